@@ -1,0 +1,1 @@
+//! Executes PTX kernels warp by warp.

@@ -1,0 +1,1 @@
+//! The PTX instruction table: syntax, floors, timing class and meaning of every instruction.

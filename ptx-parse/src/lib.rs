@@ -1,0 +1,1 @@
+//! PTX text to a verified module and back.

@@ -1,0 +1,1 @@
+//! Device, memory, modules and launches over the PTX engines.

@@ -1,0 +1,2 @@
+//! The `ptxrun` command.
+fn main() {}

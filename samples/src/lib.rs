@@ -1,0 +1,1 @@
+//! Kernels a user would write, with launch files and checked results.
