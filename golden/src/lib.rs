@@ -1,0 +1,390 @@
+//! Reader of the recorded instruction results (`shared/isa-golden`).
+//!
+//! A *form* is one instruction shape with a table of operands (rows of 64-bit slots) and, per row,
+//! the bits that real hardware returned. [`Golden::shared`] finds the recordings beside the
+//! repository and answers `None` when they are not there, so that tests can skip:
+//!
+//! ```no_run
+//! let Some(golden) = golden::Golden::shared() else {
+//!     println!("skipped: ../shared/isa-golden is not there");
+//!     return;
+//! };
+//! for form in golden.forms().filter(|f| f.group() == "f32_arith") {
+//!     for row in 0..form.rows() {
+//!         let _operands: &[u64] = form.row(row);
+//!         let _recorded: u64 = form.output(0, row);
+//!     }
+//! }
+//! ```
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+/// Why the recordings could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file could not be read or unpacked.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A JSON file does not have the expected shape.
+    #[error("{path}: {source}", path = path.display())]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// What the JSON reader said.
+        source: serde_json::Error,
+    },
+    /// The files do not fit each other.
+    #[error("form {form}: {what}")]
+    Inconsistent {
+        /// The form's name.
+        form: String,
+        /// What is wrong.
+        what: &'static str,
+    },
+}
+
+/// One entry of `forms.json`: an instruction form and how its operands and results are laid out.
+#[derive(Debug, Clone, Deserialize)]
+pub struct FormInfo {
+    /// Name of the form, which is also the kernel's entry name.
+    pub name: String,
+    /// Group, such as `f32_arith`.
+    pub group: String,
+    /// Instruction text without operands, such as `add.rn.f32`.
+    pub inst: String,
+    /// Module file (without `.ptx`) that holds the kernel.
+    pub module: String,
+    /// Name of the operand table.
+    pub table: String,
+    /// Kind of each operand slot (`f32`, `i64`, `p`, …).
+    pub ins: Vec<String>,
+    /// Kind of each output slot (`b32`, `p`, `m64`, `-`, …).
+    pub outs: Vec<String>,
+    /// `exact`, `approx` or `matrix`.
+    pub class: String,
+    /// `Some("differs")` where the recording departs from the manual's page.
+    #[serde(default)]
+    pub page: Option<String>,
+    /// A case that the page leaves open.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+/// A form that ptxas refuses.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Rejected {
+    /// Name of the form, which is also the kernel's entry name in `rejected/GROUP.ptx`.
+    pub name: String,
+    /// Group, which names the file.
+    pub group: String,
+    /// Instruction text without operands.
+    pub inst: String,
+    /// The first message of ptxas.
+    pub message: String,
+}
+
+#[derive(Deserialize)]
+struct FormsFile {
+    block: u32,
+    forms: Vec<FormInfo>,
+}
+
+#[derive(Deserialize)]
+struct TablesFile {
+    tables: HashMap<String, Table>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+struct Table {
+    n: usize,
+    slots: usize,
+    offset: usize,
+}
+
+#[derive(Deserialize)]
+struct ResultsFile {
+    forms: HashMap<String, (usize, usize)>,
+}
+
+struct Entry {
+    info: FormInfo,
+    table: Table,
+    /// Start of each output column in `Golden::outputs`, with its width in bytes.
+    columns: Vec<(usize, usize)>,
+}
+
+/// The recordings of one operand set.
+pub struct Golden {
+    root: PathBuf,
+    block: u32,
+    inputs: Vec<u64>,
+    outputs: Vec<u8>,
+    entries: Vec<Entry>,
+}
+
+/// Bytes of an output kind; `None` for an unknown kind.
+#[must_use]
+pub fn output_width(kind: &str) -> Option<usize> {
+    Some(match kind {
+        "-" => 0,
+        "p" | "m8" => 1,
+        "b16" | "m16" => 2,
+        "b32" | "f32" | "m32" => 4,
+        "b64" | "f64" | "m64" => 8,
+        _ => return None,
+    })
+}
+
+/// Folder of the recordings and facts beside the repository, if it is there.
+#[must_use]
+pub fn shared_dir() -> Option<PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
+    dir.is_dir().then_some(dir)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    fs::read(path).map_err(|source| Error::Io {
+        path: path.into(),
+        source,
+    })
+}
+
+fn json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, Error> {
+    serde_json::from_slice(&read(path)?).map_err(|source| Error::Json {
+        path: path.into(),
+        source,
+    })
+}
+
+fn unpack(path: &Path) -> Result<Vec<u8>, Error> {
+    let mut out = Vec::new();
+    flate2::read::GzDecoder::new(&read(path)?[..])
+        .read_to_end(&mut out)
+        .map_err(|source| Error::Io {
+            path: path.into(),
+            source,
+        })?;
+    Ok(out)
+}
+
+impl Golden {
+    /// Reads the recordings beside the repository; `None` when they are missing.
+    ///
+    /// # Panics
+    /// When the recordings are there but damaged.
+    #[must_use]
+    pub fn shared() -> Option<Self> {
+        let root = shared_dir()?.join("isa-golden");
+        root.is_dir()
+            .then(|| Self::load(&root).unwrap_or_else(|e| panic!("isa-golden: {e}")))
+    }
+
+    /// Reads the recordings (operand set A) of the folder `root`.
+    pub fn load(root: &Path) -> Result<Self, Error> {
+        let forms: FormsFile = json(&root.join("forms.json"))?;
+        let set = root.join("setA");
+        let tables: TablesFile = json(&set.join("tables.json"))?;
+        let results: ResultsFile = json(&set.join("results.json"))?;
+        let inputs = unpack(&set.join("inputs.bin.gz"))?
+            .chunks_exact(8)
+            .map(|c| u64::from_le_bytes(c.try_into().expect("chunk of eight")))
+            .collect::<Vec<_>>();
+        let outputs = unpack(&set.join("outputs.bin.gz"))?;
+        let mut entries = Vec::with_capacity(forms.forms.len());
+        for info in forms.forms {
+            let wrong = |what| Error::Inconsistent {
+                form: info.name.clone(),
+                what,
+            };
+            // One form is listed but was not recorded because it differs from run to run.
+            let Some(&(offset, bytes)) = results.forms.get(&info.name) else {
+                continue;
+            };
+            let table = *tables
+                .tables
+                .get(&info.table)
+                .ok_or_else(|| wrong("no such operand table"))?;
+            if table.offset / 8 + table.n * table.slots > inputs.len() {
+                return Err(wrong("operand table ends past the inputs"));
+            }
+            let mut columns = Vec::with_capacity(info.outs.len());
+            let mut at = offset;
+            for kind in &info.outs {
+                let width = output_width(kind).ok_or_else(|| wrong("unknown output kind"))?;
+                columns.push((at, width));
+                at += width * table.n;
+            }
+            if at != offset + bytes || at > outputs.len() {
+                return Err(wrong("size of the recorded results"));
+            }
+            entries.push(Entry {
+                info,
+                table,
+                columns,
+            });
+        }
+        Ok(Self {
+            root: root.into(),
+            block: forms.block,
+            inputs,
+            outputs,
+            entries,
+        })
+    }
+
+    /// Threads per block with which the forms ran (grid = rows / block).
+    #[must_use]
+    pub fn block(&self) -> u32 {
+        self.block
+    }
+
+    /// All recorded forms, in file order.
+    pub fn forms(&self) -> impl Iterator<Item = Form<'_>> {
+        self.entries.iter().map(|entry| Form {
+            golden: self,
+            entry,
+        })
+    }
+
+    /// The form of that name.
+    #[must_use]
+    pub fn form(&self, name: &str) -> Option<Form<'_>> {
+        self.forms().find(|f| f.name() == name)
+    }
+
+    /// Text of the module file `name` (without `.ptx`), holding many kernels.
+    pub fn module_text(&self, name: &str) -> Result<String, Error> {
+        text(&self.root.join("modules").join(name).with_extension("ptx"))
+    }
+
+    /// The forms that ptxas refuses.
+    pub fn rejected(&self) -> Result<Vec<Rejected>, Error> {
+        json(&self.root.join("rejected.json"))
+    }
+
+    /// Text of `rejected/GROUP.ptx`; every entry must be refused alone, with the file's header.
+    pub fn rejected_text(&self, group: &str) -> Result<String, Error> {
+        text(&self.root.join("rejected").join(group).with_extension("ptx"))
+    }
+}
+
+fn text(path: &Path) -> Result<String, Error> {
+    Ok(String::from_utf8_lossy(&read(path)?).into_owned())
+}
+
+/// Splits a module text into its header and `(form name, entry text)` at the `// @form NAME` lines.
+/// Header + entry is a complete module.
+#[must_use]
+pub fn split_module(text: &str) -> (&str, Vec<(&str, &str)>) {
+    let mut parts = text.split("// @form ");
+    let header = parts.next().unwrap_or("");
+    let entries = parts.map(|p| p.split_once('\n').map_or((p, ""), |(n, t)| (n.trim(), t)));
+    (header, entries.collect())
+}
+
+/// One recorded form.
+#[derive(Clone, Copy)]
+pub struct Form<'a> {
+    golden: &'a Golden,
+    entry: &'a Entry,
+}
+
+impl<'a> Form<'a> {
+    /// Everything `forms.json` says about the form.
+    #[must_use]
+    pub fn info(&self) -> &'a FormInfo {
+        &self.entry.info
+    }
+
+    /// Name of the form and its kernel.
+    #[must_use]
+    pub fn name(&self) -> &'a str {
+        &self.entry.info.name
+    }
+
+    /// Group, such as `setp`.
+    #[must_use]
+    pub fn group(&self) -> &'a str {
+        &self.entry.info.group
+    }
+
+    /// Instruction text without operands.
+    #[must_use]
+    pub fn inst(&self) -> &'a str {
+        &self.entry.info.inst
+    }
+
+    /// Number of operand rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.entry.table.n
+    }
+
+    /// 64-bit slots per operand row.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.entry.table.slots
+    }
+
+    /// Operands of a row; kinds are in `info().ins`.
+    #[must_use]
+    pub fn row(&self, row: usize) -> &'a [u64] {
+        let t = self.entry.table;
+        assert!(row < t.n, "row out of range");
+        &self.golden.inputs[t.offset / 8 + row * t.slots..][..t.slots]
+    }
+
+    /// The whole operand table as the kernel reads it.
+    #[must_use]
+    pub fn table(&self) -> &'a [u64] {
+        let t = self.entry.table;
+        &self.golden.inputs[t.offset / 8..][..t.n * t.slots]
+    }
+
+    /// Recorded value of output `slot` in `row`, zero-extended.
+    #[must_use]
+    pub fn output(&self, slot: usize, row: usize) -> u64 {
+        let (at, width) = self.entry.columns[slot];
+        assert!(row < self.entry.table.n, "row out of range");
+        let mut b = [0; 8];
+        b[..width].copy_from_slice(&self.golden.outputs[at + row * width..][..width]);
+        u64::from_le_bytes(b)
+    }
+
+    /// The output buffer as the kernel leaves it: eight bytes per slot and row, `0xA5` where
+    /// nothing is written.
+    #[must_use]
+    pub fn output_image(&self) -> Vec<u8> {
+        let slots = self.entry.columns.len().max(1);
+        let mut image = vec![0xA5; 8 * slots * self.rows()];
+        for (slot, &(at, width)) in self.entry.columns.iter().enumerate() {
+            for row in 0..self.rows() {
+                image[8 * (row * slots + slot)..][..width]
+                    .copy_from_slice(&self.golden.outputs[at + row * width..][..width]);
+            }
+        }
+        image
+    }
+
+    /// The kernel as a module of its own.
+    pub fn module_text(&self) -> Result<String, Error> {
+        let text = self.golden.module_text(&self.entry.info.module)?;
+        let (header, entries) = split_module(&text);
+        let entry = entries.iter().find(|(n, _)| *n == self.name());
+        let entry = entry.ok_or_else(|| Error::Inconsistent {
+            form: self.name().into(),
+            what: "its module does not hold it",
+        })?;
+        Ok(format!("{header}{}", entry.1))
+    }
+}
