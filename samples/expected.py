@@ -1,0 +1,170 @@
+"""Inputs and expected results of the samples, computed with numpy and independently of any PTX engine.
+
+Run by `samples/regenerate`; needs numpy only. Where the arithmetic of the kernel is exact (integers, floats whose
+sums stay below 2^24, single operations) the result is compared bit for bit; elsewhere the launch file states
+the tolerance.
+"""
+import os
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MASK = (1 << 64) - 1
+
+
+def mix(seed, n):
+    """The generator behind `random:SEED` of the launch file: element i is splitmix64 of seed and i."""
+    i = np.arange(1, n + 1, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        z = np.uint64((seed * 0x9E3779B97F4A7C15) & MASK) + i * np.uint64(0xD1342543DE82EF95)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def unit(seed, n):
+    """`random:SEED` for f64: uniform in [0, 1)."""
+    return (mix(seed, n) >> np.uint64(11)).astype(np.float64) * (1.0 / (1 << 53))
+
+
+def whole(seed, n, lo, hi):
+    """`random:SEED:LO:HI`: whole numbers, both ends included."""
+    return (mix(seed, n) % np.uint64(hi - lo + 1)).astype(np.int64) + lo
+
+
+def save(path, array, dtype):
+    np.save(os.path.join(HERE, path), np.ascontiguousarray(array.astype(dtype)))
+
+
+def vecadd():
+    a = np.arange(1000, dtype=np.float32)
+    b = unit(1, 1000).astype(np.float32)
+    save("vecadd/c.npy", a + b, np.float32)
+
+
+def saxpy():
+    # The fused multiply-add rounds once; so does this: 2.5 * i + y is exact in double precision.
+    x = np.arange(1000, dtype=np.float64)
+    y = unit(2, 1000).astype(np.float32).astype(np.float64)
+    save("saxpy/y.npy", 2.5 * x + y, np.float32)
+
+
+def matmul(folder):
+    a = whole(3, 48 * 64, -8, 8).reshape(48, 64)
+    b = whole(4, 64 * 32, -8, 8).reshape(64, 32)
+    save(f"{folder}/c.npy", a @ b, np.float32)
+
+
+def transpose():
+    save("transpose/out.npy", unit(5, 70 * 100).reshape(70, 100).T, np.float64)
+
+
+def histogram():
+    save("histogram/bins.npy", np.bincount(whole(6, 10000, 0, 255), minlength=256), np.uint32)
+
+
+def scan():
+    save("scan/out.npy", np.cumsum(whole(7, 5000, 0, 1000)), np.uint32)
+
+
+def mandelbrot():
+    f = np.float32
+    y, x = np.mgrid[0:48, 0:64].astype(f)
+    cr, ci = x * f(0.046875) - f(2.25), y * f(0.0625) - f(1.5)
+    zr, zi = np.zeros_like(cr), np.zeros_like(cr)
+    n = np.zeros(cr.shape, np.int64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(200):
+            live = zr * zr + zi * zi <= f(4.0)
+            n += live
+            t = zr * zr - zi * zi + cr
+            zi = np.where(live, f(2.0) * zr * zi + ci, zi)
+            zr = np.where(live, t, zr)
+    save("mandelbrot/out.npy", n, np.uint16)
+
+
+def nbody():
+    pos = np.column_stack([unit(8, 256 * 3).reshape(256, 3) * 2 - 1, unit(9, 256)]).astype(np.float32)
+    save("nbody/pos.npy", pos, np.float32)
+    p = pos.astype(np.float64)
+    d = p[None, :, :3] - p[:, None, :3]
+    r = 1.0 / np.sqrt((d * d).sum(2) + 0.01)
+    velocity = (d * (p[None, :, 3] * r**3)[:, :, None]).sum(1) * 0.01
+    moved = np.column_stack([p[:, :3] + velocity * 0.01, p[:, 3]])
+    save("nbody/vel.npy", np.column_stack([velocity, np.zeros(256)]), np.float32)
+    save("nbody/out.npy", moved, np.float32)
+
+
+def spmv():
+    rows, columns = 200, 150
+    lengths = whole(10, rows, 0, 9)
+    start = np.concatenate([[0], np.cumsum(lengths)])
+    column = whole(11, start[-1], 0, columns - 1)
+    value = whole(12, start[-1], -50, 50)
+    x = whole(13, columns, -50, 50)
+    y = [int((value[a:b] * x[column[a:b]]).sum()) for a, b in zip(start, start[1:])]
+    save("spmv/start.npy", start, np.int32)
+    save("spmv/column.npy", column, np.int32)
+    save("spmv/value.npy", value, np.float64)
+    save("spmv/y.npy", np.array(y), np.float64)
+
+
+def function_pointers():
+    a, b, op = whole(14, 300, -1000, 1000), whole(15, 300, -10, 10), whole(16, 300, 0, 255) % 4
+    quotient = np.where(b == 0, -1, np.trunc(a / np.where(b == 0, 1, b)))
+    save("function_pointers/out.npy", np.choose(op, [a + b, a - b, a * b, quotient]), np.int32)
+
+
+def recursion():
+    # Ackermann's function for m = 0, 1, 2 in closed form.
+    t = np.arange(64) % 32
+    m, n = t % 3, t // 3
+    save("recursion/ackermann.npy", np.choose(m, [n + 1, n + 2, 2 * n + 3]), np.int32)
+    save("recursion/sorted.npy", np.sort(whole(17, 64 * 16, -500, 500).reshape(64, 16), axis=1), np.int32)
+
+
+def reduce():
+    save("reduce_shared/total.npy", np.array([whole(18, 9000, -1000, 1000).sum()]), np.int32)
+    save("reduce_shfl/total.npy", np.array([whole(19, 10000, 0, 100).sum()]), np.float32)
+
+
+def texture():
+    # Whole texels and weights of one half, so that the mean of four is exact in the filter's fixed-point arithmetic.
+    width, height = 20, 12
+    image = whole(20, width * height, 0, 64).reshape(height, width)
+    right, below = np.minimum(np.arange(width) + 1, width - 1), np.minimum(np.arange(height) + 1, height - 1)
+    mean = (image + image[:, right] + image[below] + image[below][:, right]) / 4
+    save("texture/blur.npy", mean, np.float32)
+    pattern = whole(21, 8 * 8 * 4, 0, 255).reshape(8, 8, 4)
+    y, x = np.mgrid[0:16, 0:24]
+    save("texture/tile.npy", pattern[y % 8, (x - 9) % 8].astype(np.float32) / np.float32(255), np.float32)
+    table = np.arange(500) * 3 - 700
+    save("texture/table.npy", table, np.int32)
+    index = whole(22, 100, 0, 499)
+    save("texture/gather.npy", table[index], np.int32)
+
+
+def legacy_sm13():
+    v = whole(23, 1000, 0, 1 << 20)
+    padded = np.concatenate([v, np.zeros(24, np.int64)])
+    save("legacy_sm13/sums.npy", padded.reshape(8, 128).sum(1), np.uint32)
+    save("legacy_sm13/odd.npy", np.array([(padded.reshape(32, 32) % 2).any(1).sum()]), np.uint32)
+    product = (np.float32(1.25) * whole(24, 1000, -9999, 9999).astype(np.float32)).astype(np.float32)
+    save("legacy_sm13/y.npy", product + unit(25, 1000).astype(np.float32), np.float32)
+
+
+vecadd()
+saxpy()
+matmul("matmul_naive")
+matmul("matmul_tiled")
+transpose()
+histogram()
+scan()
+mandelbrot()
+nbody()
+spmv()
+function_pointers()
+recursion()
+reduce()
+texture()
+legacy_sm13()

@@ -1,0 +1,11 @@
+// Byte histogram: shared atomics per block, then global atomics.
+extern "C" __global__ void histogram(const unsigned char* data, unsigned* bins, int n)
+{
+    __shared__ unsigned local[256];
+    for (int b = threadIdx.x; b < 256; b += blockDim.x) local[b] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        atomicAdd(&local[data[i]], 1u);
+    __syncthreads();
+    for (int b = threadIdx.x; b < 256; b += blockDim.x) atomicAdd(&bins[b], local[b]);
+}
