@@ -1,0 +1,8 @@
+//! The parts of the `ptxrun` command, usable on their own: launch files, arguments, `.npy` files, comparison.
+
+pub mod arg;
+pub mod compare;
+pub mod launch_file;
+pub mod npy;
+pub mod plan;
+pub mod values;
