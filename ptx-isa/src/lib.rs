@@ -1,1 +1,3 @@
 //! The PTX instruction table: syntax, floors, timing class and meaning of every instruction.
+
+pub mod num;

@@ -1,0 +1,74 @@
+//! Replays the recorded floating-point forms on the scalar numerics.
+
+#[path = "num/dispatch.rs"]
+mod dispatch;
+
+use std::collections::BTreeMap;
+
+use golden::{Form, Golden};
+
+/// Forms of the groups below that are not scalar numerics: approximate functions (a unit of their
+/// own), integer comparisons, and moves.
+fn not_ours(f: &Form) -> bool {
+    let inst = f.inst();
+    f.info().class != "exact"
+        || matches!(f.group(), "setp" | "set") && !dispatch::is_float_compare(inst)
+        || f.group() == "select_move" && !(inst.starts_with("slct") && inst.ends_with(".f32"))
+        || f.group() == "atom" && !dispatch::is_scalar_float_atomic(inst)
+}
+
+#[test]
+fn recorded_forms() {
+    let Some(golden) = Golden::shared() else {
+        println!("skipped: ../shared/isa-golden is not there");
+        return;
+    };
+    let groups = [
+        "f32_arith", "f64_arith", "half", "cvt_int", "cvt_i2f", "cvt_f2i", "cvt_f2f", "cvt_narrow",
+        "cvt_pack", "setp", "set", "select_move", "atom",
+    ];
+    let mut tally: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+    let only = std::env::var("NUM_FORM").ok();
+    for form in golden.forms().filter(|f| groups.contains(&f.group()) && !not_ours(f)) {
+        if only.as_ref().is_some_and(|o| !form.name().contains(o.as_str())) {
+            continue;
+        }
+        let mut wrong = 0;
+        let mut first = None;
+        for row in 0..form.rows() {
+            let got = dispatch::eval(form.inst(), form.name(), form.row(row));
+            let want: Vec<u64> = (0..form.info().outs.len()).map(|k| form.output(k, row)).collect();
+            let same = got.as_ref().is_some_and(|got| {
+                got.len() >= want.len()
+                    && want.iter().zip(got).zip(&form.info().outs).all(|((w, g), kind)| {
+                        let bits = 8 * golden::output_width(kind).unwrap_or(0) as u32;
+                        let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
+                        *w == g & mask
+                    })
+            });
+            if !same {
+                wrong += 1;
+                first.get_or_insert((row, want, got));
+            }
+        }
+        let t = tally.entry(form.group()).or_default();
+        if let Some((row, want, got)) = first {
+            t.1 += 1;
+            println!(
+                "{} ({}): {wrong} of {} rows, first {:x?}: recorded {want:x?}, computed {got:x?}",
+                form.name(),
+                form.inst(),
+                form.rows(),
+                form.row(row),
+            );
+        } else {
+            t.0 += 1;
+        }
+    }
+    for (g, (passed, failed)) in &tally {
+        println!("{g}: {passed} passed, {failed} failed");
+    }
+    let failed: u32 = tally.values().map(|t| t.1).sum();
+    println!("{} passed, {failed} failed", tally.values().map(|t| t.0).sum::<u32>());
+    assert_eq!(failed, 0);
+}
