@@ -191,8 +191,13 @@ impl Golden {
 
     /// Reads the recordings (operand set A) of the folder `root`.
     pub fn load(root: &Path) -> Result<Self, Error> {
+        Self::load_set(root, &root.join("setA"))
+    }
+
+    /// Reads the recordings of another operand set (its `tables.json`, `inputs.bin.gz`,
+    /// `results.json` and `outputs.bin.gz`), for the forms and modules of `root`.
+    pub fn load_set(root: &Path, set: &Path) -> Result<Self, Error> {
         let forms: FormsFile = json(&root.join("forms.json"))?;
-        let set = root.join("setA");
         let tables: TablesFile = json(&set.join("tables.json"))?;
         let results: ResultsFile = json(&set.join("results.json"))?;
         let inputs = unpack(&set.join("inputs.bin.gz"))?
@@ -206,7 +211,7 @@ impl Golden {
                 form: info.name.clone(),
                 what,
             };
-            // One form is listed but was not recorded because it differs from run to run.
+            // A form that differs from run to run, or that this set leaves out, has no results.
             let Some(&(offset, bytes)) = results.forms.get(&info.name) else {
                 continue;
             };

@@ -1,7 +1,7 @@
 //! Relations of `setp` and `set` on floats, and `testp` (PTX ISA 9.3.1.2, 9.7.3.1).
 
-use super::{fp32, half};
 use super::half::Half;
+use super::{fp32, half};
 
 /// A relation of two floats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -65,7 +65,7 @@ pub enum Test {
     Number,
     /// `.notanumber`
     NotANumber,
-    /// `.normal`
+    /// `.normal`: neither subnormal nor infinite nor NaN; the hardware counts zero in.
     Normal,
     /// `.subnormal`
     Subnormal,
@@ -98,7 +98,11 @@ macro_rules! compare {
 #[inline(always)]
 #[must_use]
 pub fn f32(rel: Rel, ftz: bool, a: u32, b: u32) -> bool {
-    let (a, b) = if ftz { (fp32::flush(a), fp32::flush(b)) } else { (a, b) };
+    let (a, b) = if ftz {
+        (fp32::flush(a), fp32::flush(b))
+    } else {
+        (a, b)
+    };
     compare!(rel, f32::from_bits(a), f32::from_bits(b))
 }
 
@@ -113,7 +117,11 @@ pub fn f64(rel: Rel, a: u64, b: u64) -> bool {
 #[inline(always)]
 #[must_use]
 pub fn half(k: Half, rel: Rel, ftz: bool, a: u32, b: u32) -> bool {
-    let (a, b) = if ftz { (half::flush(k, a), half::flush(k, b)) } else { (a, b) };
+    let (a, b) = if ftz {
+        (half::flush(k, a), half::flush(k, b))
+    } else {
+        (a, b)
+    };
     compare!(rel, half::widen(k, a), half::widen(k, b))
 }
 
@@ -127,7 +135,7 @@ pub fn test32(t: Test, a: u32) -> bool {
         Test::Infinite => m == 0x7f80_0000,
         Test::Number => m <= 0x7f80_0000,
         Test::NotANumber => m > 0x7f80_0000,
-        Test::Normal => (0x0080_0000..0x7f80_0000).contains(&m),
+        Test::Normal => m < 0x7f80_0000 && m.wrapping_sub(1) >= 0x007f_ffff,
         Test::Subnormal => m.wrapping_sub(1) < 0x007f_ffff,
     }
 }
@@ -143,7 +151,7 @@ pub fn test64(t: Test, a: u64) -> bool {
         Test::Infinite => m == inf,
         Test::Number => m <= inf,
         Test::NotANumber => m > inf,
-        Test::Normal => m >= least && m < inf,
+        Test::Normal => m < inf && m.wrapping_sub(1) >= least - 1,
         Test::Subnormal => m.wrapping_sub(1) < least - 1,
     }
 }

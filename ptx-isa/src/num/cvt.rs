@@ -59,7 +59,11 @@ impl Ty {
     #[inline(always)]
     const fn range(self) -> (i128, i128) {
         let w = self.bits();
-        if self.is_signed() { (-(1 << (w - 1)), (1 << (w - 1)) - 1) } else { (0, (1 << w) - 1) }
+        if self.is_signed() {
+            (-(1 << (w - 1)), (1 << (w - 1)) - 1)
+        } else {
+            (0, (1 << w) - 1)
+        }
     }
 
     const fn format(self) -> Format {
@@ -96,7 +100,10 @@ pub fn int_to_int(dst: Ty, src: Ty, sat: bool, a: u64) -> u64 {
         a
     } else if src.is_signed() {
         let (lo, hi) = dst.range();
-        let (lo, hi) = (lo.max(i64::MIN.into()) as i64, hi.min(i64::MAX.into()) as i64);
+        let (lo, hi) = (
+            lo.max(i64::MIN.into()) as i64,
+            hi.min(i64::MAX.into()) as i64,
+        );
         (a as i64).clamp(lo, hi) as u64
     } else {
         a.min(dst.range().1 as u64)
@@ -108,14 +115,22 @@ pub fn int_to_int(dst: Ty, src: Ty, sat: bool, a: u64) -> u64 {
 #[inline(always)]
 fn magnitude(src: Ty, a: u64) -> (bool, u64) {
     let a = extend(src, a);
-    if src.is_signed() { ((a as i64) < 0, (a as i64).unsigned_abs()) } else { (false, a) }
+    if src.is_signed() {
+        ((a as i64) < 0, (a as i64).unsigned_abs())
+    } else {
+        (false, a)
+    }
 }
 
 /// An integer of at most 32 bits as a double.
 #[inline(always)]
 fn small_int(src: Ty, a: u64) -> f64 {
     let a = extend(src, a);
-    if src.is_signed() { f64::from(a as i32) } else { f64::from(a as u32) }
+    if src.is_signed() {
+        f64::from(a as i32)
+    } else {
+        f64::from(a as u32)
+    }
 }
 
 #[inline(always)]
@@ -145,17 +160,29 @@ pub fn int_to_float(dst: Ty, src: Ty, rnd: Rnd, sat: bool, a: u64) -> u64 {
     let r = if src.bits() == 64 {
         let (neg, m) = magnitude(src, a);
         if rnd == Rnd::Rn && dst == Ty::F32 {
-            let r = if src == S64 { a as i64 as f32 } else { a as f32 };
+            let r = if src == S64 {
+                a as i64 as f32
+            } else {
+                a as f32
+            };
             u64::from(r.to_bits())
         } else if rnd == Rnd::Rn && dst == Ty::F64 {
-            let r = if src == S64 { a as i64 as f64 } else { a as f64 };
+            let r = if src == S64 {
+                a as i64 as f64
+            } else {
+                a as f64
+            };
             r.to_bits()
         } else {
             Value::int(neg, m).pack(dst.format(), rnd, 0)
         }
     } else if dst == Ty::F32 && rnd == Rnd::Rn {
         let a = extend(src, a);
-        let r = if src.is_signed() { a as i32 as f32 } else { a as u32 as f32 };
+        let r = if src.is_signed() {
+            a as i32 as f32
+        } else {
+            a as u32 as f32
+        };
         u64::from(r.to_bits())
     } else {
         let x = small_int(src, a);
@@ -180,9 +207,27 @@ fn round_f64(rnd: Rnd, x: f64) -> f64 {
     let near = near.copysign(x);
     let r = match rnd {
         Rnd::Rn | Rnd::Rna => near,
-        Rnd::Rz => if near.abs() > m { near - 1f64.copysign(x) } else { near },
-        Rnd::Rm => if near > x { near - 1.0 } else { near },
-        Rnd::Rp => if near < x { near + 1.0 } else { near },
+        Rnd::Rz => {
+            if near.abs() > m {
+                near - 1f64.copysign(x)
+            } else {
+                near
+            }
+        }
+        Rnd::Rm => {
+            if near > x {
+                near - 1.0
+            } else {
+                near
+            }
+        }
+        Rnd::Rp => {
+            if near < x {
+                near + 1.0
+            } else {
+                near
+            }
+        }
     };
     // A result of zero keeps the operand's sign.
     r.copysign(x)
@@ -211,7 +256,11 @@ fn to_double(src: Ty, ftz: bool, a: u64) -> f64 {
 #[must_use]
 pub fn float_to_int(dst: Ty, src: Ty, rnd: Rnd, ftz: bool, a: u64) -> u64 {
     let w = dst.bits();
-    let nan = if src == Ty::F64 || w == 64 { extend(dst, 1 << (w - 1)) } else { 0 };
+    let nan = if src == Ty::F64 || w == 64 {
+        extend(dst, 1 << (w - 1))
+    } else {
+        0
+    };
     let x = to_double(src, ftz, a);
     let r = round_f64(rnd, x);
     let (lo, hi) = dst.range();
@@ -221,7 +270,11 @@ pub fn float_to_int(dst: Ty, src: Ty, rnd: Rnd, ftz: bool, a: u64) -> u64 {
         _ => {
             let r = if r > lo as f64 { r } else { lo as f64 };
             let r = if r < hi as f64 { r } else { hi as f64 };
-            if dst.is_signed() { extend(dst, r as i32 as u64) } else { extend(dst, r as u32 as u64) }
+            if dst.is_signed() {
+                extend(dst, r as i32 as u64)
+            } else {
+                extend(dst, r as u32 as u64)
+            }
         }
     };
     if x.is_nan() { nan } else { v }
@@ -282,15 +335,18 @@ pub fn float_to_float(dst: Ty, src: Ty, rnd: Rnd, ftz: bool, sat: bool, a: u64) 
         Ty::F32 => fp32::from_f64(rnd, ftz, false, x).into(),
         _ => x.to_bits(),
     };
-    let r = if x.is_nan() { nan(dst, src, a) } else { r };
-    // `cvt.f32.bf16` is a shift: a NaN keeps its bits, signalling or not.
-    let r = if dst == Ty::F32 && src == Bf16 {
-        let r = (a as u32) << 16;
-        u64::from(if ftz { fp32::flush(r) } else { r })
+    // With `.ftz` an `.f32` operand passes through an `.f32` operation first.
+    let source = if ftz && src == Ty::F32 {
+        fp32::NAN.into()
     } else {
-        r
+        a
     };
-    saturate(dst, sat, r)
+    let nan = match (dst, src) {
+        // A mere shift: a NaN keeps its bits, signalling or not.
+        (Ty::F32, Bf16) if !ftz => a << 16,
+        _ => nan(dst, src, source),
+    };
+    saturate(dst, sat, if x.is_nan() { nan } else { r })
 }
 
 /// `cvt{.ftz}{.sat}.type.type` without rounding: a copy but for the modifiers and the NaN of the
@@ -302,7 +358,12 @@ pub fn copy_float(t: Ty, ftz: bool, sat: bool, a: u64) -> u64 {
     let r = match t {
         Ty::F16 if half::is_nan(Half::F16, a as u32) => half::NAN.into(),
         Bf16 if half::is_nan(Half::Bf16, a as u32) => half::NAN.into(),
-        Ty::F32 if ftz => if fp32::is_nan(a as u32) { fp32::NAN } else { fp32::flush(a as u32) }.into(),
+        Ty::F32 if ftz => if fp32::is_nan(a as u32) {
+            fp32::NAN
+        } else {
+            fp32::flush(a as u32)
+        }
+        .into(),
         _ => a,
     };
     saturate(t, sat, r)
@@ -330,8 +391,16 @@ pub fn round_float(t: Ty, rnd: Rnd, ftz: bool, sat: bool, a: u64) -> u64 {
 #[must_use]
 pub fn f32_to_half(k: Half, rnd: Rnd, relu: bool, satfinite: bool, a: u32) -> u32 {
     let r = half::round(k, rnd, a);
-    let r = if satfinite && r & 0x7fff == half::infinity(k) { r - 1 } else { r };
-    if relu { half::clamp(k, half::Clamp::Relu, r) } else { r }
+    let r = if satfinite && r & 0x7fff == half::infinity(k) {
+        r - 1
+    } else {
+        r
+    };
+    if relu {
+        half::clamp(k, half::Clamp::Relu, r)
+    } else {
+        r
+    }
 }
 
 /// `cvt.rn/.rz/.rna{.relu}{.satfinite}.tf32.f32`: 10 fraction bits in an `.f32` pattern.
@@ -352,7 +421,11 @@ pub fn f32_to_tf32(rnd: Rnd, relu: bool, satfinite: bool, a: u32) -> u32 {
         let top = r & 0x7f80_0000 == 0x7f80_0000;
         return if satfinite && top { r - 0x2000 } else { r };
     }
-    let r = if satfinite && r & 0x7fff_ffff == 0x7f80_0000 { r - 0x2000 } else { r };
+    let r = if satfinite && r & 0x7fff_ffff == 0x7f80_0000 {
+        r - 0x2000
+    } else {
+        r
+    };
     let r = if relu && r >> 31 != 0 { 0 } else { r };
     if fp32::is_nan(a) { 0x7fff_e000 } else { r }
 }
@@ -379,5 +452,9 @@ pub fn pack(bits: u32, signed: bool, a: u32, b: u32, c: u32) -> u32 {
     };
     let cut = |v: u32| (v as i32).clamp(lo, hi) as u32 & ((1 << bits) - 1);
     let low = cut(a) << bits | cut(b);
-    if bits == 16 { low } else { c << (2 * bits) | low }
+    if bits == 16 {
+        low
+    } else {
+        c << (2 * bits) | low
+    }
 }

@@ -49,7 +49,11 @@ fn canonical(r: f64, nan: u64) -> u64 {
 #[must_use]
 pub fn add(rnd: Rnd, a: u64, b: u64) -> u64 {
     let nan = nan2(b, a);
-    if rnd == Rnd::Rn { canonical(f(a) + f(b), nan) } else { v(a).add(v(b), rnd).pack(F64, rnd, nan) }
+    if rnd == Rnd::Rn {
+        canonical(f(a) + f(b), nan)
+    } else {
+        v(a).plus(v(b), rnd).pack(F64, rnd, nan)
+    }
 }
 
 /// `sub{.rnd}.f64`.
@@ -60,7 +64,7 @@ pub fn sub(rnd: Rnd, a: u64, b: u64) -> u64 {
     if rnd == Rnd::Rn {
         canonical(f(a) - f(b), nan)
     } else {
-        v(a).add(v(b).negate(), rnd).pack(F64, rnd, nan)
+        v(a).plus(v(b).negate(), rnd).pack(F64, rnd, nan)
     }
 }
 
@@ -69,7 +73,11 @@ pub fn sub(rnd: Rnd, a: u64, b: u64) -> u64 {
 #[must_use]
 pub fn mul(rnd: Rnd, a: u64, b: u64) -> u64 {
     let nan = nan2(b, a);
-    if rnd == Rnd::Rn { canonical(f(a) * f(b), nan) } else { v(a).mul(v(b)).pack(F64, rnd, nan) }
+    if rnd == Rnd::Rn {
+        canonical(f(a) * f(b), nan)
+    } else {
+        v(a).times(v(b)).pack(F64, rnd, nan)
+    }
 }
 
 /// `fma.rnd.f64`, and `mad` from `sm_13` on.
@@ -80,7 +88,7 @@ pub fn fma<const HW: bool>(rnd: Rnd, a: u64, b: u64, c: u64) -> u64 {
     if HW && rnd == Rnd::Rn {
         canonical(f(a).mul_add(f(b), f(c)), nan)
     } else {
-        v(a).mul(v(b)).add(v(c), rnd).pack(F64, rnd, nan)
+        v(a).times(v(b)).plus(v(c), rnd).pack(F64, rnd, nan)
     }
 }
 
@@ -89,7 +97,11 @@ pub fn fma<const HW: bool>(rnd: Rnd, a: u64, b: u64, c: u64) -> u64 {
 #[must_use]
 pub fn div(rnd: Rnd, a: u64, b: u64) -> u64 {
     let nan = nan2(a, b);
-    if rnd == Rnd::Rn { canonical(f(a) / f(b), nan) } else { v(a).div(v(b)).pack(F64, rnd, nan) }
+    if rnd == Rnd::Rn {
+        canonical(f(a) / f(b), nan)
+    } else {
+        v(a).over(v(b)).pack(F64, rnd, nan)
+    }
 }
 
 /// `rcp.rnd.f64`.
@@ -104,21 +116,41 @@ pub fn rcp(rnd: Rnd, a: u64) -> u64 {
 #[must_use]
 pub fn sqrt(rnd: Rnd, a: u64) -> u64 {
     let nan = nan2(a, a);
-    if rnd == Rnd::Rn { canonical(f(a).sqrt(), nan) } else { v(a).sqrt().pack(F64, rnd, nan) }
+    if rnd == Rnd::Rn {
+        canonical(f(a).sqrt(), nan)
+    } else {
+        v(a).sqrt().pack(F64, rnd, nan)
+    }
 }
 
-/// `abs.f64`.
+/// `abs.f64`; a NaN is quieted and keeps its sign.
 #[inline(always)]
 #[must_use]
 pub fn abs(a: u64) -> u64 {
-    a & ABS
+    if is_nan(a) { a | QUIET } else { a & ABS }
 }
 
-/// `neg.f64`.
+/// `neg.f64`; a NaN is quieted and keeps its sign.
 #[inline(always)]
 #[must_use]
 pub fn neg(a: u64) -> u64 {
-    a ^ SIGN
+    if is_nan(a) { a | QUIET } else { a ^ SIGN }
+}
+
+/// `atom.add.f64`, `red.add.f64`: memory `a` plus operand `b`.
+///
+/// In global memory a NaN operand is stored as it is, signalling or not, else a NaN in memory
+/// stays; in shared memory the sum is an ordinary one in which the memory's NaN wins.
+#[inline(always)]
+#[must_use]
+pub fn atomic_add(shared: bool, a: u64, b: u64) -> u64 {
+    if shared {
+        add(Rnd::Rn, b, a)
+    } else {
+        let sum = canonical(f(a) + f(b), NAN);
+        let sum = if is_nan(a) { a } else { sum };
+        if is_nan(b) { b } else { sum }
+    }
 }
 
 /// `copysign.f64 d, a, b`: the magnitude of `b` with the sign of `a`.

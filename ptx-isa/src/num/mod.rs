@@ -31,6 +31,7 @@ pub mod cvt;
 pub mod fp32;
 pub mod fp64;
 pub mod half;
+pub mod narrow;
 pub mod soft;
 
 /// Rounding of a floating-point result (PTX ISA, "Rounding modifiers").
