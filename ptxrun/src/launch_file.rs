@@ -103,9 +103,6 @@ pub enum Problem {
     /// A texture whose dimensions, channels or format no device has.
     #[error("{0}")]
     Texture(&'static str),
-    /// Something with more than 2^47 bytes, the size of a device's address space.
-    #[error("larger than a device's address space")]
-    TooLarge,
 }
 
 fn list(known: &[String]) -> String {
@@ -295,7 +292,7 @@ impl Files<'_> {
             if name.ends_with(".npy") {
                 let array = npy::read(&contents.bytes)
                     .map_err(|error| at(span.clone())(Problem::Npy { path, error }))?;
-                if !same_layout(array.ty, ty) {
+                if !array.ty.same_layout(ty) {
                     return Err(at(span)(Problem::FileType {
                         found: array.ty,
                         wanted: ty,
@@ -320,22 +317,9 @@ impl Files<'_> {
             (None, Init::Values(values)) => values.len(),
             (None, _) => return Err(at(whole)(Problem::NoLength)),
         };
-        if len.saturating_mul(ty.size()) > MAX_BYTES {
-            return Err(at(whole)(Problem::TooLarge));
-        }
         let bytes = init.bytes(ty, len).map_err(at(span))?.unwrap_or_default();
         Ok(Contents { bytes, shape: None })
     }
-}
-
-/// No device addresses more than 47 bits.
-const MAX_BYTES: usize = 1 << 47;
-
-/// True when a `.npy` array of type `file` can stand for a buffer of type `buffer`: the same type, or untyped bits
-/// and bfloat16, which NumPy writes as integers.
-fn same_layout(file: ElementType, buffer: ElementType) -> bool {
-    use ElementType::*;
-    file == buffer || file.size() == buffer.size() && matches!(buffer, B8 | B16 | B32 | B64 | Bf16)
 }
 
 /// Reads a launch file from its text; files that it names are relative to `folder`.

@@ -1,8 +1,11 @@
 //! The parts of the `ptxrun` command, usable on their own: launch files, arguments, `.npy` files, comparison.
 
 pub mod arg;
+pub mod cli;
 pub mod compare;
+pub mod from_args;
 pub mod launch_file;
 pub mod npy;
+pub mod output;
 pub mod plan;
 pub mod values;

@@ -98,6 +98,14 @@ pub enum ValueError {
         /// The upper end.
         high: i64,
     },
+    /// More than this machine can hold.
+    #[error("{count} elements of type {ty} do not fit this machine's memory")]
+    TooLarge {
+        /// How many elements.
+        count: usize,
+        /// Their type.
+        ty: ElementType,
+    },
     /// A list of values whose length is not the buffer's.
     #[error("{given} values for {wanted} elements")]
     WrongCount {
@@ -139,6 +147,13 @@ impl ElementType {
             U32 | S32 | F32 | B32 => 4,
             U64 | S64 | F64 | B64 => 8,
         }
+    }
+
+    /// True when an array of this type, read from a `.npy` file, can stand for a buffer of type `buffer`: the same
+    /// type, or untyped bits and bfloat16, which NumPy writes as integers.
+    pub fn same_layout(self, buffer: ElementType) -> bool {
+        self == buffer
+            || self.size() == buffer.size() && matches!(buffer, B8 | B16 | B32 | B64 | Bf16)
     }
 
     /// True for the floating-point types.
@@ -353,10 +368,13 @@ impl std::str::FromStr for Init {
 impl Init {
     /// The bytes of `count` elements; `None` for [`Init::File`], which the caller reads.
     pub fn bytes(&self, ty: ElementType, count: usize) -> Result<Option<Vec<u8>>, ValueError> {
-        let mut out = Vec::with_capacity(count * ty.size());
+        let too_large = || ValueError::TooLarge { count, ty };
+        let size = count.checked_mul(ty.size()).ok_or_else(too_large)?;
+        let mut out = Vec::new();
+        out.try_reserve_exact(size).map_err(|_| too_large())?;
         match self {
             Init::File(_) => return Ok(None),
-            Init::Zero => out.resize(count * ty.size(), 0),
+            Init::Zero => out = vec![0; size],
             Init::Iota => (0..count).for_each(|i| ty.push_i64(i as i64, &mut out)),
             Init::Fill(value) => {
                 let mut one = Vec::new();

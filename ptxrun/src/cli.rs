@@ -1,0 +1,218 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ColorChoice, Parser, Subcommand};
+
+use crate::arg::{self, ArgSpec};
+use crate::output::{self, OutSpec, PrintSpec};
+
+/// Check, run and inspect NVIDIA PTX on any CPU.
+#[derive(Parser, Debug)]
+#[command(
+    name = "ptxrun",
+    version,
+    args_conflicts_with_subcommands = true,
+    arg_required_else_help = true,
+    after_help = "Exit status: 0 success; 1 the program is invalid, faulted or missed an expected result; 2 wrong usage."
+)]
+pub struct Cli {
+    /// What to do; without a subcommand, run.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// The options of `run`.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// The subcommands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Run kernels: `ptxrun FILE.ptx ...` for short
+    Run(RunArgs),
+    /// Parse and verify PTX; report every error
+    Check(CheckArgs),
+    /// List the instructions that are known: since, target, exactness
+    Isa(IsaArgs),
+    /// Explain an instruction
+    Explain(ExplainArgs),
+    /// Print PTX in canonical form
+    Fmt(FmtArgs),
+}
+
+/// Options of every subcommand.
+#[derive(Args, Debug, Clone)]
+pub struct Common {
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Colour the output
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+}
+
+/// `ptxrun run`.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// A PTX file (`-` for standard input), or a launch file (.toml). Alone, a PTX file's entries are listed
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Kernel to launch; may be left out when the file has one
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// Blocks: 4 or 4,2 or 4,2,1
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = output::parse_extent)]
+    pub grid: Option<[u32; 3]>,
+    /// Threads per block: 256 or 16,16 or 8,8,4
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = output::parse_extent)]
+    pub block: Option<[u32; 3]>,
+    /// Dynamic shared memory per block
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub shared: Option<u32>,
+    /// A kernel argument, repeated in order: u32:5, f32:1.5, b64:0x10, bytes:00ff, buf:4096 (zeroed bytes),
+    /// buf:@in.bin, buf:@x.npy, f32[1024]:iota, f32[1024]:fill:2, f32[1024]:random:SEED, s32[3]:1,2,3
+    #[arg(long, value_name = "ARG", value_parser = arg::parse, allow_hyphen_values = true)]
+    pub arg: Vec<ArgSpec>,
+    /// Write a buffer after the launch: 2=c.bin or 2=c.npy:f32
+    #[arg(long, value_name = "INDEX=FILE", value_parser = output::parse_out)]
+    pub out: Vec<OutSpec>,
+    /// Print a buffer after the launch: 2:f32 or 2:f32:8
+    #[arg(long, value_name = "INDEX:TYPE[:COUNT]", value_parser = output::parse_print)]
+    pub print: Vec<PrintSpec>,
+    /// Buffers, launches and checks from a launch file (see docs/launch-file.md)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["entry", "grid", "block", "shared", "arg"])]
+    pub launch: Option<PathBuf>,
+    /// Host threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+    /// Stop a launch that takes longer: 10, 0.5, 500ms, 2m
+    #[arg(long, value_name = "SECONDS", value_parser = timeout)]
+    pub timeout: Option<Duration>,
+    /// Options of every subcommand.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// `ptxrun check`.
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    /// PTX files; `-` for standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Options of every subcommand.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// `ptxrun isa`.
+#[derive(Args, Debug)]
+pub struct IsaArgs {
+    /// Only instructions whose syntax contains this text
+    #[arg(value_name = "TEXT")]
+    pub filter: Option<String>,
+    /// Only counts: how many forms are implemented, and how exactly
+    #[arg(long)]
+    pub coverage: bool,
+    /// Options of every subcommand.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// `ptxrun explain`.
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// An instruction such as `fma` or `fma.rn.f32`
+    #[arg(value_name = "INSTRUCTION")]
+    pub instruction: String,
+    /// Options of every subcommand.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// `ptxrun fmt`.
+#[derive(Args, Debug)]
+pub struct FmtArgs {
+    /// A PTX file; `-` for standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Overwrite the file
+    #[arg(long, short, conflicts_with = "json")]
+    pub in_place: bool,
+    /// Options of every subcommand.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+fn bytes(text: &str) -> Result<u32, String> {
+    arg::number(text)
+        .and_then(|n| n.try_into().ok())
+        .ok_or_else(|| "write a number of bytes: 1024 or 48K".into())
+}
+
+fn timeout(text: &str) -> Result<Duration, String> {
+    let (digits, unit) = [("ms", 1e-3), ("s", 1.0), ("m", 60.0)]
+        .iter()
+        .find_map(|(suffix, unit)| Some((text.strip_suffix(suffix)?, *unit)))
+        .unwrap_or((text, 1.0));
+    digits
+        .parse()
+        .ok()
+        .filter(|&n: &f64| n > 0.0)
+        .and_then(|n| Duration::try_from_secs_f64(n * unit).ok())
+        .ok_or_else(|| "write a positive time: 10, 0.5, 500ms, 2m".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_file_without_subcommand_runs() {
+        let cli = Cli::try_parse_from([
+            "ptxrun", "k.ptx", "--grid", "4,2", "--block", "256", "--arg", "f32:-1", "--arg",
+            "buf:16", "--print", "1:f32",
+        ])
+        .unwrap();
+        assert!(cli.command.is_none());
+        assert_eq!(cli.run.grid, Some([4, 2, 1]));
+        assert_eq!(cli.run.arg.len(), 2);
+    }
+
+    #[test]
+    fn subcommands() {
+        let cli = Cli::try_parse_from(["ptxrun", "check", "-", "--json"]).unwrap();
+        assert!(matches!(cli.command, Some(Command::Check(args)) if args.common.json));
+        let cli =
+            Cli::try_parse_from(["ptxrun", "run", "--launch", "a.toml", "--timeout", "500ms"])
+                .unwrap();
+        let Some(Command::Run(args)) = cli.command else {
+            panic!()
+        };
+        assert_eq!(args.timeout, Some(Duration::from_millis(500)));
+    }
+
+    #[test]
+    fn wrong_usage_exits_with_2() {
+        for line in [
+            &["ptxrun", "k.ptx", "--arg", "i32:5"][..],
+            &["ptxrun", "k.ptx", "--grid", "0"],
+            &["ptxrun", "k.ptx", "--timeout", "-1"],
+            &["ptxrun", "k.ptx", "--launch", "a.toml", "--grid", "1"],
+            &["ptxrun", "check"],
+            &["ptxrun"],
+        ] {
+            assert_eq!(
+                Cli::try_parse_from(line).unwrap_err().exit_code(),
+                2,
+                "{line:?}"
+            );
+        }
+    }
+}
