@@ -1,0 +1,54 @@
+//! The hardware's approximate functions, bit for bit.
+//!
+//! `rcp rsqrt sqrt ex2 lg2 sin cos tanh` with `.approx` are piecewise quadratic interpolation in fixed point: a table
+//! indexed by the leading argument bits gives three coefficients, the rest of the argument and its truncated square
+//! multiply them, and the sum is cut. That is known exactly for compute capability 9.0 and equals the hardware on all 2^32 inputs of
+//! each form. Older and newer targets have the same unit, but their tables are not recorded: they get these.
+//!
+//! All functions work on bits. [`functions`](self) are scalar and branch-free; `*_lanes` run a warp at once.
+
+mod datapath;
+mod division;
+mod double;
+mod functions;
+mod lanes;
+mod narrow;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+pub use division::{div_approx, div_full};
+pub use double::{rcp_approx_f64, rsqrt_approx_f64, rsqrt_approx_ftz_f64};
+pub use functions::{
+    cos_approx, ex2_approx, lg2_approx, rcp_approx, rsqrt_approx, sin_approx, sqrt_approx, tanh_approx,
+};
+pub use lanes::{
+    LANES, Warp, cos_approx_lanes, div_approx_lanes, div_full_lanes, ex2_approx_lanes, lg2_approx_lanes,
+    rcp_approx_lanes, rsqrt_approx_lanes, sin_approx_lanes, sqrt_approx_lanes, tanh_approx_lanes,
+};
+pub use narrow::{
+    ex2_approx_bf16, ex2_approx_bf16x2, ex2_approx_f16, ex2_approx_f16x2, tanh_approx_bf16, tanh_approx_bf16x2,
+    tanh_approx_f16, tanh_approx_f16x2,
+};
+
+/// A whole-warp function of one operand: input, output, `.ftz`.
+pub type UnaryLanes = fn(&Warp, &mut Warp, bool);
+
+/// The single-precision forms: instruction, function over a warp, `.ftz`.
+pub const F32_FORMS: [(&str, UnaryLanes, bool); 15] = [
+    ("rcp.approx.f32", rcp_approx_lanes, false),
+    ("rcp.approx.ftz.f32", rcp_approx_lanes, true),
+    ("rsqrt.approx.f32", rsqrt_approx_lanes, false),
+    ("rsqrt.approx.ftz.f32", rsqrt_approx_lanes, true),
+    ("sqrt.approx.f32", sqrt_approx_lanes, false),
+    ("sqrt.approx.ftz.f32", sqrt_approx_lanes, true),
+    ("sin.approx.f32", sin_approx_lanes, false),
+    ("sin.approx.ftz.f32", sin_approx_lanes, true),
+    ("cos.approx.f32", cos_approx_lanes, false),
+    ("cos.approx.ftz.f32", cos_approx_lanes, true),
+    ("lg2.approx.f32", lg2_approx_lanes, false),
+    ("lg2.approx.ftz.f32", lg2_approx_lanes, true),
+    ("ex2.approx.f32", ex2_approx_lanes, false),
+    ("ex2.approx.ftz.f32", ex2_approx_lanes, true),
+    ("tanh.approx.f32", tanh_approx_lanes, false),
+];
