@@ -4,8 +4,8 @@
 //! cargo run --release -p ptx-isa --example prove_mufu -- [--every N] [--dir DIR] [FORM ...]
 //! ```
 //!
-//! `--every N` checks every N-th block of 2^20 inputs, `FORM` restricts to instructions whose name contains it. The folder holds
-//! `index.json` (the forms, in order) and `hashes.bin`: per form 4096 sums, little endian, of
+//! `--every N` checks every N-th block of 2^20 inputs, `FORM` restricts to instructions whose name contains it. The folder
+//! holds `index.json` (the forms, in order) and `hashes.bin`: per form 4096 sums, little endian, of
 //! `(2i + 1) * output(i)` modulo 2^64 over block b's inputs `b << 20 | i`.
 
 use std::path::PathBuf;
@@ -19,10 +19,23 @@ const BLOCK_BITS: u32 = 20;
 
 /// The recorded sum of every block of the form `name`.
 fn recorded(index: &str, sums: &[u8], name: &str) -> Option<Vec<u64>> {
-    let list = index.split_once("\"hash_ops\"")?.1.split_once('[')?.1.split_once(']')?.0;
-    let position = list.split(',').position(|entry| entry.trim().trim_matches('"') == name)?;
+    let list = index
+        .split_once("\"hash_ops\"")?
+        .1
+        .split_once('[')?
+        .1
+        .split_once(']')?
+        .0;
+    let position = list
+        .split(',')
+        .position(|entry| entry.trim().trim_matches('"') == name)?;
     let bytes = sums.get(position * BLOCKS * 8..(position + 1) * BLOCKS * 8)?;
-    Some(bytes.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes"))).collect())
+    Some(
+        bytes
+            .chunks_exact(8)
+            .map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes")))
+            .collect(),
+    )
 }
 
 fn block_sum(form: UnaryLanes, ftz: bool, block: usize) -> u64 {
@@ -58,13 +71,18 @@ fn main() -> ExitCode {
             other => wanted.push(other.to_owned()),
         }
     }
-    let read = |name: &str| std::fs::read(dir.join(name)).map_err(|e| format!("{}: {e}", dir.join(name).display()));
+    let read = |name: &str| {
+        std::fs::read(dir.join(name)).map_err(|e| format!("{}: {e}", dir.join(name).display()))
+    };
     let (index, sums) = match (read("index.json"), read("hashes.bin")) {
         (Ok(index), Ok(sums)) => (String::from_utf8_lossy(&index).into_owned(), sums),
         (Err(e), _) | (_, Err(e)) => return usage(&e),
     };
 
-    println!("{:22} {:>8} {:>8} {:>12}", "form", "passed", "failed", "results/s");
+    println!(
+        "{:22} {:>8} {:>8} {:>12}",
+        "form", "passed", "failed", "results/s"
+    );
     let (mut passed_all, mut failed_all) = (0, 0);
     for (name, form, ftz) in F32_FORMS {
         if !wanted.is_empty() && !wanted.iter().any(|w| name.contains(w.as_str())) {
@@ -75,7 +93,10 @@ fn main() -> ExitCode {
         };
         let start = Instant::now();
         let blocks = (0..BLOCKS).step_by(every);
-        let failed: Vec<usize> = blocks.clone().filter(|&b| block_sum(form, ftz, b) != expected[b]).collect();
+        let failed: Vec<usize> = blocks
+            .clone()
+            .filter(|&b| block_sum(form, ftz, b) != expected[b])
+            .collect();
         let rate = (blocks.len() << BLOCK_BITS) as f64 / start.elapsed().as_secs_f64();
         let passed = blocks.len() - failed.len();
         println!("{name:22} {passed:8} {:8} {rate:12.3e}", failed.len());
@@ -86,7 +107,11 @@ fn main() -> ExitCode {
         failed_all += failed.len();
     }
     println!("{passed_all} passed, {failed_all} failed");
-    if failed_all == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if failed_all == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 fn usage(problem: &str) -> ExitCode {

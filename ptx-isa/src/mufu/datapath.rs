@@ -1,8 +1,8 @@
 //! The interpolation unit that all the approximate functions share.
 //!
 //! A table entry, chosen by the leading bits of the argument, gives `c0 + c1*x + c2*x^2` over the remaining bits
-//! `x`. The sum is an exact integer P; its value is `P * 2^-unit`, and the result is P cut, never rounded, to the width of the
-//! result. The square is the one inexact part: [`square`].
+//! `x`. The sum is an exact integer P; its value is `P * 2^-unit`, and the result is P cut, never rounded, to the
+//! width of the result. The square is the one inexact part: [`square`].
 
 /// One table entry as a single word, so that a vector unit fetches it with one gather:
 /// `c0 << 36 | c1 << 17 | c2`, all magnitudes.
@@ -23,7 +23,9 @@ pub(super) struct Shape {
 }
 
 /// Packs table rows, padding with zeros up to a power of two so that a masked index needs no bounds check.
-pub(super) const fn pack<const N: usize, const M: usize>(rows: [(u64, u64, u64); N]) -> [Coefficients; M] {
+pub(super) const fn pack<const N: usize, const M: usize>(
+    rows: [(u64, u64, u64); N],
+) -> [Coefficients; M] {
     assert!(N <= M && M.is_power_of_two());
     let mut packed = [0; M];
     let mut k = 0;
@@ -72,8 +74,16 @@ impl Shape {
         let constant = ((c >> 36) << self.c0_shift).wrapping_add_signed(self.r);
         let linear = (c >> 17 & 0x7ffff) * u64::from(x);
         let quadratic = (c & 0x1ffff) * u64::from(square);
-        let p = if self.c1_negative { constant.wrapping_sub(linear) } else { constant.wrapping_add(linear) };
-        if self.c2_negative { p.wrapping_sub(quadratic) } else { p.wrapping_add(quadratic) }
+        let p = if self.c1_negative {
+            constant.wrapping_sub(linear)
+        } else {
+            constant.wrapping_add(linear)
+        };
+        if self.c2_negative {
+            p.wrapping_sub(quadratic)
+        } else {
+            p.wrapping_add(quadratic)
+        }
     }
 }
 
@@ -102,5 +112,9 @@ pub(super) fn cut_wide(p: u64, unit: u32) -> i32 {
 #[inline(always)]
 pub(super) fn scaled(magnitude: i32, exponent: i32) -> u32 {
     let bits = magnitude + ((exponent + 127) << 23);
-    if bits < 0x0080_0000 { 0 } else { bits.min(0x7f80_0000) as u32 }
+    if bits < 0x0080_0000 {
+        0
+    } else {
+        bits.min(0x7f80_0000) as u32
+    }
 }

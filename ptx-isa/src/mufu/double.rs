@@ -40,7 +40,11 @@ pub fn rsqrt_approx_ftz_f64(x: u64) -> u64 {
     let k = (e & 1 ^ 1) as usize * 64 + (m >> 14) as usize;
     let p = tables::RSQRT_SHAPE.sum(tables::RSQRT[k], offset, square(offset));
     // Powers of four are exact, as in single precision.
-    let magnitude = if k == 0 && offset == 0 { 0 } else { cut_wide(p, tables::RSQRT_SHAPE.unit) };
+    let magnitude = if k == 0 && offset == 0 {
+        0
+    } else {
+        cut_wide(p, tables::RSQRT_SHAPE.unit)
+    };
     let r = match (e, m) {
         (0, _) => INFINITY | sign,
         (0x7ff, 0) if sign == 0 => 0,
@@ -70,7 +74,11 @@ pub fn rsqrt_approx_f64(bits: u64) -> u64 {
         return 0;
     }
     // Powers of four in and out: the step itself does not see the scaling.
-    let (x, unscale) = if x < f64::MIN_POSITIVE { (x * (1u64 << 54) as f64, (1u64 << 27) as f64) } else { (x, 1.0) };
+    let (x, unscale) = if x < f64::MIN_POSITIVE {
+        (x * (1u64 << 54) as f64, (1u64 << 27) as f64)
+    } else {
+        (x, 1.0)
+    };
     let seed = f64::from_bits(rsqrt_approx_ftz_f64(x.to_bits()));
     let error = x.mul_add(-(seed * seed), 1.0);
     let step = error.mul_add(0.375, 0.5);

@@ -1,8 +1,8 @@
 //! The eight single-precision functions: argument preparation, special cases and the plain forms' scaling around
 //! the unit of [`super::datapath`]. All is selects on bits, without branches, so that a loop over lanes vectorises.
 //!
-//! The `.ftz` form is the bare unit, which takes subnormal inputs as zeros and never returns a subnormal. The plain form
-//! scales around it with ordinary float operations.
+//! The `.ftz` form is the bare unit, which takes subnormal inputs as zeros and never returns a subnormal. The
+//! plain form scales around it with ordinary float operations.
 
 use super::datapath::{Shape, cut, scaled, square};
 use super::tables;
@@ -19,9 +19,10 @@ fn exponent(x: u32) -> i32 {
     (x >> 23 & 0xff) as i32
 }
 
+/// One of two computed values, without a branch: a branch here would keep the lane loops from being vectorised.
 #[inline(always)]
 fn select<T>(condition: bool, yes: T, no: T) -> T {
-    if condition { yes } else { no }
+    std::hint::select_unpredictable(condition, yes, no)
 }
 
 /// A float's bits with any NaN replaced by the GPU's.
@@ -40,7 +41,7 @@ fn rcp_unit(x: u32) -> u32 {
     let p = SHAPE.sum(tables::RCP[(m >> 16) as usize], offset, square(offset << 1));
     let normal = scaled(cut(p, SHAPE.unit), 127 - e) | sign;
     let edge = select(e == 0, INFINITY | sign, select(m == 0, sign, NAN));
-    select(e == 0 || e == 255, edge, normal)
+    select((e == 0) | (e == 255), edge, normal)
 }
 
 /// `rcp.approx{.ftz}.f32` (PTX 9.7.3.13): 1/x.
@@ -55,16 +56,33 @@ pub fn rcp_approx(x: u32, ftz: bool) -> u32 {
     canonical(f32::from_bits(rcp_unit((f32::from_bits(x) * scale).to_bits())) * scale)
 }
 
+/// x, or x * 2^24 where x is subnormal or zero, and whether it is: in integers, since a subnormal operand can cost the
+/// host hundreds of cycles.
+#[inline(always)]
+fn without_subnormals(x: u32) -> (u32, bool) {
+    let small = exponent(x) == 0;
+    let fraction = ((x & FRACTION) as i32 as f32).to_bits();
+    let scaled = fraction.wrapping_sub(select(fraction == 0, 0, 125 << 23)) | x & SIGN;
+    (select(small, scaled, x), small)
+}
+
 /// Table entry and offset of the functions that halve the exponent: the exponent's parity doubles the table.
 #[inline(always)]
 fn root_entry(e: i32, m: u32) -> (usize, u32) {
-    ((((e as u32) & 1) ^ 1) as usize * 64 + (m >> 17) as usize, m & 0x1_ffff)
+    (
+        (((e as u32) & 1) ^ 1) as usize * 64 + (m >> 17) as usize,
+        m & 0x1_ffff,
+    )
 }
 
 /// Result of a root or logarithm where the table does not apply: 0 and subnormals, infinities, NaN, negatives.
 #[inline(always)]
 fn outside_domain(x: u32, at_zero: u32, at_infinity: u32) -> u32 {
-    select(exponent(x) == 0, at_zero, select(x == INFINITY, at_infinity, NAN))
+    select(
+        exponent(x) == 0,
+        at_zero,
+        select(x == INFINITY, at_infinity, NAN),
+    )
 }
 
 /// Whether x is a positive normal number.
@@ -80,9 +98,13 @@ fn rsqrt_unit(x: u32) -> u32 {
     let (k, offset) = root_entry(e, m);
     let p = SHAPE.sum(tables::RSQRT[k], offset, square(offset));
     // Powers of four are exact; the table alone would give the float below.
-    let magnitude = select(k == 0 && offset == 0, 0, cut(p, SHAPE.unit));
+    let magnitude = select((k == 0) & (offset == 0), 0, cut(p, SHAPE.unit));
     let normal = scaled(magnitude, -((e - 127) >> 1));
-    select(in_domain(x), normal, outside_domain(x, INFINITY | x & SIGN, 0))
+    select(
+        in_domain(x),
+        normal,
+        outside_domain(x, INFINITY | x & SIGN, 0),
+    )
 }
 
 /// `rsqrt.approx{.ftz}.f32` (PTX 9.7.3.16): 1/sqrt(x).
@@ -91,9 +113,9 @@ pub fn rsqrt_approx(x: u32, ftz: bool) -> u32 {
     if ftz {
         return rsqrt_unit(x);
     }
-    let small = exponent(x) == 0;
-    let r = rsqrt_unit((f32::from_bits(x) * select(small, 16_777_216.0, 1.0)).to_bits());
-    canonical(f32::from_bits(r) * select(small, 4096.0, 1.0))
+    let (x, small) = without_subnormals(x);
+    let r = rsqrt_unit(x);
+    select(small & (r & !SIGN < INFINITY), r.wrapping_add(12 << 23), r)
 }
 
 #[inline(always)]
@@ -112,9 +134,13 @@ pub fn sqrt_approx(x: u32, ftz: bool) -> u32 {
     if ftz {
         return sqrt_unit(x);
     }
-    let small = exponent(x) == 0;
-    let r = sqrt_unit((f32::from_bits(x) * select(small, 16_777_216.0, 1.0)).to_bits());
-    canonical(f32::from_bits(r) * select(small, 1.0 / 4096.0, 1.0))
+    let (x, small) = without_subnormals(x);
+    let r = sqrt_unit(x);
+    select(
+        small & (r & !SIGN != 0) & (r & !SIGN < INFINITY),
+        r.wrapping_sub(12 << 23),
+        r,
+    )
 }
 
 #[inline(always)]
@@ -131,18 +157,21 @@ fn lg2_unit(x: u32) -> u32 {
     let magnitude = sum ^ select(negative, -1, 0);
     let normal = scaled(cut(magnitude as u64, UNIT), 0) | select(negative, SIGN, 0);
     let normal = select(x == ONE, 0, normal);
-    select(in_domain(x), normal, outside_domain(x, INFINITY | SIGN, INFINITY))
+    select(
+        in_domain(x),
+        normal,
+        outside_domain(x, INFINITY | SIGN, INFINITY),
+    )
 }
 
-/// `lg2.approx{.ftz}.f32` (PTX 9.7.3.19): the base-2 logarithm.
+/// `lg2.approx{.ftz}.f32` (PTX 9.7.3.20): the base-2 logarithm.
 #[inline(always)]
 pub fn lg2_approx(x: u32, ftz: bool) -> u32 {
     if ftz {
         return lg2_unit(x);
     }
-    let small = exponent(x) == 0;
-    let r = lg2_unit((f32::from_bits(x) * select(small, 16_777_216.0, 1.0)).to_bits());
-    canonical(f32::from_bits(r) - select(small, 24.0, 0.0))
+    let (x, small) = without_subnormals(x);
+    canonical(f32::from_bits(lg2_unit(x)) - select(small, 24.0, 0.0))
 }
 
 #[inline(always)]
@@ -166,16 +195,17 @@ fn ex2_unit(x: u32) -> u32 {
     select(e >= 135, far, normal)
 }
 
-/// `ex2.approx{.ftz}.f32` (PTX 9.7.3.20): 2 to the power x.
+/// `ex2.approx{.ftz}.f32` (PTX 9.7.3.21): 2 to the power x.
 #[inline(always)]
 pub fn ex2_approx(x: u32, ftz: bool) -> u32 {
     if ftz {
         return ex2_unit(x);
     }
     // Where the result would be subnormal, the plain form squares 2^(x/2).
-    let low = f32::from_bits(x) < -126.0;
-    let r = f32::from_bits(ex2_unit((f32::from_bits(x) * select(low, 0.5, 1.0)).to_bits()));
-    canonical(r * select(low, r, 1.0))
+    let low = x.wrapping_sub(0xc2fc_0001) <= 0xff80_0000 - 0xc2fc_0001;
+    let r = ex2_unit(x - select(low, 1 << 23, 0));
+    let squared = f32::from_bits(r) * f32::from_bits(r);
+    select(low, squared.to_bits(), r)
 }
 
 /// sin (quadrant 0) or cos (quadrant 1).
@@ -204,19 +234,19 @@ fn sine(x: u32, quadrant: u32) -> u32 {
     select(e == 255, NAN, magnitude | sign)
 }
 
-/// `sin.approx{.ftz}.f32` (PTX 9.7.3.17). The two forms agree on every input.
+/// `sin.approx{.ftz}.f32` (PTX 9.7.3.18). The two forms agree on every input.
 #[inline(always)]
 pub fn sin_approx(x: u32, _ftz: bool) -> u32 {
     sine(x, 0)
 }
 
-/// `cos.approx{.ftz}.f32` (PTX 9.7.3.18). The two forms agree on every input.
+/// `cos.approx{.ftz}.f32` (PTX 9.7.3.19). The two forms agree on every input.
 #[inline(always)]
 pub fn cos_approx(x: u32, _ftz: bool) -> u32 {
     sine(x, 1)
 }
 
-/// `tanh.approx.f32` (PTX 9.7.3.21); there is no `.ftz` form.
+/// `tanh.approx.f32` (PTX 9.7.3.22); there is no `.ftz` form.
 #[inline(always)]
 pub fn tanh_approx(x: u32) -> u32 {
     const SHAPE: Shape = tables::TANH_SHAPE;

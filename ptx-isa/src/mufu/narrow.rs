@@ -23,8 +23,16 @@ fn cut_f16(x: u32) -> u16 {
     let exponent = (magnitude >> 23) as i32 - 112;
     let subnormal = (magnitude & 0x007f_ffff | 0x0080_0000) >> (14 - exponent).clamp(0, 31);
     let normal = (magnitude >> 13).wrapping_sub(112 << 10);
-    let cut = if exponent <= 0 { subnormal } else { normal.min(0x7c00) };
-    if magnitude > 0x7f80_0000 { NAN16 } else { sign | cut as u16 }
+    let cut = if exponent <= 0 {
+        subnormal
+    } else {
+        normal.min(0x7c00)
+    };
+    if magnitude > 0x7f80_0000 {
+        NAN16
+    } else {
+        sign | cut as u16
+    }
 }
 
 #[inline(always)]
@@ -38,7 +46,7 @@ fn both_halves(x: u32, f: impl Fn(u16) -> u16) -> u32 {
     u32::from(f(x as u16)) | u32::from(f((x >> 16) as u16)) << 16
 }
 
-/// `ex2.approx.f16` (PTX 9.7.4).
+/// `ex2.approx.f16` (PTX 9.7.4.10).
 #[inline(always)]
 pub fn ex2_approx_f16(x: u16) -> u16 {
     cut_f16(ex2_approx(widen_f16(x), true))
@@ -62,7 +70,7 @@ pub fn ex2_approx_bf16x2(x: u32) -> u32 {
     both_halves(x, ex2_approx_bf16)
 }
 
-/// `tanh.approx.f16`.
+/// `tanh.approx.f16` (PTX 9.7.4.9).
 #[inline(always)]
 pub fn tanh_approx_f16(x: u16) -> u16 {
     cut_f16(tanh_approx(widen_f16(x)))
