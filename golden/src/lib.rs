@@ -153,27 +153,18 @@ pub fn shared_dir() -> Option<PathBuf> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    fs::read(path).map_err(|source| Error::Io {
-        path: path.into(),
-        source,
-    })
+    fs::read(path).map_err(|source| Error::Io { path: path.into(), source })
 }
 
 fn json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, Error> {
-    serde_json::from_slice(&read(path)?).map_err(|source| Error::Json {
-        path: path.into(),
-        source,
-    })
+    serde_json::from_slice(&read(path)?).map_err(|source| Error::Json { path: path.into(), source })
 }
 
 fn unpack(path: &Path) -> Result<Vec<u8>, Error> {
     let mut out = Vec::new();
     flate2::read::GzDecoder::new(&read(path)?[..])
         .read_to_end(&mut out)
-        .map_err(|source| Error::Io {
-            path: path.into(),
-            source,
-        })?;
+        .map_err(|source| Error::Io { path: path.into(), source })?;
     Ok(out)
 }
 
@@ -185,8 +176,7 @@ impl Golden {
     #[must_use]
     pub fn shared() -> Option<Self> {
         let root = shared_dir()?.join("isa-golden");
-        root.is_dir()
-            .then(|| Self::load(&root).unwrap_or_else(|e| panic!("isa-golden: {e}")))
+        root.is_dir().then(|| Self::load(&root).unwrap_or_else(|e| panic!("isa-golden: {e}")))
     }
 
     /// Reads the recordings (operand set A) of the folder `root`.
@@ -207,18 +197,13 @@ impl Golden {
         let outputs = unpack(&set.join("outputs.bin.gz"))?;
         let mut entries = Vec::with_capacity(forms.forms.len());
         for info in forms.forms {
-            let wrong = |what| Error::Inconsistent {
-                form: info.name.clone(),
-                what,
-            };
+            let wrong = |what| Error::Inconsistent { form: info.name.clone(), what };
             // A form that differs from run to run, or that this set leaves out, has no results.
             let Some(&(offset, bytes)) = results.forms.get(&info.name) else {
                 continue;
             };
-            let table = *tables
-                .tables
-                .get(&info.table)
-                .ok_or_else(|| wrong("no such operand table"))?;
+            let table =
+                *tables.tables.get(&info.table).ok_or_else(|| wrong("no such operand table"))?;
             if table.offset / 8 + table.n * table.slots > inputs.len() {
                 return Err(wrong("operand table ends past the inputs"));
             }
@@ -232,19 +217,9 @@ impl Golden {
             if at != offset + bytes || at > outputs.len() {
                 return Err(wrong("size of the recorded results"));
             }
-            entries.push(Entry {
-                info,
-                table,
-                columns,
-            });
+            entries.push(Entry { info, table, columns });
         }
-        Ok(Self {
-            root: root.into(),
-            block: forms.block,
-            inputs,
-            outputs,
-            entries,
-        })
+        Ok(Self { root: root.into(), block: forms.block, inputs, outputs, entries })
     }
 
     /// Threads per block with which the forms ran (grid = rows / block).
@@ -255,10 +230,7 @@ impl Golden {
 
     /// All recorded forms, in file order.
     pub fn forms(&self) -> impl Iterator<Item = Form<'_>> {
-        self.entries.iter().map(|entry| Form {
-            golden: self,
-            entry,
-        })
+        self.entries.iter().map(|entry| Form { golden: self, entry })
     }
 
     /// The form of that name.

@@ -13,14 +13,8 @@ fn known_rows_of_the_recordings() {
     // Wrapping 32-bit addition is its own check of layout and byte order.
     let add = g.form("add_u32").expect("add_u32");
     for r in 0..add.rows() {
-        let [a, b] = add.row(r) else {
-            panic!("two operands")
-        };
-        assert_eq!(
-            add.output(0, r),
-            u64::from((*a as u32).wrapping_add(*b as u32)),
-            "row {r}"
-        );
+        let [a, b] = add.row(r) else { panic!("two operands") };
+        assert_eq!(add.output(0, r), u64::from((*a as u32).wrapping_add(*b as u32)), "row {r}");
     }
     let image = add.output_image();
     assert_eq!(image.len(), 8 * add.rows());
@@ -29,11 +23,6 @@ fn known_rows_of_the_recordings() {
     assert!(text.starts_with(".version") && text.contains("add.u32 %d0, %a0, %a1;"));
     for f in g.rejected().expect("rejected.json").iter().take(1) {
         let text = g.rejected_text(&f.group).expect("rejected text");
-        assert!(
-            golden::split_module(&text)
-                .1
-                .iter()
-                .any(|(n, _)| *n == f.name)
-        );
+        assert!(golden::split_module(&text).1.iter().any(|(n, _)| *n == f.name));
     }
 }

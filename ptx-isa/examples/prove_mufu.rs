@@ -19,16 +19,8 @@ const BLOCK_BITS: u32 = 20;
 
 /// The recorded sum of every block of the form `name`.
 fn recorded(index: &str, sums: &[u8], name: &str) -> Option<Vec<u64>> {
-    let list = index
-        .split_once("\"hash_ops\"")?
-        .1
-        .split_once('[')?
-        .1
-        .split_once(']')?
-        .0;
-    let position = list
-        .split(',')
-        .position(|entry| entry.trim().trim_matches('"') == name)?;
+    let list = index.split_once("\"hash_ops\"")?.1.split_once('[')?.1.split_once(']')?.0;
+    let position = list.split(',').position(|entry| entry.trim().trim_matches('"') == name)?;
     let bytes = sums.get(position * BLOCKS * 8..(position + 1) * BLOCKS * 8)?;
     Some(
         bytes
@@ -79,10 +71,7 @@ fn main() -> ExitCode {
         (Err(e), _) | (_, Err(e)) => return usage(&e),
     };
 
-    println!(
-        "{:22} {:>8} {:>8} {:>12}",
-        "form", "passed", "failed", "results/s"
-    );
+    println!("{:22} {:>8} {:>8} {:>12}", "form", "passed", "failed", "results/s");
     let (mut passed_all, mut failed_all) = (0, 0);
     for (name, form, ftz) in F32_FORMS {
         if !wanted.is_empty() && !wanted.iter().any(|w| name.contains(w.as_str())) {
@@ -93,10 +82,8 @@ fn main() -> ExitCode {
         };
         let start = Instant::now();
         let blocks = (0..BLOCKS).step_by(every);
-        let failed: Vec<usize> = blocks
-            .clone()
-            .filter(|&b| block_sum(form, ftz, b) != expected[b])
-            .collect();
+        let failed: Vec<usize> =
+            blocks.clone().filter(|&b| block_sum(form, ftz, b) != expected[b]).collect();
         let rate = (blocks.len() << BLOCK_BITS) as f64 / start.elapsed().as_secs_f64();
         let passed = blocks.len() - failed.len();
         println!("{name:22} {passed:8} {:8} {rate:12.3e}", failed.len());
@@ -107,11 +94,7 @@ fn main() -> ExitCode {
         failed_all += failed.len();
     }
     println!("{passed_all} passed, {failed_all} failed");
-    if failed_all == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if failed_all == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn usage(problem: &str) -> ExitCode {

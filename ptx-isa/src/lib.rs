@@ -1,4 +1,28 @@
-//! The PTX instruction table: syntax, floors, timing class and meaning of every instruction.
+//! The PTX instruction table: one [`Row`] per syntax shape holds an
+//! instruction's syntax, floors, timing class, exactness and meaning.
+//! Matcher, verifier, interpreter, compiler and documentation derive from it.
+//!
+//! - [`types`]: scalar types, state spaces, versions;
+//! - [`syntax`]: the manual's notation parsed into modifiers and operand slots;
+//! - [`row`], [`rows`]: the table; [`table`]: the matcher over it;
+//! - [`uop`]: the micro-ops that meanings are made of; [`meaning`]: the
+//!   context through which a row's meaning reads operands and appends them;
+//! - [`effect`]: micro-ops that touch more than registers.
 
+pub mod effect;
+pub mod meaning;
 pub mod mufu;
 pub mod num;
+pub mod row;
+pub mod rows;
+pub mod special;
+pub mod syntax;
+pub mod table;
+pub mod texture;
+pub mod types;
+pub mod uop;
+
+pub use meaning::Cx;
+pub use row::{Class, Exactness, Row, Sem};
+pub use table::{Match, Table, table};
+pub use types::{Kind, PtxVersion, Space, Ty};

@@ -49,14 +49,8 @@ fn recorded_forms() {
     ];
     let mut tally: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
     let only = std::env::var("NUM_FORM").ok();
-    for form in golden
-        .forms()
-        .filter(|f| groups.contains(&f.group()) && !not_ours(f))
-    {
-        if only
-            .as_ref()
-            .is_some_and(|o| !form.name().contains(o.as_str()))
-        {
+    for form in golden.forms().filter(|f| groups.contains(&f.group()) && !not_ours(f)) {
+        if only.as_ref().is_some_and(|o| !form.name().contains(o.as_str())) {
             continue;
         }
         let negate_c = matches!(form.group(), "setp" | "set")
@@ -66,30 +60,16 @@ fn recorded_forms() {
         let mut first = None;
         for row in 0..form.rows() {
             let got = dispatch::eval(form.inst(), negate_c, form.row(row));
-            let want: Vec<u64> = (0..form.info().outs.len())
-                .map(|k| form.output(k, row))
-                .collect();
+            let want: Vec<u64> = (0..form.info().outs.len()).map(|k| form.output(k, row)).collect();
             let same = got.as_ref().is_some_and(|got| {
                 got.len() >= want.len()
-                    && want
-                        .iter()
-                        .zip(got)
-                        .zip(&form.info().outs)
-                        .all(|((w, g), kind)| {
-                            // An 8-bit destination register is stored zero-extended.
-                            let width = if byte {
-                                1
-                            } else {
-                                golden::output_width(kind).unwrap_or(0)
-                            };
-                            let bits = 8 * width as u32;
-                            let mask = if bits == 64 {
-                                u64::MAX
-                            } else {
-                                (1 << bits) - 1
-                            };
-                            *w == g & mask
-                        })
+                    && want.iter().zip(got).zip(&form.info().outs).all(|((w, g), kind)| {
+                        // An 8-bit destination register is stored zero-extended.
+                        let width = if byte { 1 } else { golden::output_width(kind).unwrap_or(0) };
+                        let bits = 8 * width as u32;
+                        let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
+                        *w == g & mask
+                    })
             });
             if !same {
                 wrong += 1;
@@ -114,9 +94,6 @@ fn recorded_forms() {
         println!("{g}: {passed} passed, {failed} failed");
     }
     let failed: u32 = tally.values().map(|t| t.1).sum();
-    println!(
-        "{} passed, {failed} failed",
-        tally.values().map(|t| t.0).sum::<u32>()
-    );
+    println!("{} passed, {failed} failed", tally.values().map(|t| t.0).sum::<u32>());
     assert_eq!(failed, 0);
 }

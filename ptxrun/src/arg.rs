@@ -84,25 +84,19 @@ pub fn parse(text: &str) -> Result<ArgSpec, ArgError> {
 
 /// Reads an argument of a launch file.
 pub fn parse_named(text: &str) -> Result<ArgSpec, ArgError> {
-    let (head, rest) = text
-        .split_once(':')
-        .ok_or_else(|| ArgError::Form(text.into()))?;
+    let (head, rest) = text.split_once(':').ok_or_else(|| ArgError::Form(text.into()))?;
     match head {
         "buf" => {
             if rest.starts_with('@') || rest.is_empty() {
                 return Err(ArgError::NotInLaunchFile);
             }
             let (name, offset) = match rest.split_once('+') {
-                Some((name, offset)) => (
-                    name,
-                    number(offset).ok_or_else(|| ArgError::Offset(offset.into()))? as u64,
-                ),
+                Some((name, offset)) => {
+                    (name, number(offset).ok_or_else(|| ArgError::Offset(offset.into()))? as u64)
+                }
                 None => (rest, 0),
             };
-            Ok(ArgSpec::Named {
-                name: name.into(),
-                offset,
-            })
+            Ok(ArgSpec::Named { name: name.into(), offset })
         }
         "tex" | "surf" => Ok(ArgSpec::Texture(rest.into())),
         _ => parse_common(text, head, rest),
@@ -111,9 +105,7 @@ pub fn parse_named(text: &str) -> Result<ArgSpec, ArgError> {
 
 fn parse_common(text: &str, head: &str, rest: &str) -> Result<ArgSpec, ArgError> {
     if head == "bytes" {
-        return Ok(ArgSpec::Bytes(
-            hex(rest).ok_or_else(|| ArgError::Hex(rest.into()))?,
-        ));
+        return Ok(ArgSpec::Bytes(hex(rest).ok_or_else(|| ArgError::Hex(rest.into()))?));
     }
     if let Some((ty, count)) = head.strip_suffix(']').and_then(|h| h.split_once('[')) {
         let ty = ty.parse()?;
@@ -156,10 +148,7 @@ fn hex(text: &str) -> Option<Vec<u8>> {
     if text.is_empty() || !text.len().is_multiple_of(2) || !text.is_ascii() {
         return None;
     }
-    (0..text.len())
-        .step_by(2)
-        .map(|i| u8::from_str_radix(&text[i..i + 2], 16).ok())
-        .collect()
+    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).ok()).collect()
 }
 
 #[cfg(test)]
@@ -168,52 +157,25 @@ mod tests {
 
     #[test]
     fn forms_of_the_command_line() {
-        let scalar = |ty, bytes: &[u8]| {
-            Ok(ArgSpec::Scalar {
-                ty,
-                bytes: bytes.to_vec(),
-            })
-        };
+        let scalar = |ty, bytes: &[u8]| Ok(ArgSpec::Scalar { ty, bytes: bytes.to_vec() });
         assert_eq!(parse("u32:5"), scalar(ElementType::U32, &[5, 0, 0, 0]));
-        assert_eq!(
-            parse("f32:1.5"),
-            scalar(ElementType::F32, &1.5f32.to_le_bytes())
-        );
-        assert_eq!(
-            parse("b64:0x10"),
-            scalar(ElementType::B64, &[16, 0, 0, 0, 0, 0, 0, 0])
-        );
+        assert_eq!(parse("f32:1.5"), scalar(ElementType::F32, &1.5f32.to_le_bytes()));
+        assert_eq!(parse("b64:0x10"), scalar(ElementType::B64, &[16, 0, 0, 0, 0, 0, 0, 0]));
         assert_eq!(parse("buf:4096"), Ok(ArgSpec::Buffer { len: 4096 }));
         assert_eq!(parse("buf:64K"), Ok(ArgSpec::Buffer { len: 65536 }));
-        assert_eq!(
-            parse("buf:@in.bin"),
-            Ok(ArgSpec::BufferFile("in.bin".into()))
-        );
+        assert_eq!(parse("buf:@in.bin"), Ok(ArgSpec::BufferFile("in.bin".into())));
         assert_eq!(parse("bytes:00ff"), Ok(ArgSpec::Bytes(vec![0, 255])));
-        let iota = ArgSpec::Typed {
-            ty: ElementType::F32,
-            count: Some(1024),
-            init: Init::Iota,
-        };
+        let iota = ArgSpec::Typed { ty: ElementType::F32, count: Some(1024), init: Init::Iota };
         assert_eq!(parse("f32[1024]:iota"), Ok(iota));
-        assert!(matches!(
-            parse("s32[]:1,2,3"),
-            Ok(ArgSpec::Typed { count: Some(3), .. })
-        ));
-        assert!(matches!(
-            parse("s32[]:@x.npy"),
-            Ok(ArgSpec::Typed { count: None, .. })
-        ));
+        assert!(matches!(parse("s32[]:1,2,3"), Ok(ArgSpec::Typed { count: Some(3), .. })));
+        assert!(matches!(parse("s32[]:@x.npy"), Ok(ArgSpec::Typed { count: None, .. })));
     }
 
     #[test]
     fn bad_arguments_say_what_is_wrong() {
         assert!(matches!(parse("5"), Err(ArgError::Form(_))));
         assert!(matches!(parse("i32:5"), Err(ArgError::Form(_))));
-        assert!(matches!(
-            parse("u8:256"),
-            Err(ArgError::Value(ValueError::OutOfRange { .. }))
-        ));
+        assert!(matches!(parse("u8:256"), Err(ArgError::Value(ValueError::OutOfRange { .. }))));
         assert!(matches!(parse("buf:lots"), Err(ArgError::Size(_))));
         assert!(matches!(parse("buf:@"), Err(ArgError::Size(_))));
         assert!(matches!(parse("buf:+4"), Err(ArgError::Size(_))));
@@ -225,12 +187,7 @@ mod tests {
 
     #[test]
     fn forms_of_launch_files() {
-        let named = |name: &str, offset| {
-            Ok(ArgSpec::Named {
-                name: name.into(),
-                offset,
-            })
-        };
+        let named = |name: &str, offset| Ok(ArgSpec::Named { name: name.into(), offset });
         assert_eq!(parse_named("buf:a"), named("a", 0));
         assert_eq!(parse_named("buf:a+0x10"), named("a", 16));
         assert_eq!(parse_named("surf:s"), Ok(ArgSpec::Texture("s".into())));

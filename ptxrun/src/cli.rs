@@ -192,9 +192,7 @@ mod tests {
         let cli =
             Cli::try_parse_from(["ptxrun", "run", "--launch", "a.toml", "--timeout", "500ms"])
                 .unwrap();
-        let Some(Command::Run(args)) = cli.command else {
-            panic!()
-        };
+        let Some(Command::Run(args)) = cli.command else { panic!() };
         assert_eq!(args.timeout, Some(Duration::from_millis(500)));
     }
 
@@ -208,11 +206,7 @@ mod tests {
             &["ptxrun", "check"],
             &["ptxrun"],
         ] {
-            assert_eq!(
-                Cli::try_parse_from(line).unwrap_err().exit_code(),
-                2,
-                "{line:?}"
-            );
+            assert_eq!(Cli::try_parse_from(line).unwrap_err().exit_code(), 2, "{line:?}");
         }
     }
 }

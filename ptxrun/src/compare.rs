@@ -45,16 +45,9 @@ pub fn compare(
                     || (f - e).abs() <= tolerance.abs + tolerance.rel * e.abs() && e.is_finite()
             }
     };
-    let mut mismatch = Mismatch {
-        differing: 0,
-        total: expected.len() / ty.size(),
-        first: Vec::new(),
-    };
-    for (index, (f, e)) in found
-        .chunks(ty.size())
-        .zip(expected.chunks(ty.size()))
-        .enumerate()
-    {
+    let mut mismatch =
+        Mismatch { differing: 0, total: expected.len() / ty.size(), first: Vec::new() };
+    for (index, (f, e)) in found.chunks(ty.size()).zip(expected.chunks(ty.size())).enumerate() {
         if !passes(f, e) {
             mismatch.differing += 1;
             if mismatch.first.len() < SHOWN {
@@ -83,25 +76,16 @@ mod tests {
         let none = Tolerance::default();
         assert_eq!(compare(F32, &floats(&[1.0]), &floats(&[1.0]), none), None);
         let mismatch = compare(F32, &floats(&[0.0, 2.0]), &floats(&[-0.0, 2.0]), none).unwrap();
-        assert_eq!(
-            (mismatch.differing, mismatch.total, mismatch.first[0].index),
-            (1, 2, 0)
-        );
+        assert_eq!((mismatch.differing, mismatch.total, mismatch.first[0].index), (1, 2, 0));
     }
 
     #[test]
     fn tolerance_is_absolute_plus_relative() {
-        let t = Tolerance {
-            rel: 0.01,
-            abs: 0.0,
-        };
+        let t = Tolerance { rel: 0.01, abs: 0.0 };
         assert_eq!(compare(F32, &floats(&[100.9]), &floats(&[100.0]), t), None);
         assert!(compare(F32, &floats(&[101.1]), &floats(&[100.0]), t).is_some());
         assert!(compare(F32, &floats(&[f32::NAN]), &floats(&[1.0]), t).is_some());
         assert!(compare(F32, &floats(&[1.0]), &floats(&[f32::INFINITY]), t).is_some());
-        assert_eq!(
-            compare(F32, &floats(&[f32::NAN]), &floats(&[-f32::NAN]), t),
-            None
-        );
+        assert_eq!(compare(F32, &floats(&[f32::NAN]), &floats(&[-f32::NAN]), t), None);
     }
 }

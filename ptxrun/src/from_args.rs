@@ -70,10 +70,7 @@ pub fn plan(
     for (index, arg) in args.iter().enumerate() {
         let buffer = match arg {
             ArgSpec::Scalar { ty, bytes } => {
-                resolved.push(Arg::Scalar {
-                    ty: *ty,
-                    bytes: bytes.clone(),
-                });
+                resolved.push(Arg::Scalar { ty: *ty, bytes: bytes.clone() });
                 continue;
             }
             ArgSpec::Bytes(bytes) => {
@@ -87,22 +84,14 @@ pub fn plan(
                 (None, None, bytes.unwrap_or_default())
             }
             ArgSpec::BufferFile(name) => read_file(name, None)?,
-            ArgSpec::Typed {
-                ty,
-                count,
-                init: Init::File(name),
-            } => {
+            ArgSpec::Typed { ty, count, init: Init::File(name) } => {
                 let (found, shape, bytes) = read_file(name, Some(*ty))?;
                 let wanted = count.map_or(bytes.len().next_multiple_of(ty.size()), |n| {
                     n.saturating_mul(ty.size())
                 });
                 if bytes.len() != wanted {
                     let (path, found) = (name.into(), bytes.len());
-                    return Err(FromArgsError::FileSize {
-                        path,
-                        found,
-                        wanted,
-                    });
+                    return Err(FromArgsError::FileSize { path, found, wanted });
                 }
                 (found, shape, bytes)
             }
@@ -116,24 +105,10 @@ pub fn plan(
             ArgSpec::Named { .. } | ArgSpec::Texture(_) => continue,
         };
         let (ty, shape, bytes) = buffer;
-        resolved.push(Arg::Buffer {
-            index: plan.buffers.len(),
-            offset: 0,
-        });
-        plan.buffers.push(Buffer {
-            name: format!("argument {index}"),
-            ty,
-            shape,
-            bytes,
-        });
+        resolved.push(Arg::Buffer { index: plan.buffers.len(), offset: 0 });
+        plan.buffers.push(Buffer { name: format!("argument {index}"), ty, shape, bytes });
     }
-    plan.launches.push(Launch {
-        entry,
-        grid,
-        block,
-        shared,
-        args: resolved,
-    });
+    plan.launches.push(Launch { entry, grid, block, shared, args: resolved });
     Ok(plan)
 }
 
@@ -141,28 +116,18 @@ type Contents = (Option<ElementType>, Option<Vec<usize>>, Vec<u8>);
 
 fn read_file(name: &str, wanted: Option<ElementType>) -> Result<Contents, FromArgsError> {
     let path = Path::new(name);
-    let bytes = std::fs::read(path).map_err(|error| FromArgsError::File {
-        path: path.into(),
-        error,
-    })?;
+    let bytes =
+        std::fs::read(path).map_err(|error| FromArgsError::File { path: path.into(), error })?;
     if !name.ends_with(".npy") {
         return Ok((wanted, None, bytes));
     }
-    let array = npy::read(&bytes).map_err(|error| FromArgsError::Npy {
-        path: path.into(),
-        error,
-    })?;
+    let array =
+        npy::read(&bytes).map_err(|error| FromArgsError::Npy { path: path.into(), error })?;
     match wanted {
-        Some(wanted) if !array.ty.same_layout(wanted) => Err(FromArgsError::FileType {
-            path: path.into(),
-            found: array.ty,
-            wanted,
-        }),
-        _ => Ok((
-            Some(wanted.unwrap_or(array.ty)),
-            Some(array.shape),
-            array.bytes,
-        )),
+        Some(wanted) if !array.ty.same_layout(wanted) => {
+            Err(FromArgsError::FileType { path: path.into(), found: array.ty, wanted })
+        }
+        _ => Ok((Some(wanted.unwrap_or(array.ty)), Some(array.shape), array.bytes)),
     }
 }
 
@@ -179,20 +144,8 @@ mod tests {
     #[test]
     fn buffers_are_numbered_in_order() {
         let plan = plan_of(&["buf:16", "u32:3", "f32[4]:fill:2"]).unwrap();
-        assert_eq!(
-            plan.launches[0].args[0],
-            Arg::Buffer {
-                index: 0,
-                offset: 0
-            }
-        );
-        assert_eq!(
-            plan.launches[0].args[2],
-            Arg::Buffer {
-                index: 1,
-                offset: 0
-            }
-        );
+        assert_eq!(plan.launches[0].args[0], Arg::Buffer { index: 0, offset: 0 });
+        assert_eq!(plan.launches[0].args[2], Arg::Buffer { index: 1, offset: 0 });
         assert_eq!(plan.buffers[0].bytes, [0; 16]);
         assert_eq!(plan.buffers[1].bytes, 2.0f32.to_le_bytes().repeat(4));
         assert_eq!(plan.buffers[1].name, "argument 2");
@@ -200,31 +153,15 @@ mod tests {
 
     #[test]
     fn npy_files_bring_type_and_shape() {
-        let file = concat!(
-            "buf:@",
-            env!("CARGO_MANIFEST_DIR"),
-            "/../samples/recursion/sorted.npy"
-        );
+        let file = concat!("buf:@", env!("CARGO_MANIFEST_DIR"), "/../samples/recursion/sorted.npy");
         let plan = plan_of(&[file]).unwrap();
         assert_eq!(plan.buffers[0].ty, Some(ElementType::S32));
         assert_eq!(plan.buffers[0].shape, Some(vec![64, 16]));
         let wrong = file.replace("buf", "f32[]");
-        assert!(matches!(
-            plan_of(&[&wrong]),
-            Err(FromArgsError::FileType { .. })
-        ));
+        assert!(matches!(plan_of(&[&wrong]), Err(FromArgsError::FileType { .. })));
         let short = file.replace("buf", "s32[5]");
-        assert!(matches!(
-            plan_of(&[&short]),
-            Err(FromArgsError::FileSize { .. })
-        ));
-        assert!(matches!(
-            plan_of(&["buf:@missing.bin"]),
-            Err(FromArgsError::File { .. })
-        ));
-        assert!(matches!(
-            plan_of(&["u8[2]:1,2,3"]),
-            Err(FromArgsError::Value { index: 0, .. })
-        ));
+        assert!(matches!(plan_of(&[&short]), Err(FromArgsError::FileSize { .. })));
+        assert!(matches!(plan_of(&["buf:@missing.bin"]), Err(FromArgsError::File { .. })));
+        assert!(matches!(plan_of(&["u8[2]:1,2,3"]), Err(FromArgsError::Value { index: 0, .. })));
     }
 }

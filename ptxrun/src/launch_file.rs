@@ -106,11 +106,7 @@ pub enum Problem {
 }
 
 fn list(known: &[String]) -> String {
-    if known.is_empty() {
-        String::new()
-    } else {
-        format!("; there are {}", known.join(", "))
-    }
+    if known.is_empty() { String::new() } else { format!("; there are {}", known.join(", ")) }
 }
 
 #[derive(Deserialize)]
@@ -235,10 +231,7 @@ impl Extent {
 type Result<T> = std::result::Result<T, LaunchFileError>;
 
 fn at<E: Into<Problem>>(span: Range<usize>) -> impl FnOnce(E) -> LaunchFileError {
-    move |problem| LaunchFileError {
-        problem: problem.into(),
-        span,
-    }
+    move |problem| LaunchFileError { problem: problem.into(), span }
 }
 
 /// Reads the files that a launch file names.
@@ -256,12 +249,8 @@ struct Contents {
 impl Files<'_> {
     fn raw(&self, name: &str, span: Range<usize>) -> Result<(PathBuf, Vec<u8>)> {
         let path = self.folder.join(name);
-        let bytes = (self.read)(&path).map_err(|error| {
-            at(span)(Problem::File {
-                path: path.clone(),
-                error,
-            })
-        })?;
+        let bytes = (self.read)(&path)
+            .map_err(|error| at(span)(Problem::File { path: path.clone(), error }))?;
         Ok((path, bytes))
     }
 
@@ -276,14 +265,12 @@ impl Files<'_> {
     ) -> Result<Contents> {
         let (init, span) = match (init, values) {
             (Some(_), Some(values)) => return Err(at(values.span())(Problem::InitAndValues)),
-            (Some(text), None) => (
-                text.get_ref().parse::<Init>().map_err(at(text.span()))?,
-                text.span(),
-            ),
-            (None, Some(values)) => (
-                Init::Values(values.get_ref().iter().map(Number::text).collect()),
-                values.span(),
-            ),
+            (Some(text), None) => {
+                (text.get_ref().parse::<Init>().map_err(at(text.span()))?, text.span())
+            }
+            (None, Some(values)) => {
+                (Init::Values(values.get_ref().iter().map(Number::text).collect()), values.span())
+            }
             (None, None) => (Init::Zero, whole.clone()),
         };
         if let Init::File(name) = &init {
@@ -293,20 +280,13 @@ impl Files<'_> {
                 let array = npy::read(&contents.bytes)
                     .map_err(|error| at(span.clone())(Problem::Npy { path, error }))?;
                 if !array.ty.same_layout(ty) {
-                    return Err(at(span)(Problem::FileType {
-                        found: array.ty,
-                        wanted: ty,
-                    }));
+                    return Err(at(span)(Problem::FileType { found: array.ty, wanted: ty }));
                 }
-                contents = Contents {
-                    bytes: array.bytes,
-                    shape: Some(array.shape),
-                };
+                contents = Contents { bytes: array.bytes, shape: Some(array.shape) };
             }
             let found = contents.bytes.len();
-            let wanted = len.map_or(found.next_multiple_of(ty.size()), |n| {
-                n.saturating_mul(ty.size())
-            });
+            let wanted =
+                len.map_or(found.next_multiple_of(ty.size()), |n| n.saturating_mul(ty.size()));
             if found != wanted {
                 return Err(at(span)(Problem::Size { found, wanted }));
             }
@@ -342,18 +322,9 @@ fn parse_with(
     for (name, buffer) in &raw.buffer {
         let whole = buffer.span();
         let buffer = buffer.get_ref();
-        let ty = buffer
-            .r#type
-            .get_ref()
-            .parse()
-            .map_err(at(buffer.r#type.span()))?;
-        let contents = files.contents(
-            ty,
-            buffer.len,
-            buffer.init.as_ref(),
-            buffer.values.as_ref(),
-            whole,
-        )?;
+        let ty = buffer.r#type.get_ref().parse().map_err(at(buffer.r#type.span()))?;
+        let contents =
+            files.contents(ty, buffer.len, buffer.init.as_ref(), buffer.values.as_ref(), whole)?;
         plan.buffers.push(plan::Buffer {
             name: name.clone(),
             ty: Some(ty),
@@ -365,11 +336,7 @@ fn parse_with(
         plan.textures.push(resolve_texture(&files, name, texture)?);
     }
     for launch in &raw.launch {
-        let args = launch
-            .args
-            .iter()
-            .map(|arg| resolve_arg(&plan, arg))
-            .collect::<Result<_>>()?;
+        let args = launch.args.iter().map(|arg| resolve_arg(&plan, arg)).collect::<Result<_>>()?;
         plan.launches.push(plan::Launch {
             entry: launch.entry.clone(),
             grid: launch.grid.get(),
@@ -383,11 +350,7 @@ fn parse_with(
         plan.checks.push(check);
     }
     let modules = raw.modules.iter().map(|m| folder.join(m)).collect();
-    Ok(LaunchFile {
-        title: raw.title,
-        modules,
-        plan,
-    })
+    Ok(LaunchFile { title: raw.title, modules, plan })
 }
 
 fn resolve_texture(
@@ -397,11 +360,7 @@ fn resolve_texture(
 ) -> Result<plan::Texture> {
     let whole = texture.span();
     let raw = texture.get_ref();
-    let format: ElementType = raw
-        .format
-        .get_ref()
-        .parse()
-        .map_err(at(raw.format.span()))?;
+    let format: ElementType = raw.format.get_ref().parse().map_err(at(raw.format.span()))?;
     use ElementType::*;
     if !matches!(format, U8 | U16 | U32 | S8 | S16 | S32 | F16 | F32) {
         let problem =
@@ -420,16 +379,9 @@ fn resolve_texture(
         return Err(at(raw.size.span())(problem));
     }
     size[..given.len()].copy_from_slice(given);
-    let count = size
-        .iter()
-        .fold(usize::from(channels), |n, &d| n.saturating_mul(d as usize));
-    let contents = files.contents(
-        format,
-        Some(count),
-        raw.init.as_ref(),
-        raw.values.as_ref(),
-        whole,
-    )?;
+    let count = size.iter().fold(usize::from(channels), |n, &d| n.saturating_mul(d as usize));
+    let contents =
+        files.contents(format, Some(count), raw.init.as_ref(), raw.values.as_ref(), whole)?;
     Ok(plan::Texture {
         name: name.into(),
         size,
@@ -447,17 +399,10 @@ fn resolve_texture(
 }
 
 fn find_buffer(plan: &Plan, name: &str, span: Range<usize>) -> Result<usize> {
-    plan.buffers
-        .iter()
-        .position(|b| b.name == name)
-        .ok_or_else(|| {
-            let known = plan.buffers.iter().map(|b| b.name.clone()).collect();
-            at(span)(Problem::UnknownName {
-                kind: "buffer",
-                name: name.into(),
-                known,
-            })
-        })
+    plan.buffers.iter().position(|b| b.name == name).ok_or_else(|| {
+        let known = plan.buffers.iter().map(|b| b.name.clone()).collect();
+        at(span)(Problem::UnknownName { kind: "buffer", name: name.into(), known })
+    })
 }
 
 fn resolve_arg(plan: &Plan, text: &Spanned<String>) -> Result<Arg> {
@@ -465,19 +410,14 @@ fn resolve_arg(plan: &Plan, text: &Spanned<String>) -> Result<Arg> {
     match arg::parse_named(text.get_ref()).map_err(at(span.clone()))? {
         ArgSpec::Scalar { ty, bytes } => Ok(Arg::Scalar { ty, bytes }),
         ArgSpec::Bytes(bytes) => Ok(Arg::Bytes(bytes)),
-        ArgSpec::Named { name, offset } => Ok(Arg::Buffer {
-            index: find_buffer(plan, &name, span)?,
-            offset,
-        }),
+        ArgSpec::Named { name, offset } => {
+            Ok(Arg::Buffer { index: find_buffer(plan, &name, span)?, offset })
+        }
         ArgSpec::Texture(name) => match plan.textures.iter().position(|t| t.name == name) {
             Some(index) => Ok(Arg::Texture(index)),
             None => {
                 let known = plan.textures.iter().map(|t| t.name.clone()).collect();
-                Err(at(span)(Problem::UnknownName {
-                    kind: "texture",
-                    name,
-                    known,
-                }))
+                Err(at(span)(Problem::UnknownName { kind: "texture", name, known }))
             }
         },
         ArgSpec::Buffer { .. } | ArgSpec::BufferFile(_) | ArgSpec::Typed { .. } => {
@@ -500,16 +440,8 @@ fn resolve_check(files: &Files, plan: &Plan, check: &Spanned<RawCheck>) -> Resul
             let len = Some(buffer.bytes.len() / ty.size());
             let contents =
                 files.contents(ty, len, raw.expect.as_ref(), raw.values.as_ref(), whole)?;
-            let tolerance = Tolerance {
-                rel: raw.rel,
-                abs: raw.abs,
-            };
-            Ok(Check::Buffer {
-                index,
-                ty,
-                expected: contents.bytes,
-                tolerance,
-            })
+            let tolerance = Tolerance { rel: raw.rel, abs: raw.abs };
+            Ok(Check::Buffer { index, ty, expected: contents.bytes, tolerance })
         }
         (None, Some(text)) if raw.expect.is_none() && raw.values.is_none() => {
             let expected = match text.get_ref().strip_prefix('@') {
@@ -572,13 +504,7 @@ mod tests {
         assert_eq!(plan.textures[0].bytes, [0; 4]);
         let launch = &plan.launches[0];
         assert_eq!((launch.grid, launch.block), ([2, 3, 1], [32, 1, 1]));
-        assert_eq!(
-            launch.args[1],
-            Arg::Buffer {
-                index: 1,
-                offset: 4
-            }
-        );
+        assert_eq!(launch.args[1], Arg::Buffer { index: 1, offset: 4 });
         assert_eq!(launch.args[3], Arg::Texture(0));
         assert!(matches!(&plan.checks[0], Check::Buffer { expected, .. } if expected.len() == 16));
         assert!(matches!(&plan.checks[1], Check::Stdout { expected } if expected == b"done\n"));
@@ -587,54 +513,14 @@ mod tests {
     #[test]
     fn errors_point_at_what_is_wrong() {
         for (from, to, message, place) in [
-            (
-                "\"buf:a\"",
-                "\"buf:z\"",
-                "no buffer is named `z`; there are a, b, c",
-                "\"buf:z\"",
-            ),
-            (
-                "\"tex:t\"",
-                "\"tex:u\"",
-                "no texture is named `u`; there are t",
-                "\"tex:u\"",
-            ),
-            (
-                "\"u32:7\"",
-                "\"u32:-7\"",
-                "-7 does not fit type u32",
-                "\"u32:-7\"",
-            ),
-            (
-                "\"iota\"",
-                "\"iotas\"",
-                "unknown initialiser `iotas`; it is zero, ",
-                "\"iotas\"",
-            ),
-            (
-                "\"u32\",",
-                "\"i32\",",
-                "unknown type `i32`; types are ",
-                "\"i32\"",
-            ),
-            (
-                "@three.bin",
-                "@four.bin",
-                "cannot read folder/four.bin: ",
-                "\"@four.bin\"",
-            ),
-            (
-                "size = [2, 2]",
-                "size = []",
-                "a texture has one to three dimensions",
-                "[]",
-            ),
-            (
-                "expect = \"fill:3\"",
-                "rel = 1",
-                "a check names `buffer` with",
-                "",
-            ),
+            ("\"buf:a\"", "\"buf:z\"", "no buffer is named `z`; there are a, b, c", "\"buf:z\""),
+            ("\"tex:t\"", "\"tex:u\"", "no texture is named `u`; there are t", "\"tex:u\""),
+            ("\"u32:7\"", "\"u32:-7\"", "-7 does not fit type u32", "\"u32:-7\""),
+            ("\"iota\"", "\"iotas\"", "unknown initialiser `iotas`; it is zero, ", "\"iotas\""),
+            ("\"u32\",", "\"i32\",", "unknown type `i32`; types are ", "\"i32\""),
+            ("@three.bin", "@four.bin", "cannot read folder/four.bin: ", "\"@four.bin\""),
+            ("size = [2, 2]", "size = []", "a texture has one to three dimensions", "[]"),
+            ("expect = \"fill:3\"", "rel = 1", "a check names `buffer` with", ""),
         ] {
             let text = GOOD.replacen(from, to, 1);
             let (found, at) = error(&text);
@@ -644,15 +530,9 @@ mod tests {
             }
         }
         assert!(
-            error(&GOOD.replacen("block =", "blocks =", 1))
-                .0
-                .contains("unknown field `blocks`")
+            error(&GOOD.replacen("block =", "blocks =", 1)).0.contains("unknown field `blocks`")
         );
-        assert!(
-            error("[buffer]\na = { type = \"u8\" }")
-                .0
-                .contains("nothing says how long")
-        );
+        assert!(error("[buffer]\na = { type = \"u8\" }").0.contains("nothing says how long"));
         assert!(error("[buffer\n").1.len() < 9);
     }
 

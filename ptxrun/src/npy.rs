@@ -93,10 +93,8 @@ pub fn read(file: &[u8]) -> Result<Array, NpyError> {
         [2 | 3, _, a, b, c, d, ..] => (u32::from_le_bytes([*a, *b, *c, *d]) as usize, 6),
         _ => return Err(NpyError::Header("unknown version")),
     };
-    let header = rest
-        .get(start..)
-        .and_then(|r| r.get(..length))
-        .ok_or(NpyError::Header("cut short"))?;
+    let header =
+        rest.get(start..).and_then(|r| r.get(..length)).ok_or(NpyError::Header("cut short"))?;
     let header = std::str::from_utf8(header).map_err(|_| NpyError::Header("not text"))?;
     let bytes = &rest[start + length..];
 
@@ -116,11 +114,7 @@ pub fn read(file: &[u8]) -> Result<Array, NpyError> {
         .split(',')
         .map(str::trim)
         .filter(|n| !n.is_empty())
-        .map(|n| {
-            n.trim_end_matches('L')
-                .parse()
-                .map_err(|_| NpyError::Header("bad 'shape'"))
-        })
+        .map(|n| n.trim_end_matches('L').parse().map_err(|_| NpyError::Header("bad 'shape'")))
         .collect::<Result<Vec<usize>, _>>()?;
     // In one dimension or fewer both orders are the same bytes.
     if order.starts_with("True") && shape.iter().filter(|&&n| n != 1).count() > 1 {
@@ -131,26 +125,16 @@ pub fn read(file: &[u8]) -> Result<Array, NpyError> {
         .try_fold(ty.size(), |size, &n| size.checked_mul(n))
         .ok_or(NpyError::Header("shape too large"))?;
     if bytes.len() != wanted {
-        return Err(NpyError::Length {
-            wanted,
-            found: bytes.len(),
-        });
+        return Err(NpyError::Length { wanted, found: bytes.len() });
     }
-    Ok(Array {
-        ty,
-        shape,
-        bytes: bytes.to_vec(),
-    })
+    Ok(Array { ty, shape, bytes: bytes.to_vec() })
 }
 
 /// The contents of a `.npy` file (version 1.0) that holds this array.
 pub fn write(array: &Array) -> Vec<u8> {
     let shape: String = array.shape.iter().map(|n| format!("{n}, ")).collect();
-    let shape = if array.shape.len() == 1 {
-        shape.trim_end()
-    } else {
-        shape.trim_end_matches(", ")
-    };
+    let shape =
+        if array.shape.len() == 1 { shape.trim_end() } else { shape.trim_end_matches(", ") };
     let mut header = format!(
         "{{'descr': '{}', 'fortran_order': False, 'shape': ({shape}), }}",
         descr_of(array.ty)
@@ -176,11 +160,7 @@ mod tests {
     fn arrays_survive_the_round_trip() {
         for shape in [vec![6], vec![2, 3], vec![], vec![0, 4]] {
             let count: usize = shape.iter().product();
-            let array = Array {
-                ty: ElementType::F32,
-                shape,
-                bytes: vec![7; 4 * count],
-            };
+            let array = Array { ty: ElementType::F32, shape, bytes: vec![7; 4 * count] };
             let file = write(&array);
             assert_eq!((file.len() - array.bytes.len()) % 64, 0);
             assert_eq!(read(&file), Ok(array));
@@ -197,20 +177,10 @@ mod tests {
 
     #[test]
     fn damaged_files_are_refused() {
-        let good = write(&Array {
-            ty: ElementType::U8,
-            shape: vec![3],
-            bytes: vec![1, 2, 3],
-        });
+        let good = write(&Array { ty: ElementType::U8, shape: vec![3], bytes: vec![1, 2, 3] });
         assert_eq!(read(b"PK"), Err(NpyError::NotNpy));
         assert_eq!(read(&good[..20]), Err(NpyError::Header("cut short")));
-        assert_eq!(
-            read(&good[..good.len() - 1]),
-            Err(NpyError::Length {
-                wanted: 3,
-                found: 2
-            })
-        );
+        assert_eq!(read(&good[..good.len() - 1]), Err(NpyError::Length { wanted: 3, found: 2 }));
         let text = String::from_utf8_lossy(&good[10..]).into_owned();
         let with = |from: &str, to: &str| {
             let mut file = good[..10].to_vec();
@@ -219,9 +189,6 @@ mod tests {
         };
         assert_eq!(with("|u1", ">u2"), Err(NpyError::Type("'>u2'".into())));
         assert_eq!(with("(3,)", "(x,)"), Err(NpyError::Header("bad 'shape'")));
-        assert_eq!(
-            with("'shape'", "'shapf'"),
-            Err(NpyError::Header("no 'shape'"))
-        );
+        assert_eq!(with("'shape'", "'shapf'"), Err(NpyError::Header("no 'shape'")));
     }
 }

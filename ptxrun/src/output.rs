@@ -25,8 +25,7 @@ impl fmt::Display for Which {
 
 impl From<&str> for Which {
     fn from(text: &str) -> Self {
-        text.parse()
-            .map_or_else(|_| Which::Name(text.into()), Which::Index)
+        text.parse().map_or_else(|_| Which::Name(text.into()), Which::Index)
     }
 }
 
@@ -87,11 +86,7 @@ pub fn parse_out(text: &str) -> Result<OutSpec, OutputError> {
     if which.is_empty() || file.is_empty() {
         return Err(OutputError::Out);
     }
-    Ok(OutSpec {
-        which: which.into(),
-        file: file.into(),
-        ty,
-    })
+    Ok(OutSpec { which: which.into(), file: file.into(), ty })
 }
 
 /// Reads the value of `--print`.
@@ -99,29 +94,18 @@ pub fn parse_print(text: &str) -> Result<PrintSpec, OutputError> {
     let parts: Vec<&str> = text.split(':').collect();
     let (which, ty, count) = match parts[..] {
         [which, ty] => (which, ty, None),
-        [which, ty, count] => (
-            which,
-            ty,
-            Some(count.parse().map_err(|_| OutputError::Print)?),
-        ),
+        [which, ty, count] => (which, ty, Some(count.parse().map_err(|_| OutputError::Print)?)),
         _ => return Err(OutputError::Print),
     };
     if which.is_empty() {
         return Err(OutputError::Print);
     }
-    Ok(PrintSpec {
-        which: which.into(),
-        ty: ty.parse()?,
-        count,
-    })
+    Ok(PrintSpec { which: which.into(), ty: ty.parse()?, count })
 }
 
 /// Reads `4`, `4,2` or `4,2,1` (also with `x` between the numbers): blocks of a grid, threads of a block.
 pub fn parse_extent(text: &str) -> Result<[u32; 3], String> {
-    let parts: Option<Vec<u32>> = text
-        .split([',', 'x'])
-        .map(|n| n.trim().parse().ok())
-        .collect();
+    let parts: Option<Vec<u32>> = text.split([',', 'x']).map(|n| n.trim().parse().ok()).collect();
     let mut extent = [1; 3];
     match parts {
         Some(parts) if parts.len() <= 3 && !parts.contains(&0) => {
@@ -148,10 +132,7 @@ mod tests {
         assert_eq!(out.file, PathBuf::from("dir:x/c.bin"));
         assert_eq!(parse_out("c.npy"), Err(OutputError::Out));
         assert_eq!(parse_out("1="), Err(OutputError::Out));
-        assert!(matches!(
-            parse_out("1=c.npy:i32"),
-            Err(OutputError::Type(_))
-        ));
+        assert!(matches!(parse_out("1=c.npy:i32"), Err(OutputError::Type(_))));
     }
 
     #[test]
@@ -159,11 +140,7 @@ mod tests {
         let print = parse_print("0:u32:8").unwrap();
         assert_eq!(
             print,
-            PrintSpec {
-                which: Which::Index(0),
-                ty: ElementType::U32,
-                count: Some(8)
-            }
+            PrintSpec { which: Which::Index(0), ty: ElementType::U32, count: Some(8) }
         );
         assert_eq!(parse_print("c:f16").unwrap().count, None);
         assert_eq!(parse_print("0"), Err(OutputError::Print));

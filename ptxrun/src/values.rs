@@ -118,10 +118,7 @@ pub enum ValueError {
 
 impl fmt::Display for ElementType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = ELEMENT_TYPES
-            .iter()
-            .find(|(_, t)| t == self)
-            .map_or("?", |(n, _)| n);
+        let name = ELEMENT_TYPES.iter().find(|(_, t)| t == self).map_or("?", |(n, _)| n);
         f.pad(name)
     }
 }
@@ -165,10 +162,7 @@ impl ElementType {
     /// (`1.5`, `-2e3`, `inf`, `nan`), and the PTX bit forms `0f3F800000` and `0d3FF0000000000000`.
     pub fn parse(self, text: &str, out: &mut Vec<u8>) -> Result<(), ValueError> {
         let text = text.trim();
-        let invalid = || ValueError::NotAValue {
-            text: text.into(),
-            ty: self,
-        };
+        let invalid = || ValueError::NotAValue { text: text.into(), ty: self };
         if self.is_float() {
             let bits = |prefixes: [&str; 2]| prefixes.iter().find_map(|p| text.strip_prefix(p));
             let value = if let Some(hex) = bits(["0f", "0F"]).filter(|h| h.len() == 8) {
@@ -189,9 +183,7 @@ impl ElementType {
             Some(rest) => (true, rest),
             None => (false, text),
         };
-        let (radix, digits) = match digits
-            .strip_prefix("0x")
-            .or_else(|| digits.strip_prefix("0X"))
+        let (radix, digits) = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"))
         {
             Some(hex) => (16, hex),
             None => (10, digits),
@@ -209,10 +201,7 @@ impl ElementType {
             _ => (-(1i128 << (bits - 1)), (1i128 << bits) - 1),
         };
         if !(low..=high).contains(&value) {
-            return Err(ValueError::OutOfRange {
-                text: text.into(),
-                ty: self,
-            });
+            return Err(ValueError::OutOfRange { text: text.into(), ty: self });
         }
         out.extend(&value.to_le_bytes()[..self.size()]);
         Ok(())
@@ -264,19 +253,13 @@ impl ElementType {
     /// The element as text that [`ElementType::parse`] reads back (NaNs lose their payload).
     pub fn format(self, bytes: &[u8]) -> String {
         match self {
-            F16 => f16::from_le_bytes([bytes[0], bytes[1]])
-                .to_f32()
-                .to_string(),
-            Bf16 => bf16::from_le_bytes([bytes[0], bytes[1]])
-                .to_f32()
-                .to_string(),
+            F16 => f16::from_le_bytes([bytes[0], bytes[1]]).to_f32().to_string(),
+            Bf16 => bf16::from_le_bytes([bytes[0], bytes[1]]).to_f32().to_string(),
             F32 => f32::from_le_bytes(take(bytes)).to_string(),
             F64 => f64::from_le_bytes(take(bytes)).to_string(),
-            B8 | B16 | B32 | B64 => format!(
-                "0x{:0width$x}",
-                self.integer(bytes),
-                width = 2 * self.size()
-            ),
+            B8 | B16 | B32 | B64 => {
+                format!("0x{:0width$x}", self.integer(bytes), width = 2 * self.size())
+            }
             _ => self.integer(bytes).to_string(),
         }
     }
@@ -323,15 +306,9 @@ impl std::str::FromStr for Init {
         let unknown = || ValueError::UnknownInit(text.into());
         let text = text.trim();
         if let Some(file) = text.strip_prefix('@') {
-            return if file.is_empty() {
-                Err(unknown())
-            } else {
-                Ok(Init::File(file.into()))
-            };
+            return if file.is_empty() { Err(unknown()) } else { Ok(Init::File(file.into())) };
         }
-        let (word, rest) = text
-            .split_once(':')
-            .map_or((text, None), |(w, r)| (w, Some(r)));
+        let (word, rest) = text.split_once(':').map_or((text, None), |(w, r)| (w, Some(r)));
         match (word, rest) {
             ("zero", None) => Ok(Init::Zero),
             ("iota", None) => Ok(Init::Iota),
@@ -356,9 +333,7 @@ impl std::str::FromStr for Init {
                 || text.contains(',')
                 || ["inf", "nan"].contains(&text) =>
             {
-                Ok(Init::Values(
-                    text.split(',').map(|v| v.trim().into()).collect(),
-                ))
+                Ok(Init::Values(text.split(',').map(|v| v.trim().into()).collect()))
             }
             _ => Err(unknown()),
         }
@@ -400,10 +375,7 @@ impl Init {
             }
             Init::Values(values) => {
                 if values.len() != count {
-                    return Err(ValueError::WrongCount {
-                        given: values.len(),
-                        wanted: count,
-                    });
+                    return Err(ValueError::WrongCount { given: values.len(), wanted: count });
                 }
                 for value in values {
                     ty.parse(value, &mut out)?;
@@ -455,10 +427,7 @@ mod tests {
     #[test]
     fn ptx_bit_forms_give_the_bits() {
         assert_eq!(one(F32, "0f3F800000").unwrap(), 1.0f32.to_le_bytes());
-        assert_eq!(
-            one(F64, "0d3FF0000000000000").unwrap(),
-            1.0f64.to_le_bytes()
-        );
+        assert_eq!(one(F64, "0d3FF0000000000000").unwrap(), 1.0f64.to_le_bytes());
     }
 
     #[test]
@@ -488,11 +457,7 @@ mod tests {
         assert_eq!(bytes("1,2,3", U8, 3), [1, 2, 3]);
         assert_eq!(bytes("random:7", U32, 9)[..8], bytes("random:7", U32, 2));
         let whole = bytes("random:3:-8:8", S32, 100);
-        assert!(
-            whole
-                .chunks(4)
-                .all(|c| (-8..=8).contains(&i32::from_le_bytes(take(c))))
-        );
+        assert!(whole.chunks(4).all(|c| (-8..=8).contains(&i32::from_le_bytes(take(c)))));
         assert!("random:1:5:2".parse::<Init>().is_err());
         assert!("noise".parse::<Init>().is_err());
         assert!("@".parse::<Init>().is_err());

@@ -79,11 +79,7 @@ impl Shape {
         } else {
             constant.wrapping_add(linear)
         };
-        if self.c2_negative {
-            p.wrapping_sub(quadratic)
-        } else {
-            p.wrapping_add(quadratic)
-        }
+        if self.c2_negative { p.wrapping_sub(quadratic) } else { p.wrapping_add(quadratic) }
     }
 }
 
@@ -112,9 +108,5 @@ pub(super) fn cut_wide(p: u64, unit: u32) -> i32 {
 #[inline(always)]
 pub(super) fn scaled(magnitude: i32, exponent: i32) -> u32 {
     let bits = magnitude + ((exponent + 127) << 23);
-    if bits < 0x0080_0000 {
-        0
-    } else {
-        bits.min(0x7f80_0000) as u32
-    }
+    if bits < 0x0080_0000 { 0 } else { bits.min(0x7f80_0000) as u32 }
 }

@@ -12,20 +12,12 @@ fn product(a: f32, b: f32, ftz: bool) -> f32 {
     let exact = f64::from(a) * f64::from(b);
     let flush = ftz && exact.abs() < LEAST;
     let rounded = (exact as f32).to_bits();
-    f32::from_bits(if flush {
-        rounded & 0x8000_0000
-    } else {
-        rounded
-    })
+    f32::from_bits(if flush { rounded & 0x8000_0000 } else { rounded })
 }
 
 #[inline(always)]
 fn flushed(x: u32, ftz: bool) -> f32 {
-    f32::from_bits(if ftz && x & 0x7f80_0000 == 0 {
-        x & 0x8000_0000
-    } else {
-        x
-    })
+    f32::from_bits(if ftz && x & 0x7f80_0000 == 0 { x & 0x8000_0000 } else { x })
 }
 
 #[inline(always)]
@@ -33,11 +25,7 @@ fn divide(a: u32, b: u32, scale: f32, ftz: bool) -> u32 {
     let a = product(flushed(a, ftz), scale, ftz);
     let b = product(flushed(b, ftz), scale, ftz);
     let quotient = product(a, f32::from_bits(rcp_approx(b.to_bits(), true)), ftz);
-    if quotient.is_nan() {
-        NAN
-    } else {
-        quotient.to_bits()
-    }
+    if quotient.is_nan() { NAN } else { quotient.to_bits() }
 }
 
 /// Whether |b| >= 2^126, where the reciprocal is at or below the least normal number.
@@ -51,12 +39,7 @@ fn huge(b: u32) -> bool {
 #[inline(always)]
 pub fn div_approx(a: u32, b: u32, ftz: bool) -> u32 {
     let subnormal = b & 0x7f80_0000 == 0;
-    divide(
-        a,
-        b,
-        if subnormal && !ftz { 16_777_216.0 } else { 1.0 },
-        ftz,
-    )
+    divide(a, b, if subnormal && !ftz { 16_777_216.0 } else { 1.0 }, ftz)
 }
 
 /// `div.full{.ftz}.f32`: as [`div_approx`], but both are scaled by 1/4 where |b| > 2^126.

@@ -69,20 +69,13 @@ fn without_subnormals(x: u32) -> (u32, bool) {
 /// Table entry and offset of the functions that halve the exponent: the exponent's parity doubles the table.
 #[inline(always)]
 fn root_entry(e: i32, m: u32) -> (usize, u32) {
-    (
-        (((e as u32) & 1) ^ 1) as usize * 64 + (m >> 17) as usize,
-        m & 0x1_ffff,
-    )
+    ((((e as u32) & 1) ^ 1) as usize * 64 + (m >> 17) as usize, m & 0x1_ffff)
 }
 
 /// Result of a root or logarithm where the table does not apply: 0 and subnormals, infinities, NaN, negatives.
 #[inline(always)]
 fn outside_domain(x: u32, at_zero: u32, at_infinity: u32) -> u32 {
-    select(
-        exponent(x) == 0,
-        at_zero,
-        select(x == INFINITY, at_infinity, NAN),
-    )
+    select(exponent(x) == 0, at_zero, select(x == INFINITY, at_infinity, NAN))
 }
 
 /// Whether x is a positive normal number.
@@ -100,11 +93,7 @@ fn rsqrt_unit(x: u32) -> u32 {
     // Powers of four are exact; the table alone would give the float below.
     let magnitude = select((k == 0) & (offset == 0), 0, cut(p, SHAPE.unit));
     let normal = scaled(magnitude, -((e - 127) >> 1));
-    select(
-        in_domain(x),
-        normal,
-        outside_domain(x, INFINITY | x & SIGN, 0),
-    )
+    select(in_domain(x), normal, outside_domain(x, INFINITY | x & SIGN, 0))
 }
 
 /// `rsqrt.approx{.ftz}.f32` (PTX 9.7.3.16): 1/sqrt(x).
@@ -136,11 +125,7 @@ pub fn sqrt_approx(x: u32, ftz: bool) -> u32 {
     }
     let (x, small) = without_subnormals(x);
     let r = sqrt_unit(x);
-    select(
-        small & (r & !SIGN != 0) & (r & !SIGN < INFINITY),
-        r.wrapping_sub(12 << 23),
-        r,
-    )
+    select(small & (r & !SIGN != 0) & (r & !SIGN < INFINITY), r.wrapping_sub(12 << 23), r)
 }
 
 #[inline(always)]
@@ -157,11 +142,7 @@ fn lg2_unit(x: u32) -> u32 {
     let magnitude = sum ^ select(negative, -1, 0);
     let normal = scaled(cut(magnitude as u64, UNIT), 0) | select(negative, SIGN, 0);
     let normal = select(x == ONE, 0, normal);
-    select(
-        in_domain(x),
-        normal,
-        outside_domain(x, INFINITY | SIGN, INFINITY),
-    )
+    select(in_domain(x), normal, outside_domain(x, INFINITY | SIGN, INFINITY))
 }
 
 /// `lg2.approx{.ftz}.f32` (PTX 9.7.3.20): the base-2 logarithm.

@@ -23,16 +23,8 @@ fn cut_f16(x: u32) -> u16 {
     let exponent = (magnitude >> 23) as i32 - 112;
     let subnormal = (magnitude & 0x007f_ffff | 0x0080_0000) >> (14 - exponent).clamp(0, 31);
     let normal = (magnitude >> 13).wrapping_sub(112 << 10);
-    let cut = if exponent <= 0 {
-        subnormal
-    } else {
-        normal.min(0x7c00)
-    };
-    if magnitude > 0x7f80_0000 {
-        NAN16
-    } else {
-        sign | cut as u16
-    }
+    let cut = if exponent <= 0 { subnormal } else { normal.min(0x7c00) };
+    if magnitude > 0x7f80_0000 { NAN16 } else { sign | cut as u16 }
 }
 
 #[inline(always)]

@@ -98,11 +98,7 @@ macro_rules! compare {
 #[inline(always)]
 #[must_use]
 pub fn f32(rel: Rel, ftz: bool, a: u32, b: u32) -> bool {
-    let (a, b) = if ftz {
-        (fp32::flush(a), fp32::flush(b))
-    } else {
-        (a, b)
-    };
+    let (a, b) = if ftz { (fp32::flush(a), fp32::flush(b)) } else { (a, b) };
     compare!(rel, f32::from_bits(a), f32::from_bits(b))
 }
 
@@ -117,11 +113,7 @@ pub fn f64(rel: Rel, a: u64, b: u64) -> bool {
 #[inline(always)]
 #[must_use]
 pub fn half(k: Half, rel: Rel, ftz: bool, a: u32, b: u32) -> bool {
-    let (a, b) = if ftz {
-        (half::flush(k, a), half::flush(k, b))
-    } else {
-        (a, b)
-    };
+    let (a, b) = if ftz { (half::flush(k, a), half::flush(k, b)) } else { (a, b) };
     compare!(rel, half::widen(k, a), half::widen(k, b))
 }
 

@@ -59,11 +59,7 @@ impl Ty {
     #[inline(always)]
     const fn range(self) -> (i128, i128) {
         let w = self.bits();
-        if self.is_signed() {
-            (-(1 << (w - 1)), (1 << (w - 1)) - 1)
-        } else {
-            (0, (1 << w) - 1)
-        }
+        if self.is_signed() { (-(1 << (w - 1)), (1 << (w - 1)) - 1) } else { (0, (1 << w) - 1) }
     }
 
     const fn format(self) -> Format {
@@ -100,10 +96,7 @@ pub fn int_to_int(dst: Ty, src: Ty, sat: bool, a: u64) -> u64 {
         a
     } else if src.is_signed() {
         let (lo, hi) = dst.range();
-        let (lo, hi) = (
-            lo.max(i64::MIN.into()) as i64,
-            hi.min(i64::MAX.into()) as i64,
-        );
+        let (lo, hi) = (lo.max(i64::MIN.into()) as i64, hi.min(i64::MAX.into()) as i64);
         (a as i64).clamp(lo, hi) as u64
     } else {
         a.min(dst.range().1 as u64)
@@ -115,22 +108,14 @@ pub fn int_to_int(dst: Ty, src: Ty, sat: bool, a: u64) -> u64 {
 #[inline(always)]
 fn magnitude(src: Ty, a: u64) -> (bool, u64) {
     let a = extend(src, a);
-    if src.is_signed() {
-        ((a as i64) < 0, (a as i64).unsigned_abs())
-    } else {
-        (false, a)
-    }
+    if src.is_signed() { ((a as i64) < 0, (a as i64).unsigned_abs()) } else { (false, a) }
 }
 
 /// An integer of at most 32 bits as a double.
 #[inline(always)]
 fn small_int(src: Ty, a: u64) -> f64 {
     let a = extend(src, a);
-    if src.is_signed() {
-        f64::from(a as i32)
-    } else {
-        f64::from(a as u32)
-    }
+    if src.is_signed() { f64::from(a as i32) } else { f64::from(a as u32) }
 }
 
 #[inline(always)]
@@ -160,29 +145,17 @@ pub fn int_to_float(dst: Ty, src: Ty, rnd: Rnd, sat: bool, a: u64) -> u64 {
     let r = if src.bits() == 64 {
         let (neg, m) = magnitude(src, a);
         if rnd == Rnd::Rn && dst == Ty::F32 {
-            let r = if src == S64 {
-                a as i64 as f32
-            } else {
-                a as f32
-            };
+            let r = if src == S64 { a as i64 as f32 } else { a as f32 };
             u64::from(r.to_bits())
         } else if rnd == Rnd::Rn && dst == Ty::F64 {
-            let r = if src == S64 {
-                a as i64 as f64
-            } else {
-                a as f64
-            };
+            let r = if src == S64 { a as i64 as f64 } else { a as f64 };
             r.to_bits()
         } else {
             Value::int(neg, m).pack(dst.format(), rnd, 0)
         }
     } else if dst == Ty::F32 && rnd == Rnd::Rn {
         let a = extend(src, a);
-        let r = if src.is_signed() {
-            a as i32 as f32
-        } else {
-            a as u32 as f32
-        };
+        let r = if src.is_signed() { a as i32 as f32 } else { a as u32 as f32 };
         u64::from(r.to_bits())
     } else {
         let x = small_int(src, a);
@@ -256,11 +229,7 @@ fn to_double(src: Ty, ftz: bool, a: u64) -> f64 {
 #[must_use]
 pub fn float_to_int(dst: Ty, src: Ty, rnd: Rnd, ftz: bool, a: u64) -> u64 {
     let w = dst.bits();
-    let nan = if src == Ty::F64 || w == 64 {
-        extend(dst, 1 << (w - 1))
-    } else {
-        0
-    };
+    let nan = if src == Ty::F64 || w == 64 { extend(dst, 1 << (w - 1)) } else { 0 };
     let x = to_double(src, ftz, a);
     let r = round_f64(rnd, x);
     let (lo, hi) = dst.range();
@@ -336,11 +305,7 @@ pub fn float_to_float(dst: Ty, src: Ty, rnd: Rnd, ftz: bool, sat: bool, a: u64) 
         _ => x.to_bits(),
     };
     // With `.ftz` an `.f32` operand passes through an `.f32` operation first.
-    let source = if ftz && src == Ty::F32 {
-        fp32::NAN.into()
-    } else {
-        a
-    };
+    let source = if ftz && src == Ty::F32 { fp32::NAN.into() } else { a };
     let nan = match (dst, src) {
         // A mere shift: a NaN keeps its bits, signalling or not.
         (Ty::F32, Bf16) if !ftz => a << 16,
@@ -358,12 +323,9 @@ pub fn copy_float(t: Ty, ftz: bool, sat: bool, a: u64) -> u64 {
     let r = match t {
         Ty::F16 if half::is_nan(Half::F16, a as u32) => half::NAN.into(),
         Bf16 if half::is_nan(Half::Bf16, a as u32) => half::NAN.into(),
-        Ty::F32 if ftz => if fp32::is_nan(a as u32) {
-            fp32::NAN
-        } else {
-            fp32::flush(a as u32)
+        Ty::F32 if ftz => {
+            if fp32::is_nan(a as u32) { fp32::NAN } else { fp32::flush(a as u32) }.into()
         }
-        .into(),
         _ => a,
     };
     saturate(t, sat, r)
@@ -391,16 +353,8 @@ pub fn round_float(t: Ty, rnd: Rnd, ftz: bool, sat: bool, a: u64) -> u64 {
 #[must_use]
 pub fn f32_to_half(k: Half, rnd: Rnd, relu: bool, satfinite: bool, a: u32) -> u32 {
     let r = half::round(k, rnd, a);
-    let r = if satfinite && r & 0x7fff == half::infinity(k) {
-        r - 1
-    } else {
-        r
-    };
-    if relu {
-        half::clamp(k, half::Clamp::Relu, r)
-    } else {
-        r
-    }
+    let r = if satfinite && r & 0x7fff == half::infinity(k) { r - 1 } else { r };
+    if relu { half::clamp(k, half::Clamp::Relu, r) } else { r }
 }
 
 /// `cvt.rn/.rz/.rna{.relu}{.satfinite}.tf32.f32`: 10 fraction bits in an `.f32` pattern.
@@ -421,11 +375,7 @@ pub fn f32_to_tf32(rnd: Rnd, relu: bool, satfinite: bool, a: u32) -> u32 {
         let top = r & 0x7f80_0000 == 0x7f80_0000;
         return if satfinite && top { r - 0x2000 } else { r };
     }
-    let r = if satfinite && r & 0x7fff_ffff == 0x7f80_0000 {
-        r - 0x2000
-    } else {
-        r
-    };
+    let r = if satfinite && r & 0x7fff_ffff == 0x7f80_0000 { r - 0x2000 } else { r };
     let r = if relu && r >> 31 != 0 { 0 } else { r };
     if fp32::is_nan(a) { 0x7fff_e000 } else { r }
 }
@@ -452,9 +402,5 @@ pub fn pack(bits: u32, signed: bool, a: u32, b: u32, c: u32) -> u32 {
     };
     let cut = |v: u32| (v as i32).clamp(lo, hi) as u32 & ((1 << bits) - 1);
     let low = cut(a) << bits | cut(b);
-    if bits == 16 {
-        low
-    } else {
-        c << (2 * bits) | low
-    }
+    if bits == 16 { low } else { c << (2 * bits) | low }
 }

@@ -76,16 +76,8 @@ pub(super) fn add_odd(a: f64, b: f64) -> f64 {
     let bits = s.to_bits();
     // Not so for an infinite or NaN sum, whose error is NaN.
     let inexact = err.abs() > 0.0;
-    let toward = if (err.to_bits() ^ bits) >> 63 == 0 {
-        1
-    } else {
-        u64::MAX
-    };
-    let odd = if inexact && bits & 1 == 0 {
-        bits.wrapping_add(toward)
-    } else {
-        bits
-    };
+    let toward = if (err.to_bits() ^ bits) >> 63 == 0 { 1 } else { u64::MAX };
+    let odd = if inexact && bits & 1 == 0 { bits.wrapping_add(toward) } else { bits };
     f64::from_bits(odd)
 }
 
@@ -128,11 +120,7 @@ pub fn from_f64(rnd: Rnd, ftz: bool, sat: bool, x: f64) -> u32 {
 /// Sign of an exact zero sum of terms with these signs, which only `.rm` changes.
 #[inline(always)]
 fn zero_rm(rnd: Rnd, sum: f64, signs: u32) -> f64 {
-    if rnd == Rnd::Rm && sum == 0.0 && signs & SIGN != 0 {
-        -0.0
-    } else {
-        sum
-    }
+    if rnd == Rnd::Rm && sum == 0.0 && signs & SIGN != 0 { -0.0 } else { sum }
 }
 
 /// `add{.rnd}{.ftz}{.sat}.f32`.
@@ -167,11 +155,7 @@ pub fn mul(rnd: Rnd, ftz: bool, sat: bool, a: u32, b: u32) -> u32 {
     let r = if ftz {
         // The product 2^64 times as large rounds like one with unbounded exponent where it matters.
         let scaled = f(a) * f32::from_bits(0x5f80_0000) * f(b);
-        if scaled.abs() < f32::from_bits(0x2080_0000) {
-            r & SIGN
-        } else {
-            r
-        }
+        if scaled.abs() < f32::from_bits(0x2080_0000) { r & SIGN } else { r }
     } else {
         r
     };
@@ -192,11 +176,7 @@ pub fn fma<const HW: bool>(rnd: Rnd, ftz: bool, sat: bool, a: u32, b: u32, c: u3
         // As in `mul`. Where a scaled term overflows, the sum cannot be small but zero.
         let up = f32::from_bits(0x5f80_0000);
         let scaled = (f(a) * up).mul_add(f(b), f(c) * up);
-        if scaled.abs() < f32::from_bits(0x2080_0000) {
-            r & SIGN
-        } else {
-            r
-        }
+        if scaled.abs() < f32::from_bits(0x2080_0000) { r & SIGN } else { r }
     } else {
         r
     };
@@ -244,33 +224,21 @@ pub fn rcp(rnd: Rnd, ftz: bool, a: u32) -> u32 {
 #[must_use]
 pub fn sqrt(rnd: Rnd, ftz: bool, a: u32) -> u32 {
     let a = flush_if(ftz, a);
-    if rnd == Rnd::Rn {
-        canonical(f(a).sqrt())
-    } else {
-        from_f64(rnd, ftz, false, d(a).sqrt())
-    }
+    if rnd == Rnd::Rn { canonical(f(a).sqrt()) } else { from_f64(rnd, ftz, false, d(a).sqrt()) }
 }
 
 /// `abs{.ftz}.f32`.
 #[inline(always)]
 #[must_use]
 pub fn abs(ftz: bool, a: u32) -> u32 {
-    if is_nan(a) {
-        NAN
-    } else {
-        flush_if(ftz, a) & ABS
-    }
+    if is_nan(a) { NAN } else { flush_if(ftz, a) & ABS }
 }
 
 /// `neg{.ftz}.f32`.
 #[inline(always)]
 #[must_use]
 pub fn neg(ftz: bool, a: u32) -> u32 {
-    if is_nan(a) {
-        NAN
-    } else {
-        flush_if(ftz, a) ^ SIGN
-    }
+    if is_nan(a) { NAN } else { flush_if(ftz, a) ^ SIGN }
 }
 
 /// `copysign.f32 d, a, b`: the magnitude of `b` with the sign of `a`.
@@ -298,11 +266,7 @@ pub fn min_max(max: bool, ftz: bool, nan: bool, xorsign: bool, a: u32, b: u32) -
     let r = if bn { x } else { r };
     let r = if an { y } else { r };
     let r = if xorsign { r | sign } else { r };
-    if an && bn || nan && (an || bn) {
-        NAN
-    } else {
-        r
-    }
+    if an && bn || nan && (an || bn) { NAN } else { r }
 }
 
 /// Three-input `min`/`max` `{.ftz}{.NaN}{.abs}.f32` (PTX ISA 8.8, `sm_100`).

@@ -73,11 +73,7 @@ pub fn sub(rnd: Rnd, a: u64, b: u64) -> u64 {
 #[must_use]
 pub fn mul(rnd: Rnd, a: u64, b: u64) -> u64 {
     let nan = nan2(b, a);
-    if rnd == Rnd::Rn {
-        canonical(f(a) * f(b), nan)
-    } else {
-        v(a).times(v(b)).pack(F64, rnd, nan)
-    }
+    if rnd == Rnd::Rn { canonical(f(a) * f(b), nan) } else { v(a).times(v(b)).pack(F64, rnd, nan) }
 }
 
 /// `fma.rnd.f64`, and `mad` from `sm_13` on.
@@ -97,11 +93,7 @@ pub fn fma<const HW: bool>(rnd: Rnd, a: u64, b: u64, c: u64) -> u64 {
 #[must_use]
 pub fn div(rnd: Rnd, a: u64, b: u64) -> u64 {
     let nan = nan2(a, b);
-    if rnd == Rnd::Rn {
-        canonical(f(a) / f(b), nan)
-    } else {
-        v(a).over(v(b)).pack(F64, rnd, nan)
-    }
+    if rnd == Rnd::Rn { canonical(f(a) / f(b), nan) } else { v(a).over(v(b)).pack(F64, rnd, nan) }
 }
 
 /// `rcp.rnd.f64`.
@@ -116,11 +108,7 @@ pub fn rcp(rnd: Rnd, a: u64) -> u64 {
 #[must_use]
 pub fn sqrt(rnd: Rnd, a: u64) -> u64 {
     let nan = nan2(a, a);
-    if rnd == Rnd::Rn {
-        canonical(f(a).sqrt(), nan)
-    } else {
-        v(a).sqrt().pack(F64, rnd, nan)
-    }
+    if rnd == Rnd::Rn { canonical(f(a).sqrt(), nan) } else { v(a).sqrt().pack(F64, rnd, nan) }
 }
 
 /// `abs.f64`; a NaN is quieted and keeps its sign.

@@ -60,11 +60,7 @@ pub fn is_nan(k: Half, a: u32) -> bool {
 #[inline(always)]
 #[must_use]
 pub fn flush(k: Half, a: u32) -> u32 {
-    if a & infinity(k) == 0 {
-        a & SIGN
-    } else {
-        a & 0xffff
-    }
+    if a & infinity(k) == 0 { a & SIGN } else { a & 0xffff }
 }
 
 /// Applies a scalar function to both halves of packed operands.
@@ -139,13 +135,8 @@ pub fn round(k: Half, rnd: Rnd, a: u32) -> u32 {
         (Half::F16, Rnd::Rn) => {
             let m = a & 0x7fff_ffff;
             // Adding 0.5 shifts a subnormal result into the last bits, rounded by the processor.
-            let sub = (f32::from_bits(m) + 0.5)
-                .to_bits()
-                .wrapping_sub(0.5f32.to_bits());
-            let normal = m
-                .wrapping_add(0xfff + (m >> 13 & 1))
-                .wrapping_sub(112 << 23)
-                >> 13;
+            let sub = (f32::from_bits(m) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
+            let normal = m.wrapping_add(0xfff + (m >> 13 & 1)).wrapping_sub(112 << 23) >> 13;
             if m < 113 << 23 { sub } else { normal }
         }
         (Half::Bf16, _) => round_magnitude(8, 7, rnd, a),
@@ -158,11 +149,7 @@ pub fn round(k: Half, rnd: Rnd, a: u32) -> u32 {
         Rnd::Rp => infinity(k) - neg,
     };
     let m = if m > max { max } else { m };
-    let m = if a & 0x7fff_ffff == 0x7f80_0000 {
-        infinity(k)
-    } else {
-        m
-    };
+    let m = if a & 0x7fff_ffff == 0x7f80_0000 { infinity(k) } else { m };
     let r = m | neg << 15;
     if fp32::is_nan(a) { NAN } else { r }
 }
@@ -186,11 +173,7 @@ pub(super) fn to_f32_odd(x: f64) -> u32 {
     let bits = r.to_bits();
     let inexact = (back.abs() < x.abs()) | (back.abs() > x.abs());
     let toward = if back.abs() < x.abs() { 1 } else { u32::MAX };
-    if inexact && bits & 1 == 0 {
-        bits.wrapping_add(toward)
-    } else {
-        bits
-    }
+    if inexact && bits & 1 == 0 { bits.wrapping_add(toward) } else { bits }
 }
 
 /// Applies `.sat` or `.relu` to a result.
@@ -275,33 +258,21 @@ pub fn is_oob_nan(a: u32) -> bool {
 #[inline(always)]
 #[must_use]
 pub fn fma_oob(k: Half, cl: Clamp, a: u32, b: u32, c: u32) -> u32 {
-    if is_oob_nan(a) || is_oob_nan(b) {
-        0
-    } else {
-        fma(k, false, cl, a, b, c)
-    }
+    if is_oob_nan(a) || is_oob_nan(b) { 0 } else { fma(k, false, cl, a, b, c) }
 }
 
 /// `abs{.ftz}` of a half.
 #[inline(always)]
 #[must_use]
 pub fn abs(k: Half, ftz: bool, a: u32) -> u32 {
-    if is_nan(k, a) {
-        NAN
-    } else {
-        flush_if(ftz, k, a) & ABS
-    }
+    if is_nan(k, a) { NAN } else { flush_if(ftz, k, a) & ABS }
 }
 
 /// `neg{.ftz}` of a half.
 #[inline(always)]
 #[must_use]
 pub fn neg(k: Half, ftz: bool, a: u32) -> u32 {
-    if is_nan(k, a) {
-        NAN
-    } else {
-        (flush_if(ftz, k, a) ^ SIGN) & 0xffff
-    }
+    if is_nan(k, a) { NAN } else { (flush_if(ftz, k, a) ^ SIGN) & 0xffff }
 }
 
 /// `min` (`max` when `max`) `{.ftz}{.NaN}{.xorsign.abs}` of halves.
@@ -320,9 +291,5 @@ pub fn min_max(k: Half, max: bool, ftz: bool, nan: bool, xorsign: bool, a: u32, 
     let r = if bn { x } else { r };
     let r = if an { y } else { r };
     let r = if xorsign { r | sign } else { r };
-    if an && bn || nan && (an || bn) {
-        NAN
-    } else {
-        r
-    }
+    if an && bn || nan && (an || bn) { NAN } else { r }
 }

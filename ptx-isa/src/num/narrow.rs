@@ -94,11 +94,7 @@ fn unscale(a: u32, scale: Option<u32>) -> u32 {
             let s = s & 0xff;
             let power = f64::from_bits(u64::from(1023 + 127 - s) << 52);
             let r = half::to_f32_odd(f64::from(f32::from_bits(a)) * power);
-            if s == 0xff || fp32::is_nan(a) {
-                fp32::NAN
-            } else {
-                r
-            }
+            if s == 0xff || fp32::is_nan(a) { fp32::NAN } else { r }
         }
     }
 }
@@ -107,21 +103,9 @@ fn unscale(a: u32, scale: Option<u32>) -> u32 {
 fn finish(n: Narrow, m: Mods, a: u32, magnitude: u32) -> u32 {
     let neg = a >> 31;
     let signed = n != Narrow::Ue5m3;
-    let mag = if magnitude > n.max() {
-        n.max()
-    } else {
-        magnitude
-    };
-    let mag = if neg != 0 && (m.relu || !signed) {
-        0
-    } else {
-        mag
-    };
-    let neg = if m.relu || !signed || m.pzo && mag == 0 {
-        0
-    } else {
-        neg
-    };
+    let mag = if magnitude > n.max() { n.max() } else { magnitude };
+    let mag = if neg != 0 && (m.relu || !signed) { 0 } else { mag };
+    let neg = if m.relu || !signed || m.pzo && mag == 0 { 0 } else { neg };
     let r = mag | neg << (n.bits() - 1);
     if fp32::is_nan(a) { n.nan() } else { r }
 }
@@ -168,11 +152,7 @@ fn stochastic_magnitude(exponent: u32, fraction: u32, width: u32, random: u32, a
     let shift = (23 - fraction + least.max(field) - field).min(48);
     let random = u64::from(random & ((1 << width) - 1));
     // The random bits sit right below the last kept bit; fewer discarded bits drop their low end.
-    let random = if shift >= width {
-        random << (shift - width)
-    } else {
-        random >> (width - shift)
-    };
+    let random = if shift >= width { random << (shift - width) } else { random >> (width - shift) };
     ((field.max(least) - least) << fraction) + ((sig + random) >> shift) as u32
 }
 
@@ -186,18 +166,10 @@ pub fn half_stochastic(k: Half, relu: bool, satfinite: bool, random: u32, a: u32
     };
     let m = stochastic_magnitude(e, f, width, random, a);
     let max = half::infinity(k) - u32::from(satfinite);
-    let m = if m > max || a & 0x7fff_ffff == 0x7f80_0000 {
-        max
-    } else {
-        m
-    };
+    let m = if m > max || a & 0x7fff_ffff == 0x7f80_0000 { max } else { m };
     let r = m | a >> 31 << 15;
     let r = if fp32::is_nan(a) { half::NAN } else { r };
-    if relu {
-        half::clamp(k, half::Clamp::Relu, r)
-    } else {
-        r
-    }
+    if relu { half::clamp(k, half::Clamp::Relu, r) } else { r }
 }
 
 /// The exact `.f32` bits of a narrow element; a NaN becomes the canonical one.
@@ -206,11 +178,7 @@ pub fn half_stochastic(k: Half, relu: bool, satfinite: bool, random: u32, a: u32
 pub fn to_f32(n: Narrow, a: u32) -> u32 {
     let (e, f) = n.fields();
     let m = a & ((1 << (e + f)) - 1);
-    let neg = if n == Narrow::Ue5m3 {
-        0
-    } else {
-        a >> (e + f) & 1
-    };
+    let neg = if n == Narrow::Ue5m3 { 0 } else { a >> (e + f) & 1 };
     let bias = (1 << (e - 1)) - 1;
     // Bits put at the top of a float's fraction, then scaled: exact for subnormals too.
     let scale = f32::from_bits((127 + 127 - bias) << 23);
@@ -231,11 +199,7 @@ pub fn to_f32(n: Narrow, a: u32) -> u32 {
 #[must_use]
 pub fn to_f16(n: Narrow, relu: bool, a: u32) -> u32 {
     let r = half::round(Half::F16, Rnd::Rn, to_f32(n, a));
-    if relu {
-        half::clamp(Half::F16, half::Clamp::Relu, r)
-    } else {
-        r
-    }
+    if relu { half::clamp(Half::F16, half::Clamp::Relu, r) } else { r }
 }
 
 /// Multiplies a `.bf16`'s exact `.f32` value by a `.ue8m0` factor and rounds to nearest.
@@ -269,11 +233,7 @@ pub fn to_ue8m0(rnd: Rnd, satfinite: bool, a: u32) -> u32 {
     let field = m >> 23;
     let frac = m & 0x7f_ffff;
     // Below 2^-126 the only powers are 2^-126 and 2^-127, whose code is 0.
-    let above = if field == 0 {
-        frac > 0x40_0000
-    } else {
-        frac != 0
-    };
+    let above = if field == 0 { frac > 0x40_0000 } else { frac != 0 };
     let code = field + u32::from(rnd == Rnd::Rp && above);
     let max = if satfinite { 0xfe } else { 0xff };
     let code = if code > max { max } else { code };
@@ -298,19 +258,11 @@ pub fn ue8m0_to_bf16(a: u32) -> u32 {
 pub fn to_s2f6(rnd: Rnd, relu: bool, scale: Option<u32>, a: u32) -> u32 {
     let a = unscale(a, scale);
     let x = f64::from(f32::from_bits(a)) * 64.0;
-    let r = super::cvt::float_to_int(
-        super::cvt::Ty::S8,
-        super::cvt::Ty::F64,
-        rnd,
-        false,
-        x.to_bits(),
-    ) as i32;
+    let r =
+        super::cvt::float_to_int(super::cvt::Ty::S8, super::cvt::Ty::F64, rnd, false, x.to_bits())
+            as i32;
     let r = if relu && r < 0 { 0 } else { r };
-    if fp32::is_nan(a) {
-        0x7f
-    } else {
-        r as u32 & 0xff
-    }
+    if fp32::is_nan(a) { 0x7f } else { r as u32 & 0xff }
 }
 
 /// `cvt.rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2` of one element.

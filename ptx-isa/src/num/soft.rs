@@ -18,25 +18,13 @@ pub struct Format {
 }
 
 /// `.f16`.
-pub const F16: Format = Format {
-    exponent: 5,
-    fraction: 10,
-};
+pub const F16: Format = Format { exponent: 5, fraction: 10 };
 /// `.bf16`.
-pub const BF16: Format = Format {
-    exponent: 8,
-    fraction: 7,
-};
+pub const BF16: Format = Format { exponent: 8, fraction: 7 };
 /// `.f32`.
-pub const F32: Format = Format {
-    exponent: 8,
-    fraction: 23,
-};
+pub const F32: Format = Format { exponent: 8, fraction: 23 };
 /// `.f64`.
-pub const F64: Format = Format {
-    exponent: 11,
-    fraction: 52,
-};
+pub const F64: Format = Format { exponent: 11, fraction: 52 };
 
 impl Format {
     /// Exponent of the least normal number.
@@ -109,28 +97,16 @@ impl Value {
         } else if mag == f.infinity() {
             Inf { neg }
         } else if field == 0 {
-            Finite {
-                neg,
-                exp,
-                sig: frac,
-            }
+            Finite { neg, exp, sig: frac }
         } else {
-            Finite {
-                neg,
-                exp: exp + field - 1,
-                sig: frac | 1 << f.fraction,
-            }
+            Finite { neg, exp: exp + field - 1, sig: frac | 1 << f.fraction }
         }
     }
 
     /// An integer given as sign and magnitude.
     #[must_use]
     pub fn int(neg: bool, magnitude: u64) -> Self {
-        Finite {
-            neg: neg && magnitude != 0,
-            exp: 0,
-            sig: magnitude.into(),
-        }
+        Finite { neg: neg && magnitude != 0, exp: 0, sig: magnitude.into() }
     }
 
     /// The negated value.
@@ -139,11 +115,7 @@ impl Value {
         match self {
             Nan => Nan,
             Inf { neg } => Inf { neg: !neg },
-            Finite { neg, exp, sig } => Finite {
-                neg: !neg,
-                exp,
-                sig,
-            },
+            Finite { neg, exp, sig } => Finite { neg: !neg, exp, sig },
         }
     }
 
@@ -151,11 +123,7 @@ impl Value {
     #[must_use]
     pub fn scale(self, n: i32) -> Self {
         match self {
-            Finite { neg, exp, sig } => Finite {
-                neg,
-                exp: exp + n,
-                sig,
-            },
+            Finite { neg, exp, sig } => Finite { neg, exp: exp + n, sig },
             other => other,
         }
     }
@@ -168,22 +136,9 @@ impl Value {
             (Inf { .. }, Finite { sig: 0, .. }) | (Finite { sig: 0, .. }, Inf { .. }) => Nan,
             (Inf { neg: a }, Inf { neg: b } | Finite { neg: b, .. })
             | (Finite { neg: a, .. }, Inf { neg: b }) => Inf { neg: a != b },
-            (
-                Finite {
-                    neg: a,
-                    exp: ea,
-                    sig: sa,
-                },
-                Finite {
-                    neg: b,
-                    exp: eb,
-                    sig: sb,
-                },
-            ) => Finite {
-                neg: a != b,
-                exp: ea + eb,
-                sig: sa * sb,
-            },
+            (Finite { neg: a, exp: ea, sig: sa }, Finite { neg: b, exp: eb, sig: sb }) => {
+                Finite { neg: a != b, exp: ea + eb, sig: sa * sb }
+            }
         }
     }
 
@@ -194,26 +149,11 @@ impl Value {
             (Nan, _) | (_, Nan) => Nan,
             (Inf { neg: a }, Inf { neg: b }) if a != b => Nan,
             (Inf { neg }, _) | (_, Inf { neg }) => Inf { neg },
-            (
-                Finite {
-                    neg: na,
-                    exp: ea,
-                    sig: sa,
-                },
-                Finite {
-                    neg: nb,
-                    exp: eb,
-                    sig: sb,
-                },
-            ) => {
+            (Finite { neg: na, exp: ea, sig: sa }, Finite { neg: nb, exp: eb, sig: sb }) => {
                 let zero_sign = if na == nb { na } else { rnd == Rnd::Rm };
                 match (sa, sb) {
                     (0, 0) => {
-                        return Finite {
-                            neg: zero_sign,
-                            exp: 0,
-                            sig: 0,
-                        };
+                        return Finite { neg: zero_sign, exp: 0, sig: 0 };
                     }
                     (0, _) => return o,
                     (_, 0) => return self,
@@ -234,23 +174,11 @@ impl Value {
                 let sa = shift_right_jam(sa, (exp - ea) as u32);
                 let sb = shift_right_jam(sb, (exp - eb) as u32);
                 if na == nb {
-                    Finite {
-                        neg: na,
-                        exp,
-                        sig: sa + sb,
-                    }
+                    Finite { neg: na, exp, sig: sa + sb }
                 } else if sa == sb {
-                    Finite {
-                        neg: zero_sign,
-                        exp: 0,
-                        sig: 0,
-                    }
+                    Finite { neg: zero_sign, exp: 0, sig: 0 }
                 } else {
-                    Finite {
-                        neg: if sa > sb { na } else { nb },
-                        exp,
-                        sig: sa.abs_diff(sb),
-                    }
+                    Finite { neg: if sa > sb { na } else { nb }, exp, sig: sa.abs_diff(sb) }
                 }
             }
         }
@@ -264,31 +192,12 @@ impl Value {
             (Finite { sig: 0, .. }, Finite { sig: 0, .. }) => Nan,
             (Inf { neg: a }, Finite { neg: b, .. })
             | (Finite { neg: a, .. }, Finite { neg: b, sig: 0, .. }) => Inf { neg: a != b },
-            (Finite { neg: a, .. }, Inf { neg: b }) => Finite {
-                neg: a != b,
-                exp: 0,
-                sig: 0,
-            },
-            (
-                Finite {
-                    neg: a,
-                    exp: ea,
-                    sig: sa,
-                },
-                Finite {
-                    neg: b,
-                    exp: eb,
-                    sig: sb,
-                },
-            ) => {
+            (Finite { neg: a, .. }, Inf { neg: b }) => Finite { neg: a != b, exp: 0, sig: 0 },
+            (Finite { neg: a, exp: ea, sig: sa }, Finite { neg: b, exp: eb, sig: sb }) => {
                 let up = sa.leading_zeros() as i32 * i32::from(sa != 0);
                 let n = sa << up;
                 let q = (n / sb) | u128::from(!n.is_multiple_of(sb));
-                Finite {
-                    neg: a != b,
-                    exp: ea - up - eb,
-                    sig: q,
-                }
+                Finite { neg: a != b, exp: ea - up - eb, sig: q }
             }
         }
     }
@@ -300,27 +209,15 @@ impl Value {
             Nan | Inf { neg: true } => Nan,
             Finite { sig: 0, .. } | Inf { neg: false } => self,
             Finite { neg: true, .. } => Nan,
-            Finite {
-                neg: false,
-                exp,
-                sig,
-            } => {
+            Finite { neg: false, exp, sig } => {
                 let mut up = sig.leading_zeros() as i32;
                 if (exp - up) & 1 != 0 {
                     up -= 1;
                 }
-                let n = if up >= 0 {
-                    sig << up
-                } else {
-                    shift_right_jam(sig, 1)
-                };
+                let n = if up >= 0 { sig << up } else { shift_right_jam(sig, 1) };
                 let r = n.isqrt();
-                Finite {
-                    neg: false,
-                    exp: (exp - up) / 2,
-                    sig: r << 1 | u128::from(r * r != n),
-                }
-                .scale(-1)
+                Finite { neg: false, exp: (exp - up) / 2, sig: r << 1 | u128::from(r * r != n) }
+                    .scale(-1)
             }
         }
     }
@@ -329,11 +226,9 @@ impl Value {
     #[must_use]
     pub fn round_int(self, rnd: Rnd) -> Self {
         match self {
-            Finite { neg, exp, sig } if exp < 0 => Finite {
-                neg,
-                exp: 0,
-                sig: round_shift(neg, sig, exp.unsigned_abs(), rnd),
-            },
+            Finite { neg, exp, sig } if exp < 0 => {
+                Finite { neg, exp: 0, sig: round_shift(neg, sig, exp.unsigned_abs(), rnd) }
+            }
             other => other,
         }
     }
@@ -419,11 +314,7 @@ fn round_shift(neg: bool, sig: u128, n: u32, rnd: Rnd) -> u128 {
         return sig;
     }
     // Two more bits than the integer: the half, and everything below it jammed together.
-    let v = if n == 1 {
-        sig << 1
-    } else {
-        shift_right_jam(sig, n - 2)
-    };
+    let v = if n == 1 { sig << 1 } else { shift_right_jam(sig, n - 2) };
     let (q, rest) = (v >> 2, v & 3);
     let up = match rnd {
         Rnd::Rn => rest == 3 || rest == 2 && q & 1 == 1,

@@ -38,12 +38,8 @@ fn single_precision_blocks_equal_the_hardware() {
 
 #[test]
 fn sixteen_bit_forms_equal_the_hardware_on_all_inputs() {
-    let forms: [fn(u16) -> u16; 4] = [
-        ex2_approx_f16,
-        tanh_approx_f16,
-        tanh_approx_bf16,
-        ex2_approx_bf16,
-    ];
+    let forms: [fn(u16) -> u16; 4] =
+        [ex2_approx_f16, tanh_approx_f16, tanh_approx_bf16, ex2_approx_bf16];
     for ((name, expected), form) in sums::F16.into_iter().zip(forms) {
         for (block, expected) in (0u16..).zip(expected) {
             let mut sum = 0;
@@ -58,21 +54,14 @@ fn sixteen_bit_forms_equal_the_hardware_on_all_inputs() {
 #[test]
 fn double_precision_sweeps_equal_the_hardware() {
     for (name, first, step, count, expected) in sums::F64 {
-        let form = if name.starts_with("rcp") {
-            rcp_approx_f64
-        } else {
-            rsqrt_approx_ftz_f64
-        };
+        let form = if name.starts_with("rcp") { rcp_approx_f64 } else { rsqrt_approx_ftz_f64 };
         let mut sum = 0;
         for i in 0..count {
             let output = form(u64::from(first.wrapping_add(i.wrapping_mul(step))) << 32);
             assert_eq!(output as u32, 0, "{name}: low word");
             add(&mut sum, i, (output >> 32) as u32);
         }
-        assert_eq!(
-            sum, expected,
-            "{name} from {first:#010x} in steps of {step}"
-        );
+        assert_eq!(sum, expected, "{name} from {first:#010x} in steps of {step}");
     }
 }
 
@@ -116,12 +105,7 @@ fn recorded_forms_are_reproduced() {
             let operands = form.row(row);
             let computed = compute(form.inst(), operands)
                 .unwrap_or_else(|| panic!("{} is not covered", form.inst()));
-            assert_eq!(
-                computed,
-                form.output(0, row),
-                "{} of {operands:x?}",
-                form.inst()
-            );
+            assert_eq!(computed, form.output(0, row), "{} of {operands:x?}", form.inst());
         }
         forms += 1;
     }

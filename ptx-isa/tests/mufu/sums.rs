@@ -126,32 +126,8 @@ pub const F16: [(&str, [u64; 8]); 4] = [
 /// Double-precision sweeps over high words (low word 0): form, first high word, step, count, sum over the results' high
 /// words.
 pub const F64: [(&str, u32, u32, u32, u64); 4] = [
-    (
-        "rcp.approx.ftz.f64",
-        0x3ff0_0000,
-        1,
-        1_048_576,
-        0xe3a3_79f6_e5b3_1971,
-    ),
-    (
-        "rcp.approx.ftz.f64",
-        0,
-        16_385,
-        262_128,
-        0x536c_0947_e82f_d2ce,
-    ),
-    (
-        "rsqrt.approx.ftz.f64",
-        0x3ff0_0000,
-        1,
-        2_097_152,
-        0x9028_3020_0666_40b6,
-    ),
-    (
-        "rsqrt.approx.ftz.f64",
-        0,
-        16_385,
-        262_128,
-        0xd595_f6d5_bb55_54bc,
-    ),
+    ("rcp.approx.ftz.f64", 0x3ff0_0000, 1, 1_048_576, 0xe3a3_79f6_e5b3_1971),
+    ("rcp.approx.ftz.f64", 0, 16_385, 262_128, 0x536c_0947_e82f_d2ce),
+    ("rsqrt.approx.ftz.f64", 0x3ff0_0000, 1, 2_097_152, 0x9028_3020_0666_40b6),
+    ("rsqrt.approx.ftz.f64", 0, 16_385, 262_128, 0xd595_f6d5_bb55_54bc),
 ];

@@ -14,9 +14,7 @@ pub struct Inst<'a> {
 
 impl<'a> Inst<'a> {
     pub fn new(text: &'a str) -> Self {
-        Self {
-            parts: text.split('.').collect(),
-        }
+        Self { parts: text.split('.').collect() }
     }
     pub fn has(&self, m: &str) -> bool {
         self.parts[1..].contains(&m)
@@ -46,18 +44,12 @@ impl<'a> Inst<'a> {
         }
     }
     fn rel(&self) -> Option<Rel> {
-        cmp::RELS
-            .iter()
-            .find(|(n, _)| self.parts[1] == *n)
-            .map(|r| r.1)
+        cmp::RELS.iter().find(|(n, _)| self.parts[1] == *n).map(|r| r.1)
     }
 }
 
 pub fn is_float_compare(inst: &str) -> bool {
-    matches!(
-        Inst::new(inst).last(),
-        "f16" | "f16x2" | "bf16" | "bf16x2" | "f32" | "f64"
-    )
+    matches!(Inst::new(inst).last(), "f16" | "f16x2" | "bf16" | "bf16x2" | "f32" | "f64")
 }
 
 pub fn is_scalar_float_atomic(inst: &str) -> bool {
@@ -170,11 +162,7 @@ pub fn eval(text: &str, negate_c: bool, ops: &[u64]) -> Option<Vec<u64>> {
             "mul" => fp64::mul(r, ops[0], ops[1]),
             "fma" | "mad" => {
                 let soft = fp64::fma::<false>(r, ops[0], ops[1], ops[2]);
-                assert_eq!(
-                    soft,
-                    fp64::fma::<true>(r, ops[0], ops[1], ops[2]),
-                    "{text} {ops:x?}"
-                );
+                assert_eq!(soft, fp64::fma::<true>(r, ops[0], ops[1], ops[2]), "{text} {ops:x?}");
                 soft
             }
             "div" => fp64::div(r, ops[0], ops[1]),
@@ -209,27 +197,17 @@ pub fn eval(text: &str, negate_c: bool, ops: &[u64]) -> Option<Vec<u64>> {
 }
 
 fn convert(i: &Inst, ops: &[u64]) -> Option<Vec<u64>> {
-    let (ftz, sat, relu, fin) = (
-        i.has("ftz"),
-        i.has("sat"),
-        i.has("relu"),
-        i.has("satfinite"),
-    );
+    let (ftz, sat, relu, fin) = (i.has("ftz"), i.has("sat"), i.has("relu"), i.has("satfinite"));
     let (o0, o1) = (ops[0] as u32, ops.get(1).copied().unwrap_or(0) as u32);
     if i.has("pack") {
         let t = i.parts[3];
         let c = ops.get(2).copied().unwrap_or(0) as u32;
-        return Some(vec![
-            cvt::pack(t[1..].parse().ok()?, t.starts_with('s'), o0, o1, c).into(),
-        ]);
+        return Some(vec![cvt::pack(t[1..].parse().ok()?, t.starts_with('s'), o0, o1, c).into()]);
     }
     let n = i.parts.len();
     let (d, s) = (i.parts[n - 2], i.parts[n - 1]);
     let rnd = i.rnd();
-    let integral = i
-        .parts
-        .iter()
-        .any(|p| ["rni", "rzi", "rmi", "rpi"].contains(p));
+    let integral = i.parts.iter().any(|p| ["rni", "rzi", "rmi", "rpi"].contains(p));
     if let Some(n) = narrow_of(d) {
         let m = Mods { relu, pzo: false };
         let one = |a| narrow::from_f32(n, rnd.unwrap_or(Rnd::Rn), m, None, a);
@@ -252,14 +230,7 @@ fn convert(i: &Inst, ops: &[u64]) -> Option<Vec<u64>> {
             None => return None,
         };
         let one = |a| cvt::f32_to_half(k, rnd.unwrap_or(Rnd::Rn), relu, fin, a);
-        return Some(vec![
-            if packed {
-                one(o0) << 16 | one(o1)
-            } else {
-                one(o0)
-            }
-            .into(),
-        ]);
+        return Some(vec![if packed { one(o0) << 16 | one(o1) } else { one(o0) }.into()]);
     }
     if d == "tf32" {
         return Some(vec![cvt::f32_to_tf32(rnd?, relu, fin, o0).into()]);
@@ -304,11 +275,7 @@ fn compare(i: &Inst, negate_c: bool, ops: &[u64]) -> Option<Vec<u64>> {
     let packed = t.ends_with("x2");
     let lo = one(ops[0], ops[1]);
     if i.parts[0] == "setp" {
-        let second = if packed {
-            merge(one(ops[0] >> 16, ops[1] >> 16))
-        } else {
-            merge(!lo)
-        };
+        let second = if packed { merge(one(ops[0] >> 16, ops[1] >> 16)) } else { merge(!lo) };
         return Some(vec![merge(lo).into(), second.into()]);
     }
     let d = i.parts[i.parts.len() - 2];
@@ -360,12 +327,7 @@ fn atomic(i: &Inst, ops: &[u64]) -> Option<Vec<u64>> {
         t => {
             let (k, packed) = half_of(t)?;
             let f = |o: [u32; 2]| half::add(k, false, Clamp::None, o[0], o[1]);
-            if packed {
-                half::x2([a, b], f)
-            } else {
-                f([a, b])
-            }
-            .into()
+            if packed { half::x2([a, b], f) } else { f([a, b]) }.into()
         }
     };
     Some(vec![new, ops[0]])

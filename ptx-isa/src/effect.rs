@@ -1,0 +1,345 @@
+//! Micro-ops that touch more than registers: memory, barriers, lanes of the warp.
+//!
+//! Loads, stores, atomics and CTA barriers are known to the engines by name, because they are hot
+//! or park warps. Everything else that looks across lanes or into memory is a [`WarpOp`]: one
+//! function over the [`Machine`] trait that interpreter and compiled code both call.
+
+use crate::types::Space;
+
+/// Address windows of the generic address space, the same for 32- and 64-bit modules.
+pub mod window {
+    /// First generic address of shared memory; `.shared` address `a` is `SHARED + a`.
+    pub const SHARED: u64 = 0x0200_0000;
+    /// Bytes of the shared window (a cluster's CTAs, [`SHARED_CTA`] each, follow the own one).
+    pub const SHARED_SIZE: u64 = 0x0200_0000;
+    /// `.shared::cluster` address of CTA rank `r` of the cluster is `(r + 1) * SHARED_CTA + offset`;
+    /// addresses below `SHARED_CTA` are the executing CTA's own.
+    pub const SHARED_CTA: u64 = 0x0010_0000;
+    /// First generic address of local memory.
+    pub const LOCAL: u64 = 0x0400_0000;
+    /// Bytes of the local window.
+    pub const LOCAL_SIZE: u64 = 0x0200_0000;
+    /// First generic address of kernel parameters.
+    pub const PARAM: u64 = 0x0600_0000;
+    /// Bytes of the parameter window.
+    pub const PARAM_SIZE: u64 = 0x0010_0000;
+    /// Lowest address that global and constant allocations may have.
+    pub const GLOBAL: u64 = 0x1000_0000;
+}
+
+/// Memory ordering of an access or fence (PTX ISA 8.3).
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[allow(missing_docs)]
+pub enum Order {
+    #[default]
+    Weak,
+    Volatile,
+    Relaxed,
+    Acquire,
+    Release,
+    AcqRel,
+    SeqCst,
+    Mmio,
+}
+
+/// Scope of an ordered access (PTX ISA 8.5).
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[allow(missing_docs)]
+pub enum Scope {
+    Cta,
+    Cluster,
+    Gpu,
+    #[default]
+    Sys,
+}
+
+/// Where a memory micro-op goes: `base + offset` in `space`.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Place {
+    /// State space; generic addresses are resolved lane by lane.
+    pub space: Space,
+    /// Constant added to the base, which is source 0 (a [`Kind::D`](crate::Kind) value).
+    pub offset: i64,
+}
+
+/// A load or store of `count` elements of `bytes` bytes per lane.
+///
+/// Load: source 0 is the base; destination `i` is element `i` (`W` up to 4 bytes, `D` for 8; an
+/// element of 16 bytes is two `D` destinations). Elements of 1 and 2 bytes arrive zero-extended,
+/// or extended to 32 bits (64 for a `D` destination) by sign if `signed`.
+/// Store: sources 1.. are the elements, of which the low `bytes` are written.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Mem {
+    /// Where.
+    pub place: Place,
+    /// Bytes of one element: 1, 2, 4, 8 or 16.
+    pub bytes: u8,
+    /// Elements per lane: 1, 2, 4 or 8. The access must be aligned to `bytes * count`.
+    pub count: u8,
+    /// Whether short elements extend by sign.
+    pub signed: bool,
+    /// Ordering.
+    pub order: Order,
+    /// Scope of the ordering.
+    pub scope: Scope,
+    /// Cache operator and eviction hints do not change results; observers see the operator.
+    pub cache: Cache,
+}
+
+/// Cache operators (PTX ISA 9.7.9.1).
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[allow(missing_docs)]
+pub enum Cache {
+    #[default]
+    Default,
+    Ca,
+    Cg,
+    Cs,
+    Lu,
+    Cv,
+    Wb,
+    Wt,
+    Nc,
+}
+
+/// What an atomic does to the memory word (`old` is returned).
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum AtomOp {
+    And,
+    Or,
+    Xor,
+    Exch,
+    /// Source 1 is the expected, source 2 the new value.
+    Cas,
+    Add,
+    /// `old >= b ? 0 : old + 1`.
+    Inc,
+    /// `old == 0 || old > b ? b : old - 1`.
+    Dec,
+    MinU,
+    MaxU,
+    MinS,
+    MaxS,
+    /// Floating-point additions; rounding to nearest even.
+    AddF32,
+    AddF64,
+    AddF16,
+    AddF16x2,
+    AddBf16,
+    AddBf16x2,
+    MinF16,
+    MaxF16,
+    MinF16x2,
+    MaxF16x2,
+    MinBf16,
+    MaxBf16,
+    MinBf16x2,
+    MaxBf16x2,
+}
+
+/// An atomic read-modify-write. Source 0 is the base, sources 1.. the values;
+/// `atom` has the old value as destination, `red` has none.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Atom {
+    /// Where.
+    pub place: Place,
+    /// Operation.
+    pub op: AtomOp,
+    /// Bytes of one element: 2, 4, 8 or 16.
+    pub bytes: u8,
+    /// Elements (vector atomics); each is atomic by itself.
+    pub count: u8,
+    /// Ordering.
+    pub order: Order,
+    /// Scope.
+    pub scope: Scope,
+}
+
+/// The CTA barrier instructions.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Bar {
+    /// What the barrier does besides waiting.
+    pub kind: BarKind,
+    /// Whether source 1 is a thread count.
+    pub counted: bool,
+    /// Whether all lanes of the warp must execute it together (`bar`, `barrier.aligned`).
+    pub aligned: bool,
+}
+
+/// Kinds of CTA and cluster barrier. Source 0 is the barrier number unless said otherwise.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum BarKind {
+    /// Wait.
+    Sync,
+    /// Arrive without waiting.
+    Arrive,
+    /// Wait; destination `W` is the number of threads whose last source (`P`) was true.
+    RedPopc,
+    /// Wait; destination `P` is the conjunction of the last sources.
+    RedAnd,
+    /// Wait; destination `P` is the disjunction of the last sources.
+    RedOr,
+    /// `barrier.cluster.arrive` (no sources).
+    ClusterArrive,
+    /// `barrier.cluster.wait` (no sources).
+    ClusterWait,
+}
+
+/// Calls into the system that PTX reaches through `call` to an undefined `.func`.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Sys {
+    /// `vprintf(format, args) -> i32`: sources two generic pointers.
+    Vprintf,
+    /// `malloc(size) -> pointer`.
+    Malloc,
+    /// `free(pointer)`.
+    Free,
+    /// `__assertfail(message, file, line, function, char size)`.
+    AssertFail,
+}
+
+/// A micro-op with an effect.
+#[derive(Copy, Clone, Debug)]
+pub enum Effect {
+    /// Load.
+    Ld(Mem),
+    /// Store.
+    St(Mem),
+    /// Atomic read-modify-write.
+    Atom(Atom),
+    /// CTA or cluster barrier.
+    Bar(Bar),
+    /// Memory fence.
+    Fence(Order, Scope),
+    /// `trap`: stop the launch with a report.
+    Trap,
+    /// `brkpt`.
+    Brkpt,
+    /// `nanosleep` and other hints that another lane, warp or block should run first.
+    Yield,
+    /// System call.
+    Sys(Sys),
+    /// A function over the warp.
+    Warp(WarpOp),
+}
+
+/// A meaning that looks across lanes or into memory, as one function.
+#[derive(Copy, Clone)]
+pub struct WarpOp {
+    /// Name for dumps and reports.
+    pub name: &'static str,
+    /// The meaning. Runs once for the executing lanes of a warp.
+    pub run: WarpFn,
+    /// The source that names the lanes which must arrive first (`*.sync` member mask, a `W`).
+    pub members: Option<u8>,
+    /// Constants of the instruction (shape, mode), for `run` to read.
+    pub k: [u32; 4],
+}
+
+/// The function behind a [`WarpOp`].
+pub type WarpFn = fn(&mut dyn Machine, &WarpOp) -> Result<Flow, Fault>;
+
+impl std::fmt::Debug for WarpOp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{:?}", self.name, self.k)
+    }
+}
+
+/// What the warp does after a [`WarpOp`].
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Flow {
+    /// Go on.
+    Next,
+    /// Nothing was done: let others run, then execute the same micro-op again (blocking waits).
+    Retry,
+}
+
+/// A run-time fault found by a meaning; the engine adds kernel, line, block and thread.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// Address outside every allocation of its space, or not readable or writable there.
+    #[error("{} of {bytes} bytes at {space:?} address {address:#x} is outside every allocation", if *.write { "write" } else { "read" })]
+    OutOfBounds {
+        /// Lane that faulted.
+        lane: u8,
+        /// Space of the access.
+        space: Space,
+        /// Address in that space.
+        address: u64,
+        /// Bytes of the access.
+        bytes: u32,
+        /// Whether it was a write.
+        write: bool,
+    },
+    /// Address not a multiple of the access size.
+    #[error("address {address:#x} is not aligned to {bytes} bytes")]
+    Misaligned {
+        /// Lane that faulted.
+        lane: u8,
+        /// Space of the access.
+        space: Space,
+        /// Address in that space.
+        address: u64,
+        /// Required alignment.
+        bytes: u32,
+        /// Whether it was a write.
+        write: bool,
+    },
+    /// An operand value that the instruction does not allow.
+    #[error("{message}")]
+    Operand {
+        /// Lane that faulted.
+        lane: u8,
+        /// What was found and what is allowed.
+        message: String,
+    },
+}
+
+/// What a [`WarpFn`] may ask of the engine that runs it.
+///
+/// Sources and destinations are numbered as the meaning gave them to
+/// [`Cx::warp`](crate::Cx::warp). Writes touch executing lanes only.
+pub trait Machine {
+    /// The executing lanes.
+    fn mask(&self) -> u32;
+    /// All 32 lanes of source `i`, a `W`.
+    fn src_w(&self, i: usize) -> [u32; 32];
+    /// All 32 lanes of source `i`, a `D`.
+    fn src_d(&self, i: usize) -> [u64; 32];
+    /// Source `i`, a `P`, one bit per lane.
+    fn src_p(&self, i: usize) -> u32;
+    /// Sets destination `i`, a `W`, in the executing lanes.
+    fn set_w(&mut self, i: usize, v: &[u32; 32]);
+    /// Sets destination `i`, a `D`, in the executing lanes.
+    fn set_d(&mut self, i: usize, v: &[u64; 32]);
+    /// Sets destination `i`, a `P`, in the executing lanes.
+    fn set_p(&mut self, i: usize, v: u32);
+    /// Reads memory for one lane.
+    ///
+    /// # Errors
+    /// A fault when the range is not readable.
+    fn read(&mut self, lane: u8, space: Space, address: u64, out: &mut [u8]) -> Result<(), Fault>;
+    /// Writes memory for one lane.
+    ///
+    /// # Errors
+    /// A fault when the range is not writable.
+    fn write(&mut self, lane: u8, space: Space, address: u64, data: &[u8]) -> Result<(), Fault>;
+    /// Atomically replaces an aligned word of 4 or 8 bytes by `f(old)`; returns `old`.
+    ///
+    /// # Errors
+    /// A fault when the word is not writable.
+    fn update(
+        &mut self,
+        lane: u8,
+        space: Space,
+        address: u64,
+        bytes: u8,
+        f: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<u64, Fault>;
+    /// Value of a special register in one lane.
+    fn special(&self, lane: u8, reg: crate::special::Sreg) -> u64;
+    /// The texture, sampler or surface object behind a handle; `None` when there is none.
+    fn texture(&self, handle: u64) -> Option<std::sync::Arc<crate::texture::Texture>>;
+}

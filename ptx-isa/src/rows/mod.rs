@@ -1,0 +1,15 @@
+//! The instruction rows, a file per family.
+//!
+//! Adding an instruction: write a [`Row`](crate::Row) in its family's file (notation:
+//! [`crate::syntax`]; meaning: a function over [`Cx`](crate::Cx)); micro-ops it needs stand in
+//! [`crate::uop`]. Nothing else changes: matcher, verifier, engines and docs read the table.
+
+use crate::row::Row;
+
+pub mod control;
+pub mod int_arith;
+pub mod memory;
+pub mod mov;
+
+/// All families.
+pub static FAMILIES: &[&[Row]] = &[int_arith::ROWS, mov::ROWS, memory::ROWS, control::ROWS];

@@ -1,0 +1,62 @@
+//! Special registers (PTX ISA chapter 10): one line each.
+
+use crate::types::{PtxVersion, Ty, ptx};
+
+macro_rules! special_registers {
+    ($($(#[$doc:meta])* $id:ident $name:literal $ty:ident ($major:literal, $minor:literal) $sm:literal;)*) => {
+        /// A special register, component by component.
+        #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+        #[repr(u8)]
+        #[allow(missing_docs)]
+        pub enum Sreg { $($(#[$doc])* $id,)* }
+
+        impl Sreg {
+            /// Every special register.
+            pub const ALL: &'static [Sreg] = &[$(Sreg::$id,)*];
+            /// Name with the percent sign and component, as in `%tid.x`.
+            pub const fn name(self) -> &'static str { match self { $(Sreg::$id => $name,)* } }
+            /// Type of the register in current PTX (`.u16` halves were legal in PTX 1.x).
+            pub const fn ty(self) -> Ty { match self { $(Sreg::$id => Ty::$ty,)* } }
+            /// First PTX version.
+            pub const fn since(self) -> PtxVersion { match self { $(Sreg::$id => ptx($major, $minor),)* } }
+            /// First target.
+            pub const fn sm(self) -> u16 { match self { $(Sreg::$id => $sm,)* } }
+            /// The register named `name`.
+            pub fn parse(name: &str) -> Option<Sreg> { match name { $($name => Some(Sreg::$id),)* _ => None } }
+        }
+    };
+}
+
+special_registers! {
+    TidX "%tid.x" U32 (1, 0) 0; TidY "%tid.y" U32 (1, 0) 0; TidZ "%tid.z" U32 (1, 0) 0; TidW "%tid.w" U32 (1, 0) 0;
+    NtidX "%ntid.x" U32 (1, 0) 0; NtidY "%ntid.y" U32 (1, 0) 0; NtidZ "%ntid.z" U32 (1, 0) 0; NtidW "%ntid.w" U32 (1, 0) 0;
+    CtaidX "%ctaid.x" U32 (1, 0) 0; CtaidY "%ctaid.y" U32 (1, 0) 0; CtaidZ "%ctaid.z" U32 (1, 0) 0; CtaidW "%ctaid.w" U32 (1, 0) 0;
+    NctaidX "%nctaid.x" U32 (1, 0) 0; NctaidY "%nctaid.y" U32 (1, 0) 0; NctaidZ "%nctaid.z" U32 (1, 0) 0; NctaidW "%nctaid.w" U32 (1, 0) 0;
+    LaneId "%laneid" U32 (1, 3) 0; WarpId "%warpid" U32 (1, 3) 0; NwarpId "%nwarpid" U32 (2, 0) 20;
+    SmId "%smid" U32 (1, 3) 0; NsmId "%nsmid" U32 (2, 0) 20; GridId "%gridid" U64 (1, 0) 0;
+    IsExplicitCluster "%is_explicit_cluster" Pred (7, 8) 90;
+    ClusterIdX "%clusterid.x" U32 (7, 8) 90; ClusterIdY "%clusterid.y" U32 (7, 8) 90; ClusterIdZ "%clusterid.z" U32 (7, 8) 90; ClusterIdW "%clusterid.w" U32 (7, 8) 90;
+    NclusterIdX "%nclusterid.x" U32 (7, 8) 90; NclusterIdY "%nclusterid.y" U32 (7, 8) 90; NclusterIdZ "%nclusterid.z" U32 (7, 8) 90; NclusterIdW "%nclusterid.w" U32 (7, 8) 90;
+    ClusterCtaidX "%cluster_ctaid.x" U32 (7, 8) 90; ClusterCtaidY "%cluster_ctaid.y" U32 (7, 8) 90; ClusterCtaidZ "%cluster_ctaid.z" U32 (7, 8) 90; ClusterCtaidW "%cluster_ctaid.w" U32 (7, 8) 90;
+    ClusterNctaidX "%cluster_nctaid.x" U32 (7, 8) 90; ClusterNctaidY "%cluster_nctaid.y" U32 (7, 8) 90; ClusterNctaidZ "%cluster_nctaid.z" U32 (7, 8) 90; ClusterNctaidW "%cluster_nctaid.w" U32 (7, 8) 90;
+    ClusterCtarank "%cluster_ctarank" U32 (7, 8) 90; ClusterNctarank "%cluster_nctarank" U32 (7, 8) 90;
+    LanemaskEq "%lanemask_eq" U32 (2, 0) 20; LanemaskLe "%lanemask_le" U32 (2, 0) 20; LanemaskLt "%lanemask_lt" U32 (2, 0) 20;
+    LanemaskGe "%lanemask_ge" U32 (2, 0) 20; LanemaskGt "%lanemask_gt" U32 (2, 0) 20;
+    Clock "%clock" U32 (1, 0) 0; ClockHi "%clock_hi" U32 (5, 0) 20; Clock64 "%clock64" U64 (2, 0) 20;
+    Pm0 "%pm0" U32 (1, 3) 0; Pm1 "%pm1" U32 (1, 3) 0; Pm2 "%pm2" U32 (1, 3) 0; Pm3 "%pm3" U32 (1, 3) 0;
+    Pm4 "%pm4" U32 (3, 0) 20; Pm5 "%pm5" U32 (3, 0) 20; Pm6 "%pm6" U32 (3, 0) 20; Pm7 "%pm7" U32 (3, 0) 20;
+    Pm0_64 "%pm0_64" U64 (4, 0) 50; Pm1_64 "%pm1_64" U64 (4, 0) 50; Pm2_64 "%pm2_64" U64 (4, 0) 50; Pm3_64 "%pm3_64" U64 (4, 0) 50;
+    Pm4_64 "%pm4_64" U64 (4, 0) 50; Pm5_64 "%pm5_64" U64 (4, 0) 50; Pm6_64 "%pm6_64" U64 (4, 0) 50; Pm7_64 "%pm7_64" U64 (4, 0) 50;
+    GlobalTimer "%globaltimer" U64 (3, 1) 30; GlobalTimerLo "%globaltimer_lo" U32 (3, 1) 30; GlobalTimerHi "%globaltimer_hi" U32 (3, 1) 30;
+    ReservedSmemBegin "%reserved_smem_offset_begin" B32 (7, 6) 80; ReservedSmemEnd "%reserved_smem_offset_end" B32 (7, 6) 80;
+    ReservedSmemCap "%reserved_smem_offset_cap" B32 (7, 6) 80; ReservedSmem0 "%reserved_smem_offset_0" B32 (7, 6) 80; ReservedSmem1 "%reserved_smem_offset_1" B32 (7, 6) 80;
+    TotalSmemSize "%total_smem_size" U32 (4, 1) 20; AggrSmemSize "%aggr_smem_size" U32 (8, 1) 90; DynamicSmemSize "%dynamic_smem_size" U32 (4, 1) 20;
+    CurrentGraphExec "%current_graph_exec" U64 (8, 0) 50;
+}
+
+/// Environment registers `%envreg0` to `%envreg31` are read as [`envreg`] names, always 0 here.
+pub fn envreg(name: &str) -> Option<u8> {
+    let digits = name.strip_prefix("%envreg")?;
+    let n: u8 = digits.parse().ok()?;
+    (n < 32 && (digits.len() == 1 || !digits.starts_with('0'))).then_some(n)
+}

@@ -1,0 +1,325 @@
+//! The notation of [`Row::syntax`](crate::Row), parsed once per process.
+//!
+//! ```text
+//! mnemonic modifiers operands
+//! ```
+//! Modifiers: `.lit` is itself; `.var` is one of a set named `var` in the row's `sets` or in
+//! [`COMMON`]; `{.x}` is optional.
+//! Operands, separated by commas, `{, x}` optional:
+//! - `d`, `a`: register (or, for a source, immediate) of the instruction's type: the set `type`,
+//!   else the last modifier that names a type. Names that begin with `d` are destinations, and so
+//!   are `p` and `q` in first place;
+//! - `a:.u32` of that type; `a:var` of the type chosen for `.var`; `a:wide` of twice the width of
+//!   the instruction's type; `a:pred` predicate; `a:any` any type;
+//! - `a>`: registers wider than the type are allowed too (`ld`, `st`, `cvt`);
+//! - `{!}c:pred`: may be negated;
+//! - `d{|p}` and `d|p`: a destination with a predicate (optional) after a bar; `p{|q}` likewise;
+//! - `#k:.u32`: immediate only;
+//! - `a*4`, `a*vec`, `a*?`: a vector of 4 elements, of as many as modifier `.vec` says (scalar
+//!   without it), or of [`Row::counts`](crate::Row) many;
+//! - `[a]`: memory operand; `[a, b, c*?]`: compound memory operand, each part as above;
+//! - `@label`, `@func`, `@table`, `@args`: label, function, list of targets, call arguments.
+
+use crate::row::Row;
+use crate::types::Ty;
+
+/// Sets that every row may use without declaring them.
+pub const COMMON: &[(&str, &str)] = &[
+    ("rnd", ".rn .rz .rm .rp"),
+    ("vec", ".v2 .v4"),
+    ("scope", ".cta .cluster .gpu .sys"),
+    ("cmpi", ".eq .ne .lt .le .gt .ge .lo .ls .hi .hs"),
+    ("cmpf", ".eq .ne .lt .le .gt .ge .equ .neu .ltu .leu .gtu .geu .num .nan"),
+    ("bool", ".and .or .xor"),
+];
+
+/// One modifier position of a shape.
+#[derive(Debug)]
+pub struct Elem {
+    /// Name of the set, or the literal itself with its dot.
+    pub name: &'static str,
+    /// The legal tokens, with their dots.
+    pub choices: Vec<&'static str>,
+    /// Whether it may be left out.
+    pub optional: bool,
+}
+
+/// What an operand slot takes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// A register or, for sources, an immediate or special register.
+    Value,
+    /// An immediate only.
+    Imm,
+    /// A memory operand `[a+off]`.
+    Addr,
+    /// A branch label.
+    Label,
+    /// A function name or register that holds a function's address.
+    Func,
+    /// A `.branchtargets`, `.calltargets` or `.callprototype` label.
+    Targets,
+    /// Parenthesised call arguments.
+    Args,
+}
+
+/// How many elements a slot has.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Count {
+    /// A scalar.
+    One,
+    /// A vector of so many.
+    Fixed(u8),
+    /// As the modifier at this element position says; a scalar when it is absent.
+    Elem(u8),
+    /// As [`Row::counts`](crate::Row) says.
+    Row,
+}
+
+/// The type of a slot.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum SlotTy {
+    /// This type.
+    Fixed(Ty),
+    /// The type chosen at this element position.
+    Elem(u8),
+    /// Twice the width of the type chosen at this element position.
+    Wide(u8),
+    /// No rule.
+    Any,
+}
+
+/// One operand of a shape.
+#[derive(Debug)]
+pub struct Slot {
+    /// Name in the notation.
+    pub name: &'static str,
+    /// Whether it is written.
+    pub dest: bool,
+    /// Whether it may be left out.
+    pub optional: bool,
+    /// What it takes.
+    pub form: Form,
+    /// How many elements.
+    pub count: Count,
+    /// Of which type.
+    pub ty: SlotTy,
+    /// Whether wider registers are allowed.
+    pub relaxed: bool,
+    /// Whether `!` may stand before it.
+    pub negatable: bool,
+    /// Predicate destination after a bar: name, and whether it may be left out.
+    pub second: Option<(&'static str, bool)>,
+    /// Parts of one compound memory operand share a number.
+    pub bracket: Option<u8>,
+}
+
+/// A parsed [`Row::syntax`](crate::Row).
+#[derive(Debug)]
+pub struct Shape {
+    /// First word of the opcode.
+    pub mnemonic: &'static str,
+    /// Modifier positions.
+    pub elems: Vec<Elem>,
+    /// Operand slots.
+    pub slots: Vec<Slot>,
+}
+
+impl Shape {
+    /// Parses the notation of `row`.
+    ///
+    /// # Panics
+    /// On notation that the module documentation does not allow; a test parses every row.
+    pub fn parse(row: &Row) -> Shape {
+        let text = row.syntax;
+        let (op, operands) = text.split_once(' ').unwrap_or((text, ""));
+        let end = op.find(['.', '{']).unwrap_or(op.len());
+        let mut elems = Vec::new();
+        let mut rest = &op[end..];
+        while !rest.is_empty() {
+            let optional = rest.starts_with('{');
+            let body = rest.strip_prefix('{').unwrap_or(rest);
+            assert!(body.starts_with('.'), "modifier expected in `{text}`");
+            let len = body[1..].find(['.', '{', '}']).map_or(body.len(), |i| i + 1);
+            elems.push(elem(row, &body[..len], optional));
+            rest = &body[len..];
+            if optional {
+                rest = rest
+                    .strip_prefix('}')
+                    .unwrap_or_else(|| panic!("one modifier per brace in `{text}`"));
+            }
+        }
+        let mut shape = Shape { mnemonic: &op[..end], elems, slots: Vec::new() };
+        shape.parse_operands(row, operands);
+        shape
+    }
+
+    fn parse_operands(&mut self, row: &Row, text: &'static str) {
+        let mut rest = text.trim();
+        let mut bracket = None;
+        let mut brackets = 0u8;
+        while !rest.is_empty() {
+            let mut optional = false;
+            rest = rest.trim_start_matches([',', ' ']);
+            if let Some(r) = rest.strip_prefix("{,") {
+                optional = true;
+                rest = r.trim_start();
+            }
+            let mut opens = false;
+            if let Some(r) = rest.strip_prefix('[') {
+                bracket = Some(brackets);
+                brackets += 1;
+                opens = true;
+                rest = r;
+            }
+            // `{!}`, `{|p}` belong to the operand; a brace with a comma ends it.
+            let mut end = rest.len();
+            let mut depth = 0;
+            for (i, c) in rest.char_indices() {
+                match c {
+                    '{' if rest[i..].starts_with("{,") => {
+                        end = i;
+                        break;
+                    }
+                    '{' => depth += 1,
+                    '}' if depth > 0 => depth -= 1,
+                    ',' | '}' | ']' => {
+                        end = i;
+                        break;
+                    }
+                    _ => {}
+                }
+            }
+            let first = self.slots.is_empty();
+            let mut slot = self.operand(row, rest[..end].trim(), first);
+            slot.optional |= optional;
+            slot.bracket = bracket;
+            rest = &rest[end..];
+            if let Some(r) = rest.strip_prefix(']') {
+                // A bracket around a single part is a plain memory operand.
+                if opens {
+                    slot.form = Form::Addr;
+                    slot.bracket = None;
+                    slot.dest = false;
+                }
+                bracket = None;
+                rest = r;
+            }
+            self.slots.push(slot);
+            if optional {
+                rest = rest.trim_start();
+                rest = rest
+                    .strip_prefix('}')
+                    .unwrap_or_else(|| panic!("`}}` expected in `{}`", row.syntax));
+            }
+            rest = rest.trim_start();
+        }
+    }
+
+    fn operand(&self, row: &Row, text: &'static str, first: bool) -> Slot {
+        let mut slot = Slot {
+            name: text,
+            dest: false,
+            optional: false,
+            form: Form::Value,
+            count: Count::One,
+            ty: SlotTy::Any,
+            relaxed: false,
+            negatable: false,
+            second: None,
+            bracket: None,
+        };
+        let mut text = text;
+        if let Some(kind) = text.strip_prefix('@') {
+            slot.name = kind;
+            slot.form = match kind {
+                "label" => Form::Label,
+                "func" => Form::Func,
+                "table" => Form::Targets,
+                "args" | "ret" => Form::Args,
+                _ => panic!("unknown operand `@{kind}` in `{}`", row.syntax),
+            };
+            return slot;
+        }
+        if let Some(r) = text.strip_prefix("{!}") {
+            slot.negatable = true;
+            text = r;
+        }
+        if let Some(r) = text.strip_prefix('#') {
+            slot.form = Form::Imm;
+            text = r;
+        }
+        if let Some(r) = text.strip_suffix('>') {
+            slot.relaxed = true;
+            text = r;
+        }
+        let (head, ty) = match text.split_once(':') {
+            Some((h, t)) => (h, Some(t)),
+            None => (text, None),
+        };
+        let (head, second) = match head.split_once("{|") {
+            Some((h, p)) => (h, Some((p.trim_end_matches('}'), true))),
+            None => match head.split_once('|') {
+                Some((h, p)) => (h, Some((p, false))),
+                None => (head, None),
+            },
+        };
+        let (name, count) = match head.split_once('*') {
+            Some((n, c)) => (n, Some(c)),
+            None => (head, None),
+        };
+        slot.name = name;
+        slot.second = second;
+        slot.dest = name.starts_with('d') || first && matches!(name, "p" | "q");
+        slot.count = match count {
+            None => Count::One,
+            Some("?") => Count::Row,
+            Some(c) => match c.parse() {
+                Ok(n) => Count::Fixed(n),
+                Err(_) => Count::Elem(self.elem_index(row, c)),
+            },
+        };
+        slot.ty = match ty {
+            Some("pred") => SlotTy::Fixed(Ty::Pred),
+            Some("any") => SlotTy::Any,
+            Some("wide") => SlotTy::Wide(self.default_type(row).expect("a type to widen")),
+            Some(t) if t.starts_with('.') => SlotTy::Fixed(
+                Ty::from_token(t).unwrap_or_else(|| panic!("no type `{t}` in `{}`", row.syntax)),
+            ),
+            Some(t) => SlotTy::Elem(self.elem_index(row, t)),
+            None => match self.default_type(row) {
+                Some(i) => SlotTy::Elem(i),
+                None => SlotTy::Any,
+            },
+        };
+        slot
+    }
+
+    /// Position of the element named `name`.
+    fn elem_index(&self, row: &Row, name: &str) -> u8 {
+        self.elems
+            .iter()
+            .position(|e| e.name == name)
+            .unwrap_or_else(|| panic!("no modifier `{name}` in `{}`", row.syntax)) as u8
+    }
+
+    /// The element that gives operands without a type theirs.
+    fn default_type(&self, _row: &Row) -> Option<u8> {
+        let by_name = self.elems.iter().position(|e| e.name == "type");
+        let last = || {
+            self.elems.iter().rposition(|e| e.choices.iter().all(|c| Ty::from_token(c).is_some()))
+        };
+        by_name.or_else(last).map(|i| i as u8)
+    }
+}
+
+fn elem(row: &Row, text: &'static str, optional: bool) -> Elem {
+    let var = &text[1..];
+    let set = row.sets.iter().chain(COMMON).find(|(n, _)| *n == var);
+    match set {
+        Some((name, choices)) => {
+            Elem { name, choices: choices.split_ascii_whitespace().collect(), optional }
+        }
+        None => Elem { name: text, choices: vec![text], optional },
+    }
+}

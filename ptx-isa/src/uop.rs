@@ -1,0 +1,290 @@
+//! Pure micro-ops: one line each, from which everything derives.
+//!
+//! [`pure_ops!`](crate::pure_ops) hands the whole list to a callback macro. This crate makes from
+//! it the enum [`Op`], its signatures and the scalar evaluation (constant folding, tests); the
+//! interpreter makes its 32-lane loops, the compiler its fallback calls.
+//!
+//! Adding one: write `Name(a: W, b: D) -> W = expression;` in its family below. Lane values are
+//! `u32` for `W`, `u64` for `D` and `bool` for `P`; an operand list that ends in `; k` also sees a
+//! constant `k: u32` of the instruction. Values of 8 and 16 bits come and go zero-extended. The
+//! expression must be total (it is also evaluated on lanes that are switched off) and, where
+//! speed matters, free of branches so that a loop over lanes vectorises.
+
+use crate::types::Kind;
+
+/// Calls `$cb!` with the list of pure micro-ops.
+#[macro_export]
+macro_rules! pure_ops {
+    ($cb:ident) => {
+        $cb! {
+            // Predicates, written on whole 32-lane masks.
+            { MovP(a) = a;
+            NotP(a) = !a;
+            AndP(a, b) = a & b;
+            OrP(a, b) = a | b;
+            XorP(a, b) = a ^ b;
+            AndNotP(a, b) = a & !b;
+            SelP(a, b, c) = a & c | b & !c; }
+
+            // Moves and width changes.
+            MovW(a: W) -> W = a;
+            MovD(a: D) -> D = a;
+            ZextWD(a: W) -> D = a as u64;
+            SextWD(a: W) -> D = a as i32 as u64;
+            TruncDW(a: D) -> W = a as u32;
+            HighDW(a: D) -> W = (a >> 32) as u32;
+            PackWD(a: W, b: W) -> D = a as u64 | (b as u64) << 32;
+            Zext8(a: W) -> W = a & 0xff;
+            Zext16(a: W) -> W = a & 0xffff;
+            Sext8(a: W) -> W = a as i8 as u32;
+            Sext16(a: W) -> W = a as i16 as u32;
+            Pack16(a: W, b: W) -> W = a & 0xffff | b << 16;
+            High16(a: W) -> W = a >> 16;
+            SelW(a: W, b: W, p: P) -> W = if p { a } else { b };
+            SelD(a: D, b: D, p: P) -> D = if p { a } else { b };
+            // 1 where the predicate holds, else 0.
+            BoolW(p: P) -> W = p as u32;
+
+            // 32-bit integers.
+            AddW(a: W, b: W) -> W = a.wrapping_add(b);
+            SubW(a: W, b: W) -> W = a.wrapping_sub(b);
+            MulW(a: W, b: W) -> W = a.wrapping_mul(b);
+            MadW(a: W, b: W, c: W) -> W = a.wrapping_mul(b).wrapping_add(c);
+            MulHiUW(a: W, b: W) -> W = ((a as u64 * b as u64) >> 32) as u32;
+            MulHiSW(a: W, b: W) -> W = ((a as i32 as i64 * b as i32 as i64) >> 32) as u32;
+            MulWideU(a: W, b: W) -> D = a as u64 * b as u64;
+            MulWideS(a: W, b: W) -> D = (a as i32 as i64 * b as i32 as i64) as u64;
+            MadWideU(a: W, b: W, c: D) -> D = (a as u64 * b as u64).wrapping_add(c);
+            MadWideS(a: W, b: W, c: D) -> D = ((a as i32 as i64 * b as i32 as i64) as u64).wrapping_add(c);
+            AndW(a: W, b: W) -> W = a & b;
+            OrW(a: W, b: W) -> W = a | b;
+            XorW(a: W, b: W) -> W = a ^ b;
+            NotW(a: W) -> W = !a;
+            // Shift amounts of the width or more give 0 (or the sign).
+            ShlW(a: W, b: W) -> W = if b < 32 { a << (b & 31) } else { 0 };
+            ShrW(a: W, b: W) -> W = if b < 32 { a >> (b & 31) } else { 0 };
+            SarW(a: W, b: W) -> W = ((a as i32) >> if b < 32 { b } else { 31 }) as u32;
+            MinUW(a: W, b: W) -> W = a.min(b);
+            MaxUW(a: W, b: W) -> W = a.max(b);
+            MinSW(a: W, b: W) -> W = (a as i32).min(b as i32) as u32;
+            MaxSW(a: W, b: W) -> W = (a as i32).max(b as i32) as u32;
+            AbsW(a: W) -> W = (a as i32).wrapping_abs() as u32;
+            DivUW(a: W, b: W) -> W = $crate::uop::int::div_u32(a, b);
+            DivSW(a: W, b: W) -> W = $crate::uop::int::div_s32(a, b);
+            RemUW(a: W, b: W) -> W = $crate::uop::int::rem_u32(a, b);
+            RemSW(a: W, b: W) -> W = $crate::uop::int::rem_s32(a, b);
+            PopcW(a: W) -> W = a.count_ones();
+            ClzW(a: W) -> W = a.leading_zeros();
+            BrevW(a: W) -> W = a.reverse_bits();
+            // Bitwise function of three operands; k is the truth table.
+            Lop3(a: W, b: W, c: W; k) -> W = $crate::uop::int::lop3(a, b, c, k);
+            // Carries and borrows of a + b + p and a - b - p.
+            CarryW(a: W, b: W, p: P) -> P = (a as u64 + b as u64 + p as u64) >> 32 != 0;
+            BorrowW(a: W, b: W, p: P) -> P = (a as u64) < b as u64 + p as u64;
+            AdcW(a: W, b: W, p: P) -> W = a.wrapping_add(b).wrapping_add(p as u32);
+            SbbW(a: W, b: W, p: P) -> W = a.wrapping_sub(b).wrapping_sub(p as u32);
+            // Saturating signed 32-bit.
+            AddSatSW(a: W, b: W) -> W = (a as i32).saturating_add(b as i32) as u32;
+            SubSatSW(a: W, b: W) -> W = (a as i32).saturating_sub(b as i32) as u32;
+
+            // 64-bit integers.
+            AddD(a: D, b: D) -> D = a.wrapping_add(b);
+            SubD(a: D, b: D) -> D = a.wrapping_sub(b);
+            MulD(a: D, b: D) -> D = a.wrapping_mul(b);
+            MulHiUD(a: D, b: D) -> D = ((a as u128 * b as u128) >> 64) as u64;
+            MulHiSD(a: D, b: D) -> D = ((a as i64 as i128 * b as i64 as i128) >> 64) as u64;
+            AndD(a: D, b: D) -> D = a & b;
+            OrD(a: D, b: D) -> D = a | b;
+            XorD(a: D, b: D) -> D = a ^ b;
+            NotD(a: D) -> D = !a;
+            ShlD(a: D, b: W) -> D = if b < 64 { a << (b & 63) } else { 0 };
+            ShrD(a: D, b: W) -> D = if b < 64 { a >> (b & 63) } else { 0 };
+            SarD(a: D, b: W) -> D = ((a as i64) >> if b < 64 { b } else { 63 }) as u64;
+            MinUD(a: D, b: D) -> D = a.min(b);
+            MaxUD(a: D, b: D) -> D = a.max(b);
+            MinSD(a: D, b: D) -> D = (a as i64).min(b as i64) as u64;
+            MaxSD(a: D, b: D) -> D = (a as i64).max(b as i64) as u64;
+            AbsD(a: D) -> D = (a as i64).wrapping_abs() as u64;
+            DivUD(a: D, b: D) -> D = $crate::uop::int::div_u64(a, b);
+            DivSD(a: D, b: D) -> D = $crate::uop::int::div_s64(a, b);
+            RemUD(a: D, b: D) -> D = $crate::uop::int::rem_u64(a, b);
+            RemSD(a: D, b: D) -> D = $crate::uop::int::rem_s64(a, b);
+            PopcD(a: D) -> W = a.count_ones();
+            ClzD(a: D) -> W = a.leading_zeros();
+            BrevD(a: D) -> D = a.reverse_bits();
+            CarryD(a: D, b: D, p: P) -> P = (a as u128 + b as u128 + p as u128) >> 64 != 0;
+            BorrowD(a: D, b: D, p: P) -> P = (a as u128) < b as u128 + p as u128;
+            AdcD(a: D, b: D, p: P) -> D = a.wrapping_add(b).wrapping_add(p as u64);
+            SbbD(a: D, b: D, p: P) -> D = a.wrapping_sub(b).wrapping_sub(p as u64);
+
+            // Integer comparisons; the others by swapping operands.
+            EqW(a: W, b: W) -> P = a == b;
+            NeW(a: W, b: W) -> P = a != b;
+            LtUW(a: W, b: W) -> P = a < b;
+            LeUW(a: W, b: W) -> P = a <= b;
+            LtSW(a: W, b: W) -> P = (a as i32) < b as i32;
+            LeSW(a: W, b: W) -> P = a as i32 <= b as i32;
+            EqD(a: D, b: D) -> P = a == b;
+            NeD(a: D, b: D) -> P = a != b;
+            LtUD(a: D, b: D) -> P = a < b;
+            LeUD(a: D, b: D) -> P = a <= b;
+            LtSD(a: D, b: D) -> P = (a as i64) < b as i64;
+            LeSD(a: D, b: D) -> P = a as i64 <= b as i64;
+        }
+    };
+}
+
+/// Maps a kind letter of the tables to a [`Kind`] or to its lane type.
+macro_rules! lane {
+    (W) => {
+        u32
+    };
+    (D) => {
+        u64
+    };
+    (P) => {
+        bool
+    };
+}
+
+macro_rules! define_ops {
+    ({ $($pname:ident($($parg:ident),*) = $pbody:expr;)* }
+     $($name:ident($($arg:ident: $kind:ident),* $(; $k:ident)?) -> $ret:ident = $body:expr;)*) => {
+        /// A pure micro-op: registers in, one register out, no other effect.
+        #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+        #[repr(u16)]
+        #[allow(missing_docs)]
+        pub enum Op { $($pname,)* $($name,)* }
+
+        impl Op {
+            /// Every micro-op in declaration order.
+            pub const ALL: &'static [Op] = &[$(Op::$pname,)* $(Op::$name,)*];
+            /// Kinds of the operands.
+            pub const fn args(self) -> &'static [Kind] {
+                match self {
+                    $(Op::$pname => &[$({ stringify!($parg); Kind::P }),*],)*
+                    $(Op::$name => &[$(Kind::$kind),*],)*
+                }
+            }
+            /// Kind of the result.
+            pub const fn ret(self) -> Kind {
+                match self { $(Op::$pname => Kind::P,)* $(Op::$name => Kind::$ret,)* }
+            }
+            /// The micro-op's name, as dumps show it.
+            pub const fn name(self) -> &'static str {
+                match self { $(Op::$pname => stringify!($pname),)* $(Op::$name => stringify!($name),)* }
+            }
+        }
+
+        /// The scalar function behind each micro-op, for inlining into lane loops.
+        #[allow(non_snake_case, missing_docs, unused_variables)]
+        pub mod lane_fn {
+            $(#[inline(always)] pub fn $pname($($parg: u32),*) -> u32 { $pbody })*
+            $(#[inline(always)] pub fn $name($($arg: lane!($kind),)* k: u32) -> lane!($ret) {
+                $(let $k = k;)?
+                $body
+            })*
+        }
+
+        /// Evaluates `op` on one lane. Values are zero-extended; a predicate is 0 or 1.
+        ///
+        /// Operands that `op` does not have are ignored.
+        pub fn eval(op: Op, args: [u64; 3], k: u32) -> u64 {
+            match op {
+                $(Op::$pname => {
+                    let mut it = args.into_iter();
+                    $(let $parg = (it.next().unwrap_or(0) & 1) as u32;)*
+                    let _ = it;
+                    (lane_fn::$pname($($parg),*) & 1) as u64
+                })*
+                $(Op::$name => {
+                    let mut it = args.into_iter();
+                    $(let $arg = <lane!($kind) as Lane>::from_bits(it.next().unwrap_or(0));)*
+                    let _ = it;
+                    Lane::to_bits(lane_fn::$name($($arg,)* k))
+                })*
+            }
+        }
+    };
+}
+
+pure_ops!(define_ops);
+
+/// Conversion between a lane value and its 64-bit carrier.
+pub trait Lane: Copy {
+    /// From the zero-extended carrier.
+    fn from_bits(bits: u64) -> Self;
+    /// To the zero-extended carrier.
+    fn to_bits(self) -> u64;
+}
+impl Lane for u32 {
+    fn from_bits(bits: u64) -> u32 {
+        bits as u32
+    }
+    fn to_bits(self) -> u64 {
+        self as u64
+    }
+}
+impl Lane for u64 {
+    fn from_bits(bits: u64) -> u64 {
+        bits
+    }
+    fn to_bits(self) -> u64 {
+        self
+    }
+}
+impl Lane for bool {
+    fn from_bits(bits: u64) -> bool {
+        bits & 1 != 0
+    }
+    fn to_bits(self) -> u64 {
+        self as u64
+    }
+}
+
+/// Integer helpers whose definition does not fit a line.
+pub mod int {
+    macro_rules! division {
+        ($($u:ident $s:ident $div_u:ident $rem_u:ident $div_s:ident $rem_s:ident;)*) => {$(
+            /// Unsigned quotient; all ones when the divisor is 0 (as recorded on hardware).
+            #[inline(always)]
+            pub fn $div_u(a: $u, b: $u) -> $u {
+                if b == 0 { $u::MAX } else { a / b }
+            }
+            /// Unsigned remainder; all ones when the divisor is 0.
+            #[inline(always)]
+            pub fn $rem_u(a: $u, b: $u) -> $u {
+                if b == 0 { $u::MAX } else { a % b }
+            }
+            /// Signed quotient; all ones when the divisor is 0, and MIN / -1 wraps.
+            #[inline(always)]
+            pub fn $div_s(a: $u, b: $u) -> $u {
+                if b == 0 { $u::MAX } else { (a as $s).wrapping_div(b as $s) as $u }
+            }
+            /// Signed remainder; all ones when the divisor is 0.
+            #[inline(always)]
+            pub fn $rem_s(a: $u, b: $u) -> $u {
+                if b == 0 { $u::MAX } else { (a as $s).wrapping_rem(b as $s) as $u }
+            }
+        )*};
+    }
+    division! {
+        u32 i32 div_u32 rem_u32 div_s32 rem_s32;
+        u64 i64 div_u64 rem_u64 div_s64 rem_s64;
+    }
+
+    /// Bitwise function of three operands by its truth table `k` (PTX ISA `lop3`).
+    #[inline(always)]
+    pub fn lop3(a: u32, b: u32, c: u32, k: u32) -> u32 {
+        let mut r = 0;
+        for i in 0..8 {
+            // All ones where the table has a one at this combination.
+            let on = 0u32.wrapping_sub(k >> i & 1);
+            let x = if i & 4 != 0 { a } else { !a };
+            let y = if i & 2 != 0 { b } else { !b };
+            let z = if i & 1 != 0 { c } else { !c };
+            r |= on & x & y & z;
+        }
+        r
+    }
+}
