@@ -144,6 +144,19 @@ def texture():
     save("texture/gather.npy", table[index], np.int32)
 
 
+def printf():
+    x = [0.5, -1.25, 3.0, 1024.125, 0.0, 7.75, -0.03125, 100.0]
+    text = ""
+    for block in range(2):
+        for thread in range(4):
+            i = block * 4 + thread
+            parity = "odd" if i % 2 else "even"
+            text += "block %d thread %u: x = %6.2f, 0x%04x, %s\n" % (block, thread, x[i], i * 4099, parity)
+        i = block * 4 + 2
+        text += "%c %d %5d|%-5d|%% %e\n" % (65 + block, -(1 << 40), i, i, 1.0 / (i + 1))
+    open(os.path.join(HERE, "printf/hello.txt"), "w").write(text)
+
+
 def legacy_sm13():
     v = whole(23, 1000, 0, 1 << 20)
     padded = np.concatenate([v, np.zeros(24, np.int64)])
@@ -167,4 +180,5 @@ function_pointers()
 recursion()
 reduce()
 texture()
+printf()
 legacy_sm13()
