@@ -1,1 +1,4 @@
 //! PTX text to a verified module and back.
+
+pub mod code;
+pub mod module;
