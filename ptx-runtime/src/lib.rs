@@ -1,1 +1,4 @@
 //! Device, memory, modules and launches over the PTX engines.
+
+pub use ptx_isa as isa;
+pub use ptx_parse as parse;

@@ -4,6 +4,7 @@ pub mod arg;
 pub mod cli;
 pub mod compare;
 pub mod from_args;
+pub mod isa;
 pub mod launch_file;
 pub mod npy;
 pub mod output;
