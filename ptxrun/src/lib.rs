@@ -6,6 +6,7 @@ pub mod compare;
 pub mod from_args;
 pub mod isa;
 pub mod launch_file;
+pub mod list;
 pub mod npy;
 pub mod output;
 pub mod plan;
