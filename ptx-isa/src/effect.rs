@@ -58,7 +58,8 @@ pub enum Scope {
 pub struct Place {
     /// State space; generic addresses are resolved lane by lane.
     pub space: Space,
-    /// Constant added to the base, which is source 0 (a [`Kind::D`](crate::Kind) value).
+    /// Constant added to the base, which is source 0: a `D` value, or a `W` value, whose sum with
+    /// the offset wraps at 32 bits.
     pub offset: i64,
 }
 

@@ -136,7 +136,7 @@ pub enum Arg {
 /// A memory operand.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Addr {
-    /// Base, a `D` value (32-bit addresses are zero-extended before).
+    /// Base: a `D` value, or a `W` value (32-bit addresses).
     pub base: V,
     /// Constant offset.
     pub offset: i64,

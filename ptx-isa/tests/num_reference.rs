@@ -22,15 +22,10 @@ struct Rng(u64);
 
 impl Rng {
     fn new(salt: &str) -> Self {
-        let seed = std::env::var("NUM_SEED")
-            .ok()
-            .and_then(|s| s.parse().ok())
-            .unwrap_or(1u64);
-        let hash = salt
-            .bytes()
-            .fold(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15), |h, b| {
-                (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3)
-            });
+        let seed = std::env::var("NUM_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1u64);
+        let hash = salt.bytes().fold(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15), |h, b| {
+            (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
         Self(hash | 1)
     }
     fn next(&mut self) -> u64 {
@@ -50,9 +45,7 @@ impl Rng {
                 0 | 1 => self.below(fields),
                 2 | 3 => self.below(4),
                 4 => fields - 2 - self.below(3),
-                _ => (fields / 2 - 1 + self.below(40))
-                    .wrapping_sub(20)
-                    .min(fields - 2),
+                _ => (fields / 2 - 1 + self.below(40)).wrapping_sub(20).min(fields - 2),
             };
             let ones = (1u64 << f.f) - 1;
             let frac = match self.below(8) {
@@ -73,9 +66,7 @@ impl Rng {
         let v = self.next() >> self.below(64);
         match self.below(4) {
             0 => v.wrapping_neg(),
-            1 => (1u64 << self.below(64))
-                .wrapping_add(self.below(5))
-                .wrapping_sub(2),
+            1 => (1u64 << self.below(64)).wrapping_add(self.below(5)).wrapping_sub(2),
             2 => v.wrapping_add(1 << self.below(64)),
             _ => v,
         }
@@ -83,10 +74,7 @@ impl Rng {
 }
 
 fn operands() -> u64 {
-    std::env::var("NUM_OPERANDS")
-        .ok()
-        .and_then(|s| s.parse().ok())
-        .unwrap_or(2000)
+    std::env::var("NUM_OPERANDS").ok().and_then(|s| s.parse().ok()).unwrap_or(2000)
 }
 
 static FORMS: AtomicU64 = AtomicU64::new(0);
@@ -97,17 +85,11 @@ fn form(name: &str, mut one: impl FnMut(&mut Rng) -> Option<(u64, u64, String)>)
     let mut done = 0;
     for _ in 0..operands() {
         if let Some((want, got, ops)) = one(&mut rng) {
-            assert_eq!(
-                got, want,
-                "{name}({ops}): computed {got:#x}, exact {want:#x}"
-            );
+            assert_eq!(got, want, "{name}({ops}): computed {got:#x}, exact {want:#x}");
             done += 1;
         }
     }
-    assert!(
-        done * 4 > operands(),
-        "{name}: only {done} operands were usable"
-    );
+    assert!(done * 4 > operands(), "{name}: only {done} operands were usable");
     FORMS.fetch_add(1, Ordering::Relaxed);
 }
 
@@ -157,16 +139,9 @@ fn tuple(rng: &mut Rng, f: Fmt, op: &str, ftz: bool) -> ([u64; 3], [Num; 3]) {
         _ => rng.float(f),
     };
     let product = exact::mul(&va, &exact::value(f, b));
-    let c = if op == "fma" {
-        aim(rng, f, &exact::negate(&product))
-    } else {
-        0
-    };
+    let c = if op == "fma" { aim(rng, f, &exact::negate(&product)) } else { 0 };
     let ops = [a, b, c];
-    (
-        ops,
-        ops.map(|v| exact::value(f, if ftz { flushed(f, v) } else { v })),
-    )
+    (ops, ops.map(|v| exact::value(f, if ftz { flushed(f, v) } else { v })))
 }
 
 fn apply(op: &str, rnd: Rnd, v: &[Num; 3]) -> Option<Num> {
@@ -222,11 +197,7 @@ fn f32_arithmetic() {
         let sum = exact::add(&exact::value(F32, p), &v[2], Rnd::Rn);
         let [a, b, c] = ops.map(|v| v as u32);
         let want = expect(F32, Rnd::Rn, true, Clamp::None, &sum);
-        Some((
-            want,
-            fp32::mad_1x(false, a, b, c).into(),
-            format!("{ops:x?}"),
-        ))
+        Some((want, fp32::mad_1x(false, a, b, c).into(), format!("{ops:x?}")))
     });
 }
 
@@ -281,12 +252,7 @@ fn half_arithmetic() {
     }
 }
 
-const FLOATS: [(Ty, Fmt); 4] = [
-    (Ty::F16, F16),
-    (Ty::Bf16, BF16),
-    (Ty::F32, F32),
-    (Ty::F64, F64),
-];
+const FLOATS: [(Ty, Fmt); 4] = [(Ty::F16, F16), (Ty::Bf16, BF16), (Ty::F32, F32), (Ty::F64, F64)];
 
 #[test]
 fn conversions_between_floats() {
@@ -299,11 +265,7 @@ fn conversions_between_floats() {
                     }
                     form(&format!("cvt.{rnd:?}.{dst:?}.{src:?} ftz={ftz}"), |rng| {
                         let a = rng.float(sf);
-                        let x = if ftz && src == Ty::F32 {
-                            flushed(sf, a)
-                        } else {
-                            a
-                        };
+                        let x = if ftz && src == Ty::F32 { flushed(sf, a) } else { a };
                         let n = exact::value(sf, x);
                         let (want, got) = if dst == src {
                             let mut i = exact::int(0);
@@ -326,33 +288,16 @@ fn conversions_between_floats() {
         form(&format!("cvt.{rnd:?}.tf32.f32"), |rng| {
             let a = rng.float(F32);
             let want = exact::round(TF32, rnd, &exact::value(F32, a)).0 << 13;
-            Some((
-                want,
-                cvt::f32_to_tf32(rnd, false, false, a as u32).into(),
-                format!("{a:x}"),
-            ))
+            Some((want, cvt::f32_to_tf32(rnd, false, false, a as u32).into(), format!("{a:x}")))
         });
     }
 }
 
-const INTS: [Ty; 8] = [
-    Ty::U8,
-    Ty::U16,
-    Ty::U32,
-    Ty::U64,
-    Ty::S8,
-    Ty::S16,
-    Ty::S32,
-    Ty::S64,
-];
+const INTS: [Ty; 8] = [Ty::U8, Ty::U16, Ty::U32, Ty::U64, Ty::S8, Ty::S16, Ty::S32, Ty::S64];
 
 fn range(t: Ty) -> (i128, i128) {
     let w = t.bits();
-    if t.is_signed() {
-        (-(1 << (w - 1)), (1 << (w - 1)) - 1)
-    } else {
-        (0, (1 << w) - 1)
-    }
+    if t.is_signed() { (-(1 << (w - 1)), (1 << (w - 1)) - 1) } else { (0, (1 << w) - 1) }
 }
 
 #[test]
@@ -363,17 +308,9 @@ fn conversions_with_integers() {
                 form(&format!("cvt.{rnd:?}.{ft:?}.{t:?}"), |rng| {
                     let a = rng.int();
                     let v = cvt::extend(t, a);
-                    let v = if t.is_signed() {
-                        i128::from(v as i64)
-                    } else {
-                        i128::from(v)
-                    };
+                    let v = if t.is_signed() { i128::from(v as i64) } else { i128::from(v) };
                     let want = exact::round(f, rnd, &exact::int(v)).0;
-                    Some((
-                        want,
-                        cvt::int_to_float(ft, t, rnd, false, a),
-                        format!("{a:x}"),
-                    ))
+                    Some((want, cvt::int_to_float(ft, t, rnd, false, a), format!("{a:x}")))
                 });
                 form(&format!("cvt.{rnd:?}i.{t:?}.{ft:?}"), |rng| {
                     // Mostly numbers in and around the range.
@@ -389,11 +326,7 @@ fn conversions_with_integers() {
                     let i = exact::integral(&exact::value(f, a), rnd);
                     let i = i.clamp(BigInt::from(lo), BigInt::from(hi));
                     let want = i128::try_from(i).expect("in range") as u64;
-                    Some((
-                        want,
-                        cvt::float_to_int(t, ft, rnd, false, a),
-                        format!("{a:x}"),
-                    ))
+                    Some((want, cvt::float_to_int(t, ft, rnd, false, a), format!("{a:x}")))
                 });
             }
         }
@@ -401,11 +334,7 @@ fn conversions_with_integers() {
             form(&format!("cvt.sat.{t:?}.{s:?}"), |rng| {
                 let a = rng.int();
                 let v = cvt::extend(s, a);
-                let v = if s.is_signed() {
-                    i128::from(v as i64)
-                } else {
-                    i128::from(v)
-                };
+                let v = if s.is_signed() { i128::from(v as i64) } else { i128::from(v) };
                 let (lo, hi) = range(t);
                 let want = v.clamp(lo, hi) as u64;
                 assert_eq!(cvt::int_to_int(t, s, false, a), cvt::extend(t, v as u64));
@@ -450,11 +379,7 @@ fn narrow_formats() {
         for code in 0..1u32 << n.bits() {
             let x = narrow::to_f32(n, code);
             if !f32::from_bits(x).is_nan() && !f32::from_bits(x).is_infinite() {
-                assert_eq!(
-                    narrow::from_f32(n, Rnd::Rn, Mods::default(), None, x),
-                    code,
-                    "{n:?}"
-                );
+                assert_eq!(narrow::from_f32(n, Rnd::Rn, Mods::default(), None, x), code, "{n:?}");
             }
         }
     }
@@ -468,10 +393,7 @@ fn check_neighbours(
     got: u32,
     back: u32,
 ) -> Option<(u64, u64, String)> {
-    let (x, r) = (
-        f64::from(f32::from_bits(a as u32)),
-        f64::from(f32::from_bits(back)),
-    );
+    let (x, r) = (f64::from(f32::from_bits(a as u32)), f64::from(f32::from_bits(back)));
     if n == Narrow::Ue5m3 && x < 0.0 {
         return Some((0, got.into(), format!("{a:x}")));
     }
@@ -492,11 +414,8 @@ fn orderings() {
         form(&format!("setp.{name}"), |rng| {
             let (a, b) = (rng.float(F64), rng.float(F64));
             let b = if rng.below(3) == 0 { a } else { b };
-            let d = exact::add(
-                &exact::value(F64, a),
-                &exact::negate(&exact::value(F64, b)),
-                Rnd::Rn,
-            );
+            let d =
+                exact::add(&exact::value(F64, a), &exact::negate(&exact::value(F64, b)), Rnd::Rn);
             let (lt, eq) = (d.m.is_negative(), d.m.is_zero());
             let want = match rel {
                 Rel::Eq | Rel::Equ => eq,
@@ -508,22 +427,15 @@ fn orderings() {
                 Rel::Num => true,
                 Rel::Nan => false,
             };
-            Some((
-                want.into(),
-                cmp::f64(rel, a, b).into(),
-                format!("{a:x} {b:x}"),
-            ))
+            Some((want.into(), cmp::f64(rel, a, b).into(), format!("{a:x} {b:x}")))
         });
     }
     for max in [false, true] {
         for (t, f) in FLOATS {
             form(&format!("min_max.{t:?} {max}"), |rng| {
                 let (a, b) = (rng.float(f), rng.float(f));
-                let d = exact::add(
-                    &exact::value(f, a),
-                    &exact::negate(&exact::value(f, b)),
-                    Rnd::Rn,
-                );
+                let d =
+                    exact::add(&exact::value(f, a), &exact::negate(&exact::value(f, b)), Rnd::Rn);
                 // -0 is below +0.
                 let less = d.m.is_negative() || d.m.is_zero() && a & f.sign() != 0;
                 let want = if less != max { a } else { b };

@@ -61,21 +61,11 @@ pub fn value(f: Fmt, b: u64) -> Num {
 }
 
 pub fn int(v: i128) -> Num {
-    Num {
-        m: v.into(),
-        x: 0,
-        more: false,
-        neg: v < 0,
-    }
+    Num { m: v.into(), x: 0, more: false, neg: v < 0 }
 }
 
 pub fn mul(a: &Num, b: &Num) -> Num {
-    Num {
-        m: &a.m * &b.m,
-        x: a.x + b.x,
-        more: false,
-        neg: a.neg != b.neg,
-    }
+    Num { m: &a.m * &b.m, x: a.x + b.x, more: false, neg: a.neg != b.neg }
 }
 
 pub fn add(a: &Num, b: &Num, rnd: Rnd) -> Num {
@@ -87,32 +77,18 @@ pub fn add(a: &Num, b: &Num, rnd: Rnd) -> Num {
         Sign::NoSign if a.neg == b.neg => a.neg,
         Sign::NoSign => rnd == Rnd::Rm,
     };
-    Num {
-        m,
-        x,
-        more: false,
-        neg,
-    }
+    Num { m, x, more: false, neg }
 }
 
 pub fn negate(a: &Num) -> Num {
-    Num {
-        m: -&a.m,
-        neg: !a.neg,
-        ..a.clone()
-    }
+    Num { m: -&a.m, neg: !a.neg, ..a.clone() }
 }
 
 pub fn div(a: &Num, b: &Num) -> Num {
     let n = &a.m << 200u32;
     let q = &n / &b.m;
     let more = &q * &b.m != n;
-    Num {
-        m: q,
-        x: a.x - b.x - 200,
-        more,
-        neg: a.neg != b.neg,
-    }
+    Num { m: q, x: a.x - b.x - 200, more, neg: a.neg != b.neg }
 }
 
 pub fn sqrt(a: &Num) -> Num {
@@ -120,12 +96,7 @@ pub fn sqrt(a: &Num) -> Num {
     let n: BigUint = (&a.m << up).magnitude().clone();
     let r = n.sqrt();
     let more = &r * &r != n;
-    Num {
-        m: r.into(),
-        x: (a.x - up) / 2,
-        more,
-        neg: a.neg,
-    }
+    Num { m: r.into(), x: (a.x - up) / 2, more, neg: a.neg }
 }
 
 /// `|n|` as a multiple of `2^lsb`: the integer below, and where between it and the next `n` lies:
@@ -194,11 +165,7 @@ pub fn round(f: Fmt, rnd: Rnd, n: &Num) -> (u64, bool) {
         q >>= 1;
         x += 1;
     }
-    let field = if q >> f.f == 0 {
-        0
-    } else {
-        x + i64::from(f.f) + f.bias()
-    };
+    let field = if q >> f.f == 0 { 0 } else { x + i64::from(f.f) + f.bias() };
     let max_field = (1 << f.e) - 1;
     let mag = if field >= max_field {
         let finite = match rnd {

@@ -1,0 +1,413 @@
+//! One function: registers, frame, instructions, calls.
+
+use ptx_isa::effect::{Effect, Mem, Order, Place, Scope, Sys};
+use ptx_isa::meaning::{Arg, Src, Uop, V};
+use ptx_isa::row::Control;
+use ptx_isa::{Cx, Kind, Sem, Space, Ty, table};
+
+use super::operands::Names;
+use super::{Layout, flow, refusal, resolve};
+use crate::code::{Call, CallArg, Callee, Flow, Function, Inst, Refusal, Slot};
+use crate::module::{self, Body, CallOperands, Func, Module, Operand, Param};
+
+/// Lowers function `id`.
+pub(crate) fn lower_function(
+    module: &Module,
+    id: u32,
+    entry: bool,
+    layout: &Layout,
+    kernel_params: &[(Param, u32)],
+) -> Result<Function, Refusal> {
+    let func = &module.functions[id as usize];
+    let empty = Body::default();
+    let body = func.body.as_ref().unwrap_or(&empty);
+    let mut out = Function {
+        name: func.name.clone(),
+        id,
+        blocks: Vec::new(),
+        insts: Vec::with_capacity(body.insts.len() + 1),
+        uops: Vec::with_capacity(body.insts.len() * 2),
+        regs: [0; 3],
+        temps: [0; 3],
+        reg_names: Default::default(),
+        frame_bytes: if entry { layout.local_bytes } else { 0 },
+        params: Vec::new(),
+        rets: Vec::new(),
+        locs: body.locs.clone(),
+    };
+    let names = place_names(module, id, func, body, layout, kernel_params, entry, &mut out);
+    let carry = V { kind: Kind::P, src: Src::Reg(out.regs[Kind::P as usize]) };
+    out.regs[Kind::P as usize] += 1;
+    out.reg_names[Kind::P as usize].push("CC.CF".into());
+
+    let mut refused: Vec<(usize, String)> = Vec::new();
+    let mut args = Vec::new();
+    for (i, inst) in body.insts.iter().enumerate() {
+        let m = &module.matches[inst.opcode as usize];
+        let first = out.uops.len() as u32;
+        let operands = &body.operands[inst.operands.start as usize..inst.operands.end as usize];
+        let guard = inst.guard.map(|(r, negated)| (names.regs[r as usize].0, negated));
+        let mut flow = Flow::Next;
+        match m.row.sem {
+            Sem::Ops(meaning) => {
+                args.clear();
+                let mut bad = None;
+                for (slot, op) in m.shape.slots.iter().zip(operands) {
+                    match names.arg(op, m.slot_ty(slot)) {
+                        Ok(a) => args.push(a),
+                        Err(why) => {
+                            bad = Some(why);
+                            break;
+                        }
+                    }
+                }
+                let done = match bad {
+                    Some(why) => Err(why),
+                    None => {
+                        let mut x = Cx::new(m, module.info, &args, carry, &mut out.uops);
+                        meaning(&mut x);
+                        x.finish()
+                    }
+                };
+                match done {
+                    Ok(mut temps) => {
+                        if let Some((g, _)) = guard {
+                            protect_guard(&mut out.uops, first as usize, g, &mut temps);
+                        }
+                        for (most, t) in out.temps.iter_mut().zip(temps) {
+                            *most = (*most).max(t);
+                        }
+                    }
+                    Err(why) => refused.push((i, why)),
+                }
+            }
+            Sem::Control(control) => {
+                match lower_control(control, operands, body, &names, &mut out) {
+                    Ok(f) => flow = f,
+                    Err(why) => refused.push((i, why)),
+                }
+            }
+            Sem::None => {
+                let why = "this instruction is not executed yet; it is only checked";
+                refused.push((i, why.into()));
+            }
+        }
+        out.insts.push(Inst {
+            uops: first..out.uops.len() as u32,
+            guard,
+            flow,
+            row: m.row,
+            span: inst.span.clone(),
+            loc: inst.loc,
+        });
+    }
+    // Control that runs off the end returns.
+    let at = out.uops.len() as u32;
+    let row = table().find("ret").expect("`ret` is in the table").remove(0).row;
+    out.insts.push(Inst {
+        uops: at..at,
+        guard: None,
+        flow: Flow::Ret,
+        row,
+        span: body.end.clone(),
+        loc: None,
+    });
+    let leaders: Vec<u32> = body.labels.iter().map(|(_, at)| *at).collect();
+    out.blocks = flow::build_blocks(&mut out.insts, &leaders);
+    if !refused.is_empty() {
+        let reached = flow::reachable(&out.blocks);
+        for (i, why) in refused {
+            let b = out.blocks.partition_point(|b| b.end as usize <= i);
+            if reached[b] {
+                return Err(refusal(module, id, i, why));
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Gives every register, variable and parameter of the function its place.
+#[allow(clippy::too_many_arguments)]
+fn place_names<'a>(
+    module: &'a Module,
+    id: u32,
+    func: &Func,
+    body: &'a Body,
+    layout: &'a Layout,
+    kernel_params: &[(Param, u32)],
+    entry: bool,
+    out: &mut Function,
+) -> Names<'a> {
+    let mut regs = Vec::with_capacity(body.regs.len());
+    for r in &body.regs {
+        let kind = r.ty.kind();
+        let name = match r.number {
+            Some(n) => format!("{}{n}", r.name),
+            None => r.name.to_string(),
+        };
+        let mut new = |name: String| {
+            let n = &mut out.regs[kind as usize];
+            *n += 1;
+            out.reg_names[kind as usize].push(name);
+            V { kind, src: Src::Reg(*n - 1) }
+        };
+        let second = (r.ty.bits() == 128).then(|| new(format!("{name}.hi")));
+        regs.push((new(name), second));
+    }
+    let mut frame = out.frame_bytes;
+    let mut take = |size: u64, align: u32| {
+        let at = frame.next_multiple_of(align.max(4));
+        frame = at.saturating_add((size.min(u32::MAX as u64) as u32).next_multiple_of(4));
+        at
+    };
+    // Own results and parameters first: the caller finds them at fixed places.
+    let mut params = Vec::new();
+    if entry {
+        params.extend(kernel_params.iter().map(|(_, at)| *at));
+    } else {
+        let mut slot = |p: &Param, params: &mut Vec<u32>| match p.reg {
+            Some(r) => {
+                params.push(0);
+                Slot::Reg(regs[r as usize].0)
+            }
+            None => {
+                let offset = take(p.size as u64, p.align);
+                params.push(offset);
+                Slot::Frame { offset, bytes: p.size }
+            }
+        };
+        out.rets = func.rets.iter().map(|p| slot(p, &mut params)).collect();
+        out.params = func.params.iter().map(|p| slot(p, &mut params)).collect();
+    }
+    let vars = body.vars.iter().map(|v| match v.space {
+        Space::Local | Space::ParamEntry | Space::ParamFunc => take(v.size, v.align),
+        _ => 0,
+    });
+    let vars = vars.collect();
+    out.frame_bytes = frame.next_multiple_of(16);
+    Names { module, func: id, entry, body, layout, regs, vars, params }
+}
+
+/// A micro-op before the last must not change the guard: it writes a temporary, and a last
+/// micro-op moves that.
+fn protect_guard(uops: &mut Vec<Uop>, first: usize, guard: V, temps: &mut [u32; 3]) {
+    let writes = |u: &Uop| match u {
+        Uop::Pure { dst, .. } => *dst == guard,
+        Uop::Effect { dst, .. } => dst.contains(&guard),
+    };
+    let Some(at) = uops[first..].iter().position(writes).map(|i| i + first) else { return };
+    if at + 1 == uops.len() {
+        return;
+    }
+    let t = V { kind: Kind::P, src: Src::Temp(temps[Kind::P as usize]) };
+    temps[Kind::P as usize] += 1;
+    let swap = |v: &mut V| {
+        if *v == guard {
+            *v = t;
+        }
+    };
+    for (i, u) in uops[at..].iter_mut().enumerate() {
+        match u {
+            Uop::Pure { dst, args, .. } => {
+                if i > 0 {
+                    args.iter_mut().for_each(swap);
+                }
+                swap(dst);
+            }
+            Uop::Effect { dst, src, .. } => {
+                if i > 0 {
+                    src.iter_mut().for_each(swap);
+                }
+                dst.iter_mut().for_each(swap);
+            }
+        }
+    }
+    uops.push(Uop::Pure {
+        op: ptx_isa::uop::Op::MovP,
+        dst: guard,
+        args: [t, V::w(0), V::w(0)],
+        k: 0,
+    });
+}
+
+fn lower_control(
+    control: Control,
+    operands: &[Operand],
+    body: &Body,
+    names: &Names,
+    out: &mut Function,
+) -> Result<Flow, String> {
+    let target = |label: u32| body.labels[label as usize].1;
+    Ok(match (control, operands) {
+        (Control::Ret, _) => Flow::Ret,
+        (Control::Exit, _) => Flow::Exit,
+        (Control::Bra, [Operand::Label(l)]) => Flow::Bra(target(*l)),
+        (Control::BrxIdx, [index, Operand::BranchTargets(t)]) => {
+            let Arg::Val { v, .. } = names.arg(index, Some(Ty::U32))? else {
+                return Err("the index of `brx.idx` is no register".into());
+            };
+            let targets = body.branch_targets[*t as usize].iter().map(|l| target(*l)).collect();
+            Flow::Brx { index: v, targets }
+        }
+        (Control::Call, [Operand::Call(c)]) => lower_call(c, body, names, out)?,
+        (_, other) => return Err(format!("operands {other:?} do not fit")),
+    })
+}
+
+fn lower_call(
+    c: &CallOperands,
+    body: &Body,
+    names: &Names,
+    out: &mut Function,
+) -> Result<Flow, String> {
+    let module = names.module;
+    let list = |r: &std::ops::Range<u32>| &body.operands[r.start as usize..r.end as usize];
+    let (args, rets) = (list(&c.args), list(&c.rets));
+    let (callee, sizes) = match &c.callee {
+        Operand::Func(f) => {
+            let f = resolve(module, *f);
+            let func = &module.functions[f as usize];
+            if func.body.is_none() {
+                return system_call(&func.name, args, rets, names, out);
+            }
+            (
+                Callee::Direct(names.layout.functions[&f]),
+                (func.params.as_slice(), func.rets.as_slice()),
+            )
+        }
+        Operand::Reg(r, _) => {
+            let (params, rets) = match c.targets {
+                Some(module::CallTargets::Prototype(p)) => {
+                    let p = &body.prototypes[p as usize];
+                    (p.params.as_slice(), p.rets.as_slice())
+                }
+                Some(module::CallTargets::Table(t)) => {
+                    match body.call_targets[t as usize].first() {
+                        Some(f) => {
+                            let f = &module.functions[*f as usize];
+                            (f.params.as_slice(), f.rets.as_slice())
+                        }
+                        None => (&[][..], &[][..]),
+                    }
+                }
+                None => return Err("an indirect call needs a prototype".into()),
+            };
+            (Callee::Indirect(names.regs[*r as usize].0), (params, rets))
+        }
+        other => return Err(format!("{other:?} cannot be called")),
+    };
+    let side = |ops: &[Operand], params: &[Param]| {
+        let each = ops.iter().zip(params).map(|(op, p)| call_arg(op, p, names));
+        each.collect::<Result<Box<[_]>, _>>()
+    };
+    Ok(Flow::Call(Box::new(Call {
+        callee,
+        args: side(args, sizes.0)?,
+        rets: side(rets, sizes.1)?,
+    })))
+}
+
+fn call_arg(op: &Operand, p: &Param, names: &Names) -> Result<CallArg, String> {
+    let at =
+        |base: u32, off: i64| CallArg::Frame { offset: (base as i64 + off) as u32, bytes: p.size };
+    Ok(match op {
+        Operand::Sink => CallArg::Sink,
+        Operand::Var(v, off) => at(names.vars[*v as usize], *off),
+        Operand::Param(i, off) if !names.entry => at(names.params[*i as usize], *off),
+        _ => match names.arg(op, Some(p.ty))? {
+            Arg::Val { v, .. } => CallArg::Value(v),
+            other => return Err(format!("{other:?} cannot be passed to a function")),
+        },
+    })
+}
+
+/// Calls that the driver's runtime answers, by name.
+fn system_call(
+    name: &str,
+    args: &[Operand],
+    rets: &[Operand],
+    names: &Names,
+    out: &mut Function,
+) -> Result<Flow, String> {
+    let (sys, result) = match name {
+        "vprintf" => (Sys::Vprintf, Some(Ty::U32)),
+        "malloc" => (Sys::Malloc, Some(Ty::U64)),
+        "free" => (Sys::Free, None),
+        "__assertfail" => (Sys::AssertFail, None),
+        _ => {
+            return Err(format!(
+                "function `{name}` is declared but not defined here; link its definition or remove the call"
+            ));
+        }
+    };
+    let word = if names.module.info.address_bits == 32 { Ty::U32 } else { Ty::U64 };
+    let types: &[Ty] = match sys {
+        Sys::Vprintf => &[word, word],
+        Sys::Malloc | Sys::Free => &[word],
+        Sys::AssertFail => &[word, word, Ty::U32, word, word],
+    };
+    if args.len() != types.len() {
+        return Err(format!("`{name}` takes {} arguments, found {}", types.len(), args.len()));
+    }
+    let mut temps = [0u32; 3];
+    let mut temp = |kind: Kind| {
+        temps[kind as usize] += 1;
+        V { kind, src: Src::Temp(temps[kind as usize] - 1) }
+    };
+    let mut src = Vec::new();
+    for (op, ty) in args.iter().zip(types) {
+        let v = match frame_place(op, names) {
+            Some(base) => {
+                let t = temp(ty.kind());
+                let effect = Effect::Ld(word_access(*ty));
+                out.uops.push(Uop::Effect { effect, dst: [t].into(), src: [base].into() });
+                t
+            }
+            None => match names.arg(op, Some(*ty))? {
+                Arg::Val { v, .. } => v,
+                other => return Err(format!("{other:?} cannot be passed to `{name}`")),
+            },
+        };
+        src.push(v);
+    }
+    let ret_ty = result.map(|t| if t == Ty::U64 { word } else { t });
+    let dst: Box<[V]> = ret_ty.iter().map(|t| temp(t.kind())).collect();
+    out.uops.push(Uop::Effect { effect: Effect::Sys(sys), dst: dst.clone(), src: src.into() });
+    if let (Some(op), Some(v), Some(ty)) = (rets.first(), dst.first(), ret_ty) {
+        if let Some(base) = frame_place(op, names) {
+            let effect = Effect::St(word_access(ty));
+            out.uops.push(Uop::Effect { effect, dst: [].into(), src: [base, *v].into() });
+        } else if let Operand::Reg(r, _) = op {
+            let op =
+                if v.kind == Kind::D { ptx_isa::uop::Op::MovD } else { ptx_isa::uop::Op::MovW };
+            let dst = names.regs[*r as usize].0;
+            out.uops.push(Uop::Pure { op, dst, args: [*v, V::w(0), V::w(0)], k: 0 });
+        }
+    }
+    for (most, t) in out.temps.iter_mut().zip(temps) {
+        *most = (*most).max(t);
+    }
+    Ok(Flow::Next)
+}
+
+/// Frame address of a call parameter block.
+fn frame_place(op: &Operand, names: &Names) -> Option<V> {
+    let at = match op {
+        Operand::Var(v, off) => names.vars[*v as usize] as i64 + off,
+        Operand::Param(i, off) if !names.entry => names.params[*i as usize] as i64 + off,
+        _ => return None,
+    };
+    Some(V { kind: Kind::D, src: Src::Frame(at as u32) })
+}
+
+fn word_access(ty: Ty) -> Mem {
+    Mem {
+        place: Place { space: Space::ParamFunc, offset: 0 },
+        bytes: ty.bytes() as u8,
+        count: 1,
+        signed: false,
+        order: Order::Weak,
+        scope: Scope::Cta,
+        cache: Default::default(),
+    }
+}
