@@ -1,0 +1,310 @@
+//! A set-associative cache with sectors, least-recently-used replacement and a write policy.
+//! It holds tags only; data is the interpreter's business.
+
+use crate::profile::{CacheLevel, WritePolicy};
+
+/// What the cache does with one sector access, and what it asks of the next level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    /// The sector was present.
+    pub hit: bool,
+    /// The sector has to be read from the next level.
+    pub fill: bool,
+    /// The store goes on to the next level at once.
+    pub write_through: bool,
+    /// Dirty sectors of an evicted line that have to be written to the next level.
+    pub evicted: Option<Evicted>,
+}
+
+/// A line that had to make room and was dirty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Evicted {
+    /// First byte of the line.
+    pub address: u64,
+    /// Number of dirty sectors.
+    pub sectors: u32,
+}
+
+/// Running totals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CacheCounts {
+    /// Sector reads that hit.
+    pub read_hits: u64,
+    /// Sector reads that missed.
+    pub read_misses: u64,
+    /// Sector writes to a present sector.
+    pub write_hits: u64,
+    /// Sector writes to an absent sector.
+    pub write_misses: u64,
+    /// Dirty sectors written back on eviction.
+    pub written_back: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Line {
+    /// Line number plus 1; 0 = empty.
+    tag: u64,
+    valid: u32,
+    dirty: u32,
+    used: u64,
+}
+
+/// One cache.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    lines: Vec<Line>,
+    ways: usize,
+    sets: u64,
+    line_shift: u32,
+    sector_shift: u32,
+    write: WritePolicy,
+    clock: u64,
+    counts: CacheCounts,
+}
+
+impl Cache {
+    /// An empty cache of a checked profile's geometry.
+    pub fn new(level: &CacheLevel) -> Self {
+        let ways = level.ways.max(1);
+        let sets = (level.bytes / (u64::from(level.line_bytes.max(1)) * u64::from(ways))).max(1);
+        Self {
+            lines: vec![Line::default(); (sets * u64::from(ways)) as usize],
+            ways: ways as usize,
+            sets,
+            line_shift: level.line_bytes.max(1).ilog2(),
+            sector_shift: level.sector_bytes.max(1).ilog2(),
+            write: level.write,
+            clock: 0,
+            counts: CacheCounts::default(),
+        }
+    }
+
+    /// Totals since the start.
+    pub fn counts(&self) -> CacheCounts {
+        self.counts
+    }
+
+    /// Bytes of a sector.
+    pub fn sector_bytes(&self) -> u32 {
+        1 << self.sector_shift
+    }
+
+    /// Reads the sector that holds `address`.
+    pub fn read(&mut self, address: u64) -> Outcome {
+        let (set, tag, bit) = self.locate(address);
+        let mut outcome = Outcome {
+            hit: true,
+            fill: false,
+            write_through: false,
+            evicted: None,
+        };
+        if let Some(line) = self.find(set, tag) {
+            if line.valid & bit != 0 {
+                self.counts.read_hits += 1;
+                return outcome;
+            }
+            line.valid |= bit;
+        } else {
+            outcome.evicted = self.insert(set, tag, bit, 0);
+        }
+        self.counts.read_misses += 1;
+        Outcome {
+            hit: false,
+            fill: true,
+            ..outcome
+        }
+    }
+
+    /// Writes to the sector that holds `address`; `whole` says that every byte of it is written, so
+    /// that a write-back cache need not read it first.
+    pub fn write(&mut self, address: u64, whole: bool) -> Outcome {
+        let (set, tag, bit) = self.locate(address);
+        let policy = self.write;
+        let mut outcome = Outcome {
+            hit: false,
+            fill: false,
+            write_through: true,
+            evicted: None,
+        };
+        let present = self.find(set, tag);
+        match policy {
+            WritePolicy::ReadOnly => {}
+            WritePolicy::WriteEvict => {
+                if let Some(line) = present {
+                    outcome.hit = line.valid & bit != 0;
+                    line.valid &= !bit;
+                    if line.valid == 0 {
+                        line.tag = 0;
+                    }
+                }
+            }
+            WritePolicy::WriteThrough => {
+                outcome.hit = present.is_some_and(|line| line.valid & bit != 0);
+            }
+            WritePolicy::WriteBack => {
+                outcome.write_through = false;
+                if let Some(line) = present {
+                    outcome.hit = line.valid & bit != 0;
+                    line.valid |= bit;
+                    line.dirty |= bit;
+                } else {
+                    outcome.evicted = self.insert(set, tag, bit, bit);
+                }
+                outcome.fill = !outcome.hit && !whole;
+            }
+        }
+        if outcome.hit {
+            self.counts.write_hits += 1;
+        } else {
+            self.counts.write_misses += 1;
+        }
+        outcome
+    }
+
+    /// Drops everything, as between two kernels (L1). Dirty sectors are lost, so this is for
+    /// caches that hold none.
+    pub fn invalidate(&mut self) {
+        self.lines.fill(Line::default());
+    }
+
+    fn locate(&self, address: u64) -> (usize, u64, u32) {
+        let number = address >> self.line_shift;
+        let sector =
+            (address >> self.sector_shift) & ((1 << (self.line_shift - self.sector_shift)) - 1);
+        // Sets are not always a power of two, and real caches hash: folding in higher bits keeps
+        // power-of-two strides from landing in one set.
+        let hashed = number ^ (number >> 7) ^ (number >> 15);
+        ((hashed % self.sets) as usize, number + 1, 1 << sector)
+    }
+
+    fn find(&mut self, set: usize, tag: u64) -> Option<&mut Line> {
+        self.clock += 1;
+        let now = self.clock;
+        let start = set * self.ways;
+        let line = self.lines[start..start + self.ways]
+            .iter_mut()
+            .find(|l| l.tag == tag)?;
+        line.used = now;
+        Some(line)
+    }
+
+    fn insert(&mut self, set: usize, tag: u64, valid: u32, dirty: u32) -> Option<Evicted> {
+        let start = set * self.ways;
+        let now = self.clock;
+        let shift = self.line_shift;
+        let victim = self.lines[start..start + self.ways]
+            .iter_mut()
+            .min_by_key(|l| l.used)?;
+        let evicted = (victim.tag != 0 && victim.dirty != 0).then(|| Evicted {
+            address: (victim.tag - 1) << shift,
+            sectors: victim.dirty.count_ones(),
+        });
+        *victim = Line {
+            tag,
+            valid,
+            dirty,
+            used: now,
+        };
+        self.counts.written_back += evicted.map_or(0, |e| u64::from(e.sectors));
+        evicted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(bytes: u64, ways: u32, write: WritePolicy) -> CacheLevel {
+        CacheLevel {
+            bytes,
+            line_bytes: 128,
+            sector_bytes: 32,
+            ways,
+            write,
+            hit_latency: 0,
+            bytes_per_clock: 1.0,
+        }
+    }
+
+    #[test]
+    fn sectors_fill_one_by_one() {
+        let mut c = Cache::new(&level(1024, 8, WritePolicy::WriteThrough));
+        assert!(c.read(0).fill);
+        assert!(c.read(31).hit);
+        assert!(c.read(32).fill, "same line, other sector");
+        assert!(c.read(64).fill);
+        assert!(c.read(0).hit);
+        assert_eq!(c.counts().read_hits, 2);
+        assert_eq!(c.counts().read_misses, 3);
+    }
+
+    #[test]
+    fn least_recently_used_leaves_first() {
+        let mut c = Cache::new(&level(1024, 8, WritePolicy::WriteThrough));
+        for line in 0..8 {
+            c.read(line * 128);
+        }
+        c.read(0);
+        c.read(8 * 128);
+        assert!(c.read(0).hit);
+        assert!(c.read(128).fill, "line 1 was the oldest");
+    }
+
+    #[test]
+    fn write_back_keeps_and_evicts_dirty_sectors() {
+        let mut c = Cache::new(&level(256, 2, WritePolicy::WriteBack));
+        let first = c.write(0, true);
+        assert_eq!(
+            (first.hit, first.fill, first.write_through),
+            (false, false, false)
+        );
+        assert!(
+            c.write(32, false).fill,
+            "a partial write of an absent sector reads it first"
+        );
+        assert!(c.read(0).hit);
+        c.read(128);
+        let third = c.read(256);
+        assert_eq!(
+            third.evicted,
+            Some(Evicted {
+                address: 0,
+                sectors: 2
+            })
+        );
+        assert_eq!(c.counts().written_back, 2);
+    }
+
+    #[test]
+    fn write_evict_drops_the_sector() {
+        let mut c = Cache::new(&level(1024, 8, WritePolicy::WriteEvict));
+        c.read(0);
+        let store = c.write(0, true);
+        assert!(store.hit && store.write_through);
+        assert!(!c.read(0).hit);
+    }
+
+    #[test]
+    fn write_through_keeps_but_does_not_allocate() {
+        let mut c = Cache::new(&level(1024, 8, WritePolicy::WriteThrough));
+        assert!(!c.write(0, true).hit);
+        assert!(!c.read(0).hit);
+        assert!(c.write(0, true).hit);
+        assert!(c.read(0).hit);
+    }
+
+    /// A working set that fits hits after the first lap, one of twice the size never does under
+    /// least-recently-used replacement with one set.
+    #[test]
+    fn capacity() {
+        for (lines, hits) in [(8, 8), (16, 0)] {
+            let mut c = Cache::new(&level(1024, 8, WritePolicy::WriteThrough));
+            for _ in 0..2 {
+                for line in 0..lines {
+                    c.read(line * 128);
+                }
+            }
+            assert_eq!(c.counts().read_hits, hits);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Device memory: channels that transfer one burst after another, plus a fixed latency.
+
+use crate::profile::Profile;
+
+/// Sub-cycle resolution of transfer times.
+const FRACTION: u64 = 1 << 10;
+
+/// Queues of the memory channels. Times are SM clocks.
+#[derive(Debug, Clone)]
+pub struct Dram {
+    /// When each channel is free again, in 1/1024 clocks.
+    free_at: Vec<u64>,
+    /// Transfer time per byte on one channel, in 1/1024 clocks.
+    per_byte: f64,
+    interleave_shift: u32,
+    burst: u64,
+    bytes_read: u64,
+    bytes_written: u64,
+}
+
+impl Dram {
+    /// Idle memory of a checked profile.
+    pub fn new(profile: &Profile) -> Self {
+        let d = &profile.dram;
+        let per_channel =
+            profile.dram_bytes_per_cycle() * d.efficiency / f64::from(d.channels.max(1));
+        Self {
+            free_at: vec![0; d.channels.max(1) as usize],
+            per_byte: FRACTION as f64 / per_channel,
+            interleave_shift: d.interleave_bytes.max(1).ilog2(),
+            burst: u64::from(d.burst_bytes.max(1)),
+            bytes_read: 0,
+            bytes_written: 0,
+        }
+    }
+
+    /// Queues a read at time `now`; returns when its last byte is transferred. The caller adds the
+    /// unloaded latency, which the queue does not contain.
+    pub fn read(&mut self, now: u64, address: u64, bytes: u32) -> u64 {
+        let moved = self.rounded(address, bytes);
+        self.bytes_read += moved;
+        self.transfer(now, address, moved)
+    }
+
+    /// Queues a write at time `now`; returns when its last byte is transferred.
+    pub fn write(&mut self, now: u64, address: u64, bytes: u32) -> u64 {
+        let moved = self.rounded(address, bytes);
+        self.bytes_written += moved;
+        self.transfer(now, address, moved)
+    }
+
+    /// Bytes read and written so far, whole bursts.
+    pub fn bytes(&self) -> (u64, u64) {
+        (self.bytes_read, self.bytes_written)
+    }
+
+    /// When the last queued transfer ends.
+    pub fn drained_at(&self) -> u64 {
+        self.free_at
+            .iter()
+            .max()
+            .map_or(0, |t| t.div_ceil(FRACTION))
+    }
+
+    fn rounded(&self, address: u64, bytes: u32) -> u64 {
+        let first = address / self.burst;
+        let last = address.saturating_add(u64::from(bytes.max(1)) - 1) / self.burst;
+        (last - first + 1) * self.burst
+    }
+
+    fn transfer(&mut self, now: u64, address: u64, bytes: u64) -> u64 {
+        let chunk = address >> self.interleave_shift;
+        let channel = (chunk % self.free_at.len() as u64) as usize;
+        let start = self.free_at[channel].max(now * FRACTION);
+        let end = start + (bytes as f64 * self.per_byte).round() as u64;
+        self.free_at[channel] = end;
+        end.div_ceil(FRACTION)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Catalog;
+
+    fn g80() -> Profile {
+        Catalog::embedded().unwrap().get("8800 GTX").unwrap()
+    }
+
+    /// A long coalesced stream runs at the profile's bandwidth times its efficiency.
+    #[test]
+    fn stream_reaches_the_effective_bandwidth() {
+        let p = g80();
+        let mut dram = Dram::new(&p);
+        let bytes = 64 * 100_000_u64;
+        let mut end = 0;
+        for i in 0..100_000 {
+            end = end.max(dram.read(0, i * 64, 64));
+        }
+        let gbps = bytes as f64 / (end as f64 / (p.clock.sm_mhz * 1e6)) / 1e9;
+        let expected = p.dram.bandwidth_gbps * p.dram.efficiency;
+        assert!(
+            (gbps / expected - 1.0).abs() < 0.01,
+            "{gbps} for {expected}"
+        );
+        assert_eq!(dram.bytes(), (bytes, 0));
+    }
+
+    /// Accesses that all meet in one channel run at one channel's share (partition camping).
+    #[test]
+    fn one_channel_is_a_sixth() {
+        let p = g80();
+        let mut all = Dram::new(&p);
+        let mut one = Dram::new(&p);
+        let (mut end_all, mut end_one) = (0, 0);
+        for i in 0..6_000 {
+            end_all = end_all.max(all.read(0, i * 256, 64));
+            end_one = end_one.max(one.read(0, i * 256 * 6, 64));
+        }
+        let ratio = end_one as f64 / end_all as f64;
+        assert!((ratio - 6.0).abs() < 0.05, "{ratio}");
+    }
+
+    #[test]
+    fn small_reads_move_a_whole_burst() {
+        let mut dram = Dram::new(&g80());
+        dram.read(0, 4, 4);
+        dram.write(0, 60, 8);
+        assert_eq!(dram.bytes(), (32, 64));
+    }
+
+    #[test]
+    fn idle_time_is_not_saved_up() {
+        let mut dram = Dram::new(&g80());
+        let first = dram.read(0, 0, 32);
+        let later = dram.read(1_000, 0, 32);
+        assert!(later >= 1_000 && later - 1_000 <= first);
+    }
+}

@@ -1,0 +1,23 @@
+//! What would this kernel cost on that GPU, and why.
+//!
+//! The static part of the timing model, independent of how a kernel is executed:
+//! - [`profile`]: devices as TOML data with a source for every number,
+//! - [`occupancy`]: how many blocks an SM holds, and which limit says so,
+//! - [`coalesce`], [`banks`], [`constant`], [`atomic`]: what one memory instruction of one warp
+//!   costs, per generation, as pure functions of the lane addresses,
+//! - [`cache`], [`dram`]: caches and device memory with queueing.
+
+pub mod access;
+pub mod atomic;
+pub mod banks;
+pub mod cache;
+pub mod class;
+pub mod coalesce;
+pub mod constant;
+pub mod dram;
+pub mod occupancy;
+pub mod profile;
+
+pub use access::WarpAccess;
+pub use class::Class;
+pub use profile::{Catalog, Profile, ProfileError};

@@ -1,0 +1,234 @@
+//! From TOML text to a [`Profile`]: parsing, inheritance, attribution of every number.
+
+use std::collections::BTreeMap;
+
+use toml::{Table, Value};
+
+use super::error::ProfileError;
+use super::schema::{Profile, Source};
+
+/// One profile file as written, before inheritance.
+#[derive(Debug, Clone)]
+pub(super) struct RawProfile {
+    /// File name for messages.
+    pub file: String,
+    /// `name` key.
+    pub name: String,
+    /// `aliases` key.
+    pub aliases: Vec<String>,
+    /// Whether `kind = "device"`.
+    pub is_device: bool,
+    /// `inherits` key.
+    pub inherits: Option<String>,
+    /// `[source]` table.
+    sources: BTreeMap<String, String>,
+    /// Everything else.
+    body: Table,
+}
+
+impl RawProfile {
+    /// Parses one file. Only the keys that inheritance needs are checked here.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ProfileError> {
+        let mut body: Table = toml::from_str(text).map_err(|e| ProfileError::Syntax {
+            file: file.to_owned(),
+            message: e.to_string().trim_end().to_owned(),
+        })?;
+        let bad = |key: &str, message: &str| ProfileError::BadKey {
+            file: file.to_owned(),
+            key: key.to_owned(),
+            message: message.to_owned(),
+        };
+        let name = match body.get("name") {
+            Some(Value::String(s)) if !s.is_empty() => s.clone(),
+            Some(_) => return Err(bad("name", "must be a non-empty string")),
+            None => {
+                return Err(ProfileError::MissingKey {
+                    file: file.into(),
+                    key: "name".into(),
+                });
+            }
+        };
+        let is_device = match body.get("kind").and_then(Value::as_str) {
+            Some("device") => true,
+            Some("class") => false,
+            _ => return Err(bad("kind", "must be \"device\" or \"class\"")),
+        };
+        let inherits = match body.remove("inherits") {
+            None => None,
+            Some(Value::String(s)) => Some(s),
+            Some(_) => return Err(bad("inherits", "must be the name of a profile")),
+        };
+        let aliases = match body.get("aliases") {
+            None => Vec::new(),
+            Some(v) => v
+                .as_array()
+                .and_then(|a| a.iter().map(|v| v.as_str().map(str::to_owned)).collect())
+                .ok_or_else(|| bad("aliases", "must be a list of strings"))?,
+        };
+        let sources = match body.remove("source") {
+            None => BTreeMap::new(),
+            Some(Value::Table(t)) => t
+                .into_iter()
+                .map(|(k, v)| match v {
+                    Value::String(s) => Ok((k, s)),
+                    _ => Err(bad(&format!("source.\"{k}\""), "must be a string")),
+                })
+                .collect::<Result<_, _>>()?,
+            Some(_) => return Err(bad("source", "must be a table")),
+        };
+        let raw = Self {
+            file: file.to_owned(),
+            name,
+            aliases,
+            is_device,
+            inherits,
+            sources,
+            body,
+        };
+        raw.check_sources()?;
+        Ok(raw)
+    }
+
+    /// The source text for a dotted key: its own entry, else that of the closest section around it.
+    fn source_text(&self, key: &str) -> Option<&str> {
+        let mut prefix = key;
+        loop {
+            if let Some(text) = self.sources.get(prefix) {
+                return Some(text);
+            }
+            prefix = prefix.rsplit_once('.')?.0;
+        }
+    }
+
+    fn check_sources(&self) -> Result<(), ProfileError> {
+        let mut leaves = Vec::new();
+        collect_leaves("", &self.body, &mut leaves);
+        for (key, value) in &leaves {
+            if holds_number(value) && self.source_text(key).is_none() {
+                return Err(ProfileError::NoSource {
+                    file: self.file.clone(),
+                    key: key.clone(),
+                });
+            }
+        }
+        for key in self.sources.keys() {
+            let used = leaves.iter().any(|(leaf, _)| {
+                leaf == key
+                    || leaf
+                        .strip_prefix(key.as_str())
+                        .is_some_and(|r| r.starts_with('.'))
+            });
+            if !used {
+                return Err(ProfileError::BadKey {
+                    file: self.file.clone(),
+                    key: format!("source.\"{key}\""),
+                    message: "names a key that this file does not give".to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn holds_number(value: &Value) -> bool {
+    match value {
+        Value::Integer(_) | Value::Float(_) => true,
+        Value::Array(a) => a.iter().any(holds_number),
+        _ => false,
+    }
+}
+
+fn collect_leaves<'a>(prefix: &str, table: &'a Table, out: &mut Vec<(String, &'a Value)>) {
+    for (key, value) in table {
+        let path = if prefix.is_empty() {
+            key.clone()
+        } else {
+            format!("{prefix}.{key}")
+        };
+        match value {
+            Value::Table(inner) => collect_leaves(&path, inner, out),
+            leaf => out.push((path, leaf)),
+        }
+    }
+}
+
+fn merge(parent: &mut Table, child: &Table) {
+    for (key, value) in child {
+        match (parent.get_mut(key), value) {
+            (Some(Value::Table(p)), Value::Table(c)) => merge(p, c),
+            _ => {
+                parent.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// Merges a chain of files, the most general first, into a complete profile (not yet checked).
+pub(super) fn resolve(chain: &[&RawProfile]) -> Result<Profile, ProfileError> {
+    let mut merged = Table::new();
+    let mut sources: BTreeMap<String, Source> = BTreeMap::new();
+    let mut owner: BTreeMap<String, &str> = BTreeMap::new();
+    for raw in chain {
+        let mut body = raw.body.clone();
+        // A parent's aliases and note are about the parent.
+        merged.remove("aliases");
+        merged.remove("note");
+        merge(&mut merged, &std::mem::take(&mut body));
+        let mut leaves = Vec::new();
+        collect_leaves("", &raw.body, &mut leaves);
+        for (key, _) in leaves {
+            if let Some(text) = raw.source_text(&key) {
+                sources.insert(
+                    key.clone(),
+                    Source {
+                        file: raw.file.clone(),
+                        text: text.to_owned(),
+                    },
+                );
+            }
+            owner.insert(key, &raw.file);
+        }
+    }
+    let last = chain.last().map_or("", |raw| raw.file.as_str());
+    let mut profile: Profile =
+        serde_path_to_error::deserialize(Value::Table(merged)).map_err(|e| {
+            let path = e.path().to_string();
+            let message = e.inner().to_string().trim_end().to_owned();
+            key_error(last, &owner, &path, message)
+        })?;
+    profile.sources = sources;
+    Ok(profile)
+}
+
+/// Turns serde's message into the typed error and blames the file that gives the key.
+fn key_error(
+    last: &str,
+    owner: &BTreeMap<String, &str>,
+    path: &str,
+    message: String,
+) -> ProfileError {
+    let section = if path == "." { "" } else { path };
+    if let Some(field) = message
+        .strip_prefix("missing field `")
+        .and_then(|m| m.split('`').next())
+    {
+        let key = if section.is_empty() {
+            field.to_owned()
+        } else {
+            format!("{section}.{field}")
+        };
+        return ProfileError::MissingKey {
+            file: last.to_owned(),
+            key,
+        };
+    }
+    let file = owner
+        .iter()
+        .find(|(k, _)| *k == section || k.strip_prefix(section).is_some_and(|r| r.starts_with('.')))
+        .map_or(last, |(_, f)| f);
+    ProfileError::BadKey {
+        file: file.to_owned(),
+        key: section.to_owned(),
+        message,
+    }
+}
