@@ -10,6 +10,7 @@
 //! - [`effect`]: micro-ops that touch more than registers.
 
 pub mod effect;
+pub mod matrix;
 pub mod meaning;
 pub mod mufu;
 pub mod num;

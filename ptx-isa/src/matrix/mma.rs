@@ -1,0 +1,355 @@
+//! `mma.sync` and `mma.sp` (PTX sections "Multiply-and-Accumulate Instruction: mma" and "mma.sp").
+
+use super::dot::{self, Plane, Round, Sum, fused};
+use super::fragment::{Rows, a_registers, acc16, acc32, extend, half, set_half, unpack_a, unpack_b};
+use super::sparse::{self, Metadata};
+use super::types::{Elem, Layout, MatrixError, Shape};
+use super::volta;
+
+/// Rounding of an f64 product step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // the names are PTX's
+pub enum F64Round {
+    Rn,
+    Rz,
+    Rm,
+    Rp,
+}
+
+/// How single bits are combined before they are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // the names are PTX's
+pub enum BitOp {
+    Xor,
+    And,
+}
+
+/// An `mma` or `mma.sp` instruction, parsed once from its modifiers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mma {
+    /// The instruction's text, for messages.
+    pub inst: String,
+    /// Shape.
+    pub shape: Shape,
+    /// Storage order of A (only `m8n8k4` with f16 has a choice).
+    pub a_layout: Layout,
+    /// Storage order of B.
+    pub b_layout: Layout,
+    /// Type of D.
+    pub d: Elem,
+    /// Type of A.
+    pub a: Elem,
+    /// Type of B.
+    pub b: Elem,
+    /// Type of C.
+    pub c: Elem,
+    /// `.satfinite`.
+    pub sat: bool,
+    /// Rounding of f64 steps.
+    pub round: F64Round,
+    /// Operation on single bits.
+    pub bit_op: BitOp,
+    /// `mma.sp`.
+    pub sparse: bool,
+}
+
+impl Mma {
+    /// Parses the instruction with its modifiers, such as `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32`.
+    pub fn parse(inst: &str) -> Result<Self, MatrixError> {
+        let bad = |what| MatrixError::Malformed { inst: inst.into(), what };
+        let mut tokens = inst.split('.');
+        if tokens.next() != Some("mma") {
+            return Err(MatrixError::Unsupported(inst.into()));
+        }
+        let (mut shape, mut layouts, mut types) = (None, Vec::new(), Vec::new());
+        let mut out = Self {
+            inst: inst.into(),
+            shape: Shape { m: 0, n: 0, k: 0 },
+            a_layout: Layout::Row,
+            b_layout: Layout::Col,
+            d: Elem::F32,
+            a: Elem::F16,
+            b: Elem::F16,
+            c: Elem::F32,
+            sat: false,
+            round: F64Round::Rn,
+            bit_op: BitOp::Xor,
+            sparse: false,
+        };
+        for t in tokens {
+            match t {
+                "sync" | "aligned" | "popc" => {}
+                "sp" | "sp::ordered_metadata" => out.sparse = true,
+                "satfinite" => out.sat = true,
+                "rn" => out.round = F64Round::Rn,
+                "rz" => out.round = F64Round::Rz,
+                "rm" => out.round = F64Round::Rm,
+                "rp" => out.round = F64Round::Rp,
+                "xor" => out.bit_op = BitOp::Xor,
+                "and" => out.bit_op = BitOp::And,
+                _ => {
+                    if let Some(l) = Layout::parse(t) {
+                        layouts.push(l);
+                    } else if let Some(e) = Elem::parse(t) {
+                        types.push(e);
+                    } else if let Some(s) = Shape::parse(t) {
+                        shape = Some(s);
+                    } else {
+                        return Err(MatrixError::Unsupported(inst.into()));
+                    }
+                }
+            }
+        }
+        out.shape = shape.ok_or_else(|| bad("no shape"))?;
+        [out.a_layout, out.b_layout] = layouts.try_into().map_err(|_| bad("two layouts expected"))?;
+        [out.d, out.a, out.b, out.c] = types.try_into().map_err(|_| bad("four types expected"))?;
+        if !out.known() {
+            return Err(MatrixError::Unsupported(inst.into()));
+        }
+        Ok(out)
+    }
+
+    /// Whether the manual lists this combination of shape and types.
+    fn known(&self) -> bool {
+        use Elem::{B1, Bf16, E4m3, E5m2, F16, F32, F64, S4, S8, S32, Tf32, U4, U8};
+        let Shape { m, n, k } = self.shape;
+        let acc_f = matches!(self.d, F16 | F32) && matches!(self.c, F16 | F32);
+        let acc32 = self.d == F32 && self.c == F32;
+        let acci = self.d == S32 && self.c == S32;
+        let ks: &[usize] = match (self.a, self.b) {
+            (F16, F16) if !self.sparse && (m, n, k) == (8, 8, 4) => return acc_f,
+            (F16, F16) if acc_f => if self.sparse { &[16, 32] } else { &[8, 16] },
+            (Bf16, Bf16) if acc32 => if self.sparse { &[16, 32] } else { &[8, 16] },
+            (Tf32, Tf32) if acc32 => if self.sparse { &[8, 16] } else { &[4, 8] },
+            (E4m3 | E5m2, E4m3 | E5m2) if acc_f && self.d == self.c => if self.sparse { &[64] } else { &[16, 32] },
+            (F64, F64) if self.d == F64 && self.c == F64 && !self.sparse => {
+                return n == 8 && (m == 8 && k == 4 || m == 16 && matches!(k, 4 | 8 | 16));
+            }
+            (S8 | U8, S8 | U8) if acci => if self.sparse { &[32, 64] } else { &[16, 32] },
+            (S4 | U4, S4 | U4) if acci => if self.sparse { &[64, 128] } else { &[32, 64] },
+            (B1, B1) if acci && !self.sparse => &[128, 256],
+            _ => return false,
+        };
+        let narrow = acci && !self.sparse && m == 8 && k == ks[0];
+        n == 8 && (m == 16 && ks.contains(&k) || narrow)
+            && (self.a_layout, self.b_layout) == (Layout::Row, Layout::Col)
+    }
+
+    /// Elements of A stored per row (half of k in a sparse matrix).
+    fn stored_k(&self) -> usize {
+        if self.sparse { self.shape.k / 2 } else { self.shape.k }
+    }
+
+    /// Registers per lane of A, B, C and D (64-bit registers for f64).
+    #[must_use]
+    pub fn registers(&self) -> [usize; 4] {
+        let Shape { m, n, k } = self.shape;
+        if self.a == Elem::F64 {
+            return [m * k / 32, n * k / 32, m * n / 32, m * n / 32];
+        }
+        let acc = |t: Elem| m * n / (32 * t.per_register());
+        if volta::is_volta(self) {
+            // Four independent 8x8 products, two registers of A and B each.
+            return [2, 2, 4 * acc(self.c), 4 * acc(self.d)];
+        }
+        [
+            a_registers(m, self.stored_k(), self.a),
+            a_registers(n, k, self.b),
+            acc(self.c),
+            acc(self.d),
+        ]
+    }
+
+    fn check(&self, sizes: [usize; 4]) -> Result<(), MatrixError> {
+        for ((operand, got), want) in ['a', 'b', 'c', 'd'].into_iter().zip(sizes).zip(self.registers()) {
+            if got != want {
+                return Err(MatrixError::FragmentSize {
+                    inst: self.inst.clone(),
+                    operand,
+                    got,
+                    want,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// `d = a * b + c` for every type but f64.
+    pub fn run(&self, d: &mut Rows, a: &Rows, b: &Rows, c: &Rows) -> Result<(), MatrixError> {
+        if self.sparse || self.a == Elem::F64 {
+            return Err(MatrixError::Unsupported(self.inst.clone()));
+        }
+        self.check([a.len(), b.len(), c.len(), d.len()])?;
+        if volta::is_volta(self) {
+            volta::run(self, d, a, b, c);
+        } else {
+            self.product(d, a, b, c, None);
+        }
+        Ok(())
+    }
+
+    /// `d = a * b + c` where A is sparse: `meta` holds each lane's metadata register.
+    pub fn run_sparse(
+        &self,
+        d: &mut Rows,
+        a: &Rows,
+        b: &Rows,
+        c: &Rows,
+        meta: &[u32; 32],
+        selector: u32,
+    ) -> Result<(), MatrixError> {
+        if !self.sparse {
+            return Err(MatrixError::Unsupported(self.inst.clone()));
+        }
+        self.check([a.len(), b.len(), c.len(), d.len()])?;
+        let map = Metadata::warp(self.shape.k, self.a, meta, selector)
+            .ok_or_else(|| MatrixError::Selector(selector, self.inst.clone()))?;
+        self.product(d, a, b, c, Some(&map));
+        Ok(())
+    }
+
+    /// `d = a * b + c` for f64: registers are 64 bits wide.
+    pub fn run_f64(
+        &self,
+        d: &mut [[u64; 32]],
+        a: &[[u64; 32]],
+        b: &[[u64; 32]],
+        c: &[[u64; 32]],
+    ) -> Result<(), MatrixError> {
+        if self.a != Elem::F64 {
+            return Err(MatrixError::Unsupported(self.inst.clone()));
+        }
+        self.check([a.len(), b.len(), c.len(), d.len()])?;
+        super::double::run(self.shape, self.round, d, a, b, c);
+        Ok(())
+    }
+
+    fn product(&self, d: &mut Rows, a: &Rows, b: &Rows, c: &Rows, map: Option<&Metadata>) {
+        let Shape { m, n, k } = self.shape;
+        let (mut ra, mut rb) = (Vec::new(), Vec::new());
+        let stored = self.stored_k();
+        unpack_a(m, stored, self.a, a, &mut ra);
+        unpack_b(n, k, self.b, b, &mut rb);
+        if let (Some(fa), Some(fb)) = (dot::format(self.a), dot::format(self.b)) {
+            let pa = Plane::decode(&ra, fa);
+            let pb = Plane::decode(&rb, fb);
+            let mut gathered = Plane::default();
+            for i in 0..m {
+                let row = pa.run(i * stored, stored);
+                for j in 0..n {
+                    let col = match map {
+                        None => pb.run(j * k, k),
+                        Some(map) => {
+                            sparse::gather(&mut gathered, &pb, j * k, map.row(i));
+                            gathered.run(0, stored)
+                        }
+                    };
+                    let acc = self.accumulator(c, i, j);
+                    self.store(d, i, j, self.small_float(row, col, fa.frac + fb.frac, acc));
+                }
+            }
+            return;
+        }
+        let wide = |raw: &[u32], t: Elem| raw.iter().map(|&v| extend(v, t)).collect::<Vec<_>>();
+        let (ia, ib) = (wide(&ra, self.a), wide(&rb, self.b));
+        let (stored, k) = if self.a == Elem::B1 { (k / 32, k / 32) } else { (stored, k) };
+        for i in 0..m {
+            let row = &ia[i * stored..][..stored];
+            for j in 0..n {
+                let col = &ib[j * k..][..k];
+                let s: i32 = match (self.a, map) {
+                    (Elem::B1, _) => bits(row, col, self.bit_op),
+                    (_, None) => row.iter().zip(col).map(|(x, y)| x * y).sum(),
+                    (_, Some(map)) => row.iter().zip(map.row(i)).map(|(x, &at)| x * col[usize::from(at)]).sum(),
+                };
+                let (lane, reg) = acc32(i, j);
+                d[reg][lane] = add_s32(s, c[reg][lane], self.sat);
+            }
+        }
+    }
+
+    /// C's element as raw bits.
+    fn accumulator(&self, c: &Rows, i: usize, j: usize) -> u32 {
+        if self.c == Elem::F16 {
+            let (lane, reg, h) = acc16(i, j);
+            half(c[reg][lane], h).into()
+        } else {
+            let (lane, reg) = acc32(i, j);
+            c[reg][lane]
+        }
+    }
+
+    fn store(&self, d: &mut Rows, i: usize, j: usize, v: u32) {
+        if self.d == Elem::F16 {
+            let (lane, reg, h) = acc16(i, j);
+            set_half(&mut d[reg][lane], h, v as u16);
+        } else {
+            let (lane, reg) = acc32(i, j);
+            d[reg][lane] = v;
+        }
+    }
+
+    /// One element of a product of f16, bf16, tf32 or 8-bit floats.
+    fn small_float(&self, a: dot::Run<'_>, b: dot::Run<'_>, fracs: u32, c: u32) -> u32 {
+        let cf = if self.c == Elem::F16 { dot::F16 } else { dot::F32 };
+        if matches!(self.a, Elem::E4m3 | Elem::E5m2) {
+            return eight_bit(a, b, fracs, c, self.d);
+        }
+        finish(fused(a, b, fracs, cf.decode(c), cf.frac, FRACTION), self.d)
+    }
+}
+
+/// Fraction bits kept when the terms of one `mma` are aligned.
+pub(super) const FRACTION: u32 = 25;
+
+/// Rounds a sum to the type of D: f32 is cut, f16 rounded to nearest even.
+pub(super) fn finish(s: Sum, d: Elem) -> u32 {
+    if d == Elem::F16 {
+        s.to_f16().into()
+    } else {
+        s.to_f32(23, Round::Zero)
+    }
+}
+
+/// 8-bit floats: sm_90 has no unit for them in `mma.sync`, so two f16 products (k mod 4 in {0, 1},
+/// then {2, 3}) run from zero and one rounded addition adds C.
+fn eight_bit(a: dot::Run<'_>, b: dot::Run<'_>, fracs: u32, c: u32, d: Elem) -> u32 {
+    let mut acc = 0u32;
+    for group in 0..2 {
+        let pick = |v: &[i32]| -> Vec<i32> {
+            v.chunks_exact(4).flat_map(|q| [q[2 * group], q[2 * group + 1]]).collect()
+        };
+        let pick_class = |v: &[dot::Class]| -> Vec<dot::Class> {
+            v.chunks_exact(4).flat_map(|q| [q[2 * group], q[2 * group + 1]]).collect()
+        };
+        let (am, ae, ac) = (pick(a.m), pick(a.e), pick_class(a.class));
+        let (bm, be, bc) = (pick(b.m), pick(b.e), pick_class(b.class));
+        let ra = dot::Run { m: &am, e: &ae, class: &ac };
+        let rb = dot::Run { m: &bm, e: &be, class: &bc };
+        let f = if d == Elem::F16 { dot::F16 } else { dot::F32 };
+        acc = finish(fused(ra, rb, fracs, f.decode(acc), f.frac, FRACTION), d);
+    }
+    if d == Elem::F16 {
+        dot::add_f16(acc as u16, c as u16).into()
+    } else {
+        dot::add_f32(acc, c)
+    }
+}
+
+/// Ones in the combined words.
+pub(super) fn bits(a: &[i32], b: &[i32], op: BitOp) -> i32 {
+    a.iter()
+        .zip(b)
+        .map(|(x, y)| match op {
+            BitOp::Xor => x ^ y,
+            BitOp::And => x & y,
+        })
+        .map(|w| w.count_ones().cast_signed())
+        .sum()
+}
+
+/// Adds the accumulator: wraps, or clamps with `.satfinite`.
+pub(super) fn add_s32(s: i32, c: u32, sat: bool) -> u32 {
+    let c = c.cast_signed();
+    if sat { s.saturating_add(c) } else { s.wrapping_add(c) }.cast_unsigned()
+}

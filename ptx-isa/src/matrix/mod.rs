@@ -1,0 +1,17 @@
+//! Warp-wide matrix instructions as functions on register fragments, bit for bit as an H200.
+//!
+//! A fragment is a slice of registers, each a row of 32 lanes. Every instruction is parsed once from
+//! its modifiers ([`Mma::parse`]) and then run on fragments. The order, alignment and truncation of
+//! the floating-point sums are the hardware's, found from recordings (see [`dot`]).
+
+mod dot;
+mod double;
+mod fragment;
+mod mma;
+mod sparse;
+mod types;
+mod volta;
+
+pub use fragment::Rows;
+pub use mma::{BitOp, F64Round, Mma};
+pub use types::{Elem, Layout, MatrixError, Shape};

@@ -1,0 +1,71 @@
+//! Sparsity metadata (PTX section "Sparse matrix storage").
+
+use super::dot::Plane;
+use super::types::Elem;
+
+/// For each row of A, the column of every stored element.
+#[derive(Debug, Clone)]
+pub(super) struct Metadata {
+    index: Vec<u8>,
+    stored: usize,
+}
+
+impl Metadata {
+    /// Reads the metadata of one warp's 16 rows; `None` if the selector is out of range.
+    pub(super) fn warp(k: usize, t: Elem, meta: &[u32; 32], selector: u32) -> Option<Self> {
+        // Bits of metadata per row: two per stored element, except that tf32 stores one of two
+        // with a 4-bit code and 4-bit integers are stored in pairs.
+        let stored = k / 2;
+        let bits = match t {
+            Elem::Tf32 => k * 2,
+            Elem::S4 | Elem::U4 => k / 2,
+            _ => k,
+        };
+        // 16 rows of `bits` bits in the 32-bit registers of as many lanes of each group of four.
+        let lanes = bits / 16;
+        let choices = 4 / lanes;
+        let selector = usize::try_from(selector).ok().filter(|&s| s < choices)?;
+        let mut index = Vec::with_capacity(16 * stored);
+        for row in 0..16 {
+            // Row g in the low halves, row g + 8 in the high halves of its lanes.
+            let mut word = 0u64;
+            for part in 0..lanes {
+                let lane = row % 8 * 4 + selector * lanes + part;
+                let v = meta[lane] >> (16 * (row / 8)) & 0xffff;
+                word |= u64::from(v) << (16 * part);
+            }
+            for s in 0..stored {
+                index.push(match t {
+                    Elem::Tf32 => (2 * s) as u8 + u8::from(word >> (4 * s) & 0xf == 0xe),
+                    Elem::S4 | Elem::U4 => {
+                        let pair = s / 2;
+                        let code = word >> (2 * pair) & 3;
+                        (pair / 2 * 8 + 2 * code as usize + s % 2) as u8
+                    }
+                    _ => (s / 2 * 4) as u8 + (word >> (2 * s) & 3) as u8,
+                });
+            }
+        }
+        Some(Self { index, stored })
+    }
+
+    /// Columns of row `i`'s stored elements.
+    pub(super) fn row(&self, i: usize) -> &[u8] {
+        &self.index[i * self.stored..][..self.stored]
+    }
+}
+
+/// Collects the elements of B's column (starting at `at`) that meet the stored elements of a row.
+pub(super) fn gather(out: &mut Plane, b: &Plane, at: usize, columns: &[u8]) {
+    out.m.clear();
+    out.e.clear();
+    out.class.clear();
+    for &c in columns {
+        let i = at + usize::from(c);
+        out.m.push(b.m[i]);
+        out.e.push(b.e[i]);
+        if !b.class.is_empty() {
+            out.class.push(b.class[i]);
+        }
+    }
+}
