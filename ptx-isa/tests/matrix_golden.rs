@@ -16,7 +16,10 @@ fn input64(form: &Form<'_>, warp: usize, slot: usize) -> [u64; 32] {
 fn replay_mma(form: &Form<'_>) -> Result<(), String> {
     let m = Mma::parse(form.inst()).map_err(|e| e.to_string())?;
     let [na, nb, nc, nd] = m.registers();
-    let selector = u32::from(form.name().ends_with("sel1"));
+    let selector = form
+        .name()
+        .split_once("_sel")
+        .map_or(0, |(_, s)| s[..1].parse().expect("selector digit"));
     let mut bad = 0;
     let mut first = String::new();
     for warp in 0..form.rows() / 32 {
@@ -59,15 +62,22 @@ fn replay_mma(form: &Form<'_>) -> Result<(), String> {
     if bad == 0 { Ok(()) } else { Err(format!("{bad} differ; first {first}")) }
 }
 
-#[test]
-fn recorded_mma_forms() {
-    let Some(golden) = Golden::shared() else {
+/// The recordings to replay: those beside the repository, or the folder in `MATRIX_GOLDEN`.
+fn recordings() -> Option<Golden> {
+    match std::env::var_os("MATRIX_GOLDEN") {
+        Some(dir) => Some(Golden::load(dir.as_ref()).expect("recordings in MATRIX_GOLDEN")),
+        None => Golden::shared(),
+    }
+}
+
+fn replay(group: &str, one: impl Fn(&Form<'_>) -> Result<(), String>) {
+    let Some(golden) = recordings() else {
         println!("skipped: ../shared/isa-golden is not there");
         return;
     };
     let (mut passed, mut failed) = (0, 0);
-    for form in golden.forms().filter(|f| f.group() == "mma") {
-        match replay_mma(&form) {
+    for form in golden.forms().filter(|f| f.group() == group) {
+        match one(&form) {
             Ok(()) => passed += 1,
             Err(e) => {
                 failed += 1;
@@ -75,6 +85,11 @@ fn recorded_mma_forms() {
             }
         }
     }
-    println!("mma: {passed} passed, {failed} failed");
+    println!("{group}: {passed} passed, {failed} failed");
     assert_eq!(failed, 0);
+}
+
+#[test]
+fn recorded_mma_forms() {
+    replay("mma", replay_mma);
 }

@@ -324,3 +324,31 @@ pub(super) fn add_f16(a: u16, b: u16) -> u16 {
     }
     round(s, -24, F16, F16.frac, Round::NearestEven) as u16
 }
+
+/// The value of f16 bits.
+pub(super) fn f16_value(bits: u16) -> f32 {
+    let n = F16.decode(bits.into());
+    match n.class {
+        Class::Nan => f32::NAN,
+        Class::Inf if n.m < 0 => f32::NEG_INFINITY,
+        Class::Inf => f32::INFINITY,
+        Class::Finite if n.m == 0 => if bits >> 15 != 0 { -0.0 } else { 0.0 },
+        // Both factors are exact, and so is the product.
+        Class::Finite => n.m as f32 * f32::from_bits(((n.e - 10 + 127) as u32) << 23),
+    }
+}
+
+/// Rounds to f16, to nearest even, with the canonical NaN.
+pub(super) fn f16_bits(x: f32) -> u16 {
+    if x.is_nan() {
+        return NAN16;
+    }
+    let n = F32.decode(x.to_bits());
+    if n.class == Class::Inf {
+        return 0x7c00 | u16::from(n.m < 0) << 15;
+    }
+    if n.m == 0 {
+        return (x.to_bits() >> 16) as u16 & 0x8000;
+    }
+    round(n.m.into(), n.e - 23, F16, F16.frac, Round::NearestEven) as u16
+}

@@ -113,15 +113,17 @@ impl Mma {
     fn known(&self) -> bool {
         use Elem::{B1, Bf16, E4m3, E5m2, F16, F32, F64, S4, S8, S32, Tf32, U4, U8};
         let Shape { m, n, k } = self.shape;
-        let acc_f = matches!(self.d, F16 | F32) && matches!(self.c, F16 | F32);
+        let acc_f = matches!(self.d, F16 | F32) && self.d == self.c;
         let acc32 = self.d == F32 && self.c == F32;
         let acci = self.d == S32 && self.c == S32;
         let ks: &[usize] = match (self.a, self.b) {
-            (F16, F16) if !self.sparse && (m, n, k) == (8, 8, 4) => return acc_f,
+            (F16, F16) if !self.sparse && (m, n, k) == (8, 8, 4) => {
+                return acc_f || (self.d, self.c) == (F32, F16);
+            }
             (F16, F16) if acc_f => if self.sparse { &[16, 32] } else { &[8, 16] },
             (Bf16, Bf16) if acc32 => if self.sparse { &[16, 32] } else { &[8, 16] },
             (Tf32, Tf32) if acc32 => if self.sparse { &[8, 16] } else { &[4, 8] },
-            (E4m3 | E5m2, E4m3 | E5m2) if acc_f && self.d == self.c => if self.sparse { &[64] } else { &[16, 32] },
+            (E4m3 | E5m2, E4m3 | E5m2) if acc_f => if self.sparse { &[64] } else { &[16, 32] },
             (F64, F64) if self.d == F64 && self.c == F64 && !self.sparse => {
                 return n == 8 && (m == 8 && k == 4 || m == 16 && matches!(k, 4 | 8 | 16));
             }
@@ -239,6 +241,10 @@ impl Mma {
                 for j in 0..n {
                     let col = match map {
                         None => pb.run(j * k, k),
+                        Some(map) if self.b == Elem::Tf32 => {
+                            gathered = sparse::gather_tf32(&rb[j * k..][..k], map.row(i));
+                            gathered.run(0, stored)
+                        }
                         Some(map) => {
                             sparse::gather(&mut gathered, &pb, j * k, map.row(i));
                             gathered.run(0, stored)

@@ -1,9 +1,9 @@
 //! Sparsity metadata (PTX section "Sparse matrix storage").
 
-use super::dot::Plane;
+use super::dot::{self, Plane};
 use super::types::Elem;
 
-/// For each row of A, the column of every stored element.
+/// For each row of A, the column of every stored element (for tf32 its 4-bit code).
 #[derive(Debug, Clone)]
 pub(super) struct Metadata {
     index: Vec<u8>,
@@ -27,16 +27,25 @@ impl Metadata {
         let selector = usize::try_from(selector).ok().filter(|&s| s < choices)?;
         let mut index = Vec::with_capacity(16 * stored);
         for row in 0..16 {
-            // Row g in the low halves, row g + 8 in the high halves of its lanes.
             let mut word = 0u64;
-            for part in 0..lanes {
-                let lane = row % 8 * 4 + selector * lanes + part;
-                let v = meta[lane] >> (16 * (row / 8)) & 0xffff;
-                word |= u64::from(v) << (16 * part);
+            if t.bits() == 8 || t.bits() == 4 {
+                // Whole registers: row g in even lanes, row g + 8 in odd ones.
+                for part in 0..lanes / 2 {
+                    let lane = row % 8 * 4 + selector * lanes + part * 2 + row / 8;
+                    word |= u64::from(meta[lane]) << (32 * part);
+                }
+            } else {
+                // Row g in the low halves, row g + 8 in the high halves of its lanes.
+                for part in 0..lanes {
+                    let lane = row % 8 * 4 + selector * lanes + part;
+                    let v = meta[lane] >> (16 * (row / 8)) & 0xffff;
+                    word |= u64::from(v) << (16 * part);
+                }
             }
             for s in 0..stored {
                 index.push(match t {
-                    Elem::Tf32 => (2 * s) as u8 + u8::from(word >> (4 * s) & 0xf == 0xe),
+                    // The code of a tf32 names two 16-bit halves out of the pair's four.
+                    Elem::Tf32 => (word >> (4 * s) & 0xf) as u8,
                     Elem::S4 | Elem::U4 => {
                         let pair = s / 2;
                         let code = word >> (2 * pair) & 3;
@@ -68,4 +77,17 @@ pub(super) fn gather(out: &mut Plane, b: &Plane, at: usize, columns: &[u8]) {
             out.class.push(b.class[i]);
         }
     }
+}
+
+/// As [`gather`] for tf32, from raw elements: a code's two low bits pick the low 16-bit half out of
+/// the four halves of a pair, its two high bits the high half. The two valid codes pick one element
+/// each; what the others mix is the hardware's.
+pub(super) fn gather_tf32(raw: &[u32], codes: &[u8]) -> Plane {
+    let half = |s: usize, h: u8| raw[2 * s + usize::from(h >> 1)] >> (16 * (h & 1)) & 0xffff;
+    let mixed: Vec<u32> = codes
+        .iter()
+        .enumerate()
+        .map(|(s, &c)| half(s, c & 3) | half(s, c >> 2) << 16)
+        .collect();
+    Plane::decode(&mixed, dot::TF32)
 }
