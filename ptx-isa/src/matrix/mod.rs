@@ -11,7 +11,9 @@ mod mma;
 mod sparse;
 mod types;
 mod volta;
+mod wmma;
 
 pub use fragment::Rows;
 pub use mma::{BitOp, F64Round, Mma};
 pub use types::{Elem, Layout, MatrixError, Shape};
+pub use wmma::{Fragment, Operand, Wmma, WmmaMove};

@@ -1,0 +1,404 @@
+//! `wmma.load`, `wmma.store` and `wmma.mma` (PTX section "Matrix multiply-accumulate operation using
+//! wmma instructions").
+//!
+//! The manual leaves the fragment layout open; this is the one that an H200 uses. It is that of
+//! `mma` over tiles of 16x8 results: A's tiles along m, B's along n, each tile as in
+//! [`super::mma`]. `m8n32k16` runs transposed (B takes A's place), and the eight f16 registers of A
+//! and B repeat where the matrix is smaller.
+
+use super::dot::{self, Plane, Sum, fused};
+use super::double;
+use super::fragment::{Rows, extend};
+use super::mma::{self, BitOp, F64Round, FRACTION, add_s32, finish};
+use super::types::{Elem, Layout, MatrixError, Shape};
+
+/// Which matrix a fragment holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // the names are PTX's
+pub enum Operand {
+    A,
+    B,
+    C,
+    D,
+}
+
+/// A fragment of one operand: which element sits in which lane and register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fragment {
+    /// Shape of the whole product.
+    pub shape: Shape,
+    /// Operand.
+    pub operand: Operand,
+    /// Element type.
+    pub elem: Elem,
+}
+
+impl Fragment {
+    fn extent(&self) -> (usize, usize) {
+        let Shape { m, n, k } = self.shape;
+        match self.operand {
+            Operand::A => (m, k),
+            Operand::B => (k, n),
+            Operand::C | Operand::D => (m, n),
+        }
+    }
+
+    /// Registers per lane (64-bit registers for f64).
+    #[must_use]
+    pub fn registers(&self) -> usize {
+        let (rows, cols) = self.extent();
+        match (self.elem, self.operand) {
+            // f16 multiplicands always take eight registers.
+            (Elem::F16, Operand::A | Operand::B) => 8,
+            (Elem::F64, _) => rows * cols / 32,
+            _ => rows * cols / (32 * self.elem.per_register()),
+        }
+    }
+
+    /// Row and column of element `sub` of register `reg` in `lane`.
+    #[must_use]
+    pub fn place(&self, reg: usize, lane: usize, sub: usize) -> (usize, usize) {
+        let Shape { m, n, k } = self.shape;
+        let per = self.elem.per_register();
+        // In a transposed product m and n swap, and A and B with them.
+        let swapped = m == 8 && n == 32;
+        let long = if swapped { n } else { m };
+        let halves = long.min(16) / 8;
+        let multiplicand = |outer: usize, halves: usize| {
+            let blocks = (k / (4 * per)).max(1);
+            let reg = reg % (outer / 8 * blocks);
+            let (tile, q) = (reg / (halves * blocks), reg % (halves * blocks));
+            let x = tile * 8 * halves + q % halves * 8 + lane / 4;
+            (x, q / halves * 4 * per + lane % 4 * per + sub)
+        };
+        match self.operand {
+            Operand::A => multiplicand(m, if swapped { 1 } else { halves }),
+            Operand::B => {
+                let (x, k) = multiplicand(n, if swapped { halves } else { 1 });
+                (k, x)
+            }
+            Operand::C | Operand::D => {
+                // Two neighbouring columns per lane, in one register if they are f16.
+                let pair = if self.elem == Elem::F16 { 1 } else { 2 };
+                let (tile, q) = (reg / (halves * pair), reg % (halves * pair));
+                let tall = (long / 16).max(1);
+                let x = tile % tall * 16 + q / pair * 8 + lane / 4;
+                let y = tile / tall * 8 + lane % 4 * 2 + if pair == 1 { sub } else { q % 2 };
+                if swapped { (y, x) } else { (x, y) }
+            }
+        }
+    }
+
+    /// Byte offset from the operand's start of the element at (`row`, `col`), `stride` elements
+    /// between rows (or columns). Sub-byte elements are whole words along the contiguous axis.
+    fn offset(&self, layout: Layout, stride: u64, row: usize, col: usize) -> u64 {
+        let (slow, fast) = match layout {
+            Layout::Row => (row, col),
+            Layout::Col => (col, row),
+        };
+        (stride.wrapping_mul(slow as u64).wrapping_add(fast as u64)).wrapping_mul(self.elem.bits() as u64) / 8
+    }
+
+    /// Loads the fragment: `read(offset, bytes)` returns little-endian memory at a byte offset from
+    /// the operand's start. Registers come back 64 bits wide (only f64 uses the upper half).
+    pub fn load<E>(
+        &self,
+        layout: Layout,
+        stride: u64,
+        mut read: impl FnMut(u64, usize) -> Result<u64, E>,
+    ) -> Result<Vec<[u64; 32]>, E> {
+        let (bytes, pieces, shift) = self.access();
+        let mut out = vec![[0u64; 32]; self.registers()];
+        for (reg, lanes) in out.iter_mut().enumerate() {
+            for (lane, v) in lanes.iter_mut().enumerate() {
+                for sub in 0..pieces {
+                    let (row, col) = self.place(reg, lane, sub);
+                    let at = self.offset(layout, stride, row, col);
+                    *v |= read(at, bytes)? << (shift * sub);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Stores the fragment: `write(offset, bytes, value)`.
+    pub fn store<E>(
+        &self,
+        layout: Layout,
+        stride: u64,
+        regs: &[[u64; 32]],
+        mut write: impl FnMut(u64, usize, u64) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (bytes, pieces, shift) = self.access();
+        for (reg, lanes) in regs.iter().enumerate() {
+            for (lane, &v) in lanes.iter().enumerate() {
+                for sub in 0..pieces {
+                    let (row, col) = self.place(reg, lane, sub);
+                    let part = if bytes == 8 { v } else { v >> (shift * sub) & ((1 << (8 * bytes)) - 1) };
+                    write(self.offset(layout, stride, row, col), bytes, part)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes per access, accesses per register and their distance in bits.
+    fn access(&self) -> (usize, usize, usize) {
+        let bits = self.elem.bits();
+        if bits < 8 { (4, 1, 0) } else { (bits / 8, self.elem.per_register(), bits % 64) }
+    }
+
+    /// The matrix as raw elements, row after row (A, C, D) or column after column (B).
+    fn unpack(&self, regs: &Rows, out: &mut Vec<u32>) {
+        let (rows, cols) = self.extent();
+        out.clear();
+        out.resize(rows * cols, 0);
+        let bits = self.elem.bits();
+        for (reg, lanes) in regs.iter().enumerate() {
+            for (lane, &v) in lanes.iter().enumerate() {
+                for sub in 0..self.elem.per_register() {
+                    let (row, col) = self.place(reg, lane, sub);
+                    let at = if self.operand == Operand::B { col * rows + row } else { row * cols + col };
+                    out[at] = if bits == 32 { v } else { v >> (sub * bits) & ((1 << bits) - 1) };
+                }
+            }
+        }
+    }
+
+    fn pack(&self, raw: &[u32], regs: &mut Rows) {
+        let cols = self.extent().1;
+        let bits = self.elem.bits();
+        for (reg, lanes) in regs.iter_mut().enumerate() {
+            for (lane, v) in lanes.iter_mut().enumerate() {
+                *v = (0..self.elem.per_register()).fold(0, |acc, sub| {
+                    let (row, col) = self.place(reg, lane, sub);
+                    acc | raw[row * cols + col] << (sub * bits)
+                });
+            }
+        }
+    }
+}
+
+/// A `wmma.load` or `wmma.store` instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WmmaMove {
+    /// What is moved.
+    pub fragment: Fragment,
+    /// Order in memory.
+    pub layout: Layout,
+    /// `wmma.store`.
+    pub store: bool,
+}
+
+impl WmmaMove {
+    /// Parses `wmma.load.a.sync.aligned.row.m16n16k16{.space}.f16` and its kin.
+    pub fn parse(inst: &str) -> Result<Self, MatrixError> {
+        let bad = |what| MatrixError::Malformed { inst: inst.into(), what };
+        let mut tokens = inst.split('.');
+        let (Some("wmma"), Some(dir)) = (tokens.next(), tokens.next()) else {
+            return Err(MatrixError::Unsupported(inst.into()));
+        };
+        let store = match dir {
+            "load" => false,
+            "store" => true,
+            _ => return Err(MatrixError::Unsupported(inst.into())),
+        };
+        let operand = match (tokens.next(), store) {
+            (Some("a"), false) => Operand::A,
+            (Some("b"), false) => Operand::B,
+            (Some("c"), false) => Operand::C,
+            (Some("d"), true) => Operand::D,
+            _ => return Err(bad("no operand")),
+        };
+        let (mut layout, mut shape, mut elem) = (None, None, None);
+        for t in tokens {
+            layout = layout.or_else(|| Layout::parse(t));
+            shape = shape.or_else(|| Shape::parse(t));
+            elem = elem.or_else(|| Elem::parse(t));
+        }
+        let fragment = Fragment {
+            shape: shape.ok_or_else(|| bad("no shape"))?,
+            operand,
+            elem: elem.ok_or_else(|| bad("no type"))?,
+        };
+        if !known_fragment(&fragment) {
+            return Err(MatrixError::Unsupported(inst.into()));
+        }
+        Ok(Self { fragment, layout: layout.ok_or_else(|| bad("no layout"))?, store })
+    }
+}
+
+fn known_fragment(f: &Fragment) -> bool {
+    use Elem::{B1, Bf16, F16, F32, F64, S4, S8, S32, Tf32, U4, U8};
+    let acc = matches!(f.operand, Operand::C | Operand::D);
+    match (f.shape.m, f.shape.n, f.shape.k) {
+        (16, 16, 16) | (32, 8, 16) | (8, 32, 16) => {
+            if acc { matches!(f.elem, F16 | F32 | S32) } else { matches!(f.elem, F16 | Bf16 | S8 | U8) }
+        }
+        (16, 16, 8) => f.elem == if acc { F32 } else { Tf32 },
+        (8, 8, 4) => f.elem == F64,
+        (8, 8, 32) => if acc { f.elem == S32 } else { matches!(f.elem, S4 | U4) },
+        (8, 8, 128) => f.elem == if acc { S32 } else { B1 },
+        _ => false,
+    }
+}
+
+/// A `wmma.mma` instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wmma {
+    /// The instruction's text, for messages.
+    pub inst: String,
+    /// Fragments of D, A, B and C.
+    pub d: Fragment,
+    /// A.
+    pub a: Fragment,
+    /// B.
+    pub b: Fragment,
+    /// C.
+    pub c: Fragment,
+    /// `.satfinite`.
+    pub sat: bool,
+    /// Rounding of f64 steps.
+    pub round: F64Round,
+    /// Operation on single bits.
+    pub bit_op: BitOp,
+}
+
+impl Wmma {
+    /// Parses `wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32` and its kin.
+    pub fn parse(inst: &str) -> Result<Self, MatrixError> {
+        let bad = |what| MatrixError::Malformed { inst: inst.into(), what };
+        let rest = inst.strip_prefix("wmma.mma.").ok_or_else(|| MatrixError::Unsupported(inst.into()))?;
+        let (mut shape, mut types) = (None, Vec::new());
+        let (mut sat, mut round, mut bit_op) = (false, F64Round::Rn, BitOp::Xor);
+        for t in rest.split('.') {
+            match t {
+                "satfinite" => sat = true,
+                "rn" => round = F64Round::Rn,
+                "rz" => round = F64Round::Rz,
+                "rm" => round = F64Round::Rm,
+                "rp" => round = F64Round::Rp,
+                "and" => bit_op = BitOp::And,
+                "sync" | "aligned" | "row" | "col" | "xor" | "popc" => {}
+                _ => {
+                    if let Some(e) = Elem::parse(t) {
+                        types.push(e);
+                    } else if let Some(s) = Shape::parse(t) {
+                        shape = Some(s);
+                    } else {
+                        return Err(MatrixError::Unsupported(inst.into()));
+                    }
+                }
+            }
+        }
+        let shape = shape.ok_or_else(|| bad("no shape"))?;
+        // f16 products name only D and C.
+        let [d, a, b, c] = match types[..] {
+            [d, c] => [d, Elem::F16, Elem::F16, c],
+            [d, a, b, c] => [d, a, b, c],
+            _ => return Err(bad("two or four types expected")),
+        };
+        let fragment = |operand, elem| Fragment { shape, operand, elem };
+        let out = Self {
+            inst: inst.into(),
+            d: fragment(Operand::D, d),
+            a: fragment(Operand::A, a),
+            b: fragment(Operand::B, b),
+            c: fragment(Operand::C, c),
+            sat,
+            round,
+            bit_op,
+        };
+        let integer = !matches!(a, Elem::F16 | Elem::Bf16 | Elem::Tf32 | Elem::F64);
+        let fits = a == b
+            && [out.d, out.a, out.b, out.c].iter().all(known_fragment)
+            && (d == Elem::S32) == integer
+            && (c == Elem::S32) == integer
+            && (a != Elem::Bf16 || (d, c) == (Elem::F32, Elem::F32));
+        if fits { Ok(out) } else { Err(MatrixError::Unsupported(inst.into())) }
+    }
+
+    /// Registers per lane of A, B, C and D (64-bit registers for f64).
+    #[must_use]
+    pub fn registers(&self) -> [usize; 4] {
+        [self.a.registers(), self.b.registers(), self.c.registers(), self.d.registers()]
+    }
+
+    fn check(&self, sizes: [usize; 4]) -> Result<(), MatrixError> {
+        for ((operand, got), want) in ['a', 'b', 'c', 'd'].into_iter().zip(sizes).zip(self.registers()) {
+            if got != want {
+                return Err(MatrixError::FragmentSize { inst: self.inst.clone(), operand, got, want });
+            }
+        }
+        Ok(())
+    }
+
+    /// `d = a * b + c` for f64 (`m8n8k4`, whose fragments are those of `mma`).
+    pub fn run_f64(
+        &self,
+        d: &mut [[u64; 32]],
+        a: &[[u64; 32]],
+        b: &[[u64; 32]],
+        c: &[[u64; 32]],
+    ) -> Result<(), MatrixError> {
+        if self.a.elem != Elem::F64 {
+            return Err(MatrixError::Unsupported(self.inst.clone()));
+        }
+        self.check([a.len(), b.len(), c.len(), d.len()])?;
+        double::run(self.a.shape, self.round, d, a, b, c);
+        Ok(())
+    }
+
+    /// `d = a * b + c` for every other type.
+    pub fn run(&self, d: &mut Rows, a: &Rows, b: &Rows, c: &Rows) -> Result<(), MatrixError> {
+        if self.a.elem == Elem::F64 {
+            return Err(MatrixError::Unsupported(self.inst.clone()));
+        }
+        self.check([a.len(), b.len(), c.len(), d.len()])?;
+        let Shape { m, n, k } = self.a.shape;
+        let (mut ra, mut rb, mut acc) = (Vec::new(), Vec::new(), Vec::new());
+        self.a.unpack(a, &mut ra);
+        self.b.unpack(b, &mut rb);
+        self.c.unpack(c, &mut acc);
+        if let (Some(fa), Some(fb)) = (dot::format(self.a.elem), dot::format(self.b.elem)) {
+            let (pa, pb) = (Plane::decode(&ra, fa), Plane::decode(&rb, fb));
+            for i in 0..m {
+                for j in 0..n {
+                    let v = &mut acc[i * n + j];
+                    *v = self.float(&pa, i * k, &pb, j * k, *v);
+                }
+            }
+        } else {
+            let wide = |raw: &[u32], t: Elem| raw.iter().map(|&v| extend(v, t)).collect::<Vec<_>>();
+            let (ia, ib) = (wide(&ra, self.a.elem), wide(&rb, self.b.elem));
+            for i in 0..m {
+                for j in 0..n {
+                    let (x, y) = (&ia[i * k..][..k], &ib[j * k..][..k]);
+                    let s = if self.a.elem == Elem::B1 {
+                        mma::bits(x, y, self.bit_op)
+                    } else {
+                        x.iter().zip(y).map(|(x, y)| x * y).sum()
+                    };
+                    acc[i * n + j] = add_s32(s, acc[i * n + j], self.sat);
+                }
+            }
+        }
+        self.d.pack(&acc, d);
+        Ok(())
+    }
+
+    /// One element; tf32 runs in two steps of four.
+    fn float(&self, a: &Plane, at: usize, b: &Plane, bt: usize, c: u32) -> u32 {
+        let cf = if self.c.elem == Elem::F16 { dot::F16 } else { dot::F32 };
+        let k = self.a.shape.k;
+        let fracs = a.frac + b.frac;
+        let sum = |from: usize, len: usize, c: u32, cf: dot::Format| -> Sum {
+            fused(a.run(at + from, len), b.run(bt + from, len), fracs, cf.decode(c), cf.frac, FRACTION)
+        };
+        if self.a.elem == Elem::Tf32 {
+            let first = finish(sum(0, 4, c, cf), Elem::F32);
+            return finish(sum(4, 4, first, dot::F32), self.d.elem);
+        }
+        finish(sum(0, k, c, cf), self.d.elem)
+    }
+}
