@@ -1,7 +1,7 @@
 //! Replays the recorded matrix forms directly on the matrix functions.
 
 use golden::{Form, Golden};
-use ptx_isa::matrix::{Elem, Mma, Wmma, WmmaMove};
+use ptx_isa::matrix::{Elem, MatrixError, Mma, Wgmma, WgmmaA, WgmmaArgs, Wmma, WmmaMove};
 
 /// One warp's register: input slot `slot` of 32 consecutive rows.
 fn input(form: &Form<'_>, warp: usize, slot: usize) -> [u32; 32] {
@@ -167,6 +167,140 @@ fn replay_wmma_load(form: &Form<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// Shared memory of one block as the kernel fills it, and what the kernel passes besides.
+struct Warpgroup {
+    memory: Vec<u8>,
+    a: Vec<[[u32; 32]; 4]>,
+    c: Vec<Vec<[u32; 32]>>,
+    metadata: Vec<[u32; 32]>,
+    a_desc: u64,
+    b_desc: u64,
+}
+
+/// Where the block's tile starts (1 KiB is reserved on this architecture; any start would do).
+const TILE: u32 = 1024;
+
+/// The recorded kernels: B from the first 64 threads' last slot, A from slots 0 to 3 (stored at
+/// 1024 + 16 * thread), C from the slots between.
+fn plain_warpgroup(form: &Form<'_>, block: usize, nd: usize) -> Warpgroup {
+    let mut memory = vec![0u8; 4096];
+    let row = |t: usize| form.row(block * 128 + t);
+    for t in 0..128 {
+        if t < 64 {
+            memory[4 * t..4 * t + 4].copy_from_slice(&(row(t)[4 + nd] as u32).to_le_bytes());
+        }
+        for i in 0..4 {
+            let at = 1024 + 16 * t + 4 * i;
+            memory[at..at + 4].copy_from_slice(&(row(t)[i] as u32).to_le_bytes());
+        }
+    }
+    let lanes = |warp: usize, slot: usize| std::array::from_fn(|l| row(warp * 32 + l)[slot] as u32);
+    let b_desc = u64::from(TILE >> 4) | 0x10_0008_0000;
+    Warpgroup {
+        memory,
+        a: (0..4).map(|w| std::array::from_fn(|r| lanes(w, r))).collect(),
+        c: (0..4).map(|w| (0..nd).map(|r| lanes(w, 4 + r)).collect()).collect(),
+        metadata: vec![[0; 32]; 4],
+        a_desc: b_desc + 64,
+        b_desc,
+    }
+}
+
+fn replay_wgmma(form: &Form<'_>) -> Result<(), String> {
+    let m = Wgmma::parse(form.inst()).map_err(|e| e.to_string())?;
+    let [_, nd] = m.registers();
+    let text = form.module_text().map_err(|e| e.to_string())?;
+    let (_, operands) = instructions(&text, "wgmma.mma_async")[0];
+    let tail: Vec<i32> = operands.split("%ps").nth(1).expect("scale-d").split(", ").skip(1).map(|v| v.parse().expect("immediate")).collect();
+    let one = |i: usize| tail.get(i).copied().unwrap_or(0);
+    let in_registers = operands.matches('{').count() == 2;
+    let scale_d = text.contains("setp.eq.b32 %ps");
+    let (mut bad, mut first) = (0, String::new());
+    for block in 0..form.rows() / 128 {
+        let group = if text.contains("tile[16384]") {
+            filled_warpgroup(form, &text, block, nd)
+        } else {
+            plain_warpgroup(form, block, nd)
+        };
+        let read = |at: u32, out: &mut [u8]| -> Result<(), MatrixError> {
+            let from = at.checked_sub(TILE).ok_or(MatrixError::SharedAddress(at))? as usize;
+            let bytes = group.memory.get(from..from + out.len()).ok_or(MatrixError::SharedAddress(at))?;
+            out.copy_from_slice(bytes);
+            Ok(())
+        };
+        for warp in 0..4 {
+            let mut d = group.c[warp].clone();
+            let selector = operands.split("%a5, ").nth(1).map(|s| s.split(',').next().expect("selector").parse().expect("selector"));
+            let args = WgmmaArgs {
+                b: group.b_desc,
+                scale_d,
+                negate_a: one(0) == -1,
+                negate_b: one(1) == -1,
+                transpose_a: !in_registers && one(2) == 1,
+                transpose_b: one(if in_registers { 2 } else { 3 }) == 1,
+                metadata: selector.map(|s| (&group.metadata[warp], s)),
+            };
+            let a = if in_registers {
+                WgmmaA::Registers(&group.a[warp])
+            } else {
+                WgmmaA::Shared(group.a_desc)
+            };
+            m.run(warp, &mut d, a, &args, read).map_err(|e| e.to_string())?;
+            for (r, lanes) in d.iter().enumerate() {
+                for (l, &got) in lanes.iter().enumerate() {
+                    let want = form.output(r, block * 128 + warp * 32 + l);
+                    if u64::from(got) != want {
+                        bad += 1;
+                        if first.is_empty() {
+                            first = format!("block {block} warp {warp} reg {r} lane {l}: got {got:#x} want {want:#x}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+    if bad == 0 { Ok(()) } else { Err(format!("{bad} of {} differ; {first}", form.rows() * nd)) }
+}
+
+/// Kernels that fill 16 KiB of shared memory from 16 slots per thread.
+fn filled_warpgroup(form: &Form<'_>, text: &str, block: usize, nd: usize) -> Warpgroup {
+    let mut memory = vec![0u8; 16384];
+    let row = |t: usize| form.row(block * 128 + t);
+    for t in 0..128 {
+        for i in 0..16 {
+            memory[1024 * i + 8 * t..][..8].copy_from_slice(&row(t)[i].to_le_bytes());
+        }
+    }
+    let constant = |name: &str| {
+        let line = text.lines().find(|l| l.contains(&format!("add.u64 {name}, %base, "))).expect("descriptor");
+        let hex = line.rsplit("0x").next().expect("constant").trim_end_matches(';');
+        u64::from(TILE >> 4) + u64::from_str_radix(hex, 16).expect("constant")
+    };
+    let lanes = |warp: usize, word: usize| -> [u32; 32] {
+        std::array::from_fn(|l| (row(warp * 32 + l)[word / 2] >> (32 * (word % 2))) as u32)
+    };
+    let c = instructions(text, "mov.")
+        .iter()
+        .filter(|(_, o)| o.starts_with("%f") || o.starts_with("%d") && o.contains(", 0x"))
+        .map(|(_, o)| {
+            let v = o.split(", ").nth(1).expect("value");
+            let v = v.strip_prefix("0f").or(v.strip_prefix("0x")).expect("constant");
+            [u32::from_str_radix(v, 16).expect("constant"); 32]
+        })
+        .take(nd)
+        .collect::<Vec<_>>();
+    let tf32 = text.contains("0x11111111");
+    let metadata = |w: usize| lanes(w, 5).map(|v| if tf32 { (v & 0x1111_1111) * 10 + 0x4444_4444 } else { v & 0x5555_5555 | 0x8888_8888 });
+    Warpgroup {
+        memory,
+        a: (0..4).map(|w| std::array::from_fn(|r| lanes(w, r))).collect(),
+        c: vec![c; 4],
+        metadata: (0..4).map(metadata).collect(),
+        a_desc: constant("%da"),
+        b_desc: constant("%db"),
+    }
+}
+
 /// The recordings to replay: those beside the repository, or the folder in `MATRIX_GOLDEN`.
 fn recordings() -> Option<Golden> {
     match std::env::var_os("MATRIX_GOLDEN") {
@@ -203,4 +337,9 @@ fn recorded_mma_forms() {
 fn recorded_wmma_forms() {
     replay("wmma", replay_wmma);
     replay("wmma_load", replay_wmma_load);
+}
+
+#[test]
+fn recorded_wgmma_forms() {
+    replay("wgmma", replay_wgmma);
 }

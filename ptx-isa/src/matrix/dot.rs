@@ -149,10 +149,15 @@ pub(super) enum Sum {
     Nan,
 }
 
+/// A sum that underflows to zero loses its sign in the tensor cores.
+fn unsigned_zero(bits: u32, sign: u32) -> u32 {
+    if bits == 1 << sign { 0 } else { bits }
+}
+
 impl Sum {
     pub(super) fn to_f32(self, keep: u32, mode: Round) -> u32 {
         match self {
-            Self::Finite(v, lsb) => round(v, lsb, F32, keep, mode),
+            Self::Finite(v, lsb) => unsigned_zero(round(v, lsb, F32, keep, mode), 31),
             Self::Inf(negative) => 0x7f80_0000 | u32::from(negative) << 31,
             Self::Nan => NAN32,
         }
@@ -160,7 +165,9 @@ impl Sum {
 
     pub(super) fn to_f16(self) -> u16 {
         match self {
-            Self::Finite(v, lsb) => round(v, lsb, F16, F16.frac, Round::NearestEven) as u16,
+            Self::Finite(v, lsb) => {
+                unsigned_zero(round(v, lsb, F16, F16.frac, Round::NearestEven), 15) as u16
+            }
             Self::Inf(negative) => 0x7c00 | u16::from(negative) << 15,
             Self::Nan => NAN16,
         }
@@ -304,7 +311,6 @@ pub(super) fn add_f32(a: u32, b: u32) -> u32 {
 /// `a + b` rounded to nearest even, as f16 bits with the canonical NaN.
 pub(super) fn add_f16(a: u16, b: u16) -> u16 {
     let (x, y) = (F16.decode(a.into()), F16.decode(b.into()));
-    let one = Run { m: &[], e: &[], class: &[] };
     if x.class != Class::Finite || y.class != Class::Finite {
         let inf = |n: Num| n.class == Class::Inf;
         return if x.class == Class::Nan || y.class == Class::Nan || inf(x) && inf(y) && (x.m < 0) != (y.m < 0) {
@@ -315,7 +321,6 @@ pub(super) fn add_f16(a: u16, b: u16) -> u16 {
             b
         };
     }
-    let _ = one;
     let at = |n: Num| if n.m == 0 { 0 } else { i64::from(n.m) << (n.e + 14) };
     let s = at(x) + at(y);
     if s == 0 {
