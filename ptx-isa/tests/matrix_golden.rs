@@ -15,11 +15,10 @@ fn input64(form: &Form<'_>, warp: usize, slot: usize) -> [u64; 32] {
 /// First differing row of one form, if any.
 fn replay_mma(form: &Form<'_>) -> Result<(), String> {
     let m = Mma::parse(form.inst()).map_err(|e| e.to_string())?;
+    assert_eq!(Mma::unpack(m.pack()), m);
     let [na, nb, nc, nd] = m.registers();
-    let selector = form
-        .name()
-        .split_once("_sel")
-        .map_or(0, |(_, s)| s[..1].parse().expect("selector digit"));
+    let selector =
+        form.name().split_once("_sel").map_or(0, |(_, s)| s[..1].parse().expect("selector digit"));
     let mut bad = 0;
     let mut first = String::new();
     for warp in 0..form.rows() / 32 {
@@ -28,14 +27,18 @@ fn replay_mma(form: &Form<'_>) -> Result<(), String> {
             if got != want {
                 bad += 1;
                 if first.is_empty() {
-                    first = format!("warp {warp} reg {reg} lane {lane}: got {got:#x} want {want:#x}");
+                    first =
+                        format!("warp {warp} reg {reg} lane {lane}: got {got:#x} want {want:#x}");
                 }
             }
         };
         if m.a == Elem::F64 {
-            let at = |from: usize, n: usize| (from..from + n).map(|s| input64(form, warp, s)).collect::<Vec<_>>();
+            let at = |from: usize, n: usize| {
+                (from..from + n).map(|s| input64(form, warp, s)).collect::<Vec<_>>()
+            };
             let mut d = vec![[0u64; 32]; nd];
-            m.run_f64(&mut d, &at(0, na), &at(na, nb), &at(na + nb, nc)).map_err(|e| e.to_string())?;
+            m.run_f64(&mut d, &at(0, na), &at(na, nb), &at(na + nb, nc))
+                .map_err(|e| e.to_string())?;
             for (r, row) in d.iter().enumerate() {
                 for (l, &v) in row.iter().enumerate() {
                     check(r, l, v);
@@ -43,7 +46,9 @@ fn replay_mma(form: &Form<'_>) -> Result<(), String> {
             }
             continue;
         }
-        let at = |from: usize, n: usize| (from..from + n).map(|s| input(form, warp, s)).collect::<Vec<_>>();
+        let at = |from: usize, n: usize| {
+            (from..from + n).map(|s| input(form, warp, s)).collect::<Vec<_>>()
+        };
         let (a, b, c) = (at(0, na), at(na, nb), at(na + nb, nc));
         let mut d = vec![[0u32; 32]; nd];
         if m.sparse {
@@ -64,9 +69,7 @@ fn replay_mma(form: &Form<'_>) -> Result<(), String> {
 
 /// One warp's bytes of a table: 32 rows of slots.
 fn warp_bytes(form: &Form<'_>, warp: usize) -> Vec<u8> {
-    (0..32)
-        .flat_map(|l| form.row(warp * 32 + l).iter().flat_map(|v| v.to_le_bytes()))
-        .collect()
+    (0..32).flat_map(|l| form.row(warp * 32 + l).iter().flat_map(|v| v.to_le_bytes())).collect()
 }
 
 /// The kernel's instructions with this prefix: opcode and operand text.
@@ -109,6 +112,8 @@ fn replay_wmma(form: &Form<'_>) -> Result<(), String> {
     let (store, target) = instructions(&text, "wmma.store")[0];
     let mma = Wmma::parse(op).map_err(|e| e.to_string())?;
     let store = WmmaMove::parse(store).map_err(|e| e.to_string())?;
+    assert_eq!(Wmma::unpack(mma.pack()), mma);
+    assert_eq!(WmmaMove::unpack(store.pack()), store);
     let outs = form.info().outs.len();
     for warp in 0..form.rows() / 32 {
         let memory = warp_bytes(form, warp);
@@ -208,10 +213,18 @@ fn plain_warpgroup(form: &Form<'_>, block: usize, nd: usize) -> Warpgroup {
 
 fn replay_wgmma(form: &Form<'_>) -> Result<(), String> {
     let m = Wgmma::parse(form.inst()).map_err(|e| e.to_string())?;
+    assert_eq!(Wgmma::unpack(m.pack()), m);
     let [_, nd] = m.registers();
     let text = form.module_text().map_err(|e| e.to_string())?;
     let (_, operands) = instructions(&text, "wgmma.mma_async")[0];
-    let tail: Vec<i32> = operands.split("%ps").nth(1).expect("scale-d").split(", ").skip(1).map(|v| v.parse().expect("immediate")).collect();
+    let tail: Vec<i32> = operands
+        .split("%ps")
+        .nth(1)
+        .expect("scale-d")
+        .split(", ")
+        .skip(1)
+        .map(|v| v.parse().expect("immediate"))
+        .collect();
     let one = |i: usize| tail.get(i).copied().unwrap_or(0);
     let in_registers = operands.matches('{').count() == 2;
     let scale_d = text.contains("setp.eq.b32 %ps");
@@ -224,13 +237,17 @@ fn replay_wgmma(form: &Form<'_>) -> Result<(), String> {
         };
         let read = |at: u32, out: &mut [u8]| -> Result<(), MatrixError> {
             let from = at.checked_sub(TILE).ok_or(MatrixError::SharedAddress(at))? as usize;
-            let bytes = group.memory.get(from..from + out.len()).ok_or(MatrixError::SharedAddress(at))?;
+            let bytes =
+                group.memory.get(from..from + out.len()).ok_or(MatrixError::SharedAddress(at))?;
             out.copy_from_slice(bytes);
             Ok(())
         };
         for warp in 0..4 {
             let mut d = group.c[warp].clone();
-            let selector = operands.split("%a5, ").nth(1).map(|s| s.split(',').next().expect("selector").parse().expect("selector"));
+            let selector = operands
+                .split("%a5, ")
+                .nth(1)
+                .map(|s| s.split(',').next().expect("selector").parse().expect("selector"));
             let args = WgmmaArgs {
                 b: group.b_desc,
                 scale_d,
@@ -252,7 +269,9 @@ fn replay_wgmma(form: &Form<'_>) -> Result<(), String> {
                     if u64::from(got) != want {
                         bad += 1;
                         if first.is_empty() {
-                            first = format!("block {block} warp {warp} reg {r} lane {l}: got {got:#x} want {want:#x}");
+                            first = format!(
+                                "block {block} warp {warp} reg {r} lane {l}: got {got:#x} want {want:#x}"
+                            );
                         }
                     }
                 }
@@ -272,7 +291,10 @@ fn filled_warpgroup(form: &Form<'_>, text: &str, block: usize, nd: usize) -> War
         }
     }
     let constant = |name: &str| {
-        let line = text.lines().find(|l| l.contains(&format!("add.u64 {name}, %base, "))).expect("descriptor");
+        let line = text
+            .lines()
+            .find(|l| l.contains(&format!("add.u64 {name}, %base, ")))
+            .expect("descriptor");
         let hex = line.rsplit("0x").next().expect("constant").trim_end_matches(';');
         u64::from(TILE >> 4) + u64::from_str_radix(hex, 16).expect("constant")
     };
@@ -290,7 +312,11 @@ fn filled_warpgroup(form: &Form<'_>, text: &str, block: usize, nd: usize) -> War
         .take(nd)
         .collect::<Vec<_>>();
     let tf32 = text.contains("0x11111111");
-    let metadata = |w: usize| lanes(w, 5).map(|v| if tf32 { (v & 0x1111_1111) * 10 + 0x4444_4444 } else { v & 0x5555_5555 | 0x8888_8888 });
+    let metadata = |w: usize| {
+        lanes(w, 5).map(|v| {
+            if tf32 { (v & 0x1111_1111) * 10 + 0x4444_4444 } else { v & 0x5555_5555 | 0x8888_8888 }
+        })
+    };
     Warpgroup {
         memory,
         a: (0..4).map(|w| std::array::from_fn(|r| lanes(w, r))).collect(),

@@ -110,8 +110,16 @@ impl Descriptor {
                         read(self.k_major(x as u32, byte as u32), &mut chunk)?;
                         match bits {
                             8 => out.extend(chunk.iter().map(|&b| u32::from(b))),
-                            16 => out.extend(chunk.chunks_exact(2).map(|c| u32::from(c[0]) | u32::from(c[1]) << 8)),
-                            _ => out.extend(chunk.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]))),
+                            16 => out.extend(
+                                chunk
+                                    .chunks_exact(2)
+                                    .map(|c| u32::from(c[0]) | u32::from(c[1]) << 8),
+                            ),
+                            _ => out.extend(
+                                chunk
+                                    .chunks_exact(4)
+                                    .map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])),
+                            ),
                         }
                     }
                 }

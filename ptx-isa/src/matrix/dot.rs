@@ -5,6 +5,7 @@
 //! A product's exponent is the sum of its operands' exponents, not normalised; subnormal operands
 //! carry the least exponent. The widths were found from recordings of an H200.
 
+use super::columns::{Lanes, TERMS, WIDTH, sums};
 use super::types::Elem;
 
 /// Exponent given to a zero: below every product, so that it never decides the alignment.
@@ -82,16 +83,8 @@ impl Format {
             Class::Finite
         };
         let m = (frac | u32::from(exp != 0) << self.frac).cast_signed();
-        let e = if m == 0 {
-            ZERO_EXP
-        } else {
-            exp.max(1).cast_signed() - self.bias
-        };
-        Num {
-            m: if negative { -m } else { m },
-            e,
-            class,
-        }
+        let e = if m == 0 { ZERO_EXP } else { exp.max(1).cast_signed() - self.bias };
+        Num { m: if negative { -m } else { m }, e, class }
     }
 }
 
@@ -209,11 +202,7 @@ impl Plane {
     }
 
     fn classes(&self, at: usize, k: usize) -> &[Class] {
-        if self.class.is_empty() {
-            &[]
-        } else {
-            &self.class[at..at + k]
-        }
+        if self.class.is_empty() { &[] } else { &self.class[at..at + k] }
     }
 }
 
@@ -225,14 +214,27 @@ pub(super) struct Run<'a> {
     pub class: &'a [Class],
 }
 
+impl<'a> Run<'a> {
+    /// The operands in `steps`.
+    #[inline]
+    pub(super) fn part(self, steps: std::ops::Range<usize>) -> Run<'a> {
+        Run {
+            m: &self.m[steps.clone()],
+            e: &self.e[steps.clone()],
+            class: if self.class.is_empty() { &[] } else { &self.class[steps] },
+        }
+    }
+}
+
 impl Plane {
+    /// Negates every element.
+    pub(super) fn negate(&mut self) {
+        self.m.iter_mut().for_each(|v| *v = -*v);
+    }
+
     /// Operands `at .. at + k`.
     pub(super) fn run(&self, at: usize, k: usize) -> Run<'_> {
-        Run {
-            m: &self.m[at..at + k],
-            e: &self.e[at..at + k],
-            class: self.classes(at, k),
-        }
+        Run { m: &self.m[at..at + k], e: &self.e[at..at + k], class: self.classes(at, k) }
     }
 }
 
@@ -240,10 +242,9 @@ impl Plane {
 /// bits of a product, `c` an accumulator with `c_frac` fraction bits.
 #[inline]
 pub(super) fn fused(a: Run<'_>, b: Run<'_>, fracs: u32, c: Num, c_frac: u32, bits: u32) -> Sum {
-    if !a.class.is_empty() || !b.class.is_empty() || c.class != Class::Finite {
-        if let Some(s) = special(a, b, c) {
-            return s;
-        }
+    let all_finite = a.class.is_empty() && b.class.is_empty() && c.class == Class::Finite;
+    if !all_finite && let Some(s) = special(a, b, c) {
+        return s;
     }
     let mut top = c.e;
     for (&x, &y) in a.e.iter().zip(b.e) {
@@ -258,9 +259,7 @@ pub(super) fn fused(a: Run<'_>, b: Run<'_>, fracs: u32, c: Num, c_frac: u32, bit
         let t = mag >> (top - (ae + be)).min(31);
         sum += i64::from((t ^ s) - s);
     }
-    let wide = i64::from(c.m.unsigned_abs()) << 32 >> (32 + c_frac - bits).min(63);
-    let wide = wide >> (top - c.e).min(63);
-    sum += if c.m < 0 { -wide } else { wide };
+    sum += cut_accumulator(c, top, c_frac, bits);
     Sum::Finite(sum, top - bits.cast_signed())
 }
 
@@ -313,7 +312,10 @@ pub(super) fn add_f16(a: u16, b: u16) -> u16 {
     let (x, y) = (F16.decode(a.into()), F16.decode(b.into()));
     if x.class != Class::Finite || y.class != Class::Finite {
         let inf = |n: Num| n.class == Class::Inf;
-        return if x.class == Class::Nan || y.class == Class::Nan || inf(x) && inf(y) && (x.m < 0) != (y.m < 0) {
+        return if x.class == Class::Nan
+            || y.class == Class::Nan
+            || inf(x) && inf(y) && (x.m < 0) != (y.m < 0)
+        {
             NAN16
         } else if inf(x) {
             a
@@ -337,7 +339,13 @@ pub(super) fn f16_value(bits: u16) -> f32 {
         Class::Nan => f32::NAN,
         Class::Inf if n.m < 0 => f32::NEG_INFINITY,
         Class::Inf => f32::INFINITY,
-        Class::Finite if n.m == 0 => if bits >> 15 != 0 { -0.0 } else { 0.0 },
+        Class::Finite if n.m == 0 => {
+            if bits >> 15 != 0 {
+                -0.0
+            } else {
+                0.0
+            }
+        }
         // Both factors are exact, and so is the product.
         Class::Finite => n.m as f32 * f32::from_bits(((n.e - 10 + 127) as u32) << 23),
     }
@@ -356,4 +364,55 @@ pub(super) fn f16_bits(x: f32) -> u16 {
         return (x.to_bits() >> 16) as u16 & 0x8000;
     }
     round(n.m.into(), n.e - 23, F16, F16.frac, Round::NearestEven) as u16
+}
+
+/// [`WIDTH`] columns of B side by side, for [`Eight::row`].
+pub(super) struct Eight {
+    m: Vec<Lanes>,
+    e: Vec<Lanes>,
+}
+
+impl Eight {
+    /// Columns `first .. first + 8` of a plane that holds columns of `k` elements; `None` where the
+    /// sum needs the careful path (infinities, NaNs, too many terms).
+    pub(super) fn new(b: &Plane, first: usize, k: usize) -> Option<Self> {
+        if !b.class.is_empty() || k > TERMS {
+            return None;
+        }
+        let side = |v: &[i32]| -> Vec<Lanes> {
+            (0..k).map(|p| std::array::from_fn(|j| v[(first + j) * k + p])).collect()
+        };
+        Some(Self { m: side(&b.m), e: side(&b.e) })
+    }
+
+    /// `sum(a * b) + c` for each column; `None` where an operand is not finite.
+    #[inline]
+    pub(super) fn row(
+        &self,
+        a: Run<'_>,
+        steps: std::ops::Range<usize>,
+        fracs: u32,
+        c: &[Num; WIDTH],
+        c_frac: u32,
+        bits: u32,
+    ) -> Option<[Sum; WIDTH]> {
+        if !a.class.is_empty() || c.iter().any(|c| c.class != Class::Finite) {
+            return None;
+        }
+        let mut top: Lanes = std::array::from_fn(|j| c[j].e);
+        let (m, e) = (&self.m[steps.clone()], &self.e[steps.clone()]);
+        let sums = sums(&a.m[steps.clone()], &a.e[steps], m, e, bits - fracs, &mut top);
+        Some(std::array::from_fn(|j| {
+            let v = i64::from(sums[j]) + cut_accumulator(c[j], top[j], c_frac, bits);
+            Sum::Finite(v, top[j] - bits.cast_signed())
+        }))
+    }
+}
+
+/// The accumulator's term, cut toward zero.
+#[inline]
+fn cut_accumulator(c: Num, top: i32, c_frac: u32, bits: u32) -> i64 {
+    let wide = i64::from(c.m.unsigned_abs()) << 32 >> (32 + c_frac - bits);
+    let wide = wide >> (top - c.e).min(63);
+    if c.m < 0 { -wide } else { wide }
 }

@@ -13,11 +13,7 @@ pub type Rows = [[u32; 32]];
 /// Raw element `sub` of register `v`.
 #[inline]
 fn element(v: u32, sub: usize, bits: usize) -> u32 {
-    if bits == 32 {
-        v
-    } else {
-        v >> (sub * bits) & ((1 << bits) - 1)
-    }
+    if bits == 32 { v } else { v >> (sub * bits) & ((1 << bits) - 1) }
 }
 
 /// Registers per lane of A for `m` rows and `k` stored elements per row.
@@ -51,11 +47,7 @@ pub(super) fn unpack_b(n: usize, k: usize, t: Elem, regs: &Rows, out: &mut Vec<u
 }
 
 fn width(t: Elem) -> (usize, usize) {
-    if t == Elem::B1 {
-        (32, 1)
-    } else {
-        (t.bits(), t.per_register())
-    }
+    if t == Elem::B1 { (32, 1) } else { (t.bits(), t.per_register()) }
 }
 
 /// Lane and register of element (`row`, `col`) of a 32-bit accumulator.

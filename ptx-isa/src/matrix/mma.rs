@@ -1,8 +1,11 @@
 //! `mma.sync` and `mma.sp` (PTX sections "Multiply-and-Accumulate Instruction: mma" and "mma.sp").
 
-use super::dot::{self, Plane, Round, Sum, fused};
-use super::fragment::{Rows, a_registers, acc16, acc32, extend, half, set_half, unpack_a, unpack_b};
-use super::sparse::{self, Metadata};
+use super::datapath::{Datapath, Factors, regroup};
+use super::dot::{self, Plane};
+use super::fragment::{
+    Rows, a_registers, acc16, acc32, extend, half, set_half, unpack_a, unpack_b,
+};
+use super::sparse::Metadata;
 use super::types::{Elem, Layout, MatrixError, Shape};
 use super::volta;
 
@@ -25,10 +28,8 @@ pub enum BitOp {
 }
 
 /// An `mma` or `mma.sp` instruction, parsed once from its modifiers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mma {
-    /// The instruction's text, for messages.
-    pub inst: String,
     /// Shape.
     pub shape: Shape,
     /// Storage order of A (only `m8n8k4` with f16 has a choice).
@@ -63,7 +64,6 @@ impl Mma {
         }
         let (mut shape, mut layouts, mut types) = (None, Vec::new(), Vec::new());
         let mut out = Self {
-            inst: inst.into(),
             shape: Shape { m: 0, n: 0, k: 0 },
             a_layout: Layout::Row,
             b_layout: Layout::Col,
@@ -101,7 +101,8 @@ impl Mma {
             }
         }
         out.shape = shape.ok_or_else(|| bad("no shape"))?;
-        [out.a_layout, out.b_layout] = layouts.try_into().map_err(|_| bad("two layouts expected"))?;
+        [out.a_layout, out.b_layout] =
+            layouts.try_into().map_err(|_| bad("two layouts expected"))?;
         [out.d, out.a, out.b, out.c] = types.try_into().map_err(|_| bad("four types expected"))?;
         if !out.known() {
             return Err(MatrixError::Unsupported(inst.into()));
@@ -120,20 +121,57 @@ impl Mma {
             (F16, F16) if !self.sparse && (m, n, k) == (8, 8, 4) => {
                 return acc_f || (self.d, self.c) == (F32, F16);
             }
-            (F16, F16) if acc_f => if self.sparse { &[16, 32] } else { &[8, 16] },
-            (Bf16, Bf16) if acc32 => if self.sparse { &[16, 32] } else { &[8, 16] },
-            (Tf32, Tf32) if acc32 => if self.sparse { &[8, 16] } else { &[4, 8] },
-            (E4m3 | E5m2, E4m3 | E5m2) if acc_f => if self.sparse { &[64] } else { &[16, 32] },
+            (F16, F16) if acc_f => {
+                if self.sparse {
+                    &[16, 32]
+                } else {
+                    &[8, 16]
+                }
+            }
+            (Bf16, Bf16) if acc32 => {
+                if self.sparse {
+                    &[16, 32]
+                } else {
+                    &[8, 16]
+                }
+            }
+            (Tf32, Tf32) if acc32 => {
+                if self.sparse {
+                    &[8, 16]
+                } else {
+                    &[4, 8]
+                }
+            }
+            (E4m3 | E5m2, E4m3 | E5m2) if acc_f => {
+                if self.sparse {
+                    &[64]
+                } else {
+                    &[16, 32]
+                }
+            }
             (F64, F64) if self.d == F64 && self.c == F64 && !self.sparse => {
                 return n == 8 && (m == 8 && k == 4 || m == 16 && matches!(k, 4 | 8 | 16));
             }
-            (S8 | U8, S8 | U8) if acci => if self.sparse { &[32, 64] } else { &[16, 32] },
-            (S4 | U4, S4 | U4) if acci => if self.sparse { &[64, 128] } else { &[32, 64] },
+            (S8 | U8, S8 | U8) if acci => {
+                if self.sparse {
+                    &[32, 64]
+                } else {
+                    &[16, 32]
+                }
+            }
+            (S4 | U4, S4 | U4) if acci => {
+                if self.sparse {
+                    &[64, 128]
+                } else {
+                    &[32, 64]
+                }
+            }
             (B1, B1) if acci && !self.sparse => &[128, 256],
             _ => return false,
         };
         let narrow = acci && !self.sparse && m == 8 && k == ks[0];
-        n == 8 && (m == 16 && ks.contains(&k) || narrow)
+        n == 8
+            && (m == 16 && ks.contains(&k) || narrow)
             && (self.a_layout, self.b_layout) == (Layout::Row, Layout::Col)
     }
 
@@ -163,10 +201,12 @@ impl Mma {
     }
 
     fn check(&self, sizes: [usize; 4]) -> Result<(), MatrixError> {
-        for ((operand, got), want) in ['a', 'b', 'c', 'd'].into_iter().zip(sizes).zip(self.registers()) {
+        for ((operand, got), want) in
+            ['a', 'b', 'c', 'd'].into_iter().zip(sizes).zip(self.registers())
+        {
             if got != want {
                 return Err(MatrixError::FragmentSize {
-                    inst: self.inst.clone(),
+                    inst: self.to_string(),
                     operand,
                     got,
                     want,
@@ -179,7 +219,7 @@ impl Mma {
     /// `d = a * b + c` for every type but f64.
     pub fn run(&self, d: &mut Rows, a: &Rows, b: &Rows, c: &Rows) -> Result<(), MatrixError> {
         if self.sparse || self.a == Elem::F64 {
-            return Err(MatrixError::Unsupported(self.inst.clone()));
+            return Err(MatrixError::Unsupported(self.to_string()));
         }
         self.check([a.len(), b.len(), c.len(), d.len()])?;
         if volta::is_volta(self) {
@@ -201,12 +241,12 @@ impl Mma {
         selector: u32,
     ) -> Result<(), MatrixError> {
         if !self.sparse {
-            return Err(MatrixError::Unsupported(self.inst.clone()));
+            return Err(MatrixError::Unsupported(self.to_string()));
         }
         self.check([a.len(), b.len(), c.len(), d.len()])?;
         let map = Metadata::warp(self.shape.k, self.a, meta, selector)
-            .ok_or_else(|| MatrixError::Selector(selector, self.inst.clone()))?;
-        self.product(d, a, b, c, Some(&map));
+            .ok_or_else(|| MatrixError::Selector(selector, self.to_string()))?;
+        self.product(d, a, b, c, Some(map));
         Ok(())
     }
 
@@ -219,40 +259,48 @@ impl Mma {
         c: &[[u64; 32]],
     ) -> Result<(), MatrixError> {
         if self.a != Elem::F64 {
-            return Err(MatrixError::Unsupported(self.inst.clone()));
+            return Err(MatrixError::Unsupported(self.to_string()));
         }
         self.check([a.len(), b.len(), c.len(), d.len()])?;
         super::double::run(self.shape, self.round, d, a, b, c);
         Ok(())
     }
 
-    fn product(&self, d: &mut Rows, a: &Rows, b: &Rows, c: &Rows, map: Option<&Metadata>) {
+    fn product(&self, d: &mut Rows, a: &Rows, b: &Rows, c: &Rows, map: Option<Metadata>) {
         let Shape { m, n, k } = self.shape;
         let (mut ra, mut rb) = (Vec::new(), Vec::new());
         let stored = self.stored_k();
         unpack_a(m, stored, self.a, a, &mut ra);
         unpack_b(n, k, self.b, b, &mut rb);
         if let (Some(fa), Some(fb)) = (dot::format(self.a), dot::format(self.b)) {
-            let pa = Plane::decode(&ra, fa);
-            let pb = Plane::decode(&rb, fb);
-            let mut gathered = Plane::default();
-            for i in 0..m {
-                let row = pa.run(i * stored, stored);
-                for j in 0..n {
-                    let col = match map {
-                        None => pb.run(j * k, k),
-                        Some(map) if self.b == Elem::Tf32 => {
-                            gathered = sparse::gather_tf32(&rb[j * k..][..k], map.row(i));
-                            gathered.run(0, stored)
-                        }
-                        Some(map) => {
-                            sparse::gather(&mut gathered, &pb, j * k, map.row(i));
-                            gathered.run(0, stored)
-                        }
-                    };
-                    let acc = self.accumulator(c, i, j);
-                    self.store(d, i, j, self.small_float(row, col, fa.frac + fb.frac, acc));
+            let eight = self.a.bits() == 8;
+            let mut map = map;
+            if eight {
+                regroup(&mut ra, stored);
+                match &mut map {
+                    None => regroup(&mut rb, k),
+                    Some(map) => map.regroup(),
                 }
+            }
+            let path = if eight {
+                Datapath::via_f16(stored, self.d)
+            } else {
+                Datapath::single(stored, self.c, self.d)
+            };
+            let mut acc: Vec<u32> = (0..m * n).map(|x| self.accumulator(c, x / n, x % n)).collect();
+            let factors = Factors {
+                a: Plane::decode(&ra, fa),
+                b: Plane::decode(&rb, fb),
+                raw_b: &rb,
+                b_type: self.b,
+                n,
+                stored,
+                k,
+                map,
+            };
+            path.run(&factors, &mut acc);
+            for (x, v) in acc.into_iter().enumerate() {
+                self.store(d, x / n, x % n, v);
             }
             return;
         }
@@ -263,10 +311,12 @@ impl Mma {
             let row = &ia[i * stored..][..stored];
             for j in 0..n {
                 let col = &ib[j * k..][..k];
-                let s: i32 = match (self.a, map) {
+                let s: i32 = match (self.a, &map) {
                     (Elem::B1, _) => bits(row, col, self.bit_op),
                     (_, None) => row.iter().zip(col).map(|(x, y)| x * y).sum(),
-                    (_, Some(map)) => row.iter().zip(map.row(i)).map(|(x, &at)| x * col[usize::from(at)]).sum(),
+                    (_, Some(map)) => {
+                        row.iter().zip(map.row(i)).map(|(x, &at)| x * col[usize::from(at)]).sum()
+                    }
                 };
                 let (lane, reg) = acc32(i, j);
                 d[reg][lane] = add_s32(s, c[reg][lane], self.sat);
@@ -294,52 +344,6 @@ impl Mma {
             d[reg][lane] = v;
         }
     }
-
-    /// One element of a product of f16, bf16, tf32 or 8-bit floats.
-    fn small_float(&self, a: dot::Run<'_>, b: dot::Run<'_>, fracs: u32, c: u32) -> u32 {
-        let cf = if self.c == Elem::F16 { dot::F16 } else { dot::F32 };
-        if matches!(self.a, Elem::E4m3 | Elem::E5m2) {
-            return eight_bit(a, b, fracs, c, self.d);
-        }
-        finish(fused(a, b, fracs, cf.decode(c), cf.frac, FRACTION), self.d)
-    }
-}
-
-/// Fraction bits kept when the terms of one `mma` are aligned.
-pub(super) const FRACTION: u32 = 25;
-
-/// Rounds a sum to the type of D: f32 is cut, f16 rounded to nearest even.
-pub(super) fn finish(s: Sum, d: Elem) -> u32 {
-    if d == Elem::F16 {
-        s.to_f16().into()
-    } else {
-        s.to_f32(23, Round::Zero)
-    }
-}
-
-/// 8-bit floats: sm_90 has no unit for them in `mma.sync`, so two f16 products (k mod 4 in {0, 1},
-/// then {2, 3}) run from zero and one rounded addition adds C.
-fn eight_bit(a: dot::Run<'_>, b: dot::Run<'_>, fracs: u32, c: u32, d: Elem) -> u32 {
-    let mut acc = 0u32;
-    for group in 0..2 {
-        let pick = |v: &[i32]| -> Vec<i32> {
-            v.chunks_exact(4).flat_map(|q| [q[2 * group], q[2 * group + 1]]).collect()
-        };
-        let pick_class = |v: &[dot::Class]| -> Vec<dot::Class> {
-            v.chunks_exact(4).flat_map(|q| [q[2 * group], q[2 * group + 1]]).collect()
-        };
-        let (am, ae, ac) = (pick(a.m), pick(a.e), pick_class(a.class));
-        let (bm, be, bc) = (pick(b.m), pick(b.e), pick_class(b.class));
-        let ra = dot::Run { m: &am, e: &ae, class: &ac };
-        let rb = dot::Run { m: &bm, e: &be, class: &bc };
-        let f = if d == Elem::F16 { dot::F16 } else { dot::F32 };
-        acc = finish(fused(ra, rb, fracs, f.decode(acc), f.frac, FRACTION), d);
-    }
-    if d == Elem::F16 {
-        dot::add_f16(acc as u16, c as u16).into()
-    } else {
-        dot::add_f32(acc, c)
-    }
 }
 
 /// Ones in the combined words.
@@ -358,4 +362,69 @@ pub(super) fn bits(a: &[i32], b: &[i32], op: BitOp) -> i32 {
 pub(super) fn add_s32(s: i32, c: u32, sat: bool) -> u32 {
     let c = c.cast_signed();
     if sat { s.saturating_add(c) } else { s.wrapping_add(c) }.cast_unsigned()
+}
+
+impl std::fmt::Display for Mma {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let sparse = if self.sparse { ".sp" } else { "" };
+        let types = [self.d, self.a, self.b, self.c].map(Elem::name).join(".");
+        write!(f, "mma{sparse}.sync.aligned.{}.{types}", self.shape)
+    }
+}
+
+const ROUNDS: [F64Round; 4] = [F64Round::Rn, F64Round::Rz, F64Round::Rm, F64Round::Rp];
+
+/// Flags, rounding and bit operation in one word, beside the types.
+pub(super) fn pack_word(types: [Elem; 4], flags: [bool; 4], round: F64Round, op: BitOp) -> u32 {
+    let mut v = 0;
+    for (i, t) in types.into_iter().enumerate() {
+        v |= (t as u32) << (4 * i);
+    }
+    for (i, b) in flags.into_iter().enumerate() {
+        v |= u32::from(b) << (16 + i);
+    }
+    v | (round as u32) << 20 | (op as u32) << 22
+}
+
+/// Inverse of [`pack_word`].
+pub(super) fn unpack_word(v: u32) -> ([Elem; 4], [bool; 4], F64Round, BitOp) {
+    (
+        std::array::from_fn(|i| Elem::from_code(v >> (4 * i) & 15)),
+        std::array::from_fn(|i| v >> (16 + i) & 1 != 0),
+        ROUNDS[(v >> 20 & 3) as usize],
+        if v >> 22 & 1 == 0 { BitOp::Xor } else { BitOp::And },
+    )
+}
+
+impl Mma {
+    /// The descriptor as two words, for constants of micro-ops.
+    #[must_use]
+    pub fn pack(&self) -> [u32; 2] {
+        let col = |l| l == Layout::Col;
+        let flags = [self.sat, self.sparse, col(self.a_layout), col(self.b_layout)];
+        [
+            self.shape.pack(),
+            pack_word([self.d, self.a, self.b, self.c], flags, self.round, self.bit_op),
+        ]
+    }
+
+    /// Inverse of [`Mma::pack`].
+    #[must_use]
+    pub fn unpack(v: [u32; 2]) -> Self {
+        let ([d, a, b, c], [sat, sparse, ac, bc], round, bit_op) = unpack_word(v[1]);
+        let layout = |col| if col { Layout::Col } else { Layout::Row };
+        Self {
+            shape: Shape::unpack(v[0]),
+            a_layout: layout(ac),
+            b_layout: layout(bc),
+            d,
+            a,
+            b,
+            c,
+            sat,
+            round,
+            bit_op,
+            sparse,
+        }
+    }
 }

@@ -4,20 +4,23 @@
 //! its modifiers ([`Mma::parse`]) and then run on fragments. The order, alignment and truncation of
 //! the floating-point sums are the hardware's, found from recordings (see [`dot`]).
 
+mod columns;
+mod datapath;
 mod descriptor;
 mod dot;
 mod double;
 mod fragment;
 mod mma;
+pub mod moves;
 mod sparse;
 mod types;
 mod volta;
 mod wgmma;
 mod wmma;
 
+pub use descriptor::Descriptor;
 pub use fragment::Rows;
 pub use mma::{BitOp, F64Round, Mma};
 pub use types::{Elem, Layout, MatrixError, Shape};
-pub use wmma::{Fragment, Operand, Wmma, WmmaMove};
-pub use descriptor::Descriptor;
 pub use wgmma::{Wgmma, WgmmaA, WgmmaArgs};
+pub use wmma::{Fragment, Operand, Wmma, WmmaMove};

@@ -58,6 +58,11 @@ impl Metadata {
         Some(Self { index, stored })
     }
 
+    /// Reorders as [`super::datapath::regroup`] does.
+    pub(super) fn regroup(&mut self) {
+        super::datapath::regroup(&mut self.index, self.stored);
+    }
+
     /// Columns of row `i`'s stored elements.
     pub(super) fn row(&self, i: usize) -> &[u8] {
         &self.index[i * self.stored..][..self.stored]
@@ -82,12 +87,9 @@ pub(super) fn gather(out: &mut Plane, b: &Plane, at: usize, columns: &[u8]) {
 /// As [`gather`] for tf32, from raw elements: a code's two low bits pick the low 16-bit half out of
 /// the four halves of a pair, its two high bits the high half. The two valid codes pick one element
 /// each; what the others mix is the hardware's.
-pub(super) fn gather_tf32(raw: &[u32], codes: &[u8]) -> Plane {
+pub(super) fn gather_tf32(out: &mut Plane, raw: &[u32], codes: &[u8]) {
     let half = |s: usize, h: u8| raw[2 * s + usize::from(h >> 1)] >> (16 * (h & 1)) & 0xffff;
-    let mixed: Vec<u32> = codes
-        .iter()
-        .enumerate()
-        .map(|(s, &c)| half(s, c & 3) | half(s, c >> 2) << 16)
-        .collect();
-    Plane::decode(&mixed, dot::TF32)
+    let mixed: Vec<u32> =
+        codes.iter().enumerate().map(|(s, &c)| half(s, c & 3) | half(s, c >> 2) << 16).collect();
+    *out = Plane::decode(&mixed, dot::TF32);
 }

@@ -17,7 +17,9 @@ pub enum MatrixError {
         what: &'static str,
     },
     /// A register vector has the wrong number of registers.
-    #[error("operand {operand} of `{inst}` holds {got} registers per thread, the shape needs {want}")]
+    #[error(
+        "operand {operand} of `{inst}` holds {got} registers per thread, the shape needs {want}"
+    )]
     FragmentSize {
         /// The instruction with its modifiers.
         inst: String,
@@ -41,6 +43,7 @@ pub enum MatrixError {
 
 /// Type of a matrix element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
 #[allow(missing_docs)] // the names are PTX's
 pub enum Elem {
     F16,
@@ -62,22 +65,48 @@ impl Elem {
     /// The type that a modifier names, without its dot.
     #[must_use]
     pub fn parse(s: &str) -> Option<Self> {
-        Some(match s {
-            "f16" => Self::F16,
-            "bf16" => Self::Bf16,
-            "tf32" => Self::Tf32,
-            "f32" => Self::F32,
-            "f64" => Self::F64,
-            "e4m3" => Self::E4m3,
-            "e5m2" => Self::E5m2,
-            "s8" => Self::S8,
-            "u8" => Self::U8,
-            "s4" => Self::S4,
-            "u4" => Self::U4,
-            "b1" => Self::B1,
-            "s32" => Self::S32,
-            _ => return None,
-        })
+        Self::ALL.into_iter().find(|e| e.name() == s)
+    }
+
+    const ALL: [Self; 13] = [
+        Self::F16,
+        Self::Bf16,
+        Self::Tf32,
+        Self::F32,
+        Self::F64,
+        Self::E4m3,
+        Self::E5m2,
+        Self::S8,
+        Self::U8,
+        Self::S4,
+        Self::U4,
+        Self::B1,
+        Self::S32,
+    ];
+
+    /// The type's name in modifiers, without its dot.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
+            Self::Tf32 => "tf32",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::E4m3 => "e4m3",
+            Self::E5m2 => "e5m2",
+            Self::S8 => "s8",
+            Self::U8 => "u8",
+            Self::S4 => "s4",
+            Self::U4 => "u4",
+            Self::B1 => "b1",
+            Self::S32 => "s32",
+        }
+    }
+
+    /// The type with this number (its place in the declaration), as packed constants hold it.
+    pub(crate) const fn from_code(code: u32) -> Self {
+        Self::ALL[code as usize % Self::ALL.len()]
     }
 
     /// Bits that one element takes in a register or in memory.
@@ -105,10 +134,7 @@ impl Elem {
     /// Whether products of this type follow the floating-point datapath (not `f64`).
     #[must_use]
     pub const fn is_small_float(self) -> bool {
-        matches!(
-            self,
-            Self::F16 | Self::Bf16 | Self::Tf32 | Self::E4m3 | Self::E5m2
-        )
+        matches!(self, Self::F16 | Self::Bf16 | Self::Tf32 | Self::E4m3 | Self::E5m2)
     }
 }
 
@@ -145,15 +171,28 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// The shape in one word.
+    pub(crate) const fn pack(self) -> u32 {
+        (self.m | self.n << 10 | self.k << 20) as u32
+    }
+
+    /// Inverse of [`Shape::pack`].
+    pub(crate) const fn unpack(v: u32) -> Self {
+        let v = v as usize;
+        Self { m: v & 0x3ff, n: v >> 10 & 0x3ff, k: v >> 20 }
+    }
+
     /// Parses `m16n8k16`.
     #[must_use]
     pub fn parse(s: &str) -> Option<Self> {
         let (m, rest) = s.strip_prefix('m')?.split_once('n')?;
         let (n, k) = rest.split_once('k')?;
-        Some(Self {
-            m: m.parse().ok()?,
-            n: n.parse().ok()?,
-            k: k.parse().ok()?,
-        })
+        Some(Self { m: m.parse().ok()?, n: n.parse().ok()?, k: k.parse().ok()? })
+    }
+}
+
+impl std::fmt::Display for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "m{}n{}k{}", self.m, self.n, self.k)
     }
 }

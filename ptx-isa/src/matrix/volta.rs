@@ -21,7 +21,8 @@ fn unpack(regs: &Rows, pair: usize, along: bool) -> [f32; 32] {
     let mut out = [0.0; 32];
     for i in 0..8 {
         for k in 0..4 {
-            let (lane, e) = if along { (lane_of(pair, i), k) } else { (lane_of(pair, i / 4 * 4 + k), i % 4) };
+            let (lane, e) =
+                if along { (lane_of(pair, i), k) } else { (lane_of(pair, i / 4 * 4 + k), i % 4) };
             out[i * 4 + k] = dot::f16_value(half(regs[e / 2][lane], e % 2));
         }
     }

@@ -1,17 +1,16 @@
 //! `wgmma.mma_async` (PTX section "Asynchronous Warpgroup Level Matrix Multiply-Accumulate").
 
+use super::datapath::{Datapath, Factors};
 use super::descriptor::{Descriptor, Major};
-use super::dot::{self, Plane, Round, Run, Sum, fused};
+use super::dot::{self, Plane};
 use super::fragment::{Rows, acc16, acc32, extend, half, set_half, unpack_a};
-use super::mma::{self, BitOp, FRACTION, add_s32};
-use super::sparse::{self, Metadata};
+use super::mma::{self, BitOp, add_s32};
+use super::sparse::Metadata;
 use super::types::{Elem, MatrixError, Shape};
 
 /// A `wgmma.mma_async` or `wgmma.mma_async.sp` instruction.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wgmma {
-    /// The instruction's text, for messages.
-    pub inst: String,
     /// Shape (`m` is 64).
     pub shape: Shape,
     /// Type of D.
@@ -54,9 +53,6 @@ pub struct WgmmaArgs<'a> {
     pub metadata: Option<(&'a [u32; 32], u32)>,
 }
 
-/// Fraction bits of the datapath for 8-bit floats.
-const FRACTION8: u32 = 13;
-
 impl Wgmma {
     /// Parses the instruction with its modifiers.
     pub fn parse(inst: &str) -> Result<Self, MatrixError> {
@@ -83,7 +79,7 @@ impl Wgmma {
         }
         let [d, a, b] = types.try_into().map_err(|_| bad("three types expected"))?;
         let shape = shape.ok_or_else(|| bad("no shape"))?;
-        let out = Self { inst: inst.into(), shape, d, a, b, sat, sparse };
+        let out = Self { shape, d, a, b, sat, sparse };
         if out.known() { Ok(out) } else { Err(MatrixError::Unsupported(inst.into())) }
     }
 
@@ -99,7 +95,11 @@ impl Wgmma {
         // 32 bytes of A per row, twice as many columns when A is sparse.
         let k = 256 / self.a.bits() * if self.sparse { 2 } else { 1 };
         let n = self.shape.n;
-        types && self.shape.m == 64 && self.shape.k == k && n.is_multiple_of(8) && (8..=256).contains(&n)
+        types
+            && self.shape.m == 64
+            && self.shape.k == k
+            && n.is_multiple_of(8)
+            && (8..=256).contains(&n)
     }
 
     /// Registers per lane of A (when in registers) and D.
@@ -122,7 +122,7 @@ impl Wgmma {
             if got == want {
                 Ok(())
             } else {
-                Err(MatrixError::FragmentSize { inst: self.inst.clone(), operand, got, want })
+                Err(MatrixError::FragmentSize { inst: self.to_string(), operand, got, want })
             }
         };
         let [na, nd] = self.registers();
@@ -138,7 +138,15 @@ impl Wgmma {
             }
             WgmmaA::Shared(desc) => {
                 let major = Major::new(args.transpose_a);
-                Descriptor::decode(desc)?.gather(major, 16 * warp, 16, stored, bits, &mut ra, &mut read)?;
+                Descriptor::decode(desc)?.gather(
+                    major,
+                    16 * warp,
+                    16,
+                    stored,
+                    bits,
+                    &mut ra,
+                    &mut read,
+                )?;
             }
         }
         let mut rb = Vec::new();
@@ -154,86 +162,77 @@ impl Wgmma {
         let map = match args.metadata {
             Some((meta, selector)) if self.sparse => Some(
                 Metadata::warp(k, self.a, meta, selector)
-                    .ok_or_else(|| MatrixError::Selector(selector, self.inst.clone()))?,
+                    .ok_or_else(|| MatrixError::Selector(selector, self.to_string()))?,
             ),
             None if !self.sparse => None,
-            _ => return Err(MatrixError::Unsupported(self.inst.clone()).into()),
+            _ => return Err(MatrixError::Unsupported(self.to_string()).into()),
         };
         match (dot::format(self.a), dot::format(self.b)) {
             (Some(fa), Some(fb)) => {
-                let mut pa = Plane::decode(&ra, fa);
-                let mut pb = Plane::decode(&rb, fb);
-                let negate = |m: &mut Vec<i32>| m.iter_mut().for_each(|v| *v = -*v);
-                if args.negate_a {
-                    negate(&mut pa.m);
+                let mut factors = Factors {
+                    a: Plane::decode(&ra, fa),
+                    b: Plane::decode(&rb, fb),
+                    raw_b: &rb,
+                    b_type: self.b,
+                    n,
+                    stored,
+                    k,
+                    map,
+                };
+                // One sign for the whole product.
+                if args.negate_a != args.negate_b {
+                    factors.a.negate();
                 }
-                if args.negate_b {
-                    negate(&mut pb.m);
-                }
-                self.floats(d, &pa, &pb, &rb, map.as_ref(), args);
+                self.floats(d, &factors, args.scale_d);
             }
             _ => self.integers(d, &ra, &rb, map.as_ref(), args.scale_d),
         }
         Ok(())
     }
 
-    fn floats(
-        &self,
-        d: &mut Rows,
-        pa: &Plane,
-        pb: &Plane,
-        rb: &[u32],
-        map: Option<&Metadata>,
-        args: &WgmmaArgs<'_>,
-    ) {
-        let Shape { n, k, .. } = self.shape;
-        let stored = if self.sparse { k / 2 } else { k };
-        let fracs = pa.frac + pb.frac;
-        let mut gathered = Plane::default();
-        for i in 0..16 {
-            let row = pa.run(i * stored, stored);
-            for j in 0..n {
-                let col = match map {
-                    None => pb.run(j * k, k),
-                    Some(map) if self.b == Elem::Tf32 => {
-                        gathered = sparse::gather_tf32(&rb[j * k..][..k], map.row(i));
-                        if args.negate_b {
-                            gathered.m.iter_mut().for_each(|v| *v = -*v);
-                        }
-                        gathered.run(0, stored)
-                    }
-                    Some(map) => {
-                        sparse::gather(&mut gathered, pb, j * k, map.row(i));
-                        gathered.run(0, stored)
-                    }
-                };
-                if self.d == Elem::F16 {
-                    let (lane, reg, h) = acc16(i, j);
-                    let c = if args.scale_d { half(d[reg][lane], h).into() } else { 0 };
-                    let v = self.float(row, col, fracs, dot::F16, c);
-                    set_half(&mut d[reg][lane], h, v as u16);
-                } else {
-                    let (lane, reg) = acc32(i, j);
-                    let c = if args.scale_d { d[reg][lane] } else { 0 };
-                    d[reg][lane] = self.float(row, col, fracs, dot::F32, c);
-                }
+    fn floats(&self, d: &mut Rows, factors: &Factors<'_>, scale_d: bool) {
+        let path = if self.a.bits() == 8 {
+            Datapath::narrow(factors.stored, self.d)
+        } else {
+            Datapath::single(factors.stored, self.d, self.d)
+        };
+        let n = factors.n;
+        let mut acc: Vec<u32> = vec![0; 16 * n];
+        if scale_d {
+            for (x, v) in acc.iter_mut().enumerate() {
+                *v = self.element(d, x / n, x % n);
+            }
+        }
+        path.run(factors, &mut acc);
+        for (x, v) in acc.into_iter().enumerate() {
+            if self.d == Elem::F16 {
+                let (lane, reg, h) = acc16(x / n, x % n);
+                set_half(&mut d[reg][lane], h, v as u16);
+            } else {
+                let (lane, reg) = acc32(x / n, x % n);
+                d[reg][lane] = v;
             }
         }
     }
 
-    /// One element: 8-bit floats run on a datapath of 13 fraction bits.
-    fn float(&self, a: Run<'_>, b: Run<'_>, fracs: u32, cf: dot::Format, c: u32) -> u32 {
-        let eight = self.a.bits() == 8;
-        let bits = if eight { FRACTION8 } else { FRACTION };
-        let sum: Sum = fused(a, b, fracs, cf.decode(c), cf.frac, bits);
+    fn element(&self, d: &Rows, i: usize, j: usize) -> u32 {
         if self.d == Elem::F16 {
-            sum.to_f16().into()
+            let (lane, reg, h) = acc16(i, j);
+            half(d[reg][lane], h).into()
         } else {
-            sum.to_f32(if eight { FRACTION8 } else { 23 }, Round::Zero)
+            let (lane, reg) = acc32(i, j);
+            d[reg][lane]
         }
     }
 
-    fn integers(&self, d: &mut Rows, ra: &[u32], rb: &[u32], map: Option<&Metadata>, scale_d: bool) {
+    fn integers(
+        &self,
+        d: &mut Rows,
+        ra: &[u32],
+        rb: &[u32],
+        map: Option<&Metadata>,
+        scale_d: bool,
+    ) {
         let Shape { n, k, .. } = self.shape;
         let k = if self.a == Elem::B1 { k / 32 } else { k };
         let stored = if self.sparse { k / 2 } else { k };
@@ -246,12 +245,39 @@ impl Wgmma {
                 let s = match (self.a, map) {
                     (Elem::B1, _) => mma::bits(row, col, BitOp::And),
                     (_, None) => row.iter().zip(col).map(|(x, y)| x * y).sum(),
-                    (_, Some(map)) => row.iter().zip(map.row(i)).map(|(x, &at)| x * col[usize::from(at)]).sum(),
+                    (_, Some(map)) => {
+                        row.iter().zip(map.row(i)).map(|(x, &at)| x * col[usize::from(at)]).sum()
+                    }
                 };
                 let (lane, reg) = acc32(i, j);
                 let c = if scale_d { d[reg][lane] } else { 0 };
                 d[reg][lane] = add_s32(s, c, self.sat);
             }
         }
+    }
+}
+
+impl std::fmt::Display for Wgmma {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let sparse = if self.sparse { ".sp" } else { "" };
+        let types = [self.d, self.a, self.b].map(Elem::name).join(".");
+        write!(f, "wgmma.mma_async{sparse}.sync.aligned.{}.{types}", self.shape)
+    }
+}
+
+impl Wgmma {
+    /// The descriptor as two words, for constants of micro-ops.
+    #[must_use]
+    pub fn pack(&self) -> [u32; 2] {
+        let types = [self.d, self.a, self.b, self.d];
+        let flags = [self.sat, self.sparse, false, false];
+        [self.shape.pack(), mma::pack_word(types, flags, mma::F64Round::Rn, BitOp::And)]
+    }
+
+    /// Inverse of [`Wgmma::pack`].
+    #[must_use]
+    pub fn unpack(v: [u32; 2]) -> Self {
+        let ([d, a, b, _], [sat, sparse, ..], ..) = mma::unpack_word(v[1]);
+        Self { shape: Shape::unpack(v[0]), d, a, b, sat, sparse }
     }
 }

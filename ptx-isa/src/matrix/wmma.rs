@@ -6,10 +6,11 @@
 //! [`super::mma`]. `m8n32k16` runs transposed (B takes A's place), and the eight f16 registers of A
 //! and B repeat where the matrix is smaller.
 
-use super::dot::{self, Plane, Sum, fused};
+use super::datapath::{Datapath, Factors};
+use super::dot::{self, Plane};
 use super::double;
 use super::fragment::{Rows, extend};
-use super::mma::{self, BitOp, F64Round, FRACTION, add_s32, finish};
+use super::mma::{self, BitOp, F64Round, add_s32};
 use super::types::{Elem, Layout, MatrixError, Shape};
 
 /// Which matrix a fragment holds.
@@ -96,7 +97,9 @@ impl Fragment {
             Layout::Row => (row, col),
             Layout::Col => (col, row),
         };
-        (stride.wrapping_mul(slow as u64).wrapping_add(fast as u64)).wrapping_mul(self.elem.bits() as u64) / 8
+        (stride.wrapping_mul(slow as u64).wrapping_add(fast as u64))
+            .wrapping_mul(self.elem.bits() as u64)
+            / 8
     }
 
     /// Loads the fragment: `read(offset, bytes)` returns little-endian memory at a byte offset from
@@ -134,7 +137,8 @@ impl Fragment {
             for (lane, &v) in lanes.iter().enumerate() {
                 for sub in 0..pieces {
                     let (row, col) = self.place(reg, lane, sub);
-                    let part = if bytes == 8 { v } else { v >> (shift * sub) & ((1 << (8 * bytes)) - 1) };
+                    let part =
+                        if bytes == 8 { v } else { v >> (shift * sub) & ((1 << (8 * bytes)) - 1) };
                     write(self.offset(layout, stride, row, col), bytes, part)?;
                 }
             }
@@ -158,7 +162,11 @@ impl Fragment {
             for (lane, &v) in lanes.iter().enumerate() {
                 for sub in 0..self.elem.per_register() {
                     let (row, col) = self.place(reg, lane, sub);
-                    let at = if self.operand == Operand::B { col * rows + row } else { row * cols + col };
+                    let at = if self.operand == Operand::B {
+                        col * rows + row
+                    } else {
+                        row * cols + col
+                    };
                     out[at] = if bits == 32 { v } else { v >> (sub * bits) & ((1 << bits) - 1) };
                 }
             }
@@ -180,7 +188,7 @@ impl Fragment {
 }
 
 /// A `wmma.load` or `wmma.store` instruction.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WmmaMove {
     /// What is moved.
     pub fragment: Fragment,
@@ -233,21 +241,29 @@ fn known_fragment(f: &Fragment) -> bool {
     let acc = matches!(f.operand, Operand::C | Operand::D);
     match (f.shape.m, f.shape.n, f.shape.k) {
         (16, 16, 16) | (32, 8, 16) | (8, 32, 16) => {
-            if acc { matches!(f.elem, F16 | F32 | S32) } else { matches!(f.elem, F16 | Bf16 | S8 | U8) }
+            if acc {
+                matches!(f.elem, F16 | F32 | S32)
+            } else {
+                matches!(f.elem, F16 | Bf16 | S8 | U8)
+            }
         }
         (16, 16, 8) => f.elem == if acc { F32 } else { Tf32 },
         (8, 8, 4) => f.elem == F64,
-        (8, 8, 32) => if acc { f.elem == S32 } else { matches!(f.elem, S4 | U4) },
+        (8, 8, 32) => {
+            if acc {
+                f.elem == S32
+            } else {
+                matches!(f.elem, S4 | U4)
+            }
+        }
         (8, 8, 128) => f.elem == if acc { S32 } else { B1 },
         _ => false,
     }
 }
 
 /// A `wmma.mma` instruction.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wmma {
-    /// The instruction's text, for messages.
-    pub inst: String,
     /// Fragments of D, A, B and C.
     pub d: Fragment,
     /// A.
@@ -268,7 +284,8 @@ impl Wmma {
     /// Parses `wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32` and its kin.
     pub fn parse(inst: &str) -> Result<Self, MatrixError> {
         let bad = |what| MatrixError::Malformed { inst: inst.into(), what };
-        let rest = inst.strip_prefix("wmma.mma.").ok_or_else(|| MatrixError::Unsupported(inst.into()))?;
+        let rest =
+            inst.strip_prefix("wmma.mma.").ok_or_else(|| MatrixError::Unsupported(inst.into()))?;
         let (mut shape, mut types) = (None, Vec::new());
         let (mut sat, mut round, mut bit_op) = (false, F64Round::Rn, BitOp::Xor);
         for t in rest.split('.') {
@@ -300,7 +317,6 @@ impl Wmma {
         };
         let fragment = |operand, elem| Fragment { shape, operand, elem };
         let out = Self {
-            inst: inst.into(),
             d: fragment(Operand::D, d),
             a: fragment(Operand::A, a),
             b: fragment(Operand::B, b),
@@ -325,9 +341,16 @@ impl Wmma {
     }
 
     fn check(&self, sizes: [usize; 4]) -> Result<(), MatrixError> {
-        for ((operand, got), want) in ['a', 'b', 'c', 'd'].into_iter().zip(sizes).zip(self.registers()) {
+        for ((operand, got), want) in
+            ['a', 'b', 'c', 'd'].into_iter().zip(sizes).zip(self.registers())
+        {
             if got != want {
-                return Err(MatrixError::FragmentSize { inst: self.inst.clone(), operand, got, want });
+                return Err(MatrixError::FragmentSize {
+                    inst: self.to_string(),
+                    operand,
+                    got,
+                    want,
+                });
             }
         }
         Ok(())
@@ -342,7 +365,7 @@ impl Wmma {
         c: &[[u64; 32]],
     ) -> Result<(), MatrixError> {
         if self.a.elem != Elem::F64 {
-            return Err(MatrixError::Unsupported(self.inst.clone()));
+            return Err(MatrixError::Unsupported(self.to_string()));
         }
         self.check([a.len(), b.len(), c.len(), d.len()])?;
         double::run(self.a.shape, self.round, d, a, b, c);
@@ -352,7 +375,7 @@ impl Wmma {
     /// `d = a * b + c` for every other type.
     pub fn run(&self, d: &mut Rows, a: &Rows, b: &Rows, c: &Rows) -> Result<(), MatrixError> {
         if self.a.elem == Elem::F64 {
-            return Err(MatrixError::Unsupported(self.inst.clone()));
+            return Err(MatrixError::Unsupported(self.to_string()));
         }
         self.check([a.len(), b.len(), c.len(), d.len()])?;
         let Shape { m, n, k } = self.a.shape;
@@ -361,13 +384,23 @@ impl Wmma {
         self.b.unpack(b, &mut rb);
         self.c.unpack(c, &mut acc);
         if let (Some(fa), Some(fb)) = (dot::format(self.a.elem), dot::format(self.b.elem)) {
-            let (pa, pb) = (Plane::decode(&ra, fa), Plane::decode(&rb, fb));
-            for i in 0..m {
-                for j in 0..n {
-                    let v = &mut acc[i * n + j];
-                    *v = self.float(&pa, i * k, &pb, j * k, *v);
-                }
-            }
+            // tf32 runs in two steps of four.
+            let path = if self.a.elem == Elem::Tf32 {
+                Datapath::halves(k, self.c.elem, self.d.elem)
+            } else {
+                Datapath::single(k, self.c.elem, self.d.elem)
+            };
+            let factors = Factors {
+                a: Plane::decode(&ra, fa),
+                b: Plane::decode(&rb, fb),
+                raw_b: &rb,
+                b_type: self.b.elem,
+                n,
+                stored: k,
+                k,
+                map: None,
+            };
+            path.run(&factors, &mut acc);
         } else {
             let wide = |raw: &[u32], t: Elem| raw.iter().map(|&v| extend(v, t)).collect::<Vec<_>>();
             let (ia, ib) = (wide(&ra, self.a.elem), wide(&rb, self.b.elem));
@@ -386,19 +419,63 @@ impl Wmma {
         self.d.pack(&acc, d);
         Ok(())
     }
+}
 
-    /// One element; tf32 runs in two steps of four.
-    fn float(&self, a: &Plane, at: usize, b: &Plane, bt: usize, c: u32) -> u32 {
-        let cf = if self.c.elem == Elem::F16 { dot::F16 } else { dot::F32 };
-        let k = self.a.shape.k;
-        let fracs = a.frac + b.frac;
-        let sum = |from: usize, len: usize, c: u32, cf: dot::Format| -> Sum {
-            fused(a.run(at + from, len), b.run(bt + from, len), fracs, cf.decode(c), cf.frac, FRACTION)
-        };
-        if self.a.elem == Elem::Tf32 {
-            let first = finish(sum(0, 4, c, cf), Elem::F32);
-            return finish(sum(4, 4, first, dot::F32), self.d.elem);
+impl std::fmt::Display for Wmma {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let types = [self.d, self.a, self.b, self.c].map(|x| x.elem.name()).join(".");
+        write!(f, "wmma.mma.sync.aligned.{}.{types}", self.a.shape)
+    }
+}
+
+impl Wmma {
+    /// The descriptor as two words, for constants of micro-ops.
+    #[must_use]
+    pub fn pack(&self) -> [u32; 2] {
+        let types = [self.d.elem, self.a.elem, self.b.elem, self.c.elem];
+        let flags = [self.sat, false, false, false];
+        [self.a.shape.pack(), mma::pack_word(types, flags, self.round, self.bit_op)]
+    }
+
+    /// Inverse of [`Wmma::pack`].
+    #[must_use]
+    pub fn unpack(v: [u32; 2]) -> Self {
+        let shape = Shape::unpack(v[0]);
+        let ([d, a, b, c], [sat, ..], round, bit_op) = mma::unpack_word(v[1]);
+        let of = |operand, elem| Fragment { shape, operand, elem };
+        Self {
+            d: of(Operand::D, d),
+            a: of(Operand::A, a),
+            b: of(Operand::B, b),
+            c: of(Operand::C, c),
+            sat,
+            round,
+            bit_op,
         }
-        finish(sum(0, k, c, cf), self.d.elem)
+    }
+}
+
+impl WmmaMove {
+    /// The descriptor as two words, for constants of micro-ops.
+    #[must_use]
+    pub fn pack(&self) -> [u32; 2] {
+        let f = &self.fragment;
+        let flags = u32::from(self.layout == Layout::Col) << 16 | u32::from(self.store) << 17;
+        [f.shape.pack(), f.elem as u32 | (f.operand as u32) << 8 | flags]
+    }
+
+    /// Inverse of [`WmmaMove::pack`].
+    #[must_use]
+    pub fn unpack(v: [u32; 2]) -> Self {
+        let operand = [Operand::A, Operand::B, Operand::C, Operand::D][(v[1] >> 8 & 3) as usize];
+        Self {
+            fragment: Fragment {
+                shape: Shape::unpack(v[0]),
+                operand,
+                elem: Elem::from_code(v[1] & 15),
+            },
+            layout: if v[1] >> 16 & 1 != 0 { Layout::Col } else { Layout::Row },
+            store: v[1] >> 17 & 1 != 0,
+        }
     }
 }

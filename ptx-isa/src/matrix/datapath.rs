@@ -1,0 +1,172 @@
+//! Products of small floating-point matrices on one of the hardware's datapaths.
+
+use super::columns::WIDTH;
+use super::dot::{self, Eight, Format, Plane, Round, Run, Sum, fused};
+use super::sparse::{self, Metadata};
+use super::types::Elem;
+
+/// How one product element is formed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Datapath {
+    /// Terms per group: the groups chain, each result being the next one's accumulator.
+    pub steps: [usize; 2],
+    /// Fraction bits kept when terms are aligned.
+    pub bits: u32,
+    /// Fraction bits of an f32 result that survive.
+    pub keep: u32,
+    /// Type of C.
+    pub c: Elem,
+    /// Type of D.
+    pub d: Elem,
+    /// The groups start from zero and C is added by one rounded addition at the end.
+    pub from_zero: bool,
+}
+
+/// Fraction bits kept when the terms of one `mma` are aligned.
+const FRACTION: u32 = 25;
+/// The same on the warpgroup's datapath for 8-bit floats.
+const FRACTION8: u32 = 13;
+
+/// Decoded operands of a product, `k` elements per row of A (stored ones) and per column of B.
+pub(super) struct Factors<'a> {
+    pub a: Plane,
+    pub b: Plane,
+    /// Undecoded B, for metadata that mixes halves.
+    pub raw_b: &'a [u32],
+    pub b_type: Elem,
+    pub n: usize,
+    /// Elements per row of A.
+    pub stored: usize,
+    /// Elements per column of B.
+    pub k: usize,
+    pub map: Option<Metadata>,
+}
+
+impl Datapath {
+    /// One group of all products and C.
+    pub(super) const fn single(k: usize, c: Elem, d: Elem) -> Self {
+        Self { steps: [k, 0], bits: FRACTION, keep: 23, c, d, from_zero: false }
+    }
+
+    /// Two groups of half the products each.
+    pub(super) const fn halves(k: usize, c: Elem, d: Elem) -> Self {
+        Self { steps: [k / 2, k / 2], ..Self::single(k, c, d) }
+    }
+
+    /// The warpgroup's narrow datapath for 8-bit floats.
+    pub(super) const fn narrow(k: usize, d: Elem) -> Self {
+        Self { bits: FRACTION8, keep: FRACTION8, ..Self::single(k, d, d) }
+    }
+
+    /// 8-bit floats where the hardware has no unit: as f16, two groups, then one addition.
+    pub(super) const fn via_f16(k: usize, d: Elem) -> Self {
+        Self { from_zero: true, ..Self::halves(k, d, d) }
+    }
+
+    /// f32 results are cut, f16 results rounded to nearest even.
+    #[inline]
+    fn finish(&self, s: Sum) -> u32 {
+        if self.d == Elem::F16 { s.to_f16().into() } else { s.to_f32(self.keep, Round::Zero) }
+    }
+
+    fn add(&self, x: u32, c: u32) -> u32 {
+        if self.d == Elem::F16 {
+            dot::add_f16(x as u16, c as u16).into()
+        } else {
+            dot::add_f32(x, c)
+        }
+    }
+
+    fn format(t: Elem) -> Format {
+        if t == Elem::F16 { dot::F16 } else { dot::F32 }
+    }
+
+    /// The groups with the format of the accumulator that each takes.
+    fn groups(&self) -> impl Iterator<Item = (std::ops::Range<usize>, Format)> {
+        let (first, later) = (Self::format(self.c), Self::format(self.d));
+        let [x, y] = self.steps;
+        let second = (y != 0).then_some((x..x + y, later));
+        std::iter::once((0..x, first)).chain(second)
+    }
+
+    /// One element by the careful path.
+    fn element(&self, a: Run<'_>, b: Run<'_>, fracs: u32, c: u32) -> u32 {
+        let mut acc = if self.from_zero { 0 } else { c };
+        for (steps, f) in self.groups() {
+            let sum = fused(
+                a.part(steps.clone()),
+                b.part(steps),
+                fracs,
+                f.decode(acc),
+                f.frac,
+                self.bits,
+            );
+            acc = self.finish(sum);
+        }
+        if self.from_zero { self.add(acc, c) } else { acc }
+    }
+
+    /// Eight elements of a row at once; `None` where the careful path must run.
+    fn eight(&self, a: Run<'_>, b: &Eight, fracs: u32, c: &mut [u32]) -> Option<()> {
+        let mut acc: [u32; WIDTH] = [0; WIDTH];
+        if !self.from_zero {
+            acc.copy_from_slice(c);
+        }
+        for (steps, f) in self.groups() {
+            let nums = acc.map(|v| f.decode(v));
+            acc = b.row(a, steps, fracs, &nums, f.frac, self.bits)?.map(|s| self.finish(s));
+        }
+        for (v, x) in c.iter_mut().zip(acc) {
+            *v = if self.from_zero { self.add(x, *v) } else { x };
+        }
+        Some(())
+    }
+
+    /// `acc = a * b + acc`; `acc` holds raw elements, row after row.
+    pub(super) fn run(&self, f: &Factors<'_>, acc: &mut [u32]) {
+        let fracs = f.a.frac + f.b.frac;
+        let mut gathered = Plane::default();
+        let blocks = if f.map.is_none() { f.n / WIDTH } else { 0 };
+        let eights: Vec<Option<Eight>> =
+            (0..blocks).map(|x| Eight::new(&f.b, x * WIDTH, f.k)).collect();
+        for (i, row) in acc.chunks_exact_mut(f.n).enumerate() {
+            let a = f.a.run(i * f.stored, f.stored);
+            for (x, c) in row.chunks_exact_mut(WIDTH).enumerate() {
+                let fast = eights.get(x).and_then(Option::as_ref);
+                if fast.and_then(|b| self.eight(a, b, fracs, c)).is_some() {
+                    continue;
+                }
+                for (j, c) in c.iter_mut().enumerate() {
+                    let at = (x * WIDTH + j) * f.k;
+                    let b = match &f.map {
+                        None => f.b.run(at, f.k),
+                        Some(map) => {
+                            if f.b_type == Elem::Tf32 {
+                                sparse::gather_tf32(
+                                    &mut gathered,
+                                    &f.raw_b[at..][..f.k],
+                                    map.row(i),
+                                );
+                            } else {
+                                sparse::gather(&mut gathered, &f.b, at, map.row(i));
+                            }
+                            gathered.run(0, f.stored)
+                        }
+                    };
+                    *c = self.element(a, b, fracs, *c);
+                }
+            }
+        }
+    }
+}
+
+/// Brings the elements with k mod 4 in {0, 1} of every run of `k` before the others: the order in
+/// which 8-bit floats are split into two f16 products.
+pub(super) fn regroup<T: Copy>(v: &mut [T], k: usize) {
+    for run in v.chunks_exact_mut(k) {
+        let quads =
+            |h: usize| (0..run.len() / 4).flat_map(move |q| [4 * q + 2 * h, 4 * q + 2 * h + 1]);
+        let order: Vec<T> = quads(0).chain(quads(1)).map(|i| run[i]).collect();
+        run.copy_from_slice(&order);
+    }
+}
