@@ -130,6 +130,131 @@ macro_rules! pure_ops {
             LeUD(a: D, b: D) -> P = a <= b;
             LtSD(a: D, b: D) -> P = (a as i64) < b as i64;
             LeSD(a: D, b: D) -> P = a as i64 <= b as i64;
+
+            // .f32; `Soft` stands in where the processor has no fused multiply-add, `k` is a
+            // `num::mode::Mode`.
+            AddF32(a: W, b: W) -> W = $crate::num::fp32::add($crate::num::Rnd::Rn, false, false, a, b);
+            SubF32(a: W, b: W) -> W = $crate::num::fp32::sub($crate::num::Rnd::Rn, false, false, a, b);
+            MulF32(a: W, b: W) -> W = $crate::num::fp32::mul($crate::num::Rnd::Rn, false, false, a, b);
+            FmaF32(a: W, b: W, c: W) -> W = $crate::num::fp32::fma::<true>($crate::num::Rnd::Rn, false, false, a, b, c);
+            FmaSoftF32(a: W, b: W, c: W) -> W = $crate::num::fp32::fma::<false>($crate::num::Rnd::Rn, false, false, a, b, c);
+            AddFtzF32(a: W, b: W) -> W = $crate::num::fp32::add($crate::num::Rnd::Rn, true, false, a, b);
+            SubFtzF32(a: W, b: W) -> W = $crate::num::fp32::sub($crate::num::Rnd::Rn, true, false, a, b);
+            MulFtzF32(a: W, b: W) -> W = $crate::num::fp32::mul($crate::num::Rnd::Rn, true, false, a, b);
+            FmaFtzF32(a: W, b: W, c: W) -> W = $crate::num::fp32::fma::<true>($crate::num::Rnd::Rn, true, false, a, b, c);
+            FmaFtzSoftF32(a: W, b: W, c: W) -> W = $crate::num::fp32::fma::<false>($crate::num::Rnd::Rn, true, false, a, b, c);
+            AddModeF32(a: W, b: W; k) -> W = $crate::num::mode::add_f32(a, b, k);
+            MulModeF32(a: W, b: W; k) -> W = $crate::num::mode::mul_f32(a, b, k);
+            FmaModeF32(a: W, b: W, c: W; k) -> W = $crate::num::mode::fma_f32(a, b, c, k);
+            // Multiply-add of compute capability 1.x.
+            Mad1xF32(a: W, b: W, c: W) -> W = $crate::num::fp32::mad_1x(a, b, c);
+            DivF32(a: W, b: W; k) -> W = $crate::num::mode::div_f32(a, b, k);
+            SqrtF32(a: W; k) -> W = $crate::num::mode::sqrt_f32(a, k);
+            SatF32(a: W) -> W = $crate::num::fp32::saturate(a);
+            FlushF32(a: W) -> W = $crate::num::fp32::flush(a);
+            AbsF32(a: W) -> W = $crate::num::fp32::abs(false, a);
+            NegF32(a: W) -> W = $crate::num::fp32::neg(false, a);
+            CopysignF32(a: W, b: W) -> W = $crate::num::fp32::copysign(a, b);
+            MinF32(a: W, b: W) -> W = $crate::num::fp32::min_max(false, false, false, false, a, b);
+            MaxF32(a: W, b: W) -> W = $crate::num::fp32::min_max(true, false, false, false, a, b);
+            MinMaxF32(a: W, b: W; k) -> W = $crate::num::mode::min_max_f32(a, b, k);
+            MinMax3F32(a: W, b: W, c: W; k) -> W = $crate::num::mode::min_max3_f32(a, b, c, k);
+            // Ordered comparisons (false for NaN); the others by swapping and negating.
+            EqF32(a: W, b: W) -> P = $crate::num::cmp::f32($crate::num::cmp::Rel::Eq, false, a, b);
+            NeF32(a: W, b: W) -> P = $crate::num::cmp::f32($crate::num::cmp::Rel::Ne, false, a, b);
+            LtF32(a: W, b: W) -> P = $crate::num::cmp::f32($crate::num::cmp::Rel::Lt, false, a, b);
+            LeF32(a: W, b: W) -> P = $crate::num::cmp::f32($crate::num::cmp::Rel::Le, false, a, b);
+            NumF32(a: W, b: W) -> P = $crate::num::cmp::f32($crate::num::cmp::Rel::Num, false, a, b);
+            TestpF32(a: W; k) -> P = $crate::num::mode::test_f32(a, k);
+            // Approximate functions; k is 1 for .ftz.
+            RcpApproxF32(a: W; k) -> W = $crate::mufu::rcp_approx(a, k != 0);
+            RsqrtApproxF32(a: W; k) -> W = $crate::mufu::rsqrt_approx(a, k != 0);
+            SqrtApproxF32(a: W; k) -> W = $crate::mufu::sqrt_approx(a, k != 0);
+            SinApproxF32(a: W; k) -> W = $crate::mufu::sin_approx(a, k != 0);
+            CosApproxF32(a: W; k) -> W = $crate::mufu::cos_approx(a, k != 0);
+            Lg2ApproxF32(a: W; k) -> W = $crate::mufu::lg2_approx(a, k != 0);
+            Ex2ApproxF32(a: W; k) -> W = $crate::mufu::ex2_approx(a, k != 0);
+            TanhApproxF32(a: W) -> W = $crate::mufu::tanh_approx(a);
+            DivApproxF32(a: W, b: W; k) -> W = $crate::mufu::div_approx(a, b, k != 0);
+            DivFullF32(a: W, b: W; k) -> W = $crate::mufu::div_full(a, b, k != 0);
+            RcpApproxF64(a: D) -> D = $crate::mufu::rcp_approx_f64(a);
+            RsqrtApproxF64(a: D) -> D = $crate::mufu::rsqrt_approx_f64(a);
+            RsqrtApproxFtzF64(a: D) -> D = $crate::mufu::rsqrt_approx_ftz_f64(a);
+            Ex2ApproxF16x2(a: W) -> W = $crate::mufu::ex2_approx_f16x2(a);
+            Ex2ApproxBf16x2(a: W) -> W = $crate::mufu::ex2_approx_bf16x2(a);
+            TanhApproxF16x2(a: W) -> W = $crate::mufu::tanh_approx_f16x2(a);
+            TanhApproxBf16x2(a: W) -> W = $crate::mufu::tanh_approx_bf16x2(a);
+
+            // .f64
+            AddF64(a: D, b: D) -> D = $crate::num::fp64::add($crate::num::Rnd::Rn, a, b);
+            SubF64(a: D, b: D) -> D = $crate::num::fp64::sub($crate::num::Rnd::Rn, a, b);
+            MulF64(a: D, b: D) -> D = $crate::num::fp64::mul($crate::num::Rnd::Rn, a, b);
+            FmaF64(a: D, b: D, c: D) -> D = $crate::num::fp64::fma::<true>($crate::num::Rnd::Rn, a, b, c);
+            FmaSoftF64(a: D, b: D, c: D) -> D = $crate::num::fp64::fma::<false>($crate::num::Rnd::Rn, a, b, c);
+            DivF64(a: D, b: D) -> D = $crate::num::fp64::div($crate::num::Rnd::Rn, a, b);
+            SqrtF64(a: D) -> D = $crate::num::fp64::sqrt($crate::num::Rnd::Rn, a);
+            AddModeF64(a: D, b: D; k) -> D = $crate::num::mode::add_f64(a, b, k);
+            SubModeF64(a: D, b: D; k) -> D = $crate::num::mode::sub_f64(a, b, k);
+            MulModeF64(a: D, b: D; k) -> D = $crate::num::mode::mul_f64(a, b, k);
+            FmaModeF64(a: D, b: D, c: D; k) -> D = $crate::num::mode::fma_f64(a, b, c, k);
+            DivModeF64(a: D, b: D; k) -> D = $crate::num::mode::div_f64(a, b, k);
+            SqrtModeF64(a: D; k) -> D = $crate::num::mode::sqrt_f64(a, k);
+            AbsF64(a: D) -> D = $crate::num::fp64::abs(a);
+            NegF64(a: D) -> D = $crate::num::fp64::neg(a);
+            CopysignF64(a: D, b: D) -> D = $crate::num::fp64::copysign(a, b);
+            MinF64(a: D, b: D) -> D = $crate::num::fp64::min_max(false, a, b);
+            MaxF64(a: D, b: D) -> D = $crate::num::fp64::min_max(true, a, b);
+            EqF64(a: D, b: D) -> P = $crate::num::cmp::f64($crate::num::cmp::Rel::Eq, a, b);
+            NeF64(a: D, b: D) -> P = $crate::num::cmp::f64($crate::num::cmp::Rel::Ne, a, b);
+            LtF64(a: D, b: D) -> P = $crate::num::cmp::f64($crate::num::cmp::Rel::Lt, a, b);
+            LeF64(a: D, b: D) -> P = $crate::num::cmp::f64($crate::num::cmp::Rel::Le, a, b);
+            NumF64(a: D, b: D) -> P = $crate::num::cmp::f64($crate::num::cmp::Rel::Num, a, b);
+            TestpF64(a: D; k) -> P = $crate::num::mode::test_f64(a, k);
+
+            // .f16 and .bf16, one or two in a register, as `k` says.
+            AddHalf(a: W, b: W; k) -> W = $crate::num::mode::add_half(a, b, k);
+            MulHalf(a: W, b: W; k) -> W = $crate::num::mode::mul_half(a, b, k);
+            FmaHalf(a: W, b: W, c: W; k) -> W = $crate::num::mode::fma_half(a, b, c, k);
+            FmaOobHalf(a: W, b: W, c: W; k) -> W = $crate::num::mode::fma_oob_half(a, b, c, k);
+            MinMaxHalf(a: W, b: W; k) -> W = $crate::num::mode::min_max_half(a, b, k);
+            AbsHalf(a: W; k) -> W = $crate::num::mode::abs_half(a, k);
+            NegHalf(a: W; k) -> W = $crate::num::mode::neg_half(a, k);
+            FlushHalf(a: W; k) -> W = $crate::num::mode::flush_half(a, k);
+            WidenHalf(a: W; k) -> W = $crate::num::mode::widen_half(a, k);
+            // Plain .f16x2 and .bf16x2.
+            AddF16x2(a: W, b: W) -> W = $crate::num::half::x2([a, b], |[a, b]| $crate::num::half::add($crate::num::half::Half::F16, false, $crate::num::half::Clamp::None, a, b));
+            MulF16x2(a: W, b: W) -> W = $crate::num::half::x2([a, b], |[a, b]| $crate::num::half::mul($crate::num::half::Half::F16, false, $crate::num::half::Clamp::None, a, b));
+            FmaF16x2(a: W, b: W, c: W) -> W = $crate::num::half::x2([a, b, c], |[a, b, c]| $crate::num::half::fma($crate::num::half::Half::F16, false, $crate::num::half::Clamp::None, a, b, c));
+            AddBf16x2(a: W, b: W) -> W = $crate::num::half::x2([a, b], |[a, b]| $crate::num::half::add($crate::num::half::Half::Bf16, false, $crate::num::half::Clamp::None, a, b));
+            MulBf16x2(a: W, b: W) -> W = $crate::num::half::x2([a, b], |[a, b]| $crate::num::half::mul($crate::num::half::Half::Bf16, false, $crate::num::half::Clamp::None, a, b));
+            FmaBf16x2(a: W, b: W, c: W) -> W = $crate::num::half::x2([a, b, c], |[a, b, c]| $crate::num::half::fma($crate::num::half::Half::Bf16, false, $crate::num::half::Clamp::None, a, b, c));
+
+            // Conversions: the common ones, then all others as `k` says.
+            CvtF32S32(a: W) -> W = $crate::num::cvt::int_to_float($crate::num::cvt::Ty::F32, $crate::num::cvt::Ty::S32, $crate::num::Rnd::Rn, false, a as u64) as u32;
+            CvtF32U32(a: W) -> W = $crate::num::cvt::int_to_float($crate::num::cvt::Ty::F32, $crate::num::cvt::Ty::U32, $crate::num::Rnd::Rn, false, a as u64) as u32;
+            CvtF64S32(a: W) -> D = $crate::num::cvt::int_to_float($crate::num::cvt::Ty::F64, $crate::num::cvt::Ty::S32, $crate::num::Rnd::Rn, false, a as u64);
+            CvtF64U32(a: W) -> D = $crate::num::cvt::int_to_float($crate::num::cvt::Ty::F64, $crate::num::cvt::Ty::U32, $crate::num::Rnd::Rn, false, a as u64);
+            CvtRzS32F32(a: W) -> W = $crate::num::cvt::float_to_int($crate::num::cvt::Ty::S32, $crate::num::cvt::Ty::F32, $crate::num::Rnd::Rz, false, a as u64) as u32;
+            CvtRzU32F32(a: W) -> W = $crate::num::cvt::float_to_int($crate::num::cvt::Ty::U32, $crate::num::cvt::Ty::F32, $crate::num::Rnd::Rz, false, a as u64) as u32;
+            CvtRzS32F64(a: D) -> W = $crate::num::cvt::float_to_int($crate::num::cvt::Ty::S32, $crate::num::cvt::Ty::F64, $crate::num::Rnd::Rz, false, a) as u32;
+            CvtF32F64(a: D) -> W = $crate::num::cvt::float_to_float($crate::num::cvt::Ty::F32, $crate::num::cvt::Ty::F64, $crate::num::Rnd::Rn, false, false, a) as u32;
+            CvtF64F32(a: W) -> D = $crate::num::cvt::float_to_float($crate::num::cvt::Ty::F64, $crate::num::cvt::Ty::F32, $crate::num::Rnd::Rn, false, false, a as u64);
+            CvtF16F32(a: W) -> W = $crate::num::half::round($crate::num::half::Half::F16, $crate::num::Rnd::Rn, a);
+            CvtBf16F32(a: W) -> W = $crate::num::half::round($crate::num::half::Half::Bf16, $crate::num::Rnd::Rn, a);
+            CvtF32F16(a: W) -> W = $crate::num::cvt::float_to_float($crate::num::cvt::Ty::F32, $crate::num::cvt::Ty::F16, $crate::num::Rnd::Rn, false, false, a as u64) as u32;
+            CvtWW(a: W; k) -> W = $crate::num::mode::convert(a as u64, k) as u32;
+            CvtWD(a: W; k) -> D = $crate::num::mode::convert(a as u64, k);
+            CvtDW(a: D; k) -> W = $crate::num::mode::convert(a, k) as u32;
+            CvtDD(a: D; k) -> D = $crate::num::mode::convert(a, k);
+            CvtHalfF32(a: W; k) -> W = $crate::num::mode::f32_to_half(a, k);
+            CvtTf32F32(a: W; k) -> W = $crate::num::mode::f32_to_tf32(a, k);
+            CvtPack(a: W, b: W, c: W; k) -> W = $crate::num::mode::pack(a, b, c, k);
+            // Elements of 4- to 8-bit formats; b is the scale factor.
+            CvtNarrowF32(a: W, b: W; k) -> W = $crate::num::mode::to_narrow(a, b, k);
+            CvtHalfNarrow(a: W, b: W; k) -> W = $crate::num::mode::from_narrow(a, b, k);
+            // Stochastic rounding by the random bits b.
+            CvtStochasticHalf(a: W, b: W; k) -> W = $crate::num::mode::half_stochastic(a, b, k);
+            CvtStochasticNarrow(a: W, b: W; k) -> W = $crate::num::mode::narrow_stochastic(a, b, k);
         }
     };
 }
@@ -209,6 +334,19 @@ macro_rules! define_ops {
 }
 
 pure_ops!(define_ops);
+
+impl Op {
+    /// The micro-op to run where the processor has no fused multiply-add: the same bits by other
+    /// means. (The fused ones are right everywhere, but slow without the instruction.)
+    pub const fn without_fma(self) -> Op {
+        match self {
+            Op::FmaF32 => Op::FmaSoftF32,
+            Op::FmaFtzF32 => Op::FmaFtzSoftF32,
+            Op::FmaF64 => Op::FmaSoftF64,
+            op => op,
+        }
+    }
+}
 
 /// Conversion between a lane value and its 64-bit carrier.
 pub trait Lane: Copy {

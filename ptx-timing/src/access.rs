@@ -20,11 +20,7 @@ impl WarpAccess {
     /// An access by up to 32 lanes, `None` for an inactive one. Lanes beyond the list are inactive,
     /// entries beyond lane 31 are ignored.
     pub fn from_lanes(width: u32, lanes: impl IntoIterator<Item = Option<u64>>) -> Self {
-        let mut access = Self {
-            mask: 0,
-            width,
-            addresses: [0; LANES],
-        };
+        let mut access = Self { mask: 0, width, addresses: [0; LANES] };
         for (lane, address) in lanes.into_iter().take(LANES).enumerate() {
             if let Some(address) = address {
                 access.mask |= 1 << lane;
@@ -54,23 +50,13 @@ impl WarpAccess {
 
     /// The same access by `count` lanes from `first` on only.
     pub fn restricted(&self, first: usize, count: usize) -> Self {
-        let part = if count >= 32 {
-            u32::MAX
-        } else {
-            (1 << count) - 1
-        };
-        Self {
-            mask: self.mask & part.checked_shl(first as u32).unwrap_or(0),
-            ..*self
-        }
+        let part = if count >= 32 { u32::MAX } else { (1 << count) - 1 };
+        Self { mask: self.mask & part.checked_shl(first as u32).unwrap_or(0), ..*self }
     }
 
     /// First and last byte of a lane's access; an access past the end of the address space is cut.
     pub(crate) fn span(&self, address: u64) -> (u64, u64) {
-        (
-            address,
-            address.saturating_add(u64::from(self.width.max(1)) - 1),
-        )
+        (address, address.saturating_add(u64::from(self.width.max(1)) - 1))
     }
 }
 

@@ -12,31 +12,19 @@ pub fn passes(access: &WarpAccess) -> impl Iterator<Item = WarpAccess> + '_ {
     let mut turn = [0_u32; LANES];
     let mut last = 0;
     for (lane, address) in access.lanes() {
-        turn[lane] = access
-            .restricted(0, lane)
-            .lanes()
-            .filter(|(_, a)| *a == address)
-            .count() as u32;
+        turn[lane] =
+            access.restricted(0, lane).lanes().filter(|(_, a)| *a == address).count() as u32;
         last = last.max(turn[lane] + 1);
     }
     (0..last).map(move |pass| {
-        let mask = (0..LANES)
-            .filter(|&l| turn[l] == pass)
-            .fold(0, |m, l| m | 1_u32 << l);
-        WarpAccess {
-            mask: mask & access.mask,
-            ..*access
-        }
+        let mask = (0..LANES).filter(|&l| turn[l] == pass).fold(0, |m, l| m | 1_u32 << l);
+        WarpAccess { mask: mask & access.mask, ..*access }
     })
 }
 
 /// Requests, sectors and L2 requests (`lines`) of a global atomic; every pass pays for its own.
 pub fn global_counts(line: u32, sector: u32, access: &WarpAccess) -> SectorCounts {
-    let mut total = SectorCounts {
-        requests: u32::from(access.mask != 0),
-        sectors: 0,
-        lines: 0,
-    };
+    let mut total = SectorCounts { requests: u32::from(access.mask != 0), sectors: 0, lines: 0 };
     for pass in passes(access) {
         let counts = sector_counts(line, sector, &pass);
         total.sectors += counts.sectors;
@@ -47,9 +35,7 @@ pub fn global_counts(line: u32, sector: u32, access: &WarpAccess) -> SectorCount
 
 /// Serialised steps of a shared-memory atomic: the passes, each with its bank conflicts.
 pub fn shared_steps(banks: u32, access: &WarpAccess) -> u32 {
-    passes(access)
-        .map(|pass| multicast_ways(banks, &pass))
-        .sum()
+    passes(access).map(|pass| multicast_ways(banks, &pass)).sum()
 }
 
 /// The largest number of lanes on one address.

@@ -166,11 +166,7 @@ fn wide_banks(banks: u32, mode: BankMode, access: &WarpAccess) -> BankCost {
     let steps = most_loaded_bank(banks, &mut rows, |row| row);
     // 32 lanes of 16 bytes are two rows of 256 bytes.
     let nominal = (access.width * LANES as u32).div_ceil(8 * banks).max(1);
-    BankCost {
-        requests: 1,
-        steps,
-        conflicts: steps.saturating_sub(nominal),
-    }
+    BankCost { requests: 1, steps, conflicts: steps.saturating_sub(nominal) }
 }
 
 /// Counts distinct keys per bank (`key mod banks`) and returns the largest count.
@@ -217,32 +213,20 @@ mod tests {
         let tesla = shared(16, BankRule::HalfWarpBroadcast, BankMode::FourByte);
         assert_eq!(
             bank_cost(&tesla, Direction::Load, &a),
-            BankCost {
-                requests: 4,
-                steps: 8,
-                conflicts: 4
-            }
+            BankCost { requests: 4, steps: 8, conflicts: 4 }
         );
         // 2.x: two conflict-free half-warps.
         let fermi = shared(32, BankRule::WarpMulticast, BankMode::FourByte);
         assert_eq!(
             bank_cost(&fermi, Direction::Load, &a),
-            BankCost {
-                requests: 2,
-                steps: 2,
-                conflicts: 0
-            }
+            BankCost { requests: 2, steps: 2, conflicts: 0 }
         );
         // 3.x: one step in either mode.
         for mode in [BankMode::FourByte, BankMode::EightByte] {
             let kepler = shared(32, BankRule::WideBanks, mode);
             assert_eq!(
                 bank_cost(&kepler, Direction::Load, &a),
-                BankCost {
-                    requests: 1,
-                    steps: 1,
-                    conflicts: 0
-                }
+                BankCost { requests: 1, steps: 1, conflicts: 0 }
             );
         }
     }
@@ -255,21 +239,12 @@ mod tests {
         assert_eq!(bank_cost(&four, Direction::Load, &strided(4, 8)).steps, 1);
         assert_eq!(bank_cost(&eight, Direction::Load, &strided(4, 8)).steps, 1);
         // Column of a 32 x 32 float tile: every lane in bank 0, pairs of rows share a 64-word row.
-        assert_eq!(
-            bank_cost(&four, Direction::Load, &strided(4, 128)).steps,
-            16
-        );
+        assert_eq!(bank_cost(&four, Direction::Load, &strided(4, 128)).steps, 16);
         // In 8-byte mode rows alternate between banks 0 and 16.
-        assert_eq!(
-            bank_cost(&eight, Direction::Load, &strided(4, 128)).steps,
-            16
-        );
+        assert_eq!(bank_cost(&eight, Direction::Load, &strided(4, 128)).steps, 16);
         // Stride of 33 words.
         assert_eq!(bank_cost(&four, Direction::Load, &strided(4, 132)).steps, 1);
-        assert_eq!(
-            bank_cost(&eight, Direction::Load, &strided(4, 256)).steps,
-            32
-        );
+        assert_eq!(bank_cost(&eight, Direction::Load, &strided(4, 256)).steps, 32);
         assert_eq!(bank_cost(&four, Direction::Load, &strided(16, 16)).steps, 2);
     }
 
@@ -279,14 +254,8 @@ mod tests {
         let same = strided(8, 0);
         assert_eq!(bank_cost(&hopper, Direction::Load, &same).steps, 1);
         assert_eq!(bank_cost(&hopper, Direction::Store, &same).steps, 2);
-        assert_eq!(
-            bank_cost(&hopper, Direction::Load, &strided(16, 0)).steps,
-            2
-        );
-        assert_eq!(
-            bank_cost(&hopper, Direction::Store, &strided(16, 0)).steps,
-            4
-        );
+        assert_eq!(bank_cost(&hopper, Direction::Load, &strided(16, 0)).steps, 2);
+        assert_eq!(bank_cost(&hopper, Direction::Store, &strided(16, 0)).steps, 4);
         let halves = WarpAccess::from_lanes(8, (0..32).map(|l| Some(l % 16 * 8)));
         assert_eq!(bank_cost(&hopper, Direction::Load, &halves).steps, 2);
     }
@@ -295,9 +264,6 @@ mod tests {
     fn no_lane_no_cost() {
         let hopper = shared(32, BankRule::WarpMulticastPaired, BankMode::FourByte);
         let none = WarpAccess::from_lanes(16, [None; 32]);
-        assert_eq!(
-            bank_cost(&hopper, Direction::Load, &none),
-            BankCost::default()
-        );
+        assert_eq!(bank_cost(&hopper, Direction::Load, &none), BankCost::default());
     }
 }

@@ -92,12 +92,7 @@ impl Cache {
     /// Reads the sector that holds `address`.
     pub fn read(&mut self, address: u64) -> Outcome {
         let (set, tag, bit) = self.locate(address);
-        let mut outcome = Outcome {
-            hit: true,
-            fill: false,
-            write_through: false,
-            evicted: None,
-        };
+        let mut outcome = Outcome { hit: true, fill: false, write_through: false, evicted: None };
         if let Some(line) = self.find(set, tag) {
             if line.valid & bit != 0 {
                 self.counts.read_hits += 1;
@@ -108,11 +103,7 @@ impl Cache {
             outcome.evicted = self.insert(set, tag, bit, 0);
         }
         self.counts.read_misses += 1;
-        Outcome {
-            hit: false,
-            fill: true,
-            ..outcome
-        }
+        Outcome { hit: false, fill: true, ..outcome }
     }
 
     /// Writes to the sector that holds `address`; `whole` says that every byte of it is written, so
@@ -120,12 +111,7 @@ impl Cache {
     pub fn write(&mut self, address: u64, whole: bool) -> Outcome {
         let (set, tag, bit) = self.locate(address);
         let policy = self.write;
-        let mut outcome = Outcome {
-            hit: false,
-            fill: false,
-            write_through: true,
-            evicted: None,
-        };
+        let mut outcome = Outcome { hit: false, fill: false, write_through: true, evicted: None };
         let present = self.find(set, tag);
         match policy {
             WritePolicy::ReadOnly => {}
@@ -181,9 +167,7 @@ impl Cache {
         self.clock += 1;
         let now = self.clock;
         let start = set * self.ways;
-        let line = self.lines[start..start + self.ways]
-            .iter_mut()
-            .find(|l| l.tag == tag)?;
+        let line = self.lines[start..start + self.ways].iter_mut().find(|l| l.tag == tag)?;
         line.used = now;
         Some(line)
     }
@@ -192,19 +176,12 @@ impl Cache {
         let start = set * self.ways;
         let now = self.clock;
         let shift = self.line_shift;
-        let victim = self.lines[start..start + self.ways]
-            .iter_mut()
-            .min_by_key(|l| l.used)?;
+        let victim = self.lines[start..start + self.ways].iter_mut().min_by_key(|l| l.used)?;
         let evicted = (victim.tag != 0 && victim.dirty != 0).then(|| Evicted {
             address: (victim.tag - 1) << shift,
             sectors: victim.dirty.count_ones(),
         });
-        *victim = Line {
-            tag,
-            valid,
-            dirty,
-            used: now,
-        };
+        *victim = Line { tag, valid, dirty, used: now };
         self.counts.written_back += evicted.map_or(0, |e| u64::from(e.sectors));
         evicted
     }
@@ -254,24 +231,12 @@ mod tests {
     fn write_back_keeps_and_evicts_dirty_sectors() {
         let mut c = Cache::new(&level(256, 2, WritePolicy::WriteBack));
         let first = c.write(0, true);
-        assert_eq!(
-            (first.hit, first.fill, first.write_through),
-            (false, false, false)
-        );
-        assert!(
-            c.write(32, false).fill,
-            "a partial write of an absent sector reads it first"
-        );
+        assert_eq!((first.hit, first.fill, first.write_through), (false, false, false));
+        assert!(c.write(32, false).fill, "a partial write of an absent sector reads it first");
         assert!(c.read(0).hit);
         c.read(128);
         let third = c.read(256);
-        assert_eq!(
-            third.evicted,
-            Some(Evicted {
-                address: 0,
-                sectors: 2
-            })
-        );
+        assert_eq!(third.evicted, Some(Evicted { address: 0, sectors: 2 }));
         assert_eq!(c.counts().written_back, 2);
     }
 

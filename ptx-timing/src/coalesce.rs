@@ -93,9 +93,7 @@ fn half_warps(access: &WarpAccess, rule: fn(&WarpAccess, &mut Transactions)) -> 
 fn in_order(half: &WarpAccess, out: &mut Transactions) {
     let width = u64::from(half.width);
     if matches!(half.width, 4 | 8 | 16) {
-        let mut bases = half
-            .lanes()
-            .map(|(l, a)| a.checked_sub((l as u64 % 16) * width));
+        let mut bases = half.lanes().map(|(l, a)| a.checked_sub((l as u64 % 16) * width));
         let base = bases.next().flatten();
         if let Some(base) = base
             && base.is_multiple_of(16 * width)
@@ -105,10 +103,7 @@ fn in_order(half: &WarpAccess, out: &mut Transactions) {
             // 128-byte halves are issued whichever lanes are inactive.
             let bytes = (16 * half.width).min(128);
             for i in 0..u64::from(16 * half.width / bytes) {
-                out.push(Transaction {
-                    address: base + i * u64::from(bytes),
-                    bytes,
-                });
+                out.push(Transaction { address: base + i * u64::from(bytes), bytes });
             }
             return;
         }
@@ -116,10 +111,7 @@ fn in_order(half: &WarpAccess, out: &mut Transactions) {
     for (_, address) in half.lanes() {
         let (first, last) = half.span(address);
         for granule in first / 32..=last / 32 {
-            out.push(Transaction {
-                address: granule * 32,
-                bytes: 32,
-            });
+            out.push(Transaction { address: granule * 32, bytes: 32 });
         }
     }
 }
@@ -149,10 +141,7 @@ fn shrinking_segments(half: &WarpAccess, out: &mut Transactions) {
         while bytes > 32 && first / (bytes / 2) == last / (bytes / 2) {
             bytes /= 2;
         }
-        out.push(Transaction {
-            address: first / bytes * bytes,
-            bytes: bytes as u32,
-        });
+        out.push(Transaction { address: first / bytes * bytes, bytes: bytes as u32 });
     }
 }
 
@@ -163,10 +152,7 @@ fn granules(access: &WarpAccess, bytes: u32) -> Transactions {
     for (_, address) in access.lanes() {
         let (first, last) = access.span(address);
         for granule in first / size..=last / size {
-            let t = Transaction {
-                address: granule * size,
-                bytes,
-            };
+            let t = Transaction { address: granule * size, bytes };
             // Neighbouring lanes mostly share a granule or follow each other.
             if out.last() != Some(&t) && !out.contains(&t) {
                 out.push(t);
@@ -193,16 +179,7 @@ mod tests {
         let t = transactions(Protocol::HalfWarpInOrder, 128, 32, &strided(8, 256, 8));
         assert_eq!(
             t.as_slice(),
-            [
-                Transaction {
-                    address: 256,
-                    bytes: 128
-                },
-                Transaction {
-                    address: 384,
-                    bytes: 128
-                }
-            ]
+            [Transaction { address: 256, bytes: 128 }, Transaction { address: 384, bytes: 128 }]
         );
         let t = transactions(Protocol::HalfWarpInOrder, 128, 32, &strided(16, 512, 16));
         assert_eq!((t.len(), total(&t)), (4, 512));
@@ -226,12 +203,7 @@ mod tests {
         for (width, ratio) in [(4, 8), (8, 4), (16, 2)] {
             let w = u64::from(width);
             let good = transactions(Protocol::HalfWarpInOrder, 128, 32, &strided(width, 0, w));
-            let bad = transactions(
-                Protocol::HalfWarpInOrder,
-                128,
-                32,
-                &strided(width, 0, 16 * w),
-            );
+            let bad = transactions(Protocol::HalfWarpInOrder, 128, 32, &strided(width, 0, 16 * w));
             assert_eq!(total(&bad), ratio * total(&good));
         }
     }
@@ -245,11 +217,7 @@ mod tests {
                 32,
                 &strided(width, 0, width.into()).restricted(0, 16),
             );
-            assert_eq!(
-                t.as_slice(),
-                [Transaction { address: 0, bytes }],
-                "width {width}"
-            );
+            assert_eq!(t.as_slice(), [Transaction { address: 0, bytes }], "width {width}");
         }
         let wide = strided(16, 0, 16).restricted(0, 16);
         let t = transactions(Protocol::HalfWarpSegments, 128, 32, &wide);

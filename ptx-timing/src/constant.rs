@@ -14,10 +14,7 @@ pub fn distinct_addresses(scope: Scope, access: &WarpAccess) -> u32 {
         Scope::HalfWarp => 16,
         Scope::Warp => 32,
     };
-    (0..32)
-        .step_by(lanes)
-        .map(|first| distinct(&access.restricted(first, lanes)))
-        .sum()
+    (0..32).step_by(lanes).map(|first| distinct(&access.restricted(first, lanes))).sum()
 }
 
 fn distinct(access: &WarpAccess) -> u32 {
@@ -40,10 +37,7 @@ pub fn hit_cost(constant: &Constant, access: &WarpAccess) -> (u32, f64) {
     } else {
         constant.address_cycles * f64::from(addresses)
     };
-    (
-        constant.latency + extra * constant.extra_address_latency,
-        busy,
-    )
+    (constant.latency + extra * constant.extra_address_latency, busy)
 }
 
 #[cfg(test)]

@@ -56,10 +56,7 @@ impl Dram {
 
     /// When the last queued transfer ends.
     pub fn drained_at(&self) -> u64 {
-        self.free_at
-            .iter()
-            .max()
-            .map_or(0, |t| t.div_ceil(FRACTION))
+        self.free_at.iter().max().map_or(0, |t| t.div_ceil(FRACTION))
     }
 
     fn rounded(&self, address: u64, bytes: u32) -> u64 {
@@ -99,10 +96,7 @@ mod tests {
         }
         let gbps = bytes as f64 / (end as f64 / (p.clock.sm_mhz * 1e6)) / 1e9;
         let expected = p.dram.bandwidth_gbps * p.dram.efficiency;
-        assert!(
-            (gbps / expected - 1.0).abs() < 0.01,
-            "{gbps} for {expected}"
-        );
+        assert!((gbps / expected - 1.0).abs() < 0.01, "{gbps} for {expected}");
         assert_eq!(dram.bytes(), (bytes, 0));
     }
 

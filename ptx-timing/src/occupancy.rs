@@ -133,11 +133,7 @@ pub fn registers_per_block(p: &Profile, needs: &BlockNeeds) -> u64 {
 
 /// Shared memory that a block occupies.
 pub fn shared_per_block(p: &Profile, needs: &BlockNeeds) -> u64 {
-    let arguments = if p.allocation.arguments_in_shared {
-        needs.arguments
-    } else {
-        0
-    };
+    let arguments = if p.allocation.arguments_in_shared { needs.arguments } else { 0 };
     let bytes = u64::from(needs.shared)
         + u64::from(arguments)
         + u64::from(p.allocation.shared_reserved_per_block);
@@ -151,10 +147,7 @@ pub fn occupancy(p: &Profile, needs: &BlockNeeds) -> Result<Occupancy, DoesNotFi
         return Err(DoesNotFit::NoThreads);
     }
     if needs.threads > l.max_threads_per_block {
-        return Err(DoesNotFit::Threads {
-            threads: needs.threads,
-            limit: l.max_threads_per_block,
-        });
+        return Err(DoesNotFit::Threads { threads: needs.threads, limit: l.max_threads_per_block });
     }
     if needs.registers > l.max_registers_per_thread {
         return Err(DoesNotFit::RegistersPerThread {
@@ -164,10 +157,7 @@ pub fn occupancy(p: &Profile, needs: &BlockNeeds) -> Result<Occupancy, DoesNotFi
     }
     let registers = registers_per_block(p, needs);
     if registers > l.registers_per_sm.into() {
-        return Err(DoesNotFit::RegistersPerBlock {
-            registers,
-            limit: l.registers_per_sm.into(),
-        });
+        return Err(DoesNotFit::RegistersPerBlock { registers, limit: l.registers_per_sm.into() });
     }
     let shared = shared_per_block(p, needs);
     let own_shared = shared - u64::from(p.allocation.shared_reserved_per_block);
@@ -193,11 +183,7 @@ pub fn occupancy(p: &Profile, needs: &BlockNeeds) -> Result<Occupancy, DoesNotFi
         (Limiter::Shared, by(l.shared_bytes_per_sm, shared)),
     ];
     let blocks = blocks_by.iter().filter_map(|b| b.1).min().unwrap_or(0);
-    let limiters = blocks_by
-        .iter()
-        .filter(|b| b.1 == Some(blocks))
-        .map(|b| b.0)
-        .collect();
+    let limiters = blocks_by.iter().filter(|b| b.1 == Some(blocks)).map(|b| b.0).collect();
     Ok(Occupancy {
         warps_per_block,
         blocks,
@@ -237,12 +223,7 @@ mod tests {
     use crate::profile::Catalog;
 
     fn needs(threads: u32, registers: u32, shared: u32) -> BlockNeeds {
-        BlockNeeds {
-            threads,
-            registers,
-            shared,
-            arguments: 0,
-        }
+        BlockNeeds { threads, registers, shared, arguments: 0 }
     }
 
     #[test]
@@ -257,9 +238,7 @@ mod tests {
             "a block needs 10240 registers, 2048 more than the SM's 8192"
         );
         assert_eq!(
-            occupancy(&p, &needs(64, 10, 16896))
-                .unwrap_err()
-                .to_string(),
+            occupancy(&p, &needs(64, 10, 16896)).unwrap_err().to_string(),
             "a block needs 16896 bytes of shared memory, 512 more than the device's 16384"
         );
         assert_eq!(occupancy(&p, &needs(0, 1, 0)), Err(DoesNotFit::NoThreads));
@@ -268,10 +247,7 @@ mod tests {
     #[test]
     fn arguments_count_on_1x_only() {
         let catalog = Catalog::embedded().unwrap();
-        let with = BlockNeeds {
-            arguments: 16,
-            ..needs(64, 10, 2048)
-        };
+        let with = BlockNeeds { arguments: 16, ..needs(64, 10, 2048) };
         let g80 = catalog.get("8800 GTX").unwrap();
         assert_eq!(shared_per_block(&g80, &with), 2560);
         let k20x = catalog.get("K20X").unwrap();
@@ -284,10 +260,7 @@ mod tests {
         // CUDA Occupancy Calculator: 2.0, 21 registers, 192 threads: 704 registers per warp, 46
         // warps by registers, 7 blocks of 6.
         let fermi = occupancy(&catalog.get("M2090").unwrap(), &needs(192, 21, 0)).unwrap();
-        assert_eq!(
-            (fermi.blocks, fermi.limiters.as_slice()),
-            (7, &[Limiter::Registers][..])
-        );
+        assert_eq!((fermi.blocks, fermi.limiters.as_slice()), (7, &[Limiter::Registers][..]));
         // 3.5, 256 threads of 32 registers: 8 blocks fill 64 warps, all limits at once.
         let kepler = occupancy(&catalog.get("K20X").unwrap(), &needs(256, 32, 0)).unwrap();
         assert_eq!((kepler.blocks, kepler.warps), (8, 64));
@@ -300,9 +273,6 @@ mod tests {
         let rows = table(&p, &needs(0, 64, 0));
         assert_eq!(rows.len(), 32);
         assert_eq!(rows[31].threads, 1024);
-        assert!(
-            rows.iter()
-                .all(|r| r.result.as_ref().is_ok_and(|o| o.fraction() <= 0.5))
-        );
+        assert!(rows.iter().all(|r| r.result.as_ref().is_ok_and(|o| o.fraction() <= 0.5)));
     }
 }

@@ -11,10 +11,7 @@ use ptx_timing::{Catalog, Class, Profile, WarpAccess, atomic, constant};
 const COPY: &str = include_str!("data/h200_patterns.txt");
 
 fn h200() -> Profile {
-    Catalog::embedded()
-        .unwrap()
-        .get("H200")
-        .unwrap_or_else(|e| panic!("{e}"))
+    Catalog::embedded().unwrap().get("H200").unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// One memory instruction of one warp and what the counters said about it. For `global`: L1
@@ -47,35 +44,16 @@ fn recorded() -> Option<Vec<Pattern>> {
                 ncu("lts__t_sectors_srcunit_tex.sum".to_owned()),
             ],
             "shared" => vec![
-                ncu(format!(
-                    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"
-                )),
-                ncu(format!(
-                    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{op}.sum"
-                )),
+                ncu(format!("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum")),
+                ncu(format!("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{op}.sum")),
             ],
             "const" => vec![ncu("idc__requests.sum".to_owned()) - OFFSET_TABLE_REQUESTS],
             other => panic!("unknown space {other}"),
         };
-        let lanes: Vec<_> = p["offsets"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|o| o.as_u64())
-            .collect();
-        assert_eq!(
-            lanes.iter().flatten().count() as u64,
-            p["active"].as_u64().unwrap()
-        );
+        let lanes: Vec<_> = p["offsets"].as_array().unwrap().iter().map(|o| o.as_u64()).collect();
+        assert_eq!(lanes.iter().flatten().count() as u64, p["active"].as_u64().unwrap());
         let width = p["width"].as_u64().unwrap() as u32;
-        Pattern {
-            id: text("id"),
-            space,
-            op,
-            width,
-            lanes,
-            counters,
-        }
+        Pattern { id: text("id"), space, op, width, lanes, counters }
     });
     Some(patterns.collect())
 }
@@ -88,14 +66,8 @@ fn write_copy(patterns: &[Pattern]) -> String {
     for p in patterns {
         let counters: Vec<_> = p.counters.iter().map(u32::to_string).collect();
         let lanes = common::write_lanes(&p.lanes);
-        out += &format!(
-            "{} {} {} {} {lanes} {}\n",
-            p.id,
-            p.space,
-            p.op,
-            p.width,
-            counters.join(",")
-        );
+        out +=
+            &format!("{} {} {} {} {lanes} {}\n", p.id, p.space, p.op, p.width, counters.join(","));
     }
     out
 }
@@ -131,11 +103,7 @@ fn model(p: &Profile, pattern: &Pattern) -> Vec<u32> {
         }
         ("shared", "ld" | "st") => {
             let load = pattern.op == "ld";
-            let direction = if load {
-                Direction::Load
-            } else {
-                Direction::Store
-            };
+            let direction = if load { Direction::Load } else { Direction::Store };
             let c = bank_cost(&p.shared, direction, &access);
             vec![c.steps, c.conflicts]
         }
@@ -157,13 +125,7 @@ fn check(patterns: &[Pattern]) {
             (got != pattern.counters).then(|| format!("{pattern:?}: {got:?}"))
         })
         .collect();
-    assert!(
-        wrong.is_empty(),
-        "{} of {}:\n{}",
-        wrong.len(),
-        patterns.len(),
-        wrong.join("\n")
-    );
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), patterns.len(), wrong.join("\n"));
 }
 
 #[test]
@@ -193,12 +155,7 @@ fn launch_records() {
         let launch = &kernel["h200"]["launch"];
         let int = |k: &str| launch[k].as_u64().unwrap() as u32;
         let product = |k: &str| -> u32 {
-            kernel[k]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|n| n.as_u64().unwrap() as u32)
-                .product()
+            kernel[k].as_array().unwrap().iter().map(|n| n.as_u64().unwrap() as u32).product()
         };
         let needs = BlockNeeds {
             threads: product("block"),
@@ -208,46 +165,21 @@ fn launch_records() {
             arguments: 0,
         };
         let o = occupancy(&p, &needs).unwrap_or_else(|e| panic!("{id}: {e}"));
-        let by = |wanted: Limiter| {
-            o.blocks_by
-                .iter()
-                .find(|b| b.0 == wanted)
-                .unwrap()
-                .1
-                .unwrap()
-        };
+        let by = |wanted: Limiter| o.blocks_by.iter().find(|b| b.0 == wanted).unwrap().1.unwrap();
         assert_eq!(by(Limiter::Blocks), int("occupancy_limit_blocks"), "{id}");
         assert_eq!(by(Limiter::Warps), int("occupancy_limit_warps"), "{id}");
-        assert_eq!(
-            by(Limiter::Registers),
-            int("occupancy_limit_registers"),
-            "{id}"
-        );
+        assert_eq!(by(Limiter::Registers), int("occupancy_limit_registers"), "{id}");
         let per_thread = o.registers_per_block / u64::from(o.warps_per_block) / 32;
-        assert_eq!(
-            per_thread,
-            u64::from(int("registers_per_thread_allocated")),
-            "{id}"
-        );
+        assert_eq!(per_thread, u64::from(int("registers_per_thread_allocated")), "{id}");
         let shared = shared_per_block(&p, &needs);
-        assert_eq!(
-            shared,
-            u64::from(int("shared_mem_per_block_allocated")),
-            "{id}"
-        );
+        assert_eq!(shared, u64::from(int("shared_mem_per_block_allocated")), "{id}");
         // The driver carves out less than the most, but never so little that it would limit.
         let carved = u64::from(int("shared_mem_config_size")) / shared;
         assert_eq!(carved, u64::from(int("occupancy_limit_shared_mem")), "{id}");
-        assert!(
-            u64::from(o.blocks) <= carved.min(by(Limiter::Shared).into()),
-            "{id}"
-        );
+        assert!(u64::from(o.blocks) <= carved.min(by(Limiter::Shared).into()), "{id}");
         let waves = f64::from(product("grid")) / f64::from(o.blocks * p.device.multiprocessors);
         let recorded = launch["waves_per_multiprocessor"].as_f64().unwrap();
-        assert!(
-            (waves - recorded).abs() <= 0.0051,
-            "{id}: {waves} waves, recorded {recorded}"
-        );
+        assert!((waves - recorded).abs() <= 0.0051, "{id}: {waves} waves, recorded {recorded}");
     }
 }
 
@@ -260,9 +192,7 @@ fn profile_holds_the_micro_benchmarks() {
     let p = h200();
     let op = |name: &str| {
         let ops = micro["ops"].as_array().unwrap();
-        ops.iter()
-            .find(|o| o["name"] == name)
-            .unwrap_or_else(|| panic!("no row {name}"))
+        ops.iter().find(|o| o["name"] == name).unwrap_or_else(|| panic!("no row {name}"))
     };
     let latency = |name: &str| op(name)["latency_cycles_per_group"].as_f64().unwrap();
     let rate = |name: &str| op(name)["groups_per_clk_per_sm"].as_f64().unwrap();
@@ -304,14 +234,8 @@ fn profile_holds_the_micro_benchmarks() {
     ] {
         let timing = &p.class[&class];
         let (l, r) = (latency(name), rate(name));
-        assert!(
-            (f64::from(timing.latency) - l).abs() <= 0.51,
-            "{name}: latency {l}, {timing:?}"
-        );
-        assert!(
-            (timing.per_clock / r - 1.0).abs() < 0.02,
-            "{name}: rate {r}, {timing:?}"
-        );
+        assert!((f64::from(timing.latency) - l).abs() <= 0.51, "{name}: latency {l}, {timing:?}");
+        assert!((timing.per_clock / r - 1.0).abs() < 0.02, "{name}: rate {r}, {timing:?}");
     }
     // Groups of two instructions: the recorded chain is the class and one more instruction.
     for (name, class, other) in [
@@ -328,24 +252,10 @@ fn profile_holds_the_micro_benchmarks() {
     ] {
         let timing = &p.class[&class];
         let l = latency(name);
-        assert!(
-            (f64::from(timing.latency + other) - l).abs() <= 0.76,
-            "{name}: {l}, {timing:?}"
-        );
-        let r = if name == "setp_selp_s32" {
-            2.0 * rate(name)
-        } else {
-            rate(name)
-        };
-        let r = if name == "vote_ballot" {
-            timing.per_clock
-        } else {
-            r
-        };
-        assert!(
-            (timing.per_clock / r - 1.0).abs() < 0.02,
-            "{name}: {r}, {timing:?}"
-        );
+        assert!((f64::from(timing.latency + other) - l).abs() <= 0.76, "{name}: {l}, {timing:?}");
+        let r = if name == "setp_selp_s32" { 2.0 * rate(name) } else { rate(name) };
+        let r = if name == "vote_ballot" { timing.per_clock } else { r };
+        assert!((timing.per_clock / r - 1.0).abs() < 0.02, "{name}: {r}, {timing:?}");
     }
     for ways in [1_u32, 2, 4, 8, 16, 32] {
         let l = latency(&format!("lds32_chase_stride{ways}"));
@@ -357,15 +267,9 @@ fn profile_holds_the_micro_benchmarks() {
         let (model, busy) = constant::hit_cost(&p.constant, &distinct);
         // Rows of more than one address hold an address computation of 5 more cycles.
         let recorded = latency(&format!("ldc_distinct{ways}")) - if ways > 1 { 5.0 } else { 0.0 };
-        assert!(
-            (f64::from(model) - recorded).abs() < 1.2,
-            "{ways} addresses: {model}, {recorded}"
-        );
+        assert!((f64::from(model) - recorded).abs() < 1.2, "{ways} addresses: {model}, {recorded}");
         let recorded = rate(&format!("ldc_distinct{ways}"));
-        assert!(
-            (32.0 / busy / recorded - 1.0).abs() < 0.02,
-            "{ways} addresses: {busy}"
-        );
+        assert!((32.0 / busy / recorded - 1.0).abs() < 0.02, "{ways} addresses: {busy}");
         let warps = f64::from(ways);
         let l = latency(&format!("bar_sync_b{}", 32 * ways));
         let barrier = f64::from(p.barrier.latency) + p.barrier.cycles_per_warp * warps;
@@ -379,16 +283,10 @@ fn profile_holds_the_micro_benchmarks() {
     assert_eq!(p.limits.registers_per_sm, int("regs_per_sm"));
     assert_eq!(p.limits.max_blocks_per_sm, int("max_blocks_sm"));
     assert_eq!(p.allocation.shared_reserved_per_block, int("reserved_smem"));
-    assert_eq!(
-        p.l2.as_ref().map(|l2| l2.bytes),
-        device["l2_bytes"].as_u64()
-    );
+    assert_eq!(p.l2.as_ref().map(|l2| l2.bytes), device["l2_bytes"].as_u64());
     let gbps = f64::from(int("mem_clock_khz")) * f64::from(int("bus_bits")) / 4e6;
     assert!((p.dram.bandwidth_gbps / gbps - 1.0).abs() < 0.001, "{gbps}");
     let peak = p.peak_f32_gflops() / 1e3;
     let recorded = micro["fma_peak_TFLOPs"].as_f64().unwrap();
-    assert!(
-        peak >= recorded && peak < recorded * 1.05,
-        "{peak} against {recorded}"
-    );
+    assert!(peak >= recorded && peak < recorded * 1.05, "{peak} against {recorded}");
 }

@@ -13,11 +13,7 @@ fn catalog() -> Catalog {
 #[test]
 fn every_embedded_profile_is_complete_and_consistent() {
     let c = catalog();
-    let names: Vec<_> = c
-        .device_names()
-        .into_iter()
-        .chain(c.class_names())
-        .collect();
+    let names: Vec<_> = c.device_names().into_iter().chain(c.class_names()).collect();
     assert_eq!((c.device_names().len(), c.class_names().len()), (90, 8));
     for name in names {
         let p = c.get(name).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -49,29 +45,16 @@ fn names_are_forgiving() {
         ("cc-1.3", "cc-1.3"),
         ("GeForce 9700M GT", "GeForce 9700M GT"),
     ] {
-        assert_eq!(
-            c.get(typed).unwrap_or_else(|e| panic!("{typed}: {e}")).name,
-            name
-        );
+        assert_eq!(c.get(typed).unwrap_or_else(|e| panic!("{typed}: {e}")).name, name);
     }
 }
 
 #[test]
 fn unknown_names_get_suggestions() {
     let error = catalog().get("gtx 281").unwrap_err();
-    let ProfileError::UnknownDevice { suggestions, .. } = &error else {
-        panic!("{error:?}")
-    };
-    assert!(
-        suggestions.contains(&"GeForce GTX 280".to_owned()),
-        "{suggestions:?}"
-    );
-    assert!(
-        error
-            .to_string()
-            .starts_with("unknown device 'gtx 281'; did you mean '"),
-        "{error}"
-    );
+    let ProfileError::UnknownDevice { suggestions, .. } = &error else { panic!("{error:?}") };
+    assert!(suggestions.contains(&"GeForce GTX 280".to_owned()), "{suggestions:?}");
+    assert!(error.to_string().starts_with("unknown device 'gtx 281'; did you mean '"), "{error}");
     let error = catalog().get("Voodoo Banshee 3000 XL").unwrap_err();
     assert_eq!(error.to_string(), "unknown device 'Voodoo Banshee 3000 XL'");
 }
@@ -87,19 +70,12 @@ const HEAD: &str = "name = \"mine\"\nkind = \"device\"\ninherits = \"GTX 280\"\n
 
 #[test]
 fn a_user_file_overrides_single_numbers() {
-    let p = user(&format!(
-        "{HEAD}[source]\nclock = \"data sheet\"\n[clock]\nsm_mhz = 1000\n"
-    ))
-    .unwrap();
+    let p =
+        user(&format!("{HEAD}[source]\nclock = \"data sheet\"\n[clock]\nsm_mhz = 1000\n")).unwrap();
     assert_eq!(p.clock.sm_mhz, 1000.0);
     assert_eq!(p.clock.core_mhz, 602.0);
     assert_eq!(p.source_of("clock.sm_mhz").unwrap().file, "mine.toml");
-    assert!(
-        p.source_of("clock.core_mhz")
-            .unwrap()
-            .file
-            .contains("geforce-gtx-280")
-    );
+    assert!(p.source_of("clock.core_mhz").unwrap().file.contains("geforce-gtx-280"));
 }
 
 #[test]
@@ -164,10 +140,7 @@ fn bad_files_name_the_key() {
     ];
     for (text, message) in cases {
         let error = user(&format!("{HEAD}{text}")).expect_err(text).to_string();
-        assert!(
-            error.starts_with(message),
-            "{text}\ngot:  {error}\nwant: {message}"
-        );
+        assert!(error.starts_with(message), "{text}\ngot:  {error}\nwant: {message}");
     }
 }
 
@@ -178,32 +151,13 @@ fn inheritance_errors() {
         matches!(&error, ProfileError::UnknownParent { suggestions, .. } if !suggestions.is_empty())
     );
     let mut c = catalog();
-    c.add_text(
-        "a.toml",
-        "name = \"a1\"\nkind = \"class\"\ninherits = \"b1\"\n",
-    )
-    .unwrap();
-    c.add_text(
-        "b.toml",
-        "name = \"b1\"\nkind = \"class\"\ninherits = \"a1\"\n",
-    )
-    .unwrap();
+    c.add_text("a.toml", "name = \"a1\"\nkind = \"class\"\ninherits = \"b1\"\n").unwrap();
+    c.add_text("b.toml", "name = \"b1\"\nkind = \"class\"\ninherits = \"a1\"\n").unwrap();
     let error = c.get("a1").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "a.toml: inheritance goes round in a circle: a1 -> b1 -> a1"
-    );
+    assert_eq!(error.to_string(), "a.toml: inheritance goes round in a circle: a1 -> b1 -> a1");
     let error = user("kind = \"device\"\n").unwrap_err();
-    assert_eq!(
-        error,
-        ProfileError::MissingKey {
-            file: "mine.toml".into(),
-            key: "name".into()
-        }
-    );
-    let error = c
-        .add_file(std::path::Path::new("/no/such/file.toml"))
-        .unwrap_err();
+    assert_eq!(error, ProfileError::MissingKey { file: "mine.toml".into(), key: "name".into() });
+    let error = c.add_file(std::path::Path::new("/no/such/file.toml")).unwrap_err();
     assert!(matches!(error, ProfileError::Io { .. }));
 }
 
@@ -223,11 +177,7 @@ fn devices_of_the_record() {
         let p = c.get(&name).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(p.name, name);
         assert_eq!(p.device.gpus, int("gpus"), "{name}");
-        assert_eq!(
-            p.device.multiprocessors,
-            int("multiprocessors_per_gpu"),
-            "{name}"
-        );
+        assert_eq!(p.device.multiprocessors, int("multiprocessors_per_gpu"), "{name}");
         assert_eq!(
             p.device.compute_capability.to_string(),
             d["compute_capability"].as_str().unwrap()
@@ -237,10 +187,7 @@ fn devices_of_the_record() {
     assert_eq!(seen.len(), 85, "84 devices, one of them printed twice");
     for d in file["public"].as_array().unwrap() {
         let number = |k: &str| {
-            d.get(k).map(|v| {
-                v.as_float()
-                    .unwrap_or_else(|| v.as_integer().unwrap() as f64)
-            })
+            d.get(k).map(|v| v.as_float().unwrap_or_else(|| v.as_integer().unwrap() as f64))
         };
         let p = c.get(d["device"].as_str().unwrap()).unwrap();
         assert_eq!(
@@ -250,31 +197,11 @@ fn devices_of_the_record() {
             p.name
         );
         assert_eq!(Some(p.clock.core_mhz), number("core_mhz"), "{}", p.name);
-        assert_eq!(
-            Some(p.clock.sm_mhz),
-            number("shader_mhz").or(number("core_mhz")),
-            "{}",
-            p.name
-        );
-        assert_eq!(
-            Some(p.dram.bandwidth_gbps),
-            number("memory_gbps"),
-            "{}",
-            p.name
-        );
-        assert_eq!(
-            Some(f64::from(p.dram.bus_bits)),
-            number("memory_bus_bits"),
-            "{}",
-            p.name
-        );
+        assert_eq!(Some(p.clock.sm_mhz), number("shader_mhz").or(number("core_mhz")), "{}", p.name);
+        assert_eq!(Some(p.dram.bandwidth_gbps), number("memory_gbps"), "{}", p.name);
+        assert_eq!(Some(f64::from(p.dram.bus_bits)), number("memory_bus_bits"), "{}", p.name);
         if let Some(kib) = number("l2_kib") {
-            assert_eq!(
-                p.l2.as_ref().map(|l2| l2.bytes as f64),
-                Some(kib * 1024.0),
-                "{}",
-                p.name
-            );
+            assert_eq!(p.l2.as_ref().map(|l2| l2.bytes as f64), Some(kib * 1024.0), "{}", p.name);
         }
         if let Some(peak) = number("fp32_mad_gflops") {
             assert!(
@@ -294,11 +221,7 @@ fn limits_of_the_record() {
     };
     let c = catalog();
     for (cc, table) in file["cc"].as_table().unwrap() {
-        let name = if cc == "3.x" {
-            "cc-3.5".to_owned()
-        } else {
-            format!("cc-{cc}")
-        };
+        let name = if cc == "3.x" { "cc-3.5".to_owned() } else { format!("cc-{cc}") };
         let p = c.get(&name).unwrap();
         let l = &p.limits;
         for (key, value) in table.as_table().unwrap() {
@@ -366,9 +289,7 @@ fn throughput_of_the_record_on_1x() {
         ("memory_instruction", &[LoadGlobal, StoreGlobal, LoadShared]),
         ("barrier", &[Barrier]),
     ] {
-        let n = table[key]
-            .as_float()
-            .unwrap_or_else(|| table[key].as_integer().unwrap() as f64);
+        let n = table[key].as_float().unwrap_or_else(|| table[key].as_integer().unwrap() as f64);
         for class in classes {
             assert_eq!(p.class[class].per_clock, n, "{key}");
             checked += 1;
@@ -380,10 +301,7 @@ fn throughput_of_the_record_on_1x() {
     assert_eq!(i64::from(p.class[&F32Fma].latency), raw);
     // 24 cycles at 8 lanes per cycle take 192 threads to hide.
     let hide = raw * i64::from(p.device.cores_per_multiprocessor);
-    assert_eq!(
-        hide,
-        latency["threads_to_hide_raw_1x"].as_integer().unwrap()
-    );
+    assert_eq!(hide, latency["threads_to_hide_raw_1x"].as_integer().unwrap());
     let global: Vec<_> = latency["global_memory_cycles"]
         .as_array()
         .unwrap()

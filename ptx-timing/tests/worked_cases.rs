@@ -81,13 +81,7 @@ fn write_copy(coalescing: &[Coalescing], banks: &[Bank]) -> String {
     for c in coalescing {
         let lanes = common::write_lanes(&c.lanes);
         let expect: Vec<_> = c.expect.iter().map(|(b, a)| format!("{b}@{a}")).collect();
-        out += &format!(
-            "global {} {} {} {lanes} {}\n",
-            c.protocol,
-            c.id,
-            c.word,
-            expect.join(",")
-        );
+        out += &format!("global {} {} {} {lanes} {}\n", c.protocol, c.id, c.word, expect.join(","));
     }
     for b in banks {
         let lanes = common::write_lanes(&b.lanes);
@@ -117,13 +111,7 @@ fn read_copy(text: &str) -> (Vec<Coalescing>, Vec<Bank>) {
                 };
                 let expect = f[5].split(',').map(pair).collect();
                 let (protocol, id) = (f[1].to_owned(), f[2].to_owned());
-                coalescing.push(Coalescing {
-                    id,
-                    protocol,
-                    word,
-                    lanes,
-                    expect,
-                });
+                coalescing.push(Coalescing { id, protocol, word, lanes, expect });
             }
             "shared" => banks.push(Bank {
                 id: f[2].to_owned(),
@@ -175,12 +163,7 @@ fn check_banks(cases: &[Bank]) {
         for name in classes {
             let got = bank_cost(&class(name).shared, Direction::Load, &access);
             assert_eq!(got.requests, 1, "{} on {name}", b.id);
-            assert!(
-                b.steps.contains(&got.steps),
-                "{} on {name}: {got:?}, not {:?}",
-                b.id,
-                b.steps
-            );
+            assert!(b.steps.contains(&got.steps), "{} on {name}: {got:?}, not {:?}", b.id, b.steps);
         }
     }
 }
@@ -209,14 +192,7 @@ fn embedded_coalescing_and_banks() {
 fn double_is_two_requests_on_1x() {
     let half = WarpAccess::from_lanes(8, (0..16).map(|l| Some(l * 8)));
     let cost = bank_cost(&class("cc-1.3").shared, Direction::Load, &half);
-    assert_eq!(
-        cost,
-        BankCost {
-            requests: 2,
-            steps: 4,
-            conflicts: 2
-        }
-    );
+    assert_eq!(cost, BankCost { requests: 2, steps: 4, conflicts: 2 });
 }
 
 /// An occupancy example: what is given, and what comes out where the record says it.
@@ -255,22 +231,15 @@ const EXAMPLES: [Example; 7] = [
     example("1.1", 256, 12, 2, 16),
     example("1.1", 256, 10, 3, 24),
     example("1.1", 512, 0, 1, 16),
-    Example {
-        limiter: Some(Limiter::Blocks),
-        ..example("1.0", 64, 0, 8, 16)
-    },
+    Example { limiter: Some(Limiter::Blocks), ..example("1.0", 64, 0, 8, 16) },
     example("1.0", 256, 0, 3, 24),
     example("1.0", 128, 0, 6, 24),
 ];
 
 fn check_example(e: &Example) {
     let p = class(&format!("cc-{}", e.cc));
-    let needs = BlockNeeds {
-        threads: e.threads,
-        registers: e.registers,
-        shared: e.shared,
-        arguments: 0,
-    };
+    let needs =
+        BlockNeeds { threads: e.threads, registers: e.registers, shared: e.shared, arguments: 0 };
     match occupancy(&p, &needs) {
         Ok(o) => {
             assert_eq!(Some(o.blocks), e.blocks, "{e:?}");
@@ -304,12 +273,7 @@ fn fact_file_occupancy() {
         let Some(threads) = int("threads_per_block") else {
             // The tiled matrix multiplication: limits by cause.
             let shared = int("shared_bytes_per_block").unwrap();
-            let needs = BlockNeeds {
-                threads: 256,
-                registers: 0,
-                shared,
-                arguments: 0,
-            };
+            let needs = BlockNeeds { threads: 256, registers: 0, shared, arguments: 0 };
             let o = occupancy(&p, &needs).unwrap();
             assert_eq!(o.blocks_by[3], (Limiter::Shared, int("blocks_by_shared")));
             assert_eq!(shared_per_block(&p, &needs), u64::from(shared));
@@ -336,12 +300,7 @@ fn fact_file_occupancy() {
         });
         if let Some(percent) = int("occupancy_percent_printed") {
             let registers = int("registers_per_thread").unwrap_or(0);
-            let needs = BlockNeeds {
-                threads,
-                registers,
-                shared: 0,
-                arguments: 0,
-            };
+            let needs = BlockNeeds { threads, registers, shared: 0, arguments: 0 };
             // Printed percentages are cut, not rounded.
             let got = occupancy(&p, &needs).unwrap().fraction() * 100.0;
             assert_eq!(got as u32, percent);

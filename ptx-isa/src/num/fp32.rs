@@ -183,14 +183,20 @@ pub fn fma<const HW: bool>(rnd: Rnd, ftz: bool, sat: bool, a: u32, b: u32, c: u3
     finish_mods(false, sat, r)
 }
 
-/// `mad.f32` of compute capability 1.x: the product is truncated to 24 bits, then added with
-/// rounding to nearest; subnormal operands, product and result are flushed (A.2 of the CUDA C
-/// programming guide).
+/// `mad.f32` of compute capability 1.x (PTX ISA 9.7.3.7): the product is truncated to 24 bits with
+/// its exponent kept, whatever that is, then added with rounding to nearest; adding a zero is
+/// `mul` and `add`. Subnormal operands and results are flushed.
 #[inline(always)]
 #[must_use]
-pub fn mad_1x(sat: bool, a: u32, b: u32, c: u32) -> u32 {
-    let p = mul(Rnd::Rz, true, false, a, b);
-    add(Rnd::Rn, true, sat, p, c)
+pub fn mad_1x(a: u32, b: u32, c: u32) -> u32 {
+    let c = flush(c);
+    let product = d(flush(a)) * d(flush(b));
+    let cut = f64::from_bits(product.to_bits() & !((1 << 29) - 1));
+    // A NaN whose payload is cut off must not turn into infinity.
+    let cut = if product.is_nan() { product } else { cut };
+    let sum = from_f64(Rnd::Rn, true, false, add_odd(cut, d(c)));
+    let separate = add(Rnd::Rn, true, false, mul(Rnd::Rn, true, false, a, b), c);
+    if c & ABS == 0 { separate } else { sum }
 }
 
 /// `atom.add.f32`, `red.add.f32`: only global memory flushes subnormals (PTX ISA, `atom`).

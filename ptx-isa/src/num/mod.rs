@@ -13,6 +13,7 @@
 //! | [`cmp`] | relations of `setp`/`set`, `testp` |
 //! | [`cvt`] | `cvt` between integers, `.f16`, `.bf16`, `.f32`, `.f64`, `.tf32` |
 //! | [`narrow`] | `cvt` to and from 4-, 6- and 8-bit formats |
+//! | [`mode`] | modifiers packed into the constant of a micro-op |
 //! | [`soft`] | exact values and their rounding to any format: rare variants, and the reference |
 //!
 //! **NaN patterns** (recorded on an H200): `.f32` arithmetic gives `0x7fffffff`, `.f16`/`.bf16`
@@ -31,6 +32,7 @@ pub mod cvt;
 pub mod fp32;
 pub mod fp64;
 pub mod half;
+pub mod mode;
 pub mod narrow;
 pub mod soft;
 

@@ -63,10 +63,8 @@ impl Catalog {
     /// Returns the name to ask [`Catalog::get`] for.
     pub fn add_file(&mut self, path: &Path) -> Result<String, ProfileError> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|e| ProfileError::Io {
-            file: file.clone(),
-            message: e.to_string(),
-        })?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| ProfileError::Io { file: file.clone(), message: e.to_string() })?;
         let name = self.add_text(&file, &text)?;
         self.get(&name)?;
         Ok(name)
@@ -106,10 +104,7 @@ impl Catalog {
     }
 
     fn suggestions(&self, name: &str) -> Vec<String> {
-        suggest(
-            name,
-            self.device_names().into_iter().chain(self.class_names()),
-        )
+        suggest(name, self.device_names().into_iter().chain(self.class_names()))
     }
 
     fn find(&self, name: &str) -> Option<&RawProfile> {
@@ -134,13 +129,11 @@ impl Catalog {
         let mut chain = vec![raw];
         let mut current = raw;
         while let Some(parent) = &current.inherits {
-            let next = self
-                .find(parent)
-                .ok_or_else(|| ProfileError::UnknownParent {
-                    file: current.file.clone(),
-                    parent: parent.clone(),
-                    suggestions: self.suggestions(parent),
-                })?;
+            let next = self.find(parent).ok_or_else(|| ProfileError::UnknownParent {
+                file: current.file.clone(),
+                parent: parent.clone(),
+                suggestions: self.suggestions(parent),
+            })?;
             let again = chain.iter().any(|c| std::ptr::eq(*c, next));
             chain.push(next);
             if again {

@@ -10,11 +10,7 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     fn fail<T>(&self, key: &str, message: String) -> Result<T, ProfileError> {
-        Err(ProfileError::Inconsistent {
-            file: self.file.to_owned(),
-            key: key.to_owned(),
-            message,
-        })
+        Err(ProfileError::Inconsistent { file: self.file.to_owned(), key: key.to_owned(), message })
     }
 
     fn positive(&self, key: &str, value: f64) -> Result<(), ProfileError> {
@@ -39,10 +35,7 @@ impl Checker<'_> {
         if cache.sector_bytes > cache.line_bytes {
             return self.fail(
                 &format!("{key}.sector_bytes"),
-                format!(
-                    "is {}, more than the line of {}",
-                    cache.sector_bytes, cache.line_bytes
-                ),
+                format!("is {}, more than the line of {}", cache.sector_bytes, cache.line_bytes),
             );
         }
         if cache.line_bytes / cache.sector_bytes > 32 {
@@ -74,25 +67,16 @@ pub(super) fn consistent(file: &str, p: &Profile) -> Result<(), ProfileError> {
     let l = &p.limits;
     c.positive("device.gpus", p.device.gpus.into())?;
     c.positive("device.multiprocessors", p.device.multiprocessors.into())?;
-    c.positive(
-        "device.cores_per_multiprocessor",
-        p.device.cores_per_multiprocessor.into(),
-    )?;
+    c.positive("device.cores_per_multiprocessor", p.device.cores_per_multiprocessor.into())?;
     c.positive("clock.core_mhz", p.clock.core_mhz)?;
     c.positive("clock.sm_mhz", p.clock.sm_mhz)?;
     if l.warp_size != 32 {
-        return c.fail(
-            "limits.warp_size",
-            format!("is {}, only 32 is modelled", l.warp_size),
-        );
+        return c.fail("limits.warp_size", format!("is {}, only 32 is modelled", l.warp_size));
     }
     for (key, value) in [
         ("limits.max_threads_per_block", l.max_threads_per_block),
         ("limits.registers_per_sm", l.registers_per_sm),
-        (
-            "limits.max_registers_per_thread",
-            l.max_registers_per_thread,
-        ),
+        ("limits.max_registers_per_thread", l.max_registers_per_thread),
         ("limits.shared_bytes_per_sm", l.shared_bytes_per_sm),
         ("limits.max_blocks_per_sm", l.max_blocks_per_sm),
         ("limits.max_warps_per_sm", l.max_warps_per_sm),
@@ -155,30 +139,18 @@ pub(super) fn consistent(file: &str, p: &Profile) -> Result<(), ProfileError> {
 fn memory(c: &Checker<'_>, p: &Profile) -> Result<(), ProfileError> {
     c.power_of_two("global.line_bytes", p.global.line_bytes)?;
     c.power_of_two("global.sector_bytes", p.global.sector_bytes)?;
-    c.positive(
-        "global.cycles_per_transaction",
-        p.global.cycles_per_transaction,
-    )?;
+    c.positive("global.cycles_per_transaction", p.global.cycles_per_transaction)?;
     if p.global.sector_bytes > p.global.line_bytes {
         return c.fail(
             "global.sector_bytes",
-            format!(
-                "is {}, more than the line of {}",
-                p.global.sector_bytes, p.global.line_bytes
-            ),
+            format!("is {}, more than the line of {}", p.global.sector_bytes, p.global.line_bytes),
         );
     }
     if p.global.load_in_l1 && p.l1.is_none() {
-        return c.fail(
-            "global.load_in_l1",
-            "is true, but there is no [l1]".to_owned(),
-        );
+        return c.fail("global.load_in_l1", "is true, but there is no [l1]".to_owned());
     }
     if p.global.local_in_l1 && p.l1.is_none() {
-        return c.fail(
-            "global.local_in_l1",
-            "is true, but there is no [l1]".to_owned(),
-        );
+        return c.fail("global.local_in_l1", "is true, but there is no [l1]".to_owned());
     }
     let half = |x| matches!(x, Protocol::HalfWarpInOrder | Protocol::HalfWarpSegments);
     if half(p.global.load) != (p.shared.rule == BankRule::HalfWarpBroadcast) {
@@ -189,16 +161,9 @@ fn memory(c: &Checker<'_>, p: &Profile) -> Result<(), ProfileError> {
     }
     c.power_of_two("shared.banks", p.shared.banks)?;
     if p.shared.banks > 32 {
-        return c.fail(
-            "shared.banks",
-            format!("is {}, at most 32 are modelled", p.shared.banks),
-        );
+        return c.fail("shared.banks", format!("is {}, at most 32 are modelled", p.shared.banks));
     }
-    let bank_bytes = if p.shared.rule == BankRule::WideBanks {
-        8
-    } else {
-        4
-    };
+    let bank_bytes = if p.shared.rule == BankRule::WideBanks { 8 } else { 4 };
     if p.shared.bank_bytes != bank_bytes {
         return c.fail(
             "shared.bank_bytes",
@@ -220,10 +185,7 @@ fn memory(c: &Checker<'_>, p: &Profile) -> Result<(), ProfileError> {
     c.power_of_two("dram.interleave_bytes", d.interleave_bytes)?;
     c.power_of_two("dram.burst_bytes", d.burst_bytes)?;
     if !(d.efficiency > 0.0 && d.efficiency <= 1.0) {
-        return c.fail(
-            "dram.efficiency",
-            format!("is {}, must lie in (0, 1]", d.efficiency),
-        );
+        return c.fail("dram.efficiency", format!("is {}, must lie in (0, 1]", d.efficiency));
     }
     if let Some(l2) = &p.l2
         && l2.hit_latency >= d.latency
@@ -247,10 +209,7 @@ fn classes(c: &Checker<'_>, p: &Profile) -> Result<(), ProfileError> {
         }
         for pipe in &timing.pipes {
             if !p.pipes.contains_key(pipe) {
-                return c.fail(
-                    &format!("{key}.pipes"),
-                    format!("names unknown pipe '{pipe}'"),
-                );
+                return c.fail(&format!("{key}.pipes"), format!("names unknown pipe '{pipe}'"));
             }
         }
     }

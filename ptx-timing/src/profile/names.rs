@@ -35,12 +35,7 @@ pub(super) fn suggest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> V
     scored.sort();
     // A name twice as far off as the best one is only noise.
     let best = scored.first().map_or(0, |s| s.0);
-    scored
-        .into_iter()
-        .take_while(|s| s.0 <= best + 1)
-        .take(3)
-        .map(|s| s.1.to_owned())
-        .collect()
+    scored.into_iter().take_while(|s| s.0 <= best + 1).take(3).map(|s| s.1.to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -52,10 +47,7 @@ mod tests {
         assert_eq!(without_brand("NVIDIA GeForce GTX 280"), "gtx280");
         assert_eq!(without_brand("gtx-280"), "gtx280");
         assert_ne!(normalise("9800 GTX+"), normalise("9800 GTX"));
-        assert_eq!(
-            normalise("geforce-9800-gtx-plus"),
-            normalise("GeForce 9800 GTX+")
-        );
+        assert_eq!(normalise("geforce-9800-gtx-plus"), normalise("GeForce 9800 GTX+"));
         assert_eq!(without_brand("tesla"), "tesla");
     }
 }

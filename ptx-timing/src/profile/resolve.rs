@@ -42,10 +42,7 @@ impl RawProfile {
             Some(Value::String(s)) if !s.is_empty() => s.clone(),
             Some(_) => return Err(bad("name", "must be a non-empty string")),
             None => {
-                return Err(ProfileError::MissingKey {
-                    file: file.into(),
-                    key: "name".into(),
-                });
+                return Err(ProfileError::MissingKey { file: file.into(), key: "name".into() });
             }
         };
         let is_device = match body.get("kind").and_then(Value::as_str) {
@@ -76,15 +73,7 @@ impl RawProfile {
                 .collect::<Result<_, _>>()?,
             Some(_) => return Err(bad("source", "must be a table")),
         };
-        let raw = Self {
-            file: file.to_owned(),
-            name,
-            aliases,
-            is_device,
-            inherits,
-            sources,
-            body,
-        };
+        let raw = Self { file: file.to_owned(), name, aliases, is_device, inherits, sources, body };
         raw.check_sources()?;
         Ok(raw)
     }
@@ -105,18 +94,12 @@ impl RawProfile {
         collect_leaves("", &self.body, &mut leaves);
         for (key, value) in &leaves {
             if holds_number(value) && self.source_text(key).is_none() {
-                return Err(ProfileError::NoSource {
-                    file: self.file.clone(),
-                    key: key.clone(),
-                });
+                return Err(ProfileError::NoSource { file: self.file.clone(), key: key.clone() });
             }
         }
         for key in self.sources.keys() {
             let used = leaves.iter().any(|(leaf, _)| {
-                leaf == key
-                    || leaf
-                        .strip_prefix(key.as_str())
-                        .is_some_and(|r| r.starts_with('.'))
+                leaf == key || leaf.strip_prefix(key.as_str()).is_some_and(|r| r.starts_with('.'))
             });
             if !used {
                 return Err(ProfileError::BadKey {
@@ -140,11 +123,7 @@ fn holds_number(value: &Value) -> bool {
 
 fn collect_leaves<'a>(prefix: &str, table: &'a Table, out: &mut Vec<(String, &'a Value)>) {
     for (key, value) in table {
-        let path = if prefix.is_empty() {
-            key.clone()
-        } else {
-            format!("{prefix}.{key}")
-        };
+        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
         match value {
             Value::Table(inner) => collect_leaves(&path, inner, out),
             leaf => out.push((path, leaf)),
@@ -178,13 +157,8 @@ pub(super) fn resolve(chain: &[&RawProfile]) -> Result<Profile, ProfileError> {
         collect_leaves("", &raw.body, &mut leaves);
         for (key, _) in leaves {
             if let Some(text) = raw.source_text(&key) {
-                sources.insert(
-                    key.clone(),
-                    Source {
-                        file: raw.file.clone(),
-                        text: text.to_owned(),
-                    },
-                );
+                sources
+                    .insert(key.clone(), Source { file: raw.file.clone(), text: text.to_owned() });
             }
             owner.insert(key, &raw.file);
         }
@@ -208,27 +182,13 @@ fn key_error(
     message: String,
 ) -> ProfileError {
     let section = if path == "." { "" } else { path };
-    if let Some(field) = message
-        .strip_prefix("missing field `")
-        .and_then(|m| m.split('`').next())
-    {
-        let key = if section.is_empty() {
-            field.to_owned()
-        } else {
-            format!("{section}.{field}")
-        };
-        return ProfileError::MissingKey {
-            file: last.to_owned(),
-            key,
-        };
+    if let Some(field) = message.strip_prefix("missing field `").and_then(|m| m.split('`').next()) {
+        let key = if section.is_empty() { field.to_owned() } else { format!("{section}.{field}") };
+        return ProfileError::MissingKey { file: last.to_owned(), key };
     }
     let file = owner
         .iter()
         .find(|(k, _)| *k == section || k.strip_prefix(section).is_some_and(|r| r.starts_with('.')))
         .map_or(last, |(_, f)| f);
-    ProfileError::BadKey {
-        file: file.to_owned(),
-        key: section.to_owned(),
-        message,
-    }
+    ProfileError::BadKey { file: file.to_owned(), key: section.to_owned(), message }
 }

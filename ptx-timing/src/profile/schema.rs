@@ -122,9 +122,7 @@ impl TryFrom<String> for ComputeCapability {
     type Error = String;
 
     fn try_from(s: String) -> Result<Self, String> {
-        let parsed = s
-            .split_once('.')
-            .and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+        let parsed = s.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
         let (major, minor) =
             parsed.ok_or_else(|| format!("'{s}' is no compute capability such as \"1.3\""))?;
         Ok(Self { major, minor })

@@ -19,10 +19,7 @@ pub fn facts() -> Option<PathBuf> {
 pub fn toml_file(name: &str) -> Option<toml::Table> {
     let path = facts()?.join(name);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    Some(
-        text.parse()
-            .unwrap_or_else(|e| panic!("{}: {e}", path.display())),
-    )
+    Some(text.parse().unwrap_or_else(|e| panic!("{}: {e}", path.display())))
 }
 
 /// A fact file as JSON.
@@ -103,7 +100,5 @@ pub fn read_lanes(text: &str) -> Vec<Option<u64>> {
 /// Addresses of a TOML array, -1 = inactive.
 pub fn toml_lanes(value: &toml::Value) -> Vec<Option<u64>> {
     let list = value.as_array().unwrap();
-    list.iter()
-        .map(|a| u64::try_from(a.as_integer().unwrap()).ok())
-        .collect()
+    list.iter().map(|a| u64::try_from(a.as_integer().unwrap()).ok()).collect()
 }
