@@ -117,6 +117,25 @@ macro_rules! pure_ops {
             AdcD(a: D, b: D, p: P) -> D = a.wrapping_add(b).wrapping_add(p as u64);
             SbbD(a: D, b: D, p: P) -> D = a.wrapping_sub(b).wrapping_sub(p as u64);
 
+            // Bit fields. The 32-bit forms take position and length modulo 256.
+            BfindUW(a: W) -> W = if a == 0 { u32::MAX } else { 31 - a.leading_zeros() };
+            BfindUD(a: D) -> W = if a == 0 { u32::MAX } else { 63 - a.leading_zeros() };
+            BfeUW(a: W, b: W, c: W) -> W = $crate::uop::int::bfe_u32(a, b & 255, c & 255);
+            BfeSW(a: W, b: W, c: W) -> W = $crate::uop::int::bfe_s32(a, b & 255, c & 255);
+            BfeUD(a: D, b: W, c: W) -> D = $crate::uop::int::bfe_u64(a, b, c);
+            BfeSD(a: D, b: W, c: W) -> D = $crate::uop::int::bfe_s64(a, b, c);
+            // Ones at positions a .. a + b.
+            FieldW(a: W, b: W) -> W = $crate::uop::int::field32(a, b);
+            FieldD(a: W, b: W) -> D = $crate::uop::int::field64(a, b);
+            Fns(a: W, b: W, c: W) -> W = $crate::uop::int::fns(a, b, c);
+            Szext(a: W, b: W; k) -> W = $crate::uop::int::szext(a, b, k);
+            // Byte permutation; k is the mode (0 generic, 1.. f4e b4e rc8 ecl ecr rc16).
+            Prmt(a: W, b: W, c: W; k) -> W = $crate::uop::int::prmt(a, b, c, k);
+            // Funnel shifts of the 64-bit value b:a by c (already clamped or wrapped).
+            FunnelL(a: W, b: W, c: W) -> W = ((((b as u64) << 32 | a as u64) << (c & 63)) >> 32) as u32;
+            FunnelR(a: W, b: W, c: W) -> W = (((b as u64) << 32 | a as u64) >> (c & 63)) as u32;
+            AbsDiffSD(a: D, b: D) -> D = (a as i64).abs_diff(b as i64);
+
             // Integer comparisons; the others by swapping operands.
             EqW(a: W, b: W) -> P = a == b;
             NeW(a: W, b: W) -> P = a != b;
@@ -422,6 +441,89 @@ pub mod int {
             let y = if i & 2 != 0 { b } else { !b };
             let z = if i & 1 != 0 { c } else { !c };
             r |= on & x & y & z;
+        }
+        r
+    }
+
+    macro_rules! fields {
+        ($($u:ident $s:ident $bits:literal $field:ident $bfe_u:ident $bfe_s:ident;)*) => {$(
+            /// Ones at positions `pos .. pos + len`, cut at the width.
+            #[inline(always)]
+            pub fn $field(pos: u32, len: u32) -> $u {
+                let ones = if len >= $bits { $u::MAX } else { (1 << (len & ($bits - 1))) - 1 };
+                if pos >= $bits { 0 } else { ones << (pos & ($bits - 1)) }
+            }
+            /// Unsigned bit field of `a`: `len` bits from `pos`.
+            #[inline(always)]
+            pub fn $bfe_u(a: $u, pos: u32, len: u32) -> $u {
+                let down = if pos >= $bits { 0 } else { a >> (pos & ($bits - 1)) };
+                down & $field(0, len)
+            }
+            /// Signed bit field; bits beyond the width repeat the field's (or the value's) top bit.
+            #[inline(always)]
+            pub fn $bfe_s(a: $u, pos: u32, len: u32) -> $u {
+                let top = pos.saturating_add(len).saturating_sub(1).min($bits - 1);
+                let sign = if len == 0 { 0 } else { (0 as $u).wrapping_sub(a >> top & 1) };
+                let held = len.min(($bits as u32).saturating_sub(pos));
+                let mask = $field(0, held);
+                $bfe_u(a, pos, len) & mask | sign & !mask
+            }
+        )*};
+    }
+    fields! {
+        u32 i32 32 field32 bfe_u32 bfe_s32;
+        u64 i64 64 field64 bfe_u64 bfe_s64;
+    }
+
+    /// Position of the `n`-th set bit of `mask` from bit `base` on; all ones when there is none.
+    /// Positive `n` counts upwards starting with 1 at `base`, negative downwards, 0 asks for bit
+    /// `base` itself (PTX ISA `fns`).
+    #[inline(always)]
+    pub fn fns(mask: u32, base: u32, n: u32) -> u32 {
+        let n = n as i32;
+        let mut left = if n == 0 { 1 } else { n.unsigned_abs() };
+        let mut found = u32::MAX;
+        for i in 0..32u32 {
+            let at = if n < 0 { base.wrapping_sub(i) } else { base.wrapping_add(i) };
+            let hit = at < 32 && mask >> (at & 31) & 1 != 0 && (n != 0 || i == 0);
+            left = left.wrapping_sub(hit as u32);
+            found = if hit && left == 0 { at } else { found };
+        }
+        found
+    }
+
+    /// Extends the low `b` bits of `a`; bit 0 of `k`: by sign, bit 1: `b` is clamped, not wrapped.
+    #[inline(always)]
+    pub fn szext(a: u32, b: u32, k: u32) -> u32 {
+        let n = if k & 2 != 0 { b.min(32) } else { b & 31 };
+        let mask = field32(0, n);
+        let sign = if k & 1 != 0 && n > 0 {
+            0u32.wrapping_sub(a >> ((n.wrapping_sub(1)) & 31) & 1)
+        } else {
+            0
+        };
+        a & mask | sign & !mask
+    }
+
+    /// Byte permutation of `b:a` (PTX ISA `prmt`).
+    #[inline(always)]
+    pub fn prmt(a: u32, b: u32, c: u32, k: u32) -> u32 {
+        let bytes = (b as u64) << 32 | a as u64;
+        let i = c & 3;
+        let mut r = 0;
+        for n in 0..4u32 {
+            let (pick, sign) = match k {
+                0 => (c >> (4 * n) & 7, c >> (4 * n + 3) & 1),
+                1 => (i + n, 0),
+                2 => (i.wrapping_sub(n) & 7, 0),
+                3 => (i, 0),
+                4 => (i.max(n), 0),
+                5 => (i.min(n), 0),
+                _ => ((i & 1) * 2 + (n & 1), 0),
+            };
+            let byte = (bytes >> (8 * pick)) as u8;
+            let byte = if sign != 0 { (byte as i8 >> 7) as u8 } else { byte };
+            r |= (byte as u32) << (8 * n);
         }
         r
     }

@@ -6,10 +6,12 @@
 
 use crate::row::Row;
 
+pub mod bits;
 pub mod control;
 pub mod int_arith;
 pub mod memory;
 pub mod mov;
 
 /// All families.
-pub static FAMILIES: &[&[Row]] = &[int_arith::ROWS, mov::ROWS, memory::ROWS, control::ROWS];
+pub static FAMILIES: &[&[Row]] =
+    &[int_arith::ROWS, bits::ROWS, mov::ROWS, memory::ROWS, control::ROWS];

@@ -1,0 +1,355 @@
+//! Bit fields (PTX ISA 9.7.1), logic and shifts (9.7.8).
+
+use crate::meaning::{Cx, V};
+use crate::row::{Class, ROW, Row, Sem};
+use crate::types::{Kind, Ty, ptx};
+use crate::uop::Op;
+
+const BITS: (&str, &str) = ("type", ".b16 .b32 .b64");
+const BITS_PRED: (&str, &str) = ("type", ".pred .b16 .b32 .b64");
+const INT_32_64: (&str, &str) = ("type", ".u32 .s32 .u64 .s64");
+const CLAMP: (&str, &str) = ("mode", ".clamp .wrap");
+
+/// Rows of this family.
+pub static ROWS: &[Row] = &[
+    Row {
+        syntax: "popc.type d:.u32, a",
+        sets: &[("type", ".b32 .b64")],
+        since: ptx(2, 0),
+        sm: 20,
+        section: "9.7.1.14",
+        class: Class::BitField,
+        sem: Sem::Ops(|x| count(x, Op::PopcW, Op::PopcD)),
+        ..ROW
+    },
+    Row {
+        syntax: "clz.type d:.u32, a",
+        sets: &[("type", ".b32 .b64")],
+        since: ptx(2, 0),
+        sm: 20,
+        section: "9.7.1.15",
+        class: Class::BitField,
+        sem: Sem::Ops(|x| count(x, Op::ClzW, Op::ClzD)),
+        ..ROW
+    },
+    Row {
+        syntax: "bfind{.shiftamt}.type d:.u32, a",
+        sets: &[INT_32_64],
+        since: ptx(2, 0),
+        sm: 20,
+        section: "9.7.1.16",
+        class: Class::BitField,
+        sem: Sem::Ops(bfind),
+        ..ROW
+    },
+    Row {
+        syntax: "fns.b32 d, mask, base, offset:.s32",
+        since: ptx(6, 0),
+        sm: 30,
+        section: "9.7.1.17",
+        class: Class::BitField,
+        sem: Sem::Ops(|x| {
+            let (m, b, o) = (x.rd("mask"), x.rd("base"), x.rd("offset"));
+            let d = x.op3(Op::Fns, m, b, o);
+            x.wr("d", d);
+        }),
+        ..ROW
+    },
+    Row {
+        syntax: "brev.type d, a",
+        sets: &[("type", ".b32 .b64")],
+        since: ptx(2, 0),
+        sm: 20,
+        section: "9.7.1.18",
+        class: Class::BitField,
+        sem: Sem::Ops(|x| count(x, Op::BrevW, Op::BrevD)),
+        ..ROW
+    },
+    Row {
+        syntax: "bfe.type d, a, b:.u32, c:.u32",
+        sets: &[INT_32_64],
+        since: ptx(2, 0),
+        sm: 20,
+        section: "9.7.1.19",
+        class: Class::BitField,
+        sem: Sem::Ops(|x| {
+            let op = match x.ty() {
+                Ty::U32 => Op::BfeUW,
+                Ty::S32 => Op::BfeSW,
+                Ty::U64 => Op::BfeUD,
+                _ => Op::BfeSD,
+            };
+            let (a, b, c) = (x.rd("a"), x.rd("b"), x.rd("c"));
+            let d = x.op3(op, a, b, c);
+            x.wr("d", d);
+        }),
+        ..ROW
+    },
+    Row {
+        syntax: "bfi.type d, a, b, pos:.u32, len:.u32",
+        sets: &[("type", ".b32 .b64")],
+        since: ptx(2, 0),
+        sm: 20,
+        section: "9.7.1.20",
+        class: Class::BitField,
+        sem: Sem::Ops(bfi),
+        ..ROW
+    },
+    Row {
+        syntax: "szext.mode.type d, a, b:.u32",
+        sets: &[CLAMP, ("type", ".u32 .s32")],
+        since: ptx(7, 6),
+        sm: 70,
+        section: "9.7.1.21",
+        class: Class::BitField,
+        sem: Sem::Ops(|x| {
+            let k = x.ty().signed() as u32 | (x.has(".clamp") as u32) << 1;
+            let (a, b) = (x.rd("a"), x.rd("b"));
+            let d = x.op_k(Op::Szext, &[a, b], k);
+            x.wr("d", d);
+        }),
+        ..ROW
+    },
+    Row {
+        syntax: "bmsk.mode.b32 d, a, b",
+        sets: &[CLAMP],
+        since: ptx(7, 6),
+        sm: 70,
+        section: "9.7.1.22",
+        class: Class::BitField,
+        sem: Sem::Ops(|x| {
+            let wrap = x.has(".wrap");
+            let (a, b) = (x.rd("a"), x.rd("b"));
+            let (a, b) = match wrap {
+                true => (x.op2(Op::AndW, a, V::w(31)), x.op2(Op::AndW, b, V::w(31))),
+                false => (a, b),
+            };
+            let d = x.op2(Op::FieldW, a, b);
+            x.wr("d", d);
+        }),
+        ..ROW
+    },
+    Row {
+        syntax: "and.type d, a, b",
+        sets: &[BITS_PRED],
+        section: "9.7.8.1",
+        class: Class::Logic,
+        sem: Sem::Ops(|x| logic(x, [Op::AndP, Op::AndW, Op::AndD])),
+        ..ROW
+    },
+    Row {
+        syntax: "or.type d, a, b",
+        sets: &[BITS_PRED],
+        section: "9.7.8.2",
+        class: Class::Logic,
+        sem: Sem::Ops(|x| logic(x, [Op::OrP, Op::OrW, Op::OrD])),
+        ..ROW
+    },
+    Row {
+        syntax: "xor.type d, a, b",
+        sets: &[BITS_PRED],
+        section: "9.7.8.3",
+        class: Class::Logic,
+        sem: Sem::Ops(|x| logic(x, [Op::XorP, Op::XorW, Op::XorD])),
+        ..ROW
+    },
+    Row {
+        syntax: "not.type d, a",
+        sets: &[BITS_PRED],
+        section: "9.7.8.4",
+        class: Class::Logic,
+        sem: Sem::Ops(|x| {
+            let (ty, a) = (x.ty(), x.rd("a"));
+            let d = x.op1([Op::NotP, Op::NotW, Op::NotD][ty.kind() as usize], a);
+            let d = x.zext(d, ty.bits());
+            x.wr("d", d);
+        }),
+        ..ROW
+    },
+    Row {
+        syntax: "cnot.type d, a",
+        sets: &[BITS],
+        section: "9.7.8.5",
+        class: Class::Logic,
+        sem: Sem::Ops(|x| {
+            let (ty, a) = (x.ty(), x.rd("a"));
+            let d = if ty.kind() == Kind::D {
+                let p = x.op2(Op::EqD, a, V::d(0));
+                x.op3(Op::SelD, V::d(1), V::d(0), p)
+            } else {
+                let p = x.op2(Op::EqW, a, V::w(0));
+                x.op1(Op::BoolW, p)
+            };
+            x.wr("d", d);
+        }),
+        ..ROW
+    },
+    Row {
+        syntax: "lop3.b32 d, a, b, c, #lut:.u32",
+        since: ptx(4, 3),
+        sm: 50,
+        section: "9.7.8.6",
+        class: Class::Logic,
+        sem: Sem::Ops(|x| {
+            let d = lop3(x);
+            x.wr("d", d);
+        }),
+        ..ROW
+    },
+    Row {
+        syntax: "lop3.op.b32 d|p, a, b, c, #lut:.u32, {!}q:pred",
+        sets: &[("op", ".or .and")],
+        since: ptx(8, 2),
+        sm: 70,
+        section: "9.7.8.6",
+        class: Class::Logic,
+        sem: Sem::Ops(|x| {
+            let op = if x.has(".or") { Op::OrP } else { Op::AndP };
+            let (d, q) = (lop3(x), x.rd("q"));
+            let p = x.op2(Op::NeW, d, V::w(0));
+            let p = x.op2(op, p, q);
+            x.wr("d", d);
+            x.wr_second("d", p);
+        }),
+        ..ROW
+    },
+    Row {
+        syntax: "shf.dir.mode.b32 d, a, b, c:.u32",
+        sets: &[("dir", ".l .r"), CLAMP],
+        since: ptx(3, 1),
+        sm: 32,
+        section: "9.7.8.7",
+        class: Class::Shift,
+        sem: Sem::Ops(|x| {
+            let wrap = x.has(".wrap");
+            let op = if x.has(".l") { Op::FunnelL } else { Op::FunnelR };
+            let (a, b, c) = (x.rd("a"), x.rd("b"), x.rd("c"));
+            let c = match wrap {
+                true => x.op2(Op::AndW, c, V::w(31)),
+                false => x.op2(Op::MinUW, c, V::w(32)),
+            };
+            let d = x.op3(op, a, b, c);
+            x.wr("d", d);
+        }),
+        ..ROW
+    },
+    Row {
+        syntax: "shl.type d, a, b:.u32",
+        sets: &[BITS],
+        section: "9.7.8.8",
+        class: Class::Shift,
+        sem: Sem::Ops(|x| shift(x, Op::ShlW, Op::ShlD)),
+        ..ROW
+    },
+    Row {
+        syntax: "shr.type d, a, b:.u32",
+        sets: &[("type", ".b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64")],
+        section: "9.7.8.9",
+        class: Class::Shift,
+        sem: Sem::Ops(|x| {
+            if x.ty().signed() {
+                shift(x, Op::SarW, Op::SarD)
+            } else {
+                shift(x, Op::ShrW, Op::ShrD)
+            }
+        }),
+        ..ROW
+    },
+    Row {
+        syntax: "prmt.b32{.mode} d, a, b, c",
+        sets: &[("mode", ".f4e .b4e .rc8 .ecl .ecr .rc16")],
+        since: ptx(2, 0),
+        sm: 20,
+        section: "9.7.9.7",
+        class: Class::BitField,
+        sem: Sem::Ops(|x| {
+            let k = match x.get("mode") {
+                "" => 0,
+                ".f4e" => 1,
+                ".b4e" => 2,
+                ".rc8" => 3,
+                ".ecl" => 4,
+                ".ecr" => 5,
+                _ => 6,
+            };
+            let (a, b, c) = (x.rd("a"), x.rd("b"), x.rd("c"));
+            let d = x.op_k(Op::Prmt, &[a, b, c], k);
+            x.wr("d", d);
+        }),
+        ..ROW
+    },
+];
+
+fn count(x: &mut Cx, narrow: Op, wide: Op) {
+    let (ty, a) = (x.ty(), x.rd("a"));
+    let d = x.op1(if ty.kind() == Kind::D { wide } else { narrow }, a);
+    x.wr("d", d);
+}
+
+/// Position of the highest bit that differs from the sign; as a shift amount, its distance from
+/// the top.
+fn bfind(x: &mut Cx) {
+    let (ty, mut a) = (x.ty(), x.rd("a"));
+    let wide = ty.kind() == Kind::D;
+    if ty.signed() {
+        // The leading sign bits do not count: complement negative values.
+        a = match wide {
+            true => {
+                let s = x.op2(Op::SarD, a, V::w(63));
+                x.op2(Op::XorD, a, s)
+            }
+            false => {
+                let s = x.op2(Op::SarW, a, V::w(31));
+                x.op2(Op::XorW, a, s)
+            }
+        };
+    }
+    let mut d = x.op1(if wide { Op::BfindUD } else { Op::BfindUW }, a);
+    if x.has(".shiftamt") {
+        let none = x.op2(Op::EqW, d, V::w(u32::MAX));
+        let amount = x.op2(Op::SubW, V::w(ty.bits() - 1), d);
+        d = x.op3(Op::SelW, V::w(u32::MAX), amount, none);
+    }
+    x.wr("d", d);
+}
+
+fn bfi(x: &mut Cx) {
+    let wide = x.ty().kind() == Kind::D;
+    let (a, b, mut pos, mut len) = (x.rd("a"), x.rd("b"), x.rd("pos"), x.rd("len"));
+    if !wide {
+        pos = x.op2(Op::AndW, pos, V::w(255));
+        len = x.op2(Op::AndW, len, V::w(255));
+    }
+    let (field, shl, and, not, or) = match wide {
+        true => (Op::FieldD, Op::ShlD, Op::AndD, Op::NotD, Op::OrD),
+        false => (Op::FieldW, Op::ShlW, Op::AndW, Op::NotW, Op::OrW),
+    };
+    let mask = x.op2(field, pos, len);
+    let up = x.op2(shl, a, pos);
+    let inserted = x.op2(and, up, mask);
+    let keep = x.op1(not, mask);
+    let kept = x.op2(and, b, keep);
+    let d = x.op2(or, inserted, kept);
+    x.wr("d", d);
+}
+
+fn logic(x: &mut Cx, ops: [Op; 3]) {
+    let (ty, a, b) = (x.ty(), x.rd("a"), x.rd("b"));
+    let d = x.op2(ops[ty.kind() as usize], a, b);
+    x.wr("d", d);
+}
+
+fn lop3(x: &mut Cx) -> V {
+    let lut = x.imm("lut") as u32 & 0xff;
+    let (a, b, c) = (x.rd("a"), x.rd("b"), x.rd("c"));
+    x.op_k(Op::Lop3, &[a, b, c], lut)
+}
+
+/// Shifts; amounts of the width or more shift everything out.
+fn shift(x: &mut Cx, narrow: Op, wide: Op) {
+    let (ty, a, b) = (x.ty(), x.rd("a"), x.rd("b"));
+    let a = if narrow == Op::SarW { x.sext(a, ty.bits()) } else { a };
+    let d = x.op2(if ty.kind() == Kind::D { wide } else { narrow }, a, b);
+    let d = x.zext(d, ty.bits());
+    x.wr("d", d);
+}
