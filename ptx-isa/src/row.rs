@@ -15,6 +15,8 @@ pub struct Row {
     pub sets: &'static [(&'static str, &'static str)],
     /// First PTX version.
     pub since: PtxVersion,
+    /// Last PTX version, for shapes that later versions refuse (PTX 1.3's short forms).
+    pub until: Option<PtxVersion>,
     /// Least target (`20` is sm_20; 0 is every target).
     pub sm: u16,
     /// Targets with a suffix that have it (`"sm_90a sm_100f"`); empty: every target from `sm` on.
@@ -43,6 +45,7 @@ pub const ROW: Row = Row {
     syntax: "",
     sets: &[],
     since: ptx(1, 0),
+    until: None,
     sm: 0,
     targets: "",
     floors: &[],

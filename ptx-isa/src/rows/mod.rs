@@ -6,6 +6,7 @@
 
 use crate::row::Row;
 
+pub mod approx;
 pub mod bits;
 pub mod control;
 pub mod int_arith;
@@ -13,5 +14,12 @@ pub mod memory;
 pub mod mov;
 
 /// All families.
-pub static FAMILIES: &[&[Row]] =
-    &[int_arith::ROWS, bits::ROWS, mov::ROWS, memory::ROWS, control::ROWS];
+#[rustfmt::skip] // one line each
+pub static FAMILIES: &[&[Row]] = &[
+    int_arith::ROWS,
+    bits::ROWS,
+    approx::ROWS,
+    mov::ROWS,
+    memory::ROWS,
+    control::ROWS,
+];

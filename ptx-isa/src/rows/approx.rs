@@ -1,0 +1,247 @@
+//! Approximate functions and divisions (PTX ISA 9.7.3, 9.7.4), by the hardware's own tables: [`crate::mufu`].
+//!
+//! Compute capability 1.x has the flushing unit only.
+
+use crate::meaning::Cx;
+use crate::row::{Class, Exactness, ROW, Row, Sem, floor};
+use crate::types::{Ty, ptx};
+use crate::uop::Op;
+
+/// The defaults of this family.
+const APPROX: Row = Row { since: ptx(1, 4), class: Class::Special, ..ROW };
+/// The short forms of PTX 1.0 to 1.3, which mean `.approx.ftz`.
+const SHORT: Row = Row { until: Some(ptx(1, 3)), class: Class::Special, ..ROW };
+
+const PACKED: (&str, &str) = ("type", ".f16 .f16x2");
+const PACKED_BF: (&str, &str) = ("type", ".bf16 .bf16x2");
+
+/// Rows of this family.
+pub static ROWS: &[Row] = &[
+    Row {
+        syntax: "div.approx{.ftz}.f32 d, a, b",
+        section: "9.7.3.8",
+        exact: Exactness::Recorded("mufu.rcp"),
+        sem: Sem::Ops(|x| divide(x, Op::DivApproxF32)),
+        ..APPROX
+    },
+    Row {
+        syntax: "div.full{.ftz}.f32 d, a, b",
+        section: "9.7.3.8",
+        exact: Exactness::Recorded("mufu.rcp"),
+        sem: Sem::Ops(|x| divide(x, Op::DivFullF32)),
+        ..APPROX
+    },
+    Row {
+        syntax: "div.f32 d, a, b",
+        section: "9.7.3.8",
+        exact: Exactness::Recorded("mufu.rcp"),
+        sem: Sem::Ops(|x| divide(x, Op::DivApproxF32)),
+        ..SHORT
+    },
+    Row {
+        syntax: "rcp.approx{.ftz}.f32 d, a",
+        section: "9.7.3.13",
+        exact: Exactness::Recorded("mufu.rcp"),
+        sem: Sem::Ops(|x| unary(x, Op::RcpApproxF32)),
+        ..APPROX
+    },
+    Row {
+        syntax: "rcp.f32 d, a",
+        section: "9.7.3.13",
+        exact: Exactness::Recorded("mufu.rcp"),
+        sem: Sem::Ops(|x| unary(x, Op::RcpApproxF32)),
+        ..SHORT
+    },
+    Row {
+        syntax: "rcp.approx.ftz.f64 d, a",
+        since: ptx(2, 1),
+        sm: 20,
+        section: "9.7.3.14",
+        exact: Exactness::Recorded("mufu.rcp"),
+        sem: Sem::Ops(|x| plain(x, Op::RcpApproxF64)),
+        ..APPROX
+    },
+    Row {
+        syntax: "sqrt.approx{.ftz}.f32 d, a",
+        section: "9.7.3.15",
+        exact: Exactness::Recorded("mufu.sqrt"),
+        sem: Sem::Ops(|x| unary(x, Op::SqrtApproxF32)),
+        ..APPROX
+    },
+    Row {
+        syntax: "sqrt.f32 d, a",
+        section: "9.7.3.15",
+        exact: Exactness::Recorded("mufu.sqrt"),
+        sem: Sem::Ops(|x| unary(x, Op::SqrtApproxF32)),
+        ..SHORT
+    },
+    Row {
+        syntax: "rsqrt.approx{.ftz}.f32 d, a",
+        section: "9.7.3.16",
+        exact: Exactness::Recorded("mufu.rsqrt"),
+        sem: Sem::Ops(|x| unary(x, Op::RsqrtApproxF32)),
+        ..APPROX
+    },
+    Row {
+        syntax: "rsqrt.f32 d, a",
+        section: "9.7.3.16",
+        exact: Exactness::Recorded("mufu.rsqrt"),
+        sem: Sem::Ops(|x| unary(x, Op::RsqrtApproxF32)),
+        ..SHORT
+    },
+    Row {
+        syntax: "rsqrt.approx.f64 d, a",
+        sm: 13,
+        section: "9.7.3.16",
+        exact: Exactness::Recorded("mufu.rsqrt"),
+        sem: Sem::Ops(|x| plain(x, Op::RsqrtApproxF64)),
+        ..APPROX
+    },
+    Row {
+        syntax: "rsqrt.f64 d, a",
+        sm: 13,
+        section: "9.7.3.16",
+        exact: Exactness::Recorded("mufu.rsqrt"),
+        sem: Sem::Ops(|x| plain(x, Op::RsqrtApproxF64)),
+        ..SHORT
+    },
+    Row {
+        syntax: "rsqrt.approx.ftz.f64 d, a",
+        since: ptx(4, 0),
+        sm: 20,
+        section: "9.7.3.17",
+        exact: Exactness::Recorded("mufu.rsqrt"),
+        sem: Sem::Ops(|x| plain(x, Op::RsqrtApproxFtzF64)),
+        ..APPROX
+    },
+    Row {
+        syntax: "sin.approx{.ftz}.f32 d, a",
+        section: "9.7.3.18",
+        exact: Exactness::Recorded("mufu.sin"),
+        sem: Sem::Ops(|x| unary(x, Op::SinApproxF32)),
+        ..APPROX
+    },
+    Row {
+        syntax: "sin.f32 d, a",
+        section: "9.7.3.18",
+        exact: Exactness::Recorded("mufu.sin"),
+        sem: Sem::Ops(|x| unary(x, Op::SinApproxF32)),
+        ..SHORT
+    },
+    Row {
+        syntax: "cos.approx{.ftz}.f32 d, a",
+        section: "9.7.3.19",
+        exact: Exactness::Recorded("mufu.cos"),
+        sem: Sem::Ops(|x| unary(x, Op::CosApproxF32)),
+        ..APPROX
+    },
+    Row {
+        syntax: "cos.f32 d, a",
+        section: "9.7.3.19",
+        exact: Exactness::Recorded("mufu.cos"),
+        sem: Sem::Ops(|x| unary(x, Op::CosApproxF32)),
+        ..SHORT
+    },
+    Row {
+        syntax: "lg2.approx{.ftz}.f32 d, a",
+        section: "9.7.3.20",
+        exact: Exactness::Recorded("mufu.lg2"),
+        sem: Sem::Ops(|x| unary(x, Op::Lg2ApproxF32)),
+        ..APPROX
+    },
+    Row {
+        syntax: "lg2.f32 d, a",
+        section: "9.7.3.20",
+        exact: Exactness::Recorded("mufu.lg2"),
+        sem: Sem::Ops(|x| unary(x, Op::Lg2ApproxF32)),
+        ..SHORT
+    },
+    Row {
+        syntax: "ex2.approx{.ftz}.f32 d, a",
+        section: "9.7.3.21",
+        exact: Exactness::Recorded("mufu.ex2"),
+        sem: Sem::Ops(|x| unary(x, Op::Ex2ApproxF32)),
+        ..APPROX
+    },
+    Row {
+        syntax: "ex2.f32 d, a",
+        section: "9.7.3.21",
+        exact: Exactness::Recorded("mufu.ex2"),
+        sem: Sem::Ops(|x| unary(x, Op::Ex2ApproxF32)),
+        ..SHORT
+    },
+    Row {
+        syntax: "tanh.approx.f32 d, a",
+        since: ptx(7, 0),
+        sm: 75,
+        section: "9.7.3.22",
+        exact: Exactness::Recorded("mufu.tanh"),
+        sem: Sem::Ops(|x| plain(x, Op::TanhApproxF32)),
+        ..APPROX
+    },
+    Row {
+        syntax: "tanh.approx.type d, a",
+        sets: &[("type", ".f16 .f16x2 .bf16 .bf16x2")],
+        since: ptx(7, 0),
+        sm: 75,
+        floors: &[floor(".bf16 .bf16x2", ptx(7, 8), 90)],
+        section: "9.7.4.9",
+        exact: Exactness::Recorded("mufu.tanh"),
+        sem: Sem::Ops(|x| packed(x, Op::TanhApproxF16x2, Op::TanhApproxBf16x2)),
+        ..APPROX
+    },
+    Row {
+        syntax: "ex2.approx.type d, a",
+        sets: &[PACKED],
+        since: ptx(7, 0),
+        sm: 75,
+        section: "9.7.4.10",
+        exact: Exactness::Recorded("mufu.ex2"),
+        sem: Sem::Ops(|x| packed(x, Op::Ex2ApproxF16x2, Op::Ex2ApproxBf16x2)),
+        ..APPROX
+    },
+    Row {
+        syntax: "ex2.approx.ftz.type d, a",
+        sets: &[PACKED_BF],
+        since: ptx(7, 8),
+        sm: 90,
+        section: "9.7.4.10",
+        exact: Exactness::Recorded("mufu.ex2"),
+        sem: Sem::Ops(|x| packed(x, Op::Ex2ApproxF16x2, Op::Ex2ApproxBf16x2)),
+        ..APPROX
+    },
+];
+
+/// 1 where the flushing form is meant, the constant of the single-precision micro-ops.
+fn ftz(x: &Cx) -> u32 {
+    (x.has(".ftz") || x.m.row.until.is_some() || x.sm() < 20) as u32
+}
+
+fn plain(x: &mut Cx, op: Op) {
+    let a = x.rd("a");
+    let d = x.op1(op, a);
+    x.wr("d", d);
+}
+
+fn unary(x: &mut Cx, op: Op) {
+    let a = x.rd("a");
+    let d = x.op_k(op, &[a], ftz(x));
+    x.wr("d", d);
+}
+
+fn divide(x: &mut Cx, op: Op) {
+    let (a, b) = (x.rd("a"), x.rd("b"));
+    let d = x.op_k(op, &[a, b], ftz(x));
+    x.wr("d", d);
+}
+
+/// A 16-bit function, on one value or on both halves of a register.
+fn packed(x: &mut Cx, f16: Op, bf16: Op) {
+    let a = x.rd("a");
+    let ty = x.ty();
+    let op = if matches!(ty, Ty::F16 | Ty::F16x2) { f16 } else { bf16 };
+    let d = x.op1(op, a);
+    // The upper half of a scalar operand is zero, the function of it need not be.
+    let d = x.zext(d, ty.bits());
+    x.wr("d", d);
+}
