@@ -23,6 +23,8 @@ pub struct Row {
     pub targets: &'static str,
     /// Higher floors of single modifiers.
     pub floors: &'static [Floor],
+    /// Removed: modules of this version or later may not use it for this target or later.
+    pub removed: Option<(PtxVersion, u16)>,
     /// Section of the PTX ISA manual (9.x numbering).
     pub section: &'static str,
     /// Extra rule over the chosen modifiers; the error is the text that a user reads.
@@ -49,6 +51,7 @@ pub const ROW: Row = Row {
     sm: 0,
     targets: "",
     floors: &[],
+    removed: None,
     section: "",
     check: None,
     counts: None,

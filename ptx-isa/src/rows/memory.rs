@@ -1,34 +1,198 @@
-//! Loads and stores (PTX ISA 9.7.9).
+//! Loads, stores and cache control (PTX ISA 9.7.9).
 
 use crate::effect::{Cache, Effect, Mem, Order, Scope};
-use crate::meaning::Cx;
-use crate::row::{Class, ROW, Row, Sem};
-use crate::types::{Kind, Space};
+use crate::meaning::{Arg, Cx, V};
+use crate::row::{Class, Floor, ROW, Row, Sem, floor};
+use crate::table::Match;
+use crate::types::{Kind, Space, Ty, ptx};
+
+const SPACE: (&str, &str) = (
+    "space",
+    ".global .shared .shared::cta .shared::cluster .local .const .param .param::entry .param::func",
+);
+const STORE_SPACE: (&str, &str) =
+    ("space", ".global .shared .shared::cta .shared::cluster .local .param .param::func");
+const STRONG_SPACE: (&str, &str) = ("space", ".global .shared .shared::cta .shared::cluster");
+const TYPE: (&str, &str) =
+    ("type", ".b8 .b16 .b32 .b64 .b128 .u8 .u16 .u32 .u64 .s8 .s16 .s32 .s64 .f32 .f64");
+const VEC: (&str, &str) = ("vec", ".v2 .v4 .v8");
+const COP: (&str, &str) = ("cop", ".ca .cg .cs .lu .cv");
+const STORE_COP: (&str, &str) = ("cop", ".wb .cg .cs .wt");
+const L1: (&str, &str) = (
+    "l1",
+    ".L1::evict_normal .L1::evict_unchanged .L1::evict_first .L1::evict_last .L1::no_allocate",
+);
+const L2: (&str, &str) = ("l2", ".L2::evict_normal .L2::evict_first .L2::evict_last");
+const HINT: (&str, &str) = ("hint", ".L2::cache_hint");
+const FETCH: (&str, &str) = ("fetch", ".L2::64B .L2::128B .L2::256B");
+const ORDER: (&str, &str) = ("order", ".relaxed .acquire");
+const STORE_ORDER: (&str, &str) = ("order", ".relaxed .release");
+const LOAD_SETS: &[(&str, &str)] = &[SPACE, TYPE, VEC, COP, L1, L2, HINT, FETCH];
+const STRONG_SETS: &[(&str, &str)] = &[STRONG_SPACE, TYPE, VEC, ORDER, L1, L2, HINT, FETCH];
+const STORE_SETS: &[(&str, &str)] = &[STORE_SPACE, TYPE, VEC, STORE_COP, L1, L2, HINT];
+const STRONG_STORE_SETS: &[(&str, &str)] = &[STRONG_SPACE, TYPE, VEC, STORE_ORDER, L1, L2, HINT];
+
+const FLOORS: &[Floor] = &[
+    floor(".b128", ptx(8, 3), 70),
+    floor(".v8", ptx(8, 8), 100),
+    floor(".ca .cg .cs .lu .cv .wb .wt", ptx(2, 0), 20),
+    floor(".weak .relaxed .acquire .release", ptx(6, 0), 70),
+    floor(".cluster", ptx(7, 8), 90),
+    floor(".shared::cta", ptx(7, 8), 30),
+    floor(".shared::cluster", ptx(7, 8), 90),
+    floor(".param::entry .param::func", ptx(8, 3), 0),
+    floor(
+        ".L1::evict_normal .L1::evict_unchanged .L1::evict_first .L1::evict_last .L1::no_allocate",
+        ptx(7, 4),
+        70,
+    ),
+    floor(".L2::evict_normal .L2::evict_first .L2::evict_last", ptx(8, 8), 100),
+    floor(".L2::cache_hint", ptx(7, 4), 80),
+    floor(".L2::64B .L2::128B", ptx(7, 4), 75),
+    floor(".L2::256B", ptx(7, 4), 80),
+    floor(".mmio", ptx(8, 2), 70),
+];
+
+const LOAD: Row = Row {
+    section: "9.7.9.8",
+    class: Class::Load,
+    check: Some(check_access),
+    floors: FLOORS,
+    sem: Sem::Ops(load),
+    ..ROW
+};
+const STORE: Row = Row {
+    section: "9.7.9.11",
+    class: Class::Store,
+    check: Some(check_access),
+    floors: FLOORS,
+    sem: Sem::Ops(store),
+    ..ROW
+};
+const HINTS: Row =
+    Row { section: "9.7.9.15", class: Class::Misc, sem: Sem::Ops(|_| {}), since: ptx(2, 0), ..ROW };
 
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "ld{.space}{.vec}.type d*vec>, [a]",
-        sets: &[SPACE, TYPE],
-        section: "9.7.9.8",
-        class: Class::Load,
-        sem: Sem::Ops(load),
-        ..ROW
+        syntax: "ld{.weak}{.space}{.cop}{.l1}{.l2}{.hint}{.fetch}{.vec}.type d*vec>, [a]{, policy:.b64}",
+        sets: LOAD_SETS,
+        ..LOAD
     },
     Row {
-        syntax: "st{.space}{.vec}.type [a], b*vec>",
-        sets: &[SPACE, TYPE],
-        section: "9.7.9.11",
-        class: Class::Store,
-        sem: Sem::Ops(store),
-        ..ROW
+        syntax: "ld.volatile{.space}{.fetch}{.vec}.type d*vec>, [a]",
+        sets: LOAD_SETS,
+        since: ptx(1, 1),
+        ..LOAD
+    },
+    Row {
+        syntax: "ld.order.scope{.space}{.l1}{.l2}{.hint}{.fetch}{.vec}.type d*vec>, [a]{, policy:.b64}",
+        sets: STRONG_SETS,
+        since: ptx(6, 0),
+        sm: 70,
+        ..LOAD
+    },
+    Row {
+        syntax: "ld.mmio.relaxed.sys{.global}.type d>, [a]",
+        sets: &[TYPE],
+        since: ptx(8, 2),
+        sm: 70,
+        ..LOAD
+    },
+    Row {
+        syntax: "ld.global{.cop}.nc{.l1}{.l2}{.hint}{.fetch}{.vec}.type d*vec>, [a]{, policy:.b64}",
+        sets: &[TYPE, VEC, ("cop", ".ca .cg .cs"), L1, L2, HINT, FETCH],
+        since: ptx(3, 1),
+        sm: 32,
+        section: "9.7.9.9",
+        ..LOAD
+    },
+    Row {
+        syntax: "ldu{.global}{.vec}.type d*vec>, [a]",
+        sets: &[TYPE, ("vec", ".v2 .v4")],
+        since: ptx(2, 0),
+        section: "9.7.9.10",
+        ..LOAD
+    },
+    Row {
+        syntax: "st{.weak}{.space}{.cop}{.l1}{.l2}{.hint}{.vec}.type [a], b*vec>{, policy:.b64}",
+        sets: STORE_SETS,
+        ..STORE
+    },
+    Row {
+        syntax: "st.volatile{.space}{.vec}.type [a], b*vec>",
+        sets: STORE_SETS,
+        since: ptx(1, 1),
+        ..STORE
+    },
+    Row {
+        syntax: "st.order.scope{.space}{.l1}{.l2}{.hint}{.vec}.type [a], b*vec>{, policy:.b64}",
+        sets: STRONG_STORE_SETS,
+        since: ptx(6, 0),
+        sm: 70,
+        ..STORE
+    },
+    Row {
+        syntax: "st.mmio.relaxed.sys{.global}.type [a], b>",
+        sets: &[TYPE],
+        since: ptx(8, 2),
+        sm: 70,
+        ..STORE
+    },
+    Row {
+        syntax: "prefetch{.space}.level [a]",
+        sets: &[("space", ".global .local"), ("level", ".L1 .L2")],
+        sm: 20,
+        ..HINTS
+    },
+    Row {
+        syntax: "prefetch.global.level [a]",
+        sets: &[("level", ".L2::evict_last .L2::evict_normal")],
+        since: ptx(7, 4),
+        sm: 80,
+        ..HINTS
+    },
+    Row {
+        syntax: "prefetch{.space}.tensormap [a]",
+        sets: &[("space", ".const .param")],
+        since: ptx(8, 0),
+        sm: 90,
+        ..HINTS
+    },
+    Row { syntax: "prefetchu.L1 [a]", sm: 20, ..HINTS },
+    Row {
+        syntax: "applypriority{.global}.L2::evict_normal [a], #size:.u32",
+        since: ptx(7, 4),
+        sm: 80,
+        section: "9.7.9.16",
+        ..HINTS
+    },
+    Row {
+        syntax: "discard{.global}.L2 [a], #size:.u32",
+        since: ptx(7, 4),
+        sm: 80,
+        section: "9.7.9.17",
+        ..HINTS
     },
 ];
 
-const SPACE: (&str, &str) =
-    ("space", ".global .shared .shared::cta .shared::cluster .local .const .param");
-const TYPE: (&str, &str) =
-    ("type", ".b8 .b16 .b32 .b64 .u8 .u16 .u32 .u64 .s8 .s16 .s32 .s64 .f32 .f64");
+/// Width and cache rules that the notation cannot say.
+fn check_access(m: &Match) -> Result<(), String> {
+    let Some(ty) = m.ty("type") else { return Ok(()) };
+    let count = m.get("vec").and_then(|v| v[2..].parse().ok()).unwrap_or(1u32);
+    let bits = ty.bits() * count;
+    let wide = m.row.class == Class::Load || m.row.class == Class::Store;
+    if count == 8 && ty.bits() != 32 {
+        return Err(format!("`.v8` takes 32-bit elements, not `{ty}`"));
+    }
+    if bits > 256 || bits > 128 && (count < 4 || !wide) || ty == Ty::B128 && count > 1 {
+        return Err(format!("a vector of {count} `{ty}` is wider than an access may be"));
+    }
+    if m.get("cop").is_some() && (m.get("l1").is_some() || m.get("l2").is_some()) {
+        return Err("a cache operator and an eviction priority exclude each other".into());
+    }
+    Ok(())
+}
 
 /// The state space that a modifier names; the operand's own where `.param` leaves it open.
 pub(super) fn space(x: &Cx) -> Space {
@@ -40,36 +204,89 @@ pub(super) fn space(x: &Cx) -> Space {
         ".const" => Space::Const,
         // The lowering says by the variable whether it is a kernel's or a function's parameter.
         ".param" => x.addr("a").named.unwrap_or(Space::ParamEntry),
+        ".param::entry" => Space::ParamEntry,
+        ".param::func" => Space::ParamFunc,
+        _ if x.has(".global") => Space::Global,
         _ => Space::Generic,
     }
 }
 
-fn mem(x: &Cx, count: usize) -> Mem {
+/// The scope that a modifier names.
+pub(super) fn scope(x: &Cx) -> Scope {
+    match x.get("scope") {
+        ".cta" => Scope::Cta,
+        ".cluster" => Scope::Cluster,
+        ".gpu" => Scope::Gpu,
+        _ => Scope::Sys,
+    }
+}
+
+/// The ordering that the modifiers name, or `otherwise`.
+pub(super) fn order(x: &Cx, otherwise: Order) -> Order {
+    for (token, order) in [
+        (".mmio", Order::Mmio),
+        (".volatile", Order::Volatile),
+        (".relaxed", Order::Relaxed),
+        (".acquire", Order::Acquire),
+        (".release", Order::Release),
+        (".acq_rel", Order::AcqRel),
+        (".sc", Order::SeqCst),
+    ] {
+        if x.has(token) {
+            return order;
+        }
+    }
+    otherwise
+}
+
+fn mem(x: &Cx, count: u32) -> Mem {
     let ty = x.ty();
+    let cache = match x.get("cop") {
+        ".ca" => Cache::Ca,
+        ".cg" => Cache::Cg,
+        ".cs" => Cache::Cs,
+        ".lu" => Cache::Lu,
+        ".cv" => Cache::Cv,
+        ".wb" => Cache::Wb,
+        ".wt" => Cache::Wt,
+        _ if x.has(".nc") => Cache::Nc,
+        _ => Cache::Default,
+    };
     Mem {
         place: x.place(x.addr("a"), space(x)),
         bytes: ty.bytes() as u8,
         count: count as u8,
         signed: false,
-        order: Order::Weak,
-        scope: Scope::Sys,
-        cache: Cache::Default,
+        order: order(x, Order::Weak),
+        scope: scope(x),
+        cache,
     }
 }
 
 fn load(x: &mut Cx) {
     let ty = x.ty();
-    let count = x.m.slot_count(&x.m.shape.slots[0]).unwrap_or(1) as usize;
-    let kind = if ty.bits() == 64 { Kind::D } else { Kind::W };
+    let count = x.m.slot_count(&x.m.shape.slots[0]).unwrap_or(1);
     let effect = Effect::Ld(mem(x, count));
-    let values = x.effect(effect, &[x.addr("a").base], &vec![kind; count]);
+    let base = x.addr("a").base;
+    if ty == Ty::B128 {
+        let halves = x.effect(effect, &[base], &[Kind::D, Kind::D]);
+        return x.wr_pair("d", halves[0], halves[1]);
+    }
+    let values = x.effect(effect, &[base], &vec![ty.kind(); count as usize]);
     x.wr_vec("d", &values);
 }
 
 fn store(x: &mut Cx) {
-    let values = x.rd_vec("b");
-    let effect = Effect::St(mem(x, values.len()));
     let mut src = vec![x.addr("a").base];
+    if let (Ty::B128, Arg::Pair(..)) = (x.ty(), x.arg("b")) {
+        let (lo, hi) = x.rd_pair("b");
+        src.extend([lo, hi]);
+        let effect = Effect::St(mem(x, 1));
+        x.effect(effect, &src, &[]);
+        return;
+    }
+    let values: Vec<V> = x.rd_vec("b");
+    let effect = Effect::St(mem(x, values.len() as u32));
     src.extend(values);
     x.effect(effect, &src, &[]);
 }

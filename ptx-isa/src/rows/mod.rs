@@ -7,11 +7,15 @@
 use crate::row::Row;
 
 pub mod approx;
+pub mod atomics;
 pub mod bits;
 pub mod control;
 pub mod int_arith;
 pub mod memory;
+pub mod misc;
 pub mod mov;
+pub mod sync;
+pub mod warp;
 
 /// All families.
 #[rustfmt::skip] // one line each
@@ -21,5 +25,9 @@ pub static FAMILIES: &[&[Row]] = &[
     approx::ROWS,
     mov::ROWS,
     memory::ROWS,
+    atomics::ROWS,
+    warp::ROWS,
+    sync::ROWS,
+    misc::ROWS, atomics::ROWS,
     control::ROWS,
 ];

@@ -1,16 +1,246 @@
-//! Data movement between registers (PTX ISA 9.7.9).
+//! Moves between registers, address conversion (PTX ISA 9.7.9).
 
-use crate::row::{Class, ROW, Row, Sem};
+use crate::effect::window;
+use crate::meaning::{Arg, Cx, V};
+use crate::row::{Class, ROW, Row, Sem, floor};
+use crate::table::Match;
+use crate::types::{Kind, Ty, ptx};
+use crate::uop::Op;
+
+const ADDRESS: (&str, &str) = ("type", ".u32 .u64");
 
 /// Rows of this family.
-pub static ROWS: &[Row] = &[Row {
-    syntax: "mov.type d, a",
-    sets: &[("type", ".pred .b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64 .f32 .f64")],
-    section: "9.7.9.5",
-    class: Class::Move,
-    sem: Sem::Ops(|x| {
-        let a = x.rd("a");
-        x.wr("d", a);
-    }),
-    ..ROW
-}];
+pub static ROWS: &[Row] = &[
+    Row {
+        syntax: "mov.type d, a",
+        sets: &[("type", ".pred .b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64 .f32 .f64")],
+        section: "9.7.9.3",
+        class: Class::Move,
+        sem: Sem::Ops(|x| {
+            let a = x.rd("a");
+            x.wr("d", a);
+        }),
+        ..ROW
+    },
+    Row {
+        syntax: "mov.b128 d, a",
+        since: ptx(8, 3),
+        sm: 70,
+        section: "9.7.9.3",
+        class: Class::Move,
+        sem: Sem::Ops(|x| {
+            let (lo, hi) = x.rd_pair("a");
+            x.wr_pair("d", lo, hi);
+        }),
+        ..ROW
+    },
+    // Any vector whose elements fill the scalar: packing, then unpacking.
+    Row {
+        syntax: "mov.type d, a*?:any",
+        sets: &[("type", ".b16 .b32 .b64 .b128")],
+        counts: Some(|_, _| 0),
+        floors: &[floor(".b128", ptx(8, 3), 70)],
+        section: "9.7.9.4",
+        class: Class::Move,
+        sem: Sem::Ops(pack),
+        ..ROW
+    },
+    Row {
+        syntax: "mov.type d*?:any, a",
+        sets: &[("type", ".b16 .b32 .b64 .b128")],
+        counts: Some(|_: &Match, _: &str| 0),
+        floors: &[floor(".b128", ptx(8, 3), 70)],
+        section: "9.7.9.4",
+        class: Class::Move,
+        sem: Sem::Ops(unpack),
+        ..ROW
+    },
+    Row {
+        syntax: "isspacep.space d:pred, a:any",
+        sets: &[(
+            "space",
+            ".const .global .local .shared .shared::cta .shared::cluster .param .param::entry",
+        )],
+        since: ptx(2, 0),
+        sm: 20,
+        floors: &[
+            floor(".const", ptx(3, 1), 20),
+            floor(".param", ptx(7, 7), 70),
+            floor(".param::entry", ptx(8, 3), 70),
+            floor(".shared::cta", ptx(7, 8), 30),
+            floor(".shared::cluster", ptx(7, 8), 90),
+        ],
+        section: "9.7.9.19",
+        sem: Sem::Ops(isspacep),
+        ..ROW
+    },
+    Row {
+        syntax: "cvta.space.type d, a",
+        sets: &[
+            (
+                "space",
+                ".const .global .local .shared .shared::cta .shared::cluster .param .param::entry",
+            ),
+            ADDRESS,
+        ],
+        since: ptx(2, 0),
+        sm: 20,
+        floors: &[
+            floor(".const", ptx(3, 1), 20),
+            floor(".param", ptx(7, 7), 70),
+            floor(".param::entry", ptx(8, 3), 70),
+            floor(".shared::cta", ptx(7, 8), 30),
+            floor(".shared::cluster", ptx(7, 8), 90),
+        ],
+        section: "9.7.9.20",
+        sem: Sem::Ops(|x| cvta(x, true)),
+        ..ROW
+    },
+    Row {
+        syntax: "cvta.to.space.type d, a",
+        sets: &[
+            (
+                "space",
+                ".const .global .local .shared .shared::cta .shared::cluster .param .param::entry",
+            ),
+            ADDRESS,
+        ],
+        since: ptx(2, 0),
+        sm: 20,
+        floors: &[
+            floor(".const", ptx(3, 1), 20),
+            floor(".param", ptx(7, 7), 70),
+            floor(".param::entry", ptx(8, 3), 70),
+            floor(".shared::cta", ptx(7, 8), 30),
+            floor(".shared::cluster", ptx(7, 8), 90),
+        ],
+        section: "9.7.9.20",
+        sem: Sem::Ops(|x| cvta(x, false)),
+        ..ROW
+    },
+];
+
+/// Width in bits of vector elements when `total` bits are made of `n`.
+fn element_bits(total: u32, n: usize) -> u32 {
+    total / n.max(1) as u32
+}
+
+/// Vector to scalar: the first element is the lowest.
+fn pack(x: &mut Cx) {
+    let Arg::Vector(items) = x.arg("a") else {
+        return x.refuse("the source is no vector");
+    };
+    let total = x.ty().bits();
+    let bits = element_bits(total, items.len());
+    let ty = Ty::parse(&format!("b{bits}"));
+    let parts: Vec<V> = items.iter().map(|a| x.rd_arg(a, ty)).collect();
+    // Join neighbours until at most two 64-bit halves are left.
+    let join = |x: &mut Cx, parts: &[V], bits: u32| -> V {
+        let mut value = parts[0];
+        for (i, p) in parts.iter().enumerate().skip(1) {
+            let up = x.op2(Op::ShlW, *p, V::w(bits * i as u32));
+            value = x.op2(Op::OrW, value, up);
+        }
+        value
+    };
+    match (total, bits) {
+        (16 | 32, _) => {
+            let d = join(x, &parts, bits);
+            x.wr("d", d);
+        }
+        (64, _) => {
+            let half = parts.len() / 2;
+            let (lo, hi) = match bits {
+                32 => (parts[0], parts[1]),
+                _ => (join(x, &parts[..half], bits), join(x, &parts[half..], bits)),
+            };
+            let d = x.op2(Op::PackWD, lo, hi);
+            x.wr("d", d);
+        }
+        _ => {
+            let halves: Vec<V> = match bits {
+                64 => parts,
+                _ => parts.chunks(2).map(|c| x.op2(Op::PackWD, c[0], c[1])).collect(),
+            };
+            x.wr_pair("d", halves[0], halves[1]);
+        }
+    }
+}
+
+/// Scalar to vector.
+fn unpack(x: &mut Cx) {
+    let Arg::Vector(items) = x.arg("d") else {
+        return x.refuse("the destination is no vector");
+    };
+    let total = x.ty().bits();
+    let bits = element_bits(total, items.len());
+    let words: Vec<V> = if total == 128 {
+        let (lo, hi) = x.rd_pair("a");
+        vec![lo, hi]
+    } else {
+        vec![x.rd("a")]
+    };
+    for (i, item) in items.iter().enumerate() {
+        let at = i as u32 * bits;
+        let word = words[at as usize / 64];
+        let v = match (word.kind, bits) {
+            (Kind::D, 64) => word,
+            (Kind::D, _) => {
+                let half = x.op1(if at % 64 < 32 { Op::TruncDW } else { Op::HighDW }, word);
+                field(x, half, at % 32, bits)
+            }
+            _ => field(x, word, at, bits),
+        };
+        x.wr_arg(item, v, None);
+    }
+}
+
+/// `bits` bits of a `W` value from bit `at`.
+fn field(x: &mut Cx, v: V, at: u32, bits: u32) -> V {
+    let down = if at == 0 { v } else { x.op2(Op::ShrW, v, V::w(at)) };
+    x.zext(down, bits)
+}
+
+/// First generic address and size of the window that a `.space` modifier names; `None` for global.
+fn window_of(space: &str) -> Option<(u64, u64)> {
+    match space {
+        ".shared" | ".shared::cta" | ".shared::cluster" => {
+            Some((window::SHARED, window::SHARED_SIZE))
+        }
+        ".local" => Some((window::LOCAL, window::LOCAL_SIZE)),
+        ".param" | ".param::entry" => Some((window::PARAM, window::PARAM_SIZE)),
+        _ => None,
+    }
+}
+
+fn isspacep(x: &mut Cx) {
+    let a = x.rd("a");
+    let a = if a.kind == Kind::W { x.op1(Op::ZextWD, a) } else { a };
+    let p = match window_of(x.get("space")) {
+        Some((start, size)) => {
+            // The CTA's own part of the shared window comes first.
+            let cta = x.get("space") != ".shared::cluster" && start == window::SHARED;
+            let size = if cta { window::SHARED_CTA } else { size };
+            let off = x.op2(Op::SubD, a, V::d(start));
+            x.op2(Op::LtUD, off, V::d(size))
+        }
+        // Constant memory lies in the global window here; only its variables' users can tell.
+        None => x.op2(Op::LeUD, V::d(window::GLOBAL), a),
+    };
+    x.wr("d", p);
+}
+
+/// Adds (or, for `.to`, subtracts) the start of the window.
+fn cvta(x: &mut Cx, to_generic: bool) {
+    let (a, wide) = (x.rd("a"), x.ty().bits() == 64);
+    let d = match window_of(x.get("space")) {
+        None => a,
+        Some((start, _)) => match (wide, to_generic) {
+            (true, true) => x.op2(Op::AddD, a, V::d(start)),
+            (true, false) => x.op2(Op::SubD, a, V::d(start)),
+            (false, true) => x.op2(Op::AddW, a, V::w(start as u32)),
+            (false, false) => x.op2(Op::SubW, a, V::w(start as u32)),
+        },
+    };
+    x.wr("d", d);
+}

@@ -1,0 +1,145 @@
+//! CTA barriers and memory fences (PTX ISA 9.7.13.1, 9.7.13.4).
+
+use crate::effect::{Bar, BarKind, Effect, Order, Scope};
+use crate::meaning::Cx;
+use crate::row::{Class, Floor, ROW, Row, Sem, floor};
+use crate::types::{Kind, ptx};
+
+const BAR: Row = Row { section: "9.7.13.1", class: Class::Barrier, ..ROW };
+const FLOORS: &[Floor] = &[floor(".cta", ptx(7, 8), 0)];
+const RED_OP: (&str, &str) = ("op", ".and .or");
+
+/// Rows of this family.
+pub static ROWS: &[Row] = &[
+    Row {
+        syntax: "bar{.cta}.sync a:.u32{, b:.u32}",
+        floors: FLOORS,
+        sem: Sem::Ops(|x| barrier(x, BarKind::Sync)),
+        ..BAR
+    },
+    Row {
+        syntax: "bar{.cta}.arrive a:.u32, b:.u32",
+        since: ptx(2, 0),
+        sm: 20,
+        floors: FLOORS,
+        sem: Sem::Ops(|x| barrier(x, BarKind::Arrive)),
+        ..BAR
+    },
+    Row {
+        syntax: "bar{.cta}.red.popc.u32 d, a{, b}, {!}c:pred",
+        since: ptx(2, 0),
+        sm: 20,
+        floors: FLOORS,
+        sem: Sem::Ops(|x| barrier(x, BarKind::RedPopc)),
+        ..BAR
+    },
+    Row {
+        syntax: "bar{.cta}.red.op.pred p, a:.u32{, b:.u32}, {!}c:pred",
+        sets: &[RED_OP],
+        since: ptx(2, 0),
+        sm: 20,
+        floors: FLOORS,
+        sem: Sem::Ops(barrier_vote),
+        ..BAR
+    },
+    Row {
+        syntax: "barrier{.cta}.sync{.aligned} a:.u32{, b:.u32}",
+        since: ptx(6, 0),
+        sm: 30,
+        floors: FLOORS,
+        sem: Sem::Ops(|x| barrier(x, BarKind::Sync)),
+        ..BAR
+    },
+    Row {
+        syntax: "barrier{.cta}.arrive{.aligned} a:.u32, b:.u32",
+        since: ptx(6, 0),
+        sm: 30,
+        floors: FLOORS,
+        sem: Sem::Ops(|x| barrier(x, BarKind::Arrive)),
+        ..BAR
+    },
+    Row {
+        syntax: "barrier{.cta}.red.popc{.aligned}.u32 d, a{, b}, {!}c:pred",
+        since: ptx(6, 0),
+        sm: 30,
+        floors: FLOORS,
+        sem: Sem::Ops(|x| barrier(x, BarKind::RedPopc)),
+        ..BAR
+    },
+    Row {
+        syntax: "barrier{.cta}.red.op{.aligned}.pred p, a:.u32{, b:.u32}, {!}c:pred",
+        sets: &[RED_OP],
+        since: ptx(6, 0),
+        sm: 30,
+        floors: FLOORS,
+        sem: Sem::Ops(barrier_vote),
+        ..BAR
+    },
+    Row {
+        syntax: "membar.level",
+        sets: &[("level", ".cta .gl .sys")],
+        since: ptx(1, 4),
+        floors: &[floor(".sys", ptx(2, 0), 20)],
+        section: "9.7.13.4",
+        class: Class::Fence,
+        sem: Sem::Ops(fence),
+        ..ROW
+    },
+    Row {
+        syntax: "fence{.sem}.scope",
+        sets: &[("sem", ".sc .acq_rel .acquire .release")],
+        since: ptx(6, 0),
+        sm: 70,
+        floors: &[floor(".cluster", ptx(7, 8), 90), floor(".acquire .release", ptx(8, 6), 90)],
+        section: "9.7.13.4",
+        class: Class::Fence,
+        sem: Sem::Ops(fence),
+        ..ROW
+    },
+];
+
+/// `[number, count, predicate]` as the form has them.
+fn barrier(x: &mut Cx, kind: BarKind) {
+    let mut src = vec![x.rd("a")];
+    let counted = x.given("b");
+    if counted {
+        let b = x.rd("b");
+        src.push(b);
+    }
+    let red = !matches!(kind, BarKind::Sync | BarKind::Arrive);
+    if red {
+        let c = x.rd("c");
+        src.push(c);
+    }
+    // `bar` is short for `barrier….aligned`.
+    let aligned = x.m.shape.mnemonic == "bar" || x.has(".aligned");
+    let results: &[Kind] = match kind {
+        BarKind::RedPopc => &[Kind::W],
+        BarKind::RedAnd | BarKind::RedOr => &[Kind::P],
+        _ => &[],
+    };
+    let r = x.effect(Effect::Bar(Bar { kind, counted, aligned }), &src, results);
+    if let Some(v) = r.first() {
+        x.wr(if kind == BarKind::RedPopc { "d" } else { "p" }, *v);
+    }
+}
+
+fn barrier_vote(x: &mut Cx) {
+    barrier(x, if x.has(".and") { BarKind::RedAnd } else { BarKind::RedOr });
+}
+
+fn fence(x: &mut Cx) {
+    let order = match x.get("sem") {
+        ".acquire" => Order::Acquire,
+        ".release" => Order::Release,
+        ".acq_rel" | "" if x.m.shape.mnemonic == "fence" => Order::AcqRel,
+        _ => Order::SeqCst,
+    };
+    let scope = match (x.get("level"), x.get("scope")) {
+        (".cta", _) | (_, ".cta") => Scope::Cta,
+        (".gl", _) | (_, ".gpu") => Scope::Gpu,
+        (_, ".cluster") => Scope::Cluster,
+        _ => Scope::Sys,
+    };
+    x.effect(Effect::Fence(order, scope), &[], &[]);
+}
