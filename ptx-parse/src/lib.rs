@@ -1,5 +1,49 @@
 //! PTX text to a verified module and back.
+//!
+//! - [`parse`]: text to [`Ast`], never stopping at the first error;
+//! - [`print`]: tree to canonical text;
+//! - [`diag`]: findings and their rendering;
+//! - [`module`], [`code`]: the verified module and what it is lowered to.
 
+pub mod ast;
+mod builder;
 pub mod code;
+pub mod diag;
+mod expect;
+mod fold;
+mod lexer;
 pub mod lower;
 pub mod module;
+mod names;
+pub mod print;
+mod same;
+mod span;
+
+pub use ast::Ast;
+pub use diag::{Diag, Reporter, Severity};
+pub use names::{Name, Names};
+pub use span::Span;
+
+#[allow(missing_docs, clippy::all, clippy::pedantic, unused_qualifications)]
+mod grammar {
+    lalrpop_util::lalrpop_mod!(generated, "/grammar.rs");
+    pub(crate) use generated::ModuleParser;
+}
+
+/// Reads a module (PTX ISA 4). The tree holds everything that could be read;
+/// the findings are in the order of the text.
+pub fn parse(src: &str) -> (Ast<'_>, Vec<Diag>) {
+    let mut builder = builder::Builder::new(src);
+    // Offsets are 32 bits wide, and names from outside the text need some room.
+    if src.len() >= u32::MAX as usize / 2 {
+        builder.diags.push(Diag::error(
+            diag::Code::Limit,
+            Span::point(0),
+            "the text is longer than 2 GiB",
+        ));
+        return builder.finish(Ok(()));
+    }
+    let lexer = lexer::Lexer::new(src.as_bytes());
+    let outcome = grammar::ModuleParser::new().parse(&mut builder, lexer);
+    builder.finish(outcome)
+}
