@@ -22,6 +22,7 @@ pub mod table;
 pub mod texture;
 pub mod types;
 pub mod uop;
+pub mod video;
 
 pub use meaning::Cx;
 pub use row::{Class, Exactness, Row, Sem};

@@ -103,6 +103,11 @@ pub enum Part {
     B3,
     H0,
     H1,
+    /// A source of a SIMD video instruction: which byte or half-word of (a, b) each lane takes,
+    /// four bits a lane.
+    Lanes(u16),
+    /// The destination lanes of a SIMD video instruction, a bit each.
+    Mask(u8),
 }
 
 /// An operand as the verifier resolved it, in the order of the row's slots.
@@ -125,6 +130,8 @@ pub enum Arg {
     Pair(V, V),
     /// A predicate operand with `!`.
     Not(V),
+    /// A register operand with `-` (`vmad`).
+    Minus(Box<Arg>),
     /// A vector.
     Vector(Vec<Arg>),
     /// A destination and its predicate after the bar.
@@ -241,8 +248,16 @@ impl<'a> Cx<'a> {
     pub fn part(&self, name: &str) -> Part {
         match self.arg(name) {
             Arg::Val { part, .. } => *part,
+            Arg::Minus(a) => match **a {
+                Arg::Val { part, .. } => part,
+                _ => Part::Whole,
+            },
             _ => Part::Whole,
         }
+    }
+    /// Whether operand `name` has a minus sign, which [`Cx::rd`] leaves to the meaning.
+    pub fn minus(&self, name: &str) -> bool {
+        matches!(self.arg(name), Arg::Minus(_))
     }
     /// Reads source `name` at its slot's type: wider registers are cut to it.
     pub fn rd(&mut self, name: &str) -> V {
@@ -272,6 +287,7 @@ impl<'a> Cx<'a> {
                 _ => *v,
             },
             Arg::Not(v) => self.op1(Op::NotP, *v),
+            Arg::Minus(a) => self.rd_arg(a, ty),
             Arg::Both(a, _) => self.rd_arg(a, ty),
             Arg::Pair(lo, _) => *lo,
             other => panic!("operand {other:?} of `{}` is not a value", self.m.row.syntax),

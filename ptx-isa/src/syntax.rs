@@ -12,7 +12,9 @@
 //! - `a:.u32` of that type; `a:var` of the type chosen for `.var`; `a:wide` of twice the width of
 //!   the instruction's type; `a:pred` predicate; `a:any` any type;
 //! - `a>`: registers wider than the type are allowed too (`ld`, `st`, `cvt`);
-//! - `{!}c:pred`: may be negated;
+//! - `{!}c:pred`: may be negated; `{-}a` may have a minus sign;
+//! - `a{.part}`, `d.part`: may have, must have a selector: `part`, `halves`, `bytes`, `hmask` or
+//!   `bmask`, see [`Selector`];
 //! - `d{|p}` and `d|p`: a destination with a predicate (optional) after a bar; `p{|q}` likewise;
 //! - `#k:.u32`: immediate only;
 //! - `a*4`, `a*vec`, `a*?`: a vector of 4 elements, of as many as modifier `.vec` says (scalar
@@ -20,6 +22,7 @@
 //! - `[a]`: memory operand; `[a, b, c*?]`: compound memory operand, each part as above;
 //! - `@label`, `@func`, `@table`, `@args`: label, function, list of targets, call arguments.
 
+use crate::meaning::Part;
 use crate::row::Row;
 use crate::types::Ty;
 
@@ -89,6 +92,62 @@ pub enum SlotTy {
     Any,
 }
 
+/// What the selector after an operand of a video instruction chooses.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Selector {
+    /// `.b0` to `.b3`, `.h0`, `.h1`: a byte or half-word of the register.
+    Part,
+    /// `.hxy`: two of the four half-words of `a` (0, 1) and `b` (2, 3), the upper lane's first.
+    Halves,
+    /// `.bwxyz`: four of the eight bytes of `a` (0 to 3) and `b` (4 to 7), the top lane's first.
+    Bytes,
+    /// `.h0`, `.h1`, `.h10`: the half-words that are written.
+    HalfMask,
+    /// `.b0` to `.b3210`: the bytes that are written.
+    ByteMask,
+}
+
+impl Selector {
+    const NAMES: [(&'static str, Selector); 5] = [
+        ("part", Selector::Part),
+        ("halves", Selector::Halves),
+        ("bytes", Selector::Bytes),
+        ("hmask", Selector::HalfMask),
+        ("bmask", Selector::ByteMask),
+    ];
+
+    /// The choice that `text` (without its dot) names, if it is one of this selector's.
+    pub fn parse(self, text: &str) -> Option<Part> {
+        let (letter, lanes, choices) = match self {
+            Selector::Part => {
+                return Some(match text {
+                    "b0" => Part::B0,
+                    "b1" => Part::B1,
+                    "b2" => Part::B2,
+                    "b3" => Part::B3,
+                    "h0" => Part::H0,
+                    "h1" => Part::H1,
+                    _ => return None,
+                });
+            }
+            Selector::Halves => ('h', 2, 4),
+            Selector::Bytes => ('b', 4, 8),
+            Selector::HalfMask => ('h', 2, 2),
+            Selector::ByteMask => ('b', 4, 4),
+        };
+        let digits: Option<Vec<u32>> =
+            text.strip_prefix(letter)?.chars().map(|c| c.to_digit(choices)).collect();
+        let digits = digits.filter(|d| !d.is_empty() && d.len() <= lanes)?;
+        match self {
+            Selector::HalfMask | Selector::ByteMask => digits
+                .is_sorted_by(|a, b| a > b)
+                .then(|| Part::Mask(digits.iter().fold(0, |m, d| m | 1 << d))),
+            _ => (digits.len() == lanes)
+                .then(|| Part::Lanes(digits.iter().fold(0, |l, d| l << 4 | *d as u16))),
+        }
+    }
+}
+
 /// One operand of a shape.
 #[derive(Debug)]
 pub struct Slot {
@@ -108,6 +167,10 @@ pub struct Slot {
     pub relaxed: bool,
     /// Whether `!` may stand before it.
     pub negatable: bool,
+    /// Whether `-` may stand before it.
+    pub minus: bool,
+    /// Selector after it, and whether that may be left out.
+    pub selector: Option<(Selector, bool)>,
     /// Predicate destination after a bar: name, and whether it may be left out.
     pub second: Option<(&'static str, bool)>,
     /// Parts of one compound memory operand share a number.
@@ -226,6 +289,8 @@ impl Shape {
             ty: SlotTy::Any,
             relaxed: false,
             negatable: false,
+            minus: false,
+            selector: None,
             second: None,
             bracket: None,
         };
@@ -245,6 +310,10 @@ impl Shape {
             slot.negatable = true;
             text = r;
         }
+        if let Some(r) = text.strip_prefix("{-}") {
+            slot.minus = true;
+            text = r;
+        }
         if let Some(r) = text.strip_prefix('#') {
             slot.form = Form::Imm;
             text = r;
@@ -257,6 +326,20 @@ impl Shape {
             Some((h, t)) => (h, Some(t)),
             None => (text, None),
         };
+        let (head, selector) = match head.split_once("{.") {
+            Some((h, s)) => (h, Some((s.trim_end_matches('}'), true))),
+            None => match head.split_once('.') {
+                Some((h, s)) => (h, Some((s, false))),
+                None => (head, None),
+            },
+        };
+        slot.selector = selector.map(|(name, optional)| {
+            let known = Selector::NAMES.iter().find(|(n, _)| *n == name);
+            (
+                known.unwrap_or_else(|| panic!("no selector `{name}` in `{}`", row.syntax)).1,
+                optional,
+            )
+        });
         let (head, second) = match head.split_once("{|") {
             Some((h, p)) => (h, Some((p.trim_end_matches('}'), true))),
             None => match head.split_once('|') {

@@ -130,6 +130,11 @@ macro_rules! pure_ops {
             Fns(a: W, b: W, c: W) -> W = $crate::uop::int::fns(a, b, c);
             Szext(a: W, b: W; k) -> W = $crate::uop::int::szext(a, b, k);
             // Byte permutation; k is the mode (0 generic, 1.. f4e b4e rc8 ecl ecr rc16).
+            // Video instructions and dot products of bytes; `k` packs a `video` description.
+            VideoScalar(a: W, b: W, c: W; k) -> W = $crate::video::scalar(a, b, c, k);
+            VideoMad(a: W, b: W, c: W; k) -> W = $crate::video::mad(a, b, c, k);
+            VideoSimd(a: W, b: W, c: W; k) -> W = $crate::video::simd(a, b, c, k);
+            Dot(a: W, b: W, c: W; k) -> W = $crate::video::dot(a, b, c, k);
             Prmt(a: W, b: W, c: W; k) -> W = $crate::uop::int::prmt(a, b, c, k);
             // Funnel shifts of the 64-bit value b:a by c (already clamped or wrapped).
             FunnelL(a: W, b: W, c: W) -> W = ((((b as u64) << 32 | a as u64) << (c & 63)) >> 32) as u32;
@@ -485,7 +490,7 @@ pub mod int {
         let mut found = u32::MAX;
         for i in 0..32u32 {
             let at = if n < 0 { base.wrapping_sub(i) } else { base.wrapping_add(i) };
-            let hit = at < 32 && mask >> (at & 31) & 1 != 0 && (n != 0 || i == 0);
+            let hit = base < 32 && at < 32 && mask >> (at & 31) & 1 != 0 && (n != 0 || i == 0);
             left = left.wrapping_sub(hit as u32);
             found = if hit && left == 0 { at } else { found };
         }

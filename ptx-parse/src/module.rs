@@ -247,6 +247,8 @@ pub enum Operand {
     Reg(u32, Part),
     /// `!p`.
     NotReg(u32),
+    /// `-r`, register with selector, where the slot allows a minus sign.
+    MinusReg(u32, Part),
     /// Immediate as the bits of its slot's type (zero-extended).
     Imm(u64),
     /// Special register.

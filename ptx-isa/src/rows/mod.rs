@@ -10,11 +10,14 @@ pub mod approx;
 pub mod atomics;
 pub mod bits;
 pub mod control;
+pub mod dot;
 pub mod int_arith;
 pub mod memory;
 pub mod misc;
 pub mod mov;
 pub mod sync;
+pub mod video;
+pub mod video_simd;
 pub mod warp;
 
 /// All families.
@@ -23,11 +26,18 @@ pub static FAMILIES: &[&[Row]] = &[
     int_arith::ROWS,
     bits::ROWS,
     approx::ROWS,
+    dot::ROWS,
+    video::ARITHMETIC,
+    video::SHIFTS,
+    video::ROWS,
+    video_simd::HALVES,
+    video_simd::BYTES,
+    video_simd::ROWS,
     mov::ROWS,
     memory::ROWS,
     atomics::ROWS,
     warp::ROWS,
     sync::ROWS,
-    misc::ROWS, atomics::ROWS,
+    misc::ROWS,
     control::ROWS,
 ];

@@ -35,6 +35,9 @@ impl Names<'_> {
                 (lo, Some(hi)) => Arg::Pair(lo, hi),
                 (v, None) => Arg::Val { v, ty: self.body.regs[*r as usize].ty, part: *part },
             },
+            Operand::MinusReg(r, part) => {
+                Arg::Minus(Box::new(self.arg(&Operand::Reg(*r, *part), ty)?))
+            }
             Operand::NotReg(r) => Arg::Not(self.regs[*r as usize].0),
             Operand::Imm(bits) => {
                 let ty = ty.unwrap_or(if *bits > u32::MAX as u64 { Ty::B64 } else { Ty::B32 });
