@@ -46,13 +46,21 @@ struct Line {
     tag: u64,
     valid: u32,
     dirty: u32,
+    /// Sectors that came along with a neighbour's fill and have not been asked for.
+    extra: u32,
     used: u64,
+    ready: u64,
 }
+
+/// Sets that are allocated together.
+const SETS_PER_PAGE: usize = 64;
 
 /// One cache.
 #[derive(Debug, Clone)]
 pub struct Cache {
-    lines: Vec<Line>,
+    /// Lines of `SETS_PER_PAGE` sets each; empty until first used, since most simulations touch
+    /// little of a cache of 60 MB.
+    pages: Vec<Vec<Line>>,
     ways: usize,
     sets: u64,
     line_shift: u32,
@@ -68,7 +76,7 @@ impl Cache {
         let ways = level.ways.max(1);
         let sets = (level.bytes / (u64::from(level.line_bytes.max(1)) * u64::from(ways))).max(1);
         Self {
-            lines: vec![Line::default(); (sets * u64::from(ways)) as usize],
+            pages: vec![Vec::new(); (sets as usize).div_ceil(SETS_PER_PAGE)],
             ways: ways as usize,
             sets,
             line_shift: level.line_bytes.max(1).ilog2(),
@@ -89,7 +97,7 @@ impl Cache {
         1 << self.sector_shift
     }
 
-    /// Reads the sector that holds `address`.
+    /// Reads the sector that holds `address`. A miss without `fill` finds the sector on its way.
     pub fn read(&mut self, address: u64) -> Outcome {
         let (set, tag, bit) = self.locate(address);
         let mut outcome = Outcome { hit: true, fill: false, write_through: false, evicted: None };
@@ -99,6 +107,11 @@ impl Cache {
                 return outcome;
             }
             line.valid |= bit;
+            if line.extra & bit != 0 {
+                line.extra &= !bit;
+                self.counts.read_misses += 1;
+                return Outcome { hit: false, ..outcome };
+            }
         } else {
             outcome.evicted = self.insert(set, tag, bit, 0);
         }
@@ -147,10 +160,39 @@ impl Cache {
         outcome
     }
 
+    /// When the line that holds `address` is filled, as last told by [`Cache::set_ready`]; 0 if the
+    /// line is absent.
+    pub fn ready_at(&self, address: u64) -> u64 {
+        let (set, tag, _) = self.locate(address);
+        let start = set % SETS_PER_PAGE * self.ways;
+        let lines = self.pages[set / SETS_PER_PAGE].get(start..start + self.ways);
+        lines.into_iter().flatten().find(|l| l.tag == tag).map_or(0, |l| l.ready)
+    }
+
+    /// Notes when the fill of the line that holds `address` arrives; accesses until then hit but
+    /// have to wait.
+    pub fn set_ready(&mut self, address: u64, time: u64) {
+        let (set, tag, _) = self.locate(address);
+        if let Some(line) = self.find(set, tag) {
+            line.ready = time;
+        }
+    }
+
+    /// Notes that the sector that holds `address` came along with a neighbour's fill. As in the
+    /// hardware's counters its first read still counts as a miss, but it needs no fill.
+    pub fn came_along(&mut self, address: u64) {
+        let (set, tag, bit) = self.locate(address);
+        if let Some(line) = self.find(set, tag)
+            && line.valid & bit == 0
+        {
+            line.extra |= bit;
+        }
+    }
+
     /// Drops everything, as between two kernels (L1). Dirty sectors are lost, so this is for
     /// caches that hold none.
     pub fn invalidate(&mut self) {
-        self.lines.fill(Line::default());
+        self.pages.iter_mut().for_each(Vec::clear);
     }
 
     fn locate(&self, address: u64) -> (usize, u64, u32) {
@@ -166,22 +208,27 @@ impl Cache {
     fn find(&mut self, set: usize, tag: u64) -> Option<&mut Line> {
         self.clock += 1;
         let now = self.clock;
-        let start = set * self.ways;
-        let line = self.lines[start..start + self.ways].iter_mut().find(|l| l.tag == tag)?;
+        let start = set % SETS_PER_PAGE * self.ways;
+        let lines = self.pages[set / SETS_PER_PAGE].get_mut(start..start + self.ways)?;
+        let line = lines.iter_mut().find(|l| l.tag == tag)?;
         line.used = now;
         Some(line)
     }
 
     fn insert(&mut self, set: usize, tag: u64, valid: u32, dirty: u32) -> Option<Evicted> {
-        let start = set * self.ways;
+        let page = &mut self.pages[set / SETS_PER_PAGE];
+        if page.is_empty() {
+            page.resize(SETS_PER_PAGE * self.ways, Line::default());
+        }
+        let start = set % SETS_PER_PAGE * self.ways;
         let now = self.clock;
         let shift = self.line_shift;
-        let victim = self.lines[start..start + self.ways].iter_mut().min_by_key(|l| l.used)?;
+        let victim = page[start..start + self.ways].iter_mut().min_by_key(|l| l.used)?;
         let evicted = (victim.tag != 0 && victim.dirty != 0).then(|| Evicted {
             address: (victim.tag - 1) << shift,
             sectors: victim.dirty.count_ones(),
         });
-        *victim = Line { tag, valid, dirty, used: now };
+        *victim = Line { tag, valid, dirty, extra: 0, used: now, ready: 0 };
         self.counts.written_back += evicted.map_or(0, |e| u64::from(e.sectors));
         evicted
     }

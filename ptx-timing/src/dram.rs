@@ -49,6 +49,11 @@ impl Dram {
         self.transfer(now, address, moved)
     }
 
+    /// Bytes of the smallest transfer.
+    pub fn burst_bytes(&self) -> u64 {
+        self.burst
+    }
+
     /// Bytes read and written so far, whole bursts.
     pub fn bytes(&self) -> (u64, u64) {
         (self.bytes_read, self.bytes_written)

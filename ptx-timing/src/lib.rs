@@ -1,11 +1,14 @@
 //! What would this kernel cost on that GPU, and why.
 //!
-//! The static part of the timing model, independent of how a kernel is executed:
+//! The static part, independent of how a kernel is executed:
 //! - [`profile`]: devices as TOML data with a source for every number,
 //! - [`occupancy`]: how many blocks an SM holds, and which limit says so,
 //! - [`coalesce`], [`banks`], [`constant`], [`atomic`]: what one memory instruction of one warp
 //!   costs, per generation, as pure functions of the lane addresses,
 //! - [`cache`], [`dram`]: caches and device memory with queueing.
+//!
+//! And the dynamic part, which replays what a kernel executed ([`event`]) on a device's SMs
+//! ([`sim`]).
 
 pub mod access;
 pub mod atomic;
@@ -15,9 +18,12 @@ pub mod class;
 pub mod coalesce;
 pub mod constant;
 pub mod dram;
+pub mod event;
 pub mod occupancy;
 pub mod profile;
+pub mod sim;
 
 pub use access::WarpAccess;
 pub use class::Class;
 pub use profile::{Catalog, Profile, ProfileError};
+pub use sim::{Config, Report, SimulateError, simulate};

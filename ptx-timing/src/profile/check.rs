@@ -140,6 +140,7 @@ fn memory(c: &Checker<'_>, p: &Profile) -> Result<(), ProfileError> {
     c.power_of_two("global.line_bytes", p.global.line_bytes)?;
     c.power_of_two("global.sector_bytes", p.global.sector_bytes)?;
     c.positive("global.cycles_per_transaction", p.global.cycles_per_transaction)?;
+    c.positive("global.sm_bytes_per_clock", p.global.sm_bytes_per_clock)?;
     if p.global.sector_bytes > p.global.line_bytes {
         return c.fail(
             "global.sector_bytes",

@@ -268,8 +268,11 @@ pub struct Global {
     pub load_in_l1: bool,
     /// Whether local memory is cached in L1.
     pub local_in_l1: bool,
-    /// Cycles the SM's memory path is busy with one transaction.
+    /// Cycles the SM's memory path is busy with one transaction; of the sector and line protocols,
+    /// with one line.
     pub cycles_per_transaction: f64,
+    /// Bytes per clock that the rest of the chip can deliver to one SM.
+    pub sm_bytes_per_clock: f64,
 }
 
 /// How shared-memory bank conflicts come about.
@@ -339,6 +342,8 @@ pub struct Constant {
     pub scope: Scope,
     /// Latency of a hit with one address.
     pub latency: u32,
+    /// Latency of a miss in the SM's constant cache.
+    pub miss_latency: u32,
     /// Latency that each further distinct address adds.
     pub extra_address_latency: u32,
     /// Cycles the cache is busy with one address when all lanes agree.

@@ -1,0 +1,201 @@
+//! What the timing model replays: the warp instructions that a kernel issued.
+//!
+//! A kernel's static part ([`Code`]) is given once; a block's trace ([`BlockTrace`]) holds, per
+//! warp, one [`Event`] for each issued instruction in program order. Divergence needs nothing
+//! special: each side of a branch appears with its own active mask. The model assigns SMs and
+//! times; the trace says only what was executed.
+
+use smallvec::SmallVec;
+
+use crate::access::WarpAccess;
+use crate::class::Class;
+
+/// Number of a register within the kernel; predicates share the number space.
+pub type Register = u32;
+
+/// What a memory instruction does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccessKind {
+    /// `ld`, `tex`
+    Load,
+    /// `st`
+    Store,
+    /// `atom`
+    Atomic,
+    /// `red`: an atomic whose result nobody waits for
+    Reduction,
+}
+
+/// Static part of one PTX instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instruction {
+    /// Timing class.
+    pub class: Class,
+    /// Registers it reads, address registers included, the guard not.
+    pub reads: SmallVec<[Register; 4]>,
+    /// Registers it writes.
+    pub writes: SmallVec<[Register; 2]>,
+    /// Predicate that guards it.
+    pub guard: Option<Register>,
+    /// Memory instructions: what they do.
+    pub kind: AccessKind,
+    /// Memory instructions: the cache operator bypasses L1 (`.cg`, `.cv`, `volatile`).
+    pub bypass_l1: bool,
+}
+
+impl Instruction {
+    /// An instruction without memory access or guard.
+    pub fn new(class: Class, writes: &[Register], reads: &[Register]) -> Self {
+        let kind = match class {
+            Class::StoreGlobal | Class::StoreShared => AccessKind::Store,
+            Class::AtomicGlobal | Class::AtomicShared => AccessKind::Atomic,
+            _ => AccessKind::Load,
+        };
+        Self {
+            class,
+            reads: reads.into(),
+            writes: writes.into(),
+            guard: None,
+            kind,
+            bypass_l1: false,
+        }
+    }
+
+    /// The same under a guard.
+    pub fn guarded(self, predicate: Register) -> Self {
+        Self { guard: Some(predicate), ..self }
+    }
+}
+
+/// Static part of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Code {
+    /// Instructions; an event's `pc` is an index here.
+    pub instructions: Vec<Instruction>,
+}
+
+/// State space that an access reached. Generic addresses are resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Space {
+    /// Device memory.
+    Global,
+    /// Per-thread memory; addresses as the hardware lays it out, interleaved by lane.
+    Local,
+    /// Shared memory; byte offsets from the block's base.
+    Shared,
+    /// Constant memory, and parameters where they live there.
+    Const,
+    /// Texture fetches.
+    Texture,
+}
+
+/// What an event carries beyond its mask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detail {
+    /// Nothing.
+    #[default]
+    None,
+    /// A memory access: index into [`WarpTrace::accesses`].
+    Memory {
+        /// Space reached.
+        space: Space,
+        /// Index of the lane addresses.
+        access: u32,
+    },
+    /// `bar.sync` and `bar.arrive`.
+    Barrier {
+        /// Barrier number.
+        id: u8,
+        /// Whether the warp waits (`sync`) or goes on (`arrive`).
+        wait: bool,
+        /// Warps that the barrier expects; 0 = all of the block.
+        warps: u16,
+    },
+}
+
+/// One issued warp instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// Index into [`Code::instructions`].
+    pub pc: u32,
+    /// Lanes that execute it, the guard applied; 0 = issued without effect.
+    pub active: u32,
+    /// Memory access or barrier.
+    pub detail: Detail,
+}
+
+/// What one warp did, from entry to exit.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WarpTrace {
+    /// In program order.
+    pub events: Vec<Event>,
+    /// Lane addresses that the events refer to.
+    pub accesses: Vec<WarpAccess>,
+}
+
+impl WarpTrace {
+    /// Adds an instruction by all lanes.
+    pub fn push(&mut self, pc: u32) {
+        self.events.push(Event { pc, active: u32::MAX, detail: Detail::None });
+    }
+
+    /// Adds a memory access.
+    pub fn push_access(&mut self, pc: u32, space: Space, access: WarpAccess) {
+        let index = self.accesses.len() as u32;
+        self.accesses.push(access);
+        let detail = Detail::Memory { space, access: index };
+        self.events.push(Event { pc, active: access.mask, detail });
+    }
+
+    /// Adds a barrier for the whole block.
+    pub fn push_barrier(&mut self, pc: u32) {
+        let detail = Detail::Barrier { id: 0, wait: true, warps: 0 };
+        self.events.push(Event { pc, active: u32::MAX, detail });
+    }
+}
+
+/// What one thread block did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BlockTrace {
+    /// Warp 0 first.
+    pub warps: Vec<WarpTrace>,
+}
+
+/// Where the traces come from. The simulator asks for a block when an SM is about to start it, so
+/// that only resident blocks are held in memory.
+pub trait BlockSource {
+    /// Why a trace could not be made.
+    type Error;
+
+    /// Thread blocks of the grid.
+    fn blocks(&self) -> u64;
+
+    /// The trace of one block. Blocks are asked for in ascending order, each once.
+    fn trace(&mut self, block: u64) -> Result<BlockTrace, Self::Error>;
+}
+
+/// A source from a function, for blocks whose traces are cheap to make.
+#[derive(Debug)]
+pub struct FnSource<F> {
+    blocks: u64,
+    make: F,
+}
+
+impl<F: FnMut(u64) -> BlockTrace> FnSource<F> {
+    /// `make(b)` gives the trace of block `b`.
+    pub fn new(blocks: u64, make: F) -> Self {
+        Self { blocks, make }
+    }
+}
+
+impl<F: FnMut(u64) -> BlockTrace> BlockSource for FnSource<F> {
+    type Error = std::convert::Infallible;
+
+    fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    fn trace(&mut self, block: u64) -> Result<BlockTrace, Self::Error> {
+        Ok((self.make)(block))
+    }
+}

@@ -1,0 +1,414 @@
+//! The memory system as the pipeline sees it: when a result is there, and how long the SM's memory
+//! pipe is busy. L2 and device memory are shared by all SMs.
+
+use super::report::PcCounts;
+use super::time::{FRACTION, fixed};
+use crate::access::WarpAccess;
+use crate::atomic;
+use crate::banks::{Direction, bank_cost};
+use crate::cache::{Cache, CacheCounts};
+use crate::coalesce::{Path, Transaction, device_transactions, transactions};
+use crate::constant;
+use crate::dram::Dram;
+use crate::event::{AccessKind, Instruction, Space};
+use crate::profile::{Profile, Protocol};
+
+/// Slots of the table that serialises atomics on one address. Two addresses that share a slot
+/// delay each other; with this many slots that is rare.
+const ATOMIC_SLOTS: usize = 1 << 16;
+
+/// Outcome of one access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct AccessTiming {
+    /// When a dependent instruction can issue.
+    pub done: u64,
+    /// How long the memory pipe is busy, in 1/1024 clocks.
+    pub busy: u64,
+}
+
+/// A server that moves bytes at a fixed rate, first come, first served.
+#[derive(Debug, Clone)]
+struct Port {
+    free_at: u64,
+    per_byte: f64,
+}
+
+impl Port {
+    fn new(bytes_per_clock: f64) -> Self {
+        Self { free_at: 0, per_byte: FRACTION as f64 / bytes_per_clock }
+    }
+
+    /// Queues a transfer at `now`; returns the clocks it has to wait.
+    fn wait(&mut self, now: u64, bytes: u32) -> u64 {
+        let start = self.free_at.max(now * FRACTION);
+        self.free_at = start + (f64::from(bytes) * self.per_byte) as u64;
+        start / FRACTION - now
+    }
+}
+
+/// Caches and ports of one SM.
+#[derive(Debug, Clone)]
+struct SmMemory {
+    l1: Option<Cache>,
+    texture: Option<Cache>,
+    constant: Cache,
+    port: Port,
+}
+
+/// The whole memory system.
+#[derive(Debug, Clone)]
+pub(super) struct Memory<'a> {
+    profile: &'a Profile,
+    sms: Vec<SmMemory>,
+    l2: Option<Cache>,
+    l2_port: Port,
+    dram: Dram,
+    atomics: Vec<u64>,
+}
+
+impl<'a> Memory<'a> {
+    pub fn new(profile: &'a Profile, sms: u32) -> Self {
+        let sm = SmMemory {
+            l1: profile.l1.as_ref().map(Cache::new),
+            texture: profile.texture.as_ref().map(Cache::new),
+            constant: Cache::new(&profile.constant.cache),
+            port: Port::new(profile.global.sm_bytes_per_clock),
+        };
+        // Without an L2 the ports of the memory channels are the only common limit.
+        let l2_rate = profile.l2.as_ref().map_or(f64::INFINITY, |l2| l2.bytes_per_clock);
+        Self {
+            profile,
+            sms: vec![sm; sms as usize],
+            l2: profile.l2.as_ref().map(Cache::new),
+            l2_port: Port::new(l2_rate),
+            dram: Dram::new(profile),
+            atomics: vec![0; ATOMIC_SLOTS],
+        }
+    }
+
+    /// Bytes read from and written to device memory.
+    pub fn dram_bytes(&self) -> (u64, u64) {
+        self.dram.bytes()
+    }
+
+    /// When the last transfer of device memory ends.
+    pub fn drained_at(&self) -> u64 {
+        self.dram.drained_at()
+    }
+
+    /// Counts of L1, summed over SMs, and of L2.
+    pub fn cache_counts(&self) -> (CacheCounts, CacheCounts) {
+        let mut l1 = CacheCounts::default();
+        for sm in &self.sms {
+            if let Some(c) = sm.l1.as_ref().map(Cache::counts) {
+                l1.read_hits += c.read_hits;
+                l1.read_misses += c.read_misses;
+                l1.write_hits += c.write_hits;
+                l1.write_misses += c.write_misses;
+                l1.written_back += c.written_back;
+            }
+        }
+        (l1, self.l2.as_ref().map(Cache::counts).unwrap_or_default())
+    }
+
+    /// One access of one warp, issued by `sm` at `now`.
+    pub fn access(
+        &mut self,
+        sm: usize,
+        now: u64,
+        instruction: &Instruction,
+        space: Space,
+        access: &WarpAccess,
+        counts: &mut PcCounts,
+    ) -> AccessTiming {
+        if access.mask == 0 {
+            return AccessTiming { done: now, busy: 0 };
+        }
+        counts.requests += 1;
+        match (space, instruction.kind) {
+            (Space::Shared, kind) => self.shared(now, kind, access, counts),
+            (Space::Const, _) => self.constant(sm, now, access, counts),
+            (Space::Texture, _) => self.texture(sm, now, access, counts),
+            (_, AccessKind::Load) => self.load(sm, now, instruction, space, access, counts),
+            (_, AccessKind::Store) => self.store(sm, now, access, counts),
+            (_, AccessKind::Atomic | AccessKind::Reduction) => self.atomic(sm, now, access, counts),
+        }
+    }
+
+    fn shared(
+        &self,
+        now: u64,
+        kind: AccessKind,
+        access: &WarpAccess,
+        counts: &mut PcCounts,
+    ) -> AccessTiming {
+        let s = &self.profile.shared;
+        let a = &self.profile.atomics;
+        let atomic = matches!(kind, AccessKind::Atomic | AccessKind::Reduction);
+        let (steps, nominal, latency, extra) = if atomic {
+            let steps = atomic::shared_steps(s.banks, access);
+            (steps, 1, a.shared_latency, a.shared_same_address_latency)
+        } else {
+            let direction =
+                if kind == AccessKind::Load { Direction::Load } else { Direction::Store };
+            let cost = bank_cost(s, direction, access);
+            (cost.steps, cost.requests, s.latency, s.extra_step_latency)
+        };
+        counts.shared_steps += u64::from(steps);
+        counts.shared_conflicts += u64::from(steps.saturating_sub(nominal));
+        AccessTiming {
+            done: now + u64::from(latency) + u64::from(steps.saturating_sub(1) * extra),
+            busy: fixed(f64::from(steps) * s.step_cycles),
+        }
+    }
+
+    fn constant(
+        &mut self,
+        sm: usize,
+        now: u64,
+        access: &WarpAccess,
+        counts: &mut PcCounts,
+    ) -> AccessTiming {
+        let c = &self.profile.constant;
+        let (mut latency, busy) = constant::hit_cost(c, access);
+        counts.sectors += u64::from(constant::distinct_addresses(c.scope, access));
+        for (_, address) in access.lanes() {
+            if !self.sms[sm].constant.read(address).hit {
+                latency = latency.max(c.miss_latency);
+            }
+        }
+        AccessTiming { done: now + u64::from(latency), busy: fixed(busy) }
+    }
+
+    fn texture(
+        &mut self,
+        sm: usize,
+        now: u64,
+        access: &WarpAccess,
+        counts: &mut PcCounts,
+    ) -> AccessTiming {
+        let Some(level) = &self.profile.texture else {
+            return AccessTiming { done: now, busy: 0 };
+        };
+        let sectors =
+            transactions(Protocol::WarpSectors, level.line_bytes, level.sector_bytes, access);
+        counts.sectors += sectors.len() as u64;
+        let mut done = now + u64::from(level.hit_latency);
+        for t in &sectors {
+            let hit = self.sms[sm].texture.as_mut().is_none_or(|c| c.read(t.address).hit);
+            if !hit {
+                // The texture path is longer than the plain one by what a hit shows.
+                done = done.max(self.beyond_l1(sm, now, t, counts));
+            }
+        }
+        let busy = f64::from(access.active() * access.width) / level.bytes_per_clock;
+        AccessTiming { done, busy: fixed(busy) }
+    }
+
+    fn load(
+        &mut self,
+        sm: usize,
+        now: u64,
+        instruction: &Instruction,
+        space: Space,
+        access: &WarpAccess,
+        counts: &mut PcCounts,
+    ) -> AccessTiming {
+        let g = &self.profile.global;
+        let cached = if space == Space::Local { g.local_in_l1 } else { g.load_in_l1 };
+        let path = if instruction.bypass_l1 { Path::LoadBypass } else { Path::Load };
+        let list = device_transactions(g, path, access);
+        counts.sectors += list.len() as u64;
+        counts.bytes += list.iter().map(|t| u64::from(t.bytes)).sum::<u64>();
+        let per_slot = self.transactions_per_slot(path);
+        let mut done = now;
+        for (i, t) in list.iter().enumerate() {
+            let start = now + (i as f64 / per_slot * g.cycles_per_transaction) as u64;
+            let l1 = self.sms[sm].l1.as_mut().filter(|_| cached && !instruction.bypass_l1);
+            let at = match l1 {
+                None => self.beyond_l1(sm, start, t, counts),
+                Some(l1) => {
+                    let outcome = l1.read(t.address);
+                    let hit_latency = self.profile.l1.as_ref().map_or(0, |l1| l1.hit_latency);
+                    let hit_at = start + u64::from(hit_latency);
+                    if outcome.hit {
+                        // The line may still be on its way.
+                        l1.ready_at(t.address).max(hit_at)
+                    } else {
+                        let at = self.beyond_l1(sm, start, t, counts).max(hit_at);
+                        if let Some(l1) = &mut self.sms[sm].l1 {
+                            l1.set_ready(t.address, at);
+                        }
+                        at
+                    }
+                }
+            };
+            done = done.max(at);
+        }
+        AccessTiming { done, busy: self.pipe_time(path, list.len(), access) }
+    }
+
+    fn store(
+        &mut self,
+        sm: usize,
+        now: u64,
+        access: &WarpAccess,
+        counts: &mut PcCounts,
+    ) -> AccessTiming {
+        let list = device_transactions(&self.profile.global, Path::Store, access);
+        counts.sectors += list.len() as u64;
+        counts.bytes += list.iter().map(|t| u64::from(t.bytes)).sum::<u64>();
+        for t in &list {
+            if let Some(l1) = &mut self.sms[sm].l1 {
+                l1.write(t.address, true);
+            }
+            self.sms[sm].port.wait(now, t.bytes);
+            match &mut self.l2 {
+                None => {
+                    self.dram.write(now, t.address, t.bytes);
+                }
+                Some(l2) => {
+                    self.l2_port.wait(now, t.bytes);
+                    let whole = covers(access, t);
+                    let outcome = l2.write(t.address, whole);
+                    if outcome.fill {
+                        self.dram.read(now, t.address, t.bytes);
+                    }
+                    if let Some(e) = outcome.evicted {
+                        let bytes = e.sectors * l2.sector_bytes();
+                        self.dram.write(now, e.address, bytes);
+                    }
+                }
+            }
+        }
+        AccessTiming { done: now, busy: self.pipe_time(Path::Store, list.len(), access) }
+    }
+
+    fn atomic(
+        &mut self,
+        sm: usize,
+        now: u64,
+        access: &WarpAccess,
+        counts: &mut PcCounts,
+    ) -> AccessTiming {
+        let g = &self.profile.global;
+        let a = &self.profile.atomics;
+        let totals = atomic::global_counts(g.line_bytes, g.sector_bytes, access);
+        counts.sectors += u64::from(totals.sectors);
+        counts.bytes += u64::from(totals.sectors * g.sector_bytes);
+        let step = fixed(a.global_same_address_cycles);
+        let mut last = now * FRACTION;
+        for (_, address) in access.lanes() {
+            let word = address >> 2;
+            let slot = (word ^ (word >> 16) ^ (word >> 32)) as usize % ATOMIC_SLOTS;
+            let start = self.atomics[slot].max(now * FRACTION);
+            self.atomics[slot] = start + step;
+            last = last.max(start);
+        }
+        let mut wait = self.l2_port.wait(now, totals.sectors * g.sector_bytes);
+        wait = wait.max(self.sms[sm].port.wait(now, totals.sectors * g.sector_bytes));
+        let mut done = last / FRACTION + wait + u64::from(a.global_latency);
+        for t in &transactions(Protocol::WarpSectors, g.line_bytes, g.sector_bytes, access) {
+            match &mut self.l2 {
+                None => {
+                    let read = self.dram.read(now, t.address, t.bytes);
+                    let written = self.dram.write(now, t.address, t.bytes);
+                    done = done.max(read.max(written) + u64::from(a.global_latency));
+                }
+                Some(l2) => {
+                    let outcome = l2.write(t.address, false);
+                    if outcome.fill {
+                        let end = self.dram.read(now, t.address, t.bytes);
+                        done = done.max(end + u64::from(self.profile.dram.latency));
+                    }
+                    if let Some(e) = outcome.evicted {
+                        let bytes = e.sectors * l2.sector_bytes();
+                        self.dram.write(now, e.address, bytes);
+                    }
+                }
+            }
+        }
+        let passes = f64::from(totals.lines.max(1)) * g.cycles_per_transaction;
+        AccessTiming { done, busy: fixed(passes) }
+    }
+
+    /// When the data of a transaction that L1 does not have reaches the SM.
+    fn beyond_l1(&mut self, sm: usize, now: u64, t: &Transaction, counts: &mut PcCounts) -> u64 {
+        let port_wait = self.sms[sm].port.wait(now, t.bytes);
+        let Some(l2) = &mut self.l2 else {
+            counts.dram_bytes += u64::from(t.bytes);
+            let end = self.dram.read(now, t.address, t.bytes);
+            return end.max(now + port_wait) + u64::from(self.profile.dram.latency);
+        };
+        let level_latency = self.profile.l2.as_ref().map_or(0, |l2| u64::from(l2.hit_latency));
+        let wait = port_wait.max(self.l2_port.wait(now, t.bytes));
+        let hit_at = now + wait + level_latency;
+        let mut done = hit_at;
+        let sector = l2.sector_bytes();
+        let burst = self.dram.burst_bytes().max(u64::from(sector));
+        for address in (t.address..t.address + u64::from(t.bytes)).step_by(sector as usize) {
+            let outcome = l2.read(address);
+            if !outcome.fill {
+                done = done.max(l2.ready_at(address));
+                continue;
+            }
+            // Device memory transfers whole bursts, and what comes along is kept.
+            let first = address / burst * burst;
+            counts.dram_bytes += burst;
+            let end = self.dram.read(now, first, burst as u32);
+            for other in (first..first + burst).step_by(sector as usize) {
+                l2.came_along(other);
+            }
+            let at = end.max(now + wait) + u64::from(self.profile.dram.latency);
+            l2.set_ready(address, at);
+            done = done.max(at);
+            if let Some(e) = outcome.evicted {
+                self.dram.write(now, e.address, e.sectors * sector);
+            }
+        }
+        done
+    }
+
+    /// Transactions that the memory pipe handles at once: the sectors of a line, one otherwise.
+    fn transactions_per_slot(&self, path: Path) -> f64 {
+        let g = &self.profile.global;
+        let protocol = match path {
+            Path::Load => g.load,
+            Path::LoadBypass => g.load_bypass,
+            Path::Store => g.store,
+        };
+        match protocol {
+            Protocol::WarpSectors => f64::from(g.line_bytes / g.sector_bytes),
+            _ => 1.0,
+        }
+    }
+
+    fn pipe_time(&self, path: Path, transactions: usize, access: &WarpAccess) -> u64 {
+        let g = &self.profile.global;
+        let slots = (transactions as f64 / self.transactions_per_slot(path)).max(1.0);
+        // However few transactions there are, the data of all lanes has to pass.
+        let data = self
+            .profile
+            .l1
+            .as_ref()
+            .map_or(0.0, |l1| f64::from(access.active() * access.width) / l1.bytes_per_clock);
+        fixed((slots * g.cycles_per_transaction).max(data))
+    }
+}
+
+/// Whether the lanes write every byte of a transaction.
+fn covers(access: &WarpAccess, t: &Transaction) -> bool {
+    let end = t.address + u64::from(t.bytes);
+    let mut words = 0_u64;
+    for (_, address) in access.lanes() {
+        let (first, last) = access.span(address);
+        if last >= t.address && first < end {
+            let from = first.max(t.address) - t.address;
+            let to = last.min(end - 1) - t.address;
+            for byte in from..=to {
+                words |= 1_u64.checked_shl(byte as u32).unwrap_or(0);
+            }
+        }
+    }
+    t.bytes <= 64 && words == u64::MAX >> (64 - t.bytes)
+}

@@ -1,0 +1,348 @@
+//! The pipeline: replays a kernel's events on the SMs of a device and says how long they take.
+//!
+//! Event-driven: when an instruction issues, the times at which its results and its pipe become
+//! free are known at once, so the simulator jumps from issue to issue. SMs advance in global time
+//! order, which keeps the queues of L2 and device memory honest. There is no randomness: the same
+//! input gives the same report.
+
+mod memory;
+mod plan;
+mod report;
+mod sm;
+mod time;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use thiserror::Error;
+
+pub use report::{Bound, PcCounts, Report, Sampling, Stall};
+
+use crate::class::Class;
+use crate::event::{BlockSource, Code};
+use crate::occupancy::{BlockNeeds, DoesNotFit, Occupancy, occupancy};
+use crate::profile::Profile;
+use memory::Memory;
+use sm::{Chip, Sm, first_bad_event};
+use time::FRACTION;
+
+/// How much of the grid to simulate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Config {
+    /// Simulate the first so many blocks and extrapolate the time; `None` = all. At least the
+    /// blocks that all SMs hold at once are simulated.
+    pub max_blocks: Option<u64>,
+}
+
+/// Why a kernel cannot be simulated.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum SimulateError {
+    /// The block cannot be launched on the device.
+    #[error(transparent)]
+    DoesNotFit(#[from] DoesNotFit),
+    /// The device has no instruction of this class, or its cost is unknown.
+    #[error("{device} has no instructions of class '{}' (instruction {pc})", .class.name())]
+    UnsupportedClass {
+        /// Device.
+        device: String,
+        /// Class.
+        class: Class,
+        /// Index of the instruction.
+        pc: u32,
+    },
+    /// A trace does not have the number of warps that the block has.
+    #[error("the trace of block {block} has {found} warps, a block has {expected}")]
+    WrongWarpCount {
+        /// Block.
+        block: u64,
+        /// Warps in the trace.
+        found: usize,
+        /// Warps of a block.
+        expected: u32,
+    },
+    /// An event names an instruction or an access that does not exist.
+    #[error(
+        "the trace of block {block}, warp {warp} names instruction {pc} or an access that does not exist"
+    )]
+    BadEvent {
+        /// Block.
+        block: u64,
+        /// Warp within the block.
+        warp: usize,
+        /// Instruction index of the event.
+        pc: u32,
+    },
+    /// All warps wait at barriers that nobody will complete.
+    #[error("deadlock on SM {sm}: {arrived} warps wait at barrier {barrier}, which expects {}", expected_text(.expected))]
+    Deadlock {
+        /// SM.
+        sm: usize,
+        /// Barrier number.
+        barrier: u8,
+        /// Warps that arrived.
+        arrived: u32,
+        /// Warps expected; 0 = all of the block.
+        expected: u32,
+    },
+    /// The source could not give a trace.
+    #[error("no trace of block {block}: {message}")]
+    Source {
+        /// Block.
+        block: u64,
+        /// The source's message.
+        message: String,
+    },
+}
+
+fn expected_text(expected: &u32) -> String {
+    match expected {
+        0 => "all warps of the block".to_owned(),
+        n => n.to_string(),
+    }
+}
+
+/// Simulates one launch of a kernel.
+pub fn simulate<S>(
+    profile: &Profile,
+    code: &Code,
+    needs: &BlockNeeds,
+    source: &mut S,
+    config: Config,
+) -> Result<Report, SimulateError>
+where
+    S: BlockSource,
+    S::Error: std::fmt::Display,
+{
+    let occupancy = occupancy(profile, needs)?;
+    let (plans, pipes, registers) = plan::plan(profile, code)?;
+    let blocks = source.blocks();
+    let resident = u64::from(occupancy.blocks) * u64::from(profile.device.multiprocessors);
+    // SMs that get no block need not exist.
+    let sms = blocks.min(profile.device.multiprocessors.into()) as u32;
+    let limit = config.max_blocks.map_or(blocks, |m| m.max(resident).min(blocks));
+    let mut chip = Chip {
+        profile,
+        code,
+        plans: &plans,
+        pipes: &pipes,
+        registers,
+        memory: Memory::new(profile, sms),
+        per_pc: vec![PcCounts::default(); code.instructions.len()],
+        last_end: 0,
+    };
+    let mut grid = Grid {
+        sms: (0..sms as usize).map(|index| Sm::new(profile, &pipes, index)).collect(),
+        next_block: 0,
+        limit,
+        warps_per_block: occupancy.warps_per_block,
+        spans: Vec::new(),
+    };
+    // One block per SM first, then a second one each, as the hardware does.
+    for _ in 0..occupancy.blocks {
+        for sm in 0..sms as usize {
+            grid.start(sm, 0, source, &mut chip)?;
+        }
+    }
+    grid.run(source, &mut chip)?;
+    Ok(finish(chip, grid, occupancy, blocks, resident))
+}
+
+struct Grid {
+    sms: Vec<Sm>,
+    next_block: u64,
+    limit: u64,
+    warps_per_block: u32,
+    /// Start and end of every block.
+    spans: Vec<(u64, u64)>,
+}
+
+impl Grid {
+    /// Starts the next block of the grid on an SM, if there is one.
+    fn start<S>(
+        &mut self,
+        sm: usize,
+        now: u64,
+        source: &mut S,
+        chip: &mut Chip<'_>,
+    ) -> Result<(), SimulateError>
+    where
+        S: BlockSource,
+        S::Error: std::fmt::Display,
+    {
+        if self.next_block >= self.limit {
+            return Ok(());
+        }
+        let block = self.next_block;
+        self.next_block += 1;
+        let trace = source
+            .trace(block)
+            .map_err(|e| SimulateError::Source { block, message: e.to_string() })?;
+        if trace.warps.len() != self.warps_per_block as usize {
+            let (found, expected) = (trace.warps.len(), self.warps_per_block);
+            return Err(SimulateError::WrongWarpCount { block, found, expected });
+        }
+        if let Some((warp, event)) = first_bad_event(&trace, chip.plans.len()) {
+            return Err(SimulateError::BadEvent { block, warp, pc: event.pc });
+        }
+        self.sms[sm].start_block(now, trace, chip);
+        Ok(())
+    }
+
+    fn run<S>(&mut self, source: &mut S, chip: &mut Chip<'_>) -> Result<(), SimulateError>
+    where
+        S: BlockSource,
+        S::Error: std::fmt::Display,
+    {
+        let mut queue: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
+        for (index, sm) in self.sms.iter().enumerate() {
+            queue.extend(sm.next_time().map(|t| Reverse((t, index))));
+        }
+        while let Some(Reverse((now, index))) = queue.pop() {
+            let outcome = self.sms[index].step(now, chip);
+            for span in outcome.finished {
+                self.spans.push(span);
+                self.start(index, now, source, chip)?;
+            }
+            match self.sms[index].next_time() {
+                // Within one clock a scheduler issues once; a pipe that frees later sets a later
+                // time, so time moves on.
+                Some(next) => queue.push(Reverse((next.max(now), index))),
+                None if self.sms[index].resident_blocks() > 0 => {
+                    let waiting = self.sms[index].waiting_at();
+                    let (barrier, arrived, expected) = waiting.first().copied().unwrap_or_default();
+                    return Err(SimulateError::Deadlock { sm: index, barrier, arrived, expected });
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn finish(chip: Chip<'_>, grid: Grid, occupancy: Occupancy, blocks: u64, resident: u64) -> Report {
+    let profile = chip.profile;
+    let simulated_cycles = chip.last_end.max(if profile.l2.is_none() {
+        // Without a write-back cache the stores have to reach device memory.
+        chip.memory.drained_at()
+    } else {
+        chip.last_end
+    });
+    let simulated = grid.next_block;
+    let (mean, variance, n) = block_duration(&grid.spans);
+    let sampling = (simulated < blocks).then(|| Sampling {
+        simulated,
+        blocks,
+        relative_error: (variance / n).sqrt() / mean.max(1.0),
+    });
+    // Little's law: with all SMs full, a block ends every duration / resident blocks.
+    let rest = (blocks - simulated) as f64 * mean / resident.max(1) as f64;
+    let cycles = simulated_cycles + rest.round() as u64;
+    let elapsed_cycles = cycles + u64::from(profile.launch.overhead_cycles);
+
+    let mut total = PcCounts::default();
+    for counts in &chip.per_pc {
+        total.add(counts);
+    }
+    let warp_clocks: u64 = grid.sms.iter().map(|s| s.warp_clocks).sum();
+    let active_clocks: u64 = grid.sms.iter().map(|s| s.active_clocks).sum();
+    let (l1, l2) = chip.memory.cache_counts();
+    let (dram_read, dram_written) = chip.memory.dram_bytes();
+    let clocks = simulated_cycles.max(1) as f64;
+    let sms = f64::from(profile.device.multiprocessors);
+    let schedulers = f64::from(profile.issue.schedulers);
+    let pipe_use: Vec<(String, f64)> = chip
+        .pipes
+        .names
+        .iter()
+        .enumerate()
+        .map(|(i, name)| {
+            let busy: u64 = grid.sms.iter().map(|s| s.pipe_busy[i]).sum();
+            let units = if chip.pipes.per_scheduler[i] { schedulers } else { 1.0 };
+            (name.clone(), busy as f64 / FRACTION as f64 / (clocks * sms * units))
+        })
+        .collect();
+    let bound = find_bound(profile, &total, &pipe_use, clocks, dram_read + dram_written, &l2);
+    Report {
+        cycles,
+        elapsed_cycles,
+        microseconds: elapsed_cycles as f64 / profile.clock.sm_mhz,
+        achieved_occupancy: warp_clocks as f64
+            / (active_clocks.max(1) as f64 * f64::from(occupancy.max_warps)),
+        waves: blocks as f64 / resident.max(1) as f64,
+        occupancy,
+        total,
+        per_pc: chip.per_pc,
+        dram_read,
+        dram_written,
+        l1,
+        l2,
+        pipe_use,
+        bound,
+        sampling,
+    }
+}
+
+/// Mean and variance of the block durations, and how many there are. Blocks that ended when no new
+/// one could take their place are left out: they ran on an emptying chip.
+fn block_duration(spans: &[(u64, u64)]) -> (f64, f64, f64) {
+    let last_start = spans.iter().map(|s| s.0).max().unwrap_or(0);
+    let mut durations: Vec<f64> =
+        spans.iter().filter(|s| s.1 <= last_start).map(|s| (s.1 - s.0) as f64).collect();
+    if durations.is_empty() {
+        durations = spans.iter().map(|s| s.1.saturating_sub(s.0) as f64).collect();
+    }
+    let n = durations.len().max(1) as f64;
+    let mean = durations.iter().sum::<f64>() / n;
+    let variance = durations.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
+    (mean, variance, n)
+}
+
+/// A resource used above this share is what limits the kernel.
+const SATURATED: f64 = 0.6;
+
+fn find_bound(
+    profile: &Profile,
+    total: &PcCounts,
+    pipes: &[(String, f64)],
+    clocks: f64,
+    dram_bytes: u64,
+    l2_counts: &crate::cache::CacheCounts,
+) -> Bound {
+    let sms = f64::from(profile.device.multiprocessors);
+    let reachable = profile.dram_bytes_per_cycle() * profile.dram.efficiency;
+    let mut candidates = vec![
+        Bound::Dram(dram_bytes as f64 / clocks / reachable),
+        Bound::Issue(
+            total.issue_slots as f64 * f64::from(profile.issue.cycles)
+                / (clocks * sms * f64::from(profile.issue.schedulers * profile.issue.width)),
+        ),
+    ];
+    if let Some(l2) = &profile.l2 {
+        let sectors = l2_counts.read_hits
+            + l2_counts.read_misses
+            + l2_counts.write_hits
+            + l2_counts.write_misses;
+        let bytes = sectors as f64 * f64::from(l2.sector_bytes);
+        candidates.push(Bound::L2(bytes / clocks / l2.bytes_per_clock));
+    }
+    candidates.extend(pipes.iter().map(|(name, share)| Bound::Pipe(name.clone(), *share)));
+    let share = |b: &Bound| match b {
+        Bound::Dram(x)
+        | Bound::L2(x)
+        | Bound::Issue(x)
+        | Bound::Pipe(_, x)
+        | Bound::Latency(_, x) => *x,
+    };
+    let highest = candidates.into_iter().max_by(|a, b| share(a).total_cmp(&share(b)));
+    if let Some(bound) = highest.filter(|b| share(b) >= SATURATED) {
+        return bound;
+    }
+    let waiting: u64 = total.stalls.iter().sum();
+    let (reason, clocks) = Stall::ALL
+        .into_iter()
+        .zip(total.stalls)
+        .max_by_key(|(_, n)| *n)
+        .unwrap_or((Stall::Execution, 0));
+    Bound::Latency(reason, clocks as f64 / waiting.max(1) as f64)
+}

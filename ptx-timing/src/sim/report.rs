@@ -1,0 +1,178 @@
+//! What a simulation comes out with.
+
+use std::fmt;
+
+use crate::cache::CacheCounts;
+use crate::occupancy::Occupancy;
+
+/// Why a warp could not issue for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stall {
+    /// An operand comes from memory.
+    Memory,
+    /// An operand comes from an arithmetic instruction.
+    Execution,
+    /// The execution or memory pipe was busy.
+    Pipe,
+    /// Waiting at a barrier.
+    Barrier,
+    /// Behind a branch, or the block's start.
+    Control,
+    /// Ready, but the scheduler took another warp.
+    NotSelected,
+}
+
+impl Stall {
+    /// Every reason.
+    pub const ALL: [Stall; 6] = [
+        Stall::Memory,
+        Stall::Execution,
+        Stall::Pipe,
+        Stall::Barrier,
+        Stall::Control,
+        Stall::NotSelected,
+    ];
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Memory => "waiting for memory",
+            Self::Execution => "waiting for an arithmetic result",
+            Self::Pipe => "pipe busy",
+            Self::Barrier => "waiting at a barrier",
+            Self::Control => "branch or start",
+            Self::NotSelected => "another warp was chosen",
+        })
+    }
+}
+
+/// Counts of one PTX instruction over all simulated warps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PcCounts {
+    /// Warp instructions issued.
+    pub issues: u64,
+    /// Active lanes summed over them.
+    pub thread_instructions: u64,
+    /// Issue slots, expansions counted in full.
+    pub issue_slots: u64,
+    /// Memory instructions with at least one lane.
+    pub requests: u64,
+    /// Transactions (1.x, cached 2.x) or sectors; constant loads: addresses.
+    pub sectors: u64,
+    /// Bytes of these transactions.
+    pub bytes: u64,
+    /// Bytes that its loads brought from device memory.
+    pub dram_bytes: u64,
+    /// Serialised shared-memory steps.
+    pub shared_steps: u64,
+    /// Those beyond a conflict-free access.
+    pub shared_conflicts: u64,
+    /// Warp clocks lost before it issued, by reason, in the order of [`Stall::ALL`].
+    pub stalls: [u64; 6],
+}
+
+impl PcCounts {
+    /// Adds the counts of another instruction.
+    pub fn add(&mut self, other: &Self) {
+        self.issues += other.issues;
+        self.thread_instructions += other.thread_instructions;
+        self.issue_slots += other.issue_slots;
+        self.requests += other.requests;
+        self.sectors += other.sectors;
+        self.bytes += other.bytes;
+        self.dram_bytes += other.dram_bytes;
+        self.shared_steps += other.shared_steps;
+        self.shared_conflicts += other.shared_conflicts;
+        for (sum, n) in self.stalls.iter_mut().zip(other.stalls) {
+            *sum += n;
+        }
+    }
+}
+
+/// That only part of the grid was simulated, and how far off the time may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sampling {
+    /// Blocks simulated; counts are of these.
+    pub simulated: u64,
+    /// Blocks of the grid.
+    pub blocks: u64,
+    /// Standard error of the mean block duration over the mean; the extrapolated part of the time
+    /// is uncertain by about twice this share.
+    pub relative_error: f64,
+}
+
+/// What limits the kernel most.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Bound {
+    /// Device-memory bandwidth, with the share of the reachable bandwidth in use.
+    Dram(f64),
+    /// L2 bandwidth, with the share in use.
+    L2(f64),
+    /// An execution pipe, with the share of clocks it was busy.
+    Pipe(String, f64),
+    /// The schedulers' issue slots, with the share in use.
+    Issue(f64),
+    /// Nothing is saturated; warps mostly wait for this, with its share of all waiting.
+    Latency(Stall, f64),
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |x: &f64| (x * 100.0).round();
+        match self {
+            Self::Dram(x) => write!(f, "limited by device-memory bandwidth ({}% used)", percent(x)),
+            Self::L2(x) => write!(f, "limited by L2 bandwidth ({}% used)", percent(x)),
+            Self::Pipe(name, x) => {
+                write!(f, "limited by the {name} pipe ({}% busy)", percent(x))
+            }
+            Self::Issue(x) => write!(f, "limited by instruction issue ({}% of slots)", percent(x)),
+            Self::Latency(stall, x) => {
+                write!(f, "limited by latency: {stall} ({}% of waiting)", percent(x))
+            }
+        }
+    }
+}
+
+/// Result of a simulation. Counts are of the simulated blocks, times of the whole grid.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// SM clocks from the first block's start to the last block's end.
+    pub cycles: u64,
+    /// The same with the cost of a kernel launch.
+    pub elapsed_cycles: u64,
+    /// `elapsed_cycles` as time.
+    pub microseconds: f64,
+    /// How many blocks an SM can hold, and why.
+    pub occupancy: Occupancy,
+    /// Resident warps over the most possible, averaged over the time SMs had work.
+    pub achieved_occupancy: f64,
+    /// Blocks of the grid over the blocks that all SMs hold at once.
+    pub waves: f64,
+    /// Totals over all instructions.
+    pub total: PcCounts,
+    /// Counts per instruction, indexed like [`crate::event::Code::instructions`].
+    pub per_pc: Vec<PcCounts>,
+    /// Bytes read from device memory.
+    pub dram_read: u64,
+    /// Bytes written to device memory.
+    pub dram_written: u64,
+    /// First-level caches of all SMs together.
+    pub l1: CacheCounts,
+    /// Second-level cache.
+    pub l2: CacheCounts,
+    /// Share of clocks that each pipe was busy, by name.
+    pub pipe_use: Vec<(String, f64)>,
+    /// What limits the kernel.
+    pub bound: Bound,
+    /// Set when only part of the grid was simulated.
+    pub sampling: Option<Sampling>,
+}
+
+impl Report {
+    /// Warp instructions per clock and SM.
+    pub fn ipc(&self, sms: u32) -> f64 {
+        let share = self.sampling.map_or(1.0, |s| s.blocks as f64 / s.simulated.max(1) as f64);
+        self.total.issues as f64 * share / self.cycles.max(1) as f64 / f64::from(sms)
+    }
+}

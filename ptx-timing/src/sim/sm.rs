@@ -1,0 +1,497 @@
+//! One SM: resident warps, schedulers, scoreboard, pipes, barriers.
+
+use super::memory::Memory;
+use super::plan::{Pipes, Plan};
+use super::report::{PcCounts, Stall};
+use super::time::FRACTION;
+use crate::event::{BlockTrace, Code, Detail, Event, WarpTrace};
+use crate::profile::{Policy, Profile};
+
+/// Not ready until somebody says so.
+const NEVER: u64 = u64::MAX;
+
+/// When a register can be read.
+#[derive(Debug, Clone, Copy, Default)]
+struct RegisterState {
+    at: u64,
+    guard_at: u64,
+    pipe: u8,
+    memory: bool,
+}
+
+/// A resident warp.
+#[derive(Debug)]
+struct Warp {
+    trace: WarpTrace,
+    position: usize,
+    block: usize,
+    age: u64,
+    registers: Vec<RegisterState>,
+    /// Earliest next issue in program order.
+    free_at: u64,
+    free_reason: Stall,
+    /// Since when the next instruction has been waiting.
+    wait_from: u64,
+    /// When its operands are there, and what they came from.
+    operands_at: u64,
+    operands_reason: Stall,
+    pipe_was_busy: bool,
+}
+
+/// One of a block's named barriers.
+#[derive(Debug, Clone, Default)]
+struct BarrierState {
+    arrived: u32,
+    expected: u32,
+    first: u64,
+    waiting: Vec<usize>,
+}
+
+/// A resident block.
+#[derive(Debug)]
+struct Block {
+    live: u32,
+    barriers: Vec<(u8, BarrierState)>,
+    started: u64,
+}
+
+/// What a step did that the grid has to know.
+#[derive(Debug, Default)]
+pub(super) struct StepOutcome {
+    /// Start and end of each block that ended.
+    pub finished: Vec<(u64, u64)>,
+}
+
+/// One SM.
+#[derive(Debug)]
+pub(super) struct Sm {
+    index: usize,
+    /// Warp slots, those of one scheduler next to each other.
+    warps: Vec<Option<Warp>>,
+    /// When each slot's warp can issue as far as known; `NEVER` = empty, at a barrier.
+    ready_at: Vec<u64>,
+    per_scheduler: usize,
+    next_issue: Vec<u64>,
+    last: Vec<usize>,
+    /// Free time of each pipe of each scheduler (shared pipes: of scheduler 0), in 1/1024 clocks.
+    pipe_free: Vec<u64>,
+    pub pipe_busy: Vec<u64>,
+    blocks: Vec<Option<Block>>,
+    resident_blocks: u32,
+    resident_warps: u32,
+    age: u64,
+    last_start: Option<u64>,
+    /// Warp clocks and clocks with work, for the achieved occupancy.
+    pub warp_clocks: u64,
+    pub active_clocks: u64,
+    counted_until: u64,
+}
+
+/// Everything that the SMs share.
+pub(super) struct Chip<'a> {
+    pub profile: &'a Profile,
+    pub code: &'a Code,
+    pub plans: &'a [Plan],
+    pub pipes: &'a Pipes,
+    pub registers: usize,
+    pub memory: Memory<'a>,
+    pub per_pc: Vec<PcCounts>,
+    pub last_end: u64,
+}
+
+impl Sm {
+    pub fn new(profile: &Profile, pipes: &Pipes, index: usize) -> Self {
+        let schedulers = profile.issue.schedulers as usize;
+        let per_scheduler = (profile.limits.max_warps_per_sm as usize).div_ceil(schedulers);
+        let slots = per_scheduler * schedulers;
+        Self {
+            index,
+            warps: (0..slots).map(|_| None).collect(),
+            ready_at: vec![NEVER; slots],
+            per_scheduler,
+            next_issue: vec![0; schedulers],
+            last: vec![0; schedulers],
+            pipe_free: vec![0; pipes.names.len() * schedulers],
+            pipe_busy: vec![0; pipes.names.len()],
+            blocks: Vec::new(),
+            resident_blocks: 0,
+            resident_warps: 0,
+            age: 0,
+            last_start: None,
+            warp_clocks: 0,
+            active_clocks: 0,
+            counted_until: 0,
+        }
+    }
+
+    pub fn resident_blocks(&self) -> u32 {
+        self.resident_blocks
+    }
+
+    /// The barrier numbers at which warps wait, for the report of a deadlock.
+    pub fn waiting_at(&self) -> Vec<(u8, u32, u32)> {
+        let blocks = self.blocks.iter().flatten();
+        blocks
+            .flat_map(|b| &b.barriers)
+            .filter(|(_, s)| s.arrived > 0)
+            .map(|(id, s)| (*id, s.arrived, s.expected))
+            .collect()
+    }
+
+    /// Takes a block that can start at `now`; blocks start at most every `launch.block_cycles`.
+    pub fn start_block(&mut self, now: u64, trace: BlockTrace, chip: &mut Chip<'_>) {
+        let gap = u64::from(chip.profile.launch.block_cycles);
+        let start = self.last_start.map_or(now, |last| now.max(last + gap));
+        self.last_start = Some(start);
+        self.count_until(now);
+        let block = self.blocks.iter().position(Option::is_none).unwrap_or(self.blocks.len());
+        let state = Block { live: trace.warps.len() as u32, barriers: Vec::new(), started: start };
+        if block == self.blocks.len() {
+            self.blocks.push(Some(state));
+        } else {
+            self.blocks[block] = Some(state);
+        }
+        self.resident_blocks += 1;
+        self.resident_warps += trace.warps.len() as u32;
+        let schedulers = self.next_issue.len();
+        for warp in trace.warps {
+            // Hardware warp w belongs to scheduler w mod schedulers.
+            let free = (0..self.warps.len())
+                .map(|w| w % schedulers * self.per_scheduler + w / schedulers)
+                .find(|&slot| self.warps[slot].is_none());
+            let Some(slot) = free else { continue };
+            self.age += 1;
+            self.warps[slot] = Some(Warp {
+                trace: warp,
+                position: 0,
+                block,
+                age: self.age,
+                registers: vec![RegisterState::default(); chip.registers],
+                free_at: start,
+                free_reason: Stall::Control,
+                wait_from: start,
+                operands_at: start,
+                operands_reason: Stall::Control,
+                pipe_was_busy: false,
+            });
+            self.prepare(slot, chip);
+        }
+    }
+
+    /// When something can happen next; `None` = all warps wait at barriers, or there are none.
+    pub fn next_time(&self) -> Option<u64> {
+        let mut next = NEVER;
+        for (scheduler, &issue) in self.next_issue.iter().enumerate() {
+            let first = scheduler * self.per_scheduler;
+            let ready = self.ready_at[first..first + self.per_scheduler].iter().min();
+            if let Some(&ready) = ready
+                && ready != NEVER
+            {
+                next = next.min(ready.max(issue));
+            }
+        }
+        (next != NEVER).then_some(next)
+    }
+
+    /// Lets every scheduler issue at `now`.
+    pub fn step(&mut self, now: u64, chip: &mut Chip<'_>) -> StepOutcome {
+        let mut outcome = StepOutcome::default();
+        let schedulers = self.next_issue.len();
+        for turn in 0..schedulers {
+            // Nobody is always first at the pipes that the schedulers share.
+            let scheduler = (turn + now as usize) % schedulers;
+            if self.next_issue[scheduler] > now {
+                continue;
+            }
+            let mut issued = 0;
+            while issued < chip.profile.issue.width {
+                // A second instruction in the same slot has to come from the same warp.
+                let slot = if issued == 0 {
+                    self.pick(scheduler, now, chip.profile.issue.policy)
+                } else {
+                    Some(self.last[scheduler]).filter(|&s| self.ready_at[s] <= now)
+                };
+                let Some(slot) = slot else { break };
+                if self.issue(slot, scheduler, now, chip, &mut outcome) {
+                    issued += 1;
+                }
+            }
+        }
+        outcome
+    }
+
+    fn pick(&self, scheduler: usize, now: u64, policy: Policy) -> Option<usize> {
+        let first = scheduler * self.per_scheduler;
+        let last = self.last[scheduler];
+        let slots = first..first + self.per_scheduler;
+        match policy {
+            Policy::LooseRoundRobin => {
+                let after = (last + 1).clamp(slots.start, slots.end);
+                (after..slots.end)
+                    .chain(slots.start..after)
+                    .find(|&slot| self.ready_at[slot] <= now)
+            }
+            Policy::GreedyThenOldest => {
+                if slots.contains(&last) && self.ready_at[last] <= now {
+                    return Some(last);
+                }
+                slots
+                    .filter(|&slot| self.ready_at[slot] <= now)
+                    .min_by_key(|&slot| self.warps[slot].as_ref().map_or(u64::MAX, |w| w.age))
+            }
+        }
+    }
+
+    /// Issues the next instruction of a warp, unless its pipe is busy.
+    fn issue(
+        &mut self,
+        slot: usize,
+        scheduler: usize,
+        now: u64,
+        chip: &mut Chip<'_>,
+        outcome: &mut StepOutcome,
+    ) -> bool {
+        let Some(warp) = self.warps[slot].as_mut() else {
+            self.ready_at[slot] = NEVER;
+            return false;
+        };
+        let Some(&event) = warp.trace.events.get(warp.position) else {
+            self.end_warp(slot, now, chip, outcome);
+            return false;
+        };
+        let plan = &chip.plans[event.pc as usize];
+        let schedulers = self.next_issue.len();
+        let index = |pipe: u8| {
+            let own = if chip.pipes.per_scheduler[usize::from(pipe)] { scheduler } else { 0 };
+            usize::from(pipe) * schedulers + own
+        };
+        let pipe = plan.pipes.iter().copied().min_by_key(|&p| self.pipe_free[index(p)]);
+        let Some(pipe) = pipe else {
+            self.ready_at[slot] = NEVER;
+            return false;
+        };
+        let free_at = self.pipe_free[index(pipe)];
+        if free_at >= (now + 1) * FRACTION {
+            self.ready_at[slot] = free_at / FRACTION;
+            warp.pipe_was_busy = true;
+            return false;
+        }
+
+        let counts = &mut chip.per_pc[event.pc as usize];
+        counts.issues += 1;
+        counts.issue_slots += plan.slots;
+        counts.thread_instructions += u64::from(event.active.count_ones());
+        warp.account(now, counts);
+
+        // Result times.
+        let mut busy = plan.interval;
+        let mut done = now + plan.latency;
+        if let Detail::Memory { space, access } = event.detail
+            && let Some(access) = warp.trace.accesses.get(access as usize)
+        {
+            let instruction = &chip.code.instructions[event.pc as usize];
+            let timing = chip.memory.access(self.index, now, instruction, space, access, counts);
+            busy = busy.max(timing.busy);
+            done = timing.done.max(done);
+        }
+        self.pipe_free[index(pipe)] = free_at.max(now * FRACTION) + busy;
+        self.pipe_busy[usize::from(pipe)] += busy;
+        let state = RegisterState {
+            at: done,
+            guard_at: done + plan.guard_extra,
+            pipe: plan.pipes[0],
+            memory: plan.memory,
+        };
+        for &register in &plan.writes {
+            warp.registers[register as usize] = state;
+        }
+        self.next_issue[scheduler] = now + plan.issue_cycles;
+        if plan.f64 {
+            let until = now + plan.issue_cycles;
+            self.next_issue.iter_mut().for_each(|t| *t = (*t).max(until));
+        }
+        self.last[scheduler] = slot;
+        warp.position += 1;
+        warp.free_at = now + if plan.control { plan.latency } else { plan.issue_cycles };
+        warp.free_reason = Stall::Control;
+        warp.wait_from = now + plan.issue_cycles;
+        // A dual-issued instruction may follow in the same clock.
+        if chip.profile.issue.width > 1 && !plan.control && plan.slots == 1 {
+            warp.free_at = now;
+            warp.wait_from = now;
+        }
+        if let Detail::Barrier { id, wait, warps } = event.detail {
+            self.arrive(slot, id, wait, warps, now, chip);
+        } else {
+            self.prepare(slot, chip);
+        }
+        self.end_if_done(slot, now, chip, outcome);
+        true
+    }
+
+    fn end_if_done(
+        &mut self,
+        slot: usize,
+        now: u64,
+        chip: &mut Chip<'_>,
+        outcome: &mut StepOutcome,
+    ) {
+        let done = self.warps[slot].as_ref().is_some_and(|w| w.position >= w.trace.events.len());
+        if done && self.ready_at[slot] != NEVER {
+            self.end_warp(slot, now, chip, outcome);
+        }
+    }
+
+    /// Computes when the warp's next instruction has its operands.
+    fn prepare(&mut self, slot: usize, chip: &Chip<'_>) {
+        let Some(warp) = self.warps[slot].as_mut() else { return };
+        let (mut at, mut reason) = (warp.free_at, warp.free_reason);
+        if let Some(event) = warp.trace.events.get(warp.position) {
+            let plan = &chip.plans[event.pc as usize];
+            let cross = u64::from(chip.profile.issue.cross_pipe_latency);
+            let mut wait = |state: &RegisterState, time: u64| {
+                if time > at {
+                    at = time;
+                    reason = if state.memory { Stall::Memory } else { Stall::Execution };
+                }
+            };
+            for &register in &plan.reads {
+                let state = &warp.registers[register as usize];
+                let extra =
+                    if state.memory || plan.pipes.contains(&state.pipe) { 0 } else { cross };
+                wait(state, state.at + if state.at == 0 { 0 } else { extra });
+            }
+            for &register in &plan.writes {
+                let state = &warp.registers[register as usize];
+                wait(state, state.at);
+            }
+            if let Some(register) = plan.guard {
+                let state = &warp.registers[register as usize];
+                wait(state, state.guard_at);
+            }
+        }
+        warp.operands_at = at;
+        warp.operands_reason = reason;
+        warp.pipe_was_busy = false;
+        self.ready_at[slot] = at;
+    }
+
+    fn arrive(
+        &mut self,
+        slot: usize,
+        id: u8,
+        wait: bool,
+        warps: u16,
+        now: u64,
+        chip: &mut Chip<'_>,
+    ) {
+        let Some(block_index) = self.warps[slot].as_ref().map(|w| w.block) else { return };
+        let Some(block) = self.blocks[block_index].as_mut() else { return };
+        let at = block.barriers.iter().position(|b| b.0 == id).unwrap_or_else(|| {
+            block.barriers.push((id, BarrierState::default()));
+            block.barriers.len() - 1
+        });
+        let barrier = &mut block.barriers[at].1;
+        if barrier.arrived == 0 {
+            barrier.first = now;
+        }
+        barrier.arrived += 1;
+        barrier.expected = warps.into();
+        if wait {
+            barrier.waiting.push(slot);
+            self.ready_at[slot] = NEVER;
+        } else {
+            self.prepare(slot, chip);
+        }
+        self.release(block_index, now, chip);
+    }
+
+    /// Opens the barriers of a block that are complete.
+    fn release(&mut self, block_index: usize, now: u64, chip: &mut Chip<'_>) {
+        let mut released = Vec::new();
+        if let Some(block) = self.blocks[block_index].as_mut() {
+            let live = block.live;
+            for (_, barrier) in &mut block.barriers {
+                let expected = if barrier.expected == 0 { live } else { barrier.expected };
+                if barrier.arrived == 0 || barrier.arrived < expected {
+                    continue;
+                }
+                let cost = &chip.profile.barrier;
+                let per_warp = |n: u32| (f64::from(n) * cost.cycles_per_warp) as u64;
+                let latency = u64::from(cost.latency);
+                let open = (barrier.first + latency + per_warp(barrier.arrived))
+                    .max(now + latency + per_warp(1));
+                released.extend(barrier.waiting.drain(..).map(|slot| (slot, open)));
+                barrier.arrived = 0;
+            }
+        }
+        for (slot, open) in released {
+            if let Some(warp) = self.warps[slot].as_mut() {
+                warp.free_at = open;
+                warp.free_reason = Stall::Barrier;
+            }
+            self.prepare(slot, chip);
+        }
+    }
+
+    fn end_warp(&mut self, slot: usize, now: u64, chip: &mut Chip<'_>, outcome: &mut StepOutcome) {
+        self.count_until(now);
+        let Some(warp) = self.warps[slot].take() else { return };
+        self.ready_at[slot] = NEVER;
+        self.resident_warps -= 1;
+        let end = warp.free_at.max(now);
+        chip.last_end = chip.last_end.max(end);
+        let ended = match self.blocks[warp.block].as_mut() {
+            Some(block) => {
+                block.live -= 1;
+                (block.live == 0).then_some(block.started)
+            }
+            None => None,
+        };
+        if let Some(started) = ended {
+            self.blocks[warp.block] = None;
+            self.resident_blocks -= 1;
+            outcome.finished.push((started, end));
+        } else {
+            // The others need not wait for a warp that has left.
+            self.release(warp.block, now, chip);
+        }
+    }
+
+    /// Brings the occupancy integral up to date.
+    fn count_until(&mut self, now: u64) {
+        let clocks = now.saturating_sub(self.counted_until);
+        if self.resident_warps > 0 {
+            self.warp_clocks += clocks * u64::from(self.resident_warps);
+            self.active_clocks += clocks;
+        }
+        self.counted_until = self.counted_until.max(now);
+    }
+}
+
+impl Warp {
+    /// Attributes the clocks since the warp's previous issue.
+    fn account(&self, now: u64, counts: &mut PcCounts) {
+        let add = |counts: &mut PcCounts, reason: Stall, clocks: u64| {
+            counts.stalls[reason as usize] += clocks;
+        };
+        let operands = self.operands_at.clamp(self.wait_from, now.max(self.wait_from));
+        add(counts, self.operands_reason, operands - self.wait_from);
+        let rest = if self.pipe_was_busy { Stall::Pipe } else { Stall::NotSelected };
+        add(counts, rest, now.saturating_sub(operands));
+    }
+}
+
+/// Checks a block's trace before it is taken, so that the pipeline can rely on it.
+pub(super) fn first_bad_event(trace: &BlockTrace, instructions: usize) -> Option<(usize, Event)> {
+    trace.warps.iter().enumerate().find_map(|(warp, t)| {
+        let bad = |e: &&Event| {
+            let access_missing = match e.detail {
+                Detail::Memory { access, .. } => access as usize >= t.accesses.len(),
+                _ => false,
+            };
+            e.pc as usize >= instructions || access_missing
+        };
+        t.events.iter().find(bad).map(|e| (warp, *e))
+    })
+}
