@@ -158,18 +158,25 @@ impl Table {
     }
 }
 
-/// Assigns every token to a position; all required positions must be taken.
+/// Assigns every token to a position; all required positions must be taken. Types keep their
+/// order, everything else may come in any.
 fn assign(shape: &Shape, tokens: &[&str], picked: &mut [Option<&'static str>]) -> bool {
-    fn go(shape: &Shape, tokens: &[&str], picked: &mut [Option<&'static str>]) -> bool {
+    fn go(
+        shape: &Shape,
+        tokens: &[&str],
+        picked: &mut [Option<&'static str>],
+        types_from: usize,
+    ) -> bool {
         let Some((&token, rest)) = tokens.split_first() else {
             return shape.elems.iter().zip(&*picked).all(|(e, p)| e.optional || p.is_some());
         };
-        for i in 0..picked.len() {
+        let is_type = Ty::from_token(token).is_some();
+        for i in if is_type { types_from } else { 0 }..picked.len() {
             if picked[i].is_none()
                 && let Some(&c) = shape.elems[i].choices.iter().find(|c| **c == token)
             {
                 picked[i] = Some(c);
-                if go(shape, rest, picked) {
+                if go(shape, rest, picked, if is_type { i + 1 } else { types_from }) {
                     return true;
                 }
                 picked[i] = None;
@@ -177,7 +184,7 @@ fn assign(shape: &Shape, tokens: &[&str], picked: &mut [Option<&'static str>]) -
         }
         false
     }
-    tokens.len() <= picked.len() && go(shape, tokens, picked)
+    tokens.len() <= picked.len() && go(shape, tokens, picked, 0)
 }
 
 /// Greedy placement without the requirement that every position is taken.

@@ -490,6 +490,7 @@ pub mod int {
         let mut found = u32::MAX;
         for i in 0..32u32 {
             let at = if n < 0 { base.wrapping_sub(i) } else { base.wrapping_add(i) };
+            // A base outside the word finds nothing (recorded on hardware).
             let hit = base < 32 && at < 32 && mask >> (at & 31) & 1 != 0 && (n != 0 || i == 0);
             left = left.wrapping_sub(hit as u32);
             found = if hit && left == 0 { at } else { found };

@@ -9,8 +9,13 @@ use crate::row::Row;
 pub mod approx;
 pub mod atomics;
 pub mod bits;
+pub mod compare;
 pub mod control;
+pub mod cvt;
+pub mod cvt_narrow;
 pub mod dot;
+pub mod float;
+pub mod half;
 pub mod int_arith;
 pub mod memory;
 pub mod misc;
@@ -33,6 +38,11 @@ pub static FAMILIES: &[&[Row]] = &[
     video_simd::HALVES,
     video_simd::BYTES,
     video_simd::ROWS,
+    float::ROWS,
+    half::ROWS,
+    compare::ROWS,
+    cvt::ROWS,
+    cvt_narrow::ROWS,
     mov::ROWS,
     memory::ROWS,
     atomics::ROWS,

@@ -1,0 +1,417 @@
+//! `cvt` between fundamental types, `.bf16` and `.tf32`, and `cvt.pack` (PTX ISA 9.7.10).
+
+use super::float::{FTZ, demote, demoted, rounding};
+use super::half::half_mode;
+use crate::meaning::{Cx, V};
+use crate::num::Rnd;
+use crate::num::cvt::Ty as Num;
+use crate::num::mode::Mode;
+use crate::row::{Class, ROW, Row, Sem, floor};
+use crate::table::Match;
+use crate::types::{Kind, Ty, ptx};
+use crate::uop::Op;
+
+const INTS: &str = ".u8 .u16 .u32 .u64 .s8 .s16 .s32 .s64";
+const ALL: &str = ".u8 .u16 .u32 .u64 .s8 .s16 .s32 .s64 .f16 .f32 .f64";
+const IRND: (&str, &str) = ("irnd", ".rni .rzi .rmi .rpi");
+const FRND2: (&str, &str) = ("rnd", ".rn .rz");
+
+/// Rows of this family.
+pub static ROWS: &[Row] = &[
+    Row {
+        syntax: "cvt{.irnd}{.rnd}{.ftz}{.sat}.dtype.type d:dtype>, a:type>",
+        sets: &[IRND, ("dtype", ALL), ("type", ALL)],
+        floors: &[FTZ],
+        check: Some(check),
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(convert),
+        ..ROW
+    },
+    // .bf16: registers of just its width and that of its partner.
+    Row {
+        syntax: "cvt.rnd{.ftz}.bf16.f32 d:.bf16, a:.f32",
+        since: ptx(7, 0),
+        sm: 80,
+        floors: &[floor(".rm .rp .ftz", ptx(7, 8), 90)],
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(convert),
+        ..ROW
+    },
+    Row {
+        syntax: "cvt{.rnd}{.ftz}.f32.bf16 d:.f32, a:.bf16",
+        since: ptx(7, 1),
+        sm: 80,
+        floors: &[floor(".rn .rz .rm .rp .ftz", ptx(7, 8), 90)],
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(convert),
+        ..ROW
+    },
+    Row {
+        syntax: "cvt{.rnd}.bf16.f16 d:.bf16, a:.f16",
+        since: ptx(7, 8),
+        sm: 90,
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(convert),
+        ..ROW
+    },
+    Row {
+        syntax: "cvt{.rnd}.dtype.bf16 d:dtype, a:.bf16",
+        sets: &[("dtype", ".f16 .f64")],
+        since: ptx(7, 8),
+        sm: 90,
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(convert),
+        ..ROW
+    },
+    Row {
+        syntax: "cvt{.irnd}.bf16.bf16 d:.bf16, a:.bf16",
+        sets: &[IRND],
+        since: ptx(7, 8),
+        sm: 90,
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(convert),
+        ..ROW
+    },
+    Row {
+        syntax: "cvt.rnd.bf16.type d:.bf16, a",
+        sets: &[("type", ".u8 .u16 .u32 .u64 .s8 .s16 .s32 .s64 .f64")],
+        since: ptx(7, 8),
+        sm: 90,
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(convert),
+        ..ROW
+    },
+    Row {
+        syntax: "cvt.irnd.dtype.bf16 d:dtype, a:.bf16",
+        sets: &[IRND, ("dtype", INTS)],
+        since: ptx(7, 8),
+        sm: 90,
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(convert),
+        ..ROW
+    },
+    // .relu, .satfinite, .pzo and packed halves from .f32
+    Row {
+        syntax: "cvt.rnd{.relu}{.satfinite}{.pzo}.dtype.f32 d:dtype, a:.f32",
+        sets: &[FRND2, ("dtype", ".f16 .bf16")],
+        since: ptx(7, 0),
+        sm: 80,
+        floors: &[floor(".satfinite", ptx(8, 1), 80), PZO],
+        // Without these modifiers it is the plain conversion above, with its own floors.
+        check: Some(|m: &Match| {
+            let any = m.has(".relu") || m.has(".satfinite") || m.has(".pzo");
+            any.then_some(()).ok_or_else(|| "modifier .relu, .satfinite or .pzo expected".into())
+        }),
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(|x| {
+            let a = x.rd("a");
+            let d = half_from_f32(x, x.ty_of("dtype"), a);
+            x.wr("d", d);
+        }),
+        ..ROW
+    },
+    Row {
+        syntax: "cvt.rnd{.relu}{.satfinite}{.pzo}.dtype.f32 d:dtype, a:.f32, b:.f32",
+        sets: &[FRND2, ("dtype", ".f16x2 .bf16x2")],
+        since: ptx(7, 0),
+        sm: 80,
+        floors: &[floor(".satfinite", ptx(8, 1), 80), PZO],
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(|x| {
+            let ty = x.ty_of("dtype");
+            let (a, b) = (x.rd("a"), x.rd("b"));
+            let high = half_from_f32(x, ty, a);
+            let low = half_from_f32(x, ty, b);
+            let d = x.op2(Op::Pack16, low, high);
+            x.wr("d", d);
+        }),
+        ..ROW
+    },
+    Row {
+        syntax: "cvt.rs{.relu}{.satfinite}.dtype.f32 d:dtype, a:.f32, b:.f32, r:.b32",
+        sets: &[("dtype", ".f16x2 .bf16x2")],
+        since: ptx(8, 7),
+        targets: "sm_100a sm_103a sm_107a",
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(|x| {
+            let mode = half_mode(x.ty_of("dtype")).packed(false);
+            let mode = mode.relu(x.has(".relu")).satfinite(x.has(".satfinite"));
+            let (a, b, r) = (x.rd("a"), x.rd("b"), x.rd("r"));
+            let upper = x.op1(Op::High16, r);
+            let high = x.op_k(Op::CvtStochasticHalf, &[a, upper], mode.0);
+            let low = x.op_k(Op::CvtStochasticHalf, &[b, r], mode.0);
+            let d = x.op2(Op::Pack16, low, high);
+            x.wr("d", d);
+        }),
+        ..ROW
+    },
+    // .tf32
+    Row {
+        syntax: "cvt.rna{.satfinite}.tf32.f32 d:.b32, a:.f32",
+        since: ptx(7, 0),
+        sm: 80,
+        floors: &[floor(".satfinite", ptx(8, 1), 80)],
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(|x| tf32(x, Rnd::Rna)),
+        ..ROW
+    },
+    Row {
+        syntax: "cvt.rnd{.satfinite}{.relu}{.pzo}.tf32.f32 d:.b32, a:.f32",
+        sets: &[FRND2],
+        since: ptx(7, 8),
+        sm: 90,
+        floors: &[floor(".satfinite", ptx(8, 6), 100), PZO],
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(|x| tf32(x, rounding(x))),
+        ..ROW
+    },
+    // cvt.pack
+    Row {
+        syntax: "cvt.pack.sat.convert.s32 d:.u32, a:.s32, b:.s32",
+        sets: &[("convert", ".u16 .s16")],
+        since: ptx(6, 5),
+        sm: 72,
+        section: "9.7.10.25",
+        class: Class::Convert,
+        sem: Sem::Ops(pack),
+        ..ROW
+    },
+    Row {
+        syntax: "cvt.pack.sat.convert.s32.b32 d:.u32, a:.s32, b:.s32, c:.b32",
+        sets: &[("convert", ".u2 .s2 .u4 .s4 .u8 .s8")],
+        since: ptx(6, 5),
+        sm: 72,
+        floors: &[floor(".u2 .s2 .u4 .s4", ptx(6, 5), 75)],
+        section: "9.7.10.25",
+        class: Class::Convert,
+        sem: Sem::Ops(pack),
+        ..ROW
+    },
+];
+
+/// `.pzo` belongs to the `sm_107` family.
+pub(super) const PZO: crate::row::Floor =
+    crate::row::Floor { tokens: ".pzo", since: ptx(9, 4), sm: 0, targets: "sm_107f" };
+
+/// Significant bits and range of a type, for "is every value of that also one of this".
+fn contains(outer: Ty, inner: Ty) -> bool {
+    match (outer.is_float(), inner.is_float()) {
+        (false, false) => {
+            let (o, i) = (outer.bits(), inner.bits());
+            match (outer.signed(), inner.signed()) {
+                (a, b) if a == b => o >= i,
+                (true, false) => o > i,
+                _ => false,
+            }
+        }
+        _ => false,
+    }
+}
+
+/// Which modifiers a conversion between two fundamental types takes, as ptxas has it.
+fn check(m: &Match) -> Result<(), String> {
+    let (Some(d), Some(s)) = (m.ty("dtype"), m.ty("type")) else { return Ok(()) };
+    let (irnd, frnd) = (m.get("irnd"), m.get("rnd"));
+    let fail = |text: String| Err(text);
+    let integral = match (d.is_float(), s.is_float()) {
+        (false, true) => true,
+        (true, true) => d == s,
+        _ => false,
+    };
+    let narrowing = d.is_float() && (!s.is_float() || d.bits() < s.bits());
+    let missing = match (d.is_float(), s.is_float()) {
+        (false, true) => irnd.is_none(),
+        (true, false) => frnd.is_none(),
+        (true, true) => d.bits() < s.bits() && frnd.is_none(),
+        (false, false) => false,
+    };
+    if missing {
+        let which = if d.is_float() { ".rn .rz .rm .rp" } else { ".rni .rzi .rmi .rpi" };
+        return fail(format!("cvt from {s} to {d} needs a rounding modifier ({which})"));
+    }
+    if let Some(r) = irnd
+        && !integral
+    {
+        return fail(format!("integer rounding {r} does not apply from {s} to {d}"));
+    }
+    if let Some(r) = frnd
+        && !narrowing
+    {
+        return fail(format!("rounding {r} does not apply from {s} to {d}"));
+    }
+    if m.has(".ftz") && d != Ty::F32 && s != Ty::F32 {
+        return fail(format!("modifier .ftz does not apply from {s} to {d}: neither is .f32"));
+    }
+    if m.has(".sat") && contains(d, s) {
+        return fail(format!("modifier .sat does not apply: {d} holds every value of {s}"));
+    }
+    Ok(())
+}
+
+/// A type as the numerics know it.
+fn num(t: Ty) -> Num {
+    match t {
+        Ty::U8 => Num::U8,
+        Ty::U16 => Num::U16,
+        Ty::U32 => Num::U32,
+        Ty::U64 => Num::U64,
+        Ty::S8 => Num::S8,
+        Ty::S16 => Num::S16,
+        Ty::S32 => Num::S32,
+        Ty::S64 => Num::S64,
+        Ty::F16 => Num::F16,
+        Ty::Bf16 => Num::Bf16,
+        Ty::F32 => Num::F32,
+        _ => Num::F64,
+    }
+}
+
+/// The rounding that is meant: without one, to nearest for a float and toward zero for an integer
+/// (PTX ISA 1.x).
+fn conversion_rounding(x: &Cx, dst: Ty) -> Rnd {
+    match x.get("irnd") {
+        ".rni" => Rnd::Rn,
+        ".rzi" => Rnd::Rz,
+        ".rmi" => Rnd::Rm,
+        ".rpi" => Rnd::Rp,
+        _ if x.get("rnd").is_empty() && !dst.is_float() => Rnd::Rz,
+        _ => rounding(x),
+    }
+}
+
+/// Whether `.f32` operands and results of a conversion are flushed.
+fn flushing(x: &Cx, dst: Ty, src: Ty, rnd: Rnd) -> bool {
+    if x.has(".ftz") {
+        // The hardware does not flush the operand of these two, unlike the manual.
+        let kept = dst == Ty::F16 && src == Ty::F32 && matches!(rnd, Rnd::Rm | Rnd::Rp);
+        return !(kept && x.sm() >= 50);
+    }
+    // Up to PTX ISA 1.4 conversions that involve 64 bits do not flush on sm_1x.
+    let wide = dst.bits() == 64 || src.bits() == 64;
+    x.sm() < 20 && (x.module.version > ptx(1, 4) || !wide)
+}
+
+/// The types that the modifiers name, demoted doubles as `.f32`.
+fn types(x: &Cx) -> (Ty, Ty) {
+    let demoted = demoted(x);
+    let single = |t: Ty| if t == Ty::F64 && demoted { Ty::F32 } else { t };
+    let slot = |n| x.slot_ty(n).expect("conversions have types");
+    (single(slot("d")), single(slot("a")))
+}
+
+fn convert(x: &mut Cx) {
+    let declared = x.slot_ty("d");
+    let mut a = x.rd("a");
+    if demoted(x) && x.slot_ty("a") == Some(Ty::F64) {
+        a = demote(x, a);
+    }
+    let (dst, src) = types(x);
+    let rnd = conversion_rounding(x, dst);
+    let d = if dst.is_float() || src.is_float() {
+        let mode = Mode::NONE
+            .types(num(dst), num(src))
+            .rnd(rnd)
+            .ftz(flushing(x, dst, src, rnd))
+            .sat(x.has(".sat"))
+            // Rounding to an integral value; see `num::mode::convert`.
+            .relu(!x.get("irnd").is_empty() && dst == src);
+        float_conversion(x, dst, src, mode, a)
+    } else if x.has(".sat") {
+        let mode = Mode::NONE.types(num(dst), num(src)).sat(true);
+        generic(x, dst, mode, a)
+    } else {
+        int_conversion(x, dst, src, a)
+    };
+    let d = if d.kind == Kind::W { x.zext(d, dst.bits()) } else { d };
+    let d = if declared == Some(Ty::F64) && dst == Ty::F32 { x.op1(Op::ZextWD, d) } else { d };
+    x.wr("d", d);
+}
+
+/// Any conversion, by the micro-op that reads its modifiers from the constant.
+fn generic(x: &mut Cx, dst: Ty, mode: Mode, a: V) -> V {
+    let op = match (a.kind, dst.kind()) {
+        (Kind::D, Kind::D) => Op::CvtDD,
+        (Kind::D, _) => Op::CvtDW,
+        (_, Kind::D) => Op::CvtWD,
+        _ => Op::CvtWW,
+    };
+    x.op_k(op, &[a], mode.0)
+}
+
+fn float_conversion(x: &mut Cx, dst: Ty, src: Ty, mode: Mode, a: V) -> V {
+    let plain = |rnd| mode == Mode::NONE.types(num(dst), num(src)).rnd(rnd);
+    let hot = match (dst, src) {
+        (Ty::F32, Ty::S32) if plain(Rnd::Rn) => Op::CvtF32S32,
+        (Ty::F32, Ty::U32) if plain(Rnd::Rn) => Op::CvtF32U32,
+        (Ty::F64, Ty::S32) => Op::CvtF64S32,
+        (Ty::F64, Ty::U32) => Op::CvtF64U32,
+        (Ty::S32, Ty::F32) if plain(Rnd::Rz) => Op::CvtRzS32F32,
+        (Ty::U32, Ty::F32) if plain(Rnd::Rz) => Op::CvtRzU32F32,
+        (Ty::S32, Ty::F64) if plain(Rnd::Rz) => Op::CvtRzS32F64,
+        (Ty::F32, Ty::F64) if plain(Rnd::Rn) => Op::CvtF32F64,
+        (Ty::F64, Ty::F32) if plain(Rnd::Rn) => Op::CvtF64F32,
+        (Ty::F16, Ty::F32) if plain(Rnd::Rn) => Op::CvtF16F32,
+        (Ty::Bf16, Ty::F32) if plain(Rnd::Rn) => Op::CvtBf16F32,
+        (Ty::F32, Ty::F16) if plain(Rnd::Rn) => Op::CvtF32F16,
+        _ => return generic(x, dst, mode, a),
+    };
+    // `.sat` is the one modifier that the exact conversions to `.f64` take.
+    if dst == Ty::F64 && mode.0 & Mode::NONE.sat(true).0 != 0 {
+        return generic(x, dst, mode, a);
+    }
+    x.op1(hot, a)
+}
+
+/// Conversion between integers: extension by the source's sign, or cutting.
+fn int_conversion(x: &mut Cx, dst: Ty, src: Ty, a: V) -> V {
+    match (a.kind, dst.kind()) {
+        (Kind::D, Kind::D) => a,
+        (Kind::D, _) => x.op1(Op::TruncDW, a),
+        (_, Kind::D) => x.extend(a, src, dst),
+        _ if src.signed() => x.sext(a, src.bits()),
+        _ => a,
+    }
+}
+
+/// One element of a conversion from `.f32` to `.f16` or `.bf16`, packed or not.
+fn half_from_f32(x: &mut Cx, ty: Ty, a: V) -> V {
+    let rnd = rounding(x);
+    let plain = half_mode(ty).packed(false).rnd(rnd);
+    let mode = plain.relu(x.has(".relu")).satfinite(x.has(".satfinite")).pzo(x.has(".pzo"));
+    if mode == plain && rnd == Rnd::Rn {
+        let bf16 = matches!(ty, Ty::Bf16 | Ty::Bf16x2);
+        return x.op1(if bf16 { Op::CvtBf16F32 } else { Op::CvtF16F32 }, a);
+    }
+    x.op_k(Op::CvtHalfF32, &[a], mode.0)
+}
+
+fn tf32(x: &mut Cx, rnd: Rnd) {
+    let mode = Mode::NONE.rnd(rnd).relu(x.has(".relu"));
+    let mode = mode.satfinite(x.has(".satfinite")).pzo(x.has(".pzo"));
+    let a = x.rd("a");
+    let d = x.op_k(Op::CvtTf32F32, &[a], mode.0);
+    x.wr("d", d);
+}
+
+fn pack(x: &mut Cx) {
+    let to = x.get("convert");
+    let bits: u32 = to[2..].parse().expect("width in the type's name");
+    let k = bits | if to.starts_with(".s") { 0x100 } else { 0 };
+    let (a, b) = (x.rd("a"), x.rd("b"));
+    let c = if bits < 16 { x.rd("c") } else { V::w(0) };
+    let d = x.op_k(Op::CvtPack, &[a, b, c], k);
+    x.wr("d", d);
+}
