@@ -12,6 +12,7 @@ mod double;
 mod fragment;
 mod mma;
 pub mod moves;
+pub(crate) mod run;
 mod sparse;
 mod types;
 mod volta;

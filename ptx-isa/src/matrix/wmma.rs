@@ -456,6 +456,13 @@ impl Wmma {
 }
 
 impl WmmaMove {
+    /// Elements between rows (columns) of a matrix without gaps.
+    #[must_use]
+    pub fn dense_stride(&self) -> u32 {
+        let (rows, cols) = self.fragment.extent();
+        (if self.layout == Layout::Row { cols } else { rows }) as u32
+    }
+
     /// The descriptor as two words, for constants of micro-ops.
     #[must_use]
     pub fn pack(&self) -> [u32; 2] {

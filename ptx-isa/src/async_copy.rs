@@ -1,0 +1,286 @@
+//! Asynchronous copies and reductions over a warp.
+//!
+//! A copy is complete when it is issued: every program that waits for it as the manual demands sees
+//! the same memory, and commit and wait instructions have nothing left to do.
+
+use crate::effect::{Fault, Flow, Machine, WarpOp};
+use crate::matrix::run::space_from;
+use crate::mbarrier::{self, lanes};
+use crate::num::half::{self, Clamp, Half};
+use crate::num::{Rnd, fp32, fp64};
+use crate::types::{Space, Ty};
+
+fn aligned(lane: u8, space: Space, address: u64, bytes: u32, write: bool) -> Result<(), Fault> {
+    if address.is_multiple_of(bytes.into()) {
+        Ok(())
+    } else {
+        Err(Fault::Misaligned { lane, space, address, bytes, write })
+    }
+}
+
+/// `cp.async`: sources destination, source, bytes to read (the rest is zero). Constants: bytes,
+/// and whether source 3 is a predicate that ignores the source.
+pub(crate) fn copy_small(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let bytes = op.k[0];
+    let (to, from, size) = (mach.src_d(0), mach.src_d(1), mach.src_w(2));
+    let ignore = if op.k[1] != 0 { mach.src_p(3) } else { 0 };
+    for l in lanes(mach.mask()) {
+        let lane = l as u8;
+        aligned(lane, Space::Global, from[l], bytes, false)?;
+        aligned(lane, Space::Shared, to[l], bytes, true)?;
+        let mut buffer = [0u8; 16];
+        let read = if ignore >> l & 1 != 0 { 0 } else { size[l].min(bytes) as usize };
+        if read > 0 {
+            mach.read(lane, Space::Global, from[l], &mut buffer[..read])?;
+        }
+        mach.write(lane, Space::Shared, to[l], &buffer[..bytes as usize])?;
+    }
+    Ok(Flow::Next)
+}
+
+/// Flags of [`copy_bulk`] and [`reduce_bulk`] in their constant 2.
+pub mod bulk_flag {
+    /// Source 3 is an mbarrier whose transactions complete.
+    pub const MBARRIER: u32 = 1;
+    /// Source 3 is a mask of bytes in each 16.
+    pub const MASK: u32 = 2;
+    /// Source 4 is a mask of the cluster's CTAs.
+    pub const MULTICAST: u32 = 4;
+}
+
+/// Bytes moved at a time.
+const CHUNK: usize = 4096;
+
+fn bulk_size(lane: u8, size: u32) -> Result<(), Fault> {
+    if size.is_multiple_of(16) {
+        Ok(())
+    } else {
+        let message = format!("bulk copy of {size} bytes, which is not a multiple of 16");
+        Err(Fault::Operand { lane, message })
+    }
+}
+
+/// The address of the same offset in another CTA of the cluster.
+fn in_cta(address: u64, rank: u64) -> u64 {
+    use crate::effect::window::SHARED_CTA;
+    (rank + 1) * SHARED_CTA + address % SHARED_CTA
+}
+
+/// `cp.async.bulk`: sources destination, source, bytes. Constants: spaces to and from, flags.
+pub(crate) fn copy_bulk(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let (to_space, from_space) = (space_from(op.k[0]), space_from(op.k[1]));
+    let has = |flag: u32| op.k[2] & flag != 0;
+    let (to, from, size) = (mach.src_d(0), mach.src_d(1), mach.src_w(2));
+    let barrier = if has(bulk_flag::MBARRIER) { mach.src_d(3) } else { [0; 32] };
+    let bytes = if has(bulk_flag::MASK) { mach.src_w(3) } else { [0xffff; 32] };
+    let ctas = if has(bulk_flag::MULTICAST) { mach.src_w(4) } else { [0; 32] };
+    for l in lanes(mach.mask()) {
+        let lane = l as u8;
+        bulk_size(lane, size[l])?;
+        aligned(lane, from_space, from[l], 16, false)?;
+        aligned(lane, to_space, to[l], 16, true)?;
+        let targets: Vec<(u64, u64)> = if has(bulk_flag::MULTICAST) {
+            lanes(ctas[l] & 0xffff)
+                .map(|r| (in_cta(to[l], r as u64), in_cta(barrier[l], r as u64)))
+                .collect()
+        } else {
+            vec![(to[l], barrier[l])]
+        };
+        let mut buffer = vec![0u8; CHUNK.min(size[l] as usize)];
+        for at in (0..size[l] as usize).step_by(CHUNK) {
+            let n = CHUNK.min(size[l] as usize - at);
+            mach.read(lane, from_space, from[l] + at as u64, &mut buffer[..n])?;
+            for &(target, _) in &targets {
+                let target = target + at as u64;
+                if has(bulk_flag::MASK) {
+                    for (i, b) in buffer[..n].iter().enumerate() {
+                        if bytes[l] >> (i % 16) & 1 != 0 {
+                            mach.write(lane, to_space, target + i as u64, &[*b])?;
+                        }
+                    }
+                } else {
+                    mach.write(lane, to_space, target, &buffer[..n])?;
+                }
+            }
+        }
+        if has(bulk_flag::MBARRIER) {
+            for &(_, object) in &targets {
+                mbarrier::change(mach, lane, to_space, object, &mut |b| {
+                    b.transact(-i64::from(size[l]))
+                })?;
+            }
+        }
+    }
+    Ok(Flow::Next)
+}
+
+/// Element-wise operation of the asynchronous reductions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+#[allow(missing_docs)] // the names are PTX's
+pub enum Reduce {
+    Add,
+    Min,
+    Max,
+    Inc,
+    Dec,
+    And,
+    Or,
+    Xor,
+}
+
+impl Reduce {
+    const ALL: [Self; 8] =
+        [Self::Add, Self::Min, Self::Max, Self::Inc, Self::Dec, Self::And, Self::Or, Self::Xor];
+
+    /// The operation that a modifier names.
+    #[must_use]
+    pub fn parse(token: &str) -> Option<Self> {
+        let names = [".add", ".min", ".max", ".inc", ".dec", ".and", ".or", ".xor"];
+        names.iter().position(|n| *n == token).map(|i| Self::ALL[i])
+    }
+
+    fn from_code(code: u32) -> Self {
+        Self::ALL[code as usize % Self::ALL.len()]
+    }
+
+    /// `old op b` on zero-extended values of type `t`.
+    fn apply(self, t: Ty, old: u64, b: u64) -> u64 {
+        let (old32, b32) = (old as u32, b as u32);
+        let wide = t.bits() == 64;
+        match (self, t) {
+            (Self::Add, Ty::F32) => fp32::add(Rnd::Rn, false, false, old32, b32).into(),
+            (Self::Add, Ty::F64) => fp64::add(Rnd::Rn, old, b),
+            (Self::Add, Ty::F16) => half::add(Half::F16, false, Clamp::None, old32, b32).into(),
+            (Self::Add, Ty::Bf16) => half::add(Half::Bf16, false, Clamp::None, old32, b32).into(),
+            (Self::Min | Self::Max, Ty::F16 | Ty::Bf16) => {
+                let k = if t == Ty::F16 { Half::F16 } else { Half::Bf16 };
+                half::min_max(k, self == Self::Max, false, false, false, old32, b32).into()
+            }
+            (Self::Add, _) if wide => old.wrapping_add(b),
+            (Self::Add, _) => old32.wrapping_add(b32).into(),
+            (Self::Min, Ty::S64) => (old as i64).min(b as i64) as u64,
+            (Self::Max, Ty::S64) => (old as i64).max(b as i64) as u64,
+            (Self::Min, Ty::S32) => (old32 as i32).min(b32 as i32) as u32 as u64,
+            (Self::Max, Ty::S32) => (old32 as i32).max(b32 as i32) as u32 as u64,
+            (Self::Min, _) => old.min(b),
+            (Self::Max, _) => old.max(b),
+            (Self::Inc, _) => {
+                if old32 >= b32 {
+                    0
+                } else {
+                    (old32 + 1).into()
+                }
+            }
+            (Self::Dec, _) => {
+                if old32 == 0 || old32 > b32 {
+                    b
+                } else {
+                    (old32 - 1).into()
+                }
+            }
+            (Self::And, _) => old & b,
+            (Self::Or, _) => old | b,
+            (Self::Xor, _) => old ^ b,
+        }
+    }
+}
+
+/// Reduces one element into memory; halves go through the word that holds them.
+fn reduce_one(
+    mach: &mut dyn Machine,
+    lane: u8,
+    space: Space,
+    address: u64,
+    (op, t): (Reduce, Ty),
+    b: u64,
+) -> Result<(), Fault> {
+    let bytes = t.bytes() as u8;
+    if bytes >= 4 {
+        mach.update(lane, space, address, bytes, &mut |old| op.apply(t, old, b))?;
+    } else {
+        let shift = (address & 2) * 8;
+        mach.update(lane, space, address & !3, 4, &mut |old| {
+            let new = op.apply(t, old >> shift & 0xffff, b) & 0xffff;
+            old & !(0xffff << shift) | new << shift
+        })?;
+    }
+    Ok(())
+}
+
+/// `cp.reduce.async.bulk`: as [`copy_bulk`]; constant 3 holds operation and type.
+pub(crate) fn reduce_bulk(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let (to_space, from_space) = (space_from(op.k[0]), space_from(op.k[1]));
+    let (to, from, size) = (mach.src_d(0), mach.src_d(1), mach.src_w(2));
+    let signals = op.k[2] & bulk_flag::MBARRIER != 0;
+    let barrier = if signals { mach.src_d(3) } else { [0; 32] };
+    let what = unpack_reduce(op.k[3]);
+    let width = what.1.bytes() as usize;
+    for l in lanes(mach.mask()) {
+        let lane = l as u8;
+        bulk_size(lane, size[l])?;
+        aligned(lane, from_space, from[l], 16, false)?;
+        aligned(lane, to_space, to[l], 16, true)?;
+        let mut source = vec![0u8; size[l] as usize];
+        mach.read(lane, from_space, from[l], &mut source)?;
+        for (i, element) in source.chunks_exact(width).enumerate() {
+            let b = element.iter().rev().fold(0, |v, x| v << 8 | u64::from(*x));
+            reduce_one(mach, lane, to_space, to[l] + (i * width) as u64, what, b)?;
+        }
+        if signals {
+            mbarrier::change(mach, lane, to_space, barrier[l], &mut |b| {
+                b.transact(-i64::from(size[l]))
+            })?;
+        }
+    }
+    Ok(Flow::Next)
+}
+
+/// Operation and type in one word.
+pub(crate) fn pack_reduce(op: Reduce, t: Ty) -> u32 {
+    op as u32 | (t as u32) << 8
+}
+
+fn unpack_reduce(v: u32) -> (Reduce, Ty) {
+    (Reduce::from_code(v & 0xff), Ty::ALL[(v >> 8) as usize % Ty::ALL.len()])
+}
+
+/// `st.async` with an mbarrier: sources destination, mbarrier, elements. Constants: bytes of one
+/// element, elements, space.
+pub(crate) fn store(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let [bytes, count, space, _] = op.k;
+    let space = space_from(space);
+    let (to, barrier) = (mach.src_d(0), mach.src_d(1));
+    let values: Vec<[u64; 32]> = (0..count as usize)
+        .map(|i| if bytes == 8 { mach.src_d(2 + i) } else { mach.src_w(2 + i).map(u64::from) })
+        .collect();
+    for l in lanes(mach.mask()) {
+        let lane = l as u8;
+        aligned(lane, space, to[l], bytes * count, true)?;
+        for (i, v) in values.iter().enumerate() {
+            let at = to[l] + u64::from(bytes) * i as u64;
+            mach.write(lane, space, at, &v[l].to_le_bytes()[..bytes as usize])?;
+        }
+        mbarrier::change(mach, lane, space, barrier[l], &mut |b| {
+            b.transact(-i64::from(bytes * count))
+        })?;
+    }
+    Ok(Flow::Next)
+}
+
+/// `red.async` with an mbarrier: sources destination, mbarrier, value. Constants: operation and
+/// type, space.
+pub(crate) fn reduce(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let what = unpack_reduce(op.k[0]);
+    let space = space_from(op.k[1]);
+    let (to, barrier) = (mach.src_d(0), mach.src_d(1));
+    let bytes = what.1.bytes();
+    let b = if bytes == 8 { mach.src_d(2) } else { mach.src_w(2).map(u64::from) };
+    for l in lanes(mach.mask()) {
+        let lane = l as u8;
+        aligned(lane, space, to[l], bytes, true)?;
+        reduce_one(mach, lane, space, to[l], what, b[l])?;
+        mbarrier::change(mach, lane, space, barrier[l], &mut |x| x.transact(-i64::from(bytes)))?;
+    }
+    Ok(Flow::Next)
+}

@@ -1,0 +1,263 @@
+//! The mbarrier object (PTX ISA 9.7.15.16): an opaque 64-bit word in shared memory.
+//!
+//! The manual leaves the bits open and the hardware's differ from run to run, so this layout is
+//! ours: pending arrivals in bits 0 to 19, expected arrivals in bits 20 to 39, transaction count in
+//! bits 40 to 60 (two's complement), phase parity in bit 61, and bit 62 set in a live object.
+
+use crate::effect::{Fault, Flow, Machine, WarpOp};
+use crate::matrix::run::space_from;
+use crate::types::Space;
+
+const COUNT: u64 = (1 << 20) - 1;
+const TX_BITS: u32 = 21;
+const LIVE: u64 = 1 << 62;
+const PARITY: u64 = 1 << 61;
+
+/// A decoded object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mbarrier {
+    /// Arrivals that the current phase still waits for.
+    pub pending: u64,
+    /// Arrivals that the next phase will wait for.
+    pub expected: u64,
+    /// Outstanding transactions.
+    pub tx: i64,
+    /// Parity of the current phase.
+    pub odd: bool,
+}
+
+impl Mbarrier {
+    /// A fresh object for `count` arrivals.
+    #[must_use]
+    pub const fn new(count: u32) -> Self {
+        let count = count as u64 & COUNT;
+        Self { pending: count, expected: count, tx: 0, odd: false }
+    }
+
+    /// The object that a word holds; `None` if the word was never initialised.
+    #[must_use]
+    pub const fn decode(word: u64) -> Option<Self> {
+        if word & LIVE == 0 || word >> 63 != 0 {
+            return None;
+        }
+        Some(Self {
+            pending: word & COUNT,
+            expected: word >> 20 & COUNT,
+            tx: ((word >> 40 << (64 - TX_BITS)) as i64) >> (64 - TX_BITS),
+            odd: word & PARITY != 0,
+        })
+    }
+
+    /// The word of this object.
+    #[must_use]
+    pub const fn encode(self) -> u64 {
+        let tx = self.tx as u64 & ((1 << TX_BITS) - 1);
+        let parity = if self.odd { PARITY } else { 0 };
+        self.pending & COUNT | (self.expected & COUNT) << 20 | tx << 40 | parity | LIVE
+    }
+
+    /// Counts arrivals (and lowers the expectation by as many if they drop out).
+    ///
+    /// # Errors
+    /// When the phase does not wait for so many.
+    pub fn arrive(&mut self, count: u64, drop: bool) -> Result<(), &'static str> {
+        if count > self.pending {
+            return Err("more arrivals than the phase of the mbarrier waits for");
+        }
+        self.pending -= count;
+        if drop {
+            self.expected = self.expected.saturating_sub(count);
+        }
+        self.advance();
+        Ok(())
+    }
+
+    /// Adds to the outstanding transactions (complete-tx subtracts).
+    ///
+    /// # Errors
+    /// When the transaction count leaves its range.
+    pub fn transact(&mut self, delta: i64) -> Result<(), &'static str> {
+        self.tx += delta;
+        if self.tx.unsigned_abs() > COUNT {
+            return Err("the transaction count of the mbarrier leaves its range");
+        }
+        // Expecting more transactions never ends a phase.
+        if delta < 0 {
+            self.advance();
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self) {
+        if self.pending == 0 && self.tx == 0 {
+            self.pending = self.expected;
+            self.odd = !self.odd;
+        }
+    }
+}
+
+/// What [`arrive`] does, as bits of its constant 0.
+pub mod arrive_flag {
+    /// Drop out of later phases.
+    pub const DROP: u32 = 1;
+    /// Source 1 is a transaction count to expect first.
+    pub const EXPECT: u32 = 2;
+    /// Increment the pending count before arriving (`cp.async.mbarrier.arrive` without `.noinc`).
+    pub const INCREMENT: u32 = 4;
+    /// No arrival: only change the transaction count.
+    pub const TX_ONLY: u32 = 8;
+    /// Subtract source 1 from the transaction count.
+    pub const COMPLETE: u32 = 16;
+}
+
+/// Changes the object at an address for one lane; returns the word before.
+///
+/// # Errors
+/// A fault when the address holds no mbarrier object or `f` refuses.
+pub fn change(
+    mach: &mut dyn Machine,
+    lane: u8,
+    space: Space,
+    address: u64,
+    f: &mut dyn FnMut(&mut Mbarrier) -> Result<(), &'static str>,
+) -> Result<u64, Fault> {
+    if !address.is_multiple_of(8) {
+        return Err(Fault::Misaligned { lane, space, address, bytes: 8, write: true });
+    }
+    let mut wrong = None;
+    let old = mach.update(lane, space, address, 8, &mut |word| {
+        wrong = None;
+        let Some(mut object) = Mbarrier::decode(word) else {
+            wrong = Some("holds no mbarrier object (`mbarrier.init` is missing)");
+            return word;
+        };
+        match f(&mut object) {
+            Ok(()) => object.encode(),
+            Err(why) => {
+                wrong = Some(why);
+                word
+            }
+        }
+    })?;
+    match wrong {
+        None => Ok(old),
+        Some(why) => Err(Fault::Operand {
+            lane,
+            message: format!("mbarrier at {space:?} address {address:#x}: {why}"),
+        }),
+    }
+}
+
+/// Lanes of a mask.
+pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    (0..32).filter(move |l| mask >> l & 1 != 0)
+}
+
+/// `mbarrier.init`: sources address, count. Constants: space.
+pub(crate) fn init(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let (address, count) = (mach.src_d(0), mach.src_w(1));
+    let space = space_from(op.k[0]);
+    for l in lanes(mach.mask()) {
+        let lane = l as u8;
+        if !address[l].is_multiple_of(8) {
+            let address = address[l];
+            return Err(Fault::Misaligned { lane, space, address, bytes: 8, write: true });
+        }
+        if count[l] == 0 || u64::from(count[l]) > COUNT {
+            let message = format!("mbarrier.init with count {} (1 to {COUNT})", count[l]);
+            return Err(Fault::Operand { lane, message });
+        }
+        mach.write(lane, space, address[l], &Mbarrier::new(count[l]).encode().to_le_bytes())?;
+    }
+    Ok(Flow::Next)
+}
+
+/// `mbarrier.inval`: source address. Constants: space.
+pub(crate) fn invalidate(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let address = mach.src_d(0);
+    for l in lanes(mach.mask()) {
+        mach.write(l as u8, space_from(op.k[0]), address[l], &[0; 8])?;
+    }
+    Ok(Flow::Next)
+}
+
+/// Arrivals and transaction counts: sources address and count. Constants: [`arrive_flag`]s, space.
+/// Destination 0 is the state before.
+pub(crate) fn arrive(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    use arrive_flag::{COMPLETE, DROP, EXPECT, INCREMENT, TX_ONLY};
+    let has = |flag: u32| op.k[0] & flag != 0;
+    let (address, count) = (mach.src_d(0), mach.src_w(1));
+    let space = space_from(op.k[1]);
+    let mut state = [0u64; 32];
+    for l in lanes(mach.mask()) {
+        let n = count[l];
+        state[l] = change(mach, l as u8, space, address[l], &mut |b| {
+            if has(COMPLETE) {
+                return b.transact(-i64::from(n));
+            }
+            if has(EXPECT) {
+                b.transact(n.into())?;
+            }
+            if has(TX_ONLY) {
+                return Ok(());
+            }
+            if has(INCREMENT) {
+                b.pending += 1;
+            }
+            b.arrive(if has(EXPECT) { 1 } else { n.into() }, has(DROP))
+        })?;
+    }
+    if !has(TX_ONLY | COMPLETE | INCREMENT) {
+        mach.set_d(0, &state);
+    }
+    Ok(Flow::Next)
+}
+
+/// `test_wait` and `try_wait`: sources address and state (or parity). Constants: parity form,
+/// space. Destination 0 says whether the phase is complete.
+pub(crate) fn test(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let by_parity = op.k[0] != 0;
+    let address = mach.src_d(0);
+    let (parity, state) =
+        if by_parity { (mach.src_w(1), [0; 32]) } else { ([0; 32], mach.src_d(1)) };
+    let space = space_from(op.k[1]);
+    let mut done = 0u32;
+    for l in lanes(mach.mask()) {
+        let odd = if by_parity { parity[l] & 1 != 0 } else { state[l] & PARITY != 0 };
+        let word = change(mach, l as u8, space, address[l], &mut |_| Ok(()))?;
+        let now = word & PARITY != 0;
+        done |= u32::from(now != odd) << l;
+    }
+    mach.set_p(0, done);
+    Ok(Flow::Next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_follow_arrivals_and_transactions() {
+        let mut b = Mbarrier::new(2);
+        b.transact(64).expect("in range");
+        b.arrive(1, false).expect("expected");
+        b.arrive(1, false).expect("expected");
+        assert!(!b.odd && b.pending == 0, "transactions are outstanding");
+        assert!(b.arrive(1, false).is_err());
+        b.transact(-64).expect("in range");
+        assert!(b.odd && b.pending == 2);
+        b.arrive(1, true).expect("expected");
+        b.arrive(1, false).expect("expected");
+        assert_eq!((b.odd, b.pending, b.expected), (false, 1, 1));
+    }
+
+    #[test]
+    fn words_keep_every_field() {
+        for (pending, expected, tx, odd) in [(0, 1, -1, true), (COUNT, COUNT, COUNT as i64, false)]
+        {
+            let b = Mbarrier { pending, expected, tx, odd };
+            assert_eq!(Mbarrier::decode(b.encode()), Some(b));
+        }
+        assert_eq!(Mbarrier::decode(0), None);
+    }
+}

@@ -1,0 +1,313 @@
+//! `mma` and `mma.sp` (PTX ISA 9.7.16.5 and 9.7.16.6).
+
+use crate::matrix::{Elem, MatrixError, Mma, run};
+use crate::meaning::{Cx, V};
+use crate::row::{Class, Exactness, ROW, Row, Sem, floor};
+use crate::table::Match;
+use crate::types::{Kind, ptx};
+
+const LAYOUT: [(&str, &str); 2] = [("alayout", ".row .col"), ("blayout", ".row .col")];
+const M: Row = Row {
+    section: "9.7.16.5.14",
+    class: Class::Matrix,
+    exact: Exactness::Recorded("tensor core, H200"),
+    counts: Some(counts),
+    sem: Sem::Ops(mma),
+    ..ROW
+};
+const SP: Row = Row { section: "9.7.16.6.3", since: ptx(7, 1), sm: 80, ..M };
+const SPV: (&str, &str) = ("spv", ".sp .sp::ordered_metadata");
+const ORDERED: crate::row::Floor = floor(".sp::ordered_metadata", ptx(8, 5), 80);
+
+/// Rows of this family.
+pub static ROWS: &[Row] = &[
+    // f16, four 8x8 products.
+    Row {
+        syntax: "mma.sync.aligned.m8n8k4.alayout.blayout.f16.f16.f16.f16 d*4:.b32, a*2:.b32, b*2:.b32, c*4:.b32",
+        sets: &LAYOUT,
+        since: ptx(6, 4),
+        sm: 70,
+        ..M
+    },
+    Row {
+        syntax: "mma.sync.aligned.m8n8k4.alayout.blayout.dtype.f16.f16.ctype d*8:.f32, a*2:.b32, b*2:.b32, c*4:.b32",
+        sets: &[
+            ("alayout", ".row .col"),
+            ("blayout", ".row .col"),
+            ("dtype", ".f16 .f32"),
+            ("ctype", ".f16 .f32"),
+        ],
+        check: Some(wide_result),
+        since: ptx(6, 4),
+        sm: 70,
+        ..M
+    },
+    Row {
+        syntax: "mma.sync.aligned.m8n8k4.alayout.blayout.f32.f16.f16.f32 d*8:.f32, a*2:.b32, b*2:.b32, c*8:.f32",
+        sets: &LAYOUT,
+        since: ptx(6, 4),
+        sm: 70,
+        ..M
+    },
+    // f16, bf16, tf32.
+    Row {
+        syntax: "mma.sync.aligned.shape.row.col.f16.f16.f16.f16 d*2:.b32, a*?:.b32, b*?:.b32, c*2:.b32",
+        sets: &[("shape", ".m16n8k8 .m16n8k16")],
+        since: ptx(6, 5),
+        sm: 75,
+        floors: &[floor(".m16n8k16", ptx(7, 0), 80)],
+        ..M
+    },
+    Row {
+        syntax: "mma.sync.aligned.shape.row.col.f32.f16.f16.f32 d*4:.f32, a*?:.b32, b*?:.b32, c*4:.f32",
+        sets: &[("shape", ".m16n8k8 .m16n8k16")],
+        since: ptx(6, 5),
+        sm: 75,
+        floors: &[floor(".m16n8k16", ptx(7, 0), 80)],
+        ..M
+    },
+    Row {
+        syntax: "mma.sync.aligned.shape.row.col.f32.bf16.bf16.f32 d*4:.f32, a*?:.b32, b*?:.b32, c*4:.f32",
+        sets: &[("shape", ".m16n8k8 .m16n8k16")],
+        since: ptx(7, 0),
+        sm: 80,
+        ..M
+    },
+    Row {
+        syntax: "mma.sync.aligned.shape.row.col.f32.tf32.tf32.f32 d*4:.f32, a*?:.b32, b*?:.b32, c*4:.f32",
+        sets: &[("shape", ".m16n8k4 .m16n8k8")],
+        since: ptx(7, 0),
+        sm: 80,
+        ..M
+    },
+    // 8-bit floats.
+    Row {
+        syntax: "mma.sync.aligned.shape.row.col.f32.atype.btype.f32 d*4:.f32, a*?:.b32, b*?:.b32, c*4:.f32",
+        sets: &[FP8_SHAPE, ("atype", ".e4m3 .e5m2"), ("btype", ".e4m3 .e5m2")],
+        since: ptx(8, 4),
+        sm: 89,
+        floors: &[floor(".m16n8k16", ptx(8, 7), 89)],
+        ..M
+    },
+    Row {
+        syntax: "mma.sync.aligned.shape.row.col.f16.atype.btype.f16 d*2:.b32, a*?:.b32, b*?:.b32, c*2:.b32",
+        sets: &[FP8_SHAPE, ("atype", ".e4m3 .e5m2"), ("btype", ".e4m3 .e5m2")],
+        since: ptx(8, 7),
+        sm: 89,
+        ..M
+    },
+    Row {
+        syntax: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*2:.b32, c*4:.f32",
+        sets: &[F8F6F4[0], F8F6F4[1], KIND8],
+        since: ptx(8, 7),
+        sm: 120,
+        targets: "sm_120a sm_121a sm_120f",
+        sem: Sem::None,
+        counts: None,
+        ..M
+    },
+    Row {
+        syntax: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.atype.btype.f16 d*2:.b32, a*4:.b32, b*2:.b32, c*2:.b32",
+        sets: &[F8F6F4[0], F8F6F4[1], KIND8],
+        since: ptx(8, 7),
+        sm: 120,
+        targets: "sm_120a sm_121a sm_120f",
+        sem: Sem::None,
+        counts: None,
+        ..M
+    },
+    // Block-scaled kinds.
+    Row {
+        syntax: "mma.sync.aligned.m16n8k64.row.col.kind.block_scale{.scale}.f32.e2m1.e2m1.f32.stype d*4:.f32, a*4:.b32, b*2:.b32, c*4:.f32, e:.b32, f*2:.b16, g:.b32, h*2:.b16",
+        sets: &[
+            ("kind", ".kind::mxf4 .kind::mxf4nvf4"),
+            ("scale", ".scale_vec::2X .scale_vec::4X"),
+            ("stype", ".ue8m0 .ue4m3"),
+        ],
+        since: ptx(8, 7),
+        sm: 120,
+        targets: "sm_120a sm_121a sm_120f",
+        sem: Sem::None,
+        counts: None,
+        ..M
+    },
+    Row {
+        syntax: "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale{.scale_vec::1X}.f32.atype.btype.f32.ue8m0 d*4:.f32, a*4:.b32, b*2:.b32, c*4:.f32, e:.b32, f*2:.b16, g:.b32, h*2:.b16",
+        sets: &F8F6F4,
+        since: ptx(8, 7),
+        sm: 120,
+        targets: "sm_120a sm_121a sm_120f",
+        sem: Sem::None,
+        counts: None,
+        ..M
+    },
+    // f64.
+    Row {
+        syntax: "mma.sync.aligned.shape.row.col{.rnd}.f64.f64.f64.f64 d*?:.f64, a*?:.f64, b*?:.f64, c*?:.f64",
+        sets: &[("shape", ".m8n8k4 .m16n8k4 .m16n8k8 .m16n8k16")],
+        since: ptx(7, 0),
+        sm: 80,
+        floors: &[floor(".m16n8k4 .m16n8k8 .m16n8k16", ptx(7, 8), 90)],
+        ..M
+    },
+    // Integers and bits.
+    Row {
+        syntax: "mma.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d*?:.s32, a*?:.b32, b*?:.b32, c*?:.s32",
+        sets: &[
+            ("shape", ".m8n8k16 .m16n8k16 .m16n8k32"),
+            ("atype", ".u8 .s8"),
+            ("btype", ".u8 .s8"),
+        ],
+        since: ptx(6, 5),
+        sm: 75,
+        floors: &[floor(".m16n8k16 .m16n8k32", ptx(7, 0), 80)],
+        exact: Exactness::Bit,
+        ..M
+    },
+    Row {
+        syntax: "mma.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d*?:.s32, a*?:.b32, b*?:.b32, c*?:.s32",
+        sets: &[
+            ("shape", ".m8n8k32 .m16n8k32 .m16n8k64"),
+            ("atype", ".u4 .s4"),
+            ("btype", ".u4 .s4"),
+        ],
+        since: ptx(6, 5),
+        sm: 75,
+        floors: &[floor(".m16n8k32 .m16n8k64", ptx(7, 0), 80)],
+        exact: Exactness::Bit,
+        ..M
+    },
+    Row {
+        syntax: "mma.sync.aligned.shape.row.col.s32.b1.b1.s32.bitop.popc d*?:.s32, a*?:.b32, b*?:.b32, c*?:.s32",
+        sets: &[("shape", ".m8n8k128 .m16n8k128 .m16n8k256"), ("bitop", ".xor .and")],
+        since: ptx(7, 0),
+        sm: 75,
+        floors: &[floor(".m16n8k128 .m16n8k256", ptx(7, 0), 80), floor(".and", ptx(7, 1), 80)],
+        exact: Exactness::Bit,
+        ..M
+    },
+    // Sparse A.
+    Row {
+        syntax: "mma.spv.sync.aligned.shape.row.col.f16.f16.f16.f16 d*2:.b32, a*?:.b32, b*?:.b32, c*2:.b32, e:.b32, #f:.u32",
+        sets: &[SPV, ("shape", ".m16n8k16 .m16n8k32")],
+        floors: &[ORDERED],
+        ..SP
+    },
+    Row {
+        syntax: "mma.spv.sync.aligned.shape.row.col.f32.f16.f16.f32 d*4:.f32, a*?:.b32, b*?:.b32, c*4:.f32, e:.b32, #f:.u32",
+        sets: &[SPV, ("shape", ".m16n8k16 .m16n8k32")],
+        floors: &[ORDERED],
+        ..SP
+    },
+    Row {
+        syntax: "mma.spv.sync.aligned.shape.row.col.f32.bf16.bf16.f32 d*4:.f32, a*?:.b32, b*?:.b32, c*4:.f32, e:.b32, #f:.u32",
+        sets: &[SPV, ("shape", ".m16n8k16 .m16n8k32")],
+        floors: &[ORDERED],
+        ..SP
+    },
+    Row {
+        syntax: "mma.spv.sync.aligned.shape.row.col.f32.tf32.tf32.f32 d*4:.f32, a*?:.b32, b*?:.b32, c*4:.f32, e:.b32, #f:.u32",
+        sets: &[SPV, ("shape", ".m16n8k8 .m16n8k16")],
+        floors: &[ORDERED],
+        ..SP
+    },
+    Row {
+        syntax: "mma.spv.sync.aligned.m16n8k64.row.col.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, e:.b32, #f:.u32",
+        sets: &[SPV, ("atype", ".e4m3 .e5m2"), ("btype", ".e4m3 .e5m2")],
+        since: ptx(8, 4),
+        sm: 89,
+        floors: &[ORDERED],
+        ..SP
+    },
+    Row {
+        syntax: "mma.spv.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*?:.b32, b*?:.b32, c*4:.s32, e:.b32, #f:.u32",
+        sets: &[SPV, ("shape", ".m16n8k32 .m16n8k64"), ("atype", ".u8 .s8"), ("btype", ".u8 .s8")],
+        floors: &[ORDERED],
+        exact: Exactness::Bit,
+        ..SP
+    },
+    Row {
+        syntax: "mma.spv.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*?:.b32, b*?:.b32, c*4:.s32, e:.b32, #f:.u32",
+        sets: &[SPV, ("shape", ".m16n8k64 .m16n8k128"), ("atype", ".u4 .s4"), ("btype", ".u4 .s4")],
+        floors: &[ORDERED],
+        exact: Exactness::Bit,
+        ..SP
+    },
+    Row {
+        syntax: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, e:.b32, #f:.u32",
+        sets: &[F8F6F4[0], F8F6F4[1], KIND8],
+        since: ptx(8, 7),
+        sm: 120,
+        targets: "sm_120a sm_121a sm_120f",
+        sem: Sem::None,
+        counts: None,
+        ..SP
+    },
+];
+
+const FP8_SHAPE: (&str, &str) = ("shape", ".m16n8k16 .m16n8k32");
+const F8F6F4: [(&str, &str); 2] =
+    [("atype", ".e4m3 .e5m2 .e3m2 .e2m3 .e2m1"), ("btype", ".e4m3 .e5m2 .e3m2 .e2m3 .e2m1")];
+const KIND8: (&str, &str) = ("kind", ".kind::f8f6f4");
+
+/// `m8n8k4` takes an f16 accumulator into an f32 result, never the other way round.
+fn wide_result(m: &Match) -> Result<(), String> {
+    match (m.get("dtype"), m.get("ctype")) {
+        (Some(".f32"), Some(".f16")) => Ok(()),
+        (_, Some(c)) => {
+            Err(format!(".dtype must be `{c}` when .ctype is `{c}` for `mma` with shape `.m8n8k4`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The instruction's text in the order of its syntax, which is how descriptors are parsed.
+pub(super) fn text(m: &Match) -> String {
+    std::iter::once(m.shape.mnemonic).chain(m.picked.iter().flatten().copied()).collect()
+}
+
+fn counts(m: &Match, name: &str) -> u32 {
+    let registers = Mma::parse(&text(m)).map_or([1; 4], |d| d.registers());
+    let index = match name {
+        "a" => 0,
+        "b" => 1,
+        "c" => 2,
+        _ => 3,
+    };
+    registers[index] as u32
+}
+
+/// What a meaning does with a descriptor that cannot run.
+pub(super) fn known<T>(x: &mut Cx, parsed: Result<T, MatrixError>) -> Option<T> {
+    parsed.map_err(|e| x.refuse(e.to_string())).ok()
+}
+
+fn mma(x: &mut Cx) {
+    let Some(m) = known(x, Mma::parse(&text(x.m))) else { return };
+    let mut src = x.rd_vec("a");
+    src.extend(x.rd_vec("b"));
+    src.extend(x.rd_vec("c"));
+    let [k0, k1] = m.pack();
+    let mut k = [k0, k1, 0, 0];
+    if m.sparse {
+        src.push(x.rd("e"));
+        k[2] = x.imm("f") as u32;
+    }
+    let kind = if m.a == Elem::F64 { Kind::D } else { Kind::W };
+    let values = together(x, "mma", run::mma, k, src, &vec![kind; m.registers()[3]]);
+    x.wr_vec("d", &values);
+}
+
+/// Appends a function that the whole warp executes together (`.sync.aligned`).
+pub(super) fn together(
+    x: &mut Cx,
+    name: &'static str,
+    run: crate::effect::WarpFn,
+    k: [u32; 4],
+    mut src: Vec<V>,
+    results: &[Kind],
+) -> Vec<V> {
+    let members = src.len() as u8;
+    src.push(V::w(u32::MAX));
+    x.warp_sync(name, run, k, members, &src, results)
+}

@@ -1,0 +1,292 @@
+//! Tensor-core instructions of the fifth generation (PTX ISA 9.7.18): parsed and verified; their
+//! tensor memory is not modelled, so a launch that reaches one is refused by name.
+
+use crate::row::{Class, Exactness, ROW, Row};
+use crate::table::Match;
+use crate::types::ptx;
+
+const TARGETS: &str = "sm_100a sm_101a sm_103a sm_110a sm_100f sm_101f sm_103f sm_110f";
+const T: Row = Row {
+    since: ptx(8, 6),
+    sm: 100,
+    targets: TARGETS,
+    class: Class::Matrix,
+    exact: Exactness::Implementation,
+    ..ROW
+};
+const ALLOC: Row = Row { section: "9.7.18.7.1", class: Class::Misc, ..T };
+const LOAD: Row = Row { section: "9.7.18.8.1", class: Class::Load, counts: Some(registers), ..T };
+const STORE: Row = Row { section: "9.7.18.8.2", class: Class::Store, counts: Some(registers), ..T };
+const COPY: Row = Row { section: "9.7.18.9.1", class: Class::Async, ..T };
+const M: Row = Row { section: "9.7.18.10.9", counts: Some(lane_masks), ..T };
+
+const GROUP: (&str, &str) = ("group", ".cta_group::1 .cta_group::2");
+const NUM: (&str, &str) = ("num", ".x1 .x2 .x4 .x8 .x16 .x32 .x64 .x128");
+const SHAPE: (&str, &str) = ("shape", ".16x64b .16x128b .16x256b .32x32b");
+const KIND: (&str, &str) = ("kind", ".kind::f16 .kind::tf32 .kind::f8f6f4 .kind::i8");
+const KIND_F: (&str, &str) = ("kind", ".kind::f16 .kind::tf32");
+const SCALED: (&str, &str) = ("kind", ".kind::mxf8f6f4 .kind::mxf4 .kind::mxf4nvf4");
+const VECTOR: (&str, &str) =
+    ("scale_vec", ".scale_vec::1X .scale_vec::2X .scale_vec::4X .block16 .block32");
+const COLLECTOR_A: (&str, &str) = (
+    "collector",
+    ".collector::a::fill .collector::a::use .collector::a::lastuse .collector::a::discard",
+);
+const COLLECTOR_B: (&str, &str) = (
+    "collector",
+    ".collector::b0::fill .collector::b0::use .collector::b0::lastuse .collector::b0::discard \
+     .collector::b1::fill .collector::b1::use .collector::b1::lastuse .collector::b1::discard \
+     .collector::b2::fill .collector::b2::use .collector::b2::lastuse .collector::b2::discard \
+     .collector::b3::fill .collector::b3::use .collector::b3::lastuse .collector::b3::discard",
+);
+
+/// Rows of this family.
+pub static ROWS: &[Row] = &[
+    Row {
+        syntax: "tcgen05.alloc.group.sync.aligned{.shared::cta}.b32 [a], n:.u32",
+        sets: &[GROUP],
+        ..ALLOC
+    },
+    Row {
+        syntax: "tcgen05.dealloc.group.sync.aligned.b32 a:.b32, n:.u32",
+        sets: &[GROUP],
+        ..ALLOC
+    },
+    Row { syntax: "tcgen05.relinquish_alloc_permit.group.sync.aligned", sets: &[GROUP], ..ALLOC },
+    Row {
+        syntax: "tcgen05.ld.sync.aligned.shape.num{.pack::16b}.b32 d*?:.b32, [a]",
+        sets: &[SHAPE, NUM],
+        check: Some(fits),
+        ..LOAD
+    },
+    Row {
+        syntax: "tcgen05.ld.sync.aligned.16x32bx2.num{.pack::16b}.b32 d*?:.b32, [a], #half:.u32",
+        sets: &[NUM],
+        ..LOAD
+    },
+    Row {
+        syntax: "tcgen05.ld.red.sync.aligned.32x32b.num.op{.abs}{.NaN}.f32 d*?:.f32, dr:.f32, [a]",
+        sets: &[NUM, ("op", ".min .max")],
+        since: ptx(9, 0),
+        targets: "sm_101a sm_103a sm_110a sm_101f sm_103f sm_110f",
+        ..LOAD
+    },
+    Row {
+        syntax: "tcgen05.ld.red.sync.aligned.32x32b.num.op.type d*?, dr, [a]",
+        sets: &[NUM, ("op", ".min .max"), ("type", ".u32 .s32")],
+        since: ptx(9, 0),
+        targets: "sm_101a sm_103a sm_110a sm_101f sm_103f sm_110f",
+        ..LOAD
+    },
+    Row {
+        syntax: "tcgen05.st.sync.aligned.shape.num{.unpack::16b}.b32 [a], b*?:.b32",
+        sets: &[SHAPE, NUM],
+        check: Some(fits),
+        ..STORE
+    },
+    Row {
+        syntax: "tcgen05.st.sync.aligned.16x32bx2.num{.unpack::16b}.b32 [a], #half:.u32, b*?:.b32",
+        sets: &[NUM],
+        ..STORE
+    },
+    Row {
+        syntax: "tcgen05.what.sync.aligned",
+        sets: &[("what", ".wait::ld .wait::st")],
+        section: "9.7.18.8.3",
+        class: Class::Fence,
+        ..T
+    },
+    Row {
+        syntax: "tcgen05.cp.group.shape{.fmt}{.src} [a], b:.b64",
+        sets: &[
+            GROUP,
+            ("shape", ".128x256b .4x256b .128x128b"),
+            ("fmt", ".b8x16"),
+            ("src", ".b6x16_p32 .b4x16_p64"),
+        ],
+        ..COPY
+    },
+    Row {
+        syntax: "tcgen05.cp.group.64x128b.multicast{.fmt}{.src} [a], b:.b64",
+        sets: &[
+            GROUP,
+            ("multicast", ".warpx2::02_13 .warpx2::01_23"),
+            ("fmt", ".b8x16"),
+            ("src", ".b6x16_p32 .b4x16_p64"),
+        ],
+        ..COPY
+    },
+    Row {
+        syntax: "tcgen05.cp.group.32x128b.warpx4{.fmt}{.src} [a], b:.b64",
+        sets: &[GROUP, ("fmt", ".b8x16"), ("src", ".b6x16_p32 .b4x16_p64")],
+        ..COPY
+    },
+    Row {
+        syntax: "tcgen05.shift.group.down [a]",
+        sets: &[GROUP],
+        section: "9.7.18.9.2",
+        class: Class::Async,
+        ..T
+    },
+    // Products: A from a descriptor or from tensor memory.
+    Row {
+        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, mask*?:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, e:pred, #scale:.u32",
+        sets: &[GROUP, KIND_F, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, mask*?:.b32, e:pred, #scale:.u32",
+        sets: &[GROUP, KIND_F, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, mask*?:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, e:pred, #scale:.u32",
+        sets: &[GROUP, KIND_F, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, mask*?:.b32, e:pred, #scale:.u32",
+        sets: &[GROUP, KIND_F, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.group.kind.block_scale{.scale_vec}{.collector} [c], a:.b64, b:.b64, i:.b32, [sa], [sb], e:pred",
+        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.group.kind.block_scale{.scale_vec}{.collector} [c], [a], b:.b64, i:.b32, [sa], [sb], e:pred",
+        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
+        ..M
+    },
+    // Sparse A: metadata in tensor memory.
+    Row {
+        syntax: "tcgen05.mma.sp.group.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.sp.group.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, mask*?:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.sp.group.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, e:pred, #scale:.u32",
+        sets: &[GROUP, KIND_F, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector} [c], [a], b:.b64, [meta], i:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector} [c], [a], b:.b64, [meta], i:.b32, mask*?:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.sp.group.kind.block_scale{.scale_vec}{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, [sa], [sb], e:pred",
+        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.sp.group.kind.block_scale{.scale_vec}{.collector} [c], [a], b:.b64, [meta], i:.b32, [sa], [sb], e:pred",
+        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
+        ..M
+    },
+    // Weight-stationary products.
+    Row {
+        syntax: "tcgen05.mma.ws.cta_group::1.kind{.collector} [c], a:.b64, b:.b64, i:.b32, e:pred{, zero:.b64}",
+        sets: &[KIND, COLLECTOR_B],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.ws.cta_group::1.kind{.collector} [c], [a], b:.b64, i:.b32, e:pred{, zero:.b64}",
+        sets: &[KIND, COLLECTOR_B],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.ws.sp.cta_group::1.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, e:pred{, zero:.b64}",
+        sets: &[KIND, COLLECTOR_B],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.ws.sp.cta_group::1.kind{.collector} [c], [a], b:.b64, [meta], i:.b32, e:pred{, zero:.b64}",
+        sets: &[KIND, COLLECTOR_B],
+        ..M
+    },
+    // Synchronisation.
+    Row {
+        syntax: "tcgen05.fence",
+        sets: &[("fence", ".fence::before_thread_sync .fence::after_thread_sync")],
+        section: "9.7.18.11.1",
+        class: Class::Fence,
+        ..T
+    },
+    Row {
+        syntax: "tcgen05.commit.group.mbarrier::arrive::one{.shared::cluster}.b64 [a]",
+        sets: &[GROUP],
+        section: "9.7.18.12.1",
+        class: Class::Async,
+        ..T
+    },
+    Row {
+        syntax: "tcgen05.commit.group.mbarrier::arrive::one{.shared::cluster}.multicast::cluster.b64 [a], mask:.b16",
+        sets: &[GROUP],
+        section: "9.7.18.12.1",
+        class: Class::Async,
+        ..T
+    },
+];
+
+/// Registers of a load or store: the shape's share times the repetitions.
+fn registers(m: &Match, name: &str) -> u32 {
+    let share = match m.get("shape") {
+        Some(".16x128b") => 2,
+        Some(".16x256b") => 4,
+        _ => 1,
+    };
+    if name == "dr" { 1 } else { share * repetitions(m) }
+}
+
+fn repetitions(m: &Match) -> u32 {
+    m.get("num").and_then(|n| n[2..].parse().ok()).unwrap_or(1)
+}
+
+fn fits(m: &Match) -> Result<(), String> {
+    if registers(m, "d") > 128 {
+        Err(format!(
+            "shape `{}` with `{}` takes more than 128 registers",
+            m.get("shape").unwrap_or(""),
+            m.get("num").unwrap_or("")
+        ))
+    } else {
+        Ok(())
+    }
+}
+
+/// Elements of the mask that disables output lanes.
+fn lane_masks(m: &Match, _: &str) -> u32 {
+    if m.has(".cta_group::2") { 8 } else { 4 }
+}

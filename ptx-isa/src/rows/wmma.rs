@@ -1,0 +1,306 @@
+//! `wmma` (PTX ISA 9.7.16.4).
+
+use crate::matrix::{Elem, Wmma, WmmaMove, run};
+use crate::meaning::{Cx, V};
+use crate::row::{Class, Exactness, Floor, ROW, Row, Sem, floor};
+use crate::rows::mma::{known, text, together};
+use crate::table::Match;
+use crate::types::{Kind, ptx};
+
+const LOAD: Row = Row {
+    section: "9.7.16.4.3",
+    since: ptx(6, 0),
+    sm: 70,
+    class: Class::Load,
+    exact: Exactness::Recorded("fragment layout, H200"),
+    counts: Some(move_count),
+    sem: Sem::Ops(load),
+    ..ROW
+};
+const STORE: Row = Row { section: "9.7.16.4.4", class: Class::Store, sem: Sem::Ops(store), ..LOAD };
+const M: Row = Row {
+    section: "9.7.16.4.5",
+    since: ptx(6, 0),
+    sm: 70,
+    class: Class::Matrix,
+    exact: Exactness::Recorded("tensor core, H200"),
+    counts: Some(counts),
+    sem: Sem::Ops(mma),
+    ..ROW
+};
+
+const LAYOUT: (&str, &str) = ("layout", ".row .col");
+const SPACE: (&str, &str) = ("space", ".global .shared .shared::cta");
+const WIDE: (&str, &str) = ("shape", ".m16n16k16 .m32n8k16 .m8n32k16");
+const AL: (&str, &str) = ("alayout", ".row .col");
+const BL: (&str, &str) = ("blayout", ".row .col");
+const FLOAT_D: (&str, &str) = ("dtype", ".f16 .f32");
+const FLOAT_C: (&str, &str) = ("ctype", ".f16 .f32");
+/// The two shapes that came later.
+const TALL: Floor = floor(".m32n8k16 .m8n32k16", ptx(6, 1), 70);
+
+/// Rows of this family.
+pub static ROWS: &[Row] = &[
+    // Loads.
+    Row {
+        syntax: "wmma.load.matrix{.sync}{.aligned}.layout.shape{.space}.f16 d*8:.b32, [a]{, stride:.u32}",
+        sets: &[("matrix", ".a .b"), LAYOUT, WIDE, SPACE],
+        floors: &[TALL],
+        ..LOAD
+    },
+    Row {
+        syntax: "wmma.load.matrix{.sync}{.aligned}.layout.shape{.space}.bf16 d*?:.b32, [a]{, stride:.u32}",
+        sets: &[("matrix", ".a .b"), LAYOUT, WIDE, SPACE],
+        since: ptx(7, 0),
+        sm: 80,
+        ..LOAD
+    },
+    Row {
+        syntax: "wmma.load.matrix{.sync}{.aligned}.layout.shape{.space}.etype d*?:.b32, [a]{, stride:.u32}",
+        sets: &[("matrix", ".a .b"), LAYOUT, WIDE, SPACE, ("etype", ".s8 .u8")],
+        since: ptx(6, 3),
+        sm: 72,
+        ..LOAD
+    },
+    Row {
+        syntax: "wmma.load.matrix{.sync}{.aligned}.layout.m16n16k8{.space}.tf32 d*4:.b32, [a]{, stride:.u32}",
+        sets: &[("matrix", ".a .b"), LAYOUT, SPACE],
+        since: ptx(7, 0),
+        sm: 80,
+        ..LOAD
+    },
+    Row {
+        syntax: "wmma.load.matrix{.sync}{.aligned}.layout.m8n8k4{.space}.f64 d*?:.f64, [a]{, stride:.u32}",
+        sets: &[("matrix", ".a .b .c"), LAYOUT, SPACE],
+        since: ptx(7, 0),
+        sm: 80,
+        ..LOAD
+    },
+    Row {
+        syntax: "wmma.load.a{.sync}{.aligned}.row.shape{.space}.etype d:.b32, [a]{, stride:.u32}",
+        sets: &[("shape", ".m8n8k32 .m8n8k128"), SPACE, ("etype", ".s4 .u4 .b1")],
+        check: Some(sub_byte),
+        since: ptx(6, 3),
+        sm: 75,
+        ..LOAD
+    },
+    Row {
+        syntax: "wmma.load.b{.sync}{.aligned}.col.shape{.space}.etype d:.b32, [a]{, stride:.u32}",
+        sets: &[("shape", ".m8n8k32 .m8n8k128"), SPACE, ("etype", ".s4 .u4 .b1")],
+        check: Some(sub_byte),
+        since: ptx(6, 3),
+        sm: 75,
+        ..LOAD
+    },
+    Row {
+        syntax: "wmma.load.c{.sync}{.aligned}.layout.shape{.space}.f16 d*4:.b32, [a]{, stride:.u32}",
+        sets: &[LAYOUT, WIDE, SPACE],
+        floors: &[TALL],
+        ..LOAD
+    },
+    Row {
+        syntax: "wmma.load.c{.sync}{.aligned}.layout.shape{.space}.f32 d*8:.f32, [a]{, stride:.u32}",
+        sets: &[LAYOUT, ("shape", ".m16n16k16 .m32n8k16 .m8n32k16 .m16n16k8"), SPACE],
+        floors: &[TALL, floor(".m16n16k8", ptx(7, 0), 80)],
+        ..LOAD
+    },
+    Row {
+        syntax: "wmma.load.c{.sync}{.aligned}.layout.shape{.space}.s32 d*?:.s32, [a]{, stride:.u32}",
+        sets: &[LAYOUT, ("shape", ".m16n16k16 .m32n8k16 .m8n32k16 .m8n8k32 .m8n8k128"), SPACE],
+        since: ptx(6, 3),
+        sm: 72,
+        floors: &[floor(".m8n8k32 .m8n8k128", ptx(6, 3), 75)],
+        ..LOAD
+    },
+    // Stores.
+    Row {
+        syntax: "wmma.store.d{.sync}{.aligned}.layout.shape{.space}.f16 [a], r*4:.b32{, stride:.u32}",
+        sets: &[LAYOUT, WIDE, SPACE],
+        floors: &[TALL],
+        ..STORE
+    },
+    Row {
+        syntax: "wmma.store.d{.sync}{.aligned}.layout.shape{.space}.f32 [a], r*8:.f32{, stride:.u32}",
+        sets: &[LAYOUT, ("shape", ".m16n16k16 .m32n8k16 .m8n32k16 .m16n16k8"), SPACE],
+        floors: &[TALL, floor(".m16n16k8", ptx(7, 0), 80)],
+        ..STORE
+    },
+    Row {
+        syntax: "wmma.store.d{.sync}{.aligned}.layout.shape{.space}.s32 [a], r*?:.s32{, stride:.u32}",
+        sets: &[LAYOUT, ("shape", ".m16n16k16 .m32n8k16 .m8n32k16 .m8n8k32 .m8n8k128"), SPACE],
+        since: ptx(6, 3),
+        sm: 72,
+        floors: &[floor(".m8n8k32 .m8n8k128", ptx(6, 3), 75)],
+        ..STORE
+    },
+    Row {
+        syntax: "wmma.store.d{.sync}{.aligned}.layout.m8n8k4{.space}.f64 [a], r*2:.f64{, stride:.u32}",
+        sets: &[LAYOUT, SPACE],
+        since: ptx(7, 0),
+        sm: 80,
+        ..STORE
+    },
+    // Products.
+    Row {
+        syntax: "wmma.mma{.sync}{.aligned}.alayout.blayout.shape.f16.f16{.satfinite} d*4:.b32, a*8:.b32, b*8:.b32, c*4:.b32",
+        sets: &[AL, BL, WIDE],
+        floors: &[TALL],
+        ..M
+    },
+    Row {
+        syntax: "wmma.mma{.sync}{.aligned}.alayout.blayout.shape.dtype.ctype{.satfinite} d*4:.b32, a*8:.b32, b*8:.b32, c*8:.f32",
+        sets: &[AL, BL, WIDE, FLOAT_D, FLOAT_C],
+        check: Some(narrowing),
+        floors: &[TALL],
+        ..M
+    },
+    Row {
+        syntax: "wmma.mma{.sync}{.aligned}.alayout.blayout.shape.dtype.ctype{.satfinite} d*8:.f32, a*8:.b32, b*8:.b32, c*4:.b32",
+        sets: &[AL, BL, WIDE, FLOAT_D, FLOAT_C],
+        check: Some(widening),
+        floors: &[TALL],
+        ..M
+    },
+    Row {
+        syntax: "wmma.mma{.sync}{.aligned}.alayout.blayout.shape.f32.f32{.satfinite} d*8:.f32, a*8:.b32, b*8:.b32, c*8:.f32",
+        sets: &[AL, BL, WIDE],
+        floors: &[TALL],
+        ..M
+    },
+    Row {
+        syntax: "wmma.mma{.sync}{.aligned}.alayout.blayout.shape.f32.bf16.bf16.f32 d*8:.f32, a*?:.b32, b*?:.b32, c*8:.f32",
+        sets: &[AL, BL, WIDE],
+        since: ptx(7, 0),
+        sm: 80,
+        ..M
+    },
+    Row {
+        syntax: "wmma.mma{.sync}{.aligned}.alayout.blayout.m16n16k8.f32.tf32.tf32.f32 d*8:.f32, a*4:.b32, b*4:.b32, c*8:.f32",
+        sets: &[AL, BL],
+        since: ptx(7, 0),
+        sm: 80,
+        ..M
+    },
+    Row {
+        syntax: "wmma.mma{.sync}{.aligned}.alayout.blayout.m8n8k4{.rnd}.f64.f64.f64.f64 d*2:.f64, a:.f64, b:.f64, c*2:.f64",
+        sets: &[AL, BL],
+        since: ptx(7, 0),
+        sm: 80,
+        ..M
+    },
+    Row {
+        syntax: "wmma.mma{.sync}{.aligned}.alayout.blayout.shape.s32.atype.btype.s32{.satfinite} d*8:.s32, a*?:.b32, b*?:.b32, c*8:.s32",
+        sets: &[AL, BL, WIDE, ("atype", ".s8 .u8"), ("btype", ".s8 .u8")],
+        check: Some(same_types),
+        since: ptx(6, 3),
+        sm: 72,
+        exact: Exactness::Bit,
+        ..M
+    },
+    Row {
+        syntax: "wmma.mma{.sync}{.aligned}.row.col.m8n8k32.s32.atype.btype.s32{.satfinite} d*2:.s32, a:.b32, b:.b32, c*2:.s32",
+        sets: &[("atype", ".s4 .u4"), ("btype", ".s4 .u4")],
+        check: Some(same_types),
+        since: ptx(6, 3),
+        sm: 75,
+        exact: Exactness::Bit,
+        ..M
+    },
+    Row {
+        syntax: "wmma.mma.bitop.popc{.sync}{.aligned}.row.col.m8n8k128.s32.b1.b1.s32 d*2:.s32, a:.b32, b:.b32, c*2:.s32",
+        sets: &[("bitop", ".xor .and")],
+        since: ptx(6, 3),
+        sm: 75,
+        floors: &[floor(".and", ptx(7, 1), 80)],
+        exact: Exactness::Bit,
+        ..M
+    },
+];
+
+fn sub_byte(m: &Match) -> Result<(), String> {
+    let bits = m.get("etype") == Some(".b1");
+    if bits == (m.get("shape") == Some(".m8n8k128")) {
+        Ok(())
+    } else {
+        Err("`.b1` goes with shape `.m8n8k128`, `.s4` and `.u4` with `.m8n8k32`".into())
+    }
+}
+
+/// The types come in order: D, then C.
+fn narrowing(m: &Match) -> Result<(), String> {
+    in_order(m, ".f16", ".f32")
+}
+
+fn widening(m: &Match) -> Result<(), String> {
+    in_order(m, ".f32", ".f16")
+}
+
+fn in_order(m: &Match, d: &str, c: &str) -> Result<(), String> {
+    if m.get("dtype") == Some(d) && m.get("ctype") == Some(c) {
+        Ok(())
+    } else {
+        Err(format!("operands are those of `{d}{c}`"))
+    }
+}
+
+fn same_types(m: &Match) -> Result<(), String> {
+    if m.get("atype") == m.get("btype") {
+        Ok(())
+    } else {
+        Err("A and B of `wmma.mma` must have the same type".into())
+    }
+}
+
+fn counts(m: &Match, name: &str) -> u32 {
+    let registers = Wmma::parse(&text(m)).map_or([1; 4], |d| d.registers());
+    let index = match name {
+        "a" => 0,
+        "b" => 1,
+        "c" => 2,
+        _ => 3,
+    };
+    registers[index] as u32
+}
+
+fn move_count(m: &Match, _: &str) -> u32 {
+    WmmaMove::parse(&text(m)).map_or(1, |d| d.fragment.registers()) as u32
+}
+
+fn mma(x: &mut Cx) {
+    let Some(m) = known(x, Wmma::parse(&text(x.m))) else { return };
+    let mut src = x.rd_vec("a");
+    src.extend(x.rd_vec("b"));
+    src.extend(x.rd_vec("c"));
+    let [k0, k1] = m.pack();
+    let kind = if m.a.elem == Elem::F64 { Kind::D } else { Kind::W };
+    let results = vec![kind; m.registers()[3]];
+    let values = together(x, "wmma.mma", run::wmma, [k0, k1, 0, 0], src, &results);
+    x.wr_vec("d", &values);
+}
+
+/// Address and stride of a load or store; without a stride the matrix is dense.
+fn address(x: &mut Cx, m: &WmmaMove) -> (Vec<V>, u32) {
+    let space = super::memory::space(x);
+    let a = x.addr("a");
+    let base = super::matrix_move::absolute(x, a);
+    let stride = x.rd_or("stride", V::w(m.dense_stride()));
+    (vec![base, stride], run::space_code(space))
+}
+
+fn load(x: &mut Cx) {
+    let Some(m) = known(x, WmmaMove::parse(&text(x.m))) else { return };
+    let (src, space) = address(x, &m);
+    let [k0, k1] = m.pack();
+    let kind = if m.fragment.elem == Elem::F64 { Kind::D } else { Kind::W };
+    let results = vec![kind; m.fragment.registers()];
+    let values = together(x, "wmma.load", run::wmma_load, [k0, k1, space, 0], src, &results);
+    x.wr_vec("d", &values);
+}
+
+fn store(x: &mut Cx) {
+    let Some(m) = known(x, WmmaMove::parse(&text(x.m))) else { return };
+    let (mut src, space) = address(x, &m);
+    src.extend(x.rd_vec("r"));
+    let [k0, k1] = m.pack();
+    together(x, "wmma.store", run::wmma_store, [k0, k1, space, 0], src, &[]);
+}
