@@ -9,8 +9,10 @@
 //!   context through which a row's meaning reads operands and appends them;
 //! - [`effect`]: micro-ops that touch more than registers.
 
+pub mod async_copy;
 pub mod effect;
 pub mod matrix;
+pub mod mbarrier;
 pub mod meaning;
 pub mod mufu;
 pub mod num;

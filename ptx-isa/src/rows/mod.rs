@@ -7,8 +7,10 @@
 use crate::row::Row;
 
 pub mod approx;
+pub mod async_copy;
 pub mod atomics;
 pub mod bits;
+pub mod cluster;
 pub mod compare;
 pub mod control;
 pub mod cvt;
@@ -17,13 +19,19 @@ pub mod dot;
 pub mod float;
 pub mod half;
 pub mod int_arith;
+pub mod matrix_move;
+pub mod mbarrier;
 pub mod memory;
 pub mod misc;
+pub mod mma;
 pub mod mov;
 pub mod sync;
+pub mod tcgen05;
 pub mod video;
 pub mod video_simd;
 pub mod warp;
+pub mod wgmma;
+pub mod wmma;
 
 /// All families.
 #[rustfmt::skip] // one line each
@@ -50,4 +58,12 @@ pub static FAMILIES: &[&[Row]] = &[
     sync::ROWS,
     misc::ROWS,
     control::ROWS,
+    mma::ROWS,
+    wmma::ROWS,
+    wgmma::ROWS,
+    matrix_move::ROWS,
+    mbarrier::ROWS,
+    async_copy::ROWS,
+    cluster::ROWS,
+    tcgen05::ROWS,
 ];
