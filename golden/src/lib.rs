@@ -169,13 +169,17 @@ fn unpack(path: &Path) -> Result<Vec<u8>, Error> {
 }
 
 impl Golden {
-    /// Reads the recordings beside the repository; `None` when they are missing.
+    /// Reads the recordings of the folder that `PTXRUN_GOLDEN` names, for recordings of one's own,
+    /// else those beside the repository; `None` when they are missing.
     ///
     /// # Panics
     /// When the recordings are there but damaged.
     #[must_use]
     pub fn shared() -> Option<Self> {
-        let root = shared_dir()?.join("isa-golden");
+        let root = match std::env::var_os("PTXRUN_GOLDEN") {
+            Some(own) => own.into(),
+            None => shared_dir()?.join("isa-golden"),
+        };
         root.is_dir().then(|| Self::load(&root).unwrap_or_else(|e| panic!("isa-golden: {e}")))
     }
 

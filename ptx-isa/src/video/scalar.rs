@@ -149,7 +149,7 @@ impl Scalar {
     fn second_of(self, t: i64, c: i64) -> i64 {
         match self.second {
             Second::None => t,
-            Second::Add => t + c,
+            Second::Add => t.wrapping_add(c),
             Second::Min => t.min(c),
             Second::Max => t.max(c),
         }
@@ -159,7 +159,7 @@ impl Scalar {
     #[inline(always)]
     fn by_recording(self, t: i64, c: i64) -> i64 {
         let shift = matches!(self.op, Primary::Shl | Primary::Shr);
-        let low = i64::from(t as u32);
+        let sum = matches!(self.op, Primary::Add | Primary::Sub);
         let t = if !self.sat {
             t
         } else if shift {
@@ -167,26 +167,18 @@ impl Scalar {
             clamp(extend(t, 34, true), 32, self.signed)
         } else if self.merge != Merge::Whole {
             // Compared without sign: a negative value becomes the greatest.
-            let bits = self.merge.place().0 - self.signed as u32;
-            low.min((1 << bits) - 1)
+            let greatest = (1 << (self.merge.place().0 - self.signed as u32)) - 1;
+            if (0..=greatest).contains(&t) { t } else { greatest }
         } else if self.signed {
             clamp(t, 32, true)
-        } else if t < 0 {
-            0
         } else {
-            low
+            // Not clamped above.
+            t.max(0)
         };
-        // How a second minimum or maximum sees the first result.
-        let low = i64::from(t as u32);
-        let seen = if self.signed {
-            let wraps = matches!(self.op, Primary::Add | Primary::Sub);
-            if wraps { extend(t, 32, true) } else { t }
-        } else {
-            // Above every third operand: negatives and what no longer fits 32 bits; after a saturated shift also what
-            // has the sign bit.
-            let limit = if shift && self.sat { 1 << 31 } else { 1 << 32 };
-            if t < 0 || shift && t >= limit { low | 1 << 40 } else { t }
-        };
+        // A second minimum or maximum sees sums, and saturated shifts without sign, as signed words.
+        let seen = if sum || shift && self.sat && !self.signed { extend(t, 32, true) } else { t };
+        // Without sign it compares all 64 bits: a negative value is above every third operand.
+        let seen = if !self.signed && seen < 0 { seen & 0xffff_ffff | 1 << 40 } else { seen };
         self.second_of(seen, c)
     }
 }
