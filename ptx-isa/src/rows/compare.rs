@@ -267,7 +267,7 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        syntax: "setp.cmpf{.ftz}.f16x2 p|q, a, b",
+        syntax: "setp.cmpf{.ftz}.f16x2 p{|q}, a, b",
         since: ptx(4, 2),
         sm: 53,
         section: "9.7.8.2",
@@ -276,7 +276,7 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        syntax: "setp.cmpf.bool{.ftz}.f16x2 p|q, a, b, {!}c:pred",
+        syntax: "setp.cmpf.bool{.ftz}.f16x2 p{|q}, a, b, {!}c:pred",
         since: ptx(4, 2),
         sm: 53,
         section: "9.7.8.2",
@@ -303,7 +303,7 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        syntax: "setp.cmpf.bf16x2 p|q, a, b",
+        syntax: "setp.cmpf.bf16x2 p{|q}, a, b",
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.2",
@@ -312,7 +312,7 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        syntax: "setp.cmpf.bool.bf16x2 p|q, a, b, {!}c:pred",
+        syntax: "setp.cmpf.bool.bf16x2 p{|q}, a, b, {!}c:pred",
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.2",

@@ -22,6 +22,35 @@ pub static ROWS: &[Row] = &[
         syntax: "cvt{.irnd}{.rnd}{.ftz}{.sat}.dtype.type d:dtype>, a:type>",
         sets: &[IRND, ("dtype", ALL), ("type", ALL)],
         floors: &[FTZ],
+        check: Some(|m: &Match| {
+            let late = m.has(".ftz")
+                && (m.ty("dtype").is_some_and(|t| t.bits() == 64)
+                    || m.ty("type").is_some_and(|t| t.bits() == 8));
+            if late {
+                return Err("modifier .ftz needs PTX ISA 1.5 for these types".into());
+            }
+            check(m)
+        }),
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(convert),
+        ..ROW
+    },
+    // PTX ISA 1.4 has `.ftz` neither for these destinations nor for these sources.
+    Row {
+        syntax: "cvt{.irnd}.ftz{.sat}.dtype.type d:dtype>, a:type>",
+        sets: &[IRND, ("dtype", ".u64 .s64 .f64"), ("type", ".f32")],
+        since: ptx(1, 5),
+        check: Some(check),
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(convert),
+        ..ROW
+    },
+    Row {
+        syntax: "cvt.rnd.ftz{.sat}.dtype.type d:dtype>, a:type>",
+        sets: &[("dtype", ".f32"), ("type", ".u8 .s8")],
+        since: ptx(1, 5),
         check: Some(check),
         section: "9.7.10.24",
         class: Class::Convert,
@@ -33,7 +62,6 @@ pub static ROWS: &[Row] = &[
         syntax: "cvt.rnd{.ftz}.bf16.f32 d:.bf16, a:.f32",
         since: ptx(7, 0),
         sm: 80,
-        floors: &[floor(".rm .rp .ftz", ptx(7, 8), 90)],
         section: "9.7.10.24",
         class: Class::Convert,
         sem: Sem::Ops(convert),
@@ -43,7 +71,7 @@ pub static ROWS: &[Row] = &[
         syntax: "cvt{.rnd}{.ftz}.f32.bf16 d:.f32, a:.bf16",
         since: ptx(7, 1),
         sm: 80,
-        floors: &[floor(".rn .rz .rm .rp .ftz", ptx(7, 8), 90)],
+        floors: &[floor(".ftz", ptx(7, 8), 90)],
         section: "9.7.10.24",
         class: Class::Convert,
         sem: Sem::Ops(convert),

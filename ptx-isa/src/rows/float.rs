@@ -193,7 +193,6 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "div.rnd.f64 d, a, b",
-        since: ptx(1, 4),
         floors: &[floor(".rz .rm .rp", ptx(1, 4), 20)],
         section: "9.7.3.8",
         class: Class::DDiv,
@@ -307,6 +306,17 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
+        // Not in the manual; ptxas ignores the modifier.
+        syntax: "rcp.rnd.ftz.f64 d, a",
+        since: ptx(1, 4),
+        floors: &[floor(".rz .rm .rp", ptx(2, 0), 20)],
+        section: "9.7.3.13",
+        class: Class::DDiv,
+        sem: Sem::Ops(|x| arithmetic(x, Fop::Rcp)),
+        ..ROW
+    },
+    Row {
+        // `rcp.rn.f64` before PTX ISA 1.4; ptxas 13 no longer takes it.
         syntax: "rcp.f64 d, a",
         until: Some(ptx(1, 3)),
         section: "9.7.3.13",
@@ -325,7 +335,6 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "sqrt.rnd.f64 d, a",
-        since: ptx(1, 4),
         floors: &[floor(".rz .rm .rp", ptx(2, 0), 20)],
         section: "9.7.3.15",
         class: Class::DSqrt,

@@ -101,10 +101,11 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        // Not in the manual. ptxas takes it and multiplies the operands as `.f16`, so there is no
-        // result to agree with.
-        syntax: "fma.rz{.relu}.type d, a, b, c",
-        sets: &[BF16],
+        // Not in the manual. ptxas takes these and multiplies the operands as `.f16`, so there is
+        // no result to agree with.
+        syntax: "fma.rnd{.oob}{.relu}.type d, a, b, c",
+        sets: &[("rnd", ".rz .rm .rp"), BF16],
+        floors: &[floor(".oob", ptx(8, 1), 90)],
         since: ptx(7, 0),
         sm: 80,
         section: "9.7.4.4",
