@@ -2,6 +2,7 @@
 //!
 //! - [`parse`]: text to [`Ast`], never stopping at the first error;
 //! - [`print`]: tree to canonical text;
+//! - [`verify`](mod@verify): tree to verified [`module::Module`];
 //! - [`diag`]: findings and their rendering;
 //! - [`module`], [`code`]: the verified module and what it is lowered to.
 
@@ -18,11 +19,13 @@ mod names;
 pub mod print;
 mod same;
 mod span;
+pub mod verify;
 
 pub use ast::Ast;
 pub use diag::{Diag, Reporter, Severity};
 pub use names::{Name, Names};
 pub use span::Span;
+pub use verify::parse_and_verify;
 
 #[allow(missing_docs, clippy::all, clippy::pedantic, unused_qualifications)]
 mod grammar {

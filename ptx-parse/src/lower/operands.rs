@@ -5,7 +5,7 @@ use ptx_isa::{Kind, Space, Ty};
 
 use super::Layout;
 use crate::code::function_address;
-use crate::module::{Body, Module, Operand, Param};
+use crate::module::{Body, Module, Operand};
 
 /// Where the names of one function lie.
 pub(crate) struct Names<'a> {
