@@ -23,6 +23,8 @@ pub struct Evicted {
     pub address: u64,
     /// Number of dirty sectors.
     pub sectors: u32,
+    /// Those of them of which the cache holds only some bytes.
+    pub partial: u32,
 }
 
 /// Running totals.
@@ -48,9 +50,15 @@ struct Line {
     dirty: u32,
     /// Sectors that came along with a neighbour's fill and have not been asked for.
     extra: u32,
+    /// Sectors of which only written bytes are present, and how many were written.
+    partial: u32,
+    written: [u8; MAX_SECTORS],
     used: u64,
     ready: u64,
 }
+
+/// Most sectors of a line.
+pub(crate) const MAX_SECTORS: usize = 8;
 
 /// Sets that are allocated together.
 const SETS_PER_PAGE: usize = 64;
@@ -107,6 +115,7 @@ impl Cache {
                 return outcome;
             }
             line.valid |= bit;
+            line.partial &= !bit;
             if line.extra & bit != 0 {
                 line.extra &= !bit;
                 self.counts.read_misses += 1;
@@ -119,11 +128,13 @@ impl Cache {
         Outcome { hit: false, fill: true, ..outcome }
     }
 
-    /// Writes to the sector that holds `address`; `whole` says that every byte of it is written, so
-    /// that a write-back cache need not read it first.
-    pub fn write(&mut self, address: u64, whole: bool) -> Outcome {
+    /// Writes `bytes` bytes of the sector that holds `address`. A write-back cache keeps a sector of
+    /// which it has only written bytes; reading it needs a fill, as counted on an H200.
+    pub fn write(&mut self, address: u64, bytes: u32) -> Outcome {
         let (set, tag, bit) = self.locate(address);
         let policy = self.write;
+        let whole = self.sector_bytes();
+        let index = bit.trailing_zeros() as usize % MAX_SECTORS;
         let mut outcome = Outcome { hit: false, fill: false, write_through: true, evicted: None };
         let present = self.find(set, tag);
         match policy {
@@ -142,14 +153,23 @@ impl Cache {
             }
             WritePolicy::WriteBack => {
                 outcome.write_through = false;
-                if let Some(line) = present {
-                    outcome.hit = line.valid & bit != 0;
-                    line.valid |= bit;
-                    line.dirty |= bit;
-                } else {
-                    outcome.evicted = self.insert(set, tag, bit, bit);
+                outcome.hit = present.is_some_and(|line| (line.valid | line.partial) & bit != 0);
+                if self.find(set, tag).is_none() {
+                    outcome.evicted = self.insert(set, tag, 0, 0);
                 }
-                outcome.fill = !outcome.hit && !whole;
+                if let Some(line) = self.find(set, tag) {
+                    line.dirty |= bit;
+                    if line.valid & bit == 0 {
+                        line.partial |= bit;
+                        let sum = u32::from(line.written[index]) + bytes;
+                        line.written[index] = sum.min(255) as u8;
+                        // Two warps that share a sector at their edge complete it between them.
+                        if sum >= whole {
+                            line.valid |= bit;
+                            line.partial &= !bit;
+                        }
+                    }
+                }
             }
         }
         if outcome.hit {
@@ -227,8 +247,9 @@ impl Cache {
         let evicted = (victim.tag != 0 && victim.dirty != 0).then(|| Evicted {
             address: (victim.tag - 1) << shift,
             sectors: victim.dirty.count_ones(),
+            partial: (victim.dirty & victim.partial).count_ones(),
         });
-        *victim = Line { tag, valid, dirty, extra: 0, used: now, ready: 0 };
+        *victim = Line { tag, valid, dirty, used: now, ..Line::default() };
         self.counts.written_back += evicted.map_or(0, |e| u64::from(e.sectors));
         evicted
     }
@@ -247,6 +268,7 @@ mod tests {
             write,
             hit_latency: 0,
             bytes_per_clock: 1.0,
+            request_bytes: 0,
         }
     }
 
@@ -277,21 +299,28 @@ mod tests {
     #[test]
     fn write_back_keeps_and_evicts_dirty_sectors() {
         let mut c = Cache::new(&level(256, 2, WritePolicy::WriteBack));
-        let first = c.write(0, true);
+        let first = c.write(0, 32);
         assert_eq!((first.hit, first.fill, first.write_through), (false, false, false));
-        assert!(c.write(32, false).fill, "a partial write of an absent sector reads it first");
+        c.write(32, 8);
+        c.write(64, 16);
+        c.write(64, 16);
         assert!(c.read(0).hit);
+        assert!(c.read(64).hit, "written in two parts");
         c.read(128);
         let third = c.read(256);
-        assert_eq!(third.evicted, Some(Evicted { address: 0, sectors: 2 }));
-        assert_eq!(c.counts().written_back, 2);
+        assert_eq!(third.evicted, Some(Evicted { address: 0, sectors: 3, partial: 1 }));
+        assert_eq!(c.counts().written_back, 3);
+        c.write(256, 8);
+        c.write(288, 8);
+        assert!(c.read(256).hit, "was read before");
+        assert!(c.read(288).fill, "only 8 bytes are there");
     }
 
     #[test]
     fn write_evict_drops_the_sector() {
         let mut c = Cache::new(&level(1024, 8, WritePolicy::WriteEvict));
         c.read(0);
-        let store = c.write(0, true);
+        let store = c.write(0, 32);
         assert!(store.hit && store.write_through);
         assert!(!c.read(0).hit);
     }
@@ -299,9 +328,9 @@ mod tests {
     #[test]
     fn write_through_keeps_but_does_not_allocate() {
         let mut c = Cache::new(&level(1024, 8, WritePolicy::WriteThrough));
-        assert!(!c.write(0, true).hit);
+        assert!(!c.write(0, 32).hit);
         assert!(!c.read(0).hit);
-        assert!(c.write(0, true).hit);
+        assert!(c.write(0, 32).hit);
         assert!(c.read(0).hit);
     }
 

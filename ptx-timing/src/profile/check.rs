@@ -2,6 +2,7 @@
 
 use super::error::ProfileError;
 use super::schema::{BankRule, CacheLevel, Profile, Protocol};
+use crate::cache::MAX_SECTORS;
 use crate::class::Class;
 
 struct Checker<'a> {
@@ -38,11 +39,11 @@ impl Checker<'_> {
                 format!("is {}, more than the line of {}", cache.sector_bytes, cache.line_bytes),
             );
         }
-        if cache.line_bytes / cache.sector_bytes > 32 {
+        if cache.line_bytes / cache.sector_bytes > MAX_SECTORS as u32 {
             return self.fail(
                 &format!("{key}.sector_bytes"),
                 format!(
-                    "gives {} sectors per line, at most 32 are modelled",
+                    "gives {} sectors per line, at most {MAX_SECTORS} are modelled",
                     cache.line_bytes / cache.sector_bytes
                 ),
             );

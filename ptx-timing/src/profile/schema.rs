@@ -386,6 +386,10 @@ pub struct CacheLevel {
     pub hit_latency: u32,
     /// Bytes per clock the cache delivers (an SM's own cache: to that SM; L2: to all SMs).
     pub bytes_per_clock: f64,
+    /// L2: bytes of that rate which a request (one line of one warp instruction) takes besides its
+    /// data.
+    #[serde(default)]
+    pub request_bytes: u32,
 }
 
 /// `[dram]`
@@ -408,6 +412,9 @@ pub struct Dram {
     pub burst_bytes: u32,
     /// Whether error correction is on.
     pub ecc: bool,
+    /// Whether a sector that was written only in part is read before it is written.
+    #[serde(default)]
+    pub read_before_partial_write: bool,
 }
 
 /// `[atomics]`

@@ -1,12 +1,14 @@
 //! The memory system as the pipeline sees it: when a result is there, and how long the SM's memory
 //! pipe is busy. L2 and device memory are shared by all SMs.
 
+use smallvec::SmallVec;
+
 use super::report::PcCounts;
 use super::time::{FRACTION, fixed};
 use crate::access::WarpAccess;
 use crate::atomic;
 use crate::banks::{Direction, bank_cost};
-use crate::cache::{Cache, CacheCounts};
+use crate::cache::{Cache, CacheCounts, Evicted};
 use crate::coalesce::{Path, Transaction, device_transactions, transactions};
 use crate::constant;
 use crate::dram::Dram;
@@ -62,6 +64,8 @@ pub(super) struct Memory<'a> {
     sms: Vec<SmMemory>,
     l2: Option<Cache>,
     l2_port: Port,
+    /// Bytes of L2 bandwidth that a request takes besides its data.
+    request_bytes: u32,
     dram: Dram,
     atomics: Vec<u64>,
 }
@@ -81,6 +85,7 @@ impl<'a> Memory<'a> {
             sms: vec![sm; sms as usize],
             l2: profile.l2.as_ref().map(Cache::new),
             l2_port: Port::new(l2_rate),
+            request_bytes: profile.l2.as_ref().map_or(0, |l2| l2.request_bytes),
             dram: Dram::new(profile),
             atomics: vec![0; ATOMIC_SLOTS],
         }
@@ -194,11 +199,12 @@ impl<'a> Memory<'a> {
             transactions(Protocol::WarpSectors, level.line_bytes, level.sector_bytes, access);
         counts.sectors += sectors.len() as u64;
         let mut done = now + u64::from(level.hit_latency);
-        for t in &sectors {
+        for (i, t) in sectors.iter().enumerate() {
+            let overhead = self.overhead(&sectors, i);
             let hit = self.sms[sm].texture.as_mut().is_none_or(|c| c.read(t.address).hit);
             if !hit {
                 // The texture path is longer than the plain one by what a hit shows.
-                done = done.max(self.beyond_l1(sm, now, t, counts));
+                done = done.max(self.beyond_l1(sm, now, t, overhead, counts));
             }
         }
         let busy = f64::from(access.active() * access.width) / level.bytes_per_clock;
@@ -223,10 +229,16 @@ impl<'a> Memory<'a> {
         let per_slot = self.transactions_per_slot(path);
         let mut done = now;
         for (i, t) in list.iter().enumerate() {
+            // Only the 1.x protocol repeats a transaction: lanes that read one word. Each takes its
+            // turn at the pipe, but memory is asked once.
+            if i > 0 && list[i - 1] == *t {
+                continue;
+            }
+            let overhead = self.overhead(&list, i);
             let start = now + (i as f64 / per_slot * g.cycles_per_transaction) as u64;
             let l1 = self.sms[sm].l1.as_mut().filter(|_| cached && !instruction.bypass_l1);
             let at = match l1 {
-                None => self.beyond_l1(sm, start, t, counts),
+                None => self.beyond_l1(sm, start, t, overhead, counts),
                 Some(l1) => {
                     let outcome = l1.read(t.address);
                     let hit_latency = self.profile.l1.as_ref().map_or(0, |l1| l1.hit_latency);
@@ -235,7 +247,7 @@ impl<'a> Memory<'a> {
                         // The line may still be on its way.
                         l1.ready_at(t.address).max(hit_at)
                     } else {
-                        let at = self.beyond_l1(sm, start, t, counts).max(hit_at);
+                        let at = self.beyond_l1(sm, start, t, overhead, counts).max(hit_at);
                         if let Some(l1) = &mut self.sms[sm].l1 {
                             l1.set_ready(t.address, at);
                         }
@@ -258,9 +270,10 @@ impl<'a> Memory<'a> {
         let list = device_transactions(&self.profile.global, Path::Store, access);
         counts.sectors += list.len() as u64;
         counts.bytes += list.iter().map(|t| u64::from(t.bytes)).sum::<u64>();
-        for t in &list {
+        for (i, t) in list.iter().enumerate() {
+            let overhead = self.overhead(&list, i);
             if let Some(l1) = &mut self.sms[sm].l1 {
-                l1.write(t.address, true);
+                l1.write(t.address, t.bytes);
             }
             self.sms[sm].port.wait(now, t.bytes);
             match &mut self.l2 {
@@ -268,16 +281,9 @@ impl<'a> Memory<'a> {
                     self.dram.write(now, t.address, t.bytes);
                 }
                 Some(l2) => {
-                    self.l2_port.wait(now, t.bytes);
-                    let whole = covers(access, t);
-                    let outcome = l2.write(t.address, whole);
-                    if outcome.fill {
-                        self.dram.read(now, t.address, t.bytes);
-                    }
-                    if let Some(e) = outcome.evicted {
-                        let bytes = e.sectors * l2.sector_bytes();
-                        self.dram.write(now, e.address, bytes);
-                    }
+                    self.l2_port.wait(now, t.bytes + overhead);
+                    let outcome = l2.write(t.address, written_bytes(access, t));
+                    self.write_back(now, outcome.evicted);
                 }
             }
         }
@@ -305,7 +311,8 @@ impl<'a> Memory<'a> {
             self.atomics[slot] = start + step;
             last = last.max(start);
         }
-        let mut wait = self.l2_port.wait(now, totals.sectors * g.sector_bytes);
+        let bytes = totals.sectors * g.sector_bytes + totals.lines * self.request_bytes;
+        let mut wait = self.l2_port.wait(now, bytes);
         wait = wait.max(self.sms[sm].port.wait(now, totals.sectors * g.sector_bytes));
         let mut done = last / FRACTION + wait + u64::from(a.global_latency);
         for t in &transactions(Protocol::WarpSectors, g.line_bytes, g.sector_bytes, access) {
@@ -316,15 +323,13 @@ impl<'a> Memory<'a> {
                     done = done.max(read.max(written) + u64::from(a.global_latency));
                 }
                 Some(l2) => {
-                    let outcome = l2.write(t.address, false);
+                    let outcome = l2.read(t.address);
+                    l2.write(t.address, t.bytes);
                     if outcome.fill {
                         let end = self.dram.read(now, t.address, t.bytes);
                         done = done.max(end + u64::from(self.profile.dram.latency));
                     }
-                    if let Some(e) = outcome.evicted {
-                        let bytes = e.sectors * l2.sector_bytes();
-                        self.dram.write(now, e.address, bytes);
-                    }
+                    self.write_back(now, outcome.evicted);
                 }
             }
         }
@@ -333,7 +338,14 @@ impl<'a> Memory<'a> {
     }
 
     /// When the data of a transaction that L1 does not have reaches the SM.
-    fn beyond_l1(&mut self, sm: usize, now: u64, t: &Transaction, counts: &mut PcCounts) -> u64 {
+    fn beyond_l1(
+        &mut self,
+        sm: usize,
+        now: u64,
+        t: &Transaction,
+        overhead: u32,
+        counts: &mut PcCounts,
+    ) -> u64 {
         let port_wait = self.sms[sm].port.wait(now, t.bytes);
         let Some(l2) = &mut self.l2 else {
             counts.dram_bytes += u64::from(t.bytes);
@@ -341,11 +353,12 @@ impl<'a> Memory<'a> {
             return end.max(now + port_wait) + u64::from(self.profile.dram.latency);
         };
         let level_latency = self.profile.l2.as_ref().map_or(0, |l2| u64::from(l2.hit_latency));
-        let wait = port_wait.max(self.l2_port.wait(now, t.bytes));
+        let wait = port_wait.max(self.l2_port.wait(now, t.bytes + overhead));
         let hit_at = now + wait + level_latency;
         let mut done = hit_at;
         let sector = l2.sector_bytes();
         let burst = self.dram.burst_bytes().max(u64::from(sector));
+        let mut evicted: SmallVec<[Evicted; 4]> = SmallVec::new();
         for address in (t.address..t.address + u64::from(t.bytes)).step_by(sector as usize) {
             let outcome = l2.read(address);
             if !outcome.fill {
@@ -362,11 +375,33 @@ impl<'a> Memory<'a> {
             let at = end.max(now + wait) + u64::from(self.profile.dram.latency);
             l2.set_ready(address, at);
             done = done.max(at);
-            if let Some(e) = outcome.evicted {
-                self.dram.write(now, e.address, e.sectors * sector);
-            }
+            evicted.extend(outcome.evicted);
+        }
+        for line in evicted {
+            self.write_back(now, Some(line));
         }
         done
+    }
+
+    /// What transaction `i` costs L2 besides its data: the first one of each line is a request.
+    fn overhead(&self, list: &[Transaction], i: usize) -> u32 {
+        if self.request_bytes == 0 {
+            return 0;
+        }
+        let line = |t: &Transaction| t.address / u64::from(self.profile.global.line_bytes);
+        let seen = list[..i].iter().any(|earlier| line(earlier) == line(&list[i]));
+        if seen { 0 } else { self.request_bytes }
+    }
+
+    /// Writes what L2 evicts to device memory. Where the device does so,
+    /// a sector of which only some bytes were written is read first.
+    fn write_back(&mut self, now: u64, evicted: Option<Evicted>) {
+        let (Some(e), Some(l2)) = (evicted, &self.l2) else { return };
+        let sector = l2.sector_bytes();
+        if self.profile.dram.read_before_partial_write && e.partial > 0 {
+            self.dram.read(now, e.address, e.partial * sector);
+        }
+        self.dram.write(now, e.address, e.sectors * sector);
     }
 
     /// Transactions that the memory pipe handles at once: the sectors of a line, one otherwise.
@@ -396,19 +431,18 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// Whether the lanes write every byte of a transaction.
-fn covers(access: &WarpAccess, t: &Transaction) -> bool {
+/// Bytes of a transaction that the lanes write, lanes on one address counted once.
+fn written_bytes(access: &WarpAccess, t: &Transaction) -> u32 {
     let end = t.address + u64::from(t.bytes);
-    let mut words = 0_u64;
+    let mut bytes = [0_u64; 2];
     for (_, address) in access.lanes() {
         let (first, last) = access.span(address);
         if last >= t.address && first < end {
-            let from = first.max(t.address) - t.address;
-            let to = last.min(end - 1) - t.address;
-            for byte in from..=to {
-                words |= 1_u64.checked_shl(byte as u32).unwrap_or(0);
+            for byte in first.max(t.address)..=last.min(end - 1) {
+                let offset = (byte - t.address) as usize;
+                bytes[offset / 64 % 2] |= 1 << (offset % 64);
             }
         }
     }
-    t.bytes <= 64 && words == u64::MAX >> (64 - t.bytes)
+    bytes[0].count_ones() + bytes[1].count_ones()
 }
