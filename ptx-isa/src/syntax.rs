@@ -8,7 +8,7 @@
 //! Operands, separated by commas, `{, x}` optional:
 //! - `d`, `a`: register (or, for a source, immediate) of the instruction's type: the set `type`,
 //!   else the last modifier that names a type. Names that begin with `d` are destinations, and so
-//!   are `p` and `q` in first place;
+//!   are `p` and `q` in first place, which are predicates;
 //! - `a:.u32` of that type; `a:var` of the type chosen for `.var`; `a:wide` of twice the width of
 //!   the instruction's type; `a:pred` predicate; `a:any` any type;
 //! - `a>`: registers wider than the type are allowed too (`ld`, `st`, `cvt`);
@@ -370,6 +370,7 @@ impl Shape {
                 Ty::from_token(t).unwrap_or_else(|| panic!("no type `{t}` in `{}`", row.syntax)),
             ),
             Some(t) => SlotTy::Elem(self.elem_index(row, t)),
+            None if slot.dest && matches!(name, "p" | "q") => SlotTy::Fixed(Ty::Pred),
             None => match self.default_type(row) {
                 Some(i) => SlotTy::Elem(i),
                 None => SlotTy::Any,

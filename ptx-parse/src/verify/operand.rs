@@ -1,7 +1,7 @@
 //! Operands of one instruction against the slots of a row.
 
 use ptx_isa::meaning::Part;
-use ptx_isa::syntax::{Form, Slot};
+use ptx_isa::syntax::{Count, Form, Slot};
 use ptx_isa::{Match, Space, Ty};
 
 use super::Verifier;
@@ -142,17 +142,11 @@ impl Verifier<'_, '_> {
             let d = misfit(op.span(), "a predicate destination is missing: `d|p`");
             return Err(Box::new(d));
         }
+        // Zero elements by the row: any vector that fills the type (`mov`).
+        let any = slot.count == Count::Row && m.row.counts.is_some_and(|f| f(m, slot.name) == 0);
         match (m.slot_count(slot), ast.arg(op)) {
-            (None, Arg::Vector(items)) if matches!(slot.count, ptx_isa::syntax::Count::Row) => {
-                self.any_vector(m, slot, op, items)
-            }
-            (None, _)
-                if m.row.counts.is_some_and(|f| {
-                    matches!(slot.count, ptx_isa::syntax::Count::Row) && f(m, slot.name) == 0
-                }) =>
-            {
-                Err(Box::new(misfit(op.span(), "a vector `{…}` is expected here")))
-            }
+            (None, Arg::Vector(items)) if any => self.any_vector(m, slot, op, items),
+            (None, _) if any => Err(Box::new(misfit(op.span(), "a vector `{…}` is expected here"))),
             (None, Arg::Vector([one])) => {
                 let v = self.scalar(slot, one, ty)?;
                 Ok(v)
@@ -244,11 +238,15 @@ impl Verifier<'_, '_> {
             Arg::Imm(imm) => self.constant(slot, span, imm, ty),
             Arg::Group([one]) => self.scalar(slot, one, ty),
             Arg::Name { name, neg, not, part } => {
-                if neg {
+                if neg && !slot.minus {
                     let text = "a register or address cannot be negated here";
                     return Err(Box::new(misfit(span, text)));
                 }
-                self.name(slot, op, name, not, part, ty)
+                let named = self.name(slot, op, name, not, part, ty)?;
+                Ok(match named {
+                    Operand::Reg(r, part) if neg => Operand::MinusReg(r, part),
+                    other => other,
+                })
             }
             Arg::Offset { name, offset } => {
                 let def = self.scopes.find(ast, name, &mut self.body.regs);
@@ -313,10 +311,7 @@ impl Verifier<'_, '_> {
                 if not {
                     return Ok(Operand::NotReg(r));
                 }
-                let part = match part {
-                    None => Part::Whole,
-                    Some(p) => self.part(op, p)?,
-                };
+                let part = self.selector(slot, op, part)?;
                 Ok(Operand::Reg(r, part))
             }
             Def::RegVector(first, len) => {
@@ -417,20 +412,32 @@ impl Verifier<'_, '_> {
         Err(Box::new(d))
     }
 
-    fn part(&self, op: &ast::Operand, part: ast::Part) -> Result<Part, Misfit> {
-        Ok(match part {
-            ast::Part::B0 => Part::B0,
-            ast::Part::B1 => Part::B1,
-            ast::Part::B2 => Part::B2,
-            ast::Part::B3 => Part::B3,
-            ast::Part::H0 => Part::H0,
-            ast::Part::H1 => Part::H1,
-            _ => {
-                let mut d = misfit(op.span(), "this register has no such part");
-                d.code = Code::Selector;
-                return Err(Box::new(d));
+    /// The selector after a register, as the slot wants it.
+    fn selector(
+        &self,
+        slot: &Slot,
+        op: &ast::Operand,
+        part: Option<ast::Part>,
+    ) -> Result<Part, Misfit> {
+        let wrong = |text: &str| {
+            let mut d = misfit(op.span(), text);
+            d.code = Code::Selector;
+            Box::new(d)
+        };
+        match (part, slot.selector) {
+            (None, None | Some((_, true))) => Ok(Part::Whole),
+            (None, Some((_, false))) => Err(wrong("this operand needs a selector")),
+            (Some(_), None) => Err(wrong("this operand takes no selector")),
+            (Some(p), Some((selector, _))) => {
+                let text = match p {
+                    ast::Part::Other => self.ast.part_text(op),
+                    known => known.text(),
+                };
+                selector
+                    .parse(text)
+                    .ok_or_else(|| wrong(&format!("`.{text}` selects nothing here")))
             }
-        })
+        }
     }
 
     /// The address of a variable or function as a value.
