@@ -47,7 +47,7 @@ scalar_types! {
     E4m3x2 "e4m3x2" 16 Bits; E5m2x2 "e5m2x2" 16 Bits; E3m2x2 "e3m2x2" 16 Bits; E2m3x2 "e2m3x2" 16 Bits;
     E2m1x2 "e2m1x2" 8 Bits; Ue8m0x2 "ue8m0x2" 16 Bits;
     E4m3x4 "e4m3x4" 32 Bits; E5m2x4 "e5m2x4" 32 Bits; E3m2x4 "e3m2x4" 32 Bits; E2m3x4 "e2m3x4" 32 Bits;
-    E2m1x4 "e2m1x4" 16 Bits; S2f6x2 "s2f6x2" 16 Bits;
+    E2m1x4 "e2m1x4" 16 Bits; S2f6x2 "s2f6x2" 16 Bits; Ue5m3x2 "ue5m3x2" 16 Bits;
     TexRef "texref" 64 Opaque; SamplerRef "samplerref" 64 Opaque; SurfRef "surfref" 64 Opaque;
 }
 

@@ -91,7 +91,6 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "rsqrt.approx.f64 d, a",
-        sm: 13,
         section: "9.7.3.16",
         exact: Exactness::Recorded("mufu.rsqrt"),
         sem: Sem::Ops(|x| plain(x, Op::RsqrtApproxF64)),
@@ -99,7 +98,6 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "rsqrt.f64 d, a",
-        sm: 13,
         section: "9.7.3.16",
         exact: Exactness::Recorded("mufu.rsqrt"),
         sem: Sem::Ops(|x| plain(x, Op::RsqrtApproxF64)),

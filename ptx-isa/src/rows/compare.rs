@@ -67,6 +67,17 @@ pub static ROWS: &[Row] = &[
         sem: Sem::Ops(set),
         ..ROW
     },
+    Row {
+        syntax: "set.cmpi.type d, a, b",
+        sets: &[("type", ".u8x4 .s8x4 .u16x2 .s16x2")],
+        since: ptx(9, 4),
+        targets: "sm_107f",
+        check: Some(integer_relation),
+        section: "9.7.7.1",
+        class: Class::Compare,
+        sem: Sem::Ops(set_lanes),
+        ..ROW
+    },
     // set to and from halves
     Row {
         syntax: "set.cmpi.dtype.type d:dtype, a, b",
@@ -368,6 +379,8 @@ fn integer_relation(m: &Match) -> Result<(), String> {
     let rel = m.get("cmpi").unwrap_or("");
     let ty = m.ty("type").unwrap_or(Ty::B32);
     let legal = match ty.class() {
+        _ if matches!(ty, Ty::U8x4 | Ty::U16x2) => true,
+        _ if matches!(ty, Ty::S8x4 | Ty::S16x2) => !matches!(rel, ".lo" | ".ls" | ".hi" | ".hs"),
         TyClass::Uint => true,
         TyClass::Sint => !matches!(rel, ".lo" | ".ls" | ".hi" | ".hs"),
         _ => matches!(rel, ".eq" | ".ne"),
@@ -549,5 +562,29 @@ fn set_packed(x: &mut Cx) {
     let low = x.op3(Op::SelW, one, V::w(0), low);
     let high = x.op3(Op::SelW, one, V::w(0), high);
     let d = x.op2(Op::Pack16, low, high);
+    x.wr("d", d);
+}
+
+/// Packed bytes or halves: all ones in each lane where the relation holds.
+fn set_lanes(x: &mut Cx) {
+    let lane = match x.ty() {
+        Ty::U8x4 => Ty::U8,
+        Ty::S8x4 => Ty::S8,
+        Ty::U16x2 => Ty::U16,
+        _ => Ty::S16,
+    };
+    let rel = rel(x);
+    let (a, b) = (x.rd("a"), x.rd("b"));
+    let mut d = V::w(0);
+    for at in (0..32).step_by(lane.bits() as usize) {
+        let [la, lb] = [a, b].map(|v| {
+            let v = x.op2(Op::ShrW, v, V::w(at));
+            x.zext(v, lane.bits())
+        });
+        let p = relation(x, lane, rel, la, lb);
+        let ones = V::w(((1 << lane.bits()) - 1) << at);
+        let bits = x.op3(Op::SelW, ones, V::w(0), p);
+        d = x.op2(Op::OrW, d, bits);
+    }
     x.wr("d", d);
 }

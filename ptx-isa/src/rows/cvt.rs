@@ -148,6 +148,22 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
+        // Not in the manual.
+        syntax: "cvt.rm.pzo.dtype.f32 d:dtype, a:.f32",
+        sets: &[("dtype", ".f16 .bf16")],
+        since: ptx(9, 4),
+        targets: "sm_107f",
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(|x| {
+            let a = x.rd("a");
+            let mode = half_mode(x.ty_of("dtype")).rnd(Rnd::Rm).pzo(true);
+            let d = x.op_k(Op::CvtHalfF32, &[a], mode.0);
+            x.wr("d", d);
+        }),
+        ..ROW
+    },
+    Row {
         syntax: "cvt.rnd{.relu}{.satfinite}{.pzo}.dtype.f32 d:dtype, a:.f32, b:.f32",
         sets: &[FRND2, ("dtype", ".f16x2 .bf16x2")],
         since: ptx(7, 0),

@@ -195,6 +195,7 @@ pub static ROWS: &[Row] = &[
         sets: &[RN_RZ],
         since: ptx(9, 1),
         targets: S2F6,
+        floors: &[RZ],
         section: "9.7.10.24",
         class: Class::Convert,
         sem: Sem::Ops(from_pair),
@@ -205,6 +206,7 @@ pub static ROWS: &[Row] = &[
         sets: &[RN_RZ],
         since: ptx(9, 1),
         targets: S2F6,
+        floors: &[RZ],
         section: "9.7.10.24",
         class: Class::Convert,
         sem: Sem::Ops(from_pair),
@@ -215,6 +217,7 @@ pub static ROWS: &[Row] = &[
         sets: &[RN_RZ],
         since: ptx(9, 1),
         targets: S2F6,
+        floors: &[RZ],
         section: "9.7.10.24",
         class: Class::Convert,
         sem: Sem::Ops(from_halves),
@@ -225,6 +228,7 @@ pub static ROWS: &[Row] = &[
         sets: &[RN_RZ],
         since: ptx(9, 1),
         targets: S2F6,
+        floors: &[RZ],
         section: "9.7.10.24",
         class: Class::Convert,
         sem: Sem::Ops(from_halves),
@@ -234,6 +238,7 @@ pub static ROWS: &[Row] = &[
         syntax: "cvt.rn{.satfinite}{.relu}.bf16x2.s2f6x2 d:.bf16x2, a:.s2f6x2",
         since: ptx(9, 1),
         targets: S2F6,
+        floors: &[RZ],
         section: "9.7.10.24",
         class: Class::Convert,
         sem: Sem::Ops(to_halves),
@@ -243,6 +248,75 @@ pub static ROWS: &[Row] = &[
         syntax: "cvt.rn{.satfinite}{.relu}.scaled::n2::ue8m0.bf16x2.s2f6x2 d:.bf16x2, a:.s2f6x2, s:.b16",
         since: ptx(9, 1),
         targets: S2F6,
+        floors: &[RZ],
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(to_halves),
+        ..ROW
+    },
+    // .ue5m3
+    Row {
+        syntax: "cvt.rnd{.satfinite}.ue5m3x2.f32 d:.ue5m3x2, a:.f32, b:.f32",
+        sets: &[RN_RZ_RP],
+        since: ptx(9, 4),
+        targets: "sm_107f",
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(from_pair),
+        ..ROW
+    },
+    Row {
+        syntax: "cvt.rnd{.satfinite}.scaled::n1::ue8m0.ue5m3x2.f32 d:.ue5m3x2, a:.f32, b:.f32, s:.b8",
+        sets: &[RN_RZ],
+        since: ptx(9, 4),
+        targets: "sm_107f",
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(from_pair),
+        ..ROW
+    },
+    Row {
+        syntax: "cvt.rnd{.satfinite}.ue5m3x2.stype d:.ue5m3x2, a:stype",
+        sets: &[RN_RZ_RP, HALVES],
+        since: ptx(9, 4),
+        targets: "sm_107f",
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(from_halves),
+        ..ROW
+    },
+    Row {
+        syntax: "cvt.rnd{.satfinite}.scaled::n1::ue8m0.ue5m3x2.stype d:.ue5m3x2, a:stype, s:.b8",
+        sets: &[RN_RZ, HALVES],
+        since: ptx(9, 4),
+        targets: "sm_107f",
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(from_halves),
+        ..ROW
+    },
+    Row {
+        syntax: "cvt.rn.f16x2.ue5m3x2 d:.f16x2, a:.ue5m3x2",
+        since: ptx(9, 4),
+        targets: "sm_107f",
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(to_halves),
+        ..ROW
+    },
+    Row {
+        syntax: "cvt.rn{.satfinite}.bf16x2.ue5m3x2 d:.bf16x2, a:.ue5m3x2",
+        since: ptx(9, 4),
+        targets: "sm_107f",
+        section: "9.7.10.24",
+        class: Class::Convert,
+        sem: Sem::Ops(to_halves),
+        ..ROW
+    },
+    Row {
+        syntax: "cvt.rn{.satfinite}.scaled::n2::ue8m0.bf16x2.ue5m3x2 d:.bf16x2, a:.ue5m3x2, s:.b16",
+        since: ptx(9, 4),
+        targets: "sm_107f",
         section: "9.7.10.24",
         class: Class::Convert,
         sem: Sem::Ops(to_halves),
@@ -250,6 +324,7 @@ pub static ROWS: &[Row] = &[
     },
 ];
 
+const RN_RZ_RP: (&str, &str) = ("rnd", ".rn .rz .rp");
 const S2F6: &str = "sm_100a sm_103a sm_107a sm_110a sm_120a sm_121a";
 
 /// The narrow format of a packed type.
@@ -261,6 +336,7 @@ fn format(ty: Ty) -> Format {
         Ty::E3m2x2 | Ty::E3m2x4 => Format::E3m2,
         Ty::E2m1x2 | Ty::E2m1x4 => Format::E2m1,
         Ty::Ue8m0x2 => Format::Ue8m0,
+        Ty::Ue5m3x2 => Format::Ue5m3,
         _ => Format::S2f6,
     }
 }

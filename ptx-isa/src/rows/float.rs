@@ -62,6 +62,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "add{.rnd}.f64 d, a, b",
+        floors: &[floor(".rm .rp", ptx(1, 0), 13)],
         section: "9.7.3.3",
         class: Class::DAdd,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Add)),
@@ -86,6 +87,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "sub{.rnd}.f64 d, a, b",
+        floors: &[floor(".rm .rp", ptx(1, 0), 13)],
         section: "9.7.3.4",
         class: Class::DAdd,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Sub)),
@@ -110,6 +112,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "mul{.rnd}.f64 d, a, b",
+        floors: &[floor(".rm .rp", ptx(1, 0), 13)],
         section: "9.7.3.5",
         class: Class::DMul,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Mul)),
@@ -136,6 +139,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "fma.rnd.f64 d, a, b, c",
         since: ptx(1, 4),
+        floors: &[floor(".rm .rp", ptx(1, 4), 13)],
         section: "9.7.3.6",
         class: Class::DFma,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Fma)),
@@ -169,6 +173,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "mad.rnd.f64 d, a, b, c",
+        floors: &[floor(".rm .rp", ptx(1, 0), 13)],
         section: "9.7.3.7",
         class: Class::DFma,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Fma)),

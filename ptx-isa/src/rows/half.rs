@@ -4,7 +4,7 @@ use super::float::{Fop, arith32, rounding};
 use crate::meaning::{Cx, V};
 use crate::num::Rnd;
 use crate::num::mode::Mode;
-use crate::row::{Class, Floor, ROW, Row, Sem, floor};
+use crate::row::{Class, Exactness, Floor, ROW, Row, Sem, floor};
 use crate::table::Match;
 use crate::types::{Ty, ptx};
 use crate::uop::Op;
@@ -240,8 +240,103 @@ pub static ROWS: &[Row] = &[
         sem: Sem::Ops(|x| mixed(x, Fop::Fma)),
         ..ROW
     },
+    // Two lanes at once, from PTX ISA 9.4 on.
+    Row {
+        syntax: "add{.rnd}.f32x2.atype.f32x2 d:.f32x2, a:atype, c:.f32x2",
+        sets: &[PACKED_ATYPE],
+        section: "9.7.5.1",
+        class: Class::FAdd,
+        sem: Sem::Ops(|x| widening(x, Fop::Add)),
+        ..SM107
+    },
+    Row {
+        syntax: "sub{.rnd}.f32x2.atype.f32x2 d:.f32x2, a:atype, c:.f32x2",
+        sets: &[PACKED_ATYPE],
+        section: "9.7.5.2",
+        class: Class::FAdd,
+        sem: Sem::Ops(|x| widening(x, Fop::Sub)),
+        ..SM107
+    },
+    Row {
+        syntax: "fma.rnd.f32x2.atype.f32x2.f32x2 d:.f32x2, a:atype, b:.f32x2, c:.f32x2",
+        sets: &[PACKED_ATYPE],
+        section: "9.7.5.3",
+        class: Class::FFma,
+        sem: Sem::Ops(|x| widening(x, Fop::Fma)),
+        ..SM107
+    },
+    Row {
+        // Only truncation exists; ptxas lets the modifier be left out.
+        syntax: "add{.rnd}.ftz.f16x2.f32x2.f32x2 d:.f16x2, a:.f32x2, c:.f32x2",
+        sets: &[("rnd", ".rz")],
+        section: "9.7.5.1",
+        class: Class::FAdd,
+        sem: Sem::Ops(|x| narrowing(x, Fop::Add, Ty::F16)),
+        ..SM107
+    },
+    Row {
+        // Only truncation exists; ptxas lets the modifier be left out.
+        syntax: "add{.rnd}.bf16x2.f32x2.f32x2 d:.bf16x2, a:.f32x2, c:.f32x2",
+        sets: &[("rnd", ".rz")],
+        section: "9.7.5.1",
+        class: Class::FAdd,
+        sem: Sem::Ops(|x| narrowing(x, Fop::Add, Ty::Bf16)),
+        ..SM107
+    },
+    Row {
+        // Only truncation exists; ptxas lets the modifier be left out.
+        syntax: "sub{.rnd}.ftz.f16x2.f32x2.f32x2 d:.f16x2, a:.f32x2, c:.f32x2",
+        sets: &[("rnd", ".rz")],
+        section: "9.7.5.2",
+        class: Class::FAdd,
+        sem: Sem::Ops(|x| narrowing(x, Fop::Sub, Ty::F16)),
+        ..SM107
+    },
+    Row {
+        // Only truncation exists; ptxas lets the modifier be left out.
+        syntax: "sub{.rnd}.bf16x2.f32x2.f32x2 d:.bf16x2, a:.f32x2, c:.f32x2",
+        sets: &[("rnd", ".rz")],
+        section: "9.7.5.2",
+        class: Class::FAdd,
+        sem: Sem::Ops(|x| narrowing(x, Fop::Sub, Ty::Bf16)),
+        ..SM107
+    },
+    Row {
+        syntax: "mul.rz.ftz.f16x2.f32x2.f32x2 d:.f16x2, a:.f32x2, c:.f32x2",
+        section: "9.7.5.4",
+        class: Class::FMul,
+        sem: Sem::Ops(|x| narrowing(x, Fop::Mul, Ty::F16)),
+        ..SM107
+    },
+    Row {
+        syntax: "mul.rz.bf16x2.f32x2.f32x2 d:.bf16x2, a:.f32x2, c:.f32x2",
+        section: "9.7.5.4",
+        class: Class::FMul,
+        sem: Sem::Ops(|x| narrowing(x, Fop::Mul, Ty::Bf16)),
+        ..SM107
+    },
+    // How `c` is rounded to the format of `a` is nowhere said, so these do not run.
+    Row {
+        syntax: "mul.bf16x2.bf16x2.f16x2 d:.bf16x2, a:.bf16x2, c:.f16x2",
+        section: "9.7.5.4",
+        ..SM107
+    },
+    Row {
+        syntax: "mul.f16x2.f16x2.bf16x2 d:.f16x2, a:.f16x2, c:.bf16x2",
+        section: "9.7.5.4",
+        ..SM107
+    },
 ];
 
+/// The mixed forms of `sm_107`. No recording covers them.
+const SM107: Row = Row {
+    since: ptx(9, 4),
+    targets: "sm_107f",
+    class: Class::Half,
+    exact: Exactness::Implementation,
+    ..ROW
+};
+const PACKED_ATYPE: (&str, &str) = ("atype", ".f16x2 .bf16x2");
 const ATYPE: (&str, &str) = ("atype", ".f16 .bf16");
 const XORSIGN: &[Floor] = &[floor(".xorsign", ptx(7, 2), 86)];
 
@@ -337,5 +432,42 @@ fn mixed(x: &mut Cx, op: Fop) {
     let rnd: Rnd = rounding(x);
     let sat = x.has(".sat");
     let d = arith32(x, op, rnd, false, sat, &v);
+    x.wr("d", d);
+}
+
+/// The two lanes of an `.f32x2` operand, low first.
+fn lanes(x: &mut Cx, name: &str) -> [V; 2] {
+    let v = x.rd(name);
+    [x.op1(Op::TruncDW, v), x.op1(Op::HighDW, v)]
+}
+
+/// `.f32x2` arithmetic whose first operand is a pair of halves.
+fn widening(x: &mut Cx, op: Fop) {
+    let k = half_mode(x.ty_of("atype")).packed(false).0;
+    let a = x.rd("a");
+    let high = x.op1(Op::High16, a);
+    let a = [a, high].map(|h| x.op_k(Op::WidenHalf, &[h], k));
+    let b = (op == Fop::Fma).then(|| lanes(x, "b"));
+    let c = lanes(x, "c");
+    let rnd = rounding(x);
+    let [low, high] = [0, 1].map(|i| {
+        let v: Vec<V> = [Some(a[i]), b.map(|b| b[i]), Some(c[i])].into_iter().flatten().collect();
+        arith32(x, op, rnd, false, false, &v)
+    });
+    let d = x.op2(Op::PackWD, low, high);
+    x.wr("d", d);
+}
+
+/// `.f32x2` arithmetic toward zero whose results are cut to halves: cutting twice is cutting once.
+fn narrowing(x: &mut Cx, op: Fop, to: Ty) {
+    let ftz = x.has(".ftz");
+    let half = half_mode(to);
+    let (a, c) = (lanes(x, "a"), lanes(x, "c"));
+    let [low, high] = [0, 1].map(|i| {
+        let wide = arith32(x, op, Rnd::Rz, ftz, false, &[a[i], c[i]]);
+        let d = x.op_k(Op::CvtHalfF32, &[wide], half.rnd(Rnd::Rz).0);
+        if ftz { x.op_k(Op::FlushHalf, &[d], half.0) } else { d }
+    });
+    let d = x.op2(Op::Pack16, low, high);
     x.wr("d", d);
 }
