@@ -7,6 +7,7 @@
 //! recorded bits; see `tests/texture.rs`.
 
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Type of one channel of a texel.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -404,6 +405,26 @@ impl Texture {
             }
         }
         Some(())
+    }
+
+    /// Replaces the `bytes` (at most 8) at byte `x` of row `y` in plane or layer `z` by `update` of
+    /// them. Updates are atomic with respect to one another.
+    ///
+    /// # Errors
+    /// `None` outside the surface with [`Boundary::Trap`].
+    pub fn surface_update(
+        &self,
+        at: [i32; 3],
+        boundary: Boundary,
+        bytes: usize,
+        update: impl Fn(u64) -> u64,
+    ) -> Option<()> {
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _held = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut word = [0; 8];
+        self.surface_read(at, boundary, &mut word[..bytes])?;
+        let new = update(u64::from_le_bytes(word)).to_le_bytes();
+        self.surface_write(at, boundary, &new[..bytes])
     }
 
     /// Byte offset of a surface access: `None` is a fault, `Some(None)` an access without effect.

@@ -27,6 +27,7 @@ pub mod mma;
 pub mod mov;
 pub mod sync;
 pub mod tcgen05;
+pub mod texture;
 pub mod video;
 pub mod video_simd;
 pub mod warp;
@@ -57,6 +58,7 @@ pub static FAMILIES: &[&[Row]] = &[
     warp::ROWS,
     sync::ROWS,
     misc::ROWS,
+    texture::ROWS,
     control::ROWS,
     mma::ROWS,
     wmma::ROWS,
