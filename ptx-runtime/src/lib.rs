@@ -1,10 +1,12 @@
 //! Device, memory, modules and launches over the PTX engines.
 
 mod args;
+mod verified;
 
 pub use args::{ArgumentError, KernelArg, declaration};
 pub use ptx_isa as isa;
 pub use ptx_parse as parse;
+pub use verified::{Diagnostics, Verified, format};
 
 /// An address in device memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -15,7 +15,6 @@ pub mod atomic;
 pub mod banks;
 pub mod cache;
 pub mod class;
-pub mod classify;
 pub mod coalesce;
 pub mod constant;
 pub mod dram;
@@ -26,6 +25,5 @@ pub mod sim;
 
 pub use access::WarpAccess;
 pub use class::Class;
-pub use classify::classify;
 pub use profile::{Catalog, Profile, ProfileError};
 pub use sim::{Config, Report, SimulateError, simulate};

@@ -2,6 +2,7 @@
 
 pub mod arg;
 pub mod cli;
+pub mod commands;
 pub mod compare;
 pub mod from_args;
 pub mod isa;
@@ -10,4 +11,6 @@ pub mod list;
 pub mod npy;
 pub mod output;
 pub mod plan;
+mod run_command;
+pub mod toml_error;
 pub mod values;

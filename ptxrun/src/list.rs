@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 /// Threads per block that the suggestion takes where the kernel leaves it open.
 const BLOCK: u32 = 128;
 
-fn entries(module: &Module) -> impl Iterator<Item = &Func> {
+/// The kernels of a module.
+pub fn entries(module: &Module) -> impl Iterator<Item = &Func> {
     module.functions.iter().filter(|f| f.entry && f.body.is_some())
 }
 

@@ -1,2 +1,11 @@
 //! The `ptxrun` command.
-fn main() {}
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use ptxrun::cli::Cli;
+use ptxrun::commands;
+
+fn main() -> ExitCode {
+    commands::main(Cli::parse())
+}

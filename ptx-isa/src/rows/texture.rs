@@ -234,10 +234,10 @@ pub static ROWS: &[Row] = &[
     },
 ];
 
-/// Elements of coordinate vectors; 0 lets a scalar and a vector of one stand for each other.
+/// Elements of coordinate vectors.
 fn coordinates(m: &Match, _: &str) -> u32 {
     match m.get("geom").unwrap_or(".2d") {
-        ".1d" => 0,
+        ".1d" => 1,
         ".2d" | ".a1d" => 2,
         _ => 4,
     }

@@ -1,0 +1,197 @@
+//! The subcommands: read files, call the library, print, choose the exit status.
+
+use std::fmt::Display;
+use std::io::{IsTerminal, Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::ColorChoice;
+use ptx_runtime::{Diagnostics, Verified};
+use serde_json::{Value, json};
+
+use crate::cli::{CheckArgs, Cli, Command, Common, ExplainArgs, FmtArgs, IsaArgs};
+use crate::isa;
+use crate::run_command::run;
+
+/// The program is invalid, faulted, or missed an expected result.
+pub(crate) const INVALID: u8 = 1;
+/// The command was used wrongly.
+pub(crate) const USAGE: u8 = 2;
+
+/// Why a command ends without success, with everything that was to be said about it already said.
+pub(crate) struct Failed(pub(crate) u8);
+
+pub(crate) type Outcome = Result<(), Failed>;
+
+/// Runs the command; the result is the exit status.
+pub fn main(cli: Cli) -> ExitCode {
+    let outcome = match cli.command {
+        None => run(&cli.run),
+        Some(Command::Run(args)) => run(&args),
+        Some(Command::Check(args)) => check(&args),
+        Some(Command::Isa(args)) => show_isa(&args),
+        Some(Command::Explain(args)) => explain(&args),
+        Some(Command::Fmt(args)) => fmt(&args),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failed(status)) => ExitCode::from(status),
+    }
+}
+
+impl Common {
+    /// Whether to colour what goes to standard error.
+    pub(crate) fn color(&self) -> bool {
+        match self.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => {
+                std::io::stderr().is_terminal()
+                    && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+            }
+        }
+    }
+
+    /// Reports an error in the form that was asked for.
+    pub(crate) fn fail(&self, status: u8, kind: &str, message: impl Display) -> Failed {
+        if self.json {
+            print_json(
+                &json!({"ok": false, "error": {"kind": kind, "message": message.to_string()}}),
+            );
+        } else {
+            eprintln!("error: {message}");
+        }
+        Failed(status)
+    }
+
+    /// Reports errors in PTX.
+    pub(crate) fn invalid(&self, diagnostics: &Diagnostics) -> Failed {
+        if self.json {
+            print_json(&json!({"ok": false, "diagnostics": diagnostics.to_json()}));
+        } else {
+            eprint!("{}", diagnostics.render(self.color()));
+        }
+        Failed(INVALID)
+    }
+}
+
+/// Writes to standard output; a reader that has gone away (`| head`) is no error.
+pub(crate) fn print(text: &[u8]) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text).and_then(|()| out.flush());
+}
+
+pub(crate) fn print_json(value: &Value) {
+    print(format!("{value:#}\n").as_bytes());
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+pub(crate) fn display_name(path: &Path) -> String {
+    if is_stdin(path) { "<stdin>".into() } else { path.display().to_string() }
+}
+
+pub(crate) fn read_text(path: &Path, common: &Common) -> Result<String, Failed> {
+    let mut bytes = Vec::new();
+    let result = if is_stdin(path) {
+        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
+    } else {
+        std::fs::read(path).map(|contents| bytes = contents)
+    };
+    if let Err(error) = result {
+        return Err(common.fail(
+            USAGE,
+            "file",
+            format!("cannot read {}: {error}", display_name(path)),
+        ));
+    }
+    // Drivers take PTX with a final NUL; comments may hold any bytes.
+    while bytes.last() == Some(&0) {
+        bytes.pop();
+    }
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
+}
+
+pub(crate) fn load(path: &Path, common: &Common) -> Result<Arc<Verified>, Failed> {
+    let text = read_text(path, common)?;
+    let verified = Verified::new(&text, &display_name(path)).map_err(|e| common.invalid(&e))?;
+    if !common.json {
+        eprint!("{}", verified.warnings().render(common.color()));
+    }
+    Ok(Arc::new(verified))
+}
+
+fn check(args: &CheckArgs) -> Outcome {
+    let common = &args.common;
+    let mut outcome = Ok(());
+    let mut results = Vec::new();
+    for path in &args.files {
+        let text = read_text(path, common)?;
+        let name = display_name(path);
+        let (valid, diagnostics) = match Verified::new(&text, &name) {
+            Ok(verified) => (true, verified.warnings().clone()),
+            Err(diagnostics) => (false, diagnostics),
+        };
+        if !valid {
+            outcome = Err(Failed(INVALID));
+        }
+        if common.json {
+            results
+                .push(json!({"file": name, "valid": valid, "diagnostics": diagnostics.to_json()}));
+        } else {
+            eprint!("{}", diagnostics.render(common.color()));
+            let count = diagnostics.errors();
+            let verdict = match (valid, count) {
+                (true, _) => format!("{name}: valid\n"),
+                (false, 1) => format!("{name}: 1 error\n"),
+                (false, n) => format!("{name}: {n} errors\n"),
+            };
+            print(verdict.as_bytes());
+        }
+    }
+    if common.json {
+        print_json(&json!({"ok": outcome.is_ok(), "files": results}));
+    }
+    outcome
+}
+
+fn show_isa(args: &IsaArgs) -> Outcome {
+    let filter = args.filter.as_deref();
+    match (args.common.json, args.coverage) {
+        (false, false) => print(isa::list(filter).as_bytes()),
+        (false, true) => print(isa::coverage(filter).as_bytes()),
+        (true, false) => print_json(&isa::list_json(filter)),
+        (true, true) => print_json(&isa::coverage_json(filter)),
+    }
+    Ok(())
+}
+
+fn explain(args: &ExplainArgs) -> Outcome {
+    let unknown = |error| args.common.fail(INVALID, "instruction", error);
+    if args.common.json {
+        print_json(&isa::explain_json(&args.instruction).map_err(unknown)?);
+    } else {
+        print(isa::explain(&args.instruction).map_err(unknown)?.as_bytes());
+    }
+    Ok(())
+}
+
+fn fmt(args: &FmtArgs) -> Outcome {
+    let common = &args.common;
+    let text = read_text(&args.file, common)?;
+    let name = display_name(&args.file);
+    let formatted = ptx_runtime::format(&text, &name).map_err(|e| common.invalid(&e))?;
+    if common.json {
+        print_json(&json!({"ok": true, "changed": formatted != text, "text": formatted}));
+    } else if args.in_place && !is_stdin(&args.file) {
+        std::fs::write(&args.file, formatted)
+            .map_err(|error| common.fail(USAGE, "file", format!("cannot write {name}: {error}")))?;
+    } else {
+        print(formatted.as_bytes());
+    }
+    Ok(())
+}
