@@ -16,9 +16,10 @@
 //! - `a{.part}`, `d.part`: may have, must have a selector: `part`, `halves`, `bytes`, `hmask` or
 //!   `bmask`, see [`Selector`];
 //! - `d{|p}` and `d|p`: a destination with a predicate (optional) after a bar; `p{|q}` likewise;
-//! - `#k:.u32`: immediate only;
+//! - `#k:.u32`: immediate only; `#k=4|8:.u32` one of these values;
 //! - `a*4`, `a*vec`, `a*?`: a vector of 4 elements, of as many as modifier `.vec` says (scalar
 //!   without it), or of [`Row::counts`](crate::Row) many;
+//! - `a*!`: as `a*?`, but a vector even when it has one element;
 //! - `[a]`: memory operand; `[a, b, c*?]`: compound memory operand, each part as above;
 //! - `@label`, `@func`, `@table`, `@args`: label, function, list of targets, call arguments.
 
@@ -77,6 +78,8 @@ pub enum Count {
     Elem(u8),
     /// As [`Row::counts`](crate::Row) says.
     Row,
+    /// As [`Row::counts`](crate::Row) says, a vector even for one element.
+    RowVector,
 }
 
 /// The type of a slot.
@@ -159,6 +162,8 @@ pub struct Slot {
     pub optional: bool,
     /// What it takes.
     pub form: Form,
+    /// Values that an immediate may have, separated by bars; empty: any.
+    pub values: &'static str,
     /// How many elements.
     pub count: Count,
     /// Of which type.
@@ -175,6 +180,13 @@ pub struct Slot {
     pub second: Option<(&'static str, bool)>,
     /// Parts of one compound memory operand share a number.
     pub bracket: Option<u8>,
+}
+
+impl Slot {
+    /// Whether an immediate may have this value.
+    pub fn allows(&self, value: i64) -> bool {
+        self.values.is_empty() || self.values.split('|').any(|v| v.parse() == Ok(value))
+    }
 }
 
 /// A parsed [`Row::syntax`](crate::Row).
@@ -285,6 +297,7 @@ impl Shape {
             dest: false,
             optional: false,
             form: Form::Value,
+            values: "",
             count: Count::One,
             ty: SlotTy::Any,
             relaxed: false,
@@ -326,6 +339,13 @@ impl Shape {
             Some((h, t)) => (h, Some(t)),
             None => (text, None),
         };
+        let head = match head.split_once('=') {
+            Some((h, values)) => {
+                slot.values = values;
+                h
+            }
+            None => head,
+        };
         let (head, selector) = match head.split_once("{.") {
             Some((h, s)) => (h, Some((s.trim_end_matches('}'), true))),
             None => match head.split_once('.') {
@@ -357,6 +377,7 @@ impl Shape {
         slot.count = match count {
             None => Count::One,
             Some("?") => Count::Row,
+            Some("!") => Count::RowVector,
             Some(c) => match c.parse() {
                 Ok(n) => Count::Fixed(n),
                 Err(_) => Count::Elem(self.elem_index(row, c)),

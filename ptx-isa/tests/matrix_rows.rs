@@ -21,7 +21,7 @@ const MNEMONICS: &[&str] = &[
 /// Opcodes of these families in a module.
 fn opcodes(text: &str) -> impl Iterator<Item = &str> {
     text.lines()
-        .map(|l| l.trim().trim_start_matches(|c: char| c == '@' || c == '!' || c == '%'))
+        .map(|l| l.trim().trim_start_matches(['@', '!', '%']))
         .filter_map(|l| {
             l.split_whitespace().find(|w| {
                 MNEMONICS.iter().any(|m| w.strip_prefix(m).is_some_and(|r| r.starts_with('.')))

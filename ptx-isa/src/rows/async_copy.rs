@@ -14,31 +14,27 @@ const C: Row = Row {
     sm: 80,
     class: Class::Async,
     exact: Exactness::Bit,
-    floors: &[
-        floor(".L2::cache_hint .L2::64B .L2::128B .L2::256B", ptx(7, 4), 80),
-        floor(".shared::cta", ptx(7, 8), 80),
-    ],
+    floors: &[floor(".L2::cache_hint .L2::64B .L2::128B .L2::256B", ptx(7, 4), 80)],
     ..ROW
 };
 const BULK: Row = Row { since: ptx(8, 0), sm: 90, floors: BULK_FLOORS, ..C };
-const BULK_FLOORS: &[Floor] = &[floor(".weak .b128", ptx(9, 3), 90)];
-const ORDERED: &[Floor] = &[floor(".relaxed", ptx(9, 3), 90)];
-const ORDERED_NOFTZ: &[Floor] = &[floor(".relaxed", ptx(9, 3), 90), floor(".f32", ptx(9, 4), 90)];
-/// Targets with strong bulk copies.
-const STRONG: &str = "sm_90a sm_100f sm_100a sm_103f sm_103a sm_107f sm_107a sm_110f sm_110a";
+const BULK_FLOORS: &[Floor] =
+    &[floor(".weak .b128", ptx(9, 3), 90), floor(".multicast::cluster::16b", ptx(9, 4), 90)];
+const NOFTZ: &[Floor] = &[floor(".f32", ptx(9, 4), 90)];
+/// The same with byte masks.
+const STRONG_100: &str = "sm_100f sm_100a sm_103f sm_103a sm_107f sm_107a sm_110f sm_110a";
 const BLACKWELL: &str = "sm_100a sm_101a sm_103a sm_110a sm_100f sm_101f sm_103f sm_110f";
 const TENSOR: &[Floor] = &[
+    floor(".multicast::cluster::16b", ptx(9, 4), 90),
     Floor {
         tokens: ".tile::gather4 .tile::scatter4 .im2col::w .im2col::w::128 .cta_group::1 .cta_group::2",
         since: ptx(8, 6),
         sm: 100,
         targets: BLACKWELL,
     },
-    floor(".shared::cta", ptx(8, 0), 90),
 ];
 const TO: (&str, &str) = ("to", ".shared .shared::cta");
 const PREFETCH: (&str, &str) = ("prefetch", ".L2::64B .L2::128B .L2::256B");
-const DST: (&str, &str) = ("dst", ".shared::cta .shared::cluster");
 const MULTICAST: (&str, &str) = ("multicast", ".multicast::cluster .multicast::cluster::16b");
 const OP: (&str, &str) = ("op", ".add .min .max .inc .dec .and .or .xor");
 const CTA_GROUP: (&str, &str) = ("cta_group", ".cta_group::1 .cta_group::2");
@@ -49,56 +45,60 @@ const CLUSTER: (&str, &str) = ("space", ".shared::cluster");
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "cp.async.ca.to.global{.prefetch} [a], [b], #n:.u32{, size:.u32}",
+        syntax: "cp.async.ca.to.global{.prefetch} [a], [b], #n=4|8|16:.u32{, size:.u32}",
         sets: &[TO, PREFETCH],
         section: "9.7.10.28.3.1",
         sem: Sem::Ops(small),
         ..C
     },
     Row {
-        syntax: "cp.async.ca.to.global{.prefetch} [a], [b], #n:.u32, ignore:pred",
+        syntax: "cp.async.ca.to.global{.prefetch} [a], [b], #n=4|8|16:.u32, ignore:pred",
+        since: ptx(7, 5),
         sets: &[TO, PREFETCH],
         section: "9.7.10.28.3.1",
         sem: Sem::Ops(small),
         ..C
     },
     Row {
-        syntax: "cp.async.ca.to.global.L2::cache_hint{.prefetch} [a], [b], #n:.u32{, size:.u32}, policy:.b64",
+        syntax: "cp.async.ca.to.global.L2::cache_hint{.prefetch} [a], [b], #n=4|8|16:.u32{, size:.u32}, policy:.b64",
         sets: &[TO, PREFETCH],
         section: "9.7.10.28.3.1",
         sem: Sem::Ops(small),
         ..C
     },
     Row {
-        syntax: "cp.async.ca.to.global.L2::cache_hint{.prefetch} [a], [b], #n:.u32, ignore:pred, policy:.b64",
+        syntax: "cp.async.ca.to.global.L2::cache_hint{.prefetch} [a], [b], #n=4|8|16:.u32, ignore:pred, policy:.b64",
+        since: ptx(7, 5),
         sets: &[TO, PREFETCH],
         section: "9.7.10.28.3.1",
         sem: Sem::Ops(small),
         ..C
     },
     Row {
-        syntax: "cp.async.cg.to.global{.prefetch} [a], [b], #n:.u32{, size:.u32}",
+        syntax: "cp.async.cg.to.global{.prefetch} [a], [b], #n=16:.u32{, size:.u32}",
         sets: &[TO, PREFETCH],
         section: "9.7.10.28.3.1",
         sem: Sem::Ops(small),
         ..C
     },
     Row {
-        syntax: "cp.async.cg.to.global{.prefetch} [a], [b], #n:.u32, ignore:pred",
+        syntax: "cp.async.cg.to.global{.prefetch} [a], [b], #n=16:.u32, ignore:pred",
+        since: ptx(7, 5),
         sets: &[TO, PREFETCH],
         section: "9.7.10.28.3.1",
         sem: Sem::Ops(small),
         ..C
     },
     Row {
-        syntax: "cp.async.cg.to.global.L2::cache_hint{.prefetch} [a], [b], #n:.u32{, size:.u32}, policy:.b64",
+        syntax: "cp.async.cg.to.global.L2::cache_hint{.prefetch} [a], [b], #n=16:.u32{, size:.u32}, policy:.b64",
         sets: &[TO, PREFETCH],
         section: "9.7.10.28.3.1",
         sem: Sem::Ops(small),
         ..C
     },
     Row {
-        syntax: "cp.async.cg.to.global.L2::cache_hint{.prefetch} [a], [b], #n:.u32, ignore:pred, policy:.b64",
+        syntax: "cp.async.cg.to.global.L2::cache_hint{.prefetch} [a], [b], #n=16:.u32, ignore:pred, policy:.b64",
+        since: ptx(7, 5),
         sets: &[TO, PREFETCH],
         section: "9.7.10.28.3.1",
         sem: Sem::Ops(small),
@@ -113,8 +113,16 @@ pub static ROWS: &[Row] = &[
     },
     Row { syntax: "cp.async.wait_all", section: "9.7.10.28.3.3", sem: Sem::Ops(|_| {}), ..C },
     Row {
-        syntax: "cp.async.bulk{.weak}.dst.global.mbarrier::complete_tx::bytes [a], [b], size:.u32, [mbar]",
-        sets: &[DST],
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes [a], [b], size:.u32, [mbar]",
+        sets: &[],
+        section: "9.7.10.28.4.1",
+        sem: Sem::Ops(bulk),
+        ..BULK
+    },
+    Row {
+        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes [a], [b], size:.u32, [mbar]",
+        since: ptx(8, 6),
+        sets: &[],
         section: "9.7.10.28.4.1",
         sem: Sem::Ops(bulk),
         ..BULK
@@ -147,8 +155,16 @@ pub static ROWS: &[Row] = &[
         ..BULK
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.dst.global.mbarrier::complete_tx::bytes.L2::cache_hint [a], [b], size:.u32, [mbar], policy:.b64",
-        sets: &[DST],
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [a], [b], size:.u32, [mbar], policy:.b64",
+        sets: &[],
+        section: "9.7.10.28.4.1",
+        sem: Sem::Ops(bulk),
+        ..BULK
+    },
+    Row {
+        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint [a], [b], size:.u32, [mbar], policy:.b64",
+        since: ptx(8, 6),
+        sets: &[],
         section: "9.7.10.28.4.1",
         sem: Sem::Ops(bulk),
         ..BULK
@@ -187,12 +203,19 @@ pub static ROWS: &[Row] = &[
         ..BULK
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.dst.global.mbarrier::complete_tx::bytes.b128 [a], [b], size:.u32, [mbar]",
-        sets: &[DST],
+        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.b128 [a], [b], size:.u32, [mbar]",
+        sets: &[],
         section: "9.7.10.28.4.1",
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
-        targets: STRONG,
+        ..BULK
+    },
+    Row {
+        syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.b128 [a], [b], size:.u32, [mbar]",
+        sets: &[],
+        section: "9.7.10.28.4.1",
+        sem: Sem::Ops(bulk),
+        since: ptx(9, 3),
         ..BULK
     },
     Row {
@@ -201,14 +224,12 @@ pub static ROWS: &[Row] = &[
         section: "9.7.10.28.4.1",
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
-        targets: STRONG,
         ..BULK
     },
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob.b128 [a], [b], size:.u32, left:.u32, right:.u32, [mbar]",
         section: "9.7.10.28.4.1",
         since: ptx(9, 2),
-        targets: STRONG,
         ..BULK
     },
     Row {
@@ -216,7 +237,6 @@ pub static ROWS: &[Row] = &[
         section: "9.7.10.28.4.1",
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
-        targets: STRONG,
         ..BULK
     },
     Row {
@@ -224,17 +244,24 @@ pub static ROWS: &[Row] = &[
         section: "9.7.10.28.4.1",
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
-        targets: STRONG,
+        targets: STRONG_100,
         sm: 100,
         ..BULK
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.dst.global.mbarrier::complete_tx::bytes.L2::cache_hint.b128 [a], [b], size:.u32, [mbar], policy:.b64",
-        sets: &[DST],
+        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint.b128 [a], [b], size:.u32, [mbar], policy:.b64",
+        sets: &[],
         section: "9.7.10.28.4.1",
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
-        targets: STRONG,
+        ..BULK
+    },
+    Row {
+        syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.b128 [a], [b], size:.u32, [mbar], policy:.b64",
+        sets: &[],
+        section: "9.7.10.28.4.1",
+        sem: Sem::Ops(bulk),
+        since: ptx(9, 3),
         ..BULK
     },
     Row {
@@ -243,14 +270,12 @@ pub static ROWS: &[Row] = &[
         section: "9.7.10.28.4.1",
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
-        targets: STRONG,
         ..BULK
     },
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob.b128 [a], [b], size:.u32, left:.u32, right:.u32, [mbar], policy:.b64",
         section: "9.7.10.28.4.1",
         since: ptx(9, 2),
-        targets: STRONG,
         ..BULK
     },
     Row {
@@ -258,7 +283,6 @@ pub static ROWS: &[Row] = &[
         section: "9.7.10.28.4.1",
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
-        targets: STRONG,
         ..BULK
     },
     Row {
@@ -266,16 +290,16 @@ pub static ROWS: &[Row] = &[
         section: "9.7.10.28.4.1",
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
-        targets: STRONG,
+        targets: STRONG_100,
         sm: 100,
         ..BULK
     },
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.b128 [a], [b], size:.u32, [mbar]",
+        sets: &[("scope", ".cta .cluster")],
         section: "9.7.10.28.4.1",
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
-        targets: STRONG,
         ..BULK
     },
     Row {
@@ -303,59 +327,112 @@ pub static ROWS: &[Row] = &[
         ..BULK
     },
     Row {
-        syntax: "cp.reduce.async.bulk{.relaxed}{.scope}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.op.type [a], [b], size:.u32, [mbar]",
+        syntax: "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.op.type [a], [b], size:.u32, [mbar]",
         sets: &[OP, ("type", ".b32 .u32 .s32 .b64 .u64")],
         section: "9.7.10.28.4.2",
         sem: Sem::Ops(bulk_reduce),
         check: Some(shared_reduction),
-        floors: ORDERED,
         ..BULK
     },
     Row {
-        syntax: "cp.reduce.async.bulk{.relaxed}{.scope}.global.shared::cta.bulk_group.op.type [a], [b], size:.u32",
+        syntax: "cp.reduce.async.bulk.relaxed.scope.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.op.type [a], [b], size:.u32, [mbar]",
+        since: ptx(9, 3),
+        sets: &[("scope", ".cta .cluster"), OP, ("type", ".b32 .u32 .s32 .b64 .u64")],
+        section: "9.7.10.28.4.2",
+        sem: Sem::Ops(bulk_reduce),
+        check: Some(shared_reduction),
+        ..BULK
+    },
+    Row {
+        syntax: "cp.reduce.async.bulk.global.shared::cta.bulk_group.op.type [a], [b], size:.u32",
         sets: &[OP, ("type", ".f16 .bf16 .b32 .u32 .s32 .b64 .u64 .s64 .f32 .f64")],
         section: "9.7.10.28.4.2",
         sem: Sem::Ops(bulk_reduce),
         check: Some(global_reduction),
-        floors: ORDERED,
         ..BULK
     },
     Row {
-        syntax: "cp.reduce.async.bulk{.relaxed}{.scope}.global.shared::cta.bulk_group.add.noftz.type [a], [b], size:.u32",
-        sets: &[("type", ".f16 .bf16 .f32")],
-        section: "9.7.10.28.4.2",
-        sem: Sem::Ops(bulk_reduce),
-        floors: ORDERED_NOFTZ,
-        ..BULK
-    },
-    Row {
-        syntax: "cp.reduce.async.bulk{.relaxed}{.scope}.global.shared::cta.bulk_group.L2::cache_hint.op.type [a], [b], size:.u32, policy:.b64",
+        syntax: "cp.reduce.async.bulk.relaxed.scope.global.shared::cta.bulk_group.op.type [a], [b], size:.u32",
+        since: ptx(9, 3),
         sets: &[OP, ("type", ".f16 .bf16 .b32 .u32 .s32 .b64 .u64 .s64 .f32 .f64")],
         section: "9.7.10.28.4.2",
         sem: Sem::Ops(bulk_reduce),
         check: Some(global_reduction),
-        floors: ORDERED,
         ..BULK
     },
     Row {
-        syntax: "cp.reduce.async.bulk{.relaxed}{.scope}.global.shared::cta.bulk_group.L2::cache_hint.add.noftz.type [a], [b], size:.u32, policy:.b64",
+        syntax: "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.type [a], [b], size:.u32",
         sets: &[("type", ".f16 .bf16 .f32")],
         section: "9.7.10.28.4.2",
         sem: Sem::Ops(bulk_reduce),
-        floors: ORDERED_NOFTZ,
+        floors: NOFTZ,
         ..BULK
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.dst.global{.load}.mbarrier::complete_tx::bytes{.cta_group} [a], [map, b*?:.s32], [mbar]",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), DST, CTA_GROUP, TILE],
+        syntax: "cp.reduce.async.bulk.relaxed.scope.global.shared::cta.bulk_group.add.noftz.type [a], [b], size:.u32",
+        since: ptx(9, 3),
+        sets: &[("type", ".f16 .bf16 .f32")],
+        section: "9.7.10.28.4.2",
+        sem: Sem::Ops(bulk_reduce),
+        floors: NOFTZ,
+        ..BULK
+    },
+    Row {
+        syntax: "cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.op.type [a], [b], size:.u32, policy:.b64",
+        sets: &[OP, ("type", ".f16 .bf16 .b32 .u32 .s32 .b64 .u64 .s64 .f32 .f64")],
+        section: "9.7.10.28.4.2",
+        sem: Sem::Ops(bulk_reduce),
+        check: Some(global_reduction),
+        ..BULK
+    },
+    Row {
+        syntax: "cp.reduce.async.bulk.relaxed.scope.global.shared::cta.bulk_group.L2::cache_hint.op.type [a], [b], size:.u32, policy:.b64",
+        since: ptx(9, 3),
+        sets: &[OP, ("type", ".f16 .bf16 .b32 .u32 .s32 .b64 .u64 .s64 .f32 .f64")],
+        section: "9.7.10.28.4.2",
+        sem: Sem::Ops(bulk_reduce),
+        check: Some(global_reduction),
+        ..BULK
+    },
+    Row {
+        syntax: "cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.add.noftz.type [a], [b], size:.u32, policy:.b64",
+        sets: &[("type", ".f16 .bf16 .f32")],
+        section: "9.7.10.28.4.2",
+        sem: Sem::Ops(bulk_reduce),
+        floors: NOFTZ,
+        ..BULK
+    },
+    Row {
+        syntax: "cp.reduce.async.bulk.relaxed.scope.global.shared::cta.bulk_group.L2::cache_hint.add.noftz.type [a], [b], size:.u32, policy:.b64",
+        since: ptx(9, 3),
+        sets: &[("type", ".f16 .bf16 .f32")],
+        section: "9.7.10.28.4.2",
+        sem: Sem::Ops(bulk_reduce),
+        floors: NOFTZ,
+        ..BULK
+    },
+    Row {
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.cta_group} [a], [map, b*!:.s32], [mbar]",
+        sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, TILE],
         section: "9.7.10.28.5.3",
         counts: Some(coordinates),
+        check: Some(dimensions),
         floors: TENSOR,
         ..BULK
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.dst.global.load.mbarrier::complete_tx::bytes{.cta_group} [a], [map, b*?:.s32], [mbar], im2col*?:.b16",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), DST, CTA_GROUP, IM2COL],
+        syntax: "cp.async.bulk.tensor.dim.shared::cta.global{.load}.mbarrier::complete_tx::bytes{.cta_group} [a], [map, b*!:.s32], [mbar]",
+        since: ptx(8, 6),
+        sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, TILE],
+        section: "9.7.10.28.5.3",
+        counts: Some(coordinates),
+        check: Some(dimensions),
+        floors: TENSOR,
+        ..BULK
+    },
+    Row {
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.cta_group} [a], [map, b*!:.s32], [mbar], im2col*!:.b16",
+        sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, IM2COL],
         section: "9.7.10.28.5.3",
         counts: Some(coordinates),
         check: Some(three_dimensions),
@@ -363,15 +440,26 @@ pub static ROWS: &[Row] = &[
         ..BULK
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes.multicast{.cta_group} [a], [map, b*?:.s32], [mbar], mask:.b16",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, TILE],
+        syntax: "cp.async.bulk.tensor.dim.shared::cta.global.load.mbarrier::complete_tx::bytes{.cta_group} [a], [map, b*!:.s32], [mbar], im2col*!:.b16",
+        since: ptx(8, 6),
+        sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, IM2COL],
         section: "9.7.10.28.5.3",
         counts: Some(coordinates),
+        check: Some(three_dimensions),
         floors: TENSOR,
         ..BULK
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes.multicast{.cta_group} [a], [map, b*?:.s32], [mbar], im2col*?:.b16, mask:.b16",
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes.multicast{.cta_group} [a], [map, b*!:.s32], [mbar], mask:.b16",
+        sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, TILE],
+        section: "9.7.10.28.5.3",
+        counts: Some(coordinates),
+        check: Some(dimensions),
+        floors: TENSOR,
+        ..BULK
+    },
+    Row {
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes.multicast{.cta_group} [a], [map, b*!:.s32], [mbar], im2col*!:.b16, mask:.b16",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, IM2COL],
         section: "9.7.10.28.5.3",
         counts: Some(coordinates),
@@ -380,31 +468,34 @@ pub static ROWS: &[Row] = &[
         ..BULK
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.global.shared::cta{.load}.bulk_group [map, b*?:.s32], [a]",
+        syntax: "cp.async.bulk.tensor.dim.global.shared::cta{.load}.bulk_group [map, b*!:.s32], [a]",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), ("load", ".tile .tile::scatter4 .im2col_no_offs")],
         section: "9.7.10.28.5.3",
         counts: Some(coordinates),
+        check: Some(dimensions),
         floors: TENSOR,
         ..BULK
     },
     Row {
-        syntax: "cp.reduce.async.bulk.tensor.dim.global.shared::cta.op{.load}.bulk_group [map, b*?:.s32], [a]",
+        syntax: "cp.reduce.async.bulk.tensor.dim.global.shared::cta.op{.load}.bulk_group [map, b*!:.s32], [a]",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), OP, ("load", ".tile .im2col_no_offs")],
         section: "9.7.10.28.5.4",
         counts: Some(coordinates),
+        check: Some(dimensions),
         ..BULK
     },
     Row {
-        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global{.load} [map, b*?:.s32]",
+        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global{.load} [map, b*!:.s32]",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), TILE],
         section: "9.7.10.28.5.5",
         counts: Some(coordinates),
+        check: Some(dimensions),
         floors: TENSOR,
         sem: Sem::Ops(|_| {}),
         ..BULK
     },
     Row {
-        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global.load [map, b*?:.s32], im2col*?:.b16",
+        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global.load [map, b*!:.s32], im2col*!:.b16",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), IM2COL],
         section: "9.7.10.28.5.5",
         counts: Some(coordinates),
@@ -414,16 +505,27 @@ pub static ROWS: &[Row] = &[
         ..BULK
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.dst.global{.load}.mbarrier::complete_tx::bytes{.cta_group}.L2::cache_hint [a], [map, b*?:.s32], [mbar], policy:.b64",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), DST, CTA_GROUP, TILE],
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.cta_group}.L2::cache_hint [a], [map, b*!:.s32], [mbar], policy:.b64",
+        sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, TILE],
         section: "9.7.10.28.5.3",
         counts: Some(coordinates),
+        check: Some(dimensions),
         floors: TENSOR,
         ..BULK
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.dst.global.load.mbarrier::complete_tx::bytes{.cta_group}.L2::cache_hint [a], [map, b*?:.s32], [mbar], im2col*?:.b16, policy:.b64",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), DST, CTA_GROUP, IM2COL],
+        syntax: "cp.async.bulk.tensor.dim.shared::cta.global{.load}.mbarrier::complete_tx::bytes{.cta_group}.L2::cache_hint [a], [map, b*!:.s32], [mbar], policy:.b64",
+        since: ptx(8, 6),
+        sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, TILE],
+        section: "9.7.10.28.5.3",
+        counts: Some(coordinates),
+        check: Some(dimensions),
+        floors: TENSOR,
+        ..BULK
+    },
+    Row {
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.cta_group}.L2::cache_hint [a], [map, b*!:.s32], [mbar], im2col*!:.b16, policy:.b64",
+        sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, IM2COL],
         section: "9.7.10.28.5.3",
         counts: Some(coordinates),
         check: Some(three_dimensions),
@@ -431,15 +533,26 @@ pub static ROWS: &[Row] = &[
         ..BULK
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes.multicast{.cta_group}.L2::cache_hint [a], [map, b*?:.s32], [mbar], mask:.b16, policy:.b64",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, TILE],
+        syntax: "cp.async.bulk.tensor.dim.shared::cta.global.load.mbarrier::complete_tx::bytes{.cta_group}.L2::cache_hint [a], [map, b*!:.s32], [mbar], im2col*!:.b16, policy:.b64",
+        since: ptx(8, 6),
+        sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, IM2COL],
         section: "9.7.10.28.5.3",
         counts: Some(coordinates),
+        check: Some(three_dimensions),
         floors: TENSOR,
         ..BULK
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes.multicast{.cta_group}.L2::cache_hint [a], [map, b*?:.s32], [mbar], im2col*?:.b16, mask:.b16, policy:.b64",
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes.multicast{.cta_group}.L2::cache_hint [a], [map, b*!:.s32], [mbar], mask:.b16, policy:.b64",
+        sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, TILE],
+        section: "9.7.10.28.5.3",
+        counts: Some(coordinates),
+        check: Some(dimensions),
+        floors: TENSOR,
+        ..BULK
+    },
+    Row {
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes.multicast{.cta_group}.L2::cache_hint [a], [map, b*!:.s32], [mbar], im2col*!:.b16, mask:.b16, policy:.b64",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, IM2COL],
         section: "9.7.10.28.5.3",
         counts: Some(coordinates),
@@ -448,31 +561,34 @@ pub static ROWS: &[Row] = &[
         ..BULK
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.global.shared::cta{.load}.bulk_group.L2::cache_hint [map, b*?:.s32], [a], policy:.b64",
+        syntax: "cp.async.bulk.tensor.dim.global.shared::cta{.load}.bulk_group.L2::cache_hint [map, b*!:.s32], [a], policy:.b64",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), ("load", ".tile .tile::scatter4 .im2col_no_offs")],
         section: "9.7.10.28.5.3",
         counts: Some(coordinates),
+        check: Some(dimensions),
         floors: TENSOR,
         ..BULK
     },
     Row {
-        syntax: "cp.reduce.async.bulk.tensor.dim.global.shared::cta.op{.load}.bulk_group.L2::cache_hint [map, b*?:.s32], [a], policy:.b64",
+        syntax: "cp.reduce.async.bulk.tensor.dim.global.shared::cta.op{.load}.bulk_group.L2::cache_hint [map, b*!:.s32], [a], policy:.b64",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), OP, ("load", ".tile .im2col_no_offs")],
         section: "9.7.10.28.5.4",
         counts: Some(coordinates),
+        check: Some(dimensions),
         ..BULK
     },
     Row {
-        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global{.load}.L2::cache_hint [map, b*?:.s32], policy:.b64",
+        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global{.load}.L2::cache_hint [map, b*!:.s32], policy:.b64",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), TILE],
         section: "9.7.10.28.5.5",
         counts: Some(coordinates),
+        check: Some(dimensions),
         floors: TENSOR,
         sem: Sem::Ops(|_| {}),
         ..BULK
     },
     Row {
-        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global.load.L2::cache_hint [map, b*?:.s32], im2col*?:.b16, policy:.b64",
+        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global.load.L2::cache_hint [map, b*!:.s32], im2col*!:.b16, policy:.b64",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), IM2COL],
         section: "9.7.10.28.5.5",
         counts: Some(coordinates),
@@ -485,6 +601,7 @@ pub static ROWS: &[Row] = &[
         syntax: "st.async{.weak}{.space}.mbarrier::complete_tx::bytes{.vec}.type [a], b*vec, [mbar]",
         sets: &[CLUSTER, ("type", ".b32 .b64 .u32 .u64 .s32 .s64 .f32 .f64")],
         section: "9.7.10.12",
+        floors: &[],
         since: ptx(8, 1),
         check: Some(sixteen_bytes),
         sem: Sem::Ops(store),
@@ -494,6 +611,7 @@ pub static ROWS: &[Row] = &[
         syntax: "st.async{.weak}{.space}.mbarrier::complete_tx::bytes.b128 [a], b:.b128, [mbar]",
         sets: &[CLUSTER],
         section: "9.7.10.12",
+        floors: &[],
         since: ptx(9, 2),
         ..BULK
     },
@@ -505,6 +623,7 @@ pub static ROWS: &[Row] = &[
         ],
         section: "9.7.10.12",
         since: ptx(8, 7),
+        check: Some(mmio),
         sm: 100,
         ..BULK
     },
@@ -522,6 +641,7 @@ pub static ROWS: &[Row] = &[
         sets: &[("scope", ".gpu .sys"), ("type", ".u32 .s32 .u64 .s64")],
         section: "9.7.15.7",
         since: ptx(8, 7),
+        check: Some(mmio),
         sm: 100,
         ..BULK
     },
@@ -535,6 +655,25 @@ fn coordinates(m: &Match, name: &str) -> u32 {
         ("b", _) => dim,
         (_, Some(".im2col")) => dim.saturating_sub(2),
         _ => 2,
+    }
+}
+
+/// Memory-mapped stores and reductions are visible to the whole system.
+fn mmio(m: &Match) -> Result<(), String> {
+    if m.has(".mmio") && m.get("scope") == Some(".gpu") {
+        Err("`.mmio` needs scope `.sys`".into())
+    } else {
+        Ok(())
+    }
+}
+
+fn dimensions(m: &Match) -> Result<(), String> {
+    match (m.get("load"), m.get("dim")) {
+        (Some(".tile::gather4" | ".tile::scatter4"), Some(d)) if d != ".2d" => {
+            Err("gathers and scatters of four rows take a tensor of two dimensions".into())
+        }
+        (Some(".im2col_no_offs"), _) => three_dimensions(m),
+        _ => Ok(()),
     }
 }
 
@@ -615,7 +754,7 @@ fn spaces(x: &Cx) -> [u32; 2] {
     let pair = if x.has(".bulk_group") {
         [Space::Global, Space::Shared]
     } else if x.has(".global") {
-        let to = if x.get("dst") == ".shared::cta" { Space::Shared } else { Space::SharedCluster };
+        let to = if x.has(".shared::cta") { Space::Shared } else { Space::SharedCluster };
         [to, Space::Global]
     } else {
         [Space::SharedCluster, Space::Shared]

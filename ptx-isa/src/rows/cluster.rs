@@ -75,15 +75,10 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 0),
         ..FENCE
     },
-    Row {
-        syntax: "membar.proxy.async{.space}",
-        sets: &[("space", ".global .shared::cta .shared::cluster")],
-        since: ptx(8, 0),
-        ..FENCE
-    },
+    Row { syntax: "membar.proxy.async", since: ptx(8, 0), ..FENCE },
     Row { syntax: "fence.proxy.tensormap::generic.release.scope", since: ptx(8, 3), ..FENCE },
     Row {
-        syntax: "fence.proxy.tensormap::generic.acquire.scope [a], #size:.u32",
+        syntax: "fence.proxy.tensormap::generic.acquire.scope [a], #size=128:.u32",
         since: ptx(8, 3),
         ..FENCE
     },
@@ -125,7 +120,7 @@ pub static ROWS: &[Row] = &[
         ..C
     },
     Row {
-        syntax: "setmaxnreg.action.sync.aligned.u32 #a",
+        syntax: "setmaxnreg.action.sync.aligned.u32 #a=24|32|40|48|56|64|72|80|88|96|104|112|120|128|136|144|152|160|168|176|184|192|200|208|216|224|232|240|248|256:.u32",
         sets: &[("action", ".inc .dec")],
         section: "9.7.21.5",
         since: ptx(8, 0),
@@ -177,6 +172,7 @@ pub static ROWS: &[Row] = &[
             ("op", ".min .max .add .and .or .xor"),
             ("type", ".b32 .b64 .u32 .u64 .s32 .s64"),
         ],
+        check: Some(integers),
         ..MULTIMEM
     },
     Row {
@@ -192,12 +188,14 @@ pub static ROWS: &[Row] = &[
             ),
         ],
         counts: Some(width),
+        check: Some(floats),
         floors: NARROW,
         ..MULTIMEM
     },
     Row {
         syntax: "multimem.st{.sem}{.scope}{.global}.type [a], b",
         sets: &[("sem", ".weak .relaxed .release"), ("type", ".b32 .b64 .u32 .u64 .s32 .s64")],
+        check: Some(ordered),
         class: Class::Store,
         ..MULTIMEM
     },
@@ -212,6 +210,7 @@ pub static ROWS: &[Row] = &[
             ),
         ],
         counts: Some(width),
+        check: Some(floats),
         floors: NARROW,
         class: Class::Store,
         ..MULTIMEM
@@ -223,6 +222,7 @@ pub static ROWS: &[Row] = &[
             ("op", ".min .max .add .and .or .xor"),
             ("type", ".b32 .b64 .u32 .u64 .s32 .s64"),
         ],
+        check: Some(integers),
         class: Class::Atomic,
         ..MULTIMEM
     },
@@ -235,6 +235,7 @@ pub static ROWS: &[Row] = &[
             ("type", ".f16 .f16x2 .bf16 .bf16x2 .f32 .f64"),
         ],
         counts: Some(width),
+        check: Some(floats),
         class: Class::Atomic,
         ..MULTIMEM
     },
@@ -242,6 +243,7 @@ pub static ROWS: &[Row] = &[
         syntax: "multimem.cp.async.bulk{.weak}.global.shared::cta.bulk_group [a], [b], size:.u32",
         section: "9.7.10.28.4.4",
         since: ptx(9, 1),
+        floors: &[floor(".weak", ptx(9, 3), 90)],
         class: Class::Async,
         ..C
     },
@@ -249,6 +251,7 @@ pub static ROWS: &[Row] = &[
         syntax: "multimem.cp.async.bulk{.weak}.global.shared::cta.bulk_group.cp_mask [a], [b], size:.u32, mask:.b16",
         section: "9.7.10.28.4.4",
         since: ptx(9, 1),
+        floors: &[floor(".weak", ptx(9, 3), 90)],
         sm: 100,
         class: Class::Async,
         ..C
@@ -261,6 +264,7 @@ pub static ROWS: &[Row] = &[
         ],
         section: "9.7.10.28.4.5",
         since: ptx(9, 1),
+        check: Some(elementwise),
         class: Class::Async,
         ..C
     },
@@ -290,11 +294,16 @@ pub static ROWS: &[Row] = &[
             ("space", ".global .shared::cta"),
             ("type", ".b32 .b64"),
         ],
-        floors: &[floor(".swizzle_atomicity", ptx(8, 6), 100)],
+        floors: &[Floor {
+            tokens: ".swizzle_atomicity",
+            since: ptx(8, 6),
+            sm: 100,
+            targets: "sm_100a sm_101a sm_103a sm_110a sm_120a sm_121a sm_100f sm_101f sm_103f sm_110f sm_120f",
+        }],
         ..TENSORMAP
     },
     Row {
-        syntax: "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.scope.sync.aligned [a], [b], #size:.u32",
+        syntax: "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.scope.sync.aligned [a], [b], #size=128:.u32",
         section: "9.7.15.17",
         since: ptx(8, 3),
         class: Class::Fence,
@@ -311,6 +320,66 @@ const NARROW: &[Floor] = &[Floor {
 
 fn width(m: &Match, _: &str) -> u32 {
     m.get("width").and_then(|w| w[2..].parse().ok()).unwrap_or(1)
+}
+
+/// Orders other than `.weak` come with a scope, and scopes with an order.
+fn ordered(m: &Match) -> Result<(), String> {
+    let weak = matches!(m.get("sem"), None | Some(".weak"));
+    match (weak, m.get("scope")) {
+        (true, Some(s)) => Err(format!("scope `{s}` needs a memory order")),
+        (false, None) => {
+            Err(format!("memory order `{}` needs a scope", m.get("sem").unwrap_or("")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn integers(m: &Match) -> Result<(), String> {
+    ordered(m)?;
+    elementwise(m)
+}
+
+/// Operations and types of element-wise reductions.
+fn elementwise(m: &Match) -> Result<(), String> {
+    let legal: &[Ty] = match m.get("op") {
+        Some(".add") => &[Ty::U32, Ty::S32, Ty::U64, Ty::F32, Ty::F64, Ty::F16, Ty::Bf16],
+        Some(".min" | ".max") => &[Ty::U32, Ty::S32, Ty::U64, Ty::S64, Ty::F16, Ty::Bf16],
+        Some(".inc" | ".dec") => &[Ty::U32],
+        _ => &[Ty::B32, Ty::B64],
+    };
+    let half = matches!(m.ty("type"), Some(Ty::F16 | Ty::Bf16));
+    match m.ty("type") {
+        Some(t) if !legal.contains(&t) => {
+            Err(format!("`{}` does not take type `{t}`", m.get("op").unwrap_or("")))
+        }
+        Some(_) if half && m.get("op") == Some(".add") && !m.has(".noftz") => {
+            Err("additions of halves need `.noftz`".into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Vector widths and operations of floating-point multimem accesses.
+fn floats(m: &Match) -> Result<(), String> {
+    ordered(m)?;
+    let t = m.ty("type");
+    let width = m.get("width");
+    let fits = match t {
+        Some(Ty::F16 | Ty::Bf16 | Ty::E5m2 | Ty::E4m3 | Ty::E5m2x2 | Ty::E4m3x2) => width.is_some(),
+        Some(Ty::F16x2 | Ty::Bf16x2 | Ty::F32) => width != Some(".v8"),
+        Some(Ty::F64) => width.is_none(),
+        _ => true,
+    };
+    if !fits {
+        return Err("this type does not come in vectors of this width".into());
+    }
+    let wide = matches!(t, Some(Ty::F32 | Ty::F64));
+    match m.get("op") {
+        Some(op @ (".min" | ".max")) if wide || m.has(".red") => {
+            Err(format!("`{op}` does not take this type"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Addresses and strides of a tensor map have 64 bits, the rest 32.

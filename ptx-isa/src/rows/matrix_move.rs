@@ -34,13 +34,13 @@ const STORE: Row = Row {
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "ldmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16 d*?:.b32, [a]",
+        syntax: "ldmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16 d*!:.b32, [a]",
         sets: &[NUM, SS],
         floors: &[floor(".shared::cta", ptx(7, 8), 75)],
         ..LOAD
     },
     Row {
-        syntax: "ldmatrix.sync.aligned.m16n16.num.trans{.ss}.b8 d*?:.b32, [a]",
+        syntax: "ldmatrix.sync.aligned.m16n16.num.trans{.ss}.b8 d*!:.b32, [a]",
         sets: &[("num", ".x1 .x2"), SS],
         since: ptx(8, 6),
         sm: 100,
@@ -50,7 +50,7 @@ pub static ROWS: &[Row] = &[
         ..LOAD
     },
     Row {
-        syntax: "ldmatrix.sync.aligned.m8n16.num{.ss}.b8x16.src d*?:.b32, [a]",
+        syntax: "ldmatrix.sync.aligned.m8n16.num{.ss}.b8x16.src d*!:.b32, [a]",
         sets: &[NUM, SS, ("src", ".b6x16_p32 .b4x16_p64")],
         since: ptx(8, 6),
         sm: 100,
@@ -59,7 +59,7 @@ pub static ROWS: &[Row] = &[
         ..LOAD
     },
     Row {
-        syntax: "ldmatrix.sync.aligned.m16n16.num.trans{.ss}.b8x16.src d*?:.b32, [a]",
+        syntax: "ldmatrix.sync.aligned.m16n16.num.trans{.ss}.b8x16.src d*!:.b32, [a]",
         sets: &[("num", ".x1 .x2"), SS, ("src", ".b6x16_p32 .b4x16_p64")],
         since: ptx(8, 6),
         sm: 100,
@@ -69,12 +69,12 @@ pub static ROWS: &[Row] = &[
         ..LOAD
     },
     Row {
-        syntax: "stmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16 [a], r*?:.b32",
+        syntax: "stmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16 [a], r*!:.b32",
         sets: &[NUM, SS],
         ..STORE
     },
     Row {
-        syntax: "stmatrix.sync.aligned.m16n8.num.trans{.ss}.b8 [a], r*?:.b32",
+        syntax: "stmatrix.sync.aligned.m16n8.num.trans{.ss}.b8 [a], r*!:.b32",
         sets: &[NUM, SS],
         since: ptx(8, 6),
         sm: 100,

@@ -94,7 +94,16 @@ pub static ROWS: &[Row] = &[
     },
     // Arrivals. With `.shared::cluster` the state is the sink `_`.
     Row {
-        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.b64 d:.b64, [a]{, count:.u32}",
+        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.b64 d:.b64, [a], count:.u32",
+        sets: &[RELEASE, SCOPE, ANY],
+        since: ptx(7, 8),
+        sm: 90,
+        section: "9.7.15.16.16",
+        sem: Sem::Ops(|x| arrivals(x, 0)),
+        ..B
+    },
+    Row {
+        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.b64 d:.b64, [a]",
         sets: &[RELEASE, SCOPE, ANY],
         section: "9.7.15.16.16",
         sem: Sem::Ops(|x| arrivals(x, 0)),
@@ -115,7 +124,16 @@ pub static ROWS: &[Row] = &[
         ..B
     },
     Row {
-        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.b64 d:.b64, [a]{, count:.u32}",
+        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.b64 d:.b64, [a], count:.u32",
+        sets: &[RELEASE, SCOPE, ANY],
+        since: ptx(7, 8),
+        sm: 90,
+        section: "9.7.15.16.17",
+        sem: Sem::Ops(|x| arrivals(x, arrive_flag::DROP)),
+        ..B
+    },
+    Row {
+        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.b64 d:.b64, [a]",
         sets: &[RELEASE, SCOPE, ANY],
         section: "9.7.15.16.17",
         sem: Sem::Ops(|x| arrivals(x, arrive_flag::DROP)),
@@ -136,13 +154,25 @@ pub static ROWS: &[Row] = &[
         ..B
     },
     Row {
-        syntax: "mbarrier.arrive{.expect_tx}{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [a]{, count:.u32}, mask:.u32",
+        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [a]{, count:.u32}, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
         section: "9.7.15.16.16",
         ..MULTICAST
     },
     Row {
-        syntax: "mbarrier.arrive_drop{.expect_tx}{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [a]{, count:.u32}, mask:.u32",
+        syntax: "mbarrier.arrive.expect_tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [a], count:.u32, mask:.u32",
+        sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
+        section: "9.7.15.16.16",
+        ..MULTICAST
+    },
+    Row {
+        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [a]{, count:.u32}, mask:.u32",
+        sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
+        section: "9.7.15.16.17",
+        ..MULTICAST
+    },
+    Row {
+        syntax: "mbarrier.arrive_drop.expect_tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [a], count:.u32, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
         section: "9.7.15.16.17",
         ..MULTICAST
@@ -196,8 +226,8 @@ pub static ROWS: &[Row] = &[
         ..B
     },
     Row {
-        syntax: "mbarrier.wait.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], state:.b64{, hint:.u32}",
-        sets: &[("wait", ".test_wait .try_wait"), ACQUIRE, SCOPE, CTA],
+        syntax: "mbarrier.test_wait.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], state:.b64",
+        sets: &[ACQUIRE, SCOPE, CTA],
         section: "9.7.15.16.19",
         since: ptx(9, 3),
         sm: 90,
@@ -205,8 +235,26 @@ pub static ROWS: &[Row] = &[
         ..B
     },
     Row {
-        syntax: "mbarrier.wait.parity.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], parity:.u32{, hint:.u32}",
-        sets: &[("wait", ".test_wait .try_wait"), ACQUIRE, SCOPE, CTA],
+        syntax: "mbarrier.test_wait.parity.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], parity:.u32",
+        sets: &[ACQUIRE, SCOPE, CTA],
+        section: "9.7.15.16.19",
+        since: ptx(9, 3),
+        sm: 90,
+        sem: Sem::Ops(wait),
+        ..B
+    },
+    Row {
+        syntax: "mbarrier.try_wait.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], state:.b64{, hint:.u32}",
+        sets: &[ACQUIRE, SCOPE, CTA],
+        section: "9.7.15.16.19",
+        since: ptx(9, 3),
+        sm: 90,
+        sem: Sem::Ops(wait),
+        ..B
+    },
+    Row {
+        syntax: "mbarrier.try_wait.parity.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], parity:.u32{, hint:.u32}",
+        sets: &[ACQUIRE, SCOPE, CTA],
         section: "9.7.15.16.19",
         since: ptx(9, 3),
         sm: 90,
@@ -273,7 +321,8 @@ fn transactions(x: &mut Cx, flags: u32) {
 }
 
 fn arrivals(x: &mut Cx, flags: u32) {
-    let src = [address(x), x.rd_or("count", V::w(1))];
+    let counted = x.m.shape.slots.iter().any(|s| s.name == "count");
+    let src = [address(x), if counted { x.rd("count") } else { V::w(1) }];
     let k = [flags, space_code(space(x)), 0, 0];
     let state = x.warp("mbarrier.arrive", mbarrier::arrive as WarpFn, k, &src, &[Kind::D]);
     x.wr("d", state[0]);

@@ -51,7 +51,7 @@ pub static ROWS: &[Row] = &[
     },
     // f16, bf16, tf32.
     Row {
-        syntax: "mma.sync.aligned.shape.row.col.f16.f16.f16.f16 d*2:.b32, a*?:.b32, b*?:.b32, c*2:.b32",
+        syntax: "mma.sync.aligned.shape.row.col.f16.f16.f16.f16 d*2:.b32, a*!:.b32, b*!:.b32, c*2:.b32",
         sets: &[("shape", ".m16n8k8 .m16n8k16")],
         since: ptx(6, 5),
         sm: 75,
@@ -59,7 +59,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "mma.sync.aligned.shape.row.col.f32.f16.f16.f32 d*4:.f32, a*?:.b32, b*?:.b32, c*4:.f32",
+        syntax: "mma.sync.aligned.shape.row.col.f32.f16.f16.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32",
         sets: &[("shape", ".m16n8k8 .m16n8k16")],
         since: ptx(6, 5),
         sm: 75,
@@ -67,14 +67,14 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "mma.sync.aligned.shape.row.col.f32.bf16.bf16.f32 d*4:.f32, a*?:.b32, b*?:.b32, c*4:.f32",
+        syntax: "mma.sync.aligned.shape.row.col.f32.bf16.bf16.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32",
         sets: &[("shape", ".m16n8k8 .m16n8k16")],
         since: ptx(7, 0),
         sm: 80,
         ..M
     },
     Row {
-        syntax: "mma.sync.aligned.shape.row.col.f32.tf32.tf32.f32 d*4:.f32, a*?:.b32, b*?:.b32, c*4:.f32",
+        syntax: "mma.sync.aligned.shape.row.col.f32.tf32.tf32.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32",
         sets: &[("shape", ".m16n8k4 .m16n8k8")],
         since: ptx(7, 0),
         sm: 80,
@@ -82,7 +82,7 @@ pub static ROWS: &[Row] = &[
     },
     // 8-bit floats.
     Row {
-        syntax: "mma.sync.aligned.shape.row.col.f32.atype.btype.f32 d*4:.f32, a*?:.b32, b*?:.b32, c*4:.f32",
+        syntax: "mma.sync.aligned.shape.row.col.f32.atype.btype.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32",
         sets: &[FP8_SHAPE, ("atype", ".e4m3 .e5m2"), ("btype", ".e4m3 .e5m2")],
         since: ptx(8, 4),
         sm: 89,
@@ -90,7 +90,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "mma.sync.aligned.shape.row.col.f16.atype.btype.f16 d*2:.b32, a*?:.b32, b*?:.b32, c*2:.b32",
+        syntax: "mma.sync.aligned.shape.row.col.f16.atype.btype.f16 d*2:.b32, a*!:.b32, b*!:.b32, c*2:.b32",
         sets: &[FP8_SHAPE, ("atype", ".e4m3 .e5m2"), ("btype", ".e4m3 .e5m2")],
         since: ptx(8, 7),
         sm: 89,
@@ -100,8 +100,8 @@ pub static ROWS: &[Row] = &[
         syntax: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*2:.b32, c*4:.f32",
         sets: &[F8F6F4[0], F8F6F4[1], KIND8],
         since: ptx(8, 7),
-        sm: 120,
-        targets: "sm_120a sm_121a sm_120f",
+        sm: 100,
+        targets: "sm_100a sm_103a sm_110a sm_120a sm_121a sm_100f sm_120f",
         sem: Sem::None,
         counts: None,
         ..M
@@ -110,8 +110,8 @@ pub static ROWS: &[Row] = &[
         syntax: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.atype.btype.f16 d*2:.b32, a*4:.b32, b*2:.b32, c*2:.b32",
         sets: &[F8F6F4[0], F8F6F4[1], KIND8],
         since: ptx(8, 7),
-        sm: 120,
-        targets: "sm_120a sm_121a sm_120f",
+        sm: 100,
+        targets: "sm_100a sm_103a sm_110a sm_120a sm_121a sm_100f sm_120f",
         sem: Sem::None,
         counts: None,
         ..M
@@ -124,6 +124,7 @@ pub static ROWS: &[Row] = &[
             ("scale", ".scale_vec::2X .scale_vec::4X"),
             ("stype", ".ue8m0 .ue4m3"),
         ],
+        check: Some(scale),
         since: ptx(8, 7),
         sm: 120,
         targets: "sm_120a sm_121a sm_120f",
@@ -143,7 +144,7 @@ pub static ROWS: &[Row] = &[
     },
     // f64.
     Row {
-        syntax: "mma.sync.aligned.shape.row.col{.rnd}.f64.f64.f64.f64 d*?:.f64, a*?:.f64, b*?:.f64, c*?:.f64",
+        syntax: "mma.sync.aligned.shape.row.col{.rnd}.f64.f64.f64.f64 d*!:.f64, a*!:.f64, b*!:.f64, c*!:.f64",
         sets: &[("shape", ".m8n8k4 .m16n8k4 .m16n8k8 .m16n8k16")],
         since: ptx(7, 0),
         sm: 80,
@@ -152,7 +153,7 @@ pub static ROWS: &[Row] = &[
     },
     // Integers and bits.
     Row {
-        syntax: "mma.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d*?:.s32, a*?:.b32, b*?:.b32, c*?:.s32",
+        syntax: "mma.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d*!:.s32, a*!:.b32, b*!:.b32, c*!:.s32",
         sets: &[
             ("shape", ".m8n8k16 .m16n8k16 .m16n8k32"),
             ("atype", ".u8 .s8"),
@@ -165,7 +166,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "mma.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d*?:.s32, a*?:.b32, b*?:.b32, c*?:.s32",
+        syntax: "mma.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d*!:.s32, a*!:.b32, b*!:.b32, c*!:.s32",
         sets: &[
             ("shape", ".m8n8k32 .m16n8k32 .m16n8k64"),
             ("atype", ".u4 .s4"),
@@ -178,7 +179,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "mma.sync.aligned.shape.row.col.s32.b1.b1.s32.bitop.popc d*?:.s32, a*?:.b32, b*?:.b32, c*?:.s32",
+        syntax: "mma.sync.aligned.shape.row.col.s32.b1.b1.s32.bitop.popc d*!:.s32, a*!:.b32, b*!:.b32, c*!:.s32",
         sets: &[("shape", ".m8n8k128 .m16n8k128 .m16n8k256"), ("bitop", ".xor .and")],
         since: ptx(7, 0),
         sm: 75,
@@ -188,31 +189,55 @@ pub static ROWS: &[Row] = &[
     },
     // Sparse A.
     Row {
-        syntax: "mma.spv.sync.aligned.shape.row.col.f16.f16.f16.f16 d*2:.b32, a*?:.b32, b*?:.b32, c*2:.b32, e:.b32, #f:.u32",
-        sets: &[SPV, ("shape", ".m16n8k16 .m16n8k32")],
+        syntax: "mma.spv.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 d*2:.b32, a*!:.b32, b*!:.b32, c*2:.b32, e:.b32, #f=0|1|2|3:.u32",
+        sets: &[SPV],
         floors: &[ORDERED],
         ..SP
     },
     Row {
-        syntax: "mma.spv.sync.aligned.shape.row.col.f32.f16.f16.f32 d*4:.f32, a*?:.b32, b*?:.b32, c*4:.f32, e:.b32, #f:.u32",
-        sets: &[SPV, ("shape", ".m16n8k16 .m16n8k32")],
+        syntax: "mma.spv.sync.aligned.m16n8k32.row.col.f16.f16.f16.f16 d*2:.b32, a*!:.b32, b*!:.b32, c*2:.b32, e:.b32, #f=0|1:.u32",
+        sets: &[SPV],
         floors: &[ORDERED],
         ..SP
     },
     Row {
-        syntax: "mma.spv.sync.aligned.shape.row.col.f32.bf16.bf16.f32 d*4:.f32, a*?:.b32, b*?:.b32, c*4:.f32, e:.b32, #f:.u32",
-        sets: &[SPV, ("shape", ".m16n8k16 .m16n8k32")],
+        syntax: "mma.spv.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, e:.b32, #f=0|1|2|3:.u32",
+        sets: &[SPV],
         floors: &[ORDERED],
         ..SP
     },
     Row {
-        syntax: "mma.spv.sync.aligned.shape.row.col.f32.tf32.tf32.f32 d*4:.f32, a*?:.b32, b*?:.b32, c*4:.f32, e:.b32, #f:.u32",
-        sets: &[SPV, ("shape", ".m16n8k8 .m16n8k16")],
+        syntax: "mma.spv.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, e:.b32, #f=0|1:.u32",
+        sets: &[SPV],
         floors: &[ORDERED],
         ..SP
     },
     Row {
-        syntax: "mma.spv.sync.aligned.m16n8k64.row.col.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, e:.b32, #f:.u32",
+        syntax: "mma.spv.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, e:.b32, #f=0|1|2|3:.u32",
+        sets: &[SPV],
+        floors: &[ORDERED],
+        ..SP
+    },
+    Row {
+        syntax: "mma.spv.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, e:.b32, #f=0|1:.u32",
+        sets: &[SPV],
+        floors: &[ORDERED],
+        ..SP
+    },
+    Row {
+        syntax: "mma.spv.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, e:.b32, #f=0|1|2|3:.u32",
+        sets: &[SPV],
+        floors: &[ORDERED],
+        ..SP
+    },
+    Row {
+        syntax: "mma.spv.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, e:.b32, #f=0|1:.u32",
+        sets: &[SPV],
+        floors: &[ORDERED],
+        ..SP
+    },
+    Row {
+        syntax: "mma.spv.sync.aligned.m16n8k64.row.col.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, e:.b32, #f=0:.u32",
         sets: &[SPV, ("atype", ".e4m3 .e5m2"), ("btype", ".e4m3 .e5m2")],
         since: ptx(8, 4),
         sm: 89,
@@ -220,25 +245,39 @@ pub static ROWS: &[Row] = &[
         ..SP
     },
     Row {
-        syntax: "mma.spv.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*?:.b32, b*?:.b32, c*4:.s32, e:.b32, #f:.u32",
-        sets: &[SPV, ("shape", ".m16n8k32 .m16n8k64"), ("atype", ".u8 .s8"), ("btype", ".u8 .s8")],
+        syntax: "mma.spv.sync.aligned.m16n8k32.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*!:.b32, b*!:.b32, c*4:.s32, e:.b32, #f=0|1:.u32",
+        sets: &[SPV, ("atype", ".u8 .s8"), ("btype", ".u8 .s8")],
         floors: &[ORDERED],
         exact: Exactness::Bit,
         ..SP
     },
     Row {
-        syntax: "mma.spv.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*?:.b32, b*?:.b32, c*4:.s32, e:.b32, #f:.u32",
-        sets: &[SPV, ("shape", ".m16n8k64 .m16n8k128"), ("atype", ".u4 .s4"), ("btype", ".u4 .s4")],
+        syntax: "mma.spv.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*!:.b32, b*!:.b32, c*4:.s32, e:.b32, #f=0:.u32",
+        sets: &[SPV, ("atype", ".u8 .s8"), ("btype", ".u8 .s8")],
         floors: &[ORDERED],
         exact: Exactness::Bit,
         ..SP
     },
     Row {
-        syntax: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, e:.b32, #f:.u32",
+        syntax: "mma.spv.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*!:.b32, b*!:.b32, c*4:.s32, e:.b32, #f=0|1:.u32",
+        sets: &[SPV, ("atype", ".u4 .s4"), ("btype", ".u4 .s4")],
+        floors: &[ORDERED],
+        exact: Exactness::Bit,
+        ..SP
+    },
+    Row {
+        syntax: "mma.spv.sync.aligned.m16n8k128.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*!:.b32, b*!:.b32, c*4:.s32, e:.b32, #f=0:.u32",
+        sets: &[SPV, ("atype", ".u4 .s4"), ("btype", ".u4 .s4")],
+        floors: &[ORDERED],
+        exact: Exactness::Bit,
+        ..SP
+    },
+    Row {
+        syntax: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, e:.b32, #f=0:.u32",
         sets: &[F8F6F4[0], F8F6F4[1], KIND8],
         since: ptx(8, 7),
-        sm: 120,
-        targets: "sm_120a sm_121a sm_120f",
+        sm: 100,
+        targets: "sm_100a sm_103a sm_110a sm_120a sm_121a sm_100f sm_120f",
         sem: Sem::None,
         counts: None,
         ..SP
@@ -259,6 +298,17 @@ fn wide_result(m: &Match) -> Result<(), String> {
         }
         _ => Ok(()),
     }
+}
+
+/// Scale vectors and types of the 4-bit kinds.
+fn scale(m: &Match) -> Result<(), String> {
+    let fits = match (m.get("kind"), m.get("scale"), m.get("stype")) {
+        (Some(".kind::mxf4"), None | Some(".scale_vec::2X"), Some(".ue8m0")) => true,
+        (Some(".kind::mxf4nvf4"), Some(".scale_vec::2X"), Some(".ue8m0")) => true,
+        (Some(".kind::mxf4nvf4"), Some(".scale_vec::4X"), Some(_)) => true,
+        _ => false,
+    };
+    if fits { Ok(()) } else { Err("this kind does not take this scale vector and type".into()) }
 }
 
 /// The instruction's text in the order of its syntax, which is how descriptors are parsed.

@@ -1,7 +1,7 @@
 //! Tensor-core instructions of the fifth generation (PTX ISA 9.7.18): parsed and verified; their
 //! tensor memory is not modelled, so a launch that reaches one is refused by name.
 
-use crate::row::{Class, Exactness, ROW, Row};
+use crate::row::{Class, Exactness, ROW, Row, floor};
 use crate::table::Match;
 use crate::types::ptx;
 
@@ -18,10 +18,16 @@ const ALLOC: Row = Row { section: "9.7.18.7.1", class: Class::Misc, ..T };
 const LOAD: Row = Row { section: "9.7.18.8.1", class: Class::Load, counts: Some(registers), ..T };
 const STORE: Row = Row { section: "9.7.18.8.2", class: Class::Store, counts: Some(registers), ..T };
 const COPY: Row = Row { section: "9.7.18.9.1", class: Class::Async, ..T };
-const M: Row = Row { section: "9.7.18.10.9", counts: Some(lane_masks), ..T };
+const M: Row = Row {
+    section: "9.7.18.10.9",
+    counts: Some(lane_masks),
+    floors: &[floor(".block16 .block32", ptx(8, 8), 100)],
+    ..T
+};
 
 const GROUP: (&str, &str) = ("group", ".cta_group::1 .cta_group::2");
 const NUM: (&str, &str) = ("num", ".x1 .x2 .x4 .x8 .x16 .x32 .x64 .x128");
+const NUM_RED: (&str, &str) = ("num", ".x2 .x4 .x8 .x16 .x32 .x64 .x128");
 const SHAPE: (&str, &str) = ("shape", ".16x64b .16x128b .16x256b .32x32b");
 const KIND: (&str, &str) = ("kind", ".kind::f16 .kind::tf32 .kind::f8f6f4 .kind::i8");
 const KIND_F: (&str, &str) = ("kind", ".kind::f16 .kind::tf32");
@@ -54,38 +60,38 @@ pub static ROWS: &[Row] = &[
     },
     Row { syntax: "tcgen05.relinquish_alloc_permit.group.sync.aligned", sets: &[GROUP], ..ALLOC },
     Row {
-        syntax: "tcgen05.ld.sync.aligned.shape.num{.pack::16b}.b32 d*?:.b32, [a]",
+        syntax: "tcgen05.ld.sync.aligned.shape.num{.pack::16b}.b32 d*!:.b32, [a]",
         sets: &[SHAPE, NUM],
         check: Some(fits),
         ..LOAD
     },
     Row {
-        syntax: "tcgen05.ld.sync.aligned.16x32bx2.num{.pack::16b}.b32 d*?:.b32, [a], #half:.u32",
+        syntax: "tcgen05.ld.sync.aligned.16x32bx2.num{.pack::16b}.b32 d*!:.b32, [a], #half:.u32",
         sets: &[NUM],
         ..LOAD
     },
     Row {
-        syntax: "tcgen05.ld.red.sync.aligned.32x32b.num.op{.abs}{.NaN}.f32 d*?:.f32, dr:.f32, [a]",
-        sets: &[NUM, ("op", ".min .max")],
-        since: ptx(9, 0),
+        syntax: "tcgen05.ld.red.sync.aligned.32x32b.num.op{.abs}{.NaN}.f32 d*!:.f32, dr:.f32, [a]",
+        sets: &[NUM_RED, ("op", ".min .max")],
+        since: ptx(8, 8),
         targets: "sm_101a sm_103a sm_110a sm_101f sm_103f sm_110f",
         ..LOAD
     },
     Row {
-        syntax: "tcgen05.ld.red.sync.aligned.32x32b.num.op.type d*?, dr, [a]",
-        sets: &[NUM, ("op", ".min .max"), ("type", ".u32 .s32")],
-        since: ptx(9, 0),
+        syntax: "tcgen05.ld.red.sync.aligned.32x32b.num.op.type d*!, dr, [a]",
+        sets: &[NUM_RED, ("op", ".min .max"), ("type", ".u32 .s32")],
+        since: ptx(8, 8),
         targets: "sm_101a sm_103a sm_110a sm_101f sm_103f sm_110f",
         ..LOAD
     },
     Row {
-        syntax: "tcgen05.st.sync.aligned.shape.num{.unpack::16b}.b32 [a], b*?:.b32",
+        syntax: "tcgen05.st.sync.aligned.shape.num{.unpack::16b}.b32 [a], b*!:.b32",
         sets: &[SHAPE, NUM],
         check: Some(fits),
         ..STORE
     },
     Row {
-        syntax: "tcgen05.st.sync.aligned.16x32bx2.num{.unpack::16b}.b32 [a], #half:.u32, b*?:.b32",
+        syntax: "tcgen05.st.sync.aligned.16x32bx2.num{.unpack::16b}.b32 [a], #half:.u32, b*!:.b32",
         sets: &[NUM],
         ..STORE
     },
@@ -104,6 +110,7 @@ pub static ROWS: &[Row] = &[
             ("fmt", ".b8x16"),
             ("src", ".b6x16_p32 .b4x16_p64"),
         ],
+        check: Some(converted),
         ..COPY
     },
     Row {
@@ -114,11 +121,13 @@ pub static ROWS: &[Row] = &[
             ("fmt", ".b8x16"),
             ("src", ".b6x16_p32 .b4x16_p64"),
         ],
+        check: Some(converted),
         ..COPY
     },
     Row {
         syntax: "tcgen05.cp.group.32x128b.warpx4{.fmt}{.src} [a], b:.b64",
         sets: &[GROUP, ("fmt", ".b8x16"), ("src", ".b6x16_p32 .b4x16_p64")],
+        check: Some(converted),
         ..COPY
     },
     Row {
@@ -135,7 +144,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, mask*?:.b32, e:pred",
+        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, mask*!:.b32, e:pred",
         sets: &[GROUP, KIND, COLLECTOR_A],
         ..M
     },
@@ -145,7 +154,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, mask*?:.b32, e:pred, #scale:.u32",
+        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, mask*!:.b32, e:pred, #scale:.u32",
         sets: &[GROUP, KIND_F, COLLECTOR_A],
         ..M
     },
@@ -155,7 +164,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, mask*?:.b32, e:pred",
+        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, mask*!:.b32, e:pred",
         sets: &[GROUP, KIND, COLLECTOR_A],
         ..M
     },
@@ -165,18 +174,20 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, mask*?:.b32, e:pred, #scale:.u32",
+        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, mask*!:.b32, e:pred, #scale:.u32",
         sets: &[GROUP, KIND_F, COLLECTOR_A],
         ..M
     },
     Row {
         syntax: "tcgen05.mma.group.kind.block_scale{.scale_vec}{.collector} [c], a:.b64, b:.b64, i:.b32, [sa], [sb], e:pred",
         sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
+        check: Some(scaled),
         ..M
     },
     Row {
         syntax: "tcgen05.mma.group.kind.block_scale{.scale_vec}{.collector} [c], [a], b:.b64, i:.b32, [sa], [sb], e:pred",
         sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
+        check: Some(scaled),
         ..M
     },
     // Sparse A: metadata in tensor memory.
@@ -186,7 +197,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.sp.group.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, mask*?:.b32, e:pred",
+        syntax: "tcgen05.mma.sp.group.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, mask*!:.b32, e:pred",
         sets: &[GROUP, KIND, COLLECTOR_A],
         ..M
     },
@@ -201,18 +212,20 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector} [c], [a], b:.b64, [meta], i:.b32, mask*?:.b32, e:pred",
+        syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector} [c], [a], b:.b64, [meta], i:.b32, mask*!:.b32, e:pred",
         sets: &[GROUP, KIND, COLLECTOR_A],
         ..M
     },
     Row {
         syntax: "tcgen05.mma.sp.group.kind.block_scale{.scale_vec}{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, [sa], [sb], e:pred",
         sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
+        check: Some(scaled),
         ..M
     },
     Row {
         syntax: "tcgen05.mma.sp.group.kind.block_scale{.scale_vec}{.collector} [c], [a], b:.b64, [meta], i:.b32, [sa], [sb], e:pred",
         sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
+        check: Some(scaled),
         ..M
     },
     // Weight-stationary products.
@@ -284,6 +297,25 @@ fn fits(m: &Match) -> Result<(), String> {
     } else {
         Ok(())
     }
+}
+
+/// Both formats of a conversion, or none.
+fn converted(m: &Match) -> Result<(), String> {
+    if m.get("fmt").is_some() == m.get("src").is_some() {
+        Ok(())
+    } else {
+        Err("a conversion names the formats to and from, as in `.b8x16.b4x16_p64`".into())
+    }
+}
+
+/// Scale vectors of the block-scaled kinds.
+fn scaled(m: &Match) -> Result<(), String> {
+    let fits = match (m.get("kind"), m.get("scale_vec")) {
+        (Some(".kind::mxf8f6f4"), v) => matches!(v, None | Some(".scale_vec::1X" | ".block32")),
+        (Some(".kind::mxf4"), v) => matches!(v, None | Some(".scale_vec::2X" | ".block32")),
+        (_, v) => matches!(v, Some(".scale_vec::2X" | ".scale_vec::4X" | ".block16" | ".block32")),
+    };
+    if fits { Ok(()) } else { Err("this kind does not take this scale vector".into()) }
 }
 
 /// Elements of the mask that disables output lanes.

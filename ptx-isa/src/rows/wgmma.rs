@@ -24,172 +24,208 @@ const M: Row = Row {
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f16.f16.f16 d*?:.b32, a:.b64, b:.b64, {!}scale:pred, #sa:.s32, #sb:.s32, #ta:.s32, #tb:.s32",
+        syntax: "wgmma.mma_async.sync.aligned.shape.f16.f16.f16 d*!:.b32, a:.b64, b:.b64, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
         sets: &[K16],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f16.f16.f16 d*?:.b32, a*4:.b32, b:.b64, {!}scale:pred, #sa:.s32, #sb:.s32, #tb:.s32",
+        syntax: "wgmma.mma_async.sync.aligned.shape.f16.f16.f16 d*!:.b32, a*4:.b32, b:.b64, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
         sets: &[K16],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f32.f16.f16 d*?:.f32, a:.b64, b:.b64, {!}scale:pred, #sa:.s32, #sb:.s32, #ta:.s32, #tb:.s32",
+        syntax: "wgmma.mma_async.sync.aligned.shape.f32.f16.f16 d*!:.f32, a:.b64, b:.b64, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
         sets: &[K16],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f32.f16.f16 d*?:.f32, a*4:.b32, b:.b64, {!}scale:pred, #sa:.s32, #sb:.s32, #tb:.s32",
+        syntax: "wgmma.mma_async.sync.aligned.shape.f32.f16.f16 d*!:.f32, a*4:.b32, b:.b64, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
         sets: &[K16],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f32.bf16.bf16 d*?:.f32, a:.b64, b:.b64, {!}scale:pred, #sa:.s32, #sb:.s32, #ta:.s32, #tb:.s32",
+        syntax: "wgmma.mma_async.sync.aligned.shape.f32.bf16.bf16 d*!:.f32, a:.b64, b:.b64, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
         sets: &[K16],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f32.bf16.bf16 d*?:.f32, a*4:.b32, b:.b64, {!}scale:pred, #sa:.s32, #sb:.s32, #tb:.s32",
+        syntax: "wgmma.mma_async.sync.aligned.shape.f32.bf16.bf16 d*!:.f32, a*4:.b32, b:.b64, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
         sets: &[K16],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f32.tf32.tf32 d*?:.f32, a:.b64, b:.b64, {!}scale:pred, #sa:.s32, #sb:.s32",
+        syntax: "wgmma.mma_async.sync.aligned.shape.f32.tf32.tf32 d*!:.f32, a:.b64, b:.b64, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K8],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f16.atype.btype d*?:.b32, a:.b64, b:.b64, {!}scale:pred, #sa:.s32, #sb:.s32",
+        syntax: "wgmma.mma_async.sync.aligned.shape.f16.atype.btype d*!:.b32, a:.b64, b:.b64, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K32, FP8[0], FP8[1]],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f32.atype.btype d*?:.f32, a:.b64, b:.b64, {!}scale:pred, #sa:.s32, #sb:.s32",
+        syntax: "wgmma.mma_async.sync.aligned.shape.f32.atype.btype d*!:.f32, a:.b64, b:.b64, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K32, FP8[0], FP8[1]],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape{.satfinite}.s32.atype.btype d*?:.s32, a:.b64, b:.b64, {!}scale:pred",
+        syntax: "wgmma.mma_async.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a:.b64, b:.b64, {!}scale:pred",
+        check: Some(same_types),
         sets: &[K32_INT, INT[0], INT[1]],
         exact: Exactness::Bit,
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.s32.b1.b1.and.popc d*?:.s32, a:.b64, b:.b64, {!}scale:pred",
-        sets: &[K256],
-        exact: Exactness::Bit,
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f32.tf32.tf32 d*?:.f32, a*4:.b32, b:.b64, {!}scale:pred, #sa:.s32, #sb:.s32",
-        sets: &[K8],
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f16.atype.btype d*?:.b32, a*4:.b32, b:.b64, {!}scale:pred, #sa:.s32, #sb:.s32",
-        sets: &[K32, FP8[0], FP8[1]],
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f32.atype.btype d*?:.f32, a*4:.b32, b:.b64, {!}scale:pred, #sa:.s32, #sb:.s32",
-        sets: &[K32, FP8[0], FP8[1]],
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape{.satfinite}.s32.atype.btype d*?:.s32, a*4:.b32, b:.b64, {!}scale:pred",
+        syntax: "wgmma.mma_async.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a:.b64, b:.b64, {!}scale:pred",
+        since: ptx(8, 4),
+        check: Some(mixed_types),
         sets: &[K32_INT, INT[0], INT[1]],
         exact: Exactness::Bit,
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.s32.b1.b1.and.popc d*?:.s32, a*4:.b32, b:.b64, {!}scale:pred",
+        syntax: "wgmma.mma_async.sync.aligned.shape.s32.b1.b1.and.popc d*!:.s32, a:.b64, b:.b64, {!}scale:pred",
         sets: &[K256],
         exact: Exactness::Bit,
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.f16.f16 d*?:.b32, a:.b64, b:.b64, e:.b32, #f:.u32, {!}scale:pred, #sa:.s32, #sb:.s32, #ta:.s32, #tb:.s32",
+        syntax: "wgmma.mma_async.sync.aligned.shape.f32.tf32.tf32 d*!:.f32, a*4:.b32, b:.b64, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
+        sets: &[K8],
+        ..M
+    },
+    Row {
+        syntax: "wgmma.mma_async.sync.aligned.shape.f16.atype.btype d*!:.b32, a*4:.b32, b:.b64, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
+        sets: &[K32, FP8[0], FP8[1]],
+        ..M
+    },
+    Row {
+        syntax: "wgmma.mma_async.sync.aligned.shape.f32.atype.btype d*!:.f32, a*4:.b32, b:.b64, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
+        sets: &[K32, FP8[0], FP8[1]],
+        ..M
+    },
+    Row {
+        syntax: "wgmma.mma_async.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a*4:.b32, b:.b64, {!}scale:pred",
+        check: Some(same_types),
+        sets: &[K32_INT, INT[0], INT[1]],
+        exact: Exactness::Bit,
+        ..M
+    },
+    Row {
+        syntax: "wgmma.mma_async.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a*4:.b32, b:.b64, {!}scale:pred",
+        since: ptx(8, 4),
+        check: Some(mixed_types),
+        sets: &[K32_INT, INT[0], INT[1]],
+        exact: Exactness::Bit,
+        ..M
+    },
+    Row {
+        syntax: "wgmma.mma_async.sync.aligned.shape.s32.b1.b1.and.popc d*!:.s32, a*4:.b32, b:.b64, {!}scale:pred",
+        sets: &[K256],
+        exact: Exactness::Bit,
+        ..M
+    },
+    Row {
+        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.f16.f16 d*!:.b32, a:.b64, b:.b64, e:.b32, #f=0|1:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
         sets: &[K16_SPARSE],
         since: ptx(8, 2),
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.f16.f16 d*?:.b32, a*4:.b32, b:.b64, e:.b32, #f:.u32, {!}scale:pred, #sa:.s32, #sb:.s32, #tb:.s32",
+        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.f16.f16 d*!:.b32, a*4:.b32, b:.b64, e:.b32, #f=0|1:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
         sets: &[K16_SPARSE],
         since: ptx(8, 2),
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.f16.f16 d*?:.f32, a:.b64, b:.b64, e:.b32, #f:.u32, {!}scale:pred, #sa:.s32, #sb:.s32, #ta:.s32, #tb:.s32",
+        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.f16.f16 d*!:.f32, a:.b64, b:.b64, e:.b32, #f=0|1:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
         sets: &[K16_SPARSE],
         since: ptx(8, 2),
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.f16.f16 d*?:.f32, a*4:.b32, b:.b64, e:.b32, #f:.u32, {!}scale:pred, #sa:.s32, #sb:.s32, #tb:.s32",
+        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.f16.f16 d*!:.f32, a*4:.b32, b:.b64, e:.b32, #f=0|1:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
         sets: &[K16_SPARSE],
         since: ptx(8, 2),
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.bf16.bf16 d*?:.f32, a:.b64, b:.b64, e:.b32, #f:.u32, {!}scale:pred, #sa:.s32, #sb:.s32, #ta:.s32, #tb:.s32",
+        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.bf16.bf16 d*!:.f32, a:.b64, b:.b64, e:.b32, #f=0|1:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
         sets: &[K16_SPARSE],
         since: ptx(8, 2),
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.bf16.bf16 d*?:.f32, a*4:.b32, b:.b64, e:.b32, #f:.u32, {!}scale:pred, #sa:.s32, #sb:.s32, #tb:.s32",
+        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.bf16.bf16 d*!:.f32, a*4:.b32, b:.b64, e:.b32, #f=0|1:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
         sets: &[K16_SPARSE],
         since: ptx(8, 2),
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.tf32.tf32 d*?:.f32, a:.b64, b:.b64, e:.b32, #f:.u32, {!}scale:pred, #sa:.s32, #sb:.s32",
+        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.tf32.tf32 d*!:.f32, a:.b64, b:.b64, e:.b32, #f:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K8_SPARSE],
         since: ptx(8, 2),
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.atype.btype d*?:.b32, a:.b64, b:.b64, e:.b32, #f:.u32, {!}scale:pred, #sa:.s32, #sb:.s32",
+        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.atype.btype d*!:.b32, a:.b64, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K32_SPARSE, FP8[0], FP8[1]],
         since: ptx(8, 2),
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.atype.btype d*?:.f32, a:.b64, b:.b64, e:.b32, #f:.u32, {!}scale:pred, #sa:.s32, #sb:.s32",
+        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.atype.btype d*!:.f32, a:.b64, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K32_SPARSE, FP8[0], FP8[1]],
         since: ptx(8, 2),
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d*?:.s32, a:.b64, b:.b64, e:.b32, #f:.u32, {!}scale:pred",
+        syntax: "wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a:.b64, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred",
+        check: Some(same_types),
         sets: &[K32_INT_SPARSE, INT[0], INT[1]],
         since: ptx(8, 2),
         exact: Exactness::Bit,
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.tf32.tf32 d*?:.f32, a*4:.b32, b:.b64, e:.b32, #f:.u32, {!}scale:pred, #sa:.s32, #sb:.s32",
+        syntax: "wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a:.b64, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred",
+        since: ptx(8, 4),
+        check: Some(mixed_types),
+        sets: &[K32_INT_SPARSE, INT[0], INT[1]],
+        exact: Exactness::Bit,
+        ..M
+    },
+    Row {
+        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.tf32.tf32 d*!:.f32, a*4:.b32, b:.b64, e:.b32, #f:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K8_SPARSE],
         since: ptx(8, 2),
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.atype.btype d*?:.b32, a*4:.b32, b:.b64, e:.b32, #f:.u32, {!}scale:pred, #sa:.s32, #sb:.s32",
+        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.atype.btype d*!:.b32, a*4:.b32, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K32_SPARSE, FP8[0], FP8[1]],
         since: ptx(8, 2),
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.atype.btype d*?:.f32, a*4:.b32, b:.b64, e:.b32, #f:.u32, {!}scale:pred, #sa:.s32, #sb:.s32",
+        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.atype.btype d*!:.f32, a*4:.b32, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K32_SPARSE, FP8[0], FP8[1]],
         since: ptx(8, 2),
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d*?:.s32, a*4:.b32, b:.b64, e:.b32, #f:.u32, {!}scale:pred",
+        syntax: "wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a*4:.b32, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred",
+        check: Some(same_types),
         sets: &[K32_INT_SPARSE, INT[0], INT[1]],
         since: ptx(8, 2),
+        exact: Exactness::Bit,
+        ..M
+    },
+    Row {
+        syntax: "wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a*4:.b32, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred",
+        since: ptx(8, 4),
+        check: Some(mixed_types),
+        sets: &[K32_INT_SPARSE, INT[0], INT[1]],
         exact: Exactness::Bit,
         ..M
     },
@@ -253,6 +289,22 @@ const K32_INT_SPARSE: (&str, &str) = (
     "shape",
     ".m64n8k64 .m64n16k64 .m64n24k64 .m64n32k64 .m64n48k64 .m64n64k64 .m64n80k64 .m64n96k64 .m64n112k64 .m64n128k64 .m64n144k64 .m64n160k64 .m64n176k64 .m64n192k64 .m64n208k64 .m64n224k64 .m64n240k64 .m64n256k64",
 );
+
+fn same_types(m: &Match) -> Result<(), String> {
+    if m.get("atype") == m.get("btype") {
+        Ok(())
+    } else {
+        Err("A and B of different integer types need PTX 8.4".into())
+    }
+}
+
+fn mixed_types(m: &Match) -> Result<(), String> {
+    if m.get("atype") == m.get("btype") {
+        Err("A and B are of the same type".into())
+    } else {
+        Ok(())
+    }
+}
 
 fn counts(m: &Match, name: &str) -> u32 {
     match (name, Wgmma::parse(&text(m))) {

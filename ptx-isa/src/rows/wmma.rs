@@ -1,4 +1,4 @@
-//! `wmma` (PTX ISA 9.7.16.4).
+//! `wmma` (PTX ISA 9.7.16.4). `.aligned` came with PTX 6.3 and is required since.
 
 use crate::matrix::{Elem, Wmma, WmmaMove, run};
 use crate::meaning::{Cx, V};
@@ -14,6 +14,7 @@ const LOAD: Row = Row {
     class: Class::Load,
     exact: Exactness::Recorded("fragment layout, H200"),
     counts: Some(move_count),
+    floors: FLOORS,
     sem: Sem::Ops(load),
     ..ROW
 };
@@ -36,48 +37,61 @@ const AL: (&str, &str) = ("alayout", ".row .col");
 const BL: (&str, &str) = ("blayout", ".row .col");
 const FLOAT_D: (&str, &str) = ("dtype", ".f16 .f32");
 const FLOAT_C: (&str, &str) = ("ctype", ".f16 .f32");
-/// The two shapes that came later.
-const TALL: Floor = floor(".m32n8k16 .m8n32k16", ptx(6, 1), 70);
+/// Shapes and spaces that came later.
+const FLOORS: &[Floor] = &[
+    floor(".m32n8k16 .m8n32k16", ptx(6, 1), 70),
+    floor(".m16n16k8", ptx(7, 0), 80),
+    floor(".m8n8k32 .m8n8k128", ptx(6, 3), 75),
+    floor(".shared::cta", ptx(7, 8), 70),
+];
 
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     // Loads.
     Row {
-        syntax: "wmma.load.matrix{.sync}{.aligned}.layout.shape{.space}.f16 d*8:.b32, [a]{, stride:.u32}",
+        syntax: "wmma.load.matrix.sync.layout.shape{.space}.f16 d*8:.b32, [a]{, stride:.u32}",
+        until: Some(ptx(6, 2)),
         sets: &[("matrix", ".a .b"), LAYOUT, WIDE, SPACE],
-        floors: &[TALL],
+        floors: FLOORS,
         ..LOAD
     },
     Row {
-        syntax: "wmma.load.matrix{.sync}{.aligned}.layout.shape{.space}.bf16 d*?:.b32, [a]{, stride:.u32}",
+        syntax: "wmma.load.matrix.sync.aligned.layout.shape{.space}.f16 d*8:.b32, [a]{, stride:.u32}",
+        since: ptx(6, 3),
+        sets: &[("matrix", ".a .b"), LAYOUT, WIDE, SPACE],
+        floors: FLOORS,
+        ..LOAD
+    },
+    Row {
+        syntax: "wmma.load.matrix.sync.aligned.layout.shape{.space}.bf16 d*!:.b32, [a]{, stride:.u32}",
         sets: &[("matrix", ".a .b"), LAYOUT, WIDE, SPACE],
         since: ptx(7, 0),
         sm: 80,
         ..LOAD
     },
     Row {
-        syntax: "wmma.load.matrix{.sync}{.aligned}.layout.shape{.space}.etype d*?:.b32, [a]{, stride:.u32}",
+        syntax: "wmma.load.matrix.sync.aligned.layout.shape{.space}.etype d*!:.b32, [a]{, stride:.u32}",
         sets: &[("matrix", ".a .b"), LAYOUT, WIDE, SPACE, ("etype", ".s8 .u8")],
         since: ptx(6, 3),
         sm: 72,
         ..LOAD
     },
     Row {
-        syntax: "wmma.load.matrix{.sync}{.aligned}.layout.m16n16k8{.space}.tf32 d*4:.b32, [a]{, stride:.u32}",
+        syntax: "wmma.load.matrix.sync.aligned.layout.m16n16k8{.space}.tf32 d*4:.b32, [a]{, stride:.u32}",
         sets: &[("matrix", ".a .b"), LAYOUT, SPACE],
         since: ptx(7, 0),
         sm: 80,
         ..LOAD
     },
     Row {
-        syntax: "wmma.load.matrix{.sync}{.aligned}.layout.m8n8k4{.space}.f64 d*?:.f64, [a]{, stride:.u32}",
+        syntax: "wmma.load.matrix.sync.aligned.layout.m8n8k4{.space}.f64 d*!:.f64, [a]{, stride:.u32}",
         sets: &[("matrix", ".a .b .c"), LAYOUT, SPACE],
         since: ptx(7, 0),
         sm: 80,
         ..LOAD
     },
     Row {
-        syntax: "wmma.load.a{.sync}{.aligned}.row.shape{.space}.etype d:.b32, [a]{, stride:.u32}",
+        syntax: "wmma.load.a.sync.aligned.row.shape{.space}.etype d*1:.b32, [a]{, stride:.u32}",
         sets: &[("shape", ".m8n8k32 .m8n8k128"), SPACE, ("etype", ".s4 .u4 .b1")],
         check: Some(sub_byte),
         since: ptx(6, 3),
@@ -85,7 +99,7 @@ pub static ROWS: &[Row] = &[
         ..LOAD
     },
     Row {
-        syntax: "wmma.load.b{.sync}{.aligned}.col.shape{.space}.etype d:.b32, [a]{, stride:.u32}",
+        syntax: "wmma.load.b.sync.aligned.col.shape{.space}.etype d*1:.b32, [a]{, stride:.u32}",
         sets: &[("shape", ".m8n8k32 .m8n8k128"), SPACE, ("etype", ".s4 .u4 .b1")],
         check: Some(sub_byte),
         since: ptx(6, 3),
@@ -93,48 +107,80 @@ pub static ROWS: &[Row] = &[
         ..LOAD
     },
     Row {
-        syntax: "wmma.load.c{.sync}{.aligned}.layout.shape{.space}.f16 d*4:.b32, [a]{, stride:.u32}",
+        syntax: "wmma.load.c.sync.layout.shape{.space}.f16 d*4:.b32, [a]{, stride:.u32}",
+        until: Some(ptx(6, 2)),
         sets: &[LAYOUT, WIDE, SPACE],
-        floors: &[TALL],
+        floors: FLOORS,
         ..LOAD
     },
     Row {
-        syntax: "wmma.load.c{.sync}{.aligned}.layout.shape{.space}.f32 d*8:.f32, [a]{, stride:.u32}",
+        syntax: "wmma.load.c.sync.aligned.layout.shape{.space}.f16 d*4:.b32, [a]{, stride:.u32}",
+        since: ptx(6, 3),
+        sets: &[LAYOUT, WIDE, SPACE],
+        floors: FLOORS,
+        ..LOAD
+    },
+    Row {
+        syntax: "wmma.load.c.sync.layout.shape{.space}.f32 d*8:.f32, [a]{, stride:.u32}",
+        until: Some(ptx(6, 2)),
         sets: &[LAYOUT, ("shape", ".m16n16k16 .m32n8k16 .m8n32k16 .m16n16k8"), SPACE],
-        floors: &[TALL, floor(".m16n16k8", ptx(7, 0), 80)],
+        floors: FLOORS,
         ..LOAD
     },
     Row {
-        syntax: "wmma.load.c{.sync}{.aligned}.layout.shape{.space}.s32 d*?:.s32, [a]{, stride:.u32}",
+        syntax: "wmma.load.c.sync.aligned.layout.shape{.space}.f32 d*8:.f32, [a]{, stride:.u32}",
+        since: ptx(6, 3),
+        sets: &[LAYOUT, ("shape", ".m16n16k16 .m32n8k16 .m8n32k16 .m16n16k8"), SPACE],
+        floors: FLOORS,
+        ..LOAD
+    },
+    Row {
+        syntax: "wmma.load.c.sync.aligned.layout.shape{.space}.s32 d*!:.s32, [a]{, stride:.u32}",
         sets: &[LAYOUT, ("shape", ".m16n16k16 .m32n8k16 .m8n32k16 .m8n8k32 .m8n8k128"), SPACE],
         since: ptx(6, 3),
         sm: 72,
-        floors: &[floor(".m8n8k32 .m8n8k128", ptx(6, 3), 75)],
+        floors: FLOORS,
         ..LOAD
     },
     // Stores.
     Row {
-        syntax: "wmma.store.d{.sync}{.aligned}.layout.shape{.space}.f16 [a], r*4:.b32{, stride:.u32}",
+        syntax: "wmma.store.d.sync.layout.shape{.space}.f16 [a], r*4:.b32{, stride:.u32}",
+        until: Some(ptx(6, 2)),
         sets: &[LAYOUT, WIDE, SPACE],
-        floors: &[TALL],
+        floors: FLOORS,
         ..STORE
     },
     Row {
-        syntax: "wmma.store.d{.sync}{.aligned}.layout.shape{.space}.f32 [a], r*8:.f32{, stride:.u32}",
+        syntax: "wmma.store.d.sync.aligned.layout.shape{.space}.f16 [a], r*4:.b32{, stride:.u32}",
+        since: ptx(6, 3),
+        sets: &[LAYOUT, WIDE, SPACE],
+        floors: FLOORS,
+        ..STORE
+    },
+    Row {
+        syntax: "wmma.store.d.sync.layout.shape{.space}.f32 [a], r*8:.f32{, stride:.u32}",
+        until: Some(ptx(6, 2)),
         sets: &[LAYOUT, ("shape", ".m16n16k16 .m32n8k16 .m8n32k16 .m16n16k8"), SPACE],
-        floors: &[TALL, floor(".m16n16k8", ptx(7, 0), 80)],
+        floors: FLOORS,
         ..STORE
     },
     Row {
-        syntax: "wmma.store.d{.sync}{.aligned}.layout.shape{.space}.s32 [a], r*?:.s32{, stride:.u32}",
+        syntax: "wmma.store.d.sync.aligned.layout.shape{.space}.f32 [a], r*8:.f32{, stride:.u32}",
+        since: ptx(6, 3),
+        sets: &[LAYOUT, ("shape", ".m16n16k16 .m32n8k16 .m8n32k16 .m16n16k8"), SPACE],
+        floors: FLOORS,
+        ..STORE
+    },
+    Row {
+        syntax: "wmma.store.d.sync.aligned.layout.shape{.space}.s32 [a], r*!:.s32{, stride:.u32}",
         sets: &[LAYOUT, ("shape", ".m16n16k16 .m32n8k16 .m8n32k16 .m8n8k32 .m8n8k128"), SPACE],
         since: ptx(6, 3),
         sm: 72,
-        floors: &[floor(".m8n8k32 .m8n8k128", ptx(6, 3), 75)],
+        floors: FLOORS,
         ..STORE
     },
     Row {
-        syntax: "wmma.store.d{.sync}{.aligned}.layout.m8n8k4{.space}.f64 [a], r*2:.f64{, stride:.u32}",
+        syntax: "wmma.store.d.sync.aligned.layout.m8n8k4{.space}.f64 [a], r*2:.f64{, stride:.u32}",
         sets: &[LAYOUT, SPACE],
         since: ptx(7, 0),
         sm: 80,
@@ -142,54 +188,88 @@ pub static ROWS: &[Row] = &[
     },
     // Products.
     Row {
-        syntax: "wmma.mma{.sync}{.aligned}.alayout.blayout.shape.f16.f16{.satfinite} d*4:.b32, a*8:.b32, b*8:.b32, c*4:.b32",
+        syntax: "wmma.mma.sync.alayout.blayout.shape.f16.f16{.satfinite} d*4:.b32, a*8:.b32, b*8:.b32, c*4:.b32",
+        until: Some(ptx(6, 2)),
         sets: &[AL, BL, WIDE],
-        floors: &[TALL],
+        floors: FLOORS,
         ..M
     },
     Row {
-        syntax: "wmma.mma{.sync}{.aligned}.alayout.blayout.shape.dtype.ctype{.satfinite} d*4:.b32, a*8:.b32, b*8:.b32, c*8:.f32",
+        syntax: "wmma.mma.sync.aligned.alayout.blayout.shape.f16.f16{.satfinite} d*4:.b32, a*8:.b32, b*8:.b32, c*4:.b32",
+        since: ptx(6, 3),
+        sets: &[AL, BL, WIDE],
+        floors: FLOORS,
+        ..M
+    },
+    Row {
+        syntax: "wmma.mma.sync.alayout.blayout.shape.dtype.ctype{.satfinite} d*4:.b32, a*8:.b32, b*8:.b32, c*8:.f32",
+        until: Some(ptx(6, 2)),
         sets: &[AL, BL, WIDE, FLOAT_D, FLOAT_C],
         check: Some(narrowing),
-        floors: &[TALL],
+        floors: FLOORS,
         ..M
     },
     Row {
-        syntax: "wmma.mma{.sync}{.aligned}.alayout.blayout.shape.dtype.ctype{.satfinite} d*8:.f32, a*8:.b32, b*8:.b32, c*4:.b32",
+        syntax: "wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d*4:.b32, a*8:.b32, b*8:.b32, c*8:.f32",
+        since: ptx(6, 3),
+        sets: &[AL, BL, WIDE, FLOAT_D, FLOAT_C],
+        check: Some(narrowing),
+        floors: FLOORS,
+        ..M
+    },
+    Row {
+        syntax: "wmma.mma.sync.alayout.blayout.shape.dtype.ctype{.satfinite} d*8:.f32, a*8:.b32, b*8:.b32, c*4:.b32",
+        until: Some(ptx(6, 2)),
         sets: &[AL, BL, WIDE, FLOAT_D, FLOAT_C],
         check: Some(widening),
-        floors: &[TALL],
+        floors: FLOORS,
         ..M
     },
     Row {
-        syntax: "wmma.mma{.sync}{.aligned}.alayout.blayout.shape.f32.f32{.satfinite} d*8:.f32, a*8:.b32, b*8:.b32, c*8:.f32",
+        syntax: "wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d*8:.f32, a*8:.b32, b*8:.b32, c*4:.b32",
+        since: ptx(6, 3),
+        sets: &[AL, BL, WIDE, FLOAT_D, FLOAT_C],
+        check: Some(widening),
+        floors: FLOORS,
+        ..M
+    },
+    Row {
+        syntax: "wmma.mma.sync.alayout.blayout.shape.f32.f32{.satfinite} d*8:.f32, a*8:.b32, b*8:.b32, c*8:.f32",
+        until: Some(ptx(6, 2)),
         sets: &[AL, BL, WIDE],
-        floors: &[TALL],
+        floors: FLOORS,
         ..M
     },
     Row {
-        syntax: "wmma.mma{.sync}{.aligned}.alayout.blayout.shape.f32.bf16.bf16.f32 d*8:.f32, a*?:.b32, b*?:.b32, c*8:.f32",
+        syntax: "wmma.mma.sync.aligned.alayout.blayout.shape.f32.f32{.satfinite} d*8:.f32, a*8:.b32, b*8:.b32, c*8:.f32",
+        since: ptx(6, 3),
+        sets: &[AL, BL, WIDE],
+        floors: FLOORS,
+        ..M
+    },
+    Row {
+        syntax: "wmma.mma.sync.aligned.alayout.blayout.shape.f32.bf16.bf16.f32 d*8:.f32, a*!:.b32, b*!:.b32, c*8:.f32",
         sets: &[AL, BL, WIDE],
         since: ptx(7, 0),
         sm: 80,
         ..M
     },
     Row {
-        syntax: "wmma.mma{.sync}{.aligned}.alayout.blayout.m16n16k8.f32.tf32.tf32.f32 d*8:.f32, a*4:.b32, b*4:.b32, c*8:.f32",
+        syntax: "wmma.mma.sync.aligned.alayout.blayout.m16n16k8.f32.tf32.tf32.f32 d*8:.f32, a*4:.b32, b*4:.b32, c*8:.f32",
         sets: &[AL, BL],
         since: ptx(7, 0),
         sm: 80,
         ..M
     },
     Row {
-        syntax: "wmma.mma{.sync}{.aligned}.alayout.blayout.m8n8k4{.rnd}.f64.f64.f64.f64 d*2:.f64, a:.f64, b:.f64, c*2:.f64",
+        syntax: "wmma.mma.sync.aligned.alayout.blayout.m8n8k4{.rnd}.f64.f64.f64.f64 d*2:.f64, a*1:.f64, b*1:.f64, c*2:.f64",
         sets: &[AL, BL],
         since: ptx(7, 0),
         sm: 80,
         ..M
     },
     Row {
-        syntax: "wmma.mma{.sync}{.aligned}.alayout.blayout.shape.s32.atype.btype.s32{.satfinite} d*8:.s32, a*?:.b32, b*?:.b32, c*8:.s32",
+        syntax: "wmma.mma.sync.aligned.alayout.blayout.shape.s32.atype.btype.s32{.satfinite} d*8:.s32, a*!:.b32, b*!:.b32, c*8:.s32",
         sets: &[AL, BL, WIDE, ("atype", ".s8 .u8"), ("btype", ".s8 .u8")],
         check: Some(same_types),
         since: ptx(6, 3),
@@ -198,7 +278,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "wmma.mma{.sync}{.aligned}.row.col.m8n8k32.s32.atype.btype.s32{.satfinite} d*2:.s32, a:.b32, b:.b32, c*2:.s32",
+        syntax: "wmma.mma.sync.aligned.row.col.m8n8k32.s32.atype.btype.s32{.satfinite} d*2:.s32, a*1:.b32, b*1:.b32, c*2:.s32",
         sets: &[("atype", ".s4 .u4"), ("btype", ".s4 .u4")],
         check: Some(same_types),
         since: ptx(6, 3),
@@ -207,7 +287,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "wmma.mma.bitop.popc{.sync}{.aligned}.row.col.m8n8k128.s32.b1.b1.s32 d*2:.s32, a:.b32, b:.b32, c*2:.s32",
+        syntax: "wmma.mma.bitop.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 d*2:.s32, a*1:.b32, b*1:.b32, c*2:.s32",
         sets: &[("bitop", ".xor .and")],
         since: ptx(6, 3),
         sm: 75,
