@@ -1,0 +1,49 @@
+//! Holds the crate table of ARCHITECTURE.md: who may know whom.
+
+use std::collections::BTreeMap;
+
+use cargo_metadata::{DependencyKind, MetadataCommand};
+
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("ptx-isa", &[]),
+    ("ptx-parse", &["ptx-isa"]),
+    ("ptx-interp", &["ptx-isa", "ptx-parse"]),
+    ("ptx-timing", &["ptx-isa", "ptx-parse", "ptx-interp"]),
+    ("opencl-frontend", &["ptx-isa", "ptx-parse"]),
+    (
+        "ptx-runtime",
+        &["ptx-isa", "ptx-parse", "ptx-interp", "ptx-jit", "ptx-timing", "opencl-frontend"],
+    ),
+    ("ptxrun", &["ptx-runtime"]),
+    ("samples", &[]),
+    ("golden", &[]),
+    ("ptx-jit", &["ptx-isa", "ptx-parse"]),
+];
+
+#[test]
+fn crates_know_only_what_the_table_says() {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
+    let metadata =
+        MetadataCommand::new().manifest_path(manifest).no_deps().exec().expect("cargo metadata");
+    let allowed: BTreeMap<_, _> = ALLOWED.iter().copied().collect();
+    let names: Vec<&str> = metadata.packages.iter().map(|p| p.name.as_str()).collect();
+    assert!(names.contains(&"ptx-isa"));
+    for package in &metadata.packages {
+        // Tools of the repository may use anything.
+        if package.name.as_str() == "xtask" {
+            continue;
+        }
+        let may = allowed
+            .get(package.name.as_str())
+            .unwrap_or_else(|| panic!("`{}` is not in the table of ARCHITECTURE.md", package.name));
+        for dep in package.dependencies.iter().filter(|d| d.kind == DependencyKind::Normal) {
+            let ours = names.contains(&dep.name.as_str());
+            assert!(
+                !ours || may.contains(&dep.name.as_str()),
+                "`{}` knows `{}`",
+                package.name,
+                dep.name
+            );
+        }
+    }
+}
