@@ -1,0 +1,176 @@
+//! A kernel ready to execute: one dense stream of instructions with operands resolved to rows.
+
+use std::sync::Arc;
+
+use ptx_isa::Kind;
+use ptx_isa::effect::Effect;
+use ptx_isa::special::Sreg;
+use ptx_parse::code::Program;
+
+use crate::rows::Operand;
+use crate::worker::Ctx;
+
+/// A handler: context, instruction, executing lanes, lanes to write in register rows (all 32 when
+/// every live lane executes). `false` asks for the slow path.
+pub(crate) type Run = unsafe fn(&Ctx, &Inst, u32, u32) -> bool;
+
+/// No program counter, no reconvergence point.
+pub(crate) const NONE: u32 = u32::MAX;
+/// Reconvergence where the executing function returns.
+pub(crate) const AT_RETURN: u32 = u32::MAX - 1;
+
+/// A decoded instruction. What the fields hold depends on `step`.
+#[repr(C)]
+pub(crate) struct Inst {
+    /// Handler of `Pure` and `Mem`.
+    pub run: Run,
+    /// What to do.
+    pub step: Step,
+    /// Guard and branch: whether the predicate is negated. Load: whether it extends by sign.
+    pub flag: bool,
+    /// Whether a PTX instruction starts here (for observers).
+    pub first: bool,
+    /// Destination row.
+    pub dst: Operand,
+    /// Operand rows; control steps keep their numbers here, see [`Step`].
+    pub args: [Operand; 3],
+    /// Constant, target or side-table index.
+    pub k: u32,
+}
+
+/// What the main loop does with an [`Inst`].
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Step {
+    /// Call the handler.
+    Pure,
+    /// Call the handler; where it gives up, do effect `k` lane by lane.
+    Mem,
+    /// Effect `k`.
+    Effect,
+    /// Narrow the executing lanes to predicate `args[0]`; to `k` when none is left.
+    Guard,
+    /// Back to all lanes of the split.
+    EndGuard,
+    /// To `k`, after `args[2]` PTX instructions.
+    Jump,
+    /// Lanes whose predicate `args[0]` holds to `dst`, the others to `k`; they meet at `args[1]`.
+    /// `args[2]` PTX instructions.
+    Branch,
+    /// Table `k`, index `args[0]`, meet at `args[1]`, `args[2]` PTX instructions.
+    Brx,
+    /// Call `k`, `args[2]` PTX instructions. Execution goes on behind.
+    Call,
+    /// Return, after `args[2]` PTX instructions.
+    Ret,
+    /// End the lanes, after `args[2]` PTX instructions.
+    Exit,
+    /// End the lanes whose predicate `args[0]` holds; the others go on behind.
+    ExitIf,
+    /// Read the changing special register `k` into `dst`.
+    Special,
+}
+
+/// Effect with its operands.
+pub(crate) struct EffectInfo {
+    pub effect: Effect,
+    pub dst: Box<[(Operand, Kind)]>,
+    pub src: Box<[(Operand, Kind)]>,
+}
+
+/// An indirect branch.
+pub(crate) struct Table {
+    pub targets: Box<[u32]>,
+}
+
+/// A call.
+pub(crate) struct CallInfo {
+    pub callee: CalleeInfo,
+    pub args: Box<[Place]>,
+    pub rets: Box<[Place]>,
+}
+
+/// Whom a call calls.
+pub(crate) enum CalleeInfo {
+    /// Function index.
+    Direct(u32),
+    /// `D` row of entry addresses.
+    Indirect(Operand),
+}
+
+/// Where an argument or result is, in its own function's frame.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum Place {
+    /// A row.
+    Row(Operand, Kind),
+    /// Bytes of the local frame.
+    Frame { offset: u32, bytes: u32 },
+    /// Dropped.
+    Sink,
+}
+
+/// A decoded function.
+pub(crate) struct FunctionInfo {
+    /// Where it starts.
+    pub entry: u32,
+    /// Bytes of its register frame.
+    pub frame_bytes: u32,
+    /// Rows that must be zero when it starts: offset and bytes.
+    pub zero: Vec<(u32, u32)>,
+    /// Rows that hold local addresses: offset of the row, its kind, offset in the local frame.
+    pub local_rows: Vec<(u32, Kind, u32)>,
+    /// Bytes of its local frame.
+    pub local_bytes: u32,
+    /// Parameters and results.
+    pub params: Box<[Place]>,
+    pub rets: Box<[Place]>,
+}
+
+/// What a row of the constant area holds.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Fill {
+    /// A value.
+    Value(u64),
+    /// Address of a symbol plus an offset.
+    Symbol(u32, i64),
+    /// Bytes of the parameter block: offset, size, sign extension.
+    Param(u32, u8, bool),
+    /// A special register that is the same in the whole launch.
+    Special(Sreg),
+}
+
+/// A kernel with everything it can reach, decoded for this processor.
+pub struct Kernel {
+    pub(crate) program: Arc<Program>,
+    pub(crate) code: Vec<Inst>,
+    /// Function and PTX instruction of each decoded instruction.
+    pub(crate) origin: Vec<(u32, u32)>,
+    pub(crate) functions: Vec<FunctionInfo>,
+    pub(crate) effects: Vec<EffectInfo>,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) calls: Vec<CallInfo>,
+    /// Constant area: what to put where.
+    pub(crate) fills: Vec<(Fill, Kind, u32)>,
+    pub(crate) const_bytes: u32,
+    /// Warp area: special registers and where their rows are.
+    pub(crate) warp_rows: Vec<(Sreg, Kind, u32)>,
+    pub(crate) warp_bytes: u32,
+    /// Registers by function and number to their rows, for reports.
+    pub(crate) registers: Vec<[Vec<Operand>; 3]>,
+    pub(crate) prints: bool,
+}
+
+impl Kernel {
+    /// The program it was decoded from.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+    /// Name of the kernel.
+    pub fn name(&self) -> &str {
+        self.program.functions.first().map_or("", |f| &f.name)
+    }
+    /// Instructions in the decoded stream.
+    pub fn decoded_len(&self) -> usize {
+        self.code.len()
+    }
+}

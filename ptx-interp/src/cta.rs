@@ -1,0 +1,175 @@
+//! Thread blocks and clusters: what one of them owns while it runs.
+
+use ptx_isa::Kind;
+use ptx_isa::special::Sreg;
+
+use crate::barrier::Barrier;
+use crate::code::Kernel;
+use crate::control::Warp;
+use crate::launch::Geometry;
+use crate::rows::Area;
+
+/// Barriers of a CTA (PTX ISA 9.7.13.1).
+pub(crate) const BARRIERS: usize = 16;
+
+/// A thread block.
+pub(crate) struct Cta {
+    pub id: [u32; 3],
+    /// Rank in its cluster.
+    pub rank: u32,
+    pub warps: Vec<Warp>,
+    pub bars: [Barrier; BARRIERS],
+    pub shared: Area,
+    /// Rows of the kernel's own activation, warp after warp.
+    frames: Area,
+    /// Rows of the warp area, warp after warp.
+    rows: Area,
+    /// What the block printed.
+    pub output: Vec<u8>,
+}
+
+/// The CTAs of a cluster, run by one host thread. Without clusters, one CTA.
+pub(crate) struct Group {
+    /// Position in the order of launch.
+    pub index: u64,
+    pub ctas: Vec<Cta>,
+    /// Slices that it has had.
+    pub slices: u64,
+}
+
+impl Group {
+    pub(crate) fn new(k: &Kernel, g: &Geometry) -> Group {
+        let warps = g.warps_per_cta();
+        let cta = |rank| Cta {
+            id: [0; 3],
+            rank,
+            warps: (0..warps).map(|_| Warp::new()).collect(),
+            bars: Default::default(),
+            shared: Area::new(g.shared_bytes as usize),
+            frames: Area::new(warps as usize * frame_stride(k)),
+            rows: Area::new(warps as usize * k.warp_bytes as usize),
+            output: Vec::new(),
+        };
+        Group { index: 0, ctas: (0..g.ctas_per_cluster()).map(cta).collect(), slices: 0 }
+    }
+
+    /// Makes it group `index`, at its first instruction.
+    pub(crate) fn start(&mut self, index: u64, k: &Kernel, g: &Geometry) {
+        self.index = index;
+        self.slices = 0;
+        let first = g.first_cta(index);
+        for cta in &mut self.ctas {
+            let [cx, cy, _] = g.cluster;
+            let r = cta.rank;
+            cta.id = [first[0] + r % cx, first[1] + r / cx % cy, first[2] + r / (cx * cy)];
+            cta.start(k, g);
+        }
+    }
+
+    /// Whether all lanes have ended.
+    pub(crate) fn done(&self) -> bool {
+        self.ctas.iter().all(|c| c.warps.iter().all(|w| w.live == 0))
+    }
+}
+
+/// Bytes between the kernel frames of two warps: an odd number of 128-byte rows keeps equal rows
+/// of several warps in different cache sets.
+fn frame_stride(k: &Kernel) -> usize {
+    let bytes = k.functions[0].frame_bytes.next_multiple_of(128) as usize;
+    if bytes >= 4096 && bytes % 256 == 0 { bytes + 128 } else { bytes }
+}
+
+impl Cta {
+    fn start(&mut self, k: &Kernel, g: &Geometry) {
+        let stride = frame_stride(k);
+        for b in &mut self.bars {
+            b.reset(self.warps.len());
+        }
+        self.shared.bytes().fill(0);
+        self.output.clear();
+        let threads = g.threads_per_cta();
+        let (frames, rows) = (self.frames.ptr(), self.rows.ptr());
+        for (w, warp) in self.warps.iter_mut().enumerate() {
+            let left = threads - 32 * w as u32;
+            let all = if left >= 32 { u32::MAX } else { (1 << left) - 1 };
+            warp.rows = rows.wrapping_add(w * k.warp_bytes as usize);
+            warp.start(all, &k.functions[0], frames.wrapping_add(w * stride));
+        }
+        for w in 0..self.warps.len() {
+            for &(reg, kind, offset) in &k.warp_rows {
+                let at = w as u32 * k.warp_bytes + offset;
+                let value = |lane| g.special(self.id, self.rank, w as u32, lane, reg);
+                match kind {
+                    Kind::W => {
+                        let v = std::array::from_fn(|l| value(l as u32) as u32);
+                        self.rows.set_w(at, &v);
+                    }
+                    Kind::D => {
+                        let v = std::array::from_fn(|l| value(l as u32));
+                        self.rows.set_d(at, &v);
+                    }
+                    Kind::P => {
+                        let v = (0..32).fold(0, |m, l| m | ((value(l) & 1) as u32) << l);
+                        self.rows.set_p(at, v);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Geometry {
+    /// Value of a special register that does not change while a thread runs (the changing ones,
+    /// clocks and counters, read 0 here).
+    pub(crate) fn special(&self, cta: [u32; 3], rank: u32, warp: u32, lane: u32, reg: Sreg) -> u64 {
+        use Sreg::*;
+        let thread = warp * 32 + lane;
+        let [bx, by, bz] = self.block;
+        let [cx, cy, cz] = self.cluster;
+        let low = |n: u32| if n >= 32 { u32::MAX } else { (1 << n) - 1 };
+        let clusters = self.clusters();
+        (match reg {
+            TidX => thread % bx,
+            TidY => thread / bx % by,
+            TidZ => thread / bx / by,
+            NtidX => bx,
+            NtidY => by,
+            NtidZ => bz,
+            CtaidX => cta[0],
+            CtaidY => cta[1],
+            CtaidZ => cta[2],
+            NctaidX => self.grid[0],
+            NctaidY => self.grid[1],
+            NctaidZ => self.grid[2],
+            LaneId => lane,
+            WarpId => warp,
+            NwarpId => self.warps_per_cta(),
+            SmId => (self.linear(cta) % self.sms as u64) as u32,
+            NsmId => self.sms,
+            GridId => return self.grid_id,
+            IsExplicitCluster => self.explicit_cluster as u32,
+            ClusterIdX => cta[0] / cx,
+            ClusterIdY => cta[1] / cy,
+            ClusterIdZ => cta[2] / cz,
+            NclusterIdX => clusters[0],
+            NclusterIdY => clusters[1],
+            NclusterIdZ => clusters[2],
+            ClusterCtaidX => cta[0] % cx,
+            ClusterCtaidY => cta[1] % cy,
+            ClusterCtaidZ => cta[2] % cz,
+            ClusterNctaidX => cx,
+            ClusterNctaidY => cy,
+            ClusterNctaidZ => cz,
+            ClusterCtarank => rank,
+            ClusterNctarank => cx * cy * cz,
+            LanemaskEq => 1 << lane,
+            LanemaskLt => low(lane),
+            LanemaskLe => low(lane + 1),
+            LanemaskGe => !low(lane),
+            LanemaskGt => !low(lane + 1),
+            TotalSmemSize | AggrSmemSize => self.shared_bytes,
+            DynamicSmemSize => self.dynamic_bytes,
+            _ => 0,
+        }) as u64
+    }
+}

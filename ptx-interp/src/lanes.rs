@@ -1,0 +1,192 @@
+//! Pure micro-ops over the 32 lanes of a row: a handler per micro-op and instruction set.
+//!
+//! Each handler is the scalar function of the micro-op in a straight loop over the lanes, which
+//! the compiler vectorises for the target features of the function it is inlined into. One body
+//! therefore makes three functions; decoding picks by what the processor has.
+
+use ptx_isa::uop::{Op, lane_fn};
+
+use crate::code::{Inst, Run};
+use crate::worker::Ctx;
+
+/// Instruction set that handlers are compiled for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub enum Isa {
+    /// What the binary was compiled for.
+    Baseline,
+    /// AVX2, FMA, BMI, F16C.
+    Avx2,
+    /// AVX-512 F, BW, CD, DQ, VL.
+    Avx512,
+}
+
+impl Isa {
+    /// The best that this processor has. `PTXRUN_ISA` (`baseline`, `avx2`) asks for less.
+    pub fn detect() -> Isa {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let most = match std::env::var("PTXRUN_ISA").as_deref() {
+                Ok("baseline") => Isa::Baseline,
+                Ok("avx2") => Isa::Avx2,
+                _ => Isa::Avx512,
+            };
+            let avx2 = std::arch::is_x86_feature_detected!("avx2")
+                && std::arch::is_x86_feature_detected!("fma")
+                && std::arch::is_x86_feature_detected!("bmi1")
+                && std::arch::is_x86_feature_detected!("bmi2")
+                && std::arch::is_x86_feature_detected!("lzcnt")
+                && std::arch::is_x86_feature_detected!("popcnt")
+                && std::arch::is_x86_feature_detected!("f16c");
+            let avx512 = avx2
+                && std::arch::is_x86_feature_detected!("avx512f")
+                && std::arch::is_x86_feature_detected!("avx512bw")
+                && std::arch::is_x86_feature_detected!("avx512cd")
+                && std::arch::is_x86_feature_detected!("avx512dq")
+                && std::arch::is_x86_feature_detected!("avx512vl");
+            if avx512 && most == Isa::Avx512 {
+                return Isa::Avx512;
+            }
+            if avx2 && most != Isa::Baseline {
+                return Isa::Avx2;
+            }
+        }
+        Isa::Baseline
+    }
+}
+
+/// A source as the lane loop reads it.
+trait Source {
+    type Lane;
+    fn at(&self, lane: usize) -> Self::Lane;
+}
+impl<T: Copy> Source for &[T; 32] {
+    type Lane = T;
+    #[inline(always)]
+    fn at(&self, lane: usize) -> T {
+        self[lane]
+    }
+}
+struct Mask(u32);
+impl Source for Mask {
+    type Lane = bool;
+    #[inline(always)]
+    fn at(&self, lane: usize) -> bool {
+        self.0 >> lane & 1 != 0
+    }
+}
+
+macro_rules! source {
+    (W, $cx:expr, $o:expr) => {
+        // SAFETY: decoding gave a `W` operand where the micro-op takes a `W`.
+        unsafe { $cx.bases.w($o) }
+    };
+    (D, $cx:expr, $o:expr) => {
+        // SAFETY: decoding gave a `D` operand where the micro-op takes a `D`.
+        unsafe { $cx.bases.d($o) }
+    };
+    (P, $cx:expr, $o:expr) => {
+        // SAFETY: decoding gave a `P` operand where the micro-op takes a `P`.
+        Mask(unsafe { $cx.bases.p($o) })
+    };
+}
+macro_rules! result {
+    (W, $cx:expr, $i:expr, $mask:expr, $f:expr) => {{
+        let mut out = [0u32; 32];
+        for l in 0..32 {
+            out[l] = $f(l);
+        }
+        // SAFETY: decoding gave a `W` destination in the frame; sources are no longer used.
+        unsafe { $cx.bases.set_w($i.dst, &out, $mask) }
+    }};
+    (D, $cx:expr, $i:expr, $mask:expr, $f:expr) => {{
+        let mut out = [0u64; 32];
+        for l in 0..32 {
+            out[l] = $f(l);
+        }
+        // SAFETY: decoding gave a `D` destination in the frame; sources are no longer used.
+        unsafe { $cx.bases.set_d($i.dst, &out, $mask) }
+    }};
+    (P, $cx:expr, $i:expr, $mask:expr, $f:expr) => {{
+        let mut out = 0u32;
+        for l in 0..32 {
+            out |= ($f(l) as u32) << l;
+        }
+        // SAFETY: decoding gave a `P` destination in the frame.
+        unsafe { $cx.bases.set_p($i.dst, out, $mask) }
+    }};
+}
+
+macro_rules! define_handlers {
+    ({ $($pname:ident($($parg:ident),*) = $pbody:expr;)* }
+     $($name:ident($($arg:ident: $kind:ident),* $(; $k:ident)?) -> $ret:ident = $body:expr;)*) => {
+        #[allow(non_snake_case, unused_assignments, unused_mut, unused_variables)]
+        mod body {
+            use super::*;
+            $(#[inline(always)]
+            pub(super) fn $pname(cx: &Ctx, i: &Inst, mask: u32) {
+                let mut n = 0;
+                $(let $parg = source!(P, cx, i.args[n]).0; n += 1;)*
+                let out = lane_fn::$pname($($parg),*);
+                // SAFETY: decoding gave a `P` destination in the frame.
+                unsafe { cx.bases.set_p(i.dst, out, mask) }
+            })*
+            $(#[inline(always)]
+            pub(super) fn $name(cx: &Ctx, i: &Inst, mask: u32) {
+                let mut n = 0;
+                $(let $arg = source!($kind, cx, i.args[n]); n += 1;)*
+                result!($ret, cx, i, mask, |l: usize| lane_fn::$name($($arg.at(l),)* i.k));
+            })*
+        }
+        handler_set!(baseline [$($pname)* $($name)*]);
+        #[cfg(target_arch = "x86_64")]
+        handler_set!(avx2 [$($pname)* $($name)*]
+            #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]);
+        #[cfg(target_arch = "x86_64")]
+        handler_set!(avx512 [$($pname)* $($name)*]
+            #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]);
+    };
+}
+
+macro_rules! handler_set {
+    ($isa:ident [$($name:ident)*] $(#[$feature:meta])?) => {
+        handler_set!(@fns $isa [$($name)*] [$(#[$feature])?]);
+    };
+    (@fns $isa:ident [$($name:ident)*] $feature:tt) => {
+        #[allow(non_snake_case)]
+        mod $isa {
+            use super::{Ctx, Inst, body};
+            $(handler_set!(@one $name $feature);)*
+        }
+        impl Table {
+            const fn $isa(op: Op) -> Run {
+                match op { $(Op::$name => $isa::$name,)* }
+            }
+        }
+    };
+    (@one $name:ident [$(#[$feature:meta])?]) => {
+        /// # Safety
+        /// The processor must have the features; `i` must be decoded for what `cx` points to.
+        $(#[$feature])?
+        pub(super) unsafe fn $name(cx: &Ctx, i: &Inst, _: u32, write: u32) -> bool {
+            body::$name(cx, i, write);
+            true
+        }
+    };
+}
+
+struct Table;
+
+ptx_isa::pure_ops!(define_handlers);
+
+/// The handler of `op` for `isa`, which the processor must have.
+pub(crate) fn handler(isa: Isa, op: Op) -> Run {
+    match isa {
+        Isa::Baseline => Table::baseline(op),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => Table::avx2(op),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => Table::avx512(op),
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => Table::baseline(op),
+    }
+}

@@ -1,0 +1,530 @@
+//! Global memory: one reserved region of virtual memory with allocations inside it.
+//!
+//! A device address `a` lies at byte `a - window::GLOBAL` of the region, so translation is one
+//! subtraction. Pages cost nothing until they are touched. Between allocations stays guard space;
+//! [`Memory::span`] is the only way from an address to bytes, and it answers only for addresses
+//! inside an allocation. Constant variables are allocations that kernels may only read.
+//!
+//! Kernels run on several host threads, and a guest program may race on its memory. Ordered and
+//! atomic accesses are host atomics; the others are plain copies of raw bytes through pointers
+//! (never through references), so that a racing guest reads stale or mixed bytes, its own fault.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
+
+use ptx_isa::effect::window;
+use serde::Serialize;
+
+/// What kernels may do with an allocation.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
+pub enum Access {
+    /// Read and write.
+    ReadWrite,
+    /// Read only: constant variables.
+    ReadOnly,
+}
+
+/// An allocation of global or constant memory.
+#[derive(Clone, Debug, Serialize)]
+pub struct Allocation {
+    /// First address.
+    pub start: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Name for reports: a variable, `argument 2`, `malloc`.
+    pub name: Arc<str>,
+    /// What kernels may do.
+    pub access: Access,
+    /// Made by `malloc` in a kernel.
+    pub heap: bool,
+}
+
+/// Why a memory operation of the host failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MemoryError {
+    /// No room.
+    #[error("out of device memory: {wanted} bytes wanted, {used} of {limit} bytes in use")]
+    OutOfMemory {
+        /// Bytes asked for.
+        wanted: u64,
+        /// Bytes allocated.
+        used: u64,
+        /// Most bytes that may be allocated.
+        limit: u64,
+    },
+    /// The range is not inside one allocation.
+    #[error("{bytes} bytes at {address:#x} are not inside an allocation")]
+    OutOfBounds {
+        /// First address.
+        address: u64,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// `free` of an address that no allocation starts at.
+    #[error("{address:#x} is not the start of an allocation")]
+    NotAllocated {
+        /// The address.
+        address: u64,
+    },
+    /// Alignment that is no power of two.
+    #[error("alignment {align} is not a power of two")]
+    Alignment {
+        /// As given.
+        align: u64,
+    },
+    /// The host refused to reserve address space.
+    #[error("cannot reserve address space for device memory: {0}")]
+    Reserve(String),
+}
+
+/// Room kept free after every allocation of the host.
+const GUARD: u64 = 4096;
+/// Room kept free after every allocation of a kernel's `malloc`.
+const HEAP_GUARD: u64 = 16;
+
+/// Device memory of one context. Clones share it.
+#[derive(Clone)]
+pub struct Memory {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    region: Region,
+    limit: u64,
+    table: RwLock<Table>,
+    /// Changes whenever an allocation goes away: cached spans must be dropped then.
+    epoch: AtomicU64,
+}
+
+#[derive(Default)]
+struct Table {
+    live: BTreeMap<u64, Allocation>,
+    /// Free ranges below `top`: start to size, never touching one another.
+    free: BTreeMap<u64, u64>,
+    /// Reserved bytes (with guard) of each allocation by its start.
+    reserved: BTreeMap<u64, (u64, u64)>,
+    top: u64,
+    used: u64,
+}
+
+impl Table {
+    /// Takes `size` bytes at alignment `align`; the start.
+    fn take(&mut self, size: u64, align: u64, end: u64) -> Option<u64> {
+        let up = |a: u64| a.checked_add(align - 1).map(|a| a & !(align - 1));
+        let fit = self.free.iter().find_map(|(&s, &n)| {
+            let at = up(s)?;
+            (at.checked_add(size)? <= s + n).then_some((s, n, at))
+        });
+        let (from, at) = if let Some((s, n, at)) = fit {
+            self.free.remove(&s);
+            if s + n > at + size {
+                self.free.insert(at + size, s + n - at - size);
+            }
+            (s, at)
+        } else {
+            let at = up(self.top)?;
+            if at.checked_add(size)? > end {
+                return None;
+            }
+            let from = self.top;
+            self.top = at + size;
+            (from, at)
+        };
+        self.reserved.insert(at, (from, at + size - from));
+        Some(at)
+    }
+
+    fn give(&mut self, start: u64) {
+        let Some((mut from, mut size)) = self.reserved.remove(&start) else { return };
+        if let Some((&s, &n)) = self.free.range(..from).next_back()
+            && s + n == from
+        {
+            self.free.remove(&s);
+            (from, size) = (s, n + size);
+        }
+        if let Some(n) = self.free.remove(&(from + size)) {
+            size += n;
+        }
+        if from + size == self.top {
+            self.top = from;
+        } else {
+            self.free.insert(from, size);
+        }
+    }
+
+    /// The allocation that holds `address`.
+    fn find(&self, address: u64) -> Option<&Allocation> {
+        let (_, a) = self.live.range(..=address).next_back()?;
+        (address - a.start < a.size).then_some(a)
+    }
+}
+
+impl Memory {
+    /// Memory in which at most `limit` bytes can be allocated. Nothing is committed yet.
+    ///
+    /// # Errors
+    /// When the host has no address space for it.
+    pub fn new(limit: u64) -> Result<Memory, MemoryError> {
+        // Guard space and alignment take addresses too; where the host limits address space the
+        // region shrinks to what it gives.
+        let mut size = limit.saturating_mul(2).max(1 << 20);
+        let region = loop {
+            match Region::reserve(size) {
+                Ok(region) => break region,
+                Err(_) if size / 2 >= limit.max(1 << 20) => size /= 2,
+                Err(e) => return Err(MemoryError::Reserve(e.to_string())),
+            }
+        };
+        let table = RwLock::new(Table { top: window::GLOBAL, ..Table::default() });
+        Ok(Memory { inner: Arc::new(Inner { region, limit, table, epoch: AtomicU64::new(0) }) })
+    }
+
+    fn table(&self) -> std::sync::RwLockReadGuard<'_, Table> {
+        self.inner.table.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+    fn table_mut(&self) -> std::sync::RwLockWriteGuard<'_, Table> {
+        self.inner.table.write().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Allocates zeroed memory; the first address, aligned to `align` and at least 512.
+    ///
+    /// # Errors
+    /// When there is no room, or `align` is no power of two.
+    pub fn alloc(
+        &self,
+        size: u64,
+        align: u64,
+        name: &str,
+        access: Access,
+    ) -> Result<u64, MemoryError> {
+        if !align.is_power_of_two() {
+            return Err(MemoryError::Alignment { align });
+        }
+        self.alloc_with(size, align.max(512), GUARD, name, access, false)
+    }
+
+    /// `malloc` in a kernel: aligned to 16.
+    ///
+    /// # Errors
+    /// When there is no room.
+    pub fn alloc_heap(&self, size: u64) -> Result<u64, MemoryError> {
+        self.alloc_with(size, 16, HEAP_GUARD, "malloc", Access::ReadWrite, true)
+    }
+
+    fn alloc_with(
+        &self,
+        size: u64,
+        align: u64,
+        guard: u64,
+        name: &str,
+        access: Access,
+        heap: bool,
+    ) -> Result<u64, MemoryError> {
+        let mut table = self.table_mut();
+        let limit = self.inner.limit;
+        let full = |used| MemoryError::OutOfMemory { wanted: size, used, limit };
+        if size > limit.saturating_sub(table.used) {
+            return Err(full(table.used));
+        }
+        let end = window::GLOBAL + self.inner.region.len();
+        let used = table.used;
+        let start = table.take(size.max(1) + guard, align, end).ok_or_else(|| full(used))?;
+        table.used += size;
+        table.live.insert(start, Allocation { start, size, name: name.into(), access, heap });
+        Ok(start)
+    }
+
+    /// Frees the allocation that starts at `address`.
+    ///
+    /// # Errors
+    /// When no allocation starts there.
+    pub fn free(&self, address: u64) -> Result<(), MemoryError> {
+        self.free_if(address, |_| true)
+    }
+
+    /// `free` in a kernel: only what `malloc` made.
+    ///
+    /// # Errors
+    /// When no such allocation starts at `address`.
+    pub fn free_heap(&self, address: u64) -> Result<(), MemoryError> {
+        self.free_if(address, |a| a.heap)
+    }
+
+    fn free_if(&self, address: u64, ok: impl Fn(&Allocation) -> bool) -> Result<(), MemoryError> {
+        let mut table = self.table_mut();
+        match table.live.get(&address) {
+            Some(a) if ok(a) => {}
+            _ => return Err(MemoryError::NotAllocated { address }),
+        }
+        let Some(a) = table.live.remove(&address) else {
+            return Err(MemoryError::NotAllocated { address });
+        };
+        self.inner.epoch.fetch_add(1, Ordering::Release);
+        // Cleared now, so that the next allocation here is zeroed and the pages return to the host.
+        self.inner.region.clear(a.start - window::GLOBAL, a.size);
+        table.used -= a.size;
+        table.give(a.start);
+        Ok(())
+    }
+
+    /// Bytes allocated.
+    pub fn used(&self) -> u64 {
+        self.table().used
+    }
+    /// Most bytes that may be allocated.
+    pub fn limit(&self) -> u64 {
+        self.inner.limit
+    }
+    /// All allocations by address.
+    pub fn allocations(&self) -> Vec<Allocation> {
+        self.table().live.values().cloned().collect()
+    }
+    /// The allocation that holds `address`.
+    pub fn find(&self, address: u64) -> Option<Allocation> {
+        self.table().find(address).cloned()
+    }
+    /// The allocation nearest to `address` and the distance in bytes from its nearest end:
+    /// negative below its start, positive beyond its end, 0 inside.
+    pub fn nearest(&self, address: u64) -> Option<(Allocation, i64)> {
+        let table = self.table();
+        let below = table.live.range(..=address).next_back().map(|(_, a)| {
+            let past = address - a.start;
+            (a, if past < a.size { 0 } else { (past - a.size + 1) as i64 })
+        });
+        let above =
+            table.live.range(address..).next().map(|(_, a)| (a, -((a.start - address) as i64)));
+        [below, above]
+            .into_iter()
+            .flatten()
+            .min_by_key(|(_, d)| d.unsigned_abs())
+            .map(|(a, d)| (a.clone(), d))
+    }
+
+    fn host_range(&self, address: u64, bytes: u64) -> Result<u64, MemoryError> {
+        let table = self.table();
+        let bad = MemoryError::OutOfBounds { address, bytes };
+        match table.find(address).or_else(|| table.live.get(&address)) {
+            Some(a) if bytes <= a.size - (address - a.start) => Ok(address - window::GLOBAL),
+            _ => Err(bad),
+        }
+    }
+
+    /// Copies from device memory.
+    ///
+    /// # Errors
+    /// When the range is not inside one allocation.
+    pub fn read(&self, address: u64, out: &mut [u8]) -> Result<(), MemoryError> {
+        let at = self.host_range(address, out.len() as u64)?;
+        self.inner.region.read(at, out);
+        Ok(())
+    }
+    /// Copies into device memory (constant variables too: this is the host).
+    ///
+    /// # Errors
+    /// When the range is not inside one allocation.
+    pub fn write(&self, address: u64, data: &[u8]) -> Result<(), MemoryError> {
+        let at = self.host_range(address, data.len() as u64)?;
+        self.inner.region.write(at, data);
+        Ok(())
+    }
+    /// Sets `bytes` bytes to `value`.
+    ///
+    /// # Errors
+    /// When the range is not inside one allocation.
+    pub fn fill(&self, address: u64, value: u8, bytes: u64) -> Result<(), MemoryError> {
+        let at = self.host_range(address, bytes)?;
+        let block = [value; 4096];
+        let mut done = 0;
+        while done < bytes {
+            let n = (bytes - done).min(4096);
+            self.inner.region.write(at + done, &block[..n as usize]);
+            done += n;
+        }
+        Ok(())
+    }
+    /// Copies `bytes` bytes from `src` to `dst`, as `memmove`.
+    ///
+    /// # Errors
+    /// When a range is not inside one allocation.
+    pub fn copy(&self, dst: u64, src: u64, bytes: u64) -> Result<(), MemoryError> {
+        let from = self.host_range(src, bytes)?;
+        let to = self.host_range(dst, bytes)?;
+        self.inner.region.copy(to, from, bytes);
+        Ok(())
+    }
+
+    /// The span of the allocation that holds `address`, for engines to cache.
+    pub(crate) fn span(&self, address: u64) -> Option<Span> {
+        let table = self.table();
+        let a = table.find(address)?;
+        Some(Span { start: a.start, size: a.size, writable: a.access == Access::ReadWrite })
+    }
+    /// Host pointer of device address 0 (addresses inside a [`Span`] may be added to it).
+    pub(crate) fn origin(&self) -> *mut u8 {
+        self.inner.region.base().wrapping_sub(window::GLOBAL as usize)
+    }
+    /// A number that changes when an allocation goes away.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.inner.epoch.load(Ordering::Acquire)
+    }
+}
+
+/// Addresses that one allocation covers.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub start: u64,
+    pub size: u64,
+    pub writable: bool,
+}
+
+/// The reserved bytes. Offsets are from its start.
+struct Region {
+    base: *mut u8,
+    len: u64,
+    #[cfg(not(miri))]
+    map: memmap2::MmapRaw,
+    #[cfg(miri)]
+    layout: std::alloc::Layout,
+}
+
+// SAFETY: the bytes are only reached through raw pointers, by copies or atomics; racing copies are
+// races of the guest program (see the module's introduction).
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    #[cfg(not(miri))]
+    fn reserve(len: u64) -> std::io::Result<Region> {
+        let bytes = usize::try_from(len).map_err(std::io::Error::other)?;
+        let map = memmap2::MmapOptions::new().len(bytes).no_reserve_swap().map_anon()?;
+        let map = memmap2::MmapRaw::from(map);
+        Ok(Region { base: map.as_mut_ptr(), len, map })
+    }
+    #[cfg(miri)]
+    fn reserve(len: u64) -> std::io::Result<Region> {
+        let len = len.min(1 << 20);
+        let layout = std::alloc::Layout::from_size_align(len as usize, 4096)
+            .map_err(std::io::Error::other)?;
+        // SAFETY: the layout is not empty (`Memory::new` asks for a megabyte at least).
+        let base = unsafe { std::alloc::alloc_zeroed(layout) };
+        Ok(Region { base, len, layout })
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+    fn base(&self) -> *mut u8 {
+        self.base
+    }
+    /// Pointer to `bytes` bytes at `at`.
+    fn at(&self, at: u64, bytes: u64) -> *mut u8 {
+        assert!(at <= self.len && bytes <= self.len - at, "range inside the region");
+        self.base.wrapping_add(at as usize)
+    }
+    fn read(&self, at: u64, out: &mut [u8]) {
+        let from = self.at(at, out.len() as u64);
+        // SAFETY: `at` checked the range; `out` is host memory outside the region.
+        unsafe { std::ptr::copy_nonoverlapping(from, out.as_mut_ptr(), out.len()) }
+    }
+    fn write(&self, at: u64, data: &[u8]) {
+        let to = self.at(at, data.len() as u64);
+        // SAFETY: `at` checked the range; `data` is host memory outside the region.
+        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), to, data.len()) }
+    }
+    fn copy(&self, to: u64, from: u64, bytes: u64) {
+        let (to, from) = (self.at(to, bytes), self.at(from, bytes));
+        // SAFETY: `at` checked both ranges; `copy` allows overlap.
+        unsafe { std::ptr::copy(from, to, bytes as usize) }
+    }
+    /// Zeroes a range; whole pages go back to the host where it can take them.
+    fn clear(&self, at: u64, bytes: u64) {
+        let zero = |at: u64, bytes: u64| {
+            let to = self.at(at, bytes);
+            // SAFETY: `at` checked the range.
+            unsafe { std::ptr::write_bytes(to, 0, bytes as usize) }
+        };
+        #[cfg(all(target_os = "linux", not(miri)))]
+        {
+            const PAGE: u64 = 4096;
+            let (first, last) = (at.next_multiple_of(PAGE), (at + bytes) / PAGE * PAGE);
+            if last > first {
+                let (offset, len) = (first as usize, (last - first) as usize);
+                // SAFETY: nothing holds references into the region, so that pages may turn zero.
+                let gone = unsafe {
+                    self.map.unchecked_advise_range(
+                        memmap2::UncheckedAdvice::DontNeed,
+                        offset,
+                        len,
+                    )
+                };
+                if gone.is_ok() {
+                    zero(at, first - at);
+                    zero(last, at + bytes - last);
+                    return;
+                }
+            }
+        }
+        zero(at, bytes);
+    }
+}
+
+#[cfg(miri)]
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout in `reserve`.
+        unsafe { std::alloc::dealloc(self.base, self.layout) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allocations_have_guard_space_and_come_back_zeroed() {
+        let m = Memory::new(1 << 18).unwrap();
+        let a = m.alloc(1000, 1, "a", Access::ReadWrite).unwrap();
+        let b = m.alloc(16, 4096, "b", Access::ReadOnly).unwrap();
+        assert!(a >= window::GLOBAL && b % 4096 == 0 && b >= a + 1000 + GUARD);
+        m.write(a, &[7; 1000]).unwrap();
+        let mut out = [0; 3];
+        m.read(a + 997, &mut out).unwrap();
+        assert_eq!(out, [7; 3]);
+        assert!(m.read(a + 998, &mut out).is_err());
+        assert!(m.read(a + 1000, &mut out).is_err());
+        assert!(m.find(a + 1000).is_none());
+        assert_eq!(m.nearest(a + 1000).map(|(x, d)| (x.start, d)), Some((a, 1)));
+        assert_eq!(m.nearest(a - 4).map(|(x, d)| (x.start, d)), Some((a, -4)));
+        assert_eq!(m.span(b), Some(Span { start: b, size: 16, writable: false }));
+        let epoch = m.epoch();
+        m.free(a).unwrap();
+        assert_ne!(m.epoch(), epoch);
+        assert_eq!(m.free(a), Err(MemoryError::NotAllocated { address: a }));
+        let c = m.alloc(1000, 1, "c", Access::ReadWrite).unwrap();
+        assert_eq!(c, a);
+        m.read(c, &mut out).unwrap();
+        assert_eq!(out, [0; 3]);
+        m.free(b).unwrap();
+        m.free(c).unwrap();
+        assert_eq!(m.used(), 0);
+        assert_eq!(m.table().top, window::GLOBAL);
+    }
+
+    #[test]
+    fn limits_and_kernel_heap() {
+        let m = Memory::new(1 << 16).unwrap();
+        assert!(matches!(
+            m.alloc(1 << 17, 1, "x", Access::ReadWrite),
+            Err(MemoryError::OutOfMemory { .. })
+        ));
+        let h = m.alloc_heap(24).unwrap();
+        let a = m.alloc(24, 1, "a", Access::ReadWrite).unwrap();
+        assert!(m.free_heap(a).is_err());
+        m.free_heap(h).unwrap();
+        m.fill(a, 3, 24).unwrap();
+        m.copy(a + 8, a, 16).unwrap();
+        assert!(m.copy(a + 9, a, 16).is_err());
+    }
+}
