@@ -93,7 +93,10 @@ enum Pattern {
     Unit,
     Same,
     /// All executing lanes in `low..=high`.
-    Any { low: u64, high: u64 },
+    Any {
+        low: u64,
+        high: u64,
+    },
     Misaligned,
 }
 
@@ -192,7 +195,11 @@ fn at(s: &Site, address: u64) -> *mut u8 {
 }
 
 #[inline(always)]
-fn load_row<const S: u8, const B: usize, T: Word>(cx: &Ctx, i: &Inst, mask: u32) -> Option<[T; 32]> {
+fn load_row<const S: u8, const B: usize, T: Word>(
+    cx: &Ctx,
+    i: &Inst,
+    mask: u32,
+) -> Option<[T; 32]> {
     let a = addresses(cx, i);
     let lane = mask.trailing_zeros() as usize & 31;
     let first = a[lane];

@@ -223,8 +223,7 @@ impl Warp {
     ) -> bool {
         let split = self.splits[s];
         let caller = &self.frames[split.frame];
-        let Some(local) =
-            caller.local.checked_add(infos[caller.function as usize].local_bytes)
+        let Some(local) = caller.local.checked_add(infos[caller.function as usize].local_bytes)
         else {
             return false;
         };

@@ -8,8 +8,8 @@ use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
 use ptx_isa::uop::Op;
 use ptx_isa::{Kind, Space};
-use ptx_parse::code::{CallArg, Callee, Flow, Function, Inst as PtxInst, Program, Slot};
 use ptx_parse::code::function_address;
+use ptx_parse::code::{CallArg, Callee, Flow, Function, Inst as PtxInst, Program, Slot};
 
 use crate::access;
 use crate::code::*;
@@ -512,8 +512,7 @@ impl Decoder<'_> {
 
     /// The row of a value.
     fn operand(&mut self, fr: &mut Frame, v: V) -> Operand {
-        let constant =
-            |d: &mut Self, fill| Operand::new(Base::Const, d.consts.get(fill, v.kind));
+        let constant = |d: &mut Self, fill| Operand::new(Base::Const, d.consts.get(fill, v.kind));
         match v.src {
             Src::Reg(n) => Operand::new(Base::Frame, fr.rows.get(v.kind, n)),
             Src::Temp(n) => {
@@ -567,6 +566,9 @@ const HERE: u32 = 1 << 30;
 fn may_wait(u: &Uop) -> bool {
     matches!(
         u,
-        Uop::Effect { effect: Effect::Bar(_) | Effect::Warp(_) | Effect::Yield | Effect::Brkpt, .. }
+        Uop::Effect {
+            effect: Effect::Bar(_) | Effect::Warp(_) | Effect::Yield | Effect::Brkpt,
+            ..
+        }
     )
 }

@@ -107,13 +107,7 @@ impl<O: Observer> Worker<'_, O> {
     }
 
     /// One lane's address of an access to `size` bytes, checked for alignment.
-    fn address(
-        &self,
-        info: &EffectInfo,
-        m: &Mem,
-        lane: usize,
-        write: bool,
-    ) -> Result<u64, Fault> {
+    fn address(&self, info: &EffectInfo, m: &Mem, lane: usize, write: bool) -> Result<u64, Fault> {
         let address = self.lane_value(info.src[0], lane).wrapping_add(m.place.offset as u64);
         let bytes = m.bytes as u32 * m.count as u32;
         if !address.is_multiple_of(bytes.next_power_of_two() as u64) {
@@ -125,13 +119,7 @@ impl<O: Observer> Worker<'_, O> {
         Ok(address)
     }
 
-    fn load_lanes(
-        &self,
-        info: &EffectInfo,
-        m: &Mem,
-        mask: u32,
-        write: u32,
-    ) -> Result<(), Fault> {
+    fn load_lanes(&self, info: &EffectInfo, m: &Mem, mask: u32, write: u32) -> Result<(), Fault> {
         if matches!(m.order, Order::Acquire | Order::SeqCst) {
             memory_fence();
         }
@@ -198,13 +186,7 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    fn atomics(
-        &self,
-        info: &EffectInfo,
-        a: &Atom,
-        mask: u32,
-        write: u32,
-    ) -> Result<(), Fault> {
+    fn atomics(&self, info: &EffectInfo, a: &Atom, mask: u32, write: u32) -> Result<(), Fault> {
         let count = a.count as usize;
         let cas = a.op == AtomOp::Cas;
         let mut old = [[0u64; 32]; 8];

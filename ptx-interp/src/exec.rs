@@ -72,7 +72,12 @@ impl<'a, O: Observer> Worker<'a, O> {
     pub(crate) fn new(l: &'a Launch<'a>, observer: O) -> Self {
         let memory: &Memory = l.memory;
         let cx = Ctx {
-            bases: Bases([std::ptr::null_mut(), l.consts, std::ptr::null_mut(), std::ptr::null_mut()]),
+            bases: Bases([
+                std::ptr::null_mut(),
+                l.consts,
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+            ]),
             sites: vec![Cell::new(Site::EMPTY); l.kernel.effects.len()].into(),
             epoch: memory.epoch(),
             memory: memory.clone(),

@@ -17,9 +17,8 @@ use crate::rows::{Base, Bases};
 impl<O: Observer> Worker<'_, O> {
     /// Thread index of a lane.
     pub(crate) fn thread(&self, warp: usize, lane: u8) -> [u32; 3] {
-        [Sreg::TidX, Sreg::TidY, Sreg::TidZ].map(|r| {
-            self.l.geometry.special([0; 3], 0, warp as u32, lane as u32, r) as u32
-        })
+        [Sreg::TidX, Sreg::TidY, Sreg::TidZ]
+            .map(|r| self.l.geometry.special([0; 3], 0, warp as u32, lane as u32, r) as u32)
     }
 
     /// The PTX instruction behind a program counter.
@@ -180,13 +179,7 @@ impl<O: Observer> Worker<'_, O> {
     }
 
     /// What kind of bad access it is, as a sentence.
-    fn outside(
-        &self,
-        space: Space,
-        address: u64,
-        bytes: u32,
-        write: bool,
-    ) -> (FaultKind, String) {
+    fn outside(&self, space: Space, address: u64, bytes: u32, write: bool) -> (FaultKind, String) {
         let generic = space == Space::Generic;
         let param = generic && address.wrapping_sub(window::PARAM) < window::PARAM_SIZE;
         if write && (space == Space::ParamEntry || param) {
@@ -198,16 +191,13 @@ impl<O: Observer> Worker<'_, O> {
             && let Some(a) = self.cx.memory.find(address)
             && a.access == crate::memory::Access::ReadOnly
         {
-            let message = format!(
-                "write of {bytes} bytes to constant memory at {address:#x} (`{}`)",
-                a.name
-            );
+            let message =
+                format!("write of {bytes} bytes to constant memory at {address:#x} (`{}`)", a.name);
             return (FaultKind::ReadOnly, message);
         }
         let small = matches!(space, Space::Generic | Space::Global | Space::Const);
         if small && address < 0x1_0000 {
-            let message =
-                format!("null pointer: {} of {bytes} bytes at {address:#x}", verb(write));
+            let message = format!("null pointer: {} of {bytes} bytes at {address:#x}", verb(write));
             return (FaultKind::NullPointer, message);
         }
         let message = format!(
@@ -233,17 +223,16 @@ impl<O: Observer> Worker<'_, O> {
         let nearest = if near {
             self.cx.memory.nearest(address)
         } else if space == Space::Shared {
-            self.shared_variable(address).map(|a| (a, address))
-                .map(|(a, at)| {
-                    let d = if at < a.start {
-                        -((a.start - at) as i64)
-                    } else if at - a.start < a.size {
-                        0
-                    } else {
-                        (at - a.start - a.size + 1) as i64
-                    };
-                    (a, d)
-                })
+            self.shared_variable(address).map(|a| (a, address)).map(|(a, at)| {
+                let d = if at < a.start {
+                    -((a.start - at) as i64)
+                } else if at - a.start < a.size {
+                    0
+                } else {
+                    (at - a.start - a.size + 1) as i64
+                };
+                (a, d)
+            })
         } else {
             None
         };
@@ -253,8 +242,7 @@ impl<O: Observer> Worker<'_, O> {
     /// The shared variable that starts last at or below `address`.
     fn shared_variable(&self, address: u64) -> Option<crate::memory::Allocation> {
         let vars = &self.k.program.shared_vars;
-        let (name, at, size) =
-            vars.iter().filter(|v| v.1 as u64 <= address).max_by_key(|v| v.1)?;
+        let (name, at, size) = vars.iter().filter(|v| v.1 as u64 <= address).max_by_key(|v| v.1)?;
         let size = if *size == 0 { self.l.geometry.dynamic_bytes } else { *size };
         Some(crate::memory::Allocation {
             start: *at as u64,
@@ -275,10 +263,8 @@ impl<O: Observer> Worker<'_, O> {
         index: u32,
     ) -> Stopped {
         let table = &self.k.tables[self.k.code[pc as usize].k as usize];
-        let message = format!(
-            "brx.idx with index {index}: the table has {} targets",
-            table.targets.len()
-        );
+        let message =
+            format!("brx.idx with index {index}: the table has {} targets", table.targets.len());
         let lane = crate::effects::first(mask);
         self.report(group, at, pc, mask, lane, FaultKind::BranchIndex, message)
     }

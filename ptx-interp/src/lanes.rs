@@ -181,12 +181,12 @@ ptx_isa::pure_ops!(define_handlers);
 /// The handler of `op` for `isa`, which the processor must have.
 pub(crate) fn handler(isa: Isa, op: Op) -> Run {
     match isa {
-        Isa::Baseline => Table::baseline(op),
+        Isa::Baseline => Table::baseline(op.without_fma()),
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => Table::avx2(op),
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => Table::avx512(op),
         #[cfg(not(target_arch = "x86_64"))]
-        _ => Table::baseline(op),
+        _ => Table::baseline(op.without_fma()),
     }
 }

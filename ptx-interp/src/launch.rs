@@ -412,9 +412,8 @@ pub fn launch_observed<O: Observer>(
             all
         })
     };
-    let waiting = std::mem::take(
-        &mut launch.printed.lock().unwrap_or_else(|e| e.into_inner()).waiting,
-    );
+    let waiting =
+        std::mem::take(&mut launch.printed.lock().unwrap_or_else(|e| e.into_inner()).waiting);
     let mut faults = launch.faults.lock().unwrap_or_else(|e| e.into_inner());
     let first = faults.pop_first();
     drop(faults);

@@ -453,11 +453,7 @@ impl Region {
                 let (offset, len) = (first as usize, (last - first) as usize);
                 // SAFETY: nothing holds references into the region, so that pages may turn zero.
                 let gone = unsafe {
-                    self.map.unchecked_advise_range(
-                        memmap2::UncheckedAdvice::DontNeed,
-                        offset,
-                        len,
-                    )
+                    self.map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, offset, len)
                 };
                 if gone.is_ok() {
                     zero(at, first - at);

@@ -92,11 +92,8 @@ impl<O: Observer> Worker<'_, O> {
                 }
                 Sys::Malloc => {
                     let size = value(0);
-                    result[l] = if size == 0 {
-                        0
-                    } else {
-                        self.cx.memory.alloc_heap(size).unwrap_or(0)
-                    };
+                    result[l] =
+                        if size == 0 { 0 } else { self.cx.memory.alloc_heap(size).unwrap_or(0) };
                 }
                 Sys::Free => {
                     let address = value(0);

@@ -119,12 +119,8 @@ impl Ctx {
                 a if a.wrapping_sub(window::SHARED) < window::SHARED_SIZE => {
                     cluster(a - window::SHARED)
                 }
-                a if a.wrapping_sub(window::LOCAL) < window::LOCAL_SIZE => {
-                    local(a - window::LOCAL)
-                }
-                a if a.wrapping_sub(window::PARAM) < window::PARAM_SIZE => {
-                    param(a - window::PARAM)
-                }
+                a if a.wrapping_sub(window::LOCAL) < window::LOCAL_SIZE => local(a - window::LOCAL),
+                a if a.wrapping_sub(window::PARAM) < window::PARAM_SIZE => param(a - window::PARAM),
                 _ => Err(outside),
             },
             _ => match self.memory.span(address) {
