@@ -41,6 +41,14 @@ fn at_end(src: &str, location: u32, expected: &[String]) -> Diag {
 }
 
 fn unexpected(src: &str, span: Span, tok: Tok, expected: &[String]) -> Diag {
+    // A lexical error may have cut a character.
+    let mut span = span;
+    while !src.is_char_boundary(span.start as usize) {
+        span.start -= 1;
+    }
+    while !src.is_char_boundary(span.end as usize) {
+        span.end += 1;
+    }
     let found = &src[span.range()];
     if tok == Tok::Error {
         return lexical(src, span);

@@ -1,198 +1,192 @@
-//! `call` against the callee's signature.
-
-use ptx_isa::Space;
-use ptx_isa::meaning::Part;
+//! Operands of `call` (PTX ISA 9.7.13.5).
 
 use super::Verifier;
-use super::operand::{Misfit, misfit};
-use super::scope::Def;
-use super::types::{constant_bits, register_fits};
-use crate::ast::{self, Arg};
-use crate::diag::{Code, Diag};
+use super::operands::{What, agrees, immediate};
+use super::scope::Binding;
+use crate::ast::{Arg, Operand as AstOperand};
+use crate::diag::Code;
 use crate::module::{CallOperands, CallTargets, Operand, Param};
-use crate::span::Span;
+use ptx_isa::meaning::Part;
+use ptx_isa::types::TyClass;
+use ptx_isa::{Space, Ty};
+use std::ops::Range;
 
-impl Verifier<'_, '_> {
-    /// `call (ret), f, (args), targets` in all its shortenings.
-    pub(super) fn call(&mut self, instr: &ast::Instr) -> Result<Operand, Misfit> {
+/// A misfit: which operand, and why.
+type Fit<T> = Result<T, (usize, What)>;
+
+impl Verifier<'_> {
+    /// `(results), callee, (arguments), targets`.
+    pub(super) fn call(&mut self, ops: &[AstOperand]) -> Fit<Operand> {
         let ast = self.ast;
-        let mut rest = ast.operands(instr.operands());
-        let rets: &[ast::Operand] = match rest.first().map(|o| ast.arg(o)) {
+        let mut at = 0;
+        let group = |at: &mut usize| match ops.get(*at).map(|o| ast.arg(o)) {
             Some(Arg::Group(items)) => {
-                rest = &rest[1..];
+                *at += 1;
                 items
             }
             _ => &[],
         };
-        let Some((callee, tail)) = rest.split_first() else {
-            return Err(Box::new(misfit(instr.span(), "`call` names no function")));
+        let rets = group(&mut at);
+        let callee_at = at;
+        let Some(Arg::Name { name, neg: false, not: false, part: None }) =
+            ops.get(at).map(|o| ast.arg(o))
+        else {
+            return Err((at, What::Call));
         };
-        let (args, tail): (&[ast::Operand], _) =
-            match tail.split_first().map(|(o, t)| (ast.arg(o), t)) {
-                Some((Arg::Group(items), t)) => (items, t),
-                _ => (&[], tail),
+        at += 1;
+        let args_at = at;
+        let args = group(&mut at);
+        let mut targets = None;
+        if let Some(op) = ops.get(at) {
+            let Arg::Name { name, .. } = ast.arg(op) else { return Err((at, What::Call)) };
+            targets = match self.scopes.get(name) {
+                Binding::Prototype(id) => Some(CallTargets::Prototype(id)),
+                Binding::CallTargets(id) => Some(CallTargets::Table(id)),
+                Binding::None => return Err((at, What::Unknown(name))),
+                _ => return Err((at, What::NeedsTargets)),
             };
-        let Arg::Name { name, .. } = ast.arg(callee) else {
-            return Err(Box::new(misfit(
-                callee.span(),
-                "a function name or register is expected here",
-            )));
-        };
-        let def = self.scopes.find(ast, name, &mut self.body.regs);
-        let (callee_op, targets, signature) = match def {
-            Def::Func(f) => {
-                if let [extra, ..] = tail {
-                    return Err(Box::new(misfit(
-                        extra.span(),
-                        "a direct call takes no list of targets",
-                    )));
-                }
-                let func = &self.module.functions[f as usize];
-                if func.entry {
-                    return Err(Box::new(misfit(callee.span(), "a kernel cannot be called")));
-                }
-                (Operand::Func(f), None, Some((func.rets.clone(), func.params.clone())))
-            }
-            Def::Reg(r) => {
-                let t = self.body.regs[r as usize].ty;
-                if t.bits() != self.module.info.address_bits as u32 || t.is_float() {
-                    let d = misfit(
-                        callee.span(),
-                        format!("a register declared `{t}` cannot hold a function's address"),
+            at += 1;
+        }
+        if at < ops.len() {
+            return Err((at, What::Call));
+        }
+        let (callee, signature) = match (self.lookup(name), targets) {
+            (Binding::Func(id), _) => {
+                let f = &self.module.functions[id as usize];
+                if f.entry {
+                    let text = self.text(name);
+                    self.error(
+                        Code::Call,
+                        ops[callee_at].span(),
+                        format!("kernel `{text}` cannot be called"),
                     );
-                    return Err(Box::new(d));
+                    return Err((callee_at, What::Silent));
                 }
-                let Some(last) = tail.first() else {
-                    let mut d =
-                        misfit(instr.span(), "an indirect call needs the callee's signature");
-                    d.help("name a `.callprototype` or `.calltargets` label as the last operand");
-                    return Err(Box::new(d));
-                };
-                let Arg::Name { name, .. } = ast.arg(last) else {
-                    return Err(Box::new(misfit(
-                        last.span(),
-                        "a label of `.callprototype` or `.calltargets` is expected",
-                    )));
-                };
-                match self.scopes.find(ast, name, &mut self.body.regs) {
-                    Def::Prototype(p) => {
-                        let proto = &self.body.prototypes[p as usize];
-                        let signature = (proto.rets.clone(), proto.params.clone());
-                        (
-                            Operand::Reg(r, Part::Whole),
-                            Some(CallTargets::Prototype(p)),
-                            Some(signature),
-                        )
+                (Operand::Func(id), Some((f.rets.clone(), f.params.clone())))
+            }
+            (Binding::Reg(id), Some(t)) => {
+                let ty = self.body.regs[id as usize].ty;
+                let wide = ty.bits() == u32::from(self.module.info.address_bits);
+                if !wide || matches!(ty.class(), TyClass::Float | TyClass::Pred) {
+                    return Err((callee_at, What::AddressType(ty)));
+                }
+                let signature = match t {
+                    CallTargets::Prototype(id) => {
+                        let p = &self.body.prototypes[id as usize];
+                        Some((p.rets.clone(), p.params.clone()))
                     }
-                    Def::CallTable(t) => {
-                        let first = self.body.call_targets[t as usize].first();
-                        let signature = first.map(|f| {
+                    CallTargets::Table(id) => {
+                        let first = self.body.call_targets[id as usize].first();
+                        first.map(|f| {
                             let f = &self.module.functions[*f as usize];
                             (f.rets.clone(), f.params.clone())
-                        });
-                        (Operand::Reg(r, Part::Whole), Some(CallTargets::Table(t)), signature)
+                        })
                     }
-                    Def::None => return Err(self.unknown_name(last.span(), name)),
-                    _ => {
-                        return Err(Box::new(misfit(
-                            last.span(),
-                            "a label of `.callprototype` or `.calltargets` is expected",
-                        )));
-                    }
-                }
+                };
+                (Operand::Reg(id, Part::Whole), signature)
             }
-            Def::None => return Err(self.unknown_name(callee.span(), name)),
-            _ => return Err(Box::new(misfit(callee.span(), "this name is no function"))),
+            (Binding::None, _) => return Err((callee_at, What::Unknown(name))),
+            (Binding::Reg(_), None) => {
+                let text = self.text(name);
+                self.error(
+                    Code::Call,
+                    ops[callee_at].span(),
+                    format!("the indirect call through `{text}` names no targets"),
+                )
+                .help("add the label of a `.callprototype` or `.calltargets` as last operand");
+                return Err((callee_at, What::Silent));
+            }
+            _ => return Err((callee_at, What::Call)),
         };
-        let (ret_params, arg_params) = signature.unwrap_or_default();
-        let rets = self.side(rets, &ret_params, true, instr.span())?;
-        let args = self.side(args, &arg_params, false, instr.span())?;
-        Ok(Operand::Call(Box::new(CallOperands { callee: callee_op, rets, args, targets })))
+        let (rets, args) = match signature {
+            Some((want_rets, want_args)) => {
+                let place = ops[callee_at];
+                let rets = self.side(rets, &want_rets, "result", &place, 0)?;
+                (rets, self.side(args, &want_args, "argument", &place, args_at)?)
+            }
+            None => {
+                let rets = self.side(rets, &[], "result", &ops[callee_at], 0)?;
+                (rets, self.side(args, &[], "argument", &ops[callee_at], args_at)?)
+            }
+        };
+        Ok(Operand::Call(Box::new(CallOperands { callee, rets, args, targets })))
     }
 
+    /// Results or arguments against what the callee declares.
     fn side(
         &mut self,
-        given: &[ast::Operand],
-        params: &[Param],
-        ret: bool,
-        at: Span,
-    ) -> Result<std::ops::Range<u32>, Misfit> {
-        if given.len() != params.len() {
-            let what = if ret { "results" } else { "arguments" };
-            let mut d = Diag::error(
-                Code::Call,
-                at,
-                format!("the function has {} {what}, the call names {}", params.len(), given.len()),
-            );
-            d.help("make the call agree with the function's declaration");
-            return Err(Box::new(d));
+        items: &[AstOperand],
+        formals: &[Param],
+        what: &str,
+        callee: &AstOperand,
+        at: usize,
+    ) -> Fit<Range<u32>> {
+        // A last array without size may be left out.
+        let open = formals.last().is_some_and(|p| p.array && p.size == 0);
+        let least = formals.len() - usize::from(open);
+        if items.len() < least || items.len() > formals.len() {
+            let message =
+                format!("the call has {} {what}s, its function {}", items.len(), formals.len());
+            self.error(Code::Call, callee.span(), message);
+            return Err((at, What::Silent));
         }
-        let mut out = Vec::with_capacity(given.len());
-        for (op, p) in given.iter().zip(params) {
-            let r = self.passed(op, p, ret)?;
-            out.push(r);
+        let mut list = Vec::with_capacity(items.len());
+        for (item, formal) in items.iter().zip(formals) {
+            list.push(self.passed(item, formal, what, at)?);
         }
         let first = self.body.operands.len() as u32;
-        self.body.operands.extend(out);
+        self.body.operands.extend(list);
         Ok(first..self.body.operands.len() as u32)
     }
 
-    fn passed(&mut self, op: &ast::Operand, p: &Param, ret: bool) -> Result<Operand, Misfit> {
+    fn passed(&mut self, item: &AstOperand, formal: &Param, what: &str, at: usize) -> Fit<Operand> {
         let ast = self.ast;
-        let span = op.span();
-        let wrong = |text: String| {
-            let mut d = misfit(span, text);
-            d.code = Code::Call;
-            Box::new(d)
+        let result = what == "result";
+        let arg = match ast.arg(item) {
+            Arg::Group([inner]) => ast.arg(inner),
+            arg => arg,
         };
-        match ast.arg(op) {
-            Arg::Sink if ret => Ok(Operand::Sink),
-            Arg::Imm(imm) if !ret => match constant_bits(p.ty, imm) {
-                Ok(bits) if !p.array => Ok(Operand::Imm(bits)),
-                _ => Err(wrong(format!("this constant does not fit parameter `{}`", p.name))),
-            },
-            Arg::Name { name, part: None, neg: false, not: false } => {
-                let def = self.scopes.find(ast, name, &mut self.body.regs);
-                match def {
-                    Def::Reg(r) => {
-                        let t = self.body.regs[r as usize].ty;
-                        if p.array || !register_fits(p.ty, t, false) {
-                            return Err(wrong(format!(
-                                "a register declared `{t}` does not fit parameter `{}` of type `{}`",
-                                p.name, p.ty
-                            )));
-                        }
-                        Ok(Operand::Reg(r, Part::Whole))
-                    }
-                    Def::Var(v) => {
-                        let var = &self.body.vars[v as usize];
-                        let param = matches!(var.space, Space::ParamFunc | Space::ParamEntry);
-                        if !param {
-                            return Err(wrong(format!("`{}` is no `.param` variable", var.name)));
-                        }
-                        if var.size != p.size as u64 && p.size != 0 {
-                            return Err(wrong(format!(
-                                "`{}` has {} bytes, parameter `{}` has {}",
-                                var.name, var.size, p.name, p.size
-                            )));
-                        }
-                        if var.align < p.align {
-                            return Err(wrong(format!(
-                                "`{}` is aligned to {} bytes, parameter `{}` wants {}",
-                                var.name, var.align, p.name, p.align
-                            )));
-                        }
-                        if p.reg.is_some() {
-                            return Err(wrong(format!("parameter `{}` is a register", p.name)));
-                        }
-                        Ok(Operand::Var(v, 0))
-                    }
-                    Def::Param(i) => Ok(Operand::Param(i, 0)),
-                    Def::None => Err(self.unknown_name(span, name)),
-                    _ => Err(wrong("this cannot be passed to a function".into())),
-                }
+        let operand = match arg {
+            Arg::Sink if result => Some(Operand::Sink),
+            Arg::Imm(imm) if !result && !formal.array => {
+                let integer = crate::fold::bits(imm).is_some();
+                let float = formal.ty.class() == TyClass::Float;
+                (integer != float).then(|| Operand::Imm(immediate(imm, formal.ty)))
             }
-            _ => Err(wrong("this cannot be passed to a function".into())),
-        }
+            Arg::Name { name, neg: false, not: false, part } => match (self.lookup(name), part) {
+                (Binding::Reg(id), None) => {
+                    let ty = self.body.regs[id as usize].ty;
+                    let fits = !formal.array && agrees(ty, formal.ty, false);
+                    fits.then_some(Operand::Reg(id, Part::Whole))
+                }
+                (Binding::Var(id), None) => {
+                    let var = &self.body.vars[id as usize];
+                    let open = formal.array && formal.size == 0;
+                    let fits = var.space == Space::ParamFunc
+                        && (open || var.size == u64::from(formal.size));
+                    fits.then_some(Operand::Var(id, 0))
+                }
+                (Binding::Param(id), None) if !self.in_entry => Some(Operand::Param(id, 0)),
+                (Binding::None, _) => return Err((at, What::Unknown(name))),
+                _ => None,
+            },
+            _ => None,
+        };
+        operand.ok_or_else(|| {
+            let name =
+                if formal.name == "_" { String::new() } else { format!(" `{}`", formal.name) };
+            let shape = match (formal.array, formal.ty) {
+                (true, Ty::B8) => format!("{} bytes", formal.size),
+                (true, ty) => format!("an array of `{ty}`, {} bytes", formal.size),
+                (false, ty) => format!("`{ty}`"),
+            };
+            let diag = self.error(
+                Code::Call,
+                item.span(),
+                format!("this does not fit {what}{name} of the function"),
+            );
+            diag.note(format!("the function declares {shape} there"));
+            (at, What::Silent)
+        })
     }
 }

@@ -1,164 +1,217 @@
 //! Initial values of variables (PTX ISA 5.4.4).
 
-use ptx_isa::Space;
-
 use super::Verifier;
-use super::scope::Def;
-use super::types::constant_bits;
+use super::declare::Layout;
+use super::operands::immediate;
+use super::scope::Binding;
 use crate::ast::{Arg, Imm, Operand, Var};
 use crate::diag::Code;
 use crate::module::{Relocation, RelocationTarget, Symbol};
+use crate::names::Name;
+use ptx_isa::types::{TyClass, ptx};
+use ptx_isa::{Space, Ty};
 
-impl Verifier<'_, '_> {
-    /// Fills `symbol.init` and `symbol.relocations`; an array without size takes it from here.
-    pub(super) fn initial_value(
+impl Verifier<'_> {
+    pub(super) fn initialise(
         &mut self,
+        symbol: &mut Symbol,
         var: &Var,
+        layout: &Layout,
         init: &Operand,
-        symbol: &mut Symbol,
-        elem: u64,
-        unsized_array: bool,
     ) {
-        let ast = self.ast;
-        // Sizes of the nested levels: the whole, then what one index of each dimension covers.
-        let mut levels: Vec<u64> = Vec::new();
-        let mut inner = elem;
-        for d in ast.ints(var.dims).iter().rev() {
-            levels.push(inner);
-            inner = inner.saturating_mul(if *d == Var::UNSIZED { 1 } else { *d });
+        let span = self.span_of(var.name);
+        let name = self.text(var.name.name);
+        if !matches!(symbol.space, Space::Global | Space::Const) {
+            self.error(Code::Initializer, span, format!("`{name}` cannot have an initial value"))
+                .note("only `.global` and `.const` variables have one");
+            return;
         }
-        levels.reverse();
+        if var.linkage == crate::ast::Linkage::Extern {
+            self.error(
+                Code::Initializer,
+                span,
+                format!("external `{name}` cannot have an initial value"),
+            );
+            return;
+        }
+        if layout.ty.class() == TyClass::Opaque {
+            return;
+        }
+        let ast = self.ast;
+        let mut dims: Vec<u64> = ast.ints(var.dims).to_vec();
         if var.vector > 0 {
-            levels.push(symbol.ty.bytes() as u64);
+            dims.push(u64::from(var.vector));
         }
-        let limit = if unsized_array { u64::MAX } else { symbol.size };
-        let end = self.level(init, symbol, 0, &levels, limit);
-        if unsized_array {
-            symbol.size = end.next_multiple_of(levels.first().copied().unwrap_or(elem).max(1));
+        if dims.first() == Some(&Var::UNSIZED) {
+            let count = match ast.arg(init) {
+                Arg::Vector(items) => items.len() as u64,
+                _ => 1,
+            };
+            dims[0] = count.max(1);
+            symbol.size = dims.iter().product::<u64>() * u64::from(layout.ty.bytes());
+        }
+        self.level(symbol, layout.ty, &dims, 0, init);
+        while symbol.init.last() == Some(&0) {
+            symbol.init.pop();
         }
     }
 
-    /// One level of braces, or a value; returns the offset behind it.
-    fn level(
-        &mut self,
-        op: &Operand,
-        symbol: &mut Symbol,
-        at: u64,
-        levels: &[u64],
-        limit: u64,
-    ) -> u64 {
+    /// Values for an array of dimensions `dims` at byte `at`.
+    fn level(&mut self, symbol: &mut Symbol, ty: Ty, dims: &[u64], at: u64, init: &Operand) {
         let ast = self.ast;
-        match ast.arg(op) {
-            Arg::Vector(items) => {
-                let step = levels.first().copied().unwrap_or(symbol.ty.bytes() as u64).max(1);
-                let rest = levels.get(1..).unwrap_or(&[]);
-                let mut end = at;
-                // Flat lists fill the elements of nested dimensions in order.
-                let nested = items.first().is_some_and(|i| matches!(ast.arg(i), Arg::Vector(_)));
-                let step = if nested { step } else { symbol.ty.bytes() as u64 };
+        match (ast.arg(init), dims.split_first()) {
+            (Arg::Vector(items), Some((&count, inner))) => {
+                let step = inner.iter().product::<u64>() * u64::from(ty.bytes());
+                if items.len() as u64 > count {
+                    let message = format!("{} values for {count} elements", items.len());
+                    self.error(Code::Initializer, init.span(), message);
+                    return;
+                }
                 for (i, item) in items.iter().enumerate() {
-                    let from = at + i as u64 * step;
-                    if from >= limit {
-                        self.error(
-                            Code::Initializer,
-                            item.span(),
-                            "there are more values than elements",
-                        );
-                        return end;
-                    }
-                    end = self.level(item, symbol, from, rest, limit).max(from + step);
+                    self.level(symbol, ty, inner, at + i as u64 * step, item);
                 }
-                end
             }
-            _ => self.value(op, symbol, at),
+            (Arg::Vector(_), None) => {
+                self.error(Code::Initializer, init.span(), "braces around a single value")
+                    .help("remove them, or declare an array");
+            }
+            (_, Some(_)) => {
+                self.error(Code::Initializer, init.span(), "an array's values stand in braces");
+            }
+            (_, None) => self.scalar(symbol, ty, at, init),
         }
     }
 
-    fn value(&mut self, op: &Operand, symbol: &mut Symbol, at: u64) -> u64 {
+    fn scalar(&mut self, symbol: &mut Symbol, ty: Ty, at: u64, init: &Operand) {
         let ast = self.ast;
-        let bytes = symbol.ty.bytes() as u64;
-        let mut target = None;
-        match ast.arg(op) {
+        let bytes = ty.bytes() as usize;
+        match ast.arg(init) {
             Arg::Imm(imm) => {
-                // Integer constants initialise floats by value only when written as floats.
-                match constant_bits(symbol.ty, imm) {
-                    Ok(bits) => put(&mut symbol.init, at, bits, bytes as usize),
-                    Err(found) => {
-                        let zero = matches!(imm, Imm::Signed(0) | Imm::Unsigned(0));
-                        if zero {
-                            put(&mut symbol.init, at, 0, bytes as usize);
-                        } else {
-                            let text = format!("{found} cannot initialise type `{}`", symbol.ty);
-                            self.error(Code::Initializer, op.span(), text);
-                        }
-                    }
+                let float = matches!(imm, Imm::F32(_) | Imm::F64(_));
+                let wants_float = matches!(ty, Ty::F32 | Ty::F64);
+                if float != wants_float || ty == Ty::F16 || ty == Ty::F16x2 {
+                    let wanted =
+                        if wants_float { "a floating-point constant" } else { "an integer" };
+                    self.error(Code::Initializer, init.span(), format!("`{ty}` takes {wanted}"));
+                    return;
                 }
-                return at + bytes;
+                let bits = immediate(imm, ty).to_le_bytes();
+                let start = at as usize;
+                if bits.iter().any(|&b| b != 0) {
+                    if symbol.init.len() < start + bytes {
+                        symbol.init.resize(start + bytes, 0);
+                    }
+                    let n = bytes.min(8);
+                    symbol.init[start..start + n].copy_from_slice(&bits[..n]);
+                }
             }
             Arg::Name { name, neg: false, not: false, part: None } => {
-                target = Some((name, 0, false, 0))
+                self.address(symbol, ty, at, init, name, 0, false, None);
             }
-            Arg::Offset { name, offset } => target = Some((name, offset, false, 0)),
-            Arg::Generic { name, offset } => target = Some((name, offset, true, 0)),
-            Arg::Mask(mask, inner) => {
-                let shift = match ast.arg(mask) {
-                    Arg::Imm(Imm::Signed(m)) if m != 0 => (m as u64).trailing_zeros() as u8 & !7,
-                    Arg::Imm(Imm::Unsigned(m)) if m != 0 => m.trailing_zeros() as u8 & !7,
-                    _ => 0,
-                };
-                target = match ast.arg(inner) {
-                    Arg::Name { name, .. } => Some((name, 0, false, shift)),
-                    Arg::Offset { name, offset } => Some((name, offset, false, shift)),
-                    Arg::Generic { name, offset } => Some((name, offset, true, shift)),
-                    _ => None,
-                };
+            Arg::Offset { name, offset } => {
+                self.address(symbol, ty, at, init, name, offset, false, None);
             }
-            // Fields of samplers and textures do not change what the driver binds.
-            Arg::Field { .. } => return at,
-            _ => {}
+            Arg::Generic { name, offset } => {
+                self.address(symbol, ty, at, init, name, offset, true, None);
+            }
+            Arg::Mask(mask, inner) => self.masked(symbol, ty, at, mask, inner),
+            _ => {
+                self.error(Code::Initializer, init.span(), "this is no constant")
+                    .help("initial values are numbers and addresses: `x`, `x+4`, `generic(x)`");
+            }
         }
-        let Some((name, addend, generic, shift)) = target else {
-            self.error(Code::Initializer, op.span(), "this is no initial value");
-            return at + bytes;
+    }
+
+    fn masked(&mut self, symbol: &mut Symbol, ty: Ty, at: u64, mask: &Operand, inner: &Operand) {
+        let ast = self.ast;
+        let span = mask.span();
+        self.need(span, "a mask on an address", ptx(7, 1), 0);
+        let bits = match ast.arg(mask) {
+            Arg::Imm(Imm::Signed(n)) => n as u64,
+            Arg::Imm(Imm::Unsigned(n)) => n,
+            _ => 0,
         };
-        let target = match self.scopes.module.get(name.index()).copied() {
-            Some(Def::Symbol(s)) => {
-                let space = self.module.symbols[s as usize].space;
+        let shift = bits.trailing_zeros();
+        if bits == 0 || bits >> shift != 0xff || shift % 8 != 0 {
+            self.error(Code::Initializer, span, "a mask selects one byte")
+                .help("write `0xff(x)`, `0xff00(x)`, … `0xff00000000000000(x)`");
+            return;
+        }
+        let shift = Some(shift as u8);
+        match ast.arg(inner) {
+            Arg::Name { name, .. } => self.address(symbol, ty, at, inner, name, 0, false, shift),
+            Arg::Offset { name, offset } => {
+                self.address(symbol, ty, at, inner, name, offset, false, shift);
+            }
+            Arg::Generic { name, offset } => {
+                self.address(symbol, ty, at, inner, name, offset, true, shift);
+            }
+            _ => {
+                self.error(Code::Initializer, inner.span(), "a mask applies to an address");
+            }
+        }
+    }
+
+    fn address(
+        &mut self,
+        symbol: &mut Symbol,
+        ty: Ty,
+        at: u64,
+        init: &Operand,
+        name: Name,
+        addend: i64,
+        generic: bool,
+        shift: Option<u8>,
+    ) {
+        let span = init.span();
+        let text = self.text(name);
+        let target = match self.scopes.get(name) {
+            Binding::Symbol(id) => {
+                let space = self.module.symbols[id as usize].space;
                 if !matches!(space, Space::Global | Space::Const) {
                     self.error(
                         Code::Initializer,
-                        op.span(),
-                        "only addresses of `.global` and `.const` variables are constant",
+                        span,
+                        format!("the address of `{text}` is no constant"),
+                    )
+                    .note(
+                        "only `.global` and `.const` variables and functions have a fixed address",
                     );
+                    return;
                 }
-                RelocationTarget::Symbol(s)
+                RelocationTarget::Symbol(id)
             }
-            Some(Def::Func(f)) => RelocationTarget::Function(f),
+            Binding::Func(id) => RelocationTarget::Function(id),
+            // Not bound yet: its own address.
+            Binding::None if text == symbol.name => {
+                RelocationTarget::Symbol(self.module.symbols.len() as u32)
+            }
             _ => {
-                let d = self.unknown_name(op.span(), name);
-                self.diags.push(*d);
-                return at + bytes;
+                self.error(
+                    Code::Initializer,
+                    span,
+                    format!("`{text}` is not declared before this place"),
+                );
+                return;
             }
         };
+        let byte = shift.is_some();
+        let whole = !byte && u32::from(self.module.info.address_bits) <= ty.bits();
+        let fits = matches!(ty.class(), TyClass::Bits | TyClass::Uint | TyClass::Sint)
+            && (whole || byte && ty.bits() == 8 || !byte && ty.bits() == 32);
+        if !fits {
+            let help = format!("use `.u{}`", self.module.info.address_bits);
+            self.error(Code::Initializer, span, format!("`{ty}` cannot hold an address"))
+                .help(help);
+            return;
+        }
         symbol.relocations.push(Relocation {
             offset: at,
-            bytes: bytes as u8,
+            bytes: ty.bytes() as u8,
             target,
             addend,
             generic,
-            shift,
+            shift: shift.unwrap_or(0),
         });
-        put(&mut symbol.init, at, 0, bytes as usize);
-        at + bytes
     }
-}
-
-/// Writes the low `bytes` bytes of `bits` at `at`.
-fn put(init: &mut Vec<u8>, at: u64, bits: u64, bytes: usize) {
-    let at = at as usize;
-    if init.len() < at + bytes {
-        init.resize(at + bytes, 0);
-    }
-    let n = bytes.min(8);
-    init[at..at + n].copy_from_slice(&bits.to_le_bytes()[..n]);
 }

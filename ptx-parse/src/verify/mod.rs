@@ -1,200 +1,193 @@
 //! Names, types and rules: syntax tree to verified [`Module`].
 //!
-//! Reads the items in the order of the text, as `ptxas` does, and never stops at the first error.
-//! What an opcode may look like comes from the instruction table alone.
+//! - [`header`]: `.version`, `.target`, `.address_size`;
+//! - [`scope`]: what a name means where;
+//! - [`declare`], [`init`]: variables and their initial values;
+//! - [`function`]: heads, bodies, labels;
+//! - [`opcode`]: opcode text to rows, once per distinct text;
+//! - [`operands`], [`call`]: operands against the slots of a row;
+//! - [`explain`]: findings about operands in words.
 
-mod body;
 mod call;
-mod head;
+mod declare;
+mod explain;
+mod function;
+mod header;
 mod init;
 mod opcode;
-mod operand;
+mod operands;
 mod scope;
-mod types;
 
-use std::rc::Rc;
-use std::sync::Arc;
-
-use ptx_isa::Ty;
-use ptx_isa::meaning::ModuleInfo;
-use ptx_isa::types::{Target, ptx};
-
-use crate::Ast;
-use crate::ast::{DirectiveKind, FnKind, Item};
+use crate::ast::{Ast, DirectiveKind, Item};
 use crate::diag::{Code, Diag};
 use crate::module::{Body, Module};
-use opcode::{Candidate, Opcode};
-use scope::{Def, Scopes};
+use crate::names::Name;
+use crate::span::Span;
+use opcode::Opcode;
+use ptx_isa::meaning::ModuleInfo;
+use ptx_isa::types::{PtxVersion, Target, ptx};
+use scope::Scopes;
+use std::sync::Arc;
 
-/// Verifies a parsed module. The module is there only when nothing was wrong.
-pub fn verify(ast: &Ast<'_>, name: &str) -> (Option<Module>, Vec<Diag>) {
-    let names = ast.names().len();
-    let mut v = Verifier {
-        ast,
-        module: Module {
-            name: name.into(),
-            source: Arc::from(ast.source()),
-            info: ModuleInfo { target: Target::plain(0), version: ptx(0, 0), address_bits: 32 },
-            symbols: Vec::new(),
-            functions: Vec::new(),
-            matches: Vec::new(),
-            files: Vec::new(),
-        },
-        body: Body::default(),
-        func: 0,
-        scopes: Scopes::new(ast),
-        opcodes: vec![Opcode::Unknown; names],
-        candidates: Vec::new(),
-        diags: Vec::new(),
-    };
-    v.run();
-    let failed = v.diags.iter().any(Diag::is_error);
-    ((!failed).then_some(v.module), v.diags)
-}
-
-/// Parses and verifies `src`. Findings are in the order of the text; a text with syntax errors is
-/// not verified further.
-pub fn parse_and_verify(src: &str, name: &str) -> (Option<Module>, Vec<Diag>) {
-    let (ast, mut diags) = crate::parse(src);
+/// Reads and verifies `text`, called `name` in reports.
+///
+/// The module is there if there is no error; the findings are in the order of the text.
+pub fn parse_and_verify(text: &str, name: &str) -> (Option<Module>, Vec<Diag>) {
+    let (ast, mut diags) = crate::parse(text);
     if diags.iter().any(Diag::is_error) {
+        // The gaps would only produce findings that follow from them.
         return (None, diags);
     }
     let (module, more) = verify(&ast, name);
     diags.extend(more);
     diags.sort_by_key(|d| d.span.start);
-    (module, diags)
+    let refused = diags.iter().any(Diag::is_error);
+    (module.filter(|_| !refused), diags)
 }
 
-/// The pass over one module.
-struct Verifier<'a, 's> {
-    ast: &'a Ast<'s>,
-    module: Module,
-    /// Body of the function that is being read.
-    body: Body,
-    /// Its index in `module.functions`.
-    func: u32,
-    scopes: Scopes,
-    /// Rows by opcode name.
-    opcodes: Vec<Opcode>,
-    candidates: Vec<Rc<Candidate>>,
+/// Checks a tree that was read without error. A tree with gaps can be given
+/// too, its findings may then include some that follow from the gaps.
+pub fn verify(ast: &Ast<'_>, name: &str) -> (Option<Module>, Vec<Diag>) {
+    let mut v = Verifier::new(ast, name);
+    v.items();
+    let refused = v.diags.iter().any(Diag::is_error);
+    (Some(v.module).filter(|_| !refused), v.diags)
+}
+
+/// The state of one verification.
+struct Verifier<'a> {
+    ast: &'a Ast<'a>,
     diags: Vec<Diag>,
+    module: Module,
+    scopes: Scopes,
+    /// Distinct opcodes seen, and which one each name is (index + 1).
+    opcodes: Vec<Opcode>,
+    opcode_of: Vec<u32>,
+    /// The body being built.
+    body: Body,
+    /// Operands of the instruction being resolved.
+    top: Vec<crate::module::Operand>,
+    /// The `.loc` in force.
+    loc: Option<u32>,
+    /// Names reported as unknown in this function.
+    reported: Vec<Name>,
+    in_entry: bool,
 }
 
-impl Verifier<'_, '_> {
-    fn run(&mut self) {
+impl<'a> Verifier<'a> {
+    fn new(ast: &'a Ast<'a>, name: &str) -> Verifier<'a> {
+        let info = ModuleInfo {
+            target: Target::plain(0),
+            version: PtxVersion::default(),
+            address_bits: 32,
+        };
+        Verifier {
+            ast,
+            diags: Vec::new(),
+            module: Module {
+                name: Arc::from(name),
+                source: Arc::from(ast.source()),
+                info,
+                symbols: Vec::new(),
+                functions: Vec::new(),
+                matches: Vec::new(),
+                files: Vec::new(),
+            },
+            scopes: Scopes::new(ast.names().len()),
+            opcodes: Vec::new(),
+            opcode_of: vec![0; ast.names().len()],
+            body: Body::default(),
+            top: Vec::new(),
+            loc: None,
+            reported: Vec::new(),
+            in_entry: false,
+        }
+    }
+
+    fn text(&self, name: Name) -> &'a str {
+        self.ast.name(name)
+    }
+
+    #[cold]
+    fn error(&mut self, code: Code, span: Span, message: impl Into<String>) -> &mut Diag {
+        self.diags.push(Diag::error(code, span, message));
+        self.diags.last_mut().expect("just pushed")
+    }
+
+    /// Reports a feature that the module's version or target lacks.
+    #[cold]
+    fn floor(&mut self, span: Span, what: &str, since: PtxVersion, sm: u16) {
+        let info = self.module.info;
+        if info.version < since {
+            self.error(Code::Version, span, format!("{what} needs `.version {since}` or later"))
+                .note(format!("the module says `.version {}`", info.version));
+        }
+        if info.target.sm < sm {
+            self.error(Code::Target, span, format!("{what} needs `.target sm_{sm}` or later"))
+                .note(format!("the module says `.target {}`", info.target));
+        }
+    }
+
+    /// Whether the module reaches a floor.
+    fn reaches(&self, since: PtxVersion, sm: u16) -> bool {
+        self.module.info.version >= since && self.module.info.target.sm >= sm
+    }
+
+    fn need(&mut self, span: Span, what: &str, since: PtxVersion, sm: u16) {
+        if !self.reaches(since, sm) {
+            self.floor(span, what, since, sm);
+        }
+    }
+
+    fn items(&mut self) {
         let ast = self.ast;
         self.header();
         for item in &ast.items {
             match *item {
-                Item::Var(i) => self.module_var(ast.var(i)),
-                Item::Function(i) => self.function(ast.function(i)),
-                Item::Directive(i) => self.module_directive(ast.directive(i)),
-                // Debug sections do not change what a module does.
-                Item::Section(_) => {}
+                Item::Var(index) => self.module_var(ast.var(index)),
+                Item::Function(index) => self.function(ast.function(index)),
+                Item::Directive(index) => self.module_directive(ast.directive(index)),
+                Item::Section(index) => {
+                    let section = ast.section(index);
+                    self.need(section.span, "`.section`", ptx(2, 0), 0);
+                }
             }
         }
+        self.after();
     }
 
     fn module_directive(&mut self, d: &crate::ast::Directive) {
         let ast = self.ast;
+        let words = ast.words(d.words);
         match d.kind {
+            DirectiveKind::Alias => self.alias(d.span, words),
             DirectiveKind::File => {
-                let (ints, words) = (ast.ints(d.ints), ast.words(d.words));
-                if let (Some(i), Some(w)) = (ints.first(), words.first()) {
-                    let name = ast.name(w.name).trim_matches('"').to_string();
-                    self.module.files.push((*i as u32, name));
+                let index = ast.ints(d.ints).first().copied().unwrap_or(0);
+                let name = words.first().map_or("", |w| self.text(w.name));
+                self.module.files.push((index as u32, name.trim_matches('"').to_owned()));
+            }
+            DirectiveKind::Pragma => {
+                // ptxas knows no pragma at module level.
+                self.error(Code::Directive, d.span, "this pragma is not supported at module level")
+                    .help("write it in the function or before the loop that it is meant for");
+            }
+            DirectiveKind::Dwarf => {
+                if self.module.info.version >= ptx(2, 0) {
+                    self.error(Code::Directive, d.span, "`@@DWARF` ended with PTX 2.0")
+                        .help("write `.section .debug_info { … }`");
                 }
             }
-            DirectiveKind::Alias => self.alias(d),
+            DirectiveKind::CodeBlock => {
+                self.need(d.span, "`.nv_intermediate_source_section`", ptx(9, 4), 0);
+            }
             _ => {}
         }
     }
 
-    fn alias(&mut self, d: &crate::ast::Directive) {
-        let ast = self.ast;
-        let [alias, target] = ast.words(d.words) else { return };
-        let find = |v: &Self, w: &crate::ast::Word| match v.scopes.module[w.name.index()] {
-            Def::Func(f) => Some(f),
-            _ => None,
-        };
-        for w in [alias, target] {
-            if find(self, w).is_none() {
-                let text = format!("`{}` is no declared function", ast.name(w.name));
-                self.diags.push(Diag::error(Code::UnknownName, ast.word_span(*w), text));
-                return;
-            }
+    /// Rules that can be judged when everything was read.
+    fn after(&mut self) {
+        for f in 0..self.module.functions.len() {
+            self.unresolved(f);
         }
-        if let (Some(a), Some(t)) = (find(self, alias), find(self, target)) {
-            if self.module.functions[a as usize].body.is_some() {
-                let text = format!("`{}` has a body and cannot be an alias", ast.name(alias.name));
-                self.diags.push(Diag::error(Code::Declaration, ast.word_span(*alias), text));
-                return;
-            }
-            if a == t || self.module.functions[t as usize].alias.is_some() {
-                let text = "an alias must name a defined function";
-                self.diags.push(Diag::error(Code::Declaration, ast.word_span(*target), text));
-                return;
-            }
-            self.module.functions[a as usize].alias = Some(t);
-        }
-    }
-
-    /// The type that a declaration names, reported when it is none.
-    fn declared_type(&mut self, var: &crate::ast::Var) -> Option<Ty> {
-        let ast = self.ast;
-        let Some(word) = var.ty else {
-            self.error(Code::Declaration, var.span, "the declaration names no type");
-            return None;
-        };
-        let text = ast.name(word.name);
-        let ty = Ty::from_token(text);
-        let storable = |t: &Ty| {
-            use Ty::*;
-            matches!(
-                t,
-                Pred | B8
-                    | B16
-                    | B32
-                    | B64
-                    | B128
-                    | U8
-                    | U16
-                    | U32
-                    | U64
-                    | S8
-                    | S16
-                    | S32
-                    | S64
-                    | F16
-                    | F16x2
-                    | F32
-                    | F64
-                    | TexRef
-                    | SamplerRef
-                    | SurfRef
-            )
-        };
-        match ty.filter(storable) {
-            Some(t) => Some(t),
-            None => {
-                let mut d = Diag::error(
-                    Code::Type,
-                    ast.word_span(word),
-                    format!("nothing can be declared with type `{text}`"),
-                );
-                d.note("types of variables: .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16 .f16x2 .f32 .f64 .pred");
-                self.diags.push(d);
-                None
-            }
-        }
-    }
-
-    fn error(&mut self, code: Code, span: crate::Span, message: impl Into<String>) {
-        self.diags.push(Diag::error(code, span, message));
-    }
-
-    /// Whether `kind` is a kernel or function.
-    fn is_function(kind: FnKind) -> bool {
-        kind != FnKind::Prototype
     }
 }

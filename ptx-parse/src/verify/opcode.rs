@@ -1,246 +1,275 @@
-//! Opcode text to rows: looked up, and its floors checked, once per distinct text and module.
+//! Opcode text to rows of the table: once per distinct text and module.
 
-use std::rc::Rc;
-
-use ptx_isa::meaning::ModuleInfo;
-use ptx_isa::row::Row;
-use ptx_isa::syntax::Slot;
-use ptx_isa::table::NoMatch;
-use ptx_isa::types::{PtxVersion, Suffix, Target};
-use ptx_isa::{Match, table};
-
+use super::Verifier;
+use crate::ast::Instr;
 use crate::diag::{Code, Diag};
 use crate::span::Span;
+use ptx_isa::row::Row;
+use ptx_isa::syntax::{Count, Form, Selector};
+use ptx_isa::table::{NoMatch, table};
+use ptx_isa::types::{PtxVersion, Suffix, Target};
+use ptx_isa::{Match, Space, Ty};
+use std::rc::Rc;
 
-/// What is known of one opcode text.
-#[derive(Clone)]
-pub(super) enum Opcode {
-    /// Not looked up yet.
-    Unknown,
-    /// Fits these [`Candidate`]s.
-    Known(std::ops::Range<u32>),
-    /// Fits no row.
-    Bad(NoMatch),
+/// A distinct opcode of the module.
+pub(super) struct Opcode {
+    pub candidates: Rc<[Candidate]>,
 }
 
 /// A row that an opcode may mean.
 pub(super) struct Candidate {
-    /// The row and its modifiers.
-    pub m: Rc<Match>,
-    /// Index in `Module::matches`.
-    pub index: u32,
-    /// How the operands of the text correspond to slots.
-    pub layout: Vec<Position>,
-    /// Operands that must be there.
+    /// [`crate::module::Module::matches`] index.
+    pub id: u32,
+    pub units: Box<[Unit]>,
+    /// Units that must be given.
     pub required: usize,
-    /// Why the module may not use it: code, message, help.
-    pub forbidden: Option<(Code, String, String)>,
+    /// Spaces that the modifiers name, in order.
+    pub spaces: Vec<Space>,
+    /// Why the module cannot use this row; span set where it is used.
+    pub problem: Option<Box<Diag>>,
+    pub traits: Traits,
 }
 
-/// One operand of the text.
-pub(super) struct Position {
-    /// First slot.
-    pub first: usize,
-    /// Slots in a compound memory operand; 1 otherwise.
-    pub count: usize,
-    /// Whether it is a compound memory operand.
-    pub bracket: bool,
-    /// Whether it may be left out.
+/// What a mnemonic allows beyond its slots.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Traits {
+    /// Names of variables and functions as values.
+    pub addresses: bool,
+    /// Special registers as sources.
+    pub specials: bool,
+    /// `_` as the destination.
+    pub sink: bool,
+}
+
+/// One operand as written: a slot, or the slots of one compound memory operand.
+pub(super) struct Unit {
+    pub slots: Box<[Spec]>,
     pub optional: bool,
+    pub bracket: bool,
 }
 
-/// Finds the rows of `text` and appends them to `matches` and `candidates`.
-pub(super) fn look_up(
-    text: &str,
-    module: ModuleInfo,
-    matches: &mut Vec<Match>,
-    candidates: &mut Vec<Rc<Candidate>>,
-) -> Opcode {
-    match table().find(text) {
-        Ok(found) => {
-            let first = candidates.len() as u32;
-            for m in found {
-                let layout = layout(&m.shape.slots);
-                candidates.push(Rc::new(Candidate {
-                    m: Rc::new(m.clone()),
-                    index: matches.len() as u32,
-                    required: layout.iter().filter(|p| !p.optional).count(),
-                    layout,
-                    forbidden: forbidden(&m, module),
-                }));
-                matches.push(m);
+/// A slot with the modifiers applied.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Spec {
+    pub form: Form,
+    pub dest: bool,
+    pub optional: bool,
+    pub count: Option<u32>,
+    pub ty: Option<Ty>,
+    pub relaxed: bool,
+    pub negatable: bool,
+    /// `-` may stand before it.
+    pub minus: bool,
+    /// Selector after it, and whether that may be left out.
+    pub selector: Option<(Selector, bool)>,
+    /// Any vector whose elements fill so many bits (`mov`).
+    pub fills: Option<u32>,
+    /// A predicate may (`true`) or must (`false`) follow after a bar.
+    pub second: Option<bool>,
+    /// Position among the memory operands.
+    pub memory: u8,
+}
+
+fn space_of(token: &str) -> Option<Space> {
+    Some(match token {
+        ".global" => Space::Global,
+        ".shared" | ".shared::cta" => Space::Shared,
+        ".shared::cluster" => Space::SharedCluster,
+        ".local" => Space::Local,
+        ".const" => Space::Const,
+        ".param" | ".param::func" => Space::ParamFunc,
+        ".param::entry" => Space::ParamEntry,
+        _ => return None,
+    })
+}
+
+impl Verifier<'_> {
+    /// The index of an instruction's opcode, looked up on its first use.
+    #[inline]
+    pub(super) fn opcode(&mut self, instr: &Instr) -> usize {
+        let known = self.opcode_of[instr.opcode.index()];
+        if known > 0 { known as usize - 1 } else { self.new_opcode(instr) }
+    }
+
+    #[cold]
+    fn new_opcode(&mut self, instr: &Instr) -> usize {
+        let text = self.text(instr.opcode);
+        let span = self.ast.opcode_span(instr);
+        let candidates: Vec<Candidate> = match table().find(text) {
+            Ok(matches) => matches.into_iter().map(|m| self.candidate(m, text)).collect(),
+            Err(why) => {
+                self.no_match(text, span, &why);
+                Vec::new()
             }
-            Opcode::Known(first..candidates.len() as u32)
-        }
-        Err(e) => Opcode::Bad(e),
+        };
+        self.opcodes.push(Opcode { candidates: candidates.into() });
+        self.opcode_of[instr.opcode.index()] = self.opcodes.len() as u32;
+        self.opcodes.len() - 1
     }
-}
 
-fn layout(slots: &[Slot]) -> Vec<Position> {
-    let mut out: Vec<Position> = Vec::new();
-    for (i, s) in slots.iter().enumerate() {
-        let same = i > 0 && s.bracket.is_some() && slots[i - 1].bracket == s.bracket;
-        match out.last_mut() {
-            Some(p) if same => p.count += 1,
-            _ => out.push(Position {
-                first: i,
-                count: 1,
-                bracket: s.bracket.is_some(),
-                optional: s.optional,
-            }),
-        }
-    }
-    out
-}
-
-/// The first rule of version, target or modifiers that the match breaks in this module.
-fn forbidden(m: &Match, module: ModuleInfo) -> Option<(Code, String, String)> {
-    let row = m.row;
-    if let Some(f) = floor(row.since, row.sm, row.targets, m.shape.mnemonic, module) {
-        return Some(f);
-    }
-    for f in row.floors {
-        for token in f.tokens.split_ascii_whitespace() {
-            if m.has(token)
-                && let Some(e) = floor(f.since, f.sm, f.targets, token, module)
-            {
-                return Some(e);
+    #[cold]
+    fn no_match(&mut self, text: &str, span: Span, why: &NoMatch) {
+        match why {
+            NoMatch::Mnemonic(near) => {
+                let name = text.split('.').next().unwrap_or(text);
+                let span = Span::new(span.start, span.start + name.len() as u32);
+                let diag =
+                    self.error(Code::UnknownOpcode, span, format!("no instruction `{name}`"));
+                if !near.is_empty() {
+                    diag.help(format!("did you mean `{}`?", near.join("`, `")));
+                }
             }
-        }
-    }
-    if let Some((since, sm)) = row.removed
-        && module.version >= since
-        && module.target.sm >= sm
-    {
-        return Some((
-            Code::Target,
-            format!("`{}` without `.sync` is gone from sm_{sm} on", m.shape.mnemonic),
-            format!("use the `.sync` form, or `.version` below {since}"),
-        ));
-    }
-    let check = row.check?;
-    match check(m) {
-        Ok(()) => None,
-        Err(why) => Some((Code::Modifier, why, notation(row))),
-    }
-}
-
-fn floor(
-    since: PtxVersion,
-    sm: u16,
-    targets: &str,
-    what: &str,
-    module: ModuleInfo,
-) -> Option<(Code, String, String)> {
-    let ModuleInfo { version, target, .. } = module;
-    if version < since {
-        return Some((
-            Code::Version,
-            format!("`{what}` needs `.version {since}` or later; the module says {version}"),
-            format!("raise the module's version: `.version {since}`"),
-        ));
-    }
-    if target.sm < sm {
-        return Some((
-            Code::Target,
-            format!("`{what}` needs `.target sm_{sm}` or higher; the module says {target}"),
-            format!("raise the module's target: `.target sm_{sm}`"),
-        ));
-    }
-    if !targets.is_empty() && !targets.split_ascii_whitespace().any(|t| admits(t, target)) {
-        let list = targets.replace(' ', ", ");
-        return Some((
-            Code::Target,
-            format!("`{what}` needs one of the targets {list}; the module says {target}"),
-            format!("use `.target {}`", targets.split(' ').next().unwrap_or(targets)),
-        ));
-    }
-    None
-}
-
-/// Whether a module for `target` may use a feature of `feature` (`sm_90a`, `sm_100f`).
-///
-/// An `a` feature is for exactly that architecture; an `f` feature for later members of the same
-/// family too.
-fn admits(feature: &str, target: Target) -> bool {
-    let Some(rest) = feature.strip_prefix("sm_") else { return false };
-    let digits = rest.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let Ok(sm) = digits.parse::<u16>() else { return false };
-    match &rest[digits.len()..] {
-        "a" => target.sm == sm && target.suffix == Suffix::Arch,
-        "f" => target.sm / 10 == sm / 10 && target.sm >= sm && target.suffix != Suffix::None,
-        _ => target.sm >= sm,
-    }
-}
-
-/// The row's syntax as a line of help.
-pub(super) fn notation(row: &Row) -> String {
-    format!("syntax: `{}` (PTX ISA {})", row.syntax, row.section)
-}
-
-/// The report for an opcode that fits no row.
-pub(super) fn no_match(text: &str, start: u32, why: &NoMatch) -> Diag {
-    let end = start + text.len() as u32;
-    let mnemonic = text.split('.').next().unwrap_or(text);
-    match why {
-        NoMatch::Mnemonic(near) => {
-            let span = Span::new(start, start + mnemonic.len() as u32);
-            let mut d = Diag::error(
-                Code::UnknownOpcode,
-                span,
-                format!("there is no instruction `{mnemonic}`"),
-            );
-            if let [one, ..] = near.as_slice() {
-                d.help(format!("did you mean `{one}`?"));
+            NoMatch::Modifier { index, allowed } => {
+                let mut parts = text.split('.');
+                let name = parts.next().unwrap_or("");
+                let start =
+                    name.len() + parts.clone().take(*index).map(|p| p.len() + 1).sum::<usize>();
+                let token = parts.nth(*index).unwrap_or("");
+                let at = span.start + start as u32;
+                let message = format!("`{name}` does not take `.{token}` here");
+                let here = Span::new(at, at + 1 + token.len() as u32);
+                let near = crate::diag::closest(&format!(".{token}"), allowed.iter().copied());
+                let diag = self.error(Code::Modifier, here, message);
+                if let Some(near) = near {
+                    diag.help(format!("did you mean `{near}`?"));
+                }
+                if !allowed.is_empty() {
+                    diag.help(format!("possible here: {}", allowed.join(" ")));
+                }
             }
-            d
-        }
-        NoMatch::Modifier { index, allowed } => {
-            let token = text.split('.').nth(index + 1).unwrap_or("");
-            let before: usize = text.split('.').take(index + 1).map(|t| t.len() + 1).sum();
-            let at = start + before as u32 - 1;
-            let span = Span::new(at, at + token.len() as u32 + 1);
-            let mut d = Diag::error(
-                Code::Modifier,
-                span,
-                format!("`.{token}` does not fit here in `{mnemonic}`"),
-            );
-            let near = allowed
-                .iter()
-                .map(|a| (ptx_isa::table::edit_distance(&a[1..], token), a))
-                .filter(|(d, _)| *d <= 2 && *d < token.len())
-                .min();
-            if let Some((_, a)) = near {
-                d.help(format!("did you mean `{a}`?"));
+            NoMatch::Missing { what, allowed } => {
+                let mut message = format!("`{text}` is incomplete");
+                if !what.is_empty() {
+                    message = format!("`{text}` lacks its `{}`", what.trim_start_matches('.'));
+                }
+                self.error(Code::Modifier, span, message)
+                    .help(format!("add one of {}", allowed.join(" ")));
             }
-            if !allowed.is_empty() {
-                d.note(format!("allowed here: {}", list(allowed)));
-            }
-            d
-        }
-        NoMatch::Missing { what, allowed } => {
-            let mut d = Diag::error(
-                Code::Modifier,
-                Span::new(start, end),
-                if what.starts_with('.') || what.is_empty() {
-                    format!("`{text}` lacks a modifier")
-                } else {
-                    format!("`{text}` lacks its `.{what}` modifier")
-                },
-            );
-            if !allowed.is_empty() {
-                d.note(format!("could follow: {}", list(allowed)));
-            }
-            d
         }
     }
+
+    fn candidate(&mut self, m: Match, text: &str) -> Candidate {
+        let problem = problem(&m, text, self.module.info.version, self.module.info.target);
+        let mut units: Vec<(Option<u8>, Vec<Spec>)> = Vec::new();
+        let mut memory = 0;
+        for slot in &m.shape.slots {
+            let spec = Spec {
+                form: slot.form,
+                dest: slot.dest,
+                optional: slot.optional,
+                count: m.slot_count(slot),
+                ty: m.slot_ty(slot),
+                relaxed: slot.relaxed,
+                negatable: slot.negatable,
+                minus: slot.minus,
+                selector: slot.selector,
+                fills: (m.shape.mnemonic == "mov"
+                    && slot.count == Count::Row
+                    && m.row.counts.is_some_and(|f| f(&m, slot.name) == 0))
+                .then(|| m.ty("type").map_or(0, Ty::bits)),
+                second: slot.second.map(|(_, optional)| optional),
+                memory,
+            };
+            if slot.form == Form::Addr {
+                memory += 1;
+            }
+            match units.last_mut() {
+                Some((bracket, specs)) if slot.bracket.is_some() && *bracket == slot.bracket => {
+                    specs.push(spec);
+                }
+                _ => units.push((slot.bracket, vec![spec])),
+            }
+        }
+        let units: Box<[Unit]> = units
+            .into_iter()
+            .map(|(bracket, slots)| Unit {
+                optional: slots.iter().all(|s| s.optional),
+                bracket: bracket.is_some(),
+                slots: slots.into(),
+            })
+            .collect();
+        let mnemonic = m.shape.mnemonic;
+        let traits = Traits {
+            addresses: matches!(mnemonic, "mov" | "cvta"),
+            specials: matches!(mnemonic, "mov" | "cvt"),
+            sink: matches!(
+                mnemonic,
+                "atom"
+                    | "setp"
+                    | "mbarrier"
+                    | "cp"
+                    | "match"
+                    | "setmaxnreg"
+                    | "clusterlaunchcontrol"
+            ),
+        };
+        let spaces = m.picked.iter().flatten().filter_map(|t| space_of(t)).collect();
+        let required = units.iter().filter(|u| !u.optional).count();
+        let id = self.module.matches.len() as u32;
+        self.module.matches.push(m);
+        Candidate { id, units, required, spaces, problem, traits }
+    }
 }
 
-fn list(tokens: &[&str]) -> String {
-    const SHOWN: usize = 24;
-    let mut s = tokens.iter().take(SHOWN).copied().collect::<Vec<_>>().join(" ");
-    if tokens.len() > SHOWN {
-        s.push_str(" …");
+/// Whether `target` is named in a list such as `sm_90a sm_100f`.
+fn listed(target: Target, list: &str) -> bool {
+    list.split_ascii_whitespace().any(|word| {
+        let Some(number) = word.strip_prefix("sm_") else { return false };
+        let digits = number.trim_end_matches(['a', 'f']);
+        let Ok(sm) = digits.parse::<u16>() else { return false };
+        match number.as_bytes().last() {
+            Some(b'a') => target.sm == sm && target.suffix == Suffix::Arch,
+            // A family feature serves later members of the family as well.
+            Some(b'f') => {
+                target.suffix >= Suffix::Family && target.sm / 10 == sm / 10 && target.sm >= sm
+            }
+            _ => target.sm >= sm,
+        }
+    })
+}
+
+/// Why a module of this version and target cannot use a match.
+fn problem(m: &Match, text: &str, version: PtxVersion, target: Target) -> Option<Box<Diag>> {
+    let row: &Row = m.row;
+    let fail = |code, message: String| Some(Box::new(Diag::error(code, Span::default(), message)));
+    let floors = |what: &str, since: PtxVersion, sm: u16, targets: &str| {
+        if version < since {
+            let mut d = fail(Code::Version, format!("{what} needs `.version {since}` or later"))?;
+            d.note(format!("the module says `.version {version}`"));
+            return Some(d);
+        }
+        if target.sm < sm {
+            let mut d = fail(Code::Target, format!("{what} needs `.target sm_{sm}` or later"))?;
+            d.note(format!("the module says `.target {target}`"));
+            return Some(d);
+        }
+        if !targets.is_empty() && !listed(target, targets) {
+            let mut d = fail(Code::Target, format!("{what} is for targets {targets}"))?;
+            d.note(format!("the module says `.target {target}`"));
+            return Some(d);
+        }
+        None
+    };
+    if let Some(d) = floors(&format!("`{text}`"), row.since, row.sm, row.targets) {
+        return Some(d);
     }
-    s
+    if row.until.is_some_and(|until| version > until) {
+        let until = row.until.unwrap_or_default();
+        return fail(Code::Version, format!("this form of `{text}` ended with PTX {until}"));
+    }
+    if row.removed.is_some_and(|(v, sm)| version >= v && target.sm >= sm) {
+        return fail(Code::Target, format!("`{text}` was removed: {target} does not have it"));
+    }
+    for floor in row.floors {
+        for token in floor.tokens.split_ascii_whitespace().filter(|t| m.has(t)) {
+            let what = format!("`{token}` of `{}`", m.shape.mnemonic);
+            if let Some(d) = floors(&what, floor.since, floor.sm, floor.targets) {
+                return Some(d);
+            }
+        }
+    }
+    match row.check.map(|check| check(m)) {
+        Some(Err(why)) => fail(Code::Modifier, why),
+        _ => None,
+    }
 }

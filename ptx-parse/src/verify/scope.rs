@@ -1,204 +1,182 @@
-//! What a name means at a place: module scope, function scope, nested blocks.
+//! What a name means where: one array indexed by name, with undo lists per block.
 
-use std::sync::Arc;
-
-use ptx_isa::Ty;
-use ptx_isa::special::Sreg;
-
-use crate::ast::Ast;
-use crate::module::Reg;
 use crate::names::Name;
 use crate::span::Span;
+use ptx_isa::Ty;
+use ptx_isa::special::Sreg;
+use std::sync::Arc;
 
 /// What a name stands for.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Def {
-    /// Nothing that is known.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub(super) enum Binding {
+    /// Nothing that was declared.
+    #[default]
     None,
-    /// A register.
+    /// Register.
     Reg(u32),
-    /// A vector register: first component and how many.
-    RegVector(u32, u8),
-    /// A variable of the body.
-    Var(u32),
-    /// A result or parameter of the function (results first).
-    Param(u32),
-    /// A variable of the module.
-    Symbol(u32),
-    /// A function or kernel.
-    Func(u32),
-    /// A label.
-    Label(u32),
-    /// A `.branchtargets` table.
-    BranchTable(u32),
-    /// A `.calltargets` table.
-    CallTable(u32),
-    /// A `.callprototype`.
-    Prototype(u32),
-    /// A special register.
+    /// Vector register: first id and number of components.
+    Regs(u32, u8),
+    /// Scalar special register.
     Special(Sreg),
-    /// `%tid` and the like without a component.
-    SpecialVector,
     /// `%envregN`.
     Envreg(u8),
+    /// Vector special register, its first component in `Sreg::ALL`.
+    Specials(u8),
+    /// Module variable.
+    Symbol(u32),
+    /// Variable of the body.
+    Var(u32),
+    /// Parameter of the function.
+    Param(u32),
+    /// Function.
+    Func(u32),
+    /// Label.
+    Label(u32),
+    /// `.branchtargets` list.
+    BranchTargets(u32),
+    /// `.calltargets` list.
+    CallTargets(u32),
+    /// `.callprototype`.
+    Prototype(u32),
 }
 
-/// A `%r<n>` declaration.
-struct Numbered {
-    prefix: Name,
-    text: Arc<str>,
-    count: u32,
-    ty: Ty,
+/// `.reg .b32 %r<100>`: registers that exist once they are used.
+#[derive(Clone, Debug)]
+pub(super) struct Family {
+    pub prefix: Name,
+    pub text: Arc<str>,
+    pub count: u32,
+    pub ty: Ty,
+    pub vector: u8,
+    pub place: Span,
+    /// Index of the scope that declared it.
+    pub scope: usize,
 }
 
-/// Names of a module and of the function that is being read.
+#[derive(Default)]
+struct Scope {
+    undo: Vec<(Name, Binding, Span)>,
+    families: usize,
+}
+
+/// All bindings.
 pub(super) struct Scopes {
-    /// Module scope, by name.
-    pub module: Vec<Def>,
-    /// Function scope, by name.
-    local: Vec<Def>,
-    /// Where a name was declared, for "first declared here", and at which depth of scopes.
-    declared: Vec<(Span, u32)>,
-    /// Names that the open scopes declared, with what they meant before.
-    undo: Vec<(Name, Def, u32)>,
-    /// Start of each open scope in `undo` and `numbered`.
-    marks: Vec<(usize, usize)>,
-    numbered: Vec<Numbered>,
+    bindings: Vec<Binding>,
+    /// Where each name was declared, for "defined twice".
+    places: Vec<Span>,
+    /// Scope that declared each name.
+    depth: Vec<u32>,
+    stack: Vec<Scope>,
+    families: Vec<Family>,
 }
 
 impl Scopes {
-    pub fn new(ast: &Ast) -> Scopes {
-        let names = ast.names().len();
+    pub fn new(names: usize) -> Scopes {
         Scopes {
-            module: vec![Def::None; names],
-            local: vec![Def::None; names],
-            declared: vec![(Span::default(), 0); names],
-            undo: Vec::new(),
-            marks: Vec::new(),
-            numbered: Vec::new(),
+            bindings: vec![Binding::None; names],
+            places: vec![Span::default(); names],
+            depth: vec![u32::MAX; names],
+            stack: vec![Scope::default()],
+            families: Vec::new(),
         }
     }
 
-    /// Opens a scope.
     pub fn open(&mut self) {
-        self.marks.push((self.undo.len(), self.numbered.len()));
+        self.stack.push(Scope { undo: Vec::new(), families: self.families.len() });
     }
 
-    /// Closes the innermost scope.
     pub fn close(&mut self) {
-        if let Some((names, numbered)) = self.marks.pop() {
-            while self.undo.len() > names {
-                if let Some((name, before, depth)) = self.undo.pop() {
-                    self.local[name.index()] = before;
-                    self.declared[name.index()].1 = depth;
-                }
-            }
-            self.numbered.truncate(numbered);
+        let Some(scope) = self.stack.pop() else { return };
+        self.families.truncate(scope.families);
+        let depth = self.stack.len() as u32;
+        for (name, old, place) in scope.undo.into_iter().rev() {
+            self.bindings[name.index()] = old;
+            self.places[name.index()] = place;
+            // The enclosing declaration is in some outer scope; which one does not
+            // matter for duplicates unless it is the innermost.
+            self.depth[name.index()] =
+                if old == Binding::None { u32::MAX } else { depth.wrapping_sub(2) };
         }
     }
 
-    /// Declares `name` in the innermost scope; the place of an earlier declaration there.
-    pub fn declare(&mut self, name: Name, def: Def, span: Span) -> Option<Span> {
-        let depth = self.marks.len() as u32;
-        let slot = self.local.get_mut(name.index())?;
-        let (first, at) = self.declared[name.index()];
-        // Only a declaration of this very scope conflicts; outer ones are hidden.
-        let conflict = (*slot != Def::None && at == depth).then_some(first);
-        self.undo.push((name, *slot, at));
-        *slot = def;
-        self.declared[name.index()] = (span, depth);
-        conflict
+    pub fn depth(&self) -> usize {
+        self.stack.len()
     }
 
-    /// Declares `prefix<count>`.
-    pub fn declare_numbered(&mut self, ast: &Ast, prefix: Name, count: u32, ty: Ty) {
-        // A redeclared prefix hides the numbers that an outer block has already used.
-        if self.numbered.iter().any(|n| n.prefix == prefix) {
-            let text = ast.name(prefix);
-            for i in 0..self.local.len() {
-                let name = Name(i as u32);
-                if self.local[i] != Def::None
-                    && ast.name(name).strip_prefix(text).is_some_and(|d| number(d).is_some())
-                {
-                    self.undo.push((name, self.local[i], self.declared[i].1));
-                    self.local[i] = Def::None;
-                }
-            }
-        }
-        self.numbered.push(Numbered { prefix, text: ast.name(prefix).into(), count, ty });
-    }
-
-    /// What `name` means here. A first use of `%r7` makes its register.
     #[inline]
-    pub fn find(&mut self, ast: &Ast, name: Name, regs: &mut Vec<Reg>) -> Def {
-        match self.local.get(name.index()) {
-            Some(Def::None) => self.find_slow(ast, name, regs),
-            Some(def) => *def,
-            None => Def::None,
-        }
+    pub fn get(&self, name: Name) -> Binding {
+        self.bindings.get(name.index()).copied().unwrap_or_default()
     }
 
-    #[cold]
-    fn find_slow(&mut self, ast: &Ast, name: Name, regs: &mut Vec<Reg>) -> Def {
-        let text = ast.name(name);
-        let digits = text.bytes().rev().take_while(u8::is_ascii_digit).count();
-        // A prefix may itself end in digits, so try every split.
-        for split in text.len() - digits..text.len() {
-            let (prefix, rest) = text.split_at(split);
-            let Some(n) = number(rest) else { continue };
-            let found = self.numbered.iter().rev().position(|d| &*d.text == prefix && n < d.count);
-            if let Some(back) = found {
-                let index = self.numbered.len() - 1 - back;
-                let decl = &self.numbered[index];
-                let id = regs.len() as u32;
-                regs.push(Reg { name: decl.text.clone(), number: Some(n), ty: decl.ty });
-                self.local[name.index()] = Def::Reg(id);
-                // The register lives as long as the scope that declared its prefix.
-                let depth = self.marks.iter().rposition(|m| m.1 <= index).unwrap_or(0);
-                match self.marks.get(depth + 1) {
-                    None => self.undo.push((name, Def::None, 0)),
-                    Some(_) => {
-                        let at = self.marks[depth + 1].0;
-                        self.undo.insert(at, (name, Def::None, 0));
-                        for m in &mut self.marks[depth + 1..] {
-                            m.0 += 1;
-                        }
-                    }
+    pub fn place(&self, name: Name) -> Span {
+        self.places[name.index()]
+    }
+
+    /// Binds a name in the innermost scope; gives the place of an earlier
+    /// declaration in the same scope.
+    pub fn declare(&mut self, name: Name, binding: Binding, place: Span) -> Result<(), Span> {
+        let i = name.index();
+        // What could not be read has no name.
+        if i >= self.bindings.len() {
+            return Ok(());
+        }
+        let here = self.stack.len() as u32 - 1;
+        if self.depth[i] == here && self.bindings[i] != Binding::None {
+            return Err(self.places[i]);
+        }
+        self.set(name, binding, place, here as usize);
+        Ok(())
+    }
+
+    /// Binds a name in scope number `scope`, whatever it was.
+    pub fn set(&mut self, name: Name, binding: Binding, place: Span, scope: usize) {
+        let i = name.index();
+        if i >= self.bindings.len() {
+            return;
+        }
+        self.stack[scope].undo.push((name, self.bindings[i], self.places[i]));
+        self.bindings[i] = binding;
+        self.places[i] = place;
+        self.depth[i] = scope as u32;
+    }
+
+    /// Adds a family; `text` gives a name's text.
+    pub fn add_family<'t>(&mut self, family: Family, text: impl Fn(Name) -> &'t str) {
+        // A prefix that an outer block declares too: numbers used there are hidden here.
+        if self.families.iter().any(|f| f.prefix == family.prefix) {
+            for i in 0..self.bindings.len() {
+                let name = Name(i as u32);
+                if self.bindings[i] != Binding::None
+                    && text(name).strip_prefix(&*family.text).and_then(number).is_some()
+                {
+                    self.set(name, Binding::None, Span::default(), self.stack.len() - 1);
                 }
-                return Def::Reg(id);
             }
         }
-        let def = self.module[name.index()];
-        if def != Def::None {
-            return def;
-        }
-        special(text)
+        self.families.push(family);
     }
 
-    /// Names known here that resemble `text`, nearest first.
-    pub fn similar(&self, ast: &Ast, text: &str, wanted: impl Fn(Def) -> bool) -> Option<String> {
-        let mut best: Option<(usize, &str)> = None;
-        for i in 0..self.local.len() {
-            let def = if self.local[i] != Def::None { self.local[i] } else { self.module[i] };
-            if def == Def::None || !wanted(def) {
-                continue;
-            }
-            let candidate = ast.name(Name(i as u32));
-            let d = ptx_isa::table::edit_distance(candidate, text);
-            if d > 0 && d <= 2.min(text.len() / 2) && best.is_none_or(|b| d < b.0) {
-                best = Some((d, candidate));
-            }
-        }
-        best.map(|(_, s)| s.to_string())
+    /// The innermost family with this prefix.
+    pub fn family(&self, prefix: Name) -> Option<&Family> {
+        self.families.iter().rev().find(|f| f.prefix == prefix)
     }
 
-    /// The declared count of a numbered prefix that `text` exceeds, for the help text.
-    pub fn numbered_limit(&self, text: &str) -> Option<(String, u32)> {
-        self.numbered
-            .iter()
-            .rev()
-            .find(|d| text.strip_prefix(&*d.text).is_some_and(|r| number(r).is_some()))
-            .map(|d| (d.text.to_string(), d.count))
+    /// The innermost family that `text` is a register of, with its number.
+    pub fn member(&self, text: &str) -> Option<(&Family, u32)> {
+        self.families.iter().rev().find_map(|f| {
+            let n = text.strip_prefix(&*f.text).and_then(number)?;
+            (n < f.count).then_some((f, n))
+        })
+    }
+
+    pub fn families(&self) -> &[Family] {
+        &self.families
+    }
+
+    /// Names that mean something now.
+    pub fn bound(&self) -> impl Iterator<Item = (Name, Binding)> + '_ {
+        let all = self.bindings.iter().enumerate();
+        all.filter(|(_, b)| **b != Binding::None).map(|(i, b)| (Name(i as u32), *b))
     }
 }
 
@@ -206,19 +184,4 @@ impl Scopes {
 fn number(digits: &str) -> Option<u32> {
     let canonical = !digits.is_empty() && (digits.len() == 1 || !digits.starts_with('0'));
     (canonical && digits.bytes().all(|b| b.is_ascii_digit())).then(|| digits.parse().ok()).flatten()
-}
-
-/// The special register called `text`, if there is one.
-fn special(text: &str) -> Def {
-    if !text.starts_with('%') {
-        return Def::None;
-    }
-    if let Some(s) = Sreg::parse(text) {
-        return Def::Special(s);
-    }
-    if let Some(n) = ptx_isa::special::envreg(text) {
-        return Def::Envreg(n);
-    }
-    let vector = format!("{text}.x");
-    if Sreg::parse(&vector).is_some() { Def::SpecialVector } else { Def::None }
 }

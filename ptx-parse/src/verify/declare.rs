@@ -1,0 +1,483 @@
+//! Variables, registers and parameters (PTX ISA 5.1 to 5.4).
+
+use super::Verifier;
+use super::scope::{Binding, Family};
+use crate::ast::{self, DeclSpace, Linkage as AstLinkage, Var, Word};
+use crate::diag::{Code, closest};
+use crate::module::{Linkage, Param, Reg, Symbol};
+use crate::span::Span;
+use ptx_isa::types::{TyClass, ptx};
+use ptx_isa::{Space, Ty};
+use std::sync::Arc;
+
+/// Types that a declaration may name.
+const DECLARABLE: &[Ty] = &[
+    Ty::Pred,
+    Ty::B8,
+    Ty::B16,
+    Ty::B32,
+    Ty::B64,
+    Ty::B128,
+    Ty::U8,
+    Ty::U16,
+    Ty::U32,
+    Ty::U64,
+    Ty::S8,
+    Ty::S16,
+    Ty::S32,
+    Ty::S64,
+    Ty::F16,
+    Ty::F16x2,
+    Ty::F32,
+    Ty::F64,
+    Ty::TexRef,
+    Ty::SamplerRef,
+    Ty::SurfRef,
+];
+
+pub(super) fn linkage(l: AstLinkage) -> Linkage {
+    match l {
+        AstLinkage::None => Linkage::Internal,
+        AstLinkage::Extern => Linkage::Extern,
+        AstLinkage::Visible => Linkage::Visible,
+        AstLinkage::Weak => Linkage::Weak,
+        AstLinkage::Common => Linkage::Common,
+    }
+}
+
+/// Layout of a declared variable.
+pub(super) struct Layout {
+    pub ty: Ty,
+    /// Bytes of one element (a vector is one element).
+    pub element: u32,
+    pub align: u32,
+    /// Bytes; 0 when not given (`[]`).
+    pub size: u64,
+    pub array: bool,
+}
+
+impl Verifier<'_> {
+    pub(super) fn span_of(&self, word: Word) -> Span {
+        self.ast.word_span(word)
+    }
+
+    /// Binds a name, reporting a second declaration.
+    pub(super) fn bind(&mut self, word: Word, binding: Binding) {
+        let span = self.span_of(word);
+        if let Err(first) = self.scopes.declare(word.name, binding, span) {
+            self.duplicate(word, first);
+        }
+    }
+
+    #[cold]
+    pub(super) fn duplicate(&mut self, word: Word, first: Span) {
+        let span = self.span_of(word);
+        let name = self.text(word.name);
+        self.error(Code::Duplicate, span, format!("`{name}` is declared twice in this scope"))
+            .also(first, "first declared here");
+    }
+
+    /// The declared type.
+    fn declared_type(&mut self, var: &Var) -> Ty {
+        let Some(word) = var.ty else {
+            let span = self.span_of(var.name);
+            let name = self.text(var.name.name);
+            self.error(Code::Type, span, format!("`{name}` has no type"))
+                .help("write one before the name, such as `.b32`");
+            return Ty::B32;
+        };
+        let text = self.text(word.name);
+        let span = self.span_of(word);
+        match Ty::from_token(text).filter(|t| DECLARABLE.contains(t)) {
+            Some(ty) => {
+                match ty {
+                    Ty::B128 => self.need(span, "type `.b128`", ptx(8, 3), 70),
+                    Ty::F16 | Ty::F16x2 => self.need(span, "this type", ptx(4, 2), 53),
+                    _ => {}
+                }
+                ty
+            }
+            None => {
+                let names: Vec<&str> = DECLARABLE.iter().map(|t| t.name()).collect();
+                let near = closest(&text[1..], names.iter().copied());
+                let diag =
+                    self.error(Code::Type, span, format!("`{text}` is no type of a variable"));
+                match near {
+                    Some(near) => diag.help(format!("did you mean `.{near}`?")),
+                    None => diag.help("use the `.b` type of the same width"),
+                };
+                Ty::B32
+            }
+        }
+    }
+
+    /// Type, size and alignment, with the rules that hold in every space.
+    pub(super) fn layout(&mut self, var: &Var) -> Layout {
+        let ast = self.ast;
+        let ty = self.declared_type(var);
+        let span = var.span;
+        let vector = match var.vector {
+            0 => 1,
+            n @ (2 | 4 | 8) if n * ty.bits() <= 128 => n,
+            n => {
+                self.error(Code::Type, span, format!("`.v{n}` of `{ty}` is no vector type"))
+                    .note("vectors have two or four elements and at most 128 bits");
+                1
+            }
+        };
+        let element = ty.bytes() * vector;
+        let mut size = u64::from(element);
+        let mut array = false;
+        for (i, &dim) in ast.ints(var.dims).iter().enumerate() {
+            array = true;
+            match dim {
+                Var::UNSIZED if i == 0 => size = 0,
+                Var::UNSIZED => {
+                    self.error(Code::Declaration, span, "only the first dimension may be empty");
+                }
+                0 => {
+                    self.error(Code::Declaration, span, "an array has at least one element");
+                }
+                // The size of the first dimension comes from the initialiser.
+                n if size == 0 => size = size.saturating_mul(n),
+                n => size = size.saturating_mul(n),
+            }
+        }
+        if size > 1 << 40 {
+            self.error(Code::Limit, span, "the variable is larger than any memory");
+            size = u64::from(element);
+        }
+        let align = match var.align {
+            0 => element.max(1),
+            u32::MAX => {
+                self.bad_align(span);
+                element.max(1)
+            }
+            n if !n.is_power_of_two() => {
+                self.bad_align(span);
+                element.max(1)
+            }
+            n => n.max(1),
+        };
+        Layout { ty, element, align, size, array }
+    }
+
+    #[cold]
+    fn bad_align(&mut self, span: Span) {
+        self.error(Code::Declaration, span, "an alignment is a power of two");
+    }
+
+    fn space(&mut self, var: &Var) -> Space {
+        match var.space {
+            DeclSpace::Reg => Space::Reg,
+            DeclSpace::Sreg => Space::Sreg,
+            DeclSpace::Const => Space::Const,
+            DeclSpace::Global => Space::Global,
+            DeclSpace::Local => Space::Local,
+            DeclSpace::Param => Space::ParamFunc,
+            DeclSpace::Shared => Space::Shared,
+            DeclSpace::Tex => Space::Tex,
+            DeclSpace::Missing => {
+                let span = self.span_of(var.name);
+                self.error(Code::Space, span, "the declaration names no state space").help(
+                    "begin it with `.reg`, `.global`, `.shared`, `.local`, `.const` or `.param`",
+                );
+                Space::Global
+            }
+        }
+    }
+
+    pub(super) fn module_var(&mut self, var: &Var) {
+        let name = self.text(var.name.name);
+        let span = self.span_of(var.name);
+        let abi = self.module.info.version >= ptx(2, 0) && self.module.info.target.sm >= 20;
+        match var.space {
+            DeclSpace::Reg if abi => {
+                self.error(Code::Space, span, "registers belong into a function")
+                    .note("module-scope registers ended with the call ABI (PTX 2.0 on sm_20)");
+            }
+            DeclSpace::Local if abi => {
+                self.error(Code::Space, span, "`.local` variables belong into a function")
+                    .note("module-scope `.local` ended with the call ABI (PTX 2.0 on sm_20)");
+            }
+            DeclSpace::Param => {
+                self.error(Code::Space, span, "parameters are not declared at module scope");
+            }
+            DeclSpace::Tex if self.module.info.version >= ptx(1, 5) => {
+                self.error(Code::Space, span, "`.tex` variables ended with PTX 1.5")
+                    .help(format!("write `.global .texref {name};`"));
+            }
+            _ => {}
+        }
+        if var.space == DeclSpace::Reg {
+            self.registers(var);
+            return;
+        }
+        self.variable(var, true);
+    }
+
+    /// A variable in memory, at module scope or in a body.
+    pub(super) fn variable(&mut self, var: &Var, at_module: bool) {
+        let ast = self.ast;
+        let span = self.span_of(var.name);
+        let name = self.text(var.name.name);
+        let space = self.space(var);
+        let layout = self.layout(var);
+        self.check_variable(var, space, &layout, at_module);
+        let managed = ast.words(var.attributes).iter().any(|w| self.text(w.name) == ".managed");
+        if managed {
+            self.need(span, "`.managed`", ptx(4, 0), 30);
+            if space != Space::Global {
+                self.error(Code::Space, span, "`.managed` variables are `.global`");
+            }
+        }
+        // PTX 1.x: a texture reference in a space of its own.
+        let texture = space == Space::Tex;
+        let mut symbol = Symbol {
+            name: name.to_owned(),
+            space: if texture { Space::Global } else { space },
+            ty: if texture { Ty::TexRef } else { layout.ty },
+            align: layout.align,
+            size: if texture { 8 } else { layout.size },
+            array: layout.array,
+            linkage: linkage(var.linkage),
+            managed,
+            init: Vec::new(),
+            relocations: Vec::new(),
+            span: span.start..span.end,
+        };
+        if let Some(init) = ast.init(var) {
+            self.initialise(&mut symbol, var, &layout, init);
+        }
+        let external = matches!(var.linkage, AstLinkage::Extern);
+        if symbol.size == 0 && symbol.array && !external {
+            self.error(Code::Declaration, span, format!("array `{name}` has no size"))
+                .help("write its number of elements, an initialiser, or `.extern`");
+        }
+        let copies = var.numbered.map_or(0..1, |n| 0..n);
+        for i in copies {
+            let mut symbol = symbol.clone();
+            if var.numbered.is_some() {
+                symbol.name = format!("{name}{i}");
+            }
+            self.add_variable(var, symbol, at_module);
+        }
+    }
+
+    fn add_variable(&mut self, var: &Var, symbol: Symbol, at_module: bool) {
+        let word = match var.numbered {
+            None => Some(var.name),
+            // `x<4>` declares x0 to x3, of which the text may use some.
+            Some(_) => ast::Ast::names(self.ast)
+                .find(self.ast.source(), &symbol.name)
+                .map(|name| Word { name, ..var.name }),
+        };
+        let hoisted = matches!(symbol.space, Space::Global | Space::Const | Space::Tex);
+        let binding = if at_module || hoisted {
+            if at_module
+                && let Some(word) = word
+                && self.redeclared(word, &symbol)
+            {
+                return;
+            }
+            self.module.symbols.push(symbol);
+            Binding::Symbol(self.module.symbols.len() as u32 - 1)
+        } else {
+            self.body.vars.push(symbol);
+            Binding::Var(self.body.vars.len() as u32 - 1)
+        };
+        if let Some(word) = word {
+            self.bind(word, binding);
+        }
+    }
+
+    /// An `.extern` declaration and the definition of the same variable are one.
+    fn redeclared(&mut self, word: Word, symbol: &Symbol) -> bool {
+        let Binding::Symbol(old) = self.scopes.get(word.name) else { return false };
+        let earlier = &mut self.module.symbols[old as usize];
+        let either_extern = earlier.linkage == Linkage::Extern || symbol.linkage == Linkage::Extern;
+        if !either_extern || earlier.space != symbol.space {
+            return false;
+        }
+        if symbol.linkage != Linkage::Extern {
+            *earlier = symbol.clone();
+        }
+        true
+    }
+
+    fn check_variable(&mut self, var: &Var, space: Space, layout: &Layout, at_module: bool) {
+        let span = self.span_of(var.name);
+        let name = self.text(var.name.name);
+        if layout.ty == Ty::Pred {
+            self.error(Code::Type, span, format!("predicate `{name}` must be a `.reg`"));
+        }
+        if layout.ty.class() == TyClass::Opaque
+            && !matches!(space, Space::Global | Space::ParamFunc)
+        {
+            self.error(Code::Space, span, format!("`{}` variables are `.global`", layout.ty));
+        }
+        if layout.ty == Ty::SamplerRef
+            && space == Space::Global
+            && !self.module.info.target.texmode_independent
+        {
+            self.error(Code::Target, span, "`.samplerref` needs `.target …, texmode_independent`");
+        }
+        if var.bank.is_some() && self.module.info.version >= ptx(2, 2) {
+            self.error(Code::Space, span, "constant banks ended with PTX 2.2");
+        }
+        if !at_module && var.linkage != AstLinkage::None {
+            self.error(Code::Declaration, span, "linking directives stand at module scope only")
+                .help("declare the variable before the function");
+        }
+        if var.linkage == AstLinkage::Common {
+            self.need(span, "`.common`", ptx(5, 0), 20);
+            if space != Space::Global {
+                self.error(Code::Space, span, "`.common` variables are `.global`");
+            }
+        }
+        if space == Space::Sreg {
+            self.error(Code::Space, span, "special registers are not declared");
+        }
+        if self.text(var.name.name) == "_" {
+            self.error(Code::Declaration, span, "`_` is no name of a variable");
+        }
+    }
+
+    /// `.reg` declarations.
+    pub(super) fn registers(&mut self, var: &Var) {
+        let layout = self.layout(var);
+        let span = self.span_of(var.name);
+        let name = self.text(var.name.name);
+        if layout.array {
+            self.error(Code::Declaration, span, format!("array `{name}` cannot be a register"))
+                .help("`.reg` takes `name<n>` for n registers, `.local` takes arrays");
+        }
+        if var.init.is_some() {
+            self.error(Code::Initializer, span, "registers have no initial value")
+                .help("write a `mov` instruction");
+        }
+        if layout.ty.class() == TyClass::Opaque {
+            self.error(Code::Type, span, format!("`{}` is no type of a register", layout.ty));
+        }
+        if var.linkage != AstLinkage::None {
+            self.error(Code::Declaration, span, "linking directives stand at module scope only");
+        }
+        let vector = (layout.element / layout.ty.bytes().max(1)).max(1) as u8;
+        if let Some(count) = var.numbered {
+            if let Some(first) = self.family_twice(var) {
+                self.duplicate(var.name, first);
+            }
+            let family = Family {
+                prefix: var.name.name,
+                text: Arc::from(name),
+                count,
+                ty: layout.ty,
+                vector,
+                place: span,
+                scope: self.scopes.depth() - 1,
+            };
+            let ast = self.ast;
+            self.scopes.add_family(family, |name| ast.name(name));
+            return;
+        }
+        let binding = self.new_register(Arc::from(name), None, layout.ty, vector);
+        self.bind(var.name, binding);
+    }
+
+    /// Place of a family with the same prefix in the same scope.
+    fn family_twice(&self, var: &Var) -> Option<Span> {
+        let earlier = self.scopes.family(var.name.name)?;
+        (earlier.scope == self.scopes.depth() - 1).then_some(earlier.place)
+    }
+
+    /// Adds the register (or a vector's components) to the body.
+    pub(super) fn new_register(
+        &mut self,
+        name: Arc<str>,
+        number: Option<u32>,
+        ty: Ty,
+        vector: u8,
+    ) -> Binding {
+        let first = self.body.regs.len() as u32;
+        if vector <= 1 {
+            self.body.regs.push(Reg { name, number, ty });
+            return Binding::Reg(first);
+        }
+        for part in ["x", "y", "z", "w"].iter().take(usize::from(vector)) {
+            let number = number.map_or(String::new(), |n| n.to_string());
+            let name = Arc::from(format!("{name}{number}.{part}"));
+            self.body.regs.push(Reg { name, number: None, ty });
+        }
+        Binding::Regs(first, vector)
+    }
+
+    /// A parameter or result; registers are added to the body when `define`.
+    pub(super) fn param(&mut self, var: &Var, entry: bool, define: bool) -> Param {
+        let name = self.text(var.name.name);
+        let span = self.span_of(var.name);
+        let layout = self.layout(var);
+        let mut reg = None;
+        match var.space {
+            DeclSpace::Param => {}
+            DeclSpace::Reg if !entry => {
+                if define {
+                    let binding = self.new_register(Arc::from(name), None, layout.ty, 1);
+                    if let Binding::Reg(id) = binding {
+                        reg = Some(id);
+                    }
+                    self.bind(var.name, binding);
+                } else {
+                    reg = Some(u32::MAX);
+                }
+            }
+            _ => {
+                let spaces = if entry { "`.param`" } else { "`.param` or `.reg`" };
+                self.error(Code::Space, span, format!("parameter `{name}` must be in {spaces}"));
+            }
+        }
+        if var.vector > 0 && var.space == DeclSpace::Param {
+            self.error(Code::Type, span, format!("parameter `{name}` cannot be a vector"))
+                .help("declare an aligned array: `.param .align 16 .b8 x[16]`");
+        }
+        if layout.ty == Ty::Pred && var.space == DeclSpace::Param {
+            self.error(Code::Type, span, format!("predicate `{name}` must be a `.reg`"));
+        }
+        if layout.array && layout.size == 0 && entry {
+            self.error(Code::Declaration, span, format!("parameter array `{name}` has no size"));
+        }
+        if name == "_" && define {
+            self.error(Code::Declaration, span, "a parameter of a defined function needs a name");
+        }
+        let ptr = var.ptr.map(|ptr| {
+            let space = match ptr.space {
+                DeclSpace::Global => Space::Global,
+                DeclSpace::Shared => Space::Shared,
+                DeclSpace::Local => Space::Local,
+                DeclSpace::Const => Space::Const,
+                DeclSpace::Missing => Space::Generic,
+                _ => {
+                    self.error(
+                        Code::Space,
+                        span,
+                        "`.ptr` points into `.global`, `.shared`, `.local` or `.const`",
+                    );
+                    Space::Generic
+                }
+            };
+            (space, if ptr.align == 0 { 4 } else { ptr.align })
+        });
+        if var.ptr.is_some() {
+            self.need(span, "`.ptr`", ptx(2, 2), 0);
+        }
+        let size = layout.size.min(u64::from(u32::MAX)) as u32;
+        Param {
+            name: name.to_owned(),
+            ty: layout.ty,
+            align: layout.align,
+            size,
+            array: layout.array,
+            reg,
+            ptr,
+        }
+    }
+}

@@ -1,0 +1,627 @@
+//! Functions: heads, tuning directives, bodies, labels (PTX ISA 11.2 to 11.5, 11.7).
+
+use super::Verifier;
+use super::declare::linkage;
+use super::scope::Binding;
+use crate::ast::{
+    self, DeclSpace, Directive, DirectiveKind, FnAttr, FnKind, Instr, Run, Stmt, Word,
+};
+use crate::diag::{Code, closest};
+use crate::module::{Body, Func, Inst, Linkage, Loc, Param, Prototype, Tuning};
+use crate::span::Span;
+use ptx_isa::Ty;
+use ptx_isa::types::{PtxVersion, ptx};
+
+/// A head's directives: name, least and most integers, floors, for entries, for functions.
+type HeadRule = (&'static str, usize, usize, PtxVersion, u16, bool, bool);
+
+const HEAD: &[HeadRule] = &[
+    (".maxnreg", 1, 1, ptx(1, 3), 0, true, false),
+    (".maxntid", 1, 3, ptx(1, 3), 0, true, false),
+    (".reqntid", 1, 3, ptx(2, 1), 0, true, false),
+    (".minnctapersm", 1, 1, ptx(2, 0), 0, true, false),
+    (".maxnctapersm", 1, 1, ptx(1, 3), 0, true, false),
+    (".noreturn", 0, 0, ptx(6, 4), 30, false, true),
+    (".abi_preserve", 1, 1, ptx(9, 0), 80, false, true),
+    (".abi_preserve_control", 1, 1, ptx(9, 0), 80, false, true),
+    (".minperctamemory", 1, 1, ptx(9, 4), 80, true, false),
+    (".reqnctapercluster", 1, 3, ptx(7, 8), 90, true, false),
+    (".maxclusterrank", 1, 1, ptx(7, 8), 90, true, false),
+    (".explicitcluster", 0, 0, ptx(7, 8), 90, true, false),
+    (".blocksareclusters", 0, 0, ptx(9, 0), 90, true, false),
+    (".language", 0, 0, ptx(9, 2), 0, true, true),
+    (".pragma", 0, 0, ptx(2, 0), 0, true, true),
+];
+
+/// Names of source languages (PTX ISA 11.8.2).
+const LANGUAGES: &[&str] = &[
+    "unknown",
+    "ptx",
+    "nvvm",
+    "cuda c++",
+    "cuda c++ tile",
+    "tile ir",
+    "python-cutile",
+    "fortran",
+    "optix",
+];
+
+impl Verifier<'_> {
+    /// A function or entry at module scope, or the prototype of one in a body.
+    pub(super) fn function(&mut self, f: &ast::Function) {
+        let id = self.declare_function(f);
+        let Some(run) = f.body else { return };
+        self.body = Body::default();
+        self.loc = None;
+        self.reported.clear();
+        self.in_entry = f.kind == FnKind::Entry;
+        self.scopes.open();
+        let (rets, params) = self.params(f, true);
+        self.bind_params(f);
+        if let Some(func) = self.module.functions.get_mut(id) {
+            (func.rets, func.params) = (rets, params);
+        }
+        self.statements(run);
+        self.scopes.close();
+        self.body.end = f.end.saturating_sub(1)..f.end;
+        let body = std::mem::take(&mut self.body);
+        if let Some(func) = self.module.functions.get_mut(id) {
+            func.body = Some(body);
+        }
+    }
+
+    fn params(&mut self, f: &ast::Function, define: bool) -> (Vec<Param>, Vec<Param>) {
+        let ast = self.ast;
+        let entry = f.kind == FnKind::Entry;
+        let rets: Vec<_> =
+            ast.vars(f.returns).iter().map(|v| self.param(v, false, define)).collect();
+        let params: Vec<_> =
+            ast.vars(f.params).iter().map(|v| self.param(v, entry, define)).collect();
+        if entry && !rets.is_empty() {
+            self.error(Code::Declaration, f.span, "a kernel returns nothing");
+        }
+        let in_memory = ast.vars(f.returns).iter().any(|v| v.space == DeclSpace::Param);
+        if rets.len() > 1 && in_memory {
+            self.error(Code::Declaration, f.span, "only registers can return several values")
+                .help("return one `.param` array, or declare the results as `.reg`");
+        }
+        let bytes: u64 = params.iter().map(|p| u64::from(p.size)).sum();
+        if entry && bytes > self.param_limit() {
+            let message =
+                format!("the parameters take {bytes} bytes, {} are possible", self.param_limit());
+            self.error(Code::Limit, f.span, message);
+        }
+        let unsized_early =
+            |list: &[Param]| list.iter().rev().skip(1).any(|p| p.array && p.size == 0);
+        if !entry && unsized_early(&params) {
+            self.error(
+                Code::Declaration,
+                f.span,
+                "only the last parameter may be an array without size",
+            );
+        }
+        (rets, params)
+    }
+
+    /// Bytes of parameters that a kernel may have.
+    fn param_limit(&self) -> u64 {
+        let info = self.module.info;
+        match info.target.sm {
+            0..20 => 256,
+            70.. if info.version >= ptx(8, 1) => 32764,
+            _ => 4352,
+        }
+    }
+
+    /// `.param` names: results first, then parameters.
+    fn bind_params(&mut self, f: &ast::Function) {
+        let ast = self.ast;
+        let vars = ast.vars(f.returns).iter().chain(ast.vars(f.params));
+        for (i, var) in vars.enumerate() {
+            if var.space == DeclSpace::Param {
+                self.bind(var.name, Binding::Param(i as u32));
+            }
+        }
+    }
+
+    /// Enters a function into the module, or finds its earlier declaration.
+    fn declare_function(&mut self, f: &ast::Function) -> usize {
+        let span = self.span_of(f.name);
+        let name = self.text(f.name.name);
+        let entry = f.kind == FnKind::Entry;
+        // Types and spaces of the parameters are checked where the body is, if there is one.
+        let before = self.diags.len();
+        let (rets, params) = self.params(f, false);
+        if f.body.is_some() {
+            self.diags.truncate(before);
+        }
+        let (tuning, noreturn) = self.head_attrs(f);
+        if noreturn && !rets.is_empty() {
+            self.error(
+                Code::Directive,
+                span,
+                "a function that returns values cannot be `.noreturn`",
+            );
+        }
+        if f.attributes.count > 0 {
+            self.need(span, "`.attribute` on a function", ptx(8, 0), 90);
+        }
+        let func = Func {
+            name: name.to_owned(),
+            entry,
+            linkage: linkage(f.linkage),
+            rets,
+            params,
+            noreturn,
+            tuning,
+            body: None,
+            alias: None,
+            span: span.start..span.end,
+        };
+        match self.scopes.get(f.name.name) {
+            Binding::Func(id) => {
+                self.same_function(id as usize, func, f, span);
+                id as usize
+            }
+            Binding::None | Binding::Special(_) => {
+                let id = self.module.functions.len();
+                self.module.functions.push(func);
+                let binding = Binding::Func(id as u32);
+                self.scopes.set(f.name.name, binding, span, 0);
+                id
+            }
+            _ => {
+                let first = self.scopes.place(f.name.name);
+                self.duplicate(f.name, first);
+                usize::MAX
+            }
+        }
+    }
+
+    /// A further declaration or the definition of a function.
+    fn same_function(&mut self, id: usize, func: Func, f: &ast::Function, span: Span) {
+        let earlier = &self.module.functions[id];
+        let first = Span::new(earlier.span.start, earlier.span.end);
+        let name = func.name.clone();
+        let alike = |a: &[Param], b: &[Param]| {
+            a.len() == b.len()
+                && a.iter().zip(b).all(|(x, y)| x.size == y.size && x.array == y.array)
+        };
+        if earlier.body.is_some() && f.body.is_some() {
+            self.error(Code::Duplicate, span, format!("`{name}` is defined twice"))
+                .also(first, "first defined here");
+        } else if !alike(&earlier.params, &func.params)
+            || !alike(&earlier.rets, &func.rets)
+            || earlier.entry != func.entry
+        {
+            self.error(
+                Code::Declaration,
+                span,
+                format!("`{name}` differs from its earlier declaration"),
+            )
+            .also(first, "declared here")
+            .note("parameters and results must agree in number and type");
+        } else if (earlier.linkage == Linkage::Extern
+            && !matches!(func.linkage, Linkage::Extern | Linkage::Visible))
+            || (f.body.is_some() && func.linkage == Linkage::Extern)
+        {
+            self.error(
+                Code::Declaration,
+                span,
+                format!("the linkage of `{name}` differs from its declaration"),
+            )
+            .also(first, "declared here")
+            .help("define what was declared `.extern` with `.visible`");
+        } else if f.body.is_some() {
+            let alias = self.module.functions[id].alias;
+            self.module.functions[id] = Func { alias, ..func };
+        }
+    }
+
+    /// A function that was declared without `.extern` and never defined.
+    pub(super) fn unresolved(&mut self, id: usize) {
+        let f = &self.module.functions[id];
+        let open = f.body.is_none() && f.alias.is_none();
+        if open && (f.entry || matches!(f.linkage, Linkage::Internal | Linkage::Visible)) {
+            let span = Span::new(f.span.start, f.span.end);
+            let message = format!("`{}` is declared but not defined", f.name);
+            self.error(Code::Declaration, span, message)
+                .help("add its body, or declare it `.extern` if another module defines it");
+        }
+    }
+
+    pub(super) fn alias(&mut self, span: Span, words: &[Word]) {
+        self.need(span, "`.alias`", ptx(6, 3), 30);
+        let [alias, target] = words else { return };
+        let mut ids = [0; 2];
+        for (id, word) in ids.iter_mut().zip([alias, target]) {
+            match self.scopes.get(word.name) {
+                Binding::Func(f) => *id = f,
+                _ => {
+                    let name = self.text(word.name);
+                    let span = self.span_of(*word);
+                    self.error(Code::UnknownName, span, format!("`{name}` is no function that was declared"))
+                        .note("both functions of an `.alias` are declared before it, the second with a body");
+                    return;
+                }
+            }
+        }
+        if self.module.functions[ids[0] as usize].body.is_some() {
+            let span = self.span_of(*alias);
+            self.error(Code::Declaration, span, "a function with a body cannot be an alias");
+            return;
+        }
+        if self.module.functions[ids[1] as usize].body.is_none() {
+            let span = self.span_of(*target);
+            self.error(
+                Code::Declaration,
+                span,
+                "an alias stands for a function that is defined here",
+            );
+            return;
+        }
+        self.module.functions[ids[0] as usize].alias = Some(ids[1]);
+    }
+
+    // --- head -------------------------------------------------------------------
+
+    fn head_attrs(&mut self, f: &ast::Function) -> (Tuning, bool) {
+        let ast = self.ast;
+        let mut tuning = Tuning::default();
+        let mut noreturn = false;
+        let mut seen: Vec<&str> = Vec::new();
+        for attr in ast.attrs(f.attrs) {
+            let name = self.text(attr.name.name);
+            let ints: Vec<u32> =
+                ast.ints(attr.ints).iter().map(|&n| u32::try_from(n).unwrap_or(u32::MAX)).collect();
+            self.head_rule(f, attr, name, ints.len());
+            if seen.contains(&name) && !matches!(name, ".pragma" | ".language") {
+                let span = self.span_of(attr.name);
+                self.error(Code::Directive, span, format!("`{name}` is given twice"));
+            }
+            seen.push(name);
+            let one = ints.first().copied();
+            let three = || {
+                let at = |i: usize| ints.get(i).copied().unwrap_or(1);
+                Some([at(0), at(1), at(2)])
+            };
+            match name {
+                ".maxnreg" => tuning.max_nreg = one,
+                ".maxntid" => tuning.max_ntid = three(),
+                ".reqntid" => tuning.req_ntid = three(),
+                ".minnctapersm" => tuning.min_ncta_per_sm = one,
+                ".maxnctapersm" => tuning.max_ncta_per_sm = one,
+                ".reqnctapercluster" => tuning.req_ncta_per_cluster = three(),
+                ".maxclusterrank" => tuning.max_cluster_rank = one,
+                ".explicitcluster" => tuning.explicit_cluster = true,
+                ".noreturn" => noreturn = true,
+                ".language" => self.languages(attr),
+                _ => {}
+            }
+        }
+        self.conflicts(f, &seen);
+        (tuning, noreturn)
+    }
+
+    fn head_rule(&mut self, f: &ast::Function, attr: &FnAttr, name: &str, count: usize) {
+        let span = self.span_of(attr.name);
+        let Some(&(_, least, most, since, sm, entries, functions)) =
+            HEAD.iter().find(|rule| rule.0 == name)
+        else {
+            return;
+        };
+        self.need(span, &format!("`{name}`"), since, sm);
+        if count < least || count > most {
+            let wanted = match (least, most) {
+                (0, 0) => "no number".to_owned(),
+                (1, 1) => "one number".to_owned(),
+                _ => format!("{least} to {most} numbers"),
+            };
+            self.error(Code::Directive, span, format!("`{name}` takes {wanted}"));
+        }
+        let entry = f.kind == FnKind::Entry;
+        if entry && !entries {
+            self.error(Code::Directive, span, format!("`{name}` is for `.func`, not `.entry`"));
+        }
+        if !entry && !functions {
+            self.error(Code::Directive, span, format!("`{name}` is for `.entry`, not `.func`"));
+        }
+    }
+
+    fn languages(&mut self, attr: &FnAttr) {
+        let ast = self.ast;
+        for word in ast.words(attr.words) {
+            let text = self.text(word.name);
+            let span = self.span_of(*word);
+            let known = match text.strip_prefix('"') {
+                Some(name) => {
+                    LANGUAGES.contains(&name.trim_end_matches('"').to_ascii_lowercase().as_str())
+                }
+                None => {
+                    let digits = text.strip_prefix("0x");
+                    let n = digits.map_or_else(|| text.parse(), |d| u64::from_str_radix(d, 16));
+                    n.is_ok_and(|n| n <= 10)
+                }
+            };
+            if !known {
+                self.error(Code::Directive, span, format!("unknown language {text}"))
+                    .note(format!("known are {}", LANGUAGES.join(", ")));
+            }
+        }
+    }
+
+    fn conflicts(&mut self, f: &ast::Function, seen: &[&str]) {
+        let has = |name: &str| seen.contains(&name);
+        let span = self.span_of(f.name);
+        for (a, b) in [(".maxntid", ".reqntid"), (".reqnctapercluster", ".maxclusterrank")] {
+            if has(a) && has(b) {
+                self.error(Code::Directive, span, format!("`{a}` and `{b}` exclude each other"));
+            }
+        }
+        if has(".blocksareclusters") && !(has(".reqntid") && has(".reqnctapercluster")) {
+            self.error(
+                Code::Directive,
+                span,
+                "`.blocksareclusters` needs `.reqntid` and `.reqnctapercluster`",
+            );
+        }
+        if has(".minnctapersm") && !has(".maxntid") && !has(".reqntid") {
+            self.diags.push(crate::diag::Diag::warning(
+                Code::Directive,
+                span,
+                "`.minnctapersm` has no effect without `.maxntid` or `.reqntid`",
+            ));
+        }
+    }
+
+    // --- body -------------------------------------------------------------------
+
+    fn statements(&mut self, run: Run) {
+        let ast = self.ast;
+        let stmts = ast.stmts(run);
+        self.collect_labels(stmts);
+        self.body.insts.reserve(stmts.len());
+        self.body.operands.reserve(stmts.len() * 4);
+        for (i, stmt) in stmts.iter().enumerate() {
+            match *stmt {
+                Stmt::Instr(index) => self.instr(ast.instr(index)),
+                Stmt::Label(index) => {
+                    if let Binding::Label(id) = self.scopes.get(ast.label(index).name) {
+                        let label = &mut self.body.labels[id as usize].1;
+                        if *label == u32::MAX {
+                            *label = self.body.insts.len() as u32;
+                        }
+                    }
+                }
+                Stmt::Var(index) => {
+                    let var = ast.var(index);
+                    match var.space {
+                        DeclSpace::Reg => self.registers(var),
+                        _ => self.variable(var, false),
+                    }
+                }
+                Stmt::Directive(index) => {
+                    let label = i.checked_sub(1).and_then(|i| stmts.get(i));
+                    self.body_directive(ast.directive(index), label);
+                }
+                Stmt::Prototype(index) => {
+                    let f = ast.function(index);
+                    if f.kind == FnKind::Prototype {
+                        let label = i.checked_sub(1).and_then(|i| stmts.get(i));
+                        self.prototype(f, label);
+                    } else {
+                        self.declare_function(f);
+                    }
+                }
+                Stmt::Open(_) => {
+                    self.scopes.open();
+                    self.collect_labels(&stmts[i + 1..]);
+                }
+                Stmt::Close(_) => self.scopes.close(),
+            }
+        }
+    }
+
+    /// Declares the labels of the block that `stmts` begin with: labels may be
+    /// used before they stand.
+    fn collect_labels(&mut self, stmts: &[Stmt]) {
+        let ast = self.ast;
+        let mut depth = 0;
+        for (i, stmt) in stmts.iter().enumerate() {
+            match *stmt {
+                Stmt::Open(_) => depth += 1,
+                Stmt::Close(_) if depth == 0 => break,
+                Stmt::Close(_) => depth -= 1,
+                Stmt::Label(index) if depth == 0 => {
+                    let word = ast.label(index);
+                    let binding = match stmts.get(i + 1) {
+                        Some(Stmt::Directive(d)) => match ast.directive(*d).kind {
+                            DirectiveKind::BranchTargets => {
+                                self.body.branch_targets.push(Vec::new());
+                                Some(Binding::BranchTargets(
+                                    self.body.branch_targets.len() as u32 - 1,
+                                ))
+                            }
+                            DirectiveKind::CallTargets => {
+                                self.body.call_targets.push(Vec::new());
+                                Some(Binding::CallTargets(self.body.call_targets.len() as u32 - 1))
+                            }
+                            _ => None,
+                        },
+                        Some(Stmt::Prototype(f)) if ast.function(*f).kind == FnKind::Prototype => {
+                            self.body.prototypes.push(Prototype::default());
+                            Some(Binding::Prototype(self.body.prototypes.len() as u32 - 1))
+                        }
+                        _ => None,
+                    };
+                    let binding = binding.unwrap_or_else(|| {
+                        self.body.labels.push((self.text(word.name).to_owned(), u32::MAX));
+                        Binding::Label(self.body.labels.len() as u32 - 1)
+                    });
+                    let span = self.span_of(word);
+                    if let Err(first) = self.scopes.declare(word.name, binding, span) {
+                        let name = self.text(word.name);
+                        self.error(
+                            Code::Duplicate,
+                            span,
+                            format!("label `{name}` stands twice in this block"),
+                        )
+                        .also(first, "first here");
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn body_directive(&mut self, d: &Directive, label: Option<&Stmt>) {
+        let ast = self.ast;
+        let words = ast.words(d.words);
+        let binding = match label {
+            Some(Stmt::Label(index)) => Some(self.scopes.get(ast.label(*index).name)),
+            _ => None,
+        };
+        match (d.kind, binding) {
+            (DirectiveKind::Loc, _) => {
+                if let [file, line, column, ..] = *ast.ints(d.ints) {
+                    let n = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+                    self.body.locs.push(Loc { file: n(file), line: n(line), column: n(column) });
+                    self.loc = Some(self.body.locs.len() as u32 - 1);
+                }
+                if !words.is_empty() {
+                    self.need(d.span, "`inlined_at`", ptx(7, 2), 0);
+                }
+            }
+            (DirectiveKind::BranchTargets, Some(Binding::BranchTargets(id))) => {
+                self.need(d.span, "`.branchtargets`", ptx(2, 1), 20);
+                let mut targets = Vec::new();
+                for word in words {
+                    self.branch_target(*word, &mut targets);
+                }
+                self.body.branch_targets[id as usize] = targets;
+            }
+            (DirectiveKind::CallTargets, Some(Binding::CallTargets(id))) => {
+                self.need(d.span, "`.calltargets`", ptx(2, 1), 20);
+                let mut targets = Vec::new();
+                for word in words {
+                    match self.scopes.get(word.name) {
+                        Binding::Func(f) => targets.push(f),
+                        _ => {
+                            let name = self.text(word.name);
+                            let span = self.span_of(*word);
+                            self.error(Code::UnknownName, span, format!("`{name}` is no function"));
+                        }
+                    }
+                }
+                self.body.call_targets[id as usize] = targets;
+            }
+            (DirectiveKind::BranchTargets | DirectiveKind::CallTargets, _) => {
+                self.error(Code::Label, d.span, "this list needs a label before it");
+            }
+            (DirectiveKind::LocIntermediate, _) => {
+                self.need(d.span, "`.loc_intermediate`", ptx(9, 4), 0);
+            }
+            _ => {}
+        }
+    }
+
+    fn branch_target(&mut self, word: Word, targets: &mut Vec<u32>) {
+        let span = self.span_of(word);
+        let text = self.text(word.name);
+        let names: Vec<String> = match word.number {
+            0 => vec![text.to_owned()],
+            n => (0..n.min(1 << 16)).map(|i| format!("{text}{i}")).collect(),
+        };
+        for name in names {
+            let id = self.ast.names().find(self.ast.source(), &name);
+            match id.map(|id| self.scopes.get(id)) {
+                Some(Binding::Label(id)) => targets.push(id),
+                _ => {
+                    self.unknown_label(&name, span);
+                }
+            }
+        }
+    }
+
+    #[cold]
+    pub(super) fn unknown_label(&mut self, name: &str, span: Span) {
+        let labels: Vec<String> = self.body.labels.iter().map(|l| l.0.clone()).collect();
+        let near = closest(name, labels.iter().map(String::as_str)).map(str::to_owned);
+        let exists = labels.iter().any(|l| l == name);
+        let diag =
+            self.error(Code::Label, span, format!("no label `{name}` in this block or around it"));
+        if exists {
+            diag.note(
+                "a label of that name stands in another block; branches cannot enter a block",
+            );
+        } else if let Some(near) = near {
+            diag.help(format!("did you mean `{near}`?"));
+        }
+    }
+
+    fn prototype(&mut self, f: &ast::Function, label: Option<&Stmt>) {
+        let ast = self.ast;
+        let binding = match label {
+            Some(Stmt::Label(index)) => self.scopes.get(ast.label(*index).name),
+            _ => Binding::None,
+        };
+        let Binding::Prototype(id) = binding else {
+            self.error(Code::Label, f.span, "a `.callprototype` needs a label before it");
+            return;
+        };
+        self.need(f.span, "`.callprototype`", ptx(2, 1), 20);
+        let (rets, params) = self.params(f, false);
+        let (_, noreturn) = self.head_attrs(f);
+        if noreturn && !rets.is_empty() {
+            self.error(
+                Code::Directive,
+                f.span,
+                "a function that returns values cannot be `.noreturn`",
+            );
+        }
+        self.body.prototypes[id as usize] = Prototype { rets, params, noreturn };
+    }
+
+    fn instr(&mut self, instr: &Instr) {
+        let guard = match instr.guard() {
+            Some(guard) => match self.guard_register(guard.name, instr) {
+                Some(reg) => Some((reg, guard.negated)),
+                None => return,
+            },
+            None => None,
+        };
+        let index = self.opcode(instr);
+        let candidates = self.opcodes[index].candidates.clone();
+        let Some((opcode, operands)) = self.resolve(&candidates, instr) else { return };
+        let mut span = instr.span();
+        if guard.is_some() {
+            span.start = self.ast.guard_span(instr).start;
+        }
+        self.body.insts.push(Inst {
+            opcode,
+            guard,
+            operands,
+            span: span.start..span.end,
+            loc: self.loc,
+        });
+    }
+
+    fn guard_register(&mut self, name: crate::Name, instr: &Instr) -> Option<u32> {
+        let binding = self.lookup(name);
+        if let Binding::Reg(reg) = binding
+            && self.body.regs[reg as usize].ty == Ty::Pred
+        {
+            return Some(reg);
+        }
+        let span = self.ast.guard_span(instr);
+        let text = self.text(name);
+        match binding {
+            Binding::None => self.unknown_name(name, span),
+            _ => {
+                self.error(Code::Guard, span, format!("`{text}` is no predicate register"))
+                    .help("a guard is a `.reg .pred` register: `@%p1`, `@!%p1`");
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,877 @@
+//! Operands of an instruction against the slots of its row (PTX ISA 6, 9.2, 9.4).
+
+use super::Verifier;
+use super::opcode::{Candidate, Spec, Traits, Unit};
+use super::scope::Binding;
+use crate::ast::{Arg, Imm, Instr, Operand as AstOperand, OperandKind, Part as AstPart, flag};
+use crate::module::Operand;
+use crate::names::Name;
+use ptx_isa::meaning::Part;
+use ptx_isa::special::Sreg;
+use ptx_isa::syntax::Form;
+use ptx_isa::types::TyClass;
+use ptx_isa::{Space, Ty};
+use std::ops::Range;
+
+/// Why an operand does not fit its slot.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum What {
+    /// Number of operands: least, most, found.
+    Count(usize, usize, usize),
+    /// A name that means nothing.
+    Unknown(Name),
+    /// Reported already.
+    Silent,
+    /// The register has type `.0`, the slot wants `.1`.
+    Type(Ty, Ty),
+    /// A constant of the wrong kind for this type.
+    Constant(Ty),
+    /// A constant where something is written or only registers go.
+    NotConstant,
+    /// Only a constant goes.
+    NeedsConstant,
+    /// A register is needed.
+    NeedsRegister,
+    /// A vector of so many elements is needed.
+    NeedsVector(u32),
+    /// A scalar is needed.
+    NeedsScalar,
+    /// A memory operand is needed.
+    NeedsAddress,
+    /// A memory operand where a value is needed.
+    NotAddress,
+    /// A label is needed.
+    NeedsLabel,
+    /// A target list is needed.
+    NeedsTargets,
+    /// A special register here.
+    Special,
+    /// A special register is written.
+    ReadOnly,
+    /// `_` here.
+    Sink,
+    /// `!` here.
+    Negation,
+    /// `-` here.
+    Minus,
+    /// `d|p` here.
+    Pair,
+    /// `d|p` is needed.
+    NeedsPair,
+    /// A selector here.
+    Selector,
+    /// A selector is missing.
+    NeedsSelector,
+    /// A vector without selector.
+    WholeVector,
+    /// The variable lies in space `.0`, the instruction works on `.1`.
+    Space(Space, Space),
+    /// A parameter accessed without `.param`.
+    NeedsParam,
+    /// A constant as the address outside `.local`.
+    ConstantAddress,
+    /// A register of this type as address.
+    AddressType(Ty),
+    /// A variable's name as a value.
+    NotValue,
+    /// The address does not fit in 32 bits.
+    NarrowAddress,
+    /// A call's operands are malformed.
+    Call,
+}
+
+/// A misfit: which operand (0 is the first) and why.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Misfit {
+    pub at: usize,
+    pub operand: Option<AstOperand>,
+    pub what: What,
+}
+
+type Fit<T> = Result<T, (What, AstOperand)>;
+
+/// The bits of a constant for a slot of type `ty`.
+pub(super) fn immediate(imm: Imm, ty: Ty) -> u64 {
+    let mask = |bits: u64| match ty.bits() {
+        n @ 0..64 => bits & ((1 << n) - 1),
+        _ => bits,
+    };
+    match (imm, ty) {
+        (Imm::Signed(n), Ty::Pred) => u64::from(n != 0),
+        (Imm::Unsigned(n), Ty::Pred) => u64::from(n != 0),
+        (Imm::Signed(n), _) => mask(n as u64),
+        (Imm::Unsigned(n), _) => mask(n),
+        (Imm::F32(bits), Ty::F64) => f64::from(f32::from_bits(bits)).to_bits(),
+        (Imm::F32(bits), _) => mask(u64::from(bits)),
+        (Imm::F64(bits), Ty::F32) => u64::from((f64::from_bits(bits) as f32).to_bits()),
+        (Imm::F64(bits), _) => mask(bits),
+    }
+}
+
+/// Whether a register of type `reg` may stand for type `want` (PTX ISA 9.4).
+#[inline]
+pub(super) fn agrees(reg: Ty, want: Ty, relaxed: bool) -> bool {
+    if reg == want {
+        return true;
+    }
+    if reg == Ty::Pred || want == Ty::Pred {
+        return false;
+    }
+    let (have, need) = (reg.bits(), want.bits());
+    let wider = relaxed && have > need;
+    if have != need && !wider {
+        return false;
+    }
+    match (want.class(), reg.class()) {
+        (TyClass::Bits, _) => true,
+        (TyClass::Uint | TyClass::Sint, TyClass::Bits | TyClass::Uint | TyClass::Sint) => true,
+        (TyClass::Float | TyClass::Half, TyClass::Bits) => true,
+        _ => false,
+    }
+}
+
+impl Verifier<'_> {
+    /// What a name means, making registers and special registers on their first use.
+    #[inline]
+    pub(super) fn lookup(&mut self, name: Name) -> Binding {
+        match self.scopes.get(name) {
+            Binding::None => self.first_use(name),
+            binding => binding,
+        }
+    }
+
+    fn first_use(&mut self, name: Name) -> Binding {
+        let ast = self.ast;
+        let text = ast.name(name);
+        if let Some((family, number)) = self.scopes.member(text) {
+            let (text, ty, vector, scope) =
+                (family.text.clone(), family.ty, family.vector, family.scope);
+            let binding = self.new_register(text, Some(number), ty, vector);
+            self.scopes.set(name, binding, Default::default(), scope);
+            return binding;
+        }
+        if text.starts_with('%') {
+            let binding = special(text);
+            if binding != Binding::None {
+                self.special_floor(name, binding);
+                self.scopes.set(name, binding, Default::default(), 0);
+            }
+            return binding;
+        }
+        Binding::None
+    }
+
+    #[cold]
+    fn special_floor(&mut self, name: Name, binding: Binding) {
+        let register = match binding {
+            Binding::Special(s) => s,
+            Binding::Specials(first) => Sreg::ALL[usize::from(first)],
+            _ => return,
+        };
+        let text = self.text(name);
+        let at = self.ast.source().find(text).unwrap_or(0) as u32;
+        let span = crate::Span::new(at, at + text.len() as u32);
+        self.need(span, &format!("`{text}`"), register.since(), register.sm());
+    }
+
+    /// Finds the row that the operands fit and resolves them; reports if none does.
+    pub(super) fn resolve(
+        &mut self,
+        candidates: &[Candidate],
+        instr: &Instr,
+    ) -> Option<(u32, Range<u32>)> {
+        let ops = self.ast.operands(instr.operands());
+        let mut misfit: Option<(Misfit, &Candidate)> = None;
+        let mut refused: Option<&Candidate> = None;
+        for c in candidates {
+            let mark = self.body.operands.len();
+            self.top.clear();
+            match self.fit(c, ops) {
+                Ok(()) if c.problem.is_some() => {
+                    refused = refused.or(Some(c));
+                }
+                Ok(()) => {
+                    let first = self.body.operands.len() as u32;
+                    self.body.operands.append(&mut self.top);
+                    return Some((c.id, first..self.body.operands.len() as u32));
+                }
+                Err(m) => {
+                    let further = misfit.as_ref().is_none_or(|(old, _)| {
+                        m.at > old.at
+                            || matches!(old.what, What::Count(..))
+                                && !matches!(m.what, What::Count(..))
+                    });
+                    if further && (c.problem.is_none() || misfit.is_none()) {
+                        misfit = Some((m, c));
+                    }
+                }
+            }
+            self.body.operands.truncate(mark);
+        }
+        if let Some(c) = refused {
+            self.refuse(c, instr);
+        } else if let Some((m, c)) = misfit {
+            self.report_misfit(m, c, instr);
+        }
+        None
+    }
+
+    fn fit(&mut self, c: &Candidate, ops: &[AstOperand]) -> Result<(), Misfit> {
+        if ops.len() < c.required || ops.len() > c.units.len() {
+            // A call is one slot whatever it takes.
+            let call = matches!(c.units.first(), Some(u) if u.slots[0].form == Form::Args);
+            if !call {
+                let what = What::Count(c.required, c.units.len(), ops.len());
+                return Err(Misfit { at: 0, operand: None, what });
+            }
+        }
+        if let Some(unit) = c.units.first()
+            && unit.slots[0].form == Form::Args
+        {
+            let call = self.call(ops).map_err(|(at, what)| Misfit {
+                at,
+                operand: ops.get(at).copied(),
+                what,
+            })?;
+            self.top.push(call);
+            return Ok(());
+        }
+        let absent = c.units.len() - ops.len();
+        if absent == 0 {
+            return self.fit_units(c, ops, 0);
+        }
+        // Which optional units are left out? Try the last ones first.
+        let optional: Vec<usize> =
+            c.units.iter().enumerate().filter(|(_, u)| u.optional).map(|(i, _)| i).collect();
+        let mut first = None;
+        for mask in (0..1u32 << optional.len().min(16)).rev() {
+            if mask.count_ones() as usize != absent {
+                continue;
+            }
+            let skip = optional
+                .iter()
+                .enumerate()
+                .filter(|(bit, _)| mask >> bit & 1 == 1)
+                .fold(0u64, |skip, (_, unit)| skip | 1 << unit);
+            let mark = self.body.operands.len();
+            self.top.clear();
+            match self.fit_units(c, ops, skip) {
+                Ok(()) => return Ok(()),
+                Err(e) => {
+                    first.get_or_insert(e);
+                    self.body.operands.truncate(mark);
+                }
+            }
+        }
+        Err(first.unwrap_or(Misfit { at: 0, operand: None, what: What::Silent }))
+    }
+
+    fn fit_units(&mut self, c: &Candidate, ops: &[AstOperand], skip: u64) -> Result<(), Misfit> {
+        let mut at = 0;
+        for (i, unit) in c.units.iter().enumerate() {
+            if skip >> i & 1 == 1 {
+                self.top.extend(unit.slots.iter().map(|_| Operand::Absent));
+                continue;
+            }
+            let op = &ops[at];
+            let fitted = if unit.bracket {
+                self.bracket(unit, op, c)
+            } else {
+                self.slot(&unit.slots[0], op, c).map(|o| self.top.push(o))
+            };
+            fitted.map_err(|(what, operand)| Misfit { at, operand: Some(operand), what })?;
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// `[a, b, {c, d}]`
+    fn bracket(&mut self, unit: &Unit, op: &AstOperand, c: &Candidate) -> Fit<()> {
+        let ast = self.ast;
+        let single;
+        let items: &[AstOperand] = match ast.arg(op) {
+            Arg::MemList { items, .. } => items,
+            Arg::Mem { .. } => {
+                let kind = if op.flags & flag::WIDE != 0 || op.b != 0 {
+                    OperandKind::Offset
+                } else {
+                    OperandKind::Name
+                };
+                single = [AstOperand { kind, ..*op }];
+                &single
+            }
+            _ => return Err((What::NeedsAddress, *op)),
+        };
+        let required = unit.slots.iter().filter(|s| !s.optional).count();
+        if items.len() < required || items.len() > unit.slots.len() {
+            return Err((What::Count(required, unit.slots.len(), items.len()), *op));
+        }
+        let traits = Traits { addresses: true, ..c.traits };
+        let mut absent = unit.slots.len() - items.len();
+        let mut items = items.iter();
+        // Optional parts are left out from the front where a scalar meets a vector.
+        for spec in &unit.slots {
+            let next = items.clone().next();
+            let shape_differs =
+                next.is_some_and(|o| spec.count.is_some() != matches!(o.kind, OperandKind::Vector));
+            if spec.optional
+                && absent > 0
+                && (next.is_none() || shape_differs || items.len() < absent)
+            {
+                absent -= 1;
+                self.top.push(Operand::Absent);
+                continue;
+            }
+            let Some(item) = items.next() else {
+                self.top.push(Operand::Absent);
+                continue;
+            };
+            let o = self.value(spec, item, traits)?;
+            self.top.push(o);
+        }
+        Ok(())
+    }
+
+    fn slot(&mut self, spec: &Spec, op: &AstOperand, c: &Candidate) -> Fit<Operand> {
+        match spec.form {
+            Form::Value => match (spec.second, self.ast.arg(op)) {
+                (Some(_), Arg::Pair(d, p)) => {
+                    let (d, p) = (*d, *p);
+                    let sink = Traits { sink: true, ..c.traits };
+                    let first = self.value(spec, &d, c.traits)?;
+                    let pred = Spec { ty: Some(Ty::Pred), count: None, ..*spec };
+                    let second = self.value(&pred, &p, sink)?;
+                    let at = self.body.operands.len() as u32;
+                    self.body.operands.push(first);
+                    self.body.operands.push(second);
+                    Ok(Operand::Both(at..at + 2))
+                }
+                (Some(false), _) => Err((What::NeedsPair, *op)),
+                (None, Arg::Pair(..)) => Err((What::Pair, *op)),
+                _ => self.value(spec, op, c.traits),
+            },
+            Form::Imm => match self.ast.arg(op) {
+                Arg::Imm(imm) => self.constant(spec, op, imm),
+                Arg::Group([inner]) => {
+                    let inner = *inner;
+                    self.slot(spec, &inner, c)
+                }
+                _ => Err((What::NeedsConstant, *op)),
+            },
+            Form::Addr => self.memory(spec, op, c),
+            Form::Label => match self.ast.arg(op) {
+                Arg::Name { name, neg: false, not: false, part: None } => {
+                    match self.scopes.get(name) {
+                        Binding::Label(id) => Ok(Operand::Label(id)),
+                        Binding::None => Err((What::Unknown(name), *op)),
+                        _ => Err((What::NeedsLabel, *op)),
+                    }
+                }
+                _ => Err((What::NeedsLabel, *op)),
+            },
+            Form::Targets => match self.ast.arg(op) {
+                Arg::Name { name, neg: false, not: false, part: None } => {
+                    match self.scopes.get(name) {
+                        Binding::BranchTargets(id) => Ok(Operand::BranchTargets(id)),
+                        Binding::None => Err((What::Unknown(name), *op)),
+                        _ => Err((What::NeedsTargets, *op)),
+                    }
+                }
+                _ => Err((What::NeedsTargets, *op)),
+            },
+            Form::Func | Form::Args => Err((What::Call, *op)),
+        }
+    }
+
+    /// A register, constant, vector or address as a value.
+    #[inline]
+    fn value(&mut self, spec: &Spec, op: &AstOperand, traits: Traits) -> Fit<Operand> {
+        let ast = self.ast;
+        match ast.arg(op) {
+            Arg::Name { name, neg, not, part } => {
+                let binding = self.lookup(name);
+                if spec.fills.is_some() {
+                    return self.filling_name(spec, op, binding, traits);
+                }
+                if let (Binding::Reg(id), None, false, false, None, None) =
+                    (binding, spec.count, neg, not, part, spec.selector)
+                {
+                    return match spec.ty {
+                        Some(want) => {
+                            let ty = self.body.regs[id as usize].ty;
+                            if agrees(ty, want, spec.relaxed) {
+                                Ok(Operand::Reg(id, Part::Whole))
+                            } else {
+                                Err((What::Type(ty, want), *op))
+                            }
+                        }
+                        None => Ok(Operand::Reg(id, Part::Whole)),
+                    };
+                }
+                self.name_value(spec, op, traits, name, binding, (neg, not), part)
+            }
+            Arg::Imm(_) | Arg::Sink | Arg::Offset { .. } if spec.fills.is_some() => {
+                Err((What::NeedsVector(2), *op))
+            }
+            Arg::Imm(_) if spec.count.is_some() => {
+                Err((What::NeedsVector(spec.count.unwrap_or(0)), *op))
+            }
+            Arg::Imm(_) if spec.dest => Err((What::NotConstant, *op)),
+            Arg::Imm(imm) => self.constant(spec, op, imm),
+            Arg::Vector(items) => {
+                if let Some(total) = spec.fills {
+                    return self.filling(spec, op, items, total, traits);
+                }
+                let Some(count) = spec.count else {
+                    return match items {
+                        // A vector of one is its element.
+                        [one] => {
+                            let one = *one;
+                            self.value(spec, &one, traits)
+                        }
+                        _ => Err((What::NeedsScalar, *op)),
+                    };
+                };
+                if items.len() as u32 != count {
+                    return Err((What::NeedsVector(count), *op));
+                }
+                let element = Spec { count: None, ..*spec };
+                let traits = Traits { sink: spec.dest || traits.sink, ..traits };
+                let mut list: [Operand; 8] = [const { Operand::Absent }; 8];
+                if items.len() <= 8 {
+                    for (to, item) in list.iter_mut().zip(items) {
+                        *to = self.value(&element, item, traits)?;
+                    }
+                    let first = self.body.operands.len() as u32;
+                    self.body.operands.extend(list.into_iter().take(items.len()));
+                    return Ok(Operand::Vector(first..first + items.len() as u32));
+                }
+                let mut list = Vec::with_capacity(items.len());
+                for item in items {
+                    list.push(self.value(&element, item, traits)?);
+                }
+                let first = self.body.operands.len() as u32;
+                self.body.operands.extend(list);
+                Ok(Operand::Vector(first..first + items.len() as u32))
+            }
+            Arg::Sink if traits.sink => Ok(Operand::Sink),
+            Arg::Sink => Err((What::Sink, *op)),
+            Arg::Group([inner]) if !spec.dest => {
+                let inner = *inner;
+                match ast.arg(&inner) {
+                    Arg::Imm(_) => self.value(spec, &inner, traits),
+                    _ => Err((What::NeedsRegister, *op)),
+                }
+            }
+            Arg::Offset { name, offset } if traits.addresses && !spec.dest => {
+                let binding = self.lookup(name);
+                match self.address_value(spec, op, binding, offset) {
+                    Some(fit) => fit,
+                    None if binding == Binding::None => Err((What::Unknown(name), *op)),
+                    None => Err((What::NotValue, *op)),
+                }
+            }
+            Arg::Index(base, index) if traits.addresses && !spec.dest => {
+                let (name, offset) = self.indexed(base, index).ok_or((What::NotValue, *op))?;
+                let binding = self.lookup(name);
+                self.address_value(spec, op, binding, offset).unwrap_or(Err((What::NotValue, *op)))
+            }
+            Arg::Mem { .. } | Arg::MemList { .. } => Err((What::NotAddress, *op)),
+            Arg::Pair(..) => Err((What::Pair, *op)),
+            _ => Err((What::NeedsRegister, *op)),
+        }
+    }
+
+    /// `mov`'s vectors: two or four elements whose widths sum to the type's.
+    fn filling(
+        &mut self,
+        spec: &Spec,
+        op: &AstOperand,
+        items: &[AstOperand],
+        total: u32,
+        traits: Traits,
+    ) -> Fit<Operand> {
+        let each = match items.len() {
+            2 => total / 2,
+            4 => total / 4,
+            _ => return Err((What::NeedsVector(2), *op)),
+        };
+        let ty = match each {
+            8 => Ty::B8,
+            16 => Ty::B16,
+            32 => Ty::B32,
+            64 => Ty::B64,
+            _ => return Err((What::NeedsVector(2), *op)),
+        };
+        let element = Spec { fills: None, ty: Some(ty), count: Some(items.len() as u32), ..*spec };
+        self.value(&element, op, traits)
+    }
+
+    /// A vector register as `mov`'s vector.
+    fn filling_name(
+        &mut self,
+        spec: &Spec,
+        op: &AstOperand,
+        binding: Binding,
+        traits: Traits,
+    ) -> Fit<Operand> {
+        let Binding::Regs(first, count) = binding else {
+            return Err((What::NeedsVector(2), *op));
+        };
+        let ty = self.body.regs[first as usize].ty;
+        let total = spec.fills.unwrap_or(0);
+        if ty.bits() * u32::from(count) != total {
+            return Err((What::NeedsVector(2), *op));
+        }
+        let spec = Spec { fills: None, ty: Some(ty), count: Some(u32::from(count)), ..*spec };
+        self.value(&spec, op, traits)
+    }
+
+    /// The slower half of [`Verifier::value`] for names.
+    #[allow(clippy::too_many_arguments)]
+    fn name_value(
+        &mut self,
+        spec: &Spec,
+        op: &AstOperand,
+        traits: Traits,
+        name: Name,
+        binding: Binding,
+        (neg, not): (bool, bool),
+        part: Option<AstPart>,
+    ) -> Fit<Operand> {
+        if neg && !spec.minus {
+            return Err((What::Minus, *op));
+        }
+        let want = spec.ty;
+        match binding {
+            Binding::Reg(id) => {
+                if let Some(count) = spec.count {
+                    return Err((What::NeedsVector(count), *op));
+                }
+                let ty = self.body.regs[id as usize].ty;
+                if let Some(want) = want
+                    && !agrees(ty, want, spec.relaxed)
+                {
+                    return Err((What::Type(ty, want), *op));
+                }
+                if not {
+                    return if spec.negatable && ty == Ty::Pred {
+                        Ok(Operand::NotReg(id))
+                    } else {
+                        Err((What::Negation, *op))
+                    };
+                }
+                let part = self.selector(spec, op, part)?;
+                Ok(if neg { Operand::MinusReg(id, part) } else { Operand::Reg(id, part) })
+            }
+            Binding::Regs(first, count) => {
+                if not || neg {
+                    return Err((What::Negation, *op));
+                }
+                let ty = self.body.regs[first as usize].ty;
+                if let Some(want) = want
+                    && !agrees(ty, want, spec.relaxed)
+                {
+                    return Err((What::Type(ty, want), *op));
+                }
+                match (part.and_then(component), spec.count) {
+                    (Some(i), None) if i < u32::from(count) => {
+                        Ok(Operand::Reg(first + i, Part::Whole))
+                    }
+                    (Some(_), None) => Err((What::Selector, *op)),
+                    (None, Some(n)) if n == u32::from(count) && part.is_none() => {
+                        let at = self.body.operands.len() as u32;
+                        let ids = first..first + n;
+                        self.body.operands.extend(ids.map(|id| Operand::Reg(id, Part::Whole)));
+                        Ok(Operand::Vector(at..at + n))
+                    }
+                    (None, None) => Err((What::WholeVector, *op)),
+                    (_, Some(n)) => Err((What::NeedsVector(n), *op)),
+                }
+            }
+            Binding::Special(_) | Binding::Specials(_) | Binding::Envreg(_) => {
+                self.special_value(spec, op, traits, binding, part)
+            }
+            Binding::None => Err((What::Unknown(name), *op)),
+            _ if spec.dest => Err((What::NeedsRegister, *op)),
+            _ if !traits.addresses || part.is_some() || not || neg => Err((What::NotValue, *op)),
+            _ => self.address_value(spec, op, binding, 0).unwrap_or(Err((What::NotValue, *op))),
+        }
+    }
+
+    /// The selector after a register, as the slot wants it.
+    fn selector(&self, spec: &Spec, op: &AstOperand, part: Option<AstPart>) -> Fit<Part> {
+        match (part, spec.selector) {
+            (None, None | Some((_, true))) => Ok(Part::Whole),
+            (None, Some((_, false))) => Err((What::NeedsSelector, *op)),
+            (Some(_), None) => Err((What::Selector, *op)),
+            (Some(part), Some((selector, _))) => {
+                let text = match part {
+                    AstPart::Other => self.ast.part_text(op),
+                    known => known.text(),
+                };
+                selector.parse(text).ok_or((What::Selector, *op))
+            }
+        }
+    }
+
+    fn special_value(
+        &mut self,
+        spec: &Spec,
+        op: &AstOperand,
+        traits: Traits,
+        binding: Binding,
+        part: Option<AstPart>,
+    ) -> Fit<Operand> {
+        if spec.dest {
+            return Err((What::ReadOnly, *op));
+        }
+        if !traits.specials {
+            return Err((What::Special, *op));
+        }
+        if let Binding::Specials(first) = binding {
+            let first = usize::from(first);
+            let at = |i: usize| Operand::Special(Sreg::ALL[first + i]);
+            let agrees = spec.ty.is_none_or(|want| special_fits(Ty::U32, want));
+            return match (part.and_then(component), spec.count) {
+                _ if !agrees => Err((What::Special, *op)),
+                (Some(i), None) => Ok(at(i as usize)),
+                (None, Some(4)) if part.is_none() => {
+                    let start = self.body.operands.len() as u32;
+                    self.body.operands.extend((0..4).map(at));
+                    Ok(Operand::Vector(start..start + 4))
+                }
+                (None, None) if part.is_none() => Err((What::WholeVector, *op)),
+                _ => Err((What::Selector, *op)),
+            };
+        }
+        if part.is_some() {
+            return Err((What::Selector, *op));
+        }
+        let (ty, operand) = match binding {
+            Binding::Special(s) => (s.ty(), Operand::Special(s)),
+            Binding::Envreg(n) => (Ty::B32, Operand::Envreg(n)),
+            _ => return Err((What::Special, *op)),
+        };
+        match spec.ty {
+            Some(want) if !special_fits(ty, want) => Err((What::Type(ty, want), *op)),
+            _ if spec.count.is_some() => Err((What::NeedsVector(spec.count.unwrap_or(0)), *op)),
+            _ => Ok(operand),
+        }
+    }
+
+    /// The address of a variable or function as a value; `None` for other names.
+    fn address_value(
+        &mut self,
+        spec: &Spec,
+        op: &AstOperand,
+        binding: Binding,
+        offset: i64,
+    ) -> Option<Fit<Operand>> {
+        let (operand, space) = match binding {
+            Binding::Symbol(id) => {
+                (Operand::Symbol(id, offset), self.module.symbols[id as usize].space)
+            }
+            Binding::Var(id) => (Operand::Var(id, offset), self.body.vars[id as usize].space),
+            Binding::Param(id) => (Operand::Param(id, offset), Space::ParamFunc),
+            Binding::Func(id) if offset == 0 => (Operand::Func(id), Space::Generic),
+            _ => return None,
+        };
+        if spec.count.is_some() {
+            return Some(Err((What::NeedsScalar, *op)));
+        }
+        if let Some(want) = spec.ty {
+            let narrow = want.bits() < u32::from(self.module.info.address_bits);
+            let near = matches!(space, Space::Shared | Space::Local | Space::ParamFunc);
+            let integer = matches!(
+                want.class(),
+                TyClass::Bits | TyClass::Uint | TyClass::Sint | TyClass::Opaque
+            );
+            if !integer || want == Ty::Pred || want.bits() < 32 {
+                return Some(Err((What::Constant(want), *op)));
+            }
+            if narrow && !near {
+                return Some(Err((What::NarrowAddress, *op)));
+            }
+        }
+        Some(Ok(operand))
+    }
+
+    fn constant(&mut self, spec: &Spec, op: &AstOperand, imm: Imm) -> Fit<Operand> {
+        let Some(ty) = spec.ty else {
+            let ty = if matches!(imm, Imm::F32(_)) { Ty::B32 } else { Ty::B64 };
+            return Ok(Operand::Imm(immediate(imm, ty)));
+        };
+        let integer = matches!(imm, Imm::Signed(_) | Imm::Unsigned(_));
+        let fits = match ty.class() {
+            TyClass::Pred | TyClass::Uint | TyClass::Sint => integer,
+            TyClass::Float => !integer,
+            TyClass::Half => false,
+            TyClass::Opaque => false,
+            TyClass::Bits => match ty {
+                Ty::Bf16 | Ty::Bf16x2 | Ty::Tf32 => false,
+                _ if integer => true,
+                // Bits can be given as `0f…` for 32 and `0d…` for 64 bits, not in decimal.
+                Ty::B32 => op.flags & flag::BITS != 0 && matches!(imm, Imm::F32(_)),
+                Ty::B64 => op.flags & flag::BITS != 0 && matches!(imm, Imm::F64(_)),
+                _ => false,
+            },
+        };
+        if fits { Ok(Operand::Imm(immediate(imm, ty))) } else { Err((What::Constant(ty), *op)) }
+    }
+
+    /// Name and byte offset of `x[3]`.
+    fn indexed(&mut self, base: &AstOperand, index: &AstOperand) -> Option<(Name, i64)> {
+        let (Arg::Name { name, .. }, Arg::Imm(Imm::Signed(index))) =
+            (self.ast.arg(base), self.ast.arg(index))
+        else {
+            return None;
+        };
+        let bytes = match self.scopes.get(name) {
+            Binding::Symbol(id) => self.module.symbols[id as usize].ty.bytes(),
+            Binding::Var(id) => self.body.vars[id as usize].ty.bytes(),
+            _ => return None,
+        };
+        Some((name, index.checked_mul(i64::from(bytes))?))
+    }
+
+    fn memory(&mut self, spec: &Spec, op: &AstOperand, c: &Candidate) -> Fit<Operand> {
+        let ast = self.ast;
+        let space = c.spaces.get(usize::from(spec.memory)).copied();
+        // With a single space further memory operands are unrelated to it.
+        let generic = c.spaces.is_empty();
+        let (name, offset) = match ast.arg(op) {
+            Arg::Mem { name, offset, .. } => (name, offset),
+            Arg::Index(base, index) => {
+                self.indexed(base, index).ok_or((What::NeedsAddress, *op))?
+            }
+            Arg::MemList { items: [item], .. } => {
+                let item = *item;
+                return match ast.arg(&item) {
+                    Arg::Imm(imm @ (Imm::Signed(_) | Imm::Unsigned(_))) => {
+                        let param = matches!(space, Some(Space::ParamFunc | Space::ParamEntry));
+                        if space != Some(Space::Local) && !param {
+                            return Err((What::ConstantAddress, item));
+                        }
+                        let at = self.body.operands.len() as u32;
+                        self.body.operands.push(Operand::Imm(immediate(imm, Ty::U64)));
+                        Ok(Operand::Addr(at, 0))
+                    }
+                    // `[v.x]`: a component of a vector register.
+                    Arg::Name { .. } => {
+                        let ty =
+                            if self.module.info.address_bits == 64 { Ty::B64 } else { Ty::B32 };
+                        let spec = Spec { ty: Some(ty), count: None, dest: false, ..*spec };
+                        let base = self.value(&spec, &item, c.traits)?;
+                        let at = self.body.operands.len() as u32;
+                        self.body.operands.push(base);
+                        Ok(Operand::Addr(at, 0))
+                    }
+                    _ => Err((What::NeedsAddress, *op)),
+                };
+            }
+            _ => return Err((What::NeedsAddress, *op)),
+        };
+        let binding = self.lookup(name);
+        let base = match binding {
+            Binding::Reg(id) => {
+                let ty = self.body.regs[id as usize].ty;
+                let integer = matches!(ty.class(), TyClass::Bits | TyClass::Uint | TyClass::Sint);
+                let narrow = matches!(
+                    space,
+                    Some(
+                        Space::Shared
+                            | Space::SharedCluster
+                            | Space::Local
+                            | Space::ParamFunc
+                            | Space::ParamEntry
+                    )
+                );
+                let wide = u32::from(self.module.info.address_bits);
+                let fits = ty.bits() == wide
+                    || ty.bits() == 32 && (narrow || !generic && space.is_none())
+                    || ty.bits() == 64;
+                if !integer || !fits {
+                    return Err((What::AddressType(ty), *op));
+                }
+                Operand::Reg(id, Part::Whole)
+            }
+            Binding::Symbol(id) => {
+                let own = self.module.symbols[id as usize].space;
+                self.same_space(own, space, generic, op)?;
+                Operand::Symbol(id, 0)
+            }
+            Binding::Var(id) => {
+                let own = self.body.vars[id as usize].space;
+                self.same_space(own, space, generic, op)?;
+                Operand::Var(id, 0)
+            }
+            Binding::Param(id) => {
+                self.same_space(Space::ParamFunc, space, generic, op)?;
+                Operand::Param(id, 0)
+            }
+            Binding::None => return Err((What::Unknown(name), *op)),
+            _ => return Err((What::NeedsAddress, *op)),
+        };
+        let at = self.body.operands.len() as u32;
+        self.body.operands.push(base);
+        Ok(Operand::Addr(at, offset))
+    }
+
+    /// Whether a variable in `own` space may stand in an instruction on `space`.
+    fn same_space(
+        &self,
+        own: Space,
+        space: Option<Space>,
+        generic: bool,
+        op: &AstOperand,
+    ) -> Fit<()> {
+        let fits = match (own, space) {
+            (Space::ParamFunc, Some(Space::ParamFunc)) => true,
+            (Space::ParamFunc, Some(Space::ParamEntry)) => self.in_entry,
+            (Space::ParamFunc, None) => return Err((What::NeedsParam, *op)),
+            (_, None) => true,
+            (Space::Shared, Some(Space::Shared | Space::SharedCluster)) => true,
+            (own, Some(space)) => own == space,
+        };
+        let _ = generic;
+        match (fits, space) {
+            (false, Some(space)) => Err((What::Space(own, space), *op)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The special register named `text`.
+fn special(text: &str) -> Binding {
+    if let Some(s) = Sreg::parse(text) {
+        return Binding::Special(s);
+    }
+    if let Some(n) = ptx_isa::special::envreg(text) {
+        return Binding::Envreg(n);
+    }
+    match Sreg::parse(&format!("{text}.x")) {
+        Some(first) => Binding::Specials(first as u8),
+        None => Binding::None,
+    }
+}
+
+/// Whether a special register of type `ty` may be read as `want`.
+fn special_fits(ty: Ty, want: Ty) -> bool {
+    if ty == Ty::Pred || want == Ty::Pred {
+        return ty == want;
+    }
+    let integer = matches!(want.class(), TyClass::Bits | TyClass::Uint | TyClass::Sint);
+    // 16-bit reads of 32-bit registers are as old as PTX 1.
+    integer && (ty.bits() == want.bits() || ty.bits() == 32 && want.bits() == 16)
+}
+
+fn component(part: AstPart) -> Option<u32> {
+    match part {
+        AstPart::X => Some(0),
+        AstPart::Y => Some(1),
+        AstPart::Z => Some(2),
+        AstPart::W => Some(3),
+        _ => None,
+    }
+}
