@@ -246,12 +246,12 @@ macro_rules! pure_ops {
             FlushHalf(a: W; k) -> W = $crate::num::mode::flush_half(a, k);
             WidenHalf(a: W; k) -> W = $crate::num::mode::widen_half(a, k);
             // Plain .f16x2 and .bf16x2.
-            AddF16x2(a: W, b: W) -> W = $crate::num::half::x2([a, b], |[a, b]| $crate::num::half::add($crate::num::half::Half::F16, false, $crate::num::half::Clamp::None, a, b));
-            MulF16x2(a: W, b: W) -> W = $crate::num::half::x2([a, b], |[a, b]| $crate::num::half::mul($crate::num::half::Half::F16, false, $crate::num::half::Clamp::None, a, b));
-            FmaF16x2(a: W, b: W, c: W) -> W = $crate::num::half::x2([a, b, c], |[a, b, c]| $crate::num::half::fma($crate::num::half::Half::F16, false, $crate::num::half::Clamp::None, a, b, c));
-            AddBf16x2(a: W, b: W) -> W = $crate::num::half::x2([a, b], |[a, b]| $crate::num::half::add($crate::num::half::Half::Bf16, false, $crate::num::half::Clamp::None, a, b));
-            MulBf16x2(a: W, b: W) -> W = $crate::num::half::x2([a, b], |[a, b]| $crate::num::half::mul($crate::num::half::Half::Bf16, false, $crate::num::half::Clamp::None, a, b));
-            FmaBf16x2(a: W, b: W, c: W) -> W = $crate::num::half::x2([a, b, c], |[a, b, c]| $crate::num::half::fma($crate::num::half::Half::Bf16, false, $crate::num::half::Clamp::None, a, b, c));
+            AddF16x2(a: W, b: W) -> W = $crate::both_halves!(a, b => $crate::num::half::add($crate::num::half::Half::F16, false, $crate::num::half::Clamp::None, a, b));
+            MulF16x2(a: W, b: W) -> W = $crate::both_halves!(a, b => $crate::num::half::mul($crate::num::half::Half::F16, false, $crate::num::half::Clamp::None, a, b));
+            FmaF16x2(a: W, b: W, c: W) -> W = $crate::both_halves!(a, b, c => $crate::num::half::fma($crate::num::half::Half::F16, false, $crate::num::half::Clamp::None, a, b, c));
+            AddBf16x2(a: W, b: W) -> W = $crate::both_halves!(a, b => $crate::num::half::add($crate::num::half::Half::Bf16, false, $crate::num::half::Clamp::None, a, b));
+            MulBf16x2(a: W, b: W) -> W = $crate::both_halves!(a, b => $crate::num::half::mul($crate::num::half::Half::Bf16, false, $crate::num::half::Clamp::None, a, b));
+            FmaBf16x2(a: W, b: W, c: W) -> W = $crate::both_halves!(a, b, c => $crate::num::half::fma($crate::num::half::Half::Bf16, false, $crate::num::half::Clamp::None, a, b, c));
 
             // Conversions: the common ones, then all others as `k` says.
             CvtF32S32(a: W) -> W = $crate::num::cvt::int_to_float($crate::num::cvt::Ty::F32, $crate::num::cvt::Ty::S32, $crate::num::Rnd::Rn, false, a as u64) as u32;
@@ -266,6 +266,15 @@ macro_rules! pure_ops {
             CvtF16F32(a: W) -> W = $crate::num::half::round($crate::num::half::Half::F16, $crate::num::Rnd::Rn, a);
             CvtBf16F32(a: W) -> W = $crate::num::half::round($crate::num::half::Half::Bf16, $crate::num::Rnd::Rn, a);
             CvtF32F16(a: W) -> W = $crate::num::cvt::float_to_float($crate::num::cvt::Ty::F32, $crate::num::cvt::Ty::F16, $crate::num::Rnd::Rn, false, false, a as u64) as u32;
+            // To an integral value of the same type.
+            RintF32(a: W) -> W = $crate::num::cvt::integral_f32($crate::num::Rnd::Rn, a);
+            TruncF32(a: W) -> W = $crate::num::cvt::integral_f32($crate::num::Rnd::Rz, a);
+            FloorF32(a: W) -> W = $crate::num::cvt::integral_f32($crate::num::Rnd::Rm, a);
+            CeilF32(a: W) -> W = $crate::num::cvt::integral_f32($crate::num::Rnd::Rp, a);
+            RintF64(a: D) -> D = $crate::num::cvt::integral_f64($crate::num::Rnd::Rn, a);
+            TruncF64(a: D) -> D = $crate::num::cvt::integral_f64($crate::num::Rnd::Rz, a);
+            FloorF64(a: D) -> D = $crate::num::cvt::integral_f64($crate::num::Rnd::Rm, a);
+            CeilF64(a: D) -> D = $crate::num::cvt::integral_f64($crate::num::Rnd::Rp, a);
             CvtWW(a: W; k) -> W = $crate::num::mode::convert(a as u64, k) as u32;
             CvtWD(a: W; k) -> D = $crate::num::mode::convert(a as u64, k);
             CvtDW(a: D; k) -> W = $crate::num::mode::convert(a, k) as u32;

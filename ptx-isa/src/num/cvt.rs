@@ -169,41 +169,53 @@ pub fn int_to_float(dst: Ty, src: Ty, rnd: Rnd, sat: bool, a: u64) -> u64 {
     saturate(dst, sat, r)
 }
 
-/// Rounds a double to an integral value without calling a library.
-#[inline(always)]
-fn round_f64(rnd: Rnd, x: f64) -> f64 {
-    let big = f64::from_bits(0x4330_0000_0000_0000);
-    let m = x.abs();
-    // 2^52 pushes the fraction out, to nearest even; numbers from there on are integers.
-    let near = (m + big) - big;
-    let near = if m < big { near } else { m };
-    let near = near.copysign(x);
-    let r = match rnd {
-        Rnd::Rn | Rnd::Rna => near,
-        Rnd::Rz => {
-            if near.abs() > m {
-                near - 1f64.copysign(x)
-            } else {
-                near
-            }
-        }
-        Rnd::Rm => {
-            if near > x {
-                near - 1.0
-            } else {
-                near
-            }
-        }
-        Rnd::Rp => {
-            if near < x {
-                near + 1.0
-            } else {
-                near
-            }
+macro_rules! round_to_integral {
+    ($(#[$doc:meta])* $name:ident $f:ident $limit:literal) => {
+        $(#[$doc])*
+        #[inline(always)]
+        fn $name(rnd: Rnd, x: $f) -> $f {
+            let m = x.abs();
+            // The limit pushes the fraction out, to nearest even; numbers from there on are
+            // integers.
+            let near = (m + $limit) - $limit;
+            let near = if m < $limit { near } else { m };
+            let near = near.copysign(x);
+            let r = match rnd {
+                Rnd::Rn | Rnd::Rna => near,
+                Rnd::Rz if near.abs() > m => near - $f::copysign(1.0, x),
+                Rnd::Rm if near > x => near - 1.0,
+                Rnd::Rp if near < x => near + 1.0,
+                _ => near,
+            };
+            // A result of zero keeps the operand's sign.
+            r.copysign(x)
         }
     };
-    // A result of zero keeps the operand's sign.
-    r.copysign(x)
+}
+
+round_to_integral! {
+    /// Rounds to an integral value without calling a library.
+    round_f64 f64 4503599627370496.0
+}
+round_to_integral! {
+    /// Rounds to an integral value without calling a library.
+    round_f32 f32 8388608.0
+}
+
+/// `cvt.irnd.f32.f32`.
+#[inline(always)]
+#[must_use]
+pub fn integral_f32(rnd: Rnd, a: u32) -> u32 {
+    let r = round_f32(rnd, f32::from_bits(a)).to_bits();
+    if fp32::is_nan(a) { fp32::NAN } else { r }
+}
+
+/// `cvt.irnd.f64.f64`.
+#[inline(always)]
+#[must_use]
+pub fn integral_f64(rnd: Rnd, a: u64) -> u64 {
+    let r = round_f64(rnd, f64::from_bits(a)).to_bits();
+    if fp64::is_nan(a) { a | 1 << 51 } else { r }
 }
 
 /// The exact value of a floating-point operand; NaN payloads are not kept.
@@ -220,6 +232,29 @@ fn to_double(src: Ty, ftz: bool, a: u64) -> f64 {
     }
 }
 
+/// `cvt.rzi.s32.f32` or `cvt.rzi.u32.f32` by shifting the significand, which vectorises.
+#[inline(always)]
+fn truncate_f32(signed: bool, a: u32) -> u64 {
+    let neg = a >> 31 != 0;
+    let field = a >> 23 & 0xff;
+    let sig = (a & 0x007f_ffff) | 0x0080_0000;
+    // The lowest bit of the significand has weight 2^(field - 150).
+    let left = field.max(150) - 150;
+    let right = 150 - field.min(150);
+    let m = if left > 8 { 0 } else { sig << (left & 31) };
+    let m = if right > 31 { 0 } else { m >> (right & 31) };
+    let r = if signed {
+        let m = if field > 157 { 0x7fff_ffff } else { m };
+        let r = if neg { m.wrapping_neg() } else { m };
+        if neg && field > 157 { 0x8000_0000 } else { r }
+    } else {
+        let m = if field > 158 { u32::MAX } else { m };
+        if neg { 0 } else { m }
+    };
+    let r = if fp32::is_nan(a) { 0 } else { r };
+    if signed { r as i32 as u64 } else { r.into() }
+}
+
 /// `cvt.irnd{.ftz}.dst.src` from a floating-point to an integer type: clamps to the range of `dst`
 /// (with `.sat` or without).
 ///
@@ -228,6 +263,10 @@ fn to_double(src: Ty, ftz: bool, a: u64) -> f64 {
 #[inline(always)]
 #[must_use]
 pub fn float_to_int(dst: Ty, src: Ty, rnd: Rnd, ftz: bool, a: u64) -> u64 {
+    if src == Ty::F32 && rnd == Rnd::Rz && dst.bits() == 32 {
+        // Flushing does not matter: a subnormal is cut to 0 anyway.
+        return truncate_f32(dst == S32, a as u32);
+    }
     let w = dst.bits();
     let nan = if src == Ty::F64 || w == 64 { extend(dst, 1 << (w - 1)) } else { 0 };
     let x = to_double(src, ftz, a);
@@ -336,15 +375,18 @@ pub fn copy_float(t: Ty, ftz: bool, sat: bool, a: u64) -> u64 {
 #[must_use]
 pub fn round_float(t: Ty, rnd: Rnd, ftz: bool, sat: bool, a: u64) -> u64 {
     let a = extend(t, a);
-    let x = to_double(t, ftz, a);
-    let r = round_f64(rnd, x);
     let bits = match t {
-        Ty::F16 => half::round(Half::F16, Rnd::Rn, (r as f32).to_bits()).into(),
-        Bf16 => half::round(Half::Bf16, Rnd::Rn, (r as f32).to_bits()).into(),
-        Ty::F32 => u64::from((r as f32).to_bits()),
-        _ => r.to_bits(),
+        Ty::F16 | Bf16 => {
+            let k = if t == Bf16 { Half::Bf16 } else { Half::F16 };
+            let r = round_f32(rnd, half::widen(k, a as u32));
+            half::round(k, Rnd::Rn, r.to_bits()).into()
+        }
+        Ty::F32 => {
+            let a = if ftz { fp32::flush(a as u32) } else { a as u32 };
+            integral_f32(rnd, a).into()
+        }
+        _ => integral_f64(rnd, a),
     };
-    let bits = if x.is_nan() { nan(t, t, a) } else { bits };
     saturate(t, sat, bits)
 }
 

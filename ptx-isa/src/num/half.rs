@@ -2,7 +2,7 @@
 //!
 //! Values are the low 16 bits of a `u32`. Operations are computed in a wider format in which they
 //! are exact or rounded to odd, then rounded once. The packed forms are the scalar ones on each
-//! half, see [`x2`].
+//! half, see [`both_halves!`](crate::both_halves).
 
 use super::fp32::add_odd;
 use super::{Rnd, fp32};
@@ -63,11 +63,23 @@ pub fn flush(k: Half, a: u32) -> u32 {
     if a & infinity(k) == 0 { a & SIGN } else { a & 0xffff }
 }
 
-/// Applies a scalar function to both halves of packed operands.
-#[inline(always)]
-#[must_use]
-pub fn x2<const N: usize>(ops: [u32; N], f: impl Fn([u32; N]) -> u32) -> u32 {
-    (f(ops.map(|v| v >> 16)) & 0xffff) << 16 | (f(ops.map(|v| v & 0xffff)) & 0xffff)
+/// Evaluates an expression over each half of its variables: `both!(a, b => add(k, …, a, b))`.
+///
+/// A macro, because a closure of this size is not inlined, which keeps loops over lanes from
+/// vectorising.
+#[macro_export]
+macro_rules! both_halves {
+    ($($v:ident),+ => $body:expr) => {{
+        let high = {
+            $(let $v = $v >> 16;)+
+            $body
+        };
+        let low = {
+            $(let $v = $v & 0xffff;)+
+            $body
+        };
+        (high & 0xffff) << 16 | (low & 0xffff)
+    }};
 }
 
 /// The exact `.f32` bits of a half; a NaN stays one, with its payload at the top.
@@ -241,8 +253,30 @@ pub fn mul(k: Half, ftz: bool, c: Clamp, a: u32, b: u32) -> u32 {
 #[inline(always)]
 #[must_use]
 pub fn fma(k: Half, ftz: bool, cl: Clamp, a: u32, b: u32, c: u32) -> u32 {
-    let [x, y, z] = [a, b, c].map(|v| f64::from(widen(k, flush_if(ftz, k, v))));
-    finish(k, ftz, cl, to_f32_odd(add_odd(x * y, z)))
+    let x = widen(k, flush_if(ftz, k, a));
+    let y = widen(k, flush_if(ftz, k, b));
+    let z = widen(k, flush_if(ftz, k, c));
+    let sum = match k {
+        // The product has 22 bits and exponents that `.f32` has room for.
+        Half::F16 => add_odd32(x * y, z),
+        Half::Bf16 => to_f32_odd(add_odd(f64::from(x) * f64::from(y), f64::from(z))),
+    };
+    finish(k, ftz, cl, sum)
+}
+
+/// The sum of two `.f32` rounded to odd, as [`add_odd`] does it.
+#[inline(always)]
+fn add_odd32(a: f32, b: f32) -> u32 {
+    let s = a + b;
+    let bb = s - a;
+    let err = (a - (s - bb)) + (b - bb);
+    let bits = s.to_bits();
+    // One up in magnitude where the error has the sum's sign, else one down.
+    let toward = ((err.to_bits() ^ bits) as i32 >> 31) as u32 | 1;
+    // Not so for an infinite or NaN sum, whose error is NaN.
+    let inexact = err.abs() > 0.0;
+    let even = (bits & 1).wrapping_sub(1);
+    bits.wrapping_add(if inexact { toward & even } else { 0 })
 }
 
 /// Whether the bits are the NaN that out-of-bounds elements of a tensor are filled with, of either

@@ -8,6 +8,7 @@ use super::cvt::{self, Ty};
 use super::half::{self, Clamp, Half};
 use super::narrow::{self, Mods, Narrow};
 use super::{Rnd, fp32, fp64};
+use crate::both_halves;
 
 /// Modifiers of an instruction as one constant.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -102,7 +103,7 @@ impl Mode {
     #[inline(always)]
     #[must_use]
     pub const fn types(self, dst: Ty, src: Ty) -> Self {
-        Self(self.0 | (dst as u32) << DST | (src as u32) << SRC)
+        Self(self.0 & !(0xff << DST) | (dst as u32) << DST | (src as u32) << SRC)
     }
 
     #[inline(always)]
@@ -160,12 +161,6 @@ impl Mode {
         } else {
             Clamp::None
         }
-    }
-
-    /// Runs `f` on the low half, or on both.
-    #[inline(always)]
-    fn halves<const N: usize>(self, ops: [u32; N], f: impl Fn([u32; N]) -> u32) -> u32 {
-        if self.is_packed() { half::x2(ops, f) } else { f(ops.map(|v| v & 0xffff)) & 0xffff }
     }
 }
 
@@ -234,6 +229,18 @@ impl Format {
     }
 }
 
+/// An expression over the low half of its variables, or over both as the mode says.
+macro_rules! halves {
+    ($m:ident, $($v:ident),+ => $body:expr) => {
+        if $m.is_packed() {
+            both_halves!($($v),+ => $body)
+        } else {
+            $(let $v = $v & 0xffff;)+
+            $body & 0xffff
+        }
+    };
+}
+
 macro_rules! f32_ops {
     ($($(#[$doc:meta])* $name:ident($($a:ident),*) |$m:ident| $body:expr;)*) => {$(
         $(#[$doc])*
@@ -264,24 +271,23 @@ f32_ops! {
         fp32::min_max3(m.is_max(), m.is_ftz(), m.is_nan(), m.is_xorsign(), a, b, c);
 
     /// `add` of halves.
-    add_half(a, b) |m| m.halves([a, b], |[a, b]| half::add(m.half(), m.is_ftz(), m.clamp(), a, b));
+    add_half(a, b) |m| halves!(m, a, b => half::add(m.half(), m.is_ftz(), m.clamp(), a, b));
     /// `mul` of halves.
-    mul_half(a, b) |m| m.halves([a, b], |[a, b]| half::mul(m.half(), m.is_ftz(), m.clamp(), a, b));
+    mul_half(a, b) |m| halves!(m, a, b => half::mul(m.half(), m.is_ftz(), m.clamp(), a, b));
     /// `fma` of halves.
     fma_half(a, b, c) |m|
-        m.halves([a, b, c], |[a, b, c]| half::fma(m.half(), m.is_ftz(), m.clamp(), a, b, c));
+        halves!(m, a, b, c => half::fma(m.half(), m.is_ftz(), m.clamp(), a, b, c));
     /// `fma.oob` of halves.
     fma_oob_half(a, b, c) |m|
-        m.halves([a, b, c], |[a, b, c]| half::fma_oob(m.half(), m.clamp(), a, b, c));
+        halves!(m, a, b, c => half::fma_oob(m.half(), m.clamp(), a, b, c));
     /// `min`, `max` of halves.
-    min_max_half(a, b) |m| m.halves([a, b], |[a, b]|
-        half::min_max(m.half(), m.is_max(), m.is_ftz(), m.is_nan(), m.is_xorsign(), a, b));
+    min_max_half(a, b) |m| halves!(m, a, b => half::min_max(m.half(), m.is_max(), m.is_ftz(), m.is_nan(), m.is_xorsign(), a, b));
     /// `abs` of halves.
-    abs_half(a) |m| m.halves([a], |[a]| half::abs(m.half(), m.is_ftz(), a));
+    abs_half(a) |m| halves!(m, a => half::abs(m.half(), m.is_ftz(), a));
     /// `neg` of halves.
-    neg_half(a) |m| m.halves([a], |[a]| half::neg(m.half(), m.is_ftz(), a));
+    neg_half(a) |m| halves!(m, a => half::neg(m.half(), m.is_ftz(), a));
     /// Flushes subnormal halves.
-    flush_half(a) |m| m.halves([a], |[a]| half::flush(m.half(), a));
+    flush_half(a) |m| halves!(m, a => half::flush(m.half(), a));
     /// The exact `.f32` bits of a half, payload and signalling bit of a NaN kept.
     widen_half(a) |m| half::widen_bits(m.half(), a & 0xffff);
 

@@ -396,27 +396,61 @@ fn generic(x: &mut Cx, dst: Ty, mode: Mode, a: V) -> V {
 }
 
 fn float_conversion(x: &mut Cx, dst: Ty, src: Ty, mode: Mode, a: V) -> V {
+    let (a, src) = match src {
+        // Narrow integers are exact in every rounding, so they can come from 32 bits.
+        Ty::U8 | Ty::U16 if matches!(dst, Ty::F32 | Ty::F64) => (a, Ty::U32),
+        Ty::S8 | Ty::S16 if matches!(dst, Ty::F32 | Ty::F64) => (x.sext(a, src.bits()), Ty::S32),
+        _ => (a, src),
+    };
+    let mode = mode.types(num(dst), num(src));
     let plain = |rnd| mode == Mode::NONE.types(num(dst), num(src)).rnd(rnd);
+    let integral = mode == mode.ftz(false).sat(false);
     let hot = match (dst, src) {
         (Ty::F32, Ty::S32) if plain(Rnd::Rn) => Op::CvtF32S32,
         (Ty::F32, Ty::U32) if plain(Rnd::Rn) => Op::CvtF32U32,
         (Ty::F64, Ty::S32) => Op::CvtF64S32,
         (Ty::F64, Ty::U32) => Op::CvtF64U32,
-        (Ty::S32, Ty::F32) if plain(Rnd::Rz) => Op::CvtRzS32F32,
-        (Ty::U32, Ty::F32) if plain(Rnd::Rz) => Op::CvtRzU32F32,
-        (Ty::S32, Ty::F64) if plain(Rnd::Rz) => Op::CvtRzS32F64,
         (Ty::F32, Ty::F64) if plain(Rnd::Rn) => Op::CvtF32F64,
         (Ty::F64, Ty::F32) if plain(Rnd::Rn) => Op::CvtF64F32,
         (Ty::F16, Ty::F32) if plain(Rnd::Rn) => Op::CvtF16F32,
         (Ty::Bf16, Ty::F32) if plain(Rnd::Rn) => Op::CvtBf16F32,
         (Ty::F32, Ty::F16) if plain(Rnd::Rn) => Op::CvtF32F16,
+        (Ty::F32, Ty::F32) if integral && !x.get("irnd").is_empty() => integral_op(x, false),
+        (Ty::F64, Ty::F64) if integral && !x.get("irnd").is_empty() => integral_op(x, true),
+        (Ty::S32 | Ty::U32, Ty::F32) => {
+            // Flushing does not matter but for .rmi and .rpi: round first, then cut.
+            let a = if mode != mode.ftz(false) { x.op1(Op::FlushF32, a) } else { a };
+            let op = integral_op(x, false);
+            let whole = if op == Op::TruncF32 { a } else { x.op1(op, a) };
+            let cut = if dst == Ty::S32 { Op::CvtRzS32F32 } else { Op::CvtRzU32F32 };
+            return x.op1(cut, whole);
+        }
+        (Ty::S32, Ty::F64) => {
+            let op = integral_op(x, true);
+            let whole = if op == Op::TruncF64 { a } else { x.op1(op, a) };
+            return x.op1(Op::CvtRzS32F64, whole);
+        }
         _ => return generic(x, dst, mode, a),
     };
     // `.sat` is the one modifier that the exact conversions to `.f64` take.
-    if dst == Ty::F64 && mode.0 & Mode::NONE.sat(true).0 != 0 {
+    if dst == Ty::F64 && src != Ty::F64 && mode != mode.sat(false) {
         return generic(x, dst, mode, a);
     }
     x.op1(hot, a)
+}
+
+/// The micro-op of the integer rounding that the modifiers name; toward zero without one.
+fn integral_op(x: &Cx, wide: bool) -> Op {
+    match (x.get("irnd"), wide) {
+        (".rni", false) => Op::RintF32,
+        (".rmi", false) => Op::FloorF32,
+        (".rpi", false) => Op::CeilF32,
+        (_, false) => Op::TruncF32,
+        (".rni", true) => Op::RintF64,
+        (".rmi", true) => Op::FloorF64,
+        (".rpi", true) => Op::CeilF64,
+        (_, true) => Op::TruncF64,
+    }
 }
 
 /// Conversion between integers: extension by the source's sign, or cutting.

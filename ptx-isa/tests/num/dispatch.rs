@@ -95,6 +95,11 @@ pub fn ty(t: &str) -> Option<Ty> {
     })
 }
 
+/// A function over each half of its operands.
+fn halves<const N: usize>(o: [u32; N], f: impl Fn([u32; N]) -> u32) -> u32 {
+    (f(o.map(|v| v >> 16)) & 0xffff) << 16 | (f(o.map(|v| v & 0xffff)) & 0xffff)
+}
+
 /// What the instruction returns for the operands; `None` if it is unknown here.
 pub fn eval(text: &str, negate_c: bool, ops: &[u64]) -> Option<Vec<u64>> {
     let i = Inst::new(text);
@@ -191,7 +196,7 @@ pub fn eval(text: &str, negate_c: bool, ops: &[u64]) -> Option<Vec<u64>> {
                 return None;
             }
             let o = [0, 1, 2].map(|n| ops.get(n).copied().unwrap_or(0) as u32);
-            u64::from(if packed { half::x2(o, f) } else { f(o) })
+            u64::from(if packed { halves(o, f) } else { f(o) })
         }
     }])
 }
@@ -327,7 +332,7 @@ fn atomic(i: &Inst, ops: &[u64]) -> Option<Vec<u64>> {
         t => {
             let (k, packed) = half_of(t)?;
             let f = |o: [u32; 2]| half::add(k, false, Clamp::None, o[0], o[1]);
-            if packed { half::x2([a, b], f) } else { f([a, b]) }.into()
+            if packed { halves([a, b], f) } else { f([a, b]) }.into()
         }
     };
     Some(vec![new, ops[0]])
