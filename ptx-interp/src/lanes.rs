@@ -89,27 +89,28 @@ macro_rules! source {
         Mask(unsafe { $cx.bases.p($o) })
     };
 }
+// No closure for the lane: a large one would stay a call, and the loop scalar.
 macro_rules! result {
-    (W, $cx:expr, $i:expr, $mask:expr, $f:expr) => {{
+    (W, $cx:expr, $i:expr, $mask:expr, $l:ident => $f:expr) => {{
         let mut out = [0u32; 32];
-        for l in 0..32 {
-            out[l] = $f(l);
+        for $l in 0..32 {
+            out[$l] = $f;
         }
         // SAFETY: decoding gave a `W` destination in the frame; sources are no longer used.
         unsafe { $cx.bases.set_w($i.dst, &out, $mask) }
     }};
-    (D, $cx:expr, $i:expr, $mask:expr, $f:expr) => {{
+    (D, $cx:expr, $i:expr, $mask:expr, $l:ident => $f:expr) => {{
         let mut out = [0u64; 32];
-        for l in 0..32 {
-            out[l] = $f(l);
+        for $l in 0..32 {
+            out[$l] = $f;
         }
         // SAFETY: decoding gave a `D` destination in the frame; sources are no longer used.
         unsafe { $cx.bases.set_d($i.dst, &out, $mask) }
     }};
-    (P, $cx:expr, $i:expr, $mask:expr, $f:expr) => {{
+    (P, $cx:expr, $i:expr, $mask:expr, $l:ident => $f:expr) => {{
         let mut out = 0u32;
-        for l in 0..32 {
-            out |= ($f(l) as u32) << l;
+        for $l in 0..32 {
+            out |= ($f as u32) << $l;
         }
         // SAFETY: decoding gave a `P` destination in the frame.
         unsafe { $cx.bases.set_p($i.dst, out, $mask) }
@@ -134,7 +135,7 @@ macro_rules! define_handlers {
             pub(super) fn $name(cx: &Ctx, i: &Inst, mask: u32) {
                 let mut n = 0;
                 $(let $arg = source!($kind, cx, i.args[n]); n += 1;)*
-                result!($ret, cx, i, mask, |l: usize| lane_fn::$name($($arg.at(l),)* i.k));
+                result!($ret, cx, i, mask, l => lane_fn::$name($($arg.at(l),)* i.k));
             })*
         }
         handler_set!(baseline [$($pname)* $($name)*]);

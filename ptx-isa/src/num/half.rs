@@ -82,6 +82,13 @@ macro_rules! both_halves {
     }};
 }
 
+/// Applies a function to both halves of packed operands, where speed does not matter (see
+/// [`both_halves!`](crate::both_halves)).
+#[must_use]
+pub fn x2<const N: usize>(ops: [u32; N], f: impl Fn([u32; N]) -> u32) -> u32 {
+    (f(ops.map(|v| v >> 16)) & 0xffff) << 16 | (f(ops.map(|v| v & 0xffff)) & 0xffff)
+}
+
 /// The exact `.f32` bits of a half; a NaN stays one, with its payload at the top.
 #[inline(always)]
 #[must_use]
