@@ -17,6 +17,8 @@
 //! }
 //! ```
 
+pub mod kernels;
+
 use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
@@ -51,6 +53,9 @@ pub enum Error {
         /// What is wrong.
         what: &'static str,
     },
+    /// A recorded kernel case is not as described.
+    #[error("recorded kernels: {0}")]
+    Format(String),
 }
 
 /// One entry of `forms.json`: an instruction form and how its operands and results are laid out.

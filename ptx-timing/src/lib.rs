@@ -15,6 +15,7 @@ pub mod atomic;
 pub mod banks;
 pub mod cache;
 pub mod class;
+pub mod classify;
 pub mod coalesce;
 pub mod constant;
 pub mod dram;
@@ -25,5 +26,6 @@ pub mod sim;
 
 pub use access::WarpAccess;
 pub use class::Class;
+pub use classify::classify;
 pub use profile::{Catalog, Profile, ProfileError};
 pub use sim::{Config, Report, SimulateError, simulate};
