@@ -76,7 +76,8 @@ impl Table {
 
     /// The rows whose modifiers fit `opcode` (`fma.rn.f32`), in table order, never empty.
     ///
-    /// Modifiers may come in any order; those that fit several positions (types) keep theirs.
+    /// Modifiers may come in any order; types, state spaces and layouts keep theirs, and parts of
+    /// the name come first.
     ///
     /// # Errors
     /// Says which part fits nowhere, from the row that came furthest.
@@ -89,13 +90,17 @@ impl Table {
         let Some(candidates) = self.by_mnemonic.get(mnemonic) else {
             return Err(NoMatch::Mnemonic(self.nearest(mnemonic)));
         };
+        let named = match name_parts(mnemonic, &tokens) {
+            Ok(named) => named,
+            Err(index) => return Err(NoMatch::Modifier { index, allowed: Vec::new() }),
+        };
         let mut found = Vec::new();
         let mut picked = Vec::new();
         for &i in candidates {
             let (row, shape) = &self.entries[i];
             picked.clear();
             picked.resize(shape.elems.len(), None);
-            if assign(shape, &tokens, &mut picked) {
+            if assign(shape, &tokens, named, &mut picked) {
                 found.push(Match { row, shape, picked: picked.clone() });
             }
         }
@@ -158,25 +163,79 @@ impl Table {
     }
 }
 
-/// Assigns every token to a position; all required positions must be taken. Types keep their
-/// order, everything else may come in any.
-fn assign(shape: &Shape, tokens: &[&str], picked: &mut [Option<&'static str>]) -> bool {
+/// Tokens that belong to the instruction's name: they follow it at once, before any modifier
+/// (`mul.wide.u32`, never `mul.u32.wide`).
+const NAME_PARTS: &[(&str, &str)] = &[
+    ("bar", ".cta .red"),
+    ("barrier", ".cta .red"),
+    ("cp", ".async .bulk .commit_group .wait_group .wait_all .reduce"),
+    ("cvt", ".pack"),
+    ("cvta", ".to"),
+    ("div", ".full"),
+    ("dp2a", ".lo .hi"),
+    ("fence", ".proxy"),
+    ("mad", ".lo .hi .wide"),
+    ("mad24", ".lo .hi"),
+    ("madc", ".lo .hi"),
+    ("mbarrier", ".init .inval .arrive .arrive_drop .test_wait .try_wait .pending_count"),
+    ("mul", ".lo .hi .wide"),
+    ("mul24", ".lo .hi"),
+    ("shf", ".l .r"),
+    ("wgmma", ".fence .mma_async .commit_group .wait_group"),
+    ("wmma", ".load .a .b .c .mma .store .d"),
+];
+
+/// How many of the tokens belong to the instruction's name, or the first of them that stands
+/// behind a modifier.
+fn name_parts(mnemonic: &str, tokens: &[&str]) -> Result<usize, usize> {
+    let Some((_, parts)) = NAME_PARTS.iter().find(|(m, _)| *m == mnemonic) else { return Ok(0) };
+    let is_part = |token: &&str| parts.split(' ').any(|p| p == *token);
+    let named = tokens.iter().take_while(|t| is_part(t)).count();
+    match tokens[named..].iter().position(|t| is_part(t)) {
+        Some(late) => Err(named + late),
+        None => Ok(named),
+    }
+}
+
+/// Kinds of tokens that keep their order among themselves, whatever stands between.
+fn ordered(token: &str) -> Option<usize> {
+    match token {
+        ".row" | ".col" => Some(1),
+        ".global" | ".local" | ".const" => Some(2),
+        _ if token.starts_with(".shared") || token.starts_with(".param") => Some(2),
+        _ => Ty::from_token(token).map(|_| 0),
+    }
+}
+
+/// Assigns every token to a position; all required positions must be taken. The first `named`
+/// tokens and those of each [`ordered`] kind keep their order.
+fn assign(
+    shape: &Shape,
+    tokens: &[&str],
+    named: usize,
+    picked: &mut [Option<&'static str>],
+) -> bool {
     fn go(
         shape: &Shape,
         tokens: &[&str],
+        named: usize,
         picked: &mut [Option<&'static str>],
-        types_from: usize,
+        from: [usize; 4],
     ) -> bool {
         let Some((&token, rest)) = tokens.split_first() else {
             return shape.elems.iter().zip(&*picked).all(|(e, p)| e.optional || p.is_some());
         };
-        let is_type = Ty::from_token(token).is_some();
-        for i in if is_type { types_from } else { 0 }..picked.len() {
+        let kind = if named > 0 { Some(3) } else { ordered(token) };
+        for i in kind.map_or(0, |k| from[k])..picked.len() {
             if picked[i].is_none()
                 && let Some(&c) = shape.elems[i].choices.iter().find(|c| **c == token)
             {
                 picked[i] = Some(c);
-                if go(shape, rest, picked, if is_type { i + 1 } else { types_from }) {
+                let mut next = from;
+                if let Some(k) = kind {
+                    next[k] = i + 1;
+                }
+                if go(shape, rest, named.saturating_sub(1), picked, next) {
                     return true;
                 }
                 picked[i] = None;
@@ -184,7 +243,7 @@ fn assign(shape: &Shape, tokens: &[&str], picked: &mut [Option<&'static str>]) -
         }
         false
     }
-    tokens.len() <= picked.len() && go(shape, tokens, picked, 0)
+    tokens.len() <= picked.len() && go(shape, tokens, named, picked, [0; 4])
 }
 
 /// Greedy placement without the requirement that every position is taken.

@@ -243,8 +243,8 @@ impl<'s> Builder<'s> {
             let next = value.checked_mul(radix).and_then(|v| v.checked_add(u64::from(digit)));
             match next {
                 Some(next) => value = next,
-                // A decimal number saturates, as it does in ptxas.
-                None if radix == 10 => return (u64::MAX, true),
+                // ptxas lets a decimal number of twenty digits saturate.
+                None if radix == 10 && digits.len() <= 20 => return (u64::MAX, true),
                 None => {
                     self.error(Code::Literal, Span::new(l, r), "constant does not fit in 64 bits");
                     return (value, true);
@@ -689,6 +689,10 @@ impl<'s> Builder<'s> {
     pub(crate) fn float_operand(&mut self, l: u32, r: u32) -> Operand {
         let text = std::str::from_utf8(self.text(l, r)).unwrap_or("");
         let value: f64 = text.parse().unwrap_or_default();
+        if value.is_infinite() || value.is_subnormal() {
+            self.error(Code::Literal, Span::new(l, r), format!("`{text}` is out of range"))
+                .help("decimal constants are normal binary64 numbers; write others as bits: `0d…`");
+        }
         imm(Imm::F64(value.to_bits()), 0, l, r)
     }
 

@@ -333,7 +333,7 @@ pub static ROWS: &[Row] = &[
     },
     // selp, slct
     Row {
-        syntax: "selp.type d, a, b, c:pred",
+        syntax: "selp.type d, a, b, {!}c:pred",
         sets: &[SELECT],
         section: "9.7.7.3",
         class: Class::Compare,

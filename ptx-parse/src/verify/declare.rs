@@ -118,7 +118,7 @@ impl Verifier<'_> {
         let span = var.span;
         let vector = match var.vector {
             0 => 1,
-            n @ (2 | 4 | 8) if n * ty.bits() <= 128 => n,
+            n @ (2 | 4) if n * ty.bits() <= 128 => n,
             n => {
                 self.error(Code::Type, span, format!("`.v{n}` of `{ty}` is no vector type"))
                     .note("vectors have two or four elements and at most 128 bits");
@@ -135,11 +135,6 @@ impl Verifier<'_> {
                 Var::UNSIZED => {
                     self.error(Code::Declaration, span, "only the first dimension may be empty");
                 }
-                0 => {
-                    self.error(Code::Declaration, span, "an array has at least one element");
-                }
-                // The size of the first dimension comes from the initialiser.
-                n if size == 0 => size = size.saturating_mul(n),
                 n => size = size.saturating_mul(n),
             }
         }
@@ -295,8 +290,10 @@ impl Verifier<'_> {
     fn redeclared(&mut self, word: Word, symbol: &Symbol) -> bool {
         let Binding::Symbol(old) = self.scopes.get(word.name) else { return false };
         let earlier = &mut self.module.symbols[old as usize];
-        let either_extern = earlier.linkage == Linkage::Extern || symbol.linkage == Linkage::Extern;
-        if !either_extern || earlier.space != symbol.space {
+        let open = earlier.linkage == Linkage::Extern;
+        let defines = matches!(symbol.linkage, Linkage::Extern | Linkage::Visible | Linkage::Weak);
+        if earlier.space != symbol.space || !(open && defines || symbol.linkage == Linkage::Extern)
+        {
             return false;
         }
         if symbol.linkage != Linkage::Extern {

@@ -164,6 +164,14 @@ impl Verifier<'_> {
                 id as usize
             }
             Binding::None | Binding::Special(_) => {
+                if f.body.is_some() && f.linkage == ast::Linkage::Extern {
+                    self.error(
+                        Code::Declaration,
+                        span,
+                        format!("`.extern` function `{name}` has a body"),
+                    )
+                    .help("write `.visible` for a function that other modules may call");
+                }
                 let id = self.module.functions.len();
                 self.module.functions.push(func);
                 let binding = Binding::Func(id as u32);
@@ -201,9 +209,8 @@ impl Verifier<'_> {
             )
             .also(first, "declared here")
             .note("parameters and results must agree in number and type");
-        } else if (earlier.linkage == Linkage::Extern
-            && !matches!(func.linkage, Linkage::Extern | Linkage::Visible))
-            || (f.body.is_some() && func.linkage == Linkage::Extern)
+        } else if earlier.linkage != func.linkage
+            && (func.linkage != Linkage::Internal || earlier.linkage == Linkage::Extern)
         {
             self.error(
                 Code::Declaration,
@@ -211,7 +218,7 @@ impl Verifier<'_> {
                 format!("the linkage of `{name}` differs from its declaration"),
             )
             .also(first, "declared here")
-            .help("define what was declared `.extern` with `.visible`");
+            .note("`.extern` is for functions that other modules define");
         } else if f.body.is_some() {
             let alias = self.module.functions[id].alias;
             self.module.functions[id] = Func { alias, ..func };
@@ -222,7 +229,7 @@ impl Verifier<'_> {
     pub(super) fn unresolved(&mut self, id: usize) {
         let f = &self.module.functions[id];
         let open = f.body.is_none() && f.alias.is_none();
-        if open && (f.entry || matches!(f.linkage, Linkage::Internal | Linkage::Visible)) {
+        if open && (f.entry || f.linkage != Linkage::Extern) {
             let span = Span::new(f.span.start, f.span.end);
             let message = format!("`{}` is declared but not defined", f.name);
             self.error(Code::Declaration, span, message)

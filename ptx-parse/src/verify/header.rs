@@ -9,6 +9,9 @@ use ptx_isa::types::{PtxVersion, Suffix, Target, ptx};
 /// The newest version that is understood.
 const NEWEST: PtxVersion = ptx(9, 5);
 
+/// Targets from here on (those that ptxas 13 builds for) have no 32-bit addresses.
+pub(super) const FIRST_WITHOUT_32: u16 = 75;
+
 /// Architectures with the version that introduced each; then those of the `a` and `f` variants.
 const TARGETS: &[(u16, PtxVersion, Option<PtxVersion>, Option<PtxVersion>)] = &[
     (10, ptx(1, 0), None, None),
@@ -85,15 +88,12 @@ impl Verifier<'_> {
                     .help("write `.target sm_80` after `.version`");
             }
         }
+        // Without the directive the registers used as addresses decide in the end.
+        self.module.info.address_bits = if self.module.info.target.sm < 20 { 32 } else { 64 };
         if let Some(d) = directives.next().filter(|d| d.kind == DirectiveKind::AddressSize) {
             self.address_size(d);
         }
         self.misplaced();
-        let info = self.module.info;
-        if info.address_bits == 32 && info.target.sm >= 90 {
-            self.error(Code::Target, start, "32-bit addresses are not supported from sm_90 on")
-                .help("write `.address_size 64` after `.target`");
-        }
     }
 
     /// Header directives further down.
@@ -149,7 +149,10 @@ impl Verifier<'_> {
             match text {
                 "texmode_unified" => unified = true,
                 "texmode_independent" => target.texmode_independent = true,
-                "debug" => self.need(span, "`debug`", ptx(3, 0), 0),
+                "debug" => {
+                    self.need(span, "`debug`", ptx(3, 0), 0);
+                    self.debug = Some(span);
+                }
                 "map_f64_to_f32" => {
                     target.map_f64_to_f32 = true;
                     if target.sm >= 13 {
@@ -195,8 +198,15 @@ impl Verifier<'_> {
     fn address_size(&mut self, d: &Directive) {
         let ast = self.ast;
         self.need(d.span, "`.address_size`", ptx(2, 3), 0);
+        self.sized = true;
         match ast.ints(d.ints)[0] {
-            32 => self.module.info.address_bits = 32,
+            32 => {
+                self.module.info.address_bits = 32;
+                if self.module.info.target.sm >= FIRST_WITHOUT_32 {
+                    self.error(Code::Target, d.span, "this target has 64-bit addresses only")
+                        .help("write `.address_size 64`");
+                }
+            }
             64 => self.module.info.address_bits = 64,
             _ => {
                 self.module.info.address_bits = 64;

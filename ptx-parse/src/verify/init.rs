@@ -42,7 +42,7 @@ impl Verifier<'_> {
         if var.vector > 0 {
             dims.push(u64::from(var.vector));
         }
-        if dims.first() == Some(&Var::UNSIZED) {
+        if matches!(dims.first(), Some(&Var::UNSIZED | 0)) {
             let count = match ast.arg(init) {
                 Arg::Vector(items) => items.len() as u64,
                 _ => 1,
@@ -89,7 +89,14 @@ impl Verifier<'_> {
             Arg::Imm(imm) => {
                 let float = matches!(imm, Imm::F32(_) | Imm::F64(_));
                 let wants_float = matches!(ty, Ty::F32 | Ty::F64);
-                if float != wants_float || ty == Ty::F16 || ty == Ty::F16x2 {
+                // Bits of a float's width take floats as well.
+                let either = matches!(ty, Ty::B32 | Ty::B64);
+                let ty = match ty {
+                    Ty::B32 if float => Ty::F32,
+                    Ty::B64 if float => Ty::F64,
+                    ty => ty,
+                };
+                if float != wants_float && !either || ty == Ty::F16 || ty == Ty::F16x2 {
                     let wanted =
                         if wants_float { "a floating-point constant" } else { "an integer" };
                     self.error(Code::Initializer, init.span(), format!("`{ty}` takes {wanted}"));
@@ -181,7 +188,7 @@ impl Verifier<'_> {
                 }
                 RelocationTarget::Symbol(id)
             }
-            Binding::Func(id) => RelocationTarget::Function(id),
+            Binding::Func(id) if addend == 0 && !generic => RelocationTarget::Function(id),
             // Not bound yet: its own address.
             Binding::None if text == symbol.name => {
                 RelocationTarget::Symbol(self.module.symbols.len() as u32)

@@ -6,6 +6,7 @@
 //! - [`function`]: heads, bodies, labels;
 //! - [`opcode`]: opcode text to rows, once per distinct text;
 //! - [`operands`], [`call`]: operands against the slots of a row;
+//! - [`limits`]: rules on values and sizes;
 //! - [`explain`]: findings about operands in words.
 
 mod call;
@@ -14,6 +15,7 @@ mod explain;
 mod function;
 mod header;
 mod init;
+mod limits;
 mod opcode;
 mod operands;
 mod scope;
@@ -72,6 +74,12 @@ struct Verifier<'a> {
     /// Names reported as unknown in this function.
     reported: Vec<Name>,
     in_entry: bool,
+    /// Whether the module says its `.address_size`; else its registers decide.
+    sized: bool,
+    /// First use of a 32-bit global or generic address in a module that does not say its size.
+    narrow: Option<Span>,
+    /// `.target …, debug`
+    debug: Option<Span>,
 }
 
 impl<'a> Verifier<'a> {
@@ -101,6 +109,9 @@ impl<'a> Verifier<'a> {
             loc: None,
             reported: Vec::new(),
             in_entry: false,
+            sized: false,
+            narrow: None,
+            debug: None,
         }
     }
 
@@ -188,6 +199,17 @@ impl<'a> Verifier<'a> {
     fn after(&mut self) {
         for f in 0..self.module.functions.len() {
             self.unresolved(f);
+        }
+        self.memory_limits();
+        let sections = self.ast.items.iter().any(|i| matches!(i, Item::Section(_)));
+        if let Some(span) = self.debug.filter(|_| !sections) {
+            self.error(Code::Target, span, "`debug` promises debug information that is not there")
+                .help("remove `debug`, or add the `.section .debug_…` blocks");
+        }
+        if !self.sized {
+            let old = self.module.info.target.sm < 20;
+            let bits = if self.narrow.is_some() || old { 32 } else { 64 };
+            self.module.info.address_bits = bits;
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Opcode text to rows of the table: once per distinct text and module.
 
 use super::Verifier;
+use super::limits::{self, Rule};
 use crate::ast::Instr;
 use crate::diag::{Code, Diag};
 use crate::span::Span;
@@ -28,6 +29,8 @@ pub(super) struct Candidate {
     /// Why the module cannot use this row; span set where it is used.
     pub problem: Option<Box<Diag>>,
     pub traits: Traits,
+    /// A rule on the values of constants.
+    pub rule: Option<Rule>,
 }
 
 /// What a mnemonic allows beyond its slots.
@@ -133,7 +136,9 @@ impl Verifier<'_> {
                 if let Some(near) = near {
                     diag.help(format!("did you mean `{near}`?"));
                 }
-                if !allowed.is_empty() {
+                if allowed.is_empty() {
+                    diag.help(format!("`.{token}` belongs to the name: write `{name}.{token}` first, then the modifiers"));
+                } else {
                     diag.help(format!("possible here: {}", allowed.join(" ")));
                 }
             }
@@ -206,8 +211,10 @@ impl Verifier<'_> {
         let spaces = m.picked.iter().flatten().filter_map(|t| space_of(t)).collect();
         let required = units.iter().filter(|u| !u.optional).count();
         let id = self.module.matches.len() as u32;
+        let rule = limits::rule(&m);
+        let problem = problem.or_else(|| self.wide_access(&m, text));
         self.module.matches.push(m);
-        Candidate { id, units, required, spaces, problem, traits }
+        Candidate { id, units, required, spaces, problem, traits, rule }
     }
 }
 

@@ -191,6 +191,9 @@ impl Verifier<'_> {
                     refused = refused.or(Some(c));
                 }
                 Ok(()) => {
+                    if let Some(rule) = c.rule {
+                        self.value_rule(rule, c, instr);
+                    }
                     let first = self.body.operands.len() as u32;
                     self.body.operands.append(&mut self.top);
                     return Some((c.id, first..self.body.operands.len() as u32));
@@ -632,7 +635,7 @@ impl Verifier<'_> {
         if let Binding::Specials(first) = binding {
             let first = usize::from(first);
             let at = |i: usize| Operand::Special(Sreg::ALL[first + i]);
-            let agrees = spec.ty.is_none_or(|want| special_fits(Ty::U32, want));
+            let agrees = spec.ty.is_none_or(|want| special_fits(Ty::U32, want, spec.relaxed));
             return match (part.and_then(component), spec.count) {
                 _ if !agrees => Err((What::Special, *op)),
                 (Some(i), None) => Ok(at(i as usize)),
@@ -654,7 +657,7 @@ impl Verifier<'_> {
             _ => return Err((What::Special, *op)),
         };
         match spec.ty {
-            Some(want) if !special_fits(ty, want) => Err((What::Type(ty, want), *op)),
+            Some(want) if !special_fits(ty, want, spec.relaxed) => Err((What::Type(ty, want), *op)),
             _ if spec.count.is_some() => Err((What::NeedsVector(spec.count.unwrap_or(0)), *op)),
             _ => Ok(operand),
         }
@@ -681,7 +684,6 @@ impl Verifier<'_> {
             return Some(Err((What::NeedsScalar, *op)));
         }
         if let Some(want) = spec.ty {
-            let narrow = want.bits() < u32::from(self.module.info.address_bits);
             let near = matches!(space, Space::Shared | Space::Local | Space::ParamFunc);
             let integer = matches!(
                 want.class(),
@@ -690,8 +692,11 @@ impl Verifier<'_> {
             if !integer || want == Ty::Pred || want.bits() < 32 {
                 return Some(Err((What::Constant(want), *op)));
             }
-            if narrow && !near {
-                return Some(Err((What::NarrowAddress, *op)));
+            if want.bits() == 32
+                && !near
+                && let Err(e) = self.narrow_address(op)
+            {
+                return Some(Err(e));
             }
         }
         Some(Ok(operand))
@@ -749,8 +754,7 @@ impl Verifier<'_> {
                 let item = *item;
                 return match ast.arg(&item) {
                     Arg::Imm(imm @ (Imm::Signed(_) | Imm::Unsigned(_))) => {
-                        let param = matches!(space, Some(Space::ParamFunc | Space::ParamEntry));
-                        if space != Some(Space::Local) && !param {
+                        if space != Some(Space::Local) {
                             return Err((What::ConstantAddress, item));
                         }
                         let at = self.body.operands.len() as u32;
@@ -777,37 +781,27 @@ impl Verifier<'_> {
             Binding::Reg(id) => {
                 let ty = self.body.regs[id as usize].ty;
                 let integer = matches!(ty.class(), TyClass::Bits | TyClass::Uint | TyClass::Sint);
-                let narrow = matches!(
-                    space,
-                    Some(
-                        Space::Shared
-                            | Space::SharedCluster
-                            | Space::Local
-                            | Space::ParamFunc
-                            | Space::ParamEntry
-                    )
-                );
-                let wide = u32::from(self.module.info.address_bits);
-                let fits = ty.bits() == wide
-                    || ty.bits() == 32 && (narrow || !generic && space.is_none())
-                    || ty.bits() == 64;
-                if !integer || !fits {
+                if !integer || ty.bits() > 64 {
                     return Err((What::AddressType(ty), *op));
+                }
+                let wide = matches!(space, Some(Space::Global)) || generic;
+                if ty.bits() == 32 && wide {
+                    self.narrow_address(op)?;
                 }
                 Operand::Reg(id, Part::Whole)
             }
             Binding::Symbol(id) => {
                 let own = self.module.symbols[id as usize].space;
-                self.same_space(own, space, generic, op)?;
+                self.same_space(own, space, op)?;
                 Operand::Symbol(id, 0)
             }
             Binding::Var(id) => {
                 let own = self.body.vars[id as usize].space;
-                self.same_space(own, space, generic, op)?;
+                self.same_space(own, space, op)?;
                 Operand::Var(id, 0)
             }
             Binding::Param(id) => {
-                self.same_space(Space::ParamFunc, space, generic, op)?;
+                self.same_space(Space::ParamFunc, space, op)?;
                 Operand::Param(id, 0)
             }
             Binding::None => return Err((What::Unknown(name), *op)),
@@ -818,14 +812,20 @@ impl Verifier<'_> {
         Ok(Operand::Addr(at, offset))
     }
 
+    /// A 32-bit global or generic address: a matter of the module's address size.
+    fn narrow_address(&mut self, op: &AstOperand) -> Fit<()> {
+        let modern = self.module.info.target.sm >= super::header::FIRST_WITHOUT_32;
+        if self.module.info.address_bits == 64 && (self.sized || modern) {
+            return Err((What::NarrowAddress, *op));
+        }
+        if !self.sized {
+            self.narrow.get_or_insert(op.span());
+        }
+        Ok(())
+    }
+
     /// Whether a variable in `own` space may stand in an instruction on `space`.
-    fn same_space(
-        &self,
-        own: Space,
-        space: Option<Space>,
-        generic: bool,
-        op: &AstOperand,
-    ) -> Fit<()> {
+    fn same_space(&self, own: Space, space: Option<Space>, op: &AstOperand) -> Fit<()> {
         let fits = match (own, space) {
             (Space::ParamFunc, Some(Space::ParamFunc)) => true,
             (Space::ParamFunc, Some(Space::ParamEntry)) => self.in_entry,
@@ -834,7 +834,6 @@ impl Verifier<'_> {
             (Space::Shared, Some(Space::Shared | Space::SharedCluster)) => true,
             (own, Some(space)) => own == space,
         };
-        let _ = generic;
         match (fits, space) {
             (false, Some(space)) => Err((What::Space(own, space), *op)),
             _ => Ok(()),
@@ -857,13 +856,14 @@ fn special(text: &str) -> Binding {
 }
 
 /// Whether a special register of type `ty` may be read as `want`.
-fn special_fits(ty: Ty, want: Ty) -> bool {
+fn special_fits(ty: Ty, want: Ty, relaxed: bool) -> bool {
     if ty == Ty::Pred || want == Ty::Pred {
         return ty == want;
     }
     let integer = matches!(want.class(), TyClass::Bits | TyClass::Uint | TyClass::Sint);
     // 16-bit reads of 32-bit registers are as old as PTX 1.
-    integer && (ty.bits() == want.bits() || ty.bits() == 32 && want.bits() == 16)
+    let halves = ty.bits() == 32 && want.bits() == 16;
+    integer && (ty.bits() == want.bits() || halves || relaxed && ty.bits() > want.bits())
 }
 
 fn component(part: AstPart) -> Option<u32> {

@@ -1,0 +1,145 @@
+//! Rules on the values of constants and on the sizes of memory.
+
+use super::Verifier;
+use super::opcode::Candidate;
+use crate::ast::Instr;
+use crate::diag::{Code, Diag};
+use crate::module::{Linkage, Operand};
+use crate::span::Span;
+use ptx_isa::types::ptx;
+use ptx_isa::{Match, Space};
+
+/// Bytes of `.shared` variables that a kernel may declare.
+const SHARED: u64 = 48 << 10;
+/// Bytes of `.const` variables that a module may declare.
+const CONST: u64 = 64 << 10;
+
+/// Rules on constant operands, by instruction.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Rule {
+    /// `bar`, `barrier`: number 0 to 15, threads in whole warps.
+    Barrier,
+    /// `cp.async`: these sizes.
+    Copy(&'static [u64]),
+}
+
+/// The rule of a matched row.
+pub(super) fn rule(m: &Match) -> Option<Rule> {
+    match m.shape.mnemonic {
+        "bar" | "barrier" if !m.has(".warp") && !m.has(".cluster") => Some(Rule::Barrier),
+        "cp" if m.has(".cg") => Some(Rule::Copy(&[16])),
+        "cp" if m.has(".ca") => Some(Rule::Copy(&[4, 8, 16])),
+        _ => None,
+    }
+}
+
+impl Verifier<'_> {
+    /// Checks the constants of an instruction whose operands fit.
+    pub(super) fn value_rule(&mut self, rule: Rule, c: &Candidate, instr: &Instr) {
+        let ast = self.ast;
+        let slots = &self.module.matches[c.id as usize].shape.slots;
+        let given = ast.operands(instr.operands());
+        let span = |at: usize| given.get(at).map_or_else(|| instr.span(), |o| o.span());
+        let mut findings: Vec<(Span, String, String)> = Vec::new();
+        match rule {
+            Rule::Barrier => {
+                let first = slots.iter().take_while(|s| s.dest).count();
+                let number = self.top.get(first);
+                if let Some(Operand::Imm(n)) = number
+                    && *n > 15
+                {
+                    let note = "a thread block has the barriers 0 to 15".to_owned();
+                    findings.push((
+                        span(first),
+                        format!("there is no barrier {}", *n as i32),
+                        note,
+                    ));
+                }
+                let threads = slots.get(first + 1).zip(self.top.get(first + 1));
+                if let Some((slot, Operand::Imm(n))) = threads
+                    && slot.ty != ptx_isa::syntax::SlotTy::Fixed(ptx_isa::Ty::Pred)
+                    && n % 32 != 0
+                {
+                    let note =
+                        "the number of threads is a multiple of the warp size, 32".to_owned();
+                    findings.push((
+                        span(first + 1),
+                        format!("{n} threads are no whole warps"),
+                        note,
+                    ));
+                }
+            }
+            Rule::Copy(sizes) => {
+                if let Some(Operand::Imm(n)) = self.top.get(2)
+                    && !sizes.contains(n)
+                {
+                    let list: Vec<String> = sizes.iter().map(u64::to_string).collect();
+                    let note = format!("possible are {}", list.join(", "));
+                    findings.push((span(2), format!("{n} bytes cannot be copied at once"), note));
+                }
+            }
+        }
+        for (span, message, note) in findings {
+            self.error(Code::Operand, span, message).note(note);
+        }
+    }
+
+    /// Loads and stores of 256 bits are newer than those of 128.
+    pub(super) fn wide_access(&self, m: &Match, text: &str) -> Option<Box<Diag>> {
+        if !matches!(m.shape.mnemonic, "ld" | "st") || self.reaches(ptx(8, 8), 100) {
+            return None;
+        }
+        let count: u32 = m.get("vec")?.strip_prefix(".v")?.parse().ok()?;
+        if count * m.ty("type")?.bits() <= 128 {
+            return None;
+        }
+        let message = format!(
+            "`{text}` moves 256 bits: it needs `.version 8.8` and `.target sm_100` or later"
+        );
+        Some(Box::new(Diag::error(Code::Target, Span::default(), message)))
+    }
+
+    /// Sizes of `.const` and `.shared` variables.
+    pub(super) fn memory_limits(&mut self) {
+        let total: u64 = self
+            .module
+            .symbols
+            .iter()
+            .filter(|s| s.space == Space::Const && s.linkage != Linkage::Extern)
+            .map(|s| s.size)
+            .sum();
+        if total > CONST {
+            let last = self.module.symbols.iter().rfind(|s| s.space == Space::Const);
+            let span = last.map_or_else(Span::default, |s| Span::new(s.span.start, s.span.end));
+            let message =
+                format!("the module's `.const` variables take {total} bytes, {CONST} are possible");
+            self.error(Code::Limit, span, message);
+        }
+        let mut findings = Vec::new();
+        for f in self.module.functions.iter().filter(|f| f.entry) {
+            let Some(body) = &f.body else { continue };
+            let mut used: Vec<u32> = Vec::new();
+            for op in &body.operands {
+                if let Operand::Symbol(id, _) = op
+                    && self.module.symbols[*id as usize].space == Space::Shared
+                    && !used.contains(id)
+                {
+                    used.push(*id);
+                }
+            }
+            let own = body.vars.iter().filter(|v| v.space == Space::Shared).map(|v| v.size);
+            let total: u64 =
+                own.chain(used.iter().map(|id| self.module.symbols[*id as usize].size)).sum();
+            if total > SHARED {
+                findings.push((Span::new(f.span.start, f.span.end), f.name.clone(), total));
+            }
+        }
+        for (span, name, total) in findings {
+            let message = format!(
+                "kernel `{name}` declares {total} bytes of `.shared`, {SHARED} are possible"
+            );
+            self.error(Code::Limit, span, message)
+                .help("declare `.extern .shared .b8 x[];` and give the size at launch");
+        }
+    }
+}
