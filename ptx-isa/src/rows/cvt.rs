@@ -374,8 +374,8 @@ fn convert(x: &mut Cx) {
             .relu(!x.get("irnd").is_empty() && dst == src);
         float_conversion(x, dst, src, mode, a)
     } else if x.has(".sat") {
-        let mode = Mode::NONE.types(num(dst), num(src)).sat(true);
-        generic(x, dst, mode, a)
+        let clamped = clamp(x, dst, src, a);
+        int_conversion(x, dst, src, clamped)
     } else {
         int_conversion(x, dst, src, a)
     };
@@ -417,13 +417,17 @@ fn float_conversion(x: &mut Cx, dst: Ty, src: Ty, mode: Mode, a: V) -> V {
         (Ty::F32, Ty::F16) if plain(Rnd::Rn) => Op::CvtF32F16,
         (Ty::F32, Ty::F32) if integral && !x.get("irnd").is_empty() => integral_op(x, false),
         (Ty::F64, Ty::F64) if integral && !x.get("irnd").is_empty() => integral_op(x, true),
-        (Ty::S32 | Ty::U32, Ty::F32) => {
-            // Flushing does not matter but for .rmi and .rpi: round first, then cut.
+        (_, Ty::F32 | Ty::F16 | Ty::Bf16) if dst.is_int() && dst.bits() <= 32 => {
+            // Round, cut to 32 bits, then clamp: NaN is 0 throughout.
+            let a = if src == Ty::F32 { a } else { x.op_k(Op::WidenHalf, &[a], half_mode(src).0) };
             let a = if mode != mode.ftz(false) { x.op1(Op::FlushF32, a) } else { a };
             let op = integral_op(x, false);
             let whole = if op == Op::TruncF32 { a } else { x.op1(op, a) };
-            let cut = if dst == Ty::S32 { Op::CvtRzS32F32 } else { Op::CvtRzU32F32 };
-            return x.op1(cut, whole);
+            if dst == Ty::U32 {
+                return x.op1(Op::CvtRzU32F32, whole);
+            }
+            let cut = x.op1(Op::CvtRzS32F32, whole);
+            return if dst == Ty::S32 { cut } else { clamp(x, dst, Ty::S32, cut) };
         }
         (Ty::S32, Ty::F64) => {
             let op = integral_op(x, true);
@@ -450,6 +454,33 @@ fn integral_op(x: &Cx, wide: bool) -> Op {
         (".rmi", true) => Op::FloorF64,
         (".rpi", true) => Op::CeilF64,
         (_, true) => Op::TruncF64,
+    }
+}
+
+/// An integer of type `src` clamped to the range of `dst`, still at the width of `src` (a narrow
+/// signed one extended to 32 bits).
+fn clamp(x: &mut Cx, dst: Ty, src: Ty, a: V) -> V {
+    let wide = a.kind == Kind::D;
+    let a = if src.signed() { x.sext(a, src.bits()) } else { a };
+    let constant = |v: i64| if wide { V::d(v as u64) } else { V::w(v as u32) };
+    let below = if dst.signed() { dst.bits() - 1 } else { dst.bits() };
+    let greatest = (u64::MAX >> (64 - below)) as i64;
+    // It matters if the source's width has values above it.
+    let source_width = if wide { 64 } else { 32 };
+    let top = source_width - u32::from(src.signed());
+    let a = match (below < top, src.signed(), wide) {
+        (false, ..) => a,
+        (_, false, false) => x.op2(Op::MinUW, a, constant(greatest)),
+        (_, false, true) => x.op2(Op::MinUD, a, constant(greatest)),
+        (_, true, false) => x.op2(Op::MinSW, a, constant(greatest)),
+        (_, true, true) => x.op2(Op::MinSD, a, constant(greatest)),
+    };
+    let least = if dst.signed() { -1i64 << (dst.bits() - 1) } else { 0 };
+    match (src.signed(), wide) {
+        (true, _) if dst.signed() && dst.bits() >= src.bits() => a,
+        (true, false) => x.op2(Op::MaxSW, a, constant(least)),
+        (true, true) => x.op2(Op::MaxSD, a, constant(least)),
+        (false, _) => a,
     }
 }
 
