@@ -21,7 +21,7 @@ fn time_of_products() {
                 .map(|r| {
                     std::array::from_fn(|l| {
                         let x = (r as u32 * 32 + l as u32 + seed).wrapping_mul(0x9e37_79b9);
-                        x & 0x3bff_3bff
+                        x & 0x3b77_3b77
                     })
                 })
                 .collect::<Vec<[u32; 32]>>()

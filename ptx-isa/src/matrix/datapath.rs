@@ -128,7 +128,7 @@ impl Datapath {
         let mut gathered = Plane::default();
         let blocks = if f.map.is_none() { f.n / WIDTH } else { 0 };
         let eights: Vec<Option<Eight>> =
-            (0..blocks).map(|x| Eight::new(&f.b, x * WIDTH, f.k)).collect();
+            (0..blocks).map(|x| Eight::new(&f.b, x * WIDTH, f.k, self.steps[0])).collect();
         for (i, row) in acc.chunks_exact_mut(f.n).enumerate() {
             let a = f.a.run(i * f.stored, f.stored);
             for (x, c) in row.chunks_exact_mut(WIDTH).enumerate() {

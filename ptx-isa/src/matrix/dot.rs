@@ -100,6 +100,7 @@ pub(super) enum Round {
 /// `keep` is the number of fraction bits that survive (fewer than the format has where the
 /// datapath is narrow). An overflow gives infinity when rounding to nearest and, as recorded, when
 /// cutting too.
+#[inline(always)]
 pub(super) fn round(v: i64, lsb: i32, f: Format, keep: u32, mode: Round) -> u32 {
     let negative = v < 0;
     let sign = u32::from(negative) << (f.frac + f.exp);
@@ -148,6 +149,7 @@ fn unsigned_zero(bits: u32, sign: u32) -> u32 {
 }
 
 impl Sum {
+    #[inline]
     pub(super) fn to_f32(self, keep: u32, mode: Round) -> u32 {
         match self {
             Self::Finite(v, lsb) => unsigned_zero(round(v, lsb, F32, keep, mode), 31),
@@ -156,6 +158,7 @@ impl Sum {
         }
     }
 
+    #[inline]
     pub(super) fn to_f16(self) -> u16 {
         match self {
             Self::Finite(v, lsb) => {
@@ -181,24 +184,31 @@ pub(super) struct Plane {
 impl Plane {
     /// Decodes raw elements.
     pub(super) fn decode(raw: &[u32], f: Format) -> Self {
-        let mut p = Self {
-            m: Vec::with_capacity(raw.len()),
-            e: Vec::with_capacity(raw.len()),
-            class: Vec::new(),
-            frac: f.frac,
-        };
-        for (i, &r) in raw.iter().enumerate() {
-            let n = f.decode(r);
-            p.m.push(n.m);
-            p.e.push(n.e);
-            if n.class != Class::Finite && p.class.is_empty() {
-                p.class = vec![Class::Finite; raw.len()];
-            }
-            if !p.class.is_empty() {
-                p.class[i] = n.class;
-            }
+        // One loop per format, so that its constants fold and the lanes vectorise.
+        match (f.exp, f.frac) {
+            (5, 10) => Self::decode_as(raw, F16),
+            (8, 7) => Self::decode_as(raw, BF16),
+            (8, 10) => Self::decode_as(raw, TF32),
+            (4, 3) => Self::decode_as(raw, E4M3),
+            (5, 2) => Self::decode_as(raw, E5M2),
+            _ => Self::decode_as(raw, f),
         }
-        p
+    }
+
+    #[inline(always)]
+    fn decode_as(raw: &[u32], f: Format) -> Self {
+        let mut m = vec![0; raw.len()];
+        let mut e = vec![0; raw.len()];
+        let mut special = false;
+        for ((m, e), &r) in m.iter_mut().zip(&mut e).zip(raw) {
+            let n = f.decode(r);
+            *m = n.m;
+            *e = n.e;
+            special |= n.class != Class::Finite;
+        }
+        let class =
+            if special { raw.iter().map(|&r| f.decode(r).class).collect() } else { Vec::new() };
+        Self { m, e, class, frac: f.frac }
     }
 
     fn classes(&self, at: usize, k: usize) -> &[Class] {
@@ -374,9 +384,9 @@ pub(super) struct Eight {
 
 impl Eight {
     /// Columns `first .. first + 8` of a plane that holds columns of `k` elements; `None` where the
-    /// sum needs the careful path (infinities, NaNs, too many terms).
-    pub(super) fn new(b: &Plane, first: usize, k: usize) -> Option<Self> {
-        if !b.class.is_empty() || k > TERMS {
+    /// sum needs the careful path (infinities, NaNs, more than [`TERMS`] in a group).
+    pub(super) fn new(b: &Plane, first: usize, k: usize, terms: usize) -> Option<Self> {
+        if !b.class.is_empty() || terms > TERMS {
             return None;
         }
         let side = |v: &[i32]| -> Vec<Lanes> {

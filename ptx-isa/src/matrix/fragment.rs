@@ -24,17 +24,73 @@ pub(super) fn a_registers(m: usize, k: usize, t: Elem) -> usize {
 /// Raw elements of A as an `m` by `k` matrix, row after row. For single bits an element is a
 /// 32-bit word.
 pub(super) fn unpack_a(m: usize, k: usize, t: Elem, regs: &Rows, out: &mut Vec<u32>) {
-    let (bits, per) = width(t);
     let k = if t == Elem::B1 { k / 32 } else { k };
     out.clear();
     out.resize(m * k, 0);
+    match width(t) {
+        (32, _) => unpack_as::<32>(m, k, regs, out),
+        (16, _) => unpack_as::<16>(m, k, regs, out),
+        (8, _) => unpack_as::<8>(m, k, regs, out),
+        _ => unpack_as::<4>(m, k, regs, out),
+    }
+}
+
+/// [`unpack_a`] for elements of `BITS` bits.
+fn unpack_as<const BITS: usize>(m: usize, k: usize, regs: &Rows, out: &mut [u32]) {
+    let per = 32 / BITS;
     let halves = m / 8;
     for (r, row) in regs.iter().enumerate() {
-        let (base_row, block) = (r % halves * 8, r / halves);
-        for (lane, &v) in row.iter().enumerate() {
-            let at = (base_row + lane / 4) * k + block * 4 * per + lane % 4 * per;
-            for (sub, o) in out[at..at + per].iter_mut().enumerate() {
-                *o = element(v, sub, bits);
+        let first = r % halves * 8 * k + r / halves * 4 * per;
+        for (group, quad) in row.chunks_exact(4).enumerate() {
+            let at = first + group * k;
+            for (lane, &v) in quad.iter().enumerate() {
+                let run = &mut out[at + lane * per..][..per];
+                for (sub, o) in run.iter_mut().enumerate() {
+                    *o = element(v, sub, BITS);
+                }
+            }
+        }
+    }
+}
+
+/// Raw accumulator elements row after row: 16 (or 8) rows of `n` columns, in tiles of eight columns.
+pub(super) fn unpack_acc(m: usize, n: usize, f16: bool, regs: &Rows) -> Vec<u32> {
+    let mut out = vec![0; m * n];
+    let per_tile = m / 8 * if f16 { 1 } else { 2 };
+    for (r, row) in regs.iter().enumerate() {
+        let (tile, q) = (r / per_tile, r % per_tile);
+        let half_row = if f16 { q } else { q / 2 };
+        let at = half_row * 8 * n + tile * 8;
+        for (group, quad) in row.chunks_exact(4).enumerate() {
+            let line = &mut out[at + group * n..][..8];
+            for (lane, &v) in quad.iter().enumerate() {
+                if f16 {
+                    line[2 * lane] = v & 0xffff;
+                    line[2 * lane + 1] = v >> 16;
+                } else {
+                    line[2 * lane + q % 2] = v;
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Inverse of [`unpack_acc`].
+pub(super) fn pack_acc(m: usize, n: usize, f16: bool, raw: &[u32], regs: &mut Rows) {
+    let per_tile = m / 8 * if f16 { 1 } else { 2 };
+    for (r, row) in regs.iter_mut().enumerate() {
+        let (tile, q) = (r / per_tile, r % per_tile);
+        let half_row = if f16 { q } else { q / 2 };
+        let at = half_row * 8 * n + tile * 8;
+        for (group, quad) in row.chunks_exact_mut(4).enumerate() {
+            let line = &raw[at + group * n..][..8];
+            for (lane, v) in quad.iter_mut().enumerate() {
+                *v = if f16 {
+                    line[2 * lane] | line[2 * lane + 1] << 16
+                } else {
+                    line[2 * lane + q % 2]
+                };
             }
         }
     }
@@ -48,18 +104,6 @@ pub(super) fn unpack_b(n: usize, k: usize, t: Elem, regs: &Rows, out: &mut Vec<u
 
 fn width(t: Elem) -> (usize, usize) {
     if t == Elem::B1 { (32, 1) } else { (t.bits(), t.per_register()) }
-}
-
-/// Lane and register of element (`row`, `col`) of a 32-bit accumulator.
-#[inline]
-pub(super) const fn acc32(row: usize, col: usize) -> (usize, usize) {
-    (row % 8 * 4 + col % 8 / 2, (col / 8) * 4 + row / 8 * 2 + col % 2)
-}
-
-/// Lane, register and half of element (`row`, `col`) of an f16 accumulator.
-#[inline]
-pub(super) const fn acc16(row: usize, col: usize) -> (usize, usize, usize) {
-    (row % 8 * 4 + col % 8 / 2, (col / 8) * 2 + row / 8, col % 2)
 }
 
 /// Half `half` (0 or 1) of a register.

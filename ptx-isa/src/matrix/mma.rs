@@ -2,9 +2,7 @@
 
 use super::datapath::{Datapath, Factors, regroup};
 use super::dot::{self, Plane};
-use super::fragment::{
-    Rows, a_registers, acc16, acc32, extend, half, set_half, unpack_a, unpack_b,
-};
+use super::fragment::{Rows, a_registers, extend, pack_acc, unpack_a, unpack_acc, unpack_b};
 use super::sparse::Metadata;
 use super::types::{Elem, Layout, MatrixError, Shape};
 use super::volta;
@@ -287,7 +285,7 @@ impl Mma {
             } else {
                 Datapath::single(stored, self.c, self.d)
             };
-            let mut acc: Vec<u32> = (0..m * n).map(|x| self.accumulator(c, x / n, x % n)).collect();
+            let mut acc = unpack_acc(m, n, self.c == Elem::F16, c);
             let factors = Factors {
                 a: Plane::decode(&ra, fa),
                 b: Plane::decode(&rb, fb),
@@ -299,17 +297,16 @@ impl Mma {
                 map,
             };
             path.run(&factors, &mut acc);
-            for (x, v) in acc.into_iter().enumerate() {
-                self.store(d, x / n, x % n, v);
-            }
+            pack_acc(m, n, self.d == Elem::F16, &acc, d);
             return;
         }
         let wide = |raw: &[u32], t: Elem| raw.iter().map(|&v| extend(v, t)).collect::<Vec<_>>();
         let (ia, ib) = (wide(&ra, self.a), wide(&rb, self.b));
         let (stored, k) = if self.a == Elem::B1 { (k / 32, k / 32) } else { (stored, k) };
-        for i in 0..m {
+        let mut acc = unpack_acc(m, n, false, c);
+        for (i, line) in acc.chunks_exact_mut(n).enumerate() {
             let row = &ia[i * stored..][..stored];
-            for j in 0..n {
+            for (j, v) in line.iter_mut().enumerate() {
                 let col = &ib[j * k..][..k];
                 let s: i32 = match (self.a, &map) {
                     (Elem::B1, _) => bits(row, col, self.bit_op),
@@ -318,31 +315,10 @@ impl Mma {
                         row.iter().zip(map.row(i)).map(|(x, &at)| x * col[usize::from(at)]).sum()
                     }
                 };
-                let (lane, reg) = acc32(i, j);
-                d[reg][lane] = add_s32(s, c[reg][lane], self.sat);
+                *v = add_s32(s, *v, self.sat);
             }
         }
-    }
-
-    /// C's element as raw bits.
-    fn accumulator(&self, c: &Rows, i: usize, j: usize) -> u32 {
-        if self.c == Elem::F16 {
-            let (lane, reg, h) = acc16(i, j);
-            half(c[reg][lane], h).into()
-        } else {
-            let (lane, reg) = acc32(i, j);
-            c[reg][lane]
-        }
-    }
-
-    fn store(&self, d: &mut Rows, i: usize, j: usize, v: u32) {
-        if self.d == Elem::F16 {
-            let (lane, reg, h) = acc16(i, j);
-            set_half(&mut d[reg][lane], h, v as u16);
-        } else {
-            let (lane, reg) = acc32(i, j);
-            d[reg][lane] = v;
-        }
+        pack_acc(m, n, false, &acc, d);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::datapath::{Datapath, Factors};
 use super::descriptor::{Descriptor, Major};
 use super::dot::{self, Plane};
-use super::fragment::{Rows, acc16, acc32, extend, half, set_half, unpack_a};
+use super::fragment::{Rows, extend, pack_acc, unpack_a, unpack_acc};
 use super::mma::{self, BitOp, add_s32};
 use super::sparse::Metadata;
 use super::types::{Elem, MatrixError, Shape};
@@ -197,32 +197,10 @@ impl Wgmma {
             Datapath::single(factors.stored, self.d, self.d)
         };
         let n = factors.n;
-        let mut acc: Vec<u32> = vec![0; 16 * n];
-        if scale_d {
-            for (x, v) in acc.iter_mut().enumerate() {
-                *v = self.element(d, x / n, x % n);
-            }
-        }
+        let f16 = self.d == Elem::F16;
+        let mut acc = if scale_d { unpack_acc(16, n, f16, d) } else { vec![0; 16 * n] };
         path.run(factors, &mut acc);
-        for (x, v) in acc.into_iter().enumerate() {
-            if self.d == Elem::F16 {
-                let (lane, reg, h) = acc16(x / n, x % n);
-                set_half(&mut d[reg][lane], h, v as u16);
-            } else {
-                let (lane, reg) = acc32(x / n, x % n);
-                d[reg][lane] = v;
-            }
-        }
-    }
-
-    fn element(&self, d: &Rows, i: usize, j: usize) -> u32 {
-        if self.d == Elem::F16 {
-            let (lane, reg, h) = acc16(i, j);
-            half(d[reg][lane], h).into()
-        } else {
-            let (lane, reg) = acc32(i, j);
-            d[reg][lane]
-        }
+        pack_acc(16, n, f16, &acc, d);
     }
 
     fn integers(
@@ -238,9 +216,10 @@ impl Wgmma {
         let stored = if self.sparse { k / 2 } else { k };
         let wide = |raw: &[u32], t: Elem| raw.iter().map(|&v| extend(v, t)).collect::<Vec<_>>();
         let (ia, ib) = (wide(ra, self.a), wide(rb, self.b));
-        for i in 0..16 {
+        let mut acc = if scale_d { unpack_acc(16, n, false, d) } else { vec![0; 16 * n] };
+        for (i, line) in acc.chunks_exact_mut(n).enumerate() {
             let row = &ia[i * stored..][..stored];
-            for j in 0..n {
+            for (j, v) in line.iter_mut().enumerate() {
                 let col = &ib[j * k..][..k];
                 let s = match (self.a, map) {
                     (Elem::B1, _) => mma::bits(row, col, BitOp::And),
@@ -249,11 +228,10 @@ impl Wgmma {
                         row.iter().zip(map.row(i)).map(|(x, &at)| x * col[usize::from(at)]).sum()
                     }
                 };
-                let (lane, reg) = acc32(i, j);
-                let c = if scale_d { d[reg][lane] } else { 0 };
-                d[reg][lane] = add_s32(s, c, self.sat);
+                *v = add_s32(s, *v, self.sat);
             }
         }
+        pack_acc(16, n, false, &acc, d);
     }
 }
 

@@ -9,7 +9,7 @@ use crate::rows::memory::space;
 use crate::table::Match;
 use crate::types::{Space, Ty, ptx};
 
-const C: Row = Row {
+pub(super) const C: Row = Row {
     since: ptx(7, 0),
     sm: 80,
     class: Class::Async,
@@ -17,29 +17,17 @@ const C: Row = Row {
     floors: &[floor(".L2::cache_hint .L2::64B .L2::128B .L2::256B", ptx(7, 4), 80)],
     ..ROW
 };
-const BULK: Row = Row { since: ptx(8, 0), sm: 90, floors: BULK_FLOORS, ..C };
+pub(super) const BULK: Row = Row { since: ptx(8, 0), sm: 90, floors: BULK_FLOORS, ..C };
 const BULK_FLOORS: &[Floor] =
     &[floor(".weak .b128", ptx(9, 3), 90), floor(".multicast::cluster::16b", ptx(9, 4), 90)];
 const NOFTZ: &[Floor] = &[floor(".f32", ptx(9, 4), 90)];
 /// The same with byte masks.
 const STRONG_100: &str = "sm_100f sm_100a sm_103f sm_103a sm_107f sm_107a sm_110f sm_110a";
-const BLACKWELL: &str = "sm_100a sm_101a sm_103a sm_110a sm_100f sm_101f sm_103f sm_110f";
-const TENSOR: &[Floor] = &[
-    floor(".multicast::cluster::16b", ptx(9, 4), 90),
-    Floor {
-        tokens: ".tile::gather4 .tile::scatter4 .im2col::w .im2col::w::128 .cta_group::1 .cta_group::2",
-        since: ptx(8, 6),
-        sm: 100,
-        targets: BLACKWELL,
-    },
-];
 const TO: (&str, &str) = ("to", ".shared .shared::cta");
 const PREFETCH: (&str, &str) = ("prefetch", ".L2::64B .L2::128B .L2::256B");
-const MULTICAST: (&str, &str) = ("multicast", ".multicast::cluster .multicast::cluster::16b");
-const OP: (&str, &str) = ("op", ".add .min .max .inc .dec .and .or .xor");
-const CTA_GROUP: (&str, &str) = ("cta_group", ".cta_group::1 .cta_group::2");
-const TILE: (&str, &str) = ("load", ".tile .tile::gather4");
-const IM2COL: (&str, &str) = ("load", ".im2col .im2col::w .im2col::w::128");
+pub(super) const MULTICAST: (&str, &str) =
+    ("multicast", ".multicast::cluster .multicast::cluster::16b");
+pub(super) const OP: (&str, &str) = ("op", ".add .min .max .inc .dec .and .or .xor");
 const CLUSTER: (&str, &str) = ("space", ".shared::cluster");
 
 /// Rows of this family.
@@ -412,192 +400,6 @@ pub static ROWS: &[Row] = &[
         ..BULK
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.cta_group} [a], [map, b*!:.s32], [mbar]",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, TILE],
-        section: "9.7.10.28.5.3",
-        counts: Some(coordinates),
-        check: Some(dimensions),
-        floors: TENSOR,
-        ..BULK
-    },
-    Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cta.global{.load}.mbarrier::complete_tx::bytes{.cta_group} [a], [map, b*!:.s32], [mbar]",
-        since: ptx(8, 6),
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, TILE],
-        section: "9.7.10.28.5.3",
-        counts: Some(coordinates),
-        check: Some(dimensions),
-        floors: TENSOR,
-        ..BULK
-    },
-    Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.cta_group} [a], [map, b*!:.s32], [mbar], im2col*!:.b16",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, IM2COL],
-        section: "9.7.10.28.5.3",
-        counts: Some(coordinates),
-        check: Some(three_dimensions),
-        floors: TENSOR,
-        ..BULK
-    },
-    Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cta.global.load.mbarrier::complete_tx::bytes{.cta_group} [a], [map, b*!:.s32], [mbar], im2col*!:.b16",
-        since: ptx(8, 6),
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, IM2COL],
-        section: "9.7.10.28.5.3",
-        counts: Some(coordinates),
-        check: Some(three_dimensions),
-        floors: TENSOR,
-        ..BULK
-    },
-    Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes.multicast{.cta_group} [a], [map, b*!:.s32], [mbar], mask:.b16",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, TILE],
-        section: "9.7.10.28.5.3",
-        counts: Some(coordinates),
-        check: Some(dimensions),
-        floors: TENSOR,
-        ..BULK
-    },
-    Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes.multicast{.cta_group} [a], [map, b*!:.s32], [mbar], im2col*!:.b16, mask:.b16",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, IM2COL],
-        section: "9.7.10.28.5.3",
-        counts: Some(coordinates),
-        check: Some(three_dimensions),
-        floors: TENSOR,
-        ..BULK
-    },
-    Row {
-        syntax: "cp.async.bulk.tensor.dim.global.shared::cta{.load}.bulk_group [map, b*!:.s32], [a]",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), ("load", ".tile .tile::scatter4 .im2col_no_offs")],
-        section: "9.7.10.28.5.3",
-        counts: Some(coordinates),
-        check: Some(dimensions),
-        floors: TENSOR,
-        ..BULK
-    },
-    Row {
-        syntax: "cp.reduce.async.bulk.tensor.dim.global.shared::cta.op{.load}.bulk_group [map, b*!:.s32], [a]",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), OP, ("load", ".tile .im2col_no_offs")],
-        section: "9.7.10.28.5.4",
-        counts: Some(coordinates),
-        check: Some(dimensions),
-        ..BULK
-    },
-    Row {
-        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global{.load} [map, b*!:.s32]",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), TILE],
-        section: "9.7.10.28.5.5",
-        counts: Some(coordinates),
-        check: Some(dimensions),
-        floors: TENSOR,
-        sem: Sem::Ops(|_| {}),
-        ..BULK
-    },
-    Row {
-        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global.load [map, b*!:.s32], im2col*!:.b16",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), IM2COL],
-        section: "9.7.10.28.5.5",
-        counts: Some(coordinates),
-        check: Some(three_dimensions),
-        floors: TENSOR,
-        sem: Sem::Ops(|_| {}),
-        ..BULK
-    },
-    Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.cta_group}.L2::cache_hint [a], [map, b*!:.s32], [mbar], policy:.b64",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, TILE],
-        section: "9.7.10.28.5.3",
-        counts: Some(coordinates),
-        check: Some(dimensions),
-        floors: TENSOR,
-        ..BULK
-    },
-    Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cta.global{.load}.mbarrier::complete_tx::bytes{.cta_group}.L2::cache_hint [a], [map, b*!:.s32], [mbar], policy:.b64",
-        since: ptx(8, 6),
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, TILE],
-        section: "9.7.10.28.5.3",
-        counts: Some(coordinates),
-        check: Some(dimensions),
-        floors: TENSOR,
-        ..BULK
-    },
-    Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.cta_group}.L2::cache_hint [a], [map, b*!:.s32], [mbar], im2col*!:.b16, policy:.b64",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, IM2COL],
-        section: "9.7.10.28.5.3",
-        counts: Some(coordinates),
-        check: Some(three_dimensions),
-        floors: TENSOR,
-        ..BULK
-    },
-    Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cta.global.load.mbarrier::complete_tx::bytes{.cta_group}.L2::cache_hint [a], [map, b*!:.s32], [mbar], im2col*!:.b16, policy:.b64",
-        since: ptx(8, 6),
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, IM2COL],
-        section: "9.7.10.28.5.3",
-        counts: Some(coordinates),
-        check: Some(three_dimensions),
-        floors: TENSOR,
-        ..BULK
-    },
-    Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes.multicast{.cta_group}.L2::cache_hint [a], [map, b*!:.s32], [mbar], mask:.b16, policy:.b64",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, TILE],
-        section: "9.7.10.28.5.3",
-        counts: Some(coordinates),
-        check: Some(dimensions),
-        floors: TENSOR,
-        ..BULK
-    },
-    Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes.multicast{.cta_group}.L2::cache_hint [a], [map, b*!:.s32], [mbar], im2col*!:.b16, mask:.b16, policy:.b64",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, IM2COL],
-        section: "9.7.10.28.5.3",
-        counts: Some(coordinates),
-        check: Some(three_dimensions),
-        floors: TENSOR,
-        ..BULK
-    },
-    Row {
-        syntax: "cp.async.bulk.tensor.dim.global.shared::cta{.load}.bulk_group.L2::cache_hint [map, b*!:.s32], [a], policy:.b64",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), ("load", ".tile .tile::scatter4 .im2col_no_offs")],
-        section: "9.7.10.28.5.3",
-        counts: Some(coordinates),
-        check: Some(dimensions),
-        floors: TENSOR,
-        ..BULK
-    },
-    Row {
-        syntax: "cp.reduce.async.bulk.tensor.dim.global.shared::cta.op{.load}.bulk_group.L2::cache_hint [map, b*!:.s32], [a], policy:.b64",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), OP, ("load", ".tile .im2col_no_offs")],
-        section: "9.7.10.28.5.4",
-        counts: Some(coordinates),
-        check: Some(dimensions),
-        ..BULK
-    },
-    Row {
-        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global{.load}.L2::cache_hint [map, b*!:.s32], policy:.b64",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), TILE],
-        section: "9.7.10.28.5.5",
-        counts: Some(coordinates),
-        check: Some(dimensions),
-        floors: TENSOR,
-        sem: Sem::Ops(|_| {}),
-        ..BULK
-    },
-    Row {
-        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global.load.L2::cache_hint [map, b*!:.s32], im2col*!:.b16, policy:.b64",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), IM2COL],
-        section: "9.7.10.28.5.5",
-        counts: Some(coordinates),
-        check: Some(three_dimensions),
-        floors: TENSOR,
-        sem: Sem::Ops(|_| {}),
-        ..BULK
-    },
-    Row {
         syntax: "st.async{.weak}{.space}.mbarrier::complete_tx::bytes{.vec}.type [a], b*vec, [mbar]",
         sets: &[CLUSTER, ("type", ".b32 .b64 .u32 .u64 .s32 .s64 .f32 .f64")],
         section: "9.7.10.12",
@@ -647,40 +449,12 @@ pub static ROWS: &[Row] = &[
     },
 ];
 
-/// Elements of a tensor copy's coordinate and im2col vectors.
-fn coordinates(m: &Match, name: &str) -> u32 {
-    let dim = m.get("dim").and_then(|d| d[1..2].parse().ok()).unwrap_or(1);
-    match (name, m.get("load")) {
-        ("b", Some(".tile::gather4" | ".tile::scatter4")) => 5,
-        ("b", _) => dim,
-        (_, Some(".im2col")) => dim.saturating_sub(2),
-        _ => 2,
-    }
-}
-
 /// Memory-mapped stores and reductions are visible to the whole system.
 fn mmio(m: &Match) -> Result<(), String> {
     if m.has(".mmio") && m.get("scope") == Some(".gpu") {
         Err("`.mmio` needs scope `.sys`".into())
     } else {
         Ok(())
-    }
-}
-
-fn dimensions(m: &Match) -> Result<(), String> {
-    match (m.get("load"), m.get("dim")) {
-        (Some(".tile::gather4" | ".tile::scatter4"), Some(d)) if d != ".2d" => {
-            Err("gathers and scatters of four rows take a tensor of two dimensions".into())
-        }
-        (Some(".im2col_no_offs"), _) => three_dimensions(m),
-        _ => Ok(()),
-    }
-}
-
-fn three_dimensions(m: &Match) -> Result<(), String> {
-    match m.get("dim") {
-        Some(".1d" | ".2d") => Err("im2col modes need a tensor of three dimensions or more".into()),
-        _ => Ok(()),
     }
 }
 

@@ -302,12 +302,12 @@ fn wide_result(m: &Match) -> Result<(), String> {
 
 /// Scale vectors and types of the 4-bit kinds.
 fn scale(m: &Match) -> Result<(), String> {
-    let fits = match (m.get("kind"), m.get("scale"), m.get("stype")) {
-        (Some(".kind::mxf4"), None | Some(".scale_vec::2X"), Some(".ue8m0")) => true,
-        (Some(".kind::mxf4nvf4"), Some(".scale_vec::2X"), Some(".ue8m0")) => true,
-        (Some(".kind::mxf4nvf4"), Some(".scale_vec::4X"), Some(_)) => true,
-        _ => false,
-    };
+    let fits = matches!(
+        (m.get("kind"), m.get("scale"), m.get("stype")),
+        (Some(".kind::mxf4"), None | Some(".scale_vec::2X"), Some(".ue8m0"))
+            | (Some(".kind::mxf4nvf4"), Some(".scale_vec::2X"), Some(".ue8m0"))
+            | (Some(".kind::mxf4nvf4"), Some(".scale_vec::4X"), Some(_))
+    );
     if fits { Ok(()) } else { Err("this kind does not take this scale vector and type".into()) }
 }
 

@@ -27,6 +27,7 @@ pub mod mma;
 pub mod mov;
 pub mod sync;
 pub mod tcgen05;
+pub mod tensor_copy;
 pub mod texture;
 pub mod video;
 pub mod video_simd;
@@ -66,6 +67,7 @@ pub static FAMILIES: &[&[Row]] = &[
     matrix_move::ROWS,
     mbarrier::ROWS,
     async_copy::ROWS,
+    tensor_copy::ROWS,
     cluster::ROWS,
     tcgen05::ROWS,
 ];
