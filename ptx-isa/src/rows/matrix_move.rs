@@ -110,9 +110,10 @@ fn count_square(m: &Match, _: &str) -> u32 {
     2 * number(m)
 }
 
-/// The address of a memory operand as one value.
+/// The address of a memory operand as one `D` value.
 pub(super) fn absolute(x: &mut Cx, a: Addr) -> V {
-    if a.offset == 0 { a.base } else { x.op2(Op::AddD, a.base, V::d(a.offset as u64)) }
+    let base = if a.base.kind == Kind::W { x.op1(Op::ZextWD, a.base) } else { a.base };
+    if a.offset == 0 { base } else { x.op2(Op::AddD, base, V::d(a.offset as u64)) }
 }
 
 fn load(x: &mut Cx) {
