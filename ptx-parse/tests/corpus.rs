@@ -38,7 +38,7 @@ fn check(name: &str, text: &str) {
 #[test]
 fn corpus_round_trips() {
     let mut files = Vec::new();
-    for dir in ["isa-golden/modules", "isa-golden/rejected", "kernel-golden", "facts"] {
+    for dir in ["isa-golden/modules", "kernel-golden", "facts"] {
         if let Some(shared) = shared() {
             ptx_files(&shared.join(dir), &mut files);
         }

@@ -2,7 +2,7 @@
 
 use crate::effect::{Cache, Effect, Mem, Order, Scope};
 use crate::meaning::{Arg, Cx, V};
-use crate::row::{Class, Floor, ROW, Row, Sem, floor};
+use crate::row::{Class, Exactness, Floor, ROW, Row, Sem, floor};
 use crate::table::Match;
 use crate::types::{Kind, Space, Ty, ptx};
 
@@ -67,6 +67,21 @@ const STORE: Row = Row {
     check: Some(check_access),
     floors: FLOORS,
     sem: Sem::Ops(store),
+    ..ROW
+};
+/// Priorities of a cache policy.
+const POLICY: &[(&str, &str)] = &[
+    ("first", ".L2::evict_last .L2::evict_normal .L2::evict_first .L2::evict_unchanged"),
+    ("second", ".L2::evict_first .L2::evict_unchanged"),
+];
+/// A policy is an opaque value that changes no result; 0 stands for it here.
+const POLICIES: Row = Row {
+    since: ptx(7, 4),
+    sm: 80,
+    section: "9.7.9.18",
+    class: Class::Misc,
+    exact: Exactness::Implementation,
+    sem: Sem::Ops(|x| x.wr("d", V::d(0))),
     ..ROW
 };
 const HINTS: Row =
@@ -174,6 +189,17 @@ pub static ROWS: &[Row] = &[
         section: "9.7.9.17",
         ..HINTS
     },
+    Row {
+        syntax: "createpolicy.fractional.first{.second}.b64 d{, fraction:.f32}",
+        sets: POLICY,
+        ..POLICIES
+    },
+    Row {
+        syntax: "createpolicy.range{.global}.first{.second}.b64 d, [a], primary:.u32, total:.u32",
+        sets: POLICY,
+        ..POLICIES
+    },
+    Row { syntax: "createpolicy.cvt.L2.b64 d, a", ..POLICIES },
 ];
 
 /// Width and cache rules that the notation cannot say.

@@ -34,6 +34,22 @@ pub static ROWS: &[Row] = &[
         }),
         ..ROW
     },
+    // Whole vectors: not in the manual, taken by ptxas.
+    Row {
+        syntax: "mov.vec.type d*vec, a*vec",
+        sets: &[("type", ".b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64 .f32 .f64")],
+        check: Some(|m| {
+            let wide = m.has(".v4") && m.ty("type").is_some_and(|t| t.bits() == 64);
+            if wide { Err("vectors have at most 128 bits".into()) } else { Ok(()) }
+        }),
+        section: "9.7.9.3",
+        class: Class::Move,
+        sem: Sem::Ops(|x| {
+            let values = x.rd_vec("a");
+            x.wr_vec("d", &values);
+        }),
+        ..ROW
+    },
     // Any vector whose elements fill the scalar: packing, then unpacking.
     Row {
         syntax: "mov.type d, a*?:any",

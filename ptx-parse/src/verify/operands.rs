@@ -350,6 +350,11 @@ impl Verifier<'_> {
                     Ok(Operand::Both(at..at + 2))
                 }
                 (Some(false), _) => Err((What::NeedsPair, *op)),
+                // ptxas takes a predicate that is thrown away on any instruction.
+                (None, Arg::Pair(d, p)) if spec.dest && p.kind == OperandKind::Sink => {
+                    let d = *d;
+                    self.value(spec, &d, c.traits)
+                }
                 (None, Arg::Pair(..)) => Err((What::Pair, *op)),
                 _ => self.value(spec, op, c.traits),
             },
@@ -597,6 +602,10 @@ impl Verifier<'_> {
             }
             Binding::None => Err((What::Unknown(name), *op)),
             _ if spec.dest => Err((What::NeedsRegister, *op)),
+            // A function's name is a number wherever an integer goes.
+            Binding::Func(_) if part.is_none() && !not && !neg => {
+                self.address_value(spec, op, binding, 0).unwrap_or(Err((What::NotValue, *op)))
+            }
             _ if !traits.addresses || part.is_some() || not || neg => Err((What::NotValue, *op)),
             _ => self.address_value(spec, op, binding, 0).unwrap_or(Err((What::NotValue, *op))),
         }
@@ -684,7 +693,8 @@ impl Verifier<'_> {
             return Some(Err((What::NeedsScalar, *op)));
         }
         if let Some(want) = spec.ty {
-            let near = matches!(space, Space::Shared | Space::Local | Space::ParamFunc);
+            let near =
+                matches!(space, Space::Shared | Space::Local | Space::ParamFunc | Space::Generic);
             let integer = matches!(
                 want.class(),
                 TyClass::Bits | TyClass::Uint | TyClass::Sint | TyClass::Opaque
