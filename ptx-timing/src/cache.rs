@@ -269,6 +269,9 @@ mod tests {
             hit_latency: 0,
             bytes_per_clock: 1.0,
             request_bytes: 0,
+            full_duplex: false,
+            write_cost: 1.0,
+            partial_write_cost: 1.0,
         }
     }
 

@@ -171,7 +171,7 @@ fn convert(op: &Opcode<'_>) -> Class {
     let types: Vec<&str> = op.types().collect();
     let float = |t: &&str| t.starts_with('f') || t.starts_with("bf");
     let wide = types.iter().any(|t| type_bits(t) == Some(64));
-    match (types.iter().any(|t| float(t)), wide) {
+    match (types.iter().any(float), wide) {
         (true, true) => Class::Convert64,
         (false, _) => Class::ConvertInt,
         (true, false) if types.iter().all(float) && op.half() => Class::ConvertF16,

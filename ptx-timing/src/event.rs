@@ -72,6 +72,9 @@ impl Instruction {
 pub struct Code {
     /// Instructions; an event's `pc` is an index here.
     pub instructions: Vec<Instruction>,
+    /// First instruction of each basic block, ascending. The simulator reorders the instructions
+    /// inside a block as the assembler would; with an empty list it keeps the trace's order.
+    pub leaders: Vec<u32>,
 }
 
 /// State space that an access reached. Generic addresses are resolved.

@@ -106,6 +106,9 @@ fn naive_gflops(p: &Profile, n: u64, config: Config) -> (f64, Report) {
         let (bx, by) = (block % per_row, block / per_row);
         index(e);
         for k in 0..n {
+            if k == 0 {
+                e.loop_head();
+            }
             let row = |l: u64| by * 16 + (warp * 32 + l) / 16;
             let col = |l: u64| bx * 16 + l % 16;
             e.load("ld a", 10, 5, |l| A + (row(l) * n + k) * 4);
@@ -133,6 +136,9 @@ fn tiled_gflops(p: &Profile, n: u64, config: Config) -> (f64, Report) {
         let ty = |l: u64| (warp * 32 + l) / 16;
         let tx = |l: u64| l % 16;
         for tile in 0..per_row {
+            if tile == 0 {
+                e.loop_head();
+            }
             e.load("ld a", 10, 5, |l| A + ((by * 16 + ty(l)) * n + tile * 16 + tx(l)) * 4);
             e.load("ld b", 11, 6, |l| B + ((tile * 16 + ty(l)) * n + bx * 16 + tx(l)) * 4);
             e.store_shared("st a", 10, 4, |l| (ty(l) * 16 + tx(l)) * 4);

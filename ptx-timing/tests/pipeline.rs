@@ -41,7 +41,7 @@ fn chains(class: Class, chains: u32, length: u32) -> (Code, WarpTrace) {
             }
         }
     }
-    (Code { instructions }, warp)
+    (Code { instructions, leaders: vec![] }, warp)
 }
 
 /// Clocks per instruction of one warp, or of all warps of a block together, from the difference
@@ -109,7 +109,7 @@ fn dual_issue_needs_independent_instructions() {
 fn switching_pipes_and_guards_costs_extra_on_9_0() {
     let h200 = device("H200");
     let pair = |a: Instruction, b: Instruction| {
-        let code = Code { instructions: vec![a, b] };
+        let code = Code { instructions: vec![a, b], leaders: vec![] };
         let time = |n: u32| {
             let mut warp = WarpTrace::default();
             for _ in 0..n {
@@ -132,7 +132,8 @@ fn switching_pipes_and_guards_costs_extra_on_9_0() {
 #[test]
 fn barrier_cost_by_warps() {
     let h200 = device("H200");
-    let code = Code { instructions: vec![Instruction::new(Class::Barrier, &[], &[])] };
+    let code =
+        Code { instructions: vec![Instruction::new(Class::Barrier, &[], &[])], leaders: vec![] };
     let time = |warps: u32, n: u32| {
         let mut warp = WarpTrace::default();
         (0..n).for_each(|_| warp.push_barrier(0));
@@ -151,6 +152,7 @@ fn early_exit_and_producer_consumer_barriers() {
             Instruction::new(Class::Barrier, &[], &[]),
             Instruction::new(Class::IntAdd, &[0], &[0]),
         ],
+        leaders: vec![],
     };
     let mut waits = WarpTrace::default();
     waits.push_barrier(0);
@@ -177,7 +179,10 @@ fn early_exit_and_producer_consumer_barriers() {
 #[test]
 fn memory_latencies() {
     let h200 = device("H200");
-    let code = Code { instructions: vec![Instruction::new(Class::LoadGlobal, &[0], &[0])] };
+    let code = Code {
+        instructions: vec![Instruction::new(Class::LoadGlobal, &[0], &[0])],
+        leaders: vec![],
+    };
     let chase = |code: &Code, laps: u64, stride: u64| {
         let mut warp = WarpTrace::default();
         for _ in 0..laps {
@@ -211,6 +216,7 @@ fn copies_are_limited_by_device_memory() {
                 Instruction::new(Class::LoadGlobal, &[0], &[1]),
                 Instruction::new(Class::StoreGlobal, &[], &[0, 1]),
             ],
+            leaders: vec![],
         };
         let (warps, blocks) = (8, u64::from(p.device.multiprocessors) * 40);
         let half = blocks * 8 * 128;
@@ -249,7 +255,7 @@ fn copies_are_limited_by_device_memory() {
 fn bank_conflicts_cost_their_ways() {
     let h200 = device("H200");
     let load = |register| Instruction::new(Class::LoadShared, &[register], &[9]);
-    let code = Code { instructions: (0..4).map(load).collect() };
+    let code = Code { instructions: (0..4).map(load).collect(), leaders: vec![] };
     let time = |stride: u64, n: u32| {
         let mut warp = WarpTrace::default();
         for i in 0..n {

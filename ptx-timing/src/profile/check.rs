@@ -33,6 +33,8 @@ impl Checker<'_> {
         self.power_of_two(&format!("{key}.sector_bytes"), cache.sector_bytes)?;
         self.positive(&format!("{key}.ways"), cache.ways.into())?;
         self.positive(&format!("{key}.bytes_per_clock"), cache.bytes_per_clock)?;
+        self.positive(&format!("{key}.write_cost"), cache.write_cost)?;
+        self.positive(&format!("{key}.partial_write_cost"), cache.partial_write_cost)?;
         if cache.sector_bytes > cache.line_bytes {
             return self.fail(
                 &format!("{key}.sector_bytes"),

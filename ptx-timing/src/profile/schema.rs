@@ -390,6 +390,15 @@ pub struct CacheLevel {
     /// data.
     #[serde(default)]
     pub request_bytes: u32,
+    /// L2: reads and writes have that rate each, instead of sharing it.
+    #[serde(default)]
+    pub full_duplex: bool,
+    /// L2: what a written sector costs of that rate, as a multiple of a read one.
+    #[serde(default = "unit")]
+    pub write_cost: f64,
+    /// L2: the same for a sector of which only some bytes are written.
+    #[serde(default = "unit")]
+    pub partial_write_cost: f64,
 }
 
 /// `[dram]`
@@ -488,6 +497,10 @@ pub struct ClassTiming {
     pub instructions: u32,
 }
 
+fn unit() -> f64 {
+    1.0
+}
+
 fn one() -> u32 {
     1
 }
@@ -508,8 +521,20 @@ pub struct Barrier {
 pub struct Launch {
     /// Cycles of an empty kernel.
     pub overhead_cycles: u32,
-    /// Cycles between two block starts on one SM.
+    /// Cycles between two block starts on one SM at the start of a kernel.
     pub block_cycles: u32,
+    /// Cycles from the end of a block until the block that takes its place starts.
+    #[serde(default)]
+    pub turnaround_cycles: u32,
+    /// Cycles between two such replacements on one SM.
+    #[serde(default)]
+    pub replacement_cycles: u32,
+    /// What each warp of the block adds to `turnaround_cycles`.
+    #[serde(default)]
+    pub turnaround_cycles_per_warp: u32,
+    /// What each warp of the block adds to `replacement_cycles`.
+    #[serde(default)]
+    pub replacement_cycles_per_warp: u32,
     /// Microseconds from the host's call to the start.
     pub host_us: f64,
 }

@@ -63,9 +63,13 @@ pub(super) struct Memory<'a> {
     profile: &'a Profile,
     sms: Vec<SmMemory>,
     l2: Option<Cache>,
+    /// What L2 sends to the SMs, and what it takes from them if that is apart.
     l2_port: Port,
+    l2_writes: Option<Port>,
     /// Bytes of L2 bandwidth that a request takes besides its data.
     request_bytes: u32,
+    /// Cost of a written and of a partly written sector, as multiples of a read one.
+    write_costs: (f64, f64),
     dram: Dram,
     atomics: Vec<u64>,
 }
@@ -85,7 +89,12 @@ impl<'a> Memory<'a> {
             sms: vec![sm; sms as usize],
             l2: profile.l2.as_ref().map(Cache::new),
             l2_port: Port::new(l2_rate),
+            l2_writes: profile.l2.as_ref().filter(|l2| l2.full_duplex).map(|_| Port::new(l2_rate)),
             request_bytes: profile.l2.as_ref().map_or(0, |l2| l2.request_bytes),
+            write_costs: profile
+                .l2
+                .as_ref()
+                .map_or((1.0, 1.0), |l2| (l2.write_cost, l2.partial_write_cost)),
             dram: Dram::new(profile),
             atomics: vec![0; ATOMIC_SLOTS],
         }
@@ -96,9 +105,16 @@ impl<'a> Memory<'a> {
         self.dram.bytes()
     }
 
-    /// When the last transfer of device memory ends.
+    /// When the last store has reached the point from which it cannot be lost: L2, or device memory
+    /// where there is none.
     pub fn drained_at(&self) -> u64 {
-        self.dram.drained_at()
+        match self.l2 {
+            Some(_) => {
+                let port = self.l2_writes.as_ref().unwrap_or(&self.l2_port);
+                port.free_at.div_ceil(FRACTION)
+            }
+            None => self.dram.drained_at(),
+        }
     }
 
     /// Counts of L1, summed over SMs, and of L2.
@@ -281,8 +297,15 @@ impl<'a> Memory<'a> {
                     self.dram.write(now, t.address, t.bytes);
                 }
                 Some(l2) => {
-                    self.l2_port.wait(now, t.bytes + overhead);
-                    let outcome = l2.write(t.address, written_bytes(access, t));
+                    let written = written_bytes(access, t);
+                    let cost =
+                        if written < t.bytes { self.write_costs.1 } else { self.write_costs.0 };
+                    let bytes = (f64::from(t.bytes) * cost) as u32 + overhead;
+                    match &mut self.l2_writes {
+                        Some(port) => port.wait(now, bytes),
+                        None => self.l2_port.wait(now, bytes),
+                    };
+                    let outcome = l2.write(t.address, written);
                     self.write_back(now, outcome.evicted);
                 }
             }

@@ -8,6 +8,7 @@
 mod memory;
 mod plan;
 mod report;
+mod schedule;
 mod sm;
 mod time;
 
@@ -131,7 +132,9 @@ where
         per_pc: vec![PcCounts::default(); code.instructions.len()],
         last_end: 0,
     };
+    let schedule = schedule::Schedule::new(profile, code, &plans);
     let mut grid = Grid {
+        schedule,
         sms: (0..sms as usize).map(|index| Sm::new(profile, &pipes, index)).collect(),
         next_block: 0,
         limit,
@@ -141,7 +144,7 @@ where
     // One block per SM first, then a second one each, as the hardware does.
     for _ in 0..occupancy.blocks {
         for sm in 0..sms as usize {
-            grid.start(sm, 0, source, &mut chip)?;
+            grid.start(sm, None, source, &mut chip)?;
         }
     }
     grid.run(source, &mut chip)?;
@@ -149,6 +152,7 @@ where
 }
 
 struct Grid {
+    schedule: schedule::Schedule,
     sms: Vec<Sm>,
     next_block: u64,
     limit: u64,
@@ -158,11 +162,12 @@ struct Grid {
 }
 
 impl Grid {
-    /// Starts the next block of the grid on an SM, if there is one.
+    /// Starts the next block of the grid on an SM, if there is one: at the kernel's start, or in the
+    /// place of a block that ended at `freed`.
     fn start<S>(
         &mut self,
         sm: usize,
-        now: u64,
+        freed: Option<u64>,
         source: &mut S,
         chip: &mut Chip<'_>,
     ) -> Result<(), SimulateError>
@@ -175,7 +180,7 @@ impl Grid {
         }
         let block = self.next_block;
         self.next_block += 1;
-        let trace = source
+        let mut trace = source
             .trace(block)
             .map_err(|e| SimulateError::Source { block, message: e.to_string() })?;
         if trace.warps.len() != self.warps_per_block as usize {
@@ -185,7 +190,10 @@ impl Grid {
         if let Some((warp, event)) = first_bad_event(&trace, chip.plans.len()) {
             return Err(SimulateError::BadEvent { block, warp, pc: event.pc });
         }
-        self.sms[sm].start_block(now, trace, chip);
+        for warp in &mut trace.warps {
+            self.schedule.apply(&mut warp.events);
+        }
+        self.sms[sm].start_block(freed, trace, chip);
         Ok(())
     }
 
@@ -202,7 +210,7 @@ impl Grid {
             let outcome = self.sms[index].step(now, chip);
             for span in outcome.finished {
                 self.spans.push(span);
-                self.start(index, now, source, chip)?;
+                self.start(index, Some(span.1), source, chip)?;
             }
             match self.sms[index].next_time() {
                 // Within one clock a scheduler issues once; a pipe that frees later sets a later
@@ -222,12 +230,8 @@ impl Grid {
 
 fn finish(chip: Chip<'_>, grid: Grid, occupancy: Occupancy, blocks: u64, resident: u64) -> Report {
     let profile = chip.profile;
-    let simulated_cycles = chip.last_end.max(if profile.l2.is_none() {
-        // Without a write-back cache the stores have to reach device memory.
-        chip.memory.drained_at()
-    } else {
-        chip.last_end
-    });
+    // A kernel ends when its stores have arrived.
+    let simulated_cycles = chip.last_end.max(chip.memory.drained_at());
     let simulated = grid.next_block;
     let (mean, variance, n) = block_duration(&grid.spans);
     let sampling = (simulated < blocks).then(|| Sampling {
@@ -245,7 +249,7 @@ fn finish(chip: Chip<'_>, grid: Grid, occupancy: Occupancy, blocks: u64, residen
         total.add(counts);
     }
     let warp_clocks: u64 = grid.sms.iter().map(|s| s.warp_clocks).sum();
-    let active_clocks: u64 = grid.sms.iter().map(|s| s.active_clocks).sum();
+    let active_clocks: u64 = grid.sms.iter().map(|s| s.last_end).sum();
     let (l1, l2) = chip.memory.cache_counts();
     let (dram_read, dram_written) = chip.memory.dram_bytes();
     let clocks = simulated_cycles.max(1) as f64;

@@ -78,13 +78,11 @@ pub(super) struct Sm {
     pub pipe_busy: Vec<u64>,
     blocks: Vec<Option<Block>>,
     resident_blocks: u32,
-    resident_warps: u32,
     age: u64,
     last_start: Option<u64>,
-    /// Warp clocks and clocks with work, for the achieved occupancy.
+    /// Clocks of all warps that ended, and when the last one did, for the achieved occupancy.
     pub warp_clocks: u64,
-    pub active_clocks: u64,
-    counted_until: u64,
+    pub last_end: u64,
 }
 
 /// Everything that the SMs share.
@@ -115,12 +113,10 @@ impl Sm {
             pipe_busy: vec![0; pipes.names.len()],
             blocks: Vec::new(),
             resident_blocks: 0,
-            resident_warps: 0,
             age: 0,
             last_start: None,
             warp_clocks: 0,
-            active_clocks: 0,
-            counted_until: 0,
+            last_end: 0,
         }
     }
 
@@ -138,12 +134,21 @@ impl Sm {
             .collect()
     }
 
-    /// Takes a block that can start at `now`; blocks start at most every `launch.block_cycles`.
-    pub fn start_block(&mut self, now: u64, trace: BlockTrace, chip: &mut Chip<'_>) {
-        let gap = u64::from(chip.profile.launch.block_cycles);
-        let start = self.last_start.map_or(now, |last| now.max(last + gap));
+    /// Takes a block: at the kernel's start, or in the place of one that ended at `freed`.
+    pub fn start_block(&mut self, freed: Option<u64>, trace: BlockTrace, chip: &mut Chip<'_>) {
+        let launch = &chip.profile.launch;
+        let (earliest, gap) = match freed {
+            None => (0, launch.block_cycles),
+            Some(end) => {
+                let warps = trace.warps.len() as u32;
+                let turnaround =
+                    launch.turnaround_cycles + warps * launch.turnaround_cycles_per_warp;
+                let gap = launch.replacement_cycles + warps * launch.replacement_cycles_per_warp;
+                (end + u64::from(turnaround), gap)
+            }
+        };
+        let start = self.last_start.map_or(earliest, |last| earliest.max(last + u64::from(gap)));
         self.last_start = Some(start);
-        self.count_until(now);
         let block = self.blocks.iter().position(Option::is_none).unwrap_or(self.blocks.len());
         let state = Block { live: trace.warps.len() as u32, barriers: Vec::new(), started: start };
         if block == self.blocks.len() {
@@ -152,7 +157,6 @@ impl Sm {
             self.blocks[block] = Some(state);
         }
         self.resident_blocks += 1;
-        self.resident_warps += trace.warps.len() as u32;
         let schedulers = self.next_issue.len();
         for warp in trace.warps {
             // Hardware warp w belongs to scheduler w mod schedulers.
@@ -435,14 +439,14 @@ impl Sm {
     }
 
     fn end_warp(&mut self, slot: usize, now: u64, chip: &mut Chip<'_>, outcome: &mut StepOutcome) {
-        self.count_until(now);
         let Some(warp) = self.warps[slot].take() else { return };
         self.ready_at[slot] = NEVER;
-        self.resident_warps -= 1;
         let end = warp.free_at.max(now);
         chip.last_end = chip.last_end.max(end);
+        self.last_end = self.last_end.max(end);
         let ended = match self.blocks[warp.block].as_mut() {
             Some(block) => {
+                self.warp_clocks += end.saturating_sub(block.started);
                 block.live -= 1;
                 (block.live == 0).then_some(block.started)
             }
@@ -456,16 +460,6 @@ impl Sm {
             // The others need not wait for a warp that has left.
             self.release(warp.block, now, chip);
         }
-    }
-
-    /// Brings the occupancy integral up to date.
-    fn count_until(&mut self, now: u64) {
-        let clocks = now.saturating_sub(self.counted_until);
-        if self.resident_warps > 0 {
-            self.warp_clocks += clocks * u64::from(self.resident_warps);
-            self.active_clocks += clocks;
-        }
-        self.counted_until = self.counted_until.max(now);
     }
 }
 

@@ -14,11 +14,24 @@ pub struct Emit {
     pcs: BTreeMap<&'static str, u32>,
     code: Code,
     warp: WarpTrace,
+    block_starts: bool,
 }
 
 impl Emit {
+    /// A loop begins: the next new instruction starts a basic block.
+    pub fn loop_head(&mut self) {
+        self.block_starts = true;
+    }
+
     fn pc(&mut self, label: &'static str, class: Class, writes: &[u32], reads: &[u32]) -> u32 {
         *self.pcs.entry(label).or_insert_with(|| {
+            let pc = self.code.instructions.len() as u32;
+            // A block begins at the start, behind a branch, and where the program says so.
+            let behind_branch =
+                self.code.instructions.last().is_none_or(|i| i.class == Class::Branch);
+            if behind_branch || std::mem::take(&mut self.block_starts) {
+                self.code.leaders.push(pc);
+            }
             self.code.instructions.push(Instruction::new(class, writes, reads));
             self.code.instructions.len() as u32 - 1
         })
@@ -40,6 +53,19 @@ impl Emit {
     ) {
         let pc = self.pc(label, class, registers.0, registers.1);
         let access = WarpAccess::from_lanes(4, (0..32).map(|l| Some(address(l))));
+        self.warp.push_access(pc, space, access);
+    }
+
+    /// A shared load of any width.
+    pub fn access_wide(
+        &mut self,
+        label: &'static str,
+        writes: &[u32],
+        reads: &[u32],
+        space: Space,
+        access: WarpAccess,
+    ) {
+        let pc = self.pc(label, Class::LoadShared, writes, reads);
         self.warp.push_access(pc, space, access);
     }
 
