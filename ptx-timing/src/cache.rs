@@ -42,10 +42,16 @@ pub struct CacheCounts {
     pub written_back: u64,
 }
 
+/// Some sets. The tags, which every access looks through, lie together.
+#[derive(Debug, Clone, Default)]
+struct Page {
+    /// Line number plus 1; 0 = empty.
+    tags: Vec<u64>,
+    lines: Vec<Line>,
+}
+
 #[derive(Debug, Clone, Copy, Default)]
 struct Line {
-    /// Line number plus 1; 0 = empty.
-    tag: u64,
     valid: u32,
     dirty: u32,
     /// Sectors that came along with a neighbour's fill and have not been asked for.
@@ -68,7 +74,7 @@ const SETS_PER_PAGE: usize = 64;
 pub struct Cache {
     /// Lines of `SETS_PER_PAGE` sets each; empty until first used, since most simulations touch
     /// little of a cache of 60 MB.
-    pages: Vec<Vec<Line>>,
+    pages: Vec<Page>,
     ways: usize,
     sets: u64,
     line_shift: u32,
@@ -84,7 +90,7 @@ impl Cache {
         let ways = level.ways.max(1);
         let sets = (level.bytes / (u64::from(level.line_bytes.max(1)) * u64::from(ways))).max(1);
         Self {
-            pages: vec![Vec::new(); (sets as usize).div_ceil(SETS_PER_PAGE)],
+            pages: vec![Page::default(); (sets as usize).div_ceil(SETS_PER_PAGE)],
             ways: ways as usize,
             sets,
             line_shift: level.line_bytes.max(1).ilog2(),
@@ -143,9 +149,6 @@ impl Cache {
                 if let Some(line) = present {
                     outcome.hit = line.valid & bit != 0;
                     line.valid &= !bit;
-                    if line.valid == 0 {
-                        line.tag = 0;
-                    }
                 }
             }
             WritePolicy::WriteThrough => {
@@ -154,7 +157,7 @@ impl Cache {
             WritePolicy::WriteBack => {
                 outcome.write_through = false;
                 outcome.hit = present.is_some_and(|line| (line.valid | line.partial) & bit != 0);
-                if self.find(set, tag).is_none() {
+                if self.position(set, tag).is_none() {
                     outcome.evicted = self.insert(set, tag, 0, 0);
                 }
                 if let Some(line) = self.find(set, tag) {
@@ -184,9 +187,7 @@ impl Cache {
     /// line is absent.
     pub fn ready_at(&self, address: u64) -> u64 {
         let (set, tag, _) = self.locate(address);
-        let start = set % SETS_PER_PAGE * self.ways;
-        let lines = self.pages[set / SETS_PER_PAGE].get(start..start + self.ways);
-        lines.into_iter().flatten().find(|l| l.tag == tag).map_or(0, |l| l.ready)
+        self.position(set, tag).map_or(0, |at| self.pages[set / SETS_PER_PAGE].lines[at].ready)
     }
 
     /// Notes when the fill of the line that holds `address` arrives; accesses until then hit but
@@ -212,7 +213,7 @@ impl Cache {
     /// Drops everything, as between two kernels (L1). Dirty sectors are lost, so this is for
     /// caches that hold none.
     pub fn invalidate(&mut self) {
-        self.pages.iter_mut().for_each(Vec::clear);
+        self.pages.fill(Page::default());
     }
 
     fn locate(&self, address: u64) -> (usize, u64, u32) {
@@ -225,31 +226,37 @@ impl Cache {
         ((hashed % self.sets) as usize, number + 1, 1 << sector)
     }
 
+    /// Where a line is within its page.
+    fn position(&self, set: usize, tag: u64) -> Option<usize> {
+        let start = set % SETS_PER_PAGE * self.ways;
+        let tags = self.pages[set / SETS_PER_PAGE].tags.get(start..start + self.ways)?;
+        tags.iter().position(|t| *t == tag).map(|at| start + at)
+    }
+
     fn find(&mut self, set: usize, tag: u64) -> Option<&mut Line> {
         self.clock += 1;
-        let now = self.clock;
-        let start = set % SETS_PER_PAGE * self.ways;
-        let lines = self.pages[set / SETS_PER_PAGE].get_mut(start..start + self.ways)?;
-        let line = lines.iter_mut().find(|l| l.tag == tag)?;
-        line.used = now;
+        let at = self.position(set, tag)?;
+        let line = &mut self.pages[set / SETS_PER_PAGE].lines[at];
+        line.used = self.clock;
         Some(line)
     }
 
     fn insert(&mut self, set: usize, tag: u64, valid: u32, dirty: u32) -> Option<Evicted> {
         let page = &mut self.pages[set / SETS_PER_PAGE];
-        if page.is_empty() {
-            page.resize(SETS_PER_PAGE * self.ways, Line::default());
+        if page.tags.is_empty() {
+            page.tags.resize(SETS_PER_PAGE * self.ways, 0);
+            page.lines.resize(SETS_PER_PAGE * self.ways, Line::default());
         }
         let start = set % SETS_PER_PAGE * self.ways;
-        let now = self.clock;
-        let shift = self.line_shift;
-        let victim = page[start..start + self.ways].iter_mut().min_by_key(|l| l.used)?;
-        let evicted = (victim.tag != 0 && victim.dirty != 0).then(|| Evicted {
-            address: (victim.tag - 1) << shift,
-            sectors: victim.dirty.count_ones(),
-            partial: (victim.dirty & victim.partial).count_ones(),
+        let victim = (start..start + self.ways).min_by_key(|&at| page.lines[at].used)?;
+        let old = page.lines[victim];
+        let old_tag = std::mem::replace(&mut page.tags[victim], tag);
+        let evicted = (old_tag != 0 && old.dirty != 0).then(|| Evicted {
+            address: (old_tag - 1) << self.line_shift,
+            sectors: old.dirty.count_ones(),
+            partial: (old.dirty & old.partial).count_ones(),
         });
-        *victim = Line { tag, valid, dirty, used: now, ..Line::default() };
+        page.lines[victim] = Line { valid, dirty, used: self.clock, ..Line::default() };
         self.counts.written_back += evicted.map_or(0, |e| u64::from(e.sectors));
         evicted
     }

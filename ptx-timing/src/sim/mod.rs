@@ -151,6 +151,10 @@ where
     Ok(finish(chip, grid, occupancy, blocks, resident))
 }
 
+/// Clocks that an SM runs on alone before the others catch up. Short against the latency of
+/// everything that SMs share, long enough for the host's caches.
+const TIME_SLICE: u64 = 32;
+
 struct Grid {
     schedule: schedule::Schedule,
     sms: Vec<Sm>,
@@ -206,16 +210,19 @@ impl Grid {
         for (index, sm) in self.sms.iter().enumerate() {
             queue.extend(sm.next_time().map(|t| Reverse((t, index))));
         }
-        while let Some(Reverse((now, index))) = queue.pop() {
-            let outcome = self.sms[index].step(now, chip);
-            for span in outcome.finished {
-                self.spans.push(span);
-                self.start(index, Some(span.1), source, chip)?;
+        while let Some(Reverse((start, index))) = queue.pop() {
+            let slice_end = (start / TIME_SLICE + 1) * TIME_SLICE;
+            let mut time = Some(start);
+            while let Some(now) = time.filter(|t| *t < slice_end) {
+                let outcome = self.sms[index].step(now, chip);
+                for span in outcome.finished {
+                    self.spans.push(span);
+                    self.start(index, Some(span.1), source, chip)?;
+                }
+                time = self.sms[index].next_time();
             }
-            match self.sms[index].next_time() {
-                // Within one clock a scheduler issues once; a pipe that frees later sets a later
-                // time, so time moves on.
-                Some(next) => queue.push(Reverse((next.max(now), index))),
+            match time {
+                Some(next) => queue.push(Reverse((next, index))),
                 None if self.sms[index].resident_blocks() > 0 => {
                     let waiting = self.sms[index].waiting_at();
                     let (barrier, arrived, expected) = waiting.first().copied().unwrap_or_default();
