@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use golden::{Form, Golden};
 use ptx_interp::{Access, Isa, Kernel, LaunchParams, Memory, launch};
+use ptx_isa::types::Space;
 use ptx_parse::lower::lower;
+use ptx_parse::module::Symbol;
 
-/// Groups of matrix and asynchronous instructions, which must pass whole.
-const COMPLETE: [&str; 5] = ["mma", "wmma", "wgmma", "matrix_move", "async"];
-
-fn kernel(text: &str, name: &str) -> Result<Kernel, String> {
+/// The kernel and the module variables it may use.
+fn kernel(text: &str, name: &str) -> Result<(Kernel, Vec<Symbol>), String> {
     let (module, diags) = ptx_parse::parse_and_verify(text, "form.ptx");
     if let Some(e) = diags.iter().find(|d| d.is_error()) {
         return Err(format!("{e:?}"));
@@ -22,12 +22,12 @@ fn kernel(text: &str, name: &str) -> Result<Kernel, String> {
     let module = module.ok_or("no module")?;
     let entry = module.functions.iter().position(|f| f.name == name).ok_or("no entry")?;
     let program = lower(&module, entry as u32).map_err(|r| r.to_string())?;
-    Ok(Kernel::decode_for(Arc::new(program), Isa::Avx512))
+    Ok((Kernel::decode_for(Arc::new(program), Isa::Avx512), module.symbols.clone()))
 }
 
 fn replay(form: &Form<'_>, block: u32) -> Result<(), String> {
     let text = form.module_text().map_err(|e| e.to_string())?;
-    let kernel = kernel(&text, form.name())?;
+    let (kernel, symbols) = kernel(&text, form.name())?;
     let memory = Memory::new(1 << 26).map_err(|e| format!("{e:?}"))?;
     let table: Vec<u8> = form.table().iter().flat_map(|v| v.to_le_bytes()).collect();
     let image = form.output_image();
@@ -41,6 +41,18 @@ fn replay(form: &Form<'_>, block: u32) -> Result<(), String> {
     let mut params = LaunchParams { threads: 1, ..LaunchParams::default() };
     params.grid[0] = form.rows() as u32 / block;
     params.block[0] = block;
+    for s in &symbols {
+        let mut bytes = s.init.clone();
+        bytes.resize(s.size as usize, 0);
+        let at = if matches!(s.space, Space::Global | Space::Const) {
+            let at = alloc(bytes.len(), &s.name)?;
+            memory.write(at, &bytes).map_err(|e| format!("{e:?}"))?;
+            at
+        } else {
+            0
+        };
+        params.symbols.push(at);
+    }
     params.params = [input.to_le_bytes(), output.to_le_bytes()].concat();
     launch(&kernel, &memory, &params).map_err(|e| e.to_string())?;
     let mut got = vec![0; image.len()];
@@ -76,7 +88,7 @@ fn recorded_forms() {
             }
         },
     };
-    let groups = std::env::var("GOLDEN_GROUPS").unwrap_or_else(|_| COMPLETE.join(","));
+    let groups = std::env::var("GOLDEN_GROUPS").unwrap_or_else(|_| "all".into());
     let chosen = |g: &str| groups == "all" || groups.split(',').any(|x| x == g);
     let mut tally: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     for form in golden.forms().filter(|f| chosen(f.group())) {
@@ -91,6 +103,8 @@ fn recorded_forms() {
     for (group, [passed, failed]) in &tally {
         println!("{group}: {passed} passed, {failed} failed");
     }
+    let passed: usize = tally.values().map(|c| c[0]).sum();
     let failed: usize = tally.values().map(|c| c[1]).sum();
+    println!("{passed} passed, {failed} failed");
     assert!(failed == 0 && !tally.is_empty());
 }
