@@ -193,6 +193,8 @@ pub struct Target {
     pub map_f64_to_f32: bool,
     /// `.target …, texmode_independent`.
     pub texmode_independent: bool,
+    /// `.target …, debug`: code for a debugger, not optimised.
+    pub debug: bool,
 }
 
 /// The suffix of an architecture name.
@@ -209,7 +211,13 @@ pub enum Suffix {
 impl Target {
     /// A plain target without suffix.
     pub const fn plain(sm: u16) -> Target {
-        Target { sm, suffix: Suffix::None, map_f64_to_f32: false, texmode_independent: false }
+        Target {
+            sm,
+            suffix: Suffix::None,
+            map_f64_to_f32: false,
+            texmode_independent: false,
+            debug: false,
+        }
     }
 }
 

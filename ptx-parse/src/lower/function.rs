@@ -1,10 +1,14 @@
 //! One function: registers, frame, instructions, calls.
 
 use ptx_isa::effect::{Effect, Mem, Order, Place, Scope, Sys};
-use ptx_isa::meaning::{Arg, Src, Uop, V};
-use ptx_isa::row::Control;
-use ptx_isa::{Cx, Kind, Sem, Space, Ty, table};
+use std::collections::HashMap;
 
+use ptx_isa::meaning::{Arg, Part, Src, Uop, V};
+use ptx_isa::row::Control;
+use ptx_isa::uop::Op;
+use ptx_isa::{Cx, Kind, Match, Sem, Space, Ty, table};
+
+use super::contract::{self, Fused};
 use super::operands::Names;
 use super::{Layout, flow, refusal, resolve};
 use crate::code::{Call, CallArg, Callee, Flow, Function, Inst, Refusal, Slot};
@@ -40,6 +44,8 @@ pub(crate) fn lower_function(
     out.regs[Kind::P as usize] += 1;
     out.reg_names[Kind::P as usize].push("CC.CF".into());
 
+    let plan = contract::plan(module, body, &block_starts(module, body));
+    let mut kept = HashMap::new();
     let mut refused: Vec<(usize, String)> = Vec::new();
     let mut args = Vec::new();
     for (i, inst) in body.insts.iter().enumerate() {
@@ -48,16 +54,30 @@ pub(crate) fn lower_function(
         let operands = &body.operands[inst.operands.start as usize..inst.operands.end as usize];
         let guard = inst.guard.map(|(r, negated)| (names.regs[r as usize].0, negated));
         let mut flow = Flow::Next;
+        if plan.kept.contains(&i) {
+            keep_factors(i, m, operands, &names, &mut kept, &mut out);
+        }
+        // A fused addition has the meaning of the multiply-add.
+        let fused = plan.fused.get(&i);
+        let m = fused.map_or(m, |f| &f.m);
         match m.row.sem {
+            Sem::Ops(_) if plan.dropped.contains(&i) => {}
             Sem::Ops(meaning) => {
                 args.clear();
                 let mut bad = None;
-                for (slot, op) in m.shape.slots.iter().zip(operands) {
-                    match names.arg(op, m.slot_ty(slot)) {
-                        Ok(a) => args.push(a),
-                        Err(why) => {
-                            bad = Some(why);
-                            break;
+                if let Some(f) = fused {
+                    match fused_args(f, &operands[0], &names, &kept, &mut out) {
+                        Ok(list) => args.extend(list),
+                        Err(why) => bad = Some(why),
+                    }
+                } else {
+                    for (slot, op) in m.shape.slots.iter().zip(operands) {
+                        match names.arg(op, m.slot_ty(slot)) {
+                            Ok(a) => args.push(a),
+                            Err(why) => {
+                                bad = Some(why);
+                                break;
+                            }
                         }
                     }
                 }
@@ -96,7 +116,7 @@ pub(crate) fn lower_function(
             uops: first..out.uops.len() as u32,
             guard,
             flow,
-            row: m.row,
+            row: module.matches[inst.opcode as usize].row,
             span: inst.span.clone(),
             loc: inst.loc,
         });
@@ -124,6 +144,89 @@ pub(crate) fn lower_function(
         }
     }
     Ok(out)
+}
+
+/// Where basic blocks begin, by instruction.
+fn block_starts(module: &Module, body: &Body) -> Vec<bool> {
+    let mut starts = vec![false; body.insts.len() + 1];
+    starts[0] = true;
+    for (_, at) in &body.labels {
+        starts[*at as usize] = true;
+    }
+    for (i, inst) in body.insts.iter().enumerate() {
+        let row = module.matches[inst.opcode as usize].row;
+        starts[i + 1] |= matches!(row.sem, Sem::Control(_));
+    }
+    starts
+}
+
+/// A new register of a kind, named after what it stands for.
+fn fresh(out: &mut Function, kind: Kind, name: &str) -> V {
+    let n = &mut out.regs[kind as usize];
+    *n += 1;
+    out.reg_names[kind as usize].push(name.into());
+    V { kind, src: Src::Reg(*n - 1) }
+}
+
+/// Copies the factors of product `i` before something overwrites them.
+fn keep_factors(
+    i: usize,
+    m: &Match,
+    operands: &[Operand],
+    names: &Names,
+    kept: &mut HashMap<usize, [V; 2]>,
+    out: &mut Function,
+) {
+    let mut copies = [V::w(0); 2];
+    for (k, copy) in copies.iter_mut().enumerate() {
+        if let Ok(Arg::Val { v, .. }) =
+            names.arg(&operands[k + 1], m.slot_ty(&m.shape.slots[k + 1]))
+        {
+            *copy = fresh(out, v.kind, "(factor)");
+            let op = if v.kind == Kind::D { Op::MovD } else { Op::MovW };
+            out.uops.push(Uop::Pure { op, dst: *copy, args: [v, V::w(0), V::w(0)], k: 0 });
+        }
+    }
+    kept.insert(i, copies);
+}
+
+/// The operands of a multiply-add that stands for an addition and a product.
+fn fused_args(
+    f: &Fused,
+    dest: &Operand,
+    names: &Names,
+    kept: &HashMap<usize, [V; 2]>,
+    out: &mut Function,
+) -> Result<[Arg; 4], String> {
+    let ty = f.m.slot_ty(&f.m.shape.slots[1]).unwrap_or(Ty::F32);
+    let value = |op: &Operand| match names.arg(op, Some(ty))? {
+        Arg::Val { v, .. } => Ok(v),
+        other => Err(format!("{other:?} is no number")),
+    };
+    let [mut a, b] = match kept.get(&f.product) {
+        Some(copies) => *copies,
+        None => [value(&f.factors[0])?, value(&f.factors[1])?],
+    };
+    let mut c = value(&f.addend)?;
+    let mut negate = |v: V| {
+        let (op, sign) = match ty {
+            Ty::F64 => (Op::XorD, V::d(1 << 63)),
+            Ty::F32 => (Op::XorW, V::w(1 << 31)),
+            Ty::F16x2 | Ty::Bf16x2 => (Op::XorW, V::w(0x8000_8000)),
+            _ => (Op::XorW, V::w(0x8000)),
+        };
+        let dst = fresh(out, v.kind, "(negated)");
+        out.uops.push(Uop::Pure { op, dst, args: [v, sign, V::w(0)], k: 0 });
+        dst
+    };
+    if f.minus_product {
+        a = negate(a);
+    }
+    if f.minus_addend {
+        c = negate(c);
+    }
+    let arg = |v: V| Arg::Val { v, ty, part: Part::Whole };
+    Ok([names.arg(dest, Some(ty))?, arg(a), arg(b), arg(c)])
 }
 
 /// Gives every register, variable and parameter of the function its place.

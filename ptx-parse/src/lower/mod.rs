@@ -3,6 +3,7 @@
 //! [`lower`] takes one kernel and everything that it can reach. Operand handles come from
 //! `operands`, control flow from `flow`; the meaning of each instruction is its row's.
 
+mod contract;
 mod flow;
 mod function;
 mod operands;

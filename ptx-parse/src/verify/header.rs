@@ -152,6 +152,7 @@ impl Verifier<'_> {
                 "debug" => {
                     self.need(span, "`debug`", ptx(3, 0), 0);
                     self.debug = Some(span);
+                    target.debug = true;
                 }
                 "map_f64_to_f32" => {
                     target.map_f64_to_f32 = true;
