@@ -181,15 +181,18 @@ impl fmt::Display for Report {
                     n.size,
                     a.address - n.start
                 )?,
-                Some((n, d)) => writeln!(
-                    f,
-                    "  nearest allocation: {} ({:#x}, {} bytes), {} bytes {}",
-                    n.name,
-                    n.start,
-                    n.size,
-                    d.unsigned_abs(),
-                    if *d < 0 { "below its start" } else { "past its end" }
-                )?,
+                Some((n, d)) => {
+                    write!(
+                        f,
+                        "  nearest allocation: {} ({:#x}, {} bytes), ",
+                        n.name, n.start, n.size
+                    )?;
+                    match d {
+                        1 => writeln!(f, "right past its end")?,
+                        d if *d < 0 => writeln!(f, "{} bytes below its start", d.unsigned_abs())?,
+                        d => writeln!(f, "{} bytes past its end", d - 1)?,
+                    }
+                }
                 None => {}
             }
         }
@@ -200,8 +203,13 @@ impl fmt::Display for Report {
                 _ => writeln!(f, "  {} = {:#018x} ({})", r.name, r.value, r.value as i64)?,
             }
         }
-        for c in &self.calls {
-            writeln!(f, "  called from {c}")?;
+        // Deep recursion repeats the same place.
+        for same in self.calls.chunk_by(|a, b| a == b) {
+            write!(f, "  called from {}", same[0])?;
+            match same.len() {
+                1 => writeln!(f)?,
+                n => writeln!(f, " ({n} times)")?,
+            }
         }
         for w in &self.warps {
             writeln!(

@@ -72,6 +72,8 @@ codes! {
     Call "call";
     /// A wrong state space.
     Space "space";
+    /// An instruction that verifies and cannot run.
+    Unsupported "unsupported";
     /// More than the target offers.
     Limit "limit";
 }

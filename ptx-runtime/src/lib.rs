@@ -1,9 +1,43 @@
 //! Device, memory, modules and launches over the PTX engines.
+//!
+//! ```
+//! use ptx_runtime::{Context, DeviceOptions, LaunchConfig, Module};
+//!
+//! let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n\
+//!     .visible .entry twice(.param .u64 data)\n{\n\
+//!     .reg .b32 %r<3>; .reg .b64 %rd<4>;\n\
+//!     ld.param.u64 %rd1, [data];\n\
+//!     mov.u32 %r1, %tid.x;\n\
+//!     mul.wide.u32 %rd2, %r1, 4;\n\
+//!     add.s64 %rd3, %rd1, %rd2;\n\
+//!     ld.global.u32 %r2, [%rd3];\n\
+//!     shl.b32 %r2, %r2, 1;\n\
+//!     st.global.u32 [%rd3], %r2;\n\
+//!     ret;\n}\n";
+//! let context = Context::new(&DeviceOptions::default())?;
+//! let module = Module::load(&context, ptx, "twice.ptx")?;
+//! let data = context.alloc(8)?;
+//! context.copy_to_device(data, &[21, 0, 0, 0, 5, 0, 0, 0])?;
+//! let config = LaunchConfig { block: [2, 1, 1], args: vec![data.into()], ..Default::default() };
+//! context.launch(&module, "twice", config)?;
+//! let mut bytes = [0; 8];
+//! context.copy_from_device(data, &mut bytes)?;
+//! assert_eq!(bytes, [42, 0, 0, 0, 10, 0, 0, 0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod args;
+mod context;
+mod globals;
+mod launch;
+mod module;
 mod verified;
 
 pub use args::{ArgumentError, KernelArg, declaration};
+pub use context::{Context, DeviceOptions};
+pub use launch::{LaunchConfig, LaunchError, LaunchStats, Print};
+pub use module::{LoadError, Module};
+pub use ptx_interp::{FaultKind, MemoryError, Report};
 pub use ptx_isa as isa;
 pub use ptx_parse as parse;
 pub use verified::{Diagnostics, Verified, format};

@@ -41,10 +41,6 @@ impl Verified {
         &self.module
     }
 
-    pub(crate) fn shared(&self) -> Arc<Module> {
-        Arc::clone(&self.module)
-    }
-
     /// Findings that do not refuse the module.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings

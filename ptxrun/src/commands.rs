@@ -4,7 +4,6 @@ use std::fmt::Display;
 use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::ColorChoice;
 use ptx_runtime::{Diagnostics, Verified};
@@ -116,13 +115,13 @@ pub(crate) fn read_text(path: &Path, common: &Common) -> Result<String, Failed> 
         .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
 }
 
-pub(crate) fn load(path: &Path, common: &Common) -> Result<Arc<Verified>, Failed> {
+pub(crate) fn load(path: &Path, common: &Common) -> Result<Verified, Failed> {
     let text = read_text(path, common)?;
     let verified = Verified::new(&text, &display_name(path)).map_err(|e| common.invalid(&e))?;
     if !common.json {
         eprint!("{}", verified.warnings().render(common.color()));
     }
-    Ok(Arc::new(verified))
+    Ok(verified)
 }
 
 fn check(args: &CheckArgs) -> Outcome {

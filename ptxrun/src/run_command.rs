@@ -1,27 +1,187 @@
-//! `ptxrun FILE.ptx`: what the file holds.
+//! `ptxrun run`: one kernel of a PTX file, or a launch file.
 
-use serde_json::json;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
-use crate::cli::RunArgs;
-use crate::commands::{INVALID, Outcome, USAGE, load, print, print_json};
-use crate::list;
+use ptx_runtime::{LaunchError, Verified};
+use serde_json::{Value, json};
 
-/// Lists the entries of the file.
+use crate::cli::{Common, RunArgs};
+use crate::commands::{
+    Failed, INVALID, Outcome, USAGE, display_name, load, print, print_json, read_text,
+};
+use crate::launch_file::{self, LaunchFile};
+use crate::plan::Plan;
+use crate::run::{RunError, RunOptions, execute};
+use crate::{from_args, list, report, toml_error};
+
+fn load_launch_file(path: &Path, common: &Common) -> Result<LaunchFile, Failed> {
+    let text = read_text(path, common)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    launch_file::parse(&text, folder).map_err(|error| {
+        if common.json {
+            let (line, column) = toml_error::position(&text, error.span.start);
+            print_json(&json!({"ok": false, "error": {
+                "kind": "launch file", "message": error.to_string(),
+                "file": path.display().to_string(), "line": line, "column": column,
+            }}));
+        } else {
+            eprint!(
+                "{}",
+                toml_error::render(&path.display().to_string(), &text, &error, common.color())
+            );
+        }
+        Failed(USAGE)
+    })
+}
+
+/// Runs what the arguments say.
 pub(crate) fn run(args: &RunArgs) -> Outcome {
     let common = &args.common;
-    let Some(file) = &args.file else {
-        return Err(common.fail(USAGE, "usage", "name a PTX file"));
+    let is_toml = |p: &Path| p.extension().is_some_and(|e| e == "toml");
+    let (file, launch) = match (&args.file, &args.launch) {
+        (Some(file), None) if is_toml(file) => {
+            if args.entry.is_some() || args.grid.is_some() || !args.arg.is_empty() {
+                let message = "a launch file says what to launch; --entry, --grid and --arg go with a PTX file";
+                return Err(common.fail(USAGE, "usage", message));
+            }
+            (None, Some(file))
+        }
+        (file, launch) => (file.as_ref(), launch.as_ref()),
     };
-    if args.entry.is_some() || args.grid.is_some() || !args.arg.is_empty() || args.launch.is_some()
-    {
-        return Err(common.fail(INVALID, "unsupported", "this build cannot launch kernels"));
+    match (file, launch) {
+        (file, Some(launch)) => run_launch_file(args, file, launch),
+        (Some(file), None) => run_file(args, file),
+        (None, None) => {
+            Err(common.fail(USAGE, "usage", "name a PTX file, or a launch file with --launch"))
+        }
     }
-    let verified = load(file, common)?;
-    let name = file.display().to_string();
+}
+
+/// Runs the modules of a launch file, or the given one, each on its own.
+fn run_launch_file(args: &RunArgs, file: Option<&PathBuf>, launch: &Path) -> Outcome {
+    let common = &args.common;
+    let loaded = load_launch_file(launch, common)?;
+    let modules = file.map_or(&loaded.modules[..], std::slice::from_ref);
+    if modules.is_empty() {
+        let message =
+            "the launch file names no module; name a PTX file: ptxrun FILE.ptx --launch ...";
+        return Err(common.fail(USAGE, "usage", message));
+    }
+    if let (Some(title), false) = (&loaded.title, common.json) {
+        print(format!("{title}\n").as_bytes());
+    }
+    let mut outcome = Ok(());
+    let mut results = Vec::new();
+    for module in modules {
+        let verified = load(module, common)?;
+        if !common.json && modules.len() > 1 {
+            print(format!("{}\n", display_name(module)).as_bytes());
+        }
+        match run_plan(args, &loaded.plan, &verified) {
+            Ok((passed, mut json)) => {
+                json["module"] = display_name(module).into();
+                results.push(json);
+                if !passed {
+                    outcome = Err(Failed(INVALID));
+                }
+            }
+            Err(failed) => return Err(failed),
+        }
+    }
     if common.json {
-        print_json(&json!(list::json(verified.module(), &name)));
-    } else {
-        print(list::text(verified.module(), &name).as_bytes());
+        print_json(&json!({"ok": outcome.is_ok(), "modules": results}));
     }
-    Ok(())
+    outcome
+}
+
+/// Runs one kernel of a PTX file, or lists what it holds.
+fn run_file(args: &RunArgs, file: &Path) -> Outcome {
+    let common = &args.common;
+    let verified = load(file, common)?;
+    let module = verified.module();
+    let asked = args.entry.is_some()
+        || args.grid.is_some()
+        || args.block.is_some()
+        || !args.arg.is_empty()
+        || !args.out.is_empty()
+        || !args.print.is_empty();
+    if !asked {
+        let name = args.file.as_ref().map_or_else(String::new, |f| f.display().to_string());
+        if common.json {
+            print_json(&list::json(module, &name));
+        } else {
+            print(list::text(module, &name).as_bytes());
+        }
+        return Ok(());
+    }
+    let entries: Vec<&str> = list::entries(module).map(|f| f.name.as_str()).collect();
+    let entry = match (&args.entry, &entries[..]) {
+        (Some(entry), _) => entry.clone(),
+        (None, [one]) => one.to_string(),
+        (None, []) => return Err(common.fail(INVALID, "entry", "the file defines no .entry")),
+        (None, many) => {
+            let message = format!(
+                "the file has {} entries; choose one with --entry: {}",
+                many.len(),
+                many.join(", ")
+            );
+            return Err(common.fail(USAGE, "usage", message));
+        }
+    };
+    let grid = args.grid.unwrap_or([1; 3]);
+    let required = list::entries(module).find(|f| f.name == entry).and_then(|f| f.tuning.req_ntid);
+    let block = args.block.or(required).unwrap_or([1; 3]);
+    let plan = from_args::plan(entry, grid, block, args.shared.unwrap_or(0), &args.arg)
+        .map_err(|error| common.fail(USAGE, "argument", error))?;
+    let (passed, json) = run_plan(args, &plan, &verified)?;
+    if common.json {
+        print_json(&json);
+    }
+    if passed { Ok(()) } else { Err(Failed(INVALID)) }
+}
+
+/// Executes a plan and prints its result; says whether every check holds, and the result as JSON.
+fn run_plan(args: &RunArgs, plan: &Plan, verified: &Verified) -> Result<(bool, Value), Failed> {
+    let common = &args.common;
+    report::resolve(plan, &args.out, &args.print)
+        .map_err(|error| common.fail(USAGE, "usage", error))?;
+    let options = RunOptions {
+        threads: args.threads,
+        timeout: args.timeout,
+        progress: !common.json && std::io::stderr().is_terminal(),
+    };
+    let printed = Arc::new(Mutex::new(Vec::new()));
+    let result = execute(plan, verified, &options, &printed);
+    let stdout = printed.lock().map(|p| p.clone()).unwrap_or_default();
+    if !common.json {
+        print(&stdout);
+    }
+    let done = result.map_err(|error| run_failed(common, verified, &error, &stdout))?;
+    report::write_files(plan, &done, &args.out)
+        .map_err(|error| common.fail(USAGE, "file", error))?;
+    if !common.json {
+        print(report::text(plan, &done, &args.print).as_bytes());
+    }
+    Ok((done.passed(), report::json(plan, &done, &args.print)))
+}
+
+fn run_failed(common: &Common, verified: &Verified, error: &RunError, stdout: &[u8]) -> Failed {
+    let status = match error {
+        RunError::UnknownEntry { .. } | RunError::NumberKind { .. } => USAGE,
+        RunError::Launch(LaunchError::Arguments(_) | LaunchError::Configuration(_)) => USAGE,
+        RunError::Launch(_) | RunError::Setup { .. } => INVALID,
+    };
+    let RunError::Launch(launch) = error else {
+        return common.fail(status, "run", error);
+    };
+    if common.json {
+        let mut json = launch.to_json(verified);
+        json["message"] = launch.to_string().into();
+        print_json(&json!({"ok": false, "stdout": String::from_utf8_lossy(stdout), "error": json}));
+    } else {
+        eprint!("{}", launch.render(verified, common.color()));
+    }
+    Failed(status)
 }

@@ -1,0 +1,118 @@
+//! A device: its memory and its texture objects.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ptx_interp::{Access, Memory, MemoryError, Textures};
+use ptx_isa::texture::Texture;
+
+use crate::DevicePtr;
+
+/// What a device is given.
+#[derive(Clone, Debug)]
+pub struct DeviceOptions {
+    /// Most bytes that can be allocated. Address space is reserved for them, memory is not.
+    pub memory: u64,
+}
+
+impl Default for DeviceOptions {
+    fn default() -> Self {
+        DeviceOptions { memory: 64 << 30 }
+    }
+}
+
+/// A device with its memory and texture objects.
+pub struct Context {
+    memory: Memory,
+    objects: Mutex<Objects>,
+}
+
+struct Objects {
+    by_handle: Arc<Textures>,
+    next: u64,
+}
+
+impl Context {
+    /// A device with nothing on it.
+    ///
+    /// # Errors
+    /// When the host has no address space for its memory.
+    pub fn new(options: &DeviceOptions) -> Result<Context, MemoryError> {
+        let memory = Memory::new(options.memory)?;
+        Ok(Context { memory, objects: Mutex::new(Objects { by_handle: Arc::default(), next: 1 }) })
+    }
+
+    /// The device's memory, for what has no method here.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Allocates zeroed memory.
+    ///
+    /// # Errors
+    /// When there is no room.
+    pub fn alloc(&self, bytes: u64) -> Result<DevicePtr, MemoryError> {
+        self.alloc_named(bytes, "buffer")
+    }
+
+    /// Allocates zeroed memory under a name that fault reports show.
+    ///
+    /// # Errors
+    /// When there is no room.
+    pub fn alloc_named(&self, bytes: u64, name: &str) -> Result<DevicePtr, MemoryError> {
+        self.memory.alloc(bytes, 1, name, Access::ReadWrite).map(DevicePtr)
+    }
+
+    /// Frees what [`Context::alloc`] returned.
+    ///
+    /// # Errors
+    /// When no allocation starts there.
+    pub fn free(&self, pointer: DevicePtr) -> Result<(), MemoryError> {
+        self.memory.free(pointer.0)
+    }
+
+    /// Copies from the host to the device.
+    ///
+    /// # Errors
+    /// When the range is not inside one allocation.
+    pub fn copy_to_device(&self, to: DevicePtr, from: &[u8]) -> Result<(), MemoryError> {
+        self.memory.write(to.0, from)
+    }
+
+    /// Copies from the device to the host.
+    ///
+    /// # Errors
+    /// When the range is not inside one allocation.
+    pub fn copy_from_device(&self, from: DevicePtr, to: &mut [u8]) -> Result<(), MemoryError> {
+        self.memory.read(from.0, to)
+    }
+
+    fn objects(&self) -> MutexGuard<'_, Objects> {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a texture or surface object; its handle goes to kernels as an argument.
+    pub fn add_object(&self, object: Arc<Texture>) -> u64 {
+        let mut objects = self.objects();
+        let handle = objects.next;
+        objects.next += 1;
+        Arc::make_mut(&mut objects.by_handle).insert(handle, object);
+        handle
+    }
+
+    /// Binds a texture to a module's `.texref`, `.samplerref`, `.surfref` or `.tex` variable, given by its
+    /// address ([`crate::Module::global`]).
+    pub fn bind_object(&self, variable: DevicePtr, object: Arc<Texture>) {
+        Arc::make_mut(&mut self.objects().by_handle).insert(variable.0, object);
+    }
+
+    /// Removes an object or a binding; the object, if there was one.
+    pub fn remove_object(&self, handle: u64) -> Option<Arc<Texture>> {
+        Arc::make_mut(&mut self.objects().by_handle).remove(&handle)
+    }
+
+    /// The objects as they are now.
+    pub(crate) fn textures(&self) -> Arc<BTreeMap<u64, Arc<Texture>>> {
+        Arc::clone(&self.objects().by_handle)
+    }
+}

@@ -1,0 +1,188 @@
+//! Launching a kernel.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ptx_interp::{LaunchParams, Report};
+use ptx_parse::Span;
+use ptx_parse::code::Refusal;
+use ptx_parse::diag::{Code, Diag, Reporter};
+
+use crate::args::pack;
+use crate::{ArgumentError, Context, KernelArg, Module, Verified};
+
+pub use ptx_interp::Stats as LaunchStats;
+
+/// Receives what kernels print, block after block.
+pub type Print = Box<dyn FnMut(&[u8]) + Send>;
+
+/// What a launch is given.
+pub struct LaunchConfig {
+    /// Blocks in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads per block in x, y, z.
+    pub block: [u32; 3],
+    /// Blocks per cluster; `[1, 1, 1]` takes what the kernel asks for.
+    pub cluster: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: u32,
+    /// Arguments in the order of the parameters.
+    pub args: Vec<KernelArg>,
+    /// Host threads; one per core where it is missing.
+    pub threads: Option<u32>,
+    /// The longest that it may take.
+    pub timeout: Option<Duration>,
+    /// The most warp instructions that it may execute.
+    pub step_limit: Option<u64>,
+    /// Bytes of stack per thread; the engine's choice where it is missing.
+    pub stack: Option<u32>,
+    /// Set from another thread to stop it.
+    pub cancel: Option<Arc<AtomicBool>>,
+    /// Counts finished blocks.
+    pub progress: Option<Arc<AtomicU64>>,
+    /// Receives what the kernel prints; the host's standard output where it is missing.
+    pub print: Option<Print>,
+    /// All blocks must make progress together.
+    pub cooperative: bool,
+}
+
+impl Default for LaunchConfig {
+    fn default() -> Self {
+        LaunchConfig {
+            grid: [1; 3],
+            block: [1; 3],
+            cluster: [1; 3],
+            shared: 0,
+            args: Vec::new(),
+            threads: None,
+            timeout: None,
+            step_limit: None,
+            stack: None,
+            cancel: None,
+            progress: None,
+            print: None,
+            cooperative: false,
+        }
+    }
+}
+
+/// Why a launch did not finish.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The module has no such kernel.
+    #[error("no entry is named `{0}`")]
+    UnknownEntry(String),
+    /// The kernel reaches an instruction that this engine cannot run.
+    #[error("{0}")]
+    Unsupported(Box<Refusal>),
+    /// Arguments that do not fit the parameters.
+    #[error(transparent)]
+    Arguments(#[from] ArgumentError),
+    /// Grid, block, cluster or shared memory that no device takes.
+    #[error("{0}")]
+    Configuration(ptx_interp::LaunchError),
+    /// A thread faulted, or a limit was reached.
+    #[error("{}", .0.message)]
+    Fault(Box<Report>),
+}
+
+/// Hands the engine's output to a callback.
+struct Sink(Print);
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        (self.0)(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Context {
+    /// Runs a kernel to its end.
+    ///
+    /// # Errors
+    /// When the launch is not possible, or a thread faults.
+    pub fn launch(
+        &self,
+        module: &Module,
+        entry: &str,
+        config: LaunchConfig,
+    ) -> Result<LaunchStats, LaunchError> {
+        let kernel = module
+            .kernel(entry)
+            .ok_or_else(|| LaunchError::UnknownEntry(entry.into()))?
+            .map_err(|refusal| LaunchError::Unsupported(Box::new(refusal)))?;
+        let program = kernel.program();
+        let params = pack(&program.params, program.param_bytes, &config.args)?;
+        let defaults = LaunchParams::default();
+        let launch = LaunchParams {
+            grid: config.grid,
+            block: config.block,
+            cluster: config.cluster,
+            shared_bytes: config.shared,
+            params,
+            symbols: module.symbols().to_vec(),
+            textures: self.textures(),
+            threads: config.threads.unwrap_or(0) as usize,
+            timeout: config.timeout,
+            step_limit: config.step_limit,
+            stack_bytes: config.stack.unwrap_or(defaults.stack_bytes),
+            cancel: config.cancel,
+            output: config.print.map(|print| Arc::new(Mutex::new(Sink(print))) as _),
+            progress: config.progress,
+            cooperative: config.cooperative,
+        };
+        ptx_interp::launch(&kernel, self.memory(), &launch).map_err(|error| match error {
+            ptx_interp::LaunchError::Fault(report) => LaunchError::Fault(report),
+            other => LaunchError::Configuration(other),
+        })
+    }
+}
+
+impl LaunchError {
+    /// The error as text for people, with the place in the PTX where there is one.
+    pub fn render(&self, verified: &Verified, color: bool) -> String {
+        match self {
+            LaunchError::Unsupported(refusal) => {
+                let module = verified.module();
+                let reporter = Reporter::new(&module.name, &module.source);
+                let diag = unsupported(refusal);
+                if color { reporter.coloured(&diag) } else { reporter.plain(&diag) }
+            }
+            LaunchError::Fault(report) => format!("error: {report}"),
+            other => format!("error: {other}\n"),
+        }
+    }
+
+    /// The error as data: its kind, and everything that is known about it.
+    pub fn to_json(&self, verified: &Verified) -> serde_json::Value {
+        use serde_json::json;
+        match self {
+            LaunchError::UnknownEntry(_) => json!({"kind": "entry"}),
+            LaunchError::Unsupported(refusal) => {
+                let module = verified.module();
+                let reporter = Reporter::new(&module.name, &module.source);
+                let diag = unsupported(refusal);
+                let located = serde_json::to_value(reporter.locate(&diag)).unwrap_or_default();
+                json!({"kind": "unsupported", "diagnostic": located})
+            }
+            LaunchError::Arguments(_) => json!({"kind": "arguments"}),
+            LaunchError::Configuration(_) => json!({"kind": "configuration"}),
+            LaunchError::Fault(report) => {
+                let report = serde_json::to_value(report).unwrap_or_default();
+                json!({"kind": "fault", "fault": report})
+            }
+        }
+    }
+}
+
+fn unsupported(refusal: &Refusal) -> Diag {
+    let span = Span { start: refusal.span.start, end: refusal.span.end };
+    let mut diag = Diag::error(Code::Unsupported, span, refusal.to_string());
+    diag.note(format!("reached from the kernel through function `{}`", refusal.function));
+    diag
+}

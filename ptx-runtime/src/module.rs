@@ -1,0 +1,131 @@
+//! A verified module on a device: its variables in memory, its kernels ready to run.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ptx_interp::{Access, Kernel, Memory, MemoryError};
+use ptx_isa::Space;
+use ptx_parse::code::Refusal;
+use ptx_parse::lower;
+use ptx_parse::module::{Func, Linkage};
+
+use crate::globals::image;
+use crate::{Context, DevicePtr, Diagnostics, Verified};
+
+/// A module on a device.
+pub struct Module {
+    verified: Verified,
+    memory: Memory,
+    /// Address of every symbol; 0 for those that have none of their own (shared, local).
+    symbols: Vec<u64>,
+    kernels: Mutex<HashMap<u32, Arc<Kernel>>>,
+}
+
+/// Why a module cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The text does not parse or verify.
+    #[error("{0}")]
+    Invalid(Box<Diagnostics>),
+    /// No room for its variables.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// A variable that another module would define.
+    #[error("the variable `{0}` is declared .extern and no module defines it")]
+    Unresolved(String),
+}
+
+impl Module {
+    /// Parses, verifies and loads.
+    ///
+    /// # Errors
+    /// Every finding about the text, or what its variables lack.
+    pub fn load(context: &Context, text: &str, name: &str) -> Result<Module, LoadError> {
+        let verified = Verified::new(text, name).map_err(|d| LoadError::Invalid(Box::new(d)))?;
+        Module::from_verified(context, &verified)
+    }
+
+    /// Loads a verified module: places and fills its variables.
+    ///
+    /// # Errors
+    /// When a variable has no room or no definition.
+    pub fn from_verified(context: &Context, verified: &Verified) -> Result<Module, LoadError> {
+        let memory = context.memory().clone();
+        let all = &verified.module().symbols;
+        let mut module = Module {
+            verified: verified.clone(),
+            memory,
+            symbols: vec![0; all.len()],
+            kernels: Mutex::default(),
+        };
+        let placed = |space| matches!(space, Space::Global | Space::Const | Space::Tex);
+        for (symbol, address) in all.iter().zip(&mut module.symbols) {
+            if !placed(symbol.space) {
+                continue;
+            }
+            if symbol.linkage == Linkage::Extern {
+                return Err(LoadError::Unresolved(symbol.name.clone()));
+            }
+            let access =
+                if symbol.space == Space::Const { Access::ReadOnly } else { Access::ReadWrite };
+            let align = u64::from(symbol.align.max(1)).next_power_of_two();
+            *address = module.memory.alloc(symbol.size, align, &symbol.name, access)?;
+        }
+        for (symbol, address) in all.iter().zip(&module.symbols) {
+            if *address != 0 {
+                module.memory.write(*address, &image(symbol, &module.symbols))?;
+            }
+        }
+        Ok(module)
+    }
+
+    /// The verified module.
+    pub fn verified(&self) -> &Verified {
+        &self.verified
+    }
+
+    /// The kernels, in the order of the text.
+    pub fn entries(&self) -> impl Iterator<Item = &Func> {
+        lower::entries(self.verified.module())
+    }
+
+    /// The kernel of that name.
+    pub fn entry(&self, name: &str) -> Option<&Func> {
+        self.entries().find(|f| f.name == name)
+    }
+
+    /// Address and size of a `.global`, `.const` or texture variable.
+    pub fn global(&self, name: &str) -> Option<(DevicePtr, u64)> {
+        let all = &self.verified.module().symbols;
+        let index = all.iter().position(|s| s.name == name)?;
+        let address = self.symbols[index];
+        (address != 0).then(|| (DevicePtr(address), all[index].size))
+    }
+
+    pub(crate) fn symbols(&self) -> &[u64] {
+        &self.symbols
+    }
+
+    /// The kernel ready to run; lowered and decoded on first use.
+    pub(crate) fn kernel(&self, name: &str) -> Option<Result<Arc<Kernel>, Refusal>> {
+        let index = lower::entry_index(self.verified.module(), name)?;
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = kernels.get(&index) {
+            return Some(Ok(Arc::clone(kernel)));
+        }
+        Some(lower::lower(self.verified.module(), index).map(|program| {
+            let kernel = Arc::new(Kernel::decode(Arc::new(program)));
+            kernels.insert(index, Arc::clone(&kernel));
+            kernel
+        }))
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        for address in self.symbols.iter().filter(|a| **a != 0) {
+            // The host may have freed it already; then there is nothing to do.
+            let _ = self.memory.free(*address);
+        }
+    }
+}

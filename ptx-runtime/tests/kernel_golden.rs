@@ -1,0 +1,163 @@
+//! Every recorded whole kernel: compiled by nvcc, NVRTC and clang, run here, compared with what the
+//! hardware returned.
+//!
+//! `PTXRUN_KERNEL=SUBSTRING` runs the cases whose name holds it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use golden::kernels::{self, Arg, Case, Dtype, Image};
+use ptx_runtime::isa::texture::{Address, Channel, Texels, Texture};
+use ptx_runtime::{Context, DeviceOptions, DevicePtr, KernelArg, LaunchConfig, Module};
+
+/// Bytes around every buffer that must stay as they are.
+const GUARD: usize = 256;
+
+fn channel(dtype: Dtype) -> Channel {
+    match dtype {
+        Dtype::U8 => Channel::U8,
+        Dtype::S8 => Channel::S8,
+        Dtype::U16 => Channel::U16,
+        Dtype::S16 => Channel::S16,
+        Dtype::U32 => Channel::U32,
+        Dtype::S32 => Channel::S32,
+        Dtype::F16 => Channel::F16,
+        _ => Channel::F32,
+    }
+}
+
+/// The object that the driver would make of a case's description.
+fn texture(context: &Context, image: &Image) -> Texture {
+    let size: Vec<u32> = match (image.n, image.h, image.d) {
+        (Some(n), ..) => vec![n as u32],
+        (None, h, 0) => vec![image.w, h],
+        (None, h, d) => vec![image.w, h, d],
+    };
+    let mut t = Texture::array(&size, channel(image.dtype), image.ch as u8, &image.data);
+    let mode = match image.addr.as_str() {
+        "wrap" => Address::Wrap,
+        "mirror" => Address::Mirror,
+        "border" => Address::Border,
+        _ => Address::Clamp,
+    };
+    t.address = [mode; 3];
+    t.linear = image.filter == "linear";
+    t.normalized = image.normcoord != 0;
+    t.read_normalized = image.normfloat != 0;
+    if matches!(image.kind.as_str(), "linear" | "pitch") {
+        let at = context.alloc(image.data.len() as u64).expect("memory for texels");
+        context.copy_to_device(at, &image.data).expect("texels written");
+        let row = u64::from(image.w) * u64::from(image.ch) * image.dtype.bytes() as u64;
+        t.texels = Texels::Memory { address: at.0, pitch: row };
+    }
+    t
+}
+
+fn run(case: &Case) -> Result<bool, String> {
+    let text = |e: &dyn std::fmt::Display| e.to_string();
+    let context = Context::new(&DeviceOptions::default()).map_err(|e| text(&e))?;
+    let source = std::fs::read_to_string(&case.ptx).map_err(|e| text(&e))?;
+    let module = Module::load(&context, &source, &case.id).map_err(|e| text(&e))?;
+    for g in &case.globals_in {
+        let (at, _) = module.global(&g.name).ok_or_else(|| format!("no variable {}", g.name))?;
+        context.copy_to_device(at, &g.data).map_err(|e| text(&e))?;
+    }
+    let mut args = Vec::new();
+    let mut buffers: Vec<(&kernels::Buffer, DevicePtr)> = Vec::new();
+    let mut surfaces: BTreeMap<&str, Arc<Texture>> = BTreeMap::new();
+    for a in &case.args {
+        args.push(match a {
+            Arg::Scalar(bytes) => KernelArg::Bytes(bytes.clone()),
+            Arg::Buffer(b) => {
+                let mut image = vec![0xc3; GUARD];
+                image.extend(&b.data);
+                image.resize(image.len() + GUARD, 0xc3);
+                let at = context.alloc(image.len() as u64).map_err(|e| text(&e))?;
+                context.copy_to_device(at, &image).map_err(|e| text(&e))?;
+                buffers.push((b, at));
+                KernelArg::Pointer(at.offset(GUARD as u64))
+            }
+            Arg::Texture(image) => {
+                let object = context.add_object(Arc::new(texture(&context, image)));
+                KernelArg::Object(object)
+            }
+            Arg::Surface(name, image) => {
+                let object = Arc::new(texture(&context, image));
+                surfaces.insert(name, object.clone());
+                KernelArg::Object(context.add_object(object))
+            }
+        });
+    }
+    let config = LaunchConfig {
+        grid: case.grid,
+        block: case.block,
+        shared: case.shared,
+        args,
+        ..LaunchConfig::default()
+    };
+    context.launch(&module, &case.entry, config).map_err(|e| text(&e))?;
+    let mut outputs: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    for (b, at) in buffers {
+        let mut image = vec![0; b.data.len() + 2 * GUARD];
+        context.copy_from_device(at, &mut image).map_err(|e| text(&e))?;
+        let body = image[GUARD..image.len() - GUARD].to_vec();
+        if image[..GUARD].iter().chain(&image[image.len() - GUARD..]).any(|v| *v != 0xc3) {
+            return Err(format!("wrote outside {}", b.name));
+        }
+        if b.read_only && body != b.data {
+            return Err(format!("wrote to input {}", b.name));
+        }
+        outputs.insert(b.name.clone(), body);
+    }
+    for (name, object) in surfaces {
+        outputs.insert(name.into(), object.bytes());
+    }
+    for g in &case.globals_out {
+        let (at, _) = module.global(&g.name).ok_or_else(|| format!("no variable {}", g.name))?;
+        let mut bytes = vec![0; g.data.len()];
+        context.copy_from_device(at, &mut bytes).map_err(|e| text(&e))?;
+        outputs.insert(format!("@{}", g.name), bytes);
+    }
+    let mut exact = true;
+    for (name, (dtype, mode, want)) in &case.expect {
+        let got = outputs.get(name).ok_or_else(|| format!("no output {name}"))?;
+        exact &= got == want;
+        if let Some(why) = kernels::differs(*dtype, mode, got, want) {
+            return Err(format!("{name}: {why}"));
+        }
+    }
+    Ok(exact)
+}
+
+#[test]
+fn recorded_kernels_return_the_recorded_results() {
+    let root = golden::shared_dir().map(|d| d.join("kernel-golden")).filter(|d| d.is_dir());
+    let Some(root) = root else {
+        println!("skipped: ../shared/kernel-golden is not there");
+        return;
+    };
+    let only = std::env::var("PTXRUN_KERNEL").unwrap_or_default();
+    let (mut passed, mut failed, mut exact) = (0, 0, 0);
+    for case in kernels::load(&root).expect("readable cases") {
+        if !case.id.contains(&only) {
+            continue;
+        }
+        match run(&case) {
+            Ok(bits) => {
+                passed += 1;
+                exact += usize::from(bits);
+                if !bits {
+                    println!("{}: within tolerance", case.id);
+                }
+            }
+            Err(why) => {
+                failed += 1;
+                println!("{}: {why}", case.id);
+            }
+        }
+    }
+    println!("{exact} of {passed} passing cases are equal bit for bit");
+    println!("{passed} passed, {failed} failed");
+    assert!(passed > 0);
+    assert_eq!(failed, 0);
+}

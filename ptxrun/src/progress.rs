@@ -1,0 +1,68 @@
+//! A progress bar for launches that take long.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::plan::Launch;
+
+/// Launches shorter than this show no bar.
+const PATIENCE: Duration = Duration::from_millis(700);
+
+/// Counts finished blocks; draws them on standard error while the launch runs.
+pub struct Bar {
+    counter: Arc<AtomicU64>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Bar {
+    /// Starts counting; draws only where `visible`.
+    pub fn start(visible: bool, launch: &Launch) -> Bar {
+        let counter = Arc::new(AtomicU64::new(0));
+        let stop = Arc::new(AtomicBool::new(false));
+        let total: u64 = launch.grid.iter().map(|&n| u64::from(n)).product();
+        let entry = launch.entry.clone();
+        let (done, ended) = (Arc::clone(&counter), Arc::clone(&stop));
+        let thread =
+            visible.then(|| std::thread::spawn(move || draw(&entry, total, &done, &ended)));
+        Bar { counter, stop, thread }
+    }
+
+    /// Where the engine counts the blocks that have finished.
+    pub fn counter(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.counter)
+    }
+
+    /// Removes the bar.
+    pub fn finish(mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A bar that failed to draw is no reason to fail the run.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn draw(entry: &str, total: u64, done: &AtomicU64, ended: &AtomicBool) {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        if ended.load(Ordering::Relaxed) {
+            return;
+        }
+        std::thread::park_timeout(PATIENCE.saturating_sub(start.elapsed()));
+    }
+    let template = "{msg} {wide_bar} {pos}/{len} blocks, {eta} left";
+    let style =
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::new(total).with_style(style).with_message(entry.to_owned());
+    while !ended.load(Ordering::Relaxed) {
+        bar.set_position(done.load(Ordering::Relaxed));
+        std::thread::park_timeout(Duration::from_millis(100));
+    }
+    bar.finish_and_clear();
+}
