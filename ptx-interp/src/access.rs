@@ -144,7 +144,7 @@ fn classify<const B: usize>(a: &[u64; 32], first: u64, zero: u64, mask: u32) -> 
 fn addresses(cx: &Ctx, i: &Inst) -> [u64; 32] {
     let offset = i.args[2].0 as i32 as u64;
     // SAFETY: decoding gave a `D` operand as base of the access.
-    let base = unsafe { cx.bases.d(i.args[0]) };
+    let base = unsafe { *cx.bases.d(i.args[0]) };
     let mut a = [0; 32];
     for l in 0..32 {
         a[l] = base[l].wrapping_add(offset);
@@ -212,9 +212,14 @@ fn load_row<const S: u8, const B: usize, T: Word>(
     match classify::<B>(&a, first, zero, mask) {
         Pattern::Unit if covers(&s, zero, 32 * B as u64) => {
             let p = at(&s, zero);
-            for l in 0..32 {
+            if B == size_of::<T>() {
                 // SAFETY: `covers` holds for all 32 elements.
-                out[l] = unsafe { T::load::<B>(p.add(l * B)) };
+                out = unsafe { p.cast::<[T; 32]>().read_unaligned() };
+            } else {
+                for l in 0..32 {
+                    // SAFETY: as above.
+                    out[l] = unsafe { T::load::<B>(p.add(l * B)) };
+                }
             }
         }
         Pattern::Unit => {
@@ -274,7 +279,10 @@ fn store_row<const S: u8, const B: usize, T: Word>(
                 return false;
             }
             let p = at(&s, zero);
-            if mask == u32::MAX {
+            if mask == u32::MAX && B == size_of::<T>() {
+                // SAFETY: `covers` holds for all 32 elements.
+                unsafe { p.cast::<[T; 32]>().write_unaligned(*v) }
+            } else if mask == u32::MAX {
                 for l in 0..32 {
                     // SAFETY: `covers` holds for all 32 elements.
                     unsafe { v[l].store::<B>(p.add(l * B)) }
@@ -400,10 +408,10 @@ fn do_load<const S: u8, const B: usize>(cx: &Ctx, i: &Inst, mask: u32, write: u3
 fn do_store<const S: u8, const B: usize>(cx: &Ctx, i: &Inst, mask: u32) -> bool {
     if B == 8 {
         // SAFETY: decoding gave a `D` operand as value.
-        store_row::<S, 8, u64>(cx, i, mask, unsafe { cx.bases.d(i.args[1]) })
+        store_row::<S, 8, u64>(cx, i, mask, &unsafe { *cx.bases.d(i.args[1]) })
     } else {
         // SAFETY: decoding gave a `W` operand as value.
-        store_row::<S, B, u32>(cx, i, mask, unsafe { cx.bases.w(i.args[1]) })
+        store_row::<S, B, u32>(cx, i, mask, &unsafe { *cx.bases.w(i.args[1]) })
     }
 }
 

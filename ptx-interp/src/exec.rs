@@ -36,6 +36,8 @@ pub(crate) struct Worker<'a, O> {
     pub stats: Stats,
     /// Steps already added to the launch's.
     told: u64,
+    /// Slices that were used up.
+    slices: u64,
     /// Faults when lanes wait for others of their warp (no forward progress below sm_70).
     pub stack: bool,
 }
@@ -87,7 +89,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             params: l.block.clone(),
         };
         let stack = l.kernel.program.info.target.sm < 70;
-        Worker { cx, k: l.kernel, l, observer, stats: Stats::default(), told: 0, stack }
+        Worker { cx, k: l.kernel, l, observer, stats: Stats::default(), told: 0, slices: 0, stack }
     }
 
     /// Takes groups until none is left.
@@ -152,14 +154,19 @@ impl<'a, O: Observer> Worker<'a, O> {
     /// Whether it ended.
     fn turns(&mut self, group: &mut Group) -> Result<bool, Stopped> {
         self.cx.refresh();
-        for _ in 0..GROUP_SLICES {
-            let mut ran = false;
+        let mut slices = 0;
+        while slices < GROUP_SLICES {
+            let (mut ran, mut spun) = (false, false);
             for cta in 0..group.ctas.len() {
                 self.enter_cta(group, cta);
                 for warp in 0..group.ctas[cta].warps.len() {
+                    let before = self.slices;
                     ran |= self.warp(group, cta, warp)?;
+                    spun |= self.slices != before;
                 }
             }
+            // Rounds from barrier to barrier are progress, whatever their number.
+            slices += spun as u64;
             if group.done() {
                 return Ok(true);
             }
@@ -239,6 +246,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             match self.split(group, At { cta, warp, split })? {
                 Stop::Blocked => {}
                 Stop::Slice => {
+                    self.slices += 1;
                     let w = &mut group.ctas[cta].warps[warp];
                     if !self.stack && !w.lost_patience() && w.splits.len() > 1 {
                         // Others first.

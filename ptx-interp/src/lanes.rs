@@ -59,7 +59,7 @@ trait Source {
     type Lane;
     fn at(&self, lane: usize) -> Self::Lane;
 }
-impl<T: Copy> Source for &[T; 32] {
+impl<T: Copy> Source for [T; 32] {
     type Lane = T;
     #[inline(always)]
     fn at(&self, lane: usize) -> T {
@@ -75,14 +75,64 @@ impl Source for Mask {
     }
 }
 
+/// Makes a mask of lanes that are all ones or zero.
+trait Pack: Fn(&[u32; 32]) -> u32 {}
+impl<F: Fn(&[u32; 32]) -> u32> Pack for F {}
+
+/// [`Pack`] per instruction set.
+mod pack {
+    #[cfg(target_arch = "x86_64")]
+    use std::arch::x86_64::*;
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(super) fn baseline(m: &[u32; 32]) -> u32 {
+        let mut out = 0;
+        for (n, quad) in m.as_chunks::<4>().0.iter().enumerate() {
+            // SAFETY: SSE2 is part of x86-64; the load is of 16 bytes at any alignment.
+            let bits = unsafe { _mm_movemask_ps(_mm_loadu_ps(quad.as_ptr().cast())) };
+            out |= (bits as u32) << (4 * n);
+        }
+        out
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    #[inline(always)]
+    pub(super) fn baseline(m: &[u32; 32]) -> u32 {
+        m.iter().enumerate().fold(0, |out, (l, m)| out | (m & 1) << l)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn avx2(m: &[u32; 32]) -> u32 {
+        let mut out = 0;
+        for (n, oct) in m.as_chunks::<8>().0.iter().enumerate() {
+            // SAFETY: the load is of 32 bytes at any alignment.
+            let bits = _mm256_movemask_ps(unsafe { _mm256_loadu_ps(oct.as_ptr().cast()) });
+            out |= (bits as u32) << (8 * n);
+        }
+        out
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq")]
+    pub(super) fn avx512(m: &[u32; 32]) -> u32 {
+        let (halves, _) = m.as_chunks::<16>();
+        // SAFETY: the loads are of 64 bytes at any alignment.
+        let half = |n: usize| unsafe { _mm512_loadu_si512(halves[n].as_ptr().cast()) };
+        _mm512_movepi32_mask(half(0)) as u32 | (_mm512_movepi32_mask(half(1)) as u32) << 16
+    }
+}
+
 macro_rules! source {
     (W, $cx:expr, $o:expr) => {
         // SAFETY: decoding gave a `W` operand where the micro-op takes a `W`.
-        unsafe { $cx.bases.w($o) }
+        unsafe { *$cx.bases.w($o) }
     };
     (D, $cx:expr, $o:expr) => {
         // SAFETY: decoding gave a `D` operand where the micro-op takes a `D`.
-        unsafe { $cx.bases.d($o) }
+        unsafe { *$cx.bases.d($o) }
     };
     (P, $cx:expr, $o:expr) => {
         // SAFETY: decoding gave a `P` operand where the micro-op takes a `P`.
@@ -91,7 +141,7 @@ macro_rules! source {
 }
 // No closure for the lane: a large one would stay a call, and the loop scalar.
 macro_rules! result {
-    (W, $cx:expr, $i:expr, $mask:expr, $l:ident => $f:expr) => {{
+    (W, $cx:expr, $i:expr, $mask:expr, $pack:expr, $l:ident => $f:expr) => {{
         let mut out = [0u32; 32];
         for $l in 0..32 {
             out[$l] = $f;
@@ -99,7 +149,7 @@ macro_rules! result {
         // SAFETY: decoding gave a `W` destination in the frame; sources are no longer used.
         unsafe { $cx.bases.set_w($i.dst, &out, $mask) }
     }};
-    (D, $cx:expr, $i:expr, $mask:expr, $l:ident => $f:expr) => {{
+    (D, $cx:expr, $i:expr, $mask:expr, $pack:expr, $l:ident => $f:expr) => {{
         let mut out = [0u64; 32];
         for $l in 0..32 {
             out[$l] = $f;
@@ -107,13 +157,13 @@ macro_rules! result {
         // SAFETY: decoding gave a `D` destination in the frame; sources are no longer used.
         unsafe { $cx.bases.set_d($i.dst, &out, $mask) }
     }};
-    (P, $cx:expr, $i:expr, $mask:expr, $l:ident => $f:expr) => {{
-        let mut out = 0u32;
+    (P, $cx:expr, $i:expr, $mask:expr, $pack:expr, $l:ident => $f:expr) => {{
+        let mut out = [0u32; 32];
         for $l in 0..32 {
-            out |= ($f as u32) << $l;
+            out[$l] = 0u32.wrapping_sub($f as u32);
         }
         // SAFETY: decoding gave a `P` destination in the frame.
-        unsafe { $cx.bases.set_p($i.dst, out, $mask) }
+        unsafe { $cx.bases.set_p($i.dst, $pack(&out), $mask) }
     }};
 }
 
@@ -124,7 +174,7 @@ macro_rules! define_handlers {
         mod body {
             use super::*;
             $(#[inline(always)]
-            pub(super) fn $pname(cx: &Ctx, i: &Inst, mask: u32) {
+            pub(super) fn $pname(cx: &Ctx, i: &Inst, mask: u32, _: impl Pack) {
                 let mut n = 0;
                 $(let $parg = source!(P, cx, i.args[n]).0; n += 1;)*
                 let out = lane_fn::$pname($($parg),*);
@@ -132,10 +182,10 @@ macro_rules! define_handlers {
                 unsafe { cx.bases.set_p(i.dst, out, mask) }
             })*
             $(#[inline(always)]
-            pub(super) fn $name(cx: &Ctx, i: &Inst, mask: u32) {
+            pub(super) fn $name(cx: &Ctx, i: &Inst, mask: u32, pack: impl Pack) {
                 let mut n = 0;
                 $(let $arg = source!($kind, cx, i.args[n]); n += 1;)*
-                result!($ret, cx, i, mask, l => lane_fn::$name($($arg.at(l),)* i.k));
+                result!($ret, cx, i, mask, pack, l => lane_fn::$name($($arg.at(l),)* i.k));
             })*
         }
         handler_set!(baseline [$($pname)* $($name)*]);
@@ -155,8 +205,8 @@ macro_rules! handler_set {
     (@fns $isa:ident [$($name:ident)*] $feature:tt) => {
         #[allow(non_snake_case)]
         mod $isa {
-            use super::{Ctx, Inst, body};
-            $(handler_set!(@one $name $feature);)*
+            use super::{Ctx, Inst, body, pack};
+            $(handler_set!(@one $isa $name $feature);)*
         }
         impl Table {
             const fn $isa(op: Op) -> Run {
@@ -164,12 +214,12 @@ macro_rules! handler_set {
             }
         }
     };
-    (@one $name:ident [$(#[$feature:meta])?]) => {
+    (@one $isa:ident $name:ident [$(#[$feature:meta])?]) => {
         /// # Safety
         /// The processor must have the features; `i` must be decoded for what `cx` points to.
         $(#[$feature])?
         pub(super) unsafe fn $name(cx: &Ctx, i: &Inst, _: u32, write: u32) -> bool {
-            body::$name(cx, i, write);
+            body::$name(cx, i, write, |m: &[u32; 32]| pack::$isa(m));
             true
         }
     };

@@ -87,14 +87,7 @@ impl Bases {
     #[inline(always)]
     pub(crate) unsafe fn set_w(&self, o: Operand, v: &[u32; 32], mask: u32) {
         // SAFETY: as in `w`; the caller holds no reference to the row.
-        let row: &mut [u32; 32] = unsafe { &mut *self.ptr(o).cast() };
-        if mask == u32::MAX {
-            *row = *v;
-        } else {
-            for l in 0..32 {
-                row[l] = if mask >> l & 1 != 0 { v[l] } else { row[l] };
-            }
-        }
+        unsafe { set_lanes(self.ptr(o).cast(), v, mask) }
     }
     /// Writes the lanes of `mask`.
     ///
@@ -103,14 +96,7 @@ impl Bases {
     #[inline(always)]
     pub(crate) unsafe fn set_d(&self, o: Operand, v: &[u64; 32], mask: u32) {
         // SAFETY: as in `d`; the caller holds no reference to the row.
-        let row: &mut [u64; 32] = unsafe { &mut *self.ptr(o).cast() };
-        if mask == u32::MAX {
-            *row = *v;
-        } else {
-            for l in 0..32 {
-                row[l] = if mask >> l & 1 != 0 { v[l] } else { row[l] };
-            }
-        }
+        unsafe { set_lanes(self.ptr(o).cast(), v, mask) }
     }
     /// Writes the lanes of `mask`.
     ///
@@ -121,6 +107,38 @@ impl Bases {
         let word: *mut u32 = self.ptr(o).cast();
         // SAFETY: as in `p`.
         unsafe { *word = *word & !mask | v & mask }
+    }
+}
+
+/// Bit of each lane.
+const BIT: [u32; 32] = {
+    let mut bit = [0; 32];
+    let mut l = 0;
+    while l < 32 {
+        bit[l] = 1 << l;
+        l += 1;
+    }
+    bit
+};
+
+/// Writes the lanes of `mask` to a row. Rows are read and written whole, by value: that keeps
+/// them in vector registers.
+///
+/// # Safety
+/// `row` must point to a row that nobody else refers to.
+#[inline(always)]
+unsafe fn set_lanes<T: Copy>(row: *mut [T; 32], v: &[T; 32], mask: u32) {
+    // SAFETY: the caller vouches for the row.
+    unsafe {
+        if mask == u32::MAX {
+            *row = *v;
+        } else {
+            let mut new = *row;
+            for l in 0..32 {
+                new[l] = if mask & BIT[l] != 0 { v[l] } else { new[l] };
+            }
+            *row = new;
+        }
     }
 }
 

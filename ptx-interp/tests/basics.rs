@@ -228,9 +228,9 @@ fn recursion_function_pointers_and_local_memory() {
     ret;
 }
 ";
+    let k = kernel(text);
     let (module, _) = ptx_parse::parse_and_verify(text, "test.ptx");
     let module = module.unwrap();
-    let k = kernel(text);
     let mut b = Bench::new(1, 64);
     let out = b.buffer(&[0; 128]);
     let symbol = module.symbols.iter().position(|s| s.name == "table").unwrap();
