@@ -1,8 +1,8 @@
 //! Loads and stores of a whole warp: classified as unit stride, uniform or gather, with one bounds
 //! check. What does not fit goes lane by lane ([`crate::lane_access`]).
 
-use ptx_isa::Space;
 use ptx_isa::effect::{Mem, window};
+use ptx_isa::{Kind, Space};
 
 use crate::code::{Inst, Run};
 use crate::lanes::Isa;
@@ -18,9 +18,19 @@ const GLOBAL: u8 = 0;
 const GENERIC: u8 = 1;
 const SHARED: u8 = 2;
 const LOCAL: u8 = 3;
+/// The same with a 32-bit base, as compilers write them.
+const SHARED_W: u8 = 4;
+const LOCAL_W: u8 = 5;
 
-fn class(space: Space) -> Option<u8> {
+const fn is_local(class: u8) -> bool {
+    class == LOCAL || class == LOCAL_W
+}
+
+fn class(space: Space, base: Kind) -> Option<u8> {
     Some(match space {
+        Space::Shared if base == Kind::W => SHARED_W,
+        Space::Local | Space::ParamFunc if base == Kind::W => LOCAL_W,
+        _ if base == Kind::W => return None,
         Space::Global | Space::Const => GLOBAL,
         Space::Generic => GENERIC,
         Space::Shared => SHARED,
@@ -87,67 +97,72 @@ impl Word for u64 {
     }
 }
 
-/// Lanes' addresses, classified.
-enum Pattern {
-    /// Lane `l` at `zero + l * B`.
-    Unit,
-    Same,
-    /// All executing lanes in `low..=high`.
-    Any {
-        low: u64,
-        high: u64,
-    },
-    Misaligned,
-}
-
 #[inline(always)]
 fn lane_bits(mask: u32, l: usize) -> u64 {
     0u64.wrapping_sub((mask >> l & 1) as u64)
 }
 
-/// Classifies the addresses `a`; `first` is the one of the first executing lane and `zero` that
-/// of lane 0 if the stride is one element.
+/// Whether lane `l` of each is at `start + l * B`.
 #[inline(always)]
-fn classify<const B: usize>(a: &[u64; 32], first: u64, zero: u64, mask: u32) -> Pattern {
-    let (mut unit, mut same) = (0, 0);
-    if mask == u32::MAX {
-        for l in 0..32 {
-            unit |= a[l] ^ zero.wrapping_add((l * B) as u64);
-            same |= a[l] ^ first;
-        }
-    } else {
-        for l in 0..32 {
-            unit |= (a[l] ^ zero.wrapping_add((l * B) as u64)) & lane_bits(mask, l);
-            same |= (a[l] ^ first) & lane_bits(mask, l);
-        }
+fn is_unit<const B: usize, const N: usize>(a: &[u64; N], start: u64) -> bool {
+    let mut unit = true;
+    for l in 0..N {
+        unit &= a[l] == start.wrapping_add((l * B) as u64);
     }
-    if first & (B as u64 - 1) == 0 {
-        if unit == 0 {
-            return Pattern::Unit;
-        }
-        if same == 0 {
-            return Pattern::Same;
-        }
-    }
-    let (mut low, mut high, mut bits) = (first, first, first);
-    for l in 0..32 {
-        let on = lane_bits(mask, l);
-        let x = a[l] & on | first & !on;
-        low = low.min(x);
-        high = high.max(x);
-        bits |= x;
-    }
-    if bits & (B as u64 - 1) != 0 { Pattern::Misaligned } else { Pattern::Any { low, high } }
+    unit
 }
 
 #[inline(always)]
-fn addresses(cx: &Ctx, i: &Inst) -> [u64; 32] {
-    let offset = i.args[2].0 as i32 as u64;
-    // SAFETY: decoding gave a `D` operand as base of the access.
-    let base = unsafe { *cx.bases.d(i.args[0]) };
-    let mut a = [0; 32];
+fn is_same<const N: usize>(a: &[u64; N], first: u64) -> bool {
+    let mut same = true;
+    for l in 0..N {
+        same &= a[l] == first;
+    }
+    same
+}
+
+/// Lowest and highest address, and whether all are aligned.
+#[inline(always)]
+fn extent<const B: usize>(a: &[u64; 32]) -> (u64, u64, bool) {
+    let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
     for l in 0..32 {
-        a[l] = base[l].wrapping_add(offset);
+        low = low.min(a[l]);
+        high = high.max(a[l]);
+        bits |= a[l];
+    }
+    (low, high, bits & (B as u64 - 1) == 0)
+}
+
+/// Address of one lane: the base plus the constant offset.
+#[inline(always)]
+fn address<const S: u8>(cx: &Ctx, i: &Inst, lane: usize) -> u64 {
+    // SAFETY: decoding gave a base of the kind that the class says.
+    let base = unsafe {
+        if S == SHARED_W || S == LOCAL_W {
+            cx.bases.w(i.args[0])[lane] as u64
+        } else {
+            cx.bases.d(i.args[0])[lane]
+        }
+    };
+    base.wrapping_add(i.args[2].0 as i32 as u64)
+}
+
+#[inline(always)]
+fn addresses<const S: u8>(cx: &Ctx, i: &Inst) -> [u64; 32] {
+    let offset = i.args[2].0 as i32 as u64;
+    let mut a = [0; 32];
+    if S == SHARED_W || S == LOCAL_W {
+        // SAFETY: decoding gave a `W` operand as base of the access.
+        let base = unsafe { *cx.bases.w(i.args[0]) };
+        for l in 0..32 {
+            a[l] = (base[l] as u64).wrapping_add(offset);
+        }
+    } else {
+        // SAFETY: decoding gave a `D` operand as base of the access.
+        let base = unsafe { *cx.bases.d(i.args[0]) };
+        for l in 0..32 {
+            a[l] = base[l].wrapping_add(offset);
+        }
     }
     a
 }
@@ -156,7 +171,7 @@ fn addresses(cx: &Ctx, i: &Inst) -> [u64; 32] {
 #[inline(always)]
 fn site<const S: u8, const STORE: bool>(cx: &Ctx, i: &Inst, address: u64) -> Option<Site> {
     match S {
-        SHARED => Some(cx.shared_site(0)),
+        SHARED | SHARED_W => Some(cx.shared_site(0)),
         _ => {
             let s = cx.sites[i.k as usize].get();
             if address.wrapping_sub(s.start) < s.size {
@@ -194,67 +209,113 @@ fn at(s: &Site, address: u64) -> *mut u8 {
     s.origin.wrapping_add(address as usize)
 }
 
+/// Addresses of the executing lanes; the others repeat the first one's.
+#[inline(always)]
+fn executing(a: &[u64; 32], first: u64, mask: u32) -> [u64; 32] {
+    let mut x = [0; 32];
+    for l in 0..32 {
+        let on = lane_bits(mask, l);
+        x[l] = a[l] & on | first & !on;
+    }
+    x
+}
+
 #[inline(always)]
 fn load_row<const S: u8, const B: usize, T: Word>(
     cx: &Ctx,
     i: &Inst,
     mask: u32,
 ) -> Option<[T; 32]> {
-    let a = addresses(cx, i);
+    let a = addresses::<S>(cx, i);
+    if mask == u32::MAX {
+        let first = a[0];
+        if is_local(S) {
+            return load_local::<B, T>(cx, &a);
+        }
+        let s = site::<S, false>(cx, i, first)?;
+        return load_all::<B, T>(&s, &a, first);
+    }
     let lane = mask.trailing_zeros() as usize & 31;
-    let first = a[lane];
-    if S == LOCAL {
-        return load_local::<B, T>(cx, &a, first, mask);
+    let first = address::<S>(cx, i, lane);
+    let x = executing(&a, first, mask);
+    if is_local(S) {
+        return load_local::<B, T>(cx, &x);
     }
     let s = site::<S, false>(cx, i, first)?;
+    // Lanes that do not execute may read along where the whole row is there.
     let zero = first.wrapping_sub((lane * B) as u64);
-    let mut out = [T::default(); 32];
-    match classify::<B>(&a, first, zero, mask) {
-        Pattern::Unit if covers(&s, zero, 32 * B as u64) => {
-            let p = at(&s, zero);
-            if B == size_of::<T>() {
-                // SAFETY: `covers` holds for all 32 elements.
-                out = unsafe { p.cast::<[T; 32]>().read_unaligned() };
-            } else {
-                for l in 0..32 {
-                    // SAFETY: as above.
-                    out[l] = unsafe { T::load::<B>(p.add(l * B)) };
-                }
-            }
-        }
-        Pattern::Unit => {
-            let last = 31 - mask.leading_zeros() as usize;
-            if !covers(&s, first, ((last - lane + 1) * B) as u64) {
-                return None;
-            }
-            let p = at(&s, zero);
-            for l in lane..=last {
-                // SAFETY: `covers` holds from the first to the last executing lane.
-                out[l] = unsafe { T::load::<B>(p.wrapping_add(l * B)) };
-            }
-        }
-        Pattern::Same => {
-            if !covers(&s, first, B as u64) {
-                return None;
-            }
-            // SAFETY: `covers` holds for the element.
-            out = [unsafe { T::load::<B>(at(&s, first)) }; 32];
-        }
-        Pattern::Any { low, high } => {
-            if !covers(&s, low, (high - low).saturating_add(B as u64)) {
-                return None;
-            }
-            for l in 0..32 {
-                let on = lane_bits(mask, l);
-                let address = a[l] & on | first & !on;
-                // SAFETY: every executing lane's element lies between `low` and `high + B`, which
-                // the site covers; the others read the first one's.
-                out[l] = unsafe { T::load::<B>(at(&s, address)) };
-            }
-        }
-        Pattern::Misaligned => return None,
+    let mut rest = 0;
+    for l in 0..32 {
+        rest |= (a[l] ^ zero.wrapping_add((l * B) as u64)) & lane_bits(mask, l);
     }
-    Some(out)
+    if rest == 0 && first & (B as u64 - 1) == 0 && covers(&s, zero, 32 * B as u64) {
+        // SAFETY: just checked.
+        return Some(unsafe { load_unit::<B, T>(at(&s, zero)) });
+    }
+    load_any::<B, T>(&s, &x)
+}
+
+/// # Safety
+/// `32 * B` bytes must be readable at `p`.
+#[inline(always)]
+unsafe fn load_unit<const B: usize, T: Word>(p: *const u8) -> [T; 32] {
+    if B == size_of::<T>() {
+        // SAFETY: the caller checked the bytes.
+        return unsafe { p.cast::<[T; 32]>().read_unaligned() };
+    }
+    let mut out = [T::default(); 32];
+    for l in 0..32 {
+        // SAFETY: the caller checked the bytes.
+        out[l] = unsafe { T::load::<B>(p.add(l * B)) };
+    }
+    out
+}
+
+#[inline(always)]
+fn load_all<const B: usize, T: Word>(s: &Site, a: &[u64; 32], first: u64) -> Option<[T; 32]> {
+    if first & (B as u64 - 1) == 0 {
+        if is_unit::<B, 32>(a, first) && covers(s, first, 32 * B as u64) {
+            // SAFETY: just checked.
+            return Some(unsafe { load_unit::<B, T>(at(s, first)) });
+        }
+        if is_same(a, first) && covers(s, first, B as u64) {
+            // SAFETY: just checked.
+            return Some([unsafe { T::load::<B>(at(s, first)) }; 32]);
+        }
+    }
+    load_any::<B, T>(s, a)
+}
+
+/// Loads from anywhere in one allocation. Groups of eight lanes are often together: blocks of 8
+/// or 16 threads in `x`.
+#[inline(always)]
+fn load_any<const B: usize, T: Word>(s: &Site, a: &[u64; 32]) -> Option<[T; 32]> {
+    let (low, high, aligned) = extent::<B>(a);
+    if !aligned || !covers(s, low, (high - low).saturating_add(B as u64)) {
+        return None;
+    }
+    let (groups, _) = a.as_chunks::<8>();
+    let mut out = [[T::default(); 8]; 4];
+    for (out, g) in out.iter_mut().zip(groups) {
+        let p = at(s, g[0]);
+        if B == size_of::<T>() && is_unit::<B, 8>(g, g[0]) {
+            // SAFETY: every element lies between `low` and `high + B`, which the site covers.
+            *out = unsafe { p.cast::<[T; 8]>().read_unaligned() };
+        } else if is_same(g, g[0]) {
+            // SAFETY: as above.
+            *out = [unsafe { T::load::<B>(p) }; 8];
+        } else {
+            for l in 0..8 {
+                // SAFETY: as above.
+                out[l] = unsafe { T::load::<B>(at(s, g[l])) };
+            }
+        }
+    }
+    let mut row = [T::default(); 32];
+    for l in 0..32 {
+        row[l] = out[l / 8][l % 8];
+    }
+    Some(row)
 }
 
 #[inline(always)]
@@ -264,78 +325,57 @@ fn store_row<const S: u8, const B: usize, T: Word>(
     mask: u32,
     v: &[T; 32],
 ) -> bool {
-    let a = addresses(cx, i);
+    let a = addresses::<S>(cx, i);
     let lane = mask.trailing_zeros() as usize & 31;
-    let first = a[lane];
-    if S == LOCAL {
-        return store_local::<B, T>(cx, &a, first, mask, v);
+    let first = address::<S>(cx, i, lane);
+    if is_local(S) {
+        let x = executing(&a, first, mask);
+        return store_local::<B, T>(cx, &x, mask, v);
     }
     let Some(s) = site::<S, true>(cx, i, first) else { return false };
-    let zero = first.wrapping_sub((lane * B) as u64);
-    match classify::<B>(&a, first, zero, mask) {
-        Pattern::Unit => {
-            let last = 31 - mask.leading_zeros() as usize;
-            if !covers(&s, first, ((last - lane + 1) * B) as u64) {
-                return false;
-            }
-            let p = at(&s, zero);
-            if mask == u32::MAX && B == size_of::<T>() {
-                // SAFETY: `covers` holds for all 32 elements.
-                unsafe { p.cast::<[T; 32]>().write_unaligned(*v) }
-            } else if mask == u32::MAX {
-                for l in 0..32 {
-                    // SAFETY: `covers` holds for all 32 elements.
-                    unsafe { v[l].store::<B>(p.add(l * B)) }
-                }
-            } else {
-                let mut left = mask;
-                while left != 0 {
-                    let l = left.trailing_zeros() as usize;
-                    left &= left - 1;
-                    // SAFETY: `covers` holds from the first to the last executing lane.
-                    unsafe { v[l].store::<B>(p.wrapping_add(l * B)) }
-                }
+    if mask == u32::MAX
+        && first & (B as u64 - 1) == 0
+        && is_unit::<B, 32>(&a, first)
+        && covers(&s, first, 32 * B as u64)
+    {
+        let p = at(&s, first);
+        if B == size_of::<T>() {
+            // SAFETY: `covers` holds for all 32 elements.
+            unsafe { p.cast::<[T; 32]>().write_unaligned(*v) }
+        } else {
+            for l in 0..32 {
+                // SAFETY: as above.
+                unsafe { v[l].store::<B>(p.add(l * B)) }
             }
         }
-        Pattern::Same => {
-            if !covers(&s, first, B as u64) {
-                return false;
-            }
-            let last = 31 - mask.leading_zeros() as usize;
-            // SAFETY: `covers` holds for the element; the last lane's value stays.
-            unsafe { v[last].store::<B>(at(&s, first)) }
-        }
-        Pattern::Any { low, high } => {
-            if !covers(&s, low, (high - low).saturating_add(B as u64)) {
-                return false;
-            }
-            let mut left = mask;
-            while left != 0 {
-                let l = left.trailing_zeros() as usize;
-                left &= left - 1;
-                // SAFETY: every executing lane's element lies between `low` and `high + B`, which
-                // the site covers.
-                unsafe { v[l].store::<B>(at(&s, a[l])) }
-            }
-        }
-        Pattern::Misaligned => return false,
+        return true;
+    }
+    let x = executing(&a, first, mask);
+    let (low, high, aligned) = extent::<B>(&x);
+    if !aligned || !covers(&s, low, (high - low).saturating_add(B as u64)) {
+        return false;
+    }
+    // In lane order: where lanes store to one address, the last one's value stays.
+    let mut left = mask;
+    while left != 0 {
+        let l = left.trailing_zeros() as usize;
+        left &= left - 1;
+        // SAFETY: every executing lane's element lies between `low` and `high + B`, which the site
+        // covers.
+        unsafe { v[l].store::<B>(at(&s, x[l])) }
     }
     true
 }
 
-/// Local memory: word `w` of lane `l` is word `w * 32 + l`. Elements of 4 and 8 bytes only.
+/// Local memory: word `w` of lane `l` is word `w * 32 + l`. Elements of 4 and 8 bytes only. Every
+/// lane has an address; those that do not execute repeat another's.
 #[inline(always)]
-fn load_local<const B: usize, T: Word>(
-    cx: &Ctx,
-    a: &[u64; 32],
-    first: u64,
-    mask: u32,
-) -> Option<[T; 32]> {
-    let words = cx.local(local_end::<B>(a, first, mask)?)?;
+fn load_local<const B: usize, T: Word>(cx: &Ctx, a: &[u64; 32]) -> Option<[T; 32]> {
+    let (_, high, aligned) = extent::<B>(a);
+    let words = cx.local(high.saturating_add(B as u64)).filter(|_| aligned)?;
     let mut out = [T::default(); 32];
     for l in 0..32 {
-        let on = lane_bits(mask, l);
-        let w = (a[l] & on | first & !on) as usize / 4 * 32 + l;
+        let w = a[l] as usize / 4 * 32 + l;
         let mut bytes = [0u8; 8];
         bytes[..4].copy_from_slice(&words[w].get().to_le_bytes());
         if B == 8 {
@@ -348,14 +388,9 @@ fn load_local<const B: usize, T: Word>(
 }
 
 #[inline(always)]
-fn store_local<const B: usize, T: Word>(
-    cx: &Ctx,
-    a: &[u64; 32],
-    first: u64,
-    mask: u32,
-    v: &[T; 32],
-) -> bool {
-    let Some(words) = local_end::<B>(a, first, mask).and_then(|end| cx.local(end)) else {
+fn store_local<const B: usize, T: Word>(cx: &Ctx, a: &[u64; 32], mask: u32, v: &[T; 32]) -> bool {
+    let (_, high, aligned) = extent::<B>(a);
+    let Some(words) = cx.local(high.saturating_add(B as u64)).filter(|_| aligned) else {
         return false;
     };
     for l in 0..32 {
@@ -372,19 +407,6 @@ fn store_local<const B: usize, T: Word>(
         }
     }
     true
-}
-
-/// One past the last byte that the executing lanes touch; `None` when one is not aligned.
-#[inline(always)]
-fn local_end<const B: usize>(a: &[u64; 32], first: u64, mask: u32) -> Option<u64> {
-    let (mut high, mut bits) = (first, first);
-    for l in 0..32 {
-        let on = lane_bits(mask, l);
-        let x = a[l] & on | first & !on;
-        high = high.max(x);
-        bits |= x;
-    }
-    (bits & (B as u64 - 1) == 0).then(|| high.saturating_add(B as u64))
 }
 
 #[inline(always)]
@@ -430,6 +452,12 @@ macro_rules! by_shape {
             (SHARED, 2) => $f::<SHARED, 2>,
             (SHARED, 4) => $f::<SHARED, 4>,
             (SHARED, 8) => $f::<SHARED, 8>,
+            (SHARED_W, 1) => $f::<SHARED_W, 1>,
+            (SHARED_W, 2) => $f::<SHARED_W, 2>,
+            (SHARED_W, 4) => $f::<SHARED_W, 4>,
+            (SHARED_W, 8) => $f::<SHARED_W, 8>,
+            (LOCAL_W, 4) => $f::<LOCAL_W, 4>,
+            (LOCAL_W, 8) => $f::<LOCAL_W, 8>,
             (LOCAL, 4) => $f::<LOCAL, 4>,
             (LOCAL, 8) => $f::<LOCAL, 8>,
             _ => return None,
@@ -471,8 +499,8 @@ instances!(avx2 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c"
 #[cfg(target_arch = "x86_64")]
 instances!(avx512 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]);
 
-fn pick(isa: Isa, store: bool, m: &Mem) -> Option<Run> {
-    let class = class(m.place.space)?;
+fn pick(isa: Isa, store: bool, m: &Mem, base: Kind) -> Option<Run> {
+    let class = class(m.place.space, base)?;
     match isa {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => avx2::pick(store, class, m.bytes),
@@ -483,11 +511,11 @@ fn pick(isa: Isa, store: bool, m: &Mem) -> Option<Run> {
 }
 
 /// The fast handler of a load of one element, if there is one.
-pub(crate) fn load(isa: Isa, m: &Mem) -> Option<Run> {
-    pick(isa, false, m)
+pub(crate) fn load(isa: Isa, m: &Mem, base: Kind) -> Option<Run> {
+    pick(isa, false, m, base)
 }
 
 /// The fast handler of a store of one element, if there is one.
-pub(crate) fn store(isa: Isa, m: &Mem) -> Option<Run> {
-    pick(isa, true, m)
+pub(crate) fn store(isa: Isa, m: &Mem, base: Kind) -> Option<Run> {
+    pick(isa, true, m, base)
 }

@@ -127,9 +127,8 @@ impl<O: Observer> Worker<'_, O> {
         let info = &k.calls[k.code[pc as usize].k as usize];
         let function = match info.callee {
             CalleeInfo::Direct(f) => f,
-            CalleeInfo::Indirect(row) => {
-                // SAFETY: the callee of an indirect call is a `D` operand.
-                let addresses = unsafe { self.cx.bases.d(row) };
+            CalleeInfo::Indirect(row, kind) => {
+                let addresses: [u64; 32] = std::array::from_fn(|l| self.lane_value((row, kind), l));
                 let groups = groups_of(mask, |l| addresses[l]);
                 if groups.len() > 1 {
                     group.ctas[at.cta].warps[at.warp].separate(at.split, &groups, pc + 1);

@@ -94,8 +94,8 @@ pub(crate) struct CallInfo {
 pub(crate) enum CalleeInfo {
     /// Function index.
     Direct(u32),
-    /// `D` row of entry addresses.
-    Indirect(Operand),
+    /// Row of entry addresses.
+    Indirect(Operand, Kind),
 }
 
 /// Where an argument or result is, in its own function's frame.

@@ -132,6 +132,8 @@ struct Frame {
     temps: [Vec<Option<u32>>; 3],
     local_rows: Vec<(u32, Kind, u32)>,
     scratch: HashMap<(Sreg, u8), u32>,
+    /// Row for a 32-bit address made 64 bits wide.
+    wide_base: Option<u32>,
     /// PTX instruction being decoded.
     inst: u32,
     first: bool,
@@ -169,6 +171,7 @@ impl Decoder<'_> {
             temps: Default::default(),
             local_rows: Vec::new(),
             scratch: HashMap::new(),
+            wide_base: None,
             inst: 0,
             first: false,
             block_start: 0,
@@ -348,7 +351,7 @@ impl Decoder<'_> {
                 };
                 let callee = match call.callee {
                     Callee::Direct(f) => CalleeInfo::Direct(f),
-                    Callee::Indirect(v) => CalleeInfo::Indirect(self.operand(fr, v)),
+                    Callee::Indirect(v) => CalleeInfo::Indirect(self.operand(fr, v), v.kind),
                 };
                 let args = call.args.iter().map(|a| arg(self, fr, a)).collect();
                 let rets = call.rets.iter().map(|a| arg(self, fr, a)).collect();
@@ -468,8 +471,22 @@ impl Decoder<'_> {
             return self.pure(fr, op, *d, args, 0);
         }
         self.prints |= matches!(effect, Effect::Sys(Sys::Vprintf | Sys::AssertFail));
-        let src: Box<[_]> = src.iter().map(|v| (self.operand(fr, *v), v.kind)).collect();
+        let mut src: Box<[_]> = src.iter().map(|v| (self.operand(fr, *v), v.kind)).collect();
         let dst: Box<[_]> = dst.iter().map(|v| (self.operand(fr, *v), v.kind)).collect();
+        if let (Effect::Ld(m) | Effect::St(m), Some((base, Kind::W))) =
+            (effect, src.first().copied())
+            && matches!(m.place.space, Space::Global | Space::Const | Space::Generic)
+        {
+            // 32-bit modules: the fast handlers of these spaces take 64-bit bases.
+            let layout = &mut fr.rows.layout;
+            let at = *fr.wide_base.get_or_insert_with(|| layout.take(Kind::D));
+            let dst = Operand::new(Base::Frame, at);
+            let run = handler(self.isa, Op::ZextWD);
+            let args = [base, Operand(0), Operand(0)];
+            let step = Step::Pure;
+            self.push(fr, Inst { run, step, flag: false, first: false, dst, args, k: 0 });
+            src[0] = (dst, Kind::D);
+        }
         let k = self.effects.len() as u32;
         let mut inst = Inst {
             run: access::never,
@@ -489,7 +506,7 @@ impl Decoder<'_> {
         };
         match effect {
             Effect::Ld(m) if dst.len() == 1 && fast(m, dst[0].1) => {
-                if let Some(run) = access::load(self.isa, m) {
+                if let Some(run) = access::load(self.isa, m, src[0].1) {
                     inst.run = run;
                     inst.step = Step::Mem;
                     inst.dst = dst[0].0;
@@ -498,7 +515,7 @@ impl Decoder<'_> {
                 }
             }
             Effect::St(m) if fast(m, src[1].1) => {
-                if let Some(run) = access::store(self.isa, m) {
+                if let Some(run) = access::store(self.isa, m, src[0].1) {
                     inst.run = run;
                     inst.step = Step::Mem;
                     inst.args = [src[0].0, src[1].0, Operand(m.place.offset as i32 as u32)];

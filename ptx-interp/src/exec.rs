@@ -527,9 +527,8 @@ impl<'a, O: Observer> Worker<'a, O> {
             Effect::Atom(a) => a.place,
             _ => return,
         };
-        // SAFETY: source 0 of these effects is a `D` operand, the base address.
-        let base = unsafe { self.cx.bases.d(info.src[0].0) };
-        let addresses = base.map(|a| a.wrapping_add(place.offset as u64));
+        let base = |l| self.lane_value(info.src[0], l);
+        let addresses = std::array::from_fn(|l| base(l).wrapping_add(place.offset as u64));
         let effect = &info.effect;
         self.observer.access(&MemoryAccess { effect, lanes, addresses: &addresses });
     }
