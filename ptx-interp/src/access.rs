@@ -2,6 +2,8 @@
 //! check. What does not fit goes lane by lane ([`crate::lane_access`]).
 
 use ptx_isa::effect::{Mem, window};
+use std::cell::Cell;
+
 use ptx_isa::{Kind, Space};
 
 use crate::code::{Inst, Run};
@@ -121,16 +123,19 @@ fn is_same<const N: usize>(a: &[u64; N], first: u64) -> bool {
     same
 }
 
-/// Lowest and highest address, and whether all are aligned.
+/// Whether all elements are aligned and lie in `s`.
 #[inline(always)]
-fn extent<const B: usize>(a: &[u64; 32]) -> (u64, u64, bool) {
-    let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
+fn all_inside<const B: usize>(s: &Site, a: &[u64; 32]) -> bool {
+    let Some(most) = s.size.checked_sub(B as u64) else { return false };
+    let mut inside = true;
     for l in 0..32 {
-        low = low.min(a[l]);
-        high = high.max(a[l]);
-        bits |= a[l];
+        inside &= a[l].wrapping_sub(s.start) <= most;
     }
-    (low, high, bits & (B as u64 - 1) == 0)
+    let mut aligned = true;
+    for l in 0..32 {
+        aligned &= a[l] & (B as u64 - 1) == 0;
+    }
+    inside & aligned
 }
 
 /// Address of one lane: the base plus the constant offset.
@@ -290,8 +295,7 @@ fn load_all<const B: usize, T: Word>(s: &Site, a: &[u64; 32], first: u64) -> Opt
 /// or 16 threads in `x`.
 #[inline(always)]
 fn load_any<const B: usize, T: Word>(s: &Site, a: &[u64; 32]) -> Option<[T; 32]> {
-    let (low, high, aligned) = extent::<B>(a);
-    if !aligned || !covers(s, low, (high - low).saturating_add(B as u64)) {
+    if !all_inside::<B>(s, a) {
         return None;
     }
     let (groups, _) = a.as_chunks::<8>();
@@ -299,7 +303,7 @@ fn load_any<const B: usize, T: Word>(s: &Site, a: &[u64; 32]) -> Option<[T; 32]>
     for (out, g) in out.iter_mut().zip(groups) {
         let p = at(s, g[0]);
         if B == size_of::<T>() && is_unit::<B, 8>(g, g[0]) {
-            // SAFETY: every element lies between `low` and `high + B`, which the site covers.
+            // SAFETY: every element lies in the site.
             *out = unsafe { p.cast::<[T; 8]>().read_unaligned() };
         } else if is_same(g, g[0]) {
             // SAFETY: as above.
@@ -351,8 +355,7 @@ fn store_row<const S: u8, const B: usize, T: Word>(
         return true;
     }
     let x = executing(&a, first, mask);
-    let (low, high, aligned) = extent::<B>(&x);
-    if !aligned || !covers(&s, low, (high - low).saturating_add(B as u64)) {
+    if !all_inside::<B>(&s, &x) {
         return false;
     }
     // In lane order: where lanes store to one address, the last one's value stays.
@@ -360,8 +363,7 @@ fn store_row<const S: u8, const B: usize, T: Word>(
     while left != 0 {
         let l = left.trailing_zeros() as usize;
         left &= left - 1;
-        // SAFETY: every executing lane's element lies between `low` and `high + B`, which the site
-        // covers.
+        // SAFETY: every executing lane's element lies in the site.
         unsafe { v[l].store::<B>(at(&s, x[l])) }
     }
     true
@@ -371,8 +373,7 @@ fn store_row<const S: u8, const B: usize, T: Word>(
 /// lane has an address; those that do not execute repeat another's.
 #[inline(always)]
 fn load_local<const B: usize, T: Word>(cx: &Ctx, a: &[u64; 32]) -> Option<[T; 32]> {
-    let (_, high, aligned) = extent::<B>(a);
-    let words = cx.local(high.saturating_add(B as u64)).filter(|_| aligned)?;
+    let words = local_words::<B>(cx, a)?;
     let mut out = [T::default(); 32];
     for l in 0..32 {
         let w = a[l] as usize / 4 * 32 + l;
@@ -387,12 +388,16 @@ fn load_local<const B: usize, T: Word>(cx: &Ctx, a: &[u64; 32]) -> Option<[T; 32
     Some(out)
 }
 
+/// The warp's local memory, if every element is aligned and inside.
+#[inline(always)]
+fn local_words<'a, const B: usize>(cx: &'a Ctx, a: &[u64; 32]) -> Option<&'a [Cell<u32>]> {
+    let all = Site { start: 0, size: cx.local.1, origin: std::ptr::null_mut() };
+    if all_inside::<B>(&all, a) { cx.local(cx.local.1) } else { None }
+}
+
 #[inline(always)]
 fn store_local<const B: usize, T: Word>(cx: &Ctx, a: &[u64; 32], mask: u32, v: &[T; 32]) -> bool {
-    let (_, high, aligned) = extent::<B>(a);
-    let Some(words) = cx.local(high.saturating_add(B as u64)).filter(|_| aligned) else {
-        return false;
-    };
+    let Some(words) = local_words::<B>(cx, a) else { return false };
     for l in 0..32 {
         if mask >> l & 1 == 0 {
             continue;
