@@ -217,8 +217,8 @@ fn recursion_function_pointers_and_local_memory() {
     { .param .b32 a; .param .b32 b; st.param.b32 [a], %r2; call.uni (b), fib, (a); ld.param.b32 %r3, [b]; }
     and.b32 %r4, %r1, 1; mul.wide.u32 %rd2, %r4, 8; mov.u64 %rd3, table; add.u64 %rd3, %rd3, %rd2;
     ld.global.u64 %rd4, [%rd3];
-    call (%r5), %rd4, (%r1), proto;
     proto: .callprototype (.reg .b32 _) _ (.reg .b32 _);
+    call (%r5), %rd4, (%r1), proto;
     // box[tid % 16] = r5, read back through a generic address
     mov.u64 %rd5, box; and.b32 %r6, %r1, 15; mul.wide.u32 %rd6, %r6, 4; add.u64 %rd7, %rd5, %rd6;
     st.local.u32 [%rd7], %r5;
