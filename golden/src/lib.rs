@@ -188,6 +188,18 @@ impl Golden {
         root.is_dir().then(|| Self::load(&root).unwrap_or_else(|e| panic!("isa-golden: {e}")))
     }
 
+    /// The recordings that come with the repository (`data/README.md`): sparse products, every
+    /// `wmma` shape with its fragments, shared-memory layouts of `wgmma`, asynchronous copies and
+    /// clusters.
+    ///
+    /// # Panics
+    /// When the files are damaged.
+    #[must_use]
+    pub fn embedded() -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/h200");
+        Self::load(&root).unwrap_or_else(|e| panic!("{}: {e}", root.display()))
+    }
+
     /// Reads the recordings (operand set A) of the folder `root`.
     pub fn load(root: &Path) -> Result<Self, Error> {
         Self::load_set(root, &root.join("setA"))
@@ -248,9 +260,14 @@ impl Golden {
         self.forms().find(|f| f.name() == name)
     }
 
-    /// Text of the module file `name` (without `.ptx`), holding many kernels.
+    /// Text of the module file `name` (without `.ptx`), holding many kernels; it may be packed.
     pub fn module_text(&self, name: &str) -> Result<String, Error> {
-        text(&self.root.join("modules").join(name).with_extension("ptx"))
+        let path = self.root.join("modules").join(name).with_extension("ptx");
+        let packed = path.with_extension("ptx.gz");
+        if packed.is_file() {
+            return Ok(String::from_utf8_lossy(&unpack(&packed)?).into_owned());
+        }
+        text(&path)
     }
 
     /// The forms that ptxas refuses.
