@@ -76,7 +76,7 @@ impl Group {
 /// of several warps in different cache sets.
 fn frame_stride(k: &Kernel) -> usize {
     let bytes = k.functions[0].frame_bytes.next_multiple_of(128) as usize;
-    if bytes >= 4096 && bytes % 256 == 0 { bytes + 128 } else { bytes }
+    if bytes >= 4096 && bytes.is_multiple_of(256) { bytes + 128 } else { bytes }
 }
 
 impl Cta {

@@ -381,9 +381,7 @@ impl<'a, O: Observer> Worker<'a, O> {
                     let taken = (if i.flag { !p } else { p }) & lanes;
                     if taken == lanes {
                         go!(i.dst.0);
-                    } else if taken == 0 {
-                        go!(i.k);
-                    } else if i.dst.0 == i.k {
+                    } else if taken == 0 || i.dst.0 == i.k {
                         go!(i.k);
                     } else {
                         let meet = i.args[1].0;

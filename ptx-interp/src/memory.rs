@@ -483,7 +483,7 @@ mod tests {
         let m = Memory::new(1 << 18).unwrap();
         let a = m.alloc(1000, 1, "a", Access::ReadWrite).unwrap();
         let b = m.alloc(16, 4096, "b", Access::ReadOnly).unwrap();
-        assert!(a >= window::GLOBAL && b % 4096 == 0 && b >= a + 1000 + GUARD);
+        assert!(a >= window::GLOBAL && b.is_multiple_of(4096) && b >= a + 1000 + GUARD);
         m.write(a, &[7; 1000]).unwrap();
         let mut out = [0; 3];
         m.read(a + 997, &mut out).unwrap();

@@ -71,7 +71,7 @@ fn divergent_loop_and_reconvergence() {
     let steps = |mut v: u32| {
         let mut n = 0;
         while v > 1 {
-            v = if v % 2 == 0 { v / 2 } else { 3 * v + 1 };
+            v = if v & 1 == 0 { v / 2 } else { 3 * v + 1 };
             n += 1;
         }
         n

@@ -191,7 +191,7 @@ fn name_parts(mnemonic: &str, tokens: &[&str]) -> Result<usize, usize> {
     let Some((_, parts)) = NAME_PARTS.iter().find(|(m, _)| *m == mnemonic) else { return Ok(0) };
     let is_part = |token: &&str| parts.split(' ').any(|p| p == *token);
     let named = tokens.iter().take_while(|t| is_part(t)).count();
-    match tokens[named..].iter().position(|t| is_part(t)) {
+    match tokens[named..].iter().position(is_part) {
         Some(late) => Err(named + late),
         None => Ok(named),
     }

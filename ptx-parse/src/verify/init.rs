@@ -159,6 +159,7 @@ impl Verifier<'_> {
         }
     }
 
+    #[allow(clippy::too_many_arguments)] // one relocation, field by field
     fn address(
         &mut self,
         symbol: &mut Symbol,

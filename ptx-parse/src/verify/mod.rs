@@ -182,11 +182,9 @@ impl<'a> Verifier<'a> {
                 self.error(Code::Directive, d.span, "this pragma is not supported at module level")
                     .help("write it in the function or before the loop that it is meant for");
             }
-            DirectiveKind::Dwarf => {
-                if self.module.info.version >= ptx(2, 0) {
-                    self.error(Code::Directive, d.span, "`@@DWARF` ended with PTX 2.0")
-                        .help("write `.section .debug_info { … }`");
-                }
+            DirectiveKind::Dwarf if self.module.info.version >= ptx(2, 0) => {
+                self.error(Code::Directive, d.span, "`@@DWARF` ended with PTX 2.0")
+                    .help("write `.section .debug_info { … }`");
             }
             DirectiveKind::CodeBlock => {
                 self.need(d.span, "`.nv_intermediate_source_section`", ptx(9, 4), 0);

@@ -122,12 +122,12 @@ pub(super) fn agrees(reg: Ty, want: Ty, relaxed: bool) -> bool {
     if have != need && !wider {
         return false;
     }
-    match (want.class(), reg.class()) {
-        (TyClass::Bits, _) => true,
-        (TyClass::Uint | TyClass::Sint, TyClass::Bits | TyClass::Uint | TyClass::Sint) => true,
-        (TyClass::Float | TyClass::Half, TyClass::Bits) => true,
-        _ => false,
-    }
+    matches!(
+        (want.class(), reg.class()),
+        (TyClass::Bits, _)
+            | (TyClass::Uint | TyClass::Sint, TyClass::Bits | TyClass::Uint | TyClass::Sint)
+            | (TyClass::Float | TyClass::Half, TyClass::Bits)
+    )
 }
 
 impl Verifier<'_> {
