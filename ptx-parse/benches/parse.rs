@@ -1,10 +1,11 @@
-//! Speed and memory of the parser on real PTX: texts of 10 KB, 1 MB and 50 MB.
+//! Speed and memory of parser and verifier on real PTX: texts of 10 KB, 1 MB and 50 MB.
 //!
 //! `cargo bench -p ptx-parse [-- MB]` prints MB/s (10^6 bytes, median of
 //! several runs), heap bytes per byte and allocations per KB. Larger texts
 //! repeat the functions of the recorded modules under new names.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
@@ -58,22 +59,41 @@ fn collect(dir: &Path, out: &mut Vec<String>) {
     }
 }
 
-/// One module of about `size` bytes: the functions of all texts, renamed per round.
+/// One module of about `size` bytes: the kernels of all texts, renamed per round. Of the
+/// variables each name is declared once.
 fn module(texts: &[String], size: usize) -> String {
     let mut out = String::from(".version 8.8\n.target sm_90\n.address_size 64\n");
+    let mut declared = HashSet::new();
+    let usable = |t: &&String| {
+        !t.contains(".section") && !t.contains(".func") && !t.contains(".target sm_1")
+    };
     for round in 0.. {
-        for text in texts {
-            let body = text.find(".visible").or_else(|| text.find(".entry")).map(|i| &text[i..]);
-            let Some(body) = body.filter(|_| !text.contains(".section")) else { continue };
-            let mut rest = body;
-            while let Some(at) = rest.find(".entry ") {
-                let (head, tail) = rest.split_at(at + 7);
-                out.push_str(head);
-                out.push_str(&format!("k{round}_"));
-                rest = tail;
+        for (number, text) in texts.iter().filter(usable).enumerate() {
+            let mut depth = 0;
+            for line in text.lines().filter(|l| !l.starts_with(['/', '#'])) {
+                let head = line.trim_start();
+                let header = [".version", ".target", ".address_size", ".file"];
+                if header.iter().any(|h| head.starts_with(h)) {
+                    continue;
+                }
+                if depth == 0 && head.starts_with('.') && line.ends_with(';') {
+                    let name = head.split(['[', '=', ';']).next().unwrap_or("");
+                    if !declared.insert(name.split_whitespace().last().unwrap_or("").to_owned()) {
+                        continue;
+                    }
+                }
+                depth += line.matches(['{', '(']).count();
+                depth = depth.saturating_sub(line.matches(['}', ')']).count());
+                match line.split_once(".entry ") {
+                    Some((before, name)) => {
+                        out.push_str(&format!("{before}.entry k{round}_{number}_{name}\n"));
+                    }
+                    None => {
+                        out.push_str(line);
+                        out.push('\n');
+                    }
+                }
             }
-            out.push_str(rest);
-            out.push('\n');
             if out.len() >= size {
                 return out;
             }
@@ -114,9 +134,15 @@ fn main() {
         assert!(diags.is_empty(), "{}", ptx_parse::Reporter::new("bench", text).plain(&diags[0]));
         std::hint::black_box(ast.instr_count());
     };
+    let verify = |text: &str| {
+        let (module, diags) = ptx_parse::parse_and_verify(text, "bench");
+        let reporter = ptx_parse::Reporter::new("bench", text);
+        assert!(module.is_some(), "{}", diags.first().map_or(String::new(), |d| reporter.plain(d)));
+    };
     for (size, runs) in [(10_000, 201), (1_000_000, 31), (largest * 1_000_000, 5)] {
         let text = module(&texts, size);
         measure("parse", &text, runs, parse);
+        measure("parse + verify", &text, runs, verify);
     }
     let debug: String = texts
         .iter()
@@ -126,5 +152,6 @@ fn main() {
         .unwrap_or_default();
     if !debug.is_empty() {
         measure("parse, debug sections", &debug, 51, parse);
+        measure("same + verify", &debug, 51, verify);
     }
 }

@@ -563,7 +563,7 @@ impl Verifier<'_> {
                     return Err((What::Type(ty, want), *op));
                 }
                 if not {
-                    return if spec.negatable && ty == Ty::Pred {
+                    return if (spec.negatable || !spec.dest) && ty == Ty::Pred {
                         Ok(Operand::NotReg(id))
                     } else {
                         Err((What::Negation, *op))
