@@ -757,8 +757,8 @@ impl<'s> Ast<'s> {
     }
     /// Where an instruction's guard stands, from `@` to the predicate's end.
     pub fn guard_span(&self, instr: &Instr) -> Span {
-        let before = &self.src[..instr.start as usize];
-        match before.rfind('@') {
+        let before = &self.src.as_bytes()[..instr.start as usize];
+        match before.iter().rposition(|&b| b == b'@') {
             Some(at) => Span::new(at as u32, before.trim_ascii_end().len() as u32),
             None => Span::point(instr.start),
         }

@@ -388,7 +388,7 @@ impl Verifier<'_> {
         let stmts = ast.stmts(run);
         self.collect_labels(stmts);
         self.body.insts.reserve(stmts.len());
-        self.body.operands.reserve(stmts.len() * 4);
+        self.body.operands.reserve(stmts.len() * 3);
         for (i, stmt) in stmts.iter().enumerate() {
             match *stmt {
                 Stmt::Instr(index) => self.instr(ast.instr(index)),

@@ -142,16 +142,16 @@ impl Verifier<'_> {
 
     fn first_use(&mut self, name: Name) -> Binding {
         let ast = self.ast;
-        let text = ast.name(name);
-        if let Some((family, number)) = self.scopes.member(text) {
+        let bytes = ast.names().bytes(ast.source().as_bytes(), name);
+        if let Some((family, number)) = self.scopes.member(bytes) {
             let (text, ty, vector, scope) =
                 (family.text.clone(), family.ty, family.vector, family.scope);
             let binding = self.new_register(text, Some(number), ty, vector);
             self.scopes.set(name, binding, Default::default(), scope);
             return binding;
         }
-        if text.starts_with('%') {
-            let binding = special(text);
+        if bytes.starts_with(b"%") {
+            let binding = special(ast.name(name));
             if binding != Binding::None {
                 self.special_floor(name, binding);
                 self.scopes.set(name, binding, Default::default(), 0);
@@ -168,6 +168,9 @@ impl Verifier<'_> {
             Binding::Specials(first) => Sreg::ALL[usize::from(first)],
             _ => return,
         };
+        if self.reaches(register.since(), register.sm()) {
+            return;
+        }
         let text = self.text(name);
         let at = self.ast.source().find(text).unwrap_or(0) as u32;
         let span = crate::Span::new(at, at + text.len() as u32);

@@ -147,7 +147,11 @@ impl Scopes {
             for i in 0..self.bindings.len() {
                 let name = Name(i as u32);
                 if self.bindings[i] != Binding::None
-                    && text(name).strip_prefix(&*family.text).and_then(number).is_some()
+                    && text(name)
+                        .as_bytes()
+                        .strip_prefix(family.text.as_bytes())
+                        .and_then(number)
+                        .is_some()
                 {
                     self.set(name, Binding::None, Span::default(), self.stack.len() - 1);
                 }
@@ -162,9 +166,9 @@ impl Scopes {
     }
 
     /// The innermost family that `text` is a register of, with its number.
-    pub fn member(&self, text: &str) -> Option<(&Family, u32)> {
+    pub fn member(&self, text: &[u8]) -> Option<(&Family, u32)> {
         self.families.iter().rev().find_map(|f| {
-            let n = text.strip_prefix(&*f.text).and_then(number)?;
+            let n = text.strip_prefix(f.text.as_bytes()).and_then(number)?;
             (n < f.count).then_some((f, n))
         })
     }
@@ -181,7 +185,13 @@ impl Scopes {
 }
 
 /// Decimal digits without leading zeros.
-fn number(digits: &str) -> Option<u32> {
-    let canonical = !digits.is_empty() && (digits.len() == 1 || !digits.starts_with('0'));
-    (canonical && digits.bytes().all(|b| b.is_ascii_digit())).then(|| digits.parse().ok()).flatten()
+fn number(digits: &[u8]) -> Option<u32> {
+    let canonical = !digits.is_empty() && (digits.len() == 1 || digits[0] != b'0');
+    if !canonical {
+        return None;
+    }
+    digits.iter().try_fold(0u32, |n, d| {
+        let digit = d.is_ascii_digit().then(|| u32::from(d - b'0'))?;
+        n.checked_mul(10)?.checked_add(digit)
+    })
 }
