@@ -1,0 +1,5 @@
+//! Generates the parser from its grammar.
+
+fn main() {
+    lalrpop::process_src().expect("the grammar is well-formed");
+}

@@ -1,0 +1,151 @@
+//! Control-flow graph: predecessors, order, dominators, loops.
+
+use super::{Block, Func};
+
+/// Facts about the control-flow graph of a function. Unreachable blocks are absent from `order`.
+pub struct Graph {
+    /// Reverse postorder.
+    pub order: Vec<Block>,
+    /// Position in `order`; `u32::MAX` if unreachable.
+    pub position: Vec<u32>,
+    /// Reachable predecessors, one entry per edge.
+    pub preds: Vec<Vec<Block>>,
+    /// Immediate dominator; the entry's is itself.
+    pub idom: Vec<Block>,
+}
+
+impl Graph {
+    /// Computes everything.
+    pub fn new(f: &Func) -> Graph {
+        let n = f.blocks.len();
+        let mut order = Vec::with_capacity(n);
+        let mut state = vec![0u8; n];
+        let mut stack: Vec<(Block, usize)> = vec![(Block(0), 0)];
+        state[0] = 1;
+        while let Some((b, next)) = stack.last_mut() {
+            let edges = f.block(*b).term.edges();
+            // The first edge last in postorder, so that it comes first in reverse: fallthrough follows its block.
+            let count = edges.len();
+            if *next < count {
+                let target = edges[count - 1 - *next].block;
+                *next += 1;
+                if state[target.0 as usize] == 0 {
+                    state[target.0 as usize] = 1;
+                    stack.push((target, 0));
+                }
+            } else {
+                order.push(*b);
+                stack.pop();
+            }
+        }
+        order.reverse();
+        let mut position = vec![u32::MAX; n];
+        for (i, b) in order.iter().enumerate() {
+            position[b.0 as usize] = i as u32;
+        }
+        let mut preds = vec![Vec::new(); n];
+        for &b in &order {
+            for edge in f.block(b).term.edges() {
+                preds[edge.block.0 as usize].push(b);
+            }
+        }
+        // Cooper, Harvey, Kennedy: "A simple, fast dominance algorithm".
+        let mut idom = vec![Block(u32::MAX); n];
+        idom[0] = Block(0);
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &b in order.iter().skip(1) {
+                let mut new = Block(u32::MAX);
+                for &p in &preds[b.0 as usize] {
+                    if idom[p.0 as usize].0 == u32::MAX {
+                        continue;
+                    }
+                    new = if new.0 == u32::MAX { p } else { intersect(&idom, &position, p, new) };
+                }
+                if idom[b.0 as usize] != new {
+                    idom[b.0 as usize] = new;
+                    changed = true;
+                }
+            }
+        }
+        Graph { order, position, preds, idom }
+    }
+
+    /// Reachable from the entry.
+    pub fn reachable(&self, b: Block) -> bool {
+        self.position[b.0 as usize] != u32::MAX
+    }
+
+    /// `a` dominates `b`.
+    pub fn dominates(&self, a: Block, b: Block) -> bool {
+        let mut at = b;
+        loop {
+            if at == a {
+                return true;
+            }
+            let up = self.idom[at.0 as usize];
+            if up == at || self.position[up.0 as usize] < self.position[a.0 as usize] {
+                return false;
+            }
+            at = up;
+        }
+    }
+
+    /// Children in the dominator tree.
+    pub fn children(&self) -> Vec<Vec<Block>> {
+        let mut out = vec![Vec::new(); self.idom.len()];
+        for &b in self.order.iter().skip(1) {
+            out[self.idom[b.0 as usize].0 as usize].push(b);
+        }
+        out
+    }
+
+    /// Natural loops, innermost first. Loops with one header are one loop.
+    pub fn loops(&self, f: &Func) -> Vec<Loop> {
+        let mut loops: Vec<Loop> = Vec::new();
+        for &header in &self.order {
+            let latches: Vec<Block> =
+                self.preds[header.0 as usize].iter().copied().filter(|p| self.dominates(header, *p)).collect();
+            if latches.is_empty() {
+                continue;
+            }
+            let mut member = vec![false; f.blocks.len()];
+            member[header.0 as usize] = true;
+            let mut work = latches.clone();
+            while let Some(b) = work.pop() {
+                if !member[b.0 as usize] {
+                    member[b.0 as usize] = true;
+                    work.extend(self.preds[b.0 as usize].iter().copied());
+                }
+            }
+            let blocks = self.order.iter().copied().filter(|b| member[b.0 as usize]).collect();
+            loops.push(Loop { header, latches, blocks });
+        }
+        loops.sort_by_key(|l| l.blocks.len());
+        loops
+    }
+}
+
+fn intersect(idom: &[Block], position: &[u32], mut a: Block, mut b: Block) -> Block {
+    while a != b {
+        while position[a.0 as usize] > position[b.0 as usize] {
+            a = idom[a.0 as usize];
+        }
+        while position[b.0 as usize] > position[a.0 as usize] {
+            b = idom[b.0 as usize];
+        }
+    }
+    a
+}
+
+/// A natural loop.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    /// The block that dominates the others.
+    pub header: Block,
+    /// Blocks with an edge back to the header.
+    pub latches: Vec<Block>,
+    /// All blocks, the header first.
+    pub blocks: Vec<Block>,
+}

@@ -1,0 +1,657 @@
+//! The intermediate representation: one function per kernel, in SSA form with block parameters.
+//!
+//! Values are scalars; vectors and aggregates were split by `lower`. Integers of 8 and 16 bits live in
+//! 32-bit values, sign- or zero-extended as their type says; only loads and stores know the narrow widths.
+
+pub mod graph;
+pub mod print;
+pub mod simplify;
+pub mod verify;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// A value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Val(pub u32);
+/// A basic block.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Block(pub u32);
+/// A private variable in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Slot(pub u32);
+
+/// Types of values.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum Ty {
+    /// No value.
+    None,
+    Pred,
+    I32,
+    I64,
+    F16,
+    F32,
+    F64,
+}
+
+impl Ty {
+    /// Bits of constants of this type.
+    pub fn mask(self) -> u64 {
+        match self {
+            Ty::None | Ty::Pred => 1,
+            Ty::F16 => 0xffff,
+            Ty::I32 | Ty::F32 => 0xffff_ffff,
+            Ty::I64 | Ty::F64 => u64::MAX,
+        }
+    }
+
+    /// Floating point.
+    pub fn is_float(self) -> bool {
+        matches!(self, Ty::F16 | Ty::F32 | Ty::F64)
+    }
+
+    /// Width in bits.
+    pub fn bits(self) -> u32 {
+        match self {
+            Ty::None | Ty::Pred => 1,
+            Ty::F16 => 16,
+            Ty::I32 | Ty::F32 => 32,
+            Ty::I64 | Ty::F64 => 64,
+        }
+    }
+}
+
+/// Operations on two values of one type (shift counts are I32).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum BinOp {
+    Add,
+    Sub,
+    Mul,
+    SMulHi,
+    UMulHi,
+    SMul24,
+    UMul24,
+    /// 32 x 32 to 64 bits.
+    SMulWide,
+    UMulWide,
+    SDiv,
+    UDiv,
+    SRem,
+    URem,
+    And,
+    Or,
+    Xor,
+    Shl,
+    LShr,
+    AShr,
+    SMin,
+    SMax,
+    UMin,
+    UMax,
+    FAdd,
+    FSub,
+    FMul,
+    /// Correctly rounded.
+    FDiv,
+    /// Within 2 ulp over the full range.
+    FDivFull,
+    FDivApprox,
+    FMin,
+    FMax,
+    FAddRz,
+}
+
+impl BinOp {
+    /// Operands can be swapped.
+    pub fn commutes(self) -> bool {
+        use BinOp::*;
+        matches!(
+            self,
+            Add | Mul | SMulHi | UMulHi | SMul24 | UMul24 | SMulWide | UMulWide | And | Or | Xor | SMin | SMax | UMin
+                | UMax | FAdd | FMul | FMin | FMax
+        )
+    }
+}
+
+/// Operations on one value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum UnOp {
+    Neg,
+    Not,
+    FNeg,
+    FAbs,
+    SAbs,
+    FloorF,
+    CeilF,
+    TruncF,
+    RintF,
+    SqrtRn,
+    SqrtApprox,
+    RsqrtApprox,
+    RcpRn,
+    RcpApprox,
+    SinApprox,
+    CosApprox,
+    Ex2Approx,
+    Lg2Approx,
+    Saturate,
+    Popc,
+    Clz,
+    Brev,
+    /// Conversions. The source type is the operand's.
+    SExt64,
+    ZExt64,
+    Trunc32,
+    SExt8,
+    ZExt8,
+    SExt16,
+    ZExt16,
+    Bitcast,
+    SToF(Round),
+    UToF(Round),
+    FToS(Round),
+    FToU(Round),
+    FToF(Round),
+}
+
+/// Rounding modes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum Round {
+    Nearest,
+    Zero,
+    Up,
+    Down,
+}
+
+/// Operations on three values.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum TernOp {
+    /// One rounding (or as the target's `mad` rounds).
+    Fma,
+    /// Integer `a * b + c`.
+    Mad,
+    SMad24,
+    UMad24,
+    SMadWide,
+    UMadWide,
+}
+
+/// Comparisons.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum Cmp {
+    Eq,
+    Ne,
+    SLt,
+    SLe,
+    SGt,
+    SGe,
+    ULt,
+    ULe,
+    UGt,
+    UGe,
+    /// Ordered: false for NaN, but for `FNe`, which is true.
+    FEq,
+    FNe,
+    FLt,
+    FLe,
+    FGt,
+    FGe,
+    /// Unordered: true for NaN.
+    FULt,
+    FULe,
+    FUGt,
+    FUGe,
+}
+
+impl Cmp {
+    /// The comparison that is true exactly when this one is false.
+    pub fn inverse(self) -> Cmp {
+        use Cmp::*;
+        match self {
+            Eq => Ne,
+            Ne => Eq,
+            SLt => SGe,
+            SLe => SGt,
+            SGt => SLe,
+            SGe => SLt,
+            ULt => UGe,
+            ULe => UGt,
+            UGt => ULe,
+            UGe => ULt,
+            FEq => FNe,
+            FNe => FEq,
+            FLt => FUGe,
+            FLe => FUGt,
+            FGt => FULe,
+            FGe => FULt,
+            FULt => FGe,
+            FULe => FGt,
+            FUGt => FLe,
+            FUGe => FLt,
+        }
+    }
+
+    /// The comparison with its operands swapped.
+    pub fn swapped(self) -> Cmp {
+        use Cmp::*;
+        match self {
+            SLt => SGt,
+            SLe => SGe,
+            SGt => SLt,
+            SGe => SLe,
+            ULt => UGt,
+            ULe => UGe,
+            UGt => ULt,
+            UGe => ULe,
+            FLt => FGt,
+            FLe => FGe,
+            FGt => FLt,
+            FGe => FLe,
+            FULt => FUGt,
+            FULe => FUGe,
+            FUGt => FULt,
+            FUGe => FULe,
+            same => same,
+        }
+    }
+}
+
+/// Memory spaces.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum Space {
+    Global,
+    Shared,
+    Local,
+    /// A pointer to `__constant`: a buffer or a program-scope constant.
+    Constant,
+    /// A struct parameter of the kernel.
+    Param,
+}
+
+/// What a load or store moves.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum MemTy {
+    S8,
+    U8,
+    S16,
+    U16,
+    B32,
+    B64,
+    F16,
+    F32,
+    F64,
+}
+
+impl MemTy {
+    /// Bytes.
+    pub fn size(self) -> u64 {
+        match self {
+            MemTy::S8 | MemTy::U8 => 1,
+            MemTy::S16 | MemTy::U16 | MemTy::F16 => 2,
+            MemTy::B32 | MemTy::F32 => 4,
+            MemTy::B64 | MemTy::F64 => 8,
+        }
+    }
+
+    /// Type of the value.
+    pub fn ty(self) -> Ty {
+        match self {
+            MemTy::S8 | MemTy::U8 | MemTy::S16 | MemTy::U16 | MemTy::B32 => Ty::I32,
+            MemTy::B64 => Ty::I64,
+            MemTy::F16 => Ty::F16,
+            MemTy::F32 => Ty::F32,
+            MemTy::F64 => Ty::F64,
+        }
+    }
+}
+
+/// A memory access.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Mem {
+    /// Space.
+    pub space: Space,
+    /// Width and kind.
+    pub ty: MemTy,
+    /// Added to the address.
+    pub offset: i64,
+    /// Known alignment of the address, in bytes.
+    pub align: u32,
+    /// `volatile`
+    pub volatile: bool,
+}
+
+/// Special registers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum Sreg {
+    Tid(u8),
+    Ntid(u8),
+    Ctaid(u8),
+    Nctaid(u8),
+    EnvReg(u8),
+}
+
+/// Atomic operations.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum Atomic {
+    Add,
+    Exch,
+    Cas,
+    SMin,
+    SMax,
+    UMin,
+    UMax,
+    And,
+    Or,
+    Xor,
+}
+
+/// Operations.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum Op {
+    Const(u64),
+    /// Any value.
+    Undef,
+    /// A scalar parameter of the kernel.
+    Param(u32),
+    /// Address of a struct parameter, for loads from `Param` only.
+    ParamAddr(u32),
+    BlockParam,
+    SlotAddr(Slot),
+    /// Address of a variable of the program.
+    GlobalAddr(u32),
+    Sreg(Sreg),
+    Bin(BinOp, Val, Val),
+    Un(UnOp, Val),
+    Tern(TernOp, Val, Val, Val),
+    Cmp(Cmp, Val, Val),
+    Select(Val, Val, Val),
+    Load(Mem, Val),
+    Store(Mem, Val, Val),
+    /// A vector of 2 or 4; `Extract` gives its parts.
+    LoadVec(Mem, Val, u8),
+    Extract(Val, u8),
+    StoreVec(Mem, Val, SmallVec<[Val; 4]>),
+    Atomic(Atomic, Mem, Val, Val, Option<Val>),
+    Barrier,
+    /// Device-wide or block-wide.
+    Fence(bool),
+}
+
+/// The multiplication feeds only this addition and may be fused with it.
+pub const CONTRACT: u8 = 1;
+/// Signed overflow does not occur.
+pub const NO_WRAP: u8 = 2;
+
+/// A value's definition.
+#[derive(Clone, Debug)]
+pub struct ValueData {
+    /// Operation.
+    pub op: Op,
+    /// Type.
+    pub ty: Ty,
+    /// `CONTRACT`, `NO_WRAP`.
+    pub flags: u8,
+    /// Index into the table of locations; 0 for none.
+    pub loc: u32,
+}
+
+/// A transfer of control with arguments for the target's parameters.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edge {
+    /// Target.
+    pub block: Block,
+    /// One per parameter.
+    pub args: SmallVec<[Val; 4]>,
+}
+
+impl Edge {
+    /// Without arguments.
+    pub fn to(block: Block) -> Edge {
+        Edge { block, args: SmallVec::new() }
+    }
+}
+
+/// How a block ends.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Term {
+    /// Under construction.
+    Open,
+    Jump(Edge),
+    Branch(Val, Edge, Edge),
+    Return,
+}
+
+impl Term {
+    /// Its edges.
+    pub fn edges(&self) -> SmallVec<[&Edge; 2]> {
+        match self {
+            Term::Open | Term::Return => SmallVec::new(),
+            Term::Jump(e) => SmallVec::from_slice(&[e]),
+            Term::Branch(_, a, b) => SmallVec::from_slice(&[a, b]),
+        }
+    }
+
+    /// Its edges, mutable.
+    pub fn edges_mut(&mut self) -> SmallVec<[&mut Edge; 2]> {
+        let mut out = SmallVec::new();
+        match self {
+            Term::Open | Term::Return => {}
+            Term::Jump(e) => out.push(e),
+            Term::Branch(_, a, b) => {
+                out.push(a);
+                out.push(b);
+            }
+        }
+        out
+    }
+}
+
+/// A basic block.
+#[derive(Clone, Debug)]
+pub struct BlockData {
+    /// Parameters.
+    pub params: Vec<Val>,
+    /// Instructions in order.
+    pub insts: Vec<Val>,
+    /// End.
+    pub term: Term,
+    /// For loop headers: the pragma's unroll count.
+    pub unroll: Option<u32>,
+}
+
+/// A private variable in memory.
+#[derive(Clone, Debug)]
+pub struct SlotData {
+    /// Size in bytes.
+    pub size: u64,
+    /// Alignment in bytes.
+    pub align: u64,
+    /// Name for readers.
+    pub name: String,
+}
+
+/// A parameter of the kernel.
+#[derive(Clone, Debug)]
+pub struct ParamData {
+    /// Name in PTX.
+    pub name: String,
+    /// How it is declared and loaded.
+    pub kind: ParamKind,
+}
+
+/// Kinds of kernel parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum ParamKind {
+    Scalar(MemTy),
+    /// Space and alignment of what it points to.
+    Pointer(Space, u64),
+    Bytes { size: u64, align: u64 },
+}
+
+/// A kernel.
+#[derive(Clone, Debug)]
+pub struct Func {
+    /// Name.
+    pub name: String,
+    /// Parameters.
+    pub params: Vec<ParamData>,
+    /// Blocks; the first is the entry.
+    pub blocks: Vec<BlockData>,
+    /// Values.
+    pub values: Vec<ValueData>,
+    /// Private variables.
+    pub slots: Vec<SlotData>,
+    /// `.reqntid`
+    pub required_size: Option<[u32; 3]>,
+    /// Source line of each location: (unit, token).
+    pub locations: Vec<(u32, u32)>,
+    consts: FxHashMap<(Ty, u64), Val>,
+}
+
+impl Func {
+    /// An empty function with an entry block.
+    pub fn new(name: String) -> Func {
+        let mut f = Func {
+            name,
+            params: Vec::new(),
+            blocks: Vec::new(),
+            values: Vec::new(),
+            slots: Vec::new(),
+            required_size: None,
+            locations: vec![(0, 0)],
+            consts: FxHashMap::default(),
+        };
+        f.new_block();
+        f
+    }
+
+    /// A new, open block.
+    pub fn new_block(&mut self) -> Block {
+        self.blocks.push(BlockData { params: Vec::new(), insts: Vec::new(), term: Term::Open, unroll: None });
+        Block(self.blocks.len() as u32 - 1)
+    }
+
+    /// A value that is in no block yet.
+    pub fn new_value(&mut self, op: Op, ty: Ty, flags: u8, loc: u32) -> Val {
+        self.values.push(ValueData { op, ty, flags, loc });
+        Val(self.values.len() as u32 - 1)
+    }
+
+    /// A constant: shared, and in no block.
+    pub fn constant(&mut self, ty: Ty, bits: u64) -> Val {
+        let bits = bits & ty.mask();
+        if let Some(&v) = self.consts.get(&(ty, bits)) {
+            return v;
+        }
+        let v = self.new_value(Op::Const(bits), ty, 0, 0);
+        self.consts.insert((ty, bits), v);
+        v
+    }
+
+    /// A new parameter of a block.
+    pub fn add_param(&mut self, block: Block, ty: Ty) -> Val {
+        let v = self.new_value(Op::BlockParam, ty, 0, 0);
+        self.blocks[block.0 as usize].params.push(v);
+        v
+    }
+
+    /// A value's definition.
+    pub fn op(&self, v: Val) -> &Op {
+        &self.values[v.0 as usize].op
+    }
+
+    /// A value's type.
+    pub fn ty(&self, v: Val) -> Ty {
+        self.values[v.0 as usize].ty
+    }
+
+    /// The bits of a constant.
+    pub fn as_const(&self, v: Val) -> Option<u64> {
+        match self.op(v) {
+            Op::Const(bits) => Some(*bits),
+            _ => None,
+        }
+    }
+
+    /// A block.
+    pub fn block(&self, b: Block) -> &BlockData {
+        &self.blocks[b.0 as usize]
+    }
+
+    /// A block, mutable.
+    pub fn block_mut(&mut self, b: Block) -> &mut BlockData {
+        &mut self.blocks[b.0 as usize]
+    }
+}
+
+impl Op {
+    /// Calls `f` on each operand.
+    pub fn for_each_operand(&self, mut f: impl FnMut(Val)) {
+        self.clone().map_operands(|v| {
+            f(v);
+            v
+        });
+    }
+
+    /// Replaces each operand.
+    pub fn map_operands(&mut self, mut f: impl FnMut(Val) -> Val) {
+        match self {
+            Op::Const(_) | Op::Undef | Op::Param(_) | Op::ParamAddr(_) | Op::BlockParam | Op::SlotAddr(_)
+            | Op::GlobalAddr(_) | Op::Sreg(_) | Op::Barrier | Op::Fence(_) => {}
+            Op::Un(_, a) | Op::Load(_, a) | Op::LoadVec(_, a, _) | Op::Extract(a, _) => *a = f(*a),
+            Op::Bin(_, a, b) | Op::Cmp(_, a, b) | Op::Store(_, a, b) => {
+                *a = f(*a);
+                *b = f(*b);
+            }
+            Op::Tern(_, a, b, c) | Op::Select(a, b, c) => {
+                *a = f(*a);
+                *b = f(*b);
+                *c = f(*c);
+            }
+            Op::StoreVec(_, a, list) => {
+                *a = f(*a);
+                for v in list {
+                    *v = f(*v);
+                }
+            }
+            Op::Atomic(_, _, a, b, c) => {
+                *a = f(*a);
+                *b = f(*b);
+                if let Some(c) = c {
+                    *c = f(*c);
+                }
+            }
+        }
+    }
+
+    /// Depends on its operands alone: can be merged, moved and dropped.
+    pub fn is_pure(&self) -> bool {
+        !matches!(
+            self,
+            Op::Load(..) | Op::LoadVec(..) | Op::Store(..) | Op::StoreVec(..) | Op::Atomic(..) | Op::Barrier | Op::Fence(_)
+                | Op::BlockParam | Op::Extract(..)
+        )
+    }
+
+    /// Must stay even if its value is not used.
+    pub fn has_effect(&self) -> bool {
+        match self {
+            Op::Load(m, _) | Op::LoadVec(m, _, _) => m.volatile,
+            Op::Store(..) | Op::StoreVec(..) | Op::Atomic(..) | Op::Barrier | Op::Fence(_) => true,
+            _ => false,
+        }
+    }
+}

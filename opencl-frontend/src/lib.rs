@@ -1,0 +1,214 @@
+//! OpenCL C 1.2 to PTX text.
+//!
+//! [`compile`] takes a program and [`Options`] and returns PTX and warnings, or diagnostics.
+//! The way through: `preprocess` (text to tokens), `parse` (tokens to syntax trees), `sema` (types, overloads,
+//! constant expressions: a typed tree), `lower` (typed tree to SSA), `passes` (SSA to better SSA), `ptx` (SSA to text).
+//! The built-in library is OpenCL C in `library/`, compiled on demand with the program that uses it.
+
+pub mod diag;
+pub mod ir;
+mod library;
+pub mod lower;
+pub mod options;
+pub mod passes;
+pub mod parse;
+pub mod preprocess;
+pub mod ptx;
+pub mod sema;
+pub mod source;
+pub mod symbol;
+
+use diag::{Code, Diag, Severity};
+pub use options::Options;
+use preprocess::Unit;
+use source::{SourceMap, Span};
+use symbol::Interner;
+
+/// State that all stages of one compilation share.
+pub struct Session {
+    /// Options.
+    pub options: Options,
+    /// Interned strings.
+    pub names: Interner,
+    /// Files and macro expansions.
+    pub map: SourceMap,
+    /// What has been reported.
+    pub diags: Vec<Diag>,
+    errors: usize,
+}
+
+/// Errors after which compilation gives up.
+const MAX_ERRORS: usize = 50;
+
+impl Session {
+    /// A fresh session.
+    pub fn new(options: Options) -> Session {
+        Session { options, names: Interner::default(), map: SourceMap::default(), diags: Vec::new(), errors: 0 }
+    }
+
+    /// Files a diagnostic; warnings that are switched off are dropped.
+    pub fn report(&mut self, mut diag: Diag) {
+        if diag.severity == Severity::Warning {
+            if self.options.no_warnings || self.options.disabled_warnings.iter().any(|w| w == diag.code.name()) {
+                return;
+            }
+            if self.options.warnings_as_errors {
+                diag.severity = Severity::Error;
+            }
+        }
+        if diag.severity == Severity::Error {
+            self.errors += 1;
+            if self.errors > MAX_ERRORS {
+                return;
+            }
+            if self.errors == MAX_ERRORS {
+                self.diags.push(diag);
+                self.diags.push(Diag::error(Code::Limit, "too many errors, giving up"));
+                return;
+            }
+        }
+        // One macro can make the same mistake at one place many times.
+        if self.diags.last() != Some(&diag) {
+            self.diags.push(diag);
+        }
+    }
+
+    /// Files a diagnostic about a range of tokens.
+    pub fn report_at(&mut self, diag: Diag, unit: &Unit, span: Span) {
+        let diag = self.place(diag, unit, span);
+        self.report(diag);
+    }
+
+    /// Puts a diagnostic at a range of tokens.
+    pub fn place(&self, diag: Diag, unit: &Unit, span: Span) -> Diag {
+        let (Some(first), Some(last)) =
+            (unit.tokens.get(span.first as usize), unit.tokens.get(span.last as usize))
+        else {
+            return diag;
+        };
+        let mut whole = first.span();
+        if first.expansion == last.expansion && last.span().hi >= whole.hi {
+            let same_file = self.map.file_of(whole.lo) == self.map.file_of(last.pos);
+            if same_file {
+                whole.hi = last.span().hi;
+            }
+        }
+        diag.at_expanded(whole, first.expansion, &self.map, &self.names)
+    }
+
+    /// True once an error has been reported.
+    pub fn has_errors(&self) -> bool {
+        self.errors > 0
+    }
+
+    /// True once no more errors are wanted.
+    pub fn too_many_errors(&self) -> bool {
+        self.errors >= MAX_ERRORS
+    }
+}
+
+/// What a successful compilation gives.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// PTX text.
+    pub ptx: String,
+    /// Warnings.
+    pub warnings: Vec<Diag>,
+    /// Warnings as text with source excerpts.
+    pub rendered: String,
+}
+
+/// Why a compilation failed.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// Errors and warnings in order.
+    pub diags: Vec<Diag>,
+    /// The same as text with source excerpts.
+    pub rendered: String,
+}
+
+/// Stack of the compiling thread: syntax trees are processed by recursion, and their height is bounded.
+const STACK: usize = 256 << 20;
+
+/// Compiles a program named `name` in diagnostics.
+pub fn compile(name: &str, source: &str, options: &Options) -> Result<Output, Failure> {
+    std::thread::scope(|scope| {
+        let worker = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || compile_here(name, source, options));
+        match worker.map(|w| w.join()) {
+            Ok(Ok(result)) => result,
+            _ => {
+                let diag = Diag::error(Code::Internal, "the compiler failed on this program; please report it");
+                let rendered = diag::render(std::slice::from_ref(&diag), &SourceMap::default());
+                Err(Failure { diags: vec![diag], rendered })
+            }
+        }
+    })
+}
+
+fn compile_here(name: &str, source: &str, options: &Options) -> Result<Output, Failure> {
+    let mut session = Session::new(options.clone());
+    let ptx = translate(&mut session, name, source);
+    let rendered = diag::render(&session.diags, &session.map);
+    match ptx {
+        Some(ptx) if !session.has_errors() => Ok(Output { ptx, warnings: session.diags, rendered }),
+        _ => Err(Failure { diags: session.diags, rendered }),
+    }
+}
+
+fn translate(session: &mut Session, name: &str, source: &str) -> Option<String> {
+    use std::rc::Rc;
+    let unit = Rc::new(preprocess::preprocess(session, name, source));
+    let builtin_types = sema::builtin_type_symbols(session);
+    let externals = parse::parse(session, &unit, &builtin_types);
+    let (program, units) = sema::analyze(session, unit, &externals);
+    if session.has_errors() {
+        return None;
+    }
+    let mut kernels = Vec::new();
+    for (i, function) in program.functions.iter().enumerate() {
+        if !function.is_kernel || function.body.is_none() {
+            continue;
+        }
+        match lower::lower(&program, &session.names, &session.options, sema::hir::FunctionId(i as u32)) {
+            Ok(mut f) => {
+                passes::optimize(&mut f, &session.options);
+                kernels.push(f);
+            }
+            Err(diag) => session.report_at(diag, &units[function.unit as usize], function.span),
+        }
+    }
+    if session.has_errors() {
+        return None;
+    }
+    // Lines of the locations that the kernels name.
+    let mut files: Vec<String> = Vec::new();
+    let mut lines = Vec::new();
+    for f in &kernels {
+        let mut table = Vec::new();
+        for &(u, token) in &f.locations {
+            let place = preprocess::token_place(&units[u as usize], token).filter(|_| session.options.debug);
+            table.push(place.map(|(span, expansion)| {
+                let placed = Diag::error(Code::Internal, "").at_expanded(span, expansion, &session.map, &session.names);
+                let at = session.map.location(placed.span.unwrap_or(span).lo);
+                let file = files.iter().position(|n| *n == at.file).unwrap_or_else(|| {
+                    files.push(at.file.clone());
+                    files.len() - 1
+                });
+                (file as u32 + 1, at.line, at.column)
+            }));
+        }
+        lines.push(table);
+    }
+    let sources = |file: u32, line: u32| -> Option<String> {
+        let name = files.get(file as usize - 1)?;
+        let text = &session.map.files().iter().find(|f| f.name == *name)?.text;
+        text.lines().nth(line as usize - 1).map(str::to_string)
+    };
+    match ptx::write(&program, &session.names, &session.options, &kernels, &files, &lines, &sources) {
+        Ok(text) => Some(text),
+        Err(diag) => {
+            session.report(diag);
+            None
+        }
+    }
+}

@@ -1,0 +1,40 @@
+// Work-item functions (6.12.1) and synchronisation (6.12.8, 6.12.9).
+
+//! get_local_id get_local_size get_group_id get_num_groups get_global_size get_global_id get_global_offset get_work_dim
+#if __PTX_GLOBAL_OFFSET__
+#define OFFSET_X __ptx_envreg3()
+#define OFFSET_Y __ptx_envreg4()
+#define OFFSET_Z __ptx_envreg5()
+#else
+#define OFFSET_X 0u
+#define OFFSET_Y 0u
+#define OFFSET_Z 0u
+#endif
+size_t get_local_id(uint d) { return d == 0 ? __ptx_tid_x() : d == 1 ? __ptx_tid_y() : d == 2 ? __ptx_tid_z() : 0; }
+size_t get_local_size(uint d) { return d == 0 ? __ptx_ntid_x() : d == 1 ? __ptx_ntid_y() : d == 2 ? __ptx_ntid_z() : 1; }
+size_t get_group_id(uint d) { return d == 0 ? __ptx_ctaid_x() : d == 1 ? __ptx_ctaid_y() : d == 2 ? __ptx_ctaid_z() : 0; }
+size_t get_num_groups(uint d) { return d == 0 ? __ptx_nctaid_x() : d == 1 ? __ptx_nctaid_y() : d == 2 ? __ptx_nctaid_z() : 1; }
+size_t get_global_offset(uint d) { return d == 0 ? OFFSET_X : d == 1 ? OFFSET_Y : d == 2 ? OFFSET_Z : 0; }
+size_t get_global_size(uint d)
+{
+    return d == 0 ? __ptx_nctaid_x() * __ptx_ntid_x()
+         : d == 1 ? __ptx_nctaid_y() * __ptx_ntid_y()
+         : d == 2 ? __ptx_nctaid_z() * __ptx_ntid_z() : 1;
+}
+size_t get_global_id(uint d)
+{
+    return d == 0 ? __ptx_ctaid_x() * __ptx_ntid_x() + __ptx_tid_x() + OFFSET_X
+         : d == 1 ? __ptx_ctaid_y() * __ptx_ntid_y() + __ptx_tid_y() + OFFSET_Y
+         : d == 2 ? __ptx_ctaid_z() * __ptx_ntid_z() + __ptx_tid_z() + OFFSET_Z : 0;
+}
+uint get_work_dim(void)
+{
+    return __ptx_nctaid_z() * __ptx_ntid_z() > 1 ? 3 : __ptx_nctaid_y() * __ptx_ntid_y() > 1 ? 2 : 1;
+}
+
+//! barrier mem_fence read_mem_fence write_mem_fence
+// A barrier of PTX orders both memories among the threads of the block.
+void barrier(uint flags) { __ptx_barrier(); }
+void mem_fence(uint flags) { __ptx_fence_block(); }
+void read_mem_fence(uint flags) { __ptx_fence_block(); }
+void write_mem_fence(uint flags) { __ptx_fence_block(); }

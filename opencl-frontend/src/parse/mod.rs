@@ -1,0 +1,398 @@
+//! Parsing: preprocessed tokens to syntax trees.
+//!
+//! The grammar is LR(1) (LALRPOP). Whether a name is a type depends on the declarations before it, so the
+//! lexer hands out two tokens per identifier: the identifier and a mark, classified only when the parser
+//! asks for the mark; by then every reduction that the identifier caused has been done (J.-H. Jourdan and
+//! F. Pottier, "A simple, possibly correct LR parser for C11", 2017).
+//!
+//! Each external declaration is parsed on its own: a syntax error in one leaves the others.
+
+pub mod ast;
+mod build;
+pub mod literal;
+
+use std::cell::RefCell;
+
+use lalrpop_util::ParseError;
+use rustc_hash::FxHashMap;
+
+use crate::Session;
+use crate::diag::{Code, Diag};
+use crate::preprocess::{PpKind, PpTok, Unit};
+use crate::source::Span;
+use crate::symbol::{Interner, Symbol, fixed};
+
+use ast::{Declarator, External};
+
+#[allow(clippy::all, clippy::pedantic, missing_docs, unused_qualifications, unused)]
+mod grammar {
+    lalrpop_util::lalrpop_mod!(generated, "/parse/grammar.rs");
+    pub use generated::ExternalParser;
+}
+
+/// Bounds on nesting.
+mod limits {
+    /// Brackets of any kind within each other.
+    pub const BRACKETS: usize = 256;
+    /// Height of an expression or statement tree.
+    pub const TREE: u16 = 1500;
+}
+
+/// What the grammar sees.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tok {
+    /// Keyword or punctuator.
+    Fixed(Symbol),
+    /// An identifier; a mark follows.
+    Ident(Symbol),
+    /// The identifier before is a type.
+    MarkType,
+    /// The identifier before is not a type.
+    MarkName,
+    /// Integer literal.
+    Int(literal::IntLiteral),
+    /// Floating literal.
+    Float(literal::FloatLiteral),
+    /// Character literal.
+    Char(i32),
+    /// String literal.
+    Str(Symbol),
+    /// `#pragma unroll`.
+    Unroll(u32),
+    /// `#pragma FP_CONTRACT`.
+    FpContract(bool),
+}
+
+/// Errors from the lexer and from actions.
+#[derive(Clone, Debug)]
+pub enum UserError {
+    /// A malformed literal at a token.
+    Literal(u32, String),
+    /// Nesting too deep at a token.
+    TooDeep(u32),
+}
+
+/// Which names are types in the scopes that are open.
+pub struct State {
+    scopes: RefCell<Vec<FxHashMap<Symbol, bool>>>,
+}
+
+impl State {
+    fn new(builtin_types: &[Symbol]) -> State {
+        State { scopes: RefCell::new(vec![builtin_types.iter().map(|s| (*s, true)).collect(), FxHashMap::default()]) }
+    }
+
+    fn is_type(&self, sym: Symbol) -> bool {
+        self.scopes.borrow().iter().rev().find_map(|s| s.get(&sym)).copied().unwrap_or(false)
+    }
+
+    fn declare(&self, sym: Symbol, is_type: bool) {
+        if let Some(scope) = self.scopes.borrow_mut().last_mut() {
+            scope.insert(sym, is_type);
+        }
+    }
+
+    fn declare_in(&self, declarator: &Declarator, is_type: bool) {
+        if let Some(name) = declarator.name() {
+            self.declare(name.sym, is_type);
+        }
+    }
+
+    fn open(&self) {
+        self.scopes.borrow_mut().push(FxHashMap::default());
+    }
+
+    fn close(&self) {
+        self.scopes.borrow_mut().pop();
+    }
+}
+
+/// The token stream of one external declaration.
+struct Lexer<'t> {
+    tokens: &'t [PpTok],
+    names: &'t Interner,
+    state: &'t State,
+    next: usize,
+    end: usize,
+    mark: Option<Symbol>,
+}
+
+type Spanned = Result<(u32, Tok, u32), UserError>;
+
+impl Iterator for Lexer<'_> {
+    type Item = Spanned;
+
+    fn next(&mut self) -> Option<Spanned> {
+        let here = self.next as u32;
+        if let Some(sym) = self.mark.take() {
+            let tok = if self.state.is_type(sym) { Tok::MarkType } else { Tok::MarkName };
+            return Some(Ok((here, tok, here)));
+        }
+        if self.next >= self.end {
+            return None;
+        }
+        let token = self.tokens[self.next];
+        self.next += 1;
+        let bad = |message| Some(Err(UserError::Literal(here, message)));
+        let tok = match token.kind {
+            PpKind::Ident if token.sym.is_keyword() => Tok::Fixed(token.sym.canonical_keyword()),
+            PpKind::Ident => {
+                self.mark = Some(token.sym);
+                Tok::Ident(token.sym)
+            }
+            PpKind::Punct => Tok::Fixed(token.sym),
+            PpKind::Number => {
+                let text = self.names.text(token.sym);
+                if literal::is_floating(text) {
+                    match literal::floating(text) {
+                        Ok(v) => Tok::Float(v),
+                        Err(message) => return bad(message),
+                    }
+                } else {
+                    match literal::integer(text) {
+                        Ok(v) => Tok::Int(v),
+                        Err(message) => return bad(message),
+                    }
+                }
+            }
+            PpKind::Char => match literal::character(self.names.text(token.sym)) {
+                Ok(v) => Tok::Char(v),
+                Err(message) => return bad(message),
+            },
+            PpKind::Str => Tok::Str(token.sym),
+            PpKind::Unroll => Tok::Unroll(token.sym.0),
+            PpKind::FpContract => Tok::FpContract(token.sym.0 == 1),
+            PpKind::Other | PpKind::Newline | PpKind::End => return None,
+        };
+        Some(Ok((here, tok, here + 1)))
+    }
+}
+
+/// Parses a translation unit. Syntax errors are reported to the session.
+pub fn parse(session: &mut Session, unit: &Unit, builtin_types: &[Symbol]) -> Vec<External> {
+    let state = State::new(builtin_types);
+    let parser = grammar::ExternalParser::new();
+    let mut out = Vec::new();
+    let mut start = 0;
+    while unit.tokens[start].kind != PpKind::End {
+        if session.too_many_errors() {
+            break;
+        }
+        let end = match chunk_end(&unit.tokens, start) {
+            Ok(end) => end,
+            Err((at, code, message)) => {
+                let token = unit.tokens[at];
+                let diag = Diag::error(code, message);
+                session.report_at(diag, unit, Span { first: at as u32, last: at as u32 });
+                if token.kind == PpKind::End || code == Code::Limit {
+                    break;
+                }
+                start = at + 1;
+                continue;
+            }
+        };
+        state.scopes.borrow_mut().truncate(2);
+        let lexer =
+            Lexer { tokens: &unit.tokens, names: &session.names, state: &state, next: start, end, mark: None };
+        match parser.parse(&state, lexer) {
+            Ok(external) => out.push(external),
+            Err(error) => {
+                let diag = syntax_error(session, unit, error, end);
+                session.report(diag);
+                recover_types(unit, start, end, &state);
+            }
+        }
+        start = end;
+    }
+    out
+}
+
+/// After a syntax error in a typedef, its name still counts as a type: one error instead of many.
+fn recover_types(unit: &Unit, start: usize, end: usize, state: &State) {
+    state.scopes.borrow_mut().truncate(2);
+    let tokens = &unit.tokens[start..end];
+    if tokens.first().is_some_and(|t| t.kind == PpKind::Ident && t.sym == fixed::TYPEDEF)
+        && let Some(last) = tokens.iter().rev().find(|t| t.kind == PpKind::Ident && !t.sym.is_keyword())
+    {
+        state.declare(last.sym, true);
+    }
+}
+
+/// Finds the end of the external declaration that starts at `start`: its `;`, or the `}` of a function body.
+fn chunk_end(tokens: &[PpTok], start: usize) -> Result<usize, (usize, Code, String)> {
+    let mut open: Vec<(Symbol, usize)> = Vec::new();
+    let mut i = start;
+    // The specifiers of an aggregate may end in an attribute's `)`, like the head of a function.
+    let mut aggregate = false;
+    let mut assigned = false;
+    if tokens[start].kind == PpKind::FpContract {
+        return Ok(start + 1);
+    }
+    loop {
+        let token = tokens[i];
+        match token.kind {
+            PpKind::End => {
+                return match open.last() {
+                    Some(&(sym, at)) => {
+                        let text = if sym == fixed::LBRACE { "{" } else if sym == fixed::LPAREN { "(" } else { "[" };
+                        Err((at, Code::Syntax, format!("this `{text}` is never closed"))).or_else(|e: (usize, Code, String)| {
+                            if open.len() > limits::BRACKETS { Err((e.0, Code::Limit, "brackets are nested too deeply".into())) } else { Err(e) }
+                        })
+                    }
+                    None => Ok(i),
+                };
+            }
+            PpKind::Ident if open.is_empty() => match token.sym {
+                fixed::STRUCT | fixed::UNION | fixed::ENUM => aggregate = true,
+                _ => {}
+            },
+            PpKind::Punct => match token.sym {
+                fixed::LPAREN | fixed::LBRACKET => open.push((token.sym, i)),
+                fixed::LBRACE => open.push((token.sym, i)),
+                fixed::ASSIGN if open.is_empty() => assigned = true,
+                fixed::RPAREN | fixed::RBRACKET | fixed::RBRACE => {
+                    let wanted = match token.sym {
+                        fixed::RPAREN => fixed::LPAREN,
+                        fixed::RBRACKET => fixed::LBRACKET,
+                        _ => fixed::LBRACE,
+                    };
+                    match open.pop() {
+                        Some((sym, at)) if sym == wanted => {
+                            let body = token.sym == fixed::RBRACE && open.is_empty() && !assigned;
+                            let after_head = at > start && tokens[at - 1].is(fixed::RPAREN);
+                            if body && after_head && !(aggregate && is_aggregate_body(tokens, start, at)) {
+                                return Ok(i + 1);
+                            }
+                        }
+                        Some((sym, at)) if token.sym == fixed::RBRACE && sym != fixed::LBRACE => {
+                            return Err((at, Code::Syntax, "this bracket is never closed".into())).map_err(|e| {
+                                // Skip to the offending brace so that parsing goes on after it.
+                                (e.0, e.1, e.2)
+                            });
+                        }
+                        _ => return Err((i, Code::Syntax, "unmatched closing bracket".into())),
+                    }
+                }
+                fixed::SEMI if open.is_empty() => return Ok(i + 1),
+                _ => {}
+            },
+            _ => {}
+        }
+        if open.len() > limits::BRACKETS {
+            return Err((i, Code::Limit, format!("brackets are nested more than {} deep", limits::BRACKETS)));
+        }
+        i += 1;
+    }
+}
+
+/// True if the brace at `at` opens the members of a struct whose keyword precedes it with only a tag and
+/// attributes between.
+fn is_aggregate_body(tokens: &[PpTok], start: usize, at: usize) -> bool {
+    let Some(keyword) = (start..at).rev().find(|&i| {
+        tokens[i].kind == PpKind::Ident && matches!(tokens[i].sym, fixed::STRUCT | fixed::UNION | fixed::ENUM)
+    }) else {
+        return false;
+    };
+    let mut depth = 0;
+    let mut names = 0;
+    let mut attribute = false;
+    for token in &tokens[keyword + 1..at] {
+        match token.sym {
+            fixed::LPAREN => {
+                if depth == 0 && !attribute {
+                    return false;
+                }
+                depth += 1;
+            }
+            fixed::RPAREN => depth -= 1,
+            fixed::ATTRIBUTE | fixed::ATTRIBUTE_ALIAS => attribute = true,
+            _ if depth == 0 && token.kind == PpKind::Ident => {
+                names += 1;
+                attribute = false;
+            }
+            _ if depth == 0 => return false,
+            _ => {}
+        }
+    }
+    names <= 1
+}
+
+fn syntax_error(session: &Session, unit: &Unit, error: ParseError<u32, Tok, UserError>, end: usize) -> Diag {
+    let place = |diag: Diag, at: u32| {
+        let token = unit.tokens[(at as usize).min(unit.tokens.len() - 1)];
+        diag.at_expanded(token.span(), token.expansion, &session.map, &session.names)
+    };
+    match error {
+        ParseError::User { error: UserError::Literal(at, message) } => place(Diag::error(Code::Literal, message), at),
+        ParseError::User { error: UserError::TooDeep(at) } => {
+            place(Diag::error(Code::Limit, format!("nested more than {} deep", limits::TREE)), at)
+        }
+        ParseError::InvalidToken { location } => place(Diag::error(Code::Syntax, "unexpected token"), location),
+        ParseError::UnrecognizedEof { expected, .. } => {
+            let diag = Diag::error(Code::Syntax, format!("unexpected end of the declaration{}", expectation(&expected)));
+            place(diag, end.saturating_sub(1) as u32)
+        }
+        ParseError::UnrecognizedToken { token: (at, tok, _), expected } => {
+            // A mark stands for the identifier before it.
+            let index = if matches!(tok, Tok::MarkType | Tok::MarkName) { at.saturating_sub(1) } else { at };
+            let token = unit.tokens[(index as usize).min(unit.tokens.len() - 1)];
+            let text = session.names.text(token.sym);
+            let wants_semicolon = expected.iter().any(|e| e == "\";\"");
+            let new_line = index > 0 && {
+                let before = unit.tokens[index as usize - 1].span();
+                let between = crate::source::FileSpan { lo: before.hi, hi: token.pos };
+                before.hi <= token.pos && session.map.text(between).contains('\n')
+            };
+            if wants_semicolon && (new_line || tok == Tok::Fixed(fixed::RBRACE)) && index > 0 {
+                let before = unit.tokens[index as usize - 1];
+                let diag = Diag::error(Code::Syntax, "expected `;` after this");
+                return diag.at_expanded(before.span(), before.expansion, &session.map, &session.names);
+            }
+            let what = match tok {
+                Tok::MarkType => format!("`{text}`, which is a type"),
+                Tok::MarkName if expected.iter().any(|e| e == "MARK_TYPE") => {
+                    let mut diag = Diag::error(Code::Undeclared, format!("unknown type name `{text}`"));
+                    let candidates = crate::sema::builtin_type_names();
+                    if let Some(meant) = crate::diag::closest(text, candidates.iter().map(|s| s.as_str())) {
+                        diag = diag.help(format!("did you mean `{meant}`?"));
+                    }
+                    return place(diag, index);
+                }
+                _ => format!("`{text}`"),
+            };
+            let mut diag = Diag::error(Code::Syntax, format!("unexpected {what}{}", expectation(&expected)));
+            let previous = index.checked_sub(1).map(|i| unit.tokens[i as usize]);
+            if let Some(previous) = previous.filter(|p| p.kind == PpKind::Ident && !p.sym.is_keyword())
+                && matches!(tok, Tok::Ident(_))
+            {
+                let spelled = session.names.text(previous.sym);
+                diag = diag.note(None, format!("`{spelled}` is not known as a type here"));
+                let candidates = crate::sema::builtin_type_names();
+                if let Some(meant) = crate::diag::closest(spelled, candidates.iter().map(|s| s.as_str())) {
+                    diag = diag.help(format!("did you mean `{meant}` instead of `{spelled}`?"));
+                }
+            }
+            place(diag, index)
+        }
+        ParseError::ExtraToken { token: (at, _, _) } => place(Diag::error(Code::Syntax, "unexpected token"), at),
+    }
+}
+
+/// What the grammar would have allowed, if that is short enough to help.
+fn expectation(expected: &[String]) -> String {
+    let readable: Vec<String> = expected
+        .iter()
+        .filter(|e| e.starts_with('"') && !e.starts_with("\"__attribute"))
+        .map(|e| format!("`{}`", e.trim_matches('"')))
+        .collect();
+    match readable.as_slice() {
+        [] => String::new(),
+        [one] => format!(", expected {one}"),
+        list if list.len() <= 4 => format!(", expected one of {}", list.join(" ")),
+        _ if expected.iter().any(|e| e == "INT") => ", expected an expression".into(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! Global value numbering over the dominator tree, with simplification, and reuse of loaded and stored values.
+
+use rustc_hash::FxHashMap;
+
+use super::replace::Replacements;
+use crate::ir::graph::Graph;
+use crate::ir::{BinOp, Block, Func, Mem, MemTy, Op, Space, Term, Ty, Val, simplify};
+
+type Key = (Op, Ty);
+
+struct Pass {
+    replaced: Replacements,
+    table: FxHashMap<Key, Val>,
+    /// Values in memory at the end of each block that is done.
+    memory: Vec<Memory>,
+}
+
+/// Values known to be in memory: (access, address, value).
+type Memory = Vec<(Mem, Val, Val)>;
+
+/// As many as are worth remembering.
+const MEMORY_LIMIT: usize = 64;
+
+/// Runs the pass.
+pub fn run(f: &mut Func) {
+    let graph = Graph::new(f);
+    let children = graph.children();
+    let mut pass =
+        Pass { replaced: Replacements::new(f), table: FxHashMap::default(), memory: vec![Vec::new(); f.blocks.len()] };
+    enum Step {
+        Enter(Block),
+        Leave(Vec<Key>),
+    }
+    let mut stack = vec![Step::Enter(Block(0))];
+    while let Some(step) = stack.pop() {
+        match step {
+            Step::Enter(b) => {
+                let added = pass.block(f, &graph, b);
+                stack.push(Step::Leave(added));
+                for &child in children[b.0 as usize].iter().rev() {
+                    stack.push(Step::Enter(child));
+                }
+            }
+            Step::Leave(added) => {
+                for key in added {
+                    pass.table.remove(&key);
+                }
+            }
+        }
+    }
+    pass.replaced.apply(f);
+}
+
+impl Pass {
+    fn block(&mut self, f: &mut Func, graph: &Graph, b: Block) -> Vec<Key> {
+        let mut added = Vec::new();
+        let mut memory: Memory = match graph.preds[b.0 as usize].as_slice() {
+            [one] => self.memory[one.0 as usize].clone(),
+            _ => Vec::new(),
+        };
+        let insts = std::mem::take(&mut f.block_mut(b).insts);
+        let mut out = Vec::with_capacity(insts.len());
+        let mut fresh = Vec::new();
+        for v in insts {
+            let mut op = f.op(v).clone();
+            op.map_operands(|o| self.replaced.get(o));
+            let (ty, flags, loc) = {
+                let d = &f.values[v.0 as usize];
+                (d.ty, d.flags, d.loc)
+            };
+            let made = simplify::build(f, &mut fresh, op, ty, flags, loc);
+            let mut last = made;
+            for new in fresh.drain(..) {
+                let kept = self.number(f, new, &mut added, &mut memory, &mut out);
+                if new == made {
+                    last = kept;
+                }
+            }
+            self.replaced.set(v, last);
+        }
+        f.block_mut(b).insts = out;
+        if let Term::Branch(c, ..) = &mut f.block_mut(b).term {
+            *c = self.replaced.get(*c);
+        }
+        for edge in f.block_mut(b).term.edges_mut() {
+            for arg in &mut edge.args {
+                *arg = self.replaced.get(*arg);
+            }
+        }
+        self.memory[b.0 as usize] = memory;
+        added
+    }
+
+    /// Places a new instruction, or finds the value that it repeats.
+    fn number(&mut self, f: &mut Func, v: Val, added: &mut Vec<Key>, memory: &mut Memory, out: &mut Vec<Val>) -> Val {
+        let mut op = f.op(v).clone();
+        op.map_operands(|o| self.replaced.get(o));
+        f.values[v.0 as usize].op = op.clone();
+        let ty = f.ty(v);
+        if op.is_pure() {
+            let key = (op, ty);
+            if let Some(&old) = self.table.get(&key) {
+                // Both uses may rely only on what both promise.
+                let flags = f.values[v.0 as usize].flags;
+                let kept = f.values[old.0 as usize].flags;
+                f.values[old.0 as usize].flags = kept & flags;
+                self.replaced.set(v, old);
+                return old;
+            }
+            self.table.insert(key.clone(), v);
+            added.push(key);
+            out.push(v);
+            return v;
+        }
+        match op {
+            Op::Load(m, a) if !m.volatile => {
+                let known = memory.iter().find(|(km, ka, kv)| {
+                    *ka == a && km.space == m.space && km.offset == m.offset && km.ty == m.ty && f.ty(*kv) == ty
+                });
+                if let Some(&(_, _, value)) = known {
+                    self.replaced.set(v, value);
+                    return value;
+                }
+                remember(memory, (m, a, v));
+            }
+            Op::Store(m, a, x) => {
+                memory.retain(|(km, ka, _)| !may_alias(f, (km, *ka), (&m, a)));
+                // A narrow store drops bits; its value is not what a load gives.
+                if !m.volatile && !matches!(m.ty, MemTy::S8 | MemTy::U8 | MemTy::S16 | MemTy::U16) {
+                    remember(memory, (m, a, x));
+                }
+            }
+            Op::Atomic(_, m, ..) => memory.retain(|(km, _, _)| km.space != m.space),
+            Op::Barrier | Op::Fence(_) => memory.retain(|(km, _, _)| matches!(km.space, Space::Local | Space::Constant | Space::Param)),
+            Op::StoreVec(m, ..) => memory.retain(|(km, _, _)| km.space != m.space),
+            _ => {}
+        }
+        out.push(v);
+        v
+    }
+}
+
+fn remember(memory: &mut Memory, entry: (Mem, Val, Val)) {
+    if memory.len() >= MEMORY_LIMIT {
+        memory.remove(0);
+    }
+    memory.push(entry);
+}
+
+/// The object that an address is derived from, if that is a variable of the program or a private one.
+fn object(f: &Func, mut a: Val) -> Option<Op> {
+    loop {
+        match f.op(a) {
+            op @ (Op::GlobalAddr(_) | Op::SlotAddr(_)) => return Some(op.clone()),
+            Op::Bin(BinOp::Add, x, y) => {
+                let left = object(f, *x);
+                if left.is_some() {
+                    return left;
+                }
+                a = *y;
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// Could the two accesses touch the same bytes?
+pub(super) fn may_alias(f: &Func, (m, a): (&Mem, Val), (n, b): (&Mem, Val)) -> bool {
+    let constant = |s: Space| matches!(s, Space::Constant | Space::Param);
+    if m.space != n.space || constant(m.space) {
+        return false;
+    }
+    if a == b {
+        let (end_m, end_n) = (m.offset + m.ty.size() as i64, n.offset + n.ty.size() as i64);
+        return m.offset < end_n && n.offset < end_m;
+    }
+    match (object(f, a), object(f, b)) {
+        (Some(x), Some(y)) => x == y,
+        _ => true,
+    }
+}

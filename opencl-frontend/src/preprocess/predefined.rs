@@ -1,0 +1,155 @@
+//! Macros that exist without a `#define` (OpenCL C 1.2, 6.10 and the constants of 6.12 and 6.13).
+
+use super::{Body, Macro, Preprocessor};
+use crate::symbol::fixed;
+
+/// Constants of the language that are macros, spelled as their replacement.
+const CONSTANTS: &[(&str, &str)] = &[
+    ("CL_VERSION_1_0", "100"),
+    ("CL_VERSION_1_1", "110"),
+    ("CL_VERSION_1_2", "120"),
+    ("__OPENCL_VERSION__", "120"),
+    ("__ENDIAN_LITTLE__", "1"),
+    ("__IMAGE_SUPPORT__", "1"),
+    ("__PTXRUN__", "1"),
+    ("NULL", "((void*)0)"),
+    ("true", "1"),
+    ("false", "0"),
+    ("kernel_exec", "__kernel_exec"),
+    ("CHAR_BIT", "8"),
+    ("CHAR_MAX", "127"),
+    ("CHAR_MIN", "(-127-1)"),
+    ("SCHAR_MAX", "127"),
+    ("SCHAR_MIN", "(-127-1)"),
+    ("UCHAR_MAX", "255"),
+    ("SHRT_MAX", "32767"),
+    ("SHRT_MIN", "(-32767-1)"),
+    ("USHRT_MAX", "65535"),
+    ("INT_MAX", "2147483647"),
+    ("INT_MIN", "(-2147483647-1)"),
+    ("UINT_MAX", "0xffffffffU"),
+    ("LONG_MAX", "0x7fffffffffffffffL"),
+    ("LONG_MIN", "(-0x7fffffffffffffffL-1L)"),
+    ("ULONG_MAX", "0xffffffffffffffffUL"),
+    ("FLT_DIG", "6"),
+    ("FLT_MANT_DIG", "24"),
+    ("FLT_MAX_10_EXP", "+38"),
+    ("FLT_MAX_EXP", "+128"),
+    ("FLT_MIN_10_EXP", "-37"),
+    ("FLT_MIN_EXP", "-125"),
+    ("FLT_RADIX", "2"),
+    ("FLT_MAX", "0x1.fffffep127f"),
+    ("FLT_MIN", "0x1.0p-126f"),
+    ("FLT_EPSILON", "0x1.0p-23f"),
+    ("DBL_DIG", "15"),
+    ("DBL_MANT_DIG", "53"),
+    ("DBL_MAX_10_EXP", "+308"),
+    ("DBL_MAX_EXP", "+1024"),
+    ("DBL_MIN_10_EXP", "-307"),
+    ("DBL_MIN_EXP", "-1021"),
+    ("DBL_RADIX", "2"),
+    ("DBL_MAX", "0x1.fffffffffffffp1023"),
+    ("DBL_MIN", "0x1.0p-1022"),
+    ("DBL_EPSILON", "0x1.0p-52"),
+    ("HALF_DIG", "3"),
+    ("HALF_MANT_DIG", "11"),
+    ("HALF_MAX_10_EXP", "+4"),
+    ("HALF_MAX_EXP", "+16"),
+    ("HALF_MIN_10_EXP", "-4"),
+    ("HALF_MIN_EXP", "-13"),
+    ("HALF_RADIX", "2"),
+    ("MAXFLOAT", "0x1.fffffep127f"),
+    ("HUGE_VALF", "__builtin_inff()"),
+    ("HUGE_VAL", "__builtin_inf()"),
+    ("INFINITY", "__builtin_inff()"),
+    ("NAN", "__builtin_nanf()"),
+    ("M_E", "2.7182818284590452354"),
+    ("M_LOG2E", "1.4426950408889634074"),
+    ("M_LOG10E", "0.43429448190325182765"),
+    ("M_LN2", "0.69314718055994530942"),
+    ("M_LN10", "2.30258509299404568402"),
+    ("M_PI", "3.14159265358979323846"),
+    ("M_PI_2", "1.57079632679489661923"),
+    ("M_PI_4", "0.78539816339744830962"),
+    ("M_1_PI", "0.31830988618379067154"),
+    ("M_2_PI", "0.63661977236758134308"),
+    ("M_2_SQRTPI", "1.12837916709551257390"),
+    ("M_SQRT2", "1.41421356237309504880"),
+    ("M_SQRT1_2", "0.70710678118654752440"),
+    ("M_E_F", "2.7182818284590452354f"),
+    ("M_LOG2E_F", "1.4426950408889634074f"),
+    ("M_LOG10E_F", "0.43429448190325182765f"),
+    ("M_LN2_F", "0.69314718055994530942f"),
+    ("M_LN10_F", "2.30258509299404568402f"),
+    ("M_PI_F", "3.14159265358979323846f"),
+    ("M_PI_2_F", "1.57079632679489661923f"),
+    ("M_PI_4_F", "0.78539816339744830962f"),
+    ("M_1_PI_F", "0.31830988618379067154f"),
+    ("M_2_PI_F", "0.63661977236758134308f"),
+    ("M_2_SQRTPI_F", "1.12837916709551257390f"),
+    ("M_SQRT2_F", "1.41421356237309504880f"),
+    ("M_SQRT1_2_F", "0.70710678118654752440f"),
+    ("FP_ILOGB0", "(-2147483647-1)"),
+    ("FP_ILOGBNAN", "2147483647"),
+    ("FP_FAST_FMAF", "1"),
+    ("FP_FAST_FMA", "1"),
+    ("CLK_LOCAL_MEM_FENCE", "1"),
+    ("CLK_GLOBAL_MEM_FENCE", "2"),
+    ("CLK_ADDRESS_NONE", "0"),
+    ("CLK_ADDRESS_CLAMP_TO_EDGE", "2"),
+    ("CLK_ADDRESS_CLAMP", "4"),
+    ("CLK_ADDRESS_REPEAT", "6"),
+    ("CLK_ADDRESS_MIRRORED_REPEAT", "8"),
+    ("CLK_NORMALIZED_COORDS_FALSE", "0"),
+    ("CLK_NORMALIZED_COORDS_TRUE", "1"),
+    ("CLK_FILTER_NEAREST", "16"),
+    ("CLK_FILTER_LINEAR", "32"),
+    ("cl_khr_global_int32_base_atomics", "1"),
+    ("cl_khr_global_int32_extended_atomics", "1"),
+    ("cl_khr_local_int32_base_atomics", "1"),
+    ("cl_khr_local_int32_extended_atomics", "1"),
+    ("cl_khr_int64_base_atomics", "1"),
+    ("cl_khr_int64_extended_atomics", "1"),
+    ("cl_khr_byte_addressable_store", "1"),
+    ("cl_nv_pragma_unroll", "1"),
+];
+
+impl Preprocessor<'_> {
+    pub(super) fn define_predefined(&mut self) {
+        let (fast, finite) = (self.session.options.fast_relaxed_math, self.session.options.finite_math_only);
+        let (version, sm) = (self.session.options.cl_std, self.session.options.sm);
+        let mut list: Vec<(&str, String)> = CONSTANTS.iter().map(|(n, v)| (*n, v.to_string())).collect();
+        list.push(("__OPENCL_C_VERSION__", version.to_string()));
+        list.push(("__PTX_SM__", sm.to_string()));
+        if sm >= 13 {
+            list.push(("cl_khr_fp64", "1".into()));
+        }
+        list.push(("cl_khr_fp16", "1".into()));
+        if fast {
+            list.push(("__FAST_RELAXED_MATH__", "1".into()));
+        }
+        if finite {
+            list.push(("__FINITE_MATH_ONLY__", "1".into()));
+        }
+        for (name, text) in list {
+            let sym = self.session.names.intern(name);
+            self.insert_predefined(sym, None, Body::Text(text.into()));
+        }
+        self.insert_predefined(fixed::FILE_MACRO, None, Body::File);
+        self.insert_predefined(fixed::LINE_MACRO, None, Body::Line);
+        self.insert_predefined(fixed::COUNTER, None, Body::Counter);
+        let parameters = ["X", "T"].map(|p| self.session.names.intern(p));
+        let text = "__kernel __attribute__((work_group_size_hint(X, 1, 1))) __attribute__((vec_type_hint(T)))";
+        self.insert_predefined(fixed::KERNEL_EXEC, Some(parameters.as_slice().into()), Body::Text(text.into()));
+    }
+
+    fn insert_predefined(
+        &mut self,
+        name: crate::symbol::Symbol,
+        params: Option<std::rc::Rc<[crate::symbol::Symbol]>>,
+        body: Body,
+    ) {
+        let predefined = Macro { params, variadic: false, body, active: 0, predefined: true, defined_at: None };
+        self.macros.insert(name, predefined);
+    }
+}

@@ -1,0 +1,839 @@
+//! Expressions.
+
+use smallvec::SmallVec;
+
+use super::convert::{Purpose, writable};
+use super::hir::{Expr, ExprKind, Rounding};
+use super::types::{QualType, Scalar, Type, TypeId};
+use super::{Entity, Sema};
+use crate::diag::{Code, Diag};
+use crate::parse::ast::{self, BinaryOp, UnaryOp};
+use crate::parse::literal::{self, FloatSuffix};
+use crate::source::Span;
+use crate::symbol::{Symbol, fixed};
+
+impl Sema<'_> {
+    /// An expression as a value.
+    pub(super) fn value(&mut self, e: &ast::Expr) -> Expr {
+        let expr = self.expr(e);
+        self.rvalue(expr)
+    }
+
+    /// An expression, lvalues kept.
+    pub(super) fn expr(&mut self, e: &ast::Expr) -> Expr {
+        let span = e.span;
+        match &e.kind {
+            ast::ExprKind::Name(name) => self.name(*name, span),
+            ast::ExprKind::Int(v) => {
+                let scalar = match (v.unsigned, v.long) {
+                    (false, false) if v.value <= i32::MAX as u64 => Scalar::I32,
+                    (false, false) if v.value <= u64::from(u32::MAX) && !v.decimal => Scalar::U32,
+                    (true, false) if v.value <= u64::from(u32::MAX) => Scalar::U32,
+                    (false, _) if v.value <= i64::MAX as u64 => Scalar::I64,
+                    _ => Scalar::U64,
+                };
+                self.constant(scalar, v.value, span)
+            }
+            ast::ExprKind::Float(v) => match v.suffix {
+                FloatSuffix::None if self.session.options.single_precision_constant => {
+                    self.constant(Scalar::F32, u64::from(v.single.to_bits()), span)
+                }
+                FloatSuffix::None => {
+                    let id = self.double(span);
+                    match self.types.scalar(id) {
+                        Some(Scalar::F32) => self.constant(Scalar::F32, u64::from(v.single.to_bits()), span),
+                        _ => self.constant(Scalar::F64, v.value.to_bits(), span),
+                    }
+                }
+                FloatSuffix::Float => self.constant(Scalar::F32, u64::from(v.single.to_bits()), span),
+                FloatSuffix::Half => {
+                    if !self.extension_enabled("cl_khr_fp16", span) {
+                        self.error(Code::Extension, span, "half literals need cl_khr_fp16");
+                    }
+                    self.constant(Scalar::F16, super::constant::float_bits(Scalar::F16, v.value), span)
+                }
+            },
+            ast::ExprKind::Char(v) => self.constant(Scalar::I32, i64::from(*v) as u64, span),
+            ast::ExprKind::Str(parts) => {
+                let mut bytes = Vec::new();
+                for part in parts {
+                    match literal::string(self.session.names.text(*part)) {
+                        Ok(more) => bytes.extend(more),
+                        Err(message) => self.error(Code::Literal, span, message),
+                    }
+                }
+                let id = self.string_global(bytes);
+                let ty = self.globals[id.0 as usize].ty;
+                Expr { kind: ExprKind::Global(id), ty, span }
+            }
+            ast::ExprKind::Paren(inner) => Expr { span, ..self.expr(inner) },
+            ast::ExprKind::Call(callee, args) => self.call(callee, args, span),
+            ast::ExprKind::Member { base, arrow, name } => self.member(base, *arrow, *name, span),
+            ast::ExprKind::Index(base, index) => self.index(base, index, span),
+            ast::ExprKind::Unary(op, operand) => self.unary(*op, operand, span),
+            ast::ExprKind::Cast(ty, operand) => self.cast_expr(ty, operand, span),
+            ast::ExprKind::Compound(ty, items) => {
+                let mut ty = self.type_of_name(ty);
+                let init = ast::Init::List(items.clone(), span);
+                let value = self.initializer(&mut ty, &init);
+                if self.context.function.is_none() {
+                    return value;
+                }
+                let id = self.new_local(fixed::VOID, ty.value(), None);
+                Expr { kind: ExprKind::Temporary(id, Box::new(value)), ty: ty.value(), span }
+            }
+            ast::ExprKind::SizeofExpr(operand) => {
+                let ty = self.unevaluated(operand);
+                self.sizeof(ty, span)
+            }
+            ast::ExprKind::SizeofType(ty) => {
+                let ty = self.type_of_name(ty);
+                self.sizeof(ty, span)
+            }
+            ast::ExprKind::AlignofType(ty) => {
+                let ty = self.type_of_name(ty);
+                let align = self.types.align(ty.id);
+                self.constant(self.types.size_type(), align, span)
+            }
+            ast::ExprKind::VecStepExpr(operand) => {
+                let ty = self.unevaluated(operand);
+                self.vec_step(ty, span)
+            }
+            ast::ExprKind::VecStepType(ty) => {
+                let ty = self.type_of_name(ty);
+                self.vec_step(ty, span)
+            }
+            ast::ExprKind::Binary(op, a, b) => {
+                let lhs = self.value(a);
+                let rhs = self.value(b);
+                self.binary(*op, lhs, rhs, span)
+            }
+            ast::ExprKind::Assign(op, a, b) => self.assign(*op, a, b, span),
+            ast::ExprKind::Conditional(c, a, b) => self.conditional(c, a, b, span),
+            ast::ExprKind::Comma(a, b) => {
+                let first = self.expr(a);
+                let second = self.value(b);
+                let ty = second.ty;
+                Expr { kind: ExprKind::Comma(Box::new(first), Box::new(second)), ty, span }
+            }
+        }
+    }
+
+    /// The type of an expression that is not evaluated.
+    fn unevaluated(&mut self, operand: &ast::Expr) -> QualType {
+        let calls = self.context.function.as_ref().map(|f| f.calls.len());
+        let ty = self.expr(operand).ty;
+        if let (Some(n), Some(current)) = (calls, self.current()) {
+            current.calls.truncate(n);
+        }
+        ty
+    }
+
+    fn sizeof(&mut self, ty: QualType, span: Span) -> Expr {
+        if matches!(self.types.get(ty.id), Type::Image(..) | Type::Sampler | Type::Event) {
+            let name = self.value_type_name(ty);
+            self.error(Code::Operands, span, format!("`{name}` has no size (6.3.k)"));
+            return self.error_expr(span);
+        }
+        match self.object_size(ty, span) {
+            Some(size) => self.constant(self.types.size_type(), size, span),
+            None => self.error_expr(span),
+        }
+    }
+
+    fn vec_step(&mut self, ty: QualType, span: Span) -> Expr {
+        let n = match self.types.lanes(ty.id) {
+            Some((_, 3)) => 4,
+            Some((_, n)) => u64::from(n),
+            None => 1,
+        };
+        self.constant(Scalar::I32, n, span)
+    }
+
+    fn name(&mut self, name: Symbol, span: Span) -> Expr {
+        match self.lookup(name) {
+            Some(Entity::Local(id)) => {
+                let ty = self.context.function.as_ref().map(|f| f.locals[id.0 as usize].ty);
+                Expr { kind: ExprKind::Local(id), ty: ty.unwrap_or(QualType::plain(TypeId::ERROR)), span }
+            }
+            Some(Entity::Global(id)) => {
+                let ty = self.globals[id.0 as usize].ty;
+                Expr { kind: ExprKind::Global(id), ty, span }
+            }
+            Some(Entity::Enumerator(v)) => self.constant(Scalar::I32, v as u64, span),
+            Some(Entity::Typedef(_)) => {
+                self.error(Code::Syntax, span, format!("`{}` is a type, not a value", self.text(name)));
+                self.error_expr(span)
+            }
+            Some(Entity::Function) => {
+                let message = format!("function `{}` can only be called; OpenCL C has no function pointers (6.9.a)", self.text(name));
+                self.error(Code::Operands, span, message);
+                self.error_expr(span)
+            }
+            None if name == fixed::FUNC_NAME => {
+                let text = self.context.function.as_ref().map(|f| self.text(f.name)).unwrap_or_default();
+                let id = self.string_global(text.into_bytes());
+                let ty = self.globals[id.0 as usize].ty;
+                Expr { kind: ExprKind::Global(id), ty, span }
+            }
+            None => {
+                let mut diag = Diag::error(Code::Undeclared, format!("`{}` is not declared", self.text(name)));
+                if let Some(meant) = self.suggest(name) {
+                    diag = diag.help(format!("did you mean `{meant}`?"));
+                }
+                self.report(diag, span);
+                // Once is enough.
+                if let Some(scope) = self.context.scopes.last_mut() {
+                    scope.names.insert(name, (Entity::Typedef(QualType::plain(TypeId::ERROR)), span));
+                }
+                let entity = self.context.function.is_some().then(|| self.new_local(name, QualType::plain(TypeId::ERROR), None));
+                if let (Some(id), Some(scope)) = (entity, self.context.scopes.last_mut()) {
+                    scope.names.insert(name, (Entity::Local(id), span));
+                }
+                self.error_expr(span)
+            }
+        }
+    }
+
+    // Members, components, elements
+
+    fn member(&mut self, base: &ast::Expr, arrow: bool, name: ast::Name, span: Span) -> Expr {
+        let mut object = self.expr(base);
+        if arrow {
+            let pointer = self.rvalue(object);
+            object = self.deref(pointer, "->", span);
+        }
+        if self.types.is_error(object.ty.id) {
+            return self.error_expr(span);
+        }
+        match *self.types.get(object.ty.id) {
+            Type::Vector(scalar, n) => self.swizzle(object, scalar, n, name, span),
+            Type::Struct(id) => {
+                let Some((offset, part)) = self.types.find_member(id, name.sym) else {
+                    let text = self.text(name.sym);
+                    let message = format!("`{}` has no member `{text}`", self.value_type_name(object.ty));
+                    let members = self.types.structs[id.0 as usize].members.as_deref().unwrap_or_default();
+                    let names: Vec<String> =
+                        members.iter().filter_map(|m| m.name).map(|n| self.session.names.text(n).to_string()).collect();
+                    let mut diag = Diag::error(Code::NoMember, message);
+                    if let Some(meant) = crate::diag::closest(&text, names.iter().map(String::as_str)) {
+                        diag = diag.help(format!("did you mean `{meant}`?"));
+                    }
+                    self.report(diag, name.span);
+                    return self.error_expr(span);
+                };
+                let ty = self.part_of(object.ty, part);
+                Expr { kind: ExprKind::Member(Box::new(object), offset), ty, span }
+            }
+            Type::Pointer(to) if matches!(self.types.get(to.id), Type::Struct(_)) => {
+                let diag = Diag::error(Code::NoMember, format!("`{}` is a pointer", self.value_type_name(object.ty)))
+                    .help("use `->` instead of `.`");
+                self.report(diag, name.span);
+                self.error_expr(span)
+            }
+            _ => {
+                let message = format!("`{}` has no members", self.value_type_name(object.ty));
+                self.error(Code::NoMember, name.span, message);
+                self.error_expr(span)
+            }
+        }
+    }
+
+    /// Components of a vector (6.1.7).
+    fn swizzle(&mut self, object: Expr, scalar: Scalar, n: u8, name: ast::Name, span: Span) -> Expr {
+        let text = self.text(name.sym);
+        let lanes = match swizzle_lanes(&text, n) {
+            Ok(lanes) => lanes,
+            Err(message) => {
+                self.error(Code::Swizzle, name.span, message);
+                return self.error_expr(span);
+            }
+        };
+        let id = self.types.vector(scalar, lanes.len() as u8);
+        let ty = QualType { id, ..object.ty };
+        // Components of components.
+        if let ExprKind::Swizzle(inner, outer) = object.kind {
+            let composed = lanes.iter().map(|l| outer[usize::from(*l)]).collect();
+            return Expr { kind: ExprKind::Swizzle(inner, composed), ty, span };
+        }
+        Expr { kind: ExprKind::Swizzle(Box::new(object), lanes), ty, span }
+    }
+
+    fn deref(&mut self, pointer: Expr, what: &str, span: Span) -> Expr {
+        match *self.types.get(pointer.ty.id) {
+            Type::Pointer(to) => {
+                if to.id == TypeId::VOID {
+                    self.error(Code::Operands, span, "a pointer to void cannot be dereferenced");
+                    return self.error_expr(span);
+                }
+                if let ExprKind::AddressOf(object) = pointer.kind {
+                    if object.ty.id == to.id {
+                        return Expr { ty: to, span, ..*object };
+                    }
+                    let pointer = Expr { kind: ExprKind::AddressOf(object), ..pointer };
+                    return Expr { kind: ExprKind::Deref(Box::new(pointer)), ty: to, span };
+                }
+                Expr { kind: ExprKind::Deref(Box::new(pointer)), ty: to, span }
+            }
+            Type::Error => self.error_expr(span),
+            _ => {
+                let name = self.value_type_name(pointer.ty);
+                self.error(Code::Operands, span, format!("`{what}` needs a pointer, not `{name}`"));
+                self.error_expr(span)
+            }
+        }
+    }
+
+    fn index(&mut self, base: &ast::Expr, index: &ast::Expr, span: Span) -> Expr {
+        let a = self.value(base);
+        let b = self.value(index);
+        let (pointer, index) = if self.types.pointee(a.ty.id).is_some() { (a, b) } else { (b, a) };
+        if self.types.is_error(pointer.ty.id) || self.types.is_error(index.ty.id) {
+            return self.error_expr(span);
+        }
+        if self.types.pointee(pointer.ty.id).is_none() {
+            let name = self.value_type_name(index.ty);
+            let mut diag = Diag::error(Code::Operands, format!("`{name}` cannot be indexed"));
+            if self.types.is_vector(index.ty.id) {
+                diag = diag.help("select a component with `.s0` to `.sf`");
+            }
+            self.report(diag, span);
+            return self.error_expr(span);
+        }
+        let moved = self.pointer_add(pointer, index, false, span);
+        self.deref(moved, "[]", span)
+    }
+
+    /// Pointer plus or minus an integer.
+    fn pointer_add(&mut self, pointer: Expr, index: Expr, negative: bool, span: Span) -> Expr {
+        let ty = pointer.ty;
+        let Some(to) = self.types.pointee(ty.id) else { return self.error_expr(span) };
+        let size = if to.id == TypeId::VOID { Some(1) } else { self.object_size(to, span) };
+        let Some(size) = size else { return self.error_expr(span) };
+        let Some(scalar) = self.types.scalar(index.ty.id).filter(|s| s.is_int()) else {
+            if !self.types.is_error(index.ty.id) {
+                let name = self.value_type_name(index.ty);
+                self.error(Code::Operands, index.span, format!("an index must be an integer, not `{name}`"));
+            }
+            return self.error_expr(span);
+        };
+        let wide = if scalar.is_signed() || scalar.bits() < 64 { Scalar::I64 } else { Scalar::U64 };
+        let mut index = self.make_convert(index, wide.into(), false, Rounding::Default);
+        if negative {
+            index = match index.constant() {
+                Some(v) => self.constant(Scalar::I64, v.wrapping_neg(), index.span),
+                None => {
+                    let (ty, at) = (index.ty, index.span);
+                    Expr { kind: ExprKind::Negate(Box::new(index)), ty, span: at }
+                }
+            };
+        }
+        Expr { kind: ExprKind::PointerAdd(Box::new(pointer), Box::new(index), size), ty, span }
+    }
+
+    // Operators
+
+    fn unary(&mut self, op: UnaryOp, operand: &ast::Expr, span: Span) -> Expr {
+        match op {
+            UnaryOp::AddressOf => {
+                let object = self.expr(operand);
+                if self.types.is_error(object.ty.id) {
+                    return self.error_expr(span);
+                }
+                if matches!(object.kind, ExprKind::Swizzle(..)) {
+                    self.error(Code::Operands, span, "the address of a vector component cannot be taken (6.1.7)");
+                    return self.error_expr(span);
+                }
+                if !object.is_lvalue() {
+                    self.error(Code::Operands, span, "`&` needs an object in memory");
+                    return self.error_expr(span);
+                }
+                let ty = QualType::plain(self.types.pointer(object.ty));
+                if let ExprKind::Deref(pointer) = object.kind {
+                    return Expr { ty, span, ..*pointer };
+                }
+                Expr { kind: ExprKind::AddressOf(Box::new(object)), ty, span }
+            }
+            UnaryOp::Deref => {
+                let pointer = self.value(operand);
+                self.deref(pointer, "*", span)
+            }
+            UnaryOp::PreInc | UnaryOp::PreDec | UnaryOp::PostInc | UnaryOp::PostDec => {
+                self.increment(op, operand, span)
+            }
+            UnaryOp::Plus | UnaryOp::Minus | UnaryOp::Not => {
+                let value = self.value(operand);
+                let value = self.promote(value);
+                let Some((scalar, _)) = self.types.lanes(value.ty.id) else {
+                    return self.bad_operand(op, &value, span);
+                };
+                if op == UnaryOp::Not && scalar.is_float() {
+                    return self.bad_operand(op, &value, span);
+                }
+                if let Some(lanes) = value.constant_lanes().filter(|_| op != UnaryOp::Plus) {
+                    let folded: SmallVec<[u64; 16]> = lanes
+                        .iter()
+                        .map(|bits| match (op, scalar.is_float()) {
+                            (UnaryOp::Minus, true) => bits ^ 1 << (scalar.bits() - 1),
+                            (UnaryOp::Minus, false) => super::constant::wrap(scalar, bits.wrapping_neg()),
+                            _ => super::constant::wrap(scalar, !bits),
+                        })
+                        .collect();
+                    return self.constant_from_lanes(value.ty.id, &folded, span);
+                }
+                let ty = value.ty;
+                match op {
+                    UnaryOp::Plus => value,
+                    UnaryOp::Minus => Expr { kind: ExprKind::Negate(Box::new(value)), ty, span },
+                    _ => Expr { kind: ExprKind::Not(Box::new(value)), ty, span },
+                }
+            }
+            UnaryOp::LogicalNot => {
+                let value = self.value(operand);
+                if let Type::Vector(scalar, n) = *self.types.get(value.ty.id) {
+                    let zero = self.constant_from_lanes(value.ty.id, &vec![0; usize::from(n)], span);
+                    let _ = scalar;
+                    return self.make_binary(BinaryOp::Eq, value, zero, span);
+                }
+                let truth = self.to_bool(value);
+                if self.types.is_error(truth.ty.id) {
+                    return truth;
+                }
+                let negated = match truth.constant() {
+                    Some(v) => self.constant(Scalar::Bool, u64::from(v == 0), span),
+                    None => Expr { kind: ExprKind::LogicalNot(Box::new(truth)), ty: QualType::plain(TypeId::BOOL), span },
+                };
+                self.make_convert(negated, TypeId::INT, false, Rounding::Default)
+            }
+        }
+    }
+
+    fn bad_operand(&mut self, op: UnaryOp, value: &Expr, span: Span) -> Expr {
+        if !self.types.is_error(value.ty.id) {
+            let text = match op {
+                UnaryOp::Plus => "+",
+                UnaryOp::Minus => "-",
+                UnaryOp::Not => "~",
+                _ => "!",
+            };
+            let name = self.value_type_name(value.ty);
+            self.error(Code::Operands, span, format!("`{text}` cannot be applied to `{name}`"));
+        }
+        self.error_expr(span)
+    }
+
+    fn increment(&mut self, op: UnaryOp, operand: &ast::Expr, span: Span) -> Expr {
+        let object = self.expr(operand);
+        if !self.check_modifiable(&object, span) {
+            return self.error_expr(span);
+        }
+        let post = matches!(op, UnaryOp::PostInc | UnaryOp::PostDec);
+        let down = matches!(op, UnaryOp::PreDec | UnaryOp::PostDec);
+        let ty = object.ty.value();
+        let contract = self.context.contract;
+        let binary = if down { BinaryOp::Sub } else { BinaryOp::Add };
+        if let Some(to) = self.types.pointee(ty.id) {
+            let Some(size) = self.object_size(to, span) else { return self.error_expr(span) };
+            let step = self.constant(Scalar::I64, size, span);
+            let kind = ExprKind::Update { op: binary, lhs: Box::new(object), rhs: Box::new(step), compute: ty, post, contract };
+            return Expr { kind, ty, span };
+        }
+        let Some((scalar, n)) = self.types.lanes(ty.id).filter(|(s, _)| *s != Scalar::Bool) else {
+            let name = self.value_type_name(ty);
+            self.error(Code::Operands, span, format!("`{name}` cannot be incremented or decremented"));
+            return self.error_expr(span);
+        };
+        let one = if scalar.is_float() { super::constant::float_bits(scalar, 1.0) } else { 1 };
+        let rhs = self.constant_from_lanes(ty.id, &vec![one; usize::from(n)], span);
+        let kind = ExprKind::Update { op: binary, lhs: Box::new(object), rhs: Box::new(rhs), compute: ty, post, contract };
+        Expr { kind, ty, span }
+    }
+
+    pub(super) fn check_modifiable(&mut self, object: &Expr, span: Span) -> bool {
+        if self.types.is_error(object.ty.id) {
+            return false;
+        }
+        let problem = if !object.is_lvalue() {
+            Some("this is not an object that can be assigned to".to_string())
+        } else if let ExprKind::Swizzle(_, lanes) = &object.kind
+            && (1..lanes.len()).any(|i| lanes[..i].contains(&lanes[i]))
+        {
+            Some("a component occurs twice in the vector to assign to (6.1.7)".to_string())
+        } else if !writable(object.ty.space) {
+            Some("objects in the __constant address space cannot be written".to_string())
+        } else if object.ty.constant {
+            Some(format!("this object is const (`{}`)", self.type_name(object.ty)))
+        } else if matches!(self.types.get(object.ty.id), Type::Array(..)) {
+            Some("an array cannot be assigned to".to_string())
+        } else {
+            None
+        };
+        match problem {
+            Some(message) => {
+                self.error(Code::NotAssignable, span, message);
+                false
+            }
+            None => true,
+        }
+    }
+
+    pub(super) fn binary(&mut self, op: BinaryOp, lhs: Expr, rhs: Expr, span: Span) -> Expr {
+        use BinaryOp::*;
+        if self.types.is_error(lhs.ty.id) || self.types.is_error(rhs.ty.id) {
+            return self.error_expr(span);
+        }
+        let (left_to, right_to) = (self.types.pointee(lhs.ty.id), self.types.pointee(rhs.ty.id));
+        match (op, left_to, right_to) {
+            (Add, Some(_), None) => return self.pointer_add(lhs, rhs, false, span),
+            (Add, None, Some(_)) => return self.pointer_add(rhs, lhs, false, span),
+            (Sub, Some(_), None) => return self.pointer_add(lhs, rhs, true, span),
+            (Sub, Some(a), Some(b)) => {
+                if a.id != b.id || a.space != b.space {
+                    self.bad_operands("-", &lhs, &rhs, span);
+                    return self.error_expr(span);
+                }
+                let Some(size) = self.object_size(a, span) else { return self.error_expr(span) };
+                let ty = QualType::plain(self.types.size_type().signed().into());
+                return Expr { kind: ExprKind::PointerDiff(Box::new(lhs), Box::new(rhs), size.max(1)), ty, span };
+            }
+            (Lt | Gt | Le | Ge | Eq | Ne, Some(a), Some(b)) => {
+                if a.space != b.space && !lhs.is_null() && !rhs.is_null() {
+                    self.error(Code::AddressSpace, span, "these pointers have different address spaces");
+                    return self.error_expr(span);
+                }
+                if a.id != b.id && a.id != TypeId::VOID && b.id != TypeId::VOID {
+                    let message = format!(
+                        "comparing `{}` with `{}`",
+                        self.value_type_name(lhs.ty),
+                        self.value_type_name(rhs.ty)
+                    );
+                    self.warn(Code::IncompatiblePointers, span, message);
+                }
+                return self.make_binary(op, lhs, rhs, span);
+            }
+            (Eq | Ne, Some(_), None) if rhs.is_null() => {
+                let null = Expr { ty: lhs.ty, ..rhs };
+                return self.make_binary(op, lhs, null, span);
+            }
+            (Eq | Ne, None, Some(_)) if lhs.is_null() => {
+                let null = Expr { ty: rhs.ty, ..lhs };
+                return self.make_binary(op, null, rhs, span);
+            }
+            (LogicalAnd | LogicalOr, _, _) => return self.logical(op, lhs, rhs, span),
+            _ => {}
+        }
+        let (Some((sa, na)), Some((sb, nb))) = (self.types.lanes(lhs.ty.id), self.types.lanes(rhs.ty.id)) else {
+            self.bad_operands(op.text(), &lhs, &rhs, span);
+            return self.error_expr(span);
+        };
+        let integers_only = matches!(op, Rem | Shl | Shr | And | Or | Xor);
+        if integers_only && (sa.is_float() || sb.is_float()) {
+            self.bad_operands(op.text(), &lhs, &rhs, span);
+            return self.error_expr(span);
+        }
+        if matches!(op, Shl | Shr) {
+            return self.shift(op, lhs, rhs, na, nb, span);
+        }
+        match self.usual(op.text(), lhs, rhs, span) {
+            Some((a, b)) => self.make_binary(op, a, b, span),
+            None => self.error_expr(span),
+        }
+    }
+
+    /// Shifts take the type of the left operand; the count wraps at its width (6.3.j).
+    fn shift(&mut self, op: BinaryOp, lhs: Expr, rhs: Expr, na: u8, nb: u8, span: Span) -> Expr {
+        if na == 1 && nb > 1 {
+            self.bad_operands(op.text(), &lhs, &rhs, span);
+            return self.error_expr(span);
+        }
+        let lhs = self.promote(lhs);
+        let width = self.types.lanes(lhs.ty.id).map_or(32, |(s, _)| s.bits());
+        if let Some(count) = rhs.constant()
+            && (count >= u64::from(width))
+        {
+            let message = format!("shift count {} is not below the width, {width}; it wraps", count as i64);
+            self.warn(Code::ShiftCount, span, message);
+        }
+        let to = lhs.ty.id;
+        let rhs = if nb == 1 {
+            self.splat(rhs, to)
+        } else if na == nb {
+            self.make_convert(rhs, to, false, Rounding::Default)
+        } else {
+            self.bad_operands(op.text(), &lhs, &rhs, span);
+            return self.error_expr(span);
+        };
+        self.make_binary(op, lhs, rhs, span)
+    }
+
+    fn logical(&mut self, op: BinaryOp, lhs: Expr, rhs: Expr, span: Span) -> Expr {
+        if self.types.is_vector(lhs.ty.id) || self.types.is_vector(rhs.ty.id) {
+            let Some((a, b)) = self.usual(op.text(), lhs, rhs, span) else { return self.error_expr(span) };
+            // Per component, and both sides are evaluated (6.3.g).
+            let Some((_, n)) = self.types.lanes(a.ty.id) else { return self.error_expr(span) };
+            let zeros = vec![0; usize::from(n)];
+            let zero = self.constant_from_lanes(a.ty.id, &zeros, span);
+            let x = self.make_binary(BinaryOp::Ne, a, zero.clone(), span);
+            let y = self.make_binary(BinaryOp::Ne, b, zero, span);
+            let bitwise = if op == BinaryOp::LogicalAnd { BinaryOp::And } else { BinaryOp::Or };
+            return self.make_binary(bitwise, x, y, span);
+        }
+        let a = self.to_bool(lhs);
+        let b = self.to_bool(rhs);
+        if self.types.is_error(a.ty.id) || self.types.is_error(b.ty.id) {
+            return self.error_expr(span);
+        }
+        let ty = QualType::plain(TypeId::BOOL);
+        let is_and = op == BinaryOp::LogicalAnd;
+        let value = match (a.constant(), b.constant()) {
+            (Some(0), _) if is_and => self.constant(Scalar::Bool, 0, span),
+            (Some(v), _) if !is_and && v != 0 => self.constant(Scalar::Bool, 1, span),
+            (Some(_), _) => b,
+            _ if is_and => Expr { kind: ExprKind::LogicalAnd(Box::new(a), Box::new(b)), ty, span },
+            _ => Expr { kind: ExprKind::LogicalOr(Box::new(a), Box::new(b)), ty, span },
+        };
+        self.make_convert(value, TypeId::INT, false, Rounding::Default)
+    }
+
+    fn assign(&mut self, op: Option<BinaryOp>, a: &ast::Expr, b: &ast::Expr, span: Span) -> Expr {
+        let object = self.expr(a);
+        let value = self.value(b);
+        if !self.check_modifiable(&object, a.span) || self.types.is_error(value.ty.id) {
+            return self.error_expr(span);
+        }
+        let ty = object.ty.value();
+        if self.types.scalar(ty.id) == Some(Scalar::F16) && !self.extension_enabled("cl_khr_fp16", span) {
+            self.error(Code::Extension, span, "writing a half value needs cl_khr_fp16; use vstore_half");
+            return self.error_expr(span);
+        }
+        let Some(op) = op else {
+            let value = self.coerce(value, ty, Purpose::Assign);
+            if self.types.is_error(value.ty.id) {
+                return value;
+            }
+            return Expr { kind: ExprKind::Assign(Box::new(object), Box::new(value)), ty, span };
+        };
+        let contract = self.context.contract;
+        if self.types.pointee(ty.id).is_some() && matches!(op, BinaryOp::Add | BinaryOp::Sub) {
+            // Let the pointer rules judge the operand; its scaled index is the step.
+            let dummy = Expr { kind: ExprKind::Const(0), ty, span };
+            let moved = self.pointer_add(dummy, value, op == BinaryOp::Sub, span);
+            let ExprKind::PointerAdd(_, index, size) = moved.kind else { return self.error_expr(span) };
+            let size = self.constant(Scalar::I64, size, span);
+            let index = self.make_convert(*index, Scalar::I64.into(), false, Rounding::Default);
+            let step = self.make_binary(BinaryOp::Mul, index, size, span);
+            let kind = ExprKind::Update {
+                op: BinaryOp::Add, lhs: Box::new(object), rhs: Box::new(step), compute: ty, post: false, contract,
+            };
+            return Expr { kind, ty, span };
+        }
+        // Type the operation on a stand-in for the object's value.
+        let stand_in = Expr { kind: ExprKind::Load(Box::new(object.clone())), ty, span: a.span };
+        if self.types.is_vector(ty.id) && !self.types.is_vector(value.ty.id)
+            || !self.types.is_vector(ty.id) && self.types.is_vector(value.ty.id)
+        {
+            if !self.types.is_vector(ty.id) {
+                self.bad_operands(&format!("{}=", op.text()), &object, &value, span);
+                return self.error_expr(span);
+            }
+        }
+        let result = self.binary(op, stand_in, value, span);
+        let ExprKind::Binary { lhs, rhs, .. } = result.kind else { return self.error_expr(span) };
+        let compute = lhs.ty;
+        if self.types.lanes(compute.id).map(|l| l.1) != self.types.lanes(ty.id).map(|l| l.1) {
+            self.bad_operands(&format!("{}=", op.text()), &object, &rhs, span);
+            return self.error_expr(span);
+        }
+        let kind = ExprKind::Update { op, lhs: Box::new(object), rhs, compute, post: false, contract };
+        Expr { kind, ty, span }
+    }
+
+    fn conditional(&mut self, c: &ast::Expr, a: &ast::Expr, b: &ast::Expr, span: Span) -> Expr {
+        let condition = self.value(c);
+        let yes = self.value(a);
+        let no = self.value(b);
+        if [&condition, &yes, &no].iter().any(|e| self.types.is_error(e.ty.id)) {
+            return self.error_expr(span);
+        }
+        if let Type::Vector(cs, cn) = *self.types.get(condition.ty.id) {
+            let Some((yes, no)) = self.usual("?:", yes, no, span) else { return self.error_expr(span) };
+            let to = match self.types.lanes(yes.ty.id) {
+                Some((s, 1)) => self.types.vector(s, cn),
+                _ => yes.ty.id,
+            };
+            let fits = cs.is_int() && self.types.lanes(to).is_some_and(|(s, n)| n == cn && s.size() == cs.size());
+            if !fits {
+                let message = format!(
+                    "a condition of type `{}` cannot choose between values of type `{}` (6.3.i)",
+                    self.value_type_name(condition.ty),
+                    self.value_type_name(yes.ty)
+                );
+                self.error(Code::Operands, span, message);
+                return self.error_expr(span);
+            }
+            let yes = if yes.ty.id == to { yes } else { self.splat(yes, to) };
+            let no = if no.ty.id == to { no } else { self.splat(no, to) };
+            let kind = ExprKind::VectorSelect(Box::new(condition), Box::new(yes), Box::new(no));
+            return Expr { kind, ty: QualType::plain(to), span };
+        }
+        let condition = self.to_bool(condition);
+        let (left_to, right_to) = (self.types.pointee(yes.ty.id), self.types.pointee(no.ty.id));
+        let (yes, no) = match (left_to, right_to) {
+            _ if yes.ty.id == no.ty.id => (yes, no),
+            (Some(_), None) if no.is_null() => {
+                let null = Expr { kind: ExprKind::Const(0), ty: yes.ty, span: no.span };
+                (yes, null)
+            }
+            (None, Some(_)) if yes.is_null() => {
+                let null = Expr { kind: ExprKind::Const(0), ty: no.ty, span: yes.span };
+                (null, no)
+            }
+            (Some(x), Some(y)) => {
+                let to = if x.id == TypeId::VOID || y.constant { no.ty } else { yes.ty };
+                let _ = y;
+                (self.coerce(yes, to, Purpose::Assign), self.coerce(no, to, Purpose::Assign))
+            }
+            _ => match self.usual("?:", yes, no, span) {
+                Some(pair) => pair,
+                None => return self.error_expr(span),
+            },
+        };
+        let ty = yes.ty;
+        if self.types.is_error(ty.id) || self.types.is_error(no.ty.id) || self.types.is_error(condition.ty.id) {
+            return self.error_expr(span);
+        }
+        match condition.constant() {
+            Some(v) => Expr { span, ..if v != 0 { yes } else { no } },
+            None => Expr { kind: ExprKind::Conditional(Box::new(condition), Box::new(yes), Box::new(no)), ty, span },
+        }
+    }
+
+    /// A cast, or a vector literal: `(float4)(a, b, c, d)` (6.1.6).
+    fn cast_expr(&mut self, ty: &ast::TypeName, operand: &ast::Expr, span: Span) -> Expr {
+        let to = self.type_of_name(ty);
+        if let (Type::Vector(scalar, n), ast::ExprKind::Paren(inner)) = (self.types.get(to.id).clone(), &operand.kind)
+            && matches!(inner.kind, ast::ExprKind::Comma(..))
+        {
+            let mut parts = Vec::new();
+            comma_parts(inner, &mut parts);
+            return self.vector_literal(to.id, scalar, n, &parts, span);
+        }
+        let value = self.value(operand);
+        if matches!(self.types.get(to.id), Type::Struct(_) | Type::Array(..)) && value.ty.id != to.id {
+            let name = self.value_type_name(to);
+            self.error(Code::Conversion, span, format!("cannot cast to `{name}`"));
+            return self.error_expr(span);
+        }
+        self.cast(value, to, span)
+    }
+
+    fn vector_literal(&mut self, to: TypeId, scalar: Scalar, n: u8, parts: &[&ast::Expr], span: Span) -> Expr {
+        let mut values = Vec::new();
+        let mut count = 0;
+        for part in parts {
+            let value = self.value(part);
+            let Some((_, lanes)) = self.types.lanes(value.ty.id) else {
+                if !self.types.is_error(value.ty.id) {
+                    let name = self.value_type_name(value.ty);
+                    self.error(Code::Initializer, part.span, format!("`{name}` cannot be part of a vector"));
+                }
+                return self.error_expr(span);
+            };
+            count += usize::from(lanes);
+            let target = self.types.vector(scalar, lanes);
+            if lanes > 1 && value.ty.id != target {
+                let message = format!(
+                    "a part of type `{}` does not fit into a vector of `{}`",
+                    self.value_type_name(value.ty),
+                    scalar.name()
+                );
+                self.error(Code::Initializer, part.span, message);
+                return self.error_expr(span);
+            }
+            values.push(self.make_convert(value, target, false, Rounding::Default));
+        }
+        if count != usize::from(n) {
+            let name = self.value_type_name(QualType::plain(to));
+            let message = format!("`{name}` needs {n} components, {count} given");
+            self.error(Code::Initializer, span, message);
+            return self.error_expr(span);
+        }
+        Expr { kind: ExprKind::Build(values), ty: QualType::plain(to), span }
+    }
+}
+
+fn comma_parts<'e>(e: &'e ast::Expr, out: &mut Vec<&'e ast::Expr>) {
+    let mut stack = vec![e];
+    let mut reversed = Vec::new();
+    // Left-nested: unwind iteratively.
+    while let Some(e) = stack.pop() {
+        match &e.kind {
+            ast::ExprKind::Comma(a, b) => {
+                reversed.push(&**b);
+                stack.push(a);
+            }
+            _ => reversed.push(e),
+        }
+    }
+    reversed.reverse();
+    out.extend(reversed);
+}
+
+/// The components that a selector names, for a vector of `n`.
+pub(super) fn swizzle_lanes(text: &str, n: u8) -> Result<SmallVec<[u8; 16]>, String> {
+    // The half of a 3-component vector counts a fourth, undefined one.
+    let even = if n == 3 { 4 } else { n };
+    let half = even / 2;
+    let whole: Option<SmallVec<[u8; 16]>> = match text {
+        "lo" => Some((0..half).collect()),
+        "hi" => Some((half..even).collect()),
+        "even" => Some((0..even).step_by(2).collect()),
+        "odd" => Some((1..even).step_by(2).collect()),
+        _ => None,
+    };
+    if let Some(lanes) = whole {
+        return Ok(lanes.into_iter().map(|l| l.min(n - 1)).collect());
+    }
+    let lanes: SmallVec<[u8; 16]> = if let Some(digits) = text.strip_prefix(['s', 'S']).filter(|d| !d.is_empty()) {
+        digits
+            .chars()
+            .map(|c| c.to_digit(16).map(|d| d as u8).ok_or_else(|| format!("`{c}` is not a component number")))
+            .collect::<Result<_, _>>()?
+    } else {
+        text.chars()
+            .map(|c| match c {
+                'x' => Ok(0),
+                'y' => Ok(1),
+                'z' => Ok(2),
+                'w' => Ok(3),
+                _ => Err(format!("`{text}` is not a vector component; use xyzw, s0 to sf, lo, hi, even or odd")),
+            })
+            .collect::<Result<_, _>>()?
+    };
+    if n > 4 && !text.starts_with(['s', 'S']) {
+        return Err(format!("a vector of {n} has components s0 to s{:x}", n - 1));
+    }
+    if let Some(bad) = lanes.iter().find(|l| **l >= n) {
+        return Err(format!("component {bad} is outside of a vector of {n}"));
+    }
+    match lanes.len() {
+        1 | 2 | 3 | 4 | 8 | 16 => Ok(lanes),
+        other => Err(format!("{other} components do not make a vector")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::swizzle_lanes;
+
+    #[test]
+    fn selectors() {
+        let ok = |t, n| swizzle_lanes(t, n).map(|l| l.to_vec());
+        assert_eq!(ok("wzyx", 4), Ok(vec![3, 2, 1, 0]));
+        assert_eq!(ok("s0f", 16), Ok(vec![0, 15]));
+        assert_eq!(ok("hi", 8), Ok(vec![4, 5, 6, 7]));
+        assert_eq!(ok("odd", 4), Ok(vec![1, 3]));
+        assert_eq!(ok("even", 2), Ok(vec![0]));
+        assert!(ok("z", 2).is_err() && ok("xs", 4).is_err() && ok("xyzxy", 4).is_err() && ok("x", 8).is_err());
+    }
+}

@@ -1,0 +1,429 @@
+//! Built-in functions that exist for every type, and so are rules instead of library code.
+
+use super::convert::Purpose;
+use super::hir::{AtomicOp, Expr, ExprKind, Intrinsic, Rounding};
+use super::types::{QualType, Scalar, Space, Type, TypeId, builtin_type};
+use super::Sema;
+use crate::diag::{Code, Diag};
+use crate::source::Span;
+
+/// Functions of the language that this compiler knows but does not compile.
+const UNSUPPORTED: &[&str] = &[
+    "printf", "read_imagef", "read_imagei", "read_imageui", "write_imagef", "write_imagei", "write_imageui",
+    "get_image_width", "get_image_height", "get_image_depth", "get_image_dim", "get_image_channel_data_type",
+    "get_image_channel_order", "get_image_array_size",
+];
+
+impl Sema<'_> {
+    /// A call of a family member; `None` if the name belongs to none.
+    pub(super) fn family(&mut self, name: &str, values: &[Expr], span: Span) -> Option<Expr> {
+        if UNSUPPORTED.contains(&name) {
+            self.error(Code::Unsupported, span, format!("`{name}` is not compiled yet"));
+            return Some(self.error_expr(span));
+        }
+        if let Some(rest) = name.strip_prefix("convert_") {
+            return Some(self.convert_call(name, rest, values, span));
+        }
+        if let Some(to) = name.strip_prefix("as_") {
+            let to = self.scalar_or_vector(to)?;
+            return Some(self.as_call(name, to, values, span));
+        }
+        if let Some(rest) = name.strip_prefix("vload") {
+            return self.vector_load(name, rest, values, span);
+        }
+        if let Some(rest) = name.strip_prefix("vstore") {
+            return self.vector_store(name, rest, values, span);
+        }
+        if let Some((op, long)) = atomic_name(name) {
+            return Some(self.atomic(name, op, long, values, span));
+        }
+        match name {
+            "any" | "all" => Some(self.any_all(name, values, span)),
+            "select" => Some(self.select(values, span)),
+            "shuffle" | "shuffle2" => Some(self.shuffle(name, values, span)),
+            "isequal" | "isnotequal" | "isgreater" | "isgreaterequal" | "isless" | "islessequal" | "islessgreater"
+            | "isfinite" | "isinf" | "isnan" | "isnormal" | "isordered" | "isunordered" | "signbit" => {
+                Some(self.relation(name, values, span))
+            }
+            "async_work_group_copy" | "async_work_group_strided_copy" => Some(self.async_copy(name, values, span)),
+            "prefetch" => {
+                // A hint; the arguments are still evaluated.
+                let mut out = self.constant(Scalar::I32, 0, span);
+                for value in values {
+                    let ty = QualType::plain(TypeId::INT);
+                    let zero = self.constant(Scalar::I32, 0, span);
+                    let both = Expr { kind: ExprKind::Comma(Box::new(value.clone()), Box::new(zero)), ty, span };
+                    out = Expr { kind: ExprKind::Comma(Box::new(out), Box::new(both)), ty, span };
+                }
+                Some(Expr { kind: ExprKind::Bitcast(Box::new(out)), ty: QualType::plain(TypeId::VOID), span })
+            }
+            "__builtin_inff" => Some(self.constant(Scalar::F32, 0x7f80_0000, span)),
+            "__builtin_nanf" => Some(self.constant(Scalar::F32, 0x7fc0_0000, span)),
+            "__builtin_inf" => Some(self.constant(Scalar::F64, 0x7ff0_0000_0000_0000, span)),
+            _ => None,
+        }
+    }
+
+    fn scalar_or_vector(&mut self, name: &str) -> Option<TypeId> {
+        if let Some(s) = Scalar::ALL.into_iter().find(|s| s.name() == name && *s != Scalar::Bool) {
+            return Some(s.into());
+        }
+        builtin_type(name, &mut self.types).filter(|id| self.types.lanes(*id).is_some())
+    }
+
+    fn wrong_arguments(&mut self, name: &str, values: &[Expr], form: &str, span: Span) -> Expr {
+        let arguments: Vec<String> = values.iter().map(|v| self.value_type_name(v.ty)).collect();
+        let diag = Diag::error(Code::Arguments, format!("`{name}({})` does not fit", arguments.join(", ")))
+            .note(None, format!("the form is {form}"));
+        self.report(diag, span);
+        self.error_expr(span)
+    }
+
+    /// `convert_T[_sat][_rte|_rtz|_rtp|_rtn]` (6.2.3).
+    fn convert_call(&mut self, name: &str, rest: &str, values: &[Expr], span: Span) -> Expr {
+        let mut parts = rest.split('_');
+        let to = parts.next().and_then(|t| self.scalar_or_vector(t));
+        let (mut saturate, mut rounding) = (false, Rounding::Default);
+        let mut valid = to.is_some();
+        for part in parts {
+            match part {
+                "sat" if !saturate && rounding == Rounding::Default => saturate = true,
+                "rte" => rounding = Rounding::NearestEven,
+                "rtz" => rounding = Rounding::Zero,
+                "rtp" => rounding = Rounding::Up,
+                "rtn" => rounding = Rounding::Down,
+                _ => valid = false,
+            }
+        }
+        let Some(to) = to.filter(|_| valid) else {
+            self.error(Code::Undeclared, span, format!("`{name}` is not a conversion"));
+            return self.error_expr(span);
+        };
+        let Some((target, n)) = self.types.lanes(to) else { return self.error_expr(span) };
+        if saturate && target.is_float() {
+            self.error(Code::Conversion, span, "saturation is only for conversions to integers (6.2.3.3)");
+            return self.error_expr(span);
+        }
+        let fits = values.len() == 1 && self.types.lanes(values[0].ty.id).is_some_and(|l| l.1 == n);
+        if !fits {
+            return self.wrong_arguments(name, values, &format!("{name}(a value of {n} components)"), span);
+        }
+        let mut out = self.make_convert(values[0].clone(), to, saturate, rounding);
+        out.span = span;
+        out
+    }
+
+    fn as_call(&mut self, name: &str, to: TypeId, values: &[Expr], span: Span) -> Expr {
+        let [value] = values else { return self.wrong_arguments(name, values, &format!("{name}(value)"), span) };
+        let sizes = self.types.lanes(value.ty.id).is_some() && self.types.size(value.ty.id) == self.types.size(to);
+        if !sizes {
+            let message = format!("`{name}` needs a value of the same size; `{}` has another", self.value_type_name(value.ty));
+            self.error(Code::Conversion, span, message);
+            return self.error_expr(span);
+        }
+        self.reinterpret(value.clone(), to, span)
+    }
+
+    /// Element address `pointer + offset * n` for vload and vstore.
+    fn vector_address(&mut self, pointer: &Expr, offset: &Expr, n: u64, element: u64) -> Expr {
+        let span = offset.span;
+        let signed = self.types.scalar(offset.ty.id).is_some_and(|s| s.is_signed() || s.bits() < 64);
+        let wide = if signed { Scalar::I64 } else { Scalar::U64 };
+        let index = self.make_convert(offset.clone(), wide.into(), false, Rounding::Default);
+        let kind = ExprKind::PointerAdd(Box::new(pointer.clone()), Box::new(index), n * element);
+        Expr { kind, ty: pointer.ty, span }
+    }
+
+    /// Splits `[a]_half[n][_round]` or `n`.
+    fn vector_suffix(rest: &str) -> Option<(bool, bool, u8, Rounding)> {
+        let (body, rounding) = match rest.rsplit_once('_') {
+            Some((body, "rte")) => (body, Rounding::NearestEven),
+            Some((body, "rtz")) => (body, Rounding::Zero),
+            Some((body, "rtp")) => (body, Rounding::Up),
+            Some((body, "rtn")) => (body, Rounding::Down),
+            _ => (rest, Rounding::Default),
+        };
+        let (half, aligned, count) = if let Some(n) = body.strip_prefix("a_half") {
+            (true, true, n)
+        } else if let Some(n) = body.strip_prefix("_half") {
+            (true, false, n)
+        } else {
+            (false, false, body)
+        };
+        let n = match count {
+            "" if half => 1,
+            "2" => 2,
+            "3" => 3,
+            "4" => 4,
+            "8" => 8,
+            "16" => 16,
+            _ => return None,
+        };
+        (half || rounding == Rounding::Default).then_some((half, aligned, n, rounding))
+    }
+
+    fn vector_load(&mut self, name: &str, rest: &str, values: &[Expr], span: Span) -> Option<Expr> {
+        let (half, aligned, n, _) = Self::vector_suffix(rest)?;
+        let form = format!("{name}(size_t offset, const element* pointer)");
+        let (Some(offset), Some(pointer), 2) = (values.first(), values.get(1), values.len()) else {
+            return Some(self.wrong_arguments(name, values, &form, span));
+        };
+        let element = self.types.pointee(pointer.ty.id).and_then(|to| self.types.scalar(to.id));
+        let index = self.types.scalar(offset.ty.id).is_some_and(|s| s.is_int());
+        let Some(element) = element.filter(|e| index && (*e == Scalar::F16) == half && *e != Scalar::Bool) else {
+            return Some(self.wrong_arguments(name, values, &form, span));
+        };
+        let stride = if aligned && n == 3 { 4 } else { u64::from(n) };
+        let address = self.vector_address(pointer, offset, stride, element.size());
+        let loaded = self.types.vector(element, n);
+        let value = Expr { kind: ExprKind::VectorLoad(Box::new(address)), ty: QualType::plain(loaded), span };
+        Some(if half {
+            let to = self.types.vector(Scalar::F32, n);
+            self.make_convert(value, to, false, Rounding::Default)
+        } else {
+            value
+        })
+    }
+
+    fn vector_store(&mut self, name: &str, rest: &str, values: &[Expr], span: Span) -> Option<Expr> {
+        let (half, aligned, n, rounding) = Self::vector_suffix(rest)?;
+        let form = format!("{name}(vector value, size_t offset, element* pointer)");
+        let [value, offset, pointer] = values else {
+            return Some(self.wrong_arguments(name, values, &form, span));
+        };
+        let to = self.types.pointee(pointer.ty.id);
+        let element = to.and_then(|to| self.types.scalar(to.id));
+        let index = self.types.scalar(offset.ty.id).is_some_and(|s| s.is_int());
+        let Some(element) = element.filter(|e| index && (*e == Scalar::F16) == half) else {
+            return Some(self.wrong_arguments(name, values, &form, span));
+        };
+        if to.is_some_and(|to| to.constant || to.space == Space::Constant) {
+            self.error(Code::NotAssignable, pointer.span, format!("`{name}` cannot write through a pointer to const"));
+            return Some(self.error_expr(span));
+        }
+        let wanted = self.types.vector(element, n);
+        let value = if half {
+            let fits = matches!(self.types.lanes(value.ty.id), Some((Scalar::F32 | Scalar::F64, m)) if m == n);
+            if !fits {
+                return Some(self.wrong_arguments(name, values, &form, span));
+            }
+            self.make_convert(value.clone(), wanted, false, rounding)
+        } else if value.ty.id == wanted {
+            value.clone()
+        } else {
+            return Some(self.wrong_arguments(name, values, &form, span));
+        };
+        let stride = if aligned && n == 3 { 4 } else { u64::from(n) };
+        let address = self.vector_address(pointer, offset, stride, element.size());
+        let kind = ExprKind::VectorStore(Box::new(address), Box::new(value));
+        Some(Expr { kind, ty: QualType::plain(TypeId::VOID), span })
+    }
+
+    fn atomic(&mut self, name: &str, op: AtomicOp, long: bool, values: &[Expr], span: Span) -> Expr {
+        let operands = match op {
+            AtomicOp::Inc | AtomicOp::Dec => 0,
+            AtomicOp::CompareExchange => 2,
+            _ => 1,
+        };
+        let form = format!(
+            "{name}(volatile __global or __local int* pointer{})",
+            [", value", ", value"][..operands].concat()
+        );
+        let to = values.first().and_then(|p| self.types.pointee(p.ty.id));
+        let scalar = to.and_then(|to| self.types.scalar(to.id));
+        let right_type = match scalar {
+            Some(Scalar::I32 | Scalar::U32) => true,
+            Some(Scalar::I64 | Scalar::U64) => long,
+            Some(Scalar::F32) => op == AtomicOp::Exchange,
+            _ => false,
+        };
+        let (Some(to), Some(scalar), true) = (to, scalar, right_type && values.len() == operands + 1) else {
+            return self.wrong_arguments(name, values, &form, span);
+        };
+        if to.constant || !matches!(to.space, Space::Global | Space::Local) {
+            return self.wrong_arguments(name, values, &form, span);
+        }
+        let sm = self.session.options.sm;
+        let needs = match (to.space, scalar.size()) {
+            (Space::Global, 4) => 11,
+            (Space::Local, 4) => 12,
+            (Space::Global, _) if matches!(op, AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor) => 32,
+            (Space::Global, _) => 12,
+            (_, _) if matches!(op, AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor) => 32,
+            _ => 20,
+        };
+        if sm < needs {
+            let message = format!("`{name}` on this type needs sm_{needs}; the target is sm_{sm}");
+            self.error(Code::Extension, span, message);
+            return self.error_expr(span);
+        }
+        let ty = QualType::plain(scalar.into());
+        let mut args = vec![values[0].clone()];
+        for value in &values[1..] {
+            args.push(self.coerce(value.clone(), ty, Purpose::Argument));
+        }
+        let op = match op {
+            AtomicOp::Inc | AtomicOp::Dec => {
+                let one = if op == AtomicOp::Inc { 1u64 } else { super::constant::wrap(scalar, u64::MAX) };
+                args.push(self.constant(scalar, one, span));
+                AtomicOp::Add
+            }
+            AtomicOp::Sub => {
+                let value = args.remove(1);
+                let (value_ty, at) = (value.ty, value.span);
+                args.push(match value.constant() {
+                    Some(v) => self.constant(scalar, super::constant::wrap(scalar, v.wrapping_neg()), at),
+                    None => Expr { kind: ExprKind::Negate(Box::new(value)), ty: value_ty, span: at },
+                });
+                AtomicOp::Add
+            }
+            op => op,
+        };
+        Expr { kind: ExprKind::Intrinsic(Intrinsic::Atomic(op), args), ty, span }
+    }
+
+    fn any_all(&mut self, name: &str, values: &[Expr], span: Span) -> Expr {
+        let fits = values.len() == 1
+            && self.types.lanes(values[0].ty.id).is_some_and(|(s, _)| s.is_signed());
+        if !fits {
+            return self.wrong_arguments(name, values, &format!("int {name}(signed integer vector)"), span);
+        }
+        let which = if name == "any" { Intrinsic::Any } else { Intrinsic::All };
+        Expr { kind: ExprKind::Intrinsic(which, values.to_vec()), ty: QualType::plain(TypeId::INT), span }
+    }
+
+    /// `select(a, b, c)`: c ? b : a (6.12.6).
+    fn select(&mut self, values: &[Expr], span: Span) -> Expr {
+        let form = "gentype select(gentype a, gentype b, integers of the same size c)";
+        let [a, b, c] = values else { return self.wrong_arguments("select", values, form, span) };
+        let (Some((sc, nc)), Some((sa, na))) = (self.types.lanes(c.ty.id), self.types.lanes(a.ty.id)) else {
+            return self.wrong_arguments("select", values, form, span);
+        };
+        let Some((a, b)) = (if a.ty.id == b.ty.id { Some((a.clone(), b.clone())) } else { self.usual("select", a.clone(), b.clone(), span) })
+        else {
+            return self.error_expr(span);
+        };
+        if nc != na || !sc.is_int() || (na > 1 && sc.size() != sa.size()) {
+            return self.wrong_arguments("select", values, form, span);
+        }
+        let ty = a.ty;
+        if na == 1 {
+            let condition = self.to_bool(c.clone());
+            return Expr { kind: ExprKind::Conditional(Box::new(condition), Box::new(b), Box::new(a)), ty, span };
+        }
+        let signed = self.types.vector(sc.signed(), nc);
+        let condition = self.reinterpret(c.clone(), signed, span);
+        Expr { kind: ExprKind::VectorSelect(Box::new(condition), Box::new(b), Box::new(a)), ty, span }
+    }
+
+    fn shuffle(&mut self, name: &str, values: &[Expr], span: Span) -> Expr {
+        let sources = if name == "shuffle" { 1 } else { 2 };
+        let form = format!("{name}(vector{}, unsigned integer vector mask)", if sources == 2 { ", vector" } else { "" });
+        let lanes: Vec<_> = values.iter().map(|v| self.types.lanes(v.ty.id)).collect();
+        let (Some(Some((scalar, n))), Some(Some((mask, m)))) = (lanes.first().copied(), lanes.get(sources).copied()) else {
+            return self.wrong_arguments(name, values, &form, span);
+        };
+        let same = values.len() == sources + 1 && (sources == 1 || values[0].ty.id == values[1].ty.id);
+        let mask_fits = mask.is_int() && !mask.is_signed() && mask.size() == scalar.size() && n > 1 && m > 1;
+        if !same || !mask_fits {
+            return self.wrong_arguments(name, values, &form, span);
+        }
+        let ty = QualType::plain(self.types.vector(scalar, m));
+        Expr { kind: ExprKind::Shuffle(values.to_vec()), ty, span }
+    }
+
+    /// Floating-point tests: 1 for scalars, -1 per component for vectors.
+    fn relation(&mut self, name: &str, values: &[Expr], span: Span) -> Expr {
+        let mut values = values.to_vec();
+        if let [a, b] = values.as_slice()
+            && a.ty.id != b.ty.id
+        {
+            match self.usual(name, a.clone(), b.clone(), span) {
+                Some((a, b)) => values = vec![a, b],
+                None => return self.error_expr(span),
+            }
+        }
+        let lanes = values.first().and_then(|v| self.types.lanes(v.ty.id));
+        let Some((scalar, n)) = lanes else {
+            return self.wrong_arguments(name, &values, &format!("{name}(floating values)"), span);
+        };
+        if scalar.is_int() {
+            let target = TypeId::FLOAT;
+            if n > 1 {
+                return self.wrong_arguments(name, &values, &format!("{name}(floating values)"), span);
+            }
+            values = values.into_iter().map(|v| self.make_convert(v, target, false, Rounding::Default)).collect();
+        }
+        let value = self.call_library(&format!("__t_{name}"), values, span);
+        if self.types.is_error(value.ty.id) || n > 1 {
+            return value;
+        }
+        let ty = value.ty;
+        let positive = Expr { kind: ExprKind::Negate(Box::new(value)), ty, span };
+        self.make_convert(positive, TypeId::INT, false, Rounding::Default)
+    }
+
+    /// Copies between local and global memory by all work-items (6.12.10): by element size.
+    fn async_copy(&mut self, name: &str, values: &[Expr], span: Span) -> Expr {
+        let strided = name.contains("strided");
+        let form = format!("event_t {name}(destination, source, size_t count,{} event_t event)", if strided { " size_t stride," } else { "" });
+        let pointers = (
+            values.first().and_then(|v| self.types.pointee(v.ty.id)),
+            values.get(1).and_then(|v| self.types.pointee(v.ty.id)),
+        );
+        let (Some(to), Some(from)) = pointers else { return self.wrong_arguments(name, values, &form, span) };
+        let spaces = matches!((to.space, from.space), (Space::Local, Space::Global) | (Space::Global, Space::Local));
+        let wanted = if strided { 5 } else { 4 };
+        let element = self.types.lanes(to.id).filter(|_| to.id == from.id && spaces && values.len() == wanted && !to.constant);
+        let Some(_) = element else { return self.wrong_arguments(name, values, &form, span) };
+        let carrier = match self.types.size(to.id) {
+            Some(1) => self.types.vector(Scalar::U8, 1),
+            Some(2) => self.types.vector(Scalar::U16, 1),
+            Some(4) => self.types.vector(Scalar::U32, 1),
+            Some(8) => self.types.vector(Scalar::U32, 2),
+            Some(16) => self.types.vector(Scalar::U32, 4),
+            Some(32) => self.types.vector(Scalar::U32, 8),
+            Some(64) => self.types.vector(Scalar::U32, 16),
+            _ => self.types.vector(Scalar::U64, 16),
+        };
+        let retyped = |sema: &mut Self, value: &Expr, to: QualType| {
+            let ty = QualType::plain(sema.types.pointer(QualType { id: carrier, volatile: false, ..to }));
+            Expr { kind: ExprKind::Bitcast(Box::new(value.clone())), ty, span }
+        };
+        let mut args = vec![retyped(self, &values[0], to), retyped(self, &values[1], QualType { constant: true, ..from })];
+        let size_t = QualType::plain(self.types.size_type().into());
+        for value in &values[2..wanted - 1] {
+            args.push(self.coerce(value.clone(), size_t, Purpose::Argument));
+        }
+        if !strided {
+            args.push(self.constant(self.types.size_type(), 1, span));
+        }
+        let event = self.types.intern(Type::Event);
+        args.push(self.coerce(values[wanted - 1].clone(), QualType::plain(event), Purpose::Argument));
+        self.call_library("__async_copy", args, span)
+    }
+}
+
+/// `atomic_op` and `atom_op` names; the latter exist for 64 bits too.
+fn atomic_name(name: &str) -> Option<(AtomicOp, bool)> {
+    let (rest, long) = match (name.strip_prefix("atomic_"), name.strip_prefix("atom_")) {
+        (Some(rest), _) => (rest, false),
+        (None, Some(rest)) => (rest, true),
+        _ => return None,
+    };
+    let op = match rest {
+        "add" => AtomicOp::Add,
+        "sub" => AtomicOp::Sub,
+        "xchg" => AtomicOp::Exchange,
+        "cmpxchg" => AtomicOp::CompareExchange,
+        "min" => AtomicOp::Min,
+        "max" => AtomicOp::Max,
+        "and" => AtomicOp::And,
+        "or" => AtomicOp::Or,
+        "xor" => AtomicOp::Xor,
+        "inc" => AtomicOp::Inc,
+        "dec" => AtomicOp::Dec,
+        _ => return None,
+    };
+    Some((op, long))
+}

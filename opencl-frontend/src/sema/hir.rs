@@ -1,0 +1,377 @@
+//! The typed tree: every conversion explicit, every name resolved, every overload chosen.
+
+use smallvec::SmallVec;
+
+use super::types::{QualType, Scalar, Types};
+use crate::parse::ast::BinaryOp;
+use crate::source::Span;
+use crate::symbol::Symbol;
+
+/// A function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct FunctionId(pub u32);
+/// A variable of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LocalId(pub u32);
+/// A variable with a fixed address: program-scope constants and `__local` variables.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct GlobalId(pub u32);
+/// A jump target.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LabelId(pub u32);
+
+/// A checked program.
+pub struct Program {
+    /// Types.
+    pub types: Types,
+    /// Functions, those of the library included.
+    pub functions: Vec<Function>,
+    /// Variables with fixed addresses.
+    pub globals: Vec<Global>,
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Name.
+    pub name: Symbol,
+    /// Result.
+    pub result: QualType,
+    /// Parameters: the first locals.
+    pub params: Vec<QualType>,
+    /// Parameters and variables.
+    pub locals: Vec<Local>,
+    /// `__kernel`
+    pub is_kernel: bool,
+    /// Attributes that matter for code.
+    pub attributes: KernelAttributes,
+    /// Body; `None` while only declared.
+    pub body: Option<Vec<Stmt>>,
+    /// Number of labels.
+    pub labels: u32,
+    /// For library functions: applies per component; bit i set: parameter i may stay scalar.
+    pub elementwise: Option<u32>,
+    /// Functions it calls, with a place.
+    pub calls: Vec<(FunctionId, Span)>,
+    /// Which token table its spans refer to.
+    pub unit: u32,
+    /// Its head.
+    pub span: Span,
+}
+
+/// Attributes of kernels.
+#[derive(Clone, Copy, Default, Debug, PartialEq)]
+pub struct KernelAttributes {
+    /// `reqd_work_group_size`
+    pub required_size: Option<[u32; 3]>,
+    /// `work_group_size_hint`
+    pub size_hint: Option<[u32; 3]>,
+}
+
+/// A variable.
+#[derive(Clone, Debug)]
+pub struct Local {
+    /// Name.
+    pub name: Symbol,
+    /// Type.
+    pub ty: QualType,
+    /// Alignment if an attribute raises it.
+    pub align: Option<u64>,
+}
+
+/// A variable with a fixed address.
+#[derive(Clone, Debug)]
+pub struct Global {
+    /// Name.
+    pub name: Symbol,
+    /// Type; its space is constant or local.
+    pub ty: QualType,
+    /// Alignment.
+    pub align: u64,
+    /// Initial bytes.
+    pub bytes: Option<Vec<u8>>,
+    /// The kernel it belongs to, for `__local` variables.
+    pub owner: Option<FunctionId>,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub struct Stmt {
+    /// What it is.
+    pub kind: StmtKind,
+    /// Its tokens.
+    pub span: Span,
+}
+
+/// Kinds of statements.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum StmtKind {
+    Expr(Expr),
+    /// A variable comes to life, with its initial value.
+    Declare(LocalId, Option<Expr>),
+    Block(Vec<Stmt>),
+    If(Expr, Box<Stmt>, Option<Box<Stmt>>),
+    Loop { init: Vec<Stmt>, condition: Option<Expr>, step: Option<Expr>, body: Box<Stmt>, test_first: bool, unroll: Option<u32> },
+    Switch { value: Expr, cases: Vec<(u64, LabelId)>, default: Option<LabelId>, body: Box<Stmt> },
+    Label(LabelId),
+    Goto(LabelId),
+    Break,
+    Continue,
+    Return(Option<Expr>),
+}
+
+/// An expression.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Its type; for an lvalue the type of the object.
+    pub ty: QualType,
+    /// Its tokens.
+    pub span: Span,
+}
+
+/// Rounding of a conversion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[allow(missing_docs)]
+pub enum Rounding {
+    Default,
+    NearestEven,
+    Zero,
+    Up,
+    Down,
+}
+
+/// Kinds of expressions.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum ExprKind {
+    Error,
+    /// A scalar or null pointer: integers sign- or zero-extended to 64 bits, floats as their bits.
+    Const(u64),
+    // Lvalues
+    Local(LocalId),
+    Global(GlobalId),
+    Deref(Box<Expr>),
+    /// Part of a struct: lvalue if the base is one.
+    Member(Box<Expr>, u64),
+    /// Components of a vector: lvalue if the base is one.
+    Swizzle(Box<Expr>, SmallVec<[u8; 16]>),
+    // Values
+    Load(Box<Expr>),
+    AddressOf(Box<Expr>),
+    /// `-`, `~`
+    Negate(Box<Expr>),
+    Not(Box<Expr>),
+    /// `!` of a bool.
+    LogicalNot(Box<Expr>),
+    /// Operands of one type. Comparisons give bool, or an integer vector of 0 and -1.
+    Binary { op: BinaryOp, lhs: Box<Expr>, rhs: Box<Expr>, contract: bool },
+    /// Address, index (64 bits), size of an element.
+    PointerAdd(Box<Expr>, Box<Expr>, u64),
+    PointerDiff(Box<Expr>, Box<Expr>, u64),
+    /// Numeric conversion per component.
+    Convert { value: Box<Expr>, saturate: bool, rounding: Rounding },
+    /// Same bits, another type.
+    Bitcast(Box<Expr>),
+    Splat(Box<Expr>),
+    /// A vector from scalars and vectors.
+    Build(Vec<Expr>),
+    Assign(Box<Expr>, Box<Expr>),
+    /// `lhs = (T)((compute)lhs op rhs)`; yields the new value (or the old one).
+    Update { op: BinaryOp, lhs: Box<Expr>, rhs: Box<Expr>, compute: QualType, post: bool, contract: bool },
+    LogicalAnd(Box<Expr>, Box<Expr>),
+    LogicalOr(Box<Expr>, Box<Expr>),
+    /// Condition is a bool.
+    Conditional(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// Per component: the sign bit of the condition chooses the second operand.
+    VectorSelect(Box<Expr>, Box<Expr>, Box<Expr>),
+    Comma(Box<Expr>, Box<Expr>),
+    Call(FunctionId, Vec<Expr>),
+    /// A scalar function per component.
+    CallPerLane(FunctionId, Vec<Expr>),
+    Intrinsic(Intrinsic, Vec<Expr>),
+    /// An aggregate: values at offsets, everything else zero.
+    Aggregate(Vec<(u64, Expr)>),
+    /// One or two vectors, then the mask.
+    Shuffle(Vec<Expr>),
+    /// Unaligned vector load and store at a pointer to its component.
+    VectorLoad(Box<Expr>),
+    VectorStore(Box<Expr>, Box<Expr>),
+    /// A lvalue temporary with a value (compound literal).
+    Temporary(LocalId, Box<Expr>),
+}
+
+/// Atomic operations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[allow(missing_docs)]
+pub enum AtomicOp {
+    Add,
+    Sub,
+    Exchange,
+    CompareExchange,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+    Inc,
+    Dec,
+}
+
+/// Operations below the library.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[allow(missing_docs)]
+pub enum Intrinsic {
+    /// Special register and dimension.
+    ThreadId(u8),
+    BlockSize(u8),
+    BlockId(u8),
+    GridSize(u8),
+    EnvReg(u8),
+    Barrier,
+    /// Work-group or device wide fence.
+    Fence(bool),
+    Atomic(AtomicOp),
+    /// Any or all components have their sign bit set.
+    Any,
+    All,
+    Math(MathOp),
+}
+
+/// Operations on scalars of one type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[allow(missing_docs)]
+pub enum MathOp {
+    Fma,
+    Mad,
+    SqrtRn,
+    SqrtApprox,
+    RsqrtApprox,
+    RcpApprox,
+    RcpRn,
+    SinApprox,
+    CosApprox,
+    Ex2Approx,
+    Lg2Approx,
+    DivRn,
+    DivFull,
+    DivApprox,
+    Floor,
+    Ceil,
+    Trunc,
+    Rint,
+    Abs,
+    Min,
+    Max,
+    MulHi,
+    Mul24,
+    Mad24,
+    Popcount,
+    Clz,
+    Saturate,
+    ReverseBits,
+    AddRz,
+}
+
+impl MathOp {
+    /// Number of operands.
+    pub fn arity(self) -> usize {
+        use MathOp::*;
+        match self {
+            Fma | Mad | Mad24 => 3,
+            DivRn | DivFull | DivApprox | Min | Max | MulHi | Mul24 | AddRz => 2,
+            _ => 1,
+        }
+    }
+}
+
+impl Expr {
+    /// The value of a constant scalar.
+    pub fn constant(&self) -> Option<u64> {
+        match self.kind {
+            ExprKind::Const(bits) => Some(bits),
+            _ => None,
+        }
+    }
+
+    /// The components of a constant scalar or vector.
+    pub fn constant_lanes(&self) -> Option<SmallVec<[u64; 16]>> {
+        match &self.kind {
+            ExprKind::Const(bits) => Some(SmallVec::from_elem(*bits, 1)),
+            ExprKind::Build(parts) => {
+                let mut out = SmallVec::new();
+                for part in parts {
+                    out.extend(part.constant_lanes()?);
+                }
+                Some(out)
+            }
+            _ => None,
+        }
+    }
+
+    /// True if it designates an object.
+    pub fn is_lvalue(&self) -> bool {
+        match &self.kind {
+            ExprKind::Local(_) | ExprKind::Global(_) | ExprKind::Deref(_) | ExprKind::Temporary(..) => true,
+            ExprKind::Member(base, _) | ExprKind::Swizzle(base, _) => base.is_lvalue(),
+            _ => false,
+        }
+    }
+}
+
+/// Name of the intrinsic functions of the library: `__` and the operation.
+pub fn intrinsic(name: &str) -> Option<(Intrinsic, Option<Scalar>)> {
+    use Intrinsic::*;
+    use MathOp::*;
+    let dimension = |make: fn(u8) -> Intrinsic, rest: &str| {
+        ["x", "y", "z"].iter().position(|d| *d == rest).map(|d| (make(d as u8), Some(Scalar::U32)))
+    };
+    let rest = name.strip_prefix("__ptx_")?;
+    if let Some(found) = [("tid_", ThreadId as fn(u8) -> Intrinsic), ("ntid_", BlockSize), ("ctaid_", BlockId), ("nctaid_", GridSize)]
+        .into_iter()
+        .find_map(|(prefix, make)| rest.strip_prefix(prefix).and_then(|d| dimension(make, d)))
+    {
+        return Some(found);
+    }
+    if let Some(n) = rest.strip_prefix("envreg").and_then(|n| n.parse::<u8>().ok()).filter(|n| *n < 32) {
+        return Some((EnvReg(n), Some(Scalar::U32)));
+    }
+    let op = match rest {
+        "fma" => Fma,
+        "mad" => Mad,
+        "sqrt_rn" => SqrtRn,
+        "sqrt_approx" => SqrtApprox,
+        "rsqrt_approx" => RsqrtApprox,
+        "rcp_approx" => RcpApprox,
+        "rcp_rn" => RcpRn,
+        "sin_approx" => SinApprox,
+        "cos_approx" => CosApprox,
+        "ex2_approx" => Ex2Approx,
+        "lg2_approx" => Lg2Approx,
+        "div_rn" => DivRn,
+        "div_full" => DivFull,
+        "div_approx" => DivApprox,
+        "floor" => Floor,
+        "ceil" => Ceil,
+        "trunc" => Trunc,
+        "rint" => Rint,
+        "abs" => Abs,
+        "min" => Min,
+        "max" => Max,
+        "mulhi" => MulHi,
+        "mul24" => Mul24,
+        "mad24" => Mad24,
+        "popc" => return Some((Math(Popcount), Some(Scalar::I32))),
+        "clz" => return Some((Math(Clz), Some(Scalar::I32))),
+        "saturate" => Saturate,
+        "brev" => ReverseBits,
+        "add_rz" => AddRz,
+        "barrier" => return Some((Barrier, None)),
+        "fence_block" => return Some((Fence(false), None)),
+        "fence_device" => return Some((Fence(true), None)),
+        _ => return None,
+    };
+    Some((Math(op), None))
+}

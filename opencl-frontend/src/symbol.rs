@@ -1,0 +1,140 @@
+//! Interned strings. Punctuators and keywords have fixed symbols, so that later stages compare small numbers.
+
+use rustc_hash::FxHashMap;
+
+/// An interned string.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Symbol(pub u32);
+
+macro_rules! fixed_symbols {
+    ($($name:ident $text:literal)*) => {
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        enum Index { $($name),* }
+        /// Symbols whose number is known at compile time.
+        pub mod fixed {
+            use super::{Index, Symbol};
+            $(#[doc = concat!("`", $text, "`")] pub const $name: Symbol = Symbol(Index::$name as u32);)*
+        }
+        const FIXED: &[&str] = &[$($text),*];
+    };
+}
+
+fixed_symbols! {
+    LPAREN "(" RPAREN ")" LBRACE "{" RBRACE "}" LBRACKET "[" RBRACKET "]" SEMI ";" COMMA ","
+    DOT "." ARROW "->" ELLIPSIS "..." COLON ":" QUESTION "?"
+    PLUS "+" MINUS "-" STAR "*" SLASH "/" PERCENT "%" AMP "&" PIPE "|" CARET "^" TILDE "~" BANG "!"
+    SHL "<<" SHR ">>" LT "<" GT ">" LE "<=" GE ">=" EQEQ "==" NE "!=" ANDAND "&&" OROR "||"
+    INC "++" DEC "--" ASSIGN "=" PLUS_EQ "+=" MINUS_EQ "-=" STAR_EQ "*=" SLASH_EQ "/=" PERCENT_EQ "%="
+    AMP_EQ "&=" PIPE_EQ "|=" CARET_EQ "^=" SHL_EQ "<<=" SHR_EQ ">>=" HASH "#" HASHHASH "##"
+    BREAK "break" CASE "case" CHAR "char" CONST "const" CONTINUE "continue" DEFAULT "default" DO "do"
+    DOUBLE "double" ELSE "else" ENUM "enum" EXTERN "extern" FLOAT "float" FOR "for" GOTO "goto" IF "if"
+    INLINE "inline" INT "int" LONG "long" RESTRICT "restrict" RETURN "return" SHORT "short" SIGNED "signed"
+    SIZEOF "sizeof" STATIC "static" STRUCT "struct" SWITCH "switch" TYPEDEF "typedef" UNION "union"
+    UNSIGNED "unsigned" VOID "void" VOLATILE "volatile" WHILE "while" BOOL "bool" HALF "half" AUTO "auto"
+    REGISTER "register" KERNEL "__kernel" GLOBAL "__global" LOCAL "__local" CONSTANT "__constant"
+    PRIVATE "__private" READ_ONLY "__read_only" WRITE_ONLY "__write_only" READ_WRITE "__read_write"
+    ATTRIBUTE "__attribute__" ALIGNOF "__alignof__" VEC_STEP "vec_step" GENERIC "__generic"
+    LAST_KEYWORD ""
+    // Spellings with the meaning of an earlier keyword.
+    KERNEL_ALIAS "kernel" GLOBAL_ALIAS "global" LOCAL_ALIAS "local" CONSTANT_ALIAS "constant"
+    PRIVATE_ALIAS "private" READ_ONLY_ALIAS "read_only" WRITE_ONLY_ALIAS "write_only"
+    READ_WRITE_ALIAS "read_write" INLINE_ALIAS "__inline" INLINE_ALIAS2 "__inline__" RESTRICT_ALIAS "__restrict"
+    RESTRICT_ALIAS2 "__restrict__" VOLATILE_ALIAS "__volatile__" VOLATILE_ALIAS2 "__volatile" CONST_ALIAS "__const"
+    ATTRIBUTE_ALIAS "__attribute" SIGNED_ALIAS "__signed__" ALIGNOF_ALIAS "__alignof" BOOL_ALIAS "_Bool"
+    LAST_ALIAS " "
+    DEFINE "define" UNDEF "undef" INCLUDE "include" IFDEF "ifdef" IFNDEF "ifndef" ELIF "elif" ENDIF "endif"
+    LINE "line" ERROR "error" WARNING "warning" PRAGMA "pragma" DEFINED "defined" PRAGMA_OPERATOR "_Pragma"
+    VA_ARGS "__VA_ARGS__" FILE_MACRO "__FILE__" LINE_MACRO "__LINE__" KERNEL_EXEC "__kernel_exec"
+    FUNC_NAME "__func__" COUNTER "__COUNTER__"
+    ONCE "once" UNROLL "unroll" NOUNROLL "nounroll" OPENCL "OPENCL" EXTENSION "EXTENSION" FP_CONTRACT "FP_CONTRACT"
+    ON "ON" OFF "OFF" ENABLE "enable" DISABLE "disable" REQUIRE "require" ALL "all" STDC "STDC"
+    SIZE_T "size_t" EMPTY_STRING "\"\"" ONE "1" ZERO "0"
+    UCHAR "uchar" USHORT "ushort" UINT "uint" ULONG "ulong" PTRDIFF_T "ptrdiff_t" INTPTR_T "intptr_t"
+    UINTPTR_T "uintptr_t" EVENT_T "event_t" SAMPLER_T "sampler_t"
+}
+
+impl Symbol {
+    /// True for a keyword of the language, in its canonical or an alternative spelling.
+    pub fn is_keyword(self) -> bool {
+        (fixed::BREAK.0..fixed::LAST_ALIAS.0).contains(&self.0) && self != fixed::LAST_KEYWORD
+    }
+
+    /// The canonical keyword of an alternative spelling such as `kernel` or `__inline`.
+    pub fn canonical_keyword(self) -> Symbol {
+        use fixed::*;
+        match self {
+            KERNEL_ALIAS => KERNEL,
+            GLOBAL_ALIAS => GLOBAL,
+            LOCAL_ALIAS => LOCAL,
+            CONSTANT_ALIAS => CONSTANT,
+            PRIVATE_ALIAS => PRIVATE,
+            READ_ONLY_ALIAS => READ_ONLY,
+            WRITE_ONLY_ALIAS => WRITE_ONLY,
+            READ_WRITE_ALIAS => READ_WRITE,
+            INLINE_ALIAS | INLINE_ALIAS2 => INLINE,
+            RESTRICT_ALIAS | RESTRICT_ALIAS2 => RESTRICT,
+            VOLATILE_ALIAS | VOLATILE_ALIAS2 => VOLATILE,
+            CONST_ALIAS => CONST,
+            ATTRIBUTE_ALIAS => ATTRIBUTE,
+            SIGNED_ALIAS => SIGNED,
+            ALIGNOF_ALIAS => ALIGNOF,
+            BOOL_ALIAS => BOOL,
+            other => other,
+        }
+    }
+}
+
+/// The table of interned strings.
+pub struct Interner {
+    map: FxHashMap<Box<str>, Symbol>,
+    texts: Vec<Box<str>>,
+}
+
+impl Default for Interner {
+    fn default() -> Self {
+        let mut interner = Interner { map: FxHashMap::default(), texts: Vec::with_capacity(512) };
+        interner.map.reserve(512);
+        for text in FIXED {
+            interner.intern(text);
+        }
+        interner
+    }
+}
+
+impl Interner {
+    /// The symbol of `text`.
+    pub fn intern(&mut self, text: &str) -> Symbol {
+        if let Some(&symbol) = self.map.get(text) {
+            return symbol;
+        }
+        let symbol = Symbol(self.texts.len() as u32);
+        self.map.insert(text.into(), symbol);
+        self.texts.push(text.into());
+        symbol
+    }
+
+    /// The symbol of `text` if it has been interned.
+    pub fn find(&self, text: &str) -> Option<Symbol> {
+        self.map.get(text).copied()
+    }
+
+    /// The text of `symbol`.
+    pub fn text(&self, symbol: Symbol) -> &str {
+        &self.texts[symbol.0 as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixed_symbols_keep_their_numbers() {
+        let mut interner = Interner::default();
+        assert_eq!(interner.intern("("), fixed::LPAREN);
+        assert_eq!(interner.intern("uintptr_t"), fixed::UINTPTR_T);
+        assert!(fixed::BREAK.is_keyword() && fixed::GENERIC.is_keyword() && fixed::BOOL_ALIAS.is_keyword());
+        assert!(!fixed::DEFINE.is_keyword() && !fixed::HASHHASH.is_keyword());
+        assert_eq!(interner.intern("kernel").canonical_keyword(), fixed::KERNEL);
+    }
+}
