@@ -180,7 +180,13 @@ impl Diag {
 
     /// Puts it at a token: the outermost macro use, with a note for each level of the macro stack.
     #[must_use]
-    pub fn at_expanded(mut self, spelling: FileSpan, expansion: ExpansionId, map: &SourceMap, names: &Interner) -> Diag {
+    pub fn at_expanded(
+        mut self,
+        spelling: FileSpan,
+        expansion: ExpansionId,
+        map: &SourceMap,
+        names: &Interner,
+    ) -> Diag {
         let mut id = expansion;
         let mut inner = spelling;
         let mut stack = Vec::new();
@@ -196,7 +202,10 @@ impl Diag {
         if stack.len() > 8 {
             let skipped = stack.len() - 6;
             stack.drain(3..3 + skipped);
-            stack.insert(3, Note { span: None, message: format!("({skipped} macro expansions not shown)") });
+            stack.insert(
+                3,
+                Note { span: None, message: format!("({skipped} macro expansions not shown)") },
+            );
         }
         self.notes.extend(stack);
         self.span = Some(inner);
@@ -295,7 +304,8 @@ fn edit_distance(a: &[u8], b: &[u8]) -> usize {
     for i in 0..a.len() {
         let mut row = vec![i + 1];
         for j in 0..b.len() {
-            let mut best = (above[j] + usize::from(a[i] != b[j])).min(above[j + 1] + 1).min(row[j] + 1);
+            let mut best =
+                (above[j] + usize::from(a[i] != b[j])).min(above[j + 1] + 1).min(row[j] + 1);
             if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
                 best = best.min(before[j - 1] + 1);
             }

@@ -10,8 +10,8 @@ pub mod ir;
 mod library;
 pub mod lower;
 pub mod options;
-pub mod passes;
 pub mod parse;
+pub mod passes;
 pub mod preprocess;
 pub mod ptx;
 pub mod sema;
@@ -43,13 +43,21 @@ const MAX_ERRORS: usize = 50;
 impl Session {
     /// A fresh session.
     pub fn new(options: Options) -> Session {
-        Session { options, names: Interner::default(), map: SourceMap::default(), diags: Vec::new(), errors: 0 }
+        Session {
+            options,
+            names: Interner::default(),
+            map: SourceMap::default(),
+            diags: Vec::new(),
+            errors: 0,
+        }
     }
 
     /// Files a diagnostic; warnings that are switched off are dropped.
     pub fn report(&mut self, mut diag: Diag) {
         if diag.severity == Severity::Warning {
-            if self.options.no_warnings || self.options.disabled_warnings.iter().any(|w| w == diag.code.name()) {
+            if self.options.no_warnings
+                || self.options.disabled_warnings.iter().any(|w| w == diag.code.name())
+            {
                 return;
             }
             if self.options.warnings_as_errors {
@@ -133,11 +141,16 @@ const STACK: usize = 256 << 20;
 /// Compiles a program named `name` in diagnostics.
 pub fn compile(name: &str, source: &str, options: &Options) -> Result<Output, Failure> {
     std::thread::scope(|scope| {
-        let worker = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || compile_here(name, source, options));
+        let worker = std::thread::Builder::new()
+            .stack_size(STACK)
+            .spawn_scoped(scope, || compile_here(name, source, options));
         match worker.map(|w| w.join()) {
             Ok(Ok(result)) => result,
             _ => {
-                let diag = Diag::error(Code::Internal, "the compiler failed on this program; please report it");
+                let diag = Diag::error(
+                    Code::Internal,
+                    "the compiler failed on this program; please report it",
+                );
                 let rendered = diag::render(std::slice::from_ref(&diag), &SourceMap::default());
                 Err(Failure { diags: vec![diag], rendered })
             }
@@ -169,7 +182,12 @@ fn translate(session: &mut Session, name: &str, source: &str) -> Option<String> 
         if !function.is_kernel || function.body.is_none() {
             continue;
         }
-        match lower::lower(&program, &session.names, &session.options, sema::hir::FunctionId(i as u32)) {
+        match lower::lower(
+            &program,
+            &session.names,
+            &session.options,
+            sema::hir::FunctionId(i as u32),
+        ) {
             Ok(mut f) => {
                 passes::optimize(&mut f, &session.options);
                 kernels.push(f);
@@ -186,9 +204,15 @@ fn translate(session: &mut Session, name: &str, source: &str) -> Option<String> 
     for f in &kernels {
         let mut table = Vec::new();
         for &(u, token) in &f.locations {
-            let place = preprocess::token_place(&units[u as usize], token).filter(|_| session.options.debug);
+            let place = preprocess::token_place(&units[u as usize], token)
+                .filter(|_| session.options.debug);
             table.push(place.map(|(span, expansion)| {
-                let placed = Diag::error(Code::Internal, "").at_expanded(span, expansion, &session.map, &session.names);
+                let placed = Diag::error(Code::Internal, "").at_expanded(
+                    span,
+                    expansion,
+                    &session.map,
+                    &session.names,
+                );
                 let at = session.map.location(placed.span.unwrap_or(span).lo);
                 let file = files.iter().position(|n| *n == at.file).unwrap_or_else(|| {
                     files.push(at.file.clone());
@@ -204,7 +228,8 @@ fn translate(session: &mut Session, name: &str, source: &str) -> Option<String> 
         let text = &session.map.files().iter().find(|f| f.name == *name)?.text;
         text.lines().nth(line as usize - 1).map(str::to_string)
     };
-    match ptx::write(&program, &session.names, &session.options, &kernels, &files, &lines, &sources) {
+    match ptx::write(&program, &session.names, &session.options, &kernels, &files, &lines, &sources)
+    {
         Ok(text) => Some(text),
         Err(diag) => {
             session.report(diag);

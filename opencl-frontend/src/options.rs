@@ -89,10 +89,9 @@ impl Options {
         while let Some(word) = words.next() {
             let mut value_of = |prefix: &str| -> Result<String, Diag> {
                 match &word[prefix.len()..] {
-                    "" => words
-                        .next()
-                        .map(str::to_string)
-                        .ok_or_else(|| Diag::error(Code::Option, format!("option `{prefix}` needs a value"))),
+                    "" => words.next().map(str::to_string).ok_or_else(|| {
+                        Diag::error(Code::Option, format!("option `{prefix}` needs a value"))
+                    }),
                     joined => Ok(joined.to_string()),
                 }
             };
@@ -112,7 +111,9 @@ impl Options {
                 }
                 "-cl-single-precision-constant" => self.single_precision_constant = true,
                 "-cl-denorms-are-zero" => self.denorms_are_zero = true,
-                "-cl-fp32-correctly-rounded-divide-sqrt" => self.correctly_rounded_divide_sqrt = true,
+                "-cl-fp32-correctly-rounded-divide-sqrt" => {
+                    self.correctly_rounded_divide_sqrt = true
+                }
                 "-cl-opt-disable" => self.opt_disable = true,
                 "-cl-strict-aliasing" => {}
                 "-cl-mad-enable" => self.mad_enable = true,
@@ -135,20 +136,30 @@ impl Options {
                 "-cl-std=CL1.2" => self.cl_std = 120,
                 "-cl-kernel-arg-info" => self.kernel_arg_info = true,
                 "-cl-nv-verbose" => {}
-                _ if word.starts_with("-cl-nv-opt-level") || word.starts_with("-cl-nv-maxrregcount") => {}
+                _ if word.starts_with("-cl-nv-opt-level")
+                    || word.starts_with("-cl-nv-maxrregcount") => {}
                 "-w" => self.no_warnings = true,
                 "-Werror" => self.warnings_as_errors = true,
-                _ if word.starts_with("-Wno-") => self.disabled_warnings.push(word["-Wno-".len()..].to_string()),
+                _ if word.starts_with("-Wno-") => {
+                    self.disabled_warnings.push(word["-Wno-".len()..].to_string())
+                }
                 "-g" => self.debug = true,
-                _ if word.starts_with("-cl-nv-arch") || word.starts_with("-arch=") || word.starts_with("-march=") => {
+                _ if word.starts_with("-cl-nv-arch")
+                    || word.starts_with("-arch=")
+                    || word.starts_with("-march=") =>
+                {
                     let value = match word.split_once('=') {
                         Some((_, value)) => value.to_string(),
                         None => value_of("-cl-nv-arch")?,
                     };
                     let number = value.strip_prefix("sm_").and_then(|n| n.parse::<u32>().ok());
                     self.sm = number.filter(|n| SUPPORTED_SM.contains(n)).ok_or_else(|| {
-                        Diag::error(Code::Option, format!("unknown target `{value}`"))
-                            .help(format!("known targets: {}", SUPPORTED_SM.map(|n| format!("sm_{n}")).join(" ")))
+                        Diag::error(Code::Option, format!("unknown target `{value}`")).help(
+                            format!(
+                                "known targets: {}",
+                                SUPPORTED_SM.map(|n| format!("sm_{n}")).join(" ")
+                            ),
+                        )
                     })?;
                 }
                 _ => return Err(Diag::error(Code::Option, format!("unknown option `{word}`"))),
@@ -201,7 +212,9 @@ mod tests {
 
     #[test]
     fn words_and_values() {
-        let o = Options::parse("-D N=4 -DM -I \"a b\" -Ifoo -cl-fast-relaxed-math -cl-std=CL1.1 -U X").unwrap();
+        let o =
+            Options::parse("-D N=4 -DM -I \"a b\" -Ifoo -cl-fast-relaxed-math -cl-std=CL1.1 -U X")
+                .unwrap();
         assert_eq!(o.defines[0], ("N".into(), Some("4".into())));
         assert_eq!(o.defines[1], ("M".into(), Some("1".into())));
         assert_eq!(o.defines[2], ("X".into(), None));

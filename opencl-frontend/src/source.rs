@@ -89,7 +89,8 @@ pub struct SourceMap {
 
 impl Default for SourceMap {
     fn default() -> Self {
-        let none = Expansion { name: Symbol(0), call: FileSpan::default(), parent: ExpansionId::NONE };
+        let none =
+            Expansion { name: Symbol(0), call: FileSpan::default(), parent: ExpansionId::NONE };
         SourceMap { files: Vec::new(), expansions: vec![none] }
     }
 }
@@ -129,7 +130,9 @@ impl SourceMap {
     /// The text of a range.
     pub fn text(&self, span: FileSpan) -> &str {
         let Some(file) = self.files.get(self.file_of(span.lo)) else { return "" };
-        file.text.get((span.lo.0 - file.base) as usize..(span.hi.0 - file.base) as usize).unwrap_or("")
+        file.text
+            .get((span.lo.0 - file.base) as usize..(span.hi.0 - file.base) as usize)
+            .unwrap_or("")
     }
 
     /// Line and column of a position, with `#line` applied.
@@ -140,7 +143,13 @@ impl SourceMap {
         };
         if file.line_starts.is_empty() {
             file.line_starts.push(0);
-            file.line_starts.extend(file.text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1));
+            file.line_starts.extend(
+                file.text
+                    .bytes()
+                    .enumerate()
+                    .filter(|(_, b)| *b == b'\n')
+                    .map(|(i, _)| i as u32 + 1),
+            );
         }
         let offset = pos.0 - file.base;
         let row = file.line_starts.partition_point(|&s| s <= offset) - 1;
@@ -152,7 +161,9 @@ impl SourceMap {
             let (at, presumed, ref renamed) = file.line_marks[mark - 1];
             let marked_row = file.line_starts.partition_point(|&s| s <= at) - 1;
             line = presumed.wrapping_add((row - marked_row) as u32);
-            if let Some(renamed) = file.line_marks[..mark].iter().rev().find_map(|m| m.2.clone()).or(renamed.clone()) {
+            if let Some(renamed) =
+                file.line_marks[..mark].iter().rev().find_map(|m| m.2.clone()).or(renamed.clone())
+            {
                 name = renamed;
             }
         }

@@ -133,7 +133,11 @@ mod tests {
         let mut interner = Interner::default();
         assert_eq!(interner.intern("("), fixed::LPAREN);
         assert_eq!(interner.intern("uintptr_t"), fixed::UINTPTR_T);
-        assert!(fixed::BREAK.is_keyword() && fixed::GENERIC.is_keyword() && fixed::BOOL_ALIAS.is_keyword());
+        assert!(
+            fixed::BREAK.is_keyword()
+                && fixed::GENERIC.is_keyword()
+                && fixed::BOOL_ALIAS.is_keyword()
+        );
         assert!(!fixed::DEFINE.is_keyword() && !fixed::HASHHASH.is_keyword());
         assert_eq!(interner.intern("kernel").canonical_keyword(), fixed::KERNEL);
     }

@@ -105,8 +105,11 @@ impl Graph {
     pub fn loops(&self, f: &Func) -> Vec<Loop> {
         let mut loops: Vec<Loop> = Vec::new();
         for &header in &self.order {
-            let latches: Vec<Block> =
-                self.preds[header.0 as usize].iter().copied().filter(|p| self.dominates(header, *p)).collect();
+            let latches: Vec<Block> = self.preds[header.0 as usize]
+                .iter()
+                .copied()
+                .filter(|p| self.dominates(header, *p))
+                .collect();
             if latches.is_empty() {
                 continue;
             }

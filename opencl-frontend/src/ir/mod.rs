@@ -109,8 +109,24 @@ impl BinOp {
         use BinOp::*;
         matches!(
             self,
-            Add | Mul | SMulHi | UMulHi | SMul24 | UMul24 | SMulWide | UMulWide | And | Or | Xor | SMin | SMax | UMin
-                | UMax | FAdd | FMul | FMin | FMax
+            Add | Mul
+                | SMulHi
+                | UMulHi
+                | SMul24
+                | UMul24
+                | SMulWide
+                | UMulWide
+                | And
+                | Or
+                | Xor
+                | SMin
+                | SMax
+                | UMin
+                | UMax
+                | FAdd
+                | FMul
+                | FMin
+                | FMax
         )
     }
 }
@@ -498,7 +514,10 @@ pub enum ParamKind {
     Scalar(MemTy),
     /// Space and alignment of what it points to.
     Pointer(Space, u64),
-    Bytes { size: u64, align: u64 },
+    Bytes {
+        size: u64,
+        align: u64,
+    },
 }
 
 /// A kernel.
@@ -540,7 +559,12 @@ impl Func {
 
     /// A new, open block.
     pub fn new_block(&mut self) -> Block {
-        self.blocks.push(BlockData { params: Vec::new(), insts: Vec::new(), term: Term::Open, unroll: None });
+        self.blocks.push(BlockData {
+            params: Vec::new(),
+            insts: Vec::new(),
+            term: Term::Open,
+            unroll: None,
+        });
         Block(self.blocks.len() as u32 - 1)
     }
 
@@ -609,8 +633,16 @@ impl Op {
     /// Replaces each operand.
     pub fn map_operands(&mut self, mut f: impl FnMut(Val) -> Val) {
         match self {
-            Op::Const(_) | Op::Undef | Op::Param(_) | Op::ParamAddr(_) | Op::BlockParam | Op::SlotAddr(_)
-            | Op::GlobalAddr(_) | Op::Sreg(_) | Op::Barrier | Op::Fence(_) => {}
+            Op::Const(_)
+            | Op::Undef
+            | Op::Param(_)
+            | Op::ParamAddr(_)
+            | Op::BlockParam
+            | Op::SlotAddr(_)
+            | Op::GlobalAddr(_)
+            | Op::Sreg(_)
+            | Op::Barrier
+            | Op::Fence(_) => {}
             Op::Un(_, a) | Op::Load(_, a) | Op::LoadVec(_, a, _) | Op::Extract(a, _) => *a = f(*a),
             Op::Bin(_, a, b) | Op::Cmp(_, a, b) | Op::Store(_, a, b) => {
                 *a = f(*a);
@@ -641,8 +673,15 @@ impl Op {
     pub fn is_pure(&self) -> bool {
         !matches!(
             self,
-            Op::Load(..) | Op::LoadVec(..) | Op::Store(..) | Op::StoreVec(..) | Op::Atomic(..) | Op::Barrier | Op::Fence(_)
-                | Op::BlockParam | Op::Extract(..)
+            Op::Load(..)
+                | Op::LoadVec(..)
+                | Op::Store(..)
+                | Op::StoreVec(..)
+                | Op::Atomic(..)
+                | Op::Barrier
+                | Op::Fence(_)
+                | Op::BlockParam
+                | Op::Extract(..)
         )
     }
 

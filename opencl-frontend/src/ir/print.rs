@@ -21,7 +21,8 @@ pub fn print(f: &Func) -> String {
         if matches!(block.term, Term::Open) {
             continue;
         }
-        let params: Vec<String> = block.params.iter().map(|p| format!("{}: {:?}", name(*p), f.ty(*p))).collect();
+        let params: Vec<String> =
+            block.params.iter().map(|p| format!("{}: {:?}", name(*p), f.ty(*p))).collect();
         let _ = writeln!(out, "b{i}({}):", params.join(", "));
         for &v in &block.insts {
             let mut op = f.op(v).clone();
@@ -43,7 +44,13 @@ pub fn print(f: &Func) -> String {
                         Op::Store(..) => "Store".into(),
                         _ => "StoreVec".to_string(),
                     };
-                    format!("{verb} {:?} {:?} +{}{}", m.space, m.ty, m.offset, if m.volatile { " volatile" } else { "" })
+                    format!(
+                        "{verb} {:?} {:?} +{}{}",
+                        m.space,
+                        m.ty,
+                        m.offset,
+                        if m.volatile { " volatile" } else { "" }
+                    )
                 }
                 other => format!("{other:?}"),
             };
@@ -55,7 +62,9 @@ pub fn print(f: &Func) -> String {
         };
         let _ = match &block.term {
             Term::Jump(e) => writeln!(out, "    jump {}", edge(e)),
-            Term::Branch(c, a, b) => writeln!(out, "    branch {}, {}, {}", name(*c), edge(a), edge(b)),
+            Term::Branch(c, a, b) => {
+                writeln!(out, "    branch {}, {}, {}", name(*c), edge(a), edge(b))
+            }
             Term::Return => writeln!(out, "    return"),
             Term::Open => Ok(()),
         };

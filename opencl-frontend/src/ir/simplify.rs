@@ -67,7 +67,10 @@ impl Builder<'_> {
     /// A narrow store ignores the upper bits: extensions before it do nothing.
     fn stored(&mut self, ty: MemTy, x: Val) -> Val {
         match (ty, self.f.op(x)) {
-            (MemTy::S8 | MemTy::U8, Op::Un(UnOp::SExt8 | UnOp::ZExt8 | UnOp::SExt16 | UnOp::ZExt16, y))
+            (
+                MemTy::S8 | MemTy::U8,
+                Op::Un(UnOp::SExt8 | UnOp::ZExt8 | UnOp::SExt16 | UnOp::ZExt16, y),
+            )
             | (MemTy::S16 | MemTy::U16, Op::Un(UnOp::SExt16 | UnOp::ZExt16, y)) => *y,
             _ => x,
         }
@@ -81,7 +84,9 @@ impl Builder<'_> {
             return self.constant(ty, v);
         }
         let constant_left = self.f.as_const(x).is_some() && self.f.as_const(y).is_none();
-        if op.commutes() && (constant_left || (self.f.as_const(y).is_none() && x > y && !ty.is_float())) {
+        if op.commutes()
+            && (constant_left || (self.f.as_const(y).is_none() && x > y && !ty.is_float()))
+        {
             std::mem::swap(&mut x, &mut y);
         }
         let c = self.f.as_const(y);
@@ -100,7 +105,11 @@ impl Builder<'_> {
             (SRem | URem, Some(1)) => return self.constant(ty, 0),
             (And, Some(c)) if c == all => return x,
             (Or, Some(c)) if c == all => return y,
-            (And, Some(c)) if self.known_below(x).is_some_and(|limit| limit & !c == 0 && (c + 1).is_power_of_two()) => {
+            (And, Some(c))
+                if self
+                    .known_below(x)
+                    .is_some_and(|limit| limit & !c == 0 && (c + 1).is_power_of_two()) =>
+            {
                 return x;
             }
             (And, Some(c)) => {
@@ -132,7 +141,12 @@ impl Builder<'_> {
                 return self.bin(Sub, x, whole, ty, 0);
             }
             (SMulWide | UMulWide, Some(1)) => {
-                return self.un(if op == SMulWide { UnOp::SExt64 } else { UnOp::ZExt64 }, x, Ty::I64, 0);
+                return self.un(
+                    if op == SMulWide { UnOp::SExt64 } else { UnOp::ZExt64 },
+                    x,
+                    Ty::I64,
+                    0,
+                );
             }
             _ => {}
         }
@@ -148,7 +162,9 @@ impl Builder<'_> {
                     let same_sign = sign(c, ty) == sign(d, ty) && sign(total, ty) == sign(c, ty);
                     return self.bin(Add, z, sum, ty, if same_sign { flags & inner } else { 0 });
                 }
-                (Shl, Op::Bin(Add, z, d)) if ty == Ty::I64 && self.f.as_const(d).is_some() && c < 64 => {
+                (Shl, Op::Bin(Add, z, d))
+                    if ty == Ty::I64 && self.f.as_const(d).is_some() && c < 64 =>
+                {
                     let d = self.f.as_const(d).unwrap_or(0);
                     let moved = self.bin(Shl, z, y, ty, 0);
                     let shifted = self.constant(ty, d << c);
@@ -169,7 +185,9 @@ impl Builder<'_> {
                     return self.bin(Shl, z, total, ty, 0);
                 }
                 // A wide product by a constant times a power of two.
-                (Shl, Op::Bin(w @ (SMulWide | UMulWide), z, d)) if self.f.as_const(d).is_some() && c < 31 => {
+                (Shl, Op::Bin(w @ (SMulWide | UMulWide), z, d))
+                    if self.f.as_const(d).is_some() && c < 31 =>
+                {
                     let d = self.f.as_const(d).unwrap_or(0);
                     if d << c < 1 << 31 {
                         let scaled = self.constant(Ty::I32, d << c);
@@ -298,9 +316,15 @@ impl Builder<'_> {
             (Bitcast, Op::Un(Bitcast, y)) if self.f.ty(y) == ty => return y,
             (Trunc32, Op::Un(ZExt64 | SExt64, y)) => return y,
             // Arithmetic on extended values whose upper half is dropped.
-            (Trunc32, Op::Bin(b @ (BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::And | BinOp::Or | BinOp::Xor), p, q))
-                if self.cheap_low(p) && self.cheap_low(q) =>
-            {
+            (
+                Trunc32,
+                Op::Bin(
+                    b
+                    @ (BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::And | BinOp::Or | BinOp::Xor),
+                    p,
+                    q,
+                ),
+            ) if self.cheap_low(p) && self.cheap_low(q) => {
                 let low_p = self.un(Trunc32, p, Ty::I32, 0);
                 let low_q = self.un(Trunc32, q, Ty::I32, 0);
                 return self.bin(b, low_p, low_q, Ty::I32, 0);
@@ -310,7 +334,9 @@ impl Builder<'_> {
                 let low_q = self.un(Trunc32, q, Ty::I32, 0);
                 return self.select(c, low_p, low_q, Ty::I32);
             }
-            (SExt64, Op::Bin(BinOp::Add, y, c)) if self.f.values[x.0 as usize].flags & NO_WRAP != 0 => {
+            (SExt64, Op::Bin(BinOp::Add, y, c))
+                if self.f.values[x.0 as usize].flags & NO_WRAP != 0 =>
+            {
                 if let Some(c) = self.f.as_const(c) {
                     let wide = self.un(SExt64, y, Ty::I64, 0);
                     let c = self.constant(Ty::I64, c as u32 as i32 as i64 as u64);
@@ -323,7 +349,8 @@ impl Builder<'_> {
                     return x;
                 }
                 match (op, self.f.op(x).clone()) {
-                    (ZExt8 | SExt8, Op::Un(ZExt8 | SExt8 | ZExt16 | SExt16, y)) | (ZExt16 | SExt16, Op::Un(ZExt16 | SExt16, y)) => {
+                    (ZExt8 | SExt8, Op::Un(ZExt8 | SExt8 | ZExt16 | SExt16, y))
+                    | (ZExt16 | SExt16, Op::Un(ZExt16 | SExt16, y)) => {
                         return self.un(op, y, ty, 0);
                     }
                     (ZExt8, _) => {
@@ -379,7 +406,9 @@ impl Builder<'_> {
         if ty == Ty::Pred {
             match (c, self.f.as_const(y)) {
                 (Cmp::Ne, Some(0)) | (Cmp::Eq, Some(1)) => return x,
-                (Cmp::Ne, Some(_)) | (Cmp::Eq, Some(_)) => return self.un(UnOp::Not, x, Ty::Pred, 0),
+                (Cmp::Ne, Some(_)) | (Cmp::Eq, Some(_)) => {
+                    return self.un(UnOp::Not, x, Ty::Pred, 0);
+                }
                 (Cmp::Ne, None) => return self.bin(BinOp::Xor, x, y, Ty::Pred, 0),
                 _ => {
                     let differs = self.bin(BinOp::Xor, x, y, Ty::Pred, 0);
@@ -416,7 +445,13 @@ impl Builder<'_> {
                     let k = self.constant(Ty::I32, k);
                     return self.cmp(narrow, n, k);
                 }
-                Op::Un(UnOp::SExt64, n) if i32::try_from(k as i64).is_ok() && matches!(c, Cmp::Eq | Cmp::Ne | Cmp::SLt | Cmp::SLe | Cmp::SGt | Cmp::SGe) => {
+                Op::Un(UnOp::SExt64, n)
+                    if i32::try_from(k as i64).is_ok()
+                        && matches!(
+                            c,
+                            Cmp::Eq | Cmp::Ne | Cmp::SLt | Cmp::SLe | Cmp::SGt | Cmp::SGe
+                        ) =>
+                {
                     let k = self.constant(Ty::I32, k);
                     return self.cmp(c, n, k);
                 }
@@ -486,10 +521,18 @@ impl Builder<'_> {
         }
         if let Op::Cmp(cmp, a, b) = *self.f.op(c) {
             let op = match (cmp, (a, b) == (x, y), (a, b) == (y, x)) {
-                (Cmp::SLt | Cmp::SLe, true, _) | (Cmp::SGt | Cmp::SGe, _, true) => Some(BinOp::SMin),
-                (Cmp::SGt | Cmp::SGe, true, _) | (Cmp::SLt | Cmp::SLe, _, true) => Some(BinOp::SMax),
-                (Cmp::ULt | Cmp::ULe, true, _) | (Cmp::UGt | Cmp::UGe, _, true) => Some(BinOp::UMin),
-                (Cmp::UGt | Cmp::UGe, true, _) | (Cmp::ULt | Cmp::ULe, _, true) => Some(BinOp::UMax),
+                (Cmp::SLt | Cmp::SLe, true, _) | (Cmp::SGt | Cmp::SGe, _, true) => {
+                    Some(BinOp::SMin)
+                }
+                (Cmp::SGt | Cmp::SGe, true, _) | (Cmp::SLt | Cmp::SLe, _, true) => {
+                    Some(BinOp::SMax)
+                }
+                (Cmp::ULt | Cmp::ULe, true, _) | (Cmp::UGt | Cmp::UGe, _, true) => {
+                    Some(BinOp::UMin)
+                }
+                (Cmp::UGt | Cmp::UGe, true, _) | (Cmp::ULt | Cmp::ULe, _, true) => {
+                    Some(BinOp::UMax)
+                }
                 _ => None,
             };
             if let Some(op) = op {
@@ -501,11 +544,16 @@ impl Builder<'_> {
 
     fn tern(&mut self, t: TernOp, x: Val, y: Val, z: Val, ty: Ty, flags: u8) -> Val {
         if t == TernOp::Fma
-            && let (Some(a), Some(b), Some(c)) = (self.f.as_const(x), self.f.as_const(y), self.f.as_const(z))
+            && let (Some(a), Some(b), Some(c)) =
+                (self.f.as_const(x), self.f.as_const(y), self.f.as_const(z))
         {
             let v = match ty {
                 Ty::F32 => {
-                    let (a, b, c) = (f32::from_bits(a as u32), f32::from_bits(b as u32), f32::from_bits(c as u32));
+                    let (a, b, c) = (
+                        f32::from_bits(a as u32),
+                        f32::from_bits(b as u32),
+                        f32::from_bits(c as u32),
+                    );
                     u64::from(a.mul_add(b, c).to_bits())
                 }
                 _ => f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c)).to_bits(),
@@ -544,11 +592,13 @@ fn exact_reciprocal(ty: Ty, c: u64) -> Option<u64> {
         Ty::F32 => {
             let v = f32::from_bits(c as u32);
             let exponent = (c >> 23 & 0xff) as i32;
-            (c & 0x7f_ffff == 0 && (4..250).contains(&exponent)).then(|| u64::from((1.0 / v).to_bits()))
+            (c & 0x7f_ffff == 0 && (4..250).contains(&exponent))
+                .then(|| u64::from((1.0 / v).to_bits()))
         }
         Ty::F64 => {
             let exponent = (c >> 52 & 0x7ff) as i32;
-            (c & 0xf_ffff_ffff_ffff == 0 && (4..2040).contains(&exponent)).then(|| (1.0 / f64::from_bits(c)).to_bits())
+            (c & 0xf_ffff_ffff_ffff == 0 && (4..2040).contains(&exponent))
+                .then(|| (1.0 / f64::from_bits(c)).to_bits())
         }
         _ => None,
     }
@@ -583,11 +633,20 @@ pub fn eval_bin(op: BinOp, ty: Ty, a: u64, b: u64) -> Option<u64> {
         UMulHi => ((u128::from(a) * u128::from(b)) >> bits) as u64,
         SMul24 | UMul24 => {
             let low = |v: u64| {
-                if op == SMul24 { i64::from(((v as u32) << 8) as i32 >> 8) } else { (v & 0xff_ffff) as i64 }
+                if op == SMul24 {
+                    i64::from(((v as u32) << 8) as i32 >> 8)
+                } else {
+                    (v & 0xff_ffff) as i64
+                }
             };
             low(a).wrapping_mul(low(b)) as u64
         }
-        SDiv | SRem if sb == 0 || (sb == -1 && sa == if bits == 32 { i64::from(i32::MIN) } else { i64::MIN }) => return None,
+        SDiv | SRem
+            if sb == 0
+                || (sb == -1 && sa == if bits == 32 { i64::from(i32::MIN) } else { i64::MIN }) =>
+        {
+            return None;
+        }
         UDiv | URem if b == 0 => return None,
         SDiv => sa.wrapping_div(sb) as u64,
         SRem => sa.wrapping_rem(sb) as u64,
@@ -683,7 +742,9 @@ pub fn eval_un(op: UnOp, from: Ty, to: Ty, a: u64) -> Option<u64> {
         }
         FToF(Round::Nearest) => match (from, to) {
             (Ty::F32, Ty::F64) if !is_nan(from, a) => f64::from(f32::from_bits(a as u32)).to_bits(),
-            (Ty::F64, Ty::F32) if !is_nan(from, a) => u64::from((f64::from_bits(a) as f32).to_bits()),
+            (Ty::F64, Ty::F32) if !is_nan(from, a) => {
+                u64::from((f64::from_bits(a) as f32).to_bits())
+            }
             _ => return None,
         },
         FToS(Round::Zero) | FToU(Round::Zero) => {

@@ -28,7 +28,11 @@ pub fn verify(f: &Func) -> Result<(), String> {
             return Err(format!("v{} is used in b{} but defined nowhere", v.0, b.0));
         };
         let before = if db == b { di < at } else { graph.dominates(db, b) };
-        if before { Ok(()) } else { Err(format!("v{} in b{} does not dominate its use in b{}", v.0, db.0, b.0)) }
+        if before {
+            Ok(())
+        } else {
+            Err(format!("v{} in b{} does not dominate its use in b{}", v.0, db.0, b.0))
+        }
     };
     for &b in &graph.order {
         let block = f.block(b);
@@ -54,7 +58,12 @@ pub fn verify(f: &Func) -> Result<(), String> {
         for edge in block.term.edges() {
             let target = f.block(edge.block);
             if target.params.len() != edge.args.len() {
-                return Err(format!("b{} passes {} values to b{}", b.0, edge.args.len(), edge.block.0));
+                return Err(format!(
+                    "b{} passes {} values to b{}",
+                    b.0,
+                    edge.args.len(),
+                    edge.block.0
+                ));
             }
             for (p, a) in target.params.iter().zip(&edge.args) {
                 check(*a, b, usize::MAX)?;
@@ -71,7 +80,9 @@ fn types(f: &Func, v: Val) -> Result<(), String> {
     let ty = f.ty(v);
     let same = |a: Val, b: Val| f.ty(a) == f.ty(b);
     let good = match f.op(v) {
-        Op::Bin(super::BinOp::Shl | super::BinOp::LShr | super::BinOp::AShr, a, b) => f.ty(*a) == ty && f.ty(*b) == Ty::I32,
+        Op::Bin(super::BinOp::Shl | super::BinOp::LShr | super::BinOp::AShr, a, b) => {
+            f.ty(*a) == ty && f.ty(*b) == Ty::I32
+        }
         Op::Bin(super::BinOp::SMulWide | super::BinOp::UMulWide, a, b) => {
             ty == Ty::I64 && f.ty(*a) == Ty::I32 && f.ty(*b) == Ty::I32
         }
@@ -82,5 +93,9 @@ fn types(f: &Func, v: Val) -> Result<(), String> {
         Op::Store(m, a, x) => f.ty(*a) == Ty::I64 && m.ty.ty() == f.ty(*x),
         _ => true,
     };
-    if good { Ok(()) } else { Err(format!("operands of v{} = {:?} have the wrong types", v.0, f.op(v))) }
+    if good {
+        Ok(())
+    } else {
+        Err(format!("operands of v{} = {:?} have the wrong types", v.0, f.op(v)))
+    }
 }

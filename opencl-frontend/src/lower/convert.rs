@@ -18,7 +18,14 @@ impl Lower<'_> {
         self.emit(Op::Un(op, v), Ty::I32)
     }
 
-    pub(super) fn convert(&mut self, v: Val, from: Scalar, to: Scalar, saturate: bool, rounding: Rounding) -> Val {
+    pub(super) fn convert(
+        &mut self,
+        v: Val,
+        from: Scalar,
+        to: Scalar,
+        saturate: bool,
+        rounding: Rounding,
+    ) -> Val {
         if from == to {
             return v;
         }
@@ -54,7 +61,8 @@ impl Lower<'_> {
                 // of saturated conversions); narrower targets are clamped after it.
                 let op = if to.is_signed() { UnOp::FToS(round) } else { UnOp::FToU(round) };
                 let wide = self.emit(Op::Un(op, v), target);
-                let wide = if saturate && from != Scalar::F32 { self.zero_if_nan(v, wide) } else { wide };
+                let wide =
+                    if saturate && from != Scalar::F32 { self.zero_if_nan(v, wide) } else { wide };
                 if to.size() >= 4 {
                     return wide;
                 }
@@ -119,5 +127,9 @@ impl Lower<'_> {
 
 fn range(scalar: Scalar) -> (i128, i128) {
     let bits = scalar.bits();
-    if scalar.is_signed() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
+    if scalar.is_signed() {
+        (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    } else {
+        (0, (1 << bits) - 1)
+    }
 }

@@ -3,7 +3,9 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::{Lower, Place, Value, space, ty_of};
-use crate::ir::{Atomic, BinOp, CONTRACT, Cmp, Mem, MemTy, NO_WRAP, Op, Sreg, TernOp, Ty, UnOp, Val};
+use crate::ir::{
+    Atomic, BinOp, CONTRACT, Cmp, Mem, MemTy, NO_WRAP, Op, Sreg, TernOp, Ty, UnOp, Val,
+};
 use crate::parse::ast::BinaryOp;
 use crate::sema::hir::{AtomicOp, Expr, ExprKind, FunctionId, Intrinsic, MathOp, Rounding};
 use crate::sema::types::{QualType, Scalar, Type};
@@ -186,7 +188,10 @@ impl Lower<'_> {
                 smallvec![self.constant(ty, *bits)]
             }
             ExprKind::Load(object) => return self.load_lvalue(object),
-            ExprKind::Local(_) | ExprKind::Global(_) | ExprKind::Deref(_) | ExprKind::Temporary(..) => {
+            ExprKind::Local(_)
+            | ExprKind::Global(_)
+            | ExprKind::Deref(_)
+            | ExprKind::Temporary(..) => {
                 return self.load_lvalue(e);
             }
             ExprKind::Member(..) => {
@@ -235,7 +240,9 @@ impl Lower<'_> {
                 let v = self.scalar(a);
                 smallvec![self.emit(Op::Un(UnOp::Not, v), Ty::Pred)]
             }
-            ExprKind::Binary { op, lhs, rhs, contract } => self.binary(*op, lhs, rhs, e.ty, *contract),
+            ExprKind::Binary { op, lhs, rhs, contract } => {
+                self.binary(*op, lhs, rhs, e.ty, *contract)
+            }
             ExprKind::PointerAdd(p, i, size) => {
                 let (p, i) = (self.scalar(p), self.scalar(i));
                 smallvec![self.pointer_add(p, i, *size)]
@@ -257,7 +264,10 @@ impl Lower<'_> {
                 let (to, n) = self.program.types.lanes(e.ty.id).unwrap_or((Scalar::I32, 1));
                 let values = self.lanes(value);
                 debug_assert_eq!(values.len(), usize::from(n));
-                values.into_iter().map(|v| self.convert(v, from, to, *saturate, *rounding)).collect()
+                values
+                    .into_iter()
+                    .map(|v| self.convert(v, from, to, *saturate, *rounding))
+                    .collect()
             }
             ExprKind::Bitcast(a) => {
                 if matches!(self.program.types.get(e.ty.id), Type::Void) {
@@ -306,7 +316,8 @@ impl Lower<'_> {
                 return self.value(b);
             }
             ExprKind::Call(f, args) => {
-                let args: Vec<(QualType, Value)> = args.iter().map(|a| (a.ty, self.value(a))).collect();
+                let args: Vec<(QualType, Value)> =
+                    args.iter().map(|a| (a.ty, self.value(a))).collect();
                 return self.call(*f, args, e.ty);
             }
             ExprKind::CallPerLane(f, args) => {
@@ -319,7 +330,16 @@ impl Lower<'_> {
                     let one: Vec<(QualType, Value)> = params
                         .iter()
                         .zip(&args)
-                        .map(|(ty, lanes)| (*ty, Value::Lanes(smallvec![if lanes.len() > 1 { lanes[i] } else { lanes[0] }])))
+                        .map(|(ty, lanes)| {
+                            (
+                                *ty,
+                                Value::Lanes(smallvec![if lanes.len() > 1 {
+                                    lanes[i]
+                                } else {
+                                    lanes[0]
+                                }]),
+                            )
+                        })
                         .collect();
                     if let Value::Lanes(r) = self.call(*f, one, result) {
                         out.extend(r);
@@ -404,12 +424,20 @@ impl Lower<'_> {
 
     // Operators
 
-    fn binary(&mut self, op: BinaryOp, lhs: &Expr, rhs: &Expr, ty: QualType, contract: bool) -> Lanes {
+    fn binary(
+        &mut self,
+        op: BinaryOp,
+        lhs: &Expr,
+        rhs: &Expr,
+        ty: QualType,
+        contract: bool,
+    ) -> Lanes {
         let a = self.lanes(lhs);
         let b = self.lanes(rhs);
         let scalar = self.program.types.lanes(lhs.ty.id).map(|l| l.0);
         let vector = self.program.types.is_vector(ty.id);
-        let out: Lanes = a.into_iter().zip(b).map(|(x, y)| self.operate(op, scalar, x, y, contract)).collect();
+        let out: Lanes =
+            a.into_iter().zip(b).map(|(x, y)| self.operate(op, scalar, x, y, contract)).collect();
         if vector && self.f.ty(out[0]) == Ty::Pred {
             // Vectors compare to 0 and -1 of the component's width.
             let wide = self.program.types.lanes(ty.id).is_some_and(|(s, _)| s.size() == 8);
@@ -426,7 +454,14 @@ impl Lower<'_> {
     }
 
     /// One component of an operator. `None` as type: pointers.
-    fn operate(&mut self, op: BinaryOp, scalar: Option<Scalar>, x: Val, y: Val, contract: bool) -> Val {
+    fn operate(
+        &mut self,
+        op: BinaryOp,
+        scalar: Option<Scalar>,
+        x: Val,
+        y: Val,
+        contract: bool,
+    ) -> Val {
         use BinaryOp::*;
         let s = scalar.unwrap_or(Scalar::U64);
         let ty = ty_of(s);
@@ -451,7 +486,8 @@ impl Lower<'_> {
         }
         if s == Scalar::F16 && self.options.sm < 53 {
             // No half arithmetic on this target: single precision and one rounding.
-            let wide = |l: &mut Self, v| l.convert(v, Scalar::F16, Scalar::F32, false, Rounding::Default);
+            let wide =
+                |l: &mut Self, v| l.convert(v, Scalar::F16, Scalar::F32, false, Rounding::Default);
             let (a, b) = (wide(self, x), wide(self, y));
             let r = self.operate(op, Some(Scalar::F32), a, b, false);
             return self.convert(r, Scalar::F32, Scalar::F16, false, Rounding::Default);
@@ -464,7 +500,9 @@ impl Lower<'_> {
             (Mul, true) => (BinOp::FMul, contracted),
             (Div, true) => {
                 if s == Scalar::F16 {
-                    let wide = |l: &mut Self, v| l.convert(v, Scalar::F16, Scalar::F32, false, Rounding::Default);
+                    let wide = |l: &mut Self, v| {
+                        l.convert(v, Scalar::F16, Scalar::F32, false, Rounding::Default)
+                    };
                     let (a, b) = (wide(self, x), wide(self, y));
                     let r = self.emit(Op::Bin(BinOp::FDiv, a, b), Ty::F32);
                     return self.convert(r, Scalar::F32, Scalar::F16, false, Rounding::Default);
@@ -480,7 +518,8 @@ impl Lower<'_> {
             (Or, _) => (BinOp::Or, 0),
             (Xor, _) => (BinOp::Xor, 0),
             (Shl | Shr, _) => {
-                let narrow = if ty == Ty::I64 { self.emit(Op::Un(UnOp::Trunc32, y), Ty::I32) } else { y };
+                let narrow =
+                    if ty == Ty::I64 { self.emit(Op::Un(UnOp::Trunc32, y), Ty::I32) } else { y };
                 let mask = self.constant(Ty::I32, u64::from(s.bits() - 1));
                 let count = self.emit(Op::Bin(BinOp::And, narrow, mask), Ty::I32);
                 let bin = match (op, signed) {
@@ -494,7 +533,11 @@ impl Lower<'_> {
             _ => (BinOp::And, 0),
         };
         let r = self.emit_flagged(Op::Bin(bin, x, y), ty, flags);
-        if matches!(bin, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::SDiv) { self.normalize(r, s) } else { r }
+        if matches!(bin, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::SDiv) {
+            self.normalize(r, s)
+        } else {
+            r
+        }
     }
 
     fn division(&self, s: Scalar) -> BinOp {
@@ -505,7 +548,15 @@ impl Lower<'_> {
         }
     }
 
-    fn update(&mut self, op: BinaryOp, lhs: &Expr, rhs: &Expr, compute: QualType, post: bool, contract: bool) -> Value {
+    fn update(
+        &mut self,
+        op: BinaryOp,
+        lhs: &Expr,
+        rhs: &Expr,
+        compute: QualType,
+        post: bool,
+        contract: bool,
+    ) -> Value {
         let right = self.lanes(rhs);
         // One evaluation of the place: its address may have effects.
         let element = self.program.types.lanes(lhs.ty.id).map(|l| l.0);
@@ -583,7 +634,13 @@ impl Lower<'_> {
                 }
                 (Value::Lanes(lanes), _) => {
                     if params.is_empty() {
-                        params = lanes.iter().map(|v| self.f.ty(*v)).collect::<Vec<_>>().into_iter().map(|t| self.f.add_param(after, t)).collect();
+                        params = lanes
+                            .iter()
+                            .map(|v| self.f.ty(*v))
+                            .collect::<Vec<_>>()
+                            .into_iter()
+                            .map(|t| self.f.add_param(after, t))
+                            .collect();
                     }
                     args.extend(lanes);
                 }
@@ -651,7 +708,11 @@ impl Lower<'_> {
         match slot {
             Some(slot) => {
                 let place = self.slot_place(slot);
-                if program.types.is_aggregate(ty.id) { Value::Memory(place) } else { self.load(place, ty) }
+                if program.types.is_aggregate(ty.id) {
+                    Value::Memory(place)
+                } else {
+                    self.load(place, ty)
+                }
             }
             None => Value::None,
         }
@@ -716,7 +777,10 @@ impl Lower<'_> {
                     let old = self.emit(Op::Atomic(op, m, place.address, bits, None), Ty::I32);
                     return one(self.emit(Op::Un(UnOp::Bitcast, old), Ty::F32));
                 }
-                one(self.emit(Op::Atomic(op, m, place.address, operands[0], operands.get(1).copied()), mem.ty()))
+                one(self.emit(
+                    Op::Atomic(op, m, place.address, operands[0], operands.get(1).copied()),
+                    mem.ty(),
+                ))
             }
             Intrinsic::Math(op) => {
                 let scalar = self.program.types.scalar(args[0].ty.id).unwrap_or(Scalar::F32);

@@ -10,14 +10,16 @@ mod stmt;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::Options;
 use crate::diag::{Code, Diag};
-use crate::ir::{Block, Cmp, Func, Mem, MemTy, Op, ParamData, ParamKind, Slot, SlotData, Space, Term, Ty, Val};
+use crate::ir::{
+    Block, Cmp, Func, Mem, MemTy, Op, ParamData, ParamKind, Slot, SlotData, Space, Term, Ty, Val,
+};
 use crate::ir::{Edge, simplify};
 use crate::sema::hir::{Function, FunctionId, LabelId, LocalId, Program};
 use crate::sema::types::{self, QualType, Scalar, Type, TypeId};
 use crate::source::Span;
 use crate::symbol::Interner;
-use crate::Options;
 
 /// A kernel may not grow beyond this many values: calls inline, and hostile programs call in towers.
 const MAX_VALUES: usize = 1 << 20;
@@ -73,7 +75,12 @@ pub struct Lower<'p> {
 }
 
 /// Lowers a kernel.
-pub fn lower(program: &Program, names: &Interner, options: &Options, kernel: FunctionId) -> Result<Func, Diag> {
+pub fn lower(
+    program: &Program,
+    names: &Interner,
+    options: &Options,
+    kernel: FunctionId,
+) -> Result<Func, Diag> {
     let function = &program.functions[kernel.0 as usize];
     let name = names.text(function.name).to_string();
     let mut f = Func::new(name);
@@ -91,7 +98,8 @@ pub fn lower(program: &Program, names: &Interner, options: &Options, kernel: Fun
     };
     lower.kernel(function, kernel);
     if lower.too_large {
-        let message = format!("kernel `{}` grows too large when its calls are inlined", lower.f.name);
+        let message =
+            format!("kernel `{}` grows too large when its calls are inlined", lower.f.name);
         return Err(Diag::error(Code::Limit, message));
     }
     Ok(lower.f)
@@ -118,13 +126,18 @@ impl Lower<'_> {
             self.f.params.push(ParamData { name, kind });
             if let ParamKind::Bytes { align, .. } = kind {
                 let address = self.emit(Op::ParamAddr(i as u32), Ty::I64);
-                let from = Place { space: Space::Param, address, offset: 0, align, volatile: false };
+                let from =
+                    Place { space: Space::Param, address, offset: 0, align, volatile: false };
                 let value = self.load(from, ty.value());
                 self.store(place, ty.value(), value);
             } else {
                 let mem = self.mem_ty(ty.id);
                 let v = self.emit(Op::Param(i as u32), mem.ty());
-                let v = if self.program.types.scalar(ty.id) == Some(Scalar::Bool) { self.nonzero(v) } else { v };
+                let v = if self.program.types.scalar(ty.id) == Some(Scalar::Bool) {
+                    self.nonzero(v)
+                } else {
+                    v
+                };
                 self.store(place, ty.value(), Value::Lanes(SmallVec::from_elem(v, 1)));
             }
         }
@@ -134,7 +147,12 @@ impl Lower<'_> {
         self.terminate(Term::Return);
     }
 
-    fn push_frame(&mut self, id: FunctionId, function: &Function, exit: Option<(Block, Option<Slot>)>) {
+    fn push_frame(
+        &mut self,
+        id: FunctionId,
+        function: &Function,
+        exit: Option<(Block, Option<Slot>)>,
+    ) {
         self.frames.push(Frame {
             function: id,
             slots: FxHashMap::default(),
@@ -243,8 +261,18 @@ impl Lower<'_> {
 
     fn mem(&self, place: Place, ty: MemTy, delta: u64) -> Mem {
         let offset = place.offset + delta as i64;
-        let align = if offset == 0 { place.align } else { place.align.min(1 << offset.trailing_zeros().min(16)) };
-        Mem { space: place.space, ty, offset, align: align.min(1 << 16) as u32, volatile: place.volatile }
+        let align = if offset == 0 {
+            place.align
+        } else {
+            place.align.min(1 << offset.trailing_zeros().min(16))
+        };
+        Mem {
+            space: place.space,
+            ty,
+            offset,
+            align: align.min(1 << 16) as u32,
+            volatile: place.volatile,
+        }
     }
 
     /// Number of components in memory and their type; pointers count as one.
@@ -300,7 +328,11 @@ impl Lower<'_> {
                 }
                 let members = s.members.clone().unwrap_or_default();
                 for member in members {
-                    self.copy(to.at(member.offset as i64), from.at(member.offset as i64), member.ty);
+                    self.copy(
+                        to.at(member.offset as i64),
+                        from.at(member.offset as i64),
+                        member.ty,
+                    );
                 }
             }
             Type::Array(element, n) => {
@@ -328,7 +360,8 @@ impl Lower<'_> {
             _ => MemTy::U8,
         };
         for i in 0..size / mem.size() {
-            let v = self.emit(Op::Load(self.mem(from, mem, i * mem.size()), from.address), mem.ty());
+            let v =
+                self.emit(Op::Load(self.mem(from, mem, i * mem.size()), from.address), mem.ty());
             self.emit(Op::Store(self.mem(to, mem, i * mem.size()), to.address, v), Ty::None);
         }
     }
@@ -341,7 +374,10 @@ impl Lower<'_> {
                 if s.is_union {
                     let zero = self.constant(Ty::I32, 0);
                     for i in 0..s.size {
-                        self.emit(Op::Store(self.mem(to, MemTy::U8, i), to.address, zero), Ty::None);
+                        self.emit(
+                            Op::Store(self.mem(to, MemTy::U8, i), to.address, zero),
+                            Ty::None,
+                        );
                     }
                     return;
                 }

@@ -67,7 +67,8 @@ impl Lower<'_> {
             }
             StmtKind::Loop { init, condition, step, body, test_first, unroll } => {
                 self.statements(init);
-                let (top, next, after) = (self.f.new_block(), self.f.new_block(), self.f.new_block());
+                let (top, next, after) =
+                    (self.f.new_block(), self.f.new_block(), self.f.new_block());
                 // The test stands before the loop and again at its end: one branch per turn.
                 match condition {
                     Some(c) if *test_first => self.branch_on(c, top, after),
@@ -97,7 +98,8 @@ impl Lower<'_> {
                 let after = self.f.new_block();
                 let default = default.map_or(after, |d| self.label(d));
                 let signed = self.program.types.scalar(value.ty.id).is_some_and(|s| s.is_signed());
-                let mut sorted: Vec<(u64, Block)> = cases.iter().map(|(k, l)| (*k, self.label(*l))).collect();
+                let mut sorted: Vec<(u64, Block)> =
+                    cases.iter().map(|(k, l)| (*k, self.label(*l))).collect();
                 sorted.sort_by_key(|(k, _)| if signed { *k ^ 1 << 63 } else { *k });
                 self.decide(v, &sorted, default, signed);
                 self.dead();

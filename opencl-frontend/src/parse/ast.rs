@@ -112,7 +112,11 @@ pub enum ExprKind {
     /// Kept because `(float4)(a, b)` is a vector literal and `(float4)a` a cast.
     Paren(Box<Expr>),
     Call(Box<Expr>, Vec<Expr>),
-    Member { base: Box<Expr>, arrow: bool, name: Name },
+    Member {
+        base: Box<Expr>,
+        arrow: bool,
+        name: Name,
+    },
     Index(Box<Expr>, Box<Expr>),
     Unary(UnaryOp, Box<Expr>),
     Cast(Box<TypeName>, Box<Expr>),
@@ -216,15 +220,21 @@ impl Declarator {
         match self {
             Declarator::Abstract => None,
             Declarator::Name(name) => Some(*name),
-            Declarator::Pointer(_, d) | Declarator::Array(d, _) | Declarator::Function(d, _, _) => d.name(),
+            Declarator::Pointer(_, d) | Declarator::Array(d, _) | Declarator::Function(d, _, _) => {
+                d.name()
+            }
         }
     }
 
     /// Parameters of the function that the declarator declares directly.
     pub fn params(&self) -> Option<&[Param]> {
         match self {
-            Declarator::Function(d, params, _) if matches!(**d, Declarator::Name(_)) => Some(params),
-            Declarator::Pointer(_, d) | Declarator::Array(d, _) | Declarator::Function(d, _, _) => d.params(),
+            Declarator::Function(d, params, _) if matches!(**d, Declarator::Name(_)) => {
+                Some(params)
+            }
+            Declarator::Pointer(_, d) | Declarator::Array(d, _) | Declarator::Function(d, _, _) => {
+                d.params()
+            }
             _ => None,
         }
     }
@@ -324,7 +334,12 @@ pub enum StmtKind {
     If(Expr, Box<Stmt>, Option<Box<Stmt>>),
     While(Expr, Box<Stmt>),
     DoWhile(Box<Stmt>, Expr),
-    For { init: Option<Box<Stmt>>, condition: Option<Expr>, step: Option<Expr>, body: Box<Stmt> },
+    For {
+        init: Option<Box<Stmt>>,
+        condition: Option<Expr>,
+        step: Option<Expr>,
+        body: Box<Stmt>,
+    },
     Switch(Expr, Box<Stmt>),
     Case(Expr, Box<Stmt>),
     Default(Box<Stmt>),

@@ -105,5 +105,11 @@ pub fn pushed<T>(mut list: Vec<T>, item: T) -> Vec<T> {
 
 /// Names of a function's parameters.
 pub fn parameter_names(declarator: &Declarator) -> Vec<Symbol> {
-    declarator.params().into_iter().flatten().filter_map(|p| p.declarator.name()).map(|n| n.sym).collect()
+    declarator
+        .params()
+        .into_iter()
+        .flatten()
+        .filter_map(|p| p.declarator.name())
+        .map(|n| n.sym)
+        .collect()
 }

@@ -57,20 +57,22 @@ pub fn integer(text: &str) -> Result<IntLiteral, String> {
         _ => return Err(format!("invalid suffix `{suffix}` of an integer")),
     };
     // A lone 0 has lost its digit to the octal prefix test only when a suffix follows.
-    if number.is_empty() && !(radix == 8) {
+    if number.is_empty() && radix != 8 {
         return Err("an integer without digits".into());
     }
     let value = if number.is_empty() {
         0
     } else {
-        u64::from_str_radix(number, radix).map_err(|_| "this integer is too large for any type".to_string())?
+        u64::from_str_radix(number, radix)
+            .map_err(|_| "this integer is too large for any type".to_string())?
     };
     Ok(IntLiteral { value, unsigned, long, decimal: radix == 10 })
 }
 
 /// True if the preprocessing number is a floating literal.
 pub fn is_floating(text: &str) -> bool {
-    let hex = text.len() > 1 && text.as_bytes()[0] == b'0' && matches!(text.as_bytes()[1], b'x' | b'X');
+    let hex =
+        text.len() > 1 && text.as_bytes()[0] == b'0' && matches!(text.as_bytes()[1], b'x' | b'X');
     text.bytes().any(|b| match b {
         b'.' | b'p' | b'P' => true,
         b'e' | b'E' | b'f' | b'F' | b'h' | b'H' => !hex,
@@ -82,7 +84,9 @@ pub fn is_floating(text: &str) -> bool {
 pub fn floating(text: &str) -> Result<FloatLiteral, String> {
     let hex = text.starts_with("0x") || text.starts_with("0X");
     let (digits, suffix) = match text.as_bytes().last() {
-        Some(b'f' | b'F') if !hex || text.contains(['p', 'P']) => (&text[..text.len() - 1], FloatSuffix::Float),
+        Some(b'f' | b'F') if !hex || text.contains(['p', 'P']) => {
+            (&text[..text.len() - 1], FloatSuffix::Float)
+        }
         Some(b'h' | b'H') => (&text[..text.len() - 1], FloatSuffix::Half),
         _ => (text, FloatSuffix::None),
     };
@@ -97,7 +101,8 @@ pub fn floating(text: &str) -> Result<FloatLiteral, String> {
 }
 
 fn hex_float(text: &str) -> Result<(f64, f32), String> {
-    let (mantissa, exponent) = text.split_once(['p', 'P']).ok_or("a hexadecimal floating literal needs an exponent")?;
+    let (mantissa, exponent) =
+        text.split_once(['p', 'P']).ok_or("a hexadecimal floating literal needs an exponent")?;
     let mut exponent: i64 = exponent.parse::<i32>().map_err(|_| "malformed exponent")?.into();
     let mut bits: u128 = 0;
     let (mut seen_point, mut digits) = (false, 0);
@@ -137,7 +142,9 @@ fn hex_float(text: &str) -> Result<(f64, f32), String> {
             let half = 1u128 << (shift - 1);
             down + u128::from(rest > half || (rest == half && down & 1 == 1))
         };
-        let value = kept as f64 * 2f64.powi((lowest.max(-1074) / 2) as i32) * 2f64.powi((lowest.max(-1074) - lowest.max(-1074) / 2) as i32);
+        let value = kept as f64
+            * 2f64.powi((lowest.max(-1074) / 2) as i32)
+            * 2f64.powi((lowest.max(-1074) - lowest.max(-1074) / 2) as i32);
         if value >= 2f64.powi(max_exponent as i32) * 2.0 { f64::INFINITY } else { value }
     };
     Ok((round(53, -1074, 1023), round(24, -149, 127) as f32))
@@ -222,12 +229,24 @@ mod tests {
         assert_eq!(int("0x1FUL"), Ok((31, true, true)));
         assert_eq!(int("017"), Ok((15, false, false)));
         assert_eq!(int("18446744073709551615u"), Ok((u64::MAX, true, false)));
-        assert!(int("18446744073709551616").is_err() && int("08").is_err() && int("1q").is_err() && int("0x").is_err());
+        assert!(
+            int("18446744073709551616").is_err()
+                && int("08").is_err()
+                && int("1q").is_err()
+                && int("0x").is_err()
+        );
     }
 
     #[test]
     fn floats() {
-        for (text, value) in [("1.5", 1.5), (".5f", 0.5), ("1e3", 1000.0), ("0x1.8p1", 3.0), ("0x.8p0f", 0.5), ("2.f", 2.0)] {
+        for (text, value) in [
+            ("1.5", 1.5),
+            (".5f", 0.5),
+            ("1e3", 1000.0),
+            ("0x1.8p1", 3.0),
+            ("0x.8p0f", 0.5),
+            ("2.f", 2.0),
+        ] {
             assert_eq!(floating(text).map(|v| v.value), Ok(value), "{text}");
         }
         assert_eq!(floating("0x1.fffffffffffffp1023").map(|v| v.value), Ok(f64::MAX));
@@ -235,8 +254,12 @@ mod tests {
         assert_eq!(floating("0x1.fffffep127f").map(|v| v.single), Ok(f32::MAX));
         assert_eq!(floating("0x1p-149f").map(|v| v.single), Ok(1e-45));
         assert_eq!(floating("0x1.0000010000001p0f").map(|v| v.single), Ok(1.0000001));
-        assert!(floating("1.2.3").is_err() && floating("0x1.8").is_err() && floating("1.0q").is_err());
-        assert!(is_floating("1.") && is_floating("1e5") && !is_floating("0xe5") && is_floating("0x1p1"));
+        assert!(
+            floating("1.2.3").is_err() && floating("0x1.8").is_err() && floating("1.0q").is_err()
+        );
+        assert!(
+            is_floating("1.") && is_floating("1e5") && !is_floating("0xe5") && is_floating("0x1p1")
+        );
     }
 
     #[test]

@@ -79,7 +79,12 @@ pub struct State {
 
 impl State {
     fn new(builtin_types: &[Symbol]) -> State {
-        State { scopes: RefCell::new(vec![builtin_types.iter().map(|s| (*s, true)).collect(), FxHashMap::default()]) }
+        State {
+            scopes: RefCell::new(vec![
+                builtin_types.iter().map(|s| (*s, true)).collect(),
+                FxHashMap::default(),
+            ]),
+        }
     }
 
     fn is_type(&self, sym: Symbol) -> bool {
@@ -192,8 +197,14 @@ pub fn parse(session: &mut Session, unit: &Unit, builtin_types: &[Symbol]) -> Ve
             }
         };
         state.scopes.borrow_mut().truncate(2);
-        let lexer =
-            Lexer { tokens: &unit.tokens, names: &session.names, state: &state, next: start, end, mark: None };
+        let lexer = Lexer {
+            tokens: &unit.tokens,
+            names: &session.names,
+            state: &state,
+            next: start,
+            end,
+            mark: None,
+        };
         match parser.parse(&state, lexer) {
             Ok(external) => out.push(external),
             Err(error) => {
@@ -212,7 +223,8 @@ fn recover_types(unit: &Unit, start: usize, end: usize, state: &State) {
     state.scopes.borrow_mut().truncate(2);
     let tokens = &unit.tokens[start..end];
     if tokens.first().is_some_and(|t| t.kind == PpKind::Ident && t.sym == fixed::TYPEDEF)
-        && let Some(last) = tokens.iter().rev().find(|t| t.kind == PpKind::Ident && !t.sym.is_keyword())
+        && let Some(last) =
+            tokens.iter().rev().find(|t| t.kind == PpKind::Ident && !t.sym.is_keyword())
     {
         state.declare(last.sym, true);
     }
@@ -234,10 +246,12 @@ fn chunk_end(tokens: &[PpTok], start: usize) -> Result<usize, (usize, Code, Stri
             PpKind::End => {
                 return match open.last() {
                     Some(&(sym, at)) => {
-                        let text = if sym == fixed::LBRACE { "{" } else if sym == fixed::LPAREN { "(" } else { "[" };
-                        Err((at, Code::Syntax, format!("this `{text}` is never closed"))).or_else(|e: (usize, Code, String)| {
-                            if open.len() > limits::BRACKETS { Err((e.0, Code::Limit, "brackets are nested too deeply".into())) } else { Err(e) }
-                        })
+                        let text = match sym {
+                            fixed::LBRACE => "{",
+                            fixed::LPAREN => "(",
+                            _ => "[",
+                        };
+                        Err((at, Code::Syntax, format!("this `{text}` is never closed")))
                     }
                     None => Ok(i),
                 };
@@ -260,15 +274,15 @@ fn chunk_end(tokens: &[PpTok], start: usize) -> Result<usize, (usize, Code, Stri
                         Some((sym, at)) if sym == wanted => {
                             let body = token.sym == fixed::RBRACE && open.is_empty() && !assigned;
                             let after_head = at > start && tokens[at - 1].is(fixed::RPAREN);
-                            if body && after_head && !(aggregate && is_aggregate_body(tokens, start, at)) {
+                            if body
+                                && after_head
+                                && !(aggregate && is_aggregate_body(tokens, start, at))
+                            {
                                 return Ok(i + 1);
                             }
                         }
                         Some((sym, at)) if token.sym == fixed::RBRACE && sym != fixed::LBRACE => {
-                            return Err((at, Code::Syntax, "this bracket is never closed".into())).map_err(|e| {
-                                // Skip to the offending brace so that parsing goes on after it.
-                                (e.0, e.1, e.2)
-                            });
+                            return Err((at, Code::Syntax, "this bracket is never closed".into()));
                         }
                         _ => return Err((i, Code::Syntax, "unmatched closing bracket".into())),
                     }
@@ -279,7 +293,11 @@ fn chunk_end(tokens: &[PpTok], start: usize) -> Result<usize, (usize, Code, Stri
             _ => {}
         }
         if open.len() > limits::BRACKETS {
-            return Err((i, Code::Limit, format!("brackets are nested more than {} deep", limits::BRACKETS)));
+            return Err((
+                i,
+                Code::Limit,
+                format!("brackets are nested more than {} deep", limits::BRACKETS),
+            ));
         }
         i += 1;
     }
@@ -289,7 +307,8 @@ fn chunk_end(tokens: &[PpTok], start: usize) -> Result<usize, (usize, Code, Stri
 /// attributes between.
 fn is_aggregate_body(tokens: &[PpTok], start: usize, at: usize) -> bool {
     let Some(keyword) = (start..at).rev().find(|&i| {
-        tokens[i].kind == PpKind::Ident && matches!(tokens[i].sym, fixed::STRUCT | fixed::UNION | fixed::ENUM)
+        tokens[i].kind == PpKind::Ident
+            && matches!(tokens[i].sym, fixed::STRUCT | fixed::UNION | fixed::ENUM)
     }) else {
         return false;
     };
@@ -317,24 +336,40 @@ fn is_aggregate_body(tokens: &[PpTok], start: usize, at: usize) -> bool {
     names <= 1
 }
 
-fn syntax_error(session: &Session, unit: &Unit, error: ParseError<u32, Tok, UserError>, end: usize) -> Diag {
+fn syntax_error(
+    session: &Session,
+    unit: &Unit,
+    error: ParseError<u32, Tok, UserError>,
+    end: usize,
+) -> Diag {
     let place = |diag: Diag, at: u32| {
         let token = unit.tokens[(at as usize).min(unit.tokens.len() - 1)];
         diag.at_expanded(token.span(), token.expansion, &session.map, &session.names)
     };
     match error {
-        ParseError::User { error: UserError::Literal(at, message) } => place(Diag::error(Code::Literal, message), at),
+        ParseError::User { error: UserError::Literal(at, message) } => {
+            place(Diag::error(Code::Literal, message), at)
+        }
         ParseError::User { error: UserError::TooDeep(at) } => {
             place(Diag::error(Code::Limit, format!("nested more than {} deep", limits::TREE)), at)
         }
-        ParseError::InvalidToken { location } => place(Diag::error(Code::Syntax, "unexpected token"), location),
+        ParseError::InvalidToken { location } => {
+            place(Diag::error(Code::Syntax, "unexpected token"), location)
+        }
         ParseError::UnrecognizedEof { expected, .. } => {
-            let diag = Diag::error(Code::Syntax, format!("unexpected end of the declaration{}", expectation(&expected)));
+            let diag = Diag::error(
+                Code::Syntax,
+                format!("unexpected end of the declaration{}", expectation(&expected)),
+            );
             place(diag, end.saturating_sub(1) as u32)
         }
         ParseError::UnrecognizedToken { token: (at, tok, _), expected } => {
             // A mark stands for the identifier before it.
-            let index = if matches!(tok, Tok::MarkType | Tok::MarkName) { at.saturating_sub(1) } else { at };
+            let index = if matches!(tok, Tok::MarkType | Tok::MarkName) {
+                at.saturating_sub(1)
+            } else {
+                at
+            };
             let token = unit.tokens[(index as usize).min(unit.tokens.len() - 1)];
             let text = session.names.text(token.sym);
             let wants_semicolon = expected.iter().any(|e| e == "\";\"");
@@ -346,35 +381,49 @@ fn syntax_error(session: &Session, unit: &Unit, error: ParseError<u32, Tok, User
             if wants_semicolon && (new_line || tok == Tok::Fixed(fixed::RBRACE)) && index > 0 {
                 let before = unit.tokens[index as usize - 1];
                 let diag = Diag::error(Code::Syntax, "expected `;` after this");
-                return diag.at_expanded(before.span(), before.expansion, &session.map, &session.names);
+                return diag.at_expanded(
+                    before.span(),
+                    before.expansion,
+                    &session.map,
+                    &session.names,
+                );
             }
             let what = match tok {
                 Tok::MarkType => format!("`{text}`, which is a type"),
                 Tok::MarkName if expected.iter().any(|e| e == "MARK_TYPE") => {
-                    let mut diag = Diag::error(Code::Undeclared, format!("unknown type name `{text}`"));
-                    let candidates = crate::sema::builtin_type_names();
-                    if let Some(meant) = crate::diag::closest(text, candidates.iter().map(|s| s.as_str())) {
+                    let mut diag =
+                        Diag::error(Code::Undeclared, format!("unknown type name `{text}`"));
+                    let candidates = crate::sema::builtin_type_names().iter().map(String::as_str);
+                    let keywords =
+                        ["char", "short", "int", "long", "float", "double", "half", "void", "bool"];
+                    if let Some(meant) = crate::diag::closest(text, candidates.chain(keywords)) {
                         diag = diag.help(format!("did you mean `{meant}`?"));
                     }
                     return place(diag, index);
                 }
                 _ => format!("`{text}`"),
             };
-            let mut diag = Diag::error(Code::Syntax, format!("unexpected {what}{}", expectation(&expected)));
+            let mut diag =
+                Diag::error(Code::Syntax, format!("unexpected {what}{}", expectation(&expected)));
             let previous = index.checked_sub(1).map(|i| unit.tokens[i as usize]);
-            if let Some(previous) = previous.filter(|p| p.kind == PpKind::Ident && !p.sym.is_keyword())
+            if let Some(previous) =
+                previous.filter(|p| p.kind == PpKind::Ident && !p.sym.is_keyword())
                 && matches!(tok, Tok::Ident(_))
             {
                 let spelled = session.names.text(previous.sym);
                 diag = diag.note(None, format!("`{spelled}` is not known as a type here"));
                 let candidates = crate::sema::builtin_type_names();
-                if let Some(meant) = crate::diag::closest(spelled, candidates.iter().map(|s| s.as_str())) {
+                if let Some(meant) =
+                    crate::diag::closest(spelled, candidates.iter().map(|s| s.as_str()))
+                {
                     diag = diag.help(format!("did you mean `{meant}` instead of `{spelled}`?"));
                 }
             }
             place(diag, index)
         }
-        ParseError::ExtraToken { token: (at, _, _) } => place(Diag::error(Code::Syntax, "unexpected token"), at),
+        ParseError::ExtraToken { token: (at, _, _) } => {
+            place(Diag::error(Code::Syntax, "unexpected token"), at)
+        }
     }
 }
 
@@ -393,6 +442,3 @@ fn expectation(expected: &[String]) -> String {
         _ => String::new(),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -54,7 +54,12 @@ fn skip_empty(f: &mut Func) -> bool {
         .map(|b| {
             let block = &f.blocks[b];
             match &block.term {
-                Term::Jump(e) if block.insts.is_empty() && block.params.is_empty() && e.block.0 as usize != b && b != 0 => {
+                Term::Jump(e)
+                    if block.insts.is_empty()
+                        && block.params.is_empty()
+                        && e.block.0 as usize != b
+                        && b != 0 =>
+                {
                     Some(e.clone())
                 }
                 _ => None,
@@ -93,12 +98,21 @@ fn merge_lines(f: &mut Func) -> bool {
         loop {
             let Term::Jump(edge) = f.block(b).term.clone() else { break };
             let target = edge.block;
-            if target == b || target.0 == 0 || graph.preds[target.0 as usize].len() != 1 || gone[target.0 as usize] {
+            if target == b
+                || target.0 == 0
+                || graph.preds[target.0 as usize].len() != 1
+                || gone[target.0 as usize]
+            {
                 break;
             }
             let next = std::mem::replace(
                 f.block_mut(target),
-                crate::ir::BlockData { params: Vec::new(), insts: Vec::new(), term: Term::Open, unroll: None },
+                crate::ir::BlockData {
+                    params: Vec::new(),
+                    insts: Vec::new(),
+                    term: Term::Open,
+                    unroll: None,
+                },
             );
             for (p, a) in next.params.iter().zip(&edge.args) {
                 let a = replaced.get(*a);

@@ -25,12 +25,17 @@ pub fn run(f: &mut Func, fused: bool) {
             if let Some((op, negated)) = fuse(f, &uses, v, fused) {
                 if let Some(operand) = negated {
                     let ty = f.ty(operand);
-                    let n = f.new_value(Op::Un(UnOp::FNeg, operand), ty, 0, f.values[v.0 as usize].loc);
+                    let n =
+                        f.new_value(Op::Un(UnOp::FNeg, operand), ty, 0, f.values[v.0 as usize].loc);
                     out.push(n);
                     let Op::Tern(t, x, y, z) = op else { continue };
                     let swap = |o: Val| if o == operand { n } else { o };
                     // Exactly one operand is negated: the addend, or one factor.
-                    let new = if z == operand { Op::Tern(t, x, y, n) } else { Op::Tern(t, swap(x), y, z) };
+                    let new = if z == operand {
+                        Op::Tern(t, x, y, n)
+                    } else {
+                        Op::Tern(t, swap(x), y, z)
+                    };
                     f.values[v.0 as usize].op = new;
                 } else {
                     f.values[v.0 as usize].op = op;
@@ -48,7 +53,9 @@ fn fuse(f: &Func, uses: &[u32], v: Val, fused: bool) -> Option<(Op, Option<Val>)
     let product = |x: Val| -> Option<(Val, Val)> {
         let p = &f.values[x.0 as usize];
         match p.op {
-            Op::Bin(BinOp::FMul, a, b) if uses[x.0 as usize] == 1 && p.flags & CONTRACT != 0 => Some((a, b)),
+            Op::Bin(BinOp::FMul, a, b) if uses[x.0 as usize] == 1 && p.flags & CONTRACT != 0 => {
+                Some((a, b))
+            }
             _ => None,
         }
     };
@@ -61,7 +68,9 @@ fn fuse(f: &Func, uses: &[u32], v: Val, fused: bool) -> Option<(Op, Option<Val>)
             _ => None,
         }
     };
-    let float = data.flags & CONTRACT != 0 && data.ty != Ty::F16 && (fused || data.ty == Ty::F32 || data.ty == Ty::F64);
+    let float = data.flags & CONTRACT != 0
+        && data.ty != Ty::F16
+        && (fused || data.ty == Ty::F32 || data.ty == Ty::F64);
     match data.op {
         Op::Bin(BinOp::FAdd, x, y) if float => {
             if let Some((a, b)) = product(x) {

@@ -40,7 +40,8 @@ pub fn run(f: &mut Func) {
     for &b in &graph.order {
         f.block_mut(b).insts.retain(|v| live[v.0 as usize]);
         for edge in f.block_mut(b).term.clone().edges() {
-            let keep: Vec<bool> = f.block(edge.block).params.iter().map(|p| live[p.0 as usize]).collect();
+            let keep: Vec<bool> =
+                f.block(edge.block).params.iter().map(|p| live[p.0 as usize]).collect();
             for e in f.block_mut(b).term.edges_mut() {
                 if e.block == edge.block && e.args.len() == keep.len() {
                     let mut i = 0;
@@ -82,7 +83,9 @@ fn remove_dead_slots(f: &mut Func) {
     }
     for &v in &all {
         let op = f.op(v);
-        if matches!(op, Op::SlotAddr(_)) || (matches!(op, Op::Bin(..)) && root[v.0 as usize].is_some()) {
+        if matches!(op, Op::SlotAddr(_))
+            || (matches!(op, Op::Bin(..)) && root[v.0 as usize].is_some())
+        {
             continue;
         }
         let stored_to = match op {
@@ -109,7 +112,9 @@ fn remove_dead_slots(f: &mut Func) {
     for &b in &graph.order {
         let mut insts = std::mem::take(&mut f.block_mut(b).insts);
         insts.retain(|v| match f.op(*v) {
-            Op::Store(m, a, _) if !m.volatile => root[a.0 as usize].is_none_or(|s| needed[s as usize]),
+            Op::Store(m, a, _) if !m.volatile => {
+                root[a.0 as usize].is_none_or(|s| needed[s as usize])
+            }
             _ => true,
         });
         f.block_mut(b).insts = insts;

@@ -25,8 +25,11 @@ const MEMORY_LIMIT: usize = 64;
 pub fn run(f: &mut Func) {
     let graph = Graph::new(f);
     let children = graph.children();
-    let mut pass =
-        Pass { replaced: Replacements::new(f), table: FxHashMap::default(), memory: vec![Vec::new(); f.blocks.len()] };
+    let mut pass = Pass {
+        replaced: Replacements::new(f),
+        table: FxHashMap::default(),
+        memory: vec![Vec::new(); f.blocks.len()],
+    };
     enum Step {
         Enter(Block),
         Leave(Vec<Key>),
@@ -92,7 +95,14 @@ impl Pass {
     }
 
     /// Places a new instruction, or finds the value that it repeats.
-    fn number(&mut self, f: &mut Func, v: Val, added: &mut Vec<Key>, memory: &mut Memory, out: &mut Vec<Val>) -> Val {
+    fn number(
+        &mut self,
+        f: &mut Func,
+        v: Val,
+        added: &mut Vec<Key>,
+        memory: &mut Memory,
+        out: &mut Vec<Val>,
+    ) -> Val {
         let mut op = f.op(v).clone();
         op.map_operands(|o| self.replaced.get(o));
         f.values[v.0 as usize].op = op.clone();
@@ -115,7 +125,11 @@ impl Pass {
         match op {
             Op::Load(m, a) if !m.volatile => {
                 let known = memory.iter().find(|(km, ka, kv)| {
-                    *ka == a && km.space == m.space && km.offset == m.offset && km.ty == m.ty && f.ty(*kv) == ty
+                    *ka == a
+                        && km.space == m.space
+                        && km.offset == m.offset
+                        && km.ty == m.ty
+                        && f.ty(*kv) == ty
                 });
                 if let Some(&(_, _, value)) = known {
                     self.replaced.set(v, value);
@@ -131,7 +145,9 @@ impl Pass {
                 }
             }
             Op::Atomic(_, m, ..) => memory.retain(|(km, _, _)| km.space != m.space),
-            Op::Barrier | Op::Fence(_) => memory.retain(|(km, _, _)| matches!(km.space, Space::Local | Space::Constant | Space::Param)),
+            Op::Barrier | Op::Fence(_) => memory.retain(|(km, _, _)| {
+                matches!(km.space, Space::Local | Space::Constant | Space::Param)
+            }),
             Op::StoreVec(m, ..) => memory.retain(|(km, _, _)| km.space != m.space),
             _ => {}
         }

@@ -38,7 +38,10 @@ fn divergent_values(f: &Func) -> Vec<bool> {
                 if out[v.0 as usize] {
                     continue;
                 }
-                let mut d = matches!(f.op(v), Op::Sreg(Sreg::Tid(_)) | Op::Load(..) | Op::LoadVec(..) | Op::Atomic(..));
+                let mut d = matches!(
+                    f.op(v),
+                    Op::Sreg(Sreg::Tid(_)) | Op::Load(..) | Op::LoadVec(..) | Op::Atomic(..)
+                );
                 f.op(v).for_each_operand(|o| d |= out[o.0 as usize]);
                 if d {
                     out[v.0 as usize] = true;
@@ -62,11 +65,21 @@ fn divergent_values(f: &Func) -> Vec<bool> {
 }
 
 /// The side's edge to the join, if the side is a block that only `b` enters and that only computes.
-fn side(f: &Func, graph: &Graph, b: Block, edge: &Edge, limit: usize) -> Option<(Option<Block>, Edge)> {
+fn side(
+    f: &Func,
+    graph: &Graph,
+    b: Block,
+    edge: &Edge,
+    limit: usize,
+) -> Option<(Option<Block>, Edge)> {
     let block = f.block(edge.block);
     let private = graph.preds[edge.block.0 as usize] == [b] && block.params.is_empty();
     match &block.term {
-        Term::Jump(out) if private && block.insts.len() <= limit && block.insts.iter().all(|v| f.op(*v).is_pure()) => {
+        Term::Jump(out)
+            if private
+                && block.insts.len() <= limit
+                && block.insts.iter().all(|v| f.op(*v).is_pure()) =>
+        {
             Some((Some(edge.block), out.clone()))
         }
         _ => None,
@@ -75,7 +88,11 @@ fn side(f: &Func, graph: &Graph, b: Block, edge: &Edge, limit: usize) -> Option<
 
 fn convert(f: &mut Func, graph: &Graph, divergent: &[bool], b: Block) -> bool {
     let Term::Branch(c, yes, no) = f.block(b).term.clone() else { return false };
-    let limit = if divergent.get(c.0 as usize).copied().unwrap_or(true) { LIMIT_DIVERGENT } else { LIMIT_UNIFORM };
+    let limit = if divergent.get(c.0 as usize).copied().unwrap_or(true) {
+        LIMIT_DIVERGENT
+    } else {
+        LIMIT_UNIFORM
+    };
     let (a_side, b_side) = (side(f, graph, b, &yes, limit), side(f, graph, b, &no, limit));
     // Diamond, triangle on either side, or two plain edges to one join.
     let (first, second) = match (a_side, b_side) {
@@ -90,7 +107,8 @@ fn convert(f: &mut Func, graph: &Graph, divergent: &[bool], b: Block) -> bool {
         return false;
     }
     let mut insts = std::mem::take(&mut f.block_mut(b).insts);
-    let work: usize = [first.0, second.0].into_iter().flatten().map(|s| f.block(s).insts.len()).sum();
+    let work: usize =
+        [first.0, second.0].into_iter().flatten().map(|s| f.block(s).insts.len()).sum();
     let selects = first.1.args.iter().zip(&second.1.args).filter(|(x, y)| x != y).count();
     if work + selects > limit + 1 {
         f.block_mut(b).insts = insts;
@@ -101,7 +119,8 @@ fn convert(f: &mut Func, graph: &Graph, divergent: &[bool], b: Block) -> bool {
         insts.extend(moved);
         f.block_mut(s).term = Term::Open;
     }
-    let pairs: Vec<(Val, Val)> = first.1.args.iter().copied().zip(second.1.args.iter().copied()).collect();
+    let pairs: Vec<(Val, Val)> =
+        first.1.args.iter().copied().zip(second.1.args.iter().copied()).collect();
     let args = pairs
         .into_iter()
         .map(|(x, y)| {

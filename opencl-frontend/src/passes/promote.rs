@@ -86,7 +86,11 @@ fn find_addresses(f: &Func, graph: &Graph) -> FxHashMap<Val, (Slot, i64)> {
 
 type Variables = FxHashMap<(Slot, i64), usize>;
 
-fn find_cells(f: &Func, graph: &Graph, addresses: &FxHashMap<Val, (Slot, i64)>) -> (Vec<Cell>, Variables) {
+fn find_cells(
+    f: &Func,
+    graph: &Graph,
+    addresses: &FxHashMap<Val, (Slot, i64)>,
+) -> (Vec<Cell>, Variables) {
     let mut bad = vec![false; f.slots.len()];
     let mut ranges: Vec<FxHashMap<i64, (u64, Ty)>> = vec![FxHashMap::default(); f.slots.len()];
     for &b in &graph.order {
@@ -141,7 +145,8 @@ fn find_cells(f: &Func, graph: &Graph, addresses: &FxHashMap<Val, (Slot, i64)>) 
     let mut cells = Vec::new();
     let mut variables = Variables::default();
     for (s, ranges) in ranges.iter().enumerate() {
-        let mut sorted: Vec<(i64, u64, Ty)> = ranges.iter().map(|(o, (n, t))| (*o, *n, *t)).collect();
+        let mut sorted: Vec<(i64, u64, Ty)> =
+            ranges.iter().map(|(o, (n, t))| (*o, *n, *t)).collect();
         sorted.sort_unstable_by_key(|r| r.0);
         let overlap = sorted.windows(2).any(|w| w[0].0 + w[0].1 as i64 > w[1].0);
         if bad[s] || overlap {
@@ -242,7 +247,11 @@ fn undef(f: &mut Func, ty: Ty) -> Val {
 }
 
 fn recast(f: &mut Func, out: &mut Vec<Val>, v: Val, ty: Ty, loc: u32) -> Val {
-    if f.ty(v) == ty { v } else { crate::ir::simplify::build(f, out, Op::Un(UnOp::Bitcast, v), ty, 0, loc) }
+    if f.ty(v) == ty {
+        v
+    } else {
+        crate::ir::simplify::build(f, out, Op::Un(UnOp::Bitcast, v), ty, 0, loc)
+    }
 }
 
 /// What a load of this kind gives for a stored value.

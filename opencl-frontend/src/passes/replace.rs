@@ -44,7 +44,8 @@ impl Replacements {
         for b in 0..f.blocks.len() {
             let insts = std::mem::take(&mut f.blocks[b].insts);
             for &v in &insts {
-                let mut op = std::mem::replace(&mut f.values[v.0 as usize].op, crate::ir::Op::Undef);
+                let mut op =
+                    std::mem::replace(&mut f.values[v.0 as usize].op, crate::ir::Op::Undef);
                 op.map_operands(|o| self.get(o));
                 f.values[v.0 as usize].op = op;
             }

@@ -1,4 +1,6 @@
 //! x
 use crate::ir::Func;
 /// x
-pub fn run(_f: &mut Func) -> bool { false }
+pub fn run(_f: &mut Func) -> bool {
+    false
+}

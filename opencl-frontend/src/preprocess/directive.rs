@@ -51,8 +51,8 @@ impl Preprocessor<'_> {
             _ => {
                 let text = self.session.names.text(name.sym).to_string();
                 let known = [
-                    "if", "ifdef", "ifndef", "elif", "else", "endif", "define", "undef", "include", "line", "error",
-                    "warning", "pragma",
+                    "if", "ifdef", "ifndef", "elif", "else", "endif", "define", "undef", "include",
+                    "line", "error", "warning", "pragma",
                 ];
                 let mut diag = Diag::error(Code::Directive, format!("unknown directive `#{text}`"));
                 if let Some(meant) = closest(&text, known.into_iter()) {
@@ -80,7 +80,9 @@ impl Preprocessor<'_> {
             taken = match name.sym {
                 fixed::IF => self.condition(name, &line),
                 _ => match line.first() {
-                    Some(t) if t.kind == PpKind::Ident => self.macros.contains_key(&t.sym) == (name.sym == fixed::IFDEF),
+                    Some(t) if t.kind == PpKind::Ident => {
+                        self.macros.contains_key(&t.sym) == (name.sym == fixed::IFDEF)
+                    }
                     _ => {
                         self.error(Code::Directive, name, "a macro name is missing here");
                         false
@@ -89,7 +91,12 @@ impl Preprocessor<'_> {
             };
         }
         let frame = self.files.last_mut().expect("a file is open");
-        frame.conditions.push(Condition { opened: name, skipping: !taken, done: taken || skipping, seen_else: false });
+        frame.conditions.push(Condition {
+            opened: name,
+            skipping: !taken,
+            done: taken || skipping,
+            seen_else: false,
+        });
     }
 
     fn continue_condition(&mut self, name: PpTok) {
@@ -144,7 +151,9 @@ impl Preprocessor<'_> {
                 match rest.get(i) {
                     Some(t) if t.is(fixed::RPAREN) && (list.is_empty() || variadic) => break,
                     Some(t) if t.is(fixed::ELLIPSIS) => variadic = true,
-                    Some(t) if t.kind == PpKind::Ident && !list.contains(&t.sym) && !variadic => list.push(t.sym),
+                    Some(t) if t.kind == PpKind::Ident && !list.contains(&t.sym) && !variadic => {
+                        list.push(t.sym)
+                    }
                     other => {
                         let at = other.copied().unwrap_or(name);
                         return self.error(Code::Directive, at, "malformed macro parameter list");
@@ -163,20 +172,24 @@ impl Preprocessor<'_> {
             params = Some(Rc::from(list));
             rest = &rest[i + 1..];
         }
-        let misplaced = [rest.first(), rest.last()].into_iter().flatten().find(|t| t.is(fixed::HASHHASH));
+        let misplaced =
+            [rest.first(), rest.last()].into_iter().flatten().find(|t| t.is(fixed::HASHHASH));
         if let Some(&t) = misplaced {
             return self.error(Code::Directive, t, "`##` needs an operand on either side");
         }
         if let Some(old) = self.macros.get(&name.sym) {
             let same = match &old.body {
                 Body::Tokens(tokens) => {
-                    old.params == params && old.variadic == variadic && Self::same_body(tokens, rest)
+                    old.params == params
+                        && old.variadic == variadic
+                        && Self::same_body(tokens, rest)
                 }
                 _ => false,
             };
             if !same {
                 let text = self.session.names.text(name.sym).to_string();
-                let mut diag = Diag::warning(Code::MacroRedefined, format!("macro `{text}` is redefined"));
+                let mut diag =
+                    Diag::warning(Code::MacroRedefined, format!("macro `{text}` is redefined"));
                 if let Some(at) = old.defined_at {
                     diag = diag.note(Some(at), "previous definition");
                 } else if old.predefined {
@@ -187,17 +200,23 @@ impl Preprocessor<'_> {
         }
         let body = Body::Tokens(rest.into());
         let defined_at = Some(name.span());
-        self.macros.insert(name.sym, Macro { params, variadic, body, active: 0, predefined: false, defined_at });
+        self.macros.insert(
+            name.sym,
+            Macro { params, variadic, body, active: 0, predefined: false, defined_at },
+        );
     }
 
     fn include(&mut self, name: PpTok) {
         let mut line = self.take_line();
-        let is_name = |t: Option<&PpTok>| t.is_some_and(|t| t.kind == PpKind::Str || t.is(fixed::LT));
+        let is_name =
+            |t: Option<&PpTok>| t.is_some_and(|t| t.kind == PpKind::Str || t.is(fixed::LT));
         if !is_name(line.first()) {
             line = self.expand_list(line.into());
         }
         let (path, quoted) = match line.first() {
-            Some(t) if t.kind == PpKind::Str => (self.session.names.text(t.sym).trim_matches('"').to_string(), true),
+            Some(t) if t.kind == PpKind::Str => {
+                (self.session.names.text(t.sym).trim_matches('"').to_string(), true)
+            }
             Some(t) if t.is(fixed::LT) => {
                 let Some(end) = line.iter().position(|t| t.is(fixed::GT)) else {
                     return self.error(Code::Directive, name, "#include <…> has no closing `>`");
@@ -230,7 +249,8 @@ impl Preprocessor<'_> {
     }
 
     fn find_include(&self, path: &str, quoted: bool) -> Option<(String, String, Option<PathBuf>)> {
-        if let Some((_, text)) = self.session.options.headers.iter().find(|(name, _)| name == path) {
+        if let Some((_, text)) = self.session.options.headers.iter().find(|(name, _)| name == path)
+        {
             return Some((path.to_string(), text.clone(), None));
         }
         if self.session.options.headers_only {
@@ -253,13 +273,18 @@ impl Preprocessor<'_> {
         let line = self.take_line();
         let line = self.expand_list(line.into());
         let number = line.first().filter(|t| t.kind == PpKind::Number);
-        let Some(number) = number.and_then(|t| self.session.names.text(t.sym).parse::<u32>().ok()) else {
+        let Some(number) = number.and_then(|t| self.session.names.text(t.sym).parse::<u32>().ok())
+        else {
             return self.error(Code::Directive, name, "#line needs a line number");
         };
         let renamed = match line.get(1) {
             None => None,
-            Some(t) if t.kind == PpKind::Str => Some(self.session.names.text(t.sym).trim_matches('"').to_string()),
-            Some(&t) => return self.error(Code::Directive, t, "the file name of #line must be a string"),
+            Some(t) if t.kind == PpKind::Str => {
+                Some(self.session.names.text(t.sym).trim_matches('"').to_string())
+            }
+            Some(&t) => {
+                return self.error(Code::Directive, t, "the file name of #line must be a string");
+            }
         };
         let frame = self.files.last().expect("a file is open");
         let file = frame.file;
@@ -279,18 +304,34 @@ impl Preprocessor<'_> {
             }
             Some(first @ (fixed::UNROLL | fixed::NOUNROLL)) => {
                 let mut rest: Vec<PpTok> = self.expand_list(line[1..].into());
-                if rest.first().is_some_and(|t| t.is(fixed::LPAREN)) && rest.last().is_some_and(|t| t.is(fixed::RPAREN)) {
+                if rest.first().is_some_and(|t| t.is(fixed::LPAREN))
+                    && rest.last().is_some_and(|t| t.is(fixed::RPAREN))
+                {
                     rest.pop();
                     rest.remove(0);
                 }
                 let count = match rest.as_slice() {
                     _ if first == fixed::NOUNROLL => 1,
                     [] => 0,
-                    [t] if t.kind == PpKind::Number => match self.session.names.text(t.sym).parse::<u32>() {
-                        Ok(n) if (1..=1 << 16).contains(&n) => n,
-                        _ => return self.error(Code::Directive, *t, "the unroll count must be a positive integer"),
-                    },
-                    [t, ..] => return self.error(Code::Directive, *t, "the unroll count must be a positive integer"),
+                    [t] if t.kind == PpKind::Number => {
+                        match self.session.names.text(t.sym).parse::<u32>() {
+                            Ok(n) if (1..=1 << 16).contains(&n) => n,
+                            _ => {
+                                return self.error(
+                                    Code::Directive,
+                                    *t,
+                                    "the unroll count must be a positive integer",
+                                );
+                            }
+                        }
+                    }
+                    [t, ..] => {
+                        return self.error(
+                            Code::Directive,
+                            *t,
+                            "the unroll count must be a positive integer",
+                        );
+                    }
                 };
                 self.pending.push(self.synthetic(PpKind::Unroll, Symbol(count), at));
             }
@@ -306,14 +347,24 @@ impl Preprocessor<'_> {
                         let token = self.unit.tokens.len() as u32;
                         self.unit.extensions.push(ExtensionEvent { token, name, enabled });
                     }
-                    _ => self.error(Code::Directive, at, "expected `#pragma OPENCL EXTENSION name : enable|disable`"),
+                    _ => self.error(
+                        Code::Directive,
+                        at,
+                        "expected `#pragma OPENCL EXTENSION name : enable|disable`",
+                    ),
                 }
             }
             Some(fixed::OPENCL | fixed::STDC) if word(1) == Some(fixed::FP_CONTRACT) => {
                 let on = match word(2) {
                     Some(fixed::ON | fixed::DEFAULT) => 1,
                     Some(fixed::OFF) => 0,
-                    _ => return self.error(Code::Directive, at, "FP_CONTRACT takes ON, OFF or DEFAULT"),
+                    _ => {
+                        return self.error(
+                            Code::Directive,
+                            at,
+                            "FP_CONTRACT takes ON, OFF or DEFAULT",
+                        );
+                    }
                 };
                 self.pending.push(self.synthetic(PpKind::FpContract, Symbol(on), at));
             }
@@ -324,8 +375,15 @@ impl Preprocessor<'_> {
     /// `_Pragma("…")`.
     pub(super) fn pragma_operator(&mut self, at: PpTok) {
         let parts = [self.next_expanded(), self.next_expanded(), self.next_expanded()];
-        if !parts[0].is(fixed::LPAREN) || parts[1].kind != PpKind::Str || !parts[2].is(fixed::RPAREN) {
-            return self.error(Code::Directive, at, "_Pragma takes one string literal in parentheses");
+        if !parts[0].is(fixed::LPAREN)
+            || parts[1].kind != PpKind::Str
+            || !parts[2].is(fixed::RPAREN)
+        {
+            return self.error(
+                Code::Directive,
+                at,
+                "_Pragma takes one string literal in parentheses",
+            );
         }
         let literal = self.session.names.text(parts[1].sym);
         let text = literal[1..literal.len() - 1].replace("\\\"", "\"").replace("\\\\", "\\");

@@ -67,7 +67,10 @@ impl Preprocessor<'_> {
             }
         }
         let Some(file) = self.files.last() else { return false };
-        file.tokens[file.next..].iter().find(|t| t.kind != PpKind::Newline).is_some_and(|t| t.is(fixed::LPAREN))
+        file.tokens[file.next..]
+            .iter()
+            .find(|t| t.kind != PpKind::Newline)
+            .is_some_and(|t| t.is(fixed::LPAREN))
     }
 
     /// Expands the list on its own, as for a macro argument or a directive's operand.
@@ -147,8 +150,11 @@ impl Preprocessor<'_> {
             if arguments.len() != wanted {
                 let name = self.session.names.text(token.sym).to_string();
                 let at_least = if variadic { "at least " } else { "" };
-                let message =
-                    format!("macro `{name}` takes {at_least}{} arguments, {} given", params.len(), arguments.len());
+                let message = format!(
+                    "macro `{name}` takes {at_least}{} arguments, {} given",
+                    params.len(),
+                    arguments.len()
+                );
                 let defined = self.macros[&token.sym].defined_at;
                 let mut diag = crate::diag::Diag::error(Code::MacroUse, message);
                 if let Some(at) = defined {
@@ -163,7 +169,8 @@ impl Preprocessor<'_> {
             call: token.span(),
             parent: token.expansion,
         });
-        let tokens = self.substitute(&body, params.as_deref(), variadic, &arguments, expansion, token);
+        let tokens =
+            self.substitute(&body, params.as_deref(), variadic, &arguments, expansion, token);
         self.produced += tokens.len() + 1;
         if self.produced > limits::TOKENS {
             self.stop(token, "macro expansion produces too many tokens");
@@ -172,7 +179,12 @@ impl Preprocessor<'_> {
         if let Some(m) = self.macros.get_mut(&token.sym) {
             m.active += 1;
         }
-        self.frames.push(MacroFrame { tokens: tokens.into(), next: 0, name: Some(token.sym), isolated: false });
+        self.frames.push(MacroFrame {
+            tokens: tokens.into(),
+            next: 0,
+            name: Some(token.sym),
+            isolated: false,
+        });
         true
     }
 
@@ -188,7 +200,12 @@ impl Preprocessor<'_> {
     }
 
     /// Collects the arguments of a function-like macro, from `(` on.
-    fn arguments(&mut self, name: PpTok, params: usize, variadic: bool) -> Option<Vec<Rc<[PpTok]>>> {
+    fn arguments(
+        &mut self,
+        name: PpTok,
+        params: usize,
+        variadic: bool,
+    ) -> Option<Vec<Rc<[PpTok]>>> {
         self.next_unexpanded();
         let mut arguments = Vec::new();
         let mut current = Vec::new();
@@ -202,7 +219,9 @@ impl Preprocessor<'_> {
                 self.error(Code::MacroUse, name, "this macro use has no closing parenthesis");
                 return None;
             }
-            if token.kind == PpKind::Ident && self.macros.get(&token.sym).is_some_and(|m| m.active > 0) {
+            if token.kind == PpKind::Ident
+                && self.macros.get(&token.sym).is_some_and(|m| m.active > 0)
+            {
                 token.painted = true;
             }
             if depth == 0 && token.is(fixed::RPAREN) {
@@ -246,21 +265,23 @@ impl Preprocessor<'_> {
             }
             params.iter().position(|p| *p == t.sym)
         };
-        let mut expanded: SmallVec<[Option<Rc<[PpTok]>>; 8]> = SmallVec::from_elem(None, arguments.len());
+        let mut expanded: SmallVec<[Option<Rc<[PpTok]>>; 8]> =
+            SmallVec::from_elem(None, arguments.len());
         let mut out: Vec<PpTok> = Vec::with_capacity(body.len());
         let mut i = 0;
         // Set while the left operand of `##` came out empty.
         let mut left_empty = false;
         while i < body.len() {
             let token = PpTok { expansion, ..body[i] };
-            if params.is_some() && token.is(fixed::HASH) {
-                if let Some(p) = body.get(i + 1).and_then(param_of) {
-                    let sym = self.stringize(&arguments[p]);
-                    out.push(PpTok { kind: PpKind::Str, sym, ..token });
-                    left_empty = false;
-                    i += 2;
-                    continue;
-                }
+            if params.is_some()
+                && token.is(fixed::HASH)
+                && let Some(p) = body.get(i + 1).and_then(param_of)
+            {
+                let sym = self.stringize(&arguments[p]);
+                out.push(PpTok { kind: PpKind::Str, sym, ..token });
+                left_empty = false;
+                i += 2;
+                continue;
             }
             if token.is(fixed::HASHHASH) && i > 0 && i + 1 < body.len() {
                 i += 1;
@@ -278,7 +299,10 @@ impl Preprocessor<'_> {
                     match param_of(&right) {
                         Some(p) => {
                             // GNU: `, ## __VA_ARGS__` drops the comma when there are no arguments.
-                            if variadic && p + 1 == arguments.len() && out.last().is_some_and(|t| t.is(fixed::COMMA)) {
+                            if variadic
+                                && p + 1 == arguments.len()
+                                && out.last().is_some_and(|t| t.is(fixed::COMMA))
+                            {
                                 if arguments[p].is_empty() {
                                     out.pop();
                                 } else {
@@ -308,7 +332,8 @@ impl Preprocessor<'_> {
             left_empty = false;
             match param_of(&token) {
                 Some(p) => {
-                    let pasted_next = body.get(i + 1).is_some_and(|t| t.is(fixed::HASHHASH)) && i + 2 < body.len();
+                    let pasted_next = body.get(i + 1).is_some_and(|t| t.is(fixed::HASHHASH))
+                        && i + 2 < body.len();
                     let start = out.len();
                     if pasted_next {
                         left_empty = arguments[p].is_empty();
@@ -382,7 +407,8 @@ impl Preprocessor<'_> {
     }
 
     fn paste(&mut self, left: PpTok, right: PpTok, call: PpTok) -> PpTok {
-        let text = format!("{}{}", self.session.names.text(left.sym), self.session.names.text(right.sym));
+        let text =
+            format!("{}{}", self.session.names.text(left.sym), self.session.names.text(right.sym));
         self.count_pasted(text.len(), Some(call));
         let tokens = lex::tokenize(&text, 0, &mut self.session.names);
         if tokens.len() == 3 && tokens[0].kind != PpKind::Other && !tokens[0].space {

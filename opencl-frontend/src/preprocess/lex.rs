@@ -125,7 +125,11 @@ fn splice_lines(text: &str) -> (String, Vec<(u32, u32)>) {
 
 /// Splits `text`, whose first byte has position `base`, into tokens, ending with a newline and `End`.
 pub fn tokenize(text: &str, base: u32, names: &mut Interner) -> Vec<PpTok> {
-    let spliced = if text.contains("\\\n") || text.contains("\\\r\n") { Some(splice_lines(text)) } else { None };
+    let spliced = if text.contains("\\\n") || text.contains("\\\r\n") {
+        Some(splice_lines(text))
+    } else {
+        None
+    };
     let (clean, removed): (&str, &[(u32, u32)]) = match &spliced {
         Some((joined, removed)) => (joined, removed),
         None => (text, &[]),
@@ -155,9 +159,19 @@ pub fn tokenize(text: &str, base: u32, names: &mut Interner) -> Vec<PpTok> {
             Err(()) => PpKind::Other,
         };
         let pos = original(range.start, false);
-        let sym = if kind == PpKind::Newline { fixed::HASH } else { names.intern(&clean[range.clone()]) };
+        let sym =
+            if kind == PpKind::Newline { fixed::HASH } else { names.intern(&clean[range.clone()]) };
         let len = original(range.end, true).saturating_sub(pos);
-        tokens.push(PpTok { kind, sym, pos: Pos(pos), len, expansion: ExpansionId::NONE, space, line_start, painted: false });
+        tokens.push(PpTok {
+            kind,
+            sym,
+            pos: Pos(pos),
+            len,
+            expansion: ExpansionId::NONE,
+            space,
+            line_start,
+            painted: false,
+        });
         space = false;
         line_start = kind == PpKind::Newline;
     }
@@ -191,8 +205,19 @@ mod tests {
         use PpKind::*;
         let got = texts("a+++b->c .5e-3f 0x1p+3 \"x\\\"y\" 'q' ... ## @ /* b */ // c");
         let want = [
-            (Ident, "a"), (Punct, "++"), (Punct, "+"), (Ident, "b"), (Punct, "->"), (Ident, "c"), (Number, ".5e-3f"),
-            (Number, "0x1p+3"), (Str, "\"x\\\"y\""), (Char, "'q'"), (Punct, "..."), (Punct, "##"), (Other, "@"),
+            (Ident, "a"),
+            (Punct, "++"),
+            (Punct, "+"),
+            (Ident, "b"),
+            (Punct, "->"),
+            (Ident, "c"),
+            (Number, ".5e-3f"),
+            (Number, "0x1p+3"),
+            (Str, "\"x\\\"y\""),
+            (Char, "'q'"),
+            (Punct, "..."),
+            (Punct, "##"),
+            (Other, "@"),
         ];
         assert_eq!(got, want.map(|(k, t)| (k, t.to_string())));
     }

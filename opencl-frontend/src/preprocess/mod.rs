@@ -175,7 +175,10 @@ impl Preprocessor<'_> {
         } else if text.starts_with('\'') {
             "unterminated character literal".to_string()
         } else {
-            format!("unexpected character `{}`", text.chars().take(8).collect::<String>().escape_debug())
+            format!(
+                "unexpected character `{}`",
+                text.chars().take(8).collect::<String>().escape_debug()
+            )
         };
         self.error(Code::Lex, token, message);
     }
@@ -207,7 +210,8 @@ impl Preprocessor<'_> {
     }
 
     fn report(&mut self, diag: Diag, token: PpTok) {
-        let diag = diag.at_expanded(token.span(), token.expansion, &self.session.map, &self.session.names);
+        let diag =
+            diag.at_expanded(token.span(), token.expansion, &self.session.map, &self.session.names);
         self.session.report(diag);
     }
 
@@ -228,7 +232,11 @@ impl Preprocessor<'_> {
             match token.kind {
                 PpKind::End => {
                     if let Some(condition) = frame.conditions.pop() {
-                        self.error(Code::Directive, condition.opened, "this conditional is never closed by #endif");
+                        self.error(
+                            Code::Directive,
+                            condition.opened,
+                            "this conditional is never closed by #endif",
+                        );
                         continue;
                     }
                     if self.files.len() == 1 {
@@ -300,6 +308,3 @@ impl Preprocessor<'_> {
 pub fn token_place(unit: &Unit, index: u32) -> Option<(crate::source::FileSpan, ExpansionId)> {
     unit.tokens.get(index as usize).map(|t| (t.span(), t.expansion))
 }
-
-#[cfg(test)]
-mod tests;

@@ -116,11 +116,19 @@ const CONSTANTS: &[(&str, &str)] = &[
 
 impl Preprocessor<'_> {
     pub(super) fn define_predefined(&mut self) {
-        let (fast, finite) = (self.session.options.fast_relaxed_math, self.session.options.finite_math_only);
+        let (fast, finite) =
+            (self.session.options.fast_relaxed_math, self.session.options.finite_math_only);
         let (version, sm) = (self.session.options.cl_std, self.session.options.sm);
-        let mut list: Vec<(&str, String)> = CONSTANTS.iter().map(|(n, v)| (*n, v.to_string())).collect();
+        let mut list: Vec<(&str, String)> =
+            CONSTANTS.iter().map(|(n, v)| (*n, v.to_string())).collect();
         list.push(("__OPENCL_C_VERSION__", version.to_string()));
         list.push(("__PTX_SM__", sm.to_string()));
+        let flag = |on: bool| u32::from(on).to_string();
+        list.push(("__PTX_GLOBAL_OFFSET__", flag(self.session.options.global_offset)));
+        list.push((
+            "__PTX_CORRECT_DIVIDE__",
+            flag(self.session.options.correctly_rounded_divide_sqrt),
+        ));
         if sm >= 13 {
             list.push(("cl_khr_fp64", "1".into()));
         }
@@ -140,7 +148,11 @@ impl Preprocessor<'_> {
         self.insert_predefined(fixed::COUNTER, None, Body::Counter);
         let parameters = ["X", "T"].map(|p| self.session.names.intern(p));
         let text = "__kernel __attribute__((work_group_size_hint(X, 1, 1))) __attribute__((vec_type_hint(T)))";
-        self.insert_predefined(fixed::KERNEL_EXEC, Some(parameters.as_slice().into()), Body::Text(text.into()));
+        self.insert_predefined(
+            fixed::KERNEL_EXEC,
+            Some(parameters.as_slice().into()),
+            Body::Text(text.into()),
+        );
     }
 
     fn insert_predefined(
@@ -149,7 +161,8 @@ impl Preprocessor<'_> {
         params: Option<std::rc::Rc<[crate::symbol::Symbol]>>,
         body: Body,
     ) {
-        let predefined = Macro { params, variadic: false, body, active: 0, predefined: true, defined_at: None };
+        let predefined =
+            Macro { params, variadic: false, body, active: 0, predefined: true, defined_at: None };
         self.macros.insert(name, predefined);
     }
 }

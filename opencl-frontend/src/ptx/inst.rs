@@ -135,11 +135,18 @@ impl Writer<'_> {
     }
 
     fn ftz(&self, ty: Ty) -> &'static str {
-        if ty == Ty::F32 && self.options.denorms_are_zero && self.options.sm >= 20 { ".ftz" } else { "" }
+        if ty == Ty::F32 && self.options.denorms_are_zero && self.options.sm >= 20 {
+            ".ftz"
+        } else {
+            ""
+        }
     }
 
     fn unsupported(&self, what: &str, sm: u32) -> Diag {
-        let message = format!("kernel `{}`: {what} needs sm_{sm}; the target is sm_{}", self.f.name, self.options.sm);
+        let message = format!(
+            "kernel `{}`: {what} needs sm_{sm}; the target is sm_{}",
+            self.f.name, self.options.sm
+        );
         Diag::error(Code::Extension, message)
     }
 
@@ -149,7 +156,9 @@ impl Writer<'_> {
         self.location(v);
         let d = if self.needs[v.0 as usize] { self.registers.name(f, v) } else { String::new() };
         let text = match f.op(v).clone() {
-            Op::Const(_) | Op::Undef | Op::BlockParam | Op::ParamAddr(_) | Op::Extract(..) => return Ok(()),
+            Op::Const(_) | Op::Undef | Op::BlockParam | Op::ParamAddr(_) | Op::Extract(..) => {
+                return Ok(());
+            }
             Op::GlobalAddr(g) => {
                 if d.is_empty() {
                     return Ok(());
@@ -241,8 +250,10 @@ impl Writer<'_> {
                         }
                     }
                 }
-                let parts: Vec<String> =
-                    parts.into_iter().map(|p| if p.is_empty() { self.registers.scratch(m.ty.ty()) } else { p }).collect();
+                let parts: Vec<String> = parts
+                    .into_iter()
+                    .map(|p| if p.is_empty() { self.registers.scratch(m.ty.ty()) } else { p })
+                    .collect();
                 format!("ld.{space}.v{n}.{} {{{}}}, {at}", memory_type(m.ty), parts.join(", "))
             }
             Op::StoreVec(m, a, list) => {
@@ -402,7 +413,12 @@ impl Writer<'_> {
             FToF(r) => {
                 let narrowing = ty.bits() < from.bits();
                 let mode = if narrowing { format!(".{}", rounding(r)) } else { String::new() };
-                let ftz = if (ty == Ty::F32 || from == Ty::F32) && ty != Ty::F16 && from != Ty::F16 { self.ftz(Ty::F32) } else { "" };
+                let ftz = if (ty == Ty::F32 || from == Ty::F32) && ty != Ty::F16 && from != Ty::F16
+                {
+                    self.ftz(Ty::F32)
+                } else {
+                    ""
+                };
                 format!("cvt{mode}{ftz}.{t}.{}", float(from))
             }
         };

@@ -53,7 +53,12 @@ pub fn write(
     }
     if options.debug {
         for (i, file) in files.iter().enumerate() {
-            let _ = writeln!(out, ".file {} \"{}\"", i + 1, file.replace('\\', "\\\\").replace('"', "\\\""));
+            let _ = writeln!(
+                out,
+                ".file {} \"{}\"",
+                i + 1,
+                file.replace('\\', "\\\\").replace('"', "\\\"")
+            );
         }
     }
     let globals = global_names(program, names, kernels);
@@ -98,7 +103,11 @@ fn global_names(program: &Program, names: &Interner, kernels: &[Func]) -> Vec<St
         .iter()
         .map(|g| {
             let base = match g.owner {
-                Some(owner) => format!("{}_{}", names.text(program.functions[owner.0 as usize].name), names.text(g.name)),
+                Some(owner) => format!(
+                    "{}_{}",
+                    names.text(program.functions[owner.0 as usize].name),
+                    names.text(g.name)
+                ),
                 None => names.text(g.name).to_string(),
             };
             let mut name = base.clone();
@@ -124,11 +133,12 @@ struct Writer<'w> {
     registers: Registers,
     /// Values that live in a register.
     needs: Vec<bool>,
-    uses: Vec<u32>,
     slots: Vec<String>,
     out: String,
     body: String,
     last_line: Option<(u32, u32, u32)>,
+    /// Moves of edges that are not fallen through, written after the last block.
+    aside: Vec<(String, Edge)>,
 }
 
 impl<'w> Writer<'w> {
@@ -141,7 +151,7 @@ impl<'w> Writer<'w> {
         sources: &'w dyn Fn(u32, u32) -> Option<String>,
     ) -> Self {
         let graph = Graph::new(f);
-        let (needs, uses) = needs_register(f, &graph);
+        let needs = needs_register(f, &graph);
         let registers = Registers::assign(f, &graph, &needs);
         let mut slots: Vec<String> = Vec::new();
         for slot in &f.slots {
@@ -155,8 +165,20 @@ impl<'w> Writer<'w> {
             slots.push(name);
         }
         Writer {
-            f, program, options, globals, lines, sources, graph, registers, needs, uses, slots,
-            out: String::new(), body: String::new(), last_line: None,
+            f,
+            program,
+            options,
+            globals,
+            lines,
+            sources,
+            graph,
+            registers,
+            needs,
+            slots,
+            out: String::new(),
+            body: String::new(),
+            last_line: None,
+            aside: Vec::new(),
         }
     }
 
@@ -164,6 +186,11 @@ impl<'w> Writer<'w> {
         self.head();
         for i in 0..self.graph.order.len() {
             self.block(i)?;
+        }
+        for (label, edge) in std::mem::take(&mut self.aside) {
+            self.body.push_str(&format!("{label}:\n"));
+            self.moves(&edge);
+            self.line(&format!("bra {};", Self::label(edge.block)));
         }
         let mut declared = String::new();
         for (class, count) in CLASSES.iter().zip(self.registers.counts) {
@@ -176,20 +203,32 @@ impl<'w> Writer<'w> {
         for &b in &self.graph.order {
             for &v in &self.f.block(b).insts {
                 match self.f.op(v) {
-                    Op::GlobalAddr(g) if self.program.globals[*g as usize].bytes.is_none() => {
-                        if !std::mem::replace(&mut seen[*g as usize], true) {
-                            let global = &self.program.globals[*g as usize];
-                            let size = self.program.types.size(global.ty.id).unwrap_or(1).max(1);
-                            let name = &self.globals[*g as usize];
-                            let _ = writeln!(shared, "    .shared .align {} .b8 {name}[{size}];", global.align);
-                        }
+                    Op::GlobalAddr(g)
+                        if self.program.globals[*g as usize].bytes.is_none()
+                            && !std::mem::replace(&mut seen[*g as usize], true) =>
+                    {
+                        let global = &self.program.globals[*g as usize];
+                        let size = self.program.types.size(global.ty.id).unwrap_or(1).max(1);
+                        let name = &self.globals[*g as usize];
+                        let _ = writeln!(
+                            shared,
+                            "    .shared .align {} .b8 {name}[{size}];",
+                            global.align
+                        );
                     }
-                    Op::SlotAddr(s) => {
-                        if !std::mem::replace(&mut seen[self.program.globals.len() + s.0 as usize], true) {
-                            let slot = &self.f.slots[s.0 as usize];
-                            let name = &self.slots[s.0 as usize];
-                            let _ = writeln!(local, "    .local .align {} .b8 {name}[{}];", slot.align, slot.size);
-                        }
+                    Op::SlotAddr(s)
+                        if !std::mem::replace(
+                            &mut seen[self.program.globals.len() + s.0 as usize],
+                            true,
+                        ) =>
+                    {
+                        let slot = &self.f.slots[s.0 as usize];
+                        let name = &self.slots[s.0 as usize];
+                        let _ = writeln!(
+                            local,
+                            "    .local .align {} .b8 {name}[{}];",
+                            slot.align, slot.size
+                        );
                     }
                     _ => {}
                 }
@@ -227,10 +266,16 @@ impl<'w> Writer<'w> {
                         format!("    .param .u64 {}", p.name)
                     }
                 }
-                ParamKind::Bytes { size, align } => format!("    .param .align {align} .b8 {}[{size}]", p.name),
+                ParamKind::Bytes { size, align } => {
+                    format!("    .param .align {align} .b8 {}[{size}]", p.name)
+                }
             })
             .collect();
-        let list = if params.is_empty() { "()".to_string() } else { format!("(\n{}\n)", params.join(",\n")) };
+        let list = if params.is_empty() {
+            "()".to_string()
+        } else {
+            format!("(\n{}\n)", params.join(",\n"))
+        };
         let _ = writeln!(self.out, "{visible}.entry {}{list}", self.f.name);
         if let Some([x, y, z]) = self.f.required_size {
             let directive = if self.options.sm >= 20 { "reqntid" } else { "maxntid" };
@@ -271,12 +316,13 @@ impl<'w> Writer<'w> {
         // A label where something jumps to; falling through needs none.
         let previous = index.checked_sub(1).map(|i| self.graph.order[i]);
         let jumped_to = self.graph.preds[b.0 as usize].iter().any(|p| {
-            Some(*p) != previous || match &self.f.block(*p).term {
-                Term::Jump(_) => false,
-                Term::Branch(_, x, y) => !self.falls_through(x, y, b),
-                _ => true,
-            }
-        });
+            Some(*p) != previous
+                || match &self.f.block(*p).term {
+                    Term::Jump(_) => false,
+                    Term::Branch(_, x, y) => !self.falls_through(x, y, b),
+                    _ => true,
+                }
+        }) || self.aside.iter().any(|(_, e)| e.block == b);
         if jumped_to {
             self.body.push_str(&format!("{}:\n", Self::label(b)));
             self.last_line = None;
@@ -296,20 +342,19 @@ impl<'w> Writer<'w> {
             Term::Branch(c, yes, no) => {
                 let c = self.registers.name(self.f, *c);
                 let (move_yes, move_no) = (self.has_moves(yes), self.has_moves(no));
-                let uniform = "";
                 match (move_yes, move_no) {
                     (false, false) if next == Some(yes.block) && yes.block != no.block => {
-                        self.line(&format!("@!{c} bra{uniform} {};", Self::label(no.block)));
+                        self.line(&format!("@!{c} bra {};", Self::label(no.block)));
                     }
                     (false, _) => {
-                        self.line(&format!("@{c} bra{uniform} {};", Self::label(yes.block)));
+                        self.line(&format!("@{c} bra {};", Self::label(yes.block)));
                         self.moves(no);
                         if next != Some(no.block) {
                             self.line(&format!("bra {};", Self::label(no.block)));
                         }
                     }
                     (true, false) => {
-                        self.line(&format!("@!{c} bra{uniform} {};", Self::label(no.block)));
+                        self.line(&format!("@!{c} bra {};", Self::label(no.block)));
                         self.moves(yes);
                         if next != Some(yes.block) {
                             self.line(&format!("bra {};", Self::label(yes.block)));
@@ -317,14 +362,14 @@ impl<'w> Writer<'w> {
                     }
                     (true, true) => {
                         let side = format!("$M{}", b.0);
-                        self.line(&format!("@!{c} bra {side};"));
-                        self.moves(yes);
-                        self.line(&format!("bra {};", Self::label(yes.block)));
-                        self.body.push_str(&format!("{side}:\n"));
-                        self.moves(no);
-                        if next != Some(no.block) {
-                            self.line(&format!("bra {};", Self::label(no.block)));
+                        let (here, there, not) =
+                            if next == Some(no.block) { (no, yes, "") } else { (yes, no, "!") };
+                        self.line(&format!("@{not}{c} bra {side};"));
+                        self.moves(here);
+                        if next != Some(here.block) {
+                            self.line(&format!("bra {};", Self::label(here.block)));
                         }
+                        self.aside.push((side, there.clone()));
                     }
                 }
             }
@@ -341,7 +386,7 @@ impl<'w> Writer<'w> {
             (false, false) if yes.block == b => true,
             (false, _) => no.block == b,
             (true, false) => yes.block == b,
-            (true, true) => no.block == b,
+            (true, true) => no.block == b || yes.block == b,
         }
     }
 
@@ -363,7 +408,9 @@ impl<'w> Writer<'w> {
         let mut pending: Vec<(Val, Val)> = self.pending(edge).collect();
         while !pending.is_empty() {
             let blocked = |p: Val, list: &[(Val, Val)], me: &Self| {
-                list.iter().any(|(q, a)| *q != p && me.needs[a.0 as usize] && me.registers.same(me.f, p, *a))
+                list.iter().any(|(q, a)| {
+                    *q != p && me.needs[a.0 as usize] && me.registers.same(me.f, p, *a)
+                })
             };
             if let Some(i) = (0..pending.len()).find(|&i| !blocked(pending[i].0, &pending, self)) {
                 let (p, a) = pending.swap_remove(i);
@@ -380,7 +427,8 @@ impl<'w> Writer<'w> {
                 .into_iter()
                 .partition(|(_, a)| self.needs[a.0 as usize] && self.registers.same(self.f, p, *a));
             pending = rest;
-            while let Some(i) = (0..pending.len()).find(|&i| !blocked(pending[i].0, &pending, self)) {
+            while let Some(i) = (0..pending.len()).find(|&i| !blocked(pending[i].0, &pending, self))
+            {
                 let (p, a) = pending.swap_remove(i);
                 self.move_to(p, a);
             }
@@ -442,7 +490,10 @@ impl<'w> Writer<'w> {
             (true, false) => Ok("const"),
             (true, true) => Err(Diag::error(
                 Code::Unsupported,
-                format!("kernel `{}`: a __constant pointer that may point to a buffer or to a program-scope constant is not compiled yet", self.f.name),
+                format!(
+                    "kernel `{}`: a __constant pointer that may point to a buffer or to a program-scope constant is not compiled yet",
+                    self.f.name
+                ),
             )),
             _ => Ok("global"),
         }
@@ -453,7 +504,18 @@ impl<'w> Writer<'w> {
         let integer = |v: Val| {
             matches!(
                 self.f.op(v),
-                Op::Const(_) | Op::Un(..) | Op::Bin(BinOp::Shl | BinOp::Mul | BinOp::SMulWide | BinOp::UMulWide | BinOp::LShr | BinOp::AShr | BinOp::And, ..)
+                Op::Const(_)
+                    | Op::Un(..)
+                    | Op::Bin(
+                        BinOp::Shl
+                            | BinOp::Mul
+                            | BinOp::SMulWide
+                            | BinOp::UMulWide
+                            | BinOp::LShr
+                            | BinOp::AShr
+                            | BinOp::And,
+                        ..
+                    )
             )
         };
         match (integer(a), integer(b)) {
@@ -475,7 +537,9 @@ impl<'w> Writer<'w> {
                 Op::Bin(BinOp::Add | BinOp::Sub, a, b) => {
                     self.reaches_pointer(*a, depth + 1) || self.reaches_pointer(*b, depth + 1)
                 }
-                Op::Select(_, a, b) => self.reaches_pointer(*a, depth + 1) || self.reaches_pointer(*b, depth + 1),
+                Op::Select(_, a, b) => {
+                    self.reaches_pointer(*a, depth + 1) || self.reaches_pointer(*b, depth + 1)
+                }
                 _ => false,
             }
     }
@@ -495,9 +559,9 @@ fn param_type(ty: MemTy) -> &'static str {
     }
 }
 
-/// Values that need a register, and how often each is used. Constants and addresses of variables that serve
+/// Values that need a register. Constants and addresses of variables that serve
 /// only as addresses are written in place.
-fn needs_register(f: &Func, graph: &Graph) -> (Vec<bool>, Vec<u32>) {
+fn needs_register(f: &Func, graph: &Graph) -> Vec<bool> {
     let mut needs = vec![false; f.values.len()];
     let mut uses = vec![0u32; f.values.len()];
     let mut as_value = vec![false; f.values.len()];
@@ -509,9 +573,11 @@ fn needs_register(f: &Func, graph: &Graph) -> (Vec<bool>, Vec<u32>) {
         for &v in &block.insts {
             let op = f.op(v);
             let address = match op {
-                Op::Load(_, a) | Op::Store(_, a, _) | Op::LoadVec(_, a, _) | Op::StoreVec(_, a, _) | Op::Atomic(_, _, a, ..) => {
-                    Some(*a)
-                }
+                Op::Load(_, a)
+                | Op::Store(_, a, _)
+                | Op::LoadVec(_, a, _)
+                | Op::StoreVec(_, a, _)
+                | Op::Atomic(_, _, a, ..) => Some(*a),
                 _ => None,
             };
             let mut first = true;
@@ -544,5 +610,5 @@ fn needs_register(f: &Func, graph: &Graph) -> (Vec<bool>, Vec<u32>) {
             };
         }
     }
-    (needs, uses)
+    needs
 }

@@ -16,8 +16,14 @@ pub struct Registers {
 }
 
 /// Class of a type, its prefix and its declaration.
-pub const CLASSES: [(&str, &str); 6] =
-    [("%p", ".pred"), ("%h", ".b16"), ("%r", ".b32"), ("%rd", ".b64"), ("%f", ".f32"), ("%fd", ".f64")];
+pub const CLASSES: [(&str, &str); 6] = [
+    ("%p", ".pred"),
+    ("%h", ".b16"),
+    ("%r", ".b32"),
+    ("%rd", ".b64"),
+    ("%f", ".f32"),
+    ("%fd", ".f64"),
+];
 
 fn class(ty: Ty) -> usize {
     match ty {
@@ -181,7 +187,8 @@ impl<'m> Merge<'m> {
             // Defined later in the same block: not yet alive at `b`.
             return self.home[a.0 as usize].0 != block || self.home[a.0 as usize].1 <= at;
         }
-        let defined_before = self.home[a.0 as usize].0 != block && self.live_in[block.0 as usize].contains(&a)
+        let defined_before = self.home[a.0 as usize].0 != block
+            && self.live_in[block.0 as usize].contains(&a)
             || self.home[a.0 as usize].0 == block && self.home[a.0 as usize].1 <= at;
         defined_before && self.last_use[a.0 as usize].iter().any(|u| u.0 == block && u.1 > at)
     }
@@ -202,7 +209,9 @@ impl<'m> Merge<'m> {
             return;
         }
         let (ma, mb) = (&self.members[ra.0 as usize], &self.members[rb.0 as usize]);
-        if ma.len() * mb.len() > 4096 || ma.iter().any(|x| mb.iter().any(|y| self.interfere(*x, *y))) {
+        if ma.len() * mb.len() > 4096
+            || ma.iter().any(|x| mb.iter().any(|y| self.interfere(*x, *y)))
+        {
             return;
         }
         let moved = std::mem::take(&mut self.members[rb.0 as usize]);
@@ -216,7 +225,8 @@ impl<'m> Merge<'m> {
             for &b in &self.graph.order {
                 let edges: Vec<_> = self.f.block(b).term.edges().into_iter().cloned().collect();
                 for edge in edges {
-                    let is_back = self.graph.position[edge.block.0 as usize] <= self.graph.position[b.0 as usize];
+                    let is_back = self.graph.position[edge.block.0 as usize]
+                        <= self.graph.position[b.0 as usize];
                     if is_back != back {
                         continue;
                     }

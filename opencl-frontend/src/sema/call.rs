@@ -33,16 +33,24 @@ impl Sema<'_> {
         let values: Vec<Expr> = args.iter().map(|a| self.value(a)).collect();
         match self.lookup(name) {
             None | Some(Entity::Function) => {}
-            Some(Entity::Local(_)) if values.iter().any(|v| self.types.is_error(v.ty.id)) => return self.error_expr(span),
+            Some(Entity::Local(_)) if values.iter().any(|v| self.types.is_error(v.ty.id)) => {
+                return self.error_expr(span);
+            }
             Some(entity) => {
                 let is_error = match entity {
-                    Entity::Local(id) => {
-                        self.context.function.as_ref().is_some_and(|f| f.locals[id.0 as usize].ty.id == TypeId::ERROR)
-                    }
+                    Entity::Local(id) => self
+                        .context
+                        .function
+                        .as_ref()
+                        .is_some_and(|f| f.locals[id.0 as usize].ty.id == TypeId::ERROR),
                     _ => false,
                 };
                 if !is_error {
-                    self.error(Code::Operands, callee.span, format!("`{}` is not a function", self.text(name)));
+                    self.error(
+                        Code::Operands,
+                        callee.span,
+                        format!("`{}` is not a function", self.text(name)),
+                    );
                 }
                 return self.error_expr(span);
             }
@@ -78,7 +86,8 @@ impl Sema<'_> {
             _ => QualType::plain(TypeId::VOID),
         };
         if let super::hir::Intrinsic::Math(op) = which {
-            let fits = values.len() == MathOp::arity(op) && values.iter().all(|v| v.ty.id == values[0].ty.id);
+            let fits = values.len() == MathOp::arity(op)
+                && values.iter().all(|v| v.ty.id == values[0].ty.id);
             if !fits {
                 self.error(Code::Internal, span, "operands of an intrinsic must have one type");
             }
@@ -87,11 +96,18 @@ impl Sema<'_> {
     }
 
     /// Calls a function of the program or the library by name.
-    pub(super) fn call_named(&mut self, name: Symbol, values: Vec<Expr>, at: Span, span: Span) -> Expr {
+    pub(super) fn call_named(
+        &mut self,
+        name: Symbol,
+        values: Vec<Expr>,
+        at: Span,
+        span: Span,
+    ) -> Expr {
         let candidates = self.candidates(name);
         if candidates.is_empty() {
             let text = self.text(name);
-            let mut diag = Diag::error(Code::Undeclared, format!("function `{text}` is not declared"));
+            let mut diag =
+                Diag::error(Code::Undeclared, format!("function `{text}` is not declared"));
             if let Some(meant) = self.suggest(name) {
                 diag = diag.help(format!("did you mean `{meant}`?"));
             }
@@ -105,19 +121,28 @@ impl Sema<'_> {
         }
         let fits: Vec<Fit> = candidates.iter().filter_map(|id| self.fit(*id, &values)).collect();
         let better = |a: &Fit, b: &Fit| {
-            a.costs.iter().zip(&b.costs).all(|(x, y)| x <= y) && a.costs.iter().zip(&b.costs).any(|(x, y)| x < y)
+            a.costs.iter().zip(&b.costs).all(|(x, y)| x <= y)
+                && a.costs.iter().zip(&b.costs).any(|(x, y)| x < y)
         };
         let best: Vec<&Fit> = fits.iter().filter(|f| !fits.iter().any(|o| better(o, f))).collect();
         match best.as_slice() {
             [one] => {
                 let (id, lanes) = (one.id, one.lanes);
-                if lanes == 1 { self.direct_call(id, values, at, span) } else { self.lane_call(id, lanes, values, span) }
+                if lanes == 1 {
+                    self.direct_call(id, values, at, span)
+                } else {
+                    self.lane_call(id, lanes, values, span)
+                }
             }
             list => {
-                let arguments: Vec<String> = values.iter().map(|v| self.value_type_name(v.ty)).collect();
+                let arguments: Vec<String> =
+                    values.iter().map(|v| self.value_type_name(v.ty)).collect();
                 let signature = format!("{}({})", self.text(name), arguments.join(", "));
-                let shown: Vec<FunctionId> =
-                    if list.is_empty() { candidates.clone() } else { list.iter().map(|f| f.id).collect() };
+                let shown: Vec<FunctionId> = if list.is_empty() {
+                    candidates.clone()
+                } else {
+                    list.iter().map(|f| f.id).collect()
+                };
                 let message = if list.is_empty() {
                     format!("no function fits `{signature}`")
                 } else {
@@ -140,7 +165,12 @@ impl Sema<'_> {
         let f = &self.functions[id.0 as usize];
         let params: Vec<String> = f.params.iter().map(|p| self.value_type_name(*p)).collect();
         let any = if f.elementwise.is_some() { " (per component)" } else { "" };
-        format!("{} {}({}){any}", self.value_type_name(f.result), self.session.names.text(f.name), params.join(", "))
+        format!(
+            "{} {}({}){any}",
+            self.value_type_name(f.result),
+            self.session.names.text(f.name),
+            params.join(", ")
+        )
     }
 
     fn fit(&self, id: FunctionId, values: &[Expr]) -> Option<Fit> {
@@ -199,7 +229,11 @@ impl Sema<'_> {
     fn note_call(&mut self, id: FunctionId, span: Span) {
         match self.current() {
             Some(current) => current.calls.push((id, span)),
-            None => self.error(Code::NotConstant, span, "a function cannot be called in a constant expression"),
+            None => self.error(
+                Code::NotConstant,
+                span,
+                "a function cannot be called in a constant expression",
+            ),
         }
     }
 
@@ -207,7 +241,12 @@ impl Sema<'_> {
         let f = &self.functions[id.0 as usize];
         let (params, result) = (f.params.clone(), f.result);
         if params.len() != values.len() {
-            let message = format!("`{}` takes {} arguments, {} given", self.text(f.name), params.len(), values.len());
+            let message = format!(
+                "`{}` takes {} arguments, {} given",
+                self.text(f.name),
+                params.len(),
+                values.len()
+            );
             let mut diag = Diag::error(Code::Arguments, message);
             diag = diag.note(None, format!("declared as: {}", self.signature(id)));
             self.report(diag, at);
@@ -252,8 +291,13 @@ impl Sema<'_> {
             Some(best) => self.lane_call(best.id, best.lanes, values, span),
             None => {
                 let shown = name.trim_start_matches("__t_").trim_start_matches('_').to_string();
-                let arguments: Vec<String> = values.iter().map(|v| self.value_type_name(v.ty)).collect();
-                self.error(Code::Overload, span, format!("no function fits `{shown}({})`", arguments.join(", ")));
+                let arguments: Vec<String> =
+                    values.iter().map(|v| self.value_type_name(v.ty)).collect();
+                self.error(
+                    Code::Overload,
+                    span,
+                    format!("no function fits `{shown}({})`", arguments.join(", ")),
+                );
                 self.error_expr(span)
             }
         }

@@ -130,9 +130,19 @@ fn canonical_nan(scalar: Scalar, bits: u64) -> u64 {
 }
 
 /// Converts a constant. `None` if the result depends on the target (out of range without saturation).
-pub fn convert(from: Scalar, to: Scalar, bits: u64, saturate: bool, rounding: Rounding) -> Option<u64> {
+pub fn convert(
+    from: Scalar,
+    to: Scalar,
+    bits: u64,
+    saturate: bool,
+    rounding: Rounding,
+) -> Option<u64> {
     if to == Scalar::Bool {
-        return Some(u64::from(if from.is_float() { float_value(from, bits) != 0.0 } else { bits != 0 }));
+        return Some(u64::from(if from.is_float() {
+            float_value(from, bits) != 0.0
+        } else {
+            bits != 0
+        }));
     }
     match (from.is_float(), to.is_float()) {
         (false, false) => {
@@ -208,9 +218,17 @@ mod tests {
     fn conversions() {
         let c = |f, t, v: u64| convert(f, t, v, false, Rounding::Default);
         assert_eq!(c(Scalar::I32, Scalar::U8, 300), Some(44));
-        assert_eq!(c(Scalar::F32, Scalar::I32, u64::from((-1.75f32).to_bits())), Some(-1i64 as u64));
+        assert_eq!(
+            c(Scalar::F32, Scalar::I32, u64::from((-1.75f32).to_bits())),
+            Some(-1i64 as u64)
+        );
         assert_eq!(c(Scalar::F32, Scalar::U8, u64::from(300f32.to_bits())), None);
-        let sat = |v: f32| convert(Scalar::F32, Scalar::U8, u64::from(v.to_bits()), true, Rounding::NearestEven);
-        assert_eq!((sat(300.0), sat(-1.0), sat(2.5), sat(f32::NAN)), (Some(255), Some(0), Some(2), Some(0)));
+        let sat = |v: f32| {
+            convert(Scalar::F32, Scalar::U8, u64::from(v.to_bits()), true, Rounding::NearestEven)
+        };
+        assert_eq!(
+            (sat(300.0), sat(-1.0), sat(2.5), sat(f32::NAN)),
+            (Some(255), Some(0), Some(2), Some(0))
+        );
     }
 }

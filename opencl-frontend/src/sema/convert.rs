@@ -41,9 +41,14 @@ impl Sema<'_> {
             return expr;
         }
         let (ty, span) = (expr.ty.value(), expr.span);
-        if self.types.scalar(ty.id) == Some(Scalar::F16) && !self.extension_enabled("cl_khr_fp16", span) {
-            let diag = Diag::error(Code::Extension, "reading a half value needs cl_khr_fp16; use vload_half")
-                .help("`#pragma OPENCL EXTENSION cl_khr_fp16 : enable`");
+        if self.types.scalar(ty.id) == Some(Scalar::F16)
+            && !self.extension_enabled("cl_khr_fp16", span)
+        {
+            let diag = Diag::error(
+                Code::Extension,
+                "reading a half value needs cl_khr_fp16; use vload_half",
+            )
+            .help("`#pragma OPENCL EXTENSION cl_khr_fp16 : enable`");
             self.report(diag, span);
         }
         Expr { kind: ExprKind::Load(Box::new(expr)), ty, span }
@@ -65,17 +70,27 @@ impl Sema<'_> {
     }
 
     /// Numeric conversion, folded for constants.
-    pub(super) fn make_convert(&mut self, value: Expr, to: TypeId, saturate: bool, rounding: Rounding) -> Expr {
+    pub(super) fn make_convert(
+        &mut self,
+        value: Expr,
+        to: TypeId,
+        saturate: bool,
+        rounding: Rounding,
+    ) -> Expr {
         if value.ty.id == to {
             return value;
         }
         let span = value.span;
-        let (Some((from, n)), Some((target, _))) = (self.types.lanes(value.ty.id), self.types.lanes(to)) else {
+        let (Some((from, n)), Some((target, _))) =
+            (self.types.lanes(value.ty.id), self.types.lanes(to))
+        else {
             return self.error_expr(span);
         };
         if let Some(lanes) = value.constant_lanes() {
-            let folded: Option<SmallVec<[u64; 16]>> =
-                lanes.iter().map(|bits| constant::convert(from, target, *bits, saturate, rounding)).collect();
+            let folded: Option<SmallVec<[u64; 16]>> = lanes
+                .iter()
+                .map(|bits| constant::convert(from, target, *bits, saturate, rounding))
+                .collect();
             if let Some(folded) = folded.filter(|f| f.len() == usize::from(n)) {
                 return self.constant_from_lanes(to, &folded, span);
             }
@@ -105,7 +120,9 @@ impl Sema<'_> {
     /// Integer promotion of a scalar.
     pub(super) fn promote(&mut self, value: Expr) -> Expr {
         match self.types.scalar(value.ty.id) {
-            Some(s) if s.is_int() && s.rank() < Scalar::I32.rank() => self.plain_convert(value, TypeId::INT),
+            Some(s) if s.is_int() && s.rank() < Scalar::I32.rank() => {
+                self.plain_convert(value, TypeId::INT)
+            }
             _ => value,
         }
     }
@@ -126,11 +143,19 @@ impl Sema<'_> {
     }
 
     /// Brings two arithmetic operands to one type; reports when there is none.
-    pub(super) fn usual(&mut self, what: &str, a: Expr, b: Expr, span: Span) -> Option<(Expr, Expr)> {
+    pub(super) fn usual(
+        &mut self,
+        what: &str,
+        a: Expr,
+        b: Expr,
+        span: Span,
+    ) -> Option<(Expr, Expr)> {
         if self.types.is_error(a.ty.id) || self.types.is_error(b.ty.id) {
             return None;
         }
-        let (Some((sa, na)), Some((sb, nb))) = (self.types.lanes(a.ty.id), self.types.lanes(b.ty.id)) else {
+        let (Some((sa, na)), Some((sb, nb))) =
+            (self.types.lanes(a.ty.id), self.types.lanes(b.ty.id))
+        else {
             self.bad_operands(what, &a, &b, span);
             return None;
         };
@@ -160,18 +185,25 @@ impl Sema<'_> {
     /// A scalar operand may not outrank the components of the vector, unless it is a constant (6.2.6).
     fn check_widening(&mut self, value: &Expr, from: Scalar, to: Scalar, n: u8) -> Option<()> {
         let fits = from.rank() <= to.rank() || value.constant().is_some();
-        let int_to_float = from.is_float() && to.is_int();
-        if fits && !int_to_float || value.constant().is_some() && !int_to_float {
+        let drops_fraction = from.is_float() && to.is_int();
+        if fits && !drops_fraction {
             return Some(());
         }
-        let message = format!("a scalar of type `{}` cannot be widened to `{}{n}` without loss", from.name(), to.name());
+        let message = format!(
+            "a scalar of type `{}` cannot be widened to `{}{n}` without loss",
+            from.name(),
+            to.name()
+        );
         self.error(Code::Operands, value.span, message);
         None
     }
 
     pub(super) fn bad_operands(&mut self, what: &str, a: &Expr, b: &Expr, span: Span) {
         let (ta, tb) = (self.value_type_name(a.ty), self.value_type_name(b.ty));
-        let mut diag = Diag::error(Code::Operands, format!("operands of `{what}` do not fit: `{ta}` and `{tb}`"));
+        let mut diag = Diag::error(
+            Code::Operands,
+            format!("operands of `{what}` do not fit: `{ta}` and `{tb}`"),
+        );
         if let Some(place) = self.place(a.span) {
             diag = diag.label(place, ta);
         }
@@ -236,7 +268,10 @@ impl Sema<'_> {
             (_, Type::Pointer(_)) if value.is_null() => {
                 Expr { kind: ExprKind::Const(0), ty: to.value(), span }
             }
-            (Type::Pointer(_), Type::Scalar(Scalar::Bool)) => self.to_bool(value),
+            (Type::Pointer(_), Type::Scalar(Scalar::Bool)) => self.truth(value),
+            (Type::Scalar(_), Type::Event) if value.constant() == Some(0) => {
+                Expr { kind: ExprKind::Const(0), ty: to.value(), span }
+            }
             _ => {
                 let message = format!(
                     "cannot {} `{}` where `{}` is wanted",
@@ -245,7 +280,8 @@ impl Sema<'_> {
                     self.value_type_name(to)
                 );
                 let mut diag = Diag::error(Code::Conversion, message);
-                if let (Some((_, a)), Some((s, b))) = (self.types.lanes(value.ty.id), self.types.lanes(to.id))
+                if let (Some((_, a)), Some((s, b))) =
+                    (self.types.lanes(value.ty.id), self.types.lanes(to.id))
                     && a == b
                     && a > 1
                 {
@@ -265,17 +301,22 @@ impl Sema<'_> {
         let kept = constant::wrap(to, bits);
         let negative = from.is_signed() && (bits as i64) < 0;
         // -1 for all bits is idiom; so are bit patterns that fit unsigned.
-        if constant::wrap(from, kept) != bits && !(negative && constant::wrap(to.signed(), bits) == bits)
+        if constant::wrap(from, kept) != bits
+            && !(negative && constant::wrap(to.signed(), bits) == bits)
             && bits >> to.bits().min(63) != 0
         {
             let shown = if from.is_signed() { (bits as i64).to_string() } else { bits.to_string() };
             let got = if to.is_signed() { (kept as i64).to_string() } else { kept.to_string() };
-            self.warn(Code::ConstantConversion, value.span, format!("{shown} becomes {got} in type `{}`", to.name()));
+            self.warn(
+                Code::ConstantConversion,
+                value.span,
+                format!("{shown} becomes {got} in type `{}`", to.name()),
+            );
         }
     }
 
     /// The truth of a scalar or pointer.
-    pub(super) fn to_bool(&mut self, value: Expr) -> Expr {
+    pub(super) fn truth(&mut self, value: Expr) -> Expr {
         let span = value.span;
         match self.types.get(value.ty.id) {
             Type::Scalar(Scalar::Bool) => value,
@@ -290,7 +331,12 @@ impl Sema<'_> {
             }
             Type::Pointer(_) => {
                 let null = Expr { kind: ExprKind::Const(0), ty: value.ty, span };
-                let kind = ExprKind::Binary { op: BinaryOp::Ne, lhs: Box::new(value), rhs: Box::new(null), contract: false };
+                let kind = ExprKind::Binary {
+                    op: BinaryOp::Ne,
+                    lhs: Box::new(value),
+                    rhs: Box::new(null),
+                    contract: false,
+                };
                 Expr { kind, ty: QualType::plain(TypeId::BOOL), span }
             }
             Type::Error => value,
@@ -309,7 +355,9 @@ impl Sema<'_> {
         }
         let (from_ty, to_ty) = (self.types.get(value.ty.id).clone(), self.types.get(to.id).clone());
         let mut out = match (from_ty, to_ty) {
-            (_, Type::Void) => Expr { ty: to.value(), kind: ExprKind::Bitcast(Box::new(value)), span },
+            (_, Type::Void) => {
+                Expr { ty: to.value(), kind: ExprKind::Bitcast(Box::new(value)), span }
+            }
             (Type::Scalar(_), Type::Scalar(_)) => self.plain_convert(value, to.id),
             (Type::Scalar(_), Type::Vector(..)) => self.splat(value, to.id),
             (Type::Vector(..), Type::Vector(..)) if value.ty.id == to.id => value,
@@ -338,26 +386,40 @@ impl Sema<'_> {
                     None => Expr { kind: ExprKind::Bitcast(Box::new(wide)), ty: to.value(), span },
                 }
             }
-            (Type::Pointer(_), Type::Scalar(Scalar::Bool)) => self.to_bool(value),
+            (Type::Pointer(_), Type::Scalar(Scalar::Bool)) => self.truth(value),
             (Type::Pointer(_), Type::Scalar(s)) if s.is_int() => {
                 let size = self.types.size_type();
-                let bits = Expr { kind: ExprKind::Bitcast(Box::new(value)), ty: QualType::plain(size.into()), span };
+                let bits = Expr {
+                    kind: ExprKind::Bitcast(Box::new(value)),
+                    ty: QualType::plain(size.into()),
+                    span,
+                };
                 self.plain_convert(bits, to.id)
             }
             (Type::Struct(a), Type::Struct(b)) if a == b => value,
             (Type::Vector(_, n), Type::Vector(s, m)) => {
-                let message =
-                    format!("cannot cast `{}` to `{}`", self.value_type_name(value.ty), self.value_type_name(to));
+                let message = format!(
+                    "cannot cast `{}` to `{}`",
+                    self.value_type_name(value.ty),
+                    self.value_type_name(to)
+                );
                 let mut diag = Diag::error(Code::Conversion, message);
                 if n == m {
-                    diag = diag.help(format!("convert_{}{m}() converts, as_{}{m}() keeps the bits", s.name(), s.name()));
+                    diag = diag.help(format!(
+                        "convert_{}{m}() converts, as_{}{m}() keeps the bits",
+                        s.name(),
+                        s.name()
+                    ));
                 }
                 self.report(diag, span);
                 return self.error_expr(span);
             }
             _ => {
-                let message =
-                    format!("cannot cast `{}` to `{}`", self.value_type_name(value.ty), self.value_type_name(to));
+                let message = format!(
+                    "cannot cast `{}` to `{}`",
+                    self.value_type_name(value.ty),
+                    self.value_type_name(to)
+                );
                 self.error(Code::Conversion, span, message);
                 return self.error_expr(span);
             }
@@ -378,7 +440,13 @@ impl Sema<'_> {
         {
             let raw: SmallVec<[u64; 16]> = lanes
                 .iter()
-                .map(|bits| if into.is_float() { bits & (u64::MAX >> (64 - into.bits())) } else { constant::wrap(into, *bits) })
+                .map(|bits| {
+                    if into.is_float() {
+                        bits & (u64::MAX >> (64 - into.bits()))
+                    } else {
+                        constant::wrap(into, *bits)
+                    }
+                })
                 .collect();
             return self.constant_from_lanes(to, &raw, span);
         }
@@ -396,7 +464,11 @@ impl Sema<'_> {
         match value.constant() {
             Some(bits) if is_int => Some(bits as i64),
             _ => {
-                self.error(Code::NotConstant, e.span, format!("{what} must be an integer constant expression"));
+                self.error(
+                    Code::NotConstant,
+                    e.span,
+                    format!("{what} must be an integer constant expression"),
+                );
                 None
             }
         }
@@ -407,7 +479,8 @@ impl Sema<'_> {
         use BinaryOp::*;
         let Some((scalar, n)) = self.types.lanes(lhs.ty.id) else {
             // Pointers: comparisons only.
-            let kind = ExprKind::Binary { op, lhs: Box::new(lhs), rhs: Box::new(rhs), contract: false };
+            let kind =
+                ExprKind::Binary { op, lhs: Box::new(lhs), rhs: Box::new(rhs), contract: false };
             let compared = Expr { kind, ty: QualType::plain(TypeId::BOOL), span };
             return self.plain_convert(compared, TypeId::INT);
         };
@@ -417,7 +490,10 @@ impl Sema<'_> {
             (true, 1) => TypeId::BOOL,
             (true, n) => self.types.vector(scalar.signed(), n),
         };
-        if matches!(op, Div | Rem) && scalar.is_int() && rhs.constant_lanes().is_some_and(|l| l.contains(&0)) {
+        if matches!(op, Div | Rem)
+            && scalar.is_int()
+            && rhs.constant_lanes().is_some_and(|l| l.contains(&0))
+        {
             self.warn(Code::DivisionByZero, span, "division by zero");
         } else if let (Some(a), Some(b)) = (lhs.constant_lanes(), rhs.constant_lanes()) {
             let folded: Option<SmallVec<[u64; 16]>> = a
@@ -428,7 +504,11 @@ impl Sema<'_> {
                 .collect();
             if let Some(folded) = folded {
                 let value = self.constant_from_lanes(result, &folded, span);
-                return if result == TypeId::BOOL { self.plain_convert(value, TypeId::INT) } else { value };
+                return if result == TypeId::BOOL {
+                    self.plain_convert(value, TypeId::INT)
+                } else {
+                    value
+                };
             }
         }
         let contract = self.context.contract;

@@ -23,12 +23,21 @@ impl Sema<'_> {
     }
 
     /// Finds the function part of a declarator: `f(...)` behind pointers of its result.
-    fn split_function<'d>(&mut self, base: QualType, d: &'d Declarator, span: Span) -> Option<(ast::Name, QualType, &'d [ast::Param])> {
+    fn split_function<'d>(
+        &mut self,
+        base: QualType,
+        d: &'d Declarator,
+        span: Span,
+    ) -> Option<(ast::Name, QualType, &'d [ast::Param])> {
         match d {
             Declarator::Function(inner, params, variadic) => match **inner {
                 Declarator::Name(name) => {
                     if *variadic {
-                        self.error(Code::InvalidType, span, "OpenCL C has no functions with variable arguments (6.9.e)");
+                        self.error(
+                            Code::InvalidType,
+                            span,
+                            "OpenCL C has no functions with variable arguments (6.9.e)",
+                        );
                     }
                     Some((name, base, params))
                 }
@@ -47,16 +56,24 @@ impl Sema<'_> {
 
     fn function(&mut self, def: &ast::FunctionDef) {
         let specifiers = self.specifiers(&def.specifiers, None);
-        let Some((name, result, params)) = self.split_function(specifiers.ty, &def.declarator, def.span) else {
+        let Some((name, result, params)) =
+            self.split_function(specifiers.ty, &def.declarator, def.span)
+        else {
             return self.error(Code::Syntax, def.span, "this is not a function declarator");
         };
         let mut attributes = specifiers.attributes.clone();
         attributes.extend(def.attributes.iter().cloned());
         let params = self.param_types(params);
-        let Some(id) = self.declare_function(name, &specifiers, result, &params, &attributes) else { return };
+        let Some(id) = self.declare_function(name, &specifiers, result, &params, &attributes)
+        else {
+            return;
+        };
         if self.functions[id.0 as usize].body.is_some() {
             let at = self.functions[id.0 as usize].span;
-            let mut diag = Diag::error(Code::Redefinition, format!("function `{}` is defined twice", self.text(name.sym)));
+            let mut diag = Diag::error(
+                Code::Redefinition,
+                format!("function `{}` is defined twice", self.text(name.sym)),
+            );
             if let Some(place) = self.place(at) {
                 diag = diag.note(Some(place), "first defined here");
             }
@@ -70,7 +87,11 @@ impl Sema<'_> {
             locals.push(Local { name: sym, ty: *ty, align: None });
             match param {
                 Some(param) => self.declare_name(*param, Entity::Local(id)),
-                None => self.error(Code::Syntax, *span, "a parameter of a function definition needs a name"),
+                None => self.error(
+                    Code::Syntax,
+                    *span,
+                    "a parameter of a function definition needs a name",
+                ),
             }
         }
         let is_kernel = self.functions[id.0 as usize].is_kernel;
@@ -126,12 +147,14 @@ impl Sema<'_> {
         let existing = table.get(&name.sym).cloned().unwrap_or_default();
         let same = existing.iter().copied().find(|id| {
             let f = &self.functions[id.0 as usize];
-            f.params.len() == param_types.len() && f.params.iter().zip(&param_types).all(|(a, b)| a.id == b.id)
+            f.params.len() == param_types.len()
+                && f.params.iter().zip(&param_types).all(|(a, b)| a.id == b.id)
         });
         let kernel = self.kernel_attributes(attributes);
         if let Some(id) = same {
             if self.functions[id.0 as usize].result.id != result.id {
-                let message = format!("`{}` is declared with two result types", self.text(name.sym));
+                let message =
+                    format!("`{}` is declared with two result types", self.text(name.sym));
                 self.error(Code::Redefinition, name.span, message);
                 return None;
             }
@@ -141,12 +164,14 @@ impl Sema<'_> {
             f.attributes.size_hint = f.attributes.size_hint.or(kernel.size_hint);
             return Some(id);
         }
-        let overloadable = self.context.is_library || self.has_attribute(attributes, "overloadable");
+        let overloadable =
+            self.context.is_library || self.has_attribute(attributes, "overloadable");
         if let Some(first) = existing.first()
             && !overloadable
         {
             let at = self.functions[first.0 as usize].span;
-            let message = format!("`{}` is declared twice with different parameters", self.text(name.sym));
+            let message =
+                format!("`{}` is declared twice with different parameters", self.text(name.sym));
             let mut diag = Diag::error(Code::Redefinition, message);
             if let Some(place) = self.place(at) {
                 diag = diag.note(Some(place), "first declared here");
@@ -158,12 +183,15 @@ impl Sema<'_> {
             self.declare_name(name, Entity::Function);
         }
         let id = FunctionId(self.functions.len() as u32);
-        let elementwise = attributes.iter().find(|a| self.attribute_name(a) == "elementwise").map(|a| {
-            match a.args.first() {
-                Some(AttributeArg::Expr(ast::Expr { kind: ast::ExprKind::Int(v), .. })) => v.value as u32,
-                _ => 0,
-            }
-        });
+        let elementwise =
+            attributes.iter().find(|a| self.attribute_name(a) == "elementwise").map(|a| {
+                match a.args.first() {
+                    Some(AttributeArg::Expr(ast::Expr { kind: ast::ExprKind::Int(v), .. })) => {
+                        v.value as u32
+                    }
+                    _ => 0,
+                }
+            });
         self.functions.push(Function {
             name: name.sym,
             result: result.value(),
@@ -192,11 +220,16 @@ impl Sema<'_> {
                 "vec_type_hint" => {
                     let is_type = matches!(attribute.args.as_slice(), [AttributeArg::Type(_)]);
                     if !is_type {
-                        self.error(Code::Attribute, attribute.name.span, "vec_type_hint takes a type");
+                        self.error(
+                            Code::Attribute,
+                            attribute.name.span,
+                            "vec_type_hint takes a type",
+                        );
                     }
                 }
-                "elementwise" | "overloadable" | "always_inline" | "noinline" | "pure" | "const" | "unused"
-                | "nothrow" | "aligned" | "packed" | "endian" | "flatten" | "hot" | "cold" | "convergent" => {}
+                "elementwise" | "overloadable" | "always_inline" | "noinline" | "pure"
+                | "const" | "unused" | "nothrow" | "aligned" | "packed" | "endian" | "flatten"
+                | "hot" | "cold" | "convergent" => {}
                 name => {
                     let message = format!("unknown attribute `{name}` ignored");
                     self.warn(Code::IgnoredAttribute, attribute.name.span, message);
@@ -207,7 +240,12 @@ impl Sema<'_> {
     }
 
     /// The rules for kernels (6.7, 6.9).
-    fn check_kernel(&mut self, name: ast::Name, result: QualType, params: &[(Option<ast::Name>, QualType, Span)]) {
+    fn check_kernel(
+        &mut self,
+        name: ast::Name,
+        result: QualType,
+        params: &[(Option<ast::Name>, QualType, Span)],
+    ) {
         if result.id != TypeId::VOID {
             self.error(Code::Kernel, name.span, "a kernel must return void");
         }
@@ -217,13 +255,16 @@ impl Sema<'_> {
         for (_, ty, span) in params {
             let name = self.value_type_name(*ty);
             let problem = match *self.types.get(ty.id) {
-                Type::Pointer(to) if to.space == Space::Private => {
-                    Some("must point to the __global, __local or __constant address space (6.9.a)".to_string())
-                }
+                Type::Pointer(to) if to.space == Space::Private => Some(
+                    "must point to the __global, __local or __constant address space (6.9.a)"
+                        .to_string(),
+                ),
                 Type::Pointer(to) if matches!(self.types.get(to.id), Type::Pointer(_)) => {
                     Some("cannot be a pointer to a pointer (6.9.a)".to_string())
                 }
-                Type::Scalar(s @ (Scalar::Bool | Scalar::F16)) => Some(format!("cannot have type {} (6.9.k)", s.name())),
+                Type::Scalar(s @ (Scalar::Bool | Scalar::F16)) => {
+                    Some(format!("cannot have type {} (6.9.k)", s.name()))
+                }
                 Type::Event => Some("cannot have type event_t (6.9.k)".to_string()),
                 Type::Struct(_) if self.holds_pointer(ty.id) => {
                     Some("cannot be a struct that holds pointers (6.9.p)".to_string())
@@ -231,7 +272,11 @@ impl Sema<'_> {
                 _ => None,
             };
             if let Some(problem) = problem {
-                self.error(Code::Kernel, *span, format!("a kernel parameter of type `{name}` {problem}"));
+                self.error(
+                    Code::Kernel,
+                    *span,
+                    format!("a kernel parameter of type `{name}` {problem}"),
+                );
             }
         }
     }
@@ -256,7 +301,8 @@ impl Sema<'_> {
             attributes.extend(item.attributes.iter().cloned());
             if !specifiers.is_typedef
                 && item.declarator.params().is_some()
-                && let Some((name, result, params)) = self.split_function(specifiers.ty, &item.declarator, item.span)
+                && let Some((name, result, params)) =
+                    self.split_function(specifiers.ty, &item.declarator, item.span)
             {
                 let params = self.param_types(params);
                 self.declare_function(name, &specifiers, result, &params, &attributes);
@@ -268,7 +314,11 @@ impl Sema<'_> {
             let ty = self.declarator_type(specifiers.ty, &item.declarator, item.span);
             let Some(name) = item.declarator.name() else { continue };
             if matches!(self.types.get(ty.id), Type::Function(..)) {
-                self.error(Code::InvalidType, name.span, "OpenCL C has no pointers to functions (6.9.a)");
+                self.error(
+                    Code::InvalidType,
+                    name.span,
+                    "OpenCL C has no pointers to functions (6.9.a)",
+                );
                 continue;
             }
             if specifiers.is_typedef {
@@ -311,9 +361,14 @@ impl Sema<'_> {
             self.error(Code::InvalidType, name.span, format!("variable `{text}` has type void"));
             ty.id = TypeId::ERROR;
         }
-        if self.types.scalar(ty.id) == Some(Scalar::F16) && !self.extension_enabled("cl_khr_fp16", name.span) {
-            let diag = Diag::error(Code::Extension, format!("variable `{text}` of type half needs cl_khr_fp16"))
-                .help("`#pragma OPENCL EXTENSION cl_khr_fp16 : enable`");
+        if self.types.scalar(ty.id) == Some(Scalar::F16)
+            && !self.extension_enabled("cl_khr_fp16", name.span)
+        {
+            let diag = Diag::error(
+                Code::Extension,
+                format!("variable `{text}` of type half needs cl_khr_fp16"),
+            )
+            .help("`#pragma OPENCL EXTENSION cl_khr_fp16 : enable`");
             self.report(diag, name.span);
         }
         let align = self.aligned(attributes);
@@ -324,11 +379,19 @@ impl Sema<'_> {
         if let Type::Image(..) | Type::Event = self.types.get(ty.id)
             && at_file_scope
         {
-            self.error(Code::InvalidType, name.span, "images and events cannot be program-scope variables");
+            self.error(
+                Code::InvalidType,
+                name.span,
+                "images and events cannot be program-scope variables",
+            );
             return;
         }
         if matches!(self.types.get(ty.id), Type::Image(..)) {
-            self.error(Code::InvalidType, name.span, "a variable cannot be an image; only parameters can (6.9.b)");
+            self.error(
+                Code::InvalidType,
+                name.span,
+                "a variable cannot be an image; only parameters can (6.9.b)",
+            );
             return;
         }
         if matches!(self.types.get(ty.id), Type::Sampler) {
@@ -338,21 +401,36 @@ impl Sema<'_> {
         let constant_space = ty.space == Space::Constant;
         if at_file_scope || (constant_space && specifiers.explicit_space == Some(Space::Constant)) {
             if !constant_space {
-                let message = format!("program-scope variable `{text}` must be in the __constant address space (6.5)");
-                let diag = Diag::error(Code::AddressSpace, message).help("write `__constant` before its type");
+                let message = format!(
+                    "program-scope variable `{text}` must be in the __constant address space (6.5)"
+                );
+                let diag = Diag::error(Code::AddressSpace, message)
+                    .help("write `__constant` before its type");
                 self.report(diag, name.span);
                 ty = self.in_space(ty, Space::Constant);
             }
             return self.constant_variable(name, ty, align, item, specifiers.is_extern);
         }
         if specifiers.is_extern {
-            return self.error(Code::Unsupported, name.span, "`extern` variables are not supported");
+            return self.error(
+                Code::Unsupported,
+                name.span,
+                "`extern` variables are not supported",
+            );
         }
         if ty.space == Space::Global {
-            return self.error(Code::AddressSpace, name.span, "a variable cannot be in the __global address space (6.5.1)");
+            return self.error(
+                Code::AddressSpace,
+                name.span,
+                "a variable cannot be in the __global address space (6.5.1)",
+            );
         }
         if specifiers.is_static && ty.space == Space::Private {
-            return self.error(Code::Specifiers, name.span, "a variable of a function cannot be static (6.8)");
+            return self.error(
+                Code::Specifiers,
+                name.span,
+                "a variable of a function cannot be static (6.8)",
+            );
         }
         if ty.space == Space::Local {
             return self.local_variable(name, ty, align, item);
@@ -363,7 +441,11 @@ impl Sema<'_> {
         self.declare_name(name, Entity::Local(id));
         let init = item.init.as_ref().map(|init| self.initializer(&mut ty, init));
         if matches!(self.types.get(ty.id), Type::Array(_, None)) {
-            self.error(Code::InvalidType, name.span, format!("array `{text}` needs an extent or an initialiser"));
+            self.error(
+                Code::InvalidType,
+                name.span,
+                format!("array `{text}` needs an extent or an initialiser"),
+            );
             ty.id = TypeId::ERROR;
         }
         if self.object_size(ty, name.span).is_none() {
@@ -404,14 +486,24 @@ impl Sema<'_> {
         self.declare_name(name, Entity::Global(id));
     }
 
-    fn local_variable(&mut self, name: ast::Name, ty: QualType, align: Option<u64>, item: &ast::InitDeclarator) {
+    fn local_variable(
+        &mut self,
+        name: ast::Name,
+        ty: QualType,
+        align: Option<u64>,
+        item: &ast::InitDeclarator,
+    ) {
         let text = self.text(name.sym);
         if let Some(init) = &item.init {
             let span = match init {
                 ast::Init::Expr(e) => e.span,
                 ast::Init::List(_, span) => *span,
             };
-            self.error(Code::Initializer, span, format!("__local variable `{text}` cannot be initialised (6.5.2)"));
+            self.error(
+                Code::Initializer,
+                span,
+                format!("__local variable `{text}` cannot be initialised (6.5.2)"),
+            );
         }
         let (is_kernel, depth, owner) = match &self.context.function {
             Some(f) => (f.is_kernel, f.depth, f.id),
@@ -421,11 +513,17 @@ impl Sema<'_> {
             let message = format!("__local variable `{text}` must be declared in a kernel (6.5.2)");
             self.error(Code::AddressSpace, name.span, message);
         } else if depth > 1 {
-            let message = format!("__local variable `{text}` must be declared at the outermost scope of the kernel (6.5.2)");
+            let message = format!(
+                "__local variable `{text}` must be declared at the outermost scope of the kernel (6.5.2)"
+            );
             self.error(Code::AddressSpace, name.span, message);
         }
         if matches!(self.types.get(ty.id), Type::Array(_, None)) {
-            return self.error(Code::InvalidType, name.span, format!("array `{text}` needs an extent"));
+            return self.error(
+                Code::InvalidType,
+                name.span,
+                format!("array `{text}` needs an extent"),
+            );
         }
         if self.object_size(ty, name.span).is_none() {
             return;

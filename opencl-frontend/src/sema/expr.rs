@@ -41,16 +41,24 @@ impl Sema<'_> {
                 FloatSuffix::None => {
                     let id = self.double(span);
                     match self.types.scalar(id) {
-                        Some(Scalar::F32) => self.constant(Scalar::F32, u64::from(v.single.to_bits()), span),
+                        Some(Scalar::F32) => {
+                            self.constant(Scalar::F32, u64::from(v.single.to_bits()), span)
+                        }
                         _ => self.constant(Scalar::F64, v.value.to_bits(), span),
                     }
                 }
-                FloatSuffix::Float => self.constant(Scalar::F32, u64::from(v.single.to_bits()), span),
+                FloatSuffix::Float => {
+                    self.constant(Scalar::F32, u64::from(v.single.to_bits()), span)
+                }
                 FloatSuffix::Half => {
                     if !self.extension_enabled("cl_khr_fp16", span) {
                         self.error(Code::Extension, span, "half literals need cl_khr_fp16");
                     }
-                    self.constant(Scalar::F16, super::constant::float_bits(Scalar::F16, v.value), span)
+                    self.constant(
+                        Scalar::F16,
+                        super::constant::float_bits(Scalar::F16, v.value),
+                        span,
+                    )
                 }
             },
             ast::ExprKind::Char(v) => self.constant(Scalar::I32, i64::from(*v) as u64, span),
@@ -154,7 +162,11 @@ impl Sema<'_> {
         match self.lookup(name) {
             Some(Entity::Local(id)) => {
                 let ty = self.context.function.as_ref().map(|f| f.locals[id.0 as usize].ty);
-                Expr { kind: ExprKind::Local(id), ty: ty.unwrap_or(QualType::plain(TypeId::ERROR)), span }
+                Expr {
+                    kind: ExprKind::Local(id),
+                    ty: ty.unwrap_or(QualType::plain(TypeId::ERROR)),
+                    span,
+                }
             }
             Some(Entity::Global(id)) => {
                 let ty = self.globals[id.0 as usize].ty;
@@ -162,31 +174,46 @@ impl Sema<'_> {
             }
             Some(Entity::Enumerator(v)) => self.constant(Scalar::I32, v as u64, span),
             Some(Entity::Typedef(_)) => {
-                self.error(Code::Syntax, span, format!("`{}` is a type, not a value", self.text(name)));
+                self.error(
+                    Code::Syntax,
+                    span,
+                    format!("`{}` is a type, not a value", self.text(name)),
+                );
                 self.error_expr(span)
             }
             Some(Entity::Function) => {
-                let message = format!("function `{}` can only be called; OpenCL C has no function pointers (6.9.a)", self.text(name));
+                let message = format!(
+                    "function `{}` can only be called; OpenCL C has no function pointers (6.9.a)",
+                    self.text(name)
+                );
                 self.error(Code::Operands, span, message);
                 self.error_expr(span)
             }
             None if name == fixed::FUNC_NAME => {
-                let text = self.context.function.as_ref().map(|f| self.text(f.name)).unwrap_or_default();
+                let text =
+                    self.context.function.as_ref().map(|f| self.text(f.name)).unwrap_or_default();
                 let id = self.string_global(text.into_bytes());
                 let ty = self.globals[id.0 as usize].ty;
                 Expr { kind: ExprKind::Global(id), ty, span }
             }
             None => {
-                let mut diag = Diag::error(Code::Undeclared, format!("`{}` is not declared", self.text(name)));
+                let mut diag =
+                    Diag::error(Code::Undeclared, format!("`{}` is not declared", self.text(name)));
                 if let Some(meant) = self.suggest(name) {
                     diag = diag.help(format!("did you mean `{meant}`?"));
                 }
                 self.report(diag, span);
                 // Once is enough.
                 if let Some(scope) = self.context.scopes.last_mut() {
-                    scope.names.insert(name, (Entity::Typedef(QualType::plain(TypeId::ERROR)), span));
+                    scope
+                        .names
+                        .insert(name, (Entity::Typedef(QualType::plain(TypeId::ERROR)), span));
                 }
-                let entity = self.context.function.is_some().then(|| self.new_local(name, QualType::plain(TypeId::ERROR), None));
+                let entity = self
+                    .context
+                    .function
+                    .is_some()
+                    .then(|| self.new_local(name, QualType::plain(TypeId::ERROR), None));
                 if let (Some(id), Some(scope)) = (entity, self.context.scopes.last_mut()) {
                     scope.names.insert(name, (Entity::Local(id), span));
                 }
@@ -211,12 +238,19 @@ impl Sema<'_> {
             Type::Struct(id) => {
                 let Some((offset, part)) = self.types.find_member(id, name.sym) else {
                     let text = self.text(name.sym);
-                    let message = format!("`{}` has no member `{text}`", self.value_type_name(object.ty));
-                    let members = self.types.structs[id.0 as usize].members.as_deref().unwrap_or_default();
-                    let names: Vec<String> =
-                        members.iter().filter_map(|m| m.name).map(|n| self.session.names.text(n).to_string()).collect();
+                    let message =
+                        format!("`{}` has no member `{text}`", self.value_type_name(object.ty));
+                    let members =
+                        self.types.structs[id.0 as usize].members.as_deref().unwrap_or_default();
+                    let names: Vec<String> = members
+                        .iter()
+                        .filter_map(|m| m.name)
+                        .map(|n| self.session.names.text(n).to_string())
+                        .collect();
                     let mut diag = Diag::error(Code::NoMember, message);
-                    if let Some(meant) = crate::diag::closest(&text, names.iter().map(String::as_str)) {
+                    if let Some(meant) =
+                        crate::diag::closest(&text, names.iter().map(String::as_str))
+                    {
                         diag = diag.help(format!("did you mean `{meant}`?"));
                     }
                     self.report(diag, name.span);
@@ -226,8 +260,11 @@ impl Sema<'_> {
                 Expr { kind: ExprKind::Member(Box::new(object), offset), ty, span }
             }
             Type::Pointer(to) if matches!(self.types.get(to.id), Type::Struct(_)) => {
-                let diag = Diag::error(Code::NoMember, format!("`{}` is a pointer", self.value_type_name(object.ty)))
-                    .help("use `->` instead of `.`");
+                let diag = Diag::error(
+                    Code::NoMember,
+                    format!("`{}` is a pointer", self.value_type_name(object.ty)),
+                )
+                .help("use `->` instead of `.`");
                 self.report(diag, name.span);
                 self.error_expr(span)
             }
@@ -240,7 +277,14 @@ impl Sema<'_> {
     }
 
     /// Components of a vector (6.1.7).
-    fn swizzle(&mut self, object: Expr, scalar: Scalar, n: u8, name: ast::Name, span: Span) -> Expr {
+    fn swizzle(
+        &mut self,
+        object: Expr,
+        scalar: Scalar,
+        n: u8,
+        name: ast::Name,
+        span: Span,
+    ) -> Expr {
         let text = self.text(name.sym);
         let lanes = match swizzle_lanes(&text, n) {
             Ok(lanes) => lanes,
@@ -313,7 +357,11 @@ impl Sema<'_> {
         let Some(scalar) = self.types.scalar(index.ty.id).filter(|s| s.is_int()) else {
             if !self.types.is_error(index.ty.id) {
                 let name = self.value_type_name(index.ty);
-                self.error(Code::Operands, index.span, format!("an index must be an integer, not `{name}`"));
+                self.error(
+                    Code::Operands,
+                    index.span,
+                    format!("an index must be an integer, not `{name}`"),
+                );
             }
             return self.error_expr(span);
         };
@@ -341,7 +389,11 @@ impl Sema<'_> {
                     return self.error_expr(span);
                 }
                 if matches!(object.kind, ExprKind::Swizzle(..)) {
-                    self.error(Code::Operands, span, "the address of a vector component cannot be taken (6.1.7)");
+                    self.error(
+                        Code::Operands,
+                        span,
+                        "the address of a vector component cannot be taken (6.1.7)",
+                    );
                     return self.error_expr(span);
                 }
                 if !object.is_lvalue() {
@@ -375,7 +427,9 @@ impl Sema<'_> {
                         .iter()
                         .map(|bits| match (op, scalar.is_float()) {
                             (UnaryOp::Minus, true) => bits ^ 1 << (scalar.bits() - 1),
-                            (UnaryOp::Minus, false) => super::constant::wrap(scalar, bits.wrapping_neg()),
+                            (UnaryOp::Minus, false) => {
+                                super::constant::wrap(scalar, bits.wrapping_neg())
+                            }
                             _ => super::constant::wrap(scalar, !bits),
                         })
                         .collect();
@@ -391,17 +445,22 @@ impl Sema<'_> {
             UnaryOp::LogicalNot => {
                 let value = self.value(operand);
                 if let Type::Vector(scalar, n) = *self.types.get(value.ty.id) {
-                    let zero = self.constant_from_lanes(value.ty.id, &vec![0; usize::from(n)], span);
+                    let zero =
+                        self.constant_from_lanes(value.ty.id, &vec![0; usize::from(n)], span);
                     let _ = scalar;
                     return self.make_binary(BinaryOp::Eq, value, zero, span);
                 }
-                let truth = self.to_bool(value);
+                let truth = self.truth(value);
                 if self.types.is_error(truth.ty.id) {
                     return truth;
                 }
                 let negated = match truth.constant() {
                     Some(v) => self.constant(Scalar::Bool, u64::from(v == 0), span),
-                    None => Expr { kind: ExprKind::LogicalNot(Box::new(truth)), ty: QualType::plain(TypeId::BOOL), span },
+                    None => Expr {
+                        kind: ExprKind::LogicalNot(Box::new(truth)),
+                        ty: QualType::plain(TypeId::BOOL),
+                        span,
+                    },
                 };
                 self.make_convert(negated, TypeId::INT, false, Rounding::Default)
             }
@@ -435,17 +494,35 @@ impl Sema<'_> {
         if let Some(to) = self.types.pointee(ty.id) {
             let Some(size) = self.object_size(to, span) else { return self.error_expr(span) };
             let step = self.constant(Scalar::I64, size, span);
-            let kind = ExprKind::Update { op: binary, lhs: Box::new(object), rhs: Box::new(step), compute: ty, post, contract };
+            let kind = ExprKind::Update {
+                op: binary,
+                lhs: Box::new(object),
+                rhs: Box::new(step),
+                compute: ty,
+                post,
+                contract,
+            };
             return Expr { kind, ty, span };
         }
         let Some((scalar, n)) = self.types.lanes(ty.id).filter(|(s, _)| *s != Scalar::Bool) else {
             let name = self.value_type_name(ty);
-            self.error(Code::Operands, span, format!("`{name}` cannot be incremented or decremented"));
+            self.error(
+                Code::Operands,
+                span,
+                format!("`{name}` cannot be incremented or decremented"),
+            );
             return self.error_expr(span);
         };
         let one = if scalar.is_float() { super::constant::float_bits(scalar, 1.0) } else { 1 };
         let rhs = self.constant_from_lanes(ty.id, &vec![one; usize::from(n)], span);
-        let kind = ExprKind::Update { op: binary, lhs: Box::new(object), rhs: Box::new(rhs), compute: ty, post, contract };
+        let kind = ExprKind::Update {
+            op: binary,
+            lhs: Box::new(object),
+            rhs: Box::new(rhs),
+            compute: ty,
+            post,
+            contract,
+        };
         Expr { kind, ty, span }
     }
 
@@ -494,11 +571,19 @@ impl Sema<'_> {
                 }
                 let Some(size) = self.object_size(a, span) else { return self.error_expr(span) };
                 let ty = QualType::plain(self.types.size_type().signed().into());
-                return Expr { kind: ExprKind::PointerDiff(Box::new(lhs), Box::new(rhs), size.max(1)), ty, span };
+                return Expr {
+                    kind: ExprKind::PointerDiff(Box::new(lhs), Box::new(rhs), size.max(1)),
+                    ty,
+                    span,
+                };
             }
             (Lt | Gt | Le | Ge | Eq | Ne, Some(a), Some(b)) => {
                 if a.space != b.space && !lhs.is_null() && !rhs.is_null() {
-                    self.error(Code::AddressSpace, span, "these pointers have different address spaces");
+                    self.error(
+                        Code::AddressSpace,
+                        span,
+                        "these pointers have different address spaces",
+                    );
                     return self.error_expr(span);
                 }
                 if a.id != b.id && a.id != TypeId::VOID && b.id != TypeId::VOID {
@@ -522,7 +607,9 @@ impl Sema<'_> {
             (LogicalAnd | LogicalOr, _, _) => return self.logical(op, lhs, rhs, span),
             _ => {}
         }
-        let (Some((sa, na)), Some((sb, nb))) = (self.types.lanes(lhs.ty.id), self.types.lanes(rhs.ty.id)) else {
+        let (Some((sa, na)), Some((sb, nb))) =
+            (self.types.lanes(lhs.ty.id), self.types.lanes(rhs.ty.id))
+        else {
             self.bad_operands(op.text(), &lhs, &rhs, span);
             return self.error_expr(span);
         };
@@ -551,7 +638,8 @@ impl Sema<'_> {
         if let Some(count) = rhs.constant()
             && (count >= u64::from(width))
         {
-            let message = format!("shift count {} is not below the width, {width}; it wraps", count as i64);
+            let message =
+                format!("shift count {} is not below the width, {width}; it wraps", count as i64);
             self.warn(Code::ShiftCount, span, message);
         }
         let to = lhs.ty.id;
@@ -568,7 +656,9 @@ impl Sema<'_> {
 
     fn logical(&mut self, op: BinaryOp, lhs: Expr, rhs: Expr, span: Span) -> Expr {
         if self.types.is_vector(lhs.ty.id) || self.types.is_vector(rhs.ty.id) {
-            let Some((a, b)) = self.usual(op.text(), lhs, rhs, span) else { return self.error_expr(span) };
+            let Some((a, b)) = self.usual(op.text(), lhs, rhs, span) else {
+                return self.error_expr(span);
+            };
             // Per component, and both sides are evaluated (6.3.g).
             let Some((_, n)) = self.types.lanes(a.ty.id) else { return self.error_expr(span) };
             let zeros = vec![0; usize::from(n)];
@@ -578,8 +668,8 @@ impl Sema<'_> {
             let bitwise = if op == BinaryOp::LogicalAnd { BinaryOp::And } else { BinaryOp::Or };
             return self.make_binary(bitwise, x, y, span);
         }
-        let a = self.to_bool(lhs);
-        let b = self.to_bool(rhs);
+        let a = self.truth(lhs);
+        let b = self.truth(rhs);
         if self.types.is_error(a.ty.id) || self.types.is_error(b.ty.id) {
             return self.error_expr(span);
         }
@@ -602,8 +692,14 @@ impl Sema<'_> {
             return self.error_expr(span);
         }
         let ty = object.ty.value();
-        if self.types.scalar(ty.id) == Some(Scalar::F16) && !self.extension_enabled("cl_khr_fp16", span) {
-            self.error(Code::Extension, span, "writing a half value needs cl_khr_fp16; use vstore_half");
+        if self.types.scalar(ty.id) == Some(Scalar::F16)
+            && !self.extension_enabled("cl_khr_fp16", span)
+        {
+            self.error(
+                Code::Extension,
+                span,
+                "writing a half value needs cl_khr_fp16; use vstore_half",
+            );
             return self.error_expr(span);
         }
         let Some(op) = op else {
@@ -618,24 +714,27 @@ impl Sema<'_> {
             // Let the pointer rules judge the operand; its scaled index is the step.
             let dummy = Expr { kind: ExprKind::Const(0), ty, span };
             let moved = self.pointer_add(dummy, value, op == BinaryOp::Sub, span);
-            let ExprKind::PointerAdd(_, index, size) = moved.kind else { return self.error_expr(span) };
+            let ExprKind::PointerAdd(_, index, size) = moved.kind else {
+                return self.error_expr(span);
+            };
             let size = self.constant(Scalar::I64, size, span);
             let index = self.make_convert(*index, Scalar::I64.into(), false, Rounding::Default);
             let step = self.make_binary(BinaryOp::Mul, index, size, span);
             let kind = ExprKind::Update {
-                op: BinaryOp::Add, lhs: Box::new(object), rhs: Box::new(step), compute: ty, post: false, contract,
+                op: BinaryOp::Add,
+                lhs: Box::new(object),
+                rhs: Box::new(step),
+                compute: ty,
+                post: false,
+                contract,
             };
             return Expr { kind, ty, span };
         }
         // Type the operation on a stand-in for the object's value.
         let stand_in = Expr { kind: ExprKind::Load(Box::new(object.clone())), ty, span: a.span };
-        if self.types.is_vector(ty.id) && !self.types.is_vector(value.ty.id)
-            || !self.types.is_vector(ty.id) && self.types.is_vector(value.ty.id)
-        {
-            if !self.types.is_vector(ty.id) {
-                self.bad_operands(&format!("{}=", op.text()), &object, &value, span);
-                return self.error_expr(span);
-            }
+        if !self.types.is_vector(ty.id) && self.types.is_vector(value.ty.id) {
+            self.bad_operands(&format!("{}=", op.text()), &object, &value, span);
+            return self.error_expr(span);
         }
         let result = self.binary(op, stand_in, value, span);
         let ExprKind::Binary { lhs, rhs, .. } = result.kind else { return self.error_expr(span) };
@@ -644,7 +743,8 @@ impl Sema<'_> {
             self.bad_operands(&format!("{}=", op.text()), &object, &rhs, span);
             return self.error_expr(span);
         }
-        let kind = ExprKind::Update { op, lhs: Box::new(object), rhs, compute, post: false, contract };
+        let kind =
+            ExprKind::Update { op, lhs: Box::new(object), rhs, compute, post: false, contract };
         Expr { kind, ty, span }
     }
 
@@ -656,12 +756,15 @@ impl Sema<'_> {
             return self.error_expr(span);
         }
         if let Type::Vector(cs, cn) = *self.types.get(condition.ty.id) {
-            let Some((yes, no)) = self.usual("?:", yes, no, span) else { return self.error_expr(span) };
+            let Some((yes, no)) = self.usual("?:", yes, no, span) else {
+                return self.error_expr(span);
+            };
             let to = match self.types.lanes(yes.ty.id) {
                 Some((s, 1)) => self.types.vector(s, cn),
                 _ => yes.ty.id,
             };
-            let fits = cs.is_int() && self.types.lanes(to).is_some_and(|(s, n)| n == cn && s.size() == cs.size());
+            let fits = cs.is_int()
+                && self.types.lanes(to).is_some_and(|(s, n)| n == cn && s.size() == cs.size());
             if !fits {
                 let message = format!(
                     "a condition of type `{}` cannot choose between values of type `{}` (6.3.i)",
@@ -676,7 +779,7 @@ impl Sema<'_> {
             let kind = ExprKind::VectorSelect(Box::new(condition), Box::new(yes), Box::new(no));
             return Expr { kind, ty: QualType::plain(to), span };
         }
-        let condition = self.to_bool(condition);
+        let condition = self.truth(condition);
         let (left_to, right_to) = (self.types.pointee(yes.ty.id), self.types.pointee(no.ty.id));
         let (yes, no) = match (left_to, right_to) {
             _ if yes.ty.id == no.ty.id => (yes, no),
@@ -699,19 +802,27 @@ impl Sema<'_> {
             },
         };
         let ty = yes.ty;
-        if self.types.is_error(ty.id) || self.types.is_error(no.ty.id) || self.types.is_error(condition.ty.id) {
+        if self.types.is_error(ty.id)
+            || self.types.is_error(no.ty.id)
+            || self.types.is_error(condition.ty.id)
+        {
             return self.error_expr(span);
         }
         match condition.constant() {
             Some(v) => Expr { span, ..if v != 0 { yes } else { no } },
-            None => Expr { kind: ExprKind::Conditional(Box::new(condition), Box::new(yes), Box::new(no)), ty, span },
+            None => Expr {
+                kind: ExprKind::Conditional(Box::new(condition), Box::new(yes), Box::new(no)),
+                ty,
+                span,
+            },
         }
     }
 
     /// A cast, or a vector literal: `(float4)(a, b, c, d)` (6.1.6).
     fn cast_expr(&mut self, ty: &ast::TypeName, operand: &ast::Expr, span: Span) -> Expr {
         let to = self.type_of_name(ty);
-        if let (Type::Vector(scalar, n), ast::ExprKind::Paren(inner)) = (self.types.get(to.id).clone(), &operand.kind)
+        if let (Type::Vector(scalar, n), ast::ExprKind::Paren(inner)) =
+            (self.types.get(to.id).clone(), &operand.kind)
             && matches!(inner.kind, ast::ExprKind::Comma(..))
         {
             let mut parts = Vec::new();
@@ -719,7 +830,9 @@ impl Sema<'_> {
             return self.vector_literal(to.id, scalar, n, &parts, span);
         }
         let value = self.value(operand);
-        if matches!(self.types.get(to.id), Type::Struct(_) | Type::Array(..)) && value.ty.id != to.id {
+        if matches!(self.types.get(to.id), Type::Struct(_) | Type::Array(..))
+            && value.ty.id != to.id
+        {
             let name = self.value_type_name(to);
             self.error(Code::Conversion, span, format!("cannot cast to `{name}`"));
             return self.error_expr(span);
@@ -727,7 +840,14 @@ impl Sema<'_> {
         self.cast(value, to, span)
     }
 
-    fn vector_literal(&mut self, to: TypeId, scalar: Scalar, n: u8, parts: &[&ast::Expr], span: Span) -> Expr {
+    fn vector_literal(
+        &mut self,
+        to: TypeId,
+        scalar: Scalar,
+        n: u8,
+        parts: &[&ast::Expr],
+        span: Span,
+    ) -> Expr {
         let mut values = Vec::new();
         let mut count = 0;
         for part in parts {
@@ -735,7 +855,11 @@ impl Sema<'_> {
             let Some((_, lanes)) = self.types.lanes(value.ty.id) else {
                 if !self.types.is_error(value.ty.id) {
                     let name = self.value_type_name(value.ty);
-                    self.error(Code::Initializer, part.span, format!("`{name}` cannot be part of a vector"));
+                    self.error(
+                        Code::Initializer,
+                        part.span,
+                        format!("`{name}` cannot be part of a vector"),
+                    );
                 }
                 return self.error_expr(span);
             };
@@ -794,10 +918,16 @@ pub(super) fn swizzle_lanes(text: &str, n: u8) -> Result<SmallVec<[u8; 16]>, Str
     if let Some(lanes) = whole {
         return Ok(lanes.into_iter().map(|l| l.min(n - 1)).collect());
     }
-    let lanes: SmallVec<[u8; 16]> = if let Some(digits) = text.strip_prefix(['s', 'S']).filter(|d| !d.is_empty()) {
+    let lanes: SmallVec<[u8; 16]> = if let Some(digits) =
+        text.strip_prefix(['s', 'S']).filter(|d| !d.is_empty())
+    {
         digits
             .chars()
-            .map(|c| c.to_digit(16).map(|d| d as u8).ok_or_else(|| format!("`{c}` is not a component number")))
+            .map(|c| {
+                c.to_digit(16)
+                    .map(|d| d as u8)
+                    .ok_or_else(|| format!("`{c}` is not a component number"))
+            })
             .collect::<Result<_, _>>()?
     } else {
         text.chars()
@@ -806,7 +936,9 @@ pub(super) fn swizzle_lanes(text: &str, n: u8) -> Result<SmallVec<[u8; 16]>, Str
                 'y' => Ok(1),
                 'z' => Ok(2),
                 'w' => Ok(3),
-                _ => Err(format!("`{text}` is not a vector component; use xyzw, s0 to sf, lo, hi, even or odd")),
+                _ => Err(format!(
+                    "`{text}` is not a vector component; use xyzw, s0 to sf, lo, hi, even or odd"
+                )),
             })
             .collect::<Result<_, _>>()?
     };
@@ -834,6 +966,11 @@ mod tests {
         assert_eq!(ok("hi", 8), Ok(vec![4, 5, 6, 7]));
         assert_eq!(ok("odd", 4), Ok(vec![1, 3]));
         assert_eq!(ok("even", 2), Ok(vec![0]));
-        assert!(ok("z", 2).is_err() && ok("xs", 4).is_err() && ok("xyzxy", 4).is_err() && ok("x", 8).is_err());
+        assert!(
+            ok("z", 2).is_err()
+                && ok("xs", 4).is_err()
+                && ok("xyzxy", 4).is_err()
+                && ok("x", 8).is_err()
+        );
     }
 }

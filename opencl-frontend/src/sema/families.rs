@@ -1,17 +1,34 @@
 //! Built-in functions that exist for every type, and so are rules instead of library code.
 
+use super::Sema;
 use super::convert::Purpose;
 use super::hir::{AtomicOp, Expr, ExprKind, Intrinsic, Rounding};
 use super::types::{QualType, Scalar, Space, Type, TypeId, builtin_type};
-use super::Sema;
 use crate::diag::{Code, Diag};
 use crate::source::Span;
 
 /// Functions of the language that this compiler knows but does not compile.
 const UNSUPPORTED: &[&str] = &[
-    "printf", "read_imagef", "read_imagei", "read_imageui", "write_imagef", "write_imagei", "write_imageui",
-    "get_image_width", "get_image_height", "get_image_depth", "get_image_dim", "get_image_channel_data_type",
-    "get_image_channel_order", "get_image_array_size",
+    "printf",
+    "read_imagef",
+    "read_imagei",
+    "read_imageui",
+    "write_imagef",
+    "write_imagei",
+    "write_imageui",
+    "get_image_width",
+    "get_image_height",
+    "get_image_depth",
+    "get_image_dim",
+    "get_image_channel_data_type",
+    "get_image_channel_order",
+    "get_image_array_size",
+    "erf",
+    "erfc",
+    "tgamma",
+    "lgamma",
+    "lgamma_r",
+    "remquo",
 ];
 
 impl Sema<'_> {
@@ -41,21 +58,30 @@ impl Sema<'_> {
             "any" | "all" => Some(self.any_all(name, values, span)),
             "select" => Some(self.select(values, span)),
             "shuffle" | "shuffle2" => Some(self.shuffle(name, values, span)),
-            "isequal" | "isnotequal" | "isgreater" | "isgreaterequal" | "isless" | "islessequal" | "islessgreater"
-            | "isfinite" | "isinf" | "isnan" | "isnormal" | "isordered" | "isunordered" | "signbit" => {
-                Some(self.relation(name, values, span))
+            "isequal" | "isnotequal" | "isgreater" | "isgreaterequal" | "isless"
+            | "islessequal" | "islessgreater" | "isfinite" | "isinf" | "isnan" | "isnormal"
+            | "isordered" | "isunordered" | "signbit" => Some(self.relation(name, values, span)),
+            "async_work_group_copy" | "async_work_group_strided_copy" => {
+                Some(self.async_copy(name, values, span))
             }
-            "async_work_group_copy" | "async_work_group_strided_copy" => Some(self.async_copy(name, values, span)),
             "prefetch" => {
                 // A hint; the arguments are still evaluated.
                 let mut out = self.constant(Scalar::I32, 0, span);
                 for value in values {
                     let ty = QualType::plain(TypeId::INT);
                     let zero = self.constant(Scalar::I32, 0, span);
-                    let both = Expr { kind: ExprKind::Comma(Box::new(value.clone()), Box::new(zero)), ty, span };
+                    let both = Expr {
+                        kind: ExprKind::Comma(Box::new(value.clone()), Box::new(zero)),
+                        ty,
+                        span,
+                    };
                     out = Expr { kind: ExprKind::Comma(Box::new(out), Box::new(both)), ty, span };
                 }
-                Some(Expr { kind: ExprKind::Bitcast(Box::new(out)), ty: QualType::plain(TypeId::VOID), span })
+                Some(Expr {
+                    kind: ExprKind::Bitcast(Box::new(out)),
+                    ty: QualType::plain(TypeId::VOID),
+                    span,
+                })
             }
             "__builtin_inff" => Some(self.constant(Scalar::F32, 0x7f80_0000, span)),
             "__builtin_nanf" => Some(self.constant(Scalar::F32, 0x7fc0_0000, span)),
@@ -73,8 +99,11 @@ impl Sema<'_> {
 
     fn wrong_arguments(&mut self, name: &str, values: &[Expr], form: &str, span: Span) -> Expr {
         let arguments: Vec<String> = values.iter().map(|v| self.value_type_name(v.ty)).collect();
-        let diag = Diag::error(Code::Arguments, format!("`{name}({})` does not fit", arguments.join(", ")))
-            .note(None, format!("the form is {form}"));
+        let diag = Diag::error(
+            Code::Arguments,
+            format!("`{name}({})` does not fit", arguments.join(", ")),
+        )
+        .note(None, format!("the form is {form}"));
         self.report(diag, span);
         self.error_expr(span)
     }
@@ -101,12 +130,21 @@ impl Sema<'_> {
         };
         let Some((target, n)) = self.types.lanes(to) else { return self.error_expr(span) };
         if saturate && target.is_float() {
-            self.error(Code::Conversion, span, "saturation is only for conversions to integers (6.2.3.3)");
+            self.error(
+                Code::Conversion,
+                span,
+                "saturation is only for conversions to integers (6.2.3.3)",
+            );
             return self.error_expr(span);
         }
         let fits = values.len() == 1 && self.types.lanes(values[0].ty.id).is_some_and(|l| l.1 == n);
         if !fits {
-            return self.wrong_arguments(name, values, &format!("{name}(a value of {n} components)"), span);
+            return self.wrong_arguments(
+                name,
+                values,
+                &format!("{name}(a value of {n} components)"),
+                span,
+            );
         }
         let mut out = self.make_convert(values[0].clone(), to, saturate, rounding);
         out.span = span;
@@ -114,10 +152,16 @@ impl Sema<'_> {
     }
 
     fn as_call(&mut self, name: &str, to: TypeId, values: &[Expr], span: Span) -> Expr {
-        let [value] = values else { return self.wrong_arguments(name, values, &format!("{name}(value)"), span) };
-        let sizes = self.types.lanes(value.ty.id).is_some() && self.types.size(value.ty.id) == self.types.size(to);
+        let [value] = values else {
+            return self.wrong_arguments(name, values, &format!("{name}(value)"), span);
+        };
+        let sizes = self.types.lanes(value.ty.id).is_some()
+            && self.types.size(value.ty.id) == self.types.size(to);
         if !sizes {
-            let message = format!("`{name}` needs a value of the same size; `{}` has another", self.value_type_name(value.ty));
+            let message = format!(
+                "`{name}` needs a value of the same size; `{}` has another",
+                self.value_type_name(value.ty)
+            );
             self.error(Code::Conversion, span, message);
             return self.error_expr(span);
         }
@@ -127,7 +171,8 @@ impl Sema<'_> {
     /// Element address `pointer + offset * n` for vload and vstore.
     fn vector_address(&mut self, pointer: &Expr, offset: &Expr, n: u64, element: u64) -> Expr {
         let span = offset.span;
-        let signed = self.types.scalar(offset.ty.id).is_some_and(|s| s.is_signed() || s.bits() < 64);
+        let signed =
+            self.types.scalar(offset.ty.id).is_some_and(|s| s.is_signed() || s.bits() < 64);
         let wide = if signed { Scalar::I64 } else { Scalar::U64 };
         let index = self.make_convert(offset.clone(), wide.into(), false, Rounding::Default);
         let kind = ExprKind::PointerAdd(Box::new(pointer.clone()), Box::new(index), n * element);
@@ -170,13 +215,19 @@ impl Sema<'_> {
         };
         let element = self.types.pointee(pointer.ty.id).and_then(|to| self.types.scalar(to.id));
         let index = self.types.scalar(offset.ty.id).is_some_and(|s| s.is_int());
-        let Some(element) = element.filter(|e| index && (*e == Scalar::F16) == half && *e != Scalar::Bool) else {
+        let Some(element) =
+            element.filter(|e| index && (*e == Scalar::F16) == half && *e != Scalar::Bool)
+        else {
             return Some(self.wrong_arguments(name, values, &form, span));
         };
         let stride = if aligned && n == 3 { 4 } else { u64::from(n) };
         let address = self.vector_address(pointer, offset, stride, element.size());
         let loaded = self.types.vector(element, n);
-        let value = Expr { kind: ExprKind::VectorLoad(Box::new(address)), ty: QualType::plain(loaded), span };
+        let value = Expr {
+            kind: ExprKind::VectorLoad(Box::new(address)),
+            ty: QualType::plain(loaded),
+            span,
+        };
         Some(if half {
             let to = self.types.vector(Scalar::F32, n);
             self.make_convert(value, to, false, Rounding::Default)
@@ -185,7 +236,13 @@ impl Sema<'_> {
         })
     }
 
-    fn vector_store(&mut self, name: &str, rest: &str, values: &[Expr], span: Span) -> Option<Expr> {
+    fn vector_store(
+        &mut self,
+        name: &str,
+        rest: &str,
+        values: &[Expr],
+        span: Span,
+    ) -> Option<Expr> {
         let (half, aligned, n, rounding) = Self::vector_suffix(rest)?;
         let form = format!("{name}(vector value, size_t offset, element* pointer)");
         let [value, offset, pointer] = values else {
@@ -198,7 +255,11 @@ impl Sema<'_> {
             return Some(self.wrong_arguments(name, values, &form, span));
         };
         if to.is_some_and(|to| to.constant || to.space == Space::Constant) {
-            self.error(Code::NotAssignable, pointer.span, format!("`{name}` cannot write through a pointer to const"));
+            self.error(
+                Code::NotAssignable,
+                pointer.span,
+                format!("`{name}` cannot write through a pointer to const"),
+            );
             return Some(self.error_expr(span));
         }
         let wanted = self.types.vector(element, n);
@@ -219,7 +280,14 @@ impl Sema<'_> {
         Some(Expr { kind, ty: QualType::plain(TypeId::VOID), span })
     }
 
-    fn atomic(&mut self, name: &str, op: AtomicOp, long: bool, values: &[Expr], span: Span) -> Expr {
+    fn atomic(
+        &mut self,
+        name: &str,
+        op: AtomicOp,
+        long: bool,
+        values: &[Expr],
+        span: Span,
+    ) -> Expr {
         let operands = match op {
             AtomicOp::Inc | AtomicOp::Dec => 0,
             AtomicOp::CompareExchange => 2,
@@ -237,7 +305,9 @@ impl Sema<'_> {
             Some(Scalar::F32) => op == AtomicOp::Exchange,
             _ => false,
         };
-        let (Some(to), Some(scalar), true) = (to, scalar, right_type && values.len() == operands + 1) else {
+        let (Some(to), Some(scalar), true) =
+            (to, scalar, right_type && values.len() == operands + 1)
+        else {
             return self.wrong_arguments(name, values, &form, span);
         };
         if to.constant || !matches!(to.space, Space::Global | Space::Local) {
@@ -247,9 +317,23 @@ impl Sema<'_> {
         let needs = match (to.space, scalar.size()) {
             (Space::Global, 4) => 11,
             (Space::Local, 4) => 12,
-            (Space::Global, _) if matches!(op, AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor) => 32,
+            (Space::Global, _)
+                if matches!(
+                    op,
+                    AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor
+                ) =>
+            {
+                32
+            }
             (Space::Global, _) => 12,
-            (_, _) if matches!(op, AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor) => 32,
+            (_, _)
+                if matches!(
+                    op,
+                    AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor
+                ) =>
+            {
+                32
+            }
             _ => 20,
         };
         if sm < needs {
@@ -264,7 +348,11 @@ impl Sema<'_> {
         }
         let op = match op {
             AtomicOp::Inc | AtomicOp::Dec => {
-                let one = if op == AtomicOp::Inc { 1u64 } else { super::constant::wrap(scalar, u64::MAX) };
+                let one = if op == AtomicOp::Inc {
+                    1u64
+                } else {
+                    super::constant::wrap(scalar, u64::MAX)
+                };
                 args.push(self.constant(scalar, one, span));
                 AtomicOp::Add
             }
@@ -272,8 +360,12 @@ impl Sema<'_> {
                 let value = args.remove(1);
                 let (value_ty, at) = (value.ty, value.span);
                 args.push(match value.constant() {
-                    Some(v) => self.constant(scalar, super::constant::wrap(scalar, v.wrapping_neg()), at),
-                    None => Expr { kind: ExprKind::Negate(Box::new(value)), ty: value_ty, span: at },
+                    Some(v) => {
+                        self.constant(scalar, super::constant::wrap(scalar, v.wrapping_neg()), at)
+                    }
+                    None => {
+                        Expr { kind: ExprKind::Negate(Box::new(value)), ty: value_ty, span: at }
+                    }
                 });
                 AtomicOp::Add
             }
@@ -286,21 +378,35 @@ impl Sema<'_> {
         let fits = values.len() == 1
             && self.types.lanes(values[0].ty.id).is_some_and(|(s, _)| s.is_signed());
         if !fits {
-            return self.wrong_arguments(name, values, &format!("int {name}(signed integer vector)"), span);
+            return self.wrong_arguments(
+                name,
+                values,
+                &format!("int {name}(signed integer vector)"),
+                span,
+            );
         }
         let which = if name == "any" { Intrinsic::Any } else { Intrinsic::All };
-        Expr { kind: ExprKind::Intrinsic(which, values.to_vec()), ty: QualType::plain(TypeId::INT), span }
+        Expr {
+            kind: ExprKind::Intrinsic(which, values.to_vec()),
+            ty: QualType::plain(TypeId::INT),
+            span,
+        }
     }
 
     /// `select(a, b, c)`: c ? b : a (6.12.6).
     fn select(&mut self, values: &[Expr], span: Span) -> Expr {
         let form = "gentype select(gentype a, gentype b, integers of the same size c)";
         let [a, b, c] = values else { return self.wrong_arguments("select", values, form, span) };
-        let (Some((sc, nc)), Some((sa, na))) = (self.types.lanes(c.ty.id), self.types.lanes(a.ty.id)) else {
+        let (Some((sc, nc)), Some((sa, na))) =
+            (self.types.lanes(c.ty.id), self.types.lanes(a.ty.id))
+        else {
             return self.wrong_arguments("select", values, form, span);
         };
-        let Some((a, b)) = (if a.ty.id == b.ty.id { Some((a.clone(), b.clone())) } else { self.usual("select", a.clone(), b.clone(), span) })
-        else {
+        let Some((a, b)) = (if a.ty.id == b.ty.id {
+            Some((a.clone(), b.clone()))
+        } else {
+            self.usual("select", a.clone(), b.clone(), span)
+        }) else {
             return self.error_expr(span);
         };
         if nc != na || !sc.is_int() || (na > 1 && sc.size() != sa.size()) {
@@ -308,23 +414,38 @@ impl Sema<'_> {
         }
         let ty = a.ty;
         if na == 1 {
-            let condition = self.to_bool(c.clone());
-            return Expr { kind: ExprKind::Conditional(Box::new(condition), Box::new(b), Box::new(a)), ty, span };
+            let condition = self.truth(c.clone());
+            return Expr {
+                kind: ExprKind::Conditional(Box::new(condition), Box::new(b), Box::new(a)),
+                ty,
+                span,
+            };
         }
         let signed = self.types.vector(sc.signed(), nc);
         let condition = self.reinterpret(c.clone(), signed, span);
-        Expr { kind: ExprKind::VectorSelect(Box::new(condition), Box::new(b), Box::new(a)), ty, span }
+        Expr {
+            kind: ExprKind::VectorSelect(Box::new(condition), Box::new(b), Box::new(a)),
+            ty,
+            span,
+        }
     }
 
     fn shuffle(&mut self, name: &str, values: &[Expr], span: Span) -> Expr {
         let sources = if name == "shuffle" { 1 } else { 2 };
-        let form = format!("{name}(vector{}, unsigned integer vector mask)", if sources == 2 { ", vector" } else { "" });
+        let form = format!(
+            "{name}(vector{}, unsigned integer vector mask)",
+            if sources == 2 { ", vector" } else { "" }
+        );
         let lanes: Vec<_> = values.iter().map(|v| self.types.lanes(v.ty.id)).collect();
-        let (Some(Some((scalar, n))), Some(Some((mask, m)))) = (lanes.first().copied(), lanes.get(sources).copied()) else {
+        let (Some(Some((scalar, n))), Some(Some((mask, m)))) =
+            (lanes.first().copied(), lanes.get(sources).copied())
+        else {
             return self.wrong_arguments(name, values, &form, span);
         };
-        let same = values.len() == sources + 1 && (sources == 1 || values[0].ty.id == values[1].ty.id);
-        let mask_fits = mask.is_int() && !mask.is_signed() && mask.size() == scalar.size() && n > 1 && m > 1;
+        let same =
+            values.len() == sources + 1 && (sources == 1 || values[0].ty.id == values[1].ty.id);
+        let mask_fits =
+            mask.is_int() && !mask.is_signed() && mask.size() == scalar.size() && n > 1 && m > 1;
         if !same || !mask_fits {
             return self.wrong_arguments(name, values, &form, span);
         }
@@ -350,9 +471,17 @@ impl Sema<'_> {
         if scalar.is_int() {
             let target = TypeId::FLOAT;
             if n > 1 {
-                return self.wrong_arguments(name, &values, &format!("{name}(floating values)"), span);
+                return self.wrong_arguments(
+                    name,
+                    &values,
+                    &format!("{name}(floating values)"),
+                    span,
+                );
             }
-            values = values.into_iter().map(|v| self.make_convert(v, target, false, Rounding::Default)).collect();
+            values = values
+                .into_iter()
+                .map(|v| self.make_convert(v, target, false, Rounding::Default))
+                .collect();
         }
         let value = self.call_library(&format!("__t_{name}"), values, span);
         if self.types.is_error(value.ty.id) || n > 1 {
@@ -366,15 +495,26 @@ impl Sema<'_> {
     /// Copies between local and global memory by all work-items (6.12.10): by element size.
     fn async_copy(&mut self, name: &str, values: &[Expr], span: Span) -> Expr {
         let strided = name.contains("strided");
-        let form = format!("event_t {name}(destination, source, size_t count,{} event_t event)", if strided { " size_t stride," } else { "" });
+        let form = format!(
+            "event_t {name}(destination, source, size_t count,{} event_t event)",
+            if strided { " size_t stride," } else { "" }
+        );
         let pointers = (
             values.first().and_then(|v| self.types.pointee(v.ty.id)),
             values.get(1).and_then(|v| self.types.pointee(v.ty.id)),
         );
-        let (Some(to), Some(from)) = pointers else { return self.wrong_arguments(name, values, &form, span) };
-        let spaces = matches!((to.space, from.space), (Space::Local, Space::Global) | (Space::Global, Space::Local));
+        let (Some(to), Some(from)) = pointers else {
+            return self.wrong_arguments(name, values, &form, span);
+        };
+        let spaces = matches!(
+            (to.space, from.space),
+            (Space::Local, Space::Global) | (Space::Global, Space::Local)
+        );
         let wanted = if strided { 5 } else { 4 };
-        let element = self.types.lanes(to.id).filter(|_| to.id == from.id && spaces && values.len() == wanted && !to.constant);
+        let element = self
+            .types
+            .lanes(to.id)
+            .filter(|_| to.id == from.id && spaces && values.len() == wanted && !to.constant);
         let Some(_) = element else { return self.wrong_arguments(name, values, &form, span) };
         let carrier = match self.types.size(to.id) {
             Some(1) => self.types.vector(Scalar::U8, 1),
@@ -387,10 +527,17 @@ impl Sema<'_> {
             _ => self.types.vector(Scalar::U64, 16),
         };
         let retyped = |sema: &mut Self, value: &Expr, to: QualType| {
-            let ty = QualType::plain(sema.types.pointer(QualType { id: carrier, volatile: false, ..to }));
+            let ty = QualType::plain(sema.types.pointer(QualType {
+                id: carrier,
+                volatile: false,
+                ..to
+            }));
             Expr { kind: ExprKind::Bitcast(Box::new(value.clone())), ty, span }
         };
-        let mut args = vec![retyped(self, &values[0], to), retyped(self, &values[1], QualType { constant: true, ..from })];
+        let mut args = vec![
+            retyped(self, &values[0], to),
+            retyped(self, &values[1], QualType { constant: true, ..from }),
+        ];
         let size_t = QualType::plain(self.types.size_type().into());
         for value in &values[2..wanted - 1] {
             args.push(self.coerce(value.clone(), size_t, Purpose::Argument));
@@ -399,7 +546,11 @@ impl Sema<'_> {
             args.push(self.constant(self.types.size_type(), 1, span));
         }
         let event = self.types.intern(Type::Event);
-        args.push(self.coerce(values[wanted - 1].clone(), QualType::plain(event), Purpose::Argument));
+        args.push(self.coerce(
+            values[wanted - 1].clone(),
+            QualType::plain(event),
+            Purpose::Argument,
+        ));
         self.call_library("__async_copy", args, span)
     }
 }

@@ -112,8 +112,20 @@ pub enum StmtKind {
     Declare(LocalId, Option<Expr>),
     Block(Vec<Stmt>),
     If(Expr, Box<Stmt>, Option<Box<Stmt>>),
-    Loop { init: Vec<Stmt>, condition: Option<Expr>, step: Option<Expr>, body: Box<Stmt>, test_first: bool, unroll: Option<u32> },
-    Switch { value: Expr, cases: Vec<(u64, LabelId)>, default: Option<LabelId>, body: Box<Stmt> },
+    Loop {
+        init: Vec<Stmt>,
+        condition: Option<Expr>,
+        step: Option<Expr>,
+        body: Box<Stmt>,
+        test_first: bool,
+        unroll: Option<u32>,
+    },
+    Switch {
+        value: Expr,
+        cases: Vec<(u64, LabelId)>,
+        default: Option<LabelId>,
+        body: Box<Stmt>,
+    },
     Label(LabelId),
     Goto(LabelId),
     Break,
@@ -167,12 +179,21 @@ pub enum ExprKind {
     /// `!` of a bool.
     LogicalNot(Box<Expr>),
     /// Operands of one type. Comparisons give bool, or an integer vector of 0 and -1.
-    Binary { op: BinaryOp, lhs: Box<Expr>, rhs: Box<Expr>, contract: bool },
+    Binary {
+        op: BinaryOp,
+        lhs: Box<Expr>,
+        rhs: Box<Expr>,
+        contract: bool,
+    },
     /// Address, index (64 bits), size of an element.
     PointerAdd(Box<Expr>, Box<Expr>, u64),
     PointerDiff(Box<Expr>, Box<Expr>, u64),
     /// Numeric conversion per component.
-    Convert { value: Box<Expr>, saturate: bool, rounding: Rounding },
+    Convert {
+        value: Box<Expr>,
+        saturate: bool,
+        rounding: Rounding,
+    },
     /// Same bits, another type.
     Bitcast(Box<Expr>),
     Splat(Box<Expr>),
@@ -180,7 +201,14 @@ pub enum ExprKind {
     Build(Vec<Expr>),
     Assign(Box<Expr>, Box<Expr>),
     /// `lhs = (T)((compute)lhs op rhs)`; yields the new value (or the old one).
-    Update { op: BinaryOp, lhs: Box<Expr>, rhs: Box<Expr>, compute: QualType, post: bool, contract: bool },
+    Update {
+        op: BinaryOp,
+        lhs: Box<Expr>,
+        rhs: Box<Expr>,
+        compute: QualType,
+        post: bool,
+        contract: bool,
+    },
     LogicalAnd(Box<Expr>, Box<Expr>),
     LogicalOr(Box<Expr>, Box<Expr>),
     /// Condition is a bool.
@@ -314,7 +342,10 @@ impl Expr {
     /// True if it designates an object.
     pub fn is_lvalue(&self) -> bool {
         match &self.kind {
-            ExprKind::Local(_) | ExprKind::Global(_) | ExprKind::Deref(_) | ExprKind::Temporary(..) => true,
+            ExprKind::Local(_)
+            | ExprKind::Global(_)
+            | ExprKind::Deref(_)
+            | ExprKind::Temporary(..) => true,
             ExprKind::Member(base, _) | ExprKind::Swizzle(base, _) => base.is_lvalue(),
             _ => false,
         }
@@ -329,13 +360,20 @@ pub fn intrinsic(name: &str) -> Option<(Intrinsic, Option<Scalar>)> {
         ["x", "y", "z"].iter().position(|d| *d == rest).map(|d| (make(d as u8), Some(Scalar::U32)))
     };
     let rest = name.strip_prefix("__ptx_")?;
-    if let Some(found) = [("tid_", ThreadId as fn(u8) -> Intrinsic), ("ntid_", BlockSize), ("ctaid_", BlockId), ("nctaid_", GridSize)]
-        .into_iter()
-        .find_map(|(prefix, make)| rest.strip_prefix(prefix).and_then(|d| dimension(make, d)))
+    if let Some(found) = [
+        ("tid_", ThreadId as fn(u8) -> Intrinsic),
+        ("ntid_", BlockSize),
+        ("ctaid_", BlockId),
+        ("nctaid_", GridSize),
+    ]
+    .into_iter()
+    .find_map(|(prefix, make)| rest.strip_prefix(prefix).and_then(|d| dimension(make, d)))
     {
         return Some(found);
     }
-    if let Some(n) = rest.strip_prefix("envreg").and_then(|n| n.parse::<u8>().ok()).filter(|n| *n < 32) {
+    if let Some(n) =
+        rest.strip_prefix("envreg").and_then(|n| n.parse::<u8>().ok()).filter(|n| *n < 32)
+    {
         return Some((EnvReg(n), Some(Scalar::U32)));
     }
     let op = match rest {

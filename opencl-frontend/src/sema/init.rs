@@ -1,9 +1,9 @@
 //! Initialisers (C99 6.7.8), and constants as bytes.
 
+use super::Sema;
 use super::convert::Purpose;
 use super::hir::{Expr, ExprKind};
 use super::types::{QualType, Scalar, Type, TypeId};
-use super::Sema;
 use crate::diag::{Code, Diag};
 use crate::parse::ast::{self, Designator, Init, InitItem};
 use crate::parse::literal;
@@ -76,7 +76,12 @@ impl Sema<'_> {
             .iter()
             .take(n as usize)
             .enumerate()
-            .map(|(i, b)| (i as u64, self.constant(scalar, super::constant::wrap(scalar, u64::from(*b)), e.span)))
+            .map(|(i, b)| {
+                (
+                    i as u64,
+                    self.constant(scalar, super::constant::wrap(scalar, u64::from(*b)), e.span),
+                )
+            })
             .collect();
         Some(Expr { kind: ExprKind::Aggregate(items), ty: ty.value(), span: e.span })
     }
@@ -116,7 +121,14 @@ impl Sema<'_> {
     }
 
     /// Takes the components of a vector from a list; missing ones are zero.
-    fn vector_parts(&mut self, ty: QualType, scalar: Scalar, n: u8, cursor: &mut Cursor<'_>, span: Span) -> Expr {
+    fn vector_parts(
+        &mut self,
+        ty: QualType,
+        scalar: Scalar,
+        n: u8,
+        cursor: &mut Cursor<'_>,
+        span: Span,
+    ) -> Expr {
         let mut parts = Vec::new();
         let mut count = 0;
         while count < n && cursor.next < cursor.items.len() {
@@ -229,7 +241,13 @@ impl Sema<'_> {
                     return None;
                 }
                 // Members of a union are numbered from 2^32 on when designated, so that only one follows.
-                let index = if s.is_union && index >= 1 << 31 { index - (1 << 31) } else if s.is_union && index > 0 { return None } else { index };
+                let index = if s.is_union && index >= 1 << 31 {
+                    index - (1 << 31)
+                } else if s.is_union && index > 0 {
+                    return None;
+                } else {
+                    index
+                };
                 let member = s.members.as_ref()?.get(index as usize)?;
                 Some((member.offset, member.ty))
             }
@@ -253,9 +271,15 @@ impl Sema<'_> {
                 let found = s.members.iter().flatten().position(|m| m.name == Some(name.sym));
                 let is_union = s.is_union;
                 match found {
-                    Some(i) => Some(if is_union && i > 0 { i as u64 + (1 << 31) } else { i as u64 }),
+                    Some(i) => {
+                        Some(if is_union && i > 0 { i as u64 + (1 << 31) } else { i as u64 })
+                    }
                     None => {
-                        let message = format!("`{}` has no member `{}`", self.value_type_name(ty), self.text(name.sym));
+                        let message = format!(
+                            "`{}` has no member `{}`",
+                            self.value_type_name(ty),
+                            self.text(name.sym)
+                        );
                         self.error(Code::NoMember, name.span, message);
                         None
                     }
@@ -272,7 +296,13 @@ impl Sema<'_> {
         }
     }
 
-    fn fill_part(&mut self, ty: QualType, at: u64, cursor: &mut Cursor<'_>, out: &mut Vec<(u64, Expr)>) {
+    fn fill_part(
+        &mut self,
+        ty: QualType,
+        at: u64,
+        cursor: &mut Cursor<'_>,
+        out: &mut Vec<(u64, Expr)>,
+    ) {
         let item = &cursor.items[cursor.next];
         match &item.value {
             Init::List(_, _) => {
@@ -289,7 +319,10 @@ impl Sema<'_> {
                     return;
                 }
                 let Some(value) = self.current_value(cursor) else { return };
-                if self.types.is_aggregate(ty.id) && value.ty.id != ty.id && !self.types.is_error(value.ty.id) {
+                if self.types.is_aggregate(ty.id)
+                    && value.ty.id != ty.id
+                    && !self.types.is_error(value.ty.id)
+                {
                     // Braces left out: the parts come from this list.
                     let before = cursor.next;
                     self.fill_unbraced(ty, at, cursor, out, e.span);
@@ -313,9 +346,18 @@ impl Sema<'_> {
         }
     }
 
-    fn fill_unbraced(&mut self, ty: QualType, at: u64, cursor: &mut Cursor<'_>, out: &mut Vec<(u64, Expr)>, span: Span) {
+    fn fill_unbraced(
+        &mut self,
+        ty: QualType,
+        at: u64,
+        cursor: &mut Cursor<'_>,
+        out: &mut Vec<(u64, Expr)>,
+        span: Span,
+    ) {
         let mut index = 0;
-        while cursor.next < cursor.items.len() && cursor.items[cursor.next].designators.is_empty() || index == 0 {
+        while cursor.next < cursor.items.len() && cursor.items[cursor.next].designators.is_empty()
+            || index == 0
+        {
             let Some((offset, part)) = self.part(ty, index) else { return };
             if cursor.next >= cursor.items.len() {
                 return;
@@ -350,10 +392,15 @@ impl Sema<'_> {
                 }
             }
             ExprKind::AddressOf(_) => {
-                let diag = Diag::error(Code::Unsupported, "addresses in constant initialisers are not compiled yet");
+                let diag = Diag::error(
+                    Code::Unsupported,
+                    "addresses in constant initialisers are not compiled yet",
+                );
                 self.report(diag, value.span);
             }
-            ExprKind::Bitcast(inner) if value.ty.id != TypeId::VOID && matches!(inner.kind, ExprKind::Const(_)) => {
+            ExprKind::Bitcast(inner)
+                if value.ty.id != TypeId::VOID && matches!(inner.kind, ExprKind::Const(_)) =>
+            {
                 self.constant_bytes(inner, bytes, at);
             }
             ExprKind::Bitcast(inner) if matches!(inner.kind, ExprKind::AddressOf(_)) => {
@@ -365,6 +412,10 @@ impl Sema<'_> {
     }
 
     fn not_constant(&mut self, value: &Expr) {
-        self.error(Code::NotConstant, value.span, "the initialiser of a program-scope variable must be constant (6.5.3)");
+        self.error(
+            Code::NotConstant,
+            value.span,
+            "the initialiser of a program-scope variable must be constant (6.5.3)",
+        );
     }
 }

@@ -23,7 +23,9 @@ use crate::parse::ast;
 use crate::preprocess::Unit;
 use crate::source::Span;
 use crate::symbol::{Symbol, fixed};
-use hir::{Expr, ExprKind, Function, FunctionId, Global, GlobalId, LabelId, Local, LocalId, Program};
+use hir::{
+    Expr, ExprKind, Function, FunctionId, Global, GlobalId, LabelId, Local, LocalId, Program,
+};
 use types::{QualType, Scalar, Space, StructId, Type, TypeId, Types};
 
 pub use types::builtin_type_names;
@@ -105,7 +107,11 @@ pub fn builtin_type_symbols(session: &mut Session) -> Vec<Symbol> {
 }
 
 /// Checks a translation unit. Returns the typed program and the token tables that its spans refer to.
-pub fn analyze(session: &mut Session, unit: Rc<Unit>, externals: &[ast::External]) -> (Program, Vec<Rc<Unit>>) {
+pub fn analyze(
+    session: &mut Session,
+    unit: Rc<Unit>,
+    externals: &[ast::External],
+) -> (Program, Vec<Rc<Unit>>) {
     let mut types = Types::new(8);
     let mut builtin_types = FxHashMap::default();
     for name in builtin_type_names() {
@@ -140,7 +146,14 @@ pub fn analyze(session: &mut Session, unit: Rc<Unit>, externals: &[ast::External
 
 impl Context {
     fn new(unit: Rc<Unit>, index: u32, is_library: bool) -> Context {
-        Context { unit, index, is_library, scopes: vec![Scope::default()], function: None, contract: true }
+        Context {
+            unit,
+            index,
+            is_library,
+            scopes: vec![Scope::default()],
+            function: None,
+            contract: true,
+        }
     }
 }
 
@@ -214,7 +227,10 @@ impl Sema<'_> {
             _ => false,
         };
         if !harmless {
-            let mut diag = Diag::error(Code::Redefinition, format!("`{}` is declared twice", self.text(name.sym)));
+            let mut diag = Diag::error(
+                Code::Redefinition,
+                format!("`{}` is declared twice", self.text(name.sym)),
+            );
             if let Some(place) = self.place(at) {
                 diag = diag.note(Some(place), "first declared here");
             }
@@ -228,7 +244,8 @@ impl Sema<'_> {
         for scope in &self.context.scopes {
             candidates.extend(scope.names.keys().map(|k| self.text(*k)));
         }
-        crate::diag::closest(self.session.names.text(name), candidates.iter().map(String::as_str)).map(str::to_string)
+        crate::diag::closest(self.session.names.text(name), candidates.iter().map(String::as_str))
+            .map(str::to_string)
     }
 
     // Functions
@@ -266,7 +283,8 @@ impl Sema<'_> {
             self.external(external);
         }
         self.context = outer;
-        (self.session.options.defines, self.session.options.single_precision_constant) = saved_options;
+        (self.session.options.defines, self.session.options.single_precision_constant) =
+            saved_options;
     }
 
     /// Refuses recursion (6.9.i), with the cycle.
@@ -309,7 +327,8 @@ impl Sema<'_> {
             }
         }
         for (cycle, span, caller) in reports {
-            let mut path: Vec<String> = cycle.iter().map(|f| self.text(self.functions[*f].name)).collect();
+            let mut path: Vec<String> =
+                cycle.iter().map(|f| self.text(self.functions[*f].name)).collect();
             let first = path[0].clone();
             path.push(first.clone());
             let message = format!("`{first}` calls itself; OpenCL C does not allow recursion");
@@ -326,7 +345,10 @@ impl Sema<'_> {
             for (callee, span) in callees {
                 if self.functions[callee.0 as usize].body.is_none() && !self.session.has_errors() {
                     let name = self.text(self.functions[callee.0 as usize].name);
-                    let diag = Diag::error(Code::Undeclared, format!("function `{name}` is declared but not defined"));
+                    let diag = Diag::error(
+                        Code::Undeclared,
+                        format!("function `{name}` is declared but not defined"),
+                    );
                     let unit = self.units[self.functions[f].unit as usize].clone();
                     self.session.report_at(diag, &unit, span);
                 }
@@ -341,7 +363,8 @@ impl Sema<'_> {
             return id;
         }
         let name = self.session.names.intern(&format!("__str{}", self.strings.len()));
-        let element = QualType { constant: true, space: Space::Constant, ..QualType::plain(TypeId::CHAR) };
+        let element =
+            QualType { constant: true, space: Space::Constant, ..QualType::plain(TypeId::CHAR) };
         let array = self.types.intern(Type::Array(element, Some(bytes.len() as u64)));
         let id = GlobalId(self.globals.len() as u32);
         let ty = QualType { id: array, ..element };

@@ -1,6 +1,6 @@
 //! Specifiers and declarators to types; structs, unions, enums; attributes.
 
-use super::types::{ImageKind, Member, QualType, Scalar, Space, Struct, StructId, Type, TypeId};
+use super::types::{Member, QualType, Scalar, Space, Struct, StructId, Type, TypeId};
 use super::{Entity, Sema, Tag};
 use crate::diag::{Code, Diag};
 use crate::parse::ast::{self, Attribute, AttributeArg, Declarator, SpecifierKind};
@@ -22,8 +22,16 @@ pub(super) struct Specifiers {
 const MAX_SIZE: u64 = 1 << 31;
 
 impl Sema<'_> {
-    pub(super) fn specifiers(&mut self, list: &[ast::Specifier], alias: Option<Symbol>) -> Specifiers {
-        let span = list.first().map(|f| f.span).unwrap_or_default().to(list.last().map(|l| l.span).unwrap_or_default());
+    pub(super) fn specifiers(
+        &mut self,
+        list: &[ast::Specifier],
+        alias: Option<Symbol>,
+    ) -> Specifiers {
+        let span = list
+            .first()
+            .map(|f| f.span)
+            .unwrap_or_default()
+            .to(list.last().map(|l| l.span).unwrap_or_default());
         let mut out = Specifiers {
             ty: QualType::plain(TypeId::ERROR),
             explicit_space: None,
@@ -53,16 +61,28 @@ impl Sema<'_> {
                 SpecifierKind::Keyword(word) => match *word {
                     fixed::CONST => constant = true,
                     fixed::VOLATILE => volatile = true,
-                    fixed::RESTRICT | fixed::INLINE | fixed::AUTO | fixed::REGISTER | fixed::READ_ONLY => {}
+                    fixed::RESTRICT
+                    | fixed::INLINE
+                    | fixed::AUTO
+                    | fixed::REGISTER
+                    | fixed::READ_ONLY => {}
                     fixed::WRITE_ONLY => write_only = true,
                     fixed::READ_WRITE => {
-                        self.error(Code::Specifiers, specifier.span, "`__read_write` images are not in OpenCL C 1.2");
+                        self.error(
+                            Code::Specifiers,
+                            specifier.span,
+                            "`__read_write` images are not in OpenCL C 1.2",
+                        );
                     }
                     fixed::TYPEDEF => out.is_typedef = true,
                     fixed::EXTERN => out.is_extern = true,
                     fixed::STATIC => out.is_static = true,
                     fixed::KERNEL => out.is_kernel = true,
-                    fixed::GLOBAL | fixed::LOCAL | fixed::CONSTANT | fixed::PRIVATE | fixed::GENERIC => {
+                    fixed::GLOBAL
+                    | fixed::LOCAL
+                    | fixed::CONSTANT
+                    | fixed::PRIVATE
+                    | fixed::GENERIC => {
                         let space = match *word {
                             fixed::GLOBAL => Space::Global,
                             fixed::LOCAL => Space::Local,
@@ -75,7 +95,11 @@ impl Sema<'_> {
                             }
                         };
                         if out.explicit_space.is_some_and(|s| s != space) {
-                            self.error(Code::AddressSpace, specifier.span, "more than one address space");
+                            self.error(
+                                Code::AddressSpace,
+                                specifier.span,
+                                "more than one address space",
+                            );
                         }
                         out.explicit_space = Some(space);
                     }
@@ -146,8 +170,11 @@ impl Sema<'_> {
         let count = |w: Symbol| words.iter().filter(|x| **x == w).count();
         let (signed, unsigned) = (count(fixed::SIGNED), count(fixed::UNSIGNED));
         let longs = count(fixed::LONG);
-        let rest: Vec<Symbol> =
-            words.iter().copied().filter(|w| !matches!(*w, fixed::SIGNED | fixed::UNSIGNED | fixed::LONG)).collect();
+        let rest: Vec<Symbol> = words
+            .iter()
+            .copied()
+            .filter(|w| !matches!(*w, fixed::SIGNED | fixed::UNSIGNED | fixed::LONG))
+            .collect();
         let signs = signed + unsigned;
         let is_unsigned = unsigned > 0;
         let pick = |i: Scalar, u: Scalar| TypeId::from(if is_unsigned { u } else { i });
@@ -158,13 +185,21 @@ impl Sema<'_> {
             ([fixed::DOUBLE], 0, 0) => Some(self.double(span)),
             ([fixed::HALF], 0, 0) => Some(Scalar::F16.into()),
             ([fixed::CHAR], 0, 0 | 1) => Some(pick(Scalar::I8, Scalar::U8)),
-            ([fixed::SHORT] | [fixed::SHORT, fixed::INT] | [fixed::INT, fixed::SHORT], 0, 0 | 1) => {
-                Some(pick(Scalar::I16, Scalar::U16))
+            (
+                [fixed::SHORT] | [fixed::SHORT, fixed::INT] | [fixed::INT, fixed::SHORT],
+                0,
+                0 | 1,
+            ) => Some(pick(Scalar::I16, Scalar::U16)),
+            ([] | [fixed::INT], 0, 0 | 1) if signs == 1 || !rest.is_empty() => {
+                Some(pick(Scalar::I32, Scalar::U32))
             }
-            ([] | [fixed::INT], 0, 0 | 1) if signs == 1 || !rest.is_empty() => Some(pick(Scalar::I32, Scalar::U32)),
             ([] | [fixed::INT], 1, 0 | 1) => Some(pick(Scalar::I64, Scalar::U64)),
             ([] | [fixed::INT], 2, _) => {
-                self.error(Code::InvalidType, span, "`long long` is reserved; `long` has 64 bits in OpenCL C");
+                self.error(
+                    Code::InvalidType,
+                    span,
+                    "`long long` is reserved; `long` has 64 bits in OpenCL C",
+                );
                 return TypeId::ERROR;
             }
             _ => None,
@@ -184,7 +219,10 @@ impl Sema<'_> {
     /// `double`, or what stands in for it on a target without it.
     pub(super) fn double(&mut self, span: Span) -> TypeId {
         if self.session.options.sm < 13 {
-            let message = format!("sm_{} has no double precision; `double` is computed in single precision", self.session.options.sm);
+            let message = format!(
+                "sm_{} has no double precision; `double` is computed in single precision",
+                self.session.options.sm
+            );
             self.warn(Code::DoubleDemoted, span, message);
             return TypeId::FLOAT;
         }
@@ -215,7 +253,11 @@ impl Sema<'_> {
         if let Some(tag) = e.tag {
             match (self.lookup_tag(tag.sym), &e.enumerators) {
                 (Some(Tag::Struct(_)), None) => {
-                    self.error(Code::Redefinition, span, format!("`{}` is not an enum", self.text(tag.sym)));
+                    self.error(
+                        Code::Redefinition,
+                        span,
+                        format!("`{}` is not an enum", self.text(tag.sym)),
+                    );
                 }
                 (None, None) => {
                     let name = self.text(tag.sym);
@@ -224,7 +266,11 @@ impl Sema<'_> {
                 (_, Some(_)) => {
                     let scope = self.context.scopes.last_mut().expect("a scope is open");
                     if scope.tags.insert(tag.sym, (Tag::Enum, tag.span)).is_some() {
-                        self.error(Code::Redefinition, tag.span, format!("`{}` is defined twice", self.text(tag.sym)));
+                        self.error(
+                            Code::Redefinition,
+                            tag.span,
+                            format!("`{}` is defined twice", self.text(tag.sym)),
+                        );
                     }
                 }
                 _ => {}
@@ -235,7 +281,11 @@ impl Sema<'_> {
             if let Some(value) = value {
                 next = self.integer_constant(value, "an enumerator").unwrap_or(next);
                 if i32::try_from(next).is_err() && u32::try_from(next).is_err() {
-                    self.error(Code::NotConstant, value.span, "the value of an enumerator must fit into an int");
+                    self.error(
+                        Code::NotConstant,
+                        value.span,
+                        "the value of an enumerator must fit into an int",
+                    );
                 }
             }
             self.declare_name(*name, Entity::Enumerator(next));
@@ -244,7 +294,12 @@ impl Sema<'_> {
         QualType::plain(TypeId::INT)
     }
 
-    fn struct_specifier(&mut self, s: &ast::StructSpecifier, span: Span, alias: Option<Symbol>) -> TypeId {
+    fn struct_specifier(
+        &mut self,
+        s: &ast::StructSpecifier,
+        span: Span,
+        alias: Option<Symbol>,
+    ) -> TypeId {
         let existing = s.tag.and_then(|tag| match &s.members {
             None => self.lookup_tag(tag.sym),
             Some(_) => self.context.scopes.last().and_then(|sc| sc.tags.get(&tag.sym)).map(|t| t.0),
@@ -255,7 +310,8 @@ impl Sema<'_> {
                 if s.members.is_some() && old.members.is_some() {
                     let at = old.span;
                     let name = s.tag.map(|t| self.text(t.sym)).unwrap_or_default();
-                    let mut diag = Diag::error(Code::Redefinition, format!("`{name}` is defined twice"));
+                    let mut diag =
+                        Diag::error(Code::Redefinition, format!("`{name}` is defined twice"));
                     if let Some(place) = self.place(at) {
                         diag = diag.note(Some(place), "first defined here");
                     }
@@ -300,20 +356,35 @@ impl Sema<'_> {
         for declaration in declarations {
             let base = self.specifiers(&declaration.specifiers, None);
             if let Some(space) = base.explicit_space
-                && !declaration.declarators.iter().all(|(d, _, _)| matches!(d, Some(Declarator::Pointer(..))))
+                && !declaration
+                    .declarators
+                    .iter()
+                    .all(|(d, _, _)| matches!(d, Some(Declarator::Pointer(..))))
             {
                 let message = format!("a member cannot be in the {} address space", space.name());
                 self.error(Code::AddressSpace, declaration.span, message);
             }
-            let mut add = |sema: &mut Self, name: Option<ast::Name>, ty: QualType, attributes: &[Attribute], span: Span| {
+            let mut add = |sema: &mut Self,
+                           name: Option<ast::Name>,
+                           ty: QualType,
+                           attributes: &[Attribute],
+                           span: Span| {
                 if let Some(name) = name
                     && members.iter().any(|m| m.name == Some(name.sym))
                 {
-                    sema.error(Code::Redefinition, name.span, format!("member `{}` is declared twice", sema.text(name.sym)));
+                    sema.error(
+                        Code::Redefinition,
+                        name.span,
+                        format!("member `{}` is declared twice", sema.text(name.sym)),
+                    );
                 }
                 let Some(bytes) = sema.object_size(ty, span) else { return };
                 if matches!(sema.types.get(ty.id), Type::Image(..) | Type::Sampler | Type::Event) {
-                    sema.error(Code::InvalidType, span, "images, samplers and events cannot be members");
+                    sema.error(
+                        Code::InvalidType,
+                        span,
+                        "images, samplers and events cannot be members",
+                    );
                 }
                 let mut member_align = sema.types.align(ty.id);
                 if let Some(raised) = sema.aligned(attributes) {
@@ -331,7 +402,11 @@ impl Sema<'_> {
                 if matches!(self.types.get(base.ty.id), Type::Struct(_)) {
                     add(self, None, base.ty, &[], declaration.span);
                 } else {
-                    self.warn(Code::UnusedValue, declaration.span, "this declaration declares nothing");
+                    self.warn(
+                        Code::UnusedValue,
+                        declaration.span,
+                        "this declaration declares nothing",
+                    );
                 }
             }
             for (declarator, width, attributes) in &declaration.declarators {
@@ -396,7 +471,12 @@ impl Sema<'_> {
     // Declarators
 
     /// The type that a declarator makes of the base type.
-    pub(super) fn declarator_type(&mut self, base: QualType, declarator: &Declarator, span: Span) -> QualType {
+    pub(super) fn declarator_type(
+        &mut self,
+        base: QualType,
+        declarator: &Declarator,
+        span: Span,
+    ) -> QualType {
         match declarator {
             Declarator::Abstract | Declarator::Name(_) => base,
             Declarator::Pointer(qualifiers, inner) => {
@@ -415,12 +495,20 @@ impl Sema<'_> {
                     }
                 }
                 if matches!(self.types.get(base.id), Type::Function(..)) {
-                    self.error(Code::InvalidType, span, "OpenCL C has no pointers to functions (6.9.a)");
+                    self.error(
+                        Code::InvalidType,
+                        span,
+                        "OpenCL C has no pointers to functions (6.9.a)",
+                    );
                     ty.id = TypeId::ERROR;
                 }
-                if matches!(self.types.get(base.id), Type::Image(..) | Type::Sampler | Type::Event) {
+                if matches!(self.types.get(base.id), Type::Image(..) | Type::Sampler) {
                     let name = self.value_type_name(base);
-                    self.error(Code::InvalidType, span, format!("OpenCL C has no pointers to `{name}` (6.9.b)"));
+                    self.error(
+                        Code::InvalidType,
+                        span,
+                        format!("OpenCL C has no pointers to `{name}` (6.9.b)"),
+                    );
                     ty.id = TypeId::ERROR;
                 }
                 self.declarator_type(ty, inner, span)
@@ -430,7 +518,11 @@ impl Sema<'_> {
                 if let Some(extent) = extent {
                     n = self.integer_constant(extent, "an array extent").map(|v| v.max(-1) as u64);
                     if n == Some(u64::MAX) {
-                        self.error(Code::InvalidType, extent.span, "an array extent must not be negative");
+                        self.error(
+                            Code::InvalidType,
+                            extent.span,
+                            "an array extent must not be negative",
+                        );
                         n = Some(1);
                     }
                     n = n.or(Some(1));
@@ -452,7 +544,11 @@ impl Sema<'_> {
             }
             Declarator::Function(inner, params, variadic) => {
                 if *variadic {
-                    self.error(Code::InvalidType, span, "OpenCL C has no functions with variable arguments (6.9.e)");
+                    self.error(
+                        Code::InvalidType,
+                        span,
+                        "OpenCL C has no functions with variable arguments (6.9.e)",
+                    );
                 }
                 let params = self.param_types(params);
                 let types: Box<[QualType]> = params.iter().map(|p| p.1.value()).collect();
@@ -463,7 +559,10 @@ impl Sema<'_> {
     }
 
     /// Names and types of parameters, arrays turned into pointers.
-    pub(super) fn param_types(&mut self, params: &[ast::Param]) -> Vec<(Option<ast::Name>, QualType, Span)> {
+    pub(super) fn param_types(
+        &mut self,
+        params: &[ast::Param],
+    ) -> Vec<(Option<ast::Name>, QualType, Span)> {
         if let [only] = params
             && matches!(only.declarator, Declarator::Abstract)
             && matches!(only.specifiers.as_slice(), [s] if matches!(s.kind, SpecifierKind::Keyword(fixed::VOID)))
@@ -477,13 +576,20 @@ impl Sema<'_> {
             if let Type::Array(element, _) = *self.types.get(ty.id) {
                 ty = QualType::plain(self.types.pointer(element));
             } else if ty.space != Space::Private {
-                let message = format!("a parameter cannot itself be in the {} address space", ty.space.name());
+                let message = format!(
+                    "a parameter cannot itself be in the {} address space",
+                    ty.space.name()
+                );
                 self.error(Code::AddressSpace, param.span, message);
                 ty.space = Space::Private;
             }
             if matches!(self.types.get(ty.id), Type::Void | Type::Function(..)) {
                 let name = self.value_type_name(ty);
-                self.error(Code::InvalidType, param.span, format!("a parameter cannot have type `{name}`"));
+                self.error(
+                    Code::InvalidType,
+                    param.span,
+                    format!("a parameter cannot have type `{name}`"),
+                );
                 ty.id = TypeId::ERROR;
             }
             out.push((param.declarator.name(), ty, param.span));
@@ -517,12 +623,18 @@ impl Sema<'_> {
             }
             let value = match attribute.args.as_slice() {
                 [] => Some(16),
-                [AttributeArg::Expr(e)] => self.integer_constant(e, "an alignment").map(|v| v as u64),
+                [AttributeArg::Expr(e)] => {
+                    self.integer_constant(e, "an alignment").map(|v| v as u64)
+                }
                 _ => None,
             };
             match value {
                 Some(v) if v.is_power_of_two() && v <= 1 << 16 => best = best.max(Some(v)),
-                _ => self.error(Code::Attribute, attribute.name.span, "an alignment must be a power of two"),
+                _ => self.error(
+                    Code::Attribute,
+                    attribute.name.span,
+                    "an alignment must be a power of two",
+                ),
             }
         }
         best
@@ -543,7 +655,11 @@ impl Sema<'_> {
             match value.and_then(|v| u32::try_from(v).ok()).filter(|v| *v > 0) {
                 Some(v) => *slot = v,
                 None => {
-                    self.error(Code::Attribute, attribute.name.span, "a work-group size must be a positive integer");
+                    self.error(
+                        Code::Attribute,
+                        attribute.name.span,
+                        "a work-group size must be a positive integer",
+                    );
                     return None;
                 }
             }
@@ -557,18 +673,11 @@ impl Sema<'_> {
             Type::Pointer(_) => true,
             Type::Array(element, _) => self.holds_pointer(element.id),
             Type::Struct(s) => {
-                let members = self.types.structs[s.0 as usize].members.as_deref().unwrap_or_default();
+                let members =
+                    self.types.structs[s.0 as usize].members.as_deref().unwrap_or_default();
                 members.iter().any(|m| self.holds_pointer(m.ty.id))
             }
             _ => false,
-        }
-    }
-
-    /// The kind of an image type.
-    pub(super) fn image_kind(&self, id: TypeId) -> Option<(ImageKind, bool)> {
-        match *self.types.get(id) {
-            Type::Image(kind, write) => Some((kind, write)),
-            _ => None,
         }
     }
 }

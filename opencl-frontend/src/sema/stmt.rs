@@ -45,7 +45,7 @@ impl Sema<'_> {
             self.report(diag, e.span);
         }
         let value = self.value(e);
-        self.to_bool(value)
+        self.truth(value)
     }
 
     fn statement(&mut self, stmt: &ast::Stmt, out: &mut Vec<Stmt>) {
@@ -76,7 +76,11 @@ impl Sema<'_> {
             ast::StmtKind::Unroll(n, inner) => match self.under_unroll(inner, *n) {
                 Some(kind) => kind,
                 None => {
-                    self.warn(Code::UnknownPragma, span, "#pragma unroll has no effect: no loop follows");
+                    self.warn(
+                        Code::UnknownPragma,
+                        span,
+                        "#pragma unroll has no effect: no loop follows",
+                    );
                     return self.statement(inner, out);
                 }
             },
@@ -85,13 +89,16 @@ impl Sema<'_> {
                 for attribute in attributes {
                     if self.attribute_name(attribute) == "opencl_unroll_hint" {
                         unroll = Some(match attribute.args.as_slice() {
-                            [AttributeArg::Expr(e)] => {
-                                self.integer_constant(e, "the unroll count").map_or(0, |v| v.clamp(0, 1 << 16) as u32)
-                            }
+                            [AttributeArg::Expr(e)] => self
+                                .integer_constant(e, "the unroll count")
+                                .map_or(0, |v| v.clamp(0, 1 << 16) as u32),
                             _ => 0,
                         });
                     } else {
-                        let message = format!("unknown attribute `{}` ignored", self.attribute_name(attribute));
+                        let message = format!(
+                            "unknown attribute `{}` ignored",
+                            self.attribute_name(attribute)
+                        );
                         self.warn(Code::IgnoredAttribute, attribute.name.span, message);
                     }
                 }
@@ -124,19 +131,29 @@ impl Sema<'_> {
             ast::StmtKind::Break => {
                 let inside = self.current().is_some_and(|c| c.loops > 0 || !c.switches.is_empty());
                 if !inside {
-                    return self.error(Code::ControlFlow, span, "`break` outside of a loop or switch");
+                    return self.error(
+                        Code::ControlFlow,
+                        span,
+                        "`break` outside of a loop or switch",
+                    );
                 }
                 StmtKind::Break
             }
             ast::StmtKind::Continue => {
-                let inside = self.current().is_some_and(|c| c.loops > 0 || c.switches.iter().any(|s| s.loops > 0));
+                let inside = self
+                    .current()
+                    .is_some_and(|c| c.loops > 0 || c.switches.iter().any(|s| s.loops > 0));
                 if !inside {
                     return self.error(Code::ControlFlow, span, "`continue` outside of a loop");
                 }
                 StmtKind::Continue
             }
             ast::StmtKind::Return(value) => {
-                let Some((result, name)) = self.context.function.as_ref().map(|c| (c.result, c.name)) else { return };
+                let Some((result, name)) =
+                    self.context.function.as_ref().map(|c| (c.result, c.name))
+                else {
+                    return;
+                };
                 match value {
                     None if result.id != TypeId::VOID => {
                         let message = format!("`{}` must return a value", self.text(name));
@@ -147,7 +164,10 @@ impl Sema<'_> {
                         let value = self.value(e);
                         if result.id == TypeId::VOID {
                             if value.ty.id != TypeId::VOID && !self.types.is_error(value.ty.id) {
-                                let message = format!("`{}` returns void; it cannot return a value", self.text(name));
+                                let message = format!(
+                                    "`{}` returns void; it cannot return a value",
+                                    self.text(name)
+                                );
                                 self.error(Code::Conversion, e.span, message);
                             }
                             out.push(Stmt { kind: StmtKind::Expr(value), span });
@@ -168,7 +188,10 @@ impl Sema<'_> {
 
     fn check_unused(&mut self, value: &Expr, e: &ast::Expr) {
         let idle = match &value.kind {
-            ExprKind::Binary { .. } | ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Global(_) => true,
+            ExprKind::Binary { .. }
+            | ExprKind::Const(_)
+            | ExprKind::Local(_)
+            | ExprKind::Global(_) => true,
             ExprKind::Convert { value, .. } => matches!(value.kind, ExprKind::Binary { .. }),
             _ => false,
         };
@@ -226,7 +249,11 @@ impl Sema<'_> {
             None => {
                 if !self.types.is_error(value.ty.id) {
                     let name = self.value_type_name(value.ty);
-                    self.error(Code::Operands, value.span, format!("a switch needs an integer, not `{name}`"));
+                    self.error(
+                        Code::Operands,
+                        value.span,
+                        format!("a switch needs an integer, not `{name}`"),
+                    );
                 }
                 Scalar::I32
             }
@@ -254,7 +281,10 @@ impl Sema<'_> {
             return None;
         };
         let constant = match value {
-            Some(e) => Some((super::constant::wrap(scalar, self.integer_constant(e, "a case label")? as u64), e.span)),
+            Some(e) => Some((
+                super::constant::wrap(scalar, self.integer_constant(e, "a case label")? as u64),
+                e.span,
+            )),
             None => None,
         };
         let label = self.fresh_label()?;
@@ -264,7 +294,10 @@ impl Sema<'_> {
                 let twice = state.cases.iter().find(|(v, _, _)| *v == bits).map(|c| c.2);
                 state.cases.push((bits, label, at));
                 if let Some(first) = twice {
-                    let mut diag = Diag::error(Code::ControlFlow, format!("case {} occurs twice", bits as i64));
+                    let mut diag = Diag::error(
+                        Code::ControlFlow,
+                        format!("case {} occurs twice", bits as i64),
+                    );
                     if let Some(place) = self.place(first) {
                         diag = diag.note(Some(place), "first here");
                     }
@@ -297,7 +330,11 @@ impl Sema<'_> {
             }
         };
         if defines && at.is_some() {
-            self.error(Code::Redefinition, span, format!("label `{}` is defined twice", self.text(name)));
+            self.error(
+                Code::Redefinition,
+                span,
+                format!("label `{}` is defined twice", self.text(name)),
+            );
         }
         let at = if defines { Some(span) } else { at };
         if let Some(current) = self.current() {
@@ -310,10 +347,16 @@ impl Sema<'_> {
     pub(super) fn check_labels(&mut self) {
         let missing: Vec<(Symbol, Span)> = self
             .current()
-            .map(|c| c.labels.iter().filter(|(_, l)| l.1.is_none()).map(|(n, l)| (*n, l.2)).collect())
+            .map(|c| {
+                c.labels.iter().filter(|(_, l)| l.1.is_none()).map(|(n, l)| (*n, l.2)).collect()
+            })
             .unwrap_or_default();
         for (name, span) in missing {
-            self.error(Code::ControlFlow, span, format!("label `{}` does not exist", self.text(name)));
+            self.error(
+                Code::ControlFlow,
+                span,
+                format!("label `{}` does not exist", self.text(name)),
+            );
         }
     }
 }

@@ -264,7 +264,12 @@ impl From<Scalar> for TypeId {
 impl Types {
     /// The built-in types.
     pub fn new(pointer_size: u64) -> Types {
-        let mut types = Types { list: Vec::new(), map: FxHashMap::default(), structs: Vec::new(), pointer_size };
+        let mut types = Types {
+            list: Vec::new(),
+            map: FxHashMap::default(),
+            structs: Vec::new(),
+            pointer_size,
+        };
         types.intern(Type::Error);
         types.intern(Type::Void);
         for scalar in Scalar::ALL {
@@ -459,7 +464,11 @@ pub fn builtin_type(name: &str, types: &mut Types) -> Option<TypeId> {
     let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     if digits > 0 {
         let (base, count) = name.split_at(name.len() - digits);
-        let n: u8 = count.parse().ok().filter(|n| matches!(n, 2 | 3 | 4 | 8 | 16)).filter(|_| !count.starts_with('0'))?;
+        let n: u8 = count
+            .parse()
+            .ok()
+            .filter(|n| matches!(n, 2 | 3 | 4 | 8 | 16))
+            .filter(|_| !count.starts_with('0'))?;
         let scalar = Scalar::ALL.into_iter().find(|s| s.name() == base && *s != Scalar::Bool)?;
         return Some(types.vector(scalar, n));
     }
@@ -488,8 +497,22 @@ pub fn builtin_type_names() -> &'static [String] {
     static NAMES: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
     NAMES.get_or_init(|| {
         let mut names: Vec<String> = [
-            "uchar", "ushort", "uint", "ulong", "size_t", "uintptr_t", "ptrdiff_t", "intptr_t", "event_t", "sampler_t",
-            "image1d_t", "image1d_buffer_t", "image1d_array_t", "image2d_t", "image2d_array_t", "image3d_t",
+            "uchar",
+            "ushort",
+            "uint",
+            "ulong",
+            "size_t",
+            "uintptr_t",
+            "ptrdiff_t",
+            "intptr_t",
+            "event_t",
+            "sampler_t",
+            "image1d_t",
+            "image1d_buffer_t",
+            "image1d_array_t",
+            "image2d_t",
+            "image2d_array_t",
+            "image3d_t",
             "cl_mem_fence_flags",
         ]
         .map(str::to_string)
