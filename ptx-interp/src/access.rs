@@ -24,6 +24,10 @@ const LOCAL: u8 = 3;
 const SHARED_W: u8 = 4;
 const LOCAL_W: u8 = 5;
 
+const fn is_narrow(class: u8) -> bool {
+    class == SHARED_W || class == LOCAL_W
+}
+
 const fn is_local(class: u8) -> bool {
     class == LOCAL || class == LOCAL_W
 }
@@ -99,77 +103,77 @@ impl Word for u64 {
     }
 }
 
-#[inline(always)]
-fn lane_bits(mask: u32, l: usize) -> u64 {
-    0u64.wrapping_sub((mask >> l & 1) as u64)
+/// Base address of a lane: 32 or 64 bits.
+trait Base: Copy {
+    fn wide(self) -> u64;
+    fn cut(address: u64) -> Self;
+    /// Bits in which `self` and `other` differ.
+    fn differs(self, other: Self) -> Self;
+    fn join(self, other: Self) -> Self;
+    fn is_zero(self) -> bool;
 }
-
-/// Whether lane `l` of each is at `start + l * B`.
-#[inline(always)]
-fn is_unit<const B: usize, const N: usize>(a: &[u64; N], start: u64) -> bool {
-    let mut unit = true;
-    for l in 0..N {
-        unit &= a[l] == start.wrapping_add((l * B) as u64);
-    }
-    unit
-}
-
-#[inline(always)]
-fn is_same<const N: usize>(a: &[u64; N], first: u64) -> bool {
-    let mut same = true;
-    for l in 0..N {
-        same &= a[l] == first;
-    }
-    same
-}
-
-/// Whether all elements are aligned and lie in `s`.
-#[inline(always)]
-fn all_inside<const B: usize>(s: &Site, a: &[u64; 32]) -> bool {
-    let Some(most) = s.size.checked_sub(B as u64) else { return false };
-    let mut inside = true;
-    for l in 0..32 {
-        inside &= a[l].wrapping_sub(s.start) <= most;
-    }
-    let mut aligned = true;
-    for l in 0..32 {
-        aligned &= a[l] & (B as u64 - 1) == 0;
-    }
-    inside & aligned
-}
-
-/// Address of one lane: the base plus the constant offset.
-#[inline(always)]
-fn address<const S: u8>(cx: &Ctx, i: &Inst, lane: usize) -> u64 {
-    // SAFETY: decoding gave a base of the kind that the class says.
-    let base = unsafe {
-        if S == SHARED_W || S == LOCAL_W {
-            cx.bases.w(i.args[0])[lane] as u64
-        } else {
-            cx.bases.d(i.args[0])[lane]
+macro_rules! base {
+    ($t:ty) => {
+        impl Base for $t {
+            #[inline(always)]
+            fn wide(self) -> u64 {
+                self as u64
+            }
+            #[inline(always)]
+            fn cut(address: u64) -> $t {
+                address as $t
+            }
+            #[inline(always)]
+            fn differs(self, other: $t) -> $t {
+                self ^ other
+            }
+            #[inline(always)]
+            fn join(self, other: $t) -> $t {
+                self | other
+            }
+            #[inline(always)]
+            fn is_zero(self) -> bool {
+                self == 0
+            }
         }
     };
-    base.wrapping_add(i.args[2].0 as i32 as u64)
+}
+base!(u32);
+base!(u64);
+
+// The loops below run over slices of `Ctx::lanes` lanes: 32, but the compiler does not know that.
+// Told the number it unrolls them first and then makes poor vector code of the pieces.
+
+/// Whether lane `l` of each is at `first + l * B`.
+#[inline(always)]
+fn is_unit<const B: usize, E: Base>(a: &[E], first: E) -> bool {
+    let mut rest = E::cut(0);
+    for (l, x) in a.iter().enumerate() {
+        rest = rest.join(x.differs(E::cut(first.wide().wrapping_add((l * B) as u64))));
+    }
+    rest.is_zero()
 }
 
 #[inline(always)]
-fn addresses<const S: u8>(cx: &Ctx, i: &Inst) -> [u64; 32] {
-    let offset = i.args[2].0 as i32 as u64;
-    let mut a = [0; 32];
-    if S == SHARED_W || S == LOCAL_W {
-        // SAFETY: decoding gave a `W` operand as base of the access.
-        let base = unsafe { *cx.bases.w(i.args[0]) };
-        for l in 0..32 {
-            a[l] = (base[l] as u64).wrapping_add(offset);
-        }
-    } else {
-        // SAFETY: decoding gave a `D` operand as base of the access.
-        let base = unsafe { *cx.bases.d(i.args[0]) };
-        for l in 0..32 {
-            a[l] = base[l].wrapping_add(offset);
-        }
+fn is_same<E: Base>(a: &[E], first: E) -> bool {
+    let mut rest = E::cut(0);
+    for x in a {
+        rest = rest.join(x.differs(first));
     }
-    a
+    rest.is_zero()
+}
+
+/// Whether all elements at `a + offset` are aligned and lie in `s`.
+#[inline(always)]
+fn all_inside<const B: usize, E: Base>(s: &Site, a: &[E], offset: u64) -> bool {
+    let Some(most) = s.size.checked_sub(B as u64) else { return false };
+    let shift = offset.wrapping_sub(s.start);
+    let (mut outside, mut bits) = (0, 0);
+    for x in a {
+        outside |= (x.wide().wrapping_add(shift) > most) as u64;
+        bits |= x.wide().wrapping_add(offset);
+    }
+    outside == 0 && bits & (B as u64 - 1) == 0
 }
 
 /// The site that covers `address`: of the instruction, or looked up.
@@ -214,50 +218,75 @@ fn at(s: &Site, address: u64) -> *mut u8 {
     s.origin.wrapping_add(address as usize)
 }
 
+/// The constant offset.
+#[inline(always)]
+fn offset(i: &Inst) -> u64 {
+    i.args[2].0 as i32 as u64
+}
+
 /// Addresses of the executing lanes; the others repeat the first one's.
 #[inline(always)]
-fn executing(a: &[u64; 32], first: u64, mask: u32) -> [u64; 32] {
+fn executing<E: Base>(cx: &Ctx, base: &[E; 32], offset: u64, mask: u32) -> [u64; 32] {
+    let first = base[mask.trailing_zeros() as usize & 31].wide().wrapping_add(offset);
     let mut x = [0; 32];
-    for l in 0..32 {
-        let on = lane_bits(mask, l);
-        x[l] = a[l] & on | first & !on;
+    for (l, (x, b)) in x.iter_mut().zip(&base[..cx.lanes]).enumerate() {
+        let on = 0u64.wrapping_sub((mask >> l & 1) as u64);
+        *x = b.wide().wrapping_add(offset) & on | first & !on;
     }
     x
 }
 
 #[inline(always)]
-fn load_row<const S: u8, const B: usize, T: Word>(
+fn load_row<const S: u8, const B: usize, T: Word, E: Base>(
     cx: &Ctx,
     i: &Inst,
+    base: &[E; 32],
     mask: u32,
 ) -> Option<[T; 32]> {
-    let a = addresses::<S>(cx, i);
-    if mask == u32::MAX {
-        let first = a[0];
-        if is_local(S) {
-            return load_local::<B, T>(cx, &a);
-        }
-        let s = site::<S, false>(cx, i, first)?;
-        return load_all::<B, T>(&s, &a, first);
-    }
+    let offset = offset(i);
     let lane = mask.trailing_zeros() as usize & 31;
-    let first = address::<S>(cx, i, lane);
-    let x = executing(&a, first, mask);
+    let first = base[lane].wide().wrapping_add(offset);
+    let aligned = first & (B as u64 - 1) == 0;
     if is_local(S) {
+        let x = executing(cx, base, offset, mask);
         return load_local::<B, T>(cx, &x);
     }
     let s = site::<S, false>(cx, i, first)?;
+    if mask == u32::MAX {
+        let all = &base[..cx.lanes];
+        if aligned {
+            if is_unit::<B, E>(all, base[0]) && covers(&s, first, 32 * B as u64) {
+                // SAFETY: just checked.
+                return Some(unsafe { load_unit::<B, T>(at(&s, first)) });
+            }
+            if is_same(all, base[0]) && covers(&s, first, B as u64) {
+                // SAFETY: just checked.
+                return Some([unsafe { T::load::<B>(at(&s, first)) }; 32]);
+            }
+        }
+        if !all_inside::<B, E>(&s, all, offset) {
+            return None;
+        }
+        // SAFETY: just checked.
+        return Some(unsafe { load_any::<B, T, E>(&s, base, offset) });
+    }
+    let x = executing(cx, base, offset, mask);
     // Lanes that do not execute may read along where the whole row is there.
     let zero = first.wrapping_sub((lane * B) as u64);
     let mut rest = 0;
-    for l in 0..32 {
-        rest |= (a[l] ^ zero.wrapping_add((l * B) as u64)) & lane_bits(mask, l);
+    for (l, x) in x[..cx.lanes].iter().enumerate() {
+        let on = 0u64.wrapping_sub((mask >> l & 1) as u64);
+        rest |= (x ^ zero.wrapping_add((l * B) as u64)) & on;
     }
-    if rest == 0 && first & (B as u64 - 1) == 0 && covers(&s, zero, 32 * B as u64) {
+    if rest == 0 && aligned && covers(&s, zero, 32 * B as u64) {
         // SAFETY: just checked.
         return Some(unsafe { load_unit::<B, T>(at(&s, zero)) });
     }
-    load_any::<B, T>(&s, &x)
+    if !all_inside::<B, u64>(&s, &x[..cx.lanes], 0) {
+        return None;
+    }
+    // SAFETY: just checked.
+    Some(unsafe { load_any::<B, T, u64>(&s, &x, 0) })
 }
 
 /// # Safety
@@ -276,70 +305,57 @@ unsafe fn load_unit<const B: usize, T: Word>(p: *const u8) -> [T; 32] {
     out
 }
 
-#[inline(always)]
-fn load_all<const B: usize, T: Word>(s: &Site, a: &[u64; 32], first: u64) -> Option<[T; 32]> {
-    if first & (B as u64 - 1) == 0 {
-        if is_unit::<B, 32>(a, first) && covers(s, first, 32 * B as u64) {
-            // SAFETY: just checked.
-            return Some(unsafe { load_unit::<B, T>(at(s, first)) });
-        }
-        if is_same(a, first) && covers(s, first, B as u64) {
-            // SAFETY: just checked.
-            return Some([unsafe { T::load::<B>(at(s, first)) }; 32]);
-        }
-    }
-    load_any::<B, T>(s, a)
-}
-
 /// Loads from anywhere in one allocation. Groups of eight lanes are often together: blocks of 8
 /// or 16 threads in `x`.
+///
+/// # Safety
+/// Every element must lie in `s`.
 #[inline(always)]
-fn load_any<const B: usize, T: Word>(s: &Site, a: &[u64; 32]) -> Option<[T; 32]> {
-    if !all_inside::<B>(s, a) {
-        return None;
-    }
-    let (groups, _) = a.as_chunks::<8>();
-    let mut out = [[T::default(); 8]; 4];
-    for (out, g) in out.iter_mut().zip(groups) {
-        let p = at(s, g[0]);
-        if B == size_of::<T>() && is_unit::<B, 8>(g, g[0]) {
-            // SAFETY: every element lies in the site.
+unsafe fn load_any<const B: usize, T: Word, E: Base>(
+    s: &Site,
+    a: &[E; 32],
+    offset: u64,
+) -> [T; 32] {
+    let mut out = [T::default(); 32];
+    for (out, g) in out.as_chunks_mut::<8>().0.iter_mut().zip(a.as_chunks::<8>().0) {
+        let first = g[0].wide().wrapping_add(offset);
+        let p = at(s, first);
+        if B == size_of::<T>() && is_unit::<B, E>(g, g[0]) {
+            // SAFETY: the caller vouches for every element.
             *out = unsafe { p.cast::<[T; 8]>().read_unaligned() };
         } else if is_same(g, g[0]) {
             // SAFETY: as above.
             *out = [unsafe { T::load::<B>(p) }; 8];
         } else {
             for l in 0..8 {
+                let p = at(s, g[l].wide().wrapping_add(offset));
                 // SAFETY: as above.
-                out[l] = unsafe { T::load::<B>(at(s, g[l])) };
+                out[l] = unsafe { T::load::<B>(p) };
             }
         }
     }
-    let mut row = [T::default(); 32];
-    for l in 0..32 {
-        row[l] = out[l / 8][l % 8];
-    }
-    Some(row)
+    out
 }
 
 #[inline(always)]
-fn store_row<const S: u8, const B: usize, T: Word>(
+fn store_row<const S: u8, const B: usize, T: Word, E: Base>(
     cx: &Ctx,
     i: &Inst,
+    base: &[E; 32],
     mask: u32,
     v: &[T; 32],
 ) -> bool {
-    let a = addresses::<S>(cx, i);
+    let offset = offset(i);
     let lane = mask.trailing_zeros() as usize & 31;
-    let first = address::<S>(cx, i, lane);
+    let first = base[lane].wide().wrapping_add(offset);
     if is_local(S) {
-        let x = executing(&a, first, mask);
+        let x = executing(cx, base, offset, mask);
         return store_local::<B, T>(cx, &x, mask, v);
     }
     let Some(s) = site::<S, true>(cx, i, first) else { return false };
     if mask == u32::MAX
         && first & (B as u64 - 1) == 0
-        && is_unit::<B, 32>(&a, first)
+        && is_unit::<B, E>(&base[..cx.lanes], base[0])
         && covers(&s, first, 32 * B as u64)
     {
         let p = at(&s, first);
@@ -354,8 +370,8 @@ fn store_row<const S: u8, const B: usize, T: Word>(
         }
         return true;
     }
-    let x = executing(&a, first, mask);
-    if !all_inside::<B>(&s, &x) {
+    let x = executing(cx, base, offset, mask);
+    if !all_inside::<B, u64>(&s, &x[..cx.lanes], 0) {
         return false;
     }
     // In lane order: where lanes store to one address, the last one's value stays.
@@ -392,7 +408,7 @@ fn load_local<const B: usize, T: Word>(cx: &Ctx, a: &[u64; 32]) -> Option<[T; 32
 #[inline(always)]
 fn local_words<'a, const B: usize>(cx: &'a Ctx, a: &[u64; 32]) -> Option<&'a [Cell<u32>]> {
     let all = Site { start: 0, size: cx.local.1, origin: std::ptr::null_mut() };
-    if all_inside::<B>(&all, a) { cx.local(cx.local.1) } else { None }
+    if all_inside::<B, u64>(&all, &a[..cx.lanes], 0) { cx.local(cx.local.1) } else { None }
 }
 
 #[inline(always)]
@@ -415,13 +431,24 @@ fn store_local<const B: usize, T: Word>(cx: &Ctx, a: &[u64; 32], mask: u32, v: &
 }
 
 #[inline(always)]
+fn row<const S: u8, const B: usize, T: Word>(cx: &Ctx, i: &Inst, mask: u32) -> Option<[T; 32]> {
+    if is_narrow(S) {
+        // SAFETY: decoding gave a `W` operand as base for these classes.
+        load_row::<S, B, T, u32>(cx, i, unsafe { cx.bases.w(i.args[0]) }, mask)
+    } else {
+        // SAFETY: decoding gave a `D` operand as base for the others.
+        load_row::<S, B, T, u64>(cx, i, unsafe { cx.bases.d(i.args[0]) }, mask)
+    }
+}
+
+#[inline(always)]
 fn do_load<const S: u8, const B: usize>(cx: &Ctx, i: &Inst, mask: u32, write: u32) -> bool {
     if B == 8 {
-        let Some(out) = load_row::<S, 8, u64>(cx, i, mask) else { return false };
+        let Some(out) = row::<S, 8, u64>(cx, i, mask) else { return false };
         // SAFETY: decoding gave a `D` destination in the frame.
         unsafe { cx.bases.set_d(i.dst, &out, write) };
     } else {
-        let Some(mut out) = load_row::<S, B, u32>(cx, i, mask) else { return false };
+        let Some(mut out) = row::<S, B, u32>(cx, i, mask) else { return false };
         if B < 4 && i.flag {
             out = out.map(|v| v.sign::<B>());
         }
@@ -432,13 +459,24 @@ fn do_load<const S: u8, const B: usize>(cx: &Ctx, i: &Inst, mask: u32, write: u3
 }
 
 #[inline(always)]
+fn put<const S: u8, const B: usize, T: Word>(cx: &Ctx, i: &Inst, mask: u32, v: &[T; 32]) -> bool {
+    if is_narrow(S) {
+        // SAFETY: as in `row`.
+        store_row::<S, B, T, u32>(cx, i, unsafe { cx.bases.w(i.args[0]) }, mask, v)
+    } else {
+        // SAFETY: as in `row`.
+        store_row::<S, B, T, u64>(cx, i, unsafe { cx.bases.d(i.args[0]) }, mask, v)
+    }
+}
+
+#[inline(always)]
 fn do_store<const S: u8, const B: usize>(cx: &Ctx, i: &Inst, mask: u32) -> bool {
     if B == 8 {
         // SAFETY: decoding gave a `D` operand as value.
-        store_row::<S, 8, u64>(cx, i, mask, &unsafe { *cx.bases.d(i.args[1]) })
+        put::<S, 8, u64>(cx, i, mask, unsafe { cx.bases.d(i.args[1]) })
     } else {
         // SAFETY: decoding gave a `W` operand as value.
-        store_row::<S, B, u32>(cx, i, mask, &unsafe { *cx.bases.w(i.args[1]) })
+        put::<S, B, u32>(cx, i, mask, unsafe { cx.bases.w(i.args[1]) })
     }
 }
 

@@ -243,6 +243,9 @@ impl<O: Observer> Worker<'_, O> {
         let lane = first(mask) as usize;
         let id = self.lane_value(info.src[0], lane);
         let same = |src: (Operand, Kind), v: u64| {
+            if src.0.is_const() {
+                return None;
+            }
             lanes(mask).find(|l| self.lane_value(src, *l) != v).map(|l| l as u8)
         };
         if id >= BARRIERS as u64 {

@@ -87,6 +87,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             cluster: Vec::new(),
             local: (std::ptr::null(), 0),
             params: l.block.clone(),
+            lanes: std::hint::black_box(32),
         };
         let stack = l.kernel.program.info.target.sm < 70;
         Worker { cx, k: l.kernel, l, observer, stats: Stats::default(), told: 0, slices: 0, stack }

@@ -35,6 +35,10 @@ impl Operand {
     pub(crate) const fn offset(self) -> u32 {
         self.0 & !3
     }
+    /// Whether all lanes hold the same by construction.
+    pub(crate) const fn is_const(self) -> bool {
+        self.0 & 3 == Base::Const as u32
+    }
     pub(crate) fn is_none(self) -> bool {
         self == Operand::NONE
     }

@@ -36,6 +36,8 @@ pub(crate) struct Ctx {
     /// Local memory of the warp, and the bytes per lane that the current function may use.
     pub local: (*const Cell<u32>, u64),
     pub params: Arc<[u8]>,
+    /// 32; see [`crate::access`].
+    pub lanes: usize,
     /// Allocations as of this epoch are in `sites`.
     pub epoch: u64,
 }
