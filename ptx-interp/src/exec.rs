@@ -413,8 +413,8 @@ impl<'a, O: Observer> Worker<'a, O> {
                         }
                     } else {
                         let groups = groups_of(lanes, |l| index[l] as u64);
-                        warp!().separate(at.split, &groups, i.args[1].0);
                         warp!().splits[at.split].pc = pc;
+                        warp!().separate(at.split, &groups, i.args[1].0);
                         stop!(Ok(Stop::Blocked));
                     }
                 }

@@ -4,6 +4,7 @@ use ptx_isa::effect::{Fault, window};
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
 use ptx_isa::{Kind, Space};
+use ptx_parse::code::{CallArg, Callee, Flow};
 
 use crate::code::NONE;
 use crate::control::{State, Warp};
@@ -99,6 +100,19 @@ impl<O: Observer> Worker<'_, O> {
                 Uop::Pure { op, args, .. } => values.extend(&args[..op.args().len()]),
                 Uop::Effect { src, .. } => values.extend(src),
             }
+        }
+        match &inst.flow {
+            Flow::Brx { index, .. } => values.push(*index),
+            Flow::Call(call) => {
+                if let Callee::Indirect(v) = call.callee {
+                    values.push(v);
+                }
+                values.extend(call.args.iter().filter_map(|a| match a {
+                    CallArg::Value(v) => Some(*v),
+                    _ => None,
+                }));
+            }
+            _ => {}
         }
         let mut bases = Bases([std::ptr::null_mut(); 4]);
         bases.0[Base::Frame as usize] = w.frames[frame].rows;
