@@ -1,0 +1,274 @@
+//! The command as a user meets it: arguments, output, files, exit status.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use ptxrun::npy;
+use ptxrun::values::ElementType;
+use serde_json::Value;
+
+struct Outcome {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Outcome {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}{}", self.stdout, self.stderr))
+    }
+}
+
+fn sample(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples").join(name).display().to_string()
+}
+
+fn ptxrun_with(args: &[&str], stdin: &str) -> Outcome {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ptxrun"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    Outcome {
+        status: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn ptxrun(args: &[&str]) -> Outcome {
+    ptxrun_with(args, "")
+}
+
+/// A folder of its own for a test, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("ptxrun-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const TWICE: &str = ".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry twice(.param .u64 data, .param .f32 scale)
+{
+    .reg .b32 %r1;
+    .reg .f32 %f<3>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [data];
+    ld.param.f32 %f1, [scale];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd2, %r1, 4;
+    add.s64 %rd1, %rd1, %rd2;
+    ld.global.f32 %f2, [%rd1];
+    mul.rn.f32 %f2, %f2, %f1;
+    st.global.f32 [%rd1], %f2;
+    ret;
+}
+";
+
+#[test]
+fn a_kernel_runs_from_arguments_alone() {
+    let folder = Folder::new("arguments");
+    let (npy_file, bin_file) = (folder.file("out.npy"), folder.file("out.bin"));
+    let (npy_out, bin_out) = (format!("0={npy_file}"), format!("0={bin_file}"));
+    let line = [
+        "-",
+        "--block",
+        "4",
+        "--arg",
+        "f32[4]:iota",
+        "--arg",
+        "f32:1.5",
+        "--print",
+        "0:f32:3",
+        "--out",
+        &npy_out,
+        "--out",
+        &bin_out,
+    ];
+    let outcome = ptxrun_with(&line, TWICE);
+    assert_eq!((outcome.status, &*outcome.stdout), (0, "0: 0 1.5 3\n"), "{}", outcome.stderr);
+    let array = npy::read(&std::fs::read(npy_file).unwrap()).unwrap();
+    assert_eq!((array.ty, array.shape), (ElementType::F32, vec![4]));
+    let expected: Vec<u8> = [0f32, 1.5, 3.0, 4.5].iter().flat_map(|v| v.to_le_bytes()).collect();
+    assert_eq!(array.bytes, expected);
+    assert_eq!(std::fs::read(bin_file).unwrap(), expected);
+}
+
+#[test]
+fn files_go_in_and_out() {
+    let folder = Folder::new("files");
+    let input = folder.file("in.npy");
+    let array = npy::Array {
+        ty: ElementType::F32,
+        shape: vec![2, 2],
+        bytes: [1f32, 2.0, 3.0, 4.0].iter().flat_map(|v| v.to_le_bytes()).collect(),
+    };
+    std::fs::write(&input, npy::write(&array)).unwrap();
+    let (arg, out) = (format!("buf:@{input}"), format!("0={input}"));
+    let line = ["-", "--block", "4", "--arg", &arg, "--arg", "f32:2", "--out", &out, "--json"];
+    let outcome = ptxrun_with(&line, TWICE);
+    assert_eq!(outcome.status, 0, "{}", outcome.stdout);
+    assert_eq!(outcome.json()["launches"][0]["entry"], "twice");
+    let back = npy::read(&std::fs::read(&input).unwrap()).unwrap();
+    assert_eq!(back.shape, [2, 2]);
+    assert_eq!(back.bytes[4..8], 4f32.to_le_bytes());
+}
+
+#[test]
+fn without_arguments_the_entries_are_listed_and_the_suggestion_runs() {
+    let file = sample("vecadd/vecadd.nvcc13.sm_75.ptx");
+    let outcome = ptxrun(&[&file]);
+    assert_eq!(outcome.status, 0);
+    assert!(outcome.stdout.starts_with("vecadd (line 15)\n    0  vecadd_param_0  .u64 pointer?\n"));
+    let command = outcome.stdout.lines().find(|l| l.trim().starts_with("ptxrun ")).unwrap();
+    let words: Vec<&str> = command.split_whitespace().skip(1).collect();
+    let suggested = ptxrun(&words);
+    assert_eq!(
+        (suggested.status, &*suggested.stdout),
+        (0, &*format!("2:{}\n", " 0x00000000".repeat(8)))
+    );
+    let json = ptxrun(&[&file, "--json"]).json();
+    assert_eq!(json["entries"][0]["params"][3]["type"], ".u32");
+}
+
+#[test]
+fn launch_files_run_and_their_checks_decide() {
+    let tiled = ptxrun(&[&sample("matmul_tiled/matmul.toml")]);
+    assert_eq!(tiled.status, 0, "{}", tiled.stderr);
+    assert_eq!(tiled.stdout.matches("ok      C: 1536 x f32, every bit as expected").count(), 3);
+    let json = ptxrun(&["run", "--launch", &sample("printf/hello.toml"), "--json"]).json();
+    assert_eq!(json["ok"], true);
+    assert!(json["modules"][0]["stdout"].as_str().unwrap().starts_with("block 0 thread 0: x ="));
+
+    let folder = Folder::new("launch");
+    std::fs::write(folder.file("twice.ptx"), TWICE).unwrap();
+    let text = "modules = [\"twice.ptx\"]\n[buffer]\nx = { type = \"f32\", len = 2, init = \"iota\" }\n\
+        [[launch]]\nentry = \"twice\"\nblock = 2\nargs = [\"buf:x\", \"f32:3\"]\n\
+        [[check]]\nbuffer = \"x\"\nvalues = [0, 4]\n";
+    let file = folder.file("wrong.toml");
+    std::fs::write(&file, text).unwrap();
+    let wrong = ptxrun(&[&file]);
+    assert_eq!(wrong.status, 1);
+    assert!(
+        wrong.stdout.contains("FAILED  x: 1 of 2 elements differ\n          [1] is 3, expected 4")
+    );
+    std::fs::write(&file, text.replace("buf:x", "buf:y")).unwrap();
+    let unknown = ptxrun(&[&file]);
+    assert_eq!(unknown.status, 2);
+    assert!(unknown.stderr.contains("no buffer is named `y`") && unknown.stderr.contains("^^^^^"));
+    assert_eq!(ptxrun(&[&file, "--json"]).json()["error"]["line"], 7);
+}
+
+#[test]
+fn check_tells_valid_from_invalid() {
+    let valid = ptxrun_with(&["check", "-"], TWICE);
+    assert_eq!((valid.status, &*valid.stdout), (0, "<stdin>: valid\n"));
+    let broken = TWICE.replace("mul.rn.f32", "mull.rn.f32").replace("[scale]", "[scales]");
+    let invalid = ptxrun_with(&["check", "-"], &broken);
+    assert_eq!((invalid.status, &*invalid.stdout), (1, "<stdin>: 2 errors\n"));
+    assert!(invalid.stderr.contains("<stdin>:15:5"), "{}", invalid.stderr);
+    let json = ptxrun_with(&["check", "-", "--json"], &broken).json();
+    assert_eq!(json["files"][0]["valid"], false);
+    assert_eq!(json["files"][0]["diagnostics"][0]["start"]["line"], 10);
+    assert_eq!(ptxrun(&["check", "/no/such/file.ptx"]).status, 2);
+    assert!(!invalid.stderr.contains('\u{1b}'), "no colour into a pipe");
+    let coloured = ptxrun_with(&["check", "-", "--color", "always"], &broken);
+    assert!(coloured.stderr.contains('\u{1b}'));
+}
+
+#[test]
+fn wrong_usage_is_told_from_failure() {
+    let run = |args: &[&str]| {
+        let mut line = vec!["-", "--block", "4"];
+        line.extend(args);
+        ptxrun_with(&line, TWICE)
+    };
+    let count = run(&["--arg", "buf:16"]);
+    assert_eq!(count.status, 2);
+    assert!(count.stderr.contains("takes 2 arguments, 1 given"), "{}", count.stderr);
+    let kind = run(&["--arg", "buf:16", "--arg", "u32:3"]);
+    assert_eq!(kind.status, 2);
+    assert!(
+        kind.stderr.contains("argument 1 is u32, parameter `scale` is .f32; write b32:0x00000003")
+    );
+    assert_eq!(run(&["--arg", "buf:16", "--arg", "b32:0x40000000"]).status, 0);
+    let print = run(&["--arg", "buf:16", "--arg", "f32:1", "--print", "1:f32"]);
+    assert_eq!(print.status, 2);
+    assert!(print.stderr.contains("`1` is no buffer argument; buffers are 0"));
+    assert_eq!(run(&["--entry", "thrice", "--arg", "buf:16"]).status, 2);
+    let fault = run(&["--arg", "buf:8", "--arg", "f32:1"]);
+    assert_eq!(fault.status, 1);
+    let json = run(&["--arg", "buf:8", "--arg", "f32:1", "--json"]).json();
+    assert_eq!(json["error"]["fault"]["kind"], "OutOfBounds");
+    assert_eq!(json["error"]["fault"]["thread"], serde_json::json!([2, 0, 0]));
+}
+
+#[test]
+fn what_cannot_run_is_refused_by_name_and_line() {
+    let text = TWICE.replace("ret;", "stacksave.u64 %rd2;\n    ret;");
+    let outcome = ptxrun_with(&["-", "--block", "4", "--arg", "buf:16", "--arg", "f32:1"], &text);
+    assert_eq!(outcome.status, 1);
+    assert!(
+        outcome.stderr.contains("`stacksave.u64` cannot run")
+            && outcome.stderr.contains("<stdin>:17:5"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn canonical_form_is_a_fixed_point() {
+    let folder = Folder::new("fmt");
+    let file = folder.file("k.ptx");
+    std::fs::copy(sample("nbody/nbody.nvcc13.sm_90.ptx"), &file).unwrap();
+    let once = ptxrun(&["fmt", &file]);
+    assert_eq!(once.status, 0);
+    assert_eq!(ptxrun(&["fmt", "-i", &file]).status, 0);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), once.stdout);
+    assert_eq!(ptxrun(&["fmt", &file, "--json"]).json()["changed"], false);
+    assert_eq!(ptxrun_with(&["fmt", "-"], ".version 8.0\n.target").status, 1);
+}
+
+#[test]
+fn the_table_is_shown_and_explained() {
+    let list = ptxrun(&["isa", "fma.rnd"]);
+    assert!(list.status == 0 && list.stdout.contains("fma.rnd{.ftz}{.sat}.f32 d, a, b, c"));
+    assert!(ptxrun(&["isa", "--coverage"]).stdout.contains("total"));
+    assert!(ptxrun(&["explain", "fma"]).stdout.contains("PTX ISA, section"));
+    let typo = ptxrun(&["explain", "fmaa"]);
+    assert!(typo.status == 1 && typo.stderr.contains("did you mean"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_panic() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ptxrun"))
+        .args(["isa", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
