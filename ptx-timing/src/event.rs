@@ -5,9 +5,11 @@
 //! special: each side of a branch appears with its own active mask. The model assigns SMs and
 //! times; the trace says only what was executed.
 
+use std::collections::HashMap;
+
 use smallvec::SmallVec;
 
-use crate::access::WarpAccess;
+use crate::access::{LANES, WarpAccess};
 use crate::class::Class;
 
 /// Number of a register within the kernel; predicates share the number space.
@@ -98,7 +100,7 @@ pub enum Detail {
     /// Nothing.
     #[default]
     None,
-    /// A memory access: index into [`WarpTrace::accesses`].
+    /// A memory access, by [`WarpTrace::add_access`].
     Memory {
         /// Space reached.
         space: Space,
@@ -127,13 +129,24 @@ pub struct Event {
     pub detail: Detail,
 }
 
+/// Lane offsets of an access from the first lane's address. A kernel has few distinct ones, each
+/// at many bases.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Pattern {
+    mask: u32,
+    width: u32,
+    offsets: [i64; LANES],
+}
+
 /// What one warp did, from entry to exit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WarpTrace {
     /// In program order.
     pub events: Vec<Event>,
-    /// Lane addresses that the events refer to.
-    pub accesses: Vec<WarpAccess>,
+    /// Lane addresses that the events refer to: base and pattern.
+    accesses: Vec<(u64, u32)>,
+    patterns: Vec<Pattern>,
+    known: HashMap<Pattern, u32>,
 }
 
 impl WarpTrace {
@@ -144,10 +157,42 @@ impl WarpTrace {
 
     /// Adds a memory access.
     pub fn push_access(&mut self, pc: u32, space: Space, access: WarpAccess) {
-        let index = self.accesses.len() as u32;
-        self.accesses.push(access);
-        let detail = Detail::Memory { space, access: index };
+        let detail = Detail::Memory { space, access: self.add_access(&access) };
         self.events.push(Event { pc, active: access.mask, detail });
+    }
+
+    /// Stores lane addresses; the result is what [`Detail::Memory`] refers to them by.
+    pub fn add_access(&mut self, access: &WarpAccess) -> u32 {
+        let base = access.lanes().next().map_or(0, |l| l.1);
+        let mut offsets = [0; LANES];
+        for (lane, address) in access.lanes() {
+            offsets[lane] = address.wrapping_sub(base) as i64;
+        }
+        let pattern = Pattern { mask: access.mask, width: access.width, offsets };
+        let index = match self.known.get(&pattern) {
+            Some(&index) => index,
+            None => {
+                let index = self.patterns.len() as u32;
+                self.patterns.push(pattern.clone());
+                self.known.insert(pattern, index);
+                index
+            }
+        };
+        self.accesses.push((base, index));
+        self.accesses.len() as u32 - 1
+    }
+
+    /// Lane addresses by the number that [`Detail::Memory`] holds.
+    pub fn access(&self, index: u32) -> Option<WarpAccess> {
+        let &(base, pattern) = self.accesses.get(index as usize)?;
+        let Pattern { mask, width, offsets } = *self.patterns.get(pattern as usize)?;
+        let addresses = offsets.map(|o| base.wrapping_add_signed(o));
+        Some(WarpAccess { mask, width, addresses })
+    }
+
+    /// Frees what only adding needs.
+    pub fn finish(&mut self) {
+        self.known = HashMap::new();
     }
 
     /// Adds a barrier for the whole block.

@@ -8,7 +8,7 @@
 //! - [`cache`], [`dram`]: caches and device memory with queueing.
 //!
 //! And the dynamic part, which replays what a kernel executed ([`event`]) on a device's SMs
-//! ([`sim`]).
+//! ([`sim`]); [`replay`] runs a kernel in the interpreter and does so at the same time.
 
 pub mod access;
 pub mod atomic;
@@ -17,11 +17,13 @@ pub mod cache;
 pub mod class;
 pub mod classify;
 pub mod coalesce;
+pub mod code;
 pub mod constant;
 pub mod dram;
 pub mod event;
 pub mod occupancy;
 pub mod profile;
+pub mod replay;
 pub mod sim;
 
 pub use access::WarpAccess;

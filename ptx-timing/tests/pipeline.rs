@@ -165,8 +165,8 @@ fn early_exit_and_producer_consumer_barriers() {
 
     let barrier =
         |wait| Event { pc: 0, active: u32::MAX, detail: Detail::Barrier { id: 3, wait, warps: 2 } };
-    let arrive = WarpTrace { events: vec![barrier(false)], accesses: vec![] };
-    let sync = WarpTrace { events: vec![barrier(true)], accesses: vec![] };
+    let arrive = WarpTrace { events: vec![barrier(false)], ..WarpTrace::default() };
+    let sync = WarpTrace { events: vec![barrier(true)], ..WarpTrace::default() };
     let mut source = FnSource::new(1, |_| BlockTrace { warps: vec![arrive.clone(), sync.clone()] });
     simulate(&h200, &code, &needs(2), &mut source, Config::default()).unwrap();
 

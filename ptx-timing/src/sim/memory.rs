@@ -33,17 +33,20 @@ pub(super) struct AccessTiming {
 struct Port {
     free_at: u64,
     per_byte: f64,
+    busy: u64,
 }
 
 impl Port {
     fn new(bytes_per_clock: f64) -> Self {
-        Self { free_at: 0, per_byte: FRACTION as f64 / bytes_per_clock }
+        Self { free_at: 0, per_byte: FRACTION as f64 / bytes_per_clock, busy: 0 }
     }
 
     /// Queues a transfer at `now`; returns the clocks it has to wait.
     fn wait(&mut self, now: u64, bytes: u32) -> u64 {
         let start = self.free_at.max(now * FRACTION);
-        self.free_at = start + (f64::from(bytes) * self.per_byte) as u64;
+        let time = (f64::from(bytes) * self.per_byte) as u64;
+        self.free_at = start + time;
+        self.busy += time;
         start / FRACTION - now
     }
 }
@@ -115,6 +118,12 @@ impl<'a> Memory<'a> {
             }
             None => self.dram.drained_at(),
         }
+    }
+
+    /// Clocks that L2 was busy in its busier direction.
+    pub fn l2_busy(&self) -> f64 {
+        let writes = self.l2_writes.as_ref().map_or(0, |port| port.busy);
+        self.l2_port.busy.max(writes) as f64 / FRACTION as f64
     }
 
     /// Counts of L1, summed over SMs, and of L2.
@@ -334,8 +343,9 @@ impl<'a> Memory<'a> {
             self.atomics[slot] = start + step;
             last = last.max(start);
         }
-        let bytes = totals.sectors * g.sector_bytes + totals.lines * self.request_bytes;
-        let mut wait = self.l2_port.wait(now, bytes);
+        let moved = f64::from(totals.sectors * g.sector_bytes) * self.write_costs.0;
+        let bytes = moved as u32 + totals.lines * self.request_bytes;
+        let mut wait = self.l2_writes.as_mut().unwrap_or(&mut self.l2_port).wait(now, bytes);
         wait = wait.max(self.sms[sm].port.wait(now, totals.sectors * g.sector_bytes));
         let mut done = last / FRACTION + wait + u64::from(a.global_latency);
         for t in &transactions(Protocol::WarpSectors, g.line_bytes, g.sector_bytes, access) {

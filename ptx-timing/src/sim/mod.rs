@@ -30,8 +30,8 @@ use time::FRACTION;
 /// How much of the grid to simulate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config {
-    /// Simulate the first so many blocks and extrapolate the time; `None` = all. At least the
-    /// blocks that all SMs hold at once are simulated.
+    /// Simulate the first so many blocks and extrapolate the time; `None` = all. At least
+    /// twice as many as all SMs hold at once are simulated.
     pub max_blocks: Option<u64>,
 }
 
@@ -121,7 +121,7 @@ where
     let resident = u64::from(occupancy.blocks) * u64::from(profile.device.multiprocessors);
     // SMs that get no block need not exist.
     let sms = blocks.min(profile.device.multiprocessors.into()) as u32;
-    let limit = config.max_blocks.map_or(blocks, |m| m.max(resident).min(blocks));
+    let limit = config.max_blocks.map_or(blocks, |m| m.max(2 * resident).min(blocks));
     let mut chip = Chip {
         profile,
         code,
@@ -195,6 +195,7 @@ impl Grid {
             return Err(SimulateError::BadEvent { block, warp, pc: event.pc });
         }
         for warp in &mut trace.warps {
+            warp.finish();
             self.schedule.apply(&mut warp.events);
         }
         self.sms[sm].start_block(freed, trace, chip);
@@ -246,8 +247,20 @@ fn finish(chip: Chip<'_>, grid: Grid, occupancy: Occupancy, blocks: u64, residen
         blocks,
         relative_error: (variance / n).sqrt() / mean.max(1.0),
     });
-    // Little's law: with all SMs full, a block ends every duration / resident blocks.
-    let rest = (blocks - simulated) as f64 * mean / resident.max(1) as f64;
+    // Little's law: with all SMs full, a block ends every (duration and turnaround) / resident
+    // blocks, but not faster than SMs take new ones.
+    let launch = &profile.launch;
+    let warps = occupancy.warps_per_block;
+    let turnaround = launch.turnaround_cycles + warps * launch.turnaround_cycles_per_warp;
+    let gap = launch.replacement_cycles + warps * launch.replacement_cycles_per_warp;
+    let interval = ((mean + f64::from(turnaround)) / resident.max(1) as f64)
+        .max(f64::from(gap) / f64::from(profile.device.multiprocessors));
+    // Nor faster than what they all share can serve them, stores that nobody waits for included.
+    let reachable = profile.dram_bytes_per_cycle() * profile.dram.efficiency;
+    let (read, written) = chip.memory.dram_bytes();
+    let shared = chip.memory.l2_busy().max((read + written) as f64 / reachable);
+    let interval = interval.max(shared / simulated.max(1) as f64);
+    let rest = (blocks - simulated) as f64 * interval;
     let cycles = simulated_cycles + rest.round() as u64;
     let elapsed_cycles = cycles + u64::from(profile.launch.overhead_cycles);
 
@@ -257,6 +270,7 @@ fn finish(chip: Chip<'_>, grid: Grid, occupancy: Occupancy, blocks: u64, residen
     }
     let warp_clocks: u64 = grid.sms.iter().map(|s| s.warp_clocks).sum();
     let active_clocks: u64 = grid.sms.iter().map(|s| s.last_end).sum();
+    let l2_busy = chip.memory.l2_busy();
     let (l1, l2) = chip.memory.cache_counts();
     let (dram_read, dram_written) = chip.memory.dram_bytes();
     let clocks = simulated_cycles.max(1) as f64;
@@ -273,7 +287,7 @@ fn finish(chip: Chip<'_>, grid: Grid, occupancy: Occupancy, blocks: u64, residen
             (name.clone(), busy as f64 / FRACTION as f64 / (clocks * sms * units))
         })
         .collect();
-    let bound = find_bound(profile, &total, &pipe_use, clocks, dram_read + dram_written, &l2);
+    let bound = find_bound(profile, &total, &pipe_use, clocks, dram_read + dram_written, l2_busy);
     Report {
         cycles,
         elapsed_cycles,
@@ -318,7 +332,7 @@ fn find_bound(
     pipes: &[(String, f64)],
     clocks: f64,
     dram_bytes: u64,
-    l2_counts: &crate::cache::CacheCounts,
+    l2_busy: f64,
 ) -> Bound {
     let sms = f64::from(profile.device.multiprocessors);
     let reachable = profile.dram_bytes_per_cycle() * profile.dram.efficiency;
@@ -329,13 +343,8 @@ fn find_bound(
                 / (clocks * sms * f64::from(profile.issue.schedulers * profile.issue.width)),
         ),
     ];
-    if let Some(l2) = &profile.l2 {
-        let sectors = l2_counts.read_hits
-            + l2_counts.read_misses
-            + l2_counts.write_hits
-            + l2_counts.write_misses;
-        let bytes = sectors as f64 * f64::from(l2.sector_bytes);
-        candidates.push(Bound::L2(bytes / clocks / l2.bytes_per_clock));
+    if profile.l2.is_some() {
+        candidates.push(Bound::L2(l2_busy / clocks));
     }
     candidates.extend(pipes.iter().map(|(name, share)| Bound::Pipe(name.clone(), *share)));
     let share = |b: &Bound| match b {

@@ -291,10 +291,10 @@ impl Sm {
         let mut busy = plan.interval;
         let mut done = now + plan.latency;
         if let Detail::Memory { space, access } = event.detail
-            && let Some(access) = warp.trace.accesses.get(access as usize)
+            && let Some(access) = warp.trace.access(access)
         {
             let instruction = &chip.code.instructions[event.pc as usize];
-            let timing = chip.memory.access(self.index, now, instruction, space, access, counts);
+            let timing = chip.memory.access(self.index, now, instruction, space, &access, counts);
             busy = busy.max(timing.busy);
             done = timing.done.max(done);
         }
@@ -481,7 +481,7 @@ pub(super) fn first_bad_event(trace: &BlockTrace, instructions: usize) -> Option
     trace.warps.iter().enumerate().find_map(|(warp, t)| {
         let bad = |e: &&Event| {
             let access_missing = match e.detail {
-                Detail::Memory { access, .. } => access as usize >= t.accesses.len(),
+                Detail::Memory { access, .. } => t.access(access).is_none(),
                 _ => false,
             };
             e.pc as usize >= instructions || access_missing

@@ -1,0 +1,263 @@
+//! Runs a kernel in the interpreter and replays what it did on a device.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use ptx_interp::observer::{Issue, MemoryAccess, Observer};
+use ptx_interp::{Kernel, LaunchError, LaunchParams, Memory, Stats, launch_observed};
+use ptx_isa::effect::{Effect, window};
+use ptx_isa::types::Space as IsaSpace;
+use ptx_parse::code::Flow;
+use thiserror::Error;
+
+use crate::access::WarpAccess;
+use crate::code::{KernelCode, space_of};
+use crate::event::{BlockSource, BlockTrace, Detail, Event, Space, WarpTrace};
+use crate::occupancy::BlockNeeds;
+use crate::profile::Profile;
+use crate::sim::{Config, Report, SimulateError, simulate};
+
+/// Why a launch could not be timed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// The interpreter refused or stopped the launch.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The simulator refused.
+    #[error(transparent)]
+    Simulate(#[from] SimulateError),
+}
+
+/// Result of [`replay`].
+#[derive(Debug)]
+pub struct Replay {
+    /// What the simulator says.
+    pub report: Report,
+    /// What the interpreter counted, PTX instructions of the whole grid.
+    pub stats: Stats,
+    /// The code that [`Report::per_pc`] counts by.
+    pub code: KernelCode,
+}
+
+/// Blocks that wait between interpreter and simulator.
+const QUEUE: usize = 64;
+
+/// Runs a launch in the interpreter and simulates it at the same time. The whole grid is executed,
+/// so `memory` holds the kernel's results afterwards, however much of it is simulated.
+pub fn replay(
+    profile: &Profile,
+    kernel: &Kernel,
+    memory: &Memory,
+    params: &LaunchParams,
+    registers_per_thread: u32,
+    config: Config,
+) -> Result<Replay, ReplayError> {
+    let program = kernel.program();
+    let code = KernelCode::new(program);
+    let threads: u32 = params.block.iter().product();
+    let blocks: u64 = params.grid.iter().map(|n| u64::from(*n)).product();
+    let needs = BlockNeeds {
+        threads,
+        registers: registers_per_thread,
+        shared: program.shared_bytes + params.shared_bytes,
+        arguments: program.param_bytes,
+    };
+    // One host thread keeps the blocks in order.
+    let params = LaunchParams { threads: 1, ..params.clone() };
+    let (sender, receiver) = sync_channel(QUEUE);
+    let (report, run) = std::thread::scope(|scope| {
+        let code = &code;
+        let grid = params.grid;
+        let params = &params;
+        let interpreter = scope.spawn(move || {
+            let make = || Recorder {
+                code,
+                grid,
+                threads,
+                sender: Some(sender.clone()),
+                open: HashMap::new(),
+                last: None,
+            };
+            launch_observed(kernel, memory, params, &make)
+        });
+        let mut source = Channel { receiver, blocks, early: BTreeMap::new() };
+        let report = simulate(profile, &code.code, &needs, &mut source, config);
+        // The interpreter goes on without a listener.
+        drop(source);
+        (report, interpreter.join())
+    });
+    let (stats, _) = match run {
+        Ok(result) => result?,
+        Err(panic) => std::panic::resume_unwind(panic),
+    };
+    Ok(Replay { report: report?, stats, code })
+}
+
+/// The interpreter's end.
+struct Recorder<'a> {
+    code: &'a KernelCode,
+    grid: [u32; 3],
+    threads: u32,
+    sender: Option<SyncSender<(u64, BlockTrace)>>,
+    open: HashMap<[u32; 3], Recording>,
+    /// Block, warp and instruction issued last, for the access that follows.
+    last: Option<([u32; 3], u32, u32)>,
+}
+
+/// A block under way.
+#[derive(Default)]
+struct Recording {
+    trace: BlockTrace,
+    /// Per warp: lanes that have not exited, and those that have arrived at a barrier.
+    live: Vec<u32>,
+    arrived: Vec<u32>,
+}
+
+impl Observer for Recorder<'_> {
+    fn block_starts(&mut self, block: [u32; 3]) {
+        if self.sender.is_none() {
+            return;
+        }
+        let warps = self.threads.div_ceil(32);
+        let live = (0..warps)
+            .map(|w| match self.threads - w * 32 {
+                n @ 0..32 => (1 << n) - 1,
+                _ => u32::MAX,
+            })
+            .collect();
+        let trace = BlockTrace { warps: vec![WarpTrace::default(); warps as usize] };
+        self.open.insert(block, Recording { trace, live, arrived: vec![0; warps as usize] });
+    }
+
+    fn issue(&mut self, issue: &Issue<'_>) {
+        self.last = None;
+        let Some(recording) = self.open.get_mut(&issue.block) else { return };
+        let warp = issue.warp as usize;
+        let leaves = match issue.inst.flow {
+            Flow::Exit => true,
+            Flow::Ret => issue.function == 0,
+            _ => false,
+        };
+        let Some(live) = recording.live.get_mut(warp) else { return };
+        if leaves {
+            *live &= !issue.active;
+        }
+        let Some(pc) = self.code.pc(issue.function, issue.index) else { return };
+        let detail = match self.code.barrier(pc) {
+            // Diverged lanes of a warp arrive one after another; the warp does with the last.
+            Some(barrier) => {
+                let arrived = &mut recording.arrived[warp];
+                *arrived |= issue.active;
+                if *arrived & *live == *live {
+                    *arrived = 0;
+                    barrier
+                } else {
+                    Detail::None
+                }
+            }
+            None => Detail::None,
+        };
+        let Some(trace) = recording.trace.warps.get_mut(warp) else { return };
+        trace.events.push(Event { pc, active: issue.active, detail });
+        self.last = Some((issue.block, issue.warp, pc));
+    }
+
+    fn access(&mut self, access: &MemoryAccess<'_>) {
+        let Some((block, warp, _)) = self.last else { return };
+        let Some(recording) = self.open.get_mut(&block) else { return };
+        let Some(trace) = recording.trace.warps.get_mut(warp as usize) else { return };
+        let (place, width) = match access.effect {
+            Effect::Ld(m) | Effect::St(m) => (m.place, u32::from(m.bytes) * u32::from(m.count)),
+            Effect::Atom(a) => (a.place, u32::from(a.bytes)),
+            _ => return,
+        };
+        let Some(mut space) = space_of(place.space) else { return };
+        let mut addresses = *access.addresses;
+        if place.space == IsaSpace::Generic {
+            let first = addresses[access.lanes.trailing_zeros() as usize % 32];
+            let inside = |start: u64, size: u64| (start..start + size).contains(&first);
+            let base = match () {
+                () if inside(window::SHARED, window::SHARED_SIZE) => {
+                    space = Space::Shared;
+                    window::SHARED
+                }
+                () if inside(window::LOCAL, window::LOCAL_SIZE) => {
+                    space = Space::Local;
+                    window::LOCAL
+                }
+                () if inside(window::PARAM, window::PARAM_SIZE) => {
+                    space = Space::Const;
+                    window::PARAM
+                }
+                () => 0,
+            };
+            addresses = addresses.map(|a| a.wrapping_sub(base));
+        }
+        if space == Space::Local {
+            // The hardware interleaves local memory by lane, word by word.
+            for (lane, address) in addresses.iter_mut().enumerate() {
+                let word = (*address / 4).wrapping_mul(32).wrapping_add(lane as u64);
+                *address = LOCAL_BASE + u64::from(warp) * LOCAL_PER_WARP + word * 4 + *address % 4;
+            }
+        }
+        let lanes = WarpAccess { mask: access.lanes, width, addresses };
+        let detail = Detail::Memory { space, access: trace.add_access(&lanes) };
+        // An instruction with several accesses (a matrix load, a copy) is several events.
+        let Some(event) = trace.events.last_mut() else { return };
+        if event.detail == Detail::None {
+            event.detail = detail;
+        } else {
+            let again = Event { detail, ..*event };
+            trace.events.push(again);
+        }
+    }
+
+    fn block_ends(&mut self, block: [u32; 3]) {
+        let Some(recording) = self.open.remove(&block) else { return };
+        let mut trace = recording.trace;
+        trace.warps.iter_mut().for_each(WarpTrace::finish);
+        let [x, y, _] = self.grid.map(u64::from);
+        let [bx, by, bz] = block.map(u64::from);
+        let index = bx + x * (by + y * bz);
+        if self.sender.as_ref().is_some_and(|s| s.send((index, trace)).is_err()) {
+            // Nobody simulates any further.
+            self.sender = None;
+            self.open.clear();
+        }
+    }
+}
+
+/// Where local memory lies for the caches: far from every allocation.
+const LOCAL_BASE: u64 = 1 << 60;
+/// Distance between the local memories of two warps.
+const LOCAL_PER_WARP: u64 = 1 << 25;
+
+/// The simulator's end.
+struct Channel {
+    receiver: Receiver<(u64, BlockTrace)>,
+    blocks: u64,
+    early: BTreeMap<u64, BlockTrace>,
+}
+
+impl BlockSource for Channel {
+    type Error = &'static str;
+
+    fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    fn trace(&mut self, block: u64) -> Result<BlockTrace, Self::Error> {
+        if let Some(trace) = self.early.remove(&block) {
+            return Ok(trace);
+        }
+        loop {
+            let (index, trace) =
+                self.receiver.recv().map_err(|_| "the interpreter stopped before it")?;
+            if index == block {
+                return Ok(trace);
+            }
+            self.early.insert(index, trace);
+        }
+    }
+}
