@@ -165,8 +165,12 @@ fn early_exit_and_producer_consumer_barriers() {
 
     let barrier =
         |wait| Event { pc: 0, active: u32::MAX, detail: Detail::Barrier { id: 3, wait, warps: 2 } };
-    let arrive = WarpTrace { events: vec![barrier(false)], ..WarpTrace::default() };
-    let sync = WarpTrace { events: vec![barrier(true)], ..WarpTrace::default() };
+    let one = |event| {
+        let mut warp = WarpTrace::default();
+        warp.events.push(event);
+        warp
+    };
+    let (arrive, sync) = (one(barrier(false)), one(barrier(true)));
     let mut source = FnSource::new(1, |_| BlockTrace { warps: vec![arrive.clone(), sync.clone()] });
     simulate(&h200, &code, &needs(2), &mut source, Config::default()).unwrap();
 
