@@ -19,16 +19,15 @@ const CONST: u64 = 64 << 10;
 pub(super) enum Rule {
     /// `bar`, `barrier`: number 0 to 15, threads in whole warps.
     Barrier,
-    /// `cp.async`: these sizes.
-    Copy(&'static [u64]),
+    /// A slot of the row lists the values that it takes.
+    Listed,
 }
 
 /// The rule of a matched row.
 pub(super) fn rule(m: &Match) -> Option<Rule> {
     match m.shape.mnemonic {
         "bar" | "barrier" if !m.has(".warp") && !m.has(".cluster") => Some(Rule::Barrier),
-        "cp" if m.has(".cg") => Some(Rule::Copy(&[16])),
-        "cp" if m.has(".ca") => Some(Rule::Copy(&[4, 8, 16])),
+        _ if m.shape.slots.iter().any(|s| !s.values.is_empty()) => Some(Rule::Listed),
         _ => None,
     }
 }
@@ -69,13 +68,14 @@ impl Verifier<'_> {
                     ));
                 }
             }
-            Rule::Copy(sizes) => {
-                if let Some(Operand::Imm(n)) = self.top.get(2)
-                    && !sizes.contains(n)
-                {
-                    let list: Vec<String> = sizes.iter().map(u64::to_string).collect();
-                    let note = format!("possible are {}", list.join(", "));
-                    findings.push((span(2), format!("{n} bytes cannot be copied at once"), note));
+            Rule::Listed => {
+                for (at, slot) in slots.iter().enumerate() {
+                    let Some(Operand::Imm(n)) = self.top.get(at) else { continue };
+                    let n = *n as i32;
+                    if !slot.allows(n.into()) {
+                        let note = format!("possible are {}", slot.values.replace('|', ", "));
+                        findings.push((span(at), format!("{n} is no value of this operand"), note));
+                    }
                 }
             }
         }
