@@ -55,6 +55,12 @@ pub(crate) struct Builder<'s> {
 impl<'s> Builder<'s> {
     pub(crate) fn new(src: &'s str) -> Builder<'s> {
         let n = src.len();
+        // The beginning of the text tells how dense it is, so that pools need not grow.
+        let sample = &src.as_bytes()[..n.min(1 << 16)];
+        let count = |byte: u8| sample.iter().filter(|&&b| b == byte).count();
+        let scale = |in_sample: usize| in_sample * n / sample.len().max(1) + 32;
+        let statements = scale(count(b';'));
+        let operands = statements + scale(count(b','));
         let mut names = Names::with_capacity(n / 128 + 16);
         let warp_sz = names.intern_text(src.as_bytes(), b"WARP_SZ");
         Builder {
@@ -64,9 +70,9 @@ impl<'s> Builder<'s> {
                 items: Vec::with_capacity(n / 4096 + 16),
                 functions: Vec::new(),
                 vars: Vec::with_capacity(n / 1024 + 8),
-                stmts: Vec::with_capacity(n / 36 + 16),
-                instrs: Vec::with_capacity(n / 40 + 16),
-                operands: Vec::with_capacity(n / 14 + 32),
+                stmts: Vec::with_capacity(statements),
+                instrs: Vec::with_capacity(statements),
+                operands: Vec::with_capacity(operands),
                 words: Vec::with_capacity(n / 1024 + 16),
                 ints: Vec::with_capacity(n / 1024 + 16),
                 wide: Vec::new(),

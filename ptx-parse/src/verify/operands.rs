@@ -246,10 +246,19 @@ impl Verifier<'_> {
         if absent == 0 {
             return self.fit_units(c, ops, 0);
         }
-        // Which optional units are left out? Try the last ones first.
+        let mut first = None;
+        // Nearly always it is the last ones that are left out.
+        if c.units[ops.len()..].iter().all(|u| u.optional) {
+            let mark = self.body.operands.len();
+            match self.fit_units(c, ops, u64::MAX << ops.len().min(63)) {
+                Ok(()) => return Ok(()),
+                Err(e) if c.units.len() - c.required == absent => return Err(e),
+                Err(e) => first = Some(e),
+            }
+            self.body.operands.truncate(mark);
+        }
         let optional: Vec<usize> =
             c.units.iter().enumerate().filter(|(_, u)| u.optional).map(|(i, _)| i).collect();
-        let mut first = None;
         for mask in (0..1u32 << optional.len().min(16)).rev() {
             if mask.count_ones() as usize != absent {
                 continue;
