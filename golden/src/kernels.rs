@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::Error;
+use crate::source::Source;
 
 /// A scalar type of buffers and arguments.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
@@ -187,8 +188,10 @@ pub enum Mode {
 pub struct Case {
     /// `module/case`.
     pub id: String,
-    /// Module text.
+    /// The module's name.
     pub ptx: PathBuf,
+    /// The module's text.
+    pub source: String,
     /// Kernel.
     pub entry: String,
     /// Grid.
@@ -207,56 +210,50 @@ pub struct Case {
     pub expect: BTreeMap<String, (Dtype, Mode, Vec<u8>)>,
 }
 
-/// Loads every case below `root` (the folder `kernel-golden`).
+/// The recorded kernels: those beside the repository, else those kept in it.
+///
+/// # Panics
+/// When they are there but damaged.
+#[must_use]
+pub fn shared() -> Option<Vec<Case>> {
+    let root = crate::shared_or_packed("kernel-golden")?;
+    Some(load(&root).unwrap_or_else(|e| panic!("kernel-golden: {e}")))
+}
+
+/// Loads every case of `root` (the folder `kernel-golden`, or an archive of it).
 ///
 /// # Errors
 /// A file that is missing or not as described there.
 pub fn load(root: &Path) -> Result<Vec<Case>, Error> {
+    let root = Source::open(root)?;
     let bad = |what: String| Error::Format(what);
-    let expected: Value = read_json(&root.join("expected.json"))?;
-    let file = std::fs::File::open(root.join("expected.zip")).map_err(|e| bad(e.to_string()))?;
-    let mut zip = zip::ZipArchive::new(file).map_err(|e| bad(e.to_string()))?;
+    let expected: Value = root.json("expected.json")?;
+    let mut zip = match root.has("expected.zip") {
+        true => {
+            let bytes = std::io::Cursor::new(root.read("expected.zip")?);
+            Some(zip::ZipArchive::new(bytes).map_err(|e| bad(e.to_string()))?)
+        }
+        false => None,
+    };
     let mut blob = |name: &str| -> Result<Vec<u8>, Error> {
+        let Some(zip) = &mut zip else { return root.read(&format!("expected/{name}")) };
         let mut out = Vec::new();
         let mut entry = zip.by_name(name).map_err(|e| bad(format!("{name}: {e}")))?;
         entry.read_to_end(&mut out).map_err(|e| bad(e.to_string()))?;
         Ok(out)
     };
     let mut cases = Vec::new();
-    let mut modules = dir(&root.join("cases"))?;
-    modules.sort();
-    for module in modules {
-        let mut files = dir(&module)?;
-        files.sort();
-        for file in files {
-            let name = |p: &Path| p.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let id = format!(
-                "{}/{}",
-                module.file_name().unwrap_or_default().to_string_lossy(),
-                name(&file)
-            );
-            let text: Value = read_json(&file)?;
-            let outs = expected["cases"][&id]["out"].clone();
-            cases.push(case(root, id.clone(), &text, &outs, &mut blob).ok_or_else(|| bad(id))??);
-        }
+    for file in root.list("cases", "json")? {
+        let id = file["cases/".len()..file.len() - ".json".len()].to_string();
+        let text: Value = root.json(&file)?;
+        let outs = &expected["cases"][&id]["out"];
+        cases.push(case(&root, id.clone(), &text, outs, &mut blob).ok_or_else(|| bad(id))??);
     }
     Ok(cases)
 }
 
-fn dir(path: &Path) -> Result<Vec<PathBuf>, Error> {
-    let list =
-        std::fs::read_dir(path).map_err(|e| Error::Format(format!("{}: {e}", path.display())))?;
-    Ok(list.filter_map(|e| e.ok().map(|e| e.path())).collect())
-}
-
-fn read_json(path: &Path) -> Result<Value, Error> {
-    let text =
-        std::fs::read(path).map_err(|e| Error::Format(format!("{}: {e}", path.display())))?;
-    serde_json::from_slice(&text).map_err(|e| Error::Format(format!("{}: {e}", path.display())))
-}
-
 fn case(
-    root: &Path,
+    root: &Source,
     id: String,
     v: &Value,
     outs: &Value,
@@ -311,9 +308,15 @@ fn case(
         expect
             .insert(name.clone(), (*types.get(&name)?, serde_json::from_value(mode).ok()?, bytes));
     }
+    let ptx = v["ptx"].as_str()?;
+    let source = match root.text(ptx) {
+        Ok(text) => text,
+        Err(e) => return Some(Err(e)),
+    };
     Some(Ok(Case {
         id,
-        ptx: root.join(v["ptx"].as_str()?),
+        ptx: root.path(ptx),
+        source,
         entry: v["entry"].as_str()?.into(),
         grid: three(&v["grid"])?,
         block: three(&v["block"])?,
@@ -466,13 +469,7 @@ mod tests {
 
     #[test]
     fn every_case_is_read() {
-        let Some(root) =
-            crate::shared_dir().map(|d| d.join("kernel-golden")).filter(|d| d.is_dir())
-        else {
-            println!("skipped: ../shared/kernel-golden is not there");
-            return;
-        };
-        let cases = load(&root).expect("readable cases");
+        let cases = shared().expect("the repository holds them");
         assert!(cases.len() >= 200);
         for c in &cases {
             assert!(!c.expect.is_empty(), "{}", c.id);

@@ -1,12 +1,13 @@
-//! Reader of the recorded instruction results (`shared/isa-golden`).
+//! Reader of the recorded instruction results: `data/isa-golden.tar.xz`, a sample of what was
+//! recorded, and the whole of it (`../shared/isa-golden`) where it is there.
 //!
 //! A *form* is one instruction shape with a table of operands (rows of 64-bit slots) and, per row,
-//! the bits that real hardware returned. [`Golden::shared`] finds the recordings beside the
-//! repository and answers `None` when they are not there, so that tests can skip:
+//! the bits that real hardware returned. [`Golden::shared`] takes the recordings beside the
+//! repository, else the sample in it:
 //!
 //! ```no_run
 //! let Some(golden) = golden::Golden::shared() else {
-//!     println!("skipped: ../shared/isa-golden is not there");
+//!     println!("skipped: no recordings");
 //!     return;
 //! };
 //! for form in golden.forms().filter(|f| f.group() == "f32_arith") {
@@ -18,13 +19,17 @@
 //! ```
 
 pub mod kernels;
+pub mod set;
+mod source;
 
 use std::collections::HashMap;
-use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use source::Source;
+
+/// What the output buffer holds before a kernel runs, in every byte.
+pub const POISON: u8 = 0xA5;
 
 /// Why the recordings could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +64,7 @@ pub enum Error {
 }
 
 /// One entry of `forms.json`: an instruction form and how its operands and results are laid out.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FormInfo {
     /// Name of the form, which is also the kernel's entry name.
     pub name: String,
@@ -78,10 +83,10 @@ pub struct FormInfo {
     /// `exact`, `approx` or `matrix`.
     pub class: String,
     /// `Some("differs")` where the recording departs from the manual's page.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<String>,
     /// A case that the page leaves open.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
@@ -130,10 +135,11 @@ struct Entry {
 
 /// The recordings of one operand set.
 pub struct Golden {
-    root: PathBuf,
+    root: Source,
     block: u32,
     inputs: Vec<u64>,
     outputs: Vec<u8>,
+    recorded: bool,
     entries: Vec<Entry>,
 }
 
@@ -157,25 +163,21 @@ pub fn shared_dir() -> Option<PathBuf> {
     dir.is_dir().then_some(dir)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    fs::read(path).map_err(|source| Error::Io { path: path.into(), source })
+/// The recordings kept in the repository (`cargo xtask golden pack` makes them).
+#[must_use]
+pub fn packed(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name).with_extension("tar.xz")
 }
 
-fn json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, Error> {
-    serde_json::from_slice(&read(path)?).map_err(|source| Error::Json { path: path.into(), source })
-}
-
-fn unpack(path: &Path) -> Result<Vec<u8>, Error> {
-    let mut out = Vec::new();
-    flate2::read::GzDecoder::new(&read(path)?[..])
-        .read_to_end(&mut out)
-        .map_err(|source| Error::Io { path: path.into(), source })?;
-    Ok(out)
+/// The folder `name` beside the repository, or the sample of it in the repository.
+fn shared_or_packed(name: &str) -> Option<PathBuf> {
+    let all = shared_dir().map(|d| d.join(name)).filter(|d| d.is_dir());
+    all.or_else(|| Some(packed(name))).filter(|p| p.exists())
 }
 
 impl Golden {
-    /// Reads the recordings of the folder that `PTXRUN_GOLDEN` names, for recordings of one's own,
-    /// else those beside the repository; `None` when they are missing.
+    /// Reads the recordings that `PTXRUN_GOLDEN` names (a folder or an archive), for recordings of
+    /// one's own; else those beside the repository; else the sample of them in the repository.
     ///
     /// # Panics
     /// When the recordings are there but damaged.
@@ -183,9 +185,9 @@ impl Golden {
     pub fn shared() -> Option<Self> {
         let root = match std::env::var_os("PTXRUN_GOLDEN") {
             Some(own) => own.into(),
-            None => shared_dir()?.join("isa-golden"),
+            None => shared_or_packed("isa-golden")?,
         };
-        root.is_dir().then(|| Self::load(&root).unwrap_or_else(|e| panic!("isa-golden: {e}")))
+        root.exists().then(|| Self::load(&root).unwrap_or_else(|e| panic!("isa-golden: {e}")))
     }
 
     /// The recordings that come with the repository (`data/README.md`): sparse products, every
@@ -200,47 +202,69 @@ impl Golden {
         Self::load(&root).unwrap_or_else(|e| panic!("{}: {e}", root.display()))
     }
 
-    /// Reads the recordings (operand set A) of the folder `root`.
+    /// Reads the recordings (operand set A) of the folder or archive `root`.
     pub fn load(root: &Path) -> Result<Self, Error> {
-        Self::load_set(root, &root.join("setA"))
+        let root = Source::open(root)?;
+        Self::assemble(root, None)
     }
 
     /// Reads the recordings of another operand set (its `tables.json`, `inputs.bin.gz`,
-    /// `results.json` and `outputs.bin.gz`), for the forms and modules of `root`.
+    /// `results.json` and `outputs.bin.gz`), for the forms and modules of `root`. Without
+    /// `results.json` and `outputs.bin.gz` there are operands only ([`Form::recorded`]).
     pub fn load_set(root: &Path, set: &Path) -> Result<Self, Error> {
-        let forms: FormsFile = json(&root.join("forms.json"))?;
-        let tables: TablesFile = json(&set.join("tables.json"))?;
-        let results: ResultsFile = json(&set.join("results.json"))?;
-        let inputs = unpack(&set.join("inputs.bin.gz"))?
+        let root = Source::open(root)?;
+        let set = Source::open(set)?;
+        Self::assemble(root, Some(set))
+    }
+
+    fn assemble(root: Source, set: Option<Source>) -> Result<Self, Error> {
+        let (from, prefix) = set.as_ref().map_or((&root, "setA/"), |s| (s, ""));
+        let name = |file: &str| format!("{prefix}{file}");
+        let forms: FormsFile = root.json("forms.json")?;
+        let tables: TablesFile = from.json(&name("tables.json"))?;
+        let recorded = from.has(&name("results.json"));
+        let (mut places, mut outputs) = (HashMap::new(), Vec::new());
+        if recorded {
+            places = from.json::<ResultsFile>(&name("results.json"))?.forms;
+            outputs = from.binary(&name("outputs.bin"))?;
+        }
+        let inputs = from
+            .binary(&name("inputs.bin"))?
             .chunks_exact(8)
             .map(|c| u64::from_le_bytes(c.try_into().expect("chunk of eight")))
             .collect::<Vec<_>>();
-        let outputs = unpack(&set.join("outputs.bin.gz"))?;
         let mut entries = Vec::with_capacity(forms.forms.len());
         for info in forms.forms {
             let wrong = |what| Error::Inconsistent { form: info.name.clone(), what };
             // A form that differs from run to run, or that this set leaves out, has no results.
-            let Some(&(offset, bytes)) = results.forms.get(&info.name) else {
+            let place = places.get(&info.name).copied();
+            if recorded && place.is_none() {
+                continue;
+            }
+            let Some(&table) = tables.tables.get(&info.table) else {
+                if recorded {
+                    return Err(wrong("no such operand table"));
+                }
                 continue;
             };
-            let table =
-                *tables.tables.get(&info.table).ok_or_else(|| wrong("no such operand table"))?;
             if table.offset / 8 + table.n * table.slots > inputs.len() {
                 return Err(wrong("operand table ends past the inputs"));
             }
             let mut columns = Vec::with_capacity(info.outs.len());
-            let mut at = offset;
+            let mut at = place.map_or(0, |p| p.0);
             for kind in &info.outs {
                 let width = output_width(kind).ok_or_else(|| wrong("unknown output kind"))?;
                 columns.push((at, width));
                 at += width * table.n;
             }
-            if at != offset + bytes || at > outputs.len() {
+            if let Some((offset, bytes)) = place
+                && (at != offset + bytes || at > outputs.len())
+            {
                 return Err(wrong("size of the recorded results"));
             }
             entries.push(Entry { info, table, columns });
         }
-        Ok(Self { root: root.into(), block: forms.block, inputs, outputs, entries })
+        Ok(Self { root, block: forms.block, inputs, outputs, recorded, entries })
     }
 
     /// Threads per block with which the forms ran (grid = rows / block).
@@ -262,27 +286,19 @@ impl Golden {
 
     /// Text of the module file `name` (without `.ptx`), holding many kernels; it may be packed.
     pub fn module_text(&self, name: &str) -> Result<String, Error> {
-        let path = self.root.join("modules").join(name).with_extension("ptx");
-        let packed = path.with_extension("ptx.gz");
-        if packed.is_file() {
-            return Ok(String::from_utf8_lossy(&unpack(&packed)?).into_owned());
-        }
-        text(&path)
+        let text = self.root.binary(&format!("modules/{name}.ptx"))?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
     /// The forms that ptxas refuses.
     pub fn rejected(&self) -> Result<Vec<Rejected>, Error> {
-        json(&self.root.join("rejected.json"))
+        self.root.json("rejected.json")
     }
 
     /// Text of `rejected/GROUP.ptx`; every entry must be refused alone, with the file's header.
     pub fn rejected_text(&self, group: &str) -> Result<String, Error> {
-        text(&self.root.join("rejected").join(group).with_extension("ptx"))
+        self.root.text(&format!("rejected/{group}.ptx"))
     }
-}
-
-fn text(path: &Path) -> Result<String, Error> {
-    Ok(String::from_utf8_lossy(&read(path)?).into_owned())
 }
 
 /// Splits a module text into its header and `(form name, entry text)` at the `// @form NAME` lines.
@@ -354,6 +370,21 @@ impl<'a> Form<'a> {
         &self.golden.inputs[t.offset / 8..][..t.n * t.slots]
     }
 
+    /// Whether there are results, and not operands only.
+    #[must_use]
+    pub fn recorded(&self) -> bool {
+        self.golden.recorded
+    }
+
+    /// The recorded values without what lies between them: for every output in order, a value of
+    /// its width per row.
+    #[must_use]
+    pub fn packed_outputs(&self) -> &'a [u8] {
+        let start = self.entry.columns.first().map_or(0, |c| c.0);
+        let bytes: usize = self.entry.columns.iter().map(|c| c.1 * self.rows()).sum();
+        &self.golden.outputs[start..][..bytes]
+    }
+
     /// Recorded value of output `slot` in `row`, zero-extended.
     #[must_use]
     pub fn output(&self, slot: usize, row: usize) -> u64 {
@@ -369,7 +400,7 @@ impl<'a> Form<'a> {
     #[must_use]
     pub fn output_image(&self) -> Vec<u8> {
         let slots = self.entry.columns.len().max(1);
-        let mut image = vec![0xA5; 8 * slots * self.rows()];
+        let mut image = vec![POISON; 8 * slots * self.rows()];
         for (slot, &(at, width)) in self.entry.columns.iter().enumerate() {
             for row in 0..self.rows() {
                 image[8 * (row * slots + slot)..][..width]
