@@ -220,6 +220,24 @@ pub fn shared() -> Option<Vec<Case>> {
     Some(load(&root).unwrap_or_else(|e| panic!("kernel-golden: {e}")))
 }
 
+/// Every recorded result of the folder `root` by its name (in the zip file there).
+///
+/// # Errors
+/// A file that is missing or damaged.
+pub fn results(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, Error> {
+    let bad = |what: String| Error::Format(what);
+    let file = std::fs::File::open(root.join("expected.zip")).map_err(|e| bad(e.to_string()))?;
+    let mut zip = zip::ZipArchive::new(file).map_err(|e| bad(e.to_string()))?;
+    let mut out = BTreeMap::new();
+    for i in 0..zip.len() {
+        let mut entry = zip.by_index(i).map_err(|e| bad(e.to_string()))?;
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).map_err(|e| bad(e.to_string()))?;
+        out.insert(entry.name().to_string(), bytes);
+    }
+    Ok(out)
+}
+
 /// Loads every case of `root` (the folder `kernel-golden`, or an archive of it).
 ///
 /// # Errors

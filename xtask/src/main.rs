@@ -1,0 +1,97 @@
+//! Tools of the repository. `cargo xtask golden --help` lists them.
+//!
+//! `golden compare` and `golden record` run the recorded kernels through any library with the CUDA
+//! driver API; `golden pack` makes the archives that the repository keeps.
+
+mod device;
+mod driver;
+mod pack;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use clap::{Args, Parser, Subcommand};
+use golden::Golden;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+enum Task {
+    /// Recorded results of instructions
+    #[command(subcommand)]
+    Golden(GoldenTask),
+}
+
+#[derive(Subcommand)]
+enum GoldenTask {
+    /// Run every recorded form and compare bit for bit; the exit status is 1 if any differs
+    Compare(On),
+    /// Run every form on the recorded operands and write a folder that `PTXRUN_GOLDEN` can name
+    Record {
+        #[command(flatten)]
+        on: On,
+        /// The new folder
+        #[arg(long)]
+        out: PathBuf,
+        /// Runs of each form; one that differs between runs is left out
+        #[arg(long, default_value_t = 3)]
+        repeat: u32,
+    },
+    /// Make golden/data from the full recordings
+    Pack {
+        /// Folder that holds isa-golden and kernel-golden
+        #[arg(long, default_value = "../shared")]
+        from: PathBuf,
+    },
+}
+
+/// What runs where.
+#[derive(Args)]
+struct On {
+    /// Library with the CUDA driver API
+    #[arg(long, default_value = "libcuda.so.1", env = "CUDA_LIB")]
+    lib: PathBuf,
+    /// Recordings, a folder or an archive [default: beside the repository, else its own]
+    #[arg(long)]
+    from: Option<PathBuf>,
+    /// Another operand set for these forms: a folder with tables.json, inputs.bin.gz, …
+    #[arg(long)]
+    set: Option<PathBuf>,
+    /// Only these groups, separated by commas
+    #[arg(long, value_delimiter = ',')]
+    group: Vec<String>,
+    /// Only these forms, separated by commas
+    #[arg(long, value_delimiter = ',')]
+    form: Vec<String>,
+    /// Load every form as a module of its own
+    #[arg(long)]
+    per_form: bool,
+}
+
+impl On {
+    fn golden(&self) -> Result<Golden> {
+        match (&self.from, &self.set) {
+            (Some(from), Some(set)) => Golden::load_set(from, set),
+            (Some(from), None) => Golden::load(from),
+            (None, Some(set)) => Golden::load_set(&golden::packed("isa-golden"), set),
+            (None, None) => {
+                return Golden::shared().context("no recordings; name them with --from");
+            }
+        }
+        .context("recordings")
+    }
+
+    fn wants(&self, form: &golden::Form) -> bool {
+        (self.group.is_empty() || self.group.iter().any(|g| g == form.group()))
+            && (self.form.is_empty() || self.form.iter().any(|f| f == form.name()))
+    }
+}
+
+fn main() -> Result<ExitCode> {
+    let Task::Golden(task) = Task::parse();
+    match task {
+        GoldenTask::Compare(on) => device::compare(&on),
+        GoldenTask::Record { on, out, repeat } => device::record(&on, &out, repeat),
+        GoldenTask::Pack { from } => pack::pack(&from),
+    }
+}
