@@ -193,7 +193,7 @@ def main():
     name = C.create_string_buffer(100)
     call("cuDeviceGetName", name, 100, device)
     print(name.value.decode())
-    failed = 0
+    failed, modules, kernels = 0, 0, set()
     folders = sys.argv[1:] or sorted(glob.glob(os.path.join(HERE, "*", "")))
     for path in (p for f in folders for p in glob.glob(os.path.join(f, "*.toml"))):
         folder = os.path.dirname(path)
@@ -206,8 +206,11 @@ def main():
             except RuntimeError as error:
                 results = [(False, str(error))]
             failed += not all(ok for ok, _ in results)
+            modules += 1
+            kernels |= {(folder, launch["entry"]) for launch in file["launch"]}
             line = ", ".join(f"{'ok' if ok else 'FAILED'} {what}" for ok, what in results)
             print(f"{os.path.basename(folder)}/{module}: {line}", flush=True)
+    print(f"{len(kernels)} kernels in {modules} modules: {modules - failed} passed, {failed} failed")
     sys.exit(failed > 0)
 
 

@@ -1,13 +1,37 @@
 //! The recordings are readable and have the documented size.
 
-use golden::Golden;
+use golden::{Golden, packed};
 
 #[test]
 fn known_rows_of_the_recordings() {
-    let Some(g) = Golden::shared() else {
+    known_rows(&Golden::shared().expect("the repository holds recordings"));
+    known_rows(&Golden::load(&packed("isa-golden")).expect("the sample"));
+}
+
+/// Every row of the sample is one of the full recordings, in whole warps where lanes see each other.
+#[test]
+fn the_sample_is_part_of_the_whole() {
+    let Some(root) = golden::shared_dir().map(|d| d.join("isa-golden")).filter(|d| d.is_dir())
+    else {
         println!("skipped: ../shared/isa-golden is not there");
         return;
     };
+    let all = Golden::load(&root).expect("the full recordings");
+    let sample = Golden::load(&packed("isa-golden")).expect("the sample");
+    for form in sample.forms().step_by(7) {
+        let full = all.form(form.name()).expect("the same forms");
+        let outs = form.info().outs.len();
+        let line = |f: &golden::Form, r: usize| -> Vec<u64> {
+            let results = (0..outs).map(|o| f.output(o, r)).collect::<Vec<_>>();
+            [f.row(r), &results].concat()
+        };
+        let lines: std::collections::HashSet<_> =
+            (0..full.rows()).map(|r| line(&full, r)).collect();
+        assert!((0..form.rows()).all(|r| lines.contains(&line(&form, r))), "{}", form.name());
+    }
+}
+
+fn known_rows(g: &Golden) {
     assert_eq!(g.forms().count(), 4968);
     assert_eq!(g.rejected().expect("rejected.json").len(), 2141);
     // Wrapping 32-bit addition is its own check of layout and byte order.

@@ -7,6 +7,7 @@
 //! - [`row`], [`rows`]: the table; [`table`]: the matcher over it;
 //! - [`uop`]: the micro-ops that meanings are made of; [`meaning`]: the
 //!   context through which a row's meaning reads operands and appends them;
+//! - [`recorded`]: which rows recordings of hardware cover;
 //! - [`effect`]: micro-ops that touch more than registers.
 
 pub mod async_copy;
@@ -16,6 +17,7 @@ pub mod mbarrier;
 pub mod meaning;
 pub mod mufu;
 pub mod num;
+pub mod recorded;
 pub mod row;
 pub mod rows;
 pub mod special;

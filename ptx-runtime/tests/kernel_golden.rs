@@ -56,8 +56,7 @@ fn texture(context: &Context, image: &Image) -> Texture {
 fn run(case: &Case) -> Result<bool, String> {
     let text = |e: &dyn std::fmt::Display| e.to_string();
     let context = Context::new(&DeviceOptions::default()).map_err(|e| text(&e))?;
-    let source = std::fs::read_to_string(&case.ptx).map_err(|e| text(&e))?;
-    let module = Module::load(&context, &source, &case.id).map_err(|e| text(&e))?;
+    let module = Module::load(&context, &case.source, &case.id).map_err(|e| text(&e))?;
     for g in &case.globals_in {
         let (at, _) = module.global(&g.name).ok_or_else(|| format!("no variable {}", g.name))?;
         context.copy_to_device(at, &g.data).map_err(|e| text(&e))?;
@@ -131,14 +130,10 @@ fn run(case: &Case) -> Result<bool, String> {
 
 #[test]
 fn recorded_kernels_return_the_recorded_results() {
-    let root = golden::shared_dir().map(|d| d.join("kernel-golden")).filter(|d| d.is_dir());
-    let Some(root) = root else {
-        println!("skipped: ../shared/kernel-golden is not there");
-        return;
-    };
+    let cases = kernels::shared().expect("the repository holds them");
     let only = std::env::var("PTXRUN_KERNEL").unwrap_or_default();
     let (mut passed, mut failed, mut exact) = (0, 0, 0);
-    for case in kernels::load(&root).expect("readable cases") {
+    for case in cases {
         if !case.id.contains(&only) {
             continue;
         }

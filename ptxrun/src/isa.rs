@@ -1,8 +1,9 @@
 //! `ptxrun isa` and `ptxrun explain`: what the instruction table knows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use ptx_runtime::isa::recorded::recorded;
 use ptx_runtime::isa::row::{Exactness, Row, Sem};
 use ptx_runtime::isa::syntax::Shape;
 use ptx_runtime::isa::table::{Match, NoMatch, table};
@@ -96,50 +97,132 @@ pub fn list_json(filter: Option<&str>) -> Value {
     json!({ "instructions": rows })
 }
 
-/// Counts of rows and forms, by what proves their results.
+/// Counts of rows and forms of a section, or of everything with one kind of proof.
 #[derive(Default)]
 struct Coverage {
+    mnemonics: BTreeSet<&'static str>,
     rows: u64,
     forms: u64,
+    exactness: BTreeSet<String>,
+    /// Rows with a recording of single instructions or whole kernels.
+    recorded_rows: u64,
+    /// Opcodes recorded by themselves.
+    recorded_forms: u64,
+    /// Rows whose only recordings are whole kernels.
+    kernels_only: u64,
 }
 
-fn coverage_by(filter: Option<&str>) -> BTreeMap<&'static str, Coverage> {
-    let mut counts: BTreeMap<&'static str, Coverage> = BTreeMap::new();
+impl Coverage {
+    fn add(&mut self, row: &'static Row, shape: &'static Shape) {
+        let seen = recorded(row);
+        self.mnemonics.insert(shape.mnemonic);
+        self.rows += 1;
+        self.forms += forms(row, shape);
+        self.exactness.insert(exactness(row));
+        self.recorded_rows += u64::from(seen.any());
+        self.recorded_forms += u64::from(seen.forms);
+        self.kernels_only += u64::from(seen.any() && seen.forms == 0);
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "instructions": self.mnemonics,
+            "rows": self.rows,
+            "forms": self.forms,
+            "exactness": self.exactness,
+            "recorded_rows": self.recorded_rows,
+            "recorded_in_kernels_only": self.kernels_only,
+            "recorded_forms": self.recorded_forms,
+        })
+    }
+
+    fn line(&self) -> String {
+        format!(
+            "{:5} {:8} {:9} {:9}",
+            self.rows, self.forms, self.recorded_rows, self.recorded_forms
+        )
+    }
+}
+
+/// The numbers of a section, which sort as the manual has them.
+type Section = Vec<u32>;
+
+fn coverage_by<K: Ord>(
+    filter: Option<&str>,
+    key: impl Fn(&'static Row) -> K,
+) -> BTreeMap<K, Coverage> {
+    let mut counts: BTreeMap<K, Coverage> = BTreeMap::new();
     for (row, shape) in table().rows().filter(|(row, _)| matches(row, filter)) {
-        let key = match (row.sem, row.exact) {
-            (Sem::None, _) => "parsed and verified only",
-            (_, Exactness::Bit) => "bit for bit, by the manual and IEEE 754",
-            (_, Exactness::Recorded(_)) => "bit for bit, as recorded from hardware",
-            (_, Exactness::Ulp(_)) => "within a stated error",
-            (_, Exactness::Implementation) => "up to the implementation",
-        };
-        let entry = counts.entry(key).or_default();
-        entry.rows += 1;
-        entry.forms += forms(row, shape);
+        counts.entry(key(row)).or_default().add(row, shape);
     }
     counts
 }
 
-/// `ptxrun isa --coverage` as text.
+fn by_section(filter: Option<&str>) -> BTreeMap<Section, Coverage> {
+    coverage_by(filter, |row| row.section.split('.').map(|n| n.parse().unwrap_or(0)).collect())
+}
+
+fn section_text(section: &Section) -> String {
+    section.iter().map(u32::to_string).collect::<Vec<_>>().join(".")
+}
+
+fn by_proof(filter: Option<&str>) -> BTreeMap<&'static str, Coverage> {
+    coverage_by(filter, |row| match (row.sem, row.exact) {
+        (Sem::None, _) => "parsed and verified only",
+        (_, Exactness::Bit) => "bit for bit, by the manual and IEEE 754",
+        (_, Exactness::Recorded(_)) => "bit for bit, as recorded from hardware",
+        (_, Exactness::Ulp(_)) => "within a stated error",
+        (_, Exactness::Implementation) => "up to the implementation",
+    })
+}
+
+/// `ptxrun isa --coverage` as text: a line per section of the manual, then sums.
 pub fn coverage(filter: Option<&str>) -> String {
-    let counts = coverage_by(filter);
-    let (rows, forms) = counts.values().fold((0, 0), |(r, f), c| (r + c.rows, f + c.forms));
-    let mut out = format!("{:42} {:>6} {:>9}\n", "results", "rows", "forms");
-    for (name, count) in &counts {
-        let _ = writeln!(out, "{name:42} {:6} {:9}", count.rows, count.forms);
+    let mut out = format!(
+        "{:15} {:42} {:>5} {:>8} {:>9} {:>9}  result\n",
+        "section", "instructions", "rows", "forms", "rows rec.", "forms rec."
+    );
+    let mut all = Coverage::default();
+    for (section, c) in &by_section(filter) {
+        let mut names = c.mnemonics.iter().copied().collect::<Vec<_>>().join(" ");
+        if names.len() > 42 {
+            names.truncate(names[..40].rfind(' ').unwrap_or(40));
+            names.push_str(" …");
+        }
+        let result = c.exactness.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(out, "{:15} {names:42} {}  {result}", section_text(section), c.line());
+        all.rows += c.rows;
+        all.forms += c.forms;
+        all.recorded_rows += c.recorded_rows;
+        all.recorded_forms += c.recorded_forms;
+        all.kernels_only += c.kernels_only;
     }
-    let _ = writeln!(out, "{:42} {rows:6} {forms:9}", "total");
+    out.push('\n');
+    for (name, c) in &by_proof(filter) {
+        let _ = writeln!(out, "{name:58} {}", c.line());
+    }
+    let _ = writeln!(out, "{:58} {}", "total", all.line());
+    let _ = writeln!(
+        out,
+        "rec.: recorded from an NVIDIA H200; {} of the recorded rows in whole kernels only",
+        all.kernels_only
+    );
     out
 }
 
 /// `ptxrun isa --coverage` as JSON.
 pub fn coverage_json(filter: Option<&str>) -> Value {
-    let counts = coverage_by(filter);
-    let groups: serde_json::Map<String, Value> = counts
+    let sections: Vec<Value> = by_section(filter)
         .iter()
-        .map(|(name, c)| (name.to_string(), json!({"rows": c.rows, "forms": c.forms})))
+        .map(|(section, c)| {
+            let mut entry = c.json();
+            entry["section"] = section_text(section).into();
+            entry
+        })
         .collect();
-    json!({ "coverage": groups })
+    let groups: serde_json::Map<String, Value> =
+        by_proof(filter).iter().map(|(name, c)| (name.to_string(), c.json())).collect();
+    json!({ "coverage": groups, "sections": sections })
 }
 
 /// Why an instruction cannot be explained: the message for the user.
@@ -253,8 +336,14 @@ mod tests {
 
     #[test]
     fn coverage_counts_every_row_once() {
-        let rows: u64 = coverage_by(None).values().map(|c| c.rows).sum();
-        assert_eq!(rows, table().rows().count() as u64);
+        let rows = table().rows().count() as u64;
+        assert_eq!(by_proof(None).values().map(|c| c.rows).sum::<u64>(), rows);
+        assert_eq!(by_section(None).values().map(|c| c.rows).sum::<u64>(), rows);
+        for (section, c) in by_section(None) {
+            assert!(c.recorded_rows <= c.rows && c.recorded_forms <= c.forms, "{section:?}");
+        }
+        let add = coverage_json(Some("add{.sat}.type d, a, b"));
+        assert!(add["sections"][0]["recorded_forms"].as_u64() > Some(0), "{add}");
     }
 
     #[test]
