@@ -918,19 +918,18 @@ pub(super) fn swizzle_lanes(text: &str, n: u8) -> Result<SmallVec<[u8; 16]>, Str
     if let Some(lanes) = whole {
         return Ok(lanes.into_iter().map(|l| l.min(n - 1)).collect());
     }
-    let lanes: SmallVec<[u8; 16]> = if let Some(digits) =
-        text.strip_prefix(['s', 'S']).filter(|d| !d.is_empty())
-    {
-        digits
-            .chars()
-            .map(|c| {
-                c.to_digit(16)
-                    .map(|d| d as u8)
-                    .ok_or_else(|| format!("`{c}` is not a component number"))
-            })
-            .collect::<Result<_, _>>()?
-    } else {
-        text.chars()
+    let lanes: SmallVec<[u8; 16]> =
+        if let Some(digits) = text.strip_prefix(['s', 'S']).filter(|d| !d.is_empty()) {
+            digits
+                .chars()
+                .map(|c| {
+                    c.to_digit(16)
+                        .map(|d| d as u8)
+                        .ok_or_else(|| format!("`{c}` is not a component number"))
+                })
+                .collect::<Result<_, _>>()?
+        } else {
+            text.chars()
             .map(|c| match c {
                 'x' => Ok(0),
                 'y' => Ok(1),
@@ -941,7 +940,7 @@ pub(super) fn swizzle_lanes(text: &str, n: u8) -> Result<SmallVec<[u8; 16]>, Str
                 )),
             })
             .collect::<Result<_, _>>()?
-    };
+        };
     if n > 4 && !text.starts_with(['s', 'S']) {
         return Err(format!("a vector of {n} has components s0 to s{:x}", n - 1));
     }

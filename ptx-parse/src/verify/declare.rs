@@ -205,7 +205,10 @@ impl Verifier<'_> {
             _ => {}
         }
         if var.space == DeclSpace::Reg {
-            self.registers(var);
+            // PTX 1.x inlines all functions: each kernel has registers of its own.
+            if !abi {
+                self.module_regs.push(var.clone());
+            }
             return;
         }
         self.variable(var, true);

@@ -55,14 +55,23 @@ impl Verifier<'_> {
         self.loc = None;
         self.reported.clear();
         self.in_entry = f.kind == FnKind::Entry;
+        let outside = self.scopes.depth();
         self.scopes.open();
         let (rets, params) = self.params(f, true);
         self.bind_params(f);
+        if self.in_entry {
+            for var in self.module_regs.clone() {
+                self.registers(&var);
+            }
+        }
         if let Some(func) = self.module.functions.get_mut(id) {
             (func.rets, func.params) = (rets, params);
         }
         self.statements(run);
-        self.scopes.close();
+        // A tree with gaps may lack braces: nothing of this body outlives it.
+        while self.scopes.depth() > outside {
+            self.scopes.close();
+        }
         self.body.end = f.end.saturating_sub(1)..f.end;
         let body = std::mem::take(&mut self.body);
         if let Some(func) = self.module.functions.get_mut(id) {
@@ -385,6 +394,7 @@ impl Verifier<'_> {
 
     fn statements(&mut self, run: Run) {
         let ast = self.ast;
+        let body_scope = self.scopes.depth();
         let stmts = ast.stmts(run);
         self.collect_labels(stmts);
         self.body.insts.reserve(stmts.len());
@@ -424,7 +434,8 @@ impl Verifier<'_> {
                     self.scopes.open();
                     self.collect_labels(&stmts[i + 1..]);
                 }
-                Stmt::Close(_) => self.scopes.close(),
+                Stmt::Close(_) if self.scopes.depth() > body_scope => self.scopes.close(),
+                Stmt::Close(_) => {}
             }
         }
     }

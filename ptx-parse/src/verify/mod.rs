@@ -74,6 +74,8 @@ struct Verifier<'a> {
     /// Names reported as unknown in this function.
     reported: Vec<Name>,
     in_entry: bool,
+    /// Registers declared at module scope (PTX 1.x).
+    module_regs: Vec<crate::ast::Var>,
     /// Whether the module says its `.address_size`; else its registers decide.
     sized: bool,
     /// First use of a 32-bit global or generic address in a module that does not say its size.
@@ -109,6 +111,7 @@ impl<'a> Verifier<'a> {
             loc: None,
             reported: Vec::new(),
             in_entry: false,
+            module_regs: Vec::new(),
             sized: false,
             narrow: None,
             debug: None,
