@@ -24,6 +24,8 @@ pub(crate) struct Cta {
     frames: Area,
     /// Rows of the warp area, warp after warp.
     rows: Area,
+    /// What is the same in every CTA is in `rows`.
+    filled: bool,
     /// What the block printed.
     pub output: Vec<u8>,
 }
@@ -48,6 +50,7 @@ impl Group {
             shared: Area::new(g.shared_bytes as usize),
             frames: Area::new(warps as usize * frame_stride(k)),
             rows: Area::new(warps as usize * k.warp_bytes as usize),
+            filled: false,
             output: Vec::new(),
         };
         Group { index: 0, ctas: (0..g.ctas_per_cluster()).map(cta).collect(), slices: 0 }
@@ -99,6 +102,18 @@ impl Cta {
             for &(reg, kind, offset) in &k.warp_rows {
                 let at = w as u32 * k.warp_bytes + offset;
                 let value = |lane| g.special(self.id, self.rank, w as u32, lane, reg);
+                if names_cta(reg) {
+                    let v = value(0);
+                    match kind {
+                        Kind::W => self.rows.set_w(at, &[v as u32; 32]),
+                        Kind::D => self.rows.set_d(at, &[v; 32]),
+                        Kind::P => self.rows.set_p(at, 0u32.wrapping_sub(v as u32 & 1)),
+                    }
+                    continue;
+                }
+                if self.filled {
+                    continue;
+                }
                 match kind {
                     Kind::W => {
                         let v = std::array::from_fn(|l| value(l as u32) as u32);
@@ -115,7 +130,30 @@ impl Cta {
                 }
             }
         }
+        self.filled = true;
     }
+}
+
+/// Whether a special register tells CTAs apart; then it is the same in all their lanes.
+fn names_cta(reg: Sreg) -> bool {
+    use Sreg::*;
+    matches!(
+        reg,
+        CtaidX
+            | CtaidY
+            | CtaidZ
+            | CtaidW
+            | SmId
+            | ClusterIdX
+            | ClusterIdY
+            | ClusterIdZ
+            | ClusterIdW
+            | ClusterCtaidX
+            | ClusterCtaidY
+            | ClusterCtaidZ
+            | ClusterCtaidW
+            | ClusterCtarank
+    )
 }
 
 impl Geometry {

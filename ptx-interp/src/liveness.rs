@@ -1,9 +1,11 @@
-//! Which rows a function's registers take.
+//! Which rows a function's registers take, and which of them may be read before they are written.
 
 use ptx_isa::Kind;
-use ptx_parse::code::Function;
+use ptx_isa::meaning::{Src, Uop, V};
+use ptx_parse::code::{Block, CallArg, Callee, Flow, Function, Inst, Slot};
 
 use crate::decode::AreaLayout;
+use crate::rows::row_bytes;
 
 /// Rows of a function's registers and temporaries.
 #[derive(Default)]
@@ -11,6 +13,8 @@ pub(crate) struct Rows {
     /// Rows handed out so far.
     pub layout: AreaLayout,
     registers: [Vec<Option<u32>>; 3],
+    /// Registers that some path reads before it writes them.
+    exposed: Vec<(Kind, u32)>,
 }
 
 impl Rows {
@@ -27,13 +31,151 @@ impl Rows {
         self.registers[kind as usize].get(n as usize).copied().flatten()
     }
     /// Ranges of the frame that must be zero at the start, so that reading a register before
-    /// writing it gives the same on every run.
+    /// writing it gives the same on every run. (Temporaries are written before they are read.)
     pub(crate) fn zero(&self) -> Vec<(u32, u32)> {
-        vec![(0, self.layout.bytes())]
+        let rows = self.exposed.iter();
+        rows.filter_map(|&(k, n)| self.find(k, n).map(|at| (at, row_bytes(k)))).collect()
     }
 }
 
-/// Gives every register of `f` its row.
-pub(crate) fn assign(_f: &Function) -> Rows {
-    Rows::default()
+/// Gives the registers of `f` their rows, as decoding meets them.
+pub(crate) fn assign(f: &Function) -> Rows {
+    Rows { exposed: exposed(f), ..Rows::default() }
+}
+
+/// A set of registers of a function.
+#[derive(Clone, PartialEq)]
+struct Set(Vec<u64>);
+
+impl Set {
+    fn add(&mut self, n: usize) {
+        self.0[n / 64] |= 1 << (n % 64);
+    }
+    fn has(&self, n: usize) -> bool {
+        self.0[n / 64] >> (n % 64) & 1 != 0
+    }
+}
+
+/// Numbers of all kinds of register in one range.
+struct Numbering([usize; 4]);
+
+impl Numbering {
+    fn new(f: &Function) -> Numbering {
+        let [p, w, d] = f.regs.map(|n| n as usize);
+        Numbering([0, p, p + w, p + w + d])
+    }
+    fn of(&self, v: &V) -> Option<usize> {
+        match v.src {
+            Src::Reg(n) => Some(self.0[v.kind as usize] + n as usize),
+            _ => None,
+        }
+    }
+}
+
+/// Calls `read` and `write` for the registers of an instruction, in order. A write under a guard
+/// leaves the register as it was in some lanes, so it counts as neither.
+fn visit(f: &Function, inst: &Inst, numbers: &Numbering, set: &mut impl FnMut(usize, bool)) {
+    let mut touch = |v: &V, write: bool| {
+        if let Some(n) = numbers.of(v) {
+            set(n, write);
+        }
+    };
+    let guarded = inst.guard.is_some();
+    if let Some((p, _)) = &inst.guard {
+        touch(p, false);
+    }
+    for uop in &f.uops[inst.uops.start as usize..inst.uops.end as usize] {
+        match uop {
+            Uop::Pure { op, dst, args, .. } => {
+                args[..op.args().len()].iter().for_each(|v| touch(v, false));
+                if !guarded {
+                    touch(dst, true);
+                }
+            }
+            Uop::Effect { dst, src, .. } => {
+                src.iter().for_each(|v| touch(v, false));
+                if !guarded {
+                    dst.iter().for_each(|v| touch(v, true));
+                }
+            }
+        }
+    }
+    match &inst.flow {
+        Flow::Brx { index, .. } => touch(index, false),
+        Flow::Call(call) => {
+            if let Callee::Indirect(v) = &call.callee {
+                touch(v, false);
+            }
+            for a in &call.args {
+                if let CallArg::Value(v) = a {
+                    touch(v, false);
+                }
+            }
+            for r in &call.rets {
+                if let (CallArg::Value(v), false) = (r, guarded) {
+                    touch(v, true);
+                }
+            }
+        }
+        Flow::Ret => {
+            for r in &f.rets {
+                if let Slot::Reg(v) = r {
+                    touch(v, false);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Registers that some path from the entry reads before writing them: what is live there.
+fn exposed(f: &Function) -> Vec<(Kind, u32)> {
+    let numbers = Numbering::new(f);
+    let words = numbers.0[3].div_ceil(64);
+    let empty = Set(vec![0; words]);
+    // Per block: read before written, and written.
+    let of_block = |b: &Block| {
+        let (mut reads, mut writes) = (empty.clone(), empty.clone());
+        for inst in &f.insts[b.start as usize..b.end as usize] {
+            visit(f, inst, &numbers, &mut |n, write| {
+                if write {
+                    writes.add(n);
+                } else if !writes.has(n) {
+                    reads.add(n);
+                }
+            });
+        }
+        (reads, writes)
+    };
+    let blocks: Vec<_> = f.blocks.iter().map(of_block).collect();
+    let mut live: Vec<Set> = blocks.iter().map(|(reads, _)| reads.clone()).collect();
+    let mut preds: Vec<Vec<u32>> = vec![Vec::new(); blocks.len()];
+    for (b, block) in f.blocks.iter().enumerate() {
+        block.succs.iter().for_each(|s| preds[*s as usize].push(b as u32));
+    }
+    let mut queued = vec![true; blocks.len()];
+    let mut work: Vec<u32> = (0..blocks.len() as u32).collect();
+    while let Some(b) = work.pop() {
+        queued[b as usize] = false;
+        for &p in &preds[b as usize] {
+            let mut changed = false;
+            for w in 0..words {
+                let new = live[b as usize].0[w] & !blocks[p as usize].1.0[w];
+                let old = live[p as usize].0[w];
+                changed |= new & !old != 0;
+                live[p as usize].0[w] = old | new;
+            }
+            if changed && !std::mem::replace(&mut queued[p as usize], true) {
+                work.push(p);
+            }
+        }
+    }
+    let Some(at_entry) = live.first() else { return Vec::new() };
+    let mut out = Vec::new();
+    for kind in [Kind::P, Kind::W, Kind::D] {
+        let first = numbers.0[kind as usize];
+        let count = numbers.0[kind as usize + 1] - first;
+        out.extend((0..count).filter(|n| at_entry.has(first + n)).map(|n| (kind, n as u32)));
+    }
+    out
 }

@@ -137,7 +137,7 @@ fn divergent_tables_and_indirect_calls() {
     b.run(&k);
     for (t, v) in b.words(out, 64).into_iter().enumerate() {
         let t = t as u32;
-        let f = if t % 2 == 0 { t + 1 } else { 2 * t };
+        let f = if t.is_multiple_of(2) { t + 1 } else { 2 * t };
         assert_eq!(v, f + 1000 * (t % 4 + 1));
     }
 }
