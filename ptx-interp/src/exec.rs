@@ -11,7 +11,7 @@ use crate::code::*;
 use crate::control::State;
 use crate::cta::Group;
 use crate::launch::{Launch, Stats, new_group};
-use crate::memory::Memory;
+use crate::memory::{Memory, Span};
 use crate::observer::{Issue, MemoryAccess, Observer};
 use crate::report::Report;
 use crate::rows::{Bases, Operand};
@@ -83,6 +83,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             sites: vec![Cell::new(Site::EMPTY); l.kernel.effects.len()].into(),
             epoch: memory.epoch(),
             memory: memory.clone(),
+            last: Cell::new(Span::NOTHING),
             shared: (std::ptr::null_mut(), 0),
             cluster: Vec::new(),
             local: (std::ptr::null(), 0),

@@ -378,6 +378,11 @@ pub(crate) struct Span {
     pub writable: bool,
 }
 
+impl Span {
+    /// Covers no address.
+    pub(crate) const NOTHING: Span = Span { start: 0, size: 0, writable: false };
+}
+
 /// The reserved bytes. Offsets are from its start.
 struct Region {
     base: *mut u8,

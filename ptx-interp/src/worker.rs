@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ptx_isa::Space;
 use ptx_isa::effect::{Fault, window};
 
-use crate::memory::Memory;
+use crate::memory::{Memory, Span};
 use crate::rows::Bases;
 
 /// Addresses `start .. start + size` lie at `origin + address`.
@@ -29,6 +29,8 @@ pub(crate) struct Ctx {
     /// The allocation that each memory instruction touched last.
     pub sites: Box<[Cell<Site>]>,
     pub memory: Memory,
+    /// The allocation that an access outside the fast handlers touched last.
+    pub last: Cell<Span>,
     /// Shared memory of the CTA.
     pub shared: (*mut u8, u64),
     /// Shared memory of the cluster's CTAs by rank.
@@ -68,11 +70,23 @@ impl Ctx {
         (end <= size).then(|| unsafe { std::slice::from_raw_parts(p, size as usize * 8) })
     }
 
+    /// The allocation at `address`; the one found last is at hand.
+    fn span(&self, address: u64) -> Option<Span> {
+        let last = self.last.get();
+        if address.wrapping_sub(last.start) < last.size {
+            return Some(last);
+        }
+        let found = self.memory.span(address)?;
+        self.last.set(found);
+        Some(found)
+    }
+
     /// Drops cached allocations if some were freed.
     pub(crate) fn refresh(&mut self) {
         let epoch = self.memory.epoch();
         if epoch != self.epoch {
             self.epoch = epoch;
+            self.last.set(Span::NOTHING);
             self.sites.iter().for_each(|s| s.set(Site::EMPTY));
         }
     }
@@ -125,7 +139,7 @@ impl Ctx {
                 a if a.wrapping_sub(window::PARAM) < window::PARAM_SIZE => param(a - window::PARAM),
                 _ => Err(outside),
             },
-            _ => match self.memory.span(address) {
+            _ => match self.span(address) {
                 Some(s) if inside(address - s.start, s.size) && (s.writable || !write) => {
                     Ok(Target::Host(self.memory.origin().wrapping_add(address as usize)))
                 }
