@@ -214,6 +214,7 @@ impl Driver {
     }
 
     /// Copies from the device.
+    #[allow(clippy::wrong_self_convention)] // named after the direction of the copy
     pub fn from_device(&self, at: u64, bytes: usize) -> Result<Vec<u8>> {
         let mut out = vec![0u8; bytes];
         // SAFETY: the library writes at most `bytes` bytes to a live buffer of that length.
