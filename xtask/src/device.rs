@@ -215,8 +215,8 @@ pub fn record(on: &On, out: &Path, repeat: u32) -> Result<ExitCode> {
             .entry(info.table.clone())
             .or_insert_with(|| Operands { slots: form.slots(), words: form.table().to_vec() });
         let name = format!("modules/{}.ptx", info.module);
-        if !modules.contains_key(&name) {
-            modules.insert(name, golden.module_text(&info.module)?.into_bytes());
+        if let std::collections::btree_map::Entry::Vacant(slot) = modules.entry(name) {
+            slot.insert(golden.module_text(&info.module)?.into_bytes());
         }
     }
     println!(
