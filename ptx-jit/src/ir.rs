@@ -1,0 +1,196 @@
+//! The middle form: one function per kernel, calls inlined, micro-ops in SSA form.
+
+use ptx_isa::Kind;
+use ptx_isa::effect::Effect;
+use ptx_isa::special::Sreg;
+use ptx_isa::uop;
+
+/// A value: index in [`Func::insts`].
+pub(crate) type Val = u32;
+/// A block: index in [`Func::blocks`].
+pub(crate) type BlockId = u32;
+
+/// Where a PTX instruction stands: function of the program and text span.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Place {
+    pub function: u32,
+    pub span: std::ops::Range<u32>,
+}
+
+/// What makes a value.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Op {
+    Const(u64),
+    Special(Sreg),
+    /// Address of a module symbol in its own space; `true`: its low half.
+    Symbol(u32, i64, bool),
+    /// Kernel parameter bytes: offset, bytes, sign-extended.
+    Param(u32, u8, bool),
+    Pure(uop::Op, u32),
+    Phi,
+    /// Index in [`Func::effects`]; results are separate [`Op::Result`] values.
+    Effect(u32),
+    Result,
+    /// Makes the one NaN of PTX from a result of arithmetic of the host (`.f32`, `.f64` by kind).
+    Canon,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Inst {
+    pub op: Op,
+    pub kind: Kind,
+    pub args: Vec<Val>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct EffectInst {
+    pub effect: Effect,
+    /// Predicate and whether it is negated.
+    pub guard: Option<(Val, bool)>,
+    pub src: Vec<Val>,
+    pub dst: Vec<Val>,
+    pub place: Place,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Term {
+    Jump(BlockId),
+    /// Condition, negated, taken, otherwise.
+    Br(Val, bool, BlockId, BlockId),
+    Brx(Val, Vec<BlockId>, Place),
+    /// Waits at the barrier of this effect, then goes on.
+    Bar(u32, BlockId),
+    Exit,
+}
+
+impl Term {
+    pub(crate) fn map(&mut self, to: impl Fn(BlockId) -> BlockId) {
+        match self {
+            Term::Jump(b) | Term::Bar(_, b) => *b = to(*b),
+            Term::Br(_, _, a, b) => (*a, *b) = (to(*a), to(*b)),
+            Term::Brx(_, t, _) => t.iter_mut().for_each(|b| *b = to(*b)),
+            Term::Exit => {}
+        }
+    }
+    pub(crate) fn succs(&self) -> Vec<BlockId> {
+        match self {
+            Term::Jump(b) | Term::Bar(_, b) => vec![*b],
+            Term::Br(_, _, a, b) if a == b => vec![*a],
+            Term::Br(_, _, a, b) => vec![*a, *b],
+            Term::Brx(_, t, _) => {
+                let mut out: Vec<BlockId> = Vec::new();
+                for b in t {
+                    if !out.contains(b) {
+                        out.push(*b);
+                    }
+                }
+                out
+            }
+            Term::Exit => Vec::new(),
+        }
+    }
+    pub(crate) fn value(&self) -> Option<Val> {
+        match self {
+            Term::Br(v, ..) | Term::Brx(v, ..) => Some(*v),
+            _ => None,
+        }
+    }
+    pub(crate) fn value_mut(&mut self) -> Option<&mut Val> {
+        match self {
+            Term::Br(v, ..) | Term::Brx(v, ..) => Some(v),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    /// Phis first; effects in program order.
+    pub insts: Vec<Val>,
+    pub term: Term,
+    /// Distinct predecessors; phi arguments are in this order.
+    pub preds: Vec<BlockId>,
+}
+
+/// A kernel in middle form. Blocks are in reverse post-order; block 0 is the entry.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Func {
+    pub insts: Vec<Inst>,
+    pub blocks: Vec<Block>,
+    pub effects: Vec<EffectInst>,
+    /// Bytes of local memory per thread.
+    pub frame_bytes: u32,
+}
+
+impl Func {
+    /// Values that an instruction reads, guards included.
+    pub(crate) fn reads(&self, v: Val) -> Vec<Val> {
+        let i = &self.insts[v as usize];
+        match i.op {
+            Op::Effect(e) => {
+                let e = &self.effects[e as usize];
+                e.src.iter().copied().chain(e.guard.map(|g| g.0)).collect()
+            }
+            Op::Result => Vec::new(),
+            _ => i.args.clone(),
+        }
+    }
+    /// Whether a value is made again at every use instead of being kept.
+    pub(crate) fn leaf(&self, v: Val) -> bool {
+        matches!(
+            self.insts[v as usize].op,
+            Op::Const(_) | Op::Special(_) | Op::Symbol(..) | Op::Param(..)
+        )
+    }
+    pub(crate) fn as_const(&self, v: Val) -> Option<u64> {
+        match self.insts[v as usize].op {
+            Op::Const(c) => Some(c),
+            _ => None,
+        }
+    }
+    /// Immediate dominators; blocks are in reverse post-order.
+    pub(crate) fn dominators(&self) -> Vec<BlockId> {
+        let n = self.blocks.len();
+        let mut idom = vec![u32::MAX; n];
+        idom[0] = 0;
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for b in 1..n {
+                let mut new = u32::MAX;
+                for &p in &self.blocks[b].preds {
+                    if idom[p as usize] == u32::MAX {
+                        continue;
+                    }
+                    new = if new == u32::MAX {
+                        p
+                    } else {
+                        let (mut x, mut y) = (new, p);
+                        while x != y {
+                            while x > y {
+                                x = idom[x as usize];
+                            }
+                            while y > x {
+                                y = idom[y as usize];
+                            }
+                        }
+                        x
+                    };
+                }
+                if idom[b] != new {
+                    idom[b] = new;
+                    changed = true;
+                }
+            }
+        }
+        idom
+    }
+}
+
+/// Whether `a` dominates `b`.
+pub(crate) fn dominates(idom: &[BlockId], a: BlockId, mut b: BlockId) -> bool {
+    while b > a {
+        b = idom[b as usize];
+    }
+    a == b
+}

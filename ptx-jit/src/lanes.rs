@@ -1,0 +1,179 @@
+//! The function of every pure micro-op over lanes in memory, for what has no code of its own.
+//!
+//! Values lie side by side: `W` and `P` in 4 bytes (a predicate is all ones or zero), `D` in 8.
+
+use ptx_isa::uop::{Op, lane_fn};
+
+/// `dst = op(a, b, c)` for `n` lanes, with the micro-op's constant `k`.
+pub(crate) type LaneFn =
+    unsafe extern "C" fn(*mut u8, *const u8, *const u8, *const u8, k: u64, n: usize);
+
+trait Cell: Copy {
+    /// # Safety
+    /// Lane `i` is readable at `p`.
+    unsafe fn get(p: *const u8, i: usize) -> Self;
+    /// # Safety
+    /// Lane `i` is writable at `p`.
+    unsafe fn set(self, p: *mut u8, i: usize);
+}
+
+impl Cell for u32 {
+    #[inline(always)]
+    unsafe fn get(p: *const u8, i: usize) -> u32 {
+        // SAFETY: the caller's promise.
+        unsafe { p.cast::<u32>().add(i).read() }
+    }
+    #[inline(always)]
+    unsafe fn set(self, p: *mut u8, i: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { p.cast::<u32>().add(i).write(self) }
+    }
+}
+
+impl Cell for u64 {
+    #[inline(always)]
+    unsafe fn get(p: *const u8, i: usize) -> u64 {
+        // SAFETY: the caller's promise.
+        unsafe { p.cast::<u64>().add(i).read() }
+    }
+    #[inline(always)]
+    unsafe fn set(self, p: *mut u8, i: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { p.cast::<u64>().add(i).write(self) }
+    }
+}
+
+impl Cell for bool {
+    #[inline(always)]
+    unsafe fn get(p: *const u8, i: usize) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { p.cast::<u32>().add(i).read() != 0 }
+    }
+    #[inline(always)]
+    unsafe fn set(self, p: *mut u8, i: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { p.cast::<u32>().add(i).write(0u32.wrapping_sub(self as u32)) }
+    }
+}
+
+macro_rules! cell {
+    (W) => {
+        u32
+    };
+    (D) => {
+        u64
+    };
+    (P) => {
+        bool
+    };
+}
+
+macro_rules! table {
+    ({ $($pname:ident($($parg:ident),*) = $pbody:expr;)* }
+     $($name:ident($($arg:ident: $kind:ident),* $(; $k:ident)?) -> $ret:ident = $body:expr;)*) => {
+        #[allow(non_snake_case)]
+        mod plain {
+            use super::*;
+            $(
+                pub(super) unsafe extern "C" fn $pname(
+                    dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, _: u64, n: usize,
+                ) {
+                    for i in 0..n {
+                        let mut from = [a, b, c].into_iter();
+                        // SAFETY: the caller staged `n` lanes of every operand.
+                        unsafe {
+                            $(let $parg = u32::get(from.next().unwrap_or(a), i);)*
+                            lane_fn::$pname($($parg),*).set(dst, i);
+                        }
+                    }
+                }
+            )*
+            $(
+                pub(super) unsafe extern "C" fn $name(
+                    dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, k: u64, n: usize,
+                ) {
+                    // SAFETY: the caller's promise is the same.
+                    unsafe { body::$name(dst, a, b, c, k, n) }
+                }
+            )*
+        }
+        #[allow(non_snake_case)]
+        mod body {
+            use super::*;
+            $(
+                #[inline(always)]
+                pub(super) unsafe fn $name(
+                    dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, k: u64, n: usize,
+                ) {
+                    let k = k as u32;
+                    for i in 0..n {
+                        let mut from = [a, b, c].into_iter();
+                        // SAFETY: the caller staged `n` lanes of every operand.
+                        unsafe {
+                            $(let $arg = <cell!($kind)>::get(from.next().unwrap_or(a), i);)*
+                            lane_fn::$name($($arg,)* k).set(dst, i);
+                        }
+                    }
+                }
+            )*
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[allow(non_snake_case)]
+        mod wide {
+            use super::*;
+            $(
+                #[target_feature(enable = "avx2,fma,bmi1,bmi2")]
+                pub(super) unsafe extern "C" fn $name(
+                    dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, k: u64, n: usize,
+                ) {
+                    // SAFETY: the caller's promise is the same.
+                    unsafe { body::$name(dst, a, b, c, k, n) }
+                }
+            )*
+        }
+
+        fn function(op: Op, wide: bool) -> LaneFn {
+            #[cfg(target_arch = "x86_64")]
+            if wide {
+                match op {
+                    $(Op::$name => return wide::$name,)*
+                    _ => {}
+                }
+            }
+            let _ = wide;
+            match op {
+                $(Op::$pname => plain::$pname,)*
+                $(Op::$name => plain::$name,)*
+            }
+        }
+    };
+}
+
+ptx_isa::pure_ops!(table);
+
+/// Addresses of the lane functions by micro-op, the best for this processor.
+pub(crate) fn addresses() -> &'static [usize] {
+    static TABLE: std::sync::OnceLock<Vec<usize>> = std::sync::OnceLock::new();
+    TABLE.get_or_init(|| {
+        let fast = has_fma();
+        let mut table = vec![0; Op::ALL.iter().map(|op| *op as usize + 1).max().unwrap_or(0)];
+        for op in Op::ALL {
+            let op_here = if fast { *op } else { op.without_fma() };
+            table[*op as usize] = function(op_here, fast) as usize;
+        }
+        table
+    })
+}
+
+/// Whether the processor has AVX2 and fused multiply-add.
+pub(crate) fn has_fma() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}

@@ -1,0 +1,316 @@
+//! Compiles PTX kernels with Cranelift, one function per thread block.
+//!
+//! [`compile`] takes a lowered [`Program`] and the launch's block shape; a [`Worker`] runs blocks
+//! of a [`Launch`] against the memory of a [`Device`]. What cannot be compiled is
+//! [`Unsupported`], with the line, and runs in the interpreter instead. Results are the
+//! interpreter's, bit for bit.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | `ir`, `build` | the middle form: calls inlined, micro-ops in SSA form |
+//! | `opt` | folding, value numbering, loop-invariant code, dead code, where NaNs are seen |
+//! | `shape` | uniform, linear and varying values; divergent control flow |
+//! | `limits` | what is refused, and how many lanes run together |
+//! | `emit`, `ops`, `access` | control flow and masks; pure micro-ops; memory |
+//! | `worker`, `lanes`, `atomic`, `ctx` | running compiled blocks and what they call |
+
+mod access;
+mod atomic;
+mod build;
+mod ctx;
+mod emit;
+mod ir;
+mod lanes;
+mod limits;
+mod ops;
+mod opt;
+mod shape;
+mod worker;
+
+use std::sync::Arc;
+
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::{AbiParam, types};
+use cranelift_codegen::isa::{OwnedTargetIsa, TargetFrontendConfig};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{Linkage, Module as _};
+use ptx_isa::effect::Fault;
+use ptx_isa::special::Sreg;
+use ptx_isa::texture::Texture;
+use ptx_parse::code::Program;
+
+pub use worker::Worker;
+
+use crate::ir::{Func, Place};
+use crate::shape::Geometry;
+
+/// Why a kernel is not compiled.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {why}")]
+pub struct Unsupported {
+    /// The reason.
+    pub why: String,
+    /// Line of the module text.
+    pub line: u32,
+}
+
+impl Unsupported {
+    pub(crate) fn at(program: &Program, place: &Place, why: &str) -> Unsupported {
+        let end = (place.span.start as usize).min(program.source.len());
+        let before = &program.source.as_bytes()[..end];
+        let line = before.iter().filter(|b| **b == b'\n').count() as u32 + 1;
+        Unsupported { why: why.into(), line }
+    }
+}
+
+/// Addresses of one allocation and where they lie on the host.
+#[derive(Copy, Clone, Debug)]
+pub struct Span {
+    /// First device address.
+    pub start: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Whether kernels may write.
+    pub writable: bool,
+    /// Host memory of `start`.
+    pub host: *mut u8,
+}
+
+/// The device that a launch runs on.
+///
+/// # Safety
+/// Memory of a [`Span`] stays valid for reads (and writes, where it is writable) of all its bytes
+/// while any [`Worker`] of the launch exists, and the host holds no references to it.
+pub unsafe trait Device: Sync {
+    /// The allocation of global or constant memory that holds `address`.
+    fn span(&self, address: u64) -> Option<Span>;
+    /// A special register that is neither the thread's place in its block nor the block's in the
+    /// grid.
+    fn special(&self, block: [u32; 3], reg: Sreg) -> u64;
+    /// The texture, sampler or surface object behind a handle.
+    fn texture(&self, handle: u64) -> Option<Arc<Texture>>;
+    /// Asked now and then in loops: whether the launch goes on (not cancelled, not too long).
+    fn go_on(&self) -> bool;
+}
+
+/// One launch of a kernel.
+pub struct Launch<'a> {
+    /// Memory and limits.
+    pub device: &'a dyn Device,
+    /// Blocks in the grid.
+    pub grid: [u32; 3],
+    /// The parameter block.
+    pub params: &'a [u8],
+    /// Addresses of the module's symbols, each in its own space.
+    pub symbols: &'a [u64],
+    /// Shared memory of a block, static and dynamic.
+    pub shared_bytes: u32,
+}
+
+/// Why a block did not run to its end. Memory may have changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Stop {
+    /// A thread faulted.
+    #[error("{fault}")]
+    Fault {
+        /// What happened.
+        fault: Fault,
+        /// Function of the program.
+        function: u32,
+        /// Text of the instruction.
+        span: std::ops::Range<u32>,
+        /// Block.
+        block: [u32; 3],
+        /// Thread.
+        thread: [u32; 3],
+    },
+    /// An index of `brx.idx` is beyond its table.
+    #[error("an index of `brx.idx` is beyond its table")]
+    BranchIndex,
+    /// [`Device::go_on`] said no.
+    #[error("the launch was stopped")]
+    Device,
+}
+
+/// A compiled kernel.
+pub struct Kernel {
+    pub(crate) func: Func,
+    pub(crate) geometry: Geometry,
+    pub(crate) layout: emit::Layout,
+    pub(crate) entry: unsafe extern "C" fn(*mut ctx::Ctx) -> u64,
+    /// Special registers that the code reads from its context.
+    pub(crate) specials: Vec<Sreg>,
+    module: Option<JITModule>,
+    /// Sizes for reports.
+    pub stats: Stats,
+}
+
+/// What compiling a kernel came to.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Threads that run in lock step.
+    pub lanes: u32,
+    /// Values of the middle form that are left.
+    pub values: usize,
+    /// Bytes of machine code.
+    pub code_bytes: usize,
+}
+
+// SAFETY: machine code and tables do not change after `compile`; the module is only kept to free
+// its memory.
+unsafe impl Send for Kernel {}
+// SAFETY: as above.
+unsafe impl Sync for Kernel {}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        if let Some(module) = self.module.take() {
+            // SAFETY: workers borrow the kernel, so no code runs any more.
+            unsafe { module.free_memory() }
+        }
+    }
+}
+
+impl Kernel {
+    /// Threads of a block that this code is for.
+    pub fn block(&self) -> [u32; 3] {
+        self.geometry.block
+    }
+
+    /// Whether a launch over `grid` may use this code: block numbers times sizes must stay below
+    /// 2^31, as addresses are computed under that assumption.
+    pub fn fits(&self, grid: [u32; 3]) -> bool {
+        let b = self.geometry.block;
+        (0..3).all(|d| grid[d] as u64 * b[d] as u64 <= i32::MAX as u64)
+    }
+}
+
+/// Compiles `program` for blocks of `block` threads.
+///
+/// # Errors
+/// What keeps the kernel from being compiled.
+pub fn compile(program: &Program, block: [u32; 3]) -> Result<Kernel, Unsupported> {
+    let (func, geometry, shapes) = middle(program, block)?;
+    let isa = target()?;
+    let config = isa.frontend_config();
+    let builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
+    let mut module = JITModule::new(builder);
+    let (mut cx, layout) = code(&func, geometry, &shapes, config);
+    let id = module
+        .declare_function("kernel", Linkage::Export, &cx.func.signature)
+        .map_err(|e| refuse(e.to_string()))?;
+    module.define_function(id, &mut cx).map_err(|e| refuse(format!("{e:?}")))?;
+    let code_bytes = cx.compiled_code().map_or(0, |c| c.code_buffer().len());
+    module.finalize_definitions().map_err(|e| refuse(e.to_string()))?;
+    let entry = module.get_finalized_function(id);
+    // SAFETY: the function was defined with this signature and calling convention.
+    let entry = unsafe {
+        std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut ctx::Ctx) -> u64>(entry)
+    };
+    let values = func.blocks.iter().map(|b| b.insts.len()).sum();
+    let stats = Stats { lanes: geometry.width, values, code_bytes };
+    let mut specials: Vec<Sreg> = func
+        .insts
+        .iter()
+        .filter_map(|i| if let ir::Op::Special(s) = i.op { Some(s) } else { None })
+        .collect();
+    specials.sort_unstable();
+    specials.dedup();
+    Ok(Kernel { func, specials, geometry, layout, entry, module: Some(module), stats })
+}
+
+fn refuse(why: String) -> Unsupported {
+    Unsupported { why, line: 0 }
+}
+
+/// Cranelift for this processor.
+fn target() -> Result<OwnedTargetIsa, Unsupported> {
+    let mut flags = settings::builder();
+    let verify = if cfg!(debug_assertions) { "true" } else { "false" };
+    // Without its own optimiser the order of loads and uses stays as emitted, which keeps values
+    // in registers; folding and value numbering happened in the middle form.
+    for (name, value) in [("opt_level", "none"), ("enable_verifier", verify), ("is_pic", "false")] {
+        flags.set(name, value).map_err(|e| refuse(e.to_string()))?;
+    }
+    cranelift_native::builder()
+        .map_err(|e| refuse(e.to_string()))?
+        .finish(settings::Flags::new(flags))
+        .map_err(|e| refuse(e.to_string()))
+}
+
+/// Cranelift's form of the kernel.
+fn code(
+    func: &Func,
+    geometry: Geometry,
+    shapes: &shape::Shapes,
+    config: TargetFrontendConfig,
+) -> (Context, emit::Layout) {
+    let mut cx = Context::new();
+    cx.func.signature.call_conv = config.default_call_conv;
+    cx.func.signature.params.push(AbiParam::new(types::I64));
+    cx.func.signature.returns.push(AbiParam::new(types::I64));
+    let mut fcx = FunctionBuilderContext::new();
+    let b = FunctionBuilder::new(&mut cx.func, &mut fcx);
+    let layout = emit::emit(func, geometry, shapes, b, lanes::has_fma(), config);
+    (cx, layout)
+}
+
+/// Cranelift's form of the kernel, as text: for `--dump clif`.
+///
+/// # Errors
+/// What keeps the kernel from being compiled.
+pub fn dump_clif(program: &Program, block: [u32; 3]) -> Result<String, Unsupported> {
+    let (func, geometry, shapes) = middle(program, block)?;
+    let (cx, _) = code(&func, geometry, &shapes, target()?.frontend_config());
+    Ok(cx.func.display().to_string())
+}
+
+/// The middle form after all passes, as text: for `--dump ir`.
+///
+/// # Errors
+/// What keeps the kernel from being compiled.
+pub fn dump(program: &Program, block: [u32; 3]) -> Result<String, Unsupported> {
+    use std::fmt::Write;
+    let (f, g, shapes) = middle(program, block)?;
+    let mut out = String::new();
+    let _ = writeln!(out, "{} lanes a group, {} groups", g.width, g.groups());
+    for (n, b) in f.blocks.iter().enumerate() {
+        let masked = if shapes.masked[n] { " masked" } else { "" };
+        let _ = writeln!(out, "block {n}{masked}: from {:?}", b.preds);
+        for v in &b.insts {
+            let i = &f.insts[*v as usize];
+            let shape = match &shapes.of[*v as usize] {
+                s if s.uniform() => "uniform",
+                shape::Shape::Linear(_) => "linear",
+                _ => "vector",
+            };
+            let _ = match i.op {
+                ir::Op::Effect(e) => {
+                    let e = &f.effects[e as usize];
+                    writeln!(out, "    {:?} = {:?} {:?} if {:?}", e.dst, e.effect, e.src, e.guard)
+                }
+                op => writeln!(out, "    %{v} = {op:?} {:?}  ; {shape}", i.args),
+            };
+        }
+        let _ = writeln!(out, "    {:?}", b.term);
+    }
+    Ok(out)
+}
+
+fn middle(
+    program: &Program,
+    block: [u32; 3],
+) -> Result<(Func, Geometry, shape::Shapes), Unsupported> {
+    let mut func = build::build(program)?;
+    opt::run(&mut func);
+    if !opt::arrange(&mut func) {
+        return Err(Unsupported { why: "irregular control flow".into(), line: 0 });
+    }
+    limits::check(program, &func)?;
+    let geometry = limits::geometry(&func, block);
+    let shapes = shape::analyse(&func, geometry);
+    limits::check_shapes(program, &func, &shapes)?;
+    Ok((func, geometry, shapes))
+}

@@ -1,0 +1,214 @@
+//! What is refused, and how many lanes run together.
+
+use ptx_isa::Space;
+use ptx_isa::effect::{AtomOp, BarKind, Effect, Order};
+use ptx_parse::code::Program;
+
+use crate::Unsupported;
+use crate::ir::{Func, Op, Term};
+use crate::opt::loops;
+use crate::shape::{Geometry, Shape, Shapes, analyse};
+
+/// Warp operations that neither wait nor reach other warps.
+const WARP: [&str; 10] =
+    ["shfl", "vote", "match", "redux", "activemask", "elect", "bar.warp", "tex", "tld4", "txq"];
+
+/// Refuses effects that compiled code has no way to do.
+pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
+    let idom = f.dominators();
+    let mut turning = vec![false; f.blocks.len()];
+    for (_, body) in loops(f, &idom) {
+        body.iter().for_each(|b| turning[*b as usize] = true);
+    }
+    for (b, block) in f.blocks.iter().enumerate() {
+        let bar = if let Term::Bar(e, _) = block.term { Some(e) } else { None };
+        let inner = block.insts.iter().filter_map(|v| match f.insts[*v as usize].op {
+            Op::Effect(e) => Some(e),
+            _ => None,
+        });
+        for e in inner.chain(bar) {
+            let info = &f.effects[e as usize];
+            let no = |why: &str| Err(Unsupported::at(program, &info.place, why));
+            if info.src.len() > 24 || info.dst.len() > 24 {
+                return no("an operation with more than 24 operands");
+            }
+            match &info.effect {
+                Effect::Ld(m) if m.order != Order::Weak && turning[b] => {
+                    return no("a loop that may wait for another thread (an ordered load)");
+                }
+                Effect::Ld(m) | Effect::St(m) if m.place.space == Space::SharedCluster => {
+                    return no("shared memory of a cluster");
+                }
+                Effect::Ld(m) | Effect::St(m) if m.bytes == 16 && m.count > 1 => {
+                    return no("a vector of 128-bit elements");
+                }
+                Effect::Atom(a) if a.place.space == Space::SharedCluster => {
+                    return no("shared memory of a cluster");
+                }
+                Effect::Atom(a) if !crate::worker::can(a) => {
+                    return no("an atomic of 128 bits");
+                }
+                Effect::Atom(a)
+                    if turning[b]
+                        && (matches!(a.op, AtomOp::Cas | AtomOp::Exch)
+                            || a.order != Order::Relaxed && a.order != Order::Weak) =>
+                {
+                    return no("a loop that may wait for another thread (an atomic)");
+                }
+                Effect::Bar(bar) => {
+                    let zero = info.src.first().is_none_or(|s| f.as_const(*s) == Some(0));
+                    if bar.kind != BarKind::Sync || bar.counted || !zero || info.guard.is_some() {
+                        return no("a barrier other than `bar.sync 0`");
+                    }
+                }
+                Effect::Sys(_) => return no("a system call"),
+                Effect::Brkpt => return no("a breakpoint"),
+                Effect::Warp(op) => {
+                    if !WARP.iter().any(|w| op.name.starts_with(w)) {
+                        return no(&format!("`{}`", op.name));
+                    }
+                    if info.guard.is_some() {
+                        return no("an operation over the warp under a predicate");
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let Term::Brx(_, targets, place) = &block.term
+            && targets.len() > 256
+        {
+            return Err(Unsupported::at(program, place, "a branch table of more than 256 entries"));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses barriers and warp operations that some lanes of a group may reach without the others.
+pub(crate) fn check_shapes(
+    program: &Program,
+    f: &Func,
+    shapes: &Shapes,
+) -> Result<(), Unsupported> {
+    for (b, block) in f.blocks.iter().enumerate() {
+        if !shapes.masked[b] {
+            continue;
+        }
+        if let Term::Bar(e, _) = block.term {
+            let place = &f.effects[e as usize].place;
+            return Err(Unsupported::at(program, place, "a barrier in divergent code"));
+        }
+        for v in &block.insts {
+            if let Op::Effect(e) = f.insts[*v as usize].op
+                && let Effect::Warp(op) = &f.effects[e as usize].effect
+                && !op.name.starts_with('t')
+            {
+                let place = &f.effects[e as usize].place;
+                let why = format!("`{}` in divergent code", op.name);
+                return Err(Unsupported::at(program, place, &why));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether the lanes of a warp must run in lock step.
+fn needs_warp(f: &Func) -> bool {
+    f.effects.iter().any(|e| match &e.effect {
+        Effect::Warp(_) => true,
+        Effect::Ld(m) | Effect::St(m) => m.order == Order::Volatile,
+        _ => false,
+    })
+}
+
+/// Chooses the lanes of a group: whole warps where lanes talk, else as many as registers hold.
+pub(crate) fn geometry(f: &Func, block: [u32; 3]) -> Geometry {
+    let with = |width: u32| Geometry { block, width };
+    if needs_warp(f) {
+        return with(32);
+    }
+    let threads = block.iter().product::<u32>();
+    let mut most = 32.min(threads.next_power_of_two()).max(4);
+    let flat = block[1] == 1 && block[2] == 1;
+    if !flat && block[0] >= 4 {
+        // Whole groups in a row keep the other coordinates uniform.
+        while most > 4 && !block[0].is_multiple_of(most) {
+            most /= 2;
+        }
+    }
+    let live = pressure(f, &analyse(f, with(most.min(16))));
+    // 16 vector registers; two are needed for temporaries.
+    let slices = (14 / live.max(1)).clamp(1, 8);
+    let width = 4 * (slices.next_power_of_two() >> u32::from(!slices.is_power_of_two()));
+    with(width.clamp(8.min(most), most))
+}
+
+/// Most vector registers that one slice needs at once, in loops if there are any.
+fn pressure(f: &Func, shapes: &Shapes) -> u32 {
+    let words = f.insts.len().div_ceil(64);
+    let weight = |v: usize| {
+        if shapes.of[v] != Shape::Vector || f.leaf(v as u32) {
+            return 0;
+        }
+        if f.insts[v].kind == ptx_isa::Kind::D { 2 } else { 1 }
+    };
+    let set = |s: &mut [u64], v: u32| s[v as usize / 64] |= 1 << (v % 64);
+    let clear = |s: &mut [u64], v: u32| s[v as usize / 64] &= !(1 << (v % 64));
+    let sum = |s: &[u64]| -> u32 {
+        let mut n = 0;
+        for (w, bits) in s.iter().enumerate() {
+            let mut left = *bits;
+            while left != 0 {
+                n += weight(w * 64 + left.trailing_zeros() as usize);
+                left &= left - 1;
+            }
+        }
+        n
+    };
+    let mut live_in = vec![vec![0u64; words]; f.blocks.len()];
+    let mut most = vec![0; f.blocks.len()];
+    for _ in 0..4 {
+        for b in (0..f.blocks.len()).rev() {
+            let block = &f.blocks[b];
+            let mut live = vec![0u64; words];
+            for s in block.term.succs() {
+                let sb = &f.blocks[s as usize];
+                live.iter_mut().zip(&live_in[s as usize]).for_each(|(a, b)| *a |= b);
+                let n = sb.preds.iter().position(|p| *p == b as u32);
+                for v in &sb.insts {
+                    if f.insts[*v as usize].op != Op::Phi {
+                        break;
+                    }
+                    if let Some(a) = n.and_then(|n| f.insts[*v as usize].args.get(n)) {
+                        set(&mut live, *a);
+                    }
+                }
+            }
+            if let Some(v) = block.term.value() {
+                set(&mut live, v);
+            }
+            most[b] = sum(&live);
+            for v in block.insts.iter().rev() {
+                if let Op::Effect(e) = f.insts[*v as usize].op {
+                    f.effects[e as usize].dst.iter().for_each(|d| clear(&mut live, *d));
+                }
+                clear(&mut live, *v);
+                if f.insts[*v as usize].op != Op::Phi {
+                    f.reads(*v).into_iter().for_each(|r| set(&mut live, r));
+                }
+                most[b] = most[b].max(sum(&live));
+            }
+            live_in[b] = live;
+        }
+    }
+    let idom = f.dominators();
+    let mut inside: Vec<usize> = loops(f, &idom)
+        .into_iter()
+        .filter(|l| l.1.len() <= 12)
+        .flat_map(|l| l.1)
+        .map(|b| b as usize)
+        .collect();
+    if inside.is_empty() {
+        inside = (0..f.blocks.len()).collect();
+    }
+    inside.into_iter().map(|b| most[b]).max().unwrap_or(0)
+}

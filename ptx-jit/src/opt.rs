@@ -1,0 +1,506 @@
+//! Passes over the middle form: folding, value numbering, loop-invariant code, dead code, NaNs.
+
+use std::collections::HashMap;
+
+use ptx_isa::Kind;
+use ptx_isa::uop::{self, Op as Pure};
+
+use crate::ir::{BlockId, Func, Inst, Op, Term, Val, dominates};
+
+/// Runs all passes.
+pub(crate) fn run(f: &mut Func) {
+    for _ in 0..2 {
+        phis(f);
+        number(f);
+    }
+    hoist(f);
+    dead(f);
+    nans(f);
+}
+
+fn resolve(map: &[Val], mut v: Val) -> Val {
+    while map[v as usize] != v {
+        v = map[v as usize];
+    }
+    v
+}
+
+fn rename(f: &mut Func, map: &[Val]) {
+    for i in &mut f.insts {
+        if !matches!(i.op, Op::Result) {
+            i.args.iter_mut().for_each(|a| *a = resolve(map, *a));
+        }
+    }
+    for e in &mut f.effects {
+        e.src.iter_mut().for_each(|a| *a = resolve(map, *a));
+        if let Some(g) = &mut e.guard {
+            g.0 = resolve(map, g.0);
+        }
+    }
+    for b in &mut f.blocks {
+        if let Some(v) = b.term.value_mut() {
+            *v = resolve(map, *v);
+        }
+    }
+}
+
+/// Removes phis of one value.
+fn phis(f: &mut Func) {
+    let mut map: Vec<Val> = (0..f.insts.len() as Val).collect();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for b in 0..f.blocks.len() {
+            let mut n = 0;
+            while let Some(&v) = f.blocks[b].insts.get(n) {
+                if f.insts[v as usize].op != Op::Phi {
+                    break;
+                }
+                let mut one = None;
+                let mut many = false;
+                for a in &f.insts[v as usize].args {
+                    let a = resolve(&map, *a);
+                    if a != v && one != Some(a) {
+                        many |= one.is_some();
+                        one = Some(a);
+                    }
+                }
+                match one {
+                    Some(one) if !many => {
+                        map[v as usize] = one;
+                        f.blocks[b].insts.remove(n);
+                        changed = true;
+                    }
+                    _ => n += 1,
+                }
+            }
+        }
+    }
+    rename(f, &map);
+}
+
+/// What an operation on constants and trivial operands is.
+fn simplify(f: &Func, op: Pure, k: u32, args: &[Val]) -> Option<Result<Val, u64>> {
+    let mut bits = [0; 3];
+    let consts: Vec<Option<u64>> = args.iter().map(|a| f.as_const(*a)).collect();
+    if consts.iter().all(Option::is_some) {
+        for (b, c) in bits.iter_mut().zip(&consts) {
+            *b = c.unwrap_or(0);
+        }
+        return Some(Err(uop::eval(op, bits, k)));
+    }
+    let is = |n: usize, c: u64| consts.get(n).copied().flatten() == Some(c);
+    match op {
+        Pure::MovP | Pure::MovW | Pure::MovD => Some(Ok(args[0])),
+        Pure::AddW | Pure::AddD | Pure::OrW | Pure::OrD | Pure::XorW | Pure::XorD if is(1, 0) => {
+            Some(Ok(args[0]))
+        }
+        Pure::AddW | Pure::AddD | Pure::OrW | Pure::OrD | Pure::XorW | Pure::XorD if is(0, 0) => {
+            Some(Ok(args[1]))
+        }
+        Pure::SubW
+        | Pure::SubD
+        | Pure::ShlW
+        | Pure::ShrW
+        | Pure::SarW
+        | Pure::ShlD
+        | Pure::ShrD
+        | Pure::SarD
+            if is(1, 0) =>
+        {
+            Some(Ok(args[0]))
+        }
+        Pure::MulW | Pure::MulD if is(1, 1) => Some(Ok(args[0])),
+        Pure::MulW | Pure::MulD if is(0, 1) => Some(Ok(args[1])),
+        Pure::SelW | Pure::SelD | Pure::SelP => match consts[2] {
+            Some(p) => Some(Ok(args[usize::from(p & 1 == 0)])),
+            None => (args[0] == args[1]).then_some(Ok(args[0])),
+        },
+        Pure::AndP if is(1, 1) => Some(Ok(args[0])),
+        Pure::AndP if is(0, 1) => Some(Ok(args[1])),
+        _ => None,
+    }
+}
+
+/// Constant folding, copies and global value numbering along the dominator tree.
+fn number(f: &mut Func) {
+    let idom = f.dominators();
+    let mut map: Vec<Val> = (0..f.insts.len() as Val).collect();
+    type Key = (Op, Kind, Vec<Val>);
+    let mut known: HashMap<Key, Vec<(BlockId, Val)>> = HashMap::new();
+    // Leaves are the same everywhere.
+    let mut leaves: HashMap<(Op, Kind), Val> = HashMap::new();
+    for v in 0..f.insts.len() as Val {
+        if f.leaf(v) {
+            let i = &f.insts[v as usize];
+            map[v as usize] = *leaves.entry((i.op, i.kind)).or_insert(v);
+        }
+    }
+    for b in 0..f.blocks.len() as BlockId {
+        let list = std::mem::take(&mut f.blocks[b as usize].insts);
+        let mut kept = Vec::with_capacity(list.len());
+        for v in list {
+            let Op::Pure(op, k) = f.insts[v as usize].op else {
+                if let Op::Effect(e) = f.insts[v as usize].op {
+                    let e = &mut f.effects[e as usize];
+                    e.src.iter_mut().for_each(|a| *a = resolve(&map, *a));
+                }
+                kept.push(v);
+                continue;
+            };
+            let kind = f.insts[v as usize].kind;
+            let args: Vec<Val> =
+                f.insts[v as usize].args.iter().map(|a| resolve(&map, *a)).collect();
+            f.insts[v as usize].args.clone_from(&args);
+            match simplify(f, op, k, &args) {
+                Some(Ok(same)) => {
+                    map[v as usize] = same;
+                    continue;
+                }
+                Some(Err(c)) => {
+                    f.insts[v as usize] = Inst { op: Op::Const(c), kind, args: Vec::new() };
+                    map[v as usize] = *leaves.entry((Op::Const(c), kind)).or_insert(v);
+                    continue;
+                }
+                None => {}
+            }
+            let same = known.entry((Op::Pure(op, k), kind, args)).or_default();
+            match same.iter().find(|(at, _)| dominates(&idom, *at, b)) {
+                Some((_, w)) => map[v as usize] = *w,
+                None => {
+                    same.push((b, v));
+                    kept.push(v);
+                }
+            }
+        }
+        f.blocks[b as usize].insts = kept;
+    }
+    rename(f, &map);
+}
+
+/// Natural loops: for each block the header of its innermost loop, by back edges.
+pub(crate) fn loops(f: &Func, idom: &[BlockId]) -> Vec<(BlockId, Vec<BlockId>)> {
+    let mut found: Vec<(BlockId, Vec<BlockId>)> = Vec::new();
+    for h in 0..f.blocks.len() as BlockId {
+        let backs: Vec<BlockId> = f.blocks[h as usize]
+            .preds
+            .iter()
+            .copied()
+            .filter(|p| *p >= h && dominates(idom, h, *p))
+            .collect();
+        if backs.is_empty() {
+            continue;
+        }
+        let mut body = vec![h];
+        let mut work = backs;
+        while let Some(b) = work.pop() {
+            if !body.contains(&b) {
+                body.push(b);
+                work.extend(&f.blocks[b as usize].preds);
+            }
+        }
+        found.push((h, body));
+    }
+    found
+}
+
+/// Moves operations whose operands do not change in a loop before it.
+fn hoist(f: &mut Func) {
+    let idom = f.dominators();
+    let mut at = vec![0 as BlockId; f.insts.len()];
+    for (b, block) in f.blocks.iter().enumerate() {
+        for &v in &block.insts {
+            at[v as usize] = b as BlockId;
+            if let Op::Effect(e) = f.insts[v as usize].op {
+                for &d in &f.effects[e as usize].dst {
+                    at[d as usize] = b as BlockId;
+                }
+            }
+        }
+    }
+    let mut all = loops(f, &idom);
+    // Inner loops first.
+    all.sort_by_key(|l| l.1.len());
+    for (h, body) in all {
+        let into: Vec<BlockId> =
+            f.blocks[h as usize].preds.iter().copied().filter(|p| !body.contains(p)).collect();
+        let [pre] = into[..] else { continue };
+        if !matches!(f.blocks[pre as usize].term, Term::Jump(_)) {
+            // Computing more than the program would costs little, but keeps registers busy.
+            if f.blocks[pre as usize].term.succs().len() > 2 {
+                continue;
+            }
+        }
+        let mut sorted = body.clone();
+        sorted.sort_unstable();
+        for &b in &sorted {
+            let list = std::mem::take(&mut f.blocks[b as usize].insts);
+            let mut kept = Vec::with_capacity(list.len());
+            for v in list {
+                let i = &f.insts[v as usize];
+                let fixed = matches!(i.op, Op::Pure(..))
+                    && i.args.iter().all(|a| f.leaf(*a) || !body.contains(&at[*a as usize]));
+                // Helpers that are not needed on every path stay where they are.
+                let cheap = match i.op {
+                    Op::Pure(op, _) => crate::ops::native(op) || dominates(&idom, b, h),
+                    _ => false,
+                };
+                if fixed && cheap {
+                    at[v as usize] = pre;
+                    f.blocks[pre as usize].insts.push(v);
+                } else {
+                    kept.push(v);
+                }
+            }
+            f.blocks[b as usize].insts = kept;
+        }
+    }
+}
+
+/// Removes what nobody reads.
+fn dead(f: &mut Func) {
+    let mut used = vec![false; f.insts.len()];
+    let mut work: Vec<Val> = Vec::new();
+    for b in &f.blocks {
+        work.extend(b.term.value());
+        work.extend(b.insts.iter().filter(|v| matches!(f.insts[**v as usize].op, Op::Effect(_))));
+    }
+    while let Some(v) = work.pop() {
+        if !std::mem::replace(&mut used[v as usize], true) {
+            work.extend(f.reads(v));
+        }
+    }
+    for b in &mut f.blocks {
+        b.insts.retain(|v| used[*v as usize]);
+    }
+}
+
+/// Whether `op` computes with the host's arithmetic, whose NaN differs from PTX's.
+pub(crate) fn makes_host_nan(op: Pure) -> bool {
+    use Pure::*;
+    matches!(op, AddF32 | SubF32 | MulF32 | FmaF32)
+}
+
+/// Whether the result of `op` is the same for every NaN operand.
+fn ignores_payload(op: Pure) -> bool {
+    use Pure::*;
+    makes_host_nan(op)
+        || matches!(
+            op,
+            EqF32
+                | NeF32
+                | LtF32
+                | LeF32
+                | NumF32
+                | AbsF32
+                | NegF32
+                | SatF32
+                | MinF32
+                | MaxF32
+                | DivF32
+                | SqrtF32
+                | AddFtzF32
+                | SubFtzF32
+                | MulFtzF32
+                | FmaFtzF32
+        )
+}
+
+/// Puts [`Op::Canon`] where the bits of a NaN that the host made could be seen.
+///
+/// Arithmetic gives "raw" values. A phi of raw values and numbers is raw too. Whoever looks at the
+/// bits reads the canonical copy, which stands right behind the definition.
+fn nans(f: &mut Func) {
+    let n = f.insts.len();
+    // A phi is raw while every argument is raw or a constant number.
+    let mut raw: Vec<bool> = (0..n)
+        .map(|v| match f.insts[v].op {
+            Op::Pure(op, _) => makes_host_nan(op),
+            Op::Phi => f.insts[v].kind != Kind::P,
+            _ => false,
+        })
+        .collect();
+    let number = |f: &Func, v: Val| match (f.as_const(v), f.insts[v as usize].kind) {
+        (Some(c), Kind::W) => !f32::from_bits(c as u32).is_nan(),
+        (Some(c), Kind::D) => !f64::from_bits(c).is_nan(),
+        _ => false,
+    };
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for v in 0..n {
+            if raw[v] && f.insts[v].op == Op::Phi {
+                let args = &f.insts[v].args;
+                if !args.iter().all(|a| raw[*a as usize] || number(f, *a)) {
+                    raw[v] = false;
+                    changed = true;
+                }
+            }
+        }
+    }
+    // A raw phi must hold at least one raw operation; one of constants only stays plain.
+    let mut fed = vec![false; n];
+    for v in 0..n {
+        fed[v] = raw[v] && f.insts[v].op != Op::Phi;
+    }
+    changed = true;
+    while changed {
+        changed = false;
+        for v in 0..n {
+            if raw[v] && !fed[v] && f.insts[v].args.iter().any(|a| fed[*a as usize]) {
+                fed[v] = true;
+                changed = true;
+            }
+        }
+    }
+    let raw = fed;
+    // A copy per block that wants one: at its top, or right behind the definition.
+    let mut canon: HashMap<(Val, BlockId), Val> = HashMap::new();
+    let mut want = |f: &mut Func, v: Val, b: BlockId| -> Val {
+        if !raw[v as usize] {
+            return v;
+        }
+        *canon.entry((v, b)).or_insert_with(|| {
+            let kind = f.insts[v as usize].kind;
+            f.insts.push(Inst { op: Op::Canon, kind, args: vec![v] });
+            f.insts.len() as Val - 1
+        })
+    };
+    let mut home = vec![BlockId::MAX; n];
+    for b in 0..f.blocks.len() {
+        for v in f.blocks[b].insts.clone() {
+            home[v as usize] = b as BlockId;
+            let at = b as BlockId;
+            match f.insts[v as usize].op {
+                Op::Pure(op, _) if !ignores_payload(op) => {
+                    let mut args = f.insts[v as usize].args.clone();
+                    args.iter_mut().for_each(|a| *a = want(f, *a, at));
+                    f.insts[v as usize].args = args;
+                }
+                Op::Phi if !raw[v as usize] => {
+                    let mut args = f.insts[v as usize].args.clone();
+                    for (a, p) in args.iter_mut().zip(f.blocks[b].preds.clone()) {
+                        *a = want(f, *a, p);
+                    }
+                    f.insts[v as usize].args = args;
+                }
+                Op::Effect(e) => {
+                    let mut src = f.effects[e as usize].src.clone();
+                    src.iter_mut().for_each(|a| *a = want(f, *a, at));
+                    f.effects[e as usize].src = src;
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut by_block: Vec<Vec<(Val, Val)>> = vec![Vec::new(); f.blocks.len()];
+    for ((v, b), c) in canon {
+        by_block[b as usize].push((v, c));
+    }
+    for (b, mut wanted) in by_block.into_iter().enumerate() {
+        wanted.sort_unstable();
+        let list = std::mem::take(&mut f.blocks[b].insts);
+        let phis = list.iter().take_while(|v| f.insts[**v as usize].op == Op::Phi).count();
+        let mut out = list[..phis].to_vec();
+        let behind = |v: Val| home[v as usize] == b as BlockId && f.insts[v as usize].op != Op::Phi;
+        out.extend(wanted.iter().filter(|(v, _)| !behind(*v)).map(|w| w.1));
+        for v in &list[phis..] {
+            out.push(*v);
+            out.extend(wanted.iter().filter(|(w, _)| w == v && behind(*w)).map(|w| w.1));
+        }
+        f.blocks[b].insts = out;
+    }
+    dead(f);
+}
+
+/// Splits blocks behind barriers and orders them so that loops are contiguous and every forward
+/// edge goes forwards; whether that was possible.
+pub(crate) fn arrange(f: &mut Func) -> bool {
+    let mut b = 0;
+    while b < f.blocks.len() {
+        let cut = f.blocks[b].insts.iter().position(|v| match f.insts[*v as usize].op {
+            Op::Effect(e) => {
+                matches!(f.effects[e as usize].effect, ptx_isa::effect::Effect::Bar(_))
+            }
+            _ => false,
+        });
+        if let Some(at) = cut
+            && let Op::Effect(e) = f.insts[f.blocks[b].insts[at] as usize].op
+        {
+            let next = f.blocks.len() as BlockId;
+            let tail = f.blocks[b].insts.split_off(at + 1);
+            f.blocks[b].insts.pop();
+            let term = std::mem::replace(&mut f.blocks[b].term, Term::Bar(e, next));
+            for s in term.succs() {
+                for p in &mut f.blocks[s as usize].preds {
+                    if *p == b as BlockId {
+                        *p = next;
+                    }
+                }
+            }
+            f.blocks.push(crate::ir::Block { insts: tail, term, preds: vec![b as BlockId] });
+        }
+        b += 1;
+    }
+    // First by plain reverse post-order, for dominators and loops; then leaving loops last.
+    order(f, &[]);
+    let idom = f.dominators();
+    let mut depth = vec![0u32; f.blocks.len()];
+    for (_, body) in loops(f, &idom) {
+        body.iter().for_each(|b| depth[*b as usize] += 1);
+    }
+    order(f, &depth);
+    let idom = f.dominators();
+    let retreats_only_to_headers = f.blocks.iter().enumerate().all(|(b, block)| {
+        block.term.succs().iter().all(|s| *s > b as BlockId || dominates(&idom, *s, b as BlockId))
+    });
+    retreats_only_to_headers
+        && loops(f, &idom).iter().all(|(h, body)| {
+            let last = body.iter().max().copied().unwrap_or(*h);
+            body.iter().min() == Some(h) && (last - h) as usize + 1 == body.len()
+        })
+}
+
+/// Renumbers blocks in reverse post-order; among successors the deeper one comes first.
+fn order(f: &mut Func, depth: &[u32]) {
+    let succs = |f: &Func, b: BlockId| {
+        let mut s = f.blocks[b as usize].term.succs();
+        if !depth.is_empty() {
+            s.sort_by_key(|s| depth[*s as usize]);
+        }
+        s.reverse();
+        s
+    };
+    let n = f.blocks.len();
+    let mut seen = vec![false; n];
+    let mut post = Vec::new();
+    seen[0] = true;
+    let mut stack = vec![(0, succs(f, 0))];
+    while let Some((b, left)) = stack.last_mut() {
+        match left.pop() {
+            Some(s) => {
+                if !std::mem::replace(&mut seen[s as usize], true) {
+                    let next = succs(f, s);
+                    stack.push((s, next));
+                }
+            }
+            None => {
+                post.push(*b);
+                stack.pop();
+            }
+        }
+    }
+    post.reverse();
+    let mut new = vec![BlockId::MAX; n];
+    for (i, b) in post.iter().enumerate() {
+        new[*b as usize] = i as BlockId;
+    }
+    let mut blocks: Vec<_> = std::mem::take(&mut f.blocks).into_iter().map(Some).collect();
+    for b in post {
+        let Some(mut block) = blocks[b as usize].take() else { continue };
+        block.term.map(|b| new[b as usize]);
+        // Every predecessor is reachable, as blocks were made from reachable ones only.
+        block.preds.iter_mut().for_each(|p| *p = new[*p as usize]);
+        f.blocks.push(block);
+    }
+}

@@ -1,0 +1,577 @@
+//! Runs compiled blocks: the memory that code works on, and the slow way of effects.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use ptx_isa::effect::{Atom, AtomOp, Effect, Fault, Flow, Machine, Mem, WarpOp, window};
+use ptx_isa::special::Sreg;
+use ptx_isa::texture::Texture;
+use ptx_isa::{Kind, Space};
+
+use crate::atomic::apply;
+use crate::ctx::{Ctx, DONE, Site};
+use crate::ir::EffectInst;
+use crate::{Kernel, Launch, Stop};
+
+/// Loop turns between two looks at the device's limits.
+const FUEL: i64 = 1 << 20;
+
+/// Executes blocks of one launch, one after the other. Each host thread has its own.
+pub struct Worker<'a> {
+    kernel: &'a Kernel,
+    launch: &'a Launch<'a>,
+    /// A [`Ctx`] and the sites behind it, in cache-line units.
+    ctx: Vec<Line>,
+    shared: Vec<Line>,
+    local: Vec<Line>,
+    local_bytes: usize,
+    spill: Vec<Line>,
+    resume: Vec<u32>,
+    symbols: Vec<u64>,
+    params: Vec<u64>,
+    block: [u32; 3],
+    stop: Option<Stop>,
+}
+
+#[repr(C, align(64))]
+#[derive(Copy, Clone)]
+struct Line([u64; 8]);
+
+fn lines(bytes: usize) -> Vec<Line> {
+    vec![Line([0; 8]); bytes.div_ceil(64).max(1)]
+}
+
+impl<'a> Worker<'a> {
+    /// Memory for blocks of `launch`.
+    pub fn new(kernel: &'a Kernel, launch: &'a Launch<'a>) -> Worker<'a> {
+        let sites = kernel.layout.sites.len();
+        let local_bytes = (kernel.func.frame_bytes as usize).next_multiple_of(16);
+        let groups = kernel.geometry.groups() as usize;
+        let threads = groups * kernel.geometry.width as usize;
+        let mut params: Vec<u64> = vec![0; launch.params.len().div_ceil(8) + 1];
+        for (w, c) in params.iter_mut().zip(launch.params.chunks(8)) {
+            let mut bytes = [0; 8];
+            bytes[..c.len()].copy_from_slice(c);
+            *w = u64::from_le_bytes(bytes);
+        }
+        Worker {
+            kernel,
+            launch,
+            ctx: lines(size_of::<Ctx>() + sites * size_of::<Site>()),
+            shared: lines(launch.shared_bytes as usize + 64),
+            local: lines(local_bytes * threads),
+            local_bytes,
+            spill: lines(kernel.layout.spill_bytes * groups + 64),
+            resume: vec![0; groups],
+            symbols: launch.symbols.to_vec(),
+            params,
+            block: [0; 3],
+            stop: None,
+        }
+    }
+
+    /// Runs block `index` (x fastest).
+    ///
+    /// # Errors
+    /// A fault, or that the device wanted to stop. Memory may have changed.
+    pub fn run(&mut self, index: u64) -> Result<(), Stop> {
+        let [gx, gy, _] = self.launch.grid.map(u64::from);
+        self.block = [(index % gx) as u32, (index / gx % gy) as u32, (index / gx / gy) as u32];
+        if self.launch.shared_bytes > 0 {
+            self.shared.fill(Line([0; 8]));
+        }
+        if self.local_bytes > 0 {
+            self.local.fill(Line([0; 8]));
+        }
+        self.resume.fill(0);
+        let me: *mut Worker<'a> = self;
+        let ctx = self.ctx.as_mut_ptr().cast::<Ctx>();
+        // SAFETY: `ctx` was sized for a `Ctx` and aligned as one, and any bits are a valid one.
+        let c = unsafe { &mut *ctx };
+        c.params = self.params.as_ptr().cast();
+        c.symbols = self.symbols.as_ptr();
+        c.shared = self.shared.as_mut_ptr().cast();
+        c.shared_bytes = self.launch.shared_bytes as u64;
+        c.spill = self.spill.as_mut_ptr().cast();
+        c.resume = self.resume.as_mut_ptr();
+        c.fuel = FUEL;
+        c.effect = run_effect as *const () as usize;
+        c.refuel = refuel as *const () as usize;
+        c.lanes = crate::lanes::addresses().as_ptr();
+        c.worker = me.cast();
+        for reg in &self.kernel.specials {
+            c.special[*reg as usize] = special(self.kernel, self.launch, self.block, 0, *reg);
+        }
+        // Every call runs each group to its next barrier; all groups that have not finished wait
+        // at one, so the next call passes it.
+        loop {
+            // SAFETY: the code was compiled for this layout of `Ctx` and the sizes allocated in
+            // `new`; all its accesses to other memory are checked against spans of the device.
+            let failed = unsafe { (self.kernel.entry)(ctx) };
+            if failed != 0 {
+                // An index of `brx.idx` is the only check without a helper.
+                return Err(self.stop.take().unwrap_or(Stop::BranchIndex));
+            }
+            if self.kernel.layout.barriers == 0 || self.resume.iter().all(|r| *r == DONE) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn ctx(&mut self) -> &mut Ctx {
+        // SAFETY: sized and aligned for a `Ctx` in `new`; compiled code is not running now but
+        // waits for this helper, and reads the memory anew afterwards.
+        unsafe { &mut *self.ctx.as_mut_ptr().cast::<Ctx>() }
+    }
+
+    /// One effect by the slow way.
+    fn effect(&mut self, e: usize, site: i64) -> Result<(), Stop> {
+        let kernel = self.kernel;
+        let info = &kernel.func.effects[e];
+        let mask = self.ctx().mask;
+        let width = kernel.geometry.width as usize;
+        let on: Vec<usize> = (0..width).filter(|l| mask[*l] != 0).collect();
+        let done = match &info.effect {
+            Effect::Ld(m) => self.load(info, m, &on),
+            Effect::St(m) => self.store(info, m, &on),
+            Effect::Atom(a) => self.atomic(info, a, &on),
+            Effect::Warp(op) => self.warp(info, op, &on),
+            Effect::Trap => Err(Fault::Operand {
+                lane: on.first().map_or(0, |l| *l as u8),
+                message: "trap".into(),
+            }),
+            _ => Ok(()),
+        };
+        if let Err(fault) = done {
+            let lane = match &fault {
+                Fault::OutOfBounds { lane, .. }
+                | Fault::Misaligned { lane, .. }
+                | Fault::Operand { lane, .. } => *lane as u64,
+                _ => 0,
+            };
+            let t = (self.ctx().thread0 + lane) as u32;
+            let [x, y, _] = kernel.geometry.block;
+            return Err(Stop::Fault {
+                fault,
+                function: info.place.function,
+                span: info.place.span.clone(),
+                block: self.block,
+                thread: [t % x, t / x % y, t / x / y],
+            });
+        }
+        if let Effect::Ld(m) | Effect::St(m) = &info.effect
+            && let Some(l) = on.first()
+            && site >= 0
+        {
+            let write = matches!(info.effect, Effect::St(_));
+            let address = self.address(info, *l, m.place.offset);
+            self.learn(site as usize, m.place.space, address, write);
+        }
+        Ok(())
+    }
+
+    /// Remembers the allocation that the access touched, for the fast way.
+    fn learn(&mut self, site: usize, space: Space, address: u64, write: bool) {
+        let shared = self.ctx().shared as u64;
+        let in_shared = address.wrapping_sub(window::SHARED) < window::SHARED_CTA;
+        let found = if space == Space::Generic && in_shared {
+            let size = self.launch.shared_bytes as u64;
+            Some(Site { start: window::SHARED, size, delta: shared.wrapping_sub(window::SHARED) })
+        } else {
+            self.launch.device.span(address).filter(|s| s.writable || !write).map(|s| Site {
+                start: s.start,
+                size: s.size,
+                delta: (s.host as u64).wrapping_sub(s.start),
+            })
+        };
+        if let Some(found) = found {
+            // SAFETY: the block behind `Ctx` has room for every site of the kernel.
+            unsafe {
+                let sites = self.ctx.as_mut_ptr().cast::<Ctx>().add(1).cast::<Site>();
+                sites.add(site).write(found);
+            }
+        }
+    }
+
+    fn word(&mut self, info: &EffectInst, n: usize, lane: usize) -> u64 {
+        let kind = self.kernel.func.insts[info.src[n] as usize].kind;
+        let row = &self.ctx().src[n];
+        match kind {
+            Kind::D => row[lane],
+            _ => row[lane / 2] >> (32 * (lane % 2)) & 0xffff_ffff,
+        }
+    }
+    fn set(&mut self, info: &EffectInst, n: usize, lane: usize, v: u64) {
+        let kind = self.kernel.func.insts[info.dst[n] as usize].kind;
+        let row = &mut self.ctx().dst[n];
+        match kind {
+            Kind::D => row[lane] = v,
+            _ => {
+                let shift = 32 * (lane % 2);
+                row[lane / 2] =
+                    row[lane / 2] & !(0xffff_ffff << shift) | (v & 0xffff_ffff) << shift;
+            }
+        }
+    }
+    fn address(&mut self, info: &EffectInst, lane: usize, offset: i64) -> u64 {
+        let base = self.word(info, 0, lane);
+        if self.kernel.func.insts[info.src[0] as usize].kind == Kind::D {
+            base.wrapping_add(offset as u64)
+        } else {
+            (base as u32).wrapping_add(offset as u32) as u64
+        }
+    }
+
+    /// Host memory of an access of one lane.
+    fn resolve(
+        &self,
+        lane: usize,
+        space: Space,
+        address: u64,
+        bytes: u32,
+        write: bool,
+    ) -> Result<*mut u8, Fault> {
+        let bad = Fault::OutOfBounds { lane: lane as u8, space, address, bytes, write };
+        let fits = |at: u64, size: u64| at <= size && bytes as u64 <= size - at;
+        let shared = |at: u64| {
+            fits(at, self.launch.shared_bytes as u64)
+                .then(|| self.shared.as_ptr().cast::<u8>().cast_mut().wrapping_add(at as usize))
+        };
+        let local = |at: u64| {
+            // SAFETY: as in `ctx`.
+            let first = unsafe { (*self.ctx.as_ptr().cast::<Ctx>()).thread0 } as usize;
+            fits(at, self.local_bytes as u64).then(|| {
+                let base = self.local.as_ptr().cast::<u8>().cast_mut();
+                base.wrapping_add((first + lane) * self.local_bytes + at as usize)
+            })
+        };
+        let param = |at: u64| {
+            (fits(at, self.launch.params.len() as u64) && !write)
+                .then(|| self.params.as_ptr().cast::<u8>().cast_mut().wrapping_add(at as usize))
+        };
+        let global = || {
+            let s = self.launch.device.span(address)?;
+            let at = address.wrapping_sub(s.start);
+            (fits(at, s.size) && (s.writable || !write)).then(|| s.host.wrapping_add(at as usize))
+        };
+        let within = |start: u64, size: u64| address.wrapping_sub(start) < size;
+        let found = match space {
+            Space::Shared => shared(address),
+            Space::Local | Space::ParamFunc => local(address),
+            Space::ParamEntry => param(address),
+            Space::Generic if within(window::SHARED, window::SHARED_CTA) => {
+                shared(address - window::SHARED)
+            }
+            Space::Generic if within(window::LOCAL, window::LOCAL_SIZE) => {
+                local(address - window::LOCAL)
+            }
+            Space::Generic if within(window::PARAM, window::PARAM_SIZE) => {
+                param(address - window::PARAM)
+            }
+            Space::Global | Space::Const | Space::Generic => global(),
+            _ => None,
+        };
+        found.ok_or(bad)
+    }
+
+    fn checked(
+        &mut self,
+        info: &EffectInst,
+        m: &Mem,
+        lane: usize,
+        write: bool,
+    ) -> Result<*mut u8, Fault> {
+        let address = self.address(info, lane, m.place.offset);
+        let bytes = m.bytes as u32 * m.count as u32;
+        if !address.is_multiple_of(bytes as u64) {
+            let space = m.place.space;
+            return Err(Fault::Misaligned { lane: lane as u8, space, address, bytes, write });
+        }
+        self.resolve(lane, m.place.space, address, bytes, write)
+    }
+
+    fn load(&mut self, info: &EffectInst, m: &Mem, on: &[usize]) -> Result<(), Fault> {
+        let wide = m.bytes == 16;
+        let bytes = if wide { 8 } else { m.bytes as usize };
+        for (turn, &l) in on.iter().enumerate() {
+            let p = self.checked(info, m, l, false)?;
+            for n in 0..info.dst.len() {
+                // SAFETY: `checked` found all elements readable, and aligned.
+                let v = unsafe { read(p.add(n * bytes), bytes) };
+                let d = self.kernel.func.insts[info.dst[n] as usize].kind == Kind::D;
+                let v = if m.signed && bytes < 8 {
+                    let unused = 64 - 8 * bytes as u32;
+                    let s = ((v << unused) as i64 >> unused) as u64;
+                    if d { s } else { s & 0xffff_ffff }
+                } else {
+                    v
+                };
+                // Uniform results are read from lane 0.
+                let lanes = if turn == 0 { 0..l + 1 } else { l..l + 1 };
+                for i in lanes {
+                    self.set(info, n, i, v);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn store(&mut self, info: &EffectInst, m: &Mem, on: &[usize]) -> Result<(), Fault> {
+        let bytes = if m.bytes == 16 { 8 } else { m.bytes as usize };
+        for &l in on {
+            let p = self.checked(info, m, l, true)?;
+            for n in 1..info.src.len() {
+                let v = self.word(info, n, l);
+                // SAFETY: `checked` found all elements writable, and aligned.
+                unsafe { write(p.add((n - 1) * bytes), bytes, v) }
+            }
+        }
+        Ok(())
+    }
+
+    fn atomic(&mut self, info: &EffectInst, a: &Atom, on: &[usize]) -> Result<(), Fault> {
+        let count = a.count.max(1) as usize;
+        let values = (info.src.len() - 1) / count;
+        for &l in on {
+            let base = self.address(info, l, a.place.offset);
+            for n in 0..count {
+                let address = base.wrapping_add((n * a.bytes as usize) as u64);
+                let b = self.word(info, 1 + n * values, l);
+                let c = if values > 1 { self.word(info, 2 + n * values, l) } else { 0 };
+                let shared = match a.place.space {
+                    Space::Shared | Space::SharedCluster => true,
+                    Space::Generic => address < window::LOCAL,
+                    _ => false,
+                };
+                let (op, bytes) = (a.op, a.bytes);
+                let old = self.update(l, a.place.space, address, bytes, &mut |old| {
+                    apply(op, bytes, shared, old, b, c)
+                })?;
+                if n < info.dst.len() {
+                    self.set(info, n, l, old);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn update(
+        &mut self,
+        lane: usize,
+        space: Space,
+        address: u64,
+        bytes: u8,
+        f: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<u64, Fault> {
+        if !address.is_multiple_of(bytes as u64) {
+            let (lane, bytes) = (lane as u8, bytes as u32);
+            return Err(Fault::Misaligned { lane, space, address, bytes, write: true });
+        }
+        let p = self.resolve(lane, space, address, bytes as u32, true)?;
+        macro_rules! swap {
+            ($atomic:ident, $int:ident) => {{
+                // SAFETY: `resolve` found the bytes writable, and they are aligned; nothing holds
+                // references to device memory.
+                let word = unsafe { $atomic::from_ptr(p.cast()) };
+                let mut old = word.load(Ordering::SeqCst);
+                loop {
+                    let new = f(old as u64) as $int;
+                    match word.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst) {
+                        Ok(_) => return Ok(old as u64),
+                        Err(now) => old = now,
+                    }
+                }
+            }};
+        }
+        match bytes {
+            1 => swap!(AtomicU8, u8),
+            2 => swap!(AtomicU16, u16),
+            4 => swap!(AtomicU32, u32),
+            _ => swap!(AtomicU64, u64),
+        }
+    }
+
+    fn warp(&mut self, info: &EffectInst, op: &WarpOp, on: &[usize]) -> Result<(), Fault> {
+        let mask = on.iter().fold(0, |m, l| m | 1u32 << l);
+        let mut view = View { worker: self, info, mask };
+        match (op.run)(&mut view, op)? {
+            Flow::Next => Ok(()),
+            Flow::Retry => Err(Fault::Operand {
+                lane: on.first().map_or(0, |l| *l as u8),
+                message: format!("`{}` waits, which compiled code cannot", op.name),
+            }),
+        }
+    }
+}
+
+/// # Safety
+/// `bytes` (1, 2, 4 or 8) are readable at `p`.
+unsafe fn read(p: *const u8, bytes: usize) -> u64 {
+    // SAFETY: the caller's promise; unaligned reads need no alignment.
+    unsafe {
+        match bytes {
+            1 => p.read() as u64,
+            2 => p.cast::<u16>().read_unaligned() as u64,
+            4 => p.cast::<u32>().read_unaligned() as u64,
+            _ => p.cast::<u64>().read_unaligned(),
+        }
+    }
+}
+
+/// # Safety
+/// `bytes` (1, 2, 4 or 8) are writable at `p`.
+unsafe fn write(p: *mut u8, bytes: usize, v: u64) {
+    // SAFETY: the caller's promise; unaligned writes need no alignment.
+    unsafe {
+        match bytes {
+            1 => p.write(v as u8),
+            2 => p.cast::<u16>().write_unaligned(v as u16),
+            4 => p.cast::<u32>().write_unaligned(v as u32),
+            _ => p.cast::<u64>().write_unaligned(v),
+        }
+    }
+}
+
+/// Entry of compiled code into [`Worker::effect`]; not 0 when the block must stop.
+unsafe extern "C" fn run_effect(ctx: *mut Ctx, e: u64, site: i64) -> u64 {
+    // SAFETY: `run` put a pointer to itself there, and is waiting for the code.
+    let worker = unsafe { &mut *(*ctx).worker.cast::<Worker<'_>>() };
+    match worker.effect(e as usize, site) {
+        Ok(()) => 0,
+        Err(stop) => {
+            worker.stop = Some(stop);
+            1
+        }
+    }
+}
+
+/// Entry of compiled code when it has run [`FUEL`] loop turns; not 0 when the block must stop.
+unsafe extern "C" fn refuel(ctx: *mut Ctx) -> u64 {
+    // SAFETY: as in `run_effect`.
+    let worker = unsafe { &mut *(*ctx).worker.cast::<Worker<'_>>() };
+    worker.ctx().fuel = FUEL;
+    if worker.launch.device.go_on() {
+        return 0;
+    }
+    worker.stop = Some(Stop::Device);
+    1
+}
+
+/// Value of a special register in thread `thread` of a block.
+pub(crate) fn special(k: &Kernel, l: &Launch<'_>, block: [u32; 3], thread: u64, reg: Sreg) -> u64 {
+    let [x, y, z] = k.geometry.block.map(u64::from);
+    let lane = thread & 31;
+    let [bx, by, bz] = block.map(u64::from);
+    let [gx, gy, gz] = l.grid.map(u64::from);
+    let threads = k.geometry.threads() as u64;
+    match reg {
+        Sreg::TidX => thread % x,
+        Sreg::TidY => thread / x % y,
+        Sreg::TidZ => thread / x / y,
+        Sreg::NtidX => x,
+        Sreg::NtidY => y,
+        Sreg::NtidZ => z,
+        Sreg::CtaidX => bx,
+        Sreg::CtaidY => by,
+        Sreg::CtaidZ => bz,
+        Sreg::NctaidX => gx,
+        Sreg::NctaidY => gy,
+        Sreg::NctaidZ => gz,
+        Sreg::LaneId => lane,
+        Sreg::WarpId => thread / 32,
+        Sreg::NwarpId => threads.div_ceil(32),
+        Sreg::LanemaskEq => 1 << lane,
+        Sreg::LanemaskLe => (2 << lane) - 1,
+        Sreg::LanemaskLt => (1 << lane) - 1,
+        Sreg::LanemaskGe => !((1u64 << lane) - 1) & 0xffff_ffff,
+        Sreg::LanemaskGt => !((2u64 << lane) - 1) & 0xffff_ffff,
+        _ => l.device.special(block, reg),
+    }
+}
+
+/// What a meaning over the warp sees.
+struct View<'w, 'a> {
+    worker: &'w mut Worker<'a>,
+    info: &'w EffectInst,
+    mask: u32,
+}
+
+impl View<'_, '_> {
+    fn row(&self, i: usize) -> &[u64; 32] {
+        // SAFETY: as in `Worker::ctx`.
+        unsafe { &(*self.worker.ctx.as_ptr().cast::<Ctx>()).src[i] }
+    }
+}
+
+impl Machine for View<'_, '_> {
+    fn mask(&self) -> u32 {
+        self.mask
+    }
+    fn src_w(&self, i: usize) -> [u32; 32] {
+        let row = self.row(i);
+        std::array::from_fn(|l| (row[l / 2] >> (32 * (l % 2))) as u32)
+    }
+    fn src_d(&self, i: usize) -> [u64; 32] {
+        *self.row(i)
+    }
+    fn src_p(&self, i: usize) -> u32 {
+        self.src_w(i).iter().enumerate().fold(0, |m, (l, v)| m | u32::from(*v != 0) << l)
+    }
+    fn set_w(&mut self, i: usize, v: &[u32; 32]) {
+        for (l, v) in v.iter().enumerate() {
+            if self.mask >> l & 1 != 0 {
+                self.worker.set(self.info, i, l, *v as u64);
+            }
+        }
+    }
+    fn set_d(&mut self, i: usize, v: &[u64; 32]) {
+        for (l, v) in v.iter().enumerate() {
+            if self.mask >> l & 1 != 0 {
+                self.worker.set(self.info, i, l, *v);
+            }
+        }
+    }
+    fn set_p(&mut self, i: usize, v: u32) {
+        for l in 0..32 {
+            if self.mask >> l & 1 != 0 {
+                let all = if v >> l & 1 != 0 { 0xffff_ffff } else { 0 };
+                self.worker.set(self.info, i, l, all);
+            }
+        }
+    }
+    fn read(&mut self, lane: u8, space: Space, address: u64, out: &mut [u8]) -> Result<(), Fault> {
+        let p = self.worker.resolve(lane as usize, space, address, out.len() as u32, false)?;
+        // SAFETY: `resolve` found the bytes readable; device memory and `out` do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(p, out.as_mut_ptr(), out.len()) };
+        Ok(())
+    }
+    fn write(&mut self, lane: u8, space: Space, address: u64, data: &[u8]) -> Result<(), Fault> {
+        let p = self.worker.resolve(lane as usize, space, address, data.len() as u32, true)?;
+        // SAFETY: `resolve` found the bytes writable; device memory and `data` do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), p, data.len()) };
+        Ok(())
+    }
+    fn update(
+        &mut self,
+        lane: u8,
+        space: Space,
+        address: u64,
+        bytes: u8,
+        f: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<u64, Fault> {
+        self.worker.update(lane as usize, space, address, bytes, f)
+    }
+    fn special(&self, lane: u8, reg: Sreg) -> u64 {
+        // SAFETY: as in `Worker::ctx`.
+        let first = unsafe { (*self.worker.ctx.as_ptr().cast::<Ctx>()).thread0 };
+        special(self.worker.kernel, self.worker.launch, self.worker.block, first + lane as u64, reg)
+    }
+    fn texture(&self, handle: u64) -> Option<Arc<Texture>> {
+        self.worker.launch.device.texture(handle)
+    }
+}
+
+/// Whether the host has atomics for the words of `a`.
+pub(crate) fn can(a: &Atom) -> bool {
+    matches!(a.bytes, 2 | 4 | 8) && (a.op != AtomOp::Cas || a.count <= 1)
+}

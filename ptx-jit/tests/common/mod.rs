@@ -1,0 +1,189 @@
+//! Runs a kernel in the interpreter and compiled, on equal memory.
+#![allow(dead_code)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use ptx_interp::{Access, Kernel, LaunchParams, Memory, launch};
+use ptx_isa::special::Sreg;
+use ptx_isa::texture::Texture;
+use ptx_isa::types::Space;
+use ptx_jit::{Device, Launch, Span, Stop, Unsupported, Worker};
+use ptx_parse::code::Program;
+use ptx_parse::lower::lower;
+use ptx_parse::module::Symbol;
+
+/// A module of one kernel for `target`, with `body` between the braces.
+pub fn module(target: &str, params: &str, body: &str) -> String {
+    format!(
+        ".version 8.4\n.target {target}\n.address_size 64\n.visible .entry k({params})\n{{\n{body}\n}}\n"
+    )
+}
+
+/// Kernel `name` of a module's text.
+pub fn program(text: &str, name: &str) -> Result<(Program, Vec<Symbol>), String> {
+    let (module, diags) = ptx_parse::parse_and_verify(text, "test.ptx");
+    if let Some(e) = diags.iter().find(|d| d.is_error()) {
+        return Err(format!("{e:?}\n{text}"));
+    }
+    let module = module.ok_or("no module")?;
+    let entry = module.functions.iter().position(|f| f.name == name).ok_or("no entry")?;
+    let program = lower(&module, entry as u32).map_err(|r| r.to_string())?;
+    Ok((program, module.symbols.clone()))
+}
+
+/// Device memory as a list of separate host buffers, with the addresses of the interpreter's.
+#[derive(Default)]
+pub struct Copies {
+    pub spans: Vec<(u64, Vec<u64>, usize)>,
+    pub asked: AtomicU32,
+}
+
+impl Copies {
+    pub fn add(&mut self, at: u64, bytes: &[u8]) {
+        // Guard words, so that tests find stray writes.
+        let mut words = vec![0u64; bytes.len().div_ceil(8) + 8];
+        for (w, c) in words.iter_mut().zip(bytes.chunks(8)) {
+            let mut b = [0; 8];
+            b[..c.len()].copy_from_slice(c);
+            *w = u64::from_le_bytes(b);
+        }
+        self.spans.push((at, words, bytes.len()));
+    }
+    pub fn bytes(&self, at: u64) -> Vec<u8> {
+        let (_, words, n) = self.spans.iter().find(|s| s.0 == at).expect("a buffer");
+        words.iter().flat_map(|w| w.to_le_bytes()).take(*n).collect()
+    }
+}
+
+// SAFETY: the buffers live as long as the device, and tests do not touch them while blocks run.
+unsafe impl Device for Copies {
+    fn span(&self, address: u64) -> Option<Span> {
+        let s = self.spans.iter().find(|s| address >= s.0 && address - s.0 < s.2 as u64)?;
+        let host = s.1.as_ptr().cast::<u8>().cast_mut();
+        Some(Span { start: s.0, size: s.2 as u64, writable: true, host })
+    }
+    fn special(&self, _: [u32; 3], _: Sreg) -> u64 {
+        0
+    }
+    fn texture(&self, _: u64) -> Option<Arc<Texture>> {
+        None
+    }
+    fn go_on(&self) -> bool {
+        self.asked.fetch_add(1, Ordering::Relaxed) < 100
+    }
+}
+
+/// A launch for both engines.
+pub struct Case {
+    pub program: Program,
+    pub memory: Memory,
+    pub copies: Copies,
+    pub params: LaunchParams,
+    pub buffers: Vec<u64>,
+}
+
+impl Case {
+    pub fn new(text: &str, name: &str, grid: [u32; 3], block: [u32; 3]) -> Result<Case, String> {
+        let (program, symbols) = program(text, name)?;
+        let memory = Memory::new(1 << 28).map_err(|e| format!("{e:?}"))?;
+        let params = LaunchParams {
+            grid,
+            block,
+            threads: 1,
+            timeout: Some(std::time::Duration::from_secs(60)),
+            ..LaunchParams::default()
+        };
+        let mut case = Case { program, memory, copies: Copies::default(), params, buffers: vec![] };
+        for s in &symbols {
+            let mut bytes = s.init.clone();
+            bytes.resize(s.size as usize, 0);
+            let at = if matches!(s.space, Space::Global | Space::Const) {
+                case.memory_of(&bytes)
+            } else {
+                0
+            };
+            case.params.symbols.push(at);
+        }
+        Ok(case)
+    }
+    fn memory_of(&mut self, bytes: &[u8]) -> u64 {
+        let at = self.memory.alloc(bytes.len() as u64, 256, "buffer", Access::ReadWrite).unwrap();
+        self.memory.write(at, bytes).unwrap();
+        self.copies.add(at, bytes);
+        self.buffers.push(at);
+        at
+    }
+    /// Appends a scalar argument.
+    pub fn arg(&mut self, bytes: &[u8]) -> &mut Self {
+        let p = &mut self.params.params;
+        p.resize(p.len().next_multiple_of(bytes.len()), 0);
+        p.extend_from_slice(bytes);
+        self
+    }
+    /// Appends a buffer argument.
+    pub fn buffer(&mut self, bytes: &[u8]) -> u64 {
+        let at = self.memory_of(bytes);
+        self.arg(&at.to_le_bytes());
+        at
+    }
+    pub fn words(&mut self, words: impl IntoIterator<Item = u32>) -> u64 {
+        let bytes: Vec<u8> = words.into_iter().flat_map(|w| w.to_le_bytes()).collect();
+        self.buffer(&bytes)
+    }
+    pub fn shared_bytes(&self) -> u32 {
+        let p = &self.program;
+        match self.params.shared_bytes {
+            0 => p.shared_bytes,
+            n => p.shared_bytes.next_multiple_of(p.dynamic_shared_align.max(1)) + n,
+        }
+    }
+    pub fn compile(&self) -> Result<ptx_jit::Kernel, Unsupported> {
+        ptx_jit::compile(&self.program, self.params.block)
+    }
+    pub fn run_compiled(&self, kernel: &ptx_jit::Kernel) -> Result<(), Stop> {
+        let launch = Launch {
+            device: &self.copies,
+            grid: self.params.grid,
+            params: &self.params.params,
+            symbols: &self.params.symbols,
+            shared_bytes: self.shared_bytes(),
+        };
+        let mut worker = Worker::new(kernel, &launch);
+        let blocks: u64 = self.params.grid.iter().map(|n| *n as u64).product();
+        (0..blocks).try_for_each(|b| worker.run(b))
+    }
+    pub fn interpret(&self) -> Result<(), String> {
+        let kernel = Kernel::decode(Arc::new(self.program.clone()));
+        launch(&kernel, &self.memory, &self.params).map(|_| ()).map_err(|e| e.to_string())
+    }
+    /// Runs both and compares every buffer.
+    pub fn compare(&self) -> Result<(), String> {
+        let kernel = self.compile().map_err(|u| format!("unsupported: {u}"))?;
+        self.interpret()?;
+        self.run_compiled(&kernel).map_err(|s| format!("stopped: {s:?}"))?;
+        for at in &self.buffers {
+            let got = self.copies.bytes(*at);
+            let mut want = vec![0; got.len()];
+            self.memory.read(*at, &mut want).map_err(|e| e.to_string())?;
+            if let Some(i) = (0..got.len()).find(|i| got[*i] != want[*i]) {
+                let word = |b: &[u8]| {
+                    let i = i & !3;
+                    b[i..(i + 4).min(b.len())]
+                        .iter()
+                        .rev()
+                        .map(|x| format!("{x:02x}"))
+                        .collect::<String>()
+                };
+                let n = (0..got.len()).filter(|i| got[*i] != want[*i]).count();
+                return Err(format!(
+                    "buffer {at:#x} byte {i}: compiled {}, interpreted {}; {n} bytes differ ({} lanes)",
+                    word(&got),
+                    word(&want),
+                    kernel.stats.lanes,
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,156 @@
+//! Kernels in the interpreter and compiled: equal memory afterwards.
+
+mod common;
+
+use common::{Case, module};
+
+const GUARDED: &str = "
+    .reg .pred %p<2>; .reg .b32 %r<6>; .reg .f32 %f<4>; .reg .b64 %rd<11>;
+    ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u64 %rd3, [c];
+    ld.param.u32 %r2, [n];
+    mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %tid.x;
+    mad.lo.s32 %r1, %r3, %r4, %r5;
+    setp.ge.s32 %p1, %r1, %r2;
+    @%p1 bra $end;
+    cvta.to.global.u64 %rd4, %rd1;
+    mul.wide.s32 %rd5, %r1, 4;
+    add.s64 %rd6, %rd4, %rd5;
+    cvta.to.global.u64 %rd7, %rd2;
+    add.s64 %rd8, %rd7, %rd5;
+    ld.global.f32 %f1, [%rd8];
+    ld.global.f32 %f2, [%rd6];
+    add.f32 %f3, %f2, %f1;
+    cvta.to.global.u64 %rd9, %rd3;
+    add.s64 %rd10, %rd9, %rd5;
+    st.global.f32 [%rd10], %f3;
+    $end: ret;";
+
+#[test]
+fn vector_addition_with_a_ragged_end() {
+    let text =
+        module("sm_70", ".param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n", GUARDED);
+    for (n, grid, block) in
+        [(1000usize, 8, 128), (100, 1, 100), (7, 1, 32), (5000, 79, 64), (33, 3, 11)]
+    {
+        let mut case = Case::new(&text, "k", [grid, 1, 1], [block, 1, 1]).unwrap();
+        case.words((0..n).map(|i| (i as f32).to_bits()));
+        // NaNs, infinities and subnormals among the numbers.
+        case.words((0..n as u32).map(|i| i.wrapping_mul(0x9e37_79b9)));
+        case.words(vec![0; n]);
+        case.arg(&(n as u32).to_le_bytes());
+        case.compare().unwrap_or_else(|e| panic!("{n} {grid} {block}: {e}"));
+    }
+}
+
+#[test]
+fn divergent_loops() {
+    let text = module(
+        "sm_70",
+        ".param .u64 out",
+        "
+        .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<4>;
+        ld.param.u64 %rd1, [out];
+        mov.u32 %r1, %tid.x; add.u32 %r2, %r1, 1; mov.u32 %r3, 0;
+        $loop: setp.le.u32 %p1, %r2, 1; @%p1 bra $done;
+        and.b32 %r4, %r2, 1; setp.eq.u32 %p2, %r4, 0; @%p2 bra $even;
+        mad.lo.u32 %r2, %r2, 3, 1; bra $next;
+        $even: shr.u32 %r2, %r2, 1;
+        $next: add.u32 %r3, %r3, 1; bra $loop;
+        $done:
+        mul.wide.u32 %rd2, %r1, 8; add.u64 %rd3, %rd1, %rd2;
+        st.global.v2.u32 [%rd3], {%r3, %r2};
+        ret;",
+    );
+    for block in [1, 4, 31, 64, 70] {
+        let mut case = Case::new(&text, "k", [1; 3], [block, 1, 1]).unwrap();
+        case.words(vec![0; 140]);
+        case.compare().unwrap_or_else(|e| panic!("{block}: {e}"));
+    }
+}
+
+#[test]
+fn reduction_in_shared_memory() {
+    let text = module(
+        "sm_50",
+        ".param .u64 in, .param .u64 out",
+        "
+        .reg .pred %p<3>; .reg .b32 %r<12>; .reg .b64 %rd<8>;
+        .shared .align 4 .b8 s[1024];
+        ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out];
+        mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;
+        mad.lo.u32 %r4, %r2, %r3, %r1;
+        mul.wide.u32 %rd3, %r4, 4; add.u64 %rd4, %rd1, %rd3; ld.global.u32 %r5, [%rd4];
+        shl.b32 %r6, %r1, 2; mov.u32 %r7, s; add.u32 %r8, %r7, %r6;
+        st.shared.u32 [%r8], %r5;
+        mov.u32 %r9, 128;
+        $loop: bar.sync 0;
+        setp.ge.u32 %p1, %r1, %r9; @%p1 bra $skip;
+        shl.b32 %r10, %r9, 2; add.u32 %r11, %r8, %r10;
+        ld.shared.u32 %r5, [%r11]; ld.shared.u32 %r10, [%r8]; add.u32 %r5, %r5, %r10;
+        st.shared.u32 [%r8], %r5;
+        $skip: shr.u32 %r9, %r9, 1; setp.ne.u32 %p2, %r9, 0; @%p2 bra $loop;
+        setp.ne.u32 %p1, %r1, 0; @%p1 exit;
+        mul.wide.u32 %rd5, %r2, 4; add.u64 %rd6, %rd2, %rd5;
+        ld.shared.u32 %r5, [s]; st.global.u32 [%rd6], %r5;
+        ret;",
+    );
+    let mut case = Case::new(&text, "k", [3, 1, 1], [256, 1, 1]).unwrap();
+    case.words((0..768).map(|i| i * i + 7));
+    case.words(vec![0; 3]);
+    case.compare().unwrap();
+}
+
+#[test]
+fn shuffles_votes_and_loops_of_their_own_length() {
+    let text = module(
+        "sm_70",
+        ".param .u64 in, .param .u64 out",
+        "
+        .reg .pred %p<6>; .reg .b32 %r<20>; .reg .b64 %rd<8>;
+        ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out];
+        mov.u32 %r1, %tid.x; mul.wide.u32 %rd3, %r1, 4; add.u64 %rd4, %rd1, %rd3;
+        ld.global.u32 %r5, [%rd4];
+        shfl.sync.bfly.b32 %r6, %r5, 16, 31, -1; add.u32 %r5, %r5, %r6;
+        shfl.sync.bfly.b32 %r6, %r5, 8, 31, -1; add.u32 %r5, %r5, %r6;
+        shfl.sync.down.b32 %r7|%p1, %r5, 3, 31, -1;
+        selp.b32 %r8, %r7, 0, %p1;
+        setp.gt.u32 %p2, %r8, 1000; vote.sync.ballot.b32 %r9, %p2, -1;
+        mov.u32 %r10, %lanemask_lt; and.b32 %r11, %r9, %r10; popc.b32 %r12, %r11;
+        add.u32 %r13, %r12, %r8;
+        add.u64 %rd5, %rd2, %rd3; st.global.u32 [%rd5], %r13;
+        ret;",
+    );
+    let mut case = Case::new(&text, "k", [1; 3], [96, 1, 1]).unwrap();
+    case.words((0..96).map(|i: u32| i.wrapping_mul(2654435761) >> 20));
+    case.words(vec![0; 96]);
+    case.compare().unwrap();
+}
+
+#[test]
+fn faults_are_found() {
+    let text =
+        module("sm_70", ".param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n", GUARDED);
+    let mut case = Case::new(&text, "k", [2, 1, 1], [64, 1, 1]).unwrap();
+    case.words(vec![1; 128]);
+    case.words(vec![1; 100]);
+    case.words(vec![1; 128]);
+    case.arg(&128u32.to_le_bytes());
+    let kernel = case.compile().unwrap();
+    let stop = case.run_compiled(&kernel).unwrap_err();
+    let ptx_jit::Stop::Fault { fault, block, thread, span, .. } = stop else { panic!("{stop:?}") };
+    assert!(
+        matches!(fault, ptx_isa::effect::Fault::OutOfBounds { write: false, bytes: 4, .. }),
+        "{fault:?}"
+    );
+    assert_eq!((block, thread), ([1, 0, 0], [36, 0, 0]));
+    assert!(text[span.start as usize..span.end as usize].starts_with("ld.global.f32 %f1"));
+}
+
+#[test]
+fn an_endless_loop_ends() {
+    let text = module("sm_70", ".param .u64 a", "$l: bra $l;");
+    let mut case = Case::new(&text, "k", [1; 3], [32, 1, 1]).unwrap();
+    case.words([0]);
+    let kernel = case.compile().unwrap();
+    assert_eq!(case.run_compiled(&kernel), Err(ptx_jit::Stop::Device));
+}
