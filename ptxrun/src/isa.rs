@@ -342,7 +342,7 @@ mod tests {
         for (section, c) in by_section(None) {
             assert!(c.recorded_rows <= c.rows && c.recorded_forms <= c.forms, "{section:?}");
         }
-        let add = coverage_json(Some("add{.sat}.type d, a, b"));
+        let add = coverage_json(Some("add.type d, a, b"));
         assert!(add["sections"][0]["recorded_forms"].as_u64() > Some(0), "{add}");
     }
 

@@ -169,7 +169,7 @@ mod tests {
                 assert!(chunk[0].is_multiple_of(unit as usize));
                 assert_eq!(chunk[chunk.len() - 1], chunk[0] + unit as usize - 1);
             }
-            assert!(rows[0] < n / 4 && rows[rows.len() - 1] >= n / 2);
+            assert!(rows[0] < n / 2 && rows[rows.len() - 1] >= n / 2);
         }
     }
 }
