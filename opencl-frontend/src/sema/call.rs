@@ -124,7 +124,14 @@ impl Sema<'_> {
             a.costs.iter().zip(&b.costs).all(|(x, y)| x <= y)
                 && a.costs.iter().zip(&b.costs).any(|(x, y)| x < y)
         };
-        let best: Vec<&Fit> = fits.iter().filter(|f| !fits.iter().any(|o| better(o, f))).collect();
+        let mut best: Vec<&Fit> =
+            fits.iter().filter(|f| !fits.iter().any(|o| better(o, f))).collect();
+        // A function that has no form for doubles must not compute in single precision unasked.
+        if let [one] = best.as_slice()
+            && self.narrows(one.id, &values)
+        {
+            best.clear();
+        }
         match best.as_slice() {
             [one] => {
                 let (id, lanes) = (one.id, one.lanes);
@@ -200,6 +207,20 @@ impl Sema<'_> {
             costs.push(self.conversion_cost(value, *param)?);
         }
         Some(Fit { id, costs, lanes })
+    }
+
+    /// Whether a floating-point argument would lose precision in a call of `id`.
+    fn narrows(&self, id: FunctionId, values: &[Expr]) -> bool {
+        let params = &self.functions[id.0 as usize].params;
+        let pairs = values.iter().zip(params);
+        pairs.into_iter().any(|(value, param)| {
+            match (self.types.get(value.ty.id), self.types.get(param.id)) {
+                (Type::Scalar(a), Type::Scalar(b)) => {
+                    a.is_float() && b.is_float() && a.rank() > b.rank()
+                }
+                _ => false,
+            }
+        })
     }
 
     fn conversion_cost(&self, value: &Expr, to: QualType) -> Option<Cost> {
