@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ptx_interp::{LaunchParams, Report};
+use ptx_interp::{Kernel, LaunchParams, Report};
 use ptx_parse::Span;
 use ptx_parse::code::Refusal;
 use ptx_parse::diag::{Code, Diag, Reporter};
@@ -112,6 +112,39 @@ impl Context {
         entry: &str,
         config: LaunchConfig,
     ) -> Result<LaunchStats, LaunchError> {
+        let (kernel, launch) = self.prepare(module, entry, config)?;
+        ptx_interp::launch(&kernel, self.memory(), &launch).map_err(LaunchError::from_engine)
+    }
+
+    /// Runs a kernel to its end and says what it would cost on the device of a profile. Memory
+    /// holds the kernel's results afterwards.
+    ///
+    /// # Errors
+    /// As [`Context::launch`], and when the device of the profile cannot run the kernel.
+    pub fn simulate(
+        &self,
+        module: &Module,
+        entry: &str,
+        config: LaunchConfig,
+        profile: &ptx_timing::Profile,
+        options: &ptx_timing::Options,
+    ) -> Result<(ptx_timing::Report, LaunchStats), TimingError> {
+        let (kernel, launch) = self.prepare(module, entry, config)?;
+        ptx_timing::simulate(profile, &kernel, self.memory(), &launch, options).map_err(|error| {
+            match error {
+                ptx_timing::ReplayError::Launch(error) => LaunchError::from_engine(error).into(),
+                other => TimingError::Device(other),
+            }
+        })
+    }
+
+    /// The kernel, and a launch as the engines take it.
+    fn prepare(
+        &self,
+        module: &Module,
+        entry: &str,
+        config: LaunchConfig,
+    ) -> Result<(Arc<Kernel>, LaunchParams), LaunchError> {
         let kernel = module
             .kernel(entry)
             .ok_or_else(|| LaunchError::UnknownEntry(entry.into()))?
@@ -136,14 +169,29 @@ impl Context {
             progress: config.progress,
             cooperative: config.cooperative,
         };
-        ptx_interp::launch(&kernel, self.memory(), &launch).map_err(|error| match error {
-            ptx_interp::LaunchError::Fault(report) => LaunchError::Fault(report),
-            other => LaunchError::Configuration(other),
-        })
+        Ok((kernel, launch))
     }
 }
 
+/// Why a launch could not be timed.
+#[derive(Debug, thiserror::Error)]
+pub enum TimingError {
+    /// The launch is not possible, or a thread faults.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The device cannot run it.
+    #[error(transparent)]
+    Device(ptx_timing::ReplayError),
+}
+
 impl LaunchError {
+    fn from_engine(error: ptx_interp::LaunchError) -> LaunchError {
+        match error {
+            ptx_interp::LaunchError::Fault(report) => LaunchError::Fault(report),
+            other => LaunchError::Configuration(other),
+        }
+    }
+
     /// The error as text for people, with the place in the PTX where there is one.
     pub fn render(&self, verified: &Verified, color: bool) -> String {
         match self {

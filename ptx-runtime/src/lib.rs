@@ -35,11 +35,12 @@ mod verified;
 
 pub use args::{ArgumentError, KernelArg, declaration};
 pub use context::{Context, DeviceOptions};
-pub use launch::{LaunchConfig, LaunchError, LaunchStats, Print};
+pub use launch::{LaunchConfig, LaunchError, LaunchStats, Print, TimingError};
 pub use module::{LoadError, Module};
 pub use ptx_interp::{FaultKind, MemoryError, Report};
 pub use ptx_isa as isa;
 pub use ptx_parse as parse;
+pub use ptx_timing as timing;
 pub use verified::{Diagnostics, Verified, format};
 
 /// An address in device memory.

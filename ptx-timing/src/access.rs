@@ -54,6 +54,16 @@ impl WarpAccess {
         Self { mask: self.mask & part.checked_shl(first as u32).unwrap_or(0), ..*self }
     }
 
+    /// Bytes that the lanes access, lanes on one address counted once.
+    pub fn distinct_bytes(&self) -> u64 {
+        let mut addresses: smallvec::SmallVec<[u64; LANES]> = self.lanes().map(|l| l.1).collect();
+        if !addresses.is_sorted() {
+            addresses.sort_unstable();
+        }
+        addresses.dedup();
+        addresses.len() as u64 * u64::from(self.width)
+    }
+
     /// First and last byte of a lane's access; an access past the end of the address space is cut.
     pub(crate) fn span(&self, address: u64) -> (u64, u64) {
         (address, address.saturating_add(u64::from(self.width.max(1)) - 1))

@@ -8,7 +8,8 @@
 //! - [`cache`], [`dram`]: caches and device memory with queueing.
 //!
 //! And the dynamic part, which replays what a kernel executed ([`event`]) on a device's SMs
-//! ([`sim`]); [`replay`] runs a kernel in the interpreter and does so at the same time.
+//! ([`sim`]). [`simulate`] runs a kernel in the interpreter, does so at the same time, and gives a
+//! [`Report`].
 
 pub mod access;
 pub mod atomic;
@@ -24,10 +25,13 @@ pub mod event;
 pub mod occupancy;
 pub mod profile;
 pub mod replay;
+pub mod report;
 pub mod sim;
 
 pub use access::WarpAccess;
 pub use class::Class;
 pub use classify::classify;
 pub use profile::{Catalog, Profile, ProfileError};
-pub use sim::{Config, Report, SimulateError, simulate};
+pub use replay::{Options, ReplayError, simulate};
+pub use report::Report;
+pub use sim::{Config, SimulateError};

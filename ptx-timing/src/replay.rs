@@ -7,7 +7,7 @@ use ptx_interp::observer::{Issue, MemoryAccess, Observer};
 use ptx_interp::{Kernel, LaunchError, LaunchParams, Memory, Stats, launch_observed};
 use ptx_isa::effect::{Effect, window};
 use ptx_isa::types::Space as IsaSpace;
-use ptx_parse::code::Flow;
+use ptx_parse::code::{Flow, Program};
 use thiserror::Error;
 
 use crate::access::WarpAccess;
@@ -15,7 +15,8 @@ use crate::code::{KernelCode, space_of};
 use crate::event::{BlockSource, BlockTrace, Detail, Event, Space, WarpTrace};
 use crate::occupancy::BlockNeeds;
 use crate::profile::Profile;
-use crate::sim::{Config, Report, SimulateError, simulate};
+use crate::report::{BranchInfo, Inputs, RegistersFrom, Report, build};
+use crate::sim::{self, Config, Outcome, SimulateError};
 
 /// Why a launch could not be timed.
 #[derive(Debug, Error)]
@@ -33,11 +34,59 @@ pub enum ReplayError {
 #[derive(Debug)]
 pub struct Replay {
     /// What the simulator says.
-    pub report: Report,
+    pub outcome: Outcome,
     /// What the interpreter counted, PTX instructions of the whole grid.
     pub stats: Stats,
-    /// The code that [`Report::per_pc`] counts by.
+    /// The code that [`Outcome::per_pc`] counts by.
     pub code: KernelCode,
+    /// Branches by the same index: of the whole grid.
+    pub branches: Vec<BranchInfo>,
+}
+
+/// What to simulate, and how.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Options {
+    /// Registers of a thread; otherwise what the module's directives or an estimate say.
+    pub registers: Option<u32>,
+    /// How much of the grid to simulate.
+    pub config: Config,
+}
+
+/// Runs a launch in the interpreter, times it on a device and reports. `memory` holds the kernel's
+/// results afterwards.
+pub fn simulate(
+    profile: &Profile,
+    kernel: &Kernel,
+    memory: &Memory,
+    params: &LaunchParams,
+    options: &Options,
+) -> Result<(Report, Stats), ReplayError> {
+    let program = kernel.program();
+    let registers = options.registers.map(|n| (n, RegistersFrom::Given));
+    let count = registers.map_or(0, |r| r.0);
+    let replayed = replay(profile, kernel, memory, params, count, options.config)?;
+    let report = build(&Inputs {
+        profile,
+        program,
+        code: &replayed.code,
+        outcome: &replayed.outcome,
+        needs: &needs(program, params, count),
+        grid: params.grid,
+        block: params.block,
+        dynamic_shared: params.shared_bytes,
+        registers,
+        branches: &replayed.branches,
+    });
+    Ok((report, replayed.stats))
+}
+
+fn needs(program: &Program, params: &LaunchParams, registers: u32) -> BlockNeeds {
+    BlockNeeds {
+        threads: params.block.iter().product(),
+        registers,
+        shared: program.shared_bytes + params.shared_bytes,
+        arguments: program.param_bytes,
+    }
 }
 
 /// Blocks that wait between interpreter and simulator.
@@ -57,16 +106,11 @@ pub fn replay(
     let code = KernelCode::new(program);
     let threads: u32 = params.block.iter().product();
     let blocks: u64 = params.grid.iter().map(|n| u64::from(*n)).product();
-    let needs = BlockNeeds {
-        threads,
-        registers: registers_per_thread,
-        shared: program.shared_bytes + params.shared_bytes,
-        arguments: program.param_bytes,
-    };
+    let needs = needs(program, params, registers_per_thread);
     // One host thread keeps the blocks in order.
     let params = LaunchParams { threads: 1, ..params.clone() };
     let (sender, receiver) = sync_channel(QUEUE);
-    let (report, run) = std::thread::scope(|scope| {
+    let (outcome, run) = std::thread::scope(|scope| {
         let code = &code;
         let grid = params.grid;
         let params = &params;
@@ -78,20 +122,22 @@ pub fn replay(
                 sender: Some(sender.clone()),
                 open: HashMap::new(),
                 last: None,
+                branches: vec![BranchInfo::default(); code.code.instructions.len()],
             };
             launch_observed(kernel, memory, params, &make)
         });
         let mut source = Channel { receiver, blocks, early: BTreeMap::new() };
-        let report = simulate(profile, &code.code, &needs, &mut source, config);
+        let outcome = sim::run(profile, &code.code, &needs, &mut source, config);
         // The interpreter goes on without a listener.
         drop(source);
-        (report, interpreter.join())
+        (outcome, interpreter.join())
     });
-    let (stats, _) = match run {
+    let (stats, recorders) = match run {
         Ok(result) => result?,
         Err(panic) => std::panic::resume_unwind(panic),
     };
-    Ok(Replay { report: report?, stats, code })
+    let branches = recorders.into_iter().next().map_or_else(Vec::new, |r| r.branches);
+    Ok(Replay { outcome: outcome?, stats, code, branches })
 }
 
 /// The interpreter's end.
@@ -103,6 +149,7 @@ struct Recorder<'a> {
     open: HashMap<[u32; 3], Recording>,
     /// Block, warp and instruction issued last, for the access that follows.
     last: Option<([u32; 3], u32, u32)>,
+    branches: Vec<BranchInfo>,
 }
 
 /// A block under way.
@@ -159,6 +206,11 @@ impl Observer for Recorder<'_> {
             None => Detail::None,
         };
         let Some(trace) = recording.trace.warps.get_mut(warp) else { return };
+        if issue.inst.guard.is_some() && matches!(issue.inst.flow, Flow::Bra(_)) {
+            let branch = &mut self.branches[pc as usize];
+            branch.executed += 1;
+            branch.divergent += u64::from(issue.active != 0 && issue.active != issue.lanes);
+        }
         trace.events.push(Event { pc, active: issue.active, detail });
         self.last = Some((issue.block, issue.warp, pc));
     }

@@ -12,7 +12,8 @@ use std::sync::LazyLock;
 use kernel::{Emit, run_kernel};
 use ptx_timing::event::Space;
 use ptx_timing::occupancy::BlockNeeds;
-use ptx_timing::{Catalog, Class, Config, Profile, Report, WarpAccess};
+use ptx_timing::sim::Outcome;
+use ptx_timing::{Catalog, Class, Config, Profile, WarpAccess};
 
 fn h200() -> Profile {
     Catalog::embedded().unwrap().get("H200").unwrap()
@@ -35,7 +36,7 @@ fn index(e: &mut Emit) {
     e.op("mad index", Class::IntMul, &[3], &[0, 2]);
 }
 
-fn vecadd(p: &Profile, n: u64, block: u32) -> Report {
+fn vecadd(p: &Profile, n: u64, block: u32) -> Outcome {
     let per_block = u64::from(block);
     run_kernel(p, &needs(block, 16, 0), n / per_block, Config::default(), |b, w, e| {
         index(e);
@@ -53,7 +54,7 @@ fn vecadd(p: &Profile, n: u64, block: u32) -> Report {
     })
 }
 
-fn stride_copy(p: &Profile, stride: u64) -> Report {
+fn stride_copy(p: &Profile, stride: u64) -> Outcome {
     run_kernel(p, &needs(256, 16, 0), 4096, Config::default(), |b, w, e| {
         index(e);
         e.op("mul", Class::IntMul, &[4], &[3]);
@@ -66,7 +67,7 @@ fn stride_copy(p: &Profile, stride: u64) -> Report {
     })
 }
 
-fn transpose(p: &Profile, n: u64, padded: bool) -> Report {
+fn transpose(p: &Profile, n: u64, padded: bool) -> Outcome {
     let side = n / 32;
     let shared = if padded { 4224 } else { 0 };
     run_kernel(p, &needs(256, 24, shared), side * side, Config::default(), |b, w, e| {
@@ -104,7 +105,7 @@ fn transpose(p: &Profile, n: u64, padded: bool) -> Report {
     })
 }
 
-fn matmul_naive(p: &Profile, n: u64) -> Report {
+fn matmul_naive(p: &Profile, n: u64) -> Outcome {
     let side = n / 16;
     run_kernel(p, &needs(256, 32, 0), side * side, Config::default(), |b, w, e| {
         let (bx, by) = (b % side, b / side);
@@ -138,7 +139,7 @@ fn matmul_naive(p: &Profile, n: u64) -> Report {
     })
 }
 
-fn matmul_tiled(p: &Profile, n: u64, tile: u64) -> Report {
+fn matmul_tiled(p: &Profile, n: u64, tile: u64) -> Outcome {
     let side = n / tile;
     let shared = (tile * tile * 8) as u32;
     let threads = (tile * tile) as u32;
@@ -186,7 +187,7 @@ fn matmul_tiled(p: &Profile, n: u64, tile: u64) -> Report {
 }
 
 /// Prints one row per kernel and holds the mean absolute error of the cycles to a bound.
-fn compare(kernels: &serde_json::Value, simulated: Vec<(String, Report)>, bound: f64) {
+fn compare(kernels: &serde_json::Value, simulated: Vec<(String, Outcome)>, bound: f64) {
     let mut ratios = Vec::new();
     for (id, r) in simulated {
         let kernel = kernels.as_array().unwrap().iter().find(|k| k["id"] == *id).unwrap();

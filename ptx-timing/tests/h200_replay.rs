@@ -125,7 +125,8 @@ fn table(ids: &dyn Fn(&str) -> bool) -> Vec<Row> {
             continue;
         }
         let begin = Instant::now();
-        let Replay { report, stats, .. } = run(case, &text, Config { max_blocks: Some(1) });
+        let Replay { outcome: report, stats, .. } =
+            run(case, &text, Config { max_blocks: Some(1) });
         let seconds = begin.elapsed().as_secs_f64();
         let cold = &case["h200"]["ncu_cold"];
         let counter = |k: &str| cold[k].as_f64().unwrap_or(0.0);

@@ -9,7 +9,8 @@ use std::sync::LazyLock;
 
 use common::kernel::{Emit, run_kernel};
 use ptx_timing::occupancy::BlockNeeds;
-use ptx_timing::{Catalog, Class, Config, Profile, Report};
+use ptx_timing::sim::Outcome;
+use ptx_timing::{Catalog, Class, Config, Profile};
 
 fn device(name: &str) -> Profile {
     static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Catalog::embedded().unwrap());
@@ -50,7 +51,7 @@ fn copy_gbps(p: &Profile, offset: u64, stride: u64) -> f64 {
     useful_gbps(p, &r, blocks * 256 * 8)
 }
 
-fn useful_gbps(p: &Profile, r: &Report, bytes: u64) -> f64 {
+fn useful_gbps(p: &Profile, r: &Outcome, bytes: u64) -> f64 {
     bytes as f64 / (r.cycles as f64 / p.clock.sm_mhz * 1e3)
 }
 
@@ -100,7 +101,7 @@ fn uncoalesced_on_1x() {
 }
 
 /// Naive matrix multiplication of n x n, 16 x 16 threads, as GFLOP/s.
-fn naive_gflops(p: &Profile, n: u64, config: Config) -> (f64, Report) {
+fn naive_gflops(p: &Profile, n: u64, config: Config) -> (f64, Outcome) {
     let per_row = n / 16;
     let r = run_kernel(p, &needs(256, 10, 0), per_row * per_row, config, |block, warp, e| {
         let (bx, by) = (block % per_row, block / per_row);
@@ -128,7 +129,7 @@ fn naive_gflops(p: &Profile, n: u64, config: Config) -> (f64, Report) {
 }
 
 /// Tiled matrix multiplication with 16 x 16 tiles in shared memory.
-fn tiled_gflops(p: &Profile, n: u64, config: Config) -> (f64, Report) {
+fn tiled_gflops(p: &Profile, n: u64, config: Config) -> (f64, Outcome) {
     let per_row = n / 16;
     let r = run_kernel(p, &needs(256, 10, 2048), per_row * per_row, config, |block, warp, e| {
         let (bx, by) = (block % per_row, block / per_row);
@@ -181,7 +182,7 @@ fn g80_matrix_multiplication() {
     println!("G80 tiled matmul 1024: {tiled:.1} GFLOP/s, {}", report.bound);
     assert!((naive / 15.0 - 1.0).abs() <= 0.15 && naive < 21.6, "{naive}");
     assert!(tiled >= 5.0 * naive, "{tiled}");
-    let reads = |r: &Report| r.per_pc.iter().map(|c| c.dram_bytes).sum::<u64>();
+    let reads = |r: &Outcome| r.per_pc.iter().map(|c| c.dram_bytes).sum::<u64>();
     assert!(reads(&report) > 0);
 }
 

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use ptx_timing::event::{BlockTrace, Code, Detail, Event, FnSource, Instruction, Space, WarpTrace};
 use ptx_timing::occupancy::BlockNeeds;
-use ptx_timing::sim::{Bound, Stall};
-use ptx_timing::{Catalog, Class, Config, Profile, Report, SimulateError, WarpAccess, simulate};
+use ptx_timing::sim::{self, Bound, Outcome, Stall};
+use ptx_timing::{Catalog, Class, Config, Profile, SimulateError, WarpAccess};
 
 fn device(name: &str) -> Profile {
     static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Catalog::embedded().unwrap());
@@ -20,10 +20,10 @@ fn needs(warps: u32) -> BlockNeeds {
 }
 
 /// Runs `blocks` blocks of `warps` warps that all do the same.
-fn run(p: &Profile, code: &Code, warps: u32, blocks: u64, warp: &WarpTrace) -> Report {
+fn run(p: &Profile, code: &Code, warps: u32, blocks: u64, warp: &WarpTrace) -> Outcome {
     let mut source =
         FnSource::new(blocks, |_| BlockTrace { warps: vec![warp.clone(); warps as usize] });
-    simulate(p, code, &needs(warps), &mut source, Config::default())
+    sim::run(p, code, &needs(warps), &mut source, Config::default())
         .unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -161,7 +161,7 @@ fn early_exit_and_producer_consumer_barriers() {
     leaves.push(1);
     let mut source =
         FnSource::new(1, |_| BlockTrace { warps: vec![waits.clone(), leaves.clone()] });
-    simulate(&h200, &code, &needs(2), &mut source, Config::default()).unwrap();
+    sim::run(&h200, &code, &needs(2), &mut source, Config::default()).unwrap();
 
     let barrier =
         |wait| Event { pc: 0, active: u32::MAX, detail: Detail::Barrier { id: 3, wait, warps: 2 } };
@@ -172,10 +172,10 @@ fn early_exit_and_producer_consumer_barriers() {
     };
     let (arrive, sync) = (one(barrier(false)), one(barrier(true)));
     let mut source = FnSource::new(1, |_| BlockTrace { warps: vec![arrive.clone(), sync.clone()] });
-    simulate(&h200, &code, &needs(2), &mut source, Config::default()).unwrap();
+    sim::run(&h200, &code, &needs(2), &mut source, Config::default()).unwrap();
 
     let mut source = FnSource::new(1, |_| BlockTrace { warps: vec![sync.clone(); 1] });
-    let error = simulate(&h200, &code, &needs(1), &mut source, Config::default()).unwrap_err();
+    let error = sim::run(&h200, &code, &needs(1), &mut source, Config::default()).unwrap_err();
     assert_eq!(error.to_string(), "deadlock on SM 0: 1 warps wait at barrier 3, which expects 2");
 }
 
@@ -238,7 +238,7 @@ fn copies_are_limited_by_device_memory() {
                 })
                 .collect(),
         });
-        let r = simulate(&p, &code, &needs(warps), &mut source, Config::default()).unwrap();
+        let r = sim::run(&p, &code, &needs(warps), &mut source, Config::default()).unwrap();
         assert_eq!(r.dram_read, half, "{name}");
         if p.l2.is_some() {
             // As counted on an H200: every sector misses once, though it came with its neighbour.
@@ -298,7 +298,7 @@ fn waves_occupancy_and_sampling() {
     assert!(all.sampling.is_none());
     let mut source = FnSource::new(132 * 8 * 5, |_| BlockTrace { warps: vec![warp.clone(); 8] });
     let config = Config { max_blocks: Some(132 * 8 * 2) };
-    let part = simulate(&h200, &code, &needs(8), &mut source, config).unwrap();
+    let part = sim::run(&h200, &code, &needs(8), &mut source, config).unwrap();
     let sampling = part.sampling.unwrap();
     assert_eq!((sampling.simulated, sampling.blocks), (132 * 16, 132 * 40));
     let ratio = part.cycles as f64 / all.cycles as f64;
@@ -319,25 +319,25 @@ fn errors() {
     let g80 = device("8800 GTX");
     let (code, warp) = chains(Class::Redux, 1, 1);
     let mut source = FnSource::new(1, |_| BlockTrace { warps: vec![warp.clone()] });
-    let error = simulate(&g80, &code, &needs(1), &mut source, Config::default()).unwrap_err();
+    let error = sim::run(&g80, &code, &needs(1), &mut source, Config::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "GeForce 8800 GTX has no instructions of class 'redux' (instruction 0)"
     );
-    let error = simulate(&g80, &code, &needs(32), &mut source, Config::default()).unwrap_err();
+    let error = sim::run(&g80, &code, &needs(32), &mut source, Config::default()).unwrap_err();
     assert!(matches!(error, SimulateError::DoesNotFit(_)));
-    let error = simulate(&h200, &code, &needs(2), &mut source, Config::default()).unwrap_err();
+    let error = sim::run(&h200, &code, &needs(2), &mut source, Config::default()).unwrap_err();
     assert_eq!(error, SimulateError::WrongWarpCount { block: 0, found: 1, expected: 2 });
     let mut bad = WarpTrace::default();
     bad.push(1);
     let mut source = FnSource::new(1, |_| BlockTrace { warps: vec![bad.clone()] });
-    let error = simulate(&h200, &code, &needs(1), &mut source, Config::default()).unwrap_err();
+    let error = sim::run(&h200, &code, &needs(1), &mut source, Config::default()).unwrap_err();
     assert_eq!(error, SimulateError::BadEvent { block: 0, warp: 0, pc: 1 });
     // Nothing to do is no error.
     let mut source = FnSource::new(1, |_| BlockTrace { warps: vec![WarpTrace::default()] });
-    assert!(simulate(&h200, &code, &needs(1), &mut source, Config::default()).is_ok());
+    assert!(sim::run(&h200, &code, &needs(1), &mut source, Config::default()).is_ok());
     let mut source = FnSource::new(0, |_| BlockTrace::default());
-    assert!(simulate(&h200, &code, &needs(1), &mut source, Config::default()).is_ok());
+    assert!(sim::run(&h200, &code, &needs(1), &mut source, Config::default()).is_ok());
 }
 
 /// Clocks per instruction against the number of warps, as recorded on an H200.

@@ -155,14 +155,26 @@ impl<'a> Memory<'a> {
             return AccessTiming { done: now, busy: 0 };
         }
         counts.requests += 1;
-        match (space, instruction.kind) {
+        counts.width = counts.width.max(access.width);
+        counts.local |= space == Space::Local;
+        let used = access.distinct_bytes();
+        counts.bytes_used += used;
+        if !matches!(space, Space::Shared | Space::Const) {
+            let unit = u64::from(self.profile.global.sector_bytes);
+            counts.ideal_sectors += used.div_ceil(unit.max(1));
+        }
+        let timing = match (space, instruction.kind) {
             (Space::Shared, kind) => self.shared(now, kind, access, counts),
             (Space::Const, _) => self.constant(sm, now, access, counts),
             (Space::Texture, _) => self.texture(sm, now, access, counts),
             (_, AccessKind::Load) => self.load(sm, now, instruction, space, access, counts),
             (_, AccessKind::Store) => self.store(sm, now, access, counts),
             (_, AccessKind::Atomic | AccessKind::Reduction) => self.atomic(sm, now, access, counts),
+        };
+        if matches!(instruction.kind, AccessKind::Load | AccessKind::Atomic) {
+            counts.latency += timing.done - now;
         }
+        timing
     }
 
     fn shared(

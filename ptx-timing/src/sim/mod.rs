@@ -17,7 +17,7 @@ use std::collections::BinaryHeap;
 
 use thiserror::Error;
 
-pub use report::{Bound, PcCounts, Report, Sampling, Stall};
+pub use report::{Bound, Outcome, PcCounts, Sampling, Stall};
 
 use crate::class::Class;
 use crate::event::{BlockSource, Code};
@@ -103,14 +103,14 @@ fn expected_text(expected: &u32) -> String {
     }
 }
 
-/// Simulates one launch of a kernel.
-pub fn simulate<S>(
+/// Simulates one launch of a kernel from its blocks' traces.
+pub fn run<S>(
     profile: &Profile,
     code: &Code,
     needs: &BlockNeeds,
     source: &mut S,
     config: Config,
-) -> Result<Report, SimulateError>
+) -> Result<Outcome, SimulateError>
 where
     S: BlockSource,
     S::Error: std::fmt::Display,
@@ -236,7 +236,7 @@ impl Grid {
     }
 }
 
-fn finish(chip: Chip<'_>, grid: Grid, occupancy: Occupancy, blocks: u64, resident: u64) -> Report {
+fn finish(chip: Chip<'_>, grid: Grid, occupancy: Occupancy, blocks: u64, resident: u64) -> Outcome {
     let profile = chip.profile;
     // A kernel ends when its stores have arrived.
     let simulated_cycles = chip.last_end.max(chip.memory.drained_at());
@@ -288,8 +288,9 @@ fn finish(chip: Chip<'_>, grid: Grid, occupancy: Occupancy, blocks: u64, residen
         })
         .collect();
     let bound = find_bound(profile, &total, &pipe_use, clocks, dram_read + dram_written, l2_busy);
-    Report {
+    Outcome {
         cycles,
+        simulated_cycles,
         elapsed_cycles,
         microseconds: elapsed_cycles as f64 / profile.clock.sm_mhz,
         achieved_occupancy: warp_clocks as f64

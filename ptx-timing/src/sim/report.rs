@@ -2,11 +2,14 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::cache::CacheCounts;
 use crate::occupancy::Occupancy;
 
 /// Why a warp could not issue for a while.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Stall {
     /// An operand comes from memory.
     Memory,
@@ -32,6 +35,18 @@ impl Stall {
         Stall::Control,
         Stall::NotSelected,
     ];
+
+    /// Name in serialised reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Execution => "execution",
+            Self::Pipe => "pipe",
+            Self::Barrier => "barrier",
+            Self::Control => "control",
+            Self::NotSelected => "not-selected",
+        }
+    }
 }
 
 impl fmt::Display for Stall {
@@ -62,6 +77,16 @@ pub struct PcCounts {
     pub sectors: u64,
     /// Bytes of these transactions.
     pub bytes: u64,
+    /// Bytes that lanes asked for, lanes on one address counted once.
+    pub bytes_used: u64,
+    /// Transactions that these bytes would need if they lay together.
+    pub ideal_sectors: u64,
+    /// Bytes per lane of the widest access.
+    pub width: u32,
+    /// Some access reached local memory.
+    pub local: bool,
+    /// Clocks from issue to result, summed over requests (loads and atomics).
+    pub latency: u64,
     /// Bytes that its loads brought from device memory.
     pub dram_bytes: u64,
     /// Serialised shared-memory steps.
@@ -81,6 +106,11 @@ impl PcCounts {
         self.requests += other.requests;
         self.sectors += other.sectors;
         self.bytes += other.bytes;
+        self.bytes_used += other.bytes_used;
+        self.ideal_sectors += other.ideal_sectors;
+        self.width = self.width.max(other.width);
+        self.local |= other.local;
+        self.latency += other.latency;
         self.dram_bytes += other.dram_bytes;
         self.shared_steps += other.shared_steps;
         self.shared_conflicts += other.shared_conflicts;
@@ -136,9 +166,11 @@ impl fmt::Display for Bound {
 
 /// Result of a simulation. Counts are of the simulated blocks, times of the whole grid.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Report {
+pub struct Outcome {
     /// SM clocks from the first block's start to the last block's end.
     pub cycles: u64,
+    /// The same of the simulated part of the grid.
+    pub simulated_cycles: u64,
     /// The same with the cost of a kernel launch.
     pub elapsed_cycles: u64,
     /// `elapsed_cycles` as time.
@@ -169,7 +201,7 @@ pub struct Report {
     pub sampling: Option<Sampling>,
 }
 
-impl Report {
+impl Outcome {
     /// Warp instructions per clock and SM.
     pub fn ipc(&self, sms: u32) -> f64 {
         let share = self.sampling.map_or(1.0, |s| s.blocks as f64 / s.simulated.max(1) as f64);

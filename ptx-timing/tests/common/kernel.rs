@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use ptx_timing::event::{BlockTrace, Code, FnSource, Instruction, Space, WarpTrace};
 use ptx_timing::occupancy::BlockNeeds;
-use ptx_timing::{Class, Config, Profile, Report, WarpAccess, simulate};
+use ptx_timing::sim::{self, Outcome};
+use ptx_timing::{Class, Config, Profile, WarpAccess};
 
 /// Emits one warp's events; an instruction is known by its label.
 #[derive(Default)]
@@ -103,7 +104,7 @@ pub fn run_kernel(
     blocks: u64,
     config: Config,
     program: impl Fn(u64, u64, &mut Emit),
-) -> Report {
+) -> Outcome {
     let mut emit = Emit::default();
     program(0, 0, &mut emit);
     let code = emit.code.clone();
@@ -116,7 +117,7 @@ pub fn run_kernel(
             })
             .collect(),
     });
-    let report = simulate(p, &code, needs, &mut source, config).unwrap_or_else(|e| panic!("{e}"));
+    let report = sim::run(p, &code, needs, &mut source, config).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(emit.code, code, "block 0, warp 0 does not execute every instruction");
     report
 }
