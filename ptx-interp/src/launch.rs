@@ -362,6 +362,7 @@ pub fn launch_observed<O: Observer>(
     observer: &(dyn Fn() -> O + Sync),
 ) -> Result<(Stats, Vec<O>), LaunchError> {
     let geometry = Geometry::new(kernel, params)?;
+    memory.launch_starts();
     let wanted = kernel.program.param_bytes;
     if params.params.len() != wanted as usize {
         let (kernel, given) = (kernel.name().into(), params.params.len());

@@ -8,6 +8,9 @@
 //! Kernels run on several host threads, and a guest program may race on its memory. Ordered and
 //! atomic accesses are host atomics; the others are plain copies of raw bytes through pointers
 //! (never through references), so that a racing guest reads stale or mixed bytes, its own fault.
+//!
+//! [`Memory::identity`] is the exception for callers whose interface passes host addresses: there a
+//! device address is a host address, and kernels reach all memory that the process has mapped.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -91,6 +94,10 @@ pub struct Memory {
 
 struct Inner {
     region: Region,
+    /// Address of the region's first byte: `window::GLOBAL`, or its host address.
+    first: u64,
+    /// In identity mode, what the process has mapped beside the region.
+    mapped: Option<RwLock<Mappings>>,
     limit: u64,
     table: RwLock<Table>,
     /// Changes whenever an allocation goes away: cached spans must be dropped then.
@@ -176,8 +183,40 @@ impl Memory {
                 Err(e) => return Err(MemoryError::Reserve(e.to_string())),
             }
         };
-        let table = RwLock::new(Table { top: window::GLOBAL, ..Table::default() });
-        Ok(Memory { inner: Arc::new(Inner { region, limit, table, epoch: AtomicU64::new(0) }) })
+        Ok(Memory::over(region, window::GLOBAL, limit, None))
+    }
+
+    /// Memory whose addresses are the host's own: a kernel reaches what the process has mapped, with
+    /// the permissions of the mapping, and module variables lie at their host addresses. An address
+    /// outside every mapping is a fault as ever; one that is inside the wrong object is not noticed.
+    /// Generic addresses below [`window::GLOBAL`] still mean shared and local memory.
+    ///
+    /// # Safety
+    /// For every launch on it, the caller vouches that the addresses which the kernel computes are
+    /// memory that it may access, and that no mapping goes away before the launch ends.
+    ///
+    /// # Errors
+    /// When the host has no address space for module variables.
+    pub unsafe fn identity(limit: u64) -> Result<Memory, MemoryError> {
+        let region = Region::reserve(limit.saturating_mul(2).max(1 << 20))
+            .map_err(|e| MemoryError::Reserve(e.to_string()))?;
+        // Only here may host memory other than the region be reached.
+        let first = region.base().expose_provenance() as u64;
+        Ok(Memory::over(region, first, limit, Some(RwLock::default())))
+    }
+
+    fn over(region: Region, first: u64, limit: u64, mapped: Option<RwLock<Mappings>>) -> Memory {
+        let table = RwLock::new(Table { top: first, ..Table::default() });
+        let epoch = AtomicU64::new(0);
+        Memory { inner: Arc::new(Inner { region, first, mapped, limit, table, epoch }) }
+    }
+
+    /// Forgets what the process had mapped: it may have changed since the last launch.
+    pub(crate) fn launch_starts(&self) {
+        if let Some(mapped) = &self.inner.mapped {
+            *mapped.write().unwrap_or_else(std::sync::PoisonError::into_inner) =
+                Mappings::default();
+        }
     }
 
     fn table(&self) -> std::sync::RwLockReadGuard<'_, Table> {
@@ -227,7 +266,7 @@ impl Memory {
         if size > limit.saturating_sub(table.used) {
             return Err(full(table.used));
         }
-        let end = window::GLOBAL + self.inner.region.len();
+        let end = self.inner.first + self.inner.region.len();
         let used = table.used;
         let start = table.take(size.max(1) + guard, align, end).ok_or_else(|| full(used))?;
         table.used += size;
@@ -262,7 +301,7 @@ impl Memory {
         };
         self.inner.epoch.fetch_add(1, Ordering::Release);
         // Cleared now, so that the next allocation here is zeroed and the pages return to the host.
-        self.inner.region.clear(a.start - window::GLOBAL, a.size);
+        self.inner.region.clear(a.start - self.inner.first, a.size);
         table.used -= a.size;
         table.give(a.start);
         Ok(())
@@ -305,7 +344,7 @@ impl Memory {
         let table = self.table();
         let bad = MemoryError::OutOfBounds { address, bytes };
         match table.find(address).or_else(|| table.live.get(&address)) {
-            Some(a) if bytes <= a.size - (address - a.start) => Ok(address - window::GLOBAL),
+            Some(a) if bytes <= a.size - (address - a.start) => Ok(address - self.inner.first),
             _ => Err(bad),
         }
     }
@@ -357,12 +396,35 @@ impl Memory {
     /// The span of the allocation that holds `address`, for engines to cache.
     pub(crate) fn span(&self, address: u64) -> Option<Span> {
         let table = self.table();
-        let a = table.find(address)?;
-        Some(Span { start: a.start, size: a.size, writable: a.access == Access::ReadWrite })
+        match table.find(address) {
+            Some(a) => {
+                let writable = a.access == Access::ReadWrite;
+                Some(Span { start: a.start, size: a.size, writable })
+            }
+            None => self.mapping(address),
+        }
+    }
+    /// The host's mapping that holds `address`, in identity mode.
+    fn mapping(&self, address: u64) -> Option<Span> {
+        let mapped = self.inner.mapped.as_ref()?;
+        let region = self.inner.first..self.inner.first + self.inner.region.len();
+        if region.contains(&address) {
+            return None;
+        }
+        let known = mapped.read().unwrap_or_else(std::sync::PoisonError::into_inner).find(address);
+        known.or_else(|| {
+            let now = Mappings::read();
+            let found = now.find(address);
+            *mapped.write().unwrap_or_else(std::sync::PoisonError::into_inner) = now;
+            found
+        })
     }
     /// Host pointer of device address 0 (addresses inside a [`Span`] may be added to it).
     pub(crate) fn origin(&self) -> *mut u8 {
-        self.inner.region.base().wrapping_sub(window::GLOBAL as usize)
+        if self.inner.mapped.is_some() {
+            return std::ptr::with_exposed_provenance_mut(0);
+        }
+        self.inner.region.base().wrapping_sub(self.inner.first as usize)
     }
     /// A number that changes when an allocation goes away.
     pub(crate) fn epoch(&self) -> u64 {
@@ -381,6 +443,47 @@ pub(crate) struct Span {
 impl Span {
     /// Covers no address.
     pub(crate) const NOTHING: Span = Span { start: 0, size: 0, writable: false };
+}
+
+/// What the process has mapped and may read, by address.
+#[derive(Default)]
+struct Mappings(Vec<Span>);
+
+impl Mappings {
+    #[cfg(target_os = "linux")]
+    fn read() -> Mappings {
+        let text = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        let mut all: Vec<Span> = Vec::new();
+        for line in text.lines() {
+            // 7f0c2a000000-7f0c2a021000 rw-p 00000000 00:00 0
+            let mut words = line.split(' ');
+            let (Some(range), Some(mode)) = (words.next(), words.next()) else { continue };
+            let Some((start, end)) = range.split_once('-') else { continue };
+            let hex = |t| u64::from_str_radix(t, 16);
+            let (Ok(start), Ok(end)) = (hex(start), hex(end)) else { continue };
+            let writable = mode.as_bytes().get(1) == Some(&b'w');
+            if !mode.starts_with('r') || line.ends_with("[vsyscall]") {
+                continue;
+            }
+            match all.last_mut() {
+                Some(last) if last.start + last.size == start && last.writable == writable => {
+                    last.size += end - start;
+                }
+                _ => all.push(Span { start, size: end - start, writable }),
+            }
+        }
+        Mappings(all)
+    }
+    /// Elsewhere there is no list: everything but the lowest pages counts as mapped.
+    #[cfg(not(target_os = "linux"))]
+    fn read() -> Mappings {
+        Mappings(vec![Span { start: 1 << 16, size: (1 << 63) - (1 << 16), writable: true }])
+    }
+    fn find(&self, address: u64) -> Option<Span> {
+        let n = self.0.partition_point(|s| s.start <= address);
+        let span = *self.0[..n].last()?;
+        (address - span.start < span.size).then_some(span)
+    }
 }
 
 /// The reserved bytes. Offsets are from its start.
@@ -511,6 +614,25 @@ mod tests {
         m.free(c).unwrap();
         assert_eq!(m.used(), 0);
         assert_eq!(m.table().top, window::GLOBAL);
+    }
+
+    #[test]
+    fn identity_mode_reaches_what_is_mapped() {
+        // SAFETY: nothing is launched on it.
+        let m = unsafe { Memory::identity(1 << 16) }.unwrap();
+        let v = m.alloc(16, 1, "variable", Access::ReadOnly).unwrap();
+        assert_eq!(m.span(v), Some(Span { start: v, size: 16, writable: false }));
+        // Guard space stays guard space although the host has mapped it.
+        assert_eq!(m.span(v + 16), None);
+        let host = [7u8; 64];
+        let at = host.as_ptr().expose_provenance() as u64;
+        let span = m.span(at).unwrap();
+        assert!(span.writable && span.start <= at && at + 64 <= span.start + span.size);
+        assert_eq!(m.origin().wrapping_add(at as usize).cast_const(), host.as_ptr());
+        assert_eq!(m.span(8), None);
+        assert!(m.read(at, &mut [0; 4]).is_err());
+        m.write(v, &[1; 16]).unwrap();
+        m.free(v).unwrap();
     }
 
     #[test]

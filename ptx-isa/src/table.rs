@@ -12,6 +12,7 @@ use crate::types::Ty;
 pub struct Table {
     entries: Vec<(&'static Row, Shape)>,
     by_mnemonic: HashMap<&'static str, Vec<usize>>,
+    lenient: Vec<(&'static Row, Shape)>,
 }
 
 /// A row together with the modifiers that an opcode chose.
@@ -61,7 +62,18 @@ impl Table {
             by_mnemonic.entry(shape.mnemonic).or_default().push(entries.len());
             entries.push((row, shape));
         }
-        Table { entries, by_mnemonic }
+        let lenient = rows::lenient::ROWS.iter().map(|row| (row, Shape::parse(row))).collect();
+        Table { entries, by_mnemonic, lenient }
+    }
+
+    /// The form outside PTX that `opcode` is, if it is one ([`rows::lenient`]).
+    pub fn find_lenient(&'static self, opcode: &str) -> Option<Match> {
+        let (row, shape) = self.lenient.iter().find(|(_, shape)| {
+            let mut tokens = opcode.split('.');
+            tokens.next() == Some(shape.mnemonic)
+                && tokens.eq(shape.elems.iter().map(|e| &e.choices[0][1..]))
+        })?;
+        Some(Match { row, shape, picked: shape.elems.iter().map(|e| Some(e.choices[0])).collect() })
     }
 
     /// Every row with its shape, in table order.

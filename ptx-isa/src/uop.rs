@@ -204,6 +204,8 @@ macro_rules! pure_ops {
             RcpApproxF64(a: D) -> D = $crate::mufu::rcp_approx_f64(a);
             RsqrtApproxF64(a: D) -> D = $crate::mufu::rsqrt_approx_f64(a);
             RsqrtApproxFtzF64(a: D) -> D = $crate::mufu::rsqrt_approx_ftz_f64(a);
+            // Forms outside PTX; k is the function.
+            LenientF64(a: D; k) -> D = $crate::mufu::lenient_f64(a, k);
             Ex2ApproxF16x2(a: W) -> W = $crate::mufu::ex2_approx_f16x2(a);
             Ex2ApproxBf16x2(a: W) -> W = $crate::mufu::ex2_approx_bf16x2(a);
             TanhApproxF16x2(a: W) -> W = $crate::mufu::tanh_approx_f16x2(a);

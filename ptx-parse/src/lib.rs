@@ -25,7 +25,7 @@ pub use ast::Ast;
 pub use diag::{Diag, Reporter, Severity};
 pub use names::{Name, Names};
 pub use span::Span;
-pub use verify::parse_and_verify;
+pub use verify::{parse_and_verify, parse_and_verify_with};
 
 #[allow(missing_docs, clippy::all, clippy::pedantic, unused_qualifications)]
 mod grammar {

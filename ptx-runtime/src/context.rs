@@ -38,8 +38,25 @@ impl Context {
     /// # Errors
     /// When the host has no address space for its memory.
     pub fn new(options: &DeviceOptions) -> Result<Context, MemoryError> {
-        let memory = Memory::new(options.memory)?;
-        Ok(Context { memory, objects: Mutex::new(Objects { by_handle: Arc::default(), next: 1 }) })
+        Ok(Context::over(Memory::new(options.memory)?))
+    }
+
+    /// A device whose addresses are the host's own, for callers whose interface passes host
+    /// addresses to kernels ([`Memory::identity`]).
+    ///
+    /// # Safety
+    /// For every launch on it, the caller vouches that the addresses which the kernel computes are
+    /// memory that it may access, and that no mapping goes away before the launch ends.
+    ///
+    /// # Errors
+    /// When the host has no address space for module variables.
+    pub unsafe fn on_host_memory(options: &DeviceOptions) -> Result<Context, MemoryError> {
+        // SAFETY: the caller vouches for it.
+        Ok(Context::over(unsafe { Memory::identity(options.memory) }?))
+    }
+
+    fn over(memory: Memory) -> Context {
+        Context { memory, objects: Mutex::new(Objects { by_handle: Arc::default(), next: 1 }) }
     }
 
     /// The device's memory, for what has no method here.

@@ -26,7 +26,20 @@ impl Verified {
     /// # Errors
     /// Every finding, if one of them is an error.
     pub fn new(text: &str, name: &str) -> Result<Verified, Diagnostics> {
-        let (module, diags) = ptx_parse::parse_and_verify(text, name);
+        Verified::with(text, name, false)
+    }
+
+    /// As [`Verified::new`], and takes forms that are no PTX but that some generators write
+    /// ([`ptx_isa::rows::lenient`]).
+    ///
+    /// # Errors
+    /// Every finding, if one of them is an error.
+    pub fn lenient(text: &str, name: &str) -> Result<Verified, Diagnostics> {
+        Verified::with(text, name, true)
+    }
+
+    fn with(text: &str, name: &str, lenient: bool) -> Result<Verified, Diagnostics> {
+        let (module, diags) = ptx_parse::parse_and_verify_with(text, name, lenient);
         let findings = Diagnostics { name: name.into(), source: text.into(), diags };
         match module {
             Some(module) if findings.errors() == 0 => {

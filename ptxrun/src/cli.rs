@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -39,6 +40,46 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Print PTX in canonical form
     Fmt(FmtArgs),
+    /// Run a program that uses CUDA on this machine's processor
+    Exec(ExecArgs),
+    /// Print the environment in which programs that use CUDA run on this machine's processor
+    Env(EnvArgs),
+}
+
+/// Which device and engine programs find.
+#[derive(Args, Debug, Default)]
+pub struct Emulation {
+    /// Device that the program finds, such as sm_90 or h200 (PTXRUN_DEVICE)
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// Engine that runs its kernels (PTXRUN_BACKEND)
+    #[arg(long, value_name = "ENGINE", value_parser = ["interp", "jit"])]
+    pub backend: Option<String>,
+}
+
+/// `ptxrun exec`.
+#[derive(Args, Debug)]
+pub struct ExecArgs {
+    /// What the program finds.
+    #[command(flatten)]
+    pub emulation: Emulation,
+    /// The program and its arguments
+    #[arg(value_name = "PROGRAM", required = true, last = true)]
+    pub program: Vec<OsString>,
+}
+
+/// `ptxrun env`.
+#[derive(Args, Debug)]
+pub struct EnvArgs {
+    /// What programs find.
+    #[command(flatten)]
+    pub emulation: Emulation,
+    /// Print NAME=VALUE lines for the file that $GITHUB_ENV names, not `export` lines for a shell
+    #[arg(long)]
+    pub github: bool,
+    /// Options of every subcommand.
+    #[command(flatten)]
+    pub common: Common,
 }
 
 /// Options of every subcommand.
@@ -89,6 +130,9 @@ pub struct RunArgs {
     /// Stop a launch that takes longer: 10, 0.5, 500ms, 2m
     #[arg(long, value_name = "SECONDS", value_parser = timeout)]
     pub timeout: Option<Duration>,
+    /// Take forms that ptxas refuses and some generators write (ex2.approx.f64 and the like; see docs/lenient.md)
+    #[arg(long)]
+    pub lenient: bool,
     /// Options of every subcommand.
     #[command(flatten)]
     pub common: Common,
@@ -100,6 +144,9 @@ pub struct CheckArgs {
     /// PTX files; `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
+    /// Take forms that ptxas refuses and some generators write (ex2.approx.f64 and the like; see docs/lenient.md)
+    #[arg(long)]
+    pub lenient: bool,
     /// Options of every subcommand.
     #[command(flatten)]
     pub common: Common,
@@ -204,6 +251,8 @@ mod tests {
             &["ptxrun", "k.ptx", "--timeout", "-1"],
             &["ptxrun", "k.ptx", "--launch", "a.toml", "--grid", "1"],
             &["ptxrun", "check"],
+            &["ptxrun", "exec", "--"],
+            &["ptxrun", "exec", "--backend", "gpu", "--", "true"],
             &["ptxrun"],
         ] {
             assert_eq!(Cli::try_parse_from(line).unwrap_err().exit_code(), 2, "{line:?}");

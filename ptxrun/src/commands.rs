@@ -10,8 +10,8 @@ use ptx_runtime::{Diagnostics, Verified};
 use serde_json::{Value, json};
 
 use crate::cli::{CheckArgs, Cli, Command, Common, ExplainArgs, FmtArgs, IsaArgs};
-use crate::isa;
 use crate::run_command::run;
+use crate::{exec, isa};
 
 /// The program is invalid, faulted, or missed an expected result.
 pub(crate) const INVALID: u8 = 1;
@@ -32,6 +32,8 @@ pub fn main(cli: Cli) -> ExitCode {
         Some(Command::Isa(args)) => show_isa(&args),
         Some(Command::Explain(args)) => explain(&args),
         Some(Command::Fmt(args)) => fmt(&args),
+        Some(Command::Exec(args)) => exec::exec(&args),
+        Some(Command::Env(args)) => exec::env(&args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -115,13 +117,17 @@ pub(crate) fn read_text(path: &Path, common: &Common) -> Result<String, Failed> 
         .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
 }
 
-pub(crate) fn load(path: &Path, common: &Common) -> Result<Verified, Failed> {
+pub(crate) fn load(path: &Path, lenient: bool, common: &Common) -> Result<Verified, Failed> {
     let text = read_text(path, common)?;
-    let verified = Verified::new(&text, &display_name(path)).map_err(|e| common.invalid(&e))?;
+    let verified = verify(&text, &display_name(path), lenient).map_err(|e| common.invalid(&e))?;
     if !common.json {
         eprint!("{}", verified.warnings().render(common.color()));
     }
     Ok(verified)
+}
+
+fn verify(text: &str, name: &str, lenient: bool) -> Result<Verified, Diagnostics> {
+    if lenient { Verified::lenient(text, name) } else { Verified::new(text, name) }
 }
 
 fn check(args: &CheckArgs) -> Outcome {
@@ -131,7 +137,7 @@ fn check(args: &CheckArgs) -> Outcome {
     for path in &args.files {
         let text = read_text(path, common)?;
         let name = display_name(path);
-        let (valid, diagnostics) = match Verified::new(&text, &name) {
+        let (valid, diagnostics) = match verify(&text, &name, args.lenient) {
             Ok(verified) => (true, verified.warnings().clone()),
             Err(diagnostics) => (false, diagnostics),
         };

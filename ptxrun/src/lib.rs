@@ -4,6 +4,7 @@ pub mod arg;
 pub mod cli;
 pub mod commands;
 pub mod compare;
+mod exec;
 pub mod from_args;
 pub mod isa;
 pub mod launch_file;

@@ -75,7 +75,7 @@ fn run_launch_file(args: &RunArgs, file: Option<&PathBuf>, launch: &Path) -> Out
     let mut outcome = Ok(());
     let mut results = Vec::new();
     for module in modules {
-        let verified = load(module, common)?;
+        let verified = load(module, args.lenient, common)?;
         if !common.json && modules.len() > 1 {
             print(format!("{}\n", display_name(module)).as_bytes());
         }
@@ -99,7 +99,7 @@ fn run_launch_file(args: &RunArgs, file: Option<&PathBuf>, launch: &Path) -> Out
 /// Runs one kernel of a PTX file, or lists what it holds.
 fn run_file(args: &RunArgs, file: &Path) -> Outcome {
     let common = &args.common;
-    let verified = load(file, common)?;
+    let verified = load(file, args.lenient, common)?;
     let module = verified.module();
     let asked = args.entry.is_some()
         || args.grid.is_some()

@@ -14,6 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "ptx-runtime",
         &["ptx-isa", "ptx-parse", "ptx-interp", "ptx-jit", "ptx-timing", "opencl-frontend"],
     ),
+    ("gpuocelot", &["ptx-runtime"]),
     ("ptxrun", &["ptx-runtime"]),
     ("samples", &[]),
     ("golden", &[]),

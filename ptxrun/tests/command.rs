@@ -272,3 +272,77 @@ fn a_reader_that_goes_away_is_no_panic() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
+
+#[test]
+fn forms_outside_ptx_need_lenient() {
+    let text = TWICE
+        .replace(".reg .b64 %rd<3>;", ".reg .b64 %rd<3>; .reg .f64 %d<2>;")
+        .replace("    ret;", "    ex2.approx.f64 %d1, %d1;\n    ret;");
+    let strict = ptxrun_with(&["check", "-"], &text);
+    assert_eq!(strict.status, 1);
+    assert!(strict.stderr.contains("lenient mode runs it"), "{}", strict.stderr);
+    assert_eq!(ptxrun_with(&["check", "--lenient", "-"], &text).status, 0);
+}
+
+/// A folder with libraries that hold nothing, and the command with these as its own.
+#[cfg(unix)]
+fn with_libraries(folder: &Folder, args: &[&str]) -> std::process::Output {
+    for name in ["libcuda.so.1", "libgpuocelot.so"] {
+        std::fs::write(folder.file(name), "").unwrap();
+    }
+    Command::new(env!("CARGO_BIN_EXE_ptxrun"))
+        .args(args)
+        .env("PTXRUN_LIBDIR", &folder.0)
+        .env("XDG_CACHE_HOME", folder.file("it's cache"))
+        .env("LD_LIBRARY_PATH", "/before")
+        .output()
+        .unwrap()
+}
+
+#[test]
+#[cfg(unix)]
+fn a_program_finds_the_libraries_first() {
+    let folder = Folder::new("exec");
+    let script = "echo $OCELOT_PATH $PTXRUN_DEVICE $PTXRUN_BACKEND; readlink \"${LD_LIBRARY_PATH%%:*}/libcuda.so.1\"; echo ${LD_LIBRARY_PATH##*:} $0 $1; exit 7";
+    let line =
+        ["exec", "--device", "h200", "--backend", "interp", "--", "sh", "-c", script, "a b", "--x"];
+    let out = with_libraries(&folder, &line);
+    let text = String::from_utf8(out.stdout).unwrap();
+    assert_eq!(out.status.code(), Some(7), "{text}");
+    let want = format!(
+        "{} h200 interp\n{}\n/before a b --x\n",
+        folder.file("libgpuocelot.so"),
+        folder.file("libcuda.so.1")
+    );
+    assert_eq!(text, want);
+    let missing = with_libraries(&folder, &["exec", "--", "no-such-program"]);
+    assert_eq!(missing.status.code(), Some(127));
+}
+
+#[test]
+#[cfg(unix)]
+fn the_environment_can_be_evaluated() {
+    let folder = Folder::new("env");
+    let shell = with_libraries(&folder, &["env", "--device", "sm_80"]);
+    let text = String::from_utf8(shell.stdout).unwrap();
+    let script =
+        format!("{text}\nls \"${{LD_LIBRARY_PATH%%:*}}\" | tr '\\n' ' '; echo $PTXRUN_DEVICE");
+    let out = Command::new("sh").args(["-c", &script]).output().unwrap();
+    let listed = String::from_utf8(out.stdout).unwrap();
+    assert_eq!(listed, "libcuda.so libcuda.so.1 sm_80\n", "{text}");
+    let github = with_libraries(&folder, &["env", "--github"]);
+    let text = String::from_utf8(github.stdout).unwrap();
+    assert!(text.lines().all(|l| !l.starts_with("export") && l.contains('=')), "{text}");
+    let json = with_libraries(&folder, &["env", "--json"]);
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["variables"]["OCELOT_PATH"], folder.file("libgpuocelot.so"));
+    // Without the driver there is nothing to find.
+    std::fs::remove_file(folder.file("libcuda.so.1")).unwrap();
+    let none = Command::new(env!("CARGO_BIN_EXE_ptxrun"))
+        .args(["env"])
+        .env("PTXRUN_LIBDIR", &folder.0)
+        .output()
+        .unwrap();
+    assert_eq!(none.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&none.stderr).contains("is not installed"));
+}

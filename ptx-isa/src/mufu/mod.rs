@@ -14,6 +14,7 @@ mod division;
 mod double;
 mod functions;
 mod lanes;
+mod lenient;
 mod narrow;
 mod tables;
 
@@ -28,6 +29,7 @@ pub use lanes::{
     lg2_approx_lanes, rcp_approx_lanes, rsqrt_approx_lanes, sin_approx_lanes, sqrt_approx_lanes,
     tanh_approx_lanes,
 };
+pub use lenient::{Lenient, lenient_f64};
 pub use narrow::{
     ex2_approx_bf16, ex2_approx_bf16x2, ex2_approx_f16, ex2_approx_f16x2, tanh_approx_bf16,
     tanh_approx_bf16x2, tanh_approx_f16, tanh_approx_f16x2,

@@ -19,6 +19,7 @@ pub mod dot;
 pub mod float;
 pub mod half;
 pub mod int_arith;
+pub mod lenient;
 pub mod matrix_move;
 pub mod mbarrier;
 pub mod memory;

@@ -35,12 +35,18 @@ use std::sync::Arc;
 ///
 /// The module is there if there is no error; the findings are in the order of the text.
 pub fn parse_and_verify(text: &str, name: &str) -> (Option<Module>, Vec<Diag>) {
+    parse_and_verify_with(text, name, false)
+}
+
+/// As [`parse_and_verify`]; `lenient` also takes the forms outside PTX that some generators write
+/// ([`ptx_isa::rows::lenient`]).
+pub fn parse_and_verify_with(text: &str, name: &str, lenient: bool) -> (Option<Module>, Vec<Diag>) {
     let (ast, mut diags) = crate::parse(text);
     if diags.iter().any(Diag::is_error) {
         // The gaps would only produce findings that follow from them.
         return (None, diags);
     }
-    let (module, more) = verify(&ast, name);
+    let (module, more) = run(&ast, name, lenient);
     diags.extend(more);
     diags.sort_by_key(|d| d.span.start);
     let refused = diags.iter().any(Diag::is_error);
@@ -50,7 +56,11 @@ pub fn parse_and_verify(text: &str, name: &str) -> (Option<Module>, Vec<Diag>) {
 /// Checks a tree that was read without error. A tree with gaps can be given
 /// too, its findings may then include some that follow from the gaps.
 pub fn verify(ast: &Ast<'_>, name: &str) -> (Option<Module>, Vec<Diag>) {
-    let mut v = Verifier::new(ast, name);
+    run(ast, name, false)
+}
+
+fn run(ast: &Ast<'_>, name: &str, lenient: bool) -> (Option<Module>, Vec<Diag>) {
+    let mut v = Verifier { lenient, ..Verifier::new(ast, name) };
     v.items();
     let refused = v.diags.iter().any(Diag::is_error);
     (Some(v.module).filter(|_| !refused), v.diags)
@@ -82,6 +92,8 @@ struct Verifier<'a> {
     narrow: Option<Span>,
     /// `.target …, debug`
     debug: Option<Span>,
+    /// Take forms outside PTX.
+    lenient: bool,
 }
 
 impl<'a> Verifier<'a> {
@@ -115,6 +127,7 @@ impl<'a> Verifier<'a> {
             sized: false,
             narrow: None,
             debug: None,
+            lenient: false,
         }
     }
 

@@ -100,10 +100,16 @@ impl Verifier<'_> {
         let span = self.ast.opcode_span(instr);
         let candidates: Vec<Candidate> = match table().find(text) {
             Ok(matches) => matches.into_iter().map(|m| self.candidate(m, text)).collect(),
-            Err(why) => {
-                self.no_match(text, span, &why);
-                Vec::new()
-            }
+            Err(why) => match table().find_lenient(text) {
+                Some(m) if self.lenient => vec![self.candidate(m, text)],
+                outside => {
+                    self.no_match(text, span, &why);
+                    if let (Some(m), Some(diag)) = (outside, self.diags.last_mut()) {
+                        diag.note(format!("`{}` is no PTX; lenient mode runs it", m.row.syntax));
+                    }
+                    Vec::new()
+                }
+            },
         };
         self.opcodes.push(Opcode { candidates: candidates.into() });
         self.opcode_of[instr.opcode.index()] = self.opcodes.len() as u32;

@@ -1,0 +1,247 @@
+//! `ptxrun exec` and `ptxrun env`: programs that use CUDA find our libraries first.
+
+use std::collections::hash_map::DefaultHasher;
+use std::ffi::OsString;
+use std::hash::{Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::cli::{Common, Emulation, EnvArgs, ExecArgs};
+use crate::commands::{Failed, INVALID, Outcome, USAGE, print, print_json};
+
+/// A library: the names under which programs look for it, and the file names that it may have here.
+struct Library {
+    links: &'static [&'static str],
+    files: &'static [&'static str],
+}
+
+/// The driver; without it there is nothing to find.
+const DRIVER: Library = Library {
+    links: &["libcuda.so.1", "libcuda.so"],
+    files: &["libcuda.so.1", "libcuda.so", "libcuda_driver.so"],
+};
+const RUNTIME: Library = Library {
+    links: &["libcudart.so.13", "libcudart.so.12", "libcudart.so"],
+    files: &["libcudart.so.13", "libcudart.so", "libcuda_runtime.so"],
+};
+const OCELOT: Library = Library { links: &["libgpuocelot.so"], files: &["libgpuocelot.so"] };
+
+/// Folders that may hold the libraries: the one that the user names, the command's own, and where
+/// packages put them.
+fn folders() -> Vec<PathBuf> {
+    if let Some(named) = std::env::var_os("PTXRUN_LIBDIR") {
+        return vec![named.into()];
+    }
+    let Some(own) = std::env::current_exe().ok().and_then(|exe| exe.canonicalize().ok()) else {
+        return Vec::new();
+    };
+    let Some(folder) = own.parent() else { return Vec::new() };
+    let mut folders = vec![folder.to_owned()];
+    if let Some(prefix) = folder.parent() {
+        folders.extend(["lib/ptxrun", "lib"].map(|place| prefix.join(place)));
+    }
+    folders
+}
+
+impl Library {
+    /// The file in `folder`.
+    fn find(&self, folder: &Path) -> Option<PathBuf> {
+        self.files.iter().map(|name| folder.join(name)).find(|path| path.is_file())
+    }
+}
+
+/// A folder of this user alone, where nobody else can put libraries.
+fn private_folder(name: &str) -> io::Result<PathBuf> {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| {
+        std::env::var_os("HOME").filter(|h| !h.is_empty()).map(|h| Path::new(&h).join(".cache"))
+    });
+    let folder = match cache.filter(|c| c.is_absolute()) {
+        Some(cache) => cache.join("ptxrun").join(name),
+        None => return private_temporary_folder(name),
+    };
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// Without a home folder: one in the folder for temporary files, if nobody else has made it.
+#[cfg(unix)]
+fn private_temporary_folder(name: &str) -> io::Result<PathBuf> {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    let me = std::fs::metadata("/proc/self")?.uid();
+    let folder = std::env::temp_dir().join(format!("ptxrun-{me}-{name}"));
+    match std::fs::DirBuilder::new().mode(0o700).create(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let found = std::fs::symlink_metadata(&folder)?;
+    if !found.is_dir() || found.uid() != me || found.mode() & 0o022 != 0 {
+        return Err(io::Error::other(format!("{} is not this user's alone", folder.display())));
+    }
+    Ok(folder)
+}
+#[cfg(not(unix))]
+fn private_temporary_folder(_: &str) -> io::Result<PathBuf> {
+    Err(io::Error::other("set HOME or XDG_CACHE_HOME"))
+}
+
+/// Makes `link` lead to `file`; another `ptxrun` may be doing the same.
+#[cfg(unix)]
+fn link(file: &Path, link: &Path) -> io::Result<()> {
+    if std::fs::read_link(link).is_ok_and(|to| to == file) {
+        return Ok(());
+    }
+    let fresh = link.with_extension(format!("new{}", std::process::id()));
+    let _ = std::fs::remove_file(&fresh);
+    std::os::unix::fs::symlink(file, &fresh)?;
+    std::fs::rename(&fresh, link)
+}
+#[cfg(not(unix))]
+fn link(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::Error::other("programs are run on Unix systems only"))
+}
+
+/// The variables that make programs find the libraries, in the order of printing.
+fn variables(
+    emulation: &Emulation,
+    common: &Common,
+) -> Result<Vec<(&'static str, OsString)>, Failed> {
+    let folders = folders();
+    let Some(home) = folders.iter().find(|f| DRIVER.find(f).is_some()) else {
+        let places: Vec<String> = folders.iter().map(|f| f.display().to_string()).collect();
+        let message = format!(
+            "the library libcuda.so.1 of ptxrun is not installed; looked in {} (PTXRUN_LIBDIR names another folder)",
+            places.join(", ")
+        );
+        return Err(common.fail(INVALID, "library", message));
+    };
+    let mut hasher = DefaultHasher::new();
+    home.hash(&mut hasher);
+    let failed = |error: io::Error| {
+        common.fail(INVALID, "library", format!("cannot prepare the library folder: {error}"))
+    };
+    let folder = private_folder(&format!("lib-{:016x}", hasher.finish())).map_err(failed)?;
+    for library in [&DRIVER, &RUNTIME] {
+        if let Some(file) = library.find(home) {
+            for name in library.links {
+                link(&file, &folder.join(name)).map_err(failed)?;
+            }
+        }
+    }
+    let mut path = folder.into_os_string();
+    if let Some(old) = std::env::var_os("LD_LIBRARY_PATH").filter(|old| !old.is_empty()) {
+        let known = std::env::split_paths(&old).any(|p| p.as_os_str() == path);
+        if known {
+            path = old;
+        } else {
+            path.push(":");
+            path.push(old);
+        }
+    }
+    let mut variables = vec![("LD_LIBRARY_PATH", path)];
+    if let Some(file) = OCELOT.find(home) {
+        variables.push(("OCELOT_PATH", file.into()));
+    }
+    if let Some(device) = &emulation.device {
+        variables.push(("PTXRUN_DEVICE", device.into()));
+    }
+    if let Some(backend) = &emulation.backend {
+        variables.push(("PTXRUN_BACKEND", backend.into()));
+    }
+    Ok(variables)
+}
+
+/// Replaces this process by the program.
+pub(crate) fn exec(args: &ExecArgs) -> Outcome {
+    let common = Common { json: false, color: clap::ColorChoice::Auto };
+    let variables = variables(&args.emulation, &common)?;
+    let Some((program, rest)) = args.program.split_first() else { return Err(Failed(USAGE)) };
+    let mut command = Command::new(program);
+    command.args(rest).envs(variables);
+    let error = replace(&mut command);
+    // The statuses of shells: 127 not found, 126 not runnable.
+    let status = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
+    Err(common.fail(status, "program", format!("cannot run {}: {error}", program.display())))
+}
+
+#[cfg(unix)]
+fn replace(command: &mut Command) -> io::Error {
+    use std::os::unix::process::CommandExt;
+    command.exec()
+}
+#[cfg(not(unix))]
+fn replace(_: &mut Command) -> io::Error {
+    io::Error::other("programs are run on Unix systems only")
+}
+
+/// Prints the variables.
+pub(crate) fn env(args: &EnvArgs) -> Outcome {
+    let variables = variables(&args.emulation, &args.common)?;
+    if args.common.json {
+        let all: serde_json::Map<_, _> = variables
+            .iter()
+            .map(|(name, value)| ((*name).into(), value.to_string_lossy().into()))
+            .collect();
+        print_json(&json!({"ok": true, "variables": all}));
+        return Ok(());
+    }
+    let mut text = Vec::new();
+    for (name, value) in &variables {
+        let value = value.as_encoded_bytes();
+        if args.github {
+            text.extend_from_slice(format!("{name}=").as_bytes());
+            text.extend_from_slice(value);
+        } else {
+            text.extend_from_slice(format!("export {name}=").as_bytes());
+            text.extend_from_slice(&quoted(value));
+        }
+        text.push(b'\n');
+    }
+    print(&text);
+    Ok(())
+}
+
+/// A value as a word of a POSIX shell.
+fn quoted(value: &[u8]) -> Vec<u8> {
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || b"/._-:+,=@%".contains(b);
+    if !value.is_empty() && value.iter().all(plain) {
+        return value.to_vec();
+    }
+    let mut out = vec![b'\''];
+    for b in value {
+        match b {
+            b'\'' => out.extend_from_slice(b"'\\''"),
+            b => out.push(*b),
+        }
+    }
+    out.push(b'\'');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_for_a_shell() {
+        assert_eq!(quoted(b"/usr/lib:/opt/x"), b"/usr/lib:/opt/x");
+        assert_eq!(quoted(b"/a b/it's"), b"'/a b/it'\\''s'");
+        assert_eq!(quoted(b""), b"''");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn links_follow_the_library() {
+        let folder = std::env::temp_dir().join(format!("ptxrun-link-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let place = folder.join("libcuda.so.1");
+        for target in ["/a/libcuda.so", "/b/libcuda.so", "/b/libcuda.so"] {
+            link(Path::new(target), &place).unwrap();
+            assert_eq!(std::fs::read_link(&place).unwrap(), Path::new(target));
+        }
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
