@@ -9,22 +9,28 @@
 //! | --- | --- |
 //! | `ir`, `build` | the middle form: calls inlined, micro-ops in SSA form |
 //! | `opt` | folding, value numbering, loop-invariant code, dead code, where NaNs are seen |
-//! | `shape` | uniform, linear and varying values; divergent control flow |
+//! | `shape`, `live` | uniform, linear and varying values; divergent control flow; liveness |
 //! | `limits` | what is refused, and how many lanes run together |
-//! | `emit`, `ops`, `access` | control flow and masks; pure micro-ops; memory |
+//! | `emit`, `control`, `spill` | a block's groups; control flow and masks; barriers |
+//! | `values`, `pure`, `ops`, `access` | scalars and slices; pure micro-ops; memory |
 //! | `worker`, `lanes`, `atomic`, `ctx` | running compiled blocks and what they call |
 
 mod access;
 mod atomic;
 mod build;
+mod control;
 mod ctx;
 mod emit;
 mod ir;
 mod lanes;
 mod limits;
+mod live;
 mod ops;
 mod opt;
+mod pure;
 mod shape;
+mod spill;
+mod values;
 mod worker;
 
 use std::sync::Arc;

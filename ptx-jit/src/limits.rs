@@ -4,10 +4,10 @@ use ptx_isa::Space;
 use ptx_isa::effect::{AtomOp, BarKind, Effect, Order};
 use ptx_parse::code::Program;
 
-use crate::Unsupported;
 use crate::ir::{Func, Op, Term};
 use crate::opt::loops;
 use crate::shape::{Geometry, Shape, Shapes, analyse};
+use crate::{Unsupported, live};
 
 /// Warp operations that neither wait nor reach other warps.
 const WARP: [&str; 10] =
@@ -144,62 +144,24 @@ pub(crate) fn geometry(f: &Func, block: [u32; 3]) -> Geometry {
 
 /// Most vector registers that one slice needs at once, in loops if there are any.
 fn pressure(f: &Func, shapes: &Shapes) -> u32 {
-    let words = f.insts.len().div_ceil(64);
-    let weight = |v: usize| {
-        if shapes.of[v] != Shape::Vector || f.leaf(v as u32) {
+    let weight = |v: u32| {
+        if shapes.of[v as usize] != Shape::Vector || f.leaf(v) {
             return 0;
         }
-        if f.insts[v].kind == ptx_isa::Kind::D { 2 } else { 1 }
+        if f.insts[v as usize].kind == ptx_isa::Kind::D { 2 } else { 1 }
     };
-    let set = |s: &mut [u64], v: u32| s[v as usize / 64] |= 1 << (v % 64);
-    let clear = |s: &mut [u64], v: u32| s[v as usize / 64] &= !(1 << (v % 64));
-    let sum = |s: &[u64]| -> u32 {
-        let mut n = 0;
-        for (w, bits) in s.iter().enumerate() {
-            let mut left = *bits;
-            while left != 0 {
-                n += weight(w * 64 + left.trailing_zeros() as usize);
-                left &= left - 1;
+    let live_in = live::live_in(f);
+    let most: Vec<u32> = (0..f.blocks.len())
+        .map(|b| {
+            let mut now = live::live_out(f, &live_in, b);
+            let mut most = now.sum(weight);
+            for v in f.blocks[b].insts.iter().rev() {
+                live::step(f, *v, &mut now);
+                most = most.max(now.sum(weight));
             }
-        }
-        n
-    };
-    let mut live_in = vec![vec![0u64; words]; f.blocks.len()];
-    let mut most = vec![0; f.blocks.len()];
-    for _ in 0..4 {
-        for b in (0..f.blocks.len()).rev() {
-            let block = &f.blocks[b];
-            let mut live = vec![0u64; words];
-            for s in block.term.succs() {
-                let sb = &f.blocks[s as usize];
-                live.iter_mut().zip(&live_in[s as usize]).for_each(|(a, b)| *a |= b);
-                let n = sb.preds.iter().position(|p| *p == b as u32);
-                for v in &sb.insts {
-                    if f.insts[*v as usize].op != Op::Phi {
-                        break;
-                    }
-                    if let Some(a) = n.and_then(|n| f.insts[*v as usize].args.get(n)) {
-                        set(&mut live, *a);
-                    }
-                }
-            }
-            if let Some(v) = block.term.value() {
-                set(&mut live, v);
-            }
-            most[b] = sum(&live);
-            for v in block.insts.iter().rev() {
-                if let Op::Effect(e) = f.insts[*v as usize].op {
-                    f.effects[e as usize].dst.iter().for_each(|d| clear(&mut live, *d));
-                }
-                clear(&mut live, *v);
-                if f.insts[*v as usize].op != Op::Phi {
-                    f.reads(*v).into_iter().for_each(|r| set(&mut live, r));
-                }
-                most[b] = most[b].max(sum(&live));
-            }
-            live_in[b] = live;
-        }
-    }
+            most
+        })
+        .collect();
     let idom = f.dominators();
     let mut inside: Vec<usize> = loops(f, &idom)
         .into_iter()

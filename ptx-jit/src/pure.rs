@@ -1,0 +1,200 @@
+//! Pure micro-ops over slices, natively or by the micro-op's own function.
+
+use std::collections::HashMap;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I32, I32X4, I64, I64X2};
+use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
+use ptx_isa::Kind;
+use ptx_isa::uop::Op as Pure;
+
+use crate::ctx::Ctx;
+use crate::emit::{Gen, Rep, at, plain};
+use crate::ir::Val;
+use crate::ops::{Part, exact_nan};
+
+impl Gen<'_, '_> {
+    pub(crate) fn parts(&self, kind: Kind, v: &[Value], s: usize) -> Part {
+        if kind == Kind::D { [v[2 * s], v[2 * s + 1]] } else { [v[s], v[s]] }
+    }
+
+    pub(crate) fn pure(&mut self, v: Val, op: Pure, k: u32) {
+        let args = self.f.insts[v as usize].args.clone();
+        let consts: Vec<Option<u64>> = args.iter().map(|a| self.f.as_const(*a)).collect();
+        let fused = matches!(op, Pure::FmaF32 | Pure::FmaF64);
+        let allowed = self.fma || !fused;
+        let scalar = args.iter().all(|a| self.linear(*a)) && self.linear(v);
+        if scalar {
+            let parts: Vec<Part> = args
+                .iter()
+                .map(|a| {
+                    let x = self.scalar(*a);
+                    [x, x]
+                })
+                .collect();
+            let r = if allowed { self.emitter(false).pure(op, k, &parts, &consts) } else { None };
+            let r = match r {
+                Some(r) if exact_nan(op) => {
+                    let nan = self.emitter(false).nan64(r);
+                    self.or_exact(nan, op, k, &args, vec![r[0]], true)[0]
+                }
+                Some(r) => r[0],
+                None => self.call_lanes(op, k, &args, true)[0],
+            };
+            self.define(v, Rep::Scalar(r));
+            return;
+        }
+        let values: Vec<Vec<Value>> = args.iter().map(|a| self.vector(*a)).collect();
+        let mut out = Vec::new();
+        let mut same: HashMap<Vec<Value>, Part> = HashMap::new();
+        for s in 0..self.slices() {
+            let parts: Vec<Part> =
+                args.iter().zip(&values).map(|(a, v)| self.parts(self.kind(*a), v, s)).collect();
+            let key: Vec<Value> = parts.iter().flatten().copied().collect();
+            let r = match same.get(&key) {
+                Some(r) => Some(*r),
+                None if allowed => self.emitter(true).pure(op, k, &parts, &consts),
+                None => None,
+            };
+            let Some(r) = r else {
+                let r = self.call_lanes(op, k, &args, false);
+                self.define(v, Rep::Slices(r));
+                return;
+            };
+            same.insert(key, r);
+            out.push(r[0]);
+            if op.ret() == Kind::D {
+                out.push(r[1]);
+            }
+        }
+        if exact_nan(op) {
+            let mut any = None;
+            for s in 0..self.slices() {
+                let m = self.emitter(true).nan64([out[2 * s], out[2 * s + 1]]);
+                any = Some(match any {
+                    None => m,
+                    Some(a) => self.b.ins().bor(a, m),
+                });
+            }
+            if let Some(any) = any {
+                let nan = self.any(any);
+                out = self.or_exact(nan, op, k, &args, out, false);
+            }
+        }
+        self.define(v, Rep::Slices(out));
+    }
+
+    pub(crate) fn any(&mut self, v: Value) -> Value {
+        self.b.ins().vany_true(v)
+    }
+
+    /// `fast`, or where `bad` holds the values of the micro-op's own function.
+    pub(crate) fn or_exact(
+        &mut self,
+        bad: Value,
+        op: Pure,
+        k: u32,
+        args: &[Val],
+        fast: Vec<Value>,
+        scalar: bool,
+    ) -> Vec<Value> {
+        let (cold, join) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(cold);
+        for x in &fast {
+            let ty = self.b.func.dfg.value_type(*x);
+            self.b.append_block_param(join, ty);
+        }
+        let pass: Vec<BlockArg> = fast.iter().map(|x| BlockArg::Value(*x)).collect();
+        self.b.ins().brif(bad, cold, &[], join, &pass);
+        self.b.switch_to_block(cold);
+        let slow = self.call_lanes(op, k, args, scalar);
+        let pass: Vec<BlockArg> = slow.iter().map(|x| BlockArg::Value(*x)).collect();
+        self.b.ins().jump(join, &pass);
+        self.b.switch_to_block(join);
+        self.b.block_params(join).to_vec()
+    }
+
+    pub(crate) fn src_at(n: usize) -> i32 {
+        at!(src) + n as i32 * 256
+    }
+    pub(crate) fn dst_at(n: usize) -> i32 {
+        at!(dst) + n as i32 * 256
+    }
+
+    /// Stores slices to a staging place: 4 or 8 bytes a lane.
+    pub(crate) fn stage(&mut self, slices: &[Value], at: i32) {
+        for (n, x) in slices.iter().enumerate() {
+            self.b.ins().store(plain(), *x, self.ctx, at + n as i32 * 16);
+        }
+    }
+    pub(crate) fn unstage(&mut self, kind: Kind, at: i32) -> Vec<Value> {
+        let (n, ty) =
+            if kind == Kind::D { (self.slices() * 2, I64X2) } else { (self.slices(), I32X4) };
+        (0..n).map(|i| self.b.ins().load(ty, plain(), self.ctx, at + i as i32 * 16)).collect()
+    }
+
+    /// Runs the micro-op's own function over the lanes, or once for a scalar.
+    pub(crate) fn call_lanes(
+        &mut self,
+        op: Pure,
+        k: u32,
+        args: &[Val],
+        scalar: bool,
+    ) -> Vec<Value> {
+        for (n, a) in args.iter().enumerate() {
+            let at = Self::src_at(n);
+            if scalar {
+                let x = self.scalar(*a);
+                let x = if self.kind(*a) == Kind::P { self.b.ins().bmask(I32, x) } else { x };
+                self.b.ins().store(plain(), x, self.ctx, at);
+            } else {
+                // Not remembered: this may be a path that is seldom taken.
+                let x = match self.vectors.get(a) {
+                    Some(x) => x.clone(),
+                    None => match self.rep(*a) {
+                        Rep::Slices(s) => s,
+                        Rep::Scalar(x) => self.spread(*a, x),
+                    },
+                };
+                self.stage(&x, at);
+            }
+        }
+        let table = self.b.ins().load(I64, plain(), self.ctx, at!(lanes));
+        let f = self.b.ins().load(I64, plain(), table, op as i32 * 8);
+        let place: Vec<Value> =
+            [Self::dst_at(0), Self::src_at(0), Self::src_at(1), Self::src_at(2)]
+                .iter()
+                .map(|o| self.b.ins().iadd_imm_u(self.ctx, *o as i64))
+                .collect();
+        let k = self.b.ins().iconst(I64, k as i64);
+        let n = self.b.ins().iconst(I64, if scalar { 1 } else { self.g.width as i64 });
+        let sig = self.helper_lanes;
+        self.b.ins().call_indirect(sig, f, &[place[0], place[1], place[2], place[3], k, n]);
+        if scalar {
+            let at = Self::dst_at(0);
+            return vec![match op.ret() {
+                Kind::D => self.b.ins().load(I64, plain(), self.ctx, at),
+                Kind::W => self.b.ins().load(I32, plain(), self.ctx, at),
+                Kind::P => {
+                    let x = self.b.ins().load(I32, plain(), self.ctx, at);
+                    self.b.ins().icmp_imm_u(IntCC::NotEqual, x, 0)
+                }
+            }];
+        }
+        self.unstage(op.ret(), Self::dst_at(0))
+    }
+
+    pub(crate) fn canon(&mut self, v: Val) {
+        let a = self.f.insts[v as usize].args[0];
+        match self.rep(a) {
+            Rep::Scalar(x) => {
+                let r = self.emitter(false).canon32(x);
+                self.define(v, Rep::Scalar(r));
+            }
+            Rep::Slices(s) => {
+                let r = s.into_iter().map(|x| self.emitter(true).canon32(x)).collect();
+                self.define(v, Rep::Slices(r));
+            }
+        }
+    }
+}

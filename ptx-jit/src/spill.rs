@@ -1,0 +1,155 @@
+//! Variables of values that cross blocks, and where they are kept while a group waits at a barrier.
+
+use cranelift_codegen::ir::types::{I8, I32, I32X4, I64, I64X2};
+use cranelift_codegen::ir::{InstBuilder, Type, Value};
+use cranelift_frontend::Variable;
+use ptx_isa::Kind;
+
+use crate::ctx::Ctx;
+use crate::emit::{Gen, Home, at, plain};
+use crate::ir::{BlockId, Op, Term, Val};
+use crate::live;
+
+impl Gen<'_, '_> {
+    pub(crate) fn resume_address(&mut self) -> Value {
+        let g = self.b.use_var(self.group);
+        let base = self.b.ins().load(I64, plain(), self.ctx, at!(resume));
+        let off = self.b.ins().ishl_imm_u(g, 2);
+        self.b.ins().iadd(base, off)
+    }
+
+    pub(crate) fn spill_address(&mut self) -> Value {
+        let g = self.b.use_var(self.group);
+        let base = self.b.ins().load(I64, plain(), self.ctx, at!(spill));
+        let off = self.b.ins().imul_imm_u(g, self.spill_bytes.max(1) as i64);
+        self.b.ins().iadd(base, off)
+    }
+
+    /// Gives variables to values that cross blocks, and spill places where there are barriers.
+    pub(crate) fn find_homes(&mut self) {
+        let f = self.f;
+        let mut home = vec![BlockId::MAX; f.insts.len()];
+        for (b, block) in f.blocks.iter().enumerate() {
+            for &v in &block.insts {
+                home[v as usize] = b as BlockId;
+                if let Op::Effect(e) = f.insts[v as usize].op {
+                    for d in &f.effects[e as usize].dst {
+                        home[*d as usize] = b as BlockId;
+                    }
+                }
+            }
+        }
+        let mut crossing = Vec::new();
+        let mut note = |v: Val, b: BlockId| {
+            if !f.leaf(v) && home[v as usize] != b {
+                crossing.push(v);
+            }
+        };
+        for (b, block) in f.blocks.iter().enumerate() {
+            for &v in &block.insts {
+                if f.insts[v as usize].op == Op::Phi {
+                    for (a, p) in f.insts[v as usize].args.iter().zip(&block.preds) {
+                        note(*a, *p);
+                    }
+                    note(v, BlockId::MAX - 1);
+                } else {
+                    f.reads(v).into_iter().for_each(|a| note(a, b as BlockId));
+                }
+                if self.shapes.kept[v as usize] {
+                    note(v, BlockId::MAX - 1);
+                }
+            }
+            block.term.value().into_iter().for_each(|a| note(a, b as BlockId));
+        }
+        // Results of effects that are kept.
+        for e in &f.effects {
+            for d in &e.dst {
+                if self.shapes.kept[*d as usize] {
+                    note(*d, BlockId::MAX - 1);
+                }
+            }
+        }
+        crossing.sort_unstable();
+        crossing.dedup();
+        let barriers = f.blocks.iter().any(|b| matches!(b.term, Term::Bar(..)));
+        if barriers {
+            self.live_in = live::live_in(f);
+        }
+        for v in crossing {
+            let types = self.types(v);
+            let vars: Vec<Variable> = types.iter().map(|t| self.b.declare_var(*t)).collect();
+            let spill = barriers.then(|| {
+                let at = self.spill_bytes;
+                self.spill_bytes += types.len() as i32 * 16;
+                at
+            });
+            self.homes.insert(v, Home { vars, spill });
+        }
+        if barriers && self.shapes.deaths {
+            // The living lanes come last.
+            self.spill_bytes += self.slices() as i32 * 16;
+        }
+    }
+
+    pub(crate) fn types(&self, v: Val) -> Vec<Type> {
+        let kind = self.kind(v);
+        if self.linear(v) {
+            return vec![match kind {
+                Kind::P => I8,
+                Kind::W => I32,
+                Kind::D => I64,
+            }];
+        }
+        match kind {
+            Kind::P | Kind::W => vec![I32X4; self.slices()],
+            Kind::D => vec![I64X2; self.slices() * 2],
+        }
+    }
+
+    /// Values with a variable that live at the start of a block.
+    pub(crate) fn live_at(&self, block: BlockId) -> Vec<Val> {
+        let live = &self.live_in[block as usize];
+        let mut list: Vec<Val> = self.homes.keys().copied().filter(|v| live.has(*v)).collect();
+        list.sort_unstable();
+        list
+    }
+
+    pub(crate) fn save(&mut self, next: BlockId) {
+        let base = self.spill_address();
+        for v in self.live_at(next) {
+            let Some(Home { vars, spill: Some(at) }) = self.homes.get(&v) else { continue };
+            let (vars, at) = (vars.clone(), *at);
+            for (n, var) in vars.iter().enumerate() {
+                let x = self.b.use_var(*var);
+                self.b.ins().store(plain(), x, base, at + n as i32 * 16);
+            }
+        }
+        if self.shapes.deaths {
+            let at = self.spill_bytes - self.slices() as i32 * 16;
+            for (n, var) in self.live.clone().into_iter().enumerate() {
+                let x = self.b.use_var(var);
+                self.b.ins().store(plain(), x, base, at + n as i32 * 16);
+            }
+        }
+    }
+
+    pub(crate) fn reload(&mut self, next: BlockId) {
+        let base = self.spill_address();
+        for v in self.live_at(next) {
+            let types = self.types(v);
+            let Some(Home { vars, spill: Some(at) }) = self.homes.get(&v) else { continue };
+            let (vars, at) = (vars.clone(), *at);
+            for (n, (var, ty)) in vars.iter().zip(types).enumerate() {
+                let x = self.b.ins().load(ty, plain(), base, at + n as i32 * 16);
+                self.b.def_var(*var, x);
+            }
+        }
+        if self.shapes.deaths {
+            let at = self.spill_bytes - self.slices() as i32 * 16;
+            for (n, var) in self.live.clone().into_iter().enumerate() {
+                let x = self.b.ins().load(I32X4, plain(), base, at + n as i32 * 16);
+                self.b.def_var(var, x);
+            }
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! Values of the middle form as scalars and slices.
+
+use std::collections::HashMap;
+
+use cranelift_codegen::ir::types::{I8, I32, I32X4, I64, I64X2};
+use cranelift_codegen::ir::{InstBuilder, Value};
+use ptx_isa::Kind;
+use ptx_isa::special::Sreg;
+
+use crate::ctx::Ctx;
+use crate::emit::{Gen, Rep, at, plain};
+use crate::ir::{Op, Val};
+use crate::ops::{vconst32, vconst64};
+
+impl Gen<'_, '_> {
+    /// The representation of `v` here.
+    pub(crate) fn rep(&mut self, v: Val) -> Rep {
+        if let Some(r) = self.now.get(&v) {
+            return r.clone();
+        }
+        let r = if self.f.leaf(v) {
+            self.leaf(v)
+        } else {
+            let vars = self.homes.get(&v).map(|h| h.vars.clone()).unwrap_or_default();
+            let vals: Vec<Value> = vars.iter().map(|x| self.b.use_var(*x)).collect();
+            if self.linear(v) { Rep::Scalar(vals[0]) } else { Rep::Slices(vals) }
+        };
+        self.now.insert(v, r.clone());
+        r
+    }
+
+    /// Lane 0 of a linear value.
+    pub(crate) fn scalar(&mut self, v: Val) -> Value {
+        match self.rep(v) {
+            Rep::Scalar(x) => x,
+            Rep::Slices(_) => unreachable!("value {v} is no scalar"),
+        }
+    }
+
+    /// `v` as slices.
+    pub(crate) fn vector(&mut self, v: Val) -> Vec<Value> {
+        if let Some(r) = self.vectors.get(&v) {
+            return r.clone();
+        }
+        let r = match self.rep(v) {
+            Rep::Slices(s) => s,
+            Rep::Scalar(x) => self.spread(v, x),
+        };
+        self.vectors.insert(v, r.clone());
+        r
+    }
+
+    pub(crate) fn spread(&mut self, v: Val, x: Value) -> Vec<Value> {
+        let offs = self.offsets(v).map(<[i64]>::to_vec).unwrap_or_default();
+        let konst = self.f.as_const(v);
+        let kind = self.kind(v);
+        let mut splat = None;
+        let mut out: Vec<Value> = Vec::new();
+        let mut made: HashMap<Vec<i64>, Value> = HashMap::new();
+        let per = if kind == Kind::D { 2 } else { 4 };
+        for lanes in offs.chunks(per) {
+            if let Some(y) = made.get(lanes) {
+                out.push(*y);
+                continue;
+            }
+            let y = match (kind, konst) {
+                (Kind::P, Some(c)) => {
+                    vconst32(&mut self.b, [if c & 1 != 0 { u32::MAX } else { 0 }; 4])
+                }
+                (Kind::W, Some(c)) => vconst32(&mut self.b, [c as u32; 4]),
+                (Kind::D, Some(c)) => vconst64(&mut self.b, [c; 2]),
+                _ => {
+                    let base = match splat {
+                        Some(s) => s,
+                        None => {
+                            let s = match kind {
+                                Kind::P => {
+                                    let m = self.b.ins().bmask(I32, x);
+                                    self.b.ins().splat(I32X4, m)
+                                }
+                                Kind::W => self.b.ins().splat(I32X4, x),
+                                Kind::D => self.b.ins().splat(I64X2, x),
+                            };
+                            splat = Some(s);
+                            s
+                        }
+                    };
+                    if lanes.iter().all(|o| *o == 0) {
+                        base
+                    } else if kind == Kind::D {
+                        let c = vconst64(&mut self.b, [lanes[0] as u64, lanes[1] as u64]);
+                        self.b.ins().iadd(base, c)
+                    } else {
+                        let c =
+                            [lanes[0] as u32, lanes[1] as u32, lanes[2] as u32, lanes[3] as u32];
+                        let c = vconst32(&mut self.b, c);
+                        self.b.ins().iadd(base, c)
+                    }
+                }
+            };
+            made.insert(lanes.to_vec(), y);
+            out.push(y);
+        }
+        out
+    }
+
+    pub(crate) fn leaf(&mut self, v: Val) -> Rep {
+        let kind = self.kind(v);
+        let op = self.f.insts[v as usize].op;
+        let fit = |me: &mut Self, x: Value| match kind {
+            Kind::D => x,
+            Kind::W => me.b.ins().ireduce(I32, x),
+            Kind::P => {
+                let x = me.b.ins().ireduce(I8, x);
+                me.b.ins().band_imm_u(x, 1)
+            }
+        };
+        match op {
+            Op::Const(c) => Rep::Scalar(match kind {
+                Kind::P => self.b.ins().iconst(I8, (c & 1) as i64),
+                Kind::W => self.b.ins().iconst(I32, c as u32 as i64),
+                Kind::D => self.b.ins().iconst(I64, c as i64),
+            }),
+            Op::Symbol(n, off, _) => {
+                let base = self.b.ins().load(I64, plain(), self.ctx, at!(symbols));
+                let a = self.b.ins().load(I64, plain(), base, n as i32 * 8);
+                let a = if off == 0 { a } else { self.b.ins().iadd_imm_s(a, off) };
+                Rep::Scalar(fit(self, a))
+            }
+            Op::Param(at, bytes, signed) => {
+                let base = self.b.ins().load(I64, plain(), self.ctx, at!(params));
+                let at = at as i32;
+                let wide = kind == Kind::D;
+                let x = match (bytes, wide, signed) {
+                    (1, false, false) => self.b.ins().uload8(I32, plain(), base, at),
+                    (1, false, true) => self.b.ins().sload8(I32, plain(), base, at),
+                    (2, false, false) => self.b.ins().uload16(I32, plain(), base, at),
+                    (2, false, true) => self.b.ins().sload16(I32, plain(), base, at),
+                    (1, true, false) => self.b.ins().uload8(I64, plain(), base, at),
+                    (1, true, true) => self.b.ins().sload8(I64, plain(), base, at),
+                    (2, true, false) => self.b.ins().uload16(I64, plain(), base, at),
+                    (2, true, true) => self.b.ins().sload16(I64, plain(), base, at),
+                    (4, true, false) => self.b.ins().uload32(plain(), base, at),
+                    (4, true, true) => self.b.ins().sload32(plain(), base, at),
+                    (8, true, _) => self.b.ins().load(I64, plain(), base, at),
+                    _ => self.b.ins().load(I32, plain(), base, at),
+                };
+                Rep::Scalar(x)
+            }
+            Op::Special(s) => self.special(v, s, kind),
+            _ => unreachable!("no leaf"),
+        }
+    }
+
+    pub(crate) fn special(&mut self, v: Val, s: Sreg, kind: Kind) -> Rep {
+        let [x, y, _] = self.g.block;
+        let one_row = self.g.block[1] == 1 && self.g.block[2] == 1;
+        let dim = match s {
+            Sreg::TidX => Some(0),
+            Sreg::TidY => Some(1),
+            Sreg::TidZ => Some(2),
+            _ => None,
+        };
+        let narrow =
+            |me: &mut Self, v: Value| if kind == Kind::W { me.b.ins().ireduce(I32, v) } else { v };
+        if let Some(d) = dim {
+            let t = self.b.use_var(self.thread0);
+            if self.linear(v) {
+                // Lane 0's coordinates.
+                let c = match (d, one_row) {
+                    (0, true) => t,
+                    (_, true) => self.b.ins().iconst(I64, 0),
+                    (0, false) => self.b.ins().urem_imm_u(t, x as i64),
+                    (1, false) => {
+                        let r = self.b.ins().udiv_imm_u(t, x as i64);
+                        self.b.ins().urem_imm_u(r, y as i64)
+                    }
+                    _ => self.b.ins().udiv_imm_u(t, x as i64 * y as i64),
+                };
+                return Rep::Scalar(narrow(self, c));
+            }
+            return Rep::Slices(self.by_lane(kind, |me, l| {
+                let t = me.b.ins().iadd_imm_u(t, l as i64);
+                match d {
+                    0 => me.b.ins().urem_imm_u(t, x as i64),
+                    1 => {
+                        let r = me.b.ins().udiv_imm_u(t, x as i64);
+                        me.b.ins().urem_imm_u(r, y as i64)
+                    }
+                    _ => me.b.ins().udiv_imm_u(t, x as i64 * y as i64),
+                }
+            }));
+        }
+        let t = self.b.use_var(self.thread0);
+        let lane0 = self.b.ins().band_imm_u(t, 31);
+        match s {
+            Sreg::LaneId => return Rep::Scalar(narrow(self, lane0)),
+            Sreg::WarpId => {
+                let w = self.b.ins().ushr_imm_u(t, 5);
+                return Rep::Scalar(narrow(self, w));
+            }
+            Sreg::LanemaskEq
+            | Sreg::LanemaskLe
+            | Sreg::LanemaskLt
+            | Sreg::LanemaskGe
+            | Sreg::LanemaskGt => {
+                return Rep::Slices(self.by_lane(kind, |me, l| {
+                    let n = me.b.ins().iadd_imm_u(lane0, l as i64);
+                    let one = me.b.ins().iconst(I64, 1);
+                    let eq = me.b.ins().ishl(one, n);
+                    let lt = me.b.ins().isub(eq, one);
+                    let le = me.b.ins().bor(eq, lt);
+                    let r = match s {
+                        Sreg::LanemaskEq => eq,
+                        Sreg::LanemaskLe => le,
+                        Sreg::LanemaskLt => lt,
+                        Sreg::LanemaskGe => me.b.ins().bnot(lt),
+                        _ => me.b.ins().bnot(le),
+                    };
+                    me.b.ins().band_imm_u(r, 0xffff_ffff)
+                }));
+            }
+            _ => {}
+        }
+        let at = at!(special) + s as i32 * 8;
+        Rep::Scalar(match kind {
+            Kind::D => self.b.ins().load(I64, plain(), self.ctx, at),
+            Kind::W => self.b.ins().load(I32, plain(), self.ctx, at),
+            Kind::P => self.b.ins().load(I8, plain(), self.ctx, at),
+        })
+    }
+
+    /// Slices from one `i64` per lane.
+    pub(crate) fn by_lane(
+        &mut self,
+        kind: Kind,
+        mut f: impl FnMut(&mut Self, u32) -> Value,
+    ) -> Vec<Value> {
+        let lanes: Vec<Value> = (0..self.g.width).map(|l| f(self, l)).collect();
+        self.pack(kind, &lanes, true)
+    }
+
+    /// Slices from scalars of the lanes; `wide`: they are `i64` whatever the kind.
+    pub(crate) fn pack(&mut self, kind: Kind, lanes: &[Value], wide: bool) -> Vec<Value> {
+        let (per, ty) = if kind == Kind::D { (2, I64X2) } else { (4, I32X4) };
+        lanes
+            .chunks(per)
+            .map(|c| {
+                let mut v = None;
+                for (n, x) in c.iter().enumerate() {
+                    let x =
+                        if wide && kind != Kind::D { self.b.ins().ireduce(I32, *x) } else { *x };
+                    v = Some(match v {
+                        None => self.b.ins().scalar_to_vector(ty, x),
+                        Some(v) => self.b.ins().insertlane(v, x, n as u8),
+                    });
+                }
+                v.expect("chunks are not empty")
+            })
+            .collect()
+    }
+
+    /// Lane `l` of slices.
+    pub(crate) fn lane(&mut self, slices: &[Value], kind: Kind, l: usize) -> Value {
+        let per = if kind == Kind::D { 2 } else { 4 };
+        self.b.ins().extractlane(slices[l / per], (l % per) as u8)
+    }
+
+    /// Gives `v` its value.
+    pub(crate) fn define(&mut self, v: Val, r: Rep) {
+        let r = match (r, self.linear(v)) {
+            (Rep::Scalar(x), false) => Rep::Slices(self.spread_plain(v, x)),
+            (r, _) => r,
+        };
+        let r = if self.shapes.kept[v as usize] { self.keep(v, r) } else { r };
+        if let Some(h) = self.homes.get(&v) {
+            let vars = h.vars.clone();
+            match &r {
+                Rep::Scalar(x) => self.b.def_var(vars[0], *x),
+                Rep::Slices(s) => {
+                    vars.iter().zip(s).for_each(|(var, x)| self.b.def_var(*var, *x));
+                }
+            }
+        }
+        self.vectors.remove(&v);
+        self.now.insert(v, r);
+    }
+
+    /// The same scalar in every lane.
+    pub(crate) fn spread_plain(&mut self, v: Val, x: Value) -> Vec<Value> {
+        let n = self.slices();
+        match self.kind(v) {
+            Kind::P => {
+                let m = self.b.ins().bmask(I32, x);
+                let s = self.b.ins().splat(I32X4, m);
+                vec![s; n]
+            }
+            Kind::W => {
+                let s = self.b.ins().splat(I32X4, x);
+                vec![s; n]
+            }
+            Kind::D => {
+                let s = self.b.ins().splat(I64X2, x);
+                vec![s; 2 * n]
+            }
+        }
+    }
+
+    /// New value in executing lanes, the old one in the others.
+    pub(crate) fn keep(&mut self, v: Val, r: Rep) -> Rep {
+        let (Some(mask), Rep::Slices(new)) = (self.mask.clone(), &r) else { return r };
+        let Some(vars) = self.homes.get(&v).map(|h| h.vars.clone()) else { return r };
+        let old: Vec<Value> = vars.iter().map(|x| self.b.use_var(*x)).collect();
+        Rep::Slices(self.blend(self.kind(v), &mask, new, &old))
+    }
+
+    /// `mask ? a : b` by slices.
+    pub(crate) fn blend(
+        &mut self,
+        kind: Kind,
+        mask: &[Value],
+        a: &[Value],
+        b: &[Value],
+    ) -> Vec<Value> {
+        let mut out = Vec::with_capacity(a.len());
+        for s in 0..mask.len() {
+            let mut e = self.emitter(true);
+            if kind == Kind::D {
+                let m = e.wide_mask(mask[s]);
+                for h in 0..2 {
+                    let r = e.sel(m[h], a[2 * s + h], b[2 * s + h]);
+                    out.push(r);
+                }
+            } else {
+                let r = e.sel(mask[s], a[s], b[s]);
+                out.push(r);
+            }
+        }
+        out
+    }
+}
