@@ -3,8 +3,10 @@
 //! Variables become private memory; `passes::promote` turns what it can into SSA values. Vectors are split
 //! into their components at once.
 
+mod call;
 mod convert;
 mod expr;
+mod operators;
 mod stmt;
 
 use rustc_hash::FxHashMap;

@@ -8,6 +8,7 @@ mod expr;
 mod families;
 pub mod hir;
 mod init;
+mod operators;
 mod specifiers;
 mod stmt;
 pub mod types;
