@@ -11,6 +11,10 @@ use rustc_hash::FxHashMap;
 const FILES: &[(&str, &str)] = &[
     ("workitem.cl", include_str!("workitem.cl")),
     ("math.cl", include_str!("math.cl")),
+    ("math_exp.cl", include_str!("math_exp.cl")),
+    ("math_gamma.cl", include_str!("math_gamma.cl")),
+    ("math_parts.cl", include_str!("math_parts.cl")),
+    ("math_trig.cl", include_str!("math_trig.cl")),
     ("integer.cl", include_str!("integer.cl")),
     ("common.cl", include_str!("common.cl")),
     ("relational.cl", include_str!("relational.cl")),

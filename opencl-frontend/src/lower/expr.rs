@@ -324,20 +324,18 @@ impl Lower<'_> {
                 let result = self.program.functions[f.0 as usize].result;
                 let mut out = Lanes::new();
                 for i in 0..n {
-                    let one: Vec<(QualType, Value)> = params
-                        .iter()
-                        .zip(&args)
-                        .map(|(ty, lanes)| {
-                            (
-                                *ty,
-                                Value::Lanes(smallvec![if lanes.len() > 1 {
-                                    lanes[i]
-                                } else {
-                                    lanes[0]
-                                }]),
-                            )
-                        })
-                        .collect();
+                    let mut one: Vec<(QualType, Value)> = Vec::with_capacity(args.len());
+                    for (ty, lanes) in params.iter().zip(&args) {
+                        let v = match self.program.types.pointee(ty.id) {
+                            Some(to) => {
+                                let size = self.program.types.size(to.id).unwrap_or(1);
+                                let offset = self.constant(Ty::I64, i as u64 * size);
+                                self.emit(Op::Bin(BinOp::Add, lanes[0], offset), Ty::I64)
+                            }
+                            None => lanes[if lanes.len() > 1 { i } else { 0 }],
+                        };
+                        one.push((*ty, Value::Lanes(smallvec![v])));
+                    }
                     if let Value::Lanes(r) = self.call(*f, one, result) {
                         out.extend(r);
                     }

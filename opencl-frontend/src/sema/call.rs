@@ -190,6 +190,20 @@ impl Sema<'_> {
         let mut costs = Vec::with_capacity(values.len());
         for (i, (param, value)) in f.params.iter().zip(values).enumerate() {
             if lanes > 1 {
+                // A pointer to a scalar takes a pointer to a vector: each component its own.
+                if let Some(to) = self.types.pointee(param.id) {
+                    let from = self.types.pointee(value.ty.id)?;
+                    let (scalar, n) = self.types.lanes(from.id)?;
+                    let fits = n == lanes
+                        && from.space == to.space
+                        && self.types.scalar(to.id) == Some(scalar)
+                        && !from.constant;
+                    if !fits {
+                        return None;
+                    }
+                    costs.push(0);
+                    continue;
+                }
                 let (scalar, n) = self.types.lanes(value.ty.id)?;
                 let wanted = self.types.scalar(param.id)?;
                 if n == lanes {
@@ -292,6 +306,12 @@ impl Sema<'_> {
         let (params, result) = (f.params.clone(), f.result);
         let mut converted = Vec::with_capacity(values.len());
         for (value, param) in values.into_iter().zip(params) {
+            if self.types.pointee(param.id).is_some() {
+                let at = value.span;
+                let kind = ExprKind::Bitcast(Box::new(value));
+                converted.push(Expr { kind, ty: param.value(), span: at });
+                continue;
+            }
             let one = self.types.lanes(value.ty.id).is_some_and(|l| l.1 == 1);
             converted.push(if one { self.coerce(value, param, Purpose::Argument) } else { value });
         }

@@ -23,12 +23,6 @@ const UNSUPPORTED: &[&str] = &[
     "get_image_channel_data_type",
     "get_image_channel_order",
     "get_image_array_size",
-    "erf",
-    "erfc",
-    "tgamma",
-    "lgamma",
-    "lgamma_r",
-    "remquo",
 ];
 
 impl Sema<'_> {
