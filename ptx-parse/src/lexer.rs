@@ -6,6 +6,8 @@
 
 use logos::Logos;
 
+use crate::plain::Lane;
+
 /// One kind of token. The text is found through the token's span.
 #[derive(Logos, Copy, Clone, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -175,6 +177,8 @@ pub enum Tok {
     #[token("||")]
     BinOp,
 
+    /// A run of plain statements that [`crate::plain`] recognised.
+    Plain,
     /// A text that is no token. Declared in the grammar and used by no
     /// production, so that the grammar's recovery sees it like any other
     /// unexpected token.
@@ -201,11 +205,38 @@ pub(crate) struct Lexer<'s> {
     previous: Tok,
     /// Nesting of vector braces.
     vectors: u32,
+    /// Nesting of blocks.
+    blocks: u32,
+    /// Whether the outermost block is a debug section and not a body.
+    section: bool,
+    /// `None` when all statements shall go through the grammar.
+    lane: Option<Lane>,
 }
 
 impl<'s> Lexer<'s> {
-    pub(crate) fn new(src: &'s [u8]) -> Lexer<'s> {
-        Lexer { inner: Tok::lexer(src), src, previous: Tok::Semi, vectors: 0 }
+    pub(crate) fn new(src: &'s [u8], lane: Option<Lane>) -> Lexer<'s> {
+        Lexer {
+            inner: Tok::lexer(src),
+            src,
+            previous: Tok::Semi,
+            vectors: 0,
+            blocks: 0,
+            section: false,
+            lane,
+        }
+    }
+
+    pub(crate) fn text(&self) -> &'s [u8] {
+        self.src
+    }
+
+    /// Whether a statement of a body may begin here.
+    #[inline]
+    fn at_statement(&self) -> bool {
+        self.blocks > 0
+            && !self.section
+            && self.vectors == 0
+            && matches!(self.previous, Tok::Semi | Tok::Open | Tok::Close)
     }
 
     /// Whether the `{` that starts at `at` opens a vector and not a block.
@@ -241,6 +272,12 @@ impl Iterator for Lexer<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<(u32, Tok, u32)> {
+        if self.at_statement()
+            && let Some(lane) = &self.lane
+            && let Some(run) = lane.run(&mut self.inner)
+        {
+            return Some(run);
+        }
         let mut tok = self.inner.next()?.unwrap_or(Tok::Error);
         let span = self.inner.span();
         match tok {
@@ -252,6 +289,12 @@ impl Iterator for Lexer<'_> {
                 self.vectors -= 1;
                 tok = Tok::VecClose;
             }
+            Tok::Open => self.blocks += 1,
+            Tok::Close => {
+                self.blocks = self.blocks.saturating_sub(1);
+                self.section &= self.blocks > 0;
+            }
+            Tok::Section | Tok::Sources => self.section |= self.blocks == 0,
             Tok::Semi => self.vectors = 0,
             _ => {}
         }

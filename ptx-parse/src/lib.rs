@@ -16,6 +16,7 @@ mod lexer;
 pub mod lower;
 pub mod module;
 mod names;
+mod plain;
 pub mod print;
 mod same;
 mod span;
@@ -36,9 +37,25 @@ mod grammar {
 /// Reads a module (PTX ISA 4). The tree holds everything that could be read;
 /// the findings are in the order of the text.
 pub fn parse(src: &str) -> (Ast<'_>, Vec<Diag>) {
-    let mut builder = builder::Builder::new(src);
+    let builder = builder::Builder::new(src);
+    let lane = plain::Lane::new(builder.queue.clone());
+    let lexer = lexer::Lexer::new(src.as_bytes(), Some(lane));
+    let (ast, diags) = parse_with(builder, lexer);
+    if diags.is_empty() { (ast, diags) } else { parse_by_grammar(src) }
+}
+
+/// [`parse`] without the fast lane for plain statements, so that tests can compare the two.
+#[doc(hidden)]
+pub fn parse_by_grammar(src: &str) -> (Ast<'_>, Vec<Diag>) {
+    parse_with(builder::Builder::new(src), lexer::Lexer::new(src.as_bytes(), None))
+}
+
+fn parse_with<'s>(
+    mut builder: builder::Builder<'s>,
+    lexer: lexer::Lexer<'s>,
+) -> (Ast<'s>, Vec<Diag>) {
     // Offsets are 32 bits wide, and names from outside the text need some room.
-    if src.len() >= u32::MAX as usize / 2 {
+    if lexer.text().len() >= u32::MAX as usize / 2 {
         builder.diags.push(Diag::error(
             diag::Code::Limit,
             Span::point(0),
@@ -46,7 +63,6 @@ pub fn parse(src: &str) -> (Ast<'_>, Vec<Diag>) {
         ));
         return builder.finish(Ok(()));
     }
-    let lexer = lexer::Lexer::new(src.as_bytes());
     let outcome = grammar::ModuleParser::new().parse(&mut builder, lexer);
     builder.finish(outcome)
 }

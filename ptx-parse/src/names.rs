@@ -20,10 +20,29 @@ impl Name {
 pub struct Names {
     /// Offset and length of each name.
     entries: Vec<(u32, u32)>,
-    /// Open-addressing table: hash in the high half, id + 1 in the low half, 0 is free.
-    slots: Vec<u64>,
+    /// Open-addressing table.
+    slots: Vec<Slot>,
     extra: Vec<u8>,
 }
+
+/// An entry of the table. A name of up to 16 bytes is its own key, so that
+/// finding it touches no other memory; the key of a longer one is a hash.
+#[derive(Copy, Clone, Debug, Default)]
+struct Slot {
+    key: Key,
+    /// Name id + 1; 0 is free.
+    id: u32,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+struct Key {
+    low: u64,
+    high: u64,
+    len: u32,
+}
+
+/// Longest name that is its own key.
+const SHORT: usize = 16;
 
 const K0: u64 = 0x9e37_79b9_7f4a_7c15;
 const K1: u64 = 0xd6e8_feb8_6659_fd93;
@@ -41,55 +60,52 @@ fn read8(s: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Equality without a call: names are short.
-#[inline]
-fn same(a: &[u8], b: &[u8]) -> bool {
-    let n = a.len();
-    if n != b.len() {
-        return false;
-    }
-    if n < 8 {
-        return a.iter().zip(b).all(|(x, y)| x == y);
-    }
-    let mut at = 0;
-    while at + 8 < n {
-        if read8(a, at) != read8(b, at) {
-            return false;
+impl Key {
+    /// The key of `src[start..end]`.
+    #[inline]
+    fn of(src: &[u8], start: usize, end: usize) -> Key {
+        let n = end - start;
+        if n > SHORT {
+            return Key::long(&src[start..end]);
         }
-        at += 8;
+        let (low, high) = match src.get(start..start + SHORT) {
+            Some(s) => (read8(s, 0), read8(s, 8)),
+            None => {
+                let mut bytes = [0; SHORT];
+                bytes[..n].copy_from_slice(&src[start..end]);
+                (read8(&bytes, 0), read8(&bytes, 8))
+            }
+        };
+        // Keeps the lowest `n` bytes.
+        let keep = |n: usize| if n >= 8 { !0 } else { (1u64 << (8 * n)) - 1 };
+        Key { low: low & keep(n), high: high & keep(n.saturating_sub(8)), len: n as u32 }
     }
-    read8(a, n - 8) == read8(b, n - 8)
-}
 
-#[inline]
-fn hash(s: &[u8]) -> u32 {
-    let n = s.len();
-    let h = if n >= 8 {
-        let mut h = n as u64;
+    #[inline(never)]
+    fn long(s: &[u8]) -> Key {
+        let n = s.len();
+        let (mut low, mut high) = (n as u64, !(n as u64));
         let mut at = 0;
         while at + 16 < n {
-            h = fold(read8(s, at) ^ h, read8(s, at + 8));
+            low = fold(read8(s, at) ^ low, read8(s, at + 8));
+            high = fold(read8(s, at + 8), read8(s, at) ^ high);
             at += 16;
         }
-        let last = read8(s, n - 8);
-        if n - at > 8 { fold(read8(s, at) ^ h, last) } else { fold(last ^ h, h) }
-    } else if n >= 4 {
-        let low = u32::from_le_bytes([s[0], s[1], s[2], s[3]]);
-        let high = u32::from_le_bytes([s[n - 4], s[n - 3], s[n - 2], s[n - 1]]);
-        fold(u64::from(low) | u64::from(high) << 32, n as u64)
-    } else if n > 0 {
-        fold(u64::from(s[0]) | u64::from(s[n / 2]) << 8 | u64::from(s[n - 1]) << 16, n as u64)
-    } else {
-        0
-    };
-    (h ^ h >> 32) as u32
+        let (a, b) = (read8(s, n - 16), read8(s, n - 8));
+        Key { low: fold(a ^ low, b), high: fold(b, a ^ high), len: n as u32 }
+    }
+
+    #[inline]
+    fn hash(self) -> usize {
+        fold(self.low, self.high ^ u64::from(self.len)) as usize
+    }
 }
 
 impl Names {
     pub(crate) fn with_capacity(names: usize) -> Names {
         Names {
             entries: Vec::with_capacity(names),
-            slots: vec![0; (names * 2).next_power_of_two().max(64)],
+            slots: vec![Slot::default(); (names * 2).next_power_of_two().max(64)],
             extra: Vec::new(),
         }
     }
@@ -106,56 +122,56 @@ impl Names {
     /// The id of `src[start..end]`.
     #[inline]
     pub(crate) fn intern(&mut self, src: &[u8], start: u32, end: u32) -> Name {
-        let text = &src[start as usize..end as usize];
-        let hash = hash(text);
-        match self.probe(src, text, hash) {
+        let (from, to) = (start as usize, end as usize);
+        let key = Key::of(src, from, to);
+        match self.probe(src, &src[from..to], key) {
             Ok(name) => name,
-            Err(slot) => self.insert(slot, hash, start, end - start),
+            Err(slot) => self.insert(slot, key, start),
         }
     }
 
     /// The id of a text that need not stand in the source.
     #[cold]
     pub(crate) fn intern_text(&mut self, src: &[u8], text: &[u8]) -> Name {
-        let hash = hash(text);
-        match self.probe(src, text, hash) {
+        let key = Key::of(text, 0, text.len());
+        match self.probe(src, text, key) {
             Ok(name) => name,
             Err(slot) => {
                 let start = (src.len() + self.extra.len()) as u32;
                 self.extra.extend_from_slice(text);
-                self.insert(slot, hash, start, text.len() as u32)
+                self.insert(slot, key, start)
             }
         }
     }
 
     /// The id of `text` if it occurs in the module.
     pub fn find(&self, src: &str, text: &str) -> Option<Name> {
-        self.probe(src.as_bytes(), text.as_bytes(), hash(text.as_bytes())).ok()
+        let text = text.as_bytes();
+        self.probe(src.as_bytes(), text, Key::of(text, 0, text.len())).ok()
     }
 
     #[inline]
-    fn probe(&self, src: &[u8], text: &[u8], hash: u32) -> Result<Name, usize> {
+    fn probe(&self, src: &[u8], text: &[u8], key: Key) -> Result<Name, usize> {
         let mask = self.slots.len() - 1;
-        let mut slot = hash as usize & mask;
+        let mut slot = key.hash() & mask;
         loop {
             let entry = self.slots[slot];
-            if entry == 0 {
+            if entry.id == 0 {
                 return Err(slot);
             }
-            if (entry >> 32) as u32 == hash {
-                let id = entry as u32 - 1;
-                if same(self.bytes(src, Name(id)), text) {
-                    return Ok(Name(id));
-                }
+            let name = Name(entry.id.wrapping_sub(1));
+            if entry.key == key && (text.len() <= SHORT || self.bytes(src, name) == text) {
+                return Ok(name);
             }
             slot = (slot + 1) & mask;
         }
     }
 
-    fn insert(&mut self, slot: usize, hash: u32, start: u32, len: u32) -> Name {
+    #[inline(never)]
+    fn insert(&mut self, slot: usize, key: Key, start: u32) -> Name {
         let id = self.entries.len() as u32;
-        self.entries.push((start, len));
-        self.slots[slot] = u64::from(hash) << 32 | u64::from(id + 1);
+        self.entries.push((start, key.len));
+        self.slots[slot] = Slot { key, id: id + 1 };
         if self.entries.len() * 2 > self.slots.len() {
             self.grow();
         }
@@ -164,11 +180,11 @@ impl Names {
 
     #[cold]
     fn grow(&mut self) {
-        let mut slots = vec![0u64; self.slots.len() * 2];
+        let mut slots = vec![Slot::default(); self.slots.len() * 2];
         let mask = slots.len() - 1;
-        for &entry in self.slots.iter().filter(|&&e| e != 0) {
-            let mut slot = (entry >> 32) as usize & mask;
-            while slots[slot] != 0 {
+        for &entry in self.slots.iter().filter(|e| e.id != 0) {
+            let mut slot = entry.key.hash() & mask;
+            while slots[slot].id != 0 {
                 slot = (slot + 1) & mask;
             }
             slots[slot] = entry;
