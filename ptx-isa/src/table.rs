@@ -1,7 +1,7 @@
 //! The assembled table and the matcher from opcode text to rows.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use crate::row::Row;
 use crate::rows;
@@ -23,7 +23,7 @@ pub struct Match {
     /// Its parsed notation.
     pub shape: &'static Shape,
     /// For each element of the shape the token chosen, with its dot.
-    pub picked: Vec<Option<&'static str>>,
+    pub picked: Arc<[Option<&'static str>]>,
 }
 
 /// Why an opcode fits no row.
@@ -113,7 +113,7 @@ impl Table {
             picked.clear();
             picked.resize(shape.elems.len(), None);
             if assign(shape, &tokens, named, &mut picked) {
-                found.push(Match { row, shape, picked: picked.clone() });
+                found.push(Match { row, shape, picked: picked.as_slice().into() });
             }
         }
         if found.is_empty() { Err(self.explain(candidates, &tokens)) } else { Ok(found) }

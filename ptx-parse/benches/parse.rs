@@ -136,8 +136,8 @@ fn main() {
     };
     let verify = |text: &str| {
         let (module, diags) = ptx_parse::parse_and_verify(text, "bench");
-        let reporter = ptx_parse::Reporter::new("bench", text);
-        assert!(module.is_some(), "{}", diags.first().map_or(String::new(), |d| reporter.plain(d)));
+        let first = || diags.first().map(|d| ptx_parse::Reporter::new("bench", text).plain(d));
+        assert!(module.is_some(), "{}", first().unwrap_or_default());
     };
     for (size, runs) in [(10_000, 201), (1_000_000, 31), (largest * 1_000_000, 5)] {
         let text = module(&texts, size);

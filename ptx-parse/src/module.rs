@@ -175,7 +175,7 @@ pub struct Body {
     /// Operands of all instructions.
     pub operands: Vec<Operand>,
     /// Labels: name and the instruction before which it stands (may be `insts.len()`).
-    pub labels: Vec<(String, u32)>,
+    pub labels: Vec<(SpanRange, u32)>,
     /// `.branchtargets` tables: label ids.
     pub branch_targets: Vec<Vec<u32>>,
     /// `.calltargets` tables: function ids.

@@ -445,9 +445,6 @@ impl Verifier<'_> {
         if layout.array && layout.size == 0 && entry {
             self.error(Code::Declaration, span, format!("parameter array `{name}` has no size"));
         }
-        if name == "_" && define {
-            self.error(Code::Declaration, span, "a parameter of a defined function needs a name");
-        }
         let ptr = var.ptr.map(|ptr| {
             let space = match ptr.space {
                 DeclSpace::Global => Space::Global,

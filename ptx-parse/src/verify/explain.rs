@@ -54,11 +54,11 @@ fn ordinal(n: usize) -> String {
 impl Verifier<'_> {
     /// A row that fits but that the module cannot use.
     #[cold]
-    pub(super) fn refuse(&mut self, c: &Candidate, instr: &Instr) {
-        let Some(problem) = &c.problem else { return };
+    pub(super) fn refuse(&mut self, opcode: usize, row: usize, c: &Candidate, instr: &Instr) {
+        let Some(Some(problem)) = self.opcodes[opcode].problems.get(row) else { return };
         let mut diag = (**problem).clone();
         diag.span = self.ast.opcode_span(instr);
-        let section = self.module.matches[c.id as usize].row.section;
+        let section = c.matched.row.section;
         diag.note(format!("PTX ISA {section}"));
         self.diags.push(diag);
     }
@@ -102,7 +102,7 @@ impl Verifier<'_> {
     /// Reports the operand that kept an instruction from its row.
     #[cold]
     pub(super) fn report_misfit(&mut self, m: Misfit, c: &Candidate, instr: &Instr) {
-        let matched = &self.module.matches[c.id as usize];
+        let matched = &c.matched;
         let (syntax, section, mnemonic) =
             (matched.row.syntax, matched.row.section, matched.shape.mnemonic);
         let opcode = self.text(instr.opcode);

@@ -33,6 +33,28 @@ const HEAD: &[HeadRule] = &[
     (".pragma", 0, 0, ptx(2, 0), 0, true, true),
 ];
 
+/// Moves a body out; the vectors keep their room for the next one, and what is moved has no
+/// room to spare.
+fn take(body: &mut Body) -> Body {
+    fn exact<T>(from: &mut Vec<T>) -> Vec<T> {
+        let mut list = Vec::with_capacity(from.len());
+        list.append(from);
+        list
+    }
+    Body {
+        regs: exact(&mut body.regs),
+        vars: exact(&mut body.vars),
+        insts: exact(&mut body.insts),
+        operands: exact(&mut body.operands),
+        labels: exact(&mut body.labels),
+        branch_targets: exact(&mut body.branch_targets),
+        call_targets: exact(&mut body.call_targets),
+        prototypes: exact(&mut body.prototypes),
+        locs: exact(&mut body.locs),
+        end: body.end.clone(),
+    }
+}
+
 /// Names of source languages (PTX ISA 11.8.2).
 const LANGUAGES: &[&str] = &[
     "unknown",
@@ -51,21 +73,17 @@ impl Verifier<'_> {
     pub(super) fn function(&mut self, f: &ast::Function) {
         let id = self.declare_function(f);
         let Some(run) = f.body else { return };
-        self.body = Body::default();
         self.loc = None;
         self.reported.clear();
         self.in_entry = f.kind == FnKind::Entry;
         let outside = self.scopes.depth();
         self.scopes.open();
-        let (rets, params) = self.params(f, true);
+        self.register_params(f, id);
         self.bind_params(f);
         if self.in_entry {
             for var in self.module_regs.clone() {
                 self.registers(&var);
             }
-        }
-        if let Some(func) = self.module.functions.get_mut(id) {
-            (func.rets, func.params) = (rets, params);
         }
         self.statements(run);
         // A tree with gaps may lack braces: nothing of this body outlives it.
@@ -73,9 +91,25 @@ impl Verifier<'_> {
             self.scopes.close();
         }
         self.body.end = f.end.saturating_sub(1)..f.end;
-        let body = std::mem::take(&mut self.body);
+        let body = take(&mut self.body);
         if let Some(func) = self.module.functions.get_mut(id) {
             func.body = Some(body);
+        }
+    }
+
+    /// Adds the parameters that are registers to the body.
+    fn register_params(&mut self, f: &ast::Function, id: usize) {
+        let ast = self.ast;
+        let in_registers = |run| ast.vars(run).iter().any(|v| v.space == DeclSpace::Reg);
+        if !in_registers(f.returns) && !in_registers(f.params) {
+            return;
+        }
+        // The findings are there from the declaration.
+        let before = self.diags.len();
+        let (rets, params) = self.params(f, true);
+        self.diags.truncate(before);
+        if let Some(func) = self.module.functions.get_mut(id) {
+            (func.rets, func.params) = (rets, params);
         }
     }
 
@@ -138,11 +172,15 @@ impl Verifier<'_> {
         let span = self.span_of(f.name);
         let name = self.text(f.name.name);
         let entry = f.kind == FnKind::Entry;
-        // Types and spaces of the parameters are checked where the body is, if there is one.
-        let before = self.diags.len();
         let (rets, params) = self.params(f, false);
         if f.body.is_some() {
-            self.diags.truncate(before);
+            for var in self.ast.vars(f.returns).iter().chain(self.ast.vars(f.params)) {
+                if self.text(var.name.name) == "_" {
+                    let span = self.span_of(var.name);
+                    let message = "a parameter of a defined function needs a name";
+                    self.error(Code::Declaration, span, message);
+                }
+            }
         }
         let (tuning, noreturn) = self.head_attrs(f);
         if noreturn && !rets.is_empty() {
@@ -473,7 +511,8 @@ impl Verifier<'_> {
                         _ => None,
                     };
                     let binding = binding.unwrap_or_else(|| {
-                        self.body.labels.push((self.text(word.name).to_owned(), u32::MAX));
+                        let span = self.span_of(word);
+                        self.body.labels.push((span.start..span.end, u32::MAX));
                         Binding::Label(self.body.labels.len() as u32 - 1)
                     });
                     let span = self.span_of(word);
@@ -563,9 +602,11 @@ impl Verifier<'_> {
 
     #[cold]
     pub(super) fn unknown_label(&mut self, name: &str, span: Span) {
-        let labels: Vec<String> = self.body.labels.iter().map(|l| l.0.clone()).collect();
-        let near = closest(name, labels.iter().map(String::as_str)).map(str::to_owned);
-        let exists = labels.iter().any(|l| l == name);
+        let source = self.ast.source();
+        let labels = self.body.labels.iter().map(|l| l.0.start as usize..l.0.end as usize);
+        let labels: Vec<&str> = labels.filter_map(|span| source.get(span)).collect();
+        let near = closest(name, labels.iter().copied()).map(str::to_owned);
+        let exists = labels.contains(&name);
         let diag =
             self.error(Code::Label, span, format!("no label `{name}` in this block or around it"));
         if exists {
@@ -609,8 +650,10 @@ impl Verifier<'_> {
             None => None,
         };
         let index = self.opcode(instr);
-        let candidates = self.opcodes[index].candidates.clone();
-        let Some((opcode, operands)) = self.resolve(&candidates, instr) else { return };
+        let Some(known) = self.opcodes[index].known.take() else { return };
+        let resolved = self.resolve(&known, index, instr);
+        self.opcodes[index].known = Some(known);
+        let Some((opcode, operands)) = resolved else { return };
         let mut span = instr.span();
         if guard.is_some() {
             span.start = self.ast.guard_span(instr).start;

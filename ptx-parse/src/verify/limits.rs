@@ -36,7 +36,7 @@ impl Verifier<'_> {
     /// Checks the constants of an instruction whose operands fit.
     pub(super) fn value_rule(&mut self, rule: Rule, c: &Candidate, instr: &Instr) {
         let ast = self.ast;
-        let slots = &self.module.matches[c.id as usize].shape.slots;
+        let slots = &c.matched.shape.slots;
         let given = ast.operands(instr.operands());
         let span = |at: usize| given.get(at).map_or_else(|| instr.span(), |o| o.span());
         let mut findings: Vec<(Span, String, String)> = Vec::new();

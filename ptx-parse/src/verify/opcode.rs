@@ -1,4 +1,5 @@
-//! Opcode text to rows of the table: once per distinct text and module.
+//! Opcode text to rows of the table: once per distinct text and process; against the module's
+//! version and target: once per distinct text and module.
 
 use super::Verifier;
 use super::limits::{self, Rule};
@@ -10,27 +11,54 @@ use ptx_isa::syntax::{Count, Form, Selector};
 use ptx_isa::table::{NoMatch, table};
 use ptx_isa::types::{PtxVersion, Suffix, Target};
 use ptx_isa::{Match, Space, Ty};
-use std::rc::Rc;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 /// A distinct opcode of the module.
 pub(super) struct Opcode {
-    pub candidates: Rc<[Candidate]>,
+    /// Rows that it may mean; out of here while an instruction is resolved.
+    pub known: Option<Known>,
+    /// [`crate::module::Module::matches`] index of the first of them.
+    pub first: u32,
+    /// For each row why the module cannot use it (span set where it is used); empty if it can
+    /// use all.
+    pub problems: Vec<Option<Box<Diag>>>,
 }
+
+/// The rows that an opcode may mean, none if the table has none.
+pub(super) type Known = Arc<[Candidate]>;
 
 /// A row that an opcode may mean.
 pub(super) struct Candidate {
-    /// [`crate::module::Module::matches`] index.
-    pub id: u32,
+    pub matched: Match,
     pub units: Box<[Unit]>,
     /// Units that must be given.
     pub required: usize,
     /// Spaces that the modifiers name, in order.
-    pub spaces: Vec<Space>,
-    /// Why the module cannot use this row; span set where it is used.
-    pub problem: Option<Box<Diag>>,
+    pub spaces: Box<[Space]>,
     pub traits: Traits,
     /// A rule on the values of constants.
     pub rule: Option<Rule>,
+}
+
+/// Opcodes that the table knows, by text. They do not depend on the module, and a process that
+/// loads many modules meets the same few hundred again and again.
+static MEMO: LazyLock<RwLock<HashMap<Box<str>, Known>>> = LazyLock::new(Default::default);
+
+/// More distinct texts than that are not kept.
+const MEMO_LIMIT: usize = 1 << 14;
+
+/// The rows that `text` may mean.
+fn known(text: &str) -> Result<Known, NoMatch> {
+    if let Some(known) = MEMO.read().unwrap_or_else(PoisonError::into_inner).get(text) {
+        return Ok(known.clone());
+    }
+    let known: Known = table().find(text)?.into_iter().map(candidate).collect();
+    let mut memo = MEMO.write().unwrap_or_else(PoisonError::into_inner);
+    if memo.len() < MEMO_LIMIT {
+        memo.insert(text.into(), known.clone());
+    }
+    Ok(known)
 }
 
 /// What a mnemonic allows beyond its slots.
@@ -98,20 +126,33 @@ impl Verifier<'_> {
     fn new_opcode(&mut self, instr: &Instr) -> usize {
         let text = self.text(instr.opcode);
         let span = self.ast.opcode_span(instr);
-        let candidates: Vec<Candidate> = match table().find(text) {
-            Ok(matches) => matches.into_iter().map(|m| self.candidate(m, text)).collect(),
+        let known = match known(text) {
+            Ok(known) => known,
             Err(why) => match table().find_lenient(text) {
-                Some(m) if self.lenient => vec![self.candidate(m, text)],
+                Some(m) if self.lenient => Arc::new([candidate(m)]),
                 outside => {
                     self.no_match(text, span, &why);
                     if let (Some(m), Some(diag)) = (outside, self.diags.last_mut()) {
                         diag.note(format!("`{}` is no PTX; lenient mode runs it", m.row.syntax));
                     }
-                    Vec::new()
+                    Arc::new([])
                 }
             },
         };
-        self.opcodes.push(Opcode { candidates: candidates.into() });
+        let info = self.module.info;
+        let problem = |m: &Match| {
+            problem(m, text, info.version, info.target).or_else(|| self.wide_access(m, text))
+        };
+        let mut problems = Vec::new();
+        for (i, c) in known.iter().enumerate() {
+            if let Some(diag) = problem(&c.matched) {
+                problems.resize_with(known.len(), || None);
+                problems[i] = Some(diag);
+            }
+        }
+        let first = self.module.matches.len() as u32;
+        self.module.matches.extend(known.iter().map(|c| c.matched.clone()));
+        self.opcodes.push(Opcode { known: Some(known), first, problems });
         self.opcode_of[instr.opcode.index()] = self.opcodes.len() as u32;
         self.opcodes.len() - 1
     }
@@ -158,70 +199,67 @@ impl Verifier<'_> {
             }
         }
     }
+}
 
-    fn candidate(&mut self, m: Match, text: &str) -> Candidate {
-        let problem = problem(&m, text, self.module.info.version, self.module.info.target);
-        let mut units: Vec<(Option<u8>, Vec<Spec>)> = Vec::new();
-        let mut memory = 0;
-        for slot in &m.shape.slots {
-            let spec = Spec {
-                form: slot.form,
-                dest: slot.dest,
-                optional: slot.optional,
-                count: m.slot_count(slot),
-                ty: m.slot_ty(slot),
-                relaxed: slot.relaxed,
-                negatable: slot.negatable,
-                minus: slot.minus,
-                selector: slot.selector,
-                fills: (m.shape.mnemonic == "mov"
-                    && slot.count == Count::Row
-                    && m.row.counts.is_some_and(|f| f(&m, slot.name) == 0))
-                .then(|| m.ty("type").map_or(0, Ty::bits)),
-                second: slot.second.map(|(_, optional)| optional),
-                memory,
-            };
-            if slot.form == Form::Addr {
-                memory += 1;
-            }
-            match units.last_mut() {
-                Some((bracket, specs)) if slot.bracket.is_some() && *bracket == slot.bracket => {
-                    specs.push(spec);
-                }
-                _ => units.push((slot.bracket, vec![spec])),
-            }
-        }
-        let units: Box<[Unit]> = units
-            .into_iter()
-            .map(|(bracket, slots)| Unit {
-                optional: slots.iter().all(|s| s.optional),
-                bracket: bracket.is_some(),
-                slots: slots.into(),
-            })
-            .collect();
-        let mnemonic = m.shape.mnemonic;
-        let traits = Traits {
-            addresses: matches!(mnemonic, "mov" | "cvta"),
-            specials: matches!(mnemonic, "mov" | "cvt"),
-            sink: matches!(
-                mnemonic,
-                "atom"
-                    | "setp"
-                    | "mbarrier"
-                    | "cp"
-                    | "match"
-                    | "setmaxnreg"
-                    | "clusterlaunchcontrol"
-            ),
+/// A row with what the operands' check needs of it.
+fn candidate(m: Match) -> Candidate {
+    let mut units: Vec<(Option<u8>, Vec<Spec>)> = Vec::new();
+    let mut memory = 0;
+    for slot in &m.shape.slots {
+        let spec = Spec {
+            form: slot.form,
+            dest: slot.dest,
+            optional: slot.optional,
+            count: m.slot_count(slot),
+            ty: m.slot_ty(slot),
+            relaxed: slot.relaxed,
+            negatable: slot.negatable,
+            minus: slot.minus,
+            selector: slot.selector,
+            fills: (m.shape.mnemonic == "mov"
+                && slot.count == Count::Row
+                && m.row.counts.is_some_and(|f| f(&m, slot.name) == 0))
+            .then(|| m.ty("type").map_or(0, Ty::bits)),
+            second: slot.second.map(|(_, optional)| optional),
+            memory,
         };
-        let spaces = m.picked.iter().flatten().filter_map(|t| space_of(t)).collect();
-        let required = units.iter().filter(|u| !u.optional).count();
-        let id = self.module.matches.len() as u32;
-        let rule = limits::rule(&m);
-        let problem = problem.or_else(|| self.wide_access(&m, text));
-        self.module.matches.push(m);
-        Candidate { id, units, required, spaces, problem, traits, rule }
+        if slot.form == Form::Addr {
+            memory += 1;
+        }
+        match units.last_mut() {
+            Some((bracket, specs)) if slot.bracket.is_some() && *bracket == slot.bracket => {
+                specs.push(spec);
+            }
+            _ => units.push((slot.bracket, vec![spec])),
+        }
     }
+    let units: Box<[Unit]> = units
+        .into_iter()
+        .map(|(bracket, slots)| Unit {
+            optional: slots.iter().all(|s| s.optional),
+            bracket: bracket.is_some(),
+            slots: slots.into(),
+        })
+        .collect();
+    let mnemonic = m.shape.mnemonic;
+    let traits = Traits {
+        addresses: matches!(mnemonic, "mov" | "cvta"),
+        specials: matches!(mnemonic, "mov" | "cvt"),
+        sink: matches!(
+            mnemonic,
+            "atom"
+                | "setp"
+                | "mbarrier"
+                | "cp"
+                | "match"
+                | "setmaxnreg"
+                | "clusterlaunchcontrol"
+        ),
+    };
+    let spaces = m.picked.iter().flatten().filter_map(|t| space_of(t)).collect();
+    let required = units.iter().filter(|u| !u.optional).count();
+    let rule = limits::rule(&m);
+    Candidate { matched: m, units, required, spaces, traits, rule }
 }
 
 /// Whether `target` is named in a list such as `sm_90a sm_100f`.
@@ -245,7 +283,12 @@ fn listed(target: Target, list: &str) -> bool {
 fn problem(m: &Match, text: &str, version: PtxVersion, target: Target) -> Option<Box<Diag>> {
     let row: &Row = m.row;
     let fail = |code, message: String| Some(Box::new(Diag::error(code, Span::default(), message)));
-    let floors = |what: &str, since: PtxVersion, sm: u16, targets: &str| {
+    let floors = |what: &dyn Fn() -> String, since: PtxVersion, sm: u16, targets: &str| {
+        let fits = version >= since && target.sm >= sm;
+        if fits && (targets.is_empty() || listed(target, targets)) {
+            return None;
+        }
+        let what = what();
         if version < since {
             let mut d = fail(Code::Version, format!("{what} needs `.version {since}` or later"))?;
             d.note(format!("the module says `.version {version}`"));
@@ -256,14 +299,11 @@ fn problem(m: &Match, text: &str, version: PtxVersion, target: Target) -> Option
             d.note(format!("the module says `.target {target}`"));
             return Some(d);
         }
-        if !targets.is_empty() && !listed(target, targets) {
-            let mut d = fail(Code::Target, format!("{what} is for targets {targets}"))?;
-            d.note(format!("the module says `.target {target}`"));
-            return Some(d);
-        }
-        None
+        let mut d = fail(Code::Target, format!("{what} is for targets {targets}"))?;
+        d.note(format!("the module says `.target {target}`"));
+        Some(d)
     };
-    if let Some(d) = floors(&format!("`{text}`"), row.since, row.sm, row.targets) {
+    if let Some(d) = floors(&|| format!("`{text}`"), row.since, row.sm, row.targets) {
         return Some(d);
     }
     if row.until.is_some_and(|until| version > until) {
@@ -275,7 +315,7 @@ fn problem(m: &Match, text: &str, version: PtxVersion, target: Target) -> Option
     }
     for floor in row.floors {
         for token in floor.tokens.split_ascii_whitespace().filter(|t| m.has(t)) {
-            let what = format!("`{token}` of `{}`", m.shape.mnemonic);
+            let what = || format!("`{token}` of `{}`", m.shape.mnemonic);
             if let Some(d) = floors(&what, floor.since, floor.sm, floor.targets) {
                 return Some(d);
             }

@@ -177,21 +177,24 @@ impl Verifier<'_> {
         self.need(span, &format!("`{text}`"), register.since(), register.sm());
     }
 
-    /// Finds the row that the operands fit and resolves them; reports if none does.
+    /// Finds the row that the operands fit and resolves them; reports if none does. `opcode` is
+    /// the index of the opcode whose rows are `known`.
     pub(super) fn resolve(
         &mut self,
-        candidates: &[Candidate],
+        known: &[Candidate],
+        opcode: usize,
         instr: &Instr,
     ) -> Option<(u32, Range<u32>)> {
         let ops = self.ast.operands(instr.operands());
-        let mut misfit: Option<(Misfit, &Candidate)> = None;
-        let mut refused: Option<&Candidate> = None;
-        for c in candidates {
+        let mut misfit: Option<(Misfit, usize)> = None;
+        let mut refused: Option<usize> = None;
+        for (i, c) in known.iter().enumerate() {
+            let barred = self.opcodes[opcode].problems.get(i).is_some_and(Option::is_some);
             let mark = self.body.operands.len();
             self.top.clear();
             match self.fit(c, ops) {
-                Ok(()) if c.problem.is_some() => {
-                    refused = refused.or(Some(c));
+                Ok(()) if barred => {
+                    refused = refused.or(Some(i));
                 }
                 Ok(()) => {
                     if let Some(rule) = c.rule {
@@ -199,7 +202,8 @@ impl Verifier<'_> {
                     }
                     let first = self.body.operands.len() as u32;
                     self.body.operands.append(&mut self.top);
-                    return Some((c.id, first..self.body.operands.len() as u32));
+                    let id = self.opcodes[opcode].first + i as u32;
+                    return Some((id, first..self.body.operands.len() as u32));
                 }
                 Err(m) => {
                     let further = misfit.as_ref().is_none_or(|(old, _)| {
@@ -207,17 +211,17 @@ impl Verifier<'_> {
                             || matches!(old.what, What::Count(..))
                                 && !matches!(m.what, What::Count(..))
                     });
-                    if further && (c.problem.is_none() || misfit.is_none()) {
-                        misfit = Some((m, c));
+                    if further && (!barred || misfit.is_none()) {
+                        misfit = Some((m, i));
                     }
                 }
             }
             self.body.operands.truncate(mark);
         }
-        if let Some(c) = refused {
-            self.refuse(c, instr);
-        } else if let Some((m, c)) = misfit {
-            self.report_misfit(m, c, instr);
+        if let Some(i) = refused {
+            self.refuse(opcode, i, &known[i], instr);
+        } else if let Some((m, i)) = misfit {
+            self.report_misfit(m, &known[i], instr);
         }
         None
     }

@@ -67,6 +67,8 @@ pub(super) struct Scopes {
     /// Scope that declared each name.
     depth: Vec<u32>,
     stack: Vec<Scope>,
+    /// Undo lists of closed scopes, to be used again.
+    spare: Vec<Vec<(Name, Binding, Span)>>,
     families: Vec<Family>,
 }
 
@@ -77,19 +79,21 @@ impl Scopes {
             places: vec![Span::default(); names],
             depth: vec![u32::MAX; names],
             stack: vec![Scope::default()],
+            spare: Vec::new(),
             families: Vec::new(),
         }
     }
 
     pub fn open(&mut self) {
-        self.stack.push(Scope { undo: Vec::new(), families: self.families.len() });
+        let undo = self.spare.pop().unwrap_or_default();
+        self.stack.push(Scope { undo, families: self.families.len() });
     }
 
     pub fn close(&mut self) {
-        let Some(scope) = self.stack.pop() else { return };
+        let Some(mut scope) = self.stack.pop() else { return };
         self.families.truncate(scope.families);
         let depth = self.stack.len() as u32;
-        for (name, old, place) in scope.undo.into_iter().rev() {
+        for (name, old, place) in scope.undo.drain(..).rev() {
             self.bindings[name.index()] = old;
             self.places[name.index()] = place;
             // The enclosing declaration is in some outer scope; which one does not
@@ -97,6 +101,7 @@ impl Scopes {
             self.depth[name.index()] =
                 if old == Binding::None { u32::MAX } else { depth.wrapping_sub(2) };
         }
+        self.spare.push(scope.undo);
     }
 
     pub fn depth(&self) -> usize {
