@@ -97,11 +97,65 @@ pub enum RelocationTarget {
     Function(u32),
 }
 
+/// A piece of the module's text, shared with it: cloning allocates nothing. Use it as a `&str`.
+#[derive(Clone)]
+pub struct Text {
+    source: Arc<str>,
+    start: u32,
+    end: u32,
+}
+
+impl Text {
+    /// The piece at `span` of `source`; nothing if it has no such piece.
+    pub fn new(source: &Arc<str>, span: SpanRange) -> Text {
+        Text { source: source.clone(), start: span.start, end: span.end }
+    }
+}
+
+impl std::ops::Deref for Text {
+    type Target = str;
+    fn deref(&self) -> &str {
+        self.source.get(self.start as usize..self.end as usize).unwrap_or("")
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Text {
+        Text { source: Arc::from(text), start: 0, end: text.len() as u32 }
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Text) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Text {}
+
+impl PartialEq<&str> for Text {
+    fn eq(&self, other: &&str) -> bool {
+        **self == **other
+    }
+}
+
+impl std::fmt::Display for Text {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self)
+    }
+}
+
+impl std::fmt::Debug for Text {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Debug::fmt(&**self, f)
+    }
+}
+
 /// A parameter or result of a kernel or function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Param {
     /// Name (may be `_`).
-    pub name: String,
+    pub name: Text,
     /// Element type.
     pub ty: Ty,
     /// Alignment in bytes.

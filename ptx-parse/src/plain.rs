@@ -192,10 +192,7 @@ fn push(lexer: &mut logos::Lexer<'_, Tok>, queue: &mut Vec<Token>) -> Token {
 }
 
 /// `.loc file line column` without what a comma would add.
-fn location<'s>(
-    lexer: &mut logos::Lexer<'s, Tok>,
-    queue: &mut Vec<Token>,
-) -> Option<After<'s>> {
+fn location<'s>(lexer: &mut logos::Lexer<'s, Tok>, queue: &mut Vec<Token>) -> Option<After<'s>> {
     for _ in 0..3 {
         if push(lexer, queue).1 != Tok::Int {
             return None;

@@ -100,7 +100,7 @@ pub(crate) fn pack(
     }
     let mut block = vec![0; size as usize];
     for (index, ((param, offset), arg)) in params.iter().zip(args).enumerate() {
-        let name = || param.name.clone();
+        let name = || param.name.to_string();
         let wide;
         let bytes: &[u8] = match arg {
             KernelArg::Bytes(bytes) => bytes,

@@ -127,7 +127,7 @@ pub fn json(module: &Module, file: &str) -> Value {
                 .iter()
                 .map(|p| {
                     json!({
-                        "name": p.name,
+                        "name": &*p.name,
                         "type": declaration(p),
                         "bytes": p.size,
                         "align": p.align,

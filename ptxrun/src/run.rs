@@ -200,7 +200,7 @@ fn run_launch(
                 return Err(RunError::NumberKind {
                     index,
                     given: *ty,
-                    name: param.name.clone(),
+                    name: param.name.to_string(),
                     wanted: ptx_runtime::declaration(param),
                     hint: format!("b{}:0x{hex}", 8 * bytes.len()),
                 });

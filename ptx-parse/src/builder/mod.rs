@@ -344,7 +344,6 @@ impl<'s> Builder<'s> {
         let run = self.drain(mark);
         self.push_instr(run, r);
     }
-
 }
 
 fn run_since(mark: u32, len: usize) -> Run {

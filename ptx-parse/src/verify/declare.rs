@@ -4,7 +4,7 @@ use super::Verifier;
 use super::scope::{Binding, Family};
 use crate::ast::{self, DeclSpace, Linkage as AstLinkage, Var, Word};
 use crate::diag::{Code, closest};
-use crate::module::{Linkage, Param, Reg, Symbol};
+use crate::module::{Linkage, Param, Reg, Symbol, Text};
 use crate::span::Span;
 use ptx_isa::types::{TyClass, ptx};
 use ptx_isa::{Space, Ty};
@@ -369,7 +369,7 @@ impl Verifier<'_> {
             }
             let family = Family {
                 prefix: var.name.name,
-                text: Arc::from(name),
+                text: self.shared(var.name.name),
                 count,
                 ty: layout.ty,
                 vector,
@@ -380,7 +380,8 @@ impl Verifier<'_> {
             self.scopes.add_family(family, |name| ast.name(name));
             return;
         }
-        let binding = self.new_register(Arc::from(name), None, layout.ty, vector);
+        let text = self.shared(var.name.name);
+        let binding = self.new_register(text, None, layout.ty, vector);
         self.bind(var.name, binding);
     }
 
@@ -388,6 +389,12 @@ impl Verifier<'_> {
     fn family_twice(&self, var: &Var) -> Option<Span> {
         let earlier = self.scopes.family(var.name.name)?;
         (earlier.scope == self.scopes.depth() - 1).then_some(earlier.place)
+    }
+
+    /// A name's text, the same copy each time: functions use the same few names of registers.
+    fn shared(&mut self, name: crate::Name) -> Arc<str> {
+        let text = self.text(name);
+        self.shared.entry(name).or_insert_with(|| Arc::from(text)).clone()
     }
 
     /// Adds the register (or a vector's components) to the body.
@@ -421,7 +428,8 @@ impl Verifier<'_> {
             DeclSpace::Param => {}
             DeclSpace::Reg if !entry => {
                 if define {
-                    let binding = self.new_register(Arc::from(name), None, layout.ty, 1);
+                    let text = self.shared(var.name.name);
+                    let binding = self.new_register(text, None, layout.ty, 1);
                     if let Binding::Reg(id) = binding {
                         reg = Some(id);
                     }
@@ -468,7 +476,7 @@ impl Verifier<'_> {
         }
         let size = layout.size.min(u64::from(u32::MAX)) as u32;
         Param {
-            name: name.to_owned(),
+            name: Text::new(&self.module.source, span.start..span.end),
             ty: layout.ty,
             align: layout.align,
             size,

@@ -29,6 +29,7 @@ use opcode::Opcode;
 use ptx_isa::meaning::ModuleInfo;
 use ptx_isa::types::{PtxVersion, Target, ptx};
 use scope::Scopes;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Reads and verifies `text`, called `name` in reports.
@@ -72,6 +73,8 @@ struct Verifier<'a> {
     diags: Vec<Diag>,
     module: Module,
     scopes: Scopes,
+    /// Texts of registers' names.
+    shared: HashMap<Name, Arc<str>>,
     /// Distinct opcodes seen, and which one each name is (index + 1).
     opcodes: Vec<Opcode>,
     opcode_of: Vec<u32>,
@@ -116,6 +119,7 @@ impl<'a> Verifier<'a> {
                 files: Vec::new(),
             },
             scopes: Scopes::new(ast.names().len()),
+            shared: HashMap::new(),
             opcodes: Vec::new(),
             opcode_of: vec![0; ast.names().len()],
             body: Body::default(),

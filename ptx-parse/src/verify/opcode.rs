@@ -247,13 +247,7 @@ fn candidate(m: Match) -> Candidate {
         specials: matches!(mnemonic, "mov" | "cvt"),
         sink: matches!(
             mnemonic,
-            "atom"
-                | "setp"
-                | "mbarrier"
-                | "cp"
-                | "match"
-                | "setmaxnreg"
-                | "clusterlaunchcontrol"
+            "atom" | "setp" | "mbarrier" | "cp" | "match" | "setmaxnreg" | "clusterlaunchcontrol"
         ),
     };
     let spaces = m.picked.iter().flatten().filter_map(|t| space_of(t)).collect();
