@@ -126,16 +126,16 @@ impl Verifier<'_> {
     fn new_opcode(&mut self, instr: &Instr) -> usize {
         let text = self.text(instr.opcode);
         let span = self.ast.opcode_span(instr);
-        let known = match known(text) {
+        let known: Known = match known(text) {
             Ok(known) => known,
             Err(why) => match table().find_lenient(text) {
-                Some(m) if self.lenient => Arc::new([candidate(m)]),
+                Some(m) if self.lenient => Known::from([candidate(m)]),
                 outside => {
                     self.no_match(text, span, &why);
                     if let (Some(m), Some(diag)) = (outside, self.diags.last_mut()) {
                         diag.note(format!("`{}` is no PTX; lenient mode runs it", m.row.syntax));
                     }
-                    Arc::new([])
+                    Known::from([])
                 }
             },
         };
