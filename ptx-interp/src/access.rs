@@ -201,7 +201,7 @@ fn miss<const S: u8, const STORE: bool>(cx: &Ctx, i: &Inst, address: u64) -> Opt
     if STORE && !span.writable {
         return None;
     }
-    let s = Site { start: span.start, size: span.size, origin: cx.memory.origin() };
+    let s = Site { start: span.start, size: span.size, origin: span.origin() };
     cx.sites[i.k as usize].set(s);
     Some(s)
 }

@@ -1,13 +1,15 @@
 //! Global memory: one reserved region of virtual memory with allocations inside it.
 //!
-//! A device address `a` lies at byte `a - window::GLOBAL` of the region, so translation is one
-//! subtraction. Pages cost nothing until they are touched. Between allocations stays guard space;
+//! A device address `a` lies at byte `a - base` of the region, so translation is one subtraction. Pages cost nothing until they are touched. Between allocations stays guard space;
 //! [`Memory::span`] is the only way from an address to bytes, and it answers only for addresses
 //! inside an allocation. Constant variables are allocations that kernels may only read.
 //!
 //! Kernels run on several host threads, and a guest program may race on its memory. Ordered and
 //! atomic accesses are host atomics; the others are plain copies of raw bytes through pointers
 //! (never through references), so that a racing guest reads stale or mixed bytes, its own fault.
+//!
+//! A host program may also lend ranges of its own memory ([`Memory::map_host`]): allocations whose bytes lie
+//! outside the region. They are checked like any other.
 //!
 //! [`Memory::identity`] is the exception for callers whose interface passes host addresses: there a
 //! device address is a host address, and kernels reach all memory that the process has mapped.
@@ -70,6 +72,12 @@ pub enum MemoryError {
         /// The address.
         address: u64,
     },
+    /// Host memory that is lent already.
+    #[error("host memory at {host:#x} is mapped already")]
+    Mapped {
+        /// Its first host address.
+        host: u64,
+    },
     /// Alignment that is no power of two.
     #[error("alignment {align} is not a power of two")]
     Alignment {
@@ -111,6 +119,8 @@ struct Table {
     free: BTreeMap<u64, u64>,
     /// Reserved bytes (with guard) of each allocation by its start.
     reserved: BTreeMap<u64, (u64, u64)>,
+    /// Host address of the bytes of allocations outside the region.
+    lent: BTreeMap<u64, usize>,
     top: u64,
     used: u64,
 }
@@ -173,6 +183,16 @@ impl Memory {
     /// # Errors
     /// When the host has no address space for it.
     pub fn new(limit: u64) -> Result<Memory, MemoryError> {
+        Memory::at(window::GLOBAL, limit)
+    }
+
+    /// As [`Memory::new`], with allocations from address `base` on: memories of one process whose addresses
+    /// must not be mistaken for one another's. A base below the global window is raised to it.
+    ///
+    /// # Errors
+    /// When the host has no address space for it.
+    pub fn at(base: u64, limit: u64) -> Result<Memory, MemoryError> {
+        let base = base.max(window::GLOBAL);
         // Guard space and alignment take addresses too; where the host limits address space the
         // region shrinks to what it gives.
         let mut size = limit.saturating_mul(2).max(1 << 20);
@@ -183,7 +203,7 @@ impl Memory {
                 Err(e) => return Err(MemoryError::Reserve(e.to_string())),
             }
         };
-        Ok(Memory::over(region, window::GLOBAL, limit, None))
+        Ok(Memory::over(region, base, limit, None))
     }
 
     /// Memory whose addresses are the host's own: a kernel reaches what the process has mapped, with
@@ -301,8 +321,10 @@ impl Memory {
         };
         self.inner.epoch.fetch_add(1, Ordering::Release);
         // Cleared now, so that the next allocation here is zeroed and the pages return to the host.
-        self.inner.region.clear(a.start - self.inner.first, a.size);
-        table.used -= a.size;
+        if table.lent.remove(&a.start).is_none() {
+            self.inner.region.clear(a.start - self.inner.first, a.size);
+            table.used -= a.size;
+        }
         table.give(a.start);
         Ok(())
     }
@@ -340,11 +362,64 @@ impl Memory {
             .map(|(a, d)| (a.clone(), d))
     }
 
-    fn host_range(&self, address: u64, bytes: u64) -> Result<u64, MemoryError> {
+    /// Lends `size` bytes of the host at `host` to kernels; the device address of the first. It is the host
+    /// address itself unless that lies in a window of the generic address space or in this memory's region.
+    /// [`Memory::free`] takes the range back.
+    ///
+    /// # Errors
+    /// When part of the range is lent already, or no address is free.
+    ///
+    /// # Safety
+    /// The range must stay readable and writable until it is taken back and no launch that may use it runs.
+    pub unsafe fn map_host(
+        &self,
+        host: *mut u8,
+        size: u64,
+        name: &str,
+    ) -> Result<u64, MemoryError> {
+        let at = host as u64;
+        let mut table = self.table_mut();
+        let overlap = |start: u64, bytes: u64| at < start + bytes && start < at + size;
+        let lent = |(start, from): (&u64, &usize)| {
+            table.live.get(start).is_some_and(|a| overlap(*from as u64, a.size))
+        };
+        if table.lent.iter().any(lent) {
+            return Err(MemoryError::Mapped { host: at });
+        }
+        let (base, end) = (self.inner.first, self.inner.first + self.inner.region.len());
+        let same = at >= window::GLOBAL && !overlap(base, end - base);
+        let start = if same {
+            at
+        } else {
+            // Another address with the same offset in its page, so that alignment is the same.
+            let wanted = size;
+            let (used, limit) = (table.used, self.inner.limit);
+            let page = table
+                .take(size + 2 * GUARD, GUARD, end)
+                .ok_or(MemoryError::OutOfMemory { wanted, used, limit })?;
+            let start = page + at % GUARD;
+            if let Some(range) = table.reserved.remove(&page) {
+                table.reserved.insert(start, range);
+            }
+            start
+        };
+        let access = Access::ReadWrite;
+        table.lent.insert(start, host.expose_provenance());
+        table
+            .live
+            .insert(start, Allocation { start, size, name: name.into(), access, heap: false });
+        Ok(start)
+    }
+
+    /// Host pointer to `bytes` bytes at `address`, checked.
+    fn host(&self, address: u64, bytes: u64) -> Result<*mut u8, MemoryError> {
         let table = self.table();
         let bad = MemoryError::OutOfBounds { address, bytes };
         match table.find(address).or_else(|| table.live.get(&address)) {
-            Some(a) if bytes <= a.size - (address - a.start) => Ok(address - self.inner.first),
+            Some(a) if bytes <= a.size - (address - a.start) => {
+                let at = self.origin_of(&table, a).wrapping_add(address as usize);
+                Ok(std::ptr::with_exposed_provenance_mut(at))
+            }
             _ => Err(bad),
         }
     }
@@ -354,17 +429,51 @@ impl Memory {
     /// # Errors
     /// When the range is not inside one allocation.
     pub fn read(&self, address: u64, out: &mut [u8]) -> Result<(), MemoryError> {
-        let at = self.host_range(address, out.len() as u64)?;
-        self.inner.region.read(at, out);
-        Ok(())
+        // SAFETY: a slice of this length.
+        unsafe { self.read_raw(address, out.as_mut_ptr(), out.len() as u64) }
     }
     /// Copies into device memory (constant variables too: this is the host).
     ///
     /// # Errors
     /// When the range is not inside one allocation.
     pub fn write(&self, address: u64, data: &[u8]) -> Result<(), MemoryError> {
-        let at = self.host_range(address, data.len() as u64)?;
-        self.inner.region.write(at, data);
+        // SAFETY: a slice of this length.
+        unsafe { self.write_raw(address, data.as_ptr(), data.len() as u64) }
+    }
+    /// As [`Memory::read`], to memory that others may access meanwhile.
+    ///
+    /// # Errors
+    /// When the range is not inside one allocation.
+    ///
+    /// # Safety
+    /// `bytes` bytes at `out` must be writable.
+    pub unsafe fn read_raw(
+        &self,
+        address: u64,
+        out: *mut u8,
+        bytes: u64,
+    ) -> Result<(), MemoryError> {
+        let from = self.host(address, bytes)?;
+        // SAFETY: `host` checked the source, the caller promises the destination; `copy` allows overlap.
+        unsafe { std::ptr::copy(from, out, bytes as usize) }
+        Ok(())
+    }
+    /// As [`Memory::write`], from memory that others may access meanwhile.
+    ///
+    /// # Errors
+    /// When the range is not inside one allocation.
+    ///
+    /// # Safety
+    /// `bytes` bytes at `data` must be readable.
+    pub unsafe fn write_raw(
+        &self,
+        address: u64,
+        data: *const u8,
+        bytes: u64,
+    ) -> Result<(), MemoryError> {
+        let to = self.host(address, bytes)?;
+        // SAFETY: `host` checked the destination, the caller promises the source; `copy` allows overlap.
+        unsafe { std::ptr::copy(data, to, bytes as usize) }
         Ok(())
     }
     /// Sets `bytes` bytes to `value`.
@@ -372,13 +481,28 @@ impl Memory {
     /// # Errors
     /// When the range is not inside one allocation.
     pub fn fill(&self, address: u64, value: u8, bytes: u64) -> Result<(), MemoryError> {
-        let at = self.host_range(address, bytes)?;
-        let block = [value; 4096];
-        let mut done = 0;
-        while done < bytes {
-            let n = (bytes - done).min(4096);
-            self.inner.region.write(at + done, &block[..n as usize]);
-            done += n;
+        let to = self.host(address, bytes)?;
+        // SAFETY: `host` checked the range.
+        unsafe { std::ptr::write_bytes(to, value, bytes as usize) }
+        Ok(())
+    }
+    /// Repeats `pattern` over `count` elements from `address` on.
+    ///
+    /// # Errors
+    /// When the range is not inside one allocation.
+    pub fn fill_pattern(
+        &self,
+        address: u64,
+        pattern: &[u8],
+        count: u64,
+    ) -> Result<(), MemoryError> {
+        let n = pattern.len() as u64;
+        let bytes = n.saturating_mul(count);
+        let to = self.host(address, bytes)?;
+        for i in 0..count {
+            let at = to.wrapping_add((i * n) as usize);
+            // SAFETY: `host` checked the whole range.
+            unsafe { std::ptr::copy_nonoverlapping(pattern.as_ptr(), at, pattern.len()) }
         }
         Ok(())
     }
@@ -387,9 +511,10 @@ impl Memory {
     /// # Errors
     /// When a range is not inside one allocation.
     pub fn copy(&self, dst: u64, src: u64, bytes: u64) -> Result<(), MemoryError> {
-        let from = self.host_range(src, bytes)?;
-        let to = self.host_range(dst, bytes)?;
-        self.inner.region.copy(to, from, bytes);
+        let from = self.host(src, bytes)?;
+        let to = self.host(dst, bytes)?;
+        // SAFETY: `host` checked both ranges; `copy` allows overlap.
+        unsafe { std::ptr::copy(from, to, bytes as usize) }
         Ok(())
     }
 
@@ -399,7 +524,12 @@ impl Memory {
         match table.find(address) {
             Some(a) => {
                 let writable = a.access == Access::ReadWrite;
-                Some(Span { start: a.start, size: a.size, writable })
+                Some(Span {
+                    start: a.start,
+                    size: a.size,
+                    writable,
+                    origin: self.origin_of(&table, a),
+                })
             }
             None => self.mapping(address),
         }
@@ -419,12 +549,15 @@ impl Memory {
             found
         })
     }
-    /// Host pointer of device address 0 (addresses inside a [`Span`] may be added to it).
-    pub(crate) fn origin(&self) -> *mut u8 {
-        if self.inner.mapped.is_some() {
-            return std::ptr::with_exposed_provenance_mut(0);
+    /// Host address of device address 0, for addresses inside `a`.
+    fn origin_of(&self, table: &Table, a: &Allocation) -> usize {
+        match table.lent.get(&a.start) {
+            Some(host) => host.wrapping_sub(a.start as usize),
+            None => {
+                let base = self.inner.region.base().expose_provenance();
+                base.wrapping_sub(self.inner.first as usize)
+            }
         }
-        self.inner.region.base().wrapping_sub(self.inner.first as usize)
     }
     /// A number that changes when an allocation goes away.
     pub(crate) fn epoch(&self) -> u64 {
@@ -438,11 +571,18 @@ pub(crate) struct Span {
     pub start: u64,
     pub size: u64,
     pub writable: bool,
+    /// Host address of device address 0.
+    origin: usize,
 }
 
 impl Span {
     /// Covers no address.
-    pub(crate) const NOTHING: Span = Span { start: 0, size: 0, writable: false };
+    pub(crate) const NOTHING: Span = Span { start: 0, size: 0, writable: false, origin: 0 };
+
+    /// Host pointer of device address 0; addresses inside may be added to it.
+    pub(crate) fn origin(&self) -> *mut u8 {
+        std::ptr::with_exposed_provenance_mut(self.origin)
+    }
 }
 
 /// What the process has mapped and may read, by address.
@@ -469,7 +609,7 @@ impl Mappings {
                 Some(last) if last.start + last.size == start && last.writable == writable => {
                     last.size += end - start;
                 }
-                _ => all.push(Span { start, size: end - start, writable }),
+                _ => all.push(Span { start, size: end - start, writable, origin: 0 }),
             }
         }
         Mappings(all)
@@ -477,7 +617,12 @@ impl Mappings {
     /// Elsewhere there is no list: everything but the lowest pages counts as mapped.
     #[cfg(not(target_os = "linux"))]
     fn read() -> Mappings {
-        Mappings(vec![Span { start: 1 << 16, size: (1 << 63) - (1 << 16), writable: true }])
+        Mappings(vec![Span {
+            start: 1 << 16,
+            size: (1 << 63) - (1 << 16),
+            writable: true,
+            origin: 0,
+        }])
     }
     fn find(&self, address: u64) -> Option<Span> {
         let n = self.0.partition_point(|s| s.start <= address);
@@ -530,21 +675,6 @@ impl Region {
     fn at(&self, at: u64, bytes: u64) -> *mut u8 {
         assert!(at <= self.len && bytes <= self.len - at, "range inside the region");
         self.base.wrapping_add(at as usize)
-    }
-    fn read(&self, at: u64, out: &mut [u8]) {
-        let from = self.at(at, out.len() as u64);
-        // SAFETY: `at` checked the range; `out` is host memory outside the region.
-        unsafe { std::ptr::copy_nonoverlapping(from, out.as_mut_ptr(), out.len()) }
-    }
-    fn write(&self, at: u64, data: &[u8]) {
-        let to = self.at(at, data.len() as u64);
-        // SAFETY: `at` checked the range; `data` is host memory outside the region.
-        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), to, data.len()) }
-    }
-    fn copy(&self, to: u64, from: u64, bytes: u64) {
-        let (to, from) = (self.at(to, bytes), self.at(from, bytes));
-        // SAFETY: `at` checked both ranges; `copy` allows overlap.
-        unsafe { std::ptr::copy(from, to, bytes as usize) }
     }
     /// Zeroes a range; whole pages go back to the host where it can take them.
     fn clear(&self, at: u64, bytes: u64) {
@@ -601,7 +731,7 @@ mod tests {
         assert!(m.find(a + 1000).is_none());
         assert_eq!(m.nearest(a + 1000).map(|(x, d)| (x.start, d)), Some((a, 1)));
         assert_eq!(m.nearest(a - 4).map(|(x, d)| (x.start, d)), Some((a, -4)));
-        assert_eq!(m.span(b), Some(Span { start: b, size: 16, writable: false }));
+        assert_eq!(m.span(b).map(|s| (s.start, s.size, s.writable)), Some((b, 16, false)));
         let epoch = m.epoch();
         m.free(a).unwrap();
         assert_ne!(m.epoch(), epoch);
@@ -617,18 +747,38 @@ mod tests {
     }
 
     #[test]
+    fn lent_host_memory() {
+        let m = Memory::at(1 << 40, 1 << 16).unwrap();
+        let mut host = vec![0u8; 100];
+        let at = host.as_mut_ptr();
+        // SAFETY: `host` outlives `m`.
+        let a = unsafe { m.map_host(at, 100, "lent") }.unwrap();
+        m.write(a + 98, &[5, 6]).unwrap();
+        assert!(m.write(a + 99, &[5, 6]).is_err());
+        assert_eq!(m.used(), 0);
+        // SAFETY: as above.
+        let again = unsafe { m.map_host(at.wrapping_add(99), 9, "lent") };
+        assert!(matches!(again, Err(MemoryError::Mapped { .. })));
+        let own = m.alloc(4, 1, "own", Access::ReadWrite).unwrap();
+        assert_eq!(own, 1 << 40);
+        m.free(a).unwrap();
+        assert_eq!(host[97..], [0, 5, 6]);
+        assert!(m.find(a).is_none());
+    }
+
+    #[test]
     fn identity_mode_reaches_what_is_mapped() {
         // SAFETY: nothing is launched on it.
         let m = unsafe { Memory::identity(1 << 16) }.unwrap();
         let v = m.alloc(16, 1, "variable", Access::ReadOnly).unwrap();
-        assert_eq!(m.span(v), Some(Span { start: v, size: 16, writable: false }));
+        assert_eq!(m.span(v).map(|s| (s.start, s.size, s.writable)), Some((v, 16, false)));
         // Guard space stays guard space although the host has mapped it.
         assert_eq!(m.span(v + 16), None);
         let host = [7u8; 64];
         let at = host.as_ptr().expose_provenance() as u64;
         let span = m.span(at).unwrap();
         assert!(span.writable && span.start <= at && at + 64 <= span.start + span.size);
-        assert_eq!(m.origin().wrapping_add(at as usize).cast_const(), host.as_ptr());
+        assert_eq!(span.origin().wrapping_add(at as usize).cast_const(), host.as_ptr());
         assert_eq!(m.span(8), None);
         assert!(m.read(at, &mut [0; 4]).is_err());
         m.write(v, &[1; 16]).unwrap();

@@ -141,7 +141,7 @@ impl Ctx {
             },
             _ => match self.span(address) {
                 Some(s) if inside(address - s.start, s.size) && (s.writable || !write) => {
-                    Ok(Target::Host(self.memory.origin().wrapping_add(address as usize)))
+                    Ok(Target::Host(s.origin().wrapping_add(address as usize)))
                 }
                 _ => Err(outside),
             },

@@ -7,7 +7,7 @@
 //! recorded bits; see `tests/texture.rs`.
 
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Type of one channel of a texel.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -66,8 +66,8 @@ pub enum Boundary {
 /// Where the texels are.
 #[derive(Debug)]
 pub enum Texels {
-    /// In an array of their own, x fastest, then y, then z or layer.
-    Array(Box<[AtomicU8]>),
+    /// In an array, which other objects may share; x fastest, then y, then z or layer.
+    Array(Arc<[AtomicU8]>),
     /// In device memory, rows `pitch` bytes apart.
     Memory {
         /// Address of the first texel.

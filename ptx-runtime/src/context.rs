@@ -13,11 +13,14 @@ use crate::DevicePtr;
 pub struct DeviceOptions {
     /// Most bytes that can be allocated. Address space is reserved for them, memory is not.
     pub memory: u64,
+    /// Lowest address of allocations; 0 takes the lowest possible. Contexts of one process that are given
+    /// ranges of their own do not take each other's pointers for theirs.
+    pub base: u64,
 }
 
 impl Default for DeviceOptions {
     fn default() -> Self {
-        DeviceOptions { memory: 64 << 30 }
+        DeviceOptions { memory: 64 << 30, base: 0 }
     }
 }
 
@@ -38,7 +41,7 @@ impl Context {
     /// # Errors
     /// When the host has no address space for its memory.
     pub fn new(options: &DeviceOptions) -> Result<Context, MemoryError> {
-        Ok(Context::over(Memory::new(options.memory)?))
+        Ok(Context::over(Memory::at(options.base, options.memory)?))
     }
 
     /// A device whose addresses are the host's own, for callers whose interface passes host

@@ -30,6 +30,8 @@ pub struct LaunchConfig {
     pub shared: u32,
     /// Arguments in the order of the parameters.
     pub args: Vec<KernelArg>,
+    /// The parameter block itself, in place of `args`.
+    pub params: Option<Vec<u8>>,
     /// Host threads; one per core where it is missing.
     pub threads: Option<u32>,
     /// The longest that it may take.
@@ -56,6 +58,7 @@ impl Default for LaunchConfig {
             cluster: [1; 3],
             shared: 0,
             args: Vec::new(),
+            params: None,
             threads: None,
             timeout: None,
             step_limit: None,
@@ -150,7 +153,10 @@ impl Context {
             .ok_or_else(|| LaunchError::UnknownEntry(entry.into()))?
             .map_err(|refusal| LaunchError::Unsupported(Box::new(refusal)))?;
         let program = kernel.program();
-        let params = pack(&program.params, program.param_bytes, &config.args)?;
+        let params = match config.params {
+            Some(block) => block,
+            None => pack(&program.params, program.param_bytes, &config.args)?,
+        };
         let defaults = LaunchParams::default();
         let launch = LaunchParams {
             grid: config.grid,

@@ -28,19 +28,22 @@
 
 mod args;
 mod context;
+pub mod device;
 mod globals;
 mod launch;
 mod module;
+mod resources;
 mod verified;
 
 pub use args::{ArgumentError, KernelArg, declaration};
 pub use context::{Context, DeviceOptions};
 pub use launch::{LaunchConfig, LaunchError, LaunchStats, Print, TimingError};
 pub use module::{LoadError, Module};
-pub use ptx_interp::{FaultKind, MemoryError, Report};
+pub use ptx_interp::{Access, FaultKind, Memory, MemoryError, Report};
 pub use ptx_isa as isa;
 pub use ptx_parse as parse;
 pub use ptx_timing as timing;
+pub use resources::Resources;
 pub use verified::{Diagnostics, Verified, format};
 
 /// An address in device memory.

@@ -1,7 +1,6 @@
 //! A verified module on a device: its variables in memory, its kernels ready to run.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use ptx_interp::{Access, Kernel, Memory, MemoryError};
 use ptx_isa::Space;
@@ -10,7 +9,7 @@ use ptx_parse::lower;
 use ptx_parse::module::{Func, Linkage};
 
 use crate::globals::image;
-use crate::{Context, DevicePtr, Diagnostics, Verified};
+use crate::{Context, DevicePtr, Diagnostics, Resources, Verified};
 
 /// A module on a device.
 pub struct Module {
@@ -18,7 +17,6 @@ pub struct Module {
     memory: Memory,
     /// Address of every symbol; 0 for those that have none of their own (shared, local).
     symbols: Vec<u64>,
-    kernels: Mutex<HashMap<u32, Arc<Kernel>>>,
 }
 
 /// Why a module cannot be loaded.
@@ -52,12 +50,7 @@ impl Module {
     pub fn from_verified(context: &Context, verified: &Verified) -> Result<Module, LoadError> {
         let memory = context.memory().clone();
         let all = &verified.module().symbols;
-        let mut module = Module {
-            verified: verified.clone(),
-            memory,
-            symbols: vec![0; all.len()],
-            kernels: Mutex::default(),
-        };
+        let mut module = Module { verified: verified.clone(), memory, symbols: vec![0; all.len()] };
         let placed = |space| matches!(space, Space::Global | Space::Const | Space::Tex);
         for (symbol, address) in all.iter().zip(&mut module.symbols) {
             if !placed(symbol.space) {
@@ -106,18 +99,16 @@ impl Module {
         &self.symbols
     }
 
-    /// The kernel ready to run; lowered and decoded on first use.
+    /// What a kernel needs of a device.
+    ///
+    /// # Errors
+    /// `None` when there is no such kernel, else the instruction that keeps it from running.
+    pub fn resources(&self, name: &str) -> Option<Result<Resources, Refusal>> {
+        Some(self.kernel(name)?.map(|kernel| Resources::of(kernel.program())))
+    }
+
     pub(crate) fn kernel(&self, name: &str) -> Option<Result<Arc<Kernel>, Refusal>> {
-        let index = lower::entry_index(self.verified.module(), name)?;
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = kernels.get(&index) {
-            return Some(Ok(Arc::clone(kernel)));
-        }
-        Some(lower::lower(self.verified.module(), index).map(|program| {
-            let kernel = Arc::new(Kernel::decode(Arc::new(program)));
-            kernels.insert(index, Arc::clone(&kernel));
-            kernel
-        }))
+        self.verified.kernel(name)
     }
 }
 

@@ -1,8 +1,12 @@
 //! PTX text that parsed and verified, and what is to be said about text that did not.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use ptx_interp::Kernel;
+use ptx_parse::code::Refusal;
 use ptx_parse::diag::{Diag, Reporter};
+use ptx_parse::lower;
 use ptx_parse::module::Module;
 
 /// A verified module, independent of any device.
@@ -10,6 +14,8 @@ use ptx_parse::module::Module;
 pub struct Verified {
     module: Arc<Module>,
     warnings: Diagnostics,
+    /// Kernels that were asked for, by function; every device that loads the module shares them.
+    kernels: Arc<Mutex<HashMap<u32, Arc<Kernel>>>>,
 }
 
 /// Findings about one text, with what it takes to show them.
@@ -42,9 +48,11 @@ impl Verified {
         let (module, diags) = ptx_parse::parse_and_verify_with(text, name, lenient);
         let findings = Diagnostics { name: name.into(), source: text.into(), diags };
         match module {
-            Some(module) if findings.errors() == 0 => {
-                Ok(Verified { module: Arc::new(module), warnings: findings })
-            }
+            Some(module) if findings.errors() == 0 => Ok(Verified {
+                module: Arc::new(module),
+                warnings: findings,
+                kernels: Arc::default(),
+            }),
             _ => Err(findings),
         }
     }
@@ -52,6 +60,20 @@ impl Verified {
     /// The module.
     pub fn module(&self) -> &Module {
         &self.module
+    }
+
+    /// The kernel ready to run; lowered and decoded on first use.
+    pub(crate) fn kernel(&self, name: &str) -> Option<Result<Arc<Kernel>, Refusal>> {
+        let index = lower::entry_index(&self.module, name)?;
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = kernels.get(&index) {
+            return Some(Ok(Arc::clone(kernel)));
+        }
+        Some(lower::lower(&self.module, index).map(|program| {
+            let kernel = Arc::new(Kernel::decode(Arc::new(program)));
+            kernels.insert(index, Arc::clone(&kernel));
+            kernel
+        }))
     }
 
     /// Findings that do not refuse the module.

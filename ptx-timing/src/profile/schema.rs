@@ -166,6 +166,9 @@ pub struct Device {
     pub multiprocessors: u32,
     /// Scalar cores of one multiprocessor.
     pub cores_per_multiprocessor: u32,
+    /// Device memory of one GPU in bytes, if known.
+    #[serde(default)]
+    pub memory_bytes: Option<u64>,
 }
 
 /// `[clock]`
