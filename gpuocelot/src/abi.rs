@@ -42,7 +42,7 @@ pub unsafe extern "C" fn ptx_run(
     let values: Vec<u64> = values.iter().map(|v| v.addr() as u64).collect();
     static CONTEXT: OnceLock<Context> = OnceLock::new();
     let context = CONTEXT.get_or_init(|| {
-        let options = DeviceOptions { memory: MEMORY };
+        let options = DeviceOptions { memory: MEMORY, ..Default::default() };
         // SAFETY: launches come from this function only, whose caller vouches for their accesses.
         unsafe { Context::on_host_memory(&options) }
             .unwrap_or_else(|e| end(&format!("ptx_run: {e}")))
