@@ -4,6 +4,7 @@ Run by `samples/regenerate`; needs numpy only. Where the arithmetic of the kerne
 sums stay below 2^24, single operations) the result is compared bit for bit; elsewhere the launch file states
 the tolerance.
 """
+import hashlib
 import os
 
 import numpy as np
@@ -166,6 +167,98 @@ def legacy_sm13():
     save("legacy_sm13/y.npy", product + unit(25, 1000).astype(np.float32), np.float32)
 
 
+def triad():
+    a = whole(30, 4096, -1000, 1000) + 2.5 * whole(31, 4096, -1000, 1000)
+    save("triad/a.npy", a, np.float32)
+
+
+def gather():
+    save("gather/out.npy", whole(32, 1000, -100000, 100000)[whole(33, 3000, 0, 999)], np.int32)
+
+
+def matmul_blocked():
+    a = whole(34, 64 * 48, -8, 8).reshape(64, 48)
+    save("matmul_blocked/c.npy", a @ whole(35, 48 * 64, -8, 8).reshape(48, 64), np.float32)
+
+
+def bitonic():
+    save("bitonic/sorted.npy", np.sort(whole(36, 1024, -5000, 5000).reshape(4, 256), axis=1), np.int32)
+
+
+def black_scholes():
+    s, x, t = (whole(*a).astype(np.float64) for a in [(37, 1000, 5, 30), (38, 1000, 1, 100), (39, 1000, 1, 10)])
+    rate, volatility = 0.02, 0.3
+
+    def cnd(d):
+        k = 1 / (1 + 0.2316419 * abs(d))
+        poly = np.polyval([1.33027443, -1.82125598, 1.78147794, -0.35656378, 0.31938153, 0], k)
+        tail = 0.39894228 * np.exp(-0.5 * d * d) * poly
+        return np.where(d > 0, 1 - tail, tail)
+
+    d1 = (np.log(s / x) + (rate + 0.5 * volatility**2) * t) / (volatility * np.sqrt(t))
+    d2 = d1 - volatility * np.sqrt(t)
+    discounted = x * np.exp(-rate * t)
+    save("black_scholes/call.npy", s * cnd(d1) - discounted * cnd(d2), np.float32)
+    save("black_scholes/put.npy", discounted * (1 - cnd(d2)) - s * (1 - cnd(d1)), np.float32)
+
+
+def stencil():
+    v = whole(40, 4000, 0, 1000).reshape(50, 80).astype(np.float64)
+    out = v.copy()
+    out[1:-1, 1:-1] = v[1:-1, 1:-1] / 2 + (v[1:-1, :-2] + v[1:-1, 2:] + v[:-2, 1:-1] + v[2:, 1:-1]) / 8
+    save("stencil/out.npy", out, np.float32)
+
+
+def convolution():
+    v = np.pad(whole(41, 2400, 0, 255).reshape(40, 60), 2)
+    row = np.array([1, 4, 6, 4, 1])
+    out = sum(row[j] * row[i] * v[j : j + 40, i : i + 60] for j in range(5) for i in range(5))
+    save("convolution/out.npy", out / 256, np.float32)
+
+
+def fft():
+    v = whole(42, 2048, -8, 8).reshape(4, 256, 2)
+    spectrum = np.fft.fft(v[:, :, 0] + 1j * v[:, :, 1], axis=1)
+    save("fft/out.npy", np.stack([spectrum.real, spectrum.imag], axis=2), np.float32)
+    root = np.exp(-2j * np.pi * np.arange(128) / 256)
+    save("fft/roots.npy", np.stack([root.real, root.imag], axis=1), np.float32)
+
+
+def sha256():
+    messages = mix(43, 2048).astype(np.uint32).reshape(256, 8)
+    digests = b"".join(hashlib.sha256(m.tobytes()).digest() for m in messages)
+    save("sha256/digests.npy", np.frombuffer(digests, np.uint32), np.uint32)
+
+
+def polynomial():
+    y, c = np.zeros(1000), 1.0
+    coefficients = []
+    for k in range(16):
+        c = c / k if k else 1.0
+        coefficients.append(c)
+    for c in reversed(coefficients):
+        y = y * unit(44, 1000) + c
+    save("polynomial/y.npy", y, np.float64)
+
+
+def bfs():
+    nodes = 500
+    degrees = whole(45, nodes, 0, 4)
+    start = np.concatenate([[0], np.cumsum(degrees)])
+    edges = whole(46, start[-1], 0, nodes - 1)
+    level = np.full(nodes, -1)
+    level[whole(47, 3, 0, nodes - 1)] = 0
+    save("bfs/start.npy", start, np.int32)
+    save("bfs/edges.npy", edges, np.int32)
+    save("bfs/first.npy", level, np.int32)
+    for depth in range(8):
+        for node in np.flatnonzero(level == depth):
+            for neighbour in edges[start[node] : start[node + 1]]:
+                if level[neighbour] < 0:
+                    level[neighbour] = depth + 1
+    save("bfs/level.npy", level, np.int32)
+
+
 vecadd()
 saxpy()
 matmul("matmul_naive")
@@ -182,3 +275,14 @@ reduce()
 texture()
 printf()
 legacy_sm13()
+triad()
+gather()
+matmul_blocked()
+bitonic()
+black_scholes()
+stencil()
+convolution()
+fft()
+sha256()
+polynomial()
+bfs()

@@ -234,8 +234,8 @@ impl Diag {
     }
 }
 
-/// Renders diagnostics as text with source excerpts.
-pub fn render(diags: &[Diag], map: &SourceMap) -> String {
+/// Renders diagnostics as text with source excerpts, with terminal colours where they are wanted.
+pub fn render(diags: &[Diag], map: &SourceMap, color: bool) -> String {
     let mut files = SimpleFiles::new();
     for file in map.files() {
         files.add(file.name.as_str(), file.text.as_str());
@@ -278,7 +278,14 @@ pub fn render(diags: &[Diag], map: &SourceMap) -> String {
         if let Some(help) = &diag.help {
             shown.notes.push(format!("help: {help}"));
         }
-        match term::emit_into_string(&config, &files, &shown) {
+        let text = if color {
+            let mut ansi = term::termcolor::Ansi::new(Vec::new());
+            term::emit_to_write_style(&mut ansi, &config, &files, &shown)
+                .map(|()| String::from_utf8_lossy(&ansi.into_inner()).into_owned())
+        } else {
+            term::emit_into_string(&config, &files, &shown)
+        };
+        match text {
             Ok(text) => out.push_str(&text),
             Err(_) => out.push_str(&format!("error[{}]: {}\n", diag.code.name(), diag.message)),
         }

@@ -18,6 +18,8 @@ pub mod sema;
 pub mod source;
 pub mod symbol;
 
+use std::sync::Arc;
+
 use diag::{Code, Diag, Severity};
 pub use options::Options;
 use preprocess::Unit;
@@ -124,6 +126,8 @@ pub struct Output {
     pub warnings: Vec<Diag>,
     /// Warnings as text with source excerpts.
     pub rendered: String,
+    /// The sources that the warnings point into.
+    pub sources: Arc<SourceMap>,
 }
 
 /// Why a compilation failed.
@@ -133,6 +137,8 @@ pub struct Failure {
     pub diags: Vec<Diag>,
     /// The same as text with source excerpts.
     pub rendered: String,
+    /// The sources that they point into.
+    pub sources: Arc<SourceMap>,
 }
 
 /// Stack of the compiling thread: syntax trees are processed by recursion, and their height is bounded.
@@ -151,8 +157,9 @@ pub fn compile(name: &str, source: &str, options: &Options) -> Result<Output, Fa
                     Code::Internal,
                     "the compiler failed on this program; please report it",
                 );
-                let rendered = diag::render(std::slice::from_ref(&diag), &SourceMap::default());
-                Err(Failure { diags: vec![diag], rendered })
+                let sources = Arc::new(SourceMap::default());
+                let rendered = diag::render(std::slice::from_ref(&diag), &sources, false);
+                Err(Failure { diags: vec![diag], rendered, sources })
             }
         }
     })
@@ -161,10 +168,13 @@ pub fn compile(name: &str, source: &str, options: &Options) -> Result<Output, Fa
 fn compile_here(name: &str, source: &str, options: &Options) -> Result<Output, Failure> {
     let mut session = Session::new(options.clone());
     let ptx = translate(&mut session, name, source);
-    let rendered = diag::render(&session.diags, &session.map);
+    let rendered = diag::render(&session.diags, &session.map, false);
+    let failed = session.has_errors();
+    let Session { diags, map, .. } = session;
+    let sources = Arc::new(map);
     match ptx {
-        Some(ptx) if !session.has_errors() => Ok(Output { ptx, warnings: session.diags, rendered }),
-        _ => Err(Failure { diags: session.diags, rendered }),
+        Some(ptx) if !failed => Ok(Output { ptx, warnings: diags, rendered, sources }),
+        _ => Err(Failure { diags, rendered, sources }),
     }
 }
 
@@ -225,8 +235,7 @@ fn translate(session: &mut Session, name: &str, source: &str) -> Option<String> 
     }
     let sources = |file: u32, line: u32| -> Option<String> {
         let name = files.get(file as usize - 1)?;
-        let text = &session.map.files().iter().find(|f| f.name == *name)?.text;
-        text.lines().nth(line as usize - 1).map(str::to_string)
+        session.map.files().iter().find(|f| f.name == *name)?.line(line).map(str::to_string)
     };
     match ptx::write(&program, &session.names, &session.options, &kernels, &files, &lines, &sources)
     {

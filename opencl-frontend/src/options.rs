@@ -145,11 +145,13 @@ impl Options {
                 }
                 "-g" => self.debug = true,
                 _ if word.starts_with("-cl-nv-arch")
+                    || word.starts_with("--target")
                     || word.starts_with("-arch=")
                     || word.starts_with("-march=") =>
                 {
                     let value = match word.split_once('=') {
                         Some((_, value)) => value.to_string(),
+                        None if word.starts_with("--target") => value_of("--target")?,
                         None => value_of("-cl-nv-arch")?,
                     };
                     let number = value.strip_prefix("sm_").and_then(|n| n.parse::<u32>().ok());
@@ -220,6 +222,8 @@ mod tests {
         assert_eq!(o.defines[2], ("X".into(), None));
         assert_eq!(o.include_dirs, ["a b", "foo"]);
         assert!(o.fast_relaxed_math && o.mad_enable && o.cl_std == 110);
+        assert_eq!(Options::parse("--target sm_13").unwrap().sm, 13);
+        assert_eq!(Options::parse("--target=sm_90").unwrap().sm, 90);
         assert_eq!(Options::parse("-frob").unwrap_err().message, "unknown option `-frob`");
         assert_eq!(Options::parse("-arch=sm_14").unwrap_err().message, "unknown target `sm_14`");
     }

@@ -4,6 +4,8 @@
 //! preprocessor carries the position of its spelling and the expansion that produced it; a syntax node
 //! carries the range of its tokens. Everything else (line, column, macro stack) is derived on demand.
 
+use std::sync::OnceLock;
+
 use crate::symbol::Symbol;
 
 /// A byte offset into the concatenation of all files of a compilation.
@@ -64,9 +66,27 @@ pub struct SourceFile {
     pub text: String,
     /// Position of its first byte.
     pub base: u32,
-    line_starts: Vec<u32>,
+    line_starts: OnceLock<Vec<u32>>,
     /// `#line` directives: (offset of the following line, presumed line, presumed file).
     pub line_marks: Vec<(u32, u32, Option<String>)>,
+}
+
+impl SourceFile {
+    /// Offset of the first byte of each line.
+    fn line_starts(&self) -> &[u32] {
+        self.line_starts.get_or_init(|| {
+            let ends = self.text.bytes().enumerate().filter(|(_, b)| *b == b'\n');
+            std::iter::once(0).chain(ends.map(|(i, _)| i as u32 + 1)).collect()
+        })
+    }
+
+    /// A line of the text, counted from 1, without its end.
+    pub fn line(&self, number: u32) -> Option<&str> {
+        let starts = self.line_starts();
+        let start = *starts.get((number as usize).checked_sub(1)?)? as usize;
+        let end = starts.get(number as usize).map_or(self.text.len(), |&next| next as usize);
+        self.text.get(start..end).map(|line| line.trim_end_matches(['\n', '\r']))
+    }
 }
 
 /// Line and column (both from 1) in a named file.
@@ -106,7 +126,7 @@ impl SourceMap {
             name: name.to_string(),
             text: text.to_string(),
             base,
-            line_starts: Vec::new(),
+            line_starts: OnceLock::new(),
             line_marks: Vec::new(),
         });
         Some(self.files.len() - 1)
@@ -136,30 +156,21 @@ impl SourceMap {
     }
 
     /// Line and column of a position, with `#line` applied.
-    pub fn location(&mut self, pos: Pos) -> Location {
+    pub fn location(&self, pos: Pos) -> Location {
         let index = self.file_of(pos);
-        let Some(file) = self.files.get_mut(index) else {
+        let Some(file) = self.files.get(index) else {
             return Location { file: String::new(), line: 1, column: 1 };
         };
-        if file.line_starts.is_empty() {
-            file.line_starts.push(0);
-            file.line_starts.extend(
-                file.text
-                    .bytes()
-                    .enumerate()
-                    .filter(|(_, b)| *b == b'\n')
-                    .map(|(i, _)| i as u32 + 1),
-            );
-        }
+        let line_starts = file.line_starts();
         let offset = pos.0 - file.base;
-        let row = file.line_starts.partition_point(|&s| s <= offset) - 1;
-        let column = offset - file.line_starts[row] + 1;
+        let row = line_starts.partition_point(|&s| s <= offset) - 1;
+        let column = offset - line_starts[row] + 1;
         let mut line = row as u32 + 1;
         let mut name = file.name.clone();
         let mark = file.line_marks.partition_point(|m| m.0 <= offset);
         if mark > 0 {
             let (at, presumed, ref renamed) = file.line_marks[mark - 1];
-            let marked_row = file.line_starts.partition_point(|&s| s <= at) - 1;
+            let marked_row = line_starts.partition_point(|&s| s <= at) - 1;
             line = presumed.wrapping_add((row - marked_row) as u32);
             if let Some(renamed) =
                 file.line_marks[..mark].iter().rev().find_map(|m| m.2.clone()).or(renamed.clone())

@@ -39,6 +39,7 @@ pub use args::{ArgumentError, KernelArg, declaration};
 pub use context::{Context, DeviceOptions};
 pub use launch::{LaunchConfig, LaunchError, LaunchStats, Print, TimingError};
 pub use module::{LoadError, Module};
+pub use opencl_frontend as opencl;
 pub use ptx_interp::{Access, FaultKind, Memory, MemoryError, Report};
 pub use ptx_isa as isa;
 pub use ptx_parse as parse;

@@ -32,7 +32,9 @@ pub struct Cli {
 pub enum Command {
     /// Run kernels: `ptxrun FILE.ptx ...` for short
     Run(RunArgs),
-    /// Parse and verify PTX; report every error
+    /// Compile OpenCL C to PTX
+    Cc(CcArgs),
+    /// Parse and verify PTX or OpenCL C; report every error
     Check(CheckArgs),
     /// List the instructions that are known: since, target, exactness
     Isa(IsaArgs),
@@ -93,10 +95,44 @@ pub struct Common {
     pub color: ColorChoice,
 }
 
+/// How OpenCL C files are compiled.
+#[derive(Args, Debug, Clone, Default)]
+pub struct Build {
+    /// Options for OpenCL C files, as clBuildProgram takes them: "-D N=16 -cl-mad-enable --target sm_90"
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    pub build: Option<String>,
+}
+
+/// `ptxrun cc`. The words are those of `clBuildProgram` and of compilers, which no option parser of today knows;
+/// `cc.rs` reads them.
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "ptxrun cc FILE.cl [OPTIONS] [-o FILE.ptx]",
+    after_help = "\
+Options:
+  -o FILE                  where to write the PTX; standard output without it
+  --target sm_NN           sm_10 to sm_90; sm_75 without it
+  -D NAME[=VALUE] -U NAME  define or undefine a macro
+  -I FOLDER                where #include looks
+  -g                       lines of the source in the PTX
+  -w -Werror -Wno-NAME     warnings
+  -cl-std=CL1.0|1.1|1.2    language version
+  -cl-mad-enable -cl-fast-relaxed-math -cl-unsafe-math-optimizations -cl-finite-math-only -cl-no-signed-zeros
+  -cl-single-precision-constant -cl-denorms-are-zero -cl-fp32-correctly-rounded-divide-sqrt
+  -cl-opt-disable -cl-kernel-arg-info
+  --json, --color WHEN     as everywhere"
+)]
+pub struct CcArgs {
+    /// An OpenCL C file (`-` for standard input) and options
+    #[arg(value_name = "WORD", required = true, num_args = 1.., allow_hyphen_values = true, trailing_var_arg = true)]
+    pub words: Vec<String>,
+}
+
 /// `ptxrun run`.
 #[derive(Args, Debug)]
 pub struct RunArgs {
-    /// A PTX file (`-` for standard input), or a launch file (.toml). Alone, a PTX file's entries are listed
+    /// A PTX file (`-` for standard input), an OpenCL C file (.cl), or a launch file (.toml). Alone, the entries of
+    /// a PTX or OpenCL C file are listed
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Kernel to launch; may be left out when the file has one
@@ -133,6 +169,9 @@ pub struct RunArgs {
     /// Take forms that ptxas refuses and some generators write (ex2.approx.f64 and the like; see docs/lenient.md)
     #[arg(long)]
     pub lenient: bool,
+    /// How OpenCL C files are compiled.
+    #[command(flatten)]
+    pub build: Build,
     /// Options of every subcommand.
     #[command(flatten)]
     pub common: Common,
@@ -141,12 +180,15 @@ pub struct RunArgs {
 /// `ptxrun check`.
 #[derive(Args, Debug)]
 pub struct CheckArgs {
-    /// PTX files; `-` for standard input
+    /// PTX or OpenCL C files; `-` for PTX from standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Take forms that ptxas refuses and some generators write (ex2.approx.f64 and the like; see docs/lenient.md)
     #[arg(long)]
     pub lenient: bool,
+    /// How OpenCL C files are compiled.
+    #[command(flatten)]
+    pub build: Build,
     /// Options of every subcommand.
     #[command(flatten)]
     pub common: Common,
@@ -180,9 +222,12 @@ pub struct ExplainArgs {
 /// `ptxrun fmt`.
 #[derive(Args, Debug)]
 pub struct FmtArgs {
-    /// A PTX file; `-` for standard input
+    /// A PTX file (`-` for standard input), or an OpenCL C file: its PTX is printed
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// How OpenCL C files are compiled.
+    #[command(flatten)]
+    pub build: Build,
     /// Overwrite the file
     #[arg(long, short, conflicts_with = "json")]
     pub in_place: bool,

@@ -6,10 +6,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ColorChoice;
+use ptx_runtime::opencl::Options;
 use ptx_runtime::{Diagnostics, Verified};
 use serde_json::{Value, json};
 
-use crate::cli::{CheckArgs, Cli, Command, Common, ExplainArgs, FmtArgs, IsaArgs};
+use crate::cc;
+use crate::cli::{Build, CheckArgs, Cli, Command, Common, ExplainArgs, FmtArgs, IsaArgs};
 use crate::run_command::run;
 use crate::{exec, isa};
 
@@ -28,6 +30,7 @@ pub fn main(cli: Cli) -> ExitCode {
     let outcome = match cli.command {
         None => run(&cli.run),
         Some(Command::Run(args)) => run(&args),
+        Some(Command::Cc(args)) => cc::command(args.words),
         Some(Command::Check(args)) => check(&args),
         Some(Command::Isa(args)) => show_isa(&args),
         Some(Command::Explain(args)) => explain(&args),
@@ -117,43 +120,69 @@ pub(crate) fn read_text(path: &Path, common: &Common) -> Result<String, Failed> 
         .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
 }
 
-pub(crate) fn load(path: &Path, lenient: bool, common: &Common) -> Result<Verified, Failed> {
-    let text = read_text(path, common)?;
-    let verified = verify(&text, &display_name(path), lenient).map_err(|e| common.invalid(&e))?;
-    if !common.json {
-        eprint!("{}", verified.warnings().render(common.color()));
-    }
-    Ok(verified)
+/// The options that `--build` holds.
+pub(crate) fn build_options(build: &Build, common: &Common) -> Result<Options, Failed> {
+    Options::parse(build.build.as_deref().unwrap_or(""))
+        .map_err(|diag| common.fail(USAGE, "option", cc::one_line(&diag)))
 }
 
-fn verify(text: &str, name: &str, lenient: bool) -> Result<Verified, Diagnostics> {
-    if lenient { Verified::lenient(text, name) } else { Verified::new(text, name) }
+pub(crate) fn load(
+    path: &Path,
+    options: &Options,
+    lenient: bool,
+    common: &Common,
+) -> Result<Verified, Failed> {
+    let text = read_text(path, common)?;
+    let source =
+        cc::verify_with(path, &text, &display_name(path), options, lenient).map_err(|e| {
+            if common.json {
+                print_json(&json!({"ok": false, "diagnostics": e.to_json()}));
+            } else {
+                eprint!("{}", e.render(common.color()));
+            }
+            Failed(INVALID)
+        })?;
+    if !common.json {
+        eprint!("{}", source.warnings.render(common.color()));
+        eprint!("{}", source.verified.warnings().render(common.color()));
+    }
+    Ok(source.verified)
 }
 
 fn check(args: &CheckArgs) -> Outcome {
     let common = &args.common;
+    let options = build_options(&args.build, common)?;
     let mut outcome = Ok(());
     let mut results = Vec::new();
     for path in &args.files {
         let text = read_text(path, common)?;
         let name = display_name(path);
-        let (valid, diagnostics) = match verify(&text, &name, args.lenient) {
-            Ok(verified) => (true, verified.warnings().clone()),
-            Err(diagnostics) => (false, diagnostics),
-        };
-        if !valid {
+        let (errors, rendered, json) =
+            match cc::verify_with(path, &text, &name, &options, args.lenient) {
+                Ok(source) => {
+                    let warnings = source.verified.warnings();
+                    let rendered =
+                        source.warnings.render(common.color()) + &warnings.render(common.color());
+                    let mut json = source.warnings.to_json();
+                    if let (Value::Array(all), Value::Array(more)) = (&mut json, warnings.to_json())
+                    {
+                        all.extend(more);
+                    }
+                    (None, rendered, json)
+                }
+                Err(e) => (Some(e.errors()), e.render(common.color()), e.to_json()),
+            };
+        if errors.is_some() {
             outcome = Err(Failed(INVALID));
         }
         if common.json {
-            results
-                .push(json!({"file": name, "valid": valid, "diagnostics": diagnostics.to_json()}));
+            results.push(json!({"file": name, "valid": errors.is_none(), "diagnostics": json}));
         } else {
-            eprint!("{}", diagnostics.render(common.color()));
-            let count = diagnostics.errors();
-            let verdict = match (valid, count) {
-                (true, _) => format!("{name}: valid\n"),
-                (false, 1) => format!("{name}: 1 error\n"),
-                (false, n) => format!("{name}: {n} errors\n"),
+            eprint!("{rendered}");
+            let verdict = match errors {
+                None => format!("{name}: valid\n"),
+                Some(1) => format!("{name}: 1 error\n"),
+                Some(n) => format!("{name}: {n} errors\n"),
             };
             print(verdict.as_bytes());
         }
@@ -187,8 +216,17 @@ fn explain(args: &ExplainArgs) -> Outcome {
 
 fn fmt(args: &FmtArgs) -> Outcome {
     let common = &args.common;
-    let text = read_text(&args.file, common)?;
-    let name = display_name(&args.file);
+    let mut text = read_text(&args.file, common)?;
+    let mut name = display_name(&args.file);
+    if cc::is_opencl(&args.file) {
+        if args.in_place {
+            let message = "--in-place is for PTX files; `ptxrun cc` writes the PTX of OpenCL C";
+            return Err(common.fail(USAGE, "usage", message));
+        }
+        let options = build_options(&args.build, common)?;
+        text = cc::compile(&text, &name, &options, common)?;
+        name = cc::ptx_name(&name);
+    }
     let formatted = ptx_runtime::format(&text, &name).map_err(|e| common.invalid(&e))?;
     if common.json {
         print_json(&json!({"ok": true, "changed": formatted != text, "text": formatted}));

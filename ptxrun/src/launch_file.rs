@@ -7,10 +7,12 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use ptx_runtime::opencl::Options;
 use serde::Deserialize;
 use toml::Spanned;
 
 use crate::arg::{self, ArgError, ArgSpec};
+use crate::cc;
 use crate::npy::{self, NpyError};
 use crate::plan::{self, Arg, Check, Plan, Tolerance};
 use crate::values::{ElementType, Init, ValueError};
@@ -22,6 +24,8 @@ pub struct LaunchFile {
     pub title: Option<String>,
     /// The modules to run it on, each on its own; paths relative to the launch file are already joined.
     pub modules: Vec<PathBuf>,
+    /// How modules in OpenCL C are compiled.
+    pub build: Options,
     /// Buffers, launches and checks.
     pub plan: Plan,
 }
@@ -100,6 +104,9 @@ pub enum Problem {
     /// A check without anything to compare, or with two things.
     #[error("a check names `buffer` with `expect` or `values`, or `stdout`")]
     BadCheck,
+    /// A compiler option that is unknown or malformed.
+    #[error("{0}")]
+    Build(String),
     /// A texture whose dimensions, channels or format no device has.
     #[error("{0}")]
     Texture(&'static str),
@@ -115,6 +122,7 @@ struct RawFile {
     title: Option<String>,
     #[serde(default)]
     modules: Vec<String>,
+    build: Option<Spanned<String>>,
     #[serde(default)]
     buffer: BTreeMap<String, Spanned<RawBuffer>>,
     #[serde(default)]
@@ -350,7 +358,18 @@ fn parse_with(
         plan.checks.push(check);
     }
     let modules = raw.modules.iter().map(|m| folder.join(m)).collect();
-    Ok(LaunchFile { title: raw.title, modules, plan })
+    let build = match &raw.build {
+        None => Options::default(),
+        Some(words) => {
+            let mut options = Options::parse(words.get_ref())
+                .map_err(|diag| at(words.span())(Problem::Build(cc::one_line(&diag))))?;
+            for include in &mut options.include_dirs {
+                *include = folder.join(&*include).display().to_string();
+            }
+            options
+        }
+    };
+    Ok(LaunchFile { title: raw.title, modules, build, plan })
 }
 
 fn resolve_texture(
@@ -473,6 +492,7 @@ mod tests {
 
     const GOOD: &str = r#"
         modules = ["k.ptx"]
+        build = "-D N=4 -I include"
         [buffer]
         a = { type = "u32", len = 4, init = "iota" }
         b = { type = "f32", values = [1, 2.5, "0f40400000"] }
@@ -497,6 +517,7 @@ mod tests {
     fn a_whole_file() {
         let file = parse_text(GOOD).unwrap();
         assert_eq!(file.modules, [PathBuf::from("folder/k.ptx")]);
+        assert_eq!(file.build.include_dirs, ["folder/include"]);
         let plan = file.plan;
         assert_eq!(plan.buffers[0].bytes[4..8], [1, 0, 0, 0]);
         assert_eq!(plan.buffers[1].bytes[8..], 3.0f32.to_le_bytes());
@@ -520,6 +541,7 @@ mod tests {
             ("\"u32\",", "\"i32\",", "unknown type `i32`; types are ", "\"i32\""),
             ("@three.bin", "@four.bin", "cannot read folder/four.bin: ", "\"@four.bin\""),
             ("size = [2, 2]", "size = []", "a texture has one to three dimensions", "[]"),
+            ("-D N=4", "-frob", "unknown option `-frob`", "\"-frob -I include\""),
             ("expect = \"fill:3\"", "rel = 1", "a check names `buffer` with", ""),
         ] {
             let text = GOOD.replacen(from, to, 1);

@@ -1,11 +1,14 @@
 //! What a PTX file holds: its entries with their parameters, and a command that would run each.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use ptx_runtime::declaration;
 use ptx_runtime::isa::Ty;
 use ptx_runtime::parse::module::{Func, Module, Param};
 use serde_json::{Value, json};
+
+use crate::cc::is_opencl;
 
 /// Threads per block that the suggestion takes where the kernel leaves it open.
 const BLOCK: u32 = 128;
@@ -62,8 +65,11 @@ fn quoted(word: &str) -> String {
 }
 
 /// The command that would run an entry.
-fn command(module: &Module, file: &str, func: &Func) -> String {
+fn command(module: &Module, file: &str, build: Option<&str>, func: &Func) -> String {
     let mut out = format!("ptxrun {}", quoted(file));
+    if let Some(build) = build {
+        let _ = write!(out, " --build {}", quoted(build));
+    }
     if entries(module).count() > 1 {
         let _ = write!(out, " --entry {}", quoted(&func.name));
     }
@@ -80,16 +86,21 @@ fn command(module: &Module, file: &str, func: &Func) -> String {
     out
 }
 
-fn line(module: &Module, func: &Func) -> usize {
+/// Where the entry stands in its file; unknown where the file is OpenCL C and the module its PTX.
+fn line(module: &Module, file: &str, func: &Func) -> Option<usize> {
+    if is_opencl(Path::new(file)) {
+        return None;
+    }
     let before = module.source.get(..func.span.start as usize).unwrap_or("");
-    before.bytes().filter(|&b| b == b'\n').count() + 1
+    Some(before.bytes().filter(|&b| b == b'\n').count() + 1)
 }
 
-/// The listing as text.
-pub fn text(module: &Module, file: &str) -> String {
+/// The listing as text; `build` holds the options with which `file` was compiled, if there are any.
+pub fn text(module: &Module, file: &str, build: Option<&str>) -> String {
     let mut out = String::new();
     for func in entries(module) {
-        let _ = writeln!(out, "{} (line {})", func.name, line(module, func));
+        let place = line(module, file, func).map_or(String::new(), |n| format!(" (line {n})"));
+        let _ = writeln!(out, "{}{place}", func.name);
         let width = func.params.iter().map(|p| p.name.len()).max().unwrap_or(0);
         for (index, param) in func.params.iter().enumerate() {
             let pointer = match param.ptr {
@@ -110,7 +121,7 @@ pub fn text(module: &Module, file: &str) -> String {
                 let _ = writeln!(out, "    {name} {x} x {y} x {z} threads per block");
             }
         }
-        let _ = writeln!(out, "    {}\n", command(module, file, func));
+        let _ = writeln!(out, "    {}\n", command(module, file, build, func));
     }
     if out.is_empty() {
         out.push_str("no kernel: the file defines no .entry\n");
@@ -119,7 +130,7 @@ pub fn text(module: &Module, file: &str) -> String {
 }
 
 /// The listing as JSON.
-pub fn json(module: &Module, file: &str) -> Value {
+pub fn json(module: &Module, file: &str, build: Option<&str>) -> Value {
     let entries: Vec<Value> = entries(module)
         .map(|func| {
             let params: Vec<Value> = func
@@ -137,11 +148,11 @@ pub fn json(module: &Module, file: &str) -> Value {
                 .collect();
             json!({
                 "entry": func.name,
-                "line": line(module, func),
+                "line": line(module, file, func),
                 "params": params,
                 "max_threads": func.tuning.max_ntid,
                 "required_threads": func.tuning.req_ntid,
-                "command": command(module, file, func),
+                "command": command(module, file, build, func),
             })
         })
         .collect();

@@ -1,4 +1,4 @@
-//! `ptxrun run`: one kernel of a PTX file, or a launch file.
+//! `ptxrun run`: one kernel of a PTX or OpenCL C file, or a launch file.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::cli::{Common, RunArgs};
 use crate::commands::{
-    Failed, INVALID, Outcome, USAGE, display_name, load, print, print_json, read_text,
+    Failed, INVALID, Outcome, USAGE, build_options, display_name, load, print, print_json,
+    read_text,
 };
 use crate::launch_file::{self, LaunchFile};
 use crate::plan::Plan;
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let (file, launch) = match (&args.file, &args.launch) {
         (Some(file), None) if is_toml(file) => {
             if args.entry.is_some() || args.grid.is_some() || !args.arg.is_empty() {
-                let message = "a launch file says what to launch; --entry, --grid and --arg go with a PTX file";
+                let message = "a launch file says what to launch; --entry, --grid and --arg go with a PTX or OpenCL C file";
                 return Err(common.fail(USAGE, "usage", message));
             }
             (None, Some(file))
@@ -53,9 +54,11 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     match (file, launch) {
         (file, Some(launch)) => run_launch_file(args, file, launch),
         (Some(file), None) => run_file(args, file),
-        (None, None) => {
-            Err(common.fail(USAGE, "usage", "name a PTX file, or a launch file with --launch"))
-        }
+        (None, None) => Err(common.fail(
+            USAGE,
+            "usage",
+            "name a PTX or OpenCL C file, or a launch file with --launch",
+        )),
     }
 }
 
@@ -63,6 +66,10 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
 fn run_launch_file(args: &RunArgs, file: Option<&PathBuf>, launch: &Path) -> Outcome {
     let common = &args.common;
     let loaded = load_launch_file(launch, common)?;
+    let options = match &args.build.build {
+        Some(_) => build_options(&args.build, common)?,
+        None => loaded.build.clone(),
+    };
     let modules = file.map_or(&loaded.modules[..], std::slice::from_ref);
     if modules.is_empty() {
         let message =
@@ -75,7 +82,7 @@ fn run_launch_file(args: &RunArgs, file: Option<&PathBuf>, launch: &Path) -> Out
     let mut outcome = Ok(());
     let mut results = Vec::new();
     for module in modules {
-        let verified = load(module, args.lenient, common)?;
+        let verified = load(module, &options, args.lenient, common)?;
         if !common.json && modules.len() > 1 {
             print(format!("{}\n", display_name(module)).as_bytes());
         }
@@ -99,7 +106,7 @@ fn run_launch_file(args: &RunArgs, file: Option<&PathBuf>, launch: &Path) -> Out
 /// Runs one kernel of a PTX file, or lists what it holds.
 fn run_file(args: &RunArgs, file: &Path) -> Outcome {
     let common = &args.common;
-    let verified = load(file, args.lenient, common)?;
+    let verified = load(file, &build_options(&args.build, common)?, args.lenient, common)?;
     let module = verified.module();
     let asked = args.entry.is_some()
         || args.grid.is_some()
@@ -110,9 +117,9 @@ fn run_file(args: &RunArgs, file: &Path) -> Outcome {
     if !asked {
         let name = args.file.as_ref().map_or_else(String::new, |f| f.display().to_string());
         if common.json {
-            print_json(&list::json(module, &name));
+            print_json(&list::json(module, &name, args.build.build.as_deref()));
         } else {
-            print(list::text(module, &name).as_bytes());
+            print(list::text(module, &name, args.build.build.as_deref()).as_bytes());
         }
         return Ok(());
     }

@@ -156,7 +156,7 @@ fn without_arguments_the_entries_are_listed_and_the_suggestion_runs() {
 fn launch_files_run_and_their_checks_decide() {
     let tiled = ptxrun(&[&sample("matmul_tiled/matmul.toml")]);
     assert_eq!(tiled.status, 0, "{}", tiled.stderr);
-    assert_eq!(tiled.stdout.matches("ok      C: 1536 x f32, every bit as expected").count(), 3);
+    assert_eq!(tiled.stdout.matches("ok      C: 1536 x f32, every bit as expected").count(), 4);
     let json = ptxrun(&["run", "--launch", &sample("printf/hello.toml"), "--json"]).json();
     assert_eq!(json["ok"], true);
     assert!(json["modules"][0]["stdout"].as_str().unwrap().starts_with("block 0 thread 0: x ="));

@@ -1,8 +1,5 @@
 // Matrix multiplication without local memory: OpenCL Programming Guide 2.3, section 2.5.
 // The kernel called a function named matrixMul; it is MatMul, as defined above it.
-#ifdef __NVPTX__
-#include "opencl_nvptx.h"
-#endif
 
 // Matrices are stored in row-major order:
 // M(row, col) = *(M.elements + row * M.width + col)

@@ -2,9 +2,6 @@
 // Slips of the print that are corrected here: the second barrier stands after the inner loop, not in it;
 // MatMul receives its matrices in the order in which it declares them; the kernel bears the name that the
 // first version uses; the tiles are local arrays of the kernel instead of sized array parameters.
-#ifdef __NVPTX__
-#include "opencl_nvptx.h"
-#endif
 
 // Matrices are stored in row-major order:
 // M(row, col) = *(M.elements + row * M.stride + col)

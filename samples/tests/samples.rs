@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use ptxrun::cc;
 use ptxrun::launch_file::{self, LaunchFile};
 use ptxrun::plan::Check;
 use ptxrun::run::{CheckFailure, RunOptions, RunReport, execute};
@@ -16,8 +17,9 @@ fn load(path: &Path) -> LaunchFile {
 
 fn run(file: &LaunchFile, module: &Path, threads: u32) -> RunReport {
     let text = std::fs::read_to_string(module).unwrap();
-    let verified = ptx_runtime::Verified::new(&text, &module.display().to_string())
-        .unwrap_or_else(|e| panic!("{}: {e}", module.display()));
+    let verified = cc::verify(module, &text, &module.display().to_string(), &file.build)
+        .unwrap_or_else(|e| panic!("{}: {e}", module.display()))
+        .verified;
     let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
     execute(&file.plan, &verified, &options, &Arc::new(Mutex::new(Vec::new())))
         .unwrap_or_else(|e| panic!("{} with {threads} threads: {e}", module.display()))
@@ -26,7 +28,7 @@ fn run(file: &LaunchFile, module: &Path, threads: u32) -> RunReport {
 #[test]
 fn every_sample_gives_its_expected_result_with_any_number_of_threads() {
     let files = samples::launch_files();
-    assert!(files.len() >= 17, "{} launch files", files.len());
+    assert!(files.len() >= 29, "{} launch files", files.len());
     for path in files {
         let file = load(&path);
         assert!(!file.modules.is_empty() && !file.plan.checks.is_empty(), "{}", path.display());

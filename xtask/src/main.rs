@@ -1,10 +1,12 @@
 //! Tools of the repository. `cargo xtask golden --help` lists them.
 //!
 //! `golden compare` and `golden record` run the recorded kernels through any library with the CUDA
-//! driver API; `golden pack` makes the archives that the repository keeps.
+//! driver API; `golden pack` makes the archives that the repository keeps. `opencl` compares the OpenCL C
+//! compiler with clang and feeds its output to ptxas.
 
 mod device;
 mod driver;
+mod opencl;
 mod pack;
 
 use std::path::PathBuf;
@@ -20,6 +22,9 @@ enum Task {
     /// Recorded results of instructions
     #[command(subcommand)]
     Golden(GoldenTask),
+    /// The OpenCL C compiler against clang and ptxas
+    #[command(subcommand)]
+    Opencl(opencl::Task),
 }
 
 #[derive(Subcommand)]
@@ -88,7 +93,10 @@ impl On {
 }
 
 fn main() -> Result<ExitCode> {
-    let Task::Golden(task) = Task::parse();
+    let task = match Task::parse() {
+        Task::Golden(task) => task,
+        Task::Opencl(task) => return opencl::run(task),
+    };
     match task {
         GoldenTask::Compare(on) => device::compare(&on),
         GoldenTask::Record { on, out, repeat } => device::record(&on, &out, repeat),

@@ -1,0 +1,197 @@
+//! OpenCL C through the command: `ptxrun cc`, and `.cl` files wherever PTX is taken.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+const TWICE: &str = "__kernel void twice(__global float *data, float scale)
+{
+    int i = get_global_id(0);
+    if (i < N) data[i] *= scale;
+}
+";
+
+struct Outcome {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Outcome {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}{}", self.stdout, self.stderr))
+    }
+}
+
+/// A folder of its own for a test, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("ptxrun-cc-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+    fn file(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+    fn run(&self, args: &[&str]) -> Outcome {
+        self.run_with(args, "")
+    }
+    fn run_with(&self, args: &[&str], stdin: &str) -> Outcome {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_ptxrun"))
+            .args(args)
+            .current_dir(&self.0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        Outcome {
+            status: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn sample(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples").join(name).display().to_string()
+}
+
+#[test]
+fn cc_writes_ptx_that_runs() {
+    let folder = Folder::new("writes");
+    folder.file("twice.cl", TWICE);
+    let cc = folder.run(&["cc", "-D", "N=3", "twice.cl", "--target", "sm_90", "-o", "twice.ptx"]);
+    assert_eq!((cc.status, &*cc.stdout, &*cc.stderr), (0, "", ""));
+    let text = std::fs::read_to_string(folder.0.join("twice.ptx")).unwrap();
+    assert!(text.contains(".target sm_90") && text.contains(".entry twice("), "{text}");
+    let tail = ["--block", "4", "--arg", "f32[4]:iota", "--arg", "f32:1.5", "--print", "0:f32"];
+    let mut line = vec!["twice.ptx"];
+    line.extend(tail);
+    let from_ptx = folder.run(&line);
+    assert_eq!((from_ptx.status, &*from_ptx.stdout), (0, "0: 0 1.5 3 3\n"), "{}", from_ptx.stderr);
+    let mut line = vec!["twice.cl", "--build", "-DN=3"];
+    line.extend(tail);
+    assert_eq!(folder.run(&line).stdout, from_ptx.stdout);
+}
+
+#[test]
+fn cc_reads_and_writes_streams() {
+    let folder = Folder::new("streams");
+    let out = folder.run_with(&["cc", "-", "-DN=8", "-g"], TWICE);
+    assert_eq!(out.status, 0, "{}", out.stderr);
+    assert!(out.stdout.contains(".file\t1 \"<stdin>\"") || out.stdout.contains("\"<stdin>\""));
+    let json = folder.run_with(&["cc", "-", "-DN=8", "--json"], TWICE).json();
+    assert!(json["text"].as_str().unwrap().contains(".entry twice("));
+    let help = folder.run(&["cc", "--help"]);
+    assert!(help.status == 0 && help.stdout.contains("-cl-mad-enable"), "{}", help.stdout);
+}
+
+#[test]
+fn errors_are_shown_with_their_place() {
+    let folder = Folder::new("errors");
+    folder.file("twice.cl", &TWICE.replace("get_global_id", "get_gobal_id"));
+    let cc = folder.run(&["cc", "twice.cl", "-DN=4"]);
+    assert_eq!(cc.status, 1);
+    assert!(
+        cc.stderr.contains("twice.cl:3:13") && cc.stderr.contains("get_global_id"),
+        "{}",
+        cc.stderr
+    );
+    assert!(!cc.stderr.contains('\u{1b}'), "no colour into a pipe");
+    assert!(folder.run(&["cc", "twice.cl", "--color=always"]).stderr.contains('\u{1b}'));
+    let json = folder.run(&["check", "twice.cl", "--json", "--build", "-DN=4"]).json();
+    let first = &json["files"][0]["diagnostics"][0];
+    assert_eq!((&json["ok"], &first["start"]["line"]), (&false.into(), &3.into()));
+    assert_eq!((&first["severity"], &first["file"]), (&"error".into(), &"twice.cl".into()));
+    // Several errors in one run: the name above, and the macro that is missing.
+    assert!(folder.run(&["check", "twice.cl"]).stdout.ends_with("twice.cl: 2 errors\n"));
+    for words in [
+        &["cc"][..],
+        &["cc", "-g"],
+        &["cc", "twice.cl", "-frob"],
+        &["cc", "twice.cl", "--target", "sm_14"],
+        &["check", "twice.cl", "--build", "-frob"],
+        &["cc", "nothing.cl"],
+        &["fmt", "-i", "twice.cl"],
+    ] {
+        assert_eq!(folder.run(words).status, 2, "{words:?}");
+    }
+}
+
+#[test]
+fn entries_are_listed_with_a_command_that_runs() {
+    let folder = Folder::new("list");
+    folder.file("twice.cl", TWICE);
+    let listed = folder.run(&["twice.cl", "--build", "-D N=2"]);
+    assert_eq!(listed.status, 0, "{}", listed.stderr);
+    assert!(listed.stdout.starts_with("twice\n    0  "), "{}", listed.stdout);
+    let command = listed.stdout.lines().find(|l| l.trim().starts_with("ptxrun ")).unwrap();
+    assert!(command.contains("--build '-D N=2'"), "{command}");
+    let words: Vec<&str> = command.split_whitespace().skip(1).collect();
+    let words: Vec<String> =
+        words.join(" ").replace("'-D N=2'", "-DN=2").split(' ').map(str::to_string).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    assert_eq!(folder.run(&words).status, 0);
+    let formatted = folder.run(&["fmt", "twice.cl", "--build", "-DN=2"]);
+    assert!(formatted.status == 0 && formatted.stdout.contains(".entry twice("));
+}
+
+#[test]
+fn a_fault_names_the_line_of_the_source() {
+    let folder = Folder::new("fault");
+    folder.file("twice.cl", TWICE);
+    let line = ["twice.cl", "--build", "-DN=9", "--block", "4", "--arg", "buf:8", "--arg", "f32:1"];
+    let fault = folder.run(&line);
+    assert_eq!(fault.status, 1);
+    assert!(fault.stderr.contains("twice.cl:4:"), "{}", fault.stderr);
+}
+
+#[test]
+fn launch_files_say_how_to_build() {
+    let folder = Folder::new("launch");
+    folder.file("n.h", "#define N 2\n");
+    folder.file("twice.cl", &format!("#include <n.h>\n{TWICE}"));
+    let text = "modules = [\"twice.cl\"]\nbuild = \"-I .\"\n[buffer]\n\
+        x = { type = \"f32\", len = 4, init = \"iota\" }\n\
+        [[launch]]\nentry = \"twice\"\nblock = 4\nargs = [\"buf:x\", \"f32:3\"]\n\
+        [[check]]\nbuffer = \"x\"\nvalues = [0, 3, 2, 3]\n";
+    let file = folder.file("twice.toml", text);
+    let run = folder.run(&[&file]);
+    assert_eq!(run.status, 0, "{}{}", run.stdout, run.stderr);
+    folder.file("twice.toml", &text.replace("-I .", "-frob"));
+    let wrong = folder.run(&[&file]);
+    assert_eq!(wrong.status, 2);
+    assert!(wrong.stderr.contains("unknown option `-frob`") && wrong.stderr.contains("^^^^^"));
+}
+
+/// Both versions of the guide's matrix multiplication.
+#[test]
+fn the_guides_matrix_multiplications_run() {
+    for name in ["matmul_naive", "matmul_tiled"] {
+        let launch = sample(&format!("{name}/matmul.toml"));
+        let out =
+            Folder::new(name).run(&[&sample(&format!("{name}/matmul.cl")), "--launch", &launch]);
+        assert_eq!(out.status, 0, "{}", out.stderr);
+        assert!(
+            out.stdout.contains("ok      C: 1536 x f32, every bit as expected"),
+            "{}",
+            out.stdout
+        );
+    }
+}

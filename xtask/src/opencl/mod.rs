@@ -1,0 +1,90 @@
+//! The OpenCL C compiler against clang and ptxas. Both are oracles: nothing else in the workspace needs them.
+
+mod compilers;
+mod counts;
+mod ptxas;
+mod time;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use clap::Subcommand;
+use ptxrun::launch_file::{self, LaunchFile};
+
+/// `cargo xtask opencl`.
+#[derive(Subcommand)]
+pub enum Task {
+    /// Executed instructions of the samples, compiled here and by clang; the exit status is 1 above the limits
+    Counts {
+        /// The other compiler
+        #[arg(long, default_value = "clang-19")]
+        clang: PathBuf,
+        /// Only samples whose path contains this
+        #[arg(long)]
+        only: Option<String>,
+        /// Where to leave both compilers' PTX
+        #[arg(long)]
+        keep: Option<PathBuf>,
+    },
+    /// Time from source to PTX, process to process, against clang
+    Time {
+        /// The other compiler
+        #[arg(long, default_value = "clang-19")]
+        clang: PathBuf,
+        /// The `ptxrun` to measure
+        #[arg(long, default_value = "target/release/ptxrun")]
+        ptxrun: PathBuf,
+        /// Runs of each; the median counts
+        #[arg(long, default_value_t = 11)]
+        runs: usize,
+    },
+    /// Assemble the PTX of every sample and every accepted test program with ptxas
+    Ptxas {
+        /// The assembler
+        #[arg(long, default_value = "ptxas")]
+        ptxas: PathBuf,
+        /// Architectures
+        #[arg(long, value_delimiter = ',', default_values_t = [75, 80, 86, 87, 89, 90])]
+        sm: Vec<u32>,
+        /// Further folders with .cl files
+        #[arg(long)]
+        folder: Vec<PathBuf>,
+    },
+}
+
+/// Runs one of them.
+pub fn run(task: Task) -> Result<ExitCode> {
+    let passed = match task {
+        Task::Counts { clang, only, keep } => {
+            counts::counts(&clang, only.as_deref(), keep.as_deref())?
+        }
+        Task::Time { clang, ptxrun, runs } => time::time(&clang, &ptxrun, runs)?,
+        Task::Ptxas { ptxas, sm, folder } => ptxas::assemble(&ptxas, &sm, &folder)?,
+    };
+    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A launch file with one OpenCL C module.
+struct Sample {
+    /// The folder's name.
+    name: String,
+    /// The OpenCL C file.
+    source: PathBuf,
+    file: LaunchFile,
+}
+
+/// The samples that have OpenCL C.
+fn samples() -> Result<Vec<Sample>> {
+    let mut out = Vec::new();
+    for path in samples::launch_files() {
+        let text = std::fs::read_to_string(&path)?;
+        let folder = path.parent().context("a folder")?;
+        let file = launch_file::parse(&text, folder).with_context(|| path.display().to_string())?;
+        if let Some(source) = file.modules.iter().find(|m| ptxrun::cc::is_opencl(m)) {
+            let name = folder.file_name().context("a name")?.to_string_lossy().into_owned();
+            out.push(Sample { name, source: source.clone(), file });
+        }
+    }
+    Ok(out)
+}
