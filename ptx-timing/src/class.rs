@@ -1,13 +1,13 @@
 //! Timing classes: groups of PTX instructions that cost the same on every generation we model.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 macro_rules! classes {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
         /// Timing class of a PTX instruction. A profile gives latency and throughput per class;
         /// an instruction of several machine instructions on some generation (division, 64-bit
         /// multiply) is one class whose profile entry holds the expansion's cost.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
         pub enum Class {
             $($(#[$doc])* #[serde(rename = $name)] $variant,)*
         }

@@ -61,6 +61,26 @@ pub enum DoesNotFit {
         /// The device's limit.
         limit: u32,
     },
+    /// Too many threads in one dimension.
+    #[error("a block of {extent} threads in {axis} exceeds the device's {limit} by {}", .extent - .limit)]
+    BlockExtent {
+        /// `x`, `y` or `z`.
+        axis: char,
+        /// Threads asked for in that dimension.
+        extent: u32,
+        /// The device's limit.
+        limit: u32,
+    },
+    /// Too many blocks in one dimension.
+    #[error("a grid of {extent} blocks in {axis} exceeds the device's {limit} by {}", .extent - .limit)]
+    GridExtent {
+        /// `x`, `y` or `z`.
+        axis: char,
+        /// Blocks asked for in that dimension.
+        extent: u32,
+        /// The device's limit.
+        limit: u32,
+    },
     /// Too many registers per thread.
     #[error("{registers} registers per thread exceed the {limit} that a thread can address by {}", .registers - .limit)]
     RegistersPerThread {
@@ -138,6 +158,21 @@ pub fn shared_per_block(p: &Profile, needs: &BlockNeeds) -> u64 {
         + u64::from(arguments)
         + u64::from(p.allocation.shared_reserved_per_block);
     round_up(bytes, p.allocation.shared_unit)
+}
+
+/// Whether the device takes a grid and a block of these extents, dimension by dimension.
+pub fn extents(p: &Profile, grid: [u32; 3], block: [u32; 3]) -> Result<(), DoesNotFit> {
+    for (i, axis) in ['x', 'y', 'z'].into_iter().enumerate() {
+        let (extent, limit) = (block[i], p.limits.max_block_dim[i]);
+        if extent > limit {
+            return Err(DoesNotFit::BlockExtent { axis, extent, limit });
+        }
+        let (extent, limit) = (grid[i], p.limits.max_grid_dim[i]);
+        if extent > limit {
+            return Err(DoesNotFit::GridExtent { axis, extent, limit });
+        }
+    }
+    Ok(())
 }
 
 /// Resident blocks and warps of an SM, or why not even one block fits.
@@ -242,6 +277,20 @@ mod tests {
             "a block needs 16896 bytes of shared memory, 512 more than the device's 16384"
         );
         assert_eq!(occupancy(&p, &needs(0, 1, 0)), Err(DoesNotFit::NoThreads));
+    }
+
+    #[test]
+    fn every_dimension_has_its_own_limit() {
+        let p = Catalog::embedded().unwrap().get("8800 GTX").unwrap();
+        assert_eq!(extents(&p, [65535, 1, 1], [512, 1, 64]), Ok(()));
+        assert_eq!(
+            extents(&p, [1; 3], [1, 1, 65]).unwrap_err().to_string(),
+            "a block of 65 threads in z exceeds the device's 64 by 1"
+        );
+        assert_eq!(
+            extents(&p, [1, 1, 2], [1; 3]).unwrap_err().to_string(),
+            "a grid of 2 blocks in z exceeds the device's 1 by 1"
+        );
     }
 
     #[test]

@@ -36,6 +36,14 @@ pub enum Command {
     Cc(CcArgs),
     /// Parse and verify PTX or OpenCL C; report every error
     Check(CheckArgs),
+    /// Time kernels on a modelled GPU: what they would cost there, line by line, and why
+    Profile(ProfileArgs),
+    /// Show what changed between two profiles (files written by `profile --json`)
+    Compare(CompareArgs),
+    /// How many blocks an SM of a GPU holds, and what limits it
+    Occupancy(OccupancyArgs),
+    /// List the GPUs that can be modelled, or show one with the source of every number
+    Devices(DevicesArgs),
     /// List the instructions that are known: since, target, exactness
     Isa(IsaArgs),
     /// Explain an instruction
@@ -128,6 +136,101 @@ pub struct CcArgs {
     pub words: Vec<String>,
 }
 
+/// Which GPU is meant.
+#[derive(Args, Debug, Clone, Default)]
+pub struct DeviceArgs {
+    /// The GPU, by a name of `ptxrun devices` (`8800 GTX`, `h200`), or a profile file (.toml).
+    /// `profile` and `occupancy` take an H200 where it is missing; elsewhere it adds the GPU's limits
+    #[arg(long, value_name = "NAME|FILE")]
+    pub device: Option<String>,
+    /// A device profile of your own; it may refine a known GPU (see CONTRIBUTING.md)
+    #[arg(long = "profile", value_name = "FILE")]
+    pub profile_file: Option<PathBuf>,
+}
+
+/// `ptxrun devices`.
+#[derive(Args, Debug)]
+pub struct DevicesArgs {
+    /// Show this one
+    #[arg(value_name = "NAME|FILE")]
+    pub name: Option<String>,
+    /// Which GPU is meant.
+    #[command(flatten)]
+    pub device: DeviceArgs,
+    /// Options of every subcommand.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// `ptxrun occupancy`.
+#[derive(Args, Debug)]
+pub struct OccupancyArgs {
+    /// A PTX or OpenCL C file; `-` for standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Kernel; may be left out when the file has one
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// Threads per block: 256 or 16,16 or 8,8,4; may be left out when the kernel says .reqntid
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = output::parse_extent)]
+    pub block: Option<[u32; 3]>,
+    /// Dynamic shared memory per block
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub shared: Option<u32>,
+    /// Registers per thread [default: .maxnreg, or an estimate]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub regs: Option<u32>,
+    /// Take forms that ptxas refuses and some generators write (ex2.approx.f64 and the like; see docs/lenient.md)
+    #[arg(long)]
+    pub lenient: bool,
+    /// How OpenCL C files are compiled.
+    #[command(flatten)]
+    pub build: Build,
+    /// Which GPU is meant.
+    #[command(flatten)]
+    pub device: DeviceArgs,
+    /// Options of every subcommand.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// `ptxrun profile`.
+#[derive(Args, Debug)]
+pub struct ProfileArgs {
+    /// The options of `run`.
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// Registers per thread [default: .maxnreg, or an estimate]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub regs: Option<u32>,
+    /// Simulate at most so many blocks and extrapolate [default: all]
+    #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub sample: Option<u64>,
+    /// Show every PTX line, not only those that cost most
+    #[arg(long)]
+    pub all: bool,
+    /// Write one self-contained page with pictures
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write a trace for chrome://tracing or ui.perfetto.dev
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+}
+
+/// `ptxrun compare`.
+#[derive(Args, Debug)]
+pub struct CompareArgs {
+    /// A file written by `ptxrun profile --json`
+    #[arg(value_name = "BEFORE")]
+    pub before: PathBuf,
+    /// Another one
+    #[arg(value_name = "AFTER")]
+    pub after: PathBuf,
+    /// Options of every subcommand.
+    #[command(flatten)]
+    pub common: Common,
+}
+
 /// `ptxrun run`.
 #[derive(Args, Debug)]
 pub struct RunArgs {
@@ -172,6 +275,9 @@ pub struct RunArgs {
     /// How OpenCL C files are compiled.
     #[command(flatten)]
     pub build: Build,
+    /// Which GPU is meant.
+    #[command(flatten)]
+    pub device: DeviceArgs,
     /// Options of every subcommand.
     #[command(flatten)]
     pub common: Common,
@@ -189,6 +295,9 @@ pub struct CheckArgs {
     /// How OpenCL C files are compiled.
     #[command(flatten)]
     pub build: Build,
+    /// Which GPU is meant.
+    #[command(flatten)]
+    pub device: DeviceArgs,
     /// Options of every subcommand.
     #[command(flatten)]
     pub common: Common,

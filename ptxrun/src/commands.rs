@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ColorChoice;
+use ptx_report::text::Paint;
 use ptx_runtime::opencl::Options;
 use ptx_runtime::{Diagnostics, Verified};
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use crate::cc;
 use crate::cli::{Build, CheckArgs, Cli, Command, Common, ExplainArgs, FmtArgs, IsaArgs};
 use crate::run_command::run;
-use crate::{exec, isa};
+use crate::{exec, isa, timing};
 
 /// The program is invalid, faulted, or missed an expected result.
 pub(crate) const INVALID: u8 = 1;
@@ -32,6 +33,10 @@ pub fn main(cli: Cli) -> ExitCode {
         Some(Command::Run(args)) => run(&args),
         Some(Command::Cc(args)) => cc::command(args.words),
         Some(Command::Check(args)) => check(&args),
+        Some(Command::Profile(args)) => timing::profile::profile(&args),
+        Some(Command::Compare(args)) => timing::compare::compare(&args),
+        Some(Command::Occupancy(args)) => timing::occupancy::occupancy(&args),
+        Some(Command::Devices(args)) => timing::devices::devices(&args),
         Some(Command::Isa(args)) => show_isa(&args),
         Some(Command::Explain(args)) => explain(&args),
         Some(Command::Fmt(args)) => fmt(&args),
@@ -47,12 +52,20 @@ pub fn main(cli: Cli) -> ExitCode {
 impl Common {
     /// Whether to colour what goes to standard error.
     pub(crate) fn color(&self) -> bool {
+        self.color_on(std::io::stderr().is_terminal())
+    }
+
+    /// How to colour what goes to standard output.
+    pub(crate) fn paint(&self) -> Paint {
+        Paint(self.color_on(std::io::stdout().is_terminal()))
+    }
+
+    fn color_on(&self, terminal: bool) -> bool {
         match self.color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
             ColorChoice::Auto => {
-                std::io::stderr().is_terminal()
-                    && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+                terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
             }
         }
     }
@@ -152,14 +165,19 @@ pub(crate) fn load(
 fn check(args: &CheckArgs) -> Outcome {
     let common = &args.common;
     let options = build_options(&args.build, common)?;
+    let device = timing::device(&args.device, common)?;
     let mut outcome = Ok(());
     let mut results = Vec::new();
     for path in &args.files {
         let text = read_text(path, common)?;
         let name = display_name(path);
+        let mut too_new = None;
         let (errors, rendered, json) =
             match cc::verify_with(path, &text, &name, &options, args.lenient) {
                 Ok(source) => {
+                    too_new = device.as_ref().and_then(|profile| {
+                        timing::limits::target(source.verified.module(), profile).err()
+                    });
                     let warnings = source.verified.warnings();
                     let rendered =
                         source.warnings.render(common.color()) + &warnings.render(common.color());
@@ -172,17 +190,23 @@ fn check(args: &CheckArgs) -> Outcome {
                 }
                 Err(e) => (Some(e.errors()), e.render(common.color()), e.to_json()),
             };
-        if errors.is_some() {
+        let valid = errors.is_none() && too_new.is_none();
+        if !valid {
             outcome = Err(Failed(INVALID));
         }
         if common.json {
-            results.push(json!({"file": name, "valid": errors.is_none(), "diagnostics": json}));
+            let mut result = json!({"file": name, "valid": valid, "diagnostics": json});
+            if let Some(error) = too_new {
+                result["device"] = error.to_string().into();
+            }
+            results.push(result);
         } else {
             eprint!("{rendered}");
-            let verdict = match errors {
-                None => format!("{name}: valid\n"),
-                Some(1) => format!("{name}: 1 error\n"),
-                Some(n) => format!("{name}: {n} errors\n"),
+            let verdict = match (errors, too_new) {
+                (None, None) => format!("{name}: valid\n"),
+                (None, Some(error)) => format!("{name}: {error}\n"),
+                (Some(1), _) => format!("{name}: 1 error\n"),
+                (Some(n), _) => format!("{name}: {n} errors\n"),
             };
             print(verdict.as_bytes());
         }

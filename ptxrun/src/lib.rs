@@ -18,5 +18,6 @@ pub mod report;
 pub mod run;
 mod run_command;
 pub mod texture;
+mod timing;
 pub mod toml_error;
 pub mod values;

@@ -3,15 +3,21 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use ptx_runtime::parse::lower;
+use ptx_runtime::timing::occupancy::DoesNotFit;
+use ptx_runtime::timing::{
+    Options as TimingOptions, Profile, ReplayError, Report as TimingReport, SimulateError,
+};
 use ptx_runtime::{
     Context, DeviceOptions, DevicePtr, KernelArg, LaunchConfig, LaunchError, LaunchStats, Module,
-    Verified,
+    TimingError, Verified,
 };
 
 use crate::compare::{Mismatch, compare};
 use crate::plan::{Arg, Check, Launch, Plan};
 use crate::progress::Bar;
 use crate::texture;
+use crate::timing::limits;
 use crate::values::ElementType;
 
 /// What steers a run besides the plan.
@@ -23,6 +29,10 @@ pub struct RunOptions {
     pub timeout: Option<Duration>,
     /// Show a progress bar when a launch takes long.
     pub progress: bool,
+    /// Refuse launches that this GPU does not take.
+    pub device: Option<Profile>,
+    /// Say what launches would cost on `device`.
+    pub timing: Option<TimingOptions>,
 }
 
 /// What a run left behind.
@@ -54,6 +64,8 @@ pub struct LaunchReport {
     pub stats: LaunchStats,
     /// Wall-clock time.
     pub elapsed: Duration,
+    /// What it would cost on the device that was asked about.
+    pub timing: Option<Box<TimingReport>>,
 }
 
 /// One check and its outcome.
@@ -130,6 +142,24 @@ pub enum RunError {
     /// The launch was refused or a kernel faulted.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// The GPU that was asked about does not take the launch.
+    #[error("{kernel} cannot be launched on {device}: {error}")]
+    DoesNotFit {
+        /// Kernel.
+        kernel: String,
+        /// GPU.
+        device: String,
+        /// Which limit, and by how much.
+        error: DoesNotFit,
+    },
+    /// The GPU that was asked about cannot run the kernel, or the model cannot time it.
+    #[error("{kernel}: {error}")]
+    Device {
+        /// Kernel.
+        kernel: String,
+        /// Why.
+        error: Box<ReplayError>,
+    },
 }
 
 fn setup<E: std::error::Error + Send + Sync + 'static>(what: &str) -> impl FnOnce(E) -> RunError {
@@ -189,6 +219,9 @@ fn run_launch(
         let known = module.entries().map(|e| e.name.clone()).collect();
         return Err(RunError::UnknownEntry { name: launch.entry.clone(), known });
     };
+    if let Some(profile) = &options.device {
+        check_limits(module, launch, profile)?;
+    }
     for (index, (arg, param)) in launch.args.iter().zip(&entry.params).enumerate() {
         if let Arg::Scalar { ty, bytes } = arg {
             let integer = |t: &str| t.starts_with(['u', 's']);
@@ -234,10 +267,49 @@ fn run_launch(
         ..LaunchConfig::default()
     };
     let start = Instant::now();
-    let result = context.launch(module, &launch.entry, config);
+    let result = match (&options.device, &options.timing) {
+        (Some(profile), Some(timing)) => context
+            .simulate(module, &launch.entry, config, profile, timing)
+            .map(|(report, stats)| (stats, Some(Box::new(report))))
+            .map_err(|error| timing_failed(launch, profile, error)),
+        _ => context
+            .launch(module, &launch.entry, config)
+            .map(|stats| (stats, None))
+            .map_err(RunError::Launch),
+    };
     let elapsed = start.elapsed();
     bar.finish();
-    Ok(LaunchReport { entry: launch.entry.clone(), stats: result?, elapsed })
+    let (stats, timing) = result?;
+    Ok(LaunchReport { entry: launch.entry.clone(), stats, elapsed, timing })
+}
+
+/// Whether the GPU that was asked about takes the launch.
+fn check_limits(module: &Module, launch: &Launch, profile: &Profile) -> Result<(), RunError> {
+    let verified = module.verified().module();
+    // What cannot be lowered is refused by the launch itself, with a better message.
+    let Some(Ok(program)) =
+        lower::entry_index(verified, &launch.entry).map(|index| lower::lower(verified, index))
+    else {
+        return Ok(());
+    };
+    limits::launch(profile, launch, program.shared_bytes)
+        .map_err(|error| does_not_fit(launch, profile, error))
+}
+
+fn does_not_fit(launch: &Launch, profile: &Profile, error: DoesNotFit) -> RunError {
+    RunError::DoesNotFit { kernel: launch.entry.clone(), device: profile.name.clone(), error }
+}
+
+fn timing_failed(launch: &Launch, profile: &Profile, error: TimingError) -> RunError {
+    match error {
+        TimingError::Launch(error) => RunError::Launch(error),
+        TimingError::Device(ReplayError::Simulate(SimulateError::DoesNotFit(error))) => {
+            does_not_fit(launch, profile, error)
+        }
+        TimingError::Device(error) => {
+            RunError::Device { kernel: launch.entry.clone(), error: Box::new(error) }
+        }
+    }
 }
 
 fn check(plan: &Plan, check: &Check, buffers: &[Vec<u8>], stdout: &[u8]) -> CheckReport {

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use ptx_runtime::parse::module::Module;
 use ptx_runtime::{LaunchError, Verified};
 use serde_json::{Value, json};
 
@@ -15,7 +16,7 @@ use crate::commands::{
 use crate::launch_file::{self, LaunchFile};
 use crate::plan::Plan;
 use crate::run::{RunError, RunOptions, execute};
-use crate::{from_args, list, report, toml_error};
+use crate::{from_args, list, report, timing, toml_error};
 
 fn load_launch_file(path: &Path, common: &Common) -> Result<LaunchFile, Failed> {
     let text = read_text(path, common)?;
@@ -37,52 +38,67 @@ fn load_launch_file(path: &Path, common: &Common) -> Result<LaunchFile, Failed> 
     })
 }
 
-/// Runs what the arguments say.
-pub(crate) fn run(args: &RunArgs) -> Outcome {
+/// The PTX file and the launch file that the arguments name; at least one of them.
+pub(crate) fn files(args: &RunArgs) -> Result<(Option<&PathBuf>, Option<&PathBuf>), Failed> {
     let common = &args.common;
     let is_toml = |p: &Path| p.extension().is_some_and(|e| e == "toml");
-    let (file, launch) = match (&args.file, &args.launch) {
+    match (&args.file, &args.launch) {
         (Some(file), None) if is_toml(file) => {
             if args.entry.is_some() || args.grid.is_some() || !args.arg.is_empty() {
                 let message = "a launch file says what to launch; --entry, --grid and --arg go with a PTX or OpenCL C file";
                 return Err(common.fail(USAGE, "usage", message));
             }
-            (None, Some(file))
+            Ok((None, Some(file)))
         }
-        (file, launch) => (file.as_ref(), launch.as_ref()),
-    };
-    match (file, launch) {
-        (file, Some(launch)) => run_launch_file(args, file, launch),
-        (Some(file), None) => run_file(args, file),
         (None, None) => Err(common.fail(
             USAGE,
             "usage",
             "name a PTX or OpenCL C file, or a launch file with --launch",
         )),
+        (file, launch) => Ok((file.as_ref(), launch.as_ref())),
+    }
+}
+
+/// The launch file, and the modules to run it on: those that it names, or the given one.
+pub(crate) fn with_modules(
+    args: &RunArgs,
+    file: Option<&PathBuf>,
+    launch: &Path,
+) -> Result<(LaunchFile, Vec<PathBuf>), Failed> {
+    let common = &args.common;
+    let mut loaded = load_launch_file(launch, common)?;
+    if args.build.build.is_some() {
+        loaded.build = build_options(&args.build, common)?;
+    }
+    let modules = file.map_or_else(|| loaded.modules.clone(), |file| vec![file.clone()]);
+    if modules.is_empty() {
+        let message =
+            "the launch file names no module; name a PTX file: ptxrun FILE.ptx --launch ...";
+        return Err(common.fail(USAGE, "usage", message));
+    }
+    Ok((loaded, modules))
+}
+
+/// Runs what the arguments say.
+pub(crate) fn run(args: &RunArgs) -> Outcome {
+    match files(args)? {
+        (file, Some(launch)) => run_launch_file(args, file, launch),
+        (Some(file), None) => run_file(args, file),
+        (None, None) => Ok(()),
     }
 }
 
 /// Runs the modules of a launch file, or the given one, each on its own.
 fn run_launch_file(args: &RunArgs, file: Option<&PathBuf>, launch: &Path) -> Outcome {
     let common = &args.common;
-    let loaded = load_launch_file(launch, common)?;
-    let options = match &args.build.build {
-        Some(_) => build_options(&args.build, common)?,
-        None => loaded.build.clone(),
-    };
-    let modules = file.map_or(&loaded.modules[..], std::slice::from_ref);
-    if modules.is_empty() {
-        let message =
-            "the launch file names no module; name a PTX file: ptxrun FILE.ptx --launch ...";
-        return Err(common.fail(USAGE, "usage", message));
-    }
+    let (loaded, modules) = with_modules(args, file, launch)?;
     if let (Some(title), false) = (&loaded.title, common.json) {
         print(format!("{title}\n").as_bytes());
     }
     let mut outcome = Ok(());
     let mut results = Vec::new();
-    for module in modules {
-        let verified = load(module, &options, args.lenient, common)?;
+    for module in &modules {
+        let verified = load(module, &loaded.build, args.lenient, common)?;
         if !common.json && modules.len() > 1 {
             print(format!("{}\n", display_name(module)).as_bytes());
         }
@@ -123,30 +139,45 @@ fn run_file(args: &RunArgs, file: &Path) -> Outcome {
         }
         return Ok(());
     }
+    let plan = plan_of_file(args, module)?;
+    let (passed, json) = run_plan(args, &plan, &verified)?;
+    if common.json {
+        print_json(&json);
+    }
+    if passed { Ok(()) } else { Err(Failed(INVALID)) }
+}
+
+/// One launch as the options say it.
+pub(crate) fn plan_of_file(args: &RunArgs, module: &Module) -> Result<Plan, Failed> {
+    let common = &args.common;
+    let entry = choose_entry(module, args.entry.as_deref(), common)?;
+    let grid = args.grid.unwrap_or([1; 3]);
+    let required = list::entries(module).find(|f| f.name == entry).and_then(|f| f.tuning.req_ntid);
+    let block = args.block.or(required).unwrap_or([1; 3]);
+    from_args::plan(entry, grid, block, args.shared.unwrap_or(0), &args.arg)
+        .map_err(|error| common.fail(USAGE, "argument", error))
+}
+
+/// The entry that was asked for, or the only one.
+pub(crate) fn choose_entry(
+    module: &Module,
+    asked: Option<&str>,
+    common: &Common,
+) -> Result<String, Failed> {
     let entries: Vec<&str> = list::entries(module).map(|f| f.name.as_str()).collect();
-    let entry = match (&args.entry, &entries[..]) {
-        (Some(entry), _) => entry.clone(),
-        (None, [one]) => one.to_string(),
-        (None, []) => return Err(common.fail(INVALID, "entry", "the file defines no .entry")),
+    match (asked, &entries[..]) {
+        (Some(entry), _) => Ok(entry.to_owned()),
+        (None, [one]) => Ok((*one).to_owned()),
+        (None, []) => Err(common.fail(INVALID, "entry", "the file defines no .entry")),
         (None, many) => {
             let message = format!(
                 "the file has {} entries; choose one with --entry: {}",
                 many.len(),
                 many.join(", ")
             );
-            return Err(common.fail(USAGE, "usage", message));
+            Err(common.fail(USAGE, "usage", message))
         }
-    };
-    let grid = args.grid.unwrap_or([1; 3]);
-    let required = list::entries(module).find(|f| f.name == entry).and_then(|f| f.tuning.req_ntid);
-    let block = args.block.or(required).unwrap_or([1; 3]);
-    let plan = from_args::plan(entry, grid, block, args.shared.unwrap_or(0), &args.arg)
-        .map_err(|error| common.fail(USAGE, "argument", error))?;
-    let (passed, json) = run_plan(args, &plan, &verified)?;
-    if common.json {
-        print_json(&json);
     }
-    if passed { Ok(()) } else { Err(Failed(INVALID)) }
 }
 
 /// Executes a plan and prints its result; says whether every check holds, and the result as JSON.
@@ -158,6 +189,8 @@ fn run_plan(args: &RunArgs, plan: &Plan, verified: &Verified) -> Result<(bool, V
         threads: args.threads,
         timeout: args.timeout,
         progress: !common.json && std::io::stderr().is_terminal(),
+        device: timing::device(&args.device, common)?,
+        ..RunOptions::default()
     };
     let printed = Arc::new(Mutex::new(Vec::new()));
     let result = execute(plan, verified, &options, &printed);
@@ -174,14 +207,24 @@ fn run_plan(args: &RunArgs, plan: &Plan, verified: &Verified) -> Result<(bool, V
     Ok((done.passed(), report::json(plan, &done, &args.print)))
 }
 
-fn run_failed(common: &Common, verified: &Verified, error: &RunError, stdout: &[u8]) -> Failed {
+/// Reports why a run ended early.
+pub(crate) fn run_failed(
+    common: &Common,
+    verified: &Verified,
+    error: &RunError,
+    stdout: &[u8],
+) -> Failed {
     let status = match error {
         RunError::UnknownEntry { .. } | RunError::NumberKind { .. } => USAGE,
         RunError::Launch(LaunchError::Arguments(_) | LaunchError::Configuration(_)) => USAGE,
         RunError::Launch(_) | RunError::Setup { .. } => INVALID,
+        RunError::Device { .. } | RunError::DoesNotFit { .. } => INVALID,
     };
-    let RunError::Launch(launch) = error else {
-        return common.fail(status, "run", error);
+    let launch = match error {
+        RunError::Launch(launch) => launch,
+        RunError::DoesNotFit { .. } => return common.fail(status, "does not fit", error),
+        RunError::Device { .. } => return common.fail(status, "device", error),
+        _ => return common.fail(status, "run", error),
     };
     if common.json {
         let mut json = launch.to_json(verified);

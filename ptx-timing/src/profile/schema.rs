@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::class::Class;
 
 /// Everything the timing model knows about one device. Produced by [`crate::profile::Catalog`],
 /// which resolves inheritance and checks consistency; a value of this type is complete.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// Name as NVIDIA prints it, or `cc-1.3` for a class.
@@ -99,7 +99,7 @@ pub struct Source {
 }
 
 /// Whether a profile is a device or the default of a class of devices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A product.
@@ -109,8 +109,8 @@ pub enum Kind {
 }
 
 /// Compute capability, for example 1.3.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct ComputeCapability {
     /// Major number.
     pub major: u8,
@@ -129,6 +129,12 @@ impl TryFrom<String> for ComputeCapability {
     }
 }
 
+impl From<ComputeCapability> for String {
+    fn from(cc: ComputeCapability) -> String {
+        cc.to_string()
+    }
+}
+
 impl fmt::Display for ComputeCapability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)
@@ -136,7 +142,7 @@ impl fmt::Display for ComputeCapability {
 }
 
 /// Architecture family.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Architecture {
     /// 1.x.
@@ -150,7 +156,7 @@ pub enum Architecture {
 }
 
 /// `[device]`
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
     /// Architecture family.
@@ -172,7 +178,7 @@ pub struct Device {
 }
 
 /// `[clock]`
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clock {
     /// Core clock.
@@ -182,7 +188,7 @@ pub struct Clock {
 }
 
 /// `[limits]`
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Threads of a block.
@@ -212,7 +218,7 @@ pub struct Limits {
 }
 
 /// What unit registers are handed out in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RegisterScope {
     /// Rounded up per block (1.x).
@@ -222,7 +228,7 @@ pub enum RegisterScope {
 }
 
 /// `[allocation]`
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Allocation {
     /// Scope of the rounding.
@@ -240,7 +246,7 @@ pub struct Allocation {
 }
 
 /// How the lanes of one global access are grouped into memory transactions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
     /// 1.0 and 1.1: per half-warp, thread k must access word k of an aligned segment.
@@ -254,7 +260,7 @@ pub enum Protocol {
 }
 
 /// `[global]`
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Global {
     /// Protocol of loads with the default cache operator.
@@ -279,7 +285,7 @@ pub struct Global {
 }
 
 /// How shared-memory bank conflicts come about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BankRule {
     /// 1.x: half-warp requests, one broadcast word per step.
@@ -294,7 +300,7 @@ pub enum BankRule {
 }
 
 /// Addressing mode of 64-bit banks (3.x).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BankMode {
     /// Successive 32-bit words in successive banks.
@@ -305,7 +311,7 @@ pub enum BankMode {
 }
 
 /// `[shared]`
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shared {
     /// Number of banks.
@@ -326,7 +332,7 @@ pub struct Shared {
 }
 
 /// Lanes whose addresses are looked at together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// 16 lanes.
@@ -336,7 +342,7 @@ pub enum Scope {
 }
 
 /// `[constant]`
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constant {
     /// Constant memory of a device.
@@ -358,7 +364,7 @@ pub struct Constant {
 }
 
 /// What a cache does with stores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WritePolicy {
     /// Stores cannot reach this cache (constant, texture).
@@ -372,7 +378,7 @@ pub enum WritePolicy {
 }
 
 /// A cache: `[l1]`, `[l2]`, `[texture]`, `[constant.cache]`
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheLevel {
     /// Capacity.
@@ -405,7 +411,7 @@ pub struct CacheLevel {
 }
 
 /// `[dram]`
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dram {
     /// Theoretical bandwidth.
@@ -430,7 +436,7 @@ pub struct Dram {
 }
 
 /// `[atomics]`
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Atomics {
     /// Latency of a global atomic with distinct addresses.
@@ -444,7 +450,7 @@ pub struct Atomics {
 }
 
 /// Which ready warp a scheduler takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
     /// The next ready warp after the one issued last.
@@ -454,7 +460,7 @@ pub enum Policy {
 }
 
 /// `[issue]`
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Issue {
     /// Warp schedulers of an SM; warp w belongs to scheduler `w mod schedulers`.
@@ -478,7 +484,7 @@ pub struct Issue {
 }
 
 /// `[pipes.NAME]`
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pipe {
     /// Whether each scheduler has its own; otherwise the SM has one.
@@ -486,7 +492,7 @@ pub struct Pipe {
 }
 
 /// `[class.NAME]`
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassTiming {
     /// Pipes that can execute it; the one free first takes it.
@@ -509,7 +515,7 @@ fn one() -> u32 {
 }
 
 /// `[barrier]`
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Barrier {
     /// Cycles from the last arrival until the block can go on, apart from the next term.
@@ -519,7 +525,7 @@ pub struct Barrier {
 }
 
 /// `[launch]`
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Launch {
     /// Cycles of an empty kernel.
@@ -543,7 +549,7 @@ pub struct Launch {
 }
 
 /// `[link]`
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// Name of the link.

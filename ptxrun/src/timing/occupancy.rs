@@ -1,0 +1,84 @@
+//! `ptxrun occupancy`.
+
+use ptx_report::occupancy::{self, Question};
+use ptx_runtime::parse::code::Program;
+use ptx_runtime::parse::lower::{entry_index, lower};
+use ptx_runtime::parse::module::Func;
+use ptx_runtime::timing::occupancy::{BlockNeeds, DoesNotFit, extents};
+use serde_json::json;
+
+use crate::cli::{Common, OccupancyArgs};
+use crate::commands::{Failed, INVALID, Outcome, USAGE, build_options, load, print, print_json};
+use crate::run_command::choose_entry;
+use crate::timing::device_or_default;
+
+/// Shows the occupancy of a kernel.
+pub(crate) fn occupancy(args: &OccupancyArgs) -> Outcome {
+    let common = &args.common;
+    let profile = device_or_default(&args.device, common)?;
+    let build = build_options(&args.build, common)?;
+    let verified = load(&args.file, &build, args.lenient, common)?;
+    let module = verified.module();
+    let entry = choose_entry(module, args.entry.as_deref(), common)?;
+    let Some(function) = module.functions.iter().find(|f| f.entry && f.name == entry) else {
+        return Err(common.fail(USAGE, "usage", format!("no entry is named `{entry}`")));
+    };
+    let Some(block) = args.block.or(function.tuning.req_ntid) else {
+        let message = "say the threads per block with --block: 256 or 16,16";
+        return Err(common.fail(USAGE, "usage", message));
+    };
+    let index = entry_index(module, &entry).unwrap_or_default();
+    let program =
+        lower(module, index).map_err(|refusal| common.fail(INVALID, "unsupported", refusal))?;
+    let (registers, registers_from) = registers(args.regs, function, &program);
+    let needs = BlockNeeds {
+        threads: block.iter().fold(1, |a: u32, n| a.saturating_mul(*n)),
+        registers,
+        shared: program.shared_bytes.saturating_add(args.shared.unwrap_or(0)),
+        arguments: program.param_bytes,
+    };
+    let question = Question {
+        kernel: &entry,
+        profile: &profile,
+        needs,
+        registers_from,
+        static_shared: program.shared_bytes,
+    };
+    let refused = |error| refused(common, &question, &error);
+    extents(&profile, [1; 3], block).map_err(refused)?;
+    match common.json {
+        true => print_json(&occupancy::json(&question).map_err(refused)?),
+        false => {
+            print(occupancy::text(&question, common.paint()).map_err(refused)?.as_bytes());
+        }
+    }
+    Ok(())
+}
+
+/// Registers of a thread, and who says so.
+fn registers(given: Option<u32>, function: &Func, _program: &Program) -> (u32, &'static str) {
+    match (given, function.tuning.max_nreg) {
+        (Some(n), _) => (n, "given"),
+        (None, Some(n)) => (n, ".maxnreg"),
+        (None, None) => (0, "not counted"),
+    }
+}
+
+/// A block that the device does not take, and the largest one that it would.
+fn refused(common: &Common, question: &Question<'_>, error: &DoesNotFit) -> Failed {
+    let Question { kernel, profile, needs, .. } = question;
+    let largest = occupancy::largest_block(profile, needs);
+    if common.json {
+        print_json(&json!({"ok": false, "error": {
+            "kind": "does not fit", "message": error.to_string(), "kernel": kernel,
+            "device": profile.name, "largest_block": largest,
+        }}));
+    } else {
+        eprintln!("error: {kernel} cannot be launched on {}: {error}", profile.name);
+        match largest {
+            Some(n) => eprintln!("  the largest block with these needs has {n} threads"),
+            None => eprintln!("  no block with these needs fits"),
+        }
+    }
+    Failed(INVALID)
+}

@@ -1,0 +1,167 @@
+//! `ptxrun profile`.
+
+use std::collections::HashMap;
+use std::io::{BufWriter, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use ptx_report::profile::{Document, Launch, text};
+use ptx_report::{advise, html, source, trace};
+use ptx_runtime::Verified;
+use ptx_runtime::timing::{Config, Options, Profile};
+
+use crate::cli::{Common, ProfileArgs};
+use crate::commands::{
+    Failed, INVALID, Outcome, USAGE, build_options, display_name, load, print, print_json,
+};
+use crate::plan::Plan;
+use crate::report;
+use crate::run::{RunOptions, execute};
+use crate::run_command::{files, plan_of_file, run_failed, with_modules};
+use crate::timing::{device_or_default, limits};
+
+/// Times what the arguments launch.
+pub(crate) fn profile(args: &ProfileArgs) -> Outcome {
+    let common = &args.run.common;
+    let device = device_or_default(&args.run.device, common)?;
+    let mut document = Document { ok: true, launches: Vec::new() };
+    match files(&args.run)? {
+        (file, Some(launch)) => {
+            let (loaded, modules) = with_modules(&args.run, file, launch)?;
+            for module in &modules {
+                let verified = load(module, &loaded.build, args.run.lenient, common)?;
+                document.ok &= launches(
+                    args,
+                    &device,
+                    module,
+                    &verified,
+                    &loaded.plan,
+                    &mut document.launches,
+                )?;
+            }
+        }
+        (Some(file), None) => {
+            let build = build_options(&args.run.build, common)?;
+            let verified = load(file, &build, args.run.lenient, common)?;
+            let plan = plan_of_file(&args.run, verified.module())?;
+            document.ok &= launches(args, &device, file, &verified, &plan, &mut document.launches)?;
+        }
+        (None, None) => {}
+    }
+    if let Some(path) = &args.html {
+        write(path, html::page(&document.launches).as_bytes(), common)?;
+    }
+    if let Some(path) = &args.trace {
+        write_traces(path, &document.launches, common)?;
+    }
+    if common.json {
+        print_json(&serde_json::to_value(&document).unwrap_or_default());
+    } else {
+        for (i, launch) in document.launches.iter().enumerate() {
+            let gap = if i == 0 { "" } else { "\n" };
+            print(format!("{gap}{}", text(launch, args.all, common.paint())).as_bytes());
+        }
+        for path in args.html.iter().chain(&args.trace) {
+            print(format!("\nwritten: {}\n", path.display()).as_bytes());
+        }
+    }
+    if document.ok { Ok(()) } else { Err(Failed(INVALID)) }
+}
+
+/// Runs a plan's launches on one module; false if a check of the plan failed.
+fn launches(
+    args: &ProfileArgs,
+    device: &Profile,
+    module: &Path,
+    verified: &Verified,
+    plan: &Plan,
+    out: &mut Vec<Launch>,
+) -> Result<bool, Failed> {
+    let common = &args.run.common;
+    report::resolve(plan, &args.run.out, &args.run.print)
+        .map_err(|error| common.fail(USAGE, "usage", error))?;
+    if let (Err(error), false) = (limits::target(verified.module(), device), common.json) {
+        eprintln!("note: {error}; the times are those of the same instructions there");
+    }
+    let pictures = args.html.is_some() || args.trace.is_some();
+    let options = RunOptions {
+        threads: args.run.threads,
+        timeout: args.run.timeout,
+        progress: !common.json && std::io::stderr().is_terminal(),
+        device: Some(device.clone()),
+        timing: Some(options(args, pictures)),
+    };
+    let printed = Arc::new(Mutex::new(Vec::new()));
+    let result = execute(plan, verified, &options, &printed);
+    let stdout = printed.lock().map(|p| p.clone()).unwrap_or_default();
+    let done = result.map_err(|error| run_failed(common, verified, &error, &stdout))?;
+    report::write_files(plan, &done, &args.run.out)
+        .map_err(|error| common.fail(USAGE, "file", error))?;
+    if !common.json {
+        print(&stdout);
+        print(report::text(plan, &done, &args.run.print).as_bytes());
+    }
+    let texts = SourceTexts::new(module);
+    let passed = done.passed();
+    for launch in done.launches {
+        let Some(report) = launch.timing else { continue };
+        out.push(Launch {
+            module: display_name(module),
+            advice: advise(&report),
+            source: source::lines(&report, &|file, line| texts.line(file, line)),
+            report: *report,
+        });
+    }
+    Ok(passed)
+}
+
+fn options(args: &ProfileArgs, _pictures: bool) -> Options {
+    Options { registers: args.regs, config: Config { max_blocks: args.sample } }
+}
+
+fn write(path: &Path, bytes: &[u8], common: &Common) -> Result<(), Failed> {
+    std::fs::write(path, bytes).map_err(|error| cannot_write(path, &error, common))
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error, common: &Common) -> Failed {
+    common.fail(USAGE, "file", format!("cannot write {}: {error}", path.display()))
+}
+
+/// One trace per file: the first launch in `out.json`, the next ones in `out.2.json`, ...
+fn write_traces(path: &Path, launches: &[Launch], common: &Common) -> Result<(), Failed> {
+    for (i, launch) in launches.iter().enumerate() {
+        let mut name = path.to_path_buf();
+        if i > 0 {
+            let extension = path.extension().unwrap_or_default().to_string_lossy();
+            name.set_extension(format!("{}.{extension}", i + 1));
+        }
+        std::fs::File::create(&name)
+            .and_then(|file| trace::write(&launch.report, &mut BufWriter::new(file)))
+            .map_err(|error| cannot_write(&name, &error, common))?;
+    }
+    Ok(())
+}
+
+/// Texts of source files, looked for where `.file` says and beside the PTX.
+struct SourceTexts {
+    folder: PathBuf,
+    files: Mutex<HashMap<String, Option<Vec<String>>>>,
+}
+
+impl SourceTexts {
+    fn new(module: &Path) -> Self {
+        let folder = module.parent().unwrap_or(Path::new("")).to_path_buf();
+        Self { folder, files: Mutex::default() }
+    }
+
+    fn line(&self, file: &str, line: u32) -> Option<String> {
+        let mut files = self.files.lock().ok()?;
+        let lines = files.entry(file.to_owned()).or_insert_with(|| {
+            let base = Path::new(file).file_name().map(|name| self.folder.join(name));
+            let candidates = [Some(PathBuf::from(file)), base];
+            let text = candidates.iter().flatten().find_map(|p| std::fs::read_to_string(p).ok())?;
+            Some(text.lines().map(str::to_owned).collect())
+        });
+        lines.as_ref()?.get(line.checked_sub(1)? as usize).cloned()
+    }
+}
