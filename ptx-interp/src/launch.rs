@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use ptx_isa::Kind;
 use ptx_isa::effect::window;
+use ptx_isa::special::Sreg;
 use ptx_isa::texture::Texture;
 
 use crate::code::{Fill, Kernel};
@@ -361,36 +362,97 @@ pub fn launch_observed<O: Observer>(
     params: &LaunchParams,
     observer: &(dyn Fn() -> O + Sync),
 ) -> Result<(Stats, Vec<O>), LaunchError> {
-    let geometry = Geometry::new(kernel, params)?;
+    let Checked { geometry } = Checked::new(kernel, params)?;
     memory.launch_starts();
-    let wanted = kernel.program.param_bytes;
-    if params.params.len() != wanted as usize {
-        let (kernel, given) = (kernel.name().into(), params.params.len());
-        return Err(LaunchError::Params { kernel, wanted, given });
+    let started = Instant::now();
+    let deadline = params.timeout.and_then(|t| started.checked_add(t));
+    let groups = 0..geometry.groups();
+    run_groups(kernel, memory, params, geometry, groups, deadline, observer)
+}
+
+/// Runs one block of a launch without clusters, `index` counting x fastest: what engines beside
+/// this one do to report a fault. It ends at `deadline`, if there is one.
+///
+/// # Errors
+/// When the launch is not possible or a thread faults.
+pub fn launch_block(
+    kernel: &Kernel,
+    memory: &Memory,
+    params: &LaunchParams,
+    index: u64,
+    deadline: Option<Instant>,
+) -> Result<Stats, LaunchError> {
+    let Checked { geometry } = Checked::new(kernel, params)?;
+    let groups = index..(index + 1).min(geometry.groups());
+    run_groups(kernel, memory, params, geometry, groups, deadline, &|| Nobody).map(|r| r.0)
+}
+
+/// A launch whose sizes are possible, for engines beside this one.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    geometry: Geometry,
+}
+
+impl Checked {
+    /// Checks the launch.
+    ///
+    /// # Errors
+    /// When it is not possible.
+    pub fn new(kernel: &Kernel, params: &LaunchParams) -> Result<Checked, LaunchError> {
+        let geometry = Geometry::new(kernel, params)?;
+        let wanted = kernel.program.param_bytes;
+        if params.params.len() != wanted as usize {
+            let (kernel, given) = (kernel.name().into(), params.params.len());
+            return Err(LaunchError::Params { kernel, wanted, given });
+        }
+        Ok(Checked { geometry })
     }
+    /// Static and dynamic shared memory of a block.
+    pub fn shared_bytes(&self) -> u32 {
+        self.geometry.shared_bytes
+    }
+    /// Whether blocks form clusters.
+    pub fn clustered(&self) -> bool {
+        self.geometry.explicit_cluster
+    }
+    /// Value of a special register that is the same for all threads of `block` and never changes.
+    pub fn special(&self, block: [u32; 3], reg: Sreg) -> u64 {
+        self.geometry.special(block, 0, 0, 0, reg)
+    }
+}
+
+/// Runs the groups of a range on host threads.
+fn run_groups<O: Observer>(
+    kernel: &Kernel,
+    memory: &Memory,
+    params: &LaunchParams,
+    geometry: Geometry,
+    groups: std::ops::Range<u64>,
+    deadline: Option<Instant>,
+    observer: &(dyn Fn() -> O + Sync),
+) -> Result<(Stats, Vec<O>), LaunchError> {
     let mut consts = constants(kernel, params, &geometry)?;
-    let total = geometry.groups();
+    let count = groups.end.saturating_sub(groups.start);
     let threads = match params.threads {
         0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
         n => n,
     };
-    let threads = (threads as u64).min(total).max(1);
-    let started = Instant::now();
+    let threads = (threads as u64).min(count).max(1);
     let launch = Launch {
         kernel,
         memory,
         params,
         block: params.params.clone().into(),
         consts: consts.ptr(),
-        deadline: params.timeout.and_then(|t| started.checked_add(t)),
-        started,
-        next: AtomicU64::new(0),
-        total,
-        chunk: (total / (threads * 16)).clamp(1, 64),
+        deadline,
+        started: Instant::now(),
+        next: AtomicU64::new(groups.start),
+        total: groups.end,
+        chunk: (count / (threads * 16)).clamp(1, 64),
         stop_at: AtomicU64::new(u64::MAX),
         steps: AtomicU64::new(0),
         faults: Mutex::default(),
-        printed: Mutex::default(),
+        printed: Mutex::new(Printed { next: groups.start, ..Printed::default() }),
         geometry,
     };
     let run = || {

@@ -38,6 +38,8 @@ mod worker;
 
 pub use code::Kernel;
 pub use lanes::Isa;
-pub use launch::{LaunchError, LaunchParams, Stats, Textures, launch, launch_observed};
-pub use memory::{Access, Allocation, Memory, MemoryError};
+pub use launch::{
+    Checked, LaunchError, LaunchParams, Stats, Textures, launch, launch_block, launch_observed,
+};
+pub use memory::{Access, Allocation, HostSpan, Memory, MemoryError};
 pub use report::{FaultKind, Report};

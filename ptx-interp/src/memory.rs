@@ -232,7 +232,7 @@ impl Memory {
     }
 
     /// Forgets what the process had mapped: it may have changed since the last launch.
-    pub(crate) fn launch_starts(&self) {
+    pub fn launch_starts(&self) {
         if let Some(mapped) = &self.inner.mapped {
             *mapped.write().unwrap_or_else(std::sync::PoisonError::into_inner) =
                 Mappings::default();
@@ -559,10 +559,33 @@ impl Memory {
             }
         }
     }
+    /// The allocation that holds `address` and where it lies on the host, for engines beside this
+    /// one. Its bytes stay reserved, and may be accessed, until the memory is dropped; after `free`
+    /// they belong to nobody or to a later allocation. Lent memory and mappings of the host stay for
+    /// as long as the caller of [`Memory::map_host`] or [`Memory::identity`] vouched for.
+    pub fn host_span(&self, address: u64) -> Option<HostSpan> {
+        let span = self.span(address)?;
+        let host = span.origin().wrapping_add(span.start as usize);
+        let Span { start, size, writable, .. } = span;
+        Some(HostSpan { start, size, writable, host })
+    }
     /// A number that changes when an allocation goes away.
     pub(crate) fn epoch(&self) -> u64 {
         self.inner.epoch.load(Ordering::Acquire)
     }
+}
+
+/// An allocation and the host memory behind it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct HostSpan {
+    /// First device address.
+    pub start: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Whether kernels may write.
+    pub writable: bool,
+    /// Host memory of `start`.
+    pub host: *mut u8,
 }
 
 /// Addresses that one allocation covers.

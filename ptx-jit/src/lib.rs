@@ -148,6 +148,9 @@ pub struct Kernel {
     pub(crate) entry: unsafe extern "C" fn(*mut ctx::Ctx) -> u64,
     /// Special registers that the code reads from its context.
     pub(crate) specials: Vec<Sreg>,
+    /// Bytes of parameters and number of symbols that the code may read.
+    pub(crate) param_bytes: u32,
+    pub(crate) symbols: u32,
     module: Option<JITModule>,
     /// Sizes for reports.
     pub stats: Stats,
@@ -224,7 +227,20 @@ pub fn compile(program: &Program, block: [u32; 3]) -> Result<Kernel, Unsupported
         .collect();
     specials.sort_unstable();
     specials.dedup();
-    Ok(Kernel { func, specials, geometry, layout, entry, module: Some(module), stats })
+    let symbol = |i: &ir::Inst| if let ir::Op::Symbol(n, ..) = i.op { n + 1 } else { 0 };
+    let symbols = func.insts.iter().map(symbol).max().unwrap_or(0);
+    let param_bytes = program.param_bytes;
+    Ok(Kernel {
+        func,
+        specials,
+        param_bytes,
+        symbols,
+        geometry,
+        layout,
+        entry,
+        module: Some(module),
+        stats,
+    })
 }
 
 fn refuse(why: String) -> Unsupported {

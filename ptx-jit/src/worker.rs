@@ -48,7 +48,11 @@ impl<'a> Worker<'a> {
         let local_bytes = (kernel.func.frame_bytes as usize).next_multiple_of(16);
         let groups = kernel.geometry.groups() as usize;
         let threads = groups * kernel.geometry.width as usize;
-        let mut params: Vec<u64> = vec![0; launch.params.len().div_ceil(8) + 1];
+        // Code reads the parameters and symbols of its program, however many the launch has.
+        let param_bytes = launch.params.len().max(kernel.param_bytes as usize);
+        let mut params: Vec<u64> = vec![0; param_bytes.div_ceil(8) + 1];
+        let mut symbols = launch.symbols.to_vec();
+        symbols.resize(symbols.len().max(kernel.symbols as usize), 0);
         for (w, c) in params.iter_mut().zip(launch.params.chunks(8)) {
             let mut bytes = [0; 8];
             bytes[..c.len()].copy_from_slice(c);
@@ -63,7 +67,7 @@ impl<'a> Worker<'a> {
             local_bytes,
             spill: lines(kernel.layout.spill_bytes * groups + 64),
             resume: vec![0; groups],
-            symbols: launch.symbols.to_vec(),
+            symbols,
             params,
             block: [0; 3],
             stop: None,

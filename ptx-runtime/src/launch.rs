@@ -11,9 +11,8 @@ use ptx_parse::code::Refusal;
 use ptx_parse::diag::{Code, Diag, Reporter};
 
 use crate::args::pack;
-use crate::{ArgumentError, Context, KernelArg, Module, Verified};
-
-pub use ptx_interp::Stats as LaunchStats;
+use crate::backend::{Compiled, Engine, LaunchStats, obstacle, pays};
+use crate::{ArgumentError, Backend, Context, KernelArg, Module, Verified, compiled};
 
 /// Receives what kernels print, block after block.
 pub type Print = Box<dyn FnMut(&[u8]) + Send>;
@@ -48,6 +47,8 @@ pub struct LaunchConfig {
     pub print: Option<Print>,
     /// All blocks must make progress together.
     pub cooperative: bool,
+    /// The engine.
+    pub backend: Backend,
 }
 
 impl Default for LaunchConfig {
@@ -67,6 +68,7 @@ impl Default for LaunchConfig {
             progress: None,
             print: None,
             cooperative: false,
+            backend: Backend::default(),
         }
     }
 }
@@ -115,8 +117,46 @@ impl Context {
         entry: &str,
         config: LaunchConfig,
     ) -> Result<LaunchStats, LaunchError> {
+        let backend = config.backend;
         let (kernel, launch) = self.prepare(module, entry, config)?;
-        ptx_interp::launch(&kernel, self.memory(), &launch).map_err(LaunchError::from_engine)
+        let codes = &module.verified().codes;
+        let mut engine = Engine::Interpreter;
+        let wanted = match backend {
+            Backend::Interp => false,
+            Backend::Jit => true,
+            Backend::Auto => pays(&kernel, &launch, codes.work(&kernel)),
+        };
+        if wanted {
+            let checked =
+                ptx_interp::Checked::new(&kernel, &launch).map_err(LaunchError::from_engine)?;
+            let obstacle =
+                if checked.clustered() { Some("blocks in clusters") } else { obstacle(&launch) };
+            let code = match obstacle {
+                Some(why) => Err(Arc::from(why)),
+                None => codes.get(&kernel, launch.block),
+            };
+            match code {
+                Ok((code, _)) if !code.fits(launch.grid) => {
+                    engine = Engine::Fallback("2^31 threads or more in a dimension".into());
+                }
+                Ok((code, compiled_in)) => {
+                    let memory = self.memory();
+                    let blocks = compiled::run(&kernel, &code, &checked, memory, &launch)?;
+                    let (lanes, code_bytes) = (code.stats.lanes, code.stats.code_bytes);
+                    return Ok(LaunchStats {
+                        thread_instructions: None,
+                        warp_instructions: None,
+                        blocks,
+                        engine: Engine::Compiled(Compiled { lanes, code_bytes, compiled_in }),
+                    });
+                }
+                Err(why) => engine = Engine::Fallback(why),
+            }
+        }
+        let stats = ptx_interp::launch(&kernel, self.memory(), &launch)
+            .map_err(LaunchError::from_engine)?;
+        codes.worked(&kernel, stats.thread_instructions);
+        Ok(LaunchStats::interpreted(stats, engine))
     }
 
     /// Runs a kernel to its end and says what it would cost on the device of a profile. Memory
@@ -133,12 +173,12 @@ impl Context {
         options: &ptx_timing::Options,
     ) -> Result<(ptx_timing::Report, LaunchStats), TimingError> {
         let (kernel, launch) = self.prepare(module, entry, config)?;
-        ptx_timing::simulate(profile, &kernel, self.memory(), &launch, options).map_err(|error| {
-            match error {
+        ptx_timing::simulate(profile, &kernel, self.memory(), &launch, options)
+            .map(|(report, stats)| (report, LaunchStats::interpreted(stats, Engine::Interpreter)))
+            .map_err(|error| match error {
                 ptx_timing::ReplayError::Launch(error) => LaunchError::from_engine(error).into(),
                 other => TimingError::Device(other),
-            }
-        })
+            })
     }
 
     /// The kernel, and a launch as the engines take it.
@@ -191,7 +231,7 @@ pub enum TimingError {
 }
 
 impl LaunchError {
-    fn from_engine(error: ptx_interp::LaunchError) -> LaunchError {
+    pub(crate) fn from_engine(error: ptx_interp::LaunchError) -> LaunchError {
         match error {
             ptx_interp::LaunchError::Fault(report) => LaunchError::Fault(report),
             other => LaunchError::Configuration(other),

@@ -27,6 +27,8 @@
 //! ```
 
 mod args;
+mod backend;
+mod compiled;
 mod context;
 pub mod device;
 mod globals;
@@ -36,8 +38,9 @@ mod resources;
 mod verified;
 
 pub use args::{ArgumentError, KernelArg, declaration};
+pub use backend::{Backend, Compiled, Engine, LaunchStats};
 pub use context::{Context, DeviceOptions};
-pub use launch::{LaunchConfig, LaunchError, LaunchStats, Print, TimingError};
+pub use launch::{LaunchConfig, LaunchError, Print, TimingError};
 pub use module::{LoadError, Module};
 pub use opencl_frontend as opencl;
 pub use ptx_interp::{Access, FaultKind, Memory, MemoryError, Report};

@@ -9,6 +9,8 @@ use ptx_parse::diag::{Diag, Reporter};
 use ptx_parse::lower;
 use ptx_parse::module::Module;
 
+use crate::backend::Codes;
+
 /// A verified module, independent of any device.
 #[derive(Clone)]
 pub struct Verified {
@@ -16,6 +18,8 @@ pub struct Verified {
     warnings: Diagnostics,
     /// Kernels that were asked for, by function; every device that loads the module shares them.
     kernels: Arc<Mutex<HashMap<u32, Arc<Kernel>>>>,
+    /// Compiled code of kernels, shared in the same way.
+    pub(crate) codes: Arc<Codes>,
 }
 
 /// Findings about one text, with what it takes to show them.
@@ -52,6 +56,7 @@ impl Verified {
                 module: Arc::new(module),
                 warnings: findings,
                 kernels: Arc::default(),
+                codes: Arc::default(),
             }),
             _ => Err(findings),
         }

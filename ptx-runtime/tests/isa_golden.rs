@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use golden::{Form, Golden};
-use ptx_runtime::{Context, DeviceOptions, KernelArg, LaunchConfig, Module};
+use ptx_runtime::{Backend, Context, DeviceOptions, Engine, KernelArg, LaunchConfig, Module};
 
 fn recordings() -> Option<Golden> {
     match std::env::var_os("PTXRUN_GOLDEN") {
@@ -16,8 +16,13 @@ fn recordings() -> Option<Golden> {
     }
 }
 
-/// Runs one form; what went wrong, if anything.
-fn replay(context: &Context, module: &Module, form: &Form) -> Result<(), String> {
+/// Runs one form; what ran it, or what went wrong.
+fn replay(
+    context: &Context,
+    module: &Module,
+    form: &Form,
+    backend: Backend,
+) -> Result<Engine, String> {
     let table: Vec<u8> = form.table().iter().flat_map(|v| v.to_le_bytes()).collect();
     let want = form.output_image();
     let input = context.alloc(table.len() as u64).map_err(|e| e.to_string())?;
@@ -32,6 +37,7 @@ fn replay(context: &Context, module: &Module, form: &Form) -> Result<(), String>
             grid: [rows / 128, 1, 1],
             block: [128, 1, 1],
             args: vec![KernelArg::Pointer(input), KernelArg::Pointer(output)],
+            backend,
             ..LaunchConfig::default()
         },
     );
@@ -39,10 +45,10 @@ fn replay(context: &Context, module: &Module, form: &Form) -> Result<(), String>
     let read = context.copy_from_device(output, &mut got);
     context.free(input).map_err(|e| e.to_string())?;
     context.free(output).map_err(|e| e.to_string())?;
-    launched.map_err(|e| e.to_string())?;
+    let stats = launched.map_err(|e| e.to_string())?;
     read.map_err(|e| e.to_string())?;
     if got == want {
-        return Ok(());
+        return Ok(stats.engine);
     }
     let slots = want.len() / 8 / form.rows();
     let differs =
@@ -66,10 +72,24 @@ fn replay(context: &Context, module: &Module, form: &Form) -> Result<(), String>
 
 #[test]
 fn recorded_forms_return_the_recorded_bits() {
+    all(Backend::Interp);
+}
+
+/// Compiled code returns the recorded bits too; few forms run in the interpreter instead.
+#[test]
+fn recorded_forms_compiled_return_the_recorded_bits() {
+    let [compiled, interpreted] = all(Backend::Jit);
+    assert!(interpreted * 10 < compiled || compiled + interpreted < 100);
+}
+
+/// Replays every form; how many ran compiled code, and how many the interpreter.
+fn all(backend: Backend) -> [u32; 2] {
     let Some(golden) = recordings() else {
         println!("skipped: ../shared/isa-golden is not there");
-        return;
+        return [0; 2];
     };
+    let mut ran = [0; 2];
+    let mut why: BTreeMap<String, u32> = BTreeMap::new();
     let only = std::env::var("PTXRUN_GOLDEN_FORM").ok();
     let context = Context::new(&DeviceOptions::default()).expect("a context");
     let mut modules: BTreeMap<String, Result<Module, String>> = BTreeMap::new();
@@ -84,12 +104,18 @@ fn recorded_forms_return_the_recorded_bits() {
             Module::load(&context, &text, name).map_err(|e| e.to_string())
         });
         let outcome = match module {
-            Ok(m) => replay(&context, m, &form),
+            Ok(m) => replay(&context, m, &form, backend),
             Err(e) => Err(format!("the module does not load: {e}")),
         };
         let count = groups.entry(form.group().to_string()).or_default();
         match outcome {
-            Ok(()) => count.0 += 1,
+            Ok(engine) => {
+                count.0 += 1;
+                ran[usize::from(!matches!(engine, Engine::Compiled(_)))] += 1;
+                if let Engine::Fallback(reason) = engine {
+                    *why.entry(reason.split(": ").nth(1).unwrap_or("").into()).or_default() += 1;
+                }
+            }
             Err(why) => {
                 count.1 += 1;
                 println!("{}: {why}", form.name());
@@ -105,4 +131,6 @@ fn recorded_forms_return_the_recorded_bits() {
     println!("{passed} passed, {failed} failed");
     assert!(passed > 0);
     assert_eq!(failed, 0);
+    println!("{} compiled, {} interpreted: {why:?}", ran[0], ran[1]);
+    ran
 }

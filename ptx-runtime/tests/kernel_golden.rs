@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use golden::kernels::{self, Arg, Case, Dtype, Image};
 use ptx_runtime::isa::texture::{Address, Channel, Texels, Texture};
-use ptx_runtime::{Context, DeviceOptions, DevicePtr, KernelArg, LaunchConfig, Module};
+use ptx_runtime::{
+    Backend, Context, DeviceOptions, DevicePtr, Engine, KernelArg, LaunchConfig, Module,
+};
 
 /// Bytes around every buffer that must stay as they are.
 const GUARD: usize = 256;
@@ -53,7 +55,7 @@ fn texture(context: &Context, image: &Image) -> Texture {
     t
 }
 
-fn run(case: &Case) -> Result<bool, String> {
+fn run(case: &Case, backend: Backend) -> Result<(bool, Engine), String> {
     let text = |e: &dyn std::fmt::Display| e.to_string();
     let context = Context::new(&DeviceOptions::default()).map_err(|e| text(&e))?;
     let module = Module::load(&context, &case.source, &case.id).map_err(|e| text(&e))?;
@@ -92,9 +94,10 @@ fn run(case: &Case) -> Result<bool, String> {
         block: case.block,
         shared: case.shared,
         args,
+        backend,
         ..LaunchConfig::default()
     };
-    context.launch(&module, &case.entry, config).map_err(|e| text(&e))?;
+    let stats = context.launch(&module, &case.entry, config).map_err(|e| text(&e))?;
     let mut outputs: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for (b, at) in buffers {
         let mut image = vec![0; b.data.len() + 2 * GUARD];
@@ -125,22 +128,27 @@ fn run(case: &Case) -> Result<bool, String> {
             return Err(format!("{name}: {why}"));
         }
     }
-    Ok(exact)
+    Ok((exact, stats.engine))
 }
 
-#[test]
-fn recorded_kernels_return_the_recorded_results() {
+/// Runs all cases; how many ran compiled code.
+fn all(backend: Backend) -> usize {
     let cases = kernels::shared().expect("the repository holds them");
     let only = std::env::var("PTXRUN_KERNEL").unwrap_or_default();
-    let (mut passed, mut failed, mut exact) = (0, 0, 0);
+    let (mut passed, mut failed, mut exact, mut compiled) = (0, 0, 0, 0);
     for case in cases {
         if !case.id.contains(&only) {
             continue;
         }
-        match run(&case) {
-            Ok(bits) => {
+        match run(&case, backend) {
+            Ok((bits, engine)) => {
                 passed += 1;
                 exact += usize::from(bits);
+                match engine {
+                    Engine::Compiled(_) => compiled += 1,
+                    Engine::Fallback(why) => println!("{}: {why}", case.id),
+                    Engine::Interpreter => {}
+                }
                 if !bits {
                     println!("{}: within tolerance", case.id);
                 }
@@ -151,8 +159,19 @@ fn recorded_kernels_return_the_recorded_results() {
             }
         }
     }
-    println!("{exact} of {passed} passing cases are equal bit for bit");
+    println!("{exact} of {passed} passing cases are equal bit for bit, {compiled} compiled");
     println!("{passed} passed, {failed} failed");
     assert!(passed > 0);
     assert_eq!(failed, 0);
+    compiled
+}
+
+#[test]
+fn recorded_kernels_return_the_recorded_results() {
+    assert_eq!(all(Backend::Interp), 0);
+}
+
+#[test]
+fn recorded_kernels_compiled_return_the_recorded_results() {
+    assert!(all(Backend::Jit) > 0);
 }

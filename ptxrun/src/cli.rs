@@ -266,6 +266,12 @@ pub struct RunArgs {
     /// Host threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
+    /// The engine: interpreter, compiled code, or whatever pays
+    #[arg(long, value_enum, value_name = "ENGINE", default_value = "auto")]
+    pub backend: BackendArg,
+    /// Say on standard error what ran each launch, and why
+    #[arg(long, short)]
+    pub verbose: bool,
     /// Stop a launch that takes longer: 10, 0.5, 500ms, 2m
     #[arg(long, value_name = "SECONDS", value_parser = timeout)]
     pub timeout: Option<Duration>,
@@ -281,6 +287,27 @@ pub struct RunArgs {
     /// Options of every subcommand.
     #[command(flatten)]
     pub common: Common,
+}
+
+/// Engines.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackendArg {
+    /// Compiled code where the work pays for compiling
+    Auto,
+    /// The interpreter
+    Interp,
+    /// Compiled code wherever that is possible
+    Jit,
+}
+
+impl From<BackendArg> for ptx_runtime::Backend {
+    fn from(arg: BackendArg) -> Self {
+        match arg {
+            BackendArg::Auto => ptx_runtime::Backend::Auto,
+            BackendArg::Interp => ptx_runtime::Backend::Interp,
+            BackendArg::Jit => ptx_runtime::Backend::Jit,
+        }
+    }
 }
 
 /// `ptxrun check`.

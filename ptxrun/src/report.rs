@@ -174,6 +174,7 @@ fn value(ty: ElementType, bytes: &[u8]) -> Value {
 fn launch_json(launch: &LaunchReport) -> Value {
     json!({
         "entry": launch.entry,
+        "engine": launch.stats.engine.to_string(),
         "seconds": launch.elapsed.as_secs_f64(),
         "warp_instructions": launch.stats.warp_instructions,
         "thread_instructions": launch.stats.thread_instructions,

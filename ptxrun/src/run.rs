@@ -9,8 +9,8 @@ use ptx_runtime::timing::{
     Options as TimingOptions, Profile, ReplayError, Report as TimingReport, SimulateError,
 };
 use ptx_runtime::{
-    Context, DeviceOptions, DevicePtr, KernelArg, LaunchConfig, LaunchError, LaunchStats, Module,
-    TimingError, Verified,
+    Backend, Context, DeviceOptions, DevicePtr, KernelArg, LaunchConfig, LaunchError, LaunchStats,
+    Module, TimingError, Verified,
 };
 
 use crate::compare::{Mismatch, compare};
@@ -27,6 +27,8 @@ pub struct RunOptions {
     pub threads: Option<u32>,
     /// The longest that one launch may take.
     pub timeout: Option<Duration>,
+    /// The engine.
+    pub backend: Backend,
     /// Show a progress bar when a launch takes long.
     pub progress: bool,
     /// Refuse launches that this GPU does not take.
@@ -258,6 +260,7 @@ fn run_launch(
         args,
         threads: options.threads,
         timeout: options.timeout,
+        backend: options.backend,
         progress: Some(bar.counter()),
         print: Some(Box::new(move |bytes: &[u8]| {
             if let Ok(mut sink) = sink.lock() {

@@ -188,6 +188,7 @@ fn run_plan(args: &RunArgs, plan: &Plan, verified: &Verified) -> Result<(bool, V
     let options = RunOptions {
         threads: args.threads,
         timeout: args.timeout,
+        backend: args.backend.into(),
         progress: !common.json && std::io::stderr().is_terminal(),
         device: timing::device(&args.device, common)?,
         ..RunOptions::default()
@@ -199,6 +200,11 @@ fn run_plan(args: &RunArgs, plan: &Plan, verified: &Verified) -> Result<(bool, V
         print(&stdout);
     }
     let done = result.map_err(|error| run_failed(common, verified, &error, &stdout))?;
+    if args.verbose {
+        for l in &done.launches {
+            eprintln!("{}: {} ({:.1} ms)", l.entry, l.stats.engine, l.elapsed.as_secs_f64() * 1e3);
+        }
+    }
     report::write_files(plan, &done, &args.out)
         .map_err(|error| common.fail(USAGE, "file", error))?;
     if !common.json {

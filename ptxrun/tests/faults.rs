@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Runs one file; returns exit status, standard output and standard error.
-fn run(path: &Path) -> (Option<i32>, String, String) {
+fn run(path: &Path, backend: &str) -> (Option<i32>, String, String) {
     let text = std::fs::read_to_string(path).unwrap();
     let options =
         text.lines().next().and_then(|l| l.strip_prefix("// run:")).expect("a `// run:` line");
@@ -12,6 +12,7 @@ fn run(path: &Path) -> (Option<i32>, String, String) {
         .current_dir(path.parent().unwrap())
         .arg(path.file_name().unwrap())
         .args(options.split_whitespace())
+        .args(["--backend", backend])
         .output()
         .unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -27,8 +28,7 @@ fn stable(report: &str) -> String {
     report.lines().filter(kept).fold(String::new(), |all, line| all + line + "\n")
 }
 
-#[test]
-fn reports() {
+fn files() -> Vec<std::path::PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults");
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
@@ -37,8 +37,25 @@ fn reports() {
         .collect();
     files.sort();
     assert!(files.len() >= 10);
-    for path in files {
-        let (status, stdout, stderr) = run(&path);
+    files
+}
+
+/// Compiled code reports each fault as the interpreter does.
+#[test]
+fn reports_of_compiled_code() {
+    for path in files() {
+        let (status, stdout, stderr) = run(&path, "interp");
+        let (jit_status, jit_stdout, jit_stderr) = run(&path, "jit");
+        assert_eq!(jit_status, status, "{}: {jit_stderr}", path.display());
+        assert_eq!(jit_stdout, stdout, "{}", path.display());
+        assert_eq!(stable(&jit_stderr), stable(&stderr), "{}", path.display());
+    }
+}
+
+#[test]
+fn reports() {
+    for path in files() {
+        let (status, stdout, stderr) = run(&path, "interp");
         let name = path.file_stem().unwrap().to_str().unwrap();
         assert_eq!(status, Some(1), "{name}: {stdout}{stderr}");
         insta::assert_snapshot!(

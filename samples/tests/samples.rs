@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use ptx_runtime::{Backend, Engine};
 use ptxrun::cc;
 use ptxrun::launch_file::{self, LaunchFile};
 use ptxrun::plan::Check;
@@ -15,14 +16,14 @@ fn load(path: &Path) -> LaunchFile {
         .unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-fn run(file: &LaunchFile, module: &Path, threads: u32) -> RunReport {
+fn run(file: &LaunchFile, module: &Path, threads: u32, backend: Backend) -> RunReport {
     let text = std::fs::read_to_string(module).unwrap();
     let verified = cc::verify(module, &text, &module.display().to_string(), &file.build)
         .unwrap_or_else(|e| panic!("{}: {e}", module.display()))
         .verified;
-    let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
+    let options = RunOptions { threads: Some(threads), backend, ..RunOptions::default() };
     execute(&file.plan, &verified, &options, &Arc::new(Mutex::new(Vec::new())))
-        .unwrap_or_else(|e| panic!("{} with {threads} threads: {e}", module.display()))
+        .unwrap_or_else(|e| panic!("{} with {threads} threads, {backend:?}: {e}", module.display()))
 }
 
 #[test]
@@ -33,7 +34,7 @@ fn every_sample_gives_its_expected_result_with_any_number_of_threads() {
         let file = load(&path);
         assert!(!file.modules.is_empty() && !file.plan.checks.is_empty(), "{}", path.display());
         for module in &file.modules {
-            let one = run(&file, module, 1);
+            let one = run(&file, module, 1, Backend::Interp);
             for check in &one.checks {
                 assert!(
                     check.outcome.is_ok(),
@@ -43,7 +44,7 @@ fn every_sample_gives_its_expected_result_with_any_number_of_threads() {
                     check.outcome
                 );
             }
-            let two = run(&file, module, 2);
+            let two = run(&file, module, 2, Backend::Interp);
             assert!(
                 one.buffers == two.buffers,
                 "{}: two threads give other bytes",
@@ -59,6 +60,34 @@ fn every_sample_gives_its_expected_result_with_any_number_of_threads() {
     }
 }
 
+/// Compiled code leaves the same bytes as the interpreter, with any number of threads.
+#[test]
+fn compiled_samples_give_the_bytes_of_the_interpreter() {
+    let (mut compiled, mut not) = (0, Vec::new());
+    for path in samples::launch_files() {
+        let file = load(&path);
+        for module in &file.modules {
+            let name = module.display();
+            let want = run(&file, module, 1, Backend::Interp);
+            for threads in [1, 2] {
+                let got = run(&file, module, threads, Backend::Jit);
+                assert!(got.buffers == want.buffers, "{name}: compiled code gives other bytes");
+                assert_eq!(got.stdout, want.stdout, "{name}: compiled code prints other text");
+                for launch in got.launches {
+                    match launch.stats.engine {
+                        Engine::Compiled(_) => compiled += 1,
+                        engine => not.push(format!("{name}: {}: {engine}", launch.entry)),
+                    }
+                }
+            }
+        }
+    }
+    not.sort();
+    not.dedup();
+    println!("{compiled} compiled launches; {}", not.join("\n"));
+    assert!(compiled > 2 * not.len(), "most launches must run compiled code");
+}
+
 /// The checks see a wrong result: with one bit of the expectation changed, they fail.
 #[test]
 fn the_checks_can_fail() {
@@ -66,7 +95,7 @@ fn the_checks_can_fail() {
     let mut file = load(&path);
     let Check::Buffer { expected, .. } = &mut file.plan.checks[0] else { panic!("a buffer check") };
     expected[4 * 37] ^= 1;
-    let report = run(&file, &file.modules[0], 1);
+    let report = run(&file, &file.modules[0], 1, Backend::Interp);
     let Err(CheckFailure::Buffer(mismatch)) = &report.checks[0].outcome else {
         panic!("a mismatch")
     };

@@ -1,0 +1,182 @@
+//! Which engine runs a launch: the interpreter or compiled code.
+//!
+//! Whatever the choice, results are the interpreter's, bit for bit. A kernel or a launch that
+//! compiled code cannot serve runs in the interpreter; a fault in compiled code is reported by
+//! running the block once more in the interpreter.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ptx_interp::{Kernel, LaunchParams};
+use ptx_parse::code::{Flow, Program};
+
+/// The engine that a launch asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// Compiled code where the work seems to pay for compiling, else the interpreter.
+    #[default]
+    Auto,
+    /// Always the interpreter.
+    Interp,
+    /// Compiled code wherever that is possible.
+    Jit,
+}
+
+/// The engine that ran a launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// The interpreter, because it was asked for or the work was small.
+    Interpreter,
+    /// The interpreter, because compiled code cannot run this.
+    Fallback(Arc<str>),
+    /// Compiled code.
+    Compiled(Compiled),
+}
+
+/// What compiling a kernel came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compiled {
+    /// Threads that run in lock step.
+    pub lanes: u32,
+    /// Bytes of machine code.
+    pub code_bytes: usize,
+    /// Time to compile; missing where an earlier launch had done it.
+    pub compiled_in: Option<Duration>,
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Engine::Interpreter => f.write_str("interpreted"),
+            Engine::Fallback(why) => write!(f, "interpreted, as it cannot be compiled: {why}"),
+            Engine::Compiled(c) => {
+                write!(f, "compiled code, {} lanes, {} bytes", c.lanes, c.code_bytes)?;
+                match c.compiled_in {
+                    Some(t) => write!(f, ", compiled in {:.1} ms", t.as_secs_f64() * 1e3),
+                    None => f.write_str(", compiled before"),
+                }
+            }
+        }
+    }
+}
+
+/// What a launch did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchStats {
+    /// PTX instructions times lanes that executed them; `None`: compiled code does not count.
+    pub thread_instructions: Option<u64>,
+    /// PTX instructions issued by warps; `None`: compiled code does not count.
+    pub warp_instructions: Option<u64>,
+    /// Blocks that ran.
+    pub blocks: u64,
+    /// What ran them.
+    pub engine: Engine,
+}
+
+impl LaunchStats {
+    pub(crate) fn interpreted(stats: ptx_interp::Stats, engine: Engine) -> LaunchStats {
+        LaunchStats {
+            thread_instructions: Some(stats.thread_instructions),
+            warp_instructions: Some(stats.warp_instructions),
+            blocks: stats.blocks,
+            engine,
+        }
+    }
+}
+
+/// What keeps a launch of any kernel from running compiled code.
+pub(crate) fn obstacle(launch: &LaunchParams) -> Option<&'static str> {
+    if launch.cluster != [1; 3] {
+        return Some("blocks in clusters");
+    }
+    if launch.cooperative {
+        return Some("a cooperative launch");
+    }
+    launch.step_limit.map(|_| "a limit counts warp instructions")
+}
+
+/// Thread instructions that pay for compiling a kernel.
+fn price(program: &Program) -> u64 {
+    let insts: usize = program.functions.iter().map(|f| f.insts.len()).sum();
+    2_000_000 + insts as u64 * 50_000
+}
+
+/// Whether to compile: the launch's estimated work and what the kernel has done before, against
+/// the price.
+pub(crate) fn pays(kernel: &Kernel, launch: &LaunchParams, before: u64) -> bool {
+    let program = kernel.program();
+    let threads: u64 =
+        launch.grid.iter().chain(&launch.block).fold(1, |n, d| n.saturating_mul(u64::from(*d)));
+    let work = threads.saturating_mul(estimate(program)).saturating_add(before);
+    work > price(program)
+}
+
+/// Thread instructions of one thread, counting each loop for 16 turns.
+fn estimate(program: &Program) -> u64 {
+    let mut sum = 0u64;
+    for f in &program.functions {
+        let mut turns = vec![1u64; f.blocks.len()];
+        for (b, block) in f.blocks.iter().enumerate() {
+            for inst in &f.insts[block.start as usize..block.end as usize] {
+                if let Flow::Bra(to) = inst.flow
+                    && to as usize <= b
+                {
+                    turns[to as usize..=b].iter_mut().for_each(|t| *t = (*t * 16).min(4096));
+                }
+            }
+        }
+        for (block, turns) in f.blocks.iter().zip(turns) {
+            sum = sum.saturating_add(u64::from(block.end - block.start) * turns);
+        }
+    }
+    sum
+}
+
+/// Compiled code, or why there is none.
+type Code = Result<Arc<ptx_jit::Kernel>, Arc<str>>;
+
+/// Compiled code of a module's kernels, and what makes it worth having.
+#[derive(Default)]
+pub(crate) struct Codes {
+    /// By kernel and block shape.
+    compiled: Mutex<HashMap<(String, [u32; 3]), Code>>,
+    /// Thread instructions that the interpreter has executed, by kernel.
+    work: Mutex<HashMap<String, u64>>,
+}
+
+impl Codes {
+    /// Compiled code of a kernel for blocks of one shape, and the time to compile it if that was
+    /// done now; or why there is none.
+    pub(crate) fn get(
+        &self,
+        kernel: &Kernel,
+        block: [u32; 3],
+    ) -> Result<(Arc<ptx_jit::Kernel>, Option<Duration>), Arc<str>> {
+        let mut all = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (kernel.name().to_string(), block);
+        if let Some(code) = all.get(&key) {
+            return code.clone().map(|code| (code, None));
+        }
+        let start = Instant::now();
+        let code = ptx_jit::compile(kernel.program(), block)
+            .map(Arc::new)
+            .map_err(|why| Arc::from(why.to_string()));
+        all.insert(key, code.clone());
+        code.map(|code| (code, Some(start.elapsed())))
+    }
+
+    /// Thread instructions of a kernel that the interpreter has executed.
+    pub(crate) fn work(&self, kernel: &Kernel) -> u64 {
+        let work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        work.get(kernel.name()).copied().unwrap_or(0)
+    }
+
+    /// Adds to [`Codes::work`].
+    pub(crate) fn worked(&self, kernel: &Kernel, instructions: u64) {
+        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        let sum = work.entry(kernel.name().to_string()).or_default();
+        *sum = sum.saturating_add(instructions);
+    }
+}

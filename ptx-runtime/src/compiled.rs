@@ -1,0 +1,175 @@
+//! Launches of compiled code.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use ptx_interp::report::{CodePlace, Position};
+use ptx_interp::{Checked, FaultKind, Kernel, LaunchParams, Memory, Report};
+use ptx_isa::effect::Fault;
+use ptx_isa::special::Sreg;
+use ptx_isa::texture::Texture;
+use ptx_jit::{Device, Span, Stop, Worker};
+
+use crate::LaunchError;
+
+/// What compiled code sees of the device.
+struct Machine<'a> {
+    memory: &'a Memory,
+    params: &'a LaunchParams,
+    checked: &'a Checked,
+    deadline: Option<Instant>,
+}
+
+// SAFETY: bytes of an allocation stay mapped while the memory lives (`Memory::host_span`; on host
+// memory the caller of `Context::on_host_memory` vouches for the mappings), and the runtime makes no
+// references to them.
+unsafe impl Device for Machine<'_> {
+    fn span(&self, address: u64) -> Option<Span> {
+        let s = self.memory.host_span(address)?;
+        Some(Span { start: s.start, size: s.size, writable: s.writable, host: s.host })
+    }
+    fn special(&self, block: [u32; 3], reg: Sreg) -> u64 {
+        self.checked.special(block, reg)
+    }
+    fn texture(&self, handle: u64) -> Option<Arc<Texture>> {
+        self.params.textures.get(&handle).cloned()
+    }
+    fn go_on(&self) -> bool {
+        let cancelled = self.params.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed));
+        !cancelled && self.deadline.is_none_or(|d| Instant::now() <= d)
+    }
+}
+
+/// Runs the whole grid; the number of blocks.
+pub(crate) fn run(
+    kernel: &Kernel,
+    code: &ptx_jit::Kernel,
+    checked: &Checked,
+    memory: &Memory,
+    params: &LaunchParams,
+) -> Result<u64, LaunchError> {
+    memory.launch_starts();
+    let deadline = params.timeout.and_then(|t| Instant::now().checked_add(t));
+    let machine = Machine { memory, params, checked, deadline };
+    let launch = ptx_jit::Launch {
+        device: &machine,
+        grid: params.grid,
+        params: &params.params,
+        symbols: &params.symbols,
+        shared_bytes: checked.shared_bytes(),
+    };
+    let total: u64 = params.grid.iter().map(|n| u64::from(*n)).product();
+    let threads = match params.threads {
+        0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
+        n => n,
+    };
+    let threads = (threads as u64).min(total).max(1);
+    let chunk = (total / (threads * 16)).clamp(1, 64);
+    let next = AtomicU64::new(0);
+    // Blocks from this one on need not run: an earlier one stopped.
+    let stop_at = AtomicU64::new(u64::MAX);
+    let stops: Mutex<BTreeMap<u64, Stop>> = Mutex::default();
+    let work = || {
+        let mut worker = Worker::new(code, &launch);
+        loop {
+            let first = next.fetch_add(chunk, Ordering::Relaxed);
+            if first >= total {
+                return;
+            }
+            for block in first..(first + chunk).min(total) {
+                if block > stop_at.load(Ordering::Relaxed) {
+                    return;
+                }
+                let ran = if machine.go_on() { worker.run(block) } else { Err(Stop::Device) };
+                if let Err(stop) = ran {
+                    stop_at.fetch_min(block, Ordering::Relaxed);
+                    stops.lock().unwrap_or_else(PoisonError::into_inner).insert(block, stop);
+                    return;
+                }
+                if let Some(progress) = &params.progress {
+                    progress.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+    };
+    if threads == 1 {
+        work();
+    } else {
+        rayon::in_place_scope(|scope| {
+            (1..threads).for_each(|_| scope.spawn(|_| work()));
+            work();
+        });
+    }
+    let first = stops.into_inner().unwrap_or_else(PoisonError::into_inner).pop_first();
+    match first {
+        None => Ok(total),
+        Some((block, stop)) => {
+            // The interpreter tells the thread and its registers, or where the launch just was.
+            let again = match stop {
+                Stop::Device => Some(Instant::now()),
+                _ => deadline,
+            };
+            match ptx_interp::launch_block(kernel, memory, params, block, again) {
+                Err(error) => Err(LaunchError::from_engine(error)),
+                // It had changed what it reads, so that it goes another way now.
+                Ok(_) => Err(LaunchError::Fault(Box::new(report(kernel, params, block, stop)))),
+            }
+        }
+    }
+}
+
+/// What is known without running the block again.
+fn report(kernel: &Kernel, params: &LaunchParams, block: u64, stop: Stop) -> Report {
+    let [x, y, _] = params.grid.map(u64::from);
+    let kind = match &stop {
+        Stop::Fault { fault: Fault::OutOfBounds { .. }, .. } => FaultKind::OutOfBounds,
+        Stop::Fault { fault: Fault::Misaligned { .. }, .. } => FaultKind::Misaligned,
+        Stop::Fault { .. } => FaultKind::Operand,
+        Stop::BranchIndex => FaultKind::BranchIndex,
+        Stop::Device if params.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed)) => {
+            FaultKind::Cancelled
+        }
+        Stop::Device => FaultKind::Timeout,
+    };
+    let message = match (&stop, &kind) {
+        (Stop::Device, FaultKind::Cancelled) => "the launch was cancelled".into(),
+        (Stop::Device, _) => {
+            format!("the launch exceeds its time limit of {:?}", params.timeout.unwrap_or_default())
+        }
+        (stop, _) => stop.to_string(),
+    };
+    let mut report = Report {
+        kind,
+        message,
+        kernel: kernel.name().into(),
+        place: None,
+        block: [(block % x) as u32, (block / x % y) as u32, (block / x / y) as u32],
+        thread: [0; 3],
+        lanes: 0,
+        access: None,
+        registers: Vec::new(),
+        calls: Vec::new(),
+        warps: Vec::new(),
+    };
+    if let Stop::Fault { function, span, thread, .. } = stop {
+        let program = kernel.program();
+        let before = program.source.get(..span.start as usize).unwrap_or("");
+        let line_start = before.rfind('\n').map_or(0, |n| n + 1);
+        let ptx = Position {
+            file: program.module.to_string(),
+            line: before.matches('\n').count() as u32 + 1,
+            column: before[line_start..].chars().count() as u32 + 1,
+        };
+        let text = program.source.get(span.start as usize..span.end as usize).unwrap_or("");
+        report.thread = thread;
+        report.place = Some(CodePlace {
+            function: program.functions[function as usize].name.clone(),
+            ptx,
+            source: None,
+            text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+        });
+    }
+    report
+}
