@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result, bail};
-use ptx_runtime::Verified;
+use ptx_runtime::{Backend, Verified};
 use ptxrun::run::{RunOptions, execute};
 
 use super::{Sample, compilers, samples};
@@ -17,14 +17,15 @@ const SM: u32 = 75;
 fn count(sample: &Sample, ptx: &str, whose: &str) -> Result<(u64, u64)> {
     let name = format!("{} by {whose}", sample.name);
     let verified = Verified::new(ptx, &name)?;
-    let options = RunOptions { threads: Some(1), ..RunOptions::default() };
+    let options =
+        RunOptions { threads: Some(1), backend: Backend::Interp, ..RunOptions::default() };
     let report = execute(&sample.file.plan, &verified, &options, &Arc::new(Mutex::new(Vec::new())))
         .with_context(|| name.clone())?;
     if !report.passed() {
         bail!("{name}: {:?}", report.checks);
     }
-    let sum = |of: fn(&ptx_runtime::LaunchStats) -> u64| {
-        report.launches.iter().map(|l| of(&l.stats)).sum()
+    let sum = |of: fn(&ptx_runtime::LaunchStats) -> Option<u64>| {
+        report.launches.iter().filter_map(|l| of(&l.stats)).sum()
     };
     Ok((sum(|s| s.thread_instructions), sum(|s| s.warp_instructions)))
 }
