@@ -85,6 +85,7 @@ fn launches(
     }
     let pictures = args.html.is_some() || args.trace.is_some();
     let options = RunOptions {
+        backend: ptx_runtime::Backend::Interp,
         threads: args.run.threads,
         timeout: args.run.timeout,
         progress: !common.json && std::io::stderr().is_terminal(),
