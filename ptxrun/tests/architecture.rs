@@ -15,6 +15,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["ptx-isa", "ptx-parse", "ptx-interp", "ptx-jit", "ptx-timing", "opencl-frontend"],
     ),
     ("gpuocelot", &["ptx-runtime"]),
+    // Reaches the driver library as any program does: by loading it.
+    ("cuda-runtime", &[]),
     ("ptx-report", &["ptx-timing"]),
     ("ptxrun", &["ptx-runtime", "ptx-report"]),
     ("samples", &[]),
