@@ -9,13 +9,14 @@
 //! | --- | --- |
 //! | `ir`, `build` | the middle form: calls inlined, micro-ops in SSA form |
 //! | `opt` | folding, value numbering, loop-invariant code, dead code, where NaNs are seen |
-//! | `shape`, `live` | uniform, linear and varying values; divergent control flow; liveness |
+//! | `shape`, `align`, `live` | uniform, linear and varying values; divergent control flow; liveness |
 //! | `limits` | what is refused, and how many lanes run together |
 //! | `emit`, `control`, `spill` | a block's groups; control flow and masks; barriers |
 //! | `values`, `pure`, `ops`, `access` | scalars and slices; pure micro-ops; memory |
 //! | `worker`, `lanes`, `atomic`, `ctx` | running compiled blocks and what they call |
 
 mod access;
+mod align;
 mod atomic;
 mod build;
 mod control;
@@ -326,6 +327,16 @@ fn middle(
     block: [u32; 3],
 ) -> Result<(Func, Geometry, shape::Shapes), Unsupported> {
     let mut func = build::build(program)?;
+    // The block's shape is a constant of this code.
+    for i in &mut func.insts {
+        let dim = match i.op {
+            ir::Op::Special(Sreg::NtidX) => 0,
+            ir::Op::Special(Sreg::NtidY) => 1,
+            ir::Op::Special(Sreg::NtidZ) => 2,
+            _ => continue,
+        };
+        i.op = ir::Op::Const(u64::from(block[dim]));
+    }
     opt::run(&mut func);
     if !opt::arrange(&mut func) {
         return Err(Unsupported { why: "irregular control flow".into(), line: 0 });

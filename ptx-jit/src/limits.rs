@@ -9,9 +9,36 @@ use crate::opt::loops;
 use crate::shape::{Geometry, Shape, Shapes, analyse};
 use crate::{Unsupported, live};
 
-/// Warp operations that neither wait nor reach other warps.
-const WARP: [&str; 10] =
-    ["shfl", "vote", "match", "redux", "activemask", "elect", "bar.warp", "tex", "tld4", "txq"];
+/// Operations over a warp that neither wait nor reach other warps.
+const WARP: [&str; 17] = [
+    "shfl",
+    "vote",
+    "match",
+    "redux",
+    "activemask",
+    "elect",
+    "bar.warp",
+    "mma",
+    "wmma",
+    "ldmatrix",
+    "stmatrix",
+    "movmatrix",
+    "tex",
+    "tld4",
+    "txq",
+    "su",
+    "cp.async",
+];
+
+/// Whether every lane does the operation for itself.
+fn per_lane(name: &str) -> bool {
+    ["tex", "tld4", "txq", "su"].iter().any(|w| name.starts_with(w)) || name == "cp.async"
+}
+
+fn known(name: &str) -> bool {
+    // `cp.async.bulk` and others complete at an mbarrier.
+    WARP.iter().any(|w| name.starts_with(w)) && (!name.starts_with("cp.") || name == "cp.async")
+}
 
 /// Refuses effects that compiled code has no way to do.
 pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
@@ -64,10 +91,10 @@ pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
                 Effect::Sys(_) => return no("a system call"),
                 Effect::Brkpt => return no("a breakpoint"),
                 Effect::Warp(op) => {
-                    if !WARP.iter().any(|w| op.name.starts_with(w)) {
+                    if !known(op.name) {
                         return no(&format!("`{}`", op.name));
                     }
-                    if info.guard.is_some() {
+                    if info.guard.is_some() && !per_lane(op.name) {
                         return no("an operation over the warp under a predicate");
                     }
                 }
@@ -100,7 +127,7 @@ pub(crate) fn check_shapes(
         for v in &block.insts {
             if let Op::Effect(e) = f.insts[*v as usize].op
                 && let Effect::Warp(op) = &f.effects[e as usize].effect
-                && !op.name.starts_with('t')
+                && !per_lane(op.name)
             {
                 let place = &f.effects[e as usize].place;
                 let why = format!("`{}` in divergent code", op.name);
@@ -114,7 +141,7 @@ pub(crate) fn check_shapes(
 /// Whether the lanes of a warp must run in lock step.
 fn needs_warp(f: &Func) -> bool {
     f.effects.iter().any(|e| match &e.effect {
-        Effect::Warp(_) => true,
+        Effect::Warp(op) => !per_lane(op.name),
         Effect::Ld(m) | Effect::St(m) => m.order == Order::Volatile,
         _ => false,
     })

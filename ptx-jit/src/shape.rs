@@ -11,6 +11,7 @@ use ptx_isa::special::Sreg;
 use ptx_isa::uop::Op as Pure;
 use ptx_isa::{Kind, Space};
 
+use crate::align;
 use crate::ir::{BlockId, Func, Op, Term, Val};
 use crate::opt::loops;
 
@@ -101,13 +102,15 @@ struct Analysis<'a> {
     f: &'a Func,
     g: Geometry,
     ranges: Vec<Option<(i64, i64)>>,
+    /// Low zero bits of lane 0's value.
+    aligns: Vec<u32>,
     forced: Vec<bool>,
 }
 
 pub(crate) fn analyse(f: &Func, g: Geometry) -> Shapes {
     let n = f.insts.len();
     let ranges = ranges(f, g);
-    let mut a = Analysis { f, g, ranges, forced: vec![false; n] };
+    let mut a = Analysis { f, g, ranges, aligns: align::alignments(f, g), forced: vec![false; n] };
     let idom = f.dominators();
     let all_loops = loops(f, &idom);
     let ipdom = post_dominators(f);
@@ -344,6 +347,13 @@ impl Analysis<'_> {
                     let wrap = |x: i64| if narrow { x as i32 as i64 } else { x };
                     Shape::Linear((0..self.g.width as usize).map(|l| wrap(f(l))).collect())
                 };
+                let bits = |n: usize, c: u64| {
+                    let align = self.aligns[i.args[n] as usize];
+                    match align::bits(op, i.kind, &off(n), align, c) {
+                        Some(o) => Shape::Linear(o),
+                        None => Shape::Vector,
+                    }
+                };
                 let small = |n: usize| off(n).iter().all(|o| o.unsigned_abs() < 1 << 31);
                 let signed = matches!(op, Pure::MulWideS | Pure::MadWideS | Pure::SextWD);
                 let factor = |n: usize| {
@@ -419,6 +429,31 @@ impl Analysis<'_> {
                             make(&|l| x[l].wrapping_mul(c).wrapping_add(z[l]))
                         } else {
                             make(&|l| x[l].wrapping_mul(c))
+                        }
+                    }
+                    Pure::SelW | Pure::SelD if shape(2).uniform() && off(0) == off(1) => {
+                        shape(0).clone()
+                    }
+                    Pure::AndW | Pure::AndD | Pure::OrW | Pure::OrD | Pure::XorW | Pure::XorD => {
+                        match (konst(0), konst(1)) {
+                            (_, Some(c)) => bits(0, c),
+                            (Some(c), _) => bits(1, c),
+                            _ => Shape::Vector,
+                        }
+                    }
+                    Pure::ShrW | Pure::SarW | Pure::ShrD | Pure::SarD => match konst(1) {
+                        Some(c) => bits(0, c),
+                        None => Shape::Vector,
+                    },
+                    Pure::LtSW | Pure::LeSW | Pure::LtUW | Pure::LeUW => {
+                        let a = [i.args[0], i.args[1]];
+                        let of = a.map(|v| self.aligns[v as usize]);
+                        let ranges = a.map(|v| self.ranges[v as usize]);
+                        let (x, y) = (off(0), off(1));
+                        if align::same_answer(self.f, op, a, [&x, &y], of, ranges) {
+                            Shape::Linear(zero.clone())
+                        } else {
+                            Shape::Vector
                         }
                     }
                     _ => Shape::Vector,

@@ -126,6 +126,38 @@ fn shuffles_votes_and_loops_of_their_own_length() {
     case.compare().unwrap();
 }
 
+/// The first warp alone sums up what all warps left in shared memory.
+#[test]
+fn shuffles_of_the_first_warp_are_compiled() {
+    let text = module(
+        "sm_70",
+        ".param .u64 in, .param .u64 out",
+        "
+        .reg .pred %p<6>; .reg .b32 %r<20>; .reg .b64 %rd<8>;
+        .shared .align 4 .b8 s[128];
+        ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out];
+        mov.u32 %r1, %tid.x; mul.wide.u32 %rd3, %r1, 4; add.u64 %rd4, %rd1, %rd3;
+        ld.global.u32 %r5, [%rd4];
+        shfl.sync.down.b32 %r6, %r5, 16, 31, -1; add.u32 %r5, %r5, %r6;
+        shfl.sync.down.b32 %r6, %r5, 8, 31, -1; add.u32 %r5, %r5, %r6;
+        and.b32 %r7, %r1, 31; shr.u32 %r8, %r1, 5; mov.u32 %r9, s;
+        setp.ne.u32 %p1, %r7, 0; @%p1 bra $wait;
+        shl.b32 %r10, %r8, 2; add.u32 %r10, %r9, %r10; st.shared.u32 [%r10], %r5;
+        $wait: bar.sync 0;
+        setp.gt.u32 %p2, %r1, 31; @%p2 bra $end;
+        mov.u32 %r11, 0; setp.gt.u32 %p3, %r1, 3; @%p3 bra $sum;
+        shl.b32 %r12, %r1, 2; add.u32 %r12, %r9, %r12; ld.shared.u32 %r11, [%r12];
+        $sum: shfl.sync.bfly.b32 %r13, %r11, 2, 31, -1; add.u32 %r11, %r11, %r13;
+        shfl.sync.bfly.b32 %r13, %r11, 1, 31, -1; add.u32 %r11, %r11, %r13;
+        add.u64 %rd5, %rd2, %rd3; st.global.u32 [%rd5], %r11;
+        $end: ret;",
+    );
+    let mut case = Case::new(&text, "k", [1; 3], [128, 1, 1]).unwrap();
+    case.words((0..128u32).map(|i| i * 3 + 1));
+    case.words(vec![0; 128]);
+    case.compare().unwrap();
+}
+
 #[test]
 fn faults_are_found() {
     let text =
