@@ -300,3 +300,24 @@ pub struct DeviceProp {
     pub rest: [i32; 20],
     pub reserved: [i32; 56],
 }
+
+/// Sizes and places as a C++ compiler finds them in the headers of CUDA 13.
+const _: () = {
+    use std::mem::{offset_of, size_of};
+    assert!(size_of::<DeviceProp>() == 1008);
+    assert!(offset_of!(DeviceProp, texture_limits) == 396);
+    assert!(offset_of!(DeviceProp, surface_alignment) == 552);
+    assert!(offset_of!(DeviceProp, shared_optin) == 672);
+    assert!(offset_of!(DeviceProp, rest) == 704);
+    assert!(size_of::<Copy3D>() == 160);
+    assert!(size_of::<DriverCopy>() == 200);
+    assert!(size_of::<Resource>() == 144);
+    assert!(size_of::<DriverResource>() == 144);
+    assert!(size_of::<Texture>() == 72);
+    assert!(size_of::<DriverTexture>() == 104);
+    assert!(size_of::<ResourceView>() == 112);
+    assert!(size_of::<FuncAttributes>() == 144);
+    assert!(size_of::<PointerAttributes>() == 88);
+    assert!(size_of::<LaunchConfig>() == 56);
+    assert!(size_of::<DriverLaunchConfig>() == 56);
+};

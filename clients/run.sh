@@ -1,0 +1,79 @@
+#!/bin/sh
+# Runs the clients of docs/clients.md against the libraries of a build: clients/run.sh [target/release] [CLIENT...]
+# Clients: driver_api cuda_core nvcc tinygrad numba; all of them where none is named. Needs Python 3.11, clang (for
+# tinygrad's CPU device), g++ (for nvcc) and, the first time, the network.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(dirname "$here")
+build=${1:-$root/target/release}
+[ $# -gt 0 ] && shift
+[ $# -gt 0 ] || set -- driver_api cuda_core nvcc tinygrad numba
+venvs=$root/target/clients
+mkdir -p "$venvs"
+failed=
+
+# A virtual environment with packages, made once.
+venv() {
+    name=$1
+    shift
+    if [ ! -e "$venvs/$name/complete" ]; then
+        python3 -m venv "$venvs/$name" && "$venvs/$name/bin/pip" install -q "$@" && touch "$venvs/$name/complete" || exit 2
+    fi
+}
+cu() { echo "$venvs/$1"/lib/python3*/site-packages/nvidia/cu13; }
+exec_() { PTXRUN_LIBDIR=$build "$build/ptxrun" exec -- "$@"; }
+check() { # name, status
+    if [ "$2" -eq 0 ]; then echo "== $1: passed"; else echo "== $1: FAILED"; failed="$failed $1"; fi
+}
+
+for client; do
+    case $client in
+    driver_api)
+        exec_ python3 "$here/driver_api.py"
+        check driver_api $?
+        ;;
+    cuda_core)
+        venv core cuda-core cuda-bindings nvidia-cuda-nvrtc numpy
+        exec_ "$venvs/core/bin/python" "$here/cuda_core.py"
+        check cuda_core $?
+        ;;
+    nvcc)
+        venv nvcc nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl
+        toolkit=$(cu nvcc)
+        out=$venvs/programs
+        mkdir -p "$out"
+        ln -sf "$toolkit/lib/libcudart.so.13" "$out/libcudart.so"
+        ln -sf "$toolkit/lib/libcudart_static.a" "$toolkit/lib/libcudadevrt.a" "$out/"
+        compile="$toolkit/bin/nvcc -std=c++17 -arch=compute_90 -code=compute_90 -I$toolkit/include/cccl -L$out"
+        for source in "$here"/nvcc/*.cu; do
+            program=$(basename "$source" .cu)
+            $compile -cudart shared -o "$out/$program" "$source" && exec_ "$out/$program"
+            check "nvcc $program" $?
+        done
+        # NVIDIA's runtime inside of the program: an error, and a message that says what to do.
+        $compile -cudart static -o "$out/static" "$here/nvcc/vector_add.cu"
+        exec_ "$out/static" 2>&1 | tee "$out/static.txt"
+        grep -q -e "-cudart shared" "$out/static.txt"
+        check "nvcc static: message" $?
+        ;;
+    tinygrad)
+        venv tiny tinygrad nvidia-cuda-nvrtc nvidia-cuda-runtime numpy
+        export NVRTC_PATH="$(cu tiny)/lib/libnvrtc.so.13" CUDA_PATH="$(cu tiny)"
+        for dev in CUDA "CPU;MOCK+CUDA" "CPU;MOCK+CUDA:PTX"; do
+            DEV=$dev exec_ "$venvs/tiny/bin/python" "$here/tinygrad_ops.py"
+            check "tinygrad DEV=$dev" $?
+        done
+        unset NVRTC_PATH CUDA_PATH
+        ;;
+    numba)
+        venv numba numba-cuda nvidia-nvvm nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl cffi ml_dtypes psutil
+        exec_ "$venvs/numba/bin/python" "$here/numba_tests.py"
+        check numba $?
+        ;;
+    *)
+        echo "no client is called $client" >&2
+        exit 2
+        ;;
+    esac
+done
+[ -z "$failed" ] || { echo "failed:$failed"; exit 1; }
