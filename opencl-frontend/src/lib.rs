@@ -141,6 +141,12 @@ pub struct Failure {
     pub sources: Arc<SourceMap>,
 }
 
+/// Names of the functions that the built-in library defines. Functions that exist for every type (`convert_…`,
+/// `as_…`, `vload…`, `vstore…`, `atomic_…`, `select`, relational functions, `shuffle`, `printf`) are not in it.
+pub fn builtin_names() -> impl Iterator<Item = &'static str> {
+    library::names()
+}
+
 /// Stack of the compiling thread: syntax trees are processed by recursion, and their height is bounded.
 const STACK: usize = 256 << 20;
 

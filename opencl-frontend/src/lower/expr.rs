@@ -180,7 +180,7 @@ impl Lower<'_> {
             ExprKind::Const(bits) => {
                 let ty = match self.program.types.scalar(e.ty.id) {
                     Some(s) => ty_of(s),
-                    None => Ty::I64,
+                    None => self.mem_ty(e.ty.id).ty(),
                 };
                 smallvec![self.constant(ty, *bits)]
             }

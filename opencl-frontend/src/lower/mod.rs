@@ -119,6 +119,8 @@ impl Lower<'_> {
                     let align = self.program.types.align(to.id).max(1);
                     ParamKind::Pointer(space(to.space), align)
                 }
+                // The address of its descriptor.
+                Type::Image(..) => ParamKind::Pointer(Space::Global, 8),
                 Type::Struct(_) | Type::Vector(..) => {
                     let size = self.program.types.size(ty.id).unwrap_or(0);
                     ParamKind::Bytes { size, align: self.program.types.align(ty.id) }
@@ -257,6 +259,7 @@ impl Lower<'_> {
     fn mem_ty(&self, id: TypeId) -> MemTy {
         match self.program.types.lanes(id) {
             Some((scalar, _)) => mem_of(scalar),
+            None if matches!(self.program.types.get(id), Type::Sampler) => MemTy::B32,
             None => MemTy::B64,
         }
     }
@@ -281,7 +284,7 @@ impl Lower<'_> {
     fn shape(&self, ty: QualType) -> (MemTy, u8, Option<Scalar>) {
         match self.program.types.lanes(ty.id) {
             Some((scalar, n)) => (mem_of(scalar), n, Some(scalar)),
-            None => (MemTy::B64, 1, None),
+            None => (self.mem_ty(ty.id), 1, None),
         }
     }
 

@@ -103,6 +103,9 @@ impl Sema<'_> {
         at: Span,
         span: Span,
     ) -> Expr {
+        if self.context.is_library || !self.own.contains_key(&name) {
+            self.load_half(name, &values);
+        }
         let candidates = self.candidates(name);
         if candidates.is_empty() {
             let text = self.text(name);
@@ -325,6 +328,7 @@ impl Sema<'_> {
     pub(super) fn call_library(&mut self, name: &str, values: Vec<Expr>, span: Span) -> Expr {
         let sym = self.session.names.intern(name);
         self.load_library(sym);
+        self.load_half(sym, &values);
         let candidates = self.library.get(&sym).cloned().unwrap_or_default();
         let fits: Vec<Fit> = candidates.iter().filter_map(|id| self.fit(*id, &values)).collect();
         match fits.iter().min_by_key(|f| f.costs.iter().map(|c| u32::from(*c)).sum::<u32>()) {

@@ -269,6 +269,10 @@ impl Sema<'_> {
                 Expr { kind: ExprKind::Const(0), ty: to.value(), span }
             }
             (Type::Pointer(_), Type::Scalar(Scalar::Bool)) => self.truth(value),
+            (Type::Scalar(s), Type::Sampler) if s.is_int() && value.constant().is_some() => {
+                let bits = value.constant().unwrap_or(0) & 0xffff_ffff;
+                Expr { kind: ExprKind::Const(bits), ty: to.value(), span }
+            }
             (Type::Scalar(_), Type::Event) if value.constant() == Some(0) => {
                 Expr { kind: ExprKind::Const(0), ty: to.value(), span }
             }
@@ -397,6 +401,16 @@ impl Sema<'_> {
                 self.plain_convert(bits, to.id)
             }
             (Type::Struct(a), Type::Struct(b)) if a == b => value,
+            // The library sees a descriptor's address in an image, and bits in a sampler.
+            (Type::Image(..), Type::Scalar(Scalar::U64))
+            | (Type::Sampler, Type::Scalar(Scalar::U32))
+                if self.context.is_library =>
+            {
+                match value.constant() {
+                    Some(bits) => self.constant(Scalar::U32, bits, span),
+                    None => Expr { kind: ExprKind::Bitcast(Box::new(value)), ty: to.value(), span },
+                }
+            }
             (Type::Vector(_, n), Type::Vector(s, m)) => {
                 let message = format!(
                     "cannot cast `{}` to `{}`",

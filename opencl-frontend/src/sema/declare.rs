@@ -371,6 +371,9 @@ impl Sema<'_> {
             .help("`#pragma OPENCL EXTENSION cl_khr_fp16 : enable`");
             self.report(diag, name.span);
         }
+        if matches!(self.types.get(ty.id), Type::Sampler) {
+            return self.sampler_variable(name, ty, item);
+        }
         let align = self.aligned(attributes);
         let at_file_scope = self.context.function.is_none();
         if specifiers.is_static && self.session.options.cl_std < 120 {
@@ -393,10 +396,6 @@ impl Sema<'_> {
                 "a variable cannot be an image; only parameters can (6.9.b)",
             );
             return;
-        }
-        if matches!(self.types.get(ty.id), Type::Sampler) {
-            let diag = Diag::error(Code::Unsupported, "sampler variables are not compiled yet");
-            return self.report(diag, name.span);
         }
         let constant_space = ty.space == Space::Constant;
         if at_file_scope || (constant_space && specifiers.explicit_space == Some(Space::Constant)) {
@@ -455,6 +454,33 @@ impl Sema<'_> {
             current.locals[id.0 as usize].ty = ty;
         }
         out.push(Stmt { kind: StmtKind::Declare(id, init), span: item.span });
+    }
+
+    /// A sampler: a constant of the program (6.12.14.1).
+    fn sampler_variable(&mut self, name: ast::Name, ty: QualType, item: &ast::InitDeclarator) {
+        let text = self.text(name.sym);
+        let fixed = ty.constant || ty.space == Space::Constant;
+        if !fixed && self.context.function.is_none() {
+            let message =
+                format!("program-scope sampler `{text}` must be const or __constant (6.12.14.1)");
+            self.error(Code::AddressSpace, name.span, message);
+        }
+        let value = match &item.init {
+            Some(ast::Init::Expr(e)) => self.integer_constant(e, "the value of a sampler"),
+            Some(ast::Init::List(_, span)) => {
+                self.error(Code::Initializer, *span, "a sampler is initialised with one constant");
+                None
+            }
+            None => {
+                self.error(
+                    Code::Initializer,
+                    name.span,
+                    format!("sampler `{text}` must be initialised"),
+                );
+                None
+            }
+        };
+        self.declare_name(name, Entity::Sampler(value.unwrap_or(0) as u32));
     }
 
     fn constant_variable(

@@ -172,6 +172,10 @@ impl Sema<'_> {
                 Expr { kind: ExprKind::Global(id), ty, span }
             }
             Some(Entity::Enumerator(v)) => self.constant(Scalar::I32, v as u64, span),
+            Some(Entity::Sampler(bits)) => {
+                let ty = QualType::plain(self.types.intern(Type::Sampler));
+                Expr { kind: ExprKind::Const(u64::from(bits)), ty, span }
+            }
             Some(Entity::Typedef(_)) => {
                 self.error(
                     Code::Syntax,

@@ -7,31 +7,9 @@ use super::types::{QualType, Scalar, Space, Type, TypeId, builtin_type};
 use crate::diag::{Code, Diag};
 use crate::source::Span;
 
-/// Functions of the language that this compiler knows but does not compile.
-const UNSUPPORTED: &[&str] = &[
-    "printf",
-    "read_imagef",
-    "read_imagei",
-    "read_imageui",
-    "write_imagef",
-    "write_imagei",
-    "write_imageui",
-    "get_image_width",
-    "get_image_height",
-    "get_image_depth",
-    "get_image_dim",
-    "get_image_channel_data_type",
-    "get_image_channel_order",
-    "get_image_array_size",
-];
-
 impl Sema<'_> {
     /// A call of a family member; `None` if the name belongs to none.
     pub(super) fn family(&mut self, name: &str, values: &[Expr], span: Span) -> Option<Expr> {
-        if UNSUPPORTED.contains(&name) {
-            self.error(Code::Unsupported, span, format!("`{name}` is not compiled yet"));
-            return Some(self.error_expr(span));
-        }
         if let Some(rest) = name.strip_prefix("convert_") {
             return Some(self.convert_call(name, rest, values, span));
         }
@@ -209,8 +187,9 @@ impl Sema<'_> {
         };
         let element = self.types.pointee(pointer.ty.id).and_then(|to| self.types.scalar(to.id));
         let index = self.types.scalar(offset.ty.id).is_some_and(|s| s.is_int());
-        let Some(element) =
-            element.filter(|e| index && (*e == Scalar::F16) == half && *e != Scalar::Bool)
+        let plain_half = !half && self.extension_enabled("cl_khr_fp16", span);
+        let Some(element) = element
+            .filter(|e| index && ((*e == Scalar::F16) == half || plain_half) && *e != Scalar::Bool)
         else {
             return Some(self.wrong_arguments(name, values, &form, span));
         };
@@ -245,7 +224,10 @@ impl Sema<'_> {
         let to = self.types.pointee(pointer.ty.id);
         let element = to.and_then(|to| self.types.scalar(to.id));
         let index = self.types.scalar(offset.ty.id).is_some_and(|s| s.is_int());
-        let Some(element) = element.filter(|e| index && (*e == Scalar::F16) == half) else {
+        let plain_half = !half && self.extension_enabled("cl_khr_fp16", span);
+        let Some(element) =
+            element.filter(|e| index && ((*e == Scalar::F16) == half || plain_half))
+        else {
             return Some(self.wrong_arguments(name, values, &form, span));
         };
         if to.is_some_and(|to| to.constant || to.space == Space::Constant) {

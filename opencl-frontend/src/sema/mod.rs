@@ -39,6 +39,8 @@ enum Entity {
     Enumerator(i64),
     Typedef(QualType),
     Function,
+    /// A constant sampler.
+    Sampler(u32),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -264,7 +266,22 @@ impl Sema<'_> {
 
     /// Compiles the part of the library that defines `name`.
     fn load_library(&mut self, name: Symbol) {
-        let Some(part) = library::part_of(self.session.names.text(name)) else { return };
+        if let Some(part) = library::part_of(self.session.names.text(name)) {
+            self.load_part(part);
+        }
+    }
+
+    /// Compiles the part of the library that defines `name` for half-precision arguments, if there is one.
+    fn load_half(&mut self, name: Symbol, values: &[Expr]) {
+        let half = |e: &Expr| self.types.lanes(e.ty.id).is_some_and(|l| l.0 == Scalar::F16);
+        if values.iter().any(half)
+            && let Some(part) = library::half_part_of(self.session.names.text(name))
+        {
+            self.load_part(part);
+        }
+    }
+
+    fn load_part(&mut self, part: usize) {
         if !self.loaded.insert(part) {
             return;
         }

@@ -357,7 +357,8 @@ impl Types {
             Type::Scalar(s) => s.size(),
             Type::Vector(s, n) => s.size() * if n == 3 { 4 } else { u64::from(n) },
             Type::Pointer(_) | Type::Event => self.pointer_size,
-            Type::Image(..) | Type::Sampler => self.pointer_size,
+            Type::Image(..) => self.pointer_size,
+            Type::Sampler => 4,
             Type::Array(element, n) => self.size(element.id)?.checked_mul(n?)?,
             Type::Struct(s) => {
                 let s = &self.structs[s.0 as usize];
