@@ -399,6 +399,10 @@ pub enum Op {
     Extract(Val, u8),
     StoreVec(Mem, Val, SmallVec<[Val; 4]>),
     Atomic(Atomic, Mem, Val, Val, Option<Val>),
+    /// The generic address of an address in global memory.
+    Generic(Val),
+    /// The device's `vprintf`: format and arguments, the latter in private memory.
+    Printf(Val, Val),
     Barrier,
     /// Device-wide or block-wide.
     Fence(bool),
@@ -643,8 +647,12 @@ impl Op {
             | Op::Sreg(_)
             | Op::Barrier
             | Op::Fence(_) => {}
-            Op::Un(_, a) | Op::Load(_, a) | Op::LoadVec(_, a, _) | Op::Extract(a, _) => *a = f(*a),
-            Op::Bin(_, a, b) | Op::Cmp(_, a, b) | Op::Store(_, a, b) => {
+            Op::Generic(a)
+            | Op::Un(_, a)
+            | Op::Load(_, a)
+            | Op::LoadVec(_, a, _)
+            | Op::Extract(a, _) => *a = f(*a),
+            Op::Bin(_, a, b) | Op::Cmp(_, a, b) | Op::Store(_, a, b) | Op::Printf(a, b) => {
                 *a = f(*a);
                 *b = f(*b);
             }
@@ -678,6 +686,7 @@ impl Op {
                 | Op::Store(..)
                 | Op::StoreVec(..)
                 | Op::Atomic(..)
+                | Op::Printf(..)
                 | Op::Barrier
                 | Op::Fence(_)
                 | Op::BlockParam
@@ -689,7 +698,12 @@ impl Op {
     pub fn has_effect(&self) -> bool {
         match self {
             Op::Load(m, _) | Op::LoadVec(m, _, _) => m.volatile,
-            Op::Store(..) | Op::StoreVec(..) | Op::Atomic(..) | Op::Barrier | Op::Fence(_) => true,
+            Op::Store(..)
+            | Op::StoreVec(..)
+            | Op::Atomic(..)
+            | Op::Printf(..)
+            | Op::Barrier
+            | Op::Fence(_) => true,
             _ => false,
         }
     }

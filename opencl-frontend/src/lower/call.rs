@@ -4,7 +4,7 @@ use smallvec::smallvec;
 
 use super::{Lower, Value, ty_of};
 use crate::ir::{Atomic, BinOp, CONTRACT, Cmp, Mem, MemTy, Op, Sreg, TernOp, Ty, UnOp, Val};
-use crate::sema::hir::{AtomicOp, Expr, FunctionId, Intrinsic, MathOp};
+use crate::sema::hir::{AtomicOp, Expr, ExprKind, FunctionId, Intrinsic, MathOp};
 use crate::sema::types::{QualType, Scalar, Type};
 
 impl Lower<'_> {
@@ -46,6 +46,44 @@ impl Lower<'_> {
             }
             None => Value::None,
         }
+    }
+
+    /// Arguments go to private memory, each at its natural alignment.
+    pub(super) fn printf(&mut self, format: u32, args: &[Expr]) -> Val {
+        let mut values: Vec<(MemTy, Val)> = Vec::new();
+        for arg in args {
+            if let ExprKind::Global(id) = arg.kind {
+                let address = self.emit(Op::GlobalAddr(id.0), Ty::I64);
+                values.push((MemTy::B64, self.emit(Op::Generic(address), Ty::I64)));
+                continue;
+            }
+            let (mem, ..) = self.shape(arg.ty);
+            values.extend(self.lanes(arg).into_iter().map(|v| (mem, v)));
+        }
+        let mut offset = 0u64;
+        let mut places = Vec::with_capacity(values.len());
+        for (mem, _) in &values {
+            offset = offset.next_multiple_of(mem.size());
+            places.push(offset);
+            offset += mem.size();
+        }
+        let address = self.emit(Op::GlobalAddr(format), Ty::I64);
+        let format = self.emit(Op::Generic(address), Ty::I64);
+        let buffer = if values.is_empty() {
+            self.constant(Ty::I64, 0)
+        } else {
+            let slot = self.new_slot(offset.next_multiple_of(8), 8, "printf".into());
+            let place = self.slot_place(slot);
+            for ((mem, v), offset) in values.into_iter().zip(places) {
+                let m = self.mem(place, mem, offset);
+                self.emit(Op::Store(m, place.address, v), Ty::None);
+            }
+            place.address
+        };
+        // The device returns the number of arguments, or less than 0; OpenCL 0 or -1.
+        let r = self.emit(Op::Printf(format, buffer), Ty::I32);
+        let shift = self.constant(Ty::I32, 31);
+        self.emit(Op::Bin(BinOp::AShr, r, shift), Ty::I32)
     }
 
     pub(super) fn intrinsic(&mut self, which: Intrinsic, args: &[Expr], ty: QualType) -> Value {

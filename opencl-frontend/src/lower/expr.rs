@@ -349,6 +349,7 @@ impl Lower<'_> {
                 self.initialize(place, e);
                 return Value::Memory(place);
             }
+            ExprKind::Printf(format, args) => smallvec![self.printf(format.0, args)],
             ExprKind::Shuffle(parts) => self.shuffle(parts),
             ExprKind::VectorLoad(p) => {
                 let place = self.element_place(p);

@@ -66,7 +66,9 @@ fn nothing_between(f: &Func, b: usize, run: &[usize], load: bool) -> bool {
             })
         };
         match f.op(insts[i]) {
-            Op::Barrier | Op::Fence(_) | Op::Atomic(..) | Op::StoreVec(..) => false,
+            Op::Barrier | Op::Fence(_) | Op::Printf(..) | Op::Atomic(..) | Op::StoreVec(..) => {
+                false
+            }
             Op::Store(m, a, _) => other(m, *a),
             Op::Load(m, a) => load || other(m, *a),
             Op::LoadVec(..) => load,

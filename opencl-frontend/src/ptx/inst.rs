@@ -201,7 +201,11 @@ impl Writer<'_> {
                 None => return Ok(()),
             },
             Op::Tern(op, a, b, c) => {
-                let (a, b, c) = (self.operand(a), self.operand(b), self.operand(c));
+                // PTX has no literals of half precision.
+                let [a, b, c] = [a, b, c].map(|v| match ty {
+                    Ty::F16 => self.in_register(v),
+                    _ => self.operand(v),
+                });
                 let name = match op {
                     TernOp::Fma if self.options.sm < 20 && ty == Ty::F32 => "mad.f32".into(),
                     TernOp::Fma if self.options.sm < 20 => "mad.rn.f64".into(),
@@ -291,6 +295,30 @@ impl Writer<'_> {
                     let d = if d.is_empty() { self.registers.scratch(ty) } else { d };
                     format!("atom.{space}.{name}.{t} {d}, {at}, {operands}")
                 }
+            }
+            Op::Generic(a) => {
+                let a = self.operand(a);
+                format!("cvta.global.u64 {d}, {a}")
+            }
+            Op::Printf(format, buffer) => {
+                let format = self.in_register(format);
+                let generic = self.registers.scratch(Ty::I64);
+                if self.f.as_const(buffer).is_some() {
+                    self.line(&format!("mov.u64 {generic}, 0;"));
+                } else {
+                    let buffer = self.in_register(buffer);
+                    self.line(&format!("cvta.local.u64 {generic}, {buffer};"));
+                }
+                self.line("{");
+                self.line(".param .b64 format;");
+                self.line(".param .b64 values;");
+                self.line(".param .b32 result;");
+                self.line(&format!("st.param.b64 [format], {format};"));
+                self.line(&format!("st.param.b64 [values], {generic};"));
+                self.line("call (result), vprintf, (format, values);");
+                self.line(&format!("ld.param.b32 {d}, [result];"));
+                self.line("}");
+                return Ok(());
             }
             Op::Barrier => "bar.sync 0".into(),
             Op::Fence(device) => if device { "membar.gl" } else { "membar.cta" }.into(),

@@ -10,6 +10,7 @@ use crate::ir::graph::Graph;
 use crate::ir::{BinOp, Block, Edge, Func, MemTy, Op, ParamKind, Space, Term, Val};
 use crate::options::Options;
 use crate::sema::hir::Program;
+use crate::sema::types::Space as Spaces;
 use crate::symbol::Interner;
 use regs::{CLASSES, Registers};
 
@@ -78,13 +79,22 @@ pub fn write(
         }
         let size = program.types.size(global.ty.id).unwrap_or(1).max(1);
         if let Some(bytes) = &global.bytes {
-            let _ = write!(out, "\n.const .align {} .b8 {}[{size}]", global.align, globals[g]);
+            let space = if global.ty.space == Spaces::Global { "global" } else { "const" };
+            let _ = write!(out, "\n.{space} .align {} .b8 {}[{size}]", global.align, globals[g]);
             if bytes.iter().any(|b| *b != 0) {
                 let list: Vec<String> = bytes.iter().map(u8::to_string).collect();
                 let _ = write!(out, " = {{{}}}", list.join(", "));
             }
             out.push_str(";\n");
         }
+    }
+    let prints = |f: &Func| {
+        f.blocks.iter().flat_map(|b| &b.insts).any(|v| matches!(f.op(*v), Op::Printf(..)))
+    };
+    if kernels.iter().any(prints) {
+        out.push_str(
+            "\n.extern .func (.param .b32 result) vprintf(.param .b64 format, .param .b64 values);\n",
+        );
     }
     for (k, f) in kernels.iter().enumerate() {
         let mut writer = Writer::new(f, program, options, &globals, &lines[k], sources);

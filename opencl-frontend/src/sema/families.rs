@@ -27,6 +27,7 @@ impl Sema<'_> {
             return Some(self.atomic(name, op, long, values, span));
         }
         match name {
+            "printf" => Some(self.printf(values, span)),
             "any" | "all" => Some(self.any_all(name, values, span)),
             "select" => Some(self.select(values, span)),
             "shuffle" | "shuffle2" => Some(self.shuffle(name, values, span)),

@@ -222,6 +222,8 @@ pub enum ExprKind {
     Intrinsic(Intrinsic, Vec<Expr>),
     /// An aggregate: values at offsets, everything else zero.
     Aggregate(Vec<(u64, Expr)>),
+    /// The format and the arguments in the types that the device reads.
+    Printf(GlobalId, Vec<Expr>),
     /// One or two vectors, then the mask.
     Shuffle(Vec<Expr>),
     /// Unaligned vector load and store at a pointer to its component.

@@ -9,6 +9,7 @@ mod families;
 pub mod hir;
 mod init;
 mod operators;
+mod printf;
 mod specifiers;
 mod stmt;
 pub mod types;
@@ -273,7 +274,9 @@ impl Sema<'_> {
 
     /// Compiles the part of the library that defines `name` for half-precision arguments, if there is one.
     fn load_half(&mut self, name: Symbol, values: &[Expr]) {
-        let half = |e: &Expr| self.types.lanes(e.ty.id).is_some_and(|l| l.0 == Scalar::F16);
+        // The argument of `nan` is an integer of the result's size.
+        let kind = if self.session.names.text(name) == "nan" { Scalar::U16 } else { Scalar::F16 };
+        let half = |e: &Expr| self.types.lanes(e.ty.id).is_some_and(|l| l.0 == kind);
         if values.iter().any(half)
             && let Some(part) = library::half_part_of(self.session.names.text(name))
         {
