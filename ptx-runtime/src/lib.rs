@@ -33,6 +33,7 @@ mod context;
 pub mod device;
 mod globals;
 mod launch;
+mod managed;
 mod module;
 mod resources;
 mod verified;

@@ -9,6 +9,7 @@ use ptx_parse::lower;
 use ptx_parse::module::{Func, Linkage};
 
 use crate::globals::image;
+use crate::managed::Managed;
 use crate::{Context, DevicePtr, Diagnostics, Resources, Verified};
 
 /// A module on a device.
@@ -17,6 +18,8 @@ pub struct Module {
     memory: Memory,
     /// Address of every symbol; 0 for those that have none of their own (shared, local).
     symbols: Vec<u64>,
+    /// Memory of managed variables; goes after their addresses were given back.
+    managed: Vec<Managed>,
 }
 
 /// Why a module cannot be loaded.
@@ -50,7 +53,12 @@ impl Module {
     pub fn from_verified(context: &Context, verified: &Verified) -> Result<Module, LoadError> {
         let memory = context.memory().clone();
         let all = &verified.module().symbols;
-        let mut module = Module { verified: verified.clone(), memory, symbols: vec![0; all.len()] };
+        let mut module = Module {
+            verified: verified.clone(),
+            memory,
+            symbols: vec![0; all.len()],
+            managed: Vec::new(),
+        };
         let placed = |space| matches!(space, Space::Global | Space::Const | Space::Tex);
         for (symbol, address) in all.iter().zip(&mut module.symbols) {
             if !placed(symbol.space) {
@@ -62,7 +70,13 @@ impl Module {
             let access =
                 if symbol.space == Space::Const { Access::ReadOnly } else { Access::ReadWrite };
             let align = u64::from(symbol.align.max(1)).next_power_of_two();
-            *address = module.memory.alloc(symbol.size, align, &symbol.name, access)?;
+            if symbol.managed {
+                let made = Managed::new(&module.memory, symbol.size, align, &symbol.name)?;
+                *address = made.1;
+                module.managed.push(made.0);
+            } else {
+                *address = module.memory.alloc(symbol.size, align, &symbol.name, access)?;
+            }
         }
         for (symbol, address) in all.iter().zip(&module.symbols) {
             if *address != 0 {
