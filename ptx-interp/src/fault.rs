@@ -122,7 +122,7 @@ impl<O: Observer> Worker<'_, O> {
             let known = self.k.registers[f as usize][v.kind as usize].get(number as usize);
             let Some(&row) = known.filter(|o| !o.is_none()) else { continue };
             let names = &function.reg_names[v.kind as usize];
-            let Some(name) = names.get(number as usize).cloned() else { continue };
+            let Some(name) = names.get(number as usize).map(ToString::to_string) else { continue };
             if out.iter().any(|r| r.name == name) {
                 continue;
             }

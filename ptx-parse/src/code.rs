@@ -56,7 +56,7 @@ pub struct Function {
     /// Temporaries per kind (the most that one instruction needs).
     pub temps: [u32; 3],
     /// Names of the registers by kind and number, for reports.
-    pub reg_names: [Vec<String>; 3],
+    pub reg_names: [Vec<RegName>; 3],
     /// Bytes of the local frame: `.local` variables, call parameter blocks and own parameters.
     pub frame_bytes: u32,
     /// Own parameters: where the caller puts them.
@@ -65,6 +65,27 @@ pub struct Function {
     pub rets: Vec<Slot>,
     /// `.loc` positions.
     pub locs: Vec<Loc>,
+}
+
+/// The name of a register, spelled out only where a report shows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RegName {
+    /// Name, or prefix of a numbered register.
+    pub base: Arc<str>,
+    /// Number after the prefix.
+    pub number: Option<u32>,
+    /// What follows: `.hi` for the upper half of a 128-bit register.
+    pub suffix: &'static str,
+}
+
+impl std::fmt::Display for RegName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.base)?;
+        if let Some(number) = self.number {
+            write!(f, "{number}")?;
+        }
+        f.write_str(self.suffix)
+    }
 }
 
 /// Where a parameter or result of a function lives in its own frame.

@@ -11,7 +11,7 @@ use ptx_isa::{Cx, Kind, Match, Sem, Space, Ty, table};
 use super::contract::{self, Fused};
 use super::operands::Names;
 use super::{Layout, flow, refusal, resolve};
-use crate::code::{Call, CallArg, Callee, Flow, Function, Inst, Refusal, Slot};
+use crate::code::{Call, CallArg, Callee, Flow, Function, Inst, Refusal, RegName, Slot};
 use crate::module::{self, Body, CallOperands, Func, Module, Operand, Param};
 
 /// Lowers function `id`.
@@ -42,12 +42,14 @@ pub(crate) fn lower_function(
     let names = place_names(module, id, func, body, layout, kernel_params, entry, &mut out);
     let carry = V { kind: Kind::P, src: Src::Reg(out.regs[Kind::P as usize]) };
     out.regs[Kind::P as usize] += 1;
-    out.reg_names[Kind::P as usize].push("CC.CF".into());
+    out.reg_names[Kind::P as usize].push(made("CC.CF"));
 
     let plan = contract::plan(module, body, &block_starts(module, body));
     let mut kept = HashMap::new();
     let mut refused: Vec<(usize, String)> = Vec::new();
     let mut args = Vec::new();
+    // Types of the slots, by opcode.
+    let mut slot_types: Vec<Option<Box<[Option<Ty>]>>> = vec![None; module.matches.len()];
     for (i, inst) in body.insts.iter().enumerate() {
         let m = &module.matches[inst.opcode as usize];
         let first = out.uops.len() as u32;
@@ -71,8 +73,11 @@ pub(crate) fn lower_function(
                         Err(why) => bad = Some(why),
                     }
                 } else {
-                    for (slot, op) in m.shape.slots.iter().zip(operands) {
-                        match names.arg(op, m.slot_ty(slot)) {
+                    let types = slot_types[inst.opcode as usize].get_or_insert_with(|| {
+                        m.shape.slots.iter().map(|s| m.slot_ty(s)).collect()
+                    });
+                    for (ty, op) in types.iter().zip(operands) {
+                        match names.arg(op, *ty) {
                             Ok(a) => args.push(a),
                             Err(why) => {
                                 bad = Some(why);
@@ -160,11 +165,16 @@ fn block_starts(module: &Module, body: &Body) -> Vec<bool> {
     starts
 }
 
+/// The name of a register that stands nowhere in the text.
+fn made(name: &str) -> RegName {
+    RegName { base: name.into(), number: None, suffix: "" }
+}
+
 /// A new register of a kind, named after what it stands for.
 fn fresh(out: &mut Function, kind: Kind, name: &str) -> V {
     let n = &mut out.regs[kind as usize];
     *n += 1;
-    out.reg_names[kind as usize].push(name.into());
+    out.reg_names[kind as usize].push(made(name));
     V { kind, src: Src::Reg(*n - 1) }
 }
 
@@ -244,18 +254,15 @@ fn place_names<'a>(
     let mut regs = Vec::with_capacity(body.regs.len());
     for r in &body.regs {
         let kind = r.ty.kind();
-        let name = match r.number {
-            Some(n) => format!("{}{n}", r.name),
-            None => r.name.to_string(),
-        };
-        let mut new = |name: String| {
+        let mut new = |suffix| {
             let n = &mut out.regs[kind as usize];
             *n += 1;
+            let name = RegName { base: r.name.clone(), number: r.number, suffix };
             out.reg_names[kind as usize].push(name);
             V { kind, src: Src::Reg(*n - 1) }
         };
-        let second = (r.ty.bits() == 128).then(|| new(format!("{name}.hi")));
-        regs.push((new(name), second));
+        let second = (r.ty.bits() == 128).then(|| new(".hi"));
+        regs.push((new(""), second));
     }
     let mut frame = out.frame_bytes;
     let mut take = |size: u64, align: u32| {

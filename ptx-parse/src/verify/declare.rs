@@ -252,13 +252,10 @@ impl Verifier<'_> {
             self.error(Code::Declaration, span, format!("array `{name}` has no size"))
                 .help("write its number of elements, an initialiser, or `.extern`");
         }
-        let copies = var.numbered.map_or(0..1, |n| 0..n);
-        for i in copies {
-            let mut symbol = symbol.clone();
-            if var.numbered.is_some() {
-                symbol.name = format!("{name}{i}");
-            }
-            self.add_variable(var, symbol, at_module);
+        let Some(copies) = var.numbered else { return self.add_variable(var, symbol, at_module) };
+        for i in 0..copies {
+            let name = format!("{name}{i}");
+            self.add_variable(var, Symbol { name, ..symbol.clone() }, at_module);
         }
     }
 
