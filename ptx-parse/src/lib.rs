@@ -4,6 +4,7 @@
 //! - [`print`]: tree to canonical text;
 //! - [`verify`](mod@verify): tree to verified [`module::Module`];
 //! - [`diag`]: findings and their rendering;
+//! - [`link`](mod@link): several texts to one;
 //! - [`module`], [`code`]: the verified module and what it is lowered to.
 
 pub mod ast;
@@ -13,6 +14,7 @@ pub mod diag;
 mod expect;
 mod fold;
 mod lexer;
+pub mod link;
 pub mod lower;
 pub mod module;
 mod names;

@@ -204,6 +204,13 @@ impl Names {
         }
     }
 
+    /// Gives a name another text; finding names by text is over then.
+    pub(crate) fn rename(&mut self, src: &[u8], name: Name, text: &str) {
+        let start = (src.len() + self.extra.len()) as u32;
+        self.extra.extend_from_slice(text.as_bytes());
+        self.entries[name.index()] = (start, text.len() as u32);
+    }
+
     /// The text of `name` in `src`, the text that the names were read from.
     #[inline]
     pub fn text<'a>(&'a self, src: &'a str, name: Name) -> &'a str {

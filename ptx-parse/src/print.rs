@@ -12,6 +12,13 @@ pub fn print(ast: &Ast<'_>) -> String {
     printer.out
 }
 
+/// Appends one item to `out`.
+pub(crate) fn print_item(ast: &Ast<'_>, item: &Item, out: &mut String) {
+    let mut printer = Printer { ast, out: std::mem::take(out), depth: 0 };
+    printer.item(item);
+    *out = printer.out;
+}
+
 struct Printer<'a> {
     ast: &'a Ast<'a>,
     out: String,

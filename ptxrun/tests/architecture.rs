@@ -16,6 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("gpuocelot", &["ptx-runtime"]),
     // Reaches the driver library as any program does: by loading it.
+    ("cuda-driver", &["ptx-runtime"]),
     ("cuda-runtime", &[]),
     ("ptx-report", &["ptx-timing"]),
     ("ptxrun", &["ptx-runtime", "ptx-report"]),

@@ -1,0 +1,83 @@
+//! Handles that programs hold: numbers that lead to objects as long as these live.
+//!
+//! A handle is never an address: a null, freed or foreign one is simply not found.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+/// Handles of one kind.
+pub struct Handles<T> {
+    kind: u64,
+    next: AtomicU64,
+    live: LazyLock<RwLock<HashMap<usize, Arc<T>>>>,
+}
+
+impl<T> Handles<T> {
+    /// No handles; `kind` tells them from those of other kinds.
+    pub const fn new(kind: u64) -> Self {
+        Handles { kind, next: AtomicU64::new(1), live: LazyLock::new(RwLock::default) }
+    }
+
+    /// A number for an object that is about to be made. No number is given twice.
+    pub fn reserve(&self) -> usize {
+        (self.kind << 40 | self.next.fetch_add(1, Ordering::Relaxed) << 4) as usize
+    }
+
+    /// Makes the number lead to the object.
+    pub fn bind(&self, handle: usize, object: Arc<T>) {
+        self.live.write().unwrap_or_else(PoisonError::into_inner).insert(handle, object);
+    }
+
+    /// A handle for an object.
+    pub fn add(&self, object: Arc<T>) -> usize {
+        let handle = self.reserve();
+        self.bind(handle, object);
+        handle
+    }
+
+    /// The object.
+    pub fn get(&self, handle: usize) -> Option<Arc<T>> {
+        self.live.read().unwrap_or_else(PoisonError::into_inner).get(&handle).cloned()
+    }
+
+    /// Ends the handle.
+    pub fn remove(&self, handle: usize) -> Option<Arc<T>> {
+        self.live.write().unwrap_or_else(PoisonError::into_inner).remove(&handle)
+    }
+
+    /// All objects.
+    pub fn all(&self) -> Vec<(usize, Arc<T>)> {
+        let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
+        live.iter().map(|(h, o)| (*h, Arc::clone(o))).collect()
+    }
+
+    /// Ends the handles whose object answers `true`.
+    pub fn remove_if(&self, gone: impl Fn(&T) -> bool) {
+        let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
+        let dead: Vec<_> = live.iter().filter(|(_, o)| gone(o)).map(|(h, _)| *h).collect();
+        let dead: Vec<_> = dead.iter().filter_map(|h| live.remove(h)).collect();
+        // Objects may hold handles of their own: they end when the table is free again.
+        drop(live);
+        drop(dead);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn freed_handles_lead_nowhere() {
+        let numbers = Handles::new(7);
+        let a = numbers.add(Arc::new(1));
+        let b = numbers.add(Arc::new(2));
+        assert_ne!(a, b);
+        assert_eq!(numbers.get(a).as_deref(), Some(&1));
+        assert!(numbers.remove(a).is_some());
+        assert!(numbers.remove(a).is_none());
+        assert!(numbers.get(0).is_none());
+        numbers.remove_if(|n| *n == 2);
+        assert!(numbers.all().is_empty());
+    }
+}

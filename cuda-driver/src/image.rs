@@ -1,0 +1,162 @@
+//! Images that programs load: PTX text, fat binaries, what the linker made. Verified text is kept by content,
+//! so that loading it again costs a comparison.
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use ptx_runtime::Verified;
+use ptx_runtime::parse::diag::Code;
+
+use crate::driver::Driver;
+use crate::error::Error;
+use crate::fatbin;
+use crate::ffi::Raw;
+
+/// Why an image was refused: the code and what the error log says.
+#[derive(Debug, Clone)]
+pub struct Refused {
+    /// The code.
+    pub code: Error,
+    /// For the log.
+    pub log: String,
+}
+
+impl Refused {
+    /// A refusal.
+    pub fn new(code: Error, log: impl Into<String>) -> Refused {
+        Refused { code, log: log.into() }
+    }
+}
+
+/// Most texts that are kept.
+const KEPT: usize = 1024;
+
+static CACHE: LazyLock<Mutex<HashMap<(usize, u64), Verified>>> = LazyLock::new(Mutex::default);
+
+/// A quick hash; equal texts are compared before one stands for the other.
+fn hash(text: &[u8]) -> u64 {
+    let mut h = 0x9e37_79b9_7f4a_7c15u64;
+    let mix = |h: u64, w: u64| (h ^ w).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(29);
+    let words = text.chunks_exact(8);
+    let rest = words.remainder();
+    for w in words {
+        h = mix(h, u64::from_le_bytes(w.try_into().unwrap_or_default()));
+    }
+    rest.iter().fold(h, |h, b| mix(h, u64::from(*b)))
+}
+
+/// Verifies text, or finds that it was verified before.
+pub fn verify(text: &[u8], driver: &Driver) -> Result<Verified, Refused> {
+    let key = (text.len(), hash(text));
+    let known = CACHE.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+    if let Some(verified) = known
+        && verified.module().source.as_bytes() == text
+    {
+        return Ok(verified);
+    }
+    let source = String::from_utf8_lossy(text);
+    let verified = Verified::new(&source, "ptx").map_err(|findings| {
+        let version = findings.diags().iter().any(|d| {
+            d.is_error() && d.code == Code::Version && d.message.ends_with("is not known")
+        });
+        let code = if version { Error::UnsupportedPtxVersion } else { Error::InvalidPtx };
+        Refused::new(code, findings.render(false))
+    })?;
+    let target = verified.module().info.target;
+    let device = driver.capability();
+    if u32::from(target.sm) > device {
+        let log = format!("the module is for {target}, the device is sm_{device}");
+        return Err(Refused::new(Error::InvalidPtx, log));
+    }
+    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    if cache.len() >= KEPT {
+        cache.clear();
+    }
+    cache.insert(key, verified.clone());
+    Ok(verified)
+}
+
+/// The PTX text of an image in memory, whose length is only known from itself.
+pub fn text(image: Raw, driver: &Driver) -> Result<Vec<u8>, Refused> {
+    let bad = |log: &str| Refused::new(Error::InvalidImage, log);
+    let invalid = |code: Error| Refused::new(code, "the image pointer is not valid");
+    if image.is_null() || !image.is_mapped(1) {
+        return Err(invalid(Error::InvalidValue));
+    }
+    // A text may be shorter than a word: it ends the comparison.
+    let mut head = Vec::new();
+    for at in 0..4 {
+        let byte = image.bytes(at, 1).map_err(invalid)?[0];
+        head.push(byte);
+        if byte == 0 {
+            break;
+        }
+    }
+    let magic = <[u8; 4]>::try_from(&head[..]).map_or(0, u32::from_le_bytes);
+    match magic {
+        fatbin::MAGIC => {
+            let header = image.bytes(0, fatbin::HEADER).map_err(invalid)?;
+            let size = fatbin::total(&header).map_err(|e| bad(&e.to_string()))?;
+            if !image.is_mapped(size) {
+                return Err(bad("the fat binary is truncated"));
+            }
+            let all = image.bytes(0, size).map_err(invalid)?;
+            from_fatbin(&all, driver)
+        }
+        fatbin::WRAPPER => {
+            let data = image.bytes(8, 8).map_err(invalid)?;
+            let at = u64::from_le_bytes(data.try_into().unwrap_or_default());
+            let inner = Raw::new(at as usize);
+            let head =
+                if inner.is_mapped(4) { inner.bytes(0, 4).map_err(invalid)? } else { vec![0; 4] };
+            if head != fatbin::MAGIC.to_le_bytes() {
+                return Err(bad("the wrapper leads to no fat binary"));
+            }
+            text(inner, driver)
+        }
+        _ if head.starts_with(b"\x7fELF") => Err(machine_code(driver)),
+        _ => plain(image.text().map_err(invalid)?),
+    }
+}
+
+/// The PTX text of an image of known length.
+pub fn text_of(bytes: &[u8], driver: &Driver) -> Result<Vec<u8>, Refused> {
+    if bytes.starts_with(&fatbin::MAGIC.to_le_bytes()) {
+        return from_fatbin(bytes, driver);
+    }
+    if bytes.starts_with(b"\x7fELF") {
+        return Err(machine_code(driver));
+    }
+    let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+    plain(bytes[..end].to_vec())
+}
+
+fn machine_code(driver: &Driver) -> Refused {
+    let device = driver.capability();
+    Refused::new(
+        Error::NoBinaryForGpu,
+        format!(
+            "the image is machine code; this driver runs PTX: build with PTX, for instance nvcc -gencode \
+             arch=compute_{device},code=compute_{device}, or NVRTC's and nvJitLink's PTX output"
+        ),
+    )
+}
+
+/// Text that has the one directive which every module begins with.
+fn plain(text: Vec<u8>) -> Result<Vec<u8>, Refused> {
+    if text.windows(8).any(|w| w == b".version") {
+        Ok(text)
+    } else {
+        Err(Refused::new(Error::InvalidImage, "the image is neither PTX nor a fat binary"))
+    }
+}
+
+fn from_fatbin(bytes: &[u8], driver: &Driver) -> Result<Vec<u8>, Refused> {
+    fatbin::best_ptx(bytes, driver.capability()).map_err(|e| {
+        let code = match e {
+            fatbin::FatbinError::NoPtx { .. } => Error::NoBinaryForGpu,
+            _ => Error::InvalidImage,
+        };
+        Refused::new(code, e.to_string())
+    })
+}

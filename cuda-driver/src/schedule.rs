@@ -1,0 +1,380 @@
+//! Runs the work of streams: in order within a stream, after what it depends on elsewhere.
+//!
+//! Every stream is a queue; a [`Ticket`] names one piece of work in it. Worker threads take the heads of
+//! queues whose dependencies are met. A host thread that waits for a ticket executes what the ticket needs
+//! itself instead of sleeping: a launch followed by a synchronisation costs no thread switch. Only work
+//! that the wait needs anyway is executed there, because other work may itself wait for this thread.
+
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// One piece of work of a stream.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    stream: u64,
+    number: u64,
+}
+
+impl Ticket {
+    /// Work that was always done.
+    pub const DONE: Ticket = Ticket { stream: 0, number: 0 };
+}
+
+type Run = Box<dyn FnOnce() + Send>;
+
+struct Op {
+    run: Run,
+    after: Vec<Ticket>,
+}
+
+#[derive(Default)]
+struct Queue {
+    ops: VecDeque<Op>,
+    submitted: u64,
+    completed: u64,
+    running: bool,
+    closed: bool,
+    /// Streams whose head waits for a number of this one.
+    dependents: Vec<(u64, u64)>,
+}
+
+#[derive(Default)]
+struct State {
+    next: u64,
+    queues: HashMap<u64, Queue>,
+    ready: VecDeque<u64>,
+    workers: usize,
+    idle: usize,
+    waiting: usize,
+    /// Heads taken so far, for the watch over stalls.
+    taken: u64,
+    watched: bool,
+}
+
+struct Scheduler {
+    state: Mutex<State>,
+    work: Condvar,
+    done: Condvar,
+}
+
+static SCHEDULER: LazyLock<Scheduler> = LazyLock::new(|| Scheduler {
+    state: Mutex::default(),
+    work: Condvar::new(),
+    done: Condvar::new(),
+});
+
+/// Pieces of work that run now.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// Most worker threads, as many as a device runs kernels at once.
+const MOST_WORKERS: usize = 128;
+/// How long ready work may wait for busy workers before there is one more: they may wait for it.
+const STALL: Duration = Duration::from_millis(5);
+
+/// Host threads that a launch should use: its share of the host.
+pub fn threads() -> u32 {
+    let running = RUNNING.load(Ordering::Relaxed).max(1);
+    (cores() / running).max(1) as u32
+}
+
+fn cores() -> usize {
+    static CORES: LazyLock<usize> =
+        LazyLock::new(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
+    *CORES
+}
+
+impl State {
+    fn done(&self, t: Ticket) -> bool {
+        self.queues.get(&t.stream).is_none_or(|q| q.completed >= t.number)
+    }
+
+    /// Whether the head of a queue can start.
+    fn runnable(&self, stream: u64) -> bool {
+        self.queues.get(&stream).is_some_and(|q| {
+            !q.running && q.ops.front().is_some_and(|op| op.after.iter().all(|t| self.done(*t)))
+        })
+    }
+
+    /// Takes the head of a queue if it can start.
+    fn take(&mut self, stream: u64) -> Option<Run> {
+        if !self.runnable(stream) {
+            return None;
+        }
+        let q = self.queues.get_mut(&stream)?;
+        let op = q.ops.pop_front()?;
+        q.running = true;
+        self.taken += 1;
+        Some(op.run)
+    }
+
+    /// A stream with work that `t` needs and that can start now.
+    fn needed(&self, t: Ticket) -> Option<u64> {
+        let mut stream = t.stream;
+        loop {
+            let q = self.queues.get(&stream)?;
+            if q.running {
+                return None;
+            }
+            let open = q.ops.front()?.after.iter().find(|t| !self.done(**t));
+            match open {
+                Some(next) => stream = next.stream,
+                None => return Some(stream),
+            }
+        }
+    }
+
+    /// Announces the head of a queue: ready, or waiting for other streams.
+    fn announce(&mut self, stream: u64) {
+        let Some(q) = self.queues.get(&stream) else { return };
+        if q.running {
+            return;
+        }
+        let Some(head) = q.ops.front() else { return };
+        let open: Vec<Ticket> = head.after.iter().copied().filter(|t| !self.done(*t)).collect();
+        if open.is_empty() {
+            self.ready.push_back(stream);
+        }
+        for t in open {
+            if let Some(q) = self.queues.get_mut(&t.stream) {
+                q.dependents.push((t.number, stream));
+            }
+        }
+    }
+
+    fn finish(&mut self, stream: u64) {
+        let Some(q) = self.queues.get_mut(&stream) else { return };
+        q.running = false;
+        q.completed += 1;
+        let completed = q.completed;
+        let (now, later) = std::mem::take(&mut q.dependents)
+            .into_iter()
+            .partition::<Vec<_>, _>(|(number, _)| *number <= completed);
+        q.dependents = later;
+        if q.closed && q.ops.is_empty() {
+            self.queues.remove(&stream);
+        }
+        self.announce(stream);
+        for (_, dependent) in now {
+            if self.runnable(dependent) {
+                self.ready.push_back(dependent);
+            }
+        }
+    }
+}
+
+fn lock() -> MutexGuard<'static, State> {
+    SCHEDULER.state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs one piece of work without the lock, then takes it again.
+fn execute(run: Run, stream: u64) -> MutexGuard<'static, State> {
+    RUNNING.fetch_add(1, Ordering::Relaxed);
+    // A panic must not leave the stream running for ever; the work has reported its error.
+    let _ = catch_unwind(AssertUnwindSafe(run));
+    RUNNING.fetch_sub(1, Ordering::Relaxed);
+    let mut state = lock();
+    state.finish(stream);
+    if state.waiting > 0 {
+        SCHEDULER.done.notify_all();
+    }
+    state
+}
+
+/// Finds workers for what is ready.
+fn wake(state: &mut State) {
+    if state.ready.is_empty() {
+        return;
+    }
+    if state.idle > 0 {
+        SCHEDULER.work.notify_one();
+    } else if state.workers < cores().max(2) {
+        spawn(state);
+    } else if !state.watched {
+        state.watched = true;
+        let started = std::thread::Builder::new().name("cuda-watch".into()).spawn(watch);
+        state.watched = started.is_ok();
+    }
+}
+
+fn spawn(state: &mut State) {
+    let started = std::thread::Builder::new().name("cuda-stream".into()).spawn(worker);
+    // Without a worker the waiting threads still execute what they need.
+    state.workers += usize::from(started.is_ok());
+}
+
+/// Adds workers while ready work waits and nobody takes any.
+fn watch() {
+    loop {
+        let before = lock().taken;
+        std::thread::sleep(STALL);
+        let mut state = lock();
+        let ready: Vec<u64> = state.ready.iter().copied().filter(|s| state.runnable(*s)).collect();
+        state.ready = ready.into();
+        if state.ready.is_empty() {
+            state.watched = false;
+            return;
+        }
+        if state.taken == before && state.workers < MOST_WORKERS {
+            spawn(&mut state);
+        }
+    }
+}
+
+fn worker() {
+    let mut state = lock();
+    loop {
+        let Some(stream) = state.ready.pop_front() else {
+            state.idle += 1;
+            state = SCHEDULER.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
+            continue;
+        };
+        let Some(run) = state.take(stream) else { continue };
+        wake(&mut state);
+        drop(state);
+        state = execute(run, stream);
+    }
+}
+
+/// A new queue.
+pub fn open() -> u64 {
+    let mut state = lock();
+    state.next += 1;
+    let id = state.next;
+    state.queues.insert(id, Queue::default());
+    id
+}
+
+/// No more work comes; what is queued still runs.
+pub fn close(stream: u64) {
+    let mut state = lock();
+    if let Some(q) = state.queues.get_mut(&stream) {
+        q.closed = true;
+        if q.ops.is_empty() && !q.running {
+            state.queues.remove(&stream);
+        }
+    }
+}
+
+/// Adds work to a queue, to run after `after` too.
+pub fn submit(stream: u64, mut after: Vec<Ticket>, run: Run) -> Ticket {
+    let mut state = lock();
+    after.retain(|t| !state.done(*t));
+    let Some(q) = state.queues.get_mut(&stream) else {
+        drop(state);
+        run();
+        return Ticket::DONE;
+    };
+    q.submitted += 1;
+    let ticket = Ticket { stream, number: q.submitted };
+    q.ops.push_back(Op { run, after });
+    if q.ops.len() == 1 {
+        state.announce(stream);
+        wake(&mut state);
+    }
+    ticket
+}
+
+/// The last work that a queue was given.
+pub fn last(stream: u64) -> Ticket {
+    let state = lock();
+    state.queues.get(&stream).map_or(Ticket::DONE, |q| Ticket { stream, number: q.submitted })
+}
+
+/// Whether it has been executed.
+pub fn done(ticket: Ticket) -> bool {
+    lock().done(ticket)
+}
+
+/// Waits until it has been executed, and helps.
+pub fn wait(ticket: Ticket) {
+    let mut state = lock();
+    while !state.done(ticket) {
+        if let Some(stream) = state.needed(ticket)
+            && let Some(run) = state.take(stream)
+        {
+            drop(state);
+            state = execute(run, stream);
+            wake(&mut state);
+            continue;
+        }
+        state.waiting += 1;
+        state = SCHEDULER.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, mpsc};
+
+    #[test]
+    fn streams_run_in_order_and_after_what_they_depend_on() {
+        let (a, b) = (open(), open());
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let note = |n: u32| {
+            let log = Arc::clone(&log);
+            Box::new(move || log.lock().unwrap().push(n)) as Run
+        };
+        let (send, receive) = mpsc::channel::<()>();
+        submit(a, vec![], Box::new(move || receive.recv().unwrap()));
+        let second = submit(a, vec![], note(1));
+        let third = submit(b, vec![second], note(2));
+        assert!(!done(third));
+        send.send(()).unwrap();
+        wait(third);
+        assert_eq!(*log.lock().unwrap(), [1, 2]);
+        assert_eq!(last(b), third);
+        close(a);
+        close(b);
+        assert!(done(second) && done(third));
+    }
+
+    #[test]
+    fn many_streams_may_wait_for_one_another() {
+        // Each waits for the next one's message: all must run at once.
+        let streams: Vec<u64> = (0..40).map(|_| open()).collect();
+        let (mut give, mut take): (Vec<_>, Vec<_>) =
+            (0..40).map(|_| mpsc::channel::<()>()).map(|(s, r)| (s, Some(r))).unzip();
+        give.rotate_left(1);
+        let tickets: Vec<Ticket> = streams
+            .iter()
+            .map(|s| {
+                let (give, take) = (give.remove(0), take.remove(0));
+                let first = *s == streams[0];
+                submit(
+                    *s,
+                    vec![],
+                    Box::new(move || {
+                        let take = take.expect("one each");
+                        if first {
+                            give.send(()).unwrap();
+                        }
+                        take.recv().unwrap();
+                        if !first {
+                            give.send(()).unwrap();
+                        }
+                    }),
+                )
+            })
+            .collect();
+        tickets.into_iter().for_each(wait);
+        streams.into_iter().for_each(close);
+    }
+
+    #[test]
+    fn a_panic_ends_only_its_work() {
+        let a = open();
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        submit(a, vec![], Box::new(|| panic!("as intended")));
+        let t = submit(a, vec![], Box::new(|| {}));
+        wait(t);
+        std::panic::set_hook(hook);
+        close(a);
+    }
+}
