@@ -24,6 +24,8 @@ pub struct Match {
     pub shape: &'static Shape,
     /// For each element of the shape the token chosen, with its dot.
     pub picked: Arc<[Option<&'static str>]>,
+    /// Those tokens that are types.
+    types: Arc<[Option<Ty>]>,
 }
 
 /// Why an opcode fits no row.
@@ -73,7 +75,7 @@ impl Table {
             tokens.next() == Some(shape.mnemonic)
                 && tokens.eq(shape.elems.iter().map(|e| &e.choices[0][1..]))
         })?;
-        Some(Match { row, shape, picked: shape.elems.iter().map(|e| Some(e.choices[0])).collect() })
+        Some(Match::new(row, shape, shape.elems.iter().map(|e| Some(e.choices[0])).collect()))
     }
 
     /// Every row with its shape, in table order.
@@ -113,7 +115,7 @@ impl Table {
             picked.clear();
             picked.resize(shape.elems.len(), None);
             if assign(shape, &tokens, named, &mut picked) {
-                found.push(Match { row, shape, picked: picked.as_slice().into() });
+                found.push(Match::new(row, shape, picked.as_slice().into()));
             }
         }
         if found.is_empty() { Err(self.explain(candidates, &tokens)) } else { Ok(found) }
@@ -279,6 +281,20 @@ fn places(shape: &Shape, tokens: &[&str]) -> bool {
 }
 
 impl Match {
+    /// A row with a choice for each element of its shape.
+    pub fn new(
+        row: &'static Row,
+        shape: &'static Shape,
+        picked: Arc<[Option<&'static str>]>,
+    ) -> Match {
+        let types = picked.iter().map(|token| token.and_then(Ty::from_token)).collect();
+        Match { row, shape, picked, types }
+    }
+    /// Chooses `token` for element `at`.
+    pub fn choose(&mut self, at: usize, token: Option<&'static str>) {
+        Arc::make_mut(&mut self.picked)[at] = token;
+        Arc::make_mut(&mut self.types)[at] = token.and_then(Ty::from_token);
+    }
     /// The token chosen for set `name` (`"rnd"`), or the literal `name` (`".ftz"`) if present.
     pub fn get(&self, name: &str) -> Option<&'static str> {
         self.shape.elems.iter().position(|e| e.name == name).and_then(|i| self.picked[i])
@@ -289,11 +305,11 @@ impl Match {
     }
     /// The type chosen for set `name`.
     pub fn ty(&self, name: &str) -> Option<Ty> {
-        self.get(name).and_then(Ty::from_token)
+        self.shape.elems.iter().position(|e| e.name == name).and_then(|i| self.types[i])
     }
     /// The type of operands in `slot`; `None` where any type goes.
     pub fn slot_ty(&self, slot: &Slot) -> Option<Ty> {
-        let at = |i: u8| self.picked[i as usize].and_then(Ty::from_token);
+        let at = |i: u8| self.types[i as usize];
         match slot.ty {
             SlotTy::Fixed(t) => Some(t),
             SlotTy::Elem(i) => at(i),

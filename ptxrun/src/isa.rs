@@ -43,13 +43,13 @@ fn forms(row: &'static Row, shape: &'static Shape) -> u64 {
             .product();
     };
     let mut count = 0;
-    let mut form = Match { row, shape, picked: vec![None; shape.elems.len()].into() };
+    let mut form = Match::new(row, shape, vec![None; shape.elems.len()].into());
     fn each(form: &mut Match, position: usize, visit: &mut dyn FnMut(&Match)) {
         let shape = form.shape;
         let Some(elem) = shape.elems.get(position) else { return visit(form) };
         let absent = elem.optional.then_some(None);
         for choice in absent.into_iter().chain(elem.choices.iter().copied().map(Some)) {
-            std::sync::Arc::make_mut(&mut form.picked)[position] = choice;
+            form.choose(position, choice);
             each(form, position + 1, visit);
         }
     }
