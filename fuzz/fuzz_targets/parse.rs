@@ -10,6 +10,9 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         assert!(!reporter.plain(d).is_empty());
     }
     if diags.is_empty() {
+        let (by_grammar, found) = ptx_parse::parse_by_grammar(&text);
+        assert!(found.is_empty(), "the fast lane takes what the grammar refuses");
+        assert_eq!(ast.difference(&by_grammar), None);
         let printed = ptx_parse::print::print(&ast);
         let (again, diags) = ptx_parse::parse(&printed);
         assert!(diags.is_empty(), "{printed}");
