@@ -193,6 +193,8 @@ fn translate(session: &mut Session, name: &str, source: &str) -> Option<String> 
     if session.has_errors() {
         return None;
     }
+    let constant_data: Rc<[Option<Vec<u8>>]> =
+        program.globals.iter().map(|g| g.bytes.clone()).collect();
     let mut kernels = Vec::new();
     for (i, function) in program.functions.iter().enumerate() {
         if !function.is_kernel || function.body.is_none() {
@@ -205,6 +207,7 @@ fn translate(session: &mut Session, name: &str, source: &str) -> Option<String> 
             sema::hir::FunctionId(i as u32),
         ) {
             Ok(mut f) => {
+                f.constant_data = Rc::clone(&constant_data);
                 passes::optimize(&mut f, &session.options);
                 kernels.push(f);
             }

@@ -85,6 +85,13 @@ fn bounded() {
             close.repeat(20_000)
         )
     };
+    let doubling = |times: u32, token: &str, rest: &str| {
+        let mut text = format!("#define M0 {token}\n");
+        for i in 1..=times {
+            text += &format!("#define M{i} M{} M{}\n", i - 1, i - 1);
+        }
+        text + &format!("#define M M{times}\n{rest}\n")
+    };
     let mut bomb = String::from("#define M0 x x x x\n");
     for i in 1..20 {
         bomb += &format!("#define M{i} M{} M{} M{} M{}\n", i - 1, i - 1, i - 1, i - 1);
@@ -106,12 +113,30 @@ fn bounded() {
         "__constant int a[1 << 30] = {[1000000000] = 1};".to_string(),
         "#define F(x) F(F(x))\n#define G(x) F(x F(x) F(x))\nint y = G(G(G(G(G(G(G(G(1))))))));"
             .to_string(),
+        deep("f(", "1", ")"),
+        deep("p[", "1", "]"),
+        deep("(int)", "1", ""),
+        deep("sizeof(", "1", ")"),
+        deep("1 ? 1 : ", "1", ""),
+        deep("(float4)(", "1", ")"),
+        format!("__kernel void k(__global int *p) {}", "{".repeat(50_000)),
+        format!("struct s {{ {} }} ", "struct { int a; ".repeat(20_000)),
+        format!("int a{};", "[2]".repeat(20_000)),
+        format!("int {}a{};", "(*".repeat(20_000), ")()".repeat(20_000)),
+        // A megabyte of tokens from a small text, and then a mistake.
+        doubling(18, "1 +", "int x = M 1; int y = z;"),
+        doubling(18, "(", "int x = M 1;"),
+        format!("#if {}1\n#endif\nint x = y;", "(".repeat(50_000)),
+        "#include \"a.h\"\n".to_string(),
         "/* unterminated".to_string(),
         "\"unterminated".to_string(),
         "__kernel void k() { for (;;".to_string(),
     ];
     let mut options = Options::default();
     options.headers.push(("self.h".into(), "#include \"self.h\"\n".into()));
+    // Two of each: without a bound on the depth, as many as there are atoms.
+    options.headers.push(("a.h".into(), "#include \"b.h\"\n#include \"b.h\"\n".into()));
+    options.headers.push(("b.h".into(), "#include \"a.h\"\n#include \"a.h\"\n".into()));
     for (i, source) in cases.iter().enumerate() {
         let start = std::time::Instant::now();
         let result = compile("hostile.cl", source, &options);

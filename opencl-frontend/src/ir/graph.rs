@@ -92,6 +92,11 @@ impl Graph {
         }
     }
 
+    /// The nearest block that dominates both.
+    pub fn common_dominator(&self, a: Block, b: Block) -> Block {
+        intersect(&self.idom, &self.position, a, b)
+    }
+
     /// Children in the dominator tree.
     pub fn children(&self) -> Vec<Vec<Block>> {
         let mut out = vec![Vec::new(); self.idom.len()];

@@ -3,10 +3,14 @@
 //! Values are scalars; vectors and aggregates were split by `lower`. Integers of 8 and 16 bits live in
 //! 32-bit values, sign- or zero-extended as their type says; only loads and stores know the narrow widths.
 
+pub mod fold;
 pub mod graph;
+mod known;
 pub mod print;
 pub mod simplify;
 pub mod verify;
+
+use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -86,6 +90,8 @@ pub enum BinOp {
     Shl,
     LShr,
     AShr,
+    /// Rotation to the left, of I32; the count is taken modulo 32.
+    Rotl,
     SMin,
     SMax,
     UMin,
@@ -541,6 +547,8 @@ pub struct Func {
     pub required_size: Option<[u32; 3]>,
     /// Source line of each location: (unit, token).
     pub locations: Vec<(u32, u32)>,
+    /// Bytes of the program's constants, by number; shared by its kernels.
+    pub constant_data: Rc<[Option<Vec<u8>>]>,
     consts: FxHashMap<(Ty, u64), Val>,
 }
 
@@ -555,6 +563,7 @@ impl Func {
             slots: Vec::new(),
             required_size: None,
             locations: vec![(0, 0)],
+            constant_data: Rc::new([]),
             consts: FxHashMap::default(),
         };
         f.new_block();

@@ -1,6 +1,9 @@
 //! Building values: constants folded, identities applied, constants moved outward so that addresses fold.
 
-use super::{BinOp, Cmp, Func, Mem, MemTy, NO_WRAP, Op, Round, TernOp, Ty, UnOp, Val};
+use super::fold::{
+    eval_bin, eval_cmp, eval_un, exact_reciprocal, is_nan, is_signed_power, one, sign,
+};
+use super::{BinOp, Cmp, Func, Mem, MemTy, NO_WRAP, Op, Space, TernOp, Ty, UnOp, Val};
 
 /// Appends `op` to `out` unless something simpler says the same; returns the value.
 pub fn build(f: &mut Func, out: &mut Vec<Val>, op: Op, ty: Ty, flags: u8, loc: u32) -> Val {
@@ -33,9 +36,16 @@ impl Builder<'_> {
             Op::Cmp(c, x, y) => self.cmp(c, x, y),
             Op::Select(c, x, y) => self.select(c, x, y, ty),
             Op::Tern(t, x, y, z) => self.tern(t, x, y, z, ty, flags),
+            Op::Sreg(r) => match self.f.known_sreg(r) {
+                Some(v) => self.constant(ty, v),
+                None => self.raw(Op::Sreg(r), ty, flags),
+            },
             Op::Load(m, a) => {
                 let (m, a) = self.address(m, a);
-                self.raw(Op::Load(m, a), ty, flags)
+                match self.initial(&m, a) {
+                    Some(v) => self.constant(ty, v),
+                    None => self.raw(Op::Load(m, a), ty, flags),
+                }
             }
             Op::LoadVec(m, a, n) => {
                 let (m, a) = self.address(m, a);
@@ -62,6 +72,25 @@ impl Builder<'_> {
             a = x;
         }
         (m, a)
+    }
+
+    /// What a load from a program-scope constant gives.
+    fn initial(&self, m: &Mem, a: Val) -> Option<u64> {
+        let Op::GlobalAddr(g) = *self.f.op(a) else { return None };
+        if m.space != Space::Constant || m.volatile {
+            return None;
+        }
+        let at = usize::try_from(m.offset).ok()?;
+        let all = self.f.constant_data.get(g as usize)?.as_ref()?;
+        let bytes = all.get(at..at.checked_add(m.ty.size() as usize)?)?;
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        let word = u64::from_le_bytes(word);
+        Some(match m.ty {
+            MemTy::S8 => word as i8 as u64,
+            MemTy::S16 => word as i16 as u64,
+            _ => word,
+        })
     }
 
     /// A narrow store ignores the upper bits: extensions before it do nothing.
@@ -107,6 +136,7 @@ impl Builder<'_> {
             (Or, Some(c)) if c == all => return y,
             (And, Some(c))
                 if self
+                    .f
                     .known_below(x)
                     .is_some_and(|limit| limit & !c == 0 && (c + 1).is_power_of_two()) =>
             {
@@ -119,6 +149,9 @@ impl Builder<'_> {
                     let both = self.constant(ty, c & d);
                     return self.bin(And, z, both, ty, 0);
                 }
+            }
+            (AShr, Some(c)) if c >= u64::from(ty.bits()) - 1 && self.f.known_below(x).is_some() => {
+                return self.constant(ty, 0);
             }
             (Xor, Some(c)) if c == all => return self.un(UnOp::Not, x, ty, 0),
             (Mul, Some(c)) if c == all => return self.un(UnOp::Neg, x, ty, flags),
@@ -194,6 +227,33 @@ impl Builder<'_> {
                         return self.bin(w, z, scaled, ty, 0);
                     }
                 }
+                // A wide product of a sum or product that stays in range.
+                (SMulWide | UMulWide, Op::Bin(inner, z, d)) if self.f.as_const(d).is_some() => {
+                    let d = self.f.as_const(d).unwrap_or(0);
+                    let (sc, sd) = (c as u32 as i32, d as u32 as i32);
+                    let no_wrap = self.f.values[x.0 as usize].flags & NO_WRAP != 0;
+                    // Without a promise, small operands are proof; with one, the signed product is right.
+                    let small = self.f.known_below(x).is_some() && self.f.known_below(z).is_some();
+                    let exact = if op == SMulWide { small || no_wrap } else { small && sc >= 0 };
+                    let factor = match inner {
+                        Mul => sc.checked_mul(sd),
+                        Shl if d < 31 => sc.checked_mul(1 << d),
+                        _ => None,
+                    };
+                    match (inner, factor) {
+                        (Add, _) if exact && (no_wrap || sd >= 0) => {
+                            let wide = self.bin(op, z, y, ty, 0);
+                            let offset =
+                                self.constant(ty, i64::from(sd).wrapping_mul(i64::from(sc)) as u64);
+                            return self.bin(Add, wide, offset, ty, 0);
+                        }
+                        (Mul | Shl, Some(k)) if exact && k > 0 => {
+                            let k = self.constant(Ty::I32, k as u64);
+                            return self.bin(op, z, k, ty, 0);
+                        }
+                        _ => {}
+                    }
+                }
                 // An extended index times the size of an element: one wide multiplication.
                 (Shl, Op::Un(u @ (UnOp::SExt64 | UnOp::ZExt64), z)) if c < 31 => {
                     let size = self.constant(Ty::I32, 1 << c);
@@ -216,6 +276,9 @@ impl Builder<'_> {
                     return self.bin(Add, sum, d, ty, 0);
                 }
             }
+        }
+        if let Some(v) = self.shifts(op, x, y, ty) {
+            return v;
         }
         match (op, x == y) {
             (Sub | Xor, true) => return self.constant(ty, 0),
@@ -260,11 +323,53 @@ impl Builder<'_> {
         self.raw(Op::Bin(op, x, y), ty, flags)
     }
 
+    /// Shifts that together take the low bits or rotate.
+    fn shifts(&mut self, op: BinOp, x: Val, y: Val, ty: Ty) -> Option<Val> {
+        use BinOp::*;
+        let f = &*self.f;
+        match (op, f.op(x), f.op(y)) {
+            // x - (x >> k << k)
+            (Sub, _, Op::Bin(Shl, z, k)) => {
+                let k = f.as_const(*k).filter(|k| *k < u64::from(ty.bits()))?;
+                let Op::Bin(LShr | AShr, w, j) = *f.op(*z) else { return None };
+                if w != x || f.as_const(j) != Some(k) {
+                    return None;
+                }
+                let mask = self.constant(ty, (1 << k) - 1);
+                Some(self.bin(And, x, mask, ty, 0))
+            }
+            (Or | Xor | Add, Op::Bin(p, v, m), Op::Bin(q, w, n))
+                if ty == Ty::I32 && v == w && matches!((p, q), (Shl, LShr) | (LShr, Shl)) =>
+            {
+                let (v, left, right) = if *p == Shl { (*v, *m, *n) } else { (*v, *n, *m) };
+                let rotates = match (f.as_const(left), f.as_const(right)) {
+                    (Some(l), Some(r)) => l > 0 && r > 0 && l + r == 32,
+                    _ => op == Or && self.complementary(left, right),
+                };
+                rotates.then(|| self.bin(Rotl, v, left, ty, 0))
+            }
+            _ => None,
+        }
+    }
+
+    /// `right` is `(32 - left) & 31` and `left` is below 32.
+    fn complementary(&self, left: Val, right: Val) -> bool {
+        let f = &*self.f;
+        let Op::Bin(BinOp::And, n, mask) = *f.op(right) else { return false };
+        let below = matches!(*f.op(left), Op::Bin(BinOp::And, _, m) if f.as_const(m) == Some(31));
+        let negated = match *f.op(n) {
+            Op::Un(UnOp::Neg, l) => l == left,
+            Op::Bin(BinOp::Sub, c, l) => l == left && f.as_const(c) == Some(32),
+            _ => false,
+        };
+        below && negated && f.as_const(mask) == Some(31)
+    }
+
     /// x / c for a power of two c, rounding toward zero.
     fn signed_quotient(&mut self, x: Val, c: u64, ty: Ty) -> Val {
         let k = u64::from(c.trailing_zeros());
         let bits = u64::from(ty.bits());
-        if self.known_below(x).is_some() {
+        if self.f.known_below(x).is_some() {
             let count = self.constant(Ty::I32, k);
             return self.bin(BinOp::LShr, x, count, ty, 0);
         }
@@ -272,31 +377,10 @@ impl Builder<'_> {
         let sign = self.bin(BinOp::AShr, x, top, ty, 0);
         let low = self.constant(Ty::I32, bits - k);
         let bias = self.bin(BinOp::LShr, sign, low, ty, 0);
-        let sum = self.bin(BinOp::Add, x, bias, ty, 0);
+        // Only negative numbers get a bias.
+        let sum = self.bin(BinOp::Add, x, bias, ty, NO_WRAP);
         let count = self.constant(Ty::I32, k);
         self.bin(BinOp::AShr, sum, count, ty, 0)
-    }
-
-    /// A bound `m` of the form 2^k-1 such that the value is known to be at most `m`, well below the sign.
-    fn known_below(&self, x: Val) -> Option<u64> {
-        match self.f.op(x) {
-            Op::Load(m, _) if m.ty == MemTy::U8 => Some(0xff),
-            Op::Load(m, _) if m.ty == MemTy::U16 => Some(0xffff),
-            Op::Un(UnOp::ZExt8, _) => Some(0xff),
-            Op::Un(UnOp::ZExt16, _) => Some(0xffff),
-            Op::Un(UnOp::ZExt64, _) => Some(0xffff_ffff),
-            Op::Sreg(super::Sreg::Tid(_) | super::Sreg::Ntid(_)) => Some(0x7ff),
-            Op::Bin(BinOp::And, _, c) => {
-                let c = self.f.as_const(*c)?;
-                (c < self.f.ty(x).mask() / 2).then(|| (c + 1).next_power_of_two() - 1)
-            }
-            Op::Select(_, a, b) => {
-                let (a, b) = (self.f.as_const(*a)?, self.f.as_const(*b)?);
-                let top = a.max(b);
-                (top < self.f.ty(x).mask() / 2).then(|| (top + 1).next_power_of_two() - 1)
-            }
-            _ => None,
-        }
     }
 
     fn un(&mut self, op: UnOp, x: Val, ty: Ty, flags: u8) -> Val {
@@ -315,6 +399,18 @@ impl Builder<'_> {
             (Bitcast, _) if from == ty => return x,
             (Bitcast, Op::Un(Bitcast, y)) if self.f.ty(y) == ty => return y,
             (Trunc32, Op::Un(ZExt64 | SExt64, y)) => return y,
+            (Trunc32, Op::Bin(BinOp::SMulWide | BinOp::UMulWide, p, q)) => {
+                return self.bin(BinOp::Mul, p, q, Ty::I32, 0);
+            }
+            (Trunc32, Op::Bin(BinOp::Shl, p, k))
+                if self.f.as_const(k).is_some() && self.cheap_low(p) =>
+            {
+                if self.f.as_const(k).is_some_and(|k| k >= 32) {
+                    return self.constant(Ty::I32, 0);
+                }
+                let low = self.un(Trunc32, p, Ty::I32, 0);
+                return self.bin(BinOp::Shl, low, k, Ty::I32, 0);
+            }
             // Arithmetic on extended values whose upper half is dropped.
             (
                 Trunc32,
@@ -343,7 +439,9 @@ impl Builder<'_> {
                     return self.bin(BinOp::Add, wide, c, Ty::I64, NO_WRAP);
                 }
             }
-            (SExt64, _) if self.known_below(x).is_some() => return self.un(ZExt64, x, Ty::I64, 0),
+            (SExt64, _) if self.f.known_below(x).is_some() => {
+                return self.un(ZExt64, x, Ty::I64, 0);
+            }
             (ZExt8 | SExt16 | ZExt16, _) | (SExt8, _) => {
                 if self.in_range(op, x) {
                     return x;
@@ -369,13 +467,29 @@ impl Builder<'_> {
         self.raw(Op::Un(op, x), ty, flags)
     }
 
+    /// The low half can be computed without the whole.
     fn cheap_low(&self, v: Val) -> bool {
-        matches!(self.f.op(v), Op::Un(UnOp::ZExt64 | UnOp::SExt64, _) | Op::Const(_))
+        self.low_within(v, 4)
+    }
+
+    fn low_within(&self, v: Val, depth: u32) -> bool {
+        use BinOp::*;
+        match *self.f.op(v) {
+            Op::Un(UnOp::ZExt64 | UnOp::SExt64, _) | Op::Const(_) => true,
+            Op::Bin(SMulWide | UMulWide, ..) => true,
+            Op::Bin(Add | Sub | Mul | And | Or | Xor, p, q) => {
+                depth > 0 && self.low_within(p, depth - 1) && self.low_within(q, depth - 1)
+            }
+            Op::Bin(Shl, p, k) => {
+                depth > 0 && self.f.as_const(k).is_some() && self.low_within(p, depth - 1)
+            }
+            _ => false,
+        }
     }
 
     /// The value already has the range that the extension would give it.
     fn in_range(&self, op: UnOp, x: Val) -> bool {
-        let limit = self.known_below(x);
+        let limit = self.f.known_below(x);
         match op {
             UnOp::ZExt8 => limit.is_some_and(|l| l <= 0xff),
             UnOp::ZExt16 => limit.is_some_and(|l| l <= 0xffff),
@@ -568,243 +682,4 @@ impl Builder<'_> {
         }
         self.raw(Op::Tern(t, x, y, z), ty, flags)
     }
-}
-
-fn sign(c: u64, ty: Ty) -> bool {
-    c >> (ty.bits() - 1) & 1 == 1
-}
-
-fn is_signed_power(c: u64, ty: Ty) -> bool {
-    c.is_power_of_two() && c > 1 && !sign(c, ty)
-}
-
-fn one(ty: Ty) -> u64 {
-    match ty {
-        Ty::F16 => 0x3c00,
-        Ty::F32 => u64::from(1f32.to_bits()),
-        Ty::F64 => 1f64.to_bits(),
-        _ => 1,
-    }
-}
-
-fn exact_reciprocal(ty: Ty, c: u64) -> Option<u64> {
-    match ty {
-        Ty::F32 => {
-            let v = f32::from_bits(c as u32);
-            let exponent = (c >> 23 & 0xff) as i32;
-            (c & 0x7f_ffff == 0 && (4..250).contains(&exponent))
-                .then(|| u64::from((1.0 / v).to_bits()))
-        }
-        Ty::F64 => {
-            let exponent = (c >> 52 & 0x7ff) as i32;
-            (c & 0xf_ffff_ffff_ffff == 0 && (4..2040).contains(&exponent))
-                .then(|| (1.0 / f64::from_bits(c)).to_bits())
-        }
-        _ => None,
-    }
-}
-
-fn is_nan(ty: Ty, bits: u64) -> bool {
-    match ty {
-        Ty::F16 => bits & 0x7fff > 0x7c00,
-        Ty::F32 => f32::from_bits(bits as u32).is_nan(),
-        Ty::F64 => f64::from_bits(bits).is_nan(),
-        _ => false,
-    }
-}
-
-fn signed(ty: Ty, v: u64) -> i64 {
-    if ty == Ty::I32 { i64::from(v as u32 as i32) } else { v as i64 }
-}
-
-/// The result of an operation on constants; `None` where it is left to the target.
-pub fn eval_bin(op: BinOp, ty: Ty, a: u64, b: u64) -> Option<u64> {
-    use BinOp::*;
-    let (sa, sb) = (signed(ty, a), signed(ty, b));
-    let bits = ty.bits();
-    let count = b.min(u64::from(bits)) as u32;
-    let v = match op {
-        Add => a.wrapping_add(b),
-        Sub => a.wrapping_sub(b),
-        Mul => a.wrapping_mul(b),
-        SMulWide => sa.wrapping_mul(sb) as u64,
-        UMulWide => a.wrapping_mul(b),
-        SMulHi => ((i128::from(sa) * i128::from(sb)) >> bits) as u64,
-        UMulHi => ((u128::from(a) * u128::from(b)) >> bits) as u64,
-        SMul24 | UMul24 => {
-            let low = |v: u64| {
-                if op == SMul24 {
-                    i64::from(((v as u32) << 8) as i32 >> 8)
-                } else {
-                    (v & 0xff_ffff) as i64
-                }
-            };
-            low(a).wrapping_mul(low(b)) as u64
-        }
-        SDiv | SRem
-            if sb == 0
-                || (sb == -1 && sa == if bits == 32 { i64::from(i32::MIN) } else { i64::MIN }) =>
-        {
-            return None;
-        }
-        UDiv | URem if b == 0 => return None,
-        SDiv => sa.wrapping_div(sb) as u64,
-        SRem => sa.wrapping_rem(sb) as u64,
-        UDiv => a / b,
-        URem => a % b,
-        And => a & b,
-        Or => a | b,
-        Xor => a ^ b,
-        Shl => a.checked_shl(count).filter(|_| count < bits).unwrap_or(0),
-        LShr => a.checked_shr(count).filter(|_| count < bits).unwrap_or(0),
-        AShr => (sa >> count.min(bits - 1)) as u64,
-        SMin => sa.min(sb) as u64,
-        SMax => sa.max(sb) as u64,
-        UMin => a.min(b),
-        UMax => a.max(b),
-        FAdd | FSub | FMul | FDiv | FMin | FMax => return eval_float(op, ty, a, b),
-        FDivFull | FDivApprox | FAddRz => return None,
-    };
-    let result = if matches!(op, SMulWide | UMulWide) { v } else { v & ty.mask() };
-    Some(result)
-}
-
-fn eval_float(op: BinOp, ty: Ty, a: u64, b: u64) -> Option<u64> {
-    let v = match ty {
-        Ty::F32 => {
-            let (x, y) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
-            if x.is_nan() || y.is_nan() {
-                return None;
-            }
-            u64::from(
-                match op {
-                    BinOp::FAdd => x + y,
-                    BinOp::FSub => x - y,
-                    BinOp::FMul => x * y,
-                    BinOp::FDiv => x / y,
-                    _ if x == y => return None,
-                    BinOp::FMin => x.min(y),
-                    _ => x.max(y),
-                }
-                .to_bits(),
-            )
-        }
-        Ty::F64 => {
-            let (x, y) = (f64::from_bits(a), f64::from_bits(b));
-            if x.is_nan() || y.is_nan() {
-                return None;
-            }
-            match op {
-                BinOp::FAdd => x + y,
-                BinOp::FSub => x - y,
-                BinOp::FMul => x * y,
-                BinOp::FDiv => x / y,
-                _ if x == y => return None,
-                BinOp::FMin => x.min(y),
-                _ => x.max(y),
-            }
-            .to_bits()
-        }
-        _ => return None,
-    };
-    (!is_nan(ty, v)).then_some(v)
-}
-
-/// The result of a conversion or unary operation on a constant.
-pub fn eval_un(op: UnOp, from: Ty, to: Ty, a: u64) -> Option<u64> {
-    use UnOp::*;
-    let v = match op {
-        Neg => a.wrapping_neg(),
-        Not => !a,
-        FNeg => a ^ 1 << (from.bits() - 1),
-        FAbs => a & !(1 << (from.bits() - 1)),
-        SAbs => signed(from, a).wrapping_abs() as u64,
-        SExt64 => a as u32 as i32 as i64 as u64,
-        ZExt64 | Trunc32 => a,
-        SExt8 => a as i8 as i64 as u64,
-        ZExt8 => u64::from(a as u8),
-        SExt16 => a as i16 as i64 as u64,
-        ZExt16 => u64::from(a as u16),
-        Bitcast => a,
-        Popc => u64::from(a.count_ones()),
-        Clz => u64::from(a.leading_zeros() - (64 - from.bits())),
-        Brev => a.reverse_bits() >> (64 - from.bits()),
-        SToF(Round::Nearest) | UToF(Round::Nearest) => {
-            let signed_source = matches!(op, SToF(_));
-            let s = signed(from, a);
-            match (to, signed_source) {
-                (Ty::F32, true) => u64::from((s as f32).to_bits()),
-                (Ty::F32, false) => u64::from((a as f32).to_bits()),
-                (Ty::F64, true) => (s as f64).to_bits(),
-                (Ty::F64, false) => (a as f64).to_bits(),
-                _ => return None,
-            }
-        }
-        FToF(Round::Nearest) => match (from, to) {
-            (Ty::F32, Ty::F64) if !is_nan(from, a) => f64::from(f32::from_bits(a as u32)).to_bits(),
-            (Ty::F64, Ty::F32) if !is_nan(from, a) => {
-                u64::from((f64::from_bits(a) as f32).to_bits())
-            }
-            _ => return None,
-        },
-        FToS(Round::Zero) | FToU(Round::Zero) => {
-            let x = match from {
-                Ty::F32 => f64::from(f32::from_bits(a as u32)),
-                Ty::F64 => f64::from_bits(a),
-                _ => return None,
-            };
-            if x.is_nan() {
-                return None;
-            }
-            // Rust's casts saturate, as `cvt` does.
-            match (op, to) {
-                (FToS(_), Ty::I32) => x as i32 as u64,
-                (FToS(_), _) => x as i64 as u64,
-                (_, Ty::I32) => u64::from(x as u32),
-                _ => x as u64,
-            }
-        }
-        _ => return None,
-    };
-    Some(v & to.mask())
-}
-
-/// The result of a comparison of constants.
-pub fn eval_cmp(c: Cmp, ty: Ty, a: u64, b: u64) -> Option<bool> {
-    use Cmp::*;
-    if ty.is_float() {
-        let value = |v: u64| match ty {
-            Ty::F32 => Some(f64::from(f32::from_bits(v as u32))),
-            Ty::F64 => Some(f64::from_bits(v)),
-            _ => None,
-        };
-        let order = value(a)?.partial_cmp(&value(b)?);
-        return Some(match c {
-            FEq => order.is_some_and(|o| o.is_eq()),
-            FNe => order.is_none_or(|o| o.is_ne()),
-            FLt => order.is_some_and(|o| o.is_lt()),
-            FLe => order.is_some_and(|o| o.is_le()),
-            FGt => order.is_some_and(|o| o.is_gt()),
-            FGe => order.is_some_and(|o| o.is_ge()),
-            FULt => order.is_none_or(|o| o.is_lt()),
-            FULe => order.is_none_or(|o| o.is_le()),
-            FUGt => order.is_none_or(|o| o.is_gt()),
-            FUGe => order.is_none_or(|o| o.is_ge()),
-            _ => return None,
-        });
-    }
-    let (s, u) = (signed(ty, a).cmp(&signed(ty, b)), a.cmp(&b));
-    Some(match c {
-        Eq => a == b,
-        Ne => a != b,
-        SLt => s.is_lt(),
-        SLe => s.is_le(),
-        SGt => s.is_gt(),
-        SGe => s.is_ge(),
-        ULt => u.is_lt(),
-        ULe => u.is_le(),
-        UGt => u.is_gt(),
-        UGe => u.is_ge(),
-        _ => return None,
-    })
 }

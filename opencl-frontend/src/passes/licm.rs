@@ -16,6 +16,7 @@ pub fn run(f: &mut Func) {
 /// Gives each loop a block of its own that enters it.
 pub(super) fn insert_preheaders(f: &mut Func) {
     let graph = Graph::new(f);
+    let mut inserted = false;
     for l in graph.loops(f) {
         let outside: Vec<Block> = graph.preds[l.header.0 as usize]
             .iter()
@@ -27,6 +28,7 @@ pub(super) fn insert_preheaders(f: &mut Func) {
         {
             continue;
         }
+        inserted = true;
         let pre = f.new_block();
         let types: Vec<_> = f.block(l.header).params.iter().map(|p| f.ty(*p)).collect();
         let args = types.into_iter().map(|t| f.add_param(pre, t)).collect();
@@ -41,6 +43,10 @@ pub(super) fn insert_preheaders(f: &mut Func) {
                 }
             }
         }
+    }
+    // What all ways into the loop bring along is known in it.
+    if inserted {
+        super::cfg::remove_trivial_params(f);
     }
 }
 

@@ -4,15 +4,21 @@ mod cfg;
 mod contract;
 mod dce;
 mod gvn;
+mod hoist;
 mod if_convert;
 mod licm;
 mod promote;
+mod ranges;
 mod replace;
+mod strength;
 mod unroll;
 mod vectorize;
 
 use crate::Options;
 use crate::ir::{Func, verify};
+
+/// Rounds of a group of passes that feed each other.
+const ROUNDS: usize = 6;
 
 /// Runs all passes on a kernel.
 pub fn optimize(f: &mut Func, options: &Options) {
@@ -32,8 +38,9 @@ pub fn optimize(f: &mut Func, options: &Options) {
         return;
     }
     step(f, "promote", &mut promote::run);
-    for round in 0..3 {
+    for round in 0..ROUNDS {
         step(f, "gvn", &mut gvn::run);
+        step(f, "ranges", &mut ranges::run);
         step(f, "dce", &mut dce::run);
         step(f, "cfg", &mut cfg::run);
         step(f, "if-convert", &mut if_convert::run);
@@ -41,7 +48,9 @@ pub fn optimize(f: &mut Func, options: &Options) {
         let mut changed = false;
         step(f, "unroll", &mut |f| changed = unroll::run(f));
         if changed {
+            // Indices have become constants: arrays may now be variables.
             step(f, "cfg", &mut cfg::run);
+            step(f, "gvn", &mut gvn::run);
             step(f, "promote", &mut promote::run);
         } else if round > 0 {
             break;
@@ -51,7 +60,18 @@ pub fn optimize(f: &mut Func, options: &Options) {
     step(f, "licm", &mut licm::run);
     step(f, "gvn", &mut gvn::run);
     step(f, "dce", &mut dce::run);
+    step(f, "strength", &mut strength::run);
+    step(f, "gvn", &mut gvn::run);
+    step(f, "dce", &mut dce::run);
     step(f, "cfg", &mut cfg::run);
+    for _ in 0..ROUNDS {
+        let mut changed = false;
+        step(f, "hoist", &mut |f| changed = hoist::run(f));
+        if !changed {
+            break;
+        }
+        step(f, "gvn", &mut gvn::run);
+    }
     let fused = options.has_ieee_single();
     step(f, "contract", &mut |f| contract::run(f, fused));
     step(f, "vectorize", &mut vectorize::run);

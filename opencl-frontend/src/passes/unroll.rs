@@ -4,8 +4,8 @@
 use rustc_hash::FxHashMap;
 
 use super::licm::insert_preheaders;
+use crate::ir::fold::{eval_bin, eval_cmp};
 use crate::ir::graph::{Graph, Loop};
-use crate::ir::simplify::{eval_bin, eval_cmp};
 use crate::ir::{Block, Edge, Func, Op, Term, Val};
 
 /// Instructions that unrolling may make of a loop by itself, and when asked to.

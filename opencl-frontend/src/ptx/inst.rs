@@ -333,6 +333,7 @@ impl Writer<'_> {
         let ftz = self.ftz(ty);
         let t = float(ty);
         let name = match op {
+            Rotl => return Ok(self.rotation(d, a, b)),
             Add => format!("add.{}", signed(ty)),
             Sub => format!("sub.{}", signed(ty)),
             Mul => format!("mul.lo.{}", signed(ty)),
@@ -376,6 +377,20 @@ impl Writer<'_> {
         let a = if ty == Ty::Pred || ty == Ty::F16 { self.in_register(a) } else { self.operand(a) };
         let b = if ty == Ty::Pred || ty == Ty::F16 { self.in_register(b) } else { self.operand(b) };
         Ok(format!("{name} {d}, {a}, {b}"))
+    }
+
+    fn rotation(&mut self, d: &str, a: Val, b: Val) -> String {
+        let (a, b) = (self.in_register(a), self.operand(b));
+        if self.options.sm >= 32 {
+            return format!("shf.l.wrap.b32 {d}, {a}, {a}, {b}");
+        }
+        // Shifts by 32 give 0.
+        let [n, high, low] = [0; 3].map(|_| self.registers.scratch(Ty::I32));
+        self.line(&format!("and.b32 {n}, {b}, 31;"));
+        self.line(&format!("shl.b32 {high}, {a}, {n};"));
+        self.line(&format!("sub.s32 {n}, 32, {n};"));
+        self.line(&format!("shr.u32 {low}, {a}, {n};"));
+        format!("or.b32 {d}, {high}, {low}")
     }
 
     fn unary(&mut self, op: UnOp, ty: Ty, d: &str, a: Val) -> Result<Option<String>, Diag> {

@@ -3,6 +3,7 @@
 mod compilers;
 mod counts;
 mod ptxas;
+mod random;
 mod time;
 
 use std::path::PathBuf;
@@ -39,6 +40,21 @@ pub enum Task {
         #[arg(long, default_value_t = 11)]
         runs: usize,
     },
+    /// Random programs: our results, with and without optimisation, clang's and the host's must agree
+    Random {
+        /// How many kernels
+        #[arg(long, default_value_t = 1000)]
+        count: usize,
+        /// The first one's seed
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Compile with clang too
+        #[arg(long)]
+        clang: Option<PathBuf>,
+        /// Where failing programs are left
+        #[arg(long, default_value = "target/random")]
+        keep: PathBuf,
+    },
     /// Assemble the PTX of every sample and every accepted test program with ptxas
     Ptxas {
         /// The assembler
@@ -58,6 +74,9 @@ pub fn run(task: Task) -> Result<ExitCode> {
     let passed = match task {
         Task::Counts { clang, only, keep } => {
             counts::counts(&clang, only.as_deref(), keep.as_deref())?
+        }
+        Task::Random { count, seed, clang, keep } => {
+            random::random(count, seed, clang.as_deref(), &keep)?
         }
         Task::Time { clang, ptxrun, runs } => time::time(&clang, &ptxrun, runs)?,
         Task::Ptxas { ptxas, sm, folder } => ptxas::assemble(&ptxas, &sm, &folder)?,
