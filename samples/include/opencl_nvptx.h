@@ -31,7 +31,7 @@ INLINE size_t nv_global_id(uint d)
 // Integer functions.
 #define min(a, b) __builtin_elementwise_min(a, b)
 #define max(a, b) __builtin_elementwise_max(a, b)
-#define popcount(x) __builtin_popcount(x)
+#define popcount(x) ((uint)__builtin_popcount(x))
 #define rotate nv_rotate
 #define mul_hi nv_mul_hi
 #define add_sat(a, b) __builtin_elementwise_add_sat(a, b)

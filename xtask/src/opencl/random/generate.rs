@@ -56,6 +56,11 @@ pub fn kernel(number: usize, seed: u64) -> Kernel {
     let mut m = Maker::new(rng, functions, true, size);
     m.containers();
     let mut body = Vec::new();
+    // What inner blocks assign to, so that their work shows in the results.
+    for _ in 0..3 + m.rng.below(3) {
+        let ty = m.rng.pick(&Ty::ALL);
+        m.fresh(ty, &mut body);
+    }
     while m.budget > 0 {
         if m.rng.chance(8) {
             let from = m.expr(Ty::U32, 2);
