@@ -6,6 +6,7 @@
 //! The built-in library is OpenCL C in `library/`, compiled on demand with the program that uses it.
 
 pub mod diag;
+pub mod info;
 pub mod ir;
 mod library;
 pub mod lower;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use diag::{Code, Diag, Severity};
 pub use options::Options;
 use preprocess::Unit;
+use sema::Source;
 use source::{SourceMap, Span};
 use symbol::Interner;
 
@@ -122,6 +124,8 @@ impl Session {
 pub struct Output {
     /// PTX text.
     pub ptx: String,
+    /// Its kernels, for hosts.
+    pub kernels: Vec<info::KernelInfo>,
     /// Warnings.
     pub warnings: Vec<Diag>,
     /// Warnings as text with source excerpts.
@@ -150,12 +154,67 @@ pub fn builtin_names() -> impl Iterator<Item = &'static str> {
 /// Stack of the compiling thread: syntax trees are processed by recursion, and their height is bounded.
 const STACK: usize = 256 << 20;
 
+/// A checked source that is not linked yet, as `clCompileProgram` makes it.
+///
+/// It holds the source: linking translates all sources together, so that calls between them inline.
+#[derive(Clone, Debug)]
+pub struct Object {
+    source: Source,
+}
+
 /// Compiles a program named `name` in diagnostics.
+///
+/// # Errors
+/// When the program breaks a rule of the language, or needs what the target lacks.
 pub fn compile(name: &str, source: &str, options: &Options) -> Result<Output, Failure> {
+    let source =
+        Source { name: name.to_string(), text: source.to_string(), options: options.clone() };
+    on_large_stack(|| translate_all(std::slice::from_ref(&source), options))
+}
+
+/// Checks a source that may use functions and constants of others. The text is its warnings, rendered.
+///
+/// # Errors
+/// When the source breaks a rule of the language.
+pub fn compile_object(
+    name: &str,
+    source: &str,
+    options: &Options,
+) -> Result<(Object, String), Failure> {
+    let source =
+        Source { name: name.to_string(), text: source.to_string(), options: options.clone() };
+    on_large_stack(|| {
+        let mut session = Session::new(options.clone());
+        sema::analyze(&mut session, std::slice::from_ref(&source), true);
+        let failed = session.has_errors();
+        let rendered = diag::render(&session.diags, &session.map, false);
+        let Session { diags, map, .. } = session;
+        if failed {
+            return Err(Failure { diags, rendered, sources: Arc::new(map) });
+        }
+        Ok((Object { source: source.clone() }, rendered))
+    })
+}
+
+/// Links objects to one program. Each keeps the options that it was compiled with for its language and macros;
+/// those given here are for code generation.
+///
+/// # Errors
+/// When something is defined twice or not at all, or needs what the target lacks.
+pub fn link(objects: &[Object], options: &Options) -> Result<Output, Failure> {
+    let sources: Vec<Source> = objects.iter().map(|o| o.source.clone()).collect();
+    // Warnings were reported when the objects were made.
+    let options = Options { no_warnings: true, ..options.clone() };
+    let sources: Vec<Source> = sources
+        .into_iter()
+        .map(|s| Source { options: Options { no_warnings: true, ..s.options }, ..s })
+        .collect();
+    on_large_stack(|| translate_all(&sources, &options))
+}
+
+fn on_large_stack<T: Send>(work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
     std::thread::scope(|scope| {
-        let worker = std::thread::Builder::new()
-            .stack_size(STACK)
-            .spawn_scoped(scope, || compile_here(name, source, options));
+        let worker = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
         match worker.map(|w| w.join()) {
             Ok(Ok(result)) => result,
             _ => {
@@ -171,25 +230,23 @@ pub fn compile(name: &str, source: &str, options: &Options) -> Result<Output, Fa
     })
 }
 
-fn compile_here(name: &str, source: &str, options: &Options) -> Result<Output, Failure> {
+fn translate_all(sources: &[Source], options: &Options) -> Result<Output, Failure> {
     let mut session = Session::new(options.clone());
-    let ptx = translate(&mut session, name, source);
+    let translated = translate(&mut session, sources);
     let rendered = diag::render(&session.diags, &session.map, false);
     let failed = session.has_errors();
     let Session { diags, map, .. } = session;
     let sources = Arc::new(map);
-    match ptx {
-        Some(ptx) if !failed => Ok(Output { ptx, warnings: diags, rendered, sources }),
+    match translated {
+        Some((ptx, kernels)) if !failed => {
+            Ok(Output { ptx, kernels, warnings: diags, rendered, sources })
+        }
         _ => Err(Failure { diags, rendered, sources }),
     }
 }
 
-fn translate(session: &mut Session, name: &str, source: &str) -> Option<String> {
-    use std::rc::Rc;
-    let unit = Rc::new(preprocess::preprocess(session, name, source));
-    let builtin_types = sema::builtin_type_symbols(session);
-    let externals = parse::parse(session, &unit, &builtin_types);
-    let (program, units) = sema::analyze(session, unit, &externals);
+fn translate(session: &mut Session, sources: &[Source]) -> Option<(String, Vec<info::KernelInfo>)> {
+    let (program, units) = sema::analyze(session, sources, false);
     if session.has_errors() {
         return None;
     }
@@ -248,7 +305,7 @@ fn translate(session: &mut Session, name: &str, source: &str) -> Option<String> 
     };
     match ptx::write(&program, &session.names, &session.options, &kernels, &files, &lines, &sources)
     {
-        Ok(text) => Some(text),
+        Ok(text) => Some((text, info::kernels(&program, &session.names))),
         Err(diag) => {
             session.report(diag);
             None

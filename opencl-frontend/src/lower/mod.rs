@@ -212,7 +212,7 @@ impl Lower<'_> {
     fn set_location(&mut self, span: Span) {
         // Code of the library belongs to the line that called it.
         let unit = self.frames.last().map_or(0, |f| f.unit);
-        if unit != 0 {
+        if self.program.library_units.get(unit as usize).copied().unwrap_or(false) {
             return;
         }
         let place = (unit, span.first);

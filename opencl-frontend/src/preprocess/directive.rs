@@ -9,6 +9,21 @@ use crate::diag::{Code, Diag, closest};
 use crate::source::{FileSpan, Pos};
 use crate::symbol::{Symbol, fixed};
 
+/// Extensions that a program may switch on.
+const EXTENSIONS: &[&str] = &[
+    "cl_khr_fp64",
+    "cl_khr_fp16",
+    "cl_khr_byte_addressable_store",
+    "cl_khr_global_int32_base_atomics",
+    "cl_khr_global_int32_extended_atomics",
+    "cl_khr_local_int32_base_atomics",
+    "cl_khr_local_int32_extended_atomics",
+    "cl_khr_int64_base_atomics",
+    "cl_khr_int64_extended_atomics",
+    "cl_khr_3d_image_writes",
+    "cl_nv_pragma_unroll",
+];
+
 impl Preprocessor<'_> {
     /// Handles the directive after `#`.
     pub(super) fn directive(&mut self, hash: PpTok) {
@@ -143,7 +158,7 @@ impl Preprocessor<'_> {
             return self.error(Code::Directive, name, "`defined` cannot be a macro name");
         }
         let mut rest = &line[1..];
-        let (mut params, mut variadic) = (None, false);
+        let (mut params, mut variadic): (Option<Rc<[Symbol]>>, bool) = (None, false);
         if rest.first().is_some_and(|t| t.is(fixed::LPAREN) && !t.space) {
             let mut list: Vec<Symbol> = Vec::new();
             let mut i = 1;
@@ -176,6 +191,22 @@ impl Preprocessor<'_> {
             [rest.first(), rest.last()].into_iter().flatten().find(|t| t.is(fixed::HASHHASH));
         if let Some(&t) = misplaced {
             return self.error(Code::Directive, t, "`##` needs an operand on either side");
+        }
+        if let Some(params) = &params {
+            let stray = rest.iter().zip(rest.iter().skip(1).map(Some).chain([None]));
+            let mut stray = stray.filter(|(t, next)| {
+                let named = next.is_some_and(|n| {
+                    params.contains(&n.sym) || variadic && n.sym == fixed::VA_ARGS
+                });
+                t.is(fixed::HASH) && !named
+            });
+            if let Some((&t, _)) = stray.next() {
+                return self.error(
+                    Code::Directive,
+                    t,
+                    "`#` needs a parameter of the macro behind it",
+                );
+            }
         }
         if let Some(old) = self.macros.get(&name.sym) {
             let same = match &old.body {
@@ -344,6 +375,11 @@ impl Preprocessor<'_> {
                 };
                 match (word(2), enabled) {
                     (Some(name), Some(enabled)) if colon => {
+                        let text = self.session.names.text(name).to_string();
+                        if enabled && text != "all" && !EXTENSIONS.contains(&text.as_str()) {
+                            let message = format!("extension `{text}` is not supported");
+                            self.warn(Code::UnknownPragma, at, message);
+                        }
                         let token = self.unit.tokens.len() as u32;
                         self.unit.extensions.push(ExtensionEvent { token, name, enabled });
                     }

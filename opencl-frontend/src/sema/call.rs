@@ -58,8 +58,7 @@ impl Sema<'_> {
         if values.iter().any(|v| self.types.is_error(v.ty.id)) {
             return self.error_expr(span);
         }
-        let own = !self.context.is_library && self.own.contains_key(&name);
-        if !own {
+        if !self.is_own(name) {
             let text = self.text(name);
             if self.context.is_library
                 && let Some((intrinsic, result)) = intrinsic(&text)
@@ -103,7 +102,7 @@ impl Sema<'_> {
         at: Span,
         span: Span,
     ) -> Expr {
-        if self.context.is_library || !self.own.contains_key(&name) {
+        if !self.is_own(name) {
             self.load_half(name, &values);
         }
         let candidates = self.candidates(name);

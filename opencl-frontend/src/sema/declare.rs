@@ -63,6 +63,7 @@ impl Sema<'_> {
         };
         let mut attributes = specifiers.attributes.clone();
         attributes.extend(def.attributes.iter().cloned());
+        let restricted: Vec<bool> = params.iter().map(|p| is_restrict(&p.declarator)).collect();
         let params = self.param_types(params);
         let Some(id) = self.declare_function(name, &specifiers, result, &params, &attributes)
         else {
@@ -84,7 +85,8 @@ impl Sema<'_> {
         for (param, ty, span) in &params {
             let id = super::hir::LocalId(locals.len() as u32);
             let sym = param.map_or(crate::symbol::fixed::VOID, |n| n.sym);
-            locals.push(Local { name: sym, ty: *ty, align: None });
+            let restrict = restricted.get(locals.len()).copied().unwrap_or(false);
+            locals.push(Local { name: sym, ty: *ty, align: None, restrict });
             match param {
                 Some(param) => self.declare_name(*param, Entity::Local(id)),
                 None => self.error(
@@ -140,6 +142,10 @@ impl Sema<'_> {
         if matches!(self.types.get(result.id), Type::Array(..) | Type::Function(..)) {
             self.error(Code::InvalidType, name.span, "a function cannot return this type");
         }
+        if matches!(self.types.get(result.id), Type::Image(..) | Type::Sampler) {
+            let message = "images and samplers can only be parameters (6.9.b)";
+            self.error(Code::InvalidType, name.span, message);
+        }
         if specifiers.is_kernel {
             self.check_kernel(name, result, params);
         }
@@ -162,6 +168,10 @@ impl Sema<'_> {
             f.is_kernel |= specifiers.is_kernel;
             f.attributes.required_size = f.attributes.required_size.or(kernel.required_size);
             f.attributes.size_hint = f.attributes.size_hint.or(kernel.size_hint);
+            f.attributes.vec_type_hint = f.attributes.vec_type_hint.or(kernel.vec_type_hint);
+            if self.lookup(name.sym).is_none() {
+                self.declare_name(name, Entity::Function);
+            }
             return Some(id);
         }
         let overloadable =
@@ -181,6 +191,9 @@ impl Sema<'_> {
         }
         if !self.context.is_library && self.context.scopes.len() == 1 {
             self.declare_name(name, Entity::Function);
+        }
+        if specifiers.is_static && !self.context.is_library {
+            self.internal.push(name.sym);
         }
         let id = FunctionId(self.functions.len() as u32);
         let elementwise =
@@ -218,8 +231,9 @@ impl Sema<'_> {
                 "reqd_work_group_size" => out.required_size = self.three_sizes(attribute),
                 "work_group_size_hint" => out.size_hint = self.three_sizes(attribute),
                 "vec_type_hint" => {
-                    let is_type = matches!(attribute.args.as_slice(), [AttributeArg::Type(_)]);
-                    if !is_type {
+                    if let [AttributeArg::Type(name)] = attribute.args.as_slice() {
+                        out.vec_type_hint = Some(self.type_of_name(name).id);
+                    } else {
                         self.error(
                             Code::Attribute,
                             attribute.name.span,
@@ -408,7 +422,7 @@ impl Sema<'_> {
                 self.report(diag, name.span);
                 ty = self.in_space(ty, Space::Constant);
             }
-            return self.constant_variable(name, ty, align, item, specifiers.is_extern);
+            return self.constant_variable(name, ty, align, item, specifiers);
         }
         if specifiers.is_extern {
             return self.error(
@@ -489,16 +503,30 @@ impl Sema<'_> {
         mut ty: QualType,
         align: Option<u64>,
         item: &ast::InitDeclarator,
-        is_extern: bool,
+        specifiers: &Specifiers,
     ) {
         ty.constant = true;
+        let is_shared = self.context.function.is_none() && !specifiers.is_static;
+        let known = self.shared.get(&name.sym).copied().filter(|_| is_shared);
         let Some(init) = &item.init else {
-            let message = if is_extern {
-                "`extern` constants of other programs are not supported".to_string()
-            } else {
-                format!("constant `{}` must be initialised", self.text(name.sym))
-            };
-            return self.error(Code::Initializer, name.span, message);
+            if !specifiers.is_extern {
+                let message = format!("constant `{}` must be initialised", self.text(name.sym));
+                return self.error(Code::Initializer, name.span, message);
+            }
+            // Defined later, or in another program that this one is linked with.
+            let id = known.unwrap_or_else(|| {
+                let id = GlobalId(self.globals.len() as u32);
+                let align = self.types.align(ty.id).max(align.unwrap_or(1));
+                self.globals.push(Global { name: name.sym, ty, align, bytes: None, owner: None });
+                self.shared.insert(name.sym, id);
+                self.undefined.push((id, self.context.index, name.span));
+                id
+            });
+            if self.globals[id.0 as usize].ty.id != ty.id {
+                let message = format!("`{}` is declared with two types", self.text(name.sym));
+                self.error(Code::Redefinition, name.span, message);
+            }
+            return self.declare_name(name, Entity::Global(id));
         };
         let value = self.initializer(&mut ty, init);
         let Some(size) = self.object_size(ty, name.span) else { return };
@@ -507,8 +535,26 @@ impl Sema<'_> {
             self.constant_bytes(&value, &mut bytes, 0);
         }
         let align = self.types.align(ty.id).max(align.unwrap_or(1));
+        if let Some(id) = known {
+            let global = &mut self.globals[id.0 as usize];
+            let problem = match global.bytes {
+                Some(_) => Some("is defined twice"),
+                None if global.ty.id != ty.id => Some("is declared with two types"),
+                None => None,
+            };
+            global.bytes = Some(bytes);
+            global.align = align;
+            if let Some(problem) = problem {
+                let message = format!("constant `{}` {problem}", self.text(name.sym));
+                return self.error(Code::Redefinition, name.span, message);
+            }
+            return self.declare_name(name, Entity::Global(id));
+        }
         let id = GlobalId(self.globals.len() as u32);
         self.globals.push(Global { name: name.sym, ty, align, bytes: Some(bytes), owner: None });
+        if is_shared {
+            self.shared.insert(name.sym, id);
+        }
         self.declare_name(name, Entity::Global(id));
     }
 
@@ -559,6 +605,13 @@ impl Sema<'_> {
         self.globals.push(Global { name: name.sym, ty, align, bytes: None, owner: Some(owner) });
         self.declare_name(name, Entity::Global(id));
     }
+}
+
+/// A pointer with `restrict`.
+fn is_restrict(declarator: &Declarator) -> bool {
+    matches!(declarator, Declarator::Pointer(list, _) if list
+        .iter()
+        .any(|s| matches!(s.kind, ast::SpecifierKind::Keyword(crate::symbol::fixed::RESTRICT))))
 }
 
 /// Whether control can reach the end of a list of statements, judged by their form.

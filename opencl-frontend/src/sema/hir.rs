@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::types::{QualType, Scalar, Types};
+use super::types::{QualType, Scalar, TypeId, Types};
 use crate::parse::ast::BinaryOp;
 use crate::source::Span;
 use crate::symbol::Symbol;
@@ -28,6 +28,8 @@ pub struct Program {
     pub functions: Vec<Function>,
     /// Variables with fixed addresses.
     pub globals: Vec<Global>,
+    /// Which token tables belong to the library.
+    pub library_units: Vec<bool>,
 }
 
 /// A function.
@@ -66,6 +68,8 @@ pub struct KernelAttributes {
     pub required_size: Option<[u32; 3]>,
     /// `work_group_size_hint`
     pub size_hint: Option<[u32; 3]>,
+    /// `vec_type_hint`
+    pub vec_type_hint: Option<TypeId>,
 }
 
 /// A variable.
@@ -77,6 +81,8 @@ pub struct Local {
     pub ty: QualType,
     /// Alignment if an attribute raises it.
     pub align: Option<u64>,
+    /// A `restrict` parameter.
+    pub restrict: bool,
 }
 
 /// A variable with a fixed address.

@@ -103,6 +103,15 @@ pub struct Sema<'s> {
     units: Vec<Rc<Unit>>,
     context: Context,
     strings: FxHashMap<Vec<u8>, GlobalId>,
+    library_units: Vec<bool>,
+    /// `static` functions of the current source.
+    internal: Vec<Symbol>,
+    /// Program-scope constants that other sources may name.
+    shared: FxHashMap<Symbol, GlobalId>,
+    /// Constants that are only declared so far, with the place.
+    undefined: Vec<(GlobalId, u32, Span)>,
+    /// First struct of the current source: structs of earlier ones may be the same.
+    first_struct: usize,
 }
 
 /// Symbols of the built-in types, for the parser.
@@ -110,11 +119,23 @@ pub fn builtin_type_symbols(session: &mut Session) -> Vec<Symbol> {
     builtin_type_names().iter().map(|n| session.names.intern(n)).collect()
 }
 
-/// Checks a translation unit. Returns the typed program and the token tables that its spans refer to.
+/// A source text with the options that it is compiled with.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Name in diagnostics.
+    pub name: String,
+    /// Text.
+    pub text: String,
+    /// Options; those for code generation do not matter here.
+    pub options: crate::Options,
+}
+
+/// Checks sources that make one program. Returns it and the token tables that its spans refer to.
+/// A partial program may call functions that it only declares.
 pub fn analyze(
     session: &mut Session,
-    unit: Rc<Unit>,
-    externals: &[ast::External],
+    sources: &[Source],
+    partial: bool,
 ) -> (Program, Vec<Rc<Unit>>) {
     let mut types = Types::new(8);
     let mut builtin_types = FxHashMap::default();
@@ -123,7 +144,7 @@ pub fn analyze(
             builtin_types.insert(session.names.intern(name), id);
         }
     }
-    let context = Context::new(unit.clone(), 0, false);
+    let context = Context::new(Rc::new(Unit::default()), 0, false);
     let mut sema = Sema {
         session,
         types,
@@ -133,19 +154,32 @@ pub fn analyze(
         library: FxHashMap::default(),
         loaded: FxHashSet::default(),
         builtin_types,
-        units: vec![unit],
+        units: Vec::new(),
+        library_units: Vec::new(),
         context,
         strings: FxHashMap::default(),
+        internal: Vec::new(),
+        shared: FxHashMap::default(),
+        undefined: Vec::new(),
+        first_struct: 0,
     };
-    for external in externals {
-        if sema.session.too_many_errors() {
-            break;
-        }
-        sema.external(external);
+    let options = sema.session.options.clone();
+    for source in sources {
+        sema.source(source);
     }
+    sema.session.options = options;
     sema.check_recursion();
+    if !partial {
+        sema.check_definitions();
+    }
     let units = std::mem::take(&mut sema.units);
-    (Program { types: sema.types, functions: sema.functions, globals: sema.globals }, units)
+    let program = Program {
+        types: sema.types,
+        functions: sema.functions,
+        globals: sema.globals,
+        library_units: sema.library_units,
+    };
+    (program, units)
 }
 
 impl Context {
@@ -162,6 +196,54 @@ impl Context {
 }
 
 impl Sema<'_> {
+    /// Checks one source.
+    fn source(&mut self, source: &Source) {
+        self.session.options = source.options.clone();
+        let unit = Rc::new(crate::preprocess::preprocess(self.session, &source.name, &source.text));
+        let builtin_types = builtin_type_symbols(self.session);
+        let externals = crate::parse::parse(self.session, &unit, &builtin_types);
+        self.units.push(unit.clone());
+        self.library_units.push(false);
+        self.context = Context::new(unit, self.units.len() as u32 - 1, false);
+        self.first_struct = self.types.structs.len();
+        for external in &externals {
+            if self.session.too_many_errors() {
+                break;
+            }
+            self.external(external);
+        }
+        for name in std::mem::take(&mut self.internal) {
+            self.own.remove(&name);
+        }
+    }
+
+    /// What is used is defined.
+    fn check_definitions(&mut self) {
+        for (id, unit, span) in std::mem::take(&mut self.undefined) {
+            let global = &self.globals[id.0 as usize];
+            if global.bytes.is_none() && !self.session.has_errors() {
+                let message =
+                    format!("constant `{}` is declared but not defined", self.text(global.name));
+                let unit = self.units[unit as usize].clone();
+                self.session.report_at(Diag::error(Code::Undeclared, message), &unit, span);
+            }
+        }
+        for f in 0..self.functions.len() {
+            let callees: Vec<(FunctionId, Span)> = self.functions[f].calls.clone();
+            for (callee, span) in callees {
+                if self.functions[callee.0 as usize].body.is_none() && !self.session.has_errors() {
+                    let name = self.text(self.functions[callee.0 as usize].name);
+                    let diag = Diag::error(
+                        Code::Undeclared,
+                        format!("function `{name}` is declared but not defined"),
+                    );
+                    let unit = self.units[self.functions[f].unit as usize].clone();
+                    self.session.report_at(diag, &unit, span);
+                }
+            }
+        }
+    }
+
     // Diagnostics
 
     fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
@@ -228,6 +310,7 @@ impl Sema<'_> {
         let harmless = match (old, entity) {
             (Entity::Typedef(a), Entity::Typedef(b)) => a == b,
             (Entity::Function, Entity::Function) => true,
+            (Entity::Global(a), Entity::Global(b)) => a == b,
             _ => false,
         };
         if !harmless {
@@ -254,12 +337,15 @@ impl Sema<'_> {
 
     // Functions
 
+    /// A function that this source declares, which hides one of the library.
+    fn is_own(&self, name: Symbol) -> bool {
+        !self.context.is_library && matches!(self.lookup(name), Some(Entity::Function))
+    }
+
     /// The functions that a name may call.
     fn candidates(&mut self, name: Symbol) -> Vec<FunctionId> {
-        if !self.context.is_library
-            && let Some(own) = self.own.get(&name)
-        {
-            return own.clone();
+        if self.is_own(name) {
+            return self.own.get(&name).cloned().unwrap_or_default();
         }
         self.load_library(name);
         self.library.get(&name).cloned().unwrap_or_default()
@@ -297,6 +383,7 @@ impl Sema<'_> {
         let builtin_types = builtin_type_symbols(self.session);
         let externals = crate::parse::parse(self.session, &unit, &builtin_types);
         self.units.push(unit.clone());
+        self.library_units.push(true);
         let context = Context::new(unit, self.units.len() as u32 - 1, true);
         let outer = std::mem::replace(&mut self.context, context);
         // Heads first, so that the functions of a part may use each other in any order.
@@ -360,21 +447,6 @@ impl Sema<'_> {
             let unit = self.units[self.functions[caller].unit as usize].clone();
             self.session.report_at(diag, &unit, span);
         }
-        // A library function that lacks a body would be a mistake of ours.
-        for f in 0..self.functions.len() {
-            let callees: Vec<(FunctionId, Span)> = self.functions[f].calls.clone();
-            for (callee, span) in callees {
-                if self.functions[callee.0 as usize].body.is_none() && !self.session.has_errors() {
-                    let name = self.text(self.functions[callee.0 as usize].name);
-                    let diag = Diag::error(
-                        Code::Undeclared,
-                        format!("function `{name}` is declared but not defined"),
-                    );
-                    let unit = self.units[self.functions[f].unit as usize].clone();
-                    self.session.report_at(diag, &unit, span);
-                }
-            }
-        }
     }
 
     /// A string literal as a constant array.
@@ -419,7 +491,7 @@ impl Sema<'_> {
     fn new_local(&mut self, name: Symbol, ty: QualType, align: Option<u64>) -> LocalId {
         match self.current() {
             Some(current) => {
-                current.locals.push(Local { name, ty, align });
+                current.locals.push(Local { name, ty, align, restrict: false });
                 LocalId(current.locals.len() as u32 - 1)
             }
             None => LocalId(0),

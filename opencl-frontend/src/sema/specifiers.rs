@@ -43,7 +43,7 @@ impl Sema<'_> {
         };
         let mut words: Vec<Symbol> = Vec::new();
         let mut named: Option<QualType> = None;
-        let mut write_only = false;
+        let (mut read_only, mut write_only) = (false, false);
         let (mut constant, mut volatile) = (false, false);
         let mut defined_struct = None;
         for specifier in list {
@@ -61,11 +61,8 @@ impl Sema<'_> {
                 SpecifierKind::Keyword(word) => match *word {
                     fixed::CONST => constant = true,
                     fixed::VOLATILE => volatile = true,
-                    fixed::RESTRICT
-                    | fixed::INLINE
-                    | fixed::AUTO
-                    | fixed::REGISTER
-                    | fixed::READ_ONLY => {}
+                    fixed::RESTRICT | fixed::INLINE | fixed::AUTO | fixed::REGISTER => {}
+                    fixed::READ_ONLY => read_only = true,
                     fixed::WRITE_ONLY => write_only = true,
                     fixed::READ_WRITE => {
                         self.error(
@@ -117,6 +114,9 @@ impl Sema<'_> {
                 let attributes: Vec<Attribute> = out.attributes.clone();
                 self.struct_attributes(s, &attributes);
             }
+        }
+        if read_only && !matches!(self.types.get(ty.id), Type::Image(..) | Type::Error) {
+            self.error(Code::Specifiers, span, "an access qualifier needs an image type");
         }
         if write_only {
             match *self.types.get(ty.id) {
@@ -307,6 +307,13 @@ impl Sema<'_> {
         let id = match existing {
             Some(Tag::Struct(id)) => {
                 let old = &self.types.structs[id.0 as usize];
+                if old.is_union != s.is_union {
+                    let word = if old.is_union { "union" } else { "struct" };
+                    let name = s.tag.map(|t| self.text(t.sym)).unwrap_or_default();
+                    let message = format!("`{name}` is a {word}");
+                    self.error(Code::Redefinition, span, message);
+                    return TypeId::ERROR;
+                }
                 if s.members.is_some() && old.members.is_some() {
                     let at = old.span;
                     let name = s.tag.map(|t| self.text(t.sym)).unwrap_or_default();
@@ -345,8 +352,35 @@ impl Sema<'_> {
         if let Some(declarations) = &s.members {
             self.define_struct(id, declarations);
             self.struct_attributes(id, &s.attributes);
+            if existing.is_none()
+                && let Some(same) = self.same_struct(id)
+            {
+                if let (Some(tag), Some(scope)) = (s.tag, self.context.scopes.last_mut()) {
+                    scope.tags.insert(tag.sym, (Tag::Struct(same), tag.span));
+                }
+                return self.types.intern(Type::Struct(same));
+            }
         }
         self.types.intern(Type::Struct(id))
+    }
+
+    /// The same struct of an earlier source of the program, as by a common header.
+    fn same_struct(&self, id: StructId) -> Option<StructId> {
+        let new = &self.types.structs[id.0 as usize];
+        if self.context.is_library || new.tag.is_none() && new.alias.is_none() {
+            return None;
+        }
+        let members = |s: &Struct| {
+            let list = s.members.as_deref().unwrap_or_default();
+            list.iter().map(|m| (m.name, m.ty, m.offset)).collect::<Vec<_>>()
+        };
+        let found = self.types.structs[..self.first_struct].iter().position(|old| {
+            old.tag == new.tag
+                && (new.tag.is_some() || old.alias == new.alias)
+                && (old.is_union, old.size, old.align) == (new.is_union, new.size, new.align)
+                && members(old) == members(new)
+        });
+        found.map(|i| StructId(i as u32))
     }
 
     fn define_struct(&mut self, id: StructId, declarations: &[ast::MemberDecl]) {
