@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use ptx_runtime::device;
 use ptx_runtime::timing::Profile;
+use ptx_runtime::{Backend, device};
 
 use crate::context::{CONTEXTS, Context};
 use crate::error::{Error, Result};
@@ -15,6 +15,8 @@ pub const VERSION: u32 = 13050;
 pub struct Driver {
     /// What it is.
     pub profile: Profile,
+    /// The engine that runs kernels.
+    pub backend: Backend,
     primary: Mutex<Primary>,
 }
 
@@ -37,8 +39,24 @@ pub fn init() -> Result {
         eprintln!("libcuda.so.1 of ptxrun: {}: {error}", device::DEVICE_VARIABLE);
         Error::NoDevice
     })?;
-    DRIVER.get_or_init(|| Driver { profile, primary: Mutex::default() });
+    let backend = backend()?;
+    DRIVER.get_or_init(|| Driver { profile, backend, primary: Mutex::default() });
     Ok(())
+}
+
+/// The engine that `PTXRUN_BACKEND` names.
+fn backend() -> Result<Backend> {
+    match std::env::var("PTXRUN_BACKEND").as_deref() {
+        Err(_) | Ok("" | "auto") => Ok(Backend::Auto),
+        Ok("interp") => Ok(Backend::Interp),
+        Ok("jit") => Ok(Backend::Jit),
+        Ok(other) => {
+            eprintln!(
+                "libcuda.so.1 of ptxrun: PTXRUN_BACKEND: `{other}` is none of auto, interp, jit"
+            );
+            Err(Error::NoDevice)
+        }
+    }
 }
 
 /// The device, once it is initialised.

@@ -209,6 +209,7 @@ impl Launch {
             // The interpreter's own choice is more than the default limit.
             stack: (stack > 1 << 16).then_some(stack),
             cooperative: self.cooperative,
+            backend: context.driver.backend,
             ..defaults
         };
         let module = &self.function.module;
