@@ -62,6 +62,10 @@ pub fn verify(text: &[u8], driver: &Driver) -> Result<Verified, Refused> {
         let code = if version { Error::UnsupportedPtxVersion } else { Error::InvalidPtx };
         Refused::new(code, findings.render(false))
     })?;
+    if let Some(name) = undefined(&verified) {
+        let log = format!("error: the function `{name}` is called and defined nowhere");
+        return Err(Refused::new(Error::InvalidPtx, log));
+    }
     let target = verified.module().info.target;
     let device = driver.capability();
     if u32::from(target.sm) > device {
@@ -74,6 +78,24 @@ pub fn verify(text: &[u8], driver: &Driver) -> Result<Verified, Refused> {
     }
     cache.insert(key, verified.clone());
     Ok(verified)
+}
+
+/// A function that the module calls, that it does not define, and that no system function is.
+pub fn undefined(verified: &Verified) -> Option<String> {
+    use ptx_runtime::parse::module::{Linkage, Operand};
+    const SYSTEM: &[&str] = &["vprintf", "malloc", "free", "__assertfail"];
+    let module = verified.module();
+    let bodies = module.functions.iter().filter_map(|f| f.body.as_ref());
+    let called = bodies.flat_map(|b| &b.operands).filter_map(|op| match op {
+        Operand::Call(call) => match call.callee {
+            Operand::Func(f) => module.functions.get(f as usize),
+            _ => None,
+        },
+        _ => None,
+    });
+    let mut open =
+        called.filter(|f| f.body.is_none() && f.alias.is_none() && f.linkage == Linkage::Extern);
+    open.find(|f| !SYSTEM.contains(&f.name.as_str())).map(|f| f.name.clone())
 }
 
 /// The PTX text of an image in memory, whose length is only known from itself.

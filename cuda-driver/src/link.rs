@@ -174,7 +174,8 @@ impl Link {
         let linked = linked.and_then(|text| {
             // The merged text must hold as a module; findings of the inputs show here.
             if !list.is_empty() {
-                image::verify(text.as_bytes(), driver)?;
+                image::verify(text.as_bytes(), driver)
+                    .map_err(|r| Refused::new(Error::Unknown, r.log))?;
             }
             Ok(text)
         });

@@ -359,6 +359,11 @@ fn others(t: &mut Table, i: u64, p: u64, q: u64, s: u64) {
     t.own("a second definition", "cuLinkAddData_v2", &add(PTX, 1), 0);
     t.own("a second definition", "cuLinkComplete", &[link, q, s], 999);
     ok("cuLinkDestroy", &[link]);
+    ok("cuLinkCreate_v2", &[0, 0, 0, at(&mut link)]);
+    let open = with("\n.extern .func ff();\n.visible .entry z() { call ff; ret; }");
+    ok("cuLinkAddData_v2", &[link, 1, text(&open), open.len() as u64, text("x\0"), 0, 0, 0]);
+    t.row("an undefined function", "cuLinkComplete", &[link, q, s], 999);
+    ok("cuLinkDestroy", &[link]);
     t.own("destroyed", "cuLinkComplete", &[link, q, s], 400);
 
     // A real driver loads libraries lazily and finds out later.
