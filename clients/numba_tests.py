@@ -39,14 +39,26 @@ class Result(unittest.TestResult):
     def addSuccess(self, test): say("passed", test)
     def addSkip(self, test, reason): say("skipped", test, reason)
     def addFailure(self, test, error): say("failed", test, last_line(error))
-    def addError(self, test, error): say("failed", test, last_line(error))
+    def addError(self, test, error):
+        # pytest.skip, which the tests use here and there.
+        say("skipped" if error[0].__name__ == "Skipped" else "failed", test, last_line(error))
     def addExpectedFailure(self, test, error): say("passed", test, "expected failure")
     def addUnexpectedSuccess(self, test): say("failed", test, "unexpected success")
     def addSubTest(self, test, subtest, error):
         if error is not None:
             say("failed", test, f"{subtest._subDescription()}: {last_line(error)}")
 
-unittest.defaultTestLoader.loadTestsFromName(sys.argv[2]).run(Result())
+def skip_large(suite):
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            skip_large(test)
+        elif test.id().endswith("undersubscribe"):
+            reason = "fills half of the device's memory, more than this host may have"
+            setattr(test, test._testMethodName, unittest.skip(reason)(lambda: None))
+
+suite = unittest.defaultTestLoader.loadTestsFromName(sys.argv[2])
+skip_large(suite)
+suite.run(Result())
 """
 
 

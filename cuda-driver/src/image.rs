@@ -55,13 +55,14 @@ pub fn verify(text: &[u8], driver: &Driver) -> Result<Verified, Refused> {
         return Ok(verified);
     }
     let source = String::from_utf8_lossy(text);
-    let verified = Verified::new(&source, "ptx").map_err(|findings| {
-        let version = findings.diags().iter().any(|d| {
-            d.is_error() && d.code == Code::Version && d.message.ends_with("is not known")
-        });
-        let code = if version { Error::UnsupportedPtxVersion } else { Error::InvalidPtx };
-        Refused::new(code, findings.render(false))
-    })?;
+    let verified =
+        Verified::new(&crate::grid::with_workspace(&source), "ptx").map_err(|findings| {
+            let version = findings.diags().iter().any(|d| {
+                d.is_error() && d.code == Code::Version && d.message.ends_with("is not known")
+            });
+            let code = if version { Error::UnsupportedPtxVersion } else { Error::InvalidPtx };
+            Refused::new(code, findings.render(false))
+        })?;
     if let Some(name) = undefined(&verified) {
         let log = format!("error: the function `{name}` is called and defined nowhere");
         return Err(Refused::new(Error::InvalidPtx, log));

@@ -8,6 +8,7 @@
 //! | [`driver`], [`context`] | device, primary context, contexts |
 //! | [`block`], [`pool`], [`copy`], [`texture`] | memory, copies, arrays, texture objects |
 //! | [`image`], [`fatbin`], [`link`], [`module`] | images, fat binaries, linking, modules and libraries |
+//! | [`grid`] | what cooperative launches need |
 //! | [`schedule`], [`stream`], [`work`] | queues and their threads, streams and events, what they do |
 //! | [`capture`], [`graph`] | stream capture and graphs |
 //! | [`attributes`] | what the device answers about itself |
@@ -26,6 +27,7 @@ pub mod error;
 pub mod fatbin;
 pub mod ffi;
 pub mod graph;
+pub mod grid;
 pub mod handles;
 pub mod image;
 pub mod link;

@@ -10,6 +10,7 @@ use ptx_runtime::parse::link::{Input, link};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::ffi::{In, Out, Raw};
+use crate::grid;
 use crate::handles::Handles;
 use crate::image::{self, Refused};
 
@@ -166,7 +167,11 @@ impl Link {
     /// Links; address and size of the result.
     pub fn complete(&self, driver: &Driver) -> Result<(usize, usize)> {
         let inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
-        let list: Vec<Input<'_>> = inputs.iter().map(|(name, text)| Input { name, text }).collect();
+        let mut list: Vec<Input<'_>> =
+            inputs.iter().map(|(name, text)| Input { name, text }).collect();
+        if inputs.iter().any(|(_, text)| text.contains(grid::NEEDED_BY)) {
+            list.push(Input { name: "device runtime", text: grid::FUNCTIONS });
+        }
         let linked = link(&list).map_err(|errors| {
             let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
             Refused::new(Error::Unknown, format!("error: {}", lines.join("\nerror: ")))

@@ -1,9 +1,9 @@
 //! The C interface: everything that is `unsafe` about it.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
-use ptx_runtime::{Context, DeviceOptions};
+use ptx_runtime::{Backend, Context, DeviceOptions};
 
 use crate::run::{Call, run};
 
@@ -47,7 +47,9 @@ pub unsafe extern "C" fn ptx_run(
         unsafe { Context::on_host_memory(&options) }
             .unwrap_or_else(|e| end(&format!("ptx_run: {e}")))
     });
-    let call = Call { args: &values, block: [bx, by, bz], grid: [gx, gy, gz], shared };
+    static BACKEND: LazyLock<Backend> = LazyLock::new(Backend::from_environment);
+    let (block, grid, backend) = ([bx, by, bz], [gx, gy, gz], *BACKEND);
+    let call = Call { args: &values, block, grid, shared, backend };
     if let Err(message) = run(context, text.to_bytes(), &call) {
         end(&message);
     }

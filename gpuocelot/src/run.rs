@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use ptx_runtime::{Context, KernelArg, LaunchConfig, Module, Verified, declaration};
+use ptx_runtime::{Backend, Context, KernelArg, LaunchConfig, Module, Verified, declaration};
 
 /// The arguments of `ptx_run` but the text.
 pub(crate) struct Call<'a> {
@@ -11,6 +11,7 @@ pub(crate) struct Call<'a> {
     pub block: [i32; 3],
     pub grid: [i32; 3],
     pub shared: i32,
+    pub backend: Backend,
 }
 
 /// Runs the only kernel of `text`; the error is the report.
@@ -48,6 +49,7 @@ pub(crate) fn run(context: &Context, text: &[u8], call: &Call) -> Result<(), Str
         shared: u32::try_from(call.shared)
             .map_err(|_| format!("ptx_run: {} bytes of shared memory", call.shared))?,
         args,
+        backend: call.backend,
         ..LaunchConfig::default()
     };
     let result = context.launch(&module, &kernel.name, config);

@@ -24,6 +24,18 @@ pub enum Backend {
     Jit,
 }
 
+impl Backend {
+    /// The engine that the environment variable `PTXRUN_BACKEND` names (`interp`, `jit`); the default
+    /// where it names none.
+    pub fn from_environment() -> Backend {
+        match std::env::var("PTXRUN_BACKEND").as_deref() {
+            Ok("interp") => Backend::Interp,
+            Ok("jit") => Backend::Jit,
+            _ => Backend::Auto,
+        }
+    }
+}
+
 /// The engine that ran a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Engine {

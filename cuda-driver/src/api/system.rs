@@ -1,9 +1,19 @@
 //! Initialisation, versions, errors, look-up of functions, profiler.
 
+use std::sync::Once;
+
 use super::{Found, functions, look_up};
 use crate::driver;
 use crate::error::{Error, describe};
 use crate::ffi::{Out, Raw, Text};
+
+/// The table that NVIDIA's CUDA runtime asks for first and cannot do without.
+const RUNTIME_TABLE: [u8; 16] = [
+    0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9,
+];
+
+const RUNTIME_REFUSED: &str = "libcuda.so.1 of ptxrun: this program contains NVIDIA's CUDA runtime, which works with NVIDIA's driver only.\n\
+    Build it with `nvcc -cudart shared` and PTX (`-arch=compute_90 -code=compute_90`), so that it uses the libcudart.so of ptxrun.";
 
 functions! {
     cuInit [2000 => cuInit] (flags: u32) {
@@ -29,9 +39,13 @@ functions! {
         found.map(|_| ()).ok_or(Error::InvalidValue)
     }
 
-    // Tables of internal functions: there are none here, and callers go on without.
+    // Tables of internal functions: there are none here. NVRTC goes on without, NVIDIA's runtime does not.
     cuGetExportTable [3000 => cuGetExportTable] (table: Out<usize>, id: Raw) {
         table.put(0);
+        if id.bytes(0, 16).is_ok_and(|id| id == RUNTIME_TABLE) {
+            static SAID: Once = Once::new();
+            SAID.call_once(|| eprintln!("{RUNTIME_REFUSED}"));
+        }
         Err(Error::NotFound)
     }
 

@@ -1,0 +1,89 @@
+//! Grid-wide synchronisation: what the driver supplies to kernels of cooperative launches.
+//!
+//! Code of nvcc finds a barrier word through `%envreg1` and `%envreg2` (`cooperative_groups/details/driver_abi.h`: the
+//! high and the low half of the address of a size and a barrier); numba calls two functions of the device runtime.
+//! Here the word is a variable of each module. It is there whether or not a launch is cooperative, so that
+//! `grid_group::is_valid` is true in an ordinary launch too.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// The functions of the device runtime that programs call.
+pub const FUNCTIONS: &str = include_str!("grid.ptx");
+
+/// Name of one of them: a text that says it needs [`FUNCTIONS`].
+pub const NEEDED_BY: &str = "cudaCGSynchronize";
+
+const WORKSPACE: &str = "ptxrun_grid_workspace";
+
+/// A `mov` from one of the two registers: its length, destination and whether it is the high half.
+fn read(text: &str) -> Option<(usize, &str, bool)> {
+    let end = text.find(';')?;
+    let (target, source) = text[..end].strip_prefix("mov.u32")?.split_once(',')?;
+    let high = match source.trim() {
+        "%envreg1" => true,
+        "%envreg2" => false,
+        _ => return None,
+    };
+    Some((end + 1, target.trim(), high))
+}
+
+/// The text with reads of the two registers replaced by the address of a variable; lines stay lines.
+pub fn with_workspace(text: &str) -> Cow<'_, str> {
+    const SIZE: &str = ".address_size";
+    if !text.contains("%envreg") {
+        return text.into();
+    }
+    let Some(header) = text.find(SIZE) else { return text.into() };
+    let digits = text[header + SIZE.len()..].trim_start();
+    if !digits.starts_with("64") {
+        return text.into();
+    }
+    let body = text.len() - digits.len() + 2;
+    let mut out = text[..body].to_owned();
+    let _ = write!(out, " .global .align 8 .b8 {WORKSPACE}[8];");
+    let mut rest = &text[body..];
+    while let Some(at) = rest.find("mov.u32") {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        match read(rest) {
+            Some((length, target, high)) => {
+                let shift = if high { " shr.u64 %ptxrun_ws, %ptxrun_ws, 32;" } else { "" };
+                let _ = write!(
+                    out,
+                    "{{ .reg .b64 %ptxrun_ws; mov.u64 %ptxrun_ws, {WORKSPACE};{shift} cvt.u32.u64 {target}, %ptxrun_ws; }}"
+                );
+                rest = &rest[length..];
+            }
+            None => {
+                out.push_str(&rest[..7]);
+                rest = &rest[7..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ptx_runtime::Verified;
+
+    #[test]
+    fn registers_become_an_address() {
+        let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n.reg .b32 %r<4>;\n\
+            mov.u32 %r1, %envreg2;\nmov.u32 %r2, %envreg1; mov.u32 %r3, %tid.x;\nret;\n}\n";
+        let changed = with_workspace(text);
+        assert_eq!(changed.lines().count(), text.lines().count());
+        assert!(!changed.contains("%envreg") && changed.contains("mov.u32 %r3, %tid.x;"));
+        let verified = Verified::new(&changed, "k").unwrap_or_else(|e| panic!("{e}"));
+        assert!(verified.module().symbols.iter().any(|s| s.name == WORKSPACE));
+        assert!(matches!(with_workspace("mov.u32 %r1, %tid.x;"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn the_functions_are_valid() {
+        Verified::new(FUNCTIONS, "grid.ptx").unwrap_or_else(|e| panic!("{e}"));
+    }
+}
