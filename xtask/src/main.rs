@@ -2,8 +2,9 @@
 //!
 //! `golden compare` and `golden record` run the recorded kernels through any library with the CUDA
 //! driver API; `golden pack` makes the archives that the repository keeps. `opencl` compares the OpenCL C
-//! compiler with clang and feeds its output to ptxas.
+//! compiler with clang and feeds its output to ptxas. `bench` measures.
 
+mod bench;
 mod device;
 mod driver;
 mod opencl;
@@ -25,6 +26,8 @@ enum Task {
     /// The OpenCL C compiler against clang and ptxas
     #[command(subcommand)]
     Opencl(opencl::Task),
+    /// Times of compiled code, the interpreter and other OpenCL runtimes on the samples' kernels
+    Bench(bench::Options),
 }
 
 #[derive(Subcommand)]
@@ -96,6 +99,7 @@ fn main() -> Result<ExitCode> {
     let task = match Task::parse() {
         Task::Golden(task) => task,
         Task::Opencl(task) => return opencl::run(task),
+        Task::Bench(options) => return bench::run(&options),
     };
     match task {
         GoldenTask::Compare(on) => device::compare(&on),

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use clap::Subcommand;
+pub use compilers::with_ours;
 use ptxrun::launch_file::{self, LaunchFile};
 
 /// `cargo xtask opencl`.
