@@ -17,12 +17,23 @@ use crate::ops::{vconst32, vconst64, widen16};
 
 /// Fast accesses need this.
 fn quick(m: &Mem) -> bool {
-    let space =
-        matches!(m.place.space, Space::Global | Space::Generic | Space::Shared | Space::Const);
+    use Space::*;
+    let space = matches!(m.place.space, Global | Generic | Shared | Const | Local | ParamFunc);
     space && matches!(m.bytes, 1 | 2 | 4 | 8) && m.count <= 4
 }
 
+/// Whether every thread has its own memory there.
+fn own(m: &Mem) -> bool {
+    matches!(m.place.space, Space::Local | Space::ParamFunc)
+}
+
+/// Bytes of local memory per thread.
+pub(crate) fn local_bytes(f: &crate::ir::Func) -> usize {
+    (f.frame_bytes as usize).next_multiple_of(16)
+}
+
 /// Addresses of an access: device addresses as `D`.
+#[derive(Clone)]
 enum Address {
     /// Lane 0's, and what each lane adds.
     Linear(Value, Vec<i64>),
@@ -258,6 +269,15 @@ fn addresses(g: &mut Gen<'_, '_>, base: Val, m: &Mem) -> Address {
 /// Start, size and host distance of the allocation that the instruction touched last.
 fn site(g: &mut Gen<'_, '_>, e: u32, m: &Mem) -> [Value; 3] {
     let ctx = g.ctx;
+    if own(m) {
+        let bytes = local_bytes(g.f) as i64;
+        let start = g.b.ins().iconst(I64, 0);
+        let size = g.b.ins().iconst(I64, bytes);
+        let base = g.b.ins().load(I64, plain(), ctx, at!(local));
+        let thread = g.b.ins().load(I64, plain(), ctx, at!(thread0));
+        let first = g.b.ins().imul_imm_s(thread, bytes);
+        return [start, size, g.b.ins().iadd(base, first)];
+    }
     if m.place.space == Space::Shared {
         let start = g.b.ins().iconst(I64, 0);
         let size = g.b.ins().load(I64, plain(), ctx, at!(shared_bytes));
@@ -278,6 +298,30 @@ fn site(g: &mut Gen<'_, '_>, e: u32, m: &Mem) -> [Value; 3] {
         g.b.ins().load(I64, plain(), ctx, field(std::mem::offset_of!(Site, size))),
         g.b.ins().load(I64, plain(), ctx, field(std::mem::offset_of!(Site, delta))),
     ]
+}
+
+/// Where the access really goes, from the memory of the group's first thread on: threads' own
+/// memories lie one behind the other.
+fn placed(g: &mut Gen<'_, '_>, m: &Mem, address: &Address) -> Address {
+    if !own(m) {
+        return address.clone();
+    }
+    let bytes = local_bytes(g.f) as i64;
+    match address {
+        Address::Linear(x, o) => {
+            let o = o.iter().enumerate().map(|(l, o)| o + l as i64 * bytes);
+            Address::Linear(*x, o.collect())
+        }
+        Address::Lanes(a) => {
+            let mut out = Vec::with_capacity(a.len());
+            for (n, x) in a.iter().enumerate() {
+                let first = 2 * n as i64 * bytes;
+                let c = vconst64(&mut g.b, [first as u64, (first + bytes) as u64]);
+                out.push(g.b.ins().iadd(*x, c));
+            }
+            Address::Lanes(out)
+        }
+    }
 }
 
 /// Non-zero where the access must take the slow way.
@@ -423,6 +467,7 @@ fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     let site = site(g, e, &m);
     let total = m.bytes as u64 * m.count as u64;
     let bad = check(g, &address, mask.as_deref(), total, &site);
+    let address = placed(g, &m, &address);
     let (cold, quick) = split(g, bad);
     let join = g.b.create_block();
     for d in &dst {
@@ -569,7 +614,8 @@ fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     let stop = skip_if_none(g, e, mask.as_deref());
     g.vector(base);
     let values: Vec<Vec<Value>> = src.iter().map(|v| g.vector(*v)).collect();
-    let address = addresses(g, base, &m);
+    let checked = addresses(g, base, &m);
+    let address = placed(g, &m, &checked);
     let uniform = matches!(&address, Address::Linear(_, o) if o.iter().all(|o| *o == 0));
     if uniform && src.iter().any(|v| g.offsets(*v).is_none_or(|o| o.iter().any(|o| *o != 0))) {
         // Which lane wins is the helper's business.
@@ -579,7 +625,7 @@ fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     }
     let site = site(g, e, &m);
     let total = m.bytes as u64 * m.count as u64;
-    let bad = check(g, &address, mask.as_deref(), total, &site);
+    let bad = check(g, &checked, mask.as_deref(), total, &site);
     let (cold, quick) = split(g, bad);
     let join = g.b.create_block();
     g.b.switch_to_block(cold);

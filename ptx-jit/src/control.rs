@@ -125,7 +125,12 @@ impl Gen<'_, '_> {
     /// After a masked block: back to the first block where lanes wait, or on.
     pub(crate) fn leave(&mut self, id: BlockId) {
         let mut backs: Vec<BlockId> = self.f.blocks[id as usize].term.succs();
-        backs.retain(|s| *s <= id && self.shapes.masked[*s as usize]);
+        // Only behind the last way back: lanes of one turn wait for one another.
+        let last = |s: BlockId| {
+            (id + 1..self.f.blocks.len() as BlockId)
+                .all(|b| !self.f.blocks[b as usize].term.succs().contains(&s))
+        };
+        backs.retain(|s| *s <= id && self.shapes.masked[*s as usize] && last(*s));
         backs.sort_unstable();
         for s in backs {
             let vars = self.masks[&s].clone();

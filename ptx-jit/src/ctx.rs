@@ -20,6 +20,8 @@ pub(crate) struct Ctx {
     /// Shared memory of the block.
     pub shared: *mut u8,
     pub shared_bytes: u64,
+    /// Local memory of the block's threads, one behind the other.
+    pub local: *mut u8,
     /// Values that live across barriers, per group.
     pub spill: *mut u8,
     /// Where each group goes on: 0 at the start, `u32::MAX` when finished.

@@ -10,6 +10,7 @@
 //! | `ir`, `build` | the middle form: calls inlined, micro-ops in SSA form |
 //! | `opt` | folding, value numbering, loop-invariant code, dead code, where NaNs are seen |
 //! | `shape`, `align`, `live` | uniform, linear and varying values; divergent control flow; liveness |
+//! | `range` | bounds of values, and what of a launch they take for granted |
 //! | `limits` | what is refused, and how many lanes run together |
 //! | `emit`, `control`, `spill` | a block's groups; control flow and masks; barriers |
 //! | `values`, `pure`, `ops`, `access` | scalars and slices; pure micro-ops; memory |
@@ -29,6 +30,7 @@ mod live;
 mod ops;
 mod opt;
 mod pure;
+mod range;
 mod shape;
 mod spill;
 mod values;
@@ -51,6 +53,7 @@ use ptx_parse::code::Program;
 pub use worker::Worker;
 
 use crate::ir::{Func, Place};
+use crate::range::Assumptions;
 use crate::shape::Geometry;
 
 /// Why a kernel is not compiled.
@@ -152,6 +155,7 @@ pub struct Kernel {
     /// Bytes of parameters and number of symbols that the code may read.
     pub(crate) param_bytes: u32,
     pub(crate) symbols: u32,
+    assumed: Assumptions,
     module: Option<JITModule>,
     /// Sizes for reports.
     pub stats: Stats,
@@ -189,20 +193,34 @@ impl Kernel {
         self.geometry.block
     }
 
-    /// Whether a launch over `grid` may use this code: block numbers times sizes must stay below
-    /// 2^31, as addresses are computed under that assumption.
-    pub fn fits(&self, grid: [u32; 3]) -> bool {
+    /// Whether a launch may use this code: addresses are computed under assumptions about the grid
+    /// and the parameters.
+    pub fn fits(&self, grid: [u32; 3], params: &[u8]) -> bool {
         let b = self.geometry.block;
         (0..3).all(|d| grid[d] as u64 * b[d] as u64 <= i32::MAX as u64)
+            && self.assumed.hold(grid, params)
     }
 }
 
-/// Compiles `program` for blocks of `block` threads.
+/// A launch that code is compiled for; others of about its size can use the code too.
+#[derive(Copy, Clone, Debug)]
+pub struct Seen<'a> {
+    /// Blocks in the grid.
+    pub grid: [u32; 3],
+    /// The parameter block.
+    pub params: &'a [u8],
+}
+
+/// Compiles `program` for blocks of `block` threads, for launches like the one that was seen.
 ///
 /// # Errors
 /// What keeps the kernel from being compiled.
-pub fn compile(program: &Program, block: [u32; 3]) -> Result<Kernel, Unsupported> {
-    let (func, geometry, shapes) = middle(program, block)?;
+pub fn compile(
+    program: &Program,
+    block: [u32; 3],
+    seen: Option<Seen<'_>>,
+) -> Result<Kernel, Unsupported> {
+    let (func, geometry, shapes, assumed) = middle(program, block, seen)?;
     let isa = target()?;
     let config = isa.frontend_config();
     let builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
@@ -236,6 +254,7 @@ pub fn compile(program: &Program, block: [u32; 3]) -> Result<Kernel, Unsupported
         specials,
         param_bytes,
         symbols,
+        assumed,
         geometry,
         layout,
         entry,
@@ -280,12 +299,35 @@ fn code(
     (cx, layout)
 }
 
+/// The machine code, as text: for `--dump asm`.
+///
+/// # Errors
+/// What keeps the kernel from being compiled.
+pub fn dump_asm(
+    program: &Program,
+    block: [u32; 3],
+    seen: Option<Seen<'_>>,
+) -> Result<String, Unsupported> {
+    let (func, geometry, shapes, _) = middle(program, block, seen)?;
+    let isa = target()?;
+    let (mut cx, _) = code(&func, geometry, &shapes, isa.frontend_config());
+    cx.set_disasm(true);
+    let compiled = cx
+        .compile(&*isa, &mut cranelift_codegen::control::ControlPlane::default())
+        .map_err(|e| refuse(format!("{:?}", e.inner)))?;
+    Ok(compiled.vcode.clone().unwrap_or_default())
+}
+
 /// Cranelift's form of the kernel, as text: for `--dump clif`.
 ///
 /// # Errors
 /// What keeps the kernel from being compiled.
-pub fn dump_clif(program: &Program, block: [u32; 3]) -> Result<String, Unsupported> {
-    let (func, geometry, shapes) = middle(program, block)?;
+pub fn dump_clif(
+    program: &Program,
+    block: [u32; 3],
+    seen: Option<Seen<'_>>,
+) -> Result<String, Unsupported> {
+    let (func, geometry, shapes, _) = middle(program, block, seen)?;
     let (cx, _) = code(&func, geometry, &shapes, target()?.frontend_config());
     Ok(cx.func.display().to_string())
 }
@@ -294,9 +336,13 @@ pub fn dump_clif(program: &Program, block: [u32; 3]) -> Result<String, Unsupport
 ///
 /// # Errors
 /// What keeps the kernel from being compiled.
-pub fn dump(program: &Program, block: [u32; 3]) -> Result<String, Unsupported> {
+pub fn dump(
+    program: &Program,
+    block: [u32; 3],
+    seen: Option<Seen<'_>>,
+) -> Result<String, Unsupported> {
     use std::fmt::Write;
-    let (f, g, shapes) = middle(program, block)?;
+    let (f, g, shapes, _) = middle(program, block, seen)?;
     let mut out = String::new();
     let _ = writeln!(out, "{} lanes a group, {} groups", g.width, g.groups());
     for (n, b) in f.blocks.iter().enumerate() {
@@ -325,7 +371,8 @@ pub fn dump(program: &Program, block: [u32; 3]) -> Result<String, Unsupported> {
 fn middle(
     program: &Program,
     block: [u32; 3],
-) -> Result<(Func, Geometry, shape::Shapes), Unsupported> {
+    seen: Option<Seen<'_>>,
+) -> Result<(Func, Geometry, shape::Shapes, Assumptions), Unsupported> {
     let mut func = build::build(program)?;
     // The block's shape is a constant of this code.
     for i in &mut func.insts {
@@ -342,8 +389,12 @@ fn middle(
         return Err(Unsupported { why: "irregular control flow".into(), line: 0 });
     }
     limits::check(program, &func)?;
-    let geometry = limits::geometry(&func, block);
-    let shapes = shape::analyse(&func, geometry);
+    let assumed = match seen {
+        Some(seen) => Assumptions::like(&func, seen.grid, seen.params),
+        None => Assumptions::none(),
+    };
+    let geometry = limits::geometry(&func, block, &assumed);
+    let shapes = shape::analyse(&func, geometry, &assumed);
     limits::check_shapes(program, &func, &shapes)?;
-    Ok((func, geometry, shapes))
+    Ok((func, geometry, shapes, assumed))
 }

@@ -6,6 +6,7 @@ use ptx_parse::code::Program;
 
 use crate::ir::{Func, Op, Term};
 use crate::opt::loops;
+use crate::range::Assumptions;
 use crate::shape::{Geometry, Shape, Shapes, analyse};
 use crate::{Unsupported, live};
 
@@ -148,7 +149,7 @@ fn needs_warp(f: &Func) -> bool {
 }
 
 /// Chooses the lanes of a group: whole warps where lanes talk, else as many as registers hold.
-pub(crate) fn geometry(f: &Func, block: [u32; 3]) -> Geometry {
+pub(crate) fn geometry(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Geometry {
     let with = |width: u32| Geometry { block, width };
     if needs_warp(f) {
         return with(32);
@@ -162,7 +163,7 @@ pub(crate) fn geometry(f: &Func, block: [u32; 3]) -> Geometry {
             most /= 2;
         }
     }
-    let live = pressure(f, &analyse(f, with(most.min(16))));
+    let live = pressure(f, &analyse(f, with(most.min(16)), assumed));
     // 16 vector registers; two are needed for temporaries.
     let slices = (14 / live.max(1)).clamp(1, 8);
     let width = 4 * (slices.next_power_of_two() >> u32::from(!slices.is_power_of_two()));

@@ -14,6 +14,7 @@ use ptx_isa::{Kind, Space};
 use crate::align;
 use crate::ir::{BlockId, Func, Op, Term, Val};
 use crate::opt::loops;
+use crate::range::{Assumptions, ranges};
 
 /// How a value looks across the lanes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -107,9 +108,9 @@ struct Analysis<'a> {
     forced: Vec<bool>,
 }
 
-pub(crate) fn analyse(f: &Func, g: Geometry) -> Shapes {
+pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
     let n = f.insts.len();
-    let ranges = ranges(f, g);
+    let ranges = ranges(f, g, assumed);
     let mut a = Analysis { f, g, ranges, aligns: align::alignments(f, g), forced: vec![false; n] };
     let idom = f.dominators();
     let all_loops = loops(f, &idom);
@@ -185,8 +186,18 @@ pub(crate) fn analyse(f: &Func, g: Geometry) -> Shapes {
             }
             for (x, n) in seen.iter().enumerate() {
                 if *n > 1 || Some(x as BlockId) == join {
+                    // Where all ways from the branch bring the same value, lanes agree on it.
+                    let ways =
+                        |p: &BlockId| *p as usize == b || seen[*p as usize] > 0 && Some(*p) != join;
                     for &v in &f.blocks[x].insts {
-                        if f.insts[v as usize].op == Op::Phi {
+                        let i = &f.insts[v as usize];
+                        if i.op != Op::Phi {
+                            break;
+                        }
+                        let mut brought =
+                            f.blocks[x].preds.iter().zip(&i.args).filter(|(p, _)| ways(p));
+                        let first = brought.next().map(|(_, a)| *a);
+                        if brought.any(|(_, a)| Some(*a) != first) {
                             forced[v as usize] = true;
                         }
                     }
@@ -354,7 +365,7 @@ impl Analysis<'_> {
                         None => Shape::Vector,
                     }
                 };
-                let small = |n: usize| off(n).iter().all(|o| o.unsigned_abs() < 1 << 31);
+                let small = |n: usize| off(n).iter().all(|o| o.unsigned_abs() < 1 << 29);
                 let signed = matches!(op, Pure::MulWideS | Pure::MadWideS | Pure::SextWD);
                 let factor = |n: usize| {
                     konst(n).map(|c| if signed { c as u32 as i32 as i64 } else { c as u32 as i64 })
@@ -463,83 +474,6 @@ impl Analysis<'_> {
             _ => Shape::Vector,
         }
     }
-}
-
-/// Bounds of `.s32` values that hold without wrapping, as far as they are needed for addresses.
-fn ranges(f: &Func, g: Geometry) -> Vec<Option<(i64, i64)>> {
-    let mut out: Vec<Option<(i64, i64)>> = vec![None; f.insts.len()];
-    let fit =
-        |lo: i64, hi: i64| (lo >= i32::MIN as i64 && hi <= i32::MAX as i64).then_some((lo, hi));
-    for (v, i) in f.insts.iter().enumerate() {
-        let dim = |d: usize, s: Sreg| match s {
-            Sreg::TidX | Sreg::TidY | Sreg::TidZ => Some((0, g.block[d] as i64 - 1)),
-            Sreg::NtidX | Sreg::NtidY | Sreg::NtidZ => Some((g.block[d] as i64, g.block[d] as i64)),
-            // `CompiledKernel::run` refuses grids of 2^31 threads or more in a dimension.
-            _ => Some((0, (i32::MAX as i64) / g.block[d] as i64 - 1)),
-        };
-        out[v] = match i.op {
-            Op::Const(c) if i.kind == Kind::W => {
-                Some((c as u32 as i32 as i64, c as u32 as i32 as i64))
-            }
-            Op::Special(s) => match s {
-                Sreg::TidX | Sreg::NtidX | Sreg::CtaidX => dim(0, s),
-                Sreg::TidY | Sreg::NtidY | Sreg::CtaidY => dim(1, s),
-                Sreg::TidZ | Sreg::NtidZ | Sreg::CtaidZ => dim(2, s),
-                Sreg::LaneId => Some((0, 31)),
-                _ => None,
-            },
-            _ => None,
-        };
-    }
-    for block in &f.blocks {
-        for &v in &block.insts {
-            let i = &f.insts[v as usize];
-            let Op::Pure(op, _) = i.op else { continue };
-            let r = |n: usize| out[i.args[n] as usize];
-            let mul = |a: (i64, i64), b: (i64, i64)| {
-                let p = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1];
-                let lo = p.iter().copied().min().unwrap_or(0);
-                let hi = p.iter().copied().max().unwrap_or(0);
-                fit(lo, hi)
-            };
-            let new = match op {
-                Pure::MovW => r(0),
-                Pure::AddW => match (r(0), r(1)) {
-                    (Some(a), Some(b)) => fit(a.0 + b.0, a.1 + b.1),
-                    _ => None,
-                },
-                Pure::SubW => match (r(0), r(1)) {
-                    (Some(a), Some(b)) => fit(a.0 - b.1, a.1 - b.0),
-                    _ => None,
-                },
-                Pure::MulW => match (r(0), r(1)) {
-                    (Some(a), Some(b)) => mul(a, b),
-                    _ => None,
-                },
-                Pure::MadW => match (r(0), r(1), r(2)) {
-                    (Some(a), Some(b), Some(c)) => {
-                        mul(a, b).and_then(|m| fit(m.0 + c.0, m.1 + c.1))
-                    }
-                    _ => None,
-                },
-                Pure::ShlW => match (r(0), f.as_const(i.args[1])) {
-                    (Some(a), Some(c)) if c < 31 => fit(a.0 << c, a.1 << c),
-                    _ => None,
-                },
-                Pure::ShrW | Pure::SarW => match (r(0), f.as_const(i.args[1])) {
-                    (Some(a), Some(c)) if a.0 >= 0 && c < 32 => Some((a.0 >> c, a.1 >> c)),
-                    _ => None,
-                },
-                Pure::AndW => match (r(0), f.as_const(i.args[1])) {
-                    (_, Some(c)) if (c as u32 as i32) >= 0 => Some((0, c as u32 as i64)),
-                    _ => None,
-                },
-                _ => None,
-            };
-            out[v as usize] = new;
-        }
-    }
-    out
 }
 
 /// Immediate post-dominators on the graph without branches straight to the thread's end.

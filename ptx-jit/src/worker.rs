@@ -45,7 +45,7 @@ impl<'a> Worker<'a> {
     /// Memory for blocks of `launch`.
     pub fn new(kernel: &'a Kernel, launch: &'a Launch<'a>) -> Worker<'a> {
         let sites = kernel.layout.sites.len();
-        let local_bytes = (kernel.func.frame_bytes as usize).next_multiple_of(16);
+        let local_bytes = crate::access::local_bytes(&kernel.func);
         let groups = kernel.geometry.groups() as usize;
         let threads = groups * kernel.geometry.width as usize;
         // Code reads the parameters and symbols of its program, however many the launch has.
@@ -95,6 +95,7 @@ impl<'a> Worker<'a> {
         c.params = self.params.as_ptr().cast();
         c.symbols = self.symbols.as_ptr();
         c.shared = self.shared.as_mut_ptr().cast();
+        c.local = self.local.as_mut_ptr().cast();
         c.shared_bytes = self.launch.shared_bytes as u64;
         c.spill = self.spill.as_mut_ptr().cast();
         c.resume = self.resume.as_mut_ptr();

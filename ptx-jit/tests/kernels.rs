@@ -68,6 +68,57 @@ fn divergent_loops() {
     }
 }
 
+/// Some lanes start the next turn early, while others use what they computed in this one.
+#[test]
+fn loops_with_two_ways_back() {
+    let text = module(
+        "sm_70",
+        ".param .u64 out",
+        "
+        .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<4>;
+        ld.param.u64 %rd1, [out];
+        mov.u32 %r1, %tid.x; mov.u32 %r2, 0; mov.u32 %r3, 0;
+        $loop: add.u32 %r2, %r2, 1; setp.gt.u32 %p1, %r2, 9; @%p1 bra $done;
+        mad.lo.u32 %r4, %r2, 7, %r1; and.b32 %r5, %r4, 3; setp.eq.u32 %p2, %r5, 0;
+        @%p2 bra $loop;
+        mad.lo.u32 %r3, %r3, 3, %r4; bra $loop;
+        $done:
+        mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r3;
+        ret;",
+    );
+    for block in [4, 32, 50] {
+        let mut case = Case::new(&text, "k", [1; 3], [block, 1, 1]).unwrap();
+        case.words(vec![0; 64]);
+        case.compare().unwrap_or_else(|e| panic!("{block}: {e}"));
+    }
+}
+
+/// Both sides of a divergent branch lead into a loop with barriers, with the same count.
+#[test]
+fn barriers_behind_a_divergent_branch() {
+    let text = module(
+        "sm_70",
+        ".param .u64 out",
+        "
+        .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<4>;
+        .shared .align 4 .b8 s[512];
+        ld.param.u64 %rd1, [out];
+        mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; mov.u32 %r3, s; add.u32 %r4, %r3, %r2;
+        st.shared.u32 [%r4], %r1; and.b32 %r5, %r1, 5; setp.eq.u32 %p1, %r5, 1; @%p1 bra $a;
+        mov.u32 %r6, 3; bra $loop;
+        $a: st.shared.u32 [%r4], 77; mov.u32 %r6, 3;
+        $loop: bar.sync 0; xor.b32 %r7, %r2, 4; add.u32 %r7, %r7, %r3; ld.shared.u32 %r8, [%r7];
+        bar.sync 0; add.u32 %r8, %r8, %r6; st.shared.u32 [%r4], %r8;
+        sub.u32 %r6, %r6, 1; setp.ne.u32 %p2, %r6, 0; @%p2 bra $loop;
+        ld.shared.u32 %r8, [%r4];
+        mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r8;
+        ret;",
+    );
+    let mut case = Case::new(&text, "k", [1; 3], [128, 1, 1]).unwrap();
+    case.words(vec![0; 128]);
+    case.compare().unwrap();
+}
+
 #[test]
 fn reduction_in_shared_memory() {
     let text = module(

@@ -304,6 +304,11 @@ impl Writer {
                         self.text.push_str(&format!("@%p{p} bra $L{end};\n"));
                         self.block(0, false);
                     }
+                    if self.rng.below(2) == 0 {
+                        let p = self.q();
+                        self.text.push_str(&format!("@%p{p} bra $L{top};\n"));
+                        self.block(0, false);
+                    }
                     self.text.push_str(&format!("bra $L{top};\n$L{end}:\n"));
                 }
                 4 if self.loops < 8 => {
@@ -432,5 +437,5 @@ fn show() {
     println!("{text}");
     let block = [32, 64, 20, 128, 7, 100][seed as usize % 6];
     let case = Case::new(&text, "k", [2, 1, 1], [block, 1, 1]).unwrap();
-    println!("{}", ptx_jit::dump(&case.program, [block, 1, 1]).unwrap());
+    println!("{}", ptx_jit::dump(&case.program, [block, 1, 1], None).unwrap());
 }

@@ -149,34 +149,51 @@ fn estimate(program: &Program) -> u64 {
 /// Compiled code, or why there is none.
 type Code = Result<Arc<ptx_jit::Kernel>, Arc<str>>;
 
+/// Versions of a kernel for launches of different sizes, beyond which one for all sizes is made.
+const VERSIONS: usize = 4;
+
 /// Compiled code of a module's kernels, and what makes it worth having.
 #[derive(Default)]
 pub(crate) struct Codes {
     /// By kernel and block shape.
-    compiled: Mutex<HashMap<(String, [u32; 3]), Code>>,
+    compiled: Mutex<HashMap<(String, [u32; 3]), Vec<Code>>>,
     /// Thread instructions that the interpreter has executed, by kernel.
     work: Mutex<HashMap<String, u64>>,
 }
 
 impl Codes {
-    /// Compiled code of a kernel for blocks of one shape, and the time to compile it if that was
-    /// done now; or why there is none.
+    /// Compiled code for a launch, and the time to compile it if that was done now; or why there is
+    /// none.
     pub(crate) fn get(
         &self,
         kernel: &Kernel,
-        block: [u32; 3],
+        launch: &LaunchParams,
     ) -> Result<(Arc<ptx_jit::Kernel>, Option<Duration>), Arc<str>> {
         let mut all = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (kernel.name().to_string(), block);
-        if let Some(code) = all.get(&key) {
-            return code.clone().map(|code| (code, None));
+        let versions = all.entry((kernel.name().to_string(), launch.block)).or_default();
+        for code in versions.iter() {
+            match code {
+                Ok(code) if code.fits(launch.grid, &launch.params) => {
+                    return Ok((Arc::clone(code), None));
+                }
+                Ok(_) => {}
+                Err(why) => return Err(Arc::clone(why)),
+            }
         }
         let start = Instant::now();
-        let code = ptx_jit::compile(kernel.program(), block)
+        let seen = ptx_jit::Seen { grid: launch.grid, params: &launch.params };
+        let seen = (versions.len() < VERSIONS).then_some(seen);
+        let code = ptx_jit::compile(kernel.program(), launch.block, seen)
             .map(Arc::new)
             .map_err(|why| Arc::from(why.to_string()));
-        all.insert(key, code.clone());
-        code.map(|code| (code, Some(start.elapsed())))
+        if versions.len() <= VERSIONS {
+            versions.push(code.clone());
+        }
+        let code = code?;
+        if !code.fits(launch.grid, &launch.params) {
+            return Err("2^31 threads or more in a dimension".into());
+        }
+        Ok((code, Some(start.elapsed())))
     }
 
     /// Thread instructions of a kernel that the interpreter has executed.
@@ -190,5 +207,36 @@ impl Codes {
         let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         let sum = work.entry(kernel.name().to_string()).or_default();
         *sum = sum.saturating_add(instructions);
+    }
+}
+
+/// A form of a kernel on its way to machine code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dump {
+    /// The middle form after all passes.
+    Ir,
+    /// What Cranelift is given.
+    Clif,
+    /// Machine code.
+    Asm,
+}
+
+impl crate::Verified {
+    /// A kernel on its way to machine code for blocks of one shape, as text; `None` when there is no
+    /// such kernel.
+    ///
+    /// # Errors
+    /// Why it is not compiled.
+    pub fn dump(&self, entry: &str, block: [u32; 3], what: Dump) -> Option<Result<String, String>> {
+        let kernel = match self.kernel(entry)? {
+            Ok(kernel) => kernel,
+            Err(refusal) => return Some(Err(refusal.to_string())),
+        };
+        let dump = match what {
+            Dump::Ir => ptx_jit::dump,
+            Dump::Clif => ptx_jit::dump_clif,
+            Dump::Asm => ptx_jit::dump_asm,
+        };
+        Some(dump(kernel.program(), block, None).map_err(|why| why.to_string()))
     }
 }

@@ -133,12 +133,9 @@ impl Context {
                 if checked.clustered() { Some("blocks in clusters") } else { obstacle(&launch) };
             let code = match obstacle {
                 Some(why) => Err(Arc::from(why)),
-                None => codes.get(&kernel, launch.block),
+                None => codes.get(&kernel, &launch),
             };
             match code {
-                Ok((code, _)) if !code.fits(launch.grid) => {
-                    engine = Engine::Fallback("2^31 threads or more in a dimension".into());
-                }
                 Ok((code, compiled_in)) => {
                     let memory = self.memory();
                     let blocks = compiled::run(&kernel, &code, &checked, memory, &launch)?;

@@ -50,6 +50,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Print PTX in canonical form
     Fmt(FmtArgs),
+    /// Show how a kernel is compiled
+    Jit(JitArgs),
     /// Run a program that uses CUDA on this machine's processor
     Exec(ExecArgs),
     /// Print the environment in which programs that use CUDA run on this machine's processor
@@ -287,6 +289,40 @@ pub struct RunArgs {
     /// Options of every subcommand.
     #[command(flatten)]
     pub common: Common,
+}
+
+/// `ptxrun jit`.
+#[derive(Args, Debug)]
+pub struct JitArgs {
+    /// A PTX or OpenCL C file; `-` for standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Kernel; may be left out when the file has one
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// Threads per block: 256 or 16,16 or 8,8,4
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = output::parse_extent, default_value = "128")]
+    pub block: [u32; 3],
+    /// The form to print: middle form, Cranelift's, or machine code
+    #[arg(long, value_enum, value_name = "FORM", default_value = "ir")]
+    pub dump: DumpArg,
+    /// How OpenCL C is compiled.
+    #[command(flatten)]
+    pub build: Build,
+    /// Options of every subcommand.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Forms of a kernel.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DumpArg {
+    /// The middle form after all passes
+    Ir,
+    /// What Cranelift is given
+    Clif,
+    /// Machine code
+    Asm,
 }
 
 /// Engines.

@@ -8,13 +8,15 @@ use std::process::ExitCode;
 use clap::ColorChoice;
 use ptx_report::text::Paint;
 use ptx_runtime::opencl::Options;
-use ptx_runtime::{Diagnostics, Verified};
+use ptx_runtime::{Diagnostics, Dump, Verified};
 use serde_json::{Value, json};
 
 use crate::cc;
-use crate::cli::{Build, CheckArgs, Cli, Command, Common, ExplainArgs, FmtArgs, IsaArgs};
+use crate::cli::{
+    Build, CheckArgs, Cli, Command, Common, DumpArg, ExplainArgs, FmtArgs, IsaArgs, JitArgs,
+};
 use crate::run_command::run;
-use crate::{exec, isa, timing};
+use crate::{exec, isa, list, timing};
 
 /// The program is invalid, faulted, or missed an expected result.
 pub(crate) const INVALID: u8 = 1;
@@ -40,6 +42,7 @@ pub fn main(cli: Cli) -> ExitCode {
         Some(Command::Isa(args)) => show_isa(&args),
         Some(Command::Explain(args)) => explain(&args),
         Some(Command::Fmt(args)) => fmt(&args),
+        Some(Command::Jit(args)) => jit(&args),
         Some(Command::Exec(args)) => exec::exec(&args),
         Some(Command::Env(args)) => exec::env(&args),
     };
@@ -259,6 +262,41 @@ fn fmt(args: &FmtArgs) -> Outcome {
             .map_err(|error| common.fail(USAGE, "file", format!("cannot write {name}: {error}")))?;
     } else {
         print(formatted.as_bytes());
+    }
+    Ok(())
+}
+
+fn jit(args: &JitArgs) -> Outcome {
+    let common = &args.common;
+    let options = build_options(&args.build, common)?;
+    let verified = load(&args.file, &options, false, common)?;
+    let entries: Vec<&str> = list::entries(verified.module()).map(|f| &*f.name).collect();
+    let entry = match (&args.entry, &entries[..]) {
+        (Some(name), _) => name.as_str(),
+        (None, [one]) => one,
+        (None, many) => {
+            let message = format!("choose one of its entries with --entry: {}", many.join(", "));
+            return Err(common.fail(USAGE, "usage", message));
+        }
+    };
+    let form = match args.dump {
+        DumpArg::Ir => Dump::Ir,
+        DumpArg::Clif => Dump::Clif,
+        DumpArg::Asm => Dump::Asm,
+    };
+    let text = match verified.dump(entry, args.block, form) {
+        Some(Ok(text)) => text,
+        Some(Err(why)) => {
+            return Err(common.fail(INVALID, "jit", format!("{entry} is not compiled: {why}")));
+        }
+        None => {
+            return Err(common.fail(USAGE, "entry", format!("no entry is named `{entry}`")));
+        }
+    };
+    if common.json {
+        print_json(&json!({"ok": true, "entry": entry, "text": text}));
+    } else {
+        print(text.as_bytes());
     }
     Ok(())
 }

@@ -1,0 +1,220 @@
+//! Bounds of 32-bit values: where nothing wraps, the lanes of an address stay side by side.
+
+use ptx_isa::Kind;
+use ptx_isa::special::Sreg;
+use ptx_isa::uop::Op as Pure;
+
+use crate::ir::{BlockId, Func, Op, Term, Val, dominates};
+use crate::opt::loops;
+use crate::shape::Geometry;
+
+/// What code may take for granted of a launch; [`crate::Kernel::fits`] checks it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Assumptions {
+    /// Most blocks in each dimension.
+    pub grid: [u32; 3],
+    /// Parameters (offset of 4 bytes) that are at most a number.
+    pub params: Vec<(u32, u32)>,
+}
+
+/// Bounds of induction variables beyond which nothing is claimed: room for the offsets of lanes.
+const MOST: i64 = 1 << 29;
+
+type Bounds = Option<(i64, i64)>;
+
+impl Assumptions {
+    /// Nothing but what every launch keeps.
+    pub(crate) fn none() -> Assumptions {
+        Assumptions { grid: [u32::MAX; 3], params: Vec::new() }
+    }
+
+    /// What holds of a launch like this one and of larger ones up to about four times.
+    pub(crate) fn like(f: &Func, grid: [u32; 3], params: &[u8]) -> Assumptions {
+        let bucket = |v: u32, least: u32| {
+            let mut top = least;
+            while top < v {
+                top = top.saturating_mul(4).saturating_add(3);
+            }
+            top
+        };
+        let mut seen = Vec::new();
+        for i in &f.insts {
+            if let Op::Param(at, 4, _) = i.op
+                && i.kind == Kind::W
+                && seen.iter().all(|(a, _)| *a != at)
+                && let Some(bytes) = params.get(at as usize..at as usize + 4)
+                && let Ok(word) = bytes.try_into()
+                && let v = u32::from_le_bytes(word)
+                && v <= i32::MAX as u32
+            {
+                seen.push((at, bucket(v, 4095).min(i32::MAX as u32)));
+            }
+        }
+        Assumptions { grid: grid.map(|n| bucket(n, 63)), params: seen }
+    }
+
+    pub(crate) fn hold(&self, grid: [u32; 3], params: &[u8]) -> bool {
+        let small = |(at, most): &(u32, u32)| {
+            params
+                .get(*at as usize..*at as usize + 4)
+                .and_then(|b| b.try_into().ok())
+                .is_some_and(|b| u32::from_le_bytes(b) <= *most)
+        };
+        (0..3).all(|d| grid[d] <= self.grid[d]) && self.params.iter().all(small)
+    }
+}
+
+fn fit(lo: i64, hi: i64) -> Bounds {
+    (lo >= i32::MIN as i64 && hi <= i32::MAX as i64).then_some((lo, hi))
+}
+
+/// Bounds of `.s32` values that hold without wrapping, as far as they are needed for addresses.
+pub(crate) fn ranges(f: &Func, g: Geometry, assumed: &Assumptions) -> Vec<Bounds> {
+    let mut out: Vec<Bounds> = f.insts.iter().map(|i| leaf(i.op, i.kind, g, assumed)).collect();
+    let idom = f.dominators();
+    let all = loops(f, &idom);
+    for b in 0..f.blocks.len() {
+        for &v in &f.blocks[b].insts {
+            let i = &f.insts[v as usize];
+            out[v as usize] = match i.op {
+                Op::Phi if i.kind == Kind::W => {
+                    let of = all.iter().find(|l| l.0 == b as BlockId);
+                    of.and_then(|(_, body)| induction(f, &idom, v, b as BlockId, body, &out))
+                }
+                Op::Pure(op, _) => pure(f, v, op, &out),
+                _ => continue,
+            };
+        }
+    }
+    out
+}
+
+fn leaf(op: Op, kind: Kind, g: Geometry, assumed: &Assumptions) -> Bounds {
+    let block = |d: usize| g.block[d] as i64;
+    // `Kernel::fits` refuses grids of 2^31 threads or more in a dimension.
+    let blocks = |d: usize| (i32::MAX as i64 / block(d)).min(assumed.grid[d] as i64);
+    match op {
+        Op::Const(c) if kind == Kind::W => Some((c as u32 as i32 as i64, c as u32 as i32 as i64)),
+        Op::Param(at, 4, _) if kind == Kind::W => {
+            let (_, most) = assumed.params.iter().find(|p| p.0 == at)?;
+            Some((0, *most as i64))
+        }
+        Op::Special(s) => match s {
+            Sreg::TidX => Some((0, block(0) - 1)),
+            Sreg::TidY => Some((0, block(1) - 1)),
+            Sreg::TidZ => Some((0, block(2) - 1)),
+            Sreg::NtidX => Some((block(0), block(0))),
+            Sreg::NtidY => Some((block(1), block(1))),
+            Sreg::NtidZ => Some((block(2), block(2))),
+            Sreg::CtaidX => Some((0, blocks(0) - 1)),
+            Sreg::CtaidY => Some((0, blocks(1) - 1)),
+            Sreg::CtaidZ => Some((0, blocks(2) - 1)),
+            Sreg::NctaidX => Some((1, blocks(0))),
+            Sreg::NctaidY => Some((1, blocks(1))),
+            Sreg::NctaidZ => Some((1, blocks(2))),
+            Sreg::LaneId => Some((0, 31)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn pure(f: &Func, v: Val, op: Pure, out: &[Bounds]) -> Bounds {
+    let i = &f.insts[v as usize];
+    let r = |n: usize| out[i.args[n] as usize];
+    let mul = |a: (i64, i64), b: (i64, i64)| {
+        let p = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1];
+        let lo = p.iter().copied().min().unwrap_or(0);
+        let hi = p.iter().copied().max().unwrap_or(0);
+        fit(lo, hi)
+    };
+    match op {
+        Pure::MovW => r(0),
+        Pure::AddW => {
+            let (a, b) = (r(0)?, r(1)?);
+            fit(a.0 + b.0, a.1 + b.1)
+        }
+        Pure::SubW => {
+            let (a, b) = (r(0)?, r(1)?);
+            fit(a.0 - b.1, a.1 - b.0)
+        }
+        Pure::MulW => mul(r(0)?, r(1)?),
+        Pure::MadW => {
+            let (m, c) = (mul(r(0)?, r(1)?)?, r(2)?);
+            fit(m.0 + c.0, m.1 + c.1)
+        }
+        Pure::ShlW => match (r(0), f.as_const(i.args[1])) {
+            (Some(a), Some(c)) if c < 31 => fit(a.0 << c, a.1 << c),
+            _ => None,
+        },
+        Pure::ShrW | Pure::SarW => match (r(0), f.as_const(i.args[1])) {
+            (Some(a), Some(c)) if a.0 >= 0 && c < 32 => Some((a.0 >> c, a.1 >> c)),
+            _ => None,
+        },
+        Pure::AndW => match f.as_const(i.args[1]).or(f.as_const(i.args[0])) {
+            Some(c) if (c as u32 as i32) >= 0 => Some((0, c as u32 as i64)),
+            _ => None,
+        },
+        Pure::SelW => {
+            let (a, b) = (r(0)?, r(1)?);
+            Some((a.0.min(b.0), a.1.max(b.1)))
+        }
+        _ => None,
+    }
+}
+
+/// Bounds of a phi that grows by steps while a test keeps it below a limit.
+fn induction(
+    f: &Func,
+    idom: &[BlockId],
+    phi: Val,
+    head: BlockId,
+    body: &[BlockId],
+    out: &[Bounds],
+) -> Bounds {
+    let preds = &f.blocks[head as usize].preds;
+    let &[a, b] = preds.as_slice() else { return None };
+    let inside = |p: BlockId| body.contains(&p);
+    let back = match (inside(a), inside(b)) {
+        (false, true) => 1,
+        (true, false) => 0,
+        _ => return None,
+    };
+    let args = &f.insts[phi as usize].args;
+    let (latch, next) = (preds[back], args[back]);
+    let first = out[args[1 - back] as usize]?;
+    let sum = &f.insts[next as usize];
+    let step = match sum.op {
+        Op::Pure(Pure::AddW, _) if sum.args[0] == phi => sum.args[1],
+        Op::Pure(Pure::AddW, _) if sum.args[1] == phi => sum.args[0],
+        _ => return None,
+    };
+    // A step of the loop's own has no bounds yet.
+    let step = out[step as usize].filter(|s| s.0 >= 0)?;
+    let limit = body.iter().find_map(|b| {
+        let Term::Br(v, neg, yes, no) = f.blocks[*b as usize].term else { return None };
+        let stays = match (inside(yes), inside(no)) {
+            (true, false) => !neg,
+            (false, true) => neg,
+            _ => return None,
+        };
+        if !dominates(idom, *b, latch) {
+            return None;
+        }
+        let cmp = &f.insts[v as usize];
+        let Op::Pure(op, _) = cmp.op else { return None };
+        let (x, y) = (*cmp.args.first()?, *cmp.args.get(1)?);
+        let counts = |v: Val| v == phi || v == next;
+        // Who stays in the loop is at most the limit.
+        let (limit, unsigned) = match (op, stays) {
+            (Pure::LtSW | Pure::LeSW, true) if counts(x) => (y, false),
+            (Pure::LtUW | Pure::LeUW, true) if counts(x) => (y, true),
+            (Pure::LtSW | Pure::LeSW, false) if counts(y) => (x, false),
+            (Pure::LtUW | Pure::LeUW, false) if counts(y) => (x, true),
+            _ => return None,
+        };
+        out[limit as usize].filter(|l| !unsigned || l.0 >= 0 && first.0 >= 0).map(|l| l.1)
+    })?;
+    let top = first.1.max(limit + step.1);
+    (first.0 > -MOST && top < MOST).then_some((first.0, top))
+}
