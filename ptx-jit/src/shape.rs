@@ -197,7 +197,14 @@ pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
                         let mut brought =
                             f.blocks[x].preds.iter().zip(&i.args).filter(|(p, _)| ways(p));
                         let first = brought.next().map(|(_, a)| *a);
-                        if brought.any(|(_, a)| Some(*a) != first) {
+                        let differ = brought.any(|(_, a)| Some(*a) != first);
+                        // Lanes that left a loop in different turns have different values of it.
+                        let left = first.map(|a| home[a as usize]).is_some_and(|h| {
+                            all_loops.iter().any(|(_, body)| {
+                                body.contains(&h) && !body.contains(&(x as BlockId))
+                            })
+                        });
+                        if differ || left {
                             forced[v as usize] = true;
                         }
                     }

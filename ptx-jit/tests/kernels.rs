@@ -93,6 +93,30 @@ fn loops_with_two_ways_back() {
     }
 }
 
+/// Both ways out of a loop bring the same counter, but lanes leave in different turns.
+#[test]
+fn loops_with_two_ways_out() {
+    let text = module(
+        "sm_70",
+        ".param .u64 out",
+        "
+        .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<4>;
+        ld.param.u64 %rd1, [out];
+        mov.u32 %r1, %tid.x; mov.u32 %r2, 0; mov.u32 %r3, %r1;
+        $loop: setp.gt.u32 %p1, %r2, 20; @%p1 bra $done;
+        setp.gt.u32 %p2, %r3, 400; @%p2 bra $done;
+        mad.lo.u32 %r3, %r3, 2, %r1; add.u32 %r2, %r2, 1; bra $loop;
+        $done:
+        mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r2;
+        ret;",
+    );
+    for block in [4, 32, 50] {
+        let mut case = Case::new(&text, "k", [1; 3], [block, 1, 1]).unwrap();
+        case.words(vec![0; 64]);
+        case.compare().unwrap_or_else(|e| panic!("{block}: {e}"));
+    }
+}
+
 /// Both sides of a divergent branch lead into a loop with barriers, with the same count.
 #[test]
 fn barriers_behind_a_divergent_branch() {
