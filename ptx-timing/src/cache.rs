@@ -52,15 +52,38 @@ struct Page {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Line {
-    valid: u32,
-    dirty: u32,
-    /// Sectors that came along with a neighbour's fill and have not been asked for.
-    extra: u32,
-    /// Sectors of which only written bytes are present, and how many were written.
-    partial: u32,
-    written: [u8; MAX_SECTORS],
-    used: u64,
     ready: u64,
+    used: u32,
+    valid: u8,
+    dirty: u8,
+    /// Sectors that came along with a neighbour's fill and have not been asked for.
+    extra: u8,
+    /// Sectors of which only written bytes are present, and how many were written.
+    partial: u8,
+    written: [u8; MAX_SECTORS],
+}
+
+/// What reading some sectors of a line found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lookup {
+    /// Sectors that were present.
+    pub hit: u8,
+    /// Sectors that have to be read from the next level; a missing sector that is in neither is on
+    /// its way.
+    pub fill: u8,
+    /// When the line's last fill arrives.
+    pub ready: u64,
+    /// Where the line lies, for [`Cache::fill`].
+    pub place: Place,
+    /// A dirty line that had to make room.
+    pub evicted: Option<Evicted>,
+}
+
+/// A line's place in the cache, until the next access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    page: u32,
+    line: u32,
 }
 
 /// Most sectors of a line.
@@ -80,7 +103,7 @@ pub struct Cache {
     line_shift: u32,
     sector_shift: u32,
     write: WritePolicy,
-    clock: u64,
+    clock: u32,
     counts: CacheCounts,
 }
 
@@ -111,102 +134,119 @@ impl Cache {
         1 << self.sector_shift
     }
 
-    /// Reads the sector that holds `address`. A miss without `fill` finds the sector on its way.
-    pub fn read(&mut self, address: u64) -> Outcome {
-        let (set, tag, bit) = self.locate(address);
-        let mut outcome = Outcome { hit: true, fill: false, write_through: false, evicted: None };
-        if let Some(line) = self.find(set, tag) {
-            if line.valid & bit != 0 {
-                self.counts.read_hits += 1;
-                return outcome;
+    /// Reads the sectors `mask` of the line that holds `address`.
+    pub fn read_line(&mut self, address: u64, mask: u8) -> Lookup {
+        let (set, tag) = self.locate(address);
+        let mut evicted = None;
+        let at = match self.touch(set, tag) {
+            Some(at) => at,
+            None => {
+                let (at, old) = self.insert(set, tag);
+                evicted = old;
+                at
             }
-            line.valid |= bit;
-            line.partial &= !bit;
-            if line.extra & bit != 0 {
-                line.extra &= !bit;
-                self.counts.read_misses += 1;
-                return Outcome { hit: false, ..outcome };
-            }
-        } else {
-            outcome.evicted = self.insert(set, tag, bit, 0);
-        }
-        self.counts.read_misses += 1;
-        Outcome { hit: false, fill: true, ..outcome }
+        };
+        let page = set / SETS_PER_PAGE;
+        let line = &mut self.pages[page].lines[at];
+        let hit = line.valid & mask;
+        let missing = mask & !line.valid;
+        let fill = missing & !line.extra;
+        line.valid |= missing;
+        line.partial &= !missing;
+        line.extra &= !missing;
+        self.counts.read_hits += u64::from(hit.count_ones());
+        self.counts.read_misses += u64::from(missing.count_ones());
+        let place = Place { page: page as u32, line: at as u32 };
+        Lookup { hit, fill, ready: line.ready, place, evicted }
     }
 
-    /// Writes `bytes` bytes of the sector that holds `address`. A write-back cache keeps a sector of
-    /// which it has only written bytes; reading it needs a fill, as counted on an H200.
-    pub fn write(&mut self, address: u64, bytes: u32) -> Outcome {
-        let (set, tag, bit) = self.locate(address);
-        let policy = self.write;
+    /// Notes when a fill arrives; accesses until then hit but have to wait. The sectors `along` come
+    /// with it: as in the hardware's counters their first read still counts as a miss, but needs no
+    /// fill.
+    pub fn fill(&mut self, place: Place, along: u8, time: u64) {
+        let line = &mut self.pages[place.page as usize].lines[place.line as usize];
+        line.ready = line.ready.max(time);
+        line.extra |= along & !line.valid;
+    }
+
+    /// Writes sectors of the line that holds `address`, `written` bytes of each. A write-back cache
+    /// keeps a sector of which it has only written bytes; reading it needs a fill, as counted on an
+    /// H200. Returns a dirty line that had to make room.
+    pub fn write_line(
+        &mut self,
+        address: u64,
+        mask: u8,
+        written: &[u8; MAX_SECTORS],
+    ) -> Option<Evicted> {
+        let (set, tag) = self.locate(address);
+        let page = set / SETS_PER_PAGE;
         let whole = self.sector_bytes();
-        let index = bit.trailing_zeros() as usize % MAX_SECTORS;
-        let mut outcome = Outcome { hit: false, fill: false, write_through: true, evicted: None };
-        let present = self.find(set, tag);
-        match policy {
-            WritePolicy::ReadOnly => {}
-            WritePolicy::WriteEvict => {
-                if let Some(line) = present {
-                    outcome.hit = line.valid & bit != 0;
-                    line.valid &= !bit;
-                }
+        let present = self.touch(set, tag);
+        let mut evicted = None;
+        let hit = match (self.write, present) {
+            (WritePolicy::ReadOnly, _)
+            | (WritePolicy::WriteEvict | WritePolicy::WriteThrough, None) => 0,
+            (WritePolicy::WriteEvict, Some(at)) => {
+                let line = &mut self.pages[page].lines[at];
+                let hit = line.valid & mask;
+                line.valid &= !mask;
+                hit
             }
-            WritePolicy::WriteThrough => {
-                outcome.hit = present.is_some_and(|line| line.valid & bit != 0);
-            }
-            WritePolicy::WriteBack => {
-                outcome.write_through = false;
-                outcome.hit = present.is_some_and(|line| (line.valid | line.partial) & bit != 0);
-                if self.position(set, tag).is_none() {
-                    outcome.evicted = self.insert(set, tag, 0, 0);
-                }
-                if let Some(line) = self.find(set, tag) {
-                    line.dirty |= bit;
-                    if line.valid & bit == 0 {
+            (WritePolicy::WriteThrough, Some(at)) => self.pages[page].lines[at].valid & mask,
+            (WritePolicy::WriteBack, present) => {
+                let at = present.unwrap_or_else(|| {
+                    let (at, old) = self.insert(set, tag);
+                    evicted = old;
+                    at
+                });
+                let line = &mut self.pages[page].lines[at];
+                let hit = (line.valid | line.partial) & mask;
+                line.dirty |= mask;
+                let mut rest = mask & !line.valid;
+                while rest != 0 {
+                    let index = rest.trailing_zeros() as usize;
+                    let bit = 1 << index;
+                    rest &= !bit;
+                    let sum = u32::from(line.written[index]) + u32::from(written[index]);
+                    line.written[index] = sum.min(255) as u8;
+                    // Two warps that share a sector at their edge complete it between them.
+                    if sum >= whole {
+                        line.valid |= bit;
+                        line.partial &= !bit;
+                    } else {
                         line.partial |= bit;
-                        let sum = u32::from(line.written[index]) + bytes;
-                        line.written[index] = sum.min(255) as u8;
-                        // Two warps that share a sector at their edge complete it between them.
-                        if sum >= whole {
-                            line.valid |= bit;
-                            line.partial &= !bit;
-                        }
                     }
                 }
+                hit
             }
-        }
-        if outcome.hit {
-            self.counts.write_hits += 1;
-        } else {
-            self.counts.write_misses += 1;
-        }
-        outcome
+        };
+        let hits = u64::from(hit.count_ones());
+        self.counts.write_hits += hits;
+        self.counts.write_misses += u64::from(mask.count_ones()) - hits;
+        evicted
     }
 
-    /// When the line that holds `address` is filled, as last told by [`Cache::set_ready`]; 0 if the
-    /// line is absent.
-    pub fn ready_at(&self, address: u64) -> u64 {
-        let (set, tag, _) = self.locate(address);
-        self.position(set, tag).map_or(0, |at| self.pages[set / SETS_PER_PAGE].lines[at].ready)
-    }
-
-    /// Notes when the fill of the line that holds `address` arrives; accesses until then hit but
-    /// have to wait.
-    pub fn set_ready(&mut self, address: u64, time: u64) {
-        let (set, tag, _) = self.locate(address);
-        if let Some(line) = self.find(set, tag) {
-            line.ready = time;
+    /// Reads the sector that holds `address`.
+    pub fn read(&mut self, address: u64) -> Outcome {
+        let lookup = self.read_line(address, self.sector_bit(address));
+        Outcome {
+            hit: lookup.hit != 0,
+            fill: lookup.fill != 0,
+            write_through: false,
+            evicted: lookup.evicted,
         }
     }
 
-    /// Notes that the sector that holds `address` came along with a neighbour's fill. As in the
-    /// hardware's counters its first read still counts as a miss, but it needs no fill.
-    pub fn came_along(&mut self, address: u64) {
-        let (set, tag, bit) = self.locate(address);
-        if let Some(line) = self.find(set, tag)
-            && line.valid & bit == 0
-        {
-            line.extra |= bit;
+    /// Writes `bytes` bytes of the sector that holds `address`.
+    pub fn write(&mut self, address: u64, bytes: u32) -> Outcome {
+        let hits = self.counts.write_hits;
+        let written = [bytes.min(255) as u8; MAX_SECTORS];
+        let evicted = self.write_line(address, self.sector_bit(address), &written);
+        Outcome {
+            hit: self.counts.write_hits > hits,
+            fill: false,
+            write_through: self.write != WritePolicy::WriteBack,
+            evicted,
         }
     }
 
@@ -216,39 +256,44 @@ impl Cache {
         self.pages.fill(Page::default());
     }
 
-    fn locate(&self, address: u64) -> (usize, u64, u32) {
+    fn sector_bit(&self, address: u64) -> u8 {
+        let sectors = 1_u64 << (self.line_shift - self.sector_shift);
+        1 << ((address >> self.sector_shift) & (sectors - 1))
+    }
+
+    fn locate(&self, address: u64) -> (usize, u64) {
         let number = address >> self.line_shift;
-        let sector =
-            (address >> self.sector_shift) & ((1 << (self.line_shift - self.sector_shift)) - 1);
         // Sets are not always a power of two, and real caches hash: folding in higher bits keeps
         // power-of-two strides from landing in one set.
         let hashed = number ^ (number >> 7) ^ (number >> 15);
-        ((hashed % self.sets) as usize, number + 1, 1 << sector)
+        ((hashed % self.sets) as usize, number + 1)
     }
 
-    /// Where a line is within its page.
-    fn position(&self, set: usize, tag: u64) -> Option<usize> {
-        let start = set % SETS_PER_PAGE * self.ways;
-        let tags = self.pages[set / SETS_PER_PAGE].tags.get(start..start + self.ways)?;
-        tags.iter().position(|t| *t == tag).map(|at| start + at)
-    }
-
-    fn find(&mut self, set: usize, tag: u64) -> Option<&mut Line> {
+    /// Where a line is within its page; it counts as used.
+    fn touch(&mut self, set: usize, tag: u64) -> Option<usize> {
         self.clock += 1;
-        let at = self.position(set, tag)?;
-        let line = &mut self.pages[set / SETS_PER_PAGE].lines[at];
-        line.used = self.clock;
-        Some(line)
+        if self.clock == u32::MAX {
+            // Ages start anew: rarely enough not to matter for what is evicted.
+            self.clock = 1;
+            self.pages.iter_mut().flat_map(|p| &mut p.lines).for_each(|line| line.used = 0);
+        }
+        let start = set % SETS_PER_PAGE * self.ways;
+        let page = &mut self.pages[set / SETS_PER_PAGE];
+        let tags = page.tags.get(start..start + self.ways)?;
+        let at = start + tags.iter().position(|t| *t == tag)?;
+        page.lines[at].used = self.clock;
+        Some(at)
     }
 
-    fn insert(&mut self, set: usize, tag: u64, valid: u32, dirty: u32) -> Option<Evicted> {
+    fn insert(&mut self, set: usize, tag: u64) -> (usize, Option<Evicted>) {
         let page = &mut self.pages[set / SETS_PER_PAGE];
         if page.tags.is_empty() {
             page.tags.resize(SETS_PER_PAGE * self.ways, 0);
             page.lines.resize(SETS_PER_PAGE * self.ways, Line::default());
         }
         let start = set % SETS_PER_PAGE * self.ways;
-        let victim = (start..start + self.ways).min_by_key(|&at| page.lines[at].used)?;
+        let victim = (start..start + self.ways).min_by_key(|&at| page.lines[at].used);
+        let victim = victim.unwrap_or(start);
         let old = page.lines[victim];
         let old_tag = std::mem::replace(&mut page.tags[victim], tag);
         let evicted = (old_tag != 0 && old.dirty != 0).then(|| Evicted {
@@ -256,9 +301,9 @@ impl Cache {
             sectors: old.dirty.count_ones(),
             partial: (old.dirty & old.partial).count_ones(),
         });
-        page.lines[victim] = Line { valid, dirty, used: self.clock, ..Line::default() };
+        page.lines[victim] = Line { used: self.clock, ..Line::default() };
         self.counts.written_back += evicted.map_or(0, |e| u64::from(e.sectors));
-        evicted
+        (victim, evicted)
     }
 }
 
@@ -276,6 +321,7 @@ mod tests {
             hit_latency: 0,
             bytes_per_clock: 1.0,
             request_bytes: 0,
+            request_min_bytes: 0,
             full_duplex: false,
             write_cost: 1.0,
             partial_write_cost: 1.0,

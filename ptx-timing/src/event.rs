@@ -6,6 +6,7 @@
 //! times; the trace says only what was executed.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use smallvec::SmallVec;
 
@@ -131,11 +132,96 @@ pub struct Event {
 
 /// Lane offsets of an access from the first lane's address. A kernel has few distinct ones, each
 /// at many bases.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Pattern {
-    mask: u32,
-    width: u32,
-    offsets: [i64; LANES],
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    pub mask: u32,
+    pub width: u32,
+    pub offsets: [i64; LANES],
+}
+
+impl Pattern {
+    /// The base and pattern of an access.
+    fn of(access: &WarpAccess) -> (u64, Self) {
+        let first = access.mask.trailing_zeros() as usize % LANES;
+        let base = access.addresses[first];
+        let mut offsets = [0; LANES];
+        for lane in 0..LANES {
+            let taken = -i64::from(access.mask >> lane & 1);
+            offsets[lane] = access.addresses[lane].wrapping_sub(base) as i64 & taken;
+        }
+        (base, Self { mask: access.mask, width: access.width, offsets })
+    }
+
+    fn hash(&self) -> u64 {
+        let start = u64::from(self.mask) << 32 | u64::from(self.width);
+        self.offsets
+            .iter()
+            .fold(start, |h, o| (h.rotate_left(5) ^ *o as u64).wrapping_mul(0x517c_c1b7_2722_0a95))
+    }
+
+    /// The access at a base.
+    pub fn at(&self, base: u64) -> WarpAccess {
+        let addresses = self.offsets.map(|o| base.wrapping_add_signed(o));
+        WarpAccess { mask: self.mask, width: self.width, addresses }
+    }
+}
+
+/// The distinct patterns of a block's accesses.
+#[derive(Debug, Clone, Default)]
+pub struct Patterns {
+    pub(crate) list: Vec<Pattern>,
+    /// First pattern with a hash.
+    known: HashMap<u64, u32, BuildHasherDefault<Identity>>,
+    /// The pattern that each instruction used last.
+    last: Vec<u32>,
+}
+
+impl PartialEq for Patterns {
+    fn eq(&self, other: &Self) -> bool {
+        self.list == other.list
+    }
+}
+
+impl Eq for Patterns {}
+
+/// Hashes are spread already.
+#[derive(Debug, Clone, Copy, Default)]
+struct Identity(u64);
+
+impl Hasher for Identity {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |h, b| h << 8 | u64::from(*b));
+    }
+    fn write_u64(&mut self, n: u64) {
+        self.0 = n;
+    }
+}
+
+impl Patterns {
+    /// The number of an access's pattern, and its base.
+    fn add(&mut self, pc: u32, access: &WarpAccess) -> (u64, u32) {
+        let (base, pattern) = Pattern::of(access);
+        let pc = pc as usize;
+        if self.last.len() <= pc {
+            self.last.resize(pc + 1, 0);
+        }
+        let last = self.last[pc];
+        if self.list.get(last as usize) == Some(&pattern) {
+            return (base, last);
+        }
+        let next = self.list.len() as u32;
+        let index = *self.known.entry(pattern.hash()).or_insert(next);
+        // Of two patterns with one hash the second is kept as often as it occurs.
+        let index = if self.list.get(index as usize) == Some(&pattern) { index } else { next };
+        if index == next {
+            self.list.push(pattern);
+        }
+        self.last[pc] = index;
+        (base, index)
+    }
 }
 
 /// What one warp did, from entry to exit.
@@ -144,9 +230,9 @@ pub struct WarpTrace {
     /// In program order.
     pub events: Vec<Event>,
     /// Lane addresses that the events refer to: base and pattern.
-    accesses: Vec<(u64, u32)>,
-    patterns: Vec<Pattern>,
-    known: HashMap<Pattern, u32>,
+    pub(crate) accesses: Vec<(u64, u32)>,
+    /// Patterns of a trace made by hand; a recorder keeps those of a block together.
+    own: Patterns,
 }
 
 impl WarpTrace {
@@ -157,42 +243,21 @@ impl WarpTrace {
 
     /// Adds a memory access.
     pub fn push_access(&mut self, pc: u32, space: Space, access: WarpAccess) {
-        let detail = Detail::Memory { space, access: self.add_access(&access) };
+        let at = self.own.add(pc, &access);
+        self.accesses.push(at);
+        let detail = Detail::Memory { space, access: self.accesses.len() as u32 - 1 };
         self.events.push(Event { pc, active: access.mask, detail });
     }
 
     /// Stores lane addresses; the result is what [`Detail::Memory`] refers to them by.
-    pub fn add_access(&mut self, access: &WarpAccess) -> u32 {
-        let base = access.lanes().next().map_or(0, |l| l.1);
-        let mut offsets = [0; LANES];
-        for (lane, address) in access.lanes() {
-            offsets[lane] = address.wrapping_sub(base) as i64;
-        }
-        let pattern = Pattern { mask: access.mask, width: access.width, offsets };
-        let index = match self.known.get(&pattern) {
-            Some(&index) => index,
-            None => {
-                let index = self.patterns.len() as u32;
-                self.patterns.push(pattern.clone());
-                self.known.insert(pattern, index);
-                index
-            }
-        };
-        self.accesses.push((base, index));
+    pub(crate) fn add_access(
+        &mut self,
+        pc: u32,
+        access: &WarpAccess,
+        patterns: &mut Patterns,
+    ) -> u32 {
+        self.accesses.push(patterns.add(pc, access));
         self.accesses.len() as u32 - 1
-    }
-
-    /// Lane addresses by the number that [`Detail::Memory`] holds.
-    pub fn access(&self, index: u32) -> Option<WarpAccess> {
-        let &(base, pattern) = self.accesses.get(index as usize)?;
-        let Pattern { mask, width, offsets } = *self.patterns.get(pattern as usize)?;
-        let addresses = offsets.map(|o| base.wrapping_add_signed(o));
-        Some(WarpAccess { mask, width, addresses })
-    }
-
-    /// Frees what only adding needs.
-    pub fn finish(&mut self) {
-        self.known = HashMap::new();
     }
 
     /// Adds a barrier for the whole block.
@@ -207,6 +272,28 @@ impl WarpTrace {
 pub struct BlockTrace {
     /// Warp 0 first.
     pub warps: Vec<WarpTrace>,
+    /// Patterns of the warps' accesses.
+    pub(crate) patterns: Patterns,
+}
+
+impl BlockTrace {
+    /// A block of warps whose traces were made one by one.
+    pub fn new(mut warps: Vec<WarpTrace>) -> Self {
+        let mut patterns = Patterns::default();
+        for warp in &mut warps {
+            let first = patterns.list.len() as u32;
+            patterns.list.append(&mut warp.own.list);
+            warp.own = Patterns::default();
+            warp.accesses.iter_mut().for_each(|a| a.1 += first);
+        }
+        Self { warps, patterns }
+    }
+
+    /// Frees what only recording needs.
+    pub(crate) fn finish(&mut self) {
+        self.patterns.known = HashMap::default();
+        self.patterns.last = Vec::new();
+    }
 }
 
 /// Where the traces come from. The simulator asks for a block when an SM is about to start it, so

@@ -1,6 +1,6 @@
 //! Runs a kernel in the interpreter and replays what it did on a device.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use ptx_interp::observer::{Issue, MemoryAccess, Observer};
@@ -120,7 +120,8 @@ pub fn replay(
                 grid,
                 threads,
                 sender: Some(sender.clone()),
-                open: HashMap::new(),
+                open: Vec::new(),
+                at: 0,
                 last: None,
                 branches: vec![BranchInfo::default(); code.code.instructions.len()],
             };
@@ -146,7 +147,10 @@ struct Recorder<'a> {
     grid: [u32; 3],
     threads: u32,
     sender: Option<SyncSender<(u64, BlockTrace)>>,
-    open: HashMap<[u32; 3], Recording>,
+    /// Blocks under way: one, but for clusters and blocks that wait for another.
+    open: Vec<([u32; 3], Recording)>,
+    /// The one that issued last.
+    at: usize,
     /// Block, warp and instruction issued last, for the access that follows.
     last: Option<([u32; 3], u32, u32)>,
     branches: Vec<BranchInfo>,
@@ -173,13 +177,13 @@ impl Observer for Recorder<'_> {
                 _ => u32::MAX,
             })
             .collect();
-        let trace = BlockTrace { warps: vec![WarpTrace::default(); warps as usize] };
-        self.open.insert(block, Recording { trace, live, arrived: vec![0; warps as usize] });
+        let trace = BlockTrace::new(vec![WarpTrace::default(); warps as usize]);
+        self.open.push((block, Recording { trace, live, arrived: vec![0; warps as usize] }));
     }
 
     fn issue(&mut self, issue: &Issue<'_>) {
         self.last = None;
-        let Some(recording) = self.open.get_mut(&issue.block) else { return };
+        let Some(recording) = find(&mut self.open, &mut self.at, issue.block) else { return };
         let warp = issue.warp as usize;
         let leaves = match issue.inst.flow {
             Flow::Exit => true,
@@ -216,9 +220,10 @@ impl Observer for Recorder<'_> {
     }
 
     fn access(&mut self, access: &MemoryAccess<'_>) {
-        let Some((block, warp, _)) = self.last else { return };
-        let Some(recording) = self.open.get_mut(&block) else { return };
-        let Some(trace) = recording.trace.warps.get_mut(warp as usize) else { return };
+        let Some((block, warp, pc)) = self.last else { return };
+        let Some(recording) = find(&mut self.open, &mut self.at, block) else { return };
+        let BlockTrace { warps, patterns } = &mut recording.trace;
+        let Some(trace) = warps.get_mut(warp as usize) else { return };
         let (place, width) = match access.effect {
             Effect::Ld(m) | Effect::St(m) => (m.place, u32::from(m.bytes) * u32::from(m.count)),
             Effect::Atom(a) => (a.place, u32::from(a.bytes)),
@@ -254,7 +259,7 @@ impl Observer for Recorder<'_> {
             }
         }
         let lanes = WarpAccess { mask: access.lanes, width, addresses };
-        let detail = Detail::Memory { space, access: trace.add_access(&lanes) };
+        let detail = Detail::Memory { space, access: trace.add_access(pc, &lanes, patterns) };
         // An instruction with several accesses (a matrix load, a copy) is several events.
         let Some(event) = trace.events.last_mut() else { return };
         if event.detail == Detail::None {
@@ -266,9 +271,10 @@ impl Observer for Recorder<'_> {
     }
 
     fn block_ends(&mut self, block: [u32; 3]) {
-        let Some(recording) = self.open.remove(&block) else { return };
+        let Some(at) = self.open.iter().position(|o| o.0 == block) else { return };
+        let (_, recording) = self.open.swap_remove(at);
         let mut trace = recording.trace;
-        trace.warps.iter_mut().for_each(WarpTrace::finish);
+        trace.finish();
         let [x, y, _] = self.grid.map(u64::from);
         let [bx, by, bz] = block.map(u64::from);
         let index = bx + x * (by + y * bz);
@@ -278,6 +284,18 @@ impl Observer for Recorder<'_> {
             self.open.clear();
         }
     }
+}
+
+/// A block under way; mostly the one that was asked for last.
+fn find<'a>(
+    open: &'a mut [([u32; 3], Recording)],
+    at: &mut usize,
+    block: [u32; 3],
+) -> Option<&'a mut Recording> {
+    if open.get(*at).is_none_or(|o| o.0 != block) {
+        *at = open.iter().position(|o| o.0 == block)?;
+    }
+    open.get_mut(*at).map(|o| &mut o.1)
 }
 
 /// Where local memory lies for the caches: far from every allocation.

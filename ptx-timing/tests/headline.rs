@@ -175,7 +175,7 @@ static LABELS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 #[test]
 fn g80_matrix_multiplication() {
     let p = device("8800 GTX");
-    let config = Config { max_blocks: Some(48) };
+    let config = Config { max_blocks: Some(48), ..Default::default() };
     let (naive, report) = naive_gflops(&p, 1024, config);
     println!("G80 naive matmul 1024: {naive:.1} GFLOP/s (printed 15), {}", report.bound);
     let (tiled, report) = tiled_gflops(&p, 1024, config);
@@ -201,7 +201,7 @@ fn outer_cycles(p: &Profile, n: u64, variant: Variant) -> u64 {
         Variant::SharedAB => 8192,
     };
     let per_row = n / 32;
-    let config = Config { max_blocks: Some(14 * 8) };
+    let config = Config { max_blocks: Some(14 * 8), ..Default::default() };
     let r = run_kernel(p, &needs(1024, 20, shared), per_row * per_row, config, |block, warp, e| {
         let (bx, by) = (block % per_row, block / per_row);
         index(e);

@@ -21,8 +21,7 @@ fn needs(warps: u32) -> BlockNeeds {
 
 /// Runs `blocks` blocks of `warps` warps that all do the same.
 fn run(p: &Profile, code: &Code, warps: u32, blocks: u64, warp: &WarpTrace) -> Outcome {
-    let mut source =
-        FnSource::new(blocks, |_| BlockTrace { warps: vec![warp.clone(); warps as usize] });
+    let mut source = FnSource::new(blocks, |_| BlockTrace::new(vec![warp.clone(); warps as usize]));
     sim::run(p, code, &needs(warps), &mut source, Config::default())
         .unwrap_or_else(|e| panic!("{e}"))
 }
@@ -159,8 +158,7 @@ fn early_exit_and_producer_consumer_barriers() {
     waits.push(1);
     let mut leaves = WarpTrace::default();
     leaves.push(1);
-    let mut source =
-        FnSource::new(1, |_| BlockTrace { warps: vec![waits.clone(), leaves.clone()] });
+    let mut source = FnSource::new(1, |_| BlockTrace::new(vec![waits.clone(), leaves.clone()]));
     sim::run(&h200, &code, &needs(2), &mut source, Config::default()).unwrap();
 
     let barrier =
@@ -171,10 +169,10 @@ fn early_exit_and_producer_consumer_barriers() {
         warp
     };
     let (arrive, sync) = (one(barrier(false)), one(barrier(true)));
-    let mut source = FnSource::new(1, |_| BlockTrace { warps: vec![arrive.clone(), sync.clone()] });
+    let mut source = FnSource::new(1, |_| BlockTrace::new(vec![arrive.clone(), sync.clone()]));
     sim::run(&h200, &code, &needs(2), &mut source, Config::default()).unwrap();
 
-    let mut source = FnSource::new(1, |_| BlockTrace { warps: vec![sync.clone(); 1] });
+    let mut source = FnSource::new(1, |_| BlockTrace::new(vec![sync.clone(); 1]));
     let error = sim::run(&h200, &code, &needs(1), &mut source, Config::default()).unwrap_err();
     assert_eq!(error.to_string(), "deadlock on SM 0: 1 warps wait at barrier 3, which expects 2");
 }
@@ -224,19 +222,21 @@ fn copies_are_limited_by_device_memory() {
         };
         let (warps, blocks) = (8, u64::from(p.device.multiprocessors) * 40);
         let half = blocks * 8 * 128;
-        let mut source = FnSource::new(blocks, |b| BlockTrace {
-            warps: (0..u64::from(warps))
-                .map(|w| {
-                    let base = (b * 8 + w) * 128;
-                    let lanes = |from: u64| {
-                        WarpAccess::from_lanes(4, (0..32).map(|l| Some(from + base + l * 4)))
-                    };
-                    let mut warp = WarpTrace::default();
-                    warp.push_access(0, Space::Global, lanes(0));
-                    warp.push_access(1, Space::Global, lanes(half.next_multiple_of(1 << 20)));
-                    warp
-                })
-                .collect(),
+        let mut source = FnSource::new(blocks, |b| {
+            BlockTrace::new(
+                (0..u64::from(warps))
+                    .map(|w| {
+                        let base = (b * 8 + w) * 128;
+                        let lanes = |from: u64| {
+                            WarpAccess::from_lanes(4, (0..32).map(|l| Some(from + base + l * 4)))
+                        };
+                        let mut warp = WarpTrace::default();
+                        warp.push_access(0, Space::Global, lanes(0));
+                        warp.push_access(1, Space::Global, lanes(half.next_multiple_of(1 << 20)));
+                        warp
+                    })
+                    .collect(),
+            )
         });
         let r = sim::run(&p, &code, &needs(warps), &mut source, Config::default()).unwrap();
         assert_eq!(r.dram_read, half, "{name}");
@@ -296,8 +296,8 @@ fn waves_occupancy_and_sampling() {
     assert_eq!(all.occupancy.blocks, 8);
     assert!(all.achieved_occupancy > 0.8, "{}", all.achieved_occupancy);
     assert!(all.sampling.is_none());
-    let mut source = FnSource::new(132 * 8 * 5, |_| BlockTrace { warps: vec![warp.clone(); 8] });
-    let config = Config { max_blocks: Some(132 * 8 * 2) };
+    let mut source = FnSource::new(132 * 8 * 5, |_| BlockTrace::new(vec![warp.clone(); 8]));
+    let config = Config { max_blocks: Some(132 * 8 * 2), ..Default::default() };
     let part = sim::run(&h200, &code, &needs(8), &mut source, config).unwrap();
     let sampling = part.sampling.unwrap();
     assert_eq!((sampling.simulated, sampling.blocks), (132 * 16, 132 * 40));
@@ -318,7 +318,7 @@ fn errors() {
     let h200 = device("H200");
     let g80 = device("8800 GTX");
     let (code, warp) = chains(Class::Redux, 1, 1);
-    let mut source = FnSource::new(1, |_| BlockTrace { warps: vec![warp.clone()] });
+    let mut source = FnSource::new(1, |_| BlockTrace::new(vec![warp.clone()]));
     let error = sim::run(&g80, &code, &needs(1), &mut source, Config::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -330,11 +330,11 @@ fn errors() {
     assert_eq!(error, SimulateError::WrongWarpCount { block: 0, found: 1, expected: 2 });
     let mut bad = WarpTrace::default();
     bad.push(1);
-    let mut source = FnSource::new(1, |_| BlockTrace { warps: vec![bad.clone()] });
+    let mut source = FnSource::new(1, |_| BlockTrace::new(vec![bad.clone()]));
     let error = sim::run(&h200, &code, &needs(1), &mut source, Config::default()).unwrap_err();
     assert_eq!(error, SimulateError::BadEvent { block: 0, warp: 0, pc: 1 });
     // Nothing to do is no error.
-    let mut source = FnSource::new(1, |_| BlockTrace { warps: vec![WarpTrace::default()] });
+    let mut source = FnSource::new(1, |_| BlockTrace::new(vec![WarpTrace::default()]));
     assert!(sim::run(&h200, &code, &needs(1), &mut source, Config::default()).is_ok());
     let mut source = FnSource::new(0, |_| BlockTrace::default());
     assert!(sim::run(&h200, &code, &needs(1), &mut source, Config::default()).is_ok());

@@ -144,6 +144,10 @@ fn memory(c: &Checker<'_>, p: &Profile) -> Result<(), ProfileError> {
     c.power_of_two("global.sector_bytes", p.global.sector_bytes)?;
     c.positive("global.cycles_per_transaction", p.global.cycles_per_transaction)?;
     c.positive("global.sm_bytes_per_clock", p.global.sm_bytes_per_clock)?;
+    c.positive("global.sm_write_bytes_per_clock", p.global.sm_write_bytes_per_clock)?;
+    c.positive("global.sm_atomic_cycles", p.global.sm_atomic_cycles)?;
+    c.positive("atomics.units", p.atomics.units.into())?;
+    c.power_of_two("atomics.unit_bytes", p.atomics.unit_bytes)?;
     if p.global.sector_bytes > p.global.line_bytes {
         return c.fail(
             "global.sector_bytes",

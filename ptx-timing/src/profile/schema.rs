@@ -282,6 +282,10 @@ pub struct Global {
     pub cycles_per_transaction: f64,
     /// Bytes per clock that the rest of the chip can deliver to one SM.
     pub sm_bytes_per_clock: f64,
+    /// Bytes per clock that one SM can send to the rest of the chip.
+    pub sm_write_bytes_per_clock: f64,
+    /// Cycles between two requests for atomics of one SM.
+    pub sm_atomic_cycles: f64,
 }
 
 /// How shared-memory bank conflicts come about.
@@ -399,6 +403,9 @@ pub struct CacheLevel {
     /// data.
     #[serde(default)]
     pub request_bytes: u32,
+    /// L2: bytes of that rate which a request takes at least.
+    #[serde(default)]
+    pub request_min_bytes: u32,
     /// L2: reads and writes have that rate each, instead of sharing it.
     #[serde(default)]
     pub full_duplex: bool,
@@ -441,8 +448,13 @@ pub struct Dram {
 pub struct Atomics {
     /// Latency of a global atomic with distinct addresses.
     pub global_latency: u32,
-    /// Cycles between two operations on one global address.
+    /// Cycles between two requests (a line of one warp instruction, no address twice) that meet in
+    /// one unit.
     pub global_same_address_cycles: f64,
+    /// Units that do global atomics.
+    pub units: u32,
+    /// Consecutive bytes that one unit is in charge of.
+    pub unit_bytes: u32,
     /// Latency of a shared atomic with distinct addresses.
     pub shared_latency: u32,
     /// Latency that each further operation on one shared address adds.
@@ -478,6 +490,10 @@ pub struct Issue {
     /// than the comparison's own latency.
     #[serde(default)]
     pub guard_latency: u32,
+    /// Clocks of work that may wait at a pipe that the schedulers share before warps that want it
+    /// cannot issue.
+    #[serde(default)]
+    pub memory_queue_cycles: u32,
     /// Whether an f64 instruction keeps the other schedulers from issuing.
     #[serde(default)]
     pub f64_blocks_other_schedulers: bool,

@@ -6,7 +6,7 @@ use super::place::Lines;
 use super::{
     BranchInfo, CacheInfo, DeviceInfo, LaunchInfo, Limiter, LimiterKind, Line, MemoryInfo,
     MemoryLine, MemorySpace, OccupancyInfo, OccupancyPoint, PipeInfo, RegistersFrom, Report,
-    SamplingInfo, SourcePlace, Stall, Stalls, Summary, VERSION,
+    SamplingInfo, SourcePlace, Stall, Stalls, Summary, Timeline, VERSION,
 };
 use crate::cache::CacheCounts;
 use crate::class::Class;
@@ -14,7 +14,7 @@ use crate::code::KernelCode;
 use crate::event::AccessKind;
 use crate::occupancy::{self, BlockNeeds, Occupancy};
 use crate::profile::Profile;
-use crate::sim::{Bound, Outcome, PcCounts};
+use crate::sim::{Bound, Outcome, PcCounts, Recording};
 
 /// What a report is made of.
 pub(crate) struct Inputs<'a> {
@@ -67,8 +67,27 @@ pub(crate) fn build(inputs: &Inputs<'_>) -> Report {
             relative_error: s.relative_error,
         }),
         lines: lines(inputs),
-        timeline: None,
+        timeline: outcome.recording.as_ref().map(|recording| timeline(inputs, recording)),
     }
+}
+
+/// The recording with its instructions numbered as in [`Report::lines`].
+fn timeline(inputs: &Inputs<'_>, recording: &Recording) -> Timeline {
+    let functions = &inputs.program.functions;
+    let first: Vec<u32> = functions
+        .iter()
+        .scan(0, |sum, f| {
+            let first = *sum;
+            *sum += f.insts.len() as u32;
+            Some(first)
+        })
+        .collect();
+    let mut warps = recording.warps.clone();
+    for issue in warps.iter_mut().flat_map(|w| &mut w.issues) {
+        let (function, index) = inputs.code.origin[issue.line as usize];
+        issue.line = first[function as usize] + index;
+    }
+    Timeline { sm: recording.sm as u32, until: recording.until, warps }
 }
 
 fn device(p: &Profile) -> DeviceInfo {

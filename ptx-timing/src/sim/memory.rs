@@ -1,32 +1,13 @@
 //! The memory system as the pipeline sees it: when a result is there, and how long the SM's memory
 //! pipe is busy. L2 and device memory are shared by all SMs.
 
-use smallvec::SmallVec;
-
 use super::report::PcCounts;
-use super::time::{FRACTION, fixed};
-use crate::access::WarpAccess;
-use crate::atomic;
-use crate::banks::{Direction, bank_cost};
+use super::shape::{MAX_SECTORS, Part, SECTOR, Shape};
+use super::time::FRACTION;
 use crate::cache::{Cache, CacheCounts, Evicted};
-use crate::coalesce::{Path, Transaction, device_transactions, transactions};
-use crate::constant;
 use crate::dram::Dram;
 use crate::event::{AccessKind, Instruction, Space};
-use crate::profile::{Profile, Protocol};
-
-/// Slots of the table that serialises atomics on one address. Two addresses that share a slot
-/// delay each other; with this many slots that is rare.
-const ATOMIC_SLOTS: usize = 1 << 16;
-
-/// Outcome of one access.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct AccessTiming {
-    /// When a dependent instruction can issue.
-    pub done: u64,
-    /// How long the memory pipe is busy, in 1/1024 clocks.
-    pub busy: u64,
-}
+use crate::profile::Profile;
 
 /// A server that moves bytes at a fixed rate, first come, first served.
 #[derive(Debug, Clone)]
@@ -57,7 +38,9 @@ struct SmMemory {
     l1: Option<Cache>,
     texture: Option<Cache>,
     constant: Cache,
-    port: Port,
+    reads: Port,
+    writes: Port,
+    atomics_free_at: u64,
 }
 
 /// The whole memory system.
@@ -67,14 +50,12 @@ pub(super) struct Memory<'a> {
     sms: Vec<SmMemory>,
     l2: Option<Cache>,
     /// What L2 sends to the SMs, and what it takes from them if that is apart.
-    l2_port: Port,
+    l2_reads: Port,
     l2_writes: Option<Port>,
-    /// Bytes of L2 bandwidth that a request takes besides its data.
-    request_bytes: u32,
-    /// Cost of a written and of a partly written sector, as multiples of a read one.
-    write_costs: (f64, f64),
     dram: Dram,
-    atomics: Vec<u64>,
+    /// When each unit for atomics is free, in 1/1024 clocks.
+    atomic_units: Vec<u64>,
+    atomic_unit_shift: u32,
 }
 
 impl<'a> Memory<'a> {
@@ -83,7 +64,9 @@ impl<'a> Memory<'a> {
             l1: profile.l1.as_ref().map(Cache::new),
             texture: profile.texture.as_ref().map(Cache::new),
             constant: Cache::new(&profile.constant.cache),
-            port: Port::new(profile.global.sm_bytes_per_clock),
+            reads: Port::new(profile.global.sm_bytes_per_clock),
+            writes: Port::new(profile.global.sm_write_bytes_per_clock),
+            atomics_free_at: 0,
         };
         // Without an L2 the ports of the memory channels are the only common limit.
         let l2_rate = profile.l2.as_ref().map_or(f64::INFINITY, |l2| l2.bytes_per_clock);
@@ -91,15 +74,11 @@ impl<'a> Memory<'a> {
             profile,
             sms: vec![sm; sms as usize],
             l2: profile.l2.as_ref().map(Cache::new),
-            l2_port: Port::new(l2_rate),
+            l2_reads: Port::new(l2_rate),
             l2_writes: profile.l2.as_ref().filter(|l2| l2.full_duplex).map(|_| Port::new(l2_rate)),
-            request_bytes: profile.l2.as_ref().map_or(0, |l2| l2.request_bytes),
-            write_costs: profile
-                .l2
-                .as_ref()
-                .map_or((1.0, 1.0), |l2| (l2.write_cost, l2.partial_write_cost)),
             dram: Dram::new(profile),
-            atomics: vec![0; ATOMIC_SLOTS],
+            atomic_units: vec![0; profile.atomics.units.max(1) as usize],
+            atomic_unit_shift: profile.atomics.unit_bytes.max(1).ilog2(),
         }
     }
 
@@ -108,22 +87,24 @@ impl<'a> Memory<'a> {
         self.dram.bytes()
     }
 
-    /// When the last store has reached the point from which it cannot be lost: L2, or device memory
+    /// When the last access has reached the point from which it cannot be lost: L2, or device memory
     /// where there is none.
     pub fn drained_at(&self) -> u64 {
-        match self.l2 {
+        let atomics = self.atomic_units.iter().max().map_or(0, |t| t.div_ceil(FRACTION));
+        let stores = match self.l2 {
             Some(_) => {
-                let port = self.l2_writes.as_ref().unwrap_or(&self.l2_port);
+                let port = self.l2_writes.as_ref().unwrap_or(&self.l2_reads);
                 port.free_at.div_ceil(FRACTION)
             }
             None => self.dram.drained_at(),
-        }
+        };
+        atomics.max(stores)
     }
 
     /// Clocks that L2 was busy in its busier direction.
     pub fn l2_busy(&self) -> f64 {
         let writes = self.l2_writes.as_ref().map_or(0, |port| port.busy);
-        self.l2_port.busy.max(writes) as f64 / FRACTION as f64
+        self.l2_reads.busy.max(writes) as f64 / FRACTION as f64
     }
 
     /// Counts of L1, summed over SMs, and of L2.
@@ -141,353 +122,252 @@ impl<'a> Memory<'a> {
         (l1, self.l2.as_ref().map(Cache::counts).unwrap_or_default())
     }
 
-    /// One access of one warp, issued by `sm` at `now`.
+    /// One access of one warp, issued by `sm` at `now`; returns when a dependent instruction can
+    /// issue. `parts` count from `origin`.
     pub fn access(
         &mut self,
         sm: usize,
         now: u64,
         instruction: &Instruction,
         space: Space,
-        access: &WarpAccess,
+        (shape, parts, origin): (&Shape, &[Part], u64),
         counts: &mut PcCounts,
-    ) -> AccessTiming {
-        if access.mask == 0 {
-            return AccessTiming { done: now, busy: 0 };
-        }
+    ) -> u64 {
         counts.requests += 1;
-        counts.width = counts.width.max(access.width);
+        counts.width = counts.width.max(shape.width);
         counts.local |= space == Space::Local;
-        let used = access.distinct_bytes();
-        counts.bytes_used += used;
-        if !matches!(space, Space::Shared | Space::Const) {
-            let unit = u64::from(self.profile.global.sector_bytes);
-            counts.ideal_sectors += used.div_ceil(unit.max(1));
-        }
-        let timing = match (space, instruction.kind) {
-            (Space::Shared, kind) => self.shared(now, kind, access, counts),
-            (Space::Const, _) => self.constant(sm, now, access, counts),
-            (Space::Texture, _) => self.texture(sm, now, access, counts),
-            (_, AccessKind::Load) => self.load(sm, now, instruction, space, access, counts),
-            (_, AccessKind::Store) => self.store(sm, now, access, counts),
-            (_, AccessKind::Atomic | AccessKind::Reduction) => self.atomic(sm, now, access, counts),
+        counts.bytes_used += u64::from(shape.used);
+        counts.ideal_sectors += u64::from(shape.ideal);
+        counts.sectors += u64::from(shape.transactions);
+        counts.bytes += u64::from(shape.moved);
+        counts.shared_steps += u64::from(shape.steps);
+        counts.shared_conflicts += u64::from(shape.conflicts);
+        let done = match (space, instruction.kind) {
+            (Space::Shared, _) => now + u64::from(shape.latency),
+            (Space::Const, _) => self.constant(sm, now, shape, parts, origin),
+            (Space::Texture, _) => self.texture(sm, now, parts, origin, counts),
+            (_, AccessKind::Load) => {
+                let g = &self.profile.global;
+                let l1 = if space == Space::Local { g.local_in_l1 } else { g.load_in_l1 };
+                self.load(sm, now, l1 && !instruction.bypass_l1, parts, origin, counts)
+            }
+            (_, AccessKind::Store) => self.store(sm, now, parts, origin),
+            (_, AccessKind::Atomic | AccessKind::Reduction) => self.atomic(sm, now, parts, origin),
         };
         if matches!(instruction.kind, AccessKind::Load | AccessKind::Atomic) {
-            counts.latency += timing.done - now;
+            counts.latency += done - now;
         }
-        timing
+        done
     }
 
-    fn shared(
-        &self,
-        now: u64,
-        kind: AccessKind,
-        access: &WarpAccess,
-        counts: &mut PcCounts,
-    ) -> AccessTiming {
-        let s = &self.profile.shared;
-        let a = &self.profile.atomics;
-        let atomic = matches!(kind, AccessKind::Atomic | AccessKind::Reduction);
-        let (steps, nominal, latency, extra) = if atomic {
-            let steps = atomic::shared_steps(s.banks, access);
-            (steps, 1, a.shared_latency, a.shared_same_address_latency)
-        } else {
-            let direction =
-                if kind == AccessKind::Load { Direction::Load } else { Direction::Store };
-            let cost = bank_cost(s, direction, access);
-            (cost.steps, cost.requests, s.latency, s.extra_step_latency)
-        };
-        counts.shared_steps += u64::from(steps);
-        counts.shared_conflicts += u64::from(steps.saturating_sub(nominal));
-        AccessTiming {
-            done: now + u64::from(latency) + u64::from(steps.saturating_sub(1) * extra),
-            busy: fixed(f64::from(steps) * s.step_cycles),
-        }
-    }
-
-    fn constant(
-        &mut self,
-        sm: usize,
-        now: u64,
-        access: &WarpAccess,
-        counts: &mut PcCounts,
-    ) -> AccessTiming {
-        let c = &self.profile.constant;
-        let (mut latency, busy) = constant::hit_cost(c, access);
-        counts.sectors += u64::from(constant::distinct_addresses(c.scope, access));
-        for (_, address) in access.lanes() {
+    fn constant(&mut self, sm: usize, now: u64, s: &Shape, parts: &[Part], origin: u64) -> u64 {
+        let mut latency = s.latency;
+        for part in parts {
+            let address = origin.wrapping_add(part.offset);
             if !self.sms[sm].constant.read(address).hit {
-                latency = latency.max(c.miss_latency);
+                latency = latency.max(self.profile.constant.miss_latency);
             }
         }
-        AccessTiming { done: now + u64::from(latency), busy: fixed(busy) }
+        now + u64::from(latency)
     }
 
     fn texture(
         &mut self,
         sm: usize,
         now: u64,
-        access: &WarpAccess,
+        parts: &[Part],
+        origin: u64,
         counts: &mut PcCounts,
-    ) -> AccessTiming {
-        let Some(level) = &self.profile.texture else {
-            return AccessTiming { done: now, busy: 0 };
-        };
-        let sectors =
-            transactions(Protocol::WarpSectors, level.line_bytes, level.sector_bytes, access);
-        counts.sectors += sectors.len() as u64;
+    ) -> u64 {
+        let Some(level) = &self.profile.texture else { return now };
         let mut done = now + u64::from(level.hit_latency);
-        for (i, t) in sectors.iter().enumerate() {
-            let overhead = self.overhead(&sectors, i);
-            let hit = self.sms[sm].texture.as_mut().is_none_or(|c| c.read(t.address).hit);
-            if !hit {
-                // The texture path is longer than the plain one by what a hit shows.
-                done = done.max(self.beyond_l1(sm, now, t, overhead, counts));
+        for part in parts {
+            let address = origin.wrapping_add(part.offset);
+            let missing = match self.sms[sm].texture.as_mut() {
+                Some(cache) => !cache.read_line(address, part.sectors).hit & part.sectors,
+                None => part.sectors,
+            };
+            if missing != 0 {
+                let missing = Part { sectors: missing, bytes: bytes_of(missing), ..*part };
+                done = done.max(self.beyond_l1(sm, now, &missing, address, counts));
             }
         }
-        let busy = f64::from(access.active() * access.width) / level.bytes_per_clock;
-        AccessTiming { done, busy: fixed(busy) }
+        done
     }
 
     fn load(
         &mut self,
         sm: usize,
         now: u64,
-        instruction: &Instruction,
-        space: Space,
-        access: &WarpAccess,
-        counts: &mut PcCounts,
-    ) -> AccessTiming {
-        let g = &self.profile.global;
-        let cached = if space == Space::Local { g.local_in_l1 } else { g.load_in_l1 };
-        let path = if instruction.bypass_l1 { Path::LoadBypass } else { Path::Load };
-        let list = device_transactions(g, path, access);
-        counts.sectors += list.len() as u64;
-        counts.bytes += list.iter().map(|t| u64::from(t.bytes)).sum::<u64>();
-        let per_slot = self.transactions_per_slot(path);
-        let mut done = now;
-        for (i, t) in list.iter().enumerate() {
-            // Only the 1.x protocol repeats a transaction: lanes that read one word. Each takes its
-            // turn at the pipe, but memory is asked once.
-            if i > 0 && list[i - 1] == *t {
-                continue;
-            }
-            let overhead = self.overhead(&list, i);
-            let start = now + (i as f64 / per_slot * g.cycles_per_transaction) as u64;
-            let l1 = self.sms[sm].l1.as_mut().filter(|_| cached && !instruction.bypass_l1);
-            let at = match l1 {
-                None => self.beyond_l1(sm, start, t, overhead, counts),
-                Some(l1) => {
-                    let outcome = l1.read(t.address);
-                    let hit_latency = self.profile.l1.as_ref().map_or(0, |l1| l1.hit_latency);
-                    let hit_at = start + u64::from(hit_latency);
-                    if outcome.hit {
-                        // The line may still be on its way.
-                        l1.ready_at(t.address).max(hit_at)
-                    } else {
-                        let at = self.beyond_l1(sm, start, t, overhead, counts).max(hit_at);
-                        if let Some(l1) = &mut self.sms[sm].l1 {
-                            l1.set_ready(t.address, at);
-                        }
-                        at
-                    }
-                }
-            };
-            done = done.max(at);
-        }
-        AccessTiming { done, busy: self.pipe_time(path, list.len(), access) }
-    }
-
-    fn store(
-        &mut self,
-        sm: usize,
-        now: u64,
-        access: &WarpAccess,
-        counts: &mut PcCounts,
-    ) -> AccessTiming {
-        let list = device_transactions(&self.profile.global, Path::Store, access);
-        counts.sectors += list.len() as u64;
-        counts.bytes += list.iter().map(|t| u64::from(t.bytes)).sum::<u64>();
-        for (i, t) in list.iter().enumerate() {
-            let overhead = self.overhead(&list, i);
-            if let Some(l1) = &mut self.sms[sm].l1 {
-                l1.write(t.address, t.bytes);
-            }
-            self.sms[sm].port.wait(now, t.bytes);
-            match &mut self.l2 {
-                None => {
-                    self.dram.write(now, t.address, t.bytes);
-                }
-                Some(l2) => {
-                    let written = written_bytes(access, t);
-                    let cost =
-                        if written < t.bytes { self.write_costs.1 } else { self.write_costs.0 };
-                    let bytes = (f64::from(t.bytes) * cost) as u32 + overhead;
-                    match &mut self.l2_writes {
-                        Some(port) => port.wait(now, bytes),
-                        None => self.l2_port.wait(now, bytes),
-                    };
-                    let outcome = l2.write(t.address, written);
-                    self.write_back(now, outcome.evicted);
-                }
-            }
-        }
-        AccessTiming { done: now, busy: self.pipe_time(Path::Store, list.len(), access) }
-    }
-
-    fn atomic(
-        &mut self,
-        sm: usize,
-        now: u64,
-        access: &WarpAccess,
-        counts: &mut PcCounts,
-    ) -> AccessTiming {
-        let g = &self.profile.global;
-        let a = &self.profile.atomics;
-        let totals = atomic::global_counts(g.line_bytes, g.sector_bytes, access);
-        counts.sectors += u64::from(totals.sectors);
-        counts.bytes += u64::from(totals.sectors * g.sector_bytes);
-        let step = fixed(a.global_same_address_cycles);
-        let mut last = now * FRACTION;
-        for (_, address) in access.lanes() {
-            let word = address >> 2;
-            let slot = (word ^ (word >> 16) ^ (word >> 32)) as usize % ATOMIC_SLOTS;
-            let start = self.atomics[slot].max(now * FRACTION);
-            self.atomics[slot] = start + step;
-            last = last.max(start);
-        }
-        let moved = f64::from(totals.sectors * g.sector_bytes) * self.write_costs.0;
-        let bytes = moved as u32 + totals.lines * self.request_bytes;
-        let mut wait = self.l2_writes.as_mut().unwrap_or(&mut self.l2_port).wait(now, bytes);
-        wait = wait.max(self.sms[sm].port.wait(now, totals.sectors * g.sector_bytes));
-        let mut done = last / FRACTION + wait + u64::from(a.global_latency);
-        for t in &transactions(Protocol::WarpSectors, g.line_bytes, g.sector_bytes, access) {
-            match &mut self.l2 {
-                None => {
-                    let read = self.dram.read(now, t.address, t.bytes);
-                    let written = self.dram.write(now, t.address, t.bytes);
-                    done = done.max(read.max(written) + u64::from(a.global_latency));
-                }
-                Some(l2) => {
-                    let outcome = l2.read(t.address);
-                    l2.write(t.address, t.bytes);
-                    if outcome.fill {
-                        let end = self.dram.read(now, t.address, t.bytes);
-                        done = done.max(end + u64::from(self.profile.dram.latency));
-                    }
-                    self.write_back(now, outcome.evicted);
-                }
-            }
-        }
-        let passes = f64::from(totals.lines.max(1)) * g.cycles_per_transaction;
-        AccessTiming { done, busy: fixed(passes) }
-    }
-
-    /// When the data of a transaction that L1 does not have reaches the SM.
-    fn beyond_l1(
-        &mut self,
-        sm: usize,
-        now: u64,
-        t: &Transaction,
-        overhead: u32,
+        l1: bool,
+        parts: &[Part],
+        origin: u64,
         counts: &mut PcCounts,
     ) -> u64 {
-        let port_wait = self.sms[sm].port.wait(now, t.bytes);
-        let Some(l2) = &mut self.l2 else {
-            counts.dram_bytes += u64::from(t.bytes);
-            let end = self.dram.read(now, t.address, t.bytes);
-            return end.max(now + port_wait) + u64::from(self.profile.dram.latency);
-        };
-        let level_latency = self.profile.l2.as_ref().map_or(0, |l2| u64::from(l2.hit_latency));
-        let wait = port_wait.max(self.l2_port.wait(now, t.bytes + overhead));
-        let hit_at = now + wait + level_latency;
-        let mut done = hit_at;
-        let sector = l2.sector_bytes();
-        let burst = self.dram.burst_bytes().max(u64::from(sector));
-        let mut evicted: SmallVec<[Evicted; 4]> = SmallVec::new();
-        for address in (t.address..t.address + u64::from(t.bytes)).step_by(sector as usize) {
-            let outcome = l2.read(address);
-            if !outcome.fill {
-                done = done.max(l2.ready_at(address));
+        let hit_latency = self.profile.l1.as_ref().map_or(0, |l1| u64::from(l1.hit_latency));
+        let mut done = now;
+        for part in parts {
+            let address = origin.wrapping_add(part.offset);
+            let start = now + u64::from(part.delay);
+            let cache = self.sms[sm].l1.as_mut().filter(|_| l1);
+            let Some(cache) = cache else {
+                done = done.max(self.beyond_l1(sm, start, part, address, counts));
                 continue;
+            };
+            // Fermi's L1 has no sectors: any granule stands for the line.
+            let lined = u64::from(cache.sector_bytes()) > SECTOR;
+            let mask = if lined { 1 } else { part.sectors };
+            let lookup = cache.read_line(address, mask);
+            // A line that hits may still be on its way.
+            let mut at = (start + hit_latency).max(lookup.ready);
+            let missing = mask & !lookup.hit;
+            if missing != 0 {
+                let asked = match lined {
+                    true => *part,
+                    false => Part { sectors: missing, bytes: bytes_of(missing), ..*part },
+                };
+                at = at.max(self.beyond_l1(sm, start, &asked, address, counts));
+                if let Some(l1) = &mut self.sms[sm].l1 {
+                    l1.fill(lookup.place, 0, at);
+                }
             }
-            // Device memory transfers whole bursts, and what comes along is kept.
-            let first = address / burst * burst;
-            counts.dram_bytes += burst;
-            let end = self.dram.read(now, first, burst as u32);
-            for other in (first..first + burst).step_by(sector as usize) {
-                l2.came_along(other);
-            }
-            let at = end.max(now + wait) + u64::from(self.profile.dram.latency);
-            l2.set_ready(address, at);
             done = done.max(at);
-            evicted.extend(outcome.evicted);
-        }
-        for line in evicted {
-            self.write_back(now, Some(line));
         }
         done
     }
 
-    /// What transaction `i` costs L2 besides its data: the first one of each line is a request.
-    fn overhead(&self, list: &[Transaction], i: usize) -> u32 {
-        if self.request_bytes == 0 {
-            return 0;
+    fn store(&mut self, sm: usize, now: u64, parts: &[Part], origin: u64) -> u64 {
+        for part in parts {
+            let address = origin.wrapping_add(part.offset);
+            if let Some(l1) = &mut self.sms[sm].l1 {
+                let lined = u64::from(l1.sector_bytes()) > SECTOR;
+                l1.write_line(address, if lined { 1 } else { part.sectors }, &part.written);
+            }
+            let sent = now + u64::from(part.delay);
+            let sent = sent + self.sms[sm].writes.wait(sent, part.bytes);
+            match (&mut self.l2, &self.profile.l2) {
+                (Some(cache), Some(l2)) => {
+                    let (whole, partial) = part.whole_and_partial();
+                    let cost = f64::from(whole) * l2.write_cost
+                        + f64::from(partial) * l2.partial_write_cost;
+                    let bytes = (cost * SECTOR as f64) as u32 + l2.request_bytes;
+                    self.l2_writes.as_mut().unwrap_or(&mut self.l2_reads).wait(sent, bytes);
+                    let evicted = cache.write_line(address, part.sectors, &part.written);
+                    self.write_back(sent, evicted);
+                }
+                _ => {
+                    self.dram.write(sent, address, part.bytes);
+                }
+            }
         }
-        let line = |t: &Transaction| t.address / u64::from(self.profile.global.line_bytes);
-        let seen = list[..i].iter().any(|earlier| line(earlier) == line(&list[i]));
-        if seen { 0 } else { self.request_bytes }
+        now
+    }
+
+    fn atomic(&mut self, sm: usize, now: u64, parts: &[Part], origin: u64) -> u64 {
+        let a = &self.profile.atomics;
+        let step = (a.global_same_address_cycles * FRACTION as f64) as u64;
+        let own_step = (self.profile.global.sm_atomic_cycles * FRACTION as f64) as u64;
+        let mut done = now;
+        for part in parts {
+            let address = origin.wrapping_add(part.offset);
+            // The SM sends one request after another, then the unit in charge of the address does.
+            let sm_memory = &mut self.sms[sm];
+            let sent = sm_memory.atomics_free_at.max(now * FRACTION);
+            sm_memory.atomics_free_at = sent + own_step;
+            let sent = sent + sm_memory.writes.wait(sent / FRACTION, part.bytes) * FRACTION;
+            let chunk = address >> self.atomic_unit_shift;
+            let hash = (chunk ^ chunk >> 20).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+            let unit = (hash % self.atomic_units.len() as u64) as usize;
+            let start = self.atomic_units[unit].max(sent);
+            self.atomic_units[unit] = start + step;
+            let mut at = start / FRACTION + u64::from(a.global_latency);
+            match (&mut self.l2, &self.profile.l2) {
+                (Some(cache), Some(l2)) => {
+                    let bytes = (f64::from(part.bytes) * l2.write_cost) as u32 + l2.request_bytes;
+                    let port = self.l2_writes.as_mut().unwrap_or(&mut self.l2_reads);
+                    at += port.wait(now, bytes);
+                    let lookup = cache.read_line(address, part.sectors);
+                    let evicted = cache.write_line(address, part.sectors, &[32; MAX_SECTORS]);
+                    if lookup.fill != 0 {
+                        let end = self.fill(now, address, lookup.fill, lookup.place);
+                        at = at.max(end);
+                    }
+                    self.write_back(now, lookup.evicted.or(evicted));
+                }
+                _ => {
+                    let read = self.dram.read(now, address, part.bytes);
+                    let written = self.dram.write(now, address, part.bytes);
+                    at = at.max(read.max(written) + u64::from(a.global_latency));
+                }
+            }
+            done = done.max(at);
+        }
+        done
+    }
+
+    /// When the data of a request that L1 does not have reaches the SM.
+    fn beyond_l1(
+        &mut self,
+        sm: usize,
+        now: u64,
+        part: &Part,
+        address: u64,
+        counts: &mut PcCounts,
+    ) -> u64 {
+        let port_wait = self.sms[sm].reads.wait(now, part.bytes);
+        let (Some(cache), Some(l2)) = (&mut self.l2, &self.profile.l2) else {
+            counts.dram_bytes += u64::from(part.bytes);
+            let end = self.dram.read(now, address, part.bytes);
+            return end.max(now + port_wait) + u64::from(self.profile.dram.latency);
+        };
+        let bytes = (part.bytes + l2.request_bytes).max(l2.request_min_bytes);
+        let wait = port_wait.max(self.l2_reads.wait(now, bytes));
+        let lookup = cache.read_line(address, part.sectors);
+        let mut done = (now + wait + u64::from(l2.hit_latency)).max(lookup.ready);
+        if lookup.fill != 0 {
+            counts.dram_bytes += u64::from(bytes_of(lookup.fill));
+            done = done.max(self.fill(now + wait, address, lookup.fill, lookup.place));
+        }
+        self.write_back(now, lookup.evicted);
+        done
+    }
+
+    /// Fills sectors of a line in L2 from device memory; returns when they are there.
+    fn fill(&mut self, now: u64, line: u64, sectors: u8, place: crate::cache::Place) -> u64 {
+        // Device memory transfers whole bursts, and what comes along is kept.
+        let burst = self.dram.burst_bytes().max(SECTOR);
+        let per_burst = (burst / SECTOR).min(8) as u32;
+        let group = ((1_u32 << per_burst) - 1) as u8;
+        let mut along = 0;
+        let mut end = 0;
+        let mut rest = sectors;
+        while rest != 0 {
+            let first = rest.trailing_zeros() / per_burst * per_burst;
+            let whole = group << first;
+            along |= whole;
+            rest &= !whole;
+            let address = line + u64::from(first) * SECTOR;
+            end = end.max(self.dram.read(now, address, burst as u32));
+        }
+        let done = end + u64::from(self.profile.dram.latency);
+        if let Some(l2) = &mut self.l2 {
+            l2.fill(place, along, done);
+        }
+        done
     }
 
     /// Writes what L2 evicts to device memory. Where the device does so,
     /// a sector of which only some bytes were written is read first.
     fn write_back(&mut self, now: u64, evicted: Option<Evicted>) {
-        let (Some(e), Some(l2)) = (evicted, &self.l2) else { return };
-        let sector = l2.sector_bytes();
+        let Some(e) = evicted else { return };
+        let sector = SECTOR as u32;
         if self.profile.dram.read_before_partial_write && e.partial > 0 {
             self.dram.read(now, e.address, e.partial * sector);
         }
         self.dram.write(now, e.address, e.sectors * sector);
     }
-
-    /// Transactions that the memory pipe handles at once: the sectors of a line, one otherwise.
-    fn transactions_per_slot(&self, path: Path) -> f64 {
-        let g = &self.profile.global;
-        let protocol = match path {
-            Path::Load => g.load,
-            Path::LoadBypass => g.load_bypass,
-            Path::Store => g.store,
-        };
-        match protocol {
-            Protocol::WarpSectors => f64::from(g.line_bytes / g.sector_bytes),
-            _ => 1.0,
-        }
-    }
-
-    fn pipe_time(&self, path: Path, transactions: usize, access: &WarpAccess) -> u64 {
-        let g = &self.profile.global;
-        let slots = (transactions as f64 / self.transactions_per_slot(path)).max(1.0);
-        // However few transactions there are, the data of all lanes has to pass.
-        let data = self
-            .profile
-            .l1
-            .as_ref()
-            .map_or(0.0, |l1| f64::from(access.active() * access.width) / l1.bytes_per_clock);
-        fixed((slots * g.cycles_per_transaction).max(data))
-    }
 }
 
-/// Bytes of a transaction that the lanes write, lanes on one address counted once.
-fn written_bytes(access: &WarpAccess, t: &Transaction) -> u32 {
-    let end = t.address + u64::from(t.bytes);
-    let mut bytes = [0_u64; 2];
-    for (_, address) in access.lanes() {
-        let (first, last) = access.span(address);
-        if last >= t.address && first < end {
-            for byte in first.max(t.address)..=last.min(end - 1) {
-                let offset = (byte - t.address) as usize;
-                bytes[offset / 64 % 2] |= 1 << (offset % 64);
-            }
-        }
-    }
-    bytes[0].count_ones() + bytes[1].count_ones()
+fn bytes_of(sectors: u8) -> u32 {
+    sectors.count_ones() * SECTOR as u32
 }

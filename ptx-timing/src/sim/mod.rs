@@ -7,8 +7,10 @@
 
 mod memory;
 mod plan;
+mod record;
 mod report;
 mod schedule;
+mod shape;
 mod sm;
 mod time;
 
@@ -17,6 +19,7 @@ use std::collections::BinaryHeap;
 
 use thiserror::Error;
 
+pub use record::Recording;
 pub use report::{Bound, Outcome, PcCounts, Sampling, Stall};
 
 use crate::class::Class;
@@ -33,6 +36,8 @@ pub struct Config {
     /// Simulate the first so many blocks and extrapolate the time; `None` = all. At least
     /// twice as many as all SMs hold at once are simulated.
     pub max_blocks: Option<u64>,
+    /// Record what the warps of an SM do in the first so many clocks.
+    pub timeline: Option<(u32, u64)>,
 }
 
 /// Why a kernel cannot be simulated.
@@ -103,6 +108,12 @@ fn expected_text(expected: &u32) -> String {
     }
 }
 
+/// Clocks that a comparison's predicate takes longer to become a guard than its latency says.
+fn guard_extra(profile: &Profile) -> u64 {
+    let latency = profile.class.get(&Class::Compare).map_or(0, |c| c.latency);
+    profile.issue.guard_latency.saturating_sub(latency).into()
+}
+
 /// Simulates one launch of a kernel from its blocks' traces.
 pub fn run<S>(
     profile: &Profile,
@@ -128,9 +139,11 @@ where
         plans: &plans,
         pipes: &pipes,
         registers,
+        guard_extra: guard_extra(profile),
         memory: Memory::new(profile, sms),
         per_pc: vec![PcCounts::default(); code.instructions.len()],
         last_end: 0,
+        recording: config.timeline.map(|(sm, until)| Recording::new(sm as usize, until)),
     };
     let schedule = schedule::Schedule::new(profile, code, &plans);
     let mut grid = Grid {
@@ -195,10 +208,9 @@ impl Grid {
             return Err(SimulateError::BadEvent { block, warp, pc: event.pc });
         }
         for warp in &mut trace.warps {
-            warp.finish();
             self.schedule.apply(&mut warp.events);
         }
-        self.sms[sm].start_block(freed, trace, chip);
+        self.sms[sm].start_block(freed, block, trace, chip);
         Ok(())
     }
 
@@ -208,7 +220,7 @@ impl Grid {
         S::Error: std::fmt::Display,
     {
         let mut queue: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
-        for (index, sm) in self.sms.iter().enumerate() {
+        for (index, sm) in self.sms.iter_mut().enumerate() {
             queue.extend(sm.next_time().map(|t| Reverse((t, index))));
         }
         while let Some(Reverse((start, index))) = queue.pop() {
@@ -270,6 +282,7 @@ fn finish(chip: Chip<'_>, grid: Grid, occupancy: Occupancy, blocks: u64, residen
     }
     let warp_clocks: u64 = grid.sms.iter().map(|s| s.warp_clocks).sum();
     let active_clocks: u64 = grid.sms.iter().map(|s| s.last_end).sum();
+    let sm_clocks: u64 = grid.sms.iter().map(Sm::active_clocks).sum();
     let l2_busy = chip.memory.l2_busy();
     let (l1, l2) = chip.memory.cache_counts();
     let (dram_read, dram_written) = chip.memory.dram_bytes();
@@ -291,6 +304,8 @@ fn finish(chip: Chip<'_>, grid: Grid, occupancy: Occupancy, blocks: u64, residen
     Outcome {
         cycles,
         simulated_cycles,
+        sm_active_cycles: sm_clocks as f64 / sms + rest,
+        recording: chip.recording,
         elapsed_cycles,
         microseconds: elapsed_cycles as f64 / profile.clock.sm_mhz,
         achieved_occupancy: warp_clocks as f64

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::SimulateError;
+use super::sm::state_bits;
 use super::time::fixed;
 use crate::class::Class;
 use crate::event::{Code, Register};
@@ -17,14 +18,14 @@ pub(super) struct Plan {
     pub interval: u64,
     /// Clocks until its result can be used by an instruction on the same pipe.
     pub latency: u64,
-    /// Further clocks until its predicate can guard an instruction.
-    pub guard_extra: u64,
+    /// Its pipes as a mask.
+    pub pipe_mask: u64,
+    /// What its results say about themselves, see `sm`.
+    pub state: u64,
     /// Clocks that it holds the scheduler.
     pub issue_cycles: u64,
     /// Issue slots.
     pub slots: u64,
-    /// Goes to the memory system; the latency comes from there.
-    pub memory: bool,
     /// The warp's next instruction has to wait for the latency (branches).
     pub control: bool,
     /// Double precision, which blocks the other schedulers on 2.x.
@@ -73,18 +74,15 @@ pub(super) fn plan(
         let all = instruction.reads.iter().chain(&instruction.writes).chain(&instruction.guard);
         registers = all.map(|r| *r as usize + 1).fold(registers, usize::max);
         let compare = matches!(class, Class::Compare | Class::Compare64);
+        let state = state_bits(pipes.first().copied().unwrap_or(0), class.is_memory(), compare);
         plans.push(Plan {
+            pipe_mask: pipes.iter().fold(0, |m, p| m | 1 << (p & 63)),
             pipes,
             interval,
             latency: timing.latency.into(),
-            guard_extra: if compare {
-                u64::from(issue.guard_latency.saturating_sub(timing.latency))
-            } else {
-                0
-            },
+            state,
             issue_cycles: u64::from(issue.cycles) * u64::from(timing.instructions),
             slots: timing.instructions.into(),
-            memory: class.is_memory(),
             control: matches!(class, Class::Branch),
             f64: issue.f64_blocks_other_schedulers
                 && matches!(

@@ -171,7 +171,11 @@ pub struct Outcome {
     pub cycles: u64,
     /// The same of the simulated part of the grid.
     pub simulated_cycles: u64,
-    /// The same with the cost of a kernel launch.
+    /// Clocks that an SM has blocks, on average over all of the device.
+    pub sm_active_cycles: f64,
+    /// The timeline that the configuration asked for.
+    pub recording: Option<super::Recording>,
+    /// The same as `cycles` with the cost of a kernel launch.
     pub elapsed_cycles: u64,
     /// `elapsed_cycles` as time.
     pub microseconds: f64,

@@ -108,14 +108,16 @@ pub fn run_kernel(
     let mut emit = Emit::default();
     program(0, 0, &mut emit);
     let code = emit.code.clone();
-    let mut source = FnSource::new(blocks, |block| BlockTrace {
-        warps: (0..u64::from(needs.threads.div_ceil(32)))
-            .map(|warp| {
-                emit.warp = WarpTrace::default();
-                program(block, warp, &mut emit);
-                std::mem::take(&mut emit.warp)
-            })
-            .collect(),
+    let mut source = FnSource::new(blocks, |block| {
+        BlockTrace::new(
+            (0..u64::from(needs.threads.div_ceil(32)))
+                .map(|warp| {
+                    emit.warp = WarpTrace::default();
+                    program(block, warp, &mut emit);
+                    std::mem::take(&mut emit.warp)
+                })
+                .collect(),
+        )
     });
     let report = sim::run(p, &code, needs, &mut source, config).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(emit.code, code, "block 0, warp 0 does not execute every instruction");

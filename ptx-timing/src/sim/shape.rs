@@ -1,0 +1,323 @@
+//! What a lane pattern costs at a given alignment, computed once and used at many bases.
+//!
+//! Coalescing, bank conflicts and the rest depend only on the lane offsets and on where the base
+//! lies within its largest granule, so a block's accesses have few distinct shapes.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::time::fixed;
+use crate::access::WarpAccess;
+use crate::atomic;
+use crate::banks::{Direction, bank_cost};
+use crate::coalesce::{Path, device_transactions, transactions};
+use crate::constant;
+use crate::event::{AccessKind, Instruction, Pattern, Space};
+use crate::profile::{Profile, Protocol};
+
+/// Everything is the same when all addresses move by a multiple of this.
+const GRANULE: u64 = 256;
+
+/// Most 32-byte sectors of a part.
+pub(super) const MAX_SECTORS: usize = 8;
+
+/// Bytes of what masks count.
+pub(super) const SECTOR: u64 = 32;
+
+/// One request to the memory system: a line with the sectors in use, or a segment on 1.x.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    /// First byte, from the base rounded down to [`GRANULE`].
+    pub offset: u64,
+    /// Sectors from there.
+    pub sectors: u8,
+    /// Bytes that move.
+    pub bytes: u32,
+    /// Bytes that lanes write, by sector.
+    pub written: [u8; MAX_SECTORS],
+    /// When the SM's memory pipe has got this far, in 1/1024 clocks after the start.
+    pub delay: u32,
+}
+
+impl Part {
+    /// Sectors written in full, and only in part.
+    pub fn whole_and_partial(&self) -> (u32, u32) {
+        let used = |s: &usize| self.sectors >> s & 1 != 0;
+        let all = (0..MAX_SECTORS).filter(used).count() as u32;
+        let whole = (0..MAX_SECTORS).filter(used).filter(|s| self.written[*s] >= 32).count();
+        (whole as u32, all - whole as u32)
+    }
+}
+
+/// Cost of an access.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shape {
+    /// Requests to the memory system, in [`Shapes::parts`].
+    pub parts: Range<u32>,
+    /// How long the memory pipe is busy, in 1/1024 clocks.
+    pub busy: u64,
+    /// Shared and constant memory: clocks until the result.
+    pub latency: u32,
+    /// Sectors, segments or distinct constant addresses.
+    pub transactions: u32,
+    /// Bytes of the transactions.
+    pub moved: u32,
+    /// Bytes in use, and the transactions that they would need.
+    pub used: u32,
+    pub ideal: u32,
+    /// Shared memory: steps, and those beyond a conflict-free access.
+    pub steps: u32,
+    pub conflicts: u32,
+    /// Lanes, and bytes per lane.
+    pub width: u32,
+}
+
+/// The shapes of one block's patterns.
+#[derive(Debug, Default)]
+pub(super) struct Shapes {
+    /// Per pattern: keys and the shapes for them.
+    known: Vec<SmallVec<[(u32, u32); 2]>>,
+    shapes: Vec<Shape>,
+    parts: Vec<Part>,
+}
+
+impl Shapes {
+    pub fn new(patterns: usize) -> Self {
+        Self { known: vec![SmallVec::new(); patterns], ..Self::default() }
+    }
+
+    /// The shape of a pattern at a base, and the base that its parts count from.
+    pub fn get(
+        &mut self,
+        profile: &Profile,
+        instruction: &Instruction,
+        space: Space,
+        pattern: (&[Pattern], u32),
+        base: u64,
+    ) -> (&Shape, &[Part], u64) {
+        let origin = base & !(GRANULE - 1);
+        let kind = instruction.kind as u32;
+        let bypass = u32::from(instruction.bypass_l1);
+        let key = (base - origin) as u32 | (space as u32) << 8 | kind << 12 | bypass << 16;
+        let (patterns, index) = pattern;
+        let list = &self.known[index as usize];
+        let shape = match list.iter().find(|(k, _)| *k == key) {
+            Some(&(_, shape)) => shape,
+            None => {
+                let access = patterns[index as usize].at(base);
+                let first = self.parts.len() as u32;
+                let mut shape =
+                    compute(profile, instruction, space, &access, origin, &mut self.parts);
+                shape.parts = first..self.parts.len() as u32;
+                self.shapes.push(shape);
+                let shape = self.shapes.len() as u32 - 1;
+                self.known[index as usize].push((key, shape));
+                shape
+            }
+        };
+        let shape = &self.shapes[shape as usize];
+        (shape, &self.parts[shape.parts.start as usize..shape.parts.end as usize], origin)
+    }
+}
+
+fn compute(
+    p: &Profile,
+    instruction: &Instruction,
+    space: Space,
+    access: &WarpAccess,
+    origin: u64,
+    out: &mut Vec<Part>,
+) -> Shape {
+    let used = access.distinct_bytes();
+    let mut shape = Shape { used: used as u32, width: access.width, ..Shape::default() };
+    if !matches!(space, Space::Shared | Space::Const) {
+        shape.ideal = used.div_ceil(p.global.sector_bytes.max(1).into()) as u32;
+    }
+    match (space, instruction.kind) {
+        (Space::Shared, kind) => shared(p, kind, access, &mut shape),
+        (Space::Const, _) => constant_memory(p, access, origin, &mut shape, out),
+        (Space::Texture, _) => texture(p, access, origin, &mut shape, out),
+        (_, AccessKind::Load) => {
+            let path = if instruction.bypass_l1 { Path::LoadBypass } else { Path::Load };
+            device(p, path, access, origin, &mut shape, out);
+        }
+        (_, AccessKind::Store) => device(p, Path::Store, access, origin, &mut shape, out),
+        (_, AccessKind::Atomic | AccessKind::Reduction) => {
+            atomics(p, access, origin, &mut shape, out);
+        }
+    }
+    shape
+}
+
+fn shared(p: &Profile, kind: AccessKind, access: &WarpAccess, shape: &mut Shape) {
+    let (s, a) = (&p.shared, &p.atomics);
+    let (steps, conflicts, latency, extra) = match kind {
+        AccessKind::Atomic | AccessKind::Reduction => {
+            let steps = atomic::shared_steps(s.banks, access);
+            (steps, steps.saturating_sub(1), a.shared_latency, a.shared_same_address_latency)
+        }
+        AccessKind::Load | AccessKind::Store => {
+            let load = kind == AccessKind::Load;
+            let direction = if load { Direction::Load } else { Direction::Store };
+            let cost = bank_cost(s, direction, access);
+            (cost.steps, cost.conflicts, s.latency, s.extra_step_latency)
+        }
+    };
+    (shape.steps, shape.conflicts) = (steps, conflicts);
+    shape.latency = latency + steps.saturating_sub(1) * extra;
+    shape.busy = fixed(f64::from(steps) * s.step_cycles);
+}
+
+fn constant_memory(
+    p: &Profile,
+    access: &WarpAccess,
+    origin: u64,
+    shape: &mut Shape,
+    out: &mut Vec<Part>,
+) {
+    let (latency, busy) = constant::hit_cost(&p.constant, access);
+    shape.latency = latency;
+    shape.busy = fixed(busy);
+    shape.transactions = constant::distinct_addresses(p.constant.scope, access);
+    let line = u64::from(p.constant.cache.line_bytes.max(1));
+    for t in &transactions(Protocol::WarpLines, line as u32, line as u32, access) {
+        out.push(Part { bytes: line as u32, ..part(t.address, origin) });
+    }
+}
+
+fn texture(p: &Profile, access: &WarpAccess, origin: u64, shape: &mut Shape, out: &mut Vec<Part>) {
+    let Some(level) = &p.texture else { return };
+    let first = out.len();
+    lines(level.line_bytes, level.sector_bytes, access, origin, out);
+    shape.transactions = out[first..].iter().map(|part| part.sectors.count_ones()).sum();
+    shape.moved = out[first..].iter().map(|part| part.bytes).sum();
+    shape.busy = fixed(f64::from(access.active() * access.width) / level.bytes_per_clock);
+}
+
+fn part(address: u64, origin: u64) -> Part {
+    Part {
+        offset: address.wrapping_sub(origin),
+        sectors: 1,
+        bytes: 0,
+        written: [0; MAX_SECTORS],
+        delay: 0,
+    }
+}
+
+/// Lines with the sectors that lanes touch.
+fn lines(line: u32, sector: u32, access: &WarpAccess, origin: u64, out: &mut Vec<Part>) {
+    let first = out.len();
+    let line = u64::from(line);
+    for t in &transactions(Protocol::WarpSectors, line as u32, sector, access) {
+        let offset = (t.address / line * line).wrapping_sub(origin);
+        let at = match out[first..].iter().rposition(|part| part.offset == offset) {
+            Some(at) => first + at,
+            None => {
+                out.push(Part { sectors: 0, ..part(t.address / line * line, origin) });
+                out.len() - 1
+            }
+        };
+        let index = (t.address % line / SECTOR) as u32;
+        let count = (t.bytes / SECTOR as u32).max(1);
+        out[at].sectors |= ((1_u32 << count) - 1 << index) as u8;
+        out[at].bytes += t.bytes;
+    }
+}
+
+/// Counts the bytes that lanes write, lanes on one address once.
+fn count_written(access: &WarpAccess, origin: u64, parts: &mut [Part]) {
+    for part in parts {
+        let start = origin.wrapping_add(part.offset);
+        for s in 0..MAX_SECTORS {
+            if part.sectors >> s & 1 == 0 {
+                continue;
+            }
+            let (first, last) = (start + s as u64 * SECTOR, start + s as u64 * SECTOR + 31);
+            let mut bytes = 0_u32;
+            for (_, address) in access.lanes() {
+                let span = access.span(address);
+                if span.0 <= last && span.1 >= first {
+                    for byte in span.0.max(first)..=span.1.min(last) {
+                        bytes |= 1 << (byte - first);
+                    }
+                }
+            }
+            part.written[s] = bytes.count_ones() as u8;
+        }
+    }
+}
+
+fn device(
+    p: &Profile,
+    path: Path,
+    access: &WarpAccess,
+    origin: u64,
+    shape: &mut Shape,
+    out: &mut Vec<Part>,
+) {
+    let g = &p.global;
+    let protocol = match path {
+        Path::Load => g.load,
+        Path::LoadBypass => g.load_bypass,
+        Path::Store => g.store,
+    };
+    let first = out.len();
+    let slots = if protocol == Protocol::WarpSectors {
+        lines(g.line_bytes, g.sector_bytes, access, origin, out);
+        shape.transactions = out[first..].iter().map(|part| part.sectors.count_ones()).sum();
+        shape.moved = out[first..].iter().map(|part| part.bytes).sum();
+        // The sectors of a line pass together, four of them in the time of a slot.
+        let per_slot = (g.line_bytes / g.sector_bytes).max(1);
+        f64::from(shape.transactions.div_ceil(per_slot)).max(1.0)
+    } else {
+        let list = device_transactions(g, path, access);
+        shape.transactions = list.len() as u32;
+        shape.moved = list.iter().map(|t| t.bytes).sum();
+        for (i, t) in list.iter().enumerate() {
+            // Only the 1.x protocol repeats a transaction: lanes that read one word. Each takes its
+            // turn at the pipe, but memory is asked once.
+            if i > 0 && list[i - 1] == *t {
+                continue;
+            }
+            let sectors = ((1_u32 << (t.bytes / SECTOR as u32).clamp(1, 8)) - 1) as u8;
+            let delay = (i as f64 * g.cycles_per_transaction) as u32;
+            let start = part(t.address, origin);
+            out.push(Part { sectors, bytes: t.bytes, delay, ..start });
+        }
+        list.len() as f64
+    };
+    if protocol == Protocol::WarpSectors {
+        for (i, part) in out[first..].iter_mut().enumerate() {
+            part.delay = (i as f64 * g.cycles_per_transaction * slots
+                / shape.transactions.max(1) as f64) as u32;
+        }
+    }
+    if path == Path::Store {
+        count_written(access, origin, &mut out[first..]);
+    }
+    // However few transactions there are, the data of all lanes has to pass.
+    let data =
+        p.l1.as_ref()
+            .map_or(0.0, |l1| f64::from(access.active() * access.width) / l1.bytes_per_clock);
+    shape.busy = fixed((slots * g.cycles_per_transaction).max(data));
+}
+
+fn atomics(p: &Profile, access: &WarpAccess, origin: u64, shape: &mut Shape, out: &mut Vec<Part>) {
+    let g = &p.global;
+    let first = out.len();
+    for pass in atomic::passes(access) {
+        // Every pass is a request of its own to each of its lines.
+        let start = out.len();
+        let mut own = Vec::new();
+        lines(g.line_bytes, g.sector_bytes, &pass, origin, &mut own);
+        out.extend(own);
+        for (i, part) in out[start..].iter_mut().enumerate() {
+            part.delay = ((start - first + i) as f64 * g.cycles_per_transaction) as u32;
+        }
+    }
+    let parts = &out[first..];
+    shape.transactions = parts.iter().map(|part| part.sectors.count_ones()).sum();
+    shape.moved = parts.iter().map(|part| part.bytes).sum();
+    shape.busy = fixed(parts.len().max(1) as f64 * g.cycles_per_transaction);
+}
