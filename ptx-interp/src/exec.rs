@@ -507,8 +507,8 @@ impl<'a, O: Observer> Worker<'a, O> {
         let inst = &self.k.program.functions[function as usize].insts[index as usize];
         let i = &self.k.code[pc as usize];
         let active = match i.step {
-            Step::Guard | Step::ExitIf => {
-                // SAFETY: a guard is a `P` operand.
+            Step::Guard | Step::ExitIf | Step::Branch => {
+                // SAFETY: a guard or condition is a `P` operand.
                 let p = unsafe { self.cx.bases.p(i.args[0]) };
                 (if i.flag { !p } else { p }) & lanes
             }

@@ -1,6 +1,8 @@
 //! A set-associative cache with sectors, least-recently-used replacement and a write policy.
 //! It holds tags only; data is the interpreter's business.
 
+use std::collections::VecDeque;
+
 use crate::profile::{CacheLevel, WritePolicy};
 
 /// What the cache does with one sector access, and what it asks of the next level.
@@ -63,6 +65,12 @@ struct Line {
     written: [u8; MAX_SECTORS],
 }
 
+impl Line {
+    fn dirty_weight(&self) -> u64 {
+        u64::from(self.dirty.count_ones() + (self.dirty & self.partial).count_ones())
+    }
+}
+
 /// What reading some sectors of a line found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lookup {
@@ -104,6 +112,11 @@ pub struct Cache {
     sector_shift: u32,
     write: WritePolicy,
     clock: u32,
+    /// Lines in the order in which they became dirty, and the sectors that are (twice if written in
+    /// part), where there is a limit.
+    queue: VecDeque<u64>,
+    dirty: u64,
+    most_dirty: u64,
     counts: CacheCounts,
 }
 
@@ -120,6 +133,9 @@ impl Cache {
             sector_shift: level.sector_bytes.max(1).ilog2(),
             write: level.write,
             clock: 0,
+            queue: VecDeque::new(),
+            dirty: 0,
+            most_dirty: level.dirty_bytes >> level.sector_bytes.max(1).ilog2(),
             counts: CacheCounts::default(),
         }
     }
@@ -151,6 +167,10 @@ impl Cache {
         let hit = line.valid & mask;
         let missing = mask & !line.valid;
         let fill = missing & !line.extra;
+        if self.most_dirty > 0 {
+            let completed = (line.dirty & line.partial & missing).count_ones();
+            self.dirty = self.dirty.saturating_sub(completed.into());
+        }
         line.valid |= missing;
         line.partial &= !missing;
         line.extra &= !missing;
@@ -201,6 +221,10 @@ impl Cache {
                 });
                 let line = &mut self.pages[page].lines[at];
                 let hit = (line.valid | line.partial) & mask;
+                if line.dirty == 0 && self.most_dirty > 0 {
+                    self.queue.push_back(address >> self.line_shift);
+                }
+                let before = line.dirty_weight();
                 line.dirty |= mask;
                 let mut rest = mask & !line.valid;
                 while rest != 0 {
@@ -217,6 +241,9 @@ impl Cache {
                         line.partial |= bit;
                     }
                 }
+                if self.most_dirty > 0 {
+                    self.dirty = (self.dirty + line.dirty_weight()).saturating_sub(before);
+                }
                 hit
             }
         };
@@ -224,6 +251,37 @@ impl Cache {
         self.counts.write_hits += hits;
         self.counts.write_misses += u64::from(mask.count_ones()) - hits;
         evicted
+    }
+
+    /// The line that became dirty first, if more are dirty than may be; it is clean
+    /// then.
+    pub fn clean(&mut self) -> Option<Evicted> {
+        while self.dirty > self.most_dirty && self.most_dirty > 0 {
+            let number = self.queue.pop_front()?;
+            let address = number << self.line_shift;
+            let (set, tag) = self.locate(address);
+            let start = set % SETS_PER_PAGE * self.ways;
+            let page = &mut self.pages[set / SETS_PER_PAGE];
+            let tags = page.tags.get(start..start + self.ways);
+            let found = tags.and_then(|tags| tags.iter().position(|t| *t == tag));
+            let Some(at) = found else { continue };
+            let line = &mut page.lines[start + at];
+            if line.dirty == 0 {
+                continue;
+            }
+            self.dirty = self.dirty.saturating_sub(line.dirty_weight());
+            let evicted = Evicted {
+                address,
+                sectors: line.dirty.count_ones(),
+                partial: (line.dirty & line.partial).count_ones(),
+            };
+            self.counts.written_back += u64::from(evicted.sectors);
+            // The sectors that are read to be completed stay.
+            line.valid |= line.partial;
+            (line.partial, line.dirty) = (0, 0);
+            return Some(evicted);
+        }
+        None
     }
 
     /// Reads the sector that holds `address`.
@@ -301,6 +359,9 @@ impl Cache {
             sectors: old.dirty.count_ones(),
             partial: (old.dirty & old.partial).count_ones(),
         });
+        if self.most_dirty > 0 {
+            self.dirty = self.dirty.saturating_sub(old.dirty_weight());
+        }
         page.lines[victim] = Line { used: self.clock, ..Line::default() };
         self.counts.written_back += evicted.map_or(0, |e| u64::from(e.sectors));
         (victim, evicted)
@@ -322,6 +383,7 @@ mod tests {
             bytes_per_clock: 1.0,
             request_bytes: 0,
             request_min_bytes: 0,
+            dirty_bytes: 0,
             full_duplex: false,
             write_cost: 1.0,
             partial_write_cost: 1.0,

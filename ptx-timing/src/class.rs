@@ -153,6 +153,8 @@ classes! {
     AtomicShared = "atomic-shared",
     /// `ld.const`, and `ld.param` where parameters live in constant memory.
     LoadConst = "load-const",
+    /// A kernel argument or launch size that is loaded from constant memory.
+    LoadParam = "load-param",
     /// `tex`, `tld4`, `suld`.
     Texture = "texture",
     /// `ldmatrix`, `stmatrix`.

@@ -7,6 +7,8 @@
 //! - `mul.wide` whose results only go into 64-bit additions becomes a multiply-add,
 //! - in functions that end here, `bra` to the next block becomes nothing.
 //!
+//! What depends on the assembler's generation is in [`crate::assemble`].
+//!
 //! Such instructions get no number ([`KernelCode::pc`] is `None`), and what read their result reads
 //! their operands.
 
@@ -18,9 +20,11 @@ use ptx_isa::special::Sreg;
 use ptx_isa::types::Space as IsaSpace;
 use ptx_parse::code::{CallArg, Callee, Flow, Function, Inst, Program};
 
+use crate::assemble::assemble;
 use crate::class::Class;
 use crate::classify::classify;
 use crate::event::{AccessKind, Code, Detail, Instruction, Register};
+use crate::profile::Assembler;
 
 /// A kernel as the simulator needs it, and how to find an instruction in it.
 #[derive(Debug, Clone, Default)]
@@ -35,20 +39,26 @@ pub struct KernelCode {
     pub folded: u32,
     /// The barrier that an instruction arrives at.
     barriers: HashMap<u32, Detail>,
+    /// 32-bit words of each register.
+    words: Vec<u8>,
+    /// Branches (function and instruction) whose skipped block is executed under their predicate.
+    skips: HashMap<(u32, u32), (u32, u32)>,
 }
 
 impl KernelCode {
     /// Translates a program.
-    pub fn new(program: &Program) -> Self {
+    pub fn new(program: &Program, assembler: &Assembler) -> Self {
         let mut out = Self::default();
         let mut registers = 0;
         for (index, function) in program.functions.iter().enumerate() {
             let offsets = std::array::from_fn(|kind| {
                 let first = registers;
                 registers += function.regs[kind];
+                let words = [0, 1, 2][kind];
+                out.words.resize(registers as usize, words);
                 first
             });
-            out.add_function(program, index as u32, function, offsets);
+            out.add_function(program, assembler, index as u32, function, offsets);
         }
         out
     }
@@ -64,9 +74,23 @@ impl KernelCode {
         self.barriers.get(&pc).copied()
     }
 
+    /// 32-bit registers that a value takes; predicates have their own.
+    pub fn words(&self, register: Register) -> u32 {
+        self.words.get(register as usize).map_or(1, |w| u32::from(*w))
+    }
+
+    /// The instructions of a function that issue without effect when a warp takes this branch.
+    pub(crate) fn skipped(&self, function: u32, instruction: u32) -> Option<(u32, u32)> {
+        if self.skips.is_empty() {
+            return None;
+        }
+        self.skips.get(&(function, instruction)).copied()
+    }
+
     fn add_function(
         &mut self,
         program: &Program,
+        assembler: &Assembler,
         index: u32,
         function: &Function,
         offsets: [Register; 3],
@@ -78,17 +102,22 @@ impl KernelCode {
         let mut facts: Vec<Facts> = function
             .insts
             .iter()
-            .map(|inst| Facts::new(program, function, inst, &number))
+            .map(|inst| Facts::new(program, assembler, function, inst, &number))
             .collect();
         fold(function, &mut facts);
+        assemble(assembler, function, index == 0, &mut facts);
         let mut pcs = vec![None; function.insts.len()];
         let mut leaders: Vec<u32> = function.blocks.iter().map(|b| b.start).collect();
         leaders.sort_unstable();
         for (i, facts) in facts.into_iter().enumerate() {
             let pc = self.code.instructions.len() as u32;
             let starts_block = leaders.binary_search(&(i as u32)).is_ok();
+            let starts_block = starts_block && !facts.continues;
             if starts_block && self.code.leaders.last() != Some(&pc) {
                 self.code.leaders.push(pc);
+            }
+            if let Some(range) = facts.skips {
+                self.skips.insert((index, i as u32), range);
             }
             if facts.folded {
                 self.folded += 1;
@@ -108,17 +137,52 @@ impl KernelCode {
 }
 
 /// What folding needs to know of an instruction.
-struct Facts {
-    name: String,
-    instruction: Instruction,
-    folded: bool,
+pub(crate) struct Facts {
+    pub name: String,
+    pub instruction: Instruction,
+    pub folded: bool,
+    /// Operands of a single micro-op: registers or constants.
+    pub arguments: Vec<(Option<Register>, Option<u64>)>,
+    /// Constants among them.
+    pub constants: u32,
+    /// Moves a constant.
+    pub constant_move: bool,
+    /// The variable whose address it moves.
+    pub variable: Option<String>,
+    /// The value differs between lanes whatever the operands.
+    pub varies: bool,
+    /// Where it accesses memory.
+    pub place: Option<AccessPlace>,
+    /// Accesses merged into one.
+    pub merged: u32,
+    /// A branch whose block (first and last instruction) is executed under its predicate.
+    pub skips: Option<(u32, u32)>,
+    /// Begins a block that the assembler joins to the one before.
+    pub continues: bool,
     /// May be folded whatever uses it: its operands take its place.
     transparent: bool,
 }
 
+/// Where an instruction accesses memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AccessPlace {
+    pub space: IsaSpace,
+    pub base: Option<Register>,
+    pub offset: i64,
+    /// Bytes per lane.
+    pub bytes: u32,
+}
+
 impl Facts {
+    /// A comparison with 0 for equality.
+    pub fn compares_zero(&self) -> bool {
+        let equality = [".eq.", ".ne."].iter().any(|s| self.name.contains(s));
+        equality && self.arguments.iter().any(|a| a.1 == Some(0))
+    }
+
     fn new(
         program: &Program,
+        assembler: &Assembler,
         function: &Function,
         inst: &Inst,
         number: &dyn Fn(&V) -> Option<Register>,
@@ -133,15 +197,19 @@ impl Facts {
         let mut instruction = Instruction::new(class, &[], &[]);
         instruction.guard = inst.guard.as_ref().and_then(|g| number(&g.0));
         let mut special = None;
+        let mut place = None;
+        let mut arguments = Vec::new();
         for uop in &function.uops[inst.uops.start as usize..inst.uops.end as usize] {
             let (writes, reads): (&[V], &[V]) = match uop {
                 Uop::Pure { dst, args, .. } => (std::slice::from_ref(dst), args),
                 Uop::Effect { effect, dst, src } => {
                     describe(effect, &mut instruction);
+                    place = place_of(effect, src.first().and_then(&number), src.first());
                     (dst, src)
                 }
             };
             for v in reads {
+                arguments.push((number(v), v.as_const()));
                 if let Src::Special(s) = v.src {
                     special = Some(s);
                 }
@@ -174,14 +242,55 @@ impl Facts {
             use Sreg::*;
             matches!(s, NtidX | NtidY | NtidZ | NctaidX | NctaidY | NctaidZ)
         });
+        let varies = special.is_some_and(|s| !launch_size && varies(s));
         let widening = matches!(name.as_str(), "cvt.u64.u32" | "cvt.u32.u64" | "cvt.s32.s64");
         let transparent = inst.guard.is_none()
             && (name.starts_with("ld.param")
                 || name.starts_with("cvta")
                 || widening
                 || (name.starts_with("mov") && launch_size));
-        Self { name, instruction, folded: false, transparent }
+        let is_parameter = name.starts_with("ld.param") || name.starts_with("mov") && launch_size;
+        let loaded = assembler.load_parameters && is_parameter && transparent;
+        if loaded {
+            instruction.class = Class::LoadParam;
+        }
+        let operand = text.split(',').nth(1).unwrap_or("").trim().trim_end_matches(';').trim();
+        let is_move = name.starts_with("mov.") && instruction.reads.is_empty() && special.is_none();
+        let names = operand.starts_with(|c: char| c.is_ascii_alphabetic() || "_$".contains(c));
+        let variable = (is_move && names).then(|| operand.to_owned());
+        Self {
+            name,
+            instruction,
+            folded: false,
+            constants: arguments.iter().filter(|a| a.1.is_some()).count() as u32,
+            constant_move: is_move && inst.guard.is_none(),
+            variable,
+            varies,
+            place,
+            arguments,
+            merged: 1,
+            skips: None,
+            continues: false,
+            transparent: transparent && !loaded,
+        }
     }
+}
+
+/// Whether a special register differs between lanes of a warp.
+fn varies(register: Sreg) -> bool {
+    use Sreg::*;
+    !matches!(register, CtaidX | CtaidY | CtaidZ)
+}
+
+/// Where a memory access goes; `base` is its address register.
+fn place_of(effect: &Effect, base: Option<Register>, source: Option<&V>) -> Option<AccessPlace> {
+    let (place, bytes) = match effect {
+        Effect::Ld(m) | Effect::St(m) => (m.place, u32::from(m.bytes) * u32::from(m.count)),
+        Effect::Atom(a) => (a.place, u32::from(a.bytes) * u32::from(a.count)),
+        _ => return None,
+    };
+    let fixed = source.and_then(|v| v.as_const()).unwrap_or(0) as i64;
+    Some(AccessPlace { space: place.space, base, offset: place.offset.wrapping_add(fixed), bytes })
 }
 
 /// Kind and cache use of a memory access.

@@ -5,6 +5,11 @@ use crate::profile::Profile;
 /// Sub-cycle resolution of transfer times.
 const FRACTION: u64 = 1 << 10;
 
+/// Clocks over which the use of device memory is averaged.
+const WINDOW: u64 = 1024;
+/// Use beyond which waiting no longer grows: then the channels' queues take over.
+const MOST_USED: f64 = 0.75;
+
 /// Queues of the memory channels. Times are SM clocks.
 #[derive(Debug, Clone)]
 pub struct Dram {
@@ -14,6 +19,12 @@ pub struct Dram {
     per_byte: f64,
     interleave_shift: u32,
     burst: u64,
+    /// Waiting beyond the channels' queues, see [`Dram::waiting`].
+    queue_clocks: f64,
+    bytes_per_window: f64,
+    window: u64,
+    this_window: u64,
+    last_window: u64,
     bytes_read: u64,
     bytes_written: u64,
 }
@@ -29,17 +40,22 @@ impl Dram {
             per_byte: FRACTION as f64 / per_channel,
             interleave_shift: d.interleave_bytes.max(1).ilog2(),
             burst: u64::from(d.burst_bytes.max(1)),
+            queue_clocks: d.queue_cycles.into(),
+            bytes_per_window: profile.dram_bytes_per_cycle() * d.efficiency * WINDOW as f64,
+            window: 0,
+            this_window: 0,
+            last_window: 0,
             bytes_read: 0,
             bytes_written: 0,
         }
     }
 
-    /// Queues a read at time `now`; returns when its last byte is transferred. The caller adds the
-    /// unloaded latency, which the queue does not contain.
+    /// Queues a read at time `now`; returns when its last byte is there. The caller adds the unloaded
+    /// latency, which the queue does not contain.
     pub fn read(&mut self, now: u64, address: u64, bytes: u32) -> u64 {
         let moved = self.rounded(address, bytes);
         self.bytes_read += moved;
-        self.transfer(now, address, moved)
+        self.transfer(now, address, moved) + self.waiting(now)
     }
 
     /// Queues a write at time `now`; returns when its last byte is transferred.
@@ -70,7 +86,25 @@ impl Dram {
         (last - first + 1) * self.burst
     }
 
+    /// Clocks that a read waits besides its turn at the channel: what banks, refresh and changes of
+    /// direction cost, as the mean wait of a queue with random service, s * u / (1 - u) at use u.
+    fn waiting(&self, now: u64) -> u64 {
+        if self.queue_clocks == 0.0 {
+            return 0;
+        }
+        let into = (now.saturating_sub(self.window * WINDOW) as f64 / WINDOW as f64).min(1.0);
+        let bytes = self.this_window as f64 + self.last_window as f64 * (1.0 - into);
+        let used = (bytes / self.bytes_per_window).min(MOST_USED);
+        (self.queue_clocks * used / (1.0 - used)) as u64
+    }
+
     fn transfer(&mut self, now: u64, address: u64, bytes: u64) -> u64 {
+        let window = now / WINDOW;
+        if window > self.window {
+            self.last_window = if window == self.window + 1 { self.this_window } else { 0 };
+            (self.this_window, self.window) = (0, window);
+        }
+        self.this_window += bytes;
         let chunk = address >> self.interleave_shift;
         let channel = (chunk % self.free_at.len() as u64) as usize;
         let start = self.free_at[channel].max(now * FRACTION);

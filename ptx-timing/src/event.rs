@@ -44,6 +44,15 @@ pub struct Instruction {
     pub kind: AccessKind,
     /// Memory instructions: the cache operator bypasses L1 (`.cg`, `.cv`, `volatile`).
     pub bypass_l1: bool,
+    /// Machine instructions besides those of the class.
+    pub extra_slots: u32,
+    /// Shared memory: accesses that this one does at once, and where its own bytes lie among
+    /// theirs.
+    pub merged: u32,
+    /// See `merged`.
+    pub merged_from: i64,
+    /// Atomics: lanes are merged before, one goes to memory.
+    pub one_lane: bool,
 }
 
 impl Instruction {
@@ -61,6 +70,10 @@ impl Instruction {
             guard: None,
             kind,
             bypass_l1: false,
+            extra_slots: 0,
+            merged: 1,
+            merged_from: 0,
+            one_lane: false,
         }
     }
 

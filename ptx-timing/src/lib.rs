@@ -12,6 +12,7 @@
 //! [`Report`].
 
 pub mod access;
+mod assemble;
 pub mod atomic;
 pub mod banks;
 pub mod cache;
@@ -24,6 +25,7 @@ pub mod dram;
 pub mod event;
 pub mod occupancy;
 pub mod profile;
+pub mod registers;
 pub mod replay;
 pub mod report;
 pub mod sim;

@@ -15,6 +15,7 @@ use crate::code::{KernelCode, space_of};
 use crate::event::{BlockSource, BlockTrace, Detail, Event, Space, WarpTrace};
 use crate::occupancy::BlockNeeds;
 use crate::profile::Profile;
+use crate::registers::estimate;
 use crate::report::{BranchInfo, Inputs, RegistersFrom, Report, build};
 use crate::sim::{self, Config, Outcome, SimulateError};
 
@@ -62,8 +63,8 @@ pub fn simulate(
     options: &Options,
 ) -> Result<(Report, Stats), ReplayError> {
     let program = kernel.program();
-    let registers = options.registers.map(|n| (n, RegistersFrom::Given));
-    let count = registers.map_or(0, |r| r.0);
+    let registers = registers(profile, program, params, options);
+    let count = registers.0;
     let replayed = replay(profile, kernel, memory, params, count, options.config)?;
     let report = build(&Inputs {
         profile,
@@ -74,10 +75,41 @@ pub fn simulate(
         grid: params.grid,
         block: params.block,
         dynamic_shared: params.shared_bytes,
-        registers,
+        registers: Some(registers),
         branches: &replayed.branches,
     });
     Ok((report, replayed.stats))
+}
+
+/// Registers of a thread: given, or estimated under the module's directives.
+fn registers(
+    profile: &Profile,
+    program: &Program,
+    params: &LaunchParams,
+    options: &Options,
+) -> (u32, RegistersFrom) {
+    if let Some(given) = options.registers {
+        return (given, RegistersFrom::Given);
+    }
+    let estimate = estimate(profile, program, &KernelCode::new(program, &profile.assembler));
+    let tuning = &program.tuning;
+    let threads: u32 = params.block.iter().product();
+    // Blocks that have to fit an SM together leave each thread its share.
+    let share = tuning.min_ncta_per_sm.map(|blocks| {
+        let most: u32 = tuning.max_ntid.map_or(threads, |n| n.iter().product());
+        profile.limits.registers_per_sm / blocks.max(1) / most.max(1)
+    });
+    let most = tuning.max_nreg.into_iter().chain(share).min().unwrap_or(u32::MAX);
+    // A block that is within the device's limits can always be launched: values are spilled.
+    let warps = threads.div_ceil(profile.limits.warp_size).max(1);
+    let fits = profile.limits.registers_per_sm / (warps * profile.limits.warp_size);
+    let unit = (profile.allocation.register_unit / profile.limits.warp_size).max(1);
+    let most = most.min(if fits > unit { fits / unit * unit } else { fits }).max(1);
+    if estimate > most {
+        (most, RegistersFrom::Directive)
+    } else {
+        (estimate, RegistersFrom::Estimate)
+    }
 }
 
 fn needs(program: &Program, params: &LaunchParams, registers: u32) -> BlockNeeds {
@@ -103,7 +135,7 @@ pub fn replay(
     config: Config,
 ) -> Result<Replay, ReplayError> {
     let program = kernel.program();
-    let code = KernelCode::new(program);
+    let code = KernelCode::new(program, &profile.assembler);
     let threads: u32 = params.block.iter().product();
     let blocks: u64 = params.grid.iter().map(|n| u64::from(*n)).product();
     let needs = needs(program, params, registers_per_thread);
@@ -165,6 +197,23 @@ struct Recording {
     arrived: Vec<u32>,
 }
 
+impl Recorder<'_> {
+    /// A branch around a block that the assembler executes under the branch's predicate: if all
+    /// lanes take it, the block's instructions issue without effect.
+    fn skip(&mut self, issue: &Issue<'_>, first: u32, last: u32) {
+        if issue.active != issue.lanes {
+            return;
+        }
+        let Some(recording) = find(&mut self.open, &mut self.at, issue.block) else { return };
+        let Some(trace) = recording.trace.warps.get_mut(issue.warp as usize) else { return };
+        for index in first..last {
+            if let Some(pc) = self.code.pc(issue.function, index) {
+                trace.events.push(Event { pc, active: 0, detail: Detail::None });
+            }
+        }
+    }
+}
+
 impl Observer for Recorder<'_> {
     fn block_starts(&mut self, block: [u32; 3]) {
         if self.sender.is_none() {
@@ -194,6 +243,10 @@ impl Observer for Recorder<'_> {
         if leaves {
             *live &= !issue.active;
         }
+        if let Some((first, last)) = self.code.skipped(issue.function, issue.index) {
+            self.skip(issue, first, last);
+            return;
+        }
         let Some(pc) = self.code.pc(issue.function, issue.index) else { return };
         let detail = match self.code.barrier(pc) {
             // Diverged lanes of a warp arrive one after another; the warp does with the last.
@@ -215,7 +268,10 @@ impl Observer for Recorder<'_> {
             branch.executed += 1;
             branch.divergent += u64::from(issue.active != 0 && issue.active != issue.lanes);
         }
-        trace.events.push(Event { pc, active: issue.active, detail });
+        // Of a branch all lanes take part, whichever way they go.
+        let branch = matches!(issue.inst.flow, Flow::Bra(_));
+        let active = if branch { issue.lanes } else { issue.active };
+        trace.events.push(Event { pc, active, detail });
         self.last = Some((issue.block, issue.warp, pc));
     }
 
@@ -258,7 +314,16 @@ impl Observer for Recorder<'_> {
                 *address = LOCAL_BASE + u64::from(warp) * LOCAL_PER_WARP + word * 4 + *address % 4;
             }
         }
-        let lanes = WarpAccess { mask: access.lanes, width, addresses };
+        let instruction = &self.code.code.instructions[pc as usize];
+        let mut lanes = WarpAccess { mask: access.lanes, width, addresses };
+        if instruction.merged > 1 {
+            lanes.width *= instruction.merged;
+            let from = instruction.merged_from;
+            lanes.addresses = lanes.addresses.map(|a| a.wrapping_add_signed(-from));
+        }
+        if instruction.one_lane {
+            lanes.mask &= lanes.mask.wrapping_neg();
+        }
         let detail = Detail::Memory { space, access: trace.add_access(pc, &lanes, patterns) };
         // An instruction with several accesses (a matrix load, a copy) is several events.
         let Some(event) = trace.events.last_mut() else { return };

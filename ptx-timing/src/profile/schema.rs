@@ -48,6 +48,8 @@ pub struct Profile {
     pub dram: Dram,
     /// Atomic operations.
     pub atomics: Atomics,
+    /// What the assembler makes of PTX.
+    pub assembler: Assembler,
     /// Warp schedulers and issue rules.
     pub issue: Issue,
     /// Execution pipes by name.
@@ -403,6 +405,10 @@ pub struct CacheLevel {
     /// data.
     #[serde(default)]
     pub request_bytes: u32,
+    /// L2: bytes of written sectors that stay without being written to device memory, a sector
+    /// written in part counting twice; 0 = as many as fit.
+    #[serde(default)]
+    pub dirty_bytes: u64,
     /// L2: bytes of that rate which a request takes at least.
     #[serde(default)]
     pub request_min_bytes: u32,
@@ -429,6 +435,10 @@ pub struct Dram {
     pub efficiency: f64,
     /// Latency of an unloaded read, from issue of the load to its result.
     pub latency: u32,
+    /// Mean service time in the formula for the waiting of a read, s * u / (1 - u) at use u; 0 = reads
+    /// wait for their channel only.
+    #[serde(default)]
+    pub queue_cycles: u32,
     /// Independent channels.
     pub channels: u32,
     /// Consecutive bytes that one channel holds before the next takes over.
@@ -469,6 +479,30 @@ pub enum Policy {
     LooseRoundRobin,
     /// The same warp as long as it is ready, else the oldest.
     GreedyThenOldest,
+}
+
+/// `[assembler]`: how the machine code differs from the PTX, as far as costs depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Assembler {
+    /// Kernel arguments and launch sizes are loaded by instructions instead of being operands.
+    pub load_parameters: bool,
+    /// Machine instructions that every kernel starts with.
+    pub prologue_instructions: u32,
+    /// A block behind a conditional branch is executed under the branch's predicate if it has at
+    /// most so many instructions.
+    pub predicated_instructions: u32,
+    /// Two dependent instructions become one (IADD3, LEA, IMAD, LOP3, FFMA), signs and constants
+    /// become operands.
+    pub fuse: bool,
+    /// Neighbouring words of shared memory are accessed by one instruction.
+    pub merge_shared: bool,
+    /// Lanes of an atomic on one address known to be uniform are merged.
+    pub merge_uniform_atomics: bool,
+    /// Branches that may diverge are enclosed by two instructions.
+    pub convergence_barriers: bool,
+    /// Instructions that compute the address of a shared variable.
+    pub shared_base_instructions: u32,
 }
 
 /// `[issue]`
@@ -546,6 +580,9 @@ pub struct Barrier {
 pub struct Launch {
     /// Cycles of an empty kernel.
     pub overhead_cycles: u32,
+    /// Cycles that the first block of an SM waits for instructions and constants.
+    #[serde(default)]
+    pub cold_cycles: u32,
     /// Cycles between two block starts on one SM at the start of a kernel.
     pub block_cycles: u32,
     /// Cycles from the end of a block until the block that takes its place starts.

@@ -253,7 +253,9 @@ impl<'a> Memory<'a> {
                     let bytes = (cost * SECTOR as f64) as u32 + l2.request_bytes;
                     self.l2_writes.as_mut().unwrap_or(&mut self.l2_reads).wait(sent, bytes);
                     let evicted = cache.write_line(address, part.sectors, &part.written);
+                    let cleaned = cache.clean();
                     self.write_back(sent, evicted);
+                    self.write_back(sent, cleaned);
                 }
                 _ => {
                     self.dram.write(sent, address, part.bytes);

@@ -36,6 +36,9 @@ pub struct Config {
     /// Simulate the first so many blocks and extrapolate the time; `None` = all. At least
     /// twice as many as all SMs hold at once are simulated.
     pub max_blocks: Option<u64>,
+    /// Start no further blocks once so many warp instructions have issued, but as many as all SMs
+    /// hold at once.
+    pub max_instructions: Option<u64>,
     /// Record what the warps of an SM do in the first so many clocks.
     pub timeline: Option<(u32, u64)>,
 }
@@ -143,6 +146,7 @@ where
         memory: Memory::new(profile, sms),
         per_pc: vec![PcCounts::default(); code.instructions.len()],
         last_end: 0,
+        issued: 0,
         recording: config.timeline.map(|(sm, until)| Recording::new(sm as usize, until)),
     };
     let schedule = schedule::Schedule::new(profile, code, &plans);
@@ -151,6 +155,8 @@ where
         sms: (0..sms as usize).map(|index| Sm::new(profile, &pipes, index)).collect(),
         next_block: 0,
         limit,
+        least: resident,
+        budget: config.max_instructions.unwrap_or(u64::MAX),
         warps_per_block: occupancy.warps_per_block,
         spans: Vec::new(),
     };
@@ -173,6 +179,9 @@ struct Grid {
     sms: Vec<Sm>,
     next_block: u64,
     limit: u64,
+    /// Blocks that are simulated whatever they cost, and the instructions after which no more are.
+    least: u64,
+    budget: u64,
     warps_per_block: u32,
     /// Start and end of every block.
     spans: Vec<(u64, u64)>,
@@ -192,7 +201,8 @@ impl Grid {
         S: BlockSource,
         S::Error: std::fmt::Display,
     {
-        if self.next_block >= self.limit {
+        let spent = self.next_block >= self.least && chip.issued >= self.budget;
+        if self.next_block >= self.limit || spent {
             return Ok(());
         }
         let block = self.next_block;

@@ -81,8 +81,9 @@ pub(super) fn plan(
             interval,
             latency: timing.latency.into(),
             state,
-            issue_cycles: u64::from(issue.cycles) * u64::from(timing.instructions),
-            slots: timing.instructions.into(),
+            issue_cycles: u64::from(issue.cycles)
+                * u64::from(timing.instructions + instruction.extra_slots),
+            slots: (timing.instructions + instruction.extra_slots).into(),
             control: matches!(class, Class::Branch),
             f64: issue.f64_blocks_other_schedulers
                 && matches!(

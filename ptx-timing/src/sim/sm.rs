@@ -119,6 +119,8 @@ pub(super) struct Chip<'a> {
     pub memory: Memory<'a>,
     pub per_pc: Vec<PcCounts>,
     pub last_end: u64,
+    /// Warp instructions so far.
+    pub issued: u64,
     pub recording: Option<Recording>,
 }
 
@@ -177,7 +179,7 @@ impl Sm {
     ) {
         let launch = &chip.profile.launch;
         let (earliest, gap) = match freed {
-            None => (0, launch.block_cycles),
+            None => (launch.cold_cycles.into(), launch.block_cycles),
             Some(end) => {
                 let warps = trace.warps.len() as u32;
                 let turnaround =
@@ -188,7 +190,7 @@ impl Sm {
         };
         let start = self.last_start.map_or(earliest, |last| earliest.max(last + u64::from(gap)));
         self.last_start = Some(start);
-        self.first_start.get_or_insert(start);
+        self.first_start.get_or_insert(if freed.is_none() { 0 } else { start });
         let block = self.blocks.iter().position(Option::is_none).unwrap_or(self.blocks.len());
         let state = Block {
             live: trace.warps.len() as u32,
@@ -388,6 +390,7 @@ impl Sm {
 
         let counts = &mut chip.per_pc[event.pc as usize];
         counts.issues += 1;
+        chip.issued += 1;
         counts.issue_slots += plan.slots;
         counts.thread_instructions += u64::from(event.active.count_ones());
         warp.account(now, counts);

@@ -1,0 +1,447 @@
+//! What the assembler makes of a function's PTX, as far as costs depend on it.
+//!
+//! Rules found by reading what ptxas 13.0 makes of the recorded H200 kernels; each only changes
+//! which instructions are issued and what for, never what the interpreter computes. Which apply is
+//! data of a profile (`[assembler]`).
+
+use std::collections::HashMap;
+
+use ptx_isa::types::Space as IsaSpace;
+use ptx_parse::code::{Flow, Function};
+
+use crate::class::Class;
+use crate::code::Facts;
+use crate::event::Register;
+use crate::profile::Assembler;
+
+/// Definitions and uses of the registers of a function, by instruction.
+struct Uses {
+    definitions: HashMap<Register, Vec<usize>>,
+    uses: HashMap<Register, Vec<usize>>,
+}
+
+impl Uses {
+    fn new(facts: &[Facts]) -> Self {
+        let mut out = Self { definitions: HashMap::new(), uses: HashMap::new() };
+        for (i, f) in facts.iter().enumerate().filter(|(_, f)| !f.folded) {
+            for &w in &f.instruction.writes {
+                out.definitions.entry(w).or_default().push(i);
+            }
+            for &r in f.instruction.reads.iter().chain(&f.instruction.guard) {
+                out.uses.entry(r).or_default().push(i);
+            }
+        }
+        out
+    }
+
+    fn written_once(&self, register: Register) -> bool {
+        self.definitions.get(&register).is_none_or(|d| d.len() == 1)
+    }
+}
+
+/// Applies the rules of an assembler to one function.
+pub(crate) fn assemble(
+    rules: &Assembler,
+    function: &Function,
+    is_kernel: bool,
+    facts: &mut [Facts],
+) {
+    let aligned = if rules.merge_shared { alignments(facts) } else { HashMap::new() };
+    if rules.fuse {
+        fuse(function, facts);
+    }
+    if rules.merge_shared {
+        merge_shared(function, &aligned, facts);
+    }
+    if rules.merge_uniform_atomics {
+        merge_uniform_atomics(facts);
+    }
+    if rules.predicated_instructions > 0 {
+        predicate(rules.predicated_instructions as usize, function, facts);
+    }
+    if rules.convergence_barriers {
+        converge(function, facts);
+    }
+    if rules.shared_base_instructions > 1 {
+        shared_bases(rules.shared_base_instructions, facts);
+    }
+    if is_kernel && let Some(first) = facts.iter_mut().find(|f| !f.folded) {
+        first.instruction.extra_slots += rules.prologue_instructions;
+    }
+}
+
+/// The basic block of each instruction.
+fn blocks_of(function: &Function) -> Vec<usize> {
+    let mut out = vec![usize::MAX; function.insts.len()];
+    for (b, block) in function.blocks.iter().enumerate() {
+        for i in block.start..block.end {
+            out[i as usize] = b;
+        }
+    }
+    out
+}
+
+/// What one instruction becomes when it takes in the one that makes its operand.
+fn fused(producer: &Facts, consumer: &Facts) -> Option<Class> {
+    let (p, c) = (producer.name.as_str(), consumer.name.as_str());
+    let add32 = |n: &str| matches!(n, "add.s32" | "add.u32" | "sub.s32" | "sub.u32");
+    let logic = |n: &str| ["and.b", "or.b", "xor.b", "not.b"].iter().any(|s| n.starts_with(s));
+    match () {
+        // LEA, IMAD, IADD3, LOP3.
+        () if p.starts_with("shl.b32") && add32(c) => Some(Class::IntAdd),
+        () if p.starts_with("mul.lo.") && p.ends_with("32") && add32(c) => Some(Class::IntMul),
+        () if add32(p) && add32(c) => Some(Class::IntAdd),
+        () if logic(p) && logic(c) => Some(Class::Logic),
+        () if logic(p) && c.starts_with("setp.") && consumer.compares_zero() => {
+            Some(Class::Compare)
+        }
+        () if p.starts_with("setp.") && c.ends_with(".pred") => Some(Class::Compare),
+        // FFMA, where neither says how to round.
+        () if matches!(p, "mul.f32" | "mul.ftz.f32") && float_add(c, "f32") => Some(Class::F32Fma),
+        () if p == "mul.f64" && float_add(c, "f64") => Some(Class::F64Fma),
+        _ => None,
+    }
+}
+
+fn float_add(name: &str, ty: &str) -> bool {
+    let plain = name.strip_suffix(ty).map(|n| n.trim_end_matches("ftz."));
+    matches!(plain, Some("add." | "sub."))
+}
+
+/// Pairs of instructions that one machine instruction does, operand modifiers, and constants.
+fn fuse(function: &Function, facts: &mut [Facts]) {
+    let block = blocks_of(function);
+    let uses = Uses::new(facts);
+    let mut taken = vec![false; facts.len()];
+    for i in 0..facts.len() {
+        let [register] = facts[i].instruction.writes[..] else { continue };
+        let plain = !facts[i].folded && facts[i].instruction.guard.is_none();
+        if !plain || !uses.written_once(register) {
+            continue;
+        }
+        let users = uses.uses.get(&register).map_or(&[][..], |u| &u[..]);
+        let name = facts[i].name.as_str();
+        let stable = facts[i].instruction.reads.iter().all(|r| uses.written_once(*r));
+        // Signs and absolute values are modifiers of the reader's operand; constants are immediate.
+        let modifier = matches!(name, "abs.f32" | "neg.f32" | "abs.f64" | "neg.f64") && stable;
+        let constant = facts[i].constant_move;
+        if (modifier || constant) && !users.is_empty() {
+            replace(facts, i, register, users);
+            continue;
+        }
+        let &[user] = users else { continue };
+        if user <= i || block[user] != block[i] || taken[user] || facts[user].folded {
+            continue;
+        }
+        let unguarded = facts[user].instruction.guard.is_none();
+        if let Some(class) = fused(&facts[i], &facts[user]).filter(|_| unguarded && stable) {
+            taken[user] = true;
+            replace(facts, i, register, users);
+            facts[user].instruction.class = class;
+            facts[user].name = "fused".to_owned();
+        }
+    }
+    // A multiply-add has room for one immediate only.
+    for f in facts.iter_mut().filter(|f| !f.folded && f.name.starts_with("fma.")) {
+        f.instruction.extra_slots += f.constants.saturating_sub(1);
+    }
+}
+
+/// Folds an instruction away; its readers read its operands.
+fn replace(facts: &mut [Facts], i: usize, register: Register, users: &[usize]) {
+    facts[i].folded = true;
+    let operands = facts[i].instruction.reads.clone();
+    for &u in users {
+        let reads = &mut facts[u].instruction.reads;
+        reads.retain(|r| *r != register);
+        for &operand in &operands {
+            if !reads.contains(&operand) {
+                reads.push(operand);
+            }
+        }
+    }
+}
+
+/// Trailing zero bits that every value of a register has.
+fn alignments(facts: &[Facts]) -> HashMap<Register, u32> {
+    let mut known: HashMap<Register, u32> = HashMap::new();
+    for f in facts {
+        known.extend(f.instruction.writes.iter().map(|w| (*w, 32)));
+    }
+    // From the greatest values down until nothing changes.
+    loop {
+        let mut changed = false;
+        for f in facts {
+            let &[register] = &f.instruction.writes[..] else {
+                for w in &f.instruction.writes {
+                    changed |= known.insert(*w, 0) != Some(0);
+                }
+                continue;
+            };
+            let of = |i: usize| match f.arguments.get(i) {
+                Some((Some(r), _)) => known.get(r).copied().unwrap_or(0),
+                Some((None, Some(c))) => (c | 1 << 32).trailing_zeros(),
+                _ => 0,
+            };
+            let constant = |i: usize| f.arguments.get(i).and_then(|a| a.1).unwrap_or(0);
+            let stem = f.name.split('.').next().unwrap_or("");
+            let now = match stem {
+                "shl" => of(0) + constant(1).min(32) as u32,
+                "mul" if !f.name.contains("hi") => of(0) + of(1),
+                "mad" if !f.name.contains("hi") => (of(0) + of(1)).min(of(2)),
+                "add" | "sub" | "or" | "xor" => of(0).min(of(1)),
+                "and" => of(0).max(of(1)),
+                // Arrays start at multiples of 16.
+                "mov" if f.variable.is_some() => 4,
+                "mov" | "cvt" | "cvta" => of(0),
+                _ => 0,
+            };
+            let old = known.get(&register).copied().unwrap_or(0);
+            if now.min(32) < old {
+                known.insert(register, now.min(32));
+                changed = true;
+            }
+        }
+        if !changed {
+            return known;
+        }
+    }
+}
+
+/// Neighbouring 32-bit words of shared memory are loaded and stored by one instruction where the
+/// address is known to be aligned.
+fn merge_shared(function: &Function, aligned: &HashMap<Register, u32>, facts: &mut [Facts]) {
+    for block in &function.blocks {
+        let (start, end) = (block.start as usize, block.end as usize);
+        for first in start..end {
+            if facts[first].folded || facts[first].merged > 1 {
+                continue;
+            }
+            let Some(group) = group(facts, aligned, first, end) else { continue };
+            let count = group.len() as u32;
+            let load = facts[first].instruction.class == Class::LoadShared;
+            // A load comes where its first part was, a store where its last.
+            let lead = if load { group[0] } else { group[group.len() - 1] };
+            let (mut writes, mut reads) = (Vec::new(), Vec::new());
+            for &member in &group {
+                writes.extend(facts[member].instruction.writes.iter().copied());
+                reads.extend(facts[member].instruction.reads.iter().copied());
+                facts[member].folded = member != lead;
+                facts[member].merged = count;
+            }
+            let lowest =
+                group.iter().filter_map(|m| facts[*m].place).map(|p| p.offset).min().unwrap_or(0);
+            reads.dedup();
+            let own = facts[lead].place.map_or(0, |p| p.offset);
+            let leader = &mut facts[lead];
+            leader.instruction.writes = writes.into();
+            leader.instruction.reads = reads.into();
+            leader.instruction.merged = count;
+            leader.instruction.merged_from = own - lowest;
+        }
+    }
+}
+
+/// Accesses from `first` on that one instruction of 4 or 2 words can do.
+fn group(
+    facts: &[Facts],
+    aligned: &HashMap<Register, u32>,
+    first: usize,
+    end: usize,
+) -> Option<Vec<usize>> {
+    let class = facts[first].instruction.class;
+    let load = class == Class::LoadShared;
+    if !load && class != Class::StoreShared {
+        return None;
+    }
+    let place = facts[first].place.filter(|p| p.space == IsaSpace::Shared && p.bytes == 4)?;
+    let base = place.base;
+    let align = base.map_or(32, |b| aligned.get(&b).copied().unwrap_or(0));
+    // Candidates until something stands in the way.
+    let mut candidates = vec![first];
+    for i in first + 1..end {
+        let f = &facts[i];
+        if f.folded {
+            continue;
+        }
+        let same = f.instruction.class == class
+            && f.merged <= 1
+            && f.instruction.guard == facts[first].instruction.guard
+            && f.place
+                .is_some_and(|p| p.space == IsaSpace::Shared && p.bytes == 4 && p.base == base);
+        let memory = f.instruction.class.is_memory()
+            && !matches!(f.instruction.class, Class::LoadConst | Class::LoadGlobal);
+        let barrier =
+            matches!(f.instruction.class, Class::Barrier | Class::WarpSync | Class::Shuffle);
+        if same {
+            candidates.push(i);
+        } else if barrier || memory && !(load && f.instruction.class == Class::LoadShared) {
+            break;
+        }
+        if base.is_some_and(|b| f.instruction.writes.contains(&b)) {
+            break;
+        }
+    }
+    let offset = |i: &usize| facts[*i].place.map_or(0, |p| p.offset);
+    for words in [4_i64, 2] {
+        let bytes = words * 4;
+        let lowest = offset(&first).div_euclid(bytes) * bytes;
+        if align < bytes.trailing_zeros() {
+            continue;
+        }
+        let members: Option<Vec<usize>> = (0..words)
+            .map(|w| candidates.iter().copied().find(|i| offset(i) == lowest + 4 * w))
+            .collect();
+        if let Some(mut members) = members {
+            members.sort_unstable();
+            return Some(members);
+        }
+    }
+    None
+}
+
+/// Registers whose value is the same in all lanes of a warp as far as the text shows.
+fn uniform(facts: &[Facts]) -> HashMap<Register, bool> {
+    let mut known: HashMap<Register, bool> = HashMap::new();
+    for f in facts {
+        known.extend(f.instruction.writes.iter().map(|w| (*w, true)));
+    }
+    loop {
+        let mut changed = false;
+        for f in facts {
+            let same = |r: &Register| known.get(r).copied().unwrap_or(true);
+            let operands = f.instruction.reads.iter().chain(&f.instruction.guard).all(same);
+            let c = f.instruction.class;
+            let varies = f.varies
+                || matches!(c, Class::Shuffle | Class::AtomicGlobal | Class::AtomicShared)
+                || c == Class::LoadGlobal;
+            if !operands || varies {
+                for w in &f.instruction.writes {
+                    changed |= known.insert(*w, false) == Some(true);
+                }
+            }
+        }
+        if !changed {
+            return known;
+        }
+    }
+}
+
+/// Lanes that add to one address known to be uniform are summed first; one lane goes to memory.
+fn merge_uniform_atomics(facts: &mut [Facts]) {
+    let known = uniform(facts);
+    for f in facts {
+        let atomic = matches!(f.instruction.class, Class::AtomicGlobal | Class::AtomicShared);
+        let integer = ["s32", "u32"].iter().any(|t| f.name.ends_with(t))
+            && [".add.", ".min.", ".max.", ".and.", ".or.", ".xor."]
+                .iter()
+                .any(|o| f.name.contains(o));
+        let base = f.place.and_then(|p| p.base);
+        let same = base.is_none_or(|b| known.get(&b).copied().unwrap_or(true));
+        if atomic && integer && same && f.place.is_some() {
+            f.instruction.one_lane = true;
+            // Without a result: count the lanes, find the first. With one: a scan over the warp.
+            f.instruction.extra_slots += if f.instruction.writes.is_empty() { 4 } else { 18 };
+        }
+    }
+}
+
+/// Short blocks behind a conditional branch are executed under its predicate instead.
+fn predicate(most: usize, function: &Function, facts: &mut [Facts]) {
+    let mut predecessors = vec![0; function.blocks.len()];
+    for block in &function.blocks {
+        for &s in &block.succs {
+            predecessors[s as usize] += 1;
+        }
+    }
+    for block in &function.blocks {
+        let Some(branch) = (block.end as usize).checked_sub(1) else { continue };
+        let Flow::Bra(target) = function.insts[branch].flow else { continue };
+        let Some(guard) = facts[branch].instruction.guard else { continue };
+        let Some(body) = block.succs.iter().copied().find(|s| *s != target) else { continue };
+        let b = &function.blocks[body as usize];
+        let reaches = b.succs[..] == [target];
+        let short = predecessors[body as usize] == 1
+            && b.start == block.end
+            && function.blocks[target as usize].start == b.end;
+        // A jump to the end is a predicated exit.
+        let last = function.insts.get(b.end as usize);
+        let exits = last.is_none_or(|i| matches!(i.flow, Flow::Ret | Flow::Exit));
+        if !reaches || !short || exits {
+            continue;
+        }
+        let inside = b.start as usize..b.end as usize;
+        let live = inside.clone().filter(|&i| !facts[i].folded);
+        let allowed = live.clone().all(|i| {
+            let f = &facts[i];
+            let control = !matches!(function.insts[i].flow, Flow::Next | Flow::Bra(_));
+            let sync = matches!(
+                f.instruction.class,
+                Class::Barrier | Class::WarpSync | Class::Shuffle | Class::Vote | Class::Match
+            );
+            let long = matches!(
+                f.instruction.class,
+                Class::IntDiv
+                    | Class::IntDiv64
+                    | Class::F32Div
+                    | Class::F32Sqrt
+                    | Class::F32Rcp
+                    | Class::F64Div
+                    | Class::F64Rcp
+                    | Class::F64Sqrt
+            );
+            !(control || sync || long) && f.instruction.guard.is_none()
+        });
+        let count = live.count();
+        if !allowed || count > most || count == 0 {
+            continue;
+        }
+        facts[branch].folded = true;
+        facts[branch].skips = Some((b.start, b.end));
+        for f in facts[inside].iter_mut().filter(|f| !f.folded) {
+            f.instruction.guard = Some(guard);
+        }
+        // The block behind goes on without a break.
+        facts[b.start as usize].continues = true;
+        if let Some(f) = facts.get_mut(b.end as usize)
+            && predecessors[target as usize] == 2
+        {
+            f.continues = true;
+        }
+    }
+}
+
+/// Branches that may diverge stand between two instructions that keep track of it.
+fn converge(function: &Function, facts: &mut [Facts]) {
+    for block in &function.blocks {
+        let Some(branch) = (block.end as usize).checked_sub(1) else { continue };
+        let Flow::Bra(target) = function.insts[branch].flow else { continue };
+        let f = &mut facts[branch];
+        if f.folded || f.instruction.guard.is_none() {
+            continue;
+        }
+        let first = function.blocks[target as usize].start as usize;
+        let forward = first > branch;
+        let leaves =
+            function.insts.get(first).is_none_or(|i| matches!(i.flow, Flow::Ret | Flow::Exit));
+        if forward && !leaves {
+            f.instruction.extra_slots += 2;
+        }
+    }
+}
+
+/// The address of a shared variable is computed: the block's window within the cluster's, shifted.
+fn shared_bases(instructions: u32, facts: &mut [Facts]) {
+    let mut seen: Vec<String> = Vec::new();
+    for f in facts.iter_mut().filter(|f| !f.folded || f.constant_move) {
+        let Some(variable) = &f.variable else { continue };
+        if seen.contains(variable) {
+            f.folded = true;
+            continue;
+        }
+        seen.push(variable.clone());
+        f.folded = false;
+        f.instruction.class = Class::SpecialRegister;
+        f.instruction.extra_slots += instructions - 1;
+    }
+}
