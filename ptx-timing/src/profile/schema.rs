@@ -482,7 +482,7 @@ pub enum Policy {
 }
 
 /// `[assembler]`: how the machine code differs from the PTX, as far as costs depend on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Assembler {
     /// Kernel arguments and launch sizes are loaded by instructions instead of being operands.

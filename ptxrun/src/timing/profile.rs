@@ -116,8 +116,20 @@ fn launches(
     Ok(passed)
 }
 
-fn options(args: &ProfileArgs, _pictures: bool) -> Options {
-    Options { registers: args.regs, config: Config { max_blocks: args.sample } }
+/// Warp instructions after which a large grid is extrapolated: some seconds.
+const INSTRUCTIONS: u64 = 20_000_000;
+/// The part of the launch that pictures show: one SM's first clocks.
+const TIMELINE: (u32, u64) = (0, 20_000);
+
+fn options(args: &ProfileArgs, pictures: bool) -> Options {
+    Options {
+        registers: args.regs,
+        config: Config {
+            max_blocks: args.sample,
+            max_instructions: args.sample.is_none().then_some(INSTRUCTIONS),
+            timeline: pictures.then_some(TIMELINE),
+        },
+    }
 }
 
 fn write(path: &Path, bytes: &[u8], common: &Common) -> Result<(), Failed> {
