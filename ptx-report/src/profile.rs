@@ -70,6 +70,73 @@ pub(crate) fn limit_sentence(report: &Report) -> String {
     sentence
 }
 
+/// Launches on several devices as a table per kernel of a module. `refused` holds module, device and
+/// why that device cannot run it.
+pub fn devices_text(
+    launches: &[Launch],
+    refused: &[(String, String, String)],
+    paint: Paint,
+) -> String {
+    let mut groups: Vec<(&str, &str, Vec<&Launch>)> = Vec::new();
+    for launch in launches {
+        let (module, kernel) = (launch.module.as_str(), launch.report.kernel.as_str());
+        match groups.iter_mut().find(|g| g.0 == module && g.1 == kernel) {
+            Some(group) => group.2.push(launch),
+            None => groups.push((module, kernel, vec![launch])),
+        }
+    }
+    let mut out = String::new();
+    for (module, kernel, launches) in groups {
+        let first = &launches[0].report;
+        out.push_str(&format!(
+            "{} ({module}), {} of {} threads\n",
+            paint.bold(kernel),
+            plural(first.launch.blocks, "block"),
+            first.launch.threads_per_block
+        ));
+        let mut table = Table::new(&[
+            "device",
+            "cc",
+            ">time",
+            ">cycles",
+            ">IPC",
+            ">occupancy",
+            ">GB/s",
+            ">",
+            ">GFLOP/s",
+            ">",
+            "limit",
+        ]);
+        for launch in launches {
+            let r = &launch.report;
+            let (s, d) = (&r.summary, &r.device);
+            let (rate, peak) = match (s.f64_operations > s.f32_operations, d.peak_f64_gflops) {
+                (true, Some(peak)) => (s.f64_gflops, peak),
+                _ => (s.f32_gflops, d.peak_f32_gflops),
+            };
+            table.row([
+                d.name.as_str().into(),
+                d.compute_capability.as_str().into(),
+                Cell::styled(time(s.microseconds), Style::Bold),
+                count(s.elapsed_cycles).into(),
+                significant(s.ipc).into(),
+                percent(s.achieved_occupancy).into(),
+                significant(r.memory.dram_gbps).into(),
+                percent(r.memory.dram_share).into(),
+                significant(rate).into(),
+                percent(rate / peak).into(),
+                r.limiter.sentence.as_str().into(),
+            ]);
+        }
+        out.push_str(&table.render(paint));
+        out.push('\n');
+    }
+    for (module, device, error) in refused {
+        let _ = writeln!(out, "{module} on {device}: {error}");
+    }
+    out
+}
+
 fn headline(report: &Report, paint: Paint) -> String {
     let l = &report.launch;
     format!(

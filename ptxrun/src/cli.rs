@@ -142,7 +142,8 @@ pub struct CcArgs {
 #[derive(Args, Debug, Clone, Default)]
 pub struct DeviceArgs {
     /// The GPU, by a name of `ptxrun devices` (`8800 GTX`, `h200`), or a profile file (.toml).
-    /// `profile` and `occupancy` take an H200 where it is missing; elsewhere it adds the GPU's limits
+    /// `profile` and `occupancy` take an H200 where it is missing; elsewhere it adds the GPU's limits.
+    /// `profile` takes several, separated by commas, and puts them in one table
     #[arg(long, value_name = "NAME|FILE")]
     pub device: Option<String>,
     /// A device profile of your own; it may refine a known GPU (see CONTRIBUTING.md)

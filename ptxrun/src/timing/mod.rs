@@ -53,6 +53,23 @@ fn device_or_default(args: &DeviceArgs, common: &Common) -> Result<Profile, Fail
     }
 }
 
+/// The GPUs that the arguments name, separated by commas, or the default.
+fn devices_or_default(args: &DeviceArgs, common: &Common) -> Result<Vec<Profile>, Failed> {
+    let Some(names) = args.device.as_ref().filter(|d| d.contains(',')) else {
+        return device_or_default(args, common).map(|profile| vec![profile]);
+    };
+    names
+        .split(',')
+        .map(|name| {
+            let one = DeviceArgs {
+                device: Some(name.trim().to_owned()),
+                profile_file: args.profile_file.clone(),
+            };
+            device_or_default(&one, common)
+        })
+        .collect()
+}
+
 /// A name that nobody knows is wrong usage; a profile that makes no sense is an invalid file.
 fn bad_profile(common: &Common, error: &ProfileError) -> Failed {
     let (status, kind) = match error {

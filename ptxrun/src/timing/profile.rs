@@ -5,10 +5,11 @@ use std::io::{BufWriter, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use ptx_report::profile::{Document, Launch, text};
+use ptx_report::profile::{Document, Launch, devices_text, text};
 use ptx_report::{advise, html, source, trace};
 use ptx_runtime::Verified;
 use ptx_runtime::timing::{Config, Options, Profile};
+use serde_json::json;
 
 use crate::cli::{Common, ProfileArgs};
 use crate::commands::{
@@ -16,71 +17,116 @@ use crate::commands::{
 };
 use crate::plan::Plan;
 use crate::report;
-use crate::run::{RunOptions, execute};
+use crate::run::{RunError, RunOptions, execute};
 use crate::run_command::{files, plan_of_file, run_failed, with_modules};
-use crate::timing::{device_or_default, limits};
+use crate::timing::{devices_or_default, limits};
 
 /// Times what the arguments launch.
 pub(crate) fn profile(args: &ProfileArgs) -> Outcome {
     let common = &args.run.common;
-    let device = device_or_default(&args.run.device, common)?;
-    let mut document = Document { ok: true, launches: Vec::new() };
+    let mut session = Session {
+        args,
+        devices: devices_or_default(&args.run.device, common)?,
+        document: Document { ok: true, launches: Vec::new() },
+        refused: Vec::new(),
+    };
     match files(&args.run)? {
         (file, Some(launch)) => {
             let (loaded, modules) = with_modules(&args.run, file, launch)?;
             for module in &modules {
                 let verified = load(module, &loaded.build, args.run.lenient, common)?;
-                document.ok &= launches(
-                    args,
-                    &device,
-                    module,
-                    &verified,
-                    &loaded.plan,
-                    &mut document.launches,
-                )?;
+                session.module(module, &verified, &loaded.plan)?;
             }
         }
         (Some(file), None) => {
             let build = build_options(&args.run.build, common)?;
             let verified = load(file, &build, args.run.lenient, common)?;
             let plan = plan_of_file(&args.run, verified.module())?;
-            document.ok &= launches(args, &device, file, &verified, &plan, &mut document.launches)?;
+            session.module(file, &verified, &plan)?;
         }
         (None, None) => {}
     }
-    if let Some(path) = &args.html {
-        write(path, html::page(&document.launches).as_bytes(), common)?;
-    }
-    if let Some(path) = &args.trace {
-        write_traces(path, &document.launches, common)?;
-    }
-    if common.json {
-        print_json(&serde_json::to_value(&document).unwrap_or_default());
-    } else {
-        for (i, launch) in document.launches.iter().enumerate() {
-            let gap = if i == 0 { "" } else { "\n" };
-            print(format!("{gap}{}", text(launch, args.all, common.paint())).as_bytes());
-        }
-        for path in args.html.iter().chain(&args.trace) {
-            print(format!("\nwritten: {}\n", path.display()).as_bytes());
-        }
-    }
-    if document.ok { Ok(()) } else { Err(Failed(INVALID)) }
+    session.write()
 }
 
-/// Runs a plan's launches on one module; false if a check of the plan failed.
+/// What a call of `profile` has done so far.
+struct Session<'a> {
+    args: &'a ProfileArgs,
+    devices: Vec<Profile>,
+    document: Document,
+    /// Module, GPU and why it cannot run what others can.
+    refused: Vec<(String, String, String)>,
+}
+
+impl Session<'_> {
+    /// Profiles a plan's launches on one module, on every GPU.
+    fn module(&mut self, module: &Path, verified: &Verified, plan: &Plan) -> Outcome {
+        let many = self.devices.len() > 1;
+        for device in &self.devices {
+            match launches(self.args, device, many, module, verified, plan)? {
+                Ok((passed, launches)) => {
+                    self.document.ok &= passed;
+                    self.document.launches.extend(launches);
+                }
+                Err(error) => {
+                    let refused = (display_name(module), device.name.clone(), error.to_string());
+                    self.refused.push(refused);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes everything that was asked for.
+    fn write(&self) -> Outcome {
+        let (args, document) = (self.args, &self.document);
+        let common = &args.run.common;
+        if let Some(path) = &args.html {
+            write(path, html::page(&document.launches).as_bytes(), common)?;
+        }
+        if let Some(path) = &args.trace {
+            write_traces(path, &document.launches, common)?;
+        }
+        if common.json {
+            let mut json = serde_json::to_value(document).unwrap_or_default();
+            if !self.refused.is_empty() {
+                let refused = self.refused.iter().map(
+                    |(module, device, error)| json!({"module": module, "device": device, "error": error}),
+                );
+                json["refused"] = refused.collect();
+            }
+            print_json(&json);
+        } else if self.devices.len() > 1 {
+            print(devices_text(&document.launches, &self.refused, common.paint()).as_bytes());
+        } else {
+            for (i, launch) in document.launches.iter().enumerate() {
+                let gap = if i == 0 { "" } else { "\n" };
+                print(format!("{gap}{}", text(launch, args.all, common.paint())).as_bytes());
+            }
+        }
+        if !common.json {
+            for path in args.html.iter().chain(&args.trace) {
+                print(format!("\nwritten: {}\n", path.display()).as_bytes());
+            }
+        }
+        if document.ok { Ok(()) } else { Err(Failed(INVALID)) }
+    }
+}
+
+/// Runs a plan's launches on one module, and says whether every check of the plan holds. With many
+/// GPUs, one that cannot run it does not keep the others from doing so.
 fn launches(
     args: &ProfileArgs,
     device: &Profile,
+    many: bool,
     module: &Path,
     verified: &Verified,
     plan: &Plan,
-    out: &mut Vec<Launch>,
-) -> Result<bool, Failed> {
+) -> Result<Result<(bool, Vec<Launch>), RunError>, Failed> {
     let common = &args.run.common;
     report::resolve(plan, &args.run.out, &args.run.print)
         .map_err(|error| common.fail(USAGE, "usage", error))?;
-    if let (Err(error), false) = (limits::target(verified.module(), device), common.json) {
+    if let (Err(error), false) = (limits::target(verified.module(), device), common.json || many) {
         eprintln!("note: {error}; the times are those of the same instructions there");
     }
     let pictures = args.html.is_some() || args.trace.is_some();
@@ -95,25 +141,31 @@ fn launches(
     let printed = Arc::new(Mutex::new(Vec::new()));
     let result = execute(plan, verified, &options, &printed);
     let stdout = printed.lock().map(|p| p.clone()).unwrap_or_default();
-    let done = result.map_err(|error| run_failed(common, verified, &error, &stdout))?;
+    let done = match result {
+        Ok(done) => done,
+        Err(error @ (RunError::Device { .. } | RunError::DoesNotFit { .. })) if many => {
+            return Ok(Err(error));
+        }
+        Err(error) => return Err(run_failed(common, verified, &error, &stdout)),
+    };
     report::write_files(plan, &done, &args.run.out)
         .map_err(|error| common.fail(USAGE, "file", error))?;
-    if !common.json {
+    if !common.json && !many {
         print(&stdout);
         print(report::text(plan, &done, &args.run.print).as_bytes());
     }
     let texts = SourceTexts::new(module);
     let passed = done.passed();
-    for launch in done.launches {
-        let Some(report) = launch.timing else { continue };
-        out.push(Launch {
+    let reports = done.launches.into_iter().filter_map(|launch| launch.timing);
+    let launches = reports
+        .map(|report| Launch {
             module: display_name(module),
             advice: advise(&report),
             source: source::lines(&report, &|file, line| texts.line(file, line)),
             report: *report,
-        });
-    }
-    Ok(passed)
+        })
+        .collect();
+    Ok(Ok((passed, launches)))
 }
 
 /// Warp instructions after which a large grid is extrapolated: some seconds.

@@ -1,0 +1,419 @@
+//! The subcommands over the timing model, as a user meets them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+struct Outcome {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Outcome {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}{}", self.stdout, self.stderr))
+    }
+}
+
+fn ptxrun(args: &[&str]) -> Outcome {
+    let output = Command::new(env!("CARGO_BIN_EXE_ptxrun"))
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"))
+        .args(args)
+        .output()
+        .unwrap();
+    Outcome {
+        status: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A folder of its own for a test, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("ptxrun-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+    fn write(&self, name: &str, text: &str) -> String {
+        std::fs::write(self.0.join(name), text).unwrap();
+        self.file(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const TILE: &str = "timing/tile.ptx";
+
+/// `profile` of the tile kernel with these further options.
+fn tile(more: &[&str]) -> Outcome {
+    let mut args = vec![
+        "profile",
+        TILE,
+        "--grid",
+        "64",
+        "--block",
+        "128",
+        "--regs",
+        "10",
+        "--arg",
+        "f32[8192]:iota",
+        "--arg",
+        "buf:32768",
+    ];
+    args.extend(more);
+    ptxrun(&args)
+}
+
+#[test]
+fn devices_are_listed() {
+    let list = ptxrun(&["devices"]);
+    assert_eq!((list.status, &*list.stderr), (0, ""));
+    assert!(list.stdout.lines().count() > 88, "{}", list.stdout);
+    let few: Vec<&str> = list
+        .stdout
+        .lines()
+        .filter(|l| ["device", "8800 GTX", "GTX 280", "H200"].iter().any(|n| l.contains(n)))
+        .collect();
+    insta::assert_snapshot!("devices", few.join("\n"));
+    let json = ptxrun(&["devices", "--json"]).json();
+    let devices = json["devices"].as_array().unwrap();
+    assert!(devices.len() >= 88);
+    assert!(devices.iter().any(|d| d["name"] == "H200" && d["multiprocessors"] == 132));
+}
+
+#[test]
+fn a_device_is_shown_with_the_source_of_every_number() {
+    let show = ptxrun(&["devices", "8800gtx"]);
+    assert_eq!(show.status, 0, "{}", show.stderr);
+    let clock = show.stdout.split("[clock]").nth(1).unwrap().split("\n[").next().unwrap();
+    insta::assert_snapshot!("device_clock", clock.trim());
+    let json = ptxrun(&["devices", "8800 GTX", "--json"]).json();
+    assert_eq!(json["device"]["multiprocessors"], 16);
+    assert!(json["sources"]["clock.sm_mhz"]["text"].as_str().is_some_and(|s| !s.is_empty()));
+}
+
+#[test]
+fn an_unknown_device_is_no_dead_end() {
+    let typo = ptxrun(&["devices", "8800 GXT"]);
+    assert_eq!(typo.status, 2);
+    insta::assert_snapshot!("unknown_device", typo.stderr);
+    let json = tile(&["--device", "GTX 28O", "--json"]);
+    assert_eq!(json.status, 2);
+    assert!(json.json()["error"]["message"].as_str().unwrap().contains("did you mean"));
+    assert_eq!(ptxrun(&["devices", "zzzzzzzzzzzzzz"]).status, 2);
+    assert_eq!(ptxrun(&["devices", "/no/such/profile.toml"]).status, 2);
+}
+
+#[test]
+fn a_profile_of_ones_own_refines_a_known_one() {
+    let folder = Folder::new("own-profile");
+    let text = "name = \"Mine\"\nkind = \"device\"\ninherits = \"GeForce GTX 280\"\n\
+        [source]\nclock = \"the label\"\n[clock]\nsm_mhz = 648\n";
+    let file = folder.write("mine.toml", text);
+    let show = ptxrun(&["devices", &file, "--json"]);
+    assert_eq!(show.json()["clock"]["sm_mhz"], 648.0, "{}", show.stderr);
+    let time = |args: &[&str]| {
+        let json = tile(args).json();
+        let summary = &json["launches"][0]["report"]["summary"];
+        (summary["elapsed_cycles"].as_u64().unwrap(), summary["microseconds"].as_f64().unwrap())
+    };
+    let (_, slow) = time(&["--device", &file, "--json"]);
+    let (_, same) = time(&["--profile", &file, "--json"]);
+    let (_, fast) = time(&["--device", "GTX 280", "--json"]);
+    assert_eq!(slow, same);
+    assert!(slow > fast, "{slow} {fast}");
+}
+
+#[test]
+fn an_inconsistent_profile_names_the_key() {
+    let folder = Folder::new("bad-profile");
+    let head = "name = \"Mine\"\nkind = \"device\"\ninherits = \"GeForce GTX 280\"\n";
+    for (body, key) in [
+        ("[source]\nclock = \"x\"\n[clock]\nsm_mhz = 0\n", "clock.sm_mhz"),
+        ("[source]\nclock = \"x\"\n[clock]\nsm_mhz = \"fast\"\n", "clock.sm_mhz"),
+        ("[source]\nclock = \"x\"\n[clock]\nsm_mhz = 1.0\nturbo = 3\n", "turbo"),
+        ("[clock]\nsm_mhz = 600\n", "clock.sm_mhz"),
+        (
+            "[source]\nlimits = \"x\"\n[limits]\nmax_threads_per_sm = 1000\n",
+            "limits.max_threads_per_sm",
+        ),
+        ("[source]\nshared = \"x\"\n[shared]\nbanks = 17\n", "shared.banks"),
+    ] {
+        let file = folder.write("mine.toml", &format!("{head}{body}"));
+        let outcome = ptxrun(&["devices", &file]);
+        assert_eq!(outcome.status, 1, "{body}: {}", outcome.stdout);
+        assert!(outcome.stderr.contains(key), "{body}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("mine.toml"), "{}", outcome.stderr);
+        let json = tile(&["--device", &file, "--json"]);
+        assert_eq!((json.status, &json.json()["error"]["kind"]), (1, &"profile".into()));
+    }
+    let file = folder.write("mine.toml", "name = ");
+    assert!(ptxrun(&["devices", &file]).stderr.contains("not valid TOML"));
+}
+
+#[test]
+fn occupancy_says_what_limits() {
+    let plain = "advice/coalesced.ptx";
+    let args = ["occupancy", plain, "--block", "128", "--regs", "20", "--device", "8800 GTX"];
+    let text = ptxrun(&args);
+    assert_eq!((text.status, &*text.stderr), (0, ""));
+    insta::assert_snapshot!("occupancy", text.stdout);
+    let json = ptxrun(&[&args[..], &["--json"]].concat()).json();
+    assert_eq!(json["limited_by"], serde_json::json!(["registers"]));
+    assert_eq!((&json["blocks"], &json["warps"]), (&3.into(), &12.into()));
+    assert_eq!(json["table"].as_array().unwrap().len(), 16);
+}
+
+#[test]
+fn a_block_that_cannot_launch_is_refused_by_limit_and_amount() {
+    let refuse = |args: &[&str]| {
+        let head = ["occupancy", TILE, "--device", "8800 GTX"];
+        let outcome = ptxrun(&[&head[..], args].concat());
+        assert_eq!((outcome.status, &*outcome.stdout), (1, ""), "{}", outcome.stderr);
+        outcome.stderr
+    };
+    let all = [
+        refuse(&["--block", "1024", "--regs", "10"]),
+        refuse(&["--block", "1,1,128", "--regs", "10"]),
+        refuse(&["--block", "512", "--regs", "20"]),
+        refuse(&["--block", "32", "--regs", "200"]),
+        refuse(&["--block", "64", "--regs", "10", "--shared", "32K"]),
+    ];
+    insta::assert_snapshot!("refused", all.concat());
+    for command in ["run", "profile"] {
+        let launch = ptxrun(&[
+            command,
+            TILE,
+            "--block",
+            "1024",
+            "--arg",
+            "buf:32768",
+            "--arg",
+            "buf:32768",
+            "--device",
+            "8800 GTX",
+        ]);
+        assert_eq!(launch.status, 1, "{command}: {}", launch.stdout);
+        assert!(launch.stderr.contains("exceeds the device's 512 by 512"), "{}", launch.stderr);
+    }
+    let json = ptxrun(&["occupancy", TILE, "--block", "1024", "--device", "8800 GTX", "--json"]);
+    assert_eq!(json.json()["error"]["kind"], "does not fit");
+    assert_eq!(ptxrun(&["occupancy", TILE]).status, 2, "no block is wrong usage");
+}
+
+#[test]
+fn check_knows_what_a_device_takes() {
+    let old = ptxrun(&["check", TILE, "--device", "8800 GTX"]);
+    assert_eq!(old.status, 1);
+    assert!(
+        old.stdout.contains("the module is for sm_20 or later; GeForce 8800 GTX is sm_10"),
+        "{}",
+        old.stdout
+    );
+    assert_eq!(ptxrun(&["check", TILE, "--device", "H200"]).status, 0);
+}
+
+#[test]
+fn a_launch_is_profiled() {
+    let outcome = tile(&["--device", "GTX 280"]);
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    for part in [
+        "transpose_tile on GeForce GTX 280",
+        "occupancy",
+        "of 142 GB/s",
+        "-way conflict",
+        "tile.cu:7",
+        "Shared-memory bank conflicts (PTX line",
+        "guide 3.1.2.5",
+    ] {
+        assert!(outcome.stdout.contains(part), "{part}: {}", outcome.stdout);
+    }
+    assert!(!outcome.stdout.contains('\u{1b}'), "no colour into a pipe");
+    assert!(tile(&["--color", "always"]).stdout.contains('\u{1b}'));
+    // The same every time.
+    let (a, b) = (tile(&["--json"]), tile(&["--json"]));
+    assert_eq!(a.stdout, b.stdout);
+    let report = &a.json()["launches"][0]["report"];
+    assert_eq!(report["summary"]["warp_instructions"].as_u64(), {
+        let lines = report["lines"].as_array().unwrap();
+        Some(lines.iter().filter_map(|l| l["issues"].as_u64()).sum())
+    });
+}
+
+#[test]
+fn several_devices_make_a_table() {
+    let devices = "8800 GTX, GTX 280,M2090,K20X,H200";
+    let text = tile(&["--device", devices]);
+    assert_eq!((text.status, &*text.stderr), (0, ""));
+    assert_eq!(
+        text.stdout.lines().filter(|l| l.contains("imited by")).count(),
+        5,
+        "{}",
+        text.stdout
+    );
+    let json = tile(&["--device", devices, "--json"]).json();
+    assert_eq!(json["launches"].as_array().unwrap().len(), 5);
+    // One that cannot run it is a line, not the end.
+    let doubles = ptxrun(&[
+        "profile",
+        "advice/double_constant.ptx",
+        "--grid",
+        "64",
+        "--block",
+        "128",
+        "--arg",
+        "buf:65536",
+        "--device",
+        "8800 GTX,C1060",
+    ]);
+    assert_eq!(doubles.status, 0, "{}", doubles.stderr);
+    assert!(doubles.stdout.contains("Tesla C1060  1.3"), "{}", doubles.stdout);
+    assert!(
+        doubles.stdout.contains("on GeForce 8800 GTX: k: GeForce 8800 GTX has no instructions")
+    );
+    assert_eq!(tile(&["--device", "8800 GTX,zzzzzzzzz"]).status, 2);
+}
+
+#[test]
+fn profiling_leaves_the_results_as_running_does() {
+    let args = ["--arg", "f32[8192]:iota", "--arg", "buf:32768", "--print", "1:f32:20"];
+    let launch = ["--grid", "64", "--block", "128"];
+    let run = ptxrun(&[&["run", TILE][..], &launch, &args].concat());
+    let profile = ptxrun(&[&["profile", TILE][..], &launch, &args].concat());
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(profile.stdout.starts_with(&run.stdout), "{}", profile.stdout);
+}
+
+#[test]
+fn the_page_is_self_contained() {
+    let folder = Folder::new("page");
+    let file = folder.file("report.html");
+    let outcome = tile(&["--device", "GTX 280", "--html", &file]);
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    let page = std::fs::read_to_string(&file).unwrap();
+    assert!(page.len() < 2_000_000);
+    for outside in ["http:", "https:", "src=", "@import", "url(", "<link"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    for part in ["Roofline", "Timeline of one SM", "Access patterns", "Occupancy over block sizes"]
+    {
+        assert!(page.contains(&format!("<h2>{part}</h2>")), "{part}");
+    }
+    for tag in ["svg", "section", "table", "div", "figure", "article"] {
+        let count = |text: &str| page.matches(text).count();
+        let open = count(&format!("<{tag} ")) + count(&format!("<{tag}>"));
+        assert_eq!(open, count(&format!("</{tag}>")), "{tag}");
+    }
+    assert!(!page.contains("NaN") && !page.contains("inf "), "numbers that no browser draws");
+}
+
+#[test]
+fn the_trace_is_what_perfetto_reads() {
+    let folder = Folder::new("trace");
+    let file = folder.file("trace.json");
+    assert_eq!(tile(&["--trace", &file]).status, 0);
+    let trace: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let spans: Vec<&Value> = events.iter().filter(|e| e["ph"] == "X").collect();
+    assert!(spans.len() > 100, "{}", spans.len());
+    for span in &spans {
+        assert!(span["ts"].as_f64().unwrap() >= 0.0 && span["dur"].as_f64().unwrap() >= 0.0);
+        assert!(span["tid"].is_u64() && span["pid"].is_u64() && span["name"].is_string());
+    }
+    assert!(spans.iter().any(|s| s["name"].as_str().unwrap().starts_with("ld.global.f32")));
+    assert!(spans.iter().any(|s| s["cat"] == "stall"));
+    assert!(events.iter().any(|e| e["name"] == "thread_name"));
+}
+
+#[test]
+fn two_profiles_are_compared() {
+    let folder = Folder::new("compare");
+    let padded = folder.write(
+        "padded.ptx",
+        &std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(TILE))
+            .unwrap()
+            .replace("mul.lo.u32 %r4, %r1, 64;", "mul.lo.u32 %r4, %r1, 68;"),
+    );
+    let before = folder.write("a.json", &tile(&["--device", "GTX 280", "--json"]).stdout);
+    let args = [
+        "profile",
+        &padded,
+        "--grid",
+        "64",
+        "--block",
+        "128",
+        "--regs",
+        "10",
+        "--arg",
+        "f32[8192]:iota",
+        "--arg",
+        "buf:32768",
+        "--device",
+        "GTX 280",
+        "--json",
+    ];
+    let after = folder.write("b.json", &ptxrun(&args).stdout);
+    let text = ptxrun(&["compare", &before, &after]);
+    assert_eq!(text.status, 0, "{}", text.stderr);
+    assert!(text.stdout.contains("times as fast"), "{}", text.stdout);
+    assert!(text.stdout.contains("resolved: Shared-memory bank conflicts"), "{}", text.stdout);
+    let json = ptxrun(&["compare", &before, &after, "--json"]).json();
+    assert_eq!(json["launches"][0]["changes"]["bank conflicts (steps)"]["after"], 0.0);
+    assert!(json["launches"][0]["speedup"].as_f64().unwrap() > 1.0);
+    let same = ptxrun(&["compare", &before, &before]);
+    assert!(same.stdout.contains("as fast as before"), "{}", same.stdout);
+    let foreign = folder.write("c.json", "{\"ok\": true}");
+    let wrong = ptxrun(&["compare", &before, &foreign]);
+    assert_eq!(wrong.status, 1);
+    assert!(wrong.stderr.contains("is no file of `ptxrun profile --json`"), "{}", wrong.stderr);
+    assert_eq!(ptxrun(&["compare", &before, "/no/such/file"]).status, 2);
+}
+
+#[test]
+fn what_faults_or_is_misused_says_so() {
+    let fault =
+        ptxrun(&["profile", TILE, "--block", "128", "--arg", "buf:16", "--arg", "buf:32768"]);
+    assert_eq!(fault.status, 1, "{}", fault.stdout);
+    assert!(
+        fault.stderr.contains("out of bounds") || fault.stderr.contains("outside"),
+        "{}",
+        fault.stderr
+    );
+    assert_eq!(ptxrun(&["profile", TILE, "--block", "128"]).status, 2, "arguments are missing");
+    assert_eq!(ptxrun(&["profile", "/no/such/file.ptx"]).status, 2);
+    assert_eq!(tile(&["--html", "/no/such/folder/x.html"]).status, 2);
+    assert_eq!(tile(&["--regs", "0"]).status, 2);
+    assert_eq!(tile(&["--sample", "0"]).status, 2);
+    let double = "advice/double_constant.ptx";
+    let unsupported = ptxrun(&[
+        "profile",
+        double,
+        "--grid",
+        "64",
+        "--block",
+        "128",
+        "--arg",
+        "buf:65536",
+        "--device",
+        "8800 GTX",
+    ]);
+    assert_eq!(unsupported.status, 1, "{}", unsupported.stdout);
+    assert!(
+        unsupported.stderr.contains("has no instructions of class 'f64-add'"),
+        "{}",
+        unsupported.stderr
+    );
+}
