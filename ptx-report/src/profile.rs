@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use ptx_timing::Report;
-use ptx_timing::report::{Line, MemorySpace};
+use ptx_timing::report::{Line, MemorySpace, RegistersFrom};
 use serde::{Deserialize, Serialize};
 
 use crate::advice::{Finding, clocks};
@@ -189,7 +189,10 @@ fn summary(report: &Report, paint: Paint) -> String {
     );
     let registers = report.launch.registers.map_or_else(
         || "registers not counted".to_owned(),
-        |n| format!("{n} registers per thread"),
+        |n| match report.launch.registers_from {
+            Some(RegistersFrom::Estimate) => format!("an estimated {n} registers per thread"),
+            _ => format!("{n} registers per thread"),
+        },
     );
     row(
         "occupancy",

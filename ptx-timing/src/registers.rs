@@ -11,6 +11,7 @@ use ptx_parse::code::{Callee, Flow, Program};
 use crate::code::KernelCode;
 use crate::event::Register;
 use crate::profile::Profile;
+use crate::report::RegistersFrom;
 
 /// Registers that the assembler keeps for itself: the stack pointer, and one to move values.
 const OWN: u32 = 2;
@@ -22,6 +23,39 @@ pub fn estimate(profile: &Profile, program: &Program, code: &KernelCode) -> u32 
     let mut path = vec![false; pressures.len()];
     let live = with_calls(program, &pressures, 0, &mut path);
     (live + OWN).clamp(MIN, profile.limits.max_registers_per_thread)
+}
+
+/// Registers of a thread in a launch with this block, and who says so: the caller, or the estimate
+/// under the module's directives.
+pub fn of_launch(
+    profile: &Profile,
+    program: &Program,
+    block: [u32; 3],
+    given: Option<u32>,
+) -> (u32, RegistersFrom) {
+    if let Some(given) = given {
+        return (given, RegistersFrom::Given);
+    }
+    let estimate = estimate(profile, program, &KernelCode::new(program, &profile.assembler));
+    let tuning = &program.tuning;
+    let all = |n: [u32; 3]| n.iter().fold(1, |a: u32, n| a.saturating_mul(*n)).max(1);
+    let threads = all(block);
+    // Blocks that have to fit an SM together leave each thread its share.
+    let share = tuning.min_ncta_per_sm.map(|blocks| {
+        let most = tuning.max_ntid.or(tuning.req_ntid).map_or(threads, all);
+        profile.limits.registers_per_sm / blocks.max(1) / most
+    });
+    let most = tuning.max_nreg.into_iter().chain(share).min().unwrap_or(u32::MAX);
+    // A block that is within the device's limits can always be launched: values are spilled.
+    let warps = threads.div_ceil(profile.limits.warp_size);
+    let fits = profile.limits.registers_per_sm / warps.saturating_mul(profile.limits.warp_size);
+    let unit = (profile.allocation.register_unit / profile.limits.warp_size).max(1);
+    let most = most.min(if fits > unit { fits / unit * unit } else { fits }).max(1);
+    if estimate > most {
+        (most, RegistersFrom::Directive)
+    } else {
+        (estimate, RegistersFrom::Estimate)
+    }
 }
 
 /// The fewest registers that a kernel gets.

@@ -15,8 +15,8 @@ use crate::code::{KernelCode, space_of};
 use crate::event::{BlockSource, BlockTrace, Detail, Event, Space, WarpTrace};
 use crate::occupancy::BlockNeeds;
 use crate::profile::Profile;
-use crate::registers::estimate;
-use crate::report::{BranchInfo, Inputs, RegistersFrom, Report, build};
+use crate::registers;
+use crate::report::{BranchInfo, Inputs, Report, Samples, build};
 use crate::sim::{self, Config, Outcome, SimulateError};
 
 /// Why a launch could not be timed.
@@ -42,6 +42,8 @@ pub struct Replay {
     pub code: KernelCode,
     /// Branches by the same index: of the whole grid.
     pub branches: Vec<BranchInfo>,
+    /// Accesses of the first block.
+    samples: Samples,
 }
 
 /// What to simulate, and how.
@@ -63,7 +65,7 @@ pub fn simulate(
     options: &Options,
 ) -> Result<(Report, Stats), ReplayError> {
     let program = kernel.program();
-    let registers = registers(profile, program, params, options);
+    let registers = registers::of_launch(profile, program, params.block, options.registers);
     let count = registers.0;
     let replayed = replay(profile, kernel, memory, params, count, options.config)?;
     let report = build(&Inputs {
@@ -77,39 +79,9 @@ pub fn simulate(
         dynamic_shared: params.shared_bytes,
         registers: Some(registers),
         branches: &replayed.branches,
+        samples: &replayed.samples,
     });
     Ok((report, replayed.stats))
-}
-
-/// Registers of a thread: given, or estimated under the module's directives.
-fn registers(
-    profile: &Profile,
-    program: &Program,
-    params: &LaunchParams,
-    options: &Options,
-) -> (u32, RegistersFrom) {
-    if let Some(given) = options.registers {
-        return (given, RegistersFrom::Given);
-    }
-    let estimate = estimate(profile, program, &KernelCode::new(program, &profile.assembler));
-    let tuning = &program.tuning;
-    let threads: u32 = params.block.iter().product();
-    // Blocks that have to fit an SM together leave each thread its share.
-    let share = tuning.min_ncta_per_sm.map(|blocks| {
-        let most: u32 = tuning.max_ntid.map_or(threads, |n| n.iter().product());
-        profile.limits.registers_per_sm / blocks.max(1) / most.max(1)
-    });
-    let most = tuning.max_nreg.into_iter().chain(share).min().unwrap_or(u32::MAX);
-    // A block that is within the device's limits can always be launched: values are spilled.
-    let warps = threads.div_ceil(profile.limits.warp_size).max(1);
-    let fits = profile.limits.registers_per_sm / (warps * profile.limits.warp_size);
-    let unit = (profile.allocation.register_unit / profile.limits.warp_size).max(1);
-    let most = most.min(if fits > unit { fits / unit * unit } else { fits }).max(1);
-    if estimate > most {
-        (most, RegistersFrom::Directive)
-    } else {
-        (estimate, RegistersFrom::Estimate)
-    }
 }
 
 fn needs(program: &Program, params: &LaunchParams, registers: u32) -> BlockNeeds {
@@ -156,6 +128,7 @@ pub fn replay(
                 at: 0,
                 last: None,
                 branches: vec![BranchInfo::default(); code.code.instructions.len()],
+                samples: Samples::new(code.code.instructions.len()),
             };
             launch_observed(kernel, memory, params, &make)
         });
@@ -169,8 +142,9 @@ pub fn replay(
         Ok(result) => result?,
         Err(panic) => std::panic::resume_unwind(panic),
     };
-    let branches = recorders.into_iter().next().map_or_else(Vec::new, |r| r.branches);
-    Ok(Replay { outcome: outcome?, stats, code, branches })
+    let (branches, samples) =
+        recorders.into_iter().next().map(|r| (r.branches, r.samples)).unwrap_or_default();
+    Ok(Replay { outcome: outcome?, stats, code, branches, samples })
 }
 
 /// The interpreter's end.
@@ -186,6 +160,7 @@ struct Recorder<'a> {
     /// Block, warp and instruction issued last, for the access that follows.
     last: Option<([u32; 3], u32, u32)>,
     branches: Vec<BranchInfo>,
+    samples: Samples,
 }
 
 /// A block under way.
@@ -323,6 +298,9 @@ impl Observer for Recorder<'_> {
         }
         if instruction.one_lane {
             lanes.mask &= lanes.mask.wrapping_neg();
+        }
+        if block == [0; 3] {
+            self.samples.add(pc, space, &lanes);
         }
         let detail = Detail::Memory { space, access: trace.add_access(pc, &lanes, patterns) };
         // An instruction with several accesses (a matrix load, a copy) is several events.

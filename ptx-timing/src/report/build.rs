@@ -6,7 +6,7 @@ use super::place::Lines;
 use super::{
     BranchInfo, CacheInfo, DeviceInfo, LaunchInfo, Limiter, LimiterKind, Line, MemoryInfo,
     MemoryLine, MemorySpace, OccupancyInfo, OccupancyPoint, PipeInfo, RegistersFrom, Report,
-    SamplingInfo, SourcePlace, Stall, Stalls, Summary, Timeline, VERSION,
+    Samples, SamplingInfo, SourcePlace, Stall, Stalls, Summary, Timeline, VERSION,
 };
 use crate::cache::CacheCounts;
 use crate::class::Class;
@@ -29,6 +29,7 @@ pub(crate) struct Inputs<'a> {
     pub registers: Option<(u32, RegistersFrom)>,
     /// Executions and divergences per index of [`KernelCode::code`].
     pub branches: &'a [BranchInfo],
+    pub samples: &'a Samples,
 }
 
 /// The report of one launch.
@@ -310,7 +311,7 @@ fn lines(inputs: &Inputs<'_>) -> Vec<Line> {
                     conflicts: counts.shared_conflicts,
                     conflict_ways: ratio(counts.shared_steps, free),
                     latency: ratio(counts.latency, counts.requests).filter(|x| *x > 0.0),
-                    worst: None,
+                    worst: pc.and_then(|pc| inputs.samples.worst(inputs.profile, pc, instruction)),
                 }
             });
             out.push(Line {

@@ -5,6 +5,7 @@
 
 mod build;
 mod place;
+mod sample;
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::sim::Stall;
 pub(crate) use build::{Inputs, build};
+pub(crate) use sample::Samples;
 
 /// Format version of serialised reports.
 pub const VERSION: u32 = 1;
@@ -363,7 +365,8 @@ pub struct MemoryLine {
     pub conflict_ways: Option<f64>,
     /// Clocks from issue to result on average (loads and atomics).
     pub latency: Option<f64>,
-    /// The costliest access seen.
+    /// The costliest access of the grid's first block (plain loads and stores of global and shared
+    /// memory).
     pub worst: Option<AccessPattern>,
 }
 

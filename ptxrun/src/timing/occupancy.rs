@@ -1,10 +1,10 @@
 //! `ptxrun occupancy`.
 
 use ptx_report::occupancy::{self, Question};
-use ptx_runtime::parse::code::Program;
 use ptx_runtime::parse::lower::{entry_index, lower};
-use ptx_runtime::parse::module::Func;
 use ptx_runtime::timing::occupancy::{BlockNeeds, DoesNotFit, extents};
+use ptx_runtime::timing::registers::of_launch;
+use ptx_runtime::timing::report::RegistersFrom;
 use serde_json::json;
 
 use crate::cli::{Common, OccupancyArgs};
@@ -30,7 +30,12 @@ pub(crate) fn occupancy(args: &OccupancyArgs) -> Outcome {
     let index = entry_index(module, &entry).unwrap_or_default();
     let program =
         lower(module, index).map_err(|refusal| common.fail(INVALID, "unsupported", refusal))?;
-    let (registers, registers_from) = registers(args.regs, function, &program);
+    let (registers, from) = of_launch(&profile, &program, block, args.regs);
+    let registers_from = match from {
+        RegistersFrom::Given => "given",
+        RegistersFrom::Directive => "by the kernel's directives or the block",
+        RegistersFrom::Estimate => "estimated; --regs says what the assembler did",
+    };
     let needs = BlockNeeds {
         threads: block.iter().fold(1, |a: u32, n| a.saturating_mul(*n)),
         registers,
@@ -53,15 +58,6 @@ pub(crate) fn occupancy(args: &OccupancyArgs) -> Outcome {
         }
     }
     Ok(())
-}
-
-/// Registers of a thread, and who says so.
-fn registers(given: Option<u32>, function: &Func, _program: &Program) -> (u32, &'static str) {
-    match (given, function.tuning.max_nreg) {
-        (Some(n), _) => (n, "given"),
-        (None, Some(n)) => (n, ".maxnreg"),
-        (None, None) => (0, "not counted"),
-    }
 }
 
 /// A block that the device does not take, and the largest one that it would.

@@ -129,14 +129,13 @@ fn launches(
     if let (Err(error), false) = (limits::target(verified.module(), device), common.json || many) {
         eprintln!("note: {error}; the times are those of the same instructions there");
     }
-    let pictures = args.html.is_some() || args.trace.is_some();
     let options = RunOptions {
         backend: ptx_runtime::Backend::Interp,
         threads: args.run.threads,
         timeout: args.run.timeout,
         progress: !common.json && std::io::stderr().is_terminal(),
         device: Some(device.clone()),
-        timing: Some(options(args, pictures)),
+        timing: Some(options(args)),
     };
     let printed = Arc::new(Mutex::new(Vec::new()));
     let result = execute(plan, verified, &options, &printed);
@@ -173,7 +172,8 @@ const INSTRUCTIONS: u64 = 20_000_000;
 /// The part of the launch that pictures show: one SM's first clocks.
 const TIMELINE: (u32, u64) = (0, 20_000);
 
-fn options(args: &ProfileArgs, pictures: bool) -> Options {
+fn options(args: &ProfileArgs) -> Options {
+    let pictures = args.html.is_some() || args.trace.is_some();
     Options {
         registers: args.regs,
         config: Config {
@@ -195,6 +195,10 @@ fn cannot_write(path: &Path, error: &std::io::Error, common: &Common) -> Failed 
 /// One trace per file: the first launch in `out.json`, the next ones in `out.2.json`, ...
 fn write_traces(path: &Path, launches: &[Launch], common: &Common) -> Result<(), Failed> {
     for (i, launch) in launches.iter().enumerate() {
+        if launch.report.timeline.is_none() {
+            let message = format!("{} has no timeline to trace", launch.report.kernel);
+            return Err(common.fail(INVALID, "trace", message));
+        }
         let mut name = path.to_path_buf();
         if i > 0 {
             let extension = path.extension().unwrap_or_default().to_string_lossy();
