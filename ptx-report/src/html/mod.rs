@@ -146,7 +146,7 @@ fn card(out: &mut String, name: &str, value: &str, share: Option<f64>, note: &st
 
 fn cards(report: &Report) -> String {
     let (s, d, o, m) = (&report.summary, &report.device, &report.occupancy, &report.memory);
-    let mut out = String::from("<div class=\"cards\">");
+    let mut out = String::new();
     card(
         &mut out,
         "Time",
@@ -206,8 +206,10 @@ fn cards(report: &Report) -> String {
         let l1 = m.l1.read_hit_rate().map_or_else(String::new, |r| format!("; L1 {}", percent(r)));
         card(&mut out, "L2 hits", &percent(rate), Some(rate), &format!("of sectors read{l1}"));
     }
-    out.push_str("</div>");
-    out
+    // One row, or two of about the same length.
+    let cards = out.matches("<div class=\"card\">").count();
+    let columns = if cards > 6 { cards.div_ceil(2) } else { cards };
+    format!("<div class=\"cards\" style=\"--columns:{columns}\">{out}</div>")
 }
 
 /// What the clocks of warps go into, and how busy the pipes are.

@@ -28,6 +28,7 @@ pub(super) fn draw(report: &Report) -> String {
             Some((l, m, worst, waste(report, m)))
         })
         .filter(|(_, m, ..)| matches!(m.space, MemorySpace::Global | MemorySpace::Shared))
+        .filter(|(.., waste)| *waste > 0.0)
         .collect();
     all.sort_by(|a, b| b.3.total_cmp(&a.3).then(a.0.ptx_line.cmp(&b.0.ptx_line)));
     all.iter()
@@ -59,14 +60,14 @@ fn caption(report: &Report, m: &MemoryLine, pattern: &AccessPattern) -> String {
     let lanes = pattern.lanes.iter().flatten().count();
     match m.space {
         MemorySpace::Shared => format!(
-            "The worst access seen: {lanes} lanes, {} steps. On average {}-way, {} steps too many in all. A column is one of {} banks, a row one step; the number is the lane.",
+            "The worst access of the first block: {lanes} lanes, {} steps. On average {}-way, {} steps too many in all. A column is one of {} banks, a row one step; the number is the lane.",
             pattern.cost,
             significant(m.conflict_ways.unwrap_or(1.0)),
             count(m.conflicts),
             report.device.banks,
         ),
         _ => format!(
-            "The worst access seen: {lanes} lanes, {} transactions. On average {} per request; of all bytes moved, {} were asked for. A row is an aligned line of 128 bytes, a box a word; the number is the lane; pale boxes are fetched for nothing.",
+            "The worst access of the first block: {lanes} lanes, {} transactions. On average {} per request; of all bytes moved, {} were asked for. A row is an aligned line of 128 bytes, a box a word; the number is the lane; pale boxes are fetched for nothing.",
             pattern.cost,
             significant(m.transactions_per_request.unwrap_or(0.0)),
             percent(m.bytes_used as f64 / m.bytes_moved.max(1) as f64),

@@ -128,14 +128,14 @@ pub(super) fn draw(report: &Report) -> (String, String) {
         "mid",
         LEFT + (WIDTH - LEFT - RIGHT) / 2.0,
         HEIGHT - 8.0,
-        &format!("{} per byte of device memory", work.unit),
+        &format!("{} per byte of device memory", work.unit.trim_start()),
     );
     svg.text_turned(
         "mid",
         12.0,
         TOP + (HEIGHT - TOP - BOTTOM) / 2.0,
         -90.0,
-        &format!("{} per second", work.unit),
+        &format!("{} per second", work.unit.trim_start()),
     );
     let (px, py) = (x(shown), y(work.rate));
     svg.line("drop", px, py, px, y(roof(shown)));
@@ -148,7 +148,7 @@ pub(super) fn draw(report: &Report) -> (String, String) {
         format!(
             "{} {} per byte: {bound} allows {}{}/s here, the launch reaches {} of it. Dashed: what a perfectly coalesced stream reaches.",
             significant(intensity),
-            work.unit,
+            work.unit.trim_start(),
             prefixed(roof(shown) * 1e9),
             work.unit,
             percent(work.rate / roof(shown)),

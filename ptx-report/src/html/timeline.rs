@@ -35,6 +35,12 @@ impl Column {
 /// The picture and its note; nothing without a timeline.
 pub(super) fn draw(report: &Report) -> Option<(String, String)> {
     let timeline = report.timeline.as_ref().filter(|t| t.until > 0 && !t.warps.is_empty())?;
+    // A short launch ends before the recording does.
+    let last = timeline.warps.iter().map(|w| w.end.unwrap_or(timeline.until)).max();
+    let timeline = &Timeline {
+        until: last.unwrap_or(timeline.until).clamp(1, timeline.until),
+        ..timeline.clone()
+    };
     let mut slots: BTreeMap<u32, Vec<&WarpTimeline>> = BTreeMap::new();
     for warp in &timeline.warps {
         slots.entry(warp.slot).or_default().push(warp);
@@ -49,7 +55,8 @@ pub(super) fn draw(report: &Report) -> Option<(String, String)> {
     let mut clock = 0.0;
     while clock <= timeline.until as f64 {
         svg.line("grid", x(clock), TOP, x(clock), height - AXIS);
-        svg.text("mid", x(clock), height - AXIS + 15.0, &count(clock as u64));
+        let anchor = if x(clock) > WIDTH - 30.0 { "end" } else { "mid" };
+        svg.text(anchor, x(clock), height - AXIS + 15.0, &count(clock as u64));
         clock += step;
     }
     svg.text(
