@@ -206,7 +206,7 @@ pub struct ProfileArgs {
     /// Registers per thread [default: .maxnreg, or an estimate]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub regs: Option<u32>,
-    /// Simulate at most so many blocks and extrapolate [default: all]
+    /// Simulate at most so many blocks and extrapolate [default: what some seconds allow]
     #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u64).range(1..))]
     pub sample: Option<u64>,
     /// Show every PTX line, not only those that cost most
