@@ -182,7 +182,7 @@ fn modules(t: &mut Table, p: u64, q: u64, s: u64) {
     elf.resize(64, 0);
     // A real driver says 200 of this one, which is cut; 209 is what it says of code for another device.
     t.own("machine code", load, &[p, at(&mut elf[..])], 209);
-    let mut empty = vec![0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let mut empty = vec![0x50u8, 0xed, 0x55, 0xba, 1, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     t.row("an empty fat binary", load, &[p, at(&mut empty[..])], 209);
     empty[4] = 9;
     t.row("a fat binary of an unknown version", load, &[p, at(&mut empty[..])], 200);

@@ -19,6 +19,7 @@ pub mod sema;
 pub mod source;
 pub mod symbol;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use diag::{Code, Diag, Severity};

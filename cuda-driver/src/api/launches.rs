@@ -212,7 +212,7 @@ functions! {
         block.set(b)
     }
 
-    cuOccupancyAvailableDynamicSMemPerBlock [11000 => cuOccupancyAvailableDynamicSMemPerBlock]
+    cuOccupancyAvailableDynamicSMemPerBlock [10020 => cuOccupancyAvailableDynamicSMemPerBlock]
     (bytes: Out<usize>, function: usize, blocks: i32, threads: i32) {
         let function = module::function(function)?;
         bytes.required()?;
