@@ -269,7 +269,7 @@ fn modules(t: &mut Table, p: u64, q: u64, s: u64) {
     let mut extra = [1, at(&mut args), 2, at(&mut size), 0];
     let call = [st, 1, 1, 1, 1, 1, 1, 0, 0, 0, at(&mut extra)];
     t.row("16 bytes of 8", "cuLaunchKernel", &call, 701);
-    extra[0] = 7;
+    std::hint::black_box(&mut extra)[0] = 7;
     t.row("unknown key", "cuLaunchKernel", &call, 1);
     let coop = [st, 1_000_000, 1, 1, 1024, 1, 1, 0, 0, params];
     t.row("too many blocks", "cuLaunchCooperativeKernel", &coop, 720);
