@@ -150,7 +150,7 @@ impl Context {
             slot,
         });
         context.adopt(&context.legacy);
-        let pool = Pool::new(&context);
+        let pool = Pool::create(&context);
         *context.pools.lock().unwrap_or_else(PoisonError::into_inner) = [pool; 2];
         CONTEXTS.bind(handle, Arc::clone(&context));
         Ok(context)

@@ -31,7 +31,7 @@ struct State {
 
 impl Pool {
     /// The default pool of a context.
-    pub fn new(context: &Arc<Context>) -> usize {
+    pub fn create(context: &Arc<Context>) -> usize {
         Pool::with_limit(context, 0)
     }
 

@@ -117,10 +117,10 @@ impl Stream {
         let own = Arc::clone(context);
         let run = move || {
             // After a fault nothing more runs in the context.
-            if own.check().is_ok() || work.runs_after_faults() {
-                if let Err(error) = work.run(&own) {
-                    own.fail(error);
-                }
+            if (own.check().is_ok() || work.runs_after_faults())
+                && let Err(error) = work.run(&own)
+            {
+                own.fail(error);
             }
         };
         Ok(schedule::submit(self.queue, after, Box::new(run)))

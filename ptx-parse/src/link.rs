@@ -324,7 +324,7 @@ fn body(asts: &mut [Ast<'_>], chosen: &HashMap<String, Mention>) -> String {
             let name = asts[i].name(name).to_owned();
             let Some(best) = chosen.get(&name).copied() else { continue };
             let own = best.input == i && best.item == item;
-            if own && !(printed.contains(&name) && !m.function) {
+            if own && (m.function || !printed.contains(&name)) {
                 print_item(&asts[i], &asts[i].items[item], &mut out);
                 printed.insert(name);
             } else if m.function {

@@ -152,11 +152,14 @@ type Code = Result<Arc<ptx_jit::Kernel>, Arc<str>>;
 /// Versions of a kernel for launches of different sizes, beyond which one for all sizes is made.
 const VERSIONS: usize = 4;
 
+/// What compiled code is for: an entry and its block shape.
+type Shape = (String, [u32; 3]);
+
 /// Compiled code of a module's kernels, and what makes it worth having.
 #[derive(Default)]
 pub(crate) struct Codes {
     /// By kernel and block shape.
-    compiled: Mutex<HashMap<(String, [u32; 3]), Vec<Code>>>,
+    compiled: Mutex<HashMap<Shape, Vec<Code>>>,
     /// Thread instructions that the interpreter has executed, by kernel.
     work: Mutex<HashMap<String, u64>>,
 }

@@ -93,7 +93,7 @@ pub fn function(module: u64, name: &str) -> u64 {
 /// Launches with 64-bit arguments; the code.
 pub fn launch(function: u64, grid: [u32; 3], block: [u32; 3], stream: u64, args: &[u64]) -> u32 {
     let mut args = args.to_vec();
-    let mut pointers: Vec<u64> = args.iter_mut().map(|a| at(a)).collect();
+    let mut pointers: Vec<u64> = args.iter_mut().map(at).collect();
     let [gx, gy, gz] = grid.map(u64::from);
     let [bx, by, bz] = block.map(u64::from);
     let params = pointers.as_mut_ptr() as u64;

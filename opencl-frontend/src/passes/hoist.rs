@@ -6,6 +6,9 @@ use smallvec::SmallVec;
 use crate::ir::graph::Graph;
 use crate::ir::{Block, Func, Op, Ty, Val};
 
+/// Where an operation is computed: block and value.
+type Places = SmallVec<[(Block, Val); 2]>;
+
 /// Moves what is computed at least twice; true if anything moved. Value numbering then merges the copies.
 pub fn run(f: &mut Func) -> bool {
     let graph = Graph::new(f);
@@ -15,7 +18,7 @@ pub fn run(f: &mut Func) -> bool {
             depth[b.0 as usize] += 1;
         }
     }
-    let mut places: FxHashMap<(Op, Ty), SmallVec<[(Block, Val); 2]>> = FxHashMap::default();
+    let mut places: FxHashMap<(Op, Ty), Places> = FxHashMap::default();
     let mut keys: Vec<(Op, Ty)> = Vec::new();
     for &b in &graph.order {
         for &v in &f.block(b).insts {

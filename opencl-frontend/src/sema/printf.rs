@@ -232,7 +232,8 @@ fn read_spec(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Spe
     while let Some(c) = chars.next_if(|c| *c == 'h' || *c == 'l') {
         length.push(c);
     }
-    if !matches!(length.as_str(), "" | "hh" | "h" | "l") && !(length == "hl" && lanes > 1) {
+    let known = matches!(length.as_str(), "" | "hh" | "h" | "l") || length == "hl" && lanes > 1;
+    if !known {
         return Err(format!("`{length}` is no length modifier here (6.12.13.2)"));
     }
     match chars.next() {

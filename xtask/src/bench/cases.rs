@@ -341,7 +341,7 @@ pub fn cases() -> Vec<Case> {
             vec![
                 ints(bfs.iter().copied()),
                 random_ints(edges, 29, 16384),
-                ints((0..16384).map(|_| if level.next() % 4 == 0 { 0 } else { -1 })),
+                ints((0..16384).map(|_| if level.next().is_multiple_of(4) { 0 } else { -1 })),
                 i(16384),
                 i(0),
             ],
