@@ -39,24 +39,12 @@ pub fn init() -> Result {
         eprintln!("libcuda.so.1 of ptxrun: {}: {error}", device::DEVICE_VARIABLE);
         Error::NoDevice
     })?;
-    let backend = backend()?;
+    let backend = Backend::from_environment().map_err(|error| {
+        eprintln!("libcuda.so.1 of ptxrun: {error}");
+        Error::NoDevice
+    })?;
     DRIVER.get_or_init(|| Driver { profile, backend, primary: Mutex::default() });
     Ok(())
-}
-
-/// The engine that `PTXRUN_BACKEND` names.
-fn backend() -> Result<Backend> {
-    match std::env::var("PTXRUN_BACKEND").as_deref() {
-        Err(_) | Ok("" | "auto") => Ok(Backend::Auto),
-        Ok("interp") => Ok(Backend::Interp),
-        Ok("jit") => Ok(Backend::Jit),
-        Ok(other) => {
-            eprintln!(
-                "libcuda.so.1 of ptxrun: PTXRUN_BACKEND: `{other}` is none of auto, interp, jit"
-            );
-            Err(Error::NoDevice)
-        }
-    }
 }
 
 /// The device, once it is initialised.

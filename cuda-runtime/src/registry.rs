@@ -34,6 +34,12 @@ struct Symbol {
     function: Option<(Handle, u64)>,
 }
 
+impl Symbol {
+    fn new(binary: usize, name: &CStr) -> Symbol {
+        Symbol { binary, name: name.into(), function: None }
+    }
+}
+
 #[derive(Default)]
 struct Registry {
     binaries: HashMap<usize, Binary>,
@@ -91,13 +97,11 @@ pub fn remove_binary(number: usize) {
 }
 
 pub fn add_function(binary: usize, host: usize, name: &CStr) {
-    let symbol = Symbol { binary, name: name.into(), function: None };
-    registry().functions.insert(host, symbol);
+    registry().functions.insert(host, Symbol::new(binary, name));
 }
 
 pub fn add_variable(binary: usize, host: usize, name: &CStr) {
-    let symbol = Symbol { binary, name: name.into(), function: None };
-    registry().variables.insert(host, symbol);
+    registry().variables.insert(host, Symbol::new(binary, name));
 }
 
 pub fn add_managed(binary: usize, pointer: usize, name: &CStr) {

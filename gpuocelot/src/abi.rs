@@ -47,7 +47,9 @@ pub unsafe extern "C" fn ptx_run(
         unsafe { Context::on_host_memory(&options) }
             .unwrap_or_else(|e| end(&format!("ptx_run: {e}")))
     });
-    static BACKEND: LazyLock<Backend> = LazyLock::new(Backend::from_environment);
+    static BACKEND: LazyLock<Backend> = LazyLock::new(|| {
+        Backend::from_environment().unwrap_or_else(|e| end(&format!("ptx_run: {e}")))
+    });
     let (block, grid, backend) = ([bx, by, bz], [gx, gy, gz], *BACKEND);
     let call = Call { args: &values, block, grid, shared, backend };
     if let Err(message) = run(context, text.to_bytes(), &call) {

@@ -24,15 +24,35 @@ pub enum Backend {
     Jit,
 }
 
-impl Backend {
-    /// The engine that the environment variable `PTXRUN_BACKEND` names (`interp`, `jit`); the default
-    /// where it names none.
-    pub fn from_environment() -> Backend {
-        match std::env::var("PTXRUN_BACKEND").as_deref() {
-            Ok("interp") => Backend::Interp,
-            Ok("jit") => Backend::Jit,
-            _ => Backend::Auto,
+/// Environment variable that names the engine.
+pub const BACKEND_VARIABLE: &str = "PTXRUN_BACKEND";
+
+/// A word that names no engine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{BACKEND_VARIABLE}: `{0}` is none of auto, interp, jit")]
+pub struct UnknownBackend(pub String);
+
+impl std::str::FromStr for Backend {
+    type Err = UnknownBackend;
+
+    fn from_str(word: &str) -> Result<Backend, UnknownBackend> {
+        match word.trim() {
+            "" | "auto" => Ok(Backend::Auto),
+            "interp" => Ok(Backend::Interp),
+            "jit" => Ok(Backend::Jit),
+            other => Err(UnknownBackend(other.to_owned())),
         }
+    }
+}
+
+impl Backend {
+    /// The engine that [`BACKEND_VARIABLE`] names; the default where it is not set.
+    ///
+    /// # Errors
+    /// When it names none.
+    pub fn from_environment() -> Result<Backend, UnknownBackend> {
+        std::env::var_os(BACKEND_VARIABLE)
+            .map_or(Ok(Backend::Auto), |word| word.to_string_lossy().parse())
     }
 }
 
@@ -241,5 +261,24 @@ impl crate::Verified {
             Dump::Asm => ptx_jit::dump_asm,
         };
         Some(dump(kernel.program(), block, None).map_err(|why| why.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_by_name() {
+        for (word, engine) in [
+            ("", Backend::Auto),
+            ("auto", Backend::Auto),
+            ("interp", Backend::Interp),
+            (" jit", Backend::Jit),
+        ] {
+            assert_eq!(word.parse(), Ok(engine));
+        }
+        let error = "JIT".parse::<Backend>().unwrap_err();
+        assert_eq!(error.to_string(), "PTXRUN_BACKEND: `JIT` is none of auto, interp, jit");
     }
 }

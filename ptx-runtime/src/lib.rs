@@ -39,7 +39,7 @@ mod resources;
 mod verified;
 
 pub use args::{ArgumentError, KernelArg, declaration};
-pub use backend::{Backend, Compiled, Dump, Engine, LaunchStats};
+pub use backend::{BACKEND_VARIABLE, Backend, Compiled, Dump, Engine, LaunchStats, UnknownBackend};
 pub use context::{Context, DeviceOptions};
 pub use launch::{LaunchConfig, LaunchError, Print, TimingError};
 pub use module::{LoadError, Module};

@@ -46,69 +46,42 @@ unsafe extern "C" fn __cudaGetKernel(kernel: *mut Handle, host: *const c_void) -
     done(unsafe { put(kernel, host.expose_provenance()) })
 }
 
-fn launch(
-    function: Handle,
-    grid: Dim3,
-    block: Dim3,
-    args: *const Pointer,
-    shared: usize,
-    stream: Handle,
-) -> Result {
-    let d = enter()?;
-    let shared = u32::try_from(shared).map_err(|_| INVALID_VALUE)?;
-    let none = std::ptr::null();
+fn launch(kernel: usize, c: Configuration, args: *const Pointer, cooperative: bool) -> Result {
+    let (function, d) = (function(kernel)?, enter()?);
+    let shared = u32::try_from(c.shared).map_err(|_| INVALID_VALUE)?;
+    let (g, b, none) = (c.grid, c.block, std::ptr::null());
     // SAFETY: the caller's arguments, one pointer per parameter.
     Error::check(unsafe {
-        (d.cuLaunchKernel)(
-            function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, args, none,
-        )
+        if cooperative {
+            (d.cuLaunchCooperativeKernel)(
+                function, g.x, g.y, g.z, b.x, b.y, b.z, shared, c.stream, args,
+            )
+        } else {
+            (d.cuLaunchKernel)(function, g.x, g.y, g.z, b.x, b.y, b.z, shared, c.stream, args, none)
+        }
     })
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cudaLaunchKernel(
-    host: *const c_void,
-    grid: Dim3,
-    block: Dim3,
-    args: *const Pointer,
-    shared: usize,
-    stream: Handle,
-) -> i32 {
-    done(function(host.addr()).and_then(|f| launch(f, grid, block, args, shared, stream)))
+/// Functions that launch: the kernel's type and address, and whether all blocks make progress together.
+macro_rules! launches {
+    ($($name:ident($kernel:ident: $ty:ty) => $address:expr, $cooperative:literal;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(
+            $kernel: $ty,
+            grid: Dim3,
+            block: Dim3,
+            args: *const Pointer,
+            shared: usize,
+            stream: Handle,
+        ) -> i32 {
+            done(launch($address, Configuration { grid, block, shared, stream }, args, $cooperative))
+        }
+    )*};
 }
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __cudaLaunchKernel(
-    kernel: Handle,
-    grid: Dim3,
-    block: Dim3,
-    args: *const Pointer,
-    shared: usize,
-    stream: Handle,
-) -> i32 {
-    done(function(kernel).and_then(|f| launch(f, grid, block, args, shared, stream)))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cudaLaunchCooperativeKernel(
-    host: *const c_void,
-    grid: Dim3,
-    block: Dim3,
-    args: *const Pointer,
-    shared: usize,
-    stream: Handle,
-) -> i32 {
-    let start = || -> Result {
-        let (d, function) = (enter()?, function(host.addr())?);
-        let shared = u32::try_from(shared).map_err(|_| INVALID_VALUE)?;
-        // SAFETY: the caller's arguments, one pointer per parameter.
-        Error::check(unsafe {
-            (d.cuLaunchCooperativeKernel)(
-                function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, args,
-            )
-        })
-    };
-    done(start())
+launches! {
+    cudaLaunchKernel(host: *const c_void) => host.addr(), false;
+    __cudaLaunchKernel(kernel: Handle) => kernel, false;
+    cudaLaunchCooperativeKernel(host: *const c_void) => host.addr(), true;
 }
 
 /// The driver's form of a configuration.

@@ -53,38 +53,33 @@ unsafe extern "C" fn __cudaRegisterFunction(
     }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __cudaRegisterVar(
-    handle: *mut *mut c_void,
-    host: *mut c_char,
-    _device: *mut c_char,
-    name: *const c_char,
-    _external: c_int,
-    _size: usize,
-    _constant: c_int,
-    _global: c_int,
-) {
-    // SAFETY: a string of the program.
-    if let Some(name) = unsafe { text(name) } {
-        registry::add_variable(number(handle), host.addr(), name);
-    }
+/// Functions that register a variable: what the host knows it by, and what is noted.
+macro_rules! variables {
+    ($($name:ident($host:ident: $ty:ty) => |$number:ident, $text:ident| $body:block)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(
+            handle: *mut *mut c_void,
+            $host: $ty,
+            _device: *mut c_char,
+            name: *const c_char,
+            _external: c_int,
+            _size: usize,
+            _constant: c_int,
+            _global: c_int,
+        ) {
+            let $number = number(handle);
+            // SAFETY: a string of the program.
+            if let Some($text) = unsafe { text(name) } $body
+        }
+    )*};
 }
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __cudaRegisterManagedVar(
-    handle: *mut *mut c_void,
-    pointer: *mut *mut c_void,
-    _device: *mut c_char,
-    name: *const c_char,
-    _external: c_int,
-    _size: usize,
-    _constant: c_int,
-    _global: c_int,
-) {
-    // SAFETY: a string of the program.
-    if let Some(name) = unsafe { text(name) } {
-        registry::add_managed(number(handle), pointer.expose_provenance(), name);
-        registry::add_variable(number(handle), pointer.addr(), name);
+variables! {
+    __cudaRegisterVar(host: *mut c_char) => |binary, name| {
+        registry::add_variable(binary, host.addr(), name);
+    }
+    __cudaRegisterManagedVar(pointer: *mut *mut c_void) => |binary, name| {
+        registry::add_managed(binary, pointer.expose_provenance(), name);
+        registry::add_variable(binary, pointer.addr(), name);
     }
 }
 
