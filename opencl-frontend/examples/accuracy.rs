@@ -1,4 +1,4 @@
-//! Prints the accuracy of the math functions: `accuracy [--inputs N] [--exhaustive] [-cl-…] [NAME…]`.
+//! Prints the accuracy of the math functions: `accuracy [--inputs N] [--exhaustive] [-cl-…] [-arch=sm_…] [NAME…]`.
 //!
 //! `--eval "r = sin(a);" X…` prints what a statement gives in double precision for each X.
 //! `--exhaustive` runs single-precision functions of one argument on all 2^32 inputs (long).

@@ -133,9 +133,16 @@ impl Iterator for Lexer<'_> {
             let tok = if self.state.is_type(sym) { Tok::MarkType } else { Tok::MarkName };
             return Some(Ok((here, tok, here)));
         }
+        while self.next < self.end
+            && self.tokens[self.next].kind == PpKind::Unroll
+            && !precedes_loop(self.tokens, self.next + 1)
+        {
+            self.next += 1;
+        }
         if self.next >= self.end {
             return None;
         }
+        let here = self.next as u32;
         let token = self.tokens[self.next];
         self.next += 1;
         let bad = |message| Some(Err(UserError::Literal(here, message)));
@@ -173,15 +180,43 @@ impl Iterator for Lexer<'_> {
     }
 }
 
+/// True if a loop (or its attributes) follows an `#pragma unroll` that ends before `next`.
+fn precedes_loop(tokens: &[PpTok], next: usize) -> bool {
+    tokens.get(next).is_some_and(|t| {
+        t.kind == PpKind::Ident
+            && matches!(
+                t.sym.canonical_keyword(),
+                fixed::FOR | fixed::WHILE | fixed::DO | fixed::ATTRIBUTE | fixed::ATTRIBUTE_ALIAS
+            )
+    })
+}
+
+/// Warns about every `#pragma unroll` that stands before something else than a loop, anywhere in the text:
+/// the parser passes over these.
+fn check_unroll(session: &mut Session, unit: &Unit) {
+    for (i, token) in unit.tokens.iter().enumerate() {
+        if token.kind == PpKind::Unroll && !precedes_loop(&unit.tokens, i + 1) {
+            let message = "#pragma unroll has no effect: no loop follows";
+            let span = Span { first: i as u32, last: i as u32 };
+            session.report_at(Diag::warning(Code::UnknownPragma, message), unit, span);
+        }
+    }
+}
+
 /// Parses a translation unit. Syntax errors are reported to the session.
 pub fn parse(session: &mut Session, unit: &Unit, builtin_types: &[Symbol]) -> Vec<External> {
     let state = State::new(builtin_types);
     let parser = grammar::ExternalParser::new();
     let mut out = Vec::new();
     let mut start = 0;
+    check_unroll(session, unit);
     while unit.tokens[start].kind != PpKind::End {
         if session.too_many_errors() {
             break;
+        }
+        if unit.tokens[start].kind == PpKind::Unroll {
+            start += 1;
+            continue;
         }
         let end = match chunk_end(&unit.tokens, start) {
             Ok(end) => end,

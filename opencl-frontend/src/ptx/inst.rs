@@ -59,7 +59,8 @@ fn integral(round: Round) -> &'static str {
     }
 }
 
-fn memory_type(ty: MemTy) -> &'static str {
+/// The type of a load, a store or a parameter.
+pub(super) fn memory_type(ty: MemTy) -> &'static str {
     match ty {
         MemTy::S8 => "s8",
         MemTy::U8 => "u8",

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use crate::diag::{Code, Diag};
 use crate::ir::graph::Graph;
-use crate::ir::{BinOp, Block, Edge, Func, MemTy, Op, ParamKind, Space, Term, Val};
+use crate::ir::{BinOp, Block, Edge, Func, Op, ParamKind, Space, Term, Val};
 use crate::options::Options;
 use crate::sema::hir::Program;
 use crate::sema::types::Space as Spaces;
@@ -263,7 +263,9 @@ impl<'w> Writer<'w> {
             .params
             .iter()
             .map(|p| match p.kind {
-                ParamKind::Scalar(ty) => format!("    .param .{} {}", param_type(ty), p.name),
+                ParamKind::Scalar(ty) => {
+                    format!("    .param .{} {}", inst::memory_type(ty), p.name)
+                }
                 ParamKind::Pointer(space, align) => {
                     let space = match space {
                         Space::Shared => "shared",
@@ -552,20 +554,6 @@ impl<'w> Writer<'w> {
                 }
                 _ => false,
             }
-    }
-}
-
-fn param_type(ty: MemTy) -> &'static str {
-    match ty {
-        MemTy::S8 => "s8",
-        MemTy::U8 => "u8",
-        MemTy::S16 => "s16",
-        MemTy::U16 => "u16",
-        MemTy::B32 => "u32",
-        MemTy::B64 => "u64",
-        MemTy::F16 => "b16",
-        MemTy::F32 => "f32",
-        MemTy::F64 => "f64",
     }
 }
 

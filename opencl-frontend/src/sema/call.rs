@@ -265,7 +265,12 @@ impl Sema<'_> {
 
     fn note_call(&mut self, id: FunctionId, span: Span) {
         match self.current() {
-            Some(current) => current.calls.push((id, span)),
+            Some(current) => {
+                current.calls.push((id, span));
+                if let Some(body) = self.waiting.remove(&id) {
+                    self.wanted.push(body);
+                }
+            }
             None => self.error(
                 Code::NotConstant,
                 span,

@@ -9,6 +9,15 @@ use crate::parse::ast::{self, Attribute, AttributeArg, Declarator, External};
 use crate::source::Span;
 use rustc_hash::FxHashMap;
 
+/// What stands before the body of a function.
+struct Head {
+    id: FunctionId,
+    name: ast::Name,
+    result: QualType,
+    params: Vec<(Option<ast::Name>, QualType, Span)>,
+    restricted: Vec<bool>,
+}
+
 impl Sema<'_> {
     pub(super) fn external(&mut self, external: &External) {
         match external {
@@ -54,19 +63,37 @@ impl Sema<'_> {
         }
     }
 
-    fn function(&mut self, def: &ast::FunctionDef) {
+    /// Declares the function that a definition defines.
+    fn function_head(&mut self, def: &ast::FunctionDef) -> Option<Head> {
         let specifiers = self.specifiers(&def.specifiers, None);
         let Some((name, result, params)) =
             self.split_function(specifiers.ty, &def.declarator, def.span)
         else {
-            return self.error(Code::Syntax, def.span, "this is not a function declarator");
+            self.error(Code::Syntax, def.span, "this is not a function declarator");
+            return None;
         };
         let mut attributes = specifiers.attributes.clone();
         attributes.extend(def.attributes.iter().cloned());
         let restricted: Vec<bool> = params.iter().map(|p| is_restrict(&p.declarator)).collect();
         let params = self.param_types(params);
-        let Some(id) = self.declare_function(name, &specifiers, result, &params, &attributes)
-        else {
+        let id = self.declare_function(name, &specifiers, result, &params, &attributes)?;
+        Some(Head { id, name, result, params, restricted })
+    }
+
+    /// A declaration of the library; the body of a function waits until something calls it.
+    pub(super) fn library_external(&mut self, external: External) {
+        match external {
+            External::Function(def) => {
+                if let Some(head) = self.function_head(&def) {
+                    self.waiting.insert(head.id, (self.context.index, def));
+                }
+            }
+            other => self.external(&other),
+        }
+    }
+
+    pub(super) fn function(&mut self, def: &ast::FunctionDef) {
+        let Some(Head { id, name, result, params, restricted }) = self.function_head(def) else {
             return;
         };
         if self.functions[id.0 as usize].body.is_some() {

@@ -99,6 +99,12 @@ pub struct Sema<'s> {
     own: FxHashMap<Symbol, Vec<FunctionId>>,
     library: FxHashMap<Symbol, Vec<FunctionId>>,
     loaded: FxHashSet<usize>,
+    /// Functions of the library that nothing has called yet, with the number of their unit.
+    waiting: FxHashMap<FunctionId, (u32, Box<ast::FunctionDef>)>,
+    /// Those of them that have been called since.
+    wanted: Vec<(u32, Box<ast::FunctionDef>)>,
+    /// Where the parts of the library were left, by the number of their unit.
+    parts: FxHashMap<u32, Context>,
     builtin_types: FxHashMap<Symbol, TypeId>,
     units: Vec<Rc<Unit>>,
     context: Context,
@@ -153,6 +159,9 @@ pub fn analyze(
         own: FxHashMap::default(),
         library: FxHashMap::default(),
         loaded: FxHashSet::default(),
+        waiting: FxHashMap::default(),
+        wanted: Vec::new(),
+        parts: FxHashMap::default(),
         builtin_types,
         units: Vec::new(),
         library_units: Vec::new(),
@@ -212,6 +221,7 @@ impl Sema<'_> {
             }
             self.external(external);
         }
+        self.check_wanted();
         for name in std::mem::take(&mut self.internal) {
             self.own.remove(&name);
         }
@@ -375,24 +385,42 @@ impl Sema<'_> {
             return;
         }
         let (file, text) = library::part(part);
-        let saved_options = (
+        self.with_library_options(|sema| {
+            let unit = Rc::new(crate::preprocess::preprocess(sema.session, file, text));
+            let builtin_types = builtin_type_symbols(sema.session);
+            let externals = crate::parse::parse(sema.session, &unit, &builtin_types);
+            sema.units.push(unit.clone());
+            sema.library_units.push(true);
+            let index = sema.units.len() as u32 - 1;
+            let outer = std::mem::replace(&mut sema.context, Context::new(unit, index, true));
+            for external in externals {
+                sema.library_external(external);
+            }
+            let inner = std::mem::replace(&mut sema.context, outer);
+            sema.parts.insert(index, inner);
+        });
+    }
+
+    /// Checks the functions of the library that have been called, and those that they call.
+    fn check_wanted(&mut self) {
+        self.with_library_options(|sema| {
+            while let Some((part, def)) = sema.wanted.pop() {
+                let Some(context) = sema.parts.remove(&part) else { continue };
+                let outer = std::mem::replace(&mut sema.context, context);
+                sema.function(&def);
+                let context = std::mem::replace(&mut sema.context, outer);
+                sema.parts.insert(part, context);
+            }
+        });
+    }
+
+    fn with_library_options(&mut self, work: impl FnOnce(&mut Self)) {
+        let saved = (
             std::mem::take(&mut self.session.options.defines),
             std::mem::replace(&mut self.session.options.single_precision_constant, false),
         );
-        let unit = Rc::new(crate::preprocess::preprocess(self.session, file, text));
-        let builtin_types = builtin_type_symbols(self.session);
-        let externals = crate::parse::parse(self.session, &unit, &builtin_types);
-        self.units.push(unit.clone());
-        self.library_units.push(true);
-        let context = Context::new(unit, self.units.len() as u32 - 1, true);
-        let outer = std::mem::replace(&mut self.context, context);
-        // Heads first, so that the functions of a part may use each other in any order.
-        for external in &externals {
-            self.external(external);
-        }
-        self.context = outer;
-        (self.session.options.defines, self.session.options.single_precision_constant) =
-            saved_options;
+        work(self);
+        (self.session.options.defines, self.session.options.single_precision_constant) = saved;
     }
 
     /// Refuses recursion (6.9.i), with the cycle.

@@ -205,7 +205,6 @@ impl Sema<'_> {
             ast::StmtKind::While(..) | ast::StmtKind::DoWhile(..) | ast::StmtKind::For { .. } => {
                 Some(self.loop_statement(stmt, Some(n)))
             }
-            ast::StmtKind::Unroll(_, inner) => self.under_unroll(inner, n),
             _ => None,
         }
     }

@@ -1,9 +1,9 @@
-//! What the functions should give: in double precision for single, in 192 bits for double.
+//! What the functions should give: in double precision for single, in 128 bits for double.
 
 use astro_float_num::{BigFloat, Consts, RoundingMode, Sign};
 
 /// Bits that references for doubles carry.
-const P: usize = 192;
+const P: usize = 128;
 const RM: RoundingMode = RoundingMode::None;
 
 /// A number of many bits.
@@ -12,11 +12,16 @@ pub type Big = BigFloat;
 /// Constants of the big numbers, computed once.
 pub struct Context {
     cc: Consts,
+    half_log_two_pi: Big,
+    log_two: Big,
 }
 
 impl Context {
     pub fn new() -> Context {
-        Context { cc: Consts::new().expect("memory for constants") }
+        let mut cc = Consts::new().expect("memory for constants");
+        let log_two_pi = mul(&cc.pi(P, RM), &int(2)).ln(P, RM, &mut cc);
+        let log_two = cc.ln_2(P, RM);
+        Context { cc, half_log_two_pi: mul(&log_two_pi, &big(0.5)), log_two }
     }
 }
 
@@ -86,9 +91,12 @@ pub fn hypot(_: &mut Context, a: f64, b: f64) -> Big {
     add(&mul(&a, &a), &mul(&b, &b)).sqrt(P, RM)
 }
 
-/// base^a for an integer base.
-pub fn exp_base(c: &mut Context, base: i64, a: f64) -> Big {
-    int(base).pow(&big(a), P, RM, &mut c.cc)
+pub fn exp2(c: &mut Context, a: f64) -> Big {
+    mul(&big(a), &c.log_two).exp(P, RM, &mut c.cc)
+}
+
+pub fn exp10(c: &mut Context, a: f64) -> Big {
+    int(10).pow(&big(a), P, RM, &mut c.cc)
 }
 
 pub fn expm1(c: &mut Context, a: f64) -> Big {
@@ -125,10 +133,28 @@ fn pi(c: &mut Context) -> Big {
     c.cc.pi(P, RM)
 }
 
-/// a / pi for a already computed.
-pub fn over_pi(c: &mut Context, a: Big) -> Big {
-    let pi = pi(c);
-    div(&a, &pi)
+pub fn degrees(c: &mut Context, a: f64) -> Big {
+    div(&mul(&big(a), &int(180)), &pi(c))
+}
+
+pub fn radians(c: &mut Context, a: f64) -> Big {
+    div(&mul(&big(a), &pi(c)), &int(180))
+}
+
+/// Functions divided by pi.
+macro_rules! over_pi {
+    ($($name:ident = $of:ident($($arg:ident),*);)*) => {$(
+        pub fn $name(c: &mut Context, $($arg: f64),*) -> Big {
+            let whole = $of(c, $($arg),*);
+            div(&whole, &pi(c))
+        }
+    )*};
+}
+over_pi! {
+    asinpi = asin(a);
+    acospi = acos(a);
+    atanpi = atan(a);
+    atan2pi = atan2(a, b);
 }
 
 /// x modulo 2 in [-1, 1], exact.
@@ -195,12 +221,12 @@ pub fn rootn(c: &mut Context, x: f64, n: f64) -> Big {
 }
 
 pub fn erf(c: &mut Context, a: f64) -> Big {
-    if a.abs() > 3.0 {
+    if a.abs() > 5.0 {
         let rest = erfc(c, a.abs());
         let r = sub(&int(1), &rest);
         return if a < 0.0 { r.neg() } else { r };
     }
-    // Its power series: terms stay below e^9.
+    // Its power series: terms stay below e^25.
     let x = big(a);
     let square = mul(&x, &x);
     let mut sum = int(0);
@@ -208,7 +234,7 @@ pub fn erf(c: &mut Context, a: f64) -> Big {
     for n in 0..200 {
         let part = div(&term, &int(2 * n + 1));
         sum = add(&sum, &part);
-        if part.is_zero() || part.exponent().unwrap_or(0) < sum.exponent().unwrap_or(0) - 170 {
+        if part.is_zero() || part.exponent().unwrap_or(0) < sum.exponent().unwrap_or(0) - 120 {
             break;
         }
         term = div(&mul(&term, &square), &int(n + 1)).neg();
@@ -218,7 +244,7 @@ pub fn erf(c: &mut Context, a: f64) -> Big {
 }
 
 pub fn erfc(c: &mut Context, a: f64) -> Big {
-    if a < 1.0 {
+    if a < 5.0 {
         let e = erf(c, a);
         return sub(&int(1), &e);
     }
@@ -252,54 +278,55 @@ const BERNOULLI: [(i64, i64); 14] = [
     (-23749461029, 870),
 ];
 
-/// log |gamma(x)|, and the sign of gamma.
-pub fn lgamma(c: &mut Context, a: f64) -> (Big, bool) {
+pub fn log_gamma(c: &mut Context, a: f64) -> Big {
     if a < 0.5 {
         // Reflection.
-        let s = sinpi(c, a);
-        let negative = s.is_negative();
-        let pi = pi(c);
-        let front = div(&pi, &s.abs()).ln(P, RM, &mut c.cc);
-        let back = lgamma_big(c, sub(&int(1), &big(a)));
-        return (sub(&front, &back), negative);
+        let (log, product) = stirling(c, sub(&int(1), &big(a)));
+        let front = div(&mul(&pi(c), &product), &sinpi(c, a).abs()).ln(P, RM, &mut c.cc);
+        return sub(&front, &log);
     }
-    (lgamma_big(c, big(a)), false)
+    let (log, product) = stirling(c, big(a));
+    sub(&log, &product.ln(P, RM, &mut c.cc))
 }
 
-fn lgamma_big(c: &mut Context, mut x: Big) -> Big {
+pub fn tgamma(c: &mut Context, a: f64) -> Big {
+    if a < 0.5 {
+        let (log, product) = stirling(c, sub(&int(1), &big(a)));
+        let power = log.exp(P, RM, &mut c.cc);
+        return div(&mul(&pi(c), &product), &mul(&sinpi(c, a), &power));
+    }
+    let (log, product) = stirling(c, big(a));
+    div(&log.exp(P, RM, &mut c.cc), &product)
+}
+
+/// Two numbers such that gamma(x) = exp(first) / second, for x > 0.
+fn stirling(c: &mut Context, mut x: Big) -> (Big, Big) {
     let mut product = int(1);
-    let limit = int(60);
+    let limit = int(25);
     while x.cmp(&limit).is_some_and(|o| o < 0) {
         product = mul(&product, &x);
         x = add(&x, &int(1));
     }
     let log = x.ln(P, RM, &mut c.cc);
-    let two_pi = mul(&pi(c), &int(2)).ln(P, RM, &mut c.cc);
     let half = big(0.5);
     let mut sum = sub(&mul(&sub(&x, &half), &log), &x);
-    sum = add(&sum, &mul(&two_pi, &half));
+    sum = add(&sum, &c.half_log_two_pi);
     let square = mul(&x, &x);
     let mut power = x;
     for (n, (top, bottom)) in BERNOULLI.iter().enumerate() {
         let k = 2 * (n as i64 + 1);
-        let term = div(&int(*top), &mul(&mul(&int(*bottom), &int(k * (k - 1))), &power));
+        let term = div(&int(*top), &mul(&int(*bottom * k * (k - 1)), &power));
         sum = add(&sum, &term);
         power = mul(&power, &square);
     }
-    sub(&sum, &product.ln(P, RM, &mut c.cc))
-}
-
-pub fn tgamma(c: &mut Context, a: f64) -> Big {
-    let (log, negative) = lgamma(c, a);
-    let r = log.exp(P, RM, &mut c.cc);
-    if negative { r.neg() } else { r }
+    (sum, product)
 }
 
 pub fn quotient(a: f64, b: f64) -> Big {
     div(&big(a), &big(b))
 }
 
-pub fn sqrt(a: f64) -> Big {
+pub fn sqrt(_: &mut Context, a: f64) -> Big {
     big(a).sqrt(P, RM)
 }
 

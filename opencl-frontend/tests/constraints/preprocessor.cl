@@ -87,3 +87,16 @@ void f(void) {
 int x;
 #pragma unroll 4
 x = 1; }
+//// unroll outside of a function
+// warns
+#pragma unroll 4
+void f(void) { }
+#pragma unroll
+//// unroll at the end of a block and before a declaration
+// warns
+void f(void) {
+#pragma unroll
+int x = 1;
+for (;;) {
+#pragma unroll 2
+} }
