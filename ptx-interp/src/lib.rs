@@ -31,6 +31,7 @@ mod machine;
 pub mod memory;
 pub mod observer;
 mod printf;
+mod region;
 pub mod report;
 mod rows;
 mod system;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use ptx_isa::Space;
 use ptx_isa::effect::{Fault, window};
 
-use crate::memory::{Memory, Span};
+use crate::memory::Memory;
+use crate::region::Span;
 use crate::rows::Bases;
 
 /// Addresses `start .. start + size` lie at `origin + address`.

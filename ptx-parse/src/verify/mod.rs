@@ -9,6 +9,7 @@
 //! - [`limits`]: rules on values and sizes;
 //! - [`explain`]: findings about operands in words.
 
+mod address;
 mod call;
 mod declare;
 mod explain;

@@ -88,7 +88,7 @@ pub(super) struct Misfit {
     pub what: What,
 }
 
-type Fit<T> = Result<T, (What, AstOperand)>;
+pub(super) type Fit<T> = Result<T, (What, AstOperand)>;
 
 /// The bits of a constant for a slot of type `ty`.
 pub(super) fn immediate(imm: Imm, ty: Ty) -> u64 {
@@ -409,7 +409,7 @@ impl Verifier<'_> {
 
     /// A register, constant, vector or address as a value.
     #[inline]
-    fn value(&mut self, spec: &Spec, op: &AstOperand, traits: Traits) -> Fit<Operand> {
+    pub(super) fn value(&mut self, spec: &Spec, op: &AstOperand, traits: Traits) -> Fit<Operand> {
         let ast = self.ast;
         match ast.arg(op) {
             Arg::Name { name, neg, not, part } => {
@@ -688,46 +688,6 @@ impl Verifier<'_> {
         }
     }
 
-    /// The address of a variable or function as a value; `None` for other names.
-    fn address_value(
-        &mut self,
-        spec: &Spec,
-        op: &AstOperand,
-        binding: Binding,
-        offset: i64,
-    ) -> Option<Fit<Operand>> {
-        let (operand, space) = match binding {
-            Binding::Symbol(id) => {
-                (Operand::Symbol(id, offset), self.module.symbols[id as usize].space)
-            }
-            Binding::Var(id) => (Operand::Var(id, offset), self.body.vars[id as usize].space),
-            Binding::Param(id) => (Operand::Param(id, offset), Space::ParamFunc),
-            Binding::Func(id) if offset == 0 => (Operand::Func(id), Space::Generic),
-            _ => return None,
-        };
-        if spec.count.is_some() {
-            return Some(Err((What::NeedsScalar, *op)));
-        }
-        if let Some(want) = spec.ty {
-            let near =
-                matches!(space, Space::Shared | Space::Local | Space::ParamFunc | Space::Generic);
-            let integer = matches!(
-                want.class(),
-                TyClass::Bits | TyClass::Uint | TyClass::Sint | TyClass::Opaque
-            );
-            if !integer || want == Ty::Pred || want.bits() < 32 {
-                return Some(Err((What::Constant(want), *op)));
-            }
-            if want.bits() == 32
-                && !near
-                && let Err(e) = self.narrow_address(op)
-            {
-                return Some(Err(e));
-            }
-        }
-        Some(Ok(operand))
-    }
-
     fn constant(&mut self, spec: &Spec, op: &AstOperand, imm: Imm) -> Fit<Operand> {
         let Some(ty) = spec.ty else {
             let ty = if matches!(imm, Imm::F32(_)) { Ty::B32 } else { Ty::B64 };
@@ -749,121 +709,6 @@ impl Verifier<'_> {
             },
         };
         if fits { Ok(Operand::Imm(immediate(imm, ty))) } else { Err((What::Constant(ty), *op)) }
-    }
-
-    /// Name and byte offset of `x[3]`.
-    fn indexed(&mut self, base: &AstOperand, index: &AstOperand) -> Option<(Name, i64)> {
-        let (Arg::Name { name, .. }, Arg::Imm(Imm::Signed(index))) =
-            (self.ast.arg(base), self.ast.arg(index))
-        else {
-            return None;
-        };
-        let bytes = match self.scopes.get(name) {
-            Binding::Symbol(id) => self.module.symbols[id as usize].ty.bytes(),
-            Binding::Var(id) => self.body.vars[id as usize].ty.bytes(),
-            _ => return None,
-        };
-        Some((name, index.checked_mul(i64::from(bytes))?))
-    }
-
-    fn memory(&mut self, spec: &Spec, op: &AstOperand, c: &Candidate) -> Fit<Operand> {
-        let ast = self.ast;
-        let space = c.spaces.get(usize::from(spec.memory)).copied();
-        // With a single space further memory operands are unrelated to it.
-        let generic = c.spaces.is_empty();
-        let (name, offset) = match ast.arg(op) {
-            Arg::Mem { name, offset, .. } => (name, offset),
-            Arg::Index(base, index) => {
-                self.indexed(base, index).ok_or((What::NeedsAddress, *op))?
-            }
-            Arg::MemList { items: [item], .. } => {
-                let item = *item;
-                return match ast.arg(&item) {
-                    Arg::Imm(imm @ (Imm::Signed(_) | Imm::Unsigned(_))) => {
-                        if space != Some(Space::Local) {
-                            return Err((What::ConstantAddress, item));
-                        }
-                        let at = self.body.operands.len() as u32;
-                        self.body.operands.push(Operand::Imm(immediate(imm, Ty::U64)));
-                        Ok(Operand::Addr(at, 0))
-                    }
-                    // `[v.x]`: a component of a vector register.
-                    Arg::Name { .. } => {
-                        let ty =
-                            if self.module.info.address_bits == 64 { Ty::B64 } else { Ty::B32 };
-                        let spec = Spec { ty: Some(ty), count: None, dest: false, ..*spec };
-                        let base = self.value(&spec, &item, c.traits)?;
-                        let at = self.body.operands.len() as u32;
-                        self.body.operands.push(base);
-                        Ok(Operand::Addr(at, 0))
-                    }
-                    _ => Err((What::NeedsAddress, *op)),
-                };
-            }
-            _ => return Err((What::NeedsAddress, *op)),
-        };
-        let binding = self.lookup(name);
-        let base = match binding {
-            Binding::Reg(id) => {
-                let ty = self.body.regs[id as usize].ty;
-                let integer = matches!(ty.class(), TyClass::Bits | TyClass::Uint | TyClass::Sint);
-                if !integer || ty.bits() > 64 {
-                    return Err((What::AddressType(ty), *op));
-                }
-                let wide = matches!(space, Some(Space::Global)) || generic;
-                if ty.bits() == 32 && wide {
-                    self.narrow_address(op)?;
-                }
-                Operand::Reg(id, Part::Whole)
-            }
-            Binding::Symbol(id) => {
-                let own = self.module.symbols[id as usize].space;
-                self.same_space(own, space, op)?;
-                Operand::Symbol(id, 0)
-            }
-            Binding::Var(id) => {
-                let own = self.body.vars[id as usize].space;
-                self.same_space(own, space, op)?;
-                Operand::Var(id, 0)
-            }
-            Binding::Param(id) => {
-                self.same_space(Space::ParamFunc, space, op)?;
-                Operand::Param(id, 0)
-            }
-            Binding::None => return Err((What::Unknown(name), *op)),
-            _ => return Err((What::NeedsAddress, *op)),
-        };
-        let at = self.body.operands.len() as u32;
-        self.body.operands.push(base);
-        Ok(Operand::Addr(at, offset))
-    }
-
-    /// A 32-bit global or generic address: a matter of the module's address size.
-    fn narrow_address(&mut self, op: &AstOperand) -> Fit<()> {
-        let modern = self.module.info.target.sm >= super::header::FIRST_WITHOUT_32;
-        if self.module.info.address_bits == 64 && (self.sized || modern) {
-            return Err((What::NarrowAddress, *op));
-        }
-        if !self.sized {
-            self.narrow.get_or_insert(op.span());
-        }
-        Ok(())
-    }
-
-    /// Whether a variable in `own` space may stand in an instruction on `space`.
-    fn same_space(&self, own: Space, space: Option<Space>, op: &AstOperand) -> Fit<()> {
-        let fits = match (own, space) {
-            (Space::ParamFunc, Some(Space::ParamFunc)) => true,
-            (Space::ParamFunc, Some(Space::ParamEntry)) => self.in_entry,
-            (Space::ParamFunc, None) => return Err((What::NeedsParam, *op)),
-            (_, None) => true,
-            (Space::Shared, Some(Space::Shared | Space::SharedCluster)) => true,
-            (own, Some(space)) => own == space,
-        };
-        match (fits, space) {
-            (false, Some(space)) => Err((What::Space(own, space), *op)),
-            _ => Ok(()),
-        }
     }
 }
 
