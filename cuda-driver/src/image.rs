@@ -96,7 +96,7 @@ pub fn undefined(verified: &Verified) -> Option<String> {
     });
     let mut open =
         called.filter(|f| f.body.is_none() && f.alias.is_none() && f.linkage == Linkage::Extern);
-    open.find(|f| !SYSTEM.contains(&f.name.as_str())).map(|f| f.name.clone())
+    open.find(|f| !SYSTEM.contains(&f.name.as_str())).map(|f| f.name.to_string())
 }
 
 /// The PTX text of an image in memory, whose length is only known from itself.

@@ -104,7 +104,7 @@ impl Module {
 
     /// Names of its kernels.
     pub fn names(&self) -> Vec<String> {
-        self.module.entries().map(|f| f.name.clone()).collect()
+        self.module.entries().map(|f| f.name.to_string()).collect()
     }
 
     /// Address and size of a variable.
@@ -230,7 +230,9 @@ impl Library {
 
     /// Names of its kernels.
     pub fn names(&self) -> Vec<String> {
-        ptx_runtime::parse::lower::entries(self.verified.module()).map(|f| f.name.clone()).collect()
+        ptx_runtime::parse::lower::entries(self.verified.module())
+            .map(|f| f.name.to_string())
+            .collect()
     }
 
     /// A kernel by name; the same handle every time.

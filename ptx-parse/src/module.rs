@@ -48,7 +48,7 @@ pub enum Linkage {
 #[derive(Clone, Debug)]
 pub struct Symbol {
     /// Name in the text.
-    pub name: String,
+    pub name: Text,
     /// State space.
     pub space: Space,
     /// Element type.
@@ -110,6 +110,10 @@ impl Text {
     pub fn new(source: &Arc<str>, span: SpanRange) -> Text {
         Text { source: source.clone(), start: span.start, end: span.end }
     }
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        self
+    }
 }
 
 impl std::ops::Deref for Text {
@@ -136,6 +140,24 @@ impl Eq for Text {}
 impl PartialEq<&str> for Text {
     fn eq(&self, other: &&str) -> bool {
         **self == **other
+    }
+}
+
+impl PartialEq<str> for Text {
+    fn eq(&self, other: &str) -> bool {
+        **self == *other
+    }
+}
+
+impl PartialEq<String> for Text {
+    fn eq(&self, other: &String) -> bool {
+        **self == **other
+    }
+}
+
+impl AsRef<str> for Text {
+    fn as_ref(&self) -> &str {
+        self
     }
 }
 
@@ -175,7 +197,7 @@ pub struct Param {
 #[derive(Clone)]
 pub struct Func {
     /// Name.
-    pub name: String,
+    pub name: Text,
     /// Whether it is an `.entry`.
     pub entry: bool,
     /// Visibility.

@@ -65,7 +65,7 @@ impl Module {
                 continue;
             }
             if symbol.linkage == Linkage::Extern {
-                return Err(LoadError::Unresolved(symbol.name.clone()));
+                return Err(LoadError::Unresolved(symbol.name.to_string()));
             }
             let access =
                 if symbol.space == Space::Const { Access::ReadOnly } else { Access::ReadWrite };

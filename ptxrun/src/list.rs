@@ -147,7 +147,7 @@ pub fn json(module: &Module, file: &str, build: Option<&str>) -> Value {
                 })
                 .collect();
             json!({
-                "entry": func.name,
+                "entry": func.name.as_str(),
                 "line": line(module, file, func),
                 "params": params,
                 "max_threads": func.tuning.max_ntid,

@@ -218,7 +218,7 @@ fn run_launch(
     printed: &Arc<Mutex<Vec<u8>>>,
 ) -> Result<LaunchReport, RunError> {
     let Some(entry) = module.entry(&launch.entry) else {
-        let known = module.entries().map(|e| e.name.clone()).collect();
+        let known = module.entries().map(|e| e.name.to_string()).collect();
         return Err(RunError::UnknownEntry { name: launch.entry.clone(), known });
     };
     if let Some(profile) = &options.device {

@@ -26,7 +26,7 @@ pub(crate) fn lower_function(
     let empty = Body::default();
     let body = func.body.as_ref().unwrap_or(&empty);
     let mut out = Function {
-        name: func.name.clone(),
+        name: func.name.to_string(),
         id,
         blocks: Vec::new(),
         insts: Vec::with_capacity(body.insts.len() + 1),

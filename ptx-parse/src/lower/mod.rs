@@ -191,13 +191,13 @@ fn lay_out(module: &Module, reached: &[u32], program: &mut Program) -> Layout {
         for (i, v) in vars.enumerate() {
             if v.space == Space::Shared && v.size == 0 {
                 layout.shared_vars.insert((f, i as u32), end);
-                program.shared_vars.push((v.name.clone(), end, 0));
+                program.shared_vars.push((v.name.to_string(), end, 0));
             }
         }
     }
     for id in dynamic {
         layout.shared.insert(id, end);
-        program.shared_vars.push((module.symbols[id as usize].name.clone(), end, 0));
+        program.shared_vars.push((module.symbols[id as usize].name.to_string(), end, 0));
     }
     layout.local_bytes = layout.local_bytes.next_multiple_of(16);
     layout
@@ -212,7 +212,7 @@ pub(crate) fn refusal(module: &Module, func: u32, inst: usize, why: String) -> R
     Refusal {
         opcode: opcode.trim_end_matches(';').to_string(),
         why,
-        function: f.name.clone(),
+        function: f.name.to_string(),
         span,
     }
 }

@@ -232,7 +232,7 @@ impl Verifier<'_> {
         // PTX 1.x: a texture reference in a space of its own.
         let texture = space == Space::Tex;
         let mut symbol = Symbol {
-            name: name.to_owned(),
+            name: Text::new(&self.module.source, span.start..span.end),
             space: if texture { Space::Global } else { space },
             ty: if texture { Ty::TexRef } else { layout.ty },
             align: layout.align,
@@ -255,7 +255,11 @@ impl Verifier<'_> {
         let Some(copies) = var.numbered else { return self.add_variable(var, symbol, at_module) };
         for i in 0..copies {
             let name = format!("{name}{i}");
-            self.add_variable(var, Symbol { name, ..symbol.clone() }, at_module);
+            self.add_variable(
+                var,
+                Symbol { name: name.as_str().into(), ..symbol.clone() },
+                at_module,
+            );
         }
     }
 

@@ -7,7 +7,7 @@ use crate::ast::{
     self, DeclSpace, Directive, DirectiveKind, FnAttr, FnKind, Instr, Run, Stmt, Word,
 };
 use crate::diag::{Code, closest};
-use crate::module::{Body, Func, Inst, Linkage, Loc, Param, Prototype, Tuning};
+use crate::module::{Body, Func, Inst, Linkage, Loc, Param, Prototype, Text, Tuning};
 use crate::span::Span;
 use ptx_isa::Ty;
 use ptx_isa::types::{PtxVersion, ptx};
@@ -194,7 +194,7 @@ impl Verifier<'_> {
             self.need(span, "`.attribute` on a function", ptx(8, 0), 90);
         }
         let func = Func {
-            name: name.to_owned(),
+            name: Text::new(&self.module.source, span.start..span.end),
             entry,
             linkage: linkage(f.linkage),
             rets,
@@ -323,20 +323,20 @@ impl Verifier<'_> {
         let ast = self.ast;
         let mut tuning = Tuning::default();
         let mut noreturn = false;
-        let mut seen: Vec<&str> = Vec::new();
-        for attr in ast.attrs(f.attrs) {
+        let attrs = ast.attrs(f.attrs);
+        for (i, attr) in attrs.iter().enumerate() {
             let name = self.text(attr.name.name);
-            let ints: Vec<u32> =
-                ast.ints(attr.ints).iter().map(|&n| u32::try_from(n).unwrap_or(u32::MAX)).collect();
+            let ints = ast.ints(attr.ints);
             self.head_rule(f, attr, name, ints.len());
-            if seen.contains(&name) && !matches!(name, ".pragma" | ".language") {
+            let earlier = attrs[..i].iter().any(|a| a.name.name == attr.name.name);
+            if earlier && !matches!(name, ".pragma" | ".language") {
                 let span = self.span_of(attr.name);
                 self.error(Code::Directive, span, format!("`{name}` is given twice"));
             }
-            seen.push(name);
-            let one = ints.first().copied();
+            let number = |i: usize| ints.get(i).map(|&n| u32::try_from(n).unwrap_or(u32::MAX));
+            let one = number(0);
             let three = || {
-                let at = |i: usize| ints.get(i).copied().unwrap_or(1);
+                let at = |i: usize| number(i).unwrap_or(1);
                 Some([at(0), at(1), at(2)])
             };
             match name {
@@ -353,7 +353,7 @@ impl Verifier<'_> {
                 _ => {}
             }
         }
-        self.conflicts(f, &seen);
+        self.conflicts(f, attrs);
         (tuning, noreturn)
     }
 
@@ -364,7 +364,9 @@ impl Verifier<'_> {
         else {
             return;
         };
-        self.need(span, &format!("`{name}`"), since, sm);
+        if !self.reaches(since, sm) {
+            self.floor(span, &format!("`{name}`"), since, sm);
+        }
         if count < least || count > most {
             let wanted = match (least, most) {
                 (0, 0) => "no number".to_owned(),
@@ -404,8 +406,9 @@ impl Verifier<'_> {
         }
     }
 
-    fn conflicts(&mut self, f: &ast::Function, seen: &[&str]) {
-        let has = |name: &str| seen.contains(&name);
+    fn conflicts(&mut self, f: &ast::Function, attrs: &[FnAttr]) {
+        let ast = self.ast;
+        let has = |name: &str| attrs.iter().any(|a| ast.name(a.name.name) == name);
         let span = self.span_of(f.name);
         for (a, b) in [(".maxntid", ".reqntid"), (".reqnctapercluster", ".maxclusterrank")] {
             if has(a) && has(b) {

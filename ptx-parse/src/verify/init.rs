@@ -191,7 +191,7 @@ impl Verifier<'_> {
             }
             Binding::Func(id) if addend == 0 && !generic => RelocationTarget::Function(id),
             // Not bound yet: its own address.
-            Binding::None if text == symbol.name => {
+            Binding::None if symbol.name == text => {
                 RelocationTarget::Symbol(self.module.symbols.len() as u32)
             }
             _ => {
