@@ -16,14 +16,20 @@ impl Name {
 /// Stores offsets only. Names whose text does not stand in the source in one
 /// piece (an opcode written with blanks before its modifiers) live in `extra`,
 /// addressed behind the end of the source.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Names {
     /// Offset and length of each name.
     entries: Vec<(u32, u32)>,
     /// Open-addressing table.
     slots: Vec<Slot>,
+    /// The short names seen last, by the lowest bits of their hash. In a large module the table's
+    /// pages outnumber what the TLB holds; the few hundred names in use at any time fit here.
+    recent: Vec<Slot>,
     extra: Vec<u8>,
 }
+
+/// Elements of [`Names::recent`].
+const RECENT: usize = 1024;
 
 /// An entry of the table. A name of up to 16 bytes is its own key, so that
 /// finding it touches no other memory; the key of a longer one is a hash.
@@ -106,6 +112,7 @@ impl Names {
         Names {
             entries: Vec::with_capacity(names),
             slots: vec![Slot::default(); (names * 2).next_power_of_two().max(64)],
+            recent: vec![Slot::default(); RECENT],
             extra: Vec::new(),
         }
     }
@@ -124,17 +131,26 @@ impl Names {
     pub(crate) fn intern(&mut self, src: &[u8], start: u32, end: u32) -> Name {
         let (from, to) = (start as usize, end as usize);
         let key = Key::of(src, from, to);
-        match self.probe(src, &src[from..to], key) {
+        let hash = key.hash();
+        let recent = self.recent[hash % RECENT];
+        if recent.key == key && recent.id != 0 {
+            return Name(recent.id - 1);
+        }
+        let name = match self.probe(src, &src[from..to], key, hash) {
             Ok(name) => name,
             Err(slot) => self.insert(slot, key, start),
+        };
+        if to - from <= SHORT {
+            self.recent[hash % RECENT] = Slot { key, id: name.0 + 1 };
         }
+        name
     }
 
     /// The id of a text that need not stand in the source.
     #[cold]
     pub(crate) fn intern_text(&mut self, src: &[u8], text: &[u8]) -> Name {
         let key = Key::of(text, 0, text.len());
-        match self.probe(src, text, key) {
+        match self.probe(src, text, key, key.hash()) {
             Ok(name) => name,
             Err(slot) => {
                 let start = (src.len() + self.extra.len()) as u32;
@@ -147,13 +163,14 @@ impl Names {
     /// The id of `text` if it occurs in the module.
     pub fn find(&self, src: &str, text: &str) -> Option<Name> {
         let text = text.as_bytes();
-        self.probe(src.as_bytes(), text, Key::of(text, 0, text.len())).ok()
+        let key = Key::of(text, 0, text.len());
+        self.probe(src.as_bytes(), text, key, key.hash()).ok()
     }
 
     #[inline]
-    fn probe(&self, src: &[u8], text: &[u8], key: Key) -> Result<Name, usize> {
+    fn probe(&self, src: &[u8], text: &[u8], key: Key, hash: usize) -> Result<Name, usize> {
         let mask = self.slots.len() - 1;
-        let mut slot = key.hash() & mask;
+        let mut slot = hash & mask;
         loop {
             let entry = self.slots[slot];
             if entry.id == 0 {
