@@ -1,5 +1,6 @@
 //! What there is once per process: the emulated device and its primary context.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ptx_runtime::timing::Profile;
@@ -7,6 +8,7 @@ use ptx_runtime::{Backend, device};
 
 use crate::context::{CONTEXTS, Context};
 use crate::error::{Error, Result};
+use crate::ffi;
 
 /// The CUDA version that the driver answers to.
 pub const VERSION: u32 = 13050;
@@ -30,10 +32,17 @@ struct Primary {
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
 
+/// Whether this process was forked off one that had initialised the driver: its threads are not here.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn forked() {
+    FORKED.store(true, Ordering::Relaxed);
+}
+
 /// `cuInit`.
 pub fn init() -> Result {
     if DRIVER.get().is_some() {
-        return Ok(());
+        return get().map(|_| ());
     }
     let profile = device::from_environment().map_err(|error| {
         eprintln!("libcuda.so.1 of ptxrun: {}: {error}", device::DEVICE_VARIABLE);
@@ -43,13 +52,16 @@ pub fn init() -> Result {
         eprintln!("libcuda.so.1 of ptxrun: {error}");
         Error::NoDevice
     })?;
-    DRIVER.get_or_init(|| Driver { profile, backend, primary: Mutex::default() });
+    DRIVER.get_or_init(|| {
+        ffi::at_fork(forked);
+        Driver { profile, backend, primary: Mutex::default() }
+    });
     Ok(())
 }
 
-/// The device, once it is initialised.
+/// The device, once it is initialised. A process that was forked off afterwards has to start anew, as with a real driver.
 pub fn get() -> Result<&'static Driver> {
-    DRIVER.get().ok_or(Error::NotInitialized)
+    DRIVER.get().filter(|_| !FORKED.load(Ordering::Relaxed)).ok_or(Error::NotInitialized)
 }
 
 /// The device of that number.

@@ -140,6 +140,12 @@ impl<T> In<T> {
     }
 }
 
+impl<T> From<Raw> for In<T> {
+    fn from(raw: Raw) -> In<T> {
+        In(raw.0.cast::<T>().cast_const())
+    }
+}
+
 impl<T: Plain> In<T> {
     /// The value; a null pointer is an error.
     pub fn get(self) -> Result<T> {
@@ -330,4 +336,10 @@ pub fn nothing<T>() -> In<T> {
 pub fn host_fn(address: usize) -> HostFn {
     // SAFETY: null is `None`; anything else is the function that the caller's structure must hold there.
     unsafe { std::mem::transmute::<usize, HostFn>(address) }
+}
+
+/// Calls `f` in processes that are forked off this one.
+pub fn at_fork(f: extern "C" fn()) {
+    // SAFETY: the function stays, and may do what a signal handler may: it writes an atomic variable.
+    let _ = unsafe { libc::pthread_atfork(None, None, Some(f)) };
 }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::ffi::{self, HostFn, Raw};
 use crate::handles::Handles;
 use crate::work::Work;
 
@@ -23,12 +24,34 @@ pub struct Node {
     pub work: Work,
     /// Handles of the nodes before it.
     pub after: Vec<usize>,
+    /// Handle of the graph that a child graph node holds, else 0.
+    pub child: usize,
+    /// Where the arguments of a kernel node stand, for who asks for them.
+    arguments: Vec<usize>,
+}
+
+impl Node {
+    fn new(handle: usize, work: Work, after: Vec<usize>) -> Node {
+        Node { handle, work, after, child: 0, arguments: Vec::new() }
+    }
+
+    /// Pointers to a kernel's arguments at these offsets; they are good until the node changes.
+    pub fn arguments(&mut self, offsets: &[(u32, u32)]) -> usize {
+        let Work::Kernel(launch) = &self.work else { return 0 };
+        let params = launch.params.as_ptr() as usize;
+        self.arguments = offsets.iter().map(|(at, _)| params + *at as usize).collect();
+        self.arguments.as_ptr() as usize
+    }
 }
 
 /// A graph.
 #[derive(Default)]
 pub struct Graph {
     nodes: Mutex<Vec<Node>>,
+    /// User objects that it holds.
+    held: Mutex<Vec<Held>>,
+    /// Of a clone: its node for a node of the original.
+    origins: Mutex<HashMap<usize, usize>>,
 }
 
 impl Graph {
@@ -46,8 +69,28 @@ impl Graph {
             return Err(Error::InvalidValue);
         }
         let handle = NODES.add(Arc::clone(self));
-        nodes.push(Node { handle, work, after: after.to_vec() });
+        nodes.push(Node::new(handle, work, after.to_vec()));
         Ok(handle)
+    }
+
+    /// Adds a node that holds a copy of another graph; its handle.
+    pub fn add_child(self: &Arc<Self>, child: &Graph, after: &[usize]) -> Result<usize> {
+        child.order()?;
+        let handle = self.add(Work::Nothing, after)?;
+        let copy = GRAPHS.add(child.copy().0);
+        self.with(handle, |node| node.child = copy)?;
+        Ok(handle)
+    }
+
+    /// User objects that it holds.
+    pub fn held(&self) -> MutexGuard<'_, Vec<Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Of a clone: its node for a node of the original.
+    pub fn clone_of(&self, original: usize) -> Option<usize> {
+        let origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        origins.get(&original).copied().filter(|n| self.with(*n, |_| ()).is_ok())
     }
 
     /// Calls `change` with a node.
@@ -60,7 +103,8 @@ impl Graph {
     pub fn remove(&self, handle: usize) -> Result {
         let mut nodes = self.nodes();
         let at = nodes.iter().position(|n| n.handle == handle).ok_or(Error::InvalidValue)?;
-        nodes.remove(at);
+        let gone = nodes.remove(at);
+        drop_child(gone.child);
         nodes.iter_mut().for_each(|n| n.after.retain(|h| *h != handle));
         NODES.remove(handle);
         Ok(())
@@ -91,8 +135,14 @@ impl Graph {
         }
         for node in self.nodes().iter() {
             let after = node.after.iter().filter_map(|h| names.get(h).copied()).collect();
-            copy.nodes().push(Node { handle: names[&node.handle], work: node.work.clone(), after });
+            let mut clone = Node::new(names[&node.handle], node.work.clone(), after);
+            if let Some(child) = GRAPHS.get(node.child) {
+                clone.child = GRAPHS.add(child.copy().0);
+            }
+            copy.nodes().push(clone);
         }
+        *copy.held() = self.held().clone();
+        *copy.origins.lock().unwrap_or_else(PoisonError::into_inner) = names.clone();
         (copy, names)
     }
 
@@ -112,6 +162,10 @@ impl Graph {
             order.extend(now);
             left = later;
         }
+        for node in order.iter_mut().filter(|n| n.child != 0) {
+            let child = GRAPHS.get(node.child).ok_or(Error::InvalidValue)?;
+            node.work = Work::Graph(Arc::new(Exec::new(&child, 0)?.works()));
+        }
         Ok(order)
     }
 
@@ -120,7 +174,18 @@ impl Graph {
         let nodes = std::mem::take(&mut *self.nodes());
         for node in nodes {
             NODES.remove(node.handle);
+            drop_child(node.child);
         }
+        let held = std::mem::take(&mut *self.held());
+        // What the program's functions do may come back here.
+        drop(held);
+    }
+}
+
+/// Ends the graph of a child graph node.
+fn drop_child(handle: usize) {
+    if let Some(child) = GRAPHS.remove(handle) {
+        child.clear();
     }
 }
 
@@ -128,6 +193,7 @@ impl Graph {
 pub struct Exec {
     steps: Mutex<Vec<Node>>,
     disabled: Mutex<HashSet<usize>>,
+    held: Arc<Vec<Held>>,
     /// Flags it was made with.
     pub flags: u64,
 }
@@ -135,7 +201,8 @@ pub struct Exec {
 impl Exec {
     /// Fixes a graph's nodes and order.
     pub fn new(graph: &Graph, flags: u64) -> Result<Exec> {
-        Ok(Exec { steps: Mutex::new(graph.order()?), disabled: Mutex::default(), flags })
+        let (steps, held) = (Mutex::new(graph.order()?), Arc::new(graph.held().clone()));
+        Ok(Exec { steps, disabled: Mutex::default(), held, flags })
     }
 
     /// Calls `change` with a node.
@@ -185,6 +252,80 @@ impl Exec {
         let disabled = self.disabled.lock().unwrap_or_else(PoisonError::into_inner);
         let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
         let on = steps.iter().filter(|n| !disabled.contains(&n.handle));
-        on.map(|n| n.work.clone()).collect()
+        let mut works: Vec<Work> = on.map(|n| n.work.clone()).collect();
+        if !self.held.is_empty() {
+            works.push(Work::Hold(Arc::clone(&self.held)));
+        }
+        works
+    }
+}
+
+/// All user objects.
+pub static OBJECTS: Handles<UserObject> = Handles::new(16);
+
+/// Something of the program that lives as long as anybody holds it.
+pub struct UserObject {
+    handle: usize,
+    count: Mutex<usize>,
+    destroy: HostFn,
+    data: Raw,
+}
+
+impl UserObject {
+    /// An object that is held `count` times.
+    pub fn create(destroy: HostFn, data: Raw, count: usize) -> usize {
+        let handle = OBJECTS.reserve();
+        let count = Mutex::new(count);
+        OBJECTS.bind(handle, Arc::new(UserObject { handle, count, destroy, data }));
+        handle
+    }
+
+    /// Holds it `n` times more.
+    pub fn retain(&self, n: usize) {
+        *self.count.lock().unwrap_or_else(PoisonError::into_inner) += n;
+    }
+
+    /// Lets it go `n` times; the last one calls the program's function.
+    pub fn release(&self, n: usize) -> Result {
+        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        *count = count.checked_sub(n).ok_or(Error::InvalidValue)?;
+        let last = *count == 0;
+        drop(count);
+        if last
+            && OBJECTS.remove(self.handle).is_some()
+            && let Some(destroy) = self.destroy
+        {
+            ffi::call_host(destroy, self.data);
+        }
+        Ok(())
+    }
+}
+
+/// What a graph holds of a user object; letting go of it is dropping it.
+pub struct Held {
+    /// The object.
+    pub object: Arc<UserObject>,
+    /// How often.
+    pub count: usize,
+}
+
+impl Held {
+    /// Takes over `count` of the holds that there are.
+    pub fn moved(object: Arc<UserObject>, count: usize) -> Held {
+        Held { object, count }
+    }
+}
+
+impl Clone for Held {
+    fn clone(&self) -> Held {
+        self.object.retain(self.count);
+        Held { object: Arc::clone(&self.object), count: self.count }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // No more is let go than was taken.
+        let _ = self.object.release(self.count);
     }
 }

@@ -11,8 +11,8 @@ use std::fmt::Write;
 /// The functions of the device runtime that programs call.
 pub const FUNCTIONS: &str = include_str!("grid.ptx");
 
-/// Name of one of them: a text that says it needs [`FUNCTIONS`].
-pub const NEEDED_BY: &str = "cudaCGSynchronize";
+/// What their names begin with: a text that says it needs [`FUNCTIONS`].
+pub const NEEDED_BY: &str = "cudaCG";
 
 const WORKSPACE: &str = "ptxrun_grid_workspace";
 

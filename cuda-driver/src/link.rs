@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use ptx_runtime::parse::link::{Input, link};
+use ptx_runtime::parse::link::{Input, limit_registers, link};
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
@@ -46,6 +46,8 @@ impl Log {
 pub struct Options {
     info: Log,
     error: Log,
+    /// Most registers per thread.
+    registers: Option<u32>,
 }
 
 /// The highest option number of this version.
@@ -65,6 +67,7 @@ impl Options {
             let place = values.at(i);
             let value = place.get()?;
             match names.at(i)? {
+                0 => options.registers = Some(value as u32).filter(|n| *n > 0),
                 3 => options.info.buffer = value,
                 4 => {
                     (options.info.size, options.info.written) = (value as u32 as usize, Some(place))
@@ -81,6 +84,14 @@ impl Options {
             }
         }
         Ok(options)
+    }
+
+    /// The text with the limits that the caller has set.
+    pub fn limit(&self, text: Vec<u8>) -> Vec<u8> {
+        match self.registers {
+            Some(n) => limit_registers(&String::from_utf8_lossy(&text), n).into_bytes(),
+            None => text,
+        }
     }
 
     /// Writes the information log.
@@ -188,7 +199,7 @@ impl Link {
             Ok(text) => {
                 self.options.info("").map_err(|r| r.code)?;
                 self.options.error("")?;
-                let mut bytes = text.into_bytes();
+                let mut bytes = self.options.limit(text.into_bytes());
                 bytes.push(0);
                 let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
                 let kept = output.insert(bytes);

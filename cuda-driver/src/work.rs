@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::copy::Copy3d;
 use crate::error::{Error, Result};
 use crate::ffi::{self, HostFn, Raw, StreamFn};
+use crate::graph::Held;
 use crate::module::Function;
 use crate::schedule;
 use crate::stream::Event;
@@ -80,6 +81,8 @@ pub enum Work {
     Wait(u64, u64, u32, u32),
     /// The nodes of a graph in order.
     Graph(Arc<Vec<Work>>),
+    /// Keeps user objects until here.
+    Hold(Arc<Vec<Held>>),
 }
 
 impl Work {
@@ -91,7 +94,7 @@ impl Work {
             Work::Fill(_) => 2,
             Work::Host(..) | Work::Callback(..) => 3,
             Work::Graph(_) => 4,
-            Work::Nothing | Work::Stamp(_) => 5,
+            Work::Nothing | Work::Stamp(_) | Work::Hold(_) => 5,
             Work::Await(_) => 6,
             Work::Record(_) => 7,
             Work::Free(..) => 11,
@@ -108,7 +111,7 @@ impl Work {
     pub fn run(&self, context: &Arc<Context>) -> Result {
         let memory = context.device.memory();
         match self {
-            Work::Nothing => Ok(()),
+            Work::Nothing | Work::Hold(_) => Ok(()),
             Work::Kernel(launch) => launch.run(context),
             Work::Copy(copy) => copy.run(memory),
             Work::Fill(fill) => fill.run(context),

@@ -42,6 +42,17 @@ fn every_entry_stands_in_the_recorded_rule() {
 }
 
 #[test]
+fn every_recorded_symbol_is_exported() {
+    let Some(rule) = rule() else {
+        println!("skipped: no recorded rule beside the repository");
+        return;
+    };
+    let missing: Vec<_> =
+        rule.iter().filter(|r| !entries().any(|e| e.symbol == r.3)).map(|r| &r.3).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
 fn the_version_picks_the_symbol() {
     let symbol = |name, version, own| match look_up(name, version, own) {
         Found::Symbol(e) => e.symbol,

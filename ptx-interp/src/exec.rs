@@ -27,6 +27,8 @@ const SLICE: u32 = 4096;
 const SPIN_SLICE: u32 = 256;
 /// Slices before a group makes room for another one.
 const GROUP_SLICES: u64 = 256;
+/// The same in a cooperative launch, whose groups wait for one another by design.
+const COOPERATIVE_SLICES: u64 = 4;
 
 /// One host thread of a launch.
 pub(crate) struct Worker<'a, O> {
@@ -157,8 +159,9 @@ impl<'a, O: Observer> Worker<'a, O> {
     /// Whether it ended.
     fn turns(&mut self, group: &mut Group) -> Result<bool, Stopped> {
         self.cx.refresh();
+        let most = if self.l.params.cooperative { COOPERATIVE_SLICES } else { GROUP_SLICES };
         let mut slices = 0;
-        while slices < GROUP_SLICES {
+        while slices < most {
             let (mut ran, mut spun) = (false, false);
             for cta in 0..group.ctas.len() {
                 self.enter_cta(group, cta);

@@ -22,6 +22,7 @@ mod plain;
 pub mod print;
 mod same;
 mod span;
+mod thunk;
 pub mod verify;
 
 pub use ast::Ast;

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use ptx_isa::types::PtxVersion;
 
-use crate::ast::{Ast, DeclSpace, DirectiveKind, FnKind, Item, Linkage};
+use crate::ast::{Ast, DeclSpace, DirectiveKind, FnAttr, FnKind, Item, Linkage};
 use crate::diag::{Diag, Reporter};
 use crate::names::Name;
 use crate::print::print_item;
@@ -70,14 +70,14 @@ pub enum LinkError {
 
 /// What one text says about a name.
 #[derive(Copy, Clone)]
-struct Mention {
-    input: usize,
-    item: usize,
-    linkage: Linkage,
+pub(crate) struct Mention {
+    pub(crate) input: usize,
+    pub(crate) item: usize,
+    pub(crate) linkage: Linkage,
     /// Has a body, or is a variable that takes room.
-    defines: bool,
+    pub(crate) defines: bool,
     function: bool,
-    entry: bool,
+    pub(crate) entry: bool,
     shared: bool,
     bytes: u64,
 }
@@ -106,11 +106,12 @@ pub fn link(inputs: &[Input<'_>]) -> Result<String, Vec<LinkError>> {
     if !errors.is_empty() {
         return Err(errors);
     }
-    Ok(header + &body(&mut asts, &chosen))
+    let thunks = crate::thunk::thunks(&mut asts, &chosen);
+    Ok(header + &thunks + &body(&mut asts, &chosen))
 }
 
 /// The name that an item declares, and how.
-fn mention(ast: &Ast<'_>, input: usize, item: usize) -> Option<(Name, Mention)> {
+pub(crate) fn mention(ast: &Ast<'_>, input: usize, item: usize) -> Option<(Name, Mention)> {
     match ast.items[item] {
         Item::Var(index) => {
             let v = ast.var(index);
@@ -299,6 +300,26 @@ fn header(inputs: &[Input<'_>], asts: &[Ast<'_>], errors: &mut Vec<LinkError>) -
     format!(".version {version}\n.target {target}\n.address_size {bits}\n")
 }
 
+/// Gives the kernels of a text that do not say `.maxnreg` one: what `--maxrregcount` of an assembler means. A text
+/// that does not parse comes back as it is.
+pub fn limit_registers(text: &str, registers: u32) -> String {
+    let (ast, _) = crate::parse(text);
+    let says = |attrs: &[FnAttr]| attrs.iter().any(|a| ast.name(a.name.name) == ".maxnreg");
+    let mut heads: Vec<usize> = ast
+        .functions
+        .iter()
+        .filter(|f| f.kind == FnKind::Entry && f.body.is_some())
+        .filter(|f| !says(ast.attrs(f.attrs)))
+        .map(|f| f.span.end as usize)
+        .collect();
+    heads.sort_unstable();
+    let mut out = text.to_owned();
+    for head in heads.into_iter().rev() {
+        out.insert_str(head, &format!("\n.maxnreg {registers}\n"));
+    }
+    out
+}
+
 /// Order of targets such as `sm_90a`: the architecture, then those with features of their own.
 fn rank(target: &str) -> Option<(u32, bool)> {
     let rest = target.strip_prefix("sm_")?;
@@ -436,6 +457,37 @@ mod tests {
         assert!(out.contains("x = 2") && !out.contains("x = 1"), "{out}");
         let out = linked(&[".common .global .u32 x;\n", ".common .global .u32 x[4];\n"]).unwrap();
         assert!(out.contains("x[4]") && out.matches(".common").count() == 1, "{out}");
+    }
+
+    #[test]
+    fn a_result_that_only_one_side_knows_is_bridged() {
+        let none =
+            ".visible .func f (.param .b32 a) { .reg .b32 %r<3>; ld.param.b32 %r1, [a]; ret; }\n";
+        let out = linked(&[USE, none]).unwrap();
+        assert!(out.contains("f$R0") && out.matches("call.uni").count() == 2, "{out}");
+        let caller = ".extern .func f (.param .b32 a);\n.visible .entry k() { .reg .b32 %r<3>; mov.u32 %r1, 5;\n\
+            { .param .b32 a; st.param.b32 [a], %r1; call.uni f, (a); } ret; }\n";
+        for texts in [[caller, DEFINE], [DEFINE, caller]] {
+            assert!(linked(&texts).unwrap().contains("call.uni (ptxrun_r), f, (ptxrun_a0)"));
+        }
+        assert!(!linked(&[USE, DEFINE]).unwrap().contains("$R"));
+    }
+
+    #[test]
+    fn kernels_get_a_limit_of_registers() {
+        let text = format!(
+            "{HEAD}.visible .entry k(.param .u64 p) {{ ret; }}\n.visible .entry m() .maxnreg 16 {{ ret; }}\n\
+             {DEFINE}.visible .entry e {{ ret; }}\n"
+        );
+        let out = limit_registers(&text, 38);
+        assert_eq!(
+            (out.matches(".maxnreg 38").count(), out.matches(".maxnreg").count()),
+            (2, 3),
+            "{out}"
+        );
+        let (module, findings) = crate::parse_and_verify(&out, "limited");
+        let module = module.unwrap_or_else(|| panic!("{findings:?}\n{out}"));
+        assert_eq!(module.functions.iter().filter(|f| f.tuning.max_nreg == Some(38)).count(), 2);
     }
 
     #[test]

@@ -33,7 +33,9 @@ const OCELOT: Library = Library { links: &["libgpuocelot.so"], files: &["libgpuo
 /// packages put them.
 fn folders() -> Vec<PathBuf> {
     if let Some(named) = std::env::var_os("PTXRUN_LIBDIR") {
-        return vec![named.into()];
+        // Links that lead here stand in another folder.
+        let named = PathBuf::from(named);
+        return vec![std::path::absolute(&named).unwrap_or(named)];
     }
     let Some(own) = std::env::current_exe().ok().and_then(|exe| exe.canonicalize().ok()) else {
         return Vec::new();

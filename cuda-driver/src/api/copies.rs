@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::functions;
+use crate::block::Kind;
 use crate::context::{self, Context};
 use crate::copy::{Copy3d, Place, Side, resolve};
 use crate::error::{Error, Result};
@@ -167,6 +168,8 @@ pub fn fill(context: &Context, fill: Fill) -> Result<Fill> {
     Ok(fill)
 }
 
+/// Fills. The forms without a stream are asynchronous to the host too, except where the host can see the bytes (CUDA
+/// driver API, API synchronisation behaviour).
 fn set(
     at: u64,
     pitch: usize,
@@ -174,16 +177,20 @@ fn set(
     element: u32,
     width: usize,
     height: usize,
-    stream: usize,
+    asynchronous: Option<usize>,
 ) -> Result {
-    let stream = stream::get(stream)?;
+    let stream = stream::get(asynchronous.unwrap_or(0))?;
     let context = stream.context()?;
     let (pitch, width, height) = (pitch as u64, width as u64, height as u64);
     let fill = fill(&context, Fill { address: at, pitch, value, element, width, height })?;
     if width == 0 || height == 0 {
         return Ok(());
     }
-    // Fills are asynchronous to the host in either form, in the order of their stream.
+    let kind = context.block_at(at).map(|(_, block)| block.kind);
+    if asynchronous.is_none() && matches!(kind, Some(Kind::Host | Kind::Registered | Kind::Managed))
+    {
+        return stream.execute(Work::Fill(fill));
+    }
     stream.enqueue(Work::Fill(fill)).map(|_| ())
 }
 
@@ -327,49 +334,49 @@ functions! {
     }
 
     cuMemsetD8 [3020 => cuMemsetD8_v2; 7000 => cuMemsetD8_v2_ptds] (at: u64, value: u8, count: usize) {
-        set(at, 0, u32::from(value), 1, count, 1, 0)
+        set(at, 0, u32::from(value), 1, count, 1, None)
     }
     cuMemsetD16 [3020 => cuMemsetD16_v2; 7000 => cuMemsetD16_v2_ptds] (at: u64, value: u16, count: usize) {
-        set(at, 0, u32::from(value), 2, count, 1, 0)
+        set(at, 0, u32::from(value), 2, count, 1, None)
     }
     cuMemsetD32 [3020 => cuMemsetD32_v2; 7000 => cuMemsetD32_v2_ptds] (at: u64, value: u32, count: usize) {
-        set(at, 0, value, 4, count, 1, 0)
+        set(at, 0, value, 4, count, 1, None)
     }
     cuMemsetD2D8 [3020 => cuMemsetD2D8_v2; 7000 => cuMemsetD2D8_v2_ptds]
     (at: u64, pitch: usize, value: u8, width: usize, height: usize) {
-        set(at, pitch, u32::from(value), 1, width, height, 0)
+        set(at, pitch, u32::from(value), 1, width, height, None)
     }
     cuMemsetD2D16 [3020 => cuMemsetD2D16_v2; 7000 => cuMemsetD2D16_v2_ptds]
     (at: u64, pitch: usize, value: u16, width: usize, height: usize) {
-        set(at, pitch, u32::from(value), 2, width, height, 0)
+        set(at, pitch, u32::from(value), 2, width, height, None)
     }
     cuMemsetD2D32 [3020 => cuMemsetD2D32_v2; 7000 => cuMemsetD2D32_v2_ptds]
     (at: u64, pitch: usize, value: u32, width: usize, height: usize) {
-        set(at, pitch, value, 4, width, height, 0)
+        set(at, pitch, value, 4, width, height, None)
     }
     cuMemsetD8Async [3020 => cuMemsetD8Async; 7000 => cuMemsetD8Async_ptsz]
     (at: u64, value: u8, count: usize, stream: usize) {
-        set(at, 0, u32::from(value), 1, count, 1, stream)
+        set(at, 0, u32::from(value), 1, count, 1, Some(stream))
     }
     cuMemsetD16Async [3020 => cuMemsetD16Async; 7000 => cuMemsetD16Async_ptsz]
     (at: u64, value: u16, count: usize, stream: usize) {
-        set(at, 0, u32::from(value), 2, count, 1, stream)
+        set(at, 0, u32::from(value), 2, count, 1, Some(stream))
     }
     cuMemsetD32Async [3020 => cuMemsetD32Async; 7000 => cuMemsetD32Async_ptsz]
     (at: u64, value: u32, count: usize, stream: usize) {
-        set(at, 0, value, 4, count, 1, stream)
+        set(at, 0, value, 4, count, 1, Some(stream))
     }
     cuMemsetD2D8Async [3020 => cuMemsetD2D8Async; 7000 => cuMemsetD2D8Async_ptsz]
     (at: u64, pitch: usize, value: u8, width: usize, height: usize, stream: usize) {
-        set(at, pitch, u32::from(value), 1, width, height, stream)
+        set(at, pitch, u32::from(value), 1, width, height, Some(stream))
     }
     cuMemsetD2D16Async [3020 => cuMemsetD2D16Async; 7000 => cuMemsetD2D16Async_ptsz]
     (at: u64, pitch: usize, value: u16, width: usize, height: usize, stream: usize) {
-        set(at, pitch, u32::from(value), 2, width, height, stream)
+        set(at, pitch, u32::from(value), 2, width, height, Some(stream))
     }
     cuMemsetD2D32Async [3020 => cuMemsetD2D32Async; 7000 => cuMemsetD2D32Async_ptsz]
     (at: u64, pitch: usize, value: u32, width: usize, height: usize, stream: usize) {
-        set(at, pitch, value, 4, width, height, stream)
+        set(at, pitch, value, 4, width, height, Some(stream))
     }
 }
 

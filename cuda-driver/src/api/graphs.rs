@@ -27,17 +27,17 @@ plain_struct! {
     HostNode { function: usize, data: Raw }
 }
 
-fn graph(handle: usize) -> Result<Arc<Graph>> {
+pub(super) fn graph(handle: usize) -> Result<Arc<Graph>> {
     crate::driver::get()?;
     GRAPHS.get(handle).ok_or(Error::InvalidValue)
 }
 
-fn exec(handle: usize) -> Result<Arc<Exec>> {
+pub(super) fn exec(handle: usize) -> Result<Arc<Exec>> {
     crate::driver::get()?;
     EXECS.get(handle).ok_or(Error::InvalidValue)
 }
 
-fn node_graph(handle: usize) -> Result<Arc<Graph>> {
+pub(super) fn node_graph(handle: usize) -> Result<Arc<Graph>> {
     crate::driver::get()?;
     NODES.get(handle).ok_or(Error::InvalidValue)
 }
@@ -52,7 +52,7 @@ fn kernel(p: &KernelNode, handle: usize) -> Result<Work> {
     Ok(Work::Kernel(prepare(&context, launch)?))
 }
 
-fn kernel2(p: &KernelNode2) -> Result<Work> {
+pub(super) fn kernel2(p: &KernelNode2) -> Result<Work> {
     kernel(&p.base, if p.base.function != 0 { p.base.function } else { p.kernel })
 }
 
@@ -60,28 +60,34 @@ fn node_context(handle: usize) -> Result<Arc<Context>> {
     if handle == 0 { context::current() } else { context::get(handle) }
 }
 
-fn copy(p: &Copy3, context: usize) -> Result<Work> {
+pub(super) fn copy(p: &Copy3, context: usize) -> Result<Work> {
     let context = node_context(context)?;
     let copy = copies::describe(&context, p)?;
     copy.check(&context)?;
     Ok(Work::Copy(Box::new(copy)))
 }
 
-fn fill(p: &FillNode, context: usize) -> Result<Work> {
+pub(super) fn fill(p: &FillNode, context: usize) -> Result<Work> {
     let context = node_context(context)?;
     let (pitch, width, height) = (p.pitch as u64, p.width as u64, p.height as u64);
     let fill = Fill { address: p.at, pitch, value: p.value, element: p.element, width, height };
     Ok(Work::Fill(copies::fill(&context, fill)?))
 }
 
-fn host(p: &HostNode) -> Result<Work> {
+pub(super) fn host(p: &HostNode) -> Result<Work> {
     match crate::ffi::host_fn(p.function) {
         None => Err(Error::InvalidValue),
         f => Ok(Work::Host(f, p.data)),
     }
 }
 
-fn add(out: Out<usize>, handle: usize, after: In<usize>, count: usize, work: Work) -> Result {
+pub(super) fn add(
+    out: Out<usize>,
+    handle: usize,
+    after: In<usize>,
+    count: usize,
+    work: Work,
+) -> Result {
     out.required()?;
     out.set(graph(handle)?.add(work, &after.list(count)?)?)
 }
@@ -147,11 +153,11 @@ fn depend(handle: usize, from: In<usize>, to: In<usize>, count: usize, on: bool)
 }
 
 /// Replaces the work of a node by work of the same kind.
-fn replace(handle: usize, work: Work) -> Result {
+pub(super) fn replace(handle: usize, work: Work) -> Result {
     node_graph(handle)?.with(handle, |node| exchange(&mut node.work, work))?
 }
 
-fn exchange(old: &mut Work, new: Work) -> Result {
+pub(super) fn exchange(old: &mut Work, new: Work) -> Result {
     if old.node_type() != new.node_type() {
         return Err(Error::InvalidValue);
     }
@@ -270,8 +276,8 @@ functions! {
 
     cuGraphAddChildGraphNode [10000 => cuGraphAddChildGraphNode]
     (out: Out<usize>, graph: usize, after: In<usize>, count: usize, child: usize) {
-        let works = Exec::new(&*self::graph(child)?, 0)?.works();
-        add(out, graph, after, count, Work::Graph(Arc::new(works)))
+        out.required()?;
+        out.set(self::graph(graph)?.add_child(&*self::graph(child)?, &after.list(count)?)?)
     }
 
     cuGraphAddEventRecordNode [11010 => cuGraphAddEventRecordNode]
@@ -289,7 +295,7 @@ functions! {
     }
 
     cuGraphNodeGetType [10000 => cuGraphNodeGetType] (node: usize, kind: Out<u32>) {
-        let found = node_graph(node)?.with(node, |n| n.work.node_type())?;
+        let found = node_graph(node)?.with(node, |n| if n.child != 0 { 4 } else { n.work.node_type() })?;
         kind.set(found)
     }
 
@@ -339,6 +345,14 @@ functions! {
         list(&next, nodes, count)
     }
 
+    cuGraphNodeGetDependentNodes [12030 => cuGraphNodeGetDependentNodes_v2]
+    (node: usize, nodes: Out<usize>, data: Out<u64>, count: Out<usize>) {
+        let found = node_graph(node)?;
+        let next: Vec<usize> =
+            found.nodes().iter().filter(|n| n.after.contains(&node)).map(|n| n.handle).collect();
+        list(&next, nodes, count)
+    }
+
     cuGraphAddDependencies [10000 => cuGraphAddDependencies]
     (graph: usize, from: In<usize>, to: In<usize>, count: usize) {
         depend(graph, from, to, count, true)
@@ -370,9 +384,12 @@ functions! {
     }
 
     cuGraphInstantiateWithParams [12000 => cuGraphInstantiateWithParams; 12000 => cuGraphInstantiateWithParams_ptsz]
-    (out: Out<usize>, graph: usize, params: In<[u64; 4]>) {
-        // Flags, stream to upload in (there is nothing to upload), bad node, result.
-        instantiate(out, graph, params.get()?[0])
+    (out: Out<usize>, graph: usize, params: Out<[u64; 4]>) {
+        // Flags, stream to upload in (there is nothing to upload), bad node, result (CU_GRAPH_INSTANTIATE_ERROR is 1).
+        let [flags, stream, ..] = params.get()?;
+        let made = instantiate(out, graph, flags);
+        params.put([flags, stream, 0, u64::from(made.is_err())]);
+        made
     }
 
     cuGraphLaunch [10000 => cuGraphLaunch; 10000 => cuGraphLaunch_ptsz] (executable: usize, stream: usize) {

@@ -10,6 +10,7 @@ mod array;
 mod context;
 mod copies;
 mod device;
+mod graph_nodes;
 mod graphs;
 mod launches;
 mod linking;
@@ -19,6 +20,7 @@ mod objects;
 mod pools;
 mod streams;
 mod system;
+mod unsupported;
 
 /// One exported symbol.
 pub struct Entry {
@@ -99,6 +101,7 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         context::TABLE,
         copies::TABLE,
         device::TABLE,
+        graph_nodes::TABLE,
         graphs::TABLE,
         launches::TABLE,
         linking::TABLE,
@@ -108,6 +111,7 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         pools::TABLE,
         streams::TABLE,
         system::TABLE,
+        unsupported::TABLE,
     ]
     .into_iter()
     .flatten()

@@ -25,7 +25,7 @@ fn load(
     out.required()?;
     crate::capture::unsafe_call()?;
     let loaded = text(context.driver)
-        .and_then(|text| image::verify(&text, context.driver))
+        .and_then(|text| image::verify(&options.limit(text), context.driver))
         .and_then(|verified| {
             options.info(&verified.warnings().render(false))?;
             Module::load(&context, &verified)
@@ -399,7 +399,7 @@ fn load_library(
     text: std::result::Result<Vec<u8>, Refused>,
     driver: &driver::Driver,
 ) -> Result {
-    let verified = text.and_then(|text| image::verify(&text, driver));
+    let verified = text.and_then(|text| image::verify(&options.limit(text), driver));
     match verified {
         Ok(verified) => {
             let warnings = verified.warnings().render(false);
