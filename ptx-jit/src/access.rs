@@ -6,20 +6,33 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I8X16, I16, I32, I32X4, I64, I64X2};
-use cranelift_codegen::ir::{BlockArg, InstBuilder, Type, Value};
-use ptx_isa::effect::{Effect, Mem};
+use cranelift_codegen::ir::{AtomicRmwOp, BlockArg, InstBuilder, Type, Value};
+use ptx_isa::effect::{Atom, AtomOp, Effect, Mem, Place};
 use ptx_isa::{Kind, Space};
 
+use ptx_isa::uop::Op as Pure;
+
 use crate::ctx::{Ctx, SITE, Site};
-use crate::emit::{Gen, Rep, at, plain};
-use crate::ir::Val;
+use crate::emit::{Gen, Rep, SiteInfo, at, plain};
+use crate::ir::{Func, Op, Val};
 use crate::ops::{vconst32, vconst64, widen16};
+use crate::shape::Shapes;
 
 /// Fast accesses need this.
 fn quick(m: &Mem) -> bool {
     use Space::*;
     let space = matches!(m.place.space, Global | Generic | Shared | Const | Local | ParamFunc);
     space && matches!(m.bytes, 1 | 2 | 4 | 8) && m.count <= 4
+}
+
+/// Atomics with code of their own.
+fn quick_atom(a: &Atom) -> bool {
+    use AtomOp::*;
+    use Space::*;
+    matches!(a.place.space, Global | Generic | Shared)
+        && matches!(a.bytes, 4 | 8)
+        && a.count <= 1
+        && matches!(a.op, And | Or | Xor | Exch | Add | MinU | MaxU | MinS | MaxS)
 }
 
 /// Whether every thread has its own memory there.
@@ -37,6 +50,13 @@ pub(crate) fn local_bytes(f: &crate::ir::Func) -> usize {
 enum Address {
     /// Lane 0's, and what each lane adds.
     Linear(Value, Vec<i64>),
+    /// A number for all lanes (`None`: 0) plus 32 bits of each, extended, times `1 << shift`.
+    Index {
+        base: Option<Value>,
+        index: Vec<Value>,
+        shift: u32,
+        signed: bool,
+    },
     Lanes(Vec<Value>),
 }
 
@@ -50,10 +70,15 @@ pub(crate) fn effect(g: &mut Gen<'_, '_>, e: u32) {
         Effect::Yield => {}
         Effect::Ld(m) if quick(m) => load(g, e, *m),
         Effect::St(m) if quick(m) => store(g, e, *m),
+        Effect::Atom(a) if quick_atom(a) => atom(g, e, *a),
         _ => {
             let mask = executing(g, e);
+            // What the effect reads must be known whether any lane executes it or not.
+            for v in g.f.effects[e as usize].src.clone() {
+                g.vector(v);
+            }
             let stop = skip_if_none(g, e, mask.as_deref());
-            let out = slow(g, e, mask.as_deref());
+            let out = slow(g, e, mask.as_deref(), None);
             finish(g, e, out, stop);
         }
     }
@@ -86,13 +111,6 @@ fn skip_if_none(
 ) -> Option<cranelift_codegen::ir::Block> {
     g.f.effects[e as usize].guard?;
     let mask = mask?;
-    // Everything that the effect reads must be known on both ways.
-    for v in g.f.effects[e as usize].src.clone() {
-        g.vector(v);
-        if g.offsets(v).is_some() {
-            g.scalar(v);
-        }
-    }
     let any = any(g, mask);
     let (on, join) = (g.b.create_block(), g.b.create_block());
     let mut zeros = Vec::new();
@@ -179,12 +197,20 @@ fn all_on(g: &mut Gen<'_, '_>, mask: &[Value]) -> Value {
     g.b.ins().icmp_imm_u(IntCC::Equal, some_off, 0)
 }
 
-/// The helper's way; the results.
-fn slow(g: &mut Gen<'_, '_>, e: u32, mask: Option<&[Value]>) -> Vec<Rep> {
+/// The helper's way; the results. `address` with its offset is source 0, if it was computed.
+fn slow(
+    g: &mut Gen<'_, '_>,
+    e: u32,
+    mask: Option<&[Value]>,
+    address: Option<(&Address, i64)>,
+) -> Vec<Rep> {
     let src = g.f.effects[e as usize].src.clone();
     let dst = g.f.effects[e as usize].dst.clone();
     for (n, v) in src.iter().enumerate() {
-        let x = g.vector(*v);
+        let x = match address {
+            Some((a, offset)) if n == 0 => staged(g, a, offset, g.kind(*v)),
+            _ => g.vector_here(*v),
+        };
         g.stage(&x, src_at(n));
     }
     match mask {
@@ -195,7 +221,7 @@ fn slow(g: &mut Gen<'_, '_>, e: u32, mask: Option<&[Value]>) -> Vec<Rep> {
             g.stage(&m, at!(mask));
         }
     }
-    let site = match g.sites.iter().position(|s| *s == e) {
+    let site = match g.sites.iter().position(|s| s.effect == e) {
         Some(n) => n as i64,
         None => -1,
     };
@@ -204,9 +230,8 @@ fn slow(g: &mut Gen<'_, '_>, e: u32, mask: Option<&[Value]>) -> Vec<Rep> {
     let site = g.b.ins().iconst(I64, site);
     let sig = g.helper_effect;
     let ctx = g.ctx;
-    let call = g.b.ins().call_indirect(sig, f, &[ctx, e, site]);
-    let bad = g.b.inst_results(call)[0];
-    g.fail_if(bad);
+    g.b.ins().call_indirect(sig, f, &[ctx, e, site]);
+    g.fail_if_asked();
     dst.iter()
         .enumerate()
         .map(|(n, d)| {
@@ -222,6 +247,57 @@ fn slow(g: &mut Gen<'_, '_>, e: u32, mask: Option<&[Value]>) -> Vec<Rep> {
         .collect()
 }
 
+/// Slices of an address less its offset.
+fn staged(g: &mut Gen<'_, '_>, address: &Address, offset: i64, kind: Kind) -> Vec<Value> {
+    let less = |g: &mut Gen<'_, '_>, x: Value| {
+        if offset == 0 { x } else { g.b.ins().iadd_imm_s(x, -offset) }
+    };
+    match address {
+        Address::Linear(x, o) => {
+            let x = less(g, *x);
+            if kind == Kind::D {
+                let x = g.b.ins().splat(I64X2, x);
+                let lanes = o.chunks(2).map(|c| [c[0] as u64, c[1] as u64]);
+                lanes
+                    .map(|c| {
+                        let c = vconst64(&mut g.b, c);
+                        g.b.ins().iadd(x, c)
+                    })
+                    .collect()
+            } else {
+                let x = g.b.ins().ireduce(I32, x);
+                vec![g.b.ins().splat(I32X4, x); g.slices()]
+            }
+        }
+        Address::Index { base, index, shift, signed } if kind == Kind::D => {
+            let zero = g.b.ins().iconst(I64, 0);
+            let base = less(g, base.unwrap_or(zero));
+            let base = g.b.ins().splat(I64X2, base);
+            let mut out = Vec::new();
+            for x in index {
+                let halves = if *signed {
+                    [g.b.ins().swiden_low(*x), g.b.ins().swiden_high(*x)]
+                } else {
+                    [g.b.ins().uwiden_low(*x), g.b.ins().uwiden_high(*x)]
+                };
+                for h in halves {
+                    let h = g.b.ins().ishl_imm_u(h, i64::from(*shift));
+                    out.push(g.b.ins().iadd(h, base));
+                }
+            }
+            out
+        }
+        Address::Index { index, .. } => {
+            let o = vconst32(&mut g.b, [(offset as u32).wrapping_neg(); 4]);
+            index.iter().map(|x| g.b.ins().iadd(*x, o)).collect()
+        }
+        Address::Lanes(a) => {
+            let o = vconst64(&mut g.b, [(offset as u64).wrapping_neg(); 2]);
+            a.iter().map(|x| g.b.ins().iadd(*x, o)).collect()
+        }
+    }
+}
+
 fn src_at(n: usize) -> i32 {
     at!(src) + n as i32 * 256
 }
@@ -230,8 +306,8 @@ fn dst_at(n: usize) -> i32 {
 }
 
 /// Addresses with the constant offset added.
-fn addresses(g: &mut Gen<'_, '_>, base: Val, m: &Mem) -> Address {
-    let off = m.place.offset;
+fn addresses(g: &mut Gen<'_, '_>, base: Val, place: &Place) -> Address {
+    let off = place.offset;
     let linear = g.offsets(base).map(<[i64]>::to_vec);
     match (linear, g.kind(base)) {
         (Some(o), Kind::D) => {
@@ -245,6 +321,25 @@ fn addresses(g: &mut Gen<'_, '_>, base: Val, m: &Mem) -> Address {
             Address::Linear(g.b.ins().uextend(I64, x), o)
         }
         (_, Kind::D) => {
+            if let Some(i) = indexed(g.f, g.shapes, base) {
+                let index = g.vector(i.index);
+                let mut sum = None;
+                for (v, neg) in i.base {
+                    let x = g.scalar(v);
+                    sum = Some(match (sum, neg) {
+                        (None, false) => x,
+                        (None, true) => g.b.ins().ineg(x),
+                        (Some(s), false) => g.b.ins().iadd(s, x),
+                        (Some(s), true) => g.b.ins().isub(s, x),
+                    });
+                }
+                let base = match sum {
+                    Some(s) if off != 0 => Some(g.b.ins().iadd_imm_s(s, off)),
+                    None if off != 0 => Some(g.b.ins().iconst(I64, off)),
+                    sum => sum,
+                };
+                return Address::Index { base, index, shift: i.shift, signed: i.signed };
+            }
             let x = g.vector(base);
             if off == 0 {
                 return Address::Lanes(x);
@@ -255,127 +350,279 @@ fn addresses(g: &mut Gen<'_, '_>, base: Val, m: &Mem) -> Address {
         _ => {
             let x = g.vector(base);
             let o = vconst32(&mut g.b, [off as u32; 4]);
-            let mut out = Vec::new();
-            for x in x {
-                let x = if off == 0 { x } else { g.b.ins().iadd(x, o) };
-                out.push(g.b.ins().uwiden_low(x));
-                out.push(g.b.ins().uwiden_high(x));
-            }
-            Address::Lanes(out)
+            let add = |x| if off == 0 { x } else { g.b.ins().iadd(x, o) };
+            let index = x.into_iter().map(add).collect();
+            Address::Index { base: None, index, shift: 0, signed: false }
         }
     }
 }
 
-/// Start, size and host distance of the allocation that the instruction touched last.
-fn site(g: &mut Gen<'_, '_>, e: u32, m: &Mem) -> [Value; 3] {
+/// An address as a sum.
+struct Indexed {
+    /// Values that are the same in all lanes, and whether they are subtracted.
+    base: Vec<(Val, bool)>,
+    index: Val,
+    shift: u32,
+    signed: bool,
+}
+
+/// Finds the 32 bits of each lane that an address is computed from.
+fn indexed(f: &Func, shapes: &Shapes, v: Val) -> Option<Indexed> {
+    let uniform = |v: Val| shapes.of[v as usize].uniform();
+    let power = |v: Val| f.as_const(v).filter(|c| c.is_power_of_two() && *c <= 8);
+    let (mut v, mut base) = (v, Vec::new());
+    for _ in 0..16 {
+        let i = &f.insts[v as usize];
+        let Op::Pure(op, _) = i.op else { return None };
+        let a = &i.args;
+        let done = |base: Vec<(Val, bool)>, index: Val, shift: u32, signed: bool| {
+            (!uniform(index)).then_some(Indexed { base, index, shift, signed })
+        };
+        match op {
+            Pure::AddD if uniform(a[0]) => {
+                base.push((a[0], false));
+                v = a[1];
+            }
+            Pure::AddD if uniform(a[1]) => {
+                base.push((a[1], false));
+                v = a[0];
+            }
+            Pure::SubD if uniform(a[1]) => {
+                base.push((a[1], true));
+                v = a[0];
+            }
+            Pure::MovD => v = a[0],
+            Pure::SextWD | Pure::ZextWD => return done(base, a[0], 0, op == Pure::SextWD),
+            Pure::ShlD if f.as_const(a[1]).is_some_and(|c| c <= 3) => {
+                let x = &f.insts[a[0] as usize];
+                let Op::Pure(inner @ (Pure::SextWD | Pure::ZextWD), _) = x.op else { return None };
+                let shift = f.as_const(a[1])? as u32;
+                return done(base, x.args[0], shift, inner == Pure::SextWD);
+            }
+            Pure::MulD if power(a[1]).is_some() => {
+                let x = &f.insts[a[0] as usize];
+                let Op::Pure(inner @ (Pure::SextWD | Pure::ZextWD), _) = x.op else { return None };
+                let shift = power(a[1])?.trailing_zeros();
+                return done(base, x.args[0], shift, inner == Pure::SextWD);
+            }
+            Pure::MulWideS | Pure::MulWideU | Pure::MadWideS | Pure::MadWideU => {
+                let shift = power(a[1])?.trailing_zeros();
+                if a.len() == 3 {
+                    if !uniform(a[2]) {
+                        return None;
+                    }
+                    base.push((a[2], false));
+                }
+                let signed = matches!(op, Pure::MulWideS | Pure::MadWideS);
+                return done(base, a[0], shift, signed);
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Bytes from one lane's own memory to the next one's; 0 where they share it.
+fn apart(g: &Gen<'_, '_>, m: &Mem) -> i64 {
+    if own(m) { local_bytes(g.f) as i64 } else { 0 }
+}
+
+/// The memory that an access site knows.
+struct Known {
+    /// First address; `None`: 0.
+    start: Option<Value>,
+    /// Units that an access can start at; see [`crate::ctx::Site`].
+    room: Value,
+    /// Host memory of the first address.
+    host: Value,
+}
+
+/// The site of effect `e`: `span` bytes are touched from the checked address on, which is a multiple of `unit`.
+fn known(g: &mut Gen<'_, '_>, e: u32, place: &Place, span: u64, unit: u64, narrow: bool) -> Known {
     let ctx = g.ctx;
-    if own(m) {
-        let bytes = local_bytes(g.f) as i64;
-        let start = g.b.ins().iconst(I64, 0);
-        let size = g.b.ins().iconst(I64, bytes);
+    if matches!(place.space, Space::Local | Space::ParamFunc) {
+        let bytes = local_bytes(g.f) as u64;
+        let room = if span <= bytes { (bytes - span) / unit + 1 } else { 0 };
+        let room = g.b.ins().iconst(I64, room as i64);
         let base = g.b.ins().load(I64, plain(), ctx, at!(local));
         let thread = g.b.ins().load(I64, plain(), ctx, at!(thread0));
-        let first = g.b.ins().imul_imm_s(thread, bytes);
-        return [start, size, g.b.ins().iadd(base, first)];
+        let first = g.b.ins().imul_imm_s(thread, bytes as i64);
+        return Known { start: None, room, host: g.b.ins().iadd(base, first) };
     }
-    if m.place.space == Space::Shared {
-        let start = g.b.ins().iconst(I64, 0);
-        let size = g.b.ins().load(I64, plain(), ctx, at!(shared_bytes));
-        let delta = g.b.ins().load(I64, plain(), ctx, at!(shared));
-        return [start, size, delta];
-    }
-    let n = match g.sites.iter().position(|s| *s == e) {
-        Some(n) => n,
-        None => {
-            g.sites.push(e);
-            g.sites.len() - 1
-        }
-    };
+    let n = g.sites.iter().position(|s| s.effect == e).unwrap_or_else(|| {
+        let shared = place.space == Space::Shared;
+        g.sites.push(SiteInfo { effect: e, span, unit, shared, narrow });
+        g.sites.len() - 1
+    });
     let at = (std::mem::size_of::<Ctx>() + n * SITE) as i32;
     let field = |o: usize| at + o as i32;
-    [
-        g.b.ins().load(I64, plain(), ctx, field(std::mem::offset_of!(Site, start))),
-        g.b.ins().load(I64, plain(), ctx, field(std::mem::offset_of!(Site, size))),
-        g.b.ins().load(I64, plain(), ctx, field(std::mem::offset_of!(Site, delta))),
-    ]
+    let room = g.b.ins().load(I64, plain(), ctx, field(std::mem::offset_of!(Site, room)));
+    if place.space == Space::Shared {
+        let host = g.b.ins().load(I64, plain(), ctx, at!(shared));
+        return Known { start: None, room, host };
+    }
+    let start = g.b.ins().load(I64, plain(), ctx, field(std::mem::offset_of!(Site, start)));
+    let host = g.b.ins().load(I64, plain(), ctx, field(std::mem::offset_of!(Site, host)));
+    Known { start: Some(start), room, host }
 }
 
-/// Where the access really goes, from the memory of the group's first thread on: threads' own
-/// memories lie one behind the other.
-fn placed(g: &mut Gen<'_, '_>, m: &Mem, address: &Address) -> Address {
-    if !own(m) {
-        return address.clone();
-    }
-    let bytes = local_bytes(g.f) as i64;
-    match address {
-        Address::Linear(x, o) => {
-            let o = o.iter().enumerate().map(|(l, o)| o + l as i64 * bytes);
-            Address::Linear(*x, o.collect())
-        }
-        Address::Lanes(a) => {
-            let mut out = Vec::with_capacity(a.len());
-            for (n, x) in a.iter().enumerate() {
-                let first = 2 * n as i64 * bytes;
-                let c = vconst64(&mut g.b, [first as u64, (first + bytes) as u64]);
-                out.push(g.b.ins().iadd(*x, c));
-            }
-            Address::Lanes(out)
-        }
-    }
+/// Where the lanes of a checked access are on the host.
+#[derive(Clone)]
+enum Found {
+    /// One address, and what each lane adds.
+    Linear(Value, Vec<i64>),
+    /// One address, and a number of units of `1 << shift` bytes per lane.
+    Index(Value, Vec<Value>, u32),
+    Lanes(Vec<Value>),
 }
 
-/// Non-zero where the access must take the slow way.
+/// Most units from the start of an allocation that an index may count.
+pub(crate) const REACH: u64 = 1 << 30;
+
+/// Whether the access must take the slow way (not 0), and where it goes otherwise. Lanes that are off may be anywhere
+/// in the allocation.
 fn check(
     g: &mut Gen<'_, '_>,
+    e: u32,
     address: &Address,
     mask: Option<&[Value]>,
+    place: &Place,
     bytes: u64,
-    site: &[Value; 3],
-) -> Value {
-    let [start, size, _] = *site;
+) -> (Value, Found) {
+    let apart = if matches!(place.space, Space::Local | Space::ParamFunc) {
+        local_bytes(g.f) as i64
+    } else {
+        0
+    };
     match address {
         Address::Linear(x, o) => {
             let lo = o.iter().copied().min().unwrap_or(0);
             let hi = o.iter().copied().max().unwrap_or(0);
-            let span = (hi - lo) as u64 + bytes;
-            let first = if lo == 0 { *x } else { g.b.ins().iadd_imm_s(*x, lo) };
-            let at = g.b.ins().isub(first, start);
-            // Both `at` and `size - span - at` must be 0 or more as signed numbers: sizes are far
-            // below 2^63.
-            let room = g.b.ins().isub(size, at);
-            let room = g.b.ins().iadd_imm_s(room, -(span as i64));
-            let bad = g.b.ins().bor(at, room);
-            let bad = g.b.ins().ushr_imm_u(bad, 63);
-            if bytes == 1 {
-                return bad;
+            let known = known(g, e, place, (hi - lo) as u64 + bytes, bytes, false);
+            let at = if lo == 0 { *x } else { g.b.ins().iadd_imm_s(*x, lo) };
+            let at = match known.start {
+                Some(start) => g.b.ins().isub(at, start),
+                None => at,
+            };
+            // Low bits that are not zero make a number that is too great.
+            let shift = i64::from(bytes.trailing_zeros());
+            let unit = if shift == 0 { at } else { g.b.ins().rotr_imm_u(at, shift) };
+            let bad = if o.iter().all(|o| ((*o - lo) as u64).is_multiple_of(bytes)) {
+                g.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, unit, known.room)
+            } else {
+                g.b.ins().iconst(I8, 1)
+            };
+            let host = g.b.ins().iadd(known.host, at);
+            let o = o.iter().enumerate().map(|(l, o)| o - lo + l as i64 * apart);
+            (bad, Found::Linear(host, o.collect()))
+        }
+        Address::Index { base, index, shift, signed } => {
+            let unit = 1u64 << shift;
+            let known = known(g, e, place, bytes, unit, true);
+            let mut bad = g.b.ins().icmp_imm_u(IntCC::Equal, known.room, 0);
+            let mut units = None;
+            let base = match (base, known.start) {
+                (Some(base), Some(start)) => Some(g.b.ins().isub(*base, start)),
+                (Some(base), None) => Some(*base),
+                (None, Some(start)) => Some(g.b.ins().ineg(start)),
+                (None, None) => None,
+            };
+            if let Some(at) = base {
+                // Whole units, few enough that 32-bit sums with them tell all cases apart.
+                let q = if *shift == 0 { at } else { g.b.ins().sshr_imm_u(at, i64::from(*shift)) };
+                let far = g.b.ins().iadd_imm_s(q, REACH as i64);
+                let far = g.b.ins().ushr_imm_u(far, 31);
+                let odd = if *shift == 0 {
+                    far
+                } else {
+                    let low = g.b.ins().band_imm_u(at, unit as i64 - 1);
+                    g.b.ins().bor(far, low)
+                };
+                let odd = g.b.ins().icmp_imm_u(IntCC::NotEqual, odd, 0);
+                bad = g.b.ins().bor(bad, odd);
+                let q = g.b.ins().ireduce(I32, q);
+                units = Some(g.b.ins().splat(I32X4, q));
             }
-            let low = g.b.ins().band_imm_u(*x, bytes as i64 - 1);
-            g.b.ins().bor(bad, low)
+            let last = g.b.ins().iadd_imm_s(known.room, -1);
+            let last = g.b.ins().ireduce(I32, last);
+            let last = g.b.ins().splat(I32X4, last);
+            let finer = bytes > unit;
+            let mut wrong: Option<Value> = None;
+            let mut low: Option<Value> = None;
+            let mut out = Vec::with_capacity(index.len());
+            for (s, x) in index.iter().enumerate() {
+                let mut d = match units {
+                    Some(q) => g.b.ins().iadd(*x, q),
+                    None => *x,
+                };
+                let top = g.b.ins().umin(d, last);
+                let mut w = g.b.ins().bxor(top, d);
+                if !*signed {
+                    // Numbers from 2^31 on are too rare to tell them from negative ones.
+                    let sign = g.b.ins().sshr_imm_u(*x, 31);
+                    w = g.b.ins().bor(w, sign);
+                }
+                if let Some(m) = mask {
+                    w = g.b.ins().band(w, m[s]);
+                    d = g.b.ins().band(d, m[s]);
+                }
+                wrong = Some(match wrong {
+                    None => w,
+                    Some(o) => g.b.ins().bor(o, w),
+                });
+                if finer {
+                    low = Some(match low {
+                        None => d,
+                        Some(o) => g.b.ins().bor(o, d),
+                    });
+                }
+                out.push(d);
+            }
+            let mut wrong = wrong.expect("groups have lanes");
+            if let Some(low) = low {
+                let bits = vconst32(&mut g.b, [(bytes / unit - 1) as u32; 4]);
+                let low = g.b.ins().band(low, bits);
+                wrong = g.b.ins().bor(wrong, low);
+            }
+            let wrong = g.any(wrong);
+            let bad = g.b.ins().bor(bad, wrong);
+            (bad, Found::Index(known.host, out, *shift))
         }
         Address::Lanes(a) => {
-            let start = g.b.ins().splat(I64X2, start);
-            let room = g.b.ins().iadd_imm_s(size, -(bytes as i64));
-            let room = g.b.ins().splat(I64X2, room);
-            let mut bad = None;
-            let mut low = None;
+            let known = known(g, e, place, bytes, 1, false);
+            let zero = g.b.ins().iconst(I64, 0);
+            let start = g.b.ins().splat(I64X2, known.start.unwrap_or(zero));
+            let last = g.b.ins().iadd_imm_s(known.room, -1);
+            let last = g.b.ins().splat(I64X2, last);
+            let host = g.b.ins().splat(I64X2, known.host);
+            let mut bad: Option<Value> = None;
+            let mut low: Option<Value> = None;
+            let mut out = Vec::with_capacity(a.len());
             for (n, x) in a.iter().enumerate() {
-                let at = g.b.ins().isub(*x, start);
-                let left = g.b.ins().isub(room, at);
+                let mut at = g.b.ins().isub(*x, start);
+                // Both are 0 or more as signed numbers: sizes are far below 2^63.
+                let left = g.b.ins().isub(last, at);
                 let mut b = g.b.ins().bor(at, left);
-                let mut l = *x;
                 if let Some(m) = mask {
                     let m = wide(g, m, n);
                     b = g.b.ins().band(b, m);
-                    l = g.b.ins().band(l, m);
+                    at = g.b.ins().band(at, m);
                 }
                 bad = Some(match bad {
                     None => b,
                     Some(o) => g.b.ins().bor(o, b),
                 });
                 low = Some(match low {
-                    None => l,
-                    Some(o) => g.b.ins().bor(o, l),
+                    None => at,
+                    Some(o) => g.b.ins().bor(o, at),
                 });
+                let mut p = g.b.ins().iadd(at, host);
+                if apart != 0 {
+                    let first = 2 * n as i64 * apart;
+                    let c = vconst64(&mut g.b, [first as u64, (first + apart) as u64]);
+                    p = g.b.ins().iadd(p, c);
+                }
+                out.push(p);
             }
             let (Some(bad), Some(low)) = (bad, low) else { unreachable!("groups have lanes") };
             let sign = vconst64(&mut g.b, [1 << 63; 2]);
@@ -383,7 +630,9 @@ fn check(
             let bad = g.b.ins().band(bad, sign);
             let low = g.b.ins().band(low, bits);
             let both = g.b.ins().bor(bad, low);
-            g.any(both)
+            let both = g.any(both);
+            let none = g.b.ins().icmp_imm_u(IntCC::Equal, known.room, 0);
+            (g.b.ins().bor(both, none), Found::Lanes(out))
         }
     }
 }
@@ -395,38 +644,28 @@ fn wide(g: &mut Gen<'_, '_>, mask: &[Value], n: usize) -> Value {
 }
 
 /// Host address and constant offset of each lane.
-fn lanes(
-    g: &mut Gen<'_, '_>,
-    address: &Address,
-    mask: Option<&[Value]>,
-    delta: Value,
-) -> Vec<(Value, i32)> {
-    match address {
-        Address::Linear(x, o) => {
-            let host = g.b.ins().iadd(*x, delta);
-            o.iter()
-                .map(|o| match i32::try_from(*o) {
-                    Ok(o) => (host, o),
-                    Err(_) => (g.b.ins().iadd_imm_s(host, *o), 0),
-                })
-                .collect()
-        }
-        Address::Lanes(a) => {
-            let d = g.b.ins().splat(I64X2, delta);
+fn lanes(g: &mut Gen<'_, '_>, found: &Found, apart: i64) -> Vec<(Value, i32)> {
+    match found {
+        Found::Linear(host, o) => o
+            .iter()
+            .map(|o| match i32::try_from(*o) {
+                Ok(o) => (*host, o),
+                Err(_) => (g.b.ins().iadd_imm_s(*host, *o), 0),
+            })
+            .collect(),
+        Found::Index(host, index, shift) => (0..4 * index.len())
+            .map(|l| {
+                let i = g.lane(index, Kind::W, l);
+                let i = g.b.ins().uextend(I64, i);
+                let i = if *shift == 0 { i } else { g.b.ins().ishl_imm_u(i, i64::from(*shift)) };
+                (g.b.ins().iadd(*host, i), (l as i64 * apart) as i32)
+            })
+            .collect(),
+        Found::Lanes(a) => {
             let mut out = Vec::new();
-            // Lanes that are off go to the scratch word.
-            let scratch = mask.map(|_| {
-                let s = g.b.ins().iadd_imm_u(g.ctx, at!(scratch) as i64);
-                g.b.ins().splat(I64X2, s)
-            });
-            for (n, x) in a.iter().enumerate() {
-                let mut h = g.b.ins().iadd(*x, d);
-                if let (Some(m), Some(s)) = (mask, scratch) {
-                    let m = wide(g, m, n);
-                    h = g.b.ins().blendv(m, h, s);
-                }
-                out.push((g.b.ins().extractlane(h, 0), 0));
-                out.push((g.b.ins().extractlane(h, 1), 0));
+            for h in a {
+                out.push((g.b.ins().extractlane(*h, 0), 0));
+                out.push((g.b.ins().extractlane(*h, 1), 0));
             }
             out
         }
@@ -461,13 +700,10 @@ fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     let info = &g.f.effects[e as usize];
     let (base, dst) = (info.src[0], info.dst.clone());
     let mask = executing(g, e);
+    let address = addresses(g, base, &m.place);
     let stop = skip_if_none(g, e, mask.as_deref());
-    g.vector(base);
-    let address = addresses(g, base, &m);
-    let site = site(g, e, &m);
     let total = m.bytes as u64 * m.count as u64;
-    let bad = check(g, &address, mask.as_deref(), total, &site);
-    let address = placed(g, &m, &address);
+    let (bad, found) = check(g, e, &address, mask.as_deref(), &m.place, total);
     let (cold, quick) = split(g, bad);
     let join = g.b.create_block();
     for d in &dst {
@@ -476,16 +712,15 @@ fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
         }
     }
     g.b.switch_to_block(cold);
-    let out = slow(g, e, mask.as_deref());
+    let out = slow(g, e, mask.as_deref(), Some((&address, m.place.offset)));
     jump_with(g, join, &out);
     g.b.switch_to_block(quick);
     let mut out = Vec::new();
-    match &address {
-        Address::Linear(x, o) if o.iter().all(|o| *o == 0) => {
-            let host = g.b.ins().iadd(*x, site[2]);
+    match &found {
+        Found::Linear(host, o) if o.iter().all(|o| *o == 0) => {
             for (i, d) in dst.iter().enumerate() {
                 let kind = g.kind(*d);
-                let v = load_one(g, &m, kind, host, i as i32 * m.bytes as i32);
+                let v = load_one(g, &m, kind, *host, i as i32 * m.bytes as i32);
                 out.push(if g.offsets(*d).is_some() {
                     Rep::Scalar(v)
                 } else {
@@ -496,14 +731,14 @@ fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
                 });
             }
         }
-        Address::Linear(x, o)
+        Found::Linear(host, o)
             if m.count == 1 && unit(o, m.bytes as i64) && widens(&m, g.kind(dst[0])) =>
         {
-            let host = g.b.ins().iadd(*x, site[2]);
-            out.push(Rep::Slices(load_unit(g, &m, g.kind(dst[0]), host, o)));
+            out.push(Rep::Slices(load_unit(g, &m, g.kind(dst[0]), *host, o)));
         }
         _ => {
-            let places = lanes(g, &address, mask.as_deref(), site[2]);
+            let apart = apart(g, &m);
+            let places = lanes(g, &found, apart);
             for (i, d) in dst.iter().enumerate() {
                 let kind = g.kind(*d);
                 let step = i as i32 * m.bytes as i32;
@@ -611,48 +846,37 @@ fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     let info = &g.f.effects[e as usize];
     let (base, src) = (info.src[0], info.src[1..].to_vec());
     let mask = executing(g, e);
-    let stop = skip_if_none(g, e, mask.as_deref());
-    g.vector(base);
     let values: Vec<Vec<Value>> = src.iter().map(|v| g.vector(*v)).collect();
-    let checked = addresses(g, base, &m);
-    let address = placed(g, &m, &checked);
-    let uniform = matches!(&address, Address::Linear(_, o) if o.iter().all(|o| *o == 0));
+    let address = addresses(g, base, &m.place);
+    let stop = skip_if_none(g, e, mask.as_deref());
+    let uniform =
+        !own(&m) && matches!(&address, Address::Linear(_, o) if o.iter().all(|o| *o == 0));
     if uniform && src.iter().any(|v| g.offsets(*v).is_none_or(|o| o.iter().any(|o| *o != 0))) {
         // Which lane wins is the helper's business.
-        let out = slow(g, e, mask.as_deref());
+        let out = slow(g, e, mask.as_deref(), Some((&address, m.place.offset)));
         finish(g, e, out, stop);
         return;
     }
-    let site = site(g, e, &m);
     let total = m.bytes as u64 * m.count as u64;
-    let bad = check(g, &checked, mask.as_deref(), total, &site);
+    let (bad, found) = check(g, e, &address, mask.as_deref(), &m.place, total);
     let (cold, quick) = split(g, bad);
     let join = g.b.create_block();
     g.b.switch_to_block(cold);
-    slow(g, e, mask.as_deref());
+    slow(g, e, mask.as_deref(), Some((&address, m.place.offset)));
     g.b.ins().jump(join, &[]);
     g.b.switch_to_block(quick);
-    if uniform {
-        if let Address::Linear(x, _) = &address {
-            let host = g.b.ins().iadd(*x, site[2]);
+    let whole = m.count == 1
+        && m.bytes >= 4
+        && (g.kind(src[0]) == Kind::D) == (m.bytes == 8)
+        && matches!(&found, Found::Linear(_, o) if unit(o, m.bytes as i64));
+    match &found {
+        Found::Linear(host, _) if uniform => {
             for (i, v) in src.iter().enumerate() {
                 let v = g.scalar(*v);
-                store_one(g, &m, v, host, i as i32 * m.bytes as i32);
+                store_one(g, &m, v, *host, i as i32 * m.bytes as i32);
             }
         }
-        g.b.ins().jump(join, &[]);
-    } else {
-        let whole = match &address {
-            Address::Linear(_, o) => {
-                m.count == 1
-                    && unit(o, m.bytes as i64)
-                    && m.bytes >= 4
-                    && (g.kind(src[0]) == Kind::D) == (m.bytes == 8)
-            }
-            Address::Lanes(_) => false,
-        };
-        if whole && let Address::Linear(x, o) = &address {
-            let host = g.b.ins().iadd(*x, site[2]);
+        Found::Linear(host, o) if whole => {
             let part = mask.as_ref().map(|mask| {
                 let all = all_on(g, mask);
                 let (on, part) = (g.b.create_block(), g.b.create_block());
@@ -662,19 +886,17 @@ fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
             });
             let per = if m.bytes == 8 { 2 } else { 4 };
             for (c, v) in o.chunks(per).zip(&values[0]) {
-                g.b.ins().store(plain(), *v, host, c[0] as i32);
+                g.b.ins().store(plain(), *v, *host, c[0] as i32);
             }
-            g.b.ins().jump(join, &[]);
             if let Some(part) = part {
-                g.b.switch_to_block(part);
-                store_lanes(g, &m, &address, mask.as_deref(), &src, &values, site[2]);
                 g.b.ins().jump(join, &[]);
+                g.b.switch_to_block(part);
+                store_lanes(g, &m, &found, mask.as_deref(), &src, &values);
             }
-        } else {
-            store_lanes(g, &m, &address, mask.as_deref(), &src, &values, site[2]);
-            g.b.ins().jump(join, &[]);
         }
+        _ => store_lanes(g, &m, &found, mask.as_deref(), &src, &values),
     }
+    g.b.ins().jump(join, &[]);
     g.b.switch_to_block(join);
     finish(g, e, Vec::new(), stop);
 }
@@ -683,27 +905,125 @@ fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
 fn store_lanes(
     g: &mut Gen<'_, '_>,
     m: &Mem,
-    address: &Address,
+    found: &Found,
     mask: Option<&[Value]>,
     src: &[Val],
     values: &[Vec<Value>],
-    delta: Value,
 ) {
-    let places = lanes(g, address, mask, delta);
-    let linear = matches!(address, Address::Linear(..));
-    for (l, (p, at)) in places.into_iter().enumerate() {
+    let apart = apart(g, m);
+    for (l, (p, at)) in lanes(g, found, apart).into_iter().enumerate() {
         let (p, at) = match mask {
-            Some(mask) if linear => {
-                let on = g.lane(mask, Kind::W, l);
-                let here = g.b.ins().iadd_imm_s(p, at as i64);
-                let scratch = g.b.ins().iadd_imm_u(g.ctx, at!(scratch) as i64);
-                (g.b.ins().select(on, here, scratch), 0)
-            }
-            _ => (p, at),
+            Some(mask) => (or_scratch(g, mask, l, p, at), 0),
+            None => (p, at),
         };
         for (i, v) in values.iter().enumerate() {
             let x = g.lane(v, g.kind(src[i]), l);
             store_one(g, m, x, p, at + i as i32 * m.bytes as i32);
         }
+    }
+}
+
+/// The address, or that of the scratch word where lane `l` is off.
+fn or_scratch(g: &mut Gen<'_, '_>, mask: &[Value], l: usize, p: Value, at: i32) -> Value {
+    let on = g.lane(mask, Kind::W, l);
+    let here = if at == 0 { p } else { g.b.ins().iadd_imm_s(p, at as i64) };
+    let scratch = g.b.ins().iadd_imm_u(g.ctx, at!(scratch) as i64);
+    g.b.ins().select(on, here, scratch)
+}
+
+/// An atomic, lane by lane in lane order.
+fn atom(g: &mut Gen<'_, '_>, e: u32, a: Atom) {
+    let info = &g.f.effects[e as usize];
+    let (base, value, dst) = (info.src[0], info.src[1], info.dst.clone());
+    let mask = executing(g, e);
+    let values = g.vector(value);
+    let address = addresses(g, base, &a.place);
+    let stop = skip_if_none(g, e, mask.as_deref());
+    let (bad, found) = check(g, e, &address, mask.as_deref(), &a.place, a.bytes as u64);
+    let (cold, quick) = split(g, bad);
+    let join = g.b.create_block();
+    for d in &dst {
+        for ty in result_types(g, *d) {
+            g.b.append_block_param(join, ty);
+        }
+    }
+    g.b.switch_to_block(cold);
+    let out = slow(g, e, mask.as_deref(), Some((&address, a.place.offset)));
+    jump_with(g, join, &out);
+    g.b.switch_to_block(quick);
+    let kind = g.kind(value);
+    let mut olds = Vec::new();
+    for (l, (p, at)) in lanes(g, &found, 0).into_iter().enumerate() {
+        let x = g.lane(&values, kind, l);
+        if a.place.space == Space::Shared {
+            // One host thread runs a block.
+            let (p, at) = match &mask {
+                Some(mask) => (or_scratch(g, mask, l, p, at), 0),
+                None => (p, at),
+            };
+            let ty = g.b.func.dfg.value_type(x);
+            let old = g.b.ins().load(ty, plain(), p, at);
+            let new = updated(g, a.op, old, x);
+            g.b.ins().store(plain(), new, p, at);
+            olds.push(old);
+            continue;
+        }
+        let p = if at == 0 { p } else { g.b.ins().iadd_imm_s(p, at as i64) };
+        let ty = g.b.func.dfg.value_type(x);
+        // Lanes that are off pay for no atomic.
+        let after = mask.as_ref().map(|mask| {
+            let on = g.lane(mask, Kind::W, l);
+            let (here, after) = (g.b.create_block(), g.b.create_block());
+            let zero = g.b.ins().iconst(ty, 0);
+            g.b.append_block_param(after, ty);
+            g.b.ins().brif(on, here, &[], after, &[BlockArg::Value(zero)]);
+            g.b.switch_to_block(here);
+            after
+        });
+        let old = g.b.ins().atomic_rmw(ty, plain(), rmw(a.op), p, x);
+        olds.push(match after {
+            Some(after) => {
+                g.b.ins().jump(after, &[BlockArg::Value(old)]);
+                g.b.switch_to_block(after);
+                g.b.block_params(after)[0]
+            }
+            None => old,
+        });
+    }
+    let out: Vec<Rep> = dst.iter().map(|_| Rep::Slices(g.pack(kind, &olds, false))).collect();
+    jump_with(g, join, &out);
+    g.b.switch_to_block(join);
+    let params = g.b.block_params(join).to_vec();
+    let out = regroup(g, &dst, &params);
+    finish(g, e, out, stop);
+}
+
+fn rmw(op: AtomOp) -> AtomicRmwOp {
+    match op {
+        AtomOp::And => AtomicRmwOp::And,
+        AtomOp::Or => AtomicRmwOp::Or,
+        AtomOp::Xor => AtomicRmwOp::Xor,
+        AtomOp::Add => AtomicRmwOp::Add,
+        AtomOp::MinU => AtomicRmwOp::Umin,
+        AtomOp::MaxU => AtomicRmwOp::Umax,
+        AtomOp::MinS => AtomicRmwOp::Smin,
+        AtomOp::MaxS => AtomicRmwOp::Smax,
+        // `quick_atom` has only this one left.
+        _ => AtomicRmwOp::Xchg,
+    }
+}
+
+/// What the atomic makes of `old`.
+fn updated(g: &mut Gen<'_, '_>, op: AtomOp, old: Value, x: Value) -> Value {
+    match op {
+        AtomOp::And => g.b.ins().band(old, x),
+        AtomOp::Or => g.b.ins().bor(old, x),
+        AtomOp::Xor => g.b.ins().bxor(old, x),
+        AtomOp::Add => g.b.ins().iadd(old, x),
+        AtomOp::MinU => g.b.ins().umin(old, x),
+        AtomOp::MaxU => g.b.ins().umax(old, x),
+        AtomOp::MinS => g.b.ins().smin(old, x),
+        AtomOp::MaxS => g.b.ins().smax(old, x),
+        _ => x,
     }
 }

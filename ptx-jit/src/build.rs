@@ -32,6 +32,8 @@ struct Row {
     item: Item,
     /// Predicate and whether it is negated.
     guard: Option<(Operand, bool)>,
+    /// Start of the instruction in the text.
+    at: u32,
 }
 
 enum Out {
@@ -218,7 +220,11 @@ impl Builder<'_> {
                                 (CallArg::Value(v), Slot::Reg(r)) => {
                                     let v = self.operand(*v, &instance, &place)?;
                                     let r = self.operand(*r, &inner, &place)?;
-                                    if is_arg { self.mov(r, v) } else { self.mov(v, r) }
+                                    if is_arg {
+                                        self.mov(r, v, &place)
+                                    } else {
+                                        self.mov(v, r, &place)
+                                    }
                                 }
                                 _ => {
                                     let why = "a call that mixes registers and parameter memory";
@@ -245,14 +251,15 @@ impl Builder<'_> {
         Ok((first, instance))
     }
 
-    fn mov(&self, dst: Operand, v: Operand) -> Option<Row> {
+    fn mov(&self, dst: Operand, v: Operand, place: &Place) -> Option<Row> {
         let Operand::Var(dst) = dst else { return None };
         let op = match self.kinds[dst as usize] {
             Kind::P => Pure::MovP,
             Kind::W => Pure::MovW,
             Kind::D => Pure::MovD,
         };
-        Some(Row { item: Item::Pure { op, k: 0, dst, args: vec![v], keep: false }, guard: None })
+        let item = Item::Pure { op, k: 0, dst, args: vec![v], keep: false };
+        Some(Row { item, guard: None, at: place.span.start })
     }
 
     fn operand(&mut self, v: V, i: &Instance, place: &Place) -> Result<Operand, Unsupported> {
@@ -320,7 +327,7 @@ impl Builder<'_> {
                 Item::Effect { effect: *effect, dst, src: list, place: place.clone() }
             }
         };
-        Ok(Row { item, guard })
+        Ok(Row { item, guard, at: place.span.start })
     }
 
     fn taken(&mut self, a: Operand, i: &Instance) {
@@ -428,7 +435,7 @@ impl Builder<'_> {
                         (*v, vec![src[n + 1]], true)
                     };
                     let item = Item::Pure { op, k: 0, dst, args, keep };
-                    block.rows.push(Row { item, guard: row.guard });
+                    block.rows.push(Row { item, guard: row.guard, at: row.at });
                 }
             }
         }
@@ -677,6 +684,7 @@ impl Builder<'_> {
                         }
                     }
                 }
+                f.at.resize(f.insts.len(), row.at);
             }
             let t = |b: &BlockId| number[*b as usize];
             let term = match &raw.out {

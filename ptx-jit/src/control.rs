@@ -2,7 +2,7 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8X16, I32, I64};
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, SourceLoc, Value};
 use cranelift_frontend::{Switch, Variable};
 
 use crate::ctx::{Ctx, DONE};
@@ -71,6 +71,9 @@ impl Gen<'_, '_> {
             self.mask = None;
         }
         for &v in &block.insts {
+            if let Some(at) = f.at.get(v as usize).filter(|at| **at != u32::MAX) {
+                self.b.set_srcloc(SourceLoc::new(*at));
+            }
             match f.insts[v as usize].op {
                 // Read now: edges out of this block may change it.
                 Op::Phi => {
@@ -212,11 +215,16 @@ impl Gen<'_, '_> {
         self.b.switch_to_block(cold);
         let f = self.b.ins().load(I64, plain(), self.ctx, at!(refuel));
         let sig = self.helper_refuel;
-        let call = self.b.ins().call_indirect(sig, f, &[self.ctx]);
-        let bad = self.b.inst_results(call)[0];
-        self.fail_if(bad);
+        self.b.ins().call_indirect(sig, f, &[self.ctx]);
+        self.fail_if_asked();
         self.b.ins().jump(on, &[]);
         self.b.switch_to_block(on);
+    }
+
+    /// Behind a helper: stops if it says so.
+    pub(crate) fn fail_if_asked(&mut self) {
+        let bad = self.b.ins().load(I64, plain(), self.ctx, at!(failed));
+        self.fail_if(bad);
     }
 
     pub(crate) fn fail_if(&mut self, bad: Value) {

@@ -30,22 +30,31 @@ pub(crate) struct Ctx {
     pub fuel: i64,
     /// First thread of the executing group.
     pub thread0: u64,
-    /// Helper functions.
+    /// Thunks to the helpers, which keep all registers; see `thunk`.
     pub effect: usize,
     pub refuel: usize,
+    pub lane_thunk: usize,
+    /// The helpers.
+    pub run_effect: usize,
+    pub run_refuel: usize,
+    /// Not 0 when a helper wants the block to stop.
+    pub failed: u64,
     /// Lane functions by micro-op.
     pub lanes: *const usize,
     /// The worker, for helpers.
     pub worker: *mut std::ffi::c_void,
 }
 
-/// An access site: allocation start, size, host pointer minus device address.
+/// An access site: the allocation that an instruction touched last.
 #[repr(C)]
-#[derive(Copy, Clone, Default)]
+#[derive(Copy, Clone)]
 pub(crate) struct Site {
+    /// First address, a multiple of the site's unit.
     pub start: u64,
-    pub size: u64,
-    pub delta: u64,
+    /// Units from `start` on at which everything that the site touches lies inside; 0: not known.
+    pub room: u64,
+    /// Host memory of `start`, always readable for one access.
+    pub host: u64,
 }
 
 pub(crate) const SITE: usize = std::mem::size_of::<Site>();

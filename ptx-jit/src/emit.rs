@@ -9,10 +9,8 @@ use std::collections::HashMap;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I32X4, I64};
-use cranelift_codegen::ir::{
-    AbiParam, Block as Clif, InstBuilder, MemFlagsData, SigRef, Type, Value,
-};
-use cranelift_codegen::isa::TargetFrontendConfig;
+use cranelift_codegen::ir::{Block as Clif, InstBuilder, MemFlagsData, SigRef, Value};
+use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, Switch, Variable};
 use ptx_isa::Kind;
 
@@ -20,6 +18,7 @@ use crate::ctx::Ctx;
 use crate::ir::{BlockId, Func, Term, Val};
 use crate::ops::{Emit, vconst32};
 use crate::shape::{Geometry, Shape, Shapes};
+use crate::thunk::{self, signature};
 
 pub(crate) fn plain() -> MemFlagsData {
     MemFlagsData::new().with_notrap().with_endianness(cranelift_codegen::ir::Endianness::Little)
@@ -74,7 +73,7 @@ pub(crate) struct Gen<'a, 'b> {
     /// Values that live at the start of each block; filled where there are barriers.
     pub(crate) live_in: Vec<crate::live::Set>,
     pub(crate) spill_bytes: i32,
-    pub(crate) sites: Vec<u32>,
+    pub(crate) sites: Vec<SiteInfo>,
     pub(crate) fma: bool,
 }
 
@@ -82,8 +81,21 @@ pub(crate) struct Gen<'a, 'b> {
 pub(crate) struct Layout {
     pub(crate) spill_bytes: usize,
     pub(crate) barriers: usize,
-    /// Effect of each access site.
-    pub(crate) sites: Vec<u32>,
+    /// The access sites.
+    pub(crate) sites: Vec<SiteInfo>,
+}
+
+/// What code needs of the allocation that an instruction touches.
+pub(crate) struct SiteInfo {
+    pub(crate) effect: u32,
+    /// Bytes touched from the checked address on.
+    pub(crate) span: u64,
+    /// The checked address is a multiple of this.
+    pub(crate) unit: u64,
+    /// It is always the block's shared memory.
+    pub(crate) shared: bool,
+    /// Units are counted in 32 bits.
+    pub(crate) narrow: bool,
 }
 
 /// Emits the kernel into `b`.
@@ -95,18 +107,10 @@ pub(crate) fn emit(
     fma: bool,
     config: TargetFrontendConfig,
 ) -> Layout {
-    let conv = b.func.signature.call_conv;
-    let mut sig = |params: &[Type], ret: bool| {
-        let mut s = cranelift_codegen::ir::Signature::new(conv);
-        s.params.extend(params.iter().map(|t| AbiParam::new(*t)));
-        if ret {
-            s.returns.push(AbiParam::new(I64));
-        }
-        b.func.import_signature(s)
-    };
-    let helper_effect = sig(&[I64, I64, I64], true);
-    let helper_lanes = sig(&[I64, I64, I64, I64, I64, I64], false);
-    let helper_refuel = sig(&[I64], true);
+    let mut sig = |n: usize| b.func.import_signature(signature(n, CallConv::PreserveAll));
+    let helper_effect = sig(thunk::EFFECT);
+    let helper_lanes = sig(thunk::LANES);
+    let helper_refuel = sig(thunk::REFUEL);
     let entry = b.create_block();
     b.append_block_params_for_function_params(entry);
     b.switch_to_block(entry);

@@ -120,6 +120,8 @@ pub(crate) struct Func {
     pub effects: Vec<EffectInst>,
     /// Bytes of local memory per thread.
     pub frame_bytes: u32,
+    /// Start of the PTX instruction of each value in the text, where there is one.
+    pub at: Vec<u32>,
 }
 
 impl Func {

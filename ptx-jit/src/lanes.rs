@@ -132,7 +132,29 @@ macro_rules! table {
             )*
         }
 
+        #[cfg(target_arch = "x86_64")]
+        #[allow(non_snake_case)]
+        mod widest {
+            use super::*;
+            $(
+                #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2")]
+                pub(super) unsafe extern "C" fn $name(
+                    dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, k: u64, n: usize,
+                ) {
+                    // SAFETY: the caller's promise is the same.
+                    unsafe { body::$name(dst, a, b, c, k, n) }
+                }
+            )*
+        }
+
         fn function(op: Op, wide: bool) -> LaneFn {
+            #[cfg(target_arch = "x86_64")]
+            if wide && has_avx512() {
+                match op {
+                    $(Op::$name => return widest::$name,)*
+                    _ => {}
+                }
+            }
             #[cfg(target_arch = "x86_64")]
             if wide {
                 match op {
@@ -163,6 +185,15 @@ pub(crate) fn addresses() -> &'static [usize] {
         }
         table
     })
+}
+
+/// Whether the processor has the AVX-512 subsets of servers.
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
 }
 
 /// Whether the processor has AVX2 and fused multiply-add.

@@ -14,7 +14,8 @@
 //! | `limits` | what is refused, and how many lanes run together |
 //! | `emit`, `control`, `spill` | a block's groups; control flow and masks; barriers |
 //! | `values`, `pure`, `ops`, `access` | scalars and slices; pure micro-ops; memory |
-//! | `worker`, `lanes`, `atomic`, `ctx` | running compiled blocks and what they call |
+//! | `worker`, `lanes`, `atomic`, `thunk`, `ctx` | running compiled blocks and what they call |
+//! | `perf` | compiled code for `perf` |
 
 mod access;
 mod align;
@@ -29,10 +30,12 @@ mod limits;
 mod live;
 mod ops;
 mod opt;
+mod perf;
 mod pure;
 mod range;
 mod shape;
 mod spill;
+mod thunk;
 mod values;
 mod worker;
 
@@ -68,11 +71,15 @@ pub struct Unsupported {
 
 impl Unsupported {
     pub(crate) fn at(program: &Program, place: &Place, why: &str) -> Unsupported {
-        let end = (place.span.start as usize).min(program.source.len());
-        let before = &program.source.as_bytes()[..end];
-        let line = before.iter().filter(|b| **b == b'\n').count() as u32 + 1;
+        let line = line(program, place.span.start);
         Unsupported { why: why.into(), line }
     }
+}
+
+/// Line of a place in the module text.
+fn line(program: &Program, at: u32) -> u32 {
+    let end = (at as usize).min(program.source.len());
+    program.source.as_bytes()[..end].iter().filter(|b| **b == b'\n').count() as u32 + 1
 }
 
 /// Addresses of one allocation and where they lie on the host.
@@ -155,6 +162,7 @@ pub struct Kernel {
     /// Bytes of parameters and number of symbols that the code may read.
     pub(crate) param_bytes: u32,
     pub(crate) symbols: u32,
+    pub(crate) thunks: thunk::Thunks,
     assumed: Assumptions,
     module: Option<JITModule>,
     /// Sizes for reports.
@@ -230,9 +238,15 @@ pub fn compile(
         .declare_function("kernel", Linkage::Export, &cx.func.signature)
         .map_err(|e| refuse(e.to_string()))?;
     module.define_function(id, &mut cx).map_err(|e| refuse(format!("{e:?}")))?;
-    let code_bytes = cx.compiled_code().map_or(0, |c| c.code_buffer().len());
     module.finalize_definitions().map_err(|e| refuse(e.to_string()))?;
     let entry = module.get_finalized_function(id);
+    let mut code_bytes = 0;
+    if let Some(code) = cx.compiled_code() {
+        code_bytes = code.code_buffer().len();
+        let lines = perf::lines(program, code);
+        let name = &program.functions[0].name;
+        perf::record(name, &program.module, entry as u64, code.code_buffer(), &lines);
+    }
     // SAFETY: the function was defined with this signature and calling convention.
     let entry = unsafe {
         std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut ctx::Ctx) -> u64>(entry)
@@ -254,6 +268,7 @@ pub fn compile(
         specials,
         param_bytes,
         symbols,
+        thunks: thunk::thunks()?,
         assumed,
         geometry,
         layout,
@@ -394,7 +409,10 @@ fn middle(
         None => Assumptions::none(),
     };
     let geometry = limits::geometry(&func, block, &assumed);
-    let shapes = shape::analyse(&func, geometry, &assumed);
+    let mut shapes = shape::analyse(&func, geometry, &assumed);
+    if opt::sink(&mut func, &shapes) {
+        shapes = shape::analyse(&func, geometry, &assumed);
+    }
     limits::check_shapes(program, &func, &shapes)?;
     Ok((func, geometry, shapes, assumed))
 }

@@ -276,6 +276,40 @@ impl Emit<'_, '_> {
         }
         out
     }
+    /// Bitwise function of three operands by its truth table.
+    fn lop3(&mut self, table: u8, a: Value, b: Value, c: Value) -> Value {
+        // Bit `4a + 2b + c` of the table; with `c` fixed, a function of two.
+        let part = |c: u8| (0..4).fold(0, |t, n| t | (table >> (2 * n + c) & 1) << n);
+        let (zero, one) = (part(0), part(1));
+        if zero == one {
+            return self.lop2(zero, a, b);
+        }
+        let (x, y) = (self.lop2(zero, a, b), self.lop2(one, a, b));
+        if zero == !one & 15 {
+            return self.b.ins().bxor(x, c);
+        }
+        let yes = self.and(y, c);
+        let no = self.b.ins().band_not(x, c);
+        self.b.ins().bor(yes, no)
+    }
+    /// Bitwise function of two operands; bit `2a + b` of the table.
+    fn lop2(&mut self, table: u8, a: Value, b: Value) -> Value {
+        match table {
+            0 => self.w(0),
+            15 => self.w(u32::MAX),
+            0b1100 => a,
+            0b1010 => b,
+            0b1000 => self.and(a, b),
+            0b1110 => self.b.ins().bor(a, b),
+            0b0110 => self.b.ins().bxor(a, b),
+            0b0100 => self.b.ins().band_not(a, b),
+            0b0010 => self.b.ins().band_not(b, a),
+            t => {
+                let r = self.lop2(!t & 15, a, b);
+                self.b.ins().bnot(r)
+            }
+        }
+    }
     fn min_max32(&mut self, max: bool, a: Value, b: Value) -> Value {
         let low = self.w(0x7fff_ffff);
         let key = |e: &mut Self, v: Value| {
@@ -409,7 +443,63 @@ impl Emit<'_, '_> {
             Op::OrW => one(self.b.ins().bor(a, b)),
             Op::XorW => one(self.b.ins().bxor(a, b)),
             Op::NotW => one(self.b.ins().bnot(a)),
+            Op::FunnelL | Op::FunnelR => {
+                let n = consts[2]? as u32 & 63;
+                // The 64 bits `b:a`, cut at bit `n`.
+                let (up, n) = if op == Op::FunnelL { (true, n) } else { (false, n) };
+                one(match (up, n) {
+                    (true, 0) => b,
+                    (false, 0) | (true, 32) => a,
+                    (false, 32) => b,
+                    (true, 33..) => self.shl(a, n - 32),
+                    (false, 33..) => self.shr(b, n - 32),
+                    (_, n) => {
+                        let n = if up { n } else { 32 - n };
+                        if a == b && !self.vector {
+                            self.b.ins().rotl_imm_u(a, i64::from(n))
+                        } else {
+                            let high = self.shl(b, n);
+                            let low = self.shr(a, 32 - n);
+                            self.b.ins().bor(high, low)
+                        }
+                    }
+                })
+            }
+            Op::BfeUW => {
+                let (at, len) = (consts[1]? as u32 & 255, consts[2]? as u32 & 255);
+                if at >= 32 || len == 0 {
+                    return one(self.w(0));
+                }
+                let x = self.shr(a, at);
+                let m = self.w(u32::MAX >> (32 - len.min(32)));
+                one(self.and(x, m))
+            }
+            Op::Lop3 => one(self.lop3(k as u8, a, b, c)),
+            Op::MulHiUW | Op::MulHiSW => {
+                let wide = |e: &mut Self, v| if op == Op::MulHiSW { e.sext(v) } else { e.zext(v) };
+                let (x, y) = (wide(self, a), wide(self, b));
+                let m = self.both(x, y, |e, p, q| e.b.ins().imul(p, q));
+                one(self.halves(m, true))
+            }
+            Op::BrevW if !self.vector => one(self.b.ins().bitrev(a)),
+            Op::PopcW if !self.vector => one(self.b.ins().popcnt(a)),
+            Op::ClzW if !self.vector => one(self.b.ins().clz(a)),
             Op::ShlW | Op::ShrW if amount.is_some_and(|n| n as u32 >= 32) => one(self.w(0)),
+            // Amounts of the width or more give 0, or the sign.
+            Op::ShlW | Op::ShrW | Op::ShlD | Op::ShrD if amount.is_none() && !self.vector => {
+                let left = matches!(op, Op::ShlW | Op::ShlD);
+                let r = if left { self.b.ins().ishl(a, b) } else { self.b.ins().ushr(a, b) };
+                let wide = matches!(op, Op::ShlD | Op::ShrD);
+                let zero = if wide { self.d(0) } else { self.w(0) };
+                let inside =
+                    self.b.ins().icmp_imm_u(C::UnsignedLessThan, b, if wide { 64 } else { 32 });
+                one(self.b.ins().select(inside, r, zero))
+            }
+            Op::SarW | Op::SarD if amount.is_none() && !self.vector => {
+                let most = self.w(if op == Op::SarD { 63 } else { 31 });
+                let n = self.b.ins().umin(b, most);
+                one(self.b.ins().sshr(a, n))
+            }
             Op::ShlW => {
                 let n = amount? as u32;
                 one(self.shl(a, n))
@@ -432,9 +522,9 @@ impl Emit<'_, '_> {
                     if op == Op::ShlD { e.shl(v, n) } else { e.shr(v, n) }
                 }))
             }
-            Op::SarD if !self.vector => {
+            Op::SarD => {
                 let n = (amount? as u32).min(63);
-                one(self.sar(a, n))
+                Some(self.both(pair(0), pair(0), |e, v, _| e.sar(v, n)))
             }
             Op::MinUW => one(self.b.ins().umin(a, b)),
             Op::MaxUW => one(self.b.ins().umax(a, b)),

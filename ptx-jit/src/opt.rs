@@ -6,6 +6,7 @@ use ptx_isa::Kind;
 use ptx_isa::uop::{self, Op as Pure};
 
 use crate::ir::{BlockId, Func, Inst, Op, Term, Val, dominates};
+use crate::shape::{Shape, Shapes};
 
 /// Runs all passes.
 pub(crate) fn run(f: &mut Func) {
@@ -255,6 +256,75 @@ fn hoist(f: &mut Func) {
             f.blocks[b as usize].insts = kept;
         }
     }
+}
+
+/// Puts the computation of a vector of addresses into the block of the access again, whose code can then use the
+/// index that the address is made of; whether anything changed.
+pub(crate) fn sink(f: &mut Func, shapes: &Shapes) -> bool {
+    use ptx_isa::effect::Effect;
+    let mut home = vec![BlockId::MAX; f.insts.len()];
+    for (b, block) in f.blocks.iter().enumerate() {
+        block.insts.iter().for_each(|v| home[*v as usize] = b as BlockId);
+    }
+    let mut changed = false;
+    for b in 0..f.blocks.len() {
+        let mut copies: HashMap<Val, Val> = HashMap::new();
+        let mut n = 0;
+        while n < f.blocks[b].insts.len() {
+            let v = f.blocks[b].insts[n];
+            n += 1;
+            let Op::Effect(e) = f.insts[v as usize].op else { continue };
+            let info = &f.effects[e as usize];
+            if !matches!(info.effect, Effect::Ld(_) | Effect::St(_) | Effect::Atom(_)) {
+                continue;
+            }
+            let mut chain = Vec::new();
+            let mut at = info.src[0];
+            while let Op::Pure(op, _) = f.insts[at as usize].op
+                && shapes.of[at as usize] == Shape::Vector
+                && f.insts[at as usize].kind == Kind::D
+                && home[at as usize] != b as BlockId
+                && !copies.contains_key(&at)
+            {
+                let args = &f.insts[at as usize].args;
+                let next = match op {
+                    Pure::AddD | Pure::SubD => {
+                        args.iter().copied().find(|a| shapes.of[*a as usize] == Shape::Vector)
+                    }
+                    Pure::MovD | Pure::ShlD | Pure::MulD => Some(args[0]),
+                    Pure::SextWD
+                    | Pure::ZextWD
+                    | Pure::MulWideS
+                    | Pure::MulWideU
+                    | Pure::MadWideS
+                    | Pure::MadWideU => None,
+                    _ => break,
+                };
+                chain.push(at);
+                match next {
+                    Some(next) => at = next,
+                    None => break,
+                }
+            }
+            // Innermost first; their operands may be copies too.
+            for old in chain.into_iter().rev() {
+                let mut i = f.insts[old as usize].clone();
+                i.args.iter_mut().for_each(|a| *a = copies.get(a).copied().unwrap_or(*a));
+                f.insts.push(i);
+                let new = f.insts.len() as Val - 1;
+                copies.insert(old, new);
+                f.blocks[b].insts.insert(n - 1, new);
+                n += 1;
+                changed = true;
+            }
+            let src = &mut f.effects[e as usize].src[0];
+            *src = copies.get(src).copied().unwrap_or(*src);
+        }
+    }
+    if changed {
+        dead(f);
+    }
+    changed
 }
 
 /// Removes what nobody reads.

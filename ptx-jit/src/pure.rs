@@ -44,6 +44,10 @@ impl Gen<'_, '_> {
             self.define(v, Rep::Scalar(r));
             return;
         }
+        if let Some(r) = self.shift_by_one(v, op, &args) {
+            self.define(v, Rep::Slices(r));
+            return;
+        }
         let values: Vec<Vec<Value>> = args.iter().map(|a| self.vector(*a)).collect();
         let mut out = Vec::new();
         let mut same: HashMap<Vec<Value>, Part> = HashMap::new();
@@ -82,6 +86,36 @@ impl Gen<'_, '_> {
             }
         }
         self.define(v, Rep::Slices(out));
+    }
+
+    /// A shift of all lanes by the same amount, which only the launch tells.
+    fn shift_by_one(&mut self, v: Val, op: Pure, args: &[Val]) -> Option<Vec<Value>> {
+        let wide = matches!(op, Pure::ShlD | Pure::ShrD);
+        if !wide && !matches!(op, Pure::ShlW | Pure::ShrW | Pure::SarW) {
+            return None;
+        }
+        let n = *args.get(1)?;
+        if !self.shapes.of[n as usize].uniform() || self.f.as_const(n).is_some() || self.linear(v) {
+            return None;
+        }
+        let x = self.vector(args[0]);
+        let n = self.scalar(n);
+        if op == Pure::SarW {
+            let most = self.b.ins().iconst(I32, 31);
+            let n = self.b.ins().umin(n, most);
+            return Some(x.into_iter().map(|x| self.b.ins().sshr(x, n)).collect());
+        }
+        let inside =
+            self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, n, if wide { 64 } else { 32 });
+        let (cell, ty) = if wide { (I64, I64X2) } else { (I32, I32X4) };
+        let keep = self.b.ins().bmask(cell, inside);
+        let keep = self.b.ins().splat(ty, keep);
+        let left = matches!(op, Pure::ShlW | Pure::ShlD);
+        let one = |x| {
+            let r = if left { self.b.ins().ishl(x, n) } else { self.b.ins().ushr(x, n) };
+            self.b.ins().band(r, keep)
+        };
+        Some(x.into_iter().map(one).collect())
     }
 
     pub(crate) fn any(&mut self, v: Value) -> Value {
@@ -148,28 +182,16 @@ impl Gen<'_, '_> {
                 let x = if self.kind(*a) == Kind::P { self.b.ins().bmask(I32, x) } else { x };
                 self.b.ins().store(plain(), x, self.ctx, at);
             } else {
-                // Not remembered: this may be a path that is seldom taken.
-                let x = match self.vectors.get(a) {
-                    Some(x) => x.clone(),
-                    None => match self.rep(*a) {
-                        Rep::Slices(s) => s,
-                        Rep::Scalar(x) => self.spread(*a, x),
-                    },
-                };
+                let x = self.vector_here(*a);
                 self.stage(&x, at);
             }
         }
-        let table = self.b.ins().load(I64, plain(), self.ctx, at!(lanes));
-        let f = self.b.ins().load(I64, plain(), table, op as i32 * 8);
-        let place: Vec<Value> =
-            [Self::dst_at(0), Self::src_at(0), Self::src_at(1), Self::src_at(2)]
-                .iter()
-                .map(|o| self.b.ins().iadd_imm_u(self.ctx, *o as i64))
-                .collect();
+        let f = self.b.ins().load(I64, plain(), self.ctx, at!(lane_thunk));
+        let op_n = self.b.ins().iconst(I64, op as i64);
         let k = self.b.ins().iconst(I64, k as i64);
         let n = self.b.ins().iconst(I64, if scalar { 1 } else { self.g.width as i64 });
         let sig = self.helper_lanes;
-        self.b.ins().call_indirect(sig, f, &[place[0], place[1], place[2], place[3], k, n]);
+        self.b.ins().call_indirect(sig, f, &[self.ctx, op_n, k, n]);
         if scalar {
             let at = Self::dst_at(0);
             return vec![match op.ret() {

@@ -50,6 +50,17 @@ impl Gen<'_, '_> {
         r
     }
 
+    /// `v` as slices, for this place only: on a path that is seldom taken.
+    pub(crate) fn vector_here(&mut self, v: Val) -> Vec<Value> {
+        match self.vectors.get(&v) {
+            Some(x) => x.clone(),
+            None => match self.rep(v) {
+                Rep::Slices(s) => s,
+                Rep::Scalar(x) => self.spread(v, x),
+            },
+        }
+    }
+
     pub(crate) fn spread(&mut self, v: Val, x: Value) -> Vec<Value> {
         let offs = self.offsets(v).map(<[i64]>::to_vec).unwrap_or_default();
         let konst = self.f.as_const(v);

@@ -8,9 +8,12 @@ use ptx_isa::special::Sreg;
 use ptx_isa::texture::Texture;
 use ptx_isa::{Kind, Space};
 
+use crate::access::REACH;
 use crate::atomic::apply;
 use crate::ctx::{Ctx, DONE, Site};
+use crate::emit::SiteInfo;
 use crate::ir::EffectInst;
+use crate::thunk::Thunks;
 use crate::{Kernel, Launch, Stop};
 
 /// Loop turns between two looks at the device's limits.
@@ -20,6 +23,7 @@ const FUEL: i64 = 1 << 20;
 pub struct Worker<'a> {
     kernel: &'a Kernel,
     launch: &'a Launch<'a>,
+    thunks: Thunks,
     /// A [`Ctx`] and the sites behind it, in cache-line units.
     ctx: Vec<Line>,
     shared: Vec<Line>,
@@ -58,9 +62,10 @@ impl<'a> Worker<'a> {
             bytes[..c.len()].copy_from_slice(c);
             *w = u64::from_le_bytes(bytes);
         }
-        Worker {
+        let mut worker = Worker {
             kernel,
             launch,
+            thunks: kernel.thunks,
             ctx: lines(size_of::<Ctx>() + sites * size_of::<Site>()),
             shared: lines(launch.shared_bytes as usize + 64),
             local: lines(local_bytes * threads),
@@ -71,6 +76,24 @@ impl<'a> Worker<'a> {
             params,
             block: [0; 3],
             stop: None,
+        };
+        let shared = worker.shared.as_mut_ptr().cast::<u8>();
+        for (n, info) in kernel.layout.sites.iter().enumerate() {
+            // Lanes that are off may read where an unknown site points to.
+            let mut site = Site { start: 0, room: 0, host: shared as u64 };
+            if info.shared {
+                site.room = room(info, launch.shared_bytes as u64);
+            }
+            worker.set_site(n, site);
+        }
+        worker
+    }
+
+    fn set_site(&mut self, n: usize, site: Site) {
+        // SAFETY: the block behind `Ctx` has room for every site of the kernel.
+        unsafe {
+            let sites = self.ctx.as_mut_ptr().cast::<Ctx>().add(1).cast::<Site>();
+            sites.add(n).write(site);
         }
     }
 
@@ -100,8 +123,12 @@ impl<'a> Worker<'a> {
         c.spill = self.spill.as_mut_ptr().cast();
         c.resume = self.resume.as_mut_ptr();
         c.fuel = FUEL;
-        c.effect = run_effect as *const () as usize;
-        c.refuel = refuel as *const () as usize;
+        c.effect = self.thunks.effect;
+        c.refuel = self.thunks.refuel;
+        c.lane_thunk = self.thunks.lanes;
+        c.run_effect = run_effect as *const () as usize;
+        c.run_refuel = refuel as *const () as usize;
+        c.failed = 0;
         c.lanes = crate::lanes::addresses().as_ptr();
         c.worker = me.cast();
         for reg in &self.kernel.specials {
@@ -164,13 +191,16 @@ impl<'a> Worker<'a> {
                 thread: [t % x, t / x % y, t / x / y],
             });
         }
-        if let Effect::Ld(m) | Effect::St(m) = &info.effect
+        if let Effect::Ld(Mem { place, .. })
+        | Effect::St(Mem { place, .. })
+        | Effect::Atom(Atom { place, .. }) = &info.effect
             && let Some(l) = on.first()
             && site >= 0
+            && place.space != Space::Shared
         {
-            let write = matches!(info.effect, Effect::St(_));
-            let address = self.address(info, *l, m.place.offset);
-            self.learn(site as usize, m.place.space, address, write);
+            let write = !matches!(info.effect, Effect::Ld(_));
+            let address = self.address(info, *l, place.offset);
+            self.learn(site as usize, place.space, address, write);
         }
         Ok(())
     }
@@ -179,22 +209,21 @@ impl<'a> Worker<'a> {
     fn learn(&mut self, site: usize, space: Space, address: u64, write: bool) {
         let shared = self.ctx().shared as u64;
         let in_shared = address.wrapping_sub(window::SHARED) < window::SHARED_CTA;
-        let found = if space == Space::Generic && in_shared {
-            let size = self.launch.shared_bytes as u64;
-            Some(Site { start: window::SHARED, size, delta: shared.wrapping_sub(window::SHARED) })
+        let (start, size, host) = if space == Space::Generic && in_shared {
+            (window::SHARED, self.launch.shared_bytes as u64, shared)
         } else {
-            self.launch.device.span(address).filter(|s| s.writable || !write).map(|s| Site {
-                start: s.start,
-                size: s.size,
-                delta: (s.host as u64).wrapping_sub(s.start),
-            })
-        };
-        if let Some(found) = found {
-            // SAFETY: the block behind `Ctx` has room for every site of the kernel.
-            unsafe {
-                let sites = self.ctx.as_mut_ptr().cast::<Ctx>().add(1).cast::<Site>();
-                sites.add(site).write(found);
+            match self.launch.device.span(address).filter(|s| s.writable || !write) {
+                Some(s) => (s.start, s.size, s.host as u64),
+                None => return,
             }
+        };
+        let info = &self.kernel.layout.sites[site];
+        // Addresses are told to be aligned by their distance from the start.
+        let skip = start.next_multiple_of(info.unit.max(32)) - start;
+        let size = size.saturating_sub(skip);
+        let room = room(info, size);
+        if room > 0 {
+            self.set_site(site, Site { start: start + skip, room, host: host + skip });
         }
     }
 
@@ -407,6 +436,16 @@ impl<'a> Worker<'a> {
             }),
         }
     }
+}
+
+/// [`Site::room`] of an allocation.
+fn room(info: &SiteInfo, size: u64) -> u64 {
+    if info.span > size { 0 } else { ((size - info.span) / info.unit + 1).min(most(info)) }
+}
+
+/// Most units that code can tell apart.
+fn most(info: &SiteInfo) -> u64 {
+    if info.narrow { REACH } else { u64::MAX }
 }
 
 /// # Safety

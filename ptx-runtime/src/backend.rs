@@ -260,7 +260,10 @@ impl crate::Verified {
             Dump::Clif => ptx_jit::dump_clif,
             Dump::Asm => ptx_jit::dump_asm,
         };
-        Some(dump(kernel.program(), block, None).map_err(|why| why.to_string()))
+        // As for a launch of a few blocks with small parameters, which is what most code is made for.
+        let params = vec![0; kernel.program().param_bytes as usize];
+        let seen = ptx_jit::Seen { grid: [1; 3], params: &params };
+        Some(dump(kernel.program(), block, Some(seen)).map_err(|why| why.to_string()))
     }
 }
 
