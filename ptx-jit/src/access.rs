@@ -75,7 +75,11 @@ pub(crate) fn effect(g: &mut Gen<'_, '_>, e: u32) {
             let mask = executing(g, e);
             // What the effect reads must be known whether any lane executes it or not.
             for v in g.f.effects[e as usize].src.clone() {
-                g.vector(v);
+                if g.g.scalar() {
+                    g.scalar(v);
+                } else {
+                    g.vector(v);
+                }
             }
             let stop = skip_if_none(g, e, mask.as_deref());
             let out = slow(g, e, mask.as_deref(), None);
@@ -88,6 +92,10 @@ pub(crate) fn effect(g: &mut Gen<'_, '_>, e: u32) {
 fn executing(g: &mut Gen<'_, '_>, e: u32) -> Option<Vec<Value>> {
     let guard = g.f.effects[e as usize].guard;
     let Some((p, neg)) = guard else { return g.mask.clone() };
+    if g.shapes.of[p as usize].uniform() {
+        // All or none, which `skip_if_none` finds.
+        return g.mask.clone();
+    }
     let p = g.vector(p);
     let mut out = Vec::with_capacity(p.len());
     for (s, p) in p.iter().enumerate() {
@@ -109,9 +117,13 @@ fn skip_if_none(
     e: u32,
     mask: Option<&[Value]>,
 ) -> Option<cranelift_codegen::ir::Block> {
-    g.f.effects[e as usize].guard?;
-    let mask = mask?;
-    let any = any(g, mask);
+    let (p, neg) = g.f.effects[e as usize].guard?;
+    let any = if g.shapes.of[p as usize].uniform() {
+        let p = g.scalar(p);
+        if neg { g.b.ins().bxor_imm_u(p, 1) } else { p }
+    } else {
+        any(g, mask?)
+    };
     let (on, join) = (g.b.create_block(), g.b.create_block());
     let mut zeros = Vec::new();
     for d in g.f.effects[e as usize].dst.clone() {
@@ -207,6 +219,12 @@ fn slow(
     let src = g.f.effects[e as usize].src.clone();
     let dst = g.f.effects[e as usize].dst.clone();
     for (n, v) in src.iter().enumerate() {
+        if g.g.scalar() {
+            let x = g.scalar(*v);
+            let x = if g.kind(*v) == Kind::P { g.b.ins().bmask(I32, x) } else { x };
+            g.b.ins().store(plain(), x, g.ctx, src_at(n));
+            continue;
+        }
         let x = match address {
             Some((a, offset)) if n == 0 => staged(g, a, offset, g.kind(*v)),
             _ => g.vector_here(*v),
@@ -215,6 +233,10 @@ fn slow(
     }
     match mask {
         Some(m) => g.stage(m, at!(mask)),
+        None if g.g.scalar() => {
+            let on = g.b.ins().iconst(I32, -1);
+            g.b.ins().store(plain(), on, g.ctx, at!(mask));
+        }
         None => {
             let on = vconst32(&mut g.b, [u32::MAX; 4]);
             let m = vec![on; g.slices()];
@@ -239,7 +261,11 @@ fn slow(
             if g.offsets(*d).is_some() {
                 // A uniform address: every executing lane has the same value, staged in lane 0.
                 let ty = if kind == Kind::D { I64 } else { I32 };
-                Rep::Scalar(g.b.ins().load(ty, plain(), g.ctx, dst_at(n)))
+                let x = g.b.ins().load(ty, plain(), g.ctx, dst_at(n));
+                Rep::Scalar(match kind {
+                    Kind::P => g.b.ins().icmp_imm_u(IntCC::NotEqual, x, 0),
+                    _ => x,
+                })
             } else {
                 Rep::Slices(g.unstage(kind, dst_at(n)))
             }
@@ -846,11 +872,15 @@ fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     let info = &g.f.effects[e as usize];
     let (base, src) = (info.src[0], info.src[1..].to_vec());
     let mask = executing(g, e);
-    let values: Vec<Vec<Value>> = src.iter().map(|v| g.vector(*v)).collect();
+    let values: Vec<Vec<Value>> = if g.g.scalar() {
+        src.iter().map(|v| vec![g.scalar(*v)]).collect()
+    } else {
+        src.iter().map(|v| g.vector(*v)).collect()
+    };
     let address = addresses(g, base, &m.place);
     let stop = skip_if_none(g, e, mask.as_deref());
-    let uniform =
-        !own(&m) && matches!(&address, Address::Linear(_, o) if o.iter().all(|o| *o == 0));
+    let uniform = (!own(&m) || g.g.scalar())
+        && matches!(&address, Address::Linear(_, o) if o.iter().all(|o| *o == 0));
     if uniform && src.iter().any(|v| g.offsets(*v).is_none_or(|o| o.iter().any(|o| *o != 0))) {
         // Which lane wins is the helper's business.
         let out = slow(g, e, mask.as_deref(), Some((&address, m.place.offset)));
@@ -936,7 +966,7 @@ fn atom(g: &mut Gen<'_, '_>, e: u32, a: Atom) {
     let info = &g.f.effects[e as usize];
     let (base, value, dst) = (info.src[0], info.src[1], info.dst.clone());
     let mask = executing(g, e);
-    let values = g.vector(value);
+    let values = if g.g.scalar() { vec![g.scalar(value)] } else { g.vector(value) };
     let address = addresses(g, base, &a.place);
     let stop = skip_if_none(g, e, mask.as_deref());
     let (bad, found) = check(g, e, &address, mask.as_deref(), &a.place, a.bytes as u64);
@@ -954,7 +984,7 @@ fn atom(g: &mut Gen<'_, '_>, e: u32, a: Atom) {
     let kind = g.kind(value);
     let mut olds = Vec::new();
     for (l, (p, at)) in lanes(g, &found, 0).into_iter().enumerate() {
-        let x = g.lane(&values, kind, l);
+        let x = if g.g.scalar() { values[0] } else { g.lane(&values, kind, l) };
         if a.place.space == Space::Shared {
             // One host thread runs a block.
             let (p, at) = match &mask {
@@ -990,7 +1020,11 @@ fn atom(g: &mut Gen<'_, '_>, e: u32, a: Atom) {
             None => old,
         });
     }
-    let out: Vec<Rep> = dst.iter().map(|_| Rep::Slices(g.pack(kind, &olds, false))).collect();
+    let out: Vec<Rep> = match dst.is_empty() {
+        true => Vec::new(),
+        false if g.g.scalar() => vec![Rep::Scalar(olds[0])],
+        false => vec![Rep::Slices(g.pack(kind, &olds, false))],
+    };
     jump_with(g, join, &out);
     g.b.switch_to_block(join);
     let params = g.b.block_params(join).to_vec();

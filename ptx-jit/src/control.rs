@@ -2,7 +2,7 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8X16, I32, I64};
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, SourceLoc, Value};
+use cranelift_codegen::ir::{Block as Clif, InstBuilder, MemFlagsData, SourceLoc, Value};
 use cranelift_frontend::{Switch, Variable};
 
 use crate::ctx::{Ctx, DONE};
@@ -44,14 +44,44 @@ impl Gen<'_, '_> {
             .find(|s| !self.shapes.masked[*s as usize] && !is_end(f, *s))
     }
 
-    pub(crate) fn block(&mut self, id: BlockId) {
-        let head = self.heads[id as usize];
+    /// Where the version of `b` begins that belongs to what is being emitted.
+    fn head(&self, b: BlockId) -> Clif {
+        if self.full { self.full_heads[b as usize] } else { self.heads[b as usize] }
+    }
+
+    /// Whether every lane is on.
+    fn all_of(&mut self, mask: &[Value]) -> Value {
+        let mut all = mask[0];
+        for m in &mask[1..] {
+            all = self.b.ins().band(all, *m);
+        }
+        let off = self.b.ins().bnot(all);
+        let some_off = self.any(off);
+        self.b.ins().icmp_imm_u(IntCC::Equal, some_off, 0)
+    }
+
+    /// On to the version without masks if every lane of the group is here.
+    fn all_together(&mut self, id: BlockId, mask: &[Value]) {
+        let all = self.all_of(mask);
+        let on = self.b.create_block();
+        let full = self.full_heads[id as usize];
+        self.b.ins().brif(all, full, &[], on, &[]);
+        self.b.switch_to_block(on);
+    }
+
+    /// Emits a block: where all lanes of the group are known to be on (`full`), or under masks.
+    pub(crate) fn block(&mut self, id: BlockId, full: bool) {
+        self.full = full && self.two;
+        let full = self.full;
+        let head = if full { self.full_heads[id as usize] } else { self.heads[id as usize] };
         let f = self.f;
         let block = &f.blocks[id as usize];
         self.b.switch_to_block(head);
         self.now.clear();
         self.vectors.clear();
-        let masked = self.shapes.masked[id as usize];
+        let masked = self.shapes.masked[id as usize] && !full;
+        // Ways meet here, or a barrier is behind.
+        let meeting = block.preds.len() > 1 || self.resumes.contains(&id);
         if masked {
             let vars = self.masks[&id].clone();
             let mask = self.lanes_of(&vars);
@@ -63,10 +93,17 @@ impl Gen<'_, '_> {
             self.b.switch_to_block(body);
             let zero = vconst32(&mut self.b, [0; 4]);
             vars.iter().for_each(|v| self.b.def_var(*v, zero));
+            if self.two && meeting {
+                self.all_together(id, &mask);
+            }
             self.mask = Some(mask);
-        } else if self.shapes.deaths {
+        } else if self.shapes.deaths && !full {
             let vars = self.live.clone();
-            self.mask = Some(self.lanes_of(&vars));
+            let mask = self.lanes_of(&vars);
+            if self.two && meeting {
+                self.all_together(id, &mask);
+            }
+            self.mask = Some(mask);
         } else {
             self.mask = None;
         }
@@ -319,7 +356,7 @@ impl Gen<'_, '_> {
 
     /// From an unmasked block to `to`, all living lanes.
     pub(crate) fn go(&mut self, from: BlockId, to: BlockId) {
-        if self.shapes.masked[to as usize] {
+        if self.shapes.masked[to as usize] && !self.full {
             let mask = match &self.mask {
                 Some(m) => m.clone(),
                 None => {
@@ -335,7 +372,7 @@ impl Gen<'_, '_> {
         if to <= from {
             self.burn();
         }
-        let head = self.heads[to as usize];
+        let head = self.head(to);
         self.b.ins().jump(head, &[]);
     }
 
@@ -390,6 +427,29 @@ impl Gen<'_, '_> {
             return;
         }
         let p = self.vector(v);
+        if self.full {
+            let all = self.all_of(&p);
+            let any = self.any_of(&p);
+            let [yes, some, no, mixed] = std::array::from_fn(|_| self.b.create_block());
+            self.b.ins().brif(all, yes, &[], some, &[]);
+            self.b.switch_to_block(some);
+            self.b.ins().brif(any, mixed, &[], no, &[]);
+            for (at, to) in [(yes, a), (no, c)] {
+                self.b.switch_to_block(at);
+                let (now, vectors) = (self.now.clone(), self.vectors.clone());
+                if is_end(f, to) {
+                    self.end_group();
+                } else {
+                    self.go(id, to);
+                }
+                (self.now, self.vectors) = (now, vectors);
+            }
+            self.b.switch_to_block(mixed);
+            self.part(id);
+            let masked = self.shapes.masked[id as usize];
+            self.branch(id, v, false, a, c, masked);
+            return;
+        }
         let mut yes = Vec::new();
         let mut no = Vec::new();
         for (s, p) in p.iter().enumerate() {
@@ -428,6 +488,18 @@ impl Gen<'_, '_> {
         self.fork(id, &[(a, yes), (c, no)]);
     }
 
+    /// From the version where all lanes are on to the one under masks.
+    fn part(&mut self, id: BlockId) {
+        self.full = false;
+        if self.shapes.masked[id as usize] || self.shapes.deaths {
+            let all = vconst32(&mut self.b, [u32::MAX; 4]);
+            self.mask = Some(vec![all; self.slices()]);
+        }
+        if self.shapes.masked[id as usize] {
+            self.enter(id);
+        }
+    }
+
     /// Lanes of an unmasked block go different ways.
     pub(crate) fn fork(&mut self, id: BlockId, edges: &[(BlockId, Vec<Value>)]) {
         let f = self.f;
@@ -439,7 +511,7 @@ impl Gen<'_, '_> {
             }
             match edges.iter().map(|e| e.0).find(|b| !is_end(f, *b)) {
                 Some(to) => {
-                    let head = self.heads[to as usize];
+                    let head = self.head(to);
                     self.b.ins().jump(head, &[]);
                 }
                 None => self.end_group(),
@@ -481,6 +553,11 @@ impl Gen<'_, '_> {
                 (self.now, self.vectors) = (now, vectors);
             }
             return;
+        }
+        let mut masked = masked;
+        if self.full {
+            self.part(id);
+            masked = self.shapes.masked[id as usize];
         }
         let p = self.vector(v);
         let mut left: Vec<Value> = match &self.mask {

@@ -57,7 +57,12 @@ pub(crate) struct Gen<'a, 'b> {
     /// Values of the block being emitted.
     pub(crate) now: HashMap<Val, Rep>,
     pub(crate) vectors: HashMap<Val, Vec<Value>>,
+    /// The blocks under masks, and where all lanes of the group are on; the same where no masks are needed.
     pub(crate) heads: Vec<Clif>,
+    pub(crate) full_heads: Vec<Clif>,
+    /// Whether blocks have two versions, and whether the one without masks is being emitted.
+    pub(crate) two: bool,
+    pub(crate) full: bool,
     pub(crate) masks: HashMap<BlockId, Vec<Variable>>,
     pub(crate) live: Vec<Variable>,
     pub(crate) thread0: Variable,
@@ -98,6 +103,9 @@ pub(crate) struct SiteInfo {
     pub(crate) narrow: bool,
 }
 
+/// Most values of a kernel whose blocks have a version for groups with all lanes on.
+const TWICE: usize = 3000;
+
 /// Emits the kernel into `b`.
 pub(crate) fn emit(
     f: &Func,
@@ -118,7 +126,16 @@ pub(crate) fn emit(
     let thread0 = b.declare_var(I64);
     let group = b.declare_var(I64);
     let slices = g.width as usize / 4;
-    let heads = f.blocks.iter().map(|_| b.create_block()).collect();
+    let full_heads: Vec<Clif> = f.blocks.iter().map(|_| b.create_block()).collect();
+    let divergent = shapes.deaths || shapes.masked.contains(&true);
+    let size: usize = f.blocks.iter().map(|b| b.insts.len()).sum();
+    let two = divergent && size <= TWICE;
+    let heads = (0..f.blocks.len())
+        .map(|n| {
+            let plain = !shapes.deaths && !shapes.masked[n];
+            if plain || !divergent { full_heads[n] } else { b.create_block() }
+        })
+        .collect();
     let (next_group, fail) = (b.create_block(), b.create_block());
     b.set_cold_block(fail);
     let live = (0..slices).map(|_| b.declare_var(I32X4)).collect();
@@ -139,6 +156,9 @@ pub(crate) fn emit(
         now: HashMap::new(),
         vectors: HashMap::new(),
         heads,
+        full_heads,
+        two,
+        full: false,
         masks,
         live,
         thread0,
@@ -247,10 +267,24 @@ impl<'b> Gen<'_, 'b> {
         if self.shapes.deaths {
             self.first_lanes();
         }
-        let to = self.heads[0];
-        self.b.ins().jump(to, &[]);
-        for b in 0..self.f.blocks.len() as BlockId {
-            self.block(b);
+        let to = if self.two && !self.g.ragged() { self.full_heads[0] } else { self.heads[0] };
+        if self.two && self.g.ragged() {
+            let last = self.b.use_var(self.group);
+            let last = self.b.ins().icmp_imm_u(IntCC::Equal, last, self.g.groups() as i64 - 1);
+            let full = self.full_heads[0];
+            self.b.ins().brif(last, to, &[], full, &[]);
+        } else {
+            self.b.ins().jump(to, &[]);
+        }
+        for b in 0..self.f.blocks.len() {
+            if self.two || self.heads[b] == self.full_heads[b] {
+                self.block(b as BlockId, true);
+            }
+        }
+        for b in 0..self.f.blocks.len() {
+            if self.heads[b] != self.full_heads[b] {
+                self.block(b as BlockId, false);
+            }
         }
         self.b.seal_all_blocks();
     }

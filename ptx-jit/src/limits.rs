@@ -167,7 +167,73 @@ pub(crate) fn geometry(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Geom
     // 16 vector registers; two are needed for temporaries.
     let slices = (14 / live.max(1)).clamp(1, 8);
     let width = 4 * (slices.next_power_of_two() >> u32::from(!slices.is_power_of_two()));
-    with(width.clamp(8.min(most), most))
+    let vector = with(width.clamp(8.min(most), most));
+    let waits = f.blocks.iter().any(|b| matches!(b.term, Term::Bar(..)));
+    if !waits && one_by_one_pays(f, vector, assumed) { with(1) } else { vector }
+}
+
+/// Whether threads one after the other are faster than groups: where lanes go their own ways through loops that
+/// mostly gather.
+fn one_by_one_pays(f: &Func, g: Geometry, assumed: &Assumptions) -> bool {
+    let shapes = analyse(f, g, assumed);
+    let (lanes, slices) = (g.width as u64, g.width as u64 / 4);
+    let idom = f.dominators();
+    let all = loops(f, &idom);
+    // Instructions of a group and of a thread, in tenths.
+    let (mut group, mut thread) = (0u64, 0u64);
+    for (b, block) in f.blocks.iter().enumerate() {
+        let around: Vec<_> = all.iter().filter(|l| l.1.contains(&(b as u32))).collect();
+        let turns = 8u64.pow(around.len().min(4) as u32);
+        // Loops that lanes leave at different times run for the last one.
+        let uneven = around.iter().any(|(_, body)| {
+            body.iter().any(|x| {
+                let t = &f.blocks[*x as usize].term;
+                t.value().is_some_and(|v| !shapes.of[v as usize].uniform())
+                    && t.succs().iter().any(|s| !body.contains(s))
+            })
+        });
+        let (mut vector, mut scalar) = (0u64, 0u64);
+        for v in &block.insts {
+            let i = &f.insts[*v as usize];
+            let wide = if i.kind == ptx_isa::Kind::D { 2 } else { 1 };
+            let alike = shapes.of[*v as usize] != Shape::Vector;
+            let (x, y) = match i.op {
+                Op::Pure(op, _) if crate::ops::native(op) && alike => (1, 1),
+                Op::Pure(op, _) if crate::ops::native(op) => (slices * wide, 1),
+                Op::Pure(..) if alike => (20, 20),
+                Op::Pure(..) => (30 + lanes, 20),
+                Op::Effect(e) => {
+                    let e = &f.effects[e as usize];
+                    let base = e.src.first().map(|v| &shapes.of[*v as usize]);
+                    match (&e.effect, base) {
+                        (Effect::Ld(_) | Effect::St(_), Some(Shape::Linear(_))) => (6 + slices, 6),
+                        (Effect::Ld(_), _) => (10 + 8 * slices + 4 * lanes, 6),
+                        (Effect::St(_), _) => (10 + 8 * slices + 5 * lanes, 6),
+                        (Effect::Atom(_), _) => (10 + 8 * slices + 8 * lanes, 12),
+                        _ => (30 + lanes, 30),
+                    }
+                }
+                _ => (0, 0),
+            };
+            vector += 10 * x;
+            scalar += 10 * y;
+        }
+        match block.term.value() {
+            Some(v) if !shapes.of[v as usize].uniform() => {
+                vector += 10 * (6 + 3 * slices);
+                scalar += 60;
+            }
+            Some(_) => {
+                vector += 20;
+                scalar += 20;
+            }
+            None => {}
+        }
+        group += turns * vector * if uneven { 2 } else { 1 };
+        // A block behind a condition runs for some of the threads only.
+        thread += turns * scalar / if shapes.masked[b] && !uneven { 2 } else { 1 };
+    }
+    group > thread * lanes
 }
 
 /// Most vector registers that one slice needs at once, in loops if there are any.

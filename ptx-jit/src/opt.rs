@@ -512,6 +512,7 @@ pub(crate) fn arrange(f: &mut Func) -> bool {
         }
         b += 1;
     }
+    skip_empty(f);
     // First by plain reverse post-order, for dominators and loops; then leaving loops last.
     order(f, &[]);
     let idom = f.dominators();
@@ -529,6 +530,32 @@ pub(crate) fn arrange(f: &mut Func) -> bool {
             let last = body.iter().max().copied().unwrap_or(*h);
             body.iter().min() == Some(h) && (last - h) as usize + 1 == body.len()
         })
+}
+
+/// Branches past blocks that only jump on, where no phi tells the ways apart.
+fn skip_empty(f: &mut Func) {
+    let has_phis = |f: &Func, b: BlockId| {
+        let first = f.blocks[b as usize].insts.first();
+        first.is_some_and(|v| f.insts[*v as usize].op == Op::Phi)
+    };
+    for b in 1..f.blocks.len() as BlockId {
+        let Term::Jump(to) = f.blocks[b as usize].term else { continue };
+        if !f.blocks[b as usize].insts.is_empty() || to == b || has_phis(f, to) {
+            continue;
+        }
+        let preds = std::mem::take(&mut f.blocks[b as usize].preds);
+        for p in &preds {
+            f.blocks[*p as usize].term.map(|s| if s == b { to } else { s });
+        }
+        let into = &mut f.blocks[to as usize].preds;
+        into.retain(|p| *p != b);
+        for p in preds {
+            if !into.contains(&p) {
+                into.push(p);
+            }
+        }
+        f.blocks[b as usize].term = Term::Exit;
+    }
 }
 
 /// Renumbers blocks in reverse post-order; among successors the deeper one comes first.
@@ -569,7 +596,7 @@ fn order(f: &mut Func, depth: &[u32]) {
     for b in post {
         let Some(mut block) = blocks[b as usize].take() else { continue };
         block.term.map(|b| new[b as usize]);
-        // Every predecessor is reachable, as blocks were made from reachable ones only.
+        // Every predecessor is reachable: blocks that nothing leads to any more lead nowhere.
         block.preds.iter_mut().for_each(|p| *p = new[*p as usize]);
         f.blocks.push(block);
     }

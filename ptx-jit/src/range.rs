@@ -184,13 +184,17 @@ fn induction(
     let (latch, next) = (preds[back], args[back]);
     let first = out[args[1 - back] as usize]?;
     let sum = &f.insts[next as usize];
+    // A step of the loop's own has no bounds yet.
+    let bounds = |v: Val| out[v as usize].filter(|s| s.0 >= 0);
     let step = match sum.op {
-        Op::Pure(Pure::AddW, _) if sum.args[0] == phi => sum.args[1],
-        Op::Pure(Pure::AddW, _) if sum.args[1] == phi => sum.args[0],
+        Op::Pure(Pure::AddW, _) if sum.args[0] == phi => bounds(sum.args[1])?,
+        Op::Pure(Pure::AddW, _) if sum.args[1] == phi => bounds(sum.args[0])?,
+        Op::Pure(Pure::MadW, _) if sum.args[2] == phi => {
+            let (a, b) = (bounds(sum.args[0])?, bounds(sum.args[1])?);
+            fit(a.0 * b.0, a.1 * b.1)?
+        }
         _ => return None,
     };
-    // A step of the loop's own has no bounds yet.
-    let step = out[step as usize].filter(|s| s.0 >= 0)?;
     let limit = body.iter().find_map(|b| {
         let Term::Br(v, neg, yes, no) = f.blocks[*b as usize].term else { return None };
         let stays = match (inside(yes), inside(no)) {

@@ -48,6 +48,10 @@ impl Geometry {
     pub(crate) fn groups(&self) -> u32 {
         self.threads().div_ceil(self.width)
     }
+    /// Whether threads run one by one.
+    pub(crate) fn scalar(&self) -> bool {
+        self.width == 1
+    }
     /// Whether the last group has lanes without a thread.
     pub(crate) fn ragged(&self) -> bool {
         !self.threads().is_multiple_of(self.width)
@@ -256,7 +260,11 @@ impl Analysis<'_> {
                     | Sreg::LanemaskLe
                     | Sreg::LanemaskLt
                     | Sreg::LanemaskGe
-                    | Sreg::LanemaskGt => Shape::Vector,
+                    | Sreg::LanemaskGt
+                        if !self.g.scalar() =>
+                    {
+                        Shape::Vector
+                    }
                     _ => Shape::Linear(zero.clone()),
                 },
                 _ => Shape::Unknown,
@@ -308,6 +316,7 @@ impl Analysis<'_> {
     fn loaded(&self, e: &Effect, base: Option<&Shape>, zero: &Rc<[i64]>) -> Shape {
         match (e, base) {
             (_, Some(Shape::Unknown)) => Shape::Unknown,
+            _ if self.g.scalar() => Shape::Linear(zero.clone()),
             (Effect::Ld(m), Some(s)) if s.uniform() && m.order == Order::Weak => {
                 let own = match m.place.space {
                     Space::Local | Space::ParamFunc => true,

@@ -215,7 +215,7 @@ impl Gen<'_, '_> {
             | Sreg::LanemaskLt
             | Sreg::LanemaskGe
             | Sreg::LanemaskGt => {
-                return Rep::Slices(self.by_lane(kind, |me, l| {
+                let mask = |me: &mut Self, l: u32| {
                     let n = me.b.ins().iadd_imm_u(lane0, l as i64);
                     let one = me.b.ins().iconst(I64, 1);
                     let eq = me.b.ins().ishl(one, n);
@@ -229,7 +229,12 @@ impl Gen<'_, '_> {
                         _ => me.b.ins().bnot(le),
                     };
                     me.b.ins().band_imm_u(r, 0xffff_ffff)
-                }));
+                };
+                if self.g.scalar() {
+                    let x = mask(self, 0);
+                    return Rep::Scalar(narrow(self, x));
+                }
+                return Rep::Slices(self.by_lane(kind, mask));
             }
             _ => {}
         }
