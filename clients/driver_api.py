@@ -3,6 +3,7 @@
     ptxrun exec -- python3 driver_api.py
 """
 import ctypes
+import os
 import struct
 
 PTX = b"""
@@ -52,6 +53,18 @@ def main():
     assert struct.unpack(f"{n}I", data.raw[:4 * n]) == tuple(2 * i for i in range(n))
     call("cuMemFree_v2", pointer)
     call("cuModuleUnload", module)
+    # A fill of memory that the host sees is over when the call returns.
+    pinned = ctypes.c_void_p()
+    call("cuMemHostAlloc", ctypes.byref(pinned), ctypes.c_size_t(4 << 20), 0)
+    call("cuMemsetD8_v2", pinned, ctypes.c_ubyte(7), ctypes.c_size_t(4 << 20))
+    assert ctypes.string_at(pinned, 4 << 20) == b"\7" * (4 << 20)
+    call("cuMemFreeHost", pinned)
+    # What is exported and not implemented says so; a forked process has no device.
+    call("cuIpcGetMemHandle", ctypes.create_string_buffer(64), pointer, want=801)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if cuda.cuCtxSynchronize() == cuda.cuInit(0) == 3 else 1)
+    assert os.waitpid(child, 0)[1] == 0
     print(f"driver_api: ok on {name.value.decode()}")
 
 

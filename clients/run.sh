@@ -47,9 +47,17 @@ for client; do
         compile="$toolkit/bin/nvcc -std=c++17 -arch=compute_90 -code=compute_90 -I$toolkit/include/cccl -L$out"
         for source in "$here"/nvcc/*.cu; do
             program=$(basename "$source" .cu)
-            $compile -cudart shared -o "$out/$program" "$source" && exec_ "$out/$program"
-            check "nvcc $program" $?
+            for streams in legacy per-thread; do
+                $compile -default-stream $streams -cudart shared -o "$out/$program" "$source" && exec_ "$out/$program"
+                check "nvcc $program, $streams default stream" $?
+            done
         done
+        # The library of CUDA 12 and its headers; what they include from crt/ is in the other toolkit.
+        venv cu12 nvidia-cuda-runtime-cu12
+        runtime12=$(echo "$venvs"/cu12/lib/python3*/site-packages/nvidia/cuda_runtime)
+        g++ -std=c++17 -I"$runtime12/include" -I"$toolkit/include" -o "$out/cuda12" "$here/nvcc/cuda12.cpp" \
+            -L"$runtime12/lib" -l:libcudart.so.12 && exec_ "$out/cuda12"
+        check "CUDA 12 runtime" $?
         # NVIDIA's runtime inside of the program: an error, and a message that says what to do.
         $compile -cudart static -o "$out/static" "$here/nvcc/vector_add.cu"
         exec_ "$out/static" 2>&1 | tee "$out/static.txt"

@@ -15,7 +15,8 @@ unsafe extern "C" fn missing() -> i32 {
 macro_rules! driver {
     ($($name:ident($($arg:ty),*);)*) => {
         /// The functions of the driver that the runtime calls.
-        #[allow(non_snake_case)]
+        // Some serve the interface of one CUDA version only.
+        #[allow(non_snake_case, dead_code)]
         pub struct Driver {
             $(pub $name: unsafe extern "C" fn($($arg),*) -> i32,)*
         }
@@ -23,16 +24,19 @@ macro_rules! driver {
         impl Driver {
             // One of the functions has the type of `missing` itself.
             #[allow(clippy::useless_transmute)]
-            fn of(library: &libloading::Library) -> Driver {
+            fn of(library: &libloading::Library, suffixes: &[&str]) -> Driver {
                 Driver {
                     $($name: {
                         type Function = unsafe extern "C" fn($($arg),*) -> i32;
-                        // SAFETY: the CUDA headers declare the function with these arguments.
-                        let found = unsafe { library.get::<Function>(stringify!($name).as_bytes()) };
+                        let found = suffixes.iter().find_map(|suffix| {
+                            let symbol = format!("{}{suffix}", stringify!($name));
+                            // SAFETY: the CUDA headers declare the function with these arguments.
+                            unsafe { library.get::<Function>(symbol.as_bytes()) }.ok()
+                        });
                         match found {
-                            Ok(function) => *function,
+                            Some(function) => *function,
                             // SAFETY: `missing` uses no argument.
-                            Err(_) => unsafe {
+                            None => unsafe {
                                 std::mem::transmute::<unsafe extern "C" fn() -> i32, Function>(missing)
                             },
                         }
@@ -146,7 +150,19 @@ driver! {
     cuTexObjectGetResourceViewDesc(*mut ResourceView, u64);
     cuSurfObjectCreate(*mut u64, *const DriverResource);
     cuSurfObjectDestroy(u64);
+    cuMipmappedArrayCreate(*mut Handle, *const DriverArray, u32);
+    cuMipmappedArrayGetLevel(*mut Handle, Handle, u32);
+    cuMipmappedArrayDestroy(Handle);
     cuStreamCreate(*mut Handle, u32);
+    cuStreamSetAttribute(Handle, i32, *const c_void);
+    cuStreamGetAttribute(Handle, i32, *mut c_void);
+    cuStreamCopyAttributes(Handle, Handle);
+    cuStreamBeginCaptureToGraph(Handle, Handle, *const Handle, *const c_void, usize, i32);
+    cuStreamGetCaptureInfo(Handle, *mut i32, *mut u64);
+    cuStreamGetCaptureInfo_v2(Handle, *mut i32, *mut u64, *mut Handle, *mut Pointer, *mut usize);
+    cuStreamGetCaptureInfo_v3(Handle, *mut i32, *mut u64, *mut Handle, *mut Pointer, *mut Pointer, *mut usize);
+    cuStreamUpdateCaptureDependencies(Handle, *const Handle, usize, u32);
+    cuStreamUpdateCaptureDependencies_v2(Handle, *const Handle, *const c_void, usize, u32);
     cuStreamCreateWithPriority(*mut Handle, u32, i32);
     cuStreamDestroy_v2(Handle);
     cuStreamSynchronize(Handle);
@@ -175,6 +191,55 @@ driver! {
     cuGraphLaunch(Handle, Handle);
     cuGraphExecDestroy(Handle);
     cuGraphGetNodes(Handle, *mut Handle, *mut usize);
+    cuGraphInstantiateWithParams(*mut Handle, Handle, Pointer);
+    cuGraphClone(*mut Handle, Handle);
+    cuGraphUpload(Handle, Handle);
+    cuGraphExecUpdate_v2(Handle, Handle, Pointer);
+    cuGraphExecGetFlags(Handle, *mut u64);
+    cuGraphDestroyNode(Handle);
+    cuGraphGetRootNodes(Handle, *mut Handle, *mut usize);
+    cuGraphGetEdges(Handle, *mut Handle, *mut Handle, *mut usize);
+    cuGraphGetEdges_v2(Handle, *mut Handle, *mut Handle, Pointer, *mut usize);
+    cuGraphNodeGetType(Handle, *mut i32);
+    cuGraphNodeGetDependencies(Handle, *mut Handle, *mut usize);
+    cuGraphNodeGetDependencies_v2(Handle, *mut Handle, Pointer, *mut usize);
+    cuGraphNodeGetDependentNodes(Handle, *mut Handle, *mut usize);
+    cuGraphNodeGetDependentNodes_v2(Handle, *mut Handle, Pointer, *mut usize);
+    cuGraphNodeFindInClone(*mut Handle, Handle, Handle);
+    cuGraphNodeSetEnabled(Handle, Handle, u32);
+    cuGraphNodeGetEnabled(Handle, Handle, *mut u32);
+    cuGraphAddDependencies(Handle, *const Handle, *const Handle, usize);
+    cuGraphRemoveDependencies(Handle, *const Handle, *const Handle, usize);
+    cuGraphAddEmptyNode(*mut Handle, Handle, *const Handle, usize);
+    cuGraphAddChildGraphNode(*mut Handle, Handle, *const Handle, usize, Handle);
+    cuGraphChildGraphNodeGetGraph(Handle, *mut Handle);
+    cuGraphAddEventRecordNode(*mut Handle, Handle, *const Handle, usize, Handle);
+    cuGraphAddEventWaitNode(*mut Handle, Handle, *const Handle, usize, Handle);
+    cuGraphEventRecordNodeGetEvent(Handle, *mut Handle);
+    cuGraphEventRecordNodeSetEvent(Handle, Handle);
+    cuGraphEventWaitNodeGetEvent(Handle, *mut Handle);
+    cuGraphEventWaitNodeSetEvent(Handle, Handle);
+    cuGraphExecEventRecordNodeSetEvent(Handle, Handle, Handle);
+    cuGraphExecEventWaitNodeSetEvent(Handle, Handle, Handle);
+    cuGraphAddHostNode(*mut Handle, Handle, *const Handle, usize, *const c_void);
+    cuGraphHostNodeGetParams(Handle, *mut c_void);
+    cuGraphHostNodeSetParams(Handle, *const c_void);
+    cuGraphExecHostNodeSetParams(Handle, Handle, *const c_void);
+    cuGraphAddMemsetNode(*mut Handle, Handle, *const Handle, usize, *const c_void, Handle);
+    cuGraphMemsetNodeGetParams(Handle, *mut c_void);
+    cuGraphMemsetNodeSetParams(Handle, *const c_void);
+    cuGraphExecMemsetNodeSetParams(Handle, Handle, *const c_void, Handle);
+    cuGraphAddMemcpyNode(*mut Handle, Handle, *const Handle, usize, *const DriverCopy, Handle);
+    cuGraphMemcpyNodeSetParams(Handle, *const DriverCopy);
+    cuGraphExecMemcpyNodeSetParams(Handle, Handle, *const DriverCopy, Handle);
+    cuGraphAddKernelNode(*mut Handle, Handle, *const Handle, usize, *const KernelNode);
+    cuGraphKernelNodeSetParams(Handle, *const KernelNode);
+    cuGraphExecKernelNodeSetParams(Handle, Handle, *const KernelNode);
+    cuUserObjectCreate(*mut Handle, Pointer, HostFunction, u32, u32);
+    cuUserObjectRetain(Handle, u32);
+    cuUserObjectRelease(Handle, u32);
+    cuGraphRetainUserObject(Handle, Handle, u32, u32);
+    cuGraphReleaseUserObject(Handle, Handle, u32);
     cuProfilerStart();
     cuProfilerStop();
 }
@@ -184,18 +249,23 @@ driver! {
 /// # Errors
 /// When there is none, or it does not start.
 pub fn driver() -> Result<&'static Driver> {
-    static DRIVER: OnceLock<Result<Driver>> = OnceLock::new();
+    /// The functions whose stream 0 is the legacy one, and those whose stream 0 is the thread's own.
+    static DRIVER: OnceLock<Result<[Driver; 2]>> = OnceLock::new();
     let loaded = DRIVER.get_or_init(|| {
         // SAFETY: the driver's initialisers have no conditions.
         let Ok(library) = (unsafe { libloading::Library::new("libcuda.so.1") }) else {
             return Err(INSUFFICIENT_DRIVER);
         };
-        let driver = Driver::of(&library);
+        let driver = Driver::of(&library, &[""]);
+        let own = Driver::of(&library, &["_ptsz", "_ptds", ""]);
         // The functions must stay to the end of the process.
         std::mem::forget(library);
         // SAFETY: takes a number.
         Error::check(unsafe { (driver.cuInit)(0) })?;
-        Ok(driver)
+        Ok([driver, own])
     });
-    loaded.as_ref().map_err(|e| *e)
+    match loaded {
+        Ok(both) => Ok(&both[usize::from(crate::state::own_stream())]),
+        Err(error) => Err(*error),
+    }
 }

@@ -20,6 +20,7 @@ thread_local! {
     static DEVICE: Cell<i32> = const { Cell::new(0) };
     static LAST: Cell<i32> = const { Cell::new(0) };
     static BOUND: Cell<u64> = const { Cell::new(0) };
+    static OWN_STREAM: Cell<bool> = const { Cell::new(false) };
     static LAUNCHES: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -108,4 +109,17 @@ pub fn push(configuration: Configuration) {
 }
 pub fn pop() -> Option<Configuration> {
     LAUNCHES.with_borrow_mut(Vec::pop)
+}
+
+/// Whether the running call takes stream 0 for the thread's own default stream.
+pub fn own_stream() -> bool {
+    OWN_STREAM.get()
+}
+
+/// Runs a function for which stream 0 is the thread's own default stream.
+pub fn with_own_stream(call: impl FnOnce() -> i32) -> i32 {
+    let before = OWN_STREAM.replace(true);
+    let code = call();
+    OWN_STREAM.set(before);
+    code
 }

@@ -234,6 +234,18 @@ pub struct FuncAttributes {
     pub reserved: [i32; 14],
 }
 
+/// `cudaKernelNodeParams`, and `CUDA_KERNEL_NODE_PARAMS` where the function is the driver's.
+#[repr(C)]
+#[derive(Copy, Clone, Debug)]
+pub struct KernelNode {
+    pub function: Handle,
+    pub grid: Dim3,
+    pub block: Dim3,
+    pub shared: u32,
+    pub params: Pointer,
+    pub extra: Pointer,
+}
+
 /// `cudaPointerAttributes`.
 #[repr(C)]
 #[derive(Copy, Clone, Debug)]

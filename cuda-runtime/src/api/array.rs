@@ -82,7 +82,7 @@ unsafe fn create(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMallocArray(
+pub(super) unsafe extern "C" fn cudaMallocArray(
     array: *mut Handle,
     described: *const Channels,
     width: usize,
@@ -94,7 +94,7 @@ unsafe extern "C" fn cudaMallocArray(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMalloc3DArray(
+pub(super) unsafe extern "C" fn cudaMalloc3DArray(
     array: *mut Handle,
     described: *const Channels,
     extent: Extent,
@@ -105,7 +105,7 @@ unsafe extern "C" fn cudaMalloc3DArray(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaFreeArray(array: Handle) -> i32 {
+pub(super) unsafe extern "C" fn cudaFreeArray(array: Handle) -> i32 {
     if array == 0 {
         return 0;
     }
@@ -114,7 +114,34 @@ unsafe extern "C" fn cudaFreeArray(array: Handle) -> i32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaArrayGetInfo(
+pub(super) unsafe extern "C" fn cudaMallocMipmappedArray(
+    array: *mut Handle,
+    described: *const Channels,
+    extent: Extent,
+    levels: u32,
+    flags: u32,
+) -> i32 {
+    let make = || -> Result {
+        // SAFETY: null or the caller's description.
+        let (format, channels) = format(unsafe { described.as_ref() }.ok_or(INVALID_VALUE)?)?;
+        let Extent { width, height, depth } = extent;
+        let descriptor = DriverArray { width, height, depth, format, channels, flags };
+        let mut made = 0;
+        // SAFETY: a handle is written.
+        Error::check(unsafe { (enter()?.cuMipmappedArrayCreate)(&mut made, &descriptor, levels) })?;
+        // SAFETY: the caller's place for the result.
+        unsafe { put(array, made) }
+    };
+    done(make())
+}
+
+super::forward! {
+    cudaGetMipmappedArrayLevel(array: *mut Handle, mipmapped: Handle, level: u32) => cuMipmappedArrayGetLevel(array, mipmapped, level);
+    cudaFreeMipmappedArray(mipmapped: Handle) => cuMipmappedArrayDestroy(mipmapped);
+}
+
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn cudaArrayGetInfo(
     described: *mut Channels,
     extent: *mut Extent,
     flags: *mut u32,
@@ -141,7 +168,7 @@ unsafe extern "C" fn cudaArrayGetInfo(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetChannelDesc(described: *mut Channels, array: Handle) -> i32 {
+pub(super) unsafe extern "C" fn cudaGetChannelDesc(described: *mut Channels, array: Handle) -> i32 {
     let read = || -> Result {
         let found = descriptor(enter()?, array)?;
         // SAFETY: the caller's place for the result.
@@ -151,6 +178,12 @@ unsafe extern "C" fn cudaGetChannelDesc(described: *mut Channels, array: Handle)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaCreateChannelDesc(x: i32, y: i32, z: i32, w: i32, kind: i32) -> Channels {
+pub(super) extern "C" fn cudaCreateChannelDesc(
+    x: i32,
+    y: i32,
+    z: i32,
+    w: i32,
+    kind: i32,
+) -> Channels {
     Channels { x, y, z, w, kind }
 }

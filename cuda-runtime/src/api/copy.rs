@@ -66,12 +66,17 @@ fn bytes(to: Pointer, from: Pointer, bytes: usize, kind: i32, stream: Option<Han
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemcpy(to: Pointer, from: Pointer, count: usize, kind: i32) -> i32 {
+pub(super) unsafe extern "C" fn cudaMemcpy(
+    to: Pointer,
+    from: Pointer,
+    count: usize,
+    kind: i32,
+) -> i32 {
     done(bytes(to, from, count, kind, None))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemcpyAsync(
+pub(super) unsafe extern "C" fn cudaMemcpyAsync(
     to: Pointer,
     from: Pointer,
     count: usize,
@@ -82,7 +87,7 @@ unsafe extern "C" fn cudaMemcpyAsync(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemcpyPeer(
+pub(super) unsafe extern "C" fn cudaMemcpyPeer(
     to: Pointer,
     _to_device: i32,
     from: Pointer,
@@ -93,7 +98,7 @@ unsafe extern "C" fn cudaMemcpyPeer(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemcpyPeerAsync(
+pub(super) unsafe extern "C" fn cudaMemcpyPeerAsync(
     to: Pointer,
     _to_device: i32,
     from: Pointer,
@@ -142,7 +147,7 @@ fn from_symbol(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemcpyToSymbol(
+pub(super) unsafe extern "C" fn cudaMemcpyToSymbol(
     symbol: *const c_void,
     from: Pointer,
     count: usize,
@@ -153,7 +158,7 @@ unsafe extern "C" fn cudaMemcpyToSymbol(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemcpyToSymbolAsync(
+pub(super) unsafe extern "C" fn cudaMemcpyToSymbolAsync(
     symbol: *const c_void,
     from: Pointer,
     count: usize,
@@ -165,7 +170,7 @@ unsafe extern "C" fn cudaMemcpyToSymbolAsync(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemcpyFromSymbol(
+pub(super) unsafe extern "C" fn cudaMemcpyFromSymbol(
     to: Pointer,
     symbol: *const c_void,
     count: usize,
@@ -176,7 +181,7 @@ unsafe extern "C" fn cudaMemcpyFromSymbol(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemcpyFromSymbolAsync(
+pub(super) unsafe extern "C" fn cudaMemcpyFromSymbolAsync(
     to: Pointer,
     symbol: *const c_void,
     count: usize,
@@ -208,12 +213,10 @@ pub(super) struct Copy {
 }
 
 impl Copy {
-    pub(super) fn run(&self, d: &Driver) -> Result {
+    /// The driver's form of it.
+    pub(super) fn describe(&self) -> Result<DriverCopy> {
         let (from_type, to_type) = sides(self.kind)?;
         let Extent { width, height, depth } = self.size;
-        if width == 0 || height == 0 || depth == 0 {
-            return Ok(());
-        }
         let parts = |side: Side, memory: u32| match side {
             Side::Memory(p, pitch, rows) if memory == HOST => (HOST, p, null_mut(), 0, pitch, rows),
             Side::Memory(p, pitch, rows) => (memory, null_mut(), p, 0, pitch, rows),
@@ -221,7 +224,7 @@ impl Copy {
         };
         let from = parts(self.from, from_type);
         let to = parts(self.to, to_type);
-        let copy = DriverCopy {
+        Ok(DriverCopy {
             src_x_bytes: self.from_at.width,
             src_y: self.from_at.height,
             src_z: self.from_at.depth,
@@ -247,7 +250,14 @@ impl Copy {
             width_bytes: width,
             height,
             depth,
-        };
+        })
+    }
+
+    pub(super) fn run(&self, d: &Driver) -> Result {
+        let copy = self.describe()?;
+        if copy.width_bytes == 0 || copy.height == 0 || copy.depth == 0 {
+            return Ok(());
+        }
         // SAFETY: the driver judges device addresses and arrays; host addresses are the caller's promise.
         Error::check(unsafe {
             match self.stream {
@@ -276,11 +286,11 @@ fn rows(
 macro_rules! copies {
     ($($name:ident $name_async:ident($($arg:ident: $ty:ty),*) => $to:expr, $from:expr, $size:expr, $kind:ident;)*) => {$(
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name($($arg: $ty),*) -> i32 {
+        pub(super) unsafe extern "C" fn $name($($arg: $ty),*) -> i32 {
             rows($to, $from, $size, $kind, None)
         }
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name_async($($arg: $ty,)* stream: Handle) -> i32 {
+        pub(super) unsafe extern "C" fn $name_async($($arg: $ty,)* stream: Handle) -> i32 {
             rows($to, $from, $size, $kind, Some(stream))
         }
     )*};
@@ -299,7 +309,7 @@ copies! {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemcpy2DArrayToArray(
+pub(super) unsafe extern "C" fn cudaMemcpy2DArrayToArray(
     to: Handle,
     to_x: usize,
     to_y: usize,
@@ -314,11 +324,18 @@ unsafe extern "C" fn cudaMemcpy2DArrayToArray(
     rows(to, from, (width, height), DEVICE_TO_DEVICE, None)
 }
 
+/// A copy of `count` bytes, for graphs.
+pub(super) fn line(to: Pointer, from: Pointer, count: usize, kind: i32) -> Copy {
+    let (at, size) = (Extent::default(), Extent { width: count, height: 1, depth: 1 });
+    let (from, to) = (Side::Memory(from, count, 1), Side::Memory(to, count, 1));
+    Copy { from, from_at: at, to, to_at: at, size, kind, stream: None }
+}
+
 /// `cudaMemcpy3DParms` counts in elements where an array takes part.
 ///
 /// # Safety
 /// `params` is null or points to parameters.
-unsafe fn boxes(params: *const Copy3D, stream: Option<Handle>) -> Result {
+pub(super) unsafe fn boxes(params: *const Copy3D, stream: Option<Handle>) -> Result<Copy> {
     // SAFETY: as the caller says.
     let p = unsafe { params.as_ref() }.ok_or(INVALID_VALUE)?;
     let d = enter()?;
@@ -334,7 +351,7 @@ unsafe fn boxes(params: *const Copy3D, stream: Option<Handle>) -> Result {
     let (to, to_bytes) = side(p.dst_array, p.dst_ptr)?;
     let scaled = |e: Extent, n: usize| Extent { width: e.width * n, ..e };
     let element = from_bytes.max(to_bytes);
-    Copy {
+    Ok(Copy {
         from,
         from_at: scaled(p.src_pos, from_bytes),
         to,
@@ -342,20 +359,19 @@ unsafe fn boxes(params: *const Copy3D, stream: Option<Handle>) -> Result {
         size: scaled(p.extent, element),
         kind: p.kind,
         stream,
-    }
-    .run(d)
+    })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemcpy3D(params: *const Copy3D) -> i32 {
+pub(super) unsafe extern "C" fn cudaMemcpy3D(params: *const Copy3D) -> i32 {
     // SAFETY: the caller's parameters.
-    done(unsafe { boxes(params, None) })
+    done(unsafe { boxes(params, None) }.and_then(|copy| copy.run(enter()?)))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemcpy3DAsync(params: *const Copy3D, stream: Handle) -> i32 {
+pub(super) unsafe extern "C" fn cudaMemcpy3DAsync(params: *const Copy3D, stream: Handle) -> i32 {
     // SAFETY: the caller's parameters.
-    done(unsafe { boxes(params, Some(stream)) })
+    done(unsafe { boxes(params, Some(stream)) }.and_then(|copy| copy.run(enter()?)))
 }
 
 /// Fills a box of pitched memory, slice by slice.
@@ -379,12 +395,16 @@ fn fill(pitched: PitchedPtr, value: i32, extent: Extent, stream: Option<Handle>)
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemset3D(pitched: PitchedPtr, value: i32, extent: Extent) -> i32 {
+pub(super) unsafe extern "C" fn cudaMemset3D(
+    pitched: PitchedPtr,
+    value: i32,
+    extent: Extent,
+) -> i32 {
     done(fill(pitched, value, extent, None))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMemset3DAsync(
+pub(super) unsafe extern "C" fn cudaMemset3DAsync(
     pitched: PitchedPtr,
     value: i32,
     extent: Extent,

@@ -9,7 +9,11 @@ use crate::state::{self, device_count, done, enter};
 use crate::types::*;
 
 /// CUDA version of the interface: 1000 * major + 10 * minor.
+#[cfg(not(cuda12))]
 pub(super) const RUNTIME_VERSION: i32 = 13000;
+/// CUDA version of the interface.
+#[cfg(cuda12)]
+pub(super) const RUNTIME_VERSION: i32 = 12090;
 
 forward! {
     cudaDeviceSynchronize() => cuCtxSynchronize();
@@ -31,7 +35,7 @@ fn check_device(d: &Driver, device: i32) -> Result {
     if (0..device_count(d)?).contains(&device) { Ok(()) } else { Err(INVALID_DEVICE) }
 }
 
-fn attribute(d: &Driver, number: i32, device: i32) -> Result<i32> {
+pub(super) fn attribute(d: &Driver, number: i32, device: i32) -> Result<i32> {
     let mut value = 0;
     // SAFETY: a number is written.
     Error::check(unsafe { (d.cuDeviceGetAttribute)(&mut value, number, device) })?;
@@ -39,13 +43,17 @@ fn attribute(d: &Driver, number: i32, device: i32) -> Result<i32> {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetDeviceCount(count: *mut i32) -> i32 {
+pub(super) unsafe extern "C" fn cudaGetDeviceCount(count: *mut i32) -> i32 {
     // SAFETY: the caller's place for the result.
     done(driver().and_then(device_count).and_then(|n| unsafe { put(count, n) }))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaDeviceGetAttribute(value: *mut i32, number: i32, device: i32) -> i32 {
+pub(super) unsafe extern "C" fn cudaDeviceGetAttribute(
+    value: *mut i32,
+    number: i32,
+    device: i32,
+) -> i32 {
     let ask = || -> Result {
         let d = driver()?;
         check_device(d, device)?;
@@ -56,7 +64,7 @@ unsafe extern "C" fn cudaDeviceGetAttribute(value: *mut i32, number: i32, device
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetDevice(device: *mut i32) -> i32 {
+pub(super) unsafe extern "C" fn cudaGetDevice(device: *mut i32) -> i32 {
     let ask = || -> Result {
         let d = driver()?;
         let (mut context, mut current) = (0, state::device());
@@ -72,18 +80,18 @@ unsafe extern "C" fn cudaGetDevice(device: *mut i32) -> i32 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaSetDevice(device: i32) -> i32 {
+pub(super) extern "C" fn cudaSetDevice(device: i32) -> i32 {
     done(state::set_device(device))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaInitDevice(device: i32, _device_flags: u32, _flags: u32) -> i32 {
+pub(super) extern "C" fn cudaInitDevice(device: i32, _device_flags: u32, _flags: u32) -> i32 {
     done(driver().and_then(|d| check_device(d, device)))
 }
 
 /// All devices are valid and of one kind: the first of the list is taken.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaSetValidDevices(devices: *const i32, count: i32) -> i32 {
+pub(super) unsafe extern "C" fn cudaSetValidDevices(devices: *const i32, count: i32) -> i32 {
     let set = || -> Result {
         let d = driver()?;
         for n in 0..count.max(0) as usize {
@@ -96,7 +104,10 @@ unsafe extern "C" fn cudaSetValidDevices(devices: *const i32, count: i32) -> i32
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaChooseDevice(device: *mut i32, wanted: *const DeviceProp) -> i32 {
+pub(super) unsafe extern "C" fn cudaChooseDevice(
+    device: *mut i32,
+    wanted: *const DeviceProp,
+) -> i32 {
     if wanted.is_null() {
         return done(Err(INVALID_VALUE));
     }
@@ -105,7 +116,7 @@ unsafe extern "C" fn cudaChooseDevice(device: *mut i32, wanted: *const DevicePro
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaSetDeviceFlags(flags: u32) -> i32 {
+pub(super) extern "C" fn cudaSetDeviceFlags(flags: u32) -> i32 {
     done(driver().and_then(|d| {
         // SAFETY: takes numbers.
         Error::check(unsafe { (d.cuDevicePrimaryCtxSetFlags_v2)(state::device(), flags) })
@@ -113,7 +124,7 @@ extern "C" fn cudaSetDeviceFlags(flags: u32) -> i32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetDeviceFlags(flags: *mut u32) -> i32 {
+pub(super) unsafe extern "C" fn cudaGetDeviceFlags(flags: *mut u32) -> i32 {
     let ask = || -> Result {
         let d = driver()?;
         let (mut found, mut active) = (0, 0);
@@ -128,7 +139,7 @@ unsafe extern "C" fn cudaGetDeviceFlags(flags: *mut u32) -> i32 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaDeviceReset() -> i32 {
+pub(super) extern "C" fn cudaDeviceReset() -> i32 {
     let reset = || -> Result {
         let d = enter()?;
         // SAFETY: a number and a null handle.
@@ -143,7 +154,7 @@ extern "C" fn cudaDeviceReset() -> i32 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaDeviceEnablePeerAccess(peer: i32, flags: u32) -> i32 {
+pub(super) extern "C" fn cudaDeviceEnablePeerAccess(peer: i32, flags: u32) -> i32 {
     let enable = || -> Result {
         let d = enter()?;
         check_device(d, peer)?;
@@ -158,7 +169,7 @@ extern "C" fn cudaDeviceEnablePeerAccess(peer: i32, flags: u32) -> i32 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaDeviceDisablePeerAccess(peer: i32) -> i32 {
+pub(super) extern "C" fn cudaDeviceDisablePeerAccess(peer: i32) -> i32 {
     let disable = || -> Result {
         let d = enter()?;
         check_device(d, peer)?;
@@ -174,17 +185,17 @@ extern "C" fn cudaDeviceDisablePeerAccess(peer: i32) -> i32 {
 
 /// Four bytes, the only size of banks since compute capability 5.0 (`cudaSharedMemBankSizeFourByte`).
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaDeviceGetSharedMemConfig(config: *mut i32) -> i32 {
+pub(super) unsafe extern "C" fn cudaDeviceGetSharedMemConfig(config: *mut i32) -> i32 {
     // SAFETY: the caller's place for the result.
     done(unsafe { put(config, 1) })
 }
 #[unsafe(no_mangle)]
-extern "C" fn cudaDeviceSetSharedMemConfig(_config: i32) -> i32 {
+pub(super) extern "C" fn cudaDeviceSetSharedMemConfig(_config: i32) -> i32 {
     done(enter().map(|_| ()))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaDriverGetVersion(version: *mut i32) -> i32 {
+pub(super) unsafe extern "C" fn cudaDriverGetVersion(version: *mut i32) -> i32 {
     let ask = || -> Result {
         let mut found = 0;
         if let Ok(d) = driver() {
@@ -198,7 +209,7 @@ unsafe extern "C" fn cudaDriverGetVersion(version: *mut i32) -> i32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaRuntimeGetVersion(version: *mut i32) -> i32 {
+pub(super) unsafe extern "C" fn cudaRuntimeGetVersion(version: *mut i32) -> i32 {
     // SAFETY: the caller's place for the result.
     done(unsafe { put(version, RUNTIME_VERSION) })
 }
@@ -216,7 +227,7 @@ const REST: [i32; 20] = [
     143,
 ];
 
-fn properties(device: i32) -> Result<DeviceProp> {
+pub(super) fn properties(device: i32) -> Result<DeviceProp> {
     let d = driver()?;
     check_device(d, device)?;
     // An attribute that the driver does not know is a feature that the device lacks.
@@ -263,8 +274,9 @@ fn properties(device: i32) -> Result<DeviceProp> {
     })
 }
 
+#[cfg(not(cuda12))]
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetDeviceProperties(to: *mut DeviceProp, device: i32) -> i32 {
+pub(super) unsafe extern "C" fn cudaGetDeviceProperties(to: *mut DeviceProp, device: i32) -> i32 {
     // SAFETY: the caller's place for the result.
     done(properties(device).and_then(|p| unsafe { put(to, p) }))
 }

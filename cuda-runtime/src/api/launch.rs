@@ -10,7 +10,7 @@ use crate::state::{Configuration, done, enter, pop, push};
 use crate::types::*;
 
 #[unsafe(no_mangle)]
-extern "C" fn __cudaPushCallConfiguration(
+pub(super) extern "C" fn __cudaPushCallConfiguration(
     grid: Dim3,
     block: Dim3,
     shared: usize,
@@ -21,7 +21,7 @@ extern "C" fn __cudaPushCallConfiguration(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __cudaPopCallConfiguration(
+pub(super) unsafe extern "C" fn __cudaPopCallConfiguration(
     grid: *mut Dim3,
     block: *mut Dim3,
     shared: *mut usize,
@@ -41,7 +41,7 @@ unsafe extern "C" fn __cudaPopCallConfiguration(
 /// The handle of a kernel is its host function here: it stays valid when a device is reset, and where the kernel
 /// cannot be loaded the launch says so.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __cudaGetKernel(kernel: *mut Handle, host: *const c_void) -> i32 {
+pub(super) unsafe extern "C" fn __cudaGetKernel(kernel: *mut Handle, host: *const c_void) -> i32 {
     // SAFETY: the caller's place for the result.
     done(unsafe { put(kernel, host.expose_provenance()) })
 }
@@ -66,7 +66,7 @@ fn launch(kernel: usize, c: Configuration, args: *const Pointer, cooperative: bo
 macro_rules! launches {
     ($($name:ident($kernel:ident: $ty:ty) => $address:expr, $cooperative:literal;)*) => {$(
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(
+        pub(super) unsafe extern "C" fn $name(
             $kernel: $ty,
             grid: Dim3,
             block: Dim3,
@@ -102,7 +102,7 @@ unsafe fn configuration(config: *const LaunchConfig) -> Result<DriverLaunchConfi
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaLaunchKernelExC(
+pub(super) unsafe extern "C" fn cudaLaunchKernelExC(
     config: *const LaunchConfig,
     host: *const c_void,
     args: *const Pointer,
@@ -118,7 +118,7 @@ unsafe extern "C" fn cudaLaunchKernelExC(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaFuncGetAttributes(
+pub(super) unsafe extern "C" fn cudaFuncGetAttributes(
     attributes: *mut FuncAttributes,
     host: *const c_void,
 ) -> i32 {
@@ -159,7 +159,7 @@ unsafe extern "C" fn cudaFuncGetAttributes(
 macro_rules! about {
     ($($name:ident($host:ident, $($arg:ident: $ty:ty),*) => |$d:ident, $f:ident| $call:expr;)*) => {$(
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name($($arg: $ty),*) -> i32 {
+        pub(super) unsafe extern "C" fn $name($($arg: $ty),*) -> i32 {
             let ask = || -> Result {
                 let ($d, $f) = (enter()?, function($host.addr())?);
                 // SAFETY: the caller promises the same to this function as this one to the driver's.
@@ -192,18 +192,21 @@ about! {
 
 /// Bank size is no choice on devices since compute capability 5.0; the call succeeds as there.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaFuncSetSharedMemConfig(host: *const c_void, _config: i32) -> i32 {
+pub(super) unsafe extern "C" fn cudaFuncSetSharedMemConfig(
+    host: *const c_void,
+    _config: i32,
+) -> i32 {
     done(function(host.addr()).map(|_| ()))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetFuncBySymbol(to: *mut Handle, host: *const c_void) -> i32 {
+pub(super) unsafe extern "C" fn cudaGetFuncBySymbol(to: *mut Handle, host: *const c_void) -> i32 {
     // SAFETY: the caller's place for the result.
     done(function(host.addr()).and_then(|f| unsafe { put(to, f) }))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetKernel(to: *mut Handle, host: *const c_void) -> i32 {
+pub(super) unsafe extern "C" fn cudaGetKernel(to: *mut Handle, host: *const c_void) -> i32 {
     // SAFETY: the caller's place for the result.
     done(registry::kernel(host.addr()).and_then(|k| unsafe { put(to, k) }))
 }
@@ -254,7 +257,7 @@ unsafe fn entry_point(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetDriverEntryPointByVersion(
+pub(super) unsafe extern "C" fn cudaGetDriverEntryPointByVersion(
     name: *const c_char,
     function: *mut *mut c_void,
     version: u32,
@@ -266,7 +269,7 @@ unsafe extern "C" fn cudaGetDriverEntryPointByVersion(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetDriverEntryPoint(
+pub(super) unsafe extern "C" fn cudaGetDriverEntryPoint(
     name: *const c_char,
     function: *mut *mut c_void,
     flags: u64,
@@ -278,28 +281,31 @@ unsafe extern "C" fn cudaGetDriverEntryPoint(
 
 /// The tables are the interface between NVIDIA's own libraries; there are none here.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetExportTable(table: *mut *const c_void, _id: *const c_void) -> i32 {
+pub(super) unsafe extern "C" fn cudaGetExportTable(
+    table: *mut *const c_void,
+    _id: *const c_void,
+) -> i32 {
     // SAFETY: the caller's place for the result.
     let _ = unsafe { put(table, std::ptr::null()) };
     done(Err(NOT_SUPPORTED))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudaGetLastError() -> i32 {
+pub(super) extern "C" fn cudaGetLastError() -> i32 {
     crate::state::clear_error()
 }
 #[unsafe(no_mangle)]
-extern "C" fn cudaPeekAtLastError() -> i32 {
+pub(super) extern "C" fn cudaPeekAtLastError() -> i32 {
     crate::state::last_error()
 }
 fn pointer(text: &'static CStr) -> *const c_char {
     text.as_ptr()
 }
 #[unsafe(no_mangle)]
-extern "C" fn cudaGetErrorName(code: i32) -> *const c_char {
+pub(super) extern "C" fn cudaGetErrorName(code: i32) -> *const c_char {
     pointer(crate::error::name(code))
 }
 #[unsafe(no_mangle)]
-extern "C" fn cudaGetErrorString(code: i32) -> *const c_char {
+pub(super) extern "C" fn cudaGetErrorString(code: i32) -> *const c_char {
     pointer(crate::error::text(code))
 }

@@ -21,13 +21,17 @@ forward! {
     cudaHostGetDevicePointer(device: *mut Pointer, host: Pointer, flags: u32) => cuMemHostGetDevicePointer_v2(device, host, flags);
     cudaHostGetFlags(flags: *mut u32, host: Pointer) => cuMemHostGetFlags(flags, host);
     cudaMemGetInfo(free: *mut usize, total: *mut usize) => cuMemGetInfo_v2(free, total);
-    cudaMemPrefetchAsync(pointer: Pointer, bytes: usize, location: MemLocation, flags: u32, stream: Handle) => cuMemPrefetchAsync_v2(pointer, bytes, location, flags, stream);
-    cudaMemAdvise(pointer: Pointer, bytes: usize, advice: i32, location: MemLocation) => cuMemAdvise_v2(pointer, bytes, advice, location);
     cudaMemRangeGetAttribute(data: *mut c_void, size: usize, attribute: i32, pointer: Pointer, bytes: usize) => cuMemRangeGetAttribute(data, size, attribute, pointer, bytes);
 }
 
+#[cfg(not(cuda12))]
+forward! {
+    cudaMemPrefetchAsync(pointer: Pointer, bytes: usize, location: MemLocation, flags: u32, stream: Handle) => cuMemPrefetchAsync_v2(pointer, bytes, location, flags, stream);
+    cudaMemAdvise(pointer: Pointer, bytes: usize, advice: i32, location: MemLocation) => cuMemAdvise_v2(pointer, bytes, advice, location);
+}
+
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMalloc(pointer: *mut Pointer, bytes: usize) -> i32 {
+pub(super) unsafe extern "C" fn cudaMalloc(pointer: *mut Pointer, bytes: usize) -> i32 {
     done(enter().and_then(|d| {
         let mut address = null_mut();
         if bytes > 0 {
@@ -40,7 +44,7 @@ unsafe extern "C" fn cudaMalloc(pointer: *mut Pointer, bytes: usize) -> i32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaFree(pointer: Pointer) -> i32 {
+pub(super) unsafe extern "C" fn cudaFree(pointer: Pointer) -> i32 {
     done(enter().and_then(|d| {
         if pointer.is_null() {
             return Ok(());
@@ -51,7 +55,7 @@ unsafe extern "C" fn cudaFree(pointer: Pointer) -> i32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaFreeHost(pointer: Pointer) -> i32 {
+pub(super) unsafe extern "C" fn cudaFreeHost(pointer: Pointer) -> i32 {
     done(enter().and_then(|d| {
         if pointer.is_null() {
             return Ok(());
@@ -62,7 +66,7 @@ unsafe extern "C" fn cudaFreeHost(pointer: Pointer) -> i32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMallocPitch(
+pub(super) unsafe extern "C" fn cudaMallocPitch(
     pointer: *mut Pointer,
     pitch: *mut usize,
     width: usize,
@@ -82,7 +86,7 @@ unsafe extern "C" fn cudaMallocPitch(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaMalloc3D(pitched: *mut PitchedPtr, extent: Extent) -> i32 {
+pub(super) unsafe extern "C" fn cudaMalloc3D(pitched: *mut PitchedPtr, extent: Extent) -> i32 {
     done(enter().and_then(|d| {
         let Extent { width, height, depth } = extent;
         let (mut ptr, mut pitch) = (null_mut(), 0);
@@ -99,7 +103,10 @@ unsafe extern "C" fn cudaMalloc3D(pitched: *mut PitchedPtr, extent: Extent) -> i
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetSymbolAddress(pointer: *mut Pointer, symbol: *const c_void) -> i32 {
+pub(super) unsafe extern "C" fn cudaGetSymbolAddress(
+    pointer: *mut Pointer,
+    symbol: *const c_void,
+) -> i32 {
     done(registry::variable(symbol.addr()).and_then(|(address, _)| {
         // SAFETY: the caller's place for the result.
         unsafe { put(pointer, address) }
@@ -107,7 +114,7 @@ unsafe extern "C" fn cudaGetSymbolAddress(pointer: *mut Pointer, symbol: *const 
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetSymbolSize(size: *mut usize, symbol: *const c_void) -> i32 {
+pub(super) unsafe extern "C" fn cudaGetSymbolSize(size: *mut usize, symbol: *const c_void) -> i32 {
     done(registry::variable(symbol.addr()).and_then(|(_, bytes)| {
         // SAFETY: the caller's place for the result.
         unsafe { put(size, bytes) }
@@ -122,7 +129,7 @@ const IS_MANAGED: i32 = 8;
 const DEVICE_ORDINAL: i32 = 9;
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaPointerGetAttributes(
+pub(super) unsafe extern "C" fn cudaPointerGetAttributes(
     attributes: *mut PointerAttributes,
     pointer: Pointer,
 ) -> i32 {

@@ -6,12 +6,17 @@
 
 mod array;
 mod copy;
+#[cfg(cuda12)]
+mod cuda12;
 mod device;
+mod graph;
 mod launch;
 mod memory;
+mod per_thread;
 mod register;
 mod stream;
 mod texture;
+mod unsupported;
 
 use crate::error::{INVALID_VALUE, Result};
 
@@ -32,7 +37,7 @@ unsafe fn put<T>(to: *mut T, value: T) -> Result {
 macro_rules! forward {
     ($($name:ident($($arg:ident: $ty:ty),* $(,)?) => $to:ident($($value:expr),* $(,)?);)*) => {$(
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name($($arg: $ty),*) -> i32 {
+        pub(super) unsafe extern "C" fn $name($($arg: $ty),*) -> i32 {
             // SAFETY: the caller promises the same to this function as this one to the driver's.
             $crate::state::done($crate::state::enter().and_then(|d| $crate::error::Error::check(unsafe { (d.$to)($($value),*) })))
         }

@@ -13,17 +13,19 @@ fn number(handle: *mut *mut c_void) -> usize {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __cudaRegisterFatBinary(wrapper: *const FatBinaryWrapper) -> *mut *mut c_void {
+pub(super) unsafe extern "C" fn __cudaRegisterFatBinary(
+    wrapper: *const FatBinaryWrapper,
+) -> *mut *mut c_void {
     // SAFETY: the wrapper that nvcc put into the program.
     let number = unsafe { registry::add_binary(wrapper) };
     std::ptr::without_provenance_mut(number)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __cudaRegisterFatBinaryEnd(_handle: *mut *mut c_void) {}
+pub(super) extern "C" fn __cudaRegisterFatBinaryEnd(_handle: *mut *mut c_void) {}
 
 #[unsafe(no_mangle)]
-extern "C" fn __cudaUnregisterFatBinary(handle: *mut *mut c_void) {
+pub(super) extern "C" fn __cudaUnregisterFatBinary(handle: *mut *mut c_void) {
     registry::remove_binary(number(handle));
 }
 
@@ -35,7 +37,7 @@ unsafe fn text<'a>(name: *const c_char) -> Option<&'a CStr> {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __cudaRegisterFunction(
+pub(super) unsafe extern "C" fn __cudaRegisterFunction(
     handle: *mut *mut c_void,
     host: *const c_void,
     _device: *mut c_char,
@@ -57,7 +59,7 @@ unsafe extern "C" fn __cudaRegisterFunction(
 macro_rules! variables {
     ($($name:ident($host:ident: $ty:ty) => |$number:ident, $text:ident| $body:block)*) => {$(
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(
+        pub(super) unsafe extern "C" fn $name(
             handle: *mut *mut c_void,
             $host: $ty,
             _device: *mut c_char,
@@ -84,6 +86,6 @@ variables! {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __cudaInitModule(handle: *mut *mut c_void) -> c_char {
+pub(super) extern "C" fn __cudaInitModule(handle: *mut *mut c_void) -> c_char {
     (done(registry::place_managed(number(handle))) == 0) as c_char
 }

@@ -22,6 +22,10 @@ forward! {
     cudaStreamBeginCapture(stream: Handle, mode: i32) => cuStreamBeginCapture_v2(stream, mode);
     cudaStreamEndCapture(stream: Handle, graph: *mut Handle) => cuStreamEndCapture(stream, graph);
     cudaStreamIsCapturing(stream: Handle, status: *mut i32) => cuStreamIsCapturing(stream, status);
+    cudaStreamSetAttribute(stream: Handle, id: i32, value: *const c_void) => cuStreamSetAttribute(stream, id, value);
+    cudaStreamGetAttribute(stream: Handle, id: i32, value: *mut c_void) => cuStreamGetAttribute(stream, id, value);
+    cudaStreamCopyAttributes(to: Handle, from: Handle) => cuStreamCopyAttributes(to, from);
+    cudaStreamBeginCaptureToGraph(stream: Handle, graph: Handle, nodes: *const Handle, edges: *const c_void, count: usize, mode: i32) => cuStreamBeginCaptureToGraph(stream, graph, nodes, edges, count, mode);
     cudaThreadExchangeStreamCaptureMode(mode: *mut i32) => cuThreadExchangeStreamCaptureMode(mode);
     cudaLaunchHostFunc(stream: Handle, function: HostFunction, data: Pointer) => cuLaunchHostFunc(stream, function, data);
 

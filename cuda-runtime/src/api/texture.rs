@@ -66,7 +66,7 @@ fn texture(t: &Texture) -> DriverTexture {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaCreateTextureObject(
+pub(super) unsafe extern "C" fn cudaCreateTextureObject(
     object: *mut u64,
     from: *const Resource,
     described: *const Texture,
@@ -90,7 +90,10 @@ unsafe extern "C" fn cudaCreateTextureObject(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaCreateSurfaceObject(object: *mut u64, from: *const Resource) -> i32 {
+pub(super) unsafe extern "C" fn cudaCreateSurfaceObject(
+    object: *mut u64,
+    from: *const Resource,
+) -> i32 {
     let make = || -> Result {
         // SAFETY: null or the caller's structure.
         let from = unsafe { from.as_ref() }.ok_or(INVALID_VALUE)?;
@@ -110,14 +113,14 @@ unsafe extern "C" fn cudaCreateSurfaceObject(object: *mut u64, from: *const Reso
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaDestroyTextureObject(object: u64) -> i32 {
+pub(super) unsafe extern "C" fn cudaDestroyTextureObject(object: u64) -> i32 {
     textures().remove(&object);
     // SAFETY: the driver judges the handle.
     done(enter().and_then(|d| Error::check(unsafe { (d.cuTexObjectDestroy)(object) })))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaDestroySurfaceObject(object: u64) -> i32 {
+pub(super) unsafe extern "C" fn cudaDestroySurfaceObject(object: u64) -> i32 {
     textures().remove(&object);
     // SAFETY: the driver judges the handle.
     done(enter().and_then(|d| Error::check(unsafe { (d.cuSurfObjectDestroy)(object) })))
@@ -128,19 +131,28 @@ fn described(object: u64) -> Result<(Resource, Option<Texture>)> {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetTextureObjectResourceDesc(to: *mut Resource, object: u64) -> i32 {
+pub(super) unsafe extern "C" fn cudaGetTextureObjectResourceDesc(
+    to: *mut Resource,
+    object: u64,
+) -> i32 {
     // SAFETY: the caller's place for the result.
     done(described(object).and_then(|(r, _)| unsafe { put(to, r) }))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetSurfaceObjectResourceDesc(to: *mut Resource, object: u64) -> i32 {
+pub(super) unsafe extern "C" fn cudaGetSurfaceObjectResourceDesc(
+    to: *mut Resource,
+    object: u64,
+) -> i32 {
     // SAFETY: the caller's place for the result.
     done(described(object).and_then(|(r, _)| unsafe { put(to, r) }))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGetTextureObjectTextureDesc(to: *mut Texture, object: u64) -> i32 {
+pub(super) unsafe extern "C" fn cudaGetTextureObjectTextureDesc(
+    to: *mut Texture,
+    object: u64,
+) -> i32 {
     let texture = described(object).and_then(|(_, t)| t.ok_or(INVALID_VALUE));
     // SAFETY: the caller's place for the result.
     done(texture.and_then(|t| unsafe { put(to, t) }))
