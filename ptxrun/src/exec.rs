@@ -24,9 +24,12 @@ const DRIVER: Library = Library {
     files: &["libcuda.so.1", "libcuda.so", "libcuda_driver.so"],
 };
 const RUNTIME: Library = Library {
-    links: &["libcudart.so.13", "libcudart.so.12", "libcudart.so"],
+    links: &["libcudart.so.13", "libcudart.so"],
     files: &["libcudart.so.13", "libcudart.so", "libcuda_runtime.so"],
 };
+/// The runtime for programs of CUDA 12, whose interface is another.
+const RUNTIME_12: Library =
+    Library { links: &["libcudart.so.12"], files: &["libcudart.so.12", "libcudart12.so"] };
 const OCELOT: Library = Library { links: &["libgpuocelot.so"], files: &["libgpuocelot.so"] };
 
 /// Folders that may hold the libraries: the one that the user names, the command's own, and where
@@ -125,7 +128,7 @@ fn variables(
         common.fail(INVALID, "library", format!("cannot prepare the library folder: {error}"))
     };
     let folder = private_folder(&format!("lib-{:016x}", hasher.finish())).map_err(failed)?;
-    for library in [&DRIVER, &RUNTIME] {
+    for library in [&DRIVER, &RUNTIME, &RUNTIME_12] {
         if let Some(file) = library.find(home) {
             for name in library.links {
                 link(&file, &folder.join(name)).map_err(failed)?;
