@@ -158,6 +158,28 @@ def printf():
     open(os.path.join(HERE, "printf/hello.txt"), "w").write(text)
 
 
+def printf_cl():
+    x = [0.5, -1.25, 3.0, 1024.125]
+    first = ["%d: %8.3f [%g,%g,%g,%g] %#x row\n" % (i, v, v, 2 * v, -v, 0.5, (i + 1) * 4095) for i, v in enumerate(x)]
+    second = ["%d: %d,%d %5d%%\n" % (i, i, -i, 10000000000 * i) for i in range(4)]
+    with open(os.path.join(HERE, "printf_cl/table.txt"), "w") as out:
+        out.writelines(first + second)
+
+
+def image_scale():
+    # Every weight is a multiple of 1/4, so all sums are exact.
+    texels = whole(71, 128, -100, 100).reshape(8, 16).astype(np.float64)
+
+    def axis(n):
+        at = np.arange(2 * n) / 2 - 0.25
+        low = np.floor(at).astype(int)
+        return np.clip(low, 0, n - 1), np.clip(low + 1, 0, n - 1), at - low
+
+    (y0, y1, b), (x0, x1, a) = axis(8), axis(16)
+    rows = texels[y0] * (1 - b)[:, None] + texels[y1] * b[:, None]
+    save("image_scale/out.npy", rows[:, x0] * (1 - a) + rows[:, x1] * a, np.float32)
+
+
 def legacy_sm13():
     v = whole(23, 1000, 0, 1 << 20)
     padded = np.concatenate([v, np.zeros(24, np.int64)])
@@ -286,3 +308,5 @@ fft()
 sha256()
 polynomial()
 bfs()
+printf_cl()
+image_scale()

@@ -1,12 +1,16 @@
 //! Prints the accuracy of the math functions: `accuracy [--inputs N] [--exhaustive] [-cl-…] [-arch=sm_…] [NAME…]`.
 //!
-//! `--eval "r = sin(a);" X…` prints what a statement gives in double precision for each X.
-//! `--exhaustive` runs single-precision functions of one argument on all 2^32 inputs (long).
+//! `--single`, `--double`: only that type. `--exhaustive`: single-precision functions of one argument on all 2^32
+//! inputs. All cores work. `--eval "r = sin(a);" X…` prints what a statement gives in double precision for each X.
 
 #[path = "../tests/accuracy/mod.rs"]
 mod accuracy;
 
 use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use accuracy::functions::{Bound, Function, table};
 
 fn main() -> ExitCode {
     let mut inputs = 1usize << 20;
@@ -31,32 +35,50 @@ fn main() -> ExitCode {
         }
     }
     let flags = flags.join(" ");
+    let mut tasks: Vec<(Function, bool, Bound)> = Vec::new();
+    for double in [false, true] {
+        let chosen =
+            table().into_iter().filter(|f| names.is_empty() || names.iter().any(|n| n == f.name));
+        for function in chosen {
+            let wanted = if double { !single_only && !exhaustive } else { !double_only };
+            let bound = if double { function.double } else { Some(function.single) };
+            if let Some(bound) = bound.filter(|_| wanted && (!exhaustive || function.arity == 1)) {
+                tasks.push((function, double, bound));
+            }
+        }
+    }
     println!("{}", accuracy::HEAD);
     let mut good = true;
-    for function in accuracy::functions::table() {
-        if !names.is_empty() && !names.iter().any(|n| n == function.name) {
-            continue;
+    if exhaustive {
+        for (function, _, bound) in &tasks {
+            let m = accuracy::exhaust(function, &flags, |n| {
+                eprint!("\r{}: {n} of {}", function.name, 1u64 << 32)
+            });
+            eprintln!();
+            println!("{}", accuracy::line(function.name, "float", bound, &m));
+            good &= m.within(bound);
         }
-        if exhaustive {
-            if function.arity == 1 {
-                let m = accuracy::exhaust(&function, &flags, |n| {
-                    eprint!("\r{}: {n} of {}", function.name, 1u64 << 32)
-                });
-                eprintln!();
-                println!("{}", accuracy::line(function.name, "float", &function.single, &m));
-                good &= m.within(&function.single);
+    } else {
+        let lines = Mutex::new(vec![None; tasks.len()]);
+        let next = AtomicUsize::new(0);
+        let work = || loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            let Some((function, double, bound)) = tasks.get(i) else { return };
+            let m = accuracy::measure(function, *double, inputs, &flags);
+            let ty = if *double { "double" } else { "float" };
+            let line = accuracy::line(function.name, ty, bound, &m);
+            eprintln!("{line}");
+            lines.lock().expect("lines")[i] = Some((line, m.within(bound)));
+        };
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(work);
             }
-            continue;
-        }
-        if !double_only {
-            let m = accuracy::measure(&function, false, inputs, &flags);
-            println!("{}", accuracy::line(function.name, "float", &function.single, &m));
-            good &= m.within(&function.single);
-        }
-        if let Some(bound) = function.double.filter(|_| !single_only) {
-            let m = accuracy::measure(&function, true, inputs, &flags);
-            println!("{}", accuracy::line(function.name, "double", &bound, &m));
-            good &= m.within(&bound);
+        });
+        for (line, within) in lines.into_inner().expect("lines").into_iter().flatten() {
+            println!("{line}");
+            good &= within;
         }
     }
     if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -177,8 +177,9 @@ impl Options {
 }
 
 /// Targets that PTX output can name.
-pub const SUPPORTED_SM: [u32; 22] =
-    [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 89, 90];
+pub const SUPPORTED_SM: [u32; 24] = [
+    10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90,
+];
 
 fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();

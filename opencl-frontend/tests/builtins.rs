@@ -1,5 +1,5 @@
 //! Every built-in function of OpenCL C 1.2 (6.12) and its extensions, for every type and width: it compiles, and
-//! the PTX verifies.
+//! the PTX verifies. `PTXRUN_KEEP=FOLDER` leaves the programs there, for `cargo xtask opencl ptxas --folder FOLDER`.
 
 use opencl_frontend::{Options, compile};
 use ptx_runtime::Verified;
@@ -83,6 +83,10 @@ fn check(what: &str, source: &str) {
 
 fn check_for(what: &str, source: &str, flags: &str) {
     let source = format!("#pragma OPENCL EXTENSION all : enable\n{source}");
+    if let Ok(folder) = std::env::var("PTXRUN_KEEP") {
+        let file = format!("{folder}/{}.cl", what.replace(' ', "_"));
+        std::fs::write(file, &source).expect("a folder for the programs");
+    }
     match compile("builtin.cl", &source, &Options::parse(flags).expect("options")) {
         Ok(out) => {
             if let Err(error) = Verified::new(&out.ptx, "builtin.ptx") {

@@ -61,10 +61,12 @@ E float native_divide(float x, float y) { return __ptx_div_approx(x, y); }
 E float half_log(float x) { return log(x); }
 E float half_log2(float x) { return log2(x); }
 E float half_log10(float x) { return log10(x); }
-E float half_powr(float x, float y) { return powr(x, y); }
 E float half_divide(float x, float y) { return x / y; }
 // The half_ functions owe 8192 ulp for |x| up to 2^16, so they reduce their argument.
 E float half_sin(float x) { return sin(x); }
 E float half_cos(float x) { return cos(x); }
+#if __PTX_SM__ >= 13
+E float half_powr(float x, float y) { return powr(x, y); }
 E float half_tan(float x) { return tan(x); }
+#endif
 

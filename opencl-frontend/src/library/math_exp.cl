@@ -18,34 +18,23 @@ float __exp_scaled(float r, float n)
     int half_k = k >> 1;
     return p * as_float((half_k + 127) << 23) * as_float((k - half_k + 127) << 23);
 }
-E float exp(float x)
-{
-    float bounded = __ptx_min(__ptx_max(x, -110.0f), 95.0f);
-    float n = __ptx_rint(bounded * 1.44269504088896340736f);
-    float r = __ptx_fma(n, -0x1.62e400p-1f, bounded);
-    r = __ptx_fma(n, -0x1.7f7d1cp-20f, r);
-    float y = __exp_scaled(r, n);
-    return x != x ? x + x : y;
+// BASE^x for x between FROM, where the result is 0, and TO, where it is infinite: REDUCED is what is left for e^r
+// when n, the nearest multiple of log(2), is taken from x.
+#define EXPONENTIAL(T, name, FROM, TO, LOG2_BASE, REDUCED) \
+E T name(T x) \
+{ \
+    T bounded = __ptx_min(__ptx_max(x, FROM), TO); \
+    T n = __ptx_rint(bounded * LOG2_BASE); \
+    T y = __exp_scaled(REDUCED, n); \
+    return x != x ? x + x : y; \
 }
-E float exp2(float x)
-{
-    float bounded = __ptx_min(__ptx_max(x, -160.0f), 135.0f);
-    float n = __ptx_rint(bounded);
-    float f = bounded - n;
-    float y = __exp_scaled(f * 0.69314718055994530942f, n);
-    return x != x ? x + x : y;
-}
-E float exp10(float x)
-{
-    float bounded = __ptx_min(__ptx_max(x, -50.0f), 40.0f);
-    float n = __ptx_rint(bounded * 3.32192809488736234787f);
-    float f = __ptx_fma(n, -0x1.344000p-2f, bounded);
-    f = __ptx_fma(n, -0x1.3509f8p-18f, f);
-    float r = f * 0x1.26bb1cp+1f;
-    r = __ptx_fma(f, -0x1.12aabap-25f, r);
-    float y = __exp_scaled(r, n);
-    return x != x ? x + x : y;
-}
+// x minus n times a constant, and x times a constant, the constants in two parts.
+#define LESS(n, HIGH, LOW) __ptx_fma(n, -LOW, __ptx_fma(n, -HIGH, bounded))
+float __times(float x, float high, float low) { return __ptx_fma(x, low, x * high); }
+EXPONENTIAL(float, exp, -110.0f, 95.0f, 1.44269504088896340736f, LESS(n, 0x1.62e400p-1f, 0x1.7f7d1cp-20f))
+EXPONENTIAL(float, exp2, -160.0f, 135.0f, 1.0f, (bounded - n) * 0.69314718055994530942f)
+EXPONENTIAL(float, exp10, -50.0f, 40.0f, 3.32192809488736234787f,
+            __times(LESS(n, 0x1.344000p-2f, 0x1.3509f8p-18f), 0x1.26bb1cp+1f, -0x1.12aabap-25f))
 #if __PTX_SM__ >= 13
 double __exp_scaled(double r, double n)
 {
@@ -67,35 +56,11 @@ double __exp_scaled(double r, double n)
     int half_k = k >> 1;
     return p * as_double((ulong)(half_k + 1023) << 52) * as_double((ulong)(k - half_k + 1023) << 52);
 }
-E double exp(double x)
-{
-    double bounded = __ptx_min(__ptx_max(x, -760.0), 720.0);
-    double n = __ptx_rint(bounded * 1.44269504088896340736);
-    double r = __ptx_fma(n, -0x1.62e42fefa39efp-1, bounded);
-    r = __ptx_fma(n, -0x1.abc9e3b39803fp-56, r);
-    double y = __exp_scaled(r, n);
-    return x != x ? x + x : y;
-}
-E double exp2(double x)
-{
-    double bounded = __ptx_min(__ptx_max(x, -1100.0), 1030.0);
-    double n = __ptx_rint(bounded);
-    double f = bounded - n;
-    double r = f * 0x1.62e42fefa39efp-1;
-    double y = __exp_scaled(r, n);
-    return x != x ? x + x : y;
-}
-E double exp10(double x)
-{
-    double bounded = __ptx_min(__ptx_max(x, -330.0), 312.0);
-    double n = __ptx_rint(bounded * 3.32192809488736234787);
-    double f = __ptx_fma(n, -0x1.34413509f79fep-2, bounded);
-    f = __ptx_fma(n, -0x1.e623e2566b02ep-55, f);
-    double r = f * 0x1.26bb1bbb55516p+1;
-    r = __ptx_fma(f, -0x1.f48ad494ea3e9p-53, r);
-    double y = __exp_scaled(r, n);
-    return x != x ? x + x : y;
-}
+double __times(double x, double high, double low) { return __ptx_fma(x, low, x * high); }
+EXPONENTIAL(double, exp, -760.0, 720.0, 1.44269504088896340736, LESS(n, 0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56))
+EXPONENTIAL(double, exp2, -1100.0, 1030.0, 1.0, (bounded - n) * 0x1.62e42fefa39efp-1)
+EXPONENTIAL(double, exp10, -330.0, 312.0, 3.32192809488736234787,
+            __times(LESS(n, 0x1.34413509f79fep-2, 0x1.e623e2566b02ep-55), 0x1.26bb1bbb55516p+1, -0x1.f48ad494ea3e9p-53))
 E double expm1(double x)
 {
     double bounded = __ptx_min(__ptx_max(x, -40.0), 720.0);
@@ -135,16 +100,24 @@ E float expm1(float x) { return (float)expm1((double)x); }
 
 //! log log2 log10 log1p __log_parts
 #define E __attribute__((elementwise))
-// Splits x > 0 into 2^*e (1 + result), with 1 + result in [sqrt(1/2), sqrt(2)).
-float __log_parts(float x, float *e)
-{
-    float shift = 0.0f;
-    if (x < FLT_MIN) { x *= 0x1.0p+25f; shift = -25.0f; }
-    uint bits = as_uint(x) - 0x3f3504f3u;
-    int n = (int)bits >> 23;
-    *e = (float)n + shift;
-    return as_float((bits & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
+// __log_parts splits x > 0 into 2^*e (1 + result), with 1 + result in [sqrt(1/2), sqrt(2)).
+#define LOG_COMMON(T, U, I, MANT, SMALLEST, STEPS, UP, ROOT) \
+T __log_parts(T x, T *e) \
+{ \
+    T shift = (T)0; \
+    if (x < SMALLEST) { x *= UP; shift = -(T)STEPS; } \
+    U bits = as_##U(x) - ROOT; \
+    *e = (T)(int)((I)bits >> MANT) + shift; \
+    return as_##T((bits & (((U)1 << MANT) - 1)) + ROOT) - (T)1; \
+} \
+T __log_special(T x, T y) \
+{ \
+    return x != x || x < (T)0 ? (T)NAN : x == (T)0 ? -(T)INFINITY : x == (T)INFINITY ? x : y; \
 }
+LOG_COMMON(float, uint, int, 23, FLT_MIN, 25, 0x1.0p+25f, 0x3f3504f3u)
+#if __PTX_SM__ >= 13
+LOG_COMMON(double, ulong, long, 52, DBL_MIN, 54, 0x1.0p+54, 0x3fe6a09e667f3bcdul)
+#endif
 // log(1 + f) - f, by log(1 + f) = 2 atanh(f / (2 + f)).
 float __log_tail(float f)
 {
@@ -159,10 +132,6 @@ float __log_tail(float f)
     float h = 0.5f * f * f;
     return __ptx_fma(s, h + p, -h);
 }
-float __log_special(float x, float y)
-{
-    return x != x || x < 0.0f ? NAN : x == 0.0f ? -INFINITY : x == INFINITY ? x : y;
-}
 E float log(float x)
 {
     float e;
@@ -172,15 +141,6 @@ E float log(float x)
     return __log_special(x, y);
 }
 #if __PTX_SM__ >= 13
-double __log_parts(double x, double *e)
-{
-    double shift = 0.0;
-    if (x < DBL_MIN) { x *= 0x1.0p+54; shift = -54.0; }
-    ulong bits = as_ulong(x) - 0x3fe6a09e667f3bcdul;
-    int n = (int)((long)bits >> 52);
-    *e = (double)n + shift;
-    return as_double((bits & 0xffffffffffffful) + 0x3fe6a09e667f3bcdul) - 1.0;
-}
 double __log_tail(double f)
 {
     double s = f / (2.0 + f);
@@ -199,10 +159,6 @@ double __log_tail(double f)
     p = p * z;
     double h = 0.5 * f * f;
     return __ptx_fma(s, h + p, -h);
-}
-double __log_special(double x, double y)
-{
-    return x != x || x < 0.0 ? as_double(0x7ff8000000000000ul) : x == 0.0 ? -(double)INFINITY : x == (double)INFINITY ? x : y;
 }
 E double log(double x)
 {
@@ -248,9 +204,9 @@ E float log10(float x) { float e; float f = __log_parts(x, &e); return __log_spe
 
 //! pow pown powr rootn
 #define E __attribute__((elementwise))
+#if __PTX_SM__ >= 13
 // x^y for x > 0, finite: in double precision for both types.
 float __pow_positive(float x, float y) { return (float)exp2((double)y * log2((double)x)); }
-#if __PTX_SM__ >= 13
 // y log2(x) as a sum of two doubles.
 // The exponent in two parts.
 double __pow_positive(double x, double y, double y_low)
@@ -299,7 +255,6 @@ double __pow_positive(double x, double y, double y_low)
     return __exp_scaled(g + g_low, n);
 }
 double __pow_positive(double x, double y) { return __pow_positive(x, y, 0.0); }
-#endif
 #define POW(T, I, BITS) \
 E T powr(T x, T y) \
 { \
@@ -339,13 +294,12 @@ E T rootn(T x, int n) \
     return x != x ? x : odd ? copysign(r, x) : r; \
 }
 float __root(float a, int n) { return (float)exp2(log2((double)a) / (double)n); }
-#if __PTX_SM__ >= 13
 double __root(double a, int n)
 {
     double d = (double)n, r = 1.0 / d;
     return __pow_positive(a, r, __ptx_fma(-r, d, 1.0) * r);
 }
 POW(double, ulong, 64)
-#endif
 POW(float, uint, 32)
+#endif
 

@@ -11,9 +11,14 @@ float __reduce(float x, int *quadrant)
     if (__ptx_abs(x) <= 48039.0f) {
         float n = __ptx_rint(x * 0.63661977236758134308f);
         *quadrant = (int)n;
+#if __PTX_SM__ >= 20
         float r = __ptx_fma(n, -0x1.921fa0p+0f, x);
         r = __ptx_fma(n, -0x1.54442ep-20f, r);
         return __ptx_fma(n, 0x1.cf72cep-45f, r);
+#else
+        // The multiply-add of these targets cuts the product: parts of eight bits keep it exact.
+        return (((x - n * 0x1.92p+0f) - n * 0x1.fap-12f) - n * 0x1.54p-20f) - n * 0x1.10b462p-30f;
+#endif
     }
     uint bits = as_uint(x);
     uint m = (bits & 0x7fffffu) | 0x800000u;

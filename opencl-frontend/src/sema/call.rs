@@ -5,6 +5,7 @@ use super::hir::{Expr, ExprKind, FunctionId, MathOp, intrinsic};
 use super::types::{QualType, Type, TypeId};
 use super::{Entity, Sema};
 use crate::diag::{Code, Diag};
+use crate::library;
 use crate::parse::ast;
 use crate::source::Span;
 use crate::symbol::Symbol;
@@ -108,6 +109,14 @@ impl Sema<'_> {
         let candidates = self.candidates(name);
         if candidates.is_empty() {
             let text = self.text(name);
+            let sm = self.session.options.sm;
+            if library::part_of(&text).is_some() && sm < 13 {
+                let message = format!(
+                    "`{text}` computes in double precision, which needs sm_13; the target is sm_{sm}"
+                );
+                self.error(Code::Extension, at, message);
+                return self.error_expr(span);
+            }
             let mut diag =
                 Diag::error(Code::Undeclared, format!("function `{text}` is not declared"));
             if let Some(meant) = self.suggest(name) {

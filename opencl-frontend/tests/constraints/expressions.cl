@@ -165,3 +165,6 @@ void f(__constant char *s) { printf("%s\n", s); }
 void f(void) { printf("%y\n", 1); }
 //// an index beyond nothing
 void f(void) { int x = (1, 2; }
+//// functions that need doubles, on a target without
+// options: -arch=sm_12
+__kernel void f(__global float *p) { p[0] = tan(p[1]) + half_tan(p[2]) + pow(p[3], p[4]) + erf(p[5]) + sin(p[6]); }

@@ -2,7 +2,7 @@
 //! same data. Each engine runs in a process of its own, in several turns.
 
 mod cases;
-mod opencl;
+pub mod opencl;
 mod ours;
 
 use std::collections::BTreeMap;

@@ -143,6 +143,40 @@ fn device(api: &Api, wanted: &str) -> Result<(Handle, String)> {
     bail!("no OpenCL platform is named {wanted}; there are: {}", known.join("; "))
 }
 
+/// Seconds that a runtime takes to build each source, the shortest of some runs, and the runtime's name.
+pub fn builds(platform: &str, sources: &[String], runs: usize) -> Result<(String, Vec<f64>)> {
+    let api = Api::load()?;
+    let (device, engine) = device(&api, platform)?;
+    let mut code = 0;
+    // SAFETY: room for one device, which stays valid for the process.
+    let context =
+        unsafe { (api.create_context)(null(), 1, &device, null(), null_mut(), &mut code) };
+    ok("clCreateContext", code)?;
+    let mut seconds = Vec::new();
+    for source in sources {
+        let mut shortest = f64::INFINITY;
+        for run in 0..runs.max(1) {
+            // A runtime may keep what it has built: no two texts are the same.
+            let text = format!("{source}\n// {} {run}\n", std::process::id());
+            let (built, took) = time(|| -> Result<()> {
+                let (start, len) = (text.as_ptr().cast(), text.len());
+                // SAFETY: the text has that length, and the handles come from the calls before.
+                unsafe {
+                    let program = (api.create_program)(context, 1, &start, &len, &mut code);
+                    ok("clCreateProgramWithSource", code)?;
+                    let built = (api.build)(program, 1, &device, c"".as_ptr(), null(), null_mut());
+                    ok("clBuildProgram", built)
+                }
+            });
+            built?;
+            // It counts in microseconds.
+            shortest = shortest.min(took * 1e-6);
+        }
+        seconds.push(shortest);
+    }
+    Ok((engine, seconds))
+}
+
 /// Measures one kernel.
 pub fn run(case: &Case, platform: &str, launches: usize) -> Result<Row> {
     let api = Api::load()?;

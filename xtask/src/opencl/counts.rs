@@ -35,7 +35,7 @@ pub fn counts(clang: &Path, only: Option<&str>, keep: Option<&Path>) -> Result<b
     println!("{:<18}{:>12}{:>12}{:>8}   static", "kernel", "ours", "clang", "ratio");
     let (mut logs, mut worst, mut kernels) = (0.0, 0.0f64, 0);
     for sample in samples()? {
-        if only.is_some_and(|o| !sample.name.contains(o)) {
+        if !sample.plain || only.is_some_and(|o| !sample.name.contains(o)) {
             continue;
         }
         let mut options = sample.file.build.clone();

@@ -29,7 +29,7 @@ pub enum Task {
         #[arg(long)]
         keep: Option<PathBuf>,
     },
-    /// Time from source to PTX, process to process, against clang
+    /// Time from source to PTX, process to process, against clang and an OpenCL runtime
     Time {
         /// The other compiler
         #[arg(long, default_value = "clang-19")]
@@ -37,7 +37,10 @@ pub enum Task {
         /// The `ptxrun` to measure
         #[arg(long, default_value = "target/release/ptxrun")]
         ptxrun: PathBuf,
-        /// Runs of each; the median counts
+        /// The OpenCL platform whose name contains this
+        #[arg(long, default_value = "Portable Computing Language")]
+        opencl: String,
+        /// Runs of each; the shortest counts
         #[arg(long, default_value_t = 11)]
         runs: usize,
     },
@@ -56,7 +59,7 @@ pub enum Task {
         #[arg(long, default_value = "target/random")]
         keep: PathBuf,
     },
-    /// Assemble the PTX of every sample and every accepted test program with ptxas
+    /// Assemble the PTX of every sample and test program with ptxas, with optimisation, without, and with line numbers
     Ptxas {
         /// The assembler
         #[arg(long, default_value = "ptxas")]
@@ -64,7 +67,7 @@ pub enum Task {
         /// Architectures
         #[arg(long, value_delimiter = ',', default_values_t = [75, 80, 86, 87, 89, 90])]
         sm: Vec<u32>,
-        /// Further folders with .cl files
+        /// Further folders with .cl files, assembled with optimisation only
         #[arg(long)]
         folder: Vec<PathBuf>,
     },
@@ -79,7 +82,7 @@ pub fn run(task: Task) -> Result<ExitCode> {
         Task::Random { count, seed, clang, keep } => {
             random::random(count, seed, clang.as_deref(), &keep)?
         }
-        Task::Time { clang, ptxrun, runs } => time::time(&clang, &ptxrun, runs)?,
+        Task::Time { clang, ptxrun, opencl, runs } => time::time(&clang, &ptxrun, &opencl, runs)?,
         Task::Ptxas { ptxas, sm, folder } => ptxas::assemble(&ptxas, &sm, &folder)?,
     };
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -92,6 +95,8 @@ struct Sample {
     /// The OpenCL C file.
     source: PathBuf,
     file: LaunchFile,
+    /// It needs no built-in function that clang's header lacks.
+    plain: bool,
 }
 
 /// The samples that have OpenCL C.
@@ -103,7 +108,9 @@ fn samples() -> Result<Vec<Sample>> {
         let file = launch_file::parse(&text, folder).with_context(|| path.display().to_string())?;
         if let Some(source) = file.modules.iter().find(|m| ptxrun::cc::is_opencl(m)) {
             let name = folder.file_name().context("a name")?.to_string_lossy().into_owned();
-            out.push(Sample { name, source: source.clone(), file });
+            let code = std::fs::read_to_string(source)?;
+            let plain = !code.contains("printf(") && !code.contains("_image");
+            out.push(Sample { name, source: source.clone(), plain, file });
         }
     }
     Ok(out)

@@ -47,14 +47,20 @@ fn complaint(ptxas: &Path, ptx: &str, sm: u32) -> Result<Option<String>> {
 pub fn assemble(ptxas: &Path, sms: &[u32], folders: &[PathBuf]) -> Result<bool> {
     let mut all: Vec<(PathBuf, Options)> =
         samples()?.into_iter().map(|s| (s.source, s.file.build)).collect();
-    let accept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../opencl-frontend/tests/accept");
-    for folder in std::iter::once(&accept).chain(folders) {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../opencl-frontend/tests");
+    for folder in ["accept", "run"] {
+        all.extend(programs(&tests.join(folder))?);
+    }
+    let thorough = all.len();
+    for folder in folders {
         all.extend(programs(folder)?);
     }
     let (mut modules, mut refused) = (0, 0);
     for &sm in sms {
-        for (path, options) in &all {
-            for (debug, opt_disable) in [(false, false), (true, false), (false, true)] {
+        for (i, (path, options)) in all.iter().enumerate() {
+            let all_variants = [(false, false), (true, false), (false, true)];
+            let variants = if i < thorough { &all_variants[..] } else { &all_variants[..1] };
+            for &(debug, opt_disable) in variants {
                 let options = Options { sm, debug, opt_disable, ..options.clone() };
                 let ptx = compilers::with_ours(path, &options)?;
                 modules += 1;
