@@ -25,6 +25,7 @@ impl Kernel {
 
     /// Decodes `program` for `isa` or, where the processor lacks that, the best it has.
     pub fn decode_for(program: Arc<Program>, isa: Isa) -> Kernel {
+        let instructions: usize = program.functions.iter().map(|f| f.insts.len()).sum();
         let mut d = Decoder {
             isa: isa.min(Isa::detect()),
             program: &program,
@@ -33,8 +34,8 @@ impl Kernel {
             effects: Vec::new(),
             tables: Vec::new(),
             calls: Vec::new(),
-            consts: Interned::default(),
-            warp: Interned::default(),
+            consts: Interned::for_about(instructions / 4),
+            warp: Interned::for_about(8),
             prints: false,
         };
         let mut functions = Vec::new();
@@ -95,9 +96,11 @@ struct Interned<T> {
     list: Vec<(T, Kind, u32)>,
 }
 
-impl<T> Default for Interned<T> {
-    fn default() -> Self {
-        Interned { area: AreaLayout::default(), known: HashMap::new(), list: Vec::new() }
+impl<T> Interned<T> {
+    /// Room for about `values` different ones.
+    fn for_about(values: usize) -> Self {
+        let area = AreaLayout::default();
+        Interned { area, known: HashMap::with_capacity(values), list: Vec::with_capacity(values) }
     }
 }
 

@@ -10,6 +10,7 @@ use crate::special::Sreg;
 use crate::table::Match;
 use crate::types::{Kind, PtxVersion, Space, Target, Ty};
 use crate::uop::Op;
+use smallvec::SmallVec;
 
 /// A value of a kind: where a micro-op finds an operand or puts its result.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -172,7 +173,8 @@ pub struct Cx<'a> {
     out: &'a mut Vec<Uop>,
     first: usize,
     temps: [u32; 3],
-    writes: Vec<(V, V)>,
+    /// What is written when everything was read: register, value.
+    writes: SmallVec<[(V, V); 4]>,
     refused: Option<String>,
     carry: V,
 }
@@ -187,7 +189,17 @@ impl<'a> Cx<'a> {
         out: &'a mut Vec<Uop>,
     ) -> Cx<'a> {
         let first = out.len();
-        Cx { m, module, args, out, first, temps: [0; 3], writes: Vec::new(), refused: None, carry }
+        Cx {
+            m,
+            module,
+            args,
+            out,
+            first,
+            temps: [0; 3],
+            writes: SmallVec::new(),
+            refused: None,
+            carry,
+        }
     }
 
     // ---- modifiers -------------------------------------------------------
@@ -261,8 +273,8 @@ impl<'a> Cx<'a> {
     }
     /// Reads source `name` at its slot's type: wider registers are cut to it.
     pub fn rd(&mut self, name: &str) -> V {
-        let ty = self.slot_ty(name);
-        self.rd_arg(self.arg(name), ty)
+        let at = self.index(name);
+        self.rd_arg(&self.args[at], self.m.slot_ty(&self.m.shape.slots[at]))
     }
     /// Reads source `name`, or `default` when it was left out.
     pub fn rd_or(&mut self, name: &str, default: V) -> V {
@@ -329,8 +341,8 @@ impl<'a> Cx<'a> {
     /// Writes destination `name` with a value of its slot's type; wider registers take it
     /// extended by the type's rule.
     pub fn wr(&mut self, name: &str, v: V) {
-        let ty = self.slot_ty(name);
-        self.wr_arg(self.arg(name), v, ty);
+        let at = self.index(name);
+        self.wr_arg(&self.args[at], v, self.m.slot_ty(&self.m.shape.slots[at]));
     }
     /// Writes the predicate after the bar of destination `name`, if there is one.
     pub fn wr_second(&mut self, name: &str, p: V) {

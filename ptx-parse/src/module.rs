@@ -30,6 +30,8 @@ pub struct Module {
     pub matches: Vec<Match>,
     /// `.file` table: index and name.
     pub files: Vec<(u32, String)>,
+    /// Names of registers, and prefixes of numbered ones: functions use the same few.
+    pub reg_names: Vec<Arc<str>>,
 }
 
 /// How a name is visible to other modules.
@@ -267,8 +269,8 @@ pub struct Body {
 /// A virtual register.
 #[derive(Clone, Debug)]
 pub struct Reg {
-    /// Name in the text.
-    pub name: Arc<str>,
+    /// Name in the text: [`Module::reg_names`] index.
+    pub name: u32,
     /// For `%r<100>` declarations the number after the prefix.
     pub number: Option<u32>,
     /// Type.

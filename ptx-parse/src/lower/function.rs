@@ -253,11 +253,11 @@ fn place_names<'a>(
 ) -> Names<'a> {
     let mut regs = Vec::with_capacity(body.regs.len());
     for r in &body.regs {
-        let kind = r.ty.kind();
+        let (kind, base) = (r.ty.kind(), &module.reg_names[r.name as usize]);
         let mut new = |suffix| {
             let n = &mut out.regs[kind as usize];
             *n += 1;
-            let name = RegName { base: r.name.clone(), number: r.number, suffix };
+            let name = RegName { base: base.clone(), number: r.number, suffix };
             out.reg_names[kind as usize].push(name);
             V { kind, src: Src::Reg(*n - 1) }
         };

@@ -368,16 +368,18 @@ impl Verifier<'_> {
             if let Some(first) = self.family_twice(var) {
                 self.duplicate(var.name, first);
             }
+            let ast = self.ast;
+            let name = self.shared(var.name.name);
             let family = Family {
                 prefix: var.name.name,
-                text: self.shared(var.name.name),
+                text: self.module.reg_names[name as usize].clone(),
+                name,
                 count,
                 ty: layout.ty,
                 vector,
                 place: span,
                 scope: self.scopes.depth() - 1,
             };
-            let ast = self.ast;
             self.scopes.add_family(family, |name| ast.name(name));
             return;
         }
@@ -392,16 +394,20 @@ impl Verifier<'_> {
         (earlier.scope == self.scopes.depth() - 1).then_some(earlier.place)
     }
 
-    /// A name's text, the same copy each time: functions use the same few names of registers.
-    fn shared(&mut self, name: crate::Name) -> Arc<str> {
+    /// The place of a name among [`Module::reg_names`](crate::module::Module::reg_names).
+    fn shared(&mut self, name: crate::Name) -> u32 {
         let text = self.text(name);
-        self.shared.entry(name).or_insert_with(|| Arc::from(text)).clone()
+        let known = &mut self.module.reg_names;
+        *self.shared.entry(name).or_insert_with(|| {
+            known.push(Arc::from(text));
+            known.len() as u32 - 1
+        })
     }
 
     /// Adds the register (or a vector's components) to the body.
     pub(super) fn new_register(
         &mut self,
-        name: Arc<str>,
+        name: u32,
         number: Option<u32>,
         ty: Ty,
         vector: u8,
@@ -413,7 +419,10 @@ impl Verifier<'_> {
         }
         for part in ["x", "y", "z", "w"].iter().take(usize::from(vector)) {
             let number = number.map_or(String::new(), |n| n.to_string());
-            let name = Arc::from(format!("{name}{number}.{part}"));
+            let whole = &self.module.reg_names[name as usize];
+            let component = Arc::from(format!("{whole}{number}.{part}"));
+            self.module.reg_names.push(component);
+            let name = self.module.reg_names.len() as u32 - 1;
             self.body.regs.push(Reg { name, number: None, ty });
         }
         Binding::Regs(first, vector)

@@ -75,7 +75,7 @@ struct Verifier<'a> {
     module: Module,
     scopes: Scopes,
     /// Texts of registers' names.
-    shared: HashMap<Name, Arc<str>>,
+    shared: HashMap<Name, u32>,
     /// Distinct opcodes seen, and which one each name is (index + 1).
     opcodes: Vec<Opcode>,
     opcode_of: Vec<u32>,
@@ -118,6 +118,7 @@ impl<'a> Verifier<'a> {
                 functions: Vec::new(),
                 matches: Vec::new(),
                 files: Vec::new(),
+                reg_names: Vec::new(),
             },
             scopes: Scopes::new(ast.names().len()),
             shared: HashMap::new(),

@@ -2,7 +2,7 @@
 
 use super::Verifier;
 use super::opcode::{Candidate, Spec, Traits, Unit};
-use super::scope::Binding;
+use super::scope::{Binding, Family};
 use crate::ast::{Arg, Imm, Instr, Operand as AstOperand, OperandKind, Part as AstPart, flag};
 use crate::module::Operand;
 use crate::names::Name;
@@ -144,9 +144,8 @@ impl Verifier<'_> {
         let ast = self.ast;
         let bytes = ast.names().bytes(ast.source().as_bytes(), name);
         if let Some((family, number)) = self.scopes.member(bytes) {
-            let (text, ty, vector, scope) =
-                (family.text.clone(), family.ty, family.vector, family.scope);
-            let binding = self.new_register(text, Some(number), ty, vector);
+            let Family { name: base, ty, vector, scope, .. } = *family;
+            let binding = self.new_register(base, Some(number), ty, vector);
             self.scopes.set(name, binding, Default::default(), scope);
             return binding;
         }

@@ -45,6 +45,8 @@ pub(super) enum Binding {
 pub(super) struct Family {
     pub prefix: Name,
     pub text: Arc<str>,
+    /// Place of the prefix among the module's names of registers.
+    pub name: u32,
     pub count: u32,
     pub ty: Ty,
     pub vector: u8,
