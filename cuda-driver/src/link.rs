@@ -67,7 +67,8 @@ impl Options {
             let place = values.at(i);
             let value = place.get()?;
             match names.at(i)? {
-                0 => options.registers = Some(value as u32).filter(|n| *n > 0),
+                0 if value as u32 == 0 => return Err(Error::InvalidValue),
+                0 => options.registers = Some(value as u32),
                 3 => options.info.buffer = value,
                 4 => {
                     (options.info.size, options.info.written) = (value as u32 as usize, Some(place))

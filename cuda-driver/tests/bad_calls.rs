@@ -91,6 +91,8 @@ fn bad_calls_return_the_recorded_codes() {
     modules(&mut t, p, q, s);
     streams(&mut t, i, p, f);
     others(&mut t, i, p, q, s);
+    graphs(&mut t, p);
+    mipmaps(&mut t, p);
     t.end();
 }
 
@@ -396,6 +398,109 @@ fn others(t: &mut Table, i: u64, p: u64, q: u64, s: u64) {
     ok("cuCtxGetCurrent", &[at(&mut own)]);
     t.row("itself", "cuCtxEnablePeerAccess", &[own, 0], 217);
     t.row("not managed", "cuMemPrefetchAsync", &[alloc(16), 10, 0, 0], 1);
+}
+
+fn graphs(t: &mut Table, p: u64) {
+    extern "C" fn gone(count: &mut u32) {
+        *count += 1;
+    }
+    let mut destroyed = 0u32;
+    let (data, f) = (at(&mut destroyed), gone as *const () as u64);
+    let create = "cuUserObjectCreate";
+    t.row("null", create, &[0, data, f, 1, 1], 1);
+    t.row("no function", create, &[p, data, 0, 1, 1], 1);
+    t.row("count 0", create, &[p, data, f, 0, 1], 1);
+    t.row("flags", create, &[p, data, f, 1, 0], 1);
+    t.row("flags", create, &[p, data, f, 1, 2], 1);
+    t.row("null", "cuUserObjectRetain", &[0, 1], 1);
+    t.row("null", "cuUserObjectRelease", &[0, 1], 1);
+    let (mut object, mut graph, mut clone, mut node) = (0u64, 0u64, 0u64, 0u64);
+    ok(create, &[at(&mut object), data, f, 2, 1]);
+    t.row("count 0", "cuUserObjectRetain", &[object, 0], 1);
+    t.row("count 0", "cuUserObjectRelease", &[object, 0], 1);
+    ok("cuGraphCreate", &[at(&mut graph), 0]);
+    let retain = "cuGraphRetainUserObject";
+    t.row("null object", retain, &[graph, 0, 1, 0], 1);
+    t.row("null graph", retain, &[0, object, 1, 0], 1);
+    t.row("count 0", retain, &[graph, object, 0, 0], 1);
+    t.row("flags", retain, &[graph, object, 1, 8], 1);
+    t.row("moved", retain, &[graph, object, 1, 1], 0);
+    t.row("null", "cuGraphReleaseUserObject", &[graph, 0, 1], 1);
+    t.row("more than is held", "cuGraphReleaseUserObject", &[graph, object, 2], 0);
+    if own() {
+        assert_eq!(destroyed, 0);
+        ok("cuUserObjectRelease", &[object, 1]);
+        assert_eq!(destroyed, 1);
+        t.own("destroyed", "cuUserObjectRelease", &[object, 1], 1);
+    }
+
+    ok("cuGraphAddEmptyNode", &[at(&mut node), graph, 0, 0]);
+    ok("cuGraphClone", &[at(&mut clone), graph]);
+    t.row("null", "cuGraphNodeFindInClone", &[0, node, clone], 1);
+    t.row("null node", "cuGraphNodeFindInClone", &[p, 0, clone], 1);
+    t.row("not the clone", "cuGraphNodeFindInClone", &[p, node, graph], 1);
+    t.row("the clone", "cuGraphNodeFindInClone", &[p, node, clone], 0);
+    let mut params = [0u64; 32];
+    let to = at(&mut params);
+    t.row("an empty node", "cuGraphChildGraphNodeGetGraph", &[node, p], 1);
+    t.row("null", "cuGraphChildGraphNodeGetGraph", &[0, p], 1);
+    t.row("an empty node", "cuGraphKernelNodeGetParams_v2", &[node, to], 1);
+    t.row("null", "cuGraphKernelNodeGetParams_v2", &[0, to], 1);
+    t.row("an empty node", "cuGraphMemsetNodeGetParams", &[node, to], 1);
+    t.row("an empty node", "cuGraphHostNodeGetParams", &[node, to], 1);
+    t.row("an empty node", "cuGraphEventRecordNodeGetEvent", &[node, p], 1);
+    let add = "cuGraphAddNode";
+    let mut kind = |n: u64| {
+        std::hint::black_box(&mut params)[0] = n;
+        to
+    };
+    t.row("unknown kind", add, &[p, graph, 0, 0, kind(99)], 1);
+    t.row("null", add, &[p, graph, 0, 0, 0], 1);
+    t.row("null out", add, &[0, graph, 0, 0, kind(5)], 1);
+    t.row("null graph", add, &[p, 0, 0, 0, kind(5)], 1);
+    t.row("empty", add, &[p, graph, 0, 0, kind(5)], 0);
+    t.row("no function", add, &[p, graph, 0, 0, kind(3)], 1);
+    t.row("null child", add, &[p, graph, 0, 0, kind(4)], 1);
+    t.row("null event", add, &[p, graph, 0, 0, kind(7)], 1);
+    t.row("null child", "cuGraphAddChildGraphNode", &[p, graph, 0, 0, 0], 1);
+    t.row("null event", "cuGraphAddEventRecordNode", &[p, graph, 0, 0, 0], 1);
+    t.row("null graph", "cuGraphInstantiateWithParams", &[p, 0, to], 1);
+    ok("cuGraphDestroy", &[clone]);
+    ok("cuGraphDestroy", &[graph]);
+    // Not implemented here: it says so.
+    t.own("any", "cuIpcGetMemHandle", &[p, 0], 801);
+    t.own("any", "cuMemAddressReserve", &[p, 1 << 21, 0, 0, 0], 801);
+    let (mut option, mut value, mut link) = ([0u32], [0u64], 0u64);
+    let call = [1, at(&mut option), at(&mut value), at(&mut link)];
+    t.row("0 registers", "cuLinkCreate_v2", &call, 1);
+}
+
+fn mipmaps(t: &mut Table, p: u64) {
+    #[repr(C)]
+    struct Array(u64, u64, u64, u32, u32, u32);
+    let mut m = 0u64;
+    let to = at(&mut m);
+    let create = "cuMipmappedArrayCreate";
+    let destroy = "cuMipmappedArrayDestroy";
+    let mut good = Array(8, 8, 0, 0x20, 1, 0);
+    let good = at(&mut good);
+    for levels in [0, 99, 4] {
+        t.row("clamped", create, &[to, good, levels], 0);
+        // SAFETY: a variable of the caller.
+        ok(destroy, &[unsafe { *(to as *const u64) }]);
+    }
+    t.row("null", create, &[0, good, 2], 1);
+    t.row("no width", create, &[to, at(&mut Array(0, 8, 0, 0x20, 1, 0)), 2], 1);
+    t.row("3 channels", create, &[to, at(&mut Array(8, 8, 0, 0x20, 3, 0)), 2], 1);
+    ok(create, &[to, good, 4]);
+    // SAFETY: as above.
+    let made = unsafe { *(to as *const u64) };
+    t.row("past the end", "cuMipmappedArrayGetLevel", &[p, made, 4], 1);
+    t.row("null", "cuMipmappedArrayGetLevel", &[p, 0, 0], 400);
+    t.row("null out", "cuMipmappedArrayGetLevel", &[0, made, 0], 1);
+    t.row("null", destroy, &[0], 400);
+    t.row("once", destroy, &[made], 0);
+    t.own("twice", destroy, &[made], 400);
 }
 
 /// A kernel's fault: the error stays until the context ends, and a new context works.

@@ -11,7 +11,7 @@ use crate::ffi::{In, Out, Raw};
 use crate::graph::{EXECS, Exec, GRAPHS, Graph, NODES};
 use crate::module;
 use crate::plain_struct;
-use crate::stream;
+use crate::stream::{self, Event};
 use crate::work::{Fill, Launch, Work};
 
 plain_struct! {
@@ -35,6 +35,11 @@ pub(super) fn graph(handle: usize) -> Result<Arc<Graph>> {
 pub(super) fn exec(handle: usize) -> Result<Arc<Exec>> {
     crate::driver::get()?;
     EXECS.get(handle).ok_or(Error::InvalidValue)
+}
+
+/// An event that a node is made with.
+pub(super) fn graph_event(handle: usize) -> Result<Arc<Event>> {
+    stream::event(handle).map_err(|_| Error::InvalidValue)
 }
 
 pub(super) fn node_graph(handle: usize) -> Result<Arc<Graph>> {
@@ -282,12 +287,12 @@ functions! {
 
     cuGraphAddEventRecordNode [11010 => cuGraphAddEventRecordNode]
     (out: Out<usize>, graph: usize, after: In<usize>, count: usize, event: usize) {
-        add(out, graph, after, count, Work::Record(stream::event(event)?))
+        add(out, graph, after, count, Work::Record(graph_event(event)?))
     }
 
     cuGraphAddEventWaitNode [11010 => cuGraphAddEventWaitNode]
     (out: Out<usize>, graph: usize, after: In<usize>, count: usize, event: usize) {
-        add(out, graph, after, count, Work::Await(stream::event(event)?))
+        add(out, graph, after, count, Work::Await(graph_event(event)?))
     }
 
     cuGraphDestroyNode [10000 => cuGraphDestroyNode] (node: usize) {
