@@ -7,8 +7,6 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fen
 
 use ptx_isa::Space;
 use ptx_isa::effect::{AtomOp, Fault, Order};
-use ptx_isa::num::half::{self, Clamp, Half};
-use ptx_isa::num::{fp32, fp64};
 
 use crate::worker::{Ctx, Target};
 
@@ -168,7 +166,7 @@ impl Ctx {
             Space::Generic => address < ptx_isa::effect::window::LOCAL,
             _ => false,
         };
-        self.update(lane, space, address, bytes, &mut |old| apply(op, bytes, shared, old, b, c))
+        self.update(lane, space, address, bytes, &mut |old| op.apply(bytes, shared, old, b, c))
     }
 
     /// One lane's exchange or compare-and-swap of 16 bytes.
@@ -203,61 +201,4 @@ impl Ctx {
 /// A fence between the host's threads.
 pub(crate) fn memory_fence() {
     fence(Ordering::SeqCst);
-}
-
-/// The new value of a word of `bytes` bytes.
-fn apply(op: AtomOp, bytes: u8, shared: bool, old: u64, b: u64, c: u64) -> u64 {
-    use AtomOp::*;
-    let wide = bytes == 8;
-    let signed = |v: u64| if wide { v as i64 } else { v as i32 as i64 };
-    let (o, v) = (old as u32, b as u32);
-    let each = |f: &dyn Fn(u32, u32) -> u32| half::x2([o, v], |[x, y]| f(x, y)) as u64;
-    let add = |k| move |x, y| half::add(k, false, Clamp::None, x, y);
-    let pick = |k, max| move |x, y| half::min_max(k, max, false, false, false, x, y);
-    match op {
-        And => old & b,
-        Or => old | b,
-        Xor => old ^ b,
-        Exch => b,
-        Cas => {
-            if old == b {
-                c
-            } else {
-                old
-            }
-        }
-        Add => old.wrapping_add(b),
-        Inc => {
-            if old >= b {
-                0
-            } else {
-                old + 1
-            }
-        }
-        Dec => {
-            if old == 0 || old > b {
-                b
-            } else {
-                old - 1
-            }
-        }
-        MinU => old.min(b),
-        MaxU => old.max(b),
-        MinS => signed(old).min(signed(b)) as u64,
-        MaxS => signed(old).max(signed(b)) as u64,
-        AddF32 => fp32::atomic_add(shared, o, v) as u64,
-        AddF64 => fp64::atomic_add(shared, old, b),
-        AddF16 => add(Half::F16)(o, v) as u64,
-        AddBf16 => add(Half::Bf16)(o, v) as u64,
-        AddF16x2 => each(&add(Half::F16)),
-        AddBf16x2 => each(&add(Half::Bf16)),
-        MinF16 => pick(Half::F16, false)(o, v) as u64,
-        MaxF16 => pick(Half::F16, true)(o, v) as u64,
-        MinBf16 => pick(Half::Bf16, false)(o, v) as u64,
-        MaxBf16 => pick(Half::Bf16, true)(o, v) as u64,
-        MinF16x2 => each(&pick(Half::F16, false)),
-        MaxF16x2 => each(&pick(Half::F16, true)),
-        MinBf16x2 => each(&pick(Half::Bf16, false)),
-        MaxBf16x2 => each(&pick(Half::Bf16, true)),
-    }
 }

@@ -4,6 +4,8 @@
 //! or park warps. Everything else that looks across lanes or into memory is a [`WarpOp`]: one
 //! function over the [`Machine`] trait that interpreter and compiled code both call.
 
+use crate::num::half::{self, Clamp, Half};
+use crate::num::{fp32, fp64};
 use crate::types::Space;
 
 /// Address windows of the generic address space, the same for 32- and 64-bit modules.
@@ -137,6 +139,48 @@ pub enum AtomOp {
     MaxBf16,
     MinBf16x2,
     MaxBf16x2,
+}
+
+impl AtomOp {
+    /// The new value of a word of `bytes` bytes that held `old`; `shared`: in shared memory, where additions of
+    /// floating-point numbers keep subnormals. `c` is the new value of [`AtomOp::Cas`].
+    pub fn apply(self, bytes: u8, shared: bool, old: u64, b: u64, c: u64) -> u64 {
+        let sign = |v: u64| if bytes == 8 { v as i64 } else { v as i32 as i64 };
+        let (x, y) = (old as u32, b as u32);
+        let add = |h: Half, a, b| half::add(h, false, Clamp::None, a, b);
+        let pick = |h: Half, max: bool, a, b| half::min_max(h, max, false, false, false, a, b);
+        match self {
+            AtomOp::And => old & b,
+            AtomOp::Or => old | b,
+            AtomOp::Xor => old ^ b,
+            AtomOp::Exch => b,
+            AtomOp::Cas if old == b => c,
+            AtomOp::Cas => old,
+            AtomOp::Add => old.wrapping_add(b),
+            AtomOp::Inc if old >= b => 0,
+            AtomOp::Inc => old + 1,
+            AtomOp::Dec if old == 0 || old > b => b,
+            AtomOp::Dec => old - 1,
+            AtomOp::MinU => old.min(b),
+            AtomOp::MaxU => old.max(b),
+            AtomOp::MinS => sign(old).min(sign(b)) as u64,
+            AtomOp::MaxS => sign(old).max(sign(b)) as u64,
+            AtomOp::AddF32 => fp32::atomic_add(shared, x, y) as u64,
+            AtomOp::AddF64 => fp64::atomic_add(shared, old, b),
+            AtomOp::AddF16 => add(Half::F16, x, y) as u64,
+            AtomOp::AddBf16 => add(Half::Bf16, x, y) as u64,
+            AtomOp::AddF16x2 => half::x2([x, y], |[a, b]| add(Half::F16, a, b)) as u64,
+            AtomOp::AddBf16x2 => half::x2([x, y], |[a, b]| add(Half::Bf16, a, b)) as u64,
+            AtomOp::MinF16 => pick(Half::F16, false, x, y) as u64,
+            AtomOp::MaxF16 => pick(Half::F16, true, x, y) as u64,
+            AtomOp::MinBf16 => pick(Half::Bf16, false, x, y) as u64,
+            AtomOp::MaxBf16 => pick(Half::Bf16, true, x, y) as u64,
+            AtomOp::MinF16x2 => half::x2([x, y], |[a, b]| pick(Half::F16, false, a, b)) as u64,
+            AtomOp::MaxF16x2 => half::x2([x, y], |[a, b]| pick(Half::F16, true, a, b)) as u64,
+            AtomOp::MinBf16x2 => half::x2([x, y], |[a, b]| pick(Half::Bf16, false, a, b)) as u64,
+            AtomOp::MaxBf16x2 => half::x2([x, y], |[a, b]| pick(Half::Bf16, true, a, b)) as u64,
+        }
+    }
 }
 
 /// An atomic read-modify-write. Source 0 is the base, sources 1.. the values;

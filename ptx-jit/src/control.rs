@@ -8,7 +8,7 @@ use cranelift_frontend::{Switch, Variable};
 use crate::ctx::{Ctx, DONE};
 use crate::emit::{Gen, Rep, at, plain};
 use crate::ir::{BlockId, Op, Term, Val};
-use crate::ops::vconst32;
+use crate::ops::{as_type, vconst32};
 use crate::shape::{is_death, is_end};
 
 impl Gen<'_, '_> {
@@ -309,11 +309,13 @@ impl Gen<'_, '_> {
                     let x = match on {
                         Some(on) => {
                             let old = self.b.use_var(vars[0]);
+                            let ty = self.b.func.dfg.value_type(old);
+                            let x = as_type(&mut self.b, x, ty);
                             self.b.ins().select(on, x, old)
                         }
                         None => x,
                     };
-                    self.b.def_var(vars[0], x);
+                    self.set_scalar(*phi, vars[0], x);
                 }
                 Rep::Slices(s) => {
                     let s = match mask {

@@ -5,7 +5,7 @@
 //! divergent branch run in order under masks: lanes wait at their block until all earlier blocks
 //! are done, so paths meet again as early as they can.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I32X4, I64};
@@ -78,6 +78,8 @@ pub(crate) struct Gen<'a, 'b> {
     /// Values that live at the start of each block; filled where there are barriers.
     pub(crate) live_in: Vec<crate::live::Set>,
     pub(crate) spill_bytes: i32,
+    /// Scalars whose variable has a floating-point type.
+    pub(crate) numbers: HashSet<Val>,
     pub(crate) sites: Vec<SiteInfo>,
     pub(crate) fma: bool,
 }
@@ -172,6 +174,7 @@ pub(crate) fn emit(
         resumes: Vec::new(),
         live_in: Vec::new(),
         spill_bytes: 0,
+        numbers: HashSet::new(),
         sites: Vec::new(),
         fma,
     };

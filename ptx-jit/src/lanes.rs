@@ -8,6 +8,9 @@ use ptx_isa::uop::{Op, lane_fn};
 pub(crate) type LaneFn =
     unsafe extern "C" fn(*mut u8, *const u8, *const u8, *const u8, k: u64, n: usize);
 
+/// Lanes of a turn.
+const EIGHT: usize = 8;
+
 trait Cell: Copy {
     /// # Safety
     /// Lane `i` is readable at `p`.
@@ -105,15 +108,28 @@ macro_rules! table {
                 pub(super) unsafe fn $name(
                     dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, k: u64, n: usize,
                 ) {
-                    let k = k as u32;
-                    for i in 0..n {
-                        let mut from = [a, b, c].into_iter();
+                    let places = [a, b, c];
+                    let lane = |i: usize, k: u32| {
+                        let mut at = 0;
                         // SAFETY: the caller staged `n` lanes of every operand.
                         unsafe {
-                            $(let $arg = <cell!($kind)>::get(from.next().unwrap_or(a), i);)*
+                            $(
+                                let $arg = <cell!($kind)>::get(places[at], i);
+                                at += 1;
+                            )*
+                            let _ = at;
                             lane_fn::$name($($arg,)* k).set(dst, i);
                         }
+                    };
+                    // Eight lanes at a time, and the usual constant by itself, for the vectoriser.
+                    let whole = n - n % EIGHT;
+                    if k == 0 {
+                        (0..whole).step_by(EIGHT).for_each(|i| (0..EIGHT).for_each(|l| lane(i + l, 0)));
+                    } else {
+                        let k = k as u32;
+                        (0..whole).step_by(EIGHT).for_each(|i| (0..EIGHT).for_each(|l| lane(i + l, k)));
                     }
+                    (whole..n).for_each(|i| lane(i, k as u32));
                 }
             )*
         }

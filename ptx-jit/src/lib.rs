@@ -14,13 +14,15 @@
 //! | `limits` | what is refused, and how many lanes run together |
 //! | `emit`, `control`, `spill` | a block's groups; control flow and masks; barriers |
 //! | `values`, `pure`, `ops`, `access` | scalars and slices; pure micro-ops; memory |
-//! | `worker`, `lanes`, `atomic`, `thunk`, `ctx` | running compiled blocks and what they call |
+//! | `worker`, `lanes`, `thunk`, `ctx` | running compiled blocks and what they call |
+//! | `blob`, `cache` | machine code in memory and on disk |
 //! | `perf` | compiled code for `perf` |
 
 mod access;
 mod align;
-mod atomic;
+mod blob;
 mod build;
+mod cache;
 mod control;
 mod ctx;
 mod emit;
@@ -39,21 +41,23 @@ mod thunk;
 mod values;
 mod worker;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cranelift_codegen::Context;
+use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{AbiParam, types};
-use cranelift_codegen::isa::{OwnedTargetIsa, TargetFrontendConfig};
+use cranelift_codegen::isa::{OwnedTargetIsa, TargetFrontendConfig, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{Linkage, Module as _};
 use ptx_isa::effect::Fault;
 use ptx_isa::special::Sreg;
 use ptx_isa::texture::Texture;
 use ptx_parse::code::Program;
 
+pub use cache::{Cache, Usage};
 pub use worker::Worker;
+
+use crate::blob::Blob;
 
 use crate::ir::{Func, Place};
 use crate::range::Assumptions;
@@ -164,7 +168,8 @@ pub struct Kernel {
     pub(crate) symbols: u32,
     pub(crate) thunks: thunk::Thunks,
     assumed: Assumptions,
-    module: Option<JITModule>,
+    _blob: Blob,
+    scratch: Mutex<Vec<worker::Scratch>>,
     /// Sizes for reports.
     pub stats: Stats,
 }
@@ -178,24 +183,16 @@ pub struct Stats {
     pub values: usize,
     /// Bytes of machine code.
     pub code_bytes: usize,
-}
-
-// SAFETY: machine code and tables do not change after `compile`; the module is only kept to free
-// its memory.
-unsafe impl Send for Kernel {}
-// SAFETY: as above.
-unsafe impl Sync for Kernel {}
-
-impl Drop for Kernel {
-    fn drop(&mut self) {
-        if let Some(module) = self.module.take() {
-            // SAFETY: workers borrow the kernel, so no code runs any more.
-            unsafe { module.free_memory() }
-        }
-    }
+    /// Whether the code comes from a [`Cache`].
+    pub cached: bool,
 }
 
 impl Kernel {
+    /// Memory that workers have left.
+    pub(crate) fn scratch(&self) -> MutexGuard<'_, Vec<worker::Scratch>> {
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Threads of a block that this code is for.
     pub fn block(&self) -> [u32; 3] {
         self.geometry.block
@@ -228,31 +225,61 @@ pub fn compile(
     block: [u32; 3],
     seen: Option<Seen<'_>>,
 ) -> Result<Kernel, Unsupported> {
+    build(program, block, seen, None)
+}
+
+/// As [`compile`], with the code from `cache` if it is there, and left there otherwise.
+///
+/// # Errors
+/// What keeps the kernel from being compiled.
+pub fn compile_cached(
+    program: &Program,
+    block: [u32; 3],
+    seen: Option<Seen<'_>>,
+    cache: &Cache,
+) -> Result<Kernel, Unsupported> {
+    build(program, block, seen, Some(cache))
+}
+
+fn build(
+    program: &Program,
+    block: [u32; 3],
+    seen: Option<Seen<'_>>,
+    cache: Option<&Cache>,
+) -> Result<Kernel, Unsupported> {
     let (func, geometry, shapes, assumed) = middle(program, block, seen)?;
     let isa = target()?;
-    let config = isa.frontend_config();
-    let builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
-    let mut module = JITModule::new(builder);
-    let (mut cx, layout) = code(&func, geometry, &shapes, config);
-    let id = module
-        .declare_function("kernel", Linkage::Export, &cx.func.signature)
-        .map_err(|e| refuse(e.to_string()))?;
-    module.define_function(id, &mut cx).map_err(|e| refuse(format!("{e:?}")))?;
-    module.finalize_definitions().map_err(|e| refuse(e.to_string()))?;
-    let entry = module.get_finalized_function(id);
-    let mut code_bytes = 0;
-    if let Some(code) = cx.compiled_code() {
-        code_bytes = code.code_buffer().len();
-        let lines = perf::lines(program, code);
-        let name = &program.functions[0].name;
-        perf::record(name, &program.module, entry as u64, code.code_buffer(), &lines);
-    }
-    // SAFETY: the function was defined with this signature and calling convention.
+    let key = cache.map(|cache| (cache, key(program, geometry, &assumed, &*isa)));
+    let found = key.and_then(|(cache, key)| cache.load(key));
+    let cached = found.is_some();
+    let (blob, layout) = match found {
+        Some(found) => found,
+        None => {
+            let (mut cx, layout) = code(&func, geometry, &shapes, isa.frontend_config());
+            let compiled = cx
+                .compile(&*isa, &mut ControlPlane::default())
+                .map_err(|e| refuse(format!("{:?}", e.inner)))?;
+            if !compiled.buffer.relocs().is_empty() {
+                return Err(refuse("an instruction that this processor does not have".into()));
+            }
+            let bytes = compiled.code_buffer();
+            let blob = Blob::new(bytes).map_err(|e| refuse(e.to_string()))?;
+            if let Some((cache, key)) = key {
+                cache.store(key, bytes, &layout);
+            }
+            let lines = perf::lines(program, compiled);
+            let name = &program.functions[0].name;
+            perf::record(name, &program.module, blob.at(0) as u64, bytes, &lines);
+            (blob, layout)
+        }
+    };
+    let code_bytes = blob.bytes().len();
+    // SAFETY: the function was compiled with this signature and calling convention.
     let entry = unsafe {
-        std::mem::transmute::<*const u8, unsafe extern "C" fn(*mut ctx::Ctx) -> u64>(entry)
+        std::mem::transmute::<usize, unsafe extern "C" fn(*mut ctx::Ctx) -> u64>(blob.at(0))
     };
     let values = func.blocks.iter().map(|b| b.insts.len()).sum();
-    let stats = Stats { lanes: geometry.width, values, code_bytes };
+    let stats = Stats { lanes: geometry.width, values, code_bytes, cached };
     let mut specials: Vec<Sreg> = func
         .insts
         .iter()
@@ -273,9 +300,33 @@ pub fn compile(
         geometry,
         layout,
         entry,
-        module: Some(module),
+        _blob: blob,
+        scratch: Mutex::default(),
         stats,
     })
+}
+
+/// What the code of a kernel depends on.
+fn key(
+    program: &Program,
+    geometry: Geometry,
+    assumed: &Assumptions,
+    isa: &dyn TargetIsa,
+) -> cache::Key {
+    let mut key = cache::Key::new();
+    key.add(env!("PTX_JIT_SOURCES").as_bytes());
+    key.add(env!("CARGO_PKG_VERSION").as_bytes());
+    key.add(cranelift_codegen::VERSION.as_bytes());
+    key.add(isa.triple().to_string().as_bytes());
+    key.add(isa.flags().to_string().as_bytes());
+    for flag in isa.isa_flags() {
+        key.add(flag.to_string().as_bytes());
+    }
+    key.add(&[u8::from(lanes::has_fma())]);
+    key.add(program.functions[0].name.as_bytes());
+    key.add(program.source.as_bytes());
+    key.add(format!("{geometry:?} {assumed:?} {:?}", program.tuning).as_bytes());
+    key
 }
 
 fn refuse(why: String) -> Unsupported {
@@ -284,6 +335,9 @@ fn refuse(why: String) -> Unsupported {
 
 /// Cranelift for this processor.
 fn target() -> Result<OwnedTargetIsa, Unsupported> {
+    if !cfg!(target_arch = "x86_64") {
+        return Err(refuse("compiled code is for x86-64".into()));
+    }
     let mut flags = settings::builder();
     let verify = if cfg!(debug_assertions) { "true" } else { "false" };
     // Without its own optimiser the order of loads and uses stays as emitted, which keeps values
@@ -328,7 +382,7 @@ pub fn dump_asm(
     let (mut cx, _) = code(&func, geometry, &shapes, isa.frontend_config());
     cx.set_disasm(true);
     let compiled = cx
-        .compile(&*isa, &mut cranelift_codegen::control::ControlPlane::default())
+        .compile(&*isa, &mut ControlPlane::default())
         .map_err(|e| refuse(format!("{:?}", e.inner)))?;
     Ok(compiled.vcode.clone().unwrap_or_default())
 }

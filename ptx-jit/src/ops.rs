@@ -6,7 +6,7 @@
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F32, F32X4, F64, F64X2, I8X16, I16X8, I32, I32X4, I64, I64X2};
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Opcode, Type, Value, ValueDef};
 use cranelift_frontend::FunctionBuilder;
 use ptx_isa::num::Rnd;
 use ptx_isa::num::mode::Mode;
@@ -112,6 +112,12 @@ pub(crate) fn native(op: Op) -> bool {
     )
 }
 
+/// Whether the result of `op` comes out of a vector register.
+pub(crate) fn makes_number(op: Op) -> bool {
+    use Op::*;
+    exact_nan(op) || matches!(op, AddF32 | SubF32 | MulF32 | FmaF32)
+}
+
 /// Whether a NaN result must be made again by the micro-op's own function.
 pub(crate) fn exact_nan(op: Op) -> bool {
     use Op::*;
@@ -140,12 +146,10 @@ impl Emit<'_, '_> {
         if self.vector { vconst64(self.b, [c; 2]) } else { self.b.ins().iconst(I64, c as i64) }
     }
     fn as_f32(&mut self, v: Value) -> Value {
-        let ty = if self.vector { F32X4 } else { F32 };
-        self.b.ins().bitcast(ty, cast(), v)
+        as_type(self.b, v, if self.vector { F32X4 } else { F32 })
     }
     fn as_f64(&mut self, v: Value) -> Value {
-        let ty = if self.vector { F64X2 } else { F64 };
-        self.b.ins().bitcast(ty, cast(), v)
+        as_type(self.b, v, if self.vector { F64X2 } else { F64 })
     }
     fn bits(&mut self, v: Value) -> Value {
         let from = self.b.func.dfg.value_type(v);
@@ -662,6 +666,32 @@ impl Emit<'_, '_> {
             e.b.ins().fcmp(FloatCC::Unordered, f, f)
         });
         if self.vector { self.b.ins().bor(m[0], m[1]) } else { m[0] }
+    }
+}
+
+/// The bits of `v` as another type; what was cast before is not cast back and forth.
+pub(crate) fn as_type(b: &mut FunctionBuilder, v: Value, ty: Type) -> Value {
+    if b.func.dfg.value_type(v) == ty {
+        return v;
+    }
+    if let ValueDef::Result(inst, _) = b.func.dfg.value_def(v)
+        && b.func.dfg.insts[inst].opcode() == Opcode::Bitcast
+    {
+        let from = b.func.dfg.inst_args(inst)[0];
+        if b.func.dfg.value_type(from) == ty {
+            return from;
+        }
+    }
+    b.ins().bitcast(ty, cast(), v)
+}
+
+/// What `v` was cast from, if it was.
+pub(crate) fn before_cast(b: &FunctionBuilder, v: Value) -> Value {
+    match b.func.dfg.value_def(v) {
+        ValueDef::Result(inst, _) if b.func.dfg.insts[inst].opcode() == Opcode::Bitcast => {
+            b.func.dfg.inst_args(inst)[0]
+        }
+        _ => v,
     }
 }
 

@@ -54,6 +54,13 @@ pub(crate) fn lines(program: &Program, code: &CompiledCode) -> Vec<(u32, u32)> {
 
 /// Records machine code at `address`; `lines`: offset in the code and line of the module text.
 pub(crate) fn record(name: &str, module: &str, address: u64, code: &[u8], lines: &[(u32, u32)]) {
+    // `perf record` sets this; without a dump it looks names up in the map.
+    if std::env::var_os("PERF_BUILDID_DIR").is_some() {
+        let path = format!("/tmp/perf-{}.map", std::process::id());
+        if let Ok(mut map) = File::options().append(true).create(true).open(path) {
+            let _ = writeln!(map, "{address:x} {:x} {name}", code.len());
+        }
+    }
     static DUMP: OnceLock<Option<Mutex<Dump>>> = OnceLock::new();
     let Some(dump) = DUMP.get_or_init(open) else { return };
     let mut dump = dump.lock().unwrap_or_else(PoisonError::into_inner);

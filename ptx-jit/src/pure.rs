@@ -11,7 +11,7 @@ use ptx_isa::uop::Op as Pure;
 use crate::ctx::Ctx;
 use crate::emit::{Gen, Rep, at, plain};
 use crate::ir::Val;
-use crate::ops::{Part, exact_nan};
+use crate::ops::{Part, as_type, before_cast, exact_nan};
 
 impl Gen<'_, '_> {
     pub(crate) fn parts(&self, kind: Kind, v: &[Value], s: usize) -> Part {
@@ -134,18 +134,27 @@ impl Gen<'_, '_> {
     ) -> Vec<Value> {
         let (cold, join) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(cold);
+        // Numbers cross as numbers: they stay in vector registers.
+        let mut types = Vec::new();
+        let mut pass = Vec::new();
         for x in &fast {
-            let ty = self.b.func.dfg.value_type(*x);
+            let number = before_cast(&self.b, *x);
+            let ty = self.b.func.dfg.value_type(number);
+            types.push((self.b.func.dfg.value_type(*x), ty));
             self.b.append_block_param(join, ty);
+            pass.push(BlockArg::Value(number));
         }
-        let pass: Vec<BlockArg> = fast.iter().map(|x| BlockArg::Value(*x)).collect();
         self.b.ins().brif(bad, cold, &[], join, &pass);
         self.b.switch_to_block(cold);
         let slow = self.call_lanes(op, k, args, scalar);
-        let pass: Vec<BlockArg> = slow.iter().map(|x| BlockArg::Value(*x)).collect();
+        let mut pass = Vec::new();
+        for (x, (_, ty)) in slow.iter().zip(&types) {
+            pass.push(BlockArg::Value(as_type(&mut self.b, *x, *ty)));
+        }
         self.b.ins().jump(join, &pass);
         self.b.switch_to_block(join);
-        self.b.block_params(join).to_vec()
+        let params = self.b.block_params(join).to_vec();
+        params.into_iter().zip(types).map(|(x, (ty, _))| as_type(&mut self.b, x, ty)).collect()
     }
 
     pub(crate) fn src_at(n: usize) -> i32 {

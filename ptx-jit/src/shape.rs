@@ -496,7 +496,7 @@ impl Analysis<'_> {
 fn post_dominators(f: &Func) -> Vec<Option<BlockId>> {
     let n = f.blocks.len();
     let exit = n;
-    let succs: Vec<Vec<usize>> = (0..n)
+    let mut succs: Vec<Vec<usize>> = (0..n)
         .map(|b| {
             let block = &f.blocks[b];
             let mut s: Vec<usize> = block.term.succs().iter().map(|s| *s as usize).collect();
@@ -509,12 +509,30 @@ fn post_dominators(f: &Func) -> Vec<Option<BlockId>> {
             s
         })
         .collect();
+    // A loop that is only left by ending the thread meets there.
+    let mut ends = vec![false; n + 1];
+    ends[exit] = true;
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for b in (0..n).rev() {
+            if !ends[b] && succs[b].iter().any(|s| ends[*s]) {
+                ends[b] = true;
+                changed = true;
+            }
+        }
+    }
+    for b in 0..n {
+        if !ends[b] && is_death(f, &f.blocks[b].term) {
+            succs[b].push(exit);
+        }
+    }
     // Sets as bits; kernels have few blocks.
     let words = (n + 1).div_ceil(64);
     let mut pdom = vec![vec![u64::MAX; words]; n + 1];
     pdom[exit] = vec![0; words];
     pdom[exit][exit / 64] |= 1 << (exit % 64);
-    let mut changed = true;
+    changed = true;
     while changed {
         changed = false;
         for b in (0..n).rev() {

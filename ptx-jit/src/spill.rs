@@ -1,6 +1,6 @@
 //! Variables of values that cross blocks, and where they are kept while a group waits at a barrier.
 
-use cranelift_codegen::ir::types::{I8, I32, I32X4, I64, I64X2};
+use cranelift_codegen::ir::types::{F32, F64, I8, I32, I32X4, I64, I64X2};
 use cranelift_codegen::ir::{InstBuilder, Type, Value};
 use cranelift_frontend::Variable;
 use ptx_isa::Kind;
@@ -27,6 +27,7 @@ impl Gen<'_, '_> {
 
     /// Gives variables to values that cross blocks, and spill places where there are barriers.
     pub(crate) fn find_homes(&mut self) {
+        self.find_numbers();
         let f = self.f;
         let mut home = vec![BlockId::MAX; f.insts.len()];
         for (b, block) in f.blocks.iter().enumerate() {
@@ -91,13 +92,41 @@ impl Gen<'_, '_> {
         }
     }
 
+    /// Scalars that arithmetic of floating-point numbers makes, and phis of such: they are kept in vector registers.
+    fn find_numbers(&mut self) {
+        let f = self.f;
+        let mut number: Vec<bool> = (0..f.insts.len())
+            .map(|v| match f.insts[v].op {
+                Op::Pure(op, _) => crate::ops::makes_number(op),
+                Op::Phi => f.insts[v].kind != Kind::P,
+                _ => false,
+            })
+            .collect();
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for v in 0..f.insts.len() {
+                let phi = number[v] && f.insts[v].op == Op::Phi;
+                let args = &f.insts[v].args;
+                let all = args.iter().all(|a| number[*a as usize] || f.leaf(*a));
+                if phi && !(all && args.iter().any(|a| number[*a as usize])) {
+                    number[v] = false;
+                    changed = true;
+                }
+            }
+        }
+        self.numbers = (0..f.insts.len() as Val).filter(|v| number[*v as usize]).collect();
+    }
+
     pub(crate) fn types(&self, v: Val) -> Vec<Type> {
         let kind = self.kind(v);
         if self.linear(v) {
-            return vec![match kind {
-                Kind::P => I8,
-                Kind::W => I32,
-                Kind::D => I64,
+            return vec![match (kind, self.numbers.contains(&v)) {
+                (Kind::P, _) => I8,
+                (Kind::W, false) => I32,
+                (Kind::W, true) => F32,
+                (Kind::D, false) => I64,
+                (Kind::D, true) => F64,
             }];
         }
         match kind {

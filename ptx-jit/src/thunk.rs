@@ -7,14 +7,14 @@ use std::mem::offset_of;
 use std::sync::OnceLock;
 
 use cranelift_codegen::Context;
+use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Value};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{Linkage, Module as _};
 
 use crate::Unsupported;
+use crate::blob::Blob;
 use crate::ctx::Ctx;
 use crate::emit::plain;
 
@@ -51,11 +51,10 @@ fn make() -> Result<Thunks, Unsupported> {
     let isa = crate::target()?;
     let config = isa.frontend_config();
     let conv = config.default_call_conv;
-    let builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
-    let mut module = JITModule::new(builder);
+    let mut all: Vec<u8> = Vec::new();
     let mut fcx = FunctionBuilderContext::new();
     type Body = fn(&mut FunctionBuilder, &[Value], CallConv);
-    let mut define = |name: &str, params: usize, body: Body| {
+    let mut define = |params: usize, body: Body| {
         let mut cx = Context::new();
         cx.func.signature = signature(params, CallConv::PreserveAll);
         let mut b = FunctionBuilder::new(&mut cx.func, &mut fcx);
@@ -67,19 +66,18 @@ fn make() -> Result<Thunks, Unsupported> {
         b.ins().return_(&[]);
         b.seal_all_blocks();
         b.finalize(config);
-        let id = module
-            .declare_function(name, Linkage::Export, &cx.func.signature)
-            .map_err(|e| refuse(e.to_string()))?;
-        module.define_function(id, &mut cx).map_err(|e| refuse(format!("{e:?}")))?;
-        Ok::<_, Unsupported>(id)
+        let compiled = cx
+            .compile(&*isa, &mut ControlPlane::default())
+            .map_err(|e| refuse(format!("{:?}", e.inner)))?;
+        all.resize(all.len().next_multiple_of(64), 0);
+        all.extend(compiled.code_buffer());
+        Ok::<_, Unsupported>(all.len() - compiled.code_buffer().len())
     };
-    let effect = define("effect", EFFECT, |b, args, conv| {
-        helper(b, args, conv, offset_of!(Ctx, run_effect))
-    })?;
-    let refuel = define("refuel", REFUEL, |b, args, conv| {
-        helper(b, args, conv, offset_of!(Ctx, run_refuel))
-    })?;
-    let lanes = define("lanes", LANES, |b, args, conv| {
+    let effect =
+        define(EFFECT, |b, args, conv| helper(b, args, conv, offset_of!(Ctx, run_effect)))?;
+    let refuel =
+        define(REFUEL, |b, args, conv| helper(b, args, conv, offset_of!(Ctx, run_refuel)))?;
+    let lanes = define(LANES, |b, args, conv| {
         let ctx = args[0];
         let mut sig = signature(6, conv);
         sig.call_conv = conv;
@@ -94,11 +92,11 @@ fn make() -> Result<Thunks, Unsupported> {
         let (x, y, z) = (place(b, src), place(b, src + 256), place(b, src + 512));
         b.ins().call_indirect(sig, f, &[dst, x, y, z, args[2], args[3]]);
     })?;
-    module.finalize_definitions().map_err(|e| refuse(e.to_string()))?;
-    let at = |id| module.get_finalized_function(id) as usize;
+    let blob = Blob::new(&all).map_err(|e| refuse(e.to_string()))?;
+    let at = |offset| blob.at(offset);
     let thunks = Thunks { effect: at(effect), refuel: at(refuel), lanes: at(lanes) };
     // The code stays for the life of the process.
-    std::mem::forget(module);
+    std::mem::forget(blob);
     Ok(thunks)
 }
 

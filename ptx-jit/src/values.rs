@@ -4,13 +4,14 @@ use std::collections::HashMap;
 
 use cranelift_codegen::ir::types::{I8, I32, I32X4, I64, I64X2};
 use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_frontend::Variable;
 use ptx_isa::Kind;
 use ptx_isa::special::Sreg;
 
 use crate::ctx::Ctx;
 use crate::emit::{Gen, Rep, at, plain};
 use crate::ir::{Op, Val};
-use crate::ops::{vconst32, vconst64};
+use crate::ops::{as_type, vconst32, vconst64};
 
 impl Gen<'_, '_> {
     /// The representation of `v` here.
@@ -23,7 +24,16 @@ impl Gen<'_, '_> {
         } else {
             let vars = self.homes.get(&v).map(|h| h.vars.clone()).unwrap_or_default();
             let vals: Vec<Value> = vars.iter().map(|x| self.b.use_var(*x)).collect();
-            if self.linear(v) { Rep::Scalar(vals[0]) } else { Rep::Slices(vals) }
+            if self.linear(v) {
+                let ty = if self.kind(v) == Kind::D { I64 } else { I32 };
+                let x = match self.kind(v) {
+                    Kind::P => vals[0],
+                    _ => as_type(&mut self.b, vals[0], ty),
+                };
+                Rep::Scalar(x)
+            } else {
+                Rep::Slices(vals)
+            }
         };
         self.now.insert(v, r.clone());
         r
@@ -163,6 +173,32 @@ impl Gen<'_, '_> {
         }
     }
 
+    /// `t / c` of a thread's number; threads are few.
+    fn quotient(&mut self, t: Value, c: i64) -> Value {
+        match c {
+            1 => t,
+            c if (c as u64).is_power_of_two() => {
+                self.b.ins().ushr_imm_u(t, i64::from(c.trailing_zeros()))
+            }
+            c => {
+                // Below 2^11, times the inverse in 32 bits, rounded up.
+                let inverse = (1i64 << 32) / c + 1;
+                let product = self.b.ins().imul_imm_s(t, inverse);
+                self.b.ins().ushr_imm_u(product, 32)
+            }
+        }
+    }
+
+    /// `t % c` of a thread's number.
+    fn remainder(&mut self, t: Value, c: i64) -> Value {
+        if (c as u64).is_power_of_two() {
+            return self.b.ins().band_imm_u(t, c - 1);
+        }
+        let q = self.quotient(t, c);
+        let whole = self.b.ins().imul_imm_s(q, c);
+        self.b.ins().isub(t, whole)
+    }
+
     pub(crate) fn special(&mut self, v: Val, s: Sreg, kind: Kind) -> Rep {
         let [x, y, _] = self.g.block;
         let one_row = self.g.block[1] == 1 && self.g.block[2] == 1;
@@ -181,24 +217,24 @@ impl Gen<'_, '_> {
                 let c = match (d, one_row) {
                     (0, true) => t,
                     (_, true) => self.b.ins().iconst(I64, 0),
-                    (0, false) => self.b.ins().urem_imm_u(t, x as i64),
+                    (0, false) => self.remainder(t, x as i64),
                     (1, false) => {
-                        let r = self.b.ins().udiv_imm_u(t, x as i64);
-                        self.b.ins().urem_imm_u(r, y as i64)
+                        let r = self.quotient(t, x as i64);
+                        self.remainder(r, y as i64)
                     }
-                    _ => self.b.ins().udiv_imm_u(t, x as i64 * y as i64),
+                    _ => self.quotient(t, x as i64 * y as i64),
                 };
                 return Rep::Scalar(narrow(self, c));
             }
             return Rep::Slices(self.by_lane(kind, |me, l| {
                 let t = me.b.ins().iadd_imm_u(t, l as i64);
                 match d {
-                    0 => me.b.ins().urem_imm_u(t, x as i64),
+                    0 => me.remainder(t, x as i64),
                     1 => {
-                        let r = me.b.ins().udiv_imm_u(t, x as i64);
-                        me.b.ins().urem_imm_u(r, y as i64)
+                        let r = me.quotient(t, x as i64);
+                        me.remainder(r, y as i64)
                     }
-                    _ => me.b.ins().udiv_imm_u(t, x as i64 * y as i64),
+                    _ => me.quotient(t, x as i64 * y as i64),
                 }
             }));
         }
@@ -292,7 +328,7 @@ impl Gen<'_, '_> {
         if let Some(h) = self.homes.get(&v) {
             let vars = h.vars.clone();
             match &r {
-                Rep::Scalar(x) => self.b.def_var(vars[0], *x),
+                Rep::Scalar(x) => self.set_scalar(v, vars[0], *x),
                 Rep::Slices(s) => {
                     vars.iter().zip(s).for_each(|(var, x)| self.b.def_var(*var, *x));
                 }
@@ -300,6 +336,13 @@ impl Gen<'_, '_> {
         }
         self.vectors.remove(&v);
         self.now.insert(v, r);
+    }
+
+    /// Gives the variable of a scalar its value.
+    pub(crate) fn set_scalar(&mut self, v: Val, var: Variable, x: Value) {
+        let ty = self.types(v)[0];
+        let x = as_type(&mut self.b, x, ty);
+        self.b.def_var(var, x);
     }
 
     /// The same scalar in every lane.

@@ -9,7 +9,6 @@ use ptx_isa::texture::Texture;
 use ptx_isa::{Kind, Space};
 
 use crate::access::REACH;
-use crate::atomic::apply;
 use crate::ctx::{Ctx, DONE, Site};
 use crate::emit::SiteInfo;
 use crate::ir::EffectInst;
@@ -24,25 +23,42 @@ pub struct Worker<'a> {
     kernel: &'a Kernel,
     launch: &'a Launch<'a>,
     thunks: Thunks,
+    local_bytes: usize,
+    scratch: Scratch,
+    symbols: Vec<u64>,
+    params: Vec<u64>,
+    block: [u32; 3],
+    started: bool,
+    stop: Option<Stop>,
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        self.kernel.scratch().push(std::mem::take(&mut self.scratch));
+    }
+}
+
+/// Memory of a worker, kept for the next launch.
+#[derive(Default)]
+pub(crate) struct Scratch {
     /// A [`Ctx`] and the sites behind it, in cache-line units.
     ctx: Vec<Line>,
     shared: Vec<Line>,
     local: Vec<Line>,
-    local_bytes: usize,
     spill: Vec<Line>,
     resume: Vec<u32>,
-    symbols: Vec<u64>,
-    params: Vec<u64>,
-    block: [u32; 3],
-    stop: Option<Stop>,
 }
 
 #[repr(C, align(64))]
 #[derive(Copy, Clone)]
 struct Line([u64; 8]);
 
-fn lines(bytes: usize) -> Vec<Line> {
-    vec![Line([0; 8]); bytes.div_ceil(64).max(1)]
+/// At least so many bytes.
+fn grow(lines: &mut Vec<Line>, bytes: usize) {
+    let count = bytes.div_ceil(64).max(1);
+    if lines.len() < count {
+        *lines = vec![Line([0; 8]); count];
+    }
 }
 
 impl<'a> Worker<'a> {
@@ -62,22 +78,27 @@ impl<'a> Worker<'a> {
             bytes[..c.len()].copy_from_slice(c);
             *w = u64::from_le_bytes(bytes);
         }
+        let mut scratch = kernel.scratch().pop().unwrap_or_default();
+        grow(&mut scratch.ctx, size_of::<Ctx>() + sites * size_of::<Site>());
+        grow(&mut scratch.shared, launch.shared_bytes as usize + 64);
+        // Zeroed for each block, so no longer than this launch needs.
+        scratch.shared.truncate((launch.shared_bytes as usize + 64).div_ceil(64));
+        grow(&mut scratch.local, local_bytes * threads);
+        grow(&mut scratch.spill, kernel.layout.spill_bytes * groups + 64);
+        scratch.resume.resize(groups, 0);
         let mut worker = Worker {
             kernel,
             launch,
             thunks: kernel.thunks,
-            ctx: lines(size_of::<Ctx>() + sites * size_of::<Site>()),
-            shared: lines(launch.shared_bytes as usize + 64),
-            local: lines(local_bytes * threads),
             local_bytes,
-            spill: lines(kernel.layout.spill_bytes * groups + 64),
-            resume: vec![0; groups],
+            scratch,
             symbols,
             params,
             block: [0; 3],
+            started: false,
             stop: None,
         };
-        let shared = worker.shared.as_mut_ptr().cast::<u8>();
+        let shared = worker.scratch.shared.as_mut_ptr().cast::<u8>();
         for (n, info) in kernel.layout.sites.iter().enumerate() {
             // Lanes that are off may read where an unknown site points to.
             let mut site = Site { start: 0, room: 0, host: shared as u64 };
@@ -92,7 +113,7 @@ impl<'a> Worker<'a> {
     fn set_site(&mut self, n: usize, site: Site) {
         // SAFETY: the block behind `Ctx` has room for every site of the kernel.
         unsafe {
-            let sites = self.ctx.as_mut_ptr().cast::<Ctx>().add(1).cast::<Site>();
+            let sites = self.scratch.ctx.as_mut_ptr().cast::<Ctx>().add(1).cast::<Site>();
             sites.add(n).write(site);
         }
     }
@@ -102,26 +123,26 @@ impl<'a> Worker<'a> {
     /// # Errors
     /// A fault, or that the device wanted to stop. Memory may have changed.
     pub fn run(&mut self, index: u64) -> Result<(), Stop> {
-        let [gx, gy, _] = self.launch.grid.map(u64::from);
+        let (gx, gy) = (u64::from(self.launch.grid[0]), u64::from(self.launch.grid[1]));
         self.block = [(index % gx) as u32, (index / gx % gy) as u32, (index / gx / gy) as u32];
         if self.launch.shared_bytes > 0 {
-            self.shared.fill(Line([0; 8]));
+            self.scratch.shared.fill(Line([0; 8]));
         }
         if self.local_bytes > 0 {
-            self.local.fill(Line([0; 8]));
+            self.scratch.local.fill(Line([0; 8]));
         }
-        self.resume.fill(0);
+        self.scratch.resume.fill(0);
         let me: *mut Worker<'a> = self;
-        let ctx = self.ctx.as_mut_ptr().cast::<Ctx>();
+        let ctx = self.scratch.ctx.as_mut_ptr().cast::<Ctx>();
         // SAFETY: `ctx` was sized for a `Ctx` and aligned as one, and any bits are a valid one.
         let c = unsafe { &mut *ctx };
         c.params = self.params.as_ptr().cast();
         c.symbols = self.symbols.as_ptr();
-        c.shared = self.shared.as_mut_ptr().cast();
-        c.local = self.local.as_mut_ptr().cast();
+        c.shared = self.scratch.shared.as_mut_ptr().cast();
+        c.local = self.scratch.local.as_mut_ptr().cast();
         c.shared_bytes = self.launch.shared_bytes as u64;
-        c.spill = self.spill.as_mut_ptr().cast();
-        c.resume = self.resume.as_mut_ptr();
+        c.spill = self.scratch.spill.as_mut_ptr().cast();
+        c.resume = self.scratch.resume.as_mut_ptr();
         c.fuel = FUEL;
         c.effect = self.thunks.effect;
         c.refuel = self.thunks.refuel;
@@ -132,8 +153,17 @@ impl<'a> Worker<'a> {
         c.lanes = crate::lanes::addresses().as_ptr();
         c.worker = me.cast();
         for reg in &self.kernel.specials {
-            c.special[*reg as usize] = special(self.kernel, self.launch, self.block, 0, *reg);
+            let value = match reg {
+                Sreg::CtaidX => u64::from(self.block[0]),
+                Sreg::CtaidY => u64::from(self.block[1]),
+                Sreg::CtaidZ => u64::from(self.block[2]),
+                // The same in all blocks: set with the first.
+                Sreg::NctaidX | Sreg::NctaidY | Sreg::NctaidZ if self.started => continue,
+                _ => special(self.kernel, self.launch, self.block, 0, *reg),
+            };
+            c.special[*reg as usize] = value;
         }
+        self.started = true;
         // Every call runs each group to its next barrier; all groups that have not finished wait
         // at one, so the next call passes it.
         loop {
@@ -144,7 +174,7 @@ impl<'a> Worker<'a> {
                 // An index of `brx.idx` is the only check without a helper.
                 return Err(self.stop.take().unwrap_or(Stop::BranchIndex));
             }
-            if self.kernel.layout.barriers == 0 || self.resume.iter().all(|r| *r == DONE) {
+            if self.kernel.layout.barriers == 0 || self.scratch.resume.iter().all(|r| *r == DONE) {
                 return Ok(());
             }
         }
@@ -153,7 +183,7 @@ impl<'a> Worker<'a> {
     fn ctx(&mut self) -> &mut Ctx {
         // SAFETY: sized and aligned for a `Ctx` in `new`; compiled code is not running now but
         // waits for this helper, and reads the memory anew afterwards.
-        unsafe { &mut *self.ctx.as_mut_ptr().cast::<Ctx>() }
+        unsafe { &mut *self.scratch.ctx.as_mut_ptr().cast::<Ctx>() }
     }
 
     /// One effect by the slow way.
@@ -268,14 +298,15 @@ impl<'a> Worker<'a> {
         let bad = Fault::OutOfBounds { lane: lane as u8, space, address, bytes, write };
         let fits = |at: u64, size: u64| at <= size && bytes as u64 <= size - at;
         let shared = |at: u64| {
-            fits(at, self.launch.shared_bytes as u64)
-                .then(|| self.shared.as_ptr().cast::<u8>().cast_mut().wrapping_add(at as usize))
+            fits(at, self.launch.shared_bytes as u64).then(|| {
+                self.scratch.shared.as_ptr().cast::<u8>().cast_mut().wrapping_add(at as usize)
+            })
         };
         let local = |at: u64| {
             // SAFETY: as in `ctx`.
-            let first = unsafe { (*self.ctx.as_ptr().cast::<Ctx>()).thread0 } as usize;
+            let first = unsafe { (*self.scratch.ctx.as_ptr().cast::<Ctx>()).thread0 } as usize;
             fits(at, self.local_bytes as u64).then(|| {
-                let base = self.local.as_ptr().cast::<u8>().cast_mut();
+                let base = self.scratch.local.as_ptr().cast::<u8>().cast_mut();
                 base.wrapping_add((first + lane) * self.local_bytes + at as usize)
             })
         };
@@ -379,7 +410,7 @@ impl<'a> Worker<'a> {
                 };
                 let (op, bytes) = (a.op, a.bytes);
                 let old = self.update(l, a.place.space, address, bytes, &mut |old| {
-                    apply(op, bytes, shared, old, b, c)
+                    op.apply(bytes, shared, old, b, c)
                 })?;
                 if n < info.dst.len() {
                     self.set(info, n, l, old);
@@ -543,7 +574,7 @@ struct View<'w, 'a> {
 impl View<'_, '_> {
     fn row(&self, i: usize) -> &[u64; 32] {
         // SAFETY: as in `Worker::ctx`.
-        unsafe { &(*self.worker.ctx.as_ptr().cast::<Ctx>()).src[i] }
+        unsafe { &(*self.worker.scratch.ctx.as_ptr().cast::<Ctx>()).src[i] }
     }
 }
 
@@ -607,7 +638,7 @@ impl Machine for View<'_, '_> {
     }
     fn special(&self, lane: u8, reg: Sreg) -> u64 {
         // SAFETY: as in `Worker::ctx`.
-        let first = unsafe { (*self.worker.ctx.as_ptr().cast::<Ctx>()).thread0 };
+        let first = unsafe { (*self.worker.scratch.ctx.as_ptr().cast::<Ctx>()).thread0 };
         special(self.worker.kernel, self.worker.launch, self.worker.block, first + lane as u64, reg)
     }
     fn texture(&self, handle: u64) -> Option<Arc<Texture>> {

@@ -42,79 +42,96 @@ fn vector_addition_with_a_ragged_end() {
     }
 }
 
-#[test]
-fn divergent_loops() {
-    let text = module(
-        "sm_70",
-        ".param .u64 out",
-        "
-        .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<4>;
-        ld.param.u64 %rd1, [out];
-        mov.u32 %r1, %tid.x; add.u32 %r2, %r1, 1; mov.u32 %r3, 0;
+/// Loops that lanes leave at different times: start, turns, and the registers that each thread writes.
+const LOOPS: [(&str, &str, &str); 3] = [
+    (
+        "Collatz",
+        "add.u32 %r2, %r1, 1; mov.u32 %r3, 0;
         $loop: setp.le.u32 %p1, %r2, 1; @%p1 bra $done;
         and.b32 %r4, %r2, 1; setp.eq.u32 %p2, %r4, 0; @%p2 bra $even;
         mad.lo.u32 %r2, %r2, 3, 1; bra $next;
         $even: shr.u32 %r2, %r2, 1;
-        $next: add.u32 %r3, %r3, 1; bra $loop;
-        $done:
-        mul.wide.u32 %rd2, %r1, 8; add.u64 %rd3, %rd1, %rd2;
-        st.global.v2.u32 [%rd3], {%r3, %r2};
-        ret;",
-    );
-    for block in [1, 4, 31, 64, 70] {
-        let mut case = Case::new(&text, "k", [1; 3], [block, 1, 1]).unwrap();
-        case.words(vec![0; 140]);
-        case.compare().unwrap_or_else(|e| panic!("{block}: {e}"));
-    }
-}
-
-/// Some lanes start the next turn early, while others use what they computed in this one.
-#[test]
-fn loops_with_two_ways_back() {
-    let text = module(
-        "sm_70",
-        ".param .u64 out",
-        "
-        .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<4>;
-        ld.param.u64 %rd1, [out];
-        mov.u32 %r1, %tid.x; mov.u32 %r2, 0; mov.u32 %r3, 0;
+        $next: add.u32 %r3, %r3, 1; bra $loop;",
+        "{%r3, %r2}",
+    ),
+    // Some lanes start the next turn early, while others use what they computed in this one.
+    (
+        "two ways back",
+        "mov.u32 %r2, 0; mov.u32 %r3, 0;
         $loop: add.u32 %r2, %r2, 1; setp.gt.u32 %p1, %r2, 9; @%p1 bra $done;
         mad.lo.u32 %r4, %r2, 7, %r1; and.b32 %r5, %r4, 3; setp.eq.u32 %p2, %r5, 0;
         @%p2 bra $loop;
-        mad.lo.u32 %r3, %r3, 3, %r4; bra $loop;
-        $done:
-        mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r3;
-        ret;",
-    );
-    for block in [4, 32, 50] {
-        let mut case = Case::new(&text, "k", [1; 3], [block, 1, 1]).unwrap();
-        case.words(vec![0; 64]);
-        case.compare().unwrap_or_else(|e| panic!("{block}: {e}"));
+        mad.lo.u32 %r3, %r3, 3, %r4; bra $loop;",
+        "{%r3, %r2}",
+    ),
+    // Both ways out bring the same counter, but lanes leave in different turns.
+    (
+        "two ways out",
+        "mov.u32 %r2, 0; mov.u32 %r3, %r1;
+        $loop: setp.gt.u32 %p1, %r2, 20; @%p1 bra $done;
+        setp.gt.u32 %p2, %r3, 400; @%p2 bra $done;
+        mad.lo.u32 %r3, %r3, 2, %r1; add.u32 %r2, %r2, 1; bra $loop;",
+        "{%r2, %r3}",
+    ),
+];
+
+#[test]
+fn divergent_loops() {
+    for (name, turns, results) in LOOPS {
+        let body = format!(
+            ".reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<4>;
+            ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x;
+            {turns}
+            $done:
+            mul.wide.u32 %rd2, %r1, 8; add.u64 %rd3, %rd1, %rd2;
+            st.global.v2.u32 [%rd3], {results};
+            ret;"
+        );
+        let text = module("sm_70", ".param .u64 out", &body);
+        for block in [1, 4, 31, 50, 64, 70] {
+            let mut case = Case::new(&text, "k", [1; 3], [block, 1, 1]).unwrap();
+            case.words(vec![0; 140]);
+            case.compare().unwrap_or_else(|e| panic!("{name}, {block}: {e}"));
+        }
     }
 }
 
-/// Both ways out of a loop bring the same counter, but lanes leave in different turns.
+/// Lanes gather through loops of their own length: threads run one by one.
 #[test]
-fn loops_with_two_ways_out() {
+fn sparse_rows() {
     let text = module(
         "sm_70",
-        ".param .u64 out",
+        ".param .u64 start, .param .u64 column, .param .u64 x, .param .u64 y, .param .u32 rows",
         "
-        .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<4>;
-        ld.param.u64 %rd1, [out];
-        mov.u32 %r1, %tid.x; mov.u32 %r2, 0; mov.u32 %r3, %r1;
-        $loop: setp.gt.u32 %p1, %r2, 20; @%p1 bra $done;
-        setp.gt.u32 %p2, %r3, 400; @%p2 bra $done;
-        mad.lo.u32 %r3, %r3, 2, %r1; add.u32 %r2, %r2, 1; bra $loop;
-        $done:
-        mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r2;
-        ret;",
+        .reg .pred %p<3>; .reg .b32 %r<8>; .reg .f64 %fd<4>; .reg .b64 %rd<12>;
+        ld.param.u64 %rd1, [start]; ld.param.u64 %rd2, [column]; ld.param.u64 %rd3, [x];
+        ld.param.u64 %rd4, [y]; ld.param.u32 %r1, [rows];
+        mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x; mad.lo.s32 %r2, %r2, %r3, %r4;
+        setp.ge.s32 %p1, %r2, %r1; @%p1 bra $end;
+        mul.wide.s32 %rd5, %r2, 4; add.s64 %rd6, %rd1, %rd5;
+        ld.global.u32 %r5, [%rd6]; ld.global.u32 %r6, [%rd6+4];
+        mov.f64 %fd1, 0d0000000000000000;
+        setp.ge.s32 %p2, %r5, %r6; @%p2 bra $store;
+        $loop: mul.wide.s32 %rd7, %r5, 4; add.s64 %rd8, %rd2, %rd7; ld.global.s32 %r7, [%rd8];
+        mul.wide.s32 %rd9, %r7, 8; add.s64 %rd10, %rd3, %rd9; ld.global.f64 %fd2, [%rd10];
+        fma.rn.f64 %fd1, %fd2, %fd2, %fd1;
+        add.s32 %r5, %r5, 1; setp.lt.s32 %p2, %r5, %r6; @%p2 bra $loop;
+        $store: mul.wide.s32 %rd11, %r2, 8; add.s64 %rd11, %rd4, %rd11; st.global.f64 [%rd11], %fd1;
+        $end: ret;",
     );
-    for block in [4, 32, 50] {
-        let mut case = Case::new(&text, "k", [1; 3], [block, 1, 1]).unwrap();
-        case.words(vec![0; 64]);
-        case.compare().unwrap_or_else(|e| panic!("{block}: {e}"));
-    }
+    let rows = 100u32;
+    let starts: Vec<u32> = (0..=rows).map(|r| r * r % 7 + 7 * r).collect();
+    let entries = *starts.last().unwrap();
+    let mut case = Case::new(&text, "k", [2, 1, 1], [64, 1, 1]).unwrap();
+    case.words(starts);
+    case.words((0..entries).map(|i| i * 31 % 64));
+    // Numbers, infinities and NaNs of all kinds.
+    case.words((0..128u32).map(|i| i.wrapping_mul(0x9e37_79b9)));
+    case.words(vec![0; 2 * rows as usize]);
+    case.arg(&rows.to_le_bytes());
+    let kernel = case.compile().unwrap();
+    assert_eq!(kernel.stats.lanes, 1);
+    case.compare().unwrap();
 }
 
 /// Both sides of a divergent branch lead into a loop with barriers, with the same count.

@@ -6,10 +6,11 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use ptx_interp::{Kernel, LaunchParams};
+pub use ptx_jit::Cache;
 use ptx_parse::code::{Flow, Program};
 
 /// The engine that a launch asks for.
@@ -74,8 +75,10 @@ pub struct Compiled {
     pub lanes: u32,
     /// Bytes of machine code.
     pub code_bytes: usize,
-    /// Time to compile; missing where an earlier launch had done it.
+    /// Time to compile, or to find it in the cache; missing where an earlier launch had done it.
     pub compiled_in: Option<Duration>,
+    /// Whether the code was in the cache of an earlier process.
+    pub cached: bool,
 }
 
 impl fmt::Display for Engine {
@@ -86,6 +89,9 @@ impl fmt::Display for Engine {
             Engine::Compiled(c) => {
                 write!(f, "compiled code, {} lanes, {} bytes", c.lanes, c.code_bytes)?;
                 match c.compiled_in {
+                    Some(t) if c.cached => {
+                        write!(f, ", from the cache in {:.2} ms", t.as_secs_f64() * 1e3)
+                    }
                     Some(t) => write!(f, ", compiled in {:.1} ms", t.as_secs_f64() * 1e3),
                     None => f.write_str(", compiled before"),
                 }
@@ -166,6 +172,12 @@ fn estimate(program: &Program) -> u64 {
     sum
 }
 
+/// The user's cache of compiled code; `PTXRUN_CACHE_DIR` says where.
+fn cache() -> Option<&'static Cache> {
+    static CACHE: OnceLock<Option<Cache>> = OnceLock::new();
+    CACHE.get_or_init(Cache::from_environment).as_ref()
+}
+
 /// Compiled code, or why there is none.
 type Code = Result<Arc<ptx_jit::Kernel>, Arc<str>>;
 
@@ -206,9 +218,11 @@ impl Codes {
         let start = Instant::now();
         let seen = ptx_jit::Seen { grid: launch.grid, params: &launch.params };
         let seen = (versions.len() < VERSIONS).then_some(seen);
-        let code = ptx_jit::compile(kernel.program(), launch.block, seen)
-            .map(Arc::new)
-            .map_err(|why| Arc::from(why.to_string()));
+        let code = match cache() {
+            Some(cache) => ptx_jit::compile_cached(kernel.program(), launch.block, seen, cache),
+            None => ptx_jit::compile(kernel.program(), launch.block, seen),
+        };
+        let code = code.map(Arc::new).map_err(|why| Arc::from(why.to_string()));
         if versions.len() <= VERSIONS {
             versions.push(code.clone());
         }

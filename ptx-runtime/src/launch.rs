@@ -139,12 +139,17 @@ impl Context {
                 Ok((code, compiled_in)) => {
                     let memory = self.memory();
                     let blocks = compiled::run(&kernel, &code, &checked, memory, &launch)?;
-                    let (lanes, code_bytes) = (code.stats.lanes, code.stats.code_bytes);
+                    let ptx_jit::Stats { lanes, code_bytes, cached, .. } = code.stats;
                     return Ok(LaunchStats {
                         thread_instructions: None,
                         warp_instructions: None,
                         blocks,
-                        engine: Engine::Compiled(Compiled { lanes, code_bytes, compiled_in }),
+                        engine: Engine::Compiled(Compiled {
+                            lanes,
+                            code_bytes,
+                            compiled_in,
+                            cached,
+                        }),
                     });
                 }
                 Err(why) => engine = Engine::Fallback(why),

@@ -39,7 +39,9 @@ mod resources;
 mod verified;
 
 pub use args::{ArgumentError, KernelArg, declaration};
-pub use backend::{BACKEND_VARIABLE, Backend, Compiled, Dump, Engine, LaunchStats, UnknownBackend};
+pub use backend::{
+    BACKEND_VARIABLE, Backend, Cache, Compiled, Dump, Engine, LaunchStats, UnknownBackend,
+};
 pub use context::{Context, DeviceOptions};
 pub use launch::{LaunchConfig, LaunchError, Print, TimingError};
 pub use module::{LoadError, Module};

@@ -52,6 +52,8 @@ pub enum Command {
     Fmt(FmtArgs),
     /// Show how a kernel is compiled
     Jit(JitArgs),
+    /// Show or clear the cache of compiled kernels
+    Cache(CacheArgs),
     /// Run a program that uses CUDA on this machine's processor
     Exec(ExecArgs),
     /// Print the environment in which programs that use CUDA run on this machine's processor
@@ -313,6 +315,26 @@ pub struct JitArgs {
     /// Options of every subcommand.
     #[command(flatten)]
     pub common: Common,
+}
+
+/// `ptxrun cache`.
+#[derive(Args, Debug)]
+pub struct CacheArgs {
+    /// What to do with it
+    #[arg(value_enum, value_name = "ACTION", default_value = "show")]
+    pub action: CacheAction,
+    /// Options of every subcommand.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// What to do with the cache.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheAction {
+    /// Its folder and what it holds
+    Show,
+    /// Remove everything in it
+    Clear,
 }
 
 /// Forms of a kernel.

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use crate::cc;
 use crate::cli::{
-    Build, CheckArgs, Cli, Command, Common, DumpArg, ExplainArgs, FmtArgs, IsaArgs, JitArgs,
+    Build, CacheAction, CacheArgs, CheckArgs, Cli, Command, Common, DumpArg, ExplainArgs, FmtArgs,
+    IsaArgs, JitArgs,
 };
 use crate::run_command::run;
 use crate::{exec, isa, list, timing};
@@ -43,6 +44,7 @@ pub fn main(cli: Cli) -> ExitCode {
         Some(Command::Explain(args)) => explain(&args),
         Some(Command::Fmt(args)) => fmt(&args),
         Some(Command::Jit(args)) => jit(&args),
+        Some(Command::Cache(args)) => cache(&args),
         Some(Command::Exec(args)) => exec::exec(&args),
         Some(Command::Env(args)) => exec::env(&args),
     };
@@ -297,6 +299,35 @@ fn jit(args: &JitArgs) -> Outcome {
         print_json(&json!({"ok": true, "entry": entry, "text": text}));
     } else {
         print(text.as_bytes());
+    }
+    Ok(())
+}
+
+fn cache(args: &CacheArgs) -> Outcome {
+    let common = &args.common;
+    let Some(cache) = ptx_runtime::Cache::from_environment() else {
+        let message = "there is no cache: PTXRUN_CACHE_DIR is empty, or there is no home folder";
+        return Err(common.fail(USAGE, "cache", message));
+    };
+    let folder = cache.folder().display();
+    let done = match args.action {
+        CacheAction::Show => cache.usage(),
+        CacheAction::Clear => cache.clear(),
+    };
+    let usage =
+        done.map_err(|error| common.fail(USAGE, "file", format!("cannot use {folder}: {error}")))?;
+    let clear = args.action == CacheAction::Clear;
+    if common.json {
+        print_json(&json!({
+            "ok": true, "folder": folder.to_string(), "cleared": clear,
+            "entries": usage.entries, "bytes": usage.bytes,
+        }));
+    } else {
+        let verb = if clear { "removed: " } else { "" };
+        let kib = usage.bytes.div_ceil(1024);
+        print(
+            format!("{folder}: {verb}{} compiled kernels, {kib} KiB\n", usage.entries).as_bytes(),
+        );
     }
     Ok(())
 }

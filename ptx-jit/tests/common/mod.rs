@@ -161,8 +161,12 @@ impl Case {
     /// Runs both and compares every buffer.
     pub fn compare(&self) -> Result<(), String> {
         let kernel = self.compile().map_err(|u| format!("unsupported: {u}"))?;
+        self.compare_with(&kernel)
+    }
+    /// As [`Case::compare`], with code that was compiled before.
+    pub fn compare_with(&self, kernel: &ptx_jit::Kernel) -> Result<(), String> {
         self.interpret()?;
-        self.run_compiled(&kernel).map_err(|s| format!("stopped: {s:?}"))?;
+        self.run_compiled(kernel).map_err(|s| format!("stopped: {s:?}"))?;
         for at in &self.buffers {
             let got = self.copies.bytes(*at);
             let mut want = vec![0; got.len()];
