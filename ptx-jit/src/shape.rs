@@ -230,6 +230,14 @@ pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
                 }
             }
         }
+        // Ways may meet in a block that is masked below another branch: from there lanes go on under its mask, so
+        // that what leads to it is of its region.
+        for (b, block) in f.blocks.iter().enumerate().filter(|(b, _)| masked[*b]) {
+            for s in block.term.succs().into_iter().filter(|s| masked[*s as usize]) {
+                let (from, to) = (region[s as usize], region[b]);
+                region.iter_mut().filter(|r| **r == from).for_each(|r| *r = to);
+            }
+        }
         // Deaths below a mask leave lanes out where the paths join again.
         for (b, block) in f.blocks.iter().enumerate() {
             if masked[b] && block.term.succs().iter().any(|s| is_end(f, *s)) {

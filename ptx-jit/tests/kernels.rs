@@ -134,6 +134,35 @@ fn sparse_rows() {
     case.compare().unwrap();
 }
 
+/// Lanes that part in a block without a mask meet in one that has a mask because of another branch.
+#[test]
+fn ways_that_meet_under_a_mask_of_another_branch() {
+    let text = module(
+        "sm_70",
+        ".param .u64 out, .param .u32 n",
+        "
+        .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<4>;
+        ld.param.u64 %rd1, [out]; ld.param.u32 %r2, [n];
+        mov.u32 %r1, %tid.x; mov.u32 %r3, %r1; and.b32 %r4, %r1, 1;
+        setp.ne.u32 %p1, %r2, 0; setp.eq.u32 %p2, %r4, 0; setp.gt.u32 %p3, %r1, 5;
+        @%p1 bra $other;
+        @%p2 bra $join;
+        add.u32 %r3, %r3, 100; bra $meet;
+        $other: @%p3 bra $meet;
+        add.u32 %r3, %r3, 200;
+        $meet: mul.lo.u32 %r3, %r3, 3;
+        $join:
+        mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r3;
+        ret;",
+    );
+    for n in [0u32, 1] {
+        let mut case = Case::new(&text, "k", [1; 3], [50, 1, 1]).unwrap();
+        case.words(vec![0; 64]);
+        case.arg(&n.to_le_bytes());
+        case.compare().unwrap_or_else(|e| panic!("{n}: {e}"));
+    }
+}
+
 /// Both sides of a divergent branch lead into a loop with barriers, with the same count.
 #[test]
 fn barriers_behind_a_divergent_branch() {
