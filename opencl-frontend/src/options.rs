@@ -80,7 +80,15 @@ impl Default for Options {
 impl Options {
     /// Reads an option string as `clBuildProgram` takes it. Quotes group words.
     pub fn parse(text: &str) -> Result<Options, Diag> {
-        Options::default().with_args(&split_words(text))
+        Options::default().with_text(text)
+    }
+
+    /// Adds those of an option string.
+    ///
+    /// # Errors
+    /// When one is unknown or lacks its value.
+    pub fn with_text(self, text: &str) -> Result<Options, Diag> {
+        self.with_args(&split_words(text))
     }
 
     /// Adds options given as separate words.

@@ -207,6 +207,10 @@ impl Geometry {
             LanemaskGt => !low(lane + 1),
             TotalSmemSize | AggrSmemSize => self.shared_bytes,
             DynamicSmemSize => self.dynamic_bytes,
+            Envreg3 => self.env[0],
+            Envreg4 => self.env[1],
+            Envreg5 => self.env[2],
+            Envreg6 => self.env[3],
             _ => 0,
         }) as u64
     }

@@ -157,7 +157,8 @@ fn varies(s: Sreg) -> Varies {
         | GridId | IsExplicitCluster | NclusterIdX | NclusterIdY | NclusterIdZ | NclusterIdW
         | ClusterNctaidX | ClusterNctaidY | ClusterNctaidZ | ClusterNctaidW | ClusterNctarank
         | TotalSmemSize | AggrSmemSize | DynamicSmemSize | ReservedSmemBegin | ReservedSmemEnd
-        | ReservedSmemCap | ReservedSmem0 | ReservedSmem1 | CurrentGraphExec => Varies::Launch,
+        | ReservedSmemCap | ReservedSmem0 | ReservedSmem1 | CurrentGraphExec | Envreg3
+        | Envreg4 | Envreg5 | Envreg6 => Varies::Launch,
         Clock | ClockHi | Clock64 | GlobalTimer | GlobalTimerLo | GlobalTimerHi | Pm0 | Pm1
         | Pm2 | Pm3 | Pm4 | Pm5 | Pm6 | Pm7 | Pm0_64 | Pm1_64 | Pm2_64 | Pm3_64 | Pm4_64
         | Pm5_64 | Pm6_64 | Pm7_64 => Varies::Always,

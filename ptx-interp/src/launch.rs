@@ -55,6 +55,8 @@ pub struct LaunchParams {
     pub progress: Option<Arc<AtomicU64>>,
     /// All blocks must make progress together (cooperative launch).
     pub cooperative: bool,
+    /// `%envreg3` to `%envreg6`.
+    pub env: [u32; 4],
 }
 
 impl Default for LaunchParams {
@@ -75,6 +77,7 @@ impl Default for LaunchParams {
             output: None,
             progress: None,
             cooperative: false,
+            env: [0; 4],
         }
     }
 }
@@ -146,6 +149,7 @@ pub(crate) struct Geometry {
     pub dynamic_bytes: u32,
     pub sms: u32,
     pub grid_id: u64,
+    pub env: [u32; 4],
 }
 
 impl Geometry {
@@ -230,6 +234,7 @@ impl Geometry {
             explicit_cluster: cluster != [1; 3],
             shared_bytes: bytes as u32,
             dynamic_bytes: p.shared_bytes,
+            env: p.env,
             sms: SMS,
             grid_id: GRIDS.fetch_add(1, Ordering::Relaxed),
         })

@@ -52,9 +52,11 @@ special_registers! {
     ReservedSmemCap "%reserved_smem_offset_cap" B32 (7, 6) 80; ReservedSmem0 "%reserved_smem_offset_0" B32 (7, 6) 80; ReservedSmem1 "%reserved_smem_offset_1" B32 (7, 6) 80;
     TotalSmemSize "%total_smem_size" U32 (4, 1) 20; AggrSmemSize "%aggr_smem_size" U32 (8, 1) 90; DynamicSmemSize "%dynamic_smem_size" U32 (4, 1) 20;
     CurrentGraphExec "%current_graph_exec" U64 (8, 0) 50;
+    Envreg3 "%envreg3" B32 (1, 0) 0; Envreg4 "%envreg4" B32 (1, 0) 0; Envreg5 "%envreg5" B32 (1, 0) 0; Envreg6 "%envreg6" B32 (1, 0) 0;
 }
 
-/// Environment registers `%envreg0` to `%envreg31` are read as [`envreg`] names, always 0 here.
+/// Environment registers `%envreg0` to `%envreg31` are read as [`envreg`] names; 0 but for the four rows
+/// above, which a driver can set: the global offset of an OpenCL launch, and its number of dimensions.
 pub fn envreg(name: &str) -> Option<u8> {
     let digits = name.strip_prefix("%envreg")?;
     let n: u8 = digits.parse().ok()?;

@@ -49,6 +49,8 @@ pub struct LaunchConfig {
     pub cooperative: bool,
     /// The engine.
     pub backend: Backend,
+    /// `%envreg3` to `%envreg6`: the global offset of an OpenCL launch and its number of dimensions.
+    pub env: [u32; 4],
 }
 
 impl Default for LaunchConfig {
@@ -69,6 +71,7 @@ impl Default for LaunchConfig {
             print: None,
             cooperative: false,
             backend: Backend::default(),
+            env: [0; 4],
         }
     }
 }
@@ -216,6 +219,7 @@ impl Context {
             output: config.print.map(|print| Arc::new(Mutex::new(Sink(print))) as _),
             progress: config.progress,
             cooperative: config.cooperative,
+            env: config.env,
         };
         Ok((kernel, launch))
     }

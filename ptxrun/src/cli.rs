@@ -54,10 +54,13 @@ pub enum Command {
     Jit(JitArgs),
     /// Show or clear the cache of compiled kernels
     Cache(CacheArgs),
-    /// Run a program that uses CUDA on this machine's processor
+    /// Run a program that uses CUDA or OpenCL on this machine's processor
     Exec(ExecArgs),
-    /// Print the environment in which programs that use CUDA run on this machine's processor
+    /// Print the environment in which programs that use CUDA or OpenCL run on this machine's processor
     Env(EnvArgs),
+    /// Write the file that makes OpenCL programs find the driver of ptxrun
+    #[command(name = "install-icd")]
+    InstallIcd(InstallIcdArgs),
 }
 
 /// Which device and engine programs find.
@@ -91,6 +94,17 @@ pub struct EnvArgs {
     /// Print NAME=VALUE lines for the file that $GITHUB_ENV names, not `export` lines for a shell
     #[arg(long)]
     pub github: bool,
+    /// Options of every subcommand.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// `ptxrun install-icd`.
+#[derive(Args, Debug)]
+pub struct InstallIcdArgs {
+    /// Write into a folder of this user, which needs a variable, instead of /etc/OpenCL/vendors
+    #[arg(long)]
+    pub user: bool,
     /// Options of every subcommand.
     #[command(flatten)]
     pub common: Common,

@@ -47,6 +47,7 @@ pub fn main(cli: Cli) -> ExitCode {
         Some(Command::Cache(args)) => cache(&args),
         Some(Command::Exec(args)) => exec::exec(&args),
         Some(Command::Env(args)) => exec::env(&args),
+        Some(Command::InstallIcd(args)) => exec::install_icd(&args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! `ptxrun exec` and `ptxrun env`: programs that use CUDA find our libraries first.
+//! `ptxrun exec` and `ptxrun env`: programs that use CUDA or OpenCL find our libraries first; `ptxrun install-icd`.
 
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::cli::{Common, Emulation, EnvArgs, ExecArgs};
+use crate::cli::{Common, Emulation, EnvArgs, ExecArgs, InstallIcdArgs};
 use crate::commands::{Failed, INVALID, Outcome, USAGE, print, print_json};
 
 /// A library: the names under which programs look for it, and the file names that it may have here.
@@ -30,6 +30,8 @@ const RUNTIME: Library = Library {
 /// The runtime for programs of CUDA 12, whose interface is another.
 const RUNTIME_12: Library =
     Library { links: &["libcudart.so.12"], files: &["libcudart.so.12", "libcudart12.so"] };
+/// The OpenCL driver, which loaders find through a file that names it.
+const OPENCL: Library = Library { links: &[], files: &["libopencl_icd.so"] };
 const OCELOT: Library = Library { links: &["libgpuocelot.so"], files: &["libgpuocelot.so"] };
 
 /// Folders that may hold the libraries: the one that the user names, the command's own, and where
@@ -135,6 +137,10 @@ fn variables(
             }
         }
     }
+    let vendors = match OPENCL.find(home) {
+        Some(driver) => Some(vendor_folder(&folder, &driver).map_err(failed)?),
+        None => None,
+    };
     let mut path = folder.into_os_string();
     if let Some(old) = std::env::var_os("LD_LIBRARY_PATH").filter(|old| !old.is_empty()) {
         let known = std::env::split_paths(&old).any(|p| p.as_os_str() == path);
@@ -149,6 +155,9 @@ fn variables(
     if let Some(file) = OCELOT.find(home) {
         variables.push(("OCELOT_PATH", file.into()));
     }
+    if let Some(vendors) = vendors {
+        variables.push(("OCL_ICD_VENDORS", vendors.into()));
+    }
     if let Some(device) = &emulation.device {
         variables.push(("PTXRUN_DEVICE", device.into()));
     }
@@ -156,6 +165,65 @@ fn variables(
         variables.push(("PTXRUN_BACKEND", backend.into()));
     }
     Ok(variables)
+}
+
+/// Writes a vendor file, which names an OpenCL driver to loaders.
+fn write_vendor(folder: &Path, driver: &Path) -> io::Result<PathBuf> {
+    std::fs::create_dir_all(folder)?;
+    let file = folder.join("ptxrun.icd");
+    let mut line = driver.as_os_str().as_encoded_bytes().to_vec();
+    line.push(b'\n');
+    if std::fs::read(&file).is_ok_and(|old| old == line) {
+        return Ok(file);
+    }
+    let fresh = folder.join(format!("ptxrun.new{}", std::process::id()));
+    std::fs::write(&fresh, line)?;
+    std::fs::rename(&fresh, &file)?;
+    Ok(file)
+}
+
+/// A folder with the vendor file of our driver and no other.
+fn vendor_folder(folder: &Path, driver: &Path) -> io::Result<PathBuf> {
+    let vendors = folder.join("vendors");
+    write_vendor(&vendors, driver)?;
+    Ok(vendors)
+}
+
+/// Writes the vendor file where OpenCL loaders look for it.
+pub(crate) fn install_icd(args: &InstallIcdArgs) -> Outcome {
+    let common = &args.common;
+    let folders = folders();
+    let Some(driver) = folders.iter().find_map(|f| OPENCL.find(f)) else {
+        let places: Vec<String> = folders.iter().map(|f| f.display().to_string()).collect();
+        let message = format!(
+            "the library libopencl_icd.so of ptxrun is not installed; looked in {} (PTXRUN_LIBDIR names another folder)",
+            places.join(", ")
+        );
+        return Err(common.fail(INVALID, "library", message));
+    };
+    let folder = if args.user {
+        let failed = |error: io::Error| common.fail(INVALID, "folder", error.to_string());
+        private_folder("vendors").map_err(failed)?
+    } else {
+        PathBuf::from("/etc/OpenCL/vendors")
+    };
+    let file = write_vendor(&folder, &driver).map_err(|error| {
+        let message = format!("cannot write {}: {error}", folder.join("ptxrun.icd").display());
+        common.fail(INVALID, "folder", message)
+    })?;
+    let variable = args.user.then(|| folder.display().to_string());
+    if common.json {
+        print_json(&json!({"ok": true, "file": file.display().to_string(), "OCL_ICD_VENDORS": variable}));
+        return Ok(());
+    }
+    let mut text = format!("wrote {}\n", file.display());
+    if args.user {
+        text.push_str("programs find the driver where this is set:\nexport OCL_ICD_VENDORS=");
+        text.push_str(&String::from_utf8_lossy(&quoted(folder.as_os_str().as_encoded_bytes())));
+        text.push('\n');
+    }
+    print(text.as_bytes());
+    Ok(())
 }
 
 /// Replaces this process by the program.

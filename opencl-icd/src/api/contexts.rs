@@ -1,0 +1,180 @@
+//! Platform, devices, contexts, queues.
+
+use std::sync::Arc;
+
+use super::{calls, counted, creates};
+use crate::answer::Place;
+use crate::cl::{self, Error, Result};
+use crate::context::{self, Context};
+use crate::device::Device;
+use crate::ffi::{ContextFn, In, Out, Raw};
+use crate::platform::{self, Platform};
+use crate::queue::Queue;
+use crate::registry;
+
+/// The devices of a list.
+///
+/// # Errors
+/// When the list and its length do not fit, or something in it is no device.
+pub fn device_list(count: u32, list: In<usize>) -> Result<Vec<Arc<Device>>> {
+    if (count == 0) != list.is_null() {
+        return Err(Error::INVALID_VALUE);
+    }
+    list.list(count as usize)?.into_iter().map(registry::get).collect()
+}
+
+fn platform_of(handle: usize) -> Result<Arc<Platform>> {
+    if handle == 0 { platform::get() } else { registry::get(handle) }
+}
+
+calls! {
+    clGetPlatformIDs(entries: u32, platforms: Out<usize>, count: Out<u32>) {
+        if entries == 0 && !platforms.is_null() || platforms.is_null() && count.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        let found = platform::get()?;
+        platforms.put_list(&[found.handle.get()], entries as usize);
+        count.put(1);
+        Ok(())
+    }
+
+    clIcdGetPlatformIDsKHR(entries: u32, platforms: Out<usize>, count: Out<u32>) {
+        if entries == 0 && !platforms.is_null() || platforms.is_null() && count.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        let found = platform::get()?;
+        platforms.put_list(&[found.handle.get()], entries as usize);
+        count.put(1);
+        Ok(())
+    }
+
+    clGetPlatformInfo(platform: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
+        platform_of(platform)?.info(name, Place { size, value, size_ret })
+    }
+
+    clGetDeviceIDs(platform: usize, kind: u64, entries: u32, devices: Out<usize>, count: Out<u32>) {
+        let platform = platform_of(platform)?;
+        if entries == 0 && !devices.is_null() || devices.is_null() && count.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        let all: Vec<usize> = platform.devices_of(kind)?.iter().map(|d| d.handle.get()).collect();
+        devices.put_list(&all, entries as usize);
+        count.put(all.len() as u32);
+        Ok(())
+    }
+
+    clGetDeviceInfo(device: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
+        registry::get::<Device>(device)?.info(name, Place { size, value, size_ret })
+    }
+
+    clCreateSubDevices(device: usize, properties: In<isize>, _entries: u32, _devices: Out<usize>, _count: Out<u32>) {
+        registry::get::<Device>(device)?;
+        if properties.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        // No way of partitioning is supported (CL_DEVICE_PARTITION_PROPERTIES).
+        Err(Error::INVALID_VALUE)
+    }
+
+    // Root devices are not counted.
+    clRetainDevice(device: usize) { registry::get::<Device>(device).map(|_| ()) }
+    clReleaseDevice(device: usize) { registry::get::<Device>(device).map(|_| ()) }
+
+    clGetContextInfo(context: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
+        registry::get::<Context>(context)?.info(name, Place { size, value, size_ret })
+    }
+
+    clRetainCommandQueue(queue: usize) { registry::retain::<Queue>(queue) }
+
+    clReleaseCommandQueue(queue: usize) {
+        registry::get::<Queue>(queue)?.flush();
+        registry::release::<Queue>(queue)
+    }
+
+    clGetCommandQueueInfo(queue: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
+        registry::get::<Queue>(queue)?.info(name, Place { size, value, size_ret })
+    }
+
+    // Of OpenCL 1.0; properties are fixed since.
+    clSetCommandQueueProperty(queue: usize, _properties: u64, _enable: u32, _old: Out<u64>) {
+        registry::get::<Queue>(queue)?;
+        Err(Error::INVALID_OPERATION)
+    }
+}
+
+counted! {
+    Context: clRetainContext clReleaseContext;
+}
+
+creates! {
+    clCreateContext(properties: In<isize>, count: u32, devices: In<usize>, notify: ContextFn, data: Raw) {
+        let properties = context::properties(properties)?;
+        if count == 0 || devices.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        let mut all = device_list(count, devices)?;
+        let mut seen = Vec::new();
+        all.retain(|d| {
+            let new = !seen.contains(&d.handle.get());
+            seen.push(d.handle.get());
+            new
+        });
+        Ok(registry::publish(Arc::new(Context::new(all, properties, notify, data)?)))
+    }
+
+    clCreateContextFromType(properties: In<isize>, kind: u64, notify: ContextFn, data: Raw) {
+        let properties = context::properties(properties)?;
+        if notify.is_none() && !data.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        let devices = platform::get()?.devices_of(kind)?;
+        Ok(registry::publish(Arc::new(Context::new(devices, properties, notify, data)?)))
+    }
+
+    clCreateCommandQueue(context: usize, device: usize, properties: u64) {
+        let context: Arc<Context> = registry::get(context)?;
+        let device: Arc<Device> = registry::get(device)?;
+        Ok(registry::publish(Arc::new(Queue::new(&context, &device, properties)?)))
+    }
+}
+
+calls! {
+    clFlush(queue: usize) {
+        registry::get::<Queue>(queue)?.flush();
+        Ok(())
+    }
+
+    clFinish(queue: usize) {
+        registry::get::<Queue>(queue)?.finish();
+        Ok(())
+    }
+
+    clEnqueueMarkerWithWaitList(queue: usize, count: u32, events: In<usize>, event: Out<usize>) {
+        super::commands::synchronise(queue, cl::COMMAND_MARKER, count, events, event, false)
+    }
+
+    clEnqueueBarrierWithWaitList(queue: usize, count: u32, events: In<usize>, event: Out<usize>) {
+        super::commands::synchronise(queue, cl::COMMAND_BARRIER, count, events, event, true)
+    }
+
+    clEnqueueMarker(queue: usize, event: Out<usize>) {
+        registry::get::<Queue>(queue)?;
+        if event.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        super::commands::synchronise(queue, cl::COMMAND_MARKER, 0, In::none(), event, false)
+    }
+
+    clEnqueueBarrier(queue: usize) {
+        super::commands::synchronise(queue, cl::COMMAND_BARRIER, 0, In::none(), Out::none(), true)
+    }
+
+    clEnqueueWaitForEvents(queue: usize, count: u32, events: In<usize>) {
+        registry::get::<Queue>(queue)?;
+        if count == 0 || events.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        let done = super::commands::synchronise(queue, cl::COMMAND_BARRIER, count, events, Out::none(), true);
+        done.map_err(|e| if e == Error::INVALID_EVENT_WAIT_LIST { Error::INVALID_EVENT } else { e })
+    }
+}

@@ -1,0 +1,104 @@
+//! Memory objects and samplers.
+
+use std::sync::Arc;
+
+use super::{calls, counted, creates};
+use crate::answer::Place;
+use crate::cl::{self, Error};
+use crate::context::Context;
+use crate::ffi::{ImageDesc, ImageFormat, In, ObjectFn, Out, Raw};
+use crate::image::{self, Image};
+use crate::memory::{self, Mem};
+use crate::registry;
+use crate::sampler::Sampler;
+
+counted! {
+    Mem: clRetainMemObject clReleaseMemObject;
+    Sampler: clRetainSampler clReleaseSampler;
+}
+
+creates! {
+    clCreateBuffer(context: usize, flags: u64, size: usize, host: Raw) {
+        let context: Arc<Context> = registry::get(context)?;
+        Ok(registry::publish(Arc::new(Mem::buffer(&context, flags, size, host)?)))
+    }
+
+    clCreateSubBuffer(buffer: usize, flags: u64, kind: u32, info: In<[usize; 2]>) {
+        let buffer: Arc<Mem> = registry::get(buffer)?;
+        buffer.as_buffer()?;
+        if kind != cl::BUFFER_CREATE_TYPE_REGION {
+            return Err(Error::INVALID_VALUE);
+        }
+        let region = info.get().ok_or(Error::INVALID_VALUE)?;
+        Ok(registry::publish(Arc::new(Mem::sub_buffer(&buffer, flags, region)?)))
+    }
+
+    clCreateImage(context: usize, flags: u64, format: In<ImageFormat>, desc: In<ImageDesc>, host: Raw) {
+        let context: Arc<Context> = registry::get(context)?;
+        let image = Image::create(&context, flags, format.get(), desc.get(), host)?;
+        Ok(registry::publish(Arc::new(image)))
+    }
+
+    clCreateImage2D(context: usize, flags: u64, format: In<ImageFormat>, width: usize, height: usize, row_pitch: usize, host: Raw) {
+        let context: Arc<Context> = registry::get(context)?;
+        let kind = cl::MEM_OBJECT_IMAGE2D;
+        let desc = ImageDesc { kind, width, height, row_pitch, ..ImageDesc::default() };
+        let image = Image::create(&context, flags, format.get(), Some(desc), host);
+        Ok(registry::publish(Arc::new(image.map_err(old_size)?)))
+    }
+
+    clCreateImage3D(context: usize, flags: u64, format: In<ImageFormat>, width: usize, height: usize, depth: usize, row_pitch: usize, slice_pitch: usize, host: Raw) {
+        let context: Arc<Context> = registry::get(context)?;
+        let kind = cl::MEM_OBJECT_IMAGE3D;
+        let desc = ImageDesc { kind, width, height, depth, row_pitch, slice_pitch, ..ImageDesc::default() };
+        let image = Image::create(&context, flags, format.get(), Some(desc), host);
+        Ok(registry::publish(Arc::new(image.map_err(old_size)?)))
+    }
+
+    clCreateSampler(context: usize, normalized: u32, addressing: u32, filter: u32) {
+        let context: Arc<Context> = registry::get(context)?;
+        Ok(registry::publish(Arc::new(Sampler::new(&context, normalized, addressing, filter)?)))
+    }
+}
+
+/// The functions of OpenCL 1.1 know no image descriptor: a wrong pitch is a wrong size there.
+fn old_size(error: Error) -> Error {
+    if error == Error::INVALID_IMAGE_DESCRIPTOR { Error::INVALID_IMAGE_SIZE } else { error }
+}
+
+calls! {
+    clGetSupportedImageFormats(context: usize, flags: u64, kind: u32, entries: u32, formats: Out<[u32; 2]>, count: Out<u32>) {
+        registry::get::<Context>(context)?;
+        memory::check_flags(flags)?;
+        let known = (cl::MEM_OBJECT_IMAGE2D..=cl::MEM_OBJECT_IMAGE1D_BUFFER).contains(&kind);
+        if !known || entries == 0 && !formats.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        let all: Vec<[u32; 2]> = image::formats().map(|f| [f.order, f.data_type]).collect();
+        formats.put_list(&all, entries as usize);
+        count.put(all.len() as u32);
+        Ok(())
+    }
+
+    clGetMemObjectInfo(mem: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
+        registry::get::<Mem>(mem)?.info(name, Place { size, value, size_ret })
+    }
+
+    clGetImageInfo(mem: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
+        let mem: Arc<Mem> = registry::get(mem)?;
+        mem.as_image()?.info(&mem, name, Place { size, value, size_ret })
+    }
+
+    clSetMemObjectDestructorCallback(mem: usize, function: ObjectFn, data: Raw) {
+        let mem: Arc<Mem> = registry::get(mem)?;
+        if function.is_none() {
+            return Err(Error::INVALID_VALUE);
+        }
+        mem.on_destruction(function, data);
+        Ok(())
+    }
+
+    clGetSamplerInfo(sampler: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
+        registry::get::<Sampler>(sampler)?.info(name, Place { size, value, size_ret })
+    }
+}

@@ -1,0 +1,102 @@
+//! Contexts: the memory that their devices share.
+
+use std::ffi::CString;
+use std::sync::{Arc, Mutex};
+
+use ptx_runtime::DeviceOptions;
+
+use crate::answer::Place;
+use crate::cl::{self, Error, Result};
+use crate::device::Device;
+use crate::event::later;
+use crate::ffi::{ContextFn, In, Raw, call_context};
+use crate::registry::{self, Handle};
+use crate::{object, platform};
+
+/// A context.
+pub struct Context {
+    pub(crate) handle: Handle<Context>,
+    /// Its devices.
+    pub devices: Vec<Arc<Device>>,
+    properties: Vec<isize>,
+    /// The memory of all its devices, and what kernels see of it.
+    pub machine: ptx_runtime::Context,
+    notify: Mutex<(ContextFn, Raw)>,
+}
+object!(Context, INVALID_CONTEXT);
+
+/// Checks a property list; as it was given, with the zero at the end.
+///
+/// # Errors
+/// When a property is unknown, twice, or its value wrong.
+pub fn properties(list: In<isize>) -> Result<Vec<isize>> {
+    let mut seen = Vec::new();
+    for [name, value] in list.pairs() {
+        if seen.contains(&name) {
+            return Err(Error::INVALID_PROPERTY);
+        }
+        seen.push(name);
+        match name as u32 {
+            cl::CONTEXT_PLATFORM => {
+                registry::get::<platform::Platform>(value as usize)?;
+            }
+            cl::CONTEXT_INTEROP_USER_SYNC if value == 0 || value == 1 => {}
+            _ => return Err(Error::INVALID_PROPERTY),
+        }
+    }
+    Ok(match list.is_null() {
+        true => Vec::new(),
+        false => list.pairs().into_iter().flatten().chain([0]).collect(),
+    })
+}
+
+impl Context {
+    /// A context of these devices.
+    ///
+    /// # Errors
+    /// When the host has no address space for their memory.
+    pub fn new(
+        devices: Vec<Arc<Device>>,
+        properties: Vec<isize>,
+        notify: ContextFn,
+        data: Raw,
+    ) -> Result<Context> {
+        if notify.is_none() && !data.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        let memory = devices.iter().map(|d| d.memory()).max().unwrap_or(0);
+        let options = DeviceOptions { memory, base: 0 };
+        let machine = ptx_runtime::Context::new(&options).map_err(|_| Error::OUT_OF_HOST_MEMORY)?;
+        let notify = Mutex::new((notify, data));
+        Ok(Context { handle: Handle::default(), devices, properties, machine, notify })
+    }
+
+    /// Tells the program of an error that no call can return.
+    pub fn tell(&self, what: &str) {
+        let (function, data) = *self.notify.lock().unwrap_or_else(|e| e.into_inner());
+        if function.is_some()
+            && let Ok(what) = CString::new(what.replace('\0', " "))
+        {
+            later(Box::new(move || call_context(function, &what, data)));
+        }
+    }
+
+    /// Bytes of the largest allocation that all devices can have.
+    pub fn max_alloc(&self) -> u64 {
+        self.devices.iter().map(|d| d.max_alloc()).max().unwrap_or(0)
+    }
+
+    /// `clGetContextInfo`
+    pub fn info(&self, name: u32, place: Place) -> Result {
+        match name {
+            cl::CONTEXT_REFERENCE_COUNT => place.put(registry::users(self)),
+            cl::CONTEXT_NUM_DEVICES => place.put(self.devices.len() as u32),
+            cl::CONTEXT_DEVICES => {
+                let all: Vec<usize> = self.devices.iter().map(|d| d.handle.get()).collect();
+                place.put(&all[..])
+            }
+            cl::CONTEXT_PROPERTIES => place.put(&self.properties[..]),
+            _ => Err(Error::INVALID_VALUE),
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Devices: one emulated GPU each.
+
+use std::sync::{Mutex, PoisonError};
+
+use ptx_runtime::timing::Profile;
+use ptx_runtime::{Backend, device as profiles};
+
+use crate::answer::Place;
+use crate::cl::{self, Error, Result};
+use crate::object;
+use crate::platform;
+use crate::registry::Handle;
+
+/// A device.
+pub struct Device {
+    pub(crate) handle: Handle<Device>,
+    /// What it is.
+    pub profile: Profile,
+    /// The engine that runs kernels.
+    pub backend: Backend,
+    /// Event profiling reports the timing model's clock (`PTXRUN_TIMING`).
+    pub timed: bool,
+    /// When the modelled device is free, in nanoseconds.
+    free_at: Mutex<u64>,
+}
+object!(Device, INVALID_DEVICE);
+
+/// Most work-items of a work-group in each dimension that the engines take.
+const MOST: [u32; 3] = [1024, 1024, 64];
+/// Texels of an image in a direction.
+pub const MAX_IMAGE: usize = 16384;
+/// Texels of a 3D image in a direction.
+pub const MAX_IMAGE_3D: usize = 2048;
+/// Texels of an image over a buffer.
+pub const MAX_IMAGE_BUFFER: usize = 1 << 27;
+/// Layers of an image array.
+pub const MAX_LAYERS: usize = 2048;
+/// Bytes to which a sub-buffer's origin is aligned.
+pub const BASE_ALIGN: usize = 512;
+
+const FP_DENORM: u64 = 1;
+const FP_INF_NAN: u64 = 2;
+const FP_ROUNDINGS: u64 = 4 + 8 + 16;
+const FP_FMA: u64 = 32;
+const FP_CORRECT_DIVIDE: u64 = 128;
+
+impl Device {
+    /// A device of that profile.
+    pub fn new(profile: Profile, backend: Backend, timed: bool) -> Device {
+        let (handle, free_at) = (Handle::default(), Mutex::default());
+        Device { handle, profile, backend, timed, free_at }
+    }
+
+    /// Compute capability as in `sm_90`.
+    pub fn capability(&self) -> u32 {
+        let c = &self.profile.device.compute_capability;
+        u32::from(c.major) * 10 + u32::from(c.minor)
+    }
+
+    /// The target that programs are compiled for.
+    pub fn target(&self) -> u32 {
+        let capability = self.capability();
+        let all = ptx_runtime::opencl::options::SUPPORTED_SM;
+        all.into_iter().filter(|sm| *sm <= capability).max().unwrap_or(all[0])
+    }
+
+    /// Bytes of global memory.
+    pub fn memory(&self) -> u64 {
+        profiles::memory(&self.profile)
+    }
+
+    /// Bytes of the largest allocation.
+    pub fn max_alloc(&self) -> u64 {
+        (self.memory() / 4).max(128 << 20)
+    }
+
+    /// Work-items of the largest work-group.
+    pub fn max_group(&self) -> usize {
+        self.profile.limits.max_threads_per_block.min(1024) as usize
+    }
+
+    /// Work-items of a work-group in each dimension.
+    pub fn max_items(&self) -> [usize; 3] {
+        let most = self.profile.limits.max_block_dim;
+        std::array::from_fn(|d| most[d].min(MOST[d]) as usize)
+    }
+
+    /// Bytes of local memory of a work-group.
+    pub fn local_memory(&self) -> u64 {
+        u64::from(self.profile.limits.max_shared_bytes_per_block)
+    }
+
+    /// Whether it has double precision.
+    pub fn has_double(&self) -> bool {
+        self.capability() >= 13
+    }
+
+    /// When a command of `ns` nanoseconds starts and ends on the modelled device.
+    pub(crate) fn occupy(&self, queued: u64, ns: u64) -> (u64, u64) {
+        let mut free = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let start = queued.max(*free);
+        *free = start + ns;
+        (start, *free)
+    }
+
+    /// Nanoseconds that the modelled device takes to move `bytes` bytes over its link to the host.
+    pub fn transfer_ns(&self, bytes: usize) -> Option<u64> {
+        let link = &self.profile.link;
+        let ns = link.latency_us * 1e3 + bytes as f64 / link.pageable_gbps.max(1e-3);
+        self.timed.then_some(ns as u64)
+    }
+
+    /// The same for a copy within device memory.
+    pub fn copy_ns(&self, bytes: usize) -> Option<u64> {
+        let p = &self.profile;
+        let per_ns = p.dram_bytes_per_cycle() * p.clock.sm_mhz / 1e3;
+        let start = f64::from(p.launch.overhead_cycles) * 1e3 / p.clock.sm_mhz;
+        self.timed.then_some((start + 2.0 * bytes as f64 / per_ns.max(1e-3)) as u64)
+    }
+
+    fn extensions(&self) -> String {
+        let mut all = vec![
+            "cl_khr_global_int32_base_atomics",
+            "cl_khr_global_int32_extended_atomics",
+            "cl_khr_local_int32_base_atomics",
+            "cl_khr_local_int32_extended_atomics",
+            "cl_khr_int64_base_atomics",
+            "cl_khr_int64_extended_atomics",
+            "cl_khr_byte_addressable_store",
+            "cl_khr_3d_image_writes",
+            "cl_khr_fp16",
+            "cl_nv_device_attribute_query",
+            "cl_nv_pragma_unroll",
+        ];
+        if self.has_double() {
+            all.push("cl_khr_fp64");
+        }
+        all.join(" ")
+    }
+
+    /// `clGetDeviceInfo`
+    pub fn info(&self, name: u32, place: Place) -> Result {
+        let p = &self.profile;
+        let limits = &p.limits;
+        let single = if self.capability() >= 20 {
+            FP_DENORM | FP_INF_NAN | FP_ROUNDINGS | FP_FMA | FP_CORRECT_DIVIDE
+        } else {
+            FP_INF_NAN | 4
+        };
+        let double = FP_DENORM | FP_INF_NAN | FP_ROUNDINGS | FP_FMA;
+        match name {
+            cl::DEVICE_TYPE => place.put(cl::DEVICE_TYPE_GPU),
+            // The PCI number of the emulated device's maker.
+            cl::DEVICE_VENDOR_ID => place.put(0x10deu32),
+            cl::DEVICE_MAX_COMPUTE_UNITS => place.put(p.device.multiprocessors),
+            cl::DEVICE_MAX_WORK_ITEM_DIMENSIONS => place.put(3u32),
+            cl::DEVICE_MAX_WORK_GROUP_SIZE => place.put(self.max_group()),
+            cl::DEVICE_MAX_WORK_ITEM_SIZES => place.put(&self.max_items()[..]),
+            cl::DEVICE_PREFERRED_VECTOR_WIDTH_CHAR
+            | cl::DEVICE_PREFERRED_VECTOR_WIDTH_SHORT
+            | cl::DEVICE_PREFERRED_VECTOR_WIDTH_INT
+            | cl::DEVICE_PREFERRED_VECTOR_WIDTH_LONG
+            | cl::DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT
+            | cl::DEVICE_PREFERRED_VECTOR_WIDTH_HALF
+            | cl::DEVICE_NATIVE_VECTOR_WIDTH_CHAR
+            | cl::DEVICE_NATIVE_VECTOR_WIDTH_SHORT
+            | cl::DEVICE_NATIVE_VECTOR_WIDTH_INT
+            | cl::DEVICE_NATIVE_VECTOR_WIDTH_LONG
+            | cl::DEVICE_NATIVE_VECTOR_WIDTH_FLOAT
+            | cl::DEVICE_NATIVE_VECTOR_WIDTH_HALF => place.put(1u32),
+            cl::DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE | cl::DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE => {
+                place.put(u32::from(self.has_double()))
+            }
+            cl::DEVICE_MAX_CLOCK_FREQUENCY => place.put(p.clock.sm_mhz as u32),
+            cl::DEVICE_ADDRESS_BITS => place.put(64u32),
+            cl::DEVICE_MAX_READ_IMAGE_ARGS => place.put(256u32),
+            cl::DEVICE_MAX_WRITE_IMAGE_ARGS => place.put(64u32),
+            cl::DEVICE_MAX_MEM_ALLOC_SIZE => place.put(self.max_alloc()),
+            cl::DEVICE_IMAGE2D_MAX_WIDTH | cl::DEVICE_IMAGE2D_MAX_HEIGHT => place.put(MAX_IMAGE),
+            cl::DEVICE_IMAGE3D_MAX_WIDTH
+            | cl::DEVICE_IMAGE3D_MAX_HEIGHT
+            | cl::DEVICE_IMAGE3D_MAX_DEPTH => place.put(MAX_IMAGE_3D),
+            cl::DEVICE_IMAGE_MAX_BUFFER_SIZE => place.put(MAX_IMAGE_BUFFER),
+            cl::DEVICE_IMAGE_MAX_ARRAY_SIZE => place.put(MAX_LAYERS),
+            cl::DEVICE_IMAGE_SUPPORT => place.put(true),
+            cl::DEVICE_MAX_PARAMETER_SIZE => place.put(4352usize),
+            cl::DEVICE_MAX_SAMPLERS => place.put(32u32),
+            cl::DEVICE_MEM_BASE_ADDR_ALIGN => place.put(BASE_ALIGN as u32 * 8),
+            cl::DEVICE_MIN_DATA_TYPE_ALIGN_SIZE => place.put(128u32),
+            cl::DEVICE_SINGLE_FP_CONFIG => place.put(single),
+            cl::DEVICE_DOUBLE_FP_CONFIG => place.put(if self.has_double() { double } else { 0 }),
+            // CL_DEVICE_HALF_FP_CONFIG
+            0x1033 => place.put(FP_DENORM | FP_INF_NAN | 4),
+            cl::DEVICE_GLOBAL_MEM_CACHE_TYPE => place.put(if p.l2.is_some() { 2u32 } else { 0 }),
+            cl::DEVICE_GLOBAL_MEM_CACHELINE_SIZE => {
+                place.put(if p.l2.is_some() { p.global.line_bytes } else { 0 })
+            }
+            cl::DEVICE_GLOBAL_MEM_CACHE_SIZE => place.put(p.l2.as_ref().map_or(0, |l| l.bytes)),
+            cl::DEVICE_GLOBAL_MEM_SIZE => place.put(self.memory()),
+            cl::DEVICE_MAX_CONSTANT_BUFFER_SIZE => place.put(u64::from(p.constant.bytes)),
+            cl::DEVICE_MAX_CONSTANT_ARGS => place.put(9u32),
+            cl::DEVICE_LOCAL_MEM_TYPE => place.put(1u32),
+            cl::DEVICE_LOCAL_MEM_SIZE => place.put(self.local_memory()),
+            cl::DEVICE_ERROR_CORRECTION_SUPPORT => place.put(false),
+            cl::DEVICE_HOST_UNIFIED_MEMORY => place.put(false),
+            cl::DEVICE_PROFILING_TIMER_RESOLUTION => place.put(1usize),
+            cl::DEVICE_ENDIAN_LITTLE
+            | cl::DEVICE_AVAILABLE
+            | cl::DEVICE_COMPILER_AVAILABLE
+            | cl::DEVICE_LINKER_AVAILABLE
+            | cl::DEVICE_PREFERRED_INTEROP_USER_SYNC => place.put(true),
+            cl::DEVICE_EXECUTION_CAPABILITIES => place.put(1u64),
+            cl::DEVICE_QUEUE_PROPERTIES => {
+                place.put(cl::QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | cl::QUEUE_PROFILING_ENABLE)
+            }
+            cl::DEVICE_PLATFORM => place.put(platform::get()?.handle.get()),
+            cl::DEVICE_NAME => place.put(p.name.as_str()),
+            cl::DEVICE_VENDOR => place.put(platform::NAME),
+            cl::DRIVER_VERSION => place.put(env!("CARGO_PKG_VERSION")),
+            cl::DEVICE_PROFILE => place.put("FULL_PROFILE"),
+            cl::DEVICE_VERSION => place.put(platform::VERSION),
+            cl::DEVICE_OPENCL_C_VERSION => place.put("OpenCL C 1.2 ptxrun"),
+            cl::DEVICE_EXTENSIONS => place.put(self.extensions().as_str()),
+            cl::DEVICE_BUILT_IN_KERNELS => place.put(""),
+            cl::DEVICE_PARENT_DEVICE => place.put(0usize),
+            cl::DEVICE_PARTITION_MAX_SUB_DEVICES => place.put(0u32),
+            cl::DEVICE_PARTITION_PROPERTIES | cl::DEVICE_PARTITION_TYPE => place.put(0isize),
+            cl::DEVICE_PARTITION_AFFINITY_DOMAIN => place.put(0u64),
+            cl::DEVICE_REFERENCE_COUNT => place.put(1u32),
+            cl::DEVICE_PRINTF_BUFFER_SIZE => place.put(1usize << 20),
+            // cl_nv_device_attribute_query
+            0x4000 => place.put(u32::from(p.device.compute_capability.major)),
+            0x4001 => place.put(u32::from(p.device.compute_capability.minor)),
+            0x4002 => place.put(limits.registers_per_sm),
+            0x4003 => place.put(limits.warp_size),
+            0x4004 => place.put(true),
+            0x4005 | 0x4006 => place.put(false),
+            _ => Err(Error::INVALID_VALUE),
+        }
+    }
+}

@@ -1,0 +1,474 @@
+//! Kernels: their arguments, and how they are launched.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use ptx_runtime::opencl::info::{ArgInfo, ArgKind, KernelInfo};
+use ptx_runtime::{LaunchConfig, LaunchError, Resources, TimingError, timing};
+
+use crate::answer::Place;
+use crate::cl::{self, Error, Result};
+use crate::device::Device;
+use crate::event::Work;
+use crate::ffi::Raw;
+use crate::memory::Mem;
+use crate::object;
+use crate::program::{Executable, Program};
+use crate::registry::{self, Handle};
+use crate::sampler::Sampler;
+use crate::schedule;
+
+/// A kernel.
+pub struct Kernel {
+    pub(crate) handle: Handle<Kernel>,
+    /// Its program.
+    pub program: Arc<Program>,
+    codes: Vec<(Arc<Device>, Arc<Executable>)>,
+    info: KernelInfo,
+    declared: bool,
+    args: Mutex<Vec<Option<Arg>>>,
+}
+object!(Kernel, INVALID_KERNEL);
+
+/// An argument. Kernels do not keep memory objects and samplers alive.
+#[derive(Clone)]
+enum Arg {
+    Bytes(Vec<u8>),
+    Memory(Weak<Mem>),
+    Null,
+    /// Bytes of local memory.
+    Local(usize),
+    Sampler(u32),
+}
+
+/// Sizes of a launch.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    /// Dimensions.
+    pub dimensions: u32,
+    /// First global id.
+    pub offset: [usize; 3],
+    /// Work-items.
+    pub global: [usize; 3],
+    /// Work-items of a group; chosen here if missing.
+    pub local: Option<[usize; 3]>,
+}
+
+impl Kernel {
+    /// A kernel of a built program.
+    ///
+    /// # Errors
+    /// When the program is not built or has no such kernel.
+    pub fn new(program: &Arc<Program>, name: &str) -> Result<Kernel> {
+        let mut codes = program.executables();
+        if codes.is_empty() {
+            return Err(Error::INVALID_PROGRAM_EXECUTABLE);
+        }
+        codes.retain(|(_, code)| code.entries.iter().any(|e| e.info.name == name));
+        let entry = codes.first().and_then(|(_, c)| c.entries.iter().find(|e| e.info.name == name));
+        let entry = entry.ok_or(Error::INVALID_KERNEL_NAME)?.clone();
+        let same = |c: &Executable| {
+            c.entries.iter().find(|e| e.info.name == name).is_some_and(|e| e.info == entry.info)
+        };
+        if !codes.iter().all(|(_, c)| same(c)) {
+            return Err(Error::INVALID_KERNEL_DEFINITION);
+        }
+        program.attach();
+        Ok(Kernel {
+            handle: Handle::default(),
+            program: Arc::clone(program),
+            codes,
+            args: Mutex::new(vec![None; entry.info.args.len()]),
+            declared: entry.declared,
+            info: entry.info,
+        })
+    }
+
+    fn args(&self) -> MutexGuard<'_, Vec<Option<Arg>>> {
+        self.args.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn code(&self, device: &Arc<Device>) -> Option<&Arc<Executable>> {
+        self.codes.iter().find(|(d, _)| Arc::ptr_eq(d, device)).map(|(_, code)| code)
+    }
+
+    fn resources(&self, device: &Arc<Device>) -> Result<Resources> {
+        let code = self.code(device).ok_or(Error::INVALID_PROGRAM_EXECUTABLE)?;
+        match code.module.resources(&self.info.name) {
+            Some(Ok(resources)) => Ok(resources),
+            _ => Err(Error::INVALID_PROGRAM_EXECUTABLE),
+        }
+    }
+
+    /// `clSetKernelArg`
+    ///
+    /// # Errors
+    /// When index, size or value do not fit.
+    pub fn set_arg(&self, index: u32, size: usize, value: Raw) -> Result {
+        let info = self.info.args.get(index as usize).ok_or(Error::INVALID_ARG_INDEX)?;
+        let arg = self.read_arg(info, size, value)?;
+        self.args()[index as usize] = Some(arg);
+        Ok(())
+    }
+
+    fn memory(&self, handle: usize) -> Result<Arc<Mem>> {
+        let mem: Arc<Mem> = registry::get(handle)?;
+        let same = Arc::ptr_eq(&mem.context, &self.program.context);
+        if same { Ok(mem) } else { Err(Error::INVALID_MEM_OBJECT) }
+    }
+
+    fn read_arg(&self, info: &ArgInfo, size: usize, value: Raw) -> Result<Arg> {
+        let word = || {
+            let bytes = value.bytes(size_of::<usize>());
+            usize::from_le_bytes(bytes.try_into().unwrap_or_default())
+        };
+        let is_word = size == size_of::<usize>();
+        match info.kind {
+            ArgKind::Value { size: wanted, .. } => {
+                if value.is_null() {
+                    return Err(Error::INVALID_ARG_VALUE);
+                }
+                // Where only parameters tell what an argument is, a handle says more.
+                if !self.declared && is_word {
+                    if wanted == 8
+                        && let Ok(mem) = self.memory(word())
+                    {
+                        return Ok(Arg::Memory(Arc::downgrade(&mem)));
+                    }
+                    if let Ok(sampler) = registry::get::<Sampler>(word())
+                        && wanted == 4
+                    {
+                        return Ok(Arg::Sampler(sampler.bits()));
+                    }
+                }
+                if size as u64 != wanted {
+                    return Err(Error::INVALID_ARG_SIZE);
+                }
+                Ok(Arg::Bytes(value.bytes(size)))
+            }
+            ArgKind::Global | ArgKind::Constant => {
+                if !is_word {
+                    return Err(Error::INVALID_ARG_SIZE);
+                }
+                if value.is_null() || word() == 0 {
+                    return Ok(Arg::Null);
+                }
+                let mem = self.memory(word())?;
+                if mem.image.is_some() && self.declared {
+                    return Err(Error::INVALID_MEM_OBJECT);
+                }
+                Ok(Arg::Memory(Arc::downgrade(&mem)))
+            }
+            ArgKind::Local { .. } => {
+                if size == 0 {
+                    return Err(Error::INVALID_ARG_SIZE);
+                }
+                if !value.is_null() {
+                    return Err(Error::INVALID_ARG_VALUE);
+                }
+                Ok(Arg::Local(size))
+            }
+            ArgKind::ReadImage | ArgKind::WriteImage => {
+                if !is_word {
+                    return Err(Error::INVALID_ARG_SIZE);
+                }
+                if value.is_null() {
+                    return Err(Error::INVALID_ARG_VALUE);
+                }
+                let mem = self.memory(word())?;
+                let kind = mem.as_image()?.kind;
+                let wanted = match info.type_name.as_str() {
+                    "image1d_t" => cl::MEM_OBJECT_IMAGE1D,
+                    "image1d_array_t" => cl::MEM_OBJECT_IMAGE1D_ARRAY,
+                    "image1d_buffer_t" => cl::MEM_OBJECT_IMAGE1D_BUFFER,
+                    "image2d_t" => cl::MEM_OBJECT_IMAGE2D,
+                    "image2d_array_t" => cl::MEM_OBJECT_IMAGE2D_ARRAY,
+                    "image3d_t" => cl::MEM_OBJECT_IMAGE3D,
+                    _ => kind,
+                };
+                let forbidden = if info.kind == ArgKind::ReadImage {
+                    cl::MEM_WRITE_ONLY
+                } else {
+                    cl::MEM_READ_ONLY
+                };
+                if kind != wanted {
+                    return Err(Error::INVALID_MEM_OBJECT);
+                }
+                if mem.flags & forbidden != 0 {
+                    return Err(Error::INVALID_ARG_VALUE);
+                }
+                Ok(Arg::Memory(Arc::downgrade(&mem)))
+            }
+            ArgKind::Sampler => {
+                if !is_word {
+                    return Err(Error::INVALID_ARG_SIZE);
+                }
+                if value.is_null() {
+                    return Err(Error::INVALID_ARG_VALUE);
+                }
+                let sampler: Arc<Sampler> = registry::get(word())?;
+                if !Arc::ptr_eq(&sampler.context, &self.program.context) {
+                    return Err(Error::INVALID_SAMPLER);
+                }
+                Ok(Arg::Sampler(sampler.bits()))
+            }
+        }
+    }
+
+    /// The largest work-group that the kernel can have on a device.
+    ///
+    /// # Errors
+    /// When there is no code for it.
+    pub fn max_group(&self, device: &Arc<Device>) -> Result<usize> {
+        let registers = self.resources(device)?.registers.max(1);
+        let limits = &device.profile.limits;
+        let fits = limits.registers_per_sm / registers / limits.warp_size * limits.warp_size;
+        Ok(device.max_group().min(fits.max(limits.warp_size) as usize))
+    }
+
+    /// A launch, checked, ready to run.
+    ///
+    /// # Errors
+    /// When sizes or arguments do not fit.
+    pub fn plan(self: &Arc<Self>, device: &Arc<Device>, range: Range) -> Result<Work> {
+        let code = Arc::clone(self.code(device).ok_or(Error::INVALID_PROGRAM_EXECUTABLE)?);
+        let resources = self.resources(device)?;
+        let n = range.dimensions as usize;
+        if range.global.contains(&0) {
+            return Err(Error::INVALID_GLOBAL_WORK_SIZE);
+        }
+        let word = u32::MAX as usize;
+        for d in 0..n {
+            let end = range.offset[d].checked_add(range.global[d]);
+            if range.offset[d] > word || end.is_none_or(|end| end > word) {
+                let offset = range.offset[d] > 0;
+                return Err(if offset {
+                    Error::INVALID_GLOBAL_OFFSET
+                } else {
+                    Error::INVALID_GLOBAL_WORK_SIZE
+                });
+            }
+        }
+        let local = self.group(device, &range)?;
+        let (params, shared, held) = self.params(device, &resources)?;
+        let threads = local.iter().product::<usize>() as u64;
+        if threads > device.max_group() as u64 {
+            return Err(Error::INVALID_WORK_GROUP_SIZE);
+        }
+        let grid = std::array::from_fn(|d| (range.global[d] / local[d]) as u32);
+        let [x, y, z] = range.offset.map(|o| o as u32);
+        let env = [x, y, z, range.dimensions];
+        let block = local.map(|l| l as u32);
+        let (kernel, device) = (Arc::clone(self), Arc::clone(device));
+        Ok(Box::new(move || {
+            let config = LaunchConfig {
+                grid,
+                block,
+                shared,
+                params: Some(params),
+                threads: Some(schedule::threads()),
+                backend: device.backend,
+                env,
+                ..LaunchConfig::default()
+            };
+            let ran = kernel.run(&device, &code, config);
+            drop(held);
+            ran
+        }))
+    }
+
+    fn run(&self, device: &Device, code: &Executable, config: LaunchConfig) -> Result<Option<u64>> {
+        let context = &self.program.context;
+        let fail = |error: &LaunchError| {
+            let text = error.render(code.module.verified(), false);
+            eprint!("{text}");
+            context.tell(&text);
+            Error::OUT_OF_RESOURCES
+        };
+        if !device.timed {
+            let ran = context.machine.launch(&code.module, &self.info.name, config);
+            return ran.map(|_| None).map_err(|e| fail(&e));
+        }
+        let options = timing::Options::default();
+        let name = &self.info.name;
+        match context.machine.simulate(&code.module, name, config, &device.profile, &options) {
+            Ok((report, _)) => Ok(Some((report.summary.microseconds * 1e3) as u64)),
+            Err(TimingError::Launch(error)) => Err(fail(&error)),
+            Err(error) => {
+                eprintln!("{error}");
+                context.tell(&error.to_string());
+                Err(Error::OUT_OF_RESOURCES)
+            }
+        }
+    }
+
+    /// The work-group's size: as asked, as the kernel requires, or chosen.
+    fn group(&self, device: &Arc<Device>, range: &Range) -> Result<[usize; 3]> {
+        let most = device.max_items();
+        let required = self.info.required_size.map(|s| s.map(|n| n as usize));
+        let Some(local) = range.local else {
+            if let Some(required) = required {
+                let fits = |d: usize| range.global[d].is_multiple_of(required[d].max(1));
+                let all = (0..3).all(fits);
+                return if all { Ok(required) } else { Err(Error::INVALID_WORK_GROUP_SIZE) };
+            }
+            let mut room = self.max_group(device)?.min(256);
+            let mut local = [1; 3];
+            for d in 0..range.dimensions as usize {
+                let limit = room.min(most[d]).min(range.global[d]);
+                let divides = |n: &usize| range.global[d].is_multiple_of(*n);
+                local[d] = (1..=limit).rev().find(divides).unwrap_or(1);
+                room /= local[d];
+            }
+            return Ok(local);
+        };
+        if required.is_some_and(|r| r != local) {
+            return Err(Error::INVALID_WORK_GROUP_SIZE);
+        }
+        for d in 0..3 {
+            if local[d] > most[d] {
+                return Err(Error::INVALID_WORK_ITEM_SIZE);
+            }
+            if local[d] == 0 || !range.global[d].is_multiple_of(local[d]) {
+                return Err(Error::INVALID_WORK_GROUP_SIZE);
+            }
+        }
+        if local.iter().product::<usize>() > self.max_group(device)? {
+            return Err(Error::INVALID_WORK_GROUP_SIZE);
+        }
+        Ok(local)
+    }
+
+    /// The parameter block, bytes of dynamic shared memory, and what must live until the kernel has run.
+    fn params(
+        &self,
+        device: &Device,
+        resources: &Resources,
+    ) -> Result<(Vec<u8>, u32, Vec<Arc<Mem>>)> {
+        let args = self.args();
+        let mut block = vec![0u8; resources.param_bytes as usize];
+        let fixed = u64::from(resources.shared);
+        let mut end = fixed;
+        let mut held = Vec::new();
+        for ((arg, info), &(offset, size)) in
+            args.iter().zip(&self.info.args).zip(&resources.params)
+        {
+            let arg = arg.as_ref().ok_or(Error::INVALID_KERNEL_ARGS)?;
+            let place = &mut block[offset as usize..][..size as usize];
+            let value = match arg {
+                Arg::Bytes(bytes) => {
+                    place.copy_from_slice(bytes);
+                    continue;
+                }
+                Arg::Null => 0,
+                Arg::Sampler(bits) => u64::from(*bits),
+                Arg::Local(bytes) => {
+                    let align = match info.kind {
+                        ArgKind::Local { align } => align.next_power_of_two(),
+                        _ => 16,
+                    };
+                    let start = end.next_multiple_of(align);
+                    end = start.saturating_add(*bytes as u64);
+                    start
+                }
+                Arg::Memory(mem) => {
+                    let mem = mem.upgrade().ok_or(Error::INVALID_KERNEL_ARGS)?;
+                    let value = mem.image.as_ref().map_or(mem.address, |i| i.descriptor.0);
+                    held.push(mem);
+                    value
+                }
+            };
+            place.copy_from_slice(&value.to_le_bytes()[..size as usize]);
+        }
+        if end > device.local_memory() {
+            return Err(Error::OUT_OF_RESOURCES);
+        }
+        Ok((block, (end - fixed) as u32, held))
+    }
+
+    /// `clGetKernelInfo`
+    pub fn get_info(&self, name: u32, place: Place) -> Result {
+        match name {
+            cl::KERNEL_FUNCTION_NAME => place.put(self.info.name.as_str()),
+            cl::KERNEL_NUM_ARGS => place.put(self.info.args.len() as u32),
+            cl::KERNEL_REFERENCE_COUNT => place.put(registry::users(self)),
+            cl::KERNEL_CONTEXT => place.put(self.program.context.handle.get()),
+            cl::KERNEL_PROGRAM => place.put(self.program.handle.get()),
+            cl::KERNEL_ATTRIBUTES => place.put(self.info.attributes().as_str()),
+            _ => Err(Error::INVALID_VALUE),
+        }
+    }
+
+    /// `clGetKernelArgInfo`
+    pub fn arg_info(&self, index: u32, name: u32, place: Place) -> Result {
+        let arg = self.info.args.get(index as usize).ok_or(Error::INVALID_ARG_INDEX)?;
+        if !(cl::KERNEL_ARG_ADDRESS_QUALIFIER..=cl::KERNEL_ARG_NAME).contains(&name) {
+            return Err(Error::INVALID_VALUE);
+        }
+        if !self.declared {
+            return Err(Error::KERNEL_ARG_INFO_NOT_AVAILABLE);
+        }
+        match name {
+            cl::KERNEL_ARG_ADDRESS_QUALIFIER => place.put(match arg.kind {
+                ArgKind::Global | ArgKind::ReadImage | ArgKind::WriteImage => {
+                    cl::KERNEL_ARG_ADDRESS_GLOBAL
+                }
+                ArgKind::Constant => cl::KERNEL_ARG_ADDRESS_CONSTANT,
+                ArgKind::Local { .. } => cl::KERNEL_ARG_ADDRESS_LOCAL,
+                ArgKind::Value { .. } | ArgKind::Sampler => cl::KERNEL_ARG_ADDRESS_PRIVATE,
+            }),
+            cl::KERNEL_ARG_ACCESS_QUALIFIER => place.put(match arg.kind {
+                ArgKind::ReadImage => cl::KERNEL_ARG_ACCESS_READ_ONLY,
+                ArgKind::WriteImage => cl::KERNEL_ARG_ACCESS_WRITE_ONLY,
+                _ => cl::KERNEL_ARG_ACCESS_NONE,
+            }),
+            cl::KERNEL_ARG_TYPE_NAME => place.put(arg.type_name.as_str()),
+            cl::KERNEL_ARG_TYPE_QUALIFIER => {
+                let flag = |on: bool, bit: u64| if on { bit } else { 0 };
+                place.put(
+                    flag(arg.is_const, cl::ARG_CONST)
+                        | flag(arg.is_volatile, cl::ARG_VOLATILE)
+                        | flag(arg.is_restrict, cl::ARG_RESTRICT),
+                )
+            }
+            _ => place.put(arg.name.as_str()),
+        }
+    }
+
+    /// `clGetKernelWorkGroupInfo`
+    pub fn group_info(&self, device: Option<Arc<Device>>, name: u32, place: Place) -> Result {
+        let device = match device {
+            Some(device) => device,
+            None if self.codes.len() == 1 => Arc::clone(&self.codes[0].0),
+            None => return Err(Error::INVALID_DEVICE),
+        };
+        self.code(&device).ok_or(Error::INVALID_DEVICE)?;
+        match name {
+            cl::KERNEL_WORK_GROUP_SIZE => place.put(self.max_group(&device)?),
+            cl::KERNEL_COMPILE_WORK_GROUP_SIZE => {
+                let size = self.info.required_size.unwrap_or_default().map(|n| n as usize);
+                place.put(&size[..])
+            }
+            cl::KERNEL_LOCAL_MEM_SIZE => {
+                let fixed = u64::from(self.resources(&device)?.shared);
+                let args = self.args();
+                let set = args.iter().map(|a| match a {
+                    Some(Arg::Local(bytes)) => *bytes as u64,
+                    _ => 0,
+                });
+                place.put(fixed + set.sum::<u64>())
+            }
+            cl::KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => {
+                place.put(device.profile.limits.warp_size as usize)
+            }
+            cl::KERNEL_PRIVATE_MEM_SIZE => place.put(u64::from(self.resources(&device)?.local)),
+            // CL_KERNEL_GLOBAL_WORK_SIZE is for custom devices and built-in kernels.
+            _ => Err(Error::INVALID_VALUE),
+        }
+    }
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        self.program.detach();
+    }
+}

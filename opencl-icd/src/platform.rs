@@ -1,0 +1,110 @@
+//! The platform.
+
+use std::sync::{Arc, OnceLock};
+
+use ptx_runtime::{Backend, device as profiles};
+
+use crate::answer::Place;
+use crate::cl::{self, Error, Result};
+use crate::device::Device;
+use crate::object;
+use crate::registry::{self, Handle};
+
+/// The platform: its devices.
+pub struct Platform {
+    pub(crate) handle: Handle<Platform>,
+    /// What `PTXRUN_DEVICE` names.
+    pub devices: Vec<Arc<Device>>,
+}
+object!(Platform, INVALID_PLATFORM);
+
+/// `CL_PLATFORM_EXTENSIONS`
+pub const EXTENSIONS: &str = "cl_khr_icd";
+/// Name of the platform and vendor of the devices.
+pub const NAME: &str = "ptxrun";
+/// `CL_PLATFORM_VERSION` and `CL_DEVICE_VERSION`
+pub const VERSION: &str = concat!("OpenCL 1.2 ptxrun ", env!("CARGO_PKG_VERSION"));
+
+/// The platform; the same in the whole process.
+///
+/// # Errors
+/// When `PTXRUN_DEVICE` or `PTXRUN_BACKEND` name something unknown.
+pub fn get() -> Result<Arc<Platform>> {
+    static PLATFORM: OnceLock<Result<Arc<Platform>>> = OnceLock::new();
+    PLATFORM
+        .get_or_init(|| {
+            let platform = Arc::new(Platform { handle: Handle::default(), devices: devices()? });
+            registry::publish(Arc::clone(&platform));
+            Ok(platform)
+        })
+        .clone()
+}
+
+fn refuse(what: &str, why: &dyn std::fmt::Display) -> Error {
+    eprintln!("OpenCL driver of ptxrun: {what}: {why}");
+    Error::DEVICE_NOT_FOUND
+}
+
+fn devices() -> Result<Vec<Arc<Device>>> {
+    let backend = match std::env::var("PTXRUN_BACKEND").as_deref() {
+        Ok("interp") => Backend::Interp,
+        Ok("jit") => Backend::Jit,
+        Err(_) | Ok("" | "auto") => Backend::Auto,
+        Ok(_) => return Err(refuse("PTXRUN_BACKEND", &"is none of auto, interp, jit")),
+    };
+    let timed = std::env::var("PTXRUN_TIMING").is_ok_and(|v| !v.is_empty() && v != "0");
+    let named = std::env::var(profiles::DEVICE_VARIABLE).unwrap_or_default();
+    let mut names: Vec<&str> = named.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
+    if names.is_empty() {
+        names.push(profiles::DEFAULT_DEVICE);
+    }
+    names
+        .into_iter()
+        .map(|name| {
+            let profile = profiles::profile(name)
+                .map_err(|error| refuse(profiles::DEVICE_VARIABLE, &error))?;
+            let device = Arc::new(Device::new(profile, backend, timed));
+            registry::publish(Arc::clone(&device));
+            Ok(device)
+        })
+        .collect()
+}
+
+impl Platform {
+    /// `clGetPlatformInfo`
+    pub fn info(&self, name: u32, place: Place) -> Result {
+        place.put(match name {
+            cl::PLATFORM_PROFILE => "FULL_PROFILE",
+            cl::PLATFORM_VERSION => VERSION,
+            cl::PLATFORM_NAME => NAME,
+            cl::PLATFORM_VENDOR => NAME,
+            cl::PLATFORM_EXTENSIONS => EXTENSIONS,
+            // CL_PLATFORM_ICD_SUFFIX_KHR
+            0x0920 => "PTXRUN",
+            _ => return Err(Error::INVALID_VALUE),
+        })
+    }
+
+    /// Devices of a type.
+    ///
+    /// # Errors
+    /// When the type is none, or there are none.
+    pub fn devices_of(&self, kind: u64) -> Result<Vec<Arc<Device>>> {
+        let known = cl::DEVICE_TYPE_DEFAULT
+            | cl::DEVICE_TYPE_CPU
+            | cl::DEVICE_TYPE_GPU
+            | cl::DEVICE_TYPE_ACCELERATOR
+            | cl::DEVICE_TYPE_CUSTOM;
+        if kind != cl::DEVICE_TYPE_ALL && (kind == 0 || kind & !known != 0) {
+            return Err(Error::INVALID_DEVICE_TYPE);
+        }
+        let all = &self.devices;
+        if kind & cl::DEVICE_TYPE_GPU != 0 {
+            Ok(all.clone())
+        } else if kind & cl::DEVICE_TYPE_DEFAULT != 0 {
+            Ok(all[..1].to_vec())
+        } else {
+            Err(Error::DEVICE_NOT_FOUND)
+        }
+    }
+}

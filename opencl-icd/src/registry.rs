@@ -1,0 +1,138 @@
+//! Handles and their reference counts.
+//!
+//! A handle is the address of a block whose first word leads to the dispatch table, which is all that the loader
+//! reads. Handles that programs pass are looked up in a table, so a wrong one is an error code and never an access.
+//! An object lives as long as the program or another object holds it, and its handle is good that long.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+
+use crate::cl::{Error, Result};
+use crate::dispatch::{TABLE, Table};
+
+/// A kind of object with handles.
+pub trait Object: Sized + Send + Sync + 'static {
+    /// The code for a handle that is none of this kind.
+    const INVALID: Error;
+    /// All of them.
+    fn registry() -> &'static Registry<Self>;
+    /// This one's handle.
+    fn handle(&self) -> &Handle<Self>;
+}
+
+/// What a handle points to.
+#[repr(C)]
+struct Block {
+    table: &'static Table,
+}
+
+/// All objects of a kind.
+pub struct Registry<T>(RwLock<BTreeMap<usize, Entry<T>>>);
+
+struct Entry<T> {
+    object: Weak<T>,
+    /// Held while the program has references.
+    kept: Option<Arc<T>>,
+    users: u32,
+}
+
+/// The handle of an object, if the program was given one.
+pub struct Handle<T: Object>(OnceLock<Box<Block>>, std::marker::PhantomData<fn() -> T>);
+
+impl<T: Object> Default for Handle<T> {
+    fn default() -> Self {
+        Handle(OnceLock::new(), std::marker::PhantomData)
+    }
+}
+
+impl<T: Object> Handle<T> {
+    /// The handle as a number; 0 if there is none.
+    pub fn get(&self) -> usize {
+        self.0.get().map_or(0, |block| std::ptr::from_ref::<Block>(block) as usize)
+    }
+}
+
+impl<T: Object> Drop for Handle<T> {
+    fn drop(&mut self) {
+        if self.0.get().is_some() {
+            let gone = T::registry().write().remove(&self.get());
+            drop(gone);
+        }
+    }
+}
+
+impl<T: Object> Registry<T> {
+    /// An empty one.
+    #[allow(clippy::new_without_default)]
+    pub const fn new() -> Self {
+        Registry(RwLock::new(BTreeMap::new()))
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<usize, Entry<T>>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<usize, Entry<T>>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gives the program a new object, with one reference.
+pub fn publish<T: Object>(object: Arc<T>) -> usize {
+    let slot = object.handle();
+    slot.0.get_or_init(|| Box::new(Block { table: &TABLE }));
+    let handle = slot.get();
+    let entry = Entry { object: Arc::downgrade(&object), kept: Some(object), users: 1 };
+    T::registry().write().insert(handle, entry);
+    handle
+}
+
+/// The object of a handle.
+pub fn get<T: Object>(handle: usize) -> Result<Arc<T>> {
+    let all = T::registry().read();
+    all.get(&handle).and_then(|e| e.object.upgrade()).ok_or(T::INVALID)
+}
+
+/// One reference more.
+pub fn retain<T: Object>(handle: usize) -> Result {
+    let mut all = T::registry().write();
+    let entry = all.get_mut(&handle).ok_or(T::INVALID)?;
+    if entry.kept.is_none() {
+        entry.kept = Some(entry.object.upgrade().ok_or(T::INVALID)?);
+    }
+    entry.users += 1;
+    Ok(())
+}
+
+/// One reference less.
+pub fn release<T: Object>(handle: usize) -> Result {
+    let mut all = T::registry().write();
+    let entry = all.get_mut(&handle).filter(|e| e.users > 0).ok_or(T::INVALID)?;
+    entry.users -= 1;
+    let last = if entry.users == 0 { entry.kept.take() } else { None };
+    // The object may go now, which takes the table again.
+    drop(all);
+    drop(last);
+    Ok(())
+}
+
+/// References that the program has.
+pub fn users<T: Object>(object: &T) -> u32 {
+    T::registry().read().get(&object.handle().get()).map_or(0, |e| e.users)
+}
+
+/// Declares the registry of a kind.
+#[macro_export]
+macro_rules! object {
+    ($ty:ty, $invalid:ident) => {
+        impl $crate::registry::Object for $ty {
+            const INVALID: $crate::cl::Error = $crate::cl::Error::$invalid;
+            fn registry() -> &'static $crate::registry::Registry<Self> {
+                static ALL: $crate::registry::Registry<$ty> = $crate::registry::Registry::new();
+                &ALL
+            }
+            fn handle(&self) -> &$crate::registry::Handle<Self> {
+                &self.handle
+            }
+        }
+    };
+}

@@ -1,0 +1,67 @@
+//! C programs with the standard headers and loader.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The driver beside this test, a folder for files, and the program compiled; `None` without a compiler or loader.
+fn compile(name: &str) -> Option<(PathBuf, PathBuf)> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{name}.c"));
+    let folder = std::env::temp_dir().join(format!("ptxrun-opencl-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let program = folder.join(name);
+    let built = Command::new("cc").arg(source).arg("-o").arg(&program).arg("-lOpenCL").output();
+    match built {
+        Ok(out) if out.status.success() => {}
+        Ok(out) => {
+            println!(
+                "skipped, no OpenCL headers or loader: {}",
+                String::from_utf8_lossy(&out.stderr)
+            );
+            return None;
+        }
+        Err(error) => {
+            println!("skipped, no C compiler: {error}");
+            return None;
+        }
+    }
+    let test = std::env::current_exe().unwrap();
+    let deps = test.parent().unwrap();
+    let places = [deps.join("libopencl_icd.so"), deps.parent().unwrap().join("libopencl_icd.so")];
+    let driver = places.iter().find(|p| p.is_file());
+    let Some(driver) = driver else {
+        println!("skipped, the driver is not built");
+        return None;
+    };
+    std::fs::write(folder.join("ptxrun.icd"), driver.as_os_str().as_encoded_bytes()).unwrap();
+    Some((folder, program))
+}
+
+fn run(folder: &Path, program: &Path, args: &[&Path], device: &str) -> Output {
+    let mut command = Command::new(program);
+    command.args(args).env("OCL_ICD_VENDORS", folder).env("PTXRUN_DEVICE", device);
+    command.output().unwrap()
+}
+
+fn text(out: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
+}
+
+#[test]
+fn a_host_program_and_its_binary() {
+    let Some((folder, program)) = compile("matmul") else { return };
+    for device in ["H200", "GTX 280"] {
+        let binary = folder.join("binary.ptx");
+        let first = run(&folder, &program, &[&binary], device);
+        assert_eq!(text(&first), format!("{device}: 0 wrong, timed\n"));
+        let ptx = std::fs::read_to_string(&binary).unwrap();
+        assert!(ptx.contains(".version") && ptx.contains(".entry matmul"), "{ptx}");
+        // In another process; then with an error in it.
+        let second = run(&folder, &program, &[&binary, &binary], device);
+        assert_eq!(text(&second), format!("{device}: 0 wrong, timed\n"));
+        std::fs::write(&binary, ptx.replacen("ret;", "rot;", 1)).unwrap();
+        let broken = run(&folder, &program, &[&binary, &binary], device);
+        assert!(text(&broken).starts_with("build: -42\n"), "{}", text(&broken));
+        assert!(text(&broken).contains("rot"), "{}", text(&broken));
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
