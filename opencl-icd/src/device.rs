@@ -36,7 +36,7 @@ pub const MAX_IMAGE_BUFFER: usize = 1 << 27;
 /// Layers of an image array.
 pub const MAX_LAYERS: usize = 2048;
 /// Bytes to which a sub-buffer's origin is aligned.
-pub const BASE_ALIGN: usize = 512;
+pub const BASE_ALIGN: usize = 128;
 
 const FP_DENORM: u64 = 1;
 const FP_INF_NAN: u64 = 2;
@@ -235,6 +235,9 @@ impl Device {
             0x4003 => place.put(limits.warp_size),
             0x4004 => place.put(true),
             0x4005 | 0x4006 => place.put(false),
+            0x4007 => place.put(2u32),
+            // Place on the PCI bus.
+            0x4008..=0x400a => place.put(0u32),
             _ => Err(Error::INVALID_VALUE),
         }
     }

@@ -404,7 +404,7 @@ impl Kernel {
         if !(cl::KERNEL_ARG_ADDRESS_QUALIFIER..=cl::KERNEL_ARG_NAME).contains(&name) {
             return Err(Error::INVALID_VALUE);
         }
-        if !self.declared {
+        if !self.declared || !self.codes.iter().all(|(_, c)| c.arg_info) {
             return Err(Error::KERNEL_ARG_INFO_NOT_AVAILABLE);
         }
         match name {

@@ -71,6 +71,9 @@ pub struct Executable {
     pub module: Module,
     /// Its kernels.
     pub entries: Vec<Entry>,
+    /// Whether hosts may ask how arguments were declared: always of a binary, on request (`-cl-kernel-arg-info`) of
+    /// a program that was made from source.
+    pub arg_info: bool,
 }
 
 impl Default for Build {
@@ -271,10 +274,24 @@ impl Program {
         Ok(self.state().builds[index].clone())
     }
 
-    /// The code for a device.
+    /// The code for a device. PTX that was given need not be built.
     pub fn executable(&self, device: &Arc<Device>) -> Option<Arc<Executable>> {
-        match self.build_of(device).ok()?.product {
-            Product::Executable(code) => Some(code),
+        let build = self.build_of(device).ok()?;
+        let code = match build.product {
+            Product::Executable(code) => return Some(code),
+            Product::Given(ptx) if build.status == cl::BUILD_NONE => {
+                self.assemble(&ptx).and_then(|t| self.load(t, "")).ok()?.0
+            }
+            _ => return None,
+        };
+        let index = self.index(device).ok()?;
+        let mut state = self.state();
+        let kept = &mut state.builds[index].product;
+        if matches!(kept, Product::Given(_)) {
+            *kept = code;
+        }
+        match kept {
+            Product::Executable(code) => Some(Arc::clone(code)),
             _ => None,
         }
     }
@@ -341,11 +358,12 @@ impl Program {
         }
     }
 
-    fn load(&self, t: Translated) -> std::result::Result<(Product, String), Failed> {
+    fn load(&self, t: Translated, options: &str) -> std::result::Result<(Product, String), Failed> {
         let module = Module::from_verified(&self.context.machine, &t.verified)
             .map_err(|e| Failed(Error::OUT_OF_RESOURCES, format!("error: {e}\n")))?;
         let entries = binary::entries(&t.ptx, module.entries());
-        let code = Executable { ptx: t.ptx, module, entries };
+        let arg_info = self.source.is_none() || options.contains("-cl-kernel-arg-info");
+        let code = Executable { ptx: t.ptx, module, entries, arg_info };
         Ok((Product::Executable(Arc::new(code)), t.log))
     }
 
@@ -364,7 +382,7 @@ impl Program {
                 (None, Product::Executable(code)) => self.assemble(&code.ptx),
                 (None, Product::Nothing) => Err(Failed(Error::INVALID_BINARY, String::new())),
             };
-            let ended = self.end(device, translated.and_then(|t| self.load(t)));
+            let ended = self.end(device, translated.and_then(|t| self.load(t, options)));
             result = result.and(ended);
         }
         result
@@ -441,7 +459,7 @@ impl Program {
                 if library {
                     return Ok((Product::Objects(Arc::new(sources), true), String::new()));
                 }
-                self.load(link(&sources, &options, device)?)
+                self.load(link(&sources, &options, device)?, &options)
             });
             let ended = self.end(device, outcome).map_err(|_| Error::LINK_PROGRAM_FAILURE);
             result = result.and(ended);

@@ -3,11 +3,12 @@
 mod inst;
 mod regs;
 
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use crate::diag::{Code, Diag};
 use crate::ir::graph::Graph;
-use crate::ir::{BinOp, Block, Edge, Func, Op, ParamKind, Space, Term, Val};
+use crate::ir::{BinOp, Block, Edge, Func, Op, ParamKind, SlotData, Space, Term, Val};
 use crate::options::Options;
 use crate::sema::hir::Program;
 use crate::sema::types::Space as Spaces;
@@ -107,7 +108,8 @@ pub fn write(
 
 /// Names of the variables: those of kernels carry the kernel's name.
 fn global_names(program: &Program, names: &Interner, kernels: &[Func]) -> Vec<String> {
-    let mut taken: Vec<String> = kernels.iter().map(|k| k.name.clone()).collect();
+    let mut taken = Taken::default();
+    taken.names.extend(kernels.iter().map(|k| k.name.clone()));
     program
         .globals
         .iter()
@@ -120,16 +122,31 @@ fn global_names(program: &Program, names: &Interner, kernels: &[Func]) -> Vec<St
                 ),
                 None => names.text(g.name).to_string(),
             };
-            let mut name = base.clone();
-            let mut n = 1;
-            while taken.contains(&name) {
-                name = format!("{base}_{n}");
-                n += 1;
-            }
-            taken.push(name.clone());
-            name
+            taken.unique(base)
         })
         .collect()
+}
+
+/// Names that are given out.
+#[derive(Default)]
+struct Taken {
+    names: HashSet<String>,
+    /// The next number to try behind a name.
+    numbers: HashMap<String, u32>,
+}
+
+impl Taken {
+    /// A name like `base` that nothing else has.
+    fn unique(&mut self, base: String) -> String {
+        let mut name = base.clone();
+        let n = self.numbers.entry(base.clone()).or_insert(1);
+        while self.names.contains(&name) {
+            name = format!("{base}_{n}");
+            *n += 1;
+        }
+        self.names.insert(name.clone());
+        name
+    }
 }
 
 struct Writer<'w> {
@@ -163,17 +180,10 @@ impl<'w> Writer<'w> {
         let graph = Graph::new(f);
         let needs = needs_register(f, &graph);
         let registers = Registers::assign(f, &graph, &needs);
-        let mut slots: Vec<String> = Vec::new();
-        for slot in &f.slots {
-            let base = format!("{}_{}", f.name, slot.name);
-            let mut name = base.clone();
-            let mut n = 1;
-            while slots.contains(&name) || globals.contains(&name) {
-                name = format!("{base}_{n}");
-                n += 1;
-            }
-            slots.push(name);
-        }
+        let mut taken = Taken::default();
+        taken.names.extend(globals.iter().cloned());
+        let mut name = |slot: &SlotData| taken.unique(format!("{}_{}", f.name, slot.name));
+        let slots: Vec<String> = f.slots.iter().map(&mut name).collect();
         Writer {
             f,
             program,
