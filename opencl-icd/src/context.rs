@@ -22,6 +22,7 @@ pub struct Context {
     /// The memory of all its devices, and what kernels see of it.
     pub machine: ptx_runtime::Context,
     notify: Mutex<(ContextFn, Raw)>,
+    exact: bool,
 }
 object!(Context, INVALID_CONTEXT);
 
@@ -68,7 +69,8 @@ impl Context {
         let options = DeviceOptions { memory, base: 0 };
         let machine = ptx_runtime::Context::new(&options).map_err(|_| Error::OUT_OF_HOST_MEMORY)?;
         let notify = Mutex::new((notify, data));
-        Ok(Context { handle: Handle::default(), devices, properties, machine, notify })
+        let exact = std::env::var("PTXRUN_BOUNDS").is_ok_and(|v| v == "exact");
+        Ok(Context { handle: Handle::default(), devices, properties, machine, notify, exact })
     }
 
     /// Tells the program of an error that no call can return.
@@ -79,6 +81,12 @@ impl Context {
         {
             later(Box::new(move || call_context(function, &what, data)));
         }
+    }
+
+    /// Bytes that an allocation of `bytes` is given: whole grains, as on a device, where programs that go over the
+    /// end by a little run; just what was asked with `PTXRUN_BOUNDS=exact`.
+    pub fn granted(&self, bytes: u64, grain: u64) -> u64 {
+        if self.exact { bytes } else { bytes.next_multiple_of(grain.max(1)) }
     }
 
     /// Bytes of the largest allocation that all devices can have.

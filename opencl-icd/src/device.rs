@@ -85,9 +85,9 @@ impl Device {
         std::array::from_fn(|d| most[d].min(MOST[d]) as usize)
     }
 
-    /// Bytes of local memory of a work-group.
+    /// Bytes of local memory of a work-group: what a kernel can declare. Larger devices give more at launch only.
     pub fn local_memory(&self) -> u64 {
-        u64::from(self.profile.limits.max_shared_bytes_per_block)
+        u64::from(self.profile.limits.max_shared_bytes_per_block.min(48 << 10))
     }
 
     /// Whether it has double precision.

@@ -382,6 +382,12 @@ impl Kernel {
         if end > device.local_memory() {
             return Err(Error::OUT_OF_RESOURCES);
         }
+        let unit = u64::from(device.profile.allocation.shared_unit);
+        let end = if end == fixed {
+            end
+        } else {
+            self.program.context.granted(end, unit).min(device.local_memory())
+        };
         Ok((block, (end - fixed) as u32, held))
     }
 

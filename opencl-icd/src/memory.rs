@@ -41,6 +41,9 @@ pub struct Mem {
 }
 object!(Mem, INVALID_MEM_OBJECT);
 
+/// Bytes in which devices give out memory.
+const GRAIN: u64 = 512;
+
 /// Where the bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Storage {
@@ -126,7 +129,7 @@ impl Mem {
             Some(address) => (Storage::Lent, address),
             None => {
                 let name = if image.is_some() { "image" } else { "buffer" };
-                let address = machine.alloc_named(size as u64, name);
+                let address = machine.alloc_named(context.granted(size as u64, GRAIN), name);
                 let address = address.map_err(|_| Error::MEM_OBJECT_ALLOCATION_FAILURE)?.0;
                 (if uses { Storage::Shadow } else { Storage::Own }, address)
             }

@@ -255,6 +255,9 @@ double __pow_positive(double x, double y, double y_low)
     return __exp_scaled(g + g_low, n);
 }
 double __pow_positive(double x, double y) { return __pow_positive(x, y, 0.0); }
+// a^n for a >= 0. An int has more digits than a float.
+float __pow_whole(float a, int n) { return (float)exp2((double)n * log2((double)a)); }
+double __pow_whole(double a, int n) { return pow(a, (double)n); }
 #define POW(T, I, BITS) \
 E T powr(T x, T y) \
 { \
@@ -283,7 +286,12 @@ E T pow(T x, T y) \
     bool negative = as_##I(x) >> (BITS - 1) != 0; \
     return negative && odd ? -r : r; \
 } \
-E T pown(T x, int n) { return pow(x, (T)n); } \
+E T pown(T x, int n) \
+{ \
+    if (n == 0) return (T)1; \
+    T r = __pow_whole(fabs(x), n); \
+    return (n & 1) != 0 ? copysign(r, x) : r; \
+} \
 E T rootn(T x, int n) \
 { \
     if (n == 0) return (T)NAN; \
