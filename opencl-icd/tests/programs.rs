@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The driver beside this test, a folder for files, and the program compiled; `None` without a compiler or loader.
-fn compile(name: &str) -> Option<(PathBuf, PathBuf)> {
+fn compile(name: &str, test: &str) -> Option<(PathBuf, PathBuf)> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{name}.c"));
-    let folder = std::env::temp_dir().join(format!("ptxrun-opencl-{name}-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("ptxrun-opencl-{test}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let program = folder.join(name);
     let built = Command::new("cc").arg(source).arg("-o").arg(&program).arg("-lOpenCL").output();
@@ -47,17 +47,35 @@ fn text(out: &Output) -> String {
 }
 
 #[test]
+fn profiling_tells_the_model_s_time() {
+    let Some((folder, program)) = compile("matmul", "timing") else { return };
+    let time = |device: &str| -> u64 {
+        let mut command = Command::new(&program);
+        command.env("OCL_ICD_VENDORS", &folder).env("PTXRUN_DEVICE", device);
+        let out = command.env("PTXRUN_TIMING", "1").env("SHOW_TIME", "1").output().unwrap();
+        let text = text(&out);
+        let line = text.lines().find_map(|l| l.strip_suffix(" ns"));
+        line.unwrap_or_else(|| panic!("{text}")).parse().unwrap()
+    };
+    let (old, new) = (time("GTX 280"), time("H200"));
+    // Not the time of this machine, which is never twice the same.
+    assert_eq!((old, new), (time("GTX 280"), time("H200")));
+    assert!(new < old, "{new} {old}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn a_host_program_and_its_binary() {
-    let Some((folder, program)) = compile("matmul") else { return };
-    for device in ["H200", "GTX 280"] {
+    let Some((folder, program)) = compile("matmul", "binary") else { return };
+    for (device, name) in [("H200", "H200"), ("GTX 280", "GeForce GTX 280")] {
         let binary = folder.join("binary.ptx");
         let first = run(&folder, &program, &[&binary], device);
-        assert_eq!(text(&first), format!("{device}: 0 wrong, timed\n"));
+        assert_eq!(text(&first), format!("{name}: 0 wrong, timed\n"));
         let ptx = std::fs::read_to_string(&binary).unwrap();
         assert!(ptx.contains(".version") && ptx.contains(".entry matmul"), "{ptx}");
         // In another process; then with an error in it.
         let second = run(&folder, &program, &[&binary, &binary], device);
-        assert_eq!(text(&second), format!("{device}: 0 wrong, timed\n"));
+        assert_eq!(text(&second), format!("{name}: 0 wrong, timed\n"));
         std::fs::write(&binary, ptx.replacen("ret;", "rot;", 1)).unwrap();
         let broken = run(&folder, &program, &[&binary, &binary], device);
         assert!(text(&broken).starts_with("build: -42\n"), "{}", text(&broken));
