@@ -1,6 +1,9 @@
 //! Host cost of the driver: an empty kernel, a build from PTX, copies.
 //! `cargo run --release -p opencl-icd --example latency`
 
+// The macros are there to call unsafe functions.
+#![allow(clippy::macro_metavars_in_unsafe, unused_unsafe)]
+
 use std::time::Instant;
 
 use opencl_icd::api::{commands, contexts, kernels, memory, programs};

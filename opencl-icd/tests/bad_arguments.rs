@@ -1,5 +1,8 @@
 //! API call x bad argument -> error code: what the specification says for each.
 
+// The macros are there to call unsafe functions.
+#![allow(clippy::macro_metavars_in_unsafe, unused_unsafe)]
+
 mod common;
 
 use common::*;

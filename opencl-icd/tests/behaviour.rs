@@ -1,5 +1,8 @@
 //! What commands, events and binaries do.
 
+// The macros are there to call unsafe functions.
+#![allow(clippy::macro_metavars_in_unsafe, unused_unsafe)]
+
 mod common;
 
 use std::ffi::{CString, c_void};

@@ -240,7 +240,19 @@ impl Facts {
         }
         let launch_size = special.is_some_and(|s| {
             use Sreg::*;
-            matches!(s, NtidX | NtidY | NtidZ | NctaidX | NctaidY | NctaidZ | Envreg3 | Envreg4 | Envreg5 | Envreg6)
+            matches!(
+                s,
+                NtidX
+                    | NtidY
+                    | NtidZ
+                    | NctaidX
+                    | NctaidY
+                    | NctaidZ
+                    | Envreg3
+                    | Envreg4
+                    | Envreg5
+                    | Envreg6
+            )
         });
         let varies = special.is_some_and(|s| !launch_size && varies(s));
         let widening = matches!(name.as_str(), "cvt.u64.u32" | "cvt.u32.u64" | "cvt.s32.s64");

@@ -213,7 +213,9 @@ pub(crate) fn install_icd(args: &InstallIcdArgs) -> Outcome {
     })?;
     let variable = args.user.then(|| folder.display().to_string());
     if common.json {
-        print_json(&json!({"ok": true, "file": file.display().to_string(), "OCL_ICD_VENDORS": variable}));
+        print_json(
+            &json!({"ok": true, "file": file.display().to_string(), "OCL_ICD_VENDORS": variable}),
+        );
         return Ok(());
     }
     let mut text = format!("wrote {}\n", file.display());
