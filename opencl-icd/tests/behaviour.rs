@@ -207,7 +207,7 @@ fn host_pointers_and_maps() {
     let context = context();
     let queue = queue(context, 0);
     // Aligned memory is lent; other memory is copied at maps.
-    let mut words = vec![5i32; 40];
+    let mut words = [5i32; 40];
     let start = words.as_ptr() as usize;
     for shift in [start.wrapping_neg() % 16 / 4, start.wrapping_neg() % 16 / 4 + 1] {
         let host = raw_slice(&mut words[shift..shift + 16]);
