@@ -261,7 +261,6 @@ fn listing() {
 
 /// Registers of the recorded kernels, estimated and as ptxas allocated them.
 #[test]
-#[ignore = "a yardstick, printed"]
 fn register_estimates() {
     let Some(kernels) = common::json_file("h200/kernels.json") else { return };
     let text = std::fs::read_to_string(common::facts().unwrap().join("h200/kernels.ptx")).unwrap();
@@ -281,4 +280,5 @@ fn register_estimates() {
     }
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
     println!("mean factor {:.2}", mean.exp());
+    assert!(mean.exp() < 1.35, "estimates are off by a factor of {:.2} on average", mean.exp());
 }
