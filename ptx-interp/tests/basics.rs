@@ -12,26 +12,7 @@ fn vector_addition_with_a_ragged_end() {
     let text = module(
         "sm_70",
         ".param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n",
-        "
-        .reg .pred %p<2>; .reg .b32 %r<6>; .reg .f32 %f<4>; .reg .b64 %rd<11>;
-        ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u64 %rd3, [c];
-        ld.param.u32 %r2, [n];
-        mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %tid.x;
-        mad.lo.s32 %r1, %r3, %r4, %r5;
-        setp.ge.s32 %p1, %r1, %r2;
-        @%p1 bra $end;
-        cvta.to.global.u64 %rd4, %rd1;
-        mul.wide.s32 %rd5, %r1, 4;
-        add.s64 %rd6, %rd4, %rd5;
-        cvta.to.global.u64 %rd7, %rd2;
-        add.s64 %rd8, %rd7, %rd5;
-        ld.global.f32 %f1, [%rd8];
-        ld.global.f32 %f2, [%rd6];
-        add.f32 %f3, %f2, %f1;
-        cvta.to.global.u64 %rd9, %rd3;
-        add.s64 %rd10, %rd9, %rd5;
-        st.global.f32 [%rd10], %f3;
-        $end: ret;",
+        include_str!("kernels/vector_add.ptx"),
     );
     for isa in ISAS {
         let k = kernel_named(&text, "k", isa);
@@ -95,26 +76,7 @@ fn reduction_in_shared_memory() {
     let text = module(
         "sm_50",
         ".param .u64 in, .param .u64 out",
-        "
-        .reg .pred %p<3>; .reg .b32 %r<12>; .reg .b64 %rd<8>;
-        .shared .align 4 .b8 s[1024];
-        ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out];
-        mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;
-        mad.lo.u32 %r4, %r2, %r3, %r1;
-        mul.wide.u32 %rd3, %r4, 4; add.u64 %rd4, %rd1, %rd3; ld.global.u32 %r5, [%rd4];
-        shl.b32 %r6, %r1, 2; mov.u32 %r7, s; add.u32 %r8, %r7, %r6;
-        st.shared.u32 [%r8], %r5;
-        mov.u32 %r9, 128;
-        $loop: bar.sync 0;
-        setp.ge.u32 %p1, %r1, %r9; @%p1 bra $skip;
-        shl.b32 %r10, %r9, 2; add.u32 %r11, %r8, %r10;
-        ld.shared.u32 %r5, [%r11]; ld.shared.u32 %r10, [%r8]; add.u32 %r5, %r5, %r10;
-        st.shared.u32 [%r8], %r5;
-        $skip: shr.u32 %r9, %r9, 1; setp.ne.u32 %p2, %r9, 0; @%p2 bra $loop;
-        setp.ne.u32 %p1, %r1, 0; @%p1 exit;
-        mul.wide.u32 %rd5, %r2, 4; add.u64 %rd6, %rd2, %rd5;
-        ld.shared.u32 %r5, [s]; st.global.u32 [%rd6], %r5;
-        ret;",
+        include_str!("kernels/reduce_shared.ptx"),
     );
     let k = kernel(&text);
     let mut b = Bench::new(3, 256);

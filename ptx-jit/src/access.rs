@@ -15,7 +15,7 @@ use ptx_isa::uop::Op as Pure;
 use crate::ctx::{Ctx, SITE, Site};
 use crate::emit::{Gen, Rep, SiteInfo, at, plain};
 use crate::ir::{Func, Op, Val};
-use crate::ops::{vconst32, vconst64, widen16};
+use crate::ops::{as_type, vconst32, vconst64, widen16};
 use crate::shape::Shapes;
 
 /// Fast accesses need this.
@@ -762,6 +762,15 @@ fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
         {
             out.push(Rep::Slices(load_unit(g, &m, g.kind(dst[0]), *host, o)));
         }
+        Found::Linear(host, o) if rows(&m, o) && dst.len() == m.count as usize => {
+            let mut columns = vec![Vec::new(); dst.len()];
+            for c in o.chunks(4) {
+                for (all, x) in columns.iter_mut().zip(load_rows(g, &m, *host, c[0] as i32)) {
+                    all.push(x);
+                }
+            }
+            out.extend(columns.into_iter().map(Rep::Slices));
+        }
         _ => {
             let apart = apart(g, &m);
             let places = lanes(g, &found, apart);
@@ -806,6 +815,54 @@ fn jump_with(g: &mut Gen<'_, '_>, to: cranelift_codegen::ir::Block, out: &[Rep])
 fn unit(o: &[i64], bytes: i64) -> bool {
     o.chunks(4).all(|c| c.windows(2).all(|w| w[1] - w[0] == bytes))
         && o.iter().all(|o| i32::try_from(*o).is_ok())
+}
+
+/// Whether every lane's vector of 2 or 4 words lies behind that of the lane before.
+fn rows(m: &Mem, o: &[i64]) -> bool {
+    let bytes = i64::from(m.bytes) * i64::from(m.count);
+    m.bytes == 4 && matches!(m.count, 2 | 4) && unit(o, bytes)
+}
+
+/// Words of `a` and `b`: those numbered 0 to 3 are `a`'s.
+fn words(g: &mut Gen<'_, '_>, a: Value, b: Value, which: [u8; 4]) -> Value {
+    let bytes: Vec<u8> = which.iter().flat_map(|w| (0..4).map(move |i| 4 * w + i)).collect();
+    let mask = g.b.func.dfg.immediates.push(bytes.as_slice().into());
+    let (a, b) = (as_type(&mut g.b, a, I8X16), as_type(&mut g.b, b, I8X16));
+    let r = g.b.ins().shuffle(a, b, mask);
+    g.b.ins().bitcast(I32X4, cast(), r)
+}
+
+/// Four vectors of four words with rows and columns exchanged.
+fn transposed(g: &mut Gen<'_, '_>, r: [Value; 4]) -> [Value; 4] {
+    let low = [[0, 1], [2, 3]].map(|[a, b]| words(g, r[a], r[b], [0, 4, 1, 5]));
+    let high = [[0, 1], [2, 3]].map(|[a, b]| words(g, r[a], r[b], [2, 6, 3, 7]));
+    let half = |g: &mut Gen<'_, '_>, x: [Value; 2], upper: bool| {
+        words(g, x[0], x[1], if upper { [2, 3, 6, 7] } else { [0, 1, 4, 5] })
+    };
+    [half(g, low, false), half(g, low, true), half(g, high, false), half(g, high, true)]
+}
+
+/// A slice of each element of four lanes' vectors from `at` on.
+fn load_rows(g: &mut Gen<'_, '_>, m: &Mem, host: Value, at: i32) -> Vec<Value> {
+    let mut row = |n: i32| g.b.ins().load(I32X4, plain(), host, at + 16 * n);
+    if m.count == 4 {
+        let rows = [row(0), row(1), row(2), row(3)];
+        return transposed(g, rows).to_vec();
+    }
+    let (a, b) = (row(0), row(1));
+    vec![words(g, a, b, [0, 2, 4, 6]), words(g, a, b, [1, 3, 5, 7])]
+}
+
+/// As [`load_rows`], the other way.
+fn store_rows(g: &mut Gen<'_, '_>, x: &[Value], host: Value, at: i32) {
+    let rows = match *x {
+        [x, y] => vec![words(g, x, y, [0, 4, 1, 5]), words(g, x, y, [2, 6, 3, 7])],
+        [x, y, z, w] => transposed(g, [x, y, z, w]).to_vec(),
+        _ => unreachable!("`rows` allows vectors of 2 and 4"),
+    };
+    for (n, r) in rows.into_iter().enumerate() {
+        g.b.ins().store(plain(), r, host, at + 16 * n as i32);
+    }
 }
 
 /// Whether there is a vector load for the element.
@@ -899,6 +956,8 @@ fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
         && m.bytes >= 4
         && (g.kind(src[0]) == Kind::D) == (m.bytes == 8)
         && matches!(&found, Found::Linear(_, o) if unit(o, m.bytes as i64));
+    let words_only = src.iter().all(|v| g.kind(*v) == Kind::W);
+    let turned = words_only && matches!(&found, Found::Linear(_, o) if rows(&m, o));
     match &found {
         Found::Linear(host, _) if uniform => {
             for (i, v) in src.iter().enumerate() {
@@ -906,7 +965,7 @@ fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
                 store_one(g, &m, v, *host, i as i32 * m.bytes as i32);
             }
         }
-        Found::Linear(host, o) if whole => {
+        Found::Linear(host, o) if whole || turned => {
             let part = mask.as_ref().map(|mask| {
                 let all = all_on(g, mask);
                 let (on, part) = (g.b.create_block(), g.b.create_block());
@@ -914,9 +973,16 @@ fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
                 g.b.switch_to_block(on);
                 part
             });
-            let per = if m.bytes == 8 { 2 } else { 4 };
-            for (c, v) in o.chunks(per).zip(&values[0]) {
-                g.b.ins().store(plain(), *v, *host, c[0] as i32);
+            if turned {
+                for (n, c) in o.chunks(4).enumerate() {
+                    let x: Vec<Value> = values.iter().map(|v| v[n]).collect();
+                    store_rows(g, &x, *host, c[0] as i32);
+                }
+            } else {
+                let per = if m.bytes == 8 { 2 } else { 4 };
+                for (c, v) in o.chunks(per).zip(&values[0]) {
+                    g.b.ins().store(plain(), *v, *host, c[0] as i32);
+                }
             }
             if let Some(part) = part {
                 g.b.ins().jump(join, &[]);

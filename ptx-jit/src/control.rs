@@ -371,7 +371,7 @@ impl Gen<'_, '_> {
         } else {
             self.pass(from, to, None, None);
         }
-        if to <= from {
+        if to <= from && !self.shapes.short[to as usize] {
             self.burn();
         }
         let head = self.head(to);

@@ -71,6 +71,31 @@ macro_rules! cell {
     };
 }
 
+/// Eight lanes from `$i` on, in arrays of their own for the vectoriser; no closures, which would lose the features of the
+/// processor that their caller is compiled for.
+macro_rules! eight {
+    ($name:ident($($arg:ident: $kind:ident),*) -> $ret:ident, $places:ident, $dst:ident, $i:ident, $k:expr) => {
+        let mut at = 0;
+        $(
+            let mut $arg = [<cell!($kind)>::default(); EIGHT];
+            for l in 0..EIGHT {
+                // SAFETY: the caller staged `n` lanes of every operand.
+                $arg[l] = unsafe { Cell::get($places[at], $i + l) };
+            }
+            at += 1;
+        )*
+        let _ = at;
+        let mut out = [<cell!($ret)>::default(); EIGHT];
+        for l in 0..EIGHT {
+            out[l] = lane_fn::$name($($arg[l],)* $k);
+        }
+        for l in 0..EIGHT {
+            // SAFETY: the caller has room for `n` lanes of the result.
+            unsafe { out[l].set($dst, $i + l) };
+        }
+    };
+}
+
 macro_rules! table {
     ({ $($pname:ident($($parg:ident),*) = $pbody:expr;)* }
      $($name:ident($($arg:ident: $kind:ident),* $(; $k:ident)?) -> $ret:ident = $body:expr;)*) => {
@@ -109,27 +134,28 @@ macro_rules! table {
                     dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, k: u64, n: usize,
                 ) {
                     let places = [a, b, c];
-                    let lane = |i: usize, k: u32| {
-                        let mut at = 0;
-                        // SAFETY: the caller staged `n` lanes of every operand.
-                        unsafe {
-                            $(
-                                let $arg = <cell!($kind)>::get(places[at], i);
-                                at += 1;
-                            )*
-                            let _ = at;
-                            lane_fn::$name($($arg,)* k).set(dst, i);
-                        }
-                    };
-                    // Eight lanes at a time, and the usual constant by itself, for the vectoriser.
                     let whole = n - n % EIGHT;
+                    // The usual constant by itself, for the vectoriser.
+                    let mut i = 0;
                     if k == 0 {
-                        (0..whole).step_by(EIGHT).for_each(|i| (0..EIGHT).for_each(|l| lane(i + l, 0)));
+                        while i < whole {
+                            eight!($name($($arg: $kind),*) -> $ret, places, dst, i, 0);
+                            i += EIGHT;
+                        }
                     } else {
-                        let k = k as u32;
-                        (0..whole).step_by(EIGHT).for_each(|i| (0..EIGHT).for_each(|l| lane(i + l, k)));
+                        while i < whole {
+                            eight!($name($($arg: $kind),*) -> $ret, places, dst, i, k as u32);
+                            i += EIGHT;
+                        }
                     }
-                    (whole..n).for_each(|i| lane(i, k as u32));
+                    for i in whole..n {
+                        let mut from = places.into_iter();
+                        // SAFETY: as above.
+                        unsafe {
+                            $(let $arg = <cell!($kind)>::get(from.next().unwrap_or(a), i);)*
+                            lane_fn::$name($($arg,)* k as u32).set(dst, i);
+                        }
+                    }
                 }
             )*
         }

@@ -164,11 +164,13 @@ pub(crate) fn geometry(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Geom
         }
     }
     let live = pressure(f, &analyse(f, with(most.min(16)), assumed));
-    // 16 vector registers; two are needed for temporaries.
-    let slices = (14 / live.max(1)).clamp(1, 8);
+    // 16 vector registers; two are needed for temporaries. What lives across a barrier is in memory anyway, and each
+    // wait costs a group the same however wide it is.
+    let waits = f.blocks.iter().any(|b| matches!(b.term, Term::Bar(..)));
+    let room = if waits { 28 } else { 14 };
+    let slices = (room / live.max(1)).clamp(1, 8);
     let width = 4 * (slices.next_power_of_two() >> u32::from(!slices.is_power_of_two()));
     let vector = with(width.clamp(8.min(most), most));
-    let waits = f.blocks.iter().any(|b| matches!(b.term, Term::Bar(..)));
     if !waits && one_by_one_pays(f, vector, assumed) { with(1) } else { vector }
 }
 

@@ -4,7 +4,7 @@ use ptx_isa::Kind;
 use ptx_isa::special::Sreg;
 use ptx_isa::uop::Op as Pure;
 
-use crate::ir::{BlockId, Func, Op, Term, Val, dominates};
+use crate::ir::{BlockId, Func, Inst, Op, Term, Val, dominates};
 use crate::opt::loops;
 use crate::shape::Geometry;
 
@@ -161,6 +161,36 @@ fn pure(f: &Func, v: Val, op: Pure, out: &[Bounds]) -> Bounds {
         }
         _ => None,
     }
+}
+
+/// Turns of a loop that need no look at the clock.
+const FEW: i64 = 1 << 16;
+
+/// Innermost loops, by their heads, whose counter ends them after a few turns.
+pub(crate) fn short_loops(f: &Func, g: Geometry, assumed: &Assumptions) -> Vec<bool> {
+    let bounds = ranges(f, g, assumed);
+    let idom = f.dominators();
+    let all = loops(f, &idom);
+    let mut short = vec![false; f.blocks.len()];
+    for (head, body) in &all {
+        let inner = all.iter().all(|(h, _)| h == head || !body.contains(h));
+        let counted = f.blocks[*head as usize].insts.iter().any(|v| {
+            let i = &f.insts[*v as usize];
+            let Some((lo, hi)) = bounds[*v as usize] else { return false };
+            // The bounds of a phi come from a counter; its step must be known to be 1 or more.
+            i.op == Op::Phi
+                && hi - lo <= FEW
+                && i.args.iter().any(|a| match &f.insts[*a as usize] {
+                    Inst { op: Op::Pure(Pure::AddW, _), args, .. } => {
+                        let other = if args[0] == *v { args[1] } else { args[0] };
+                        args.contains(v) && f.as_const(other).is_some_and(|c| (c as i32) > 0)
+                    }
+                    _ => false,
+                })
+        });
+        short[*head as usize] = inner && counted;
+    }
+    short
 }
 
 /// Bounds of a phi that grows by steps while a test keeps it below a limit.

@@ -11,10 +11,10 @@ use ptx_isa::special::Sreg;
 use ptx_isa::uop::Op as Pure;
 use ptx_isa::{Kind, Space};
 
-use crate::align;
 use crate::ir::{BlockId, Func, Op, Term, Val};
 use crate::opt::loops;
 use crate::range::{Assumptions, ranges};
+use crate::{align, range};
 
 /// How a value looks across the lanes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -88,6 +88,8 @@ pub(crate) struct Shapes {
     pub region: Vec<usize>,
     /// Values that lanes keep while others run on in the same loop: written under the mask.
     pub kept: Vec<bool>,
+    /// Heads of loops that end soon by themselves.
+    pub short: Vec<bool>,
     /// Whether lanes end one by one, so that unmasked blocks need the mask of living lanes.
     pub deaths: bool,
 }
@@ -245,7 +247,8 @@ pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
             }
         }
         if forced == a.forced {
-            return Shapes { of, masked, region, kept, deaths };
+            let short = range::short_loops(f, g, assumed);
+            return Shapes { of, masked, region, kept, short, deaths };
         }
         a.forced = forced;
     }

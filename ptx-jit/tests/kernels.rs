@@ -4,26 +4,7 @@ mod common;
 
 use common::{Case, module};
 
-const GUARDED: &str = "
-    .reg .pred %p<2>; .reg .b32 %r<6>; .reg .f32 %f<4>; .reg .b64 %rd<11>;
-    ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u64 %rd3, [c];
-    ld.param.u32 %r2, [n];
-    mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %tid.x;
-    mad.lo.s32 %r1, %r3, %r4, %r5;
-    setp.ge.s32 %p1, %r1, %r2;
-    @%p1 bra $end;
-    cvta.to.global.u64 %rd4, %rd1;
-    mul.wide.s32 %rd5, %r1, 4;
-    add.s64 %rd6, %rd4, %rd5;
-    cvta.to.global.u64 %rd7, %rd2;
-    add.s64 %rd8, %rd7, %rd5;
-    ld.global.f32 %f1, [%rd8];
-    ld.global.f32 %f2, [%rd6];
-    add.f32 %f3, %f2, %f1;
-    cvta.to.global.u64 %rd9, %rd3;
-    add.s64 %rd10, %rd9, %rd5;
-    st.global.f32 [%rd10], %f3;
-    $end: ret;";
+const GUARDED: &str = include_str!("../../ptx-interp/tests/kernels/vector_add.ptx");
 
 #[test]
 fn vector_addition_with_a_ragged_end() {
@@ -93,6 +74,36 @@ fn divergent_loops() {
             case.words(vec![0; 140]);
             case.compare().unwrap_or_else(|e| panic!("{name}, {block}: {e}"));
         }
+    }
+}
+
+/// Vectors of two and four words, read and written by all threads or by some.
+#[test]
+fn vectors_of_words() {
+    let text = module(
+        "sm_70",
+        ".param .u64 in, .param .u64 four, .param .u64 two, .param .u32 n",
+        "
+        .reg .pred %p<2>; .reg .b32 %r<10>; .reg .b64 %rd<9>;
+        ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [four]; ld.param.u64 %rd3, [two];
+        ld.param.u32 %r8, [n]; mov.u32 %r1, %tid.x;
+        setp.ge.u32 %p1, %r1, %r8; @%p1 bra $end;
+        mul.wide.u32 %rd4, %r1, 16; add.u64 %rd5, %rd1, %rd4;
+        ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd5];
+        add.u32 %r2, %r2, %r1;
+        add.u64 %rd6, %rd2, %rd4; st.global.v4.u32 [%rd6], {%r5, %r2, %r3, %r4};
+        mul.wide.u32 %rd7, %r1, 8; add.u64 %rd8, %rd1, %rd7;
+        ld.global.v2.u32 {%r6, %r7}, [%rd8];
+        add.u64 %rd8, %rd3, %rd7; st.global.v2.u32 [%rd8], {%r7, %r6};
+        $end: ret;",
+    );
+    for n in [64u32, 41] {
+        let mut case = Case::new(&text, "k", [1; 3], [64, 1, 1]).unwrap();
+        case.words((0..256u32).map(|i| i.wrapping_mul(0x9e37_79b9)));
+        case.words(vec![0; 256]);
+        case.words(vec![0; 128]);
+        case.arg(&n.to_le_bytes());
+        case.compare().unwrap_or_else(|e| panic!("{n}: {e}"));
     }
 }
 
@@ -194,26 +205,7 @@ fn reduction_in_shared_memory() {
     let text = module(
         "sm_50",
         ".param .u64 in, .param .u64 out",
-        "
-        .reg .pred %p<3>; .reg .b32 %r<12>; .reg .b64 %rd<8>;
-        .shared .align 4 .b8 s[1024];
-        ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out];
-        mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;
-        mad.lo.u32 %r4, %r2, %r3, %r1;
-        mul.wide.u32 %rd3, %r4, 4; add.u64 %rd4, %rd1, %rd3; ld.global.u32 %r5, [%rd4];
-        shl.b32 %r6, %r1, 2; mov.u32 %r7, s; add.u32 %r8, %r7, %r6;
-        st.shared.u32 [%r8], %r5;
-        mov.u32 %r9, 128;
-        $loop: bar.sync 0;
-        setp.ge.u32 %p1, %r1, %r9; @%p1 bra $skip;
-        shl.b32 %r10, %r9, 2; add.u32 %r11, %r8, %r10;
-        ld.shared.u32 %r5, [%r11]; ld.shared.u32 %r10, [%r8]; add.u32 %r5, %r5, %r10;
-        st.shared.u32 [%r8], %r5;
-        $skip: shr.u32 %r9, %r9, 1; setp.ne.u32 %p2, %r9, 0; @%p2 bra $loop;
-        setp.ne.u32 %p1, %r1, 0; @%p1 exit;
-        mul.wide.u32 %rd5, %r2, 4; add.u64 %rd6, %rd2, %rd5;
-        ld.shared.u32 %r5, [s]; st.global.u32 [%rd6], %r5;
-        ret;",
+        include_str!("../../ptx-interp/tests/kernels/reduce_shared.ptx"),
     );
     let mut case = Case::new(&text, "k", [3, 1, 1], [256, 1, 1]).unwrap();
     case.words((0..768).map(|i| i * i + 7));

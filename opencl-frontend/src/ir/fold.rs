@@ -103,31 +103,14 @@ pub fn eval_bin(op: BinOp, ty: Ty, a: u64, b: u64) -> Option<u64> {
 }
 
 fn eval_float(op: BinOp, ty: Ty, a: u64, b: u64) -> Option<u64> {
-    let v = match ty {
-        Ty::F32 => {
-            let (x, y) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
+    // What is said of one width holds for the other.
+    macro_rules! eval {
+        ($float:ident, $bits:ident) => {{
+            let (x, y) = ($float::from_bits(a as $bits), $float::from_bits(b as $bits));
             if x.is_nan() || y.is_nan() {
                 return None;
             }
-            u64::from(
-                match op {
-                    BinOp::FAdd => x + y,
-                    BinOp::FSub => x - y,
-                    BinOp::FMul => x * y,
-                    BinOp::FDiv => x / y,
-                    _ if x == y => return None,
-                    BinOp::FMin => x.min(y),
-                    _ => x.max(y),
-                }
-                .to_bits(),
-            )
-        }
-        Ty::F64 => {
-            let (x, y) = (f64::from_bits(a), f64::from_bits(b));
-            if x.is_nan() || y.is_nan() {
-                return None;
-            }
-            match op {
+            let r = match op {
                 BinOp::FAdd => x + y,
                 BinOp::FSub => x - y,
                 BinOp::FMul => x * y,
@@ -135,9 +118,13 @@ fn eval_float(op: BinOp, ty: Ty, a: u64, b: u64) -> Option<u64> {
                 _ if x == y => return None,
                 BinOp::FMin => x.min(y),
                 _ => x.max(y),
-            }
-            .to_bits()
-        }
+            };
+            u64::from(r.to_bits())
+        }};
+    }
+    let v = match ty {
+        Ty::F32 => eval!(f32, u32),
+        Ty::F64 => eval!(f64, u64),
         _ => return None,
     };
     (!is_nan(ty, v)).then_some(v)
