@@ -36,6 +36,9 @@ pub struct Image {
 fn fits(order: u32, data_type: u32) -> bool {
     let packed =
         matches!(data_type, cl::UNORM_SHORT_565 | cl::UNORM_SHORT_555 | cl::UNORM_INT_101010);
+    if !(cl::SNORM_INT8..=cl::FLOAT).contains(&data_type) {
+        return false;
+    }
     match order {
         cl::R | cl::Rx | cl::A | cl::RG | cl::RGx | cl::RA | cl::RGBA => !packed,
         cl::RGB | cl::RGBx => packed,

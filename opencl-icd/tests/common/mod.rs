@@ -155,7 +155,7 @@ impl World {
         let context = context();
         let queue = queue(context, 0);
         let program = source_program(context, SOURCE);
-        assert_eq!(build(program, ""), 0);
+        assert_eq!(build(program, "-cl-kernel-arg-info"), 0);
         let other_context = self::context();
         let array =
             ImageDesc { kind: cl::MEM_OBJECT_IMAGE2D_ARRAY, array_size: 3, ..image_2d(8, 4) };
