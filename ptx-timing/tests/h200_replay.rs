@@ -273,7 +273,8 @@ fn register_estimates() {
         let index = ptx_parse::lower::entry_index(&module, entry).unwrap();
         let program = ptx_parse::lower::lower(&module, index).unwrap();
         let code = ptx_timing::code::KernelCode::new(&program, &profile.assembler);
-        let estimate = ptx_timing::registers::estimate(&profile, &program, &code);
+        // The device reports 16 where a kernel needs fewer.
+        let estimate = ptx_timing::registers::estimate(&profile, &program, &code).max(16);
         let real = case["h200"]["launch"]["registers_per_thread"].as_u64().unwrap() as u32;
         println!("{entry:20} {estimate:3} recorded {real:3}");
         errors.push((f64::from(estimate) / f64::from(real)).ln().abs());
