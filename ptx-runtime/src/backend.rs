@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -218,11 +219,15 @@ impl Codes {
         let start = Instant::now();
         let seen = ptx_jit::Seen { grid: launch.grid, params: &launch.params };
         let seen = (versions.len() < VERSIONS).then_some(seen);
-        let code = match cache() {
+        let compile = || match cache() {
             Some(cache) => ptx_jit::compile_cached(kernel.program(), launch.block, seen, cache),
             None => ptx_jit::compile(kernel.program(), launch.block, seen),
         };
-        let code = code.map(Arc::new).map_err(|why| Arc::from(why.to_string()));
+        // A mistake of the compiler must not end the program: the interpreter runs the kernel.
+        let code = match catch_unwind(AssertUnwindSafe(compile)) {
+            Ok(code) => code.map(Arc::new).map_err(|why| Arc::from(why.to_string())),
+            Err(_) => Err("the compiler failed on it; please report it".into()),
+        };
         if versions.len() <= VERSIONS {
             versions.push(code.clone());
         }
