@@ -347,7 +347,9 @@ fn addresses(g: &mut Gen<'_, '_>, base: Val, place: &Place) -> Address {
             Address::Linear(g.b.ins().uextend(I64, x), o)
         }
         (_, Kind::D) => {
-            if let Some(i) = indexed(g.f, g.shapes, base) {
+            let parts = indexed(g.f, g.shapes, base);
+            // What is uniform may still be kept as slices here.
+            if let Some(i) = parts.filter(|i| i.base.iter().all(|(v, _)| g.is_scalar(*v))) {
                 let index = g.vector(i.index);
                 let mut sum = None;
                 for (v, neg) in i.base {

@@ -39,6 +39,11 @@ impl Gen<'_, '_> {
         r
     }
 
+    /// Whether `v` is kept as its lane 0 here.
+    pub(crate) fn is_scalar(&mut self, v: Val) -> bool {
+        matches!(self.rep(v), Rep::Scalar(_))
+    }
+
     /// Lane 0 of a linear value.
     pub(crate) fn scalar(&mut self, v: Val) -> Value {
         match self.rep(v) {
