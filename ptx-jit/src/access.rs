@@ -348,8 +348,12 @@ fn addresses(g: &mut Gen<'_, '_>, base: Val, place: &Place) -> Address {
         }
         (_, Kind::D) => {
             let parts = indexed(g.f, g.shapes, base);
-            // What is uniform may still be kept as slices here.
-            if let Some(i) = parts.filter(|i| i.base.iter().all(|(v, _)| g.is_scalar(*v))) {
+            // Parts that only other blocks use have no place here; uniform ones may be slices.
+            let parts = parts.filter(|i| {
+                g.available(i.index)
+                    && i.base.iter().all(|(v, _)| g.available(*v) && g.is_scalar(*v))
+            });
+            if let Some(i) = parts {
                 let index = g.vector(i.index);
                 let mut sum = None;
                 for (v, neg) in i.base {

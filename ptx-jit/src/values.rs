@@ -39,6 +39,11 @@ impl Gen<'_, '_> {
         r
     }
 
+    /// Whether `v` can be read here: it is computed in this block, constant, or kept for it.
+    pub(crate) fn available(&self, v: Val) -> bool {
+        self.now.contains_key(&v) || self.f.leaf(v) || self.homes.contains_key(&v)
+    }
+
     /// Whether `v` is kept as its lane 0 here.
     pub(crate) fn is_scalar(&mut self, v: Val) -> bool {
         matches!(self.rep(v), Rep::Scalar(_))
