@@ -82,7 +82,8 @@ impl Lower<'_> {
             }
             ExprKind::Deref(pointer) => {
                 let address = self.scalar(pointer);
-                let align = self.program.types.align(e.ty.id).max(1);
+                let natural = self.program.types.align(e.ty.id).max(1);
+                let align = self.packed_elements(pointer).map_or(natural, |a| a.min(natural));
                 Place { space: space(e.ty.space), address, offset: 0, align, volatile: false }
             }
             ExprKind::Member(base, offset) => {

@@ -8,6 +8,7 @@ mod convert;
 mod expr;
 mod operators;
 mod stmt;
+mod unaligned;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -299,7 +300,7 @@ impl Lower<'_> {
         let mut out = SmallVec::new();
         for i in 0..n {
             let m = self.mem(place, mem, u64::from(i) * mem.size());
-            let v = self.emit(Op::Load(m, place.address), mem.ty());
+            let v = self.load_part(m, place.address);
             out.push(if scalar == Some(Scalar::Bool) { self.nonzero(v) } else { v });
         }
         Value::Lanes(out)
@@ -314,7 +315,7 @@ impl Lower<'_> {
                 for (i, v) in lanes.into_iter().enumerate() {
                     let v = if scalar == Some(Scalar::Bool) { self.bool_to_int(v, 1) } else { v };
                     let m = self.mem(place, mem, i as u64 * mem.size());
-                    self.emit(Op::Store(m, place.address, v), Ty::None);
+                    self.store_part(m, place.address, v);
                 }
             }
         }
@@ -365,9 +366,8 @@ impl Lower<'_> {
             _ => MemTy::U8,
         };
         for i in 0..size / mem.size() {
-            let v =
-                self.emit(Op::Load(self.mem(from, mem, i * mem.size()), from.address), mem.ty());
-            self.emit(Op::Store(self.mem(to, mem, i * mem.size()), to.address, v), Ty::None);
+            let v = self.load_part(self.mem(from, mem, i * mem.size()), from.address);
+            self.store_part(self.mem(to, mem, i * mem.size()), to.address, v);
         }
     }
 
@@ -406,7 +406,7 @@ impl Lower<'_> {
                 let zero = self.constant(mem.ty(), 0);
                 for i in 0..n {
                     let m = self.mem(to, mem, u64::from(i) * mem.size());
-                    self.emit(Op::Store(m, to.address, zero), Ty::None);
+                    self.store_part(m, to.address, zero);
                 }
             }
         }
