@@ -114,6 +114,11 @@ struct Analysis<'a> {
     forced: Vec<bool>,
 }
 
+/// Divergent branches up to which lanes that part and meet are told apart by regions. With more of
+/// them nested in one another (programs compiled without optimisation), regions were seen to lose
+/// lanes; there every block goes by its own mask.
+const MOST_REGIONS: usize = 8;
+
 pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
     let n = f.insts.len();
     let ranges = ranges(f, g, assumed);
@@ -151,6 +156,7 @@ pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
         let mut kept = vec![false; n];
         let mut forced = a.forced.clone();
         let mut deaths = g.ragged();
+        let mut parting = 0;
         for (b, block) in f.blocks.iter().enumerate() {
             let Some(v) = block.term.value() else { continue };
             if of[v as usize].uniform() {
@@ -160,6 +166,7 @@ pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
                 deaths = true;
                 continue;
             }
+            parting += 1;
             let join = ipdom[b];
             // Blocks reached, by which successors.
             let mut seen = vec![0u32; f.blocks.len()];
@@ -248,6 +255,10 @@ pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
         }
         if forced == a.forced {
             let short = range::short_loops(f, g, assumed);
+            if parting > MOST_REGIONS {
+                masked.fill(true);
+                region.fill(0);
+            }
             return Shapes { of, masked, region, kept, short, deaths };
         }
         a.forced = forced;

@@ -18,6 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // Reaches the driver library as any program does: by loading it.
     ("cuda-driver", &["ptx-runtime"]),
     ("cuda-runtime", &[]),
+    ("cuda-runtime-12", &[]),
     ("opencl-icd", &["ptx-runtime"]),
     ("ptx-report", &["ptx-timing"]),
     ("ptxrun", &["ptx-runtime", "ptx-report"]),

@@ -130,6 +130,7 @@ fn launch(verified: &Verified, number: usize, inputs: &Inputs, len: usize) -> Re
     let options = RunOptions {
         threads: Some(1),
         timeout: Some(std::time::Duration::from_secs(20)),
+        backend: ptx_runtime::Backend::from_environment()?,
         ..RunOptions::default()
     };
     let report = execute(&plan, verified, &options, &Arc::new(Mutex::new(Vec::new())))?;
