@@ -92,6 +92,8 @@ pub(crate) struct Shapes {
     pub short: Vec<bool>,
     /// Whether lanes end one by one, so that unmasked blocks need the mask of living lanes.
     pub deaths: bool,
+    /// More divergent branches than regions are trusted with.
+    pub tangled: bool,
 }
 
 /// Whether `b` only ends the thread.
@@ -115,8 +117,8 @@ struct Analysis<'a> {
 }
 
 /// Divergent branches up to which lanes that part and meet are told apart by regions. With more of
-/// them nested in one another (programs compiled without optimisation), regions were seen to lose
-/// lanes; there every block goes by its own mask.
+/// them (programs compiled without optimisation) regions were seen to lose lanes, so that the
+/// interpreter runs those.
 const MOST_REGIONS: usize = 8;
 
 pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
@@ -255,11 +257,8 @@ pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
         }
         if forced == a.forced {
             let short = range::short_loops(f, g, assumed);
-            if parting > MOST_REGIONS {
-                masked.fill(true);
-                region.fill(0);
-            }
-            return Shapes { of, masked, region, kept, short, deaths };
+            let tangled = parting > MOST_REGIONS;
+            return Shapes { of, masked, region, kept, short, deaths, tangled };
         }
         a.forced = forced;
     }
