@@ -72,6 +72,7 @@ impl Gen<'_, '_> {
     /// Emits a block: where all lanes of the group are known to be on (`full`), or under masks.
     pub(crate) fn block(&mut self, id: BlockId, full: bool) {
         self.full = full && self.two;
+        self.here = id;
         let full = self.full;
         let head = if full { self.full_heads[id as usize] } else { self.heads[id as usize] };
         let f = self.f;
@@ -165,9 +166,11 @@ impl Gen<'_, '_> {
     /// After a masked block: back to the first block where lanes wait, or on.
     pub(crate) fn leave(&mut self, id: BlockId) {
         let mut backs: Vec<BlockId> = self.f.blocks[id as usize].term.succs();
-        // Only behind the last way back: lanes of one turn wait for one another.
+        // Only behind the last way back of the region: lanes of one turn wait for one another, but not for a way
+        // back that they take together once they have met.
         let last = |s: BlockId| {
             (id + 1..self.f.blocks.len() as BlockId)
+                .filter(|b| self.shapes.masked[*b as usize])
                 .all(|b| !self.f.blocks[b as usize].term.succs().contains(&s))
         };
         backs.retain(|s| *s <= id && self.shapes.masked[*s as usize] && last(*s));

@@ -75,7 +75,9 @@ pub(crate) struct Gen<'a, 'b> {
     /// Executing lanes of the block being emitted; `None`: all.
     pub(crate) mask: Option<Vec<Value>>,
     pub(crate) resumes: Vec<BlockId>,
-    /// Values that live at the start of each block; filled where there are barriers.
+    /// The block being emitted.
+    pub(crate) here: BlockId,
+    /// Values that live at the start of each block.
     pub(crate) live_in: Vec<crate::live::Set>,
     pub(crate) spill_bytes: i32,
     /// Scalars whose variable has a floating-point type.
@@ -172,6 +174,7 @@ pub(crate) fn emit(
         helper_refuel,
         mask: None,
         resumes: Vec::new(),
+        here: 0,
         live_in: Vec::new(),
         spill_bytes: 0,
         numbers: HashSet::new(),

@@ -467,9 +467,6 @@ fn middle(
     if opt::sink(&mut func, &shapes) {
         shapes = shape::analyse(&func, geometry, &assumed);
     }
-    if shapes.tangled {
-        return Err(Unsupported { why: "very many divergent branches".into(), line: 0 });
-    }
     limits::check_shapes(program, &func, &shapes)?;
     Ok((func, geometry, shapes, assumed))
 }

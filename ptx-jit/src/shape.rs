@@ -92,8 +92,6 @@ pub(crate) struct Shapes {
     pub short: Vec<bool>,
     /// Whether lanes end one by one, so that unmasked blocks need the mask of living lanes.
     pub deaths: bool,
-    /// More divergent branches than regions are trusted with.
-    pub tangled: bool,
 }
 
 /// Whether `b` only ends the thread.
@@ -115,11 +113,6 @@ struct Analysis<'a> {
     aligns: Vec<u32>,
     forced: Vec<bool>,
 }
-
-/// Divergent branches up to which lanes that part and meet are told apart by regions. With more of
-/// them (programs compiled without optimisation) regions were seen to lose lanes, so that the
-/// interpreter runs those.
-const MOST_REGIONS: usize = 8;
 
 pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
     let n = f.insts.len();
@@ -158,7 +151,6 @@ pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
         let mut kept = vec![false; n];
         let mut forced = a.forced.clone();
         let mut deaths = g.ragged();
-        let mut parting = 0;
         for (b, block) in f.blocks.iter().enumerate() {
             let Some(v) = block.term.value() else { continue };
             if of[v as usize].uniform() {
@@ -168,7 +160,6 @@ pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
                 deaths = true;
                 continue;
             }
-            parting += 1;
             let join = ipdom[b];
             // Blocks reached, by which successors.
             let mut seen = vec![0u32; f.blocks.len()];
@@ -187,6 +178,7 @@ pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
                     }
                 }
             }
+            let turn = own_turn(f, b as BlockId, join, &seen);
             // Regions that share a block are one.
             let here: Vec<usize> = (0..f.blocks.len())
                 .filter(|x| seen[*x] > 0 && masked[*x] && Some(*x as BlockId) != join)
@@ -214,18 +206,19 @@ pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
                         let first = brought.next().map(|(_, a)| *a);
                         let differ = brought.any(|(_, a)| Some(*a) != first);
                         // Lanes that left a loop in different turns have different values of it.
-                        let left = first.map(|a| home[a as usize]).is_some_and(|h| {
-                            all_loops.iter().any(|(_, body)| {
-                                body.contains(&h) && !body.contains(&(x as BlockId))
-                            })
-                        });
+                        let left =
+                            first.map(|a| home[a as usize]).is_some_and(|h| {
+                                all_loops.iter().map(|l| &l.1).chain([&turn]).any(|body| {
+                                    body.contains(&h) && !body.contains(&(x as BlockId))
+                                })
+                            });
                         if differ || left {
                             forced[v as usize] = true;
                         }
                     }
                 }
             }
-            for (_, body) in &all_loops {
+            for body in all_loops.iter().map(|l| &l.1).chain([&turn]) {
                 let leaves = join.is_none_or(|j| !body.contains(&j));
                 if body.contains(&(b as BlockId)) && leaves {
                     for v in 0..n {
@@ -257,8 +250,7 @@ pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
         }
         if forced == a.forced {
             let short = range::short_loops(f, g, assumed);
-            let tangled = parting > MOST_REGIONS;
-            return Shapes { of, masked, region, kept, short, deaths, tangled };
+            return Shapes { of, masked, region, kept, short, deaths };
         }
         a.forced = forced;
     }
@@ -511,6 +503,22 @@ impl Analysis<'_> {
             _ => Shape::Vector,
         }
     }
+}
+
+/// Blocks from which lanes come back to the branch that ends `b` before they meet the others in
+/// `join`; `reached`: blocks that its successors lead to. Such a way round may share its head with a
+/// loop that contains `join`, so that it is no loop of its own.
+fn own_turn(f: &Func, b: BlockId, join: Option<BlockId>, reached: &[u32]) -> Vec<BlockId> {
+    let below = |x: &BlockId| reached[*x as usize] > 0 && Some(*x) != join;
+    let mut found = Vec::new();
+    let mut work = vec![b];
+    while let Some(x) = work.pop().filter(|_| below(&b)) {
+        if !found.contains(&x) {
+            found.push(x);
+            work.extend(f.blocks[x as usize].preds.iter().copied().filter(below));
+        }
+    }
+    found
 }
 
 /// Immediate post-dominators on the graph without branches straight to the thread's end.

@@ -29,6 +29,7 @@ impl Gen<'_, '_> {
     pub(crate) fn find_homes(&mut self) {
         self.find_numbers();
         let f = self.f;
+        self.live_in = live::live_in(f);
         let mut home = vec![BlockId::MAX; f.insts.len()];
         for (b, block) in f.blocks.iter().enumerate() {
             for &v in &block.insts {
@@ -73,9 +74,6 @@ impl Gen<'_, '_> {
         crossing.sort_unstable();
         crossing.dedup();
         let barriers = f.blocks.iter().any(|b| matches!(b.term, Term::Bar(..)));
-        if barriers {
-            self.live_in = live::live_in(f);
-        }
         for v in crossing {
             let types = self.types(v);
             let vars: Vec<Variable> = types.iter().map(|t| self.b.declare_var(*t)).collect();

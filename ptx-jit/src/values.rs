@@ -39,9 +39,12 @@ impl Gen<'_, '_> {
         r
     }
 
-    /// Whether `v` can be read here: it is computed in this block, constant, or kept for it.
+    /// Whether `v` can be read here though nothing in this block is known to read it: it is computed in this block,
+    /// constant, or lives on. A variable whose value is not read again may be stale: barriers do not save it, and lanes
+    /// that left a loop do not keep it.
     pub(crate) fn available(&self, v: Val) -> bool {
-        self.now.contains_key(&v) || self.f.leaf(v) || self.homes.contains_key(&v)
+        let lives = || self.homes.contains_key(&v) && self.live_in[self.here as usize].has(v);
+        self.now.contains_key(&v) || self.f.leaf(v) || lives()
     }
 
     /// Whether `v` is kept as its lane 0 here.

@@ -24,7 +24,7 @@ fn vector_addition_with_a_ragged_end() {
 }
 
 /// Loops that lanes leave at different times: start, turns, and the registers that each thread writes.
-const LOOPS: [(&str, &str, &str); 3] = [
+const LOOPS: [(&str, &str, &str); 4] = [
     (
         "Collatz",
         "add.u32 %r2, %r1, 1; mov.u32 %r3, 0;
@@ -43,6 +43,17 @@ const LOOPS: [(&str, &str, &str); 3] = [
         mad.lo.u32 %r4, %r2, 7, %r1; and.b32 %r5, %r4, 3; setp.eq.u32 %p2, %r5, 0;
         @%p2 bra $loop;
         mad.lo.u32 %r3, %r3, 3, %r4; bra $loop;",
+        "{%r3, %r2}",
+    ),
+    // Lanes go back to the head before they meet the others, who go back to it together later.
+    (
+        "a way back within a turn",
+        "mov.u32 %r2, 0; mov.u32 %r3, 0; add.u32 %r4, %r1, 3;
+        $loop: add.u32 %r2, %r2, 1; mad.lo.u32 %r4, %r4, 1664525, 1013904223;
+        shr.u32 %r5, %r4, 13; and.b32 %r6, %r5, 3; setp.ne.u32 %p1, %r6, 0;
+        @%p1 bra $loop;
+        mad.lo.u32 %r3, %r3, 31, %r5; add.u32 %r3, %r3, %r2; setp.lt.u32 %p2, %r2, 20;
+        @%p2 bra $loop;",
         "{%r3, %r2}",
     ),
     // Both ways out bring the same counter, but lanes leave in different turns.
@@ -146,6 +157,49 @@ fn sparse_rows() {
 }
 
 /// Lanes that part in a block without a mask meet in one that has a mask because of another branch.
+/// The index that an address was computed from is not read again where the address is: behind a barrier, and behind a
+/// loop that lanes leave at different times.
+const FORMER_INDICES: [(&str, &str); 2] = [
+    (
+        "barrier",
+        "mul.lo.u32 %r3, %r2, %r2; and.b32 %r3, %r3, 511; mul.wide.u32 %rd6, %r3, 4;
+        $next: mul.wide.u32 %rd3, %r3, 8; add.u64 %rd4, %rd1, %rd3; ld.global.u64 %rd5, [%rd4];
+        bar.sync 0;
+        add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r5, [%rd7];",
+    ),
+    (
+        "loop",
+        "mov.u32 %r3, %r1;
+        $loop: mad.lo.u32 %r3, %r3, 5, 7; and.b32 %r4, %r3, 127; mul.wide.u32 %rd6, %r4, 4;
+        add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r6, [%rd7]; and.b32 %r6, %r6, 7;
+        setp.eq.u32 %p1, %r6, 1; @%p1 bra $next; st.global.u32 [%rd9+2048], %r4;
+        $next: setp.ne.u32 %p1, %r6, 0; @%p1 bra $loop;
+        ld.global.u32 %r5, [%rd7+4];",
+    ),
+];
+
+#[test]
+fn addresses_outlive_their_indices() {
+    for (name, load) in FORMER_INDICES {
+        let body = format!(
+            ".reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %rd<12>;
+            ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out];
+            mov.u32 %r1, %tid.x; mov.u32 %r7, %ctaid.x; mov.u32 %r8, %ntid.x; mad.lo.u32 %r2, %r7, %r8, %r1;
+            mul.wide.u32 %rd8, %r2, 4; add.u64 %rd9, %rd2, %rd8;
+            {load}
+            st.global.u32 [%rd9], %r5;
+            ret;"
+        );
+        let text = module("sm_70", ".param .u64 in, .param .u64 out", &body);
+        for block in [1, 4, 50, 250, 256] {
+            let mut case = Case::new(&text, "k", [2, 1, 1], [block, 1, 1]).unwrap();
+            case.words((0..1200).map(|i: u32| i.wrapping_mul(0x9e37_79b9) >> 7));
+            case.words(vec![0; 1024]);
+            case.compare().unwrap_or_else(|e| panic!("{name}, {block}: {e}"));
+        }
+    }
+}
+
 #[test]
 fn ways_that_meet_under_a_mask_of_another_branch() {
     let text = module(
