@@ -1,6 +1,11 @@
 //! Control-flow graph: predecessors, order, dominators, loops.
 
-use super::{Block, Func};
+use smallvec::SmallVec;
+
+use super::{Block, Func, Term};
+
+/// Predecessors: rarely more than two.
+pub type Preds = SmallVec<[Block; 4]>;
 
 /// Facts about the control-flow graph of a function. Unreachable blocks are absent from `order`.
 pub struct Graph {
@@ -9,7 +14,7 @@ pub struct Graph {
     /// Position in `order`; `u32::MAX` if unreachable.
     pub position: Vec<u32>,
     /// Reachable predecessors, one entry per edge.
-    pub preds: Vec<Vec<Block>>,
+    pub preds: Vec<Preds>,
     /// Immediate dominator; the entry's is itself.
     pub idom: Vec<Block>,
 }
@@ -23,11 +28,13 @@ impl Graph {
         let mut stack: Vec<(Block, usize)> = vec![(Block(0), 0)];
         state[0] = 1;
         while let Some((b, next)) = stack.last_mut() {
-            let edges = f.block(*b).term.edges();
             // The first edge last in postorder, so that it comes first in reverse: fallthrough follows its block.
-            let count = edges.len();
-            if *next < count {
-                let target = edges[count - 1 - *next].block;
+            let target = match (&f.block(*b).term, *next) {
+                (Term::Branch(_, _, last), 0) => Some(last.block),
+                (Term::Jump(edge), 0) | (Term::Branch(_, edge, _), 1) => Some(edge.block),
+                _ => None,
+            };
+            if let Some(target) = target {
                 *next += 1;
                 if state[target.0 as usize] == 0 {
                     state[target.0 as usize] = 1;
@@ -43,7 +50,7 @@ impl Graph {
         for (i, b) in order.iter().enumerate() {
             position[b.0 as usize] = i as u32;
         }
-        let mut preds = vec![Vec::new(); n];
+        let mut preds = vec![Preds::new(); n];
         for &b in &order {
             for edge in f.block(b).term.edges() {
                 preds[edge.block.0 as usize].push(b);
@@ -109,6 +116,7 @@ impl Graph {
     /// Natural loops, innermost first. Loops with one header are one loop.
     pub fn loops(&self, f: &Func) -> Vec<Loop> {
         let mut loops: Vec<Loop> = Vec::new();
+        let mut member = vec![false; f.blocks.len()];
         for &header in &self.order {
             let latches: Vec<Block> = self.preds[header.0 as usize]
                 .iter()
@@ -118,7 +126,7 @@ impl Graph {
             if latches.is_empty() {
                 continue;
             }
-            let mut member = vec![false; f.blocks.len()];
+            member.fill(false);
             member[header.0 as usize] = true;
             let mut work = latches.clone();
             while let Some(b) = work.pop() {

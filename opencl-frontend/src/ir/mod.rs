@@ -377,8 +377,38 @@ pub enum Atomic {
     Xor,
 }
 
+/// The two or four values of a vector store.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Parts {
+    values: [Val; 4],
+    count: u8,
+}
+
+impl Parts {
+    /// At most four values.
+    pub fn new(list: &[Val]) -> Parts {
+        let mut values = [Val(0); 4];
+        values[..list.len()].copy_from_slice(list);
+        Parts { values, count: list.len() as u8 }
+    }
+}
+
+impl std::ops::Deref for Parts {
+    type Target = [Val];
+
+    fn deref(&self) -> &[Val] {
+        &self.values[..usize::from(self.count)]
+    }
+}
+
+impl std::ops::DerefMut for Parts {
+    fn deref_mut(&mut self) -> &mut [Val] {
+        &mut self.values[..usize::from(self.count)]
+    }
+}
+
 /// Operations.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]
 pub enum Op {
     Const(u64),
@@ -403,7 +433,7 @@ pub enum Op {
     /// A vector of 2 or 4; `Extract` gives its parts.
     LoadVec(Mem, Val, u8),
     Extract(Val, u8),
-    StoreVec(Mem, Val, SmallVec<[Val; 4]>),
+    StoreVec(Mem, Val, Parts),
     Atomic(Atomic, Mem, Val, Val, Option<Val>),
     /// The generic address of an address in global memory.
     Generic(Val),
@@ -637,10 +667,43 @@ impl Func {
 impl Op {
     /// Calls `f` on each operand.
     pub fn for_each_operand(&self, mut f: impl FnMut(Val)) {
-        self.clone().map_operands(|v| {
-            f(v);
-            v
-        });
+        match self {
+            Op::Const(_)
+            | Op::Undef
+            | Op::Param(_)
+            | Op::ParamAddr(_)
+            | Op::BlockParam
+            | Op::SlotAddr(_)
+            | Op::GlobalAddr(_)
+            | Op::Sreg(_)
+            | Op::Barrier
+            | Op::Fence(_) => {}
+            Op::Generic(a)
+            | Op::Un(_, a)
+            | Op::Load(_, a)
+            | Op::LoadVec(_, a, _)
+            | Op::Extract(a, _) => f(*a),
+            Op::Bin(_, a, b) | Op::Cmp(_, a, b) | Op::Store(_, a, b) | Op::Printf(a, b) => {
+                f(*a);
+                f(*b);
+            }
+            Op::Tern(_, a, b, c) | Op::Select(a, b, c) => {
+                f(*a);
+                f(*b);
+                f(*c);
+            }
+            Op::StoreVec(_, a, list) => {
+                f(*a);
+                list.iter().copied().for_each(f);
+            }
+            Op::Atomic(_, _, a, b, c) => {
+                f(*a);
+                f(*b);
+                if let Some(c) = c {
+                    f(*c);
+                }
+            }
+        }
     }
 
     /// Replaces each operand.
@@ -672,7 +735,7 @@ impl Op {
             }
             Op::StoreVec(_, a, list) => {
                 *a = f(*a);
-                for v in list {
+                for v in list.iter_mut() {
                     *v = f(*v);
                 }
             }

@@ -25,7 +25,7 @@ pub fn print(f: &Func) -> String {
             block.params.iter().map(|p| format!("{}: {:?}", name(*p), f.ty(*p))).collect();
         let _ = writeln!(out, "b{i}({}):", params.join(", "));
         for &v in &block.insts {
-            let mut op = f.op(v).clone();
+            let mut op = *f.op(v);
             let mut operands = Vec::new();
             op.map_operands(|o| {
                 operands.push(name(o));

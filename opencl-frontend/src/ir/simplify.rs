@@ -185,7 +185,7 @@ impl Builder<'_> {
         }
         // Constants outward: (x + c) + d, (x + c) + y, (x + c) << k, (x + c) * k.
         if let Some(c) = c {
-            match (op, self.f.op(x).clone()) {
+            match (op, *self.f.op(x)) {
                 (Add, Op::Bin(Add, z, d)) if self.f.as_const(d).is_some() => {
                     let d = self.f.as_const(d).unwrap_or(0);
                     let inner = self.f.values[x.0 as usize].flags;
@@ -391,7 +391,7 @@ impl Builder<'_> {
         {
             return self.constant(ty, v);
         }
-        match (op, self.f.op(x).clone()) {
+        match (op, *self.f.op(x)) {
             (Neg, Op::Un(Neg, y)) | (Not, Op::Un(Not, y)) | (FNeg, Op::Un(FNeg, y)) => return y,
             (FAbs, Op::Un(FNeg | FAbs, y)) => return self.un(FAbs, y, ty, flags),
             (Neg, Op::Bin(BinOp::Sub, a, b)) => return self.bin(BinOp::Sub, b, a, ty, 0),
@@ -446,7 +446,7 @@ impl Builder<'_> {
                 if self.in_range(op, x) {
                     return x;
                 }
-                match (op, self.f.op(x).clone()) {
+                match (op, *self.f.op(x)) {
                     (ZExt8 | SExt8, Op::Un(ZExt8 | SExt8 | ZExt16 | SExt16, y))
                     | (ZExt16 | SExt16, Op::Un(ZExt16 | SExt16, y)) => {
                         return self.un(op, y, ty, 0);
@@ -535,7 +535,7 @@ impl Builder<'_> {
             return self.constant(Ty::Pred, u64::from(holds));
         }
         if let Some(k) = self.f.as_const(y) {
-            match self.f.op(x).clone() {
+            match *self.f.op(x) {
                 // A truth value as an integer, compared with a constant.
                 Op::Select(p, a, b) => {
                     if let (Some(a), Some(b)) = (self.f.as_const(a), self.f.as_const(b))
@@ -582,7 +582,7 @@ impl Builder<'_> {
                 (Cmp::UGt, 0) => return self.raw(Op::Cmp(Cmp::Ne, x, y), Ty::Pred, 0),
                 _ => {}
             }
-        } else if let (Op::Un(u, a), Op::Un(v, b)) = (self.f.op(x).clone(), self.f.op(y).clone())
+        } else if let (Op::Un(u, a), Op::Un(v, b)) = (*self.f.op(x), *self.f.op(y))
             && u == v
             && self.f.ty(a) == Ty::I32
         {

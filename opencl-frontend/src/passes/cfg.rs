@@ -2,21 +2,25 @@
 
 use super::replace::Replacements;
 use crate::ir::graph::Graph;
-use crate::ir::{Block, Edge, Func, Term, Val};
+use crate::ir::{Block, BlockData, Edge, Func, Term, Val};
 
 /// Cleans until nothing changes.
 pub fn run(f: &mut Func) {
-    loop {
+    let mut changed = true;
+    while changed {
         fold_branches(f);
-        clear_unreachable(f);
-        let mut changed = skip_empty(f);
-        changed |= merge_lines(f);
-        changed |= remove_trivial_params(f);
-        if !changed {
-            break;
+        let mut graph = Graph::new(f);
+        clear_unreachable(f, &graph);
+        changed = skip_empty(f);
+        if changed {
+            graph = Graph::new(f);
         }
+        if merge_lines(f, &graph) {
+            changed = true;
+            graph = Graph::new(f);
+        }
+        changed |= remove_trivial_params_in(f, &graph);
     }
-    clear_unreachable(f);
 }
 
 fn fold_branches(f: &mut Func) {
@@ -36,8 +40,7 @@ fn fold_branches(f: &mut Func) {
 }
 
 /// Empties blocks that cannot be reached.
-fn clear_unreachable(f: &mut Func) {
-    let graph = Graph::new(f);
+fn clear_unreachable(f: &mut Func, graph: &Graph) {
     for b in 0..f.blocks.len() {
         if !graph.reachable(Block(b as u32)) {
             let block = &mut f.blocks[b];
@@ -66,6 +69,9 @@ fn skip_empty(f: &mut Func) -> bool {
             }
         })
         .collect();
+    if forward.iter().all(Option::is_none) {
+        return false;
+    }
     let mut changed = false;
     for b in 0..f.blocks.len() {
         let mut term = std::mem::replace(&mut f.blocks[b].term, Term::Open);
@@ -86,9 +92,8 @@ fn skip_empty(f: &mut Func) -> bool {
 }
 
 /// Joins a block with its only successor if that has no other predecessor.
-fn merge_lines(f: &mut Func) -> bool {
-    let graph = Graph::new(f);
-    let mut replaced = Replacements::new(f);
+fn merge_lines(f: &mut Func, graph: &Graph) -> bool {
+    let mut replaced = Replacements::default();
     let mut changed = false;
     let mut gone = vec![false; f.blocks.len()];
     for &b in &graph.order {
@@ -96,7 +101,7 @@ fn merge_lines(f: &mut Func) -> bool {
             continue;
         }
         loop {
-            let Term::Jump(edge) = f.block(b).term.clone() else { break };
+            let Term::Jump(edge) = &f.block(b).term else { break };
             let target = edge.block;
             if target == b
                 || target.0 == 0
@@ -107,20 +112,15 @@ fn merge_lines(f: &mut Func) -> bool {
             }
             let next = std::mem::replace(
                 f.block_mut(target),
-                crate::ir::BlockData {
-                    params: Vec::new(),
-                    insts: Vec::new(),
-                    term: Term::Open,
-                    unroll: None,
-                },
+                BlockData { params: Vec::new(), insts: Vec::new(), term: Term::Open, unroll: None },
             );
+            let block = f.block_mut(b);
+            let Term::Jump(edge) = std::mem::replace(&mut block.term, next.term) else { break };
             for (p, a) in next.params.iter().zip(&edge.args) {
                 let a = replaced.get(*a);
                 replaced.set(*p, a);
             }
-            let block = f.block_mut(b);
             block.insts.extend(next.insts);
-            block.term = next.term;
             block.unroll = block.unroll.or(next.unroll);
             gone[target.0 as usize] = true;
             changed = true;
@@ -133,9 +133,13 @@ fn merge_lines(f: &mut Func) -> bool {
 }
 
 /// Removes parameters that receive one value from everywhere.
-pub fn remove_trivial_params(f: &mut Func) -> bool {
+pub fn remove_trivial_params(f: &mut Func) {
     let graph = Graph::new(f);
-    let mut replaced = Replacements::new(f);
+    remove_trivial_params_in(f, &graph);
+}
+
+fn remove_trivial_params_in(f: &mut Func, graph: &Graph) -> bool {
+    let mut replaced = Replacements::default();
     let mut any = false;
     loop {
         let mut changed = false;

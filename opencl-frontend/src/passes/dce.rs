@@ -1,19 +1,22 @@
 //! Dead code: instructions and block parameters that nothing needs.
 
 use crate::ir::graph::Graph;
-use crate::ir::{Block, Func, Op, Term, Val};
+use crate::ir::{Func, Op, Term, Val};
 
 /// Removes dead values and stores to variables that are never read.
 pub fn run(f: &mut Func) {
-    remove_dead_slots(f);
     let graph = Graph::new(f);
+    if !f.slots.is_empty() {
+        remove_dead_slots(f, &graph);
+    }
     let mut live = vec![false; f.values.len()];
     let mut work: Vec<Val> = Vec::new();
-    let mut home: Vec<Option<(Block, usize)>> = vec![None; f.values.len()];
+    // Where block parameters are: block and index.
+    let mut home: Vec<(u32, u32)> = vec![(u32::MAX, 0); f.values.len()];
     for &b in &graph.order {
         let block = f.block(b);
         for (i, &p) in block.params.iter().enumerate() {
-            home[p.0 as usize] = Some((b, i));
+            home[p.0 as usize] = (b.0, i as u32);
         }
         work.extend(block.insts.iter().copied().filter(|v| f.op(*v).has_effect()));
         if let Term::Branch(c, ..) = block.term {
@@ -25,11 +28,12 @@ pub fn run(f: &mut Func) {
             continue;
         }
         f.op(v).for_each_operand(|o| work.push(o));
-        if let Some((b, i)) = home[v.0 as usize] {
-            for pred in &graph.preds[b.0 as usize] {
+        let (b, i) = home[v.0 as usize];
+        if b != u32::MAX {
+            for pred in &graph.preds[b as usize] {
                 for edge in f.block(*pred).term.edges() {
-                    if edge.block == b
-                        && let Some(arg) = edge.args.get(i)
+                    if edge.block.0 == b
+                        && let Some(arg) = edge.args.get(i as usize)
                     {
                         work.push(*arg);
                     }
@@ -39,19 +43,12 @@ pub fn run(f: &mut Func) {
     }
     for &b in &graph.order {
         f.block_mut(b).insts.retain(|v| live[v.0 as usize]);
-        for edge in f.block_mut(b).term.clone().edges() {
-            let keep: Vec<bool> =
-                f.block(edge.block).params.iter().map(|p| live[p.0 as usize]).collect();
-            for e in f.block_mut(b).term.edges_mut() {
-                if e.block == edge.block && e.args.len() == keep.len() {
-                    let mut i = 0;
-                    e.args.retain(|_| {
-                        i += 1;
-                        keep[i - 1]
-                    });
-                }
-            }
+        let mut term = std::mem::replace(&mut f.block_mut(b).term, Term::Open);
+        for edge in term.edges_mut() {
+            let mut params = f.block(edge.block).params.iter();
+            edge.args.retain(|_| params.next().is_none_or(|p| live[p.0 as usize]));
         }
+        f.block_mut(b).term = term;
     }
     for &b in &graph.order {
         f.block_mut(b).params.retain(|p| live[p.0 as usize]);
@@ -59,11 +56,14 @@ pub fn run(f: &mut Func) {
 }
 
 /// Stores to variables whose address serves nothing but stores.
-fn remove_dead_slots(f: &mut Func) {
+fn remove_dead_slots(f: &mut Func, graph: &Graph) {
     let mut needed = vec![false; f.slots.len()];
     let mut root: Vec<Option<u32>> = vec![None; f.values.len()];
-    let graph = Graph::new(f);
-    let all: Vec<Val> = graph.order.iter().flat_map(|b| f.block(*b).insts.clone()).collect();
+    let all: Vec<Val> =
+        graph.order.iter().flat_map(|b| f.block(*b).insts.iter().copied()).collect();
+    if !all.iter().any(|v| matches!(f.op(*v), Op::SlotAddr(_))) {
+        return;
+    }
     for &v in &all {
         match *f.op(v) {
             Op::SlotAddr(s) => root[v.0 as usize] = Some(s.0),

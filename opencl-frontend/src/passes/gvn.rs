@@ -1,5 +1,7 @@
 //! Global value numbering over the dominator tree, with simplification, and reuse of loaded and stored values.
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::FxHashMap;
 
 use super::replace::Replacements;
@@ -11,6 +13,10 @@ type Key = (Op, Ty);
 struct Pass {
     replaced: Replacements,
     table: FxHashMap<Key, Val>,
+    /// What is in the table, in the order in which it came.
+    added: Vec<Key>,
+    /// What simplification makes of one instruction.
+    fresh: Vec<Val>,
     /// Values in memory at the end of each block that is done.
     memory: Vec<Memory>,
 }
@@ -26,26 +32,29 @@ pub fn run(f: &mut Func) {
     let graph = Graph::new(f);
     let children = graph.children();
     let mut pass = Pass {
-        replaced: Replacements::new(f),
+        replaced: Replacements::default(),
         table: FxHashMap::default(),
+        added: Vec::new(),
+        fresh: Vec::new(),
         memory: vec![Vec::new(); f.blocks.len()],
     };
     enum Step {
         Enter(Block),
-        Leave(Vec<Key>),
+        /// With the number of operations known on entry.
+        Leave(usize),
     }
     let mut stack = vec![Step::Enter(Block(0))];
     while let Some(step) = stack.pop() {
         match step {
             Step::Enter(b) => {
-                let added = pass.block(f, &graph, b);
-                stack.push(Step::Leave(added));
+                stack.push(Step::Leave(pass.added.len()));
+                pass.block(f, &graph, b);
                 for &child in children[b.0 as usize].iter().rev() {
                     stack.push(Step::Enter(child));
                 }
             }
-            Step::Leave(added) => {
-                for key in added {
+            Step::Leave(known) => {
+                for key in pass.added.drain(known..) {
                     pass.table.remove(&key);
                 }
             }
@@ -55,17 +64,16 @@ pub fn run(f: &mut Func) {
 }
 
 impl Pass {
-    fn block(&mut self, f: &mut Func, graph: &Graph, b: Block) -> Vec<Key> {
-        let mut added = Vec::new();
+    fn block(&mut self, f: &mut Func, graph: &Graph, b: Block) {
         let mut memory: Memory = match graph.preds[b.0 as usize].as_slice() {
             [one] => self.memory[one.0 as usize].clone(),
             _ => Vec::new(),
         };
         let insts = std::mem::take(&mut f.block_mut(b).insts);
         let mut out = Vec::with_capacity(insts.len());
-        let mut fresh = Vec::new();
+        let mut fresh = std::mem::take(&mut self.fresh);
         for v in insts {
-            let mut op = f.op(v).clone();
+            let mut op = *f.op(v);
             op.map_operands(|o| self.replaced.get(o));
             let (ty, flags, loc) = {
                 let d = &f.values[v.0 as usize];
@@ -74,13 +82,14 @@ impl Pass {
             let made = simplify::build(f, &mut fresh, op, ty, flags, loc);
             let mut last = made;
             for new in fresh.drain(..) {
-                let kept = self.number(f, new, &mut added, &mut memory, &mut out);
+                let kept = self.number(f, new, &mut memory, &mut out);
                 if new == made {
                     last = kept;
                 }
             }
             self.replaced.set(v, last);
         }
+        self.fresh = fresh;
         f.block_mut(b).insts = out;
         if let Term::Branch(c, ..) = &mut f.block_mut(b).term {
             *c = self.replaced.get(*c);
@@ -91,34 +100,29 @@ impl Pass {
             }
         }
         self.memory[b.0 as usize] = memory;
-        added
     }
 
     /// Places a new instruction, or finds the value that it repeats.
-    fn number(
-        &mut self,
-        f: &mut Func,
-        v: Val,
-        added: &mut Vec<Key>,
-        memory: &mut Memory,
-        out: &mut Vec<Val>,
-    ) -> Val {
-        let mut op = f.op(v).clone();
+    fn number(&mut self, f: &mut Func, v: Val, memory: &mut Memory, out: &mut Vec<Val>) -> Val {
+        let mut op = *f.op(v);
         op.map_operands(|o| self.replaced.get(o));
-        f.values[v.0 as usize].op = op.clone();
+        f.values[v.0 as usize].op = op;
         let ty = f.ty(v);
         if op.is_pure() {
             let key = (op, ty);
-            if let Some(&old) = self.table.get(&key) {
-                // Both uses may rely only on what both promise.
-                let flags = f.values[v.0 as usize].flags;
-                let kept = f.values[old.0 as usize].flags;
-                f.values[old.0 as usize].flags = kept & flags;
-                self.replaced.set(v, old);
-                return old;
-            }
-            self.table.insert(key.clone(), v);
-            added.push(key);
+            let entry = match self.table.entry(key) {
+                Entry::Vacant(entry) => entry,
+                Entry::Occupied(old) => {
+                    let old = *old.get();
+                    // Both uses may rely only on what both promise.
+                    let flags = f.values[v.0 as usize].flags;
+                    f.values[old.0 as usize].flags &= flags;
+                    self.replaced.set(v, old);
+                    return old;
+                }
+            };
+            entry.insert(v);
+            self.added.push(key);
             out.push(v);
             return v;
         }
@@ -167,7 +171,7 @@ fn remember(memory: &mut Memory, entry: (Mem, Val, Val)) {
 fn object(f: &Func, mut a: Val) -> Option<Op> {
     loop {
         match f.op(a) {
-            op @ (Op::GlobalAddr(_) | Op::SlotAddr(_)) => return Some(op.clone()),
+            op @ (Op::GlobalAddr(_) | Op::SlotAddr(_)) => return Some(*op),
             Op::Bin(BinOp::Add, x, y) => {
                 let left = object(f, *x);
                 if left.is_some() {

@@ -24,8 +24,8 @@ pub fn run(f: &mut Func) -> bool {
         for &v in &f.block(b).insts {
             let op = f.op(v);
             if op.is_pure() && !matches!(op, Op::Param(_) | Op::ParamAddr(_)) {
-                let key = (op.clone(), f.ty(v));
-                let list = places.entry(key.clone()).or_default();
+                let key = (*op, f.ty(v));
+                let list = places.entry(key).or_default();
                 if list.len() == 1 {
                     keys.push(key);
                 }

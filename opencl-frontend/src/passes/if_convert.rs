@@ -9,20 +9,21 @@ use crate::ir::{Block, Edge, Func, Op, Sreg, Term, Val, simplify};
 const LIMIT_DIVERGENT: usize = 7;
 const LIMIT_UNIFORM: usize = 4;
 
-/// Converts until nothing changes.
+/// Converts all.
 pub fn run(f: &mut Func) {
+    let mut graph = Graph::new(f);
+    if !graph.order.iter().any(|b| matches!(f.block(*b).term, Term::Branch(..))) {
+        return;
+    }
     let divergent = divergent_values(f);
-    loop {
-        let graph = Graph::new(f);
-        let mut changed = false;
-        for &b in graph.order.iter().rev() {
-            if convert(f, &graph, &divergent, b) {
-                changed = true;
-                break;
-            }
-        }
-        if !changed {
-            return;
+    // Inner branches first. What a conversion changes, the way into the join, matters to no later block:
+    // only the converted block itself enters the join now, and it no longer branches.
+    for i in (0..graph.order.len()).rev() {
+        let b = graph.order[i];
+        if let Some((sides, join)) = convert(f, &graph, &divergent, b) {
+            let preds = &mut graph.preds[join.0 as usize];
+            preds.retain(|p| *p != b && !sides.contains(&Some(*p)));
+            preds.push(b);
         }
     }
 }
@@ -73,7 +74,7 @@ fn side(
     limit: usize,
 ) -> Option<(Option<Block>, Edge)> {
     let block = f.block(edge.block);
-    let private = graph.preds[edge.block.0 as usize] == [b] && block.params.is_empty();
+    let private = *graph.preds[edge.block.0 as usize] == [b] && block.params.is_empty();
     match &block.term {
         Term::Jump(out)
             if private
@@ -86,8 +87,14 @@ fn side(
     }
 }
 
-fn convert(f: &mut Func, graph: &Graph, divergent: &[bool], b: Block) -> bool {
-    let Term::Branch(c, yes, no) = f.block(b).term.clone() else { return false };
+/// Converts the branch at the end of a block. Returns the sides that are gone and the join.
+fn convert(
+    f: &mut Func,
+    graph: &Graph,
+    divergent: &[bool],
+    b: Block,
+) -> Option<([Option<Block>; 2], Block)> {
+    let Term::Branch(c, yes, no) = f.block(b).term.clone() else { return None };
     let limit = if divergent.get(c.0 as usize).copied().unwrap_or(true) {
         LIMIT_DIVERGENT
     } else {
@@ -100,11 +107,11 @@ fn convert(f: &mut Func, graph: &Graph, divergent: &[bool], b: Block) -> bool {
         (Some(x), _) if x.1.block == no.block => (x, (None, no.clone())),
         (_, Some(y)) if y.1.block == yes.block => ((None, yes.clone()), y),
         _ if yes.block == no.block => ((None, yes.clone()), (None, no.clone())),
-        _ => return false,
+        _ => return None,
     };
     let join = first.1.block;
     if join == b {
-        return false;
+        return None;
     }
     let mut insts = std::mem::take(&mut f.block_mut(b).insts);
     let work: usize =
@@ -112,7 +119,7 @@ fn convert(f: &mut Func, graph: &Graph, divergent: &[bool], b: Block) -> bool {
     let selects = first.1.args.iter().zip(&second.1.args).filter(|(x, y)| x != y).count();
     if work + selects > limit + 1 {
         f.block_mut(b).insts = insts;
-        return false;
+        return None;
     }
     for s in [first.0, second.0].into_iter().flatten() {
         let moved = std::mem::take(&mut f.block_mut(s).insts);
@@ -131,5 +138,5 @@ fn convert(f: &mut Func, graph: &Graph, divergent: &[bool], b: Block) -> bool {
     let block = f.block_mut(b);
     block.insts = insts;
     block.term = Term::Jump(Edge { block: join, args });
-    true
+    Some(([first.0, second.0], join))
 }

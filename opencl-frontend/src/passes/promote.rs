@@ -21,6 +21,9 @@ struct Cell {
 pub fn run(f: &mut Func) {
     let graph = Graph::new(f);
     let addresses = find_addresses(f, &graph);
+    if addresses.is_empty() {
+        return;
+    }
     let (cells, variables) = find_cells(f, &graph, &addresses);
     if cells.is_empty() {
         return;
@@ -32,7 +35,8 @@ pub fn run(f: &mut Func) {
         defs: FxHashMap::default(),
         incomplete: Vec::new(),
         done: vec![false; f.blocks.len()],
-        replaced: Replacements::new(f),
+        replaced: Replacements::default(),
+        undefined: FxHashMap::default(),
     };
     for &b in &graph.order {
         builder.block(f, &addresses, b);
@@ -73,7 +77,9 @@ fn find_addresses(f: &Func, graph: &Graph) -> FxHashMap<Val, (Slot, i64)> {
                     out.insert(v, (slot, 0));
                 }
                 Op::Bin(BinOp::Add, a, c) => {
-                    if let (Some(&(slot, offset)), Some(c)) = (out.get(&a), f.as_const(c)) {
+                    if let Some(c) = f.as_const(c)
+                        && let Some(&(slot, offset)) = out.get(&a)
+                    {
                         out.insert(v, (slot, offset.wrapping_add(c as i64)));
                     }
                 }
@@ -169,6 +175,8 @@ struct Builder<'b> {
     incomplete: Vec<(Block, usize, Val)>,
     done: Vec<bool>,
     replaced: Replacements,
+    /// One value per type is enough.
+    undefined: FxHashMap<Ty, Val>,
 }
 
 impl Builder<'_> {
@@ -198,7 +206,7 @@ impl Builder<'_> {
                     self.defs.insert((var, b), x);
                 }
                 _ => {
-                    let mut op = f.op(v).clone();
+                    let mut op = *f.op(v);
                     op.map_operands(|o| self.replaced.get(o));
                     f.values[v.0 as usize].op = op;
                     out.push(v);
@@ -220,7 +228,10 @@ impl Builder<'_> {
             chain.push(at);
             let preds = &self.graph.preds[at.0 as usize];
             match preds.as_slice() {
-                [] => break undef(f, self.cells[var].ty),
+                [] => {
+                    let ty = self.cells[var].ty;
+                    break *self.undefined.entry(ty).or_insert_with(|| undef(f, ty));
+                }
                 [one] if self.done[one.0 as usize] && *one != at => at = *one,
                 _ => {
                     let p = f.add_param(at, self.cells[var].ty);
@@ -238,7 +249,6 @@ impl Builder<'_> {
 }
 
 fn undef(f: &mut Func, ty: Ty) -> Val {
-    // One value per type is enough.
     f.values
         .iter()
         .position(|d| d.op == Op::Undef && d.ty == ty)

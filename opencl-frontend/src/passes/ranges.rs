@@ -9,7 +9,7 @@ pub fn run(f: &mut Func) {
     let graph = Graph::new(f);
     let at_least_zero = never_negative(f, &graph);
     let nn = |v: Val| at_least_zero[v.0 as usize];
-    let mut replaced = Replacements::new(f);
+    let mut replaced = Replacements::default();
     let mut any = false;
     for &b in &graph.order {
         for v in f.block(b).insts.clone() {

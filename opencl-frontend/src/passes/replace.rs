@@ -3,20 +3,17 @@
 use crate::ir::{Func, Term, Val};
 
 /// What each value has become.
+#[derive(Default)]
 pub struct Replacements {
     map: Vec<Val>,
 }
 
 impl Replacements {
-    /// Nothing replaced.
-    pub fn new(f: &Func) -> Replacements {
-        Replacements { map: (0..f.values.len() as u32).map(Val).collect() }
-    }
-
     /// From now on `old` is `new`.
     pub fn set(&mut self, old: Val, new: Val) {
-        while self.map.len() <= old.0.max(new.0) as usize {
-            self.map.push(Val(self.map.len() as u32));
+        // Values beyond the end stand for themselves.
+        if self.map.len() <= old.0 as usize {
+            self.map.extend((self.map.len() as u32..=old.0).map(Val));
         }
         self.map[old.0 as usize] = new;
     }
@@ -44,10 +41,7 @@ impl Replacements {
         for b in 0..f.blocks.len() {
             let insts = std::mem::take(&mut f.blocks[b].insts);
             for &v in &insts {
-                let mut op =
-                    std::mem::replace(&mut f.values[v.0 as usize].op, crate::ir::Op::Undef);
-                op.map_operands(|o| self.get(o));
-                f.values[v.0 as usize].op = op;
+                f.values[v.0 as usize].op.map_operands(|o| self.get(o));
             }
             f.blocks[b].insts = insts;
             self.apply_term(f, b);

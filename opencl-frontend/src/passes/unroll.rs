@@ -169,7 +169,7 @@ fn unroll(f: &mut Func, graph: &Graph, l: &Loop, turns: usize) {
         for &b in &l.blocks {
             let copy = blocks[&b];
             for v in f.block(copy).insts.clone() {
-                let mut op = f.op(v).clone();
+                let mut op = *f.op(v);
                 op.map_operands(get);
                 f.values[v.0 as usize].op = op;
             }

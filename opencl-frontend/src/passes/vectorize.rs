@@ -4,7 +4,7 @@
 use smallvec::SmallVec;
 
 use super::gvn::may_alias;
-use crate::ir::{Func, Mem, Op, Ty, Val};
+use crate::ir::{Func, Mem, Op, Parts, Ty, Val};
 
 /// Runs the pass.
 pub fn run(f: &mut Func) {
@@ -109,7 +109,7 @@ fn vectorize_stores(f: &mut Func, b: usize, width: usize) -> bool {
         return false;
     };
     let loc = f.values[insts[last].0 as usize].loc;
-    let vector = f.new_value(Op::StoreVec(m, a, values), Ty::None, 0, loc);
+    let vector = f.new_value(Op::StoreVec(m, a, Parts::new(&values)), Ty::None, 0, loc);
     insts[last] = vector;
     insts.retain(|v| !parts.contains(v));
     f.blocks[b].insts = insts;

@@ -1,6 +1,9 @@
 //! One instruction at a time.
 
+use std::fmt::{Display, Formatter, Write};
+
 use super::Writer;
+use super::regs::Reg;
 use crate::diag::{Code, Diag};
 use crate::ir::{Atomic, BinOp, Cmp, Mem, MemTy, Op, Round, Space, Sreg, TernOp, Ty, UnOp, Val};
 
@@ -74,55 +77,131 @@ pub(super) fn memory_type(ty: MemTy) -> &'static str {
     }
 }
 
-impl Writer<'_> {
+/// The type of a store: it takes the low bits, whatever the sign.
+fn stored_type(ty: MemTy) -> &'static str {
+    match ty {
+        MemTy::S8 => "u8",
+        MemTy::S16 => "u16",
+        other => memory_type(other),
+    }
+}
+
+/// What stands for a value in the text.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Operand<'w> {
+    /// Nothing uses the value.
+    Nothing,
+    Reg(Reg),
+    Int(i64),
+    Half(u64),
+    Single(u32),
+    Double(u64),
+    Name(&'w str),
+}
+
+impl Display for Operand<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Operand::Nothing => Ok(()),
+            Operand::Reg(r) => r.fmt(f),
+            Operand::Int(value) => value.fmt(f),
+            Operand::Half(bits) => write!(f, "0x{bits:04X}"),
+            Operand::Single(bits) => write!(f, "0f{bits:08X}"),
+            Operand::Double(bits) => write!(f, "0d{bits:016X}"),
+            Operand::Name(name) => f.write_str(name),
+        }
+    }
+}
+
+/// An address with its brackets.
+#[derive(Clone, Copy)]
+struct Address<'w> {
+    base: Operand<'w>,
+    offset: i64,
+}
+
+impl Display for Address<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self.offset {
+            0 => write!(f, "[{}]", self.base),
+            offset => write!(f, "[{}+{offset}]", self.base),
+        }
+    }
+}
+
+/// Things with commas between them.
+struct List<'l, T>(&'l [T]);
+
+impl<T: Display> Display for List<'_, T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        for (i, item) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str(", ")?;
+            }
+            item.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl<'w> Writer<'w> {
+    /// Writes an instruction: the parts of its name, and its operands.
+    fn emit(&mut self, name: &[&str], operands: &[Operand<'_>]) {
+        self.body.push_str("    ");
+        for part in name {
+            self.body.push_str(part);
+        }
+        self.body.push(' ');
+        let _ = writeln!(self.body, "{};", List(operands));
+    }
+
     /// A value as an operand: register or literal.
-    pub(super) fn operand(&self, v: Val) -> String {
-        match self.f.op(v) {
+    pub(super) fn operand(&self, v: Val) -> Operand<'w> {
+        match *self.f.op(v) {
             Op::Const(value) => match self.f.ty(v) {
-                Ty::F32 => format!("0f{:08X}", *value as u32),
-                Ty::F64 => format!("0d{value:016X}"),
-                Ty::F16 => format!("0x{value:04X}"),
-                Ty::I32 => (*value as u32 as i32).to_string(),
-                _ => (*value as i64).to_string(),
+                Ty::F32 => Operand::Single(value as u32),
+                Ty::F64 => Operand::Double(value),
+                Ty::F16 => Operand::Half(value),
+                Ty::I32 => Operand::Int((value as u32 as i32).into()),
+                _ => Operand::Int(value as i64),
             },
             Op::Undef => match self.f.ty(v) {
-                Ty::F32 => "0f00000000".into(),
-                Ty::F64 => "0d0000000000000000".into(),
-                _ => "0".into(),
+                Ty::F32 => Operand::Single(0),
+                Ty::F64 => Operand::Double(0),
+                _ => Operand::Int(0),
             },
-            _ => self.registers.name(self.f, v),
+            _ => Operand::Reg(self.registers.of(self.f, v)),
         }
     }
 
     /// A value in a register, moved there if it is a literal.
-    fn in_register(&mut self, v: Val) -> String {
+    fn in_register(&mut self, v: Val) -> Operand<'w> {
         if !matches!(self.f.op(v), Op::Const(_) | Op::Undef) {
             return self.operand(v);
         }
         let ty = self.f.ty(v);
-        let r = self.registers.scratch(ty);
-        let value = self.operand(v);
+        let r = self.scratch(ty);
         if ty == Ty::Pred {
             let op = if self.f.as_const(v).is_some_and(|c| c != 0) { "eq" } else { "ne" };
-            self.line(&format!("setp.{op}.s32 {r}, 0, 0;"));
+            self.line(format_args!("setp.{op}.s32 {r}, 0, 0;"));
         } else {
-            self.line(&format!("mov.{} {r}, {value};", move_type(ty)));
+            self.emit(&["mov.", move_type(ty)], &[r, self.operand(v)]);
         }
         r
     }
 
-    fn address(&mut self, m: &Mem, a: Val) -> String {
-        let base = match self.f.op(a) {
-            Op::GlobalAddr(g) => self.globals[*g as usize].clone(),
-            Op::SlotAddr(s) => self.slots[s.0 as usize].clone(),
-            Op::ParamAddr(i) => self.f.params[*i as usize].name.clone(),
+    fn scratch(&mut self, ty: Ty) -> Operand<'w> {
+        Operand::Reg(self.registers.scratch(ty))
+    }
+
+    fn address(&mut self, m: &Mem, a: Val) -> Address<'w> {
+        let base = match *self.f.op(a) {
+            Op::GlobalAddr(g) => Operand::Name(&self.globals[g as usize]),
+            Op::SlotAddr(s) => Operand::Name(&self.slots[s.0 as usize]),
+            Op::ParamAddr(i) => Operand::Name(&self.f.params[i as usize].name),
             _ => self.in_register(a),
         };
-        match m.offset {
-            0 => format!("[{base}]"),
-            o if o > 0 => format!("[{base}+{o}]"),
-            o => format!("[{base}+{o}]"),
-        }
+        Address { base, offset: m.offset }
     }
 
     fn space(&self, m: &Mem, a: Val) -> Result<&'static str, Diag> {
@@ -155,22 +234,19 @@ impl Writer<'_> {
         let f = self.f;
         let ty = f.ty(v);
         self.location(v);
-        let d = if self.needs[v.0 as usize] { self.registers.name(f, v) } else { String::new() };
-        let text = match f.op(v).clone() {
-            Op::Const(_) | Op::Undef | Op::BlockParam | Op::ParamAddr(_) | Op::Extract(..) => {
-                return Ok(());
-            }
+        let d = match self.needs[v.0 as usize] {
+            true => Operand::Reg(self.registers.of(f, v)),
+            false => Operand::Nothing,
+        };
+        match *f.op(v) {
+            Op::Const(_) | Op::Undef | Op::BlockParam | Op::ParamAddr(_) | Op::Extract(..) => {}
+            // Written where it is used as an address.
+            Op::GlobalAddr(_) | Op::SlotAddr(_) if d == Operand::Nothing => {}
             Op::GlobalAddr(g) => {
-                if d.is_empty() {
-                    return Ok(());
-                }
-                format!("mov.u64 {d}, {}", self.globals[g as usize])
+                self.emit(&["mov.u64"], &[d, Operand::Name(&self.globals[g as usize])]);
             }
             Op::SlotAddr(s) => {
-                if d.is_empty() {
-                    return Ok(());
-                }
-                format!("mov.u64 {d}, {}", self.slots[s.0 as usize])
+                self.emit(&["mov.u64"], &[d, Operand::Name(&self.slots[s.0 as usize])]);
             }
             Op::Param(i) => {
                 let param = &f.params[i as usize];
@@ -178,98 +254,84 @@ impl Writer<'_> {
                     crate::ir::ParamKind::Scalar(m) => memory_type(m),
                     _ => "u64",
                 };
-                format!("ld.param.{t} {d}, [{}]", param.name)
+                self.line(format_args!("ld.param.{t} {d}, [{}];", param.name));
             }
             Op::Sreg(s) => {
-                let axis = |n: u8| ["x", "y", "z"][usize::from(n.min(2))];
-                let (name, narrow) = match s {
-                    Sreg::Tid(n) => (format!("%tid.{}", axis(n)), true),
-                    Sreg::Ntid(n) => (format!("%ntid.{}", axis(n)), true),
-                    Sreg::Ctaid(n) => (format!("%ctaid.{}", axis(n)), true),
-                    Sreg::Nctaid(n) => (format!("%nctaid.{}", axis(n)), true),
-                    Sreg::EnvReg(n) => (format!("%envreg{n}"), false),
+                let (name, n) = match s {
+                    Sreg::Tid(n) => ("tid", n),
+                    Sreg::Ntid(n) => ("ntid", n),
+                    Sreg::Ctaid(n) => ("ctaid", n),
+                    Sreg::Nctaid(n) => ("nctaid", n),
+                    Sreg::EnvReg(n) => {
+                        self.line(format_args!("mov.u32 {d}, %envreg{n};"));
+                        return Ok(());
+                    }
                 };
+                let axis = ["x", "y", "z"][usize::from(n.min(2))];
                 // Sixteen bits wide before PTX 2.0.
-                if narrow && self.options.sm < 20 {
-                    format!("cvt.u32.u16 {d}, {name}")
-                } else {
-                    format!("mov.u32 {d}, {name}")
-                }
+                let read = if self.options.sm < 20 { "cvt.u32.u16" } else { "mov.u32" };
+                self.line(format_args!("{read} {d}, %{name}.{axis};"));
             }
-            Op::Bin(op, a, b) => self.binary(op, ty, &d, a, b)?,
-            Op::Un(op, a) => match self.unary(op, ty, &d, a)? {
-                Some(text) => text,
-                None => return Ok(()),
-            },
+            Op::Bin(op, a, b) => self.binary(op, ty, d, a, b)?,
+            Op::Un(op, a) => self.unary(op, ty, d, a)?,
             Op::Tern(op, a, b, c) => {
                 // PTX has no literals of half precision.
                 let [a, b, c] = [a, b, c].map(|v| match ty {
                     Ty::F16 => self.in_register(v),
                     _ => self.operand(v),
                 });
-                let name = match op {
-                    TernOp::Fma if self.options.sm < 20 && ty == Ty::F32 => "mad.f32".into(),
-                    TernOp::Fma if self.options.sm < 20 => "mad.rn.f64".into(),
-                    TernOp::Fma => format!("fma.rn{}.{}", self.ftz(ty), float(ty)),
-                    TernOp::Mad => format!("mad.lo.{}", signed(ty)),
-                    TernOp::SMad24 => "mad24.lo.s32".into(),
-                    TernOp::UMad24 => "mad24.lo.u32".into(),
-                    TernOp::SMadWide => "mad.wide.s32".into(),
-                    TernOp::UMadWide => "mad.wide.u32".into(),
+                let name: &[&str] = match op {
+                    TernOp::Fma if self.options.sm < 20 && ty == Ty::F32 => &["mad.f32"],
+                    TernOp::Fma if self.options.sm < 20 => &["mad.rn.f64"],
+                    TernOp::Fma => &["fma.rn", self.ftz(ty), ".", float(ty)],
+                    TernOp::Mad => &["mad.lo.", signed(ty)],
+                    TernOp::SMad24 => &["mad24.lo.s32"],
+                    TernOp::UMad24 => &["mad24.lo.u32"],
+                    TernOp::SMadWide => &["mad.wide.s32"],
+                    TernOp::UMadWide => &["mad.wide.u32"],
                 };
-                format!("{name} {d}, {a}, {b}, {c}")
+                self.emit(name, &[d, a, b, c]);
             }
-            Op::Cmp(c, a, b) => self.compare(c, &d, a, b),
+            Op::Cmp(c, a, b) => self.compare(c, d, a, b),
             Op::Select(c, a, b) => {
                 let t = if ty.is_float() && ty != Ty::F16 { float(ty) } else { bits(ty) };
                 let c = self.in_register(c);
-                let (a, b) = (self.operand(a), self.operand(b));
-                format!("selp.{t} {d}, {a}, {b}, {c}")
+                self.emit(&["selp.", t], &[d, self.operand(a), self.operand(b), c]);
             }
             Op::Load(m, a) => {
                 let (space, at) = (self.space(&m, a)?, self.address(&m, a));
                 let volatile = if m.volatile { ".volatile" } else { "" };
                 // Registers for halves and for narrow integers differ in width from their memory.
-                format!("ld{volatile}.{space}.{} {d}, {at}", memory_type(m.ty))
+                self.line(format_args!("ld{volatile}.{space}.{} {d}, {at};", memory_type(m.ty)));
             }
             Op::Store(m, a, x) => {
                 let (space, at) = (self.space(&m, a)?, self.address(&m, a));
                 let volatile = if m.volatile { ".volatile" } else { "" };
                 let x = if m.ty == MemTy::F16 { self.in_register(x) } else { self.operand(x) };
-                let t = match m.ty {
-                    MemTy::S8 => "u8",
-                    MemTy::S16 => "u16",
-                    other => memory_type(other),
-                };
-                format!("st{volatile}.{space}.{t} {at}, {x}")
+                self.line(format_args!("st{volatile}.{space}.{} {at}, {x};", stored_type(m.ty)));
             }
             Op::LoadVec(m, a, n) => {
                 let (space, at) = (self.space(&m, a)?, self.address(&m, a));
-                let mut parts = vec![String::new(); usize::from(n)];
-                for &b in &self.graph.order {
-                    for &e in &f.block(b).insts {
-                        if let Op::Extract(from, i) = f.op(e)
-                            && *from == v
-                        {
-                            parts[usize::from(*i)] = self.registers.name(f, e);
-                        }
-                    }
+                let mut parts = [Operand::Nothing; 4];
+                let parts = &mut parts[..usize::from(n)];
+                for (e, i) in self.extracts.get(&v).into_iter().flatten() {
+                    parts[usize::from(*i)] = Operand::Reg(self.registers.of(f, *e));
                 }
-                let parts: Vec<String> = parts
-                    .into_iter()
-                    .map(|p| if p.is_empty() { self.registers.scratch(m.ty.ty()) } else { p })
-                    .collect();
-                format!("ld.{space}.v{n}.{} {{{}}}, {at}", memory_type(m.ty), parts.join(", "))
+                for part in parts.iter_mut().filter(|p| **p == Operand::Nothing) {
+                    *part = self.scratch(m.ty.ty());
+                }
+                let t = memory_type(m.ty);
+                self.line(format_args!("ld.{space}.v{n}.{t} {{{}}}, {at};", List(parts)));
             }
             Op::StoreVec(m, a, list) => {
                 let (space, at) = (self.space(&m, a)?, self.address(&m, a));
-                let parts: Vec<String> = list.iter().map(|x| self.in_register(*x)).collect();
-                let t = match m.ty {
-                    MemTy::S8 => "u8",
-                    MemTy::S16 => "u16",
-                    other => memory_type(other),
-                };
-                format!("st.{space}.v{}.{t} {at}, {{{}}}", parts.len(), parts.join(", "))
+                let mut parts = [Operand::Nothing; 4];
+                let parts = &mut parts[..list.len()];
+                for (part, x) in parts.iter_mut().zip(list.iter()) {
+                    *part = self.in_register(*x);
+                }
+                let (n, t) = (list.len(), stored_type(m.ty));
+                self.line(format_args!("st.{space}.v{n}.{t} {at}, {{{}}};", List(parts)));
             }
             Op::Atomic(op, m, a, x, y) => {
                 let (space, at) = (self.space(&m, a)?, self.address(&m, a));
@@ -286,193 +348,186 @@ impl Writer<'_> {
                     Atomic::Or => ("or", if wide { "b64" } else { "b32" }),
                     Atomic::Xor => ("xor", if wide { "b64" } else { "b32" }),
                 };
-                let mut operands = self.operand(x);
-                if let Some(y) = y {
-                    operands = format!("{operands}, {}", self.operand(y));
-                }
-                if d.is_empty() && !matches!(op, Atomic::Exch | Atomic::Cas) {
-                    format!("red.{space}.{name}.{t} {at}, {operands}")
+                let operands = [self.operand(x), y.map_or(Operand::Nothing, |y| self.operand(y))];
+                let operands = List(&operands[..1 + usize::from(y.is_some())]);
+                if d == Operand::Nothing && !matches!(op, Atomic::Exch | Atomic::Cas) {
+                    self.line(format_args!("red.{space}.{name}.{t} {at}, {operands};"));
                 } else {
-                    let d = if d.is_empty() { self.registers.scratch(ty) } else { d };
-                    format!("atom.{space}.{name}.{t} {d}, {at}, {operands}")
+                    let d = if d == Operand::Nothing { self.scratch(ty) } else { d };
+                    self.line(format_args!("atom.{space}.{name}.{t} {d}, {at}, {operands};"));
                 }
             }
-            Op::Generic(a) => {
-                let a = self.operand(a);
-                format!("cvta.global.u64 {d}, {a}")
-            }
+            Op::Generic(a) => self.emit(&["cvta.global.u64"], &[d, self.operand(a)]),
             Op::Printf(format, buffer) => {
                 let format = self.in_register(format);
-                let generic = self.registers.scratch(Ty::I64);
+                let generic = self.scratch(Ty::I64);
                 if self.f.as_const(buffer).is_some() {
-                    self.line(&format!("mov.u64 {generic}, 0;"));
+                    self.line(format_args!("mov.u64 {generic}, 0;"));
                 } else {
                     let buffer = self.in_register(buffer);
-                    self.line(&format!("cvta.local.u64 {generic}, {buffer};"));
+                    self.line(format_args!("cvta.local.u64 {generic}, {buffer};"));
                 }
-                self.line("{");
-                self.line(".param .b64 format;");
-                self.line(".param .b64 values;");
-                self.line(".param .b32 result;");
-                self.line(&format!("st.param.b64 [format], {format};"));
-                self.line(&format!("st.param.b64 [values], {generic};"));
-                self.line("call (result), vprintf, (format, values);");
-                self.line(&format!("ld.param.b32 {d}, [result];"));
-                self.line("}");
-                return Ok(());
+                self.line(format_args!("{{"));
+                self.line(format_args!(".param .b64 format;"));
+                self.line(format_args!(".param .b64 values;"));
+                self.line(format_args!(".param .b32 result;"));
+                self.line(format_args!("st.param.b64 [format], {format};"));
+                self.line(format_args!("st.param.b64 [values], {generic};"));
+                self.line(format_args!("call (result), vprintf, (format, values);"));
+                self.line(format_args!("ld.param.b32 {d}, [result];"));
+                self.line(format_args!("}}"));
             }
-            Op::Barrier => "bar.sync 0".into(),
-            Op::Fence(device) => if device { "membar.gl" } else { "membar.cta" }.into(),
-        };
-        self.line(&format!("{text};"));
+            Op::Barrier => self.line(format_args!("bar.sync 0;")),
+            Op::Fence(true) => self.line(format_args!("membar.gl;")),
+            Op::Fence(false) => self.line(format_args!("membar.cta;")),
+        }
         Ok(())
     }
 
-    fn binary(&mut self, op: BinOp, ty: Ty, d: &str, a: Val, b: Val) -> Result<String, Diag> {
+    fn binary(&mut self, op: BinOp, ty: Ty, d: Operand<'w>, a: Val, b: Val) -> Result<(), Diag> {
         use BinOp::*;
         let old = self.options.sm < 20;
         let ftz = self.ftz(ty);
         let t = float(ty);
-        let name = match op {
-            Rotl => return Ok(self.rotation(d, a, b)),
-            Add => format!("add.{}", signed(ty)),
-            Sub => format!("sub.{}", signed(ty)),
-            Mul => format!("mul.lo.{}", signed(ty)),
-            SMulHi => format!("mul.hi.{}", signed(ty)),
-            UMulHi => format!("mul.hi.{}", unsigned(ty)),
-            SMul24 => "mul24.lo.s32".into(),
-            UMul24 => "mul24.lo.u32".into(),
-            SMulWide => "mul.wide.s32".into(),
-            UMulWide => "mul.wide.u32".into(),
-            SDiv => format!("div.{}", signed(ty)),
-            UDiv => format!("div.{}", unsigned(ty)),
-            SRem => format!("rem.{}", signed(ty)),
-            URem => format!("rem.{}", unsigned(ty)),
-            And => format!("and.{}", bits(ty)),
-            Or => format!("or.{}", bits(ty)),
-            Xor => format!("xor.{}", bits(ty)),
-            Shl => format!("shl.{}", bits(ty)),
-            LShr => format!("shr.{}", unsigned(ty)),
-            AShr => format!("shr.{}", signed(ty)),
-            SMin => format!("min.{}", signed(ty)),
-            SMax => format!("max.{}", signed(ty)),
-            UMin => format!("min.{}", unsigned(ty)),
-            UMax => format!("max.{}", unsigned(ty)),
-            FAdd => format!("add.rn{ftz}.{t}"),
-            FSub if ty == Ty::F16 => "sub.rn.f16".into(),
-            FSub => format!("sub.rn{ftz}.{t}"),
-            FMul => format!("mul.rn{ftz}.{t}"),
-            FAddRz => format!("add.rz{ftz}.{t}"),
-            FDiv if old && ty == Ty::F32 => "div.full.f32".into(),
-            FDiv => format!("div.rn{ftz}.{t}"),
-            FDivFull if ty != Ty::F32 => format!("div.rn.{t}"),
-            FDivFull => format!("div.full{ftz}.f32"),
-            FDivApprox if ty != Ty::F32 => format!("div.rn.{t}"),
-            FDivApprox => format!("div.approx{ftz}.f32"),
-            FMin => format!("min{ftz}.{t}"),
-            FMax => format!("max{ftz}.{t}"),
+        let name: &[&str] = match op {
+            Rotl => {
+                self.rotation(d, a, b);
+                return Ok(());
+            }
+            Add => &["add.", signed(ty)],
+            Sub => &["sub.", signed(ty)],
+            Mul => &["mul.lo.", signed(ty)],
+            SMulHi => &["mul.hi.", signed(ty)],
+            UMulHi => &["mul.hi.", unsigned(ty)],
+            SMul24 => &["mul24.lo.s32"],
+            UMul24 => &["mul24.lo.u32"],
+            SMulWide => &["mul.wide.s32"],
+            UMulWide => &["mul.wide.u32"],
+            SDiv => &["div.", signed(ty)],
+            UDiv => &["div.", unsigned(ty)],
+            SRem => &["rem.", signed(ty)],
+            URem => &["rem.", unsigned(ty)],
+            And => &["and.", bits(ty)],
+            Or => &["or.", bits(ty)],
+            Xor => &["xor.", bits(ty)],
+            Shl => &["shl.", bits(ty)],
+            LShr => &["shr.", unsigned(ty)],
+            AShr => &["shr.", signed(ty)],
+            SMin => &["min.", signed(ty)],
+            SMax => &["max.", signed(ty)],
+            UMin => &["min.", unsigned(ty)],
+            UMax => &["max.", unsigned(ty)],
+            FAdd => &["add.rn", ftz, ".", t],
+            FSub if ty == Ty::F16 => &["sub.rn.f16"],
+            FSub => &["sub.rn", ftz, ".", t],
+            FMul => &["mul.rn", ftz, ".", t],
+            FAddRz => &["add.rz", ftz, ".", t],
+            FDiv if old && ty == Ty::F32 => &["div.full.f32"],
+            FDiv => &["div.rn", ftz, ".", t],
+            FDivFull | FDivApprox if ty != Ty::F32 => &["div.rn.", t],
+            FDivFull => &["div.full", ftz, ".f32"],
+            FDivApprox => &["div.approx", ftz, ".f32"],
+            FMin => &["min", ftz, ".", t],
+            FMax => &["max", ftz, ".", t],
         };
         if ty == Ty::F16 && self.options.sm < 53 {
             return Err(self.unsupported("half arithmetic", 53));
         }
-        let a = if ty == Ty::Pred || ty == Ty::F16 { self.in_register(a) } else { self.operand(a) };
-        let b = if ty == Ty::Pred || ty == Ty::F16 { self.in_register(b) } else { self.operand(b) };
-        Ok(format!("{name} {d}, {a}, {b}"))
+        let literals = ty != Ty::Pred && ty != Ty::F16;
+        let [a, b] = [a, b].map(|v| if literals { self.operand(v) } else { self.in_register(v) });
+        self.emit(name, &[d, a, b]);
+        Ok(())
     }
 
-    fn rotation(&mut self, d: &str, a: Val, b: Val) -> String {
+    fn rotation(&mut self, d: Operand<'w>, a: Val, b: Val) {
         let (a, b) = (self.in_register(a), self.operand(b));
         if self.options.sm >= 32 {
-            return format!("shf.l.wrap.b32 {d}, {a}, {a}, {b}");
+            self.emit(&["shf.l.wrap.b32"], &[d, a, a, b]);
+            return;
         }
         // Shifts by 32 give 0.
-        let [n, high, low] = [0; 3].map(|_| self.registers.scratch(Ty::I32));
-        self.line(&format!("and.b32 {n}, {b}, 31;"));
-        self.line(&format!("shl.b32 {high}, {a}, {n};"));
-        self.line(&format!("sub.s32 {n}, 32, {n};"));
-        self.line(&format!("shr.u32 {low}, {a}, {n};"));
-        format!("or.b32 {d}, {high}, {low}")
+        let [n, high, low] = [0; 3].map(|_| self.scratch(Ty::I32));
+        self.emit(&["and.b32"], &[n, b, Operand::Int(31)]);
+        self.emit(&["shl.b32"], &[high, a, n]);
+        self.emit(&["sub.s32"], &[n, Operand::Int(32), n]);
+        self.emit(&["shr.u32"], &[low, a, n]);
+        self.emit(&["or.b32"], &[d, high, low]);
     }
 
-    fn unary(&mut self, op: UnOp, ty: Ty, d: &str, a: Val) -> Result<Option<String>, Diag> {
+    fn unary(&mut self, op: UnOp, ty: Ty, d: Operand<'w>, a: Val) -> Result<(), Diag> {
         use UnOp::*;
         let from = self.f.ty(a);
         let old = self.options.sm < 20;
         let ftz = self.ftz(from);
         let t = float(ty);
         let source = self.in_register(a);
-        let approx = |name: &str| format!("{name}.approx{ftz}.f32");
-        let name = match op {
-            Neg => format!("neg.{}", signed(ty)),
-            Not => format!("not.{}", bits(ty)),
-            FNeg if ty == Ty::F16 => {
-                let r = self.registers.scratch(Ty::F16);
-                self.line(&format!("mov.b16 {r}, 0x8000;"));
-                return Ok(Some(format!("xor.b16 {d}, {source}, {r}")));
-            }
-            FNeg => format!("neg{ftz}.{t}"),
-            FAbs if ty == Ty::F16 => {
-                let r = self.registers.scratch(Ty::F16);
-                self.line(&format!("mov.b16 {r}, 0x7FFF;"));
-                return Ok(Some(format!("and.b16 {d}, {source}, {r}")));
-            }
-            FAbs => format!("abs{ftz}.{t}"),
-            SAbs => format!("abs.{}", signed(ty)),
-            FloorF => format!("cvt.rmi{ftz}.{t}.{t}"),
-            CeilF => format!("cvt.rpi{ftz}.{t}.{t}"),
-            TruncF => format!("cvt.rzi{ftz}.{t}.{t}"),
-            RintF => format!("cvt.rni{ftz}.{t}.{t}"),
-            SqrtRn if old && ty == Ty::F32 => "sqrt.approx.f32".into(),
-            SqrtRn => format!("sqrt.rn{ftz}.{t}"),
-            SqrtApprox if ty == Ty::F64 => "sqrt.rn.f64".into(),
-            SqrtApprox => approx("sqrt"),
-            RsqrtApprox if ty == Ty::F64 => "rsqrt.approx.f64".into(),
-            RsqrtApprox => approx("rsqrt"),
-            RcpRn if old && ty == Ty::F32 => "rcp.approx.f32".into(),
-            RcpRn => format!("rcp.rn{ftz}.{t}"),
-            RcpApprox if ty == Ty::F64 => "rcp.rn.f64".into(),
-            RcpApprox => approx("rcp"),
-            SinApprox => approx("sin"),
-            CosApprox => approx("cos"),
-            Ex2Approx => approx("ex2"),
-            Lg2Approx => approx("lg2"),
-            Saturate => format!("cvt.sat{ftz}.{t}.{t}"),
-            Popc => format!("popc.{}", bits(from)),
-            Clz => format!("clz.{}", bits(from)),
-            Brev => format!("brev.{}", bits(ty)),
-            SExt64 => "cvt.s64.s32".into(),
-            ZExt64 => "cvt.u64.u32".into(),
-            Trunc32 => "cvt.u32.u64".into(),
-            SExt8 => "cvt.s32.s8".into(),
-            ZExt8 => "cvt.u32.u8".into(),
-            SExt16 => "cvt.s32.s16".into(),
-            ZExt16 => "cvt.u32.u16".into(),
-            Bitcast if from == Ty::I32 && ty == Ty::F16 => "cvt.u16.u32".into(),
-            Bitcast if from == Ty::F16 && ty == Ty::I32 => "cvt.u32.u16".into(),
-            Bitcast => format!("mov.{}", bits(ty)),
-            SToF(r) => format!("cvt.{}.{t}.{}", rounding(r), signed(from)),
-            UToF(r) => format!("cvt.{}.{t}.{}", rounding(r), unsigned(from)),
-            FToS(r) => format!("cvt.{}{ftz}.{}.{}", integral(r), signed(ty), float(from)),
-            FToU(r) => format!("cvt.{}{ftz}.{}.{}", integral(r), unsigned(ty), float(from)),
-            FToF(r) => {
-                let narrowing = ty.bits() < from.bits();
-                let mode = if narrowing { format!(".{}", rounding(r)) } else { String::new() };
-                let ftz = if (ty == Ty::F32 || from == Ty::F32) && ty != Ty::F16 && from != Ty::F16
-                {
-                    self.ftz(Ty::F32)
-                } else {
-                    ""
-                };
-                format!("cvt{mode}{ftz}.{t}.{}", float(from))
-            }
-        };
         if old && matches!(op, Popc | Clz | Brev) {
             return Err(self.unsupported("this integer function", 20));
         }
-        Ok(Some(format!("{name} {d}, {source}")))
+        let name: &[&str] = match op {
+            Neg => &["neg.", signed(ty)],
+            Not => &["not.", bits(ty)],
+            FNeg | FAbs if ty == Ty::F16 => {
+                let r = self.scratch(Ty::F16);
+                let (mask, name) =
+                    if op == FNeg { (0x8000, "xor.b16") } else { (0x7fff, "and.b16") };
+                self.emit(&["mov.b16"], &[r, Operand::Half(mask)]);
+                self.emit(&[name], &[d, source, r]);
+                return Ok(());
+            }
+            FNeg => &["neg", ftz, ".", t],
+            FAbs => &["abs", ftz, ".", t],
+            SAbs => &["abs.", signed(ty)],
+            FloorF => &["cvt.rmi", ftz, ".", t, ".", t],
+            CeilF => &["cvt.rpi", ftz, ".", t, ".", t],
+            TruncF => &["cvt.rzi", ftz, ".", t, ".", t],
+            RintF => &["cvt.rni", ftz, ".", t, ".", t],
+            SqrtRn if old && ty == Ty::F32 => &["sqrt.approx.f32"],
+            SqrtRn => &["sqrt.rn", ftz, ".", t],
+            SqrtApprox if ty == Ty::F64 => &["sqrt.rn.f64"],
+            SqrtApprox => &["sqrt.approx", ftz, ".f32"],
+            RsqrtApprox if ty == Ty::F64 => &["rsqrt.approx.f64"],
+            RsqrtApprox => &["rsqrt.approx", ftz, ".f32"],
+            RcpRn if old && ty == Ty::F32 => &["rcp.approx.f32"],
+            RcpRn => &["rcp.rn", ftz, ".", t],
+            RcpApprox if ty == Ty::F64 => &["rcp.rn.f64"],
+            RcpApprox => &["rcp.approx", ftz, ".f32"],
+            SinApprox => &["sin.approx", ftz, ".f32"],
+            CosApprox => &["cos.approx", ftz, ".f32"],
+            Ex2Approx => &["ex2.approx", ftz, ".f32"],
+            Lg2Approx => &["lg2.approx", ftz, ".f32"],
+            Saturate => &["cvt.sat", ftz, ".", t, ".", t],
+            Popc => &["popc.", bits(from)],
+            Clz => &["clz.", bits(from)],
+            Brev => &["brev.", bits(ty)],
+            SExt64 => &["cvt.s64.s32"],
+            ZExt64 => &["cvt.u64.u32"],
+            Trunc32 => &["cvt.u32.u64"],
+            SExt8 => &["cvt.s32.s8"],
+            ZExt8 => &["cvt.u32.u8"],
+            SExt16 => &["cvt.s32.s16"],
+            ZExt16 => &["cvt.u32.u16"],
+            Bitcast if from == Ty::I32 && ty == Ty::F16 => &["cvt.u16.u32"],
+            Bitcast if from == Ty::F16 && ty == Ty::I32 => &["cvt.u32.u16"],
+            Bitcast => &["mov.", bits(ty)],
+            SToF(r) => &["cvt.", rounding(r), ".", t, ".", signed(from)],
+            UToF(r) => &["cvt.", rounding(r), ".", t, ".", unsigned(from)],
+            FToS(r) => &["cvt.", integral(r), ftz, ".", signed(ty), ".", float(from)],
+            FToU(r) => &["cvt.", integral(r), ftz, ".", unsigned(ty), ".", float(from)],
+            FToF(r) => {
+                let narrowing = ty.bits() < from.bits();
+                let (dot, mode) = if narrowing { (".", rounding(r)) } else { ("", "") };
+                let single = ty == Ty::F32 || from == Ty::F32;
+                let half = ty == Ty::F16 || from == Ty::F16;
+                let ftz = if single && !half { self.ftz(Ty::F32) } else { "" };
+                &["cvt", dot, mode, ftz, ".", t, ".", float(from)]
+            }
+        };
+        self.emit(name, &[d, source]);
+        Ok(())
     }
 
-    fn compare(&mut self, c: Cmp, d: &str, a: Val, b: Val) -> String {
+    fn compare(&mut self, c: Cmp, d: Operand<'w>, a: Val, b: Val) {
         use Cmp::*;
         let ty = self.f.ty(a);
         let (name, signedness) = match c {
@@ -503,13 +558,14 @@ impl Writer<'_> {
         if ty == Ty::F16 && self.options.sm < 53 {
             // Widening is exact.
             let (x, y) = (self.in_register(a), self.in_register(b));
-            let (wx, wy) = (self.registers.scratch(Ty::F32), self.registers.scratch(Ty::F32));
-            self.line(&format!("cvt.f32.f16 {wx}, {x};"));
-            self.line(&format!("cvt.f32.f16 {wy}, {y};"));
-            return format!("setp.{name}.f32 {d}, {wx}, {wy}");
+            let (wx, wy) = (self.scratch(Ty::F32), self.scratch(Ty::F32));
+            self.emit(&["cvt.f32.f16"], &[wx, x]);
+            self.emit(&["cvt.f32.f16"], &[wy, y]);
+            self.emit(&["setp.", name, ".f32"], &[d, wx, wy]);
+            return;
         }
         let a = self.in_register(a);
         let b = if ty == Ty::F16 { self.in_register(b) } else { self.operand(b) };
-        format!("setp.{name}{ftz}.{t} {d}, {a}, {b}")
+        self.emit(&["setp.", name, ftz, ".", t], &[d, a, b]);
     }
 }

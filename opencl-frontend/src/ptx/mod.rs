@@ -4,7 +4,9 @@ mod inst;
 mod regs;
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write;
+use std::fmt::{self, Write};
+
+use rustc_hash::FxHashMap;
 
 use crate::diag::{Code, Diag};
 use crate::ir::graph::Graph;
@@ -98,7 +100,8 @@ pub fn write(
         );
     }
     for (k, f) in kernels.iter().enumerate() {
-        let mut writer = Writer::new(f, program, options, &globals, &lines[k], sources);
+        let slots = slot_names(f, &globals);
+        let mut writer = Writer::new(f, program, options, &globals, &slots, &lines[k], sources);
         writer.kernel()?;
         out.push('\n');
         out.push_str(&writer.out);
@@ -127,6 +130,17 @@ fn global_names(program: &Program, names: &Interner, kernels: &[Func]) -> Vec<St
         .collect()
 }
 
+/// Names of a kernel's private variables.
+fn slot_names(f: &Func, globals: &[String]) -> Vec<String> {
+    if f.slots.is_empty() {
+        return Vec::new();
+    }
+    let mut taken = Taken::default();
+    taken.names.extend(globals.iter().cloned());
+    let mut name = |slot: &SlotData| taken.unique(format!("{}_{}", f.name, slot.name));
+    f.slots.iter().map(&mut name).collect()
+}
+
 /// Names that are given out.
 #[derive(Default)]
 struct Taken {
@@ -149,6 +163,15 @@ impl Taken {
     }
 }
 
+/// The label of a block.
+struct Label(&'static str, Block);
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.0, self.1.0)
+    }
+}
+
 struct Writer<'w> {
     f: &'w Func,
     program: &'w Program,
@@ -160,12 +183,14 @@ struct Writer<'w> {
     registers: Registers,
     /// Values that live in a register.
     needs: Vec<bool>,
-    slots: Vec<String>,
+    slots: &'w [String],
+    /// The parts that are taken of a vector that is loaded.
+    extracts: FxHashMap<Val, Vec<(Val, u8)>>,
     out: String,
     body: String,
     last_line: Option<(u32, u32, u32)>,
     /// Moves of edges that are not fallen through, written after the last block.
-    aside: Vec<(String, Edge)>,
+    aside: Vec<(Block, &'w Edge)>,
 }
 
 impl<'w> Writer<'w> {
@@ -174,16 +199,21 @@ impl<'w> Writer<'w> {
         program: &'w Program,
         options: &'w Options,
         globals: &'w [String],
+        slots: &'w [String],
         lines: &'w Lines,
         sources: &'w dyn Fn(u32, u32) -> Option<String>,
     ) -> Self {
         let graph = Graph::new(f);
         let needs = needs_register(f, &graph);
         let registers = Registers::assign(f, &graph, &needs);
-        let mut taken = Taken::default();
-        taken.names.extend(globals.iter().cloned());
-        let mut name = |slot: &SlotData| taken.unique(format!("{}_{}", f.name, slot.name));
-        let slots: Vec<String> = f.slots.iter().map(&mut name).collect();
+        let mut extracts: FxHashMap<Val, Vec<(Val, u8)>> = FxHashMap::default();
+        for &b in &graph.order {
+            for &v in &f.block(b).insts {
+                if let Op::Extract(from, i) = *f.op(v) {
+                    extracts.entry(from).or_default().push((v, i));
+                }
+            }
+        }
         Writer {
             f,
             program,
@@ -195,6 +225,7 @@ impl<'w> Writer<'w> {
             registers,
             needs,
             slots,
+            extracts,
             out: String::new(),
             body: String::new(),
             last_line: None,
@@ -207,10 +238,10 @@ impl<'w> Writer<'w> {
         for i in 0..self.graph.order.len() {
             self.block(i)?;
         }
-        for (label, edge) in std::mem::take(&mut self.aside) {
-            self.body.push_str(&format!("{label}:\n"));
-            self.moves(&edge);
-            self.line(&format!("bra {};", Self::label(edge.block)));
+        for (from, edge) in std::mem::take(&mut self.aside) {
+            let _ = writeln!(self.body, "{}:", Label("$M", from));
+            self.moves(edge);
+            self.line(format_args!("bra {};", Label("$L", edge.block)));
         }
         let mut declared = String::new();
         for (class, count) in CLASSES.iter().zip(self.registers.counts) {
@@ -305,14 +336,8 @@ impl<'w> Writer<'w> {
         }
     }
 
-    fn label(b: Block) -> String {
-        format!("$L{}", b.0)
-    }
-
-    fn line(&mut self, text: &str) {
-        self.body.push_str("    ");
-        self.body.push_str(text);
-        self.body.push('\n');
+    fn line(&mut self, text: fmt::Arguments<'_>) {
+        let _ = writeln!(self.body, "    {text}");
     }
 
     fn location(&mut self, v: Val) {
@@ -327,9 +352,9 @@ impl<'w> Writer<'w> {
         let new_row = self.last_line.is_none_or(|l| (l.0, l.1) != (place.0, place.1));
         self.last_line = Some(place);
         if new_row && let Some(text) = (self.sources)(place.0, place.1) {
-            self.line(&format!("// {}: {}", place.1, text.trim()));
+            self.line(format_args!("// {}: {}", place.1, text.trim()));
         }
-        self.line(&format!(".loc {} {} {}", place.0, place.1, place.2));
+        self.line(format_args!(".loc {} {} {}", place.0, place.1, place.2));
     }
 
     fn block(&mut self, index: usize) -> Result<(), Diag> {
@@ -346,57 +371,51 @@ impl<'w> Writer<'w> {
                 }
         }) || self.aside.iter().any(|(_, e)| e.block == b);
         if jumped_to {
-            self.body.push_str(&format!("{}:\n", Self::label(b)));
+            let _ = writeln!(self.body, "{}:", Label("$L", b));
             self.last_line = None;
         }
-        for &v in &self.f.block(b).insts {
+        let f = self.f;
+        for &v in &f.block(b).insts {
             self.instruction(v)?;
         }
-        match &self.f.block(b).term {
+        match &f.block(b).term {
             Term::Open => {}
-            Term::Return => self.line("ret;"),
-            Term::Jump(edge) => {
-                self.moves(edge);
-                if next != Some(edge.block) {
-                    self.line(&format!("bra {};", Self::label(edge.block)));
-                }
-            }
+            Term::Return => self.line(format_args!("ret;")),
+            Term::Jump(edge) => self.go(edge, next),
             Term::Branch(c, yes, no) => {
-                let c = self.registers.name(self.f, *c);
+                let c = self.registers.of(f, *c);
                 let (move_yes, move_no) = (self.has_moves(yes), self.has_moves(no));
                 match (move_yes, move_no) {
                     (false, false) if next == Some(yes.block) && yes.block != no.block => {
-                        self.line(&format!("@!{c} bra {};", Self::label(no.block)));
+                        self.line(format_args!("@!{c} bra {};", Label("$L", no.block)));
                     }
                     (false, _) => {
-                        self.line(&format!("@{c} bra {};", Self::label(yes.block)));
-                        self.moves(no);
-                        if next != Some(no.block) {
-                            self.line(&format!("bra {};", Self::label(no.block)));
-                        }
+                        self.line(format_args!("@{c} bra {};", Label("$L", yes.block)));
+                        self.go(no, next);
                     }
                     (true, false) => {
-                        self.line(&format!("@!{c} bra {};", Self::label(no.block)));
-                        self.moves(yes);
-                        if next != Some(yes.block) {
-                            self.line(&format!("bra {};", Self::label(yes.block)));
-                        }
+                        self.line(format_args!("@!{c} bra {};", Label("$L", no.block)));
+                        self.go(yes, next);
                     }
                     (true, true) => {
-                        let side = format!("$M{}", b.0);
                         let (here, there, not) =
                             if next == Some(no.block) { (no, yes, "") } else { (yes, no, "!") };
-                        self.line(&format!("@{not}{c} bra {side};"));
-                        self.moves(here);
-                        if next != Some(here.block) {
-                            self.line(&format!("bra {};", Self::label(here.block)));
-                        }
-                        self.aside.push((side, there.clone()));
+                        self.line(format_args!("@{not}{c} bra {};", Label("$M", b)));
+                        self.go(here, next);
+                        self.aside.push((b, there));
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// An edge's moves, and the jump unless its block comes next.
+    fn go(&mut self, edge: &Edge, next: Option<Block>) {
+        self.moves(edge);
+        if next != Some(edge.block) {
+            self.line(format_args!("bra {};", Label("$L", edge.block)));
+        }
     }
 
     /// True if the branch reaches `b`, which comes next, by falling through alone.
@@ -443,8 +462,8 @@ impl<'w> Writer<'w> {
             let (p, _) = pending[0];
             let ty = self.f.ty(p);
             let saved = self.registers.scratch(ty);
-            let name = self.registers.name(self.f, p);
-            self.line(&format!("mov.{} {saved}, {name};", inst::move_type(ty)));
+            let target = self.registers.of(self.f, p);
+            self.line(format_args!("mov.{} {saved}, {target};", inst::move_type(ty)));
             let (cycle, rest): (Vec<_>, Vec<_>) = pending
                 .into_iter()
                 .partition(|(_, a)| self.needs[a.0 as usize] && self.registers.same(self.f, p, *a));
@@ -455,26 +474,26 @@ impl<'w> Writer<'w> {
                 self.move_to(p, a);
             }
             for (q, _) in cycle {
-                let name = self.registers.name(self.f, q);
-                self.line(&format!("mov.{} {name}, {saved};", inst::move_type(ty)));
+                let target = self.registers.of(self.f, q);
+                self.line(format_args!("mov.{} {target}, {saved};", inst::move_type(ty)));
             }
         }
     }
 
     fn move_to(&mut self, p: Val, a: Val) {
         let ty = self.f.ty(p);
-        let (to, from) = (self.registers.name(self.f, p), self.operand(a));
+        let (to, from) = (self.registers.of(self.f, p), self.operand(a));
         if ty == crate::ir::Ty::Pred {
             match self.f.as_const(a) {
                 Some(v) => {
                     let op = if v != 0 { "eq" } else { "ne" };
-                    self.line(&format!("setp.{op}.s32 {to}, 0, 0;"));
+                    self.line(format_args!("setp.{op}.s32 {to}, 0, 0;"));
                 }
-                None => self.line(&format!("mov.pred {to}, {from};")),
+                None => self.line(format_args!("mov.pred {to}, {from};")),
             }
             return;
         }
-        self.line(&format!("mov.{} {to}, {from};", inst::move_type(ty)));
+        self.line(format_args!("mov.{} {to}, {from};", inst::move_type(ty)));
     }
 
     /// The variable or parameter that a `__constant` address comes from decides where it points.

@@ -3,10 +3,26 @@
 //! PTX has any number of registers; what matters is that a loop variable and its next value share one, so
 //! that no move stands on the back edge. Values are merged when their lifetimes do not overlap.
 
-use rustc_hash::FxHashSet;
+use std::fmt::{Display, Formatter};
+
+use smallvec::SmallVec;
 
 use crate::ir::graph::Graph;
 use crate::ir::{Block, Func, Op, Term, Ty, Val};
+
+/// A register, written as its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Reg {
+    class: usize,
+    number: u32,
+}
+
+impl Display for Reg {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str(CLASSES[self.class].0)?;
+        self.number.fmt(f)
+    }
+}
 
 /// The register of each value.
 pub struct Registers {
@@ -62,36 +78,42 @@ impl Registers {
         Registers { number, counts }
     }
 
-    /// The register's name.
-    pub fn name(&self, f: &Func, v: Val) -> String {
-        format!("{}{}", CLASSES[class(f.ty(v))].0, self.number[v.0 as usize])
+    /// The register of a value.
+    pub fn of(&self, f: &Func, v: Val) -> Reg {
+        Reg { class: class(f.ty(v)), number: self.number[v.0 as usize] }
     }
 
     /// True if both values live in one register.
     pub fn same(&self, f: &Func, a: Val, b: Val) -> bool {
-        class(f.ty(a)) == class(f.ty(b)) && self.number[a.0 as usize] == self.number[b.0 as usize]
+        self.of(f, a) == self.of(f, b)
     }
 
     /// A register of the type that nothing else uses.
-    pub fn scratch(&mut self, ty: Ty) -> String {
-        let c = class(ty);
-        self.counts[c] += 1;
-        format!("{}{}", CLASSES[c].0, self.counts[c])
+    pub fn scratch(&mut self, ty: Ty) -> Reg {
+        let class = class(ty);
+        self.counts[class] += 1;
+        Reg { class, number: self.counts[class] }
     }
 }
+
+/// Blocks with the last position in them that uses a value.
+type Uses = SmallVec<[(Block, u32); 2]>;
 
 struct Merge<'m> {
     f: &'m Func,
     graph: &'m Graph,
     needs: &'m [bool],
     parent: Vec<u32>,
-    members: Vec<Vec<Val>>,
-    live_out: Vec<FxHashSet<Val>>,
-    live_in: Vec<FxHashSet<Val>>,
+    /// The values of a register form a ring; the size is right at the root.
+    ring: Vec<Val>,
+    size: Vec<u32>,
+    /// In ascending order of the values.
+    live_out: Vec<Vec<Val>>,
+    live_in: Vec<Vec<Val>>,
     /// Block and position of the definition: parameters at 0, instruction i at i + 1.
     home: Vec<(Block, u32)>,
-    /// Last use in the block of the definition or any other: by (value, block).
-    last_use: Vec<Vec<(Block, u32)>>,
+    /// Last use in each block that has one.
+    last_use: Vec<Uses>,
 }
 
 impl<'m> Merge<'m> {
@@ -102,11 +124,12 @@ impl<'m> Merge<'m> {
             graph,
             needs,
             parent: (0..n as u32).collect(),
-            members: (0..n as u32).map(|v| vec![Val(v)]).collect(),
-            live_out: vec![FxHashSet::default(); f.blocks.len()],
-            live_in: vec![FxHashSet::default(); f.blocks.len()],
+            ring: (0..n as u32).map(Val).collect(),
+            size: vec![1; n],
+            live_out: vec![Vec::new(); f.blocks.len()],
+            live_in: vec![Vec::new(); f.blocks.len()],
             home: vec![(Block(0), 0); n],
-            last_use: vec![Vec::new(); n],
+            last_use: vec![Uses::new(); n],
         };
         merge.liveness();
         merge
@@ -144,29 +167,29 @@ impl<'m> Merge<'m> {
                 }
             }
         }
-        // From each use back to the definition.
-        for v in 0..f.values.len() {
+        // From each use back to the definition. Values come in ascending order: one that is in a list is its last.
+        let mut work = Vec::new();
+        for (v, uses) in self.last_use.iter().enumerate() {
             let value = Val(v as u32);
             let home = self.home[v].0;
-            for (b, _) in self.last_use[v].clone() {
-                if b == home {
-                    continue;
-                }
-                let mut work = vec![b];
+            for &(b, _) in uses.iter().filter(|u| u.0 != home) {
+                work.push(b);
                 while let Some(at) = work.pop() {
-                    if !self.live_in[at.0 as usize].insert(value) {
+                    let live = &mut self.live_in[at.0 as usize];
+                    if live.last() == Some(&value) {
                         continue;
                     }
+                    live.push(value);
                     for &p in &graph.preds[at.0 as usize] {
-                        if self.live_out[p.0 as usize].insert(value) && p != home {
-                            work.push(p);
+                        let live = &mut self.live_out[p.0 as usize];
+                        if live.last() != Some(&value) {
+                            live.push(value);
+                            if p != home {
+                                work.push(p);
+                            }
                         }
                     }
                 }
-            }
-            // A use in the own block before the definition: around a loop.
-            if let Some(&(b, _)) = self.last_use[v].iter().find(|u| u.0 == home) {
-                let _ = b;
             }
         }
     }
@@ -183,14 +206,16 @@ impl<'m> Merge<'m> {
     /// Is `a` needed after the definition of `b`?
     fn live_after(&self, a: Val, b: Val) -> bool {
         let (block, at) = self.home[b.0 as usize];
-        if self.live_out[block.0 as usize].contains(&a) {
+        let (a_block, a_at) = self.home[a.0 as usize];
+        if self.live_out[block.0 as usize].binary_search(&a).is_ok() {
             // Defined later in the same block: not yet alive at `b`.
-            return self.home[a.0 as usize].0 != block || self.home[a.0 as usize].1 <= at;
+            return a_block != block || a_at <= at;
         }
-        let defined_before = self.home[a.0 as usize].0 != block
-            && self.live_in[block.0 as usize].contains(&a)
-            || self.home[a.0 as usize].0 == block && self.home[a.0 as usize].1 <= at;
-        defined_before && self.last_use[a.0 as usize].iter().any(|u| u.0 == block && u.1 > at)
+        let used_later = || self.last_use[a.0 as usize].iter().any(|u| u.0 == block && u.1 > at);
+        match a_block == block {
+            true => a_at <= at && used_later(),
+            false => used_later() && self.live_in[block.0 as usize].binary_search(&a).is_ok(),
+        }
     }
 
     fn interfere(&self, a: Val, b: Val) -> bool {
@@ -198,6 +223,12 @@ impl<'m> Merge<'m> {
             return true;
         }
         self.live_after(a, b) || self.live_after(b, a)
+    }
+
+    /// The values that share the register of `v`.
+    fn members(&self, v: Val) -> impl Iterator<Item = Val> + '_ {
+        let next = move |at: &Val| Some(self.ring[at.0 as usize]).filter(|n| *n != v);
+        std::iter::successors(Some(v), next)
     }
 
     fn try_merge(&mut self, a: Val, b: Val) {
@@ -208,31 +239,30 @@ impl<'m> Merge<'m> {
         if ra == rb {
             return;
         }
-        let (ma, mb) = (&self.members[ra.0 as usize], &self.members[rb.0 as usize]);
-        if ma.len() * mb.len() > 4096
-            || ma.iter().any(|x| mb.iter().any(|y| self.interfere(*x, *y)))
+        let (na, nb) = (self.size[ra.0 as usize], self.size[rb.0 as usize]);
+        if u64::from(na) * u64::from(nb) > 4096
+            || self.members(a).any(|x| self.members(b).any(|y| self.interfere(x, y)))
         {
             return;
         }
-        let moved = std::mem::take(&mut self.members[rb.0 as usize]);
-        self.members[ra.0 as usize].extend(moved);
+        self.ring.swap(ra.0 as usize, rb.0 as usize);
+        self.size[ra.0 as usize] = na + nb;
         self.parent[rb.0 as usize] = ra.0;
     }
 
     fn run(&mut self) {
+        let (f, graph) = (self.f, self.graph);
         // Back edges first: their moves run most often.
         for back in [true, false] {
-            for &b in &self.graph.order {
-                let edges: Vec<_> = self.f.block(b).term.edges().into_iter().cloned().collect();
-                for edge in edges {
-                    let is_back = self.graph.position[edge.block.0 as usize]
-                        <= self.graph.position[b.0 as usize];
+            for &b in &graph.order {
+                for edge in f.block(b).term.edges() {
+                    let is_back =
+                        graph.position[edge.block.0 as usize] <= graph.position[b.0 as usize];
                     if is_back != back {
                         continue;
                     }
-                    let params = self.f.block(edge.block).params.clone();
-                    for (p, a) in params.into_iter().zip(edge.args) {
-                        if !matches!(self.f.op(a), Op::Const(_) | Op::Undef) {
+                    for (&p, &a) in f.block(edge.block).params.iter().zip(&edge.args) {
+                        if !matches!(f.op(a), Op::Const(_) | Op::Undef) {
                             self.try_merge(p, a);
                         }
                     }
