@@ -50,7 +50,8 @@ impl Graph {
         for (i, b) in order.iter().enumerate() {
             position[b.0 as usize] = i as u32;
         }
-        let mut preds = vec![Preds::new(); n];
+        let mut preds = Vec::new();
+        preds.resize_with(n, Preds::new);
         for &b in &order {
             for edge in f.block(b).term.edges() {
                 preds[edge.block.0 as usize].push(b);

@@ -628,6 +628,11 @@ impl Func {
         v
     }
 
+    /// Forgets constants, or gives them other numbers.
+    pub fn retain_consts(&mut self, mut keep: impl FnMut(&mut Val) -> bool) {
+        self.consts.retain(|_, v| keep(v));
+    }
+
     /// A new parameter of a block.
     pub fn add_param(&mut self, block: Block, ty: Ty) -> Val {
         let v = self.new_value(Op::BlockParam, ty, 0, 0);

@@ -4,14 +4,14 @@ use super::replace::Replacements;
 use crate::ir::graph::Graph;
 use crate::ir::{Block, BlockData, Edge, Func, Term, Val};
 
-/// Cleans until nothing changes.
-pub fn run(f: &mut Func) {
-    let mut changed = true;
-    while changed {
-        fold_branches(f);
+/// Cleans until nothing changes; true if anything did.
+pub fn run(f: &mut Func) -> bool {
+    let mut any = false;
+    loop {
+        any |= fold_branches(f);
         let mut graph = Graph::new(f);
-        clear_unreachable(f, &graph);
-        changed = skip_empty(f);
+        any |= clear_unreachable(f, &graph);
+        let mut changed = skip_empty(f);
         if changed {
             graph = Graph::new(f);
         }
@@ -20,10 +20,15 @@ pub fn run(f: &mut Func) {
             graph = Graph::new(f);
         }
         changed |= remove_trivial_params_in(f, &graph);
+        if !changed {
+            return any;
+        }
+        any = true;
     }
 }
 
-fn fold_branches(f: &mut Func) {
+fn fold_branches(f: &mut Func) -> bool {
+    let mut changed = false;
     for b in 0..f.blocks.len() {
         if let Term::Branch(c, yes, no) = &f.blocks[b].term {
             let taken = match f.as_const(*c) {
@@ -34,21 +39,27 @@ fn fold_branches(f: &mut Func) {
             };
             if let Some(edge) = taken {
                 f.blocks[b].term = Term::Jump(edge);
+                changed = true;
             }
         }
     }
+    changed
 }
 
 /// Empties blocks that cannot be reached.
-fn clear_unreachable(f: &mut Func, graph: &Graph) {
+fn clear_unreachable(f: &mut Func, graph: &Graph) -> bool {
+    let mut changed = false;
     for b in 0..f.blocks.len() {
         if !graph.reachable(Block(b as u32)) {
             let block = &mut f.blocks[b];
+            let empty = block.params.is_empty() && block.insts.is_empty();
+            changed |= !(empty && matches!(block.term, Term::Open));
             block.params.clear();
             block.insts.clear();
             block.term = Term::Open;
         }
     }
+    changed
 }
 
 /// Redirects edges into blocks that only jump on.

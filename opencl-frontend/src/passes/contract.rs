@@ -3,8 +3,8 @@
 use crate::ir::graph::Graph;
 use crate::ir::{BinOp, CONTRACT, Func, Op, TernOp, Ty, UnOp, Val};
 
-/// Fuses where both operations allow it and the product has no other use.
-pub fn run(f: &mut Func, fused: bool) {
+/// Fuses where both operations allow it and the product has no other use; true if anything changed.
+pub fn run(f: &mut Func, fused: bool) -> bool {
     let graph = Graph::new(f);
     let mut uses = vec![0u32; f.values.len()];
     for &b in &graph.order {
@@ -18,11 +18,13 @@ pub fn run(f: &mut Func, fused: bool) {
             }
         }
     }
+    let mut changed = false;
     for &b in &graph.order {
         let insts = std::mem::take(&mut f.block_mut(b).insts);
         let mut out = Vec::with_capacity(insts.len());
         for &v in &insts {
             if let Some((op, negated)) = fuse(f, &uses, v, fused) {
+                changed = true;
                 if let Some(operand) = negated {
                     let ty = f.ty(operand);
                     let n =
@@ -45,6 +47,7 @@ pub fn run(f: &mut Func, fused: bool) {
         }
         f.block_mut(b).insts = out;
     }
+    changed
 }
 
 /// The fused form of `v`, and the operand to negate first.

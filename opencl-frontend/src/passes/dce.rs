@@ -3,12 +3,10 @@
 use crate::ir::graph::Graph;
 use crate::ir::{Func, Op, Term, Val};
 
-/// Removes dead values and stores to variables that are never read.
-pub fn run(f: &mut Func) {
+/// Removes dead values and stores to variables that are never read; true if there were any.
+pub fn run(f: &mut Func) -> bool {
     let graph = Graph::new(f);
-    if !f.slots.is_empty() {
-        remove_dead_slots(f, &graph);
-    }
+    let mut changed = !f.slots.is_empty() && remove_dead_slots(f, &graph);
     let mut live = vec![false; f.values.len()];
     let mut work: Vec<Val> = Vec::new();
     // Where block parameters are: block and index.
@@ -41,8 +39,12 @@ pub fn run(f: &mut Func) {
             }
         }
     }
+    let mut keep = |v: Val| {
+        changed |= !live[v.0 as usize];
+        live[v.0 as usize]
+    };
     for &b in &graph.order {
-        f.block_mut(b).insts.retain(|v| live[v.0 as usize]);
+        f.block_mut(b).insts.retain(|v| keep(*v));
         let mut term = std::mem::replace(&mut f.block_mut(b).term, Term::Open);
         for edge in term.edges_mut() {
             let mut params = f.block(edge.block).params.iter();
@@ -51,18 +53,19 @@ pub fn run(f: &mut Func) {
         f.block_mut(b).term = term;
     }
     for &b in &graph.order {
-        f.block_mut(b).params.retain(|p| live[p.0 as usize]);
+        f.block_mut(b).params.retain(|p| keep(*p));
     }
+    changed
 }
 
 /// Stores to variables whose address serves nothing but stores.
-fn remove_dead_slots(f: &mut Func, graph: &Graph) {
+fn remove_dead_slots(f: &mut Func, graph: &Graph) -> bool {
     let mut needed = vec![false; f.slots.len()];
     let mut root: Vec<Option<u32>> = vec![None; f.values.len()];
     let all: Vec<Val> =
         graph.order.iter().flat_map(|b| f.block(*b).insts.iter().copied()).collect();
     if !all.iter().any(|v| matches!(f.op(*v), Op::SlotAddr(_))) {
-        return;
+        return false;
     }
     for &v in &all {
         match *f.op(v) {
@@ -109,14 +112,18 @@ fn remove_dead_slots(f: &mut Func, graph: &Graph) {
             }
         }
     }
+    let mut changed = false;
     for &b in &graph.order {
         let mut insts = std::mem::take(&mut f.block_mut(b).insts);
         insts.retain(|v| match f.op(*v) {
             Op::Store(m, a, _) if !m.volatile => {
-                root[a.0 as usize].is_none_or(|s| needed[s as usize])
+                let keep = root[a.0 as usize].is_none_or(|s| needed[s as usize]);
+                changed |= !keep;
+                keep
             }
             _ => true,
         });
         f.block_mut(b).insts = insts;
     }
+    changed
 }

@@ -17,6 +17,7 @@ struct Pass {
     added: Vec<Key>,
     /// What simplification makes of one instruction.
     fresh: Vec<Val>,
+    changed: bool,
     /// Values in memory at the end of each block that is done.
     memory: Vec<Memory>,
 }
@@ -27,15 +28,16 @@ type Memory = Vec<(Mem, Val, Val)>;
 /// As many as are worth remembering.
 const MEMORY_LIMIT: usize = 64;
 
-/// Runs the pass.
-pub fn run(f: &mut Func) {
+/// Runs the pass; true if anything but the numbers of values changed.
+pub fn run(f: &mut Func) -> bool {
     let graph = Graph::new(f);
     let children = graph.children();
     let mut pass = Pass {
         replaced: Replacements::default(),
-        table: FxHashMap::default(),
+        table: FxHashMap::with_capacity_and_hasher(f.values.len(), Default::default()),
         added: Vec::new(),
         fresh: Vec::new(),
+        changed: false,
         memory: vec![Vec::new(); f.blocks.len()],
     };
     enum Step {
@@ -61,6 +63,8 @@ pub fn run(f: &mut Func) {
         }
     }
     pass.replaced.apply(f);
+    super::compact::run(f);
+    pass.changed
 }
 
 impl Pass {
@@ -81,6 +85,7 @@ impl Pass {
             };
             let made = simplify::build(f, &mut fresh, op, ty, flags, loc);
             let mut last = made;
+            self.changed |= fresh != [made];
             for new in fresh.drain(..) {
                 let kept = self.number(f, new, &mut memory, &mut out);
                 if new == made {
@@ -88,6 +93,8 @@ impl Pass {
                 }
             }
             self.replaced.set(v, last);
+            let now = &f.values[last.0 as usize];
+            self.changed |= last != made || (now.op, now.flags) != (op, flags);
         }
         self.fresh = fresh;
         f.block_mut(b).insts = out;

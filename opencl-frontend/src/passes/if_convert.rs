@@ -9,12 +9,13 @@ use crate::ir::{Block, Edge, Func, Op, Sreg, Term, Val, simplify};
 const LIMIT_DIVERGENT: usize = 7;
 const LIMIT_UNIFORM: usize = 4;
 
-/// Converts all.
-pub fn run(f: &mut Func) {
+/// Converts all; true if there were any.
+pub fn run(f: &mut Func) -> bool {
     let mut graph = Graph::new(f);
     if !graph.order.iter().any(|b| matches!(f.block(*b).term, Term::Branch(..))) {
-        return;
+        return false;
     }
+    let mut changed = false;
     let divergent = divergent_values(f);
     // Inner branches first. What a conversion changes, the way into the join, matters to no later block:
     // only the converted block itself enters the join now, and it no longer branches.
@@ -24,8 +25,10 @@ pub fn run(f: &mut Func) {
             let preds = &mut graph.preds[join.0 as usize];
             preds.retain(|p| *p != b && !sides.contains(&Some(*p)));
             preds.push(b);
+            changed = true;
         }
     }
+    changed
 }
 
 /// Values that likely differ between threads: they depend on the thread's number or on memory.

@@ -4,17 +4,18 @@ use super::gvn::may_alias;
 use crate::ir::graph::{Graph, Loop};
 use crate::ir::{Block, Edge, Func, Mem, Op, Space, Term, Val};
 
-/// Hoists from all loops, inner ones first.
-pub fn run(f: &mut Func) {
-    insert_preheaders(f);
+/// Hoists from all loops, inner ones first; true if anything changed.
+pub fn run(f: &mut Func) -> bool {
+    let mut changed = insert_preheaders(f);
     let graph = Graph::new(f);
     for l in graph.loops(f) {
-        hoist(f, &graph, &l);
+        changed |= hoist(f, &graph, &l);
     }
+    changed
 }
 
-/// Gives each loop a block of its own that enters it.
-pub(super) fn insert_preheaders(f: &mut Func) {
+/// Gives each loop a block of its own that enters it; true if one had none.
+pub(super) fn insert_preheaders(f: &mut Func) -> bool {
     let graph = Graph::new(f);
     let mut inserted = false;
     for l in graph.loops(f) {
@@ -48,11 +49,13 @@ pub(super) fn insert_preheaders(f: &mut Func) {
     if inserted {
         super::cfg::remove_trivial_params(f);
     }
+    inserted
 }
 
-fn hoist(f: &mut Func, graph: &Graph, l: &Loop) {
+fn hoist(f: &mut Func, graph: &Graph, l: &Loop) -> bool {
     let outside = |p: &&Block| !l.latches.contains(p);
-    let Some(&pre) = graph.preds[l.header.0 as usize].iter().find(outside) else { return };
+    let Some(&pre) = graph.preds[l.header.0 as usize].iter().find(outside) else { return false };
+    let mut moved = false;
     let mut inside = vec![false; f.values.len()];
     let mut stores: Vec<(Mem, Val)> = Vec::new();
     let mut synchronizes = false;
@@ -92,6 +95,7 @@ fn hoist(f: &mut Func, graph: &Graph, l: &Loop) {
             };
             if invariant && movable {
                 inside[v.0 as usize] = false;
+                moved = true;
                 f.block_mut(pre).insts.push(v);
             } else {
                 kept.push(v);
@@ -99,4 +103,5 @@ fn hoist(f: &mut Func, graph: &Graph, l: &Loop) {
         }
         f.block_mut(b).insts = kept;
     }
+    moved
 }

@@ -1,6 +1,7 @@
 //! Optimisation.
 
 mod cfg;
+mod compact;
 mod contract;
 mod dce;
 mod gvn;
@@ -20,61 +21,102 @@ use crate::ir::{Func, verify};
 /// Rounds of a group of passes that feed each other.
 const ROUNDS: usize = 6;
 
+/// The passes that run several times.
+#[derive(Clone, Copy)]
+enum Pass {
+    Cfg,
+    Gvn,
+    Ranges,
+    Dce,
+    IfConvert,
+    Unroll,
+    Promote,
+    Hoist,
+}
+
+struct Optimizer<'f> {
+    f: &'f mut Func,
+    /// Counts changes.
+    version: u32,
+    /// The version that each pass has nothing to do on: it is left out until another one changes something.
+    clean: [Option<u32>; Pass::Hoist as usize + 1],
+}
+
+impl Optimizer<'_> {
+    /// Runs a pass, which says whether it changed anything.
+    fn step(&mut self, name: &str, pass: impl FnOnce(&mut Func) -> bool) -> bool {
+        let changed = pass(self.f);
+        self.version += u32::from(changed);
+        if cfg!(debug_assertions)
+            && let Err(problem) = verify::verify(self.f)
+        {
+            panic!("after {name}: {problem}\n{}", crate::ir::print::print(self.f));
+        }
+        changed
+    }
+
+    fn run(&mut self, pass: Pass) -> bool {
+        if self.clean[pass as usize] == Some(self.version) {
+            return false;
+        }
+        let changed = match pass {
+            Pass::Cfg => self.step("cfg", cfg::run),
+            Pass::Gvn => self.step("gvn", gvn::run),
+            Pass::Ranges => self.step("ranges", ranges::run),
+            Pass::Dce => self.step("dce", dce::run),
+            Pass::IfConvert => self.step("if-convert", if_convert::run),
+            Pass::Unroll => {
+                self.step("preheaders", licm::insert_preheaders);
+                self.step("unroll", unroll::run)
+            }
+            Pass::Promote => self.step("promote", promote::run),
+            Pass::Hoist => self.step("hoist", hoist::run),
+        };
+        // These two go on until nothing is left.
+        if !changed || matches!(pass, Pass::Cfg | Pass::IfConvert) {
+            self.clean[pass as usize] = Some(self.version);
+        }
+        changed
+    }
+
+    fn run_all(&mut self, passes: &[Pass]) {
+        for pass in passes {
+            self.run(*pass);
+        }
+    }
+}
+
 /// Runs all passes on a kernel.
 pub fn optimize(f: &mut Func, options: &Options) {
-    let step = |f: &mut Func, name: &str, pass: &mut dyn FnMut(&mut Func)| {
-        pass(f);
-        if cfg!(debug_assertions)
-            && let Err(problem) = verify::verify(f)
-        {
-            panic!("after {name}: {problem}\n{}", crate::ir::print::print(f));
-        }
-    };
-    step(f, "cfg", &mut cfg::run);
+    use Pass::*;
+    let mut o = Optimizer { f, version: 0, clean: Default::default() };
+    o.run_all(&[Cfg, Promote]);
     if options.opt_disable {
-        step(f, "promote", &mut promote::run);
-        step(f, "dce", &mut dce::run);
-        step(f, "cfg", &mut cfg::run);
+        o.run_all(&[Dce, Cfg]);
         return;
     }
-    step(f, "promote", &mut promote::run);
     for round in 0..ROUNDS {
-        step(f, "gvn", &mut gvn::run);
-        step(f, "ranges", &mut ranges::run);
-        step(f, "dce", &mut dce::run);
-        step(f, "cfg", &mut cfg::run);
-        step(f, "if-convert", &mut if_convert::run);
-        step(f, "cfg", &mut cfg::run);
-        let mut changed = false;
-        step(f, "unroll", &mut |f| changed = unroll::run(f));
-        if changed {
+        o.run_all(&[Gvn, Ranges, Dce, Cfg, IfConvert, Cfg]);
+        if o.run(Unroll) {
             // Indices have become constants: arrays may now be variables.
-            step(f, "cfg", &mut cfg::run);
-            step(f, "gvn", &mut gvn::run);
-            step(f, "promote", &mut promote::run);
+            o.run_all(&[Cfg, Gvn, Promote]);
         } else if round > 0 {
             break;
         }
     }
-    step(f, "gvn", &mut gvn::run);
-    step(f, "licm", &mut licm::run);
-    step(f, "gvn", &mut gvn::run);
-    step(f, "dce", &mut dce::run);
-    step(f, "strength", &mut strength::run);
-    step(f, "gvn", &mut gvn::run);
-    step(f, "dce", &mut dce::run);
-    step(f, "cfg", &mut cfg::run);
+    o.run(Gvn);
+    o.step("licm", licm::run);
+    o.run_all(&[Gvn, Dce]);
+    o.step("strength", strength::run);
+    o.run_all(&[Gvn, Dce, Cfg]);
     for _ in 0..ROUNDS {
-        let mut changed = false;
-        step(f, "hoist", &mut |f| changed = hoist::run(f));
-        if !changed {
+        if !o.run(Hoist) {
             break;
         }
-        step(f, "gvn", &mut gvn::run);
+        o.run(Gvn);
     }
     let fused = options.has_ieee_single();
-    step(f, "contract", &mut |f| contract::run(f, fused));
-    step(f, "vectorize", &mut vectorize::run);
-    step(f, "dce", &mut dce::run);
-    step(f, "cfg", &mut cfg::run);
+    o.step("contract", |f| contract::run(f, fused));
+    o.step("vectorize", vectorize::run);
+    o.run_all(&[Dce, Cfg]);
 }

@@ -17,16 +17,16 @@ struct Cell {
     ty: Ty,
 }
 
-/// Promotes what can be promoted.
-pub fn run(f: &mut Func) {
+/// Promotes what can be promoted; true if there was anything.
+pub fn run(f: &mut Func) -> bool {
     let graph = Graph::new(f);
     let addresses = find_addresses(f, &graph);
     if addresses.is_empty() {
-        return;
+        return false;
     }
     let (cells, variables) = find_cells(f, &graph, &addresses);
     if cells.is_empty() {
-        return;
+        return false;
     }
     let mut builder = Builder {
         cells: &cells,
@@ -58,6 +58,7 @@ pub fn run(f: &mut Func) {
     let mut replaced = builder.replaced;
     replaced.apply(f);
     super::cfg::remove_trivial_params(f);
+    true
 }
 
 fn dedup(preds: &[Block]) -> Vec<Block> {

@@ -4,8 +4,8 @@ use super::replace::Replacements;
 use crate::ir::graph::Graph;
 use crate::ir::{BinOp, Cmp, Func, MemTy, NO_WRAP, Op, Ty, UnOp, Val};
 
-/// Replaces signs and comparisons that are known.
-pub fn run(f: &mut Func) {
+/// Replaces signs and comparisons that are known; true if there were any.
+pub fn run(f: &mut Func) -> bool {
     let graph = Graph::new(f);
     let at_least_zero = never_negative(f, &graph);
     let nn = |v: Val| at_least_zero[v.0 as usize];
@@ -35,6 +35,7 @@ pub fn run(f: &mut Func) {
     if any {
         replaced.apply(f);
     }
+    any
 }
 
 /// Assumes the best of every value and takes back what does not follow, until nothing changes.

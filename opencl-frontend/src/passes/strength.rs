@@ -10,19 +10,20 @@ use crate::ir::{BinOp, Block, Func, NO_WRAP, Op, Ty, UnOp, Val, simplify};
 /// More pointers than this in one loop cost more registers than they save instructions.
 const POINTERS: usize = 12;
 
-/// Reduces all loops, inner ones first.
-pub fn run(f: &mut Func) {
-    insert_preheaders(f);
+/// Reduces all loops, inner ones first; true if anything changed.
+pub fn run(f: &mut Func) -> bool {
+    let mut changed = insert_preheaders(f);
     let graph = Graph::new(f);
     let loops = graph.loops(f);
     // Blocks that belong to a loop seen before, further inside.
     let mut inner = vec![false; f.blocks.len()];
     for l in &loops {
-        reduce(f, &graph, l, &inner);
+        changed |= reduce(f, &graph, l, &inner);
         for b in &l.blocks {
             inner[b.0 as usize] = true;
         }
     }
+    changed
 }
 
 /// A 64-bit value as start plus turn times step.
@@ -51,12 +52,12 @@ struct Access {
     step: Val,
 }
 
-fn reduce(f: &mut Func, graph: &Graph, l: &Loop, inner: &[bool]) {
-    let [latch] = l.latches.as_slice() else { return };
+fn reduce(f: &mut Func, graph: &Graph, l: &Loop, inner: &[bool]) -> bool {
+    let [latch] = l.latches.as_slice() else { return false };
     let outside = |p: &&Block| *p != latch;
-    let Some(&pre) = graph.preds[l.header.0 as usize].iter().find(outside) else { return };
-    let Some(enter) = edge_to(f, pre, l.header) else { return };
-    let Some(back) = edge_to(f, *latch, l.header) else { return };
+    let Some(&pre) = graph.preds[l.header.0 as usize].iter().find(outside) else { return false };
+    let Some(enter) = edge_to(f, pre, l.header) else { return false };
+    let Some(back) = edge_to(f, *latch, l.header) else { return false };
     let mut inside = vec![false; f.values.len()];
     for &b in &l.blocks {
         for v in f.block(b).params.iter().chain(&f.block(b).insts) {
@@ -74,7 +75,7 @@ fn reduce(f: &mut Func, graph: &Graph, l: &Loop, inner: &[bool]) {
         }
     }
     if counters.is_empty() {
-        return;
+        return false;
     }
     let mut r = Reducer { f, inside, counters, before: Vec::new(), known: FxHashMap::default() };
     let mut accesses = Vec::new();
@@ -105,7 +106,7 @@ fn reduce(f: &mut Func, graph: &Graph, l: &Loop, inner: &[bool]) {
     }
     if pointers.is_empty() || pointers.len() > POINTERS || saved(f, l, &accesses) <= pointers.len()
     {
-        return;
+        return false;
     }
     let mut start_code = before;
     let mut params = Vec::new();
@@ -138,6 +139,7 @@ fn reduce(f: &mut Func, graph: &Graph, l: &Loop, inner: &[bool]) {
             _ => {}
         }
     }
+    true
 }
 
 /// The arguments of the one edge between two blocks.

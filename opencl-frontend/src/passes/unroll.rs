@@ -3,7 +3,6 @@
 
 use rustc_hash::FxHashMap;
 
-use super::licm::insert_preheaders;
 use crate::ir::fold::{eval_bin, eval_cmp};
 use crate::ir::graph::{Graph, Loop};
 use crate::ir::{Block, Edge, Func, Op, Term, Val};
@@ -14,9 +13,8 @@ const SIZE_ASKED: usize = 8000;
 /// Turns that are counted at most.
 const TURNS: usize = 1024;
 
-/// Unrolls what can be unrolled; true if anything changed.
+/// Unrolls what can be unrolled, where loops have preheaders; true if anything changed.
 pub fn run(f: &mut Func) -> bool {
-    insert_preheaders(f);
     let graph = Graph::new(f);
     let mut touched = vec![false; f.blocks.len()];
     let mut changed = false;

@@ -6,13 +6,17 @@ use smallvec::SmallVec;
 use super::gvn::may_alias;
 use crate::ir::{Func, Mem, Op, Parts, Ty, Val};
 
-/// Runs the pass.
-pub fn run(f: &mut Func) {
+/// Runs the pass; true if anything changed.
+pub fn run(f: &mut Func) -> bool {
+    let mut changed = false;
     for b in 0..f.blocks.len() {
         for width in [4usize, 2] {
-            while vectorize_loads(f, b, width) || vectorize_stores(f, b, width) {}
+            while vectorize_loads(f, b, width) || vectorize_stores(f, b, width) {
+                changed = true;
+            }
         }
     }
+    changed
 }
 
 /// The plain load or store at a position: access, address, stored value.

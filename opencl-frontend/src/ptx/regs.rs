@@ -129,7 +129,7 @@ impl<'m> Merge<'m> {
             live_out: vec![Vec::new(); f.blocks.len()],
             live_in: vec![Vec::new(); f.blocks.len()],
             home: vec![(Block(0), 0); n],
-            last_use: vec![Uses::new(); n],
+            last_use: std::iter::repeat_with(Uses::new).take(n).collect(),
         };
         merge.liveness();
         merge
