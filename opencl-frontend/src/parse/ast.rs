@@ -74,6 +74,23 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
+    /// What binds more tightly has a higher one.
+    pub fn precedence(self) -> u8 {
+        use BinaryOp::*;
+        match self {
+            Mul | Div | Rem => 10,
+            Add | Sub => 9,
+            Shl | Shr => 8,
+            Lt | Gt | Le | Ge => 7,
+            Eq | Ne => 6,
+            And => 5,
+            Xor => 4,
+            Or => 3,
+            LogicalAnd => 2,
+            LogicalOr => 1,
+        }
+    }
+
     /// As written.
     pub fn text(self) -> &'static str {
         use BinaryOp::*;

@@ -33,9 +33,38 @@ fn node(kind: ExprKind, l: u32, r: u32, children: &[u16]) -> Fallible<Expr> {
     Ok(Expr { depth: height(span, children)?, kind, span })
 }
 
-pub fn binary(op: BinaryOp, a: Expr, b: Expr, l: u32, r: u32) -> Fallible<Expr> {
-    let children = [a.depth, b.depth];
-    node(ExprKind::Binary(op, Box::new(a), Box::new(b)), l, r, &children)
+fn binary(op: BinaryOp, a: Expr, b: Expr) -> Fallible<Expr> {
+    let span = a.span.to(b.span);
+    let depth = height(span, &[a.depth, b.depth])?;
+    Ok(Expr { kind: ExprKind::Binary(op, Box::new(a), Box::new(b)), span, depth })
+}
+
+/// Operands with the operator behind each: those that wait for one of higher precedence, lowest first.
+#[derive(Default)]
+pub struct Operators {
+    waiting: Vec<(Expr, BinaryOp)>,
+}
+
+impl Operators {
+    /// The next operand and operator.
+    pub fn then(mut self, operand: Expr, op: BinaryOp) -> Fallible<Operators> {
+        let left = self.reduced(operand, op.precedence())?;
+        self.waiting.push((left, op));
+        Ok(self)
+    }
+
+    /// The last operand.
+    pub fn end(mut self, operand: Expr) -> Fallible<Expr> {
+        self.reduced(operand, 0)
+    }
+
+    /// Joins what binds at least as tightly.
+    fn reduced(&mut self, mut right: Expr, precedence: u8) -> Fallible<Expr> {
+        while let Some((left, op)) = self.waiting.pop_if(|w| w.1.precedence() >= precedence) {
+            right = binary(op, left, right)?;
+        }
+        Ok(right)
+    }
 }
 
 pub fn assign(op: Option<BinaryOp>, a: Expr, b: Expr, l: u32, r: u32) -> Fallible<Expr> {
