@@ -27,7 +27,7 @@ pub use options::Options;
 use preprocess::Unit;
 use sema::Source;
 use source::{SourceMap, Span};
-use symbol::Interner;
+use symbol::{Interner, Symbol};
 
 /// State that all stages of one compilation share.
 pub struct Session {
@@ -40,6 +40,8 @@ pub struct Session {
     /// What has been reported.
     pub diags: Vec<Diag>,
     errors: usize,
+    /// The first of the symbols of the macros that are always defined.
+    first_constant: Symbol,
 }
 
 /// Errors after which compilation gives up.
@@ -48,9 +50,11 @@ const MAX_ERRORS: usize = 50;
 impl Session {
     /// A fresh session.
     pub fn new(options: Options) -> Session {
+        let mut names = Interner::default();
         Session {
+            first_constant: preprocess::intern_constants(&mut names),
             options,
-            names: Interner::default(),
+            names,
             map: SourceMap::default(),
             diags: Vec::new(),
             errors: 0,

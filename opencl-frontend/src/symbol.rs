@@ -1,6 +1,8 @@
 //! Interned strings. Punctuators and keywords have fixed symbols, so that later stages compare small numbers.
 
-use rustc_hash::FxHashMap;
+use std::hash::Hasher;
+
+use rustc_hash::FxHasher;
 
 /// An interned string.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -86,14 +88,21 @@ impl Symbol {
 
 /// The table of interned strings.
 pub struct Interner {
-    map: FxHashMap<Box<str>, Symbol>,
-    texts: Vec<Box<str>>,
+    /// All texts, one behind the other.
+    bytes: String,
+    /// Where each ends.
+    ends: Vec<u32>,
+    /// Open addressing: a symbol's number plus one, at the first free place from its hash on.
+    table: Vec<u32>,
 }
 
 impl Default for Interner {
     fn default() -> Self {
-        let mut interner = Interner { map: FxHashMap::default(), texts: Vec::with_capacity(512) };
-        interner.map.reserve(512);
+        let mut interner = Interner {
+            bytes: String::with_capacity(8192),
+            ends: Vec::with_capacity(1024),
+            table: vec![0; 2048],
+        };
         for text in FIXED {
             interner.intern(text);
         }
@@ -104,23 +113,49 @@ impl Default for Interner {
 impl Interner {
     /// The symbol of `text`.
     pub fn intern(&mut self, text: &str) -> Symbol {
-        if let Some(&symbol) = self.map.get(text) {
-            return symbol;
+        let at = match self.locate(text) {
+            Ok(symbol) => return symbol,
+            Err(at) => at,
+        };
+        self.bytes.push_str(text);
+        self.ends.push(self.bytes.len() as u32);
+        self.table[at] = self.ends.len() as u32;
+        if self.ends.len() * 2 > self.table.len() {
+            self.table = vec![0; self.table.len() * 2];
+            for number in 0..self.ends.len() as u32 {
+                if let Err(at) = self.locate(self.text(Symbol(number))) {
+                    self.table[at] = number + 1;
+                }
+            }
         }
-        let symbol = Symbol(self.texts.len() as u32);
-        self.map.insert(text.into(), symbol);
-        self.texts.push(text.into());
-        symbol
+        Symbol(self.ends.len() as u32 - 1)
+    }
+
+    /// The symbol of `text`, or where in the table it belongs.
+    fn locate(&self, text: &str) -> Result<Symbol, usize> {
+        let mut hasher = FxHasher::default();
+        hasher.write(text.as_bytes());
+        let mask = self.table.len() - 1;
+        let mut at = hasher.finish() as usize & mask;
+        loop {
+            match self.table[at] {
+                0 => return Err(at),
+                number if self.text(Symbol(number - 1)) == text => return Ok(Symbol(number - 1)),
+                _ => at = (at + 1) & mask,
+            }
+        }
     }
 
     /// The symbol of `text` if it has been interned.
     pub fn find(&self, text: &str) -> Option<Symbol> {
-        self.map.get(text).copied()
+        self.locate(text).ok()
     }
 
     /// The text of `symbol`.
     pub fn text(&self, symbol: Symbol) -> &str {
-        &self.texts[symbol.0 as usize]
+        let number = symbol.0 as usize;
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start as usize..self.ends[number] as usize]
     }
 }
 

@@ -12,6 +12,7 @@ mod build;
 pub mod literal;
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use lalrpop_util::ParseError;
 use rustc_hash::FxHashMap;
@@ -19,6 +20,7 @@ use rustc_hash::FxHashMap;
 use crate::Session;
 use crate::diag::{Code, Diag};
 use crate::preprocess::{PpKind, PpTok, Unit};
+use crate::sema::types::TypeId;
 use crate::source::Span;
 use crate::symbol::{Interner, Symbol, fixed};
 
@@ -75,20 +77,23 @@ pub enum UserError {
 /// Which names are types in the scopes that are open.
 pub struct State {
     scopes: RefCell<Vec<FxHashMap<Symbol, bool>>>,
+    builtin_types: Rc<BuiltinTypes>,
 }
 
+/// The types that no declaration makes.
+type BuiltinTypes = FxHashMap<Symbol, TypeId>;
+
 impl State {
-    fn new(builtin_types: &[Symbol]) -> State {
+    fn new(builtin_types: &Rc<BuiltinTypes>) -> State {
         State {
-            scopes: RefCell::new(vec![
-                builtin_types.iter().map(|s| (*s, true)).collect(),
-                FxHashMap::default(),
-            ]),
+            scopes: RefCell::new(vec![FxHashMap::default()]),
+            builtin_types: Rc::clone(builtin_types),
         }
     }
 
     fn is_type(&self, sym: Symbol) -> bool {
-        self.scopes.borrow().iter().rev().find_map(|s| s.get(&sym)).copied().unwrap_or(false)
+        let declared = self.scopes.borrow().iter().rev().find_map(|s| s.get(&sym)).copied();
+        declared.unwrap_or_else(|| self.builtin_types.contains_key(&sym))
     }
 
     fn declare(&self, sym: Symbol, is_type: bool) {
@@ -204,7 +209,11 @@ fn check_unroll(session: &mut Session, unit: &Unit) {
 }
 
 /// Parses a translation unit. Syntax errors are reported to the session.
-pub fn parse(session: &mut Session, unit: &Unit, builtin_types: &[Symbol]) -> Vec<External> {
+pub fn parse(
+    session: &mut Session,
+    unit: &Unit,
+    builtin_types: &Rc<BuiltinTypes>,
+) -> Vec<External> {
     let state = State::new(builtin_types);
     let parser = grammar::ExternalParser::new();
     let mut out = Vec::new();
@@ -231,7 +240,7 @@ pub fn parse(session: &mut Session, unit: &Unit, builtin_types: &[Symbol]) -> Ve
                 continue;
             }
         };
-        state.scopes.borrow_mut().truncate(2);
+        state.scopes.borrow_mut().truncate(1);
         let lexer = Lexer {
             tokens: &unit.tokens,
             names: &session.names,
@@ -255,7 +264,7 @@ pub fn parse(session: &mut Session, unit: &Unit, builtin_types: &[Symbol]) -> Ve
 
 /// After a syntax error in a typedef, its name still counts as a type: one error instead of many.
 fn recover_types(unit: &Unit, start: usize, end: usize, state: &State) {
-    state.scopes.borrow_mut().truncate(2);
+    state.scopes.borrow_mut().truncate(1);
     let tokens = &unit.tokens[start..end];
     if tokens.first().is_some_and(|t| t.kind == PpKind::Ident && t.sym == fixed::TYPEDEF)
         && let Some(last) =

@@ -45,7 +45,7 @@ impl Preprocessor<'_> {
                 self.error(Code::Directive, token, "`defined` needs a macro name");
                 return false;
             };
-            let sym = if self.macros.contains_key(&name.sym) { fixed::ONE } else { fixed::ZERO };
+            let sym = if self.find_macro(name.sym).is_some() { fixed::ONE } else { fixed::ZERO };
             resolved.push(PpTok { kind: PpKind::Number, sym, ..token });
             i += if paren { 3 } else { 1 };
         }

@@ -43,6 +43,7 @@ impl Preprocessor<'_> {
                 let line = self.take_line();
                 match line.first() {
                     Some(t) if t.kind == PpKind::Ident => {
+                        self.find_macro(t.sym);
                         self.macros.remove(&t.sym);
                     }
                     _ => self.error(Code::Directive, name, "#undef needs a macro name"),
@@ -96,7 +97,7 @@ impl Preprocessor<'_> {
                 fixed::IF => self.condition(name, &line),
                 _ => match line.first() {
                     Some(t) if t.kind == PpKind::Ident => {
-                        self.macros.contains_key(&t.sym) == (name.sym == fixed::IFDEF)
+                        self.find_macro(t.sym).is_some() == (name.sym == fixed::IFDEF)
                     }
                     _ => {
                         self.error(Code::Directive, name, "a macro name is missing here");
@@ -208,6 +209,7 @@ impl Preprocessor<'_> {
                 );
             }
         }
+        self.find_macro(name.sym);
         if let Some(old) = self.macros.get(&name.sym) {
             let same = match &old.body {
                 Body::Tokens(tokens) => {

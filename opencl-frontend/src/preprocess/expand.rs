@@ -18,7 +18,7 @@ impl Preprocessor<'_> {
             if token.kind != PpKind::Ident || token.painted {
                 return token;
             }
-            match self.macros.get(&token.sym) {
+            match self.find_macro(token.sym) {
                 None => return token,
                 Some(m) if m.active > 0 => return PpTok { painted: true, ..token },
                 Some(_) => {}

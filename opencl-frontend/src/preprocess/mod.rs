@@ -17,6 +17,7 @@ use crate::source::ExpansionId;
 use crate::symbol::{Symbol, fixed};
 
 pub use lex::{PpKind, PpTok};
+pub use predefined::intern_constants;
 
 /// Bounds that keep hostile input from taking unbounded time or memory.
 mod limits {
@@ -101,6 +102,8 @@ struct MacroFrame {
 pub struct Preprocessor<'s> {
     session: &'s mut Session,
     macros: FxHashMap<Symbol, Macro>,
+    /// The constants that `macros` has, or had until they were undefined.
+    loaded: [bool; predefined::CONSTANTS.len()],
     files: Vec<FileFrame>,
     frames: Vec<MacroFrame>,
     once: FxHashSet<String>,
@@ -121,6 +124,7 @@ pub fn preprocess(session: &mut Session, name: &str, text: &str) -> Unit {
     let mut pp = Preprocessor {
         session,
         macros: FxHashMap::default(),
+        loaded: [false; predefined::CONSTANTS.len()],
         files: Vec::new(),
         frames: Vec::new(),
         once: FxHashSet::default(),

@@ -1,10 +1,10 @@
 //! Macros that exist without a `#define` (OpenCL C 1.2, 6.10 and the constants of 6.12 and 6.13).
 
 use super::{Body, Macro, Preprocessor};
-use crate::symbol::fixed;
+use crate::symbol::{Interner, Symbol, fixed};
 
 /// Constants of the language that are macros, spelled as their replacement.
-const CONSTANTS: &[(&str, &str)] = &[
+pub(super) const CONSTANTS: &[(&str, &str)] = &[
     ("CL_VERSION_1_0", "100"),
     ("CL_VERSION_1_1", "110"),
     ("CL_VERSION_1_2", "120"),
@@ -146,13 +146,29 @@ const CONSTANTS: &[(&str, &str)] = &[
     ("cl_nv_pragma_unroll", "1"),
 ];
 
+/// Gives the constants successive symbols, of which it returns the first.
+pub fn intern_constants(names: &mut Interner) -> Symbol {
+    let symbols: Vec<Symbol> = CONSTANTS.iter().map(|(name, _)| names.intern(name)).collect();
+    symbols[0]
+}
+
 impl Preprocessor<'_> {
+    /// The macro of a name. A constant becomes one when it is first looked for: most programs use few.
+    pub(super) fn find_macro(&mut self, name: Symbol) -> Option<&Macro> {
+        let number = name.0.wrapping_sub(self.session.first_constant.0) as usize;
+        if let Some(loaded) = self.loaded.get_mut(number)
+            && !std::mem::replace(loaded, true)
+        {
+            self.insert_predefined(name, None, Body::Text(CONSTANTS[number].1.into()));
+        }
+        self.macros.get(&name)
+    }
+
     pub(super) fn define_predefined(&mut self) {
         let (fast, finite) =
             (self.session.options.fast_relaxed_math, self.session.options.finite_math_only);
         let (version, sm) = (self.session.options.cl_std, self.session.options.sm);
-        let mut list: Vec<(&str, String)> =
-            CONSTANTS.iter().map(|(n, v)| (*n, v.to_string())).collect();
+        let mut list: Vec<(&str, String)> = Vec::new();
         list.push(("__OPENCL_C_VERSION__", version.to_string()));
         list.push(("__PTX_SM__", sm.to_string()));
         let flag = |on: bool| u32::from(on).to_string();
@@ -189,12 +205,26 @@ impl Preprocessor<'_> {
 
     fn insert_predefined(
         &mut self,
-        name: crate::symbol::Symbol,
-        params: Option<std::rc::Rc<[crate::symbol::Symbol]>>,
+        name: Symbol,
+        params: Option<std::rc::Rc<[Symbol]>>,
         body: Body,
     ) {
         let predefined =
             Macro { params, variadic: false, body, active: 0, predefined: true, defined_at: None };
         self.macros.insert(name, predefined);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_have_successive_symbols() {
+        let mut names = Interner::default();
+        let first = intern_constants(&mut names);
+        for (i, (name, _)) in CONSTANTS.iter().enumerate() {
+            assert_eq!(names.find(name), Some(Symbol(first.0 + i as u32)), "{name}");
+        }
     }
 }

@@ -105,7 +105,7 @@ pub struct Sema<'s> {
     wanted: Vec<(u32, Box<ast::FunctionDef>)>,
     /// Where the parts of the library were left, by the number of their unit.
     parts: FxHashMap<u32, Context>,
-    builtin_types: FxHashMap<Symbol, TypeId>,
+    builtin_types: Rc<FxHashMap<Symbol, TypeId>>,
     units: Vec<Rc<Unit>>,
     context: Context,
     strings: FxHashMap<Vec<u8>, GlobalId>,
@@ -118,11 +118,6 @@ pub struct Sema<'s> {
     undefined: Vec<(GlobalId, u32, Span)>,
     /// First struct of the current source: structs of earlier ones may be the same.
     first_struct: usize,
-}
-
-/// Symbols of the built-in types, for the parser.
-pub fn builtin_type_symbols(session: &mut Session) -> Vec<Symbol> {
-    builtin_type_names().iter().map(|n| session.names.intern(n)).collect()
 }
 
 /// A source text with the options that it is compiled with.
@@ -162,7 +157,7 @@ pub fn analyze(
         waiting: FxHashMap::default(),
         wanted: Vec::new(),
         parts: FxHashMap::default(),
-        builtin_types,
+        builtin_types: Rc::new(builtin_types),
         units: Vec::new(),
         library_units: Vec::new(),
         context,
@@ -209,8 +204,7 @@ impl Sema<'_> {
     fn source(&mut self, source: &Source) {
         self.session.options = source.options.clone();
         let unit = Rc::new(crate::preprocess::preprocess(self.session, &source.name, &source.text));
-        let builtin_types = builtin_type_symbols(self.session);
-        let externals = crate::parse::parse(self.session, &unit, &builtin_types);
+        let externals = crate::parse::parse(self.session, &unit, &self.builtin_types);
         self.units.push(unit.clone());
         self.library_units.push(false);
         self.context = Context::new(unit, self.units.len() as u32 - 1, false);
@@ -386,9 +380,8 @@ impl Sema<'_> {
         }
         let (file, text) = library::part(part);
         self.with_library_options(|sema| {
-            let unit = Rc::new(crate::preprocess::preprocess(sema.session, file, text));
-            let builtin_types = builtin_type_symbols(sema.session);
-            let externals = crate::parse::parse(sema.session, &unit, &builtin_types);
+            let unit = Rc::new(crate::preprocess::preprocess(sema.session, file, &text));
+            let externals = crate::parse::parse(sema.session, &unit, &sema.builtin_types);
             sema.units.push(unit.clone());
             sema.library_units.push(true);
             let index = sema.units.len() as u32 - 1;
