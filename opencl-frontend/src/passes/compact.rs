@@ -2,8 +2,12 @@
 
 use crate::ir::{Func, Op, Term, Val};
 
-/// Renumbers the values that blocks name; their order stays.
+/// Renumbers the values that blocks name, once most are not; their order stays.
 pub fn run(f: &mut Func) {
+    let placed: usize = f.blocks.iter().map(|b| b.params.len() + b.insts.len()).sum();
+    if f.values.len() < 4 * placed {
+        return;
+    }
     let mut used = vec![false; f.values.len()];
     for block in &f.blocks {
         for &v in block.params.iter().chain(&block.insts) {

@@ -36,6 +36,7 @@ pub fn run(f: &mut Func) -> bool {
         incomplete: Vec::new(),
         done: vec![false; f.blocks.len()],
         replaced: Replacements::default(),
+        chain: Vec::new(),
         undefined: FxHashMap::default(),
     };
     for &b in &graph.order {
@@ -176,6 +177,8 @@ struct Builder<'b> {
     incomplete: Vec<(Block, usize, Val)>,
     done: Vec<bool>,
     replaced: Replacements,
+    /// Blocks between a reading and the definition.
+    chain: Vec<Block>,
     /// One value per type is enough.
     undefined: FxHashMap<Ty, Val>,
 }
@@ -220,13 +223,12 @@ impl Builder<'_> {
 
     /// The variable's value at the end of a block (so far).
     fn read(&mut self, f: &mut Func, var: usize, b: Block) -> Val {
-        let mut chain = Vec::new();
         let mut at = b;
         let value = loop {
             if let Some(&v) = self.defs.get(&(var, at)) {
                 break self.replaced.get(v);
             }
-            chain.push(at);
+            self.chain.push(at);
             let preds = &self.graph.preds[at.0 as usize];
             match preds.as_slice() {
                 [] => {
@@ -242,7 +244,7 @@ impl Builder<'_> {
                 }
             }
         };
-        for block in chain {
+        for block in self.chain.drain(..) {
             self.defs.insert((var, block), value);
         }
         value

@@ -132,7 +132,8 @@ fn global_names(program: &Program, names: &Interner, kernels: &[Func]) -> Vec<St
 
 /// Names of a kernel's private variables.
 fn slot_names(f: &Func, globals: &[String]) -> Vec<String> {
-    if f.slots.is_empty() {
+    let mut insts = f.blocks.iter().flat_map(|b| &b.insts);
+    if !insts.any(|v| matches!(f.op(*v), Op::SlotAddr(_))) {
         return Vec::new();
     }
     let mut taken = Taken::default();
