@@ -19,7 +19,8 @@ pub mod sema;
 pub mod source;
 pub mod symbol;
 
-use std::sync::{Arc, Mutex};
+use std::rc::Rc;
+use std::sync::Arc;
 
 use diag::{Code, Diag, Severity};
 pub use options::Options;
@@ -249,36 +250,12 @@ fn translate_all(sources: &[Source], options: &Options) -> Result<Output, Failur
     }
 }
 
-/// Values from which on kernels are optimised side by side: fewer take less time than a thread's start.
-const SIDE_BY_SIDE: usize = 2000;
-/// Threads that help then.
-const HELPERS: usize = 3;
-
-fn optimize(kernels: &mut [ir::Func], options: &Options) {
-    let values: usize = kernels.iter().map(|f| f.values.len()).sum();
-    let helpers = if values < SIDE_BY_SIDE { 0 } else { HELPERS.min(kernels.len() - 1) };
-    let queue = Mutex::new(kernels.iter_mut());
-    let next = || queue.lock().ok()?.next();
-    let work = || {
-        while let Some(kernel) = next() {
-            passes::optimize(kernel, options);
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..helpers {
-            // Without a helper, the others do its part.
-            let _ = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
-        }
-        work();
-    });
-}
-
 fn translate(session: &mut Session, sources: &[Source]) -> Option<(String, Vec<info::KernelInfo>)> {
     let (program, units) = sema::analyze(session, sources, false);
     if session.has_errors() {
         return None;
     }
-    let constant_data: Arc<[Option<Vec<u8>>]> =
+    let constant_data: Rc<[Option<Vec<u8>>]> =
         program.globals.iter().map(|g| g.bytes.clone()).collect();
     let mut kernels = Vec::new();
     for (i, function) in program.functions.iter().enumerate() {
@@ -292,7 +269,8 @@ fn translate(session: &mut Session, sources: &[Source]) -> Option<(String, Vec<i
             sema::hir::FunctionId(i as u32),
         ) {
             Ok(mut f) => {
-                f.constant_data = Arc::clone(&constant_data);
+                f.constant_data = Rc::clone(&constant_data);
+                passes::optimize(&mut f, &session.options);
                 kernels.push(f);
             }
             Err(diag) => session.report_at(diag, &units[function.unit as usize], function.span),
@@ -301,7 +279,6 @@ fn translate(session: &mut Session, sources: &[Source]) -> Option<(String, Vec<i
     if session.has_errors() {
         return None;
     }
-    optimize(&mut kernels, &session.options);
     // Lines of the locations that the kernels name.
     let mut files: Vec<String> = Vec::new();
     let mut lines = Vec::new();

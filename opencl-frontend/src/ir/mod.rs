@@ -10,7 +10,7 @@ pub mod print;
 pub mod simplify;
 pub mod verify;
 
-use std::sync::Arc;
+use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -578,7 +578,7 @@ pub struct Func {
     /// Source line of each location: (unit, token).
     pub locations: Vec<(u32, u32)>,
     /// Bytes of the program's constants, by number; shared by its kernels.
-    pub constant_data: Arc<[Option<Vec<u8>>]>,
+    pub constant_data: Rc<[Option<Vec<u8>>]>,
     consts: FxHashMap<(Ty, u64), Val>,
 }
 
@@ -593,7 +593,7 @@ impl Func {
             slots: Vec::new(),
             required_size: None,
             locations: vec![(0, 0)],
-            constant_data: Arc::new([]),
+            constant_data: Rc::new([]),
             consts: FxHashMap::default(),
         };
         f.new_block();

@@ -12,6 +12,7 @@ mod build;
 pub mod literal;
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 
 use lalrpop_util::ParseError;
@@ -123,6 +124,8 @@ struct Lexer<'t> {
     names: &'t Interner,
     state: &'t State,
     next: usize,
+    /// Tokens to leave out.
+    skipped: Option<Range<usize>>,
     end: usize,
     mark: Option<Symbol>,
 }
@@ -137,6 +140,9 @@ impl Iterator for Lexer<'_> {
         if let Some(sym) = self.mark.take() {
             let tok = if self.state.is_type(sym) { Tok::MarkType } else { Tok::MarkName };
             return Some(Ok((here, tok, here)));
+        }
+        if let Some(skipped) = self.skipped.take_if(|s| s.start == self.next) {
+            self.next = skipped.end;
         }
         while self.next < self.end
             && self.tokens[self.next].kind == PpKind::Unroll
@@ -215,7 +221,33 @@ pub fn parse(
     builtin_types: &Rc<BuiltinTypes>,
 ) -> Vec<External> {
     let state = State::new(builtin_types);
-    let parser = grammar::ExternalParser::new();
+    let externals = externals(session, unit, &state, false);
+    externals.into_iter().map(|(_, external)| external).collect()
+}
+
+/// Parses a unit of the library without the bodies of its functions. Each part comes with the token that it starts
+/// at, for `whole`; the state is what `whole` needs.
+pub fn heads(
+    session: &mut Session,
+    unit: &Unit,
+    builtin_types: &Rc<BuiltinTypes>,
+) -> (Vec<(usize, External)>, State) {
+    let state = State::new(builtin_types);
+    (externals(session, unit, &state, true), state)
+}
+
+/// A function whose head has been parsed, with its body.
+pub fn whole(session: &mut Session, unit: &Unit, state: &State, start: usize) -> Option<External> {
+    let end = chunk_end(&unit.tokens, start).ok()?;
+    external(session, unit, state, start..end, false)
+}
+
+fn externals(
+    session: &mut Session,
+    unit: &Unit,
+    state: &State,
+    heads: bool,
+) -> Vec<(usize, External)> {
     let mut out = Vec::new();
     let mut start = 0;
     check_unroll(session, unit);
@@ -240,26 +272,43 @@ pub fn parse(
                 continue;
             }
         };
-        state.scopes.borrow_mut().truncate(1);
-        let lexer = Lexer {
-            tokens: &unit.tokens,
-            names: &session.names,
-            state: &state,
-            next: start,
-            end,
-            mark: None,
-        };
-        match parser.parse(&state, lexer) {
-            Ok(external) => out.push(external),
-            Err(error) => {
-                let diag = syntax_error(session, unit, error, end);
-                session.report(diag);
-                recover_types(unit, start, end, &state);
-            }
-        }
+        let external = external(session, unit, state, start..end, heads);
+        out.extend(external.map(|external| (start, external)));
         start = end;
     }
     out
+}
+
+fn external(
+    session: &mut Session,
+    unit: &Unit,
+    state: &State,
+    range: Range<usize>,
+    heads: bool,
+) -> Option<External> {
+    let tokens = &unit.tokens[range.clone()];
+    let body = tokens.iter().position(|t| heads && t.is(fixed::LBRACE));
+    // Only a function ends in a brace.
+    let body = body.filter(|_| tokens.last().is_some_and(|t| t.is(fixed::RBRACE)));
+    state.scopes.borrow_mut().truncate(1);
+    let lexer = Lexer {
+        tokens: &unit.tokens,
+        names: &session.names,
+        state,
+        next: range.start,
+        skipped: body.map(|open| range.start + open + 1..range.end - 1),
+        end: range.end,
+        mark: None,
+    };
+    match grammar::ExternalParser::new().parse(state, lexer) {
+        Ok(external) => Some(external),
+        Err(error) => {
+            let diag = syntax_error(session, unit, error, range.end);
+            session.report(diag);
+            recover_types(unit, range.start, range.end, state);
+            None
+        }
+    }
 }
 
 /// After a syntax error in a typedef, its name still counts as a type: one error instead of many.

@@ -32,10 +32,11 @@ const MEMORY_LIMIT: usize = 64;
 pub fn run(f: &mut Func) -> bool {
     let graph = Graph::new(f);
     let children = graph.children();
+    let placed = graph.order.iter().map(|b| f.block(*b).insts.len()).sum();
     let mut pass = Pass {
         replaced: Replacements::default(),
-        table: FxHashMap::with_capacity_and_hasher(f.values.len(), Default::default()),
-        added: Vec::new(),
+        table: FxHashMap::with_capacity_and_hasher(placed, Default::default()),
+        added: Vec::with_capacity(placed),
         fresh: Vec::new(),
         changed: false,
         memory: vec![Vec::new(); f.blocks.len()],
@@ -62,7 +63,7 @@ pub fn run(f: &mut Func) -> bool {
             }
         }
     }
-    pass.replaced.apply(f);
+    // Every use has been rewritten: definitions come first in the order of dominance.
     super::compact::run(f);
     pass.changed
 }
@@ -111,10 +112,9 @@ impl Pass {
 
     /// Places a new instruction, or finds the value that it repeats.
     fn number(&mut self, f: &mut Func, v: Val, memory: &mut Memory, out: &mut Vec<Val>) -> Val {
-        let mut op = *f.op(v);
-        op.map_operands(|o| self.replaced.get(o));
-        f.values[v.0 as usize].op = op;
-        let ty = f.ty(v);
+        let data = &mut f.values[v.0 as usize];
+        data.op.map_operands(|o| self.replaced.get(o));
+        let (op, ty) = (data.op, data.ty);
         if op.is_pure() {
             let key = (op, ty);
             let entry = match self.table.entry(key) {

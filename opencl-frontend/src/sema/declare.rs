@@ -81,11 +81,11 @@ impl Sema<'_> {
     }
 
     /// A declaration of the library; the body of a function waits until something calls it.
-    pub(super) fn library_external(&mut self, external: External) {
+    pub(super) fn library_external(&mut self, start: usize, external: External) {
         match external {
             External::Function(def) => {
                 if let Some(head) = self.function_head(&def) {
-                    self.waiting.insert(head.id, (self.context.index, def));
+                    self.waiting.insert(head.id, (self.context.index, start));
                 }
             }
             other => self.external(&other),

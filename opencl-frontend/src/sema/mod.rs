@@ -21,7 +21,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::Session;
 use crate::diag::{Code, Diag};
 use crate::library;
-use crate::parse::ast;
+use crate::parse::{State, ast};
 use crate::preprocess::Unit;
 use crate::source::Span;
 use crate::symbol::{Symbol, fixed};
@@ -99,12 +99,12 @@ pub struct Sema<'s> {
     own: FxHashMap<Symbol, Vec<FunctionId>>,
     library: FxHashMap<Symbol, Vec<FunctionId>>,
     loaded: FxHashSet<usize>,
-    /// Functions of the library that nothing has called yet, with the number of their unit.
-    waiting: FxHashMap<FunctionId, (u32, Box<ast::FunctionDef>)>,
+    /// Functions of the library that nothing has called yet, with their unit and first token.
+    waiting: FxHashMap<FunctionId, (u32, usize)>,
     /// Those of them that have been called since.
-    wanted: Vec<(u32, Box<ast::FunctionDef>)>,
+    wanted: Vec<(u32, usize)>,
     /// Where the parts of the library were left, by the number of their unit.
-    parts: FxHashMap<u32, Context>,
+    parts: FxHashMap<u32, (Context, State)>,
     builtin_types: Rc<FxHashMap<Symbol, TypeId>>,
     units: Vec<Rc<Unit>>,
     context: Context,
@@ -381,28 +381,32 @@ impl Sema<'_> {
         let (file, text) = library::part(part);
         self.with_library_options(|sema| {
             let unit = Rc::new(crate::preprocess::preprocess(sema.session, file, &text));
-            let externals = crate::parse::parse(sema.session, &unit, &sema.builtin_types);
+            let (externals, syntax) = crate::parse::heads(sema.session, &unit, &sema.builtin_types);
             sema.units.push(unit.clone());
             sema.library_units.push(true);
             let index = sema.units.len() as u32 - 1;
             let outer = std::mem::replace(&mut sema.context, Context::new(unit, index, true));
-            for external in externals {
-                sema.library_external(external);
+            for (start, external) in externals {
+                sema.library_external(start, external);
             }
             let inner = std::mem::replace(&mut sema.context, outer);
-            sema.parts.insert(index, inner);
+            sema.parts.insert(index, (inner, syntax));
         });
     }
 
     /// Checks the functions of the library that have been called, and those that they call.
     fn check_wanted(&mut self) {
         self.with_library_options(|sema| {
-            while let Some((part, def)) = sema.wanted.pop() {
-                let Some(context) = sema.parts.remove(&part) else { continue };
+            while let Some((part, start)) = sema.wanted.pop() {
+                let Some((context, syntax)) = sema.parts.remove(&part) else { continue };
                 let outer = std::mem::replace(&mut sema.context, context);
-                sema.function(&def);
+                let unit = sema.context.unit.clone();
+                let whole = crate::parse::whole(sema.session, &unit, &syntax, start);
+                if let Some(ast::External::Function(def)) = whole {
+                    sema.function(&def);
+                }
                 let context = std::mem::replace(&mut sema.context, outer);
-                sema.parts.insert(part, context);
+                sema.parts.insert(part, (context, syntax));
             }
         });
     }
