@@ -111,8 +111,7 @@ fn merge_lines(f: &mut Func, graph: &Graph) -> bool {
         if gone[b.0 as usize] {
             continue;
         }
-        loop {
-            let Term::Jump(edge) = &f.block(b).term else { break };
+        while let Term::Jump(edge) = &f.block(b).term {
             let target = edge.block;
             if target == b
                 || target.0 == 0

@@ -14,6 +14,8 @@ use clap::Subcommand;
 pub use compilers::with_ours;
 use ptxrun::launch_file::{self, LaunchFile};
 
+use crate::bench::opencl::builds;
+
 /// `cargo xtask opencl`.
 #[derive(Subcommand)]
 pub enum Task {
@@ -29,7 +31,7 @@ pub enum Task {
         #[arg(long)]
         keep: Option<PathBuf>,
     },
-    /// Time from source to PTX, process to process, against clang and an OpenCL runtime
+    /// Time from source to PTX against clang and an OpenCL runtime, process to process and within one process
     Time {
         /// The other compiler
         #[arg(long, default_value = "clang-19")]
@@ -43,6 +45,15 @@ pub enum Task {
         /// Runs of each; the shortest counts
         #[arg(long, default_value_t = 11)]
         runs: usize,
+    },
+    /// Build one source with an OpenCL runtime, for `time`
+    #[command(hide = true)]
+    Build {
+        /// The platform whose name contains this
+        #[arg(long)]
+        opencl: String,
+        /// OpenCL C
+        source: PathBuf,
     },
     /// Random programs: our results, with and without optimisation, clang's and the host's must agree
     Random {
@@ -83,6 +94,10 @@ pub fn run(task: Task) -> Result<ExitCode> {
             random::random(count, seed, clang.as_deref(), &keep)?
         }
         Task::Time { clang, ptxrun, opencl, runs } => time::time(&clang, &ptxrun, &opencl, runs)?,
+        Task::Build { opencl, source } => {
+            builds(&opencl, &[std::fs::read_to_string(source)?], 1)?;
+            true
+        }
         Task::Ptxas { ptxas, sm, folder } => ptxas::assemble(&ptxas, &sm, &folder)?,
     };
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
