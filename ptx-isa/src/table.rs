@@ -83,6 +83,22 @@ impl Table {
         table().entries.iter().map(|(r, s)| (*r, s))
     }
 
+    /// The number of a row, which [`Table::at`] takes; the same in every process of one build.
+    pub fn index(&self, row: &Row) -> Option<u32> {
+        let mut all = self.entries.iter().chain(&self.lenient);
+        all.position(|(r, _)| std::ptr::eq(*r, row)).map(|n| n as u32)
+    }
+
+    /// The row with that number, and its shape.
+    pub fn at(&'static self, index: u32) -> Option<(&'static Row, &'static Shape)> {
+        let index = index as usize;
+        let found = match index.checked_sub(self.entries.len()) {
+            None => self.entries.get(index),
+            Some(beyond) => self.lenient.get(beyond),
+        };
+        found.map(|(row, shape)| (*row, shape))
+    }
+
     /// Every mnemonic, unordered.
     pub fn mnemonics(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.by_mnemonic.keys().copied()

@@ -35,8 +35,8 @@ pub struct Usage {
 }
 
 /// A hash for names: FNV-1a of 128 bits.
-#[derive(Clone, Copy)]
-pub(crate) struct Key(u128);
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Key(pub(crate) u128);
 
 impl Key {
     pub(crate) fn new() -> Key {
@@ -130,7 +130,7 @@ impl Cache {
     pub(crate) fn load(&self, key: Key) -> Option<(Blob, Layout)> {
         let path = self.path(key);
         let file = File::options().read(true).custom_flags(libc_nofollow()).open(&path);
-        let mut file = match file {
+        let file = match file {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => {
@@ -138,7 +138,7 @@ impl Cache {
                 return None;
             }
         };
-        match read(&mut file, key) {
+        match open(&file, key) {
             Ok(found) => Some(found),
             Err(why) => {
                 warn(&path, &why);
@@ -158,14 +158,7 @@ impl Cache {
     fn write(&self, path: &Path, key: Key, code: &[u8], layout: &Layout) -> io::Result<()> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-        let mut head = vec![MAGIC, key.0 as u64, (key.0 >> 64) as u64, code.len() as u64];
-        head.extend([layout.spill_bytes as u64, layout.barriers as u64, layout.sites.len() as u64]);
-        for s in &layout.sites {
-            let flags = u64::from(s.shared) | u64::from(s.narrow) << 1;
-            head.extend([u64::from(s.effect), s.span, s.unit, flags]);
-        }
-        let mut bytes: Vec<u8> = head.iter().flat_map(|w| w.to_le_bytes()).collect();
-        bytes.extend(check(&bytes, code).to_le_bytes());
+        let bytes = head(key, code, layout);
         let start = (bytes.len() as u64).next_multiple_of(PAGE);
         let turn = COUNT.fetch_add(1, Ordering::Relaxed);
         let draft = self.folder.join(format!("{}-{turn}.draft", std::process::id()));
@@ -203,6 +196,22 @@ impl Cache {
     }
 }
 
+const CUT: &str = "it is cut short";
+
+fn open(file: &File, key: Key) -> Result<(Blob, Layout), String> {
+    let failed = |e: io::Error| e.to_string();
+    let about = file.metadata().map_err(failed)?;
+    may_run(about.uid(), about.mode() & 0o022 != 0)?;
+    let mut from = file;
+    read(&mut from, key, |head, size| {
+        let start = head.next_multiple_of(PAGE);
+        if start.checked_add(size) != Some(about.len()) {
+            return Err(CUT.into());
+        }
+        Blob::map(file, start, size as usize).map_err(failed)
+    })
+}
+
 fn warn(path: &Path, why: &str) {
     eprintln!("warning: compiled code in {} is not used: {why}", path.display());
 }
@@ -226,18 +235,40 @@ fn check(head: &[u8], code: &[u8]) -> u64 {
     hash
 }
 
-fn read(file: &mut File, key: Key) -> Result<(Blob, Layout), String> {
-    let failed = |e: io::Error| e.to_string();
-    let about = file.metadata().map_err(failed)?;
-    if about.uid() != rustix::process::geteuid().as_raw() {
-        return Err("it belongs to another user".into());
+/// Whether code that belongs to a user may run: it is this one's, or the administrator's, and nobody else's to change.
+///
+/// # Errors
+/// Why not.
+pub fn may_run(user: u32, shared: bool) -> Result<(), &'static str> {
+    if user != rustix::process::geteuid().as_raw() && user != 0 {
+        return Err("it belongs to another user");
     }
-    if about.mode() & 0o022 != 0 {
-        return Err("others may write to it".into());
+    if shared { Err("others may write to it") } else { Ok(()) }
+}
+
+/// What stands before the code of an entry.
+pub(crate) fn head(key: Key, code: &[u8], layout: &Layout) -> Vec<u8> {
+    let mut head = vec![MAGIC, key.0 as u64, (key.0 >> 64) as u64, code.len() as u64];
+    head.extend([layout.spill_bytes as u64, layout.barriers as u64, layout.sites.len() as u64]);
+    for s in &layout.sites {
+        let flags = u64::from(s.shared) | u64::from(s.narrow) << 1;
+        head.extend([u64::from(s.effect), s.span, s.unit, flags]);
     }
-    let cut = || "it is cut short".to_string();
+    let mut bytes: Vec<u8> = head.iter().flat_map(|w| w.to_le_bytes()).collect();
+    bytes.extend(check(&bytes, code).to_le_bytes());
+    bytes
+}
+
+/// The entry of `key` that `from` begins with; `code` gives as many bytes of code as it is asked for, which begin at the
+/// offset that it is given.
+pub(crate) fn read(
+    from: &mut impl Read,
+    key: Key,
+    code: impl FnOnce(u64, u64) -> Result<Blob, String>,
+) -> Result<(Blob, Layout), String> {
+    let cut = || CUT.to_string();
     let mut head = [0u8; 56];
-    file.read_exact(&mut head).map_err(|_| cut())?;
+    from.read_exact(&mut head).map_err(|_| cut())?;
     let word = |bytes: &[u8], n: usize| {
         let mut word = [0; 8];
         word.copy_from_slice(&bytes[8 * n..8 * n + 8]);
@@ -248,15 +279,13 @@ fn read(file: &mut File, key: Key) -> Result<(Blob, Layout), String> {
     {
         return Err("it is something else".into());
     }
-    let (code, sites) = (word(&head, 3), word(&head, 6));
-    let length = 56 + sites.saturating_mul(32) + 8;
-    let start = length.next_multiple_of(PAGE);
-    if sites > 1 << 20 || code == 0 || start.checked_add(code) != Some(about.len()) {
+    let (size, sites) = (word(&head, 3), word(&head, 6));
+    if sites > 1 << 20 || size == 0 {
         return Err(cut());
     }
     let mut rest = vec![0u8; sites as usize * 32 + 8];
-    file.read_exact(&mut rest).map_err(|_| cut())?;
-    let blob = Blob::map(file, start, code as usize).map_err(failed)?;
+    from.read_exact(&mut rest).map_err(|_| cut())?;
+    let blob = code(56 + rest.len() as u64, size)?;
     let (table, sum) = rest.split_at(sites as usize * 32);
     let whole = [&head[..], table].concat();
     if check(&whole, blob.bytes()) != word(sum, 0) {

@@ -15,13 +15,14 @@
 //! | `emit`, `control`, `spill` | a block's groups; control flow and masks; barriers |
 //! | `values`, `pure`, `ops`, `access` | scalars and slices; pure micro-ops; memory |
 //! | `worker`, `lanes`, `thunk`, `ctx` | running compiled blocks and what they call |
-//! | `blob`, `cache` | machine code in memory and on disk |
+//! | `blob`, `cache`, `bundle` | machine code in memory, on disk, and beside a module |
 //! | `perf` | compiled code for `perf` |
 
 mod access;
 mod align;
 mod blob;
 mod build;
+mod bundle;
 mod cache;
 mod control;
 mod ctx;
@@ -54,10 +55,12 @@ use ptx_isa::special::Sreg;
 use ptx_isa::texture::Texture;
 use ptx_parse::code::Program;
 
-pub use cache::{Cache, Usage};
+pub use bundle::{Bundle, Collection, Holder};
+pub use cache::{Cache, Usage, may_run};
 pub use worker::Worker;
 
 use crate::blob::Blob;
+use crate::bundle::Store;
 
 use crate::ir::{Func, Place};
 use crate::range::Assumptions;
@@ -238,19 +241,49 @@ pub fn compile_cached(
     seen: Option<Seen<'_>>,
     cache: &Cache,
 ) -> Result<Kernel, Unsupported> {
-    build(program, block, seen, Some(cache))
+    build(program, block, seen, Some(&mut &*cache))
+}
+
+/// As [`compile_cached`], with the code from `bundle` if it is there.
+///
+/// # Errors
+/// What keeps the kernel from being compiled.
+pub fn compile_bundled(
+    program: &Program,
+    block: [u32; 3],
+    seen: Option<Seen<'_>>,
+    bundle: &Bundle,
+    cache: Option<&Cache>,
+) -> Result<Kernel, Unsupported> {
+    if bundle.is_empty() && cache.is_none() {
+        return build(program, block, seen, None);
+    }
+    build(program, block, seen, Some(&mut (bundle, cache)))
+}
+
+/// Compiles into a collection, for a [`Bundle`].
+///
+/// # Errors
+/// What keeps the kernel from being compiled.
+pub fn collect(
+    program: &Program,
+    block: [u32; 3],
+    seen: Option<Seen<'_>>,
+    into: &mut Collection,
+) -> Result<(), Unsupported> {
+    build(program, block, seen, Some(into)).map(|_| ())
 }
 
 fn build(
     program: &Program,
     block: [u32; 3],
     seen: Option<Seen<'_>>,
-    cache: Option<&Cache>,
+    store: Option<&mut dyn Store>,
 ) -> Result<Kernel, Unsupported> {
     let (func, geometry, shapes, assumed) = middle(program, block, seen)?;
     let isa = target()?;
-    let key = cache.map(|cache| (cache, key(program, geometry, &assumed, &*isa)));
-    let found = key.and_then(|(cache, key)| cache.load(key));
+    let store = store.map(|store| (store, key(program, geometry, &assumed, &*isa)));
+    let found = store.as_ref().and_then(|(store, key)| store.load(*key));
     let cached = found.is_some();
     let (blob, layout) = match found {
         Some(found) => found,
@@ -264,8 +297,8 @@ fn build(
             }
             let bytes = compiled.code_buffer();
             let blob = Blob::new(bytes).map_err(|e| refuse(e.to_string()))?;
-            if let Some((cache, key)) = key {
-                cache.store(key, bytes, &layout);
+            if let Some((store, key)) = store {
+                store.store(key, bytes, &layout);
             }
             let lines = perf::lines(program, compiled);
             let name = &program.functions[0].name;
@@ -315,6 +348,7 @@ fn key(
 ) -> cache::Key {
     let mut key = cache::Key::new();
     key.add(env!("PTX_JIT_SOURCES").as_bytes());
+    key.add(&ptx_parse::container::BUILD.to_le_bytes());
     key.add(env!("CARGO_PKG_VERSION").as_bytes());
     key.add(cranelift_codegen::VERSION.as_bytes());
     key.add(isa.triple().to_string().as_bytes());

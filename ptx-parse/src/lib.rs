@@ -5,11 +5,13 @@
 //! - [`verify`](mod@verify): tree to verified [`module::Module`];
 //! - [`diag`]: findings and their rendering;
 //! - [`link`](mod@link): several texts to one;
-//! - [`module`], [`code`]: the verified module and what it is lowered to.
+//! - [`module`], [`code`]: the verified module and what it is lowered to;
+//! - [`container`]: the verified module as a file.
 
 pub mod ast;
 mod builder;
 pub mod code;
+pub mod container;
 pub mod diag;
 mod expect;
 mod fold;
@@ -18,6 +20,7 @@ pub mod link;
 pub mod lower;
 pub mod module;
 mod names;
+mod part;
 mod plain;
 pub mod print;
 mod same;

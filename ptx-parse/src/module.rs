@@ -6,9 +6,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use ptx_isa::meaning::{ModuleInfo, Part};
+use ptx_isa::meaning::{ModuleInfo, Part as Select};
 use ptx_isa::special::Sreg;
 use ptx_isa::{Match, Space, Ty};
+
+pub use crate::part::Part;
 
 /// Byte range of the source text.
 pub type SpanRange = Range<u32>;
@@ -27,7 +29,7 @@ pub struct Module {
     /// Kernels and device functions, declared or defined; a declaration and its definition are one.
     pub functions: Vec<Func>,
     /// Distinct opcodes of the module.
-    pub matches: Vec<Match>,
+    pub matches: Part<Vec<Match>>,
     /// `.file` table: index and name.
     pub files: Vec<(u32, String)>,
     /// Names of registers, and prefixes of numbered ones: functions use the same few.
@@ -115,6 +117,10 @@ impl Text {
     /// The text.
     pub fn as_str(&self) -> &str {
         self
+    }
+    /// Where it stands in `source`, if it is a piece of that.
+    pub(crate) fn place(&self, source: &Arc<str>) -> Option<SpanRange> {
+        Arc::ptr_eq(&self.source, source).then_some(self.start..self.end)
     }
 }
 
@@ -213,7 +219,7 @@ pub struct Func {
     /// Performance directives.
     pub tuning: Tuning,
     /// The body; `None` for a declaration.
-    pub body: Option<Body>,
+    pub body: Option<Part<Body>>,
     /// `.alias`: the function that this name stands for.
     pub alias: Option<u32>,
     /// Where the name is declared.
@@ -322,11 +328,11 @@ pub enum Operand {
     /// `_`.
     Sink,
     /// Register, by [`Body::regs`] id.
-    Reg(u32, Part),
+    Reg(u32, Select),
     /// `!p`.
     NotReg(u32),
     /// `-r`, register with selector, where the slot allows a minus sign.
-    MinusReg(u32, Part),
+    MinusReg(u32, Select),
     /// Immediate as the bits of its slot's type (zero-extended).
     Imm(u64),
     /// Special register.

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use ptx_interp::{Kernel, LaunchParams};
+use ptx_jit::Bundle;
 pub use ptx_jit::Cache;
 use ptx_parse::code::{Flow, Program};
 
@@ -191,6 +192,8 @@ type Shape = (String, [u32; 3]);
 /// Compiled code of a module's kernels, and what makes it worth having.
 #[derive(Default)]
 pub(crate) struct Codes {
+    /// What came with the module.
+    bundle: Bundle,
     /// By kernel and block shape.
     compiled: Mutex<HashMap<Shape, Vec<Code>>>,
     /// Thread instructions that the interpreter has executed, by kernel.
@@ -198,6 +201,16 @@ pub(crate) struct Codes {
 }
 
 impl Codes {
+    /// Codes of a module with which some came.
+    pub(crate) fn with(bundle: Bundle) -> Codes {
+        Codes { bundle, ..Codes::default() }
+    }
+
+    /// How many kernels' code came with the module.
+    pub(crate) fn bundled(&self) -> usize {
+        self.bundle.len()
+    }
+
     /// Compiled code for a launch, and the time to compile it if that was done now; or why there is
     /// none.
     pub(crate) fn get(
@@ -219,9 +232,8 @@ impl Codes {
         let start = Instant::now();
         let seen = ptx_jit::Seen { grid: launch.grid, params: &launch.params };
         let seen = (versions.len() < VERSIONS).then_some(seen);
-        let compile = || match cache() {
-            Some(cache) => ptx_jit::compile_cached(kernel.program(), launch.block, seen, cache),
-            None => ptx_jit::compile(kernel.program(), launch.block, seen),
+        let compile = || {
+            ptx_jit::compile_bundled(kernel.program(), launch.block, seen, &self.bundle, cache())
         };
         // A mistake of the compiler must not end the program: the interpreter runs the kernel.
         let code = match catch_unwind(AssertUnwindSafe(compile)) {

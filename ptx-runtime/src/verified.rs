@@ -1,10 +1,14 @@
-//! PTX text that parsed and verified, and what is to be said about text that did not.
+//! PTX that parsed and verified, as text or from a container, and what is to be said about text that did not.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ptx_interp::Kernel;
+use ptx_jit::{Bundle, Collection};
 use ptx_parse::code::Refusal;
+use ptx_parse::container::{self, About, Container, Section};
 use ptx_parse::diag::{Diag, Reporter};
 use ptx_parse::lower;
 use ptx_parse::module::Module;
@@ -15,7 +19,11 @@ use crate::backend::Codes;
 #[derive(Clone)]
 pub struct Verified {
     module: Arc<Module>,
-    warnings: Diagnostics,
+    about: About,
+    /// Findings that do not refuse the module; of a container they are found again when they are asked for.
+    warnings: Arc<OnceLock<Diagnostics>>,
+    /// The container that it comes from.
+    container: Option<Arc<Container>>,
     /// Kernels that were asked for, by function; every device that loads the module shares them.
     kernels: Arc<Mutex<HashMap<u32, Arc<Kernel>>>>,
     /// Compiled code of kernels, shared in the same way.
@@ -28,6 +36,28 @@ pub struct Diagnostics {
     name: Arc<str>,
     source: Arc<str>,
     diags: Vec<Diag>,
+}
+
+/// A kernel and a block shape to compile code for.
+pub type Shape<'a> = (&'a str, [u32; 3]);
+
+/// Why code for a container is not compiled.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kernel} is not compiled: {why}")]
+pub struct NotCompiled {
+    /// The kernel.
+    pub kernel: String,
+    /// The reason.
+    pub why: String,
+}
+
+/// What holds a container's bytes for its code.
+struct Held(Arc<Container>);
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        self.0.section(Section::Code)
+    }
 }
 
 impl Verified {
@@ -50,21 +80,104 @@ impl Verified {
 
     fn with(text: &str, name: &str, lenient: bool) -> Result<Verified, Diagnostics> {
         let (module, diags) = ptx_parse::parse_and_verify_with(text, name, lenient);
-        let findings = Diagnostics { name: name.into(), source: text.into(), diags };
         match module {
-            Some(module) if findings.errors() == 0 => Ok(Verified {
-                module: Arc::new(module),
-                warnings: findings,
-                kernels: Arc::default(),
-                codes: Arc::default(),
-            }),
-            _ => Err(findings),
+            Some(module) if !diags.iter().any(Diag::is_error) => {
+                let (name, source) = (module.name.clone(), module.source.clone());
+                let about = About { lenient, findings: !diags.is_empty() };
+                Ok(Verified {
+                    module: Arc::new(module),
+                    about,
+                    warnings: Arc::new(OnceLock::from(Diagnostics { name, source, diags })),
+                    container: None,
+                    kernels: Arc::default(),
+                    codes: Arc::default(),
+                })
+            }
+            _ => Err(Diagnostics { name: name.into(), source: text.into(), diags }),
         }
+    }
+
+    /// Maps an assembled container ([`mod@ptx_parse::container`]). Its compiled code is used if the file is this user's or
+    /// the administrator's and nobody else may write to it.
+    ///
+    /// # Errors
+    /// When it cannot be mapped, was altered, or was assembled by another build.
+    pub fn open(path: &Path) -> Result<Verified, container::Error> {
+        Container::open(path).and_then(|c| Verified::from_container(&c))
+    }
+
+    /// Takes a container in memory, called `name` in messages. Its compiled code is not used: who gave the bytes is
+    /// not known.
+    ///
+    /// # Errors
+    /// When it was altered or assembled by another build.
+    pub fn from_bytes(bytes: Vec<u8>, name: &str) -> Result<Verified, container::Error> {
+        Container::from_bytes(bytes, name).and_then(|c| Verified::from_container(&c))
+    }
+
+    /// Takes the module of a container.
+    ///
+    /// # Errors
+    /// When it was assembled by another build.
+    pub fn from_container(container: &Arc<Container>) -> Result<Verified, container::Error> {
+        let module = Arc::new(container.module()?);
+        let about = container.about();
+        let warnings = OnceLock::new();
+        if !about.findings {
+            let (name, source) = (module.name.clone(), module.source.clone());
+            let _ = warnings.set(Diagnostics { name, source, diags: Vec::new() });
+        }
+        let code = container.section(Section::Code).len();
+        let trusted = container.owner().is_some_and(|o| ptx_jit::may_run(o.user, o.shared).is_ok());
+        let bundle = if code > 0 && trusted {
+            Bundle::new(Arc::new(Held(Arc::clone(container))), 0..code)
+        } else {
+            Bundle::default()
+        };
+        Ok(Verified {
+            module,
+            about,
+            warnings: Arc::new(warnings),
+            container: Some(Arc::clone(container)),
+            kernels: Arc::default(),
+            codes: Arc::new(Codes::with(bundle)),
+        })
+    }
+
+    /// The module as a container, with compiled code for launches of these kernels in blocks of these shapes.
+    ///
+    /// # Errors
+    /// The first kernel that is not compiled, and why.
+    pub fn assemble(&self, code: &[Shape<'_>]) -> Result<Vec<u8>, NotCompiled> {
+        let mut collection = Collection::default();
+        for (name, block) in code {
+            let not = |why: String| NotCompiled { kernel: (*name).to_owned(), why };
+            let kernel = self.kernel(name).ok_or_else(|| not("there is no such kernel".into()))?;
+            let kernel = kernel.map_err(|refusal| not(refusal.to_string()))?;
+            // For launches of a few blocks with small parameters, as most are, and for all others.
+            let params = vec![0; kernel.program().param_bytes as usize];
+            let seen = ptx_jit::Seen { grid: [1; 3], params: &params };
+            for seen in [Some(seen), None] {
+                ptx_jit::collect(kernel.program(), *block, seen, &mut collection)
+                    .map_err(|why| not(why.to_string()))?;
+            }
+        }
+        Ok(container::write(&self.module, self.about, &collection.into_bytes()))
     }
 
     /// The module.
     pub fn module(&self) -> &Module {
         &self.module
+    }
+
+    /// The container that it comes from, if it does.
+    pub fn container(&self) -> Option<&Container> {
+        self.container.as_deref()
+    }
+
+    /// Kernels whose compiled code came with the container and may be used.
+    pub fn bundled(&self) -> usize {
+        self.codes.bundled()
     }
 
     /// The kernel ready to run; lowered and decoded on first use.
@@ -74,16 +187,37 @@ impl Verified {
         if let Some(kernel) = kernels.get(&index) {
             return Some(Ok(Arc::clone(kernel)));
         }
-        Some(lower::lower(&self.module, index).map(|program| {
-            let kernel = Arc::new(Kernel::decode(Arc::new(program)));
-            kernels.insert(index, Arc::clone(&kernel));
-            kernel
+        Some(self.lower(index).inspect(|kernel| {
+            kernels.insert(index, Arc::clone(kernel));
         }))
+    }
+
+    fn lower(&self, index: u32) -> Result<Arc<Kernel>, Refusal> {
+        let make = || {
+            let program = lower::lower(&self.module, index)?;
+            Ok(Arc::new(Kernel::decode(Arc::new(program))))
+        };
+        let Some(container) = &self.container else { return make() };
+        // A forged container may hold what no verifier lets pass; lowering is made for what it does.
+        catch_unwind(AssertUnwindSafe(make)).unwrap_or_else(|_| {
+            let func = &self.module.functions[index as usize];
+            Err(Refusal {
+                opcode: func.name.to_string(),
+                why: format!("{} does not hold what the verifier lets pass", container.file()),
+                function: func.name.to_string(),
+                span: func.span.clone(),
+            })
+        })
     }
 
     /// Findings that do not refuse the module.
     pub fn warnings(&self) -> &Diagnostics {
-        &self.warnings
+        self.warnings.get_or_init(|| {
+            let (name, source) = (self.module.name.clone(), self.module.source.clone());
+            let lenient = self.about.lenient;
+            let (_, diags) = ptx_parse::parse_and_verify_with(&source, &name, lenient);
+            Diagnostics { name, source, diags }
+        })
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn lower_function(
 ) -> Result<Function, Refusal> {
     let func = &module.functions[id as usize];
     let empty = Body::default();
-    let body = func.body.as_ref().unwrap_or(&empty);
+    let body = func.body.as_deref().unwrap_or(&empty);
     let mut out = Function {
         name: func.name.to_string(),
         id,

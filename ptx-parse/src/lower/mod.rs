@@ -14,7 +14,7 @@ use std::sync::Arc;
 use ptx_isa::Space;
 
 use crate::code::{Program, Refusal};
-use crate::module::{CallTargets, Func, Module, Operand, RelocationTarget};
+use crate::module::{CallTargets, Func, Module, Operand, Part, RelocationTarget};
 
 /// What the functions of one kernel share: where its shared and thread-local variables lie.
 pub(crate) struct Layout {
@@ -36,6 +36,7 @@ pub(crate) struct Layout {
 /// The first instruction, in order of functions reached, that cannot run.
 pub fn lower(module: &Module, entry: u32) -> Result<Program, Refusal> {
     let reached = reachable(module, entry);
+    whole(module, &reached)?;
     let mut program = Program {
         module: module.name.clone(),
         source: module.source.clone(),
@@ -60,6 +61,24 @@ pub fn lower(module: &Module, entry: u32) -> Result<Program, Refusal> {
         program.functions.push(lowered);
     }
     Ok(program)
+}
+
+/// What the kernel needs of a container could be read.
+fn whole(module: &Module, reached: &[u32]) -> Result<(), Refusal> {
+    for f in reached {
+        let func = &module.functions[*f as usize];
+        let damage = func.body.as_ref().and_then(Part::damage).or(module.matches.damage());
+        if let Some(damage) = damage {
+            let name = func.name.to_string();
+            return Err(Refusal {
+                opcode: name.clone(),
+                why: damage.to_string(),
+                function: name,
+                span: func.span.clone(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The function that `id` stands for, through aliases.

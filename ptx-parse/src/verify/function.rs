@@ -93,7 +93,7 @@ impl Verifier<'_> {
         self.body.end = f.end.saturating_sub(1)..f.end;
         let body = take(&mut self.body);
         if let Some(func) = self.module.functions.get_mut(id) {
-            func.body = Some(body);
+            func.body = Some(body.into());
         }
     }
 
