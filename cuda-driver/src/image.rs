@@ -1,10 +1,13 @@
-//! Images that programs load: PTX text, fat binaries, what the linker made. Verified text is kept by content,
-//! so that loading it again costs a comparison.
+//! Images that programs load: PTX text, containers of it, fat binaries, what the linker made. Verified text is kept by
+//! content, so that loading it again costs a comparison.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use ptx_runtime::Verified;
+use ptx_runtime::parse::container::{self, Container};
 use ptx_runtime::parse::diag::Code;
 
 use crate::driver::Driver;
@@ -45,6 +48,49 @@ fn hash(text: &[u8]) -> u64 {
     rest.iter().fold(h, |h, b| mix(h, u64::from(*b)))
 }
 
+/// What an image holds for us.
+pub enum Image {
+    /// PTX.
+    Text(Vec<u8>),
+    /// PTX that was verified.
+    Container(Arc<Container>),
+}
+
+impl From<container::Error> for Refused {
+    fn from(error: container::Error) -> Refused {
+        Refused::new(Error::InvalidImage, format!("error: {error}"))
+    }
+}
+
+impl Image {
+    /// The PTX.
+    ///
+    /// # Errors
+    /// When a container holds none.
+    pub fn into_text(self) -> Result<Vec<u8>, Refused> {
+        match self {
+            Image::Text(text) => Ok(text),
+            Image::Container(container) => Ok(container.text()?.as_bytes().to_vec()),
+        }
+    }
+
+    /// The module: text is verified, a container's was, unless its text reads registers that this driver supplies.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn verified(self, driver: &Driver) -> Result<Verified, Refused> {
+        let container = match self {
+            Image::Text(text) => return verify(&text, driver),
+            Image::Container(container) => container,
+        };
+        if matches!(crate::grid::with_workspace(container.text()?), Cow::Owned(_)) {
+            return verify(container.text()?.as_bytes(), driver);
+        }
+        let verified = Verified::from_container(&container)?;
+        suits(&verified, driver).map(|()| verified)
+    }
+}
+
 /// Verifies text, or finds that it was verified before.
 pub fn verify(text: &[u8], driver: &Driver) -> Result<Verified, Refused> {
     let key = (text.len(), hash(text));
@@ -63,7 +109,18 @@ pub fn verify(text: &[u8], driver: &Driver) -> Result<Verified, Refused> {
             let code = if version { Error::UnsupportedPtxVersion } else { Error::InvalidPtx };
             Refused::new(code, findings.render(false))
         })?;
-    if let Some(name) = undefined(&verified) {
+    suits(&verified, driver)?;
+    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    if cache.len() >= KEPT {
+        cache.clear();
+    }
+    cache.insert(key, verified.clone());
+    Ok(verified)
+}
+
+/// Whether the module is whole and for this device.
+fn suits(verified: &Verified, driver: &Driver) -> Result<(), Refused> {
+    if let Some(name) = undefined(verified) {
         let log = format!("error: the function `{name}` is called and defined nowhere");
         return Err(Refused::new(Error::InvalidPtx, log));
     }
@@ -73,19 +130,18 @@ pub fn verify(text: &[u8], driver: &Driver) -> Result<Verified, Refused> {
         let log = format!("the module is for {target}, the device is sm_{device}");
         return Err(Refused::new(Error::InvalidPtx, log));
     }
-    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
-    if cache.len() >= KEPT {
-        cache.clear();
-    }
-    cache.insert(key, verified.clone());
-    Ok(verified)
+    Ok(())
 }
 
 /// A function that the module calls, that it does not define, and that no system function is.
 pub fn undefined(verified: &Verified) -> Option<String> {
-    use ptx_runtime::parse::module::{Linkage, Operand};
+    use ptx_runtime::parse::module::{Func, Linkage, Operand};
     const SYSTEM: &[&str] = &["vprintf", "malloc", "free", "__assertfail"];
     let module = verified.module();
+    let open = |f: &Func| f.body.is_none() && f.alias.is_none() && f.linkage == Linkage::Extern;
+    let unknown = |f: &&Func| open(f) && !SYSTEM.contains(&f.name.as_str());
+    // Bodies of a container are read when they are looked at.
+    module.functions.iter().find(unknown)?;
     let bodies = module.functions.iter().filter_map(|f| f.body.as_ref());
     let called = bodies.flat_map(|b| &b.operands).filter_map(|op| match op {
         Operand::Call(call) => match call.callee {
@@ -94,13 +150,14 @@ pub fn undefined(verified: &Verified) -> Option<String> {
         },
         _ => None,
     });
-    let mut open =
-        called.filter(|f| f.body.is_none() && f.alias.is_none() && f.linkage == Linkage::Extern);
-    open.find(|f| !SYSTEM.contains(&f.name.as_str())).map(|f| f.name.to_string())
+    called.into_iter().find(unknown).map(|f| f.name.to_string())
 }
 
-/// The PTX text of an image in memory, whose length is only known from itself.
-pub fn text(image: Raw, driver: &Driver) -> Result<Vec<u8>, Refused> {
+/// What an image in memory holds, whose length is only known from itself.
+///
+/// # Errors
+/// When it is no image of a known kind.
+pub fn in_memory(image: Raw, driver: &Driver) -> Result<Image, Refused> {
     let bad = |log: &str| Refused::new(Error::InvalidImage, log);
     let invalid = |code: Error| Refused::new(code, "the image pointer is not valid");
     if image.is_null() || !image.is_mapped(1) {
@@ -124,7 +181,7 @@ pub fn text(image: Raw, driver: &Driver) -> Result<Vec<u8>, Refused> {
                 return Err(bad("the fat binary is truncated"));
             }
             let all = image.bytes(0, size).map_err(invalid)?;
-            from_fatbin(&all, driver)
+            from_fatbin(&all, driver).map(Image::Text)
         }
         fatbin::WRAPPER => {
             let data = image.bytes(8, 8).map_err(invalid)?;
@@ -135,23 +192,52 @@ pub fn text(image: Raw, driver: &Driver) -> Result<Vec<u8>, Refused> {
             if head != fatbin::MAGIC.to_le_bytes() {
                 return Err(bad("the wrapper leads to no fat binary"));
             }
-            text(inner, driver)
+            in_memory(inner, driver)
         }
         _ if head.starts_with(b"\x7fELF") => Err(machine_code(driver)),
-        _ => plain(image.text().map_err(invalid)?),
+        _ if container::MAGIC.starts_with(&head) && head.len() == 4 => {
+            let start = image.bytes(0, 24).map_err(invalid)?;
+            let size = container::length(&start).and_then(|size| usize::try_from(size).ok());
+            match size.filter(|size| image.is_mapped(*size)) {
+                Some(size) => {
+                    let bytes = image.bytes(0, size).map_err(invalid)?;
+                    Ok(Image::Container(Container::from_bytes(bytes, "the image")?))
+                }
+                None => Err(bad("the container is truncated")),
+            }
+        }
+        _ => plain(image.text().map_err(invalid)?).map(Image::Text),
     }
 }
 
-/// The PTX text of an image of known length.
-pub fn text_of(bytes: &[u8], driver: &Driver) -> Result<Vec<u8>, Refused> {
+/// What a file holds; a container is mapped.
+///
+/// # Errors
+/// When it cannot be read or is no image of a known kind.
+pub fn in_file(path: &str, driver: &Driver) -> Result<Image, Refused> {
+    let bytes = std::fs::read(path).map_err(|_| Refused::new(Error::FileNotFound, ""))?;
+    if container::is_container(&bytes) {
+        return Ok(Image::Container(Container::open(Path::new(path))?));
+    }
+    of_bytes(&bytes, driver)
+}
+
+/// What an image of known length holds.
+///
+/// # Errors
+/// When it is no image of a known kind.
+pub fn of_bytes(bytes: &[u8], driver: &Driver) -> Result<Image, Refused> {
     if bytes.starts_with(&fatbin::MAGIC.to_le_bytes()) {
-        return from_fatbin(bytes, driver);
+        return from_fatbin(bytes, driver).map(Image::Text);
     }
     if bytes.starts_with(b"\x7fELF") {
         return Err(machine_code(driver));
     }
+    if container::is_container(bytes) {
+        return Ok(Image::Container(Container::from_bytes(bytes.to_vec(), "the image")?));
+    }
     let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
-    plain(bytes[..end].to_vec())
+    plain(bytes[..end].to_vec()).map(Image::Text)
 }
 
 fn machine_code(driver: &Driver) -> Refused {

@@ -5,6 +5,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use ptx_runtime::Verified;
 use ptx_runtime::parse::link::{Input, limit_registers, link};
 
 use crate::driver::Driver;
@@ -12,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::ffi::{In, Out, Raw};
 use crate::grid;
 use crate::handles::Handles;
-use crate::image::{self, Refused};
+use crate::image::{self, Image, Refused};
 
 /// All linker invocations.
 pub static LINKS: Handles<Link> = Handles::new(15);
@@ -88,10 +89,22 @@ impl Options {
     }
 
     /// The text with the limits that the caller has set.
-    pub fn limit(&self, text: Vec<u8>) -> Vec<u8> {
+    fn limit(&self, text: Vec<u8>) -> Vec<u8> {
         match self.registers {
             Some(n) => limit_registers(&String::from_utf8_lossy(&text), n).into_bytes(),
             None => text,
+        }
+    }
+
+    /// The module of an image, with the limits that the caller has set.
+    pub fn verified(
+        &self,
+        image: Image,
+        driver: &Driver,
+    ) -> std::result::Result<Verified, Refused> {
+        match self.registers {
+            Some(_) => image::verify(&self.limit(image.into_text()?), driver),
+            None => image.verified(driver),
         }
     }
 
@@ -156,7 +169,7 @@ impl Link {
             input::NVVM => return Err(Error::NotSupported),
             _ => return Err(Error::InvalidValue),
         }
-        let checked = image::text_of(data, driver).and_then(|text| {
+        let checked = image::of_bytes(data, driver).and_then(Image::into_text).and_then(|text| {
             let text = String::from_utf8_lossy(&text).into_owned();
             let (_, findings) = ptx_runtime::parse::parse(&text);
             if findings.iter().any(ptx_runtime::parse::Diag::is_error) {

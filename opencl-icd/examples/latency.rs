@@ -10,22 +10,9 @@ use opencl_icd::api::{commands, contexts, kernels, memory, programs};
 use opencl_icd::cl;
 use opencl_icd::ffi::{In, Out, Raw, Text};
 
-macro_rules! ok {
-    ($($call:tt)*) => {{
-        // SAFETY: pointers are null or to living values that are large enough.
-        let code = unsafe { $($call)* };
-        assert_eq!(code, 0, stringify!($($call)*));
-    }};
-}
-macro_rules! make {
-    ($($path:ident)::+ ( $($arg:expr),* $(,)? )) => {{
-        let mut code = 1;
-        // SAFETY: as above.
-        let made = unsafe { $($path)::+($($arg,)* Out::to(&mut code)) };
-        assert_eq!(code, 0);
-        made
-    }};
-}
+#[path = "../tests/common/mod.rs"]
+mod common;
+use common::{raw, raw_slice};
 
 /// Median of the microseconds that a call takes.
 fn median(turns: usize, mut call: impl FnMut()) -> f64 {
@@ -74,14 +61,14 @@ fn main() {
     });
     println!("enqueue and finish of an empty kernel: {empty:.1} us");
     let mut size = 0usize;
-    let place = Raw::new(std::ptr::from_mut(&mut size).expose_provenance());
+    let place = raw(&mut size);
     ok!(programs::clGetProgramInfo(program, cl::PROGRAM_BINARY_SIZES, 8, place, Out::none()));
     let mut bytes = vec![0u8; size];
     let mut list = [bytes.as_mut_ptr()];
-    let place = Raw::new(list.as_mut_ptr().expose_provenance());
+    let place = raw_slice(&mut list);
     ok!(programs::clGetProgramInfo(program, cl::PROGRAM_BINARIES, 8, place, Out::none()));
     let lengths = [size];
-    let binaries = [Raw::new(bytes.as_mut_ptr().expose_provenance())];
+    let binaries = [raw_slice(&mut bytes)];
     let cached = median(1000, || {
         let program = make!(programs::clCreateProgramWithBinary(
             context,
@@ -98,11 +85,11 @@ fn main() {
     const BYTES: usize = 64 << 20;
     let mut host = vec![1u8; BYTES];
     let mut other = vec![2u8; BYTES];
-    let place = Raw::new(host.as_mut_ptr().expose_provenance());
+    let place = raw_slice(&mut host);
     let buffer = make!(memory::clCreateBuffer(context, cl::MEM_COPY_HOST_PTR, BYTES, place));
     let rate = |us: f64| BYTES as f64 / us / 1e3;
     let copy = rate(median(15, || other.copy_from_slice(&host)));
-    let place = Raw::new(host.as_mut_ptr().expose_provenance());
+    let place = raw_slice(&mut host);
     let read = rate(median(15, || {
         ok!(commands::clEnqueueReadBuffer(
             queue,

@@ -11,22 +11,9 @@ use opencl_icd::api::{commands, contexts, events, kernels, memory, programs};
 use opencl_icd::cl;
 use opencl_icd::ffi::{In, Out, Raw, Text};
 
-macro_rules! ok {
-    ($($call:tt)*) => {{
-        // SAFETY: pointers are null or to living values that are large enough.
-        let code = unsafe { $($call)* };
-        assert_eq!(code, 0, stringify!($($call)*));
-    }};
-}
-macro_rules! make {
-    ($($path:ident)::+ ( $($arg:expr),* $(,)? )) => {{
-        let mut code = 1;
-        // SAFETY: as above.
-        let made = unsafe { $($path)::+($($arg,)* Out::to(&mut code)) };
-        assert_eq!(code, 0);
-        made
-    }};
-}
+#[path = "../tests/common/mod.rs"]
+mod common;
+use common::{raw, raw_slice};
 
 const SOURCE: &str = "kernel void step(global uint *a, uint m, uint n) {
     a[get_global_id(0)] = a[get_global_id(0)] * m + n;
@@ -40,10 +27,6 @@ impl Random {
         self.0 ^= self.0 << 17;
         (self.0 % n as u64) as usize
     }
-}
-
-fn raw<T>(value: &mut T) -> Raw {
-    Raw::new(std::ptr::from_mut(value).expose_provenance())
 }
 
 /// Rounds of one thread: chains of steps over several buffers, spread over two queues, tied by events only.
@@ -62,7 +45,7 @@ fn work(context: usize, device: usize, program: usize, seed: u64, until: Instant
         let mut start: Vec<u32> = (0..WORDS as u32).collect();
         let flags = cl::MEM_COPY_HOST_PTR;
         let size = WORDS * 4;
-        let place = Raw::new(start.as_mut_ptr().expose_provenance());
+        let place = raw_slice(&mut start);
         let mut buffers: Vec<(usize, u32, usize)> = (0..4)
             .map(|_| (make!(memory::clCreateBuffer(context, flags, size, place)), 0, 0))
             .collect();

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use ptx_runtime::opencl::{self, Object, Options, diag};
+use ptx_runtime::parse::container;
 use ptx_runtime::{Module, Verified};
 
 use crate::answer::Place;
@@ -57,6 +58,8 @@ pub enum Product {
     Nothing,
     /// PTX that was given and not built yet.
     Given(Arc<str>),
+    /// A container that was given and not built yet.
+    Assembled(Verified),
     /// Compiled objects, or a library of them.
     Objects(Arc<Vec<Source>>, bool),
     /// Loaded code.
@@ -141,6 +144,12 @@ fn verify(ptx: &str, log: String, code: Error) -> std::result::Result<Translated
     Ok(Translated { ptx: ptx.into(), verified, log })
 }
 
+/// The program of a container.
+fn assembled(verified: Verified) -> Translated {
+    let (ptx, log) = (verified.module().source.clone(), verified.warnings().render(false));
+    Translated { ptx, verified, log }
+}
+
 /// From source to code.
 fn translate(text: &str, given: &str, device: &Device) -> std::result::Result<Translated, Failed> {
     // An included file may change.
@@ -223,7 +232,7 @@ impl Program {
     /// A program from a binary for each device.
     ///
     /// # Errors
-    /// When one of them is neither PTX nor an object.
+    /// When one of them is neither PTX nor a container of it nor an object.
     pub fn from_binaries(
         context: &Arc<Context>,
         binaries: Vec<(Arc<Device>, Vec<u8>)>,
@@ -235,6 +244,16 @@ impl Program {
         for ((device, bytes), status) in binaries.into_iter().zip(status) {
             let product = if let Some((sources, library)) = binary::read_objects(&bytes) {
                 Product::Objects(Arc::new(sources), library)
+            } else if container::is_container(&bytes) {
+                match Verified::from_bytes(bytes, "the program binary") {
+                    Ok(verified) => Product::Assembled(verified),
+                    Err(error) => {
+                        context.tell(&error.to_string());
+                        failed = true;
+                        *status = Error::INVALID_BINARY.0;
+                        Product::Nothing
+                    }
+                }
             } else {
                 // Some programs count a zero at the end.
                 let end = bytes.iter().rposition(|b| *b != 0).map_or(0, |n| n + 1);
@@ -282,12 +301,15 @@ impl Program {
             Product::Given(ptx) if build.status == cl::BUILD_NONE => {
                 self.assemble(&ptx).and_then(|t| self.load(t, "")).ok()?.0
             }
+            Product::Assembled(verified) if build.status == cl::BUILD_NONE => {
+                self.load(assembled(verified), "").ok()?.0
+            }
             _ => return None,
         };
         let index = self.index(device).ok()?;
         let mut state = self.state();
         let kept = &mut state.builds[index].product;
-        if matches!(kept, Product::Given(_)) {
+        if matches!(kept, Product::Given(_) | Product::Assembled(_)) {
             *kept = code;
         }
         match kept {
@@ -379,6 +401,7 @@ impl Program {
                 (Some(text), _) => translate(text, options, device),
                 (None, Product::Objects(sources, _)) => link(&sources, "", device),
                 (None, Product::Given(ptx)) => self.assemble(&ptx),
+                (None, Product::Assembled(verified)) => Ok(assembled(verified)),
                 (None, Product::Executable(code)) => self.assemble(&code.ptx),
                 (None, Product::Nothing) => Err(Failed(Error::INVALID_BINARY, String::new())),
             };
@@ -472,6 +495,7 @@ impl Program {
         let bytes = |b: &Build| match &b.product {
             Product::Nothing => Vec::new(),
             Product::Given(ptx) => ptx.as_bytes().to_vec(),
+            Product::Assembled(verified) => verified.module().source.as_bytes().to_vec(),
             Product::Objects(sources, library) => binary::write_objects(sources, *library),
             Product::Executable(code) => code.ptx.as_bytes().to_vec(),
         };
@@ -538,7 +562,9 @@ impl Program {
                 Product::Nothing => cl::PROGRAM_BINARY_TYPE_NONE,
                 Product::Objects(_, false) => cl::PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
                 Product::Objects(_, true) => cl::PROGRAM_BINARY_TYPE_LIBRARY,
-                Product::Given(_) | Product::Executable(_) => cl::PROGRAM_BINARY_TYPE_EXECUTABLE,
+                Product::Given(_) | Product::Assembled(_) | Product::Executable(_) => {
+                    cl::PROGRAM_BINARY_TYPE_EXECUTABLE
+                }
             }),
             _ => Err(Error::INVALID_VALUE),
         }

@@ -14,6 +14,7 @@ use opencl_icd::api::{commands, contexts, events, images, kernels, memory, progr
 use opencl_icd::cl::{self, Error};
 use opencl_icd::dispatch::{NAMES, TABLE};
 use opencl_icd::ffi::{ImageDesc, ImageFormat, In, Out, Raw, Text};
+use ptx_runtime::Verified;
 
 fn read(queue: usize, buffer: usize, count: usize) -> Vec<i32> {
     let mut out = vec![0i32; count];
@@ -381,6 +382,45 @@ fn binaries_are_ptx_and_come_back() {
             assert_eq!(got, Error::KERNEL_ARG_INFO_NOT_AVAILABLE.0);
         }
     }
+}
+
+#[test]
+fn containers_are_binaries_too() {
+    let context = context();
+    let queue = queue(context, 0);
+    let program = source_program(context, SOURCE);
+    assert_eq!(build(program, ""), 0);
+    let text = String::from_utf8(binary(program)).unwrap();
+    let mut bytes = Verified::new(&text, "k.ptx").unwrap().assemble(&[]).unwrap();
+    // Kernels can be had before and after the build; the binary is the text.
+    for built in [false, true] {
+        let again = from_binary(context, &mut bytes);
+        if built {
+            assert_eq!(build(again, ""), 0);
+        }
+        assert_eq!(binary(again), text.as_bytes());
+        let add = kernel(again, "add");
+        let mem = buffer(context, 16);
+        write(queue, mem, &mut [5, 6, 7, 8]);
+        set(add, 0, mem);
+        set(add, 1, 2i32);
+        launch(queue, add, &[4], &[], &[]);
+        assert_eq!(read(queue, mem, 4), [7, 8, 9, 10]);
+        assert_eq!(arg_text(add, 0, cl::KERNEL_ARG_TYPE_NAME), "int*");
+    }
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    let (devices, lengths, list) = ([device()], [bytes.len()], [raw_slice(&mut bytes)]);
+    let mut status = 7;
+    let got = code!(programs::clCreateProgramWithBinary(
+        context,
+        1,
+        In::of(&devices),
+        In::of(&lengths),
+        In::of(&list),
+        Out::to(&mut status)
+    ));
+    assert_eq!((got, status), (Error::INVALID_BINARY.0, Error::INVALID_BINARY.0));
 }
 
 #[test]

@@ -45,18 +45,6 @@ impl Store for &crate::Cache {
     }
 }
 
-/// A bundle, then a cache.
-impl Store for (&Bundle, Option<&crate::Cache>) {
-    fn load(&self, key: Key) -> Option<(Blob, Layout)> {
-        self.0.load(key).or_else(|| self.1?.load(key))
-    }
-    fn store(&mut self, key: Key, code: &[u8], layout: &Layout) {
-        if let Some(cache) = self.1 {
-            cache.store(key, code, layout);
-        }
-    }
-}
-
 impl Store for Collection {
     fn load(&self, _: Key) -> Option<(Blob, Layout)> {
         None
@@ -129,7 +117,7 @@ impl Bundle {
         self.entries.is_empty()
     }
 
-    fn load(&self, key: Key) -> Option<(Blob, Layout)> {
+    pub(crate) fn load(&self, key: Key) -> Option<(Blob, Layout)> {
         let (_, range) = self.entries.iter().find(|(known, _)| *known == key)?;
         let bytes = (**self.held.as_ref()?).as_ref().get(range.clone())?;
         let read = cache::read(&mut &*bytes, key, |start, size| {

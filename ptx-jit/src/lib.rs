@@ -244,21 +244,20 @@ pub fn compile_cached(
     build(program, block, seen, Some(&mut &*cache))
 }
 
-/// As [`compile_cached`], with the code from `bundle` if it is there.
+/// The code of a bundle for launches like the one that was seen, or for all; `None` where it has none.
 ///
 /// # Errors
 /// What keeps the kernel from being compiled.
-pub fn compile_bundled(
+pub fn find(
     program: &Program,
     block: [u32; 3],
     seen: Option<Seen<'_>>,
     bundle: &Bundle,
-    cache: Option<&Cache>,
-) -> Result<Kernel, Unsupported> {
-    if bundle.is_empty() && cache.is_none() {
-        return build(program, block, seen, None);
-    }
-    build(program, block, seen, Some(&mut (bundle, cache)))
+) -> Result<Option<Kernel>, Unsupported> {
+    let middle = middle(program, block, seen)?;
+    let key = key(program, middle.1, &middle.3, &*target()?);
+    let found = bundle.load(key);
+    found.map(|(blob, layout)| finish(program, middle, blob, layout, true)).transpose()
 }
 
 /// Compiles into a collection, for a [`Bundle`].
@@ -280,15 +279,16 @@ fn build(
     seen: Option<Seen<'_>>,
     store: Option<&mut dyn Store>,
 ) -> Result<Kernel, Unsupported> {
-    let (func, geometry, shapes, assumed) = middle(program, block, seen)?;
+    let middle = middle(program, block, seen)?;
+    let (func, geometry, shapes, assumed) = &middle;
     let isa = target()?;
-    let store = store.map(|store| (store, key(program, geometry, &assumed, &*isa)));
+    let store = store.map(|store| (store, key(program, *geometry, assumed, &*isa)));
     let found = store.as_ref().and_then(|(store, key)| store.load(*key));
     let cached = found.is_some();
     let (blob, layout) = match found {
         Some(found) => found,
         None => {
-            let (mut cx, layout) = code(&func, geometry, &shapes, isa.frontend_config());
+            let (mut cx, layout) = code(func, *geometry, shapes, isa.frontend_config());
             let compiled = cx
                 .compile(&*isa, &mut ControlPlane::default())
                 .map_err(|e| refuse(format!("{:?}", e.inner)))?;
@@ -306,6 +306,17 @@ fn build(
             (blob, layout)
         }
     };
+    finish(program, middle, blob, layout, cached)
+}
+
+/// A kernel of its machine code and of what is needed to run that.
+fn finish(
+    program: &Program,
+    (func, geometry, _, assumed): Middle,
+    blob: Blob,
+    layout: emit::Layout,
+    cached: bool,
+) -> Result<Kernel, Unsupported> {
     let code_bytes = blob.bytes().len();
     // SAFETY: the function was compiled with this signature and calling convention.
     let entry = unsafe {
@@ -471,11 +482,14 @@ pub fn dump(
     Ok(out)
 }
 
+/// What is known of a kernel before there is machine code.
+type Middle = (Func, Geometry, shape::Shapes, Assumptions);
+
 fn middle(
     program: &Program,
     block: [u32; 3],
     seen: Option<Seen<'_>>,
-) -> Result<(Func, Geometry, shape::Shapes, Assumptions), Unsupported> {
+) -> Result<Middle, Unsupported> {
     let mut func = build::build(program)?;
     // The block's shape is a constant of this code.
     for i in &mut func.insts {

@@ -54,14 +54,30 @@ fn open(bytes: &[u8]) -> Result<Arc<Container>, Error> {
 fn seen(program: &Program) -> String {
     let mut out = format!(
         "{} {:?} {:?} {} {} {} {:?} {:?} {:?}",
-        program.module, program.info, program.params, program.param_bytes, program.shared_bytes,
-        program.dynamic_shared_align, program.shared_vars, program.tuning, program.files
+        program.module,
+        program.info,
+        program.params,
+        program.param_bytes,
+        program.shared_bytes,
+        program.dynamic_shared_align,
+        program.shared_vars,
+        program.tuning,
+        program.files
     );
     for f in &program.functions {
         out += &format!(
             "\n{} {} {:?} {:?} {:?} {:?} {:?} {} {:?} {:?} {:?}",
-            f.name, f.id, f.blocks, f.uops, f.regs, f.temps, f.reg_names, f.frame_bytes, f.params,
-            f.rets, f.locs
+            f.name,
+            f.id,
+            f.blocks,
+            f.uops,
+            f.regs,
+            f.temps,
+            f.reg_names,
+            f.frame_bytes,
+            f.params,
+            f.rets,
+            f.locs
         );
         for i in &f.insts {
             let (row, guard) = (i.row.syntax, &i.guard);

@@ -232,8 +232,12 @@ impl Codes {
         let start = Instant::now();
         let seen = ptx_jit::Seen { grid: launch.grid, params: &launch.params };
         let seen = (versions.len() < VERSIONS).then_some(seen);
-        let compile = || {
-            ptx_jit::compile_bundled(kernel.program(), launch.block, seen, &self.bundle, cache())
+        let compile = || match (self.came_along(kernel, launch), cache()) {
+            (Some(code), _) => Ok(code),
+            (None, Some(cache)) => {
+                ptx_jit::compile_cached(kernel.program(), launch.block, seen, cache)
+            }
+            (None, None) => ptx_jit::compile(kernel.program(), launch.block, seen),
         };
         // A mistake of the compiler must not end the program: the interpreter runs the kernel.
         let code = match catch_unwind(AssertUnwindSafe(compile)) {
@@ -248,6 +252,19 @@ impl Codes {
             return Err("2^31 threads or more in a dimension".into());
         }
         Ok((code, Some(start.elapsed())))
+    }
+
+    /// Code for a launch that came with the module: for small launches, or for all.
+    fn came_along(&self, kernel: &Kernel, launch: &LaunchParams) -> Option<ptx_jit::Kernel> {
+        if self.bundle.is_empty() {
+            return None;
+        }
+        let params = vec![0; kernel.program().param_bytes as usize];
+        let small = ptx_jit::Seen { grid: [1; 3], params: &params };
+        [Some(small), None].into_iter().find_map(|seen| {
+            let found = ptx_jit::find(kernel.program(), launch.block, seen, &self.bundle);
+            found.ok()?.filter(|code| code.fits(launch.grid, &launch.params))
+        })
     }
 
     /// Thread instructions of a kernel that the interpreter has executed.

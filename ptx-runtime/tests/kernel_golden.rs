@@ -1,5 +1,5 @@
 //! Every recorded whole kernel: compiled by nvcc, NVRTC and clang, run here, compared with what the
-//! hardware returned.
+//! hardware returned. Compiled runs take their modules from containers.
 //!
 //! `PTXRUN_KERNEL=SUBSTRING` runs the cases whose name holds it.
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use golden::kernels::{self, Arg, Case, Dtype, Image};
 use ptx_runtime::isa::texture::{Address, Channel, Texels, Texture};
 use ptx_runtime::{
-    Backend, Context, DeviceOptions, DevicePtr, Engine, KernelArg, LaunchConfig, Module,
+    Backend, Context, DeviceOptions, DevicePtr, Engine, KernelArg, LaunchConfig, Module, Verified,
 };
 
 /// Bytes around every buffer that must stay as they are.
@@ -58,7 +58,15 @@ fn texture(context: &Context, image: &Image) -> Texture {
 fn run(case: &Case, backend: Backend) -> Result<(bool, Engine), String> {
     let text = |e: &dyn std::fmt::Display| e.to_string();
     let context = Context::new(&DeviceOptions::default()).map_err(|e| text(&e))?;
-    let module = Module::load(&context, &case.source, &case.id).map_err(|e| text(&e))?;
+    let mut verified = Verified::new(&case.source, &case.id).map_err(|e| text(&e))?;
+    if backend == Backend::Jit {
+        let bytes = verified.assemble(&[]).map_err(|e| text(&e))?;
+        verified = Verified::from_bytes(bytes, &case.id).map_err(|e| text(&e))?;
+        if *verified.module().source != *case.source {
+            return Err("the container holds another text".into());
+        }
+    }
+    let module = Module::from_verified(&context, &verified).map_err(|e| text(&e))?;
     for g in &case.globals_in {
         let (at, _) = module.global(&g.name).ok_or_else(|| format!("no variable {}", g.name))?;
         context.copy_to_device(at, &g.data).map_err(|e| text(&e))?;

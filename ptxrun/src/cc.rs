@@ -7,6 +7,7 @@ use clap::{ColorChoice, ValueEnum};
 use ptx_runtime::opencl::diag::{self, Diag, Severity};
 use ptx_runtime::opencl::source::SourceMap;
 use ptx_runtime::opencl::{self, Options};
+use ptx_runtime::parse::container;
 use ptx_runtime::{Diagnostics, Verified};
 use serde_json::{Value, json};
 
@@ -91,6 +92,8 @@ pub enum SourceError {
     OpenCl(Findings),
     /// Errors in PTX.
     Ptx(Diagnostics),
+    /// A container that is not taken.
+    Container(container::Error),
 }
 
 impl SourceError {
@@ -99,6 +102,7 @@ impl SourceError {
         match self {
             SourceError::OpenCl(findings) => findings.render(color),
             SourceError::Ptx(diagnostics) => diagnostics.render(color),
+            SourceError::Container(error) => format!("error: {error}\n"),
         }
     }
 
@@ -107,6 +111,10 @@ impl SourceError {
         match self {
             SourceError::OpenCl(findings) => findings.to_json(),
             SourceError::Ptx(diagnostics) => diagnostics.to_json(),
+            SourceError::Container(error) => json!([{
+                "file": &*error.file, "offset": error.offset, "code": "container",
+                "severity": "error", "message": error.rule.to_string(), "help": error.rule.help(),
+            }]),
         }
     }
 
@@ -115,6 +123,7 @@ impl SourceError {
         match self {
             SourceError::OpenCl(findings) => findings.errors(),
             SourceError::Ptx(diagnostics) => diagnostics.errors(),
+            SourceError::Container(_) => 1,
         }
     }
 }

@@ -50,6 +50,10 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Print PTX in canonical form
     Fmt(FmtArgs),
+    /// Assemble PTX or OpenCL C into a container (.ptxb) that loads without parsing and verifying
+    Asm(AsmArgs),
+    /// Print the PTX of a container, or what is in it
+    Dis(DisArgs),
     /// Show how a kernel is compiled
     Jit(JitArgs),
     /// Show or clear the cache of compiled kernels
@@ -167,6 +171,20 @@ pub struct DeviceArgs {
     pub profile_file: Option<PathBuf>,
 }
 
+/// How files with kernels are read, and which GPU is meant.
+#[derive(Args, Debug, Clone, Default)]
+pub struct Input {
+    /// Take forms that ptxas refuses and some generators write (ex2.approx.f64 and the like; see docs/lenient.md)
+    #[arg(long)]
+    pub lenient: bool,
+    /// How OpenCL C files are compiled.
+    #[command(flatten)]
+    pub build: Build,
+    /// Which GPU is meant.
+    #[command(flatten)]
+    pub device: DeviceArgs,
+}
+
 /// `ptxrun devices`.
 #[derive(Args, Debug)]
 pub struct DevicesArgs {
@@ -199,15 +217,9 @@ pub struct OccupancyArgs {
     /// Registers per thread [default: .maxnreg, or an estimate]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub regs: Option<u32>,
-    /// Take forms that ptxas refuses and some generators write (ex2.approx.f64 and the like; see docs/lenient.md)
-    #[arg(long)]
-    pub lenient: bool,
-    /// How OpenCL C files are compiled.
+    /// How the file is read, and for which GPU.
     #[command(flatten)]
-    pub build: Build,
-    /// Which GPU is meant.
-    #[command(flatten)]
-    pub device: DeviceArgs,
+    pub input: Input,
     /// Options of every subcommand.
     #[command(flatten)]
     pub common: Common,
@@ -253,8 +265,8 @@ pub struct CompareArgs {
 /// `ptxrun run`.
 #[derive(Args, Debug)]
 pub struct RunArgs {
-    /// A PTX file (`-` for standard input), an OpenCL C file (.cl), or a launch file (.toml). Alone, the entries of
-    /// a PTX or OpenCL C file are listed
+    /// A PTX file (`-` for standard input), a container of `ptxrun asm` (.ptxb), an OpenCL C file (.cl), or a launch
+    /// file (.toml). Without a launch, the entries of the file are listed
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Kernel to launch; may be left out when the file has one
@@ -294,15 +306,55 @@ pub struct RunArgs {
     /// Stop a launch that takes longer: 10, 0.5, 500ms, 2m
     #[arg(long, value_name = "SECONDS", value_parser = timeout)]
     pub timeout: Option<Duration>,
-    /// Take forms that ptxas refuses and some generators write (ex2.approx.f64 and the like; see docs/lenient.md)
+    /// How the file is read, and for which GPU.
+    #[command(flatten)]
+    pub input: Input,
+    /// Options of every subcommand.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// `ptxrun asm`.
+#[derive(Args, Debug)]
+pub struct AsmArgs {
+    /// A PTX or OpenCL C file, or a container to assemble again; `-` for PTX from standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The container [default: FILE with the ending .ptxb]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Add compiled code for blocks of this shape, of one kernel or of all: 256, matmul:16,16
+    #[arg(long, value_name = "[KERNEL:]X[,Y[,Z]]", value_parser = code)]
+    pub code: Vec<CodeArg>,
+    /// How the file is read, and for which GPU.
+    #[command(flatten)]
+    pub input: Input,
+    /// Options of every subcommand.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// What `--code` asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeArg {
+    /// The kernel; all where it is missing.
+    pub kernel: Option<String>,
+    /// Threads of a block.
+    pub block: [u32; 3],
+}
+
+/// `ptxrun dis`.
+#[derive(Args, Debug)]
+pub struct DisArgs {
+    /// A container (.ptxb); `-` for standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Where to write the PTX; standard output without it
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Show what is in the container: its build, its sections, its kernels
     #[arg(long)]
-    pub lenient: bool,
-    /// How OpenCL C files are compiled.
-    #[command(flatten)]
-    pub build: Build,
-    /// Which GPU is meant.
-    #[command(flatten)]
-    pub device: DeviceArgs,
+    pub info: bool,
     /// Options of every subcommand.
     #[command(flatten)]
     pub common: Common,
@@ -386,18 +438,12 @@ impl From<BackendArg> for ptx_runtime::Backend {
 /// `ptxrun check`.
 #[derive(Args, Debug)]
 pub struct CheckArgs {
-    /// PTX or OpenCL C files; `-` for PTX from standard input
+    /// PTX files, containers (.ptxb) or OpenCL C files; `-` for PTX from standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Take forms that ptxas refuses and some generators write (ex2.approx.f64 and the like; see docs/lenient.md)
-    #[arg(long)]
-    pub lenient: bool,
-    /// How OpenCL C files are compiled.
+    /// How the file is read, and for which GPU.
     #[command(flatten)]
-    pub build: Build,
-    /// Which GPU is meant.
-    #[command(flatten)]
-    pub device: DeviceArgs,
+    pub input: Input,
     /// Options of every subcommand.
     #[command(flatten)]
     pub common: Common,
@@ -443,6 +489,14 @@ pub struct FmtArgs {
     /// Options of every subcommand.
     #[command(flatten)]
     pub common: Common,
+}
+
+fn code(text: &str) -> Result<CodeArg, String> {
+    let (kernel, block) = match text.rsplit_once(':') {
+        Some((kernel, block)) => (Some(kernel.to_owned()), block),
+        None => (None, text),
+    };
+    Ok(CodeArg { kernel, block: output::parse_extent(block)? })
 }
 
 fn bytes(text: &str) -> Result<u32, String> {

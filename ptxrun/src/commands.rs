@@ -8,16 +8,17 @@ use std::process::ExitCode;
 use clap::ColorChoice;
 use ptx_report::text::Paint;
 use ptx_runtime::opencl::Options;
+use ptx_runtime::parse::container;
 use ptx_runtime::{Diagnostics, Dump, Verified};
 use serde_json::{Value, json};
 
-use crate::cc;
+use crate::cc::{self, Source, SourceError};
 use crate::cli::{
     Build, CacheAction, CacheArgs, CheckArgs, Cli, Command, Common, DumpArg, ExplainArgs, FmtArgs,
     IsaArgs, JitArgs,
 };
 use crate::run_command::run;
-use crate::{exec, isa, list, timing};
+use crate::{assemble, exec, isa, list, timing};
 
 /// The program is invalid, faulted, or missed an expected result.
 pub(crate) const INVALID: u8 = 1;
@@ -43,6 +44,8 @@ pub fn main(cli: Cli) -> ExitCode {
         Some(Command::Isa(args)) => show_isa(&args),
         Some(Command::Explain(args)) => explain(&args),
         Some(Command::Fmt(args)) => fmt(&args),
+        Some(Command::Asm(args)) => assemble::asm(&args),
+        Some(Command::Dis(args)) => assemble::dis(&args),
         Some(Command::Jit(args)) => jit(&args),
         Some(Command::Cache(args)) => cache(&args),
         Some(Command::Exec(args)) => exec::exec(&args),
@@ -109,7 +112,7 @@ pub(crate) fn print_json(value: &Value) {
     print(format!("{value:#}\n").as_bytes());
 }
 
-fn is_stdin(path: &Path) -> bool {
+pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
@@ -117,7 +120,7 @@ pub(crate) fn display_name(path: &Path) -> String {
     if is_stdin(path) { "<stdin>".into() } else { path.display().to_string() }
 }
 
-pub(crate) fn read_text(path: &Path, common: &Common) -> Result<String, Failed> {
+pub(crate) fn read_bytes(path: &Path, common: &Common) -> Result<Vec<u8>, Failed> {
     let mut bytes = Vec::new();
     let result = if is_stdin(path) {
         std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
@@ -131,12 +134,47 @@ pub(crate) fn read_text(path: &Path, common: &Common) -> Result<String, Failed> 
             format!("cannot read {}: {error}", display_name(path)),
         ));
     }
+    Ok(bytes)
+}
+
+pub(crate) fn read_text(path: &Path, common: &Common) -> Result<String, Failed> {
+    read_bytes(path, common).map(text_of)
+}
+
+fn text_of(mut bytes: Vec<u8>) -> String {
     // Drivers take PTX with a final NUL; comments may hold any bytes.
     while bytes.last() == Some(&0) {
         bytes.pop();
     }
-    Ok(String::from_utf8(bytes)
-        .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
+    String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+}
+
+/// Whether a file is a container; one that cannot be read is none.
+fn is_container(path: &Path) -> bool {
+    let mut head = [0; container::MAGIC.len()];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    !is_stdin(path) && read.is_ok() && container::is_container(&head)
+}
+
+/// A PTX or OpenCL C file, verified, or a container, which was.
+fn open(
+    path: &Path,
+    options: &Options,
+    lenient: bool,
+    common: &Common,
+) -> Result<Result<Source, SourceError>, Failed> {
+    let name = display_name(path);
+    let assembled = if is_container(path) {
+        Verified::open(path)
+    } else {
+        let bytes = read_bytes(path, common)?;
+        if !container::is_container(&bytes) {
+            return Ok(cc::verify_with(path, &text_of(bytes), &name, options, lenient));
+        }
+        Verified::from_bytes(bytes, &name)
+    };
+    let source = |verified| Source { verified, warnings: cc::Findings::default() };
+    Ok(assembled.map(source).map_err(SourceError::Container))
 }
 
 /// The options that `--build` holds.
@@ -151,16 +189,14 @@ pub(crate) fn load(
     lenient: bool,
     common: &Common,
 ) -> Result<Verified, Failed> {
-    let text = read_text(path, common)?;
-    let source =
-        cc::verify_with(path, &text, &display_name(path), options, lenient).map_err(|e| {
-            if common.json {
-                print_json(&json!({"ok": false, "diagnostics": e.to_json()}));
-            } else {
-                eprint!("{}", e.render(common.color()));
-            }
-            Failed(INVALID)
-        })?;
+    let source = open(path, options, lenient, common)?.map_err(|e| {
+        if common.json {
+            print_json(&json!({"ok": false, "diagnostics": e.to_json()}));
+        } else {
+            eprint!("{}", e.render(common.color()));
+        }
+        Failed(INVALID)
+    })?;
     if !common.json {
         eprint!("{}", source.warnings.render(common.color()));
         eprint!("{}", source.verified.warnings().render(common.color()));
@@ -170,32 +206,29 @@ pub(crate) fn load(
 
 fn check(args: &CheckArgs) -> Outcome {
     let common = &args.common;
-    let options = build_options(&args.build, common)?;
-    let device = timing::device(&args.device, common)?;
+    let options = build_options(&args.input.build, common)?;
+    let device = timing::device(&args.input.device, common)?;
     let mut outcome = Ok(());
     let mut results = Vec::new();
     for path in &args.files {
-        let text = read_text(path, common)?;
         let name = display_name(path);
         let mut too_new = None;
-        let (errors, rendered, json) =
-            match cc::verify_with(path, &text, &name, &options, args.lenient) {
-                Ok(source) => {
-                    too_new = device.as_ref().and_then(|profile| {
-                        timing::limits::target(source.verified.module(), profile).err()
-                    });
-                    let warnings = source.verified.warnings();
-                    let rendered =
-                        source.warnings.render(common.color()) + &warnings.render(common.color());
-                    let mut json = source.warnings.to_json();
-                    if let (Value::Array(all), Value::Array(more)) = (&mut json, warnings.to_json())
-                    {
-                        all.extend(more);
-                    }
-                    (None, rendered, json)
+        let (errors, rendered, json) = match open(path, &options, args.input.lenient, common)? {
+            Ok(source) => {
+                too_new = device.as_ref().and_then(|profile| {
+                    timing::limits::target(source.verified.module(), profile).err()
+                });
+                let warnings = source.verified.warnings();
+                let rendered =
+                    source.warnings.render(common.color()) + &warnings.render(common.color());
+                let mut json = source.warnings.to_json();
+                if let (Value::Array(all), Value::Array(more)) = (&mut json, warnings.to_json()) {
+                    all.extend(more);
                 }
-                Err(e) => (Some(e.errors()), e.render(common.color()), e.to_json()),
-            };
+                (None, rendered, json)
+            }
+            Err(e) => (Some(e.errors()), e.render(common.color()), e.to_json()),
+        };
         let valid = errors.is_none() && too_new.is_none();
         if !valid {
             outcome = Err(Failed(INVALID));
@@ -246,8 +279,13 @@ fn explain(args: &ExplainArgs) -> Outcome {
 
 fn fmt(args: &FmtArgs) -> Outcome {
     let common = &args.common;
-    let mut text = read_text(&args.file, common)?;
+    let bytes = read_bytes(&args.file, common)?;
     let mut name = display_name(&args.file);
+    if container::is_container(&bytes) {
+        let message = "this is a container; `ptxrun dis` prints its PTX";
+        return Err(common.fail(USAGE, "usage", message));
+    }
+    let mut text = text_of(bytes);
     if cc::is_opencl(&args.file) {
         if args.in_place {
             let message = "--in-place is for PTX files; `ptxrun cc` writes the PTX of OpenCL C";

@@ -1,6 +1,7 @@
 //! The parts of the `ptxrun` command, usable on their own: launch files, arguments, `.npy` files, comparison.
 
 pub mod arg;
+mod assemble;
 pub mod cc;
 pub mod cli;
 pub mod commands;

@@ -67,8 +67,8 @@ pub(crate) fn with_modules(
 ) -> Result<(LaunchFile, Vec<PathBuf>), Failed> {
     let common = &args.common;
     let mut loaded = load_launch_file(launch, common)?;
-    if args.build.build.is_some() {
-        loaded.build = build_options(&args.build, common)?;
+    if args.input.build.build.is_some() {
+        loaded.build = build_options(&args.input.build, common)?;
     }
     let modules = file.map_or_else(|| loaded.modules.clone(), |file| vec![file.clone()]);
     if modules.is_empty() {
@@ -98,7 +98,7 @@ fn run_launch_file(args: &RunArgs, file: Option<&PathBuf>, launch: &Path) -> Out
     let mut outcome = Ok(());
     let mut results = Vec::new();
     for module in &modules {
-        let verified = load(module, &loaded.build, args.lenient, common)?;
+        let verified = load(module, &loaded.build, args.input.lenient, common)?;
         if !common.json && modules.len() > 1 {
             print(format!("{}\n", display_name(module)).as_bytes());
         }
@@ -122,7 +122,8 @@ fn run_launch_file(args: &RunArgs, file: Option<&PathBuf>, launch: &Path) -> Out
 /// Runs one kernel of a PTX file, or lists what it holds.
 fn run_file(args: &RunArgs, file: &Path) -> Outcome {
     let common = &args.common;
-    let verified = load(file, &build_options(&args.build, common)?, args.lenient, common)?;
+    let verified =
+        load(file, &build_options(&args.input.build, common)?, args.input.lenient, common)?;
     let module = verified.module();
     let asked = args.entry.is_some()
         || args.grid.is_some()
@@ -133,9 +134,9 @@ fn run_file(args: &RunArgs, file: &Path) -> Outcome {
     if !asked {
         let name = args.file.as_ref().map_or_else(String::new, |f| f.display().to_string());
         if common.json {
-            print_json(&list::json(module, &name, args.build.build.as_deref()));
+            print_json(&list::json(module, &name, args.input.build.build.as_deref()));
         } else {
-            print(list::text(module, &name, args.build.build.as_deref()).as_bytes());
+            print(list::text(module, &name, args.input.build.build.as_deref()).as_bytes());
         }
         return Ok(());
     }
@@ -190,7 +191,7 @@ fn run_plan(args: &RunArgs, plan: &Plan, verified: &Verified) -> Result<(bool, V
         timeout: args.timeout,
         backend: args.backend.into(),
         progress: !common.json && std::io::stderr().is_terminal(),
-        device: timing::device(&args.device, common)?,
+        device: timing::device(&args.input.device, common)?,
         ..RunOptions::default()
     };
     let printed = Arc::new(Mutex::new(Vec::new()));

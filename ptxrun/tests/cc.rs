@@ -1,10 +1,8 @@
 //! OpenCL C through the command: `ptxrun cc`, and `.cl` files wherever PTX is taken.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+mod common;
 
-use serde_json::Value;
+use common::{Folder, sample};
 
 const TWICE: &str = "__kernel void twice(__global float *data, float scale)
 {
@@ -13,69 +11,10 @@ const TWICE: &str = "__kernel void twice(__global float *data, float scale)
 }
 ";
 
-struct Outcome {
-    status: i32,
-    stdout: String,
-    stderr: String,
-}
-
-impl Outcome {
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout)
-            .unwrap_or_else(|e| panic!("{e}: {}{}", self.stdout, self.stderr))
-    }
-}
-
-/// A folder of its own for a test, removed at its end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("ptxrun-cc-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-    fn file(&self, name: &str, text: &str) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, text).unwrap();
-        path.display().to_string()
-    }
-    fn run(&self, args: &[&str]) -> Outcome {
-        self.run_with(args, "")
-    }
-    fn run_with(&self, args: &[&str], stdin: &str) -> Outcome {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_ptxrun"))
-            .args(args)
-            .current_dir(&self.0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
-        Outcome {
-            status: output.status.code().unwrap(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn sample(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples").join(name).display().to_string()
-}
-
 #[test]
 fn cc_writes_ptx_that_runs() {
     let folder = Folder::new("writes");
-    folder.file("twice.cl", TWICE);
+    folder.write("twice.cl", TWICE);
     let cc = folder.run(&["cc", "-D", "N=3", "twice.cl", "--target", "sm_90", "-o", "twice.ptx"]);
     assert_eq!((cc.status, &*cc.stdout, &*cc.stderr), (0, "", ""));
     let text = std::fs::read_to_string(folder.0.join("twice.ptx")).unwrap();
@@ -105,7 +44,7 @@ fn cc_reads_and_writes_streams() {
 #[test]
 fn errors_are_shown_with_their_place() {
     let folder = Folder::new("errors");
-    folder.file("twice.cl", &TWICE.replace("get_global_id", "get_gobal_id"));
+    folder.write("twice.cl", &TWICE.replace("get_global_id", "get_gobal_id"));
     let cc = folder.run(&["cc", "twice.cl", "-DN=4"]);
     assert_eq!(cc.status, 1);
     assert!(
@@ -137,7 +76,7 @@ fn errors_are_shown_with_their_place() {
 #[test]
 fn entries_are_listed_with_a_command_that_runs() {
     let folder = Folder::new("list");
-    folder.file("twice.cl", TWICE);
+    folder.write("twice.cl", TWICE);
     let listed = folder.run(&["twice.cl", "--build", "-D N=2"]);
     assert_eq!(listed.status, 0, "{}", listed.stderr);
     assert!(listed.stdout.starts_with("twice\n    0  "), "{}", listed.stdout);
@@ -155,7 +94,7 @@ fn entries_are_listed_with_a_command_that_runs() {
 #[test]
 fn a_fault_names_the_line_of_the_source() {
     let folder = Folder::new("fault");
-    folder.file("twice.cl", TWICE);
+    folder.write("twice.cl", TWICE);
     let line = ["twice.cl", "--build", "-DN=9", "--block", "4", "--arg", "buf:8", "--arg", "f32:1"];
     let fault = folder.run(&line);
     assert_eq!(fault.status, 1);
@@ -165,16 +104,16 @@ fn a_fault_names_the_line_of_the_source() {
 #[test]
 fn launch_files_say_how_to_build() {
     let folder = Folder::new("launch");
-    folder.file("n.h", "#define N 2\n");
-    folder.file("twice.cl", &format!("#include <n.h>\n{TWICE}"));
+    folder.write("n.h", "#define N 2\n");
+    folder.write("twice.cl", &format!("#include <n.h>\n{TWICE}"));
     let text = "modules = [\"twice.cl\"]\nbuild = \"-I .\"\n[buffer]\n\
         x = { type = \"f32\", len = 4, init = \"iota\" }\n\
         [[launch]]\nentry = \"twice\"\nblock = 4\nargs = [\"buf:x\", \"f32:3\"]\n\
         [[check]]\nbuffer = \"x\"\nvalues = [0, 3, 2, 3]\n";
-    let file = folder.file("twice.toml", text);
+    let file = folder.write("twice.toml", text);
     let run = folder.run(&[&file]);
     assert_eq!(run.status, 0, "{}{}", run.stdout, run.stderr);
-    folder.file("twice.toml", &text.replace("-I .", "-frob"));
+    folder.write("twice.toml", &text.replace("-I .", "-frob"));
     let wrong = folder.run(&[&file]);
     assert_eq!(wrong.status, 2);
     assert!(wrong.stderr.contains("unknown option `-frob`") && wrong.stderr.contains("^^^^^"));

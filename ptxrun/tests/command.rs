@@ -1,70 +1,13 @@
 //! The command as a user meets it: arguments, output, files, exit status.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+mod common;
+
 use std::process::{Command, Stdio};
 
+use common::{Folder, command, ptxrun, ptxrun_with, sample};
 use ptxrun::npy;
 use ptxrun::values::ElementType;
 use serde_json::Value;
-
-struct Outcome {
-    status: i32,
-    stdout: String,
-    stderr: String,
-}
-
-impl Outcome {
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout)
-            .unwrap_or_else(|e| panic!("{e}: {}{}", self.stdout, self.stderr))
-    }
-}
-
-fn sample(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples").join(name).display().to_string()
-}
-
-fn ptxrun_with(args: &[&str], stdin: &str) -> Outcome {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_ptxrun"))
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    Outcome {
-        status: output.status.code().unwrap(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
-fn ptxrun(args: &[&str]) -> Outcome {
-    ptxrun_with(args, "")
-}
-
-/// A folder of its own for a test, removed at its end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("ptxrun-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 const TWICE: &str = ".version 8.0
 .target sm_80
@@ -262,12 +205,8 @@ fn the_table_is_shown_and_explained() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_panic() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_ptxrun"))
-        .args(["isa", "--json"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        command(&["isa", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
@@ -290,8 +229,7 @@ fn with_libraries(folder: &Folder, args: &[&str]) -> std::process::Output {
     for name in ["libcuda.so.1", "libgpuocelot.so"] {
         std::fs::write(folder.file(name), "").unwrap();
     }
-    Command::new(env!("CARGO_BIN_EXE_ptxrun"))
-        .args(args)
+    command(args)
         .env("PTXRUN_LIBDIR", &folder.0)
         .env("XDG_CACHE_HOME", folder.file("it's cache"))
         .env("LD_LIBRARY_PATH", "/before")
@@ -338,11 +276,7 @@ fn the_environment_can_be_evaluated() {
     assert_eq!(json["variables"]["OCELOT_PATH"], folder.file("libgpuocelot.so"));
     // Without the driver there is nothing to find.
     std::fs::remove_file(folder.file("libcuda.so.1")).unwrap();
-    let none = Command::new(env!("CARGO_BIN_EXE_ptxrun"))
-        .args(["env"])
-        .env("PTXRUN_LIBDIR", &folder.0)
-        .output()
-        .unwrap();
+    let none = command(&["env"]).env("PTXRUN_LIBDIR", &folder.0).output().unwrap();
     assert_eq!(none.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&none.stderr).contains("is not installed"));
 }

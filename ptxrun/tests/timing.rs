@@ -1,58 +1,16 @@
 //! The subcommands over the timing model, as a user meets them.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+mod common;
 
+use std::path::Path;
+
+use common::{Folder, Outcome, command};
 use serde_json::Value;
 
-struct Outcome {
-    status: i32,
-    stdout: String,
-    stderr: String,
-}
-
-impl Outcome {
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout)
-            .unwrap_or_else(|e| panic!("{e}: {}{}", self.stdout, self.stderr))
-    }
-}
-
+/// Runs the command in the folder of the tests.
 fn ptxrun(args: &[&str]) -> Outcome {
-    let output = Command::new(env!("CARGO_BIN_EXE_ptxrun"))
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"))
-        .args(args)
-        .output()
-        .unwrap();
-    Outcome {
-        status: output.status.code().unwrap(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
-/// A folder of its own for a test, removed at its end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("ptxrun-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-    fn write(&self, name: &str, text: &str) -> String {
-        std::fs::write(self.0.join(name), text).unwrap();
-        self.file(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    Outcome::of(command(args).current_dir(folder), "")
 }
 
 const TILE: &str = "timing/tile.ptx";

@@ -1,10 +1,10 @@
-//! Runs every module of every sample with one and with two host threads: the checks of the launch file hold, and all
-//! buffers and all output are the same bytes.
+//! Runs every module of every sample with one host thread, and from its container with two: the checks of the launch file
+//! hold, and all buffers and all output are the same bytes.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use ptx_runtime::{Backend, Engine};
+use ptx_runtime::{Backend, Engine, Verified};
 use ptxrun::cc;
 use ptxrun::launch_file::{self, LaunchFile};
 use ptxrun::plan::Check;
@@ -16,13 +16,35 @@ fn load(path: &Path) -> LaunchFile {
         .unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-fn run(file: &LaunchFile, module: &Path, threads: u32, backend: Backend) -> RunReport {
+fn verified(file: &LaunchFile, module: &Path) -> Verified {
     let text = std::fs::read_to_string(module).unwrap();
-    let verified = cc::verify(module, &text, &module.display().to_string(), &file.build)
+    cc::verify(module, &text, &module.display().to_string(), &file.build)
         .unwrap_or_else(|e| panic!("{}: {e}", module.display()))
-        .verified;
+        .verified
+}
+
+/// The module as it comes back from a container.
+fn assembled(file: &LaunchFile, module: &Path) -> Verified {
+    let verified = verified(file, module);
+    let name = module.display().to_string();
+    let again = Verified::from_bytes(verified.assemble(&[]).unwrap(), &name).unwrap();
+    assert_eq!(again.container().unwrap().text().unwrap(), &*verified.module().source);
+    again
+}
+
+fn run(file: &LaunchFile, module: &Path, threads: u32, backend: Backend) -> RunReport {
+    run_verified(file, module, &verified(file, module), threads, backend)
+}
+
+fn run_verified(
+    file: &LaunchFile,
+    module: &Path,
+    verified: &Verified,
+    threads: u32,
+    backend: Backend,
+) -> RunReport {
     let options = RunOptions { threads: Some(threads), backend, ..RunOptions::default() };
-    execute(&file.plan, &verified, &options, &Arc::new(Mutex::new(Vec::new())))
+    execute(&file.plan, verified, &options, &Arc::new(Mutex::new(Vec::new())))
         .unwrap_or_else(|e| panic!("{} with {threads} threads, {backend:?}: {e}", module.display()))
 }
 
@@ -44,7 +66,7 @@ fn every_sample_gives_its_expected_result_with_any_number_of_threads() {
                     check.outcome
                 );
             }
-            let two = run(&file, module, 2, Backend::Interp);
+            let two = run_verified(&file, module, &assembled(&file, module), 2, Backend::Interp);
             assert!(
                 one.buffers == two.buffers,
                 "{}: two threads give other bytes",

@@ -8,24 +8,24 @@ use crate::context;
 use crate::driver;
 use crate::error::{Error, Result};
 use crate::ffi::{In, Out, Raw, Text};
-use crate::image::{self, Refused};
+use crate::image::{self, Image, Refused};
 use crate::link::Options;
 use crate::module::{
     self, DEFAULT_SHARED, FUNCTIONS, Function, KERNELS, LIBRARIES, Library, MODULES, Module,
 };
 use crate::texture::{REFERENCES, Reference};
 
-/// Loads a module from text that `text` provides; the findings go to the logs of `options`.
+/// Loads a module from the image that `image` provides; the findings go to the logs of `options`.
 fn load(
     out: Out<usize>,
     options: &Options,
-    text: impl FnOnce(&driver::Driver) -> std::result::Result<Vec<u8>, Refused>,
+    image: impl FnOnce(&driver::Driver) -> std::result::Result<Image, Refused>,
 ) -> Result {
     let context = context::current()?;
     out.required()?;
     crate::capture::unsafe_call()?;
-    let loaded = text(context.driver)
-        .and_then(|text| image::verify(&options.limit(text), context.driver))
+    let loaded = image(context.driver)
+        .and_then(|image| options.verified(image, context.driver))
         .and_then(|verified| {
             options.info(&verified.warnings().render(false))?;
             Module::load(&context, &verified)
@@ -37,10 +37,6 @@ fn load(
         }
         Err(refused) => options.refuse(refused),
     }
-}
-
-fn file(path: Text) -> Result<Vec<u8>> {
-    std::fs::read(path.get()?).map_err(|_| Error::FileNotFound)
 }
 
 /// An attribute of a function (`CUfunction_attribute`).
@@ -129,22 +125,22 @@ fn of_kernel(handle: usize) -> Result<Arc<Function>> {
 
 functions! {
     cuModuleLoadData [2000 => cuModuleLoadData] (module: Out<usize>, image: Raw) {
-        load(module, &Options::default(), |driver| image::text(image, driver))
+        load(module, &Options::default(), |driver| image::in_memory(image, driver))
     }
 
     cuModuleLoadDataEx [2010 => cuModuleLoadDataEx]
     (module: Out<usize>, image: Raw, count: u32, options: In<u32>, values: Out<usize>) {
         let options = Options::read(count, options, values)?;
-        load(module, &options, |driver| image::text(image, driver))
+        load(module, &options, |driver| image::in_memory(image, driver))
     }
 
     cuModuleLoadFatBinary [2000 => cuModuleLoadFatBinary] (module: Out<usize>, image: Raw) {
-        load(module, &Options::default(), |driver| image::text(image, driver))
+        load(module, &Options::default(), |driver| image::in_memory(image, driver))
     }
 
     cuModuleLoad [2000 => cuModuleLoad] (module: Out<usize>, path: Text) {
-        let bytes = file(path)?;
-        load(module, &Options::default(), |driver| image::text_of(&bytes, driver))
+        let path = path.get()?;
+        load(module, &Options::default(), |driver| image::in_file(&path, driver))
     }
 
     cuModuleUnload [2000 => cuModuleUnload] (handle: usize) {
@@ -267,7 +263,7 @@ functions! {
         library.required()?;
         let driver = driver::get()?;
         let options = Options::read(count, options, values)?;
-        load_library(library, &options, image::text(image, driver), driver)
+        load_library(library, &options, image::in_memory(image, driver), driver)
     }
 
     cuLibraryLoadFromFile [12000 => cuLibraryLoadFromFile]
@@ -276,7 +272,7 @@ functions! {
         library.required()?;
         let driver = driver::get()?;
         let options = Options::read(count, options, values)?;
-        load_library(library, &options, image::text_of(&file(path)?, driver), driver)
+        load_library(library, &options, image::in_file(&path.get()?, driver), driver)
     }
 
     cuLibraryUnload [12000 => cuLibraryUnload] (library: usize) {
@@ -396,10 +392,10 @@ fn any_function(handle: usize) -> Result<Arc<Function>> {
 fn load_library(
     out: Out<usize>,
     options: &Options,
-    text: std::result::Result<Vec<u8>, Refused>,
+    image: std::result::Result<Image, Refused>,
     driver: &driver::Driver,
 ) -> Result {
-    let verified = text.and_then(|text| image::verify(&options.limit(text), driver));
+    let verified = image.and_then(|image| options.verified(image, driver));
     match verified {
         Ok(verified) => {
             let warnings = verified.warnings().render(false);

@@ -17,6 +17,16 @@ macro_rules! call {
     };
 }
 
+/// Calls a function, which must go well.
+#[macro_export]
+macro_rules! ok {
+    ($($call:tt)*) => {{
+        // SAFETY: pointers are null or to living values that are large enough.
+        let code = unsafe { $($call)* };
+        assert_eq!(code, 0, stringify!($($call)*));
+    }};
+}
+
 /// Calls a function that makes something; the code.
 #[macro_export]
 macro_rules! code {

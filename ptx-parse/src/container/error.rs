@@ -63,7 +63,9 @@ impl Rule {
         match self {
             Rule::File(_) => "check its name and its permissions",
             Rule::Magic => "`ptxrun asm FILE.ptx -o FILE.ptxb` makes one",
-            Rule::Build { .. } => "assemble its text again: ptxrun dis OLD.ptxb -o F.ptx && ptxrun asm F.ptx",
+            Rule::Build { .. } => {
+                "assemble its text again: ptxrun dis OLD.ptxb -o F.ptx && ptxrun asm F.ptx"
+            }
             Rule::Format { .. } => "assemble its text again with this version",
             Rule::Length { .. } => "copy it again, or assemble it again",
             _ => "assemble it again from its source",

@@ -200,10 +200,8 @@ impl Container {
             });
             sections.push(range.ok_or_else(|| refuse(at, Rule::Sections))?);
         }
-        let about = About {
-            lenient: flags & flag::LENIENT != 0,
-            findings: flags & flag::FINDINGS != 0,
-        };
+        let about =
+            About { lenient: flags & flag::LENIENT != 0, findings: flags & flag::FINDINGS != 0 };
         Ok(Arc::new(Container { bytes, file, build, about, sections }))
     }
 
@@ -317,7 +315,8 @@ pub fn write(module: &Module, about: About, code: &[u8]) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     out.extend(FORMAT.to_le_bytes());
     out.extend((sections.len() as u32).to_le_bytes());
-    let flags = u64::from(about.lenient) * flag::LENIENT | u64::from(about.findings) * flag::FINDINGS;
+    let flags =
+        u64::from(about.lenient) * flag::LENIENT | u64::from(about.findings) * flag::FINDINGS;
     let data: usize = sections.iter().map(|(_, bytes)| bytes.len().next_multiple_of(8)).sum();
     let start = HEAD + ENTRY * sections.len();
     out.extend(((start + data) as u64).to_le_bytes());

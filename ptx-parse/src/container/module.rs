@@ -157,9 +157,7 @@ impl Record for Match {
         for elem in &shape.elems {
             picked.push(match from.option()? {
                 None => None,
-                Some(at) => {
-                    Some(*elem.choices.get(at as usize).ok_or("unknown modifier")?)
-                }
+                Some(at) => Some(*elem.choices.get(at as usize).ok_or("unknown modifier")?),
             });
         }
         Ok(Match::new(row, shape, picked.into()))
@@ -476,10 +474,12 @@ pub(super) fn read_heads(
         if let Some(at) = body {
             let at = usize::try_from(at).map_err(|_| "a body lies outside the file")?;
             let (limits, text) = (Arc::clone(&limits), Arc::clone(source));
-            let params: Vec<Option<u32>> = func.params.iter().chain(&func.rets).map(|p| p.reg).collect();
-            func.body = Some(container.part(at, source, move |body: &Body| {
-                check(body, id, &params, &limits, &text)
-            }));
+            let params: Vec<Option<u32>> =
+                func.params.iter().chain(&func.rets).map(|p| p.reg).collect();
+            func.body = Some(
+                container
+                    .part(at, source, move |body: &Body| check(body, id, &params, &limits, &text)),
+            );
         }
         functions.push(func);
     }

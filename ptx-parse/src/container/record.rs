@@ -72,12 +72,7 @@ pub(super) struct Reader<'a> {
 const END: &str = "a record is cut short";
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(
-        bytes: &'a [u8],
-        at: usize,
-        base: usize,
-        source: &'a Arc<str>,
-    ) -> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8], at: usize, base: usize, source: &'a Arc<str>) -> Reader<'a> {
         Reader { bytes, at, base, source }
     }
     /// Where in the file.

@@ -15,9 +15,9 @@ use crate::timing::device_or_default;
 /// Shows the occupancy of a kernel.
 pub(crate) fn occupancy(args: &OccupancyArgs) -> Outcome {
     let common = &args.common;
-    let profile = device_or_default(&args.device, common)?;
-    let build = build_options(&args.build, common)?;
-    let verified = load(&args.file, &build, args.lenient, common)?;
+    let profile = device_or_default(&args.input.device, common)?;
+    let build = build_options(&args.input.build, common)?;
+    let verified = load(&args.file, &build, args.input.lenient, common)?;
     let module = verified.module();
     let entry = choose_entry(module, args.entry.as_deref(), common)?;
     let Some(function) = module.functions.iter().find(|f| f.entry && f.name == entry) else {

@@ -26,7 +26,7 @@ pub(crate) fn profile(args: &ProfileArgs) -> Outcome {
     let common = &args.run.common;
     let mut session = Session {
         args,
-        devices: devices_or_default(&args.run.device, common)?,
+        devices: devices_or_default(&args.run.input.device, common)?,
         document: Document { ok: true, launches: Vec::new() },
         refused: Vec::new(),
     };
@@ -34,13 +34,13 @@ pub(crate) fn profile(args: &ProfileArgs) -> Outcome {
         (file, Some(launch)) => {
             let (loaded, modules) = with_modules(&args.run, file, launch)?;
             for module in &modules {
-                let verified = load(module, &loaded.build, args.run.lenient, common)?;
+                let verified = load(module, &loaded.build, args.run.input.lenient, common)?;
                 session.module(module, &verified, &loaded.plan)?;
             }
         }
         (Some(file), None) => {
-            let build = build_options(&args.run.build, common)?;
-            let verified = load(file, &build, args.run.lenient, common)?;
+            let build = build_options(&args.run.input.build, common)?;
+            let verified = load(file, &build, args.run.input.lenient, common)?;
             let plan = plan_of_file(&args.run, verified.module())?;
             session.module(file, &verified, &plan)?;
         }
