@@ -13,6 +13,8 @@ pub(crate) struct Ctx {
     pub scratch: [u64; 8],
     /// `%ctaid`, by dimension, then other block-uniform special registers by number.
     pub special: [u64; 128],
+    /// The first bytes of the kernel parameters, to be read without a pointer.
+    pub first_params: [u64; FIRST_PARAMS / 8],
     /// Kernel parameters.
     pub params: *const u8,
     /// Addresses of module symbols.
@@ -44,6 +46,9 @@ pub(crate) struct Ctx {
     /// The worker, for helpers.
     pub worker: *mut std::ffi::c_void,
 }
+
+/// Bytes of parameters in the context itself.
+pub(crate) const FIRST_PARAMS: usize = 256;
 
 /// An access site: the allocation that an instruction touched last.
 #[repr(C)]

@@ -75,6 +75,10 @@ pub(crate) struct Gen<'a, 'b> {
     /// Executing lanes of the block being emitted; `None`: all.
     pub(crate) mask: Option<Vec<Value>>,
     pub(crate) resumes: Vec<BlockId>,
+    /// Blocks whose condition only their branch reads.
+    pub(crate) lone: Vec<bool>,
+    /// Blocks inside small loops.
+    pub(crate) in_small_loop: Vec<bool>,
     /// The block being emitted.
     pub(crate) here: BlockId,
     /// Values that live at the start of each block.
@@ -106,6 +110,9 @@ pub(crate) struct SiteInfo {
     /// Units are counted in 32 bits.
     pub(crate) narrow: bool,
 }
+
+/// Instructions of a loop whose turns are so short that a jump counts.
+const SMALL_LOOP: usize = 48;
 
 /// Most values of a kernel whose blocks have a version for groups with all lanes on.
 const TWICE: usize = 3000;
@@ -174,6 +181,8 @@ pub(crate) fn emit(
         helper_refuel,
         mask: None,
         resumes: Vec::new(),
+        lone: crate::together::lone_conditions(f),
+        in_small_loop: crate::opt::in_small_loop(f, SMALL_LOOP),
         here: 0,
         live_in: Vec::new(),
         spill_bytes: 0,

@@ -39,6 +39,7 @@ mod range;
 mod shape;
 mod spill;
 mod thunk;
+mod together;
 mod values;
 mod worker;
 

@@ -205,6 +205,17 @@ pub(crate) fn loops(f: &Func, idom: &[BlockId]) -> Vec<(BlockId, Vec<BlockId>)> 
     found
 }
 
+/// Which blocks are inside a loop of at most `most` instructions.
+pub(crate) fn in_small_loop(f: &Func, most: usize) -> Vec<bool> {
+    let mut inside = vec![false; f.blocks.len()];
+    for (_, body) in loops(f, &f.dominators()) {
+        if body.iter().map(|b| f.blocks[*b as usize].insts.len()).sum::<usize>() <= most {
+            body.iter().for_each(|b| inside[*b as usize] = true);
+        }
+    }
+    inside
+}
+
 /// Moves operations whose operands do not change in a loop before it.
 fn hoist(f: &mut Func) {
     let idom = f.dominators();

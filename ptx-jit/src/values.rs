@@ -8,7 +8,7 @@ use cranelift_frontend::Variable;
 use ptx_isa::Kind;
 use ptx_isa::special::Sreg;
 
-use crate::ctx::Ctx;
+use crate::ctx::{Ctx, FIRST_PARAMS};
 use crate::emit::{Gen, Rep, at, plain};
 use crate::ir::{Op, Val};
 use crate::ops::{as_type, vconst32, vconst64};
@@ -162,8 +162,11 @@ impl Gen<'_, '_> {
                 Rep::Scalar(fit(self, a))
             }
             Op::Param(at, bytes, signed) => {
-                let base = self.b.ins().load(I64, plain(), self.ctx, at!(params));
-                let at = at as i32;
+                let (base, at) = if at as usize + bytes as usize <= FIRST_PARAMS {
+                    (self.ctx, at!(first_params) + at as i32)
+                } else {
+                    (self.b.ins().load(I64, plain(), self.ctx, at!(params)), at as i32)
+                };
                 let wide = kind == Kind::D;
                 let x = match (bytes, wide, signed) {
                     (1, false, false) => self.b.ins().uload8(I32, plain(), base, at),

@@ -137,6 +137,7 @@ impl<'a> Worker<'a> {
         // SAFETY: `ctx` was sized for a `Ctx` and aligned as one, and any bits are a valid one.
         let c = unsafe { &mut *ctx };
         c.params = self.params.as_ptr().cast();
+        c.first_params.iter_mut().zip(&self.params).for_each(|(to, x)| *to = *x);
         c.symbols = self.symbols.as_ptr();
         c.shared = self.scratch.shared.as_mut_ptr().cast();
         c.local = self.scratch.local.as_mut_ptr().cast();

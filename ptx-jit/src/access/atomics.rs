@@ -1,0 +1,123 @@
+//! Integer atomics, lane by lane in lane order.
+
+use cranelift_codegen::ir::{AtomicRmwOp, BlockArg, InstBuilder, Value};
+use ptx_isa::effect::{Atom, AtomOp};
+use ptx_isa::{Kind, Space};
+
+use super::address::addresses;
+use super::check::{check, lanes, split};
+use super::transfer::{jump_with, or_scratch};
+use super::{executing, finish, regroup, result_types, skip_if_none, slow};
+use crate::emit::{Gen, Rep, plain};
+
+/// Atomics with code of their own.
+pub(super) fn quick_atom(a: &Atom) -> bool {
+    use AtomOp::*;
+    use Space::*;
+    matches!(a.place.space, Global | Generic | Shared)
+        && matches!(a.bytes, 4 | 8)
+        && a.count <= 1
+        && matches!(a.op, And | Or | Xor | Exch | Add | MinU | MaxU | MinS | MaxS)
+}
+
+/// An atomic, lane by lane in lane order.
+pub(super) fn atom(g: &mut Gen<'_, '_>, e: u32, a: Atom) {
+    let info = &g.f.effects[e as usize];
+    let (base, value, dst) = (info.src[0], info.src[1], info.dst.clone());
+    let mask = executing(g, e);
+    let values = if g.g.scalar() { vec![g.scalar(value)] } else { g.vector(value) };
+    let address = addresses(g, base, &a.place);
+    let stop = skip_if_none(g, e, mask.as_deref());
+    let (bad, site) = check(g, e, &address, mask.as_deref(), &a.place, a.bytes as u64);
+    let (cold, quick) = split(g, bad);
+    let join = g.b.create_block();
+    for d in &dst {
+        for ty in result_types(g, *d) {
+            g.b.append_block_param(join, ty);
+        }
+    }
+    g.b.switch_to_block(cold);
+    let out = slow(g, e, mask.as_deref(), Some((&address, a.place.offset)));
+    jump_with(g, join, &out);
+    g.b.switch_to_block(quick);
+    let found = site.found(g);
+    let kind = g.kind(value);
+    let mut olds = Vec::new();
+    for (l, (p, at)) in lanes(g, &found, 0).into_iter().enumerate() {
+        let x = if g.g.scalar() { values[0] } else { g.lane(&values, kind, l) };
+        if a.place.space == Space::Shared {
+            // One host thread runs a block.
+            let (p, at) = match &mask {
+                Some(mask) => (or_scratch(g, mask, l, p, at), 0),
+                None => (p, at),
+            };
+            let ty = g.b.func.dfg.value_type(x);
+            let old = g.b.ins().load(ty, plain(), p, at);
+            let new = updated(g, a.op, old, x);
+            g.b.ins().store(plain(), new, p, at);
+            olds.push(old);
+            continue;
+        }
+        let p = if at == 0 { p } else { g.b.ins().iadd_imm_s(p, at as i64) };
+        let ty = g.b.func.dfg.value_type(x);
+        // Lanes that are off pay for no atomic.
+        let after = mask.as_ref().map(|mask| {
+            let on = g.lane(mask, Kind::W, l);
+            let (here, after) = (g.b.create_block(), g.b.create_block());
+            let zero = g.b.ins().iconst(ty, 0);
+            g.b.append_block_param(after, ty);
+            g.b.ins().brif(on, here, &[], after, &[BlockArg::Value(zero)]);
+            g.b.switch_to_block(here);
+            after
+        });
+        let old = g.b.ins().atomic_rmw(ty, plain(), rmw(a.op), p, x);
+        olds.push(match after {
+            Some(after) => {
+                g.b.ins().jump(after, &[BlockArg::Value(old)]);
+                g.b.switch_to_block(after);
+                g.b.block_params(after)[0]
+            }
+            None => old,
+        });
+    }
+    let out: Vec<Rep> = match dst.is_empty() {
+        true => Vec::new(),
+        false if g.g.scalar() => vec![Rep::Scalar(olds[0])],
+        false => vec![Rep::Slices(g.pack(kind, &olds, false))],
+    };
+    jump_with(g, join, &out);
+    g.b.switch_to_block(join);
+    let params = g.b.block_params(join).to_vec();
+    let out = regroup(g, &dst, &params);
+    finish(g, e, out, stop);
+}
+
+pub(super) fn rmw(op: AtomOp) -> AtomicRmwOp {
+    match op {
+        AtomOp::And => AtomicRmwOp::And,
+        AtomOp::Or => AtomicRmwOp::Or,
+        AtomOp::Xor => AtomicRmwOp::Xor,
+        AtomOp::Add => AtomicRmwOp::Add,
+        AtomOp::MinU => AtomicRmwOp::Umin,
+        AtomOp::MaxU => AtomicRmwOp::Umax,
+        AtomOp::MinS => AtomicRmwOp::Smin,
+        AtomOp::MaxS => AtomicRmwOp::Smax,
+        // `quick_atom` has only this one left.
+        _ => AtomicRmwOp::Xchg,
+    }
+}
+
+/// What the atomic makes of `old`.
+pub(super) fn updated(g: &mut Gen<'_, '_>, op: AtomOp, old: Value, x: Value) -> Value {
+    match op {
+        AtomOp::And => g.b.ins().band(old, x),
+        AtomOp::Or => g.b.ins().bor(old, x),
+        AtomOp::Xor => g.b.ins().bxor(old, x),
+        AtomOp::Add => g.b.ins().iadd(old, x),
+        AtomOp::MinU => g.b.ins().umin(old, x),
+        AtomOp::MaxU => g.b.ins().umax(old, x),
+        AtomOp::MinS => g.b.ins().smin(old, x),
+        AtomOp::MaxS => g.b.ins().smax(old, x),
+        _ => x,
+    }
+}

@@ -1,0 +1,327 @@
+//! The check that all lanes of an access lie in the allocation that it touched last, and where that is on the host.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I8, I32, I32X4, I64, I64X2};
+use cranelift_codegen::ir::{InstBuilder, Value};
+use ptx_isa::effect::{Mem, Place};
+use ptx_isa::{Kind, Space};
+
+use super::address::Address;
+use super::{local_bytes, own};
+use crate::ctx::{Ctx, SITE, Site};
+use crate::emit::{Gen, SiteInfo, at, plain};
+use crate::ops::{vconst32, vconst64};
+
+/// A number that the code reads where it needs it: right before an instruction that can take it from memory.
+#[derive(Copy, Clone)]
+enum Slot {
+    /// In the context, at this offset.
+    At(i32),
+    Constant(u64),
+    /// Local memory of the group's first thread, which has so many bytes.
+    Own(usize),
+}
+
+impl Slot {
+    fn get(self, g: &mut Gen<'_, '_>) -> Value {
+        match self {
+            Slot::At(at) => g.b.ins().load(I64, plain(), g.ctx, at),
+            Slot::Constant(c) => g.b.ins().iconst(I64, c as i64),
+            Slot::Own(bytes) => {
+                let base = g.b.ins().load(I64, plain(), g.ctx, at!(local));
+                let thread = g.b.ins().load(I64, plain(), g.ctx, at!(thread0));
+                let first = g.b.ins().imul_imm_s(thread, bytes as i64);
+                g.b.ins().iadd(base, first)
+            }
+        }
+    }
+}
+
+/// The memory that an access site knows.
+struct Known {
+    /// First address; `None`: 0.
+    start: Option<Slot>,
+    /// Units that an access can start at; see [`crate::ctx::Site`].
+    room: Slot,
+    /// Host memory of the first address.
+    host: Slot,
+}
+
+/// The site of effect `e`: `span` bytes are touched from the checked address on, which is a multiple of `unit`.
+fn known(g: &mut Gen<'_, '_>, e: u32, place: &Place, span: u64, unit: u64, narrow: bool) -> Known {
+    if matches!(place.space, Space::Local | Space::ParamFunc) {
+        let own = local_bytes(g.f);
+        let bytes = own as u64;
+        let room = if span <= bytes { (bytes - span) / unit + 1 } else { 0 };
+        return Known { start: None, room: Slot::Constant(room), host: Slot::Own(own) };
+    }
+    let n = g.sites.iter().position(|s| s.effect == e).unwrap_or_else(|| {
+        let shared = place.space == Space::Shared;
+        g.sites.push(SiteInfo { effect: e, span, unit, shared, narrow });
+        g.sites.len() - 1
+    });
+    let at = (std::mem::size_of::<Ctx>() + n * SITE) as i32;
+    let field = |o: usize| Slot::At(at + o as i32);
+    let room = field(std::mem::offset_of!(Site, room));
+    if place.space == Space::Shared {
+        return Known { start: None, room, host: Slot::At(at!(shared)) };
+    }
+    let start = Some(field(std::mem::offset_of!(Site, start)));
+    Known { start, room, host: field(std::mem::offset_of!(Site, host)) }
+}
+
+/// What [`check`] leaves for the way behind it.
+pub(super) struct Checked {
+    host: Slot,
+    from: Spread,
+}
+
+/// Where lanes are from the first address of the site on.
+enum Spread {
+    Linear(Value, Vec<i64>),
+    Index(Vec<Value>, u32),
+    /// Host addresses already.
+    Lanes(Vec<Value>),
+}
+
+impl Checked {
+    /// Where the lanes are, in the block that does the access.
+    pub(super) fn found(self, g: &mut Gen<'_, '_>) -> Found {
+        match self.from {
+            Spread::Linear(at, o) => {
+                let host = self.host.get(g);
+                Found::Linear(g.b.ins().iadd(host, at), o)
+            }
+            Spread::Index(index, shift) => Found::Index(self.host.get(g), index, shift),
+            Spread::Lanes(a) => Found::Lanes(a),
+        }
+    }
+}
+
+/// Where the lanes of a checked access are on the host.
+pub(super) enum Found {
+    /// One address, and what each lane adds.
+    Linear(Value, Vec<i64>),
+    /// One address, and a number of units of `1 << shift` bytes per lane.
+    Index(Value, Vec<Value>, u32),
+    Lanes(Vec<Value>),
+}
+
+/// Most units from the start of an allocation that an index may count.
+pub(crate) const REACH: u64 = 1 << 30;
+
+/// Whether the access must take the slow way (not 0), and where it goes otherwise. Lanes that are off may be anywhere
+/// in the allocation.
+pub(super) fn check(
+    g: &mut Gen<'_, '_>,
+    e: u32,
+    address: &Address,
+    mask: Option<&[Value]>,
+    place: &Place,
+    bytes: u64,
+) -> (Value, Checked) {
+    let apart = if matches!(place.space, Space::Local | Space::ParamFunc) {
+        local_bytes(g.f) as i64
+    } else {
+        0
+    };
+    match address {
+        Address::Linear(x, o) => {
+            let lo = o.iter().copied().min().unwrap_or(0);
+            let hi = o.iter().copied().max().unwrap_or(0);
+            let known = known(g, e, place, (hi - lo) as u64 + bytes, bytes, false);
+            let at = if lo == 0 { *x } else { g.b.ins().iadd_imm_s(*x, lo) };
+            let at = match known.start {
+                Some(start) => {
+                    let start = start.get(g);
+                    g.b.ins().isub(at, start)
+                }
+                None => at,
+            };
+            // Low bits that are not zero make a number that is too great.
+            let shift = i64::from(bytes.trailing_zeros());
+            let unit = if shift == 0 { at } else { g.b.ins().rotr_imm_u(at, shift) };
+            let bad = if o.iter().all(|o| ((*o - lo) as u64).is_multiple_of(bytes)) {
+                let room = known.room.get(g);
+                g.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, unit, room)
+            } else {
+                g.b.ins().iconst(I8, 1)
+            };
+            let o = o.iter().enumerate().map(|(l, o)| o - lo + l as i64 * apart);
+            (bad, Checked { host: known.host, from: Spread::Linear(at, o.collect()) })
+        }
+        Address::Index { base, index, shift, signed } => {
+            let unit = 1u64 << shift;
+            let known = known(g, e, place, bytes, unit, true);
+            let room = known.room.get(g);
+            let mut bad = g.b.ins().icmp_imm_u(IntCC::Equal, room, 0);
+            let mut units = None;
+            let start = known.start.map(|s| s.get(g));
+            let base = match (base, start) {
+                (Some(base), Some(start)) => Some(g.b.ins().isub(*base, start)),
+                (Some(base), None) => Some(*base),
+                (None, Some(start)) => Some(g.b.ins().ineg(start)),
+                (None, None) => None,
+            };
+            if let Some(at) = base {
+                // Whole units, few enough that 32-bit sums with them tell all cases apart.
+                let q = if *shift == 0 { at } else { g.b.ins().sshr_imm_u(at, i64::from(*shift)) };
+                let far = g.b.ins().iadd_imm_s(q, REACH as i64);
+                let far = g.b.ins().ushr_imm_u(far, 31);
+                let odd = if *shift == 0 {
+                    far
+                } else {
+                    let low = g.b.ins().band_imm_u(at, unit as i64 - 1);
+                    g.b.ins().bor(far, low)
+                };
+                let odd = g.b.ins().icmp_imm_u(IntCC::NotEqual, odd, 0);
+                bad = g.b.ins().bor(bad, odd);
+                let q = g.b.ins().ireduce(I32, q);
+                units = Some(g.b.ins().splat(I32X4, q));
+            }
+            let last = g.b.ins().iadd_imm_s(room, -1);
+            let last = g.b.ins().ireduce(I32, last);
+            let last = g.b.ins().splat(I32X4, last);
+            let finer = bytes > unit;
+            let mut wrong: Option<Value> = None;
+            let mut low: Option<Value> = None;
+            let mut out = Vec::with_capacity(index.len());
+            for (s, x) in index.iter().enumerate() {
+                let mut d = match units {
+                    Some(q) => g.b.ins().iadd(*x, q),
+                    None => *x,
+                };
+                let top = g.b.ins().umin(d, last);
+                let mut w = g.b.ins().bxor(top, d);
+                if !*signed {
+                    // Numbers from 2^31 on are too rare to tell them from negative ones.
+                    let sign = g.b.ins().sshr_imm_u(*x, 31);
+                    w = g.b.ins().bor(w, sign);
+                }
+                if let Some(m) = mask {
+                    w = g.b.ins().band(w, m[s]);
+                    d = g.b.ins().band(d, m[s]);
+                }
+                wrong = Some(match wrong {
+                    None => w,
+                    Some(o) => g.b.ins().bor(o, w),
+                });
+                if finer {
+                    low = Some(match low {
+                        None => d,
+                        Some(o) => g.b.ins().bor(o, d),
+                    });
+                }
+                out.push(d);
+            }
+            let mut wrong = wrong.expect("groups have lanes");
+            if let Some(low) = low {
+                let bits = vconst32(&mut g.b, [(bytes / unit - 1) as u32; 4]);
+                let low = g.b.ins().band(low, bits);
+                wrong = g.b.ins().bor(wrong, low);
+            }
+            let wrong = g.any(wrong);
+            let bad = g.b.ins().bor(bad, wrong);
+            (bad, Checked { host: known.host, from: Spread::Index(out, *shift) })
+        }
+        Address::Lanes(a) => {
+            let known = known(g, e, place, bytes, 1, false);
+            let start = known.start.unwrap_or(Slot::Constant(0)).get(g);
+            let start = g.b.ins().splat(I64X2, start);
+            let room = known.room.get(g);
+            let last = g.b.ins().iadd_imm_s(room, -1);
+            let last = g.b.ins().splat(I64X2, last);
+            let host = known.host.get(g);
+            let host = g.b.ins().splat(I64X2, host);
+            let mut bad: Option<Value> = None;
+            let mut low: Option<Value> = None;
+            let mut out = Vec::with_capacity(a.len());
+            for (n, x) in a.iter().enumerate() {
+                let mut at = g.b.ins().isub(*x, start);
+                // Both are 0 or more as signed numbers: sizes are far below 2^63.
+                let left = g.b.ins().isub(last, at);
+                let mut b = g.b.ins().bor(at, left);
+                if let Some(m) = mask {
+                    let m = wide(g, m, n);
+                    b = g.b.ins().band(b, m);
+                    at = g.b.ins().band(at, m);
+                }
+                bad = Some(match bad {
+                    None => b,
+                    Some(o) => g.b.ins().bor(o, b),
+                });
+                low = Some(match low {
+                    None => at,
+                    Some(o) => g.b.ins().bor(o, at),
+                });
+                let mut p = g.b.ins().iadd(at, host);
+                if apart != 0 {
+                    let first = 2 * n as i64 * apart;
+                    let c = vconst64(&mut g.b, [first as u64, (first + apart) as u64]);
+                    p = g.b.ins().iadd(p, c);
+                }
+                out.push(p);
+            }
+            let (Some(bad), Some(low)) = (bad, low) else { unreachable!("groups have lanes") };
+            let sign = vconst64(&mut g.b, [1 << 63; 2]);
+            let bits = vconst64(&mut g.b, [bytes - 1; 2]);
+            let bad = g.b.ins().band(bad, sign);
+            let low = g.b.ins().band(low, bits);
+            let both = g.b.ins().bor(bad, low);
+            let both = g.any(both);
+            let none = g.b.ins().icmp_imm_u(IntCC::Equal, room, 0);
+            let bad = g.b.ins().bor(both, none);
+            (bad, Checked { host: known.host, from: Spread::Lanes(out) })
+        }
+    }
+}
+
+/// Half `n` of the mask, 64 bits a lane.
+pub(super) fn wide(g: &mut Gen<'_, '_>, mask: &[Value], n: usize) -> Value {
+    let m = mask[n / 2];
+    if n.is_multiple_of(2) { g.b.ins().swiden_low(m) } else { g.b.ins().swiden_high(m) }
+}
+
+/// Host address and constant offset of each lane.
+pub(super) fn lanes(g: &mut Gen<'_, '_>, found: &Found, apart: i64) -> Vec<(Value, i32)> {
+    match found {
+        Found::Linear(host, o) => o
+            .iter()
+            .map(|o| match i32::try_from(*o) {
+                Ok(o) => (*host, o),
+                Err(_) => (g.b.ins().iadd_imm_s(*host, *o), 0),
+            })
+            .collect(),
+        Found::Index(host, index, shift) => (0..4 * index.len())
+            .map(|l| {
+                let i = g.lane(index, Kind::W, l);
+                let i = g.b.ins().uextend(I64, i);
+                let i = if *shift == 0 { i } else { g.b.ins().ishl_imm_u(i, i64::from(*shift)) };
+                (g.b.ins().iadd(*host, i), (l as i64 * apart) as i32)
+            })
+            .collect(),
+        Found::Lanes(a) => {
+            let mut out = Vec::new();
+            for h in a {
+                out.push((g.b.ins().extractlane(*h, 0), 0));
+                out.push((g.b.ins().extractlane(*h, 1), 0));
+            }
+            out
+        }
+    }
+}
+
+pub(super) fn split(
+    g: &mut Gen<'_, '_>,
+    bad: Value,
+) -> (cranelift_codegen::ir::Block, cranelift_codegen::ir::Block) {
+    let (cold, quick) = (g.b.create_block(), g.b.create_block());
+    g.b.set_cold_block(cold);
+    g.b.ins().brif(bad, cold, &[], quick, &[]);
+    (cold, quick)
+}
+
+/// Bytes from one lane's own memory to the next one's; 0 where they share it.
+pub(super) fn apart(g: &Gen<'_, '_>, m: &Mem) -> i64 {
+    if own(m) { local_bytes(g.f) as i64 } else { 0 }
+}

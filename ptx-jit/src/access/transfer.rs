@@ -1,0 +1,347 @@
+//! Weak loads and stores behind their check: whole slices where lanes lie side by side, else lane by lane.
+
+use cranelift_codegen::ir::types::{I8, I8X16, I16, I32, I32X4, I64, I64X2};
+use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
+use ptx_isa::Kind;
+use ptx_isa::effect::Mem;
+
+use super::address::{Address, addresses};
+use super::check::{Found, apart, check, lanes, split};
+use super::{all_on, executing, finish, own, regroup, result_types, skip_if_none, slow};
+use crate::ctx::Ctx;
+use crate::emit::{Gen, Rep, at, plain};
+use crate::ir::Val;
+use crate::ops::{as_type, widen16};
+
+/// One element as a scalar of its kind.
+pub(super) fn load_one(g: &mut Gen<'_, '_>, m: &Mem, kind: Kind, p: Value, at: i32) -> Value {
+    let ty = if kind == Kind::D { I64 } else { I32 };
+    match (m.bytes, m.signed) {
+        (1, false) => g.b.ins().uload8(ty, plain(), p, at),
+        (1, true) => g.b.ins().sload8(ty, plain(), p, at),
+        (2, false) => g.b.ins().uload16(ty, plain(), p, at),
+        (2, true) => g.b.ins().sload16(ty, plain(), p, at),
+        (4, false) if kind == Kind::D => g.b.ins().uload32(plain(), p, at),
+        (4, true) if kind == Kind::D => g.b.ins().sload32(plain(), p, at),
+        _ => g.b.ins().load(ty, plain(), p, at),
+    }
+}
+
+pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
+    let info = &g.f.effects[e as usize];
+    let (base, dst) = (info.src[0], info.dst.clone());
+    let mask = executing(g, e);
+    let address = addresses(g, base, &m.place);
+    let stop = skip_if_none(g, e, mask.as_deref());
+    let total = m.bytes as u64 * m.count as u64;
+    let (bad, site) = check(g, e, &address, mask.as_deref(), &m.place, total);
+    let (cold, quick) = split(g, bad);
+    let join = g.b.create_block();
+    for d in &dst {
+        for ty in result_types(g, *d) {
+            g.b.append_block_param(join, ty);
+        }
+    }
+    g.b.switch_to_block(cold);
+    let out = slow(g, e, mask.as_deref(), Some((&address, m.place.offset)));
+    jump_with(g, join, &out);
+    g.b.switch_to_block(quick);
+    let found = site.found(g);
+    let mut out = Vec::new();
+    match &found {
+        Found::Linear(host, o) if o.iter().all(|o| *o == 0) => {
+            for (i, d) in dst.iter().enumerate() {
+                let kind = g.kind(*d);
+                let v = load_one(g, &m, kind, *host, i as i32 * m.bytes as i32);
+                out.push(if g.offsets(*d).is_some() {
+                    Rep::Scalar(v)
+                } else {
+                    let (ty, n) =
+                        if kind == Kind::D { (I64X2, 2 * g.slices()) } else { (I32X4, g.slices()) };
+                    let s = g.b.ins().splat(ty, v);
+                    Rep::Slices(vec![s; n])
+                });
+            }
+        }
+        Found::Linear(host, o)
+            if m.count == 1 && unit(o, m.bytes as i64) && widens(&m, g.kind(dst[0])) =>
+        {
+            out.push(Rep::Slices(load_unit(g, &m, g.kind(dst[0]), *host, o)));
+        }
+        Found::Linear(host, o) if rows(&m, o) && dst.len() == m.count as usize => {
+            let mut columns = vec![Vec::new(); dst.len()];
+            for c in o.chunks(4) {
+                for (all, x) in columns.iter_mut().zip(load_rows(g, &m, *host, c[0] as i32)) {
+                    all.push(x);
+                }
+            }
+            out.extend(columns.into_iter().map(Rep::Slices));
+        }
+        _ => {
+            let apart = apart(g, &m);
+            let places = lanes(g, &found, apart);
+            for (i, d) in dst.iter().enumerate() {
+                let kind = g.kind(*d);
+                let step = i as i32 * m.bytes as i32;
+                let mut made: Vec<((Value, i32), Value)> = Vec::new();
+                let values: Vec<Value> = places
+                    .iter()
+                    .map(|(p, at)| match made.iter().find(|x| x.0 == (*p, *at)) {
+                        Some(x) => x.1,
+                        None => {
+                            let v = load_one(g, &m, kind, *p, at + step);
+                            made.push(((*p, *at), v));
+                            v
+                        }
+                    })
+                    .collect();
+                out.push(Rep::Slices(g.pack(kind, &values, false)));
+            }
+        }
+    }
+    jump_with(g, join, &out);
+    g.b.switch_to_block(join);
+    let params = g.b.block_params(join).to_vec();
+    let out = regroup(g, &dst, &params);
+    finish(g, e, out, stop);
+}
+
+/// Whether the lanes of each slice lie side by side.
+pub(super) fn unit(o: &[i64], bytes: i64) -> bool {
+    o.chunks(4).all(|c| c.windows(2).all(|w| w[1] - w[0] == bytes))
+        && o.iter().all(|o| i32::try_from(*o).is_ok())
+}
+
+/// Whether every lane's vector of 2 or 4 words lies behind that of the lane before.
+pub(super) fn rows(m: &Mem, o: &[i64]) -> bool {
+    let bytes = i64::from(m.bytes) * i64::from(m.count);
+    m.bytes == 4 && matches!(m.count, 2 | 4) && unit(o, bytes)
+}
+
+/// Words of `a` and `b`: those numbered 0 to 3 are `a`'s.
+pub(super) fn words(g: &mut Gen<'_, '_>, a: Value, b: Value, which: [u8; 4]) -> Value {
+    let bytes: Vec<u8> = which.iter().flat_map(|w| (0..4).map(move |i| 4 * w + i)).collect();
+    let mask = g.b.func.dfg.immediates.push(bytes.as_slice().into());
+    let (a, b) = (as_type(&mut g.b, a, I8X16), as_type(&mut g.b, b, I8X16));
+    let r = g.b.ins().shuffle(a, b, mask);
+    g.b.ins().bitcast(I32X4, cast(), r)
+}
+
+/// Four vectors of four words with rows and columns exchanged.
+pub(super) fn transposed(g: &mut Gen<'_, '_>, r: [Value; 4]) -> [Value; 4] {
+    let low = [[0, 1], [2, 3]].map(|[a, b]| words(g, r[a], r[b], [0, 4, 1, 5]));
+    let high = [[0, 1], [2, 3]].map(|[a, b]| words(g, r[a], r[b], [2, 6, 3, 7]));
+    let half = |g: &mut Gen<'_, '_>, x: [Value; 2], upper: bool| {
+        words(g, x[0], x[1], if upper { [2, 3, 6, 7] } else { [0, 1, 4, 5] })
+    };
+    [half(g, low, false), half(g, low, true), half(g, high, false), half(g, high, true)]
+}
+
+/// A slice of each element of four lanes' vectors from `at` on.
+pub(super) fn load_rows(g: &mut Gen<'_, '_>, m: &Mem, host: Value, at: i32) -> Vec<Value> {
+    let mut row = |n: i32| g.b.ins().load(I32X4, plain(), host, at + 16 * n);
+    if m.count == 4 {
+        let rows = [row(0), row(1), row(2), row(3)];
+        return transposed(g, rows).to_vec();
+    }
+    let (a, b) = (row(0), row(1));
+    vec![words(g, a, b, [0, 2, 4, 6]), words(g, a, b, [1, 3, 5, 7])]
+}
+
+/// As [`load_rows`], the other way.
+pub(super) fn store_rows(g: &mut Gen<'_, '_>, x: &[Value], host: Value, at: i32) {
+    let rows = match *x {
+        [x, y] => vec![words(g, x, y, [0, 4, 1, 5]), words(g, x, y, [2, 6, 3, 7])],
+        [x, y, z, w] => transposed(g, [x, y, z, w]).to_vec(),
+        _ => unreachable!("`rows` allows vectors of 2 and 4"),
+    };
+    for (n, r) in rows.into_iter().enumerate() {
+        g.b.ins().store(plain(), r, host, at + 16 * n as i32);
+    }
+}
+
+/// Whether there is a vector load for the element.
+pub(super) fn widens(m: &Mem, kind: Kind) -> bool {
+    match kind {
+        Kind::D => m.bytes == 8,
+        _ => m.bytes <= 4,
+    }
+}
+
+pub(super) fn load_unit(
+    g: &mut Gen<'_, '_>,
+    m: &Mem,
+    kind: Kind,
+    host: Value,
+    o: &[i64],
+) -> Vec<Value> {
+    let per = if kind == Kind::D { 2 } else { 4 };
+    o.chunks(per)
+        .map(|c| {
+            let at = c[0] as i32;
+            match m.bytes {
+                8 => g.b.ins().load(I64X2, plain(), host, at),
+                4 => g.b.ins().load(I32X4, plain(), host, at),
+                2 => {
+                    let v = g.b.ins().load(I64, plain(), host, at);
+                    let v = g.b.ins().scalar_to_vector(I64X2, v);
+                    widen16(&mut g.b, v, m.signed)
+                }
+                _ => {
+                    let v = g.b.ins().load(I32, plain(), host, at);
+                    let v = g.b.ins().scalar_to_vector(I32X4, v);
+                    let v = g.b.ins().bitcast(I8X16, cast(), v);
+                    let v =
+                        if m.signed { g.b.ins().swiden_low(v) } else { g.b.ins().uwiden_low(v) };
+                    widen16(&mut g.b, v, m.signed)
+                }
+            }
+        })
+        .collect()
+}
+
+pub(super) fn cast() -> cranelift_codegen::ir::MemFlagsData {
+    cranelift_codegen::ir::MemFlagsData::new()
+        .with_endianness(cranelift_codegen::ir::Endianness::Little)
+}
+
+/// Writes the low bytes of a scalar.
+pub(super) fn store_one(g: &mut Gen<'_, '_>, m: &Mem, v: Value, p: Value, at: i32) {
+    match m.bytes {
+        1 => {
+            let v = g.b.ins().ireduce(I8, v);
+            g.b.ins().store(plain(), v, p, at);
+        }
+        2 => {
+            let v = g.b.ins().ireduce(I16, v);
+            g.b.ins().store(plain(), v, p, at);
+        }
+        4 if g.b.func.dfg.value_type(v) == I64 => {
+            let v = g.b.ins().ireduce(I32, v);
+            g.b.ins().store(plain(), v, p, at);
+        }
+        _ => {
+            g.b.ins().store(plain(), v, p, at);
+        }
+    }
+}
+
+pub(super) fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
+    let info = &g.f.effects[e as usize];
+    let (base, src) = (info.src[0], info.src[1..].to_vec());
+    let mask = executing(g, e);
+    let values: Vec<Vec<Value>> = if g.g.scalar() {
+        src.iter().map(|v| vec![g.scalar(*v)]).collect()
+    } else {
+        src.iter().map(|v| g.vector(*v)).collect()
+    };
+    let address = addresses(g, base, &m.place);
+    let stop = skip_if_none(g, e, mask.as_deref());
+    let uniform = (!own(&m) || g.g.scalar())
+        && matches!(&address, Address::Linear(_, o) if o.iter().all(|o| *o == 0));
+    if uniform && src.iter().any(|v| g.offsets(*v).is_none_or(|o| o.iter().any(|o| *o != 0))) {
+        // Which lane wins is the helper's business.
+        let out = slow(g, e, mask.as_deref(), Some((&address, m.place.offset)));
+        finish(g, e, out, stop);
+        return;
+    }
+    let total = m.bytes as u64 * m.count as u64;
+    let (bad, site) = check(g, e, &address, mask.as_deref(), &m.place, total);
+    let (cold, quick) = split(g, bad);
+    let join = g.b.create_block();
+    g.b.switch_to_block(cold);
+    slow(g, e, mask.as_deref(), Some((&address, m.place.offset)));
+    g.b.ins().jump(join, &[]);
+    g.b.switch_to_block(quick);
+    let found = site.found(g);
+    let whole = m.count == 1
+        && m.bytes >= 4
+        && (g.kind(src[0]) == Kind::D) == (m.bytes == 8)
+        && matches!(&found, Found::Linear(_, o) if unit(o, m.bytes as i64));
+    let words_only = src.iter().all(|v| g.kind(*v) == Kind::W);
+    let turned = words_only && matches!(&found, Found::Linear(_, o) if rows(&m, o));
+    match &found {
+        Found::Linear(host, _) if uniform => {
+            for (i, v) in src.iter().enumerate() {
+                let v = g.scalar(*v);
+                store_one(g, &m, v, *host, i as i32 * m.bytes as i32);
+            }
+        }
+        Found::Linear(host, o) if whole || turned => {
+            let part = mask.as_ref().map(|mask| {
+                let all = all_on(g, mask);
+                let (on, part) = (g.b.create_block(), g.b.create_block());
+                g.b.ins().brif(all, on, &[], part, &[]);
+                g.b.switch_to_block(on);
+                part
+            });
+            if turned {
+                for (n, c) in o.chunks(4).enumerate() {
+                    let x: Vec<Value> = values.iter().map(|v| v[n]).collect();
+                    store_rows(g, &x, *host, c[0] as i32);
+                }
+            } else {
+                let per = if m.bytes == 8 { 2 } else { 4 };
+                for (c, v) in o.chunks(per).zip(&values[0]) {
+                    g.b.ins().store(plain(), *v, *host, c[0] as i32);
+                }
+            }
+            if let Some(part) = part {
+                g.b.ins().jump(join, &[]);
+                g.b.switch_to_block(part);
+                store_lanes(g, &m, &found, mask.as_deref(), &src, &values);
+            }
+        }
+        _ => store_lanes(g, &m, &found, mask.as_deref(), &src, &values),
+    }
+    g.b.ins().jump(join, &[]);
+    g.b.switch_to_block(join);
+    finish(g, e, Vec::new(), stop);
+}
+
+/// Lane by lane in lane order; lanes that are off write a scratch word.
+pub(super) fn store_lanes(
+    g: &mut Gen<'_, '_>,
+    m: &Mem,
+    found: &Found,
+    mask: Option<&[Value]>,
+    src: &[Val],
+    values: &[Vec<Value>],
+) {
+    let apart = apart(g, m);
+    for (l, (p, at)) in lanes(g, found, apart).into_iter().enumerate() {
+        let (p, at) = match mask {
+            Some(mask) => (or_scratch(g, mask, l, p, at), 0),
+            None => (p, at),
+        };
+        for (i, v) in values.iter().enumerate() {
+            let x = g.lane(v, g.kind(src[i]), l);
+            store_one(g, m, x, p, at + i as i32 * m.bytes as i32);
+        }
+    }
+}
+
+/// The address, or that of the scratch word where lane `l` is off.
+pub(super) fn or_scratch(
+    g: &mut Gen<'_, '_>,
+    mask: &[Value],
+    l: usize,
+    p: Value,
+    at: i32,
+) -> Value {
+    let on = g.lane(mask, Kind::W, l);
+    let here = if at == 0 { p } else { g.b.ins().iadd_imm_s(p, at as i64) };
+    let scratch = g.b.ins().iadd_imm_u(g.ctx, at!(scratch) as i64);
+    g.b.ins().select(on, here, scratch)
+}
+
+pub(super) fn jump_with(g: &mut Gen<'_, '_>, to: cranelift_codegen::ir::Block, out: &[Rep]) {
+    let mut pass = Vec::new();
+    for r in out {
+        match r {
+            Rep::Scalar(x) => pass.push(BlockArg::Value(*x)),
+            Rep::Slices(s) => pass.extend(s.iter().map(|x| BlockArg::Value(*x))),
+        }
+    }
+    g.b.ins().jump(to, &pass);
+}
