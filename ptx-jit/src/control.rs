@@ -45,7 +45,10 @@ impl Gen<'_, '_> {
     }
 
     /// Where the version of `b` begins that belongs to what is being emitted.
-    fn head(&self, b: BlockId) -> Clif {
+    pub(crate) fn head(&self, b: BlockId) -> Clif {
+        if self.sure && b == self.here {
+            return self.sure_heads[&(b, self.full)];
+        }
         if self.full { self.full_heads[b as usize] } else { self.heads[b as usize] }
     }
 
@@ -69,12 +72,21 @@ impl Gen<'_, '_> {
         self.b.switch_to_block(on);
     }
 
+    /// The version of the counted loop `id` without checks, if there is one.
+    pub(crate) fn sure_block(&mut self, id: BlockId, full: bool) {
+        if self.sure_heads.contains_key(&(id, full && self.two)) {
+            self.sure = true;
+            self.block(id, full);
+            self.sure = false;
+        }
+    }
+
     /// Emits a block: where all lanes of the group are known to be on (`full`), or under masks.
     pub(crate) fn block(&mut self, id: BlockId, full: bool) {
         self.full = full && self.two;
         self.here = id;
         let full = self.full;
-        let head = if full { self.full_heads[id as usize] } else { self.heads[id as usize] };
+        let head = self.head(id);
         let f = self.f;
         let block = &f.blocks[id as usize];
         self.b.switch_to_block(head);
@@ -101,7 +113,7 @@ impl Gen<'_, '_> {
         } else if self.shapes.deaths && !full {
             let vars = self.live.clone();
             let mask = self.lanes_of(&vars);
-            if self.two && meeting {
+            if self.two && meeting && !self.sure {
                 self.all_together(id, &mask);
             }
             self.mask = Some(mask);
@@ -388,8 +400,12 @@ impl Gen<'_, '_> {
         } else {
             self.pass(from, to, None, None);
         }
-        if to <= from && !self.shapes.short[to as usize] {
+        if to <= from && !self.shapes.short[to as usize] && !(self.sure && to == from) {
             self.burn();
+        }
+        let plain = self.full || !self.shapes.masked[to as usize];
+        if from != to && plain && self.enter_counted(from, to) {
+            return;
         }
         let head = self.head(to);
         self.b.ins().jump(head, &[]);

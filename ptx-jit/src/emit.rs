@@ -77,6 +77,13 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) resumes: Vec<BlockId>,
     /// Blocks whose condition only their branch reads.
     pub(crate) lone: Vec<bool>,
+    /// Loops that count, the heads of their versions without checks (for each of the two versions of the block), and where
+    /// the host has the memory of their accesses, less the first address.
+    pub(crate) counted: HashMap<BlockId, std::rc::Rc<crate::counted::Counted>>,
+    pub(crate) sure_heads: HashMap<(BlockId, bool), Clif>,
+    pub(crate) moving: HashMap<u32, Variable>,
+    /// Whether the version without checks is being emitted.
+    pub(crate) sure: bool,
     /// Blocks inside small loops.
     pub(crate) in_small_loop: Vec<bool>,
     /// The block being emitted.
@@ -182,6 +189,10 @@ pub(crate) fn emit(
         mask: None,
         resumes: Vec::new(),
         lone: crate::together::lone_conditions(f),
+        counted: HashMap::new(),
+        sure_heads: HashMap::new(),
+        moving: HashMap::new(),
+        sure: false,
         in_small_loop: crate::opt::in_small_loop(f, SMALL_LOOP),
         here: 0,
         live_in: Vec::new(),
@@ -222,6 +233,7 @@ impl<'b> Gen<'_, 'b> {
 
     pub(crate) fn run(&mut self) {
         self.find_homes();
+        self.find_counted();
         // Groups of the block.
         let zero = self.b.ins().iconst(I64, 0);
         self.b.def_var(self.group, zero);
@@ -294,11 +306,13 @@ impl<'b> Gen<'_, 'b> {
         for b in 0..self.f.blocks.len() {
             if self.two || self.heads[b] == self.full_heads[b] {
                 self.block(b as BlockId, true);
+                self.sure_block(b as BlockId, true);
             }
         }
         for b in 0..self.f.blocks.len() {
             if self.heads[b] != self.full_heads[b] {
                 self.block(b as BlockId, false);
+                self.sure_block(b as BlockId, false);
             }
         }
         self.b.seal_all_blocks();

@@ -25,6 +25,7 @@ mod build;
 mod bundle;
 mod cache;
 mod control;
+mod counted;
 mod ctx;
 mod emit;
 mod ir;

@@ -29,17 +29,19 @@ pub(super) fn atom(g: &mut Gen<'_, '_>, e: u32, a: Atom) {
     let address = addresses(g, base, &a.place);
     let stop = skip_if_none(g, e, mask.as_deref());
     let (bad, site) = check(g, e, &address, mask.as_deref(), &a.place, a.bytes as u64);
-    let (cold, quick) = split(g, bad);
     let join = g.b.create_block();
     for d in &dst {
         for ty in result_types(g, *d) {
             g.b.append_block_param(join, ty);
         }
     }
-    g.b.switch_to_block(cold);
-    let out = slow(g, e, mask.as_deref(), Some((&address, a.place.offset)));
-    jump_with(g, join, &out);
-    g.b.switch_to_block(quick);
+    if let Some(bad) = bad {
+        let (cold, quick) = split(g, bad);
+        g.b.switch_to_block(cold);
+        let out = slow(g, e, mask.as_deref(), Some((&address, a.place.offset)));
+        jump_with(g, join, &out);
+        g.b.switch_to_block(quick);
+    }
     let found = site.found(g);
     let kind = g.kind(value);
     let mut olds = Vec::new();

@@ -8,24 +8,29 @@ use ptx_isa::{Kind, Space};
 
 use super::address::Address;
 use super::{local_bytes, own};
+use cranelift_frontend::Variable;
+
 use crate::ctx::{Ctx, SITE, Site};
 use crate::emit::{Gen, SiteInfo, at, plain};
 use crate::ops::{vconst32, vconst64};
 
 /// A number that the code reads where it needs it: right before an instruction that can take it from memory.
 #[derive(Copy, Clone)]
-enum Slot {
+pub(crate) enum Slot {
     /// In the context, at this offset.
     At(i32),
     Constant(u64),
     /// Local memory of the group's first thread, which has so many bytes.
     Own(usize),
+    /// In a variable.
+    Var(Variable),
 }
 
 impl Slot {
-    fn get(self, g: &mut Gen<'_, '_>) -> Value {
+    pub(crate) fn get(self, g: &mut Gen<'_, '_>) -> Value {
         match self {
             Slot::At(at) => g.b.ins().load(I64, plain(), g.ctx, at),
+            Slot::Var(v) => g.b.use_var(v),
             Slot::Constant(c) => g.b.ins().iconst(I64, c as i64),
             Slot::Own(bytes) => {
                 let base = g.b.ins().load(I64, plain(), g.ctx, at!(local));
@@ -70,6 +75,18 @@ fn known(g: &mut Gen<'_, '_>, e: u32, place: &Place, span: u64, unit: u64, narro
     Known { start, room, host: field(std::mem::offset_of!(Site, host)) }
 }
 
+/// First address, room and host memory of the site of effect `e`, whose linear accesses touch `span` bytes.
+pub(crate) fn site_of(
+    g: &mut Gen<'_, '_>,
+    e: u32,
+    place: &Place,
+    span: u64,
+    unit: u64,
+) -> (Option<Slot>, Slot, Slot) {
+    let known = known(g, e, place, span, unit, false);
+    (known.start, known.room, known.host)
+}
+
 /// What [`check`] leaves for the way behind it.
 pub(super) struct Checked {
     host: Slot,
@@ -110,8 +127,8 @@ pub(super) enum Found {
 /// Most units from the start of an allocation that an index may count.
 pub(crate) const REACH: u64 = 1 << 30;
 
-/// Whether the access must take the slow way (not 0), and where it goes otherwise. Lanes that are off may be anywhere
-/// in the allocation.
+/// Whether the access must take the slow way (not 0; `None`: it was checked before), and where it goes otherwise. Lanes
+/// that are off may be anywhere in the allocation.
 pub(super) fn check(
     g: &mut Gen<'_, '_>,
     e: u32,
@@ -119,7 +136,7 @@ pub(super) fn check(
     mask: Option<&[Value]>,
     place: &Place,
     bytes: u64,
-) -> (Value, Checked) {
+) -> (Option<Value>, Checked) {
     let apart = if matches!(place.space, Space::Local | Space::ParamFunc) {
         local_bytes(g.f) as i64
     } else {
@@ -129,6 +146,11 @@ pub(super) fn check(
         Address::Linear(x, o) => {
             let lo = o.iter().copied().min().unwrap_or(0);
             let hi = o.iter().copied().max().unwrap_or(0);
+            if let Some(host) = g.moving.get(&e).copied().filter(|_| g.sure) {
+                let at = if lo == 0 { *x } else { g.b.ins().iadd_imm_s(*x, lo) };
+                let o = o.iter().map(|o| o - lo).collect();
+                return (None, Checked { host: Slot::Var(host), from: Spread::Linear(at, o) });
+            }
             let known = known(g, e, place, (hi - lo) as u64 + bytes, bytes, false);
             let at = if lo == 0 { *x } else { g.b.ins().iadd_imm_s(*x, lo) };
             let at = match known.start {
@@ -148,7 +170,7 @@ pub(super) fn check(
                 g.b.ins().iconst(I8, 1)
             };
             let o = o.iter().enumerate().map(|(l, o)| o - lo + l as i64 * apart);
-            (bad, Checked { host: known.host, from: Spread::Linear(at, o.collect()) })
+            (Some(bad), Checked { host: known.host, from: Spread::Linear(at, o.collect()) })
         }
         Address::Index { base, index, shift, signed } => {
             let unit = 1u64 << shift;
@@ -222,7 +244,7 @@ pub(super) fn check(
             }
             let wrong = g.any(wrong);
             let bad = g.b.ins().bor(bad, wrong);
-            (bad, Checked { host: known.host, from: Spread::Index(out, *shift) })
+            (Some(bad), Checked { host: known.host, from: Spread::Index(out, *shift) })
         }
         Address::Lanes(a) => {
             let known = known(g, e, place, bytes, 1, false);
@@ -271,7 +293,7 @@ pub(super) fn check(
             let both = g.any(both);
             let none = g.b.ins().icmp_imm_u(IntCC::Equal, room, 0);
             let bad = g.b.ins().bor(both, none);
-            (bad, Checked { host: known.host, from: Spread::Lanes(out) })
+            (Some(bad), Checked { host: known.host, from: Spread::Lanes(out) })
         }
     }
 }

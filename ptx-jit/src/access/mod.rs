@@ -17,7 +17,7 @@ use ptx_isa::{Kind, Space};
 
 use self::address::{Address, staged};
 use self::atomics::{atom, quick_atom};
-pub(crate) use self::check::REACH;
+pub(crate) use self::check::{REACH, site_of};
 use self::transfer::{load, store};
 use crate::ctx::Ctx;
 use crate::emit::{Gen, Rep, at, plain};
@@ -25,14 +25,14 @@ use crate::ir::Val;
 use crate::ops::{vconst32, vconst64};
 
 /// Fast accesses need this.
-fn quick(m: &Mem) -> bool {
+pub(crate) fn quick(m: &Mem) -> bool {
     use Space::*;
     let space = matches!(m.place.space, Global | Generic | Shared | Const | Local | ParamFunc);
     space && matches!(m.bytes, 1 | 2 | 4 | 8) && m.count <= 4
 }
 
 /// Whether every thread has its own memory there.
-fn own(m: &Mem) -> bool {
+pub(crate) fn own(m: &Mem) -> bool {
     matches!(m.place.space, Space::Local | Space::ParamFunc)
 }
 

@@ -35,17 +35,19 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     let stop = skip_if_none(g, e, mask.as_deref());
     let total = m.bytes as u64 * m.count as u64;
     let (bad, site) = check(g, e, &address, mask.as_deref(), &m.place, total);
-    let (cold, quick) = split(g, bad);
     let join = g.b.create_block();
     for d in &dst {
         for ty in result_types(g, *d) {
             g.b.append_block_param(join, ty);
         }
     }
-    g.b.switch_to_block(cold);
-    let out = slow(g, e, mask.as_deref(), Some((&address, m.place.offset)));
-    jump_with(g, join, &out);
-    g.b.switch_to_block(quick);
+    if let Some(bad) = bad {
+        let (cold, quick) = split(g, bad);
+        g.b.switch_to_block(cold);
+        let out = slow(g, e, mask.as_deref(), Some((&address, m.place.offset)));
+        jump_with(g, join, &out);
+        g.b.switch_to_block(quick);
+    }
     let found = site.found(g);
     let mut out = Vec::new();
     match &found {
@@ -247,12 +249,14 @@ pub(super) fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     }
     let total = m.bytes as u64 * m.count as u64;
     let (bad, site) = check(g, e, &address, mask.as_deref(), &m.place, total);
-    let (cold, quick) = split(g, bad);
     let join = g.b.create_block();
-    g.b.switch_to_block(cold);
-    slow(g, e, mask.as_deref(), Some((&address, m.place.offset)));
-    g.b.ins().jump(join, &[]);
-    g.b.switch_to_block(quick);
+    if let Some(bad) = bad {
+        let (cold, quick) = split(g, bad);
+        g.b.switch_to_block(cold);
+        slow(g, e, mask.as_deref(), Some((&address, m.place.offset)));
+        g.b.ins().jump(join, &[]);
+        g.b.switch_to_block(quick);
+    }
     let found = site.found(g);
     let whole = m.count == 1
         && m.bytes >= 4
