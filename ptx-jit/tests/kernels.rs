@@ -325,6 +325,81 @@ fn shuffles_of_the_first_warp_are_compiled() {
     case.compare().unwrap();
 }
 
+/// Loops that count: the counter's start, what a turn adds, and the test that stays in the loop. `%r3` is the end, `%rd6` an
+/// address that moves by 4 bytes and `%rd8` one that moves by `%rd9`.
+const COUNTS: [(&str, &str, &str); 5] = [
+    ("less", "mov.u32 %r4, 0;", "add.s32 %r4, %r4, 1; setp.lt.s32 %p1, %r4, %r3;"),
+    ("no more, by twos", "mov.u32 %r4, 1;", "add.s32 %r4, %r4, 2; setp.le.u32 %p1, %r4, %r3;"),
+    (
+        "not greater or equal",
+        "mov.u32 %r4, -3;",
+        "add.s32 %r4, %r4, 4; setp.ge.s32 %p2, %r4, %r3; not.pred %p1, %p2;",
+    ),
+    ("up to", "mov.u32 %r4, 0;", "add.s32 %r4, %r4, 1; setp.ne.s32 %p1, %r4, %r3;"),
+    (
+        "down to",
+        "add.s32 %r4, %r3, 0; mov.u32 %r3, 0;",
+        "add.s32 %r4, %r4, -1; setp.ne.s32 %p1, %r4, %r3;",
+    ),
+];
+
+/// Accesses that move by a step each turn, inside and beyond their buffers.
+#[test]
+fn counted_loops() {
+    for (name, start, turn) in COUNTS {
+        let body = format!(
+            ".reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<14>;
+            ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out]; ld.param.s32 %r3, [turns];
+            ld.param.s64 %rd9, [step];
+            mov.u32 %r1, %tid.x; mov.u32 %r5, 7;
+            mul.wide.u32 %rd3, %r1, 4; add.u64 %rd4, %rd2, %rd3; add.u64 %rd6, %rd1, %rd3; mov.u64 %rd8, %rd1;
+            {start}
+            $loop: ld.global.u32 %r6, [%rd6]; ld.global.u32 %r7, [%rd8+8]; ld.global.u32 %r8, [%rd1+4];
+            mad.lo.u32 %r5, %r5, 31, %r6; xor.b32 %r5, %r5, %r7; add.u32 %r5, %r5, %r8;
+            st.global.u32 [%rd4], %r5;
+            add.u64 %rd6, %rd6, 4; add.u64 %rd8, %rd8, %rd9;
+            {turn}
+            @%p1 bra $loop;
+            ret;"
+        );
+        let params = ".param .u64 in, .param .u64 out, .param .s32 turns, .param .s64 step";
+        let text = module("sm_70", params, &body);
+        for block in [1, 32, 50] {
+            // The buffer has 256 words: 200 turns from thread 49 on stay inside.
+            for (turns, step) in [
+                (1, 4),
+                (3, 4),
+                (4, 4),
+                (5, 4),
+                (200, 4),
+                (200, 0),
+                (20, -4),
+                (300, 4),
+                (40, 32),
+                (6, 2),
+            ] {
+                let mut case = Case::new(&text, "k", [3, 1, 1], [block, 1, 1]).unwrap();
+                case.words((0..256).map(|i: u32| i.wrapping_mul(0x9e37_79b9)));
+                case.words(vec![0; 64]);
+                case.arg(&i32::to_le_bytes(turns)).arg(&i64::to_le_bytes(step));
+                match case.interpret() {
+                    Ok(()) => case
+                        .compare()
+                        .unwrap_or_else(|e| panic!("{name}, {block}, {turns}, {step}: {e}")),
+                    Err(told) => {
+                        let kernel = case.compile().unwrap();
+                        let stop = case.run_compiled(&kernel);
+                        assert!(
+                            matches!(stop, Err(ptx_jit::Stop::Fault { .. })),
+                            "{name}, {block}, {turns}, {step}: {stop:?}, interpreted {told}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn faults_are_found() {
     let text =
