@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::ColorChoice;
+use clap::{ColorChoice, Parser};
 use ptx_report::text::Paint;
 use ptx_runtime::opencl::Options;
 use ptx_runtime::parse::container;
@@ -30,9 +30,32 @@ pub(crate) struct Failed(pub(crate) u8);
 
 pub(crate) type Outcome = Result<(), Failed>;
 
-/// Runs the command; the result is the exit status.
-pub fn main(cli: Cli) -> ExitCode {
-    let outcome = match cli.command {
+/// Runs what the command line says; the result is the exit status.
+pub fn start() -> ExitCode {
+    let outcome = match cc_words() {
+        Some(words) => cc::command(words),
+        None => run_subcommand(Cli::parse()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failed(status)) => ExitCode::from(status),
+    }
+}
+
+/// The words of `ptxrun cc`, which reads them itself: to describe all subcommands first would take as long as a small
+/// kernel. Help, and what needs care, is left to the description.
+fn cc_words() -> Option<Vec<String>> {
+    let mut words = std::env::args_os().skip(1);
+    if words.next()? != "cc" {
+        return None;
+    }
+    let words: Vec<String> = words.map(|w| w.into_string().ok()).collect::<Option<_>>()?;
+    let special = words.iter().any(|w| ["-h", "--help", "--"].contains(&w.as_str()));
+    (!words.is_empty() && !special).then_some(words)
+}
+
+fn run_subcommand(cli: Cli) -> Outcome {
+    match cli.command {
         None => run(&cli.run),
         Some(Command::Run(args)) => run(&args),
         Some(Command::Cc(args)) => cc::command(args.words),
@@ -51,10 +74,6 @@ pub fn main(cli: Cli) -> ExitCode {
         Some(Command::Exec(args)) => exec::exec(&args),
         Some(Command::Env(args)) => exec::env(&args),
         Some(Command::InstallIcd(args)) => exec::install_icd(&args),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failed(status)) => ExitCode::from(status),
     }
 }
 

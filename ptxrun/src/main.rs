@@ -2,10 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-use ptxrun::cli::Cli;
-use ptxrun::commands;
-
 fn main() -> ExitCode {
-    commands::main(Cli::parse())
+    ptxrun::commands::start()
 }
