@@ -132,54 +132,38 @@ float4 __image_texel_f(__image m, int x, int y, int z)
     REORDER(1.0f)
     return c;
 }
-int4 __image_texel_i(__image m, int x, int y, int z)
-{
-    ulong address = __image_address(m, x, y, z);
-    uint n = __image_channels(ORDER(m));
-    int4 c = (int4)(0);
-    switch (TYPE(m)) {
-    case CLK_SIGNED_INT8: FETCH(char, )
-    case CLK_SIGNED_INT16: FETCH(short, )
-    case CLK_SIGNED_INT32: FETCH(int, )
-    }
-    REORDER(1)
-    return c;
+#define INTEGER_TEXEL(V, SUFFIX, KIND, T8, T16, T32) \
+V __image_texel_##SUFFIX(__image m, int x, int y, int z) \
+{ \
+    ulong address = __image_address(m, x, y, z); \
+    uint n = __image_channels(ORDER(m)); \
+    V c = (V)(0); \
+    switch (TYPE(m)) { \
+    case CLK_##KIND##_INT8: FETCH(T8, ) \
+    case CLK_##KIND##_INT16: FETCH(T16, ) \
+    case CLK_##KIND##_INT32: FETCH(T32, ) \
+    } \
+    REORDER(1) \
+    return c; \
 }
-uint4 __image_texel_ui(__image m, int x, int y, int z)
-{
-    ulong address = __image_address(m, x, y, z);
-    uint n = __image_channels(ORDER(m));
-    uint4 c = (uint4)(0);
-    switch (TYPE(m)) {
-    case CLK_UNSIGNED_INT8: FETCH(uchar, )
-    case CLK_UNSIGNED_INT16: FETCH(ushort, )
-    case CLK_UNSIGNED_INT32: FETCH(uint, )
-    }
-    REORDER(1u)
-    return c;
-}
+INTEGER_TEXEL(int4, i, SIGNED, char, short, int)
+INTEGER_TEXEL(uint4, ui, UNSIGNED, uchar, ushort, uint)
 
 //! read_imagef read_imagei read_imageui read_imageh
 // Coordinates in x, y, z for `dims` axes; the layer of an array stands for the axis behind the last one.
-#define CORE(V, SCALAR, SUFFIX) \
-V __image_at_##SUFFIX(__image m, uint sampler, int4 c, int dims, int layer) \
+#define PLACED(V, SCALAR, SUFFIX, NAME, C, PLACE) \
+V NAME##_##SUFFIX(__image m, uint sampler, C c, int dims, int layer) \
 { \
     bool outside = false; \
-    int x = __image_wrap(c.x, __image_extent(m, 0), sampler, &outside), y = 0, z = layer; \
-    if (dims > 1) y = __image_wrap(c.y, __image_extent(m, 1), sampler, &outside); \
-    if (dims > 2) z = __image_wrap(c.z, __image_extent(m, 2), sampler, &outside); \
-    if (outside) return (V)(0, 0, 0, (SCALAR)__image_border(ORDER(m))); \
-    return __image_texel_##SUFFIX(m, x, y, z); \
-} \
-V __image_sample_##SUFFIX(__image m, uint sampler, float4 c, int dims, int layer) \
-{ \
-    bool outside = false; \
-    int x = __image_nearest(c.x, __image_extent(m, 0), sampler, &outside), y = 0, z = layer; \
-    if (dims > 1) y = __image_nearest(c.y, __image_extent(m, 1), sampler, &outside); \
-    if (dims > 2) z = __image_nearest(c.z, __image_extent(m, 2), sampler, &outside); \
+    int x = PLACE(c.x, __image_extent(m, 0), sampler, &outside), y = 0, z = layer; \
+    if (dims > 1) y = PLACE(c.y, __image_extent(m, 1), sampler, &outside); \
+    if (dims > 2) z = PLACE(c.z, __image_extent(m, 2), sampler, &outside); \
     if (outside) return (V)(0, 0, 0, (SCALAR)__image_border(ORDER(m))); \
     return __image_texel_##SUFFIX(m, x, y, z); \
 }
+#define CORE(V, SCALAR, SUFFIX) \
+PLACED(V, SCALAR, SUFFIX, __image_at, int4, __image_wrap) \
+PLACED(V, SCALAR, SUFFIX, __image_sample, float4, __image_nearest)
 CORE(float4, float, f)
 CORE(int4, int, i)
 CORE(uint4, uint, ui)

@@ -1,4 +1,6 @@
 // Exponentials, logarithms and powers (6.12.2).
+// The next four coefficients of a polynomial.
+#define HORNER(x, p, a, b, c, d) __ptx_fma(__ptx_fma(__ptx_fma(__ptx_fma(p, x, a), x, b), x, c), x, d)
 
 //! exp exp2 exp10 expm1 __exp_scaled
 #define E __attribute__((elementwise))
@@ -6,10 +8,7 @@
 float __exp_scaled(float r, float n)
 {
     float p = 1.0f / 5040.0f;
-    p = __ptx_fma(p, r, 1.0f / 720.0f);
-    p = __ptx_fma(p, r, 1.0f / 120.0f);
-    p = __ptx_fma(p, r, 1.0f / 24.0f);
-    p = __ptx_fma(p, r, 1.0f / 6.0f);
+    p = HORNER(r, p, 1.0f / 720.0f, 1.0f / 120.0f, 1.0f / 24.0f, 1.0f / 6.0f);
     p = __ptx_fma(p, r, 0.5f);
     p = __ptx_fma(p, r, 1.0f);
     p = __ptx_fma(p, r, 1.0f);
@@ -30,33 +29,29 @@ E T name(T x) \
 }
 // x minus n times a constant, and x times a constant, the constants in two parts.
 #define LESS(n, HIGH, LOW) __ptx_fma(n, -LOW, __ptx_fma(n, -HIGH, bounded))
-float __times(float x, float high, float low) { return __ptx_fma(x, low, x * high); }
+#define TIMES(T) T __times(T x, T high, T low) { return __ptx_fma(x, low, x * high); }
+TIMES(float)
 EXPONENTIAL(float, exp, -110.0f, 95.0f, 1.44269504088896340736f, LESS(n, 0x1.62e400p-1f, 0x1.7f7d1cp-20f))
 EXPONENTIAL(float, exp2, -160.0f, 135.0f, 1.0f, (bounded - n) * 0.69314718055994530942f)
 EXPONENTIAL(float, exp10, -50.0f, 40.0f, 3.32192809488736234787f,
             __times(LESS(n, 0x1.344000p-2f, 0x1.3509f8p-18f), 0x1.26bb1cp+1f, -0x1.12aabap-25f))
 #if __PTX_SM__ >= 13
-double __exp_scaled(double r, double n)
+// (e^r - 1 - r) / r^2.
+double __exp_tail(double r)
 {
     double p = 1.0 / 6227020800.0;
-    p = __ptx_fma(p, r, 1.0 / 479001600.0);
-    p = __ptx_fma(p, r, 1.0 / 39916800.0);
-    p = __ptx_fma(p, r, 1.0 / 3628800.0);
-    p = __ptx_fma(p, r, 1.0 / 362880.0);
-    p = __ptx_fma(p, r, 1.0 / 40320.0);
-    p = __ptx_fma(p, r, 1.0 / 5040.0);
-    p = __ptx_fma(p, r, 1.0 / 720.0);
-    p = __ptx_fma(p, r, 1.0 / 120.0);
-    p = __ptx_fma(p, r, 1.0 / 24.0);
-    p = __ptx_fma(p, r, 1.0 / 6.0);
-    p = __ptx_fma(p, r, 0.5);
-    p = __ptx_fma(p, r, 1.0);
-    p = __ptx_fma(p, r, 1.0);
+    p = HORNER(r, p, 1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0);
+    p = HORNER(r, p, 1.0 / 40320.0, 1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0);
+    return __ptx_fma(__ptx_fma(__ptx_fma(p, r, 1.0 / 24.0), r, 1.0 / 6.0), r, 0.5);
+}
+double __exp_scaled(double r, double n)
+{
+    double p = __ptx_fma(__ptx_fma(__exp_tail(r), r, 1.0), r, 1.0);
     int k = (int)n;
     int half_k = k >> 1;
     return p * as_double((ulong)(half_k + 1023) << 52) * as_double((ulong)(k - half_k + 1023) << 52);
 }
-double __times(double x, double high, double low) { return __ptx_fma(x, low, x * high); }
+TIMES(double)
 EXPONENTIAL(double, exp, -760.0, 720.0, 1.44269504088896340736, LESS(n, 0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56))
 EXPONENTIAL(double, exp2, -1100.0, 1030.0, 1.0, (bounded - n) * 0x1.62e42fefa39efp-1)
 EXPONENTIAL(double, exp10, -330.0, 312.0, 3.32192809488736234787,
@@ -69,19 +64,8 @@ E double expm1(double x)
     double high = __ptx_fma(n, -0x1.62e42fefa38p-1, bounded), low = n * -0x1.ef35793c7673p-45;
     double r = high + low;
     double r_low = (high - r) + low;
-    double p = 1.0 / 6227020800.0;
-    p = __ptx_fma(p, r, 1.0 / 479001600.0);
-    p = __ptx_fma(p, r, 1.0 / 39916800.0);
-    p = __ptx_fma(p, r, 1.0 / 3628800.0);
-    p = __ptx_fma(p, r, 1.0 / 362880.0);
-    p = __ptx_fma(p, r, 1.0 / 40320.0);
-    p = __ptx_fma(p, r, 1.0 / 5040.0);
-    p = __ptx_fma(p, r, 1.0 / 720.0);
-    p = __ptx_fma(p, r, 1.0 / 120.0);
-    p = __ptx_fma(p, r, 1.0 / 24.0);
-    p = __ptx_fma(p, r, 1.0 / 6.0);
-    p = __ptx_fma(p, r, 0.5);
     // e^r - 1 = r + tail.
+    double p = __exp_tail(r);
     double tail = __ptx_fma(r * r, p, __ptx_fma(r, r_low, r_low));
     int k = (int)n;
     if (x == 0.0 || x != x) return x;
@@ -124,50 +108,37 @@ float __log_tail(float f)
     float s = __ptx_div_full(f, 2.0f + f);
     float z = s * s;
     float p = 2.0f / 11.0f;
-    p = __ptx_fma(p, z, 2.0f / 9.0f);
-    p = __ptx_fma(p, z, 2.0f / 7.0f);
-    p = __ptx_fma(p, z, 2.0f / 5.0f);
-    p = __ptx_fma(p, z, 2.0f / 3.0f);
+    p = HORNER(z, p, 2.0f / 9.0f, 2.0f / 7.0f, 2.0f / 5.0f, 2.0f / 3.0f);
     p = p * z;
     float h = 0.5f * f * f;
     return __ptx_fma(s, h + p, -h);
 }
-E float log(float x)
-{
-    float e;
-    float f = __log_parts(x, &e);
-    float t = __log_tail(f);
-    float y = __ptx_fma(e, 0x1.62e400p-1f, f + __ptx_fma(e, 0x1.7f7d1cp-20f, t));
-    return __log_special(x, y);
+// The logarithm of 2 in two parts.
+#define LOG(T, LOG2_HIGH, LOG2_LOW) \
+E T log(T x) \
+{ \
+    T e; \
+    T f = __log_parts(x, &e); \
+    T t = __log_tail(f); \
+    T y = __ptx_fma(e, LOG2_HIGH, f + __ptx_fma(e, LOG2_LOW, t)); \
+    return __log_special(x, y); \
 }
+LOG(float, 0x1.62e400p-1f, 0x1.7f7d1cp-20f)
 #if __PTX_SM__ >= 13
 double __log_tail(double f)
 {
     double s = f / (2.0 + f);
     double z = s * s;
     double p = 2.0 / 23.0;
-    p = __ptx_fma(p, z, 2.0 / 21.0);
-    p = __ptx_fma(p, z, 2.0 / 19.0);
-    p = __ptx_fma(p, z, 2.0 / 17.0);
-    p = __ptx_fma(p, z, 2.0 / 15.0);
-    p = __ptx_fma(p, z, 2.0 / 13.0);
-    p = __ptx_fma(p, z, 2.0 / 11.0);
-    p = __ptx_fma(p, z, 2.0 / 9.0);
-    p = __ptx_fma(p, z, 2.0 / 7.0);
+    p = HORNER(z, p, 2.0 / 21.0, 2.0 / 19.0, 2.0 / 17.0, 2.0 / 15.0);
+    p = HORNER(z, p, 2.0 / 13.0, 2.0 / 11.0, 2.0 / 9.0, 2.0 / 7.0);
     p = __ptx_fma(p, z, 2.0 / 5.0);
     p = __ptx_fma(p, z, 2.0 / 3.0);
     p = p * z;
     double h = 0.5 * f * f;
     return __ptx_fma(s, h + p, -h);
 }
-E double log(double x)
-{
-    double e;
-    double f = __log_parts(x, &e);
-    double t = __log_tail(f);
-    double y = __ptx_fma(e, 0x1.62e42fefa38p-1, f + __ptx_fma(e, 0x1.ef35793c7673p-45, t));
-    return __log_special(x, y);
-}
+LOG(double, 0x1.62e42fefa38p-1, 0x1.ef35793c7673p-45)
 // e HIGH + log(1 + f) C as a sum whose large parts keep their errors; C and the constant of e in two parts.
 #define LOG_BASE(name, C, C_LOW, E_HIGH, E_LOW) \
 E double name(double x) \
@@ -220,14 +191,8 @@ double __pow_positive(double x, double y, double y_low)
     double s_low = (__ptx_fma(-s, d, f) - s * d_low) / d;
     double z = s * s;
     double p = 2.0 / 25.0;
-    p = __ptx_fma(p, z, 2.0 / 23.0);
-    p = __ptx_fma(p, z, 2.0 / 21.0);
-    p = __ptx_fma(p, z, 2.0 / 19.0);
-    p = __ptx_fma(p, z, 2.0 / 17.0);
-    p = __ptx_fma(p, z, 2.0 / 15.0);
-    p = __ptx_fma(p, z, 2.0 / 13.0);
-    p = __ptx_fma(p, z, 2.0 / 11.0);
-    p = __ptx_fma(p, z, 2.0 / 9.0);
+    p = HORNER(z, p, 2.0 / 23.0, 2.0 / 21.0, 2.0 / 19.0, 2.0 / 17.0);
+    p = HORNER(z, p, 2.0 / 15.0, 2.0 / 13.0, 2.0 / 11.0, 2.0 / 9.0);
     p = __ptx_fma(p, z, 2.0 / 7.0);
     p = __ptx_fma(p, z, 2.0 / 5.0);
     // The cubic term to twice the precision too.

@@ -1,5 +1,8 @@
 // Error functions and gamma functions (6.12.2): double precision; single precision rounds its result.
 // The polynomials are Chebyshev interpolants computed with 60 digits.
+#define AS_FLOAT(name) __attribute__((elementwise)) float name(float x) { return (float)name((double)x); }
+// The next four coefficients of a polynomial.
+#define HORNER(x, p, a, b, c, d) __ptx_fma(__ptx_fma(__ptx_fma(__ptx_fma(p, x, a), x, b), x, c), x, d)
 
 //! erf erfc
 #define E __attribute__((elementwise))
@@ -8,18 +11,9 @@
 double __erf_small(double z)
 {
     double p = 0x1.05ffd737fb32ep-34;
-    p = __ptx_fma(p, z, -0x1.389d4f2641625p-30);
-    p = __ptx_fma(p, z, 0x1.f7b4bf3b13964p-27);
-    p = __ptx_fma(p, z, -0x1.5f1ecb6f0764cp-23);
-    p = __ptx_fma(p, z, 0x1.b9df224ca4b97p-20);
-    p = __ptx_fma(p, z, -0x1.f4d1e3183f7aep-17);
-    p = __ptx_fma(p, z, 0x1.f9a321d5b8e1ep-14);
-    p = __ptx_fma(p, z, -0x1.c02db3dac435fp-11);
-    p = __ptx_fma(p, z, 0x1.565bcd0dbaa38p-8);
-    p = __ptx_fma(p, z, -0x1.b82ce31284ep-6);
-    p = __ptx_fma(p, z, 0x1.ce2f21a042b3p-4);
-    p = __ptx_fma(p, z, -0x1.812746b0379e6p-2);
-    p = __ptx_fma(p, z, 0x1.06eba8214db69p-3);
+    p = HORNER(z, p, -0x1.389d4f2641625p-30, 0x1.f7b4bf3b13964p-27, -0x1.5f1ecb6f0764cp-23, 0x1.b9df224ca4b97p-20);
+    p = HORNER(z, p, -0x1.f4d1e3183f7aep-17, 0x1.f9a321d5b8e1ep-14, -0x1.c02db3dac435fp-11, 0x1.565bcd0dbaa38p-8);
+    p = HORNER(z, p, -0x1.b82ce31284ep-6, 0x1.ce2f21a042b3p-4, -0x1.812746b0379e6p-2, 0x1.06eba8214db69p-3);
     return p;
 }
 // erfc(x) for x >= 0.9: exp(-x^2) by the scaled function (1 + 2x) erfcx(x), a polynomial in (x - 4) / (x + 4).
@@ -27,26 +21,11 @@ double __erfc_large(double x)
 {
     double t = (x - 4.0) / (x + 4.0);
     double p = 0x1.24bbbed977469p-28;
-    p = __ptx_fma(p, t, -0x1.8de2422edb809p-27);
-    p = __ptx_fma(p, t, -0x1.9bb6ad203f897p-26);
-    p = __ptx_fma(p, t, 0x1.cf23191ed17b4p-24);
-    p = __ptx_fma(p, t, 0x1.5d616a2b87b7ep-24);
-    p = __ptx_fma(p, t, -0x1.ba7f49ab6555p-21);
-    p = __ptx_fma(p, t, 0x1.36d10288a2122p-22);
-    p = __ptx_fma(p, t, 0x1.7f23e6049d3bbp-18);
-    p = __ptx_fma(p, t, -0x1.787d202774c8ap-17);
-    p = __ptx_fma(p, t, -0x1.99591a2ed6261p-16);
-    p = __ptx_fma(p, t, 0x1.3be022d1332fbp-13);
-    p = __ptx_fma(p, t, -0x1.a1df2592dd7a8p-13);
-    p = __ptx_fma(p, t, -0x1.8d4a98fb1c0fp-11);
-    p = __ptx_fma(p, t, 0x1.49c67285a8dcp-8);
-    p = __ptx_fma(p, t, -0x1.09623885b5adp-6);
-    p = __ptx_fma(p, t, 0x1.3079edf6851f8p-5);
-    p = __ptx_fma(p, t, -0x1.0fb06dfe473ffp-4);
-    p = __ptx_fma(p, t, 0x1.7fee004e12422p-4);
-    p = __ptx_fma(p, t, -0x1.9ddb23c3e91a5p-4);
-    p = __ptx_fma(p, t, 0x1.16ecefcfa539cp-4);
-    p = __ptx_fma(p, t, 0x1.f7f5df66fd7cbp-7);
+    p = HORNER(t, p, -0x1.8de2422edb809p-27, -0x1.9bb6ad203f897p-26, 0x1.cf23191ed17b4p-24, 0x1.5d616a2b87b7ep-24);
+    p = HORNER(t, p, -0x1.ba7f49ab6555p-21, 0x1.36d10288a2122p-22, 0x1.7f23e6049d3bbp-18, -0x1.787d202774c8ap-17);
+    p = HORNER(t, p, -0x1.99591a2ed6261p-16, 0x1.3be022d1332fbp-13, -0x1.a1df2592dd7a8p-13, -0x1.8d4a98fb1c0fp-11);
+    p = HORNER(t, p, 0x1.49c67285a8dcp-8, -0x1.09623885b5adp-6, 0x1.3079edf6851f8p-5, -0x1.0fb06dfe473ffp-4);
+    p = HORNER(t, p, 0x1.7fee004e12422p-4, -0x1.9ddb23c3e91a5p-4, 0x1.16ecefcfa539cp-4, 0x1.f7f5df66fd7cbp-7);
     p = __ptx_fma(p, t, -0x1.1df1ad154a28ep-3);
     p = __ptx_fma(p, t, 0x1.3ba5916e9fd7fp+0);
     double square = x * x;
@@ -72,8 +51,8 @@ E double erfc(double x)
     double y = __erfc_large(a > 30.0 ? 30.0 : a);
     return x < 0.0 ? 2.0 - y : y;
 }
-E float erf(float x) { return (float)erf((double)x); }
-E float erfc(float x) { return (float)erfc((double)x); }
+AS_FLOAT(erf)
+AS_FLOAT(erfc)
 #endif
 
 //! tgamma lgamma lgamma_r __lgamma_sign
@@ -83,22 +62,10 @@ E float erfc(float x) { return (float)erfc((double)x); }
 double __reciprocal_gamma(double u)
 {
     double p = -0x1.307e8f798d979p-32;
-    p = __ptx_fma(p, u, -0x1.d1eef0f3a6aaep-31);
-    p = __ptx_fma(p, u, 0x1.25e817d17b6b4p-26);
-    p = __ptx_fma(p, u, -0x1.7f00baa69a4d9p-24);
-    p = __ptx_fma(p, u, 0x1.f1b6ea035017dp-25);
-    p = __ptx_fma(p, u, 0x1.2166ec0f97252p-19);
-    p = __ptx_fma(p, u, -0x1.d24ca69cfacc9p-17);
-    p = __ptx_fma(p, u, 0x1.a963c507b404dp-16);
-    p = __ptx_fma(p, u, 0x1.3f845ff32f15fp-13);
-    p = __ptx_fma(p, u, -0x1.232bd87871293p-10);
-    p = __ptx_fma(p, u, 0x1.15f7f060ffe95p-9);
-    p = __ptx_fma(p, u, 0x1.b16203e5e1898p-8);
-    p = __ptx_fma(p, u, -0x1.5955cc39724a5p-5);
-    p = __ptx_fma(p, u, 0x1.a18540be32cbdp-5);
-    p = __ptx_fma(p, u, 0x1.669be41a93895p-3);
-    p = __ptx_fma(p, u, -0x1.0da5a671c048ap-1);
-    p = __ptx_fma(p, u, -0x1.514d3d90584b3p-5);
+    p = HORNER(u, p, -0x1.d1eef0f3a6aaep-31, 0x1.25e817d17b6b4p-26, -0x1.7f00baa69a4d9p-24, 0x1.f1b6ea035017dp-25);
+    p = HORNER(u, p, 0x1.2166ec0f97252p-19, -0x1.d24ca69cfacc9p-17, 0x1.a963c507b404dp-16, 0x1.3f845ff32f15fp-13);
+    p = HORNER(u, p, -0x1.232bd87871293p-10, 0x1.15f7f060ffe95p-9, 0x1.b16203e5e1898p-8, -0x1.5955cc39724a5p-5);
+    p = HORNER(u, p, 0x1.a18540be32cbdp-5, 0x1.669be41a93895p-3, -0x1.0da5a671c048ap-1, -0x1.514d3d90584b3p-5);
     p = __ptx_fma(p, u, 0x1.20dd750429b6dp+0);
     return p;
 }
@@ -106,22 +73,10 @@ double __reciprocal_gamma(double u)
 double __log_gamma_poly(double y)
 {
     double p = 0x1.11fa5e7c86f7bp-24;
-    p = __ptx_fma(p, y, -0x1.2009c1a550d0dp-23);
-    p = __ptx_fma(p, y, 0x1.b40adb09a1e12p-23);
-    p = __ptx_fma(p, y, -0x1.ce17528bcf46p-22);
-    p = __ptx_fma(p, y, 0x1.012012be3900ap-20);
-    p = __ptx_fma(p, y, -0x1.1276ebd557fbp-19);
-    p = __ptx_fma(p, y, 0x1.258f3057730fap-18);
-    p = __ptx_fma(p, y, -0x1.3cb3be36ad88bp-17);
-    p = __ptx_fma(p, y, 0x1.580e0afa5585p-16);
-    p = __ptx_fma(p, y, -0x1.78de9ab752b81p-15);
-    p = __ptx_fma(p, y, 0x1.a127afee53e7dp-14);
-    p = __ptx_fma(p, y, -0x1.d3fd4b679c1c4p-13);
-    p = __ptx_fma(p, y, 0x1.0b36af8779cap-11);
-    p = __ptx_fma(p, y, -0x1.38ac5c2d48207p-10);
-    p = __ptx_fma(p, y, 0x1.7add6eadb5317p-9);
-    p = __ptx_fma(p, y, -0x1.e404fc218dbaep-8);
-    p = __ptx_fma(p, y, 0x1.51322ac7d848ap-6);
+    p = HORNER(y, p, -0x1.2009c1a550d0dp-23, 0x1.b40adb09a1e12p-23, -0x1.ce17528bcf46p-22, 0x1.012012be3900ap-20);
+    p = HORNER(y, p, -0x1.1276ebd557fbp-19, 0x1.258f3057730fap-18, -0x1.3cb3be36ad88bp-17, 0x1.580e0afa5585p-16);
+    p = HORNER(y, p, -0x1.78de9ab752b81p-15, 0x1.a127afee53e7dp-14, -0x1.d3fd4b679c1c4p-13, 0x1.0b36af8779cap-11);
+    p = HORNER(y, p, -0x1.38ac5c2d48207p-10, 0x1.7add6eadb5317p-9, -0x1.e404fc218dbaep-8, 0x1.51322ac7d848ap-6);
     p = __ptx_fma(p, y, -0x1.13e001a55760ap-4);
     p = __ptx_fma(p, y, 0x1.4a34cc4a60fa6p-2);
     p = __ptx_fma(p, y, 0x1.b0ee6072093cep-2);
@@ -133,14 +88,8 @@ double __stirling(double x)
     double r = 1.0 / x;
     double z = r * r;
     double p = 43867.0 / 244188.0;
-    p = __ptx_fma(p, z, -3617.0 / 122400.0);
-    p = __ptx_fma(p, z, 1.0 / 156.0);
-    p = __ptx_fma(p, z, -691.0 / 360360.0);
-    p = __ptx_fma(p, z, 1.0 / 1188.0);
-    p = __ptx_fma(p, z, -1.0 / 1680.0);
-    p = __ptx_fma(p, z, 1.0 / 1260.0);
-    p = __ptx_fma(p, z, -1.0 / 360.0);
-    p = __ptx_fma(p, z, 1.0 / 12.0);
+    p = HORNER(z, p, -3617.0 / 122400.0, 1.0 / 156.0, -691.0 / 360360.0, 1.0 / 1188.0);
+    p = HORNER(z, p, -1.0 / 1680.0, 1.0 / 1260.0, -1.0 / 360.0, 1.0 / 12.0);
     return p * r;
 }
 // gamma(x) for x > 0 as a product of two factors, so that it may exceed the range.
@@ -213,8 +162,8 @@ E double lgamma(double x)
     // Reflection.
     return log(3.14159265358979323846 / (a * __ptx_abs(sinpi(a)))) - y;
 }
-E float tgamma(float x) { return (float)tgamma((double)x); }
-E float lgamma(float x) { return (float)lgamma((double)x); }
+AS_FLOAT(tgamma)
+AS_FLOAT(lgamma)
 #define SIGNED(T, S) E T lgamma_r(T x, S int *sign) { *sign = __lgamma_sign((double)x); return lgamma(x); }
 #define SIGNED_ALL(T) SIGNED(T, __private) SIGNED(T, __global) SIGNED(T, __local)
 SIGNED_ALL(float)

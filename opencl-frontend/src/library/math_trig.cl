@@ -1,4 +1,8 @@
 // Circular and hyperbolic functions, cube root and hypotenuse (6.12.2).
+// In double precision, rounded once.
+#define AS_FLOAT(name) __attribute__((elementwise)) float name(float x) { return (float)name((double)x); }
+// The next four coefficients of a polynomial.
+#define HORNER(x, p, a, b, c, d) __ptx_fma(__ptx_fma(__ptx_fma(__ptx_fma(p, x, a), x, b), x, c), x, d)
 
 //! sin cos sincos tan sinpi cospi tanpi
 #define E __attribute__((elementwise))
@@ -56,17 +60,16 @@ float __cos_poly(float r)
 {
     float z = r * r;
     float p = -1.0f / 3628800.0f;
-    p = __ptx_fma(p, z, 1.0f / 40320.0f);
-    p = __ptx_fma(p, z, -1.0f / 720.0f);
-    p = __ptx_fma(p, z, 1.0f / 24.0f);
-    p = __ptx_fma(p, z, -0.5f);
+    p = HORNER(z, p, 1.0f / 40320.0f, -1.0f / 720.0f, 1.0f / 24.0f, -0.5f);
     return __ptx_fma(p, z, 1.0f);
 }
-float __quadrant_value(float r, int q)
-{
-    float y = q & 1 ? __cos_poly(r) : __sin_poly(r);
-    return q & 2 ? -y : y;
+#define QUADRANT_VALUE(T) \
+T __quadrant_value(T r, int q) \
+{ \
+    T y = q & 1 ? __cos_poly(r) : __sin_poly(r); \
+    return q & 2 ? -y : y; \
 }
+QUADRANT_VALUE(float)
 E float sin(float x)
 {
     if (!(__ptx_abs(x) < INFINITY)) return NAN;
@@ -104,10 +107,7 @@ double __sin_poly(double r, double t)
 {
     double z = r * r;
     double p = 1.0 / 355687428096000.0;
-    p = __ptx_fma(p, z, -1.0 / 1307674368000.0);
-    p = __ptx_fma(p, z, 1.0 / 6227020800.0);
-    p = __ptx_fma(p, z, -1.0 / 39916800.0);
-    p = __ptx_fma(p, z, 1.0 / 362880.0);
+    p = HORNER(z, p, -1.0 / 1307674368000.0, 1.0 / 6227020800.0, -1.0 / 39916800.0, 1.0 / 362880.0);
     p = __ptx_fma(p, z, -1.0 / 5040.0);
     p = __ptx_fma(p, z, 1.0 / 120.0);
     p = __ptx_fma(p, z, -1.0 / 6.0);
@@ -117,14 +117,8 @@ double __cos_poly(double r, double t)
 {
     double z = r * r;
     double p = -1.0 / 6402373705728000.0;
-    p = __ptx_fma(p, z, 1.0 / 20922789888000.0);
-    p = __ptx_fma(p, z, -1.0 / 87178291200.0);
-    p = __ptx_fma(p, z, 1.0 / 479001600.0);
-    p = __ptx_fma(p, z, -1.0 / 3628800.0);
-    p = __ptx_fma(p, z, 1.0 / 40320.0);
-    p = __ptx_fma(p, z, -1.0 / 720.0);
-    p = __ptx_fma(p, z, 1.0 / 24.0);
-    p = __ptx_fma(p, z, -0.5);
+    p = HORNER(z, p, 1.0 / 20922789888000.0, -1.0 / 87178291200.0, 1.0 / 479001600.0, -1.0 / 3628800.0);
+    p = HORNER(z, p, 1.0 / 40320.0, -1.0 / 720.0, 1.0 / 24.0, -0.5);
     return __ptx_fma(p, z, __ptx_fma(-t, r, 1.0));
 }
 double __sin_poly(double r) { return __sin_poly(r, 0.0); }
@@ -204,35 +198,31 @@ E double tan(double x)
 SINCOS(double, __private)
 SINCOS(double, __global)
 SINCOS(double, __local)
-// sin, cos and tan of pi x: the reduction is exact.
-#define PI_FUNCTIONS(T, PI) \
-E T sinpi(T x) \
-{ \
-    if (!(__ptx_abs(x) < (T)INFINITY)) return (T)NAN; \
-    x = __ptx_abs(x) >= (T)0x1.0p+53 ? x * (T)0 : x; \
-    T n = __ptx_rint(x * (T)2); \
-    T r = (x - n * (T)0.5) * (T)PI; \
-    int q = (int)(n - __ptx_trunc(n * (T)0.25) * (T)4); \
-    T y = q & 1 ? __cos_poly(r) : __sin_poly(r); \
-    y = q & 2 ? -y : y; \
-    return __ptx_trunc(x) == x ? x * (T)0 : y; \
-} \
-E T cospi(T x) \
-{ \
-    if (!(__ptx_abs(x) < (T)INFINITY)) return (T)NAN; \
-    x = __ptx_abs(x) >= (T)0x1.0p+53 ? x * (T)0 : x; \
-    T n = __ptx_rint(x * (T)2); \
-    T r = (x - n * (T)0.5) * (T)PI; \
-    int q = (int)(n - __ptx_trunc(n * (T)0.25) * (T)4) + 1; \
-    T y = q & 1 ? __cos_poly(r) : __sin_poly(r); \
-    y = q & 2 ? -y : y; \
-    return r == (T)0 && !(q & 1) ? (T)0 : y; \
-} \
-E T tanpi(T x) { return sinpi(x) / cospi(x); }
-PI_FUNCTIONS(double, 3.14159265358979323846)
-E float sinpi(float x) { return (float)sinpi((double)x); }
-E float cospi(float x) { return (float)cospi((double)x); }
-E float tanpi(float x) { return (float)tanpi((double)x); }
+// sin, cos and tan of pi x: the reduction is exact. Large numbers, which are whole, become 0.
+#define REDUCE_PI(x, r, q) \
+    if (!(__ptx_abs(x) < (double)INFINITY)) return (double)NAN; \
+    x = __ptx_abs(x) >= 0x1.0p+53 ? x * 0.0 : x; \
+    double n = __ptx_rint(x * 2.0); \
+    double r = (x - n * 0.5) * 3.14159265358979323846; \
+    int q = (int)(n - __ptx_trunc(n * 0.25) * 4.0);
+QUADRANT_VALUE(double)
+E double sinpi(double x)
+{
+    REDUCE_PI(x, r, q)
+    double y = __quadrant_value(r, q);
+    return __ptx_trunc(x) == x ? x * 0.0 : y;
+}
+E double cospi(double x)
+{
+    REDUCE_PI(x, r, q)
+    q += 1;
+    double y = __quadrant_value(r, q);
+    return r == 0.0 && !(q & 1) ? 0.0 : y;
+}
+E double tanpi(double x) { return sinpi(x) / cospi(x); }
+AS_FLOAT(sinpi)
+AS_FLOAT(cospi)
+AS_FLOAT(tanpi)
 #endif
 
 //! asin acos atan atan2 asinpi acospi atanpi atan2pi sinh cosh tanh asinh acosh atanh cbrt hypot __with_sign
@@ -247,18 +237,9 @@ double __atan_positive(double x)
     t = turned ? (t * 1.73205080756887729353 - 1.0) / (1.73205080756887729353 + t) : t;
     double z = t * t;
     double p = 1.0 / 29.0;
-    p = __ptx_fma(p, z, -1.0 / 27.0);
-    p = __ptx_fma(p, z, 1.0 / 25.0);
-    p = __ptx_fma(p, z, -1.0 / 23.0);
-    p = __ptx_fma(p, z, 1.0 / 21.0);
-    p = __ptx_fma(p, z, -1.0 / 19.0);
-    p = __ptx_fma(p, z, 1.0 / 17.0);
-    p = __ptx_fma(p, z, -1.0 / 15.0);
-    p = __ptx_fma(p, z, 1.0 / 13.0);
-    p = __ptx_fma(p, z, -1.0 / 11.0);
-    p = __ptx_fma(p, z, 1.0 / 9.0);
-    p = __ptx_fma(p, z, -1.0 / 7.0);
-    p = __ptx_fma(p, z, 1.0 / 5.0);
+    p = HORNER(z, p, -1.0 / 27.0, 1.0 / 25.0, -1.0 / 23.0, 1.0 / 21.0);
+    p = HORNER(z, p, -1.0 / 19.0, 1.0 / 17.0, -1.0 / 15.0, 1.0 / 13.0);
+    p = HORNER(z, p, -1.0 / 11.0, 1.0 / 9.0, -1.0 / 7.0, 1.0 / 5.0);
     p = __ptx_fma(p, z, -1.0 / 3.0);
     double y = __ptx_fma(p * z, t, t);
     y = turned ? y + 0.52359877559829887308 : y;
@@ -270,20 +251,13 @@ E double atan(double x) { return x != x ? x : __with_sign(__atan_positive(__ptx_
 double __asin_poly(double z)
 {
     double p = 0x1.d72b2bc8155f8p-6;
-    p = __ptx_fma(p, z, -0x1.e6aaa8a0a04ccp-7);
-    p = __ptx_fma(p, z, 0x1.1d189408314eep-6);
-    p = __ptx_fma(p, z, 0x1.65a9c4dfcf8b2p-8);
-    p = __ptx_fma(p, z, 0x1.52420b04b37bep-7);
-    p = __ptx_fma(p, z, 0x1.782651caa6547p-7);
-    p = __ptx_fma(p, z, 0x1.c9cf07674736ap-7);
-    p = __ptx_fma(p, z, 0x1.1c4d35cf95421p-6);
-    p = __ptx_fma(p, z, 0x1.6e8bb1c8209a2p-6);
-    p = __ptx_fma(p, z, 0x1.f1c71c1db0623p-6);
-    p = __ptx_fma(p, z, 0x1.6db6db6e31f13p-5);
-    p = __ptx_fma(p, z, 0x1.3333333332ecap-4);
-    p = __ptx_fma(p, z, 0x1.5555555555556p-3);
+    p = HORNER(z, p, -0x1.e6aaa8a0a04ccp-7, 0x1.1d189408314eep-6, 0x1.65a9c4dfcf8b2p-8, 0x1.52420b04b37bep-7);
+    p = HORNER(z, p, 0x1.782651caa6547p-7, 0x1.c9cf07674736ap-7, 0x1.1c4d35cf95421p-6, 0x1.6e8bb1c8209a2p-6);
+    p = HORNER(z, p, 0x1.f1c71c1db0623p-6, 0x1.6db6db6e31f13p-5, 0x1.3333333332ecap-4, 0x1.5555555555556p-3);
     return p * z;
 }
+// What a square root lacks.
+double __root_error(double root, double z) { return root > 0.0 ? __ptx_fma(-root, root, z) / (root + root) : 0.0; }
 E double asin(double x)
 {
     double a = __ptx_abs(x);
@@ -292,7 +266,7 @@ E double asin(double x)
     // pi/2 - 2 asin(sqrt((1 - a) / 2)), the root with its error.
     double z = (1.0 - a) * 0.5;
     double s = __ptx_sqrt_rn(z);
-    double s_low = s > 0.0 ? __ptx_fma(-s, s, z) / (s + s) : 0.0;
+    double s_low = __root_error(s, z);
     double high = 0x1.921fb54442d18p+0 - 2.0 * s;
     double low = (0x1.921fb54442d18p+0 - high) - 2.0 * s;
     double y = high + (low + (0x1.1a62633145c07p-54 - 2.0 * __ptx_fma(s, __asin_poly(z), s_low)));
@@ -305,7 +279,7 @@ E double acos(double x)
     if (a <= 0.5) return 0x1.921fb54442d18p+0 - (x - __ptx_fma(-x, __asin_poly(x * x), 0x1.1a62633145c07p-54));
     double z = (1.0 - a) * 0.5;
     double s = __ptx_sqrt_rn(z);
-    double s_low = s > 0.0 ? __ptx_fma(-s, s, z) / (s + s) : 0.0;
+    double s_low = __root_error(s, z);
     double rest = __ptx_fma(s, __asin_poly(z), s_low);
     return x > 0.0 ? 2.0 * (s + rest) : 0x1.921fb54442d18p+1 - 2.0 * (s + (rest - 0x1.1a62633145c07p-54));
 }
@@ -332,10 +306,7 @@ E double sinh(double x)
     if (a < 1.0) {
         double z = a * a;
         double p = 0x1.952654734b725p-49;
-        p = __ptx_fma(p, z, 0x1.ae7f44a89136cp-41);
-        p = __ptx_fma(p, z, 0x1.61246136ddcb0p-33);
-        p = __ptx_fma(p, z, 0x1.ae64567f56d72p-26);
-        p = __ptx_fma(p, z, 0x1.71de3a556c724p-19);
+        p = HORNER(z, p, 0x1.ae7f44a89136cp-41, 0x1.61246136ddcb0p-33, 0x1.ae64567f56d72p-26, 0x1.71de3a556c724p-19);
         p = __ptx_fma(p, z, 0x1.a01a01a01a01ap-13);
         p = __ptx_fma(p, z, 0x1.1111111111111p-7);
         p = __ptx_fma(p, z, 0x1.5555555555555p-3);
@@ -362,14 +333,8 @@ E double tanh(double x)
     else {
         double z = a * a;
         double p = -0x1.546807b2df0a7p-16;
-        p = __ptx_fma(p, z, 0x1.6313f634c2327p-14);
-        p = __ptx_fma(p, z, -0x1.eb7963777b35fp-13);
-        p = __ptx_fma(p, z, 0x1.34b8c5cadd5bep-11);
-        p = __ptx_fma(p, z, -0x1.7d967d0cab245p-10);
-        p = __ptx_fma(p, z, 0x1.d6d323bf00283p-9);
-        p = __ptx_fma(p, z, -0x1.226e32869b4a2p-7);
-        p = __ptx_fma(p, z, 0x1.664f4874c2a52p-6);
-        p = __ptx_fma(p, z, -0x1.ba1ba1b9f8362p-5);
+        p = HORNER(z, p, 0x1.6313f634c2327p-14, -0x1.eb7963777b35fp-13, 0x1.34b8c5cadd5bep-11, -0x1.7d967d0cab245p-10);
+        p = HORNER(z, p, 0x1.d6d323bf00283p-9, -0x1.226e32869b4a2p-7, 0x1.664f4874c2a52p-6, -0x1.ba1ba1b9f8362p-5);
         p = __ptx_fma(p, z, 0x1.1111111110ff9p-3);
         p = __ptx_fma(p, z, -0x1.5555555555555p-2);
         y = __ptx_fma(p * z, a, a);
@@ -423,7 +388,6 @@ E double hypot(double x, double y)
     small *= scale;
     return __ptx_sqrt_rn(__ptx_fma(large, large, small * small)) / scale;
 }
-#define AS_FLOAT(name) E float name(float x) { return (float)name((double)x); }
 AS_FLOAT(asin)
 AS_FLOAT(acos)
 AS_FLOAT(atan)
