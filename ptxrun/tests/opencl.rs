@@ -1,0 +1,111 @@
+//! The recipes of docs/opencl-driver.md: programs that find the OpenCL driver through the command.
+//!
+//! What is not installed is skipped with a message: clinfo, pyopencl, a C compiler with OpenCL's headers and loader.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Folder, Outcome, command};
+
+/// The folder of the driver that the workspace's build has left beside this test.
+fn driver() -> Option<PathBuf> {
+    let test = std::env::current_exe().unwrap();
+    let deps = test.parent().unwrap();
+    let found =
+        [deps, deps.parent().unwrap()].into_iter().find(|f| f.join("libopencl_icd.so").is_file());
+    if found.is_none() {
+        println!("skipped: the driver is not built (cargo build -p opencl-icd)");
+    }
+    found.map(Path::to_owned)
+}
+
+/// `ptxrun exec` for this driver, in a folder.
+fn exec(driver: &Path, folder: &Folder, program: &[&str]) -> Outcome {
+    let mut line = vec!["exec", "--"];
+    line.extend(program);
+    let mut command = command(&line);
+    command.current_dir(&folder.0).env("PTXRUN_LIBDIR", driver);
+    command.env("XDG_CACHE_HOME", folder.file("cache"));
+    Outcome::of(&mut command, "")
+}
+
+fn installed(program: &str, args: &[&str]) -> bool {
+    let there = Command::new(program).args(args).output().is_ok_and(|out| out.status.success());
+    if !there {
+        println!("skipped: `{program} {}` does not run here", args.join(" "));
+    }
+    there
+}
+
+/// The block of a language in the page.
+fn block(language: &str) -> String {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/opencl-driver.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let start = format!("```{language}\n");
+    let (_, rest) = page.split_once(&start).unwrap_or_else(|| panic!("no {language} in the page"));
+    rest.split_once("```").unwrap().0.to_owned()
+}
+
+#[test]
+fn clinfo_shows_the_device_without_a_warning() {
+    let Some(driver) = driver() else { return };
+    if !installed("clinfo", &["--version"]) {
+        return;
+    }
+    let folder = Folder::new("clinfo");
+    let out = exec(&driver, &folder, &["clinfo"]);
+    assert_eq!((out.status, &*out.stderr), (0, ""));
+    let value = |name: &str| {
+        let line = out.stdout.lines().find(|l| l.trim_start().starts_with(name));
+        let line = line.unwrap_or_else(|| panic!("no {name}: {}", out.stdout));
+        line.trim_start()[name.len()..].trim().to_owned()
+    };
+    assert_eq!(value("Number of platforms"), "1");
+    assert_eq!(value("Number of devices"), "1");
+    assert_eq!(value("Device Name"), "H200");
+    for word in ["warning", "WARNING", "<invalid", "Unknown", "<printDevInfo"] {
+        assert!(!out.stdout.contains(word), "{word}: {}", out.stdout);
+    }
+}
+
+#[test]
+fn a_program_in_python() {
+    let Some(driver) = driver() else { return };
+    if !installed("python3", &["-c", "import pyopencl, numpy"]) {
+        return;
+    }
+    let folder = Folder::new("pyopencl");
+    folder.write("program.py", &block("python"));
+    let out = exec(&driver, &folder, &["python3", "program.py"]);
+    assert_eq!((out.status, &*out.stdout), (0, "H200: [0. 2. 4. 6.]\n"), "{}", out.stderr);
+}
+
+#[test]
+fn a_program_in_c_by_exec_and_by_the_user_s_vendor_file() {
+    let Some(driver) = driver() else { return };
+    let folder = Folder::new("opencl-c");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../opencl-icd/tests/programs/matmul.c");
+    std::fs::copy(source, folder.file("program.c")).unwrap();
+    let built = Command::new("cc")
+        .args(["program.c", "-o", "program", "-lOpenCL"])
+        .current_dir(&folder.0)
+        .output();
+    if !built.as_ref().is_ok_and(|out| out.status.success()) {
+        println!("skipped: no C compiler, or no OpenCL headers and loader: {built:?}");
+        return;
+    }
+    let out = exec(&driver, &folder, &["./program"]);
+    assert_eq!((out.status, &*out.stdout), (0, "H200: 0 wrong, timed\n"), "{}", out.stderr);
+    // What `install-icd --user` prints is what a shell needs.
+    let mut install = command(&["install-icd", "--user"]);
+    install.env("PTXRUN_LIBDIR", &driver).env("XDG_CACHE_HOME", folder.file("it's cache"));
+    let install = Outcome::of(&mut install, "");
+    assert_eq!(install.status, 0, "{}", install.stderr);
+    let export = install.stdout.lines().find(|l| l.starts_with("export OCL_ICD_VENDORS=")).unwrap();
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("{export}\n./program")).current_dir(&folder.0);
+    let out = Outcome::of(&mut shell, "");
+    assert_eq!((out.status, &*out.stdout), (0, "H200: 0 wrong, timed\n"), "{}", out.stderr);
+}
