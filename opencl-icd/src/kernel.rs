@@ -27,7 +27,7 @@ pub struct Kernel {
     declared: bool,
     args: Mutex<Vec<Option<Arg>>>,
 }
-object!(Kernel, INVALID_KERNEL);
+object!(Kernel, INVALID_KERNEL, Kernel::held);
 
 /// An argument. Kernels do not keep memory objects and samplers alive.
 #[derive(Clone)]
@@ -54,6 +54,11 @@ pub struct Range {
 }
 
 impl Kernel {
+    /// A program cannot be built again while the host has kernels of it. Commands keep the code that they run.
+    fn held(&self, held: bool) {
+        if held { self.program.attach() } else { self.program.detach() }
+    }
+
     /// A kernel of a built program.
     ///
     /// # Errors
@@ -72,7 +77,6 @@ impl Kernel {
         if !codes.iter().all(|(_, c)| same(c)) {
             return Err(Error::INVALID_KERNEL_DEFINITION);
         }
-        program.attach();
         Ok(Kernel {
             handle: Handle::default(),
             program: Arc::clone(program),
@@ -470,11 +474,5 @@ impl Kernel {
             // CL_KERNEL_GLOBAL_WORK_SIZE is for custom devices and built-in kernels.
             _ => Err(Error::INVALID_VALUE),
         }
-    }
-}
-
-impl Drop for Kernel {
-    fn drop(&mut self) {
-        self.program.detach();
     }
 }

@@ -18,6 +18,8 @@ pub trait Object: Sized + Send + Sync + 'static {
     fn registry() -> &'static Registry<Self>;
     /// This one's handle.
     fn handle(&self) -> &Handle<Self>;
+    /// The program has its first reference now, or no reference any more.
+    fn held(&self, _: bool) {}
 }
 
 /// What a handle points to.
@@ -81,6 +83,7 @@ pub fn publish<T: Object>(object: Arc<T>) -> usize {
     let slot = object.handle();
     slot.0.get_or_init(|| Box::new(Block { table: &TABLE }));
     let handle = slot.get();
+    object.held(true);
     let entry = Entry { object: Arc::downgrade(&object), kept: Some(object), users: 1 };
     T::registry().write().insert(handle, entry);
     handle
@@ -97,7 +100,9 @@ pub fn retain<T: Object>(handle: usize) -> Result {
     let mut all = T::registry().write();
     let entry = all.get_mut(&handle).ok_or(T::INVALID)?;
     if entry.kept.is_none() {
-        entry.kept = Some(entry.object.upgrade().ok_or(T::INVALID)?);
+        let object = entry.object.upgrade().ok_or(T::INVALID)?;
+        object.held(true);
+        entry.kept = Some(object);
     }
     entry.users += 1;
     Ok(())
@@ -111,7 +116,9 @@ pub fn release<T: Object>(handle: usize) -> Result {
     let last = if entry.users == 0 { entry.kept.take() } else { None };
     // The object may go now, which takes the table again.
     drop(all);
-    drop(last);
+    if let Some(last) = last {
+        last.held(false);
+    }
     Ok(())
 }
 
@@ -123,7 +130,7 @@ pub fn users<T: Object>(object: &T) -> u32 {
 /// Declares the registry of a kind.
 #[macro_export]
 macro_rules! object {
-    ($ty:ty, $invalid:ident) => {
+    ($ty:ty, $invalid:ident $(, $held:expr)?) => {
         impl $crate::registry::Object for $ty {
             const INVALID: $crate::cl::Error = $crate::cl::Error::$invalid;
             fn registry() -> &'static $crate::registry::Registry<Self> {
@@ -133,6 +140,9 @@ macro_rules! object {
             fn handle(&self) -> &$crate::registry::Handle<Self> {
                 &self.handle
             }
+            $(fn held(&self, held: bool) {
+                $held(self, held);
+            })?
         }
     };
 }
