@@ -88,7 +88,7 @@ fn main() {
     let place = raw_slice(&mut host);
     let buffer = make!(memory::clCreateBuffer(context, cl::MEM_COPY_HOST_PTR, BYTES, place));
     let rate = |us: f64| BYTES as f64 / us / 1e3;
-    let copy = rate(median(15, || other.copy_from_slice(&host)));
+    let copy = rate(median(15, || std::hint::black_box(&mut other).copy_from_slice(&host)));
     let place = raw_slice(&mut host);
     let read = rate(median(15, || {
         ok!(commands::clEnqueueReadBuffer(

@@ -385,6 +385,26 @@ fn binaries_are_ptx_and_come_back() {
 }
 
 #[test]
+fn a_released_kernel_lets_its_program_be_built_though_commands_run_it() {
+    let context = context();
+    let queue = queue(context, 0);
+    let program = source_program(context, SOURCE);
+    assert_eq!(build(program, ""), 0);
+    let gate = make!(events::clCreateUserEvent(context));
+    let mem = buffer(context, 16);
+    write(queue, mem, &mut [5, 6, 7, 8]);
+    let add = kernel(program, "add");
+    set(add, 0, mem);
+    set(add, 1, 2i32);
+    launch(queue, add, &[4], &[], &[gate]);
+    assert_eq!(build(program, ""), Error::INVALID_OPERATION.0);
+    assert_eq!(call!(kernels::clReleaseKernel(add)), 0);
+    assert_eq!(build(program, ""), 0);
+    assert_eq!(call!(events::clSetUserEventStatus(gate, 0)), 0);
+    assert_eq!(read(queue, mem, 4), [7, 8, 9, 10]);
+}
+
+#[test]
 fn containers_are_binaries_too() {
     let context = context();
     let queue = queue(context, 0);
