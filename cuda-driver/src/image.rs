@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
@@ -215,10 +217,15 @@ pub fn in_memory(image: Raw, driver: &Driver) -> Result<Image, Refused> {
 /// # Errors
 /// When it cannot be read or is no image of a known kind.
 pub fn in_file(path: &str, driver: &Driver) -> Result<Image, Refused> {
-    let bytes = std::fs::read(path).map_err(|_| Refused::new(Error::FileNotFound, ""))?;
+    let missing = |_| Refused::new(Error::FileNotFound, "");
+    let mut file = File::open(path).map_err(missing)?;
+    let mut bytes = Vec::new();
+    let magic = container::MAGIC.len() as u64;
+    (&mut file).take(magic).read_to_end(&mut bytes).map_err(missing)?;
     if container::is_container(&bytes) {
         return Ok(Image::Container(Container::open(Path::new(path))?));
     }
+    file.read_to_end(&mut bytes).map_err(missing)?;
     of_bytes(&bytes, driver)
 }
 
