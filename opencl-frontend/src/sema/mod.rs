@@ -116,6 +116,8 @@ pub struct Sema<'s> {
     shared: FxHashMap<Symbol, GlobalId>,
     /// Constants that are only declared so far, with the place.
     undefined: Vec<(GlobalId, u32, Span)>,
+    /// Structs whose members are being declared.
+    unfinished: Vec<StructId>,
     /// First struct of the current source: structs of earlier ones may be the same.
     first_struct: usize,
 }
@@ -165,6 +167,7 @@ pub fn analyze(
         internal: Vec::new(),
         shared: FxHashMap::default(),
         undefined: Vec::new(),
+        unfinished: Vec::new(),
         first_struct: 0,
     };
     let options = sema.session.options.clone();

@@ -314,7 +314,8 @@ impl Sema<'_> {
                     self.error(Code::Redefinition, span, message);
                     return TypeId::ERROR;
                 }
-                if s.members.is_some() && old.members.is_some() {
+                let within_itself = self.unfinished.contains(&id);
+                if s.members.is_some() && (old.members.is_some() || within_itself) {
                     let at = old.span;
                     let name = s.tag.map(|t| self.text(t.sym)).unwrap_or_default();
                     let mut diag =
@@ -323,6 +324,9 @@ impl Sema<'_> {
                         diag = diag.note(Some(place), "first defined here");
                     }
                     self.report(diag, span);
+                    if within_itself {
+                        return TypeId::ERROR;
+                    }
                     return self.types.intern(Type::Struct(id));
                 }
                 id
@@ -350,7 +354,9 @@ impl Sema<'_> {
             }
         };
         if let Some(declarations) = &s.members {
+            self.unfinished.push(id);
             self.define_struct(id, declarations);
+            self.unfinished.pop();
             self.struct_attributes(id, &s.attributes);
             if existing.is_none()
                 && let Some(same) = self.same_struct(id)

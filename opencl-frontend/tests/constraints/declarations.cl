@@ -57,6 +57,8 @@ void f(void) { int a; float a; }
 struct S { int a; float a; };
 //// a struct is defined once
 struct S { int a; }; struct S { int b; };
+//// and not within itself
+struct S { struct S { int a; } b; };
 //// a tag keeps its kind
 struct S { int a; }; union S s(void);
 //// an enum is no struct
