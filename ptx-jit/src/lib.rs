@@ -290,7 +290,7 @@ fn build(
     let (blob, layout) = match found {
         Some(found) => found,
         None => {
-            let (mut cx, layout) = code(func, *geometry, shapes, isa.frontend_config());
+            let (mut cx, layout) = code(func, *geometry, shapes, isa.frontend_config())?;
             let compiled = cx
                 .compile(&*isa, &mut ControlPlane::default())
                 .map_err(|e| refuse(format!("{:?}", e.inner)))?;
@@ -398,13 +398,17 @@ fn target() -> Result<OwnedTargetIsa, Unsupported> {
         .map_err(|e| refuse(e.to_string()))
 }
 
+/// Values of Cranelift's form beyond which its allocation of registers takes minutes: masks and homes of a thousand blocks
+/// that are all live across each other.
+const MOST_VALUES: usize = 2_000_000;
+
 /// Cranelift's form of the kernel.
 fn code(
     func: &Func,
     geometry: Geometry,
     shapes: &shape::Shapes,
     config: TargetFrontendConfig,
-) -> (Context, emit::Layout) {
+) -> Result<(Context, emit::Layout), Unsupported> {
     let mut cx = Context::new();
     cx.func.signature.call_conv = config.default_call_conv;
     cx.func.signature.params.push(AbiParam::new(types::I64));
@@ -412,7 +416,10 @@ fn code(
     let mut fcx = FunctionBuilderContext::new();
     let b = FunctionBuilder::new(&mut cx.func, &mut fcx);
     let layout = emit::emit(func, geometry, shapes, b, lanes::has_fma(), config);
-    (cx, layout)
+    if cx.func.dfg.num_values() > MOST_VALUES {
+        return Err(refuse("more code than is compiled in a reasonable time".into()));
+    }
+    Ok((cx, layout))
 }
 
 /// The machine code, as text: for `--dump asm`.
@@ -426,7 +433,7 @@ pub fn dump_asm(
 ) -> Result<String, Unsupported> {
     let (func, geometry, shapes, _) = middle(program, block, seen)?;
     let isa = target()?;
-    let (mut cx, _) = code(&func, geometry, &shapes, isa.frontend_config());
+    let (mut cx, _) = code(&func, geometry, &shapes, isa.frontend_config())?;
     cx.set_disasm(true);
     let compiled = cx
         .compile(&*isa, &mut ControlPlane::default())
@@ -444,7 +451,7 @@ pub fn dump_clif(
     seen: Option<Seen<'_>>,
 ) -> Result<String, Unsupported> {
     let (func, geometry, shapes, _) = middle(program, block, seen)?;
-    let (cx, _) = code(&func, geometry, &shapes, target()?.frontend_config());
+    let (cx, _) = code(&func, geometry, &shapes, target()?.frontend_config())?;
     Ok(cx.func.display().to_string())
 }
 
