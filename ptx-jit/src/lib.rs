@@ -70,11 +70,11 @@ use crate::shape::Geometry;
 
 /// Why a kernel is not compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {why}")]
+#[error("{}{why}", if *line == 0 { String::new() } else { format!("line {line}: ") })]
 pub struct Unsupported {
     /// The reason.
     pub why: String,
-    /// Line of the module text.
+    /// Line of the module text; 0: no line is to blame.
     pub line: u32,
 }
 

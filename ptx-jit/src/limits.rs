@@ -111,12 +111,21 @@ pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
     Ok(())
 }
 
+/// Blocks under masks up to which a kernel is compiled: each has a mask that lives across the others, so that code and the
+/// time to make it grow with the square (1,093 blocks: over a minute).
+const MOST_MASKED: usize = 600;
+
 /// Refuses barriers and warp operations that some lanes of a group may reach without the others.
 pub(crate) fn check_shapes(
     program: &Program,
     f: &Func,
     shapes: &Shapes,
 ) -> Result<(), Unsupported> {
+    let masked = shapes.masked.iter().filter(|m| **m).count();
+    if masked > MOST_MASKED {
+        let why = format!("{masked} blocks in divergent code, more than {MOST_MASKED}");
+        return Err(Unsupported { why, line: 0 });
+    }
     for (b, block) in f.blocks.iter().enumerate() {
         if !shapes.masked[b] {
             continue;
