@@ -18,7 +18,7 @@ struct Library {
     files: &'static [&'static str],
 }
 
-/// The driver; without it there is nothing to find.
+/// The CUDA driver.
 const DRIVER: Library = Library {
     links: &["libcuda.so.1", "libcuda.so"],
     files: &["libcuda.so.1", "libcuda.so", "libcuda_driver.so"],
@@ -116,10 +116,13 @@ fn variables(
     common: &Common,
 ) -> Result<Vec<(&'static str, OsString)>, Failed> {
     let folders = folders();
-    let Some(home) = folders.iter().find(|f| DRIVER.find(f).is_some()) else {
+    // A folder with either driver will do: programs of OpenCL need no CUDA.
+    let home =
+        [&DRIVER, &OPENCL].into_iter().find_map(|l| folders.iter().find(|f| l.find(f).is_some()));
+    let Some(home) = home else {
         let places: Vec<String> = folders.iter().map(|f| f.display().to_string()).collect();
         let message = format!(
-            "the library libcuda.so.1 of ptxrun is not installed; looked in {} (PTXRUN_LIBDIR names another folder)",
+            "neither libcuda.so.1 nor libopencl_icd.so of ptxrun is installed; looked in {} (PTXRUN_LIBDIR names another folder)",
             places.join(", ")
         );
         return Err(common.fail(INVALID, "library", message));
