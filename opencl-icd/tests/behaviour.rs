@@ -94,6 +94,15 @@ fn add_kernel(context: usize, buffer: usize, n: i32) -> usize {
     add
 }
 
+/// A context, a queue in order, and the program of these tests, built.
+fn ready() -> (usize, usize, usize) {
+    let context = context();
+    let queue = queue(context, 0);
+    let program = source_program(context, SOURCE);
+    assert_eq!(build(program, ""), 0);
+    (context, queue, program)
+}
+
 #[test]
 fn the_table_has_every_function_of_1_2() {
     assert_eq!(NAMES.len(), 149);
@@ -252,10 +261,7 @@ fn sub_buffers_share_bytes() {
 
 #[test]
 fn images_are_read_and_written() {
-    let context = context();
-    let queue = queue(context, 0);
-    let program = source_program(context, SOURCE);
-    assert_eq!(build(program, ""), 0);
+    let (context, queue, program) = ready();
     let picture = kernel(program, "picture");
     let format = [ImageFormat { order: cl::BGRA, data_type: cl::UNORM_INT8 }];
     let mut pixels: Vec<u8> = (0..10 * 6 * 4).map(|n| n as u8).collect();
@@ -341,10 +347,7 @@ fn arg_text(kernel: usize, index: u32, name: u32) -> String {
 
 #[test]
 fn binaries_are_ptx_and_come_back() {
-    let context = context();
-    let queue = queue(context, 0);
-    let program = source_program(context, SOURCE);
-    assert_eq!(build(program, ""), 0);
+    let (context, queue, program) = ready();
     let bytes = binary(program);
     let text = String::from_utf8(bytes).unwrap();
     assert!(text.contains(".version") && text.contains(".entry add"));
@@ -386,10 +389,7 @@ fn binaries_are_ptx_and_come_back() {
 
 #[test]
 fn a_released_kernel_lets_its_program_be_built_though_commands_run_it() {
-    let context = context();
-    let queue = queue(context, 0);
-    let program = source_program(context, SOURCE);
-    assert_eq!(build(program, ""), 0);
+    let (context, queue, program) = ready();
     let gate = make!(events::clCreateUserEvent(context));
     let mem = buffer(context, 16);
     write(queue, mem, &mut [5, 6, 7, 8]);
@@ -406,10 +406,7 @@ fn a_released_kernel_lets_its_program_be_built_though_commands_run_it() {
 
 #[test]
 fn containers_are_binaries_too() {
-    let context = context();
-    let queue = queue(context, 0);
-    let program = source_program(context, SOURCE);
-    assert_eq!(build(program, ""), 0);
+    let (context, queue, program) = ready();
     let text = String::from_utf8(binary(program)).unwrap();
     let mut bytes = Verified::new(&text, "k.ptx").unwrap().assemble(&[]).unwrap();
     // Kernels can be had before and after the build; the binary is the text.

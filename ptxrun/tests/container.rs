@@ -4,27 +4,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{Folder, Outcome, command, ptxrun, sample};
-
-const TWICE: &str = ".version 8.0
-.target sm_80
-.address_size 64
-.visible .entry twice(.param .u64 data, .param .f32 scale)
-{
-    .reg .b32 %r1;
-    .reg .f32 %f<3>;
-    .reg .b64 %rd<3>;
-    ld.param.u64 %rd1, [data];
-    ld.param.f32 %f1, [scale];
-    mov.u32 %r1, %tid.x;
-    mul.wide.u32 %rd2, %r1, 4;
-    add.s64 %rd1, %rd1, %rd2;
-    ld.global.f32 %f2, [%rd1];
-    mul.f32 %f2, %f2, %f1;
-    st.global.f32 [%rd1], %f2;
-    ret;
-}
-";
+use common::{Folder, Outcome, TWICE, command, ptxrun, sample};
 
 /// The arguments that run [`TWICE`] from a file.
 fn twice(file: &str) -> Vec<&str> {

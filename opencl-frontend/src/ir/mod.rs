@@ -669,10 +669,10 @@ impl Func {
     }
 }
 
-impl Op {
-    /// Calls `f` on each operand.
-    pub fn for_each_operand(&self, mut f: impl FnMut(Val)) {
-        match self {
+/// Does `$do` with a reference `$v` to each operand of `$op`; `$iter` is `iter` or `iter_mut`.
+macro_rules! each_operand {
+    ($op:expr, $iter:ident, $v:ident => $do:expr) => {
+        match $op {
             Op::Const(_)
             | Op::Undef
             | Op::Param(_)
@@ -683,75 +683,45 @@ impl Op {
             | Op::Sreg(_)
             | Op::Barrier
             | Op::Fence(_) => {}
-            Op::Generic(a)
-            | Op::Un(_, a)
-            | Op::Load(_, a)
-            | Op::LoadVec(_, a, _)
-            | Op::Extract(a, _) => f(*a),
+            Op::Generic($v)
+            | Op::Un(_, $v)
+            | Op::Load(_, $v)
+            | Op::LoadVec(_, $v, _)
+            | Op::Extract($v, _) => $do,
             Op::Bin(_, a, b) | Op::Cmp(_, a, b) | Op::Store(_, a, b) | Op::Printf(a, b) => {
-                f(*a);
-                f(*b);
+                for $v in [a, b] {
+                    $do;
+                }
             }
             Op::Tern(_, a, b, c) | Op::Select(a, b, c) => {
-                f(*a);
-                f(*b);
-                f(*c);
+                for $v in [a, b, c] {
+                    $do;
+                }
             }
-            Op::StoreVec(_, a, list) => {
-                f(*a);
-                list.iter().copied().for_each(f);
+            Op::StoreVec(_, $v, list) => {
+                $do;
+                for $v in list.$iter() {
+                    $do;
+                }
             }
             Op::Atomic(_, _, a, b, c) => {
-                f(*a);
-                f(*b);
-                if let Some(c) = c {
-                    f(*c);
+                for $v in [a, b].into_iter().chain(c) {
+                    $do;
                 }
             }
         }
+    };
+}
+
+impl Op {
+    /// Calls `f` on each operand.
+    pub fn for_each_operand(&self, mut f: impl FnMut(Val)) {
+        each_operand!(self, iter, v => f(*v));
     }
 
     /// Replaces each operand.
     pub fn map_operands(&mut self, mut f: impl FnMut(Val) -> Val) {
-        match self {
-            Op::Const(_)
-            | Op::Undef
-            | Op::Param(_)
-            | Op::ParamAddr(_)
-            | Op::BlockParam
-            | Op::SlotAddr(_)
-            | Op::GlobalAddr(_)
-            | Op::Sreg(_)
-            | Op::Barrier
-            | Op::Fence(_) => {}
-            Op::Generic(a)
-            | Op::Un(_, a)
-            | Op::Load(_, a)
-            | Op::LoadVec(_, a, _)
-            | Op::Extract(a, _) => *a = f(*a),
-            Op::Bin(_, a, b) | Op::Cmp(_, a, b) | Op::Store(_, a, b) | Op::Printf(a, b) => {
-                *a = f(*a);
-                *b = f(*b);
-            }
-            Op::Tern(_, a, b, c) | Op::Select(a, b, c) => {
-                *a = f(*a);
-                *b = f(*b);
-                *c = f(*c);
-            }
-            Op::StoreVec(_, a, list) => {
-                *a = f(*a);
-                for v in list.iter_mut() {
-                    *v = f(*v);
-                }
-            }
-            Op::Atomic(_, _, a, b, c) => {
-                *a = f(*a);
-                *b = f(*b);
-                if let Some(c) = c {
-                    *c = f(*c);
-                }
-            }
-        }
+        each_operand!(self, iter_mut, v => *v = f(*v));
     }
 
     /// Depends on its operands alone: can be merged, moved and dropped.

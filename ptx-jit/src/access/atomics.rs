@@ -5,9 +5,9 @@ use ptx_isa::effect::{Atom, AtomOp};
 use ptx_isa::{Kind, Space};
 
 use super::address::addresses;
-use super::check::{check, lanes, split};
+use super::check::lanes;
 use super::transfer::{jump_with, or_scratch};
-use super::{executing, finish, regroup, result_types, skip_if_none, slow};
+use super::{checked, executing, finish, regroup, skip_if_none};
 use crate::emit::{Gen, Rep, plain};
 
 /// Atomics with code of their own.
@@ -28,21 +28,7 @@ pub(super) fn atom(g: &mut Gen<'_, '_>, e: u32, a: Atom) {
     let values = if g.g.scalar() { vec![g.scalar(value)] } else { g.vector(value) };
     let address = addresses(g, base, &a.place);
     let stop = skip_if_none(g, e, mask.as_deref());
-    let (bad, site) = check(g, e, &address, mask.as_deref(), &a.place, a.bytes as u64);
-    let join = g.b.create_block();
-    for d in &dst {
-        for ty in result_types(g, *d) {
-            g.b.append_block_param(join, ty);
-        }
-    }
-    if let Some(bad) = bad {
-        let (cold, quick) = split(g, bad);
-        g.b.switch_to_block(cold);
-        let out = slow(g, e, mask.as_deref(), Some((&address, a.place.offset)));
-        jump_with(g, join, &out);
-        g.b.switch_to_block(quick);
-    }
-    let found = site.found(g);
+    let (join, found) = checked(g, e, &address, mask.as_deref(), &a.place, a.bytes as u64);
     let kind = g.kind(value);
     let mut olds = Vec::new();
     for (l, (p, at)) in lanes(g, &found, 0).into_iter().enumerate() {

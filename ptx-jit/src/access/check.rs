@@ -333,16 +333,6 @@ pub(super) fn lanes(g: &mut Gen<'_, '_>, found: &Found, apart: i64) -> Vec<(Valu
     }
 }
 
-pub(super) fn split(
-    g: &mut Gen<'_, '_>,
-    bad: Value,
-) -> (cranelift_codegen::ir::Block, cranelift_codegen::ir::Block) {
-    let (cold, quick) = (g.b.create_block(), g.b.create_block());
-    g.b.set_cold_block(cold);
-    g.b.ins().brif(bad, cold, &[], quick, &[]);
-    (cold, quick)
-}
-
 /// Bytes from one lane's own memory to the next one's; 0 where they share it.
 pub(super) fn apart(g: &Gen<'_, '_>, m: &Mem) -> i64 {
     if own(m) { local_bytes(g.f) as i64 } else { 0 }

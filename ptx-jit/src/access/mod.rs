@@ -11,14 +11,15 @@ mod transfer;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I32, I32X4, I64, I64X2};
-use cranelift_codegen::ir::{BlockArg, InstBuilder, Type, Value};
-use ptx_isa::effect::{Effect, Mem};
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Type, Value};
+use ptx_isa::effect::{Effect, Mem, Place};
 use ptx_isa::{Kind, Space};
 
 use self::address::{Address, staged};
 use self::atomics::{atom, quick_atom};
+use self::check::{Found, check};
 pub(crate) use self::check::{REACH, site_of};
-use self::transfer::{load, store};
+use self::transfer::{jump_with, load, store};
 use crate::ctx::Ctx;
 use crate::emit::{Gen, Rep, at, plain};
 use crate::ir::Val;
@@ -93,11 +94,7 @@ fn executing(g: &mut Gen<'_, '_>, e: u32) -> Option<Vec<Value>> {
 }
 
 /// A guarded effect without executing lanes is no effect: where its values would go on.
-fn skip_if_none(
-    g: &mut Gen<'_, '_>,
-    e: u32,
-    mask: Option<&[Value]>,
-) -> Option<cranelift_codegen::ir::Block> {
+fn skip_if_none(g: &mut Gen<'_, '_>, e: u32, mask: Option<&[Value]>) -> Option<Block> {
     let (p, neg) = g.f.effects[e as usize].guard?;
     let any = if g.shapes.of[p as usize].uniform() {
         let p = g.scalar(p);
@@ -139,7 +136,7 @@ fn result_types(g: &Gen<'_, '_>, d: Val) -> Vec<Type> {
 }
 
 /// Defines the results, behind the guard's join if there is one.
-fn finish(g: &mut Gen<'_, '_>, e: u32, out: Vec<Rep>, stop: Option<cranelift_codegen::ir::Block>) {
+fn finish(g: &mut Gen<'_, '_>, e: u32, out: Vec<Rep>, stop: Option<Block>) {
     let dst = g.f.effects[e as usize].dst.clone();
     let mut out = out;
     if let Some(join) = stop {
@@ -188,6 +185,35 @@ fn all_on(g: &mut Gen<'_, '_>, mask: &[Value]) -> Value {
     let off = g.b.ins().bnot(all);
     let some_off = g.any(off);
     g.b.ins().icmp_imm_u(IntCC::Equal, some_off, 0)
+}
+
+/// The check of an access and its slow way. Goes on where the access is quick: the block behind both ways, with a parameter for
+/// each part of the results, and where the lanes are.
+fn checked(
+    g: &mut Gen<'_, '_>,
+    e: u32,
+    address: &Address,
+    mask: Option<&[Value]>,
+    place: &Place,
+    bytes: u64,
+) -> (Block, Found) {
+    let (bad, site) = check(g, e, address, mask, place, bytes);
+    let join = g.b.create_block();
+    for d in g.f.effects[e as usize].dst.clone() {
+        for ty in result_types(g, d) {
+            g.b.append_block_param(join, ty);
+        }
+    }
+    if let Some(bad) = bad {
+        let (cold, quick) = (g.b.create_block(), g.b.create_block());
+        g.b.set_cold_block(cold);
+        g.b.ins().brif(bad, cold, &[], quick, &[]);
+        g.b.switch_to_block(cold);
+        let out = slow(g, e, mask, Some((address, place.offset)));
+        jump_with(g, join, &out);
+        g.b.switch_to_block(quick);
+    }
+    (join, site.found(g))
 }
 
 /// The helper's way; the results. `address` with its offset is source 0, if it was computed.

@@ -6,8 +6,8 @@ use ptx_isa::Kind;
 use ptx_isa::effect::Mem;
 
 use super::address::{Address, addresses};
-use super::check::{Found, apart, check, lanes, split};
-use super::{all_on, executing, finish, own, regroup, result_types, skip_if_none, slow};
+use super::check::{Found, apart, lanes};
+use super::{all_on, checked, executing, finish, own, regroup, skip_if_none, slow};
 use crate::ctx::Ctx;
 use crate::emit::{Gen, Rep, at, plain};
 use crate::ir::Val;
@@ -34,21 +34,7 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     let address = addresses(g, base, &m.place);
     let stop = skip_if_none(g, e, mask.as_deref());
     let total = m.bytes as u64 * m.count as u64;
-    let (bad, site) = check(g, e, &address, mask.as_deref(), &m.place, total);
-    let join = g.b.create_block();
-    for d in &dst {
-        for ty in result_types(g, *d) {
-            g.b.append_block_param(join, ty);
-        }
-    }
-    if let Some(bad) = bad {
-        let (cold, quick) = split(g, bad);
-        g.b.switch_to_block(cold);
-        let out = slow(g, e, mask.as_deref(), Some((&address, m.place.offset)));
-        jump_with(g, join, &out);
-        g.b.switch_to_block(quick);
-    }
-    let found = site.found(g);
+    let (join, found) = checked(g, e, &address, mask.as_deref(), &m.place, total);
     let mut out = Vec::new();
     match &found {
         Found::Linear(host, o) if o.iter().all(|o| *o == 0) => {
@@ -248,16 +234,7 @@ pub(super) fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
         return;
     }
     let total = m.bytes as u64 * m.count as u64;
-    let (bad, site) = check(g, e, &address, mask.as_deref(), &m.place, total);
-    let join = g.b.create_block();
-    if let Some(bad) = bad {
-        let (cold, quick) = split(g, bad);
-        g.b.switch_to_block(cold);
-        slow(g, e, mask.as_deref(), Some((&address, m.place.offset)));
-        g.b.ins().jump(join, &[]);
-        g.b.switch_to_block(quick);
-    }
-    let found = site.found(g);
+    let (join, found) = checked(g, e, &address, mask.as_deref(), &m.place, total);
     let whole = m.count == 1
         && m.bytes >= 4
         && (g.kind(src[0]) == Kind::D) == (m.bytes == 8)
