@@ -42,6 +42,7 @@ mod spill;
 mod thunk;
 mod together;
 mod values;
+mod wide;
 mod worker;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,0 +1,429 @@
+//! Machine code of instructions whose registers are assigned.
+
+use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
+use regalloc2::{Allocation, Block, Edit, InstOrEdit, Output, PReg, RegClass};
+
+use super::machine::{Arg, Listing, ExchangeOp, KEPT, Plain, View, What};
+
+/// Machine code, and where in the module text it comes from: offset in the code, place.
+pub(crate) struct Machine {
+    pub bytes: Vec<u8>,
+    pub places: Vec<(u32, u32)>,
+}
+
+struct Emitter<'a> {
+    code: &'a Listing,
+    out: &'a Output,
+    encoder: Encoder,
+    /// Where the constants are named: offset of the four bytes, end of the instruction, constant.
+    constants: Vec<(usize, usize, u32)>,
+    /// Where blocks are named, and what the four bytes count from.
+    jumps: Vec<(usize, usize, Block)>,
+    starts: Vec<usize>,
+    bytes: Vec<u8>,
+    places: Vec<(u32, u32)>,
+    frame: u32,
+}
+
+/// Machine code of `code` with the registers of `out`; `pool`: constants, each with its alignment.
+pub(super) fn encode(
+    code: &Listing,
+    out: &Output,
+    pool: &[Vec<u8>],
+) -> Result<Machine, String> {
+    let frame = (out.num_spillslots as u32 * 8).next_multiple_of(64);
+    let mut e = Emitter {
+        code,
+        out,
+        encoder: Encoder::new(64),
+        constants: Vec::new(),
+        jumps: Vec::new(),
+        starts: vec![0; code.blocks.len()],
+        bytes: Vec::new(),
+        places: Vec::new(),
+        frame,
+    };
+    e.function()?;
+    let ways = e.ways();
+    for (at, end, block) in std::mem::take(&mut e.jumps) {
+        let to = e.starts[ways[block.index()].index()];
+        e.patch(at, end, to);
+    }
+    // Constants stand behind the code.
+    let mut at = Vec::with_capacity(pool.len());
+    for c in pool {
+        let align = c.len().next_power_of_two();
+        e.bytes.resize(e.bytes.len().next_multiple_of(align), 0xcc);
+        at.push(e.bytes.len());
+        e.bytes.extend(c);
+    }
+    for (place, end, c) in std::mem::take(&mut e.constants) {
+        e.patch(place, end, at[c as usize]);
+    }
+    Ok(Machine { bytes: e.bytes, places: e.places })
+}
+
+impl Emitter<'_> {
+    fn patch(&mut self, at: usize, from: usize, to: usize) {
+        let distance = (to as i64 - from as i64) as i32;
+        self.bytes[at..at + 4].copy_from_slice(&distance.to_le_bytes());
+    }
+
+    /// Blocks that do nothing but jump lead on to their target.
+    fn ways(&self) -> Vec<Block> {
+        let n = self.code.blocks.len();
+        let target = |b: usize| -> Option<Block> {
+            let part = &self.code.blocks[b];
+            let (first, last) = part.insts;
+            let empty = last == first + 1
+                && matches!(self.code.insts[first as usize].what, What::Jump)
+                && self
+                    .out
+                    .block_insts_and_edits(self.code, Block::new(b))
+                    .all(|x| !self.moves(&x));
+            empty.then(|| part.succs[0])
+        };
+        (0..n)
+            .map(|b| {
+                let mut at = Block::new(b);
+                for _ in 0..8 {
+                    match target(at.index()) {
+                        Some(next) if next != at => at = next,
+                        _ => break,
+                    }
+                }
+                at
+            })
+            .collect()
+    }
+
+    fn moves(&self, x: &InstOrEdit<'_>) -> bool {
+        matches!(x, InstOrEdit::Edit(Edit::Move { from, to }) if from != to)
+    }
+
+    fn function(&mut self) -> Result<(), String> {
+        // push rbp; mov rbp, rsp
+        self.bytes.extend([0x55, 0x48, 0x89, 0xe5]);
+        for n in KEPT {
+            self.push(n, 0x50);
+        }
+        // and rsp, -64
+        self.bytes.extend([0x48, 0x83, 0xe4, 0xc0]);
+        if self.frame > 0 {
+            // sub rsp, frame
+            self.bytes.extend([0x48, 0x81, 0xec]);
+            self.bytes.extend(self.frame.to_le_bytes());
+        }
+        let ways = self.ways();
+        let n = self.code.blocks.len();
+        for b in 0..n {
+            let block = Block::new(b);
+            self.starts[b] = self.bytes.len();
+            if ways[b] != block {
+                // Nobody comes here.
+                continue;
+            }
+            // The block that is emitted next.
+            let next = (b + 1..n).find(|n| ways[*n].index() == *n).map(Block::new);
+            let list: Vec<InstOrEdit<'_>> =
+                self.out.block_insts_and_edits(self.code, block).collect();
+            for x in list {
+                match x {
+                    InstOrEdit::Edit(Edit::Move { from, to }) => self.transfer(*from, *to)?,
+                    InstOrEdit::Inst(i) => self.inst(i.index(), block, next, &ways)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, reg: u8, op: u8) {
+        if reg >= 8 {
+            self.bytes.push(0x41);
+        }
+        self.bytes.push(op + (reg & 7));
+    }
+
+    fn put(&mut self, inst: &Instruction) -> Result<(), String> {
+        // As if at 0: nothing but constants is relative, and these are patched.
+        self.encoder.encode(inst, 0).map_err(|e| format!("{inst:?}: {e}"))?;
+        let bytes = self.encoder.take_buffer();
+        self.bytes.extend(&bytes);
+        // Give the buffer back to be filled again.
+        let mut bytes = bytes;
+        bytes.clear();
+        self.encoder.set_buffer(bytes);
+        Ok(())
+    }
+
+    fn slot(&self, at: Allocation) -> Option<MemoryOperand> {
+        let slot = at.as_stack()?;
+        Some(MemoryOperand::with_base_displ_size(Register::RSP, slot.index() as i64 * 8, 1))
+    }
+
+    fn transfer(&mut self, from: Allocation, to: Allocation) -> Result<(), String> {
+        if from == to {
+            return Ok(());
+        }
+        let inst = match (from.as_reg(), to.as_reg()) {
+            (Some(a), Some(b)) => {
+                let (code, view) = match a.class() {
+                    RegClass::Int => (Code::Mov_r64_rm64, View::D),
+                    RegClass::Float => (Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, View::Z),
+                    RegClass::Vector => (Code::VEX_Kmovw_kr_km16, View::K),
+                };
+                Instruction::with2(code, view.of(b), view.of(a))
+            }
+            (Some(a), None) => {
+                let slot = self.slot(to).ok_or("no place")?;
+                let (code, view) = match a.class() {
+                    RegClass::Int => (Code::Mov_rm64_r64, View::D),
+                    RegClass::Float => (Code::EVEX_Vmovdqa64_zmmm512_k1z_zmm, View::Z),
+                    RegClass::Vector => (Code::VEX_Kmovw_m16_kr, View::K),
+                };
+                Instruction::with2(code, slot, view.of(a))
+            }
+            (None, Some(b)) => {
+                let slot = self.slot(from).ok_or("no place")?;
+                let (code, view) = match b.class() {
+                    RegClass::Int => (Code::Mov_r64_rm64, View::D),
+                    RegClass::Float => (Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, View::Z),
+                    RegClass::Vector => (Code::VEX_Kmovw_kr_km16, View::K),
+                };
+                Instruction::with2(code, view.of(b), slot)
+            }
+            (None, None) => return Err("a move from memory to memory".into()),
+        };
+        let inst = inst.map_err(|e| e.to_string())?;
+        self.put(&inst)
+    }
+
+    fn jump(&mut self, to: Block) {
+        self.bytes.push(0xe9);
+        self.target(to);
+    }
+
+    fn target(&mut self, to: Block) {
+        let at = self.bytes.len();
+        self.bytes.extend([0; 4]);
+        self.jumps.push((at, at + 4, to));
+    }
+
+    fn inst(
+        &mut self,
+        n: usize,
+        block: Block,
+        next: Option<Block>,
+        ways: &[Block],
+    ) -> Result<(), String> {
+        let inst = &self.code.insts[n];
+        if inst.place != u32::MAX && self.places.last().is_none_or(|p| p.1 != inst.place) {
+            self.places.push((self.bytes.len() as u32, inst.place));
+        }
+        let out = self.out;
+        let regs = out.inst_allocs(regalloc2::Inst::new(n));
+        let reg = |n: usize| regs[n].as_reg().ok_or("an operand has no register");
+        let succs = &self.code.blocks[block.index()].succs;
+        let is_next = |b: Block| Some(ways[b.index()]) == next;
+        match &inst.what {
+            What::Plain(p) => self.plain(p, regs)?,
+            What::Start => {}
+            What::Jump => {
+                if !is_next(succs[0]) {
+                    self.jump(succs[0]);
+                }
+            }
+            What::Branch(cc) => {
+                let (mut cc, mut yes, mut no) = (*cc, succs[0], succs[1]);
+                if is_next(yes) {
+                    (cc, yes, no) = (cc ^ 1, no, yes);
+                }
+                self.bytes.extend([0x0f, 0x80 + cc]);
+                self.target(yes);
+                if !is_next(no) {
+                    self.jump(no);
+                }
+            }
+            What::Table => self.table(reg(0)?, reg(1)?, reg(2)?, succs)?,
+            What::Return => {
+                // vzeroupper; lea rsp, [rbp - 40]; pops; ret
+                self.bytes.extend([0xc5, 0xf8, 0x77]);
+                self.bytes.extend([0x48, 0x8d, 0x65, (KEPT.len() as u8 * 8).wrapping_neg()]);
+                for n in KEPT.into_iter().rev() {
+                    self.push(n, 0x58);
+                }
+                self.bytes.extend([0x5d, 0xc3]);
+            }
+            What::Call(_) => {
+                let i = Instruction::with1(Code::Call_rm64, View::D.of(reg(0)?));
+                self.put(&i.map_err(|e| e.to_string())?)?;
+            }
+            What::Exchange(op, view) => {
+                let (address, x, new) = (reg(0)?, reg(1)?, reg(2)?);
+                self.exchange(*op, *view, address, x, new)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `index` below the number of targets selects one of them, else the last is taken.
+    fn table(&mut self, index: PReg, x: PReg, y: PReg, succs: &[Block]) -> Result<(), String> {
+        let entries = succs.len() - 1;
+        let fail = |e: iced_x86::IcedError| e.to_string();
+        let i = Instruction::with2(Code::Cmp_rm32_imm32, View::W.of(index), entries as u32);
+        self.put(&i.map_err(fail)?)?;
+        // jae
+        self.bytes.extend([0x0f, 0x83]);
+        self.target(succs[entries]);
+        let i = Instruction::with2(Code::Mov_r32_rm32, View::W.of(y), View::W.of(index));
+        self.put(&i.map_err(fail)?)?;
+        let (x, y) = (View::D.of(x), View::D.of(y));
+        let i = Instruction::with2(
+            Code::Lea_r64_m,
+            x,
+            MemoryOperand::with_base_displ_size(Register::RIP, 0, 8),
+        );
+        self.put(&i.map_err(fail)?)?;
+        let lea = self.bytes.len();
+        let entry = MemoryOperand::new(x, y, 4, 0, 0, false, Register::None);
+        self.put(&Instruction::with2(Code::Movsxd_r64_rm32, y, entry).map_err(fail)?)?;
+        self.put(&Instruction::with2(Code::Add_r64_rm64, y, x).map_err(fail)?)?;
+        self.put(&Instruction::with1(Code::Jmp_rm64, y).map_err(fail)?)?;
+        let table = self.bytes.len();
+        self.patch(lea - 4, lea, table);
+        for to in &succs[..entries] {
+            let at = self.bytes.len();
+            self.bytes.extend([0; 4]);
+            self.jumps.push((at, table, *to));
+        }
+        Ok(())
+    }
+
+    fn exchange(
+        &mut self,
+        op: ExchangeOp,
+        view: View,
+        address: PReg,
+        x: PReg,
+        new: PReg,
+    ) -> Result<(), String> {
+        let fail = |e: iced_x86::IcedError| e.to_string();
+        let wide = view == View::D;
+        let pick = |w: Code, d: Code| if wide { d } else { w };
+        let (a, rax) = (MemoryOperand::with_base(View::D.of(address)), view.of(super::machine::RAX));
+        let (x, new) = (view.of(x), view.of(new));
+        let load = pick(Code::Mov_r32_rm32, Code::Mov_r64_rm64);
+        self.put(&Instruction::with2(load, rax, a).map_err(fail)?)?;
+        let again = self.bytes.len();
+        self.put(&Instruction::with2(load, new, rax).map_err(fail)?)?;
+        match op {
+            ExchangeOp::Binary(code) => {
+                self.put(&Instruction::with2(code, new, x).map_err(fail)?)?;
+            }
+            ExchangeOp::Choose(compare, choose) => {
+                self.put(&Instruction::with2(compare, x, new).map_err(fail)?)?;
+                self.put(&Instruction::with2(choose, new, x).map_err(fail)?)?;
+            }
+        }
+        let swap = pick(Code::Cmpxchg_rm32_r32, Code::Cmpxchg_rm64_r64);
+        let mut i = Instruction::with2(swap, a, new).map_err(fail)?;
+        i.set_has_lock_prefix(true);
+        self.put(&i)?;
+        // jne again
+        self.bytes.extend([0x0f, 0x85, 0, 0, 0, 0]);
+        let end = self.bytes.len();
+        self.patch(end - 4, end, again);
+        Ok(())
+    }
+
+    fn plain(&mut self, p: &Plain, regs: &[Allocation]) -> Result<(), String> {
+        let mut i = Instruction::default();
+        i.set_code(p.code);
+        for (n, arg) in p.args.iter().enumerate() {
+            let n = n as u32;
+            match *arg {
+                Arg::None => break,
+                Arg::Reg(r, view) => {
+                    let r = regs[r as usize].as_reg().ok_or("an operand has no register")?;
+                    i.set_op_kind(n, iced_x86::OpKind::Register);
+                    i.set_op_register(n, view.of(r));
+                }
+                Arg::Mem => {
+                    i.set_op_kind(n, iced_x86::OpKind::Memory);
+                    self.memory(&mut i, p, regs)?;
+                }
+                Arg::Imm => {
+                    let kinds = p.code.op_code();
+                    let kind = immediate(kinds.op_kind(n)).ok_or("no place for a number")?;
+                    i.set_op_kind(n, kind);
+                    match kind {
+                        iced_x86::OpKind::Immediate64 => i.set_immediate64(p.imm as u64),
+                        iced_x86::OpKind::Immediate8 => i.set_immediate8(p.imm as u8),
+                        iced_x86::OpKind::Immediate16 => i.set_immediate16(p.imm as u16),
+                        iced_x86::OpKind::Immediate32 => i.set_immediate32(p.imm as u32),
+                        iced_x86::OpKind::Immediate8to32 => i.set_immediate8to32(p.imm as i32),
+                        iced_x86::OpKind::Immediate8to64 => i.set_immediate8to64(p.imm),
+                        _ => i.set_immediate32to64(p.imm),
+                    }
+                }
+            }
+        }
+        if let Some(k) = Plain::register(p.mask) {
+            let k = regs[k].as_reg().ok_or("a mask has no register")?;
+            i.set_op_mask(View::K.of(k));
+            i.set_zeroing_masking(p.zeroing);
+        }
+        if p.lock {
+            i.set_has_lock_prefix(true);
+        }
+        self.put(&i)?;
+        if let Some(c) = p.constant {
+            let end = self.bytes.len();
+            // The displacement stands before an immediate of one byte, if there is one.
+            let tail = p.args.iter().filter(|a| **a == Arg::Imm).count();
+            self.constants.push((end - tail - 4, end, c));
+        }
+        Ok(())
+    }
+
+    fn memory(&self, i: &mut Instruction, p: &Plain, regs: &[Allocation]) -> Result<(), String> {
+        let at = |n: u8| -> Result<Option<PReg>, String> {
+            match Plain::register(n) {
+                Some(n) => Ok(Some(regs[n].as_reg().ok_or("an address has no register")?)),
+                None => Ok(None),
+            }
+        };
+        i.set_is_broadcast(p.each);
+        if p.constant.is_some() {
+            i.set_memory_base(Register::RIP);
+            i.set_memory_displ_size(8);
+            i.set_memory_displacement64(0);
+            return Ok(());
+        }
+        if let Some(b) = at(p.base)? {
+            i.set_memory_base(View::D.of(b));
+        }
+        if let Some(x) = at(p.index)? {
+            i.set_memory_index(p.lanes.unwrap_or(View::D).of(x));
+            i.set_memory_index_scale(p.scale);
+        }
+        i.set_memory_displ_size(if p.disp == 0 { 0 } else { 1 });
+        i.set_memory_displacement64(p.disp as i64 as u64);
+        Ok(())
+    }
+}
+
+/// How the number of an operand is written.
+fn immediate(kind: iced_x86::OpCodeOperandKind) -> Option<iced_x86::OpKind> {
+    use iced_x86::{OpCodeOperandKind as O, OpKind as K};
+    Some(match kind {
+        O::imm8 => K::Immediate8,
+        O::imm16 => K::Immediate16,
+        O::imm32 => K::Immediate32,
+        O::imm64 => K::Immediate64,
+        O::imm8sex32 => K::Immediate8to32,
+        O::imm8sex64 => K::Immediate8to64,
+        O::imm32sex64 => K::Immediate32to64,
+        _ => return None,
+    })
+}
