@@ -1,0 +1,3 @@
+//! Code of 512-bit vectors, sixteen lanes a slice.
+
+pub(crate) mod words;
