@@ -228,3 +228,58 @@ impl<'b> Gen<'_, 'b> {
 fn plain_cast() -> MemFlagsData {
     MemFlagsData::new().with_endianness(cranelift_codegen::ir::Endianness::Little)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use ptx_parse::lower::lower;
+
+    fn files(at: &Path, out: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(at).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                files(&path, out);
+            } else if path.extension().is_some_and(|e| e == "ptx") {
+                out.push(path);
+            }
+        }
+    }
+
+    /// Cranelift's verifier looks at the types of every instruction.
+    #[test]
+    fn kernels_of_sixteen_lanes_a_slice_are_well_typed() {
+        let mut all = Vec::new();
+        for from in ["/../samples", "/tests", "/../ptx-interp/tests", "/../../shared/kernel-golden"]
+        {
+            files(Path::new(&format!("{}{from}", env!("CARGO_MANIFEST_DIR"))), &mut all);
+        }
+        let mut emitted = 0;
+        for file in all {
+            let Ok(text) = std::fs::read_to_string(&file) else { continue };
+            let (Some(module), diags) = ptx_parse::parse_and_verify(&text, "test.ptx") else {
+                continue;
+            };
+            if diags.iter().any(|d| d.is_error()) {
+                continue;
+            }
+            for n in 0..module.functions.len() {
+                if !module.functions[n].entry || module.functions[n].body.is_none() {
+                    continue;
+                }
+                let Ok(program) = lower(&module, n as u32) else { continue };
+                for block in [[128, 1, 1], [16, 16, 1], [10, 7, 1]] {
+                    let Ok((func, g, shapes, _)) = crate::wide_middle(&program, block, None) else {
+                        continue;
+                    };
+                    let config = crate::target().unwrap().frontend_config();
+                    if let Err(e) = crate::code(&func, g, &shapes, config, true) {
+                        panic!("{} {block:?}: {e}", file.display());
+                    }
+                    emitted += 1;
+                }
+            }
+        }
+        assert!(emitted > 50, "only {emitted} kernels");
+    }
+}

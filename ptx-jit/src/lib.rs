@@ -421,6 +421,12 @@ fn code(
     let b = FunctionBuilder::new(&mut cx.func, &mut fcx);
     let form = form::Form { wide };
     let layout = emit::emit(func, geometry, shapes, b, lanes::has_fma(), config, form);
+    // Only Cranelift's own way from here on checks what it is given.
+    if wide && cfg!(debug_assertions) {
+        let flags = settings::Flags::new(settings::builder());
+        cranelift_codegen::verifier::verify_function(&cx.func, &flags)
+            .map_err(|e| refuse(format!("{e}")))?;
+    }
     if cx.func.dfg.num_values() > MOST_VALUES {
         return Err(refuse("more code than is compiled in a reasonable time".into()));
     }
