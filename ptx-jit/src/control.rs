@@ -1,28 +1,19 @@
 //! Control flow: masks of divergent regions, edges, loops, the ends of threads.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I8X16, I32, I64};
-use cranelift_codegen::ir::{Block as Clif, InstBuilder, MemFlagsData, SourceLoc, Value};
+use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::{Block as Clif, InstBuilder, SourceLoc, Value};
 use cranelift_frontend::{Switch, Variable};
 
 use crate::ctx::{Ctx, DONE};
 use crate::emit::{Gen, Rep, at, plain};
 use crate::ir::{BlockId, Op, Term, Val};
-use crate::ops::{as_type, vconst32};
+use crate::ops::as_type;
 use crate::shape::{is_death, is_end};
 
 impl Gen<'_, '_> {
     pub(crate) fn lanes_of(&mut self, vars: &[Variable]) -> Vec<Value> {
         vars.iter().map(|v| self.b.use_var(*v)).collect()
-    }
-
-    pub(crate) fn any_of(&mut self, mask: &[Value]) -> Value {
-        let mut all = mask[0];
-        for m in &mask[1..] {
-            all = self.b.ins().bor(all, *m);
-        }
-        let all = self.b.ins().bitcast(I8X16, plain_cast(), all);
-        self.any(all)
     }
 
     /// Masked blocks of the region of `b`, in order.
@@ -50,17 +41,6 @@ impl Gen<'_, '_> {
             return self.sure_heads[&(b, self.full)];
         }
         if self.full { self.full_heads[b as usize] } else { self.heads[b as usize] }
-    }
-
-    /// Whether every lane is on.
-    fn all_of(&mut self, mask: &[Value]) -> Value {
-        let mut all = mask[0];
-        for m in &mask[1..] {
-            all = self.b.ins().band(all, *m);
-        }
-        let off = self.b.ins().bnot(all);
-        let some_off = self.any(off);
-        self.b.ins().icmp_imm_u(IntCC::Equal, some_off, 0)
     }
 
     /// On to the version without masks if every lane of the group is here.
@@ -104,7 +84,7 @@ impl Gen<'_, '_> {
             self.b.switch_to_block(skip);
             self.leave(id);
             self.b.switch_to_block(body);
-            let zero = vconst32(&mut self.b, [0; 4]);
+            let zero = self.mask_of(false);
             vars.iter().for_each(|v| self.b.def_var(*v, zero));
             if self.two && meeting {
                 self.all_together(id, &mask);
@@ -390,10 +370,7 @@ impl Gen<'_, '_> {
         if self.shapes.masked[to as usize] && !self.full {
             let mask = match &self.mask {
                 Some(m) => m.clone(),
-                None => {
-                    let all = vconst32(&mut self.b, [u32::MAX; 4]);
-                    vec![all; self.slices()]
-                }
+                None => self.all_lanes(),
             };
             self.enter(to);
             self.flow(from, to, Some((&mask, None)));
@@ -413,7 +390,7 @@ impl Gen<'_, '_> {
 
     /// Clears the masks of the region of `b`.
     pub(crate) fn enter(&mut self, b: BlockId) {
-        let zero = vconst32(&mut self.b, [0; 4]);
+        let zero = self.mask_of(false);
         for x in self.region(b) {
             for v in self.masks[&x].clone() {
                 self.b.def_var(v, zero);
@@ -542,8 +519,7 @@ impl Gen<'_, '_> {
     fn part(&mut self, id: BlockId) {
         self.full = false;
         if self.shapes.masked[id as usize] || self.shapes.deaths {
-            let all = vconst32(&mut self.b, [u32::MAX; 4]);
-            self.mask = Some(vec![all; self.slices()]);
+            self.mask = Some(self.all_lanes());
         }
         if self.shapes.masked[id as usize] {
             self.enter(id);
@@ -612,17 +588,14 @@ impl Gen<'_, '_> {
         let p = self.vector(v);
         let mut left: Vec<Value> = match &self.mask {
             Some(m) => m.clone(),
-            None => {
-                let all = vconst32(&mut self.b, [u32::MAX; 4]);
-                vec![all; self.slices()]
-            }
+            None => self.all_lanes(),
         };
         let mut distinct: Vec<(BlockId, Vec<Value>)> = Vec::new();
         for (n, to) in targets.iter().enumerate() {
-            let want = vconst32(&mut self.b, [n as u32; 4]);
+            let want = self.same32(n as u32);
             let mut here = Vec::new();
             for s in 0..p.len() {
-                let eq = self.b.ins().icmp(IntCC::Equal, p[s], want);
+                let eq = self.emitter(true).cmp_w(IntCC::Equal, p[s], want);
                 here.push(self.b.ins().band(eq, left[s]));
             }
             for s in 0..p.len() {
@@ -648,8 +621,4 @@ impl Gen<'_, '_> {
             self.fork(id, &distinct);
         }
     }
-}
-
-fn plain_cast() -> MemFlagsData {
-    MemFlagsData::new().with_endianness(cranelift_codegen::ir::Endianness::Little)
 }

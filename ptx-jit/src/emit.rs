@@ -8,15 +8,15 @@
 use std::collections::{HashMap, HashSet};
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I32, I32X4, I64};
+use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{Block as Clif, InstBuilder, MemFlagsData, SigRef, Value};
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, Switch, Variable};
 use ptx_isa::Kind;
 
 use crate::ctx::Ctx;
+use crate::form::{Form, vconst32};
 use crate::ir::{BlockId, Func, Term, Val};
-use crate::ops::{Emit, vconst32};
 use crate::shape::{Geometry, Shape, Shapes};
 use crate::thunk::{self, signature};
 
@@ -95,6 +95,7 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) numbers: HashSet<Val>,
     pub(crate) sites: Vec<SiteInfo>,
     pub(crate) fma: bool,
+    pub(crate) form: Form,
 }
 
 /// What the launch must provide for the code.
@@ -132,6 +133,7 @@ pub(crate) fn emit(
     mut b: FunctionBuilder,
     fma: bool,
     config: TargetFrontendConfig,
+    form: Form,
 ) -> Layout {
     let mut sig = |n: usize| b.func.import_signature(signature(n, CallConv::PreserveAll));
     let helper_effect = sig(thunk::EFFECT);
@@ -143,7 +145,7 @@ pub(crate) fn emit(
     let ctx = b.block_params(entry)[0];
     let thread0 = b.declare_var(I64);
     let group = b.declare_var(I64);
-    let slices = g.width as usize / 4;
+    let slices = g.width as usize / form.lanes();
     let full_heads: Vec<Clif> = f.blocks.iter().map(|_| b.create_block()).collect();
     let divergent = shapes.deaths || shapes.masked.contains(&true);
     let size: usize = f.blocks.iter().map(|b| b.insts.len()).sum();
@@ -156,11 +158,11 @@ pub(crate) fn emit(
         .collect();
     let (next_group, fail) = (b.create_block(), b.create_block());
     b.set_cold_block(fail);
-    let live = (0..slices).map(|_| b.declare_var(I32X4)).collect();
+    let live = (0..slices).map(|_| b.declare_var(form.p())).collect();
     let mut masks = HashMap::new();
     for (id, own) in shapes.masked.iter().enumerate() {
         if *own {
-            let vars = (0..slices).map(|_| b.declare_var(I32X4)).collect();
+            let vars = (0..slices).map(|_| b.declare_var(form.p())).collect();
             masks.insert(id as BlockId, vars);
         }
     }
@@ -200,6 +202,7 @@ pub(crate) fn emit(
         numbers: HashSet::new(),
         sites: Vec::new(),
         fma,
+        form,
     };
     gen_.run();
     let layout = Layout {
@@ -211,10 +214,7 @@ pub(crate) fn emit(
     layout
 }
 
-impl<'b> Gen<'_, 'b> {
-    pub(crate) fn slices(&self) -> usize {
-        self.g.width as usize / 4
-    }
+impl Gen<'_, '_> {
     pub(crate) fn kind(&self, v: Val) -> Kind {
         self.f.insts[v as usize].kind
     }
@@ -226,9 +226,6 @@ impl<'b> Gen<'_, 'b> {
             Shape::Linear(o) => Some(o),
             _ => None,
         }
-    }
-    pub(crate) fn emitter(&mut self, vector: bool) -> Emit<'_, 'b> {
-        Emit { b: &mut self.b, vector }
     }
 
     pub(crate) fn run(&mut self) {
@@ -328,12 +325,13 @@ impl<'b> Gen<'_, 'b> {
                     let n = self.b.ins().iconst(I32, self.g.threads() as i64);
                     self.b.ins().isub(n, t)
                 };
-                let left = self.b.ins().splat(I32X4, left);
-                let first = s as u32 * 4;
-                let lanes = vconst32(&mut self.b, [first, first + 1, first + 2, first + 3]);
-                self.b.ins().icmp(IntCC::SignedGreaterThan, left, lanes)
+                let left = self.b.ins().splat(self.form.w(), left);
+                let per = self.per();
+                let lanes: Vec<u32> = (s * per..(s + 1) * per).map(|l| l as u32).collect();
+                let lanes = vconst32(&mut self.b, &lanes);
+                self.emitter(true).cmp_w(IntCC::SignedGreaterThan, left, lanes)
             } else {
-                vconst32(&mut self.b, [u32::MAX; 4])
+                self.mask_of(true)
             };
             self.b.def_var(self.live[s], m);
         }

@@ -28,11 +28,13 @@ mod control;
 mod counted;
 mod ctx;
 mod emit;
+mod form;
 mod ir;
 mod lanes;
 mod limits;
 mod live;
 mod ops;
+mod ops_wide;
 mod opt;
 mod perf;
 mod pure;
@@ -291,7 +293,7 @@ fn build(
     let (blob, layout) = match found {
         Some(found) => found,
         None => {
-            let (mut cx, layout) = code(func, *geometry, shapes, isa.frontend_config())?;
+            let (mut cx, layout) = code(func, *geometry, shapes, isa.frontend_config(), false)?;
             let compiled = cx
                 .compile(&*isa, &mut ControlPlane::default())
                 .map_err(|e| refuse(format!("{:?}", e.inner)))?;
@@ -409,6 +411,7 @@ fn code(
     geometry: Geometry,
     shapes: &shape::Shapes,
     config: TargetFrontendConfig,
+    wide: bool,
 ) -> Result<(Context, emit::Layout), Unsupported> {
     let mut cx = Context::new();
     cx.func.signature.call_conv = config.default_call_conv;
@@ -416,7 +419,14 @@ fn code(
     cx.func.signature.returns.push(AbiParam::new(types::I64));
     let mut fcx = FunctionBuilderContext::new();
     let b = FunctionBuilder::new(&mut cx.func, &mut fcx);
-    let layout = emit::emit(func, geometry, shapes, b, lanes::has_fma(), config);
+    let form = form::Form { wide };
+    let layout = emit::emit(func, geometry, shapes, b, lanes::has_fma(), config, form);
+    // Only Cranelift's own way from here on checks what it is given.
+    if wide && cfg!(debug_assertions) {
+        let flags = settings::Flags::new(settings::builder());
+        cranelift_codegen::verifier::verify_function(&cx.func, &flags)
+            .map_err(|e| refuse(format!("{e}")))?;
+    }
     if cx.func.dfg.num_values() > MOST_VALUES {
         return Err(refuse("more code than is compiled in a reasonable time".into()));
     }
@@ -434,7 +444,7 @@ pub fn dump_asm(
 ) -> Result<String, Unsupported> {
     let (func, geometry, shapes, _) = middle(program, block, seen)?;
     let isa = target()?;
-    let (mut cx, _) = code(&func, geometry, &shapes, isa.frontend_config())?;
+    let (mut cx, _) = code(&func, geometry, &shapes, isa.frontend_config(), false)?;
     cx.set_disasm(true);
     let compiled = cx
         .compile(&*isa, &mut ControlPlane::default())
@@ -442,7 +452,7 @@ pub fn dump_asm(
     Ok(compiled.vcode.clone().unwrap_or_default())
 }
 
-/// Cranelift's form of the kernel, as text: for `--dump clif`.
+/// Cranelift's form of the kernel, as text: for `--dump clif`; of slices of sixteen lanes where `PTXRUN_JIT_BITS` is 512.
 ///
 /// # Errors
 /// What keeps the kernel from being compiled.
@@ -451,8 +461,10 @@ pub fn dump_clif(
     block: [u32; 3],
     seen: Option<Seen<'_>>,
 ) -> Result<String, Unsupported> {
-    let (func, geometry, shapes, _) = middle(program, block, seen)?;
-    let (cx, _) = code(&func, geometry, &shapes, target()?.frontend_config())?;
+    let wide = std::env::var("PTXRUN_JIT_BITS").is_ok_and(|bits| bits == "512");
+    let (func, geometry, shapes, _) =
+        if wide { wide_middle(program, block, seen)? } else { middle(program, block, seen)? };
+    let (cx, _) = code(&func, geometry, &shapes, target()?.frontend_config(), wide)?;
     Ok(cx.func.display().to_string())
 }
 
@@ -500,6 +512,25 @@ fn middle(
     block: [u32; 3],
     seen: Option<Seen<'_>>,
 ) -> Result<Middle, Unsupported> {
+    middle_of(program, block, seen, 1)
+}
+
+/// As [`middle`], for groups of whole slices of sixteen lanes.
+fn wide_middle(
+    program: &Program,
+    block: [u32; 3],
+    seen: Option<Seen<'_>>,
+) -> Result<Middle, Unsupported> {
+    middle_of(program, block, seen, 16)
+}
+
+/// As [`middle`], for groups of at least `least` lanes.
+fn middle_of(
+    program: &Program,
+    block: [u32; 3],
+    seen: Option<Seen<'_>>,
+    least: u32,
+) -> Result<Middle, Unsupported> {
     let mut func = build::build(program)?;
     // The block's shape is a constant of this code.
     for i in &mut func.insts {
@@ -520,7 +551,8 @@ fn middle(
         Some(seen) => Assumptions::like(&func, seen.grid, seen.params),
         None => Assumptions::none(),
     };
-    let geometry = limits::geometry(&func, block, &assumed);
+    let mut geometry = limits::geometry(&func, block, &assumed);
+    geometry.width = geometry.width.max(least);
     let mut shapes = shape::analyse(&func, geometry, &assumed);
     if opt::sink(&mut func, &shapes) {
         shapes = shape::analyse(&func, geometry, &assumed);

@@ -5,12 +5,14 @@
 //! What is not here calls the micro-op's own function over the lanes (see `helpers`).
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::types::{F32, F32X4, F64, F64X2, I8X16, I16X8, I32, I32X4, I64, I64X2};
+use cranelift_codegen::ir::types::{F32, F64, I8X16, I16X8, I32, I32X4, I64};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Opcode, Type, Value, ValueDef};
 use cranelift_frontend::FunctionBuilder;
 use ptx_isa::num::Rnd;
 use ptx_isa::num::mode::Mode;
 use ptx_isa::uop::Op;
+
+use crate::form::Form;
 
 /// One slice or scalar: the second value is the upper half of a `D` slice.
 pub(crate) type Part = [Value; 2];
@@ -128,6 +130,8 @@ pub(crate) struct Emit<'a, 'b> {
     pub b: &'a mut FunctionBuilder<'b>,
     /// Slices, not scalars.
     pub vector: bool,
+    /// How lanes lie in slices.
+    pub form: Form,
 }
 
 fn cast() -> MemFlagsData {
@@ -135,27 +139,27 @@ fn cast() -> MemFlagsData {
 }
 
 impl Emit<'_, '_> {
-    fn w_type(&self) -> Type {
-        if self.vector { I32X4 } else { I32 }
+    pub(crate) fn w_type(&self) -> Type {
+        if self.vector { self.form.w() } else { I32 }
     }
     /// A constant in every lane.
     pub(crate) fn w(&mut self, c: u32) -> Value {
-        if self.vector { vconst32(self.b, [c; 4]) } else { self.b.ins().iconst(I32, c as i64) }
+        if self.vector { self.form.same32(self.b, c) } else { self.b.ins().iconst(I32, c as i64) }
     }
     pub(crate) fn d(&mut self, c: u64) -> Value {
-        if self.vector { vconst64(self.b, [c; 2]) } else { self.b.ins().iconst(I64, c as i64) }
+        if self.vector { self.form.same64(self.b, c) } else { self.b.ins().iconst(I64, c as i64) }
     }
-    fn as_f32(&mut self, v: Value) -> Value {
-        as_type(self.b, v, if self.vector { F32X4 } else { F32 })
+    pub(crate) fn as_f32(&mut self, v: Value) -> Value {
+        as_type(self.b, v, if self.vector { self.form.f32() } else { F32 })
     }
-    fn as_f64(&mut self, v: Value) -> Value {
-        as_type(self.b, v, if self.vector { F64X2 } else { F64 })
+    pub(crate) fn as_f64(&mut self, v: Value) -> Value {
+        as_type(self.b, v, if self.vector { self.form.f64() } else { F64 })
     }
-    fn bits(&mut self, v: Value) -> Value {
+    pub(crate) fn bits(&mut self, v: Value) -> Value {
         let from = self.b.func.dfg.value_type(v);
         let ty = match (self.vector, from.lane_bits()) {
-            (true, 32) => I32X4,
-            (true, _) => I64X2,
+            (true, 32) => self.form.w(),
+            (true, _) => self.form.d(),
             (false, 32) => I32,
             (false, _) => I64,
         };
@@ -163,11 +167,23 @@ impl Emit<'_, '_> {
     }
     /// `mask ? a : b`; the mask has the lanes of the values (scalars: 0 or 1).
     pub(crate) fn sel(&mut self, mask: Value, a: Value, b: Value) -> Value {
-        if self.vector {
+        if self.wide() {
+            self.blend(mask, a, b)
+        } else if self.vector {
             // `blendv` exists for integer lanes of 8, 32 and 64 bits.
             self.b.ins().blendv(mask, a, b)
         } else {
             self.b.ins().select(mask, a, b)
+        }
+    }
+    /// `mask ? a : b` of predicates.
+    pub(crate) fn sel_p(&mut self, mask: Value, a: Value, b: Value) -> Value {
+        if self.wide() {
+            let yes = self.and(mask, a);
+            let no = self.b.ins().band_not(b, mask);
+            self.b.ins().bor(yes, no)
+        } else {
+            self.sel(mask, a, b)
         }
     }
     fn not(&mut self, p: Value) -> Value {
@@ -175,11 +191,19 @@ impl Emit<'_, '_> {
     }
     /// Mask of a predicate for the halves of `D` values.
     pub(crate) fn wide_mask(&mut self, p: Value) -> Part {
-        if self.vector { [self.b.ins().swiden_low(p), self.b.ins().swiden_high(p)] } else { [p, p] }
+        if self.wide() {
+            [p, self.b.ins().ushr_imm_u(p, 8)]
+        } else if self.vector {
+            [self.b.ins().swiden_low(p), self.b.ins().swiden_high(p)]
+        } else {
+            [p, p]
+        }
     }
     /// Low (`high`: upper) 32 bits of the lanes of a `D`.
-    fn halves(&mut self, d: Part, high: bool) -> Value {
-        if self.vector {
+    pub(crate) fn halves(&mut self, d: Part, high: bool) -> Value {
+        if self.wide() {
+            self.parts_of_d(d, high)
+        } else if self.vector {
             let x = self.b.ins().bitcast(I8X16, cast(), d[0]);
             let y = self.b.ins().bitcast(I8X16, cast(), d[1]);
             let first = if high { 4u8 } else { 0 };
@@ -197,57 +221,76 @@ impl Emit<'_, '_> {
     }
     /// Predicate of masks of 64-bit lanes.
     fn narrow_mask(&mut self, m: Part) -> Value {
-        if self.vector { self.halves(m, false) } else { m[0] }
+        if self.wide() {
+            self.join(m)
+        } else if self.vector {
+            self.halves(m, false)
+        } else {
+            m[0]
+        }
     }
-    fn sext(&mut self, w: Value) -> Part {
-        if self.vector {
+    pub(crate) fn sext(&mut self, w: Value) -> Part {
+        if self.wide() {
+            self.widen(w, true)
+        } else if self.vector {
             [self.b.ins().swiden_low(w), self.b.ins().swiden_high(w)]
         } else {
             let v = self.b.ins().sextend(I64, w);
             [v, v]
         }
     }
-    fn zext(&mut self, w: Value) -> Part {
-        if self.vector {
+    pub(crate) fn zext(&mut self, w: Value) -> Part {
+        if self.wide() {
+            self.widen(w, false)
+        } else if self.vector {
             [self.b.ins().uwiden_low(w), self.b.ins().uwiden_high(w)]
         } else {
             let v = self.b.ins().uextend(I64, w);
             [v, v]
         }
     }
-    fn both(&mut self, a: Part, b: Part, f: impl Fn(&mut Self, Value, Value) -> Value) -> Part {
+    pub(crate) fn both(
+        &mut self,
+        a: Part,
+        b: Part,
+        f: impl Fn(&mut Self, Value, Value) -> Value,
+    ) -> Part {
         let lo = f(self, a[0], b[0]);
         let hi = if self.vector { f(self, a[1], b[1]) } else { lo };
         [lo, hi]
     }
-    fn shl(&mut self, v: Value, n: u32) -> Value {
+    pub(crate) fn shl(&mut self, v: Value, n: u32) -> Value {
         self.b.ins().ishl_imm_u(v, n as i64)
     }
-    fn shr(&mut self, v: Value, n: u32) -> Value {
+    pub(crate) fn shr(&mut self, v: Value, n: u32) -> Value {
         self.b.ins().ushr_imm_u(v, n as i64)
     }
     fn sar(&mut self, v: Value, n: u32) -> Value {
         self.b.ins().sshr_imm_u(v, n as i64)
     }
-    fn cmp_w(&mut self, cc: IntCC, a: Value, b: Value) -> Value {
-        self.b.ins().icmp(cc, a, b)
+    /// Compares one vector, of lanes of 32 or 64 bits.
+    pub(crate) fn cmp_w(&mut self, cc: IntCC, a: Value, b: Value) -> Value {
+        if self.wide() { self.compare(cc, a, b) } else { self.b.ins().icmp(cc, a, b) }
     }
-    fn cmp_d(&mut self, cc: IntCC, a: Part, b: Part) -> Value {
-        let m = self.both(a, b, |e, x, y| e.b.ins().icmp(cc, x, y));
+    pub(crate) fn cmp_d(&mut self, cc: IntCC, a: Part, b: Part) -> Value {
+        let m = self.both(a, b, |e, x, y| e.cmp_w(cc, x, y));
         self.narrow_mask(m)
     }
-    fn cmp_f32(&mut self, cc: FloatCC, a: Value, b: Value) -> Value {
+    fn cmp_f(&mut self, cc: FloatCC, a: Value, b: Value) -> Value {
+        if self.wide() { self.compare_float(cc, a, b) } else { self.b.ins().fcmp(cc, a, b) }
+    }
+    pub(crate) fn cmp_f32(&mut self, cc: FloatCC, a: Value, b: Value) -> Value {
         let (a, b) = (self.as_f32(a), self.as_f32(b));
-        self.b.ins().fcmp(cc, a, b)
+        self.cmp_f(cc, a, b)
     }
     fn cmp_f64(&mut self, cc: FloatCC, a: Part, b: Part) -> Value {
         let m = self.both(a, b, |e, x, y| {
             let (x, y) = (e.as_f64(x), e.as_f64(y));
-            e.b.ins().fcmp(cc, x, y)
+            e.cmp_f(cc, x, y)
         });
         self.narrow_mask(m)
     }
-    fn and(&mut self, a: Value, b: Value) -> Value {
+    pub(crate) fn and(&mut self, a: Value, b: Value) -> Value {
         self.b.ins().band(a, b)
     }
     /// The one NaN of `.f32` for every NaN.
@@ -257,10 +300,13 @@ impl Emit<'_, '_> {
         self.sel(nan, one, v)
     }
     fn flush(&mut self, v: Value) -> Value {
+        if self.wide() {
+            return self.flushed(v);
+        }
         let (inf, sign, zero) = (self.w(0x7f80_0000), self.w(0x8000_0000), self.w(0));
         let e = self.and(v, inf);
         let s = self.and(v, sign);
-        let small = self.b.ins().icmp(IntCC::Equal, e, zero);
+        let small = self.cmp_w(IntCC::Equal, e, zero);
         self.sel(small, s, v)
     }
     fn f32_op(&mut self, args: &[Value], f: impl Fn(&mut Self, &[Value]) -> Value) -> Value {
@@ -323,9 +369,9 @@ impl Emit<'_, '_> {
         };
         let (ka, kb) = (key(self, a), key(self, b));
         let less = if max {
-            self.b.ins().icmp(IntCC::SignedGreaterThan, ka, kb)
+            self.cmp_w(IntCC::SignedGreaterThan, ka, kb)
         } else {
-            self.b.ins().icmp(IntCC::SignedGreaterThan, kb, ka)
+            self.cmp_w(IntCC::SignedGreaterThan, kb, ka)
         };
         // Equal keys are equal bits.
         let r = self.sel(less, a, b);
@@ -353,6 +399,11 @@ impl Emit<'_, '_> {
         let pair = |n: usize| args[n];
         let one = |v: Value| Some([v, v]);
         let amount = consts.get(1).copied().flatten();
+        if self.wide()
+            && let Some(r) = self.pure_wide(op, k, args, consts)
+        {
+            return Some(r);
+        }
         match op {
             Op::MovP | Op::MovW | Op::MovD => Some(args[0]),
             Op::NotP => one(self.not(a)),
@@ -363,7 +414,7 @@ impl Emit<'_, '_> {
                 let n = self.not(b);
                 one(self.and(a, n))
             }
-            Op::SelP => one(self.sel(c, a, b)),
+            Op::SelP => one(self.sel_p(c, a, b)),
             Op::ZextWD => Some(self.zext(a)),
             Op::SextWD => Some(self.sext(a)),
             Op::TruncDW => one(self.halves(pair(0), false)),
@@ -633,12 +684,12 @@ impl Emit<'_, '_> {
             Op::FmaF64 => Some(self.f64_op(args, |e, v| e.b.ins().fma(v[0], v[1], v[2]))),
             Op::SqrtF64 => Some(self.f64_op(args, |e, v| e.b.ins().sqrt(v[0]))),
             Op::CvtF32S32 => {
-                let ty = if self.vector { F32X4 } else { F32 };
+                let ty = if self.vector { self.form.f32() } else { F32 };
                 let r = self.b.ins().fcvt_from_sint(ty, a);
                 one(self.bits(r))
             }
             Op::CvtF32U32 => {
-                let ty = if self.vector { F32X4 } else { F32 };
+                let ty = if self.vector { self.form.f32() } else { F32 };
                 let r = self.b.ins().fcvt_from_uint(ty, a);
                 one(self.bits(r))
             }
@@ -663,7 +714,7 @@ impl Emit<'_, '_> {
     pub(crate) fn nan64(&mut self, v: Part) -> Value {
         let m = self.both(v, v, |e, x, _| {
             let f = e.as_f64(x);
-            e.b.ins().fcmp(FloatCC::Unordered, f, f)
+            e.cmp_f(FloatCC::Unordered, f, f)
         });
         if self.vector { self.b.ins().bor(m[0], m[1]) } else { m[0] }
     }
@@ -693,21 +744,6 @@ pub(crate) fn before_cast(b: &FunctionBuilder, v: Value) -> Value {
         }
         _ => v,
     }
-}
-
-pub(crate) fn vconst32(b: &mut FunctionBuilder, c: [u32; 4]) -> Value {
-    let bytes: Vec<u8> = c.iter().flat_map(|x| x.to_le_bytes()).collect();
-    vconst(b, I32X4, bytes)
-}
-
-pub(crate) fn vconst64(b: &mut FunctionBuilder, c: [u64; 2]) -> Value {
-    let bytes: Vec<u8> = c.iter().flat_map(|x| x.to_le_bytes()).collect();
-    vconst(b, I64X2, bytes)
-}
-
-fn vconst(b: &mut FunctionBuilder, ty: Type, bytes: Vec<u8>) -> Value {
-    let k = b.func.dfg.constants.insert(bytes.into());
-    b.ins().vconst(ty, k)
 }
 
 /// Sign- or zero-extends 8 or 16 loaded bytes' halves to 32-bit lanes.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I32, I32X4, I64, I64X2};
+use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
 use ptx_isa::Kind;
 use ptx_isa::uop::Op as Pure;
@@ -100,6 +100,12 @@ impl Gen<'_, '_> {
         }
         let x = self.vector(args[0]);
         let n = self.scalar(n);
+        if self.form.wide {
+            let n = if wide { self.b.ins().uextend(I64, n) } else { n };
+            let ty = if wide { self.form.d() } else { self.form.w() };
+            let n = self.b.ins().splat(ty, n);
+            return Some(x.into_iter().map(|x| self.emitter(true).shift(op, x, n)).collect());
+        }
         if op == Pure::SarW {
             let most = self.b.ins().iconst(I32, 31);
             let n = self.b.ins().umin(n, most);
@@ -107,19 +113,15 @@ impl Gen<'_, '_> {
         }
         let inside =
             self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, n, if wide { 64 } else { 32 });
-        let (cell, ty) = if wide { (I64, I64X2) } else { (I32, I32X4) };
+        let (cell, kind) = if wide { (I64, Kind::D) } else { (I32, Kind::W) };
         let keep = self.b.ins().bmask(cell, inside);
-        let keep = self.b.ins().splat(ty, keep);
+        let keep = self.b.ins().splat(self.form.of(kind), keep);
         let left = matches!(op, Pure::ShlW | Pure::ShlD);
         let one = |x| {
             let r = if left { self.b.ins().ishl(x, n) } else { self.b.ins().ushr(x, n) };
             self.b.ins().band(r, keep)
         };
         Some(x.into_iter().map(one).collect())
-    }
-
-    pub(crate) fn any(&mut self, v: Value) -> Value {
-        self.b.ins().vany_true(v)
     }
 
     /// `fast`, or where `bad` holds the values of the micro-op's own function.
@@ -162,18 +164,6 @@ impl Gen<'_, '_> {
     }
     pub(crate) fn dst_at(n: usize) -> i32 {
         at!(dst) + n as i32 * 256
-    }
-
-    /// Stores slices to a staging place: 4 or 8 bytes a lane.
-    pub(crate) fn stage(&mut self, slices: &[Value], at: i32) {
-        for (n, x) in slices.iter().enumerate() {
-            self.b.ins().store(plain(), *x, self.ctx, at + n as i32 * 16);
-        }
-    }
-    pub(crate) fn unstage(&mut self, kind: Kind, at: i32) -> Vec<Value> {
-        let (n, ty) =
-            if kind == Kind::D { (self.slices() * 2, I64X2) } else { (self.slices(), I32X4) };
-        (0..n).map(|i| self.b.ins().load(ty, plain(), self.ctx, at + i as i32 * 16)).collect()
     }
 
     /// Runs the micro-op's own function over the lanes, or once for a scalar.

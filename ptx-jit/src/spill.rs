@@ -1,6 +1,6 @@
 //! Variables of values that cross blocks, and where they are kept while a group waits at a barrier.
 
-use cranelift_codegen::ir::types::{F32, F64, I8, I32, I32X4, I64, I64X2};
+use cranelift_codegen::ir::types::{F32, F64, I8, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Type, Value};
 use cranelift_frontend::Variable;
 use ptx_isa::Kind;
@@ -78,16 +78,30 @@ impl Gen<'_, '_> {
             let types = self.types(v);
             let vars: Vec<Variable> = types.iter().map(|t| self.b.declare_var(*t)).collect();
             let spill = barriers.then(|| {
-                let at = self.spill_bytes;
-                self.spill_bytes += types.len() as i32 * 16;
+                let step = self.spill_step(types[0]);
+                let at = (self.spill_bytes + step - 1) / step * step;
+                self.spill_bytes = at + types.len() as i32 * step;
                 at
             });
             self.homes.insert(v, Home { vars, spill });
         }
+        if self.form.wide {
+            self.spill_bytes = (self.spill_bytes + 63) / 64 * 64;
+        }
         if barriers && self.shapes.deaths {
             // The living lanes come last.
-            self.spill_bytes += self.slices() as i32 * 16;
+            self.spill_bytes += self.live_bytes();
         }
+    }
+
+    /// Bytes from one saved value of a type to the next.
+    fn spill_step(&self, ty: Type) -> i32 {
+        if self.form.wide { ty.bytes() as i32 } else { 16 }
+    }
+
+    /// Bytes of the saved living lanes.
+    fn live_bytes(&self) -> i32 {
+        if self.form.wide { 64 } else { self.slices() as i32 * 16 }
     }
 
     /// Scalars that arithmetic of floating-point numbers makes, and phis of such: they are kept in vector registers.
@@ -128,8 +142,8 @@ impl Gen<'_, '_> {
             }];
         }
         match kind {
-            Kind::P | Kind::W => vec![I32X4; self.slices()],
-            Kind::D => vec![I64X2; self.slices() * 2],
+            Kind::P | Kind::W => vec![self.form.of(kind); self.slices()],
+            Kind::D => vec![self.form.d(); self.slices() * 2],
         }
     }
 
@@ -146,16 +160,17 @@ impl Gen<'_, '_> {
         for v in self.live_at(next) {
             let Some(Home { vars, spill: Some(at) }) = self.homes.get(&v) else { continue };
             let (vars, at) = (vars.clone(), *at);
+            let step = self.spill_step(self.types(v)[0]);
             for (n, var) in vars.iter().enumerate() {
                 let x = self.b.use_var(*var);
-                self.b.ins().store(plain(), x, base, at + n as i32 * 16);
+                self.b.ins().store(plain(), x, base, at + n as i32 * step);
             }
         }
         if self.shapes.deaths {
-            let at = self.spill_bytes - self.slices() as i32 * 16;
+            let (at, step) = (self.spill_bytes - self.live_bytes(), self.spill_step(self.form.p()));
             for (n, var) in self.live.clone().into_iter().enumerate() {
                 let x = self.b.use_var(var);
-                self.b.ins().store(plain(), x, base, at + n as i32 * 16);
+                self.b.ins().store(plain(), x, base, at + n as i32 * step);
             }
         }
     }
@@ -166,15 +181,16 @@ impl Gen<'_, '_> {
             let types = self.types(v);
             let Some(Home { vars, spill: Some(at) }) = self.homes.get(&v) else { continue };
             let (vars, at) = (vars.clone(), *at);
+            let step = self.spill_step(types[0]);
             for (n, (var, ty)) in vars.iter().zip(types).enumerate() {
-                let x = self.b.ins().load(ty, plain(), base, at + n as i32 * 16);
+                let x = self.b.ins().load(ty, plain(), base, at + n as i32 * step);
                 self.b.def_var(*var, x);
             }
         }
         if self.shapes.deaths {
-            let at = self.spill_bytes - self.slices() as i32 * 16;
+            let (at, step) = (self.spill_bytes - self.live_bytes(), self.spill_step(self.form.p()));
             for (n, var) in self.live.clone().into_iter().enumerate() {
-                let x = self.b.ins().load(I32X4, plain(), base, at + n as i32 * 16);
+                let x = self.b.ins().load(self.form.p(), plain(), base, at + n as i32 * step);
                 self.b.def_var(var, x);
             }
         }

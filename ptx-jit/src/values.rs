@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cranelift_codegen::ir::types::{I8, I32, I32X4, I64, I64X2};
+use cranelift_codegen::ir::types::{I8, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::Variable;
 use ptx_isa::Kind;
@@ -10,8 +10,10 @@ use ptx_isa::special::Sreg;
 
 use crate::ctx::{Ctx, FIRST_PARAMS};
 use crate::emit::{Gen, Rep, at, plain};
+use crate::form::{vconst32, vconst64};
 use crate::ir::{Op, Val};
-use crate::ops::{as_type, vconst32, vconst64};
+use crate::ops::as_type;
+use crate::wide::words::{MASK, Word};
 
 impl Gen<'_, '_> {
     /// The representation of `v` here.
@@ -91,29 +93,23 @@ impl Gen<'_, '_> {
         let mut splat = None;
         let mut out: Vec<Value> = Vec::new();
         let mut made: HashMap<Vec<i64>, Value> = HashMap::new();
-        let per = if kind == Kind::D { 2 } else { 4 };
+        let per = self.form.per(kind);
         for lanes in offs.chunks(per) {
             if let Some(y) = made.get(lanes) {
                 out.push(*y);
                 continue;
             }
             let y = match (kind, konst) {
-                (Kind::P, Some(c)) => {
-                    vconst32(&mut self.b, [if c & 1 != 0 { u32::MAX } else { 0 }; 4])
-                }
-                (Kind::W, Some(c)) => vconst32(&mut self.b, [c as u32; 4]),
-                (Kind::D, Some(c)) => vconst64(&mut self.b, [c; 2]),
+                (Kind::P, Some(c)) => self.mask_of(c & 1 != 0),
+                (Kind::W, Some(c)) => self.same32(c as u32),
+                (Kind::D, Some(c)) => self.same64(c),
                 _ => {
                     let base = match splat {
                         Some(s) => s,
                         None => {
                             let s = match kind {
-                                Kind::P => {
-                                    let m = self.b.ins().bmask(I32, x);
-                                    self.b.ins().splat(I32X4, m)
-                                }
-                                Kind::W => self.b.ins().splat(I32X4, x),
-                                Kind::D => self.b.ins().splat(I64X2, x),
+                                Kind::P => self.form.full(&mut self.b, x),
+                                _ => self.b.ins().splat(self.form.of(kind), x),
                             };
                             splat = Some(s);
                             s
@@ -122,12 +118,12 @@ impl Gen<'_, '_> {
                     if lanes.iter().all(|o| *o == 0) {
                         base
                     } else if kind == Kind::D {
-                        let c = vconst64(&mut self.b, [lanes[0] as u64, lanes[1] as u64]);
+                        let c: Vec<u64> = lanes.iter().map(|o| *o as u64).collect();
+                        let c = vconst64(&mut self.b, &c);
                         self.b.ins().iadd(base, c)
                     } else {
-                        let c =
-                            [lanes[0] as u32, lanes[1] as u32, lanes[2] as u32, lanes[3] as u32];
-                        let c = vconst32(&mut self.b, c);
+                        let c: Vec<u32> = lanes.iter().map(|o| *o as u32).collect();
+                        let c = vconst32(&mut self.b, &c);
                         self.b.ins().iadd(base, c)
                     }
                 }
@@ -242,6 +238,9 @@ impl Gen<'_, '_> {
                 };
                 return Rep::Scalar(narrow(self, c));
             }
+            if self.form.wide {
+                return Rep::Slices(self.coordinates(d, kind));
+            }
             return Rep::Slices(self.by_lane(kind, |me, l| {
                 let t = me.b.ins().iadd_imm_u(t, l as i64);
                 match d {
@@ -310,7 +309,10 @@ impl Gen<'_, '_> {
 
     /// Slices from scalars of the lanes; `wide`: they are `i64` whatever the kind.
     pub(crate) fn pack(&mut self, kind: Kind, lanes: &[Value], wide: bool) -> Vec<Value> {
-        let (per, ty) = if kind == Kind::D { (2, I64X2) } else { (4, I32X4) };
+        let (per, ty) = (self.form.per(kind), self.form.of(kind));
+        if self.form.wide {
+            return self.pack_wide(kind, lanes, wide);
+        }
         lanes
             .chunks(per)
             .map(|c| {
@@ -328,9 +330,77 @@ impl Gen<'_, '_> {
             .collect()
     }
 
+    fn pack_wide(&mut self, kind: Kind, lanes: &[Value], wide: bool) -> Vec<Value> {
+        let ty = if kind == Kind::D { self.form.d() } else { self.form.w() };
+        let vectors = lanes.chunks(self.form.per(kind)).map(|c| {
+            let narrow = wide && kind != Kind::D;
+            let mut one = |x: &Value| if narrow { self.b.ins().ireduce(I32, *x) } else { *x };
+            let v = if c.iter().all(|x| *x == c[0]) {
+                let x = one(&c[0]);
+                self.b.ins().splat(ty, x)
+            } else {
+                let parts: Vec<Value> = c.iter().map(one).collect();
+                self.word(Word::Pack, 0, &parts, ty)
+            };
+            if kind == Kind::P { self.word(Word::Signs, 0, &[v], MASK) } else { v }
+        });
+        vectors.collect()
+    }
+
+    /// The threads' coordinates in dimension `d`, of slices of sixteen lanes.
+    fn coordinates(&mut self, d: u32, kind: Kind) -> Vec<Value> {
+        let [x, y, _] = self.g.block;
+        let first = self.b.use_var(self.thread0);
+        let first = self.b.ins().ireduce(I32, first);
+        let first = self.b.ins().splat(self.form.w(), first);
+        let mut out = Vec::new();
+        for s in 0..self.slices() {
+            let lanes: Vec<u32> = (0..16).map(|l| (16 * s + l) as u32).collect();
+            let lanes = vconst32(&mut self.b, &lanes);
+            let t = self.b.ins().iadd(first, lanes);
+            let c = match d {
+                0 => self.remainders(t, x),
+                1 => {
+                    let row = self.quotients(t, x);
+                    self.remainders(row, y)
+                }
+                _ => self.quotients(t, x * y),
+            };
+            if kind == Kind::D {
+                out.extend(self.emitter(true).zext(c));
+            } else {
+                out.push(c);
+            }
+        }
+        out
+    }
+
+    /// `t / c` of threads' numbers; threads are few.
+    fn quotients(&mut self, t: Value, c: u32) -> Value {
+        if c.is_power_of_two() {
+            return self.b.ins().ushr_imm_u(t, i64::from(c.trailing_zeros()));
+        }
+        // Below 2^11, times the inverse in 21 bits, rounded up: `c` is 2^10 at most.
+        let inverse = self.same32((1 << 21) / c + 1);
+        let product = self.b.ins().imul(t, inverse);
+        self.b.ins().ushr_imm_u(product, 21)
+    }
+
+    /// `t % c` of threads' numbers.
+    fn remainders(&mut self, t: Value, c: u32) -> Value {
+        if c.is_power_of_two() {
+            let low = self.same32(c - 1);
+            return self.b.ins().band(t, low);
+        }
+        let q = self.quotients(t, c);
+        let c = self.same32(c);
+        let whole = self.b.ins().imul(q, c);
+        self.b.ins().isub(t, whole)
+    }
+
     /// Lane `l` of slices.
     pub(crate) fn lane(&mut self, slices: &[Value], kind: Kind, l: usize) -> Value {
-        let per = if kind == Kind::D { 2 } else { 4 };
+        let per = self.form.per(kind);
         self.b.ins().extractlane(slices[l / per], (l % per) as u8)
     }
 
@@ -366,16 +436,15 @@ impl Gen<'_, '_> {
         let n = self.slices();
         match self.kind(v) {
             Kind::P => {
-                let m = self.b.ins().bmask(I32, x);
-                let s = self.b.ins().splat(I32X4, m);
+                let s = self.form.full(&mut self.b, x);
                 vec![s; n]
             }
             Kind::W => {
-                let s = self.b.ins().splat(I32X4, x);
+                let s = self.b.ins().splat(self.form.w(), x);
                 vec![s; n]
             }
             Kind::D => {
-                let s = self.b.ins().splat(I64X2, x);
+                let s = self.b.ins().splat(self.form.d(), x);
                 vec![s; 2 * n]
             }
         }
@@ -407,7 +476,10 @@ impl Gen<'_, '_> {
                     out.push(r);
                 }
             } else {
-                let r = e.sel(mask[s], a[s], b[s]);
+                let r = match kind {
+                    Kind::P => e.sel_p(mask[s], a[s], b[s]),
+                    _ => e.sel(mask[s], a[s], b[s]),
+                };
                 out.push(r);
             }
         }

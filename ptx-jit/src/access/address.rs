@@ -1,14 +1,14 @@
 //! Addresses as the lanes have them: one and a constant per lane, a base and an index per lane, or one per lane.
 
-use cranelift_codegen::ir::types::{I32, I32X4, I64, I64X2};
+use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
 use ptx_isa::Kind;
 use ptx_isa::effect::Place;
 use ptx_isa::uop::Op as Pure;
 
 use crate::emit::Gen;
+use crate::form::vconst64;
 use crate::ir::{Func, Op, Val};
-use crate::ops::{vconst32, vconst64};
 use crate::shape::Shapes;
 
 /// Addresses of an access: device addresses as `D`.
@@ -40,30 +40,27 @@ pub(super) fn staged(
         Address::Linear(x, o) => {
             let x = less(g, *x);
             if kind == Kind::D {
-                let x = g.b.ins().splat(I64X2, x);
-                let lanes = o.chunks(2).map(|c| [c[0] as u64, c[1] as u64]);
-                lanes
+                let x = g.b.ins().splat(g.form.d(), x);
+                o.chunks(g.form.per(kind))
                     .map(|c| {
-                        let c = vconst64(&mut g.b, c);
+                        let c: Vec<u64> = c.iter().map(|o| *o as u64).collect();
+                        let c = vconst64(&mut g.b, &c);
                         g.b.ins().iadd(x, c)
                     })
                     .collect()
             } else {
                 let x = g.b.ins().ireduce(I32, x);
-                vec![g.b.ins().splat(I32X4, x); g.slices()]
+                vec![g.b.ins().splat(g.form.w(), x); g.slices()]
             }
         }
         Address::Index { base, index, shift, signed } if kind == Kind::D => {
             let zero = g.b.ins().iconst(I64, 0);
             let base = less(g, base.unwrap_or(zero));
-            let base = g.b.ins().splat(I64X2, base);
+            let base = g.b.ins().splat(g.form.d(), base);
             let mut out = Vec::new();
             for x in index {
-                let halves = if *signed {
-                    [g.b.ins().swiden_low(*x), g.b.ins().swiden_high(*x)]
-                } else {
-                    [g.b.ins().uwiden_low(*x), g.b.ins().uwiden_high(*x)]
-                };
+                let mut e = g.emitter(true);
+                let halves = if *signed { e.sext(*x) } else { e.zext(*x) };
                 for h in halves {
                     let h = g.b.ins().ishl_imm_u(h, i64::from(*shift));
                     out.push(g.b.ins().iadd(h, base));
@@ -72,11 +69,11 @@ pub(super) fn staged(
             out
         }
         Address::Index { index, .. } => {
-            let o = vconst32(&mut g.b, [(offset as u32).wrapping_neg(); 4]);
+            let o = g.same32((offset as u32).wrapping_neg());
             index.iter().map(|x| g.b.ins().iadd(*x, o)).collect()
         }
         Address::Lanes(a) => {
-            let o = vconst64(&mut g.b, [(offset as u64).wrapping_neg(); 2]);
+            let o = g.same64((offset as u64).wrapping_neg());
             a.iter().map(|x| g.b.ins().iadd(*x, o)).collect()
         }
     }
@@ -127,12 +124,12 @@ pub(super) fn addresses(g: &mut Gen<'_, '_>, base: Val, place: &Place) -> Addres
             if off == 0 {
                 return Address::Lanes(x);
             }
-            let o = vconst64(&mut g.b, [off as u64; 2]);
+            let o = g.same64(off as u64);
             Address::Lanes(x.into_iter().map(|x| g.b.ins().iadd(x, o)).collect())
         }
         _ => {
             let x = g.vector(base);
-            let o = vconst32(&mut g.b, [off as u32; 4]);
+            let o = g.same32(off as u32);
             let add = |x| if off == 0 { x } else { g.b.ins().iadd(x, o) };
             let index = x.into_iter().map(add).collect();
             Address::Index { base: None, index, shift: 0, signed: false }

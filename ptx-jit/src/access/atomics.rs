@@ -1,8 +1,8 @@
 //! Integer atomics, lane by lane in lane order.
 
 use cranelift_codegen::ir::{AtomicRmwOp, BlockArg, InstBuilder, Value};
+use ptx_isa::Space;
 use ptx_isa::effect::{Atom, AtomOp};
-use ptx_isa::{Kind, Space};
 
 use super::address::addresses;
 use super::check::lanes;
@@ -30,13 +30,14 @@ pub(super) fn atom(g: &mut Gen<'_, '_>, e: u32, a: Atom) {
     let stop = skip_if_none(g, e, mask.as_deref());
     let (join, found) = checked(g, e, &address, mask.as_deref(), &a.place, a.bytes as u64);
     let kind = g.kind(value);
+    let bits = mask.as_ref().map(|mask| g.bits_of(mask));
     let mut olds = Vec::new();
     for (l, (p, at)) in lanes(g, &found, 0).into_iter().enumerate() {
         let x = if g.g.scalar() { values[0] } else { g.lane(&values, kind, l) };
         if a.place.space == Space::Shared {
             // One host thread runs a block.
-            let (p, at) = match &mask {
-                Some(mask) => (or_scratch(g, mask, l, p, at), 0),
+            let (p, at) = match &bits {
+                Some(bits) => (or_scratch(g, bits, l, p, at), 0),
                 None => (p, at),
             };
             let ty = g.b.func.dfg.value_type(x);
@@ -49,8 +50,8 @@ pub(super) fn atom(g: &mut Gen<'_, '_>, e: u32, a: Atom) {
         let p = if at == 0 { p } else { g.b.ins().iadd_imm_s(p, at as i64) };
         let ty = g.b.func.dfg.value_type(x);
         // Lanes that are off pay for no atomic.
-        let after = mask.as_ref().map(|mask| {
-            let on = g.lane(mask, Kind::W, l);
+        let after = bits.as_ref().map(|bits| {
+            let on = g.on(bits, l);
             let (here, after) = (g.b.create_block(), g.b.create_block());
             let zero = g.b.ins().iconst(ty, 0);
             g.b.append_block_param(after, ty);

@@ -1,9 +1,9 @@
 //! The check that all lanes of an access lie in the allocation that it touched last, and where that is on the host.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I8, I32, I32X4, I64, I64X2};
+use cranelift_codegen::ir::types::{I8, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
-use ptx_isa::effect::{Mem, Place};
+use ptx_isa::effect::{Effect, Mem, Place};
 use ptx_isa::{Kind, Space};
 
 use super::address::Address;
@@ -12,7 +12,8 @@ use cranelift_frontend::Variable;
 
 use crate::ctx::{Ctx, SITE, Site};
 use crate::emit::{Gen, SiteInfo, at, plain};
-use crate::ops::{vconst32, vconst64};
+use crate::form::vconst64;
+use crate::wide::words::{MASK, Word};
 
 /// A number that the code reads where it needs it: right before an instruction that can take it from memory.
 #[derive(Copy, Clone)]
@@ -142,6 +143,8 @@ pub(super) fn check(
     } else {
         0
     };
+    // One lane after the other reads where it is told to, also where it is off.
+    let settled = matches!(g.f.effects[e as usize].effect, Effect::Ld(m) if m.bytes < 4);
     match address {
         Address::Linear(x, o) => {
             let lo = o.iter().copied().min().unwrap_or(0);
@@ -199,12 +202,24 @@ pub(super) fn check(
                 let odd = g.b.ins().icmp_imm_u(IntCC::NotEqual, odd, 0);
                 bad = g.b.ins().bor(bad, odd);
                 let q = g.b.ins().ireduce(I32, q);
-                units = Some(g.b.ins().splat(I32X4, q));
+                units = Some(g.b.ins().splat(g.form.w(), q));
             }
             let last = g.b.ins().iadd_imm_s(room, -1);
             let last = g.b.ins().ireduce(I32, last);
-            let last = g.b.ins().splat(I32X4, last);
+            let last = g.b.ins().splat(g.form.w(), last);
             let finer = bytes > unit;
+            if g.form.wide {
+                let one = Indices {
+                    units,
+                    last,
+                    signed: *signed,
+                    low: if finer { bytes / unit - 1 } else { 0 },
+                    settled,
+                };
+                let (out, wrong) = one.check(g, index, mask);
+                let bad = g.b.ins().bor(bad, wrong);
+                return (Some(bad), Checked { host: known.host, from: Spread::Index(out, *shift) });
+            }
             let mut wrong: Option<Value> = None;
             let mut low: Option<Value> = None;
             let mut out = Vec::with_capacity(index.len());
@@ -238,7 +253,7 @@ pub(super) fn check(
             }
             let mut wrong = wrong.expect("groups have lanes");
             if let Some(low) = low {
-                let bits = vconst32(&mut g.b, [(bytes / unit - 1) as u32; 4]);
+                let bits = g.same32((bytes / unit - 1) as u32);
                 let low = g.b.ins().band(low, bits);
                 wrong = g.b.ins().bor(wrong, low);
             }
@@ -249,22 +264,44 @@ pub(super) fn check(
         Address::Lanes(a) => {
             let known = known(g, e, place, bytes, 1, false);
             let start = known.start.unwrap_or(Slot::Constant(0)).get(g);
-            let start = g.b.ins().splat(I64X2, start);
+            let start = g.b.ins().splat(g.form.d(), start);
             let room = known.room.get(g);
             let last = g.b.ins().iadd_imm_s(room, -1);
-            let last = g.b.ins().splat(I64X2, last);
+            let last = g.b.ins().splat(g.form.d(), last);
             let host = known.host.get(g);
-            let host = g.b.ins().splat(I64X2, host);
+            let host = g.b.ins().splat(g.form.d(), host);
             let mut bad: Option<Value> = None;
             let mut low: Option<Value> = None;
             let mut out = Vec::with_capacity(a.len());
             for (n, x) in a.iter().enumerate() {
                 let mut at = g.b.ins().isub(*x, start);
+                if g.form.wide {
+                    let mut w = g.emitter(true).cmp_w(IntCC::UnsignedGreaterThan, at, last);
+                    if bytes > 1 {
+                        let odd = g.same64(bytes - 1);
+                        let odd = g.word(Word::Test, 0, &[at, odd], MASK);
+                        w = g.b.ins().bor(w, odd);
+                    }
+                    if let Some(m) = mask {
+                        let m = g.half_mask(m, n);
+                        w = g.b.ins().band(w, m);
+                        if settled {
+                            let zero = g.same64(0);
+                            at = g.emitter(true).sel(m, at, zero);
+                        }
+                    }
+                    bad = Some(match bad {
+                        None => w,
+                        Some(o) => g.b.ins().bor(o, w),
+                    });
+                    out.push(placed(g, at, host, n, apart));
+                    continue;
+                }
                 // Both are 0 or more as signed numbers: sizes are far below 2^63.
                 let left = g.b.ins().isub(last, at);
                 let mut b = g.b.ins().bor(at, left);
                 if let Some(m) = mask {
-                    let m = wide(g, m, n);
+                    let m = g.half_mask(m, n);
                     b = g.b.ins().band(b, m);
                     at = g.b.ins().band(at, m);
                 }
@@ -276,20 +313,19 @@ pub(super) fn check(
                     None => at,
                     Some(o) => g.b.ins().bor(o, at),
                 });
-                let mut p = g.b.ins().iadd(at, host);
-                if apart != 0 {
-                    let first = 2 * n as i64 * apart;
-                    let c = vconst64(&mut g.b, [first as u64, (first + apart) as u64]);
-                    p = g.b.ins().iadd(p, c);
-                }
-                out.push(p);
+                out.push(placed(g, at, host, n, apart));
             }
-            let (Some(bad), Some(low)) = (bad, low) else { unreachable!("groups have lanes") };
-            let sign = vconst64(&mut g.b, [1 << 63; 2]);
-            let bits = vconst64(&mut g.b, [bytes - 1; 2]);
-            let bad = g.b.ins().band(bad, sign);
-            let low = g.b.ins().band(low, bits);
-            let both = g.b.ins().bor(bad, low);
+            let both = match (bad, low) {
+                (Some(bad), Some(low)) => {
+                    let sign = g.same64(1 << 63);
+                    let bits = g.same64(bytes - 1);
+                    let bad = g.b.ins().band(bad, sign);
+                    let low = g.b.ins().band(low, bits);
+                    g.b.ins().bor(bad, low)
+                }
+                (Some(bad), None) => bad,
+                _ => unreachable!("groups have lanes"),
+            };
             let both = g.any(both);
             let none = g.b.ins().icmp_imm_u(IntCC::Equal, room, 0);
             let bad = g.b.ins().bor(both, none);
@@ -298,10 +334,68 @@ pub(super) fn check(
     }
 }
 
-/// Half `n` of the mask, 64 bits a lane.
-pub(super) fn wide(g: &mut Gen<'_, '_>, mask: &[Value], n: usize) -> Value {
-    let m = mask[n / 2];
-    if n.is_multiple_of(2) { g.b.ins().swiden_low(m) } else { g.b.ins().swiden_high(m) }
+/// Half `n` of the addresses, from `host` on; each lane has `apart` bytes of its own, or they share them.
+fn placed(g: &mut Gen<'_, '_>, at: Value, host: Value, n: usize, apart: i64) -> Value {
+    let p = g.b.ins().iadd(at, host);
+    if apart == 0 {
+        return p;
+    }
+    let per = g.form.per(Kind::D);
+    let c: Vec<u64> = (n * per..(n + 1) * per).map(|l| (l as i64 * apart) as u64).collect();
+    let c = vconst64(&mut g.b, &c);
+    g.b.ins().iadd(p, c)
+}
+
+/// What indices of slices of sixteen lanes are checked against.
+struct Indices {
+    /// What is added to them.
+    units: Option<Value>,
+    last: Value,
+    signed: bool,
+    /// Bits that must be 0.
+    low: u64,
+    /// Lanes that are off get the number 0.
+    settled: bool,
+}
+
+impl Indices {
+    /// The numbers, and whether one is wrong.
+    fn check(
+        self,
+        g: &mut Gen<'_, '_>,
+        index: &[Value],
+        mask: Option<&[Value]>,
+    ) -> (Vec<Value>, Value) {
+        let mut out = Vec::with_capacity(index.len());
+        let mut wrong = Vec::with_capacity(index.len());
+        for (s, x) in index.iter().enumerate() {
+            let mut d = match self.units {
+                Some(q) => g.b.ins().iadd(*x, q),
+                None => *x,
+            };
+            let mut w = g.emitter(true).cmp_w(IntCC::UnsignedGreaterThan, d, self.last);
+            if !self.signed {
+                // Numbers from 2^31 on are too rare to tell them from negative ones.
+                let sign = g.word(Word::Signs, 0, &[*x], MASK);
+                w = g.b.ins().bor(w, sign);
+            }
+            if self.low != 0 {
+                let low = g.same32(self.low as u32);
+                let odd = g.word(Word::Test, 0, &[d, low], MASK);
+                w = g.b.ins().bor(w, odd);
+            }
+            if let Some(m) = mask {
+                w = g.b.ins().band(w, m[s]);
+                if self.settled {
+                    let zero = g.same32(0);
+                    d = g.emitter(true).sel(m[s], d, zero);
+                }
+            }
+            wrong.push(w);
+            out.push(d);
+        }
+        (out, g.any_of(&wrong))
+    }
 }
 
 /// Host address and constant offset of each lane.
@@ -314,7 +408,7 @@ pub(super) fn lanes(g: &mut Gen<'_, '_>, found: &Found, apart: i64) -> Vec<(Valu
                 Err(_) => (g.b.ins().iadd_imm_s(*host, *o), 0),
             })
             .collect(),
-        Found::Index(host, index, shift) => (0..4 * index.len())
+        Found::Index(host, index, shift) => (0..g.per() * index.len())
             .map(|l| {
                 let i = g.lane(index, Kind::W, l);
                 let i = g.b.ins().uextend(I64, i);
@@ -325,8 +419,9 @@ pub(super) fn lanes(g: &mut Gen<'_, '_>, found: &Found, apart: i64) -> Vec<(Valu
         Found::Lanes(a) => {
             let mut out = Vec::new();
             for h in a {
-                out.push((g.b.ins().extractlane(*h, 0), 0));
-                out.push((g.b.ins().extractlane(*h, 1), 0));
+                for l in 0..g.form.per(Kind::D) {
+                    out.push((g.b.ins().extractlane(*h, l as u8), 0));
+                }
             }
             out
         }

@@ -7,10 +7,11 @@
 mod address;
 mod atomics;
 mod check;
+mod gather;
 mod transfer;
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I8, I32, I32X4, I64, I64X2};
+use cranelift_codegen::ir::types::{I8, I32, I64};
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Type, Value};
 use ptx_isa::effect::{Effect, Mem, Place};
 use ptx_isa::{Kind, Space};
@@ -23,7 +24,6 @@ use self::transfer::{jump_with, load, store};
 use crate::ctx::Ctx;
 use crate::emit::{Gen, Rep, at, plain};
 use crate::ir::Val;
-use crate::ops::{vconst32, vconst64};
 
 /// Fast accesses need this.
 pub(crate) fn quick(m: &Mem) -> bool {
@@ -100,7 +100,8 @@ fn skip_if_none(g: &mut Gen<'_, '_>, e: u32, mask: Option<&[Value]>) -> Option<B
         let p = g.scalar(p);
         if neg { g.b.ins().bxor_imm_u(p, 1) } else { p }
     } else {
-        any(g, mask?)
+        let mask = mask?;
+        if g.form.wide { g.any_of(mask) } else { any(g, mask) }
     };
     let (on, join) = (g.b.create_block(), g.b.create_block());
     let mut zeros = Vec::new();
@@ -118,8 +119,8 @@ fn skip_if_none(g: &mut Gen<'_, '_>, e: u32, mask: Option<&[Value]>) -> Option<B
 
 fn zero(g: &mut Gen<'_, '_>, ty: Type) -> Value {
     match ty {
-        I32X4 => vconst32(&mut g.b, [0; 4]),
-        I64X2 => vconst64(&mut g.b, [0; 2]),
+        ty if ty == g.form.w() => g.same32(0),
+        ty if ty == g.form.d() => g.same64(0),
         ty => g.b.ins().iconst(ty, 0),
     }
 }
@@ -130,8 +131,8 @@ fn result_types(g: &Gen<'_, '_>, d: Val) -> Vec<Type> {
         (true, Kind::P) => vec![I8],
         (true, Kind::W) => vec![I32],
         (true, Kind::D) => vec![I64],
-        (false, Kind::D) => vec![I64X2; 2 * n],
-        (false, _) => vec![I32X4; n],
+        (false, Kind::D) => vec![g.form.d(); 2 * n],
+        (false, kind) => vec![g.form.of(kind); n],
     }
 }
 
@@ -175,16 +176,6 @@ fn any(g: &mut Gen<'_, '_>, mask: &[Value]) -> Value {
         all = g.b.ins().bor(all, *m);
     }
     g.any(all)
-}
-
-fn all_on(g: &mut Gen<'_, '_>, mask: &[Value]) -> Value {
-    let mut all = mask[0];
-    for m in &mask[1..] {
-        all = g.b.ins().band(all, *m);
-    }
-    let off = g.b.ins().bnot(all);
-    let some_off = g.any(off);
-    g.b.ins().icmp_imm_u(IntCC::Equal, some_off, 0)
 }
 
 /// The check of an access and its slow way. Goes on where the access is quick: the block behind both ways, with a parameter for
@@ -245,8 +236,7 @@ fn slow(
             g.b.ins().store(plain(), on, g.ctx, at!(mask));
         }
         None => {
-            let on = vconst32(&mut g.b, [u32::MAX; 4]);
-            let m = vec![on; g.slices()];
+            let m = g.all_lanes();
             g.stage(&m, at!(mask));
         }
     }

@@ -7,7 +7,10 @@ use ptx_isa::effect::Mem;
 
 use super::address::{Address, addresses};
 use super::check::{Found, apart, lanes};
-use super::{all_on, checked, executing, finish, own, regroup, skip_if_none, slow};
+use super::gather::{
+    gather, gathers, load_narrow, load_rows_wide, scatter, store_row, store_rows_wide,
+};
+use super::{checked, executing, finish, own, regroup, skip_if_none, slow};
 use crate::ctx::Ctx;
 use crate::emit::{Gen, Rep, at, plain};
 use crate::ir::Val;
@@ -44,26 +47,32 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
                 out.push(if g.offsets(*d).is_some() {
                     Rep::Scalar(v)
                 } else {
-                    let (ty, n) =
-                        if kind == Kind::D { (I64X2, 2 * g.slices()) } else { (I32X4, g.slices()) };
-                    let s = g.b.ins().splat(ty, v);
+                    let n = if kind == Kind::D { 2 * g.slices() } else { g.slices() };
+                    let s = g.b.ins().splat(g.form.of(kind), v);
                     Rep::Slices(vec![s; n])
                 });
             }
         }
         Found::Linear(host, o)
-            if m.count == 1 && unit(o, m.bytes as i64) && widens(&m, g.kind(dst[0])) =>
+            if m.count == 1 && unit_of(g, o, m.bytes as i64) && widens(&m, g.kind(dst[0])) =>
         {
             out.push(Rep::Slices(load_unit(g, &m, g.kind(dst[0]), *host, o)));
         }
-        Found::Linear(host, o) if rows(&m, o) && dst.len() == m.count as usize => {
+        Found::Linear(host, o) if rows(g, &m, o) && dst.len() == m.count as usize => {
             let mut columns = vec![Vec::new(); dst.len()];
-            for c in o.chunks(4) {
+            for c in o.chunks(g.per()) {
                 for (all, x) in columns.iter_mut().zip(load_rows(g, &m, *host, c[0] as i32)) {
                     all.push(x);
                 }
             }
             out.extend(columns.into_iter().map(Rep::Slices));
+        }
+        _ if gathers(g, &m, &found) => {
+            for (i, d) in dst.iter().enumerate() {
+                let step = i as i32 * i32::from(m.bytes);
+                let x = gather(g, &m, g.kind(*d), &found, mask.as_deref(), step);
+                out.push(Rep::Slices(x));
+            }
         }
         _ => {
             let apart = apart(g, &m);
@@ -94,16 +103,20 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     finish(g, e, out, stop);
 }
 
-/// Whether the lanes of each slice lie side by side.
+/// Whether lanes lie side by side.
 pub(super) fn unit(o: &[i64], bytes: i64) -> bool {
-    o.chunks(4).all(|c| c.windows(2).all(|w| w[1] - w[0] == bytes))
-        && o.iter().all(|o| i32::try_from(*o).is_ok())
+    o.windows(2).all(|w| w[1] - w[0] == bytes) && o.iter().all(|o| i32::try_from(*o).is_ok())
+}
+
+/// Whether the lanes of each slice lie side by side.
+fn unit_of(g: &Gen<'_, '_>, o: &[i64], bytes: i64) -> bool {
+    o.chunks(g.per()).all(|c| unit(c, bytes))
 }
 
 /// Whether every lane's vector of 2 or 4 words lies behind that of the lane before.
-pub(super) fn rows(m: &Mem, o: &[i64]) -> bool {
+fn rows(g: &Gen<'_, '_>, m: &Mem, o: &[i64]) -> bool {
     let bytes = i64::from(m.bytes) * i64::from(m.count);
-    m.bytes == 4 && matches!(m.count, 2 | 4) && unit(o, bytes)
+    m.bytes == 4 && matches!(m.count, 2 | 4) && unit_of(g, o, bytes)
 }
 
 /// Words of `a` and `b`: those numbered 0 to 3 are `a`'s.
@@ -127,6 +140,9 @@ pub(super) fn transposed(g: &mut Gen<'_, '_>, r: [Value; 4]) -> [Value; 4] {
 
 /// A slice of each element of four lanes' vectors from `at` on.
 pub(super) fn load_rows(g: &mut Gen<'_, '_>, m: &Mem, host: Value, at: i32) -> Vec<Value> {
+    if g.form.wide {
+        return load_rows_wide(g, m, host, at);
+    }
     let mut row = |n: i32| g.b.ins().load(I32X4, plain(), host, at + 16 * n);
     if m.count == 4 {
         let rows = [row(0), row(1), row(2), row(3)];
@@ -138,6 +154,9 @@ pub(super) fn load_rows(g: &mut Gen<'_, '_>, m: &Mem, host: Value, at: i32) -> V
 
 /// As [`load_rows`], the other way.
 pub(super) fn store_rows(g: &mut Gen<'_, '_>, x: &[Value], host: Value, at: i32) {
+    if g.form.wide {
+        return store_rows_wide(g, x, host, at);
+    }
     let rows = match *x {
         [x, y] => vec![words(g, x, y, [0, 4, 1, 5]), words(g, x, y, [2, 6, 3, 7])],
         [x, y, z, w] => transposed(g, [x, y, z, w]).to_vec(),
@@ -163,13 +182,13 @@ pub(super) fn load_unit(
     host: Value,
     o: &[i64],
 ) -> Vec<Value> {
-    let per = if kind == Kind::D { 2 } else { 4 };
-    o.chunks(per)
+    o.chunks(g.form.per(kind))
         .map(|c| {
             let at = c[0] as i32;
             match m.bytes {
-                8 => g.b.ins().load(I64X2, plain(), host, at),
-                4 => g.b.ins().load(I32X4, plain(), host, at),
+                8 => g.b.ins().load(g.form.d(), plain(), host, at),
+                4 => g.b.ins().load(g.form.w(), plain(), host, at),
+                _ if g.form.wide => load_narrow(g, m, host, at),
                 2 => {
                     let v = g.b.ins().load(I64, plain(), host, at);
                     let v = g.b.ins().scalar_to_vector(I64X2, v);
@@ -196,6 +215,13 @@ pub(super) fn cast() -> cranelift_codegen::ir::MemFlagsData {
 /// Writes the low bytes of a scalar.
 pub(super) fn store_one(g: &mut Gen<'_, '_>, m: &Mem, v: Value, p: Value, at: i32) {
     match m.bytes {
+        // 16 bits would be a mask.
+        1 if g.form.wide => {
+            g.b.ins().istore8(plain(), v, p, at);
+        }
+        2 if g.form.wide => {
+            g.b.ins().istore16(plain(), v, p, at);
+        }
         1 => {
             let v = g.b.ins().ireduce(I8, v);
             g.b.ins().store(plain(), v, p, at);
@@ -236,11 +262,13 @@ pub(super) fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     let total = m.bytes as u64 * m.count as u64;
     let (join, found) = checked(g, e, &address, mask.as_deref(), &m.place, total);
     let whole = m.count == 1
-        && m.bytes >= 4
+        && (m.bytes >= 4 || g.form.wide)
         && (g.kind(src[0]) == Kind::D) == (m.bytes == 8)
-        && matches!(&found, Found::Linear(_, o) if unit(o, m.bytes as i64));
+        && matches!(&found, Found::Linear(_, o) if unit_of(g, o, m.bytes as i64));
+    // Masks of lanes side by side are no more work than none.
+    let masks = g.form.wide && whole && m.bytes >= 4;
     let words_only = src.iter().all(|v| g.kind(*v) == Kind::W);
-    let turned = words_only && matches!(&found, Found::Linear(_, o) if rows(&m, o));
+    let turned = words_only && matches!(&found, Found::Linear(_, o) if rows(g, &m, o));
     match &found {
         Found::Linear(host, _) if uniform => {
             for (i, v) in src.iter().enumerate() {
@@ -249,22 +277,24 @@ pub(super) fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
             }
         }
         Found::Linear(host, o) if whole || turned => {
-            let part = mask.as_ref().map(|mask| {
-                let all = all_on(g, mask);
+            let part = mask.as_ref().filter(|_| !masks).map(|mask| {
+                let all = g.all_of(mask);
                 let (on, part) = (g.b.create_block(), g.b.create_block());
                 g.b.ins().brif(all, on, &[], part, &[]);
                 g.b.switch_to_block(on);
                 part
             });
             if turned {
-                for (n, c) in o.chunks(4).enumerate() {
+                for (n, c) in o.chunks(g.per()).enumerate() {
                     let x: Vec<Value> = values.iter().map(|v| v[n]).collect();
                     store_rows(g, &x, *host, c[0] as i32);
                 }
             } else {
-                let per = if m.bytes == 8 { 2 } else { 4 };
-                for (c, v) in o.chunks(per).zip(&values[0]) {
-                    g.b.ins().store(plain(), *v, *host, c[0] as i32);
+                let kind = g.kind(src[0]);
+                for (n, c) in o.chunks(g.form.per(kind)).enumerate() {
+                    let on = mask.as_deref().filter(|_| masks);
+                    let on = on.map(|on| if kind == Kind::D { g.half_mask(on, n) } else { on[n] });
+                    store_row(g, values[0][n], *host, c[0] as i32, on, m.bytes.into());
                 }
             }
             if let Some(part) = part {
@@ -289,10 +319,18 @@ pub(super) fn store_lanes(
     src: &[Val],
     values: &[Vec<Value>],
 ) {
+    if gathers(g, m, found) {
+        for (i, x) in values.iter().enumerate() {
+            let step = i as i32 * i32::from(m.bytes);
+            scatter(g, m, g.kind(src[i]), found, mask, step, x);
+        }
+        return;
+    }
     let apart = apart(g, m);
+    let bits = mask.map(|mask| g.bits_of(mask));
     for (l, (p, at)) in lanes(g, found, apart).into_iter().enumerate() {
-        let (p, at) = match mask {
-            Some(mask) => (or_scratch(g, mask, l, p, at), 0),
+        let (p, at) = match &bits {
+            Some(bits) => (or_scratch(g, bits, l, p, at), 0),
             None => (p, at),
         };
         for (i, v) in values.iter().enumerate() {
@@ -302,7 +340,7 @@ pub(super) fn store_lanes(
     }
 }
 
-/// The address, or that of the scratch word where lane `l` is off.
+/// The address, or that of the scratch word where lane `l` is off; `mask` by [`Gen::bits_of`].
 pub(super) fn or_scratch(
     g: &mut Gen<'_, '_>,
     mask: &[Value],
@@ -310,7 +348,7 @@ pub(super) fn or_scratch(
     p: Value,
     at: i32,
 ) -> Value {
-    let on = g.lane(mask, Kind::W, l);
+    let on = g.on(mask, l);
     let here = if at == 0 { p } else { g.b.ins().iadd_imm_s(p, at as i64) };
     let scratch = g.b.ins().iadd_imm_u(g.ctx, at!(scratch) as i64);
     g.b.ins().select(on, here, scratch)

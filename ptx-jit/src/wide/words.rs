@@ -7,7 +7,8 @@
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{
-    AbiParam, ExtFuncData, ExternalName, FuncRef, InstBuilder, Signature, Type, UserExternalName, Value, types,
+    AbiParam, ExtFuncData, ExternalName, FuncRef, InstBuilder, Signature, Type, UserExternalName,
+    Value, types,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
@@ -70,16 +71,45 @@ pub(crate) enum Word {
     Pack,
     /// `(W) -> D`: eight signed integers as `f64`; `number` 1: the upper eight lanes.
     DoubleOfInt,
+    /// `(x)`: leading zeros of each lane, W or D; CLIF's own word is for scalars.
+    LeadingZeros,
+    /// `(D, D) -> D`: the product of the lower 32 bits of each lane, taken without (`number` 0) or with their sign (1).
+    Product,
 }
 
 impl Word {
     /// By number.
-    pub(crate) const ALL: [Word; 26] = {
+    pub(crate) const ALL: [Word; 28] = {
         use Word::*;
         [
-            Compare, CompareFloat, Test, Blend, Ones, Signs, Full, Join, Halves, Widen, Ternary, Rotate, ShiftEach,
-            Permute, LoadNarrow, StoreNarrow, LoadMasked, StoreMasked, Gather, GatherLong, GatherWords, Scatter,
-            ScatterLong, ScatterWords, Pack, DoubleOfInt,
+            Compare,
+            CompareFloat,
+            Test,
+            Blend,
+            Ones,
+            Signs,
+            Full,
+            Join,
+            Halves,
+            Widen,
+            Ternary,
+            Rotate,
+            ShiftEach,
+            Permute,
+            LoadNarrow,
+            StoreNarrow,
+            LoadMasked,
+            StoreMasked,
+            Gather,
+            GatherLong,
+            GatherWords,
+            Scatter,
+            ScatterLong,
+            ScatterWords,
+            Pack,
+            DoubleOfInt,
+            LeadingZeros,
+            Product,
         ]
     };
 
@@ -141,13 +171,26 @@ pub(crate) fn call(
     b.inst_results(call).first().copied()
 }
 
-fn function(b: &mut FunctionBuilder, word: Word, number: u32, args: &[Value], result: Option<Type>) -> FuncRef {
+fn function(
+    b: &mut FunctionBuilder,
+    word: Word,
+    number: u32,
+    args: &[Value],
+    result: Option<Type>,
+) -> FuncRef {
     let mut sig = Signature::new(CallConv::SystemV);
     sig.params.extend(args.iter().map(|a| AbiParam::new(b.func.dfg.value_type(*a))));
     sig.returns.extend(result.map(AbiParam::new));
     let signature = b.import_signature(sig);
-    let name = b.func.declare_imported_user_function(UserExternalName { namespace: word as u32, index: number });
-    b.import_function(ExtFuncData { name: ExternalName::user(name), signature, colocated: true, patchable: false })
+    let name = b
+        .func
+        .declare_imported_user_function(UserExternalName { namespace: word as u32, index: number });
+    b.import_function(ExtFuncData {
+        name: ExternalName::user(name),
+        signature,
+        colocated: true,
+        patchable: false,
+    })
 }
 
 /// The type of masks.

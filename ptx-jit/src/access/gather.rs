@@ -1,0 +1,269 @@
+//! Loads and stores of slices of sixteen lanes that do not lie side by side: gathers and scatters of elements of 4 and 8
+//! bytes; vectors of 2 and 4 words.
+
+use cranelift_codegen::ir::{InstBuilder, Value};
+use ptx_isa::Kind;
+use ptx_isa::effect::Mem;
+
+use super::check::{Found, apart};
+use super::transfer::unit;
+use crate::emit::{Gen, plain};
+use crate::form::vconst32;
+use crate::wide::words::{self, Word};
+
+/// Whether lanes that are there can be read and written at once.
+pub(super) fn gathers(g: &Gen<'_, '_>, m: &Mem, found: &Found) -> bool {
+    let near = |o: &i64| i32::try_from(*o).is_ok_and(|o| o < i32::MAX / 2);
+    let reach = apart(g, m).saturating_mul(i64::from(g.g.width));
+    g.form.wide
+        && m.bytes >= 4
+        && match found {
+            Found::Linear(_, o) => o.iter().all(near),
+            Found::Index(..) => near(&reach),
+            Found::Lanes(_) => true,
+        }
+}
+
+/// Where the lanes of a slice are.
+enum At {
+    /// Side by side, or all there: at a constant distance.
+    Row(Value, i32),
+    Same(Value, i32),
+    /// At a base, and numbers of units of `1 << shift` bytes.
+    Index(Value, Value, u32),
+    /// At two times eight addresses.
+    Lanes([Value; 2]),
+}
+
+/// Where the lanes of each slice are, `step` bytes further.
+fn places(g: &mut Gen<'_, '_>, m: &Mem, found: &Found, step: i32) -> Vec<At> {
+    match found {
+        Found::Linear(host, o) => {
+            let chunks: Vec<&[i64]> = o.chunks(16).collect();
+            let at = |c: &[i64]| c[0] as i32 + step;
+            let mut base = None;
+            let mut place = |c: &&[i64]| {
+                if unit(c, m.bytes.into()) {
+                    return At::Row(*host, at(c));
+                }
+                if c.iter().all(|o| *o == c[0]) {
+                    return At::Same(*host, at(c));
+                }
+                let base = *base.get_or_insert_with(|| further(g, *host, step));
+                let c: Vec<u32> = c.iter().map(|o| *o as u32).collect();
+                At::Index(base, vconst32(&mut g.b, &c), 0)
+            };
+            chunks.iter().map(&mut place).collect()
+        }
+        Found::Index(host, index, shift) => {
+            let base = further(g, *host, step);
+            let apart = apart(g, m);
+            let slices = index.iter().enumerate().map(|(s, x)| {
+                let x = if apart == 0 {
+                    *x
+                } else {
+                    let first = |l: usize| (l as i64 * apart >> shift) as u32;
+                    let c: Vec<u32> = (16 * s..16 * (s + 1)).map(first).collect();
+                    let c = vconst32(&mut g.b, &c);
+                    g.b.ins().iadd(*x, c)
+                };
+                At::Index(base, x, *shift)
+            });
+            slices.collect()
+        }
+        Found::Lanes(a) => {
+            let halves: Vec<Value> = if step == 0 {
+                a.clone()
+            } else {
+                let step = g.same64(step as u64);
+                a.iter().map(|x| g.b.ins().iadd(*x, step)).collect()
+            };
+            halves.chunks(2).map(|c| At::Lanes([c[0], c[1]])).collect()
+        }
+    }
+}
+
+fn further(g: &mut Gen<'_, '_>, host: Value, step: i32) -> Value {
+    if step == 0 { host } else { g.b.ins().iadd_imm_s(host, i64::from(step)) }
+}
+
+/// Elements as vectors of their size: `W`, or two of `D` for 8 bytes.
+fn cell(m: &Mem) -> Kind {
+    if m.bytes == 8 { Kind::D } else { Kind::W }
+}
+
+/// Elements `step` bytes behind the lanes' addresses, as values of `kind`.
+pub(super) fn gather(
+    g: &mut Gen<'_, '_>,
+    m: &Mem,
+    kind: Kind,
+    found: &Found,
+    mask: Option<&[Value]>,
+    step: i32,
+) -> Vec<Value> {
+    let cell = cell(m);
+    let ty = g.form.of(cell);
+    let mask = mask.map_or_else(|| g.all_lanes(), <[Value]>::to_vec);
+    let bytes = u32::from(m.bytes);
+    let mut out = Vec::new();
+    for (s, at) in places(g, m, found, step).into_iter().enumerate() {
+        let parts = if cell == Kind::D { 2 } else { 1 };
+        for half in 0..parts {
+            let on = if parts == 2 { g.half_mask(&mask, 2 * s + half) } else { mask[s] };
+            let x = match &at {
+                At::Row(host, at) => g.b.ins().load(ty, plain(), *host, *at + 64 * half as i32),
+                At::Same(host, at) => {
+                    let x = g.b.ins().load(ty.lane_type(), plain(), *host, *at);
+                    g.b.ins().splat(ty, x)
+                }
+                At::Index(base, index, shift) => {
+                    let number = bytes | shift << 8 | (half as u32) << 16;
+                    g.word(Word::Gather, number, &[on, *base, *index], ty)
+                }
+                At::Lanes(a) if parts == 2 => g.word(Word::GatherLong, 0, &[on, a[half]], ty),
+                At::Lanes(a) => g.word(Word::GatherWords, 0, &[on, a[0], a[1]], ty),
+            };
+            if cell == Kind::W && kind == Kind::D {
+                let mut e = g.emitter(true);
+                out.extend(if m.signed { e.sext(x) } else { e.zext(x) });
+            } else {
+                out.push(x);
+            }
+        }
+    }
+    out
+}
+
+/// As [`gather`], the other way.
+pub(super) fn scatter(
+    g: &mut Gen<'_, '_>,
+    m: &Mem,
+    kind: Kind,
+    found: &Found,
+    mask: Option<&[Value]>,
+    step: i32,
+    values: &[Value],
+) {
+    let cell = cell(m);
+    let bytes = u32::from(m.bytes);
+    let words: Vec<Value> = if kind == Kind::D && cell == Kind::W {
+        values.chunks(2).map(|d| g.emitter(true).halves([d[0], d[1]], false)).collect()
+    } else {
+        values.to_vec()
+    };
+    let on = mask.map_or_else(|| g.all_lanes(), <[Value]>::to_vec);
+    for (s, at) in places(g, m, found, step).into_iter().enumerate() {
+        let parts = if cell == Kind::D { 2 } else { 1 };
+        for half in 0..parts {
+            let x = words[parts * s + half];
+            let on = if parts == 2 { g.half_mask(&on, 2 * s + half) } else { on[s] };
+            match &at {
+                At::Row(host, at) => {
+                    let at = *at + 64 * half as i32;
+                    store_row(g, x, *host, at, mask.map(|_| on), bytes);
+                }
+                At::Same(host, at) => {
+                    let base = further(g, *host, *at);
+                    let index = g.same32(0);
+                    let number = bytes | (half as u32) << 16;
+                    words::call(&mut g.b, Word::Scatter, number, &[on, base, index, x], None);
+                }
+                At::Index(base, index, shift) => {
+                    let number = bytes | shift << 8 | (half as u32) << 16;
+                    words::call(&mut g.b, Word::Scatter, number, &[on, *base, *index, x], None);
+                }
+                At::Lanes(a) if parts == 2 => {
+                    words::call(&mut g.b, Word::ScatterLong, 0, &[on, a[half], x], None);
+                }
+                At::Lanes(a) => {
+                    words::call(&mut g.b, Word::ScatterWords, 0, &[on, a[0], a[1], x], None);
+                }
+            }
+        }
+    }
+}
+
+/// Lanes side by side, all of them or those of a mask.
+pub(super) fn store_row(
+    g: &mut Gen<'_, '_>,
+    x: Value,
+    host: Value,
+    at: i32,
+    mask: Option<Value>,
+    bytes: u32,
+) {
+    match mask {
+        Some(mask) => {
+            let p = further(g, host, at);
+            words::call(&mut g.b, Word::StoreMasked, bytes, &[mask, x, p], None);
+        }
+        None if bytes < 4 => {
+            let p = further(g, host, at);
+            words::call(&mut g.b, Word::StoreNarrow, bytes, &[x, p], None);
+        }
+        None => {
+            g.b.ins().store(plain(), x, host, at);
+        }
+    }
+}
+
+/// Sixteen elements of 1 or 2 bytes side by side.
+pub(super) fn load_narrow(g: &mut Gen<'_, '_>, m: &Mem, host: Value, at: i32) -> Value {
+    let p = further(g, host, at);
+    let number = u32::from(m.bytes) | u32::from(m.signed) << 8;
+    let ty = g.form.w();
+    g.word(Word::LoadNarrow, number, &[p], ty)
+}
+
+/// Every second word from `first` on.
+fn second(first: u32) -> [u32; 16] {
+    std::array::from_fn(|n| 2 * n as u32 + first)
+}
+
+/// Words of two vectors in turn, from `first` of each on, `run` of one at a time.
+fn in_turn(first: u32, run: u32) -> [u32; 16] {
+    std::array::from_fn(|n| {
+        let (n, pair) = (n as u32, 2 * run);
+        first + n / pair * run + n % run + if n % pair < run { 0 } else { 16 }
+    })
+}
+
+/// The elements of sixteen lanes' vectors of two or four words from `at` on.
+pub(super) fn load_rows_wide(g: &mut Gen<'_, '_>, m: &Mem, host: Value, at: i32) -> Vec<Value> {
+    let ty = g.form.w();
+    let rows: Vec<Value> =
+        (0..i32::from(m.count)).map(|n| g.b.ins().load(ty, plain(), host, at + 64 * n)).collect();
+    let mut e = g.emitter(true);
+    if let [a, b] = rows[..] {
+        return vec![e.permute(a, b, &second(0)), e.permute(a, b, &second(1))];
+    }
+    // Elements 0 and 1 of eight lanes each, then 2 and 3.
+    let mut out = Vec::new();
+    for first in [0, 2] {
+        let which: [u32; 16] = std::array::from_fn(|n| 4 * (n as u32 % 8) + n as u32 / 8 + first);
+        let low = e.permute(rows[0], rows[1], &which);
+        let high = e.permute(rows[2], rows[3], &which);
+        for first in [0, 8] {
+            out.push(e.permute(low, high, &in_turn(first, 8)));
+        }
+    }
+    out
+}
+
+/// As [`load_rows_wide`], the other way.
+pub(super) fn store_rows_wide(g: &mut Gen<'_, '_>, x: &[Value], host: Value, at: i32) {
+    let mut e = g.emitter(true);
+    let mut rows = Vec::new();
+    for first in [0, 8] {
+        let pair = e.permute(x[0], x[1], &in_turn(first, 1));
+        if let [_, _, z, w] = *x {
+            let other = e.permute(z, w, &in_turn(first, 1));
+            rows.extend([0, 8].map(|first| e.permute(pair, other, &in_turn(first, 2))));
+        } else {
+            rows.push(pair);
+        }
+    }
+    for (n, r) in rows.into_iter().enumerate() {
+        g.b.ins().store(plain(), r, host, at + 64 * n as i32);
+    }
+}

@@ -1,0 +1,243 @@
+//! Pure micro-ops over slices of sixteen lanes, where they are not as those over four.
+
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::{InstBuilder, Type, Value};
+use ptx_isa::uop::Op;
+
+use crate::form::{vconst32, word};
+use crate::ops::{Emit, Part, as_type};
+use crate::wide::words::{MASK, Word, condition, float_condition};
+
+impl Emit<'_, '_> {
+    /// Whether values are slices of sixteen lanes.
+    pub(crate) fn wide(&self) -> bool {
+        self.vector && self.form.wide
+    }
+    fn word(&mut self, w: Word, number: u32, args: &[Value], ty: Type) -> Value {
+        word(self.b, w, number, args, ty)
+    }
+    /// A word whose result has the type of its last operand.
+    fn like(&mut self, w: Word, number: u32, args: &[Value]) -> Value {
+        let ty = self.b.func.dfg.value_type(args[args.len() - 1]);
+        self.word(w, number, args, ty)
+    }
+    pub(crate) fn blend(&mut self, mask: Value, a: Value, b: Value) -> Value {
+        self.like(Word::Blend, 0, &[mask, a, b])
+    }
+    pub(crate) fn compare(&mut self, cc: IntCC, a: Value, b: Value) -> Value {
+        self.word(Word::Compare, condition(cc), &[a, b], MASK)
+    }
+    pub(crate) fn compare_float(&mut self, cc: FloatCC, a: Value, b: Value) -> Value {
+        let number = float_condition(cc).expect("micro-ops compare in ways that have a number");
+        self.word(Word::CompareFloat, number, &[a, b], MASK)
+    }
+    /// Low (`high`: upper) 32 bits of the lanes of a `D`.
+    pub(crate) fn parts_of_d(&mut self, d: Part, high: bool) -> Value {
+        let ty = self.form.w();
+        self.word(Word::Halves, high.into(), &d, ty)
+    }
+    /// The mask of a slice of those of its halves.
+    pub(crate) fn join(&mut self, m: Part) -> Value {
+        self.word(Word::Join, 0, &m, MASK)
+    }
+    pub(crate) fn widen(&mut self, w: Value, signed: bool) -> Part {
+        let ty = self.form.d();
+        [0, 2].map(|half| self.word(Word::Widen, half | u32::from(signed), &[w], ty))
+    }
+    /// Lanes in which `a & b` is not 0.
+    pub(crate) fn test(&mut self, a: Value, b: Value) -> Value {
+        self.word(Word::Test, 0, &[a, b], MASK)
+    }
+    /// A shift of one vector by an amount for each lane, of its width.
+    pub(crate) fn shift(&mut self, op: Op, x: Value, n: Value) -> Value {
+        let number = match op {
+            Op::ShlW | Op::ShlD => 0,
+            Op::ShrW | Op::ShrD => 1,
+            _ => 2,
+        };
+        self.like(Word::ShiftEach, number, &[x, n])
+    }
+    pub(crate) fn permute(&mut self, a: Value, b: Value, which: &[u32; 16]) -> Value {
+        let which = vconst32(self.b, which);
+        self.like(Word::Permute, 0, &[a, b, which])
+    }
+    fn ternary(&mut self, table: u8, a: Value, b: Value, c: Value) -> Value {
+        self.like(Word::Ternary, table.into(), &[a, b, c])
+    }
+    /// Upper halves of products: those of even lanes, and of odd ones in their place.
+    fn upper_product(&mut self, a: Value, b: Value, signed: bool) -> Value {
+        let (w, d) = (self.form.w(), self.form.d());
+        let (a, b) = (as_type(self.b, a, d), as_type(self.b, b, d));
+        let even = self.like(Word::Product, signed.into(), &[a, b]);
+        let even = self.shr(even, 32);
+        let (a, b) = (self.shr(a, 32), self.shr(b, 32));
+        let odd = self.like(Word::Product, signed.into(), &[a, b]);
+        let (even, odd) = (as_type(self.b, even, w), as_type(self.b, odd, w));
+        let which = self.b.ins().iconst(MASK, 0xaaaa);
+        self.blend(which, odd, even)
+    }
+    /// The greater or smaller number; -0 is below 0, and a NaN is no number.
+    fn min_max(&mut self, max: bool, a: Value, b: Value) -> Value {
+        let (x, y) = if max { (b, a) } else { (a, b) };
+        let first = self.cmp_f32(FloatCC::LessThan, x, y);
+        let only = self.cmp_f32(FloatCC::Unordered, b, b);
+        let first = self.b.ins().bor(first, only);
+        let r = self.blend(first, a, b);
+        // Equal numbers are equal bits, or zeros of both signs.
+        let equal = self.cmp_f32(FloatCC::Equal, a, b);
+        let same = if max { self.and(a, b) } else { self.b.ins().bor(a, b) };
+        let r = self.blend(equal, same, r);
+        self.canon32(r)
+    }
+    /// 0 for subnormal numbers, with their sign.
+    pub(crate) fn flushed(&mut self, v: Value) -> Value {
+        let (exponent, sign) = (self.w(0x7f80_0000), self.w(0x8000_0000));
+        let normal = self.test(v, exponent);
+        let zero = self.and(v, sign);
+        self.blend(normal, v, zero)
+    }
+
+    /// As [`Self::pure`]; `None` for what it does for either form.
+    pub(crate) fn pure_wide(
+        &mut self,
+        op: Op,
+        k: u32,
+        args: &[Part],
+        consts: &[Option<u64>],
+    ) -> Option<Part> {
+        use IntCC as C;
+        let at = |n: usize| args.get(n).map_or(args[0][0], |p| p[0]);
+        let (a, b, c) = (at(0), at(1), at(2));
+        let amount = consts.get(1).copied().flatten();
+        let one = |v: Value| Some([v, v]);
+        match op {
+            Op::AndNotP => one(self.b.ins().band_not(a, b)),
+            Op::BoolW => {
+                let (yes, no) = (self.w(1), self.w(0));
+                one(self.blend(a, yes, no))
+            }
+            Op::PackWD => {
+                let ty = self.form.d();
+                let lanes = |first: u32| {
+                    std::array::from_fn(|n| first + n as u32 / 2 + 16 * (n as u32 % 2))
+                };
+                Some([0, 8].map(|first| {
+                    let d = self.permute(a, b, &lanes(first));
+                    as_type(self.b, d, ty)
+                }))
+            }
+            Op::Lop3 => one(self.ternary(k as u8, a, b, c)),
+            Op::ShlW | Op::ShrW | Op::SarW if amount.is_none() => one(self.shift(op, a, b)),
+            Op::ShlD | Op::ShrD | Op::SarD if amount.is_none() => {
+                let n = self.widen(b, false);
+                Some(self.both(args[0], n, |e, x, n| e.shift(op, x, n)))
+            }
+            Op::FunnelL | Op::FunnelR => match consts[2].map(|n| n as u32 & 63) {
+                Some(n @ 1..32) if a == b => {
+                    let n = if op == Op::FunnelL { n } else { 32 - n };
+                    one(self.like(Word::Rotate, n, &[a]))
+                }
+                Some(_) => None,
+                None => {
+                    // The 64 bits `b:a`; amounts beyond the width, also negative ones, leave nothing.
+                    let (low, whole) = (self.w(63), self.w(32));
+                    let n = self.and(c, low);
+                    let rest = self.b.ins().isub(whole, n);
+                    let over = self.b.ins().isub(n, whole);
+                    let left = op == Op::FunnelL;
+                    let (near, far) = if left { (b, a) } else { (a, b) };
+                    let (on, back) = if left { (Op::ShlW, Op::ShrW) } else { (Op::ShrW, Op::ShlW) };
+                    let x = self.shift(on, near, n);
+                    let y = self.shift(back, far, rest);
+                    let z = self.shift(on, far, over);
+                    one(self.ternary(0xfe, x, y, z))
+                }
+            },
+            Op::MulWideU | Op::MulWideS | Op::MadWideU | Op::MadWideS => {
+                if consts[1].is_some_and(|c| c.is_power_of_two() && c < 1 << 31) {
+                    return None;
+                }
+                let signed = matches!(op, Op::MulWideS | Op::MadWideS);
+                let side = |e: &mut Self, n: usize, v| match consts[n] {
+                    Some(c) => [e.d(c & 0xffff_ffff); 2],
+                    None => e.widen(v, false),
+                };
+                let (x, y) = (side(self, 0, a), side(self, 1, b));
+                let m =
+                    self.both(x, y, |e, x, y| e.like(Word::Product, u32::from(signed), &[x, y]));
+                match args.get(2) {
+                    Some(c) => Some(self.both(m, *c, |e, x, y| e.b.ins().iadd(x, y))),
+                    None => Some(m),
+                }
+            }
+            Op::MulHiUW | Op::MulHiSW => one(self.upper_product(a, b, op == Op::MulHiSW)),
+            Op::PopcW => one(self.b.ins().popcnt(a)),
+            Op::ClzW => one(self.like(Word::LeadingZeros, 0, &[a])),
+            Op::PopcD => {
+                let n = self.both(args[0], args[0], |e, x, _| e.b.ins().popcnt(x));
+                one(self.parts_of_d(n, false))
+            }
+            Op::ClzD => {
+                let n = self.both(args[0], args[0], |e, x, _| e.like(Word::LeadingZeros, 0, &[x]));
+                one(self.parts_of_d(n, false))
+            }
+            // No bit is at -1.
+            Op::BfindUW => {
+                let (most, n) = (self.w(31), self.like(Word::LeadingZeros, 0, &[a]));
+                one(self.b.ins().isub(most, n))
+            }
+            Op::AdcW | Op::SbbW => {
+                let unit = self.w(1);
+                let r = self.sum(op == Op::SbbW, a, b);
+                let more = self.sum(op == Op::SbbW, r, unit);
+                one(self.blend(c, more, r))
+            }
+            Op::AdcD | Op::SbbD => {
+                let (unit, m) = (self.d(1), self.wide_mask(c));
+                let less = op == Op::SbbD;
+                let r = self.both(args[0], args[1], |e, x, y| e.sum(less, x, y));
+                let more = self.both(r, r, |e, x, _| e.sum(less, x, unit));
+                Some([0, 1].map(|h| self.blend(m[h], more[h], r[h])))
+            }
+            Op::CarryW | Op::CarryD => {
+                let all = if op == Op::CarryW { self.w(u32::MAX) } else { self.d(u64::MAX) };
+                let (x, y) = (args[0], args[1]);
+                let r = self.both(x, y, |e, x, y| e.sum(false, x, y));
+                let over = self.lanes_in(op == Op::CarryD, C::UnsignedLessThan, r, x);
+                let full = self.lanes_in(op == Op::CarryD, C::Equal, r, [all; 2]);
+                let more = self.and(full, c);
+                one(self.b.ins().bor(over, more))
+            }
+            Op::BorrowW | Op::BorrowD => {
+                let (x, y) = (args[0], args[1]);
+                let less = self.lanes_in(op == Op::BorrowD, C::UnsignedLessThan, x, y);
+                let same = self.lanes_in(op == Op::BorrowD, C::Equal, x, y);
+                let more = self.and(same, c);
+                one(self.b.ins().bor(less, more))
+            }
+            Op::MinUD => Some(self.both(args[0], args[1], |e, x, y| e.b.ins().umin(x, y))),
+            Op::MaxUD => Some(self.both(args[0], args[1], |e, x, y| e.b.ins().umax(x, y))),
+            Op::MinSD => Some(self.both(args[0], args[1], |e, x, y| e.b.ins().smin(x, y))),
+            Op::MaxSD => Some(self.both(args[0], args[1], |e, x, y| e.b.ins().smax(x, y))),
+            Op::AbsD => Some(self.both(args[0], args[0], |e, x, _| e.b.ins().iabs(x))),
+            Op::LtUD => one(self.cmp_d(C::UnsignedLessThan, args[0], args[1])),
+            Op::LeUD => one(self.cmp_d(C::UnsignedLessThanOrEqual, args[0], args[1])),
+            Op::NeF32 => one(self.cmp_f32(FloatCC::OrderedNotEqual, a, b)),
+            Op::MinF32 => one(self.min_max(false, a, b)),
+            Op::MaxF32 => one(self.min_max(true, a, b)),
+            Op::CvtF64S32 => {
+                let ty = self.form.d();
+                Some([0, 1].map(|half| self.word(Word::DoubleOfInt, half, &[a], ty)))
+            }
+            _ => None,
+        }
+    }
+
+    fn sum(&mut self, less: bool, x: Value, y: Value) -> Value {
+        if less { self.b.ins().isub(x, y) } else { self.b.ins().iadd(x, y) }
+    }
+    /// Compares `W` or `D`.
+    fn lanes_in(&mut self, d: bool, cc: IntCC, x: Part, y: Part) -> Value {
+        if d { self.cmp_d(cc, x, y) } else { self.cmp_w(cc, x[0], y[0]) }
+    }
+}
