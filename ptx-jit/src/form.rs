@@ -269,12 +269,21 @@ mod tests {
                 }
                 let Ok(program) = lower(&module, n as u32) else { continue };
                 for block in [[128, 1, 1], [16, 16, 1], [10, 7, 1]] {
-                    let Ok((func, g, shapes, _)) = crate::wide_middle(&program, block, None) else {
+                    let Ok((func, g, shapes, _, wide)) =
+                        crate::middle(&program, block, None, true)
+                    else {
                         continue;
                     };
-                    let config = crate::target().unwrap().frontend_config();
-                    if let Err(e) = crate::code(&func, g, &shapes, config, true) {
-                        panic!("{} {block:?}: {e}", file.display());
+                    if !wide {
+                        continue;
+                    }
+                    let isa = crate::target().unwrap();
+                    let made = crate::code(&func, g, &shapes, isa.frontend_config(), true);
+                    let (mut cx, _) =
+                        made.unwrap_or_else(|e| panic!("{} {block:?}: {e}", file.display()));
+                    if let Err(why) = crate::wide::compile(&mut cx, &*isa) {
+                        println!("{} {block:?} {n}: {why}", file.display());
+                        continue;
                     }
                     emitted += 1;
                 }

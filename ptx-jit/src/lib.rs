@@ -66,6 +66,7 @@ pub use worker::Worker;
 
 use crate::blob::Blob;
 use crate::bundle::Store;
+use crate::wide::Machine;
 
 use crate::ir::{Func, Place};
 use crate::range::Assumptions;
@@ -259,8 +260,8 @@ pub fn find(
     seen: Option<Seen<'_>>,
     bundle: &Bundle,
 ) -> Result<Option<Kernel>, Unsupported> {
-    let middle = middle(program, block, seen)?;
-    let key = key(program, middle.1, &middle.3, &*target()?);
+    let middle = middle(program, block, seen, wide::here())?;
+    let key = key(program, &middle, &*target()?);
     let found = bundle.load(key);
     found.map(|(blob, layout)| finish(program, middle, blob, layout, true)).transpose()
 }
@@ -282,42 +283,96 @@ fn build(
     program: &Program,
     block: [u32; 3],
     seen: Option<Seen<'_>>,
-    store: Option<&mut dyn Store>,
+    mut store: Option<&mut dyn Store>,
 ) -> Result<Kernel, Unsupported> {
-    let middle = middle(program, block, seen)?;
-    let (func, geometry, shapes, assumed) = &middle;
     let isa = target()?;
-    let store = store.map(|store| (store, key(program, *geometry, assumed, &*isa)));
+    let first = middle(program, block, seen, wide::here())?;
+    match attempt(program, first, &*isa, reborrow(&mut store)) {
+        Err(Attempt::Wide(why)) => {
+            let _ = why;
+            let middle = middle(program, block, seen, false)?;
+            attempt(program, middle, &*isa, reborrow(&mut store)).map_err(Attempt::reason)
+        }
+        other => other.map_err(Attempt::reason),
+    }
+}
+
+fn reborrow<'a>(store: &'a mut Option<&mut dyn Store>) -> Option<&'a mut dyn Store> {
+    match store {
+        Some(store) => Some(&mut **store),
+        None => None,
+    }
+}
+
+/// Why a form of a kernel was not compiled.
+enum Attempt {
+    /// It has no code with 512-bit vectors.
+    Wide(String),
+    Any(Unsupported),
+}
+
+impl Attempt {
+    fn reason(self) -> Unsupported {
+        match self {
+            Attempt::Wide(why) => refuse(why),
+            Attempt::Any(why) => why,
+        }
+    }
+}
+
+fn attempt(
+    program: &Program,
+    middle: Middle,
+    isa: &dyn TargetIsa,
+    store: Option<&mut dyn Store>,
+) -> Result<Kernel, Attempt> {
+    let store = store.map(|store| (store, key(program, &middle, isa)));
     let found = store.as_ref().and_then(|(store, key)| store.load(*key));
     let cached = found.is_some();
     let (blob, layout) = match found {
         Some(found) => found,
         None => {
-            let (mut cx, layout) = code(func, *geometry, shapes, isa.frontend_config(), false)?;
-            let compiled = cx
-                .compile(&*isa, &mut ControlPlane::default())
-                .map_err(|e| refuse(format!("{:?}", e.inner)))?;
-            if !compiled.buffer.relocs().is_empty() {
-                return Err(refuse("an instruction that this processor does not have".into()));
-            }
-            let bytes = compiled.code_buffer();
-            let blob = Blob::new(bytes).map_err(|e| refuse(e.to_string()))?;
+            let (machine, layout) = machine(&middle, isa)?;
+            let blob =
+                Blob::new(&machine.bytes).map_err(|e| Attempt::Any(refuse(e.to_string())))?;
             if let Some((store, key)) = store {
-                store.store(key, bytes, &layout);
+                store.store(key, &machine.bytes, &layout);
             }
-            let lines = perf::lines(program, compiled);
+            let lines = perf::lines(program, &machine.places);
             let name = &program.functions[0].name;
-            perf::record(name, &program.module, blob.at(0) as u64, bytes, &lines);
+            perf::record(name, &program.module, blob.at(0) as u64, &machine.bytes, &lines);
             (blob, layout)
         }
     };
-    finish(program, middle, blob, layout, cached)
+    finish(program, middle, blob, layout, cached).map_err(Attempt::Any)
+}
+
+/// The machine code of a kernel.
+fn machine(middle: &Middle, isa: &dyn TargetIsa) -> Result<(Machine, emit::Layout), Attempt> {
+    let any = |why: String| Attempt::Any(refuse(why));
+    let (func, geometry, shapes, _, wide) = middle;
+    let (mut cx, layout) =
+        code(func, *geometry, shapes, isa.frontend_config(), *wide).map_err(Attempt::Any)?;
+    if *wide {
+        return Ok((wide::compile(&mut cx, isa).map_err(Attempt::Wide)?, layout));
+    }
+    let compiled = cx
+        .compile(isa, &mut ControlPlane::default())
+        .map_err(|e| any(format!("{:?}", e.inner)))?;
+    if !compiled.buffer.relocs().is_empty() {
+        return Err(any("an instruction that this processor does not have".into()));
+    }
+    let places = compiled.buffer.get_srclocs_sorted().iter();
+    let places = places.map(|p| (p.start, p.loc.bits())).collect();
+    let bytes = compiled.code_buffer().to_vec();
+    let code = bytes.len();
+    Ok((Machine { bytes, places, code }, layout))
 }
 
 /// A kernel of its machine code and of what is needed to run that.
 fn finish(
     program: &Program,
-    (func, geometry, _, assumed): Middle,
+    (func, geometry, _, assumed, wide): Middle,
     blob: Blob,
     layout: emit::Layout,
     cached: bool,
@@ -344,7 +399,7 @@ fn finish(
         specials,
         param_bytes,
         symbols,
-        thunks: thunk::thunks()?,
+        thunks: if wide { wide::thunks()? } else { thunk::thunks()? },
         assumed,
         geometry,
         layout,
@@ -356,12 +411,8 @@ fn finish(
 }
 
 /// What the code of a kernel depends on.
-fn key(
-    program: &Program,
-    geometry: Geometry,
-    assumed: &Assumptions,
-    isa: &dyn TargetIsa,
-) -> cache::Key {
+fn key(program: &Program, middle: &Middle, isa: &dyn TargetIsa) -> cache::Key {
+    let (_, geometry, _, assumed, wide) = middle;
     let mut key = cache::Key::new();
     key.add(env!("PTX_JIT_SOURCES").as_bytes());
     key.add(&ptx_parse::container::BUILD.to_le_bytes());
@@ -372,7 +423,7 @@ fn key(
     for flag in isa.isa_flags() {
         key.add(flag.to_string().as_bytes());
     }
-    key.add(&[u8::from(lanes::has_fma())]);
+    key.add(&[u8::from(lanes::has_fma()), u8::from(*wide)]);
     key.add(program.functions[0].name.as_bytes());
     key.add(program.source.as_bytes());
     key.add(format!("{geometry:?} {assumed:?} {:?}", program.tuning).as_bytes());
@@ -442,9 +493,12 @@ pub fn dump_asm(
     block: [u32; 3],
     seen: Option<Seen<'_>>,
 ) -> Result<String, Unsupported> {
-    let (func, geometry, shapes, _) = middle(program, block, seen)?;
+    let (func, geometry, shapes, _, wide) = middle(program, block, seen, wide::here())?;
     let isa = target()?;
-    let (mut cx, _) = code(&func, geometry, &shapes, isa.frontend_config(), false)?;
+    let (mut cx, _) = code(&func, geometry, &shapes, isa.frontend_config(), wide)?;
+    if wide {
+        return wide::compile(&mut cx, &*isa).map(|m| wide::text(&m)).map_err(refuse);
+    }
     cx.set_disasm(true);
     let compiled = cx
         .compile(&*isa, &mut ControlPlane::default())
@@ -452,7 +506,7 @@ pub fn dump_asm(
     Ok(compiled.vcode.clone().unwrap_or_default())
 }
 
-/// Cranelift's form of the kernel, as text: for `--dump clif`; of slices of sixteen lanes where `PTXRUN_JIT_BITS` is 512.
+/// Cranelift's form of the kernel, as text: for `--dump clif`.
 ///
 /// # Errors
 /// What keeps the kernel from being compiled.
@@ -461,9 +515,7 @@ pub fn dump_clif(
     block: [u32; 3],
     seen: Option<Seen<'_>>,
 ) -> Result<String, Unsupported> {
-    let wide = std::env::var("PTXRUN_JIT_BITS").is_ok_and(|bits| bits == "512");
-    let (func, geometry, shapes, _) =
-        if wide { wide_middle(program, block, seen)? } else { middle(program, block, seen)? };
+    let (func, geometry, shapes, _, wide) = middle(program, block, seen, wide::here())?;
     let (cx, _) = code(&func, geometry, &shapes, target()?.frontend_config(), wide)?;
     Ok(cx.func.display().to_string())
 }
@@ -478,7 +530,7 @@ pub fn dump(
     seen: Option<Seen<'_>>,
 ) -> Result<String, Unsupported> {
     use std::fmt::Write;
-    let (f, g, shapes, _) = middle(program, block, seen)?;
+    let (f, g, shapes, ..) = middle(program, block, seen, wide::here())?;
     let mut out = String::new();
     let _ = writeln!(out, "{} lanes a group, {} groups", g.width, g.groups());
     for (n, b) in f.blocks.iter().enumerate() {
@@ -504,32 +556,14 @@ pub fn dump(
     Ok(out)
 }
 
-/// What is known of a kernel before there is machine code.
-type Middle = (Func, Geometry, shape::Shapes, Assumptions);
+/// What is known of a kernel before there is machine code; the last one: whether slices have sixteen lanes.
+type Middle = (Func, Geometry, shape::Shapes, Assumptions, bool);
 
 fn middle(
     program: &Program,
     block: [u32; 3],
     seen: Option<Seen<'_>>,
-) -> Result<Middle, Unsupported> {
-    middle_of(program, block, seen, 1)
-}
-
-/// As [`middle`], for groups of whole slices of sixteen lanes.
-fn wide_middle(
-    program: &Program,
-    block: [u32; 3],
-    seen: Option<Seen<'_>>,
-) -> Result<Middle, Unsupported> {
-    middle_of(program, block, seen, 16)
-}
-
-/// As [`middle`], for groups of at least `least` lanes.
-fn middle_of(
-    program: &Program,
-    block: [u32; 3],
-    seen: Option<Seen<'_>>,
-    least: u32,
+    wide: bool,
 ) -> Result<Middle, Unsupported> {
     let mut func = build::build(program)?;
     // The block's shape is a constant of this code.
@@ -551,12 +585,12 @@ fn middle_of(
         Some(seen) => Assumptions::like(&func, seen.grid, seen.params),
         None => Assumptions::none(),
     };
-    let mut geometry = limits::geometry(&func, block, &assumed);
-    geometry.width = geometry.width.max(least);
+    let wide = wide.then(|| limits::wide_geometry(&func, block, &assumed)).flatten();
+    let geometry = wide.unwrap_or_else(|| limits::geometry(&func, block, &assumed));
     let mut shapes = shape::analyse(&func, geometry, &assumed);
     if opt::sink(&mut func, &shapes) {
         shapes = shape::analyse(&func, geometry, &assumed);
     }
     limits::check_shapes(program, &func, &shapes)?;
-    Ok((func, geometry, shapes, assumed))
+    Ok((func, geometry, shapes, assumed, wide.is_some()))
 }

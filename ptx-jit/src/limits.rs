@@ -183,6 +183,30 @@ pub(crate) fn geometry(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Geom
     if !waits && one_by_one_pays(f, vector, assumed) { with(1) } else { vector }
 }
 
+/// The lanes of a group whose slices have sixteen, for [`crate::wide`]; `None`: slices of four suit the kernel better.
+pub(crate) fn wide_geometry(
+    f: &Func,
+    block: [u32; 3],
+    assumed: &Assumptions,
+) -> Option<Geometry> {
+    let with = |width: u32| Geometry { block, width };
+    let threads = block.iter().product::<u32>();
+    if needs_warp(f) {
+        return Some(with(32));
+    }
+    let flat = block[1] == 1 && block[2] == 1;
+    if threads < 16 || !flat && !block[0].is_multiple_of(16) {
+        return None;
+    }
+    let most = if threads < 32 { 16 } else { 32 };
+    let live = pressure(f, &analyse(f, with(16), assumed));
+    let waits = f.blocks.iter().any(|b| matches!(b.term, Term::Bar(..)));
+    // 32 vector registers.
+    let two = live <= if waits { 28 } else { 14 };
+    let vector = with(if two { most } else { 16 });
+    (waits || !one_by_one_pays(f, vector, assumed)).then_some(vector)
+}
+
 /// Whether threads one after the other are faster than groups: where lanes go their own ways through loops that
 /// mostly gather.
 fn one_by_one_pays(f: &Func, g: Geometry, assumed: &Assumptions) -> bool {

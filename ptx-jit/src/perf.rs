@@ -7,7 +7,6 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use cranelift_codegen::CompiledCode;
 use memmap2::Mmap;
 use ptx_parse::code::Program;
 use rustix::time::{ClockId, clock_gettime};
@@ -44,12 +43,11 @@ fn open() -> Option<Mutex<Dump>> {
 }
 
 /// Offsets in the code and lines of the module text, where a dump is wanted.
-pub(crate) fn lines(program: &Program, code: &CompiledCode) -> Vec<(u32, u32)> {
+pub(crate) fn lines(program: &Program, places: &[(u32, u32)]) -> Vec<(u32, u32)> {
     if std::env::var_os("PTXRUN_JITDUMP").is_none() {
         return Vec::new();
     }
-    let places = code.buffer.get_srclocs_sorted().iter();
-    places.map(|p| (p.start, crate::line(program, p.loc.bits()))).collect()
+    places.iter().map(|p| (p.0, crate::line(program, p.1))).collect()
 }
 
 /// Records machine code at `address`; `lines`: offset in the code and line of the module text.

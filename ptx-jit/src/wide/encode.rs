@@ -9,6 +9,8 @@ use super::machine::{Arg, Listing, ExchangeOp, KEPT, Plain, View, What};
 pub(crate) struct Machine {
     pub bytes: Vec<u8>,
     pub places: Vec<(u32, u32)>,
+    /// Bytes of instructions; constants follow.
+    pub code: usize,
 }
 
 struct Emitter<'a> {
@@ -49,6 +51,7 @@ pub(super) fn encode(
         let to = e.starts[ways[block.index()].index()];
         e.patch(at, end, to);
     }
+    let code = e.bytes.len();
     // Constants stand behind the code.
     let mut at = Vec::with_capacity(pool.len());
     for c in pool {
@@ -60,7 +63,7 @@ pub(super) fn encode(
     for (place, end, c) in std::mem::take(&mut e.constants) {
         e.patch(place, end, at[c as usize]);
     }
-    Ok(Machine { bytes: e.bytes, places: e.places })
+    Ok(Machine { bytes: e.bytes, places: e.places, code })
 }
 
 impl Emitter<'_> {

@@ -129,11 +129,22 @@ impl Lower<'_> {
         }
     }
 
+    /// The operation of one operand that an instruction is.
+    pub(super) fn unary_of(&self, i: ir::Inst) -> Option<(Opcode, Value)> {
+        match *self.data(i) {
+            InstructionData::Unary { opcode, arg }
+            | InstructionData::LoadNoOffset { opcode: opcode @ Opcode::Bitcast, arg, .. } => {
+                Some((opcode, arg))
+            }
+            _ => None,
+        }
+    }
+
     /// The value whose register holds `v`: what was only renamed, or cut to its low bits, is no value of its own.
     pub(super) fn root(&self, v: Value) -> Value {
         let mut v = self.f.dfg.resolve_aliases(v);
         while let Some(i) = self.def(v) {
-            let InstructionData::Unary { opcode, arg } = *self.data(i) else { break };
+            let Some((opcode, arg)) = self.unary_of(i) else { break };
             let arg = self.f.dfg.resolve_aliases(arg);
             let (from, to) = (self.ty(arg), self.ty(v));
             let same = match opcode {
@@ -518,10 +529,8 @@ impl Lower<'_> {
     /// What a scalar was cast from.
     pub(super) fn cast(&self, v: Value) -> Value {
         let v = self.root(v);
-        match self.def(v).map(|i| self.data(i)) {
-            Some(InstructionData::Unary { opcode: Opcode::Bitcast, arg }) if self.used_once(v) => {
-                self.root(*arg)
-            }
+        match self.def(v).and_then(|i| self.unary_of(i)) {
+            Some((Opcode::Bitcast, arg)) if self.used_once(v) => self.root(arg),
             _ => v,
         }
     }

@@ -8,6 +8,7 @@ pub(crate) mod encode;
 mod lower;
 mod machine;
 mod scalars;
+mod thunk;
 mod vectors;
 pub(crate) mod words;
 
@@ -16,6 +17,43 @@ use cranelift_codegen::isa::TargetIsa;
 use regalloc2::RegallocOptions;
 
 pub(crate) use encode::Machine;
+pub(crate) use thunk::thunks;
+
+/// Whether such code is made here: the processor has AVX-512 as of Ice Lake and Zen 4, and `PTXRUN_JIT_BITS` is not 128.
+pub(crate) fn here() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        static HAS: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+        *HAS.get_or_init(|| {
+            is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512cd")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512vpopcntdq")
+                && is_x86_feature_detected!("lzcnt")
+                && is_x86_feature_detected!("popcnt")
+                && crate::lanes::has_fma()
+                && std::env::var_os("PTXRUN_JIT_BITS").is_none_or(|bits| bits != "128")
+        })
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// Machine code as text, with offsets.
+pub(crate) fn text(machine: &Machine) -> String {
+    use iced_x86::{Decoder, DecoderOptions, Formatter, GasFormatter};
+    let mut out = String::new();
+    let mut formatter = GasFormatter::new();
+    let mut line = String::new();
+    for i in Decoder::with_ip(64, &machine.bytes[..machine.code], 0, DecoderOptions::NONE) {
+        line.clear();
+        formatter.format(&i, &mut line);
+        out.push_str(&format!("{:6x}: {line}\n", i.ip()));
+    }
+    out
+}
 
 /// Compiles a function with 512-bit vectors.
 ///

@@ -454,7 +454,8 @@ impl Lower<'_> {
             InstructionData::BinaryImm8 { opcode: Opcode::Extractlane, arg, imm } => {
                 self.extract(arg, imm, r)?;
             }
-            InstructionData::Unary { arg: x, .. } => {
+            InstructionData::Unary { arg: x, .. }
+            | InstructionData::LoadNoOffset { opcode: Opcode::Bitcast, arg: x, .. } => {
                 let from = self.ty(x);
                 match op {
                     Opcode::Bnot if ty == I16 => {

@@ -774,6 +774,27 @@ impl Lower<'_> {
                 self.scatter(code, high, m, Part::Use(y, View::Y));
             }
             Word::Pack => self.pack(made()?, args)?,
+            Word::LeadingZeros => {
+                let code = by(
+                    ty,
+                    [
+                        Code::EVEX_Vplzcntd_zmm_k1z_zmmm512b32,
+                        Code::EVEX_Vplzcntq_zmm_k1z_zmmm512b64,
+                    ],
+                );
+                let x = self.lanes(args[0], bytes);
+                self.emit(code, &[Part::Def(made()?, View::Z), x]);
+            }
+            Word::Product => {
+                let code = if number == 0 {
+                    Code::EVEX_Vpmuludq_zmm_k1z_zmm_zmmm512b64
+                } else {
+                    Code::EVEX_Vpmuldq_zmm_k1z_zmm_zmmm512b64
+                };
+                let y = self.lanes(args[1], 8);
+                let x = self.z(args[0]);
+                self.emit(code, &[Part::Def(made()?, View::Z), x, y]);
+            }
         }
         Ok(())
     }
