@@ -13,7 +13,8 @@
 //! | `range` | bounds of values, and what of a launch they take for granted |
 //! | `limits` | what is refused, and how many lanes run together |
 //! | `emit`, `control`, `spill` | a block's groups; control flow and masks; barriers |
-//! | `values`, `pure`, `ops`, `access` | scalars and slices; pure micro-ops; memory |
+//! | `form` | slices of four lanes, and of sixteen |
+//! | `values`, `pure`, `ops`, `ops_wide`, `access` | scalars and slices; pure micro-ops; memory |
 //! | `worker`, `lanes`, `thunk`, `ctx` | running compiled blocks and what they call |
 //! | `blob`, `cache`, `bundle` | machine code in memory, on disk, and beside a module |
 //! | `perf` | compiled code for `perf` |

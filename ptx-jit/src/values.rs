@@ -7,6 +7,7 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::Variable;
 use ptx_isa::Kind;
 use ptx_isa::special::Sreg;
+use ptx_isa::uop::Op as Pure;
 
 use crate::ctx::{Ctx, FIRST_PARAMS};
 use crate::emit::{Gen, Rep, at, plain};
@@ -285,6 +286,9 @@ impl Gen<'_, '_> {
                     let x = mask(self, 0);
                     return Rep::Scalar(narrow(self, x));
                 }
+                if self.form.wide {
+                    return Rep::Slices(self.lanemasks(s, lane0, kind));
+                }
                 return Rep::Slices(self.by_lane(kind, mask));
             }
             _ => {}
@@ -345,6 +349,35 @@ impl Gen<'_, '_> {
             if kind == Kind::P { self.word(Word::Signs, 0, &[v], MASK) } else { v }
         });
         vectors.collect()
+    }
+
+    /// `%lanemask_*` of slices of sixteen lanes, of which the first is `lane0`.
+    fn lanemasks(&mut self, s: Sreg, lane0: Value, kind: Kind) -> Vec<Value> {
+        let first = self.b.ins().ireduce(I32, lane0);
+        let first = self.b.ins().splat(self.form.w(), first);
+        let mut out = Vec::new();
+        for slice in 0..self.slices() {
+            let lanes: Vec<u32> = (0..16).map(|l| (16 * slice + l) as u32).collect();
+            let lanes = vconst32(&mut self.b, &lanes);
+            let n = self.b.ins().iadd(first, lanes);
+            let unit = self.same32(1);
+            let eq = self.emitter(true).shift(Pure::ShlW, unit, n);
+            let lt = self.b.ins().isub(eq, unit);
+            let le = self.b.ins().bor(eq, lt);
+            let x = match s {
+                Sreg::LanemaskEq => eq,
+                Sreg::LanemaskLe => le,
+                Sreg::LanemaskLt => lt,
+                Sreg::LanemaskGe => self.b.ins().bnot(lt),
+                _ => self.b.ins().bnot(le),
+            };
+            if kind == Kind::D {
+                out.extend(self.emitter(true).zext(x));
+            } else {
+                out.push(x);
+            }
+        }
+        out
     }
 
     /// The threads' coordinates in dimension `d`, of slices of sixteen lanes.

@@ -7,6 +7,7 @@ use ptx_isa::effect::{Effect, Mem, Place};
 use ptx_isa::{Kind, Space};
 
 use super::address::Address;
+use super::gather::at_once;
 use super::{local_bytes, own};
 use cranelift_frontend::Variable;
 
@@ -144,7 +145,7 @@ pub(super) fn check(
         0
     };
     // One lane after the other reads where it is told to, also where it is off.
-    let settled = matches!(g.f.effects[e as usize].effect, Effect::Ld(m) if m.bytes < 4);
+    let settled = matches!(&g.f.effects[e as usize].effect, Effect::Ld(m) if !at_once(g, m));
     match address {
         Address::Linear(x, o) => {
             let lo = o.iter().copied().min().unwrap_or(0);

@@ -13,15 +13,18 @@ use crate::wide::words::{self, Word};
 
 /// Whether lanes that are there can be read and written at once.
 pub(super) fn gathers(g: &Gen<'_, '_>, m: &Mem, found: &Found) -> bool {
-    let near = |o: &i64| i32::try_from(*o).is_ok_and(|o| o < i32::MAX / 2);
-    let reach = apart(g, m).saturating_mul(i64::from(g.g.width));
-    g.form.wide
-        && m.bytes >= 4
+    let near = |o: &i64| i32::try_from(*o).is_ok();
+    at_once(g, m)
         && match found {
             Found::Linear(_, o) => o.iter().all(near),
-            Found::Index(..) => near(&reach),
-            Found::Lanes(_) => true,
+            Found::Index(..) | Found::Lanes(_) => true,
         }
+}
+
+/// Whether lanes with numbers of their own need not be read one after the other.
+pub(super) fn at_once(g: &Gen<'_, '_>, m: &Mem) -> bool {
+    let reach = apart(g, m).saturating_mul(i64::from(g.g.width));
+    g.form.wide && m.bytes >= 4 && reach < 1 << 30
 }
 
 /// Where the lanes of a slice are.
