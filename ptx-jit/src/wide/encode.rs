@@ -86,16 +86,18 @@ impl Emitter<'_> {
                     .all(|x| !self.moves(&x));
             empty.then(|| part.succs[0])
         };
+        let targets: Vec<Option<Block>> = (0..n).map(target).collect();
         (0..n)
             .map(|b| {
                 let mut at = Block::new(b);
-                for _ in 0..8 {
-                    match target(at.index()) {
-                        Some(next) if next != at => at = next,
-                        _ => break,
+                for _ in 0..n {
+                    match targets[at.index()] {
+                        Some(next) => at = next,
+                        None => return at,
                     }
                 }
-                at
+                // A loop of nothing: stays where it is.
+                Block::new(b)
             })
             .collect()
     }
