@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use cranelift_codegen::ir::condcodes::{CondCode, FloatCC, IntCC};
-use cranelift_codegen::ir::types::{F32, F64, I8, I16, I64};
+use cranelift_codegen::ir::types::{F32, F64, I8, I16, I32, I64};
 use cranelift_codegen::ir::{
     self, BlockCall, ExternalName, Function, InstructionData, Opcode, Type, Value, ValueDef,
 };
@@ -724,8 +724,14 @@ impl Lower<'_> {
                 _ => {}
             }
         }
-        let r = self.reg(root);
-        self.emit(Code::Test_rm8_r8, &[Part::Use(r, View::B), Part::Use(r, View::B)]);
+        let (code, view) = match self.ty(v) {
+            I8 => (Code::Test_rm8_r8, View::B),
+            I32 => (Code::Test_rm32_r32, View::W),
+            I64 => (Code::Test_rm64_r64, View::D),
+            ty => return Err(format!("a branch on {ty}")),
+        };
+        let r = Part::Use(self.reg(root), view);
+        self.emit(code, &[r, r]);
         Ok(cc::NE)
     }
 
