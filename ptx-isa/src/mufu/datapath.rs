@@ -16,6 +16,11 @@ pub(super) struct Shape {
     pub c0_shift: u32,
     /// Constant added to every sum; carries what rounding there is.
     pub r: i64,
+    /// Left shift that puts an offset of fewer than 17 bits into the upper bits of the squarer.
+    pub align: u32,
+    /// Whether the argument's exponent, as an integer, joins the sum before the cut, two bits shorter, and a negative
+    /// sum is complemented, not negated: the logarithm.
+    pub joins_exponent: bool,
     /// Whether every c1 of the table is negative.
     pub c1_negative: bool,
     /// Whether every c2 of the table is negative.
@@ -68,18 +73,31 @@ pub(super) fn square(x: u32) -> u32 {
 }
 
 impl Shape {
-    /// The sum P for the entry `c` at offset `x`, given the offset's truncated square.
+    /// The sum P for the entry `c` at offset `x`.
     #[inline(always)]
-    pub(super) fn sum(&self, c: Coefficients, x: u32, square: u32) -> u64 {
+    pub(super) fn sum(&self, c: Coefficients, x: u32) -> u64 {
         let constant = ((c >> 36) << self.c0_shift).wrapping_add_signed(self.r);
         let linear = (c >> 17 & 0x7ffff) * u64::from(x);
-        let quadratic = (c & 0x1ffff) * u64::from(square);
+        let quadratic = (c & 0x1ffff) * u64::from(square(x << self.align));
         let p = if self.c1_negative {
             constant.wrapping_sub(linear)
         } else {
             constant.wrapping_add(linear)
         };
         if self.c2_negative { p.wrapping_sub(quadratic) } else { p.wrapping_add(quadratic) }
+    }
+
+    /// The sum cut to 24 bits as [`cut`] gives it, for an argument of that unbiased exponent.
+    #[inline(always)]
+    pub(super) fn magnitude(&self, c: Coefficients, x: u32, exponent: i32) -> i32 {
+        let p = self.sum(c, x);
+        if self.joins_exponent {
+            let unit = self.unit - 2;
+            let sum = (i64::from(exponent) << unit).wrapping_add((p >> 2) as i64);
+            cut((sum ^ sum >> 63) as u64, unit)
+        } else {
+            cut(p, self.unit)
+        }
     }
 }
 

@@ -9,8 +9,15 @@
 use super::datapath::{Coefficients, Shape, pack, segments};
 
 /// Fixed-point shape of the rcp table.
-pub(super) const RCP_SHAPE: Shape =
-    Shape { unit: 39, c0_shift: 13, r: 2023, c1_negative: true, c2_negative: false };
+pub(super) const RCP_SHAPE: Shape = Shape {
+    unit: 39,
+    c0_shift: 13,
+    r: 2023,
+    align: 1,
+    joins_exponent: false,
+    c1_negative: true,
+    c2_negative: false,
+};
 /// 1/x for x in [1, 2): entry k covers the mantissas whose leading 7 bits are k.
 #[rustfmt::skip]
 pub(super) static RCP: [Coefficients; 128] = pack([
@@ -49,8 +56,15 @@ pub(super) static RCP: [Coefficients; 128] = pack([
 ]);
 
 /// Fixed-point shape of the rsqrt table.
-pub(super) const RSQRT_SHAPE: Shape =
-    Shape { unit: 40, c0_shift: 14, r: -1, c1_negative: true, c2_negative: false };
+pub(super) const RSQRT_SHAPE: Shape = Shape {
+    unit: 40,
+    c0_shift: 14,
+    r: -1,
+    align: 0,
+    joins_exponent: false,
+    c1_negative: true,
+    c2_negative: false,
+};
 /// 1/sqrt(x): entries 0..64 for x in [1, 2), 64..128 for [2, 4), by the leading 6 mantissa bits.
 #[rustfmt::skip]
 pub(super) static RSQRT: [Coefficients; 128] = pack([
@@ -89,8 +103,15 @@ pub(super) static RSQRT: [Coefficients; 128] = pack([
 ]);
 
 /// Fixed-point shape of the sqrt table.
-pub(super) const SQRT_SHAPE: Shape =
-    Shape { unit: 40, c0_shift: 15, r: -1, c1_negative: false, c2_negative: true };
+pub(super) const SQRT_SHAPE: Shape = Shape {
+    unit: 40,
+    c0_shift: 15,
+    r: -1,
+    align: 0,
+    joins_exponent: false,
+    c1_negative: false,
+    c2_negative: true,
+};
 /// sqrt(x): entries 0..64 for x in [1, 2), 64..128 for [2, 4), by the leading 6 mantissa bits.
 #[rustfmt::skip]
 pub(super) static SQRT: [Coefficients; 128] = pack([
@@ -129,8 +150,15 @@ pub(super) static SQRT: [Coefficients; 128] = pack([
 ]);
 
 /// Fixed-point shape of the ex2 table.
-pub(super) const EX2_SHAPE: Shape =
-    Shape { unit: 38, c0_shift: 13, r: 6114, c1_negative: false, c2_negative: false };
+pub(super) const EX2_SHAPE: Shape = Shape {
+    unit: 38,
+    c0_shift: 13,
+    r: 6114,
+    align: 0,
+    joins_exponent: false,
+    c1_negative: false,
+    c2_negative: false,
+};
 /// 2^f for f in [0, 1), by the leading 6 bits of f.
 #[rustfmt::skip]
 pub(super) static EX2: [Coefficients; 64] = pack([
@@ -153,8 +181,15 @@ pub(super) static EX2: [Coefficients; 64] = pack([
 ]);
 
 /// Fixed-point shape of the lg2 table.
-pub(super) const LG2_SHAPE: Shape =
-    Shape { unit: 38, c0_shift: 12, r: 837, c1_negative: false, c2_negative: true };
+pub(super) const LG2_SHAPE: Shape = Shape {
+    unit: 38,
+    c0_shift: 12,
+    r: 837,
+    align: 0,
+    joins_exponent: true,
+    c1_negative: false,
+    c2_negative: true,
+};
 /// log2(x) for x in [1, 2), by the leading 6 mantissa bits.
 #[rustfmt::skip]
 pub(super) static LG2: [Coefficients; 64] = pack([
@@ -177,8 +212,15 @@ pub(super) static LG2: [Coefficients; 64] = pack([
 ]);
 
 /// Fixed-point shape of the sin table.
-pub(super) const SIN_SHAPE: Shape =
-    Shape { unit: 37, c0_shift: 12, r: 0, c1_negative: false, c2_negative: true };
+pub(super) const SIN_SHAPE: Shape = Shape {
+    unit: 37,
+    c0_shift: 12,
+    r: 0,
+    align: 0,
+    joins_exponent: false,
+    c1_negative: false,
+    c2_negative: true,
+};
 /// sin(t * pi / 2) for t in [0, 1), by the leading 6 bits of t; cos uses it too.
 #[rustfmt::skip]
 pub(super) static SIN: [Coefficients; 64] = pack([
@@ -201,8 +243,15 @@ pub(super) static SIN: [Coefficients; 64] = pack([
 ]);
 
 /// Fixed-point shape of the tanh table.
-pub(super) const TANH_SHAPE: Shape =
-    Shape { unit: 39, c0_shift: 15, r: 0, c1_negative: false, c2_negative: true };
+pub(super) const TANH_SHAPE: Shape = Shape {
+    unit: 39,
+    c0_shift: 15,
+    r: 0,
+    align: 0,
+    joins_exponent: false,
+    c1_negative: false,
+    c2_negative: true,
+};
 /// tanh(x) for x in [2^-8, 8): each binade has 1 to 16 entries, see [`TANH_SEGMENTS`]; padded with zeros.
 #[rustfmt::skip]
 pub(super) static TANH: [Coefficients; 64] = pack([
