@@ -27,15 +27,16 @@ fn rate(form: UnaryLanes, ftz: bool) -> f64 {
         })
     });
     let mut out = [0; LANES];
-    let (start, mut turns) = (Instant::now(), 0);
-    while start.elapsed().as_millis() < 100 {
-        for input in inputs.iter().cycle().take(32 * GROUPS) {
+    // The best of many, since others use the machine too.
+    let best = (0..400).map(|_| {
+        let start = Instant::now();
+        for input in inputs.iter().cycle().take(8 * GROUPS) {
             form(std::hint::black_box(input), &mut out, ftz);
             std::hint::black_box(&out);
         }
-        turns += 32 * GROUPS * LANES;
-    }
-    turns as f64 / start.elapsed().as_secs_f64()
+        start.elapsed().as_secs_f64()
+    });
+    (8 * GROUPS * LANES) as f64 / best.fold(f64::INFINITY, f64::min)
 }
 
 /// The recorded sum of every block of the form `name`.

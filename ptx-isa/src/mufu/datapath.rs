@@ -43,6 +43,17 @@ pub(super) const fn pack<const N: usize, const M: usize>(
     packed
 }
 
+/// A table of rows for even exponents and then those for odd ones, in the order of the biased exponent's lowest bit.
+pub(super) const fn by_parity(rows: [Coefficients; 128]) -> [Coefficients; 128] {
+    let mut table = rows;
+    let mut k = 0;
+    while k < 128 {
+        table[k ^ 64] = rows[k];
+        k += 1;
+    }
+    table
+}
+
 /// Packs tanh's binades, `(index bits, first entry)`, as `first << 8 | bits`.
 pub(super) const fn segments<const N: usize>(rows: [(u32, u32); N]) -> [u32; 16] {
     let mut packed = [0; 16];

@@ -35,10 +35,26 @@ fn canonical(x: f32) -> u32 {
     select(bits & !SIGN > INFINITY, NAN, bits)
 }
 
+/// Which form of a function, or what is known of the argument.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(super) enum Form {
+    Plain,
+    Ftz,
+    /// Either, for an argument that is [`Approximation::ordinary`].
+    Ordinary,
+}
+
+impl Form {
+    #[inline(always)]
+    pub(super) fn of(ftz: bool) -> Form {
+        if ftz { Form::Ftz } else { Form::Plain }
+    }
+}
+
 /// What the interpolation is asked for.
 #[derive(Copy, Clone)]
 pub(super) struct Entry {
-    /// Entry of the table.
+    /// Entry of the table; the bits above those that the table needs do not count.
     pub k: u32,
     /// Offset in it.
     pub offset: u32,
@@ -52,24 +68,29 @@ pub(super) trait Approximation {
     const SHAPE: Shape;
     /// The table.
     const TABLE: &'static [Coefficients];
-    /// Entry `k`, below the length of the table.
     fn coefficients(k: u32) -> Coefficients;
+    /// Whether neither form treats x specially, before or after the interpolation.
+    #[inline(always)]
+    fn ordinary(_x: u32) -> bool {
+        false
+    }
     /// What stands before the interpolation.
-    fn entry(x: u32, ftz: bool) -> Entry;
+    fn entry(x: u32, form: Form) -> Entry;
     /// The exponent that joins the sum ([`Shape::joins_exponent`]).
     #[inline(always)]
     fn exponent(_carried: u32) -> i32 {
         0
     }
     /// What stands behind it: the result for the sum cut to `magnitude` ([`Shape::magnitude`]).
-    fn result(x: u32, carried: u32, magnitude: i32, ftz: bool) -> u32;
+    fn result(x: u32, carried: u32, magnitude: i32, form: Form) -> u32;
 }
 
 #[inline(always)]
 fn evaluate<F: Approximation>(x: u32, ftz: bool) -> u32 {
-    let Entry { k, offset, carried } = F::entry(x, ftz);
+    let form = Form::of(ftz);
+    let Entry { k, offset, carried } = F::entry(x, form);
     let magnitude = F::SHAPE.magnitude(F::coefficients(k), offset, F::exponent(carried));
-    F::result(x, carried, magnitude, ftz)
+    F::result(x, carried, magnitude, form)
 }
 
 /// The items of [`Approximation`] that name the table.
@@ -85,13 +106,40 @@ macro_rules! table {
     };
 }
 
-/// x, or x * 2^24 where x is subnormal or zero: in integers, since a subnormal operand can cost the host hundreds of
-/// cycles.
+/// Float bits of a [`cut`](super::datapath::cut) magnitude times `2^exponent`, the exponent given as `exponent << 23`,
+/// where that is neither above nor below the normal numbers.
 #[inline(always)]
-fn without_subnormals(x: u32) -> u32 {
+fn placed(magnitude: i32, exponent: u32) -> u32 {
+    (magnitude as u32).wrapping_add(ONE).wrapping_add(exponent)
+}
+
+/// x, or x * 2^24 where x is subnormal or zero and the form knows subnormals: in integers, since a subnormal operand can
+/// cost the host hundreds of cycles.
+#[inline(always)]
+fn without_subnormals(x: u32, form: Form) -> u32 {
+    if form != Form::Plain {
+        return x;
+    }
     let fraction = ((x & FRACTION) as i32 as f32).to_bits();
     let scaled = fraction.wrapping_sub(select(fraction == 0, 0, 125 << 23)) | x & SIGN;
     select(exponent(x) == 0, scaled, x)
+}
+
+/// Whether x is a positive normal number.
+#[inline(always)]
+fn in_domain(x: u32) -> bool {
+    x.wrapping_sub(0x0080_0000) < INFINITY - 0x0080_0000
+}
+
+/// Result of a root or logarithm: `normal` where the table applies, else that for 0 and subnormals, infinities, NaN,
+/// negatives.
+#[inline(always)]
+fn within_domain(x: u32, normal: u32, at_zero: u32, at_infinity: u32, form: Form) -> u32 {
+    if form == Form::Ordinary {
+        return normal;
+    }
+    let outside = select(exponent(x) == 0, at_zero, select(x == INFINITY, at_infinity, NAN));
+    select(in_domain(x), normal, outside)
 }
 
 pub(super) struct Rcp;
@@ -109,19 +157,31 @@ impl Approximation for Rcp {
     table!(RCP_SHAPE, RCP);
 
     #[inline(always)]
-    fn entry(x: u32, ftz: bool) -> Entry {
-        let x = if ftz { x } else { (f32::from_bits(x) * Rcp::scale(x)).to_bits() };
-        let m = x & FRACTION;
-        Entry { k: m >> 16, offset: m & 0xffff, carried: x }
+    fn ordinary(x: u32) -> bool {
+        (x & !SIGN).wrapping_sub(1 << 23) < 252 << 23
     }
 
     #[inline(always)]
-    fn result(original: u32, x: u32, magnitude: i32, ftz: bool) -> u32 {
+    fn entry(x: u32, form: Form) -> Entry {
+        let scaled = (f32::from_bits(x) * Rcp::scale(x)).to_bits();
+        let x = if form == Form::Plain { scaled } else { x };
+        Entry { k: x >> 16, offset: x & 0xffff, carried: x }
+    }
+
+    #[inline(always)]
+    fn result(original: u32, x: u32, magnitude: i32, form: Form) -> u32 {
+        if form == Form::Ordinary {
+            // The sign needs no care: its bit taken away is its bit turned over.
+            return placed(magnitude, ONE.wrapping_sub(x & !FRACTION));
+        }
         let (e, m, sign) = (exponent(x), x & FRACTION, x & SIGN);
         let normal = scaled(magnitude, 127 - e) | sign;
         let edge = select(e == 0, INFINITY | sign, select(m == 0, sign, NAN));
         let r = select((e == 0) | (e == 255), edge, normal);
-        if ftz { r } else { canonical(f32::from_bits(r) * Rcp::scale(original)) }
+        if form == Form::Ftz {
+            return r;
+        }
+        canonical(f32::from_bits(r) * Rcp::scale(original))
     }
 }
 
@@ -131,24 +191,18 @@ pub fn rcp_approx(x: u32, ftz: bool) -> u32 {
     evaluate::<Rcp>(x, ftz)
 }
 
-/// Entry of the functions that halve the exponent, whose parity doubles the table.
+/// Entry of the functions that halve the exponent, whose parity chooses the half of the table.
 #[inline(always)]
-fn root_entry(x: u32, ftz: bool) -> Entry {
-    let x = if ftz { x } else { without_subnormals(x) };
+fn root_entry(x: u32, form: Form) -> Entry {
+    let x = without_subnormals(x, form);
     // The parity stands right above the leading bits of the mantissa.
-    Entry { k: (x >> 17 & 127) ^ 64, offset: x & 0x1_ffff, carried: x }
+    Entry { k: x >> 17, offset: x & 0x1_ffff, carried: x }
 }
 
-/// Result of a root or logarithm where the table does not apply: 0 and subnormals, infinities, NaN, negatives.
+/// Half the exponent of x, rounded down, shifted left by 23.
 #[inline(always)]
-fn outside_domain(x: u32, at_zero: u32, at_infinity: u32) -> u32 {
-    select(exponent(x) == 0, at_zero, select(x == INFINITY, at_infinity, NAN))
-}
-
-/// Whether x is a positive normal number.
-#[inline(always)]
-fn in_domain(x: u32) -> bool {
-    x.wrapping_sub(0x0080_0000) < INFINITY - 0x0080_0000
+fn half_exponent(x: u32) -> u32 {
+    (x.wrapping_sub(ONE) as i32 >> 1) as u32 & !FRACTION
 }
 
 pub(super) struct Rsqrt;
@@ -157,17 +211,22 @@ impl Approximation for Rsqrt {
     table!(RSQRT_SHAPE, RSQRT);
 
     #[inline(always)]
-    fn entry(x: u32, ftz: bool) -> Entry {
-        root_entry(x, ftz)
+    fn ordinary(x: u32) -> bool {
+        in_domain(x)
     }
 
     #[inline(always)]
-    fn result(original: u32, x: u32, magnitude: i32, ftz: bool) -> u32 {
+    fn entry(x: u32, form: Form) -> Entry {
+        root_entry(x, form)
+    }
+
+    #[inline(always)]
+    fn result(original: u32, x: u32, magnitude: i32, form: Form) -> u32 {
         // Powers of four are exact; the table alone would give the float below.
         let magnitude = select(x & 0x00ff_ffff == 0x0080_0000, 0, magnitude);
-        let normal = scaled(magnitude, -((exponent(x) - 127) >> 1));
-        let r = select(in_domain(x), normal, outside_domain(x, INFINITY | x & SIGN, 0));
-        let small = !ftz & (exponent(original) == 0);
+        let normal = placed(magnitude, half_exponent(x).wrapping_neg());
+        let r = within_domain(x, normal, INFINITY | x & SIGN, 0, form);
+        let small = (form == Form::Plain) & (exponent(original) == 0);
         select(small & (r & !SIGN < INFINITY), r.wrapping_add(12 << 23), r)
     }
 }
@@ -184,15 +243,20 @@ impl Approximation for Sqrt {
     table!(SQRT_SHAPE, SQRT);
 
     #[inline(always)]
-    fn entry(x: u32, ftz: bool) -> Entry {
-        root_entry(x, ftz)
+    fn ordinary(x: u32) -> bool {
+        in_domain(x)
     }
 
     #[inline(always)]
-    fn result(original: u32, x: u32, magnitude: i32, ftz: bool) -> u32 {
-        let normal = scaled(magnitude, (exponent(x) - 127) >> 1);
-        let r = select(in_domain(x), normal, outside_domain(x, x & SIGN, INFINITY));
-        let small = !ftz & (exponent(original) == 0);
+    fn entry(x: u32, form: Form) -> Entry {
+        root_entry(x, form)
+    }
+
+    #[inline(always)]
+    fn result(original: u32, x: u32, magnitude: i32, form: Form) -> u32 {
+        let normal = placed(magnitude, half_exponent(x));
+        let r = within_domain(x, normal, x & SIGN, INFINITY, form);
+        let small = (form == Form::Plain) & (exponent(original) == 0);
         select(small & (r & !SIGN != 0) & (r & !SIGN < INFINITY), r.wrapping_sub(12 << 23), r)
     }
 }
@@ -209,9 +273,14 @@ impl Approximation for Lg2 {
     table!(LG2_SHAPE, LG2);
 
     #[inline(always)]
-    fn entry(x: u32, ftz: bool) -> Entry {
-        let x = if ftz { x } else { without_subnormals(x) };
-        Entry { k: x >> 17 & 63, offset: x & 0x1_ffff, carried: x }
+    fn ordinary(x: u32) -> bool {
+        in_domain(x)
+    }
+
+    #[inline(always)]
+    fn entry(x: u32, form: Form) -> Entry {
+        let x = without_subnormals(x, form);
+        Entry { k: x >> 17, offset: x & 0x1_ffff, carried: x }
     }
 
     #[inline(always)]
@@ -220,11 +289,12 @@ impl Approximation for Lg2 {
     }
 
     #[inline(always)]
-    fn result(original: u32, x: u32, magnitude: i32, ftz: bool) -> u32 {
-        let normal = scaled(magnitude, 0) | select(exponent(x) < 127, SIGN, 0);
+    fn result(original: u32, x: u32, magnitude: i32, form: Form) -> u32 {
+        // Negative below one.
+        let normal = placed(magnitude, 0) | x.wrapping_sub(ONE) & SIGN;
         let normal = select(x == ONE, 0, normal);
-        let r = select(in_domain(x), normal, outside_domain(x, INFINITY | SIGN, INFINITY));
-        if ftz {
+        let r = within_domain(x, normal, INFINITY | SIGN, INFINITY, form);
+        if form != Form::Plain {
             return r;
         }
         canonical(f32::from_bits(r) - select(exponent(original) == 0, 24.0, 0.0))
@@ -248,8 +318,8 @@ impl Ex2 {
 
     /// The unit's argument.
     #[inline(always)]
-    fn argument(x: u32, ftz: bool) -> u32 {
-        if ftz { x } else { x - select(Ex2::low(x), 1 << 23, 0) }
+    fn argument(x: u32, form: Form) -> u32 {
+        if form == Form::Plain { x - select(Ex2::low(x), 1 << 23, 0) } else { x }
     }
 }
 
@@ -257,28 +327,39 @@ impl Approximation for Ex2 {
     table!(EX2_SHAPE, EX2);
 
     #[inline(always)]
-    fn entry(x: u32, ftz: bool) -> Entry {
-        let x = Ex2::argument(x, ftz);
-        let m = (x & FRACTION) | 0x0080_0000;
-        // floor(|x| * 2^23), as far as |x| < 2^8; a float below 2^-23 vanishes.
-        let shift = exponent(x) - 127;
-        let up = m << shift.clamp(0, 7);
-        let magnitude = select(shift < 0, m >> shift.wrapping_neg().clamp(0, 31), up) as i32;
-        // A negative argument is complemented, not negated, unless it is an integer at this precision.
-        let whole = magnitude & FRACTION as i32 == 0;
-        let v = select(x & SIGN != 0, !magnitude + i32::from(whole), magnitude) as u32;
-        Entry { k: v >> 17 & 63, offset: v & 0x1_ffff, carried: v }
+    fn ordinary(x: u32) -> bool {
+        // Up to a magnitude of 126.
+        x & !SIGN <= 0x42fc_0000
     }
 
     #[inline(always)]
-    fn result(original: u32, v: u32, magnitude: i32, ftz: bool) -> u32 {
-        let x = Ex2::argument(original, ftz);
+    fn entry(x: u32, form: Form) -> Entry {
+        let x = Ex2::argument(x, form);
+        // floor(|x| * 2^23), as far as |x| < 2^8; a float below 2^-23 vanishes.
+        let m = x << 7 & 0x3fff_ff80 | 0x4000_0000;
+        let magnitude = m >> ((134 - exponent(x)) as u32).min(31);
+        // A negative argument is complemented, not negated, unless it is an integer at this precision.
+        let negative = (x as i32 >> 31) as u32;
+        let whole = select(magnitude & FRACTION == 0, negative & 1, 0);
+        let v = (magnitude ^ negative).wrapping_add(whole);
+        Entry { k: v >> 17, offset: v & 0x1_ffff, carried: v }
+    }
+
+    #[inline(always)]
+    fn result(original: u32, v: u32, magnitude: i32, form: Form) -> u32 {
+        if form == Form::Ordinary {
+            return placed(magnitude, v & !FRACTION);
+        }
+        let x = Ex2::argument(original, form);
         let normal = scaled(magnitude, (v as i32 >> 23).clamp(-150, 128));
         let far = select(x & SIGN != 0, 0, INFINITY);
         let far = select(x & !SIGN > INFINITY, NAN, far);
         let r = select(exponent(x) >= 135, far, normal);
+        if form == Form::Ftz {
+            return r;
+        }
         let squared = f32::from_bits(r) * f32::from_bits(r);
-        select(!ftz & Ex2::low(original), squared.to_bits(), r)
+        select(Ex2::low(original), squared.to_bits(), r)
     }
 }
 
@@ -298,7 +379,7 @@ impl<const QUADRANT: u32> Approximation for Sine<QUADRANT> {
     table!(SIN_SHAPE, SIN);
 
     #[inline(always)]
-    fn entry(x: u32, _ftz: bool) -> Entry {
+    fn entry(x: u32, _form: Form) -> Entry {
         /// Significand and biased exponent of the float nearest 1/(2 pi).
         const INVERSE: (u64, i32) = (0x22_f983 | 0x80_0000, 124);
         // y = x / (2 pi), one multiply rounded toward zero: 24 bits of a product of 47 or 48.
@@ -317,11 +398,11 @@ impl<const QUADRANT: u32> Approximation for Sine<QUADRANT> {
     }
 
     #[inline(always)]
-    fn result(x: u32, turns: u32, magnitude: i32, _ftz: bool) -> u32 {
+    fn result(x: u32, turns: u32, magnitude: i32, _form: Form) -> u32 {
         // At the zero itself the sum is zero, which has no magnitude.
         let zero = turns & 0x00ff_ffff;
         let zero = (zero == 0) | (zero == 0x00ff_ffff);
-        let magnitude = select(zero, 0, scaled(magnitude, 0));
+        let magnitude = select(zero, 0, placed(magnitude, 0));
         // cos is even; the second half turn flips the sign, of a zero too.
         let sign = select(QUADRANT == 0, x & SIGN, 0) ^ (turns << 7 & SIGN);
         select(exponent(x) == 255, NAN, magnitude | sign)
@@ -351,7 +432,7 @@ impl Approximation for Tanh {
     table!(TANH_SHAPE, TANH);
 
     #[inline(always)]
-    fn entry(x: u32, _ftz: bool) -> Entry {
+    fn entry(x: u32, _form: Form) -> Entry {
         let m = x & FRACTION;
         let segment = tables::TANH_SEGMENTS[((exponent(x) - Tanh::FIRST) & 15) as usize];
         let (bits, first) = (segment & 0xff, segment >> 8);
@@ -361,9 +442,9 @@ impl Approximation for Tanh {
     }
 
     #[inline(always)]
-    fn result(x: u32, _carried: u32, magnitude: i32, _ftz: bool) -> u32 {
+    fn result(x: u32, _carried: u32, magnitude: i32, _form: Form) -> u32 {
         let (e, sign) = (exponent(x), x & SIGN);
-        let normal = scaled(magnitude, 0) | sign;
+        let normal = placed(magnitude, 0) | sign;
         let large = select(x & !SIGN > INFINITY, NAN, ONE | sign);
         select(e < Tanh::FIRST, x, select(e > 129, large, normal))
     }

@@ -9,7 +9,7 @@ use std::arch::x86_64::*;
 
 use super::datapath::{Coefficients, Shape};
 use super::division;
-use super::functions::{Approximation, Cos, Entry, Ex2, Lg2, Rcp, Rsqrt, Sin, Sqrt};
+use super::functions::{Approximation, Cos, Entry, Ex2, Form, Lg2, Rcp, Rsqrt, Sin, Sqrt};
 
 /// The lanes of a group.
 pub const GROUP: usize = 16;
@@ -20,30 +20,36 @@ pub type Group = [u32; GROUP];
 /// A table in columns of 32 bits.
 #[repr(align(64))]
 struct Columns {
-    /// c0 less [`Columns::BIAS`].
+    /// c0, less [`BIAS`] where the sums are not of one binade.
     c0: [u32; 128],
-    /// `c1 << 15 | c2`, magnitudes.
+    /// `c1 << C2_BITS | c2`, magnitudes.
     c12: [u32; 128],
+    /// Whether every c0 has 26 bits, two more than a result, so that every sum is cut at the same place: those of a
+    /// table lie in one binade or at its end.
+    one_binade: bool,
 }
 
-impl Columns {
-    const C2_BITS: u32 = 15;
-    /// Exceeds c2 * square(x) and r, and is taken from c0: their sum is then a positive number of 32 bits.
-    const BIAS: i64 = 1 << 27;
+const C2_BITS: u32 = 15;
+/// Exceeds c2 * square(x) and r; taken from c0, it makes the rest of the sum without c1 a positive number of 32 bits.
+const BIAS: u64 = 1 << 27;
 
+impl Columns {
     const fn new(table: &[Coefficients], shape: &Shape) -> Columns {
-        let mut columns = Columns { c0: [0; 128], c12: [0; 128] };
+        let mut columns = Columns { c0: [0; 128], c12: [0; 128], one_binade: true };
         assert!(table.len() == 64 || table.len() == 128);
         let mut k = 0;
         while k < table.len() {
             let (c0, c1, c2) = (table[k] >> 36, table[k] >> 17 & 0x7ffff, table[k] & 0x1ffff);
             // 32759 is the greatest square.
-            assert!(
-                c1 < 1 << 17 && c2 < 1 << 12 && c2 * 32759 + (shape.r.unsigned_abs()) < 1 << 27
-            );
-            columns.c0[k] = (c0 as u32).wrapping_sub((Columns::BIAS >> shape.c0_shift) as u32);
-            columns.c12[k] = (c1 << Columns::C2_BITS | c2) as u32;
+            assert!(c1 < 1 << 17 && c2 < 1 << 12 && c2 * 32759 + shape.r.unsigned_abs() < BIAS);
+            columns.c0[k] = c0 as u32;
+            columns.c12[k] = (c1 << C2_BITS | c2) as u32;
+            columns.one_binade &= c0 >= 1 << 25 && c0 <= 1 << 26;
             k += 1;
+        }
+        while k > 0 && !columns.one_binade {
+            k -= 1;
+            columns.c0[k] = columns.c0[k].wrapping_sub((BIAS >> shape.c0_shift) as u32);
         }
         columns
     }
@@ -95,97 +101,110 @@ fn lookup(column: &[u32; 128], k: __m512i, large: bool) -> __m512i {
 /// The squarer ([`super::datapath::square`]) of 17-bit numbers.
 ///
 /// With H the upper 7 bits and L the bits below, the kept columns are those of 2 H^2 and, for each bit j of H,
-/// `L >> (8 - j)`. All but the lowest bit of x, which has no part in that, fits a 16-bit word, and two of the seven rows
-/// are added at a time.
+/// `L >> (8 - j)`. All but the lowest bit of x, which has no part in that, fits a 16-bit word, H above 9 bits of L: a row
+/// is the upper half of L times the bit of H where it stands, and two of the seven rows are made at a time.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn square(x: __m512i) -> __m512i {
-    // Per lane the same word twice: H above 9 bits of L.
-    let low_word_twice = _mm512_set4_epi32(0x0d0c_0d0c, 0x0908_0908, 0x0504_0504, 0x0100_0100);
-    let word = _mm512_shuffle_epi8(_mm512_srli_epi32::<1>(x), low_word_twice);
-    let l = _mm512_and_si512(word, _mm512_set1_epi16(0x1ff));
-    let h = _mm512_srli_epi16::<9>(word);
-    let pair = |upper: i32, lower: i32| _mm512_set1_epi32(upper << 16 | lower);
-    let rows = |bits: __m512i, shifts: __m512i| {
-        _mm512_maskz_srlv_epi16(_mm512_test_epi16_mask(word, bits), l, shifts)
+    let words = |upper: u16, lower: u16| {
+        _mm512_set1_epi32((u32::from(upper) << 16 | u32::from(lower)) as i32)
     };
+    // The same word twice.
+    let word = _mm512_mullo_epi32(_mm512_srli_epi32::<1>(x), words(1, 1));
+    let l = _mm512_and_si512(word, words(0x1ff, 0x1ff));
+    let h = _mm512_srli_epi16::<9>(word);
+    let rows = |bits: __m512i| _mm512_mulhi_epu16(l, _mm512_and_si512(word, bits));
     let sum = _mm512_add_epi16(
-        _mm512_add_epi16(
-            rows(pair(1 << 10, 1 << 9), pair(6, 7)),
-            rows(pair(1 << 12, 1 << 11), pair(4, 5)),
-        ),
-        _mm512_add_epi16(
-            rows(pair(1 << 14, 1 << 13), pair(2, 3)),
-            rows(pair(0, 1 << 15), pair(0, 1)),
-        ),
+        _mm512_add_epi16(rows(words(1 << 9, 1 << 10)), rows(words(1 << 11, 1 << 12))),
+        _mm512_add_epi16(rows(words(1 << 13, 1 << 14)), rows(words(1 << 15, 0))),
     );
     // H^2 in both words, so that the sum of the two has it twice.
-    let words = _mm512_add_epi16(sum, _mm512_mullo_epi16(h, h));
-    _mm512_madd_epi16(words, _mm512_set1_epi16(1))
+    let sum = _mm512_add_epi16(sum, _mm512_mullo_epi16(h, h));
+    _mm512_madd_epi16(sum, words(1, 1))
 }
 
-/// Eight sums, in 64-bit lanes, as [`super::datapath::Shape::magnitude`] has them before the fraction is cut.
+/// A vector plus or minus another.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn add(negative: bool, a: __m512i, b: __m512i) -> __m512i {
+    if negative { _mm512_sub_epi32(a, b) } else { _mm512_add_epi32(a, b) }
+}
+
+/// [`Shape::magnitude`] over a group, where the place of the cut is known: all in 32 bits, since a floor of floors is
+/// the floor. `rest` is the sum without c0 and c1.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn cut_at_once<F: Wide>(c0: __m512i, c1: __m512i, x: __m512i, rest: __m512i) -> __m512i {
+    let shape = F::SHAPE;
+    // The product has 33 bits, so the last 3 bits of x are taken apart.
+    let high = _mm512_mullo_epi32(c1, _mm512_srli_epi32::<3>(x));
+    let low = _mm512_mullo_epi32(c1, _mm512_and_si512(x, _mm512_set1_epi32(7)));
+    let rest = _mm512_srai_epi32::<3>(add(shape.c1_negative, rest, low));
+    let rest = add(shape.c1_negative, rest, high);
+    let rest = _mm512_sra_epi32(rest, _mm_cvtsi32_si128(shape.c0_shift as i32 - 3));
+    let p = _mm512_srai_epi32::<2>(_mm512_add_epi32(c0, rest));
+    // The leading bit counts as one more of the exponent.
+    let exponent = (shape.c0_shift + 2 + 23) as i32 - shape.unit as i32 - 1;
+    _mm512_add_epi32(p, _mm512_set1_epi32(exponent << 23))
+}
+
+/// Eight sums, in 64-bit lanes, as doubles; `rest` is the sum without c0 and c1, [`BIAS`] added.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
-fn normalised<F: Wide>(
+fn doubles<F: Wide>(
     c0: __m512i,
     c1: __m512i,
     x: __m512i,
     rest: __m512i,
     exponent: __m512i,
 ) -> __m512i {
+    let shape = F::SHAPE;
     // Only the lower halves of the 64-bit lanes count in a multiplication.
-    let scale = _mm512_set1_epi64(1 << F::SHAPE.c0_shift);
+    let scale = _mm512_set1_epi64(1 << shape.c0_shift);
     let constant = _mm512_add_epi64(_mm512_mul_epi32(c0, scale), rest);
     let linear = _mm512_mul_epu32(c1, x);
-    let p = if F::SHAPE.c1_negative {
+    let mut p = if shape.c1_negative {
         _mm512_sub_epi64(constant, linear)
     } else {
         _mm512_add_epi64(constant, linear)
     };
-    let p = if F::SHAPE.joins_exponent {
-        let sum = _mm512_add_epi64(_mm512_slli_epi64::<36>(exponent), _mm512_srli_epi64::<2>(p));
-        _mm512_xor_si512(sum, _mm512_srai_epi64::<63>(sum))
-    } else {
-        p
-    };
+    if shape.joins_exponent {
+        let whole = _mm512_sll_epi64(exponent, _mm_cvtsi32_si128(shape.unit as i32 - 2));
+        let sum = _mm512_add_epi64(whole, _mm512_srli_epi64::<2>(p));
+        p = _mm512_xor_si512(sum, _mm512_srai_epi64::<63>(sum));
+    }
     _mm512_castpd_si512(_mm512_cvtepi64_pd(p))
 }
 
-/// [`super::datapath::Shape::magnitude`] over a group.
+/// [`Shape::magnitude`] over a group.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
 fn magnitudes<F: Wide>(k: &Group, offset: &Group, exponent: &Group) -> Group {
     let shape = F::SHAPE;
-    const { assert!(!F::SHAPE.joins_exponent || F::SHAPE.unit - 2 == 36) };
     let (k, x, exponent) = (load(k, 0), load(offset, 0), load(exponent, 0));
     let large = F::TABLE.len() == 128;
     let c0 = lookup(&F::COLUMNS.c0, k, large);
     let c12 = lookup(&F::COLUMNS.c12, k, large);
-    let c1 = _mm512_srli_epi32::<{ Columns::C2_BITS }>(c12);
-    let c2 = _mm512_and_si512(c12, _mm512_set1_epi32((1 << Columns::C2_BITS) - 1));
-    let square = match shape.align {
-        0 => square(x),
-        _ => square(_mm512_slli_epi32::<1>(x)),
-    };
-    // Both are below 2^15.
+    let c1 = _mm512_srli_epi32::<C2_BITS>(c12);
+    let c2 = _mm512_and_si512(c12, _mm512_set1_epi32((1 << C2_BITS) - 1));
+    // Both factors are below 2^15.
+    let square = square(_mm512_sll_epi32(x, _mm_cvtsi32_si128(shape.align as i32)));
     let quadratic = _mm512_madd_epi16(c2, square);
-    let constant = _mm512_set1_epi32((Columns::BIAS + shape.r) as i32);
-    let rest = if shape.c2_negative {
-        _mm512_sub_epi32(constant, quadratic)
+    let cut = if F::COLUMNS.one_binade {
+        let rest = add(shape.c2_negative, _mm512_set1_epi32(shape.r as i32), quadratic);
+        cut_at_once::<F>(c0, c1, x, rest)
     } else {
-        _mm512_add_epi32(constant, quadratic)
+        let bias = _mm512_set1_epi32((BIAS as i64 + shape.r) as i32);
+        let rest = add(shape.c2_negative, bias, quadratic);
+        let upper = |v: __m512i| _mm512_srli_epi64::<32>(v);
+        let even = doubles::<F>(c0, c1, x, _mm512_maskz_mov_epi32(0x5555, rest), exponent);
+        let odd = doubles::<F>(upper(c0), upper(c1), upper(x), upper(rest), upper(exponent));
+        // Of the upper 35 bits, 32 are kept.
+        let (even, odd) = (_mm512_srli_epi64::<29>(even), _mm512_slli_epi64::<3>(odd));
+        let unit = if shape.joins_exponent { shape.unit - 2 } else { shape.unit };
+        let bits = _mm512_mask_blend_epi32(0xaaaa, even, odd);
+        _mm512_sub_epi32(bits, _mm512_set1_epi32(((1023 + unit) << 23) as i32))
     };
-    let upper = |v: __m512i| _mm512_srli_epi64::<32>(v);
-    let lower_rest = _mm512_maskz_mov_epi32(0x5555, rest);
-    let even = normalised::<F>(c0, c1, x, lower_rest, exponent);
-    let odd = normalised::<F>(upper(c0), upper(c1), upper(x), upper(rest), upper(exponent));
-    // The upper 35 bits, of which 32 are kept.
-    let even = _mm512_srli_epi64::<29>(even);
-    let odd = _mm512_slli_epi64::<3>(odd);
-    let bits = _mm512_mask_blend_epi32(0xaaaa, even, odd);
-    let unit = if shape.joins_exponent { shape.unit - 2 } else { shape.unit };
-    let cut = _mm512_sub_epi32(bits, _mm512_set1_epi32(((1023 + unit) << 23) as i32));
     let mut out = [0; GROUP];
     // SAFETY: the store is of 64 bytes, the array's, at any alignment.
     unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), cut) };
@@ -193,21 +212,20 @@ fn magnitudes<F: Wide>(k: &Group, offset: &Group, exponent: &Group) -> Group {
 }
 
 #[inline(always)]
-fn prepare<F: Wide>(x: &Group, ftz: bool) -> [Group; 4] {
+fn prepare<F: Wide>(x: &Group, form: Form) -> [Group; 4] {
     let [mut k, mut offset, mut carried, mut exponent] = [[0; GROUP]; 4];
     for l in 0..GROUP {
-        let entry = F::entry(x[l], ftz);
-        Entry { k: k[l], offset: offset[l], carried: carried[l] } = entry;
-        exponent[l] = F::exponent(entry.carried) as u32;
+        Entry { k: k[l], offset: offset[l], carried: carried[l] } = F::entry(x[l], form);
+        exponent[l] = F::exponent(carried[l]) as u32;
     }
     [k, offset, carried, exponent]
 }
 
 #[inline(always)]
-fn complete<F: Wide>(x: &Group, carried: &Group, magnitude: &Group, ftz: bool) -> Group {
+fn complete<F: Wide>(x: &Group, carried: &Group, magnitude: &Group, form: Form) -> Group {
     let mut out = [0; GROUP];
     for l in 0..GROUP {
-        out[l] = F::result(x[l], carried[l], magnitude[l] as i32, ftz);
+        out[l] = F::result(x[l], carried[l], magnitude[l] as i32, form);
     }
     out
 }
@@ -215,13 +233,24 @@ fn complete<F: Wide>(x: &Group, carried: &Group, magnitude: &Group, ftz: bool) -
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2")]
 fn group<F: Wide>(x: &Group, ftz: bool) -> Group {
-    // The form by itself, so that it is no select inside the lanes.
-    if ftz {
-        let [k, offset, carried, exponent] = prepare::<F>(x, true);
-        complete::<F>(x, &carried, &magnitudes::<F>(&k, &offset, &exponent), true)
+    let mut ordinary = true;
+    for l in 0..GROUP {
+        ordinary &= F::ordinary(x[l]);
+    }
+    // Each form by itself, so that it is no select inside the lanes.
+    if ordinary {
+        let [k, offset, carried, exponent] = prepare::<F>(x, Form::Ordinary);
+        let magnitude = magnitudes::<F>(&k, &offset, &exponent);
+        complete::<F>(x, &carried, &magnitude, Form::Ordinary)
     } else {
-        let [k, offset, carried, exponent] = prepare::<F>(x, false);
-        complete::<F>(x, &carried, &magnitudes::<F>(&k, &offset, &exponent), false)
+        let [k, offset, carried, exponent] =
+            if ftz { prepare::<F>(x, Form::Ftz) } else { prepare::<F>(x, Form::Plain) };
+        let magnitude = magnitudes::<F>(&k, &offset, &exponent);
+        if ftz {
+            complete::<F>(x, &carried, &magnitude, Form::Ftz)
+        } else {
+            complete::<F>(x, &carried, &magnitude, Form::Plain)
+        }
     }
 }
 
