@@ -391,7 +391,7 @@ impl<const QUADRANT: u32> Approximation for Sine<QUADRANT> {
         let shift = y_exponent - 150 + 25;
         let up = select(shift >= 28, 0, m << shift.clamp(0, 31));
         let turns = select(shift < 0, m >> shift.wrapping_neg().clamp(0, 31), up);
-        let turns = turns + (QUADRANT << 23);
+        let turns = turns.wrapping_add(QUADRANT << 23);
         let odd = turns >> 23 & 1 != 0;
         let t = (turns ^ select(odd, FRACTION, 0)) & FRACTION;
         Entry { k: t >> 17, offset: t & 0x1_ffff, carried: turns }

@@ -258,6 +258,9 @@ macro_rules! unary {
     ($($name:ident: $function:ty;)*) => {
         $(
             #[doc = concat!("[`", stringify!($name), "`](super::", stringify!($name), ") over a group.")]
+            ///
+            /// # Safety
+            /// The processor has the features that the function enables.
             #[inline]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2")]
             pub fn $name(x: &Group, ftz: bool) -> Group {
@@ -280,6 +283,9 @@ macro_rules! division {
     ($($name:ident: $scale:path;)*) => {
         $(
             #[doc = concat!("[`", stringify!($name), "`](super::", stringify!($name), ") over a group.")]
+            ///
+            /// # Safety
+            /// The processor has the features that the function enables.
             #[inline]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2")]
             pub fn $name(a: &Group, b: &Group, ftz: bool) -> Group {
@@ -311,4 +317,23 @@ macro_rules! division {
 division! {
     div_approx: division::scale_approx;
     div_full: division::scale_full;
+}
+
+/// Calls the macro `$callback` with the micro-ops that have a function here: `Op: function(operands);`. Their constant
+/// is 1 for `.ftz`.
+#[macro_export]
+macro_rules! wide_ops {
+    ($callback:ident) => {
+        $callback! {
+            RcpApproxF32: rcp_approx(a);
+            RsqrtApproxF32: rsqrt_approx(a);
+            SqrtApproxF32: sqrt_approx(a);
+            SinApproxF32: sin_approx(a);
+            CosApproxF32: cos_approx(a);
+            Lg2ApproxF32: lg2_approx(a);
+            Ex2ApproxF32: ex2_approx(a);
+            DivApproxF32: div_approx(a, b);
+            DivFullF32: div_full(a, b);
+        }
+    };
 }
