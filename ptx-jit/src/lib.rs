@@ -15,8 +15,9 @@
 //! | `emit`, `control`, `spill` | a block's groups; control flow and masks; barriers |
 //! | `values`, `pure`, `ops`, `access` | scalars and slices; pure micro-ops; memory |
 //! | `worker`, `lanes`, `thunk`, `ctx` | running compiled blocks and what they call |
-//! | `blob`, `cache`, `bundle` | machine code in memory, on disk, and beside a module |
-//! | `perf` | compiled code for `perf` |
+//! | `blob`, `entry` | machine code in memory; what is kept of a compiled kernel |
+//! | `cache`, `bundle` | where: on disk, and beside a module |
+//! | `perf`, `dump` | compiled code for `perf`, and for readers |
 
 mod access;
 mod align;
@@ -27,7 +28,9 @@ mod cache;
 mod control;
 mod counted;
 mod ctx;
+mod dump;
 mod emit;
+mod entry;
 mod ir;
 mod lanes;
 mod limits;
@@ -44,7 +47,8 @@ mod together;
 mod values;
 mod worker;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
@@ -59,11 +63,12 @@ use ptx_parse::code::Program;
 
 pub use bundle::{Bundle, Collection, Holder};
 pub use cache::{Cache, Usage, may_run};
+pub use dump::{dump, dump_asm, dump_clif};
 pub use worker::Worker;
 
 use crate::blob::Blob;
 use crate::bundle::Store;
-
+use crate::entry::{Key, Needs};
 use crate::ir::{Func, Place};
 use crate::range::Assumptions;
 use crate::shape::Geometry;
@@ -162,15 +167,11 @@ pub enum Stop {
 
 /// A compiled kernel.
 pub struct Kernel {
-    pub(crate) func: Func,
+    pub(crate) needs: Needs,
     pub(crate) geometry: Geometry,
-    pub(crate) layout: emit::Layout,
     pub(crate) entry: unsafe extern "C" fn(*mut ctx::Ctx) -> u64,
-    /// Special registers that the code reads from its context.
-    pub(crate) specials: Vec<Sreg>,
-    /// Bytes of parameters and number of symbols that the code may read.
+    /// Bytes of parameters that the code may read.
     pub(crate) param_bytes: u32,
-    pub(crate) symbols: u32,
     pub(crate) thunks: thunk::Thunks,
     assumed: Assumptions,
     _blob: Blob,
@@ -221,6 +222,14 @@ pub struct Seen<'a> {
     pub params: &'a [u8],
 }
 
+/// In what compiled code may differ from the interpreter; by default in nothing.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// A result that is no number may have any sign and payload, those of the processor's NaN, where the interpreter has
+    /// the GPU's one.
+    pub fast_nan: bool,
+}
+
 /// Compiles `program` for blocks of `block` threads, for launches like the one that was seen.
 ///
 /// # Errors
@@ -229,8 +238,9 @@ pub fn compile(
     program: &Program,
     block: [u32; 3],
     seen: Option<Seen<'_>>,
+    options: Options,
 ) -> Result<Kernel, Unsupported> {
-    build(program, block, seen, None)
+    build(program, block, seen, options, None)
 }
 
 /// As [`compile`], with the code from `cache` if it is there, and left there otherwise.
@@ -241,25 +251,27 @@ pub fn compile_cached(
     program: &Program,
     block: [u32; 3],
     seen: Option<Seen<'_>>,
+    options: Options,
     cache: &Cache,
 ) -> Result<Kernel, Unsupported> {
-    build(program, block, seen, Some(&mut &*cache))
+    build(program, block, seen, options, Some(&mut &*cache))
 }
 
 /// The code of a bundle for launches like the one that was seen, or for all; `None` where it has none.
 ///
 /// # Errors
-/// What keeps the kernel from being compiled.
+/// When there is no compiler for this processor.
 pub fn find(
     program: &Program,
     block: [u32; 3],
     seen: Option<Seen<'_>>,
+    options: Options,
     bundle: &Bundle,
 ) -> Result<Option<Kernel>, Unsupported> {
-    let middle = middle(program, block, seen)?;
-    let key = key(program, middle.1, &middle.3, &*target()?);
-    let found = bundle.load(key);
-    found.map(|(blob, layout)| finish(program, middle, blob, layout, true)).transpose()
+    let assumed = assumed(program, seen);
+    let key = key(program, block, &assumed, options, target()?);
+    let found = bundle.load(key, program);
+    Ok(found.map(|(blob, needs)| finish(program, block, assumed, blob, needs, true)))
 }
 
 /// Compiles into a collection, for a [`Bundle`].
@@ -270,109 +282,110 @@ pub fn collect(
     program: &Program,
     block: [u32; 3],
     seen: Option<Seen<'_>>,
+    options: Options,
     into: &mut Collection,
 ) -> Result<(), Unsupported> {
-    build(program, block, seen, Some(into)).map(|_| ())
+    build(program, block, seen, options, Some(into)).map(|_| ())
+}
+
+/// What code for a launch takes for granted.
+pub(crate) fn assumed(program: &Program, seen: Option<Seen<'_>>) -> Assumptions {
+    match seen {
+        Some(seen) => Assumptions::like(program, seen.grid, seen.params),
+        None => Assumptions::none(),
+    }
 }
 
 fn build(
     program: &Program,
     block: [u32; 3],
     seen: Option<Seen<'_>>,
+    options: Options,
     store: Option<&mut dyn Store>,
 ) -> Result<Kernel, Unsupported> {
-    let middle = middle(program, block, seen)?;
-    let (func, geometry, shapes, assumed) = &middle;
+    let assumed = assumed(program, seen);
     let isa = target()?;
-    let store = store.map(|store| (store, key(program, *geometry, assumed, &*isa)));
-    let found = store.as_ref().and_then(|(store, key)| store.load(*key));
-    let cached = found.is_some();
-    let (blob, layout) = match found {
-        Some(found) => found,
-        None => {
-            let (mut cx, layout) = code(func, *geometry, shapes, isa.frontend_config())?;
-            let compiled = cx
-                .compile(&*isa, &mut ControlPlane::default())
-                .map_err(|e| refuse(format!("{:?}", e.inner)))?;
-            if !compiled.buffer.relocs().is_empty() {
-                return Err(refuse("an instruction that this processor does not have".into()));
-            }
-            let bytes = compiled.code_buffer();
-            let blob = Blob::new(bytes).map_err(|e| refuse(e.to_string()))?;
-            if let Some((store, key)) = store {
-                store.store(key, bytes, &layout);
-            }
-            let lines = perf::lines(program, compiled);
-            let name = &program.functions[0].name;
-            perf::record(name, &program.module, blob.at(0) as u64, bytes, &lines);
-            (blob, layout)
-        }
-    };
-    finish(program, middle, blob, layout, cached)
+    let store = store.map(|store| (store, key(program, block, &assumed, options, isa)));
+    if let Some((store, key)) = &store
+        && let Some((blob, needs)) = store.load(*key, program)
+    {
+        return Ok(finish(program, block, assumed, blob, needs, true));
+    }
+    let (func, geometry, shapes) = middle(program, block, &assumed, options)?;
+    let (cx, layout) = compiled(&func, geometry, &shapes, isa)?;
+    let made = cx.compiled_code().ok_or_else(|| refuse("no code was made".into()))?;
+    let own = made.code_buffer();
+    let (thunks, starts) = thunk::thunks()?;
+    let mut code = own.to_vec();
+    code.resize(own.len().next_multiple_of(64), 0);
+    let starts = starts.behind(code.len());
+    code.extend(thunks);
+    let blob = Blob::new(&code).map_err(|e| refuse(e.to_string()))?;
+    let words = entry::needs(&func, geometry, &layout, own.len(), starts);
+    // Code that was just made runs with what a later process will read.
+    let needs = Needs::read(&words, program)
+        .ok_or_else(|| refuse("its effects are not those of the program".into()))?;
+    if let Some((store, key)) = store {
+        store.store(key, &words, &code);
+    }
+    let lines = perf::lines(program, made);
+    let name = &program.functions[0].name;
+    perf::record(name, &program.module, blob.at(0) as u64, own, &lines);
+    Ok(finish(program, block, assumed, blob, needs, false))
 }
 
 /// A kernel of its machine code and of what is needed to run that.
 fn finish(
     program: &Program,
-    (func, geometry, _, assumed): Middle,
+    block: [u32; 3],
+    assumed: Assumptions,
     blob: Blob,
-    layout: emit::Layout,
+    needs: Needs,
     cached: bool,
-) -> Result<Kernel, Unsupported> {
-    let code_bytes = blob.bytes().len();
+) -> Kernel {
     // SAFETY: the function was compiled with this signature and calling convention.
     let entry = unsafe {
         std::mem::transmute::<usize, unsafe extern "C" fn(*mut ctx::Ctx) -> u64>(blob.at(0))
     };
-    let values = func.blocks.iter().map(|b| b.insts.len()).sum();
-    let stats = Stats { lanes: geometry.width, values, code_bytes, cached };
-    let mut specials: Vec<Sreg> = func
-        .insts
-        .iter()
-        .filter_map(|i| if let ir::Op::Special(s) = i.op { Some(s) } else { None })
-        .collect();
-    specials.sort_unstable();
-    specials.dedup();
-    let symbol = |i: &ir::Inst| if let ir::Op::Symbol(n, ..) = i.op { n + 1 } else { 0 };
-    let symbols = func.insts.iter().map(symbol).max().unwrap_or(0);
-    let param_bytes = program.param_bytes;
-    Ok(Kernel {
-        func,
-        specials,
-        param_bytes,
-        symbols,
-        thunks: thunk::thunks()?,
+    let Needs { width, values, code_bytes, .. } = needs;
+    Kernel {
+        thunks: needs.thunks.behind(blob.at(0)),
+        needs,
+        param_bytes: program.param_bytes,
         assumed,
-        geometry,
-        layout,
+        geometry: Geometry { block, width },
         entry,
         _blob: blob,
         scratch: Mutex::default(),
-        stats,
-    })
+        stats: Stats { lanes: width, values, code_bytes, cached },
+    }
 }
 
 /// What the code of a kernel depends on.
 fn key(
     program: &Program,
-    geometry: Geometry,
+    block: [u32; 3],
     assumed: &Assumptions,
+    options: Options,
     isa: &dyn TargetIsa,
-) -> cache::Key {
-    let mut key = cache::Key::new();
-    key.add(env!("PTX_JIT_SOURCES").as_bytes());
-    key.add(&ptx_parse::container::BUILD.to_le_bytes());
-    key.add(env!("CARGO_PKG_VERSION").as_bytes());
-    key.add(cranelift_codegen::VERSION.as_bytes());
-    key.add(isa.triple().to_string().as_bytes());
-    key.add(isa.flags().to_string().as_bytes());
-    for flag in isa.isa_flags() {
-        key.add(flag.to_string().as_bytes());
-    }
-    key.add(&[u8::from(lanes::has_fma())]);
+) -> Key {
+    static BUILD: OnceLock<Key> = OnceLock::new();
+    // The same for all kernels: this program and this processor.
+    let mut key = *BUILD.get_or_init(|| {
+        let mut key = Key::new();
+        key.add(env!("PTX_JIT_SOURCES").as_bytes());
+        key.add(&ptx_parse::container::BUILD.to_le_bytes());
+        key.add(env!("CARGO_PKG_VERSION").as_bytes());
+        key.add(cranelift_codegen::VERSION.as_bytes());
+        isa.triple().hash(&mut key);
+        isa.flags().hash(&mut key);
+        isa.isa_flags_hash_key().hash(&mut key);
+        key.add(&[u8::from(lanes::has_fma())]);
+        key
+    });
     key.add(program.functions[0].name.as_bytes());
     key.add(program.source.as_bytes());
-    key.add(format!("{geometry:?} {assumed:?} {:?}", program.tuning).as_bytes());
+    key.add(format!("{block:?} {assumed:?} {options:?} {:?}", program.tuning).as_bytes());
     key
 }
 
@@ -381,7 +394,12 @@ fn refuse(why: String) -> Unsupported {
 }
 
 /// Cranelift for this processor.
-fn target() -> Result<OwnedTargetIsa, Unsupported> {
+fn target() -> Result<&'static dyn TargetIsa, Unsupported> {
+    static TARGET: OnceLock<Result<OwnedTargetIsa, Unsupported>> = OnceLock::new();
+    TARGET.get_or_init(make_target).as_deref().map_err(Clone::clone)
+}
+
+fn make_target() -> Result<OwnedTargetIsa, Unsupported> {
     if !cfg!(target_arch = "x86_64") {
         return Err(refuse("compiled code is for x86-64".into()));
     }
@@ -422,84 +440,34 @@ fn code(
     Ok((cx, layout))
 }
 
-/// The machine code, as text: for `--dump asm`.
-///
-/// # Errors
-/// What keeps the kernel from being compiled.
-pub fn dump_asm(
-    program: &Program,
-    block: [u32; 3],
-    seen: Option<Seen<'_>>,
-) -> Result<String, Unsupported> {
-    let (func, geometry, shapes, _) = middle(program, block, seen)?;
-    let isa = target()?;
-    let (mut cx, _) = code(&func, geometry, &shapes, isa.frontend_config())?;
-    cx.set_disasm(true);
-    let compiled = cx
-        .compile(&*isa, &mut ControlPlane::default())
+/// The kernel's machine code, in [`Context::compiled_code`].
+fn compiled(
+    func: &Func,
+    geometry: Geometry,
+    shapes: &shape::Shapes,
+    isa: &dyn TargetIsa,
+) -> Result<(Context, emit::Layout), Unsupported> {
+    let (mut cx, layout) = code(func, geometry, shapes, isa.frontend_config())?;
+    let made = cx
+        .compile(isa, &mut ControlPlane::default())
         .map_err(|e| refuse(format!("{:?}", e.inner)))?;
-    Ok(compiled.vcode.clone().unwrap_or_default())
-}
-
-/// Cranelift's form of the kernel, as text: for `--dump clif`.
-///
-/// # Errors
-/// What keeps the kernel from being compiled.
-pub fn dump_clif(
-    program: &Program,
-    block: [u32; 3],
-    seen: Option<Seen<'_>>,
-) -> Result<String, Unsupported> {
-    let (func, geometry, shapes, _) = middle(program, block, seen)?;
-    let (cx, _) = code(&func, geometry, &shapes, target()?.frontend_config())?;
-    Ok(cx.func.display().to_string())
-}
-
-/// The middle form after all passes, as text: for `--dump ir`.
-///
-/// # Errors
-/// What keeps the kernel from being compiled.
-pub fn dump(
-    program: &Program,
-    block: [u32; 3],
-    seen: Option<Seen<'_>>,
-) -> Result<String, Unsupported> {
-    use std::fmt::Write;
-    let (f, g, shapes, _) = middle(program, block, seen)?;
-    let mut out = String::new();
-    let _ = writeln!(out, "{} lanes a group, {} groups", g.width, g.groups());
-    for (n, b) in f.blocks.iter().enumerate() {
-        let masked = if shapes.masked[n] { " masked" } else { "" };
-        let _ = writeln!(out, "block {n}{masked}: from {:?}", b.preds);
-        for v in &b.insts {
-            let i = &f.insts[*v as usize];
-            let shape = match &shapes.of[*v as usize] {
-                s if s.uniform() => "uniform",
-                shape::Shape::Linear(_) => "linear",
-                _ => "vector",
-            };
-            let _ = match i.op {
-                ir::Op::Effect(e) => {
-                    let e = &f.effects[e as usize];
-                    writeln!(out, "    {:?} = {:?} {:?} if {:?}", e.dst, e.effect, e.src, e.guard)
-                }
-                op => writeln!(out, "    %{v} = {op:?} {:?}  ; {shape}", i.args),
-            };
-        }
-        let _ = writeln!(out, "    {:?}", b.term);
+    if !made.buffer.relocs().is_empty() {
+        return Err(refuse("an instruction that this processor does not have".into()));
     }
-    Ok(out)
+    Ok((cx, layout))
 }
 
 /// What is known of a kernel before there is machine code.
-type Middle = (Func, Geometry, shape::Shapes, Assumptions);
+type Middle = (Func, Geometry, shape::Shapes);
 
 fn middle(
     program: &Program,
     block: [u32; 3],
-    seen: Option<Seen<'_>>,
+    assumed: &Assumptions,
+    options: Options,
 ) -> Result<Middle, Unsupported> {
     let mut func = build::build(program)?;
+    func.fast_nan = options.fast_nan;
     // The block's shape is a constant of this code.
     for i in &mut func.insts {
         let dim = match i.op {
@@ -515,15 +483,11 @@ fn middle(
         return Err(Unsupported { why: "irregular control flow".into(), line: 0 });
     }
     limits::check(program, &func)?;
-    let assumed = match seen {
-        Some(seen) => Assumptions::like(&func, seen.grid, seen.params),
-        None => Assumptions::none(),
-    };
-    let geometry = limits::geometry(&func, block, &assumed);
-    let mut shapes = shape::analyse(&func, geometry, &assumed);
+    let geometry = limits::geometry(&func, block, assumed);
+    let mut shapes = shape::analyse(&func, geometry, assumed);
     if opt::sink(&mut func, &shapes) {
-        shapes = shape::analyse(&func, geometry, &assumed);
+        shapes = shape::analyse(&func, geometry, assumed);
     }
     limits::check_shapes(program, &func, &shapes)?;
-    Ok((func, geometry, shapes, assumed))
+    Ok((func, geometry, shapes))
 }
