@@ -68,16 +68,17 @@ pub(super) const fn segments<const N: usize>(rows: [(u32, u32); N]) -> [u32; 16]
 /// The truncated squarer: `x * x` of a 17-bit x from folded partial products, without the columns below 2^19
 /// (the hardware does not build them); counts units of 2^19.
 ///
-/// Folding puts the product of bits i > j into column i + j + 1 and that of bit i with itself into column 2i. Row i
-/// below is bit i times everything of it that is kept: the bits j >= 18 - i under it, and itself.
+/// Folding puts the product of bits i > j into column i + j + 1 and that of bit i with itself into column 2i. What is
+/// kept of bit i >= 10 is the bits j >= 18 - i under it, and itself. Among the upper seven bits that is all, which makes
+/// twice their square; the ten bits below them come in rows, one for each bit above.
 #[inline(always)]
 pub(super) fn square(x: u32) -> u32 {
-    let mut sum = 0u32;
+    let (upper, lower) = (x >> 10, x & 0x3ff);
+    let mut sum = 2 * upper * upper;
     let mut i = 10;
     while i <= 16 {
-        let below = (x & ((1 << i) - 1)) >> (18 - i);
-        let chosen = 0u32.wrapping_sub(x >> i & 1);
-        sum += (below + (1 << (2 * i - 19))) & chosen;
+        let chosen = ((x << (31 - i)) as i32 >> 31) as u32;
+        sum += lower >> (18 - i) & chosen;
         i += 1;
     }
     sum

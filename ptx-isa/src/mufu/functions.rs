@@ -379,33 +379,44 @@ impl<const QUADRANT: u32> Approximation for Sine<QUADRANT> {
     table!(SIN_SHAPE, SIN);
 
     #[inline(always)]
-    fn entry(x: u32, _form: Form) -> Entry {
+    fn ordinary(x: u32) -> bool {
+        // Up to a magnitude of 256, less than 64 turns.
+        x & !SIGN <= 0x4380_0000
+    }
+
+    #[inline(always)]
+    fn entry(x: u32, form: Form) -> Entry {
         /// Significand and biased exponent of the float nearest 1/(2 pi).
         const INVERSE: (u64, i32) = (0x22_f983 | 0x80_0000, 124);
         // y = x / (2 pi), one multiply rounded toward zero: 24 bits of a product of 47 or 48.
         let product = u64::from((x & FRACTION) | 0x0080_0000) * INVERSE.0;
-        let long = (product >> 47) as u32;
-        let m = select(long != 0, (product >> 24) as u32, (product >> 23) as u32);
+        let leading = (product >> 23) as u32;
+        let long = leading >> 24;
+        let m = leading >> long;
         let y_exponent = exponent(x) + INVERSE.1 - 127 + long as i32;
         // Turns modulo 1 in 25 bits; from |y| = 2^24 on, no fraction is left.
         let shift = y_exponent - 150 + 25;
-        let up = select(shift >= 28, 0, m << shift.clamp(0, 31));
-        let turns = select(shift < 0, m >> shift.wrapping_neg().clamp(0, 31), up);
+        let turns = if form == Form::Ordinary {
+            m << 7 >> ((7 - shift) as u32).min(31)
+        } else {
+            let up = select(shift >= 28, 0, m << shift.clamp(0, 31));
+            select(shift < 0, m >> shift.wrapping_neg().clamp(0, 31), up)
+        };
         let turns = turns.wrapping_add(QUADRANT << 23);
-        let odd = turns >> 23 & 1 != 0;
-        let t = (turns ^ select(odd, FRACTION, 0)) & FRACTION;
+        // Backwards in every other quadrant.
+        let t = turns ^ ((turns << 8) as i32 >> 31) as u32;
         Entry { k: t >> 17, offset: t & 0x1_ffff, carried: turns }
     }
 
     #[inline(always)]
-    fn result(x: u32, turns: u32, magnitude: i32, _form: Form) -> u32 {
-        // At the zero itself the sum is zero, which has no magnitude.
-        let zero = turns & 0x00ff_ffff;
-        let zero = (zero == 0) | (zero == 0x00ff_ffff);
+    fn result(x: u32, turns: u32, magnitude: i32, form: Form) -> u32 {
+        // At the zero itself, from either side, the sum is zero, which has no magnitude.
+        let zero = turns.wrapping_add(1) & 0x00ff_ffff <= 1;
         let magnitude = select(zero, 0, placed(magnitude, 0));
         // cos is even; the second half turn flips the sign, of a zero too.
         let sign = select(QUADRANT == 0, x & SIGN, 0) ^ (turns << 7 & SIGN);
-        select(exponent(x) == 255, NAN, magnitude | sign)
+        let special = (form != Form::Ordinary) & (exponent(x) == 255);
+        select(special, NAN, magnitude | sign)
     }
 }
 
