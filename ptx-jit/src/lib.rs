@@ -348,6 +348,11 @@ fn finish(
         std::mem::transmute::<usize, unsafe extern "C" fn(*mut ctx::Ctx) -> u64>(blob.at(0))
     };
     let Needs { width, values, code_bytes, .. } = needs;
+    if cached {
+        // The lines are not kept.
+        let own = blob.bytes().get(..code_bytes).unwrap_or_default();
+        perf::record(&program.functions[0].name, &program.module, blob.at(0) as u64, own, &[]);
+    }
     Kernel {
         thunks: needs.thunks.behind(blob.at(0)),
         needs,

@@ -305,11 +305,17 @@ pub enum Dump {
 
 impl crate::Verified {
     /// A kernel on its way to machine code for blocks of one shape, as text; `None` when there is no
-    /// such kernel.
+    /// such kernel. `fast_nan` is that of [`crate::LaunchConfig`].
     ///
     /// # Errors
     /// Why it is not compiled.
-    pub fn dump(&self, entry: &str, block: [u32; 3], what: Dump) -> Option<Result<String, String>> {
+    pub fn dump(
+        &self,
+        entry: &str,
+        block: [u32; 3],
+        fast_nan: bool,
+        what: Dump,
+    ) -> Option<Result<String, String>> {
         let kernel = match self.kernel(entry)? {
             Ok(kernel) => kernel,
             Err(refusal) => return Some(Err(refusal.to_string())),
@@ -322,8 +328,8 @@ impl crate::Verified {
         // As for a launch of a few blocks with small parameters, which is what most code is made for.
         let params = vec![0; kernel.program().param_bytes as usize];
         let seen = ptx_jit::Seen { grid: [1; 3], params: &params };
-        let none = Options::default();
-        Some(dump(kernel.program(), block, Some(seen), none).map_err(|why| why.to_string()))
+        let options = Options { fast_nan };
+        Some(dump(kernel.program(), block, Some(seen), options).map_err(|why| why.to_string()))
     }
 }
 

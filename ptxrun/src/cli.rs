@@ -378,6 +378,9 @@ pub struct JitArgs {
     /// The form to print: middle form, Cranelift's, or machine code
     #[arg(long, value_enum, value_name = "FORM", default_value = "ir")]
     pub dump: DumpArg,
+    /// As `ptxrun run --fast-nan` compiles it
+    #[arg(long)]
+    pub fast_nan: bool,
     /// How OpenCL C is compiled.
     #[command(flatten)]
     pub build: Build,
