@@ -229,6 +229,41 @@ struct Table;
 
 ptx_isa::pure_ops!(define_handlers);
 
+/// Micro-ops that have AVX-512 code of their own, in groups of lanes.
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use super::*;
+    use ptx_isa::mufu::wide;
+
+    macro_rules! handlers {
+        ($($op:ident: $function:ident($($arg:ident),+);)*) => {
+            $(
+                /// # Safety
+                /// As for every handler.
+                #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2")]
+                unsafe fn $function(cx: &Ctx, i: &Inst, _: u32, write: u32) -> bool {
+                    let mut args = i.args.iter();
+                    $(let $arg: [u32; 32] = args.next().map_or([0; 32], |o| source!(W, cx, *o));)+
+                    let mut out = [0u32; 32];
+                    for (g, out) in out.as_chunks_mut().0.iter_mut().enumerate() {
+                        *out = wide::$function($(&$arg.as_chunks().0[g],)+ i.k != 0);
+                    }
+                    // SAFETY: decoding gave a `W` destination in the frame; sources are copies.
+                    unsafe { cx.bases.set_w(i.dst, &out, write) }
+                    true
+                }
+            )*
+            pub(super) fn handler(op: Op) -> Option<Run> {
+                match op {
+                    $(Op::$op => Some($function),)*
+                    _ => None,
+                }
+            }
+        };
+    }
+    ptx_isa::wide_ops!(handlers);
+}
+
 /// The handler of `op` for `isa`, which the processor must have.
 pub(crate) fn handler(isa: Isa, op: Op) -> Run {
     match isa {
@@ -236,7 +271,7 @@ pub(crate) fn handler(isa: Isa, op: Op) -> Run {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => Table::avx2(op),
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => Table::avx512(op),
+        Isa::Avx512 => wide::handler(op).unwrap_or(Table::avx512(op)),
         #[cfg(not(target_arch = "x86_64"))]
         _ => Table::baseline(op.without_fma()),
     }

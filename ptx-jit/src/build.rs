@@ -23,9 +23,16 @@ enum Operand {
     Frame(u32, bool),
 }
 
+/// A micro-op of a function: indices of the instruction and of itself.
+#[derive(Copy, Clone)]
+struct Origin {
+    inst: u32,
+    uop: u32,
+}
+
 enum Item {
     Pure { op: Pure, k: u32, dst: u32, args: Vec<Operand>, keep: bool },
-    Effect { effect: Effect, dst: Vec<(u32, bool)>, src: Vec<Operand>, place: Place },
+    Effect { effect: Effect, dst: Vec<(u32, bool)>, src: Vec<Operand>, place: Place, from: Origin },
 }
 
 struct Row {
@@ -152,12 +159,11 @@ impl Builder<'_> {
                     Some((g, neg)) => Some((self.operand(g, &instance, &place)?, neg)),
                 };
                 let temp_guard = inst.guard.is_some_and(|(g, _)| matches!(g.src, Src::Temp(_)));
-                for (n, u) in function.uops[inst.uops.start as usize..inst.uops.end as usize]
-                    .iter()
-                    .enumerate()
-                {
-                    let free = temp_guard && n == 0;
-                    let row = self.row(u, if free { None } else { guard }, &instance, &place)?;
+                for uop in inst.uops.clone() {
+                    let u = &function.uops[uop as usize];
+                    let free = temp_guard && uop == inst.uops.start;
+                    let guard = if free { None } else { guard };
+                    let row = self.row(u, Origin { inst: i, uop }, guard, &instance, &place)?;
                     self.blocks[at as usize].rows.push(row);
                 }
                 let rest = if i + 1 == block.end { next } else { u32::MAX };
@@ -293,6 +299,7 @@ impl Builder<'_> {
     fn row(
         &mut self,
         u: &Uop,
+        from: Origin,
         guard: Option<(Operand, bool)>,
         i: &Instance,
         place: &Place,
@@ -324,7 +331,7 @@ impl Builder<'_> {
                     list.push(a);
                 }
                 let dst = dst.iter().map(dst_of).collect();
-                Item::Effect { effect: *effect, dst, src: list, place: place.clone() }
+                Item::Effect { effect: *effect, dst, src: list, place: place.clone(), from }
             }
         };
         Ok(Row { item, guard, at: place.span.start })
@@ -633,7 +640,7 @@ impl Builder<'_> {
                         let v = if *keep { merge(*dst, id, &mut f, &now, &mut insts) } else { id };
                         now.insert(*dst, v);
                     }
-                    Item::Effect { effect, dst, src, place } => {
+                    Item::Effect { effect, dst, src, place, from } => {
                         let src: Vec<Val> = src.iter().map(|a| value(a, &mut f, &now)).collect();
                         if let (Effect::Ld(m), Some(at), [(d, keep)]) =
                             (effect, src.first().and_then(|v| f.as_const(*v)), dst.as_slice())
@@ -676,6 +683,8 @@ impl Builder<'_> {
                             src,
                             dst: results.clone(),
                             place: place.clone(),
+                            inst: from.inst,
+                            uop: from.uop,
                         });
                         let old = now.clone();
                         for ((d, keep), r) in dst.iter().zip(results) {

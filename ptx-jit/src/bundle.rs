@@ -7,9 +7,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use ptx_parse::code::Program;
+
 use crate::blob::Blob;
-use crate::cache::{self, Key};
-use crate::emit::Layout;
+use crate::entry::{self, Key, Needs};
 
 /// Bytes that somebody holds.
 pub type Holder = Arc<dyn AsRef<[u8]> + Send + Sync>;
@@ -32,26 +33,26 @@ pub struct Collection(Vec<(Key, Vec<u8>)>);
 
 /// Where compiled code is looked for and kept.
 pub(crate) trait Store {
-    fn load(&self, key: Key) -> Option<(Blob, Layout)>;
-    fn store(&mut self, key: Key, code: &[u8], layout: &Layout);
+    fn load(&self, key: Key, program: &Program) -> Option<(Blob, Needs)>;
+    fn store(&mut self, key: Key, needs: &[u64], code: &[u8]);
 }
 
 impl Store for &crate::Cache {
-    fn load(&self, key: Key) -> Option<(Blob, Layout)> {
-        crate::Cache::load(self, key)
+    fn load(&self, key: Key, program: &Program) -> Option<(Blob, Needs)> {
+        crate::Cache::load(self, key, program)
     }
-    fn store(&mut self, key: Key, code: &[u8], layout: &Layout) {
-        crate::Cache::store(self, key, code, layout);
+    fn store(&mut self, key: Key, needs: &[u64], code: &[u8]) {
+        crate::Cache::store(self, key, needs, code);
     }
 }
 
 impl Store for Collection {
-    fn load(&self, _: Key) -> Option<(Blob, Layout)> {
+    fn load(&self, _: Key, _: &Program) -> Option<(Blob, Needs)> {
         None
     }
-    fn store(&mut self, key: Key, code: &[u8], layout: &Layout) {
+    fn store(&mut self, key: Key, needs: &[u64], code: &[u8]) {
         if self.0.iter().all(|(known, _)| *known != key) {
-            let mut bytes = cache::head(key, code, layout);
+            let mut bytes = entry::head(key, needs, code);
             bytes.extend(code);
             self.0.push((key, bytes));
         }
@@ -117,12 +118,12 @@ impl Bundle {
         self.entries.is_empty()
     }
 
-    pub(crate) fn load(&self, key: Key) -> Option<(Blob, Layout)> {
+    pub(crate) fn load(&self, key: Key, program: &Program) -> Option<(Blob, Needs)> {
         let (_, range) = self.entries.iter().find(|(known, _)| *known == key)?;
         let bytes = (**self.held.as_ref()?).as_ref().get(range.clone())?;
-        let read = cache::read(&mut &*bytes, key, |start, size| {
+        let read = entry::read(bytes, key, program, |start, size| {
             let code = bytes.get(start as usize..).filter(|code| code.len() as u64 == size);
-            Blob::new(code.ok_or("it is cut short")?).map_err(|e| e.to_string())
+            Blob::new(code.ok_or(entry::CUT)?).map_err(|e| e.to_string())
         });
         match read {
             Ok(found) => Some(found),

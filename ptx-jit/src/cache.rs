@@ -5,15 +5,16 @@
 //! another user, is ignored with a warning and replaced.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::blob::Blob;
-use crate::emit::{Layout, SiteInfo};
+use ptx_parse::code::Program;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"PTXJIT01");
+use crate::blob::Blob;
+use crate::entry::{self, Key, Needs};
+
 /// Code starts at a page, whatever the page size.
 const PAGE: u64 = 1 << 16;
 const SUFFIX: &str = "jit";
@@ -32,22 +33,6 @@ pub struct Usage {
     pub entries: u64,
     /// Bytes on disk.
     pub bytes: u64,
-}
-
-/// A hash for names: FNV-1a of 128 bits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Key(pub(crate) u128);
-
-impl Key {
-    pub(crate) fn new() -> Key {
-        Key(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
-    }
-    /// Adds a part; its length tells it from the next one.
-    pub(crate) fn add(&mut self, part: &[u8]) {
-        for byte in (part.len() as u64).to_le_bytes().iter().chain(part) {
-            self.0 = (self.0 ^ u128::from(*byte)).wrapping_mul((1 << 88) + 0x13b);
-        }
-    }
 }
 
 impl Cache {
@@ -126,8 +111,8 @@ impl Cache {
         self.folder.join(format!("{:032x}.{SUFFIX}", key.0))
     }
 
-    /// The code of an entry, with its layout.
-    pub(crate) fn load(&self, key: Key) -> Option<(Blob, Layout)> {
+    /// The code of an entry, with what running it needs.
+    pub(crate) fn load(&self, key: Key, program: &Program) -> Option<(Blob, Needs)> {
         let path = self.path(key);
         let file = File::options().read(true).custom_flags(libc_nofollow()).open(&path);
         let file = match file {
@@ -138,7 +123,7 @@ impl Cache {
                 return None;
             }
         };
-        match open(&file, key) {
+        match open(&file, key, program) {
             Ok(found) => Some(found),
             Err(why) => {
                 warn(&path, &why);
@@ -148,23 +133,22 @@ impl Cache {
     }
 
     /// Keeps code; what keeps it from being kept is a warning.
-    pub(crate) fn store(&self, key: Key, code: &[u8], layout: &Layout) {
+    pub(crate) fn store(&self, key: Key, needs: &[u64], code: &[u8]) {
         let path = self.path(key);
-        if let Err(error) = self.write(&path, key, code, layout) {
+        if let Err(error) = self.write(&path, &entry::head(key, needs, code), code) {
             warn(&path, &error.to_string());
         }
     }
 
-    fn write(&self, path: &Path, key: Key, code: &[u8], layout: &Layout) -> io::Result<()> {
+    fn write(&self, path: &Path, head: &[u8], code: &[u8]) -> io::Result<()> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-        let bytes = head(key, code, layout);
-        let start = (bytes.len() as u64).next_multiple_of(PAGE);
+        let start = (head.len() as u64).next_multiple_of(PAGE);
         let turn = COUNT.fetch_add(1, Ordering::Relaxed);
         let draft = self.folder.join(format!("{}-{turn}.draft", std::process::id()));
         let written = (|| {
             let mut file = File::options().write(true).create_new(true).mode(0o600).open(&draft)?;
-            file.write_all(&bytes)?;
+            file.write_all(head)?;
             // The gap takes no room on the disk.
             file.set_len(start)?;
             io::Seek::seek(&mut file, io::SeekFrom::Start(start))?;
@@ -196,17 +180,14 @@ impl Cache {
     }
 }
 
-const CUT: &str = "it is cut short";
-
-fn open(file: &File, key: Key) -> Result<(Blob, Layout), String> {
+fn open(file: &File, key: Key, program: &Program) -> Result<(Blob, Needs), String> {
     let failed = |e: io::Error| e.to_string();
     let about = file.metadata().map_err(failed)?;
     may_run(about.uid(), about.mode() & 0o022 != 0)?;
-    let mut from = file;
-    read(&mut from, key, |head, size| {
+    entry::read(file, key, program, |head, size| {
         let start = head.next_multiple_of(PAGE);
         if start.checked_add(size) != Some(about.len()) {
-            return Err(CUT.into());
+            return Err(entry::CUT.into());
         }
         Blob::map(file, start, size as usize).map_err(failed)
     })
@@ -221,20 +202,6 @@ fn libc_nofollow() -> i32 {
     rustix::fs::OFlags::NOFOLLOW.bits() as i32
 }
 
-/// A checksum of header and code: FNV-1a by words.
-fn check(head: &[u8], code: &[u8]) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    for part in [head, code] {
-        for chunk in part.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            hash = (hash ^ u64::from_le_bytes(word)).wrapping_mul(0x100_0000_01b3);
-            hash ^= hash >> 29;
-        }
-    }
-    hash
-}
-
 /// Whether code that belongs to a user may run: it is this one's, or the administrator's, and nobody else's to change.
 ///
 /// # Errors
@@ -244,67 +211,4 @@ pub fn may_run(user: u32, shared: bool) -> Result<(), &'static str> {
         return Err("it belongs to another user");
     }
     if shared { Err("others may write to it") } else { Ok(()) }
-}
-
-/// What stands before the code of an entry.
-pub(crate) fn head(key: Key, code: &[u8], layout: &Layout) -> Vec<u8> {
-    let mut head = vec![MAGIC, key.0 as u64, (key.0 >> 64) as u64, code.len() as u64];
-    head.extend([layout.spill_bytes as u64, layout.barriers as u64, layout.sites.len() as u64]);
-    for s in &layout.sites {
-        let flags = u64::from(s.shared) | u64::from(s.narrow) << 1;
-        head.extend([u64::from(s.effect), s.span, s.unit, flags]);
-    }
-    let mut bytes: Vec<u8> = head.iter().flat_map(|w| w.to_le_bytes()).collect();
-    bytes.extend(check(&bytes, code).to_le_bytes());
-    bytes
-}
-
-/// The entry of `key` that `from` begins with; `code` gives as many bytes of code as it is asked for, which begin at the
-/// offset that it is given.
-pub(crate) fn read(
-    from: &mut impl Read,
-    key: Key,
-    code: impl FnOnce(u64, u64) -> Result<Blob, String>,
-) -> Result<(Blob, Layout), String> {
-    let cut = || CUT.to_string();
-    let mut head = [0u8; 56];
-    from.read_exact(&mut head).map_err(|_| cut())?;
-    let word = |bytes: &[u8], n: usize| {
-        let mut word = [0; 8];
-        word.copy_from_slice(&bytes[8 * n..8 * n + 8]);
-        u64::from_le_bytes(word)
-    };
-    if word(&head, 0) != MAGIC
-        || (word(&head, 1), word(&head, 2)) != (key.0 as u64, (key.0 >> 64) as u64)
-    {
-        return Err("it is something else".into());
-    }
-    let (size, sites) = (word(&head, 3), word(&head, 6));
-    if sites > 1 << 20 || size == 0 {
-        return Err(cut());
-    }
-    let mut rest = vec![0u8; sites as usize * 32 + 8];
-    from.read_exact(&mut rest).map_err(|_| cut())?;
-    let blob = code(56 + rest.len() as u64, size)?;
-    let (table, sum) = rest.split_at(sites as usize * 32);
-    let whole = [&head[..], table].concat();
-    if check(&whole, blob.bytes()) != word(sum, 0) {
-        return Err("it was altered".into());
-    }
-    let site = |n: usize| {
-        let flags = word(table, 4 * n + 3);
-        SiteInfo {
-            effect: word(table, 4 * n) as u32,
-            span: word(table, 4 * n + 1),
-            unit: word(table, 4 * n + 2),
-            shared: flags & 1 != 0,
-            narrow: flags & 2 != 0,
-        }
-    };
-    let layout = Layout {
-        spill_bytes: word(&head, 4) as usize,
-        barriers: word(&head, 5) as usize,
-        sites: (0..sites as usize).map(site).collect(),
-    };
-    Ok((blob, layout))
 }

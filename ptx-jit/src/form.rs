@@ -269,8 +269,10 @@ mod tests {
                 }
                 let Ok(program) = lower(&module, n as u32) else { continue };
                 for block in [[128, 1, 1], [16, 16, 1], [10, 7, 1]] {
-                    let Ok((func, g, shapes, _, wide)) =
-                        crate::middle(&program, block, None, true)
+                    let assumed = crate::Assumptions::none();
+                    let options = crate::Options::default();
+                    let Ok((func, g, shapes, wide)) =
+                        crate::middle(&program, block, &assumed, options, true)
                     else {
                         continue;
                     };
@@ -281,7 +283,7 @@ mod tests {
                     let made = crate::code(&func, g, &shapes, isa.frontend_config(), true);
                     let (mut cx, _) =
                         made.unwrap_or_else(|e| panic!("{} {block:?}: {e}", file.display()));
-                    if let Err(why) = crate::wide::compile(&mut cx, &*isa) {
+                    if let Err(why) = crate::wide::compile(&mut cx, isa) {
                         println!("{} {block:?} {n}: {why}", file.display());
                         continue;
                     }

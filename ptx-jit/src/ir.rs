@@ -50,6 +50,9 @@ pub(crate) struct EffectInst {
     pub src: Vec<Val>,
     pub dst: Vec<Val>,
     pub place: Place,
+    /// Indices of the instruction and of the micro-op in the function that `place` names.
+    pub inst: u32,
+    pub uop: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -120,6 +123,8 @@ pub(crate) struct Func {
     pub effects: Vec<EffectInst>,
     /// Bytes of local memory per thread.
     pub frame_bytes: u32,
+    /// Whether NaNs may have any payload ([`crate::Options::fast_nan`]).
+    pub fast_nan: bool,
     /// Start of the PTX instruction of each value in the text, where there is one.
     pub at: Vec<u32>,
 }

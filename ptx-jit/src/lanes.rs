@@ -192,6 +192,9 @@ macro_rules! table {
         fn function(op: Op, wide: bool) -> LaneFn {
             #[cfg(target_arch = "x86_64")]
             if wide && has_avx512() {
+                if let Some(function) = groups::function(op) {
+                    return function;
+                }
                 match op {
                     $(Op::$name => return widest::$name,)*
                     _ => {}
@@ -214,6 +217,67 @@ macro_rules! table {
 }
 
 ptx_isa::pure_ops!(table);
+
+/// Micro-ops that have AVX-512 code of their own, in groups of lanes.
+#[cfg(target_arch = "x86_64")]
+mod groups {
+    use super::LaneFn;
+    use ptx_isa::mufu::wide::{self, GROUP, Group};
+    use ptx_isa::uop::Op;
+
+    /// `lanes` lanes at `p`, and ones, which no function treats specially.
+    ///
+    /// # Safety
+    /// They are readable.
+    #[inline(always)]
+    unsafe fn get(p: *const u8, lanes: usize) -> Group {
+        if lanes >= GROUP {
+            // SAFETY: the caller's promise.
+            return unsafe { p.cast::<Group>().read() };
+        }
+        let mut group = [1f32.to_bits(); GROUP];
+        // SAFETY: the caller's promise; the group has room.
+        unsafe { p.cast::<u32>().copy_to_nonoverlapping(group.as_mut_ptr(), lanes) };
+        group
+    }
+
+    /// # Safety
+    /// `lanes` lanes are writable at `p`.
+    #[inline(always)]
+    unsafe fn set(group: &Group, p: *mut u8, lanes: usize) {
+        let lanes = lanes.min(GROUP);
+        // SAFETY: the caller's promise; the group has as many.
+        unsafe { p.cast::<u32>().copy_from_nonoverlapping(group.as_ptr(), lanes) };
+    }
+
+    macro_rules! functions {
+        ($($op:ident: $function:ident($($arg:ident),+);)*) => {
+            $(
+                #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2")]
+                unsafe extern "C" fn $function(
+                    dst: *mut u8, a: *const u8, b: *const u8, _: *const u8, k: u64, n: usize,
+                ) {
+                    for i in (0..n).step_by(GROUP) {
+                        let mut from = [a, b].into_iter();
+                        // SAFETY: the caller staged `n` lanes of every operand and has room for the result.
+                        unsafe {
+                            $(let $arg = get(from.next().unwrap_or(a).add(4 * i), n - i);)+
+                            let out = wide::$function($(&$arg,)+ k != 0);
+                            set(&out, dst.add(4 * i), n - i);
+                        }
+                    }
+                }
+            )*
+            pub(super) fn function(op: Op) -> Option<LaneFn> {
+                match op {
+                    $(Op::$op => Some($function),)*
+                    _ => None,
+                }
+            }
+        };
+    }
+    ptx_isa::wide_ops!(functions);
+}
 
 /// Addresses of the lane functions by micro-op, the best for this processor.
 pub(crate) fn addresses() -> &'static [usize] {

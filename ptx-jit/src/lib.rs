@@ -13,11 +13,11 @@
 //! | `range` | bounds of values, and what of a launch they take for granted |
 //! | `limits` | what is refused, and how many lanes run together |
 //! | `emit`, `control`, `spill` | a block's groups; control flow and masks; barriers |
-//! | `form` | slices of four lanes, and of sixteen |
-//! | `values`, `pure`, `ops`, `ops_wide`, `access` | scalars and slices; pure micro-ops; memory |
+//! | `values`, `pure`, `ops`, `access` | scalars and slices; pure micro-ops; memory |
 //! | `worker`, `lanes`, `thunk`, `ctx` | running compiled blocks and what they call |
-//! | `blob`, `cache`, `bundle` | machine code in memory, on disk, and beside a module |
-//! | `perf` | compiled code for `perf` |
+//! | `blob`, `entry` | machine code in memory; what is kept of a compiled kernel |
+//! | `cache`, `bundle` | where: on disk, and beside a module |
+//! | `perf`, `dump` | compiled code for `perf`, and for readers |
 
 mod access;
 mod align;
@@ -28,7 +28,9 @@ mod cache;
 mod control;
 mod counted;
 mod ctx;
+mod dump;
 mod emit;
+mod entry;
 mod form;
 mod ir;
 mod lanes;
@@ -48,7 +50,8 @@ mod values;
 mod wide;
 mod worker;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
@@ -63,14 +66,15 @@ use ptx_parse::code::Program;
 
 pub use bundle::{Bundle, Collection, Holder};
 pub use cache::{Cache, Usage, may_run};
+pub use dump::{dump, dump_asm, dump_clif};
 pub use worker::Worker;
 
 use crate::blob::Blob;
 use crate::bundle::Store;
-use crate::wide::Machine;
-
+use crate::entry::{Key, Needs};
 use crate::ir::{Func, Place};
 use crate::range::Assumptions;
+use crate::wide::Machine;
 use crate::shape::Geometry;
 
 /// Why a kernel is not compiled.
@@ -167,15 +171,11 @@ pub enum Stop {
 
 /// A compiled kernel.
 pub struct Kernel {
-    pub(crate) func: Func,
+    pub(crate) needs: Needs,
     pub(crate) geometry: Geometry,
-    pub(crate) layout: emit::Layout,
     pub(crate) entry: unsafe extern "C" fn(*mut ctx::Ctx) -> u64,
-    /// Special registers that the code reads from its context.
-    pub(crate) specials: Vec<Sreg>,
-    /// Bytes of parameters and number of symbols that the code may read.
+    /// Bytes of parameters that the code may read.
     pub(crate) param_bytes: u32,
-    pub(crate) symbols: u32,
     pub(crate) thunks: thunk::Thunks,
     assumed: Assumptions,
     _blob: Blob,
@@ -226,6 +226,14 @@ pub struct Seen<'a> {
     pub params: &'a [u8],
 }
 
+/// In what compiled code may differ from the interpreter; by default in nothing.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// A result that is no number may have any sign and payload, those of the processor's NaN, where the interpreter has
+    /// the GPU's one.
+    pub fast_nan: bool,
+}
+
 /// Compiles `program` for blocks of `block` threads, for launches like the one that was seen.
 ///
 /// # Errors
@@ -234,8 +242,9 @@ pub fn compile(
     program: &Program,
     block: [u32; 3],
     seen: Option<Seen<'_>>,
+    options: Options,
 ) -> Result<Kernel, Unsupported> {
-    build(program, block, seen, None)
+    build(program, block, seen, options, None)
 }
 
 /// As [`compile`], with the code from `cache` if it is there, and left there otherwise.
@@ -246,25 +255,27 @@ pub fn compile_cached(
     program: &Program,
     block: [u32; 3],
     seen: Option<Seen<'_>>,
+    options: Options,
     cache: &Cache,
 ) -> Result<Kernel, Unsupported> {
-    build(program, block, seen, Some(&mut &*cache))
+    build(program, block, seen, options, Some(&mut &*cache))
 }
 
 /// The code of a bundle for launches like the one that was seen, or for all; `None` where it has none.
 ///
 /// # Errors
-/// What keeps the kernel from being compiled.
+/// When there is no compiler for this processor.
 pub fn find(
     program: &Program,
     block: [u32; 3],
     seen: Option<Seen<'_>>,
+    options: Options,
     bundle: &Bundle,
 ) -> Result<Option<Kernel>, Unsupported> {
-    let middle = middle(program, block, seen, wide::here())?;
-    let key = key(program, &middle, &*target()?);
-    let found = bundle.load(key);
-    found.map(|(blob, layout)| finish(program, middle, blob, layout, true)).transpose()
+    let assumed = assumed(program, seen);
+    let key = key(program, block, &assumed, options, target()?);
+    let found = bundle.load(key, program);
+    Ok(found.map(|(blob, needs)| finish(program, block, assumed, blob, needs, true)))
 }
 
 /// Compiles into a collection, for a [`Bundle`].
@@ -275,159 +286,114 @@ pub fn collect(
     program: &Program,
     block: [u32; 3],
     seen: Option<Seen<'_>>,
+    options: Options,
     into: &mut Collection,
 ) -> Result<(), Unsupported> {
-    build(program, block, seen, Some(into)).map(|_| ())
+    build(program, block, seen, options, Some(into)).map(|_| ())
+}
+
+/// What code for a launch takes for granted.
+pub(crate) fn assumed(program: &Program, seen: Option<Seen<'_>>) -> Assumptions {
+    match seen {
+        Some(seen) => Assumptions::like(program, seen.grid, seen.params),
+        None => Assumptions::none(),
+    }
 }
 
 fn build(
     program: &Program,
     block: [u32; 3],
     seen: Option<Seen<'_>>,
-    mut store: Option<&mut dyn Store>,
-) -> Result<Kernel, Unsupported> {
-    let isa = target()?;
-    let first = middle(program, block, seen, wide::here())?;
-    match attempt(program, first, &*isa, reborrow(&mut store)) {
-        Err(Attempt::Wide(why)) => {
-            let _ = why;
-            let middle = middle(program, block, seen, false)?;
-            attempt(program, middle, &*isa, reborrow(&mut store)).map_err(Attempt::reason)
-        }
-        other => other.map_err(Attempt::reason),
-    }
-}
-
-fn reborrow<'a>(store: &'a mut Option<&mut dyn Store>) -> Option<&'a mut dyn Store> {
-    match store {
-        Some(store) => Some(&mut **store),
-        None => None,
-    }
-}
-
-/// Why a form of a kernel was not compiled.
-enum Attempt {
-    /// It has no code with 512-bit vectors.
-    Wide(String),
-    Any(Unsupported),
-}
-
-impl Attempt {
-    fn reason(self) -> Unsupported {
-        match self {
-            Attempt::Wide(why) => refuse(why),
-            Attempt::Any(why) => why,
-        }
-    }
-}
-
-fn attempt(
-    program: &Program,
-    middle: Middle,
-    isa: &dyn TargetIsa,
+    options: Options,
     store: Option<&mut dyn Store>,
-) -> Result<Kernel, Attempt> {
-    let store = store.map(|store| (store, key(program, &middle, isa)));
-    let found = store.as_ref().and_then(|(store, key)| store.load(*key));
-    let cached = found.is_some();
-    let (blob, layout) = match found {
-        Some(found) => found,
-        None => {
-            let (machine, layout) = machine(&middle, isa)?;
-            let blob =
-                Blob::new(&machine.bytes).map_err(|e| Attempt::Any(refuse(e.to_string())))?;
-            if let Some((store, key)) = store {
-                store.store(key, &machine.bytes, &layout);
-            }
-            let lines = perf::lines(program, &machine.places);
-            let name = &program.functions[0].name;
-            perf::record(name, &program.module, blob.at(0) as u64, &machine.bytes, &lines);
-            (blob, layout)
-        }
-    };
-    finish(program, middle, blob, layout, cached).map_err(Attempt::Any)
-}
-
-/// The machine code of a kernel.
-fn machine(middle: &Middle, isa: &dyn TargetIsa) -> Result<(Machine, emit::Layout), Attempt> {
-    let any = |why: String| Attempt::Any(refuse(why));
-    let (func, geometry, shapes, _, wide) = middle;
-    let (mut cx, layout) =
-        code(func, *geometry, shapes, isa.frontend_config(), *wide).map_err(Attempt::Any)?;
-    if *wide {
-        return Ok((wide::compile(&mut cx, isa).map_err(Attempt::Wide)?, layout));
+) -> Result<Kernel, Unsupported> {
+    let assumed = assumed(program, seen);
+    let isa = target()?;
+    let store = store.map(|store| (store, key(program, block, &assumed, options, isa)));
+    if let Some((store, key)) = &store
+        && let Some((blob, needs)) = store.load(*key, program)
+    {
+        return Ok(finish(program, block, assumed, blob, needs, true));
     }
-    let compiled = cx
-        .compile(isa, &mut ControlPlane::default())
-        .map_err(|e| any(format!("{:?}", e.inner)))?;
-    if !compiled.buffer.relocs().is_empty() {
-        return Err(any("an instruction that this processor does not have".into()));
+    let ((func, geometry, _, wide), machine, layout) =
+        compiled(program, block, &assumed, options, isa)?;
+    let (thunks, starts) = if wide { wide::thunks()? } else { thunk::thunks()? };
+    let mut code = machine.bytes;
+    let own = code.len();
+    code.resize(own.next_multiple_of(64), 0);
+    let starts = starts.behind(code.len());
+    code.extend(thunks);
+    let blob = Blob::new(&code).map_err(|e| refuse(e.to_string()))?;
+    let words = entry::needs(&func, geometry, &layout, own, starts);
+    // Code that was just made runs with what a later process will read.
+    let needs = Needs::read(&words, program)
+        .ok_or_else(|| refuse("its effects are not those of the program".into()))?;
+    if let Some((store, key)) = store {
+        store.store(key, &words, &code);
     }
-    let places = compiled.buffer.get_srclocs_sorted().iter();
-    let places = places.map(|p| (p.start, p.loc.bits())).collect();
-    let bytes = compiled.code_buffer().to_vec();
-    let code = bytes.len();
-    Ok((Machine { bytes, places, code }, layout))
+    let lines = perf::lines(program, &machine.places);
+    let name = &program.functions[0].name;
+    perf::record(name, &program.module, blob.at(0) as u64, &code[..own], &lines);
+    Ok(finish(program, block, assumed, blob, needs, false))
 }
 
 /// A kernel of its machine code and of what is needed to run that.
 fn finish(
     program: &Program,
-    (func, geometry, _, assumed, wide): Middle,
+    block: [u32; 3],
+    assumed: Assumptions,
     blob: Blob,
-    layout: emit::Layout,
+    needs: Needs,
     cached: bool,
-) -> Result<Kernel, Unsupported> {
-    let code_bytes = blob.bytes().len();
+) -> Kernel {
     // SAFETY: the function was compiled with this signature and calling convention.
     let entry = unsafe {
         std::mem::transmute::<usize, unsafe extern "C" fn(*mut ctx::Ctx) -> u64>(blob.at(0))
     };
-    let values = func.blocks.iter().map(|b| b.insts.len()).sum();
-    let stats = Stats { lanes: geometry.width, values, code_bytes, cached };
-    let mut specials: Vec<Sreg> = func
-        .insts
-        .iter()
-        .filter_map(|i| if let ir::Op::Special(s) = i.op { Some(s) } else { None })
-        .collect();
-    specials.sort_unstable();
-    specials.dedup();
-    let symbol = |i: &ir::Inst| if let ir::Op::Symbol(n, ..) = i.op { n + 1 } else { 0 };
-    let symbols = func.insts.iter().map(symbol).max().unwrap_or(0);
-    let param_bytes = program.param_bytes;
-    Ok(Kernel {
-        func,
-        specials,
-        param_bytes,
-        symbols,
-        thunks: if wide { wide::thunks()? } else { thunk::thunks()? },
+    let Needs { width, values, code_bytes, .. } = needs;
+    if cached {
+        // The lines are not kept.
+        let own = blob.bytes().get(..code_bytes).unwrap_or_default();
+        perf::record(&program.functions[0].name, &program.module, blob.at(0) as u64, own, &[]);
+    }
+    Kernel {
+        thunks: needs.thunks.behind(blob.at(0)),
+        needs,
+        param_bytes: program.param_bytes,
         assumed,
-        geometry,
-        layout,
+        geometry: Geometry { block, width },
         entry,
         _blob: blob,
         scratch: Mutex::default(),
-        stats,
-    })
+        stats: Stats { lanes: width, values, code_bytes, cached },
+    }
 }
 
 /// What the code of a kernel depends on.
-fn key(program: &Program, middle: &Middle, isa: &dyn TargetIsa) -> cache::Key {
-    let (_, geometry, _, assumed, wide) = middle;
-    let mut key = cache::Key::new();
-    key.add(env!("PTX_JIT_SOURCES").as_bytes());
-    key.add(&ptx_parse::container::BUILD.to_le_bytes());
-    key.add(env!("CARGO_PKG_VERSION").as_bytes());
-    key.add(cranelift_codegen::VERSION.as_bytes());
-    key.add(isa.triple().to_string().as_bytes());
-    key.add(isa.flags().to_string().as_bytes());
-    for flag in isa.isa_flags() {
-        key.add(flag.to_string().as_bytes());
-    }
-    key.add(&[u8::from(lanes::has_fma()), u8::from(*wide)]);
+fn key(
+    program: &Program,
+    block: [u32; 3],
+    assumed: &Assumptions,
+    options: Options,
+    isa: &dyn TargetIsa,
+) -> Key {
+    static BUILD: OnceLock<Key> = OnceLock::new();
+    // The same for all kernels: this program and this processor.
+    let mut key = *BUILD.get_or_init(|| {
+        let mut key = Key::new();
+        key.add(env!("PTX_JIT_SOURCES").as_bytes());
+        key.add(&ptx_parse::container::BUILD.to_le_bytes());
+        key.add(env!("CARGO_PKG_VERSION").as_bytes());
+        key.add(cranelift_codegen::VERSION.as_bytes());
+        isa.triple().hash(&mut key);
+        isa.flags().hash(&mut key);
+        isa.isa_flags_hash_key().hash(&mut key);
+        key.add(&[u8::from(lanes::has_fma()), u8::from(wide::here())]);
+        key
+    });
     key.add(program.functions[0].name.as_bytes());
     key.add(program.source.as_bytes());
-    key.add(format!("{geometry:?} {assumed:?} {:?}", program.tuning).as_bytes());
+    key.add(format!("{block:?} {assumed:?} {options:?} {:?}", program.tuning).as_bytes());
     key
 }
 
@@ -436,7 +402,12 @@ fn refuse(why: String) -> Unsupported {
 }
 
 /// Cranelift for this processor.
-fn target() -> Result<OwnedTargetIsa, Unsupported> {
+fn target() -> Result<&'static dyn TargetIsa, Unsupported> {
+    static TARGET: OnceLock<Result<OwnedTargetIsa, Unsupported>> = OnceLock::new();
+    TARGET.get_or_init(make_target).as_deref().map_err(Clone::clone)
+}
+
+fn make_target() -> Result<OwnedTargetIsa, Unsupported> {
     if !cfg!(target_arch = "x86_64") {
         return Err(refuse("compiled code is for x86-64".into()));
     }
@@ -485,88 +456,53 @@ fn code(
     Ok((cx, layout))
 }
 
-/// The machine code, as text: for `--dump asm`.
-///
-/// # Errors
-/// What keeps the kernel from being compiled.
-pub fn dump_asm(
+/// The kernel's machine code, with 512-bit vectors if that can be.
+fn compiled(
     program: &Program,
     block: [u32; 3],
-    seen: Option<Seen<'_>>,
-) -> Result<String, Unsupported> {
-    let (func, geometry, shapes, _, wide) = middle(program, block, seen, wide::here())?;
-    let isa = target()?;
-    let (mut cx, _) = code(&func, geometry, &shapes, isa.frontend_config(), wide)?;
-    if wide {
-        return wide::compile(&mut cx, &*isa).map(|m| wide::text(&m)).map_err(refuse);
+    assumed: &Assumptions,
+    options: Options,
+    isa: &dyn TargetIsa,
+) -> Result<(Middle, Machine, emit::Layout), Unsupported> {
+    let made = middle(program, block, assumed, options, wide::here())?;
+    let (func, geometry, shapes, wide) = &made;
+    let (mut cx, layout) = code(func, *geometry, shapes, isa.frontend_config(), *wide)?;
+    if *wide && let Ok(machine) = wide::compile(&mut cx, isa) {
+        return Ok((made, machine, layout));
     }
-    cx.set_disasm(true);
+    let (made, mut cx, layout) = if *wide {
+        // What has no form there has one here.
+        let made = middle(program, block, assumed, options, false)?;
+        let (func, geometry, shapes, _) = &made;
+        let (cx, layout) = code(func, *geometry, shapes, isa.frontend_config(), false)?;
+        (made, cx, layout)
+    } else {
+        (made, cx, layout)
+    };
     let compiled = cx
-        .compile(&*isa, &mut ControlPlane::default())
+        .compile(isa, &mut ControlPlane::default())
         .map_err(|e| refuse(format!("{:?}", e.inner)))?;
-    Ok(compiled.vcode.clone().unwrap_or_default())
-}
-
-/// Cranelift's form of the kernel, as text: for `--dump clif`.
-///
-/// # Errors
-/// What keeps the kernel from being compiled.
-pub fn dump_clif(
-    program: &Program,
-    block: [u32; 3],
-    seen: Option<Seen<'_>>,
-) -> Result<String, Unsupported> {
-    let (func, geometry, shapes, _, wide) = middle(program, block, seen, wide::here())?;
-    let (cx, _) = code(&func, geometry, &shapes, target()?.frontend_config(), wide)?;
-    Ok(cx.func.display().to_string())
-}
-
-/// The middle form after all passes, as text: for `--dump ir`.
-///
-/// # Errors
-/// What keeps the kernel from being compiled.
-pub fn dump(
-    program: &Program,
-    block: [u32; 3],
-    seen: Option<Seen<'_>>,
-) -> Result<String, Unsupported> {
-    use std::fmt::Write;
-    let (f, g, shapes, ..) = middle(program, block, seen, wide::here())?;
-    let mut out = String::new();
-    let _ = writeln!(out, "{} lanes a group, {} groups", g.width, g.groups());
-    for (n, b) in f.blocks.iter().enumerate() {
-        let masked = if shapes.masked[n] { " masked" } else { "" };
-        let _ = writeln!(out, "block {n}{masked}: from {:?}", b.preds);
-        for v in &b.insts {
-            let i = &f.insts[*v as usize];
-            let shape = match &shapes.of[*v as usize] {
-                s if s.uniform() => "uniform",
-                shape::Shape::Linear(_) => "linear",
-                _ => "vector",
-            };
-            let _ = match i.op {
-                ir::Op::Effect(e) => {
-                    let e = &f.effects[e as usize];
-                    writeln!(out, "    {:?} = {:?} {:?} if {:?}", e.dst, e.effect, e.src, e.guard)
-                }
-                op => writeln!(out, "    %{v} = {op:?} {:?}  ; {shape}", i.args),
-            };
-        }
-        let _ = writeln!(out, "    {:?}", b.term);
+    if !compiled.buffer.relocs().is_empty() {
+        return Err(refuse("an instruction that this processor does not have".into()));
     }
-    Ok(out)
+    let places = compiled.buffer.get_srclocs_sorted().iter();
+    let places = places.map(|p| (p.start, p.loc.bits())).collect();
+    let bytes = compiled.code_buffer().to_vec();
+    Ok((made, Machine { bytes, places }, layout))
 }
 
 /// What is known of a kernel before there is machine code; the last one: whether slices have sixteen lanes.
-type Middle = (Func, Geometry, shape::Shapes, Assumptions, bool);
+type Middle = (Func, Geometry, shape::Shapes, bool);
 
 fn middle(
     program: &Program,
     block: [u32; 3],
-    seen: Option<Seen<'_>>,
+    assumed: &Assumptions,
+    options: Options,
     wide: bool,
 ) -> Result<Middle, Unsupported> {
     let mut func = build::build(program)?;
+    func.fast_nan = options.fast_nan;
     // The block's shape is a constant of this code.
     for i in &mut func.insts {
         let dim = match i.op {
@@ -582,16 +518,12 @@ fn middle(
         return Err(Unsupported { why: "irregular control flow".into(), line: 0 });
     }
     limits::check(program, &func)?;
-    let assumed = match seen {
-        Some(seen) => Assumptions::like(&func, seen.grid, seen.params),
-        None => Assumptions::none(),
-    };
-    let wide = wide.then(|| limits::wide_geometry(&func, block, &assumed)).flatten();
-    let geometry = wide.unwrap_or_else(|| limits::geometry(&func, block, &assumed));
-    let mut shapes = shape::analyse(&func, geometry, &assumed);
+    let wide = wide.then(|| limits::wide_geometry(&func, block, assumed)).flatten();
+    let geometry = wide.unwrap_or_else(|| limits::geometry(&func, block, assumed));
+    let mut shapes = shape::analyse(&func, geometry, assumed);
     if opt::sink(&mut func, &shapes) {
-        shapes = shape::analyse(&func, geometry, &assumed);
+        shapes = shape::analyse(&func, geometry, assumed);
     }
     limits::check_shapes(program, &func, &shapes)?;
-    Ok((func, geometry, shapes, assumed, wide.is_some()))
+    Ok((func, geometry, shapes, wide.is_some()))
 }

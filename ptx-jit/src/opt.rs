@@ -16,7 +16,9 @@ pub(crate) fn run(f: &mut Func) {
     }
     hoist(f);
     dead(f);
-    nans(f);
+    if !f.fast_nan {
+        nans(f);
+    }
 }
 
 fn resolve(map: &[Val], mut v: Val) -> Val {

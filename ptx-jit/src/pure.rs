@@ -34,7 +34,7 @@ impl Gen<'_, '_> {
                 .collect();
             let r = if allowed { self.emitter(false).pure(op, k, &parts, &consts) } else { None };
             let r = match r {
-                Some(r) if exact_nan(op) => {
+                Some(r) if exact_nan(op) && !self.f.fast_nan => {
                     let nan = self.emitter(false).nan64(r);
                     self.or_exact(nan, op, k, &args, vec![r[0]], true)[0]
                 }
@@ -71,7 +71,7 @@ impl Gen<'_, '_> {
                 out.push(r[1]);
             }
         }
-        if exact_nan(op) {
+        if exact_nan(op) && !self.f.fast_nan {
             let mut any = None;
             for s in 0..self.slices() {
                 let m = self.emitter(true).nan64([out[2 * s], out[2 * s + 1]]);

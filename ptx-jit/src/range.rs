@@ -1,8 +1,12 @@
 //! Bounds of 32-bit values: where nothing wraps, the lanes of an address stay side by side.
 
-use ptx_isa::Kind;
+use ptx_isa::effect::Effect;
+use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
+use ptx_isa::types::Ty;
 use ptx_isa::uop::Op as Pure;
+use ptx_isa::{Kind, Space};
+use ptx_parse::code::Program;
 
 use crate::ir::{BlockId, Func, Inst, Op, Term, Val, dominates};
 use crate::opt::loops;
@@ -28,8 +32,9 @@ impl Assumptions {
         Assumptions { grid: [u32::MAX; 3], params: Vec::new() }
     }
 
-    /// What holds of a launch like this one and of larger ones up to about four times.
-    pub(crate) fn like(f: &Func, grid: [u32; 3], params: &[u8]) -> Assumptions {
+    /// What holds of a launch like this one and of larger ones up to about four times. The program alone says which
+    /// parameters count, so that code is found in a cache without a look at its middle form.
+    pub(crate) fn like(program: &Program, grid: [u32; 3], params: &[u8]) -> Assumptions {
         let bucket = |v: u32, least: u32| {
             let mut top = least;
             while top < v {
@@ -38,11 +43,8 @@ impl Assumptions {
             top
         };
         let mut seen = Vec::new();
-        for i in &f.insts {
-            if let Op::Param(at, 4, _) = i.op
-                && i.kind == Kind::W
-                && seen.iter().all(|(a, _)| *a != at)
-                && let Some(bytes) = params.get(at as usize..at as usize + 4)
+        for at in counts(program) {
+            if let Some(bytes) = params.get(at as usize..at as usize + 4)
                 && let Ok(word) = bytes.try_into()
                 && let v = u32::from_le_bytes(word)
                 && v <= i32::MAX as u32
@@ -62,6 +64,29 @@ impl Assumptions {
         };
         (0..3).all(|d| grid[d] <= self.grid[d]) && self.params.iter().all(small)
     }
+}
+
+/// Offsets of parameters that the kernel loads as words and that are not declared as floating-point numbers.
+fn counts(program: &Program) -> Vec<u32> {
+    let number = |at: i64| {
+        program.params.iter().any(|(p, start)| i64::from(*start) == at && p.ty == Ty::F32)
+    };
+    let mut all = Vec::new();
+    for u in program.functions.iter().take(1).flat_map(|f| &f.uops) {
+        if let Uop::Effect { effect: Effect::Ld(m), src, .. } = u
+            && m.place.space == Space::ParamEntry
+            && (m.bytes, m.count) == (4, 1)
+            && let Some(V { src: Src::Const(base), .. }) = src.first()
+            && let Some(at) = (*base as i64).checked_add(m.place.offset)
+            && let Ok(offset) = u32::try_from(at)
+            && offset <= i32::MAX as u32
+            && !number(at)
+            && !all.contains(&offset)
+        {
+            all.push(offset);
+        }
+    }
+    all
 }
 
 fn fit(lo: i64, hi: i64) -> Bounds {

@@ -14,11 +14,10 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
 use crate::Unsupported;
-use crate::blob::Blob;
 use crate::ctx::Ctx;
 use crate::emit::plain;
 
-/// Addresses of the thunks.
+/// Where the thunks are: addresses, or offsets in code.
 #[derive(Copy, Clone)]
 pub(crate) struct Thunks {
     /// `(ctx, effect, site)`
@@ -40,13 +39,22 @@ pub(crate) fn signature(params: usize, conv: CallConv) -> Signature {
     s
 }
 
-/// The thunks of this process.
-pub(crate) fn thunks() -> Result<Thunks, Unsupported> {
-    static ALL: OnceLock<Result<Thunks, Unsupported>> = OnceLock::new();
-    ALL.get_or_init(make).clone()
+impl Thunks {
+    /// All moved by as much.
+    pub(crate) fn behind(self, start: usize) -> Thunks {
+        let Thunks { effect, refuel, lanes } = self;
+        Thunks { effect: start + effect, refuel: start + refuel, lanes: start + lanes }
+    }
 }
 
-fn make() -> Result<Thunks, Unsupported> {
+/// Code of the thunks and where each begins. Every kernel brings them along, so that a process that finds all its code in
+/// a cache compiles nothing.
+pub(crate) fn thunks() -> Result<&'static (Vec<u8>, Thunks), Unsupported> {
+    static ALL: OnceLock<Result<(Vec<u8>, Thunks), Unsupported>> = OnceLock::new();
+    ALL.get_or_init(make).as_ref().map_err(Clone::clone)
+}
+
+fn make() -> Result<(Vec<u8>, Thunks), Unsupported> {
     let refuse = |e: String| Unsupported { why: e, line: 0 };
     let isa = crate::target()?;
     let config = isa.frontend_config();
@@ -67,7 +75,7 @@ fn make() -> Result<Thunks, Unsupported> {
         b.seal_all_blocks();
         b.finalize(config);
         let compiled = cx
-            .compile(&*isa, &mut ControlPlane::default())
+            .compile(isa, &mut ControlPlane::default())
             .map_err(|e| refuse(format!("{:?}", e.inner)))?;
         all.resize(all.len().next_multiple_of(64), 0);
         all.extend(compiled.code_buffer());
@@ -92,12 +100,7 @@ fn make() -> Result<Thunks, Unsupported> {
         let (x, y, z) = (place(b, src), place(b, src + 256), place(b, src + 512));
         b.ins().call_indirect(sig, f, &[dst, x, y, z, args[2], args[3]]);
     })?;
-    let blob = Blob::new(&all).map_err(|e| refuse(e.to_string()))?;
-    let at = |offset| blob.at(offset);
-    let thunks = Thunks { effect: at(effect), refuel: at(refuel), lanes: at(lanes) };
-    // The code stays for the life of the process.
-    std::mem::forget(blob);
-    Ok(thunks)
+    Ok((all, Thunks { effect, refuel, lanes }))
 }
 
 /// Calls the helper at `field` of the context and leaves its answer in the context.

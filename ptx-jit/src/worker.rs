@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
+use ptx_isa::Space;
 use ptx_isa::effect::{Atom, AtomOp, Effect, Fault, Flow, Machine, Mem, WarpOp, window};
 use ptx_isa::special::Sreg;
 use ptx_isa::texture::Texture;
-use ptx_isa::{Kind, Space};
 
 use crate::access::REACH;
 use crate::ctx::{Ctx, DONE, Site};
 use crate::emit::SiteInfo;
-use crate::ir::EffectInst;
+use crate::entry::Slow;
 use crate::thunk::Thunks;
 use crate::{Kernel, Launch, Stop};
 
@@ -64,15 +64,15 @@ fn grow(lines: &mut Vec<Line>, bytes: usize) {
 impl<'a> Worker<'a> {
     /// Memory for blocks of `launch`.
     pub fn new(kernel: &'a Kernel, launch: &'a Launch<'a>) -> Worker<'a> {
-        let sites = kernel.layout.sites.len();
-        let local_bytes = crate::access::local_bytes(&kernel.func);
+        let sites = kernel.needs.layout.sites.len();
+        let local_bytes = kernel.needs.local_bytes;
         let groups = kernel.geometry.groups() as usize;
         let threads = groups * kernel.geometry.width as usize;
         // Code reads the parameters and symbols of its program, however many the launch has.
         let param_bytes = launch.params.len().max(kernel.param_bytes as usize);
         let mut params: Vec<u64> = vec![0; param_bytes.div_ceil(8) + 1];
         let mut symbols = launch.symbols.to_vec();
-        symbols.resize(symbols.len().max(kernel.symbols as usize), 0);
+        symbols.resize(symbols.len().max(kernel.needs.symbols), 0);
         for (w, c) in params.iter_mut().zip(launch.params.chunks(8)) {
             let mut bytes = [0; 8];
             bytes[..c.len()].copy_from_slice(c);
@@ -84,7 +84,7 @@ impl<'a> Worker<'a> {
         // Zeroed for each block, so no longer than this launch needs.
         scratch.shared.truncate((launch.shared_bytes as usize + 64).div_ceil(64));
         grow(&mut scratch.local, local_bytes * threads);
-        grow(&mut scratch.spill, kernel.layout.spill_bytes * groups + 64);
+        grow(&mut scratch.spill, kernel.needs.layout.spill_bytes * groups + 64);
         scratch.resume.resize(groups, 0);
         let mut worker = Worker {
             kernel,
@@ -99,7 +99,7 @@ impl<'a> Worker<'a> {
             stop: None,
         };
         let shared = worker.scratch.shared.as_mut_ptr().cast::<u8>();
-        for (n, info) in kernel.layout.sites.iter().enumerate() {
+        for (n, info) in kernel.needs.layout.sites.iter().enumerate() {
             // Lanes that are off may read where an unknown site points to.
             let mut site = Site { start: 0, room: 0, host: shared as u64 };
             if info.shared {
@@ -153,7 +153,7 @@ impl<'a> Worker<'a> {
         c.failed = 0;
         c.lanes = crate::lanes::addresses().as_ptr();
         c.worker = me.cast();
-        for reg in &self.kernel.specials {
+        for reg in &self.kernel.needs.specials {
             let value = match reg {
                 Sreg::CtaidX => u64::from(self.block[0]),
                 Sreg::CtaidY => u64::from(self.block[1]),
@@ -175,7 +175,9 @@ impl<'a> Worker<'a> {
                 // An index of `brx.idx` is the only check without a helper.
                 return Err(self.stop.take().unwrap_or(Stop::BranchIndex));
             }
-            if self.kernel.layout.barriers == 0 || self.scratch.resume.iter().all(|r| *r == DONE) {
+            if self.kernel.needs.layout.barriers == 0
+                || self.scratch.resume.iter().all(|r| *r == DONE)
+            {
                 return Ok(());
             }
         }
@@ -190,7 +192,7 @@ impl<'a> Worker<'a> {
     /// One effect by the slow way.
     fn effect(&mut self, e: usize, site: i64) -> Result<(), Stop> {
         let kernel = self.kernel;
-        let info = &kernel.func.effects[e];
+        let info = &kernel.needs.effects[e];
         let mask = self.ctx().mask;
         let width = kernel.geometry.width as usize;
         let on: Vec<usize> = (0..width).filter(|l| mask[*l] != 0).collect();
@@ -248,7 +250,7 @@ impl<'a> Worker<'a> {
                 None => return,
             }
         };
-        let info = &self.kernel.layout.sites[site];
+        let info = &self.kernel.needs.layout.sites[site];
         // Addresses are told to be aligned by their distance from the start.
         let skip = start.next_multiple_of(info.unit.max(32)) - start;
         let size = size.saturating_sub(skip);
@@ -258,29 +260,22 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn word(&mut self, info: &EffectInst, n: usize, lane: usize) -> u64 {
-        let kind = self.kernel.func.insts[info.src[n] as usize].kind;
+    fn word(&mut self, info: &Slow, n: usize, lane: usize) -> u64 {
         let row = &self.ctx().src[n];
-        match kind {
-            Kind::D => row[lane],
-            _ => row[lane / 2] >> (32 * (lane % 2)) & 0xffff_ffff,
-        }
+        if info.src.wide(n) { row[lane] } else { row[lane / 2] >> (32 * (lane % 2)) & 0xffff_ffff }
     }
-    fn set(&mut self, info: &EffectInst, n: usize, lane: usize, v: u64) {
-        let kind = self.kernel.func.insts[info.dst[n] as usize].kind;
+    fn set(&mut self, info: &Slow, n: usize, lane: usize, v: u64) {
         let row = &mut self.ctx().dst[n];
-        match kind {
-            Kind::D => row[lane] = v,
-            _ => {
-                let shift = 32 * (lane % 2);
-                row[lane / 2] =
-                    row[lane / 2] & !(0xffff_ffff << shift) | (v & 0xffff_ffff) << shift;
-            }
+        if info.dst.wide(n) {
+            row[lane] = v;
+        } else {
+            let shift = 32 * (lane % 2);
+            row[lane / 2] = row[lane / 2] & !(0xffff_ffff << shift) | (v & 0xffff_ffff) << shift;
         }
     }
-    fn address(&mut self, info: &EffectInst, lane: usize, offset: i64) -> u64 {
+    fn address(&mut self, info: &Slow, lane: usize, offset: i64) -> u64 {
         let base = self.word(info, 0, lane);
-        if self.kernel.func.insts[info.src[0] as usize].kind == Kind::D {
+        if info.src.wide(0) {
             base.wrapping_add(offset as u64)
         } else {
             (base as u32).wrapping_add(offset as u32) as u64
@@ -342,7 +337,7 @@ impl<'a> Worker<'a> {
 
     fn checked(
         &mut self,
-        info: &EffectInst,
+        info: &Slow,
         m: &Mem,
         lane: usize,
         write: bool,
@@ -356,15 +351,15 @@ impl<'a> Worker<'a> {
         self.resolve(lane, m.place.space, address, bytes, write)
     }
 
-    fn load(&mut self, info: &EffectInst, m: &Mem, on: &[usize]) -> Result<(), Fault> {
+    fn load(&mut self, info: &Slow, m: &Mem, on: &[usize]) -> Result<(), Fault> {
         let wide = m.bytes == 16;
         let bytes = if wide { 8 } else { m.bytes as usize };
         for (turn, &l) in on.iter().enumerate() {
             let p = self.checked(info, m, l, false)?;
-            for n in 0..info.dst.len() {
+            for n in 0..info.dst.count {
                 // SAFETY: `checked` found all elements readable, and aligned.
                 let v = unsafe { read(p.add(n * bytes), bytes) };
-                let d = self.kernel.func.insts[info.dst[n] as usize].kind == Kind::D;
+                let d = info.dst.wide(n);
                 let v = if m.signed && bytes < 8 {
                     let unused = 64 - 8 * bytes as u32;
                     let s = ((v << unused) as i64 >> unused) as u64;
@@ -382,11 +377,11 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    fn store(&mut self, info: &EffectInst, m: &Mem, on: &[usize]) -> Result<(), Fault> {
+    fn store(&mut self, info: &Slow, m: &Mem, on: &[usize]) -> Result<(), Fault> {
         let bytes = if m.bytes == 16 { 8 } else { m.bytes as usize };
         for &l in on {
             let p = self.checked(info, m, l, true)?;
-            for n in 1..info.src.len() {
+            for n in 1..info.src.count {
                 let v = self.word(info, n, l);
                 // SAFETY: `checked` found all elements writable, and aligned.
                 unsafe { write(p.add((n - 1) * bytes), bytes, v) }
@@ -395,9 +390,9 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    fn atomic(&mut self, info: &EffectInst, a: &Atom, on: &[usize]) -> Result<(), Fault> {
+    fn atomic(&mut self, info: &Slow, a: &Atom, on: &[usize]) -> Result<(), Fault> {
         let count = a.count.max(1) as usize;
-        let values = (info.src.len() - 1) / count;
+        let values = (info.src.count - 1) / count;
         for &l in on {
             let base = self.address(info, l, a.place.offset);
             for n in 0..count {
@@ -413,7 +408,7 @@ impl<'a> Worker<'a> {
                 let old = self.update(l, a.place.space, address, bytes, &mut |old| {
                     op.apply(bytes, shared, old, b, c)
                 })?;
-                if n < info.dst.len() {
+                if n < info.dst.count {
                     self.set(info, n, l, old);
                 }
             }
@@ -457,7 +452,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn warp(&mut self, info: &EffectInst, op: &WarpOp, on: &[usize]) -> Result<(), Fault> {
+    fn warp(&mut self, info: &Slow, op: &WarpOp, on: &[usize]) -> Result<(), Fault> {
         let mask = on.iter().fold(0, |m, l| m | 1u32 << l);
         let mut view = View { worker: self, info, mask };
         match (op.run)(&mut view, op)? {
@@ -568,7 +563,7 @@ pub(crate) fn special(k: &Kernel, l: &Launch<'_>, block: [u32; 3], thread: u64, 
 /// What a meaning over the warp sees.
 struct View<'w, 'a> {
     worker: &'w mut Worker<'a>,
-    info: &'w EffectInst,
+    info: &'w Slow,
     mask: u32,
 }
 

@@ -7,7 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use common::{Case, module};
-use ptx_jit::{Cache, Kernel, compile_cached};
+use ptx_jit::{
+    Bundle, Cache, Collection, Kernel, Options, Seen, Stop, collect, compile, compile_cached, find,
+};
 
 /// A folder of its own, gone at the end.
 struct Folder(PathBuf);
@@ -49,7 +51,7 @@ fn text(factor: u32) -> String {
 fn run(cache: &Cache, factor: u32) -> Kernel {
     let text = text(factor);
     let (program, _) = common::program(&text, "k").unwrap();
-    let kernel = compile_cached(&program, [64, 1, 1], None, cache).unwrap();
+    let kernel = compile_cached(&program, [64, 1, 1], None, Options::default(), cache).unwrap();
     let mut case = Case::new(&text, "k", [1; 3], [64, 1, 1]).unwrap();
     case.words(0..64);
     case.compare_with(&kernel).unwrap();
@@ -81,7 +83,8 @@ fn damaged(name: &str, damage: impl Fn(&Path)) {
 
 #[test]
 fn cut_short() {
-    for keep in [0, 30, 60, 1 << 16] {
+    // In the head, in what stands beside the code, before the code and in it.
+    for keep in [0, 30, 60, 1 << 16, (1 << 16) + 64] {
         damaged("cut", |path| {
             fs::File::options().write(true).open(path).unwrap().set_len(keep).unwrap()
         });
@@ -90,13 +93,183 @@ fn cut_short() {
 
 #[test]
 fn altered() {
-    // The header, the table of sites, the code.
-    for at in [0, 9, 41, 60, (1 << 16) + 5] {
+    // The magic, the key, the numbers of words and of bytes, what stands beside the code, the code.
+    for at in [0, 9, 24, 30, 32, 41, 60, 144, 160, 168, 184, (1 << 16) + 5] {
         damaged("altered", |path| {
             let mut bytes = fs::read(path).unwrap();
             bytes[at] ^= 1;
             fs::write(path, bytes).unwrap();
         });
+    }
+}
+
+/// Adds numbers up to a limit that is a parameter, which code takes to be small where it was.
+const COUNTED: &str = ".reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p1;
+    ld.param.u64 %rd1, [a]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x; mov.u32 %r3, 0;
+    LOOP: setp.ge.s32 %p1, %r2, %r1; @%p1 bra DONE;
+    mul.wide.s32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2; ld.global.u32 %r4, [%rd3];
+    add.s32 %r3, %r3, %r4; st.global.u32 [%rd3], %r3; add.s32 %r2, %r2, 64; bra LOOP;
+    DONE: ret;";
+
+/// Launch of [`COUNTED`] for `n` numbers, of which the memory has 256.
+fn counted(n: u32) -> Case {
+    let text = module("sm_70", ".param .u64 a, .param .u32 n, .param .f32 x", COUNTED);
+    let mut case = Case::new(&text, "k", [1; 3], [64, 1, 1]).unwrap();
+    case.words(0..256);
+    case.arg(&n.to_le_bytes()).arg(&(n as f32).to_le_bytes());
+    case
+}
+
+#[test]
+fn only_for_launches_that_keep_its_assumptions() {
+    let folder = Folder::new("assumed");
+    let cache = folder.cache();
+    let get = |case: &Case| {
+        let seen = Seen { grid: case.params.grid, params: &case.params.params };
+        let none = Options::default();
+        let kernel = compile_cached(&case.program, [64, 1, 1], Some(seen), none, &cache).unwrap();
+        assert!(kernel.fits(case.params.grid, &case.params.params));
+        kernel
+    };
+    let small = counted(100);
+    assert!(!get(&small).stats.cached);
+    let cached = get(&counted(4000));
+    assert!(cached.stats.cached, "as small");
+    small.compare_with(&cached).unwrap();
+    for n in [5000, u32::MAX] {
+        let large = counted(n);
+        assert!(!cached.fits(large.params.grid, &large.params.params), "{n}");
+        let other = get(&large);
+        assert!(!other.stats.cached, "{n}: never code for small numbers");
+        assert!(get(&large).stats.cached, "{n}");
+    }
+    let mut wide = counted(100);
+    wide.params.grid = [1000, 1, 1];
+    assert!(!cached.fits(wide.params.grid, &wide.params.params));
+    assert!(!get(&wide).stats.cached, "a larger grid");
+    assert_eq!(cache.usage().unwrap().entries, 4);
+    let none = Options::default();
+    for block in [[32, 1, 1], [64, 1, 1]] {
+        let any = compile_cached(&small.program, block, None, none, &cache).unwrap();
+        assert!(!any.stats.cached, "{block:?}, for all launches");
+        assert!(any.fits(wide.params.grid, &wide.params.params));
+    }
+    let fast = Options { fast_nan: true };
+    let kernel = compile_cached(&small.program, [64, 1, 1], None, fast, &cache).unwrap();
+    assert!(!kernel.stats.cached, "other options");
+}
+
+#[test]
+fn an_entry_under_the_name_of_another() {
+    let folder = Folder::new("renamed");
+    let cache = folder.cache();
+    run(&cache, 3);
+    let first = folder.entry();
+    let bytes = fs::read(&first).unwrap();
+    fs::remove_file(first).unwrap();
+    run(&cache, 5);
+    fs::write(folder.entry(), bytes).unwrap();
+    // `run` looks at the results.
+    assert!(!run(&cache, 5).stats.cached);
+}
+
+/// Every kind of effect that has a slow way: loads and stores of several sizes, an atomic, a shuffle, a barrier, a call and
+/// special registers that the launch tells.
+const EFFECTS: &str = "
+    .reg .b16 %h<2>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .pred %p<2>; .shared .align 8 .b64 s[64];
+    ld.param.u64 %rd1, [a]; mov.u32 %r1, %tid.x; mov.u32 %r2, %nsmid; mov.u32 %r3, %ctaid.x;
+    mul.wide.u32 %rd2, %r1, 16; add.s64 %rd3, %rd1, %rd2; ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%rd3];
+    ld.global.s8 %r8, [%rd3+3]; ld.global.u16 %h1, [%rd3+2]; cvt.u32.u16 %r9, %h1;
+    shfl.sync.bfly.b32 %r10|%p1, %r4, 5, 31, -1; atom.global.add.u32 %r11, [%rd1], 7;
+    shl.b32 %r12, %r1, 3; mov.u32 %r13, s; add.s32 %r12, %r12, %r13; cvt.u64.u32 %rd4, %r10; st.shared.u64 [%r12], %rd4;
+    bar.sync 0; xor.b32 %r12, %r12, 8; ld.shared.u64 %rd5, [%r12]; cvt.u32.u64 %r14, %rd5;
+    add.s32 %r5, %r5, %r8; add.s32 %r6, %r6, %r9; add.s32 %r7, %r7, %r14; add.s32 %r4, %r2, %r3;
+    @%p1 add.s32 %r5, %r5, 1; st.global.v2.u32 [%rd3+8], {%r6, %r7}; st.global.u32 [%rd3+4], %r5; ret;";
+
+#[test]
+fn effects_and_faults_of_cached_code() {
+    let folder = Folder::new("effects");
+    let cache = folder.cache();
+    let text = module("sm_70", ".param .u64 a", EFFECTS);
+    // The last buffer is too short for the second thread block's half.
+    for words in [256, 250] {
+        let new = || {
+            let mut case = Case::new(&text, "k", [2, 1, 1], [64, 1, 1]).unwrap();
+            case.words((0..words).map(|n| n * 77_777));
+            case
+        };
+        let all = |case: &Case| {
+            let kernel =
+                compile_cached(&case.program, [64, 1, 1], None, Options::default(), &cache);
+            let kernel = kernel.unwrap();
+            (kernel.stats.cached, case.run_compiled(&kernel))
+        };
+        let (first, second) = (new(), new());
+        let (_, stop) = all(&first);
+        assert_eq!((true, stop.clone()), all(&second));
+        assert_eq!(first.copies.bytes(first.buffers[0]), second.copies.bytes(second.buffers[0]));
+        match stop {
+            Ok(()) => assert_eq!(words, 256),
+            Err(Stop::Fault { span, function, .. }) => {
+                let at = span.start as usize..span.end as usize;
+                assert!(text[at.clone()].starts_with("ld.global.v4"), "{}", &text[at]);
+                assert_eq!((words, function), (250, 0));
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    assert_eq!(cache.usage().unwrap().entries, 1);
+    // The same from a bundle.
+    let mut case = Case::new(&text, "k", [2, 1, 1], [64, 1, 1]).unwrap();
+    case.words((0..256).map(|n| n * 77_777));
+    let fresh = compile(&case.program, [64, 1, 1], None, Options::default()).unwrap();
+    case.run_compiled(&fresh).unwrap();
+    let want = case.copies.bytes(case.buffers[0]);
+    let mut case = Case::new(&text, "k", [2, 1, 1], [64, 1, 1]).unwrap();
+    case.words((0..256).map(|n| n * 77_777));
+    let mut all = Collection::default();
+    collect(&case.program, [64, 1, 1], None, Options::default(), &mut all).unwrap();
+    let bytes = all.into_bytes();
+    for damage in [false, true] {
+        let mut bytes = bytes.clone();
+        let n = bytes.len();
+        bytes[n - 9] ^= u8::from(damage);
+        let bundle = Bundle::new(std::sync::Arc::new(bytes), 0..n);
+        let find = |options| find(&case.program, [64, 1, 1], None, options, &bundle).unwrap();
+        assert!(find(Options { fast_nan: true }).is_none());
+        let Some(kernel) = find(Options::default()) else {
+            assert!(damage, "found");
+            continue;
+        };
+        assert!(!damage && kernel.stats.cached);
+        case.run_compiled(&kernel).unwrap();
+        assert_eq!(case.copies.bytes(case.buffers[0]), want);
+    }
+}
+
+/// What a hit costs; run it alone: `cargo test --release -p ptx-jit --test cache -- --ignored --nocapture`.
+#[test]
+#[ignore = "prints times"]
+fn time_of_a_hit() {
+    let folder = Folder::new("time");
+    let cache = folder.cache();
+    // As many instructions as SHA-256 has.
+    let round =
+        "mad.lo.s32 %r2, %r2, %r3, %r4; xor.b32 %r3, %r2, %r4; shf.l.wrap.b32 %r4, %r4, %r3, 7;\n";
+    let body = format!(
+        ".reg .b32 %r<5>; .reg .b64 %rd<4>; ld.param.u64 %rd1, [a]; mov.u32 %r1, %tid.x;
+        mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2; ld.global.u32 %r2, [%rd3]; mov.u32 %r3, %r1;
+        mov.u32 %r4, 99; {} st.global.u32 [%rd3], %r2; ret;",
+        round.repeat(1000)
+    );
+    let (program, _) = common::program(&module("sm_70", ".param .u64 a", &body), "k").unwrap();
+    for turn in 0..20 {
+        let start = std::time::Instant::now();
+        let kernel =
+            compile_cached(&program, [64, 1, 1], None, Options::default(), &cache).unwrap();
+        let took = start.elapsed();
+        assert_eq!(kernel.stats.cached, turn > 0);
+        println!("{took:?}, {} bytes of code", kernel.stats.code_bytes);
     }
 }
 

@@ -437,5 +437,8 @@ fn show() {
     println!("{text}");
     let block = [32, 64, 20, 128, 7, 100][seed as usize % 6];
     let case = Case::new(&text, "k", [2, 1, 1], [block, 1, 1]).unwrap();
-    println!("{}", ptx_jit::dump(&case.program, [block, 1, 1], None).unwrap());
+    println!(
+        "{}",
+        ptx_jit::dump(&case.program, [block, 1, 1], None, ptx_jit::Options::default()).unwrap()
+    );
 }

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use ptx_interp::{Kernel, LaunchParams};
-use ptx_jit::Bundle;
 pub use ptx_jit::Cache;
+use ptx_jit::{Bundle, Options};
 use ptx_parse::code::{Flow, Program};
 
 /// The engine that a launch asks for.
@@ -81,6 +81,8 @@ pub struct Compiled {
     pub compiled_in: Option<Duration>,
     /// Whether the code was in the cache of an earlier process.
     pub cached: bool,
+    /// Whether results that are no number may have any payload ([`crate::LaunchConfig::fast_nan`]).
+    pub fast_nan: bool,
 }
 
 impl fmt::Display for Engine {
@@ -90,6 +92,9 @@ impl fmt::Display for Engine {
             Engine::Fallback(why) => write!(f, "interpreted, as it cannot be compiled: {why}"),
             Engine::Compiled(c) => {
                 write!(f, "compiled code, {} lanes, {} bytes", c.lanes, c.code_bytes)?;
+                if c.fast_nan {
+                    f.write_str(", fast-nan")?;
+                }
                 match c.compiled_in {
                     Some(t) if c.cached => {
                         write!(f, ", from the cache in {:.2} ms", t.as_secs_f64() * 1e3)
@@ -186,15 +191,15 @@ type Code = Result<Arc<ptx_jit::Kernel>, Arc<str>>;
 /// Versions of a kernel for launches of different sizes, beyond which one for all sizes is made.
 const VERSIONS: usize = 4;
 
-/// What compiled code is for: an entry and its block shape.
-type Shape = (String, [u32; 3]);
+/// What compiled code is for: an entry, its block shape, and what the code may do.
+type Shape = (String, [u32; 3], Options);
 
 /// Compiled code of a module's kernels, and what makes it worth having.
 #[derive(Default)]
 pub(crate) struct Codes {
     /// What came with the module.
     bundle: Bundle,
-    /// By kernel and block shape.
+    /// By kernel, block shape and options.
     compiled: Mutex<HashMap<Shape, Vec<Code>>>,
     /// Thread instructions that the interpreter has executed, by kernel.
     work: Mutex<HashMap<String, u64>>,
@@ -217,9 +222,10 @@ impl Codes {
         &self,
         kernel: &Kernel,
         launch: &LaunchParams,
+        options: Options,
     ) -> Result<(Arc<ptx_jit::Kernel>, Option<Duration>), Arc<str>> {
         let mut all = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        let versions = all.entry((kernel.name().to_string(), launch.block)).or_default();
+        let versions = all.entry((kernel.name().to_string(), launch.block, options)).or_default();
         for code in versions.iter() {
             match code {
                 Ok(code) if code.fits(launch.grid, &launch.params) => {
@@ -232,12 +238,12 @@ impl Codes {
         let start = Instant::now();
         let seen = ptx_jit::Seen { grid: launch.grid, params: &launch.params };
         let seen = (versions.len() < VERSIONS).then_some(seen);
-        let compile = || match (self.came_along(kernel, launch), cache()) {
+        let compile = || match (self.came_along(kernel, launch, options), cache()) {
             (Some(code), _) => Ok(code),
             (None, Some(cache)) => {
-                ptx_jit::compile_cached(kernel.program(), launch.block, seen, cache)
+                ptx_jit::compile_cached(kernel.program(), launch.block, seen, options, cache)
             }
-            (None, None) => ptx_jit::compile(kernel.program(), launch.block, seen),
+            (None, None) => ptx_jit::compile(kernel.program(), launch.block, seen, options),
         };
         // A mistake of the compiler must not end the program: the interpreter runs the kernel.
         let code = match catch_unwind(AssertUnwindSafe(compile)) {
@@ -255,14 +261,19 @@ impl Codes {
     }
 
     /// Code for a launch that came with the module: for small launches, or for all.
-    fn came_along(&self, kernel: &Kernel, launch: &LaunchParams) -> Option<ptx_jit::Kernel> {
+    fn came_along(
+        &self,
+        kernel: &Kernel,
+        launch: &LaunchParams,
+        options: Options,
+    ) -> Option<ptx_jit::Kernel> {
         if self.bundle.is_empty() {
             return None;
         }
         let params = vec![0; kernel.program().param_bytes as usize];
         let small = ptx_jit::Seen { grid: [1; 3], params: &params };
         [Some(small), None].into_iter().find_map(|seen| {
-            let found = ptx_jit::find(kernel.program(), launch.block, seen, &self.bundle);
+            let found = ptx_jit::find(kernel.program(), launch.block, seen, options, &self.bundle);
             found.ok()?.filter(|code| code.fits(launch.grid, &launch.params))
         })
     }
@@ -294,11 +305,17 @@ pub enum Dump {
 
 impl crate::Verified {
     /// A kernel on its way to machine code for blocks of one shape, as text; `None` when there is no
-    /// such kernel.
+    /// such kernel. `fast_nan` is that of [`crate::LaunchConfig`].
     ///
     /// # Errors
     /// Why it is not compiled.
-    pub fn dump(&self, entry: &str, block: [u32; 3], what: Dump) -> Option<Result<String, String>> {
+    pub fn dump(
+        &self,
+        entry: &str,
+        block: [u32; 3],
+        fast_nan: bool,
+        what: Dump,
+    ) -> Option<Result<String, String>> {
         let kernel = match self.kernel(entry)? {
             Ok(kernel) => kernel,
             Err(refusal) => return Some(Err(refusal.to_string())),
@@ -311,7 +328,8 @@ impl crate::Verified {
         // As for a launch of a few blocks with small parameters, which is what most code is made for.
         let params = vec![0; kernel.program().param_bytes as usize];
         let seen = ptx_jit::Seen { grid: [1; 3], params: &params };
-        Some(dump(kernel.program(), block, Some(seen)).map_err(|why| why.to_string()))
+        let options = Options { fast_nan };
+        Some(dump(kernel.program(), block, Some(seen), options).map_err(|why| why.to_string()))
     }
 }
 

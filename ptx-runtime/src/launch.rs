@@ -49,6 +49,9 @@ pub struct LaunchConfig {
     pub cooperative: bool,
     /// The engine.
     pub backend: Backend,
+    /// Compiled code may give NaNs of any sign and payload, where the interpreter gives the GPU's one; which results are
+    /// NaNs stays the same.
+    pub fast_nan: bool,
     /// `%envreg3` to `%envreg6`: the global offset of an OpenCL launch and its number of dimensions.
     pub env: [u32; 4],
 }
@@ -71,6 +74,7 @@ impl Default for LaunchConfig {
             print: None,
             cooperative: false,
             backend: Backend::default(),
+            fast_nan: false,
             env: [0; 4],
         }
     }
@@ -121,6 +125,7 @@ impl Context {
         config: LaunchConfig,
     ) -> Result<LaunchStats, LaunchError> {
         let backend = config.backend;
+        let options = ptx_jit::Options { fast_nan: config.fast_nan };
         let (kernel, launch) = self.prepare(module, entry, config)?;
         let codes = &module.verified().codes;
         let mut engine = Engine::Interpreter;
@@ -136,7 +141,7 @@ impl Context {
                 if checked.clustered() { Some("blocks in clusters") } else { obstacle(&launch) };
             let code = match obstacle {
                 Some(why) => Err(Arc::from(why)),
-                None => codes.get(&kernel, &launch),
+                None => codes.get(&kernel, &launch, options),
             };
             match code {
                 Ok((code, compiled_in)) => {
@@ -152,6 +157,7 @@ impl Context {
                             code_bytes,
                             compiled_in,
                             cached,
+                            fast_nan: options.fast_nan,
                         }),
                     });
                 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ptx_interp::Kernel;
-use ptx_jit::{Bundle, Collection};
+use ptx_jit::{Bundle, Collection, Options};
 use ptx_parse::code::Refusal;
 use ptx_parse::container::{self, About, Container, Section};
 use ptx_parse::diag::{Diag, Reporter};
@@ -158,8 +158,14 @@ impl Verified {
             let params = vec![0; kernel.program().param_bytes as usize];
             let seen = ptx_jit::Seen { grid: [1; 3], params: &params };
             for seen in [Some(seen), None] {
-                ptx_jit::collect(kernel.program(), *block, seen, &mut collection)
-                    .map_err(|why| not(why.to_string()))?;
+                ptx_jit::collect(
+                    kernel.program(),
+                    *block,
+                    seen,
+                    Options::default(),
+                    &mut collection,
+                )
+                .map_err(|why| not(why.to_string()))?;
             }
         }
         Ok(container::write(&self.module, self.about, &collection.into_bytes()))

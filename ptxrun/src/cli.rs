@@ -300,6 +300,9 @@ pub struct RunArgs {
     /// The engine: interpreter, compiled code, or whatever pays
     #[arg(long, value_enum, value_name = "ENGINE", default_value = "auto")]
     pub backend: BackendArg,
+    /// Compiled code may give NaNs of any sign and payload, not only the GPU's; which results are NaNs stays the same
+    #[arg(long)]
+    pub fast_nan: bool,
     /// Say on standard error what ran each launch, and why
     #[arg(long, short)]
     pub verbose: bool,
@@ -375,6 +378,9 @@ pub struct JitArgs {
     /// The form to print: middle form, Cranelift's, or machine code
     #[arg(long, value_enum, value_name = "FORM", default_value = "ir")]
     pub dump: DumpArg,
+    /// As `ptxrun run --fast-nan` compiles it
+    #[arg(long)]
+    pub fast_nan: bool,
     /// How OpenCL C is compiled.
     #[command(flatten)]
     pub build: Build,

@@ -29,6 +29,8 @@ pub struct RunOptions {
     pub timeout: Option<Duration>,
     /// The engine.
     pub backend: Backend,
+    /// Compiled code may give NaNs of any sign and payload.
+    pub fast_nan: bool,
     /// Show a progress bar when a launch takes long.
     pub progress: bool,
     /// Refuse launches that this GPU does not take.
@@ -261,6 +263,7 @@ fn run_launch(
         threads: options.threads,
         timeout: options.timeout,
         backend: options.backend,
+        fast_nan: options.fast_nan,
         progress: Some(bar.counter()),
         print: Some(Box::new(move |bytes: &[u8]| {
             if let Ok(mut sink) = sink.lock() {

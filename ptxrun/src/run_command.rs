@@ -190,6 +190,7 @@ fn run_plan(args: &RunArgs, plan: &Plan, verified: &Verified) -> Result<(bool, V
         threads: args.threads,
         timeout: args.timeout,
         backend: args.backend.into(),
+        fast_nan: args.fast_nan,
         progress: !common.json && std::io::stderr().is_terminal(),
         device: timing::device(&args.input.device, common)?,
         ..RunOptions::default()

@@ -16,6 +16,11 @@ pub(super) struct Shape {
     pub c0_shift: u32,
     /// Constant added to every sum; carries what rounding there is.
     pub r: i64,
+    /// Left shift that puts an offset of fewer than 17 bits into the upper bits of the squarer.
+    pub align: u32,
+    /// Whether the argument's exponent, as an integer, joins the sum before the cut, two bits shorter, and a negative
+    /// sum is complemented, not negated: the logarithm.
+    pub joins_exponent: bool,
     /// Whether every c1 of the table is negative.
     pub c1_negative: bool,
     /// Whether every c2 of the table is negative.
@@ -38,6 +43,17 @@ pub(super) const fn pack<const N: usize, const M: usize>(
     packed
 }
 
+/// A table of rows for even exponents and then those for odd ones, in the order of the biased exponent's lowest bit.
+pub(super) const fn by_parity(rows: [Coefficients; 128]) -> [Coefficients; 128] {
+    let mut table = rows;
+    let mut k = 0;
+    while k < 128 {
+        table[k ^ 64] = rows[k];
+        k += 1;
+    }
+    table
+}
+
 /// Packs tanh's binades, `(index bits, first entry)`, as `first << 8 | bits`.
 pub(super) const fn segments<const N: usize>(rows: [(u32, u32); N]) -> [u32; 16] {
     let mut packed = [0; 16];
@@ -52,34 +68,48 @@ pub(super) const fn segments<const N: usize>(rows: [(u32, u32); N]) -> [u32; 16]
 /// The truncated squarer: `x * x` of a 17-bit x from folded partial products, without the columns below 2^19
 /// (the hardware does not build them); counts units of 2^19.
 ///
-/// Folding puts the product of bits i > j into column i + j + 1 and that of bit i with itself into column 2i. Row i
-/// below is bit i times everything of it that is kept: the bits j >= 18 - i under it, and itself.
+/// Folding puts the product of bits i > j into column i + j + 1 and that of bit i with itself into column 2i. What is
+/// kept of bit i >= 10 is the bits j >= 18 - i under it, and itself. Among the upper seven bits that is all, which makes
+/// twice their square; the ten bits below them come in rows, one for each bit above.
 #[inline(always)]
 pub(super) fn square(x: u32) -> u32 {
-    let mut sum = 0u32;
+    let (upper, lower) = (x >> 10, x & 0x3ff);
+    let mut sum = 2 * upper * upper;
     let mut i = 10;
     while i <= 16 {
-        let below = (x & ((1 << i) - 1)) >> (18 - i);
-        let chosen = 0u32.wrapping_sub(x >> i & 1);
-        sum += (below + (1 << (2 * i - 19))) & chosen;
+        let chosen = ((x << (31 - i)) as i32 >> 31) as u32;
+        sum += lower >> (18 - i) & chosen;
         i += 1;
     }
     sum
 }
 
 impl Shape {
-    /// The sum P for the entry `c` at offset `x`, given the offset's truncated square.
+    /// The sum P for the entry `c` at offset `x`.
     #[inline(always)]
-    pub(super) fn sum(&self, c: Coefficients, x: u32, square: u32) -> u64 {
+    pub(super) fn sum(&self, c: Coefficients, x: u32) -> u64 {
         let constant = ((c >> 36) << self.c0_shift).wrapping_add_signed(self.r);
         let linear = (c >> 17 & 0x7ffff) * u64::from(x);
-        let quadratic = (c & 0x1ffff) * u64::from(square);
+        let quadratic = (c & 0x1ffff) * u64::from(square(x << self.align));
         let p = if self.c1_negative {
             constant.wrapping_sub(linear)
         } else {
             constant.wrapping_add(linear)
         };
         if self.c2_negative { p.wrapping_sub(quadratic) } else { p.wrapping_add(quadratic) }
+    }
+
+    /// The sum cut to 24 bits as [`cut`] gives it, for an argument of that unbiased exponent.
+    #[inline(always)]
+    pub(super) fn magnitude(&self, c: Coefficients, x: u32, exponent: i32) -> i32 {
+        let p = self.sum(c, x);
+        if self.joins_exponent {
+            let unit = self.unit - 2;
+            let sum = (i64::from(exponent) << unit).wrapping_add((p >> 2) as i64);
+            cut((sum ^ sum >> 63) as u64, unit)
+        } else {
+            cut(p, self.unit)
+        }
     }
 }
 

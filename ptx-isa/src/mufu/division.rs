@@ -20,38 +20,49 @@ fn flushed(x: u32, ftz: bool) -> f32 {
     f32::from_bits(if ftz && x & 0x7f80_0000 == 0 { x & 0x8000_0000 } else { x })
 }
 
+/// The divisor that the reciprocal is taken of.
 #[inline(always)]
-fn divide(a: u32, b: u32, scale: f32, ftz: bool) -> u32 {
+pub(super) fn divisor(b: u32, scale: f32, ftz: bool) -> u32 {
+    product(flushed(b, ftz), scale, ftz).to_bits()
+}
+
+/// The quotient, given the `.ftz` reciprocal of [`divisor`].
+#[inline(always)]
+pub(super) fn quotient(a: u32, scale: f32, reciprocal: u32, ftz: bool) -> u32 {
     let a = product(flushed(a, ftz), scale, ftz);
-    let b = product(flushed(b, ftz), scale, ftz);
-    let quotient = product(a, f32::from_bits(rcp_approx(b.to_bits(), true)), ftz);
+    let quotient = product(a, f32::from_bits(reciprocal), ftz);
     if quotient.is_nan() { NAN } else { quotient.to_bits() }
 }
 
-/// Whether |b| >= 2^126, where the reciprocal is at or below the least normal number.
 #[inline(always)]
-fn huge(b: u32) -> bool {
-    b & 0x7fff_ffff >= 0x7e80_0000
+fn divide(a: u32, b: u32, scale: f32, ftz: bool) -> u32 {
+    quotient(a, scale, rcp_approx(divisor(b, scale, ftz), true), ftz)
+}
+
+/// What `div.approx` scales both by.
+#[inline(always)]
+pub(super) fn scale_approx(b: u32, ftz: bool) -> f32 {
+    let subnormal = b & 0x7f80_0000 == 0;
+    if subnormal && !ftz { 16_777_216.0 } else { 1.0 }
+}
+
+/// What `div.full` scales both by.
+#[inline(always)]
+pub(super) fn scale_full(b: u32, ftz: bool) -> f32 {
+    // |b| >= 2^126, where the reciprocal is at or below the least normal number.
+    let huge = b & 0x7fff_ffff >= 0x7e80_0000;
+    if huge { 0.25 } else { scale_approx(b, ftz) }
 }
 
 /// `div.approx{.ftz}.f32`: a times the bare unit's 1/b, so zero (or NaN for an infinite a) from |b| > 2^126 on. The
 /// plain form scales both by 2^24 where b is subnormal.
 #[inline(always)]
 pub fn div_approx(a: u32, b: u32, ftz: bool) -> u32 {
-    let subnormal = b & 0x7f80_0000 == 0;
-    divide(a, b, if subnormal && !ftz { 16_777_216.0 } else { 1.0 }, ftz)
+    divide(a, b, scale_approx(b, ftz), ftz)
 }
 
 /// `div.full{.ftz}.f32`: as [`div_approx`], but both are scaled by 1/4 where |b| > 2^126.
 #[inline(always)]
 pub fn div_full(a: u32, b: u32, ftz: bool) -> u32 {
-    let subnormal = b & 0x7f80_0000 == 0;
-    let scale = if huge(b) {
-        0.25
-    } else if subnormal && !ftz {
-        16_777_216.0
-    } else {
-        1.0
-    };
-    divide(a, b, scale, ftz)
+    divide(a, b, scale_full(b, ftz), ftz)
 }

@@ -1,7 +1,7 @@
 //! The double-precision forms. `.ftz` is the single-precision table on the high word, cut to 21 bits, with a zero
 //! low word; the input's low word does not count. The plain `rsqrt` refines that by one step.
 
-use super::datapath::{cut_wide, square};
+use super::datapath::cut_wide;
 use super::functions::NAN;
 use super::tables;
 
@@ -21,7 +21,7 @@ pub fn rcp_approx_f64(x: u64) -> u64 {
     let high = (x >> 32) as u32;
     let (sign, e, m) = (high & SIGN, (high >> 20 & 0x7ff) as i32, high & 0x000f_ffff);
     let offset = (m & 0x1fff) << 3;
-    let p = tables::RCP_SHAPE.sum(tables::RCP[(m >> 13) as usize], offset, square(offset << 1));
+    let p = tables::RCP_SHAPE.sum(tables::RCP[(m >> 13) as usize], offset);
     let r = match (e, m) {
         (0, _) => INFINITY | sign,
         (0x7ff, 0) => sign,
@@ -37,10 +37,10 @@ pub fn rsqrt_approx_ftz_f64(x: u64) -> u64 {
     let high = (x >> 32) as u32;
     let (sign, e, m) = (high & SIGN, (high >> 20 & 0x7ff) as i32, high & 0x000f_ffff);
     let offset = (m & 0x3fff) << 3;
-    let k = (e & 1 ^ 1) as usize * 64 + (m >> 14) as usize;
-    let p = tables::RSQRT_SHAPE.sum(tables::RSQRT[k], offset, square(offset));
+    let k = (e & 1) as usize * 64 + (m >> 14) as usize;
+    let p = tables::RSQRT_SHAPE.sum(tables::RSQRT[k], offset);
     // Powers of four are exact, as in single precision.
-    let magnitude = if k == 0 && offset == 0 { 0 } else { cut_wide(p, tables::RSQRT_SHAPE.unit) };
+    let magnitude = if k == 64 && offset == 0 { 0 } else { cut_wide(p, tables::RSQRT_SHAPE.unit) };
     let r = match (e, m) {
         (0, _) => INFINITY | sign,
         (0x7ff, 0) if sign == 0 => 0,

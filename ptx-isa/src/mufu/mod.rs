@@ -17,6 +17,8 @@ mod lanes;
 mod lenient;
 mod narrow;
 mod tables;
+#[cfg(target_arch = "x86_64")]
+pub mod wide;
 
 pub use division::{div_approx, div_full};
 pub use double::{rcp_approx_f64, rsqrt_approx_f64, rsqrt_approx_ftz_f64};

@@ -6,11 +6,18 @@
 //! magnitudes: the signs of c1 and c2 do not change within a table and stand in its [`Shape`]. c2 carries the unit's
 //! fixed shift of the square already.
 
-use super::datapath::{Coefficients, Shape, pack, segments};
+use super::datapath::{Coefficients, Shape, by_parity, pack, segments};
 
 /// Fixed-point shape of the rcp table.
-pub(super) const RCP_SHAPE: Shape =
-    Shape { unit: 39, c0_shift: 13, r: 2023, c1_negative: true, c2_negative: false };
+pub(super) const RCP_SHAPE: Shape = Shape {
+    unit: 39,
+    c0_shift: 13,
+    r: 2023,
+    align: 1,
+    joins_exponent: false,
+    c1_negative: true,
+    c2_negative: false,
+};
 /// 1/x for x in [1, 2): entry k covers the mantissas whose leading 7 bits are k.
 #[rustfmt::skip]
 pub(super) static RCP: [Coefficients; 128] = pack([
@@ -49,11 +56,18 @@ pub(super) static RCP: [Coefficients; 128] = pack([
 ]);
 
 /// Fixed-point shape of the rsqrt table.
-pub(super) const RSQRT_SHAPE: Shape =
-    Shape { unit: 40, c0_shift: 14, r: -1, c1_negative: true, c2_negative: false };
-/// 1/sqrt(x): entries 0..64 for x in [1, 2), 64..128 for [2, 4), by the leading 6 mantissa bits.
+pub(super) const RSQRT_SHAPE: Shape = Shape {
+    unit: 40,
+    c0_shift: 14,
+    r: -1,
+    align: 0,
+    joins_exponent: false,
+    c1_negative: true,
+    c2_negative: false,
+};
+/// 1/sqrt(x): rows 0..64 for x in [1, 2), 64..128 for [2, 4), by the leading 6 mantissa bits.
 #[rustfmt::skip]
-pub(super) static RSQRT: [Coefficients; 128] = pack([
+pub(super) static RSQRT: [Coefficients; 128] = by_parity(pack([
     (67108863, 65531, 3016), (66590639, 64024, 2900), (66084241, 62575, 2792), (65589221, 61179, 2688),
     (65105162, 59835, 2592), (64631663, 58539, 2500), (64168347, 57289, 2412), (63714855, 56083, 2328),
     (63270845, 54919, 2248), (62835988, 53794, 2172), (62409974, 52708, 2104), (61992513, 51657, 2032),
@@ -86,14 +100,21 @@ pub(super) static RSQRT: [Coefficients; 128] = pack([
     (35247304, 18991, 488), (35096353, 18748, 476), (34947320, 18510, 468), (34800174, 18277, 456),
     (34654869, 18049, 448), (34511370, 17826, 440), (34369641, 17607, 428), (34229642, 17393, 420),
     (34091340, 17183, 412), (33954699, 16977, 404), (33819689, 16775, 396), (33686281, 16578, 388),
-]);
+]));
 
 /// Fixed-point shape of the sqrt table.
-pub(super) const SQRT_SHAPE: Shape =
-    Shape { unit: 40, c0_shift: 15, r: -1, c1_negative: false, c2_negative: true };
-/// sqrt(x): entries 0..64 for x in [1, 2), 64..128 for [2, 4), by the leading 6 mantissa bits.
+pub(super) const SQRT_SHAPE: Shape = Shape {
+    unit: 40,
+    c0_shift: 15,
+    r: -1,
+    align: 0,
+    joins_exponent: false,
+    c1_negative: false,
+    c2_negative: true,
+};
+/// sqrt(x): rows 0..64 for x in [1, 2), 64..128 for [2, 4), by the leading 6 mantissa bits.
 #[rustfmt::skip]
-pub(super) static SQRT: [Coefficients; 128] = pack([
+pub(super) static SQRT: [Coefficients; 128] = by_parity(pack([
     (33554433, 65535, 1012), (33815561, 65029, 988), (34074688, 64534, 964), (34331859, 64051, 944),
     (34587118, 63578, 922), (34840507, 63116, 904), (35092066, 62664, 886), (35341835, 62221, 868),
     (35589851, 61787, 848), (35836150, 61363, 834), (36080768, 60947, 816), (36323739, 60539, 798),
@@ -126,11 +147,18 @@ pub(super) static SQRT: [Coefficients; 128] = pack([
     (63885736, 68842, 588), (64160515, 68548, 586), (64434122, 68256, 574), (64706572, 67968, 564),
     (64977879, 67686, 564), (65248059, 67404, 550), (65517124, 67128, 546), (65785089, 66854, 538),
     (66051967, 66584, 532), (66317770, 66318, 528), (66582513, 66054, 522), (66846207, 65794, 518),
-]);
+]));
 
 /// Fixed-point shape of the ex2 table.
-pub(super) const EX2_SHAPE: Shape =
-    Shape { unit: 38, c0_shift: 13, r: 6114, c1_negative: false, c2_negative: false };
+pub(super) const EX2_SHAPE: Shape = Shape {
+    unit: 38,
+    c0_shift: 13,
+    r: 6114,
+    align: 0,
+    joins_exponent: false,
+    c1_negative: false,
+    c2_negative: false,
+};
 /// 2^f for f in [0, 1), by the leading 6 bits of f.
 #[rustfmt::skip]
 pub(super) static EX2: [Coefficients; 64] = pack([
@@ -153,8 +181,15 @@ pub(super) static EX2: [Coefficients; 64] = pack([
 ]);
 
 /// Fixed-point shape of the lg2 table.
-pub(super) const LG2_SHAPE: Shape =
-    Shape { unit: 38, c0_shift: 12, r: 837, c1_negative: false, c2_negative: true };
+pub(super) const LG2_SHAPE: Shape = Shape {
+    unit: 38,
+    c0_shift: 12,
+    r: 837,
+    align: 0,
+    joins_exponent: true,
+    c1_negative: false,
+    c2_negative: true,
+};
 /// log2(x) for x in [1, 2), by the leading 6 mantissa bits.
 #[rustfmt::skip]
 pub(super) static LG2: [Coefficients; 64] = pack([
@@ -177,8 +212,15 @@ pub(super) static LG2: [Coefficients; 64] = pack([
 ]);
 
 /// Fixed-point shape of the sin table.
-pub(super) const SIN_SHAPE: Shape =
-    Shape { unit: 37, c0_shift: 12, r: 0, c1_negative: false, c2_negative: true };
+pub(super) const SIN_SHAPE: Shape = Shape {
+    unit: 37,
+    c0_shift: 12,
+    r: 0,
+    align: 0,
+    joins_exponent: false,
+    c1_negative: false,
+    c2_negative: true,
+};
 /// sin(t * pi / 2) for t in [0, 1), by the leading 6 bits of t; cos uses it too.
 #[rustfmt::skip]
 pub(super) static SIN: [Coefficients; 64] = pack([
@@ -201,8 +243,15 @@ pub(super) static SIN: [Coefficients; 64] = pack([
 ]);
 
 /// Fixed-point shape of the tanh table.
-pub(super) const TANH_SHAPE: Shape =
-    Shape { unit: 39, c0_shift: 15, r: 0, c1_negative: false, c2_negative: true };
+pub(super) const TANH_SHAPE: Shape = Shape {
+    unit: 39,
+    c0_shift: 15,
+    r: 0,
+    align: 0,
+    joins_exponent: false,
+    c1_negative: false,
+    c2_negative: true,
+};
 /// tanh(x) for x in [2^-8, 8): each binade has 1 to 16 entries, see [`TANH_SEGMENTS`]; padded with zeros.
 #[rustfmt::skip]
 pub(super) static TANH: [Coefficients; 64] = pack([

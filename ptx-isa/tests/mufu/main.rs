@@ -129,3 +129,51 @@ fn divisions_over_a_warp_equal_the_scalar_ones() {
         }
     }
 }
+
+/// Whatever the other lanes of the warp hold.
+#[test]
+fn functions_over_a_warp_equal_the_scalar_ones() {
+    const SCALAR: [fn(u32, bool) -> u32; 8] = [
+        rcp_approx,
+        rsqrt_approx,
+        sqrt_approx,
+        sin_approx,
+        cos_approx,
+        lg2_approx,
+        ex2_approx,
+        |x, _| tanh_approx(x),
+    ];
+    const SPECIAL: [u32; 8] = [
+        0,
+        0x8000_0001,
+        0x007f_ffff,
+        0x7f80_0000,
+        0xff80_0000,
+        0x7fc0_1234,
+        0xc000_0000,
+        0xc2fd_0000,
+    ];
+    let mut state = 1u32;
+    let mut random = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state ^ state >> 15
+    };
+    for (name, form, ftz) in F32_FORMS {
+        let names = ["rcp", "rsqrt", "sqrt", "sin", "cos", "lg2", "ex2", "tanh"];
+        let scalar = SCALAR[names.iter().position(|n| name.starts_with(n)).unwrap()];
+        for turn in 0..40_000 {
+            // Any numbers, positive ones near each other, and these with one that is special.
+            let near = random() >> 1;
+            let mut x: Warp = std::array::from_fn(|_| match turn % 3 {
+                0 => random(),
+                _ => (near ^ random() >> 8) & 0x7fff_ffff,
+            });
+            if turn % 3 == 1 {
+                x[random() as usize % LANES] = SPECIAL[random() as usize % SPECIAL.len()];
+            }
+            let mut out = [0; LANES];
+            form(&x, &mut out, ftz);
+            assert_eq!(out, x.map(|x| scalar(x, ftz)), "{name} of {x:x?}");
+        }
+    }
+}

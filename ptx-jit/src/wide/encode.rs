@@ -9,8 +9,6 @@ use super::machine::{Arg, Listing, ExchangeOp, KEPT, Plain, View, What};
 pub(crate) struct Machine {
     pub bytes: Vec<u8>,
     pub places: Vec<(u32, u32)>,
-    /// Bytes of instructions; constants follow.
-    pub code: usize,
 }
 
 struct Emitter<'a> {
@@ -51,7 +49,6 @@ pub(super) fn encode(
         let to = e.starts[ways[block.index()].index()];
         e.patch(at, end, to);
     }
-    let code = e.bytes.len();
     // Constants stand behind the code.
     let mut at = Vec::with_capacity(pool.len());
     for c in pool {
@@ -63,7 +60,7 @@ pub(super) fn encode(
     for (place, end, c) in std::mem::take(&mut e.constants) {
         e.patch(place, end, at[c as usize]);
     }
-    Ok(Machine { bytes: e.bytes, places: e.places, code })
+    Ok(Machine { bytes: e.bytes, places: e.places })
 }
 
 impl Emitter<'_> {
@@ -222,7 +219,7 @@ impl Emitter<'_> {
         ways: &[Block],
     ) -> Result<(), String> {
         let inst = &self.code.insts[n];
-        if inst.place != u32::MAX && self.places.last().is_none_or(|p| p.1 != inst.place) {
+        if self.places.last().is_none_or(|p| p.1 != inst.place) {
             self.places.push((self.bytes.len() as u32, inst.place));
         }
         let out = self.out;

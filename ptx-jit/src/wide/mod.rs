@@ -41,20 +41,6 @@ pub(crate) fn here() -> bool {
     false
 }
 
-/// Machine code as text, with offsets.
-pub(crate) fn text(machine: &Machine) -> String {
-    use iced_x86::{Decoder, DecoderOptions, Formatter, GasFormatter};
-    let mut out = String::new();
-    let mut formatter = GasFormatter::new();
-    let mut line = String::new();
-    for i in Decoder::with_ip(64, &machine.bytes[..machine.code], 0, DecoderOptions::NONE) {
-        line.clear();
-        formatter.format(&i, &mut line);
-        out.push_str(&format!("{:6x}: {line}\n", i.ip()));
-    }
-    out
-}
-
 /// Compiles a function with 512-bit vectors.
 ///
 /// # Errors

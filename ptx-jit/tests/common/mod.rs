@@ -140,7 +140,7 @@ impl Case {
     }
     pub fn compile(&self) -> Result<ptx_jit::Kernel, Unsupported> {
         let seen = ptx_jit::Seen { grid: self.params.grid, params: &self.params.params };
-        ptx_jit::compile(&self.program, self.params.block, Some(seen))
+        ptx_jit::compile(&self.program, self.params.block, Some(seen), ptx_jit::Options::default())
     }
     pub fn run_compiled(&self, kernel: &ptx_jit::Kernel) -> Result<(), Stop> {
         let launch = Launch {

@@ -22,7 +22,7 @@ pub struct Options {
     /// Only kernels whose name contains this
     #[arg(long)]
     only: Option<String>,
-    /// Engines: jit, interp, or part of the name of an OpenCL platform
+    /// Engines: jit, jit-fast-nan, interp, or part of the name of an OpenCL platform
     #[arg(long, value_delimiter = ',', default_values_t = ["jit".to_string(), "interp".into(), "Portable".into()])]
     engine: Vec<String>,
     /// Host threads of every engine
@@ -72,8 +72,8 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         let engine = options.engine.first().context("an engine")?;
         for case in chosen(options) {
             let row = match engine.as_str() {
-                "jit" | "interp" => {
-                    ours::run(&case, engine == "jit", options.threads, options.launches)
+                "jit" | "jit-fast-nan" | "interp" => {
+                    ours::run(&case, engine, options.threads, options.launches)
                 }
                 platform => opencl::run(&case, platform, options.launches),
             };

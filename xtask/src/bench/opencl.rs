@@ -261,7 +261,7 @@ pub fn run(case: &Case, platform: &str, launches: usize) -> Result<Row> {
 /// Whether the runtime computed what the interpreter computes: integers equal, floats near.
 fn check(case: &Case, results: &[(Type, Vec<u8>)]) -> Result<()> {
     let ready = ours::Ready::new(case, &ours::ptx(case)?)?;
-    ready.launch(case, Backend::Interp, 1)?;
+    ready.launch(case, Backend::Interp, false, 1)?;
     for ((ty, got), want) in results.iter().zip(ready.results(case)?) {
         let off = match ty {
             // Escape times hang on the last bit: a few may differ.

@@ -47,7 +47,13 @@ impl Ready {
         Ok(())
     }
 
-    pub fn launch(&self, case: &Case, backend: Backend, threads: u32) -> Result<Engine> {
+    pub fn launch(
+        &self,
+        case: &Case,
+        backend: Backend,
+        fast_nan: bool,
+        threads: u32,
+    ) -> Result<Engine> {
         let args = case
             .args
             .iter()
@@ -60,8 +66,15 @@ impl Ready {
             .collect();
         let (grid, block) = (case.grid, case.block);
         let threads = Some(threads);
-        let config =
-            LaunchConfig { grid, block, args, backend, threads, ..LaunchConfig::default() };
+        let config = LaunchConfig {
+            grid,
+            block,
+            args,
+            backend,
+            fast_nan,
+            threads,
+            ..LaunchConfig::default()
+        };
         Ok(self.context.launch(&self.module, case.entry, config)?.engine)
     }
 
@@ -85,14 +98,16 @@ pub fn ptx(case: &Case) -> Result<String> {
 }
 
 /// Measures one kernel.
-pub fn run(case: &Case, jit: bool, threads: u32, launches: usize) -> Result<Row> {
+pub fn run(case: &Case, engine: &str, threads: u32, launches: usize) -> Result<Row> {
+    let jit = engine != "interp";
     let backend = if jit { Backend::Jit } else { Backend::Interp };
+    let fast_nan = engine == "jit-fast-nan";
     let (ptx, build) = time(|| ptx(case));
     let ptx = ptx?;
     let ((ready, engine), first) = {
         let (result, first) = time(|| -> Result<_> {
             let ready = Ready::new(case, &ptx)?;
-            let engine = ready.launch(case, backend, threads)?;
+            let engine = ready.launch(case, backend, fast_nan, threads)?;
             Ok((ready, engine))
         });
         (result?, first)
@@ -100,7 +115,7 @@ pub fn run(case: &Case, jit: bool, threads: u32, launches: usize) -> Result<Row>
     if jit {
         // The first launch has the interpreter's results, or nothing is worth measuring.
         let other = Ready::new(case, &ptx)?;
-        other.launch(case, Backend::Interp, threads)?;
+        other.launch(case, Backend::Interp, false, threads)?;
         if other.results(case)? != ready.results(case)? {
             bail!("compiled code and interpreter differ");
         }
@@ -110,7 +125,7 @@ pub fn run(case: &Case, jit: bool, threads: u32, launches: usize) -> Result<Row>
         if case.reset {
             ready.fill(case)?;
         }
-        let (done, took) = time(|| ready.launch(case, backend, threads));
+        let (done, took) = time(|| ready.launch(case, backend, fast_nan, threads));
         done?;
         warm.push(took);
     }
