@@ -373,19 +373,24 @@ impl Lower<'_> {
 
     /// The number that a value is.
     pub(super) fn number(&self, v: Value) -> Option<i64> {
-        let v = self.root(v);
-        match *self.data(self.def(v)?) {
-            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => {
-                let c = imm.bits();
-                Some(match self.ty(v).bits() {
-                    8 => i64::from(c as i8),
-                    16 => i64::from(c as i16),
-                    32 => i64::from(c as i32),
-                    _ => c,
-                })
-            }
-            _ => None,
+        let root = self.root(v);
+        let InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } =
+            *self.data(self.def(root)?)
+        else {
+            return None;
+        };
+        let (from, to) = (self.ty(root).bits(), self.ty(v).bits());
+        let c = imm.bits();
+        if from < to {
+            // Extended by zeros: what keeps its sign has a register of its own.
+            return Some(c & ((1 << from) - 1));
         }
+        Some(match to {
+            8 => i64::from(c as i8),
+            16 => i64::from(c as i16),
+            32 => i64::from(c as i32),
+            _ => c,
+        })
     }
 
     /// The same if instructions can contain it.

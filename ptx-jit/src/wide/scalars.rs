@@ -242,7 +242,6 @@ impl Lower<'_> {
             self.emit(Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm, &[m, Part::Use(x, View::Z)]);
             return Ok(());
         }
-        let v = self.root(v);
         let inner = self.cast(v);
         let number = [F32, F64].contains(&self.ty(inner)) && self.ty(inner).bytes() == size;
         if number {
@@ -256,7 +255,8 @@ impl Lower<'_> {
             self.emit(code, &[m, x]);
             return Ok(());
         }
-        if op == Opcode::Store && self.add_to_memory(v, p, offset) {
+        let root = self.root(v);
+        if op == Opcode::Store && self.ty(root) == ty && self.add_to_memory(root, p, offset) {
             return Ok(());
         }
         let m = Part::Mem(self.address(p, offset));
