@@ -71,6 +71,7 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) fail: Clif,
     pub(crate) helper_effect: SigRef,
     pub(crate) helper_lanes: SigRef,
+    pub(crate) lane_function: SigRef,
     pub(crate) helper_refuel: SigRef,
     /// Executing lanes of the block being emitted; `None`: all.
     pub(crate) mask: Option<Vec<Value>>,
@@ -139,6 +140,7 @@ pub(crate) fn emit(
     let helper_effect = sig(thunk::EFFECT);
     let helper_lanes = sig(thunk::LANES);
     let helper_refuel = sig(thunk::REFUEL);
+    let lane_function = b.func.import_signature(signature(6, config.default_call_conv));
     let entry = b.create_block();
     b.append_block_params_for_function_params(entry);
     b.switch_to_block(entry);
@@ -187,6 +189,7 @@ pub(crate) fn emit(
         fail,
         helper_effect,
         helper_lanes,
+        lane_function,
         helper_refuel,
         mask: None,
         resumes: Vec::new(),

@@ -198,7 +198,8 @@ pub(crate) fn wide_geometry(
     if threads < 16 || !flat && !block[0].is_multiple_of(16) {
         return None;
     }
-    let most = if threads < 32 { 16 } else { 32 };
+    // Whole groups in a row keep the other coordinates uniform.
+    let most = if threads < 32 || !flat && !block[0].is_multiple_of(32) { 16 } else { 32 };
     let live = pressure(f, &analyse(f, with(16), assumed));
     let waits = f.blocks.iter().any(|b| matches!(b.term, Term::Bar(..)));
     // 32 vector registers.

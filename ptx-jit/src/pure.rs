@@ -39,7 +39,7 @@ impl Gen<'_, '_> {
                     self.or_exact(nan, op, k, &args, vec![r[0]], true)[0]
                 }
                 Some(r) => r[0],
-                None => self.call_lanes(op, k, &args, true)[0],
+                None => self.call_lanes(op, k, &args, true, false)[0],
             };
             self.define(v, Rep::Scalar(r));
             return;
@@ -61,7 +61,7 @@ impl Gen<'_, '_> {
                 None => None,
             };
             let Some(r) = r else {
-                let r = self.call_lanes(op, k, &args, false);
+                let r = self.call_lanes(op, k, &args, false, false);
                 self.define(v, Rep::Slices(r));
                 return;
             };
@@ -148,7 +148,7 @@ impl Gen<'_, '_> {
         }
         self.b.ins().brif(bad, cold, &[], join, &pass);
         self.b.switch_to_block(cold);
-        let slow = self.call_lanes(op, k, args, scalar);
+        let slow = self.call_lanes(op, k, args, scalar, true);
         let mut pass = Vec::new();
         for (x, (_, ty)) in slow.iter().zip(&types) {
             pass.push(BlockArg::Value(as_type(&mut self.b, *x, *ty)));
@@ -166,13 +166,15 @@ impl Gen<'_, '_> {
         at!(dst) + n as i32 * 256
     }
 
-    /// Runs the micro-op's own function over the lanes, or once for a scalar.
+    /// Runs the micro-op's own function over the lanes, or once for a scalar; `seldom`: on a way that is seldom taken, so that
+    /// the call keeps all registers.
     pub(crate) fn call_lanes(
         &mut self,
         op: Pure,
         k: u32,
         args: &[Val],
         scalar: bool,
+        seldom: bool,
     ) -> Vec<Value> {
         for (n, a) in args.iter().enumerate() {
             let at = Self::src_at(n);
@@ -185,12 +187,23 @@ impl Gen<'_, '_> {
                 self.stage(&x, at);
             }
         }
-        let f = self.b.ins().load(I64, plain(), self.ctx, at!(lane_thunk));
-        let op_n = self.b.ins().iconst(I64, op as i64);
         let k = self.b.ins().iconst(I64, k as i64);
         let n = self.b.ins().iconst(I64, if scalar { 1 } else { self.g.width as i64 });
-        let sig = self.helper_lanes;
-        self.b.ins().call_indirect(sig, f, &[self.ctx, op_n, k, n]);
+        if self.form.wide && !seldom {
+            // Most of 32 registers are free: what lives on is kept by the caller.
+            let table = self.b.ins().load(I64, plain(), self.ctx, at!(lanes));
+            let f = self.b.ins().load(I64, plain(), table, op as i32 * 8);
+            let place = |g: &mut Self, at: i32| g.b.ins().iadd_imm_u(g.ctx, i64::from(at));
+            let dst = place(self, Self::dst_at(0));
+            let [x, y, z] = [0, 1, 2].map(|n| place(self, Self::src_at(n)));
+            let sig = self.lane_function;
+            self.b.ins().call_indirect(sig, f, &[dst, x, y, z, k, n]);
+        } else {
+            let f = self.b.ins().load(I64, plain(), self.ctx, at!(lane_thunk));
+            let op_n = self.b.ins().iconst(I64, op as i64);
+            let sig = self.helper_lanes;
+            self.b.ins().call_indirect(sig, f, &[self.ctx, op_n, k, n]);
+        }
         if scalar {
             let at = Self::dst_at(0);
             return vec![match op.ret() {
