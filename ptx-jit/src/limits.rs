@@ -198,14 +198,34 @@ pub(crate) fn wide_geometry(
     if threads < 16 || !flat && !block[0].is_multiple_of(16) {
         return None;
     }
-    // Whole groups in a row keep the other coordinates uniform.
-    let most = if threads < 32 || !flat && !block[0].is_multiple_of(32) { 16 } else { 32 };
+    // Whole groups in a row keep the other coordinates uniform, which matters where memory is accessed.
+    let whole = flat || block[0].is_multiple_of(32) || rows_do_not_matter(f, block, assumed);
+    let most = if threads < 32 || !whole { 16 } else { 32 };
     let live = pressure(f, &analyse(f, with(16), assumed));
     let waits = f.blocks.iter().any(|b| matches!(b.term, Term::Bar(..)));
     // 32 vector registers.
     let two = live <= if waits { 28 } else { 14 };
     let vector = with(if two { most } else { 16 });
     (waits || !one_by_one_pays(f, vector, assumed)).then_some(vector)
+}
+
+/// Whether groups of two rows have the linear addresses that groups of one have, where most of the time is spent.
+fn rows_do_not_matter(f: &Func, block: [u32; 3], assumed: &Assumptions) -> bool {
+    let [one, two] = [16, 32].map(|width| analyse(f, Geometry { block, width }, assumed));
+    let idom = f.dominators();
+    let all = loops(f, &idom);
+    let hot = |b: usize| all.is_empty() || all.iter().any(|l| l.1.contains(&(b as u32)));
+    let linear = |shapes: &Shapes, v: u32| matches!(shapes.of[v as usize], Shape::Linear(_));
+    f.blocks.iter().enumerate().filter(|(b, _)| hot(*b)).flat_map(|(_, b)| &b.insts).all(|v| {
+        let Op::Effect(e) = f.insts[*v as usize].op else { return true };
+        let e = &f.effects[e as usize];
+        match (&e.effect, e.src.first()) {
+            (Effect::Ld(_) | Effect::St(_), Some(base)) => {
+                !linear(&one, *base) || linear(&two, *base)
+            }
+            _ => true,
+        }
+    })
 }
 
 /// Whether threads one after the other are faster than groups: where lanes go their own ways through loops that

@@ -720,6 +720,11 @@ impl Lower<'_> {
                 let x = self.z(args[1]);
                 self.emit(code, &[m, Part::Under(k), x]);
             }
+            // Lanes one by one are faster than the instruction, as long as all of them are on.
+            Word::Gather if self.number(args[0]) == Some(-1) => {
+                let m = self.indexed(number, args[1], args[2]);
+                self.gather_all(made()?, m, number & 255 == 8);
+            }
             Word::Gather => {
                 let k = self.k(args[0]);
                 let m = self.indexed(number, args[1], args[2]);
@@ -831,6 +836,84 @@ impl Lower<'_> {
         self.emit(code, &[Part::Both(d, zero, view), Part::Spent(spent, k), Part::Mem(m)]);
     }
 
+    /// Every lane's element, of 8 bytes if `long`.
+    fn gather_all(&mut self, d: VReg, m: Address, long: bool) {
+        let Some((indices, scale)) = m.index else { return };
+        let quarters = if long { 2 } else { 4 };
+        let (first, next) = if long {
+            (Code::EVEX_Vmovsd_xmm_k1z_m64, Code::EVEX_Vpinsrq_xmm_xmm_rm64_imm8)
+        } else {
+            (Code::EVEX_Vmovss_xmm_k1z_m32, Code::EVEX_Vpinsrd_xmm_xmm_rm32_imm8)
+        };
+        let mut made = Vec::new();
+        for q in 0..quarters {
+            let part = if q == 0 {
+                indices
+            } else {
+                let r = self.vector();
+                self.cut(r, indices, q);
+                r
+            };
+            let [low, high] = std::array::from_fn(|_| self.temp(RegClass::Int));
+            let from = Part::Use(part, View::X);
+            self.emit(Code::EVEX_Vmovq_rm64_xmm, &[Part::Def(low, View::D), from]);
+            self.emit(
+                Code::EVEX_Vpextrq_rm64_xmm_imm8,
+                &[Part::Def(high, View::D), from, Part::Imm(1)],
+            );
+            let mut at = Vec::new();
+            for pair in [low, high] {
+                let [one, other] = std::array::from_fn(|_| self.temp(RegClass::Int));
+                self.emit(
+                    Code::Mov_r32_rm32,
+                    &[Part::Def(one, View::W), Part::Use(pair, View::W)],
+                );
+                self.emit(
+                    Code::Shr_rm64_imm8,
+                    &[Part::Both(other, pair, View::D), Part::Imm(32)],
+                );
+                at.extend([one, other]);
+            }
+            let element = |i: VReg| {
+                Part::Mem(Address { index: Some((i, scale)), lanes: None, ..m })
+            };
+            let per = if long { 2 } else { 4 };
+            for chunk in at.chunks(per) {
+                let mut x = self.vector();
+                self.emit(first, &[Part::Def(x, View::X), element(chunk[0])]);
+                for (n, i) in chunk.iter().enumerate().skip(1) {
+                    let y = self.vector();
+                    let n = Part::Imm(n as i64);
+                    self.emit(
+                        next,
+                        &[Part::Def(y, View::X), Part::Use(x, View::X), element(*i), n],
+                    );
+                    x = y;
+                }
+                made.push(x);
+            }
+        }
+        self.together(d, &made);
+    }
+
+    /// Four quarters as one vector.
+    fn together(&mut self, d: VReg, quarters: &[VReg]) {
+        let mut whole = quarters[0];
+        for (n, x) in quarters.iter().enumerate().skip(1) {
+            let y = if n == 3 { d } else { self.vector() };
+            self.emit(
+                Code::EVEX_Vinserti32x4_zmm_k1z_zmm_xmmm128_imm8,
+                &[
+                    Part::Def(y, View::Z),
+                    Part::Use(whole, View::Z),
+                    Part::Use(*x, View::X),
+                    Part::Imm(n as i64),
+                ],
+            );
+            whole = y;
+        }
+    }
+
     fn scatter(&mut self, code: Code, k: VReg, m: Address, x: Part) {
         let spent = self.temp(RegClass::Vector);
         self.emit(code, &[Part::Mem(m), Part::Spent(spent, k), x]);
@@ -849,8 +932,8 @@ impl Lower<'_> {
         } else {
             (Code::EVEX_Vmovd_xmm_rm32, Code::EVEX_Vpinsrd_xmm_xmm_rm32_imm8)
         };
-        let mut whole = None;
-        for (q, chunk) in args.chunks(per).enumerate() {
+        let mut quarters = Vec::new();
+        for chunk in args.chunks(per) {
             let mut x = self.vector();
             let part = self.operand(chunk[0], view);
             self.emit(first, &[Part::Def(x, View::X), part]);
@@ -861,23 +944,9 @@ impl Lower<'_> {
                 self.emit(next, &[Part::Def(y, View::X), Part::Use(x, View::X), part, n]);
                 x = y;
             }
-            whole = Some(match whole {
-                None => x,
-                Some(w) => {
-                    let y = if q == 3 { d } else { self.vector() };
-                    self.emit(
-                        Code::EVEX_Vinserti32x4_zmm_k1z_zmm_xmmm128_imm8,
-                        &[
-                            Part::Def(y, View::Z),
-                            Part::Use(w, View::Z),
-                            Part::Use(x, View::X),
-                            Part::Imm(q as i64),
-                        ],
-                    );
-                    y
-                }
-            });
+            quarters.push(x);
         }
+        self.together(d, &quarters);
         Ok(())
     }
 }
