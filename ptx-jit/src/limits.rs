@@ -194,38 +194,65 @@ pub(crate) fn wide_geometry(
     if needs_warp(f) {
         return Some(with(32));
     }
-    let flat = block[1] == 1 && block[2] == 1;
-    if threads < 16 || !flat && !block[0].is_multiple_of(16) {
+    if threads < 16 {
         return None;
     }
-    // Whole groups in a row keep the other coordinates uniform, which matters where memory is accessed.
-    let whole = flat || block[0].is_multiple_of(32) || rows_do_not_matter(f, block, assumed);
-    let most = if threads < 32 || !whole { 16 } else { 32 };
-    let live = pressure(f, &analyse(f, with(16), assumed));
+    let flat = block[1] == 1 && block[2] == 1;
+    let row = if flat { threads } else { block[0] };
+    let shapes = |width: u32| analyse(f, with(width), assumed);
+    let one = shapes(16);
+    let live = pressure(f, &one);
     let waits = f.blocks.iter().any(|b| matches!(b.term, Term::Bar(..)));
     // 32 vector registers.
-    let two = live <= if waits { 28 } else { 14 };
-    let vector = with(if two { most } else { 16 });
+    let room = live <= if waits { 28 } else { 14 };
+    let per_lane = |shapes: &Shapes, width: u32| cost(f, shapes, width, 16) / u64::from(width);
+    // Whole groups in a row keep the other coordinates uniform, which matters where memory is accessed.
+    let two = threads >= 32
+        && room
+        && (flat || row.is_multiple_of(32) || per_lane(&shapes(32), 32) * 4 <= per_lane(&one, 16) * 5);
+    if row < 16 && !two && !flat {
+        let narrow = with(row.next_power_of_two().max(4));
+        let old = cost(f, &analyse(f, narrow, assumed), narrow.width, 4) / u64::from(narrow.width);
+        if old <= per_lane(&one, 16) {
+            return None;
+        }
+    }
+    let vector = with(if two { 32 } else { 16 });
     (waits || !one_by_one_pays(f, vector, assumed)).then_some(vector)
 }
 
-/// Whether groups of two rows have the linear addresses that groups of one have, where most of the time is spent.
-fn rows_do_not_matter(f: &Func, block: [u32; 3], assumed: &Assumptions) -> bool {
-    let [one, two] = [16, 32].map(|width| analyse(f, Geometry { block, width }, assumed));
+/// About what a group costs: vector instructions of `lanes` lanes, accesses, sixteen turns of each loop. In thousandths.
+fn cost(f: &Func, shapes: &Shapes, width: u32, lanes: u32) -> u64 {
     let idom = f.dominators();
     let all = loops(f, &idom);
-    let hot = |b: usize| all.is_empty() || all.iter().any(|l| l.1.contains(&(b as u32)));
-    let linear = |shapes: &Shapes, v: u32| matches!(shapes.of[v as usize], Shape::Linear(_));
-    f.blocks.iter().enumerate().filter(|(b, _)| hot(*b)).flat_map(|(_, b)| &b.insts).all(|v| {
-        let Op::Effect(e) = f.insts[*v as usize].op else { return true };
-        let e = &f.effects[e as usize];
-        match (&e.effect, e.src.first()) {
-            (Effect::Ld(_) | Effect::St(_), Some(base)) => {
-                !linear(&one, *base) || linear(&two, *base)
-            }
-            _ => true,
+    let slices = u64::from(width.div_ceil(lanes));
+    let mut sum = 0;
+    for (b, block) in f.blocks.iter().enumerate() {
+        let depth = all.iter().filter(|l| l.1.contains(&(b as u32))).count();
+        let turns = 16u64.pow(depth.min(4) as u32);
+        for v in &block.insts {
+            let i = &f.insts[*v as usize];
+            let wide = if i.kind == ptx_isa::Kind::D { 2 } else { 1 };
+            let alike = shapes.of[*v as usize] != Shape::Vector;
+            let cost = match i.op {
+                Op::Pure(op, _) if crate::ops::native(op) && !alike => slices * wide,
+                Op::Pure(op, _) if crate::ops::native(op) => 1,
+                Op::Pure(..) => 20 + 10 * slices,
+                Op::Effect(e) => {
+                    let e = &f.effects[e as usize];
+                    let base = e.src.first().map(|v| &shapes.of[*v as usize]);
+                    match (&e.effect, base) {
+                        (Effect::Ld(_) | Effect::St(_), Some(Shape::Linear(_))) => 2 + slices,
+                        (Effect::Ld(_) | Effect::St(_), _) => 2 * u64::from(width),
+                        _ => 30,
+                    }
+                }
+                _ => 0,
+            };
+            sum += 1000 * turns * cost;
         }
-    })
+    }
+    sum
 }
 
 /// Whether threads one after the other are faster than groups: where lanes go their own ways through loops that

@@ -9,6 +9,7 @@ use super::check::{Found, apart};
 use super::transfer::unit;
 use crate::emit::{Gen, plain};
 use crate::form::vconst32;
+use crate::ops::as_type;
 use crate::wide::words::{self, Word};
 
 /// Whether lanes that are there can be read and written at once.
@@ -32,14 +33,16 @@ enum At {
     /// Side by side, or all there: at a constant distance.
     Row(Value, i32),
     Same(Value, i32),
+    /// Among few words at constant distances, for each vector.
+    Near(Value, Vec<Near>),
     /// At a base, and numbers of units of `1 << shift` bytes.
     Index(Value, Value, u32),
     /// At two times eight addresses.
     Lanes([Value; 2]),
 }
 
-/// Where the lanes of each slice are, `step` bytes further.
-fn places(g: &mut Gen<'_, '_>, m: &Mem, found: &Found, step: i32) -> Vec<At> {
+/// Where the lanes of each slice are, `step` bytes further, for loads or for stores.
+fn places(g: &mut Gen<'_, '_>, m: &Mem, found: &Found, step: i32, loads: bool) -> Vec<At> {
     match found {
         Found::Linear(host, o) => {
             let chunks: Vec<&[i64]> = o.chunks(16).collect();
@@ -51,6 +54,9 @@ fn places(g: &mut Gen<'_, '_>, m: &Mem, found: &Found, step: i32) -> Vec<At> {
                 }
                 if c.iter().all(|o| *o == c[0]) {
                     return At::Same(*host, at(c));
+                }
+                if loads && let Some(near) = near(m, c, step) {
+                    return At::Near(*host, near);
                 }
                 let base = *base.get_or_insert_with(|| further(g, *host, step));
                 let c: Vec<u32> = c.iter().map(|o| *o as u32).collect();
@@ -86,6 +92,53 @@ fn places(g: &mut Gen<'_, '_>, m: &Mem, found: &Found, step: i32) -> Vec<At> {
     }
 }
 
+/// Words that two vectors hold, and which of them the lanes' elements are.
+struct Near {
+    /// Bytes to the first.
+    at: i32,
+    count: u32,
+    words: [u32; 16],
+}
+
+/// Elements at the offsets, of each vector, if they are near one another.
+fn near(m: &Mem, o: &[i64], step: i32) -> Option<Vec<Near>> {
+    let per = u32::from(m.bytes) / 4;
+    let vector = |o: &[i64]| {
+        let (least, most) = (o.iter().min()?, o.iter().max()?);
+        let reach = most - least + i64::from(m.bytes);
+        if reach > 128 || o.iter().any(|o| (o - least) % 4 != 0) {
+            return None;
+        }
+        let word = |n: u32| ((o[(n / per) as usize] - least) / 4) as u32 + n % per;
+        Some(Near {
+            at: *least as i32 + step,
+            count: (reach / 4) as u32,
+            words: std::array::from_fn(|n| word(n as u32)),
+        })
+    };
+    o.chunks(16 / per as usize).map(vector).collect()
+}
+
+/// The elements of one vector.
+fn pick(g: &mut Gen<'_, '_>, host: Value, near: &Near) -> Value {
+    let ty = g.form.w();
+    let mut part = |from: u32| {
+        let at = near.at + 4 * from as i32;
+        let left = near.count - from;
+        if left >= 16 {
+            return g.b.ins().load(ty, plain(), host, at);
+        }
+        // Nothing behind them need be there.
+        let on = g.b.ins().iconst(words::MASK, (1i64 << left) - 1);
+        let p = further(g, host, at);
+        g.word(Word::LoadMasked, 4, &[on, p], ty)
+    };
+    let first = part(0);
+    let second = if near.count > 16 { part(16) } else { first };
+    let index = vconst32(&mut g.b, &near.words);
+    g.word(Word::Permute, 0, &[first, second, index], ty)
+}
+
 fn further(g: &mut Gen<'_, '_>, host: Value, step: i32) -> Value {
     if step == 0 { host } else { g.b.ins().iadd_imm_s(host, i64::from(step)) }
 }
@@ -106,10 +159,12 @@ pub(super) fn gather(
 ) -> Vec<Value> {
     let cell = cell(m);
     let ty = g.form.of(cell);
+    // All lanes of a line were checked, whether they are on or not.
+    let mask = mask.filter(|_| !matches!(found, Found::Linear(..)));
     let mask = mask.map_or_else(|| g.all_lanes(), <[Value]>::to_vec);
     let bytes = u32::from(m.bytes);
     let mut out = Vec::new();
-    for (s, at) in places(g, m, found, step).into_iter().enumerate() {
+    for (s, at) in places(g, m, found, step, true).into_iter().enumerate() {
         let parts = if cell == Kind::D { 2 } else { 1 };
         for half in 0..parts {
             let on = if parts == 2 { g.half_mask(&mask, 2 * s + half) } else { mask[s] };
@@ -118,6 +173,10 @@ pub(super) fn gather(
                 At::Same(host, at) => {
                     let x = g.b.ins().load(ty.lane_type(), plain(), *host, *at);
                     g.b.ins().splat(ty, x)
+                }
+                At::Near(host, near) => {
+                    let x = pick(g, *host, &near[half]);
+                    as_type(&mut g.b, x, ty)
                 }
                 At::Index(base, index, shift) => {
                     let number = bytes | shift << 8 | (half as u32) << 16;
@@ -155,7 +214,7 @@ pub(super) fn scatter(
         values.to_vec()
     };
     let on = mask.map_or_else(|| g.all_lanes(), <[Value]>::to_vec);
-    for (s, at) in places(g, m, found, step).into_iter().enumerate() {
+    for (s, at) in places(g, m, found, step, false).into_iter().enumerate() {
         let parts = if cell == Kind::D { 2 } else { 1 };
         for half in 0..parts {
             let x = words[parts * s + half];
@@ -165,6 +224,8 @@ pub(super) fn scatter(
                     let at = *at + 64 * half as i32;
                     store_row(g, x, *host, at, mask.map(|_| on), bytes);
                 }
+                // For loads only.
+                At::Near(..) => {}
                 At::Same(host, at) => {
                     let base = further(g, *host, *at);
                     let index = g.same32(0);

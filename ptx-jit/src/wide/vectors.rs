@@ -457,6 +457,18 @@ impl Lower<'_> {
         self.reg(v)
     }
 
+    /// Whether a mask is known to have every lane on.
+    fn all_on(&self, v: Value) -> bool {
+        match self.number(v) {
+            Some(c) => c as u16 == 0xffff,
+            // Its upper half.
+            None => self.def(self.root(v)).is_some_and(|i| match *self.data(i) {
+                InstructionData::Binary { opcode: Opcode::Ushr, args: [x, _] } => self.all_on(x),
+                _ => false,
+            }),
+        }
+    }
+
     /// A mask of the upper eight lanes.
     fn upper(&mut self, k: VReg) -> VReg {
         let r = self.temp(RegClass::Vector);
@@ -720,10 +732,34 @@ impl Lower<'_> {
                 let x = self.z(args[1]);
                 self.emit(code, &[m, Part::Under(k), x]);
             }
-            // Lanes one by one are faster than the instruction, as long as all of them are on.
-            Word::Gather if self.number(args[0]) == Some(-1) => {
+            // Lanes one by one are faster than the instructions, as long as all of them are on.
+            Word::Gather if self.all_on(args[0]) => {
                 let m = self.indexed(number, args[1], args[2]);
-                self.gather_all(made()?, m, number & 255 == 8);
+                let places = self.indices(m, number & 255 == 8);
+                self.gather_all(made()?, &places);
+            }
+            Word::GatherLong if self.all_on(args[0]) => {
+                let places = self.addresses_of(args[1]);
+                self.gather_all(made()?, &places);
+            }
+            Word::GatherWords if self.all_on(args[0]) => {
+                let mut places = self.addresses_of(args[1]);
+                places.extend(self.addresses_of(args[2]));
+                self.gather_all(made()?, &places);
+            }
+            Word::Scatter if self.all_on(args[0]) => {
+                let m = self.indexed(number, args[1], args[2]);
+                let places = self.indices(m, number & 255 == 8);
+                self.scatter_all(args[3], &places);
+            }
+            Word::ScatterLong if self.all_on(args[0]) => {
+                let places = self.addresses_of(args[1]);
+                self.scatter_all(args[2], &places);
+            }
+            Word::ScatterWords if self.all_on(args[0]) => {
+                let mut places = self.addresses_of(args[1]);
+                places.extend(self.addresses_of(args[2]));
+                self.scatter_all(args[3], &places);
             }
             Word::Gather => {
                 let k = self.k(args[0]);
@@ -836,33 +872,12 @@ impl Lower<'_> {
         self.emit(code, &[Part::Both(d, zero, view), Part::Spent(spent, k), Part::Mem(m)]);
     }
 
-    /// Every lane's element, of 8 bytes if `long`.
-    fn gather_all(&mut self, d: VReg, m: Address, long: bool) {
-        let Some((indices, scale)) = m.index else { return };
-        let quarters = if long { 2 } else { 4 };
-        let (first, next) = if long {
-            (Code::EVEX_Vmovsd_xmm_k1z_m64, Code::EVEX_Vpinsrq_xmm_xmm_rm64_imm8)
-        } else {
-            (Code::EVEX_Vmovss_xmm_k1z_m32, Code::EVEX_Vpinsrd_xmm_xmm_rm32_imm8)
-        };
-        let mut made = Vec::new();
-        for q in 0..quarters {
-            let part = if q == 0 {
-                indices
-            } else {
-                let r = self.vector();
-                self.cut(r, indices, q);
-                r
-            };
-            let [low, high] = std::array::from_fn(|_| self.temp(RegClass::Int));
-            let from = Part::Use(part, View::X);
-            self.emit(Code::EVEX_Vmovq_rm64_xmm, &[Part::Def(low, View::D), from]);
-            self.emit(
-                Code::EVEX_Vpextrq_rm64_xmm_imm8,
-                &[Part::Def(high, View::D), from, Part::Imm(1)],
-            );
-            let mut at = Vec::new();
-            for pair in [low, high] {
+    /// Where each lane's element is: `m` with a vector of 32-bit indices, of which eight count if `long`.
+    fn indices(&mut self, m: Address, long: bool) -> Vec<Address> {
+        let Some((indices, scale)) = m.index else { return Vec::new() };
+        let mut at = Vec::new();
+        for q in 0..if long { 2 } else { 4 } {
+            for pair in self.longs(indices, q) {
                 let [one, other] = std::array::from_fn(|_| self.temp(RegClass::Int));
                 self.emit(
                     Code::Mov_r32_rm32,
@@ -874,26 +889,93 @@ impl Lower<'_> {
                 );
                 at.extend([one, other]);
             }
-            let element = |i: VReg| {
-                Part::Mem(Address { index: Some((i, scale)), lanes: None, ..m })
-            };
-            let per = if long { 2 } else { 4 };
-            for chunk in at.chunks(per) {
-                let mut x = self.vector();
-                self.emit(first, &[Part::Def(x, View::X), element(chunk[0])]);
-                for (n, i) in chunk.iter().enumerate().skip(1) {
-                    let y = self.vector();
-                    let n = Part::Imm(n as i64);
-                    self.emit(
-                        next,
-                        &[Part::Def(y, View::X), Part::Use(x, View::X), element(*i), n],
-                    );
-                    x = y;
-                }
-                made.push(x);
+        }
+        at.into_iter()
+            .map(|i| Address { index: Some((i, scale)), lanes: None, ..m })
+            .collect()
+    }
+
+    /// The eight addresses of a vector.
+    fn addresses_of(&mut self, v: Value) -> Vec<Address> {
+        let x = self.reg(v);
+        let mut at = Vec::new();
+        for q in 0..4 {
+            at.extend(self.longs(x, q));
+        }
+        at.into_iter().map(|a| Address { base: Some(a), ..Address::default() }).collect()
+    }
+
+    /// The two halves of a quarter.
+    fn longs(&mut self, x: VReg, quarter: u8) -> [VReg; 2] {
+        let part = if quarter == 0 {
+            x
+        } else {
+            let r = self.vector();
+            self.cut(r, x, quarter);
+            r
+        };
+        let [low, high] = std::array::from_fn(|_| self.temp(RegClass::Int));
+        let from = Part::Use(part, View::X);
+        self.emit(Code::EVEX_Vmovq_rm64_xmm, &[Part::Def(low, View::D), from]);
+        self.emit(
+            Code::EVEX_Vpextrq_rm64_xmm_imm8,
+            &[Part::Def(high, View::D), from, Part::Imm(1)],
+        );
+        [low, high]
+    }
+
+    /// Elements from all these places, of 8 bytes where there are eight.
+    fn gather_all(&mut self, d: VReg, places: &[Address]) {
+        let long = places.len() == 8;
+        let (first, next) = if long {
+            (Code::EVEX_Vmovsd_xmm_k1z_m64, Code::EVEX_Vpinsrq_xmm_xmm_rm64_imm8)
+        } else {
+            (Code::EVEX_Vmovss_xmm_k1z_m32, Code::EVEX_Vpinsrd_xmm_xmm_rm32_imm8)
+        };
+        let mut made = Vec::new();
+        for chunk in places.chunks(if long { 2 } else { 4 }) {
+            let mut x = self.vector();
+            self.emit(first, &[Part::Def(x, View::X), Part::Mem(chunk[0])]);
+            for (n, m) in chunk.iter().enumerate().skip(1) {
+                let y = self.vector();
+                let n = Part::Imm(n as i64);
+                self.emit(
+                    next,
+                    &[Part::Def(y, View::X), Part::Use(x, View::X), Part::Mem(*m), n],
+                );
+                x = y;
             }
+            made.push(x);
         }
         self.together(d, &made);
+    }
+
+    /// Elements to all these places, in order.
+    fn scatter_all(&mut self, x: Value, places: &[Address]) {
+        let long = places.len() == 8;
+        let x = self.reg(x);
+        for (q, chunk) in places.chunks(if long { 2 } else { 4 }).enumerate() {
+            let part = if q == 0 {
+                x
+            } else {
+                let r = self.vector();
+                self.cut(r, x, q as u8);
+                r
+            };
+            let from = Part::Use(part, View::X);
+            for (n, m) in chunk.iter().enumerate() {
+                let (code, n) = match (long, n) {
+                    (false, 0) => (Code::EVEX_Vmovss_m32_k1_xmm, None),
+                    (true, 0) => (Code::EVEX_Vmovsd_m64_k1_xmm, None),
+                    (false, n) => (Code::EVEX_Vpextrd_rm32_xmm_imm8, Some(n)),
+                    (true, n) => (Code::EVEX_Vpextrq_rm64_xmm_imm8, Some(n)),
+                };
+                match n {
+                    None => self.emit(code, &[Part::Mem(*m), from]),
+                    Some(n) => self.emit(code, &[Part::Mem(*m), from, Part::Imm(n as i64)]),
+                }
+            }
+        }
     }
 
     /// Four quarters as one vector.
