@@ -204,7 +204,7 @@ pub(crate) fn wide_geometry(
     let live = pressure(f, &one);
     let waits = f.blocks.iter().any(|b| matches!(b.term, Term::Bar(..)));
     // 32 vector registers.
-    let room = live <= if waits { 28 } else { 14 };
+    let room = live <= if waits { 18 } else { 14 };
     let per_lane = |shapes: &Shapes, width: u32| cost(f, shapes, width, 16) / u64::from(width);
     // Whole groups in a row keep the other coordinates uniform, which matters where memory is accessed.
     let two = threads >= 32
