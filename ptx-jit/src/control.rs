@@ -267,8 +267,8 @@ impl Gen<'_, '_> {
     /// 350 us, so 315; naive matmul 329, 257); elsewhere that costs (`sha-256` 326 us, so 376; `fft` 131, 150).
     pub(crate) fn fail_if_asked_aside(&mut self) {
         self.fail_if_asked();
-        if let Some(on) = self.b.current_block().filter(|_| self.in_small_loop[self.here as usize])
-        {
+        let aside = self.form.wide || self.in_small_loop[self.here as usize];
+        if let Some(on) = self.b.current_block().filter(|_| aside) {
             self.b.set_cold_block(on);
         }
     }

@@ -74,8 +74,8 @@ use crate::bundle::Store;
 use crate::entry::{Key, Needs};
 use crate::ir::{Func, Place};
 use crate::range::Assumptions;
-use crate::wide::Machine;
 use crate::shape::Geometry;
+use crate::wide::Machine;
 
 /// Why a kernel is not compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

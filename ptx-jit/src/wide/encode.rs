@@ -3,7 +3,7 @@
 use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
 use regalloc2::{Allocation, Block, Edit, InstOrEdit, Output, PReg, RegClass};
 
-use super::machine::{Arg, Listing, ExchangeOp, KEPT, Plain, View, What};
+use super::machine::{ARGS, Arg, CONTEXT, ExchangeOp, KEPT, Listing, Plain, View, What};
 
 /// Machine code, and where in the module text it comes from: offset in the code, place.
 pub(crate) struct Machine {
@@ -26,11 +26,7 @@ struct Emitter<'a> {
 }
 
 /// Machine code of `code` with the registers of `out`; `pool`: constants, each with its alignment.
-pub(super) fn encode(
-    code: &Listing,
-    out: &Output,
-    pool: &[Vec<u8>],
-) -> Result<Machine, String> {
+pub(super) fn encode(code: &Listing, out: &Output, pool: &[Vec<u8>]) -> Result<Machine, String> {
     let frame = (out.num_spillslots as u32 * 8).next_multiple_of(64);
     let mut e = Emitter {
         code,
@@ -229,7 +225,16 @@ impl Emitter<'_> {
         let is_next = |b: Block| Some(ways[b.index()]) == next;
         match &inst.what {
             What::Plain(p) => self.plain(p, regs)?,
-            What::Start => {}
+            What::Start => {
+                let (to, from) = (View::D.of(CONTEXT), View::D.of(ARGS[0]));
+                let i = Instruction::with2(Code::Mov_r64_rm64, to, from);
+                self.put(&i.map_err(|e| e.to_string())?)?;
+            }
+            What::Context => {
+                let (to, from) = (View::D.of(reg(0)?), View::D.of(CONTEXT));
+                let i = Instruction::with2(Code::Mov_r64_rm64, to, from);
+                self.put(&i.map_err(|e| e.to_string())?)?;
+            }
             What::Jump => {
                 if !is_next(succs[0]) {
                     self.jump(succs[0]);
@@ -312,7 +317,8 @@ impl Emitter<'_> {
         let fail = |e: iced_x86::IcedError| e.to_string();
         let wide = view == View::D;
         let pick = |w: Code, d: Code| if wide { d } else { w };
-        let (a, rax) = (MemoryOperand::with_base(View::D.of(address)), view.of(super::machine::RAX));
+        let (a, rax) =
+            (MemoryOperand::with_base(View::D.of(address)), view.of(super::machine::RAX));
         let (x, new) = (view.of(x), view.of(new));
         let load = pick(Code::Mov_r32_rm32, Code::Mov_r64_rm64);
         self.put(&Instruction::with2(load, rax, a).map_err(fail)?)?;
@@ -402,7 +408,9 @@ impl Emitter<'_> {
             i.set_memory_displacement64(0);
             return Ok(());
         }
-        if let Some(b) = at(p.base)? {
+        if p.context {
+            i.set_memory_base(View::D.of(CONTEXT));
+        } else if let Some(b) = at(p.base)? {
             i.set_memory_base(View::D.of(b));
         }
         if let Some(x) = at(p.index)? {

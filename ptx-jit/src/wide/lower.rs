@@ -69,6 +69,7 @@ pub(super) struct Lower<'a> {
     regs: Vec<Option<VReg>>,
     /// Stores and calls before an instruction of its block.
     epochs: Vec<u32>,
+    entry: ir::Block,
     /// The block and the epoch of what is being lowered.
     here: ir::Block,
     now: u32,
@@ -91,13 +92,15 @@ pub(super) struct Lowered {
 
 /// Lowers `f`.
 pub(super) fn lower(f: &Function) -> Result<Lowered, Refused> {
+    let entry = f.layout.entry_block().ok_or("an empty function")?;
     let mut l = Lower {
         f,
         out: Listing::default(),
         uses: vec![0; f.dfg.num_values()],
         regs: vec![None; f.dfg.num_values()],
         epochs: vec![0; f.dfg.num_insts()],
-        here: f.layout.entry_block().ok_or("an empty function")?,
+        entry,
+        here: entry,
         now: 0,
         place: u32::MAX,
         seq: Vec::new(),
@@ -148,9 +151,7 @@ impl Lower<'_> {
             let arg = self.f.dfg.resolve_aliases(arg);
             let (from, to) = (self.ty(arg), self.ty(v));
             let same = match opcode {
-                Opcode::Bitcast => {
-                    class(from) == class(to) && from.is_vector() == to.is_vector()
-                }
+                Opcode::Bitcast => class(from) == class(to) && from.is_vector() == to.is_vector(),
                 Opcode::Ireduce => to != I16,
                 // Instructions of 32 bits clear the upper ones.
                 Opcode::Uextend => from.bits() == 32 && to == I64 && self.clears(arg),
@@ -173,9 +174,27 @@ impl Lower<'_> {
                 let op = self.data(i).opcode();
                 let computed = matches!(
                     op,
-                    Iadd | Isub | Imul | Band | Bor | Bxor | Bnot | Ishl | Ushr | Sshr
-                        | Rotl | Rotr | Umin | Umax | Smin | Smax | Popcnt | Clz | Select
-                        | Extractlane | Iconst | Ineg
+                    Iadd | Isub
+                        | Imul
+                        | Band
+                        | Bor
+                        | Bxor
+                        | Bnot
+                        | Ishl
+                        | Ushr
+                        | Sshr
+                        | Rotl
+                        | Rotr
+                        | Umin
+                        | Umax
+                        | Smin
+                        | Smax
+                        | Popcnt
+                        | Clz
+                        | Select
+                        | Extractlane
+                        | Iconst
+                        | Ineg
                 );
                 computed || matches!(op, Load | Uload8 | Uload16)
             })
@@ -292,7 +311,9 @@ impl Lower<'_> {
     fn fixed_args(&self, i: ir::Inst) -> Vec<Value> {
         match *self.data(i) {
             InstructionData::Jump { .. } => Vec::new(),
-            InstructionData::Brif { arg, .. } | InstructionData::BranchTable { arg, .. } => vec![arg],
+            InstructionData::Brif { arg, .. } | InstructionData::BranchTable { arg, .. } => {
+                vec![arg]
+            }
             _ => self.f.dfg.inst_args(i).to_vec(),
         }
     }
@@ -318,7 +339,17 @@ impl Lower<'_> {
     /// The register of a value, which will be computed.
     pub(super) fn reg(&mut self, v: Value) -> VReg {
         let v = self.root(v);
+        if self.is_context(v) {
+            let r = self.temp(RegClass::Int);
+            self.push(What::Context, &[Operand::reg_def(r)]);
+            return r;
+        }
         self.own(v)
+    }
+
+    /// Whether a value is the function's argument, which has a register of its own.
+    fn is_context(&self, v: Value) -> bool {
+        self.f.dfg.block_params(self.entry).first() == Some(&v)
     }
 
     fn own(&mut self, v: Value) -> VReg {
@@ -374,8 +405,7 @@ impl Lower<'_> {
     /// The number that a value is.
     pub(super) fn number(&self, v: Value) -> Option<i64> {
         let root = self.root(v);
-        let InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } =
-            *self.data(self.def(root)?)
+        let InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } = *self.data(self.def(root)?)
         else {
             return None;
         };
@@ -459,6 +489,9 @@ impl Lower<'_> {
                     return self.sum(x, y, 1, disp);
                 }
             }
+        }
+        if self.is_context(v) {
+            return Address { context: true, disp: disp as i32, ..Address::default() };
         }
         let base = Some(self.own(v));
         Address { base, disp: disp as i32, ..Address::default() }
@@ -558,7 +591,8 @@ impl Lower<'_> {
         let f = self.f;
         // Where code goes: as it was emitted, what is seldom run last.
         let reached: std::collections::HashSet<ir::Block> = order.iter().copied().collect();
-        let mut layout: Vec<ir::Block> = f.layout.blocks().filter(|b| reached.contains(b)).collect();
+        let mut layout: Vec<ir::Block> =
+            f.layout.blocks().filter(|b| reached.contains(b)).collect();
         layout.sort_by_key(|b| f.layout.is_cold(*b));
         let mut preds: HashMap<ir::Block, usize> = HashMap::new();
         for &b in order {
@@ -625,8 +659,10 @@ impl Lower<'_> {
                     if let [only] = self.calls(*b).to_vec()[..] {
                         pieces[n].passed = self.given(&only);
                     }
-                    if matches!(self.f.layout.last_inst(*b).map(|i| self.data(i)), Some(InstructionData::BranchTable { .. }))
-                    {
+                    if matches!(
+                        self.f.layout.last_inst(*b).map(|i| self.data(i)),
+                        Some(InstructionData::BranchTable { .. })
+                    ) {
                         // The default comes first in Cranelift's form, last in ours.
                         pieces[n].succs.rotate_left(1);
                     }
@@ -688,14 +724,9 @@ impl Lower<'_> {
             }
         }
         if Some(b) == self.f.layout.entry_block() {
-            let params = self.f.dfg.block_params(b).to_vec();
-            for (n, p) in params.into_iter().enumerate() {
-                let r = self.own(p);
-                let at = super::machine::ARGS[n];
-                self.push(What::Start, &[Operand::reg_fixed_def(r, at)]);
-                let start = self.seq.pop().ok_or("no start")?;
-                self.back.push(start);
-            }
+            self.push(What::Start, &[]);
+            let start = self.seq.pop().ok_or("no start")?;
+            self.back.push(start);
         }
         let mut body = std::mem::take(&mut self.back);
         body.reverse();
@@ -705,9 +736,8 @@ impl Lower<'_> {
     /// Whether a number is on `v`'s condition: its code, behind the instruction that finds it out.
     pub(super) fn flags(&mut self, v: Value) -> Result<u8, Refused> {
         let root = self.root(v);
-        let fold = self.used_once(root)
-            && self.local(root)
-            && self.regs[root.as_u32() as usize].is_none();
+        let fold =
+            self.used_once(root) && self.local(root) && self.regs[root.as_u32() as usize].is_none();
         if let Some(i) = self.def(root).filter(|_| fold) {
             match *self.data(i) {
                 InstructionData::IntCompare { args: [x, y], cond, .. }

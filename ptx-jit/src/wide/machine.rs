@@ -49,6 +49,8 @@ pub(super) struct Address {
     pub lanes: Option<View>,
     pub disp: i32,
     pub constant: Option<u32>,
+    /// From the context on, instead of a base.
+    pub context: bool,
 }
 
 /// An operand of an instruction, in the order of the manual.
@@ -97,6 +99,7 @@ pub(super) struct Plain {
     pub scale: u32,
     pub disp: i32,
     pub constant: Option<u32>,
+    pub context: bool,
     pub imm: i64,
     pub lock: bool,
 }
@@ -111,8 +114,10 @@ impl Plain {
 #[derive(Clone, Debug)]
 pub(super) enum What {
     Plain(Plain),
-    /// The function's argument.
+    /// Keeps the function's argument, the context.
     Start,
+    /// The context in a register.
+    Context,
     /// On to the only successor, with values for its parameters.
     Jump,
     /// A conditional jump (its code) to the first successor, else the second.
@@ -166,6 +171,8 @@ pub(super) struct Listing {
     pub vregs: usize,
 }
 
+/// Always holds the context, which nearly every access needs.
+pub(super) const CONTEXT: PReg = PReg::new(15, RegClass::Int);
 pub(super) const RAX: PReg = PReg::new(0, RegClass::Int);
 pub(super) const ARGS: [PReg; 6] = [
     PReg::new(7, RegClass::Int),
@@ -182,8 +189,9 @@ fn set(class: RegClass, regs: impl Iterator<Item = usize>) -> PRegSet {
     regs.fold(PRegSet::empty(), |s, n| s.with(PReg::new(n, class)))
 }
 
-/// Registers to assign: all but the stack's and `k0`, which means no mask.
+/// Registers to assign: all but the stack's, the context's and `k0`, which means no mask.
 pub(super) fn environment() -> MachineEnv {
+    let context = CONTEXT.hw_enc();
     let free = |n: &usize| ![4usize, 5].contains(n) && !KEPT.contains(&(*n as u8));
     MachineEnv {
         preferred_regs_by_class: [
@@ -192,7 +200,7 @@ pub(super) fn environment() -> MachineEnv {
             set(RegClass::Vector, 1..8),
         ],
         non_preferred_regs_by_class: [
-            set(RegClass::Int, KEPT.iter().map(|n| *n as usize)),
+            set(RegClass::Int, KEPT.iter().map(|n| *n as usize).filter(|n| *n != context)),
             PRegSet::empty(),
             PRegSet::empty(),
         ],
@@ -229,6 +237,7 @@ impl Listing {
             scale: 1,
             disp: 0,
             constant: None,
+            context: false,
             imm: 0,
             lock: false,
         };
@@ -260,6 +269,7 @@ impl Listing {
                     p.each = matches!(part, Part::Each(_));
                     p.disp = a.disp;
                     p.constant = a.constant;
+                    p.context = a.context;
                     p.lanes = a.lanes;
                     if let Some(b) = a.base {
                         self.operands.push(Operand::reg_use(b));
