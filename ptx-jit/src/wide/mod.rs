@@ -8,6 +8,8 @@ pub(crate) mod encode;
 mod lower;
 mod machine;
 mod scalars;
+#[cfg(test)]
+mod tests;
 mod thunk;
 mod vectors;
 pub(crate) mod words;

@@ -231,7 +231,7 @@ impl Lower<'_> {
             }
             Opcode::FcvtToSintSat if from.lane_type() == F32 && ty.lane_type() == I32 => {
                 let x = self.reg(arg);
-                self.to_int(d, Part::Use(x, View::Z), x);
+                self.cut_to_int(d, Part::Use(x, View::Z), x);
             }
             _ => {
                 let code = match op {
@@ -355,10 +355,7 @@ impl Lower<'_> {
         // Cranelift's form takes the amount modulo the width.
         let n = self.reg(n);
         let cut = self.temp(RegClass::Int);
-        self.emit(
-            Code::And_rm32_imm8,
-            &[Part::Both(cut, n, View::W), Part::Imm(bits - 1)],
-        );
+        self.emit(Code::And_rm32_imm8, &[Part::Both(cut, n, View::W), Part::Imm(bits - 1)]);
         let amount = self.vector();
         self.emit(
             Code::EVEX_Vmovd_xmm_rm32,
@@ -370,7 +367,7 @@ impl Lower<'_> {
     }
 
     /// Numbers cut to integers; what is too great becomes the greatest, a NaN 0.
-    pub(super) fn to_int(&mut self, d: VReg, x: Part, again: VReg) {
+    pub(super) fn cut_to_int(&mut self, d: VReg, x: Part, again: VReg) {
         let [raw, most] = std::array::from_fn(|_| self.vector());
         let [great, nan] = std::array::from_fn(|_| self.temp(RegClass::Vector));
         self.emit(Code::EVEX_Vcvttps2dq_zmm_k1z_zmmm512b32_sae, &[Part::Def(raw, View::Z), x]);
@@ -408,10 +405,12 @@ impl Lower<'_> {
         match (wide, n % per) {
             (false, 0) => self.emit(Code::EVEX_Vmovd_rm32_xmm, &[to, part]),
             (true, 0) => self.emit(Code::EVEX_Vmovq_rm64_xmm, &[to, part]),
-            (false, n) => self
-                .emit(Code::EVEX_Vpextrd_rm32_xmm_imm8, &[to, part, Part::Imm(i64::from(n))]),
-            (true, n) => self
-                .emit(Code::EVEX_Vpextrq_rm64_xmm_imm8, &[to, part, Part::Imm(i64::from(n))]),
+            (false, n) => {
+                self.emit(Code::EVEX_Vpextrd_rm32_xmm_imm8, &[to, part, Part::Imm(i64::from(n))])
+            }
+            (true, n) => {
+                self.emit(Code::EVEX_Vpextrq_rm64_xmm_imm8, &[to, part, Part::Imm(i64::from(n))])
+            }
         }
         Ok(())
     }
@@ -599,10 +598,7 @@ impl Lower<'_> {
             Word::Join => {
                 let low = Part::Use(self.k(args[0]), View::K);
                 let high = Part::Use(self.k(args[1]), View::K);
-                self.emit(
-                    Code::VEX_Kunpckbw_kr_kr_kr,
-                    &[Part::Def(made()?, View::K), high, low],
-                );
+                self.emit(Code::VEX_Kunpckbw_kr_kr_kr, &[Part::Def(made()?, View::K), high, low]);
             }
             Word::Halves => {
                 let which = if number == 0 { 0u32 } else { 1 };
@@ -722,10 +718,7 @@ impl Lower<'_> {
                 let ty = self.ty(args[1]);
                 let code = by(
                     ty,
-                    [
-                        Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm,
-                        Code::EVEX_Vmovdqu64_zmmm512_k1z_zmm,
-                    ],
+                    [Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm, Code::EVEX_Vmovdqu64_zmmm512_k1z_zmm],
                 );
                 let k = self.k(args[0]);
                 let m = Part::Mem(self.address(args[2], 0));
@@ -872,7 +865,7 @@ impl Lower<'_> {
         self.emit(code, &[Part::Both(d, zero, view), Part::Spent(spent, k), Part::Mem(m)]);
     }
 
-    /// Where each lane's element is: `m` with a vector of 32-bit indices, of which eight count if `long`.
+    /// Where each lane's element is: `m` with a vector of signed 32-bit indices, of which eight count if `long`.
     fn indices(&mut self, m: Address, long: bool) -> Vec<Address> {
         let Some((indices, scale)) = m.index else { return Vec::new() };
         let mut at = Vec::new();
@@ -880,19 +873,14 @@ impl Lower<'_> {
             for pair in self.longs(indices, q) {
                 let [one, other] = std::array::from_fn(|_| self.temp(RegClass::Int));
                 self.emit(
-                    Code::Mov_r32_rm32,
-                    &[Part::Def(one, View::W), Part::Use(pair, View::W)],
+                    Code::Movsxd_r64_rm32,
+                    &[Part::Def(one, View::D), Part::Use(pair, View::W)],
                 );
-                self.emit(
-                    Code::Shr_rm64_imm8,
-                    &[Part::Both(other, pair, View::D), Part::Imm(32)],
-                );
+                self.emit(Code::Sar_rm64_imm8, &[Part::Both(other, pair, View::D), Part::Imm(32)]);
                 at.extend([one, other]);
             }
         }
-        at.into_iter()
-            .map(|i| Address { index: Some((i, scale)), lanes: None, ..m })
-            .collect()
+        at.into_iter().map(|i| Address { index: Some((i, scale)), lanes: None, ..m }).collect()
     }
 
     /// The eight addresses of a vector.
@@ -939,10 +927,7 @@ impl Lower<'_> {
             for (n, m) in chunk.iter().enumerate().skip(1) {
                 let y = self.vector();
                 let n = Part::Imm(n as i64);
-                self.emit(
-                    next,
-                    &[Part::Def(y, View::X), Part::Use(x, View::X), Part::Mem(*m), n],
-                );
+                self.emit(next, &[Part::Def(y, View::X), Part::Use(x, View::X), Part::Mem(*m), n]);
                 x = y;
             }
             made.push(x);
