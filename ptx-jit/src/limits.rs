@@ -184,7 +184,11 @@ pub(crate) fn geometry(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Geom
 }
 
 /// The lanes of a group whose slices have sixteen, for [`crate::wide`]; `None`: slices of four suit the kernel better.
-pub(crate) fn wide_geometry(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Option<Geometry> {
+pub(crate) fn wide_geometry(
+    f: &Func,
+    block: [u32; 3],
+    assumed: &Assumptions,
+) -> Option<Geometry> {
     let with = |width: u32| Geometry { block, width };
     let threads = block.iter().product::<u32>();
     if needs_warp(f) {
@@ -205,9 +209,7 @@ pub(crate) fn wide_geometry(f: &Func, block: [u32; 3], assumed: &Assumptions) ->
     // Whole groups in a row keep the other coordinates uniform, which matters where memory is accessed.
     let two = threads >= 32
         && room
-        && (flat
-            || row.is_multiple_of(32)
-            || per_lane(&shapes(32), 32) * 4 <= per_lane(&one, 16) * 5);
+        && (flat || row.is_multiple_of(32) || per_lane(&shapes(32), 32) * 4 <= per_lane(&one, 16) * 5);
     if row < 16 && !two && !flat {
         let narrow = with(row.next_power_of_two().max(4));
         let old = cost(f, &analyse(f, narrow, assumed), narrow.width, 4) / u64::from(narrow.width);

@@ -3,7 +3,7 @@
 use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
 use regalloc2::{Allocation, Block, Edit, InstOrEdit, Output, PReg, RegClass};
 
-use super::machine::{Arg, ExchangeOp, KEPT, Listing, Plain, View, What};
+use super::machine::{Arg, Listing, ExchangeOp, KEPT, Plain, View, What};
 
 /// Machine code, and where in the module text it comes from: offset in the code, place.
 pub(crate) struct Machine {
@@ -26,7 +26,11 @@ struct Emitter<'a> {
 }
 
 /// Machine code of `code` with the registers of `out`; `pool`: constants, each with its alignment.
-pub(super) fn encode(code: &Listing, out: &Output, pool: &[Vec<u8>]) -> Result<Machine, String> {
+pub(super) fn encode(
+    code: &Listing,
+    out: &Output,
+    pool: &[Vec<u8>],
+) -> Result<Machine, String> {
     let frame = (out.num_spillslots as u32 * 8).next_multiple_of(64);
     let mut e = Emitter {
         code,
@@ -308,8 +312,7 @@ impl Emitter<'_> {
         let fail = |e: iced_x86::IcedError| e.to_string();
         let wide = view == View::D;
         let pick = |w: Code, d: Code| if wide { d } else { w };
-        let (a, rax) =
-            (MemoryOperand::with_base(View::D.of(address)), view.of(super::machine::RAX));
+        let (a, rax) = (MemoryOperand::with_base(View::D.of(address)), view.of(super::machine::RAX));
         let (x, new) = (view.of(x), view.of(new));
         let load = pick(Code::Mov_r32_rm32, Code::Mov_r64_rm64);
         self.put(&Instruction::with2(load, rax, a).map_err(fail)?)?;

@@ -148,7 +148,9 @@ impl Lower<'_> {
             let arg = self.f.dfg.resolve_aliases(arg);
             let (from, to) = (self.ty(arg), self.ty(v));
             let same = match opcode {
-                Opcode::Bitcast => class(from) == class(to) && from.is_vector() == to.is_vector(),
+                Opcode::Bitcast => {
+                    class(from) == class(to) && from.is_vector() == to.is_vector()
+                }
                 Opcode::Ireduce => to != I16 && from != I16,
                 // Instructions of 32 bits clear the upper ones.
                 Opcode::Uextend => from.bits() == 32 && to == I64 && self.clears(arg),
@@ -171,27 +173,9 @@ impl Lower<'_> {
                 let op = self.data(i).opcode();
                 let computed = matches!(
                     op,
-                    Iadd | Isub
-                        | Imul
-                        | Band
-                        | Bor
-                        | Bxor
-                        | Bnot
-                        | Ishl
-                        | Ushr
-                        | Sshr
-                        | Rotl
-                        | Rotr
-                        | Umin
-                        | Umax
-                        | Smin
-                        | Smax
-                        | Popcnt
-                        | Clz
-                        | Select
-                        | Extractlane
-                        | Iconst
-                        | Ineg
+                    Iadd | Isub | Imul | Band | Bor | Bxor | Bnot | Ishl | Ushr | Sshr
+                        | Rotl | Rotr | Umin | Umax | Smin | Smax | Popcnt | Clz | Select
+                        | Extractlane | Iconst | Ineg
                 );
                 computed || matches!(op, Load | Uload8 | Uload16)
             })
@@ -308,9 +292,7 @@ impl Lower<'_> {
     fn fixed_args(&self, i: ir::Inst) -> Vec<Value> {
         match *self.data(i) {
             InstructionData::Jump { .. } => Vec::new(),
-            InstructionData::Brif { arg, .. } | InstructionData::BranchTable { arg, .. } => {
-                vec![arg]
-            }
+            InstructionData::Brif { arg, .. } | InstructionData::BranchTable { arg, .. } => vec![arg],
             _ => self.f.dfg.inst_args(i).to_vec(),
         }
     }
@@ -392,7 +374,8 @@ impl Lower<'_> {
     /// The number that a value is.
     pub(super) fn number(&self, v: Value) -> Option<i64> {
         let root = self.root(v);
-        let InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } = *self.data(self.def(root)?)
+        let InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } =
+            *self.data(self.def(root)?)
         else {
             return None;
         };
@@ -574,8 +557,7 @@ impl Lower<'_> {
         let f = self.f;
         // Where code goes: as it was emitted, what is seldom run last.
         let reached: std::collections::HashSet<ir::Block> = order.iter().copied().collect();
-        let mut layout: Vec<ir::Block> =
-            f.layout.blocks().filter(|b| reached.contains(b)).collect();
+        let mut layout: Vec<ir::Block> = f.layout.blocks().filter(|b| reached.contains(b)).collect();
         layout.sort_by_key(|b| f.layout.is_cold(*b));
         let mut preds: HashMap<ir::Block, usize> = HashMap::new();
         for &b in order {
@@ -642,10 +624,8 @@ impl Lower<'_> {
                     if let [only] = self.calls(*b).to_vec()[..] {
                         pieces[n].passed = self.given(&only);
                     }
-                    if matches!(
-                        self.f.layout.last_inst(*b).map(|i| self.data(i)),
-                        Some(InstructionData::BranchTable { .. })
-                    ) {
+                    if matches!(self.f.layout.last_inst(*b).map(|i| self.data(i)), Some(InstructionData::BranchTable { .. }))
+                    {
                         // The default comes first in Cranelift's form, last in ours.
                         pieces[n].succs.rotate_left(1);
                     }
@@ -724,8 +704,9 @@ impl Lower<'_> {
     /// Whether a number is on `v`'s condition: its code, behind the instruction that finds it out.
     pub(super) fn flags(&mut self, v: Value) -> Result<u8, Refused> {
         let root = self.root(v);
-        let fold =
-            self.used_once(root) && self.local(root) && self.regs[root.as_u32() as usize].is_none();
+        let fold = self.used_once(root)
+            && self.local(root)
+            && self.regs[root.as_u32() as usize].is_none();
         if let Some(i) = self.def(root).filter(|_| fold) {
             match *self.data(i) {
                 InstructionData::IntCompare { args: [x, y], cond, .. }

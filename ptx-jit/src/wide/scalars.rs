@@ -135,8 +135,7 @@ impl Lower<'_> {
             let (word, number) = self.word(i).ok_or("a call of a function")?;
             return self.lower_word(word, number, &args, result);
         }
-        if vector
-            && !matches!(op, Opcode::Jump | Opcode::Brif | Opcode::CallIndirect | Opcode::Load)
+        if vector && !matches!(op, Opcode::Jump | Opcode::Brif | Opcode::CallIndirect | Opcode::Load)
         {
             let r = result.ok_or_else(|| format!("{op} without a result"))?;
             return self.vector_inst(op, &data, r);
@@ -248,8 +247,11 @@ impl Lower<'_> {
         if number {
             let m = Part::Mem(self.address(p, offset));
             let x = Part::Use(self.reg(inner), View::X);
-            let code =
-                if size == 4 { Code::EVEX_Vmovss_m32_k1_xmm } else { Code::EVEX_Vmovsd_m64_k1_xmm };
+            let code = if size == 4 {
+                Code::EVEX_Vmovss_m32_k1_xmm
+            } else {
+                Code::EVEX_Vmovsd_m64_k1_xmm
+            };
             self.emit(code, &[m, x]);
             return Ok(());
         }
@@ -405,7 +407,10 @@ impl Lower<'_> {
             InstructionData::FloatCompare { args: [x, y], cond, .. } => {
                 let k = self.temp(RegClass::Vector);
                 self.compare_floats(k, cond, x, y)?;
-                self.emit(Code::VEX_Kmovw_r32_kr, &[Part::Def(d, View::W), Part::Use(k, View::K)]);
+                self.emit(
+                    Code::VEX_Kmovw_r32_kr,
+                    &[Part::Def(d, View::W), Part::Use(k, View::K)],
+                );
             }
             InstructionData::Ternary { opcode: Opcode::Select, args: [c, x, y] } => {
                 match class(ty) {
@@ -654,7 +659,10 @@ impl Lower<'_> {
                 let disp = if op == Opcode::Iadd { c } else { -c } as i32;
                 let base = Some(self.reg(x));
                 let a = super::machine::Address { base, disp, ..Default::default() };
-                self.emit(pick(Code::Lea_r32_m, Code::Lea_r64_m), &[Part::Def(d, w), Part::Mem(a)]);
+                self.emit(
+                    pick(Code::Lea_r32_m, Code::Lea_r64_m),
+                    &[Part::Def(d, w), Part::Mem(a)],
+                );
             }
             Opcode::Iadd | Opcode::Isub | Opcode::Band | Opcode::Bor | Opcode::Bxor => {
                 let codes = two(op).ok_or("an operation")?;

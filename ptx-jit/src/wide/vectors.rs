@@ -355,7 +355,10 @@ impl Lower<'_> {
         // Cranelift's form takes the amount modulo the width.
         let n = self.reg(n);
         let cut = self.temp(RegClass::Int);
-        self.emit(Code::And_rm32_imm8, &[Part::Both(cut, n, View::W), Part::Imm(bits - 1)]);
+        self.emit(
+            Code::And_rm32_imm8,
+            &[Part::Both(cut, n, View::W), Part::Imm(bits - 1)],
+        );
         let amount = self.vector();
         self.emit(
             Code::EVEX_Vmovd_xmm_rm32,
@@ -405,12 +408,10 @@ impl Lower<'_> {
         match (wide, n % per) {
             (false, 0) => self.emit(Code::EVEX_Vmovd_rm32_xmm, &[to, part]),
             (true, 0) => self.emit(Code::EVEX_Vmovq_rm64_xmm, &[to, part]),
-            (false, n) => {
-                self.emit(Code::EVEX_Vpextrd_rm32_xmm_imm8, &[to, part, Part::Imm(i64::from(n))])
-            }
-            (true, n) => {
-                self.emit(Code::EVEX_Vpextrq_rm64_xmm_imm8, &[to, part, Part::Imm(i64::from(n))])
-            }
+            (false, n) => self
+                .emit(Code::EVEX_Vpextrd_rm32_xmm_imm8, &[to, part, Part::Imm(i64::from(n))]),
+            (true, n) => self
+                .emit(Code::EVEX_Vpextrq_rm64_xmm_imm8, &[to, part, Part::Imm(i64::from(n))]),
         }
         Ok(())
     }
@@ -598,7 +599,10 @@ impl Lower<'_> {
             Word::Join => {
                 let low = Part::Use(self.k(args[0]), View::K);
                 let high = Part::Use(self.k(args[1]), View::K);
-                self.emit(Code::VEX_Kunpckbw_kr_kr_kr, &[Part::Def(made()?, View::K), high, low]);
+                self.emit(
+                    Code::VEX_Kunpckbw_kr_kr_kr,
+                    &[Part::Def(made()?, View::K), high, low],
+                );
             }
             Word::Halves => {
                 let which = if number == 0 { 0u32 } else { 1 };
@@ -718,7 +722,10 @@ impl Lower<'_> {
                 let ty = self.ty(args[1]);
                 let code = by(
                     ty,
-                    [Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm, Code::EVEX_Vmovdqu64_zmmm512_k1z_zmm],
+                    [
+                        Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm,
+                        Code::EVEX_Vmovdqu64_zmmm512_k1z_zmm,
+                    ],
                 );
                 let k = self.k(args[0]);
                 let m = Part::Mem(self.address(args[2], 0));
@@ -880,7 +887,9 @@ impl Lower<'_> {
                 at.extend([one, other]);
             }
         }
-        at.into_iter().map(|i| Address { index: Some((i, scale)), lanes: None, ..m }).collect()
+        at.into_iter()
+            .map(|i| Address { index: Some((i, scale)), lanes: None, ..m })
+            .collect()
     }
 
     /// The eight addresses of a vector.
@@ -927,7 +936,10 @@ impl Lower<'_> {
             for (n, m) in chunk.iter().enumerate().skip(1) {
                 let y = self.vector();
                 let n = Part::Imm(n as i64);
-                self.emit(next, &[Part::Def(y, View::X), Part::Use(x, View::X), Part::Mem(*m), n]);
+                self.emit(
+                    next,
+                    &[Part::Def(y, View::X), Part::Use(x, View::X), Part::Mem(*m), n],
+                );
                 x = y;
             }
             made.push(x);
