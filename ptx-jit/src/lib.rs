@@ -1,4 +1,4 @@
-//! Compiles PTX kernels with Cranelift, one function per thread block.
+//! Compiles PTX kernels, one function per thread block: with Cranelift, or with a back end of our own for 512-bit vectors.
 //!
 //! [`compile`] takes a lowered [`Program`] and the launch's block shape; a [`Worker`] runs blocks
 //! of a [`Launch`] against the memory of a [`Device`]. What cannot be compiled is
@@ -13,7 +13,9 @@
 //! | `range` | bounds of values, and what of a launch they take for granted |
 //! | `limits` | what is refused, and how many lanes run together |
 //! | `emit`, `control`, `spill` | a block's groups; control flow and masks; barriers |
-//! | `values`, `pure`, `ops`, `access` | scalars and slices; pure micro-ops; memory |
+//! | `values`, `pure`, `ops`, `ops_wide`, `access` | scalars and slices; pure micro-ops; memory |
+//! | `form` | slices of four lanes in 128-bit vectors, or of sixteen in 512-bit ones |
+//! | `wide` | code with 512-bit vectors, which Cranelift cannot make |
 //! | `worker`, `lanes`, `thunk`, `ctx` | running compiled blocks and what they call |
 //! | `blob`, `entry` | machine code in memory; what is kept of a compiled kernel |
 //! | `cache`, `bundle` | where: on disk, and beside a module |

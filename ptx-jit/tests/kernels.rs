@@ -428,3 +428,29 @@ fn an_endless_loop_ends() {
     let kernel = case.compile().unwrap();
     assert_eq!(case.run_compiled(&kernel), Err(ptx_jit::Stop::Device));
 }
+
+/// Rows that the lanes write backwards and far apart: places that are known, before and behind the first lane's.
+#[test]
+fn backwards() {
+    for (step, offset) in [(-4i32, 508), (-12, 1524), (-8, 1016), (8, 0), (20, 0)] {
+        let ty = if step % 8 == 0 { "b64" } else { "b32" };
+        let (r, bytes) = if ty == "b64" { ("%rd6", 8) } else { ("%r3", 4) };
+        let body = format!(
+            "{{ .reg .b32 %r<8>; .reg .b64 %rd<9>;
+            ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [c]; mov.u32 %r1, %tid.x;
+            mul.wide.s32 %rd3, %r1, {step}; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;
+            ld.global.{ty} {r}, [%rd4+{offset}]; st.global.{ty} [%rd5+{offset}], {r}; ret; }}"
+        );
+        let text = module("sm_70", ".param .u64 a, .param .u64 c", &body);
+        let mut case = Case::new(&text, "k", [1, 1, 1], [128, 1, 1]).unwrap();
+        case.words((0..1024u32).map(|i| i.wrapping_mul(0x9e37_79b9) >> (bytes & 4)));
+        case.words(vec![0; 1024]);
+        case.compare().unwrap_or_else(|e| panic!("{step}: {e}"));
+    }
+}
+
+/// The same once more with vectors of 128 bits, where the processor would have 512.
+#[test]
+fn with_short_vectors() {
+    common::again_with_short_vectors("with_short_vectors", &[]);
+}

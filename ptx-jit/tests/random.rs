@@ -429,6 +429,12 @@ fn random_kernels() {
     assert!(same > refused, "most kernels must be compiled");
 }
 
+/// Some of them once more with vectors of 128 bits, where the processor would have 512.
+#[test]
+fn with_short_vectors() {
+    common::again_with_short_vectors("with_short_vectors", &[("RANDOM_COUNT", "40")]);
+}
+
 #[test]
 #[ignore = "prints one kernel: RANDOM_FIRST"]
 fn show() {

@@ -183,3 +183,21 @@ fn recorded_kernels_return_the_recorded_results() {
 fn recorded_kernels_compiled_return_the_recorded_results() {
     assert!(all(Backend::Jit) > 0);
 }
+
+/// Once more with vectors of 128 bits, where the processor would have 512.
+#[test]
+fn recorded_kernels_compiled_with_short_vectors() {
+    const BITS: &str = "PTXRUN_JIT_BITS";
+    if std::env::var_os(BITS).is_some_and(|bits| bits == "128") {
+        // The other test has run so.
+        return;
+    }
+    let out = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "recorded_kernels_compiled_return_the_recorded_results"])
+        .env(BITS, "128")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{text}{}", String::from_utf8_lossy(&out.stderr));
+    assert!(text.contains("1 passed"), "the test has run: {text}");
+}

@@ -152,7 +152,7 @@ impl Lower<'_> {
             let (from, to) = (self.ty(arg), self.ty(v));
             let same = match opcode {
                 Opcode::Bitcast => class(from) == class(to) && from.is_vector() == to.is_vector(),
-                Opcode::Ireduce => to != I16,
+                Opcode::Ireduce => to != I16 && from != I16,
                 // Instructions of 32 bits clear the upper ones.
                 Opcode::Uextend => from.bits() == 32 && to == I64 && self.clears(arg),
                 _ => false,
@@ -464,8 +464,7 @@ impl Lower<'_> {
     pub(super) fn address(&mut self, base: Value, offset: i32) -> Address {
         let mut v = self.root(base);
         let mut disp = i64::from(offset);
-        loop {
-            let Some(i) = self.def(v) else { break };
+        while let Some(i) = self.def(v) {
             let InstructionData::Binary { opcode: Opcode::Iadd, args: [x, y] } = *self.data(i)
             else {
                 break;

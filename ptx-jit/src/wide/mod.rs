@@ -7,7 +7,10 @@
 pub(crate) mod encode;
 mod lower;
 mod machine;
+mod memory;
 mod scalars;
+#[cfg(test)]
+mod tests;
 mod thunk;
 mod vectors;
 pub(crate) mod words;

@@ -527,7 +527,7 @@ impl Lower<'_> {
                     Opcode::FcvtToSintSat if from == F32 && ty == I32 => {
                         let x = self.reg(x);
                         let t = self.vector();
-                        self.to_int(t, Part::Use(x, View::Z), x);
+                        self.cut_to_int(t, Part::Use(x, View::Z), x);
                         self.emit(
                             Code::EVEX_Vmovd_rm32_xmm,
                             &[Part::Def(d, View::W), Part::Use(t, View::X)],

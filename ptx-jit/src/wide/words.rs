@@ -118,12 +118,6 @@ impl Word {
         use Word::*;
         matches!(self, StoreNarrow | StoreMasked | Scatter | ScatterLong | ScatterWords)
     }
-
-    /// Whether memory is read.
-    pub(crate) fn loads(self) -> bool {
-        use Word::*;
-        matches!(self, LoadNarrow | LoadMasked | Gather | GatherLong | GatherWords)
-    }
 }
 
 /// The number of [`Word::Compare`] for a condition: that of the instruction, and bit 3 for unsigned numbers.

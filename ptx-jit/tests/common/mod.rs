@@ -192,3 +192,21 @@ impl Case {
         Ok(())
     }
 }
+
+/// Runs the tests of this executable, but for the one that calls, in a process that compiles with 128-bit vectors.
+pub fn again_with_short_vectors(but: &str, environment: &[(&str, &str)]) {
+    const BITS: &str = "PTXRUN_JIT_BITS";
+    if std::env::var_os(BITS).is_some_and(|bits| bits == "128") {
+        // The other tests have run so.
+        return;
+    }
+    let out = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--skip", but])
+        .env(BITS, "128")
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{text}{}", String::from_utf8_lossy(&out.stderr));
+    assert!(!text.contains("running 0 tests"), "no test ran");
+}
