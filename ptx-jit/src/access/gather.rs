@@ -6,6 +6,7 @@ use ptx_isa::Kind;
 use ptx_isa::effect::Mem;
 
 use super::check::{Found, apart};
+use super::own;
 use super::transfer::unit;
 use crate::emit::{Gen, plain};
 use crate::form::vconst32;
@@ -26,6 +27,32 @@ pub(super) fn gathers(g: &Gen<'_, '_>, m: &Mem, found: &Found) -> bool {
 pub(super) fn at_once(g: &Gen<'_, '_>, m: &Mem) -> bool {
     let reach = apart(g, m).saturating_mul(i64::from(g.g.width));
     g.form.wide && m.bytes >= 4 && reach < 1 << 30
+}
+
+/// The access by pairs of words, if lanes have two or four at places of their own: half as many elements.
+pub(super) fn pairs(g: &Gen<'_, '_>, m: &Mem, found: &Found) -> Option<Mem> {
+    let apart = matches!(found, Found::Index(..) | Found::Lanes(_));
+    let paired = m.bytes == 4 && matches!(m.count, 2 | 4) && apart && !own(m);
+    (paired && gathers(g, m, found)).then_some(Mem { bytes: 8, count: 1, ..*m })
+}
+
+/// The lower or upper words of pairs.
+pub(super) fn words_of(g: &mut Gen<'_, '_>, pairs: &[Value], upper: bool) -> Vec<Value> {
+    let mut e = g.emitter(true);
+    pairs.chunks(2).map(|d| e.halves([d[0], d[1]], upper)).collect()
+}
+
+/// Pairs of lower and upper words.
+pub(super) fn pairs_of(g: &mut Gen<'_, '_>, low: &[Value], upper: &[Value]) -> Vec<Value> {
+    let ty = g.form.d();
+    let mut out = Vec::new();
+    for (x, y) in low.iter().zip(upper) {
+        for first in [0, 8] {
+            let pair = g.emitter(true).permute(*x, *y, &in_turn(first, 1));
+            out.push(as_type(&mut g.b, pair, ty));
+        }
+    }
+    out
 }
 
 /// Where the lanes of a slice are.

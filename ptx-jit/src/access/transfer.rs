@@ -8,7 +8,8 @@ use ptx_isa::effect::Mem;
 use super::address::{Address, addresses};
 use super::check::{Found, apart, lanes};
 use super::gather::{
-    gather, gathers, load_narrow, load_rows_wide, scatter, store_row, store_rows_wide,
+    gather, gathers, load_narrow, load_rows_wide, pairs, pairs_of, scatter, store_row,
+    store_rows_wide, words_of,
 };
 use super::{checked, executing, finish, own, regroup, skip_if_none, slow};
 use crate::ctx::Ctx;
@@ -66,6 +67,16 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
                 }
             }
             out.extend(columns.into_iter().map(Rep::Slices));
+        }
+        _ if pairs(g, &m, &found).is_some()
+            && dst.len() == m.count as usize
+            && dst.iter().all(|d| g.kind(*d) == Kind::W) =>
+        {
+            let whole = pairs(g, &m, &found).unwrap_or(m);
+            for n in 0..dst.len() as i32 / 2 {
+                let x = gather(g, &whole, Kind::D, &found, mask.as_deref(), 8 * n);
+                out.extend([false, true].map(|upper| Rep::Slices(words_of(g, &x, upper))));
+            }
         }
         _ if gathers(g, &m, &found) => {
             for (i, d) in dst.iter().enumerate() {
@@ -319,6 +330,13 @@ pub(super) fn store_lanes(
     src: &[Val],
     values: &[Vec<Value>],
 ) {
+    if let Some(whole) = pairs(g, m, found).filter(|_| src.iter().all(|v| g.kind(*v) == Kind::W)) {
+        for (n, x) in values.chunks(2).enumerate() {
+            let x = pairs_of(g, &x[0], &x[1]);
+            scatter(g, &whole, Kind::D, found, mask, 8 * n as i32, &x);
+        }
+        return;
+    }
     if gathers(g, m, found) {
         for (i, x) in values.iter().enumerate() {
             let step = i as i32 * i32::from(m.bytes);
