@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptx_parse::code::Program;
@@ -24,6 +25,9 @@ const SUFFIX: &str = "jit";
 pub struct Cache {
     folder: PathBuf,
     limit: u64,
+    /// Bytes stored since the folder was looked through for entries beyond the limit, which takes long when there are
+    /// thousands.
+    stored: Arc<AtomicU64>,
 }
 
 /// What a cache holds.
@@ -38,7 +42,8 @@ pub struct Usage {
 impl Cache {
     /// The cache in `folder`, which is made when the first entry is stored; at most `limit` bytes.
     pub fn new(folder: impl Into<PathBuf>, limit: u64) -> Cache {
-        Cache { folder: folder.into(), limit }
+        // The first entry is a reason to look.
+        Cache { folder: folder.into(), limit, stored: Arc::new(AtomicU64::new(limit)) }
     }
 
     /// The cache of this user: in `PTXRUN_CACHE_DIR` (none if that is empty), else `ptxrun` in the folder for caches. At
@@ -160,6 +165,12 @@ impl Cache {
             let _ = fs::remove_file(&draft);
         }
         written?;
+        let bytes = start + code.len() as u64;
+        if self.stored.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) <= self.limit / 64
+        {
+            return Ok(());
+        }
+        self.stored.store(0, Ordering::Relaxed);
         self.trim()
     }
 
