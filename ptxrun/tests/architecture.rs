@@ -24,6 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("ptxrun", &["ptx-runtime", "ptx-report"]),
     ("samples", &[]),
     ("golden", &[]),
+    ("structure", &[]),
     ("ptx-jit", &["ptx-isa", "ptx-parse"]),
 ];
 

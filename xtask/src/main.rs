@@ -2,7 +2,7 @@
 //!
 //! `golden compare` and `golden record` run the recorded kernels through any library with the CUDA
 //! driver API; `golden pack` makes the archives that the repository keeps. `opencl` compares the OpenCL C
-//! compiler with clang and feeds its output to ptxas. `bench` measures.
+//! compiler with clang and feeds its output to ptxas. `bench` measures speed, `structure` the sources.
 
 mod bench;
 mod device;
@@ -10,7 +10,7 @@ mod driver;
 mod opencl;
 mod pack;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
@@ -28,6 +28,11 @@ enum Task {
     Opencl(opencl::Task),
     /// Times of compiled code, the interpreter and other OpenCL runtimes on the samples' kernels
     Bench(bench::Options),
+    /// Circles between files, long functions and long files, for each crate
+    Structure {
+        /// Only these crates
+        crates: Vec<String>,
+    },
 }
 
 #[derive(Subcommand)]
@@ -100,6 +105,13 @@ fn main() -> Result<ExitCode> {
         Task::Golden(task) => task,
         Task::Opencl(task) => return opencl::run(task),
         Task::Bench(options) => return bench::run(&options),
+        Task::Structure { crates } => {
+            structure::print(
+                Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml")),
+                &crates,
+            )?;
+            return Ok(ExitCode::SUCCESS);
+        }
     };
     match task {
         GoldenTask::Compare(on) => device::compare(&on),
