@@ -7,8 +7,8 @@ use std::cell::Cell;
 use ptx_isa::{Kind, Space};
 
 use crate::code::{Inst, Run};
+use crate::ctx::{Ctx, Site};
 use crate::lanes::Isa;
-use crate::worker::{Ctx, Site};
 
 /// Handler of instructions that are no handler's: always asks for the slow path.
 pub(crate) unsafe fn never(_: &Ctx, _: &Inst, _: u32, _: u32) -> bool {

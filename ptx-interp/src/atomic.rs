@@ -1,14 +1,14 @@
-//! Atomic read-modify-write and ordered accesses on host memory.
+//! Atomic read-modify-write and ordered accesses of one lane.
 //!
 //! Global and shared words are host atomics, so blocks on different host threads see one another's
 //! updates whole. Local memory belongs to one lane and needs none.
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
-use ptx_isa::Space;
 use ptx_isa::effect::{AtomOp, Fault, Order};
+use ptx_isa::{Space, atomic};
 
-use crate::worker::{Ctx, Target};
+use crate::ctx::{Ctx, Target};
 
 /// Host ordering of a load.
 fn load_order(order: Order) -> Ordering {
@@ -81,7 +81,7 @@ impl Ctx {
         self.write(lane, space, address, &v.to_le_bytes()[..bytes as usize])
     }
 
-    /// Atomically replaces an aligned element of 2, 4 or 8 bytes by `f(old)`; the old value.
+    /// Atomically replaces an aligned element of 1, 2, 4 or 8 bytes by `f(old)`; the old value.
     pub(crate) fn update(
         &self,
         lane: u8,
@@ -90,34 +90,12 @@ impl Ctx {
         bytes: u8,
         f: &mut dyn FnMut(u64) -> u64,
     ) -> Result<u64, Fault> {
-        if !address.is_multiple_of(bytes as u64) {
-            let bytes = bytes as u32;
-            return Err(Fault::Misaligned { lane, space, address, bytes, write: true });
+        let host = self.atomic_target(lane, space, address, bytes)?;
+        if let Some(p) = host {
+            // SAFETY: `atomic_target` found an aligned, writable element.
+            return Ok(unsafe { atomic::update(p, bytes, f) });
         }
-        if let Target::Host(p) = self.resolve(lane, space, address, bytes as u32, true)? {
-            macro_rules! swap {
-                ($atomic:ident, $int:ident) => {{
-                    // SAFETY: as in `load_ordered`; the allocation is writable.
-                    let word = unsafe { $atomic::from_ptr(p.cast()) };
-                    let mut old = word.load(Ordering::SeqCst);
-                    loop {
-                        let new = f(old as u64) as $int;
-                        match word.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst) {
-                            Ok(_) => break Ok(old as u64),
-                            Err(now) => old = now,
-                        }
-                    }
-                }};
-            }
-            return match bytes {
-                2 => swap!(AtomicU16, u16),
-                4 => swap!(AtomicU32, u32),
-                _ => swap!(AtomicU64, u64),
-            };
-        }
-        let mut out = [0; 8];
-        self.read(lane, space, address, &mut out[..bytes as usize])?;
-        let old = u64::from_le_bytes(out);
+        let old = self.local_word(lane, space, address, bytes)?;
         self.write(lane, space, address, &f(old).to_le_bytes()[..bytes as usize])?;
         Ok(old)
     }
@@ -134,39 +112,15 @@ impl Ctx {
         b: u64,
         c: u64,
     ) -> Result<u64, Fault> {
-        // The usual word operations have host instructions.
-        let aligned = address.is_multiple_of(bytes as u64);
-        if let (true, 4 | 8, AtomOp::Add | AtomOp::Exch | AtomOp::Cas) = (aligned, bytes, op)
-            && let Target::Host(p) = self.resolve(lane, space, address, bytes as u32, true)?
-        {
-            macro_rules! word {
-                ($atomic:ident, $int:ident) => {{
-                    // SAFETY: as in `load_ordered`; the allocation is writable.
-                    let word = unsafe { $atomic::from_ptr(p.cast()) };
-                    let (b, c) = (b as $int, c as $int);
-                    let old = match op {
-                        AtomOp::Add => word.fetch_add(b, Ordering::SeqCst),
-                        AtomOp::Exch => word.swap(b, Ordering::SeqCst),
-                        _ => {
-                            match word.compare_exchange(b, c, Ordering::SeqCst, Ordering::SeqCst) {
-                                Ok(old) | Err(old) => old,
-                            }
-                        }
-                    };
-                    return Ok(old as u64);
-                }};
-            }
-            match bytes {
-                4 => word!(AtomicU32, u32),
-                _ => word!(AtomicU64, u64),
-            }
+        let shared = atomic::in_shared(space, address);
+        if let Some(p) = self.atomic_target(lane, space, address, bytes)? {
+            // SAFETY: `atomic_target` found an aligned, writable element.
+            return Ok(unsafe { atomic::apply(p, bytes, op, shared, b, c) });
         }
-        let shared = match space {
-            Space::Shared | Space::SharedCluster => true,
-            Space::Generic => address < ptx_isa::effect::window::LOCAL,
-            _ => false,
-        };
-        self.update(lane, space, address, bytes, &mut |old| op.apply(bytes, shared, old, b, c))
+        let old = self.local_word(lane, space, address, bytes)?;
+        let new = op.apply(bytes, shared, old, b, c).to_le_bytes();
+        self.write(lane, space, address, &new[..bytes as usize])?;
+        Ok(old)
     }
 
     /// One lane's exchange or compare-and-swap of 16 bytes.
@@ -179,22 +133,45 @@ impl Ctx {
         b: u128,
         c: u128,
     ) -> Result<u128, Fault> {
-        static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
-        if !address.is_multiple_of(16) {
-            return Err(Fault::Misaligned { lane, space, address, bytes: 16, write: true });
-        }
-        // The host has no 16-byte atomic in baseline code; they exclude one another.
-        let _guard = LOCK.lock();
-        let mut old = [0; 16];
-        self.read(lane, space, address, &mut old)?;
-        let value = u128::from_le_bytes(old);
-        let new = match op {
-            AtomOp::Cas if value != b => value,
+        let new = |old: u128| match op {
+            AtomOp::Cas if old != b => old,
             AtomOp::Cas => c,
             _ => b,
         };
-        self.write(lane, space, address, &new.to_le_bytes())?;
-        Ok(value)
+        if let Some(p) = self.atomic_target(lane, space, address, 16)? {
+            // SAFETY: `atomic_target` found an aligned, writable element.
+            return Ok(unsafe { atomic::update_16_bytes(p, new) });
+        }
+        let mut old = [0; 16];
+        self.read(lane, space, address, &mut old)?;
+        let old = u128::from_le_bytes(old);
+        self.write(lane, space, address, &new(old).to_le_bytes())?;
+        Ok(old)
+    }
+
+    /// The host memory of an atomic's element, aligned and writable; `None` in local memory, which
+    /// belongs to one lane.
+    fn atomic_target(
+        &self,
+        lane: u8,
+        space: Space,
+        address: u64,
+        bytes: u8,
+    ) -> Result<Option<*mut u8>, Fault> {
+        if !address.is_multiple_of(bytes as u64) {
+            let bytes = bytes as u32;
+            return Err(Fault::Misaligned { lane, space, address, bytes, write: true });
+        }
+        match self.resolve(lane, space, address, bytes as u32, true)? {
+            Target::Host(p) => Ok(Some(p)),
+            Target::Local(_) | Target::Param(_) => Ok(None),
+        }
+    }
+
+    fn local_word(&self, lane: u8, space: Space, address: u64, bytes: u8) -> Result<u64, Fault> {
+        let mut out = [0; 8];
+        self.read(lane, space, address, &mut out[..bytes as usize])?;
+        Ok(u64::from_le_bytes(out))
     }
 }
 

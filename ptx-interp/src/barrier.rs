@@ -4,9 +4,7 @@
 //! 32, whatever its size. From sm_70 on lanes arrive one by one; below, any lane brings its warp.
 
 use ptx_isa::Kind;
-use ptx_isa::effect::{Bar, BarKind};
-
-use crate::cta::Cta;
+use ptx_isa::effect::BarKind;
 
 /// State of one barrier.
 #[derive(Default)]
@@ -55,43 +53,35 @@ impl Barrier {
             }
         }
     }
-}
 
-impl Cta {
-    /// Lanes `mask` of warp `w` arrive at barrier `id`. `whole`: they bring their warp.
-    #[allow(clippy::too_many_arguments)]
+    /// Lanes `mask` of warp `w` arrive; with `whole` they bring `live`, all lanes of the warp.
     pub(crate) fn arrive(
         &mut self,
         w: usize,
         mask: u32,
-        id: u8,
-        bar: &Bar,
+        whole: Option<u32>,
         count: Option<u32>,
         predicate: u32,
-        whole: bool,
     ) {
-        let b = &mut self.bars[id as usize];
-        let lanes = if whole { self.warps[w].live } else { mask };
-        b.extra += (b.arrived[w] & lanes).count_ones();
-        b.arrived[w] |= lanes;
-        b.any = true;
-        if bar.counted {
-            b.count = count;
+        let lanes = whole.unwrap_or(mask);
+        self.extra += (self.arrived[w] & lanes).count_ones();
+        self.arrived[w] |= lanes;
+        self.any = true;
+        if count.is_some() {
+            self.count = count;
         }
-        b.yes += (predicate & mask).count_ones();
-        b.no += (!predicate & mask).count_ones();
+        self.yes += (predicate & mask).count_ones();
+        self.no += (!predicate & mask).count_ones();
     }
 
-    /// Whether barrier `id` is complete: then it is free again, and `wake` gets the value of each
-    /// kind of reduction.
-    pub(crate) fn take_complete(&mut self, id: u8) -> Option<Reduced> {
-        let live = self.warps.iter().map(|w| w.live);
-        let b = &mut self.bars[id as usize];
-        if !b.complete(live) {
+    /// The results of the barrier if it is complete; then it is free again. `live` are the lanes that
+    /// have not exited, by warp.
+    pub(crate) fn take_complete(&mut self, live: impl Iterator<Item = u32>) -> Option<Reduced> {
+        if !self.complete(live) {
             return None;
         }
-        let reduced = Reduced { popc: b.yes, and: b.no == 0, or: b.yes != 0 };
-        b.reset(self.warps.len());
+        let reduced = Reduced { popc: self.yes, and: self.no == 0, or: self.yes != 0 };
+        self.reset(self.arrived.len());
         Some(reduced)
     }
 }

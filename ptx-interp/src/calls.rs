@@ -9,10 +9,11 @@ use crate::code::*;
 use crate::control::Warp;
 use crate::cta::Group;
 use crate::effects::{Trouble, lanes};
-use crate::exec::{At, Stopped, Worker, groups_of};
+use crate::exec::groups_of;
 use crate::observer::Observer;
 use crate::report::FaultKind;
 use crate::rows::{Base, Bases, Operand};
+use crate::worker::{At, Stopped, Worker};
 
 /// Up to eight bytes of one lane's local memory.
 fn local_get(local: &[Cell<u32>], lane: usize, at: u32, bytes: u32) -> u64 {
@@ -76,25 +77,25 @@ impl Side {
 }
 
 /// Copies `from` (on side `a`) to `to` (on side `b`) in the lanes of `mask`.
-fn copy(local: &[Cell<u32>], a: Side, from: Place, b: Side, to: Place, mask: u32) {
+fn copy(local: &[Cell<u32>], a: Side, from: Argument, b: Side, to: Argument, mask: u32) {
     match (from, to) {
-        (Place::Sink, _) | (_, Place::Sink) => {}
-        (Place::Row(o, kind), Place::Row(d, to)) => {
+        (Argument::Dropped, _) | (_, Argument::Dropped) => {}
+        (Argument::Row(o, kind), Argument::Row(d, to)) => {
             let mut v = [0; 32];
             lanes(mask).for_each(|l| v[l] = a.row(o, kind, l));
             b.set_row(d, to, &v, mask);
         }
-        (Place::Row(o, kind), Place::Frame { offset, bytes }) => {
+        (Argument::Row(o, kind), Argument::Frame { offset, bytes }) => {
             let at = b.local + offset;
             lanes(mask).for_each(|l| local_set(local, l, at, bytes, a.row(o, kind, l)));
         }
-        (Place::Frame { offset, bytes }, Place::Row(d, kind)) => {
+        (Argument::Frame { offset, bytes }, Argument::Row(d, kind)) => {
             let mut v = [0; 32];
             let at = a.local + offset;
             lanes(mask).for_each(|l| v[l] = local_get(local, l, at, bytes));
             b.set_row(d, kind, &v, mask);
         }
-        (Place::Frame { offset: from, bytes }, Place::Frame { offset: to, bytes: most }) => {
+        (Argument::Frame { offset: from, bytes }, Argument::Frame { offset: to, bytes: most }) => {
             let bytes = bytes.min(most);
             let (from, to) = (a.local + from, b.local + to);
             for n in (0..bytes).step_by(8) {

@@ -7,8 +7,8 @@ use ptx_isa::effect::Effect;
 use ptx_isa::special::Sreg;
 use ptx_parse::code::Program;
 
+use crate::ctx::Ctx;
 use crate::rows::Operand;
-use crate::worker::Ctx;
 
 /// A handler: context, instruction, executing lanes, lanes to write in register rows (all 32 when
 /// every live lane executes). `false` asks for the slow path.
@@ -86,8 +86,8 @@ pub(crate) struct Table {
 /// A call.
 pub(crate) struct CallInfo {
     pub callee: CalleeInfo,
-    pub args: Box<[Place]>,
-    pub rets: Box<[Place]>,
+    pub args: Box<[Argument]>,
+    pub rets: Box<[Argument]>,
 }
 
 /// Whom a call calls.
@@ -98,15 +98,15 @@ pub(crate) enum CalleeInfo {
     Indirect(Operand, Kind),
 }
 
-/// Where an argument or result is, in its own function's frame.
+/// An argument or result of a call: where it is in the frame of its own function.
 #[derive(Copy, Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) enum Argument {
     /// A row.
     Row(Operand, Kind),
     /// Bytes of the local frame.
     Frame { offset: u32, bytes: u32 },
     /// Dropped.
-    Sink,
+    Dropped,
 }
 
 /// A decoded function.
@@ -122,8 +122,8 @@ pub(crate) struct FunctionInfo {
     /// Bytes of its local frame.
     pub local_bytes: u32,
     /// Parameters and results.
-    pub params: Box<[Place]>,
-    pub rets: Box<[Place]>,
+    pub params: Box<[Argument]>,
+    pub rets: Box<[Argument]>,
 }
 
 /// What a row of the constant area holds.

@@ -6,7 +6,7 @@ use ptx_isa::special::Sreg;
 use crate::barrier::Barrier;
 use crate::code::Kernel;
 use crate::control::Warp;
-use crate::launch::Geometry;
+use crate::geometry::Geometry;
 use crate::rows::Area;
 
 /// Barriers of a CTA (PTX ISA 9.7.13.1).
@@ -154,64 +154,4 @@ fn names_cta(reg: Sreg) -> bool {
             | ClusterCtaidW
             | ClusterCtarank
     )
-}
-
-impl Geometry {
-    /// Value of a special register that does not change while a thread runs (the changing ones,
-    /// clocks and counters, read 0 here).
-    pub(crate) fn special(&self, cta: [u32; 3], rank: u32, warp: u32, lane: u32, reg: Sreg) -> u64 {
-        use Sreg::*;
-        let thread = warp * 32 + lane;
-        let [bx, by, bz] = self.block;
-        let [cx, cy, cz] = self.cluster;
-        let low = |n: u32| if n >= 32 { u32::MAX } else { (1 << n) - 1 };
-        let clusters = self.clusters();
-        (match reg {
-            TidX => thread % bx,
-            TidY => thread / bx % by,
-            TidZ => thread / bx / by,
-            NtidX => bx,
-            NtidY => by,
-            NtidZ => bz,
-            CtaidX => cta[0],
-            CtaidY => cta[1],
-            CtaidZ => cta[2],
-            NctaidX => self.grid[0],
-            NctaidY => self.grid[1],
-            NctaidZ => self.grid[2],
-            LaneId => lane,
-            WarpId => warp,
-            NwarpId => self.warps_per_cta(),
-            SmId => (self.linear(cta) % self.sms as u64) as u32,
-            NsmId => self.sms,
-            GridId => return self.grid_id,
-            IsExplicitCluster => self.explicit_cluster as u32,
-            ClusterIdX => cta[0] / cx,
-            ClusterIdY => cta[1] / cy,
-            ClusterIdZ => cta[2] / cz,
-            NclusterIdX => clusters[0],
-            NclusterIdY => clusters[1],
-            NclusterIdZ => clusters[2],
-            ClusterCtaidX => cta[0] % cx,
-            ClusterCtaidY => cta[1] % cy,
-            ClusterCtaidZ => cta[2] % cz,
-            ClusterNctaidX => cx,
-            ClusterNctaidY => cy,
-            ClusterNctaidZ => cz,
-            ClusterCtarank => rank,
-            ClusterNctarank => cx * cy * cz,
-            LanemaskEq => 1 << lane,
-            LanemaskLt => low(lane),
-            LanemaskLe => low(lane + 1),
-            LanemaskGe => !low(lane),
-            LanemaskGt => !low(lane + 1),
-            TotalSmemSize | AggrSmemSize => self.shared_bytes,
-            DynamicSmemSize => self.dynamic_bytes,
-            Envreg3 => self.env[0],
-            Envreg4 => self.env[1],
-            Envreg5 => self.env[2],
-            Envreg6 => self.env[3],
-            _ => 0,
-        }) as u64
-    }
 }

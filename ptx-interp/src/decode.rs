@@ -12,10 +12,11 @@ use ptx_parse::code::function_address;
 use ptx_parse::code::{CallArg, Callee, Flow, Function, Inst as PtxInst, Program, Slot};
 
 use crate::access;
+use crate::clock;
 use crate::code::*;
 use crate::lanes::{Isa, handler};
 use crate::liveness::{self, Rows};
-use crate::rows::{Base, Operand, row_bytes};
+use crate::rows::{AreaLayout, Base, Operand};
 
 impl Kernel {
     /// Decodes `program` for this processor.
@@ -61,31 +62,6 @@ impl Kernel {
             prints,
             program,
         }
-    }
-}
-
-/// Hands out rows of an area: `W` and `D` rows at multiples of 128, masks packed into rows.
-#[derive(Default)]
-pub(crate) struct AreaLayout {
-    top: u32,
-    masks: u32,
-}
-
-impl AreaLayout {
-    pub(crate) fn take(&mut self, kind: Kind) -> u32 {
-        if kind == Kind::P {
-            if self.masks.is_multiple_of(128) {
-                self.masks = self.top;
-                self.top += 128;
-            }
-            self.masks += 4;
-            return self.masks - 4;
-        }
-        self.top += row_bytes(kind);
-        self.top - row_bytes(kind)
-    }
-    pub(crate) fn bytes(&self) -> u32 {
-        self.top
     }
 }
 
@@ -159,9 +135,7 @@ fn varies(s: Sreg) -> Varies {
         | TotalSmemSize | AggrSmemSize | DynamicSmemSize | ReservedSmemBegin | ReservedSmemEnd
         | ReservedSmemCap | ReservedSmem0 | ReservedSmem1 | CurrentGraphExec | Envreg3
         | Envreg4 | Envreg5 | Envreg6 => Varies::Launch,
-        Clock | ClockHi | Clock64 | GlobalTimer | GlobalTimerLo | GlobalTimerHi | Pm0 | Pm1
-        | Pm2 | Pm3 | Pm4 | Pm5 | Pm6 | Pm7 | Pm0_64 | Pm1_64 | Pm2_64 | Pm3_64 | Pm4_64
-        | Pm5_64 | Pm6_64 | Pm7_64 => Varies::Always,
+        s if clock::changes(s) => Varies::Always,
         _ => Varies::Warp,
     }
 }
@@ -205,13 +179,13 @@ impl Decoder<'_> {
             self.leave(&mut fr, 0);
         }
         self.patch(entry as usize, &block_pc);
-        let places = |slots: &[Slot], rows: &mut Rows| -> Box<[Place]> {
+        let places = |slots: &[Slot], rows: &mut Rows| -> Box<[Argument]> {
             let place = |s: &Slot| match *s {
-                Slot::Frame { offset, bytes } => Place::Frame { offset, bytes },
+                Slot::Frame { offset, bytes } => Argument::Frame { offset, bytes },
                 Slot::Reg(V { kind, src: Src::Reg(n) }) => {
-                    Place::Row(Operand::new(Base::Frame, rows.get(kind, n)), kind)
+                    Argument::Row(Operand::new(Base::Frame, rows.get(kind, n)), kind)
                 }
-                Slot::Reg(_) => Place::Sink,
+                Slot::Reg(_) => Argument::Dropped,
             };
             slots.iter().map(place).collect()
         };
@@ -349,9 +323,9 @@ impl Decoder<'_> {
             }
             Flow::Call(call) => {
                 let arg = |d: &mut Self, fr: &mut Frame, a: &CallArg| match *a {
-                    CallArg::Frame { offset, bytes } => Place::Frame { offset, bytes },
-                    CallArg::Value(v) => Place::Row(d.operand(fr, v), v.kind),
-                    CallArg::Sink => Place::Sink,
+                    CallArg::Frame { offset, bytes } => Argument::Frame { offset, bytes },
+                    CallArg::Value(v) => Argument::Row(d.operand(fr, v), v.kind),
+                    CallArg::Sink => Argument::Dropped,
                 };
                 let callee = match call.callee {
                     Callee::Direct(f) => CalleeInfo::Direct(f),

@@ -7,11 +7,12 @@ use crate::atomic::memory_fence;
 use crate::code::EffectInfo;
 use crate::control::State;
 use crate::cta::{BARRIERS, Group};
-use crate::exec::{After, At, Stopped, Worker, set_row};
-use crate::machine::View;
+use crate::exec::set_row;
 use crate::observer::Observer;
 use crate::report::FaultKind;
 use crate::rows::Operand;
+use crate::view::View;
+use crate::worker::{After, At, Stopped, Worker};
 
 /// Why an effect cannot be done.
 pub(crate) enum Trouble {
@@ -270,7 +271,8 @@ impl<O: Observer> Worker<'_, O> {
             _ => 0,
         };
         let cta = &mut group.ctas[at.cta];
-        cta.arrive(at.warp, mask, id as u8, bar, count, predicate, self.stack);
+        let whole = self.stack.then_some(cta.warps[at.warp].live);
+        cta.bars[id as usize].arrive(at.warp, mask, whole, count, predicate);
         let waits = bar.kind != BarKind::Arrive;
         if waits {
             cta.warps[at.warp].splits[at.split].state = State::Bar(id as u8);
@@ -282,7 +284,8 @@ impl<O: Observer> Worker<'_, O> {
     /// Lets the lanes at barrier `id` go if it is complete.
     fn recheck_barrier(&self, group: &mut Group, cta: usize, id: u8) {
         let cta = &mut group.ctas[cta];
-        let Some(reduced) = cta.take_complete(id) else { return };
+        let live = cta.warps.iter().map(|w| w.live);
+        let Some(reduced) = cta.bars[id as usize].take_complete(live) else { return };
         for w in &mut cta.warps {
             for s in &mut w.splits {
                 if s.state != State::Bar(id) {

@@ -1,277 +1,23 @@
-//! The main loop: runs groups, their warps in turn, and the splits of each warp.
-
-use std::cell::Cell;
-use std::collections::VecDeque;
-use std::sync::atomic::Ordering;
+//! The main loop: executes the decoded stream for one split of a warp.
 
 use ptx_isa::Kind;
 use ptx_isa::effect::Effect;
 
+use crate::clock;
 use crate::code::*;
-use crate::control::State;
 use crate::cta::Group;
-use crate::launch::{Launch, Stats, new_group};
-use crate::memory::Memory;
 use crate::observer::{Issue, MemoryAccess, Observer};
-use crate::region::Span;
-use crate::report::Report;
 use crate::rows::{Bases, Operand};
-use crate::worker::{Ctx, Site};
-
-/// A fault that ends the launch.
-pub(crate) type Stopped = Box<Report>;
+use crate::worker::{After, At, Stop, Stopped, Worker};
 
 /// Branches that a split may take before others get a turn.
 const SLICE: u32 = 4096;
 /// The same while lanes of the warp are known to wait for one another.
 const SPIN_SLICE: u32 = 256;
-/// Slices before a group makes room for another one.
-const GROUP_SLICES: u64 = 256;
-/// The same in a cooperative launch, whose groups wait for one another by design.
-const COOPERATIVE_SLICES: u64 = 4;
 
-/// One host thread of a launch.
-pub(crate) struct Worker<'a, O> {
-    pub cx: Ctx,
-    pub k: &'a Kernel,
-    pub l: &'a Launch<'a>,
-    pub observer: O,
-    pub stats: Stats,
-    /// Steps already added to the launch's.
-    told: u64,
-    /// Slices that were used up.
-    slices: u64,
-    /// Faults when lanes wait for others of their warp (no forward progress below sm_70).
-    pub stack: bool,
-}
-
-/// Why a split stopped.
-pub(crate) enum Stop {
-    /// It waits, or ended, or met others.
-    Blocked,
-    /// Its slice is over.
-    Slice,
-}
-
-/// Which warp and split executes.
-#[derive(Copy, Clone)]
-pub(crate) struct At {
-    pub cta: usize,
-    pub warp: usize,
-    pub split: usize,
-}
-
-/// What an effect asks of the main loop.
-pub(crate) enum After {
-    /// Go on.
-    Next,
-    /// The split's state changed (it waits, or lanes joined): look again.
-    Changed,
-    /// Let others run, then do the same again.
-    Retry,
-    /// Go on after others ran.
-    Yield,
-}
-
-impl<'a, O: Observer> Worker<'a, O> {
-    pub(crate) fn new(l: &'a Launch<'a>, observer: O) -> Self {
-        let memory: &Memory = l.memory;
-        let cx = Ctx {
-            bases: Bases([
-                std::ptr::null_mut(),
-                l.consts,
-                std::ptr::null_mut(),
-                std::ptr::null_mut(),
-            ]),
-            sites: vec![Cell::new(Site::EMPTY); l.kernel.effects.len()].into(),
-            epoch: memory.epoch(),
-            memory: memory.clone(),
-            last: Cell::new(Span::NOTHING),
-            shared: (std::ptr::null_mut(), 0),
-            cluster: Vec::new(),
-            local: (std::ptr::null(), 0),
-            params: l.block.clone(),
-            lanes: std::hint::black_box(32),
-        };
-        let stack = l.kernel.program.info.target.sm < 70;
-        Worker { cx, k: l.kernel, l, observer, stats: Stats::default(), told: 0, slices: 0, stack }
-    }
-
-    /// Takes groups until none is left.
-    pub(crate) fn run(&mut self) {
-        let mut spare: Vec<Group> = Vec::new();
-        // Groups that used up their slices: they may wait for groups not started yet.
-        let mut open: VecDeque<Group> = VecDeque::new();
-        let mut range = self.l.take();
-        let most = self.l.resident();
-        let mut fresh = true;
-        loop {
-            let mut next = None;
-            if open.is_empty() || fresh && open.len() < most {
-                next = range.next().or_else(|| {
-                    range = self.l.take();
-                    range.next()
-                });
-            }
-            let mut group = match next {
-                Some(index) => {
-                    let mut group = spare.pop().unwrap_or_else(|| new_group(self.l));
-                    group.start(index, self.k, &self.l.geometry);
-                    if O::ENABLED {
-                        group.ctas.iter().for_each(|c| self.observer.block_starts(c.id));
-                    }
-                    group
-                }
-                None => match open.pop_front() {
-                    Some(group) => group,
-                    None => break,
-                },
-            };
-            fresh = false;
-            if group.index <= self.l.stop_at.load(Ordering::Relaxed) {
-                match self.turns(&mut group) {
-                    Ok(true) => self.finish(&mut group),
-                    Ok(false) => {
-                        fresh = true;
-                        open.push_back(group);
-                        continue;
-                    }
-                    Err(report) => {
-                        let index = group.index;
-                        self.l.fault(index, report);
-                        self.l.finished(index, output(&mut group));
-                    }
-                }
-            }
-            spare.push(group);
-        }
-    }
-
-    fn finish(&mut self, group: &mut Group) {
-        self.stats.blocks += group.ctas.len() as u64;
-        if O::ENABLED {
-            group.ctas.iter().for_each(|c| self.observer.block_ends(c.id));
-        }
-        self.l.finished(group.index, output(group));
-    }
-
-    /// Gives every warp of the group turns until all have ended, or the group has had enough.
-    /// Whether it ended.
-    fn turns(&mut self, group: &mut Group) -> Result<bool, Stopped> {
-        self.cx.refresh();
-        let most = if self.l.params.cooperative { COOPERATIVE_SLICES } else { GROUP_SLICES };
-        let mut slices = 0;
-        while slices < most {
-            let (mut ran, mut spun) = (false, false);
-            for cta in 0..group.ctas.len() {
-                self.enter_cta(group, cta);
-                for warp in 0..group.ctas[cta].warps.len() {
-                    let before = self.slices;
-                    ran |= self.warp(group, cta, warp)?;
-                    spun |= self.slices != before;
-                }
-            }
-            // Rounds from barrier to barrier are progress, whatever their number.
-            slices += spun as u64;
-            if group.done() {
-                return Ok(true);
-            }
-            if !ran && !self.free_waiting(group) {
-                return Err(self.deadlock(group));
-            }
-            self.cx.refresh();
-            let told = self.stats.warp_instructions - self.told;
-            self.told += told;
-            self.l.steps.fetch_add(told, Ordering::Relaxed);
-            if let Some((kind, message)) = self.l.limit() {
-                return Err(self.limit_report(group, kind, message));
-            }
-            if group.index > self.l.stop_at.load(Ordering::Relaxed) {
-                return Ok(false);
-            }
-        }
-        Ok(false)
-    }
-
-    /// No warp can run: lanes that wait in joins go on, if the target lets them.
-    fn free_waiting(&self, group: &mut Group) -> bool {
-        let mut any = false;
-        if !self.stack {
-            for cta in 0..group.ctas.len() {
-                for warp in 0..group.ctas[cta].warps.len() {
-                    any |= self.let_go(group, cta, warp);
-                }
-            }
-        }
-        any
-    }
-
-    fn let_go(&self, group: &mut Group, cta: usize, warp: usize) -> bool {
-        let w = &mut group.ctas[cta].warps[warp];
-        !self.stack && w.has_waiting() && w.let_go()
-    }
-
-    fn enter_cta(&mut self, group: &mut Group, cta: usize) {
-        let size = self.l.geometry.shared_bytes as u64;
-        if group.ctas.len() > 1 {
-            self.cx.cluster.clear();
-            for c in &mut group.ctas {
-                self.cx.cluster.push((c.shared.ptr(), size));
-            }
-        }
-        self.cx.shared = (group.ctas[cta].shared.ptr(), size);
-    }
-
-    /// Runs a warp until it waits, ends or has had its slice. Whether it could run.
-    fn warp(&mut self, group: &mut Group, cta: usize, warp: usize) -> Result<bool, Stopped> {
-        let mut ran = false;
-        loop {
-            let w = &mut group.ctas[cta].warps[warp];
-            if w.splits.len() > 1
-                && w.splits.iter().any(|s| matches!(s.state, State::Sync(_)))
-                && self.meet_sync(group, cta, warp)?
-            {
-                continue;
-            }
-            let w = &mut group.ctas[cta].warps[warp];
-            let ready = if self.stack {
-                // The top of the stack is all that may run.
-                w.splits.len().checked_sub(1).filter(|s| w.splits[*s].state == State::Ready)
-            } else {
-                w.splits.iter().rposition(|s| s.state == State::Ready)
-            };
-            let Some(split) = ready else {
-                // Lanes that others of the warp wait for may be held up in a join.
-                let sync = w.splits.iter().any(|s| matches!(s.state, State::Sync(_)));
-                if sync && (self.meet_sync(group, cta, warp)? || self.let_go(group, cta, warp)) {
-                    continue;
-                }
-                return Ok(ran);
-            };
-            ran = true;
-            match self.split(group, At { cta, warp, split })? {
-                Stop::Blocked => {}
-                Stop::Slice => {
-                    self.slices += 1;
-                    let w = &mut group.ctas[cta].warps[warp];
-                    if !self.stack && !w.lost_patience() && w.splits.len() > 1 {
-                        // Others first.
-                        let last = w.splits.len() - 1;
-                        if split == last {
-                            w.splits.rotate_right(1);
-                        } else {
-                            let s = w.splits.remove(split);
-                            w.splits.insert(0, s);
-                        }
-                    }
-                    return Ok(true);
-                }
-            }
-        }
-    }
-
+impl<O: Observer> Worker<'_, O> {
     /// Runs one split until it stops.
-    fn split(&mut self, group: &mut Group, mut at: At) -> Result<Stop, Stopped> {
+    pub(crate) fn split(&mut self, group: &mut Group, mut at: At) -> Result<Stop, Stopped> {
         let k = self.k;
         let code = k.code.as_slice();
         // What the loop keeps at hand of the split.
@@ -540,7 +286,7 @@ impl<'a, O: Observer> Worker<'a, O> {
     /// Writes a changing special register.
     fn changing(&mut self, i: &Inst, steps: u64) {
         let reg = ptx_isa::special::Sreg::ALL[i.k as usize];
-        let now = self.clock(reg, steps);
+        let now = clock::read(reg, self.stats.warp_instructions + steps, self.l.started);
         // SAFETY: decoding gave a row of the kind that `flag` names.
         unsafe {
             if i.flag {
@@ -550,38 +296,6 @@ impl<'a, O: Observer> Worker<'a, O> {
             }
         }
     }
-
-    /// Clocks count issued instructions of the host thread, four cycles each; timers are the
-    /// host's; performance counters read 0.
-    pub(crate) fn clock(&self, reg: ptx_isa::special::Sreg, steps: u64) -> u64 {
-        use ptx_isa::special::Sreg::*;
-        let cycles = (self.stats.warp_instructions + steps) * 4;
-        let cycles = cycles + self.l.started.elapsed().as_nanos() as u64 / 1024;
-        match reg {
-            Clock => cycles & 0xffff_ffff,
-            ClockHi => cycles >> 32,
-            Clock64 => cycles,
-            GlobalTimer | GlobalTimerLo | GlobalTimerHi => {
-                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-                let now = now.map_or(0, |d| d.as_nanos() as u64);
-                match reg {
-                    GlobalTimer => now,
-                    GlobalTimerLo => now & 0xffff_ffff,
-                    _ => now >> 32,
-                }
-            }
-            _ => 0,
-        }
-    }
-}
-
-/// What the group printed, block after block.
-fn output(group: &mut Group) -> Vec<u8> {
-    let mut all = Vec::new();
-    for cta in &mut group.ctas {
-        all.append(&mut cta.output);
-    }
-    all
 }
 
 /// Lanes of `mask` whose value is `v`.

@@ -10,10 +10,10 @@ use crate::code::NONE;
 use crate::control::{State, Warp};
 use crate::cta::Group;
 use crate::effects::Trouble;
-use crate::exec::{At, Stopped, Worker};
 use crate::observer::Observer;
 use crate::report::*;
 use crate::rows::{Base, Bases};
+use crate::worker::{At, Stopped, Worker};
 
 impl<O: Observer> Worker<'_, O> {
     /// Thread index of a lane.

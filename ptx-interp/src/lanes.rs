@@ -7,7 +7,7 @@
 use ptx_isa::uop::{Op, lane_fn};
 
 use crate::code::{Inst, Run};
-use crate::worker::Ctx;
+use crate::ctx::Ctx;
 
 /// Instruction set that handlers are compiled for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, PartialOrd, Ord)]

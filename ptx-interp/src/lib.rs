@@ -5,42 +5,55 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | [`memory`] | global and constant memory: reserved region, allocations |
+//! | [`memory`], `region` | global and constant memory: reserved region, allocations |
 //! | `decode`, `code`, `liveness` | lowered code to the executed stream |
 //! | `rows`, `lanes`, `access` | register rows; pure micro-ops; loads and stores of a warp |
 //! | `control`, `calls` | diverged lanes and where they meet; functions |
-//! | `exec`, `effects`, `machine`, `barrier`, `atomic`, `system`, `printf` | the main loop and effects |
-//! | `cta`, [`mod@launch`], [`observer`] | blocks, grids, host threads; events |
+//! | `worker`, `exec`, `effects` | one host thread; the main loop; effects |
+//! | `ctx`, `view` | what handlers, and meanings over the warp, see of the executing warp |
+//! | `barrier`, `atomic`, `clock`, `system`, `printf` | what effects are made of |
+//! | `cta`, `geometry`, `grid` | blocks; sizes of a launch; what its host threads share |
+//! | `params`, [`mod@launch`] | what a launch is given; launching |
+//! | `block_queue`, `threads` | blocks over host threads |
+//! | [`observer`] | events |
 //! | `fault`, [`report`] | what a stopped launch says |
 
 mod access;
 mod atomic;
 mod barrier;
+mod block_queue;
 mod calls;
+mod clock;
 mod code;
 mod control;
 mod cta;
+mod ctx;
 mod decode;
 mod effects;
 mod exec;
 mod fault;
+mod geometry;
+mod grid;
 mod lanes;
 pub mod launch;
 mod liveness;
-mod machine;
 pub mod memory;
 pub mod observer;
+mod params;
 mod printf;
 mod region;
 pub mod report;
 mod rows;
 mod system;
+mod threads;
+mod view;
 mod worker;
 
+pub use block_queue::BlockQueue;
 pub use code::Kernel;
+pub use geometry::MAX_SHARED;
 pub use lanes::Isa;
-pub use launch::{
-    Checked, LaunchError, LaunchParams, Stats, Textures, launch, launch_block, launch_observed,
-};
+pub use launch::{Checked, launch, launch_block, launch_observed};
 pub use memory::{Access, Allocation, HostSpan, Memory, MemoryError};
+pub use params::{LaunchError, LaunchParams, Stats, Textures};
 pub use report::{FaultKind, Report};

@@ -4,8 +4,7 @@ use ptx_isa::Kind;
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_parse::code::{Block, CallArg, Callee, Flow, Function, Inst, Slot};
 
-use crate::decode::AreaLayout;
-use crate::rows::row_bytes;
+use crate::rows::{AreaLayout, row_bytes};
 
 /// Rows of a function's registers and temporaries.
 #[derive(Default)]

@@ -53,6 +53,31 @@ pub(crate) const fn row_bytes(kind: Kind) -> u32 {
     }
 }
 
+/// Hands out rows of an area: `W` and `D` rows at multiples of 128, masks packed into rows.
+#[derive(Default)]
+pub(crate) struct AreaLayout {
+    top: u32,
+    masks: u32,
+}
+
+impl AreaLayout {
+    pub(crate) fn take(&mut self, kind: Kind) -> u32 {
+        if kind == Kind::P {
+            if self.masks.is_multiple_of(128) {
+                self.masks = self.top;
+                self.top += 128;
+            }
+            self.masks += 4;
+            return self.masks - 4;
+        }
+        self.top += row_bytes(kind);
+        self.top - row_bytes(kind)
+    }
+    pub(crate) fn bytes(&self) -> u32 {
+        self.top
+    }
+}
+
 /// The three bases that operands refer to.
 #[derive(Copy, Clone)]
 #[repr(C)]

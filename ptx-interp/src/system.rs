@@ -5,12 +5,12 @@ use ptx_isa::{Kind, Space};
 
 use crate::code::EffectInfo;
 use crate::cta::Group;
+use crate::ctx::Ctx;
 use crate::effects::{Trouble, lanes};
-use crate::exec::{At, Worker};
 use crate::observer::Observer;
 use crate::printf::{self, Arguments};
 use crate::report::FaultKind;
-use crate::worker::Ctx;
+use crate::worker::{At, Worker};
 
 /// Longest string that a kernel may print.
 const LONGEST: usize = 1 << 16;

@@ -1,207 +1,276 @@
-//! What a host thread needs at hand to execute instructions of the current warp.
+//! One host thread of a launch: runs groups, and their warps in turn.
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
 
-use ptx_isa::Space;
-use ptx_isa::effect::{Fault, window};
-
+use crate::code::*;
+use crate::control::State;
+use crate::cta::Group;
+use crate::ctx::{Ctx, Site};
+use crate::grid::Grid;
 use crate::memory::Memory;
+use crate::observer::Observer;
+use crate::params::Stats;
 use crate::region::Span;
+use crate::report::Report;
 use crate::rows::Bases;
 
-/// Addresses `start .. start + size` lie at `origin + address`.
+/// A fault that ends the launch.
+pub(crate) type Stopped = Box<Report>;
+
+/// Slices before a group makes room for another one.
+const GROUP_SLICES: u64 = 256;
+/// The same in a cooperative launch, whose groups wait for one another by design.
+const COOPERATIVE_SLICES: u64 = 4;
+
+/// One host thread of a launch.
+pub(crate) struct Worker<'a, O> {
+    pub cx: Ctx,
+    pub k: &'a Kernel,
+    pub l: &'a Grid<'a>,
+    pub observer: O,
+    pub stats: Stats,
+    /// Steps already added to the launch's.
+    told: u64,
+    /// Slices that were used up.
+    slices: u64,
+    /// Faults when lanes wait for others of their warp (no forward progress below sm_70).
+    pub stack: bool,
+}
+
+/// Why a split stopped.
+pub(crate) enum Stop {
+    /// It waits, or ended, or met others.
+    Blocked,
+    /// Its slice is over.
+    Slice,
+}
+
+/// Which warp and split executes.
 #[derive(Copy, Clone)]
-pub(crate) struct Site {
-    pub start: u64,
-    pub size: u64,
-    pub origin: *mut u8,
+pub(crate) struct At {
+    pub cta: usize,
+    pub warp: usize,
+    pub split: usize,
 }
 
-impl Site {
-    /// Covers nothing.
-    pub(crate) const EMPTY: Site = Site { start: 0, size: 0, origin: std::ptr::null_mut() };
+/// What an effect asks of the main loop.
+pub(crate) enum After {
+    /// Go on.
+    Next,
+    /// The split's state changed (it waits, or lanes joined): look again.
+    Changed,
+    /// Let others run, then do the same again.
+    Retry,
+    /// Go on after others ran.
+    Yield,
 }
 
-/// Pointers to what the executing warp can reach.
-pub(crate) struct Ctx {
-    /// Register rows.
-    pub bases: Bases,
-    /// The allocation that each memory instruction touched last.
-    pub sites: Box<[Cell<Site>]>,
-    pub memory: Memory,
-    /// The allocation that an access outside the fast handlers touched last.
-    pub last: Cell<Span>,
-    /// Shared memory of the CTA.
-    pub shared: (*mut u8, u64),
-    /// Shared memory of the cluster's CTAs by rank.
-    pub cluster: Vec<(*mut u8, u64)>,
-    /// Local memory of the warp, and the bytes per lane that the current function may use.
-    pub local: (*const Cell<u32>, u64),
-    pub params: Arc<[u8]>,
-    /// 32; see [`crate::access`].
-    pub lanes: usize,
-    /// Allocations as of this epoch are in `sites`.
-    pub epoch: u64,
-}
-
-/// Where one lane's address leads.
-pub(crate) enum Target {
-    /// Bytes of the host.
-    Host(*mut u8),
-    /// Offset in the lane's local memory.
-    Local(u64),
-    /// Offset in the parameter block.
-    Param(u64),
-}
-
-impl Ctx {
-    /// The CTA's shared memory, whose first address is `start`.
-    #[inline(always)]
-    pub(crate) fn shared_site(&self, start: u64) -> Site {
-        let (p, size) = self.shared;
-        Site { start, size, origin: p.wrapping_sub(start as usize) }
+impl<'a, O: Observer> Worker<'a, O> {
+    pub(crate) fn new(l: &'a Grid<'a>, observer: O) -> Self {
+        let memory: &Memory = l.memory;
+        let cx = Ctx {
+            bases: Bases([
+                std::ptr::null_mut(),
+                l.consts,
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+            ]),
+            sites: vec![Cell::new(Site::EMPTY); l.kernel.effects.len()].into(),
+            epoch: memory.epoch(),
+            memory: memory.clone(),
+            last: Cell::new(Span::NOTHING),
+            shared: (std::ptr::null_mut(), 0),
+            cluster: Vec::new(),
+            local: (std::ptr::null(), 0),
+            params: l.block.clone(),
+            lanes: std::hint::black_box(32),
+        };
+        let stack = l.kernel.program.info.target.sm < 70;
+        Worker { cx, k: l.kernel, l, observer, stats: Stats::default(), told: 0, slices: 0, stack }
     }
 
-    /// Local memory of the warp if lanes may use its first `end` bytes.
-    #[inline(always)]
-    pub(crate) fn local(&self, end: u64) -> Option<&[Cell<u32>]> {
-        let (p, size) = self.local;
-        // SAFETY: the warp's local memory holds 32 lanes of `size` bytes (set with the pointer).
-        (end <= size).then(|| unsafe { std::slice::from_raw_parts(p, size as usize * 8) })
-    }
-
-    /// The allocation at `address`; the one found last is at hand.
-    fn span(&self, address: u64) -> Option<Span> {
-        let last = self.last.get();
-        if address.wrapping_sub(last.start) < last.size {
-            return Some(last);
+    /// Takes groups until none is left.
+    pub(crate) fn run(&mut self) {
+        let mut spare: Vec<Group> = Vec::new();
+        // Groups that used up their slices: they may wait for groups not started yet.
+        let mut open: VecDeque<Group> = VecDeque::new();
+        let mut range = self.l.queue.take();
+        let most = self.l.resident();
+        let mut fresh = true;
+        loop {
+            let mut next = None;
+            if open.is_empty() || fresh && open.len() < most {
+                next = range.next().or_else(|| {
+                    range = self.l.queue.take();
+                    range.next()
+                });
+            }
+            let mut group = match next {
+                Some(index) => {
+                    let mut group =
+                        spare.pop().unwrap_or_else(|| Group::new(self.k, &self.l.geometry));
+                    group.start(index, self.k, &self.l.geometry);
+                    if O::ENABLED {
+                        group.ctas.iter().for_each(|c| self.observer.block_starts(c.id));
+                    }
+                    group
+                }
+                None => match open.pop_front() {
+                    Some(group) => group,
+                    None => break,
+                },
+            };
+            fresh = false;
+            if self.l.queue.wants(group.index) {
+                match self.turns(&mut group) {
+                    Ok(true) => self.finish(&mut group),
+                    Ok(false) => {
+                        fresh = true;
+                        open.push_back(group);
+                        continue;
+                    }
+                    Err(report) => {
+                        let index = group.index;
+                        self.l.queue.stop(index, report);
+                        self.l.finished(index, output(&mut group));
+                    }
+                }
+            }
+            spare.push(group);
         }
-        let found = self.memory.span(address)?;
-        self.last.set(found);
-        Some(found)
     }
 
-    /// Drops cached allocations if some were freed.
-    pub(crate) fn refresh(&mut self) {
-        let epoch = self.memory.epoch();
-        if epoch != self.epoch {
-            self.epoch = epoch;
-            self.last.set(Span::NOTHING);
-            self.sites.iter().for_each(|s| s.set(Site::EMPTY));
+    fn finish(&mut self, group: &mut Group) {
+        self.stats.blocks += group.ctas.len() as u64;
+        if O::ENABLED {
+            group.ctas.iter().for_each(|c| self.observer.block_ends(c.id));
         }
+        self.l.finished(group.index, output(group));
     }
 
-    /// Resolves `bytes` bytes at `address` for one lane.
-    pub(crate) fn resolve(
-        &self,
-        lane: u8,
-        space: Space,
-        address: u64,
-        bytes: u32,
-        write: bool,
-    ) -> Result<Target, Fault> {
-        let outside = Fault::OutOfBounds { lane, space, address, bytes, write };
-        let len = bytes as u64;
-        let inside = |at: u64, size: u64| at <= size && len <= size - at;
-        let shared = |(p, size): (*mut u8, u64), at: u64| {
-            if inside(at, size) {
-                Ok(Target::Host(p.wrapping_add(at as usize)))
+    /// Gives every warp of the group turns until all have ended, or the group has had enough.
+    /// Whether it ended.
+    fn turns(&mut self, group: &mut Group) -> Result<bool, Stopped> {
+        self.cx.refresh();
+        let most = if self.l.params.cooperative { COOPERATIVE_SLICES } else { GROUP_SLICES };
+        let mut slices = 0;
+        while slices < most {
+            let (mut ran, mut spun) = (false, false);
+            for cta in 0..group.ctas.len() {
+                self.enter_cta(group, cta);
+                for warp in 0..group.ctas[cta].warps.len() {
+                    let before = self.slices;
+                    ran |= self.warp(group, cta, warp)?;
+                    spun |= self.slices != before;
+                }
+            }
+            // Rounds from barrier to barrier are progress, whatever their number.
+            slices += spun as u64;
+            if group.done() {
+                return Ok(true);
+            }
+            if !ran && !self.free_waiting(group) {
+                return Err(self.deadlock(group));
+            }
+            self.cx.refresh();
+            let told = self.stats.warp_instructions - self.told;
+            self.told += told;
+            self.l.steps.fetch_add(told, Ordering::Relaxed);
+            if let Some((kind, message)) = self.l.limit() {
+                return Err(self.limit_report(group, kind, message));
+            }
+            if !self.l.queue.wants(group.index) {
+                return Ok(false);
+            }
+        }
+        Ok(false)
+    }
+
+    /// No warp can run: lanes that wait in joins go on, if the target lets them.
+    fn free_waiting(&self, group: &mut Group) -> bool {
+        let mut any = false;
+        if !self.stack {
+            for cta in 0..group.ctas.len() {
+                for warp in 0..group.ctas[cta].warps.len() {
+                    any |= self.let_go(group, cta, warp);
+                }
+            }
+        }
+        any
+    }
+
+    fn let_go(&self, group: &mut Group, cta: usize, warp: usize) -> bool {
+        let w = &mut group.ctas[cta].warps[warp];
+        !self.stack && w.has_waiting() && w.let_go()
+    }
+
+    fn enter_cta(&mut self, group: &mut Group, cta: usize) {
+        let size = self.l.geometry.shared_bytes as u64;
+        if group.ctas.len() > 1 {
+            self.cx.cluster.clear();
+            for c in &mut group.ctas {
+                self.cx.cluster.push((c.shared.ptr(), size));
+            }
+        }
+        self.cx.shared = (group.ctas[cta].shared.ptr(), size);
+    }
+
+    /// Runs a warp until it waits, ends or has had its slice. Whether it could run.
+    fn warp(&mut self, group: &mut Group, cta: usize, warp: usize) -> Result<bool, Stopped> {
+        let mut ran = false;
+        loop {
+            let w = &mut group.ctas[cta].warps[warp];
+            if w.splits.len() > 1
+                && w.splits.iter().any(|s| matches!(s.state, State::Sync(_)))
+                && self.meet_sync(group, cta, warp)?
+            {
+                continue;
+            }
+            let w = &mut group.ctas[cta].warps[warp];
+            let ready = if self.stack {
+                // The top of the stack is all that may run.
+                w.splits.len().checked_sub(1).filter(|s| w.splits[*s].state == State::Ready)
             } else {
-                Err(outside.clone())
-            }
-        };
-        let local = |at: u64| {
-            if inside(at, self.local.1) { Ok(Target::Local(at)) } else { Err(outside.clone()) }
-        };
-        let param = |at: u64| {
-            if !write && inside(at, self.params.len() as u64) {
-                Ok(Target::Param(at))
-            } else {
-                Err(outside.clone())
-            }
-        };
-        let cluster = |at: u64| match at / window::SHARED_CTA {
-            0 => shared(self.shared, at),
-            rank => match self.cluster.get(rank as usize - 1) {
-                Some(cta) => shared(*cta, at % window::SHARED_CTA),
-                None => Err(outside.clone()),
-            },
-        };
-        match space {
-            Space::Shared | Space::SharedCluster => cluster(address),
-            Space::Local | Space::ParamFunc => local(address),
-            Space::ParamEntry => param(address),
-            Space::Generic if address < window::GLOBAL => match address {
-                a if a.wrapping_sub(window::SHARED) < window::SHARED_SIZE => {
-                    cluster(a - window::SHARED)
+                w.splits.iter().rposition(|s| s.state == State::Ready)
+            };
+            let Some(split) = ready else {
+                // Lanes that others of the warp wait for may be held up in a join.
+                let sync = w.splits.iter().any(|s| matches!(s.state, State::Sync(_)));
+                if sync && (self.meet_sync(group, cta, warp)? || self.let_go(group, cta, warp)) {
+                    continue;
                 }
-                a if a.wrapping_sub(window::LOCAL) < window::LOCAL_SIZE => local(a - window::LOCAL),
-                a if a.wrapping_sub(window::PARAM) < window::PARAM_SIZE => param(a - window::PARAM),
-                _ => Err(outside),
-            },
-            _ => match self.span(address) {
-                Some(s) if inside(address - s.start, s.size) && (s.writable || !write) => {
-                    Ok(Target::Host(s.origin().wrapping_add(address as usize)))
+                return Ok(ran);
+            };
+            ran = true;
+            match self.split(group, At { cta, warp, split })? {
+                Stop::Blocked => {}
+                Stop::Slice => {
+                    self.slices += 1;
+                    let w = &mut group.ctas[cta].warps[warp];
+                    if !self.stack && !w.lost_patience() && w.splits.len() > 1 {
+                        // Others first.
+                        let last = w.splits.len() - 1;
+                        if split == last {
+                            w.splits.rotate_right(1);
+                        } else {
+                            let s = w.splits.remove(split);
+                            w.splits.insert(0, s);
+                        }
+                    }
+                    return Ok(true);
                 }
-                _ => Err(outside),
-            },
+            }
         }
     }
+}
 
-    /// Reads memory for one lane.
-    pub(crate) fn read(
-        &self,
-        lane: u8,
-        space: Space,
-        address: u64,
-        out: &mut [u8],
-    ) -> Result<(), Fault> {
-        match self.resolve(lane, space, address, out.len() as u32, false)? {
-            Target::Host(p) => {
-                // SAFETY: `resolve` found all bytes inside one allocation; `out` is the host's.
-                unsafe { std::ptr::copy_nonoverlapping(p, out.as_mut_ptr(), out.len()) }
-            }
-            Target::Param(at) => {
-                out.copy_from_slice(&self.params[at as usize..at as usize + out.len()]);
-            }
-            Target::Local(at) => {
-                let words = self.local(at + out.len() as u64).unwrap_or(&[]);
-                for (n, b) in out.iter_mut().enumerate() {
-                    let at = at as usize + n;
-                    *b = words[at / 4 * 32 + lane as usize].get().to_le_bytes()[at % 4];
-                }
-            }
-        }
-        Ok(())
+/// What the group printed, block after block.
+fn output(group: &mut Group) -> Vec<u8> {
+    let mut all = Vec::new();
+    for cta in &mut group.ctas {
+        all.append(&mut cta.output);
     }
-
-    /// Writes memory for one lane.
-    pub(crate) fn write(
-        &self,
-        lane: u8,
-        space: Space,
-        address: u64,
-        data: &[u8],
-    ) -> Result<(), Fault> {
-        match self.resolve(lane, space, address, data.len() as u32, true)? {
-            Target::Host(p) => {
-                // SAFETY: `resolve` found all bytes inside one writable allocation.
-                unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), p, data.len()) }
-            }
-            // `resolve` refuses writes to parameters.
-            Target::Param(_) => {}
-            Target::Local(at) => {
-                let words = self.local(at + data.len() as u64).unwrap_or(&[]);
-                for (n, b) in data.iter().enumerate() {
-                    let at = at as usize + n;
-                    let word = &words[at / 4 * 32 + lane as usize];
-                    let mut bytes = word.get().to_le_bytes();
-                    bytes[at % 4] = *b;
-                    word.set(u32::from_le_bytes(bytes));
-                }
-            }
-        }
-        Ok(())
-    }
+    all
 }

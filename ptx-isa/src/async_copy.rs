@@ -3,11 +3,10 @@
 //! A copy is complete when it is issued: every program that waits for it as the manual demands sees
 //! the same memory, and commit and wait instructions have nothing left to do.
 
-use crate::effect::{Fault, Flow, Machine, WarpOp};
+use crate::effect::{AtomOp, Fault, Flow, Machine, WarpOp};
 use crate::matrix::run::space_from;
 use crate::mbarrier::{self, lanes};
-use crate::num::half::{self, Clamp, Half};
-use crate::num::{Rnd, fp32, fp64};
+use crate::num::{Rnd, fp64};
 use crate::types::{Space, Ty};
 
 fn aligned(lane: u8, space: Space, address: u64, bytes: u32, write: bool) -> Result<(), Fault> {
@@ -146,47 +145,33 @@ impl Reduce {
 
     /// `old op b` on zero-extended values of type `t`.
     fn apply(self, t: Ty, old: u64, b: u64) -> u64 {
-        let (old32, b32) = (old as u32, b as u32);
-        let wide = t.bits() == 64;
-        match (self, t) {
-            (Self::Add, Ty::F32) => fp32::add(Rnd::Rn, false, false, old32, b32).into(),
-            (Self::Add, Ty::F64) => fp64::add(Rnd::Rn, old, b),
-            (Self::Add, Ty::F16) => half::add(Half::F16, false, Clamp::None, old32, b32).into(),
-            (Self::Add, Ty::Bf16) => half::add(Half::Bf16, false, Clamp::None, old32, b32).into(),
-            (Self::Min | Self::Max, Ty::F16 | Ty::Bf16) => {
-                let k = if t == Ty::F16 { Half::F16 } else { Half::Bf16 };
-                half::min_max(k, self == Self::Max, false, false, false, old32, b32).into()
-            }
-            (Self::Add, _) if wide => old.wrapping_add(b),
-            (Self::Add, _) => old32.wrapping_add(b32).into(),
-            (Self::Min, Ty::S64) => (old as i64).min(b as i64) as u64,
-            (Self::Max, Ty::S64) => (old as i64).max(b as i64) as u64,
-            (Self::Min, Ty::S32) => (old32 as i32).min(b32 as i32) as u32 as u64,
-            (Self::Max, Ty::S32) => (old32 as i32).max(b32 as i32) as u32 as u64,
-            (Self::Min, _) => old.min(b),
-            (Self::Max, _) => old.max(b),
-            (Self::Inc, _) => {
-                if old32 >= b32 {
-                    0
-                } else {
-                    (old32 + 1).into()
-                }
-            }
-            (Self::Dec, _) => {
-                if old32 == 0 || old32 > b32 {
-                    b
-                } else {
-                    (old32 - 1).into()
-                }
-            }
-            (Self::And, _) => old & b,
-            (Self::Or, _) => old | b,
-            (Self::Xor, _) => old ^ b,
-        }
+        let op = match (self, t) {
+            // Of two NaNs the old one stays, where `atom` keeps the other.
+            (Self::Add, Ty::F64) => return fp64::add(Rnd::Rn, old, b),
+            (Self::Add, Ty::F32) => AtomOp::AddF32,
+            (Self::Add, Ty::F16) => AtomOp::AddF16,
+            (Self::Add, Ty::Bf16) => AtomOp::AddBf16,
+            (Self::Add, _) => AtomOp::Add,
+            (Self::Min, Ty::F16) => AtomOp::MinF16,
+            (Self::Max, Ty::F16) => AtomOp::MaxF16,
+            (Self::Min, Ty::Bf16) => AtomOp::MinBf16,
+            (Self::Max, Ty::Bf16) => AtomOp::MaxBf16,
+            (Self::Min, Ty::S32 | Ty::S64) => AtomOp::MinS,
+            (Self::Max, Ty::S32 | Ty::S64) => AtomOp::MaxS,
+            (Self::Min, _) => AtomOp::MinU,
+            (Self::Max, _) => AtomOp::MaxU,
+            (Self::Inc, _) => AtomOp::Inc,
+            (Self::Dec, _) => AtomOp::Dec,
+            (Self::And, _) => AtomOp::And,
+            (Self::Or, _) => AtomOp::Or,
+            (Self::Xor, _) => AtomOp::Xor,
+        };
+        // Subnormal sums are kept, as those of `atom` in shared memory are.
+        op.apply(t.bytes() as u8, true, old, b, 0)
     }
 }
 
-/// Reduces one element into memory; halves go through the word that holds them.
+/// Reduces one element into memory.
 fn reduce_one(
     mach: &mut dyn Machine,
     lane: u8,
@@ -195,16 +180,7 @@ fn reduce_one(
     (op, t): (Reduce, Ty),
     b: u64,
 ) -> Result<(), Fault> {
-    let bytes = t.bytes() as u8;
-    if bytes >= 4 {
-        mach.update(lane, space, address, bytes, &mut |old| op.apply(t, old, b))?;
-    } else {
-        let shift = (address & 2) * 8;
-        mach.update(lane, space, address & !3, 4, &mut |old| {
-            let new = op.apply(t, old >> shift & 0xffff, b) & 0xffff;
-            old & !(0xffff << shift) | new << shift
-        })?;
-    }
+    mach.update(lane, space, address, t.bytes() as u8, &mut |old| op.apply(t, old, b))?;
     Ok(())
 }
 

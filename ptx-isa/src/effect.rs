@@ -371,10 +371,10 @@ pub trait Machine {
     /// # Errors
     /// A fault when the range is not writable.
     fn write(&mut self, lane: u8, space: Space, address: u64, data: &[u8]) -> Result<(), Fault>;
-    /// Atomically replaces an aligned word of 4 or 8 bytes by `f(old)`; returns `old`.
+    /// Atomically replaces an aligned element of 1, 2, 4 or 8 bytes by `f(old)`; returns `old`.
     ///
     /// # Errors
-    /// A fault when the word is not writable.
+    /// A fault when the element is not writable.
     fn update(
         &mut self,
         lane: u8,

@@ -8,9 +8,10 @@
 //! - [`uop`]: the micro-ops that meanings are made of; [`meaning`]: the
 //!   context through which a row's meaning reads operands and appends them;
 //! - [`recorded`]: which rows recordings of hardware cover;
-//! - [`effect`]: micro-ops that touch more than registers.
+//! - [`effect`]: micro-ops that touch more than registers; [`atomic`]: updates of guest memory.
 
 pub mod async_copy;
+pub mod atomic;
 pub mod effect;
 pub mod matrix;
 pub mod mbarrier;

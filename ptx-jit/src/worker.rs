@@ -1,12 +1,11 @@
 //! Runs compiled blocks: the memory that code works on, and the slow way of effects.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use ptx_isa::Space;
 use ptx_isa::effect::{Atom, AtomOp, Effect, Fault, Flow, Machine, Mem, WarpOp, window};
 use ptx_isa::special::Sreg;
 use ptx_isa::texture::Texture;
+use ptx_isa::{Space, atomic};
 
 use crate::access::REACH;
 use crate::ctx::{Ctx, DONE, Site};
@@ -399,21 +398,32 @@ impl<'a> Worker<'a> {
                 let address = base.wrapping_add((n * a.bytes as usize) as u64);
                 let b = self.word(info, 1 + n * values, l);
                 let c = if values > 1 { self.word(info, 2 + n * values, l) } else { 0 };
-                let shared = match a.place.space {
-                    Space::Shared | Space::SharedCluster => true,
-                    Space::Generic => address < window::LOCAL,
-                    _ => false,
-                };
-                let (op, bytes) = (a.op, a.bytes);
-                let old = self.update(l, a.place.space, address, bytes, &mut |old| {
-                    op.apply(bytes, shared, old, b, c)
-                })?;
+                let (space, bytes) = (a.place.space, a.bytes);
+                let p = self.aligned(l, space, address, bytes)?;
+                let shared = atomic::in_shared(space, address);
+                // SAFETY: as in `update`.
+                let old = unsafe { atomic::apply(p, bytes, a.op, shared, b, c) };
                 if n < info.dst.count {
                     self.set(info, n, l, old);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Host memory of an atomic's element of one lane.
+    fn aligned(
+        &self,
+        lane: usize,
+        space: Space,
+        address: u64,
+        bytes: u8,
+    ) -> Result<*mut u8, Fault> {
+        if !address.is_multiple_of(bytes as u64) {
+            let (lane, bytes) = (lane as u8, bytes as u32);
+            return Err(Fault::Misaligned { lane, space, address, bytes, write: true });
+        }
+        self.resolve(lane, space, address, bytes as u32, true)
     }
 
     fn update(
@@ -424,32 +434,10 @@ impl<'a> Worker<'a> {
         bytes: u8,
         f: &mut dyn FnMut(u64) -> u64,
     ) -> Result<u64, Fault> {
-        if !address.is_multiple_of(bytes as u64) {
-            let (lane, bytes) = (lane as u8, bytes as u32);
-            return Err(Fault::Misaligned { lane, space, address, bytes, write: true });
-        }
-        let p = self.resolve(lane, space, address, bytes as u32, true)?;
-        macro_rules! swap {
-            ($atomic:ident, $int:ident) => {{
-                // SAFETY: `resolve` found the bytes writable, and they are aligned; nothing holds
-                // references to device memory.
-                let word = unsafe { $atomic::from_ptr(p.cast()) };
-                let mut old = word.load(Ordering::SeqCst);
-                loop {
-                    let new = f(old as u64) as $int;
-                    match word.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst) {
-                        Ok(_) => return Ok(old as u64),
-                        Err(now) => old = now,
-                    }
-                }
-            }};
-        }
-        match bytes {
-            1 => swap!(AtomicU8, u8),
-            2 => swap!(AtomicU16, u16),
-            4 => swap!(AtomicU32, u32),
-            _ => swap!(AtomicU64, u64),
-        }
+        let p = self.aligned(lane, space, address, bytes)?;
+        // SAFETY: `resolve` found the bytes writable, and they are aligned; nothing holds references
+        // to device memory.
+        Ok(unsafe { atomic::update(p, bytes, f) })
     }
 
     fn warp(&mut self, info: &Slow, op: &WarpOp, on: &[usize]) -> Result<(), Fault> {

@@ -1,12 +1,11 @@
 //! Launches of compiled code.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use ptx_interp::report::{CodePlace, Position};
-use ptx_interp::{Checked, FaultKind, Kernel, LaunchParams, Memory, Report};
+use ptx_interp::{BlockQueue, Checked, FaultKind, Kernel, LaunchParams, Memory, Report};
 use ptx_isa::effect::Fault;
 use ptx_isa::special::Sreg;
 use ptx_isa::texture::Texture;
@@ -15,7 +14,7 @@ use ptx_jit::{Device, Span, Stop, Worker};
 use crate::LaunchError;
 
 /// What compiled code sees of the device.
-struct Machine<'a> {
+struct LaunchDevice<'a> {
     memory: &'a Memory,
     params: &'a LaunchParams,
     checked: &'a Checked,
@@ -25,7 +24,7 @@ struct Machine<'a> {
 // SAFETY: bytes of an allocation stay mapped while the memory lives (`Memory::host_span`; on host
 // memory the caller of `Context::on_host_memory` vouches for the mappings), and the runtime makes no
 // references to them.
-unsafe impl Device for Machine<'_> {
+unsafe impl Device for LaunchDevice<'_> {
     fn span(&self, address: u64) -> Option<Span> {
         let s = self.memory.host_span(address)?;
         Some(Span { start: s.start, size: s.size, writable: s.writable, host: s.host })
@@ -52,40 +51,30 @@ pub(crate) fn run(
 ) -> Result<u64, LaunchError> {
     memory.launch_starts();
     let deadline = params.timeout.and_then(|t| Instant::now().checked_add(t));
-    let machine = Machine { memory, params, checked, deadline };
+    let device = LaunchDevice { memory, params, checked, deadline };
     let launch = ptx_jit::Launch {
-        device: &machine,
+        device: &device,
         grid: params.grid,
         params: &params.params,
         symbols: &params.symbols,
         shared_bytes: checked.shared_bytes(),
     };
     let total: u64 = params.grid.iter().map(|n| u64::from(*n)).product();
-    let threads = match params.threads {
-        0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
-        n => n,
-    };
-    let threads = (threads as u64).min(total).max(1);
-    let chunk = (total / (threads * 16)).clamp(1, 64);
-    let next = AtomicU64::new(0);
-    // Blocks from this one on need not run: an earlier one stopped.
-    let stop_at = AtomicU64::new(u64::MAX);
-    let stops: Mutex<BTreeMap<u64, Stop>> = Mutex::default();
-    let work = || {
+    let queue = BlockQueue::new(0..total, params.threads);
+    queue.run(|| {
         let mut worker = Worker::new(code, &launch);
         loop {
-            let first = next.fetch_add(chunk, Ordering::Relaxed);
-            if first >= total {
+            let blocks = queue.take();
+            if blocks.is_empty() {
                 return;
             }
-            for block in first..(first + chunk).min(total) {
-                if block > stop_at.load(Ordering::Relaxed) {
+            for block in blocks {
+                if !queue.wants(block) {
                     return;
                 }
-                let ran = if machine.go_on() { worker.run(block) } else { Err(Stop::Device) };
+                let ran = if device.go_on() { worker.run(block) } else { Err(Stop::Device) };
                 if let Err(stop) = ran {
-                    stop_at.fetch_min(block, Ordering::Relaxed);
-                    stops.lock().unwrap_or_else(PoisonError::into_inner).insert(block, stop);
+                    queue.stop(block, stop);
                     return;
                 }
                 if let Some(progress) = &params.progress {
@@ -93,17 +82,8 @@ pub(crate) fn run(
                 }
             }
         }
-    };
-    if threads == 1 {
-        work();
-    } else {
-        rayon::in_place_scope(|scope| {
-            (1..threads).for_each(|_| scope.spawn(|_| work()));
-            work();
-        });
-    }
-    let first = stops.into_inner().unwrap_or_else(PoisonError::into_inner).pop_first();
-    match first {
+    });
+    match queue.take_first_stop() {
         None => Ok(total),
         Some((block, stop)) => {
             // The interpreter tells the thread and its registers, or where the launch just was.

@@ -4,7 +4,7 @@
 
 use half::f16;
 
-use crate::effect::{Fault, Flow, Machine, WarpOp};
+use crate::effect::{AtomOp, Fault, Flow, Machine, WarpOp};
 use crate::meaning::{Cx, V};
 use crate::row::{Class, ROW, Row, Sem};
 use crate::table::Match;
@@ -621,22 +621,21 @@ fn reduce(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let handles = m.src_d(0);
     let at = Coordinates::read(m, flags);
     let values = wide(m, first as usize, bytes);
-    let signed = operation >> 8 != 0;
-    let extend = |v: u64| if bytes == 4 { v as i32 as i64 } else { v as i64 };
+    let op = match (operation & 0xff, operation >> 8 != 0) {
+        (0, _) => AtomOp::Add,
+        (1, true) => AtomOp::MinS,
+        (2, true) => AtomOp::MaxS,
+        (1, false) => AtomOp::MinU,
+        (2, false) => AtomOp::MaxU,
+        (3, _) => AtomOp::And,
+        (_, _) => AtomOp::Or,
+    };
     for lane in lanes(m.mask()) {
         let t =
             m.texture(handles[lane]).ok_or_else(|| no_object(lane, "surface", handles[lane]))?;
         let place = surface_place(&at, lane, flags);
         let value = values[lane];
-        let update = |old: u64| match (operation & 0xff, signed) {
-            (0, _) => old.wrapping_add(value),
-            (1, true) => extend(old).min(extend(value)) as u64,
-            (2, true) => extend(old).max(extend(value)) as u64,
-            (1, false) => old.min(value),
-            (2, false) => old.max(value),
-            (3, _) => old & value,
-            _ => old | value,
-        };
+        let update = |old: u64| op.apply(bytes as u8, false, old, value, 0);
         t.surface_update(place, boundary(flags), bytes as usize, update)
             .ok_or_else(|| outside(lane, place))?;
     }

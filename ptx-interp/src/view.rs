@@ -7,9 +7,10 @@ use ptx_isa::effect::{Fault, Machine};
 use ptx_isa::special::Sreg;
 use ptx_isa::texture::Texture;
 
+use crate::clock;
 use crate::code::EffectInfo;
-use crate::launch::Launch;
-use crate::worker::Ctx;
+use crate::ctx::Ctx;
+use crate::grid::Grid;
 
 /// One effect of one warp.
 pub(crate) struct View<'a> {
@@ -17,7 +18,7 @@ pub(crate) struct View<'a> {
     pub info: &'a EffectInfo,
     pub mask: u32,
     pub write: u32,
-    pub launch: &'a Launch<'a>,
+    pub launch: &'a Grid<'a>,
     pub cta: [u32; 3],
     pub rank: u32,
     pub warp: u32,
@@ -69,15 +70,10 @@ impl Machine for View<'_> {
         self.cx.update(lane, space, address, bytes, f)
     }
     fn special(&self, lane: u8, reg: Sreg) -> u64 {
-        match reg {
-            Sreg::Clock => self.steps * 4 & 0xffff_ffff,
-            Sreg::ClockHi => self.steps * 4 >> 32,
-            Sreg::Clock64 => self.steps * 4,
-            _ => {
-                let g = &self.launch.geometry;
-                g.special(self.cta, self.rank, self.warp, lane as u32, reg)
-            }
+        if clock::changes(reg) {
+            return clock::read(reg, self.steps, self.launch.started);
         }
+        self.launch.geometry.special(self.cta, self.rank, self.warp, lane as u32, reg)
     }
     fn texture(&self, handle: u64) -> Option<Arc<Texture>> {
         self.launch.params.textures.get(&handle).cloned()

@@ -1,0 +1,103 @@
+//! The blocks of a grid over the host's threads: what the interpreter and compiled code share.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::threads::run_on;
+
+/// Blocks (or clusters) by number, which host threads take in order. `S` says why one stopped.
+pub struct BlockQueue<S> {
+    next: AtomicU64,
+    end: u64,
+    /// Blocks that a thread takes at a time.
+    chunk: u64,
+    threads: u64,
+    /// Blocks behind this one need not run: it stopped.
+    stop_at: AtomicU64,
+    stops: Mutex<BTreeMap<u64, S>>,
+}
+
+impl<S: Send> BlockQueue<S> {
+    /// A range of blocks for `threads` host threads; 0 takes all that the host has.
+    pub fn new(blocks: Range<u64>, threads: usize) -> BlockQueue<S> {
+        let count = blocks.end.saturating_sub(blocks.start);
+        let threads = match threads {
+            0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
+            n => n,
+        };
+        let threads = (threads as u64).min(count).max(1);
+        BlockQueue {
+            next: AtomicU64::new(blocks.start),
+            end: blocks.end,
+            chunk: (count / (threads * 16)).clamp(1, 64),
+            threads,
+            stop_at: AtomicU64::new(u64::MAX),
+            stops: Mutex::default(),
+        }
+    }
+
+    /// Blocks that nobody has taken; none are left when it is empty.
+    pub fn take(&self) -> Range<u64> {
+        let at = self.next.fetch_add(self.chunk, Ordering::Relaxed);
+        at.min(self.end)..at.saturating_add(self.chunk).min(self.end)
+    }
+
+    /// Whether a block must still run: no earlier one has stopped.
+    pub fn wants(&self, block: u64) -> bool {
+        block <= self.stop_at.load(Ordering::Relaxed)
+    }
+
+    /// A block has stopped. Later ones need not run; earlier ones do, so that the first stop of the
+    /// grid is the same on every run.
+    pub fn stop(&self, block: u64, why: S) {
+        self.stop_at.fetch_min(block, Ordering::Relaxed);
+        self.stops.lock().unwrap_or_else(PoisonError::into_inner).insert(block, why);
+    }
+
+    /// Runs `work` on every thread until it returns; the results. It takes blocks until none are left.
+    pub fn run<R: Send>(&self, work: impl Fn() -> R + Sync) -> Vec<R> {
+        let results = Mutex::new(Vec::new());
+        run_on(self.threads as usize - 1, &|| {
+            let result = work();
+            results.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+        });
+        results.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first block that stopped, and why.
+    pub fn take_first_stop(&self) -> Option<(u64, S)> {
+        self.stops.lock().unwrap_or_else(PoisonError::into_inner).pop_first()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_block_up_to_the_first_stop_runs_once() {
+        let queue: BlockQueue<&str> = BlockQueue::new(3..5000, 4);
+        let ran = queue.run(|| {
+            let mut own = Vec::new();
+            loop {
+                let blocks = queue.take();
+                if blocks.is_empty() {
+                    return own;
+                }
+                for block in blocks.filter(|b| queue.wants(*b)) {
+                    if block == 700 || block == 1200 {
+                        queue.stop(block, "fault");
+                    }
+                    own.push(block);
+                }
+            }
+        });
+        let mut all: Vec<u64> = ran.into_iter().flatten().collect();
+        all.sort_unstable();
+        assert!((3..=700).eq(all.iter().copied().take(698)));
+        assert!(all.windows(2).all(|w| w[0] < w[1]));
+        assert_eq!(queue.take_first_stop(), Some((700, "fault")));
+    }
+}

@@ -1,0 +1,207 @@
+//! What a host thread needs at hand to execute instructions of the current warp.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use ptx_isa::Space;
+use ptx_isa::effect::{Fault, window};
+
+use crate::memory::Memory;
+use crate::region::Span;
+use crate::rows::Bases;
+
+/// Addresses `start .. start + size` lie at `origin + address`.
+#[derive(Copy, Clone)]
+pub(crate) struct Site {
+    pub start: u64,
+    pub size: u64,
+    pub origin: *mut u8,
+}
+
+impl Site {
+    /// Covers nothing.
+    pub(crate) const EMPTY: Site = Site { start: 0, size: 0, origin: std::ptr::null_mut() };
+}
+
+/// Pointers to what the executing warp can reach.
+pub(crate) struct Ctx {
+    /// Register rows.
+    pub bases: Bases,
+    /// The allocation that each memory instruction touched last.
+    pub sites: Box<[Cell<Site>]>,
+    pub memory: Memory,
+    /// The allocation that an access outside the fast handlers touched last.
+    pub last: Cell<Span>,
+    /// Shared memory of the CTA.
+    pub shared: (*mut u8, u64),
+    /// Shared memory of the cluster's CTAs by rank.
+    pub cluster: Vec<(*mut u8, u64)>,
+    /// Local memory of the warp, and the bytes per lane that the current function may use.
+    pub local: (*const Cell<u32>, u64),
+    pub params: Arc<[u8]>,
+    /// 32; see [`crate::access`].
+    pub lanes: usize,
+    /// Allocations as of this epoch are in `sites`.
+    pub epoch: u64,
+}
+
+/// Where one lane's address leads.
+pub(crate) enum Target {
+    /// Bytes of the host.
+    Host(*mut u8),
+    /// Offset in the lane's local memory.
+    Local(u64),
+    /// Offset in the parameter block.
+    Param(u64),
+}
+
+impl Ctx {
+    /// The CTA's shared memory, whose first address is `start`.
+    #[inline(always)]
+    pub(crate) fn shared_site(&self, start: u64) -> Site {
+        let (p, size) = self.shared;
+        Site { start, size, origin: p.wrapping_sub(start as usize) }
+    }
+
+    /// Local memory of the warp if lanes may use its first `end` bytes.
+    #[inline(always)]
+    pub(crate) fn local(&self, end: u64) -> Option<&[Cell<u32>]> {
+        let (p, size) = self.local;
+        // SAFETY: the warp's local memory holds 32 lanes of `size` bytes (set with the pointer).
+        (end <= size).then(|| unsafe { std::slice::from_raw_parts(p, size as usize * 8) })
+    }
+
+    /// The allocation at `address`; the one found last is at hand.
+    fn span(&self, address: u64) -> Option<Span> {
+        let last = self.last.get();
+        if address.wrapping_sub(last.start) < last.size {
+            return Some(last);
+        }
+        let found = self.memory.span(address)?;
+        self.last.set(found);
+        Some(found)
+    }
+
+    /// Drops cached allocations if some were freed.
+    pub(crate) fn refresh(&mut self) {
+        let epoch = self.memory.epoch();
+        if epoch != self.epoch {
+            self.epoch = epoch;
+            self.last.set(Span::NOTHING);
+            self.sites.iter().for_each(|s| s.set(Site::EMPTY));
+        }
+    }
+
+    /// Resolves `bytes` bytes at `address` for one lane.
+    pub(crate) fn resolve(
+        &self,
+        lane: u8,
+        space: Space,
+        address: u64,
+        bytes: u32,
+        write: bool,
+    ) -> Result<Target, Fault> {
+        let outside = Fault::OutOfBounds { lane, space, address, bytes, write };
+        let len = bytes as u64;
+        let inside = |at: u64, size: u64| at <= size && len <= size - at;
+        let shared = |(p, size): (*mut u8, u64), at: u64| {
+            if inside(at, size) {
+                Ok(Target::Host(p.wrapping_add(at as usize)))
+            } else {
+                Err(outside.clone())
+            }
+        };
+        let local = |at: u64| {
+            if inside(at, self.local.1) { Ok(Target::Local(at)) } else { Err(outside.clone()) }
+        };
+        let param = |at: u64| {
+            if !write && inside(at, self.params.len() as u64) {
+                Ok(Target::Param(at))
+            } else {
+                Err(outside.clone())
+            }
+        };
+        let cluster = |at: u64| match at / window::SHARED_CTA {
+            0 => shared(self.shared, at),
+            rank => match self.cluster.get(rank as usize - 1) {
+                Some(cta) => shared(*cta, at % window::SHARED_CTA),
+                None => Err(outside.clone()),
+            },
+        };
+        match space {
+            Space::Shared | Space::SharedCluster => cluster(address),
+            Space::Local | Space::ParamFunc => local(address),
+            Space::ParamEntry => param(address),
+            Space::Generic if address < window::GLOBAL => match address {
+                a if a.wrapping_sub(window::SHARED) < window::SHARED_SIZE => {
+                    cluster(a - window::SHARED)
+                }
+                a if a.wrapping_sub(window::LOCAL) < window::LOCAL_SIZE => local(a - window::LOCAL),
+                a if a.wrapping_sub(window::PARAM) < window::PARAM_SIZE => param(a - window::PARAM),
+                _ => Err(outside),
+            },
+            _ => match self.span(address) {
+                Some(s) if inside(address - s.start, s.size) && (s.writable || !write) => {
+                    Ok(Target::Host(s.origin().wrapping_add(address as usize)))
+                }
+                _ => Err(outside),
+            },
+        }
+    }
+
+    /// Reads memory for one lane.
+    pub(crate) fn read(
+        &self,
+        lane: u8,
+        space: Space,
+        address: u64,
+        out: &mut [u8],
+    ) -> Result<(), Fault> {
+        match self.resolve(lane, space, address, out.len() as u32, false)? {
+            Target::Host(p) => {
+                // SAFETY: `resolve` found all bytes inside one allocation; `out` is the host's.
+                unsafe { std::ptr::copy_nonoverlapping(p, out.as_mut_ptr(), out.len()) }
+            }
+            Target::Param(at) => {
+                out.copy_from_slice(&self.params[at as usize..at as usize + out.len()]);
+            }
+            Target::Local(at) => {
+                let words = self.local(at + out.len() as u64).unwrap_or(&[]);
+                for (n, b) in out.iter_mut().enumerate() {
+                    let at = at as usize + n;
+                    *b = words[at / 4 * 32 + lane as usize].get().to_le_bytes()[at % 4];
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes memory for one lane.
+    pub(crate) fn write(
+        &self,
+        lane: u8,
+        space: Space,
+        address: u64,
+        data: &[u8],
+    ) -> Result<(), Fault> {
+        match self.resolve(lane, space, address, data.len() as u32, true)? {
+            Target::Host(p) => {
+                // SAFETY: `resolve` found all bytes inside one writable allocation.
+                unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), p, data.len()) }
+            }
+            // `resolve` refuses writes to parameters.
+            Target::Param(_) => {}
+            Target::Local(at) => {
+                let words = self.local(at + data.len() as u64).unwrap_or(&[]);
+                for (n, b) in data.iter().enumerate() {
+                    let at = at as usize + n;
+                    let word = &words[at / 4 * 32 + lane as usize];
+                    let mut bytes = word.get().to_le_bytes();
+                    bytes[at % 4] = *b;
+                    word.set(u32::from_le_bytes(bytes));
+                }
+            }
+        }
+        Ok(())
+    }
+}
