@@ -6,6 +6,7 @@
 
 use crate::num::half::{self, Clamp, Half};
 use crate::num::{fp32, fp64};
+use crate::row::Reach;
 use crate::types::Space;
 
 /// Address windows of the generic address space, the same for 32- and 64-bit modules.
@@ -274,6 +275,10 @@ pub enum Effect {
 pub struct WarpOp {
     /// Name for dumps and reports.
     pub name: &'static str,
+    /// [`Row::reach`](crate::Row::reach) of its row.
+    pub reach: Reach,
+    /// [`Row::waits`](crate::Row::waits) of its row.
+    pub waits: bool,
     /// The meaning. Runs once for the executing lanes of a warp.
     pub run: WarpFn,
     /// The source that names the lanes which must arrive first (`*.sync` member mask, a `W`).

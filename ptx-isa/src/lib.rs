@@ -4,7 +4,7 @@
 //!
 //! - [`types`]: scalar types, state spaces, versions;
 //! - [`syntax`]: the manual's notation parsed into modifiers and operand slots;
-//! - [`row`], [`rows`]: the table; [`table`]: the matcher over it;
+//! - [`row`], [`rows`]: the table; [`table`]: the matcher over it; [`class`]: timing classes;
 //! - [`uop`]: the micro-ops that meanings are made of; [`meaning`]: the
 //!   context through which a row's meaning reads operands and appends them;
 //! - [`recorded`]: which rows recordings of hardware cover;
@@ -12,6 +12,7 @@
 
 pub mod async_copy;
 pub mod atomic;
+pub mod class;
 pub mod effect;
 pub mod matrix;
 pub mod mbarrier;
@@ -29,7 +30,8 @@ pub mod types;
 pub mod uop;
 pub mod video;
 
+pub use class::Class;
 pub use meaning::Cx;
-pub use row::{Class, Exactness, Row, Sem};
+pub use row::{Exactness, Operation, Reach, Row, Sem};
 pub use table::{Match, Table, table};
 pub use types::{Kind, PtxVersion, Space, Ty};

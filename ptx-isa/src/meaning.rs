@@ -6,6 +6,7 @@
 //! destinations that are sources too.
 
 use crate::effect::{Effect, Place, WarpFn, WarpOp};
+use crate::row::Row;
 use crate::special::Sreg;
 use crate::table::Match;
 use crate::types::{Kind, PtxVersion, Space, Target, Ty};
@@ -466,7 +467,7 @@ impl<'a> Cx<'a> {
         src: &[V],
         results: &[Kind],
     ) -> Vec<V> {
-        self.effect(Effect::Warp(WarpOp { name, run, members: None, k }), src, results)
+        self.across(name, run, k, None, src, results)
     }
     /// Appends a function over the warp that waits for the lanes named by source `members`.
     pub fn warp_sync(
@@ -478,7 +479,19 @@ impl<'a> Cx<'a> {
         src: &[V],
         results: &[Kind],
     ) -> Vec<V> {
-        self.effect(Effect::Warp(WarpOp { name, run, members: Some(members), k }), src, results)
+        self.across(name, run, k, Some(members), src, results)
+    }
+    fn across(
+        &mut self,
+        name: &'static str,
+        run: WarpFn,
+        k: [u32; 4],
+        members: Option<u8>,
+        src: &[V],
+        results: &[Kind],
+    ) -> Vec<V> {
+        let Row { reach, waits, .. } = *self.m.row;
+        self.effect(Effect::Warp(WarpOp { name, reach, waits, run, members, k }), src, results)
     }
     /// Place of memory operand `addr` in `space`, for effects.
     pub fn place(&self, addr: Addr, space: Space) -> Place {

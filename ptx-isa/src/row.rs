@@ -1,5 +1,6 @@
 //! The shape of one entry of the instruction table.
 
+use crate::class::Class;
 use crate::meaning::Cx;
 use crate::table::Match;
 use crate::types::{PtxVersion, ptx};
@@ -31,8 +32,16 @@ pub struct Row {
     pub check: Option<Check>,
     /// Number of elements of operands written `name*?`, by operand name; 1 is a scalar.
     pub counts: Option<fn(&Match, &str) -> u32>,
-    /// Timing class.
-    pub class: Class,
+    /// Timing class by the chosen modifiers: a constant (`|_| Class::Logic`) or a rule of [`crate::class`].
+    pub class: fn(&Match) -> Class,
+    /// What it computes, where others than [`Row::sem`] ask for it.
+    pub op: Operation,
+    /// The threads that it exchanges values with.
+    pub reach: Reach,
+    /// Whether it may wait until threads of other warps have done something.
+    pub waits: bool,
+    /// Whether the sink `_` may stand for an operand.
+    pub sink: bool,
     /// How the result relates to the hardware's.
     pub exact: Exactness,
     /// Meaning.
@@ -55,7 +64,11 @@ pub const ROW: Row = Row {
     section: "",
     check: None,
     counts: None,
-    class: Class::Int,
+    class: |m| panic!("the row `{}` states no timing class", m.row.syntax),
+    op: Operation::Other,
+    reach: Reach::Lane,
+    waits: false,
+    sink: false,
     exact: Exactness::Bit,
     sem: Sem::None,
 };
@@ -77,51 +90,82 @@ pub const fn floor(tokens: &'static str, since: PtxVersion, sm: u16) -> Floor {
     Floor { tokens, since, sm, targets: "" }
 }
 
-/// Timing class: which unit an instruction occupies.
+/// The threads that an instruction exchanges values with, beyond what it reads and writes in memory.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Reach {
+    /// None: each lane executes it for itself.
+    Lane,
+    /// Lanes of its warp, which execute it together.
+    Warp,
+    /// The warps of its warpgroup.
+    Warpgroup,
+    /// Threads of its block, by a barrier or by an object in shared memory that they wait at.
+    Block,
+    /// Threads of the blocks of its cluster.
+    Cluster,
+}
+
+impl Reach {
+    /// Name for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Reach::Lane => "lane",
+            Reach::Warp => "warp",
+            Reach::Warpgroup => "warpgroup",
+            Reach::Block => "block",
+            Reach::Cluster => "cluster",
+        }
+    }
+}
+
+/// What an instruction computes, for those who rewrite code or look for patterns in it: contraction of multiply-adds,
+/// the model of the assembler, advice. Most rows are [`Operation::Other`]; nobody asks for theirs.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
-pub enum Class {
-    Int,
-    IntMul,
-    IntMul64,
-    IntDiv,
-    Logic,
-    Shift,
-    BitField,
+pub enum Operation {
+    /// Nothing that others look for.
+    Other,
+    /// `d = a + b`
+    Add,
+    /// `d = a - b`
+    Sub,
+    /// `d = a * b`, the half of an integer product that a modifier names
+    Mul,
+    /// `d = a * b + c`, the product rounded or cut as by [`Operation::Mul`]
+    Mad,
+    /// `d = a * b + c`, rounded once
+    Fma,
+    /// `d = a / b`
+    Div,
+    /// `d = a % b`
+    Rem,
+    /// `d = -a`
+    Neg,
+    /// `d = |a|`
+    Abs,
+    /// `d = a & b`
+    And,
+    /// `d = a | b`
+    Or,
+    /// `d = a ^ b`
+    Xor,
+    /// `d = !a`
+    Not,
+    /// `d = a << b`
+    Shl,
+    /// `p = a cmp b`
     Compare,
+    /// Copies a value, a special register or an address.
     Move,
-    FAdd,
-    FMul,
-    FFma,
-    FDiv,
-    FSqrt,
-    Special,
-    DAdd,
-    DMul,
-    DFma,
-    DDiv,
-    DSqrt,
-    Half,
+    /// Converts a value to another type.
     Convert,
-    Convert64,
-    Video,
+    /// Converts an address to or from the generic space.
+    ConvertAddress,
+    /// Loads from memory.
     Load,
+    /// Stores to memory.
     Store,
-    Atomic,
-    Texture,
-    Surface,
+    /// Arrives at a barrier of the block.
     Barrier,
-    Fence,
-    WarpSync,
-    Shuffle,
-    Vote,
-    Reduce,
-    Branch,
-    Call,
-    Exit,
-    Matrix,
-    Async,
-    Misc,
 }
 
 /// How a row's results relate to those of hardware, and what proves it.

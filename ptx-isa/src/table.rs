@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use crate::row::Row;
+use crate::class::Class;
+use crate::row::{Control, Operation, Row, Sem};
 use crate::rows;
 use crate::syntax::{Count, Shape, Slot, SlotTy};
 use crate::types::Ty;
@@ -97,6 +98,35 @@ impl Table {
             Some(beyond) => self.lenient.get(beyond),
         };
         found.map(|(row, shape)| (*row, shape))
+    }
+
+    /// The first row that steers control like this.
+    ///
+    /// # Panics
+    /// When the table has none: each kind has its rows.
+    pub fn control(&'static self, control: Control) -> Match {
+        let row = |row: &Row| matches!(row.sem, Sem::Control(c) if c == control);
+        let (row, shape) = self.entries.iter().find(|(r, _)| row(r)).expect("a row of this kind");
+        Match::new(row, shape, vec![None; shape.elems.len()].into())
+    }
+
+    /// The form of an operation that has exactly these modifiers (`.rn`, `.ftz`, `.f32`), if there is one.
+    pub fn form(&'static self, operation: Operation, modifiers: &[&str]) -> Option<Match> {
+        let rows = self.entries.iter().enumerate().filter(|(_, (row, _))| row.op == operation);
+        let mnemonics = rows.map(|(_, (_, shape))| shape.mnemonic);
+        let mut tried = Vec::new();
+        for mnemonic in mnemonics {
+            if tried.contains(&mnemonic) {
+                continue;
+            }
+            tried.push(mnemonic);
+            let found = self.find(&format!("{mnemonic}{}", modifiers.concat()));
+            if let Some(m) = found.ok().and_then(|m| m.into_iter().find(|m| m.row.op == operation))
+            {
+                return Some(m);
+            }
+        }
+        None
     }
 
     /// Every mnemonic, unordered.
@@ -193,32 +223,12 @@ impl Table {
     }
 }
 
-/// Tokens that belong to the instruction's name: they follow it at once, before any modifier
-/// (`mul.wide.u32`, never `mul.u32.wide`).
-const NAME_PARTS: &[(&str, &str)] = &[
-    ("bar", ".cta .red"),
-    ("barrier", ".cta .red"),
-    ("cp", ".async .bulk .commit_group .wait_group .wait_all .reduce"),
-    ("cvt", ".pack"),
-    ("cvta", ".to"),
-    ("div", ".full"),
-    ("dp2a", ".lo .hi"),
-    ("fence", ".proxy"),
-    ("mad", ".lo .hi .wide"),
-    ("mad24", ".lo .hi"),
-    ("madc", ".lo .hi"),
-    ("mbarrier", ".init .inval .arrive .arrive_drop .test_wait .try_wait .pending_count"),
-    ("mul", ".lo .hi .wide"),
-    ("mul24", ".lo .hi"),
-    ("shf", ".l .r"),
-    ("wgmma", ".fence .mma_async .commit_group .wait_group"),
-    ("wmma", ".load .a .b .c .mma .store .d"),
-];
-
 /// How many of the tokens belong to the instruction's name, or the first of them that stands
 /// behind a modifier.
 fn name_parts(mnemonic: &str, tokens: &[&str]) -> Result<usize, usize> {
-    let Some((_, parts)) = NAME_PARTS.iter().find(|(m, _)| *m == mnemonic) else { return Ok(0) };
+    let Some((_, parts)) = rows::NAME_PARTS.iter().find(|(m, _)| *m == mnemonic) else {
+        return Ok(0);
+    };
     let is_part = |token: &&str| parts.split(' ').any(|p| p == *token);
     let named = tokens.iter().take_while(|t| is_part(t)).count();
     match tokens[named..].iter().position(is_part) {
@@ -322,6 +332,18 @@ impl Match {
     /// The type chosen for set `name`.
     pub fn ty(&self, name: &str) -> Option<Ty> {
         self.shape.elems.iter().position(|e| e.name == name).and_then(|i| self.types[i])
+    }
+    /// The types among the chosen modifiers, in order.
+    pub fn types(&self) -> impl Iterator<Item = Ty> {
+        self.types.iter().flatten().copied()
+    }
+    /// Timing class of this form.
+    pub fn class(&self) -> Class {
+        (self.row.class)(self)
+    }
+    /// The opcode, its modifiers in the order of the row.
+    pub fn opcode(&self) -> String {
+        std::iter::once(self.shape.mnemonic).chain(self.picked.iter().flatten().copied()).collect()
     }
     /// The type of operands in `slot`; `None` where any type goes.
     pub fn slot_ty(&self, slot: &Slot) -> Option<Ty> {

@@ -1,7 +1,7 @@
 //! What is refused, and how many lanes run together.
 
-use ptx_isa::Space;
-use ptx_isa::effect::{AtomOp, BarKind, Effect, Order};
+use ptx_isa::effect::{AtomOp, BarKind, Effect, Order, WarpOp};
+use ptx_isa::{Reach, Space};
 use ptx_parse::code::Program;
 
 use crate::ir::{Func, Op, Term};
@@ -10,35 +10,14 @@ use crate::range::Assumptions;
 use crate::shape::{Geometry, Shape, Shapes, analyse};
 use crate::{Unsupported, live};
 
-/// Operations over a warp that neither wait nor reach other warps.
-const WARP: [&str; 17] = [
-    "shfl",
-    "vote",
-    "match",
-    "redux",
-    "activemask",
-    "elect",
-    "bar.warp",
-    "mma",
-    "wmma",
-    "ldmatrix",
-    "stmatrix",
-    "movmatrix",
-    "tex",
-    "tld4",
-    "txq",
-    "su",
-    "cp.async",
-];
-
-/// Whether every lane does the operation for itself.
-fn per_lane(name: &str) -> bool {
-    ["tex", "tld4", "txq", "su"].iter().any(|w| name.starts_with(w)) || name == "cp.async"
+/// Whether compiled code can call the operation: it neither waits nor reaches other warps.
+fn callable(op: &WarpOp) -> bool {
+    op.reach <= Reach::Warp && !op.waits
 }
 
-fn known(name: &str) -> bool {
-    // `cp.async.bulk` and others complete at an mbarrier.
-    WARP.iter().any(|w| name.starts_with(w)) && (!name.starts_with("cp.") || name == "cp.async")
+/// Whether every lane does the operation for itself.
+fn per_lane(op: &WarpOp) -> bool {
+    op.reach == Reach::Lane
 }
 
 /// Refuses effects that compiled code has no way to do.
@@ -92,10 +71,10 @@ pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
                 Effect::Sys(_) => return no("a system call"),
                 Effect::Brkpt => return no("a breakpoint"),
                 Effect::Warp(op) => {
-                    if !known(op.name) {
+                    if !callable(op) {
                         return no(&format!("`{}`", op.name));
                     }
-                    if info.guard.is_some() && !per_lane(op.name) {
+                    if info.guard.is_some() && !per_lane(op) {
                         return no("an operation over the warp under a predicate");
                     }
                 }
@@ -137,7 +116,7 @@ pub(crate) fn check_shapes(
         for v in &block.insts {
             if let Op::Effect(e) = f.insts[*v as usize].op
                 && let Effect::Warp(op) = &f.effects[e as usize].effect
-                && !per_lane(op.name)
+                && !per_lane(op)
             {
                 let place = &f.effects[e as usize].place;
                 let why = format!("`{}` in divergent code", op.name);
@@ -151,7 +130,7 @@ pub(crate) fn check_shapes(
 /// Whether the lanes of a warp must run in lock step.
 fn needs_warp(f: &Func) -> bool {
     f.effects.iter().any(|e| match &e.effect {
-        Effect::Warp(op) => !per_lane(op.name),
+        Effect::Warp(op) => !per_lane(op),
         Effect::Ld(m) | Effect::St(m) => m.order == Order::Volatile,
         _ => false,
     })

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ptx_isa::Row;
+use ptx_isa::Match;
 use ptx_isa::meaning::{ModuleInfo, Uop, V};
 
 use crate::module::{Loc, Param, SpanRange, Tuning};
@@ -36,6 +36,8 @@ pub struct Program {
     pub tuning: Tuning,
     /// `.file` table.
     pub files: Vec<(u32, String)>,
+    /// Distinct opcodes of the code: those of the module, and the return that ends every function.
+    pub matches: Vec<Match>,
 }
 
 /// A lowered function.
@@ -125,8 +127,8 @@ pub struct Inst {
     pub guard: Option<(V, bool)>,
     /// Where control goes.
     pub flow: Flow,
-    /// The table's row (timing class, name for reports).
-    pub row: &'static Row,
+    /// [`Program::matches`] index: the row of the table, and the modifiers.
+    pub opcode: u32,
     /// Text of the instruction.
     pub span: SpanRange,
     /// [`Function::locs`] index.

@@ -80,7 +80,7 @@ fn seen(program: &Program) -> String {
             f.locs
         );
         for i in &f.insts {
-            let (row, guard) = (i.row.syntax, &i.guard);
+            let (row, guard) = (program.matches[i.opcode as usize].opcode(), &i.guard);
             out += &format!("\n{row} {guard:?} {:?} {:?} {:?} {:?}", i.uops, i.flow, i.span, i.loc);
         }
     }

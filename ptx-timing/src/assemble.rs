@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 
 use ptx_isa::types::Space as IsaSpace;
+use ptx_isa::{Class, Operation, Ty};
 use ptx_parse::code::{Flow, Function};
 
-use crate::class::Class;
 use crate::code::Facts;
 use crate::event::Register;
 use crate::profile::Assembler;
@@ -21,7 +21,7 @@ struct Uses {
 }
 
 impl Uses {
-    fn new(facts: &[Facts]) -> Self {
+    fn new(facts: &[Facts<'_>]) -> Self {
         let mut out = Self { definitions: HashMap::new(), uses: HashMap::new() };
         for (i, f) in facts.iter().enumerate().filter(|(_, f)| !f.folded) {
             for &w in &f.instruction.writes {
@@ -44,7 +44,7 @@ pub(crate) fn assemble(
     rules: &Assembler,
     function: &Function,
     is_kernel: bool,
-    facts: &mut [Facts],
+    facts: &mut [Facts<'_>],
 ) {
     let aligned = if rules.merge_shared { alignments(facts) } else { HashMap::new() };
     if rules.fuse {
@@ -82,34 +82,46 @@ fn blocks_of(function: &Function) -> Vec<usize> {
 }
 
 /// What one instruction becomes when it takes in the one that makes its operand.
-fn fused(producer: &Facts, consumer: &Facts) -> Option<Class> {
-    let (p, c) = (producer.name.as_str(), consumer.name.as_str());
-    let add32 = |n: &str| matches!(n, "add.s32" | "add.u32" | "sub.s32" | "sub.u32");
-    let logic = |n: &str| ["and.b", "or.b", "xor.b", "not.b"].iter().any(|s| n.starts_with(s));
-    match () {
+fn fused(producer: &Facts<'_>, consumer: &Facts<'_>) -> Option<Class> {
+    let (p, c) = (producer, consumer);
+    let adds = |f: &Facts<'_>| matches!(f.op, Operation::Add | Operation::Sub);
+    let add32 = |f: &Facts<'_>| adds(f) && matches!(f.plain(""), Some(Ty::S32 | Ty::U32));
+    // FADD and FMUL say how they round or do not; those that do stay apart.
+    let float = |f: &Facts<'_>, ty: Ty| f.plain(".ftz") == Some(ty);
+    match (p.op, c.op) {
         // LEA, IMAD, IADD3, LOP3.
-        () if p.starts_with("shl.b32") && add32(c) => Some(Class::IntAdd),
-        () if p.starts_with("mul.lo.") && p.ends_with("32") && add32(c) => Some(Class::IntMul),
-        () if add32(p) && add32(c) => Some(Class::IntAdd),
-        () if logic(p) && logic(c) => Some(Class::Logic),
-        () if logic(p) && c.starts_with("setp.") && consumer.compares_zero() => {
+        (Operation::Shl, _) if p.plain("") == Some(Ty::B32) && add32(c) => Some(Class::IntAdd),
+        (Operation::Mul, _) if low_half(p) && add32(c) => Some(Class::IntMul),
+        _ if add32(p) && add32(c) => Some(Class::IntAdd),
+        _ if logic(p) && logic(c) => Some(Class::Logic),
+        (_, Operation::Compare) if logic(p) && c.compares_zero() => Some(Class::Compare),
+        (Operation::Compare, _) if c.opcode.types().last() == Some(Ty::Pred) => {
             Some(Class::Compare)
         }
-        () if p.starts_with("setp.") && c.ends_with(".pred") => Some(Class::Compare),
         // FFMA, where neither says how to round.
-        () if matches!(p, "mul.f32" | "mul.ftz.f32") && float_add(c, "f32") => Some(Class::F32Fma),
-        () if p == "mul.f64" && float_add(c, "f64") => Some(Class::F64Fma),
+        (Operation::Mul, _) if adds(c) && float(p, Ty::F32) && float(c, Ty::F32) => {
+            Some(Class::F32Fma)
+        }
+        (Operation::Mul, _) if adds(c) && float(p, Ty::F64) && float(c, Ty::F64) => {
+            Some(Class::F64Fma)
+        }
         _ => None,
     }
 }
 
-fn float_add(name: &str, ty: &str) -> bool {
-    let plain = name.strip_suffix(ty).map(|n| n.trim_end_matches("ftz."));
-    matches!(plain, Some("add." | "sub."))
+/// The lower half of a 32-bit integer product.
+fn low_half(f: &Facts<'_>) -> bool {
+    f.opcode.has(".lo") && f.opcode.types().last().is_some_and(|t| t.bits() == 32)
+}
+
+/// Logic on bits, not on predicates.
+fn logic(f: &Facts<'_>) -> bool {
+    matches!(f.op, Operation::And | Operation::Or | Operation::Xor | Operation::Not)
+        && f.opcode.types().last() != Some(Ty::Pred)
 }
 
 /// Pairs of instructions that one machine instruction does, operand modifiers, and constants.
-fn fuse(function: &Function, facts: &mut [Facts]) {
+fn fuse(function: &Function, facts: &mut [Facts<'_>]) {
     let block = blocks_of(function);
     let uses = Uses::new(facts);
     let mut taken = vec![false; facts.len()];
@@ -120,10 +132,11 @@ fn fuse(function: &Function, facts: &mut [Facts]) {
             continue;
         }
         let users = uses.uses.get(&register).map_or(&[][..], |u| &u[..]);
-        let name = facts[i].name.as_str();
         let stable = facts[i].instruction.reads.iter().all(|r| uses.written_once(*r));
         // Signs and absolute values are modifiers of the reader's operand; constants are immediate.
-        let modifier = matches!(name, "abs.f32" | "neg.f32" | "abs.f64" | "neg.f64") && stable;
+        let modifier = matches!(facts[i].op, Operation::Abs | Operation::Neg)
+            && matches!(facts[i].plain(""), Some(Ty::F32 | Ty::F64))
+            && stable;
         let constant = facts[i].constant_move;
         if (modifier || constant) && !users.is_empty() {
             replace(facts, i, register, users);
@@ -138,17 +151,17 @@ fn fuse(function: &Function, facts: &mut [Facts]) {
             taken[user] = true;
             replace(facts, i, register, users);
             facts[user].instruction.class = class;
-            facts[user].name = "fused".to_owned();
+            facts[user].op = Operation::Other;
         }
     }
     // A multiply-add has room for one immediate only.
-    for f in facts.iter_mut().filter(|f| !f.folded && f.name.starts_with("fma.")) {
+    for f in facts.iter_mut().filter(|f| !f.folded && f.op == Operation::Fma) {
         f.instruction.extra_slots += f.constants.saturating_sub(1);
     }
 }
 
 /// Folds an instruction away; its readers read its operands.
-fn replace(facts: &mut [Facts], i: usize, register: Register, users: &[usize]) {
+fn replace(facts: &mut [Facts<'_>], i: usize, register: Register, users: &[usize]) {
     facts[i].folded = true;
     let operands = facts[i].instruction.reads.clone();
     for &u in users {
@@ -163,7 +176,7 @@ fn replace(facts: &mut [Facts], i: usize, register: Register, users: &[usize]) {
 }
 
 /// Trailing zero bits that every value of a register has.
-fn alignments(facts: &[Facts]) -> HashMap<Register, u32> {
+fn alignments(facts: &[Facts<'_>]) -> HashMap<Register, u32> {
     let mut known: HashMap<Register, u32> = HashMap::new();
     for f in facts {
         known.extend(f.instruction.writes.iter().map(|w| (*w, 32)));
@@ -184,16 +197,18 @@ fn alignments(facts: &[Facts]) -> HashMap<Register, u32> {
                 _ => 0,
             };
             let constant = |i: usize| f.arguments.get(i).and_then(|a| a.1).unwrap_or(0);
-            let stem = f.name.split('.').next().unwrap_or("");
-            let now = match stem {
-                "shl" => of(0) + constant(1).min(32) as u32,
-                "mul" if !f.name.contains("hi") => of(0) + of(1),
-                "mad" if !f.name.contains("hi") => (of(0) + of(1)).min(of(2)),
-                "add" | "sub" | "or" | "xor" => of(0).min(of(1)),
-                "and" => of(0).max(of(1)),
+            let high = f.opcode.has(".hi");
+            let now = match f.op {
+                Operation::Shl => of(0) + constant(1).min(32) as u32,
+                Operation::Mul if !high => of(0) + of(1),
+                Operation::Mad if !high => (of(0) + of(1)).min(of(2)),
+                Operation::Add | Operation::Sub | Operation::Or | Operation::Xor => {
+                    of(0).min(of(1))
+                }
+                Operation::And => of(0).max(of(1)),
                 // Arrays start at multiples of 16.
-                "mov" if f.variable.is_some() => 4,
-                "mov" | "cvt" | "cvta" => of(0),
+                Operation::Move if f.variable.is_some() => 4,
+                Operation::Move | Operation::Convert | Operation::ConvertAddress => of(0),
                 _ => 0,
             };
             let old = known.get(&register).copied().unwrap_or(0);
@@ -210,7 +225,7 @@ fn alignments(facts: &[Facts]) -> HashMap<Register, u32> {
 
 /// Neighbouring 32-bit words of shared memory are loaded and stored by one instruction where the
 /// address is known to be aligned.
-fn merge_shared(function: &Function, aligned: &HashMap<Register, u32>, facts: &mut [Facts]) {
+fn merge_shared(function: &Function, aligned: &HashMap<Register, u32>, facts: &mut [Facts<'_>]) {
     for block in &function.blocks {
         let (start, end) = (block.start as usize, block.end as usize);
         for first in start..end {
@@ -244,7 +259,7 @@ fn merge_shared(function: &Function, aligned: &HashMap<Register, u32>, facts: &m
 
 /// Accesses from `first` on that one instruction of 4 or 2 words can do.
 fn group(
-    facts: &[Facts],
+    facts: &[Facts<'_>],
     aligned: &HashMap<Register, u32>,
     first: usize,
     end: usize,
@@ -301,7 +316,7 @@ fn group(
 }
 
 /// Registers whose value is the same in all lanes of a warp as far as the text shows.
-fn uniform(facts: &[Facts]) -> HashMap<Register, bool> {
+fn uniform(facts: &[Facts<'_>]) -> HashMap<Register, bool> {
     let mut known: HashMap<Register, bool> = HashMap::new();
     for f in facts {
         known.extend(f.instruction.writes.iter().map(|w| (*w, true)));
@@ -328,14 +343,12 @@ fn uniform(facts: &[Facts]) -> HashMap<Register, bool> {
 }
 
 /// Lanes that add to one address known to be uniform are summed first; one lane goes to memory.
-fn merge_uniform_atomics(facts: &mut [Facts]) {
+fn merge_uniform_atomics(facts: &mut [Facts<'_>]) {
     let known = uniform(facts);
     for f in facts {
         let atomic = matches!(f.instruction.class, Class::AtomicGlobal | Class::AtomicShared);
-        let integer = ["s32", "u32"].iter().any(|t| f.name.ends_with(t))
-            && [".add.", ".min.", ".max.", ".and.", ".or.", ".xor."]
-                .iter()
-                .any(|o| f.name.contains(o));
+        let integer = matches!(f.opcode.types().last(), Some(Ty::S32 | Ty::U32))
+            && [".add", ".min", ".max"].iter().any(|o| f.opcode.has(o));
         let base = f.place.and_then(|p| p.base);
         let same = base.is_none_or(|b| known.get(&b).copied().unwrap_or(true));
         if atomic && integer && same && f.place.is_some() {
@@ -347,7 +360,7 @@ fn merge_uniform_atomics(facts: &mut [Facts]) {
 }
 
 /// Short blocks behind a conditional branch are executed under its predicate instead.
-fn predicate(most: usize, function: &Function, facts: &mut [Facts]) {
+fn predicate(most: usize, function: &Function, facts: &mut [Facts<'_>]) {
     let mut predecessors = vec![0; function.blocks.len()];
     for block in &function.blocks {
         for &s in &block.succs {
@@ -412,7 +425,7 @@ fn predicate(most: usize, function: &Function, facts: &mut [Facts]) {
 }
 
 /// Branches that may diverge stand between two instructions that keep track of it.
-fn converge(function: &Function, facts: &mut [Facts]) {
+fn converge(function: &Function, facts: &mut [Facts<'_>]) {
     for block in &function.blocks {
         let Some(branch) = (block.end as usize).checked_sub(1) else { continue };
         let Flow::Bra(target) = function.insts[branch].flow else { continue };
@@ -431,7 +444,7 @@ fn converge(function: &Function, facts: &mut [Facts]) {
 }
 
 /// The address of a shared variable is computed: the block's window within the cluster's, shifted.
-fn shared_bases(instructions: u32, facts: &mut [Facts]) {
+fn shared_bases(instructions: u32, facts: &mut [Facts<'_>]) {
     let mut seen: Vec<String> = Vec::new();
     for f in facts.iter_mut().filter(|f| !f.folded || f.constant_move) {
         let Some(variable) = &f.variable else { continue };

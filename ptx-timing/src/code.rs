@@ -18,11 +18,10 @@ use ptx_isa::effect::{BarKind, Cache, Effect};
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
 use ptx_isa::types::Space as IsaSpace;
+use ptx_isa::{Class, Match, Operation, Ty};
 use ptx_parse::code::{CallArg, Callee, Flow, Function, Inst, Program};
 
 use crate::assemble::assemble;
-use crate::class::Class;
-use crate::classify::classify;
 use crate::event::{AccessKind, Code, Detail, Instruction, Register};
 use crate::profile::Assembler;
 
@@ -99,7 +98,7 @@ impl KernelCode {
             Src::Reg(n) => Some(offsets[v.kind as usize] + n),
             _ => None,
         };
-        let mut facts: Vec<Facts> = function
+        let mut facts: Vec<Facts<'_>> = function
             .insts
             .iter()
             .map(|inst| Facts::new(program, assembler, function, inst, &number))
@@ -137,8 +136,11 @@ impl KernelCode {
 }
 
 /// What folding needs to know of an instruction.
-pub(crate) struct Facts {
-    pub name: String,
+pub(crate) struct Facts<'a> {
+    /// The opcode.
+    pub opcode: &'a Match,
+    /// What it computes; [`Operation::Other`] once it has taken in another instruction.
+    pub op: Operation,
     pub instruction: Instruction,
     pub folded: bool,
     /// Operands of a single micro-op: registers or constants.
@@ -173,28 +175,37 @@ pub(crate) struct AccessPlace {
     pub bytes: u32,
 }
 
-impl Facts {
+impl<'a> Facts<'a> {
+    /// The type of an instruction that has no modifier besides it and perhaps `allowed`.
+    pub fn plain(&self, allowed: &str) -> Option<Ty> {
+        let mut types = self.opcode.types();
+        let ty = types.next().filter(|_| types.next().is_none())?;
+        let mut others = self.opcode.picked.iter().flatten();
+        others.all(|t| *t == allowed || Ty::from_token(t).is_some()).then_some(ty)
+    }
+
+    /// Whether one type follows the other and nothing else is said, as in a conversion without rounding.
+    fn converts(&self, to: Ty, from: Ty) -> bool {
+        let only = self.opcode.picked.iter().flatten().count() == 2;
+        only && self.opcode.types().eq([to, from])
+    }
+
     /// A comparison with 0 for equality.
     pub fn compares_zero(&self) -> bool {
-        let equality = [".eq.", ".ne."].iter().any(|s| self.name.contains(s));
+        let equality = self.opcode.has(".eq") || self.opcode.has(".ne");
         equality && self.arguments.iter().any(|a| a.1 == Some(0))
     }
 
     fn new(
-        program: &Program,
+        program: &'a Program,
         assembler: &Assembler,
         function: &Function,
         inst: &Inst,
         number: &dyn Fn(&V) -> Option<Register>,
     ) -> Self {
-        let text = program
-            .source
-            .get(inst.span.start as usize..inst.span.end as usize)
-            .unwrap_or(inst.row.syntax);
-        let class = classify(inst.row.class, text);
-        let mut words = text.split_whitespace().skip_while(|w| w.starts_with('@'));
-        let name = words.next().unwrap_or("").trim_end_matches(';').to_owned();
-        let mut instruction = Instruction::new(class, &[], &[]);
+        let opcode = &program.matches[inst.opcode as usize];
+        let op = opcode.row.op;
+        let mut instruction = Instruction::new(opcode.class(), &[], &[]);
         instruction.guard = inst.guard.as_ref().and_then(|g| number(&g.0));
         let mut special = None;
         let mut place = None;
@@ -255,27 +266,32 @@ impl Facts {
             )
         });
         let varies = special.is_some_and(|s| !launch_size && varies(s));
-        let widening = matches!(name.as_str(), "cvt.u64.u32" | "cvt.u32.u64" | "cvt.s32.s64");
-        let transparent = inst.guard.is_none()
-            && (name.starts_with("ld.param")
-                || name.starts_with("cvta")
-                || widening
-                || (name.starts_with("mov") && launch_size));
-        let is_parameter = name.starts_with("ld.param") || name.starts_with("mov") && launch_size;
-        let loaded = assembler.load_parameters && is_parameter && transparent;
+        if special.is_some() {
+            instruction.class = instruction.class.of_special();
+        }
+        let is_parameter = match op {
+            Operation::Load => opcode.get("space").is_some_and(|s| s.starts_with(".param")),
+            Operation::Move => launch_size,
+            _ => false,
+        };
+        let unguarded = inst.guard.is_none();
+        let loaded = assembler.load_parameters && is_parameter && unguarded;
         if loaded {
             instruction.class = Class::LoadParam;
         }
+        let text = program.source.get(inst.span.start as usize..inst.span.end as usize);
+        let text = text.unwrap_or(opcode.row.syntax);
         let operand = text.split(',').nth(1).unwrap_or("").trim().trim_end_matches(';').trim();
-        let is_move = name.starts_with("mov.") && instruction.reads.is_empty() && special.is_none();
+        let is_move = op == Operation::Move && instruction.reads.is_empty() && special.is_none();
         let names = operand.starts_with(|c: char| c.is_ascii_alphabetic() || "_$".contains(c));
         let variable = (is_move && names).then(|| operand.to_owned());
-        Self {
-            name,
+        let mut facts = Self {
+            opcode,
+            op,
             instruction,
             folded: false,
             constants: arguments.iter().filter(|a| a.1.is_some()).count() as u32,
-            constant_move: is_move && inst.guard.is_none(),
+            constant_move: is_move && unguarded,
             variable,
             varies,
             place,
@@ -283,8 +299,15 @@ impl Facts {
             merged: 1,
             skips: None,
             continues: false,
-            transparent: transparent && !loaded,
-        }
+            transparent: false,
+        };
+        let widening = op == Operation::Convert
+            && [(Ty::U64, Ty::U32), (Ty::U32, Ty::U64), (Ty::S32, Ty::S64)]
+                .iter()
+                .any(|(to, from)| facts.converts(*to, *from));
+        let vanishes = is_parameter || op == Operation::ConvertAddress || widening;
+        facts.transparent = unguarded && vanishes && !loaded;
+        facts
     }
 }
 
@@ -336,7 +359,7 @@ fn barrier_of(uop: &Uop) -> Option<Detail> {
 }
 
 /// Marks what the assembler folds away and rewires its readers.
-fn fold(function: &Function, facts: &mut [Facts]) {
+fn fold(function: &Function, facts: &mut [Facts<'_>]) {
     let mut definitions: HashMap<Register, Vec<usize>> = HashMap::new();
     let mut uses: HashMap<Register, Vec<usize>> = HashMap::new();
     for (i, f) in facts.iter().enumerate() {
@@ -354,12 +377,14 @@ fn fold(function: &Function, facts: &mut [Facts]) {
             continue;
         }
         let users = uses.get(&register).unwrap_or(&no_uses).clone();
-        let wide = facts[i].name.starts_with("mul.wide.")
+        let adds = |f: &Facts<'_>| {
+            f.op == Operation::Add && matches!(f.plain(""), Some(Ty::S64 | Ty::U64))
+        };
+        let wide = facts[i].op == Operation::Mul
+            && facts[i].opcode.has(".wide")
             && facts[i].instruction.guard.is_none()
             && !users.is_empty()
-            && users.iter().all(|&u| {
-                facts[u].name.starts_with("add.s64") || facts[u].name.starts_with("add.u64")
-            });
+            && users.iter().all(|&u| adds(&facts[u]));
         if !facts[i].transparent && !wide {
             continue;
         }

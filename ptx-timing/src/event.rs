@@ -11,7 +11,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use smallvec::SmallVec;
 
 use crate::access::{LANES, WarpAccess};
-use crate::class::Class;
+use ptx_isa::Class;
 
 /// Number of a register within the kernel; predicates share the number space.
 pub type Register = u32;

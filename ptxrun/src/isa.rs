@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use ptx_runtime::isa::Class;
 use ptx_runtime::isa::recorded::recorded;
-use ptx_runtime::isa::row::{Exactness, Row, Sem};
+use ptx_runtime::isa::row::{Exactness, Operation, Row, Sem};
 use ptx_runtime::isa::syntax::Shape;
 use ptx_runtime::isa::table::{Match, NoMatch, table};
 use serde_json::{Value, json};
@@ -33,17 +34,19 @@ fn matches(row: &Row, filter: Option<&str>) -> bool {
     filter.is_none_or(|text| row.syntax.contains(text))
 }
 
-/// Every combination of modifiers that the row's own rule allows.
+/// The number of combinations of modifiers that the row's own rule allows.
 fn forms(row: &'static Row, shape: &'static Shape) -> u64 {
-    let Some(check) = row.check else {
-        return shape
-            .elems
-            .iter()
-            .map(|e| e.choices.len() as u64 + u64::from(e.optional))
-            .product();
-    };
+    if row.check.is_none() {
+        let choices = shape.elems.iter().map(|e| e.choices.len() as u64 + u64::from(e.optional));
+        return choices.product();
+    }
     let mut count = 0;
-    let mut form = Match::new(row, shape, vec![None; shape.elems.len()].into());
+    each_form(row, shape, &mut |_| count += 1);
+    count
+}
+
+/// Visits every combination of modifiers that the row's own rule allows.
+fn each_form(row: &'static Row, shape: &'static Shape, visit: &mut dyn FnMut(&Match)) {
     fn each(form: &mut Match, position: usize, visit: &mut dyn FnMut(&Match)) {
         let shape = form.shape;
         let Some(elem) = shape.elems.get(position) else { return visit(form) };
@@ -53,8 +56,39 @@ fn forms(row: &'static Row, shape: &'static Shape) -> u64 {
             each(form, position + 1, visit);
         }
     }
-    each(&mut form, 0, &mut |form| count += u64::from(check(form).is_ok()));
-    count
+    let mut form = Match::new(row, shape, vec![None; shape.elems.len()].into());
+    each(&mut form, 0, &mut |form| {
+        if row.check.is_none_or(|check| check(form).is_ok()) {
+            visit(form);
+        }
+    });
+}
+
+/// The timing classes of a row's forms, each with an example where they differ.
+fn classes(row: &'static Row, shape: &'static Shape) -> Vec<(Class, String)> {
+    let mut found: Vec<(Class, String)> = Vec::new();
+    each_form(row, shape, &mut |form| {
+        let class = form.class();
+        if !found.iter().any(|(c, _)| *c == class) {
+            found.push((class, form.opcode()));
+        }
+    });
+    found
+}
+
+/// The timing of a row in words. An operand may matter as well: a special register has its own class.
+fn timing(row: &'static Row, shape: &'static Shape) -> String {
+    let classes = classes(row, shape);
+    let one = classes.len() == 1;
+    let mut words: Vec<String> = Vec::new();
+    for (class, example) in &classes {
+        words.push(if one { class.name().into() } else { format!("{} ({example})", class.name()) });
+        let special = class.of_special();
+        if special != *class && row.op == Operation::Move {
+            words.push(format!("{} where it reads a special register", special.name()));
+        }
+    }
+    words.join(", ")
 }
 
 /// The table of `ptxrun isa` as text.
@@ -88,7 +122,9 @@ pub fn list_json(filter: Option<&str>) -> Value {
                 "target": target(row),
                 "floors": floors,
                 "section": row.section,
-                "class": format!("{:?}", row.class),
+                "class": classes(row, shape).iter().map(|(c, _)| c.name()).collect::<Vec<_>>(),
+                "reach": row.reach.name(),
+                "waits": row.waits,
                 "implemented": !matches!(row.sem, Sem::None),
                 "exactness": exactness(row),
             })
@@ -303,7 +339,9 @@ pub fn explain(instruction: &str) -> Result<String, Unknown> {
         }
         let _ = writeln!(out, "    result      {}", exactness(row));
         let _ = writeln!(out, "    forms       {}", forms(row, shape));
-        let _ = writeln!(out, "    timing      {:?}", row.class);
+        let _ = writeln!(out, "    timing      {}", timing(row, shape));
+        let waits = if row.waits { ", may wait for other warps" } else { "" };
+        let _ = writeln!(out, "    reach       {}{waits}", row.reach.name());
         let _ = writeln!(out, "    manual      PTX ISA, section {}", row.section);
     }
     Ok(out)

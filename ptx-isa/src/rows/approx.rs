@@ -2,15 +2,16 @@
 //!
 //! Compute capability 1.x has the flushing unit only.
 
+use crate::class::Class;
 use crate::meaning::Cx;
-use crate::row::{Class, Exactness, ROW, Row, Sem, floor};
+use crate::row::{Exactness, Operation, ROW, Row, Sem, floor};
 use crate::types::{Ty, ptx};
 use crate::uop::Op;
 
 /// The defaults of this family.
-const APPROX: Row = Row { since: ptx(1, 4), class: Class::Special, ..ROW };
+const APPROX: Row = Row { since: ptx(1, 4), ..ROW };
 /// The short forms of PTX 1.0 to 1.3, which mean `.approx.ftz`.
-const SHORT: Row = Row { until: Some(ptx(1, 3)), class: Class::Special, ..ROW };
+const SHORT: Row = Row { until: Some(ptx(1, 3)), ..ROW };
 
 const PACKED: (&str, &str) = ("type", ".f16 .f16x2");
 const PACKED_BF: (&str, &str) = ("type", ".bf16 .bf16x2");
@@ -20,6 +21,8 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "div.approx{.ftz}.f32 d, a, b",
         section: "9.7.3.8",
+        class: |_| Class::F32DivApprox,
+        op: Operation::Div,
         exact: Exactness::Recorded("mufu.rcp"),
         sem: Sem::Ops(|x| divide(x, Op::DivApproxF32)),
         ..APPROX
@@ -27,6 +30,8 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "div.full{.ftz}.f32 d, a, b",
         section: "9.7.3.8",
+        class: |_| Class::F32DivApprox,
+        op: Operation::Div,
         exact: Exactness::Recorded("mufu.rcp"),
         sem: Sem::Ops(|x| divide(x, Op::DivFullF32)),
         ..APPROX
@@ -34,6 +39,8 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "div.f32 d, a, b",
         section: "9.7.3.8",
+        class: |_| Class::F32DivApprox,
+        op: Operation::Div,
         exact: Exactness::Recorded("mufu.rcp"),
         sem: Sem::Ops(|x| divide(x, Op::DivApproxF32)),
         ..SHORT
@@ -41,6 +48,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "rcp.approx{.ftz}.f32 d, a",
         section: "9.7.3.13",
+        class: |_| Class::F32RcpApprox,
         exact: Exactness::Recorded("mufu.rcp"),
         sem: Sem::Ops(|x| unary(x, Op::RcpApproxF32)),
         ..APPROX
@@ -48,6 +56,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "rcp.f32 d, a",
         section: "9.7.3.13",
+        class: |_| Class::F32RcpApprox,
         exact: Exactness::Recorded("mufu.rcp"),
         sem: Sem::Ops(|x| unary(x, Op::RcpApproxF32)),
         ..SHORT
@@ -57,6 +66,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(2, 1),
         sm: 20,
         section: "9.7.3.14",
+        class: |_| Class::F64Rcp,
         exact: Exactness::Recorded("mufu.rcp"),
         sem: Sem::Ops(|x| plain(x, Op::RcpApproxF64)),
         ..APPROX
@@ -64,6 +74,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "sqrt.approx{.ftz}.f32 d, a",
         section: "9.7.3.15",
+        class: |_| Class::F32SqrtApprox,
         exact: Exactness::Recorded("mufu.sqrt"),
         sem: Sem::Ops(|x| unary(x, Op::SqrtApproxF32)),
         ..APPROX
@@ -71,6 +82,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "sqrt.f32 d, a",
         section: "9.7.3.15",
+        class: |_| Class::F32SqrtApprox,
         exact: Exactness::Recorded("mufu.sqrt"),
         sem: Sem::Ops(|x| unary(x, Op::SqrtApproxF32)),
         ..SHORT
@@ -78,6 +90,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "rsqrt.approx{.ftz}.f32 d, a",
         section: "9.7.3.16",
+        class: |_| Class::F32Rsqrt,
         exact: Exactness::Recorded("mufu.rsqrt"),
         sem: Sem::Ops(|x| unary(x, Op::RsqrtApproxF32)),
         ..APPROX
@@ -85,6 +98,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "rsqrt.f32 d, a",
         section: "9.7.3.16",
+        class: |_| Class::F32Rsqrt,
         exact: Exactness::Recorded("mufu.rsqrt"),
         sem: Sem::Ops(|x| unary(x, Op::RsqrtApproxF32)),
         ..SHORT
@@ -92,6 +106,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "rsqrt.approx.f64 d, a",
         section: "9.7.3.16",
+        class: |_| Class::F64Sqrt,
         exact: Exactness::Recorded("mufu.rsqrt"),
         sem: Sem::Ops(|x| plain(x, Op::RsqrtApproxF64)),
         ..APPROX
@@ -99,6 +114,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "rsqrt.f64 d, a",
         section: "9.7.3.16",
+        class: |_| Class::F64Sqrt,
         exact: Exactness::Recorded("mufu.rsqrt"),
         sem: Sem::Ops(|x| plain(x, Op::RsqrtApproxF64)),
         ..SHORT
@@ -108,6 +124,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(4, 0),
         sm: 20,
         section: "9.7.3.17",
+        class: |_| Class::F64Sqrt,
         exact: Exactness::Recorded("mufu.rsqrt"),
         sem: Sem::Ops(|x| plain(x, Op::RsqrtApproxFtzF64)),
         ..APPROX
@@ -115,6 +132,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "sin.approx{.ftz}.f32 d, a",
         section: "9.7.3.18",
+        class: |_| Class::F32SinCos,
         exact: Exactness::Recorded("mufu.sin"),
         sem: Sem::Ops(|x| unary(x, Op::SinApproxF32)),
         ..APPROX
@@ -122,6 +140,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "sin.f32 d, a",
         section: "9.7.3.18",
+        class: |_| Class::F32SinCos,
         exact: Exactness::Recorded("mufu.sin"),
         sem: Sem::Ops(|x| unary(x, Op::SinApproxF32)),
         ..SHORT
@@ -129,6 +148,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "cos.approx{.ftz}.f32 d, a",
         section: "9.7.3.19",
+        class: |_| Class::F32SinCos,
         exact: Exactness::Recorded("mufu.cos"),
         sem: Sem::Ops(|x| unary(x, Op::CosApproxF32)),
         ..APPROX
@@ -136,6 +156,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "cos.f32 d, a",
         section: "9.7.3.19",
+        class: |_| Class::F32SinCos,
         exact: Exactness::Recorded("mufu.cos"),
         sem: Sem::Ops(|x| unary(x, Op::CosApproxF32)),
         ..SHORT
@@ -143,6 +164,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "lg2.approx{.ftz}.f32 d, a",
         section: "9.7.3.20",
+        class: |_| Class::F32Lg2,
         exact: Exactness::Recorded("mufu.lg2"),
         sem: Sem::Ops(|x| unary(x, Op::Lg2ApproxF32)),
         ..APPROX
@@ -150,6 +172,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "lg2.f32 d, a",
         section: "9.7.3.20",
+        class: |_| Class::F32Lg2,
         exact: Exactness::Recorded("mufu.lg2"),
         sem: Sem::Ops(|x| unary(x, Op::Lg2ApproxF32)),
         ..SHORT
@@ -157,6 +180,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "ex2.approx{.ftz}.f32 d, a",
         section: "9.7.3.21",
+        class: |_| Class::F32Ex2,
         exact: Exactness::Recorded("mufu.ex2"),
         sem: Sem::Ops(|x| unary(x, Op::Ex2ApproxF32)),
         ..APPROX
@@ -164,6 +188,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "ex2.f32 d, a",
         section: "9.7.3.21",
+        class: |_| Class::F32Ex2,
         exact: Exactness::Recorded("mufu.ex2"),
         sem: Sem::Ops(|x| unary(x, Op::Ex2ApproxF32)),
         ..SHORT
@@ -173,6 +198,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 0),
         sm: 75,
         section: "9.7.3.22",
+        class: |_| Class::F32Ex2,
         exact: Exactness::Recorded("mufu.tanh"),
         sem: Sem::Ops(|x| plain(x, Op::TanhApproxF32)),
         ..APPROX
@@ -184,6 +210,7 @@ pub static ROWS: &[Row] = &[
         sm: 75,
         floors: &[floor(".bf16 .bf16x2", ptx(7, 8), 90)],
         section: "9.7.4.9",
+        class: |_| Class::F16Mufu,
         exact: Exactness::Recorded("mufu.tanh"),
         sem: Sem::Ops(|x| packed(x, Op::TanhApproxF16x2, Op::TanhApproxBf16x2)),
         ..APPROX
@@ -194,6 +221,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 0),
         sm: 75,
         section: "9.7.4.10",
+        class: |_| Class::F16Mufu,
         exact: Exactness::Recorded("mufu.ex2"),
         sem: Sem::Ops(|x| packed(x, Op::Ex2ApproxF16x2, Op::Ex2ApproxBf16x2)),
         ..APPROX
@@ -204,6 +232,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.4.10",
+        class: |_| Class::F16Mufu,
         exact: Exactness::Recorded("mufu.ex2"),
         sem: Sem::Ops(|x| packed(x, Op::Ex2ApproxF16x2, Op::Ex2ApproxBf16x2)),
         ..APPROX

@@ -1,9 +1,10 @@
 //! Asynchronous copies, stores and reductions (PTX ISA 9.7.10.28, 9.7.10.12, 9.7.15.7).
 
 use crate::async_copy::{self, Reduce, bulk_flag};
+use crate::class;
 use crate::matrix::run::space_code;
 use crate::meaning::{Addr, Cx, V};
-use crate::row::{Class, Exactness, Floor, ROW, Row, Sem, floor};
+use crate::row::{Exactness, Floor, Operation, ROW, Reach, Row, Sem, floor};
 use crate::rows::matrix_move::absolute;
 use crate::rows::memory::space;
 use crate::table::Match;
@@ -12,12 +13,14 @@ use crate::types::{Space, Ty, ptx};
 pub(super) const C: Row = Row {
     since: ptx(7, 0),
     sm: 80,
-    class: Class::Async,
+    class: class::load,
+    sink: true,
     exact: Exactness::Bit,
     floors: &[floor(".L2::cache_hint .L2::64B .L2::128B .L2::256B", ptx(7, 4), 80)],
     ..ROW
 };
-pub(super) const BULK: Row = Row { since: ptx(8, 0), sm: 90, floors: BULK_FLOORS, ..C };
+pub(super) const BULK: Row =
+    Row { since: ptx(8, 0), sm: 90, reach: Reach::Block, floors: BULK_FLOORS, ..C };
 const BULK_FLOORS: &[Floor] =
     &[floor(".weak .b128", ptx(9, 3), 90), floor(".multicast::cluster::16b", ptx(9, 4), 90)];
 const NOFTZ: &[Floor] = &[floor(".f32", ptx(9, 4), 90)];
@@ -403,6 +406,7 @@ pub static ROWS: &[Row] = &[
         syntax: "st.async{.weak}{.space}.mbarrier::complete_tx::bytes{.vec}.type [a], b*vec, [mbar]",
         sets: &[CLUSTER, ("type", ".b32 .b64 .u32 .u64 .s32 .s64 .f32 .f64")],
         section: "9.7.10.12",
+        op: Operation::Store,
         floors: &[],
         since: ptx(8, 1),
         check: Some(sixteen_bytes),
@@ -413,6 +417,7 @@ pub static ROWS: &[Row] = &[
         syntax: "st.async{.weak}{.space}.mbarrier::complete_tx::bytes.b128 [a], b:.b128, [mbar]",
         sets: &[CLUSTER],
         section: "9.7.10.12",
+        op: Operation::Store,
         floors: &[],
         since: ptx(9, 2),
         ..BULK
@@ -424,6 +429,7 @@ pub static ROWS: &[Row] = &[
             ("type", ".b8 .b16 .b32 .b64 .u8 .u16 .u32 .u64 .s8 .s16 .s32 .s64 .f32 .f64"),
         ],
         section: "9.7.10.12",
+        op: Operation::Store,
         since: ptx(8, 7),
         check: Some(mmio),
         sm: 100,

@@ -1,9 +1,10 @@
 //! Atomics and reductions to memory (PTX ISA 9.7.13.5, 9.7.13.6).
 
 use super::memory::{order, scope, space};
+use crate::class;
 use crate::effect::{Atom, AtomOp, Effect, Order};
 use crate::meaning::Cx;
-use crate::row::{Class, Floor, ROW, Row, Sem, floor};
+use crate::row::{Floor, ROW, Row, Sem, floor};
 use crate::types::{Kind, Ty, ptx};
 
 const SPACE: (&str, &str) = ("space", ".global .shared .shared::cta .shared::cluster");
@@ -34,7 +35,8 @@ const ATOM: Row = Row {
     since: ptx(1, 1),
     sm: 11,
     section: "9.7.13.5",
-    class: Class::Atomic,
+    class: class::atomic,
+    sink: true,
     floors: FLOORS,
     sem: Sem::Ops(atomic),
     ..ROW

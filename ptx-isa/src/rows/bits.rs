@@ -1,7 +1,8 @@
 //! Bit fields (PTX ISA 9.7.1), logic and shifts (9.7.8).
 
+use crate::class::{self, Class};
 use crate::meaning::{Cx, V};
-use crate::row::{Class, ROW, Row, Sem};
+use crate::row::{Operation, ROW, Row, Sem};
 use crate::types::{Kind, Ty, ptx};
 use crate::uop::Op;
 
@@ -18,7 +19,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(2, 0),
         sm: 20,
         section: "9.7.1.14",
-        class: Class::BitField,
+        class: |_| Class::BitCount,
         sem: Sem::Ops(|x| count(x, Op::PopcW, Op::PopcD)),
         ..ROW
     },
@@ -28,7 +29,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(2, 0),
         sm: 20,
         section: "9.7.1.15",
-        class: Class::BitField,
+        class: |_| Class::BitCount,
         sem: Sem::Ops(|x| count(x, Op::ClzW, Op::ClzD)),
         ..ROW
     },
@@ -38,7 +39,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(2, 0),
         sm: 20,
         section: "9.7.1.16",
-        class: Class::BitField,
+        class: |_| Class::BitCount,
         sem: Sem::Ops(bfind),
         ..ROW
     },
@@ -47,7 +48,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 0),
         sm: 30,
         section: "9.7.1.17",
-        class: Class::BitField,
+        class: |_| Class::BitCount,
         sem: Sem::Ops(|x| {
             let (m, b, o) = (x.rd("mask"), x.rd("base"), x.rd("offset"));
             let d = x.op3(Op::Fns, m, b, o);
@@ -61,7 +62,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(2, 0),
         sm: 20,
         section: "9.7.1.18",
-        class: Class::BitField,
+        class: |_| Class::BitCount,
         sem: Sem::Ops(|x| count(x, Op::BrevW, Op::BrevD)),
         ..ROW
     },
@@ -71,7 +72,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(2, 0),
         sm: 20,
         section: "9.7.1.19",
-        class: Class::BitField,
+        class: |_| Class::Bitfield,
         sem: Sem::Ops(|x| {
             let op = match x.ty() {
                 Ty::U32 => Op::BfeUW,
@@ -91,7 +92,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(2, 0),
         sm: 20,
         section: "9.7.1.20",
-        class: Class::BitField,
+        class: |_| Class::Bitfield,
         sem: Sem::Ops(bfi),
         ..ROW
     },
@@ -101,7 +102,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 6),
         sm: 70,
         section: "9.7.1.21",
-        class: Class::BitField,
+        class: |_| Class::Bitfield,
         sem: Sem::Ops(|x| {
             let k = x.ty().signed() as u32 | (x.has(".clamp") as u32) << 1;
             let (a, b) = (x.rd("a"), x.rd("b"));
@@ -116,7 +117,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 6),
         sm: 70,
         section: "9.7.1.22",
-        class: Class::BitField,
+        class: |_| Class::Bitfield,
         sem: Sem::Ops(|x| {
             let wrap = x.has(".wrap");
             let (a, b) = (x.rd("a"), x.rd("b"));
@@ -133,7 +134,8 @@ pub static ROWS: &[Row] = &[
         syntax: "and.type d, a, b",
         sets: &[BITS_PRED],
         section: "9.7.8.1",
-        class: Class::Logic,
+        class: |_| Class::Logic,
+        op: Operation::And,
         sem: Sem::Ops(|x| logic(x, [Op::AndP, Op::AndW, Op::AndD])),
         ..ROW
     },
@@ -141,7 +143,8 @@ pub static ROWS: &[Row] = &[
         syntax: "or.type d, a, b",
         sets: &[BITS_PRED],
         section: "9.7.8.2",
-        class: Class::Logic,
+        class: |_| Class::Logic,
+        op: Operation::Or,
         sem: Sem::Ops(|x| logic(x, [Op::OrP, Op::OrW, Op::OrD])),
         ..ROW
     },
@@ -149,7 +152,8 @@ pub static ROWS: &[Row] = &[
         syntax: "xor.type d, a, b",
         sets: &[BITS_PRED],
         section: "9.7.8.3",
-        class: Class::Logic,
+        class: |_| Class::Logic,
+        op: Operation::Xor,
         sem: Sem::Ops(|x| logic(x, [Op::XorP, Op::XorW, Op::XorD])),
         ..ROW
     },
@@ -157,7 +161,8 @@ pub static ROWS: &[Row] = &[
         syntax: "not.type d, a",
         sets: &[BITS_PRED],
         section: "9.7.8.4",
-        class: Class::Logic,
+        class: |_| Class::Logic,
+        op: Operation::Not,
         sem: Sem::Ops(|x| {
             let (ty, a) = (x.ty(), x.rd("a"));
             let d = x.op1([Op::NotP, Op::NotW, Op::NotD][ty.kind() as usize], a);
@@ -170,7 +175,7 @@ pub static ROWS: &[Row] = &[
         syntax: "cnot.type d, a",
         sets: &[BITS],
         section: "9.7.8.5",
-        class: Class::Logic,
+        class: |_| Class::Logic,
         sem: Sem::Ops(|x| {
             let (ty, a) = (x.ty(), x.rd("a"));
             let d = if ty.kind() == Kind::D {
@@ -189,7 +194,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(4, 3),
         sm: 50,
         section: "9.7.8.6",
-        class: Class::Logic,
+        class: |_| Class::Logic,
         sem: Sem::Ops(|x| {
             let d = lop3(x);
             x.wr("d", d);
@@ -202,7 +207,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 2),
         sm: 70,
         section: "9.7.8.6",
-        class: Class::Logic,
+        class: |_| Class::Logic,
         sem: Sem::Ops(|x| {
             let op = if x.has(".or") { Op::OrP } else { Op::AndP };
             let (d, q) = (lop3(x), x.rd("q"));
@@ -219,7 +224,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(3, 1),
         sm: 32,
         section: "9.7.8.7",
-        class: Class::Shift,
+        class: class::shift,
         sem: Sem::Ops(|x| {
             let wrap = x.has(".wrap");
             let op = if x.has(".l") { Op::FunnelL } else { Op::FunnelR };
@@ -237,7 +242,8 @@ pub static ROWS: &[Row] = &[
         syntax: "shl.type d, a, b:.u32",
         sets: &[BITS],
         section: "9.7.8.8",
-        class: Class::Shift,
+        class: class::shift,
+        op: Operation::Shl,
         sem: Sem::Ops(|x| shift(x, Op::ShlW, Op::ShlD)),
         ..ROW
     },
@@ -245,7 +251,7 @@ pub static ROWS: &[Row] = &[
         syntax: "shr.type d, a, b:.u32",
         sets: &[("type", ".b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64")],
         section: "9.7.8.9",
-        class: Class::Shift,
+        class: class::shift,
         sem: Sem::Ops(|x| {
             if x.ty().signed() {
                 shift(x, Op::SarW, Op::SarD)
@@ -261,7 +267,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(2, 0),
         sm: 20,
         section: "9.7.9.7",
-        class: Class::BitField,
+        class: |_| Class::Shift,
         sem: Sem::Ops(|x| {
             let k = match x.get("mode") {
                 "" => 0,

@@ -1,30 +1,33 @@
 //! Clusters, proxy fences, dependent launches and multimem (PTX ISA 9.7.15, 9.7.10, 9.7.21).
 
+use crate::class::{self, Class};
 use crate::effect::{Bar, BarKind, Effect, Order, Scope, window};
 use crate::meaning::{Cx, Src, V};
-use crate::row::{Class, Exactness, Floor, ROW, Row, Sem, floor};
+use crate::row::{Exactness, Floor, ROW, Reach, Row, Sem, floor};
 use crate::special::Sreg;
 use crate::table::Match;
 use crate::types::{Kind, Ty, ptx};
 use crate::uop::Op;
 
-const C: Row = Row { since: ptx(7, 8), sm: 90, class: Class::Misc, exact: Exactness::Bit, ..ROW };
-const BARRIER: Row = Row { section: "9.7.15.3", class: Class::Barrier, ..C };
+const C: Row =
+    Row { since: ptx(7, 8), sm: 90, class: |_| Class::Move, exact: Exactness::Bit, ..ROW };
+const BARRIER: Row =
+    Row { section: "9.7.15.3", class: |_| Class::Barrier, reach: Reach::Cluster, ..C };
 const FENCE: Row = Row {
     section: "9.7.15.4",
-    class: Class::Fence,
+    class: class::fence,
     // One coherent memory behind every proxy: a full fence orders them all.
     sem: Sem::Ops(|x| {
         x.effect(Effect::Fence(Order::SeqCst, Scope::Sys), &[], &[]);
     }),
     ..C
 };
-const MULTIMEM: Row = Row { section: "9.7.10.15", since: ptx(8, 1), class: Class::Load, ..C };
+const MULTIMEM: Row = Row { section: "9.7.10.15", since: ptx(8, 1), class: class::load, ..C };
 const TENSORMAP: Row = Row {
     section: "9.7.10.29",
     since: ptx(8, 3),
     targets: "sm_90a sm_100a sm_101a sm_103a sm_110a sm_120a sm_121a sm_100f sm_101f sm_103f sm_110f sm_120f",
-    class: Class::Store,
+    class: class::store,
     check: Some(replaced_width),
     ..C
 };
@@ -43,6 +46,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "barrier.cluster.wait{.acquire}{.aligned}",
         floors: SEM_FLOORS,
+        waits: true,
         sem: Sem::Ops(|x| barrier(x, BarKind::ClusterWait)),
         ..BARRIER
     },
@@ -123,6 +127,7 @@ pub static ROWS: &[Row] = &[
         syntax: "setmaxnreg.action.sync.aligned.u32 #a=24|32|40|48|56|64|72|80|88|96|104|112|120|128|136|144|152|160|168|176|184|192|200|208|216|224|232|240|248|256:.u32",
         sets: &[("action", ".inc .dec")],
         section: "9.7.21.5",
+        sink: true,
         since: ptx(8, 0),
         targets: "sm_90a sm_100a sm_101a sm_103a sm_110a sm_120a sm_121a sm_100f sm_101f sm_103f sm_110f sm_120f",
         // The registers of a thread are not limited here.
@@ -132,6 +137,8 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "clusterlaunchcontrol.try_cancel.async{.shared::cta}.mbarrier::complete_tx::bytes{.multicast::cluster::all}.b128 [a], [mbar]",
         section: "9.7.15.18",
+        reach: Reach::Cluster,
+        sink: true,
         since: ptx(8, 6),
         sm: 100,
         floors: &[Floor {
@@ -147,6 +154,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.15.19",
         since: ptx(8, 6),
         sm: 100,
+        sink: true,
         ..C
     },
     Row {
@@ -154,6 +162,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.15.19",
         since: ptx(8, 6),
         sm: 100,
+        sink: true,
         ..C
     },
     Row {
@@ -162,6 +171,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.15.19",
         since: ptx(8, 6),
         sm: 100,
+        sink: true,
         ..C
     },
     // Multimem: addresses of several devices' memory, which one device does not have.
@@ -196,7 +206,7 @@ pub static ROWS: &[Row] = &[
         syntax: "multimem.st{.sem}{.scope}{.global}.type [a], b",
         sets: &[("sem", ".weak .relaxed .release"), ("type", ".b32 .b64 .u32 .u64 .s32 .s64")],
         check: Some(ordered),
-        class: Class::Store,
+        class: class::store,
         ..MULTIMEM
     },
     Row {
@@ -212,7 +222,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(width),
         check: Some(floats),
         floors: NARROW,
-        class: Class::Store,
+        class: class::store,
         ..MULTIMEM
     },
     Row {
@@ -223,7 +233,7 @@ pub static ROWS: &[Row] = &[
             ("type", ".b32 .b64 .u32 .u64 .s32 .s64"),
         ],
         check: Some(integers),
-        class: Class::Atomic,
+        class: class::atomic,
         ..MULTIMEM
     },
     Row {
@@ -236,24 +246,24 @@ pub static ROWS: &[Row] = &[
         ],
         counts: Some(width),
         check: Some(floats),
-        class: Class::Atomic,
+        class: class::atomic,
         ..MULTIMEM
     },
     Row {
         syntax: "multimem.cp.async.bulk{.weak}.global.shared::cta.bulk_group [a], [b], size:.u32",
         section: "9.7.10.28.4.4",
+        class: class::load,
         since: ptx(9, 1),
         floors: &[floor(".weak", ptx(9, 3), 90)],
-        class: Class::Async,
         ..C
     },
     Row {
         syntax: "multimem.cp.async.bulk{.weak}.global.shared::cta.bulk_group.cp_mask [a], [b], size:.u32, mask:.b16",
         section: "9.7.10.28.4.4",
+        class: class::load,
         since: ptx(9, 1),
         floors: &[floor(".weak", ptx(9, 3), 90)],
         sm: 100,
-        class: Class::Async,
         ..C
     },
     Row {
@@ -263,9 +273,9 @@ pub static ROWS: &[Row] = &[
             ("type", ".f16 .bf16 .b32 .u32 .s32 .b64 .u64 .s64 .f32 .f64"),
         ],
         section: "9.7.10.28.4.5",
+        class: class::load,
         since: ptx(9, 1),
         check: Some(elementwise),
-        class: Class::Async,
         ..C
     },
     // Tensor maps.
@@ -305,8 +315,8 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.scope.sync.aligned [a], [b], #size=128:.u32",
         section: "9.7.15.17",
+        class: class::fence,
         since: ptx(8, 3),
-        class: Class::Fence,
         ..C
     },
 ];

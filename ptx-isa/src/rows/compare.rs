@@ -2,8 +2,9 @@
 
 use super::float::{FTZ, demote, demoted, ftz};
 use super::half::half_mode;
+use crate::class::{self, Class};
 use crate::meaning::{Cx, V};
-use crate::row::{Class, Floor, ROW, Row, Sem, floor};
+use crate::row::{Floor, Operation, ROW, Row, Sem, floor};
 use crate::table::Match;
 use crate::types::{Kind, Ty, TyClass, ptx};
 use crate::uop::Op;
@@ -20,7 +21,7 @@ pub static ROWS: &[Row] = &[
         sets: &[DTYPE, INT],
         check: Some(integer_relation),
         section: "9.7.7.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set),
         ..ROW
     },
@@ -29,7 +30,7 @@ pub static ROWS: &[Row] = &[
         sets: &[DTYPE, INT],
         check: Some(integer_relation),
         section: "9.7.7.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set),
         ..ROW
     },
@@ -38,7 +39,7 @@ pub static ROWS: &[Row] = &[
         sets: &[DTYPE],
         floors: &[FTZ],
         section: "9.7.7.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set),
         ..ROW
     },
@@ -47,7 +48,7 @@ pub static ROWS: &[Row] = &[
         sets: &[DTYPE],
         floors: &[FTZ],
         section: "9.7.7.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set),
         ..ROW
     },
@@ -55,7 +56,7 @@ pub static ROWS: &[Row] = &[
         syntax: "set.cmpf.dtype.f64 d:dtype, a:.f64, b:.f64",
         sets: &[DTYPE],
         section: "9.7.7.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set),
         ..ROW
     },
@@ -63,7 +64,7 @@ pub static ROWS: &[Row] = &[
         syntax: "set.cmpf.bool.dtype.f64 d:dtype, a:.f64, b:.f64, {!}c:pred",
         sets: &[DTYPE],
         section: "9.7.7.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set),
         ..ROW
     },
@@ -74,7 +75,7 @@ pub static ROWS: &[Row] = &[
         targets: "sm_107f",
         check: Some(integer_relation),
         section: "9.7.7.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set_lanes),
         ..ROW
     },
@@ -87,7 +88,7 @@ pub static ROWS: &[Row] = &[
         floors: BF16,
         check: Some(integer_relation),
         section: "9.7.8.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set),
         ..ROW
     },
@@ -99,7 +100,7 @@ pub static ROWS: &[Row] = &[
         floors: BF16,
         check: Some(integer_relation),
         section: "9.7.8.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set),
         ..ROW
     },
@@ -111,7 +112,7 @@ pub static ROWS: &[Row] = &[
         floors: BF16,
         check: Some(half_ftz),
         section: "9.7.8.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set),
         ..ROW
     },
@@ -123,7 +124,7 @@ pub static ROWS: &[Row] = &[
         floors: BF16,
         check: Some(half_ftz),
         section: "9.7.8.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set),
         ..ROW
     },
@@ -133,7 +134,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 5),
         sm: 53,
         section: "9.7.8.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set),
         ..ROW
     },
@@ -143,7 +144,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 5),
         sm: 53,
         section: "9.7.8.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set),
         ..ROW
     },
@@ -153,7 +154,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set),
         ..ROW
     },
@@ -163,7 +164,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set),
         ..ROW
     },
@@ -174,7 +175,7 @@ pub static ROWS: &[Row] = &[
         sm: 53,
         floors: &[floor(".u32 .s32", ptx(6, 5), 53)],
         section: "9.7.8.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set_packed),
         ..ROW
     },
@@ -185,7 +186,7 @@ pub static ROWS: &[Row] = &[
         sm: 53,
         floors: &[floor(".u32 .s32", ptx(6, 5), 53)],
         section: "9.7.8.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set_packed),
         ..ROW
     },
@@ -195,7 +196,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set_packed),
         ..ROW
     },
@@ -205,7 +206,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(set_packed),
         ..ROW
     },
@@ -215,7 +216,9 @@ pub static ROWS: &[Row] = &[
         sets: &[INT],
         check: Some(integer_relation),
         section: "9.7.7.2",
-        class: Class::Compare,
+        class: class::compare,
+        op: Operation::Compare,
+        sink: true,
         sem: Sem::Ops(setp),
         ..ROW
     },
@@ -224,7 +227,9 @@ pub static ROWS: &[Row] = &[
         sets: &[INT],
         check: Some(integer_relation),
         section: "9.7.7.2",
-        class: Class::Compare,
+        class: class::compare,
+        op: Operation::Compare,
+        sink: true,
         sem: Sem::Ops(setp),
         ..ROW
     },
@@ -232,7 +237,9 @@ pub static ROWS: &[Row] = &[
         syntax: "setp.cmpf{.ftz}.f32 p{|q}, a, b",
         floors: &[FTZ],
         section: "9.7.7.2",
-        class: Class::Compare,
+        class: class::compare,
+        op: Operation::Compare,
+        sink: true,
         sem: Sem::Ops(setp),
         ..ROW
     },
@@ -240,21 +247,27 @@ pub static ROWS: &[Row] = &[
         syntax: "setp.cmpf.bool{.ftz}.f32 p{|q}, a, b, {!}c:pred",
         floors: &[FTZ],
         section: "9.7.7.2",
-        class: Class::Compare,
+        class: class::compare,
+        op: Operation::Compare,
+        sink: true,
         sem: Sem::Ops(setp),
         ..ROW
     },
     Row {
         syntax: "setp.cmpf.f64 p{|q}, a, b",
         section: "9.7.7.2",
-        class: Class::Compare,
+        class: class::compare,
+        op: Operation::Compare,
+        sink: true,
         sem: Sem::Ops(setp),
         ..ROW
     },
     Row {
         syntax: "setp.cmpf.bool.f64 p{|q}, a, b, {!}c:pred",
         section: "9.7.7.2",
-        class: Class::Compare,
+        class: class::compare,
+        op: Operation::Compare,
+        sink: true,
         sem: Sem::Ops(setp),
         ..ROW
     },
@@ -264,7 +277,9 @@ pub static ROWS: &[Row] = &[
         since: ptx(4, 2),
         sm: 53,
         section: "9.7.8.2",
-        class: Class::Compare,
+        class: class::compare,
+        op: Operation::Compare,
+        sink: true,
         sem: Sem::Ops(setp),
         ..ROW
     },
@@ -273,7 +288,9 @@ pub static ROWS: &[Row] = &[
         since: ptx(4, 2),
         sm: 53,
         section: "9.7.8.2",
-        class: Class::Compare,
+        class: class::compare,
+        op: Operation::Compare,
+        sink: true,
         sem: Sem::Ops(setp),
         ..ROW
     },
@@ -282,7 +299,9 @@ pub static ROWS: &[Row] = &[
         since: ptx(4, 2),
         sm: 53,
         section: "9.7.8.2",
-        class: Class::Compare,
+        class: class::compare,
+        op: Operation::Compare,
+        sink: true,
         sem: Sem::Ops(setp_packed),
         ..ROW
     },
@@ -291,7 +310,9 @@ pub static ROWS: &[Row] = &[
         since: ptx(4, 2),
         sm: 53,
         section: "9.7.8.2",
-        class: Class::Compare,
+        class: class::compare,
+        op: Operation::Compare,
+        sink: true,
         sem: Sem::Ops(setp_packed),
         ..ROW
     },
@@ -300,7 +321,9 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.2",
-        class: Class::Compare,
+        class: class::compare,
+        op: Operation::Compare,
+        sink: true,
         sem: Sem::Ops(setp),
         ..ROW
     },
@@ -309,7 +332,9 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.2",
-        class: Class::Compare,
+        class: class::compare,
+        op: Operation::Compare,
+        sink: true,
         sem: Sem::Ops(setp),
         ..ROW
     },
@@ -318,7 +343,9 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.2",
-        class: Class::Compare,
+        class: class::compare,
+        op: Operation::Compare,
+        sink: true,
         sem: Sem::Ops(setp_packed),
         ..ROW
     },
@@ -327,7 +354,9 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.2",
-        class: Class::Compare,
+        class: class::compare,
+        op: Operation::Compare,
+        sink: true,
         sem: Sem::Ops(setp_packed),
         ..ROW
     },
@@ -336,7 +365,7 @@ pub static ROWS: &[Row] = &[
         syntax: "selp.type d, a, b, {!}c:pred",
         sets: &[SELECT],
         section: "9.7.7.3",
-        class: Class::Compare,
+        class: |_| Class::Select,
         sem: Sem::Ops(|x| {
             let c = x.rd("c");
             select(x, c);
@@ -347,7 +376,7 @@ pub static ROWS: &[Row] = &[
         syntax: "slct.type.s32 d:type, a:type, b:type, c:.s32",
         sets: &[SELECT],
         section: "9.7.7.4",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(|x| {
             let c = x.rd("c");
             let p = x.op2(Op::LeSW, V::w(0), c);
@@ -360,7 +389,7 @@ pub static ROWS: &[Row] = &[
         sets: &[SELECT],
         floors: &[FTZ],
         section: "9.7.7.4",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(|x| {
             let c = x.rd("c");
             let c = if ftz(x) { x.op1(Op::FlushF32, c) } else { c };

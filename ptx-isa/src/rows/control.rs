@@ -1,41 +1,42 @@
 //! Control flow (PTX ISA 9.7.13).
 
-use crate::row::{Class, Control, ROW, Row, Sem};
+use crate::class::Class;
+use crate::row::{Control, ROW, Row, Sem};
 
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "bra{.uni} @label",
         section: "9.7.13.3",
-        class: Class::Branch,
+        class: |_| Class::Branch,
         sem: Sem::Control(Control::Bra),
         ..ROW
     },
     Row {
         syntax: "brx.idx{.uni} a:.u32, @table",
         section: "9.7.13.4",
-        class: Class::Branch,
+        class: |_| Class::Branch,
         sem: Sem::Control(Control::BrxIdx),
         ..ROW
     },
     Row {
         syntax: "call{.uni} @args",
         section: "9.7.13.5",
-        class: Class::Call,
+        class: |_| Class::Branch,
         sem: Sem::Control(Control::Call),
         ..ROW
     },
     Row {
         syntax: "ret{.uni}",
         section: "9.7.13.6",
-        class: Class::Branch,
+        class: |_| Class::Branch,
         sem: Sem::Control(Control::Ret),
         ..ROW
     },
     Row {
         syntax: "exit",
         section: "9.7.13.7",
-        class: Class::Exit,
+        class: |_| Class::Branch,
         sem: Sem::Control(Control::Exit),
         ..ROW
     },

@@ -2,11 +2,12 @@
 
 use super::float::{FTZ, demote, demoted, rounding};
 use super::half::half_mode;
+use crate::class;
 use crate::meaning::{Cx, V};
 use crate::num::Rnd;
 use crate::num::cvt::Ty as Num;
 use crate::num::mode::Mode;
-use crate::row::{Class, ROW, Row, Sem, floor};
+use crate::row::{Operation, ROW, Row, Sem, floor};
 use crate::table::Match;
 use crate::types::{Kind, Ty, ptx};
 use crate::uop::Op;
@@ -32,7 +33,8 @@ pub static ROWS: &[Row] = &[
             check(m)
         }),
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(convert),
         ..ROW
     },
@@ -43,7 +45,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(1, 5),
         check: Some(check),
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(convert),
         ..ROW
     },
@@ -53,7 +56,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(1, 5),
         check: Some(check),
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(convert),
         ..ROW
     },
@@ -63,7 +67,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 0),
         sm: 80,
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(convert),
         ..ROW
     },
@@ -73,7 +78,8 @@ pub static ROWS: &[Row] = &[
         sm: 80,
         floors: &[floor(".ftz", ptx(7, 8), 90)],
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(convert),
         ..ROW
     },
@@ -82,7 +88,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(convert),
         ..ROW
     },
@@ -92,7 +99,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(convert),
         ..ROW
     },
@@ -102,7 +110,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(convert),
         ..ROW
     },
@@ -112,7 +121,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(convert),
         ..ROW
     },
@@ -122,7 +132,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(convert),
         ..ROW
     },
@@ -139,7 +150,8 @@ pub static ROWS: &[Row] = &[
             any.then_some(()).ok_or_else(|| "modifier .relu, .satfinite or .pzo expected".into())
         }),
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(|x| {
             let a = x.rd("a");
             let d = half_from_f32(x, x.ty_of("dtype"), a);
@@ -154,7 +166,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(9, 4),
         targets: "sm_107f",
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(|x| {
             let a = x.rd("a");
             let mode = half_mode(x.ty_of("dtype")).rnd(Rnd::Rm).pzo(true);
@@ -170,7 +183,8 @@ pub static ROWS: &[Row] = &[
         sm: 80,
         floors: &[floor(".satfinite", ptx(8, 1), 80), PZO],
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(|x| {
             let ty = x.ty_of("dtype");
             let (a, b) = (x.rd("a"), x.rd("b"));
@@ -187,7 +201,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 7),
         targets: "sm_100a sm_103a sm_107a",
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(|x| {
             let mode = half_mode(x.ty_of("dtype")).packed(false);
             let mode = mode.relu(x.has(".relu")).satfinite(x.has(".satfinite"));
@@ -207,7 +222,8 @@ pub static ROWS: &[Row] = &[
         sm: 80,
         floors: &[floor(".satfinite", ptx(8, 1), 80)],
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(|x| tf32(x, Rnd::Rna)),
         ..ROW
     },
@@ -218,7 +234,8 @@ pub static ROWS: &[Row] = &[
         sm: 90,
         floors: &[floor(".satfinite", ptx(8, 6), 100), PZO],
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(|x| tf32(x, rounding(x))),
         ..ROW
     },
@@ -229,7 +246,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 5),
         sm: 72,
         section: "9.7.10.25",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(pack),
         ..ROW
     },
@@ -240,7 +258,8 @@ pub static ROWS: &[Row] = &[
         sm: 72,
         floors: &[floor(".u2 .s2 .u4 .s4", ptx(6, 5), 75)],
         section: "9.7.10.25",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(pack),
         ..ROW
     },

@@ -5,9 +5,10 @@
 use super::cvt::PZO;
 use super::float::rounding;
 use super::half::half_mode;
+use crate::class;
 use crate::meaning::{Cx, V};
 use crate::num::mode::{Format, Mode};
-use crate::row::{Class, Exactness, Floor, ROW, Row, Sem};
+use crate::row::{Exactness, Floor, Operation, ROW, Row, Sem};
 use crate::types::{Ty, ptx};
 use crate::uop::Op;
 
@@ -37,7 +38,8 @@ pub static ROWS: &[Row] = &[
         sm: 89,
         floors: &[RZ, PZO],
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(from_pair),
         ..ROW
     },
@@ -47,7 +49,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(9, 4),
         targets: "sm_107f",
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(from_pair),
         ..ROW
     },
@@ -58,7 +61,8 @@ pub static ROWS: &[Row] = &[
         sm: 89,
         floors: &[RZ, PZO, Floor { tokens: ".bf16x2", since: ptx(9, 1), sm: 0, targets: FAMILIES }],
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(from_halves),
         ..ROW
     },
@@ -68,7 +72,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(9, 4),
         targets: "sm_107f",
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(from_halves),
         ..ROW
     },
@@ -78,7 +83,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 89,
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(to_halves),
         ..ROW
     },
@@ -88,7 +94,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(9, 2),
         targets: FAMILIES,
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(to_halves),
         ..ROW
     },
@@ -98,7 +105,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(9, 2),
         targets: FAMILIES,
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(to_halves),
         ..ROW
     },
@@ -110,7 +118,8 @@ pub static ROWS: &[Row] = &[
         targets: BLACKWELL,
         floors: &[RZ, PZO],
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(from_pair),
         ..ROW
     },
@@ -121,7 +130,8 @@ pub static ROWS: &[Row] = &[
         targets: BLACKWELL,
         floors: &[RZ, PZO],
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(from_pair),
         ..ROW
     },
@@ -132,7 +142,8 @@ pub static ROWS: &[Row] = &[
         targets: FAMILIES,
         floors: &[RZ, PZO, SCALED_N1],
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(from_halves),
         ..ROW
     },
@@ -142,7 +153,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 6),
         targets: BLACKWELL,
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(to_halves),
         ..ROW
     },
@@ -153,7 +165,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 7),
         targets: "sm_100a sm_103a sm_107a",
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         // The manual shows the layout of the random bits in figures only; see `stochastic`.
         exact: Exactness::Implementation,
         sem: Sem::Ops(stochastic),
@@ -166,7 +179,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 6),
         targets: BLACKWELL,
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(from_pair),
         ..ROW
     },
@@ -176,7 +190,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 6),
         targets: BLACKWELL,
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(from_halves),
         ..ROW
     },
@@ -185,7 +200,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 6),
         targets: BLACKWELL,
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(to_halves),
         ..ROW
     },
@@ -197,7 +213,8 @@ pub static ROWS: &[Row] = &[
         targets: S2F6,
         floors: &[RZ],
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(from_pair),
         ..ROW
     },
@@ -208,7 +225,8 @@ pub static ROWS: &[Row] = &[
         targets: S2F6,
         floors: &[RZ],
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(from_pair),
         ..ROW
     },
@@ -219,7 +237,8 @@ pub static ROWS: &[Row] = &[
         targets: S2F6,
         floors: &[RZ],
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(from_halves),
         ..ROW
     },
@@ -230,7 +249,8 @@ pub static ROWS: &[Row] = &[
         targets: S2F6,
         floors: &[RZ],
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(from_halves),
         ..ROW
     },
@@ -240,7 +260,8 @@ pub static ROWS: &[Row] = &[
         targets: S2F6,
         floors: &[RZ],
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(to_halves),
         ..ROW
     },
@@ -250,7 +271,8 @@ pub static ROWS: &[Row] = &[
         targets: S2F6,
         floors: &[RZ],
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(to_halves),
         ..ROW
     },
@@ -261,7 +283,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(9, 4),
         targets: "sm_107f",
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(from_pair),
         ..ROW
     },
@@ -271,7 +294,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(9, 4),
         targets: "sm_107f",
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(from_pair),
         ..ROW
     },
@@ -281,7 +305,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(9, 4),
         targets: "sm_107f",
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(from_halves),
         ..ROW
     },
@@ -291,7 +316,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(9, 4),
         targets: "sm_107f",
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(from_halves),
         ..ROW
     },
@@ -300,7 +326,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(9, 4),
         targets: "sm_107f",
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(to_halves),
         ..ROW
     },
@@ -309,7 +336,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(9, 4),
         targets: "sm_107f",
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(to_halves),
         ..ROW
     },
@@ -318,7 +346,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(9, 4),
         targets: "sm_107f",
         section: "9.7.10.24",
-        class: Class::Convert,
+        class: class::convert,
+        op: Operation::Convert,
         sem: Sem::Ops(to_halves),
         ..ROW
     },

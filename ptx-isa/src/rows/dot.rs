@@ -1,7 +1,8 @@
 //! Dot products of bytes (PTX ISA 9.7.1.24, 9.7.1.25).
 
+use crate::class::Class;
 use crate::meaning::Cx;
-use crate::row::{Class, ROW, Row, Sem};
+use crate::row::{ROW, Row, Sem};
 use crate::types::ptx;
 use crate::uop::Op;
 
@@ -16,7 +17,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(5, 0),
         sm: 61,
         section: "9.7.1.24",
-        class: Class::IntMul,
+        class: |_| Class::Dot,
         sem: Sem::Ops(|x| dot(x, 0)),
         ..ROW
     },
@@ -26,7 +27,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(5, 0),
         sm: 61,
         section: "9.7.1.25",
-        class: Class::IntMul,
+        class: |_| Class::Dot,
         sem: Sem::Ops(|x| {
             let upper = x.has(".hi") as u32;
             dot(x, 4 | upper << 3);

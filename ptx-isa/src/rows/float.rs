@@ -4,11 +4,12 @@
 //! demoted (`map_f64_to_f32`, implied below `sm_13`), a `.f64` register holds an `.f32` in its low
 //! half and every `.f64` instruction is the `.f32` one.
 
+use crate::class::{self, Class};
 use crate::meaning::{Cx, V};
 use crate::num::Rnd;
 use crate::num::cmp::Test;
 use crate::num::mode::Mode;
-use crate::row::{Class, ROW, Row, Sem, floor};
+use crate::row::{Operation, ROW, Row, Sem, floor};
 use crate::table::Match;
 use crate::types::{Ty, ptx};
 use crate::uop::Op;
@@ -24,7 +25,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(2, 0),
         sm: 20,
         section: "9.7.3.1",
-        class: Class::Compare,
+        class: class::compare,
         sem: Sem::Ops(testp),
         ..ROW
     },
@@ -34,7 +35,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(2, 0),
         sm: 20,
         section: "9.7.3.2",
-        class: Class::Logic,
+        class: |_| Class::Logic,
         sem: Sem::Ops(|x| {
             let (a, b) = (x.rd("a"), x.rd("b"));
             let op = if x.ty() == Ty::F32 { Op::CopysignF32 } else { Op::CopysignF64 };
@@ -47,7 +48,8 @@ pub static ROWS: &[Row] = &[
         syntax: "add{.rnd}{.ftz}{.sat}.f32 d, a, b",
         floors: &[floor(".rm .rp", ptx(1, 0), 20), FTZ],
         section: "9.7.3.3",
-        class: Class::FAdd,
+        class: |_| Class::F32Add,
+        op: Operation::Add,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Add)),
         ..ROW
     },
@@ -56,7 +58,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 6),
         sm: 100,
         section: "9.7.3.3",
-        class: Class::FAdd,
+        class: |_| Class::F32Add,
+        op: Operation::Add,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Add)),
         ..ROW
     },
@@ -64,7 +67,8 @@ pub static ROWS: &[Row] = &[
         syntax: "add{.rnd}.f64 d, a, b",
         floors: &[floor(".rm .rp", ptx(1, 0), 13)],
         section: "9.7.3.3",
-        class: Class::DAdd,
+        class: |_| Class::F64Add,
+        op: Operation::Add,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Add)),
         ..ROW
     },
@@ -72,7 +76,8 @@ pub static ROWS: &[Row] = &[
         syntax: "sub{.rnd}{.ftz}{.sat}.f32 d, a, b",
         floors: &[floor(".rm .rp", ptx(1, 0), 20), FTZ],
         section: "9.7.3.4",
-        class: Class::FAdd,
+        class: |_| Class::F32Add,
+        op: Operation::Sub,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Sub)),
         ..ROW
     },
@@ -81,7 +86,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 6),
         sm: 100,
         section: "9.7.3.4",
-        class: Class::FAdd,
+        class: |_| Class::F32Add,
+        op: Operation::Sub,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Sub)),
         ..ROW
     },
@@ -89,7 +95,8 @@ pub static ROWS: &[Row] = &[
         syntax: "sub{.rnd}.f64 d, a, b",
         floors: &[floor(".rm .rp", ptx(1, 0), 13)],
         section: "9.7.3.4",
-        class: Class::DAdd,
+        class: |_| Class::F64Add,
+        op: Operation::Sub,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Sub)),
         ..ROW
     },
@@ -97,7 +104,8 @@ pub static ROWS: &[Row] = &[
         syntax: "mul{.rnd}{.ftz}{.sat}.f32 d, a, b",
         floors: &[floor(".rm .rp", ptx(1, 0), 20), FTZ],
         section: "9.7.3.5",
-        class: Class::FMul,
+        class: |_| Class::F32Mul,
+        op: Operation::Mul,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Mul)),
         ..ROW
     },
@@ -106,7 +114,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 6),
         sm: 100,
         section: "9.7.3.5",
-        class: Class::FMul,
+        class: |_| Class::F32Mul,
+        op: Operation::Mul,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Mul)),
         ..ROW
     },
@@ -114,7 +123,8 @@ pub static ROWS: &[Row] = &[
         syntax: "mul{.rnd}.f64 d, a, b",
         floors: &[floor(".rm .rp", ptx(1, 0), 13)],
         section: "9.7.3.5",
-        class: Class::DMul,
+        class: |_| Class::F64Add,
+        op: Operation::Mul,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Mul)),
         ..ROW
     },
@@ -123,7 +133,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(2, 0),
         sm: 20,
         section: "9.7.3.6",
-        class: Class::FFma,
+        class: |_| Class::F32Fma,
+        op: Operation::Fma,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Fma)),
         ..ROW
     },
@@ -132,7 +143,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 6),
         sm: 100,
         section: "9.7.3.6",
-        class: Class::FFma,
+        class: |_| Class::F32Fma,
+        op: Operation::Fma,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Fma)),
         ..ROW
     },
@@ -141,7 +153,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(1, 4),
         floors: &[floor(".rm .rp", ptx(1, 4), 13)],
         section: "9.7.3.6",
-        class: Class::DFma,
+        class: |_| Class::F64Fma,
+        op: Operation::Fma,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Fma)),
         ..ROW
     },
@@ -149,7 +162,8 @@ pub static ROWS: &[Row] = &[
         syntax: "mad.rnd{.ftz}{.sat}.f32 d, a, b, c",
         sm: 20,
         section: "9.7.3.7",
-        class: Class::FFma,
+        class: |_| Class::F32Fma,
+        op: Operation::Mad,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Fma)),
         ..ROW
     },
@@ -159,7 +173,8 @@ pub static ROWS: &[Row] = &[
         floors: &[FTZ],
         removed: Some((ptx(3, 2), 20)),
         section: "9.7.3.7",
-        class: Class::FFma,
+        class: |_| Class::F32Fma,
+        op: Operation::Mad,
         sem: Sem::Ops(|x| {
             if x.sm() >= 20 {
                 return arithmetic(x, Fop::Fma);
@@ -175,7 +190,8 @@ pub static ROWS: &[Row] = &[
         syntax: "mad.rnd.f64 d, a, b, c",
         floors: &[floor(".rm .rp", ptx(1, 0), 13)],
         section: "9.7.3.7",
-        class: Class::DFma,
+        class: |_| Class::F64Fma,
+        op: Operation::Mad,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Fma)),
         ..ROW
     },
@@ -183,7 +199,8 @@ pub static ROWS: &[Row] = &[
         syntax: "mad.f64 d, a, b, c",
         until: Some(ptx(1, 3)),
         section: "9.7.3.7",
-        class: Class::DFma,
+        class: |_| Class::F64Fma,
+        op: Operation::Mad,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Fma)),
         ..ROW
     },
@@ -192,7 +209,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(1, 4),
         sm: 20,
         section: "9.7.3.8",
-        class: Class::FDiv,
+        class: |_| Class::F32Div,
+        op: Operation::Div,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Div)),
         ..ROW
     },
@@ -200,7 +218,8 @@ pub static ROWS: &[Row] = &[
         syntax: "div.rnd.f64 d, a, b",
         floors: &[floor(".rz .rm .rp", ptx(1, 4), 20)],
         section: "9.7.3.8",
-        class: Class::DDiv,
+        class: |_| Class::F64Div,
+        op: Operation::Div,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Div)),
         ..ROW
     },
@@ -208,7 +227,8 @@ pub static ROWS: &[Row] = &[
         syntax: "div.f64 d, a, b",
         until: Some(ptx(1, 3)),
         section: "9.7.3.8",
-        class: Class::DDiv,
+        class: |_| Class::F64Div,
+        op: Operation::Div,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Div)),
         ..ROW
     },
@@ -216,14 +236,16 @@ pub static ROWS: &[Row] = &[
         syntax: "abs{.ftz}.f32 d, a",
         floors: &[FTZ],
         section: "9.7.3.9",
-        class: Class::FAdd,
+        class: |_| Class::F32MinMax,
+        op: Operation::Abs,
         sem: Sem::Ops(|x| sign_op(x, Op::AbsF32, Op::AbsF64)),
         ..ROW
     },
     Row {
         syntax: "abs.f64 d, a",
         section: "9.7.3.9",
-        class: Class::DAdd,
+        class: |_| Class::F64MinMax,
+        op: Operation::Abs,
         sem: Sem::Ops(|x| sign_op(x, Op::AbsF32, Op::AbsF64)),
         ..ROW
     },
@@ -231,14 +253,16 @@ pub static ROWS: &[Row] = &[
         syntax: "neg{.ftz}.f32 d, a",
         floors: &[FTZ],
         section: "9.7.3.10",
-        class: Class::FAdd,
+        class: |_| Class::F32MinMax,
+        op: Operation::Neg,
         sem: Sem::Ops(|x| sign_op(x, Op::NegF32, Op::NegF64)),
         ..ROW
     },
     Row {
         syntax: "neg.f64 d, a",
         section: "9.7.3.10",
-        class: Class::DAdd,
+        class: |_| Class::F64MinMax,
+        op: Operation::Neg,
         sem: Sem::Ops(|x| sign_op(x, Op::NegF32, Op::NegF64)),
         ..ROW
     },
@@ -247,7 +271,7 @@ pub static ROWS: &[Row] = &[
         floors: MIN_MAX,
         check: Some(xorsign_abs),
         section: "9.7.3.11",
-        class: Class::FAdd,
+        class: |_| Class::F32MinMax,
         sem: Sem::Ops(|x| min_max(x, false)),
         ..ROW
     },
@@ -256,14 +280,14 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 8),
         sm: 100,
         section: "9.7.3.11",
-        class: Class::FAdd,
+        class: |_| Class::F32MinMax,
         sem: Sem::Ops(|x| min_max3(x, false)),
         ..ROW
     },
     Row {
         syntax: "min.f64 d, a, b",
         section: "9.7.3.11",
-        class: Class::DAdd,
+        class: |_| Class::F64MinMax,
         sem: Sem::Ops(|x| min_max_f64(x, Op::MinF32, Op::MinF64)),
         ..ROW
     },
@@ -272,7 +296,7 @@ pub static ROWS: &[Row] = &[
         floors: MIN_MAX,
         check: Some(xorsign_abs),
         section: "9.7.3.12",
-        class: Class::FAdd,
+        class: |_| Class::F32MinMax,
         sem: Sem::Ops(|x| min_max(x, true)),
         ..ROW
     },
@@ -281,14 +305,14 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 8),
         sm: 100,
         section: "9.7.3.12",
-        class: Class::FAdd,
+        class: |_| Class::F32MinMax,
         sem: Sem::Ops(|x| min_max3(x, true)),
         ..ROW
     },
     Row {
         syntax: "max.f64 d, a, b",
         section: "9.7.3.12",
-        class: Class::DAdd,
+        class: |_| Class::F64MinMax,
         sem: Sem::Ops(|x| min_max_f64(x, Op::MaxF32, Op::MaxF64)),
         ..ROW
     },
@@ -297,7 +321,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(2, 0),
         sm: 20,
         section: "9.7.3.13",
-        class: Class::FDiv,
+        class: |_| Class::F32Rcp,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Rcp)),
         ..ROW
     },
@@ -306,7 +330,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(1, 4),
         floors: &[floor(".rz .rm .rp", ptx(2, 0), 20)],
         section: "9.7.3.13",
-        class: Class::DDiv,
+        class: |_| Class::F64Rcp,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Rcp)),
         ..ROW
     },
@@ -316,7 +340,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(1, 4),
         floors: &[floor(".rz .rm .rp", ptx(2, 0), 20)],
         section: "9.7.3.13",
-        class: Class::DDiv,
+        class: |_| Class::F64Rcp,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Rcp)),
         ..ROW
     },
@@ -325,7 +349,7 @@ pub static ROWS: &[Row] = &[
         syntax: "rcp.f64 d, a",
         until: Some(ptx(1, 3)),
         section: "9.7.3.13",
-        class: Class::DDiv,
+        class: |_| Class::F64Rcp,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Rcp)),
         ..ROW
     },
@@ -334,7 +358,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(2, 0),
         sm: 20,
         section: "9.7.3.15",
-        class: Class::FSqrt,
+        class: |_| Class::F32Sqrt,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Sqrt)),
         ..ROW
     },
@@ -342,7 +366,7 @@ pub static ROWS: &[Row] = &[
         syntax: "sqrt.rnd.f64 d, a",
         floors: &[floor(".rz .rm .rp", ptx(2, 0), 20)],
         section: "9.7.3.15",
-        class: Class::DSqrt,
+        class: |_| Class::F64Sqrt,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Sqrt)),
         ..ROW
     },
@@ -350,7 +374,7 @@ pub static ROWS: &[Row] = &[
         syntax: "sqrt.f64 d, a",
         until: Some(ptx(1, 3)),
         section: "9.7.3.15",
-        class: Class::DSqrt,
+        class: |_| Class::F64Sqrt,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Sqrt)),
         ..ROW
     },

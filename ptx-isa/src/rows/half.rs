@@ -1,10 +1,11 @@
 //! `.f16` and `.bf16` arithmetic and its mixtures with `.f32` (PTX ISA 9.7.4, 9.7.5).
 
 use super::float::{Fop, arith32, rounding};
+use crate::class::Class;
 use crate::meaning::{Cx, V};
 use crate::num::Rnd;
 use crate::num::mode::Mode;
-use crate::row::{Class, Exactness, Floor, ROW, Row, Sem, floor};
+use crate::row::{Exactness, Floor, Operation, ROW, Row, Sem, floor};
 use crate::table::Match;
 use crate::types::{Ty, ptx};
 use crate::uop::Op;
@@ -21,7 +22,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(4, 2),
         sm: 53,
         section: "9.7.4.1",
-        class: Class::Half,
+        class: |_| Class::F16,
+        op: Operation::Add,
         sem: Sem::Ops(|x| arithmetic(x, Hop::Add)),
         ..ROW
     },
@@ -31,7 +33,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.4.1",
-        class: Class::Half,
+        class: |_| Class::F16,
+        op: Operation::Add,
         sem: Sem::Ops(|x| arithmetic(x, Hop::Add)),
         ..ROW
     },
@@ -41,7 +44,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(4, 2),
         sm: 53,
         section: "9.7.4.2",
-        class: Class::Half,
+        class: |_| Class::F16,
+        op: Operation::Sub,
         sem: Sem::Ops(|x| arithmetic(x, Hop::Sub)),
         ..ROW
     },
@@ -51,7 +55,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.4.2",
-        class: Class::Half,
+        class: |_| Class::F16,
+        op: Operation::Sub,
         sem: Sem::Ops(|x| arithmetic(x, Hop::Sub)),
         ..ROW
     },
@@ -61,7 +66,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(4, 2),
         sm: 53,
         section: "9.7.4.3",
-        class: Class::Half,
+        class: |_| Class::F16,
+        op: Operation::Mul,
         sem: Sem::Ops(|x| arithmetic(x, Hop::Mul)),
         ..ROW
     },
@@ -71,7 +77,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.4.3",
-        class: Class::Half,
+        class: |_| Class::F16,
+        op: Operation::Mul,
         sem: Sem::Ops(|x| arithmetic(x, Hop::Mul)),
         ..ROW
     },
@@ -86,7 +93,8 @@ pub static ROWS: &[Row] = &[
             if both { Err("modifier .relu cannot be combined with .sat".into()) } else { Ok(()) }
         }),
         section: "9.7.4.4",
-        class: Class::Half,
+        class: |_| Class::F16,
+        op: Operation::Fma,
         sem: Sem::Ops(|x| arithmetic(x, Hop::Fma)),
         ..ROW
     },
@@ -96,7 +104,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 0),
         sm: 80,
         section: "9.7.4.4",
-        class: Class::Half,
+        class: |_| Class::F16,
+        op: Operation::Fma,
         sem: Sem::Ops(|x| arithmetic(x, Hop::Fma)),
         ..ROW
     },
@@ -109,7 +118,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 0),
         sm: 80,
         section: "9.7.4.4",
-        class: Class::Half,
+        class: |_| Class::F16,
+        op: Operation::Fma,
         ..ROW
     },
     Row {
@@ -118,7 +128,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 1),
         sm: 90,
         section: "9.7.4.4",
-        class: Class::Half,
+        class: |_| Class::F16,
+        op: Operation::Fma,
         sem: Sem::Ops(|x| arithmetic(x, Hop::FmaOob)),
         ..ROW
     },
@@ -128,7 +139,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 0),
         sm: 53,
         section: "9.7.4.5",
-        class: Class::Half,
+        class: |_| Class::F16,
+        op: Operation::Neg,
         sem: Sem::Ops(|x| unary(x, Op::NegHalf)),
         ..ROW
     },
@@ -138,7 +150,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 0),
         sm: 80,
         section: "9.7.4.5",
-        class: Class::Half,
+        class: |_| Class::F16,
+        op: Operation::Neg,
         sem: Sem::Ops(|x| unary(x, Op::NegHalf)),
         ..ROW
     },
@@ -148,7 +161,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 5),
         sm: 53,
         section: "9.7.4.6",
-        class: Class::Half,
+        class: |_| Class::F16,
+        op: Operation::Abs,
         sem: Sem::Ops(|x| unary(x, Op::AbsHalf)),
         ..ROW
     },
@@ -158,7 +172,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 0),
         sm: 80,
         section: "9.7.4.6",
-        class: Class::Half,
+        class: |_| Class::F16,
+        op: Operation::Abs,
         sem: Sem::Ops(|x| unary(x, Op::AbsHalf)),
         ..ROW
     },
@@ -170,7 +185,7 @@ pub static ROWS: &[Row] = &[
         floors: XORSIGN,
         check: Some(xorsign_abs),
         section: "9.7.4.7",
-        class: Class::Half,
+        class: |_| Class::F16,
         sem: Sem::Ops(|x| min_max(x, false)),
         ..ROW
     },
@@ -182,7 +197,7 @@ pub static ROWS: &[Row] = &[
         floors: XORSIGN,
         check: Some(xorsign_abs),
         section: "9.7.4.7",
-        class: Class::Half,
+        class: |_| Class::F16,
         sem: Sem::Ops(|x| min_max(x, false)),
         ..ROW
     },
@@ -194,7 +209,7 @@ pub static ROWS: &[Row] = &[
         floors: XORSIGN,
         check: Some(xorsign_abs),
         section: "9.7.4.8",
-        class: Class::Half,
+        class: |_| Class::F16,
         sem: Sem::Ops(|x| min_max(x, true)),
         ..ROW
     },
@@ -206,7 +221,7 @@ pub static ROWS: &[Row] = &[
         floors: XORSIGN,
         check: Some(xorsign_abs),
         section: "9.7.4.8",
-        class: Class::Half,
+        class: |_| Class::F16,
         sem: Sem::Ops(|x| min_max(x, true)),
         ..ROW
     },
@@ -216,7 +231,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 6),
         sm: 100,
         section: "9.7.5.1",
-        class: Class::FAdd,
+        class: |_| Class::F32Add,
+        op: Operation::Add,
         sem: Sem::Ops(|x| mixed(x, Fop::Add)),
         ..ROW
     },
@@ -226,7 +242,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 6),
         sm: 100,
         section: "9.7.5.2",
-        class: Class::FAdd,
+        class: |_| Class::F32Add,
+        op: Operation::Sub,
         sem: Sem::Ops(|x| mixed(x, Fop::Sub)),
         ..ROW
     },
@@ -236,7 +253,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 6),
         sm: 100,
         section: "9.7.5.3",
-        class: Class::FFma,
+        class: |_| Class::F32Fma,
+        op: Operation::Fma,
         sem: Sem::Ops(|x| mixed(x, Fop::Fma)),
         ..ROW
     },
@@ -245,7 +263,8 @@ pub static ROWS: &[Row] = &[
         syntax: "add{.rnd}.f32x2.atype.f32x2 d:.f32x2, a:atype, c:.f32x2",
         sets: &[PACKED_ATYPE],
         section: "9.7.5.1",
-        class: Class::FAdd,
+        class: |_| Class::F32Add,
+        op: Operation::Add,
         sem: Sem::Ops(|x| widening(x, Fop::Add)),
         ..SM107
     },
@@ -253,7 +272,8 @@ pub static ROWS: &[Row] = &[
         syntax: "sub{.rnd}.f32x2.atype.f32x2 d:.f32x2, a:atype, c:.f32x2",
         sets: &[PACKED_ATYPE],
         section: "9.7.5.2",
-        class: Class::FAdd,
+        class: |_| Class::F32Add,
+        op: Operation::Sub,
         sem: Sem::Ops(|x| widening(x, Fop::Sub)),
         ..SM107
     },
@@ -261,7 +281,8 @@ pub static ROWS: &[Row] = &[
         syntax: "fma.rnd.f32x2.atype.f32x2.f32x2 d:.f32x2, a:atype, b:.f32x2, c:.f32x2",
         sets: &[PACKED_ATYPE],
         section: "9.7.5.3",
-        class: Class::FFma,
+        class: |_| Class::F32Fma,
+        op: Operation::Fma,
         sem: Sem::Ops(|x| widening(x, Fop::Fma)),
         ..SM107
     },
@@ -270,7 +291,8 @@ pub static ROWS: &[Row] = &[
         syntax: "add{.rnd}.ftz.f16x2.f32x2.f32x2 d:.f16x2, a:.f32x2, c:.f32x2",
         sets: &[("rnd", ".rz")],
         section: "9.7.5.1",
-        class: Class::FAdd,
+        class: |_| Class::F32Add,
+        op: Operation::Add,
         sem: Sem::Ops(|x| narrowing(x, Fop::Add, Ty::F16)),
         ..SM107
     },
@@ -279,7 +301,8 @@ pub static ROWS: &[Row] = &[
         syntax: "add{.rnd}.bf16x2.f32x2.f32x2 d:.bf16x2, a:.f32x2, c:.f32x2",
         sets: &[("rnd", ".rz")],
         section: "9.7.5.1",
-        class: Class::FAdd,
+        class: |_| Class::F32Add,
+        op: Operation::Add,
         sem: Sem::Ops(|x| narrowing(x, Fop::Add, Ty::Bf16)),
         ..SM107
     },
@@ -288,7 +311,8 @@ pub static ROWS: &[Row] = &[
         syntax: "sub{.rnd}.ftz.f16x2.f32x2.f32x2 d:.f16x2, a:.f32x2, c:.f32x2",
         sets: &[("rnd", ".rz")],
         section: "9.7.5.2",
-        class: Class::FAdd,
+        class: |_| Class::F32Add,
+        op: Operation::Sub,
         sem: Sem::Ops(|x| narrowing(x, Fop::Sub, Ty::F16)),
         ..SM107
     },
@@ -297,21 +321,24 @@ pub static ROWS: &[Row] = &[
         syntax: "sub{.rnd}.bf16x2.f32x2.f32x2 d:.bf16x2, a:.f32x2, c:.f32x2",
         sets: &[("rnd", ".rz")],
         section: "9.7.5.2",
-        class: Class::FAdd,
+        class: |_| Class::F32Add,
+        op: Operation::Sub,
         sem: Sem::Ops(|x| narrowing(x, Fop::Sub, Ty::Bf16)),
         ..SM107
     },
     Row {
         syntax: "mul.rz.ftz.f16x2.f32x2.f32x2 d:.f16x2, a:.f32x2, c:.f32x2",
         section: "9.7.5.4",
-        class: Class::FMul,
+        class: |_| Class::F32Mul,
+        op: Operation::Mul,
         sem: Sem::Ops(|x| narrowing(x, Fop::Mul, Ty::F16)),
         ..SM107
     },
     Row {
         syntax: "mul.rz.bf16x2.f32x2.f32x2 d:.bf16x2, a:.f32x2, c:.f32x2",
         section: "9.7.5.4",
-        class: Class::FMul,
+        class: |_| Class::F32Mul,
+        op: Operation::Mul,
         sem: Sem::Ops(|x| narrowing(x, Fop::Mul, Ty::Bf16)),
         ..SM107
     },
@@ -319,11 +346,13 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "mul.bf16x2.bf16x2.f16x2 d:.bf16x2, a:.bf16x2, c:.f16x2",
         section: "9.7.5.4",
+        op: Operation::Mul,
         ..SM107
     },
     Row {
         syntax: "mul.f16x2.f16x2.bf16x2 d:.f16x2, a:.f16x2, c:.bf16x2",
         section: "9.7.5.4",
+        op: Operation::Mul,
         ..SM107
     },
 ];
@@ -332,7 +361,7 @@ pub static ROWS: &[Row] = &[
 const SM107: Row = Row {
     since: ptx(9, 4),
     targets: "sm_107f",
-    class: Class::Half,
+    class: |_| Class::F16,
     exact: Exactness::Implementation,
     ..ROW
 };

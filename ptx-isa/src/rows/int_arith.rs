@@ -1,7 +1,8 @@
 //! Integer arithmetic (PTX ISA 9.7.1, without bit fields) and extended precision (9.7.2).
 
+use crate::class::{self, Class};
 use crate::meaning::{Cx, V};
-use crate::row::{Class, ROW, Row, Sem, floor};
+use crate::row::{Operation, ROW, Row, Sem, floor};
 use crate::types::{Kind, Ty, ptx};
 use crate::uop::Op;
 
@@ -18,12 +19,16 @@ pub static ROWS: &[Row] = &[
         syntax: "add.type d, a, b",
         sets: &[INT],
         section: "9.7.1.1",
+        class: class::add,
+        op: Operation::Add,
         sem: Sem::Ops(|x| wrapping(x, Op::AddW, Op::AddD)),
         ..ROW
     },
     Row {
         syntax: "add.sat.s32 d, a, b",
         section: "9.7.1.1",
+        class: class::add,
+        op: Operation::Add,
         sem: Sem::Ops(|x| binary(x, Op::AddSatSW)),
         ..ROW
     },
@@ -33,6 +38,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 0),
         sm: 90,
         section: "9.7.1.1",
+        class: class::add,
+        op: Operation::Add,
         sem: Sem::Ops(|x| halves(x, |x, a, b| x.op2(Op::AddW, a, b))),
         ..ROW
     },
@@ -40,12 +47,16 @@ pub static ROWS: &[Row] = &[
         syntax: "sub.type d, a, b",
         sets: &[INT],
         section: "9.7.1.2",
+        class: class::add,
+        op: Operation::Sub,
         sem: Sem::Ops(|x| wrapping(x, Op::SubW, Op::SubD)),
         ..ROW
     },
     Row {
         syntax: "sub.sat.s32 d, a, b",
         section: "9.7.1.2",
+        class: class::add,
+        op: Operation::Sub,
         sem: Sem::Ops(|x| binary(x, Op::SubSatSW)),
         ..ROW
     },
@@ -53,7 +64,8 @@ pub static ROWS: &[Row] = &[
         syntax: "mul.part.type d, a, b",
         sets: &[INT, HALF],
         section: "9.7.1.3",
-        class: Class::IntMul,
+        class: class::multiply,
+        op: Operation::Mul,
         sem: Sem::Ops(|x| {
             let d = product(x);
             x.wr("d", d);
@@ -64,7 +76,8 @@ pub static ROWS: &[Row] = &[
         syntax: "mul.wide.type d:wide, a, b",
         sets: &[("type", ".u16 .u32 .s16 .s32")],
         section: "9.7.1.3",
-        class: Class::IntMul,
+        class: class::multiply,
+        op: Operation::Mul,
         sem: Sem::Ops(|x| {
             let (ty, a, b) = (x.ty(), x.rd("a"), x.rd("b"));
             let d = wide_product(x, ty, a, b);
@@ -76,14 +89,16 @@ pub static ROWS: &[Row] = &[
         syntax: "mad.part.type d, a, b, c",
         sets: &[INT, HALF],
         section: "9.7.1.4",
-        class: Class::IntMul,
+        class: class::multiply,
+        op: Operation::Mad,
         sem: Sem::Ops(mad),
         ..ROW
     },
     Row {
         syntax: "mad.hi.sat.s32 d, a, b, c",
         section: "9.7.1.4",
-        class: Class::IntMul,
+        class: class::multiply,
+        op: Operation::Mad,
         sem: Sem::Ops(|x| {
             let (a, b, c) = (x.rd("a"), x.rd("b"), x.rd("c"));
             let high = x.op2(Op::MulHiSW, a, b);
@@ -96,7 +111,8 @@ pub static ROWS: &[Row] = &[
         syntax: "mad.wide.type d:wide, a, b, c:wide",
         sets: &[("type", ".u16 .u32 .s16 .s32")],
         section: "9.7.1.4",
-        class: Class::IntMul,
+        class: class::multiply,
+        op: Operation::Mad,
         sem: Sem::Ops(mad_wide),
         ..ROW
     },
@@ -104,7 +120,7 @@ pub static ROWS: &[Row] = &[
         syntax: "mul24.part.type d, a, b",
         sets: &[INT_32, HALF],
         section: "9.7.1.5",
-        class: Class::IntMul,
+        class: |_| Class::IntMul24,
         sem: Sem::Ops(|x| {
             let d = product24(x);
             x.wr("d", d);
@@ -115,7 +131,7 @@ pub static ROWS: &[Row] = &[
         syntax: "mad24.part.type d, a, b, c",
         sets: &[INT_32, HALF],
         section: "9.7.1.6",
-        class: Class::IntMul,
+        class: |_| Class::IntMul24,
         sem: Sem::Ops(|x| {
             let (p, c) = (product24(x), x.rd("c"));
             let d = x.op2(Op::AddW, p, c);
@@ -126,7 +142,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "mad24.hi.sat.s32 d, a, b, c",
         section: "9.7.1.6",
-        class: Class::IntMul,
+        class: |_| Class::IntMul24,
         sem: Sem::Ops(|x| {
             let (p, c) = (product24(x), x.rd("c"));
             let d = x.op2(Op::AddSatSW, p, c);
@@ -138,6 +154,7 @@ pub static ROWS: &[Row] = &[
         syntax: "sad.type d, a, b, c",
         sets: &[INT],
         section: "9.7.1.7",
+        class: |_| Class::IntMinMax,
         sem: Sem::Ops(sad),
         ..ROW
     },
@@ -145,7 +162,8 @@ pub static ROWS: &[Row] = &[
         syntax: "div.type d, a, b",
         sets: &[INT],
         section: "9.7.1.8",
-        class: Class::IntDiv,
+        class: class::divide,
+        op: Operation::Div,
         sem: Sem::Ops(|x| by_sign(x, [Op::DivUW, Op::DivSW, Op::DivUD, Op::DivSD])),
         ..ROW
     },
@@ -153,7 +171,8 @@ pub static ROWS: &[Row] = &[
         syntax: "rem.type d, a, b",
         sets: &[INT],
         section: "9.7.1.9",
-        class: Class::IntDiv,
+        class: class::divide,
+        op: Operation::Rem,
         sem: Sem::Ops(|x| by_sign(x, [Op::RemUW, Op::RemSW, Op::RemUD, Op::RemSD])),
         ..ROW
     },
@@ -161,6 +180,8 @@ pub static ROWS: &[Row] = &[
         syntax: "abs.type d, a",
         sets: &[SIGNED],
         section: "9.7.1.10",
+        class: |_| Class::IntMinMax,
+        op: Operation::Abs,
         sem: Sem::Ops(|x| {
             let (ty, a) = (x.ty(), x.rd("a"));
             let a = x.sext(a, ty.bits());
@@ -174,6 +195,8 @@ pub static ROWS: &[Row] = &[
         syntax: "neg.type d, a",
         sets: &[SIGNED],
         section: "9.7.1.11",
+        class: |_| Class::IntMinMax,
+        op: Operation::Neg,
         sem: Sem::Ops(|x| {
             let (ty, a) = (x.ty(), x.rd("a"));
             let d = match ty.kind() {
@@ -189,6 +212,7 @@ pub static ROWS: &[Row] = &[
         syntax: "min.type d, a, b",
         sets: &[INT],
         section: "9.7.1.12",
+        class: |_| Class::IntMinMax,
         sem: Sem::Ops(|x| by_sign(x, [Op::MinUW, Op::MinSW, Op::MinUD, Op::MinSD])),
         ..ROW
     },
@@ -198,6 +222,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 0),
         sm: 90,
         section: "9.7.1.12",
+        class: |_| Class::IntMinMax,
         sem: Sem::Ops(|x| min_max_signed(x, Op::MinSW)),
         ..ROW
     },
@@ -206,6 +231,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 0),
         sm: 90,
         section: "9.7.1.12",
+        class: |_| Class::IntMinMax,
         sem: Sem::Ops(|x| halves(x, |x, a, b| x.op2(Op::MinUW, a, b))),
         ..ROW
     },
@@ -213,6 +239,7 @@ pub static ROWS: &[Row] = &[
         syntax: "max.type d, a, b",
         sets: &[INT],
         section: "9.7.1.13",
+        class: |_| Class::IntMinMax,
         sem: Sem::Ops(|x| by_sign(x, [Op::MaxUW, Op::MaxSW, Op::MaxUD, Op::MaxSD])),
         ..ROW
     },
@@ -222,6 +249,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 0),
         sm: 90,
         section: "9.7.1.13",
+        class: |_| Class::IntMinMax,
         sem: Sem::Ops(|x| min_max_signed(x, Op::MaxSW)),
         ..ROW
     },
@@ -230,6 +258,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 0),
         sm: 90,
         section: "9.7.1.13",
+        class: |_| Class::IntMinMax,
         sem: Sem::Ops(|x| halves(x, |x, a, b| x.op2(Op::MaxUW, a, b))),
         ..ROW
     },
@@ -239,6 +268,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(1, 2),
         floors: &[floor(".u64 .s64", ptx(4, 3), 20)],
         section: "9.7.2.1",
+        class: class::add,
+        op: Operation::Add,
         sem: Sem::Ops(|x| add_carry(x, false)),
         ..ROW
     },
@@ -248,6 +279,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(1, 2),
         floors: &[floor(".u64 .s64", ptx(4, 3), 20)],
         section: "9.7.2.2",
+        class: class::add,
         sem: Sem::Ops(|x| add_carry(x, true)),
         ..ROW
     },
@@ -257,6 +289,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(1, 2),
         floors: &[floor(".u64 .s64", ptx(4, 3), 20)],
         section: "9.7.2.3",
+        class: class::add,
+        op: Operation::Sub,
         sem: Sem::Ops(|x| sub_borrow(x, false)),
         ..ROW
     },
@@ -266,6 +300,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(3, 0),
         floors: &[floor(".u64 .s64", ptx(4, 3), 20)],
         section: "9.7.2.4",
+        class: class::add,
         sem: Sem::Ops(|x| sub_borrow(x, true)),
         ..ROW
     },
@@ -276,7 +311,8 @@ pub static ROWS: &[Row] = &[
         sm: 20,
         floors: &[floor(".u64 .s64", ptx(4, 3), 20)],
         section: "9.7.2.5",
-        class: Class::IntMul,
+        class: class::multiply,
+        op: Operation::Mad,
         sem: Sem::Ops(|x| mad_carry(x, false)),
         ..ROW
     },
@@ -287,7 +323,7 @@ pub static ROWS: &[Row] = &[
         sm: 20,
         floors: &[floor(".u64 .s64", ptx(4, 3), 20)],
         section: "9.7.2.6",
-        class: Class::IntMul,
+        class: class::multiply,
         sem: Sem::Ops(|x| mad_carry(x, true)),
         ..ROW
     },

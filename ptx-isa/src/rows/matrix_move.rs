@@ -1,8 +1,9 @@
 //! `ldmatrix`, `stmatrix` and `movmatrix` (PTX ISA 9.7.16.5).
 
+use crate::class::Class;
 use crate::matrix::run;
 use crate::meaning::{Addr, Cx, V};
-use crate::row::{Class, Exactness, ROW, Row, Sem, floor};
+use crate::row::{Exactness, ROW, Reach, Row, Sem, floor};
 use crate::rows::mma::together;
 use crate::table::Match;
 use crate::types::{Kind, ptx};
@@ -16,7 +17,8 @@ const LOAD: Row = Row {
     section: "9.7.16.5.15",
     since: ptx(6, 5),
     sm: 75,
-    class: Class::Load,
+    class: |_| Class::LoadMatrix,
+    reach: Reach::Warp,
     exact: Exactness::Bit,
     counts: Some(count),
     sem: Sem::Ops(load),
@@ -26,7 +28,7 @@ const STORE: Row = Row {
     section: "9.7.16.5.16",
     since: ptx(7, 8),
     sm: 90,
-    class: Class::Store,
+    class: |_| Class::LoadMatrix,
     sem: Sem::Ops(store),
     ..LOAD
 };
@@ -87,7 +89,8 @@ pub static ROWS: &[Row] = &[
         section: "9.7.16.5.17",
         since: ptx(7, 8),
         sm: 75,
-        class: Class::Shuffle,
+        class: |_| Class::Shuffle,
+        reach: Reach::Warp,
         sem: Sem::Ops(|x| {
             let a = x.rd("a");
             let values = together(x, "movmatrix", run::movmatrix, [0; 4], vec![a], &[Kind::W]);

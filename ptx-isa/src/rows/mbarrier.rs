@@ -1,10 +1,11 @@
 //! `mbarrier` (PTX ISA 9.7.15.16).
 
+use crate::class::{self, Class};
 use crate::effect::{Effect, WarpFn};
 use crate::matrix::run::space_code;
 use crate::mbarrier::{self, arrive_flag};
 use crate::meaning::{Arg, Cx, V};
-use crate::row::{Class, Exactness, Floor, ROW, Row, Sem, floor};
+use crate::row::{Exactness, Floor, ROW, Reach, Row, Sem, floor};
 use crate::rows::matrix_move::absolute;
 use crate::rows::memory::space;
 use crate::table::Match;
@@ -14,7 +15,9 @@ use crate::uop::Op;
 const B: Row = Row {
     since: ptx(7, 0),
     sm: 80,
-    class: Class::Barrier,
+    class: |_| Class::Barrier,
+    reach: Reach::Block,
+    sink: true,
     exact: Exactness::Implementation,
     floors: FLOORS,
     check: Some(scoped),
@@ -181,7 +184,7 @@ pub static ROWS: &[Row] = &[
         syntax: "cp.async.mbarrier.arrive{.noinc}{.space}.b64 [a]",
         sets: &[CTA],
         section: "9.7.15.16.18",
-        class: Class::Async,
+        class: class::load,
         // Copies are complete when issued, so the arrival happens at once.
         sem: Sem::Ops(|x| {
             let flags = if x.has(".noinc") { 0 } else { arrive_flag::INCREMENT };
@@ -197,6 +200,7 @@ pub static ROWS: &[Row] = &[
         syntax: "mbarrier.test_wait{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], state:.b64",
         sets: &[("phase", ".phase_type::primary"), ACQUIRE, SCOPE, CTA],
         section: "9.7.15.16.19",
+        waits: true,
         sem: Sem::Ops(wait),
         ..B
     },
@@ -204,6 +208,7 @@ pub static ROWS: &[Row] = &[
         syntax: "mbarrier.test_wait.parity{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], parity:.u32",
         sets: &[PHASE, ACQUIRE, SCOPE, CTA],
         section: "9.7.15.16.19",
+        waits: true,
         sem: Sem::Ops(wait),
         ..B
     },
@@ -213,6 +218,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.15.16.19",
         since: ptx(7, 8),
         sm: 90,
+        waits: true,
         sem: Sem::Ops(wait),
         ..B
     },
@@ -222,6 +228,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.15.16.19",
         since: ptx(7, 8),
         sm: 90,
+        waits: true,
         sem: Sem::Ops(wait),
         ..B
     },
@@ -231,6 +238,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.15.16.19",
         since: ptx(9, 3),
         sm: 90,
+        waits: true,
         sem: Sem::Ops(wait),
         ..B
     },
@@ -240,6 +248,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.15.16.19",
         since: ptx(9, 3),
         sm: 90,
+        waits: true,
         sem: Sem::Ops(wait),
         ..B
     },
@@ -249,6 +258,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.15.16.19",
         since: ptx(9, 3),
         sm: 90,
+        waits: true,
         sem: Sem::Ops(wait),
         ..B
     },
@@ -258,6 +268,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.15.16.19",
         since: ptx(9, 3),
         sm: 90,
+        waits: true,
         sem: Sem::Ops(wait),
         ..B
     },

@@ -1,8 +1,9 @@
 //! Loads, stores and cache control (PTX ISA 9.7.9).
 
+use crate::class::{self, Class};
 use crate::effect::{Cache, Effect, Mem, Order, Scope};
 use crate::meaning::{Arg, Cx, V};
-use crate::row::{Class, Exactness, Floor, ROW, Row, Sem, floor};
+use crate::row::{Exactness, Floor, Operation, ROW, Row, Sem, floor};
 use crate::table::Match;
 use crate::types::{Kind, Space, Ty, ptx};
 
@@ -55,7 +56,7 @@ const FLOORS: &[Floor] = &[
 
 const LOAD: Row = Row {
     section: "9.7.9.8",
-    class: Class::Load,
+    class: class::load,
     check: Some(check_access),
     floors: FLOORS,
     sem: Sem::Ops(load),
@@ -63,7 +64,7 @@ const LOAD: Row = Row {
 };
 const STORE: Row = Row {
     section: "9.7.9.11",
-    class: Class::Store,
+    class: class::store,
     check: Some(check_access),
     floors: FLOORS,
     sem: Sem::Ops(store),
@@ -79,25 +80,32 @@ const POLICIES: Row = Row {
     since: ptx(7, 4),
     sm: 80,
     section: "9.7.9.18",
-    class: Class::Misc,
+    class: |_| Class::Move,
     exact: Exactness::Implementation,
     sem: Sem::Ops(|x| x.wr("d", V::d(0))),
     ..ROW
 };
-const HINTS: Row =
-    Row { section: "9.7.9.15", class: Class::Misc, sem: Sem::Ops(|_| {}), since: ptx(2, 0), ..ROW };
+const HINTS: Row = Row {
+    section: "9.7.9.15",
+    class: |_| Class::Move,
+    sem: Sem::Ops(|_| {}),
+    since: ptx(2, 0),
+    ..ROW
+};
 
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "ld{.weak}{.space}{.cop}{.l1}{.l2}{.hint}{.fetch}{.vec}.type d*vec>, [a]{, policy:.b64}",
         sets: LOAD_SETS,
+        op: Operation::Load,
         ..LOAD
     },
     Row {
         syntax: "ld.volatile{.space}{.fetch}{.vec}.type d*vec>, [a]",
         sets: LOAD_SETS,
         since: ptx(1, 1),
+        op: Operation::Load,
         ..LOAD
     },
     Row {
@@ -105,6 +113,7 @@ pub static ROWS: &[Row] = &[
         sets: STRONG_SETS,
         since: ptx(6, 0),
         sm: 70,
+        op: Operation::Load,
         ..LOAD
     },
     Row {
@@ -112,6 +121,7 @@ pub static ROWS: &[Row] = &[
         sets: &[TYPE],
         since: ptx(8, 2),
         sm: 70,
+        op: Operation::Load,
         ..LOAD
     },
     Row {
@@ -120,6 +130,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(3, 1),
         sm: 32,
         section: "9.7.9.9",
+        op: Operation::Load,
         ..LOAD
     },
     Row {
@@ -132,12 +143,14 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "st{.weak}{.space}{.cop}{.l1}{.l2}{.hint}{.vec}.type [a], b*vec>{, policy:.b64}",
         sets: STORE_SETS,
+        op: Operation::Store,
         ..STORE
     },
     Row {
         syntax: "st.volatile{.space}{.vec}.type [a], b*vec>",
         sets: STORE_SETS,
         since: ptx(1, 1),
+        op: Operation::Store,
         ..STORE
     },
     Row {
@@ -145,6 +158,7 @@ pub static ROWS: &[Row] = &[
         sets: STRONG_STORE_SETS,
         since: ptx(6, 0),
         sm: 70,
+        op: Operation::Store,
         ..STORE
     },
     Row {
@@ -152,6 +166,7 @@ pub static ROWS: &[Row] = &[
         sets: &[TYPE],
         since: ptx(8, 2),
         sm: 70,
+        op: Operation::Store,
         ..STORE
     },
     Row {
@@ -207,11 +222,10 @@ fn check_access(m: &Match) -> Result<(), String> {
     let Some(ty) = m.ty("type") else { return Ok(()) };
     let count = m.get("vec").and_then(|v| v[2..].parse().ok()).unwrap_or(1u32);
     let bits = ty.bits() * count;
-    let wide = m.row.class == Class::Load || m.row.class == Class::Store;
     if count == 8 && ty.bits() != 32 {
         return Err(format!("`.v8` takes 32-bit elements, not `{ty}`"));
     }
-    if bits > 256 || bits > 128 && (count < 4 || !wide) || ty == Ty::B128 && count > 1 {
+    if bits > 256 || bits > 128 && count < 4 || ty == Ty::B128 && count > 1 {
         return Err(format!("a vector of {count} `{ty}` is wider than an access may be"));
     }
     if m.get("cop").is_some() && (m.get("l1").is_some() || m.get("l2").is_some()) {

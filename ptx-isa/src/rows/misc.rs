@@ -1,7 +1,8 @@
 //! Traps, breakpoints, hints (PTX ISA 9.7.19) and stack manipulation (9.7.17).
 
+use crate::class::Class;
 use crate::effect::Effect;
-use crate::row::{Class, ROW, Row, Sem};
+use crate::row::{ROW, Row, Sem};
 use crate::types::ptx;
 
 /// Rows of this family.
@@ -10,7 +11,7 @@ pub static ROWS: &[Row] = &[
         syntax: "brkpt",
         sm: 11,
         section: "9.7.19.1",
-        class: Class::Misc,
+        class: |_| Class::Move,
         sem: Sem::Ops(|x| {
             x.effect(Effect::Brkpt, &[], &[]);
         }),
@@ -21,7 +22,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 3),
         sm: 70,
         section: "9.7.19.2",
-        class: Class::Misc,
+        class: |_| Class::Move,
         sem: Sem::Ops(|x| {
             x.effect(Effect::Yield, &[], &[]);
         }),
@@ -31,7 +32,7 @@ pub static ROWS: &[Row] = &[
         syntax: "pmevent #a:.u32",
         since: ptx(1, 4),
         section: "9.7.19.3",
-        class: Class::Misc,
+        class: |_| Class::Move,
         sem: Sem::Ops(|_| {}),
         ..ROW
     },
@@ -40,14 +41,14 @@ pub static ROWS: &[Row] = &[
         since: ptx(3, 0),
         sm: 20,
         section: "9.7.19.3",
-        class: Class::Misc,
+        class: |_| Class::Move,
         sem: Sem::Ops(|_| {}),
         ..ROW
     },
     Row {
         syntax: "trap",
         section: "9.7.19.4",
-        class: Class::Exit,
+        class: |_| Class::Branch,
         sem: Sem::Ops(|x| {
             x.effect(Effect::Trap, &[], &[]);
         }),
@@ -59,7 +60,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 3),
         sm: 52,
         section: "9.7.17.1",
-        class: Class::Misc,
+        class: |_| Class::Move,
         sem: Sem::None,
         ..ROW
     },
@@ -69,7 +70,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 3),
         sm: 52,
         section: "9.7.17.2",
-        class: Class::Misc,
+        class: |_| Class::Move,
         sem: Sem::None,
         ..ROW
     },
@@ -79,7 +80,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 3),
         sm: 52,
         section: "9.7.17.3",
-        class: Class::Misc,
+        class: |_| Class::Move,
         sem: Sem::None,
         ..ROW
     },

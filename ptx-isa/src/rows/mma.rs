@@ -1,15 +1,17 @@
 //! `mma` and `mma.sp` (PTX ISA 9.7.16.5 and 9.7.16.6).
 
+use crate::class;
 use crate::matrix::{Elem, MatrixError, Mma, run};
 use crate::meaning::{Cx, V};
-use crate::row::{Class, Exactness, ROW, Row, Sem, floor};
+use crate::row::{Exactness, ROW, Reach, Row, Sem, floor};
 use crate::table::Match;
 use crate::types::{Kind, ptx};
 
 const LAYOUT: [(&str, &str); 2] = [("alayout", ".row .col"), ("blayout", ".row .col")];
 const M: Row = Row {
     section: "9.7.16.5.14",
-    class: Class::Matrix,
+    class: class::matrix,
+    reach: Reach::Warp,
     exact: Exactness::Recorded("tensor core, H200"),
     counts: Some(counts),
     sem: Sem::Ops(mma),
@@ -311,13 +313,8 @@ fn scale(m: &Match) -> Result<(), String> {
     if fits { Ok(()) } else { Err("this kind does not take this scale vector and type".into()) }
 }
 
-/// The instruction's text in the order of its syntax, which is how descriptors are parsed.
-pub(super) fn text(m: &Match) -> String {
-    std::iter::once(m.shape.mnemonic).chain(m.picked.iter().flatten().copied()).collect()
-}
-
 fn counts(m: &Match, name: &str) -> u32 {
-    let registers = Mma::parse(&text(m)).map_or([1; 4], |d| d.registers());
+    let registers = Mma::parse(&m.opcode()).map_or([1; 4], |d| d.registers());
     let index = match name {
         "a" => 0,
         "b" => 1,
@@ -333,7 +330,7 @@ pub(super) fn known<T>(x: &mut Cx, parsed: Result<T, MatrixError>) -> Option<T> 
 }
 
 fn mma(x: &mut Cx) {
-    let Some(m) = known(x, Mma::parse(&text(x.m))) else { return };
+    let Some(m) = known(x, Mma::parse(&x.m.opcode())) else { return };
     let mut src = x.rd_vec("a");
     src.extend(x.rd_vec("b"));
     src.extend(x.rd_vec("c"));

@@ -72,3 +72,25 @@ pub static FAMILIES: &[&[Row]] = &[
     cluster::ROWS,
     tcgen05::ROWS,
 ];
+
+/// Tokens that belong to the instruction's name: they follow it at once, before any modifier
+/// (`mul.wide.u32`, never `mul.u32.wide`).
+pub const NAME_PARTS: &[(&str, &str)] = &[
+    ("bar", ".cta .red"),
+    ("barrier", ".cta .red"),
+    ("cp", ".async .bulk .commit_group .wait_group .wait_all .reduce"),
+    ("cvt", ".pack"),
+    ("cvta", ".to"),
+    ("div", ".full"),
+    ("dp2a", ".lo .hi"),
+    ("fence", ".proxy"),
+    ("mad", ".lo .hi .wide"),
+    ("mad24", ".lo .hi"),
+    ("madc", ".lo .hi"),
+    ("mbarrier", ".init .inval .arrive .arrive_drop .test_wait .try_wait .pending_count"),
+    ("mul", ".lo .hi .wide"),
+    ("mul24", ".lo .hi"),
+    ("shf", ".l .r"),
+    ("wgmma", ".fence .mma_async .commit_group .wait_group"),
+    ("wmma", ".load .a .b .c .mma .store .d"),
+];

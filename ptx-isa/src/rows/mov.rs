@@ -1,8 +1,9 @@
 //! Moves between registers, address conversion (PTX ISA 9.7.9).
 
+use crate::class::{self, Class};
 use crate::effect::window;
 use crate::meaning::{Arg, Cx, V};
-use crate::row::{Class, ROW, Row, Sem, floor};
+use crate::row::{Operation, ROW, Row, Sem, floor};
 use crate::table::Match;
 use crate::types::{Kind, Ty, ptx};
 use crate::uop::Op;
@@ -15,7 +16,8 @@ pub static ROWS: &[Row] = &[
         syntax: "mov.type d, a",
         sets: &[("type", ".pred .b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64 .f32 .f64")],
         section: "9.7.9.3",
-        class: Class::Move,
+        class: |_| Class::Move,
+        op: Operation::Move,
         sem: Sem::Ops(|x| {
             let a = x.rd("a");
             x.wr("d", a);
@@ -27,7 +29,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 3),
         sm: 70,
         section: "9.7.9.3",
-        class: Class::Move,
+        class: |_| Class::Move,
+        op: Operation::Move,
         sem: Sem::Ops(|x| {
             let (lo, hi) = x.rd_pair("a");
             x.wr_pair("d", lo, hi);
@@ -43,7 +46,8 @@ pub static ROWS: &[Row] = &[
             if wide { Err("vectors have at most 128 bits".into()) } else { Ok(()) }
         }),
         section: "9.7.9.3",
-        class: Class::Move,
+        class: |_| Class::Move,
+        op: Operation::Move,
         sem: Sem::Ops(|x| {
             let values = x.rd_vec("a");
             x.wr_vec("d", &values);
@@ -57,7 +61,8 @@ pub static ROWS: &[Row] = &[
         counts: Some(|_, _| 0),
         floors: &[floor(".b128", ptx(8, 3), 70)],
         section: "9.7.9.4",
-        class: Class::Move,
+        class: |_| Class::Move,
+        op: Operation::Move,
         sem: Sem::Ops(pack),
         ..ROW
     },
@@ -67,7 +72,8 @@ pub static ROWS: &[Row] = &[
         counts: Some(|_: &Match, _: &str| 0),
         floors: &[floor(".b128", ptx(8, 3), 70)],
         section: "9.7.9.4",
-        class: Class::Move,
+        class: |_| Class::Move,
+        op: Operation::Move,
         sem: Sem::Ops(unpack),
         ..ROW
     },
@@ -87,6 +93,7 @@ pub static ROWS: &[Row] = &[
             floor(".shared::cluster", ptx(7, 8), 90),
         ],
         section: "9.7.9.19",
+        class: class::add,
         sem: Sem::Ops(isspacep),
         ..ROW
     },
@@ -109,6 +116,8 @@ pub static ROWS: &[Row] = &[
             floor(".shared::cluster", ptx(7, 8), 90),
         ],
         section: "9.7.9.20",
+        class: class::add,
+        op: Operation::ConvertAddress,
         sem: Sem::Ops(|x| cvta(x, true)),
         ..ROW
     },
@@ -131,6 +140,8 @@ pub static ROWS: &[Row] = &[
             floor(".shared::cluster", ptx(7, 8), 90),
         ],
         section: "9.7.9.20",
+        class: class::add,
+        op: Operation::ConvertAddress,
         sem: Sem::Ops(|x| cvta(x, false)),
         ..ROW
     },

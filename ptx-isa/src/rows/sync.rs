@@ -1,11 +1,19 @@
 //! CTA barriers and memory fences (PTX ISA 9.7.13.1, 9.7.13.4).
 
+use crate::class::{self, Class};
 use crate::effect::{Bar, BarKind, Effect, Order, Scope};
 use crate::meaning::Cx;
-use crate::row::{Class, Floor, ROW, Row, Sem, floor};
+use crate::row::{Floor, Operation, ROW, Reach, Row, Sem, floor};
 use crate::types::{Kind, ptx};
 
-const BAR: Row = Row { section: "9.7.13.1", class: Class::Barrier, ..ROW };
+const BAR: Row = Row {
+    section: "9.7.13.1",
+    class: |_| Class::Barrier,
+    op: Operation::Barrier,
+    reach: Reach::Block,
+    waits: true,
+    ..ROW
+};
 const FLOORS: &[Floor] = &[floor(".cta", ptx(7, 8), 0)];
 const RED_OP: (&str, &str) = ("op", ".and .or");
 
@@ -22,6 +30,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(2, 0),
         sm: 20,
         floors: FLOORS,
+        waits: false,
         sem: Sem::Ops(|x| barrier(x, BarKind::Arrive)),
         ..BAR
     },
@@ -55,6 +64,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 0),
         sm: 30,
         floors: FLOORS,
+        waits: false,
         sem: Sem::Ops(|x| barrier(x, BarKind::Arrive)),
         ..BAR
     },
@@ -81,7 +91,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(1, 4),
         floors: &[floor(".sys", ptx(2, 0), 20)],
         section: "9.7.13.4",
-        class: Class::Fence,
+        class: class::fence,
         sem: Sem::Ops(fence),
         ..ROW
     },
@@ -92,7 +102,7 @@ pub static ROWS: &[Row] = &[
         sm: 70,
         floors: &[floor(".cluster", ptx(7, 8), 90), floor(".acquire .release", ptx(8, 6), 90)],
         section: "9.7.13.4",
-        class: Class::Fence,
+        class: class::fence,
         sem: Sem::Ops(fence),
         ..ROW
     },

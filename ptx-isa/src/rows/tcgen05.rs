@@ -1,7 +1,8 @@
 //! Tensor-core instructions of the fifth generation (PTX ISA 9.7.18): parsed and verified; their
 //! tensor memory is not modelled, so a launch that reaches one is refused by name.
 
-use crate::row::{Class, Exactness, ROW, Row, floor};
+use crate::class::{self, Class};
+use crate::row::{Exactness, ROW, Reach, Row, floor};
 use crate::table::Match;
 use crate::types::ptx;
 
@@ -10,14 +11,15 @@ const T: Row = Row {
     since: ptx(8, 6),
     sm: 100,
     targets: TARGETS,
-    class: Class::Matrix,
+    class: class::matrix,
+    reach: Reach::Block,
     exact: Exactness::Implementation,
     ..ROW
 };
-const ALLOC: Row = Row { section: "9.7.18.7.1", class: Class::Misc, ..T };
-const LOAD: Row = Row { section: "9.7.18.8.1", class: Class::Load, counts: Some(registers), ..T };
-const STORE: Row = Row { section: "9.7.18.8.2", class: Class::Store, counts: Some(registers), ..T };
-const COPY: Row = Row { section: "9.7.18.9.1", class: Class::Async, ..T };
+const ALLOC: Row = Row { section: "9.7.18.7.1", class: |_| Class::Move, ..T };
+const LOAD: Row = Row { section: "9.7.18.8.1", class: class::load, counts: Some(registers), ..T };
+const STORE: Row = Row { section: "9.7.18.8.2", class: class::store, counts: Some(registers), ..T };
+const COPY: Row = Row { section: "9.7.18.9.1", class: class::load, ..T };
 const M: Row = Row {
     section: "9.7.18.10.9",
     counts: Some(lane_masks),
@@ -99,7 +101,7 @@ pub static ROWS: &[Row] = &[
         syntax: "tcgen05.what.sync.aligned",
         sets: &[("what", ".wait::ld .wait::st")],
         section: "9.7.18.8.3",
-        class: Class::Fence,
+        class: class::fence,
         ..T
     },
     Row {
@@ -134,7 +136,7 @@ pub static ROWS: &[Row] = &[
         syntax: "tcgen05.shift.group.down [a]",
         sets: &[GROUP],
         section: "9.7.18.9.2",
-        class: Class::Async,
+        class: class::load,
         ..T
     },
     // Products: A from a descriptor or from tensor memory.
@@ -254,21 +256,21 @@ pub static ROWS: &[Row] = &[
         syntax: "tcgen05.fence",
         sets: &[("fence", ".fence::before_thread_sync .fence::after_thread_sync")],
         section: "9.7.18.11.1",
-        class: Class::Fence,
+        class: class::fence,
         ..T
     },
     Row {
         syntax: "tcgen05.commit.group.mbarrier::arrive::one{.shared::cluster}.b64 [a]",
         sets: &[GROUP],
         section: "9.7.18.12.1",
-        class: Class::Async,
+        class: class::load,
         ..T
     },
     Row {
         syntax: "tcgen05.commit.group.mbarrier::arrive::one{.shared::cluster}.multicast::cluster.b64 [a], mask:.b16",
         sets: &[GROUP],
         section: "9.7.18.12.1",
-        class: Class::Async,
+        class: class::load,
         ..T
     },
 ];

@@ -4,9 +4,10 @@
 
 use half::f16;
 
+use crate::class::Class;
 use crate::effect::{AtomOp, Fault, Flow, Machine, WarpOp};
 use crate::meaning::{Cx, V};
-use crate::row::{Class, ROW, Row, Sem};
+use crate::row::{ROW, Row, Sem};
 use crate::table::Match;
 use crate::texture::{Address, Boundary, Channel, Texture};
 use crate::types::{Kind, Space, ptx};
@@ -26,17 +27,17 @@ const CLAMP: (&str, &str) = ("clamp", ".trap .clamp .zero");
 const REDUCTION: (&str, &str) = ("op", ".add .min .max .and .or");
 
 const TEX: Row =
-    Row { counts: Some(coordinates), section: "9.7.10.3", class: Class::Texture, ..ROW };
+    Row { counts: Some(coordinates), section: "9.7.10.3", class: |_| Class::Texture, ..ROW };
 const TLD4: Row = Row {
     counts: Some(coordinates),
     since: ptx(2, 2),
     sm: 20,
     section: "9.7.10.4",
-    class: Class::Texture,
+    class: |_| Class::Texture,
     ..ROW
 };
 const SURFACE: Row =
-    Row { counts: Some(coordinates), since: ptx(2, 0), sm: 20, class: Class::Surface, ..ROW };
+    Row { counts: Some(coordinates), since: ptx(2, 0), sm: 20, class: |_| Class::Texture, ..ROW };
 
 /// Rows of this family.
 pub static ROWS: &[Row] = &[

@@ -1,12 +1,13 @@
 //! Scalar video instructions (PTX ISA 9.7.20.1).
 
+use crate::class::Class;
 use crate::meaning::{Arg, Cx, Part, V};
-use crate::row::{Class, ROW, Row, Sem};
+use crate::row::{ROW, Row, Sem};
 use crate::types::ptx;
 use crate::uop::Op;
 use crate::video::{Cmp, Mad, Merge, Primary, Scalar, Second};
 
-const VIDEO: Row = Row { since: ptx(2, 0), sm: 20, class: Class::Video, ..ROW };
+const VIDEO: Row = Row { since: ptx(2, 0), sm: 20, class: |_| Class::IntMinMax, ..ROW };
 const SIGN: &str = ".u32 .s32";
 const D: (&str, &str) = ("dtype", SIGN);
 const A: (&str, &str) = ("atype", SIGN);

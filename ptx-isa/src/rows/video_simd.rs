@@ -1,12 +1,13 @@
 //! SIMD video instructions (PTX ISA 9.7.20.2).
 
+use crate::class::Class;
 use crate::meaning::{Cx, Part, V};
-use crate::row::{Class, ROW, Row, Sem};
+use crate::row::{ROW, Row, Sem};
 use crate::types::ptx;
 use crate::uop::Op;
 use crate::video::{Cmp, Lanewise, Simd};
 
-const SIMD: Row = Row { since: ptx(3, 0), sm: 30, class: Class::Video, ..ROW };
+const SIMD: Row = Row { since: ptx(3, 0), sm: 30, class: |_| Class::IntMinMax, ..ROW };
 const SIGN: &str = ".u32 .s32";
 const D: (&str, &str) = ("dtype", SIGN);
 const A: (&str, &str) = ("atype", SIGN);

@@ -1,8 +1,9 @@
 //! Exchange and agreement between the lanes of a warp (PTX ISA 9.7.9.5, 9.7.13).
 
+use crate::class::Class;
 use crate::effect::{Fault, Flow, Machine, WarpFn, WarpOp};
 use crate::meaning::{Cx, V};
-use crate::row::{Class, ROW, Row, Sem};
+use crate::row::{ROW, Reach, Row, Sem};
 use crate::types::{Kind, ptx};
 
 const SHFL_MODE: (&str, &str) = ("mode", ".up .down .bfly .idx");
@@ -17,7 +18,8 @@ pub static ROWS: &[Row] = &[
         sm: 30,
         removed: Some((ptx(6, 4), 70)),
         section: "9.7.9.5",
-        class: Class::Shuffle,
+        class: |_| Class::Shuffle,
+        reach: Reach::Warp,
         sem: Sem::Ops(|x| shuffle(x, false)),
         ..ROW
     },
@@ -27,7 +29,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 0),
         sm: 30,
         section: "9.7.9.6",
-        class: Class::Shuffle,
+        class: |_| Class::Shuffle,
+        reach: Reach::Warp,
         sem: Sem::Ops(|x| shuffle(x, true)),
         ..ROW
     },
@@ -38,7 +41,8 @@ pub static ROWS: &[Row] = &[
         sm: 12,
         removed: Some((ptx(6, 4), 70)),
         section: "9.7.13.8",
-        class: Class::Vote,
+        class: |_| Class::Vote,
+        reach: Reach::Warp,
         sem: Sem::Ops(|x| vote(x, false)),
         ..ROW
     },
@@ -48,7 +52,8 @@ pub static ROWS: &[Row] = &[
         sm: 20,
         removed: Some((ptx(6, 4), 70)),
         section: "9.7.13.8",
-        class: Class::Vote,
+        class: |_| Class::Vote,
+        reach: Reach::Warp,
         sem: Sem::Ops(|x| vote(x, false)),
         ..ROW
     },
@@ -58,7 +63,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 0),
         sm: 30,
         section: "9.7.13.9",
-        class: Class::Vote,
+        class: |_| Class::Vote,
+        reach: Reach::Warp,
         sem: Sem::Ops(|x| vote(x, true)),
         ..ROW
     },
@@ -67,7 +73,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 0),
         sm: 30,
         section: "9.7.13.9",
-        class: Class::Vote,
+        class: |_| Class::Vote,
+        reach: Reach::Warp,
         sem: Sem::Ops(|x| vote(x, true)),
         ..ROW
     },
@@ -77,7 +84,9 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 0),
         sm: 70,
         section: "9.7.13.10",
-        class: Class::Vote,
+        class: |_| Class::Match,
+        reach: Reach::Warp,
+        sink: true,
         sem: Sem::Ops(match_lanes),
         ..ROW
     },
@@ -87,7 +96,9 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 0),
         sm: 70,
         section: "9.7.13.10",
-        class: Class::Vote,
+        class: |_| Class::Match,
+        reach: Reach::Warp,
+        sink: true,
         sem: Sem::Ops(match_lanes),
         ..ROW
     },
@@ -96,7 +107,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 2),
         sm: 30,
         section: "9.7.13.11",
-        class: Class::Vote,
+        class: |_| Class::Vote,
+        reach: Reach::Warp,
         sem: Sem::Ops(|x| {
             let d = x.warp("activemask", run_activemask, [0; 4], &[], &[Kind::W]);
             x.wr("d", d[0]);
@@ -109,7 +121,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 0),
         sm: 80,
         section: "9.7.13.12",
-        class: Class::Reduce,
+        class: |_| Class::Redux,
+        reach: Reach::Warp,
         sem: Sem::Ops(redux),
         ..ROW
     },
@@ -119,7 +132,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 0),
         sm: 80,
         section: "9.7.13.12",
-        class: Class::Reduce,
+        class: |_| Class::Redux,
+        reach: Reach::Warp,
         sem: Sem::Ops(redux),
         ..ROW
     },
@@ -130,7 +144,8 @@ pub static ROWS: &[Row] = &[
         sm: 100,
         targets: "sm_100a sm_100f sm_103a sm_103f",
         section: "9.7.13.12",
-        class: Class::Reduce,
+        class: |_| Class::Redux,
+        reach: Reach::Warp,
         sem: Sem::None,
         ..ROW
     },
@@ -139,7 +154,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 0),
         sm: 90,
         section: "9.7.13.14",
-        class: Class::Vote,
+        class: |_| Class::Vote,
+        reach: Reach::Warp,
         sem: Sem::Ops(|x| {
             let members = x.rd("members");
             let kinds = [Kind::W, Kind::P];
@@ -154,7 +170,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 0),
         sm: 30,
         section: "9.7.13.2",
-        class: Class::WarpSync,
+        class: |_| Class::WarpSync,
+        reach: Reach::Warp,
         sem: Sem::Ops(|x| {
             let members = x.rd("members");
             x.warp_sync("bar.warp.sync", |_, _| Ok(Flow::Next), [0; 4], 0, &[members], &[]);

@@ -2,10 +2,11 @@
 //!
 //! A product runs to its end when it is issued, so fences, groups and waits have nothing left to do.
 
+use crate::class;
 use crate::matrix::{Wgmma, run};
 use crate::meaning::{Arg, Cx};
-use crate::row::{Class, Exactness, ROW, Row, Sem};
-use crate::rows::mma::{known, text, together};
+use crate::row::{Exactness, ROW, Reach, Row, Sem};
+use crate::rows::mma::{known, together};
 use crate::table::Match;
 use crate::types::{Kind, ptx};
 
@@ -14,7 +15,8 @@ const M: Row = Row {
     since: ptx(8, 0),
     sm: 90,
     targets: "sm_90a",
-    class: Class::Matrix,
+    class: class::matrix,
+    reach: Reach::Warpgroup,
     exact: Exactness::Recorded("tensor core, H200"),
     counts: Some(counts),
     sem: Sem::Ops(mma),
@@ -238,7 +240,7 @@ const GROUP: Row = Row {
     since: ptx(8, 0),
     sm: 90,
     targets: "sm_90a",
-    class: Class::Fence,
+    class: class::fence,
     sem: Sem::Ops(|_| {}),
     ..ROW
 };
@@ -307,14 +309,14 @@ fn mixed_types(m: &Match) -> Result<(), String> {
 }
 
 fn counts(m: &Match, name: &str) -> u32 {
-    match (name, Wgmma::parse(&text(m))) {
+    match (name, Wgmma::parse(&m.opcode())) {
         ("d", Ok(w)) => w.registers()[1] as u32,
         _ => 1,
     }
 }
 
 fn mma(x: &mut Cx) {
-    let Some(m) = known(x, Wgmma::parse(&text(x.m))) else { return };
+    let Some(m) = known(x, Wgmma::parse(&x.m.opcode())) else { return };
     let slot = |x: &Cx, name: &str| x.m.shape.slots.iter().any(|s| s.name == name);
     // D is read and written: its registers are the accumulator.
     let mut src = x.rd_vec("d");

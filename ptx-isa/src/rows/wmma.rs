@@ -1,9 +1,10 @@
 //! `wmma` (PTX ISA 9.7.16.4). `.aligned` came with PTX 6.3 and is required since.
 
+use crate::class;
 use crate::matrix::{Elem, Wmma, WmmaMove, run};
 use crate::meaning::{Cx, V};
-use crate::row::{Class, Exactness, Floor, ROW, Row, Sem, floor};
-use crate::rows::mma::{known, text, together};
+use crate::row::{Exactness, Floor, ROW, Reach, Row, Sem, floor};
+use crate::rows::mma::{known, together};
 use crate::table::Match;
 use crate::types::{Kind, ptx};
 
@@ -11,19 +12,21 @@ const LOAD: Row = Row {
     section: "9.7.16.4.3",
     since: ptx(6, 0),
     sm: 70,
-    class: Class::Load,
+    class: class::load,
+    reach: Reach::Warp,
     exact: Exactness::Recorded("fragment layout, H200"),
     counts: Some(move_count),
     floors: FLOORS,
     sem: Sem::Ops(load),
     ..ROW
 };
-const STORE: Row = Row { section: "9.7.16.4.4", class: Class::Store, sem: Sem::Ops(store), ..LOAD };
+const STORE: Row = Row { section: "9.7.16.4.4", class: class::store, sem: Sem::Ops(store), ..LOAD };
 const M: Row = Row {
     section: "9.7.16.4.5",
     since: ptx(6, 0),
     sm: 70,
-    class: Class::Matrix,
+    class: class::matrix,
+    reach: Reach::Warp,
     exact: Exactness::Recorded("tensor core, H200"),
     counts: Some(counts),
     sem: Sem::Ops(mma),
@@ -332,7 +335,7 @@ fn same_types(m: &Match) -> Result<(), String> {
 }
 
 fn counts(m: &Match, name: &str) -> u32 {
-    let registers = Wmma::parse(&text(m)).map_or([1; 4], |d| d.registers());
+    let registers = Wmma::parse(&m.opcode()).map_or([1; 4], |d| d.registers());
     let index = match name {
         "a" => 0,
         "b" => 1,
@@ -343,11 +346,11 @@ fn counts(m: &Match, name: &str) -> u32 {
 }
 
 fn move_count(m: &Match, _: &str) -> u32 {
-    WmmaMove::parse(&text(m)).map_or(1, |d| d.fragment.registers()) as u32
+    WmmaMove::parse(&m.opcode()).map_or(1, |d| d.fragment.registers()) as u32
 }
 
 fn mma(x: &mut Cx) {
-    let Some(m) = known(x, Wmma::parse(&text(x.m))) else { return };
+    let Some(m) = known(x, Wmma::parse(&x.m.opcode())) else { return };
     let mut src = x.rd_vec("a");
     src.extend(x.rd_vec("b"));
     src.extend(x.rd_vec("c"));
@@ -368,7 +371,7 @@ fn address(x: &mut Cx, m: &WmmaMove) -> (Vec<V>, u32) {
 }
 
 fn load(x: &mut Cx) {
-    let Some(m) = known(x, WmmaMove::parse(&text(x.m))) else { return };
+    let Some(m) = known(x, WmmaMove::parse(&x.m.opcode())) else { return };
     let (src, space) = address(x, &m);
     let [k0, k1] = m.pack();
     let kind = if m.fragment.elem == Elem::F64 { Kind::D } else { Kind::W };
@@ -378,7 +381,7 @@ fn load(x: &mut Cx) {
 }
 
 fn store(x: &mut Cx) {
-    let Some(m) = known(x, WmmaMove::parse(&text(x.m))) else { return };
+    let Some(m) = known(x, WmmaMove::parse(&x.m.opcode())) else { return };
     let (mut src, space) = address(x, &m);
     src.extend(x.rd_vec("r"));
     let [k0, k1] = m.pack();

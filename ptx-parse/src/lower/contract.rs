@@ -15,7 +15,7 @@
 use std::collections::{HashMap, HashSet};
 
 use ptx_isa::meaning::Part;
-use ptx_isa::{Match, Ty, table};
+use ptx_isa::{Match, Operation, Ty, table};
 
 use crate::module::{Body, Module, Operand};
 
@@ -63,23 +63,22 @@ enum Role {
     Mul,
     Add,
     Sub,
-    Mov,
+    Move,
     Neg,
     Other,
 }
 
 fn role(m: &Match) -> (Role, Option<Ty>) {
-    let types = m.picked.iter().flatten().filter_map(|t| Ty::from_token(t));
-    let types: Vec<Ty> = types.collect();
+    let types: Vec<Ty> = m.types().collect();
     let [ty] = types[..] else { return (Role::Other, None) };
     let float = matches!(ty, Ty::F16 | Ty::F16x2 | Ty::Bf16 | Ty::Bf16x2 | Ty::F32 | Ty::F64);
     let plain = m.get("rnd").is_none();
-    let role = match m.shape.mnemonic {
-        "mul" if float && plain && !m.has(".sat") => Role::Mul,
-        "add" if float && plain => Role::Add,
-        "sub" if float && plain => Role::Sub,
-        "neg" if float => Role::Neg,
-        "mov" if m.shape.slots.len() == 2 => Role::Mov,
+    let role = match m.row.op {
+        Operation::Mul if float && plain && !m.has(".sat") => Role::Mul,
+        Operation::Add if float && plain => Role::Add,
+        Operation::Sub if float && plain => Role::Sub,
+        Operation::Neg if float => Role::Neg,
+        Operation::Move if m.shape.slots.len() == 2 => Role::Move,
         _ => Role::Other,
     };
     (role, Some(ty))
@@ -195,7 +194,7 @@ fn block(
                         }
                     }
                 }
-                (Role::Mov, Operand::Reg(r, Part::Whole)) if dest.is_some() => {
+                (Role::Move, Operand::Reg(r, Part::Whole)) if dest.is_some() => {
                     copies = whole(r);
                 }
                 (Role::Neg, Operand::Reg(r, Part::Whole)) if dest.is_some() => {
@@ -317,8 +316,8 @@ fn fuse(
     let m = &module.matches[body.insts[sum].opcode as usize];
     let (role, ty) = role(m);
     let modifier = |t: &'static str| if m.has(t) { t } else { "" };
-    let opcode = format!("fma.rn{}{}{}", modifier(".ftz"), modifier(".sat"), ty?);
-    let fma = table().find(&opcode).ok()?.into_iter().find(|m| m.shape.slots.len() == 4)?;
+    let ty = ty?.to_string();
+    let fma = table().form(Operation::Fma, &[".rn", modifier(".ftz"), modifier(".sat"), &ty])?;
     let factors = operands(product.inst);
     Some(Fused {
         m: fma,

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use ptx_isa::meaning::{Arg, Part, Src, Uop, V};
 use ptx_isa::row::Control;
 use ptx_isa::uop::Op;
-use ptx_isa::{Cx, Kind, Match, Sem, Space, Ty, table};
+use ptx_isa::{Cx, Kind, Match, Sem, Space, Ty};
 
 use super::contract::{self, Fused};
 use super::operands::Names;
@@ -121,19 +121,19 @@ pub(crate) fn lower_function(
             uops: first..out.uops.len() as u32,
             guard,
             flow,
-            row: module.matches[inst.opcode as usize].row,
+            opcode: inst.opcode,
             span: inst.span.clone(),
             loc: inst.loc,
         });
     }
     // Control that runs off the end returns.
     let at = out.uops.len() as u32;
-    let row = table().find("ret").expect("`ret` is in the table").remove(0).row;
     out.insts.push(Inst {
         uops: at..at,
         guard: None,
         flow: Flow::Ret,
-        row,
+        // The return stands behind the opcodes of the module.
+        opcode: module.matches.len() as u32,
         span: body.end.clone(),
         loc: None,
     });

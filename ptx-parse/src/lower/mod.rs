@@ -11,7 +11,8 @@ mod operands;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ptx_isa::Space;
+use ptx_isa::row::Control;
+use ptx_isa::{Space, table};
 
 use crate::code::{Program, Refusal};
 use crate::module::{CallTargets, Func, Module, Operand, Part, RelocationTarget};
@@ -49,7 +50,10 @@ pub fn lower(module: &Module, entry: u32) -> Result<Program, Refusal> {
         shared_vars: Vec::new(),
         tuning: module.functions[entry as usize].tuning.clone(),
         files: module.files.clone(),
+        matches: Vec::with_capacity(module.matches.len() + 1),
     };
+    program.matches.extend(module.matches.iter().cloned());
+    program.matches.push(table().control(Control::Ret));
     for p in &module.functions[entry as usize].params {
         let offset = program.param_bytes.next_multiple_of(p.align.max(1));
         program.params.push((p.clone(), offset));

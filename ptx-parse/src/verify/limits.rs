@@ -7,7 +7,7 @@ use crate::diag::{Code, Diag};
 use crate::module::{Linkage, Operand};
 use crate::span::Span;
 use ptx_isa::types::ptx;
-use ptx_isa::{Match, Space};
+use ptx_isa::{Match, Operation, Space};
 
 /// Bytes of `.shared` variables that a kernel may declare.
 const SHARED: u64 = 48 << 10;
@@ -25,8 +25,8 @@ pub(super) enum Rule {
 
 /// The rule of a matched row.
 pub(super) fn rule(m: &Match) -> Option<Rule> {
-    match m.shape.mnemonic {
-        "bar" | "barrier" if !m.has(".warp") && !m.has(".cluster") => Some(Rule::Barrier),
+    match m.row.op {
+        Operation::Barrier => Some(Rule::Barrier),
         _ if m.shape.slots.iter().any(|s| !s.values.is_empty()) => Some(Rule::Listed),
         _ => None,
     }
@@ -86,7 +86,7 @@ impl Verifier<'_> {
 
     /// Loads and stores of 256 bits are newer than those of 128.
     pub(super) fn wide_access(&self, m: &Match, text: &str) -> Option<Box<Diag>> {
-        if !matches!(m.shape.mnemonic, "ld" | "st") || self.reaches(ptx(8, 8), 100) {
+        if !matches!(m.row.op, Operation::Load | Operation::Store) || self.reaches(ptx(8, 8), 100) {
             return None;
         }
         let count: u32 = m.get("vec")?.strip_prefix(".v")?.parse().ok()?;

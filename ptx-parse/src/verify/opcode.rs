@@ -10,7 +10,7 @@ use ptx_isa::row::Row;
 use ptx_isa::syntax::{Count, Form, Selector};
 use ptx_isa::table::{NoMatch, table};
 use ptx_isa::types::{PtxVersion, Suffix, Target};
-use ptx_isa::{Match, Space, Ty};
+use ptx_isa::{Match, Operation, Space, Ty};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
@@ -216,7 +216,7 @@ fn candidate(m: Match) -> Candidate {
             negatable: slot.negatable,
             minus: slot.minus,
             selector: slot.selector,
-            fills: (m.shape.mnemonic == "mov"
+            fills: (m.row.op == Operation::Move
                 && slot.count == Count::Row
                 && m.row.counts.is_some_and(|f| f(&m, slot.name) == 0))
             .then(|| m.ty("type").map_or(0, Ty::bits)),
@@ -241,14 +241,11 @@ fn candidate(m: Match) -> Candidate {
             slots: slots.into(),
         })
         .collect();
-    let mnemonic = m.shape.mnemonic;
+    let op = m.row.op;
     let traits = Traits {
-        addresses: matches!(mnemonic, "mov" | "cvta"),
-        specials: matches!(mnemonic, "mov" | "cvt"),
-        sink: matches!(
-            mnemonic,
-            "atom" | "setp" | "mbarrier" | "cp" | "match" | "setmaxnreg" | "clusterlaunchcontrol"
-        ),
+        addresses: matches!(op, Operation::Move | Operation::ConvertAddress),
+        specials: matches!(op, Operation::Move | Operation::Convert),
+        sink: m.row.sink,
     };
     let spaces = m.picked.iter().flatten().filter_map(|t| space_of(t)).collect();
     let required = units.iter().filter(|u| !u.optional).count();

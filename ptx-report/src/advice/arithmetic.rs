@@ -1,9 +1,10 @@
 //! Instructions that have a cheaper equivalent.
 
 use ptx_timing::Report;
+use ptx_timing::isa::{Operation, Ty};
 use ptx_timing::report::Line;
 
-use super::dataflow::{Flow, integer, parts};
+use super::dataflow::{Flow, integer, operation, parts};
 use super::{Finding, Kind, capability, places};
 use crate::number::count;
 
@@ -45,11 +46,20 @@ fn multiplications(report: &Report) -> Option<Finding> {
     Some(Finding::new(Kind::Mul24, evidence, remedy).about(report, &hits))
 }
 
+fn is(opcode: &str, op: Operation) -> bool {
+    operation(opcode).0 == op
+}
+
+/// Whether an instruction converts between these types.
+fn converts(text: &str, to: Ty, from: Ty) -> bool {
+    operation(parts(text).opcode) == (Operation::Convert, vec![to, from])
+}
+
 /// Arithmetic in double precision between a widening and a narrowing conversion, with a literal.
 fn double_constants(report: &Report, flow: &Flow<'_>) -> Option<Finding> {
     let widened = |line: &Line, operand: &str| {
         flow.definition(&line.function, operand)
-            .is_some_and(|d| parts(&d.text).opcode.starts_with("cvt.f64.f32"))
+            .is_some_and(|d| converts(&d.text, Ty::F64, Ty::F32))
     };
     let literal = |line: &Line, operand: &str| {
         let hexadecimal = |s: &str| s.starts_with("0d") || s.starts_with("0D");
@@ -57,26 +67,29 @@ fn double_constants(report: &Report, flow: &Flow<'_>) -> Option<Finding> {
             || operand.parse::<f64>().is_ok()
             || flow.definition(&line.function, operand).is_some_and(|d| {
                 let p = parts(&d.text);
-                p.opcode.starts_with("mov") && p.operands.get(1).is_some_and(|o| hexadecimal(o))
+                is(p.opcode, Operation::Move) && p.operands.get(1).is_some_and(|o| hexadecimal(o))
             })
     };
     let narrowed = |line: &Line, register: &str| {
         let uses = flow.uses(&line.function, register);
-        !uses.is_empty()
-            && uses.iter().all(|u| {
-                let opcode = parts(&u.text).opcode;
-                opcode.starts_with("cvt.") && opcode.ends_with(".f32.f64")
-            })
+        !uses.is_empty() && uses.iter().all(|u| converts(&u.text, Ty::F32, Ty::F64))
     };
     let hits: Vec<&Line> = executed(report)
         .filter(|line| {
             let p = parts(&line.text);
-            let arithmetic = ["add.", "sub.", "mul.", "div.", "fma.", "mad."]
-                .iter()
-                .any(|m| p.opcode.starts_with(m));
+            let (op, types) = operation(p.opcode);
+            let arithmetic = matches!(
+                op,
+                Operation::Add
+                    | Operation::Sub
+                    | Operation::Mul
+                    | Operation::Div
+                    | Operation::Fma
+                    | Operation::Mad
+            );
             let Some((destination, sources)) = p.operands.split_first() else { return false };
             arithmetic
-                && p.opcode.ends_with(".f64")
+                && types.last() == Some(&Ty::F64)
                 && sources.iter().any(|s| widened(line, s))
                 && sources.iter().any(|s| literal(line, s))
                 && narrowed(line, destination)
@@ -99,14 +112,15 @@ fn divisions(report: &Report, flow: &Flow<'_>) -> Option<Finding> {
         integer(operand).or_else(|| {
             let definition = flow.definition(&line.function, operand)?;
             let p = parts(&definition.text);
-            p.opcode.starts_with("mov.").then(|| p.operands.get(1).copied().and_then(integer))?
+            is(p.opcode, Operation::Move).then(|| p.operands.get(1).copied().and_then(integer))?
         })
     };
     let hits: Vec<(&Line, u64)> = executed(report)
         .filter_map(|line| {
             let p = parts(&line.text);
-            let division = p.opcode.starts_with("div.") || p.opcode.starts_with("rem.");
-            let whole = p.opcode.rsplit('.').next().is_some_and(|t| t.starts_with(['u', 's']));
+            let (op, types) = operation(p.opcode);
+            let division = matches!(op, Operation::Div | Operation::Rem);
+            let whole = types.last().is_some_and(|t| t.is_int());
             if !(division && whole) {
                 return None;
             }

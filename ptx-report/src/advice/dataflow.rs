@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use ptx_timing::isa::{Operation, Ty, table};
 use ptx_timing::report::Line;
 
 /// An instruction's parts.
@@ -39,6 +40,12 @@ pub(super) fn parts(text: &str) -> Parts<'_> {
         operands.push(rest[start..].trim());
     }
     Parts { opcode, operands }
+}
+
+/// What an opcode computes and the types among its modifiers, as the instruction table has it.
+pub(super) fn operation(opcode: &str) -> (Operation, Vec<Ty>) {
+    let found = table().find(opcode).ok().and_then(|matches| matches.into_iter().next());
+    found.map_or((Operation::Other, Vec::new()), |m| (m.row.op, m.types().collect()))
 }
 
 /// Definitions and uses of registers, by function and name.

@@ -3,7 +3,7 @@
 use super::error::ProfileError;
 use super::schema::{BankRule, CacheLevel, Profile, Protocol};
 use crate::cache::MAX_SECTORS;
-use crate::class::Class;
+use ptx_isa::Class;
 
 struct Checker<'a> {
     file: &'a str,

@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::class::Class;
+use ptx_isa::Class;
 
 /// Everything the timing model knows about one device. Produced by [`crate::profile::Catalog`],
 /// which resolves inheritance and checks consistency; a value of this type is complete.

@@ -9,12 +9,12 @@ use super::{
     Samples, SamplingInfo, SourcePlace, Stall, Stalls, Summary, Timeline, VERSION,
 };
 use crate::cache::CacheCounts;
-use crate::class::Class;
 use crate::code::KernelCode;
 use crate::event::AccessKind;
 use crate::occupancy::{self, BlockNeeds, Occupancy};
 use crate::profile::Profile;
 use crate::sim::{Bound, Outcome, PcCounts, Recording};
+use ptx_isa::Class;
 
 /// What a report is made of.
 pub(crate) struct Inputs<'a> {
@@ -320,7 +320,7 @@ fn lines(inputs: &Inputs<'_>) -> Vec<Line> {
                 ptx_line: places.of(inst.span.start),
                 text: text
                     .get(inst.span.start as usize..inst.span.end as usize)
-                    .unwrap_or(inst.row.syntax)
+                    .unwrap_or(program.matches[inst.opcode as usize].row.syntax)
                     .to_owned(),
                 source,
                 class: instruction.map_or("folded", |i| i.class.name()).to_owned(),

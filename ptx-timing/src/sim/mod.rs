@@ -22,11 +22,11 @@ use thiserror::Error;
 pub use record::Recording;
 pub use report::{Bound, Outcome, PcCounts, Sampling, Stall};
 
-use crate::class::Class;
 use crate::event::{BlockSource, Code};
 use crate::occupancy::{BlockNeeds, DoesNotFit, Occupancy, occupancy};
 use crate::profile::Profile;
 use memory::Memory;
+use ptx_isa::Class;
 use sm::{Chip, Sm, first_bad_event};
 use time::FRACTION;
 

@@ -5,9 +5,9 @@ use smallvec::SmallVec;
 use super::SimulateError;
 use super::sm::state_bits;
 use super::time::fixed;
-use crate::class::Class;
 use crate::event::{Code, Register};
 use crate::profile::Profile;
+use ptx_isa::Class;
 
 /// One instruction, resolved for a device.
 #[derive(Debug, Clone)]

@@ -6,9 +6,9 @@
 //! critical path, as an assembler does, under the dependences of registers and memory.
 
 use super::plan::Plan;
-use crate::class::Class;
 use crate::event::{AccessKind, Code, Event};
 use crate::profile::Profile;
+use ptx_isa::Class;
 
 /// Issue order of every basic block that is worth reordering, by its first instruction.
 #[derive(Debug, Clone, Default)]
