@@ -135,6 +135,36 @@ fn offsets_and_dimensions_reach_kernels() {
     assert_eq!(read(queue, mem, 4), [0, 2, 0, 0]);
 }
 
+/// Launches large enough to be compiled, with offsets that are small, odd, large, and the last that 32 bits hold.
+#[test]
+fn large_launches_with_offsets() {
+    const COUNT: usize = 1 << 18;
+    let context = context();
+    let queue = queue(context, 0);
+    let text = "kernel void k(global uint *a, uint factor) {
+        size_t i = get_global_id(0);
+        uint x = (uint)(i >> 3) * factor;
+        for (int n = 0; n < 16; n++) x = x * 1664525u + (uint)i;
+        a[i - get_global_offset(0)] = x;
+    }";
+    let program = source_program(context, text);
+    assert_eq!(build(program, ""), 0);
+    let k = kernel(program, "k");
+    let mem = buffer(context, 4 * COUNT);
+    set(k, 0, mem);
+    set(k, 1, 7u32);
+    for offset in [0, 64, 1001, 3 << 20, (1 << 31) - 5000, (1 << 32) - 1 - COUNT, 0] {
+        launch(queue, k, &[COUNT], &[offset], &[]);
+        let got = read(queue, mem, COUNT);
+        for (n, got) in got.into_iter().enumerate() {
+            let i = (offset + n) as u32;
+            let first = (i >> 3).wrapping_mul(7);
+            let want = (0..16).fold(first, |x, _| x.wrapping_mul(1_664_525).wrapping_add(i));
+            assert_eq!(got as u32, want, "offset {offset}, work-item {n}");
+        }
+    }
+}
+
 #[test]
 fn user_events_hold_commands_back() {
     let context = context();

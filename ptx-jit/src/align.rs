@@ -11,10 +11,11 @@ use ptx_isa::special::Sreg;
 use ptx_isa::uop::Op as Pure;
 
 use crate::ir::{Func, Inst, Op, Val};
+use crate::range::{Assumptions, is_signed, is_unsigned, offset_dimension};
 use crate::shape::Geometry;
 
 /// Logarithm of a power of two that divides lane 0's value, for each value.
-pub(crate) fn alignments(f: &Func, g: Geometry) -> Vec<u32> {
+pub(crate) fn alignments(f: &Func, g: Geometry, assumed: &Assumptions) -> Vec<u32> {
     let width = g.width.trailing_zeros();
     let [x, ..] = g.block;
     let one_row = g.block[1] == 1 && g.block[2] == 1;
@@ -27,6 +28,7 @@ pub(crate) fn alignments(f: &Func, g: Geometry) -> Vec<u32> {
             Op::Special(Sreg::TidX) if g.width.is_multiple_of(x) => 63,
             Op::Special(Sreg::TidY | Sreg::TidZ) if one_row => 63,
             Op::Special(Sreg::LaneId) => width,
+            Op::Special(s) => offset_dimension(s).map_or(0, |d| assumed.offset[d].align),
             Op::Pure(..) | Op::Phi => 63,
             _ => 0,
         })
@@ -122,7 +124,7 @@ pub(crate) fn same_answer(
     let flat = |n: usize| offsets[n].iter().all(|o| *o == 0);
     let lanes = if flat(1) { 0 } else { 1 };
     let limit = 1 - lanes;
-    let exact = ranges[lanes].is_some_and(|(lo, _)| !unsigned || lo >= 0);
+    let exact = ranges[lanes].is_some_and(if unsigned { is_unsigned } else { is_signed });
     if !flat(limit) || !exact || !in_low_bits(offsets[lanes], aligns[lanes], Kind::W) {
         return false;
     }

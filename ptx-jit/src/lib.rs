@@ -210,12 +210,12 @@ impl Kernel {
         self.geometry.block
     }
 
-    /// Whether a launch may use this code: addresses are computed under assumptions about the grid
-    /// and the parameters.
-    pub fn fits(&self, grid: [u32; 3], params: &[u8]) -> bool {
+    /// Whether a launch may use this code: addresses are computed under assumptions about the grid, the parameters and
+    /// the global offset.
+    pub fn fits(&self, launch: Seen<'_>) -> bool {
         let b = self.geometry.block;
-        (0..3).all(|d| grid[d] as u64 * b[d] as u64 <= i32::MAX as u64)
-            && self.assumed.hold(grid, params)
+        (0..3).all(|d| launch.grid[d] as u64 * b[d] as u64 <= i32::MAX as u64)
+            && self.assumed.hold(launch)
     }
 }
 
@@ -226,6 +226,8 @@ pub struct Seen<'a> {
     pub grid: [u32; 3],
     /// The parameter block.
     pub params: &'a [u8],
+    /// Global offset of an OpenCL launch, in work-items: `%envreg3` to `%envreg5`, as [`Device::special`] gives them.
+    pub offset: [u32; 3],
 }
 
 /// In what compiled code may differ from the interpreter; by default in nothing.
@@ -297,7 +299,7 @@ pub fn collect(
 /// What code for a launch takes for granted.
 pub(crate) fn assumed(program: &Program, seen: Option<Seen<'_>>) -> Assumptions {
     match seen {
-        Some(seen) => Assumptions::like(program, seen.grid, seen.params),
+        Some(seen) => Assumptions::like(program, seen),
         None => Assumptions::none(),
     }
 }
@@ -505,15 +507,18 @@ fn middle(
 ) -> Result<Middle, Unsupported> {
     let mut func = build::build(program)?;
     func.fast_nan = options.fast_nan;
-    // The block's shape is a constant of this code.
+    // The block's shape is a constant of this code, and what launches of this version agree in.
     for i in &mut func.insts {
-        let dim = match i.op {
-            ir::Op::Special(Sreg::NtidX) => 0,
-            ir::Op::Special(Sreg::NtidY) => 1,
-            ir::Op::Special(Sreg::NtidZ) => 2,
-            _ => continue,
+        let ir::Op::Special(register) = i.op else { continue };
+        let constant = match register {
+            Sreg::NtidX => Some(u64::from(block[0])),
+            Sreg::NtidY => Some(u64::from(block[1])),
+            Sreg::NtidZ => Some(u64::from(block[2])),
+            other => assumed.constant(other),
         };
-        i.op = ir::Op::Const(u64::from(block[dim]));
+        if let Some(constant) = constant {
+            i.op = ir::Op::Const(constant);
+        }
     }
     opt::run(&mut func);
     if !opt::arrange(&mut func) {

@@ -8,6 +8,7 @@ use ptx_isa::uop::Op as Pure;
 use ptx_isa::{Kind, Space};
 use ptx_parse::code::Program;
 
+use crate::Seen;
 use crate::ir::{BlockId, Func, Inst, Op, Term, Val, dominates};
 use crate::opt::loops;
 use crate::shape::Geometry;
@@ -19,22 +20,90 @@ pub(crate) struct Assumptions {
     pub grid: [u32; 3],
     /// Parameters (offset of 4 bytes) that are at most a number.
     pub params: Vec<(u32, u32)>,
+    /// What is known of the global offset in each dimension.
+    pub offset: [GlobalOffset; 3],
+}
+
+/// What is known of one dimension of a launch's global offset, which kernels read from `%envreg3` to `%envreg5`.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct GlobalOffset {
+    /// The most that it is. Where it is 0 in all dimensions the registers are constants.
+    pub most: u32,
+    /// Logarithm of a power of two that divides it.
+    pub align: u32,
+}
+
+impl GlobalOffset {
+    /// Zero.
+    const ZERO: GlobalOffset = GlobalOffset { most: 0, align: 32 };
+    /// Anything.
+    const ANY: GlobalOffset = GlobalOffset { most: u32::MAX, align: 0 };
+
+    /// Offsets of about this size; most are multiples of a block's size, which keeps the low bits of a thread's number.
+    fn like(offset: u32) -> GlobalOffset {
+        // Few classes, so that a launch in many parts takes few versions of its code.
+        let mut most = 4095u32;
+        while most < offset {
+            most = most.saturating_mul(16).saturating_add(15);
+        }
+        let align = if offset.is_multiple_of(1 << LOW_BITS) { LOW_BITS } else { 0 };
+        GlobalOffset { most, align }
+    }
+
+    fn holds(self, offset: u32) -> bool {
+        offset <= self.most && offset.trailing_zeros() >= self.align
+    }
+}
+
+/// Bits of a lane's number in the largest group.
+const LOW_BITS: u32 = 5;
+
+/// Dimension of the global offset that a special register holds.
+pub(crate) fn offset_dimension(register: Sreg) -> Option<usize> {
+    match register {
+        Sreg::Envreg3 => Some(0),
+        Sreg::Envreg4 => Some(1),
+        Sreg::Envreg5 => Some(2),
+        _ => None,
+    }
+}
+
+/// Whether a program reads its launch's global offset.
+fn reads_offset(program: &Program) -> bool {
+    let offset = |v: &V| matches!(v.src, Src::Special(s) if offset_dimension(s).is_some());
+    program.functions.iter().flat_map(|f| &f.uops).any(|u| match u {
+        Uop::Pure { args, .. } => args.iter().any(offset),
+        Uop::Effect { src, .. } => src.iter().any(offset),
+    })
 }
 
 /// Bounds of induction variables beyond which nothing is claimed: room for the offsets of lanes.
 const MOST: i64 = 1 << 29;
 
+/// Bounds of a sum or product as integers, of which a value of 32 bits holds the low ones. Who takes such a value for a
+/// signed or unsigned number asks [`is_signed`] or [`is_unsigned`].
 type Bounds = Option<(i64, i64)>;
+
+/// Whether 32 bits hold every number between the bounds as a signed one.
+pub(crate) fn is_signed((lo, hi): (i64, i64)) -> bool {
+    lo >= i64::from(i32::MIN) && hi <= i64::from(i32::MAX)
+}
+
+/// Whether 32 bits hold every number between the bounds as an unsigned one.
+pub(crate) fn is_unsigned((lo, hi): (i64, i64)) -> bool {
+    lo >= 0 && hi <= i64::from(u32::MAX)
+}
 
 impl Assumptions {
     /// Nothing but what every launch keeps.
     pub(crate) fn none() -> Assumptions {
-        Assumptions { grid: [u32::MAX; 3], params: Vec::new() }
+        Assumptions { grid: [u32::MAX; 3], params: Vec::new(), offset: [GlobalOffset::ANY; 3] }
     }
 
     /// What holds of a launch like this one and of larger ones up to about four times. The program alone says which
     /// parameters count, so that code is found in a cache without a look at its middle form.
-    pub(crate) fn like(program: &Program, grid: [u32; 3], params: &[u8]) -> Assumptions {
+    pub(crate) fn like(program: &Program, seen: Seen<'_>) -> Assumptions {
+        let Seen { grid, params, offset } = seen;
         let bucket = |v: u32, least: u32| {
             let mut top = least;
             while top < v {
@@ -42,27 +111,43 @@ impl Assumptions {
             }
             top
         };
-        let mut seen = Vec::new();
+        let mut bounded = Vec::new();
         for at in counts(program) {
             if let Some(bytes) = params.get(at as usize..at as usize + 4)
                 && let Ok(word) = bytes.try_into()
                 && let v = u32::from_le_bytes(word)
                 && v <= i32::MAX as u32
             {
-                seen.push((at, bucket(v, 4095).min(i32::MAX as u32)));
+                bounded.push((at, bucket(v, 4095).min(i32::MAX as u32)));
             }
         }
-        Assumptions { grid: grid.map(|n| bucket(n, 63)), params: seen }
+        let offset = if !reads_offset(program) {
+            [GlobalOffset::ANY; 3]
+        } else if offset == [0; 3] {
+            [GlobalOffset::ZERO; 3]
+        } else {
+            offset.map(GlobalOffset::like)
+        };
+        Assumptions { grid: grid.map(|n| bucket(n, 63)), params: bounded, offset }
     }
 
-    pub(crate) fn hold(&self, grid: [u32; 3], params: &[u8]) -> bool {
+    /// Whether they hold of a launch.
+    pub(crate) fn hold(&self, launch: Seen<'_>) -> bool {
+        let Seen { grid, params, offset } = launch;
         let small = |(at, most): &(u32, u32)| {
             params
                 .get(*at as usize..*at as usize + 4)
                 .and_then(|b| b.try_into().ok())
                 .is_some_and(|b| u32::from_le_bytes(b) <= *most)
         };
-        (0..3).all(|d| grid[d] <= self.grid[d]) && self.params.iter().all(small)
+        (0..3).all(|d| grid[d] <= self.grid[d] && self.offset[d].holds(offset[d]))
+            && self.params.iter().all(small)
+    }
+
+    /// The value of a register that is the same in all launches of which they hold.
+    pub(crate) fn constant(&self, register: Sreg) -> Option<u64> {
+        let d = offset_dimension(register)?;
+        (self.offset[d].most == 0).then_some(0)
     }
 }
 
@@ -90,10 +175,10 @@ fn counts(program: &Program) -> Vec<u32> {
 }
 
 fn fit(lo: i64, hi: i64) -> Bounds {
-    (lo >= i32::MIN as i64 && hi <= i32::MAX as i64).then_some((lo, hi))
+    is_signed((lo, hi)).then_some((lo, hi)).or(is_unsigned((lo, hi)).then_some((lo, hi)))
 }
 
-/// Bounds of `.s32` values that hold without wrapping, as far as they are needed for addresses.
+/// Bounds of values of 32 bits that hold without wrapping, as far as they are needed for addresses.
 pub(crate) fn ranges(f: &Func, g: Geometry, assumed: &Assumptions) -> Vec<Bounds> {
     let mut out: Vec<Bounds> = f.insts.iter().map(|i| leaf(i.op, i.kind, g, assumed)).collect();
     let idom = f.dominators();
@@ -138,7 +223,7 @@ fn leaf(op: Op, kind: Kind, g: Geometry, assumed: &Assumptions) -> Bounds {
             Sreg::NctaidY => Some((1, blocks(1))),
             Sreg::NctaidZ => Some((1, blocks(2))),
             Sreg::LaneId => Some((0, 31)),
-            _ => None,
+            s => offset_dimension(s).map(|d| (0, i64::from(assumed.offset[d].most))),
         },
         _ => None,
     }
@@ -148,7 +233,7 @@ fn pure(f: &Func, v: Val, op: Pure, out: &[Bounds]) -> Bounds {
     let i = &f.insts[v as usize];
     let r = |n: usize| out[i.args[n] as usize];
     let mul = |a: (i64, i64), b: (i64, i64)| {
-        let p = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1];
+        let p = [(a.0, b.0), (a.0, b.1), (a.1, b.0), (a.1, b.1)].map(|(x, y)| x.saturating_mul(y));
         let lo = p.iter().copied().min().unwrap_or(0);
         let hi = p.iter().copied().max().unwrap_or(0);
         fit(lo, hi)
@@ -173,7 +258,11 @@ fn pure(f: &Func, v: Val, op: Pure, out: &[Bounds]) -> Bounds {
             _ => None,
         },
         Pure::ShrW | Pure::SarW => match (r(0), f.as_const(i.args[1])) {
-            (Some(a), Some(c)) if a.0 >= 0 && c < 32 => Some((a.0 >> c, a.1 >> c)),
+            (Some(a), Some(c))
+                if is_unsigned(a) && (is_signed(a) || op == Pure::ShrW) && c < 32 =>
+            {
+                Some((a.0 >> c, a.1 >> c))
+            }
             _ => None,
         },
         Pure::AndW => match f.as_const(i.args[1]).or(f.as_const(i.args[0])) {
@@ -182,7 +271,7 @@ fn pure(f: &Func, v: Val, op: Pure, out: &[Bounds]) -> Bounds {
         },
         Pure::SelW => {
             let (a, b) = (r(0)?, r(1)?);
-            Some((a.0.min(b.0), a.1.max(b.1)))
+            fit(a.0.min(b.0), a.1.max(b.1))
         }
         _ => None,
     }
@@ -246,7 +335,7 @@ fn induction(
         Op::Pure(Pure::AddW, _) if sum.args[1] == phi => bounds(sum.args[0])?,
         Op::Pure(Pure::MadW, _) if sum.args[2] == phi => {
             let (a, b) = (bounds(sum.args[0])?, bounds(sum.args[1])?);
-            fit(a.0 * b.0, a.1 * b.1)?
+            fit(a.0.saturating_mul(b.0), a.1.saturating_mul(b.1))?
         }
         _ => return None,
     };
@@ -272,7 +361,10 @@ fn induction(
             (Pure::LtUW | Pure::LeUW, false) if counts(y) => (x, true),
             _ => return None,
         };
-        out[limit as usize].filter(|l| !unsigned || l.0 >= 0 && first.0 >= 0).map(|l| l.1)
+        let compared = |l: &(i64, i64)| {
+            if unsigned { is_unsigned(*l) && first.0 >= 0 } else { is_signed(*l) }
+        };
+        out[limit as usize].filter(compared).map(|l| l.1)
     })?;
     let top = first.1.max(limit + step.1);
     (first.0 > -MOST && top < MOST).then_some((first.0, top))

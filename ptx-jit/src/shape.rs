@@ -13,7 +13,7 @@ use ptx_isa::{Kind, Space};
 
 use crate::ir::{BlockId, Func, Op, Term, Val};
 use crate::opt::loops;
-use crate::range::{Assumptions, ranges};
+use crate::range::{Assumptions, is_signed, is_unsigned, ranges};
 use crate::{align, range};
 
 /// How a value looks across the lanes.
@@ -94,6 +94,9 @@ pub(crate) struct Shapes {
     pub deaths: bool,
 }
 
+/// Lanes' offsets from lane 0 for which sums of 32 bits are looked at more closely.
+const SMALL: i64 = 1 << 29;
+
 /// Whether `b` only ends the thread.
 pub(crate) fn is_end(f: &Func, b: BlockId) -> bool {
     let block = &f.blocks[b as usize];
@@ -117,7 +120,8 @@ struct Analysis<'a> {
 pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
     let n = f.insts.len();
     let ranges = ranges(f, g, assumed);
-    let mut a = Analysis { f, g, ranges, aligns: align::alignments(f, g), forced: vec![false; n] };
+    let aligns = align::alignments(f, g, assumed);
+    let mut a = Analysis { f, g, ranges, aligns, forced: vec![false; n] };
     let idom = f.dominators();
     let all_loops = loops(f, &idom);
     let ipdom = post_dominators(f);
@@ -342,12 +346,13 @@ impl Analysis<'_> {
         }
     }
 
-    /// Whether the mathematical value of `v` is what its 32 bits say, in every lane.
+    /// Whether the mathematical value of `v` is what its 32 bits say, in every lane, and lanes' offsets below
+    /// [`SMALL`] are those of the mathematical values too, not what wrapping made of greater ones.
     fn exact(&self, v: Val, unsigned: bool) -> bool {
-        match self.ranges[v as usize] {
-            Some((lo, hi)) => hi - lo < 1 << 31 && (!unsigned || lo >= 0),
-            None => false,
-        }
+        self.ranges[v as usize].is_some_and(|(lo, hi)| {
+            let fits = if unsigned { is_unsigned((lo, hi)) } else { is_signed((lo, hi)) };
+            fits && hi - lo < (1 << 32) - SMALL
+        })
     }
 
     fn value(&self, v: Val, of: &[Shape], zero: &Rc<[i64]>) -> Shape {
@@ -394,7 +399,7 @@ impl Analysis<'_> {
                         None => Shape::Vector,
                     }
                 };
-                let small = |n: usize| off(n).iter().all(|o| o.unsigned_abs() < 1 << 29);
+                let small = |n: usize| off(n).iter().all(|o| o.abs() < SMALL);
                 let signed = matches!(op, Pure::MulWideS | Pure::MadWideS | Pure::SextWD);
                 let factor = |n: usize| {
                     konst(n).map(|c| if signed { c as u32 as i32 as i64 } else { c as u32 as i64 })

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use common::{Case, module};
 use ptx_jit::{
-    Bundle, Cache, Collection, Kernel, Options, Seen, Stop, collect, compile, compile_cached, find,
+    Bundle, Cache, Collection, Kernel, Options, Stop, collect, compile, compile_cached, find,
 };
 
 /// A folder of its own, gone at the end.
@@ -125,10 +125,10 @@ fn only_for_launches_that_keep_its_assumptions() {
     let folder = Folder::new("assumed");
     let cache = folder.cache();
     let get = |case: &Case| {
-        let seen = Seen { grid: case.params.grid, params: &case.params.params };
+        let seen = case.seen();
         let none = Options::default();
         let kernel = compile_cached(&case.program, [64, 1, 1], Some(seen), none, &cache).unwrap();
-        assert!(kernel.fits(case.params.grid, &case.params.params));
+        assert!(kernel.fits(case.seen()));
         kernel
     };
     let small = counted(100);
@@ -138,21 +138,21 @@ fn only_for_launches_that_keep_its_assumptions() {
     small.compare_with(&cached).unwrap();
     for n in [5000, u32::MAX] {
         let large = counted(n);
-        assert!(!cached.fits(large.params.grid, &large.params.params), "{n}");
+        assert!(!cached.fits(large.seen()), "{n}");
         let other = get(&large);
         assert!(!other.stats.cached, "{n}: never code for small numbers");
         assert!(get(&large).stats.cached, "{n}");
     }
     let mut wide = counted(100);
     wide.params.grid = [1000, 1, 1];
-    assert!(!cached.fits(wide.params.grid, &wide.params.params));
+    assert!(!cached.fits(wide.seen()));
     assert!(!get(&wide).stats.cached, "a larger grid");
     assert_eq!(cache.usage().unwrap().entries, 4);
     let none = Options::default();
     for block in [[32, 1, 1], [64, 1, 1]] {
         let any = compile_cached(&small.program, block, None, none, &cache).unwrap();
         assert!(!any.stats.cached, "{block:?}, for all launches");
-        assert!(any.fits(wide.params.grid, &wide.params.params));
+        assert!(any.fits(wide.seen()));
     }
     let fast = Options { fast_nan: true };
     let kernel = compile_cached(&small.program, [64, 1, 1], None, fast, &cache).unwrap();

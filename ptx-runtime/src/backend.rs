@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use ptx_interp::{Kernel, LaunchParams};
 pub use ptx_jit::Cache;
-use ptx_jit::{Bundle, Options};
+use ptx_jit::{Bundle, Options, Seen};
 use ptx_parse::code::{Flow, Program};
 
 /// The engine that a launch asks for.
@@ -191,6 +191,23 @@ type Code = Result<Arc<ptx_jit::Kernel>, Arc<str>>;
 /// Versions of a kernel for launches of different sizes, beyond which one for all sizes is made.
 const VERSIONS: usize = 4;
 
+/// What compiled code may depend on of a launch.
+fn seen(launch: &LaunchParams) -> Seen<'_> {
+    let [x, y, z, _] = launch.env;
+    Seen { grid: launch.grid, params: &launch.params, offset: [x, y, z] }
+}
+
+/// The launches that code beside a module is for: those of a few blocks with small parameters, as most are, and those of
+/// any size. Both without a global offset.
+pub(crate) fn bundled_sizes<T>(program: &Program, with: impl FnOnce([Seen<'_>; 2]) -> T) -> T {
+    let bytes = program.param_bytes as usize;
+    let (small, large) = (vec![0; bytes], vec![0xff; bytes]);
+    with([
+        Seen { grid: [1; 3], params: &small, offset: [0; 3] },
+        Seen { grid: [u32::MAX; 3], params: &large, offset: [0; 3] },
+    ])
+}
+
 /// What compiled code is for: an entry, its block shape, and what the code may do.
 type Shape = (String, [u32; 3], Options);
 
@@ -224,11 +241,12 @@ impl Codes {
         launch: &LaunchParams,
         options: Options,
     ) -> Result<(Arc<ptx_jit::Kernel>, Option<Duration>), Arc<str>> {
+        let this = seen(launch);
         let mut all = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let versions = all.entry((kernel.name().to_string(), launch.block, options)).or_default();
         for code in versions.iter() {
             match code {
-                Ok(code) if code.fits(launch.grid, &launch.params) => {
+                Ok(code) if code.fits(this) => {
                     return Ok((Arc::clone(code), None));
                 }
                 Ok(_) => {}
@@ -236,8 +254,7 @@ impl Codes {
             }
         }
         let start = Instant::now();
-        let seen = ptx_jit::Seen { grid: launch.grid, params: &launch.params };
-        let seen = (versions.len() < VERSIONS).then_some(seen);
+        let seen = (versions.len() < VERSIONS).then_some(this);
         let compile = || match (self.came_along(kernel, launch, options), cache()) {
             (Some(code), _) => Ok(code),
             (None, Some(cache)) => {
@@ -254,7 +271,7 @@ impl Codes {
             versions.push(code.clone());
         }
         let code = code?;
-        if !code.fits(launch.grid, &launch.params) {
+        if !code.fits(this) {
             return Err("2^31 threads or more in a dimension".into());
         }
         Ok((code, Some(start.elapsed())))
@@ -270,11 +287,12 @@ impl Codes {
         if self.bundle.is_empty() {
             return None;
         }
-        let params = vec![0; kernel.program().param_bytes as usize];
-        let small = ptx_jit::Seen { grid: [1; 3], params: &params };
-        [Some(small), None].into_iter().find_map(|seen| {
-            let found = ptx_jit::find(kernel.program(), launch.block, seen, options, &self.bundle);
-            found.ok()?.filter(|code| code.fits(launch.grid, &launch.params))
+        let program = kernel.program();
+        bundled_sizes(program, |sizes| {
+            sizes.into_iter().find_map(|size| {
+                let found = ptx_jit::find(program, launch.block, Some(size), options, &self.bundle);
+                found.ok()?.filter(|code| code.fits(seen(launch)))
+            })
         })
     }
 
@@ -326,10 +344,11 @@ impl crate::Verified {
             Dump::Asm => ptx_jit::dump_asm,
         };
         // As for a launch of a few blocks with small parameters, which is what most code is made for.
-        let params = vec![0; kernel.program().param_bytes as usize];
-        let seen = ptx_jit::Seen { grid: [1; 3], params: &params };
         let options = Options { fast_nan };
-        Some(dump(kernel.program(), block, Some(seen), options).map_err(|why| why.to_string()))
+        let text = bundled_sizes(kernel.program(), |[small, _]| {
+            dump(kernel.program(), block, Some(small), options)
+        });
+        Some(text.map_err(|why| why.to_string()))
     }
 }
 

@@ -13,7 +13,7 @@ use ptx_parse::diag::{Diag, Reporter};
 use ptx_parse::lower;
 use ptx_parse::module::Module;
 
-use crate::backend::Codes;
+use crate::backend::{Codes, bundled_sizes};
 
 /// A verified module, independent of any device.
 #[derive(Clone)]
@@ -154,19 +154,14 @@ impl Verified {
             let not = |why: String| NotCompiled { kernel: (*name).to_owned(), why };
             let kernel = self.kernel(name).ok_or_else(|| not("there is no such kernel".into()))?;
             let kernel = kernel.map_err(|refusal| not(refusal.to_string()))?;
-            // For launches of a few blocks with small parameters, as most are, and for all others.
-            let params = vec![0; kernel.program().param_bytes as usize];
-            let seen = ptx_jit::Seen { grid: [1; 3], params: &params };
-            for seen in [Some(seen), None] {
-                ptx_jit::collect(
-                    kernel.program(),
-                    *block,
-                    seen,
-                    Options::default(),
-                    &mut collection,
-                )
-                .map_err(|why| not(why.to_string()))?;
-            }
+            let program = kernel.program();
+            let none = Options::default();
+            bundled_sizes(program, |sizes| {
+                sizes.into_iter().try_for_each(|size| {
+                    ptx_jit::collect(program, *block, Some(size), none, &mut collection)
+                })
+            })
+            .map_err(|why| not(why.to_string()))?;
         }
         Ok(container::write(&self.module, self.about, &collection.into_bytes()))
     }

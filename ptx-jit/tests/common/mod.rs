@@ -37,6 +37,8 @@ pub fn program(text: &str, name: &str) -> Result<(Program, Vec<Symbol>), String>
 pub struct Copies {
     pub spans: Vec<(u64, Vec<u64>, usize)>,
     pub asked: AtomicU32,
+    /// `%envreg3` to `%envreg6`.
+    pub env: [u32; 4],
 }
 
 impl Copies {
@@ -63,8 +65,15 @@ unsafe impl Device for Copies {
         let host = s.1.as_ptr().cast::<u8>().cast_mut();
         Some(Span { start: s.0, size: s.2 as u64, writable: true, host })
     }
-    fn special(&self, _: [u32; 3], _: Sreg) -> u64 {
-        0
+    fn special(&self, _: [u32; 3], register: Sreg) -> u64 {
+        let [x, y, z, dimensions] = self.env;
+        u64::from(match register {
+            Sreg::Envreg3 => x,
+            Sreg::Envreg4 => y,
+            Sreg::Envreg5 => z,
+            Sreg::Envreg6 => dimensions,
+            _ => 0,
+        })
     }
     fn texture(&self, _: u64) -> Option<Arc<Texture>> {
         None
@@ -114,6 +123,12 @@ impl Case {
         self.buffers.push(at);
         at
     }
+    /// Global offset of the launch.
+    pub fn offset(&mut self, [x, y, z]: [u32; 3]) -> &mut Self {
+        self.params.env = [x, y, z, 3];
+        self.copies.env = self.params.env;
+        self
+    }
     /// Appends a scalar argument.
     pub fn arg(&mut self, bytes: &[u8]) -> &mut Self {
         let p = &mut self.params.params;
@@ -139,8 +154,14 @@ impl Case {
         }
     }
     pub fn compile(&self) -> Result<ptx_jit::Kernel, Unsupported> {
-        let seen = ptx_jit::Seen { grid: self.params.grid, params: &self.params.params };
-        ptx_jit::compile(&self.program, self.params.block, Some(seen), ptx_jit::Options::default())
+        let seen = Some(self.seen());
+        ptx_jit::compile(&self.program, self.params.block, seen, ptx_jit::Options::default())
+    }
+    /// What compiling may depend on.
+    pub fn seen(&self) -> ptx_jit::Seen<'_> {
+        let [x, y, z, _] = self.params.env;
+        let LaunchParams { grid, params, .. } = &self.params;
+        ptx_jit::Seen { grid: *grid, params, offset: [x, y, z] }
     }
     pub fn run_compiled(&self, kernel: &ptx_jit::Kernel) -> Result<(), Stop> {
         let launch = Launch {
