@@ -1,8 +1,8 @@
 //! What a host asks about kernels: `clGetKernelInfo`, `clGetKernelArgInfo`, `clGetKernelWorkGroupInfo`.
 
 use crate::sema::hir::{Function, FunctionId, Program};
-use crate::sema::types::{QualType, Space, Type};
 use crate::symbol::Interner;
+use crate::types::{QualType, Space, Type};
 
 /// A kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,7 +133,7 @@ fn type_name(program: &Program, names: &Interner, ty: QualType) -> String {
     match *program.types.get(ty.id) {
         Type::Pointer(to) => format!("{}*", type_name(program, names, to)),
         Type::Image(kind, _) => {
-            let mut types = crate::sema::types::Types::new(program.types.pointer_size);
+            let mut types = crate::types::Types::new(program.types.pointer_size);
             let plain = types.intern(Type::Image(kind, false));
             types.name(QualType::plain(plain), names)
         }

@@ -14,7 +14,7 @@ macro_rules! fixed_symbols {
         enum Index { $($name),* }
         /// Symbols whose number is known at compile time.
         pub mod fixed {
-            use super::{Index, Symbol};
+            use crate::symbol::{Index, Symbol};
             $(#[doc = concat!("`", $text, "`")] pub const $name: Symbol = Symbol(Index::$name as u32);)*
         }
         const FIXED: &[&str] = &[$($text),*];

@@ -1,6 +1,6 @@
 //! Operations on constants, with the meaning that they have on the target.
 
-use super::{BinOp, Cmp, Round, Ty, UnOp};
+use super::op::{BinOp, Cmp, Round, Ty, UnOp};
 
 pub(super) fn sign(c: u64, ty: Ty) -> bool {
     c >> (ty.bits() - 1) & 1 == 1

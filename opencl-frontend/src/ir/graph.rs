@@ -2,21 +2,22 @@
 
 use smallvec::SmallVec;
 
-use super::{Block, Func, Term};
+use super::func::{Func, Term};
+use super::op::BlockId;
 
 /// Predecessors: rarely more than two.
-pub type Preds = SmallVec<[Block; 4]>;
+pub type Preds = SmallVec<[BlockId; 4]>;
 
 /// Facts about the control-flow graph of a function. Unreachable blocks are absent from `order`.
 pub struct Graph {
     /// Reverse postorder.
-    pub order: Vec<Block>,
+    pub order: Vec<BlockId>,
     /// Position in `order`; `u32::MAX` if unreachable.
     pub position: Vec<u32>,
     /// Reachable predecessors, one entry per edge.
     pub preds: Vec<Preds>,
     /// Immediate dominator; the entry's is itself.
-    pub idom: Vec<Block>,
+    pub idom: Vec<BlockId>,
 }
 
 impl Graph {
@@ -25,7 +26,7 @@ impl Graph {
         let n = f.blocks.len();
         let mut order = Vec::with_capacity(n);
         let mut state = vec![0u8; n];
-        let mut stack: Vec<(Block, usize)> = vec![(Block(0), 0)];
+        let mut stack: Vec<(BlockId, usize)> = vec![(BlockId(0), 0)];
         state[0] = 1;
         while let Some((b, next)) = stack.last_mut() {
             // The first edge last in postorder, so that it comes first in reverse: fallthrough follows its block.
@@ -58,13 +59,13 @@ impl Graph {
             }
         }
         // Cooper, Harvey, Kennedy: "A simple, fast dominance algorithm".
-        let mut idom = vec![Block(u32::MAX); n];
-        idom[0] = Block(0);
+        let mut idom = vec![BlockId(u32::MAX); n];
+        idom[0] = BlockId(0);
         let mut changed = true;
         while changed {
             changed = false;
             for &b in order.iter().skip(1) {
-                let mut new = Block(u32::MAX);
+                let mut new = BlockId(u32::MAX);
                 for &p in &preds[b.0 as usize] {
                     if idom[p.0 as usize].0 == u32::MAX {
                         continue;
@@ -81,12 +82,12 @@ impl Graph {
     }
 
     /// Reachable from the entry.
-    pub fn reachable(&self, b: Block) -> bool {
+    pub fn reachable(&self, b: BlockId) -> bool {
         self.position[b.0 as usize] != u32::MAX
     }
 
     /// `a` dominates `b`.
-    pub fn dominates(&self, a: Block, b: Block) -> bool {
+    pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
         let mut at = b;
         loop {
             if at == a {
@@ -101,12 +102,12 @@ impl Graph {
     }
 
     /// The nearest block that dominates both.
-    pub fn common_dominator(&self, a: Block, b: Block) -> Block {
+    pub fn common_dominator(&self, a: BlockId, b: BlockId) -> BlockId {
         intersect(&self.idom, &self.position, a, b)
     }
 
     /// Children in the dominator tree.
-    pub fn children(&self) -> Vec<Vec<Block>> {
+    pub fn children(&self) -> Vec<Vec<BlockId>> {
         let mut out = vec![Vec::new(); self.idom.len()];
         for &b in self.order.iter().skip(1) {
             out[self.idom[b.0 as usize].0 as usize].push(b);
@@ -119,7 +120,7 @@ impl Graph {
         let mut loops: Vec<Loop> = Vec::new();
         let mut member = vec![false; f.blocks.len()];
         for &header in &self.order {
-            let latches: Vec<Block> = self.preds[header.0 as usize]
+            let latches: Vec<BlockId> = self.preds[header.0 as usize]
                 .iter()
                 .copied()
                 .filter(|p| self.dominates(header, *p))
@@ -144,7 +145,7 @@ impl Graph {
     }
 }
 
-fn intersect(idom: &[Block], position: &[u32], mut a: Block, mut b: Block) -> Block {
+fn intersect(idom: &[BlockId], position: &[u32], mut a: BlockId, mut b: BlockId) -> BlockId {
     while a != b {
         while position[a.0 as usize] > position[b.0 as usize] {
             a = idom[a.0 as usize];
@@ -160,9 +161,9 @@ fn intersect(idom: &[Block], position: &[u32], mut a: Block, mut b: Block) -> Bl
 #[derive(Clone, Debug)]
 pub struct Loop {
     /// The block that dominates the others.
-    pub header: Block,
+    pub header: BlockId,
     /// Blocks with an edge back to the header.
-    pub latches: Vec<Block>,
+    pub latches: Vec<BlockId>,
     /// All blocks, the header first.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<BlockId>,
 }

@@ -1,6 +1,7 @@
 //! What is known of values without running the program: upper bounds.
 
-use super::{BinOp, Func, MemTy, Op, Sreg, UnOp, Val};
+use super::func::Func;
+use super::op::{BinOp, MemTy, Op, Sreg, UnOp, Val};
 
 /// How far definitions are followed.
 const DEPTH: u32 = 4;

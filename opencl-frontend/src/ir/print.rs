@@ -2,16 +2,17 @@
 
 use std::fmt::Write;
 
-use super::{Func, Op, Term, Val};
+use super::func::{Edge, Func, Term};
+use super::op::{Op, Ty, Val};
 
 /// Prints a function.
 pub fn print(f: &Func) -> String {
     let mut out = String::new();
     let name = |v: Val| match f.op(v) {
         Op::Const(bits) => match f.ty(v) {
-            super::Ty::F32 => format!("{:?}f", f32::from_bits(*bits as u32)),
-            super::Ty::F64 => format!("{:?}", f64::from_bits(*bits)),
-            super::Ty::I32 => format!("{}", *bits as i32),
+            Ty::F32 => format!("{:?}f", f32::from_bits(*bits as u32)),
+            Ty::F64 => format!("{:?}", f64::from_bits(*bits)),
+            Ty::I32 => format!("{}", *bits as i32),
             _ => format!("{}", *bits as i64),
         },
         _ => format!("v{}", v.0),
@@ -31,7 +32,7 @@ pub fn print(f: &Func) -> String {
                 operands.push(name(o));
                 o
             });
-            let shape = match &op {
+            let operation = match &op {
                 Op::Bin(b, ..) => format!("{b:?}"),
                 Op::Un(u, _) => format!("{u:?}"),
                 Op::Tern(t, ..) => format!("{t:?}"),
@@ -54,9 +55,10 @@ pub fn print(f: &Func) -> String {
                 }
                 other => format!("{other:?}"),
             };
-            let _ = writeln!(out, "    v{}: {:?} = {shape} {}", v.0, f.ty(v), operands.join(", "));
+            let _ =
+                writeln!(out, "    v{}: {:?} = {operation} {}", v.0, f.ty(v), operands.join(", "));
         }
-        let edge = |e: &super::Edge| {
+        let edge = |e: &Edge| {
             let args: Vec<String> = e.args.iter().map(|a| name(*a)).collect();
             format!("b{}({})", e.block.0, args.join(", "))
         };

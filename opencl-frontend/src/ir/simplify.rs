@@ -1,9 +1,9 @@
 //! Building values: constants folded, identities applied, constants moved outward so that addresses fold.
 
-use super::fold::{
-    eval_bin, eval_cmp, eval_un, exact_reciprocal, is_nan, is_signed_power, one, sign,
-};
-use super::{BinOp, Cmp, Func, Mem, MemTy, NO_WRAP, Op, Space, TernOp, Ty, UnOp, Val};
+use super::fold::{eval_bin, eval_cmp, eval_un, is_nan};
+use super::func::{Func, NO_WRAP};
+use super::op::{BinOp, Cmp, Mem, MemTy, Op, Space, TernOp, Ty, UnOp, Val};
+use super::rules::{Binary, RULES};
 
 /// Appends `op` to `out` unless something simpler says the same; returns the value.
 pub fn build(f: &mut Func, out: &mut Vec<Val>, op: Op, ty: Ty, flags: u8, loc: u32) -> Val {
@@ -11,20 +11,21 @@ pub fn build(f: &mut Func, out: &mut Vec<Val>, op: Op, ty: Ty, flags: u8, loc: u
     b.op(op, ty, flags)
 }
 
-struct Builder<'b> {
-    f: &'b mut Func,
+/// Where operations are appended.
+pub(super) struct Builder<'b> {
+    pub(super) f: &'b mut Func,
     out: &'b mut Vec<Val>,
     loc: u32,
 }
 
 impl Builder<'_> {
-    fn raw(&mut self, op: Op, ty: Ty, flags: u8) -> Val {
+    pub(super) fn raw(&mut self, op: Op, ty: Ty, flags: u8) -> Val {
         let v = self.f.new_value(op, ty, flags, self.loc);
         self.out.push(v);
         v
     }
 
-    fn constant(&mut self, ty: Ty, bits: u64) -> Val {
+    pub(super) fn constant(&mut self, ty: Ty, bits: u64) -> Val {
         self.f.constant(ty, bits)
     }
 
@@ -105,268 +106,27 @@ impl Builder<'_> {
         }
     }
 
-    fn bin(&mut self, op: BinOp, mut x: Val, mut y: Val, ty: Ty, flags: u8) -> Val {
-        use BinOp::*;
-        if let (Some(a), Some(b)) = (self.f.as_const(x), self.f.as_const(y))
+    pub(super) fn bin(&mut self, op: BinOp, mut x: Val, mut y: Val, ty: Ty, flags: u8) -> Val {
+        let constants = (self.f.as_const(x), self.f.as_const(y));
+        if let (Some(a), Some(b)) = constants
             && let Some(v) = eval_bin(op, self.f.ty(x), a, b)
         {
             return self.constant(ty, v);
         }
-        let constant_left = self.f.as_const(x).is_some() && self.f.as_const(y).is_none();
-        if op.commutes()
-            && (constant_left || (self.f.as_const(y).is_none() && x > y && !ty.is_float()))
-        {
+        let constant_left = constants.0.is_some() && constants.1.is_none();
+        if op.commutes() && (constant_left || (constants.1.is_none() && x > y && !ty.is_float())) {
             std::mem::swap(&mut x, &mut y);
         }
-        let c = self.f.as_const(y);
-        let all = ty.mask();
-        let shift_ty = Ty::I32;
-        match (op, c) {
-            (Add | Or | Xor | Shl | LShr | AShr, Some(0)) => return x,
-            (Sub, Some(c)) => {
-                let negated = self.constant(ty, c.wrapping_neg());
-                // The most negative number has no counterpart.
-                let flags = if c == 1 << (ty.bits() - 1) { 0 } else { flags };
-                return self.bin(Add, x, negated, ty, flags);
-            }
-            (Mul | And, Some(0)) => return self.constant(ty, 0),
-            (Mul | SDiv | UDiv, Some(1)) => return x,
-            (SRem | URem, Some(1)) => return self.constant(ty, 0),
-            (And, Some(c)) if c == all => return x,
-            (Or, Some(c)) if c == all => return y,
-            (And, Some(c))
-                if self
-                    .f
-                    .known_below(x)
-                    .is_some_and(|limit| limit & !c == 0 && (c + 1).is_power_of_two()) =>
-            {
-                return x;
-            }
-            (And, Some(c)) => {
-                if let Op::Bin(And, z, d) = *self.f.op(x)
-                    && let Some(d) = self.f.as_const(d)
-                {
-                    let both = self.constant(ty, c & d);
-                    return self.bin(And, z, both, ty, 0);
-                }
-            }
-            (AShr, Some(c)) if c >= u64::from(ty.bits()) - 1 && self.f.known_below(x).is_some() => {
-                return self.constant(ty, 0);
-            }
-            (Xor, Some(c)) if c == all => return self.un(UnOp::Not, x, ty, 0),
-            (Mul, Some(c)) if c == all => return self.un(UnOp::Neg, x, ty, flags),
-            (Mul, Some(c)) if c.is_power_of_two() => {
-                let count = self.constant(shift_ty, u64::from(c.trailing_zeros()));
-                return self.bin(Shl, x, count, ty, flags);
-            }
-            (UDiv, Some(c)) if c.is_power_of_two() => {
-                let count = self.constant(shift_ty, u64::from(c.trailing_zeros()));
-                return self.bin(LShr, x, count, ty, 0);
-            }
-            (URem, Some(c)) if c.is_power_of_two() => {
-                let mask = self.constant(ty, c - 1);
-                return self.bin(And, x, mask, ty, 0);
-            }
-            (SDiv, Some(c)) if is_signed_power(c, ty) => return self.signed_quotient(x, c, ty),
-            (SRem, Some(c)) if is_signed_power(c, ty) => {
-                let quotient = self.signed_quotient(x, c, ty);
-                let whole = self.bin(Mul, quotient, y, ty, 0);
-                return self.bin(Sub, x, whole, ty, 0);
-            }
-            (SMulWide | UMulWide, Some(1)) => {
-                return self.un(
-                    if op == SMulWide { UnOp::SExt64 } else { UnOp::ZExt64 },
-                    x,
-                    Ty::I64,
-                    0,
-                );
-            }
-            _ => {}
+        let binary = Binary { op, x, y, ty, flags, constant: self.f.as_const(y) };
+        let simpler = RULES.iter().filter(|r| r.is_for(op)).find_map(|r| (r.apply)(self, binary));
+        match simpler {
+            Some(v) => v,
+            None => self.raw(Op::Bin(op, x, y), ty, flags),
         }
-        // Constants outward: (x + c) + d, (x + c) + y, (x + c) << k, (x + c) * k.
-        if let Some(c) = c {
-            match (op, *self.f.op(x)) {
-                (Add, Op::Bin(Add, z, d)) if self.f.as_const(d).is_some() => {
-                    let d = self.f.as_const(d).unwrap_or(0);
-                    let inner = self.f.values[x.0 as usize].flags;
-                    let total = c.wrapping_add(d) & ty.mask();
-                    let sum = self.constant(ty, total);
-                    // Both additions in range and of one sign: so is their sum, if it exists.
-                    let same_sign = sign(c, ty) == sign(d, ty) && sign(total, ty) == sign(c, ty);
-                    return self.bin(Add, z, sum, ty, if same_sign { flags & inner } else { 0 });
-                }
-                (Shl, Op::Bin(Add, z, d))
-                    if ty == Ty::I64 && self.f.as_const(d).is_some() && c < 64 =>
-                {
-                    let d = self.f.as_const(d).unwrap_or(0);
-                    let moved = self.bin(Shl, z, y, ty, 0);
-                    let shifted = self.constant(ty, d << c);
-                    return self.bin(Add, moved, shifted, ty, 0);
-                }
-                (Mul, Op::Bin(Add, z, d)) if ty == Ty::I64 && self.f.as_const(d).is_some() => {
-                    let d = self.f.as_const(d).unwrap_or(0);
-                    let moved = self.bin(Mul, z, y, ty, 0);
-                    let scaled = self.constant(ty, d.wrapping_mul(c));
-                    return self.bin(Add, moved, scaled, ty, 0);
-                }
-                (Shl, Op::Bin(Shl, z, d)) if self.f.as_const(d).is_some() => {
-                    let total = c + self.f.as_const(d).unwrap_or(0);
-                    if total >= u64::from(ty.bits()) {
-                        return self.constant(ty, 0);
-                    }
-                    let total = self.constant(shift_ty, total);
-                    return self.bin(Shl, z, total, ty, 0);
-                }
-                // A wide product by a constant times a power of two.
-                (Shl, Op::Bin(w @ (SMulWide | UMulWide), z, d))
-                    if self.f.as_const(d).is_some() && c < 31 =>
-                {
-                    let d = self.f.as_const(d).unwrap_or(0);
-                    if d << c < 1 << 31 {
-                        let scaled = self.constant(Ty::I32, d << c);
-                        return self.bin(w, z, scaled, ty, 0);
-                    }
-                }
-                // A wide product of a sum or product that stays in range.
-                (SMulWide | UMulWide, Op::Bin(inner, z, d)) if self.f.as_const(d).is_some() => {
-                    let d = self.f.as_const(d).unwrap_or(0);
-                    let (sc, sd) = (c as u32 as i32, d as u32 as i32);
-                    let no_wrap = self.f.values[x.0 as usize].flags & NO_WRAP != 0;
-                    // Without a promise, small operands are proof; with one, the signed product is right.
-                    let small = self.f.known_below(x).is_some() && self.f.known_below(z).is_some();
-                    let exact = if op == SMulWide { small || no_wrap } else { small && sc >= 0 };
-                    let factor = match inner {
-                        Mul => sc.checked_mul(sd),
-                        Shl if d < 31 => sc.checked_mul(1 << d),
-                        _ => None,
-                    };
-                    match (inner, factor) {
-                        (Add, _) if exact && (no_wrap || sd >= 0) => {
-                            let wide = self.bin(op, z, y, ty, 0);
-                            let offset =
-                                self.constant(ty, i64::from(sd).wrapping_mul(i64::from(sc)) as u64);
-                            return self.bin(Add, wide, offset, ty, 0);
-                        }
-                        (Mul | Shl, Some(k)) if exact && k > 0 => {
-                            let k = self.constant(Ty::I32, k as u64);
-                            return self.bin(op, z, k, ty, 0);
-                        }
-                        _ => {}
-                    }
-                }
-                // An extended index times the size of an element: one wide multiplication.
-                (Shl, Op::Un(u @ (UnOp::SExt64 | UnOp::ZExt64), z)) if c < 31 => {
-                    let size = self.constant(Ty::I32, 1 << c);
-                    let wide = if u == UnOp::SExt64 { SMulWide } else { UMulWide };
-                    return self.raw(Op::Bin(wide, z, size), ty, 0);
-                }
-                (Mul, Op::Un(u @ (UnOp::SExt64 | UnOp::ZExt64), z)) if c < 1 << 31 => {
-                    let size = self.constant(Ty::I32, c);
-                    let wide = if u == UnOp::SExt64 { SMulWide } else { UMulWide };
-                    return self.raw(Op::Bin(wide, z, size), ty, 0);
-                }
-                _ => {}
-            }
-        } else if op == Add && ty == Ty::I64 {
-            for (p, q) in [(x, y), (y, x)] {
-                if let Op::Bin(Add, z, d) = *self.f.op(p)
-                    && self.f.as_const(d).is_some()
-                {
-                    let sum = self.bin(Add, z, q, ty, 0);
-                    return self.bin(Add, sum, d, ty, 0);
-                }
-            }
-        }
-        if let Some(v) = self.shifts(op, x, y, ty) {
-            return v;
-        }
-        match (op, x == y) {
-            (Sub | Xor, true) => return self.constant(ty, 0),
-            (And | Or | SMin | SMax | UMin | UMax, true) => return x,
-            _ => {}
-        }
-        match op {
-            Add | Sub => {
-                // x + -y, x - -y
-                if let Op::Un(UnOp::Neg, z) = *self.f.op(y) {
-                    return self.bin(if op == Add { Sub } else { Add }, x, z, ty, 0);
-                }
-                if op == Add
-                    && let Op::Un(UnOp::Neg, z) = *self.f.op(x)
-                {
-                    return self.bin(Sub, y, z, ty, 0);
-                }
-            }
-            FDiv | FDivFull => {
-                // By a power of two whose reciprocal is normal: exact.
-                if let Some(r) = c.and_then(|c| exact_reciprocal(ty, c)) {
-                    let r = self.constant(ty, r);
-                    return self.bin(FMul, x, r, ty, flags);
-                }
-            }
-            FMul if c == Some(one(ty)) => return x,
-            FAdd => {
-                if let Op::Un(UnOp::FNeg, z) = *self.f.op(y) {
-                    return self.bin(FSub, x, z, ty, flags);
-                }
-                if let Op::Un(UnOp::FNeg, z) = *self.f.op(x) {
-                    return self.bin(FSub, y, z, ty, flags);
-                }
-            }
-            FSub => {
-                if let Op::Un(UnOp::FNeg, z) = *self.f.op(y) {
-                    return self.bin(FAdd, x, z, ty, flags);
-                }
-            }
-            _ => {}
-        }
-        self.raw(Op::Bin(op, x, y), ty, flags)
-    }
-
-    /// Shifts that together take the low bits or rotate.
-    fn shifts(&mut self, op: BinOp, x: Val, y: Val, ty: Ty) -> Option<Val> {
-        use BinOp::*;
-        let f = &*self.f;
-        match (op, f.op(x), f.op(y)) {
-            // x - (x >> k << k)
-            (Sub, _, Op::Bin(Shl, z, k)) => {
-                let k = f.as_const(*k).filter(|k| *k < u64::from(ty.bits()))?;
-                let Op::Bin(LShr | AShr, w, j) = *f.op(*z) else { return None };
-                if w != x || f.as_const(j) != Some(k) {
-                    return None;
-                }
-                let mask = self.constant(ty, (1 << k) - 1);
-                Some(self.bin(And, x, mask, ty, 0))
-            }
-            (Or | Xor | Add, Op::Bin(p, v, m), Op::Bin(q, w, n))
-                if ty == Ty::I32 && v == w && matches!((p, q), (Shl, LShr) | (LShr, Shl)) =>
-            {
-                let (v, left, right) = if *p == Shl { (*v, *m, *n) } else { (*v, *n, *m) };
-                let rotates = match (f.as_const(left), f.as_const(right)) {
-                    (Some(l), Some(r)) => l > 0 && r > 0 && l + r == 32,
-                    _ => op == Or && self.complementary(left, right),
-                };
-                rotates.then(|| self.bin(Rotl, v, left, ty, 0))
-            }
-            _ => None,
-        }
-    }
-
-    /// `right` is `(32 - left) & 31` and `left` is below 32.
-    fn complementary(&self, left: Val, right: Val) -> bool {
-        let f = &*self.f;
-        let Op::Bin(BinOp::And, n, mask) = *f.op(right) else { return false };
-        let below = matches!(*f.op(left), Op::Bin(BinOp::And, _, m) if f.as_const(m) == Some(31));
-        let negated = match *f.op(n) {
-            Op::Un(UnOp::Neg, l) => l == left,
-            Op::Bin(BinOp::Sub, c, l) => l == left && f.as_const(c) == Some(32),
-            _ => false,
-        };
-        below && negated && f.as_const(mask) == Some(31)
     }
 
     /// x / c for a power of two c, rounding toward zero.
-    fn signed_quotient(&mut self, x: Val, c: u64, ty: Ty) -> Val {
+    pub(super) fn signed_quotient(&mut self, x: Val, c: u64, ty: Ty) -> Val {
         let k = u64::from(c.trailing_zeros());
         let bits = u64::from(ty.bits());
         if self.f.known_below(x).is_some() {
@@ -383,7 +143,7 @@ impl Builder<'_> {
         self.bin(BinOp::AShr, sum, count, ty, 0)
     }
 
-    fn un(&mut self, op: UnOp, x: Val, ty: Ty, flags: u8) -> Val {
+    pub(super) fn un(&mut self, op: UnOp, x: Val, ty: Ty, flags: u8) -> Val {
         use UnOp::*;
         let from = self.f.ty(x);
         if let Some(a) = self.f.as_const(x)

@@ -1,12 +1,13 @@
 //! Structural checks of the IR, run by tests and in debug builds after each pass.
 
+use super::func::{Func, Term};
 use super::graph::Graph;
-use super::{Block, Func, Op, Term, Ty, Val};
+use super::op::{BinOp, BlockId, Op, Ty, Val};
 
 /// The first broken rule, if any.
 pub fn verify(f: &Func) -> Result<(), String> {
     let graph = Graph::new(f);
-    let mut home: Vec<Option<(Block, usize)>> = vec![None; f.values.len()];
+    let mut home: Vec<Option<(BlockId, usize)>> = vec![None; f.values.len()];
     for &b in &graph.order {
         let block = f.block(b);
         for &p in &block.params {
@@ -20,7 +21,7 @@ pub fn verify(f: &Func) -> Result<(), String> {
             }
         }
     }
-    let check = |v: Val, b: Block, at: usize| -> Result<(), String> {
+    let check = |v: Val, b: BlockId, at: usize| -> Result<(), String> {
         if matches!(f.op(v), Op::Const(_) | Op::Undef) {
             return Ok(());
         }
@@ -80,10 +81,10 @@ fn types(f: &Func, v: Val) -> Result<(), String> {
     let ty = f.ty(v);
     let same = |a: Val, b: Val| f.ty(a) == f.ty(b);
     let good = match f.op(v) {
-        Op::Bin(super::BinOp::Shl | super::BinOp::LShr | super::BinOp::AShr, a, b) => {
+        Op::Bin(BinOp::Shl | BinOp::LShr | BinOp::AShr, a, b) => {
             f.ty(*a) == ty && f.ty(*b) == Ty::I32
         }
-        Op::Bin(super::BinOp::SMulWide | super::BinOp::UMulWide, a, b) => {
+        Op::Bin(BinOp::SMulWide | BinOp::UMulWide, a, b) => {
             ty == Ty::I64 && f.ty(*a) == Ty::I32 && f.ty(*b) == Ty::I32
         }
         Op::Bin(_, a, b) => same(*a, *b) && f.ty(*a) == ty,

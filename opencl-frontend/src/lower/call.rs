@@ -2,10 +2,10 @@
 
 use smallvec::smallvec;
 
-use super::{Lower, Value, ty_of};
+use super::state::{Lower, Value, ty_of};
 use crate::ir::{Atomic, BinOp, CONTRACT, Cmp, Mem, MemTy, Op, Sreg, TernOp, Ty, UnOp, Val};
 use crate::sema::hir::{AtomicOp, Expr, ExprKind, FunctionId, Intrinsic, MathOp};
-use crate::sema::types::{QualType, Scalar, Type};
+use crate::types::{QualType, Scalar, Type};
 
 impl Lower<'_> {
     pub(super) fn call(
@@ -19,13 +19,13 @@ impl Lower<'_> {
         let Some(body) = &function.body else { return Value::None };
         let after = self.f.new_block();
         let is_void = matches!(program.types.get(ty.id), Type::Void);
-        let slot = (!is_void).then(|| self.slot_for(ty, "result"));
+        let private = (!is_void).then(|| self.private_for(ty, "result"));
         let location = self.location;
-        self.push_frame(id, function, Some((after, slot)));
+        self.push_frame(id, function, Some((after, private)));
         for (i, (_, value)) in args.into_iter().enumerate() {
             let local = crate::sema::hir::LocalId(i as u32);
-            let slot = self.local_slot(local);
-            let place = self.slot_place(slot);
+            let private = self.private_of(local);
+            let place = self.private_ref(private);
             self.store(place, function.params[i], value);
         }
         let targets = std::mem::take(&mut self.targets);
@@ -35,9 +35,9 @@ impl Lower<'_> {
         self.frames.pop();
         self.location = location;
         self.switch_to(after);
-        match slot {
-            Some(slot) => {
-                let place = self.slot_place(slot);
+        match private {
+            Some(private) => {
+                let place = self.private_ref(private);
                 if program.types.is_aggregate(ty.id) {
                     Value::Memory(place)
                 } else {
@@ -57,7 +57,7 @@ impl Lower<'_> {
                 values.push((MemTy::B64, self.emit(Op::Generic(address), Ty::I64)));
                 continue;
             }
-            let (mem, ..) = self.shape(arg.ty);
+            let (mem, ..) = self.memory_layout(arg.ty);
             values.extend(self.lanes(arg).into_iter().map(|v| (mem, v)));
         }
         let mut offset = 0u64;
@@ -72,8 +72,8 @@ impl Lower<'_> {
         let buffer = if values.is_empty() {
             self.constant(Ty::I64, 0)
         } else {
-            let slot = self.new_slot(offset.next_multiple_of(8), 8, "printf".into());
-            let place = self.slot_place(slot);
+            let private = self.new_private(offset.next_multiple_of(8), 8, "printf".into());
+            let place = self.private_ref(private);
             for ((mem, v), offset) in values.into_iter().zip(places) {
                 let m = self.mem(place, mem, offset);
                 self.emit(Op::Store(m, place.address, v), Ty::None);
@@ -120,7 +120,7 @@ impl Lower<'_> {
                 one(self.bool_to_int(negative, 1))
             }
             Intrinsic::Atomic(op) => {
-                let place = self.element_place(&args[0]);
+                let place = self.element_ref(&args[0]);
                 let scalar = self.program.types.scalar(ty.id).unwrap_or(Scalar::I32);
                 let operands: Vec<Val> = args[1..].iter().map(|a| self.scalar(a)).collect();
                 let mem = match scalar.size() {

@@ -1,9 +1,9 @@
 //! Numeric conversions between scalars.
 
-use super::{Lower, ty_of};
+use super::state::{Lower, ty_of};
 use crate::ir::{BinOp, Op, Round, Ty, UnOp, Val};
 use crate::sema::hir::Rounding;
-use crate::sema::types::Scalar;
+use crate::types::Scalar;
 
 impl Lower<'_> {
     /// Brings a 32-bit value into the range of a narrow integer type.

@@ -2,10 +2,10 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{Lower, Place, Value, space, ty_of};
+use super::state::{Lower, MemRef, Value, space, ty_of};
 use crate::ir::{BinOp, Cmp, NO_WRAP, Op, Ty, UnOp, Val};
 use crate::sema::hir::{Expr, ExprKind};
-use crate::sema::types::{QualType, Scalar, Type};
+use crate::types::{QualType, Scalar, Type};
 
 pub(super) type Lanes = SmallVec<[Val; 16]>;
 
@@ -15,7 +15,7 @@ impl Lower<'_> {
         if e.is_lvalue() && !matches!(e.kind, ExprKind::Temporary(..)) {
             // Reading a volatile object for nothing is still a read.
             if e.ty.volatile && !self.program.types.is_aggregate(e.ty.id) {
-                let place = self.place(e);
+                let place = self.lvalue(e);
                 self.load(place, e.ty.value());
             } else if let ExprKind::Deref(p) = &e.kind {
                 self.effect(p);
@@ -30,7 +30,7 @@ impl Lower<'_> {
         match self.value(e) {
             Value::Lanes(lanes) => lanes,
             _ => {
-                let (mem, n, _) = self.shape(e.ty);
+                let (mem, n, _) = self.memory_layout(e.ty);
                 let undef = self.constant(mem.ty(), 0);
                 SmallVec::from_elem(undef, usize::from(n))
             }
@@ -42,7 +42,7 @@ impl Lower<'_> {
     }
 
     /// Stores the value of an initialiser.
-    pub(super) fn initialize(&mut self, place: Place, init: &Expr) {
+    pub(super) fn initialize(&mut self, place: MemRef, init: &Expr) {
         if let ExprKind::Aggregate(items) = &init.kind {
             if !self.covers(init.ty, items) {
                 self.clear(place, init.ty);
@@ -68,33 +68,33 @@ impl Lower<'_> {
     }
 
     /// Where an lvalue is.
-    pub(super) fn place(&mut self, e: &Expr) -> Place {
+    pub(super) fn lvalue(&mut self, e: &Expr) -> MemRef {
         let mut place = match &e.kind {
             ExprKind::Local(id) => {
-                let slot = self.local_slot(*id);
-                self.slot_place(slot)
+                let private = self.private_of(*id);
+                self.private_ref(private)
             }
             ExprKind::Global(id) => {
                 let global = &self.program.globals[id.0 as usize];
                 let (space, align) = (space(global.ty.space), global.align);
                 let address = self.emit(Op::GlobalAddr(id.0), Ty::I64);
-                Place { space, address, offset: 0, align, volatile: false }
+                MemRef { space, address, offset: 0, align, volatile: false }
             }
             ExprKind::Deref(pointer) => {
                 let address = self.scalar(pointer);
                 let natural = self.program.types.align(e.ty.id).max(1);
                 let align = self.packed_elements(pointer).map_or(natural, |a| a.min(natural));
-                Place { space: space(e.ty.space), address, offset: 0, align, volatile: false }
+                MemRef { space: space(e.ty.space), address, offset: 0, align, volatile: false }
             }
             ExprKind::Member(base, offset) => {
                 let base = if base.is_lvalue() {
-                    self.place(base)
+                    self.lvalue(base)
                 } else {
                     match self.value(base) {
                         Value::Memory(place) => place,
                         other => {
-                            let slot = self.slot_for(base.ty, "value");
-                            let place = self.slot_place(slot);
+                            let private = self.private_for(base.ty, "value");
+                            let place = self.private_ref(private);
                             self.store(place, base.ty, other);
                             place
                         }
@@ -103,14 +103,14 @@ impl Lower<'_> {
                 base.at(*offset as i64)
             }
             ExprKind::Temporary(id, init) => {
-                let slot = self.local_slot(*id);
-                let place = self.slot_place(slot);
+                let private = self.private_of(*id);
+                let place = self.private_ref(private);
                 self.initialize(place, init);
                 place
             }
             // The place of the first component; callers handle the others.
             ExprKind::Swizzle(base, lanes) => {
-                let base_place = self.place(base);
+                let base_place = self.lvalue(base);
                 let size = self.program.types.lanes(base.ty.id).map_or(1, |(s, _)| s.size());
                 base_place.at(i64::from(lanes[0]) * size as i64)
             }
@@ -119,8 +119,8 @@ impl Lower<'_> {
                 match value {
                     Value::Memory(place) => place,
                     other => {
-                        let slot = self.slot_for(e.ty, "value");
-                        let place = self.slot_place(slot);
+                        let private = self.private_for(e.ty, "value");
+                        let place = self.private_ref(private);
                         self.store(place, e.ty, other);
                         place
                     }
@@ -132,8 +132,8 @@ impl Lower<'_> {
     }
 
     /// Places of the components of an lvalue swizzle.
-    pub(super) fn lane_places(&mut self, base: &Expr, lanes: &[u8], volatile: bool) -> Vec<Place> {
-        let mut place = self.place(base);
+    pub(super) fn lane_refs(&mut self, base: &Expr, lanes: &[u8], volatile: bool) -> Vec<MemRef> {
+        let mut place = self.lvalue(base);
         place.volatile |= volatile;
         let size = self.program.types.lanes(base.ty.id).map_or(1, |(s, _)| s.size());
         lanes.iter().map(|l| place.at((u64::from(*l) * size) as i64)).collect()
@@ -145,14 +145,14 @@ impl Lower<'_> {
         {
             let element = self.program.types.lanes(e.ty.id).map_or(Scalar::I32, |l| l.0);
             let mut out = Lanes::new();
-            for place in self.lane_places(base, lanes, e.ty.volatile) {
+            for place in self.lane_refs(base, lanes, e.ty.volatile) {
                 if let Value::Lanes(one) = self.load(place, QualType::plain(element.into())) {
                     out.extend(one);
                 }
             }
             return Value::Lanes(out);
         }
-        let place = self.place(e);
+        let place = self.lvalue(e);
         self.load(place, e.ty.value())
     }
 
@@ -161,13 +161,13 @@ impl Lower<'_> {
             && lanes.len() > 1
         {
             let element = self.program.types.lanes(e.ty.id).map_or(Scalar::I32, |l| l.0);
-            let places = self.lane_places(base, lanes, e.ty.volatile);
+            let places = self.lane_refs(base, lanes, e.ty.volatile);
             for (place, v) in places.into_iter().zip(values) {
                 self.store(place, QualType::plain(element.into()), Value::Lanes(smallvec![*v]));
             }
             return;
         }
-        let place = self.place(e);
+        let place = self.lvalue(e);
         self.store(place, e.ty.value(), value);
     }
 
@@ -193,7 +193,7 @@ impl Lower<'_> {
                 return self.load_lvalue(e);
             }
             ExprKind::Member(..) => {
-                let place = self.place(e);
+                let place = self.lvalue(e);
                 return self.load(place, e.ty.value());
             }
             ExprKind::Swizzle(base, picks) => {
@@ -204,7 +204,7 @@ impl Lower<'_> {
                 picks.iter().map(|p| all[usize::from(*p)]).collect()
             }
             ExprKind::AddressOf(object) => {
-                let place = self.place(object);
+                let place = self.lvalue(object);
                 smallvec![self.address(place)]
             }
             ExprKind::Negate(a) => {
@@ -345,16 +345,16 @@ impl Lower<'_> {
             }
             ExprKind::Intrinsic(which, args) => return self.intrinsic(*which, args, e.ty),
             ExprKind::Aggregate(_) => {
-                let slot = self.slot_for(e.ty, "value");
-                let place = self.slot_place(slot);
+                let private = self.private_for(e.ty, "value");
+                let place = self.private_ref(private);
                 self.initialize(place, e);
                 return Value::Memory(place);
             }
             ExprKind::Printf(format, args) => smallvec![self.printf(format.0, args)],
             ExprKind::Shuffle(parts) => self.shuffle(parts),
             ExprKind::VectorLoad(p) => {
-                let place = self.element_place(p);
-                let (mem, n, _) = self.shape(e.ty);
+                let place = self.element_ref(p);
+                let (mem, n, _) = self.memory_layout(e.ty);
                 (0..n)
                     .map(|i| {
                         let m = self.mem(place, mem, u64::from(i) * mem.size());
@@ -364,8 +364,8 @@ impl Lower<'_> {
             }
             ExprKind::VectorStore(p, value) => {
                 let values = self.lanes(value);
-                let place = self.element_place(p);
-                let (mem, ..) = self.shape(value.ty);
+                let place = self.element_ref(p);
+                let (mem, ..) = self.memory_layout(value.ty);
                 for (i, v) in values.into_iter().enumerate() {
                     let m = self.mem(place, mem, i as u64 * mem.size());
                     self.emit(Op::Store(m, place.address, v), Ty::None);
@@ -377,14 +377,14 @@ impl Lower<'_> {
     }
 
     /// The memory that a pointer to a component points to.
-    pub(super) fn element_place(&mut self, pointer: &Expr) -> Place {
+    pub(super) fn element_ref(&mut self, pointer: &Expr) -> MemRef {
         let to = self.program.types.pointee(pointer.ty.id).unwrap_or(pointer.ty);
         let address = self.scalar(pointer);
         let align = self.program.types.align(to.id);
-        Place { space: space(to.space), address, offset: 0, align, volatile: to.volatile }
+        MemRef { space: space(to.space), address, offset: 0, align, volatile: to.volatile }
     }
 
-    fn address(&mut self, place: Place) -> Val {
+    fn address(&mut self, place: MemRef) -> Val {
         let offset = self.constant(Ty::I64, place.offset as u64);
         self.emit(Op::Bin(BinOp::Add, place.address, offset), Ty::I64)
     }
@@ -413,8 +413,8 @@ impl Lower<'_> {
             return Value::Lanes(out);
         }
         // Another number of components: through memory.
-        let slot = self.slot_for(if n > m { a.ty } else { to }, "bits");
-        let place = self.slot_place(slot);
+        let private = self.private_for(if n > m { a.ty } else { to }, "bits");
+        let place = self.private_ref(private);
         self.store(place, a.ty, Value::Lanes(values));
         self.load(place, to)
     }

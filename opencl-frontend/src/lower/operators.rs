@@ -3,11 +3,11 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::expr::Lanes;
-use super::{Lower, Place, Value, ty_of};
+use super::state::{Lower, MemRef, Value, ty_of};
 use crate::ir::{BinOp, CONTRACT, Cmp, NO_WRAP, Op, Ty, UnOp, Val};
 use crate::parse::ast::BinaryOp;
 use crate::sema::hir::{Expr, ExprKind, Rounding};
-use crate::sema::types::{QualType, Scalar};
+use crate::types::{QualType, Scalar};
 
 impl Lower<'_> {
     pub(super) fn binary(
@@ -146,11 +146,11 @@ impl Lower<'_> {
         let right = self.lanes(rhs);
         // One evaluation of the place: its address may have effects.
         let element = self.program.types.lanes(lhs.ty.id).map(|l| l.0);
-        let places: Vec<Place> = match &lhs.kind {
-            ExprKind::Swizzle(base, lanes) => self.lane_places(base, lanes, lhs.ty.volatile),
+        let places: Vec<MemRef> = match &lhs.kind {
+            ExprKind::Swizzle(base, lanes) => self.lane_refs(base, lanes, lhs.ty.volatile),
             _ => {
-                let place = self.place(lhs);
-                let (mem, n, _) = self.shape(lhs.ty);
+                let place = self.lvalue(lhs);
+                let (mem, n, _) = self.memory_layout(lhs.ty);
                 (0..n).map(|i| place.at(i64::from(i) * mem.size() as i64)).collect()
             }
         };
@@ -207,15 +207,15 @@ impl Lower<'_> {
         let (yes, no, after) = (self.f.new_block(), self.f.new_block(), self.f.new_block());
         self.branch_on(c, yes, no);
         let memory = self.program.types.is_aggregate(ty.id);
-        let slot = memory.then(|| self.slot_for(ty, "choice"));
+        let private = memory.then(|| self.private_for(ty, "choice"));
         let mut params = Lanes::new();
         for (block, e) in [(yes, a), (no, b)] {
             self.switch_to(block);
             let value = self.value(e);
             let mut args = SmallVec::new();
-            match (value, slot) {
-                (value @ Value::Memory(_), Some(slot)) => {
-                    let place = self.slot_place(slot);
+            match (value, private) {
+                (value @ Value::Memory(_), Some(private)) => {
+                    let place = self.private_ref(private);
                     self.store(place, ty, value);
                 }
                 (Value::Lanes(lanes), _) => {
@@ -235,8 +235,8 @@ impl Lower<'_> {
             self.terminate(crate::ir::Term::Jump(crate::ir::Edge { block: after, args }));
         }
         self.switch_to(after);
-        match slot {
-            Some(slot) => Value::Memory(self.slot_place(slot)),
+        match private {
+            Some(private) => Value::Memory(self.private_ref(private)),
             None if params.is_empty() => Value::None,
             None => Value::Lanes(params),
         }

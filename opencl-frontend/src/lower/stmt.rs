@@ -1,7 +1,7 @@
 //! Statements.
 
-use super::{Lower, Targets, Value};
-use crate::ir::{Block, Cmp, Edge, Op, Term, Ty};
+use super::state::{Lower, Targets, Value};
+use crate::ir::{BlockId, Cmp, Edge, Op, Term, Ty};
 use crate::sema::hir::{Expr, LabelId, Stmt, StmtKind};
 
 impl Lower<'_> {
@@ -14,7 +14,7 @@ impl Lower<'_> {
         }
     }
 
-    fn label(&mut self, id: LabelId) -> Block {
+    fn label(&mut self, id: LabelId) -> BlockId {
         let frame = self.frames.last_mut().expect("a function is being lowered");
         if let Some(&b) = frame.labels.get(&id) {
             return b;
@@ -44,9 +44,9 @@ impl Lower<'_> {
                 self.effect(e);
             }
             StmtKind::Declare(id, init) => {
-                let slot = self.local_slot(*id);
+                let private = self.private_of(*id);
                 if let Some(init) = init {
-                    let place = self.slot_place(slot);
+                    let place = self.private_ref(private);
                     self.initialize(place, init);
                 }
             }
@@ -98,7 +98,7 @@ impl Lower<'_> {
                 let after = self.f.new_block();
                 let default = default.map_or(after, |d| self.label(d));
                 let signed = self.program.types.scalar(value.ty.id).is_some_and(|s| s.is_signed());
-                let mut sorted: Vec<(u64, Block)> =
+                let mut sorted: Vec<(u64, BlockId)> =
                     cases.iter().map(|(k, l)| (*k, self.label(*l))).collect();
                 sorted.sort_by_key(|(k, _)| if signed { *k ^ 1 << 63 } else { *k });
                 self.decide(v, &sorted, default, signed);
@@ -136,9 +136,9 @@ impl Lower<'_> {
                 let exit = self.frames.last().and_then(|f| f.exit);
                 let stored = value.as_ref().map(|e| (e.ty, self.value(e)));
                 match exit {
-                    Some((block, slot)) => {
-                        if let (Some(slot), Some((ty, value))) = (slot, stored) {
-                            let place = self.slot_place(slot);
+                    Some((block, private)) => {
+                        if let (Some(private), Some((ty, value))) = (private, stored) {
+                            let place = self.private_ref(private);
                             self.store(place, ty, value);
                         }
                         self.jump(block);
@@ -151,7 +151,13 @@ impl Lower<'_> {
     }
 
     /// A tree of comparisons over the sorted cases.
-    fn decide(&mut self, v: crate::ir::Val, cases: &[(u64, Block)], default: Block, signed: bool) {
+    fn decide(
+        &mut self,
+        v: crate::ir::Val,
+        cases: &[(u64, BlockId)],
+        default: BlockId,
+        signed: bool,
+    ) {
         let ty = self.f.ty(v);
         if cases.len() <= 3 {
             for (k, target) in cases {
@@ -175,7 +181,7 @@ impl Lower<'_> {
     }
 
     /// Branches on a condition; `&&`, `||` and `!` become control flow.
-    pub(super) fn branch_on(&mut self, e: &Expr, yes: Block, no: Block) {
+    pub(super) fn branch_on(&mut self, e: &Expr, yes: BlockId, no: BlockId) {
         use crate::sema::hir::ExprKind::*;
         match &e.kind {
             LogicalAnd(a, b) => {

@@ -1,7 +1,7 @@
 //! Members of packed structs: accesses whose address may not be a multiple of their size
 //! (OpenCL C 1.2, 6.11.1). PTX has no such accesses (PTX ISA 6.4.1), so they go piece by piece.
 
-use super::Lower;
+use super::state::Lower;
 use crate::ir::{BinOp, Mem, MemTy, Op, Ty, UnOp, Val};
 use crate::sema::hir::{Expr, ExprKind};
 

@@ -18,12 +18,12 @@ use std::rc::Rc;
 use lalrpop_util::ParseError;
 use rustc_hash::FxHashMap;
 
-use crate::Session;
 use crate::diag::{Code, Diag};
 use crate::preprocess::{PpKind, PpTok, Unit};
-use crate::sema::types::TypeId;
+use crate::session::Session;
 use crate::source::Span;
 use crate::symbol::{Interner, Symbol, fixed};
+use crate::types::TypeId;
 
 use ast::{Declarator, External};
 
@@ -486,7 +486,7 @@ fn syntax_error(
                 Tok::MarkName if expected.iter().any(|e| e == "MARK_TYPE") => {
                     let mut diag =
                         Diag::error(Code::Undeclared, format!("unknown type name `{text}`"));
-                    let candidates = crate::sema::builtin_type_names().iter().map(String::as_str);
+                    let candidates = crate::types::builtin_type_names().iter().map(String::as_str);
                     let keywords =
                         ["char", "short", "int", "long", "float", "double", "half", "void", "bool"];
                     if let Some(meant) = crate::diag::closest(text, candidates.chain(keywords)) {
@@ -505,7 +505,7 @@ fn syntax_error(
             {
                 let spelled = session.names.text(previous.sym);
                 diag = diag.note(None, format!("`{spelled}` is not known as a type here"));
-                let candidates = crate::sema::builtin_type_names();
+                let candidates = crate::types::builtin_type_names();
                 if let Some(meant) =
                     crate::diag::closest(spelled, candidates.iter().map(|s| s.as_str()))
                 {

@@ -2,7 +2,7 @@
 
 use super::replace::Replacements;
 use crate::ir::graph::Graph;
-use crate::ir::{Block, BlockData, Edge, Func, Term, Val};
+use crate::ir::{BasicBlock, BlockId, Edge, Func, Term, Val};
 
 /// Cleans until nothing changes; true if anything did.
 pub fn run(f: &mut Func) -> bool {
@@ -50,7 +50,7 @@ fn fold_branches(f: &mut Func) -> bool {
 fn clear_unreachable(f: &mut Func, graph: &Graph) -> bool {
     let mut changed = false;
     for b in 0..f.blocks.len() {
-        if !graph.reachable(Block(b as u32)) {
+        if !graph.reachable(BlockId(b as u32)) {
             let block = &mut f.blocks[b];
             let empty = block.params.is_empty() && block.insts.is_empty();
             changed |= !(empty && matches!(block.term, Term::Open));
@@ -122,7 +122,12 @@ fn merge_lines(f: &mut Func, graph: &Graph) -> bool {
             }
             let next = std::mem::replace(
                 f.block_mut(target),
-                BlockData { params: Vec::new(), insts: Vec::new(), term: Term::Open, unroll: None },
+                BasicBlock {
+                    params: Vec::new(),
+                    insts: Vec::new(),
+                    term: Term::Open,
+                    unroll: None,
+                },
             );
             let block = f.block_mut(b);
             let Term::Jump(edge) = std::mem::replace(&mut block.term, next.term) else { break };

@@ -6,7 +6,7 @@ use crate::ir::{Func, Op, Term, Val};
 /// Removes dead values and stores to variables that are never read; true if there were any.
 pub fn run(f: &mut Func) -> bool {
     let graph = Graph::new(f);
-    let mut changed = !f.slots.is_empty() && remove_dead_slots(f, &graph);
+    let mut changed = !f.privates.is_empty() && remove_dead_privates(f, &graph);
     let mut live = vec![false; f.values.len()];
     let mut work: Vec<Val> = Vec::new();
     // Where block parameters are: block and index.
@@ -59,17 +59,17 @@ pub fn run(f: &mut Func) -> bool {
 }
 
 /// Stores to variables whose address serves nothing but stores.
-fn remove_dead_slots(f: &mut Func, graph: &Graph) -> bool {
-    let mut needed = vec![false; f.slots.len()];
+fn remove_dead_privates(f: &mut Func, graph: &Graph) -> bool {
+    let mut needed = vec![false; f.privates.len()];
     let mut root: Vec<Option<u32>> = vec![None; f.values.len()];
     let all: Vec<Val> =
         graph.order.iter().flat_map(|b| f.block(*b).insts.iter().copied()).collect();
-    if !all.iter().any(|v| matches!(f.op(*v), Op::SlotAddr(_))) {
+    if !all.iter().any(|v| matches!(f.op(*v), Op::PrivateAddr(_))) {
         return false;
     }
     for &v in &all {
         match *f.op(v) {
-            Op::SlotAddr(s) => root[v.0 as usize] = Some(s.0),
+            Op::PrivateAddr(s) => root[v.0 as usize] = Some(s.0),
             Op::Bin(_, a, b) => {
                 let (x, y) = (root[a.0 as usize], root[b.0 as usize]);
                 match (x, y) {
@@ -86,7 +86,7 @@ fn remove_dead_slots(f: &mut Func, graph: &Graph) -> bool {
     }
     for &v in &all {
         let op = f.op(v);
-        if matches!(op, Op::SlotAddr(_))
+        if matches!(op, Op::PrivateAddr(_))
             || (matches!(op, Op::Bin(..)) && root[v.0 as usize].is_some())
         {
             continue;

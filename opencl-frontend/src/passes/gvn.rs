@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::replace::Replacements;
 use crate::ir::graph::Graph;
-use crate::ir::{BinOp, Block, Func, Mem, MemTy, Op, Space, Term, Ty, Val, simplify};
+use crate::ir::{BinOp, BlockId, Func, Mem, MemTy, Op, Space, Term, Ty, Val, simplify};
 
 type Key = (Op, Ty);
 
@@ -42,11 +42,11 @@ pub fn run(f: &mut Func) -> bool {
         memory: vec![Vec::new(); f.blocks.len()],
     };
     enum Step {
-        Enter(Block),
+        Enter(BlockId),
         /// With the number of operations known on entry.
         Leave(usize),
     }
-    let mut stack = vec![Step::Enter(Block(0))];
+    let mut stack = vec![Step::Enter(BlockId(0))];
     while let Some(step) = stack.pop() {
         match step {
             Step::Enter(b) => {
@@ -69,7 +69,7 @@ pub fn run(f: &mut Func) -> bool {
 }
 
 impl Pass {
-    fn block(&mut self, f: &mut Func, graph: &Graph, b: Block) {
+    fn block(&mut self, f: &mut Func, graph: &Graph, b: BlockId) {
         let mut memory: Memory = match graph.preds[b.0 as usize].as_slice() {
             [one] => self.memory[one.0 as usize].clone(),
             _ => Vec::new(),
@@ -178,7 +178,7 @@ fn remember(memory: &mut Memory, entry: (Mem, Val, Val)) {
 fn object(f: &Func, mut a: Val) -> Option<Op> {
     loop {
         match f.op(a) {
-            op @ (Op::GlobalAddr(_) | Op::SlotAddr(_)) => return Some(*op),
+            op @ (Op::GlobalAddr(_) | Op::PrivateAddr(_)) => return Some(*op),
             Op::Bin(BinOp::Add, x, y) => {
                 let left = object(f, *x);
                 if left.is_some() {

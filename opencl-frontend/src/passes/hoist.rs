@@ -4,10 +4,10 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::ir::graph::Graph;
-use crate::ir::{Block, Func, Op, Ty, Val};
+use crate::ir::{BlockId, Func, Op, Ty, Val};
 
 /// Where an operation is computed: block and value.
-type Places = SmallVec<[(Block, Val); 2]>;
+type Places = SmallVec<[(BlockId, Val); 2]>;
 
 /// Moves what is computed at least twice; true if anything moved. Value numbering then merges the copies.
 pub fn run(f: &mut Func) -> bool {

@@ -4,7 +4,7 @@
 //! where the condition likely differs between threads, else 4.
 
 use crate::ir::graph::Graph;
-use crate::ir::{Block, Edge, Func, Op, Sreg, Term, Val, simplify};
+use crate::ir::{BlockId, Edge, Func, Op, Sreg, Term, Val, simplify};
 
 const LIMIT_DIVERGENT: usize = 7;
 const LIMIT_UNIFORM: usize = 4;
@@ -72,10 +72,10 @@ fn divergent_values(f: &Func) -> Vec<bool> {
 fn side(
     f: &Func,
     graph: &Graph,
-    b: Block,
+    b: BlockId,
     edge: &Edge,
     limit: usize,
-) -> Option<(Option<Block>, Edge)> {
+) -> Option<(Option<BlockId>, Edge)> {
     let block = f.block(edge.block);
     let private = *graph.preds[edge.block.0 as usize] == [b] && block.params.is_empty();
     match &block.term {
@@ -95,8 +95,8 @@ fn convert(
     f: &mut Func,
     graph: &Graph,
     divergent: &[bool],
-    b: Block,
-) -> Option<([Option<Block>; 2], Block)> {
+    b: BlockId,
+) -> Option<([Option<BlockId>; 2], BlockId)> {
     let Term::Branch(c, yes, no) = f.block(b).term.clone() else { return None };
     let limit = if divergent.get(c.0 as usize).copied().unwrap_or(true) {
         LIMIT_DIVERGENT

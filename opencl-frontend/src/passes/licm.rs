@@ -2,7 +2,7 @@
 
 use super::gvn::may_alias;
 use crate::ir::graph::{Graph, Loop};
-use crate::ir::{Block, Edge, Func, Mem, Op, Space, Term, Val};
+use crate::ir::{BlockId, Edge, Func, Mem, Op, Space, Term, Val};
 
 /// Hoists from all loops, inner ones first; true if anything changed.
 pub fn run(f: &mut Func) -> bool {
@@ -19,7 +19,7 @@ pub(super) fn insert_preheaders(f: &mut Func) -> bool {
     let graph = Graph::new(f);
     let mut inserted = false;
     for l in graph.loops(f) {
-        let outside: Vec<Block> = graph.preds[l.header.0 as usize]
+        let outside: Vec<BlockId> = graph.preds[l.header.0 as usize]
             .iter()
             .copied()
             .filter(|p| !l.latches.contains(p))
@@ -53,7 +53,7 @@ pub(super) fn insert_preheaders(f: &mut Func) -> bool {
 }
 
 fn hoist(f: &mut Func, graph: &Graph, l: &Loop) -> bool {
-    let outside = |p: &&Block| !l.latches.contains(p);
+    let outside = |p: &&BlockId| !l.latches.contains(p);
     let Some(&pre) = graph.preds[l.header.0 as usize].iter().find(outside) else { return false };
     let mut moved = false;
     let mut inside = vec![false; f.values.len()];
@@ -90,7 +90,7 @@ fn hoist(f: &mut Func, graph: &Graph, l: &Loop) -> bool {
                         && !stores.iter().any(|(sm, sa)| may_alias(f, (m, *a), (sm, *sa)))
                 }
                 // Cheap where it is used, and a register less over the loop.
-                Op::GlobalAddr(_) | Op::SlotAddr(_) => true,
+                Op::GlobalAddr(_) | Op::PrivateAddr(_) => true,
                 op => op.is_pure(),
             };
             if invariant && movable {

@@ -15,8 +15,8 @@ mod strength;
 mod unroll;
 mod vectorize;
 
-use crate::Options;
 use crate::ir::{Func, verify};
+use crate::options::Options;
 
 /// Rounds of a group of passes that feed each other.
 const ROUNDS: usize = 6;

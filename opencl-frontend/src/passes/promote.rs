@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::replace::Replacements;
 use crate::ir::graph::Graph;
-use crate::ir::{BinOp, Block, Func, Mem, MemTy, Op, Slot, Ty, UnOp, Val};
+use crate::ir::{BinOp, BlockId, Func, Mem, MemTy, Op, PrivateVar, Ty, UnOp, Val};
 
 /// A piece of a variable that is accessed as a whole.
 struct Cell {
@@ -62,7 +62,7 @@ pub fn run(f: &mut Func) -> bool {
     true
 }
 
-fn dedup(preds: &[Block]) -> Vec<Block> {
+fn dedup(preds: &[BlockId]) -> Vec<BlockId> {
     let mut out = preds.to_vec();
     out.sort_unstable();
     out.dedup();
@@ -70,19 +70,19 @@ fn dedup(preds: &[Block]) -> Vec<Block> {
 }
 
 /// Addresses at known offsets in variables.
-fn find_addresses(f: &Func, graph: &Graph) -> FxHashMap<Val, (Slot, i64)> {
-    let mut out: FxHashMap<Val, (Slot, i64)> = FxHashMap::default();
+fn find_addresses(f: &Func, graph: &Graph) -> FxHashMap<Val, (PrivateVar, i64)> {
+    let mut out: FxHashMap<Val, (PrivateVar, i64)> = FxHashMap::default();
     for &b in &graph.order {
         for &v in &f.block(b).insts {
             match *f.op(v) {
-                Op::SlotAddr(slot) => {
-                    out.insert(v, (slot, 0));
+                Op::PrivateAddr(private) => {
+                    out.insert(v, (private, 0));
                 }
                 Op::Bin(BinOp::Add, a, c) => {
                     if let Some(c) = f.as_const(c)
-                        && let Some(&(slot, offset)) = out.get(&a)
+                        && let Some(&(private, offset)) = out.get(&a)
                     {
-                        out.insert(v, (slot, offset.wrapping_add(c as i64)));
+                        out.insert(v, (private, offset.wrapping_add(c as i64)));
                     }
                 }
                 _ => {}
@@ -92,15 +92,15 @@ fn find_addresses(f: &Func, graph: &Graph) -> FxHashMap<Val, (Slot, i64)> {
     out
 }
 
-type Variables = FxHashMap<(Slot, i64), usize>;
+type Variables = FxHashMap<(PrivateVar, i64), usize>;
 
 fn find_cells(
     f: &Func,
     graph: &Graph,
-    addresses: &FxHashMap<Val, (Slot, i64)>,
+    addresses: &FxHashMap<Val, (PrivateVar, i64)>,
 ) -> (Vec<Cell>, Variables) {
-    let mut bad = vec![false; f.slots.len()];
-    let mut ranges: Vec<FxHashMap<i64, (u64, Ty)>> = vec![FxHashMap::default(); f.slots.len()];
+    let mut bad = vec![false; f.privates.len()];
+    let mut ranges: Vec<FxHashMap<i64, (u64, Ty)>> = vec![FxHashMap::default(); f.privates.len()];
     for &b in &graph.order {
         let block = f.block(b);
         for &v in &block.insts {
@@ -112,12 +112,12 @@ fn find_cells(
             };
             let mut skip = None;
             if let Some((m, a, ty)) = access
-                && let Some(&(slot, offset)) = addresses.get(&a)
+                && let Some(&(private, offset)) = addresses.get(&a)
             {
-                let s = slot.0 as usize;
+                let s = private.0 as usize;
                 skip = Some(a);
                 let at = offset.wrapping_add(m.offset);
-                let inside = at >= 0 && at as u64 + m.ty.size() <= f.slots[s].size;
+                let inside = at >= 0 && at as u64 + m.ty.size() <= f.privates[s].size;
                 if m.volatile || !inside {
                     bad[s] = true;
                 } else {
@@ -136,16 +136,16 @@ fn find_cells(
                 let used_as_address = skip == Some(o) && std::mem::take(&mut first);
                 if !used_as_address
                     && !is_address
-                    && let Some(&(slot, _)) = addresses.get(&o)
+                    && let Some(&(private, _)) = addresses.get(&o)
                 {
-                    bad[slot.0 as usize] = true;
+                    bad[private.0 as usize] = true;
                 }
             });
         }
         for edge in block.term.edges() {
             for arg in &edge.args {
-                if let Some(&(slot, _)) = addresses.get(arg) {
-                    bad[slot.0 as usize] = true;
+                if let Some(&(private, _)) = addresses.get(arg) {
+                    bad[private.0 as usize] = true;
                 }
             }
         }
@@ -161,7 +161,7 @@ fn find_cells(
             continue;
         }
         for (offset, size, ty) in sorted {
-            variables.insert((Slot(s as u32), offset), cells.len());
+            variables.insert((PrivateVar(s as u32), offset), cells.len());
             cells.push(Cell { offset, size, ty });
         }
     }
@@ -172,24 +172,29 @@ struct Builder<'b> {
     cells: &'b [Cell],
     variables: &'b Variables,
     graph: &'b Graph,
-    defs: FxHashMap<(usize, Block), Val>,
+    defs: FxHashMap<(usize, BlockId), Val>,
     /// Parameters that still need arguments.
-    incomplete: Vec<(Block, usize, Val)>,
+    incomplete: Vec<(BlockId, usize, Val)>,
     done: Vec<bool>,
     replaced: Replacements,
     /// Blocks between a reading and the definition.
-    chain: Vec<Block>,
+    chain: Vec<BlockId>,
     /// One value per type is enough.
     undefined: FxHashMap<Ty, Val>,
 }
 
 impl Builder<'_> {
-    fn variable(&self, addresses: &FxHashMap<Val, (Slot, i64)>, m: &Mem, a: Val) -> Option<usize> {
-        let &(slot, offset) = addresses.get(&a)?;
-        self.variables.get(&(slot, offset.wrapping_add(m.offset))).copied()
+    fn variable(
+        &self,
+        addresses: &FxHashMap<Val, (PrivateVar, i64)>,
+        m: &Mem,
+        a: Val,
+    ) -> Option<usize> {
+        let &(private, offset) = addresses.get(&a)?;
+        self.variables.get(&(private, offset.wrapping_add(m.offset))).copied()
     }
 
-    fn block(&mut self, f: &mut Func, addresses: &FxHashMap<Val, (Slot, i64)>, b: Block) {
+    fn block(&mut self, f: &mut Func, addresses: &FxHashMap<Val, (PrivateVar, i64)>, b: BlockId) {
         let insts = std::mem::take(&mut f.block_mut(b).insts);
         let mut out = Vec::with_capacity(insts.len());
         for v in insts {
@@ -222,7 +227,7 @@ impl Builder<'_> {
     }
 
     /// The variable's value at the end of a block (so far).
-    fn read(&mut self, f: &mut Func, var: usize, b: Block) -> Val {
+    fn read(&mut self, f: &mut Func, var: usize, b: BlockId) -> Val {
         let mut at = b;
         let value = loop {
             if let Some(&v) = self.defs.get(&(var, at)) {

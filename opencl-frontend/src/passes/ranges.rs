@@ -50,7 +50,7 @@ fn never_negative(f: &Func, graph: &Graph) -> Vec<bool> {
             _ => matches!(d.ty, Ty::I32 | Ty::I64),
         })
         .collect();
-    let entry_params = &f.block(crate::ir::Block(0)).params;
+    let entry_params = &f.block(crate::ir::BlockId(0)).params;
     for p in entry_params {
         out[p.0 as usize] = false;
     }

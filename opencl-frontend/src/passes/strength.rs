@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::licm::insert_preheaders;
 use crate::ir::graph::{Graph, Loop};
-use crate::ir::{BinOp, Block, Func, NO_WRAP, Op, Ty, UnOp, Val, simplify};
+use crate::ir::{BinOp, BlockId, Func, NO_WRAP, Op, Ty, UnOp, Val, simplify};
 
 /// More pointers than this in one loop cost more registers than they save instructions.
 const POINTERS: usize = 12;
@@ -54,7 +54,7 @@ struct Access {
 
 fn reduce(f: &mut Func, graph: &Graph, l: &Loop, inner: &[bool]) -> bool {
     let [latch] = l.latches.as_slice() else { return false };
-    let outside = |p: &&Block| *p != latch;
+    let outside = |p: &&BlockId| *p != latch;
     let Some(&pre) = graph.preds[l.header.0 as usize].iter().find(outside) else { return false };
     let Some(enter) = edge_to(f, pre, l.header) else { return false };
     let Some(back) = edge_to(f, *latch, l.header) else { return false };
@@ -143,14 +143,14 @@ fn reduce(f: &mut Func, graph: &Graph, l: &Loop, inner: &[bool]) -> bool {
 }
 
 /// The arguments of the one edge between two blocks.
-fn edge_to(f: &Func, from: Block, to: Block) -> Option<Vec<Val>> {
+fn edge_to(f: &Func, from: BlockId, to: BlockId) -> Option<Vec<Val>> {
     let edges = f.block(from).term.edges();
     let mut found = edges.iter().filter(|e| e.block == to);
     let only = found.next()?;
     found.next().is_none().then(|| only.args.to_vec())
 }
 
-fn push_argument(f: &mut Func, from: Block, to: Block, arg: Val) {
+fn push_argument(f: &mut Func, from: BlockId, to: BlockId, arg: Val) {
     for edge in f.block_mut(from).term.edges_mut() {
         if edge.block == to {
             edge.args.push(arg);

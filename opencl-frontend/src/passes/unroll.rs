@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use crate::ir::fold::{eval_bin, eval_cmp};
 use crate::ir::graph::{Graph, Loop};
-use crate::ir::{Block, Edge, Func, Op, Term, Val};
+use crate::ir::{BlockId, Edge, Func, Op, Term, Val};
 
 /// Instructions that unrolling may make of a loop by itself, and when asked to.
 const SIZE: usize = 400;
@@ -145,7 +145,7 @@ fn unroll(f: &mut Func, graph: &Graph, l: &Loop, turns: usize) {
     for _ in 1..turns {
         let mut map: FxHashMap<Val, Val> =
             params.iter().copied().zip(incoming.iter().copied()).collect();
-        let blocks: FxHashMap<Block, Block> =
+        let blocks: FxHashMap<BlockId, BlockId> =
             l.blocks.iter().map(|b| (*b, f.new_block())).collect();
         // Definitions first: a block may use values of one that stands later in the list.
         for &b in &l.blocks {

@@ -1,7 +1,7 @@
 //! `#if` expressions (C99 6.10.1): 64-bit integers, signed unless a `u` suffix makes them unsigned.
 
-use super::Preprocessor;
 use super::lex::{PpKind, PpTok};
+use super::state::Preprocessor;
 use crate::diag::Code;
 use crate::parse::literal;
 use crate::symbol::fixed;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use super::lex::{self, PpKind, PpTok};
-use super::{Body, Condition, ExtensionEvent, Macro, Preprocessor, limits};
+use super::state::{Body, Condition, Macro, Preprocessor, limits};
+use super::unit::ExtensionEvent;
 use crate::diag::{Code, Diag, closest};
 use crate::source::{FileSpan, Pos};
 use crate::symbol::{Symbol, fixed};

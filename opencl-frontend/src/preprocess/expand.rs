@@ -5,7 +5,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::lex::{self, PpKind, PpTok};
-use super::{Body, MacroFrame, Preprocessor, limits};
+use super::state::{Body, MacroFrame, Preprocessor, limits};
 use crate::diag::Code;
 use crate::source::{Expansion, ExpansionId};
 use crate::symbol::{Symbol, fixed};

@@ -5,124 +5,25 @@ mod directive;
 mod expand;
 mod lex;
 mod predefined;
-
-use std::path::PathBuf;
-use std::rc::Rc;
+mod state;
+pub mod unit;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::Session;
-use crate::diag::{Code, Diag};
-use crate::source::ExpansionId;
-use crate::symbol::{Symbol, fixed};
+use crate::session::Session;
+use state::Preprocessor;
 
 pub use lex::{PpKind, PpTok};
-pub use predefined::intern_constants;
-
-/// Bounds that keep hostile input from taking unbounded time or memory.
-mod limits {
-    /// Files open at once.
-    pub const INCLUDE_DEPTH: usize = 64;
-    /// Files opened in all.
-    pub const INCLUDES: usize = 4096;
-    /// Macro arguments within macro arguments.
-    pub const ARGUMENT_DEPTH: usize = 128;
-    /// Tokens produced by macros, and tokens handed on.
-    pub const TOKENS: usize = 4 << 20;
-    /// Bytes that `#` and `##` may produce.
-    pub const PASTED_BYTES: usize = 16 << 20;
-}
-
-/// `#pragma OPENCL EXTENSION` at a place in the token stream.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ExtensionEvent {
-    /// It takes effect from this token on.
-    pub token: u32,
-    /// Name of the extension, or `all`.
-    pub name: Symbol,
-    /// Enabled or disabled.
-    pub enabled: bool,
-}
-
-/// The preprocessed text.
-#[derive(Default)]
-pub struct Unit {
-    /// Tokens, without newlines; the last one is `End`.
-    pub tokens: Vec<PpTok>,
-    /// Extension pragmas in order.
-    pub extensions: Vec<ExtensionEvent>,
-}
-
-enum Body {
-    Tokens(Rc<[PpTok]>),
-    Text(Box<str>),
-    File,
-    Line,
-    Counter,
-}
-
-struct Macro {
-    /// Names of the parameters; `None` for an object-like macro.
-    params: Option<Rc<[Symbol]>>,
-    variadic: bool,
-    body: Body,
-    /// Live expansions of this macro.
-    active: u32,
-    predefined: bool,
-    defined_at: Option<crate::source::FileSpan>,
-}
-
-struct FileFrame {
-    tokens: Rc<[PpTok]>,
-    next: usize,
-    file: usize,
-    conditions: Vec<Condition>,
-    directory: Option<PathBuf>,
-}
-
-struct Condition {
-    opened: PpTok,
-    /// The present group is skipped.
-    skipping: bool,
-    /// A group has been taken, or an enclosing one is skipped.
-    done: bool,
-    seen_else: bool,
-}
-
-struct MacroFrame {
-    tokens: Rc<[PpTok]>,
-    next: usize,
-    /// The macro to enable again at the end.
-    name: Option<Symbol>,
-    /// An isolated list: reading stops at its end.
-    isolated: bool,
-}
-
-/// State of the preprocessor.
-pub struct Preprocessor<'s> {
-    session: &'s mut Session,
-    macros: FxHashMap<Symbol, Macro>,
-    /// The constants that `macros` has, or had until they were undefined.
-    loaded: [bool; predefined::CONSTANTS.len()],
-    files: Vec<FileFrame>,
-    frames: Vec<MacroFrame>,
-    once: FxHashSet<String>,
-    opened: usize,
-    produced: usize,
-    pasted: usize,
-    argument_depth: usize,
-    counter: u32,
-    /// A limit was hit: everything ends.
-    stopped: bool,
-    unit: Unit,
-    /// Pragma tokens found while the expander was looking for the next token.
-    pending: Vec<PpTok>,
-}
+pub use unit::{Unit, token_place};
 
 /// Preprocesses `text`, named `name`.
 pub fn preprocess(session: &mut Session, name: &str, text: &str) -> Unit {
+    let first = session.first_constant;
+    let first_constant = first.unwrap_or_else(|| predefined::intern_constants(&mut session.names));
+    session.first_constant = Some(first_constant);
     let mut pp = Preprocessor {
         session,
+        first_constant,
         macros: FxHashMap::default(),
         loaded: [false; predefined::CONSTANTS.len()],
         files: Vec::new(),
@@ -143,172 +44,4 @@ pub fn preprocess(session: &mut Session, name: &str, text: &str) -> Unit {
     pp.open(name, text, directory);
     pp.run();
     pp.unit
-}
-
-impl Preprocessor<'_> {
-    fn run(&mut self) {
-        loop {
-            let token = self.next_expanded();
-            if !self.pending.is_empty() {
-                self.unit.tokens.append(&mut self.pending);
-            }
-            if token.kind == PpKind::Ident && token.sym == fixed::PRAGMA_OPERATOR {
-                self.pragma_operator(token);
-                continue;
-            }
-            if token.kind == PpKind::Other {
-                self.report_bad_token(token);
-                continue;
-            }
-            self.unit.tokens.push(token);
-            if token.kind == PpKind::End {
-                break;
-            }
-            if self.unit.tokens.len() > limits::TOKENS {
-                self.stop(token, "the preprocessed program is too large");
-            }
-        }
-    }
-
-    fn report_bad_token(&mut self, token: PpTok) {
-        let text = self.session.names.text(token.sym);
-        let message = if text.starts_with("/*") {
-            "unterminated comment".to_string()
-        } else if text.starts_with('"') {
-            "unterminated string literal".to_string()
-        } else if text.starts_with('\'') {
-            "unterminated character literal".to_string()
-        } else {
-            format!(
-                "unexpected character `{}`",
-                text.chars().take(8).collect::<String>().escape_debug()
-            )
-        };
-        self.error(Code::Lex, token, message);
-    }
-
-    /// Ends everything after an error about size.
-    fn stop(&mut self, token: PpTok, what: &str) {
-        if !self.stopped {
-            self.stopped = true;
-            self.error(Code::Limit, token, what.to_string());
-        }
-        self.frames.retain(|f| f.isolated);
-        for frame in &mut self.frames {
-            frame.next = frame.tokens.len();
-        }
-        for file in &mut self.files {
-            file.next = file.tokens.len() - 1;
-            file.conditions.clear();
-        }
-    }
-
-    fn error(&mut self, code: Code, token: PpTok, message: impl Into<String>) {
-        let diag = Diag::error(code, message);
-        self.report(diag, token);
-    }
-
-    fn warn(&mut self, code: Code, token: PpTok, message: impl Into<String>) {
-        let diag = Diag::warning(code, message);
-        self.report(diag, token);
-    }
-
-    fn report(&mut self, diag: Diag, token: PpTok) {
-        let diag =
-            diag.at_expanded(token.span(), token.expansion, &self.session.map, &self.session.names);
-        self.session.report(diag);
-    }
-
-    fn open(&mut self, name: &str, text: &str, directory: Option<PathBuf>) -> bool {
-        let Some(file) = self.session.map.add_file(name, text) else { return false };
-        let base = self.session.map.files()[file].base;
-        let tokens = lex::tokenize(text, base, &mut self.session.names).into();
-        self.files.push(FileFrame { tokens, next: 0, file, conditions: Vec::new(), directory });
-        self.opened += 1;
-        true
-    }
-
-    /// The next token of the innermost file, without directives and skipped groups. Newlines are dropped.
-    fn next_from_file(&mut self) -> PpTok {
-        loop {
-            let frame = self.files.last_mut().expect("the main file stays open");
-            let token = frame.tokens[frame.next];
-            match token.kind {
-                PpKind::End => {
-                    if let Some(condition) = frame.conditions.pop() {
-                        self.error(
-                            Code::Directive,
-                            condition.opened,
-                            "this conditional is never closed by #endif",
-                        );
-                        continue;
-                    }
-                    if self.files.len() == 1 {
-                        return token;
-                    }
-                    self.files.pop();
-                    continue;
-                }
-                PpKind::Newline => frame.next += 1,
-                _ if token.line_start && token.is(fixed::HASH) => {
-                    frame.next += 1;
-                    self.directive(token);
-                }
-                _ if frame.conditions.last().is_some_and(|c| c.skipping) => self.skip_line(),
-                _ => {
-                    frame.next += 1;
-                    return token;
-                }
-            }
-        }
-    }
-
-    fn skip_line(&mut self) {
-        let frame = self.files.last_mut().expect("the main file stays open");
-        while !matches!(frame.tokens[frame.next].kind, PpKind::Newline | PpKind::End) {
-            frame.next += 1;
-        }
-    }
-
-    /// The rest of the current line of the file.
-    fn take_line(&mut self) -> Vec<PpTok> {
-        let frame = self.files.last_mut().expect("the main file stays open");
-        let start = frame.next;
-        self.skip_line();
-        let frame = self.files.last().expect("the main file stays open");
-        frame.tokens[start..frame.next].to_vec()
-    }
-
-    fn define_from_options(&mut self) {
-        let defines = self.session.options.defines.clone();
-        let mut text = String::new();
-        for (name, value) in &defines {
-            match value {
-                Some(value) => text.push_str(&format!("#define {name} {value}\n")),
-                None => text.push_str(&format!("#undef {name}\n")),
-            }
-        }
-        if !text.is_empty() && self.open("<command line>", &text, None) {
-            let end = self.next_from_file();
-            debug_assert_eq!(end.kind, PpKind::End);
-            self.files.clear();
-        }
-    }
-
-    /// Strips the marks of where a token came from, for comparison of definitions.
-    fn same_body(a: &[PpTok], b: &[PpTok]) -> bool {
-        a.len() == b.len()
-            && a.iter().zip(b).enumerate().all(|(i, (x, y))| {
-                x.kind == y.kind && x.sym == y.sym && (i == 0 || x.space == y.space)
-            })
-    }
-
-    fn synthetic(&self, kind: PpKind, sym: Symbol, like: PpTok) -> PpTok {
-        PpTok { kind, sym, painted: false, line_start: false, ..like }
-    }
-}
-
-/// The place of a token for diagnostics of later stages.
-pub fn token_place(unit: &Unit, index: u32) -> Option<(crate::source::FileSpan, ExpansionId)> {
-    unit.tokens.get(index as usize).map(|t| (t.span(), t.expansion))
 }

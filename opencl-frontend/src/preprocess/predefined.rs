@@ -1,6 +1,6 @@
 //! Macros that exist without a `#define` (OpenCL C 1.2, 6.10 and the constants of 6.12 and 6.13).
 
-use super::{Body, Macro, Preprocessor};
+use super::state::{Body, Macro, Preprocessor};
 use crate::symbol::{Interner, Symbol, fixed};
 
 /// Constants of the language that are macros, spelled as their replacement.
@@ -147,7 +147,7 @@ pub(super) const CONSTANTS: &[(&str, &str)] = &[
 ];
 
 /// Gives the constants successive symbols, of which it returns the first.
-pub fn intern_constants(names: &mut Interner) -> Symbol {
+pub(super) fn intern_constants(names: &mut Interner) -> Symbol {
     let symbols: Vec<Symbol> = CONSTANTS.iter().map(|(name, _)| names.intern(name)).collect();
     symbols[0]
 }
@@ -155,7 +155,7 @@ pub fn intern_constants(names: &mut Interner) -> Symbol {
 impl Preprocessor<'_> {
     /// The macro of a name. A constant becomes one when it is first looked for: most programs use few.
     pub(super) fn find_macro(&mut self, name: Symbol) -> Option<&Macro> {
-        let number = name.0.wrapping_sub(self.session.first_constant.0) as usize;
+        let number = name.0.wrapping_sub(self.first_constant.0) as usize;
         if let Some(loaded) = self.loaded.get_mut(number)
             && !std::mem::replace(loaded, true)
         {

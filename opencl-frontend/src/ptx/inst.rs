@@ -2,8 +2,8 @@
 
 use std::fmt::{Display, Formatter, Write};
 
-use super::Writer;
 use super::regs::Reg;
+use super::writer::Writer;
 use crate::diag::{Code, Diag};
 use crate::ir::{Atomic, BinOp, Cmp, Mem, MemTy, Op, Round, Space, Sreg, TernOp, Ty, UnOp, Val};
 
@@ -197,7 +197,7 @@ impl<'w> Writer<'w> {
     fn address(&mut self, m: &Mem, a: Val) -> Address<'w> {
         let base = match *self.f.op(a) {
             Op::GlobalAddr(g) => Operand::Name(&self.globals[g as usize]),
-            Op::SlotAddr(s) => Operand::Name(&self.slots[s.0 as usize]),
+            Op::PrivateAddr(s) => Operand::Name(&self.privates[s.0 as usize]),
             Op::ParamAddr(i) => Operand::Name(&self.f.params[i as usize].name),
             _ => self.in_register(a),
         };
@@ -241,12 +241,12 @@ impl<'w> Writer<'w> {
         match *f.op(v) {
             Op::Const(_) | Op::Undef | Op::BlockParam | Op::ParamAddr(_) | Op::Extract(..) => {}
             // Written where it is used as an address.
-            Op::GlobalAddr(_) | Op::SlotAddr(_) if d == Operand::Nothing => {}
+            Op::GlobalAddr(_) | Op::PrivateAddr(_) if d == Operand::Nothing => {}
             Op::GlobalAddr(g) => {
                 self.emit(&["mov.u64"], &[d, Operand::Name(&self.globals[g as usize])]);
             }
-            Op::SlotAddr(s) => {
-                self.emit(&["mov.u64"], &[d, Operand::Name(&self.slots[s.0 as usize])]);
+            Op::PrivateAddr(s) => {
+                self.emit(&["mov.u64"], &[d, Operand::Name(&self.privates[s.0 as usize])]);
             }
             Op::Param(i) => {
                 let param = &f.params[i as usize];

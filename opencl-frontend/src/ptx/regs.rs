@@ -8,7 +8,7 @@ use std::fmt::{Display, Formatter};
 use smallvec::SmallVec;
 
 use crate::ir::graph::Graph;
-use crate::ir::{Block, Func, Op, Term, Ty, Val};
+use crate::ir::{BlockId, Func, Op, Term, Ty, Val};
 
 /// A register, written as its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl Registers {
 }
 
 /// Blocks with the last position in them that uses a value.
-type Uses = SmallVec<[(Block, u32); 2]>;
+type Uses = SmallVec<[(BlockId, u32); 2]>;
 
 struct Merge<'m> {
     f: &'m Func,
@@ -111,7 +111,7 @@ struct Merge<'m> {
     live_out: Vec<Vec<Val>>,
     live_in: Vec<Vec<Val>>,
     /// Block and position of the definition: parameters at 0, instruction i at i + 1.
-    home: Vec<(Block, u32)>,
+    home: Vec<(BlockId, u32)>,
     /// Last use in each block that has one.
     last_use: Vec<Uses>,
 }
@@ -128,14 +128,14 @@ impl<'m> Merge<'m> {
             size: vec![1; n],
             live_out: vec![Vec::new(); f.blocks.len()],
             live_in: vec![Vec::new(); f.blocks.len()],
-            home: vec![(Block(0), 0); n],
+            home: vec![(BlockId(0), 0); n],
             last_use: std::iter::repeat_with(Uses::new).take(n).collect(),
         };
         merge.liveness();
         merge
     }
 
-    fn note_use(&mut self, v: Val, b: Block, at: u32) {
+    fn note_use(&mut self, v: Val, b: BlockId, at: u32) {
         if !self.needs[v.0 as usize] {
             return;
         }
@@ -270,4 +270,58 @@ impl<'m> Merge<'m> {
             }
         }
     }
+}
+
+/// Values that need a register. Constants and addresses of variables that serve
+/// only as addresses are written in place.
+pub(super) fn needs_register(f: &Func, graph: &Graph) -> Vec<bool> {
+    let mut needs = vec![false; f.values.len()];
+    let mut uses = vec![0u32; f.values.len()];
+    let mut as_value = vec![false; f.values.len()];
+    for &b in &graph.order {
+        let block = f.block(b);
+        for &p in &block.params {
+            needs[p.0 as usize] = true;
+        }
+        for &v in &block.insts {
+            let op = f.op(v);
+            let address = match op {
+                Op::Load(_, a)
+                | Op::Store(_, a, _)
+                | Op::LoadVec(_, a, _)
+                | Op::StoreVec(_, a, _)
+                | Op::Atomic(_, _, a, ..) => Some(*a),
+                _ => None,
+            };
+            let mut first = true;
+            op.for_each_operand(|o| {
+                uses[o.0 as usize] += 1;
+                if !(address == Some(o) && std::mem::take(&mut first)) {
+                    as_value[o.0 as usize] = true;
+                }
+            });
+        }
+        for edge in block.term.edges() {
+            for a in &edge.args {
+                uses[a.0 as usize] += 1;
+                as_value[a.0 as usize] = true;
+            }
+        }
+        if let Term::Branch(c, ..) = block.term {
+            uses[c.0 as usize] += 1;
+            as_value[c.0 as usize] = true;
+        }
+    }
+    for &b in &graph.order {
+        for &v in &f.block(b).insts {
+            needs[v.0 as usize] = match f.op(v) {
+                Op::GlobalAddr(_) | Op::PrivateAddr(_) => as_value[v.0 as usize],
+                Op::ParamAddr(_) => false,
+                Op::LoadVec(..) => false,
+                Op::Atomic(..) => uses[v.0 as usize] > 0,
+                _ => f.ty(v) != crate::ir::Ty::None,
+            };
+        }
+    }
+    needs
 }

@@ -1,14 +1,14 @@
 //! Calls and overload resolution.
 
+use super::analyzer::{Entity, Sema};
 use super::convert::Purpose;
 use super::hir::{Expr, ExprKind, FunctionId, MathOp, intrinsic};
-use super::types::{QualType, Type, TypeId};
-use super::{Entity, Sema};
 use crate::diag::{Code, Diag};
 use crate::library;
 use crate::parse::ast;
 use crate::source::Span;
 use crate::symbol::Symbol;
+use crate::types::{QualType, Type, TypeId};
 
 /// How well an argument fits a parameter; smaller is better.
 type Cost = u8;
@@ -76,7 +76,7 @@ impl Sema<'_> {
     fn intrinsic_call(
         &mut self,
         which: super::hir::Intrinsic,
-        result: Option<super::types::Scalar>,
+        result: Option<crate::types::Scalar>,
         values: Vec<Expr>,
         span: Span,
     ) -> Expr {

@@ -1,8 +1,8 @@
 //! Arithmetic on constants, as the target does it.
 
 use super::hir::Rounding;
-use super::types::Scalar;
 use crate::parse::ast::BinaryOp;
+use crate::types::Scalar;
 
 /// Brings an integer into the range of its type: sign- or zero-extended.
 pub fn wrap(scalar: Scalar, bits: u64) -> u64 {

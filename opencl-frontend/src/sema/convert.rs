@@ -2,12 +2,13 @@
 
 use smallvec::SmallVec;
 
+use super::analyzer::Sema;
+use super::constant;
 use super::hir::{Expr, ExprKind, Rounding};
-use super::types::{QualType, Scalar, Space, Type, TypeId};
-use super::{Sema, constant};
 use crate::diag::{Code, Diag};
 use crate::parse::ast::{self, BinaryOp};
 use crate::source::Span;
+use crate::types::{QualType, Scalar, Space, Type, TypeId};
 
 /// Why a value is converted; names the place in messages.
 #[derive(Clone, Copy)]

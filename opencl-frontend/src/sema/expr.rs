@@ -2,14 +2,14 @@
 
 use smallvec::SmallVec;
 
+use super::analyzer::{Entity, Sema};
 use super::hir::{Expr, ExprKind, Rounding};
-use super::types::{QualType, Scalar, Type, TypeId};
-use super::{Entity, Sema};
 use crate::diag::{Code, Diag};
 use crate::parse::ast;
 use crate::parse::literal::{self, FloatSuffix};
 use crate::source::Span;
 use crate::symbol::{Symbol, fixed};
+use crate::types::{QualType, Scalar, Type, TypeId};
 
 impl Sema<'_> {
     /// An expression as a value.

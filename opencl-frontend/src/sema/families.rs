@@ -1,11 +1,11 @@
 //! Built-in functions that exist for every type, and so are rules instead of library code.
 
-use super::Sema;
+use super::analyzer::Sema;
 use super::convert::Purpose;
 use super::hir::{AtomicOp, Expr, ExprKind, Intrinsic, Rounding};
-use super::types::{QualType, Scalar, Space, Type, TypeId, builtin_type};
 use crate::diag::{Code, Diag};
 use crate::source::Span;
+use crate::types::{QualType, Scalar, Space, Type, TypeId, builtin_type};
 
 impl Sema<'_> {
     /// A call of a family member; `None` if the name belongs to none.

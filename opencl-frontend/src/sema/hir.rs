@@ -2,10 +2,10 @@
 
 use smallvec::SmallVec;
 
-use super::types::{QualType, Scalar, TypeId, Types};
 use crate::parse::ast::BinaryOp;
 use crate::source::Span;
 use crate::symbol::Symbol;
+use crate::types::{QualType, Scalar, TypeId, Types};
 
 /// A function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]

@@ -1,13 +1,13 @@
 //! Initialisers (C99 6.7.8), and constants as bytes.
 
-use super::Sema;
+use super::analyzer::Sema;
 use super::convert::Purpose;
 use super::hir::{Expr, ExprKind};
-use super::types::{QualType, Scalar, Type, TypeId};
 use crate::diag::{Code, Diag};
 use crate::parse::ast::{self, Designator, Init, InitItem};
 use crate::parse::literal;
 use crate::source::Span;
+use crate::types::{QualType, Scalar, Type, TypeId};
 
 /// Position in a braced list, with the expressions already checked.
 struct Cursor<'i> {
@@ -386,8 +386,8 @@ impl Sema<'_> {
                 let Some(lanes) = value.constant_lanes() else { return self.not_constant(value) };
                 for (i, lane) in lanes.iter().enumerate() {
                     let start = (at + i as u64 * size) as usize;
-                    if let Some(slot) = bytes.get_mut(start..start + size as usize) {
-                        slot.copy_from_slice(&lane.to_le_bytes()[..size as usize]);
+                    if let Some(target) = bytes.get_mut(start..start + size as usize) {
+                        target.copy_from_slice(&lane.to_le_bytes()[..size as usize]);
                     }
                 }
             }

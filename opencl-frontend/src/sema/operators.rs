@@ -2,13 +2,13 @@
 
 use smallvec::SmallVec;
 
-use super::Sema;
+use super::analyzer::Sema;
 use super::convert::{Purpose, writable};
 use super::hir::{Expr, ExprKind, Rounding};
-use super::types::{QualType, Scalar, Type, TypeId};
 use crate::diag::Code;
 use crate::parse::ast::{self, BinaryOp, UnaryOp};
 use crate::source::Span;
+use crate::types::{QualType, Scalar, Type, TypeId};
 
 impl Sema<'_> {
     pub(super) fn unary(&mut self, op: UnaryOp, operand: &ast::Expr, span: Span) -> Expr {

@@ -1,11 +1,11 @@
 //! `printf` (6.12.13): the format is read here, and vectors become lists of their components.
 
-use super::Sema;
+use super::analyzer::Sema;
 use super::convert::Purpose;
 use super::hir::{Expr, ExprKind, Global, GlobalId, Rounding};
-use super::types::{QualType, Scalar, Space, Type, TypeId};
 use crate::diag::{Code, Diag};
 use crate::source::Span;
+use crate::types::{QualType, Scalar, Space, Type, TypeId};
 
 /// A conversion of the format.
 struct Spec {

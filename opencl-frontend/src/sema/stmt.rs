@@ -1,13 +1,13 @@
 //! Statements.
 
+use super::analyzer::{Sema, SwitchState};
 use super::convert::Purpose;
 use super::hir::{Expr, ExprKind, LabelId, Stmt, StmtKind};
-use super::types::{Scalar, TypeId};
-use super::{Sema, SwitchState};
 use crate::diag::{Code, Diag};
 use crate::parse::ast::{self, AttributeArg};
 use crate::source::Span;
 use crate::symbol::Symbol;
+use crate::types::{Scalar, TypeId};
 
 impl Sema<'_> {
     /// The statements of a block, in the scope that is open.

@@ -134,7 +134,7 @@ impl Space {
     }
 }
 
-/// Image shapes.
+/// Dimensions of images.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]
 pub enum ImageKind {
