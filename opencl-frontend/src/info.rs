@@ -119,12 +119,21 @@ fn kind(program: &Program, ty: QualType) -> ArgKind {
         Type::Pointer(to) => match to.space {
             Space::Local => ArgKind::Local { align: types.align(to.id).max(1) },
             Space::Constant => ArgKind::Constant,
-            _ => ArgKind::Global,
+            Space::Global | Space::Private => ArgKind::Global,
         },
         Type::Image(_, true) => ArgKind::WriteImage,
         Type::Image(_, false) => ArgKind::ReadImage,
         Type::Sampler => ArgKind::Sampler,
-        _ => ArgKind::Value { size: types.size(ty.id).unwrap_or(0), align: types.align(ty.id) },
+        Type::Error
+        | Type::Void
+        | Type::Scalar(_)
+        | Type::Vector(..)
+        | Type::Array(..)
+        | Type::Struct(_)
+        | Type::Event
+        | Type::Function(..) => {
+            ArgKind::Value { size: types.size(ty.id).unwrap_or(0), align: types.align(ty.id) }
+        }
     }
 }
 

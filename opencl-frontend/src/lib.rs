@@ -7,6 +7,7 @@
 
 pub mod diag;
 pub mod info;
+pub mod intrinsic;
 pub mod ir;
 mod library;
 pub mod lower;

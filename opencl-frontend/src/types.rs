@@ -88,7 +88,14 @@ impl Scalar {
             Scalar::F16 => 10,
             Scalar::F32 => 11,
             Scalar::F64 => 12,
-            int => int.size() as u32,
+            Scalar::I8
+            | Scalar::U8
+            | Scalar::I16
+            | Scalar::U16
+            | Scalar::I32
+            | Scalar::U32
+            | Scalar::I64
+            | Scalar::U64 => self.size() as u32,
         }
     }
 
@@ -373,7 +380,15 @@ impl Types {
         match *self.get(id) {
             Type::Array(element, _) => self.align(element.id),
             Type::Struct(s) => self.structs[s.0 as usize].align,
-            _ => self.size(id).unwrap_or(1),
+            Type::Error
+            | Type::Void
+            | Type::Scalar(_)
+            | Type::Vector(..)
+            | Type::Pointer(_)
+            | Type::Image(..)
+            | Type::Sampler
+            | Type::Event
+            | Type::Function(..) => self.size(id).unwrap_or(1),
         }
     }
 

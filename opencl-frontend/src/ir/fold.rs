@@ -15,7 +15,7 @@ pub(super) fn one(ty: Ty) -> u64 {
         Ty::F16 => 0x3c00,
         Ty::F32 => u64::from(1f32.to_bits()),
         Ty::F64 => 1f64.to_bits(),
-        _ => 1,
+        Ty::None | Ty::Pred | Ty::I32 | Ty::I64 => 1,
     }
 }
 
@@ -41,7 +41,7 @@ pub(super) fn is_nan(ty: Ty, bits: u64) -> bool {
         Ty::F16 => bits & 0x7fff > 0x7c00,
         Ty::F32 => f32::from_bits(bits as u32).is_nan(),
         Ty::F64 => f64::from_bits(bits).is_nan(),
-        _ => false,
+        Ty::None | Ty::Pred | Ty::I32 | Ty::I64 => false,
     }
 }
 

@@ -264,7 +264,7 @@ impl Cmp {
             FULe => FUGe,
             FUGt => FULt,
             FUGe => FULe,
-            same => same,
+            Eq | Ne | FEq | FNe => self,
         }
     }
 }
@@ -486,19 +486,31 @@ impl Op {
 
     /// Depends on its operands alone: can be merged, moved and dropped.
     pub fn is_pure(&self) -> bool {
-        !matches!(
-            self,
+        match self {
             Op::Load(..)
-                | Op::LoadVec(..)
-                | Op::Store(..)
-                | Op::StoreVec(..)
-                | Op::Atomic(..)
-                | Op::Printf(..)
-                | Op::Barrier
-                | Op::Fence(_)
-                | Op::BlockParam
-                | Op::Extract(..)
-        )
+            | Op::LoadVec(..)
+            | Op::Store(..)
+            | Op::StoreVec(..)
+            | Op::Atomic(..)
+            | Op::Printf(..)
+            | Op::Barrier
+            | Op::Fence(_)
+            | Op::BlockParam
+            | Op::Extract(..) => false,
+            Op::Const(_)
+            | Op::Undef
+            | Op::Param(_)
+            | Op::ParamAddr(_)
+            | Op::PrivateAddr(_)
+            | Op::GlobalAddr(_)
+            | Op::Sreg(_)
+            | Op::Bin(..)
+            | Op::Un(..)
+            | Op::Tern(..)
+            | Op::Cmp(..)
+            | Op::Select(..)
+            | Op::Generic(_) => true,
+        }
     }
 
     /// Must stay even if its value is not used.
@@ -511,7 +523,21 @@ impl Op {
             | Op::Printf(..)
             | Op::Barrier
             | Op::Fence(_) => true,
-            _ => false,
+            Op::Const(_)
+            | Op::Undef
+            | Op::Param(_)
+            | Op::ParamAddr(_)
+            | Op::BlockParam
+            | Op::PrivateAddr(_)
+            | Op::GlobalAddr(_)
+            | Op::Sreg(_)
+            | Op::Bin(..)
+            | Op::Un(..)
+            | Op::Tern(..)
+            | Op::Cmp(..)
+            | Op::Select(..)
+            | Op::Extract(..)
+            | Op::Generic(_) => false,
         }
     }
 }

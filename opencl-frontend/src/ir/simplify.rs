@@ -57,7 +57,19 @@ impl Builder<'_> {
                 let x = self.stored(m.ty, x);
                 self.raw(Op::Store(m, a, x), ty, flags)
             }
-            other => self.raw(other, ty, flags),
+            Op::Undef
+            | Op::Param(_)
+            | Op::ParamAddr(_)
+            | Op::BlockParam
+            | Op::PrivateAddr(_)
+            | Op::GlobalAddr(_)
+            | Op::Extract(..)
+            | Op::StoreVec(..)
+            | Op::Atomic(..)
+            | Op::Generic(_)
+            | Op::Printf(..)
+            | Op::Barrier
+            | Op::Fence(_) => self.raw(op, ty, flags),
         }
     }
 
@@ -90,7 +102,13 @@ impl Builder<'_> {
         Some(match m.ty {
             MemTy::S8 => word as i8 as u64,
             MemTy::S16 => word as i16 as u64,
-            _ => word,
+            MemTy::U8
+            | MemTy::U16
+            | MemTy::B32
+            | MemTy::B64
+            | MemTy::F16
+            | MemTy::F32
+            | MemTy::F64 => word,
         })
     }
 

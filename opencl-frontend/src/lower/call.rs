@@ -3,8 +3,9 @@
 use smallvec::smallvec;
 
 use super::state::{Lower, Value, ty_of};
-use crate::ir::{Atomic, BinOp, CONTRACT, Cmp, Mem, MemTy, Op, Sreg, TernOp, Ty, UnOp, Val};
-use crate::sema::hir::{AtomicOp, Expr, ExprKind, FunctionId, Intrinsic, MathOp};
+use crate::intrinsic::Operation;
+use crate::ir::{BinOp, CONTRACT, Cmp, Mem, MemTy, Op, Ty, UnOp, Val};
+use crate::sema::hir::{Expr, ExprKind, FunctionId, Intrinsic};
 use crate::types::{QualType, Scalar, Type};
 
 impl Lower<'_> {
@@ -87,131 +88,76 @@ impl Lower<'_> {
     }
 
     pub(super) fn intrinsic(&mut self, which: Intrinsic, args: &[Expr], ty: QualType) -> Value {
-        let one = |v: Val| Value::Lanes(smallvec![v]);
-        match which {
-            Intrinsic::ThreadId(d) => one(self.emit(Op::Sreg(Sreg::Tid(d)), Ty::I32)),
-            Intrinsic::BlockSize(d) => {
-                if let Some(size) = self.f.required_size {
-                    return one(self.constant(Ty::I32, u64::from(size[usize::from(d)])));
-                }
-                one(self.emit(Op::Sreg(Sreg::Ntid(d)), Ty::I32))
-            }
-            Intrinsic::BlockId(d) => one(self.emit(Op::Sreg(Sreg::Ctaid(d)), Ty::I32)),
-            Intrinsic::GridSize(d) => one(self.emit(Op::Sreg(Sreg::Nctaid(d)), Ty::I32)),
-            Intrinsic::EnvReg(n) => one(self.emit(Op::Sreg(Sreg::EnvReg(n)), Ty::I32)),
-            Intrinsic::Barrier => {
-                self.emit(Op::Barrier, Ty::None);
-                Value::None
-            }
-            Intrinsic::Fence(device) => {
-                self.emit(Op::Fence(device), Ty::None);
-                Value::None
-            }
-            Intrinsic::Any | Intrinsic::All => {
-                let lanes = self.lanes(&args[0]);
-                let scalar = self.program.types.lanes(args[0].ty.id).map_or(Scalar::I32, |l| l.0);
-                let bin = if which == Intrinsic::Any { BinOp::Or } else { BinOp::And };
-                let mut v = lanes[0];
-                for lane in &lanes[1..] {
-                    v = self.emit(Op::Bin(bin, v, *lane), ty_of(scalar));
-                }
-                let zero = self.constant(ty_of(scalar), 0);
-                let negative = self.emit(Op::Cmp(Cmp::SLt, v, zero), Ty::Pred);
-                one(self.bool_to_int(negative, 1))
-            }
+        let result = match which {
+            Intrinsic::Named(operation) => return self.operation(operation, args),
+            Intrinsic::Any => self.sign_bits(&args[0], BinOp::Or),
+            Intrinsic::All => self.sign_bits(&args[0], BinOp::And),
             Intrinsic::Atomic(op) => {
                 let place = self.element_ref(&args[0]);
-                let scalar = self.program.types.scalar(ty.id).unwrap_or(Scalar::I32);
                 let operands: Vec<Val> = args[1..].iter().map(|a| self.scalar(a)).collect();
-                let mem = match scalar.size() {
-                    8 => MemTy::B64,
-                    _ => MemTy::B32,
-                };
-                let m: Mem = self.mem(place, mem, 0);
-                let op = match (op, scalar.is_signed()) {
-                    (AtomicOp::Exchange, _) => Atomic::Exch,
-                    (AtomicOp::CompareExchange, _) => Atomic::Cas,
-                    (AtomicOp::Min, true) => Atomic::SMin,
-                    (AtomicOp::Min, _) => Atomic::UMin,
-                    (AtomicOp::Max, true) => Atomic::SMax,
-                    (AtomicOp::Max, _) => Atomic::UMax,
-                    (AtomicOp::And, _) => Atomic::And,
-                    (AtomicOp::Or, _) => Atomic::Or,
-                    (AtomicOp::Xor, _) => Atomic::Xor,
-                    _ => Atomic::Add,
-                };
-                if scalar == Scalar::F32 {
-                    let bits = self.emit(Op::Un(UnOp::Bitcast, operands[0]), Ty::I32);
-                    let old = self.emit(Op::Atomic(op, m, place.address, bits, None), Ty::I32);
-                    return one(self.emit(Op::Un(UnOp::Bitcast, old), Ty::F32));
+                let (mem, ..) = self.memory_layout(ty);
+                let bits = if mem.size() == 8 { MemTy::B64 } else { MemTy::B32 };
+                let m: Mem = self.mem(place, bits, 0);
+                if mem == MemTy::F32 {
+                    let value = self.emit(Op::Un(UnOp::Bitcast, operands[0]), Ty::I32);
+                    let old = self.emit(Op::Atomic(op, m, place.address, value, None), Ty::I32);
+                    self.emit(Op::Un(UnOp::Bitcast, old), Ty::F32)
+                } else {
+                    let compared = operands.get(1).copied();
+                    let op = Op::Atomic(op, m, place.address, operands[0], compared);
+                    self.emit(op, bits.ty())
                 }
-                one(self.emit(
-                    Op::Atomic(op, m, place.address, operands[0], operands.get(1).copied()),
-                    mem.ty(),
-                ))
             }
-            Intrinsic::Math(op) => {
-                let scalar = self.program.types.scalar(args[0].ty.id).unwrap_or(Scalar::F32);
-                let v: Vec<Val> = args.iter().map(|a| self.scalar(a)).collect();
-                one(self.math(op, scalar, &v))
-            }
-        }
+        };
+        Value::Lanes(smallvec![result])
     }
 
-    fn math(&mut self, op: MathOp, scalar: Scalar, v: &[Val]) -> Val {
-        use MathOp::*;
-        let ty = ty_of(scalar);
-        let signed = scalar.is_signed();
-        let float = scalar.is_float();
-        let pick = |s: BinOp, u: BinOp| if signed { s } else { u };
-        let bin = match op {
-            Min if float => Some(BinOp::FMin),
-            Max if float => Some(BinOp::FMax),
-            Min => Some(pick(BinOp::SMin, BinOp::UMin)),
-            Max => Some(pick(BinOp::SMax, BinOp::UMax)),
-            MulHi => Some(pick(BinOp::SMulHi, BinOp::UMulHi)),
-            Mul24 => Some(pick(BinOp::SMul24, BinOp::UMul24)),
-            DivRn => Some(BinOp::FDiv),
-            DivFull => Some(BinOp::FDivFull),
-            DivApprox => Some(BinOp::FDivApprox),
-            AddRz => Some(BinOp::FAddRz),
-            _ => None,
-        };
-        if let Some(bin) = bin {
-            return self.emit(Op::Bin(bin, v[0], v[1]), ty);
+    /// 1 if the components joined by `join` have their sign bit set, else 0.
+    fn sign_bits(&mut self, vector: &Expr, join: BinOp) -> Val {
+        let lanes = self.lanes(vector);
+        let ty = self.f.ty(lanes[0]);
+        let mut v = lanes[0];
+        for lane in &lanes[1..] {
+            v = self.emit(Op::Bin(join, v, *lane), ty);
         }
-        let un = match op {
-            SqrtRn => UnOp::SqrtRn,
-            SqrtApprox => UnOp::SqrtApprox,
-            RsqrtApprox => UnOp::RsqrtApprox,
-            RcpApprox => UnOp::RcpApprox,
-            RcpRn => UnOp::RcpRn,
-            SinApprox => UnOp::SinApprox,
-            CosApprox => UnOp::CosApprox,
-            Ex2Approx => UnOp::Ex2Approx,
-            Lg2Approx => UnOp::Lg2Approx,
-            Floor => UnOp::FloorF,
-            Ceil => UnOp::CeilF,
-            Trunc => UnOp::TruncF,
-            Rint => UnOp::RintF,
-            Abs if float => UnOp::FAbs,
-            Abs => UnOp::SAbs,
-            Saturate => UnOp::Saturate,
-            Popcount => return self.emit(Op::Un(UnOp::Popc, v[0]), Ty::I32),
-            Clz => return self.emit(Op::Un(UnOp::Clz, v[0]), Ty::I32),
-            ReverseBits => UnOp::Brev,
-            Fma => return self.emit(Op::Tern(TernOp::Fma, v[0], v[1], v[2]), ty),
-            Mad if float => {
-                let product = self.emit_flagged(Op::Bin(BinOp::FMul, v[0], v[1]), ty, CONTRACT);
-                return self.emit_flagged(Op::Bin(BinOp::FAdd, product, v[2]), ty, CONTRACT);
+        let zero = self.constant(ty, 0);
+        let negative = self.emit(Op::Cmp(Cmp::SLt, v, zero), Ty::Pred);
+        self.bool_to_int(negative, 1)
+    }
+
+    fn operation(&mut self, operation: Operation, args: &[Expr]) -> Value {
+        let scalar = args.first().and_then(|a| self.program.types.scalar(a.ty.id));
+        let scalar = scalar.unwrap_or(Scalar::U32);
+        let ty = ty_of(scalar);
+        let v: Vec<Val> = args.iter().map(|a| self.scalar(a)).collect();
+        // The analysis has checked that there is a form for the operands.
+        const FORM: &str = "the operation has a form for its operands";
+        let result = match operation {
+            Operation::Register(register) => self.emit(Op::Sreg(register), Ty::I32),
+            Operation::Barrier => {
+                self.emit(Op::Barrier, Ty::None);
+                return Value::None;
             }
-            Mad => return self.emit(Op::Tern(TernOp::Mad, v[0], v[1], v[2]), ty),
-            _ => {
-                let t = if signed { TernOp::SMad24 } else { TernOp::UMad24 };
-                return self.emit(Op::Tern(t, v[0], v[1], v[2]), ty);
+            Operation::Fence { device } => {
+                self.emit(Op::Fence(device), Ty::None);
+                return Value::None;
+            }
+            Operation::Unary(forms) => {
+                let r = self.emit(Op::Un(forms.of(scalar).expect(FORM), v[0]), ty);
+                self.normalize(r, scalar)
+            }
+            Operation::Count(op) => self.emit(Op::Un(op, v[0]), Ty::I32),
+            Operation::Binary(forms) => {
+                self.emit(Op::Bin(forms.of(scalar).expect(FORM), v[0], v[1]), ty)
+            }
+            Operation::Ternary(forms) => {
+                self.emit(Op::Tern(forms.of(scalar).expect(FORM), v[0], v[1], v[2]), ty)
+            }
+            Operation::MultiplyAdd => {
+                let product = self.emit_flagged(Op::Bin(BinOp::FMul, v[0], v[1]), ty, CONTRACT);
+                self.emit_flagged(Op::Bin(BinOp::FAdd, product, v[2]), ty, CONTRACT)
             }
         };
-        let r = self.emit(Op::Un(un, v[0]), ty);
-        if un == UnOp::SAbs { self.normalize(r, scalar) } else { r }
+        Value::Lanes(smallvec![result])
     }
 }

@@ -13,7 +13,14 @@ impl Lower<'_> {
             Scalar::U8 => UnOp::ZExt8,
             Scalar::I16 => UnOp::SExt16,
             Scalar::U16 => UnOp::ZExt16,
-            _ => return v,
+            Scalar::Bool
+            | Scalar::I32
+            | Scalar::U32
+            | Scalar::I64
+            | Scalar::U64
+            | Scalar::F16
+            | Scalar::F32
+            | Scalar::F64 => return v,
         };
         self.emit(Op::Un(op, v), Ty::I32)
     }

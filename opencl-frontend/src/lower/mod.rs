@@ -70,7 +70,13 @@ impl Lower<'_> {
                     let size = self.program.types.size(ty.id).unwrap_or(0);
                     ParamKind::Bytes { size, align: self.program.types.align(ty.id) }
                 }
-                _ => ParamKind::Scalar(self.mem_ty(ty.id)),
+                Type::Error
+                | Type::Void
+                | Type::Scalar(_)
+                | Type::Array(..)
+                | Type::Sampler
+                | Type::Event
+                | Type::Function(..) => ParamKind::Scalar(self.mem_ty(ty.id)),
             };
             self.f.params.push(ParamData { name, kind });
             if let ParamKind::Bytes { align, .. } = kind {

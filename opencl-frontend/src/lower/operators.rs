@@ -65,7 +65,9 @@ impl Lower<'_> {
             Ge => Some(if signed { Cmp::SGe } else { Cmp::UGe }),
             Eq => Some(Cmp::Eq),
             Ne => Some(Cmp::Ne),
-            _ => None,
+            Add | Sub | Mul | Div | Rem | Shl | Shr | And | Or | Xor | LogicalAnd | LogicalOr => {
+                None
+            }
         };
         if let Some(c) = compare {
             return self.emit(Op::Cmp(c, x, y), Ty::Pred);
@@ -116,7 +118,10 @@ impl Lower<'_> {
                 let r = self.emit(Op::Bin(bin, x, count), ty);
                 return if op == Shl { self.normalize(r, s) } else { r };
             }
-            _ => (BinOp::And, 0),
+            (Lt | Gt | Le | Ge | Eq | Ne, _) => unreachable!("comparisons are handled above"),
+            (LogicalAnd | LogicalOr, _) => {
+                unreachable!("logical operators have expressions of their own")
+            }
         };
         let r = self.emit_flagged(Op::Bin(bin, x, y), ty, flags);
         if matches!(bin, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::SDiv) {

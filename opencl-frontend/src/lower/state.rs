@@ -266,7 +266,15 @@ impl Lower<'_> {
                     self.copy(to.at((i * size) as i64), from.at((i * size) as i64), element);
                 }
             }
-            _ => {
+            Type::Error
+            | Type::Void
+            | Type::Scalar(_)
+            | Type::Vector(..)
+            | Type::Pointer(_)
+            | Type::Image(..)
+            | Type::Sampler
+            | Type::Event
+            | Type::Function(..) => {
                 let value = self.load(from, ty);
                 self.store(to, ty, value);
             }
@@ -316,7 +324,15 @@ impl Lower<'_> {
                     self.clear(to.at((i * size) as i64), element);
                 }
             }
-            _ => {
+            Type::Error
+            | Type::Void
+            | Type::Scalar(_)
+            | Type::Vector(..)
+            | Type::Pointer(_)
+            | Type::Image(..)
+            | Type::Sampler
+            | Type::Event
+            | Type::Function(..) => {
                 let (mem, n, _) = self.memory_layout(ty);
                 let zero = self.constant(mem.ty(), 0);
                 for i in 0..n {

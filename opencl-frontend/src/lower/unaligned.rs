@@ -48,7 +48,7 @@ impl Lower<'_> {
             MemTy::F16 | MemTy::F32 | MemTy::F64 => {
                 self.emit(Op::Un(UnOp::Bitcast, all), m.ty.ty())
             }
-            _ => all,
+            MemTy::S8 | MemTy::U8 | MemTy::U16 | MemTy::B32 | MemTy::B64 => all,
         }
     }
 

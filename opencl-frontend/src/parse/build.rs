@@ -117,7 +117,13 @@ pub fn statement(kind: StmtKind, l: u32, r: u32) -> Fallible<Stmt> {
         | StmtKind::Unroll(_, s)
         | StmtKind::Attributed(_, s)
         | StmtKind::For { body: s, .. } => s.depth,
-        _ => 0,
+        StmtKind::Expr(_)
+        | StmtKind::Decl(_)
+        | StmtKind::Goto(_)
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::FpContract(_) => 0,
     };
     Ok(Stmt { depth: height(span, &[below])?, kind, span })
 }

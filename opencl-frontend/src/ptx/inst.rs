@@ -5,7 +5,9 @@ use std::fmt::{Display, Formatter, Write};
 use super::regs::Reg;
 use super::writer::Writer;
 use crate::diag::{Code, Diag};
-use crate::ir::{Atomic, BinOp, Cmp, Mem, MemTy, Op, Round, Space, Sreg, TernOp, Ty, UnOp, Val};
+use crate::ir::{
+    Atomic, BinOp, Cmp, Mem, MemTy, Op, ParamKind, Round, Space, Sreg, TernOp, Ty, UnOp, Val,
+};
 
 /// Type suffix of a move.
 pub fn move_type(ty: Ty) -> &'static str {
@@ -40,7 +42,9 @@ fn float(ty: Ty) -> &'static str {
     match ty {
         Ty::F16 => "f16",
         Ty::F64 => "f64",
-        _ => "f32",
+        Ty::F32 => "f32",
+        // Asked for with every operation, written with those on floats.
+        Ty::None | Ty::Pred | Ty::I32 | Ty::I64 => "f32",
     }
 }
 
@@ -82,7 +86,9 @@ fn stored_type(ty: MemTy) -> &'static str {
     match ty {
         MemTy::S8 => "u8",
         MemTy::S16 => "u16",
-        other => memory_type(other),
+        MemTy::U8 | MemTy::U16 | MemTy::B32 | MemTy::B64 | MemTy::F16 | MemTy::F32 | MemTy::F64 => {
+            memory_type(ty)
+        }
     }
 }
 
@@ -163,12 +169,12 @@ impl<'w> Writer<'w> {
                 Ty::F64 => Operand::Double(value),
                 Ty::F16 => Operand::Half(value),
                 Ty::I32 => Operand::Int((value as u32 as i32).into()),
-                _ => Operand::Int(value as i64),
+                Ty::None | Ty::Pred | Ty::I64 => Operand::Int(value as i64),
             },
             Op::Undef => match self.f.ty(v) {
                 Ty::F32 => Operand::Single(0),
                 Ty::F64 => Operand::Double(0),
-                _ => Operand::Int(0),
+                Ty::None | Ty::Pred | Ty::F16 | Ty::I32 | Ty::I64 => Operand::Int(0),
             },
             _ => Operand::Reg(self.registers.of(self.f, v)),
         }
@@ -251,8 +257,8 @@ impl<'w> Writer<'w> {
             Op::Param(i) => {
                 let param = &f.params[i as usize];
                 let t = match param.kind {
-                    crate::ir::ParamKind::Scalar(m) => memory_type(m),
-                    _ => "u64",
+                    ParamKind::Scalar(m) => memory_type(m),
+                    ParamKind::Pointer(..) | ParamKind::Bytes { .. } => "u64",
                 };
                 self.line(format_args!("ld.param.{t} {d}, [{}];", param.name));
             }

@@ -319,7 +319,24 @@ pub(super) fn needs_register(f: &Func, graph: &Graph) -> Vec<bool> {
                 Op::ParamAddr(_) => false,
                 Op::LoadVec(..) => false,
                 Op::Atomic(..) => uses[v.0 as usize] > 0,
-                _ => f.ty(v) != crate::ir::Ty::None,
+                Op::Const(_)
+                | Op::Undef
+                | Op::Param(_)
+                | Op::BlockParam
+                | Op::Sreg(_)
+                | Op::Bin(..)
+                | Op::Un(..)
+                | Op::Tern(..)
+                | Op::Cmp(..)
+                | Op::Select(..)
+                | Op::Load(..)
+                | Op::Store(..)
+                | Op::Extract(..)
+                | Op::StoreVec(..)
+                | Op::Generic(_)
+                | Op::Printf(..)
+                | Op::Barrier
+                | Op::Fence(_) => f.ty(v) != Ty::None,
             };
         }
     }

@@ -163,7 +163,7 @@ impl<'w> Writer<'w> {
                     let space = match space {
                         Space::Shared => "shared",
                         // Buffers of constants are placed by the host, in global memory.
-                        _ => "global",
+                        Space::Global | Space::Constant | Space::Local | Space::Param => "global",
                     };
                     if self.options.sm >= 20 {
                         format!("    .param .u64 .ptr .{space} .align {align} {}", p.name)
@@ -219,7 +219,7 @@ impl<'w> Writer<'w> {
                 || match &self.f.block(*p).term {
                     Term::Jump(_) => false,
                     Term::Branch(_, x, y) => !self.falls_through(x, y, b),
-                    _ => true,
+                    Term::Open | Term::Return => true,
                 }
         }) || self.aside.iter().any(|(_, e)| e.block == b);
         if jumped_to {

@@ -2,8 +2,9 @@
 
 use super::analyzer::{Entity, Sema};
 use super::convert::Purpose;
-use super::hir::{Expr, ExprKind, FunctionId, MathOp, intrinsic};
+use super::hir::{Expr, ExprKind, FunctionId, Intrinsic};
 use crate::diag::{Code, Diag};
+use crate::intrinsic::{self, Operation};
 use crate::library;
 use crate::parse::ast;
 use crate::source::Span;
@@ -62,9 +63,9 @@ impl Sema<'_> {
         if !self.is_own(name) {
             let text = self.text(name);
             if self.context.is_library
-                && let Some((intrinsic, result)) = intrinsic(&text)
+                && let Some(found) = intrinsic::find(&text)
             {
-                return self.intrinsic_call(intrinsic, result, values, span);
+                return self.intrinsic_call(found.operation, values, span);
             }
             if let Some(value) = self.family(&text, &values, span) {
                 return value;
@@ -73,26 +74,19 @@ impl Sema<'_> {
         self.call_named(name, values, callee.span, span)
     }
 
-    fn intrinsic_call(
-        &mut self,
-        which: super::hir::Intrinsic,
-        result: Option<crate::types::Scalar>,
-        values: Vec<Expr>,
-        span: Span,
-    ) -> Expr {
-        let ty = match (result, which, values.first()) {
-            (Some(scalar), _, _) => QualType::plain(scalar.into()),
-            (None, super::hir::Intrinsic::Math(_), Some(first)) => first.ty,
-            _ => QualType::plain(TypeId::VOID),
-        };
-        if let super::hir::Intrinsic::Math(op) = which {
-            let fits = values.len() == MathOp::arity(op)
-                && values.iter().all(|v| v.ty.id == values[0].ty.id);
-            if !fits {
-                self.error(Code::Internal, span, "operands of an intrinsic must have one type");
-            }
+    fn intrinsic_call(&mut self, operation: Operation, values: Vec<Expr>, span: Span) -> Expr {
+        let ty = values.first().map_or(TypeId::UINT, |v| v.ty.id);
+        let scalar = self.types.scalar(ty);
+        let fits = values.len() == operation.arity()
+            && values.iter().all(|v| v.ty.id == ty)
+            && (values.is_empty() || scalar.is_some_and(|s| operation.takes(s)));
+        if !fits {
+            self.error(Code::Internal, span, "these operands do not fit the intrinsic");
+            return self.error_expr(span);
         }
-        Expr { kind: ExprKind::Intrinsic(which, values), ty, span }
+        let result = scalar.and_then(|s| operation.result(s));
+        let ty = QualType::plain(result.map_or(TypeId::VOID, TypeId::from));
+        Expr { kind: ExprKind::Intrinsic(Intrinsic::Named(operation), values), ty, span }
     }
 
     /// Calls a function of the program or the library by name.

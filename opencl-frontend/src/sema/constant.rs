@@ -68,6 +68,8 @@ pub fn binary(op: BinaryOp, scalar: Scalar, a: u64, b: u64) -> Option<u64> {
     use BinaryOp::*;
     if scalar.is_float() {
         let (x, y) = (float_value(scalar, a), float_value(scalar, b));
+        // Double arithmetic followed by one rounding is exact rounding for single and half.
+        let rounded = |value: f64| Some(canonical_nan(scalar, float_bits(scalar, value)));
         return match op {
             Lt => Some(u64::from(x < y)),
             Gt => Some(u64::from(x > y)),
@@ -77,17 +79,11 @@ pub fn binary(op: BinaryOp, scalar: Scalar, a: u64, b: u64) -> Option<u64> {
             Ne => Some(u64::from(x != y)),
             LogicalAnd => Some(u64::from(x != 0.0 && y != 0.0)),
             LogicalOr => Some(u64::from(x != 0.0 || y != 0.0)),
-            Add | Sub | Mul | Div => {
-                // Double arithmetic followed by one rounding is exact rounding for single and half.
-                let value = match op {
-                    Add => x + y,
-                    Sub => x - y,
-                    Mul => x * y,
-                    _ => x / y,
-                };
-                Some(canonical_nan(scalar, float_bits(scalar, value)))
-            }
-            _ => None,
+            Add => rounded(x + y),
+            Sub => rounded(x - y),
+            Mul => rounded(x * y),
+            Div => rounded(x / y),
+            Rem | Shl | Shr | And | Or | Xor => None,
         };
     }
     let order = if scalar.is_signed() { (a as i64).cmp(&(b as i64)) } else { a.cmp(&b) };

@@ -2,7 +2,7 @@
 
 use super::analyzer::Sema;
 use super::convert::Purpose;
-use super::hir::{AtomicOp, Expr, ExprKind, Intrinsic, Rounding};
+use super::hir::{Expr, ExprKind, Intrinsic, Rounding};
 use crate::diag::{Code, Diag};
 use crate::source::Span;
 use crate::types::{QualType, Scalar, Space, Type, TypeId, builtin_type};
@@ -23,8 +23,8 @@ impl Sema<'_> {
         if let Some(rest) = name.strip_prefix("vstore") {
             return self.vector_store(name, rest, values, span);
         }
-        if let Some((op, long)) = atomic_name(name) {
-            return Some(self.atomic(name, op, long, values, span));
+        if let Some(value) = self.atomic(name, values, span) {
+            return Some(value);
         }
         match name {
             "printf" => Some(self.printf(values, span)),
@@ -70,7 +70,13 @@ impl Sema<'_> {
         builtin_type(name, &mut self.types).filter(|id| self.types.lanes(*id).is_some())
     }
 
-    fn wrong_arguments(&mut self, name: &str, values: &[Expr], form: &str, span: Span) -> Expr {
+    pub(super) fn wrong_arguments(
+        &mut self,
+        name: &str,
+        values: &[Expr],
+        form: &str,
+        span: Span,
+    ) -> Expr {
         let arguments: Vec<String> = values.iter().map(|v| self.value_type_name(v.ty)).collect();
         let diag = Diag::error(
             Code::Arguments,
@@ -257,100 +263,6 @@ impl Sema<'_> {
         Some(Expr { kind, ty: QualType::plain(TypeId::VOID), span })
     }
 
-    fn atomic(
-        &mut self,
-        name: &str,
-        op: AtomicOp,
-        long: bool,
-        values: &[Expr],
-        span: Span,
-    ) -> Expr {
-        let operands = match op {
-            AtomicOp::Inc | AtomicOp::Dec => 0,
-            AtomicOp::CompareExchange => 2,
-            _ => 1,
-        };
-        let form = format!(
-            "{name}(volatile __global or __local int* pointer{})",
-            [", value", ", value"][..operands].concat()
-        );
-        let to = values.first().and_then(|p| self.types.pointee(p.ty.id));
-        let scalar = to.and_then(|to| self.types.scalar(to.id));
-        let right_type = match scalar {
-            Some(Scalar::I32 | Scalar::U32) => true,
-            Some(Scalar::I64 | Scalar::U64) => long,
-            Some(Scalar::F32) => op == AtomicOp::Exchange,
-            _ => false,
-        };
-        let (Some(to), Some(scalar), true) =
-            (to, scalar, right_type && values.len() == operands + 1)
-        else {
-            return self.wrong_arguments(name, values, &form, span);
-        };
-        if to.constant || !matches!(to.space, Space::Global | Space::Local) {
-            return self.wrong_arguments(name, values, &form, span);
-        }
-        let sm = self.session.options.sm;
-        let needs = match (to.space, scalar.size()) {
-            (Space::Global, 4) => 11,
-            (Space::Local, 4) => 12,
-            (Space::Global, _)
-                if matches!(
-                    op,
-                    AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor
-                ) =>
-            {
-                32
-            }
-            (Space::Global, _) => 12,
-            (_, _)
-                if matches!(
-                    op,
-                    AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor
-                ) =>
-            {
-                32
-            }
-            _ => 20,
-        };
-        if sm < needs {
-            let message = format!("`{name}` on this type needs sm_{needs}; the target is sm_{sm}");
-            self.error(Code::Extension, span, message);
-            return self.error_expr(span);
-        }
-        let ty = QualType::plain(scalar.into());
-        let mut args = vec![values[0].clone()];
-        for value in &values[1..] {
-            args.push(self.coerce(value.clone(), ty, Purpose::Argument));
-        }
-        let op = match op {
-            AtomicOp::Inc | AtomicOp::Dec => {
-                let one = if op == AtomicOp::Inc {
-                    1u64
-                } else {
-                    super::constant::wrap(scalar, u64::MAX)
-                };
-                args.push(self.constant(scalar, one, span));
-                AtomicOp::Add
-            }
-            AtomicOp::Sub => {
-                let value = args.remove(1);
-                let (value_ty, at) = (value.ty, value.span);
-                args.push(match value.constant() {
-                    Some(v) => {
-                        self.constant(scalar, super::constant::wrap(scalar, v.wrapping_neg()), at)
-                    }
-                    None => {
-                        Expr { kind: ExprKind::Negate(Box::new(value)), ty: value_ty, span: at }
-                    }
-                });
-                AtomicOp::Add
-            }
-            op => op,
-        };
-        Expr { kind: ExprKind::Intrinsic(Intrinsic::Atomic(op), args), ty, span }
-    }
-
     fn any_all(&mut self, name: &str, values: &[Expr], span: Span) -> Expr {
         let fits = values.len() == 1
             && self.types.lanes(values[0].ty.id).is_some_and(|(s, _)| s.is_signed());
@@ -530,28 +442,4 @@ impl Sema<'_> {
         ));
         self.call_library("__async_copy", args, span)
     }
-}
-
-/// `atomic_op` and `atom_op` names; the latter exist for 64 bits too.
-fn atomic_name(name: &str) -> Option<(AtomicOp, bool)> {
-    let (rest, long) = match (name.strip_prefix("atomic_"), name.strip_prefix("atom_")) {
-        (Some(rest), _) => (rest, false),
-        (None, Some(rest)) => (rest, true),
-        _ => return None,
-    };
-    let op = match rest {
-        "add" => AtomicOp::Add,
-        "sub" => AtomicOp::Sub,
-        "xchg" => AtomicOp::Exchange,
-        "cmpxchg" => AtomicOp::CompareExchange,
-        "min" => AtomicOp::Min,
-        "max" => AtomicOp::Max,
-        "and" => AtomicOp::And,
-        "or" => AtomicOp::Or,
-        "xor" => AtomicOp::Xor,
-        "inc" => AtomicOp::Inc,
-        "dec" => AtomicOp::Dec,
-        _ => return None,
-    };
-    Some((op, long))
 }

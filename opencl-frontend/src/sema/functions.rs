@@ -304,7 +304,12 @@ fn falls_through(list: &[Stmt]) -> bool {
         }
         // Fallthrough out of a switch depends on its cases: stay silent.
         StmtKind::Switch { .. } => false,
-        _ => true,
+        StmtKind::Expr(_)
+        | StmtKind::Declare(..)
+        | StmtKind::If(_, _, None)
+        | StmtKind::Label(_)
+        | StmtKind::Break
+        | StmtKind::Continue => true,
     })
 }
 
@@ -313,6 +318,13 @@ fn has_break(stmt: &Stmt) -> bool {
         StmtKind::Break => true,
         StmtKind::Block(list) => list.iter().any(has_break),
         StmtKind::If(_, a, b) => has_break(a) || b.as_ref().is_some_and(|b| has_break(b)),
-        _ => false,
+        // A break within one of these leaves it alone.
+        StmtKind::Loop { .. } | StmtKind::Switch { .. } => false,
+        StmtKind::Expr(_)
+        | StmtKind::Declare(..)
+        | StmtKind::Label(_)
+        | StmtKind::Goto(_)
+        | StmtKind::Continue
+        | StmtKind::Return(_) => false,
     }
 }

@@ -2,10 +2,12 @@
 
 use smallvec::SmallVec;
 
+use crate::intrinsic::Operation;
+use crate::ir::Atomic;
 use crate::parse::ast::BinaryOp;
 use crate::source::Span;
 use crate::symbol::Symbol;
-use crate::types::{QualType, Scalar, TypeId, Types};
+use crate::types::{QualType, TypeId, Types};
 
 /// A function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -239,88 +241,17 @@ pub enum ExprKind {
     Temporary(LocalId, Box<Expr>),
 }
 
-/// Atomic operations.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-#[allow(missing_docs)]
-pub enum AtomicOp {
-    Add,
-    Sub,
-    Exchange,
-    CompareExchange,
-    Min,
-    Max,
-    And,
-    Or,
-    Xor,
-    Inc,
-    Dec,
-}
-
 /// Operations below the library.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-#[allow(missing_docs)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Intrinsic {
-    /// Special register and dimension.
-    ThreadId(u8),
-    BlockSize(u8),
-    BlockId(u8),
-    GridSize(u8),
-    EnvReg(u8),
-    Barrier,
-    /// Work-group or device wide fence.
-    Fence(bool),
-    Atomic(AtomicOp),
-    /// Any or all components have their sign bit set.
+    /// By the name that the library calls it by.
+    Named(Operation),
+    /// Any component has its sign bit set.
     Any,
+    /// All components have their sign bit set.
     All,
-    Math(MathOp),
-}
-
-/// Operations on scalars of one type.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-#[allow(missing_docs)]
-pub enum MathOp {
-    Fma,
-    Mad,
-    SqrtRn,
-    SqrtApprox,
-    RsqrtApprox,
-    RcpApprox,
-    RcpRn,
-    SinApprox,
-    CosApprox,
-    Ex2Approx,
-    Lg2Approx,
-    DivRn,
-    DivFull,
-    DivApprox,
-    Floor,
-    Ceil,
-    Trunc,
-    Rint,
-    Abs,
-    Min,
-    Max,
-    MulHi,
-    Mul24,
-    Mad24,
-    Popcount,
-    Clz,
-    Saturate,
-    ReverseBits,
-    AddRz,
-}
-
-impl MathOp {
-    /// Number of operands.
-    pub fn arity(self) -> usize {
-        use MathOp::*;
-        match self {
-            Fma | Mad | Mad24 => 3,
-            DivRn | DivFull | DivApprox | Min | Max | MulHi | Mul24 | AddRz => 2,
-            _ => 1,
-        }
-    }
+    /// Pointer, then one value, or two for an exchange that compares.
+    Atomic(Atomic),
 }
 
 impl Expr {
@@ -355,69 +286,35 @@ impl Expr {
             | ExprKind::Deref(_)
             | ExprKind::Temporary(..) => true,
             ExprKind::Member(base, _) | ExprKind::Swizzle(base, _) => base.is_lvalue(),
-            _ => false,
+            ExprKind::Error
+            | ExprKind::Const(_)
+            | ExprKind::Load(_)
+            | ExprKind::AddressOf(_)
+            | ExprKind::Negate(_)
+            | ExprKind::Not(_)
+            | ExprKind::LogicalNot(_)
+            | ExprKind::Binary { .. }
+            | ExprKind::PointerAdd(..)
+            | ExprKind::PointerDiff(..)
+            | ExprKind::Convert { .. }
+            | ExprKind::Bitcast(_)
+            | ExprKind::Splat(_)
+            | ExprKind::Build(_)
+            | ExprKind::Assign(..)
+            | ExprKind::Update { .. }
+            | ExprKind::LogicalAnd(..)
+            | ExprKind::LogicalOr(..)
+            | ExprKind::Conditional(..)
+            | ExprKind::VectorSelect(..)
+            | ExprKind::Comma(..)
+            | ExprKind::Call(..)
+            | ExprKind::CallPerLane(..)
+            | ExprKind::Intrinsic(..)
+            | ExprKind::Aggregate(_)
+            | ExprKind::Printf(..)
+            | ExprKind::Shuffle(_)
+            | ExprKind::VectorLoad(_)
+            | ExprKind::VectorStore(..) => false,
         }
     }
-}
-
-/// Name of the intrinsic functions of the library: `__` and the operation.
-pub fn intrinsic(name: &str) -> Option<(Intrinsic, Option<Scalar>)> {
-    use Intrinsic::*;
-    use MathOp::*;
-    let dimension = |make: fn(u8) -> Intrinsic, rest: &str| {
-        ["x", "y", "z"].iter().position(|d| *d == rest).map(|d| (make(d as u8), Some(Scalar::U32)))
-    };
-    let rest = name.strip_prefix("__ptx_")?;
-    if let Some(found) = [
-        ("tid_", ThreadId as fn(u8) -> Intrinsic),
-        ("ntid_", BlockSize),
-        ("ctaid_", BlockId),
-        ("nctaid_", GridSize),
-    ]
-    .into_iter()
-    .find_map(|(prefix, make)| rest.strip_prefix(prefix).and_then(|d| dimension(make, d)))
-    {
-        return Some(found);
-    }
-    if let Some(n) =
-        rest.strip_prefix("envreg").and_then(|n| n.parse::<u8>().ok()).filter(|n| *n < 32)
-    {
-        return Some((EnvReg(n), Some(Scalar::U32)));
-    }
-    let op = match rest {
-        "fma" => Fma,
-        "mad" => Mad,
-        "sqrt_rn" => SqrtRn,
-        "sqrt_approx" => SqrtApprox,
-        "rsqrt_approx" => RsqrtApprox,
-        "rcp_approx" => RcpApprox,
-        "rcp_rn" => RcpRn,
-        "sin_approx" => SinApprox,
-        "cos_approx" => CosApprox,
-        "ex2_approx" => Ex2Approx,
-        "lg2_approx" => Lg2Approx,
-        "div_rn" => DivRn,
-        "div_full" => DivFull,
-        "div_approx" => DivApprox,
-        "floor" => Floor,
-        "ceil" => Ceil,
-        "trunc" => Trunc,
-        "rint" => Rint,
-        "abs" => Abs,
-        "min" => Min,
-        "max" => Max,
-        "mulhi" => MulHi,
-        "mul24" => Mul24,
-        "mad24" => Mad24,
-        "popc" => return Some((Math(Popcount), Some(Scalar::I32))),
-        "clz" => return Some((Math(Clz), Some(Scalar::I32))),
-        "saturate" => Saturate,
-        "brev" => ReverseBits,
-        "add_rz" => AddRz,
-        "barrier" => return Some((Barrier, None)),
-        "fence_block" => return Some((Fence(false), None)),
-        "fence_device" => return Some((Fence(true), None)),
-        _ => return None,
-    };
-    Some((Math(op), None))
 }

@@ -1,6 +1,7 @@
 //! Semantic analysis: syntax trees to the typed tree, with every rule of the language checked on the way.
 
 mod analyzer;
+mod atomics;
 mod attributes;
 mod call;
 pub mod constant;
@@ -25,6 +26,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::options::Options;
 use crate::preprocess::Unit;
 use crate::session::Session;
 use crate::types::{self, Types, builtin_type_names};
@@ -39,7 +41,7 @@ pub struct Source {
     /// Text.
     pub text: String,
     /// Options; those for code generation do not matter here.
-    pub options: crate::Options,
+    pub options: Options,
 }
 
 /// Checks sources that make one program. Returns it and the token tables that its spans refer to.

@@ -103,7 +103,11 @@ impl Sema<'_> {
                 UnaryOp::Plus => "+",
                 UnaryOp::Minus => "-",
                 UnaryOp::Not => "~",
-                _ => "!",
+                UnaryOp::LogicalNot => "!",
+                UnaryOp::Deref => "*",
+                UnaryOp::AddressOf => "&",
+                UnaryOp::PreInc | UnaryOp::PostInc => "++",
+                UnaryOp::PreDec | UnaryOp::PostDec => "--",
             };
             let name = self.value_type_name(value.ty);
             self.error(Code::Operands, span, format!("`{text}` cannot be applied to `{name}`"));
