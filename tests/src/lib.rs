@@ -1,0 +1,124 @@
+//! Tests that are files: `tests/ptx/*.ptx` and `tests/cl/*.cl`, with folders inside. Their comments say what to run
+//! and what must come out. Every file runs on every engine: the interpreter, and compiled code at each vector width
+//! that this processor has.
+//!
+//! The shortest test is one line. Types stand where registers go; each case lists the sources, then the results:
+//!
+//! ```text
+//! // eval: popc.b32 u32, b32: 0xff -> 8, 0 -> 0
+//! ```
+//!
+//! Comments of launches:
+//!
+//! - `// eval: INSTRUCTION: SOURCES -> RESULTS, …` runs one instruction, or several that `;` separates, on these values.
+//! - `// target: sm_80 8.0`: target and PTX version of the `eval` lines below; at first `sm_90 8.0`.
+//! - `// run: k<<<2, 64>>>(u32[4]:iota, buf:16, u32:4)` launches `k`. Grid and block may be `4x2x1`; a third number is
+//!   bytes of dynamic shared memory. Arguments are those of `ptxrun --arg`, separated by a comma and a space. Options may
+//!   follow: `cluster=2`, `steps=1M` (most warp instructions).
+//! - `// check: 1 u32: 0 1 2 3`: argument 1 of the last `run` begins with these elements. `// check: 1 u32 @4: …` begins
+//!   at element 4. `7*10` is ten times 7, `0..8` is 0 to 7, `0..64:2` the even numbers below 64.
+//! - `// check: 1 u32[4096]: crc32:1c291ca3`: the checksum of that many elements, for contents too long to read.
+//! - `// prints: text`: the next line that the last `run` prints.
+//! - `// fault: OutOfBounds: text; text`: the last `run` ends in this fault ([`ptx_runtime::FaultKind`]), and its report
+//!   holds these texts.
+//! - `// refused: text`: the last `run` cannot be launched, and this is part of the reason.
+//! - `// jit: text`: compiled code refuses the kernels of this file, and this is part of the reason. The interpreter runs
+//!   them instead, with the same results.
+//! - `// targets: sm_60 sm_80`: the file runs once for each, in place of its `.target`.
+//! - `// flags: -cl-opt-disable`: options of the OpenCL C compiler; the file runs once for each such line.
+//!
+//! Comments of findings stand at the end of the line in question: `// error: text` says that the line is refused, and that
+//! the report holds the text; `// warning: text` likewise. Every finding needs such a comment.
+//!
+//! Where `FILE.txt` lies beside a file, it holds the whole report of its findings.
+//!
+//! `UPDATE_EXPECT=1 cargo test -p filetests` writes what the interpreter finds into `eval`, `check` and `prints` lines
+//! and into `.txt` files that exist: write `?` for what you do not know (`// check: 1 u32[8]: ?`), then read what came.
+
+mod bless;
+mod eval;
+mod expect;
+mod notation;
+mod run;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ptx_runtime::{Backend, Context, DeviceOptions, Engine, LaunchConfig, Module};
+
+pub use bless::bless;
+pub use notation::{FileTest, Problem};
+
+/// What runs a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum On {
+    /// Verification alone.
+    Check,
+    /// The interpreter.
+    Interp,
+    /// Compiled code, at the vector width of this process.
+    Jit,
+}
+
+/// Every file of the folder, sorted by path.
+///
+/// # Errors
+/// When a folder or a file cannot be read, or a file's comments are not in the notation.
+pub fn files(folder: &Path) -> Result<Vec<FileTest>, String> {
+    let mut paths = Vec::new();
+    collect(&folder.join("ptx"), &mut paths)?;
+    collect(&folder.join("cl"), &mut paths)?;
+    paths.sort();
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
+        FileTest::read(&name, &path, text).map_err(|p| format!("{name}:{}: {}", p.line, p.what))
+    };
+    paths.into_iter().map(read).collect()
+}
+
+fn collect(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), String> {
+    let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    for entry in entries {
+        let path = entry.map_err(|e| e.to_string())?.path();
+        if path.is_dir() {
+            collect(&path, paths)?;
+        } else if path.extension().is_some_and(|e| e == "ptx" || e == "cl") {
+            paths.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with a file on one engine; empty if nothing is.
+pub fn problems(test: &FileTest, on: On) -> Vec<Problem> {
+    match on {
+        On::Check => run::findings(test),
+        On::Interp | On::Jit => {
+            let mut problems = run::runs(test, on);
+            problems.extend(eval::evals(test, on));
+            problems
+        }
+    }
+}
+
+/// Bits of the vectors that compiled code of this process uses.
+///
+/// # Errors
+/// When not even an empty loop of stores is compiled.
+pub fn vector_bits() -> Result<u32, String> {
+    let text = eval::probe();
+    let context = Context::new(&DeviceOptions::default()).map_err(|e| e.to_string())?;
+    let module = Module::load(&context, &text, "probe.ptx").map_err(|e| e.to_string())?;
+    let data = context.alloc(256).map_err(|e| e.to_string())?;
+    let config = LaunchConfig {
+        block: [64, 1, 1],
+        args: vec![data.into()],
+        backend: Backend::Jit,
+        ..LaunchConfig::default()
+    };
+    match context.launch(&module, "k", config).map_err(|e| e.to_string())?.engine {
+        Engine::Compiled(code) => Ok(code.lanes * 32),
+        other => Err(other.to_string()),
+    }
+}
