@@ -1,8 +1,9 @@
 //! Which rows a function's registers take, and which of them may be read before they are written.
 
+use flow::{BitSet, Graph};
 use ptx_isa::Kind;
 use ptx_isa::meaning::{Src, Uop, V};
-use ptx_parse::code::{Block, CallArg, Callee, Flow, Function, Inst, Slot};
+use ptx_parse::code::{CallArg, Callee, Flow, Function, Inst, Slot};
 
 use crate::rows::{AreaLayout, row_bytes};
 
@@ -40,19 +41,6 @@ impl Rows {
 /// Gives the registers of `f` their rows, as decoding meets them.
 pub(crate) fn assign(f: &Function) -> Rows {
     Rows { exposed: exposed(f), ..Rows::default() }
-}
-
-/// A set of registers of a function.
-#[derive(Clone, PartialEq)]
-struct Set(Vec<u64>);
-
-impl Set {
-    fn add(&mut self, n: usize) {
-        self.0[n / 64] |= 1 << (n % 64);
-    }
-    fn has(&self, n: usize) -> bool {
-        self.0[n / 64] >> (n % 64) & 1 != 0
-    }
 }
 
 /// Numbers of all kinds of register in one range.
@@ -130,51 +118,30 @@ fn visit(f: &Function, inst: &Inst, numbers: &Numbering, set: &mut impl FnMut(us
 /// Registers that some path from the entry reads before writing them: what is live there.
 fn exposed(f: &Function) -> Vec<(Kind, u32)> {
     let numbers = Numbering::new(f);
-    let words = numbers.0[3].div_ceil(64);
-    let empty = Set(vec![0; words]);
     // Per block: read before written, and written.
-    let of_block = |b: &Block| {
-        let (mut reads, mut writes) = (empty.clone(), empty.clone());
+    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    for b in &f.blocks {
+        let [mut read, mut written] = [(); 2].map(|()| BitSet::with_capacity(numbers.0[3]));
         for inst in &f.insts[b.start as usize..b.end as usize] {
             visit(f, inst, &numbers, &mut |n, write| {
                 if write {
-                    writes.add(n);
-                } else if !writes.has(n) {
-                    reads.add(n);
+                    written.insert(n);
+                } else if !written.contains(n) {
+                    read.insert(n);
                 }
             });
         }
-        (reads, writes)
-    };
-    let blocks: Vec<_> = f.blocks.iter().map(of_block).collect();
-    let mut live: Vec<Set> = blocks.iter().map(|(reads, _)| reads.clone()).collect();
-    let mut preds: Vec<Vec<u32>> = vec![Vec::new(); blocks.len()];
-    for (b, block) in f.blocks.iter().enumerate() {
-        block.succs.iter().for_each(|s| preds[*s as usize].push(b as u32));
+        reads.push(read);
+        writes.push(written);
     }
-    let mut queued = vec![true; blocks.len()];
-    let mut work: Vec<u32> = (0..blocks.len() as u32).collect();
-    while let Some(b) = work.pop() {
-        queued[b as usize] = false;
-        for &p in &preds[b as usize] {
-            let mut changed = false;
-            for w in 0..words {
-                let new = live[b as usize].0[w] & !blocks[p as usize].1.0[w];
-                let old = live[p as usize].0[w];
-                changed |= new & !old != 0;
-                live[p as usize].0[w] = old | new;
-            }
-            if changed && !std::mem::replace(&mut queued[p as usize], true) {
-                work.push(p);
-            }
-        }
-    }
+    let graph = Graph::new(f.blocks.len(), |b| f.blocks[b as usize].succs.iter().copied());
+    let live = flow::live_in(&graph, reads, &writes);
     let Some(at_entry) = live.first() else { return Vec::new() };
     let mut out = Vec::new();
     for kind in [Kind::P, Kind::W, Kind::D] {
         let first = numbers.0[kind as usize];
         let count = numbers.0[kind as usize + 1] - first;
-        out.extend((0..count).filter(|n| at_entry.has(first + n)).map(|n| (kind, n as u32)));
+        out.extend((0..count).filter(|n| at_entry.contains(first + n)).map(|n| (kind, n as u32)));
     }
     out
 }

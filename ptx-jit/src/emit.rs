@@ -90,7 +90,7 @@ pub(crate) struct Gen<'a, 'b> {
     /// The block being emitted.
     pub(crate) here: BlockId,
     /// Values that live at the start of each block.
-    pub(crate) live_in: Vec<crate::live::Set>,
+    pub(crate) live_in: Vec<flow::BitSet>,
     pub(crate) spill_bytes: i32,
     /// Scalars whose variable has a floating-point type.
     pub(crate) numbers: HashSet<Val>,

@@ -1,5 +1,6 @@
 //! The middle form: one function per kernel, calls inlined, micro-ops in SSA form.
 
+use flow::{Dominators, Graph, Loop};
 use ptx_isa::Kind;
 use ptx_isa::effect::Effect;
 use ptx_isa::special::Sreg;
@@ -155,49 +156,15 @@ impl Func {
             _ => None,
         }
     }
-    /// Immediate dominators; blocks are in reverse post-order.
-    pub(crate) fn dominators(&self) -> Vec<BlockId> {
-        let n = self.blocks.len();
-        let mut idom = vec![u32::MAX; n];
-        idom[0] = 0;
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for b in 1..n {
-                let mut new = u32::MAX;
-                for &p in &self.blocks[b].preds {
-                    if idom[p as usize] == u32::MAX {
-                        continue;
-                    }
-                    new = if new == u32::MAX {
-                        p
-                    } else {
-                        let (mut x, mut y) = (new, p);
-                        while x != y {
-                            while x > y {
-                                x = idom[x as usize];
-                            }
-                            while y > x {
-                                y = idom[y as usize];
-                            }
-                        }
-                        x
-                    };
-                }
-                if idom[b] != new {
-                    idom[b] = new;
-                    changed = true;
-                }
-            }
-        }
-        idom
+    /// The ways between the blocks.
+    pub(crate) fn graph(&self) -> Graph {
+        Graph::new(self.blocks.len(), |b| self.blocks[b as usize].term.succs())
     }
-}
-
-/// Whether `a` dominates `b`.
-pub(crate) fn dominates(idom: &[BlockId], a: BlockId, mut b: BlockId) -> bool {
-    while b > a {
-        b = idom[b as usize];
+    pub(crate) fn dominators(&self) -> Dominators {
+        Dominators::new(&self.graph(), 0)
     }
-    a == b
+    pub(crate) fn loops(&self) -> Vec<Loop> {
+        let graph = self.graph();
+        flow::loops(&graph, &Dominators::new(&graph, 0))
+    }
 }

@@ -1,14 +1,15 @@
 //! What is refused, and how many lanes run together.
 
+use flow::BitSet;
 use ptx_isa::effect::{AtomOp, BarKind, Effect, Order, WarpOp};
 use ptx_isa::{Reach, Space};
 use ptx_parse::code::Program;
 
 use crate::ir::{Func, Op, Term};
-use crate::opt::loops;
+use crate::live::{self, Liveness};
 use crate::range::Assumptions;
 use crate::shape::{Geometry, Shape, Shapes, analyse};
-use crate::{Unsupported, live};
+use crate::Unsupported;
 
 /// Whether compiled code can call the operation: it neither waits nor reaches other warps.
 fn callable(op: &WarpOp) -> bool {
@@ -22,10 +23,9 @@ fn per_lane(op: &WarpOp) -> bool {
 
 /// Refuses effects that compiled code has no way to do.
 pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
-    let idom = f.dominators();
     let mut turning = vec![false; f.blocks.len()];
-    for (_, body) in loops(f, &idom) {
-        body.iter().for_each(|b| turning[*b as usize] = true);
+    for l in f.loops() {
+        l.nodes.iter().for_each(|b| turning[*b as usize] = true);
     }
     for (b, block) in f.blocks.iter().enumerate() {
         let bar = if let Term::Bar(e, _) = block.term { Some(e) } else { None };
@@ -203,12 +203,11 @@ pub(crate) fn wide_geometry(f: &Func, block: [u32; 3], assumed: &Assumptions) ->
 
 /// About what a group costs: vector instructions of `lanes` lanes, accesses, sixteen turns of each loop. In thousandths.
 fn cost(f: &Func, shapes: &Shapes, width: u32, lanes: u32) -> u64 {
-    let idom = f.dominators();
-    let all = loops(f, &idom);
+    let all = f.loops();
     let slices = u64::from(width.div_ceil(lanes));
     let mut sum = 0;
     for (b, block) in f.blocks.iter().enumerate() {
-        let depth = all.iter().filter(|l| l.1.contains(&(b as u32))).count();
+        let depth = all.iter().filter(|l| l.nodes.contains(&(b as u32))).count();
         let turns = 16u64.pow(depth.min(4) as u32);
         for v in &block.insts {
             let i = &f.insts[*v as usize];
@@ -240,19 +239,18 @@ fn cost(f: &Func, shapes: &Shapes, width: u32, lanes: u32) -> u64 {
 fn one_by_one_pays(f: &Func, g: Geometry, assumed: &Assumptions) -> bool {
     let shapes = analyse(f, g, assumed);
     let (lanes, slices) = (g.width as u64, g.width as u64 / 4);
-    let idom = f.dominators();
-    let all = loops(f, &idom);
+    let all = f.loops();
     // Instructions of a group and of a thread, in tenths.
     let (mut group, mut thread) = (0u64, 0u64);
     for (b, block) in f.blocks.iter().enumerate() {
-        let around: Vec<_> = all.iter().filter(|l| l.1.contains(&(b as u32))).collect();
+        let around: Vec<_> = all.iter().filter(|l| l.nodes.contains(&(b as u32))).collect();
         let turns = 8u64.pow(around.len().min(4) as u32);
         // Loops that lanes leave at different times run for the last one.
-        let uneven = around.iter().any(|(_, body)| {
-            body.iter().any(|x| {
+        let uneven = around.iter().any(|l| {
+            l.nodes.iter().any(|x| {
                 let t = &f.blocks[*x as usize].term;
                 t.value().is_some_and(|v| !shapes.of[v as usize].uniform())
-                    && t.succs().iter().any(|s| !body.contains(s))
+                    && t.succs().iter().any(|s| !l.nodes.contains(s))
             })
         });
         let (mut vector, mut scalar) = (0u64, 0u64);
@@ -307,23 +305,24 @@ fn pressure(f: &Func, shapes: &Shapes) -> u32 {
         }
         if f.insts[v as usize].kind == ptx_isa::Kind::D { 2 } else { 1 }
     };
-    let live_in = live::live_in(f);
+    let live = Liveness::new(f);
+    let sum = |now: &BitSet| now.ones().map(|v| weight(v as u32)).sum::<u32>();
     let most: Vec<u32> = (0..f.blocks.len())
         .map(|b| {
-            let mut now = live::live_out(f, &live_in, b);
-            let mut most = now.sum(weight);
+            let mut now = live.end(f, b as u32);
+            let mut most = sum(&now);
             for v in f.blocks[b].insts.iter().rev() {
                 live::step(f, *v, &mut now);
-                most = most.max(now.sum(weight));
+                most = most.max(sum(&now));
             }
             most
         })
         .collect();
-    let idom = f.dominators();
-    let mut inside: Vec<usize> = loops(f, &idom)
+    let mut inside: Vec<usize> = f
+        .loops()
         .into_iter()
-        .filter(|l| l.1.len() <= 12)
-        .flat_map(|l| l.1)
+        .filter(|l| l.nodes.len() <= 12)
+        .flat_map(|l| l.nodes)
         .map(|b| b as usize)
         .collect();
     if inside.is_empty() {

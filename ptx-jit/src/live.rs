@@ -1,91 +1,76 @@
 //! Liveness of values.
 
-use crate::ir::{Func, Op, Val};
+use flow::{BitSet, Graph};
 
-/// A set of values.
-#[derive(Clone, PartialEq, Eq, Default)]
-pub(crate) struct Set(Vec<u64>);
+use crate::ir::{BlockId, Func, Op, Val};
 
-impl Set {
-    pub(crate) fn new(values: usize) -> Set {
-        Set(vec![0; values.div_ceil(64)])
-    }
-    pub(crate) fn has(&self, v: Val) -> bool {
-        self.0[v as usize / 64] >> (v % 64) & 1 != 0
-    }
-    pub(crate) fn add(&mut self, v: Val) {
-        self.0[v as usize / 64] |= 1 << (v % 64);
-    }
-    pub(crate) fn remove(&mut self, v: Val) {
-        self.0[v as usize / 64] &= !(1 << (v % 64));
-    }
-    fn join(&mut self, other: &Set) {
-        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
-    }
-    /// Sum of `weight` over the members.
-    pub(crate) fn sum(&self, weight: impl Fn(Val) -> u32) -> u32 {
-        let mut n = 0;
-        for (w, bits) in self.0.iter().enumerate() {
-            let mut left = *bits;
-            while left != 0 {
-                n += weight(w as u32 * 64 + left.trailing_zeros());
-                left &= left - 1;
+/// Values that live at the edges of blocks.
+pub(crate) struct Liveness {
+    graph: Graph,
+    /// At the start of each block; its phis are not among them.
+    pub starts: Vec<BitSet>,
+}
+
+impl Liveness {
+    pub(crate) fn new(f: &Func) -> Liveness {
+        let graph = f.graph();
+        let mut reads = Vec::with_capacity(f.blocks.len());
+        let mut writes = Vec::with_capacity(f.blocks.len());
+        for (b, block) in f.blocks.iter().enumerate() {
+            let mut live = BitSet::with_capacity(f.insts.len());
+            at_end(f, b as BlockId, &mut live);
+            let mut written = BitSet::with_capacity(f.insts.len());
+            for v in block.insts.iter().rev() {
+                step(f, *v, &mut live);
+                results(f, *v, |d| written.insert(d as usize));
             }
+            reads.push(live);
+            writes.push(written);
         }
-        n
+        let starts = flow::live_in(&graph, reads, &writes);
+        Liveness { graph, starts }
+    }
+
+    /// Values that live at the end of block `b`, arguments of its successors' phis included.
+    pub(crate) fn end(&self, f: &Func, b: BlockId) -> BitSet {
+        let mut live = flow::live_out(&self.graph, &self.starts, b);
+        at_end(f, b, &mut live);
+        live
     }
 }
 
-/// Values that live at the end of block `b`, arguments of its successors' phis included.
-pub(crate) fn live_out(f: &Func, live_in: &[Set], b: usize) -> Set {
-    let block = &f.blocks[b];
-    let mut live = Set::new(f.insts.len());
+/// Adds what the end of block `b` reads: the branch, and the phis that it leads to.
+fn at_end(f: &Func, b: BlockId, live: &mut BitSet) {
+    let block = &f.blocks[b as usize];
     for s in block.term.succs() {
-        live.join(&live_in[s as usize]);
-        let sb = &f.blocks[s as usize];
-        let n = sb.preds.iter().position(|p| *p == b as u32);
-        for v in &sb.insts {
+        let to = &f.blocks[s as usize];
+        let n = to.preds.iter().position(|p| *p == b);
+        for v in &to.insts {
             if f.insts[*v as usize].op != Op::Phi {
                 break;
             }
             if let Some(a) = n.and_then(|n| f.insts[*v as usize].args.get(n)) {
-                live.add(*a);
+                live.insert(*a as usize);
             }
         }
     }
     if let Some(v) = block.term.value() {
-        live.add(v);
+        live.insert(v as usize);
     }
-    live
+}
+
+/// Calls `found` with what instruction `v` makes.
+fn results(f: &Func, v: Val, mut found: impl FnMut(Val)) {
+    if let Op::Effect(e) = f.insts[v as usize].op {
+        f.effects[e as usize].dst.iter().for_each(|d| found(*d));
+    }
+    found(v);
 }
 
 /// Turns the values that live behind instruction `v` into those that live before it.
-pub(crate) fn step(f: &Func, v: Val, live: &mut Set) {
-    if let Op::Effect(e) = f.insts[v as usize].op {
-        f.effects[e as usize].dst.iter().for_each(|d| live.remove(*d));
-    }
-    live.remove(v);
+pub(crate) fn step(f: &Func, v: Val, live: &mut BitSet) {
+    results(f, v, |d| live.remove(d as usize));
     if f.insts[v as usize].op != Op::Phi {
-        f.reads(v).into_iter().for_each(|r| live.add(r));
+        f.reads(v).into_iter().for_each(|r| live.insert(r as usize));
     }
-}
-
-/// Values that live at the start of each block (its phis are not among them).
-pub(crate) fn live_in(f: &Func) -> Vec<Set> {
-    let mut all = vec![Set::new(f.insts.len()); f.blocks.len()];
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for b in (0..f.blocks.len()).rev() {
-            let mut live = live_out(f, &all, b);
-            for v in f.blocks[b].insts.iter().rev() {
-                step(f, *v, &mut live);
-            }
-            if live != all[b] {
-                all[b] = live;
-                changed = true;
-            }
-        }
-    }
-    all
 }

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use flow::{Graph, Loop};
 use ptx_isa::Kind;
 use ptx_isa::uop::{self, Op as Pure};
 
-use crate::ir::{BlockId, Func, Inst, Op, Term, Val, dominates};
+use crate::ir::{BlockId, Func, Inst, Op, Term, Val};
 use crate::shape::{Shape, Shapes};
 
 /// Runs all passes.
@@ -127,7 +128,7 @@ fn simplify(f: &Func, op: Pure, k: u32, args: &[Val]) -> Option<Result<Val, u64>
 
 /// Constant folding, copies and global value numbering along the dominator tree.
 fn number(f: &mut Func) {
-    let idom = f.dominators();
+    let tree = f.dominators();
     let mut map: Vec<Val> = (0..f.insts.len() as Val).collect();
     type Key = (Op, Kind, Vec<Val>);
     let mut known: HashMap<Key, Vec<(BlockId, Val)>> = HashMap::new();
@@ -168,7 +169,7 @@ fn number(f: &mut Func) {
                 None => {}
             }
             let same = known.entry((Op::Pure(op, k), kind, args)).or_default();
-            match same.iter().find(|(at, _)| dominates(&idom, *at, b)) {
+            match same.iter().find(|(at, _)| tree.dominates(*at, b)) {
                 Some((_, w)) => map[v as usize] = *w,
                 None => {
                     same.push((b, v));
@@ -181,38 +182,12 @@ fn number(f: &mut Func) {
     rename(f, &map);
 }
 
-/// Natural loops: for each block the header of its innermost loop, by back edges.
-pub(crate) fn loops(f: &Func, idom: &[BlockId]) -> Vec<(BlockId, Vec<BlockId>)> {
-    let mut found: Vec<(BlockId, Vec<BlockId>)> = Vec::new();
-    for h in 0..f.blocks.len() as BlockId {
-        let backs: Vec<BlockId> = f.blocks[h as usize]
-            .preds
-            .iter()
-            .copied()
-            .filter(|p| *p >= h && dominates(idom, h, *p))
-            .collect();
-        if backs.is_empty() {
-            continue;
-        }
-        let mut body = vec![h];
-        let mut work = backs;
-        while let Some(b) = work.pop() {
-            if !body.contains(&b) {
-                body.push(b);
-                work.extend(&f.blocks[b as usize].preds);
-            }
-        }
-        found.push((h, body));
-    }
-    found
-}
-
 /// Which blocks are inside a loop of at most `most` instructions.
 pub(crate) fn in_small_loop(f: &Func, most: usize) -> Vec<bool> {
     let mut inside = vec![false; f.blocks.len()];
-    for (_, body) in loops(f, &f.dominators()) {
-        if body.iter().map(|b| f.blocks[*b as usize].insts.len()).sum::<usize>() <= most {
-            body.iter().for_each(|b| inside[*b as usize] = true);
+    for l in f.loops() {
+        if l.nodes.iter().map(|b| f.blocks[*b as usize].insts.len()).sum::<usize>() <= most {
+            l.nodes.iter().for_each(|b| inside[*b as usize] = true);
         }
     }
     inside
@@ -220,7 +195,7 @@ pub(crate) fn in_small_loop(f: &Func, most: usize) -> Vec<bool> {
 
 /// Moves operations whose operands do not change in a loop before it.
 fn hoist(f: &mut Func) {
-    let idom = f.dominators();
+    let tree = f.dominators();
     let mut at = vec![0 as BlockId; f.insts.len()];
     for (b, block) in f.blocks.iter().enumerate() {
         for &v in &block.insts {
@@ -232,10 +207,10 @@ fn hoist(f: &mut Func) {
             }
         }
     }
-    let mut all = loops(f, &idom);
+    let mut all = f.loops();
     // Inner loops first.
-    all.sort_by_key(|l| l.1.len());
-    for (h, body) in all {
+    all.sort_by_key(|l| l.nodes.len());
+    for Loop { header: h, nodes: body, .. } in all {
         let into: Vec<BlockId> =
             f.blocks[h as usize].preds.iter().copied().filter(|p| !body.contains(p)).collect();
         let [pre] = into[..] else { continue };
@@ -256,7 +231,7 @@ fn hoist(f: &mut Func) {
                     && i.args.iter().all(|a| f.leaf(*a) || !body.contains(&at[*a as usize]));
                 // Helpers that are not needed on every path stay where they are.
                 let cheap = match i.op {
-                    Op::Pure(op, _) => crate::ops::native(op) || dominates(&idom, b, h),
+                    Op::Pure(op, _) => crate::ops::native(op) || tree.dominates(b, h),
                     _ => false,
                 };
                 if fixed && cheap {
@@ -528,20 +503,20 @@ pub(crate) fn arrange(f: &mut Func) -> bool {
     skip_empty(f);
     // First by plain reverse post-order, for dominators and loops; then leaving loops last.
     order(f, &[]);
-    let idom = f.dominators();
     let mut depth = vec![0u32; f.blocks.len()];
-    for (_, body) in loops(f, &idom) {
-        body.iter().for_each(|b| depth[*b as usize] += 1);
+    for l in f.loops() {
+        l.nodes.iter().for_each(|b| depth[*b as usize] += 1);
     }
     order(f, &depth);
-    let idom = f.dominators();
+    let tree = f.dominators();
     let retreats_only_to_headers = f.blocks.iter().enumerate().all(|(b, block)| {
-        block.term.succs().iter().all(|s| *s > b as BlockId || dominates(&idom, *s, b as BlockId))
+        block.term.succs().iter().all(|s| *s > b as BlockId || tree.dominates(*s, b as BlockId))
     });
     retreats_only_to_headers
-        && loops(f, &idom).iter().all(|(h, body)| {
-            let last = body.iter().max().copied().unwrap_or(*h);
-            body.iter().min() == Some(h) && (last - h) as usize + 1 == body.len()
+        && f.loops().iter().all(|l| {
+            let last = l.nodes.iter().max().copied().unwrap_or(l.header);
+            l.nodes.iter().min() == Some(&l.header)
+                && (last - l.header) as usize + 1 == l.nodes.len()
         })
 }
 
@@ -573,40 +548,21 @@ fn skip_empty(f: &mut Func) {
 
 /// Renumbers blocks in reverse post-order; among successors the deeper one comes first.
 fn order(f: &mut Func, depth: &[u32]) {
-    let succs = |f: &Func, b: BlockId| {
+    let n = f.blocks.len();
+    let graph = Graph::new(n, |b| {
         let mut s = f.blocks[b as usize].term.succs();
         if !depth.is_empty() {
             s.sort_by_key(|s| depth[*s as usize]);
         }
-        s.reverse();
         s
-    };
-    let n = f.blocks.len();
-    let mut seen = vec![false; n];
-    let mut post = Vec::new();
-    seen[0] = true;
-    let mut stack = vec![(0, succs(f, 0))];
-    while let Some((b, left)) = stack.last_mut() {
-        match left.pop() {
-            Some(s) => {
-                if !std::mem::replace(&mut seen[s as usize], true) {
-                    let next = succs(f, s);
-                    stack.push((s, next));
-                }
-            }
-            None => {
-                post.push(*b);
-                stack.pop();
-            }
-        }
-    }
-    post.reverse();
+    });
+    let order = graph.reverse_postorder(0);
     let mut new = vec![BlockId::MAX; n];
-    for (i, b) in post.iter().enumerate() {
+    for (i, b) in order.iter().enumerate() {
         new[*b as usize] = i as BlockId;
     }
     let mut blocks: Vec<_> = std::mem::take(&mut f.blocks).into_iter().map(Some).collect();
-    for b in post {
+    for b in order {
         let Some(mut block) = blocks[b as usize].take() else { continue };
         block.term.map(|b| new[b as usize]);
         // Every predecessor is reachable: blocks that nothing leads to any more lead nowhere.

@@ -1,5 +1,6 @@
 //! Bounds of 32-bit values: where nothing wraps, the lanes of an address stay side by side.
 
+use flow::{Dominators, Loop};
 use ptx_isa::effect::Effect;
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
@@ -9,8 +10,7 @@ use ptx_isa::{Kind, Space};
 use ptx_parse::code::Program;
 
 use crate::Seen;
-use crate::ir::{BlockId, Func, Inst, Op, Term, Val, dominates};
-use crate::opt::loops;
+use crate::ir::{BlockId, Func, Inst, Op, Term, Val};
 use crate::shape::Geometry;
 
 /// What code may take for granted of a launch; [`crate::Kernel::fits`] checks it.
@@ -181,15 +181,15 @@ fn fit(lo: i64, hi: i64) -> Bounds {
 /// Bounds of values of 32 bits that hold without wrapping, as far as they are needed for addresses.
 pub(crate) fn ranges(f: &Func, g: Geometry, assumed: &Assumptions) -> Vec<Bounds> {
     let mut out: Vec<Bounds> = f.insts.iter().map(|i| leaf(i.op, i.kind, g, assumed)).collect();
-    let idom = f.dominators();
-    let all = loops(f, &idom);
+    let tree = f.dominators();
+    let all = f.loops();
     for b in 0..f.blocks.len() {
         for &v in &f.blocks[b].insts {
             let i = &f.insts[v as usize];
             out[v as usize] = match i.op {
                 Op::Phi if i.kind == Kind::W => {
-                    let of = all.iter().find(|l| l.0 == b as BlockId);
-                    of.and_then(|(_, body)| induction(f, &idom, v, b as BlockId, body, &out))
+                    let of = all.iter().find(|l| l.header == b as BlockId);
+                    of.and_then(|l| induction(f, &tree, v, l, &out))
                 }
                 Op::Pure(op, _) => pure(f, v, op, &out),
                 _ => continue,
@@ -283,11 +283,11 @@ const FEW: i64 = 1 << 16;
 /// Innermost loops, by their heads, whose counter ends them after a few turns.
 pub(crate) fn short_loops(f: &Func, g: Geometry, assumed: &Assumptions) -> Vec<bool> {
     let bounds = ranges(f, g, assumed);
-    let idom = f.dominators();
-    let all = loops(f, &idom);
+    let all = f.loops();
     let mut short = vec![false; f.blocks.len()];
-    for (head, body) in &all {
-        let inner = all.iter().all(|(h, _)| h == head || !body.contains(h));
+    for l in &all {
+        let head = &l.header;
+        let inner = all.iter().all(|o| o.header == *head || !l.nodes.contains(&o.header));
         let counted = f.blocks[*head as usize].insts.iter().any(|v| {
             let i = &f.insts[*v as usize];
             let Some((lo, hi)) = bounds[*v as usize] else { return false };
@@ -310,13 +310,13 @@ pub(crate) fn short_loops(f: &Func, g: Geometry, assumed: &Assumptions) -> Vec<b
 /// Bounds of a phi that grows by steps while a test keeps it below a limit.
 fn induction(
     f: &Func,
-    idom: &[BlockId],
+    tree: &Dominators,
     phi: Val,
-    head: BlockId,
-    body: &[BlockId],
+    l: &Loop,
     out: &[Bounds],
 ) -> Bounds {
-    let preds = &f.blocks[head as usize].preds;
+    let body = &l.nodes;
+    let preds = &f.blocks[l.header as usize].preds;
     let &[a, b] = preds.as_slice() else { return None };
     let inside = |p: BlockId| body.contains(&p);
     let back = match (inside(a), inside(b)) {
@@ -346,7 +346,7 @@ fn induction(
             (false, true) => neg,
             _ => return None,
         };
-        if !dominates(idom, *b, latch) {
+        if !tree.dominates(*b, latch) {
             return None;
         }
         let cmp = &f.insts[v as usize];

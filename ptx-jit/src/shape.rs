@@ -6,13 +6,13 @@
 
 use std::rc::Rc;
 
+use flow::{BitSet, Graph};
 use ptx_isa::effect::{Effect, Order};
 use ptx_isa::special::Sreg;
 use ptx_isa::uop::Op as Pure;
 use ptx_isa::{Kind, Space};
 
 use crate::ir::{BlockId, Func, Op, Term, Val};
-use crate::opt::loops;
 use crate::range::{Assumptions, is_signed, is_unsigned, ranges};
 use crate::{align, range};
 
@@ -122,8 +122,7 @@ pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
     let ranges = ranges(f, g, assumed);
     let aligns = align::alignments(f, g, assumed);
     let mut a = Analysis { f, g, ranges, aligns, forced: vec![false; n] };
-    let idom = f.dominators();
-    let all_loops = loops(f, &idom);
+    let all_loops = f.loops();
     let ipdom = post_dominators(f);
     let mut home = vec![BlockId::MAX; n];
     for (b, block) in f.blocks.iter().enumerate() {
@@ -212,7 +211,7 @@ pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
                         // Lanes that left a loop in different turns have different values of it.
                         let left =
                             first.map(|a| home[a as usize]).is_some_and(|h| {
-                                all_loops.iter().map(|l| &l.1).chain([&turn]).any(|body| {
+                                all_loops.iter().map(|l| &l.nodes).chain([&turn]).any(|body| {
                                     body.contains(&h) && !body.contains(&(x as BlockId))
                                 })
                             });
@@ -222,7 +221,7 @@ pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Shapes {
                     }
                 }
             }
-            for body in all_loops.iter().map(|l| &l.1).chain([&turn]) {
+            for body in all_loops.iter().map(|l| &l.nodes).chain([&turn]) {
                 let leaves = join.is_none_or(|j| !body.contains(&j));
                 if body.contains(&(b as BlockId)) && leaves {
                     for v in 0..n {
@@ -528,69 +527,24 @@ fn own_turn(f: &Func, b: BlockId, join: Option<BlockId>, reached: &[u32]) -> Vec
 
 /// Immediate post-dominators on the graph without branches straight to the thread's end.
 fn post_dominators(f: &Func) -> Vec<Option<BlockId>> {
-    let n = f.blocks.len();
-    let exit = n;
-    let mut succs: Vec<Vec<usize>> = (0..n)
-        .map(|b| {
-            let block = &f.blocks[b];
-            let mut s: Vec<usize> = block.term.succs().iter().map(|s| *s as usize).collect();
-            if is_death(f, &block.term) {
-                s.retain(|s| !is_end(f, *s as BlockId));
-            }
-            if s.is_empty() {
-                s.push(exit);
-            }
-            s
-        })
-        .collect();
+    let graph = Graph::new(f.blocks.len(), |b| {
+        let term = &f.blocks[b as usize].term;
+        let mut s = term.succs();
+        if is_death(f, term) {
+            s.retain(|s| !is_end(f, *s));
+        }
+        s
+    });
+    // What leads to the end: a walk back from there.
+    let last = |b: &BlockId| graph.successors(*b).is_empty();
+    let mut work: Vec<BlockId> = (0..f.blocks.len() as BlockId).filter(last).collect();
+    let mut ends = BitSet::with_capacity(f.blocks.len());
+    while let Some(b) = work.pop() {
+        if !ends.put(b as usize) {
+            work.extend(graph.predecessors(b));
+        }
+    }
     // A loop that is only left by ending the thread meets there.
-    let mut ends = vec![false; n + 1];
-    ends[exit] = true;
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for b in (0..n).rev() {
-            if !ends[b] && succs[b].iter().any(|s| ends[*s]) {
-                ends[b] = true;
-                changed = true;
-            }
-        }
-    }
-    for b in 0..n {
-        if !ends[b] && is_death(f, &f.blocks[b].term) {
-            succs[b].push(exit);
-        }
-    }
-    // Sets as bits; kernels have few blocks.
-    let words = (n + 1).div_ceil(64);
-    let mut pdom = vec![vec![u64::MAX; words]; n + 1];
-    pdom[exit] = vec![0; words];
-    pdom[exit][exit / 64] |= 1 << (exit % 64);
-    changed = true;
-    while changed {
-        changed = false;
-        for b in (0..n).rev() {
-            let mut new = vec![u64::MAX; words];
-            for s in &succs[b] {
-                new.iter_mut().zip(&pdom[*s]).for_each(|(a, b)| *a &= b);
-            }
-            new[b / 64] |= 1 << (b % 64);
-            if new != pdom[b] {
-                pdom[b] = new;
-                changed = true;
-            }
-        }
-    }
-    let count = |b: usize| pdom[b].iter().map(|w| w.count_ones()).sum::<u32>();
-    (0..n)
-        .map(|b| {
-            // The nearest is the one that most others post-dominate.
-            let strict = (0..n).filter(|d| *d != b && pdom[b][d / 64] >> (d % 64) & 1 != 0);
-            // A block that never ends has all bits set; it has no meeting point.
-            if pdom[b][exit / 64] >> (exit % 64) & 1 == 0 {
-                return None;
-            }
-            strict.max_by_key(|d| count(*d)).map(|d| d as BlockId)
-        })
-        .collect()
+    let dies = |b: BlockId| !ends.contains(b as usize) && is_death(f, &f.blocks[b as usize].term);
+    flow::post_dominators(&graph, |b| last(&b) || dies(b))
 }

@@ -8,7 +8,7 @@ use ptx_isa::Kind;
 use crate::ctx::Ctx;
 use crate::emit::{Gen, Home, at, plain};
 use crate::ir::{BlockId, Op, Term, Val};
-use crate::live;
+use crate::live::Liveness;
 
 impl Gen<'_, '_> {
     pub(crate) fn resume_address(&mut self) -> Value {
@@ -29,7 +29,7 @@ impl Gen<'_, '_> {
     pub(crate) fn find_homes(&mut self) {
         self.find_numbers();
         let f = self.f;
-        self.live_in = live::live_in(f);
+        self.live_in = Liveness::new(f).starts;
         let mut home = vec![BlockId::MAX; f.insts.len()];
         for (b, block) in f.blocks.iter().enumerate() {
             for &v in &block.insts {
@@ -150,7 +150,7 @@ impl Gen<'_, '_> {
     /// Values with a variable that live at the start of a block.
     pub(crate) fn live_at(&self, block: BlockId) -> Vec<Val> {
         let live = &self.live_in[block as usize];
-        let mut list: Vec<Val> = self.homes.keys().copied().filter(|v| live.has(*v)).collect();
+        let mut list: Vec<Val> = self.homes.keys().copied().filter(|v| live.contains(*v as usize)).collect();
         list.sort_unstable();
         list
     }

@@ -6,10 +6,11 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 const ALLOWED: &[(&str, &[&str])] = &[
     ("ptx-isa", &[]),
-    ("ptx-parse", &["ptx-isa"]),
-    ("ptx-interp", &["ptx-isa", "ptx-parse"]),
+    ("flow", &[]),
+    ("ptx-parse", &["ptx-isa", "flow"]),
+    ("ptx-interp", &["ptx-isa", "ptx-parse", "flow"]),
     ("ptx-timing", &["ptx-isa", "ptx-parse", "ptx-interp"]),
-    ("opencl-frontend", &["ptx-isa", "ptx-parse"]),
+    ("opencl-frontend", &["ptx-isa", "ptx-parse", "flow"]),
     (
         "ptx-runtime",
         &["ptx-isa", "ptx-parse", "ptx-interp", "ptx-jit", "ptx-timing", "opencl-frontend"],
@@ -25,7 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("samples", &[]),
     ("golden", &[]),
     ("structure", &[]),
-    ("ptx-jit", &["ptx-isa", "ptx-parse"]),
+    ("ptx-jit", &["ptx-isa", "ptx-parse", "flow"]),
 ];
 
 #[test]

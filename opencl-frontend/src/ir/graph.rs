@@ -1,5 +1,6 @@
 //! Control-flow graph: predecessors, order, dominators, loops.
 
+use flow::Dominators;
 use smallvec::SmallVec;
 
 use super::func::{Func, Term};
@@ -16,37 +17,27 @@ pub struct Graph {
     pub position: Vec<u32>,
     /// Reachable predecessors, one entry per edge.
     pub preds: Vec<Preds>,
-    /// Immediate dominator; the entry's is itself.
-    pub idom: Vec<BlockId>,
+    graph: flow::Graph,
+    dominators: Dominators,
 }
 
 impl Graph {
     /// Computes everything.
     pub fn new(f: &Func) -> Graph {
         let n = f.blocks.len();
-        let mut order = Vec::with_capacity(n);
-        let mut state = vec![0u8; n];
-        let mut stack: Vec<(BlockId, usize)> = vec![(BlockId(0), 0)];
-        state[0] = 1;
-        while let Some((b, next)) = stack.last_mut() {
-            // The first edge last in postorder, so that it comes first in reverse: fallthrough follows its block.
-            let target = match (&f.block(*b).term, *next) {
-                (Term::Branch(_, _, last), 0) => Some(last.block),
-                (Term::Jump(edge), 0) | (Term::Branch(_, edge, _), 1) => Some(edge.block),
-                _ => None,
-            };
-            if let Some(target) = target {
-                *next += 1;
-                if state[target.0 as usize] == 0 {
-                    state[target.0 as usize] = 1;
-                    stack.push((target, 0));
+        // The first edge last in postorder, so that it comes first in reverse: fallthrough follows its block.
+        let graph = flow::Graph::new(n, |b| {
+            let edges: SmallVec<[u32; 2]> = match &f.block(BlockId(b)).term {
+                Term::Jump(edge) => SmallVec::from_slice(&[edge.block.0]),
+                Term::Branch(_, first, last) => {
+                    SmallVec::from_slice(&[last.block.0, first.block.0])
                 }
-            } else {
-                order.push(*b);
-                stack.pop();
-            }
-        }
-        order.reverse();
+                Term::Open | Term::Return => SmallVec::new(),
+            };
+            edges
+        });
+        let dominators = Dominators::new(&graph, 0);
+        let order: Vec<BlockId> = dominators.order().iter().map(|b| BlockId(*b)).collect();
         let mut position = vec![u32::MAX; n];
         for (i, b) in order.iter().enumerate() {
             position[b.0 as usize] = i as u32;
@@ -58,27 +49,7 @@ impl Graph {
                 preds[edge.block.0 as usize].push(b);
             }
         }
-        // Cooper, Harvey, Kennedy: "A simple, fast dominance algorithm".
-        let mut idom = vec![BlockId(u32::MAX); n];
-        idom[0] = BlockId(0);
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for &b in order.iter().skip(1) {
-                let mut new = BlockId(u32::MAX);
-                for &p in &preds[b.0 as usize] {
-                    if idom[p.0 as usize].0 == u32::MAX {
-                        continue;
-                    }
-                    new = if new.0 == u32::MAX { p } else { intersect(&idom, &position, p, new) };
-                }
-                if idom[b.0 as usize] != new {
-                    idom[b.0 as usize] = new;
-                    changed = true;
-                }
-            }
-        }
-        Graph { order, position, preds, idom }
+        Graph { order, position, preds, graph, dominators }
     }
 
     /// Reachable from the entry.
@@ -88,73 +59,34 @@ impl Graph {
 
     /// `a` dominates `b`.
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
-        let mut at = b;
-        loop {
-            if at == a {
-                return true;
-            }
-            let up = self.idom[at.0 as usize];
-            if up == at || self.position[up.0 as usize] < self.position[a.0 as usize] {
-                return false;
-            }
-            at = up;
-        }
+        self.dominators.dominates(a.0, b.0)
     }
 
-    /// The nearest block that dominates both.
+    /// The nearest block that dominates both; the entry, if control does not reach them.
     pub fn common_dominator(&self, a: BlockId, b: BlockId) -> BlockId {
-        intersect(&self.idom, &self.position, a, b)
+        BlockId(self.dominators.common(a.0, b.0).unwrap_or(0))
     }
 
     /// Children in the dominator tree.
     pub fn children(&self) -> Vec<Vec<BlockId>> {
-        let mut out = vec![Vec::new(); self.idom.len()];
-        for &b in self.order.iter().skip(1) {
-            out[self.idom[b.0 as usize].0 as usize].push(b);
-        }
-        out
+        let blocks = |all: Vec<u32>| all.into_iter().map(BlockId).collect();
+        self.dominators.children().into_iter().map(blocks).collect()
     }
 
     /// Natural loops, innermost first. Loops with one header are one loop.
-    pub fn loops(&self, f: &Func) -> Vec<Loop> {
-        let mut loops: Vec<Loop> = Vec::new();
-        let mut member = vec![false; f.blocks.len()];
-        for &header in &self.order {
-            let latches: Vec<BlockId> = self.preds[header.0 as usize]
-                .iter()
-                .copied()
-                .filter(|p| self.dominates(header, *p))
-                .collect();
-            if latches.is_empty() {
-                continue;
-            }
-            member.fill(false);
-            member[header.0 as usize] = true;
-            let mut work = latches.clone();
-            while let Some(b) = work.pop() {
-                if !member[b.0 as usize] {
-                    member[b.0 as usize] = true;
-                    work.extend(self.preds[b.0 as usize].iter().copied());
-                }
-            }
-            let blocks = self.order.iter().copied().filter(|b| member[b.0 as usize]).collect();
-            loops.push(Loop { header, latches, blocks });
-        }
+    pub fn loops(&self) -> Vec<Loop> {
+        let blocks = |all: Vec<u32>| all.into_iter().map(BlockId).collect();
+        let found = flow::loops(&self.graph, &self.dominators).into_iter();
+        let mut loops: Vec<Loop> = found
+            .map(|l| Loop {
+                header: BlockId(l.header),
+                latches: blocks(l.latches),
+                blocks: blocks(l.nodes),
+            })
+            .collect();
         loops.sort_by_key(|l| l.blocks.len());
         loops
     }
-}
-
-fn intersect(idom: &[BlockId], position: &[u32], mut a: BlockId, mut b: BlockId) -> BlockId {
-    while a != b {
-        while position[a.0 as usize] > position[b.0 as usize] {
-            a = idom[a.0 as usize];
-        }
-        while position[b.0 as usize] > position[a.0 as usize] {
-            b = idom[b.0 as usize];
-        }
-    }
-    a
 }
 
 /// A natural loop.

@@ -13,7 +13,7 @@ type Places = SmallVec<[(BlockId, Val); 2]>;
 pub fn run(f: &mut Func) -> bool {
     let graph = Graph::new(f);
     let mut depth = vec![0u32; f.blocks.len()];
-    for l in graph.loops(f) {
+    for l in graph.loops() {
         for b in &l.blocks {
             depth[b.0 as usize] += 1;
         }

@@ -8,7 +8,7 @@ use crate::ir::{BlockId, Edge, Func, Mem, Op, Space, Term, Val};
 pub fn run(f: &mut Func) -> bool {
     let mut changed = insert_preheaders(f);
     let graph = Graph::new(f);
-    for l in graph.loops(f) {
+    for l in graph.loops() {
         changed |= hoist(f, &graph, &l);
     }
     changed
@@ -18,7 +18,7 @@ pub fn run(f: &mut Func) -> bool {
 pub(super) fn insert_preheaders(f: &mut Func) -> bool {
     let graph = Graph::new(f);
     let mut inserted = false;
-    for l in graph.loops(f) {
+    for l in graph.loops() {
         let outside: Vec<BlockId> = graph.preds[l.header.0 as usize]
             .iter()
             .copied()

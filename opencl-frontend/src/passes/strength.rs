@@ -14,7 +14,7 @@ const POINTERS: usize = 12;
 pub fn run(f: &mut Func) -> bool {
     let mut changed = insert_preheaders(f);
     let graph = Graph::new(f);
-    let loops = graph.loops(f);
+    let loops = graph.loops();
     // Blocks that belong to a loop seen before, further inside.
     let mut inner = vec![false; f.blocks.len()];
     for l in &loops {

@@ -19,7 +19,7 @@ pub fn run(f: &mut Func) -> bool {
     let mut touched = vec![false; f.blocks.len()];
     let mut changed = false;
     // Innermost first; a loop around an unrolled one waits for the next round.
-    for l in graph.loops(f) {
+    for l in graph.loops() {
         if l.blocks.iter().any(|b| touched[b.0 as usize]) {
             continue;
         }

@@ -10,7 +10,7 @@ use ptx_isa::{Cx, Kind, Match, Sem, Space, Ty};
 
 use super::contract::{self, Fused};
 use super::operands::Names;
-use super::{Layout, flow, refusal, resolve};
+use super::{Layout, blocks, refusal, resolve};
 use crate::code::{Call, CallArg, Callee, Flow, Function, Inst, Refusal, RegName, Slot};
 use crate::module::{self, Body, CallOperands, Func, Module, Operand, Param};
 
@@ -138,12 +138,12 @@ pub(crate) fn lower_function(
         loc: None,
     });
     let leaders: Vec<u32> = body.labels.iter().map(|(_, at)| *at).collect();
-    out.blocks = flow::build_blocks(&mut out.insts, &leaders);
+    out.blocks = blocks::build_blocks(&mut out.insts, &leaders);
     if !refused.is_empty() {
-        let reached = flow::reachable(&out.blocks);
+        let reached = blocks::reachable(&out.blocks);
         for (i, why) in refused {
             let b = out.blocks.partition_point(|b| b.end as usize <= i);
-            if reached[b] {
+            if reached.contains(b) {
                 return Err(refusal(module, id, i, why));
             }
         }

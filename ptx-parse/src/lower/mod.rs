@@ -4,7 +4,7 @@
 //! `operands`, control flow from `flow`; the meaning of each instruction is its row's.
 
 mod contract;
-mod flow;
+mod blocks;
 mod function;
 mod operands;
 
