@@ -108,15 +108,15 @@ fn dominators_are_what_every_way_passes() {
         let seen = reached(graph, 0, None);
         let cut: Vec<Vec<bool>> =
             (0..graph.len() as Node).map(|n| reached(graph, 0, Some(n))).collect();
-        let naive = |a: Node, b: Node| {
-            seen[a as usize] && seen[b as usize] && !cut[a as usize][b as usize]
-        };
+        let naive =
+            |a: Node, b: Node| seen[a as usize] && seen[b as usize] && !cut[a as usize][b as usize];
         for b in 0..graph.len() as Node {
             for a in 0..graph.len() as Node {
                 assert_eq!(found.dominates(a, b), naive(a, b), "{graph:?}: {a} over {b}");
                 let both = |c: Node| naive(c, a) && naive(c, b);
-                let common = (0..graph.len() as Node)
-                    .find(|c| both(*c) && (0..graph.len() as Node).all(|d| !both(d) || naive(d, *c)));
+                let common = (0..graph.len() as Node).find(|c| {
+                    both(*c) && (0..graph.len() as Node).all(|d| !both(d) || naive(d, *c))
+                });
                 assert_eq!(found.common(a, b), common, "{graph:?}: {a} and {b}");
             }
             let up = nearest(graph.len(), b, &naive);
@@ -232,9 +232,8 @@ fn values_live_where_a_way_reads_them_first() {
         }
         for node in 0..n as Node {
             let out = live_out(graph, &found, node);
-            let some = |v: usize| {
-                graph.successors(node).iter().any(|s| found[*s as usize].contains(v))
-            };
+            let some =
+                |v: usize| graph.successors(node).iter().any(|s| found[*s as usize].contains(v));
             assert!((0..VALUES).all(|v| out.contains(v) == some(v)), "{graph:?}: {node}");
         }
     });

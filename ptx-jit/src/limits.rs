@@ -5,11 +5,11 @@ use ptx_isa::effect::{AtomOp, BarKind, Effect, Order, WarpOp};
 use ptx_isa::{Reach, Space};
 use ptx_parse::code::Program;
 
+use crate::Unsupported;
 use crate::ir::{Func, Op, Term};
 use crate::live::{self, Liveness};
 use crate::range::Assumptions;
 use crate::shape::{Geometry, Shape, Shapes, analyse};
-use crate::Unsupported;
 
 /// Whether compiled code can call the operation: it neither waits nor reaches other warps.
 fn callable(op: &WarpOp) -> bool {

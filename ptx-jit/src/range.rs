@@ -308,13 +308,7 @@ pub(crate) fn short_loops(f: &Func, g: Geometry, assumed: &Assumptions) -> Vec<b
 }
 
 /// Bounds of a phi that grows by steps while a test keeps it below a limit.
-fn induction(
-    f: &Func,
-    tree: &Dominators,
-    phi: Val,
-    l: &Loop,
-    out: &[Bounds],
-) -> Bounds {
+fn induction(f: &Func, tree: &Dominators, phi: Val, l: &Loop, out: &[Bounds]) -> Bounds {
     let body = &l.nodes;
     let preds = &f.blocks[l.header as usize].preds;
     let &[a, b] = preds.as_slice() else { return None };

@@ -150,7 +150,8 @@ impl Gen<'_, '_> {
     /// Values with a variable that live at the start of a block.
     pub(crate) fn live_at(&self, block: BlockId) -> Vec<Val> {
         let live = &self.live_in[block as usize];
-        let mut list: Vec<Val> = self.homes.keys().copied().filter(|v| live.contains(*v as usize)).collect();
+        let mut list: Vec<Val> =
+            self.homes.keys().copied().filter(|v| live.contains(*v as usize)).collect();
         list.sort_unstable();
         list
     }

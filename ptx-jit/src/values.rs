@@ -46,7 +46,8 @@ impl Gen<'_, '_> {
     /// constant, or lives on. A variable whose value is not read again may be stale: barriers do not save it, and lanes
     /// that left a loop do not keep it.
     pub(crate) fn available(&self, v: Val) -> bool {
-        let lives = || self.homes.contains_key(&v) && self.live_in[self.here as usize].contains(v as usize);
+        let lives =
+            || self.homes.contains_key(&v) && self.live_in[self.here as usize].contains(v as usize);
         self.now.contains_key(&v) || self.f.leaf(v) || lives()
     }
 

@@ -3,8 +3,8 @@
 //! [`lower`] takes one kernel and everything that it can reach. Operand handles come from
 //! `operands`, control flow from `flow`; the meaning of each instruction is its row's.
 
-mod contract;
 mod blocks;
+mod contract;
 mod function;
 mod operands;
 
