@@ -30,6 +30,8 @@ pub struct Row {
     pub section: &'static str,
     /// Extra rule over the chosen modifiers; the error is the text that a user reads.
     pub check: Option<Check>,
+    /// How wide the registers of its memory operands are.
+    pub addresses: AddressWidth,
     /// Number of elements of operands written `name*?`, by operand name; 1 is a scalar.
     pub counts: Option<fn(&Match, &str) -> u32>,
     /// Timing class by the chosen modifiers: a constant (`|_| Class::Logic`) or a rule of [`crate::class`].
@@ -48,6 +50,17 @@ pub struct Row {
     pub sem: Sem,
 }
 
+/// How wide the address registers of a row may be. Read off ptxas 13.5, which refuses the others.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum AddressWidth {
+    /// Global and generic addresses are as wide as the module's; those of other spaces have 32 or 64 bits.
+    Module,
+    /// 32 or 64 bits, in every space: what copies asynchronously, matrices, tensor maps.
+    Any,
+    /// Addresses in Tensor Memory, which have 32 bits.
+    Tensor,
+}
+
 /// A rule over the chosen modifiers; the error is what a user reads.
 pub type Check = fn(&Match) -> Result<(), String>;
 
@@ -63,6 +76,7 @@ pub const ROW: Row = Row {
     removed: None,
     section: "",
     check: None,
+    addresses: AddressWidth::Module,
     counts: None,
     class: |m| panic!("the row `{}` states no timing class", m.row.syntax),
     op: Operation::Other,

@@ -20,7 +20,9 @@
 //! - `a*4`, `a*vec`, `a*?`: a vector of 4 elements, of as many as modifier `.vec` says (scalar
 //!   without it), or of [`Row::counts`](crate::Row) many;
 //! - `a*!`: as `a*?`, but a vector even when it has one element;
-//! - `[a]`: memory operand; `[a, b, c*?]`: compound memory operand, each part as above;
+//! - `[a]`: memory operand; `[a, b, c*?]`: compound memory operand, each part as above. Spaces among the modifiers
+//!   belong to the memory operands in their order, compound ones included;
+//! - `[mbar]`: an mbarrier object, which lies in shared memory whatever spaces the modifiers name;
 //! - `@label`, `@func`, `@table`, `@args`: label, function, list of targets, call arguments.
 
 use crate::meaning::Part;

@@ -4,7 +4,7 @@ use crate::async_copy::{self, Reduce, bulk_flag};
 use crate::class;
 use crate::matrix::run::space_code;
 use crate::meaning::{Addr, Cx, V};
-use crate::row::{Exactness, Floor, Operation, ROW, Reach, Row, Sem, floor};
+use crate::row::{AddressWidth, Exactness, Floor, Operation, ROW, Reach, Row, Sem, floor};
 use crate::rows::matrix_move::absolute;
 use crate::rows::memory::space;
 use crate::table::Match;
@@ -15,6 +15,7 @@ pub(super) const C: Row = Row {
     sm: 80,
     class: class::load,
     sink: true,
+    addresses: AddressWidth::Any,
     exact: Exactness::Bit,
     floors: &[floor(".L2::cache_hint .L2::64B .L2::128B .L2::256B", ptx(7, 4), 80)],
     ..ROW

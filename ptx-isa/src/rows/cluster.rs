@@ -3,7 +3,7 @@
 use crate::class::{self, Class};
 use crate::effect::{Bar, BarKind, Effect, Order, Scope, window};
 use crate::meaning::{Cx, Src, V};
-use crate::row::{Exactness, Floor, ROW, Reach, Row, Sem, floor};
+use crate::row::{AddressWidth, Exactness, Floor, ROW, Reach, Row, Sem, floor};
 use crate::special::Sreg;
 use crate::table::Match;
 use crate::types::{Kind, Ty, ptx};
@@ -16,6 +16,7 @@ const BARRIER: Row =
 const FENCE: Row = Row {
     section: "9.7.15.4",
     class: class::fence,
+    addresses: AddressWidth::Any,
     // One coherent memory behind every proxy: a full fence orders them all.
     sem: Sem::Ops(|x| {
         x.effect(Effect::Fence(Order::SeqCst, Scope::Sys), &[], &[]);
@@ -28,6 +29,7 @@ const TENSORMAP: Row = Row {
     since: ptx(8, 3),
     targets: "sm_90a sm_100a sm_101a sm_103a sm_110a sm_120a sm_121a sm_100f sm_101f sm_103f sm_110f sm_120f",
     class: class::store,
+    addresses: AddressWidth::Any,
     check: Some(replaced_width),
     ..C
 };
@@ -136,6 +138,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "clusterlaunchcontrol.try_cancel.async{.shared::cta}.mbarrier::complete_tx::bytes{.multicast::cluster::all}.b128 [a], [mbar]",
+        addresses: AddressWidth::Any,
         section: "9.7.15.18",
         reach: Reach::Cluster,
         sink: true,

@@ -3,7 +3,7 @@
 use crate::class::Class;
 use crate::matrix::run;
 use crate::meaning::{Addr, Cx, V};
-use crate::row::{Exactness, ROW, Reach, Row, Sem, floor};
+use crate::row::{AddressWidth, Exactness, ROW, Reach, Row, Sem, floor};
 use crate::rows::mma::together;
 use crate::table::Match;
 use crate::types::{Kind, ptx};
@@ -19,6 +19,7 @@ const LOAD: Row = Row {
     sm: 75,
     class: |_| Class::LoadMatrix,
     reach: Reach::Warp,
+    addresses: AddressWidth::Any,
     exact: Exactness::Bit,
     counts: Some(count),
     sem: Sem::Ops(load),

@@ -5,7 +5,7 @@ use crate::effect::{Effect, WarpFn};
 use crate::matrix::run::space_code;
 use crate::mbarrier::{self, arrive_flag};
 use crate::meaning::{Arg, Cx, V};
-use crate::row::{Exactness, Floor, ROW, Reach, Row, Sem, floor};
+use crate::row::{AddressWidth, Exactness, Floor, ROW, Reach, Row, Sem, floor};
 use crate::rows::matrix_move::absolute;
 use crate::rows::memory::space;
 use crate::table::Match;
@@ -185,6 +185,7 @@ pub static ROWS: &[Row] = &[
         sets: &[CTA],
         section: "9.7.15.16.18",
         class: class::load,
+        addresses: AddressWidth::Any,
         // Copies are complete when issued, so the arrival happens at once.
         sem: Sem::Ops(|x| {
             let flags = if x.has(".noinc") { 0 } else { arrive_flag::INCREMENT };

@@ -2,7 +2,7 @@
 //! tensor memory is not modelled, so a launch that reaches one is refused by name.
 
 use crate::class::{self, Class};
-use crate::row::{Exactness, ROW, Reach, Row, floor};
+use crate::row::{AddressWidth, Exactness, ROW, Reach, Row, floor};
 use crate::table::Match;
 use crate::types::ptx;
 
@@ -13,6 +13,7 @@ const T: Row = Row {
     targets: TARGETS,
     class: class::matrix,
     reach: Reach::Block,
+    addresses: AddressWidth::Tensor,
     exact: Exactness::Implementation,
     ..ROW
 };
@@ -53,6 +54,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "tcgen05.alloc.group.sync.aligned{.shared::cta}.b32 [a], n:.u32",
         sets: &[GROUP],
+        addresses: AddressWidth::Any,
         ..ALLOC
     },
     Row {
@@ -264,6 +266,7 @@ pub static ROWS: &[Row] = &[
         sets: &[GROUP],
         section: "9.7.18.12.1",
         class: class::load,
+        addresses: AddressWidth::Any,
         ..T
     },
     Row {
@@ -271,6 +274,7 @@ pub static ROWS: &[Row] = &[
         sets: &[GROUP],
         section: "9.7.18.12.1",
         class: class::load,
+        addresses: AddressWidth::Any,
         ..T
     },
 ];

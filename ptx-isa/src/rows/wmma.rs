@@ -3,7 +3,7 @@
 use crate::class;
 use crate::matrix::{Elem, Wmma, WmmaMove, run};
 use crate::meaning::{Cx, V};
-use crate::row::{Exactness, Floor, ROW, Reach, Row, Sem, floor};
+use crate::row::{AddressWidth, Exactness, Floor, ROW, Reach, Row, Sem, floor};
 use crate::rows::mma::{known, together};
 use crate::table::Match;
 use crate::types::{Kind, ptx};
@@ -14,6 +14,7 @@ const LOAD: Row = Row {
     sm: 70,
     class: class::load,
     reach: Reach::Warp,
+    addresses: AddressWidth::Any,
     exact: Exactness::Recorded("fragment layout, H200"),
     counts: Some(move_count),
     floors: FLOORS,

@@ -8,6 +8,7 @@ use crate::ast::{Arg, Imm, Operand as AstOperand};
 use crate::module::Operand;
 use crate::names::Name;
 use ptx_isa::meaning::Part;
+use ptx_isa::row::AddressWidth;
 use ptx_isa::types::TyClass;
 use ptx_isa::{Space, Ty};
 
@@ -69,9 +70,8 @@ impl Verifier<'_> {
 
     pub(super) fn memory(&mut self, spec: &Spec, op: &AstOperand, c: &Candidate) -> Fit<Operand> {
         let ast = self.ast;
-        let space = c.spaces.get(usize::from(spec.memory)).copied();
-        // With a single space further memory operands are unrelated to it.
-        let generic = c.spaces.is_empty();
+        let space = spec.space;
+        let width = c.matched.row.addresses;
         let (name, offset) = match ast.arg(op) {
             Arg::Mem { name, offset, .. } => (name, offset),
             Arg::Index(base, index) => {
@@ -81,6 +81,9 @@ impl Verifier<'_> {
                 let item = *item;
                 return match ast.arg(&item) {
                     Arg::Imm(imm @ (Imm::Signed(_) | Imm::Unsigned(_))) => {
+                        if width == AddressWidth::Tensor {
+                            return Err((What::NeedsTensorAddress, item));
+                        }
                         if space != Some(Space::Local) {
                             return Err((What::ConstantAddress, item));
                         }
@@ -111,11 +114,23 @@ impl Verifier<'_> {
                 if !integer || ty.bits() > 64 {
                     return Err((What::AddressType(ty), *op));
                 }
-                let wide = matches!(space, Some(Space::Global)) || generic;
-                if ty.bits() == 32 && wide {
-                    self.narrow_address(op)?;
+                match width {
+                    AddressWidth::Tensor if ty.bits() != 32 => {
+                        return Err((What::TensorAddress(ty), *op));
+                    }
+                    AddressWidth::Module
+                        if ty.bits() == 32 && (c.generic || space == Some(Space::Global)) =>
+                    {
+                        self.narrow_address(op)?;
+                    }
+                    AddressWidth::Module | AddressWidth::Any | AddressWidth::Tensor => {}
                 }
                 Operand::Reg(id, Part::Whole)
+            }
+            Binding::Symbol(_) | Binding::Var(_) | Binding::Param(_)
+                if width == AddressWidth::Tensor =>
+            {
+                return Err((What::NeedsTensorAddress, *op));
             }
             Binding::Symbol(id) => {
                 let own = self.module.symbols[id as usize].space;
@@ -137,6 +152,19 @@ impl Verifier<'_> {
         let at = self.body.operands.len() as u32;
         self.body.operands.push(base);
         Ok(Operand::Addr(at, offset))
+    }
+
+    /// Whether the variable that begins a compound memory operand (a tensor map) lies where the modifiers say.
+    pub(super) fn part_space(&self, space: Option<Space>, op: &AstOperand) -> Fit<()> {
+        let (Arg::Name { name, .. } | Arg::Offset { name, .. }) = self.ast.arg(op) else {
+            return Ok(());
+        };
+        match self.scopes.get(name) {
+            Binding::Symbol(id) => self.same_space(self.module.symbols[id as usize].space, space, op),
+            Binding::Var(id) => self.same_space(self.body.vars[id as usize].space, space, op),
+            Binding::Param(_) => self.same_space(Space::ParamFunc, space, op),
+            _ => Ok(()),
+        }
     }
 
     /// A 32-bit global or generic address: a matter of the module's address size.

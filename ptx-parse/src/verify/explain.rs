@@ -248,6 +248,14 @@ impl Verifier<'_> {
                     format!("`{opcode}` does not take the name of a variable or function"),
                 )
             }
+            What::TensorAddress(ty) => {
+                help = Some("`tcgen05.alloc` writes the address as a `.b32`; load it from there".into());
+                (Code::Type, format!("addresses in Tensor Memory have 32 bits, this is a `{ty}` register"))
+            }
+            What::NeedsTensorAddress => {
+                help = Some("load it into a 32-bit register: `[%r1]`, `[%r1+8]`".into());
+                (Code::Operand, "an address in Tensor Memory is a register, with an offset or without".into())
+            }
             What::NarrowAddress => (Code::Type, "the address of this variable has 64 bits".into()),
             What::Call => {
                 help = Some("`call (results), function, (arguments);`, indirect: `call (results), %rd1, (arguments), prototype;`".into());

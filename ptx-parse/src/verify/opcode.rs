@@ -34,8 +34,8 @@ pub(super) struct Candidate {
     pub units: Box<[Unit]>,
     /// Units that must be given.
     pub required: usize,
-    /// Spaces that the modifiers name, in order.
-    pub spaces: Box<[Space]>,
+    /// Whether no modifier names a space: memory operands are generic addresses.
+    pub generic: bool,
     pub traits: Traits,
     /// A rule on the values of constants.
     pub rule: Option<Rule>,
@@ -97,8 +97,8 @@ pub(super) struct Spec {
     pub fills: Option<u32>,
     /// A predicate may (`true`) or must (`false`) follow after a bar.
     pub second: Option<bool>,
-    /// Position among the memory operands.
-    pub memory: u8,
+    /// For a memory operand, and the first part of a compound one: the state space that it names, if it names one.
+    pub space: Option<Space>,
 }
 
 fn space_of(token: &str) -> Option<Space> {
@@ -204,8 +204,19 @@ impl Verifier<'_> {
 /// A row with what the operands' check needs of it.
 fn candidate(m: Match) -> Candidate {
     let mut units: Vec<(Option<u8>, Vec<Spec>)> = Vec::new();
-    let mut memory = 0;
+    let spaces: Vec<Space> = m.picked.iter().flatten().filter_map(|t| space_of(t)).collect();
+    // With fewer spaces than memory operands the last ones are unrelated to them.
+    let mut named = spaces.iter().copied();
     for slot in &m.shape.slots {
+        let continues = slot.bracket.is_some()
+            && units.last().is_some_and(|(bracket, _)| *bracket == slot.bracket);
+        let space = match slot.form {
+            _ if continues => None,
+            Form::Addr if slot.name == "mbar" => Some(Space::SharedCluster),
+            Form::Addr => named.next(),
+            _ if slot.bracket.is_some() => named.next(),
+            _ => None,
+        };
         let spec = Spec {
             form: slot.form,
             dest: slot.dest,
@@ -221,15 +232,10 @@ fn candidate(m: Match) -> Candidate {
                 && m.row.counts.is_some_and(|f| f(&m, slot.name) == 0))
             .then(|| m.ty("type").map_or(0, Ty::bits)),
             second: slot.second.map(|(_, optional)| optional),
-            memory,
+            space,
         };
-        if slot.form == Form::Addr {
-            memory += 1;
-        }
         match units.last_mut() {
-            Some((bracket, specs)) if slot.bracket.is_some() && *bracket == slot.bracket => {
-                specs.push(spec);
-            }
+            Some((_, specs)) if continues => specs.push(spec),
             _ => units.push((slot.bracket, vec![spec])),
         }
     }
@@ -247,10 +253,9 @@ fn candidate(m: Match) -> Candidate {
         specials: matches!(op, Operation::Move | Operation::Convert),
         sink: m.row.sink,
     };
-    let spaces = m.picked.iter().flatten().filter_map(|t| space_of(t)).collect();
     let required = units.iter().filter(|u| !u.optional).count();
     let rule = limits::rule(&m);
-    Candidate { matched: m, units, required, spaces, traits, rule }
+    Candidate { matched: m, units, required, generic: spaces.is_empty(), traits, rule }
 }
 
 /// Whether `target` is named in a list such as `sm_90a sm_100f`.

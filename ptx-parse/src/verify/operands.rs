@@ -74,6 +74,10 @@ pub(super) enum What {
     AddressType(Ty),
     /// A variable's name as a value.
     NotValue,
+    /// A register of this type as an address in Tensor Memory.
+    TensorAddress(Ty),
+    /// Something else than a register as an address in Tensor Memory.
+    NeedsTensorAddress,
     /// The address does not fit in 32 bits.
     NarrowAddress,
     /// A call's operands are malformed.
@@ -344,6 +348,9 @@ impl Verifier<'_> {
                 self.top.push(Operand::Absent);
                 continue;
             };
+            if spec.space.is_some() {
+                self.part_space(spec.space, item)?;
+            }
             let o = self.value(spec, item, traits)?;
             self.top.push(o);
         }
