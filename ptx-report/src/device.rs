@@ -83,6 +83,12 @@ pub fn show(p: &Profile, paint: Paint) -> String {
     for (key, value) in plain {
         let _ = writeln!(out, "{key} = {}", toml(value));
     }
+    if let (count @ 1.., all) = assumed(p) {
+        let note = format!(
+            "# {count} of {all} numbers were given for another compute capability: assumed"
+        );
+        let _ = writeln!(out, "{}", paint.dim(&note));
+    }
     let mut i = 0;
     while i < sections.len() {
         let (path, table) = sections[i].clone();
@@ -134,9 +140,16 @@ pub fn show_json(p: &Profile) -> Value {
     let sources = p
         .sources
         .iter()
-        .map(|(key, s)| (key.clone(), json!({"file": s.file, "text": s.text})))
+        .map(|(key, s)| {
+            (key.clone(), {
+                let assumed = s.assumed_from.map(|cc| cc.to_string());
+                json!({"file": s.file, "text": s.text, "assumed_from": assumed})
+            })
+        })
         .collect();
     out["sources"] = Value::Object(sources);
+    let (assumed, all) = assumed(p);
+    out["assumed"] = json!({"numbers": assumed, "of": all});
     out["peak_f32_gflops"] = p.peak_f32_gflops().into();
     out
 }
@@ -157,7 +170,16 @@ fn source(p: &Profile, key: &str) -> Option<String> {
     let inherited = p.kind == Kind::Device && source.file.contains("classes/");
     let from =
         if inherited { format!(" ({})", file.trim_end_matches(".toml")) } else { String::new() };
-    Some(format!("{}{from}", source.text))
+    let assumed = match source.assumed_from {
+        Some(cc) => format!("assumed, as of {cc}: "),
+        None => String::new(),
+    };
+    Some(format!("{assumed}{}{from}", source.text))
+}
+
+/// How many of a profile's numbers were given for another compute capability, and how many there are.
+fn assumed(p: &Profile) -> (usize, usize) {
+    (p.sources.values().filter(|s| s.assumed_from.is_some()).count(), p.sources.len())
 }
 
 /// The text that most have, if any has it more than once or it is the only one.

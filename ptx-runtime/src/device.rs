@@ -24,13 +24,15 @@ pub fn profile(name: &str) -> Result<Profile, ProfileError> {
     catalog.get(name)
 }
 
-/// The profile that [`DEVICE_VARIABLE`] names, else [`DEFAULT_DEVICE`]'s.
+/// The profile that [`DEVICE_VARIABLE`] names (of several, separated by commas, the first), else [`DEFAULT_DEVICE`]'s.
 ///
 /// # Errors
 /// As [`profile`].
 pub fn from_environment() -> Result<Profile, ProfileError> {
     match std::env::var(DEVICE_VARIABLE) {
-        Ok(name) if !name.trim().is_empty() => profile(name.trim()),
+        Ok(names) if !names.trim().is_empty() => {
+            profile(names.split(',').next().unwrap_or_default().trim())
+        }
         _ => profile(DEFAULT_DEVICE),
     }
 }

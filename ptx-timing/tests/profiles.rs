@@ -14,7 +14,7 @@ fn catalog() -> Catalog {
 fn every_embedded_profile_is_complete_and_consistent() {
     let c = catalog();
     let names: Vec<_> = c.device_names().into_iter().chain(c.class_names()).collect();
-    assert_eq!((c.device_names().len(), c.class_names().len()), (90, 8));
+    assert_eq!((c.device_names().len(), c.class_names().len()), (114, 29));
     for name in names {
         let p = c.get(name).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(p.name, name);
@@ -44,13 +44,57 @@ fn names_are_forgiving() {
         ("k20x", "Tesla K20X"),
         ("cc-1.3", "cc-1.3"),
         ("GeForce 9700M GT", "GeForce 9700M GT"),
+        ("sm_90", "H200"),
+        ("sm_90a", "H200"),
+        ("compute_86", "NVIDIA GeForce RTX 3090"),
+        ("8.9", "cc-8.9"),
+        ("4090", "NVIDIA GeForce RTX 4090"),
+        ("h100", "NVIDIA H100 80GB HBM3"),
+        ("HOST", "host"),
     ] {
         assert_eq!(c.get(typed).unwrap_or_else(|e| panic!("{typed}: {e}")).name, name);
     }
 }
 
+/// Compute capabilities of every NVIDIA GPU that PTX was ever assembled for.
+const CAPABILITIES: &str = "1.0 1.1 1.2 1.3 2.0 2.1 3.0 3.2 3.5 3.7 5.0 5.2 5.3 6.0 6.1 6.2 7.0 7.2 7.5 8.0 8.6 8.7 \
+                            8.9 9.0 10.0 10.3 11.0 12.0 12.1";
+
+#[test]
+fn every_capability_is_a_class_and_a_device() {
+    let c = catalog();
+    for cc in CAPABILITIES.split_whitespace() {
+        let class = c.get(&format!("cc-{cc}")).unwrap_or_else(|e| panic!("{e}"));
+        let device =
+            c.get(&format!("sm_{}", cc.replace('.', ""))).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!((class.kind, device.kind), (Kind::Class, Kind::Device), "{cc}");
+        assert_eq!(class.device.compute_capability.to_string(), cc);
+        assert_eq!(device.device.compute_capability.to_string(), cc);
+    }
+}
+
+#[test]
+fn numbers_of_another_capability_are_assumed() {
+    let c = catalog();
+    let assumed = |name: &str, key: &str| {
+        let profile = c.get(name).unwrap_or_else(|e| panic!("{e}"));
+        profile
+            .source_of(key)
+            .unwrap_or_else(|| panic!("{key}"))
+            .assumed_from
+            .map(|cc| cc.to_string())
+    };
+    assert_eq!(assumed("sm_86", "class.f32-fma.per_clock"), None);
+    assert_eq!(assumed("sm_86", "class.f32-fma.latency"), Some("9.0".to_owned()));
+    assert_eq!(assumed("sm_86", "class.int-mul.per_clock"), Some("8.0".to_owned()));
+    assert_eq!(assumed("H200", "class.f32-fma.latency"), None);
+    assert_eq!(assumed("h100 pcie", "class.f32-fma.latency"), None);
+}
+
 #[test]
 fn unknown_names_get_suggestions() {
+    let error = catalog().get("sm_99").unwrap_err().to_string();
+    assert!(error.starts_with("unknown device 'sm_99'; did you mean 'sm_"), "{error}");
     let error = catalog().get("gtx 281").unwrap_err();
     let ProfileError::UnknownDevice { suggestions, .. } = &error else { panic!("{error:?}") };
     assert!(suggestions.contains(&"GeForce GTX 280".to_owned()), "{suggestions:?}");
@@ -86,7 +130,7 @@ fn a_user_file_can_refine_an_embedded_device_under_its_own_name() {
     assert_eq!(c.add_text("locked.toml", text).as_deref(), Ok("H200"));
     let p = c.get("h200").unwrap();
     assert_eq!((p.clock.sm_mhz, p.device.multiprocessors), (1200.0, 132));
-    assert_eq!(c.device_names().len(), 90);
+    assert_eq!(c.device_names().len(), 114);
 }
 
 #[test]

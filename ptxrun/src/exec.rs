@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ptx_runtime::device::profile;
 use serde_json::json;
 
 use crate::cli::{Common, Emulation, EnvArgs, ExecArgs, InstallIcdArgs};
@@ -162,6 +163,11 @@ fn variables(
         variables.push(("OCL_ICD_VENDORS", vendors.into()));
     }
     if let Some(device) = &emulation.device {
+        // A program would only say that it found no device.
+        for name in device.split(',') {
+            profile(name.trim())
+                .map_err(|error| common.fail(USAGE, "device", error.to_string()))?;
+        }
         variables.push(("PTXRUN_DEVICE", device.into()));
     }
     if let Some(backend) = &emulation.backend {

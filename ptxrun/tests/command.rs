@@ -233,6 +233,10 @@ fn a_program_finds_the_libraries_first() {
         folder.file("libcuda.so.1")
     );
     assert_eq!(text, want);
+    let unknown = with_libraries(&folder, &["exec", "--device", "sm_99", "--", "true"]);
+    let told = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    assert_eq!(unknown.status.code(), Some(2), "{told}");
+    assert!(told.contains("unknown device 'sm_99'; did you mean 'sm_"), "{told}");
     let missing = with_libraries(&folder, &["exec", "--", "no-such-program"]);
     assert_eq!(missing.status.code(), Some(127));
 }

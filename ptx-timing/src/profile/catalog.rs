@@ -6,7 +6,8 @@ use include_dir::{Dir, include_dir};
 
 use super::check;
 use super::error::ProfileError;
-use super::names::{normalise, suggest, without_brand};
+use super::host;
+use super::names::{normalise, suggest, target_name, without_brand};
 use super::resolve::{RawProfile, resolve};
 use super::schema::Profile;
 
@@ -92,8 +93,14 @@ impl Catalog {
     }
 
     /// The complete, checked profile of a device or class. Case, spaces, hyphens and the brand
-    /// ("GeForce", "Tesla") do not matter.
+    /// ("GeForce", "Tesla") do not matter. A target (`sm_86`, `sm_90a`, `compute_86`) is the device whose file has it
+    /// as an alias, `cc-8.6` or `8.6` the class, and [`host::NAME`] this machine.
     pub fn get(&self, name: &str) -> Result<Profile, ProfileError> {
+        if self.find(name).is_none() && normalise(name) == host::NAME {
+            let mut with_host = self.clone();
+            with_host.add_text(host::NAME, &host::profile())?;
+            return with_host.get(host::NAME);
+        }
         let raw = self.find(name).ok_or_else(|| ProfileError::UnknownDevice {
             name: name.to_owned(),
             suggestions: self.suggestions(name),
@@ -104,7 +111,8 @@ impl Catalog {
     }
 
     fn suggestions(&self, name: &str) -> Vec<String> {
-        suggest(name, self.device_names().into_iter().chain(self.class_names()))
+        let aliases = self.profiles.iter().flat_map(|p| p.aliases.iter().map(String::as_str));
+        suggest(name, self.device_names().into_iter().chain(self.class_names()).chain(aliases))
     }
 
     fn find(&self, name: &str) -> Option<&RawProfile> {
@@ -119,6 +127,9 @@ impl Catalog {
             first.filter(|_| hits.next().is_none())
         };
         let loose = without_brand(name);
+        if let Some(target) = target_name(name) {
+            return by(&|n| n == target);
+        }
         by(&|n| n == name)
             .or_else(|| by(&|n| normalise(n) == exact))
             .or_else(|| by(&|n| without_brand(n) == loose))

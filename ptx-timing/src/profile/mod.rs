@@ -7,6 +7,7 @@
 mod catalog;
 mod check;
 mod error;
+mod host;
 mod names;
 mod resolve;
 mod schema;

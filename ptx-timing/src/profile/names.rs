@@ -25,6 +25,22 @@ pub(super) fn without_brand(name: &str) -> String {
     s
 }
 
+/// The name under which the profiles know a target: `sm_90` for `SM_90`, `sm_90a`, `compute_90` and `sm-90`, `cc-9.0` for
+/// `9.0` and `cc9.0`. `None` for what is written as a name.
+pub(super) fn target_name(name: &str) -> Option<String> {
+    let name = name.trim().to_lowercase();
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let rest = ["sm", "compute"].iter().find_map(|word| name.strip_prefix(word));
+    if let Some(rest) = rest {
+        let digits = rest.trim_start_matches(['_', '-', ' ']);
+        let digits = digits.strip_suffix(['a', 'f']).unwrap_or(digits);
+        return number(digits).then(|| format!("sm_{digits}"));
+    }
+    let version = name.strip_prefix("cc").map_or(&*name, |r| r.trim_start_matches(['-', '_', ' ']));
+    let (major, minor) = version.split_once('.')?;
+    (number(major) && number(minor)).then(|| format!("cc-{major}.{minor}"))
+}
+
 /// Up to three of `known` that `name` may have meant, best first.
 pub(super) fn suggest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
     let wanted = without_brand(name);
@@ -41,6 +57,19 @@ pub(super) fn suggest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn targets_are_written_in_many_ways() {
+        for name in ["sm_90", "SM_90", "sm_90a", "sm-90", "sm90", "compute_90", " sm_90f "] {
+            assert_eq!(target_name(name).as_deref(), Some("sm_90"), "{name}");
+        }
+        for name in ["9.0", "cc-9.0", "cc9.0", "CC 9.0"] {
+            assert_eq!(target_name(name).as_deref(), Some("cc-9.0"), "{name}");
+        }
+        for name in ["h200", "smart 90", "gtx 9.x", "", "sm_", "computer"] {
+            assert_eq!(target_name(name), None, "{name}");
+        }
+    }
 
     #[test]
     fn brands_are_optional_and_plus_matters() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 use super::error::ProfileError;
-use super::schema::{Profile, Source};
+use super::schema::{ComputeCapability, Profile, Source};
 
 /// One profile file as written, before inheritance.
 #[derive(Debug, Clone)]
@@ -147,6 +147,7 @@ pub(super) fn resolve(chain: &[&RawProfile]) -> Result<Profile, ProfileError> {
     let mut merged = Table::new();
     let mut sources: BTreeMap<String, Source> = BTreeMap::new();
     let mut owner: BTreeMap<String, &str> = BTreeMap::new();
+    let mut given_for: BTreeMap<String, Option<ComputeCapability>> = BTreeMap::new();
     for raw in chain {
         let mut body = raw.body.clone();
         // A parent's aliases and note are about the parent.
@@ -157,8 +158,10 @@ pub(super) fn resolve(chain: &[&RawProfile]) -> Result<Profile, ProfileError> {
         collect_leaves("", &raw.body, &mut leaves);
         for (key, _) in leaves {
             if let Some(text) = raw.source_text(&key) {
-                sources
-                    .insert(key.clone(), Source { file: raw.file.clone(), text: text.to_owned() });
+                let source =
+                    Source { file: raw.file.clone(), text: text.to_owned(), assumed_from: None };
+                sources.insert(key.clone(), source);
+                given_for.insert(key.clone(), capability(&merged));
             }
             owner.insert(key, &raw.file);
         }
@@ -170,8 +173,18 @@ pub(super) fn resolve(chain: &[&RawProfile]) -> Result<Profile, ProfileError> {
             let message = e.inner().to_string().trim_end().to_owned();
             key_error(last, &owner, &path, message)
         })?;
+    let own = profile.device.compute_capability;
+    for (key, source) in &mut sources {
+        source.assumed_from = given_for.get(key).copied().flatten().filter(|cc| *cc != own);
+    }
     profile.sources = sources;
     Ok(profile)
+}
+
+/// The compute capability of a profile that is merged so far.
+fn capability(merged: &Table) -> Option<ComputeCapability> {
+    let text = merged.get("device")?.get("compute_capability")?.as_str()?;
+    ComputeCapability::try_from(text.to_owned()).ok()
 }
 
 /// Turns serde's message into the typed error and blames the file that gives the key.

@@ -98,6 +98,8 @@ pub struct Source {
     pub file: String,
     /// What that file names as the source.
     pub text: String,
+    /// The compute capability that the number was given for, if that is not the profile's own.
+    pub assumed_from: Option<ComputeCapability>,
 }
 
 /// Whether a profile is a device or the default of a class of devices.
@@ -153,8 +155,22 @@ pub enum Architecture {
     Fermi,
     /// 3.x.
     Kepler,
+    /// 5.x.
+    Maxwell,
+    /// 6.x.
+    Pascal,
+    /// 7.0 and 7.2.
+    Volta,
+    /// 7.5.
+    Turing,
+    /// 8.0 to 8.7.
+    Ampere,
+    /// 8.9.
+    Ada,
     /// 9.0.
     Hopper,
+    /// 10.x to 12.x.
+    Blackwell,
 }
 
 /// `[device]`
