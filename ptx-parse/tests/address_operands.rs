@@ -69,9 +69,21 @@ const VERDICTS: &[(&str, &str, bool)] = &[
         "sm_90a",
         false,
     ),
-    ("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r3,%r3}], [%r1];", "sm_90a", true),
-    ("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r3,%r3}], [sm];", "sm_90a", true),
-    ("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r3,%r3}], [gg];", "sm_90a", false),
+    (
+        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r3,%r3}], [%r1];",
+        "sm_90a",
+        true,
+    ),
+    (
+        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r3,%r3}], [sm];",
+        "sm_90a",
+        true,
+    ),
+    (
+        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r3,%r3}], [gg];",
+        "sm_90a",
+        false,
+    ),
     ("cp.async.bulk.prefetch.tensor.2d.L2.global [%r1, {%r3,%r3}];", "sm_90a", true),
     // Other asynchronous copies.
     (
@@ -92,9 +104,21 @@ const VERDICTS: &[(&str, &str, bool)] = &[
     ("cp.async.bulk.prefetch.L2.global [%r1], 16;", "sm_90a", true),
     ("cp.async.ca.shared.global [%r1], [%r3], 4;", "sm_90a", true),
     ("cp.async.mbarrier.arrive.b64 [%r1];", "sm_90a", true),
-    ("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r3, [%r1];", "sm_90a", true),
-    ("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r3, [%rd1];", "sm_90a", true),
-    ("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r3, [gg];", "sm_90a", false),
+    (
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r3, [%r1];",
+        "sm_90a",
+        true,
+    ),
+    (
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r3, [%rd1];",
+        "sm_90a",
+        true,
+    ),
+    (
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r3, [gg];",
+        "sm_90a",
+        false,
+    ),
     ("ldmatrix.sync.aligned.m8n8.x1.b16 {%r3}, [%r1];", "sm_90a", true),
     ("tensormap.replace.tile.global_address.global.b1024.b64 [%r1], %rd1;", "sm_90a", true),
     ("fence.proxy.tensormap::generic.acquire.gpu [%r1], 128;", "sm_90a", true),
@@ -125,7 +149,9 @@ fn address_operands_as_ptxas_judges_them() {
         let errors: Vec<&str> =
             diags.iter().filter(|d| d.is_error()).map(|d| d.message.as_str()).collect();
         if errors.is_empty() != accepted {
-            wrong.push(format!("{statement} [{target}]: ptxas accepts: {accepted}; ours: {errors:?}"));
+            wrong.push(format!(
+                "{statement} [{target}]: ptxas accepts: {accepted}; ours: {errors:?}"
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -9,6 +9,7 @@ use crate::module::Operand;
 use crate::names::Name;
 use ptx_isa::meaning::Part;
 use ptx_isa::row::AddressWidth;
+use ptx_isa::syntax::Form;
 use ptx_isa::types::TyClass;
 use ptx_isa::{Space, Ty};
 
@@ -144,6 +145,7 @@ impl Verifier<'_> {
             }
             Binding::Param(id) => {
                 self.same_space(Space::ParamFunc, space, op)?;
+                self.direction(id, c, op)?;
                 Operand::Param(id, 0)
             }
             Binding::None => return Err((What::Unknown(name), *op)),
@@ -154,13 +156,25 @@ impl Verifier<'_> {
         Ok(Operand::Addr(at, offset))
     }
 
+    /// Results are written and parameters read. What writes memory begins with the address.
+    fn direction(&self, param: u32, c: &Candidate, op: &AstOperand) -> Fit<()> {
+        let writes = c.matched.shape.slots.first().is_some_and(|slot| slot.form == Form::Addr);
+        match (param < self.returns, writes) {
+            (false, true) => Err((What::ReadOnlyParam, *op)),
+            (true, false) => Err((What::WriteOnlyResult, *op)),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether the variable that begins a compound memory operand (a tensor map) lies where the modifiers say.
     pub(super) fn part_space(&self, space: Option<Space>, op: &AstOperand) -> Fit<()> {
         let (Arg::Name { name, .. } | Arg::Offset { name, .. }) = self.ast.arg(op) else {
             return Ok(());
         };
         match self.scopes.get(name) {
-            Binding::Symbol(id) => self.same_space(self.module.symbols[id as usize].space, space, op),
+            Binding::Symbol(id) => {
+                self.same_space(self.module.symbols[id as usize].space, space, op)
+            }
             Binding::Var(id) => self.same_space(self.body.vars[id as usize].space, space, op),
             Binding::Param(_) => self.same_space(Space::ParamFunc, space, op),
             _ => Ok(()),

@@ -45,6 +45,9 @@ impl Verifier<'_> {
                 Binding::None => return Err((at, What::Unknown(name))),
                 _ => return Err((at, What::NeedsTargets)),
             };
+            if self.stands_later(name, op) {
+                return Err((at, What::LaterList));
+            }
             at += 1;
         }
         if at < ops.len() {
@@ -164,6 +167,15 @@ impl Verifier<'_> {
                     let open = formal.array && formal.size == 0;
                     let fits = var.space == Space::ParamFunc
                         && (open || var.size == u64::from(formal.size));
+                    if fits && !open && var.align != formal.align {
+                        let message = format!(
+                            "this {what} is aligned to {} bytes, the function declares {}",
+                            var.align, formal.align
+                        );
+                        self.error(Code::Call, item.span(), message)
+                            .help(format!("declare it `.param .align {} …`", formal.align));
+                        return Err((at, What::Silent));
+                    }
                     fits.then_some(Operand::Var(id, 0))
                 }
                 (Binding::Param(id), None) if !self.in_entry => Some(Operand::Param(id, 0)),

@@ -64,8 +64,23 @@ impl Verifier<'_> {
     /// Binds a name, reporting a second declaration.
     pub(super) fn bind(&mut self, word: Word, binding: Binding) {
         let span = self.span_of(word);
-        if let Err(first) = self.scopes.declare(word.name, binding, span) {
+        self.reserved(word);
+        let text = self.text(word.name);
+        let family = self.scopes.member(text.as_bytes()).map(|(f, _)| (f.scope, f.place));
+        let twice = match self.scopes.declare(word.name, binding, span) {
+            Err(first) => Some(first),
+            Ok(()) => family.filter(|f| f.0 == self.scopes.depth() - 1).map(|f| f.1),
+        };
+        if let Some(first) = twice {
             self.duplicate(word, first);
+        }
+    }
+
+    /// A word of the language as a name.
+    pub(super) fn reserved(&mut self, word: Word) {
+        if self.text(word.name) == "WARP_SZ" {
+            let span = self.span_of(word);
+            self.error(Code::Declaration, span, "`WARP_SZ` is a constant of PTX, not a name");
         }
     }
 
@@ -369,6 +384,9 @@ impl Verifier<'_> {
                 self.duplicate(var.name, first);
             }
             let ast = self.ast;
+            if let Some(first) = self.scopes.declared_member(name, count, |name| ast.name(name)) {
+                self.duplicate(var.name, first);
+            }
             let name = self.shared(var.name.name);
             let family = Family {
                 prefix: var.name.name,

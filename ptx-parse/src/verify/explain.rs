@@ -227,6 +227,18 @@ impl Verifier<'_> {
                 );
                 (Code::Space, message)
             }
+            What::ReadOnlyParam => {
+                help = Some("copy it into a register or a `.local` variable".into());
+                (Code::Operand, "a parameter of the function cannot be written".into())
+            }
+            What::WriteOnlyResult => {
+                help = Some("keep the value in a register".into());
+                (Code::Operand, "a result of the function cannot be read".into())
+            }
+            What::LaterList => {
+                help = Some("move it above the instruction".into());
+                (Code::Label, "what this label stands for is declared further down".into())
+            }
             What::NeedsParam => {
                 help = Some(format!("write `{mnemonic}.param…`"));
                 (Code::Space, "a parameter is reached through `.param` only".into())
@@ -249,12 +261,20 @@ impl Verifier<'_> {
                 )
             }
             What::TensorAddress(ty) => {
-                help = Some("`tcgen05.alloc` writes the address as a `.b32`; load it from there".into());
-                (Code::Type, format!("addresses in Tensor Memory have 32 bits, this is a `{ty}` register"))
+                help = Some(
+                    "`tcgen05.alloc` writes the address as a `.b32`; load it from there".into(),
+                );
+                (
+                    Code::Type,
+                    format!("addresses in Tensor Memory have 32 bits, this is a `{ty}` register"),
+                )
             }
             What::NeedsTensorAddress => {
                 help = Some("load it into a 32-bit register: `[%r1]`, `[%r1+8]`".into());
-                (Code::Operand, "an address in Tensor Memory is a register, with an offset or without".into())
+                (
+                    Code::Operand,
+                    "an address in Tensor Memory is a register, with an offset or without".into(),
+                )
             }
             What::NarrowAddress => (Code::Type, "the address of this variable has 64 bits".into()),
             What::Call => {

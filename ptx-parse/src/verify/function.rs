@@ -15,6 +15,13 @@ use ptx_isa::types::{PtxVersion, ptx};
 /// A head's directives: name, least and most integers, floors, for entries, for functions.
 type HeadRule = (&'static str, usize, usize, PtxVersion, u16, bool, bool);
 
+/// Those whose numbers are greater than 0.
+const POSITIVE: &[&str] = &[".maxnreg", ".maxntid", ".reqntid", ".minnctapersm"];
+
+/// Those that ended, with the first version without them and what to write.
+const ENDED: &[(&str, PtxVersion, &str)] =
+    &[(".maxnctapersm", ptx(2, 1), "write `.minnctapersm`, or bound the threads by `.maxntid`")];
+
 const HEAD: &[HeadRule] = &[
     (".maxnreg", 1, 1, ptx(1, 3), 0, true, false),
     (".maxntid", 1, 3, ptx(1, 3), 0, true, false),
@@ -159,6 +166,7 @@ impl Verifier<'_> {
     /// `.param` names: results first, then parameters.
     fn bind_params(&mut self, f: &ast::Function) {
         let ast = self.ast;
+        self.returns = ast.vars(f.returns).len() as u32;
         let vars = ast.vars(f.returns).iter().chain(ast.vars(f.params));
         for (i, var) in vars.enumerate() {
             if var.space == DeclSpace::Param {
@@ -276,7 +284,7 @@ impl Verifier<'_> {
     pub(super) fn unresolved(&mut self, id: usize) {
         let f = &self.module.functions[id];
         let open = f.body.is_none() && f.alias.is_none();
-        if open && (f.entry || f.linkage != Linkage::Extern) {
+        if open && f.linkage != Linkage::Extern {
             let span = Span::new(f.span.start, f.span.end);
             let message = format!("`{}` is declared but not defined", f.name);
             self.error(Code::Declaration, span, message)
@@ -327,11 +335,12 @@ impl Verifier<'_> {
         for (i, attr) in attrs.iter().enumerate() {
             let name = self.text(attr.name.name);
             let ints = ast.ints(attr.ints);
-            self.head_rule(f, attr, name, ints.len());
+            self.head_rule(f, attr, name, ints);
             let earlier = attrs[..i].iter().any(|a| a.name.name == attr.name.name);
             if earlier && !matches!(name, ".pragma" | ".language") {
                 let span = self.span_of(attr.name);
-                self.error(Code::Directive, span, format!("`{name}` is given twice"));
+                let message = format!("`{name}` is given twice; the last one counts");
+                self.diags.push(crate::diag::Diag::warning(Code::Directive, span, message));
             }
             let number = |i: usize| ints.get(i).map(|&n| u32::try_from(n).unwrap_or(u32::MAX));
             let one = number(0);
@@ -357,8 +366,21 @@ impl Verifier<'_> {
         (tuning, noreturn)
     }
 
-    fn head_rule(&mut self, f: &ast::Function, attr: &FnAttr, name: &str, count: usize) {
+    fn head_rule(&mut self, f: &ast::Function, attr: &FnAttr, name: &str, ints: &[u64]) {
         let span = self.span_of(attr.name);
+        let count = ints.len();
+        if POSITIVE.contains(&name) && ints.contains(&0) {
+            self.error(
+                Code::Directive,
+                span,
+                format!("the numbers of `{name}` are greater than 0"),
+            );
+        }
+        let ended = ENDED.iter().find(|(ended, ..)| *ended == name);
+        if let Some((_, version, help)) = ended.filter(|e| self.module.info.version >= e.1) {
+            self.error(Code::Directive, span, format!("`{name}` ended with PTX {version}"))
+                .help(*help);
+        }
         let Some(&(_, least, most, since, sm, entries, functions)) =
             HEAD.iter().find(|rule| rule.0 == name)
         else {
@@ -519,6 +541,7 @@ impl Verifier<'_> {
                         Binding::Label(self.body.labels.len() as u32 - 1)
                     });
                     let span = self.span_of(word);
+                    self.reserved(word);
                     if let Err(first) = self.scopes.declare(word.name, binding, span) {
                         let name = self.text(word.name);
                         self.error(

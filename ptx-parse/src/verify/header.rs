@@ -81,16 +81,20 @@ impl Verifier<'_> {
                     .help("write `.version 8.0` and `.target sm_80` first");
             }
         }
-        match directives.next() {
-            Some(d) if d.kind == DirectiveKind::Target => self.target(d),
-            _ => {
-                self.error(Code::Target, start, "`.target` does not follow `.version`")
-                    .help("write `.target sm_80` after `.version`");
-            }
+        let mut next = directives.next();
+        if !next.is_some_and(|d| d.kind == DirectiveKind::Target) {
+            self.error(Code::Target, start, "`.target` does not follow `.version`")
+                .help("write `.target sm_80` after `.version`");
+            next = directives.next();
+        }
+        // Of several the last one counts.
+        while let Some(d) = next.filter(|d| d.kind == DirectiveKind::Target) {
+            self.target(d);
+            next = directives.next();
         }
         // Without the directive the registers used as addresses decide in the end.
         self.module.info.address_bits = if self.module.info.target.sm < 20 { 32 } else { 64 };
-        if let Some(d) = directives.next().filter(|d| d.kind == DirectiveKind::AddressSize) {
+        if let Some(d) = next.filter(|d| d.kind == DirectiveKind::AddressSize) {
             self.address_size(d);
         }
         self.misplaced();
@@ -99,16 +103,22 @@ impl Verifier<'_> {
     /// Header directives further down.
     fn misplaced(&mut self) {
         let ast = self.ast;
+        let kind = |item: &Item| match item {
+            Item::Directive(index) => Some(ast.directive(*index).kind),
+            _ => None,
+        };
+        let targets =
+            ast.items.iter().skip(1).take_while(|i| kind(i) == Some(DirectiveKind::Target)).count();
         for (place, item) in ast.items.iter().enumerate() {
             let Item::Directive(index) = *item else { continue };
             let d = ast.directive(index);
             let expected = match d.kind {
-                DirectiveKind::Version => 0,
-                DirectiveKind::Target => 1,
-                DirectiveKind::AddressSize => 2,
+                DirectiveKind::Version => 0..1,
+                DirectiveKind::Target => 1..1 + targets,
+                DirectiveKind::AddressSize => 1 + targets..2 + targets,
                 _ => continue,
             };
-            if place != expected && place > 0 {
+            if !expected.contains(&place) && place > 0 {
                 let name = ast.text(d.span).split_whitespace().next().unwrap_or("");
                 let message = format!("misplaced `{name}`");
                 self.error(Code::Directive, d.span, message).note(

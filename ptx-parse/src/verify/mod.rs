@@ -92,6 +92,8 @@ struct Verifier<'a> {
     module_regs: Vec<crate::ast::Var>,
     /// Whether the module says its `.address_size`; else its registers decide.
     sized: bool,
+    /// Number of results of the current function; parameters count on from there.
+    returns: u32,
     /// First use of a 32-bit global or generic address in a module that does not say its size.
     narrow: Option<Span>,
     /// `.target …, debug`
@@ -131,6 +133,7 @@ impl<'a> Verifier<'a> {
             in_entry: false,
             module_regs: Vec::new(),
             sized: false,
+            returns: 0,
             narrow: None,
             debug: None,
             lenient: false,
@@ -200,7 +203,11 @@ impl<'a> Verifier<'a> {
                 self.module.files.push((index as u32, name.trim_matches('"').to_owned()));
             }
             DirectiveKind::Pragma => {
-                // ptxas knows no pragma at module level.
+                // ptxas knows one pragma at module level, a hint.
+                let nounroll = |w: &crate::ast::Word| self.text(w.name) == "\"nounroll\"";
+                if !words.is_empty() && words.iter().all(nounroll) {
+                    return;
+                }
                 self.error(Code::Directive, d.span, "this pragma is not supported at module level")
                     .help("write it in the function or before the loop that it is meant for");
             }

@@ -66,6 +66,12 @@ pub(super) enum What {
     WholeVector,
     /// The variable lies in space `.0`, the instruction works on `.1`.
     Space(Space, Space),
+    /// A parameter of the function is written.
+    ReadOnlyParam,
+    /// A result of the function is read.
+    WriteOnlyResult,
+    /// A list of targets or a prototype that stands further down.
+    LaterList,
     /// A parameter accessed without `.param`.
     NeedsParam,
     /// A constant as the address outside `.local`.
@@ -402,6 +408,9 @@ impl Verifier<'_> {
             Form::Targets => match self.ast.arg(op) {
                 Arg::Name { name, neg: false, not: false, part: None } => {
                     match self.scopes.get(name) {
+                        Binding::BranchTargets(_) if self.stands_later(name, op) => {
+                            Err((What::LaterList, *op))
+                        }
                         Binding::BranchTargets(id) => Ok(Operand::BranchTargets(id)),
                         Binding::None => Err((What::Unknown(name), *op)),
                         _ => Err((What::NeedsTargets, *op)),
@@ -411,6 +420,11 @@ impl Verifier<'_> {
             },
             Form::Func | Form::Args => Err((What::Call, *op)),
         }
+    }
+
+    /// Whether a list of targets or a prototype is declared behind the operand that names it.
+    pub(super) fn stands_later(&self, name: Name, op: &AstOperand) -> bool {
+        self.scopes.place(name).start > op.span().start
     }
 
     /// A register, constant, vector or address as a value.

@@ -180,6 +180,24 @@ impl Scopes {
         })
     }
 
+    /// Where this scope declared one of the names `prefix0` to `prefix{count - 1}` by itself; labels may be called so.
+    pub fn declared_member<'t>(
+        &self,
+        prefix: &str,
+        count: u32,
+        text: impl Fn(Name) -> &'t str,
+    ) -> Option<Span> {
+        let here = self.stack.last()?;
+        here.undo.iter().find_map(|&(name, ..)| {
+            let i = name.index();
+            // Registers of other families have no place.
+            let declared = self.places[i] != Span::default()
+                && !matches!(self.bindings[i], Binding::None | Binding::Label(_));
+            let n = text(name).as_bytes().strip_prefix(prefix.as_bytes()).and_then(number)?;
+            (declared && n < count).then(|| self.places[i])
+        })
+    }
+
     pub fn families(&self) -> &[Family] {
         &self.families
     }
