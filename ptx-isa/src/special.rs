@@ -55,6 +55,19 @@ special_registers! {
     Envreg3 "%envreg3" B32 (1, 0) 0; Envreg4 "%envreg4" B32 (1, 0) 0; Envreg5 "%envreg5" B32 (1, 0) 0; Envreg6 "%envreg6" B32 (1, 0) 0;
 }
 
+impl Sreg {
+    /// The least width in bits that it may be read with. Indices of threads and blocks had 16 bits in PTX 1.0, and the
+    /// grid's identifier grew from there to 64; ptxas still takes the old widths. What does not fit is cut off.
+    pub const fn least_bits(self) -> u32 {
+        use Sreg::*;
+        match self {
+            TidX | TidY | TidZ | TidW | NtidX | NtidY | NtidZ | NtidW | CtaidX | CtaidY
+            | CtaidZ | CtaidW | NctaidX | NctaidY | NctaidZ | NctaidW | GridId => 16,
+            _ => self.ty().bits(),
+        }
+    }
+}
+
 /// Environment registers `%envreg0` to `%envreg31` are read as [`envreg`] names; 0 but for the four rows
 /// above, which a driver can set: the global offset of an OpenCL launch, and its number of dimensions.
 pub fn envreg(name: &str) -> Option<u8> {

@@ -16,6 +16,7 @@
 //! - `a{.part}`, `d.part`: may have, must have a selector: `part`, `halves`, `bytes`, `hmask` or
 //!   `bmask`, see [`Selector`];
 //! - `d{|p}` and `d|p`: a destination with a predicate (optional) after a bar; `p{|q}` likewise;
+//! - `&a`: the name of a variable or function may stand for its address;
 //! - `#k:.u32`: immediate only; `#k=4|8:.u32` one of these values;
 //! - `a*4`, `a*vec`, `a*?`: a vector of 4 elements, of as many as modifier `.vec` says (scalar
 //!   without it), or of [`Row::counts`](crate::Row) many;
@@ -176,6 +177,8 @@ pub struct Slot {
     pub negatable: bool,
     /// Whether `-` may stand before it.
     pub minus: bool,
+    /// Whether the name of a variable or function may stand for its address.
+    pub names: bool,
     /// Selector after it, and whether that may be left out.
     pub selector: Option<(Selector, bool)>,
     /// Predicate destination after a bar: name, and whether it may be left out.
@@ -305,6 +308,7 @@ impl Shape {
             relaxed: false,
             negatable: false,
             minus: false,
+            names: false,
             selector: None,
             second: None,
             bracket: None,
@@ -327,6 +331,10 @@ impl Shape {
         }
         if let Some(r) = text.strip_prefix("{-}") {
             slot.minus = true;
+            text = r;
+        }
+        if let Some(r) = text.strip_prefix('&') {
+            slot.names = true;
             text = r;
         }
         if let Some(r) = text.strip_prefix('#') {

@@ -133,3 +133,67 @@ fn lists_and_prototypes_stand_before_their_use() {
         },
     );
 }
+
+#[test]
+fn modifiers_and_operands_of_single_instructions() {
+    judge(
+        &[
+            ("ld.shared.L1::evict_last.u32 %r1, [sm];", false),
+            ("ld.const.L2::128B.u32 %r1, [c];", false),
+            ("ld.local.L1::no_allocate.u32 %r1, [lo];", false),
+            ("ld.param.L1::evict_normal.u32 %r1, [p];", false),
+            ("ld.global.L1::no_allocate.u32 %r1, [%rd1];", true),
+            ("ld.L2::128B.u32 %r1, [%rd1];", true),
+            ("ld.shared.cg.u32 %r1, [sm];", true),
+            ("st.shared.L1::evict_last.u32 [sm], %r1;", false),
+            ("st.L1::no_allocate.u32 [%rd1], %r1;", true),
+            ("ld.volatile.const.u32 %r1, [c];", false),
+            ("ld.volatile.param.u32 %r1, [p];", false),
+            ("ld.volatile.shared.u32 %r1, [sm];", true),
+            ("ld.volatile.local.u32 %r1, [lo];", false),
+            ("ld.global.u32 %r1, [%rd1], %rd2;", false),
+            ("ld.global.L2::cache_hint.u32 %r1, [%rd1];", false),
+            ("ld.global.L2::cache_hint.u32 %r1, [%rd1], %rd2;", true),
+            ("atom.global.add.u32 %r1, [%rd1], %r2, %rd2;", false),
+            ("atom.global.add.L2::cache_hint.u32 %r1, [%rd1], %r2;", false),
+            ("red.global.add.u32 [%rd1], %r2, %rd2;", false),
+            ("cvta.shared.u64 %rd2, sm;", true),
+            ("cvta.shared.u64 %rd2, sm+8;", true),
+            ("cvta.shared.u64 %rd2, g;", false),
+            ("cvta.global.u64 %rd2, sm;", false),
+            ("cvta.global.u64 %rd2, lo;", false),
+            ("cvta.to.shared.u64 %rd2, sm;", false),
+            ("mapa.shared::cluster.u32 %r1, sm, %r2;", true),
+            ("mapa.shared::cluster.u32 %r1, sm+4, %r2;", true),
+            ("mapa.shared::cluster.u32 %r1, g, 0;", false),
+            ("mapa.u64 %rd2, sm, %r2;", true),
+            ("getctarank.shared::cluster.u32 %r1, sm;", true),
+            ("mbarrier.try_wait.parity.shared.b64 %p1, [sm], 1;", true),
+            ("mbarrier.try_wait.parity.shared.b64 %p1, [sm], 2;", false),
+            ("mbarrier.test_wait.parity.shared.b64 %p1, [sm], -1;", false),
+            ("elect.sync _|%p1, 0xffffffff;", true),
+            ("elect.sync %r1|%p1, 0xffffffff;", true),
+            ("mov.u32 %r1, %gridid;", true),
+            ("mov.u16 %h1, %gridid;", true),
+            ("mov.u64 %rd2, %gridid;", true),
+            ("mov.u16 %h1, %tid.x;", true),
+            ("mov.u16 %h1, %smid;", false),
+            ("mov.u32 %r1, %clock64;", false),
+            ("bar.warp.sync -1;", true),
+            ("bar.sync.warp -1;", false),
+            ("barrier.arrive.cluster;", false),
+            ("sust.b.b32.1d.trap [%rd1, {%r1}], {%r1};", true),
+            ("sust.1d.b.b32.trap [%rd1, {%r1}], {%r1};", false),
+            ("suld.1d.b.b32.trap {%r1}, [%rd1, {%r1}];", false),
+            ("tex.2d.level.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2}], %f1;", false),
+            ("tex.level.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2}], %f1;", true),
+        ],
+        |text| {
+            format!(
+                ".version 9.0\n.target sm_90a\n.address_size 64\n.global .align 16 .b8 g[64]; .const .u32 c;\n\
+                 .entry k(.param .u64 p) {{ .reg .b64 %rd<3>; .reg .b32 %r<4>; .reg .f32 %f<5>; .reg .b16 %h<2>;\n\
+                 .reg .pred %p<2>; .shared .align 16 .b8 sm[64]; .local .u32 lo;\n{text}\nret; }}\n"
+            )
+        },
+    );
+}

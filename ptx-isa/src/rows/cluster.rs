@@ -53,14 +53,14 @@ pub static ROWS: &[Row] = &[
         ..BARRIER
     },
     Row {
-        syntax: "mapa{.space}.type d, a, b:.u32",
+        syntax: "mapa{.space}.type d, &a, b:.u32",
         sets: &[CLUSTER, ("type", ".u32 .u64")],
         section: "9.7.10.26",
         sem: Sem::Ops(mapa),
         ..C
     },
     Row {
-        syntax: "getctarank{.space}.type d:.u32, a",
+        syntax: "getctarank{.space}.type d:.u32, &a",
         sets: &[CLUSTER, ("type", ".u32 .u64")],
         section: "9.7.10.27",
         sem: Sem::Ops(getctarank),

@@ -206,7 +206,7 @@ pub static ROWS: &[Row] = &[
         ..B
     },
     Row {
-        syntax: "mbarrier.test_wait.parity{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], parity:.u32",
+        syntax: "mbarrier.test_wait.parity{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], parity=0|1:.u32",
         sets: &[PHASE, ACQUIRE, SCOPE, CTA],
         section: "9.7.15.16.19",
         waits: true,
@@ -224,7 +224,7 @@ pub static ROWS: &[Row] = &[
         ..B
     },
     Row {
-        syntax: "mbarrier.try_wait.parity{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], parity:.u32{, hint:.u32}",
+        syntax: "mbarrier.try_wait.parity{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], parity=0|1:.u32{, hint:.u32}",
         sets: &[PHASE, ACQUIRE, SCOPE, CTA],
         section: "9.7.15.16.19",
         since: ptx(7, 8),
@@ -244,7 +244,7 @@ pub static ROWS: &[Row] = &[
         ..B
     },
     Row {
-        syntax: "mbarrier.test_wait.parity.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], parity:.u32",
+        syntax: "mbarrier.test_wait.parity.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], parity=0|1:.u32",
         sets: &[ACQUIRE, SCOPE, CTA],
         section: "9.7.15.16.19",
         since: ptx(9, 3),
@@ -264,7 +264,7 @@ pub static ROWS: &[Row] = &[
         ..B
     },
     Row {
-        syntax: "mbarrier.try_wait.parity.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], parity:.u32{, hint:.u32}",
+        syntax: "mbarrier.try_wait.parity.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], parity=0|1:.u32{, hint:.u32}",
         sets: &[ACQUIRE, SCOPE, CTA],
         section: "9.7.15.16.19",
         since: ptx(9, 3),

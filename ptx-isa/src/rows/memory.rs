@@ -54,6 +54,16 @@ const FLOORS: &[Floor] = &[
     floor(".mmio", ptx(8, 2), 70),
 ];
 
+/// Volatile accesses have neither cache operators nor priorities; local ones are new.
+const VOLATILE_FLOORS: &[Floor] = &[
+    floor(".b128", ptx(8, 3), 70),
+    floor(".shared::cta", ptx(7, 8), 30),
+    floor(".shared::cluster", ptx(7, 8), 90),
+    floor(".local", ptx(9, 1), 0),
+    floor(".L2::64B .L2::128B", ptx(7, 4), 75),
+    floor(".L2::256B", ptx(7, 4), 80),
+];
+
 const LOAD: Row = Row {
     section: "9.7.9.8",
     class: class::load,
@@ -105,6 +115,7 @@ pub static ROWS: &[Row] = &[
         syntax: "ld.volatile{.space}{.fetch}{.vec}.type d*vec>, [a]",
         sets: LOAD_SETS,
         since: ptx(1, 1),
+        floors: VOLATILE_FLOORS,
         op: Operation::Load,
         ..LOAD
     },
@@ -150,6 +161,7 @@ pub static ROWS: &[Row] = &[
         syntax: "st.volatile{.space}{.vec}.type [a], b*vec>",
         sets: STORE_SETS,
         since: ptx(1, 1),
+        floors: VOLATILE_FLOORS,
         op: Operation::Store,
         ..STORE
     },
@@ -230,6 +242,14 @@ fn check_access(m: &Match) -> Result<(), String> {
     }
     if m.get("cop").is_some() && (m.get("l1").is_some() || m.get("l2").is_some()) {
         return Err("a cache operator and an eviction priority exclude each other".into());
+    }
+    if let Some(space) = m.get("space").filter(|space| *space != ".global") {
+        if let Some(hint) = ["l1", "l2", "fetch", "hint"].iter().find_map(|set| m.get(set)) {
+            return Err(format!("`{hint}` is for global memory, `{space}` has no such cache"));
+        }
+        if m.has(".volatile") && (space == ".const" || space.starts_with(".param")) {
+            return Err(format!("`{space}` memory does not change: it cannot be `.volatile`"));
+        }
     }
     Ok(())
 }

@@ -76,8 +76,8 @@ pub static FAMILIES: &[&[Row]] = &[
 /// Tokens that belong to the instruction's name: they follow it at once, before any modifier
 /// (`mul.wide.u32`, never `mul.u32.wide`).
 pub const NAME_PARTS: &[(&str, &str)] = &[
-    ("bar", ".cta .red"),
-    ("barrier", ".cta .red"),
+    ("bar", ".cta .red .warp"),
+    ("barrier", ".cta .cluster .red"),
     ("cp", ".async .bulk .commit_group .wait_group .wait_all .reduce"),
     ("cvt", ".pack"),
     ("cvta", ".to"),
@@ -91,6 +91,10 @@ pub const NAME_PARTS: &[(&str, &str)] = &[
     ("mul", ".lo .hi .wide"),
     ("mul24", ".lo .hi"),
     ("shf", ".l .r"),
+    ("suld", ".b"),
+    ("sured", ".b .p"),
+    ("sust", ".b .p"),
+    ("tex", ".base .level .grad"),
     ("wgmma", ".fence .mma_async .commit_group .wait_group"),
     ("wmma", ".load .a .b .c .mma .store .d"),
 ];

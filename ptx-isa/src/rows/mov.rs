@@ -13,7 +13,7 @@ const ADDRESS: (&str, &str) = ("type", ".u32 .u64");
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "mov.type d, a",
+        syntax: "mov.type d, &a",
         sets: &[("type", ".pred .b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64 .f32 .f64")],
         section: "9.7.9.3",
         class: |_| Class::Move,
@@ -25,7 +25,7 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        syntax: "mov.b128 d, a",
+        syntax: "mov.b128 d, &a",
         since: ptx(8, 3),
         sm: 70,
         section: "9.7.9.3",
@@ -39,7 +39,7 @@ pub static ROWS: &[Row] = &[
     },
     // Whole vectors: not in the manual, taken by ptxas.
     Row {
-        syntax: "mov.vec.type d*vec, a*vec",
+        syntax: "mov.vec.type d*vec, &a*vec",
         sets: &[("type", ".b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64 .f32 .f64")],
         check: Some(|m| {
             let wide = m.has(".v4") && m.ty("type").is_some_and(|t| t.bits() == 64);
@@ -56,7 +56,7 @@ pub static ROWS: &[Row] = &[
     },
     // Any vector whose elements fill the scalar: packing, then unpacking.
     Row {
-        syntax: "mov.type d, a*?:any",
+        syntax: "mov.type d, &a*?:any",
         sets: &[("type", ".b16 .b32 .b64 .b128")],
         counts: Some(|_, _| 0),
         floors: &[floor(".b128", ptx(8, 3), 70)],
@@ -67,7 +67,7 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        syntax: "mov.type d*?:any, a",
+        syntax: "mov.type d*?:any, &a",
         sets: &[("type", ".b16 .b32 .b64 .b128")],
         counts: Some(|_: &Match, _: &str| 0),
         floors: &[floor(".b128", ptx(8, 3), 70)],
@@ -98,7 +98,7 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        syntax: "cvta.space.type d, a",
+        syntax: "cvta.space.type d, &a",
         sets: &[
             (
                 "space",

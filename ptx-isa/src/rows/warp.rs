@@ -151,6 +151,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "elect.sync d|p, members:.b32",
+        sink: true,
         since: ptx(8, 0),
         sm: 90,
         section: "9.7.13.14",

@@ -34,6 +34,11 @@ impl Verifier<'_> {
         if spec.count.is_some() {
             return Some(Err((What::NeedsScalar, *op)));
         }
+        if spec.space.is_some()
+            && let Err(e) = self.same_space(space, spec.space, op)
+        {
+            return Some(Err(e));
+        }
         if let Some(want) = spec.ty {
             let near =
                 matches!(space, Space::Shared | Space::Local | Space::ParamFunc | Space::Generic);
@@ -162,21 +167,6 @@ impl Verifier<'_> {
         match (param < self.returns, writes) {
             (false, true) => Err((What::ReadOnlyParam, *op)),
             (true, false) => Err((What::WriteOnlyResult, *op)),
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether the variable that begins a compound memory operand (a tensor map) lies where the modifiers say.
-    pub(super) fn part_space(&self, space: Option<Space>, op: &AstOperand) -> Fit<()> {
-        let (Arg::Name { name, .. } | Arg::Offset { name, .. }) = self.ast.arg(op) else {
-            return Ok(());
-        };
-        match self.scopes.get(name) {
-            Binding::Symbol(id) => {
-                self.same_space(self.module.symbols[id as usize].space, space, op)
-            }
-            Binding::Var(id) => self.same_space(self.body.vars[id as usize].space, space, op),
-            Binding::Param(_) => self.same_space(Space::ParamFunc, space, op),
             _ => Ok(()),
         }
     }

@@ -34,6 +34,8 @@ pub(super) struct Candidate {
     pub units: Box<[Unit]>,
     /// Units that must be given.
     pub required: usize,
+    /// Units that may be given.
+    pub most: usize,
     /// Whether no modifier names a space: memory operands are generic addresses.
     pub generic: bool,
     pub traits: Traits,
@@ -64,7 +66,7 @@ fn known(text: &str) -> Result<Known, NoMatch> {
 /// What a mnemonic allows beyond its slots.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Traits {
-    /// Names of variables and functions as values.
+    /// Names of variables and functions as values, in every operand.
     pub addresses: bool,
     /// Special registers as sources.
     pub specials: bool,
@@ -97,7 +99,9 @@ pub(super) struct Spec {
     pub fills: Option<u32>,
     /// A predicate may (`true`) or must (`false`) follow after a bar.
     pub second: Option<bool>,
-    /// For a memory operand, and the first part of a compound one: the state space that it names, if it names one.
+    /// The name of a variable stands for its address.
+    pub names: bool,
+    /// For memory operands, the first parts of compound ones and variables: the state space that a modifier names.
     pub space: Option<Space>,
 }
 
@@ -214,7 +218,7 @@ fn candidate(m: Match) -> Candidate {
             _ if continues => None,
             Form::Addr if slot.name == "mbar" => Some(Space::SharedCluster),
             Form::Addr => named.next(),
-            _ if slot.bracket.is_some() => named.next(),
+            _ if slot.bracket.is_some() || slot.names => named.next(),
             _ => None,
         };
         let spec = Spec {
@@ -233,6 +237,7 @@ fn candidate(m: Match) -> Candidate {
             .then(|| m.ty("type").map_or(0, Ty::bits)),
             second: slot.second.map(|(_, optional)| optional),
             space,
+            names: slot.names,
         };
         match units.last_mut() {
             Some((_, specs)) if continues => specs.push(spec),
@@ -249,13 +254,22 @@ fn candidate(m: Match) -> Candidate {
         .collect();
     let op = m.row.op;
     let traits = Traits {
-        addresses: matches!(op, Operation::Move | Operation::ConvertAddress),
+        addresses: false,
         specials: matches!(op, Operation::Move | Operation::Convert),
         sink: m.row.sink,
     };
-    let required = units.iter().filter(|u| !u.optional).count();
+    let mut required = units.iter().filter(|u| !u.optional).count();
+    let mut most = units.len();
+    // The modifier announces a cache policy, which is the last operand.
+    if m.shape.slots.last().is_some_and(|slot| slot.name == "policy" && slot.optional) {
+        if m.has(".L2::cache_hint") {
+            required += 1;
+        } else {
+            most -= 1;
+        }
+    }
     let rule = limits::rule(&m);
-    Candidate { matched: m, units, required, generic: spaces.is_empty(), traits, rule }
+    Candidate { matched: m, units, required, most, generic: spaces.is_empty(), traits, rule }
 }
 
 /// Whether `target` is named in a list such as `sm_90a sm_100f`.

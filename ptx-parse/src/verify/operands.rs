@@ -236,11 +236,11 @@ impl Verifier<'_> {
     }
 
     fn fit(&mut self, c: &Candidate, ops: &[AstOperand]) -> Result<(), Misfit> {
-        if ops.len() < c.required || ops.len() > c.units.len() {
+        if ops.len() < c.required || ops.len() > c.most {
             // A call is one slot whatever it takes.
             let call = matches!(c.units.first(), Some(u) if u.slots[0].form == Form::Args);
             if !call {
-                let what = What::Count(c.required, c.units.len(), ops.len());
+                let what = What::Count(c.required, c.most, ops.len());
                 return Err(Misfit { at: 0, operand: None, what });
             }
         }
@@ -354,9 +354,6 @@ impl Verifier<'_> {
                 self.top.push(Operand::Absent);
                 continue;
             };
-            if spec.space.is_some() {
-                self.part_space(spec.space, item)?;
-            }
             let o = self.value(spec, item, traits)?;
             self.top.push(o);
         }
@@ -507,7 +504,7 @@ impl Verifier<'_> {
                     _ => Err((What::NeedsRegister, *op)),
                 }
             }
-            Arg::Offset { name, offset } if traits.addresses && !spec.dest => {
+            Arg::Offset { name, offset } if (spec.names || traits.addresses) && !spec.dest => {
                 let binding = self.lookup(name);
                 match self.address_value(spec, op, binding, offset) {
                     Some(fit) => fit,
@@ -515,7 +512,7 @@ impl Verifier<'_> {
                     None => Err((What::NotValue, *op)),
                 }
             }
-            Arg::Index(base, index) if traits.addresses && !spec.dest => {
+            Arg::Index(base, index) if (spec.names || traits.addresses) && !spec.dest => {
                 let (name, offset) = self.indexed(base, index).ok_or((What::NotValue, *op))?;
                 let binding = self.lookup(name);
                 self.address_value(spec, op, binding, offset).unwrap_or(Err((What::NotValue, *op)))
@@ -642,7 +639,9 @@ impl Verifier<'_> {
             Binding::Func(_) if part.is_none() && !not && !neg => {
                 self.address_value(spec, op, binding, 0).unwrap_or(Err((What::NotValue, *op)))
             }
-            _ if !traits.addresses || part.is_some() || not || neg => Err((What::NotValue, *op)),
+            _ if !(spec.names || traits.addresses) || part.is_some() || not || neg => {
+                Err((What::NotValue, *op))
+            }
             _ => self.address_value(spec, op, binding, 0).unwrap_or(Err((What::NotValue, *op))),
         }
     }
@@ -680,7 +679,9 @@ impl Verifier<'_> {
         if let Binding::Specials(first) = binding {
             let first = usize::from(first);
             let at = |i: usize| Operand::Special(Sreg::ALL[first + i]);
-            let agrees = spec.ty.is_none_or(|want| special_fits(Ty::U32, want, spec.relaxed));
+            let least = Sreg::ALL[first].least_bits();
+            let agrees =
+                spec.ty.is_none_or(|want| special_fits(Ty::U32, least, want, spec.relaxed));
             return match (part.and_then(component), spec.count) {
                 _ if !agrees => Err((What::Special, *op)),
                 (Some(i), None) => Ok(at(i as usize)),
@@ -696,13 +697,15 @@ impl Verifier<'_> {
         if part.is_some() {
             return Err((What::Selector, *op));
         }
-        let (ty, operand) = match binding {
-            Binding::Special(s) => (s.ty(), Operand::Special(s)),
-            Binding::Envreg(n) => (Ty::B32, Operand::Envreg(n)),
+        let (ty, least, operand) = match binding {
+            Binding::Special(s) => (s.ty(), s.least_bits(), Operand::Special(s)),
+            Binding::Envreg(n) => (Ty::B32, 32, Operand::Envreg(n)),
             _ => return Err((What::Special, *op)),
         };
         match spec.ty {
-            Some(want) if !special_fits(ty, want, spec.relaxed) => Err((What::Type(ty, want), *op)),
+            Some(want) if !special_fits(ty, least, want, spec.relaxed) => {
+                Err((What::Type(ty, want), *op))
+            }
             _ if spec.count.is_some() => Err((What::NeedsVector(spec.count.unwrap_or(0)), *op)),
             _ => Ok(operand),
         }
@@ -746,15 +749,14 @@ fn special(text: &str) -> Binding {
     }
 }
 
-/// Whether a special register of type `ty` may be read as `want`.
-fn special_fits(ty: Ty, want: Ty, relaxed: bool) -> bool {
+/// Whether a special register of type `ty`, of which `least` bits may be read, may be read as `want`.
+fn special_fits(ty: Ty, least: u32, want: Ty, relaxed: bool) -> bool {
     if ty == Ty::Pred || want == Ty::Pred {
         return ty == want;
     }
     let integer = matches!(want.class(), TyClass::Bits | TyClass::Uint | TyClass::Sint);
-    // 16-bit reads of 32-bit registers are as old as PTX 1.
-    let halves = ty.bits() == 32 && want.bits() == 16;
-    integer && (ty.bits() == want.bits() || halves || relaxed && ty.bits() > want.bits())
+    let narrow = (least..=ty.bits()).contains(&want.bits());
+    integer && (narrow || relaxed && ty.bits() > want.bits())
 }
 
 fn component(part: AstPart) -> Option<u32> {
