@@ -1,10 +1,11 @@
 //! Stream capture: work that goes into a graph instead of a queue.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::ThreadId;
 
 use crate::error::{Error, Result};
+use crate::event::Captured;
 use crate::graph::Graph;
 use crate::work::Work;
 
@@ -21,7 +22,7 @@ pub struct Capture {
     /// Its number.
     pub id: u64,
     thread: ThreadId,
-    invalid: AtomicBool,
+    invalid: Arc<AtomicBool>,
     /// Streams that joined, with the nodes at their ends.
     ends: Mutex<Vec<(u64, Vec<usize>)>>,
 }
@@ -36,6 +37,7 @@ pub struct Capturing {
     stream: u64,
 }
 
+static NUMBERS: AtomicU64 = AtomicU64::new(1);
 static ACTIVE: AtomicUsize = AtomicUsize::new(0);
 static CAPTURES: Mutex<Vec<Weak<Capture>>> = Mutex::new(Vec::new());
 
@@ -53,9 +55,9 @@ impl Capture {
             handle,
             origin: stream,
             mode,
-            id: u64::from(crate::stream::next_number()),
+            id: NUMBERS.fetch_add(1, Ordering::Relaxed),
             thread: std::thread::current().id(),
-            invalid: AtomicBool::new(false),
+            invalid: Arc::default(),
             ends: Mutex::default(),
         });
         ACTIVE.fetch_add(1, Ordering::Relaxed);
@@ -126,12 +128,14 @@ impl Capturing {
         Ok(())
     }
 
-    /// Waits for what another stream of the same capture has recorded.
-    pub fn join(&mut self, other: &Capturing) -> Result {
+    /// Waits for what was recorded at a place of the same capture.
+    pub fn join(&mut self, other: &Captured) -> Result {
         self.capture.check()?;
-        if !Arc::ptr_eq(&self.capture, &other.capture) {
+        if self.capture.id != other.capture {
             self.capture.invalidate();
-            other.capture.invalidate();
+            if let Some(invalid) = other.invalid.upgrade() {
+                invalid.store(true, Ordering::Relaxed);
+            }
             return Err(Error::StreamCaptureMerge);
         }
         for node in &other.tail {
@@ -145,11 +149,23 @@ impl Capturing {
         Ok(())
     }
 
-    /// The same place for a stream that joins.
-    pub fn fork(&self, stream: u64) -> Capturing {
-        self.capture.end(stream, &self.tail);
-        Capturing { stream, ..self.clone() }
+    /// The place that the stream has reached.
+    pub fn place(&self) -> Captured {
+        let invalid = Arc::downgrade(&self.capture.invalid);
+        Captured { capture: self.capture.id, tail: self.tail.clone(), invalid }
     }
+
+    /// The part of a stream that joins a capture behind some nodes.
+    pub fn fork(capture: &Arc<Capture>, tail: &[usize], stream: u64) -> Capturing {
+        capture.end(stream, tail);
+        Capturing { capture: Arc::clone(capture), tail: tail.to_vec(), stream }
+    }
+}
+
+/// The capture of a number, while it goes on.
+pub fn find(id: u64) -> Option<Arc<Capture>> {
+    let all = CAPTURES.lock().unwrap_or_else(PoisonError::into_inner);
+    all.iter().filter_map(Weak::upgrade).find(|c| c.id == id)
 }
 
 /// Fails for calls that may not be made while a stream captures.

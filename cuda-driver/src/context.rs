@@ -1,19 +1,18 @@
-//! Contexts: memory, streams and everything that a program makes in them.
+//! Contexts: their memory, state and limits. What a program makes in them stands above: streams, modules, pools.
 
+use std::any::Any;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use ptx_runtime::DeviceOptions;
 
-use crate::block::{Block, Kind};
+use crate::allocation::{Allocation, Kind};
 use crate::driver::{self, Driver};
 use crate::error::{Error, Result};
 use crate::handles::Handles;
-use crate::pool::Pool;
 use crate::schedule;
-use crate::stream::{self, STREAMS, Stream};
 
 /// All contexts that live.
 pub static CONTEXTS: Handles<Context> = Handles::new(1);
@@ -30,8 +29,6 @@ pub struct Context {
     pub driver: &'static Driver,
     /// Memory and texture objects.
     pub device: ptx_runtime::Context,
-    /// The legacy default stream.
-    pub legacy: Arc<Stream>,
     /// The default memory pool, and the one that is set.
     pub pools: Mutex<[usize; 2]>,
     flags: AtomicU32,
@@ -39,39 +36,45 @@ pub struct Context {
     destroyed: AtomicBool,
     limits: Mutex<BTreeMap<u32, u64>>,
     /// What lives in memory by address.
-    blocks: Mutex<BTreeMap<u64, Block>>,
-    streams: Mutex<Vec<Weak<Stream>>>,
-    slot: Slot,
+    allocations: Mutex<BTreeMap<u64, Allocation>>,
+    legacy: OnceLock<Arc<dyn Member>>,
+    streams: Mutex<Vec<Weak<dyn Member>>>,
+    range: AddressRange,
+}
+
+/// A stream as its context knows it.
+pub trait Member: Any + Send + Sync {
+    /// Its queue.
+    fn queue(&self) -> u64;
 }
 
 /// A range of addresses of its own for each context that lives.
-struct Slot(u64);
+struct AddressRange(u64);
 
-static SLOTS: Mutex<Vec<bool>> = Mutex::new(Vec::new());
+static RANGES: Mutex<Vec<bool>> = Mutex::new(Vec::new());
 /// Addresses from context to context.
-const SLOT_BYTES: u64 = 1 << 40;
+const RANGE_BYTES: u64 = 1 << 40;
 
-impl Slot {
-    fn take() -> Slot {
-        let mut slots = SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
-        let free = slots.iter().position(|used| !used).unwrap_or(slots.len());
-        if free == slots.len() {
-            slots.push(true);
+impl AddressRange {
+    fn take() -> AddressRange {
+        let mut ranges = RANGES.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = ranges.iter().position(|used| !used).unwrap_or(ranges.len());
+        if free == ranges.len() {
+            ranges.push(true);
         }
-        slots[free] = true;
-        Slot(free as u64)
+        ranges[free] = true;
+        AddressRange(free as u64)
     }
 }
 
-impl Drop for Slot {
+impl Drop for AddressRange {
     fn drop(&mut self) {
-        SLOTS.lock().unwrap_or_else(PoisonError::into_inner)[self.0 as usize] = false;
+        RANGES.lock().unwrap_or_else(PoisonError::into_inner)[self.0 as usize] = false;
     }
 }
 
 thread_local! {
     static STACK: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
-    static OWN_STREAMS: RefCell<HashMap<usize, Arc<Stream>>> = RefCell::new(HashMap::new());
 }
 
 /// The handle on top of the calling thread's stack; 0 where there is none.
@@ -122,7 +125,7 @@ pub fn get(handle: usize) -> Result<Arc<Context>> {
 }
 
 impl Context {
-    /// A context under `handle`.
+    /// A context for `handle`, without what lives in every context.
     pub fn new(
         driver: &'static Driver,
         handle: usize,
@@ -130,30 +133,25 @@ impl Context {
         primary: bool,
     ) -> Result<Arc<Context>> {
         static IDS: AtomicU64 = AtomicU64::new(1);
-        let slot = Slot::take();
-        let options = DeviceOptions { memory: driver.memory(), base: slot.0 * SLOT_BYTES };
+        let range = AddressRange::take();
+        let options = DeviceOptions { memory: driver.memory(), base: range.0 * RANGE_BYTES };
         let device = ptx_runtime::Context::new(&options)?;
-        let context = Arc::new_cyclic(|weak| Context {
+        Ok(Arc::new(Context {
             handle,
             id: IDS.fetch_add(1, Ordering::Relaxed),
             primary,
             driver,
             device,
-            legacy: Arc::new(Stream::legacy(weak.clone())),
             pools: Mutex::new([0; 2]),
             flags: AtomicU32::new(flags),
             error: AtomicU32::new(0),
             destroyed: AtomicBool::new(false),
             limits: Mutex::default(),
-            blocks: Mutex::default(),
+            allocations: Mutex::default(),
+            legacy: OnceLock::new(),
             streams: Mutex::default(),
-            slot,
-        });
-        context.adopt(&context.legacy);
-        let pool = Pool::create(&context);
-        *context.pools.lock().unwrap_or_else(PoisonError::into_inner) = [pool; 2];
-        CONTEXTS.bind(handle, Arc::clone(&context));
-        Ok(context)
+            range,
+        }))
     }
 
     /// The error that a faulted kernel has left, if one has.
@@ -185,8 +183,8 @@ impl Context {
     }
 
     /// Position of its address range among those of other contexts.
-    pub fn slot(&self) -> u64 {
-        self.slot.0
+    pub fn range(&self) -> u64 {
+        self.range.0
     }
 
     /// Limits that were set.
@@ -195,75 +193,58 @@ impl Context {
     }
 
     /// What lives in memory.
-    pub fn blocks(&self) -> MutexGuard<'_, BTreeMap<u64, Block>> {
-        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn allocations(&self) -> MutexGuard<'_, BTreeMap<u64, Allocation>> {
+        self.allocations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets the legacy default stream, once.
+    pub fn set_legacy(&self, stream: Arc<dyn Member>) {
+        self.adopt(&stream);
+        // The first one stays.
+        let _ = self.legacy.set(stream);
+    }
+
+    /// The legacy default stream.
+    pub fn legacy(&self) -> Option<&Arc<dyn Member>> {
+        self.legacy.get()
     }
 
     /// Counts a stream among its own.
-    pub fn adopt(&self, stream: &Arc<Stream>) {
+    pub fn adopt(&self, stream: &Arc<dyn Member>) {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         streams.retain(|s| s.strong_count() > 0);
         streams.push(Arc::downgrade(stream));
     }
 
     /// Its streams.
-    pub fn streams(&self) -> Vec<Arc<Stream>> {
+    pub fn streams(&self) -> Vec<Arc<dyn Member>> {
         let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         streams.iter().filter_map(Weak::upgrade).collect()
-    }
-
-    /// The calling thread's own default stream.
-    pub fn own_stream(self: &Arc<Self>) -> Arc<Stream> {
-        OWN_STREAMS.with_borrow_mut(|streams| {
-            streams.retain(|handle, _| CONTEXTS.get(*handle).is_some());
-            let made = streams
-                .entry(self.handle)
-                .or_insert_with(|| Arc::new(Stream::new(Arc::downgrade(self), 0, 0)));
-            if !std::ptr::eq(made.context.as_ptr(), Arc::as_ptr(self)) {
-                // A context of the same handle that has gone.
-                *made = Arc::new(Stream::new(Arc::downgrade(self), 0, 0));
-            }
-            self.adopt(made);
-            Arc::clone(made)
-        })
     }
 
     /// Waits for everything that was submitted.
     pub fn synchronize(&self) {
         for stream in self.streams() {
-            schedule::wait(schedule::last(stream.queue));
+            schedule::wait(schedule::last(stream.queue()));
         }
     }
 
-    /// Ends the context: its work, then everything in it.
-    pub fn destroy(self: &Arc<Self>) {
-        if self.destroyed.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        self.synchronize();
-        CONTEXTS.remove(self.handle);
-        STREAMS.remove_if(|s| std::ptr::eq(s.context.as_ptr(), Arc::as_ptr(self)));
-        stream::EVENTS.remove_if(|e| std::ptr::eq(e.context.as_ptr(), Arc::as_ptr(self)));
-        crate::module::forget(self);
-        crate::texture::forget(self);
-        crate::pool::forget(self);
-        let blocks = std::mem::take(&mut *self.blocks());
-        for (address, block) in blocks {
-            crate::block::release(self, address, &block);
-        }
+    /// Marks it as ended; whether it was already.
+    pub fn set_destroyed(&self) -> bool {
+        self.destroyed.swap(true, Ordering::Relaxed)
     }
 
-    /// The block that holds an address.
-    pub fn block_at(&self, address: u64) -> Option<(u64, Block)> {
-        let blocks = self.blocks();
-        let (start, block) = blocks.range(..=address).next_back()?;
-        (address - start < block.size.max(1)).then(|| (*start, block.clone()))
+    /// The allocation that holds an address.
+    pub fn allocation_at(&self, address: u64) -> Option<(u64, Allocation)> {
+        let all = self.allocations();
+        let (start, found) = all.range(..=address).next_back()?;
+        (address - start < found.size.max(1)).then(|| (*start, found.clone()))
     }
 
     /// Whether the bytes at a host address are ones that this library keeps in place: copies from and to them
     /// need not finish before a call returns.
     pub fn is_pinned(&self, host: usize, bytes: u64) -> bool {
-        let inside = |at: u64, b: &Block| {
+        let inside = |at: u64, b: &Allocation| {
             let at = b.host.map_or(at, |h| h as u64);
             let host = host as u64;
             matches!(b.kind, Kind::Host | Kind::Registered | Kind::Managed)
@@ -271,6 +252,6 @@ impl Context {
                 && host - at <= b.size
                 && bytes <= b.size - (host - at)
         };
-        self.blocks().iter().any(|(at, b)| inside(*at, b))
+        self.allocations().iter().any(|(at, b)| inside(*at, b))
     }
 }

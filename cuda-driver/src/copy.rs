@@ -7,7 +7,7 @@ use ptx_runtime::Memory;
 
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::ffi::Raw;
+use c_border::Raw;
 use crate::texture::Array;
 
 /// One side of a copy.
@@ -23,9 +23,9 @@ pub enum Side {
     Array(Arc<Array>),
 }
 
-/// Where a side begins and how its rows lie.
+/// An end of a copy: where it begins and how its rows lie.
 #[derive(Clone)]
-pub struct Place {
+pub struct Endpoint {
     /// Which memory.
     pub side: Side,
     /// Byte in the row, row, plane.
@@ -40,9 +40,9 @@ pub struct Place {
 #[derive(Clone)]
 pub struct Copy3d {
     /// To.
-    pub to: Place,
+    pub to: Endpoint,
     /// From.
-    pub from: Place,
+    pub from: Endpoint,
     /// Bytes of a row, rows, planes.
     pub size: [u64; 3],
 }
@@ -50,10 +50,10 @@ pub struct Copy3d {
 /// Host memory up to this size is read at once, so that the call need not wait for its stream.
 const STAGED: u64 = 64 << 10;
 
-impl Place {
-    /// A place in one dimension.
-    pub fn line(side: Side) -> Place {
-        Place { side, at: [0; 3], pitch: 0, height: 0 }
+impl Endpoint {
+    /// An end in one dimension.
+    pub fn line(side: Side) -> Endpoint {
+        Endpoint { side, at: [0; 3], pitch: 0, height: 0 }
     }
 
     fn offset(&self, y: u64, z: u64) -> Option<u64> {
@@ -98,7 +98,7 @@ impl Place {
 impl Copy3d {
     /// A copy in one dimension.
     pub fn line(to: Side, from: Side, bytes: u64) -> Copy3d {
-        Copy3d { to: Place::line(to), from: Place::line(from), size: [bytes, 1, 1] }
+        Copy3d { to: Endpoint::line(to), from: Endpoint::line(from), size: [bytes, 1, 1] }
     }
 
     /// Whether there is nothing to copy.
@@ -121,7 +121,7 @@ impl Copy3d {
             return Ok(false);
         }
         let bytes = self.size.iter().product::<u64>();
-        let extent = |p: &Place| {
+        let extent = |p: &Endpoint| {
             p.offset(self.size[1] - 1, self.size[2] - 1).map_or(u64::MAX, |o| o + self.size[0])
         };
         let mut wait = false;
@@ -164,23 +164,23 @@ impl Copy3d {
     }
 }
 
-/// A row of a side: the side, its byte offset, and its place in an array.
-type Row<'a> = (&'a Side, u64, [u64; 3]);
+/// Where a row of a side starts: the side, its byte there, and byte, row and plane of an array.
+type RowStart<'a> = (&'a Side, u64, [u64; 3]);
 
-fn row(memory: &Memory, to: Row<'_>, from: Row<'_>, bytes: u64) -> Result {
+fn row(memory: &Memory, to: RowStart<'_>, from: RowStart<'_>, bytes: u64) -> Result {
     let host = |at: &Raw, offset: u64| Raw::new(at.address().wrapping_add(offset as usize));
     match (to.0, from.0) {
         (Side::Device(to_at), Side::Device(from_at)) => {
             Ok(memory.copy(to_at + to.1, from_at + from.1, bytes)?)
         }
         (Side::Device(at), Side::Host(from_at)) => {
-            host(from_at, from.1).send(memory, at + to.1, bytes)
+            Ok(host(from_at, from.1).send(memory, at + to.1, bytes)?)
         }
         (Side::Host(at), Side::Device(from_at)) => {
-            host(at, to.1).receive(memory, from_at + from.1, bytes)
+            Ok(host(at, to.1).receive(memory, from_at + from.1, bytes)?)
         }
         (Side::Host(at), Side::Host(from_at)) => {
-            host(at, to.1).transfer(host(from_at, from.1), bytes as usize);
+            host(at, to.1).copy_from(host(from_at, from.1), bytes as usize);
             Ok(())
         }
         _ => {
@@ -190,10 +190,10 @@ fn row(memory: &Memory, to: Row<'_>, from: Row<'_>, bytes: u64) -> Result {
     }
 }
 
-fn take(memory: &Memory, from: Row<'_>, bytes: u64) -> Result<Vec<u8>> {
+fn take(memory: &Memory, from: RowStart<'_>, bytes: u64) -> Result<Vec<u8>> {
     let n = usize::try_from(bytes).map_err(|_| Error::InvalidValue)?;
     match from.0 {
-        Side::Host(at) => at.bytes(from.1 as usize, n),
+        Side::Host(at) => Ok(at.bytes(from.1 as usize, n)?),
         Side::Staged(all) => {
             let start = from.1 as usize;
             Ok(all.get(start..start + n).ok_or(Error::InvalidValue)?.to_vec())
@@ -211,9 +211,9 @@ fn take(memory: &Memory, from: Row<'_>, bytes: u64) -> Result<Vec<u8>> {
     }
 }
 
-fn put(memory: &Memory, to: Row<'_>, data: &[u8]) -> Result {
+fn put(memory: &Memory, to: RowStart<'_>, data: &[u8]) -> Result {
     match to.0 {
-        Side::Host(at) => at.write(to.1 as usize, data),
+        Side::Host(at) => Ok(at.write(to.1 as usize, data)?),
         Side::Staged(_) => Err(Error::InvalidValue),
         Side::Device(at) => Ok(memory.write(at + to.1, data)?),
         Side::Array(array) => {

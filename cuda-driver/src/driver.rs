@@ -1,14 +1,13 @@
-//! What there is once per process: the emulated device and its primary context.
+//! What there is once per process: the emulated device.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use ptx_runtime::timing::Profile;
 use ptx_runtime::{Backend, device};
 
-use crate::context::{CONTEXTS, Context};
 use crate::error::{Error, Result};
-use crate::ffi;
+
 
 /// The CUDA version that the driver answers to.
 pub const VERSION: u32 = 13050;
@@ -19,15 +18,6 @@ pub struct Driver {
     pub profile: Profile,
     /// The engine that runs kernels.
     pub backend: Backend,
-    primary: Mutex<Primary>,
-}
-
-#[derive(Default)]
-struct Primary {
-    /// The handle stays the same for the life of the process.
-    handle: usize,
-    users: u32,
-    flags: u32,
 }
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
@@ -53,8 +43,8 @@ pub fn init() -> Result {
         Error::NoDevice
     })?;
     DRIVER.get_or_init(|| {
-        ffi::at_fork(forked);
-        Driver { profile, backend, primary: Mutex::default() }
+        c_border::callback::at_fork(forked);
+        Driver { profile, backend }
     });
     Ok(())
 }
@@ -80,63 +70,6 @@ impl Driver {
     pub fn capability(&self) -> u32 {
         let cc = self.profile.device_capability();
         u32::from(cc.0) * 10 + u32::from(cc.1)
-    }
-
-    fn primary(&self) -> MutexGuard<'_, Primary> {
-        self.primary.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// One more user of the primary context.
-    pub fn retain(&'static self) -> Result<Arc<Context>> {
-        let mut primary = self.primary();
-        if primary.handle == 0 {
-            primary.handle = CONTEXTS.reserve();
-        }
-        let context = match CONTEXTS.get(primary.handle) {
-            Some(context) => context,
-            None => Context::new(self, primary.handle, primary.flags, true)?,
-        };
-        primary.users += 1;
-        Ok(context)
-    }
-
-    /// One user less; the last one ends the context.
-    pub fn release(&self) -> Result {
-        let mut primary = self.primary();
-        if primary.users == 0 {
-            return Err(Error::InvalidContext);
-        }
-        primary.users -= 1;
-        if primary.users == 0
-            && let Some(context) = CONTEXTS.get(primary.handle)
-        {
-            context.destroy();
-        }
-        Ok(())
-    }
-
-    /// Ends the primary context whoever uses it.
-    pub fn reset(&self) {
-        let mut primary = self.primary();
-        primary.users = 0;
-        if let Some(context) = CONTEXTS.get(primary.handle) {
-            context.destroy();
-        }
-    }
-
-    /// Flags of the primary context, and whether it is there.
-    pub fn state(&self) -> (u32, bool) {
-        let primary = self.primary();
-        (primary.flags, CONTEXTS.get(primary.handle).is_some())
-    }
-
-    /// Sets the flags of the primary context.
-    pub fn set_flags(&self, flags: u32) {
-        let mut primary = self.primary();
-        primary.flags = flags;
-        if let Some(context) = CONTEXTS.get(primary.handle) {
-            context.set_flags(flags);
-        }
     }
 }
 

@@ -15,7 +15,7 @@ use ptx_runtime::parse::diag::Code;
 use crate::driver::Driver;
 use crate::error::Error;
 use crate::fatbin;
-use crate::ffi::Raw;
+use c_border::{PointerError, Raw};
 
 /// Why an image was refused: the code and what the error log says.
 #[derive(Debug, Clone)]
@@ -161,9 +161,9 @@ pub fn undefined(verified: &Verified) -> Option<String> {
 /// When it is no image of a known kind.
 pub fn in_memory(image: Raw, driver: &Driver) -> Result<Image, Refused> {
     let bad = |log: &str| Refused::new(Error::InvalidImage, log);
-    let invalid = |code: Error| Refused::new(code, "the image pointer is not valid");
+    let invalid = |e: PointerError| Refused::new(e.into(), "the image pointer is not valid");
     if image.is_null() || !image.is_mapped(1) {
-        return Err(invalid(Error::InvalidValue));
+        return Err(invalid(PointerError::Null));
     }
     // A text may be shorter than a word: it ends the comparison.
     let mut head = Vec::new();

@@ -3,37 +3,43 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | [`api`] | the exported functions, one table: symbol, CUDA version, body |
-//! | [`ffi`] | the border to C; the only unsafe code |
+//! | [`entry`] | what the functions return; [`c_border`] is the border to C |
 //! | [`handles`] | handles that programs hold |
-//! | [`driver`], [`context`] | device, primary context, contexts |
-//! | [`block`], [`pool`], [`copy`], [`texture`] | memory, copies, arrays, texture objects |
+//! | [`driver`], [`context`], [`lifetime`] | the device, contexts, what makes and ends them |
+//! | [`allocation`], [`memory`], [`pool`], [`copy`], [`texture`] | memory, copies, arrays, texture objects |
 //! | [`image`], [`fatbin`], [`link`], [`module`] | images, fat binaries, linking, modules and libraries |
 //! | [`grid`] | what cooperative launches need |
-//! | [`schedule`], [`stream`], [`work`] | queues and their threads, streams and events, what they do |
-//! | [`capture`], [`graph`] | stream capture and graphs |
+//! | [`schedule`], [`stream`], [`event`] | queues and their threads, streams and events |
+//! | [`work`], [`launch`] | what streams do |
+//! | [`capture`], [`graph`], [`user_object`] | stream capture and graphs |
 //! | [`attributes`] | what the device answers about itself |
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("the CUDA driver API has 64-bit handles and addresses");
 
+pub mod allocation;
 pub mod api;
 pub mod attributes;
-pub mod block;
 pub mod capture;
 pub mod context;
 pub mod copy;
 pub mod driver;
+pub mod entry;
 pub mod error;
+pub mod event;
 pub mod fatbin;
-pub mod ffi;
 pub mod graph;
 pub mod grid;
 pub mod handles;
 pub mod image;
+pub mod launch;
+pub mod lifetime;
 pub mod link;
+pub mod memory;
 pub mod module;
 pub mod pool;
 pub mod schedule;
 pub mod stream;
 pub mod texture;
+pub mod user_object;
 pub mod work;

@@ -10,7 +10,7 @@ use ptx_runtime::parse::link::{Input, limit_registers, link};
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::ffi::{In, Out, Raw};
+use c_border::{In, Out, OutText, Raw};
 use crate::grid;
 use crate::handles::Handles;
 use crate::image::{self, Image, Refused};
@@ -27,18 +27,12 @@ struct Log {
 }
 
 impl Log {
-    fn put(&self, text: &str) -> Result {
-        if self.buffer != 0 && self.size > 0 {
-            let n = text.len().min(self.size - 1);
-            let mut bytes = text.as_bytes()[..n].to_vec();
-            bytes.push(0);
-            Raw::new(self.buffer).write(0, &bytes)?;
-        }
+    fn put(&self, text: &str) {
+        OutText { buffer: Raw::new(self.buffer), size: self.size }.put(text);
         if let Some(written) = self.written {
             let n = if text.is_empty() { 0 } else { (text.len() + 1).min(self.size) };
             written.put(n);
         }
-        Ok(())
     }
 }
 
@@ -109,19 +103,19 @@ impl Options {
     }
 
     /// Writes the information log.
-    pub fn info(&self, text: &str) -> std::result::Result<(), Refused> {
-        self.info.put(text).map_err(|e| Refused::new(e, ""))
+    pub fn info(&self, text: &str) {
+        self.info.put(text);
     }
 
     /// Writes the error log.
-    pub fn error(&self, text: &str) -> Result {
-        self.error.put(text)
+    pub fn error(&self, text: &str) {
+        self.error.put(text);
     }
 
     /// Writes why something was refused; without a log of the caller's, to standard error.
     pub fn refuse(&self, refused: Refused) -> Result {
-        self.info.put("")?;
-        self.error.put(&refused.log)?;
+        self.info.put("");
+        self.error.put(&refused.log);
         if self.error.buffer == 0 && !refused.log.is_empty() {
             eprintln!("libcuda.so.1 of ptxrun: {}", refused.log.trim_end());
         }
@@ -211,8 +205,8 @@ impl Link {
         });
         match linked {
             Ok(text) => {
-                self.options.info("").map_err(|r| r.code)?;
-                self.options.error("")?;
+                self.options.info("");
+                self.options.error("");
                 let mut bytes = self.options.limit(text.into_bytes());
                 bytes.push(0);
                 let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);

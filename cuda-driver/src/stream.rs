@@ -1,21 +1,21 @@
-//! Streams and events.
+//! Streams: queues of work, or parts of a capture.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::time::Instant;
 
-use crate::capture::Capturing;
-use crate::context::{self, Context};
+use crate::capture::{self, Capturing};
+use crate::context::{self, CONTEXTS, Context, Member};
+use crate::event::{Captured, Event};
 use crate::error::{Error, Result};
-use crate::ffi;
+use crate::entry;
 use crate::handles::Handles;
 use crate::schedule::{self, Ticket};
 use crate::work::Work;
 
 /// All streams that were created.
 pub static STREAMS: Handles<Stream> = Handles::new(2);
-/// All events.
-pub static EVENTS: Handles<Event> = Handles::new(3);
 
 /// `CU_STREAM_NON_BLOCKING`.
 pub const NON_BLOCKING: u32 = 1;
@@ -36,6 +36,12 @@ pub struct Stream {
     capture: Mutex<Option<Capturing>>,
 }
 
+impl Member for Stream {
+    fn queue(&self) -> u64 {
+        self.queue
+    }
+}
+
 impl Drop for Stream {
     fn drop(&mut self) {
         schedule::close(self.queue);
@@ -49,13 +55,6 @@ impl Stream {
         let capture = Mutex::default();
         let queue = schedule::open();
         Stream { context, queue, flags, priority, legacy: false, attributes, capture }
-    }
-
-    /// The legacy default stream of a context.
-    pub fn legacy(context: Weak<Context>) -> Stream {
-        let mut stream = Stream::new(context, 0, 0);
-        stream.legacy = true;
-        stream
     }
 
     /// Whether it is the legacy default stream.
@@ -105,14 +104,14 @@ impl Stream {
         // Legacy default stream (CUDA C++ Programming Guide, default stream): it waits for all
         // blocking streams of the context, and they wait for it.
         if self.legacy {
-            for stream in context.streams() {
+            for stream in all(context) {
                 if stream.flags & NON_BLOCKING == 0 && stream.queue != self.queue {
                     stream.no_implicit_capture()?;
                     after.push(schedule::last(stream.queue));
                 }
             }
         } else if self.flags & NON_BLOCKING == 0 {
-            after.push(schedule::last(context.legacy.queue));
+            after.extend(context.legacy().map(|legacy| schedule::last(legacy.queue())));
         }
         let own = Arc::clone(context);
         let run = move || {
@@ -147,6 +146,62 @@ impl Stream {
         context.check()
     }
 
+    /// Records an event.
+    pub fn record(&self, event: &Event) -> Result {
+        let context = self.context()?;
+        context.check()?;
+        if !std::ptr::eq(event.context.as_ptr(), Arc::as_ptr(&context)) {
+            return Err(Error::InvalidHandle);
+        }
+        if let Some(capturing) = &*self.capture() {
+            capturing.capture.check()?;
+            *event.captured() = Some(capturing.place());
+            return Ok(());
+        }
+        *event.captured() = None;
+        self.record_outside(event, &context)
+    }
+
+    /// Records an event; the stream is not capturing.
+    pub fn record_outside(&self, event: &Event, context: &Arc<Context>) -> Result {
+        let time = Arc::new(OnceLock::new());
+        let ticket = self.submit(context, Work::Stamp(Arc::clone(&time)), Vec::new())?;
+        event.set(ticket, time);
+        Ok(())
+    }
+
+    /// Waits for an event.
+    pub fn wait_for(&self, event: &Event) -> Result {
+        let context = self.context()?;
+        context.check()?;
+        let captured: Option<Captured> = event.captured().clone();
+        let mut capture = self.capture();
+        match (captured, &mut *capture) {
+            (Some(from), Some(own)) => own.join(&from),
+            (Some(from), none) => {
+                // Nothing can join a capture that has ended.
+                let found = capture::find(from.capture).ok_or(Error::InvalidValue)?;
+                if self.legacy {
+                    found.invalidate();
+                    return Err(Error::StreamCaptureImplicit);
+                }
+                found.check()?;
+                *none = Some(Capturing::fork(&found, &from.tail, self.queue));
+                Ok(())
+            }
+            // An event recorded outside may not be waited for inside.
+            (None, Some(own)) => {
+                own.capture.invalidate();
+                Err(Error::StreamCaptureIsolation)
+            }
+            (None, None) => {
+                drop(capture);
+                self.submit(&context, Work::Nothing, vec![event.ticket()])?;
+                Ok(())
+            }
+        }
+    }
+
     /// Waits for everything it was given.
     pub fn synchronize(&self) -> Result {
         self.not_capturing()?;
@@ -161,9 +216,9 @@ pub fn get(handle: usize) -> Result<Arc<Stream>> {
     const LEGACY: usize = 1;
     const PER_THREAD: usize = 2;
     match handle {
-        0 if ffi::per_thread() => Ok(context::current()?.own_stream()),
-        PER_THREAD => Ok(context::current()?.own_stream()),
-        0 | LEGACY => Ok(Arc::clone(&context::current()?.legacy)),
+        0 if entry::per_thread() => Ok(own(&context::current()?)),
+        PER_THREAD => Ok(own(&context::current()?)),
+        0 | LEGACY => legacy(&*context::current()?),
         _ => {
             crate::driver::get()?;
             let stream = STREAMS.get(handle).ok_or(Error::InvalidHandle)?;
@@ -173,186 +228,55 @@ pub fn get(handle: usize) -> Result<Arc<Stream>> {
     }
 }
 
-/// An event.
-pub struct Event {
-    /// Its context.
-    pub context: Weak<Context>,
-    /// Flags it was made with.
-    pub flags: u32,
-    recorded: Mutex<Option<Recorded>>,
-    /// Where it was last recorded in a capture.
-    pub captured: Mutex<Option<Capturing>>,
+thread_local! {
+    static OWN: RefCell<HashMap<usize, Arc<Stream>>> = RefCell::new(HashMap::new());
 }
 
-/// A record of an event.
-#[derive(Clone)]
-struct Recorded {
-    ticket: Ticket,
-    time: Arc<OnceLock<Instant>>,
+/// The stream that a context knows as one of its own.
+fn known(member: Arc<dyn Member>) -> Option<Arc<Stream>> {
+    (member as Arc<dyn Any + Send + Sync>).downcast().ok()
 }
 
-/// `CU_EVENT_DISABLE_TIMING`.
-const NO_TIMING: u32 = 2;
-
-impl Event {
-    /// An event that was never recorded.
-    pub fn new(context: &Arc<Context>, flags: u32) -> Event {
-        Event {
-            context: Arc::downgrade(context),
-            flags,
-            recorded: Mutex::default(),
-            captured: Mutex::default(),
-        }
-    }
-
-    fn recorded(&self) -> Option<Recorded> {
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn context(&self) -> Result<Arc<Context>> {
-        self.context.upgrade().filter(|c| !c.is_destroyed()).ok_or(Error::ContextIsDestroyed)
-    }
-
-    /// Records it in a stream.
-    pub fn record(self: &Arc<Self>, stream: &Stream) -> Result {
-        let context = stream.context()?;
-        context.check()?;
-        if !std::ptr::eq(self.context.as_ptr(), Arc::as_ptr(&context)) {
-            return Err(Error::InvalidHandle);
-        }
-        if let Some(capturing) = &*stream.capture() {
-            capturing.capture.check()?;
-            *self.captured.lock().unwrap_or_else(PoisonError::into_inner) = Some(capturing.clone());
-            return Ok(());
-        }
-        *self.captured.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        self.record_after(stream, &context)
-    }
-
-    /// Records it in a stream that is not capturing.
-    pub fn record_after(&self, stream: &Stream, context: &Arc<Context>) -> Result {
-        let time = Arc::new(OnceLock::new());
-        let ticket = stream.submit(context, Work::Stamp(Arc::clone(&time)), Vec::new())?;
-        self.set(ticket, time);
-        Ok(())
-    }
-
-    fn set(&self, ticket: Ticket, time: Arc<OnceLock<Instant>>) {
-        *self.recorded.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(Recorded { ticket, time });
-    }
-
-    /// Records it now: as a node of a graph that runs.
-    pub fn stamp(&self) {
-        let time = Arc::new(OnceLock::new());
-        let _ = time.set(Instant::now());
-        self.set(Ticket::DONE, time);
-    }
-
-    /// What a stream that waits for it has to wait for.
-    pub fn ticket(&self) -> Ticket {
-        self.recorded().map_or(Ticket::DONE, |r| r.ticket)
-    }
-
-    /// Fails if it was last recorded in a capture.
-    fn not_captured(&self) -> Result {
-        match &*self.captured.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(c) => {
-                c.capture.invalidate();
-                Err(Error::CapturedEvent)
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Whether what was recorded has been reached.
-    pub fn query(&self) -> Result {
-        self.not_captured()?;
-        let context = self.context()?;
-        context.check()?;
-        match self.recorded() {
-            Some(r) if !schedule::done(r.ticket) => Err(Error::NotReady),
-            _ => context.check(),
-        }
-    }
-
-    /// Waits for what was recorded.
-    pub fn synchronize(&self) -> Result {
-        self.not_captured()?;
-        let context = self.context()?;
-        schedule::wait(self.ticket());
-        context.check()
-    }
-
-    /// Milliseconds from one event to another.
-    pub fn elapsed(from: &Event, to: &Event) -> Result<f32> {
-        for e in [from, to] {
-            e.not_captured()?;
-            e.context()?.check()?;
-        }
-        let (Some(a), Some(b)) = (from.recorded(), to.recorded()) else {
-            return Err(Error::InvalidHandle);
-        };
-        if (from.flags | to.flags) & NO_TIMING != 0 {
-            return Err(Error::InvalidHandle);
-        }
-        if !schedule::done(a.ticket) || !schedule::done(b.ticket) {
-            return Err(Error::NotReady);
-        }
-        let (Some(a), Some(b)) = (a.time.get(), b.time.get()) else {
-            return Err(Error::NotReady);
-        };
-        let seconds = match b.checked_duration_since(*a) {
-            Some(after) => after.as_secs_f64(),
-            None => -a.duration_since(*b).as_secs_f64(),
-        };
-        Ok((seconds * 1e3) as f32)
-    }
+/// All streams of a context.
+pub fn all(context: &Context) -> Vec<Arc<Stream>> {
+    context.streams().into_iter().filter_map(known).collect()
 }
 
-/// An event by handle.
-pub fn event(handle: usize) -> Result<Arc<Event>> {
-    crate::driver::get()?;
-    EVENTS.get(handle).ok_or(Error::InvalidHandle)
+/// Gives a new context its legacy default stream.
+pub fn add_legacy(context: &Arc<Context>) {
+    let mut stream = Stream::new(Arc::downgrade(context), 0, 0);
+    stream.legacy = true;
+    context.set_legacy(Arc::new(stream));
 }
 
-/// Makes a stream wait for an event.
-pub fn wait_event(stream: &Stream, event: &Event) -> Result {
-    let context = stream.context()?;
-    context.check()?;
-    let captured = event.captured.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let mut capture = stream.capture();
-    match (captured, &mut *capture) {
-        (Some(from), Some(own)) => own.join(&from),
-        (Some(from), none) => {
-            if stream.is_legacy() {
-                from.capture.invalidate();
-                return Err(Error::StreamCaptureImplicit);
-            }
-            from.capture.check()?;
-            *none = Some(from.fork(stream.queue));
-            Ok(())
+/// The legacy default stream of a context.
+pub fn legacy(context: &Context) -> Result<Arc<Stream>> {
+    context.legacy().cloned().and_then(known).ok_or(Error::InvalidContext)
+}
+
+/// Makes a stream; its context knows it.
+pub fn create(context: &Arc<Context>, flags: u32, priority: i32) -> Arc<Stream> {
+    let stream = Arc::new(Stream::new(Arc::downgrade(context), flags, priority));
+    context.adopt(&(Arc::clone(&stream) as Arc<dyn Member>));
+    stream
+}
+
+/// The calling thread's own default stream of a context.
+pub fn own(context: &Arc<Context>) -> Arc<Stream> {
+    OWN.with_borrow_mut(|streams| {
+        streams.retain(|handle, _| CONTEXTS.get(*handle).is_some());
+        let of = |s: &Arc<Stream>| std::ptr::eq(s.context.as_ptr(), Arc::as_ptr(context));
+        // A context may have the handle of one that has gone.
+        if let Some(stream) = streams.get(&context.handle).filter(|s| of(s)) {
+            return Arc::clone(stream);
         }
-        // An event recorded outside may not be waited for inside.
-        (None, Some(own)) => {
-            own.capture.invalidate();
-            Err(Error::StreamCaptureIsolation)
-        }
-        (None, None) => {
-            drop(capture);
-            stream.submit(&context, Work::Nothing, vec![event.ticket()])?;
-            Ok(())
-        }
-    }
+        let stream = create(context, 0, 0);
+        streams.insert(context.handle, Arc::clone(&stream));
+        stream
+    })
 }
 
 /// A number for a stream that no other of the process has.
 pub fn id(stream: &Stream) -> u64 {
     stream.queue
-}
-
-/// The next number for captures.
-pub fn next_number() -> u32 {
-    static NUMBERS: AtomicU32 = AtomicU32::new(1);
-    NUMBERS.fetch_add(1, Ordering::Relaxed)
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use opencl_icd::api::{commands, contexts, kernels, memory, programs};
 use opencl_icd::cl;
-use opencl_icd::ffi::{In, Out, Raw, Text};
+use c_border::{In, Out, Raw, Text};
 
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use opencl_icd::api::{commands, contexts, events, kernels, memory, programs};
 use opencl_icd::cl;
-use opencl_icd::ffi::{In, Out, Raw, Text};
+use c_border::{In, Out, Raw, Text};
 
 #[path = "../tests/common/mod.rs"]
 mod common;

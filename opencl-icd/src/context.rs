@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use ptx_runtime::DeviceOptions;
 
-use crate::answer::Place;
+use c_border::ParamValue;
 use crate::cl::{self, Error, Result};
 use crate::device::Device;
-use crate::event::later;
-use crate::ffi::{ContextFn, In, Raw, call_context};
+use crate::callbacks::later;
+use c_border::Raw;
+use c_border::callback::{ContextFn, call_context};
 use crate::registry::{self, Handle};
-use crate::{object, platform};
+use crate::object;
 
 /// A context.
 pub struct Context {
@@ -25,31 +26,6 @@ pub struct Context {
     exact: bool,
 }
 object!(Context, INVALID_CONTEXT);
-
-/// Checks a property list; as it was given, with the zero at the end.
-///
-/// # Errors
-/// When a property is unknown, twice, or its value wrong.
-pub fn properties(list: In<isize>) -> Result<Vec<isize>> {
-    let mut seen = Vec::new();
-    for [name, value] in list.pairs() {
-        if seen.contains(&name) {
-            return Err(Error::INVALID_PROPERTY);
-        }
-        seen.push(name);
-        match name as u32 {
-            cl::CONTEXT_PLATFORM => {
-                registry::get::<platform::Platform>(value as usize)?;
-            }
-            cl::CONTEXT_INTEROP_USER_SYNC if value == 0 || value == 1 => {}
-            _ => return Err(Error::INVALID_PROPERTY),
-        }
-    }
-    Ok(match list.is_null() {
-        true => Vec::new(),
-        false => list.pairs().into_iter().flatten().chain([0]).collect(),
-    })
-}
 
 impl Context {
     /// A context of these devices.
@@ -95,15 +71,15 @@ impl Context {
     }
 
     /// `clGetContextInfo`
-    pub fn info(&self, name: u32, place: Place) -> Result {
+    pub fn info(&self, name: u32, to: ParamValue) -> Result {
         match name {
-            cl::CONTEXT_REFERENCE_COUNT => place.put(registry::users(self)),
-            cl::CONTEXT_NUM_DEVICES => place.put(self.devices.len() as u32),
+            cl::CONTEXT_REFERENCE_COUNT => to.put(registry::users(self)),
+            cl::CONTEXT_NUM_DEVICES => to.put(self.devices.len() as u32),
             cl::CONTEXT_DEVICES => {
                 let all: Vec<usize> = self.devices.iter().map(|d| d.handle.get()).collect();
-                place.put(&all[..])
+                to.put(&all[..])
             }
-            cl::CONTEXT_PROPERTIES => place.put(&self.properties[..]),
+            cl::CONTEXT_PROPERTIES => to.put(&self.properties[..]),
             _ => Err(Error::INVALID_VALUE),
         }
     }

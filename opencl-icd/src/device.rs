@@ -5,10 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use ptx_runtime::timing::Profile;
 use ptx_runtime::{Backend, device as profiles};
 
-use crate::answer::Place;
+use c_border::ParamValue;
 use crate::cl::{self, Error, Result};
 use crate::object;
-use crate::platform;
 use crate::registry::Handle;
 
 /// A device.
@@ -25,6 +24,10 @@ pub struct Device {
 }
 object!(Device, INVALID_DEVICE);
 
+/// Name of the platform and vendor of the devices.
+pub const VENDOR: &str = "ptxrun";
+/// `CL_PLATFORM_VERSION` and `CL_DEVICE_VERSION`
+pub const VERSION: &str = concat!("OpenCL 1.2 ptxrun ", env!("CARGO_PKG_VERSION"));
 /// Most work-items of a work-group in each dimension that the engines take.
 const MOST: [u32; 3] = [1024, 1024, 64];
 /// Texels of an image in a direction.
@@ -138,8 +141,8 @@ impl Device {
         all.join(" ")
     }
 
-    /// `clGetDeviceInfo`
-    pub fn info(&self, name: u32, place: Place) -> Result {
+    /// `clGetDeviceInfo`, but for the platform.
+    pub fn info(&self, name: u32, to: ParamValue) -> Result {
         let p = &self.profile;
         let limits = &p.limits;
         let single = if self.capability() >= 20 {
@@ -149,13 +152,13 @@ impl Device {
         };
         let double = FP_DENORM | FP_INF_NAN | FP_ROUNDINGS | FP_FMA;
         match name {
-            cl::DEVICE_TYPE => place.put(cl::DEVICE_TYPE_GPU),
+            cl::DEVICE_TYPE => to.put(cl::DEVICE_TYPE_GPU),
             // The PCI number of the emulated device's maker.
-            cl::DEVICE_VENDOR_ID => place.put(0x10deu32),
-            cl::DEVICE_MAX_COMPUTE_UNITS => place.put(p.device.multiprocessors),
-            cl::DEVICE_MAX_WORK_ITEM_DIMENSIONS => place.put(3u32),
-            cl::DEVICE_MAX_WORK_GROUP_SIZE => place.put(self.max_group()),
-            cl::DEVICE_MAX_WORK_ITEM_SIZES => place.put(&self.max_items()[..]),
+            cl::DEVICE_VENDOR_ID => to.put(0x10deu32),
+            cl::DEVICE_MAX_COMPUTE_UNITS => to.put(p.device.multiprocessors),
+            cl::DEVICE_MAX_WORK_ITEM_DIMENSIONS => to.put(3u32),
+            cl::DEVICE_MAX_WORK_GROUP_SIZE => to.put(self.max_group()),
+            cl::DEVICE_MAX_WORK_ITEM_SIZES => to.put(&self.max_items()[..]),
             cl::DEVICE_PREFERRED_VECTOR_WIDTH_CHAR
             | cl::DEVICE_PREFERRED_VECTOR_WIDTH_SHORT
             | cl::DEVICE_PREFERRED_VECTOR_WIDTH_INT
@@ -167,77 +170,76 @@ impl Device {
             | cl::DEVICE_NATIVE_VECTOR_WIDTH_INT
             | cl::DEVICE_NATIVE_VECTOR_WIDTH_LONG
             | cl::DEVICE_NATIVE_VECTOR_WIDTH_FLOAT
-            | cl::DEVICE_NATIVE_VECTOR_WIDTH_HALF => place.put(1u32),
+            | cl::DEVICE_NATIVE_VECTOR_WIDTH_HALF => to.put(1u32),
             cl::DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE | cl::DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE => {
-                place.put(u32::from(self.has_double()))
+                to.put(u32::from(self.has_double()))
             }
-            cl::DEVICE_MAX_CLOCK_FREQUENCY => place.put(p.clock.sm_mhz as u32),
-            cl::DEVICE_ADDRESS_BITS => place.put(64u32),
-            cl::DEVICE_MAX_READ_IMAGE_ARGS => place.put(256u32),
-            cl::DEVICE_MAX_WRITE_IMAGE_ARGS => place.put(64u32),
-            cl::DEVICE_MAX_MEM_ALLOC_SIZE => place.put(self.max_alloc()),
-            cl::DEVICE_IMAGE2D_MAX_WIDTH | cl::DEVICE_IMAGE2D_MAX_HEIGHT => place.put(MAX_IMAGE),
+            cl::DEVICE_MAX_CLOCK_FREQUENCY => to.put(p.clock.sm_mhz as u32),
+            cl::DEVICE_ADDRESS_BITS => to.put(64u32),
+            cl::DEVICE_MAX_READ_IMAGE_ARGS => to.put(256u32),
+            cl::DEVICE_MAX_WRITE_IMAGE_ARGS => to.put(64u32),
+            cl::DEVICE_MAX_MEM_ALLOC_SIZE => to.put(self.max_alloc()),
+            cl::DEVICE_IMAGE2D_MAX_WIDTH | cl::DEVICE_IMAGE2D_MAX_HEIGHT => to.put(MAX_IMAGE),
             cl::DEVICE_IMAGE3D_MAX_WIDTH
             | cl::DEVICE_IMAGE3D_MAX_HEIGHT
-            | cl::DEVICE_IMAGE3D_MAX_DEPTH => place.put(MAX_IMAGE_3D),
-            cl::DEVICE_IMAGE_MAX_BUFFER_SIZE => place.put(MAX_IMAGE_BUFFER),
-            cl::DEVICE_IMAGE_MAX_ARRAY_SIZE => place.put(MAX_LAYERS),
-            cl::DEVICE_IMAGE_SUPPORT => place.put(true),
-            cl::DEVICE_MAX_PARAMETER_SIZE => place.put(4352usize),
-            cl::DEVICE_MAX_SAMPLERS => place.put(32u32),
-            cl::DEVICE_MEM_BASE_ADDR_ALIGN => place.put(BASE_ALIGN as u32 * 8),
-            cl::DEVICE_MIN_DATA_TYPE_ALIGN_SIZE => place.put(128u32),
-            cl::DEVICE_SINGLE_FP_CONFIG => place.put(single),
-            cl::DEVICE_DOUBLE_FP_CONFIG => place.put(if self.has_double() { double } else { 0 }),
+            | cl::DEVICE_IMAGE3D_MAX_DEPTH => to.put(MAX_IMAGE_3D),
+            cl::DEVICE_IMAGE_MAX_BUFFER_SIZE => to.put(MAX_IMAGE_BUFFER),
+            cl::DEVICE_IMAGE_MAX_ARRAY_SIZE => to.put(MAX_LAYERS),
+            cl::DEVICE_IMAGE_SUPPORT => to.put(true),
+            cl::DEVICE_MAX_PARAMETER_SIZE => to.put(4352usize),
+            cl::DEVICE_MAX_SAMPLERS => to.put(32u32),
+            cl::DEVICE_MEM_BASE_ADDR_ALIGN => to.put(BASE_ALIGN as u32 * 8),
+            cl::DEVICE_MIN_DATA_TYPE_ALIGN_SIZE => to.put(128u32),
+            cl::DEVICE_SINGLE_FP_CONFIG => to.put(single),
+            cl::DEVICE_DOUBLE_FP_CONFIG => to.put(if self.has_double() { double } else { 0 }),
             // CL_DEVICE_HALF_FP_CONFIG
-            0x1033 => place.put(FP_DENORM | FP_INF_NAN | 4),
-            cl::DEVICE_GLOBAL_MEM_CACHE_TYPE => place.put(if p.l2.is_some() { 2u32 } else { 0 }),
+            0x1033 => to.put(FP_DENORM | FP_INF_NAN | 4),
+            cl::DEVICE_GLOBAL_MEM_CACHE_TYPE => to.put(if p.l2.is_some() { 2u32 } else { 0 }),
             cl::DEVICE_GLOBAL_MEM_CACHELINE_SIZE => {
-                place.put(if p.l2.is_some() { p.global.line_bytes } else { 0 })
+                to.put(if p.l2.is_some() { p.global.line_bytes } else { 0 })
             }
-            cl::DEVICE_GLOBAL_MEM_CACHE_SIZE => place.put(p.l2.as_ref().map_or(0, |l| l.bytes)),
-            cl::DEVICE_GLOBAL_MEM_SIZE => place.put(self.memory()),
-            cl::DEVICE_MAX_CONSTANT_BUFFER_SIZE => place.put(u64::from(p.constant.bytes)),
-            cl::DEVICE_MAX_CONSTANT_ARGS => place.put(9u32),
-            cl::DEVICE_LOCAL_MEM_TYPE => place.put(1u32),
-            cl::DEVICE_LOCAL_MEM_SIZE => place.put(self.local_memory()),
-            cl::DEVICE_ERROR_CORRECTION_SUPPORT => place.put(false),
-            cl::DEVICE_HOST_UNIFIED_MEMORY => place.put(false),
-            cl::DEVICE_PROFILING_TIMER_RESOLUTION => place.put(1usize),
+            cl::DEVICE_GLOBAL_MEM_CACHE_SIZE => to.put(p.l2.as_ref().map_or(0, |l| l.bytes)),
+            cl::DEVICE_GLOBAL_MEM_SIZE => to.put(self.memory()),
+            cl::DEVICE_MAX_CONSTANT_BUFFER_SIZE => to.put(u64::from(p.constant.bytes)),
+            cl::DEVICE_MAX_CONSTANT_ARGS => to.put(9u32),
+            cl::DEVICE_LOCAL_MEM_TYPE => to.put(1u32),
+            cl::DEVICE_LOCAL_MEM_SIZE => to.put(self.local_memory()),
+            cl::DEVICE_ERROR_CORRECTION_SUPPORT => to.put(false),
+            cl::DEVICE_HOST_UNIFIED_MEMORY => to.put(false),
+            cl::DEVICE_PROFILING_TIMER_RESOLUTION => to.put(1usize),
             cl::DEVICE_ENDIAN_LITTLE
             | cl::DEVICE_AVAILABLE
             | cl::DEVICE_COMPILER_AVAILABLE
             | cl::DEVICE_LINKER_AVAILABLE
-            | cl::DEVICE_PREFERRED_INTEROP_USER_SYNC => place.put(true),
-            cl::DEVICE_EXECUTION_CAPABILITIES => place.put(1u64),
+            | cl::DEVICE_PREFERRED_INTEROP_USER_SYNC => to.put(true),
+            cl::DEVICE_EXECUTION_CAPABILITIES => to.put(1u64),
             cl::DEVICE_QUEUE_PROPERTIES => {
-                place.put(cl::QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | cl::QUEUE_PROFILING_ENABLE)
+                to.put(cl::QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | cl::QUEUE_PROFILING_ENABLE)
             }
-            cl::DEVICE_PLATFORM => place.put(platform::get()?.handle.get()),
-            cl::DEVICE_NAME => place.put(p.name.as_str()),
-            cl::DEVICE_VENDOR => place.put(platform::NAME),
-            cl::DRIVER_VERSION => place.put(env!("CARGO_PKG_VERSION")),
-            cl::DEVICE_PROFILE => place.put("FULL_PROFILE"),
-            cl::DEVICE_VERSION => place.put(platform::VERSION),
-            cl::DEVICE_OPENCL_C_VERSION => place.put("OpenCL C 1.2 ptxrun"),
-            cl::DEVICE_EXTENSIONS => place.put(self.extensions().as_str()),
-            cl::DEVICE_BUILT_IN_KERNELS => place.put(""),
-            cl::DEVICE_PARENT_DEVICE => place.put(0usize),
-            cl::DEVICE_PARTITION_MAX_SUB_DEVICES => place.put(0u32),
-            cl::DEVICE_PARTITION_PROPERTIES | cl::DEVICE_PARTITION_TYPE => place.put(0isize),
-            cl::DEVICE_PARTITION_AFFINITY_DOMAIN => place.put(0u64),
-            cl::DEVICE_REFERENCE_COUNT => place.put(1u32),
-            cl::DEVICE_PRINTF_BUFFER_SIZE => place.put(1usize << 20),
+            cl::DEVICE_NAME => to.put(p.name.as_str()),
+            cl::DEVICE_VENDOR => to.put(VENDOR),
+            cl::DRIVER_VERSION => to.put(env!("CARGO_PKG_VERSION")),
+            cl::DEVICE_PROFILE => to.put("FULL_PROFILE"),
+            cl::DEVICE_VERSION => to.put(VERSION),
+            cl::DEVICE_OPENCL_C_VERSION => to.put("OpenCL C 1.2 ptxrun"),
+            cl::DEVICE_EXTENSIONS => to.put(self.extensions().as_str()),
+            cl::DEVICE_BUILT_IN_KERNELS => to.put(""),
+            cl::DEVICE_PARENT_DEVICE => to.put(0usize),
+            cl::DEVICE_PARTITION_MAX_SUB_DEVICES => to.put(0u32),
+            cl::DEVICE_PARTITION_PROPERTIES | cl::DEVICE_PARTITION_TYPE => to.put(0isize),
+            cl::DEVICE_PARTITION_AFFINITY_DOMAIN => to.put(0u64),
+            cl::DEVICE_REFERENCE_COUNT => to.put(1u32),
+            cl::DEVICE_PRINTF_BUFFER_SIZE => to.put(1usize << 20),
             // cl_nv_device_attribute_query
-            0x4000 => place.put(u32::from(p.device.compute_capability.major)),
-            0x4001 => place.put(u32::from(p.device.compute_capability.minor)),
-            0x4002 => place.put(limits.registers_per_sm),
-            0x4003 => place.put(limits.warp_size),
-            0x4004 => place.put(true),
-            0x4005 | 0x4006 => place.put(false),
-            0x4007 => place.put(2u32),
+            0x4000 => to.put(u32::from(p.device.compute_capability.major)),
+            0x4001 => to.put(u32::from(p.device.compute_capability.minor)),
+            0x4002 => to.put(limits.registers_per_sm),
+            0x4003 => to.put(limits.warp_size),
+            0x4004 => to.put(true),
+            0x4005 | 0x4006 => to.put(false),
+            0x4007 => to.put(2u32),
             // Place on the PCI bus.
-            0x4008..=0x400a => place.put(0u32),
+            0x4008..=0x400a => to.put(0u32),
             _ => Err(Error::INVALID_VALUE),
         }
     }

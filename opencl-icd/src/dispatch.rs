@@ -4,8 +4,9 @@
 
 use std::ffi::c_void;
 
+use crate::registry;
 use crate::api::{commands, contexts, events, images, kernels, memory, programs, refused};
-use crate::ffi::{Out, Raw, Text};
+use c_border::{Out, Raw, Text};
 
 /// A function of any type; null where there is none.
 #[derive(Clone, Copy)]
@@ -16,6 +17,10 @@ impl Function {
     /// Whether there is none.
     pub fn is_null(self) -> bool {
         self.0.is_null()
+    }
+    /// Its address.
+    pub fn address(self) -> *const c_void {
+        self.0
     }
 }
 
@@ -190,9 +195,14 @@ table! {
 }
 
 impl Table {
+    /// The functions that there are, with their names.
+    pub fn functions(&self) -> impl Iterator<Item = (&'static str, Function)> {
+        NAMES.iter().copied().zip(self.0).filter(|(_, f)| !f.is_null())
+    }
+
     /// Names of the functions that there are.
     pub fn present(&self) -> impl Iterator<Item = &'static str> {
-        NAMES.iter().zip(&self.0).filter(|(_, f)| !f.is_null()).map(|(name, _)| *name)
+        self.functions().map(|(name, _)| name)
     }
 }
 
@@ -207,6 +217,7 @@ pub unsafe extern "C" fn clIcdGetPlatformIDsKHR(
     platforms: Out<usize>,
     count: Out<u32>,
 ) -> i32 {
+    registry::set_table((&raw const TABLE).expose_provenance());
     // SAFETY: the caller's promise.
     unsafe { contexts::clIcdGetPlatformIDsKHR(entries, platforms, count) }
 }
@@ -224,6 +235,7 @@ pub unsafe extern "C" fn clGetPlatformInfo(
     value: Raw,
     size_ret: Out<usize>,
 ) -> i32 {
+    registry::set_table((&raw const TABLE).expose_provenance());
     // SAFETY: the caller's promise.
     unsafe { contexts::clGetPlatformInfo(platform, name, size, value, size_ret) }
 }
@@ -236,7 +248,7 @@ pub unsafe extern "C" fn clGetPlatformInfo(
 #[allow(non_snake_case)]
 pub unsafe extern "C" fn clGetExtensionFunctionAddress(name: Text) -> *const c_void {
     match name.get().as_deref() {
-        Some("clIcdGetPlatformIDsKHR") => clIcdGetPlatformIDsKHR as *const c_void,
+        Ok("clIcdGetPlatformIDsKHR") => clIcdGetPlatformIDsKHR as *const c_void,
         _ => std::ptr::null(),
     }
 }
@@ -250,7 +262,7 @@ pub unsafe extern "C" fn clGetExtensionFunctionAddressForPlatform(
     platform: usize,
     name: Text,
 ) -> *const c_void {
-    if crate::registry::get::<crate::platform::Platform>(platform).is_err() {
+    if registry::get::<crate::platform::Platform>(platform).is_err() {
         return std::ptr::null();
     }
     // SAFETY: the caller's promise.

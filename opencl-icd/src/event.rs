@@ -1,20 +1,19 @@
 //! Events: commands, and what user programs signal.
 
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, Weak, mpsc};
+use std::sync::{Arc, LazyLock, Mutex, Weak};
 use std::time::Instant;
 
-use crate::answer::Place;
+use c_border::ParamValue;
 use crate::cl::{self, Error, Result};
 use crate::context::Context;
-use crate::ffi::{EventFn, Raw, call_event};
+use c_border::Raw;
+use crate::callbacks::later;
+use c_border::callback::{EventFn, call_event};
 use crate::object;
 use crate::queue::Queue;
 use crate::registry::{self, Handle};
-use crate::schedule::Node;
-
-/// What a command does; how many nanoseconds the modelled device takes for it, if that is asked.
-pub type Work = Box<dyn FnOnce() -> Result<Option<u64>> + Send>;
+use crate::schedule::{Command, Node};
 
 /// A command, or a user event.
 pub struct Event {
@@ -28,7 +27,7 @@ pub struct Event {
     status: AtomicI32,
     /// Queued, submitted, started, ended.
     times: [AtomicU64; 4],
-    pub(crate) node: Mutex<Node>,
+    node: Mutex<Node>,
     callbacks: Mutex<Vec<Callback>>,
 }
 object!(Event, INVALID_EVENT);
@@ -81,8 +80,69 @@ impl Event {
         self.status() <= cl::COMPLETE
     }
 
+    fn call(self: &Arc<Self>, callback: &Callback, status: i32) {
+        let status = if status < 0 { status } else { callback.at };
+        let (event, function, data) = (Arc::clone(self), callback.function, callback.data);
+        later(Box::new(move || call_event(function, event.handle.get(), status, data)));
+    }
+
+    /// Calls `function` when it reaches the status `at`.
+    pub fn on(self: &Arc<Self>, at: i32, function: EventFn, data: Raw) {
+        let callback = Callback { at, function, data };
+        let mut callbacks = self.callbacks.lock().unwrap_or_else(|e| e.into_inner());
+        let status = self.status();
+        if status <= at {
+            drop(callbacks);
+            self.call(&callback, status);
+        } else {
+            callbacks.push(callback);
+        }
+    }
+
+    /// `clGetEventInfo`
+    pub fn info(self: &Arc<Self>, name: u32, to: ParamValue) -> Result {
+        match name {
+            cl::EVENT_COMMAND_QUEUE => to.put(self.queue.as_ref().map_or(0, |q| q.handle.get())),
+            cl::EVENT_CONTEXT => to.put(self.context.handle.get()),
+            cl::EVENT_COMMAND_TYPE => to.put(self.command),
+            cl::EVENT_COMMAND_EXECUTION_STATUS => {
+                // Programs poll it without a flush.
+                if let Some(queue) = &self.queue {
+                    queue.flush();
+                }
+                to.put(self.status())
+            }
+            cl::EVENT_REFERENCE_COUNT => to.put(registry::users(&**self)),
+            _ => Err(Error::INVALID_VALUE),
+        }
+    }
+
+    /// `clGetEventProfilingInfo`
+    pub fn profiling(&self, name: u32, to: ParamValue) -> Result {
+        let timed =
+            self.queue.as_ref().is_some_and(|q| q.properties() & cl::QUEUE_PROFILING_ENABLE != 0);
+        if !(cl::PROFILING_COMMAND_QUEUED..=cl::PROFILING_COMMAND_END).contains(&name) {
+            return Err(Error::INVALID_VALUE);
+        }
+        if !timed || self.status() != cl::COMPLETE {
+            return Err(Error::PROFILING_INFO_NOT_AVAILABLE);
+        }
+        let index = (name - cl::PROFILING_COMMAND_QUEUED) as usize;
+        to.put(self.times[index].load(Ordering::Relaxed))
+    }
+}
+
+impl Command for Event {
+    fn node(&self) -> &Mutex<Node> {
+        &self.node
+    }
+
+    fn status(&self) -> i32 {
+        Event::status(self)
+    }
+
     /// Reaches a status and calls who waits for it.
-    pub(crate) fn reach(self: &Arc<Self>, status: i32) {
+    fn reach(self: Arc<Self>, status: i32) {
         let time = match status {
             cl::SUBMITTED => 1,
             cl::RUNNING => 2,
@@ -106,88 +166,13 @@ impl Event {
         }
     }
 
-    /// Sets when it ran, on a modelled device.
-    pub(crate) fn modelled(&self, start: u64, end: u64) {
-        self.times[2].store(start, Ordering::Relaxed);
-        self.times[3].store(end, Ordering::Relaxed);
-    }
-
-    /// When it was queued.
-    pub(crate) fn queued_at(&self) -> u64 {
-        self.times[0].load(Ordering::Relaxed)
-    }
-
-    fn call(self: &Arc<Self>, callback: &Callback, status: i32) {
-        let status = if status < 0 { status } else { callback.at };
-        let (event, function, data) = (Arc::clone(self), callback.function, callback.data);
-        later(Box::new(move || call_event(function, event.handle.get(), status, data)));
-    }
-
-    /// Calls `function` when it reaches the status `at`.
-    pub fn on(self: &Arc<Self>, at: i32, function: EventFn, data: Raw) {
-        let callback = Callback { at, function, data };
-        let mut callbacks = self.callbacks.lock().unwrap_or_else(|e| e.into_inner());
-        let status = self.status();
-        if status <= at {
-            drop(callbacks);
-            self.call(&callback, status);
-        } else {
-            callbacks.push(callback);
+    fn took(&self, ns: u64) {
+        if let Some(queue) = &self.queue {
+            let queued = self.times[0].load(Ordering::Relaxed);
+            let (start, end) = queue.device.occupy(queued, ns);
+            self.times[2].store(start, Ordering::Relaxed);
+            self.times[3].store(end, Ordering::Relaxed);
         }
-    }
-
-    /// `clGetEventInfo`
-    pub fn info(self: &Arc<Self>, name: u32, place: Place) -> Result {
-        match name {
-            cl::EVENT_COMMAND_QUEUE => place.put(self.queue.as_ref().map_or(0, |q| q.handle.get())),
-            cl::EVENT_CONTEXT => place.put(self.context.handle.get()),
-            cl::EVENT_COMMAND_TYPE => place.put(self.command),
-            cl::EVENT_COMMAND_EXECUTION_STATUS => {
-                // Programs poll it without a flush.
-                if let Some(queue) = &self.queue {
-                    queue.flush();
-                }
-                place.put(self.status())
-            }
-            cl::EVENT_REFERENCE_COUNT => place.put(registry::users(&**self)),
-            _ => Err(Error::INVALID_VALUE),
-        }
-    }
-
-    /// `clGetEventProfilingInfo`
-    pub fn profiling(&self, name: u32, place: Place) -> Result {
-        let timed =
-            self.queue.as_ref().is_some_and(|q| q.properties() & cl::QUEUE_PROFILING_ENABLE != 0);
-        if !(cl::PROFILING_COMMAND_QUEUED..=cl::PROFILING_COMMAND_END).contains(&name) {
-            return Err(Error::INVALID_VALUE);
-        }
-        if !timed || self.status() != cl::COMPLETE {
-            return Err(Error::PROFILING_INFO_NOT_AVAILABLE);
-        }
-        let index = (name - cl::PROFILING_COMMAND_QUEUED) as usize;
-        place.put(self.times[index].load(Ordering::Relaxed))
-    }
-}
-
-/// Runs a call of the host program on a thread of its own: it may take locks that the caller holds.
-pub fn later(call: Box<dyn FnOnce() + Send>) {
-    type Calls = Mutex<Option<mpsc::Sender<Box<dyn FnOnce() + Send>>>>;
-    static CALLS: Calls = Mutex::new(None);
-    let mut calls = CALLS.lock().unwrap_or_else(|e| e.into_inner());
-    let sender = calls.get_or_insert_with(|| {
-        let (sender, receiver) = mpsc::channel::<Box<dyn FnOnce() + Send>>();
-        let run = move || {
-            for call in receiver {
-                call();
-            }
-        };
-        // Without the thread the channel is closed, and calls are made where they arise.
-        let _ = std::thread::Builder::new().name("opencl-callbacks".into()).spawn(run);
-        sender
-    });
-    if let Err(mpsc::SendError(call)) = sender.send(call) {
-        drop(calls);
-        call();
     }
 }
 
@@ -197,7 +182,7 @@ pub fn later(call: Box<dyn FnOnce() + Send>) {
 /// When the list and its length do not fit, or something in it is no event of the context.
 pub fn wait_list(
     count: u32,
-    list: crate::ffi::In<usize>,
+    list: c_border::In<usize>,
     context: &Arc<Context>,
 ) -> Result<Vec<Arc<Event>>> {
     if (count == 0) != list.is_null() {

@@ -5,17 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use ptx_runtime::opencl::info::{ArgInfo, ArgKind, KernelInfo};
 use ptx_runtime::{LaunchConfig, LaunchError, Resources, TimingError, timing};
 
-use crate::answer::Place;
+use c_border::ParamValue;
 use crate::cl::{self, Error, Result};
 use crate::device::Device;
-use crate::event::Work;
-use crate::ffi::Raw;
+use c_border::{In, Raw};
 use crate::memory::Mem;
 use crate::object;
 use crate::program::{Executable, Program};
 use crate::registry::{self, Handle};
 use crate::sampler::Sampler;
-use crate::schedule;
+use crate::schedule::{self, Work};
 
 /// A kernel.
 pub struct Kernel {
@@ -122,8 +121,7 @@ impl Kernel {
 
     fn read_arg(&self, info: &ArgInfo, size: usize, value: Raw) -> Result<Arg> {
         let word = || {
-            let bytes = value.bytes(size_of::<usize>());
-            usize::from_le_bytes(bytes.try_into().unwrap_or_default())
+            In::<usize>::from(value).get().unwrap_or(0)
         };
         let is_word = size == size_of::<usize>();
         match info.kind {
@@ -147,7 +145,7 @@ impl Kernel {
                 if size as u64 != wanted {
                     return Err(Error::INVALID_ARG_SIZE);
                 }
-                Ok(Arg::Bytes(value.bytes(size)))
+                Ok(Arg::Bytes(value.bytes(0, size)?))
             }
             ArgKind::Global | ArgKind::Constant => {
                 if !is_word {
@@ -396,20 +394,20 @@ impl Kernel {
     }
 
     /// `clGetKernelInfo`
-    pub fn get_info(&self, name: u32, place: Place) -> Result {
+    pub fn get_info(&self, name: u32, to: ParamValue) -> Result {
         match name {
-            cl::KERNEL_FUNCTION_NAME => place.put(self.info.name.as_str()),
-            cl::KERNEL_NUM_ARGS => place.put(self.info.args.len() as u32),
-            cl::KERNEL_REFERENCE_COUNT => place.put(registry::users(self)),
-            cl::KERNEL_CONTEXT => place.put(self.program.context.handle.get()),
-            cl::KERNEL_PROGRAM => place.put(self.program.handle.get()),
-            cl::KERNEL_ATTRIBUTES => place.put(self.info.attributes().as_str()),
+            cl::KERNEL_FUNCTION_NAME => to.put(self.info.name.as_str()),
+            cl::KERNEL_NUM_ARGS => to.put(self.info.args.len() as u32),
+            cl::KERNEL_REFERENCE_COUNT => to.put(registry::users(self)),
+            cl::KERNEL_CONTEXT => to.put(self.program.context.handle.get()),
+            cl::KERNEL_PROGRAM => to.put(self.program.handle.get()),
+            cl::KERNEL_ATTRIBUTES => to.put(self.info.attributes().as_str()),
             _ => Err(Error::INVALID_VALUE),
         }
     }
 
     /// `clGetKernelArgInfo`
-    pub fn arg_info(&self, index: u32, name: u32, place: Place) -> Result {
+    pub fn arg_info(&self, index: u32, name: u32, to: ParamValue) -> Result {
         let arg = self.info.args.get(index as usize).ok_or(Error::INVALID_ARG_INDEX)?;
         if !(cl::KERNEL_ARG_ADDRESS_QUALIFIER..=cl::KERNEL_ARG_NAME).contains(&name) {
             return Err(Error::INVALID_VALUE);
@@ -418,7 +416,7 @@ impl Kernel {
             return Err(Error::KERNEL_ARG_INFO_NOT_AVAILABLE);
         }
         match name {
-            cl::KERNEL_ARG_ADDRESS_QUALIFIER => place.put(match arg.kind {
+            cl::KERNEL_ARG_ADDRESS_QUALIFIER => to.put(match arg.kind {
                 ArgKind::Global | ArgKind::ReadImage | ArgKind::WriteImage => {
                     cl::KERNEL_ARG_ADDRESS_GLOBAL
                 }
@@ -426,26 +424,26 @@ impl Kernel {
                 ArgKind::Local { .. } => cl::KERNEL_ARG_ADDRESS_LOCAL,
                 ArgKind::Value { .. } | ArgKind::Sampler => cl::KERNEL_ARG_ADDRESS_PRIVATE,
             }),
-            cl::KERNEL_ARG_ACCESS_QUALIFIER => place.put(match arg.kind {
+            cl::KERNEL_ARG_ACCESS_QUALIFIER => to.put(match arg.kind {
                 ArgKind::ReadImage => cl::KERNEL_ARG_ACCESS_READ_ONLY,
                 ArgKind::WriteImage => cl::KERNEL_ARG_ACCESS_WRITE_ONLY,
                 _ => cl::KERNEL_ARG_ACCESS_NONE,
             }),
-            cl::KERNEL_ARG_TYPE_NAME => place.put(arg.type_name.as_str()),
+            cl::KERNEL_ARG_TYPE_NAME => to.put(arg.type_name.as_str()),
             cl::KERNEL_ARG_TYPE_QUALIFIER => {
                 let flag = |on: bool, bit: u64| if on { bit } else { 0 };
-                place.put(
+                to.put(
                     flag(arg.is_const, cl::ARG_CONST)
                         | flag(arg.is_volatile, cl::ARG_VOLATILE)
                         | flag(arg.is_restrict, cl::ARG_RESTRICT),
                 )
             }
-            _ => place.put(arg.name.as_str()),
+            _ => to.put(arg.name.as_str()),
         }
     }
 
     /// `clGetKernelWorkGroupInfo`
-    pub fn group_info(&self, device: Option<Arc<Device>>, name: u32, place: Place) -> Result {
+    pub fn group_info(&self, device: Option<Arc<Device>>, name: u32, to: ParamValue) -> Result {
         let device = match device {
             Some(device) => device,
             None if self.codes.len() == 1 => Arc::clone(&self.codes[0].0),
@@ -453,10 +451,10 @@ impl Kernel {
         };
         self.code(&device).ok_or(Error::INVALID_DEVICE)?;
         match name {
-            cl::KERNEL_WORK_GROUP_SIZE => place.put(self.max_group(&device)?),
+            cl::KERNEL_WORK_GROUP_SIZE => to.put(self.max_group(&device)?),
             cl::KERNEL_COMPILE_WORK_GROUP_SIZE => {
                 let size = self.info.required_size.unwrap_or_default().map(|n| n as usize);
-                place.put(&size[..])
+                to.put(&size[..])
             }
             cl::KERNEL_LOCAL_MEM_SIZE => {
                 let fixed = u64::from(self.resources(&device)?.shared);
@@ -465,12 +463,12 @@ impl Kernel {
                     Some(Arg::Local(bytes)) => *bytes as u64,
                     _ => 0,
                 });
-                place.put(fixed + set.sum::<u64>())
+                to.put(fixed + set.sum::<u64>())
             }
             cl::KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => {
-                place.put(device.profile.limits.warp_size as usize)
+                to.put(device.profile.limits.warp_size as usize)
             }
-            cl::KERNEL_PRIVATE_MEM_SIZE => place.put(u64::from(self.resources(&device)?.local)),
+            cl::KERNEL_PRIVATE_MEM_SIZE => to.put(u64::from(self.resources(&device)?.local)),
             // CL_KERNEL_GLOBAL_WORK_SIZE is for custom devices and built-in kernels.
             _ => Err(Error::INVALID_VALUE),
         }

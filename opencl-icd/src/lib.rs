@@ -4,28 +4,31 @@
 //! | --- | --- |
 //! | [`api`] | the API functions |
 //! | [`dispatch`] | the table that the loader calls through, and the exported symbols |
-//! | [`ffi`] | the border to C: pointers, callbacks; the only unsafe code |
+//! | [`entry`] | what the functions return; [`c_border`] is the border to C |
 //! | [`cl`] | constants of the API |
-//! | [`registry`] | handles and their reference counts |
-//! | [`platform`], [`device`], [`context`], [`queue`], [`event`], [`memory`], [`image`], [`sampler`], [`program`], [`kernel`] | one kind of object each |
+//! | [`registry`] | handles and their reference counts; it knows none of the objects |
+//! | [`platform`], [`device`], [`context`], [`queue`], [`event`], [`memory`], [`sampler`], [`program`], [`kernel`] | one kind of object each |
+//! | [`image`], [`image_format`] | what makes a memory object an image |
 //! | [`schedule`] | runs commands when what they wait for is done |
+//! | [`callbacks`] | calls of the host program's functions |
 //! | [`binary`] | programs as text: PTX with what hosts need to know about its kernels, and compiled objects |
 //! | [`region`] | rectangles in buffers and images |
-//! | [`answer`] | what the `clGet…Info` functions write |
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("device pointers have 64 bits");
 
-pub mod answer;
 pub mod api;
 pub mod binary;
+pub mod callbacks;
 pub mod cl;
 pub mod context;
 pub mod device;
 pub mod dispatch;
+pub mod entry;
 pub mod event;
-pub mod ffi;
+
 pub mod image;
+pub mod image_format;
 pub mod kernel;
 pub mod memory;
 pub mod platform;

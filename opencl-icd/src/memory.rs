@@ -4,13 +4,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ptx_runtime::DevicePtr;
 
-use crate::answer::Place;
+use c_border::ParamValue;
 use crate::cl::{self, Error, Result};
 use crate::context::Context;
 use crate::device::BASE_ALIGN;
-use crate::event::later;
-use crate::ffi::{ObjectFn, Raw, call_object};
-use crate::image::Image;
+use crate::callbacks::later;
+use c_border::Raw;
+use c_border::callback::{ObjectFn, call_object};
+use crate::image::{Image, ImageDesc};
+use crate::image_format::ImageFormat;
+use crate::region;
 use crate::object;
 use crate::registry::{self, Handle};
 
@@ -34,7 +37,7 @@ pub struct Mem {
     /// Device address.
     pub address: u64,
     /// The same bytes in the host's address space.
-    pub place: Raw,
+    pub host: Raw,
     storage: Storage,
     maps: Mutex<Vec<usize>>,
     destructors: Mutex<Vec<(ObjectFn, Raw)>>,
@@ -101,7 +104,7 @@ impl Mem {
         check_host_ptr(flags, host)?;
         let mem = Mem::with_storage(context, flags, size, host, None)?;
         if flags & cl::MEM_COPY_HOST_PTR != 0 {
-            mem.place.copy_from(host, size);
+            mem.host.copy_from(host, size);
         }
         Ok(mem)
     }
@@ -121,7 +124,7 @@ impl Mem {
         let uses = flags & cl::MEM_USE_HOST_PTR != 0;
         // Kernels load vectors of 16 bytes at once.
         let lent = if uses && host.address().is_multiple_of(16) {
-            host.lend(machine.memory(), size as u64)
+            host.lend(machine.memory(), size as u64, "host memory").ok()
         } else {
             None
         };
@@ -144,12 +147,12 @@ impl Mem {
             offset: 0,
             image,
             address,
-            place: Raw::none(),
+            host: Raw::none(),
             storage,
             maps: Mutex::default(),
             destructors: Mutex::default(),
         };
-        mem.place = match machine.memory().host_span(address) {
+        mem.host = match machine.memory().host_span(address) {
             _ if storage == Storage::Lent => host,
             Some(span) => {
                 let first = span.host.expose_provenance();
@@ -158,7 +161,7 @@ impl Mem {
             None => return Err(Error::OUT_OF_RESOURCES),
         };
         if storage == Storage::Shadow {
-            mem.place.copy_from(host, size);
+            mem.host.copy_from(host, size);
         }
         Ok(mem)
     }
@@ -183,7 +186,7 @@ impl Mem {
             offset,
             image,
             address: parent.address + offset as u64,
-            place: parent.place.offset(offset),
+            host: parent.host.offset(offset),
             storage: Storage::Parent,
             maps: Mutex::default(),
             destructors: Mutex::default(),
@@ -214,6 +217,67 @@ impl Mem {
             return Err(Error::MISALIGNED_SUB_BUFFER_OFFSET);
         }
         Ok(Mem::part(parent, flags, origin, size, None))
+    }
+
+    /// `clCreateImage`
+    ///
+    /// # Errors
+    /// When something about it is wrong, or there is no memory.
+    pub fn image(
+        context: &Arc<Context>,
+        flags: u64,
+        format: Option<ImageFormat>,
+        desc: Option<ImageDesc>,
+        host: Raw,
+    ) -> Result<Mem> {
+        let parent = desc.filter(|d| d.kind == cl::MEM_OBJECT_IMAGE1D_BUFFER && d.buffer != 0);
+        let mut checked = check_flags(flags)?;
+        let format = format.ok_or(Error::INVALID_IMAGE_FORMAT_DESCRIPTOR)?;
+        let desc = desc.ok_or(Error::INVALID_IMAGE_DESCRIPTOR)?;
+        format.element()?;
+        let image = Image::sized(format, &desc, !host.is_null())?;
+        let size = image.bytes();
+        let mut mem = match parent {
+            Some(desc) => {
+                let buffer: Arc<Mem> =
+                    registry::get(desc.buffer).map_err(|_| Error::INVALID_IMAGE_DESCRIPTOR)?;
+                if !host.is_null() {
+                    return Err(Error::INVALID_HOST_PTR);
+                }
+                if buffer.image.is_some() || !Arc::ptr_eq(&buffer.context, context) {
+                    return Err(Error::INVALID_IMAGE_DESCRIPTOR);
+                }
+                if size > buffer.size {
+                    return Err(Error::INVALID_IMAGE_SIZE);
+                }
+                checked = inherit(buffer.flags, flags)?;
+                Mem::part(&buffer, checked, 0, size, Some(image))
+            }
+            None => {
+                check_host_ptr(checked, host)?;
+                if size as u64 > context.max_alloc() {
+                    return Err(Error::INVALID_IMAGE_SIZE);
+                }
+                let mut own = image.clone();
+                if checked & cl::MEM_USE_HOST_PTR == 0 {
+                    own.row = own.extent[0] * own.element;
+                    own.slice = own.row * own.extent[1].max(1);
+                }
+                let size = own.bytes();
+                let mem = Mem::with_storage(context, checked, size, host, Some(own.clone()))?;
+                if checked & cl::MEM_COPY_HOST_PTR != 0 {
+                    let region = own.sizes();
+                    let from = image.rows(host, [0; 3]);
+                    region::copy(own.rows(mem.host, [0; 3]), from, own.span(region));
+                }
+                mem
+            }
+        };
+        let address = mem.address;
+        if let Some(image) = &mut mem.image {
+            image.describe(context, address)?;
+        }
+        Ok(mem)
     }
 
     /// Refuses an image.
@@ -265,7 +329,7 @@ impl Mem {
 
     /// The pointer that mapping gives for the byte at `offset`; it is counted as mapped.
     pub fn map(&self, offset: usize) -> Raw {
-        let base = if self.shadow().is_some() { self.host_ptr } else { self.place };
+        let base = if self.shadow().is_some() { self.host_ptr } else { self.host };
         let pointer = base.offset(offset);
         self.maps.lock().unwrap_or_else(PoisonError::into_inner).push(pointer.address());
         pointer
@@ -285,14 +349,14 @@ impl Mem {
     /// What a mapping does when it is reached.
     pub fn reveal(&self) {
         if let Some(shadow) = self.shadow() {
-            shadow.host_ptr.copy_from(shadow.place, shadow.size);
+            shadow.host_ptr.copy_from(shadow.host, shadow.size);
         }
     }
 
     /// What the end of a mapping does when it is reached.
     pub fn take_back(&self) {
         if let Some(shadow) = self.shadow() {
-            shadow.place.copy_from(shadow.host_ptr, shadow.size);
+            shadow.host.copy_from(shadow.host_ptr, shadow.size);
         }
     }
 
@@ -303,27 +367,27 @@ impl Mem {
     }
 
     /// `clGetMemObjectInfo`
-    pub fn info(&self, name: u32, place: Place) -> Result {
+    pub fn info(&self, name: u32, to: ParamValue) -> Result {
         match name {
             cl::MEM_TYPE => {
-                place.put(self.image.as_ref().map_or(cl::MEM_OBJECT_BUFFER, |i| i.kind))
+                to.put(self.image.as_ref().map_or(cl::MEM_OBJECT_BUFFER, |i| i.kind))
             }
-            cl::MEM_FLAGS => place.put(self.flags),
-            cl::MEM_SIZE => place.put(self.size),
+            cl::MEM_FLAGS => to.put(self.flags),
+            cl::MEM_SIZE => to.put(self.size),
             cl::MEM_HOST_PTR => {
                 let uses = self.flags & cl::MEM_USE_HOST_PTR != 0;
-                place.put(if uses { self.host_ptr.address() } else { 0 })
+                to.put(if uses { self.host_ptr.address() } else { 0 })
             }
             cl::MEM_MAP_COUNT => {
                 let maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
-                place.put(maps.len() as u32)
+                to.put(maps.len() as u32)
             }
-            cl::MEM_REFERENCE_COUNT => place.put(registry::users(self)),
-            cl::MEM_CONTEXT => place.put(self.context.handle.get()),
+            cl::MEM_REFERENCE_COUNT => to.put(registry::users(self)),
+            cl::MEM_CONTEXT => to.put(self.context.handle.get()),
             cl::MEM_ASSOCIATED_MEMOBJECT => {
-                place.put(self.parent.as_ref().map_or(0, |p| p.handle.get()))
+                to.put(self.parent.as_ref().map_or(0, |p| p.handle.get()))
             }
-            cl::MEM_OFFSET => place.put(self.offset),
+            cl::MEM_OFFSET => to.put(self.offset),
             _ => Err(Error::INVALID_VALUE),
         }
     }

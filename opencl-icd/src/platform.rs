@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use ptx_runtime::{Backend, device as profiles};
 
-use crate::answer::Place;
+use c_border::ParamValue;
 use crate::cl::{self, Error, Result};
-use crate::device::Device;
+use crate::device::{Device, VENDOR, VERSION};
 use crate::object;
 use crate::registry::{self, Handle};
 
@@ -20,10 +20,6 @@ object!(Platform, INVALID_PLATFORM);
 
 /// `CL_PLATFORM_EXTENSIONS`
 pub const EXTENSIONS: &str = "cl_khr_icd";
-/// Name of the platform and vendor of the devices.
-pub const NAME: &str = "ptxrun";
-/// `CL_PLATFORM_VERSION` and `CL_DEVICE_VERSION`
-pub const VERSION: &str = concat!("OpenCL 1.2 ptxrun ", env!("CARGO_PKG_VERSION"));
 
 /// The platform; the same in the whole process.
 ///
@@ -38,6 +34,14 @@ pub fn get() -> Result<Arc<Platform>> {
             Ok(platform)
         })
         .clone()
+}
+
+/// `clGetDeviceInfo`
+pub fn device_info(device: &Device, name: u32, to: ParamValue) -> Result {
+    if name == cl::DEVICE_PLATFORM {
+        return to.put(get()?.handle.get());
+    }
+    device.info(name, to)
 }
 
 fn refuse(what: &str, why: &dyn std::fmt::Display) -> Error {
@@ -72,12 +76,12 @@ fn devices() -> Result<Vec<Arc<Device>>> {
 
 impl Platform {
     /// `clGetPlatformInfo`
-    pub fn info(&self, name: u32, place: Place) -> Result {
-        place.put(match name {
+    pub fn info(&self, name: u32, to: ParamValue) -> Result {
+        to.put(match name {
             cl::PLATFORM_PROFILE => "FULL_PROFILE",
             cl::PLATFORM_VERSION => VERSION,
-            cl::PLATFORM_NAME => NAME,
-            cl::PLATFORM_VENDOR => NAME,
+            cl::PLATFORM_NAME => VENDOR,
+            cl::PLATFORM_VENDOR => VENDOR,
             cl::PLATFORM_EXTENSIONS => EXTENSIONS,
             // CL_PLATFORM_ICD_SUFFIX_KHR
             0x0920 => "PTXRUN",

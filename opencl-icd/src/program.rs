@@ -7,12 +7,11 @@ use ptx_runtime::opencl::{self, Object, Options, diag};
 use ptx_runtime::parse::container;
 use ptx_runtime::{Module, Verified};
 
-use crate::answer::Place;
+use c_border::ParamValue;
 use crate::binary::{self, Entry, Source};
 use crate::cl::{self, Error, Result};
 use crate::context::Context;
 use crate::device::Device;
-use crate::ffi::Raw;
 use crate::object;
 use crate::registry::{self, Handle};
 
@@ -513,52 +512,35 @@ impl Program {
     }
 
     /// `clGetProgramInfo`
-    pub fn info(&self, name: u32, place: Place) -> Result {
+    pub fn info(&self, name: u32, to: ParamValue) -> Result {
         match name {
-            cl::PROGRAM_REFERENCE_COUNT => place.put(registry::users(self)),
-            cl::PROGRAM_CONTEXT => place.put(self.context.handle.get()),
-            cl::PROGRAM_NUM_DEVICES => place.put(self.devices.len() as u32),
+            cl::PROGRAM_REFERENCE_COUNT => to.put(registry::users(self)),
+            cl::PROGRAM_CONTEXT => to.put(self.context.handle.get()),
+            cl::PROGRAM_NUM_DEVICES => to.put(self.devices.len() as u32),
             cl::PROGRAM_DEVICES => {
                 let all: Vec<usize> = self.devices.iter().map(|d| d.handle.get()).collect();
-                place.put(&all[..])
+                to.put(&all[..])
             }
-            cl::PROGRAM_SOURCE => place.put(self.source.as_deref().unwrap_or("")),
+            cl::PROGRAM_SOURCE => to.put(self.source.as_deref().unwrap_or("")),
             cl::PROGRAM_BINARY_SIZES => {
                 let sizes: Vec<usize> = self.binaries().iter().map(Vec::len).collect();
-                place.put(&sizes[..])
+                to.put(&sizes[..])
             }
-            cl::PROGRAM_BINARIES => {
-                let all = self.binaries();
-                place.size_ret.put(all.len() * size_of::<usize>());
-                if place.value.is_null() {
-                    return Ok(());
-                }
-                if place.size < all.len() * size_of::<usize>() {
-                    return Err(Error::INVALID_VALUE);
-                }
-                let pointers = place.value.bytes(all.len() * size_of::<usize>());
-                for (bytes, pointer) in all.iter().zip(pointers.as_chunks::<8>().0) {
-                    let to = Raw::new(usize::from_le_bytes(*pointer));
-                    if !to.is_null() {
-                        to.write(bytes);
-                    }
-                }
-                Ok(())
-            }
-            cl::PROGRAM_NUM_KERNELS => place.put(self.kernel_names()?.len()),
-            cl::PROGRAM_KERNEL_NAMES => place.put(self.kernel_names()?.join(";").as_str()),
+            cl::PROGRAM_BINARIES => to.put_each(&self.binaries()),
+            cl::PROGRAM_NUM_KERNELS => to.put(self.kernel_names()?.len()),
+            cl::PROGRAM_KERNEL_NAMES => to.put(self.kernel_names()?.join(";").as_str()),
             _ => Err(Error::INVALID_VALUE),
         }
     }
 
     /// `clGetProgramBuildInfo`
-    pub fn build_info(&self, device: &Arc<Device>, name: u32, place: Place) -> Result {
+    pub fn build_info(&self, device: &Arc<Device>, name: u32, to: ParamValue) -> Result {
         let build = self.build_of(device)?;
         match name {
-            cl::PROGRAM_BUILD_STATUS => place.put(build.status),
-            cl::PROGRAM_BUILD_OPTIONS => place.put(build.options.as_str()),
-            cl::PROGRAM_BUILD_LOG => place.put(build.log.as_str()),
-            cl::PROGRAM_BINARY_TYPE => place.put(match build.product {
+            cl::PROGRAM_BUILD_STATUS => to.put(build.status),
+            cl::PROGRAM_BUILD_OPTIONS => to.put(build.options.as_str()),
+            cl::PROGRAM_BUILD_LOG => to.put(build.log.as_str()),
+            cl::PROGRAM_BINARY_TYPE => to.put(match build.product {
                 Product::Nothing => cl::PROGRAM_BINARY_TYPE_NONE,
                 Product::Objects(_, false) => cl::PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
                 Product::Objects(_, true) => cl::PROGRAM_BINARY_TYPE_LIBRARY,

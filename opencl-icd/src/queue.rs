@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::answer::Place;
+use c_border::ParamValue;
 use crate::cl::{self, Error, Result};
 use crate::context::Context;
 use crate::device::Device;
-use crate::event::{Event, WeakEvent, Work};
-use crate::ffi::{In, Out};
+use crate::event::{Event, WeakEvent};
+use c_border::{In, Out};
 use crate::registry::{self, Handle};
+use crate::schedule::Work;
 use crate::{event, object, schedule};
 
 /// A command queue.
@@ -152,12 +153,12 @@ impl Queue {
     }
 
     /// `clGetCommandQueueInfo`
-    pub fn info(&self, name: u32, place: Place) -> Result {
+    pub fn info(&self, name: u32, to: ParamValue) -> Result {
         match name {
-            cl::QUEUE_CONTEXT => place.put(self.context.handle.get()),
-            cl::QUEUE_DEVICE => place.put(self.device.handle.get()),
-            cl::QUEUE_REFERENCE_COUNT => place.put(registry::users(self)),
-            cl::QUEUE_PROPERTIES => place.put(self.properties()),
+            cl::QUEUE_CONTEXT => to.put(self.context.handle.get()),
+            cl::QUEUE_DEVICE => to.put(self.device.handle.get()),
+            cl::QUEUE_REFERENCE_COUNT => to.put(registry::users(self)),
+            cl::QUEUE_PROPERTIES => to.put(self.properties()),
             _ => Err(Error::INVALID_VALUE),
         }
     }

@@ -1,7 +1,7 @@
 //! Rectangles in buffers and images.
 
 use crate::cl::{Error, Result};
-use crate::ffi::Raw;
+use c_border::Raw;
 
 /// Rows and slices of memory, from an origin on.
 #[derive(Clone, Copy, Debug)]

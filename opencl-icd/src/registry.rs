@@ -1,14 +1,14 @@
 //! Handles and their reference counts.
 //!
-//! A handle is the address of a block whose first word leads to the dispatch table, which is all that the loader
-//! reads. Handles that programs pass are looked up in a table, so a wrong one is an error code and never an access.
+//! A handle is the address of a header whose only word is the address of the dispatch table, which is all that the
+//! loader reads. Handles that programs pass are looked up in a table, so a wrong one is an error code and never an access.
 //! An object lives as long as the program or another object holds it, and its handle is good that long.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use crate::cl::{Error, Result};
-use crate::dispatch::{TABLE, Table};
 
 /// A kind of object with handles.
 pub trait Object: Sized + Send + Sync + 'static {
@@ -23,9 +23,19 @@ pub trait Object: Sized + Send + Sync + 'static {
 }
 
 /// What a handle points to.
-#[repr(C)]
-struct Block {
-    table: &'static Table,
+#[repr(transparent)]
+struct Header {
+    /// The address of the dispatch table. Read by loaders only.
+    _table: usize,
+}
+
+/// Address of the dispatch table; 0 until a loader has asked for the platform.
+static TABLE: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets what the handles of objects lead to. The table knows the functions and these know the objects, so it is brought
+/// here rather than named.
+pub fn set_table(address: usize) {
+    TABLE.store(address, Ordering::Release);
 }
 
 /// All objects of a kind.
@@ -39,7 +49,7 @@ struct Entry<T> {
 }
 
 /// The handle of an object, if the program was given one.
-pub struct Handle<T: Object>(OnceLock<Box<Block>>, std::marker::PhantomData<fn() -> T>);
+pub struct Handle<T: Object>(OnceLock<Box<Header>>, std::marker::PhantomData<fn() -> T>);
 
 impl<T: Object> Default for Handle<T> {
     fn default() -> Self {
@@ -50,7 +60,7 @@ impl<T: Object> Default for Handle<T> {
 impl<T: Object> Handle<T> {
     /// The handle as a number; 0 if there is none.
     pub fn get(&self) -> usize {
-        self.0.get().map_or(0, |block| std::ptr::from_ref::<Block>(block) as usize)
+        self.0.get().map_or(0, |header| std::ptr::from_ref::<Header>(header).expose_provenance())
     }
 }
 
@@ -80,9 +90,9 @@ impl<T: Object> Registry<T> {
 
 /// Gives the program a new object, with one reference.
 pub fn publish<T: Object>(object: Arc<T>) -> usize {
-    let slot = object.handle();
-    slot.0.get_or_init(|| Box::new(Block { table: &TABLE }));
-    let handle = slot.get();
+    let own = object.handle();
+    own.0.get_or_init(|| Box::new(Header { _table: TABLE.load(Ordering::Acquire) }));
+    let handle = own.get();
     object.held(true);
     let entry = Entry { object: Arc::downgrade(&object), kept: Some(object), users: 1 };
     T::registry().write().insert(handle, entry);

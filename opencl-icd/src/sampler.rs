@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::answer::Place;
+use c_border::ParamValue;
 use crate::cl::{self, Error, Result};
 use crate::context::Context;
 use crate::object;
@@ -56,13 +56,13 @@ impl Sampler {
     }
 
     /// `clGetSamplerInfo`
-    pub fn info(&self, name: u32, place: Place) -> Result {
+    pub fn info(&self, name: u32, to: ParamValue) -> Result {
         match name {
-            cl::SAMPLER_REFERENCE_COUNT => place.put(registry::users(self)),
-            cl::SAMPLER_CONTEXT => place.put(self.context.handle.get()),
-            cl::SAMPLER_NORMALIZED_COORDS => place.put(self.normalized),
-            cl::SAMPLER_ADDRESSING_MODE => place.put(self.addressing),
-            cl::SAMPLER_FILTER_MODE => place.put(self.filter),
+            cl::SAMPLER_REFERENCE_COUNT => to.put(registry::users(self)),
+            cl::SAMPLER_CONTEXT => to.put(self.context.handle.get()),
+            cl::SAMPLER_NORMALIZED_COORDS => to.put(self.normalized),
+            cl::SAMPLER_ADDRESSING_MODE => to.put(self.addressing),
+            cl::SAMPLER_FILTER_MODE => to.put(self.filter),
             _ => Err(Error::INVALID_VALUE),
         }
     }

@@ -2,34 +2,54 @@
 //!
 //! Commands are nodes of a graph, all under one lock. A worker takes what is ready and flushed. A thread that
 //! waits executes what it waits for itself instead of sleeping, so that a launch followed by `clFinish` costs no
-//! thread switch; it executes only what it needs, since other work may be long.
+//! thread switch; it executes only what it needs, since other work may be long. Everything here costs a constant time
+//! a command and dependency: queues of many thousands of commands are common.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use crate::cl::{self, Error};
-use crate::event::{Event, Work};
+use crate::cl::{self, Error, Result};
 
-/// An event's place in the graph; changed under the graph's lock only.
+/// What a command does; how many nanoseconds the modelled device takes for it, if that is asked.
+pub type Work = Box<dyn FnOnce() -> Result<Option<u64>> + Send>;
+
+/// A command as the graph sees it.
+pub trait Command: Send + Sync {
+    /// Its node.
+    fn node(&self) -> &Mutex<Node>;
+    /// `CL_EVENT_COMMAND_EXECUTION_STATUS`
+    fn status(&self) -> i32;
+    /// Reaches a status.
+    fn reach(self: Arc<Self>, status: i32);
+    /// The modelled device took so many nanoseconds for it.
+    fn took(&self, ns: u64);
+}
+
+type Shared = Arc<dyn Command>;
+
+/// A command's node in the graph; changed under the graph's lock only.
 #[derive(Default)]
 pub struct Node {
     run: Option<Work>,
-    /// What it waits for and is not done.
-    open: Vec<Arc<Event>>,
+    /// What it waits for; some of it may be done by now.
+    after: Vec<Shared>,
+    /// How much of `after` is not done.
+    open: usize,
     /// What waits for it; whether its failure is theirs.
-    dependents: Vec<(Arc<Event>, bool)>,
+    dependents: Vec<(Shared, bool)>,
     flushed: bool,
     /// Something that it was told to wait for failed.
     failed: bool,
-    /// It is in the graph.
-    submitted: bool,
 }
 
 #[derive(Default)]
 struct Graph {
-    ready: VecDeque<Arc<Event>>,
+    /// Commands that can start. A thread that waits may have taken some of them.
+    ready: VecDeque<Shared>,
+    /// Length of `ready` at which those that were taken are removed.
+    prune_at: usize,
     workers: usize,
     idle: usize,
     waiting: usize,
@@ -57,43 +77,50 @@ fn lock() -> MutexGuard<'static, Graph> {
     GRAPH.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Event {
-    fn node(&self) -> MutexGuard<'_, Node> {
-        self.node.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn node(command: &dyn Command) -> MutexGuard<'_, Node> {
+    command.node().lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_done(command: &dyn Command) -> bool {
+    command.status() <= cl::COMPLETE
 }
 
 /// Puts a command into the graph: after `told` (whose failure is its own) and `after`.
-pub fn submit(event: &Arc<Event>, work: Work, told: &[Arc<Event>], after: &[Arc<Event>]) {
+pub fn submit<C: Command + 'static>(
+    command: &Arc<C>,
+    work: Work,
+    told: &[Arc<C>],
+    after: &[Arc<C>],
+) {
     let graph = lock();
-    let mut node = event.node();
-    node.run = Some(work);
-    node.submitted = true;
+    let mut own = node(&**command);
+    own.run = Some(work);
     let all = told.iter().map(|e| (e, true)).chain(after.iter().map(|e| (e, false)));
     for (other, passes) in all {
-        if !other.is_done() {
-            other.node().dependents.push((Arc::clone(event), passes));
-            node.open.push(Arc::clone(other));
+        if !is_done(&**other) {
+            node(&**other).dependents.push((Arc::clone(command) as Shared, passes));
+            own.after.push(Arc::clone(other) as Shared);
+            own.open += 1;
         } else if passes && other.status() < 0 {
-            node.failed = true;
+            own.failed = true;
         }
     }
-    drop(node);
+    drop(own);
     drop(graph);
 }
 
 /// Allows commands to start without being waited for. `wake`: now, on other threads.
-pub fn flush(events: impl Iterator<Item = Arc<Event>>, wake: bool) {
+pub fn flush<C: Command + 'static>(commands: impl Iterator<Item = Arc<C>>, wake: bool) {
     let mut graph = lock();
-    for event in events {
-        if event.status() == cl::QUEUED {
-            event.reach(cl::SUBMITTED);
+    for command in commands {
+        if command.status() == cl::QUEUED {
+            Arc::clone(&command).reach(cl::SUBMITTED);
         }
-        let mut node = event.node();
-        node.flushed = true;
-        if node.open.is_empty() && node.run.is_some() {
-            drop(node);
-            graph.ready.push_back(event);
+        let mut own = node(&*command);
+        own.flushed = true;
+        if own.open == 0 && own.run.is_some() {
+            drop(own);
+            graph.announce(command);
         }
     }
     if wake {
@@ -102,9 +129,17 @@ pub fn flush(events: impl Iterator<Item = Arc<Event>>, wake: bool) {
 }
 
 impl Graph {
+    /// A command can start.
+    fn announce(&mut self, command: Shared) {
+        if self.ready.len() >= self.prune_at.max(64) {
+            self.ready.retain(|e| node(&**e).run.is_some());
+            self.prune_at = self.ready.len() * 2;
+        }
+        self.ready.push_back(command);
+    }
+
     /// Finds workers for what is ready.
     fn wake(&mut self) {
-        self.ready.retain(|e| e.node().run.is_some());
         for _ in 0..self.ready.len().min(cores()) {
             if self.idle > 0 {
                 READY.notify_one();
@@ -119,15 +154,16 @@ impl Graph {
 fn worker() {
     let mut graph = lock();
     loop {
-        let Some(event) = graph.ready.pop_front() else {
+        let Some(command) = graph.ready.pop_front() else {
             graph.idle += 1;
             graph = READY.wait(graph).unwrap_or_else(PoisonError::into_inner);
             graph.idle -= 1;
             continue;
         };
-        let work = event.node().run.take();
+        let work = node(&*command).run.take();
         if let Some(work) = work {
-            graph = execute(&event, work, graph);
+            graph = execute(&command, work, None, graph);
+            // This thread takes one of them itself.
             if graph.ready.len() > 1 {
                 graph.wake();
             }
@@ -135,27 +171,27 @@ fn worker() {
     }
 }
 
-/// Runs a command without the lock, then takes it again.
+/// Runs a command without the lock, then takes it again. `next`: what the calling thread runs then, if it can start.
 fn execute(
-    event: &Arc<Event>,
+    command: &Shared,
     work: Work,
+    next: Option<&Shared>,
     graph: MutexGuard<'static, Graph>,
 ) -> MutexGuard<'static, Graph> {
-    let failed = event.node().failed;
+    let failed = node(&**command).failed;
     drop(graph);
     let status = if failed {
         Error::EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST.0
     } else {
-        event.reach(cl::RUNNING);
+        Arc::clone(command).reach(cl::RUNNING);
         RUNNING.fetch_add(1, Ordering::Relaxed);
         // A panic must not leave the queue waiting for ever.
         let result = catch_unwind(AssertUnwindSafe(work));
         RUNNING.fetch_sub(1, Ordering::Relaxed);
         match result {
             Ok(Ok(modelled)) => {
-                if let (Some(ns), Some(queue)) = (modelled, &event.queue) {
-                    let (start, end) = queue.device.occupy(event.queued_at(), ns);
-                    event.modelled(start, end);
+                if let Some(ns) = modelled {
+                    command.took(ns);
                 }
                 cl::COMPLETE
             }
@@ -164,79 +200,171 @@ fn execute(
         }
     };
     let mut graph = lock();
-    complete(&mut graph, event, status);
+    complete(&mut graph, command, status, next);
     graph
 }
 
-/// An event is done: what waits for it comes closer.
-fn complete(graph: &mut Graph, event: &Arc<Event>, status: i32) {
-    event.reach(status);
-    let dependents = std::mem::take(&mut event.node().dependents);
-    let mut wake = false;
+/// A command is done: what waits for it comes closer.
+fn complete(graph: &mut Graph, command: &Shared, status: i32, next: Option<&Shared>) {
+    Arc::clone(command).reach(status);
+    let dependents = std::mem::take(&mut node(&**command).dependents);
     for (other, passes) in dependents {
-        let mut node = other.node();
-        if let Some(at) = node.open.iter().position(|e| Arc::ptr_eq(e, event)) {
-            node.open.swap_remove(at);
+        let mut own = node(&*other);
+        own.open -= 1;
+        own.failed |= passes && status < 0;
+        if own.open > 0 {
+            continue;
         }
-        node.failed |= passes && status < 0;
-        if node.open.is_empty() && node.flushed && node.run.is_some() {
-            drop(node);
-            graph.ready.push_back(other);
-            wake = true;
+        // What is done may go.
+        own.after.clear();
+        let can_start = own.flushed && own.run.is_some();
+        drop(own);
+        if can_start && !next.is_some_and(|next| same(next, &other)) {
+            graph.announce(other);
         }
     }
     if graph.waiting > 0 {
         DONE.notify_all();
-        // The waiting thread may be about to take what became ready; others see to the rest.
     }
-    if wake {
-        graph.wake();
-    }
+}
+
+fn same(a: &Shared, b: &Shared) -> bool {
+    std::ptr::addr_eq(Arc::as_ptr(a), Arc::as_ptr(b))
 }
 
 /// Sets the status of a user event; false if it was set before.
-pub fn signal(event: &Arc<Event>, status: i32) -> bool {
+pub fn signal<C: Command + 'static>(command: &Arc<C>, status: i32) -> bool {
     let mut graph = lock();
-    if event.is_done() {
+    if is_done(&**command) {
         return false;
     }
-    complete(&mut graph, event, status);
+    complete(&mut graph, &(Arc::clone(command) as Shared), status, None);
+    graph.wake();
     true
 }
 
-/// Waits until an event is done, and helps; its status.
-pub fn wait(event: &Arc<Event>) -> i32 {
-    if event.is_done() {
-        return event.status();
-    }
-    let mut graph = lock();
-    while !event.is_done() {
-        if let Some((needed, work)) = needed(event) {
-            graph = execute(&needed, work, graph);
-            continue;
-        }
-        graph.waiting += 1;
-        graph = DONE.wait(graph).unwrap_or_else(PoisonError::into_inner);
-        graph.waiting -= 1;
-    }
-    event.status()
+/// What stands between a command and its end.
+enum Missing {
+    /// Its own work, which can start.
+    Work(Work),
+    /// Another command.
+    Other(Shared),
+    /// Something that this thread cannot do: it runs elsewhere, or the host program signals it.
+    Elsewhere,
 }
 
-/// A command that `event` needs and that can start now.
-fn needed(event: &Arc<Event>) -> Option<(Arc<Event>, Work)> {
-    let mut event = Arc::clone(event);
-    loop {
-        let mut node = event.node();
-        match node.open.first().cloned() {
-            None => {
-                let work = node.run.take()?;
-                drop(node);
-                return Some((event, work));
+fn missing(command: &dyn Command) -> Missing {
+    let mut own = node(command);
+    while own.after.last().is_some_and(|e| is_done(&**e)) {
+        own.after.pop();
+    }
+    if let Some(other) = own.after.last() {
+        return Missing::Other(Arc::clone(other));
+    }
+    own.run.take().map_or(Missing::Elsewhere, Missing::Work)
+}
+
+/// Waits until a command is done, and helps; its status.
+pub fn wait<C: Command + 'static>(command: &Arc<C>) -> i32 {
+    if is_done(&**command) {
+        return command.status();
+    }
+    let mut graph = lock();
+    // From the command to something that it needs: each waits for the one behind it.
+    let mut path = vec![Arc::clone(command) as Shared];
+    while let Some(last) = path.last() {
+        if is_done(&**last) {
+            path.pop();
+            continue;
+        }
+        match missing(&**last) {
+            Missing::Other(other) => path.push(other),
+            Missing::Work(work) => {
+                let last = path.pop().unwrap_or_else(|| Arc::clone(command) as Shared);
+                graph = execute(&last, work, path.last(), graph);
+                if !graph.ready.is_empty() {
+                    graph.wake();
+                }
             }
-            Some(next) => {
-                drop(node);
-                event = next;
+            Missing::Elsewhere => {
+                graph.waiting += 1;
+                graph = DONE.wait(graph).unwrap_or_else(PoisonError::into_inner);
+                graph.waiting -= 1;
             }
         }
+    }
+    drop(graph);
+    command.status()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicI32;
+
+    use super::*;
+
+    struct Step {
+        node: Mutex<Node>,
+        status: AtomicI32,
+    }
+
+    impl Step {
+        fn new() -> Arc<Step> {
+            Arc::new(Step { node: Mutex::default(), status: AtomicI32::new(cl::QUEUED) })
+        }
+    }
+
+    impl Command for Step {
+        fn node(&self) -> &Mutex<Node> {
+            &self.node
+        }
+        fn status(&self) -> i32 {
+            self.status.load(Ordering::Acquire)
+        }
+        fn reach(self: Arc<Self>, status: i32) {
+            self.status.store(status, Ordering::Release);
+        }
+        fn took(&self, _: u64) {}
+    }
+
+    /// Walks that grow with the number of commands would take minutes here.
+    #[test]
+    fn long_queues_and_long_wait_lists() {
+        const MANY: usize = 200_000;
+        let ran = Arc::new(AtomicUsize::new(0));
+        let work = || {
+            let ran = Arc::clone(&ran);
+            Box::new(move || {
+                ran.fetch_add(1, Ordering::Relaxed);
+                Ok(None)
+            }) as Work
+        };
+        let mut last: Option<Arc<Step>> = None;
+        for _ in 0..MANY {
+            let step = Step::new();
+            submit(&step, work(), &[], last.as_slice());
+            last = Some(step);
+        }
+        let last = last.unwrap();
+        assert_eq!(wait(&last), cl::COMPLETE);
+        assert_eq!(ran.load(Ordering::Relaxed), MANY);
+
+        let all: Vec<Arc<Step>> = (0..MANY).map(|_| Step::new()).collect();
+        all.iter().for_each(|step| submit(step, work(), &[], &[]));
+        let marker = Step::new();
+        submit(&marker, work(), &all, &[]);
+        flush(all.into_iter().chain([Arc::clone(&marker)]), true);
+        assert_eq!(wait(&marker), cl::COMPLETE);
+        assert_eq!(ran.load(Ordering::Relaxed), 2 * MANY + 1);
+    }
+
+    #[test]
+    fn failures_pass_along_wait_lists_only() {
+        let (signalled, told, after) = (Step::new(), Step::new(), Step::new());
+        submit(&told, Box::new(|| Ok(None)), &[Arc::clone(&signalled)], &[]);
+        submit(&after, Box::new(|| Ok(None)), &[], &[Arc::clone(&told)]);
+        assert!(signal(&signalled, -5) && !signal(&signalled, 0));
+        assert_eq!(wait(&after), cl::COMPLETE);
+        assert_eq!(told.status(), Error::EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST.0);
     }
 }

@@ -8,10 +8,12 @@ mod common;
 use common::*;
 use opencl_icd::api::{commands, contexts, events, images, kernels, memory, programs};
 use opencl_icd::cl::{self, Error};
-use opencl_icd::ffi::{ImageDesc, ImageFormat, In, Out, Raw, Text};
+use opencl_icd::image::ImageDesc;
+use opencl_icd::image_format::ImageFormat;
+use c_border::{In, Out, Raw, Text};
 
 /// A bad call.
-struct Row {
+struct BadCall {
     call: &'static str,
     fault: &'static str,
     code: Error,
@@ -20,7 +22,7 @@ struct Row {
 
 macro_rules! rows {
     ($($call:literal, $fault:literal => $code:ident: $run:expr;)*) => {
-        &[$(Row { call: $call, fault: $fault, code: Error::$code, run: $run }),*]
+        &[$(BadCall { call: $call, fault: $fault, code: Error::$code, run: $run }),*]
     };
 }
 
@@ -127,7 +129,7 @@ fn bad_arguments_have_their_codes() {
 }
 
 #[rustfmt::skip]
-static ROWS: &[Row] = rows! {
+static ROWS: &[BadCall] = rows! {
     "clGetPlatformIDs", "nowhere for results" => INVALID_VALUE: |_| call!(contexts::clGetPlatformIDs(0, Out::none(), Out::none()));
     "clGetPlatformIDs", "entries 0 with a list" => INVALID_VALUE: |_| call!(contexts::clGetPlatformIDs(0, Out::to(&mut 0), Out::none()));
     "clGetPlatformInfo", "no platform" => INVALID_PLATFORM: |_| call!(contexts::clGetPlatformInfo(16usize, cl::PLATFORM_NAME, 0, Raw::none(), Out::none()));
@@ -316,7 +318,7 @@ static ROWS: &[Row] = rows! {
     "clCreateImage3D", "no format" => INVALID_IMAGE_FORMAT_DESCRIPTOR: |w| code!(memory::clCreateImage3D(w.context, 0, In::none(), 8, 4, 2, 0, 0, Raw::none()));
     "clGetSupportedImageFormats", "no context" => INVALID_CONTEXT: |_| call!(memory::clGetSupportedImageFormats(16usize, 0, cl::MEM_OBJECT_IMAGE2D, 0, Out::none(), Out::none()));
     "clGetSupportedImageFormats", "a buffer" => INVALID_VALUE: |w| call!(memory::clGetSupportedImageFormats(w.context, 0, cl::MEM_OBJECT_BUFFER, 0, Out::none(), Out::none()));
-    "clGetSupportedImageFormats", "entries 0 with a list" => INVALID_VALUE: |w| call!(memory::clGetSupportedImageFormats(w.context, 0, cl::MEM_OBJECT_IMAGE2D, 0, Out::to(&mut [0; 2]), Out::none()));
+    "clGetSupportedImageFormats", "entries 0 with a list" => INVALID_VALUE: |w| call!(memory::clGetSupportedImageFormats(w.context, 0, cl::MEM_OBJECT_IMAGE2D, 0, Out::to(&mut rgba8()), Out::none()));
     "clGetSupportedImageFormats", "two accesses" => INVALID_VALUE: |w| call!(memory::clGetSupportedImageFormats(w.context, cl::MEM_READ_ONLY | cl::MEM_WRITE_ONLY, cl::MEM_OBJECT_IMAGE2D, 0, Out::none(), Out::none()));
     "clCreateSampler", "no context" => INVALID_CONTEXT: |_| code!(memory::clCreateSampler(16usize, 0, cl::ADDRESS_CLAMP, cl::FILTER_NEAREST));
     "clCreateSampler", "unknown coordinates" => INVALID_VALUE: |w| code!(memory::clCreateSampler(w.context, 2, cl::ADDRESS_CLAMP, cl::FILTER_NEAREST));

@@ -13,7 +13,9 @@ use opencl_icd::answer::Answer;
 use opencl_icd::api::{commands, contexts, events, images, kernels, memory, programs};
 use opencl_icd::cl::{self, Error};
 use opencl_icd::dispatch::{NAMES, TABLE};
-use opencl_icd::ffi::{ImageDesc, ImageFormat, In, Out, Raw, Text};
+use opencl_icd::image::ImageDesc;
+use opencl_icd::image_format::ImageFormat;
+use c_border::{In, Out, Raw, Text};
 use ptx_runtime::Verified;
 
 fn read(queue: usize, buffer: usize, count: usize) -> Vec<i32> {

@@ -107,3 +107,36 @@ fn a_host_program_and_its_binary() {
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn null_lists_are_left_alone() {
+    let Some((folder, program)) = compile("null_lists", "lists") else { return };
+    let out = run(&folder, &program, &[], "H200, GTX 280");
+    let lines = [
+        "clGetPlatformIDs 0 1",
+        "clGetDeviceIDs 0 1",
+        "clGetSupportedImageFormats 0 1",
+        "clBuildProgram 0 1",
+        "clCreateKernelsInProgram 0 1",
+        "CL_PROGRAM_BINARIES 0 1",
+        "CL_DEVICE_NAME 0 1",
+    ];
+    assert_eq!(text(&out), format!("{}\n", lines.join("\n")));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_queue_of_many_commands_costs_the_same_for_each() {
+    let Some((folder, program)) = compile("many_commands", "many") else { return };
+    let numbers = [Path::new("2000"), Path::new("32000")];
+    let out = text(&run(&folder, &program, &numbers, "H200"));
+    let finish = |line: &str| -> f64 {
+        let words: Vec<&str> = line.split(' ').collect();
+        assert_eq!(words[1], "0", "{out}");
+        words[3].parse().unwrap()
+    };
+    let [few, many]: [f64; 2] = out.lines().map(finish).collect::<Vec<_>>().try_into().unwrap();
+    // Sixteen times as many: a walk to the first command for each would make every one sixteen times as dear.
+    assert!(many < 4.0 * few.max(5.0), "{out}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}

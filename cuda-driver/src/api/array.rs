@@ -6,8 +6,8 @@ use super::functions;
 use crate::context::{self, Context};
 use crate::driver;
 use crate::error::{Error, Result};
-use crate::ffi::{In, Out, Raw};
-use crate::plain_struct;
+use c_border::{In, Out, Raw};
+use c_border::plain_struct;
 use crate::texture::{self, ARRAYS, Array, MIPMAPS, Mipmap};
 
 plain_struct! {
@@ -29,14 +29,14 @@ functions! {
         crate::capture::unsafe_call()?;
         let d = descriptor.get()?;
         let (width, height, format, channels) = (d.width, d.height, d.format, d.channels);
-        array.set(create(&context, &Descriptor3 { width, height, depth: 0, format, channels, flags: 0 })?)
+        Ok(array.set(create(&context, &Descriptor3 { width, height, depth: 0, format, channels, flags: 0 })?)?)
     }
 
     cuArray3DCreate [3020 => cuArray3DCreate_v2] (array: Out<usize>, descriptor: In<Descriptor3>) {
         let context = context::current()?;
         array.required()?;
         crate::capture::unsafe_call()?;
-        array.set(create(&context, &descriptor.get()?)?)
+        Ok(array.set(create(&context, &descriptor.get()?)?)?)
     }
 
     cuArrayDestroy [2000 => cuArrayDestroy] (array: usize) {
@@ -52,14 +52,14 @@ functions! {
     cuArrayGetDescriptor [3020 => cuArrayGetDescriptor_v2] (descriptor: Out<Descriptor>, array: usize) {
         let a = texture::array(array)?;
         let [width, height, _] = a.size.map(|n| n as usize);
-        descriptor.set(Descriptor { width, height, format: a.format, channels: a.channels })
+        Ok(descriptor.set(Descriptor { width, height, format: a.format, channels: a.channels })?)
     }
 
     cuArray3DGetDescriptor [3020 => cuArray3DGetDescriptor_v2] (descriptor: Out<Descriptor3>, array: usize) {
         let a = texture::array(array)?;
         let [width, height, depth] = a.size.map(|n| n as usize);
         let (format, channels, flags) = (a.format, a.channels, a.flags);
-        descriptor.set(Descriptor3 { width, height, depth, format, channels, flags })
+        Ok(descriptor.set(Descriptor3 { width, height, depth, format, channels, flags })?)
     }
 
     cuArrayGetPlane [11020 => cuArrayGetPlane] (plane: Out<usize>, array: usize, index: u32) {
@@ -91,14 +91,14 @@ functions! {
             }
         }
         let context = Arc::downgrade(&context);
-        mipmap.set(MIPMAPS.add(Arc::new(Mipmap { levels: handles, context })))
+        Ok(mipmap.set(MIPMAPS.add(Arc::new(Mipmap { levels: handles, context })))?)
     }
 
     cuMipmappedArrayGetLevel [5000 => cuMipmappedArrayGetLevel] (array: Out<usize>, mipmap: usize, level: u32) {
         driver::get()?;
         array.required()?;
         let found = MIPMAPS.get(mipmap).ok_or(Error::InvalidHandle)?;
-        array.set(*found.levels.get(level as usize).ok_or(Error::InvalidValue)?)
+        Ok(array.set(*found.levels.get(level as usize).ok_or(Error::InvalidValue)?)?)
     }
 
     cuMipmappedArrayDestroy [5000 => cuMipmappedArrayDestroy] (mipmap: usize) {

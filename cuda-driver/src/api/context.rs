@@ -1,10 +1,12 @@
 //! Contexts.
 
 use super::functions;
-use crate::context::{self, CONTEXTS, Context};
+use crate::context::{self, CONTEXTS};
 use crate::driver;
+use crate::event;
+use crate::lifetime;
 use crate::error::{Error, Result};
-use crate::ffi::{Out, Raw};
+use c_border::{Out, Raw};
 use crate::stream::{self, NON_BLOCKING};
 
 /// Flags that `cuCtxCreate` takes.
@@ -16,9 +18,9 @@ fn create(out: Out<usize>, flags: u32, device: i32) -> Result {
     if flags & !FLAGS != 0 {
         return Err(Error::InvalidValue);
     }
-    let context = Context::new(driver, CONTEXTS.reserve(), flags, false)?;
+    let context = lifetime::create(driver, CONTEXTS.reserve(), flags, false)?;
     context::push(context.handle);
-    out.set(context.handle)
+    Ok(out.set(context.handle)?)
 }
 
 /// Limits as a device of compute capability 9.0 has them (`CUlimit`).
@@ -69,7 +71,7 @@ functions! {
         if context.primary {
             return Err(Error::InvalidContext);
         }
-        context.destroy();
+        lifetime::destroy(&context);
         if context::current_handle() == handle {
             context::pop();
         }
@@ -99,7 +101,7 @@ functions! {
 
     cuCtxGetCurrent [4000 => cuCtxGetCurrent] (out: Out<usize>) {
         driver::get()?;
-        out.set(context::current_handle())
+        Ok(out.set(context::current_handle())?)
     }
 
     cuCtxSynchronize [2000 => cuCtxSynchronize] () {
@@ -118,7 +120,7 @@ functions! {
     }
 
     cuCtxGetFlags [7000 => cuCtxGetFlags] (flags: Out<u32>) {
-        flags.set(context::current_any()?.flags() | 8)
+        Ok(flags.set(context::current_any()?.flags() | 8)?)
     }
 
     cuCtxSetFlags [12010 => cuCtxSetFlags] (flags: u32) {
@@ -131,7 +133,7 @@ functions! {
 
     cuCtxGetId [12000 => cuCtxGetId] (handle: usize, id: Out<u64>) {
         let context = if handle == 0 { context::current_any()? } else { context::get(handle)? };
-        id.set(context.id)
+        Ok(id.set(context.id)?)
     }
 
     cuCtxGetApiVersion [3020 => cuCtxGetApiVersion] (handle: usize, version: Out<u32>) {
@@ -140,7 +142,7 @@ functions! {
         } else {
             context::get(handle)?;
         }
-        version.set(3020)
+        Ok(version.set(3020)?)
     }
 
     cuCtxGetLimit [3010 => cuCtxGetLimit] (value: Out<usize>, id: u32) {
@@ -148,7 +150,7 @@ functions! {
         let context = context::current()?;
         let standard = limit(id)?;
         let set = context.limits().get(&id).copied();
-        value.set(set.unwrap_or(standard) as usize)
+        Ok(value.set(set.unwrap_or(standard) as usize)?)
     }
 
     cuCtxSetLimit [3010 => cuCtxSetLimit] (id: u32, value: usize) {
@@ -176,7 +178,7 @@ functions! {
     cuCtxGetCacheConfig [3020 => cuCtxGetCacheConfig] (config: Out<u32>) {
         let context = context::current()?;
         let set = context.limits().get(&CACHE).copied();
-        config.set(set.unwrap_or(0) as u32)
+        Ok(config.set(set.unwrap_or(0) as u32)?)
     }
 
     cuCtxSetCacheConfig [3020 => cuCtxSetCacheConfig] (config: u32) {
@@ -191,7 +193,7 @@ functions! {
     cuCtxGetSharedMemConfig [4020 => cuCtxGetSharedMemConfig] (config: Out<u32>) {
         context::current()?;
         // Banks are 4 bytes wide.
-        config.set(1)
+        Ok(config.set(1)?)
     }
 
     cuCtxSetSharedMemConfig [4020 => cuCtxSetSharedMemConfig] (config: u32) {
@@ -212,7 +214,7 @@ functions! {
         if flags != 0 {
             return Err(Error::InvalidValue);
         }
-        out.set(context::current_any()?.handle)
+        Ok(out.set(context::current_any()?.handle)?)
     }
 
     cuCtxEnablePeerAccess [4000 => cuCtxEnablePeerAccess] (peer: usize, flags: u32) {
@@ -234,20 +236,20 @@ functions! {
     cuCtxRecordEvent [12050 => cuCtxRecordEvent] (handle: usize, event: usize) {
         let context = context::get(handle)?;
         context.check()?;
-        let event = stream::event(event)?;
+        let event = event::get(event)?;
         // The legacy stream waits for the blocking ones only: the others are waited for here.
-        let open = context.streams().into_iter().filter(|s| s.flags & NON_BLOCKING != 0);
+        let open = stream::all(&context).into_iter().filter(|s| s.flags & NON_BLOCKING != 0);
         let after = open.map(|s| crate::schedule::last(s.queue)).collect();
-        context.legacy.submit(&context, crate::work::Work::Nothing, after)?;
-        event.record_after(&context.legacy, &context)
+        stream::legacy(&context)?.submit(&context, crate::work::Work::Nothing, after)?;
+        stream::legacy(&context)?.record_outside(&event, &context)
     }
 
     cuCtxWaitEvent [12050 => cuCtxWaitEvent] (handle: usize, event: usize) {
         let context = context::get(handle)?;
         context.check()?;
-        let event = stream::event(event)?;
-        for stream in context.streams() {
-            stream::wait_event(&stream, &event)?;
+        let event = event::get(event)?;
+        for stream in stream::all(&context) {
+            stream.wait_for(&event)?;
         }
         Ok(())
     }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::functions;
-use crate::block::Kind;
+use crate::allocation::Kind;
 use crate::context::{self, Context};
-use crate::copy::{Copy3d, Place, Side, resolve};
+use crate::copy::{Copy3d, Endpoint, Side, resolve};
 use crate::error::{Error, Result};
-use crate::ffi::{In, Raw};
-use crate::plain_struct;
+use c_border::{In, Raw};
+use c_border::plain_struct;
 use crate::stream::{self, Stream};
 use crate::texture;
 use crate::work::{Fill, Work};
@@ -52,7 +52,7 @@ pub fn describe(context: &Context, c: &Copy3) -> Result<Copy3d> {
         // A pitch of 0 means rows without gaps.
         let pitch = if pitch == 0 { width + at[0] } else { pitch as u64 };
         let height = if height == 0 { c.height as u64 } else { height as u64 };
-        Place { side, at, pitch, height }
+        Endpoint { side, at, pitch, height }
     };
     if c.src_lod != 0 || c.dst_lod != 0 {
         return Err(Error::InvalidValue);
@@ -186,7 +186,7 @@ fn set(
     if width == 0 || height == 0 {
         return Ok(());
     }
-    let kind = context.block_at(at).map(|(_, block)| block.kind);
+    let kind = context.allocation_at(at).map(|(_, block)| block.kind);
     if asynchronous.is_none() && matches!(kind, Some(Kind::Host | Kind::Registered | Kind::Managed))
     {
         return stream.execute(Work::Fill(fill));

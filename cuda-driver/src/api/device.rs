@@ -4,9 +4,10 @@ use super::functions;
 use crate::attributes::attribute;
 use crate::context::{self, CONTEXTS};
 use crate::driver;
+use crate::lifetime;
 use crate::error::{Error, Result};
-use crate::ffi::{Out, Raw, Text};
-use crate::plain_struct;
+use c_border::{Out, OutText, Raw, Text};
+use c_border::plain_struct;
 
 plain_struct! {
     /// `CUdevprop`.
@@ -22,9 +23,8 @@ const BUS_ID: &str = "0000:00:00.0";
 /// Copies a string into a buffer of `size` bytes, cut to fit, with a zero.
 fn put_text(buffer: Raw, size: i32, text: &str) -> Result {
     let size = usize::try_from(size).ok().filter(|n| *n > 0).ok_or(Error::InvalidValue)?;
-    let mut bytes = text.as_bytes()[..text.len().min(size - 1)].to_vec();
-    bytes.push(0);
-    buffer.write(0, &bytes)
+    let written = OutText { buffer, size }.put(text);
+    if written > 0 { Ok(()) } else { Err(Error::InvalidValue) }
 }
 
 /// The same 16 bytes for every device of a name.
@@ -45,12 +45,12 @@ functions! {
     cuDeviceGet [2000 => cuDeviceGet] (device: Out<i32>, ordinal: i32) {
         device.required()?;
         driver::device(ordinal)?;
-        device.set(ordinal)
+        Ok(device.set(ordinal)?)
     }
 
     cuDeviceGetCount [2000 => cuDeviceGetCount] (count: Out<i32>) {
         driver::get()?;
-        count.set(1)
+        Ok(count.set(1)?)
     }
 
     cuDeviceGetName [2000 => cuDeviceGetName] (text: Raw, size: i32, device: i32) {
@@ -60,30 +60,30 @@ functions! {
 
     cuDeviceGetUuid [9020 => cuDeviceGetUuid, 11040 => cuDeviceGetUuid_v2] (uuid: Out<[u8; 16]>, device: i32) {
         driver::device(device)?;
-        uuid.set(self::uuid(&name()?))
+        Ok(uuid.set(self::uuid(&name()?))?)
     }
 
     cuDeviceTotalMem [3020 => cuDeviceTotalMem_v2] (bytes: Out<usize>, device: i32) {
         bytes.required()?;
-        bytes.set(driver::device(device)?.memory() as usize)
+        Ok(bytes.set(driver::device(device)?.memory() as usize)?)
     }
 
     cuDeviceGetAttribute [2000 => cuDeviceGetAttribute] (value: Out<i32>, id: u32, device: i32) {
         value.required()?;
         let driver = driver::device(device)?;
-        value.set(attribute(&driver.profile, id).ok_or(Error::InvalidValue)?)
+        Ok(value.set(attribute(&driver.profile, id).ok_or(Error::InvalidValue)?)?)
     }
 
     cuDeviceComputeCapability [2000 => cuDeviceComputeCapability] (major: Out<i32>, minor: Out<i32>, device: i32) {
         let cc = driver::device(device)?.profile.device.compute_capability;
         major.set(i32::from(cc.major))?;
-        minor.set(i32::from(cc.minor))
+        Ok(minor.set(i32::from(cc.minor))?)
     }
 
     cuDeviceGetProperties [2000 => cuDeviceGetProperties] (out: Out<Properties>, device: i32) {
         let p = &driver::device(device)?.profile;
         let a = |id| attribute(p, id).unwrap_or(0);
-        out.set(Properties {
+        Ok(out.set(Properties {
             max_threads_per_block: a(1),
             max_threads_dim: [a(2), a(3), a(4)],
             max_grid_size: [a(5), a(6), a(7)],
@@ -94,7 +94,7 @@ functions! {
             regs_per_block: a(12),
             clock_rate: a(13),
             texture_align: a(14),
-        })
+        })?)
     }
 
     cuDeviceGetPCIBusId [4010 => cuDeviceGetPCIBusId] (text: Raw, size: i32, device: i32) {
@@ -105,7 +105,7 @@ functions! {
     cuDeviceGetByPCIBusId [4010 => cuDeviceGetByPCIBusId] (device: Out<i32>, text: Text) {
         driver::get()?;
         device.required()?;
-        if text.get()?.eq_ignore_ascii_case(BUS_ID) { device.set(0) } else { Err(Error::InvalidDevice) }
+        if text.get()?.eq_ignore_ascii_case(BUS_ID) { Ok(device.set(0)?) } else { Err(Error::InvalidDevice) }
     }
 
     cuDeviceGetLuid [10000 => cuDeviceGetLuid] (luid: Raw, mask: Out<u32>, device: i32) {
@@ -116,7 +116,7 @@ functions! {
     cuDeviceCanAccessPeer [4000 => cuDeviceCanAccessPeer] (can: Out<i32>, device: i32, peer: i32) {
         driver::device(device)?;
         driver::device(peer)?;
-        can.set(0)
+        Ok(can.set(0)?)
     }
 
     cuDeviceGetP2PAttribute [8000 => cuDeviceGetP2PAttribute]
@@ -131,40 +131,44 @@ functions! {
     (texels: Out<usize>, format: u32, channels: u32, device: i32) {
         driver::device(device)?;
         crate::texture::channel(format)?;
-        texels.set(1 << 28)
+        Ok(texels.set(1 << 28)?)
     }
 
     cuDeviceGetExecAffinitySupport [11040 => cuDeviceGetExecAffinitySupport]
     (supported: Out<i32>, kind: u32, device: i32) {
         driver::device(device)?;
-        supported.set(0)
+        Ok(supported.set(0)?)
     }
 
     cuDevicePrimaryCtxRetain [7000 => cuDevicePrimaryCtxRetain] (context: Out<usize>, device: i32) {
         context.required()?;
-        context.set(driver::device(device)?.retain()?.handle)
+        Ok(context.set(lifetime::retain(driver::device(device)?)?.handle)?)
     }
 
     cuDevicePrimaryCtxRelease [7000 => cuDevicePrimaryCtxRelease, 11000 => cuDevicePrimaryCtxRelease_v2] (device: i32) {
-        driver::device(device)?.release()
+        driver::device(device)?;
+        lifetime::release()
     }
 
     cuDevicePrimaryCtxReset [7000 => cuDevicePrimaryCtxReset, 11000 => cuDevicePrimaryCtxReset_v2] (device: i32) {
-        driver::device(device)?.reset();
+        driver::device(device)?;
+        lifetime::reset();
         Ok(())
     }
 
     cuDevicePrimaryCtxSetFlags [7000 => cuDevicePrimaryCtxSetFlags, 11000 => cuDevicePrimaryCtxSetFlags_v2]
     (device: i32, flags: u32) {
-        driver::device(device)?.set_flags(flags);
+        driver::device(device)?;
+        lifetime::set_flags(flags);
         Ok(())
     }
 
     cuDevicePrimaryCtxGetState [7000 => cuDevicePrimaryCtxGetState]
     (device: i32, flags: Out<u32>, active: Out<i32>) {
-        let (value, on) = driver::device(device)?.state();
+        driver::device(device)?;
+        let (value, on) = lifetime::state();
         flags.set(value)?;
-        active.set(i32::from(on))
+        Ok(active.set(i32::from(on))?)
     }
 
     cuDeviceGetGraphMemAttribute [11040 => cuDeviceGetGraphMemAttribute]
@@ -173,7 +177,7 @@ functions! {
         if attribute > 3 {
             return Err(Error::InvalidValue);
         }
-        value.set(0)
+        Ok(value.set(0)?)
     }
 
     cuDeviceSetGraphMemAttribute [11040 => cuDeviceSetGraphMemAttribute]
@@ -188,7 +192,7 @@ functions! {
 
     cuCtxGetDevice [2000 => cuCtxGetDevice] (device: Out<i32>) {
         context::current_any()?;
-        device.set(0)
+        Ok(device.set(0)?)
     }
 
     cuCtxGetDevice [13000 => cuCtxGetDevice_v2] (device: Out<i32>, handle: usize) {
@@ -197,6 +201,6 @@ functions! {
         } else {
             CONTEXTS.get(handle).ok_or(Error::InvalidContext)?;
         }
-        device.set(0)
+        Ok(device.set(0)?)
     }
 }

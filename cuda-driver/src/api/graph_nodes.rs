@@ -9,10 +9,12 @@ use super::graphs::{
     graph_event, host, kernel2, node_graph, replace,
 };
 use crate::error::{Error, Result};
-use crate::ffi::{HostFn, In, Out, Raw};
-use crate::graph::{GRAPHS, Graph, Held, OBJECTS, UserObject};
-use crate::plain_struct;
-use crate::stream::{EVENTS, Event};
+use c_border::{In, Out, Raw};
+use c_border::callback::HostFn;
+use crate::graph::{GRAPHS, Graph};
+use crate::user_object::{Held, OBJECTS, UserObject};
+use c_border::plain_struct;
+use crate::event::{EVENTS, Event};
 use crate::work::Work;
 
 plain_struct! {
@@ -59,7 +61,7 @@ fn add_any(out: Out<usize>, handle: usize, after: In<usize>, count: usize, param
         Made::Work(work) => add(out, handle, after, count, work),
         Made::Child(child) => {
             out.required()?;
-            out.set(graph(handle)?.add_child(&child, &after.list(count)?)?)
+            Ok(out.set(graph(handle)?.add_child(&child, &after.list(count)?)?)?)
         }
     }
 }
@@ -88,7 +90,7 @@ fn kernel_params(node: usize) -> Result<KernelNode> {
             block: launch.block,
             shared: launch.shared,
             params: In::from(Raw::new(params)),
-            extra: crate::ffi::nothing(),
+            extra: In::none(),
         })
     })?
 }
@@ -124,16 +126,16 @@ functions! {
 
     cuGraphKernelNodeGetParams [10000 => cuGraphKernelNodeGetParams] (node: usize, params: Out<KernelNode>) {
         params.required()?;
-        params.set(kernel_params(node)?)
+        Ok(params.set(kernel_params(node)?)?)
     }
 
     cuGraphKernelNodeGetParams [12000 => cuGraphKernelNodeGetParams_v2] (node: usize, params: Out<KernelNode2>) {
         params.required()?;
-        params.set(KernelNode2 { base: kernel_params(node)?, kernel: 0, context: 0 })
+        Ok(params.set(KernelNode2 { base: kernel_params(node)?, kernel: 0, context: 0 })?)
     }
 
     cuGraphMemsetNodeGetParams [10000 => cuGraphMemsetNodeGetParams] (node: usize, params: Out<FillNode>) {
-        params.set(read(node, |work| match work {
+        Ok(params.set(read(node, |work| match work {
             Work::Fill(f) => Some(FillNode {
                 at: f.address,
                 pitch: f.pitch as usize,
@@ -143,28 +145,28 @@ functions! {
                 height: f.height as usize,
             }),
             _ => None,
-        })?)
+        })?)?)
     }
 
     cuGraphHostNodeGetParams [10000 => cuGraphHostNodeGetParams] (node: usize, params: Out<HostNode>) {
-        params.set(read(node, |work| match work {
+        Ok(params.set(read(node, |work| match work {
             Work::Host(f, data) => Some(HostNode { function: f.map_or(0, |f| f as usize), data: *data }),
             _ => None,
-        })?)
+        })?)?)
     }
 
     cuGraphEventRecordNodeGetEvent [11010 => cuGraphEventRecordNodeGetEvent] (node: usize, event: Out<usize>) {
-        event.set(read(node, |work| match work {
+        Ok(event.set(read(node, |work| match work {
             Work::Record(e) => handle_of(e),
             _ => None,
-        })?)
+        })?)?)
     }
 
     cuGraphEventWaitNodeGetEvent [11010 => cuGraphEventWaitNodeGetEvent] (node: usize, event: Out<usize>) {
-        event.set(read(node, |work| match work {
+        Ok(event.set(read(node, |work| match work {
             Work::Await(e) => handle_of(e),
             _ => None,
-        })?)
+        })?)?)
     }
 
     cuGraphEventRecordNodeSetEvent [11010 => cuGraphEventRecordNodeSetEvent] (node: usize, event: usize) {
@@ -192,12 +194,12 @@ functions! {
         if GRAPHS.get(child).is_none() {
             return Err(Error::InvalidValue);
         }
-        graph.set(child)
+        Ok(graph.set(child)?)
     }
 
     cuGraphNodeFindInClone [10000 => cuGraphNodeFindInClone] (node: Out<usize>, original: usize, clone: usize) {
         node.required()?;
-        node.set(graph(clone)?.clone_of(original).ok_or(Error::InvalidValue)?)
+        Ok(node.set(graph(clone)?.clone_of(original).ok_or(Error::InvalidValue)?)?)
     }
 
     cuUserObjectCreate [11030 => cuUserObjectCreate]
@@ -208,7 +210,7 @@ functions! {
         if destroy.is_none() || count == 0 || count > i32::MAX as u32 || flags != 1 {
             return Err(Error::InvalidValue);
         }
-        object.set(UserObject::create(destroy, data, count as usize))
+        Ok(object.set(UserObject::create(destroy, data, count as usize))?)
     }
 
     cuUserObjectRetain [11030 => cuUserObjectRetain] (object: usize, count: u32) {

@@ -7,12 +7,14 @@ use super::functions;
 use super::launches::{parameters, prepare};
 use crate::context::{self, Context};
 use crate::error::{Error, Result};
-use crate::ffi::{In, Out, Raw};
+use c_border::{In, Out, Raw};
 use crate::graph::{EXECS, Exec, GRAPHS, Graph, NODES};
 use crate::module;
-use crate::plain_struct;
-use crate::stream::{self, Event};
-use crate::work::{Fill, Launch, Work};
+use c_border::plain_struct;
+use crate::event::{self, Event};
+use crate::stream;
+use crate::launch::KernelLaunch;
+use crate::work::{Fill, Work};
 
 plain_struct! {
     /// `CUDA_KERNEL_NODE_PARAMS` of version 1.
@@ -39,7 +41,7 @@ pub(super) fn exec(handle: usize) -> Result<Arc<Exec>> {
 
 /// An event that a node is made with.
 pub(super) fn graph_event(handle: usize) -> Result<Arc<Event>> {
-    stream::event(handle).map_err(|_| Error::InvalidValue)
+    event::get(handle).map_err(|_| Error::InvalidValue)
 }
 
 pub(super) fn node_graph(handle: usize) -> Result<Arc<Graph>> {
@@ -53,7 +55,7 @@ fn kernel(p: &KernelNode, handle: usize) -> Result<Work> {
     let params = parameters(&function, p.params, p.extra)?;
     let (grid, block, shared) = (p.grid, p.block, p.shared);
     let launch =
-        Launch { function, grid, block, cluster: [1; 3], shared, params, cooperative: false };
+        KernelLaunch { function, grid, block, cluster: [1; 3], shared, params, cooperative: false };
     Ok(Work::Kernel(prepare(&context, launch)?))
 }
 
@@ -80,7 +82,7 @@ pub(super) fn fill(p: &FillNode, context: usize) -> Result<Work> {
 }
 
 pub(super) fn host(p: &HostNode) -> Result<Work> {
-    match crate::ffi::host_fn(p.function) {
+    match c_border::callback::host_fn(p.function) {
         None => Err(Error::InvalidValue),
         f => Ok(Work::Host(f, p.data)),
     }
@@ -94,27 +96,37 @@ pub(super) fn add(
     work: Work,
 ) -> Result {
     out.required()?;
-    out.set(graph(handle)?.add(work, &after.list(count)?)?)
+    Ok(out.set(graph(handle)?.add(work, &after.list(count)?)?)?)
 }
+
+/// `CUgraphInstantiate_flags`: free what it allocates at a new launch, upload, launch from the device, priorities.
+const AUTO_FREE: u64 = 1;
+const UPLOAD: u64 = 2;
+const DEVICE_LAUNCH: u64 = 4;
+const NODE_PRIORITY: u64 = 8;
 
 fn instantiate(out: Out<usize>, handle: usize, flags: u64) -> Result {
     out.required()?;
-    out.set(EXECS.add(Arc::new(Exec::new(&*graph(handle)?, flags)?)))
+    let both = AUTO_FREE | DEVICE_LAUNCH;
+    if flags & !(both | UPLOAD | NODE_PRIORITY) != 0 || flags & both == both {
+        return Err(Error::InvalidValue);
+    }
+    Ok(out.set(EXECS.add(Arc::new(Exec::new(&*graph(handle)?, flags)?)))?)
 }
 
 /// Gives the caller's list its elements, or only their number.
 fn list(values: &[usize], out: Out<usize>, count: Out<usize>) -> Result {
     count.required()?;
     if out.is_null() {
-        return count.set(values.len());
+        return Ok(count.set(values.len())?);
     }
     let room = count.get()?;
     let n = room.min(values.len());
-    out.put_list(&values[..n]);
+    out.put_all(&values[..n]);
     for i in n..room {
         out.at(i).put(0);
     }
-    count.set(n)
+    Ok(count.set(n)?)
 }
 
 fn edges(handle: usize, from: Out<usize>, to: Out<usize>, count: Out<usize>) -> Result {
@@ -126,14 +138,14 @@ fn edges(handle: usize, from: Out<usize>, to: Out<usize>, count: Out<usize>) -> 
         .collect();
     count.required()?;
     if from.is_null() && to.is_null() {
-        return count.set(pairs.len());
+        return Ok(count.set(pairs.len())?);
     }
     let n = count.get()?.min(pairs.len());
     for (i, (a, b)) in pairs.iter().take(n).enumerate() {
         from.at(i).set(*a)?;
         to.at(i).set(*b)?;
     }
-    count.set(n)
+    Ok(count.set(n)?)
 }
 
 fn depend(handle: usize, from: In<usize>, to: In<usize>, count: usize, on: bool) -> Result {
@@ -177,7 +189,7 @@ functions! {
         if flags != 0 {
             return Err(Error::InvalidValue);
         }
-        out.set(GRAPHS.add(Arc::new(Graph::default())))
+        Ok(out.set(GRAPHS.add(Arc::new(Graph::default())))?)
     }
 
     cuGraphDestroy [10000 => cuGraphDestroy] (handle: usize) {
@@ -188,7 +200,7 @@ functions! {
 
     cuGraphClone [10000 => cuGraphClone] (out: Out<usize>, original: usize) {
         out.required()?;
-        out.set(GRAPHS.add(graph(original)?.copy().0))
+        Ok(out.set(GRAPHS.add(graph(original)?.copy().0))?)
     }
 
     cuGraphAddEmptyNode [10000 => cuGraphAddEmptyNode]
@@ -282,7 +294,7 @@ functions! {
     cuGraphAddChildGraphNode [10000 => cuGraphAddChildGraphNode]
     (out: Out<usize>, graph: usize, after: In<usize>, count: usize, child: usize) {
         out.required()?;
-        out.set(self::graph(graph)?.add_child(&*self::graph(child)?, &after.list(count)?)?)
+        Ok(out.set(self::graph(graph)?.add_child(&*self::graph(child)?, &after.list(count)?)?)?)
     }
 
     cuGraphAddEventRecordNode [11010 => cuGraphAddEventRecordNode]
@@ -301,7 +313,7 @@ functions! {
 
     cuGraphNodeGetType [10000 => cuGraphNodeGetType] (node: usize, kind: Out<u32>) {
         let found = node_graph(node)?.with(node, |n| if n.child != 0 { 4 } else { n.work.node_type() })?;
-        kind.set(found)
+        Ok(kind.set(found)?)
     }
 
     cuGraphGetNodes [10000 => cuGraphGetNodes] (handle: usize, nodes: Out<usize>, count: Out<usize>) {
@@ -385,6 +397,10 @@ functions! {
     }
 
     cuGraphInstantiateWithFlags [11040 => cuGraphInstantiateWithFlags] (out: Out<usize>, graph: usize, flags: u64) {
+        // There is no stream to upload in.
+        if flags & UPLOAD != 0 {
+            return Err(Error::InvalidValue);
+        }
         instantiate(out, graph, flags)
     }
 
@@ -428,7 +444,7 @@ functions! {
     }
 
     cuGraphExecGetFlags [12000 => cuGraphExecGetFlags] (executable: usize, flags: Out<u64>) {
-        flags.set(exec(executable)?.flags)
+        Ok(flags.set(exec(executable)?.flags)?)
     }
 
     cuGraphNodeSetEnabled [11060 => cuGraphNodeSetEnabled] (executable: usize, node: usize, on: u32) {
@@ -436,6 +452,6 @@ functions! {
     }
 
     cuGraphNodeGetEnabled [11060 => cuGraphNodeGetEnabled] (executable: usize, node: usize, on: Out<u32>) {
-        on.set(u32::from(exec(executable)?.enabled(node)?))
+        Ok(on.set(u32::from(exec(executable)?.enabled(node)?))?)
     }
 }

@@ -6,11 +6,13 @@ use std::sync::atomic::Ordering;
 use super::functions;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::ffi::{BlockFn, HostFn, In, Out, Raw};
+use c_border::{In, Out, Raw};
+use c_border::callback::{BlockFn, HostFn};
 use crate::module::{self, Function};
-use crate::plain_struct;
+use c_border::plain_struct;
 use crate::stream;
-use crate::work::{Launch, Work};
+use crate::launch::KernelLaunch;
+use crate::work::Work;
 
 plain_struct! {
     /// `CUlaunchConfig`.
@@ -64,7 +66,7 @@ pub fn parameters(function: &Function, params: In<Raw>, extra: In<usize>) -> Res
 }
 
 /// A launch, checked.
-pub fn prepare(context: &Context, launch: Launch) -> Result<Launch> {
+pub fn prepare(context: &Context, launch: KernelLaunch) -> Result<KernelLaunch> {
     let function = Arc::clone(&launch.function);
     if !std::ptr::eq(function.module.context()?.as_ref(), context) {
         return Err(Error::InvalidHandle);
@@ -74,7 +76,7 @@ pub fn prepare(context: &Context, launch: Launch) -> Result<Launch> {
 }
 
 #[derive(Copy, Clone)]
-struct Shape {
+struct ExecutionConfig {
     grid: [u32; 3],
     block: [u32; 3],
     cluster: [u32; 3],
@@ -82,13 +84,13 @@ struct Shape {
     cooperative: bool,
 }
 
-fn start(handle: usize, shape: Shape, stream: usize, params: In<Raw>, extra: In<usize>) -> Result {
+fn start(handle: usize, shape: ExecutionConfig, stream: usize, params: In<Raw>, extra: In<usize>) -> Result {
     let function = module::function(handle)?;
     let stream = stream::get(stream)?;
     let context = stream.context()?;
     let params = parameters(&function, params, extra)?;
-    let Shape { grid, block, cluster, shared, cooperative } = shape;
-    let launch = Launch { function, grid, block, cluster, shared, params, cooperative };
+    let ExecutionConfig { grid, block, cluster, shared, cooperative } = shape;
+    let launch = KernelLaunch { function, grid, block, cluster, shared, params, cooperative };
     let launch = prepare(&context, launch)?;
     stream.enqueue(Work::Kernel(launch)).map(|_| ())
 }
@@ -128,7 +130,7 @@ fn resident(out: Out<i32>, function: usize, threads: i32, dynamic: usize) -> Res
     context.check()?;
     let threads = u32::try_from(threads).map_err(|_| Error::InvalidValue)?;
     let dynamic = u32::try_from(dynamic).unwrap_or(u32::MAX);
-    out.set(function.resident_blocks(&context, threads, dynamic)? as i32)
+    Ok(out.set(function.resident_blocks(&context, threads, dynamic)? as i32)?)
 }
 
 functions! {
@@ -136,7 +138,7 @@ functions! {
     (function: usize, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: usize,
      params: In<Raw>, extra: In<usize>) {
         let (grid, block) = ([gx, gy, gz], [bx, by, bz]);
-        let shape = Shape { grid, block, cluster: [1; 3], shared, cooperative: false };
+        let shape = ExecutionConfig { grid, block, cluster: [1; 3], shared, cooperative: false };
         start(function, shape, stream, params, extra)
     }
 
@@ -144,14 +146,14 @@ functions! {
     (function: usize, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: usize,
      params: In<Raw>) {
         let (grid, block) = ([gx, gy, gz], [bx, by, bz]);
-        let shape = Shape { grid, block, cluster: [1; 3], shared, cooperative: true };
-        start(function, shape, stream, params, crate::ffi::nothing())
+        let shape = ExecutionConfig { grid, block, cluster: [1; 3], shared, cooperative: true };
+        start(function, shape, stream, params, In::none())
     }
 
     cuLaunchKernelEx [11060 => cuLaunchKernelEx; 11060 => cuLaunchKernelEx_ptsz]
     (config: In<Config>, function: usize, params: In<Raw>, extra: In<usize>) {
         let config = config.get()?;
-        let mut shape = Shape {
+        let mut shape = ExecutionConfig {
             grid: config.grid,
             block: config.block,
             cluster: [1; 3],
@@ -198,7 +200,7 @@ functions! {
         let function = module::function(function)?;
         let (g, b) = best_block(&function, of_block, dynamic, limit)?;
         grid.set(g)?;
-        block.set(b)
+        Ok(block.set(b)?)
     }
 
     cuOccupancyMaxPotentialBlockSizeWithFlags [7000 => cuOccupancyMaxPotentialBlockSizeWithFlags]
@@ -209,7 +211,7 @@ functions! {
         let function = module::function(function)?;
         let (g, b) = best_block(&function, of_block, dynamic, limit)?;
         grid.set(g)?;
-        block.set(b)
+        Ok(block.set(b)?)
     }
 
     cuOccupancyAvailableDynamicSMemPerBlock [10020 => cuOccupancyAvailableDynamicSMemPerBlock]
@@ -228,7 +230,7 @@ functions! {
         let share = p.limits.shared_bytes_per_sm / blocks / p.allocation.shared_unit * p.allocation.shared_unit;
         let share = share.saturating_sub(p.allocation.shared_reserved_per_block);
         let most = share.min(p.limits.max_shared_bytes_per_block);
-        bytes.set(most.saturating_sub(resources.shared) as usize)
+        Ok(bytes.set(most.saturating_sub(resources.shared) as usize)?)
     }
 
     cuOccupancyMaxPotentialClusterSize [11070 => cuOccupancyMaxPotentialClusterSize]
@@ -236,7 +238,7 @@ functions! {
         let function = module::function(function)?;
         size.required()?;
         config.get()?;
-        size.set(if function.large_clusters.load(Ordering::Relaxed) { 16 } else { 8 })
+        Ok(size.set(if function.large_clusters.load(Ordering::Relaxed) { 16 } else { 8 })?)
     }
 
     cuOccupancyMaxActiveClusters [11070 => cuOccupancyMaxActiveClusters]
@@ -255,6 +257,6 @@ functions! {
         let threads = config.block.iter().product();
         let resident = function.resident_blocks(&context, threads, config.shared)?;
         let sms = context.driver.profile.device.multiprocessors;
-        clusters.set((resident * sms / blocks) as i32)
+        Ok(clusters.set((resident * sms / blocks) as i32)?)
     }
 }

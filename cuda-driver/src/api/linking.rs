@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::functions;
 use crate::context;
 use crate::error::{Error, Result};
-use crate::ffi::{In, Out, Raw, Text};
+use c_border::{In, Out, Raw, Text};
 use crate::link::{LINKS, Link, Options};
 
 fn get(handle: usize) -> Result<Arc<Link>> {
@@ -19,7 +19,7 @@ functions! {
         context::current()?;
         state.required()?;
         let options = Options::read(count, options, values)?;
-        state.set(LINKS.add(Arc::new(Link::new(options))))
+        Ok(state.set(LINKS.add(Arc::new(Link::new(options))))?)
     }
 
     cuLinkAddData [5050 => cuLinkAddData, 6050 => cuLinkAddData_v2]

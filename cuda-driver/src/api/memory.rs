@@ -1,11 +1,12 @@
 //! Memory: allocation, host memory, queries.
 
 use super::functions;
-use crate::block::{self, Kind};
+use crate::allocation::Kind;
+use crate::memory;
 use crate::capture::unsafe_call;
 use crate::context::{self, Context};
 use crate::error::{Error, Result};
-use crate::ffi::{In, Out, Raw};
+use c_border::{In, Out, Raw};
 
 /// Rows of a pitched allocation begin at multiples of this.
 const PITCH: usize = 512;
@@ -36,11 +37,11 @@ fn pointer_attribute(context: Option<&Context>, id: u32, pointer: u64) -> Result
     let long = |v: u64| v.to_le_bytes().to_vec();
     let context = context.ok_or(Error::InvalidValue)?;
     // A host pointer whose device address is another counts too.
-    let (start, block) = match context.block_at(pointer) {
+    let (start, block) = match context.allocation_at(pointer) {
         Some(found) => found,
         None => {
             let (device, block) =
-                block::of_host(context, pointer as usize).ok_or(Error::InvalidValue)?;
+                memory::of_host(context, pointer as usize).ok_or(Error::InvalidValue)?;
             (device - (pointer - block.host.unwrap_or_default() as u64), block)
         }
     };
@@ -81,8 +82,9 @@ functions! {
     cuMemGetInfo [3020 => cuMemGetInfo_v2] (free: Out<usize>, total: Out<usize>) {
         context::current()?;
         let (left, all) = free_bytes()?;
-        free.set(left as usize)?;
-        total.set(all as usize)
+        free.put(left as usize);
+        total.put(all as usize);
+        Ok(())
     }
 
     cuMemAlloc [3020 => cuMemAlloc_v2] (pointer: Out<u64>, bytes: usize) {
@@ -92,7 +94,7 @@ functions! {
         }
         unsafe_call()?;
         room(bytes as u64)?;
-        pointer.set(block::device(&context, bytes as u64, Kind::Device)?)
+        Ok(pointer.set(memory::device(&context, bytes as u64, Kind::Device)?)?)
     }
 
     cuMemAllocPitch [3020 => cuMemAllocPitch_v2]
@@ -105,8 +107,8 @@ functions! {
         let row = width.checked_next_multiple_of(PITCH).ok_or(Error::OutOfMemory)?;
         let bytes = row.checked_mul(height).ok_or(Error::OutOfMemory)? as u64;
         room(bytes)?;
-        pointer.set(block::device(&context, bytes, Kind::Device)?)?;
-        pitch.set(row)
+        pointer.set(memory::device(&context, bytes, Kind::Device)?)?;
+        Ok(pitch.set(row)?)
     }
 
     cuMemFree [3020 => cuMemFree_v2] (pointer: u64) {
@@ -123,13 +125,13 @@ functions! {
         };
         unsafe_call()?;
         let owned = |k| matches!(k, Kind::Device | Kind::Managed | Kind::Pool(_));
-        if !context.blocks().get(&pointer).is_some_and(|b| owned(b.kind)) {
+        if !context.allocations().get(&pointer).is_some_and(|b| owned(b.kind)) {
             return Err(Error::InvalidValue);
         }
         // Work that uses it may still be on its way.
         context.synchronize();
-        let block = block::take(&context, pointer, owned).ok_or(Error::InvalidValue)?;
-        block::release(&context, pointer, &block);
+        let block = memory::take(&context, pointer, owned).ok_or(Error::InvalidValue)?;
+        memory::release(&context, pointer, &block);
         context.check()
     }
 
@@ -139,7 +141,7 @@ functions! {
             return Err(Error::InvalidValue);
         }
         unsafe_call()?;
-        pointer.set(block::shared(&context, bytes as u64, Kind::Managed, flags)?)
+        Ok(pointer.set(memory::shared(&context, bytes as u64, Kind::Managed, flags)?)?)
     }
 
     cuMemHostAlloc [2020 => cuMemHostAlloc] (pointer: Out<usize>, bytes: usize, flags: u32) {
@@ -160,13 +162,13 @@ functions! {
         if pointer == 0 {
             return Ok(());
         }
-        let (address, block) = block::of_host(&context, pointer).ok_or(Error::InvalidValue)?;
+        let (address, block) = memory::of_host(&context, pointer).ok_or(Error::InvalidValue)?;
         if block.kind != Kind::Host || block.host != Some(pointer) {
             return Err(Error::InvalidValue);
         }
         context.synchronize();
-        let block = block::take(&context, address, |k| k == Kind::Host).ok_or(Error::InvalidValue)?;
-        block::release(&context, address, &block);
+        let block = memory::take(&context, address, |k| k == Kind::Host).ok_or(Error::InvalidValue)?;
+        memory::release(&context, address, &block);
         Ok(())
     }
 
@@ -176,7 +178,7 @@ functions! {
         if pointer.is_null() || bytes == 0 || flags & !15 != 0 {
             return Err(Error::InvalidValue);
         }
-        block::register(&context, pointer, bytes as u64, flags)
+        memory::register(&context, pointer, bytes as u64, flags)
     }
 
     cuMemHostUnregister [4000 => cuMemHostUnregister] (pointer: usize) {
@@ -184,16 +186,16 @@ functions! {
         if pointer == 0 {
             return Err(Error::InvalidValue);
         }
-        let found = block::of_host(&context, pointer);
+        let found = memory::of_host(&context, pointer);
         let Some((address, _)) = found
             .filter(|(_, b)| b.kind == Kind::Registered && b.host == Some(pointer))
         else {
             return Err(Error::HostMemoryNotRegistered);
         };
         context.synchronize();
-        let block = block::take(&context, address, |k| k == Kind::Registered)
+        let block = memory::take(&context, address, |k| k == Kind::Registered)
             .ok_or(Error::HostMemoryNotRegistered)?;
-        block::release(&context, address, &block);
+        memory::release(&context, address, &block);
         Ok(())
     }
 
@@ -204,13 +206,13 @@ functions! {
         if flags != 0 {
             return Err(Error::InvalidValue);
         }
-        device.set(block::of_host(&context, pointer).ok_or(Error::InvalidValue)?.0)
+        Ok(device.set(memory::of_host(&context, pointer).ok_or(Error::InvalidValue)?.0)?)
     }
 
     cuMemHostGetFlags [2030 => cuMemHostGetFlags] (flags: Out<u32>, pointer: usize) {
         let context = context::current()?;
         flags.required()?;
-        flags.set(block::of_host(&context, pointer).ok_or(Error::InvalidValue)?.1.flags)
+        Ok(flags.set(memory::of_host(&context, pointer).ok_or(Error::InvalidValue)?.1.flags)?)
     }
 
     cuMemGetAddressRange [3020 => cuMemGetAddressRange_v2]
@@ -233,7 +235,7 @@ functions! {
             Err(Error::InvalidContext) => None,
             Err(error) => return Err(error),
         };
-        data.write(0, &pointer_attribute(context.as_deref(), attribute, pointer)?)
+        Ok(data.write(0, &pointer_attribute(context.as_deref(), attribute, pointer)?)?)
     }
 
     cuPointerGetAttributes [7000 => cuPointerGetAttributes]
@@ -254,7 +256,7 @@ functions! {
 
     cuPointerSetAttribute [6000 => cuPointerSetAttribute] (value: Raw, attribute: u32, pointer: u64) {
         let context = context::current()?;
-        context.block_at(pointer).ok_or(Error::InvalidValue)?;
+        context.allocation_at(pointer).ok_or(Error::InvalidValue)?;
         // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: copies are ordered anyway.
         if attribute == 6 { Ok(()) } else { Err(Error::InvalidValue) }
     }
@@ -288,7 +290,7 @@ functions! {
             2 | 4 => -2,
             _ => return Err(Error::InvalidValue),
         };
-        if size == 4 { data.write(0, &value.to_le_bytes()) } else { Err(Error::InvalidValue) }
+        if size == 4 { Ok(data.write(0, &value.to_le_bytes())?) } else { Err(Error::InvalidValue) }
     }
 
     cuStreamAttachMemAsync [6000 => cuStreamAttachMemAsync; 7000 => cuStreamAttachMemAsync_ptsz]
@@ -301,17 +303,17 @@ functions! {
 fn host_alloc(context: &Context, pointer: Out<usize>, bytes: usize, flags: u32) -> Result {
     unsafe_call()?;
     if bytes == 0 {
-        return pointer.set(0);
+        return Ok(pointer.set(0)?);
     }
-    let address = block::shared(context, bytes as u64, Kind::Host, flags)?;
-    let host = context.blocks().get(&address).and_then(|b| b.host);
-    pointer.set(host.ok_or(Error::Unknown)?)
+    let address = memory::shared(context, bytes as u64, Kind::Host, flags)?;
+    let host = context.allocations().get(&address).and_then(|b| b.host);
+    Ok(pointer.set(host.ok_or(Error::Unknown)?)?)
 }
 
 /// Fails for pointers that are not to managed memory.
 fn managed(pointer: u64) -> Result {
     let context = context::current()?;
-    match context.block_at(pointer) {
+    match context.allocation_at(pointer) {
         Some((_, block)) if block.kind == Kind::Managed => Ok(()),
         _ => Err(Error::InvalidValue),
     }

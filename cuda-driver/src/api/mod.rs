@@ -34,6 +34,8 @@ pub struct Entry {
     pub symbol: &'static str,
     /// Its address.
     pub address: Address,
+    /// Types of its arguments as they are written here.
+    pub arguments: &'static [&'static str],
 }
 
 /// The address of an exported function.
@@ -65,6 +67,7 @@ macro_rules! functions {
                 per_thread: false,
                 symbol: stringify!($symbol),
                 address: $crate::api::Address($symbol as *const std::ffi::c_void),
+                arguments: $crate::api::types! { $args },
             },)+
             $($($crate::api::Entry {
                 name: stringify!($name),
@@ -72,6 +75,7 @@ macro_rules! functions {
                 per_thread: true,
                 symbol: stringify!($own),
                 address: $crate::api::Address($own as *const std::ffi::c_void),
+                arguments: $crate::api::types! { $args },
             },)+)?
         )*];
     };
@@ -87,12 +91,17 @@ macro_rules! export {
         #[allow(non_snake_case, clippy::too_many_arguments, unused_variables)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $symbol($($arg: $ty),*) -> u32 {
-            $crate::ffi::call($per_thread, move || -> $crate::error::Result { $body })
+            $crate::entry::code($per_thread, move || -> $crate::error::Result { $body })
         }
     };
 }
 
-use {export, functions};
+/// The types of arguments as text.
+macro_rules! types {
+    (($($arg:ident: $ty:ty),* $(,)?)) => { &[$(stringify!($ty)),*] };
+}
+
+use {export, functions, types};
 
 /// Every exported symbol.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {

@@ -7,7 +7,7 @@ use super::functions;
 use crate::context;
 use crate::driver;
 use crate::error::{Error, Result};
-use crate::ffi::{In, Out, Raw, Text};
+use c_border::{In, Out, Raw, Text};
 use crate::image::{self, Image, Refused};
 use crate::link::Options;
 use crate::module::{
@@ -27,13 +27,13 @@ fn load(
     let loaded = image(context.driver)
         .and_then(|image| options.verified(image, context.driver))
         .and_then(|verified| {
-            options.info(&verified.warnings().render(false))?;
+            options.info(&verified.warnings().render(false));
             Module::load(&context, &verified)
         });
     match loaded {
         Ok(module) => {
-            options.error("")?;
-            out.set(MODULES.add(Arc::new(module)))
+            options.error("");
+            Ok(out.set(MODULES.add(Arc::new(module)))?)
         }
         Err(refused) => options.refuse(refused),
     }
@@ -115,7 +115,7 @@ fn reference(out: Out<usize>, module: usize, name: Text, surface: bool) -> Resul
     let handle = *known.entry(name).or_insert_with(|| {
         REFERENCES.add(Arc::new(Reference::new(Some((Arc::downgrade(&module), variable)), surface)))
     });
-    out.set(handle)
+    Ok(out.set(handle)?)
 }
 
 /// A function in the current context of a handle of either kind.
@@ -156,7 +156,7 @@ functions! {
 
     cuModuleGetLoadingMode [11070 => cuModuleGetLoadingMode] (mode: Out<u32>) {
         // Eager.
-        mode.set(1)
+        Ok(mode.set(1)?)
     }
 
     cuModuleGetFunction [2000 => cuModuleGetFunction] (function: Out<usize>, module: usize, name: Text) {
@@ -167,11 +167,11 @@ functions! {
             return Err(Error::InvalidValue);
         }
         module.context()?.check()?;
-        function.set(module.function(&name)?)
+        Ok(function.set(module.function(&name)?)?)
     }
 
     cuModuleGetFunctionCount [12040 => cuModuleGetFunctionCount] (count: Out<u32>, module: usize) {
-        count.set(module::module(module)?.names().len() as u32)
+        Ok(count.set(module::module(module)?.names().len() as u32)?)
     }
 
     cuModuleEnumerateFunctions [12040 => cuModuleEnumerateFunctions]
@@ -181,7 +181,7 @@ functions! {
         let names = module.names();
         let handles: Result<Vec<usize>> =
             names.iter().take(count as usize).map(|n| module.function(n)).collect();
-        list.put_list(&handles?);
+        list.put_all(&handles?);
         Ok(())
     }
 
@@ -209,7 +209,7 @@ functions! {
     cuFuncGetAttribute [2020 => cuFuncGetAttribute] (value: Out<i32>, id: u32, function: usize) {
         let function = module::function(function)?;
         value.required()?;
-        value.set(function_attribute(&function, id)?)
+        Ok(value.set(function_attribute(&function, id)?)?)
     }
 
     cuFuncSetAttribute [9000 => cuFuncSetAttribute] (function: usize, id: u32, value: i32) {
@@ -230,12 +230,12 @@ functions! {
         let function = module::function(function)?;
         module.required()?;
         let found = MODULES.all().into_iter().find(|(_, m)| Arc::ptr_eq(m, &function.module));
-        module.set(found.ok_or(Error::InvalidHandle)?.0)
+        Ok(module.set(found.ok_or(Error::InvalidHandle)?.0)?)
     }
 
     cuFuncGetName [12030 => cuFuncGetName] (name: Out<usize>, function: usize) {
         let function = module::function(function)?;
-        name.set(function.name_pointer())
+        Ok(name.set(function.name_pointer())?)
     }
 
     cuFuncGetParamInfo [12040 => cuFuncGetParamInfo]
@@ -245,12 +245,12 @@ functions! {
 
     cuFuncGetParamCount [13020 => cuFuncGetParamCount] (function: usize, count: Out<usize>) {
         let function = module::function(function)?;
-        count.set(function.resources()?.params.len())
+        Ok(count.set(function.resources()?.params.len())?)
     }
 
     cuFuncIsLoaded [12040 => cuFuncIsLoaded] (state: Out<u32>, function: usize) {
         module::function(function)?;
-        state.set(1)
+        Ok(state.set(1)?)
     }
 
     cuFuncLoad [12040 => cuFuncLoad] (function: usize) {
@@ -284,11 +284,11 @@ functions! {
     cuLibraryGetKernel [12000 => cuLibraryGetKernel] (kernel: Out<usize>, library: usize, name: Text) {
         kernel.required()?;
         let found = module::library(library)?;
-        kernel.set(found.kernel(library, &name.get()?)?)
+        Ok(kernel.set(found.kernel(library, &name.get()?)?)?)
     }
 
     cuLibraryGetKernelCount [12040 => cuLibraryGetKernelCount] (count: Out<u32>, library: usize) {
-        count.set(module::library(library)?.names().len() as u32)
+        Ok(count.set(module::library(library)?.names().len() as u32)?)
     }
 
     cuLibraryEnumerateKernels [12040 => cuLibraryEnumerateKernels]
@@ -298,13 +298,13 @@ functions! {
         let names = found.names();
         let handles: Result<Vec<usize>> =
             names.iter().take(count as usize).map(|n| found.kernel(library, n)).collect();
-        list.put_list(&handles?);
+        list.put_all(&handles?);
         Ok(())
     }
 
     cuLibraryGetModule [12000 => cuLibraryGetModule] (module: Out<usize>, library: usize) {
         module.required()?;
-        module.set(module::library(library)?.module(&context::current()?)?.0)
+        Ok(module.set(module::library(library)?.module(&context::current()?)?.0)?)
     }
 
     cuLibraryGetGlobal [12000 => cuLibraryGetGlobal]
@@ -338,15 +338,15 @@ functions! {
 
     cuKernelGetFunction [12000 => cuKernelGetFunction] (function: Out<usize>, kernel: usize) {
         function.required()?;
-        function.set(of_kernel(kernel)?.handle)
+        Ok(function.set(of_kernel(kernel)?.handle)?)
     }
 
     cuKernelGetLibrary [12050 => cuKernelGetLibrary] (library: Out<usize>, kernel: usize) {
-        library.set(module::kernel(kernel)?.library)
+        Ok(library.set(module::kernel(kernel)?.library)?)
     }
 
     cuKernelGetName [12030 => cuKernelGetName] (name: Out<usize>, kernel: usize) {
-        name.set(module::kernel(kernel)?.name.as_ptr() as usize)
+        Ok(name.set(module::kernel(kernel)?.name.as_ptr() as usize)?)
     }
 
     cuKernelGetParamInfo [12040 => cuKernelGetParamInfo]
@@ -355,13 +355,13 @@ functions! {
     }
 
     cuKernelGetParamCount [13020 => cuKernelGetParamCount] (kernel: usize, count: Out<usize>) {
-        count.set(of_kernel(kernel)?.resources()?.params.len())
+        Ok(count.set(of_kernel(kernel)?.resources()?.params.len())?)
     }
 
     cuKernelGetAttribute [12000 => cuKernelGetAttribute] (value: Out<i32>, id: u32, kernel: usize, device: i32) {
         driver::device(device)?;
         value.required()?;
-        value.set(function_attribute(&*any_function(kernel)?, id)?)
+        Ok(value.set(function_attribute(&*any_function(kernel)?, id)?)?)
     }
 
     cuKernelSetAttribute [12000 => cuKernelSetAttribute] (id: u32, value: i32, kernel: usize, device: i32) {
@@ -399,9 +399,9 @@ fn load_library(
     match verified {
         Ok(verified) => {
             let warnings = verified.warnings().render(false);
-            options.info(&warnings).map_err(|r| r.code)?;
-            options.error("")?;
-            out.set(LIBRARIES.add(Arc::new(Library::new(verified))))
+            options.info(&warnings);
+            options.error("");
+            Ok(out.set(LIBRARIES.add(Arc::new(Library::new(verified))))?)
         }
         Err(refused) => options.refuse(refused),
     }

@@ -7,8 +7,8 @@ use super::array::Descriptor;
 use super::functions;
 use crate::context;
 use crate::error::{Error, Result};
-use crate::ffi::{In, Out};
-use crate::plain_struct;
+use c_border::{In, Out};
+use c_border::plain_struct;
 use crate::texture::{
     self, ARRAYS, MIPMAPS, NORMALIZED, READ_AS_INTEGER, REFERENCES, Reference, Sampling, Source,
 };
@@ -91,7 +91,7 @@ functions! {
         let made = texture::texture(&context, &source(&resource)?, &sampling)?;
         let handle = context.device.add_object(Arc::new(made));
         kept().insert((context.id, handle), (resource, Some(desc)));
-        object.set(handle)
+        Ok(object.set(handle)?)
     }
 
     cuTexObjectDestroy [5000 => cuTexObjectDestroy] (object: u64) {
@@ -106,13 +106,13 @@ functions! {
     cuTexObjectGetResourceDesc [5000 => cuTexObjectGetResourceDesc] (out: Out<Resource>, object: u64) {
         let context = context::current()?;
         let found = kept().get(&(context.id, object)).copied().ok_or(Error::InvalidValue)?;
-        out.set(found.0)
+        Ok(out.set(found.0)?)
     }
 
     cuTexObjectGetTextureDesc [5000 => cuTexObjectGetTextureDesc] (out: Out<TextureDesc>, object: u64) {
         let context = context::current()?;
         let found = kept().get(&(context.id, object)).copied().ok_or(Error::InvalidValue)?;
-        out.set(found.1.ok_or(Error::InvalidValue)?)
+        Ok(out.set(found.1.ok_or(Error::InvalidValue)?)?)
     }
 
     cuTexObjectGetResourceViewDesc [5000 => cuTexObjectGetResourceViewDesc] (out: Out<View>, object: u64) {
@@ -131,7 +131,7 @@ functions! {
         let made = texture::texture(&context, &source, &Sampling { address: [1; 3], ..Sampling::default() })?;
         let handle = context.device.add_object(Arc::new(made));
         kept().insert((context.id, handle), (resource, None));
-        object.set(handle)
+        Ok(object.set(handle)?)
     }
 
     cuSurfObjectDestroy [5000 => cuSurfObjectDestroy] (object: u64) {
@@ -146,13 +146,13 @@ functions! {
     cuSurfObjectGetResourceDesc [5000 => cuSurfObjectGetResourceDesc] (out: Out<Resource>, object: u64) {
         let context = context::current()?;
         let found = kept().get(&(context.id, object)).copied().ok_or(Error::InvalidValue)?;
-        out.set(found.0)
+        Ok(out.set(found.0)?)
     }
 
     cuTexRefCreate [2000 => cuTexRefCreate] (reference: Out<usize>) {
         context::current()?;
         reference.required()?;
-        reference.set(REFERENCES.add(Arc::new(Reference::new(None, false))))
+        Ok(reference.set(REFERENCES.add(Arc::new(Reference::new(None, false))))?)
     }
 
     cuTexRefDestroy [2000 => cuTexRefDestroy] (reference: usize) {
@@ -237,7 +237,7 @@ functions! {
         let found = own(reference)?;
         let state = found.state.lock().unwrap_or_else(PoisonError::into_inner);
         match state.0 {
-            Source::Memory(at, ..) => pointer.set(at),
+            Source::Memory(at, ..) => Ok(pointer.set(at)?),
             _ => Err(Error::InvalidValue),
         }
     }
@@ -246,7 +246,7 @@ functions! {
         let found = own(reference)?;
         let state = found.state.lock().unwrap_or_else(PoisonError::into_inner);
         match state.0 {
-            Source::Array(handle, _) => array.set(handle),
+            Source::Array(handle, _) => Ok(array.set(handle)?),
             _ => Err(Error::InvalidValue),
         }
     }
@@ -255,19 +255,19 @@ functions! {
         let found = own(reference)?;
         let state = found.state.lock().unwrap_or_else(PoisonError::into_inner);
         let at = usize::try_from(dimension).map_err(|_| Error::InvalidValue)?;
-        mode.set(*state.1.address.get(at).ok_or(Error::InvalidValue)?)
+        Ok(mode.set(*state.1.address.get(at).ok_or(Error::InvalidValue)?)?)
     }
 
     cuTexRefGetFilterMode [2000 => cuTexRefGetFilterMode] (mode: Out<u32>, reference: usize) {
         let found = own(reference)?;
         let state = found.state.lock().unwrap_or_else(PoisonError::into_inner);
-        mode.set(u32::from(state.1.linear))
+        Ok(mode.set(u32::from(state.1.linear))?)
     }
 
     cuTexRefGetFlags [2000 => cuTexRefGetFlags] (flags: Out<u32>, reference: usize) {
         let found = own(reference)?;
         let state = found.state.lock().unwrap_or_else(PoisonError::into_inner);
-        flags.set(state.1.flags)
+        Ok(flags.set(state.1.flags)?)
     }
 
     cuTexRefGetFormat [2000 => cuTexRefGetFormat] (format: Out<u32>, channels: Out<i32>, reference: usize) {
@@ -293,7 +293,7 @@ functions! {
         let found = own(reference)?;
         let state = found.state.lock().unwrap_or_else(PoisonError::into_inner);
         match state.0 {
-            Source::Array(handle, _) => array.set(handle),
+            Source::Array(handle, _) => Ok(array.set(handle)?),
             _ => Err(Error::InvalidValue),
         }
     }

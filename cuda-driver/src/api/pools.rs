@@ -3,12 +3,14 @@
 use std::sync::PoisonError;
 
 use super::functions;
-use crate::block::{self, Kind};
+use crate::allocation::Kind;
+use crate::memory;
 use crate::context;
 use crate::driver;
+use crate::lifetime;
 use crate::error::{Error, Result};
-use crate::ffi::{In, Out, Raw};
-use crate::plain_struct;
+use c_border::{In, Out, Raw};
+use c_border::plain_struct;
 use crate::pool::{POOLS, Pool};
 use crate::stream;
 use crate::work::Work;
@@ -27,7 +29,7 @@ fn pool_of_device(device: i32, which: usize) -> Result<usize> {
     let context = match context::current_any() {
         Ok(context) => context,
         // Pools belong to the device: they are there before any context is current.
-        Err(Error::InvalidContext) => driver.retain()?,
+        Err(Error::InvalidContext) => lifetime::retain(driver)?,
         Err(error) => return Err(error),
     };
     let pools = context.pools.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,11 +49,11 @@ fn allocate(out: Out<u64>, bytes: usize, pool: Option<usize>, stream: usize) -> 
     };
     let pool = POOLS.get(handle).ok_or(Error::InvalidValue)?;
     if bytes == 0 {
-        return out.set(0);
+        return Ok(out.set(0)?);
     }
     pool.take(bytes as u64)?;
-    match block::device(&context, bytes as u64, Kind::Pool(handle)) {
-        Ok(address) => out.set(address),
+    match memory::device(&context, bytes as u64, Kind::Pool(handle)) {
+        Ok(address) => Ok(out.set(address)?),
         Err(error) => {
             crate::pool::gave_back(handle, bytes as u64);
             Err(error)
@@ -79,19 +81,19 @@ functions! {
         stream.not_capturing()?;
         let context = stream.context()?;
         let owned = |k| matches!(k, Kind::Device | Kind::Pool(_));
-        let block = block::take(&context, pointer, owned).ok_or(Error::InvalidValue)?;
+        let block = memory::take(&context, pointer, owned).ok_or(Error::InvalidValue)?;
         stream.submit(&context, Work::Free(pointer, Box::new(block)), Vec::new())?;
         Ok(())
     }
 
     cuDeviceGetDefaultMemPool [11020 => cuDeviceGetDefaultMemPool] (pool: Out<usize>, device: i32) {
         pool.required()?;
-        pool.set(pool_of_device(device, 0)?)
+        Ok(pool.set(pool_of_device(device, 0)?)?)
     }
 
     cuDeviceGetMemPool [11020 => cuDeviceGetMemPool] (pool: Out<usize>, device: i32) {
         pool.required()?;
-        pool.set(pool_of_device(device, 1)?)
+        Ok(pool.set(pool_of_device(device, 1)?)?)
     }
 
     cuDeviceSetMemPool [11020 => cuDeviceSetMemPool] (device: i32, pool: usize) {
@@ -113,10 +115,10 @@ functions! {
             return Err(Error::NotSupported);
         }
         let context = match context::current_any() {
-            Err(Error::InvalidContext) => driver::get()?.retain()?,
+            Err(Error::InvalidContext) => lifetime::retain(driver::get()?)?,
             other => other?,
         };
-        pool.set(Pool::with_limit(&context, props.max_size as u64))
+        Ok(pool.set(Pool::with_limit(&context, props.max_size as u64))?)
     }
 
     cuMemPoolDestroy [11020 => cuMemPoolDestroy] (pool: usize) {
@@ -142,9 +144,9 @@ functions! {
     cuMemPoolGetAttribute [11020 => cuMemPoolGetAttribute] (pool: usize, attribute: u32, value: Raw) {
         let found = POOLS.get(pool).ok_or(Error::InvalidValue)?.get(attribute)?;
         if attribute <= 3 {
-            value.write(0, &(found as u32).to_le_bytes())
+            Ok(value.write(0, &(found as u32).to_le_bytes())?)
         } else {
-            value.write(0, &found.to_le_bytes())
+            Ok(value.write(0, &found.to_le_bytes())?)
         }
     }
 
@@ -162,6 +164,6 @@ functions! {
     cuMemPoolGetAccess [11020 => cuMemPoolGetAccess] (flags: Out<u32>, pool: usize, location: Raw) {
         POOLS.get(pool).ok_or(Error::InvalidValue)?;
         // Readable and writable from its own device.
-        flags.set(3)
+        Ok(flags.set(3)?)
     }
 }

@@ -7,11 +7,13 @@ use crate::capture::Capture;
 use crate::context;
 use crate::driver;
 use crate::error::{Error, Result};
-use crate::ffi::{In, Out, Raw, StreamFn};
+use c_border::{In, Out, Raw};
+use c_border::callback::StreamFn;
 use crate::graph::{GRAPHS, Graph};
-use crate::plain_struct;
+use c_border::plain_struct;
 use crate::schedule;
-use crate::stream::{self, EVENTS, Event, NON_BLOCKING, STREAMS, Stream};
+use crate::event::{self, EVENTS, Event};
+use crate::stream::{self, NON_BLOCKING, STREAMS, Stream};
 use crate::work::Work;
 
 /// The highest stream priority (numbers fall as priority rises).
@@ -29,9 +31,7 @@ fn create(out: Out<usize>, flags: u32, priority: i32) -> Result {
         return Err(Error::InvalidValue);
     }
     let priority = priority.clamp(GREATEST_PRIORITY, 0);
-    let stream = Arc::new(Stream::new(Arc::downgrade(&context), flags, priority));
-    context.adopt(&stream);
-    out.set(STREAMS.add(stream))
+    Ok(out.set(STREAMS.add(stream::create(&context, flags, priority)))?)
 }
 
 /// Whether an address can be waited for or written by a stream.
@@ -134,11 +134,11 @@ functions! {
     cuStreamWaitEvent [3020 => cuStreamWaitEvent; 7000 => cuStreamWaitEvent_ptsz]
     (stream: usize, event: usize, flags: u32) {
         let stream = stream::get(stream)?;
-        let event = stream::event(event)?;
+        let event = event::get(event)?;
         if flags > 1 {
             return Err(Error::InvalidValue);
         }
-        stream::wait_event(&stream, &event)
+        stream.wait_for(&event)
     }
 
     cuStreamAddCallback [5000 => cuStreamAddCallback; 7000 => cuStreamAddCallback_ptsz]
@@ -153,34 +153,34 @@ functions! {
 
     cuStreamGetPriority [5050 => cuStreamGetPriority; 7000 => cuStreamGetPriority_ptsz]
     (stream: usize, priority: Out<i32>) {
-        priority.set(stream::get(stream)?.priority)
+        Ok(priority.set(stream::get(stream)?.priority)?)
     }
 
     cuStreamGetFlags [5050 => cuStreamGetFlags; 7000 => cuStreamGetFlags_ptsz]
     (stream: usize, flags: Out<u32>) {
-        flags.set(stream::get(stream)?.flags)
+        Ok(flags.set(stream::get(stream)?.flags)?)
     }
 
     cuStreamGetId [12000 => cuStreamGetId; 12000 => cuStreamGetId_ptsz]
     (stream: usize, id: Out<u64>) {
-        id.set(stream::id(&*stream::get(stream)?))
+        Ok(id.set(stream::id(&*stream::get(stream)?))?)
     }
 
     cuStreamGetCtx [9020 => cuStreamGetCtx; 9020 => cuStreamGetCtx_ptsz]
     (stream: usize, context: Out<usize>) {
-        context.set(stream::get(stream)?.context()?.handle)
+        Ok(context.set(stream::get(stream)?.context()?.handle)?)
     }
 
     cuStreamGetCtx [12050 => cuStreamGetCtx_v2; 12050 => cuStreamGetCtx_v2_ptsz]
     (stream: usize, context: Out<usize>, green: Out<usize>) {
         green.put(0);
-        context.set(stream::get(stream)?.context()?.handle)
+        Ok(context.set(stream::get(stream)?.context()?.handle)?)
     }
 
     cuStreamGetDevice [12080 => cuStreamGetDevice; 12080 => cuStreamGetDevice_ptsz]
     (stream: usize, device: Out<i32>) {
         stream::get(stream)?;
-        device.set(0)
+        Ok(device.set(0)?)
     }
 
     // Attributes are hints: they are kept and given back.
@@ -209,7 +209,7 @@ functions! {
             3 => standard[0] = 1,
             _ => {}
         }
-        value.set(set.unwrap_or(standard))
+        Ok(value.set(set.unwrap_or(standard))?)
     }
 
     cuStreamCopyAttributes [11000 => cuStreamCopyAttributes; 11000 => cuStreamCopyAttributes_ptsz]
@@ -231,7 +231,7 @@ functions! {
         {
             return Err(Error::InvalidValue);
         }
-        event.set(EVENTS.add(Arc::new(Event::new(&context, flags))))
+        Ok(event.set(EVENTS.add(Arc::new(Event::new(&context, flags))))?)
     }
 
     cuEventDestroy [2000 => cuEventDestroy, 4000 => cuEventDestroy_v2] (event: usize) {
@@ -240,16 +240,16 @@ functions! {
     }
 
     cuEventRecord [2000 => cuEventRecord; 7000 => cuEventRecord_ptsz] (event: usize, stream: usize) {
-        let event = stream::event(event)?;
-        event.record(&*stream::get(stream)?)
+        let event = event::get(event)?;
+        stream::get(stream)?.record(&event)
     }
 
     cuEventRecordWithFlags [11010 => cuEventRecordWithFlags; 11010 => cuEventRecordWithFlags_ptsz]
     (event: usize, stream: usize, flags: u32) {
-        let event = stream::event(event)?;
+        let event = event::get(event)?;
         let stream = stream::get(stream)?;
         match flags {
-            0 => event.record(&stream),
+            0 => stream.record(&event),
             // External: a node of its own in a capture.
             1 => match &mut *stream.capture() {
                 Some(capturing) => capturing.add(Work::Record(event)),
@@ -260,18 +260,18 @@ functions! {
     }
 
     cuEventQuery [2000 => cuEventQuery] (event: usize) {
-        stream::event(event)?.query()
+        event::get(event)?.query()
     }
 
     cuEventSynchronize [2000 => cuEventSynchronize] (event: usize) {
-        stream::event(event)?.synchronize()
+        event::get(event)?.synchronize()
     }
 
     cuEventElapsedTime [2000 => cuEventElapsedTime, 12080 => cuEventElapsedTime_v2]
     (milliseconds: Out<f32>, from: usize, to: usize) {
-        let (from, to) = (stream::event(from)?, stream::event(to)?);
+        let (from, to) = (event::get(from)?, event::get(to)?);
         milliseconds.required()?;
-        milliseconds.set(Event::elapsed(&from, &to)?)
+        Ok(milliseconds.set(Event::elapsed(&from, &to)?)?)
     }
 
     cuStreamBeginCapture [10000 => cuStreamBeginCapture; 10000 => cuStreamBeginCapture_ptsz] (stream: usize) {
@@ -308,7 +308,7 @@ functions! {
         drop(own);
         // Streams that joined capture no longer.
         let joined = capturing.capture.joined_streams();
-        for other in stream.context()?.streams().iter().filter(|s| joined.contains(&s.queue)) {
+        for other in stream::all(&*stream.context()?).iter().filter(|s| joined.contains(&s.queue)) {
             other.capture().take();
         }
         capturing.capture.check()?;
@@ -327,7 +327,7 @@ functions! {
     (stream: usize, status: Out<u32>) {
         let stream = stream::get(stream)?;
         let now = stream.capture().as_ref().map_or(0, |c| if c.capture.is_invalid() { 2 } else { 1 });
-        status.set(now)
+        Ok(status.set(now)?)
     }
 
     cuStreamGetCaptureInfo [10010 => cuStreamGetCaptureInfo; 10010 => cuStreamGetCaptureInfo_ptsz]
@@ -365,7 +365,7 @@ functions! {
         if new > 2 {
             return Err(Error::InvalidValue);
         }
-        mode.set(MODE.replace(new))
+        Ok(mode.set(MODE.replace(new))?)
     }
 
     cuStreamWriteValue32 [8000 => cuStreamWriteValue32, 11070 => cuStreamWriteValue32_v2; 8000 => cuStreamWriteValue32_ptsz, 11070 => cuStreamWriteValue32_v2_ptsz]

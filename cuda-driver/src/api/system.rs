@@ -5,7 +5,7 @@ use std::sync::Once;
 use super::{Found, functions, look_up};
 use crate::driver;
 use crate::error::{Error, describe};
-use crate::ffi::{Out, Raw, Text};
+use c_border::{Out, Raw, Text};
 
 /// The table that NVIDIA's CUDA runtime asks for first and cannot do without.
 const RUNTIME_TABLE: [u8; 16] = [
@@ -24,7 +24,7 @@ functions! {
     }
 
     cuDriverGetVersion [2020 => cuDriverGetVersion] (version: Out<i32>) {
-        version.set(driver::VERSION as i32)
+        Ok(version.set(driver::VERSION as i32)?)
     }
 
     cuGetErrorName [6000 => cuGetErrorName] (error: u32, text: Out<usize>) {
@@ -52,7 +52,7 @@ functions! {
     cuGetProcAddress [11030 => cuGetProcAddress] (name: Text, function: Out<usize>, version: i32, flags: u64) {
         function.required()?;
         match find(name, version, flags)? {
-            Found::Symbol(entry) => function.set(entry.address.0 as usize),
+            Found::Symbol(entry) => Ok(function.set(entry.address.0 as usize)?),
             _ => {
                 function.put(0);
                 Err(Error::NotFound)

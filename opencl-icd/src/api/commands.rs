@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{calls, creates};
 use crate::cl::{self, Error, Result};
-use crate::ffi::{In, Out, Raw};
+use c_border::{In, Out, Raw};
 use crate::memory::Mem;
 use crate::queue::{Ask, Queue};
 use crate::region::{self, Rect};
@@ -76,7 +76,7 @@ fn transfer(
     let command = if write { cl::COMMAND_WRITE_BUFFER } else { cl::COMMAND_READ_BUFFER };
     let time = queue.device.transfer_ns(t.size);
     let work = move || {
-        let place = mem.place.offset(t.offset);
+        let place = mem.host.offset(t.offset);
         let (to, from) = if write { (place, t.pointer) } else { (t.pointer, place) };
         to.copy_from(from, t.size);
         Ok(time)
@@ -94,8 +94,8 @@ struct Pitches {
 type Triple = In<[usize; 3]>;
 
 fn rect(origin: Triple, region: Triple, p: Pitches) -> Result<Rect> {
-    let origin = origin.get().ok_or(Error::INVALID_VALUE)?;
-    let region = region.get().ok_or(Error::INVALID_VALUE)?;
+    let origin = origin.get()?;
+    let region = region.get()?;
     Rect::new(origin, region, p.row, p.slice)
 }
 
@@ -123,7 +123,7 @@ fn transfer_rect(
     let command = if write { cl::COMMAND_WRITE_BUFFER_RECT } else { cl::COMMAND_READ_BUFFER_RECT };
     let time = queue.device.transfer_ns(inside.bytes());
     let work = move || {
-        let (place, host) = (inside.rows(mem.place), outside.rows(pointer));
+        let (place, host) = (inside.rows(mem.host), outside.rows(pointer));
         let (to, from) = if write { (place, host) } else { (host, place) };
         region::copy(to, from, inside.region);
         Ok(time)
@@ -196,7 +196,7 @@ calls! {
         let ask = Ask::new(&queue, count, events, event)?;
         let time = queue.device.copy_ns(size);
         let work = move || {
-            to.place.offset(to_offset).copy_from(from.place.offset(from_offset), size);
+            to.host.offset(to_offset).copy_from(from.host.offset(from_offset), size);
             Ok(time)
         };
         queue.enqueue(cl::COMMAND_COPY_BUFFER, ask, Box::new(work))
@@ -233,7 +233,7 @@ calls! {
         let ask = Ask::new(&queue, count, events, event)?;
         let time = queue.device.copy_ns(source.bytes());
         let work = move || {
-            region::copy(target.rows(to.place), source.rows(from.place), source.region);
+            region::copy(target.rows(to.host), source.rows(from.host), source.region);
             Ok(time)
         };
         queue.enqueue(cl::COMMAND_COPY_BUFFER_RECT, ask, Box::new(work))
@@ -254,10 +254,10 @@ calls! {
         }
         range(&mem, offset, size)?;
         let ask = Ask::new(&queue, count, events, event)?;
-        let pattern = pattern.bytes(pattern_size);
+        let pattern = pattern.bytes(0, pattern_size)?;
         let time = queue.device.copy_ns(size);
         let work = move || {
-            mem.place.offset(offset).fill(&pattern, size / pattern.len());
+            mem.host.offset(offset).fill(&pattern, size / pattern.len());
             Ok(time)
         };
         queue.enqueue(cl::COMMAND_FILL_BUFFER, ask, Box::new(work))

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::{calls, counted, creates};
-use crate::answer::Place;
+use c_border::ParamValue;
 use crate::cl::{self, Error, Result};
-use crate::context::{self, Context};
+use crate::context::Context;
 use crate::device::Device;
-use crate::ffi::{ContextFn, In, Out, Raw};
+use c_border::{In, Out, OutList, Raw};
+use c_border::callback::ContextFn;
 use crate::platform::{self, Platform};
 use crate::queue::Queue;
 use crate::registry;
@@ -23,48 +24,65 @@ pub fn device_list(count: u32, list: In<usize>) -> Result<Vec<Arc<Device>>> {
     list.list(count as usize)?.into_iter().map(registry::get).collect()
 }
 
+/// Checks a property list; as it was given, with the zero at the end.
+///
+/// # Errors
+/// When a property is unknown, twice, or its value wrong.
+fn context_properties(list: In<isize>) -> Result<Vec<isize>> {
+    let mut seen = Vec::new();
+    for [name, value] in list.pairs() {
+        if seen.contains(&name) {
+            return Err(Error::INVALID_PROPERTY);
+        }
+        seen.push(name);
+        match name as u32 {
+            cl::CONTEXT_PLATFORM => {
+                registry::get::<Platform>(value as usize)?;
+            }
+            cl::CONTEXT_INTEROP_USER_SYNC if value == 0 || value == 1 => {}
+            _ => return Err(Error::INVALID_PROPERTY),
+        }
+    }
+    Ok(match list.is_null() {
+        true => Vec::new(),
+        false => list.pairs().into_iter().flatten().chain([0]).collect(),
+    })
+}
+
 fn platform_of(handle: usize) -> Result<Arc<Platform>> {
     if handle == 0 { platform::get() } else { registry::get(handle) }
 }
 
+fn platform_list(entries: u32, platforms: Out<usize>, count: Out<u32>) -> Result {
+    let list = OutList { list: platforms, capacity: entries as usize, count }.wanted()?;
+    list.put(&[platform::get()?.handle.get()]);
+    Ok(())
+}
+
 calls! {
     clGetPlatformIDs(entries: u32, platforms: Out<usize>, count: Out<u32>) {
-        if entries == 0 && !platforms.is_null() || platforms.is_null() && count.is_null() {
-            return Err(Error::INVALID_VALUE);
-        }
-        let found = platform::get()?;
-        platforms.put_list(&[found.handle.get()], entries as usize);
-        count.put(1);
-        Ok(())
+        platform_list(entries, platforms, count)
     }
 
     clIcdGetPlatformIDsKHR(entries: u32, platforms: Out<usize>, count: Out<u32>) {
-        if entries == 0 && !platforms.is_null() || platforms.is_null() && count.is_null() {
-            return Err(Error::INVALID_VALUE);
-        }
-        let found = platform::get()?;
-        platforms.put_list(&[found.handle.get()], entries as usize);
-        count.put(1);
-        Ok(())
+        platform_list(entries, platforms, count)
     }
 
     clGetPlatformInfo(platform: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
-        platform_of(platform)?.info(name, Place { size, value, size_ret })
+        platform_of(platform)?.info(name, ParamValue { size, value, size_ret })
     }
 
     clGetDeviceIDs(platform: usize, kind: u64, entries: u32, devices: Out<usize>, count: Out<u32>) {
         let platform = platform_of(platform)?;
-        if entries == 0 && !devices.is_null() || devices.is_null() && count.is_null() {
-            return Err(Error::INVALID_VALUE);
-        }
+        let list = OutList { list: devices, capacity: entries as usize, count }.wanted()?;
         let all: Vec<usize> = platform.devices_of(kind)?.iter().map(|d| d.handle.get()).collect();
-        devices.put_list(&all, entries as usize);
-        count.put(all.len() as u32);
+        list.put(&all);
         Ok(())
     }
 
     clGetDeviceInfo(device: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
-        registry::get::<Device>(device)?.info(name, Place { size, value, size_ret })
+        let device: Arc<Device> = registry::get(device)?;
+        platform::device_info(&device, name, ParamValue { size, value, size_ret })
     }
 
     clCreateSubDevices(device: usize, properties: In<isize>, _entries: u32, _devices: Out<usize>, _count: Out<u32>) {
@@ -81,7 +99,7 @@ calls! {
     clReleaseDevice(device: usize) { registry::get::<Device>(device).map(|_| ()) }
 
     clGetContextInfo(context: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
-        registry::get::<Context>(context)?.info(name, Place { size, value, size_ret })
+        registry::get::<Context>(context)?.info(name, ParamValue { size, value, size_ret })
     }
 
     clRetainCommandQueue(queue: usize) { registry::retain::<Queue>(queue) }
@@ -92,7 +110,7 @@ calls! {
     }
 
     clGetCommandQueueInfo(queue: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
-        registry::get::<Queue>(queue)?.info(name, Place { size, value, size_ret })
+        registry::get::<Queue>(queue)?.info(name, ParamValue { size, value, size_ret })
     }
 
     // Of OpenCL 1.0; properties are fixed since.
@@ -108,7 +126,7 @@ counted! {
 
 creates! {
     clCreateContext(properties: In<isize>, count: u32, devices: In<usize>, notify: ContextFn, data: Raw) {
-        let properties = context::properties(properties)?;
+        let properties = context_properties(properties)?;
         if count == 0 || devices.is_null() {
             return Err(Error::INVALID_VALUE);
         }
@@ -123,7 +141,7 @@ creates! {
     }
 
     clCreateContextFromType(properties: In<isize>, kind: u64, notify: ContextFn, data: Raw) {
-        let properties = context::properties(properties)?;
+        let properties = context_properties(properties)?;
         if notify.is_none() && !data.is_null() {
             return Err(Error::INVALID_VALUE);
         }

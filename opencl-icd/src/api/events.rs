@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::{calls, counted, creates};
-use crate::answer::Place;
+use c_border::ParamValue;
 use crate::cl::{self, Error};
 use crate::context::Context;
 use crate::event::Event;
-use crate::ffi::{EventFn, In, Out, Raw};
+use c_border::{In, Out, Raw};
+use c_border::callback::EventFn;
 use crate::{registry, schedule};
 
 counted! {
@@ -50,11 +51,11 @@ calls! {
     }
 
     clGetEventInfo(event: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
-        registry::get::<Event>(event)?.info(name, Place { size, value, size_ret })
+        registry::get::<Event>(event)?.info(name, ParamValue { size, value, size_ret })
     }
 
     clGetEventProfilingInfo(event: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
-        registry::get::<Event>(event)?.profiling(name, Place { size, value, size_ret })
+        registry::get::<Event>(event)?.profiling(name, ParamValue { size, value, size_ret })
     }
 
     clSetUserEventStatus(event: usize, status: i32) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::commands::{map_flags, object};
 use super::{calls, creates};
 use crate::cl::{self, Error, Result};
-use crate::ffi::{In, Out, Raw};
+use c_border::{In, Out, Raw};
 use crate::image::Image;
 use crate::memory::Mem;
 use crate::queue::{Ask, Queue};
@@ -21,7 +21,7 @@ fn image(queue: &Queue, handle: usize) -> Result<(Arc<Mem>, Image)> {
 }
 
 fn triple(list: Triple) -> Result<[usize; 3]> {
-    list.get().ok_or(Error::INVALID_VALUE)
+    Ok(list.get()?)
 }
 
 /// The caller's side of a transfer.
@@ -55,7 +55,7 @@ fn transfer(
     let time = queue.device.transfer_ns(span.iter().product());
     let command = if write { cl::COMMAND_WRITE_IMAGE } else { cl::COMMAND_READ_IMAGE };
     let work = move || {
-        let own = image.rows(mem.place, origin);
+        let own = image.rows(mem.host, origin);
         let (to, from) = if write { (own, host) } else { (host, own) };
         region::copy(to, from, span);
         Ok(time)
@@ -88,9 +88,9 @@ fn with_buffer(
     let ask = Ask::new(&queue, count, events, event)?;
     let time = queue.device.copy_ns(bytes);
     let work = move || {
-        let start = buffer.place.offset(offset);
+        let start = buffer.host.offset(offset);
         let flat = Rows { start, row: span[0], slice: span[0] * span[1] };
-        let own = image.rows(mem.place, origin);
+        let own = image.rows(mem.host, origin);
         let to_image = command == cl::COMMAND_COPY_BUFFER_TO_IMAGE;
         let (to, from) = if to_image { (own, flat) } else { (flat, own) };
         region::copy(to, from, span);
@@ -136,7 +136,7 @@ calls! {
         let span = source.span(region);
         let time = queue.device.copy_ns(span.iter().product());
         let work = move || {
-            region::copy(target.rows(to.place, b), source.rows(from.place, a), span);
+            region::copy(target.rows(to.host, b), source.rows(from.host, a), span);
             Ok(time)
         };
         queue.enqueue(cl::COMMAND_COPY_IMAGE, ask, Box::new(work))
@@ -164,14 +164,14 @@ calls! {
     ) {
         let queue: Arc<Queue> = registry::get(queue)?;
         let (mem, image) = image(&queue, mem)?;
-        let colour = colour.get().ok_or(Error::INVALID_VALUE)?;
+        let colour = colour.get()?;
         let (origin, region) = (triple(origin)?, triple(region)?);
         image.check(origin, region)?;
         let ask = Ask::new(&queue, count, events, event)?;
         let texel = image.format.texel(colour);
         let time = queue.device.copy_ns(image.span(region).iter().product());
         let work = move || {
-            let rows = image.rows(mem.place, origin);
+            let rows = image.rows(mem.host, origin);
             for z in 0..region[2] {
                 for y in 0..region[1] {
                     rows.start.offset(z * rows.slice + y * rows.row).fill(&texel, region[0]);

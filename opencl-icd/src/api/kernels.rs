@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::{calls, counted, creates};
-use crate::answer::Place;
+use c_border::ParamValue;
 use crate::cl::{self, Error, Result};
 use crate::device::Device;
-use crate::ffi::{In, Out, Raw, Text};
+use c_border::{In, Out, OutList, Raw, Text};
 use crate::kernel::{Kernel, Range};
 use crate::program::Program;
 use crate::queue::{Ask, Queue};
@@ -19,7 +19,7 @@ counted! {
 creates! {
     clCreateKernel(program: usize, name: Text) {
         let program: Arc<Program> = registry::get(program)?;
-        let name = name.get().ok_or(Error::INVALID_VALUE)?;
+        let name = name.get()?;
         Ok(registry::publish(Arc::new(Kernel::new(&program, &name)?)))
     }
 }
@@ -47,15 +47,15 @@ calls! {
     clCreateKernelsInProgram(program: usize, entries: u32, kernels: Out<usize>, count: Out<u32>) {
         let program: Arc<Program> = registry::get(program)?;
         let names = program.kernel_names()?;
-        if !kernels.is_null() && (entries as usize) < names.len() {
-            return Err(Error::INVALID_VALUE);
-        }
+        let mut handles = vec![0; names.len()];
         if !kernels.is_null() {
+            if (entries as usize) < names.len() {
+                return Err(Error::INVALID_VALUE);
+            }
             let made: Result<Vec<Kernel>> = names.iter().map(|n| Kernel::new(&program, n)).collect();
-            let handles: Vec<usize> = made?.into_iter().map(|k| registry::publish(Arc::new(k))).collect();
-            kernels.put_list(&handles, handles.len());
+            handles = made?.into_iter().map(|k| registry::publish(Arc::new(k))).collect();
         }
-        count.put(names.len() as u32);
+        OutList { list: kernels, capacity: entries as usize, count }.put(&handles);
         Ok(())
     }
 
@@ -64,17 +64,17 @@ calls! {
     }
 
     clGetKernelInfo(kernel: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
-        registry::get::<Kernel>(kernel)?.get_info(name, Place { size, value, size_ret })
+        registry::get::<Kernel>(kernel)?.get_info(name, ParamValue { size, value, size_ret })
     }
 
     clGetKernelArgInfo(kernel: usize, index: u32, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
-        registry::get::<Kernel>(kernel)?.arg_info(index, name, Place { size, value, size_ret })
+        registry::get::<Kernel>(kernel)?.arg_info(index, name, ParamValue { size, value, size_ret })
     }
 
     clGetKernelWorkGroupInfo(kernel: usize, device: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
         let kernel: Arc<Kernel> = registry::get(kernel)?;
         let device = if device == 0 { None } else { Some(registry::get::<Device>(device)?) };
-        kernel.group_info(device, name, Place { size, value, size_ret })
+        kernel.group_info(device, name, ParamValue { size, value, size_ret })
     }
 
     clEnqueueNDRangeKernel(
@@ -86,7 +86,7 @@ calls! {
                 return Err(Error::INVALID_WORK_DIMENSION);
             }
             let sizes = |list: In<usize>, other: usize| {
-                let at = |d: usize| list.at(d).filter(|_| d < dimensions as usize);
+                let at = |d: usize| list.at(d).ok().filter(|_| d < dimensions as usize);
                 std::array::from_fn(|d| at(d).unwrap_or(other))
             };
             if global.is_null() {

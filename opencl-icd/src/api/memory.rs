@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use super::{calls, counted, creates};
-use crate::answer::Place;
+use c_border::ParamValue;
 use crate::cl::{self, Error};
 use crate::context::Context;
-use crate::ffi::{ImageDesc, ImageFormat, In, ObjectFn, Out, Raw};
-use crate::image::{self, Image};
+use c_border::{In, Out, OutList, Raw};
+use c_border::callback::ObjectFn;
+use crate::image::ImageDesc;
+use crate::image_format::{self, ImageFormat};
 use crate::memory::{self, Mem};
 use crate::registry;
 use crate::sampler::Sampler;
@@ -29,13 +31,13 @@ creates! {
         if kind != cl::BUFFER_CREATE_TYPE_REGION {
             return Err(Error::INVALID_VALUE);
         }
-        let region = info.get().ok_or(Error::INVALID_VALUE)?;
+        let region = info.get()?;
         Ok(registry::publish(Arc::new(Mem::sub_buffer(&buffer, flags, region)?)))
     }
 
     clCreateImage(context: usize, flags: u64, format: In<ImageFormat>, desc: In<ImageDesc>, host: Raw) {
         let context: Arc<Context> = registry::get(context)?;
-        let image = Image::create(&context, flags, format.get(), desc.get(), host)?;
+        let image = Mem::image(&context, flags, format.get().ok(), desc.get().ok(), host)?;
         Ok(registry::publish(Arc::new(image)))
     }
 
@@ -43,7 +45,7 @@ creates! {
         let context: Arc<Context> = registry::get(context)?;
         let kind = cl::MEM_OBJECT_IMAGE2D;
         let desc = ImageDesc { kind, width, height, row_pitch, ..ImageDesc::default() };
-        let image = Image::create(&context, flags, format.get(), Some(desc), host);
+        let image = Mem::image(&context, flags, format.get().ok(), Some(desc), host);
         Ok(registry::publish(Arc::new(image.map_err(old_size)?)))
     }
 
@@ -51,7 +53,7 @@ creates! {
         let context: Arc<Context> = registry::get(context)?;
         let kind = cl::MEM_OBJECT_IMAGE3D;
         let desc = ImageDesc { kind, width, height, depth, row_pitch, slice_pitch, ..ImageDesc::default() };
-        let image = Image::create(&context, flags, format.get(), Some(desc), host);
+        let image = Mem::image(&context, flags, format.get().ok(), Some(desc), host);
         Ok(registry::publish(Arc::new(image.map_err(old_size)?)))
     }
 
@@ -67,26 +69,26 @@ fn old_size(error: Error) -> Error {
 }
 
 calls! {
-    clGetSupportedImageFormats(context: usize, flags: u64, kind: u32, entries: u32, formats: Out<[u32; 2]>, count: Out<u32>) {
+    clGetSupportedImageFormats(context: usize, flags: u64, kind: u32, entries: u32, formats: Out<ImageFormat>, count: Out<u32>) {
         registry::get::<Context>(context)?;
         memory::check_flags(flags)?;
         let known = (cl::MEM_OBJECT_IMAGE2D..=cl::MEM_OBJECT_IMAGE1D_BUFFER).contains(&kind);
-        if !known || entries == 0 && !formats.is_null() {
+        if !known {
             return Err(Error::INVALID_VALUE);
         }
-        let all: Vec<[u32; 2]> = image::formats().map(|f| [f.order, f.data_type]).collect();
-        formats.put_list(&all, entries as usize);
-        count.put(all.len() as u32);
+        let list = OutList { list: formats, capacity: entries as usize, count }.roomy()?;
+        let all: Vec<ImageFormat> = image_format::formats().collect();
+        list.put(&all);
         Ok(())
     }
 
     clGetMemObjectInfo(mem: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
-        registry::get::<Mem>(mem)?.info(name, Place { size, value, size_ret })
+        registry::get::<Mem>(mem)?.info(name, ParamValue { size, value, size_ret })
     }
 
     clGetImageInfo(mem: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
         let mem: Arc<Mem> = registry::get(mem)?;
-        mem.as_image()?.info(&mem, name, Place { size, value, size_ret })
+        mem.as_image()?.info(mem.parent.as_ref().map_or(0, |p| p.handle.get()), name, ParamValue { size, value, size_ret })
     }
 
     clSetMemObjectDestructorCallback(mem: usize, function: ObjectFn, data: Raw) {
@@ -99,6 +101,6 @@ calls! {
     }
 
     clGetSamplerInfo(sampler: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
-        registry::get::<Sampler>(sampler)?.info(name, Place { size, value, size_ret })
+        registry::get::<Sampler>(sampler)?.info(name, ParamValue { size, value, size_ret })
     }
 }

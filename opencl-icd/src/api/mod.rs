@@ -18,7 +18,7 @@ macro_rules! calls {
         /// Pointers must be null or lead to as much memory as the specification says.
         #[allow(non_snake_case, clippy::too_many_arguments)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> i32 {
-            $crate::ffi::call(move || $body)
+            $crate::entry::code(move || $body)
         }
     )*};
 }
@@ -31,8 +31,8 @@ macro_rules! creates {
         /// # Safety
         /// Pointers must be null or lead to as much memory as the specification says.
         #[allow(non_snake_case, clippy::too_many_arguments)]
-        pub unsafe extern "C" fn $name($($arg: $ty,)* code: $crate::ffi::Out<i32>) -> usize {
-            $crate::ffi::create(code, move || $body)
+        pub unsafe extern "C" fn $name($($arg: $ty,)* code: c_border::Out<i32>) -> usize {
+            $crate::entry::made(code, move || $body)
         }
     )*};
 }

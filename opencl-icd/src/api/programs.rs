@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use super::contexts::device_list;
 use super::{calls, counted, creates};
-use crate::answer::Place;
+use c_border::ParamValue;
 use crate::cl::{Error, Result};
 use crate::context::Context;
 use crate::device::Device;
-use crate::ffi::{self, In, ObjectFn, Out, Raw, Text};
+use c_border::{In, Out, Raw, Text};
+use c_border::callback::{ObjectFn, call_object};
+use crate::entry;
 use crate::platform::Platform;
 use crate::program::Program;
 use crate::registry;
@@ -29,7 +31,7 @@ creates! {
                 0 => text.get(),
                 n => text.prefix(n),
             };
-            source.push_str(&piece.ok_or(Error::INVALID_VALUE)?);
+            source.push_str(&piece?);
         }
         Ok(registry::publish(Arc::new(Program::from_source(&context, source))))
     }
@@ -49,13 +51,13 @@ creates! {
         for (i, device) in devices.into_iter().enumerate() {
             if lengths[i] == 0 || binaries[i].is_null() {
                 codes[i] = Error::INVALID_VALUE.0;
-                status.put_list(&codes, codes.len());
+                status.put_all(&codes);
                 return Err(Error::INVALID_VALUE);
             }
-            all.push((device, binaries[i].bytes(lengths[i])));
+            all.push((device, binaries[i].bytes(0, lengths[i])?));
         }
         let program = Program::from_binaries(&context, all, &mut codes);
-        status.put_list(&codes, codes.len());
+        status.put_all(&codes);
         Ok(registry::publish(Arc::new(program?)))
     }
 
@@ -93,7 +95,7 @@ fn perform(
     let run = move || {
         // Its outcome is the build status.
         let _ = work(&program);
-        ffi::call_object(notify, program.handle.get(), data);
+        call_object(notify, program.handle.get(), data);
     };
     let started = std::thread::Builder::new().name("opencl-build".into()).spawn(run);
     started.map(|_| ()).map_err(|_| Error::OUT_OF_HOST_MEMORY)
@@ -133,7 +135,7 @@ calls! {
         for i in 0..headers as usize {
             let header: Arc<Program> = registry::get(programs.at(i).unwrap_or(0))?;
             let text = header.source.clone().ok_or(Error::INVALID_PROGRAM)?;
-            let name = names.at(i).and_then(Text::get).ok_or(Error::INVALID_VALUE)?;
+            let name = names.at(i).and_then(Text::get)?;
             texts.push((name, text));
         }
         let options = options.get().unwrap_or_default();
@@ -148,13 +150,13 @@ calls! {
     }
 
     clGetProgramInfo(program: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
-        registry::get::<Program>(program)?.info(name, Place { size, value, size_ret })
+        registry::get::<Program>(program)?.info(name, ParamValue { size, value, size_ret })
     }
 
     clGetProgramBuildInfo(program: usize, device: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
         let program: Arc<Program> = registry::get(program)?;
         let device: Arc<Device> = registry::get(device)?;
-        program.build_info(&device, name, Place { size, value, size_ret })
+        program.build_info(&device, name, ParamValue { size, value, size_ret })
     }
 }
 
@@ -175,7 +177,7 @@ pub unsafe extern "C" fn clLinkProgram(
     code: Out<i32>,
 ) -> usize {
     let mut linked = Ok(());
-    let program = ffi::create(code, || {
+    let program = entry::made(code, || {
         let context: Arc<Context> = registry::get(context)?;
         if inputs == 0 || programs.is_null() || notify.is_none() && !data.is_null() {
             return Err(Error::INVALID_VALUE);

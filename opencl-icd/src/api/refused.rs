@@ -2,7 +2,7 @@
 
 use super::{calls, creates};
 use crate::cl::Error;
-use crate::ffi::{In, Out, Raw};
+use c_border::{In, Out, Raw};
 
 calls! {
     refused() { Err(Error::INVALID_OPERATION) }

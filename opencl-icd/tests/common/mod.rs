@@ -6,7 +6,9 @@ use std::ffi::CString;
 
 use opencl_icd::api::{contexts, events, kernels, memory, programs};
 use opencl_icd::cl;
-use opencl_icd::ffi::{ImageDesc, ImageFormat, In, Out, Raw, Text};
+use opencl_icd::image::ImageDesc;
+use opencl_icd::image_format::ImageFormat;
+use c_border::{In, Out, Raw, Text};
 
 /// Calls a function of the API.
 #[macro_export]
@@ -33,7 +35,7 @@ macro_rules! code {
     ($($path:ident)::+ ( $($arg:expr),* $(,)? )) => {{
         let mut code = 1;
         // SAFETY: as above.
-        let made = unsafe { $($path)::+($($arg,)* opencl_icd::ffi::Out::to(&mut code)) };
+        let made = unsafe { $($path)::+($($arg,)* c_border::Out::to(&mut code)) };
         assert_eq!(made != 0, code == 0);
         code
     }};
@@ -45,7 +47,7 @@ macro_rules! make {
     ($($path:ident)::+ ( $($arg:expr),* $(,)? )) => {{
         let mut code = 1;
         // SAFETY: as above.
-        let made = unsafe { $($path)::+($($arg,)* opencl_icd::ffi::Out::to(&mut code)) };
+        let made = unsafe { $($path)::+($($arg,)* c_border::Out::to(&mut code)) };
         assert_eq!(code, 0, stringify!($($path)::+));
         made
     }};

@@ -1,0 +1,38 @@
+//! Calls of the host program: which default stream they mean, and the codes that they return.
+
+use std::cell::Cell;
+
+use c_border::{PointerError, guarded};
+
+use crate::error::{Error, Result};
+
+impl From<PointerError> for Error {
+    fn from(error: PointerError) -> Error {
+        match error {
+            PointerError::Null | PointerError::Unmapped | PointerError::TooShort => {
+                Error::InvalidValue
+            }
+            PointerError::TooLarge => Error::OutOfMemory,
+        }
+    }
+}
+
+thread_local! {
+    static PER_THREAD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the running call takes stream 0 for the thread's own default stream.
+pub fn per_thread() -> bool {
+    PER_THREAD.get()
+}
+
+/// Runs the body of an exported function.
+pub fn code(per_thread: bool, body: impl FnOnce() -> Result) -> u32 {
+    let before = PER_THREAD.replace(per_thread);
+    let outcome = guarded(body, Err(Error::Unknown));
+    PER_THREAD.set(before);
+    match outcome {
+        Ok(()) => 0,
+        Err(error) => error.0,
+    }
+}

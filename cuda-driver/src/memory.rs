@@ -1,0 +1,75 @@
+//! Memory that a program allocates: device, host, managed and registered memory.
+
+use std::sync::Arc;
+
+use c_border::Raw;
+use memmap2::{MmapOptions, MmapRaw};
+
+use crate::allocation::{Allocation, Kind};
+use crate::context::Context;
+use crate::error::{Error, Result};
+
+/// Device memory of `bytes` bytes.
+pub fn device(context: &Context, bytes: u64, kind: Kind) -> Result<u64> {
+    let name = if kind == Kind::Device { "cuMemAlloc" } else { "cuMemAllocAsync" };
+    let address = context.device.alloc_named(bytes, name)?.0;
+    context.allocations().insert(address, Allocation::new(bytes, kind, 0));
+    Ok(address)
+}
+
+/// Memory that host and device share at one address.
+pub fn shared(context: &Context, bytes: u64, kind: Kind, flags: u32) -> Result<u64> {
+    let len = usize::try_from(bytes.max(1)).map_err(|_| Error::OutOfMemory)?;
+    let len = len.checked_next_multiple_of(4096).ok_or(Error::OutOfMemory)?;
+    if bytes > context.driver.memory() {
+        return Err(Error::OutOfMemory);
+    }
+    let map = MmapOptions::new().len(len).map_anon().map_err(|_| Error::OutOfMemory)?;
+    let map = Arc::new(MmapRaw::from(map));
+    let host = map.as_mut_ptr() as usize;
+    let name = if kind == Kind::Managed { "cuMemAllocManaged" } else { "cuMemHostAlloc" };
+    let address = Raw::new(host).lend(context.device.memory(), bytes.max(1), name)?;
+    let mut made = Allocation::new(bytes, kind, flags);
+    made.host = Some(host);
+    made.map = Some(map);
+    context.allocations().insert(address, made);
+    Ok(address)
+}
+
+/// Lends host memory of the program to the device.
+pub fn register(context: &Context, host: Raw, bytes: u64, flags: u32) -> Result {
+    if !host.is_mapped(bytes as usize) {
+        return Err(Error::InvalidValue);
+    }
+    let address = host.lend(context.device.memory(), bytes, "cuMemHostRegister")?;
+    let mut made = Allocation::new(bytes, Kind::Registered, flags);
+    made.host = Some(host.address());
+    context.allocations().insert(address, made);
+    Ok(())
+}
+
+/// Removes the allocation that starts at `address` if `ok` likes its kind.
+pub fn take(context: &Context, address: u64, ok: impl Fn(Kind) -> bool) -> Option<Allocation> {
+    let mut all = context.allocations();
+    all.get(&address).filter(|b| ok(b.kind))?;
+    all.remove(&address)
+}
+
+/// Frees an allocation that was taken.
+pub fn release(context: &Context, address: u64, allocation: &Allocation) {
+    // It was in the list, so the memory knows it; its map ends with the last copy of it.
+    let _ = context.device.memory().free(address);
+    if let Kind::Pool(pool) = allocation.kind {
+        crate::pool::gave_back(pool, allocation.size);
+    }
+}
+
+/// The device address of a host pointer in shared memory, with its allocation.
+pub fn of_host(context: &Context, host: usize) -> Option<(u64, Allocation)> {
+    let all = context.allocations();
+    all.iter().find_map(|(at, b)| {
+        let start = b.host?;
+        (host >= start && host - start < b.size.max(1) as usize)
+            .then(|| (at + (host - start) as u64, b.clone()))
+    })
+}
