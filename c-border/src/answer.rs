@@ -99,15 +99,16 @@ mod tests {
         let (mut value, mut size_ret) = ([9u8; 8], 0usize);
         let buffer = Raw::new(value.as_mut_ptr().expose_provenance());
         let at = |size, value| ParamValue { size, value, size_ret: Out::none() };
-        type Put = Result<(), PointerError>;
-        assert_eq!(at(100, Raw::none()).put("abc"), Put::Ok(()));
-        assert_eq!(at(0, buffer).put("abc"), Err(PointerError::TooShort));
-        assert_eq!(at(3, buffer).put("abc"), Err(PointerError::TooShort));
+        let put = |to: ParamValue| to.put::<PointerError>("abc");
+        assert_eq!(put(at(100, Raw::none())), Ok(()));
+        assert_eq!(put(at(0, buffer)), Err(PointerError::TooShort));
+        assert_eq!(put(at(3, buffer)), Err(PointerError::TooShort));
         assert_eq!(value, [9; 8]);
         let whole = ParamValue { size: 4, value: buffer, size_ret: Out::to(&mut size_ret) };
-        assert_eq!(whole.put("abc"), Ok(()));
+        assert_eq!(put(whole), Ok(()));
         assert_eq!((&value[..5], size_ret), (&b"abc\0\x09"[..], 4));
-        assert_eq!(at(0, Raw::none()).put_each(&[vec![1], vec![2]]), Ok(()));
-        assert_eq!(at(15, buffer).put_each(&[vec![1], vec![2]]), Err(PointerError::TooShort));
+        let each = |to: ParamValue| to.put_each::<PointerError>(&[vec![1], vec![2]]);
+        assert_eq!(each(at(0, Raw::none())), Ok(()));
+        assert_eq!(each(at(15, buffer)), Err(PointerError::TooShort));
     }
 }

@@ -1,7 +1,7 @@
 //! Contexts: their memory, state and limits. What a program makes in them stands above: streams, modules, pools.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -74,12 +74,21 @@ impl Drop for AddressRange {
 }
 
 thread_local! {
-    static STACK: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+    /// The handle on top of the thread's stack of contexts, or 0. It needs no destructor, so that the destructors of the
+    /// program's own variables may still use the driver.
+    static TOP: Cell<usize> = const { Cell::new(0) };
+    /// The handles below it.
+    static BELOW: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Changes the handles below the top; of a thread that is ending there are none any more.
+fn below<R: Default>(change: impl FnOnce(&mut Vec<usize>) -> R) -> R {
+    BELOW.try_with(|b| change(&mut b.borrow_mut())).unwrap_or_default()
 }
 
 /// The handle on top of the calling thread's stack; 0 where there is none.
 pub fn current_handle() -> usize {
-    STACK.with_borrow(|s| s.last().copied().unwrap_or(0))
+    TOP.get()
 }
 
 /// The calling thread's context, whatever its state.
@@ -100,22 +109,29 @@ pub fn current() -> Result<Arc<Context>> {
 
 /// Replaces the top of the stack (`cuCtxSetCurrent`).
 pub fn set_current(handle: usize) {
-    STACK.with_borrow_mut(|s| {
-        s.pop();
-        if handle != 0 {
-            s.push(handle);
-        }
-    });
+    if handle == 0 {
+        pop();
+    } else {
+        TOP.set(handle);
+    }
 }
 
 /// Pushes onto the stack.
 pub fn push(handle: usize) {
-    STACK.with_borrow_mut(|s| s.push(handle));
+    let old = TOP.replace(handle);
+    if old != 0 {
+        below(|b| b.push(old));
+    }
 }
 
 /// Pops off the stack.
 pub fn pop() -> Option<usize> {
-    STACK.with_borrow_mut(Vec::pop)
+    let top = TOP.get();
+    if top == 0 {
+        return None;
+    }
+    TOP.set(below(Vec::pop).unwrap_or(0));
+    Some(top)
 }
 
 /// A context by handle.

@@ -1,7 +1,9 @@
 //! What there is once per process: the emulated device.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::fmt::Display;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use ptx_runtime::timing::Profile;
 use ptx_runtime::{Backend, device};
@@ -12,12 +14,18 @@ use crate::error::{Error, Result};
 /// The CUDA version that the driver answers to.
 pub const VERSION: u32 = 13050;
 
+/// What messages begin with.
+pub const LIBRARY: &str = "libcuda.so.1 of ptxrun";
+
 /// The emulated device.
 pub struct Driver {
     /// What it is.
     pub profile: Profile,
     /// The engine that runs kernels.
     pub backend: Backend,
+    /// Ends a launch that takes longer.
+    pub timeout: Option<Duration>,
+    memory: u64,
 }
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
@@ -34,17 +42,19 @@ pub fn init() -> Result {
     if DRIVER.get().is_some() {
         return get().map(|_| ());
     }
-    let profile = device::from_environment().map_err(|error| {
-        eprintln!("libcuda.so.1 of ptxrun: {}: {error}", device::DEVICE_VARIABLE);
+    fn refuse(error: impl Display) -> Error {
+        eprintln!("{LIBRARY}: {error}");
         Error::NoDevice
-    })?;
-    let backend = Backend::from_environment().map_err(|error| {
-        eprintln!("libcuda.so.1 of ptxrun: {error}");
-        Error::NoDevice
-    })?;
+    }
+    environment::check(LIBRARY).map_err(refuse)?;
+    let profile = device::from_environment()
+        .map_err(|error| refuse(format!("{}: {error}", device::DEVICE_VARIABLE)))?;
+    let backend = Backend::from_environment().map_err(refuse)?;
+    let timeout = environment::timeout().map_err(refuse)?;
+    let memory = device::budget(&profile).map_err(refuse)?;
     DRIVER.get_or_init(|| {
         c_border::callback::at_fork(forked);
-        Driver { profile, backend }
+        Driver { profile, backend, timeout, memory }
     });
     Ok(())
 }
@@ -61,9 +71,9 @@ pub fn device(ordinal: i32) -> Result<&'static Driver> {
 }
 
 impl Driver {
-    /// Bytes of device memory.
+    /// Bytes of device memory, as many as fit the host.
     pub fn memory(&self) -> u64 {
-        device::memory(&self.profile)
+        self.memory
     }
 
     /// Compute capability as in `sm_90`.

@@ -45,6 +45,7 @@ impl KernelLaunch {
             stack: (stack > 1 << 16).then_some(stack),
             cooperative: self.cooperative,
             backend: context.driver.backend,
+            timeout: context.driver.timeout,
             ..defaults
         };
         let module = &self.function.module;

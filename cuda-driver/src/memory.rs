@@ -4,15 +4,22 @@ use std::sync::Arc;
 
 use c_border::Raw;
 use memmap2::{MmapOptions, MmapRaw};
+use ptx_runtime::Access;
 
 use crate::allocation::{Allocation, Kind};
 use crate::context::Context;
 use crate::error::{Error, Result};
 
+/// Allocations of this many bytes and more begin at multiples of twice as many. An H200 does so for more than 1 MiB and
+/// aligns 1 MiB to itself.
+const LARGE: u64 = 1 << 20;
+
 /// Device memory of `bytes` bytes.
 pub fn device(context: &Context, bytes: u64, kind: Kind) -> Result<u64> {
     let name = if kind == Kind::Device { "cuMemAlloc" } else { "cuMemAllocAsync" };
-    let address = context.device.alloc_named(bytes, name)?.0;
+    // As devices align: some programs rely on it.
+    let align = if bytes >= LARGE { 2 * LARGE } else { 512 };
+    let address = context.device.memory().alloc(bytes, align, name, Access::ReadWrite)?;
     context.allocations().insert(address, Allocation::new(bytes, kind, 0));
     Ok(address)
 }

@@ -263,7 +263,7 @@ pub fn create(context: &Arc<Context>, flags: u32, priority: i32) -> Arc<Stream> 
 
 /// The calling thread's own default stream of a context.
 pub fn own(context: &Arc<Context>) -> Arc<Stream> {
-    OWN.with_borrow_mut(|streams| {
+    let find = |streams: &mut HashMap<usize, Arc<Stream>>| {
         streams.retain(|handle, _| CONTEXTS.get(*handle).is_some());
         let of = |s: &Arc<Stream>| std::ptr::eq(s.context.as_ptr(), Arc::as_ptr(context));
         // A context may have the handle of one that has gone.
@@ -273,7 +273,9 @@ pub fn own(context: &Arc<Context>) -> Arc<Stream> {
         let stream = create(context, 0, 0);
         streams.insert(context.handle, Arc::clone(&stream));
         stream
-    })
+    };
+    // A thread that is ending keeps nothing.
+    OWN.try_with(|streams| find(&mut streams.borrow_mut())).unwrap_or_else(|_| create(context, 0, 0))
 }
 
 /// A number for a stream that no other of the process has.

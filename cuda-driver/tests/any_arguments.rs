@@ -41,7 +41,7 @@ fn every_function_returns_whatever_it_is_called_with() {
         0,
         context,
         module,
-        function(module, "st"),
+        function(module, "st\0"),
         made("cuStreamCreate", &[0]),
         made("cuEventCreate", &[0]),
         graph,

@@ -18,6 +18,7 @@ pub const MISSING_CONFIGURATION: Error = Error(52);
 pub const INVALID_DEVICE_FUNCTION: Error = Error(98);
 pub const INVALID_DEVICE: Error = Error(101);
 pub const INVALID_IMAGE: Error = Error(200);
+pub const NO_IMAGE: Error = Error(209);
 pub const NOT_SUPPORTED: Error = Error(801);
 
 impl Error {

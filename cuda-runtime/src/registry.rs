@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::driver::{Driver, driver};
-use crate::error::{Error, INVALID_DEVICE_FUNCTION, INVALID_IMAGE, INVALID_SYMBOL, Result};
+use crate::error::{Error, INVALID_DEVICE_FUNCTION, INVALID_IMAGE, INVALID_SYMBOL, NO_IMAGE, Result};
 use crate::state::{enter, resets};
 use crate::types::{FatBinaryWrapper, Handle, Pointer};
 
@@ -13,6 +13,9 @@ use crate::types::{FatBinaryWrapper, Handle, Pointer};
 const WRAPPER: u32 = 0x4662_43b1;
 /// First word of a fat binary.
 const FAT_BINARY: u32 = 0xba55_ed50;
+/// `CU_JIT_ERROR_LOG_BUFFER`, `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`.
+const ERROR_LOG: i32 = 5;
+const ERROR_LOG_SIZE: i32 = 6;
 /// `CU_JIT_INPUT_FATBINARY`.
 const INPUT_FAT_BINARY: i32 = 2;
 
@@ -138,37 +141,23 @@ fn load(d: &Driver, image: *const c_void) -> Result<Handle> {
     Ok(library)
 }
 
-/// Links fat binaries that were compiled with relocatable device code.
+/// Links fat binaries that were compiled with relocatable device code. Those without a part for the device are left out,
+/// as NVIDIA's device runtime, of which few programs use anything: what is missing without them shows at the end.
 fn link(d: &Driver, parts: &[usize]) -> Result<Handle> {
     let mut linker = 0;
-    let (no_keys, no_values) = (std::ptr::null(), std::ptr::null());
-    // SAFETY: no options; the handle is written.
-    Error::check(unsafe { (d.cuLinkCreate_v2)(0, no_keys, no_values, &mut linker) })?;
+    let mut log = vec![0u8; 4096];
+    let keys = [ERROR_LOG, ERROR_LOG_SIZE];
+    let values: [Pointer; 2] =
+        [log.as_mut_ptr().cast(), std::ptr::without_provenance_mut(log.len())];
+    // SAFETY: the log stays until the linker is destroyed; the handle is written.
+    Error::check(unsafe { (d.cuLinkCreate_v2)(2, keys.as_ptr(), values.as_ptr(), &mut linker) })?;
+    let mut left_out = false;
     let linked = (|| {
         for part in parts {
-            let data: *mut u8 = std::ptr::with_exposed_provenance_mut(*part);
-            // SAFETY: a fat binary says its size in its header.
-            let size = unsafe {
-                if data.cast::<u32>().read_unaligned() != FAT_BINARY {
-                    return Err(INVALID_IMAGE);
-                }
-                data.add(6).cast::<u16>().read_unaligned() as usize
-                    + data.add(8).cast::<u64>().read_unaligned() as usize
-            };
-            let name = c"<device code>".as_ptr();
-            // SAFETY: `size` bytes are there.
-            Error::check(unsafe {
-                (d.cuLinkAddData_v2)(
-                    linker,
-                    INPUT_FAT_BINARY,
-                    data.cast(),
-                    size,
-                    name,
-                    0,
-                    no_keys,
-                    no_values,
-                )
-            })?;
+            match add(d, linker, *part) {
+                Err(NO_IMAGE) => left_out = true,
+                other => other?,
+            }
         }
         let (mut image, mut size) = (std::ptr::null_mut(), 0);
         // SAFETY: both are written; the image stays until the linker is destroyed.
@@ -177,7 +166,41 @@ fn link(d: &Driver, parts: &[usize]) -> Result<Handle> {
     })();
     // SAFETY: the handle is the driver's.
     unsafe { (d.cuLinkDestroy)(linker) };
-    linked
+    linked.map_err(|error| {
+        let end = log.iter().position(|b| *b == 0).unwrap_or(log.len());
+        if end > 0 {
+            eprintln!("{}", String::from_utf8_lossy(&log[..end]).trim_end());
+        }
+        if left_out { NO_IMAGE } else { error }
+    })
+}
+
+/// Gives the linker a fat binary.
+fn add(d: &Driver, linker: Handle, part: usize) -> Result {
+    let (no_keys, no_values) = (std::ptr::null(), std::ptr::null());
+    let data: *mut u8 = std::ptr::with_exposed_provenance_mut(part);
+    // SAFETY: a fat binary says its size in its header.
+    let size = unsafe {
+        if data.cast::<u32>().read_unaligned() != FAT_BINARY {
+            return Err(INVALID_IMAGE);
+        }
+        data.add(6).cast::<u16>().read_unaligned() as usize
+            + data.add(8).cast::<u64>().read_unaligned() as usize
+    };
+    let name = c"<device code>".as_ptr();
+    // SAFETY: `size` bytes are there.
+    Error::check(unsafe {
+        (d.cuLinkAddData_v2)(
+            linker,
+            INPUT_FAT_BINARY,
+            data.cast(),
+            size,
+            name,
+            0,
+            no_keys,
+            no_values,
+        )
+    })
 }
 
 /// The driver's kernel of a host function.

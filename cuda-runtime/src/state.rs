@@ -105,10 +105,11 @@ pub fn resets() -> u64 {
 }
 
 pub fn push(configuration: Configuration) {
-    LAUNCHES.with_borrow_mut(|all| all.push(configuration));
+    // Destructors of globals run when the thread's own variables have gone: nothing can be launched there.
+    let _ = LAUNCHES.try_with(|all| all.borrow_mut().push(configuration));
 }
 pub fn pop() -> Option<Configuration> {
-    LAUNCHES.with_borrow_mut(Vec::pop)
+    LAUNCHES.try_with(|all| all.borrow_mut().pop()).ok().flatten()
 }
 
 /// Whether the running call takes stream 0 for the thread's own default stream.

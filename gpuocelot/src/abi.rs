@@ -1,7 +1,9 @@
 //! The C interface: everything that is `unsafe` about it.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fmt::Display;
 use std::sync::{LazyLock, OnceLock};
+use std::time::Duration;
 
 use ptx_runtime::{Backend, Context, DeviceOptions};
 
@@ -47,11 +49,14 @@ pub unsafe extern "C" fn ptx_run(
         unsafe { Context::on_host_memory(&options) }
             .unwrap_or_else(|e| end(&format!("ptx_run: {e}")))
     });
-    static BACKEND: LazyLock<Backend> = LazyLock::new(|| {
-        Backend::from_environment().unwrap_or_else(|e| end(&format!("ptx_run: {e}")))
+    static SETTINGS: LazyLock<(Backend, Option<Duration>)> = LazyLock::new(|| {
+        let refuse = |e: &dyn Display| -> ! { end(&format!("ptx_run: {e}")) };
+        environment::check("ptx_run").unwrap_or_else(|e| refuse(&e));
+        let backend = Backend::from_environment().unwrap_or_else(|e| refuse(&e));
+        (backend, environment::timeout().unwrap_or_else(|e| refuse(&e)))
     });
-    let (block, grid, backend) = ([bx, by, bz], [gx, gy, gz], *BACKEND);
-    let call = Call { args: &values, block, grid, shared, backend };
+    let (block, grid, (backend, timeout)) = ([bx, by, bz], [gx, gy, gz], *SETTINGS);
+    let call = Call { args: &values, block, grid, shared, backend, timeout };
     if let Err(message) = run(context, text.to_bytes(), &call) {
         end(&message);
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
 
 use ptx_runtime::{Backend, Context, KernelArg, LaunchConfig, Module, Verified, declaration};
 
@@ -12,6 +13,7 @@ pub(crate) struct Call<'a> {
     pub grid: [i32; 3],
     pub shared: i32,
     pub backend: Backend,
+    pub timeout: Option<Duration>,
 }
 
 /// Runs the only kernel of `text`; the error is the report.
@@ -50,6 +52,7 @@ pub(crate) fn run(context: &Context, text: &[u8], call: &Call) -> Result<(), Str
             .map_err(|_| format!("ptx_run: {} bytes of shared memory", call.shared))?,
         args,
         backend: call.backend,
+        timeout: call.timeout,
         ..LaunchConfig::default()
     };
     let result = context.launch(&module, &kernel.name, config);

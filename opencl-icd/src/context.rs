@@ -45,7 +45,8 @@ impl Context {
         let options = DeviceOptions { memory, base: 0 };
         let machine = ptx_runtime::Context::new(&options).map_err(|_| Error::OUT_OF_HOST_MEMORY)?;
         let notify = Mutex::new((notify, data));
-        let exact = std::env::var("PTXRUN_BOUNDS").is_ok_and(|v| v == "exact");
+        // What is no word of it was refused with the platform.
+        let exact = environment::exact_bounds().unwrap_or(false);
         Ok(Context { handle: Handle::default(), devices, properties, machine, notify, exact })
     }
 

@@ -1,6 +1,9 @@
 //! Devices: one emulated GPU each.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use environment::Wrong;
 
 use ptx_runtime::timing::Profile;
 use ptx_runtime::{Backend, device as profiles};
@@ -19,6 +22,9 @@ pub struct Device {
     pub backend: Backend,
     /// Event profiling reports the timing model's clock (`PTXRUN_TIMING`).
     pub timed: bool,
+    /// Ends a launch that takes longer.
+    pub timeout: Option<Duration>,
+    memory: u64,
     /// When the modelled device is free, in nanoseconds.
     free_at: Mutex<u64>,
 }
@@ -48,10 +54,15 @@ const FP_FMA: u64 = 32;
 const FP_CORRECT_DIVIDE: u64 = 128;
 
 impl Device {
-    /// A device of that profile.
-    pub fn new(profile: Profile, backend: Backend, timed: bool) -> Device {
+    /// A device of that profile, as the environment asks for it.
+    ///
+    /// # Errors
+    /// When a variable holds something that it may not hold.
+    pub fn new(profile: Profile, backend: Backend) -> std::result::Result<Device, Wrong> {
         let (handle, free_at) = (Handle::default(), Mutex::default());
-        Device { handle, profile, backend, timed, free_at }
+        let (timed, timeout) = (environment::timing()?, environment::timeout()?);
+        let memory = profiles::budget(&profile)?;
+        Ok(Device { handle, profile, backend, timed, timeout, memory, free_at })
     }
 
     /// Compute capability as in `sm_90`.
@@ -67,14 +78,14 @@ impl Device {
         all.into_iter().filter(|sm| *sm <= capability).max().unwrap_or(all[0])
     }
 
-    /// Bytes of global memory.
+    /// Bytes of global memory, as many as fit the host.
     pub fn memory(&self) -> u64 {
-        profiles::memory(&self.profile)
+        self.memory
     }
 
     /// Bytes of the largest allocation.
     pub fn max_alloc(&self) -> u64 {
-        (self.memory() / 4).max(128 << 20)
+        (self.memory / 4).max(128 << 20).min(self.memory)
     }
 
     /// Work-items of the largest work-group.

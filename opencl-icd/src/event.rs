@@ -153,6 +153,13 @@ impl Command for Event {
         for t in &self.times[1..=time] {
             let _ = t.compare_exchange(0, at, Ordering::Relaxed, Ordering::Relaxed);
         }
+        let by_itself = status != Error::EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST.0;
+        if status < 0
+            && by_itself
+            && let Some(queue) = &self.queue
+        {
+            queue.note_failure();
+        }
         let mut callbacks = self.callbacks.lock().unwrap_or_else(|e| e.into_inner());
         self.status.store(status, Ordering::Release);
         if callbacks.is_empty() {

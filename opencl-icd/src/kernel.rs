@@ -269,6 +269,7 @@ impl Kernel {
                 params: Some(params),
                 threads: Some(schedule::threads()),
                 backend: device.backend,
+                timeout: device.timeout,
                 env,
                 ..LaunchConfig::default()
             };

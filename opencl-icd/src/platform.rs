@@ -44,20 +44,18 @@ pub fn device_info(device: &Device, name: u32, to: ParamValue) -> Result {
     device.info(name, to)
 }
 
-fn refuse(what: &str, why: &dyn std::fmt::Display) -> Error {
-    eprintln!("OpenCL driver of ptxrun: {what}: {why}");
+/// What messages begin with.
+const LIBRARY: &str = "OpenCL driver of ptxrun";
+
+fn refuse(why: &dyn std::fmt::Display) -> Error {
+    eprintln!("{LIBRARY}: {why}");
     Error::DEVICE_NOT_FOUND
 }
 
 fn devices() -> Result<Vec<Arc<Device>>> {
-    let backend = match std::env::var("PTXRUN_BACKEND").as_deref() {
-        Ok("interp") => Backend::Interp,
-        Ok("jit") => Backend::Jit,
-        Err(_) | Ok("" | "auto") => Backend::Auto,
-        Ok(_) => return Err(refuse("PTXRUN_BACKEND", &"is none of auto, interp, jit")),
-    };
-    let timed = std::env::var("PTXRUN_TIMING").is_ok_and(|v| !v.is_empty() && v != "0");
-    let named = std::env::var(profiles::DEVICE_VARIABLE).unwrap_or_default();
+    environment::check(LIBRARY).map_err(|error| refuse(&error))?;
+    let backend = Backend::from_environment().map_err(|error| refuse(&error))?;
+    let named = environment::DEVICE.text().unwrap_or_default();
     let mut names: Vec<&str> = named.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
     if names.is_empty() {
         names.push(profiles::DEFAULT_DEVICE);
@@ -66,8 +64,8 @@ fn devices() -> Result<Vec<Arc<Device>>> {
         .into_iter()
         .map(|name| {
             let profile = profiles::profile(name)
-                .map_err(|error| refuse(profiles::DEVICE_VARIABLE, &error))?;
-            let device = Arc::new(Device::new(profile, backend, timed));
+                .map_err(|error| refuse(&format!("{}: {error}", profiles::DEVICE_VARIABLE)))?;
+            let device = Arc::new(Device::new(profile, backend).map_err(|error| refuse(&error))?);
             registry::publish(Arc::clone(&device));
             Ok(device)
         })

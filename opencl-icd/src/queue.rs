@@ -1,5 +1,6 @@
 //! Command queues.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use c_border::ParamValue;
@@ -21,6 +22,8 @@ pub struct Queue {
     pub device: Arc<Device>,
     properties: u64,
     state: Mutex<State>,
+    /// A command failed by itself since `clFinish` said so last.
+    failed: AtomicBool,
 }
 object!(Queue, INVALID_COMMAND_QUEUE);
 
@@ -81,6 +84,7 @@ impl Queue {
             device: Arc::clone(device),
             properties,
             state: Mutex::default(),
+            failed: AtomicBool::new(false),
         })
     }
 
@@ -142,14 +146,24 @@ impl Queue {
         self.submit(true);
     }
 
+    /// Notes that a command failed by itself: no other call may have told.
+    pub fn note_failure(&self) {
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
     /// `clFinish`
-    pub fn finish(&self) {
+    ///
+    /// # Errors
+    /// When a command has failed by itself since the last call.
+    pub fn finish(&self) -> Result {
         // In order there is one thing to do at a time, and this thread does it.
         self.submit(self.out_of_order());
         let all = self.state().everything();
         for event in all {
             schedule::wait(&event);
         }
+        let failed = self.failed.swap(false, Ordering::Relaxed);
+        if failed { Err(Error::OUT_OF_RESOURCES) } else { Ok(()) }
     }
 
     /// `clGetCommandQueueInfo`

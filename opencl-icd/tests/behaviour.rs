@@ -9,13 +9,12 @@ use std::ffi::{CString, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use common::*;
-use opencl_icd::answer::Answer;
 use opencl_icd::api::{commands, contexts, events, images, kernels, memory, programs};
 use opencl_icd::cl::{self, Error};
 use opencl_icd::dispatch::{NAMES, TABLE};
 use opencl_icd::image::ImageDesc;
 use opencl_icd::image_format::ImageFormat;
-use c_border::{In, Out, Raw, Text};
+use c_border::{Answer, In, Out, Raw, Text};
 use ptx_runtime::Verified;
 
 fn read(queue: usize, buffer: usize, count: usize) -> Vec<i32> {
@@ -260,8 +259,8 @@ fn host_pointers_and_maps() {
         let map =
             make!(commands::clEnqueueMapBuffer(queue, mem, 1, flags, 8, 56, 0, none, Out::none()));
         assert_eq!(map, host.address() + 8);
-        assert_eq!(Raw::new(map).bytes(4), 6i32.to_le_bytes());
-        Raw::new(map).write(&70i32.to_le_bytes());
+        assert_eq!(Raw::new(map).bytes(0, 4).unwrap(), 6i32.to_le_bytes());
+        Raw::new(map).write(0, &70i32.to_le_bytes()).unwrap();
         let unmapped = call!(commands::clEnqueueUnmapMemObject(
             queue,
             mem,

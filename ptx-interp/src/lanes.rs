@@ -25,10 +25,11 @@ impl Isa {
     pub fn detect() -> Isa {
         #[cfg(target_arch = "x86_64")]
         {
-            let most = match std::env::var("PTXRUN_ISA").as_deref() {
-                Ok("baseline") => Isa::Baseline,
-                Ok("avx2") => Isa::Avx2,
-                _ => Isa::Avx512,
+            // What is none of them is refused where a program starts.
+            let most = match environment::isa() {
+                Ok(Some(environment::Isa::Baseline)) => Isa::Baseline,
+                Ok(Some(environment::Isa::Avx2)) => Isa::Avx2,
+                Ok(Some(environment::Isa::Avx512) | None) | Err(_) => Isa::Avx512,
             };
             let avx2 = std::arch::is_x86_feature_detected!("avx2")
                 && std::arch::is_x86_feature_detected!("fma")

@@ -4,11 +4,12 @@
 //! renamed, so that readers and several writers never see half of one. What was cut short or altered, or belongs to
 //! another user, is ignored with a warning and replaced.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptx_parse::code::Program;
@@ -49,16 +50,16 @@ impl Cache {
     /// The cache of this user: in `PTXRUN_CACHE_DIR` (none if that is empty), else `ptxrun` in the folder for caches. At
     /// most `PTXRUN_CACHE_BYTES`, 256 MiB if that is not a number.
     pub fn from_environment() -> Option<Cache> {
-        let folder = match std::env::var_os("PTXRUN_CACHE_DIR") {
-            Some(own) if own.is_empty() => return None,
-            Some(own) => PathBuf::from(own),
+        let folder = match environment::cache_dir() {
+            Some(own) => own?,
             None => match std::env::var_os("XDG_CACHE_HOME").filter(|d| !d.is_empty()) {
                 Some(caches) => PathBuf::from(caches).join("ptxrun"),
                 None => PathBuf::from(std::env::var_os("HOME").filter(|d| !d.is_empty())?)
                     .join(".cache/ptxrun"),
             },
         };
-        let limit = std::env::var("PTXRUN_CACHE_BYTES").ok().and_then(|n| n.parse().ok());
+        // What is no amount is refused where a program starts.
+        let limit = environment::cache_bytes().ok().flatten();
         Some(Cache::new(folder, limit.unwrap_or(256 << 20)))
     }
 
@@ -112,14 +113,30 @@ impl Cache {
         Ok(all)
     }
 
+    /// Whether the folder is one that nobody else puts code into; says once why not.
+    fn is_allowed(&self) -> bool {
+        // A folder that is not there yet is made for this user alone.
+        let Ok(about) = fs::metadata(&self.folder) else { return true };
+        match may_run(about.uid(), about.mode() & 0o002 != 0) {
+            Ok(()) => true,
+            Err(why) => {
+                warn(&self.folder, why);
+                false
+            }
+        }
+    }
+
     fn path(&self, key: Key) -> PathBuf {
         self.folder.join(format!("{:032x}.{SUFFIX}", key.0))
     }
 
     /// The code of an entry, with what running it needs.
     pub(crate) fn load(&self, key: Key, program: &Program) -> Option<(Blob, Needs)> {
+        if !self.is_allowed() {
+            return None;
+        }
         let path = self.path(key);
-        let file = File::options().read(true).custom_flags(libc_nofollow()).open(&path);
+        let file = File::options().read(true).custom_flags(careful()).open(&path);
         let file = match file {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
@@ -139,6 +156,9 @@ impl Cache {
 
     /// Keeps code; what keeps it from being kept is a warning.
     pub(crate) fn store(&self, key: Key, needs: &[u64], code: &[u8]) {
+        if !self.is_allowed() {
+            return;
+        }
         let path = self.path(key);
         if let Err(error) = self.write(&path, &entry::head(key, needs, code), code) {
             warn(&path, &error.to_string());
@@ -194,6 +214,9 @@ impl Cache {
 fn open(file: &File, key: Key, program: &Program) -> Result<(Blob, Needs), String> {
     let failed = |e: io::Error| e.to_string();
     let about = file.metadata().map_err(failed)?;
+    if !about.is_file() {
+        return Err("it is no file".into());
+    }
     may_run(about.uid(), about.mode() & 0o022 != 0)?;
     entry::read(file, key, program, |head, size| {
         let start = head.next_multiple_of(PAGE);
@@ -204,13 +227,19 @@ fn open(file: &File, key: Key, program: &Program) -> Result<(Blob, Needs), Strin
     })
 }
 
+/// Says it once for each path.
 fn warn(path: &Path, why: &str) {
+    static SAID: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let new = SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+    if !new {
+        return;
+    }
     eprintln!("warning: compiled code in {} is not used: {why}", path.display());
 }
 
-/// Does not follow a link that somebody put there.
-fn libc_nofollow() -> i32 {
-    rustix::fs::OFlags::NOFOLLOW.bits() as i32
+/// Does not follow a link that somebody put there, and does not wait for the other end of a pipe.
+fn careful() -> i32 {
+    (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32
 }
 
 /// Whether code that belongs to a user may run: it is this one's, or the administrator's, and nobody else's to change.

@@ -24,7 +24,7 @@ fn now() -> u64 {
 }
 
 fn open() -> Option<Mutex<Dump>> {
-    let folder = std::env::var_os("PTXRUN_JITDUMP")?;
+    let folder = environment::JITDUMP.raw()?;
     let pid = std::process::id();
     let path = std::path::Path::new(&folder).join(format!("jit-{pid}.dump"));
     let mut file =
@@ -44,7 +44,7 @@ fn open() -> Option<Mutex<Dump>> {
 
 /// Offsets in the code and lines of the module text, where a dump is wanted.
 pub(crate) fn lines(program: &Program, places: &[(u32, u32)]) -> Vec<(u32, u32)> {
-    if std::env::var_os("PTXRUN_JITDUMP").is_none() {
+    if environment::JITDUMP.raw().is_none() {
         return Vec::new();
     }
     places.iter().map(|p| (p.0, crate::line(program, p.1))).collect()

@@ -28,7 +28,7 @@ pub enum Backend {
 }
 
 /// Environment variable that names the engine.
-pub const BACKEND_VARIABLE: &str = "PTXRUN_BACKEND";
+pub const BACKEND_VARIABLE: &str = environment::BACKEND.name;
 
 /// A word that names no engine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,8 +54,7 @@ impl Backend {
     /// # Errors
     /// When it names none.
     pub fn from_environment() -> Result<Backend, UnknownBackend> {
-        std::env::var_os(BACKEND_VARIABLE)
-            .map_or(Ok(Backend::Auto), |word| word.to_string_lossy().parse())
+        environment::BACKEND.text().map_or(Ok(Backend::Auto), |word| word.parse())
     }
 }
 

@@ -3,7 +3,7 @@
 use ptx_timing::{Catalog, Profile, ProfileError};
 
 /// Environment variable that names the device: a profile's name, or the path of a profile file.
-pub const DEVICE_VARIABLE: &str = "PTXRUN_DEVICE";
+pub const DEVICE_VARIABLE: &str = environment::DEVICE.name;
 
 /// The device where none is named: compute capability 9.0.
 pub const DEFAULT_DEVICE: &str = "H200";
@@ -29,17 +29,22 @@ pub fn profile(name: &str) -> Result<Profile, ProfileError> {
 /// # Errors
 /// As [`profile`].
 pub fn from_environment() -> Result<Profile, ProfileError> {
-    match std::env::var(DEVICE_VARIABLE) {
-        Ok(names) if !names.trim().is_empty() => {
-            profile(names.split(',').next().unwrap_or_default().trim())
-        }
-        _ => profile(DEFAULT_DEVICE),
-    }
+    let named = environment::DEVICE.text().unwrap_or_default();
+    let first = named.split(',').next().unwrap_or_default().trim();
+    profile(if first.is_empty() { DEFAULT_DEVICE } else { first })
 }
 
-/// Bytes of device memory.
+/// Bytes of memory that the device has.
 pub fn memory(profile: &Profile) -> u64 {
     profile.device.memory_bytes.unwrap_or(MEMORY)
+}
+
+/// Bytes of memory that a context on this host may have: the device's, or less where the host has less.
+///
+/// # Errors
+/// When `PTXRUN_MEMORY` holds no amount.
+pub fn budget(profile: &Profile) -> Result<u64, environment::Wrong> {
+    Ok(memory(profile).min(environment::memory()?))
 }
 
 #[cfg(test)]

@@ -91,6 +91,7 @@ pub struct ExecArgs {
 
 /// `ptxrun env`.
 #[derive(Args, Debug)]
+#[command(after_help = format!("Variables that ptxrun and its libraries read:\n{}", environment::table()))]
 pub struct EnvArgs {
     /// What programs find.
     #[command(flatten)]

@@ -38,7 +38,7 @@ const OCELOT: Library = Library { links: &["libgpuocelot.so"], files: &["libgpuo
 /// Folders that may hold the libraries: the one that the user names, the command's own, and where
 /// packages put them.
 fn folders() -> Vec<PathBuf> {
-    if let Some(named) = std::env::var_os("PTXRUN_LIBDIR") {
+    if let Some(named) = environment::LIBDIR.raw() {
         // Links that lead here stand in another folder.
         let named = PathBuf::from(named);
         return vec![std::path::absolute(&named).unwrap_or(named)];
@@ -70,7 +70,11 @@ fn private_folder(name: &str) -> io::Result<PathBuf> {
         Some(cache) => cache.join("ptxrun").join(name),
         None => return private_temporary_folder(name),
     };
-    std::fs::create_dir_all(&folder)?;
+    // Compiled code is kept beside it, and only in a folder that is this user's alone.
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(&folder)?;
     Ok(folder)
 }
 
@@ -111,11 +115,33 @@ fn link(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::Error::other("programs are run on Unix systems only"))
 }
 
+/// Refuses variables and options that the libraries would refuse, before a program starts.
+fn judge(emulation: &Emulation, common: &Common) -> Result<(), Failed> {
+    let refuse = |error: &dyn std::fmt::Display| common.fail(USAGE, "usage", error.to_string());
+    environment::check("ptxrun").map_err(|error| refuse(&error))?;
+    if emulation.backend.is_none() {
+        ptx_runtime::Backend::from_environment().map_err(|error| refuse(&error))?;
+    }
+    // OpenCL programs may find several devices. A program would only say that it found none.
+    let (named, by) = match &emulation.device {
+        Some(named) => (named.clone(), String::new()),
+        None => {
+            let named = environment::DEVICE.text().unwrap_or_default();
+            (named, format!("{}: ", environment::DEVICE.name))
+        }
+    };
+    for name in named.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        profile(name).map_err(|error| common.fail(USAGE, "device", format!("{by}{error}")))?;
+    }
+    Ok(())
+}
+
 /// The variables that make programs find the libraries, in the order of printing.
 fn variables(
     emulation: &Emulation,
     common: &Common,
 ) -> Result<Vec<(&'static str, OsString)>, Failed> {
+    judge(emulation, common)?;
     let folders = folders();
     // A folder with either driver will do: programs of OpenCL need no CUDA.
     let home =
@@ -163,15 +189,10 @@ fn variables(
         variables.push(("OCL_ICD_VENDORS", vendors.into()));
     }
     if let Some(device) = &emulation.device {
-        // A program would only say that it found no device.
-        for name in device.split(',') {
-            profile(name.trim())
-                .map_err(|error| common.fail(USAGE, "device", error.to_string()))?;
-        }
-        variables.push(("PTXRUN_DEVICE", device.into()));
+        variables.push((environment::DEVICE.name, device.into()));
     }
     if let Some(backend) = &emulation.backend {
-        variables.push(("PTXRUN_BACKEND", backend.into()));
+        variables.push((environment::BACKEND.name, backend.into()));
     }
     Ok(variables)
 }

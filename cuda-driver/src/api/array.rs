@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::functions;
+use super::symbol::functions;
 use crate::context::{self, Context};
 use crate::driver;
 use crate::error::{Error, Result};

@@ -1,6 +1,6 @@
 //! Contexts.
 
-use super::functions;
+use super::symbol::functions;
 use crate::context::{self, CONTEXTS};
 use crate::driver;
 use crate::event;

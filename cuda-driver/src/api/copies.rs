@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::functions;
+use super::symbol::functions;
 use crate::allocation::Kind;
 use crate::context::{self, Context};
 use crate::copy::{Copy3d, Endpoint, Side, resolve};

@@ -1,6 +1,6 @@
 //! Devices.
 
-use super::functions;
+use super::symbol::functions;
 use crate::attributes::attribute;
 use crate::context::{self, CONTEXTS};
 use crate::driver;

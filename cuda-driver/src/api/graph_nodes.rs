@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::copies::Copy3;
-use super::functions;
+use super::symbol::functions;
 use super::graphs::{
     FillNode, HostNode, KernelNode, KernelNode2, add, copy, exchange, exec, fill, graph,
     graph_event, host, kernel2, node_graph, replace,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::copies::{self, Copy3};
-use super::functions;
+use super::symbol::functions;
 use super::launches::{parameters, prepare};
 use crate::context::{self, Context};
 use crate::error::{Error, Result};

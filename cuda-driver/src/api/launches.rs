@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::functions;
+use super::symbol::functions;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use c_border::{In, Out, Raw};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::functions;
+use super::symbol::functions;
 use crate::context;
 use crate::error::{Error, Result};
 use c_border::{In, Out, Raw, Text};

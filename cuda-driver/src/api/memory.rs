@@ -1,6 +1,6 @@
 //! Memory: allocation, host memory, queries.
 
-use super::functions;
+use super::symbol::functions;
 use crate::allocation::Kind;
 use crate::memory;
 use crate::capture::unsafe_call;

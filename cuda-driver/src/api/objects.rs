@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use super::array::Descriptor;
-use super::functions;
+use super::symbol::functions;
 use crate::context;
 use crate::error::{Error, Result};
 use c_border::{In, Out};

@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use super::functions;
+use super::symbol::functions;
 use crate::allocation::Kind;
 use crate::memory;
 use crate::context;

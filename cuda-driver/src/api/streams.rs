@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use super::functions;
+use super::symbol::functions;
 use crate::capture::Capture;
 use crate::context;
 use crate::driver;

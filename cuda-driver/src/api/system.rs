@@ -2,7 +2,8 @@
 
 use std::sync::Once;
 
-use super::{Found, functions, look_up};
+use super::symbol::functions;
+use super::{Found, look_up};
 use crate::driver;
 use crate::error::{Error, describe};
 use c_border::{Out, Raw, Text};

@@ -21,7 +21,7 @@ fn refuse(symbol: &'static str) -> Result {
 /// whatever the caller passes, which the C calling conventions allow: the caller cleans up.
 macro_rules! unsupported {
     ($($name:ident [$($since:literal => $symbol:ident),+ $(; $($own_since:literal => $own:ident),+)?];)*) => {
-        super::functions! {
+        super::symbol::functions! {
             $($name [$($since => $symbol),+ $(; $($own_since => $own),+)?] () { refuse(stringify!($name)) })*
         }
     };

@@ -62,6 +62,11 @@ pub(super) fn element_bytes(d: &Driver, array: Handle) -> Result<usize> {
     Ok((x + y + z + w) as usize / 8)
 }
 
+/// Bytes of a row.
+pub(super) fn row_bytes(d: &Driver, array: Handle) -> Result<usize> {
+    Ok(descriptor(d, array)?.width * element_bytes(d, array)?)
+}
+
 /// # Safety
 /// `array` may be null or written, `described` null or read.
 unsafe fn create(

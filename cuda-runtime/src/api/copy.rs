@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-use super::array::element_bytes;
+use super::array::{element_bytes, row_bytes};
 use super::forward;
 use crate::driver::Driver;
 use crate::error::{Error, INVALID_DIRECTION, INVALID_VALUE, Result};
@@ -302,10 +302,70 @@ copies! {
         => (Side::Array(to), (x, y)), (Side::Memory(from, pitch, height), (0, 0)), (width, height), kind;
     cudaMemcpy2DFromArray cudaMemcpy2DFromArrayAsync(to: Pointer, pitch: usize, from: Handle, x: usize, y: usize, width: usize, height: usize, kind: i32)
         => (Side::Memory(to, pitch, height), (0, 0)), (Side::Array(from), (x, y)), (width, height), kind;
+}
+
+/// A copy between memory and an array from a place on: to the end of its row, then from the start of the next one. The
+/// rows of memory lie one behind the other.
+struct Linear {
+    memory: Pointer,
+    array: Handle,
+    at: (usize, usize),
+    count: usize,
+    kind: i32,
+    into_array: bool,
+    stream: Option<Handle>,
+}
+
+impl Linear {
+    fn run(&self) -> Result {
+        let Linear { memory, array, at: (x, y), count, kind, into_array, stream } = *self;
+        let d = enter()?;
+        let row = row_bytes(d, array)?;
+        if count == 0 {
+            return sides(kind).map(|_| ());
+        }
+        if x >= row {
+            return Err(INVALID_VALUE);
+        }
+        let first = count.min(row - x);
+        let (whole, last) = ((count - first) / row, (count - first) % row);
+        // Place in the array, bytes of a row, rows.
+        let parts = [((x, y), first, 1), ((0, y + 1), row, whole), ((0, y + 1 + whole), last, 1)];
+        let mut behind = memory;
+        for ((x, y), width, height) in parts {
+            let position = |width, height| Extent { width, height, depth: 0 };
+            let outside = (Side::Memory(behind, width, height), position(0, 0));
+            let inside = (Side::Array(array), position(x, y));
+            let ((to, to_at), (from, from_at)) =
+                if into_array { (inside, outside) } else { (outside, inside) };
+            let size = Extent { width, height, depth: 1 };
+            Copy { from, from_at, to, to_at, size, kind, stream }.run(d)?;
+            behind = behind.wrapping_byte_add(width * height);
+        }
+        Ok(())
+    }
+}
+
+/// The linear copies, each with and without a stream.
+macro_rules! linear {
+    ($($name:ident $name_async:ident($($arg:ident: $ty:ty),*) => $memory:ident, $array:ident, ($x:ident, $y:ident), $count:ident, $kind:ident, $into_array:literal;)*) => {$(
+        #[unsafe(no_mangle)]
+        pub(super) unsafe extern "C" fn $name($($arg: $ty),*) -> i32 {
+            let (memory, array, at, count, kind) = ($memory, $array, ($x, $y), $count, $kind);
+            done(Linear { memory, array, at, count, kind, into_array: $into_array, stream: None }.run())
+        }
+        #[unsafe(no_mangle)]
+        pub(super) unsafe extern "C" fn $name_async($($arg: $ty,)* stream: Handle) -> i32 {
+            let (memory, array, at, count, kind) = ($memory, $array, ($x, $y), $count, $kind);
+            done(Linear { memory, array, at, count, kind, into_array: $into_array, stream: Some(stream) }.run())
+        }
+    )*};
+}
+linear! {
     cudaMemcpyToArray cudaMemcpyToArrayAsync(to: Handle, x: usize, y: usize, from: Pointer, count: usize, kind: i32)
-        => (Side::Array(to), (x, y)), (Side::Memory(from, count, 1), (0, 0)), (count, 1), kind;
+        => from, to, (x, y), count, kind, true;
     cudaMemcpyFromArray cudaMemcpyFromArrayAsync(to: Pointer, from: Handle, x: usize, y: usize, count: usize, kind: i32)
-        => (Side::Memory(to, count, 1), (0, 0)), (Side::Array(from), (x, y)), (count, 1), kind;
+        => to, from, (x, y), count, kind, false;
 }
 
 #[unsafe(no_mangle)]

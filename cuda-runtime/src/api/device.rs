@@ -10,7 +10,7 @@ use crate::types::*;
 
 /// CUDA version of the interface: 1000 * major + 10 * minor.
 #[cfg(not(cuda12))]
-pub(super) const RUNTIME_VERSION: i32 = 13000;
+pub(super) const RUNTIME_VERSION: i32 = 13050;
 /// CUDA version of the interface.
 #[cfg(cuda12)]
 pub(super) const RUNTIME_VERSION: i32 = 12090;

@@ -163,8 +163,7 @@ calls! {
     }
 
     clFinish(queue: usize) {
-        registry::get::<Queue>(queue)?.finish();
-        Ok(())
+        registry::get::<Queue>(queue)?.finish()
     }
 
     clEnqueueMarkerWithWaitList(queue: usize, count: u32, events: In<usize>, event: Out<usize>) {

@@ -15,9 +15,11 @@ int main(void) {
     size_t size = 0;
     const char *source = "kernel void a(global int *x) { x[0] = 1; } kernel void b(global int *x) { x[0] = 2; }";
     clGetPlatformIDs(1, &platform, NULL);
-    show("clGetPlatformIDs", clGetPlatformIDs(5, NULL, &count), count);
+    code = clGetPlatformIDs(5, NULL, &count);
+    show("clGetPlatformIDs", code, count);
     count = 0;
-    show("clGetDeviceIDs", clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 5, NULL, &count), count);
+    code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 5, NULL, &count);
+    show("clGetDeviceIDs", code, count);
     clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 2, devices, NULL);
     cl_context context = clCreateContext(NULL, 2, devices, NULL, NULL, &code);
     count = 0;
@@ -26,11 +28,13 @@ int main(void) {
     cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &code);
     show("clBuildProgram", clBuildProgram(program, 0, NULL, NULL, NULL, NULL), 1);
     count = 0;
-    show("clCreateKernelsInProgram", clCreateKernelsInProgram(program, 5, NULL, &count), count);
+    code = clCreateKernelsInProgram(program, 5, NULL, &count);
+    show("clCreateKernelsInProgram", code, count);
     unsigned char *binaries[2] = {NULL, NULL};
     code = clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binaries, binaries, &size);
     show("CL_PROGRAM_BINARIES", code, size);
     size = 0;
-    show("CL_DEVICE_NAME", clGetDeviceInfo(devices[0], CL_DEVICE_NAME, 100, NULL, &size), size);
+    code = clGetDeviceInfo(devices[0], CL_DEVICE_NAME, 100, NULL, &size);
+    show("CL_DEVICE_NAME", code, size);
     return 0;
 }

@@ -37,7 +37,7 @@ pub(crate) fn here() -> bool {
                 && is_x86_feature_detected!("lzcnt")
                 && is_x86_feature_detected!("popcnt")
                 && crate::lanes::has_fma()
-                && std::env::var_os("PTXRUN_JIT_BITS").is_none_or(|bits| bits != "128")
+                && environment::jit_bits().ok().flatten() != Some(128)
         })
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -1,0 +1,73 @@
+//! How much memory this process may use.
+
+use std::fs::read_to_string;
+use std::path::Path;
+
+/// Where the host does not say.
+const UNKNOWN: u64 = 4 << 30;
+
+/// Bytes of memory: the host's, or less if the process's control group has less.
+pub fn memory() -> u64 {
+    let host = read_to_string("/proc/meminfo").ok().and_then(|text| total(&text)).unwrap_or(UNKNOWN);
+    host.min(group().unwrap_or(u64::MAX))
+}
+
+/// Bytes of address space that the process may still take (`ulimit -v`).
+pub fn address_space() -> u64 {
+    let most = read_to_string("/proc/self/limits").ok().and_then(|text| limit(&text));
+    let used = read_to_string("/proc/self/statm").ok();
+    let pages: u64 = used.and_then(|s| s.split(' ').next()?.parse().ok()).unwrap_or(0);
+    most.unwrap_or(u64::MAX).saturating_sub(pages * 4096)
+}
+
+/// `MemTotal` of `/proc/meminfo`.
+fn total(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib << 10)
+}
+
+/// The soft limit of `Max address space` in `/proc/self/limits`; nothing where there is none.
+fn limit(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|l| l.strip_prefix("Max address space"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// The least limit of the process's control groups and those above them.
+fn group() -> Option<u64> {
+    let of = read_to_string("/proc/self/cgroup").ok()?;
+    let read = |path: &Path| read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    let mut least = None;
+    for line in of.lines() {
+        // Number, controllers, path; version 2 has one line without controllers.
+        let mut fields = line.splitn(3, ':');
+        let (_, controllers, path) = (fields.next(), fields.next()?, fields.next()?);
+        let (root, file) = match controllers {
+            "" => ("/sys/fs/cgroup", "memory.max"),
+            c if c.split(',').any(|c| c == "memory") => {
+                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+            }
+            _ => continue,
+        };
+        let root = Path::new(root);
+        // In a container the path may be the host's: then the root is the container's own group.
+        for folder in Path::new(path.trim_start_matches('/')).ancestors() {
+            let found = read(&root.join(folder).join(file));
+            least = [least, found].into_iter().flatten().min();
+        }
+    }
+    least
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_linux() {
+        assert_eq!(total("MemTotal:       24689312 kB\nMemFree: 1 kB\n"), Some(24_689_312 << 10));
+        let limits = "Limit  Soft Limit  Hard Limit  Units\nMax address space  2048000000  unlimited  bytes\n";
+        assert_eq!(limit(limits), Some(2_048_000_000));
+        assert_eq!(limit(&limits.replace("2048000000", "unlimited")), None);
+    }
+}
