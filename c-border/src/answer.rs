@@ -1,6 +1,8 @@
 //! The three parameters of a query: the size of the caller's buffer, the buffer, and where the answer's size goes.
 
-use crate::{PointerError, Out, Raw};
+use crate::error::PointerError;
+use crate::output::Out;
+use crate::raw::Raw;
 
 /// Where the answer of a query goes (`param_value_size`, `param_value`, `param_value_size_ret` of OpenCL).
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
-use crate::Raw;
+use crate::raw::Raw;
 
 /// A function of the host program that a stream calls (`CUhostFn`).
 pub type HostFn = Option<unsafe extern "C" fn(*mut c_void)>;

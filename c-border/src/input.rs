@@ -2,7 +2,8 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::{PointerError, Out, Raw};
+use crate::error::PointerError;
+use crate::raw::Raw;
 
 /// Types of which every bit pattern is a value.
 ///
@@ -20,8 +21,6 @@ plain!(u8 u16 i32 u32 u64 usize isize f32);
 // SAFETY: an array of such.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
 // SAFETY: a pointer is a number until it is followed, in this crate.
-unsafe impl<T> Plain for Out<T> {}
-// SAFETY: as above.
 unsafe impl<T> Plain for In<T> {}
 // SAFETY: as above.
 unsafe impl Plain for Text {}
@@ -38,9 +37,9 @@ macro_rules! plain_struct {
         #[allow(missing_docs)]
         pub struct $name { $($(#[$field_meta])* pub $field: $ty),* }
         // SAFETY: every field is a number or a pointer, which the compiler checks below.
-        unsafe impl $crate::Plain for $name {}
+        unsafe impl $crate::input::Plain for $name {}
         const _: () = {
-            const fn plain<T: $crate::Plain>() {}
+            const fn plain<T: $crate::input::Plain>() {}
             $(plain::<$ty>();)*
         };
     )*};

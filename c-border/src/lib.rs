@@ -12,30 +12,20 @@
 //! | [`answer`] | the three parameters (size, value, returned size) of a query |
 //! | [`raw`] | memory of the caller, and its way to a device |
 //! | [`callback`] | functions of the host program |
+//! | [`error`] | why an argument was refused |
 //! | [`guard`] | the body of an exported function: a panic becomes a code |
 
 pub mod answer;
 pub mod callback;
+pub mod error;
 pub mod guard;
 pub mod input;
 pub mod output;
 pub mod raw;
 
 pub use answer::{Answer, ParamValue};
+pub use error::PointerError;
 pub use guard::guarded;
 pub use input::{In, Plain, Text};
 pub use output::{Out, OutList, OutText};
 pub use raw::Raw;
-
-/// Why an argument of the caller was refused.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum PointerError {
-    /// A pointer is null where a value is needed.
-    Null,
-    /// A list or buffer is not in this process's memory from end to end.
-    Unmapped,
-    /// The caller's buffer is smaller than the answer.
-    TooShort,
-    /// The host has no memory for a copy of what the caller passes.
-    TooLarge,
-}

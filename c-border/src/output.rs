@@ -1,6 +1,8 @@
 //! Where results go: values, lists with counts, text buffers.
 
-use crate::{PointerError, In, Plain, Raw};
+use crate::error::PointerError;
+use crate::input::{In, Plain};
+use crate::raw::Raw;
 
 /// Where a result goes.
 #[repr(transparent)]
@@ -14,6 +16,8 @@ impl<T> Clone for Out<T> {
     }
 }
 
+// SAFETY: a pointer is a number until it is followed, here.
+unsafe impl<T> Plain for Out<T> {}
 // SAFETY: a pointer of the caller, who promises that it may be used until the call is over.
 unsafe impl<T> Send for Out<T> {}
 // SAFETY: as above.

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_void};
 
 use ptx_runtime::{Memory, MemoryError};
 
-use crate::PointerError;
+use crate::error::PointerError;
 
 /// Memory of the caller, or of a device where it lies in the host's address space.
 #[repr(transparent)]

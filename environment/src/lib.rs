@@ -61,6 +61,10 @@ variables! {
     GOLDEN "PTXRUN_GOLDEN" "folder, archive" "recordings that tests replay";
 }
 
+/// Variables that only tests read.
+const OF_TESTS: &[&str] =
+    &["PTXRUN_FILETESTS_REPORT", "PTXRUN_GOLDEN_FORM", "PTXRUN_KEEP", "PTXRUN_KERNEL"];
+
 impl Variable {
     /// What it holds; nothing where it is not set.
     pub fn raw(&self) -> Option<OsString> {
@@ -232,7 +236,8 @@ pub fn check(who: &str) -> Result<(), Wrong> {
 
 /// The variables that are set and that there are none of.
 pub fn unknown() -> Vec<Wrong> {
-    let known = |name: &str| ALL.iter().any(|v| v.name == name);
+    let known =
+        |name: &str| ALL.iter().any(|v| v.name == name) || OF_TESTS.contains(&name);
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let unknown = names.filter(|name| name.starts_with(PREFIX) && !known(name));
     let mut all: Vec<Wrong> = unknown
