@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use memmap2::MmapRaw;
 
-
 /// Kinds of memory.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -7,8 +7,8 @@ use ptx_runtime::Memory;
 
 use crate::context::Context;
 use crate::error::{Error, Result};
-use c_border::Raw;
 use crate::texture::Array;
+use c_border::Raw;
 
 /// One side of a copy.
 #[derive(Clone)]

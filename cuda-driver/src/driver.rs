@@ -1,15 +1,14 @@
 //! What there is once per process: the emulated device.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::fmt::Display;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ptx_runtime::timing::Profile;
 use ptx_runtime::{Backend, device};
 
 use crate::error::{Error, Result};
-
 
 /// The CUDA version that the driver answers to.
 pub const VERSION: u32 = 13050;

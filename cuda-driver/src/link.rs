@@ -10,10 +10,10 @@ use ptx_runtime::parse::link::{Input, limit_registers, link};
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use c_border::{In, Out, OutText, Raw};
 use crate::grid;
 use crate::handles::Handles;
 use crate::image::{self, Image, Refused};
+use c_border::{In, Out, OutText, Raw};
 
 /// All linker invocations.
 pub static LINKS: Handles<Link> = Handles::new(15);

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use crate::capture::{self, Capturing};
 use crate::context::{self, CONTEXTS, Context, Member};
-use crate::event::{Captured, Event};
-use crate::error::{Error, Result};
 use crate::entry;
+use crate::error::{Error, Result};
+use crate::event::{Captured, Event};
 use crate::handles::Handles;
 use crate::schedule::{self, Ticket};
 use crate::work::Work;
@@ -275,7 +275,8 @@ pub fn own(context: &Arc<Context>) -> Arc<Stream> {
         stream
     };
     // A thread that is ending keeps nothing.
-    OWN.try_with(|streams| find(&mut streams.borrow_mut())).unwrap_or_else(|_| create(context, 0, 0))
+    OWN.try_with(|streams| find(&mut streams.borrow_mut()))
+        .unwrap_or_else(|_| create(context, 0, 0))
 }
 
 /// A number for a stream that no other of the process has.

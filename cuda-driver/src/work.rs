@@ -8,13 +8,12 @@ use crate::context::Context;
 use crate::copy::Copy3d;
 use crate::error::Result;
 use crate::event::Event;
-use c_border::Raw;
-use c_border::callback::{self, HostFn, StreamFn};
 use crate::launch::KernelLaunch;
 use crate::memory;
-use crate::user_object::Held;
 use crate::schedule;
-
+use crate::user_object::Held;
+use c_border::Raw;
+use c_border::callback::{self, HostFn, StreamFn};
 
 /// A fill of memory.
 #[derive(Clone)]

@@ -16,7 +16,17 @@ const PTX: &str = "\
 
 /// Functions that would end an object which later calls use, wait for somebody, or turn a stream into a capturing one.
 const WITHOUT_HANDLES: &[&str] = &[
-    "Destroy", "Free", "Unload", "Release", "Reset", "Detach", "Unregister", "Pop", "Capture", "WaitValue", "BatchMemOp",
+    "Destroy",
+    "Free",
+    "Unload",
+    "Release",
+    "Reset",
+    "Detach",
+    "Unregister",
+    "Pop",
+    "Capture",
+    "WaitValue",
+    "BatchMemOp",
 ];
 
 fn is_number(ty: &str) -> bool {
@@ -59,7 +69,8 @@ fn every_function_returns_whatever_it_is_called_with() {
             ty.is_some_and(|t| *t == "usize" || *t == "u64")
         };
         let alone = WITHOUT_HANDLES.iter().any(|part| entry.symbol.contains(part));
-        let choices = |i: usize| if takes_handle(i) && !alone { &handles[..] } else { &handles[..1] };
+        let choices =
+            |i: usize| if takes_handle(i) && !alone { &handles[..] } else { &handles[..1] };
         for first in choices(0) {
             for second in choices(1) {
                 for number in [0, 1, 5000, u64::MAX] {

@@ -5,7 +5,9 @@ use std::ffi::{CStr, CString, c_void};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::driver::{Driver, driver};
-use crate::error::{Error, INVALID_DEVICE_FUNCTION, INVALID_IMAGE, INVALID_SYMBOL, NO_IMAGE, Result};
+use crate::error::{
+    Error, INVALID_DEVICE_FUNCTION, INVALID_IMAGE, INVALID_SYMBOL, NO_IMAGE, Result,
+};
 use crate::state::{enter, resets};
 use crate::types::{FatBinaryWrapper, Handle, Pointer};
 

@@ -8,7 +8,8 @@ const UNKNOWN: u64 = 4 << 30;
 
 /// Bytes of memory: the host's, or less if the process's control group has less.
 pub fn memory() -> u64 {
-    let host = read_to_string("/proc/meminfo").ok().and_then(|text| total(&text)).unwrap_or(UNKNOWN);
+    let host =
+        read_to_string("/proc/meminfo").ok().and_then(|text| total(&text)).unwrap_or(UNKNOWN);
     host.min(group().unwrap_or(u64::MAX))
 }
 

@@ -236,12 +236,13 @@ pub fn check(who: &str) -> Result<(), Wrong> {
 
 /// The variables that are set and that there are none of.
 pub fn unknown() -> Vec<Wrong> {
-    let known =
-        |name: &str| ALL.iter().any(|v| v.name == name) || OF_TESTS.contains(&name);
+    let known = |name: &str| ALL.iter().any(|v| v.name == name) || OF_TESTS.contains(&name);
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let unknown = names.filter(|name| name.starts_with(PREFIX) && !known(name));
     let mut all: Vec<Wrong> = unknown
-        .map(|name| Wrong(format!("{name}: there is no such variable (`ptxrun env --help` lists them)")))
+        .map(|name| {
+            Wrong(format!("{name}: there is no such variable (`ptxrun env --help` lists them)"))
+        })
         .collect();
     all.sort_by(|a, b| a.0.cmp(&b.0));
     all

@@ -6,9 +6,9 @@
 
 use std::time::Instant;
 
+use c_border::{In, Out, Raw, Text};
 use opencl_icd::api::{commands, contexts, kernels, memory, programs};
 use opencl_icd::cl;
-use c_border::{In, Out, Raw, Text};
 
 #[path = "../tests/common/mod.rs"]
 mod common;

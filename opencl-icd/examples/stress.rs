@@ -7,9 +7,9 @@
 use std::ffi::CString;
 use std::time::{Duration, Instant};
 
+use c_border::{In, Out, Raw, Text};
 use opencl_icd::api::{commands, contexts, events, kernels, memory, programs};
 use opencl_icd::cl;
-use c_border::{In, Out, Raw, Text};
 
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use ptx_runtime::DeviceOptions;
 
-use c_border::ParamValue;
+use crate::callbacks::later;
 use crate::cl::{self, Error, Result};
 use crate::device::Device;
-use crate::callbacks::later;
+use crate::object;
+use crate::registry::{self, Handle};
+use c_border::ParamValue;
 use c_border::Raw;
 use c_border::callback::{ContextFn, call_context};
-use crate::registry::{self, Handle};
-use crate::object;
 
 /// A context.
 pub struct Context {

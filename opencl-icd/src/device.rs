@@ -8,10 +8,10 @@ use environment::Wrong;
 use ptx_runtime::timing::Profile;
 use ptx_runtime::{Backend, device as profiles};
 
-use c_border::ParamValue;
 use crate::cl::{self, Error, Result};
 use crate::object;
 use crate::registry::Handle;
+use c_border::ParamValue;
 
 /// A device.
 pub struct Device {

@@ -4,8 +4,8 @@
 
 use std::ffi::c_void;
 
-use crate::registry;
 use crate::api::{commands, contexts, events, images, kernels, memory, programs, refused};
+use crate::registry;
 use c_border::{Out, Raw, Text};
 
 /// A function of any type; null where there is none.

@@ -4,16 +4,16 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, Weak};
 use std::time::Instant;
 
-use c_border::ParamValue;
+use crate::callbacks::later;
 use crate::cl::{self, Error, Result};
 use crate::context::Context;
-use c_border::Raw;
-use crate::callbacks::later;
-use c_border::callback::{EventFn, call_event};
 use crate::object;
 use crate::queue::Queue;
 use crate::registry::{self, Handle};
 use crate::schedule::{Command, Node};
+use c_border::ParamValue;
+use c_border::Raw;
+use c_border::callback::{EventFn, call_event};
 
 /// A command, or a user event.
 pub struct Event {

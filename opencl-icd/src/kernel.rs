@@ -5,16 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use ptx_runtime::opencl::info::{ArgInfo, ArgKind, KernelInfo};
 use ptx_runtime::{LaunchConfig, LaunchError, Resources, TimingError, timing};
 
-use c_border::ParamValue;
 use crate::cl::{self, Error, Result};
 use crate::device::Device;
-use c_border::{In, Raw};
 use crate::memory::Mem;
 use crate::object;
 use crate::program::{Executable, Program};
 use crate::registry::{self, Handle};
 use crate::sampler::Sampler;
 use crate::schedule::{self, Work};
+use c_border::ParamValue;
+use c_border::{In, Raw};
 
 /// A kernel.
 pub struct Kernel {
@@ -120,9 +120,7 @@ impl Kernel {
     }
 
     fn read_arg(&self, info: &ArgInfo, size: usize, value: Raw) -> Result<Arg> {
-        let word = || {
-            In::<usize>::from(value).get().unwrap_or(0)
-        };
+        let word = || In::<usize>::from(value).get().unwrap_or(0);
         let is_word = size == size_of::<usize>();
         match info.kind {
             ArgKind::Value { size: wanted, .. } => {

@@ -4,18 +4,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ptx_runtime::DevicePtr;
 
-use c_border::ParamValue;
+use crate::callbacks::later;
 use crate::cl::{self, Error, Result};
 use crate::context::Context;
 use crate::device::BASE_ALIGN;
-use crate::callbacks::later;
-use c_border::Raw;
-use c_border::callback::{ObjectFn, call_object};
 use crate::image::{Image, ImageDesc};
 use crate::image_format::ImageFormat;
-use crate::region;
 use crate::object;
+use crate::region;
 use crate::registry::{self, Handle};
+use c_border::ParamValue;
+use c_border::Raw;
+use c_border::callback::{ObjectFn, call_object};
 
 /// A memory object.
 pub struct Mem {
@@ -369,9 +369,7 @@ impl Mem {
     /// `clGetMemObjectInfo`
     pub fn info(&self, name: u32, to: ParamValue) -> Result {
         match name {
-            cl::MEM_TYPE => {
-                to.put(self.image.as_ref().map_or(cl::MEM_OBJECT_BUFFER, |i| i.kind))
-            }
+            cl::MEM_TYPE => to.put(self.image.as_ref().map_or(cl::MEM_OBJECT_BUFFER, |i| i.kind)),
             cl::MEM_FLAGS => to.put(self.flags),
             cl::MEM_SIZE => to.put(self.size),
             cl::MEM_HOST_PTR => {

@@ -4,11 +4,11 @@ use std::sync::{Arc, OnceLock};
 
 use ptx_runtime::{Backend, device as profiles};
 
-use c_border::ParamValue;
 use crate::cl::{self, Error, Result};
 use crate::device::{Device, VENDOR, VERSION};
 use crate::object;
 use crate::registry::{self, Handle};
+use c_border::ParamValue;
 
 /// The platform: its devices.
 pub struct Platform {

@@ -7,13 +7,13 @@ use ptx_runtime::opencl::{self, Object, Options, diag};
 use ptx_runtime::parse::container;
 use ptx_runtime::{Module, Verified};
 
-use c_border::ParamValue;
 use crate::binary::{self, Entry, Source};
 use crate::cl::{self, Error, Result};
 use crate::context::Context;
 use crate::device::Device;
 use crate::object;
 use crate::registry::{self, Handle};
+use c_border::ParamValue;
 
 /// A program.
 pub struct Program {

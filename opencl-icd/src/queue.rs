@@ -3,15 +3,15 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use c_border::ParamValue;
 use crate::cl::{self, Error, Result};
 use crate::context::Context;
 use crate::device::Device;
 use crate::event::{Event, WeakEvent};
-use c_border::{In, Out};
 use crate::registry::{self, Handle};
 use crate::schedule::Work;
 use crate::{event, object, schedule};
+use c_border::ParamValue;
+use c_border::{In, Out};
 
 /// A command queue.
 pub struct Queue {

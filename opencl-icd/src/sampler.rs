@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use c_border::ParamValue;
 use crate::cl::{self, Error, Result};
 use crate::context::Context;
 use crate::object;
 use crate::registry::{self, Handle};
+use c_border::ParamValue;
 
 /// A sampler.
 pub struct Sampler {

@@ -10,7 +10,20 @@ use opencl_icd::dispatch::TABLE;
 
 /// A function as every one can be called: up to 14 integers or pointers.
 type Any = unsafe extern "C" fn(
-    u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
 ) -> u64;
 
 const SOURCES: [&str; 8] = [
@@ -51,8 +64,18 @@ fn is_number(ty: &str) -> bool {
 fn every_function_returns_whatever_it_is_called_with() {
     let w = World::new();
     let handles = [
-        0, w.platform, w.device, w.context, w.queue, w.buffer, w.image, w.sampler, w.program, w.add,
-        w.user, w.other_event,
+        0,
+        w.platform,
+        w.device,
+        w.context,
+        w.queue,
+        w.buffer,
+        w.image,
+        w.sampler,
+        w.program,
+        w.add,
+        w.user,
+        w.other_event,
     ];
     // Zeros, more than any list here is long, which a test may leave behind.
     let scratch: &'static mut [u64] = vec![0u64; 16384].leak();
@@ -66,7 +89,8 @@ fn every_function_returns_whatever_it_is_called_with() {
         // What ends an object is called with none; what answers late is called with an event that nobody signals.
         let ends = name.contains("Release") || name.contains("SetUserEventStatus");
         let waits = name == "clWaitForEvents";
-        let choices = |i: usize| if takes_handle(i) && !ends { &handles[..] } else { &handles[..1] };
+        let choices =
+            |i: usize| if takes_handle(i) && !ends { &handles[..] } else { &handles[..1] };
         for first in choices(0) {
             for second in choices(1) {
                 for number in [0, 1, 5000, u64::MAX] {

@@ -5,12 +5,12 @@
 
 mod common;
 
+use c_border::{In, Out, Raw, Text};
 use common::*;
 use opencl_icd::api::{commands, contexts, events, images, kernels, memory, programs};
 use opencl_icd::cl::{self, Error};
 use opencl_icd::image::ImageDesc;
 use opencl_icd::image_format::ImageFormat;
-use c_border::{In, Out, Raw, Text};
 
 /// A bad call.
 struct BadCall {

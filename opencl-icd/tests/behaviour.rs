@@ -8,13 +8,13 @@ mod common;
 use std::ffi::{CString, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use c_border::{Answer, In, Out, Raw, Text};
 use common::*;
 use opencl_icd::api::{commands, contexts, events, images, kernels, memory, programs};
 use opencl_icd::cl::{self, Error};
 use opencl_icd::dispatch::{NAMES, TABLE};
 use opencl_icd::image::ImageDesc;
 use opencl_icd::image_format::ImageFormat;
-use c_border::{Answer, In, Out, Raw, Text};
 use ptx_runtime::Verified;
 
 fn read(queue: usize, buffer: usize, count: usize) -> Vec<i32> {

@@ -6,9 +6,9 @@ use super::symbol::functions;
 use crate::context::{self, Context};
 use crate::driver;
 use crate::error::{Error, Result};
-use c_border::{In, Out, Raw};
-use c_border::plain_struct;
 use crate::texture::{self, ARRAYS, Array, MIPMAPS, Mipmap};
+use c_border::plain_struct;
+use c_border::{In, Out, Raw};
 
 plain_struct! {
     /// `CUDA_ARRAY_DESCRIPTOR`.

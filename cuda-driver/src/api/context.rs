@@ -3,11 +3,11 @@
 use super::symbol::functions;
 use crate::context::{self, CONTEXTS};
 use crate::driver;
+use crate::error::{Error, Result};
 use crate::event;
 use crate::lifetime;
-use crate::error::{Error, Result};
-use c_border::{Out, Raw};
 use crate::stream::{self, NON_BLOCKING};
+use c_border::{Out, Raw};
 
 /// Flags that `cuCtxCreate` takes.
 const FLAGS: u32 = 0xff;

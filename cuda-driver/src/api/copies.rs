@@ -7,11 +7,11 @@ use crate::allocation::Kind;
 use crate::context::{self, Context};
 use crate::copy::{Copy3d, Endpoint, Side, resolve};
 use crate::error::{Error, Result};
-use c_border::{In, Raw};
-use c_border::plain_struct;
 use crate::stream::{self, Stream};
 use crate::texture;
 use crate::work::{Fill, Work};
+use c_border::plain_struct;
+use c_border::{In, Raw};
 
 plain_struct! {
     /// `CUDA_MEMCPY2D`.

@@ -4,10 +4,10 @@ use super::symbol::functions;
 use crate::attributes::attribute;
 use crate::context::{self, CONTEXTS};
 use crate::driver;
-use crate::lifetime;
 use crate::error::{Error, Result};
-use c_border::{Out, OutText, Raw, Text};
+use crate::lifetime;
 use c_border::plain_struct;
+use c_border::{Out, OutText, Raw, Text};
 
 plain_struct! {
     /// `CUdevprop`.

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use super::copies::Copy3;
-use super::symbol::functions;
 use super::graphs::{
     FillNode, HostNode, KernelNode, KernelNode2, add, copy, exchange, exec, fill, graph,
     graph_event, host, kernel2, node_graph, replace,
 };
+use super::symbol::functions;
 use crate::error::{Error, Result};
-use c_border::{In, Out, Raw};
-use c_border::callback::HostFn;
+use crate::event::{EVENTS, Event};
 use crate::graph::{GRAPHS, Graph};
 use crate::user_object::{Held, OBJECTS, UserObject};
-use c_border::plain_struct;
-use crate::event::{EVENTS, Event};
 use crate::work::Work;
+use c_border::callback::HostFn;
+use c_border::plain_struct;
+use c_border::{In, Out, Raw};
 
 plain_struct! {
     /// The head of `CUgraphNodeParams`; what follows depends on the kind.

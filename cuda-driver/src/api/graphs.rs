@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use super::copies::{self, Copy3};
-use super::symbol::functions;
 use super::launches::{parameters, prepare};
+use super::symbol::functions;
 use crate::context::{self, Context};
 use crate::error::{Error, Result};
-use c_border::{In, Out, Raw};
-use crate::graph::{EXECS, Exec, GRAPHS, Graph, NODES};
-use crate::module;
-use c_border::plain_struct;
 use crate::event::{self, Event};
-use crate::stream;
+use crate::graph::{EXECS, Exec, GRAPHS, Graph, NODES};
 use crate::launch::KernelLaunch;
+use crate::module;
+use crate::stream;
 use crate::work::{Fill, Work};
+use c_border::plain_struct;
+use c_border::{In, Out, Raw};
 
 plain_struct! {
     /// `CUDA_KERNEL_NODE_PARAMS` of version 1.

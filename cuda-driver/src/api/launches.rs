@@ -6,13 +6,13 @@ use std::sync::atomic::Ordering;
 use super::symbol::functions;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use c_border::{In, Out, Raw};
-use c_border::callback::{BlockFn, HostFn};
-use crate::module::{self, Function};
-use c_border::plain_struct;
-use crate::stream;
 use crate::launch::KernelLaunch;
+use crate::module::{self, Function};
+use crate::stream;
 use crate::work::Work;
+use c_border::callback::{BlockFn, HostFn};
+use c_border::plain_struct;
+use c_border::{In, Out, Raw};
 
 plain_struct! {
     /// `CUlaunchConfig`.
@@ -84,7 +84,13 @@ struct ExecutionConfig {
     cooperative: bool,
 }
 
-fn start(handle: usize, shape: ExecutionConfig, stream: usize, params: In<Raw>, extra: In<usize>) -> Result {
+fn start(
+    handle: usize,
+    shape: ExecutionConfig,
+    stream: usize,
+    params: In<Raw>,
+    extra: In<usize>,
+) -> Result {
     let function = module::function(handle)?;
     let stream = stream::get(stream)?;
     let context = stream.context()?;

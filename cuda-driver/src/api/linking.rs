@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::symbol::functions;
 use crate::context;
 use crate::error::{Error, Result};
-use c_border::{In, Out, Raw, Text};
 use crate::link::{LINKS, Link, Options};
+use c_border::{In, Out, Raw, Text};
 
 fn get(handle: usize) -> Result<Arc<Link>> {
     crate::driver::get()?;

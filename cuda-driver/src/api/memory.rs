@@ -2,10 +2,10 @@
 
 use super::symbol::functions;
 use crate::allocation::Kind;
-use crate::memory;
 use crate::capture::unsafe_call;
 use crate::context::{self, Context};
 use crate::error::{Error, Result};
+use crate::memory;
 use c_border::{In, Out, Raw};
 
 /// Rows of a pitched allocation begin at multiples of this.

@@ -7,13 +7,13 @@ use super::symbol::functions;
 use crate::context;
 use crate::driver;
 use crate::error::{Error, Result};
-use c_border::{In, Out, Raw, Text};
 use crate::image::{self, Image, Refused};
 use crate::link::Options;
 use crate::module::{
     self, DEFAULT_SHARED, FUNCTIONS, Function, KERNELS, LIBRARIES, Library, MODULES, Module,
 };
 use crate::texture::{REFERENCES, Reference};
+use c_border::{In, Out, Raw, Text};
 
 /// Loads a module from the image that `image` provides; the findings go to the logs of `options`.
 fn load(

@@ -7,11 +7,11 @@ use super::array::Descriptor;
 use super::symbol::functions;
 use crate::context;
 use crate::error::{Error, Result};
-use c_border::{In, Out};
-use c_border::plain_struct;
 use crate::texture::{
     self, ARRAYS, MIPMAPS, NORMALIZED, READ_AS_INTEGER, REFERENCES, Reference, Sampling, Source,
 };
+use c_border::plain_struct;
+use c_border::{In, Out};
 
 plain_struct! {
     /// `CUDA_RESOURCE_DESC`; what `data` holds depends on the kind.

@@ -4,16 +4,16 @@ use std::sync::PoisonError;
 
 use super::symbol::functions;
 use crate::allocation::Kind;
-use crate::memory;
 use crate::context;
 use crate::driver;
-use crate::lifetime;
 use crate::error::{Error, Result};
-use c_border::{In, Out, Raw};
-use c_border::plain_struct;
+use crate::lifetime;
+use crate::memory;
 use crate::pool::{POOLS, Pool};
 use crate::stream;
 use crate::work::Work;
+use c_border::plain_struct;
+use c_border::{In, Out, Raw};
 
 plain_struct! {
     /// `CUmemPoolProps`.

@@ -7,14 +7,14 @@ use crate::capture::Capture;
 use crate::context;
 use crate::driver;
 use crate::error::{Error, Result};
-use c_border::{In, Out, Raw};
-use c_border::callback::StreamFn;
-use crate::graph::{GRAPHS, Graph};
-use c_border::plain_struct;
-use crate::schedule;
 use crate::event::{self, EVENTS, Event};
+use crate::graph::{GRAPHS, Graph};
+use crate::schedule;
 use crate::stream::{self, NON_BLOCKING, STREAMS, Stream};
 use crate::work::Work;
+use c_border::callback::StreamFn;
+use c_border::plain_struct;
+use c_border::{In, Out, Raw};
 
 /// The highest stream priority (numbers fall as priority rises).
 pub const GREATEST_PRIORITY: i32 = -5;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::{calls, creates};
 use crate::cl::{self, Error, Result};
-use c_border::{In, Out, Raw};
 use crate::memory::Mem;
 use crate::queue::{Ask, Queue};
 use crate::region::{self, Rect};
 use crate::registry;
+use c_border::{In, Out, Raw};
 
 /// A marker or barrier.
 ///

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use super::{calls, counted, creates};
-use c_border::ParamValue;
 use crate::cl::{self, Error, Result};
 use crate::context::Context;
 use crate::device::Device;
-use c_border::{In, Out, OutList, Raw};
-use c_border::callback::ContextFn;
 use crate::platform::{self, Platform};
 use crate::queue::Queue;
 use crate::registry;
+use c_border::ParamValue;
+use c_border::callback::ContextFn;
+use c_border::{In, Out, OutList, Raw};
 
 /// The devices of a list.
 ///

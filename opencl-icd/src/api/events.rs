@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::{calls, counted, creates};
-use c_border::ParamValue;
 use crate::cl::{self, Error};
 use crate::context::Context;
 use crate::event::Event;
-use c_border::{In, Out, Raw};
-use c_border::callback::EventFn;
 use crate::{registry, schedule};
+use c_border::ParamValue;
+use c_border::callback::EventFn;
+use c_border::{In, Out, Raw};
 
 counted! {
     Event: clRetainEvent clReleaseEvent;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::commands::{map_flags, object};
 use super::{calls, creates};
 use crate::cl::{self, Error, Result};
-use c_border::{In, Out, Raw};
 use crate::image::Image;
 use crate::memory::Mem;
 use crate::queue::{Ask, Queue};
 use crate::region::{self, Rows};
 use crate::registry;
+use c_border::{In, Out, Raw};
 
 type Triple = In<[usize; 3]>;
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::{calls, counted, creates};
-use c_border::ParamValue;
 use crate::cl::{self, Error, Result};
 use crate::device::Device;
-use c_border::{In, Out, OutList, Raw, Text};
 use crate::kernel::{Kernel, Range};
 use crate::program::Program;
 use crate::queue::{Ask, Queue};
 use crate::registry;
+use c_border::ParamValue;
+use c_border::{In, Out, OutList, Raw, Text};
 
 counted! {
     Kernel: clRetainKernel clReleaseKernel;

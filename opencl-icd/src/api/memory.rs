@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use super::{calls, counted, creates};
-use c_border::ParamValue;
 use crate::cl::{self, Error};
 use crate::context::Context;
-use c_border::{In, Out, OutList, Raw};
-use c_border::callback::ObjectFn;
 use crate::image::ImageDesc;
 use crate::image_format::{self, ImageFormat};
 use crate::memory::{self, Mem};
 use crate::registry;
 use crate::sampler::Sampler;
+use c_border::ParamValue;
+use c_border::callback::ObjectFn;
+use c_border::{In, Out, OutList, Raw};
 
 counted! {
     Mem: clRetainMemObject clReleaseMemObject;

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use super::contexts::device_list;
 use super::{calls, counted, creates};
-use c_border::ParamValue;
 use crate::cl::{Error, Result};
 use crate::context::Context;
 use crate::device::Device;
-use c_border::{In, Out, Raw, Text};
-use c_border::callback::{ObjectFn, call_object};
 use crate::entry;
 use crate::platform::Platform;
 use crate::program::Program;
 use crate::registry;
+use c_border::ParamValue;
+use c_border::callback::{ObjectFn, call_object};
+use c_border::{In, Out, Raw, Text};
 
 counted! {
     Program: clRetainProgram clReleaseProgram;

@@ -4,11 +4,11 @@
 
 use std::ffi::CString;
 
+use c_border::{In, Out, Raw, Text};
 use opencl_icd::api::{contexts, events, kernels, memory, programs};
 use opencl_icd::cl;
 use opencl_icd::image::ImageDesc;
 use opencl_icd::image_format::ImageFormat;
-use c_border::{In, Out, Raw, Text};
 
 /// Calls a function of the API.
 #[macro_export]

@@ -75,11 +75,13 @@ enum Level {
 #[inline]
 fn level() -> Level {
     static LEVEL: std::sync::LazyLock<Level> = std::sync::LazyLock::new(|| {
-        use std::arch::is_x86_feature_detected as has;
         use environment::Isa;
+        use std::arch::is_x86_feature_detected as has;
         // What is none of them is refused where a program starts.
         let most = environment::isa().ok().flatten();
-        if most == Some(Isa::Baseline) || !(has!("avx2") && has!("fma") && has!("bmi1") && has!("bmi2")) {
+        if most == Some(Isa::Baseline)
+            || !(has!("avx2") && has!("fma") && has!("bmi1") && has!("bmi2"))
+        {
             Level::Baseline
         } else if most == Some(Isa::Avx2)
             || !(has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl"))
