@@ -8,14 +8,14 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::{Arc, OnceLock};
 
-use filetests::{FileTest, On, Problem, bless, files, problems, vector_bits};
+use filetests::{FileTest, On, Problem, bless, files, problems};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// Asks compiled code for narrower vectors than the processor has.
 const BITS: &str = "PTXRUN_JIT_BITS";
 /// Asks this executable to print its findings about the files whose names stand in it.
 const REPORT: &str = "PTXRUN_FILETESTS_REPORT";
-/// Widths of which at least one must be here.
+/// Widths of vectors that compiled code may have.
 const WIDTHS: [u32; 2] = [128, 512];
 
 /// Findings by file.
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         tests
     };
     assert!(tests.len() >= 60, "{} files, some are missing", tests.len());
-    let own = vector_bits().expect("compiled code");
+    let own = ptx_runtime::vector_bits();
     let narrow: Arc<OnceLock<Result<Findings, String>>> = Arc::default();
     let mut trials = Vec::new();
     for test in tests {

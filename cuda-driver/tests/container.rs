@@ -28,12 +28,7 @@ fn put(module: u64, value: u64) -> u64 {
     out
 }
 
-#[test]
 fn modules_of_containers() {
-    if !own() {
-        println!("skipped: containers are for this driver");
-        return;
-    }
     context();
     let mut bytes = Verified::new(PTX, "k.ptx").unwrap().assemble(&[]).unwrap();
     let mut module = 0u64;
@@ -50,4 +45,8 @@ fn modules_of_containers() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     assert_eq!(call("cuModuleLoadData", &[at(&mut module), at(&mut bytes[..])]), 200);
+}
+
+golden::tests! {
+    modules_of_containers: condition("this driver, as containers are its own", own()),
 }

@@ -2,31 +2,25 @@
 
 use cuda_driver::api::{Found, entries, look_up};
 
+/// The recorded rule, in `../shared`.
+const RULE: &str = "facts/cuda-clients/lookup-name-version-to-symbol.tsv";
+
 /// name, `_ptsz`/`_ptds` or nothing, first version, symbol
-fn rule() -> Option<Vec<(String, bool, u32, String)>> {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../shared/facts/cuda-clients/lookup-name-version-to-symbol.tsv"
-    );
-    let text = std::fs::read_to_string(path).ok()?;
-    Some(
-        text.lines()
-            .skip(1)
-            .filter_map(|line| {
-                let mut f = line.split('\t');
-                let (name, own, since, symbol) = (f.next()?, f.next()?, f.next()?, f.next()?);
-                Some((name.into(), !own.is_empty(), since.parse().ok()?, symbol.into()))
-            })
-            .collect(),
-    )
+fn rule() -> Vec<(String, bool, u32, String)> {
+    let path = golden::need::shared_path(RULE);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    text.lines()
+        .skip(1)
+        .filter_map(|line| {
+            let mut f = line.split('\t');
+            let (name, own, since, symbol) = (f.next()?, f.next()?, f.next()?, f.next()?);
+            Some((name.into(), !own.is_empty(), since.parse().ok()?, symbol.into()))
+        })
+        .collect()
 }
 
-#[test]
 fn every_entry_stands_in_the_recorded_rule() {
-    let Some(rule) = rule() else {
-        println!("skipped: no recorded rule beside the repository");
-        return;
-    };
+    let rule = rule();
     let mut wrong = Vec::new();
     for e in entries() {
         let known = rule.iter().any(|(name, own, since, symbol)| {
@@ -41,18 +35,13 @@ fn every_entry_stands_in_the_recorded_rule() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-#[test]
 fn every_recorded_symbol_is_exported() {
-    let Some(rule) = rule() else {
-        println!("skipped: no recorded rule beside the repository");
-        return;
-    };
+    let rule = rule();
     let missing: Vec<_> =
         rule.iter().filter(|r| !entries().any(|e| e.symbol == r.3)).map(|r| &r.3).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-#[test]
 fn the_version_picks_the_symbol() {
     let symbol = |name, version, own| match look_up(name, version, own) {
         Found::Symbol(e) => e.symbol,
@@ -69,4 +58,10 @@ fn the_version_picks_the_symbol() {
     assert_eq!(symbol("cuInit", 12000, true), "cuInit");
     assert_eq!(symbol("cuLaunchKernelEx", 2000, false), "newer");
     assert_eq!(symbol("cuNope", 12000, false), "nothing");
+}
+
+golden::tests! {
+    every_entry_stands_in_the_recorded_rule: shared(RULE),
+    every_recorded_symbol_is_exported: shared(RULE),
+    the_version_picks_the_symbol,
 }

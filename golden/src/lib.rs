@@ -6,10 +6,7 @@
 //! repository, else the sample in it:
 //!
 //! ```no_run
-//! let Some(golden) = golden::Golden::shared() else {
-//!     println!("skipped: no recordings");
-//!     return;
-//! };
+//! let golden = golden::Golden::shared().expect("the repository holds recordings");
 //! for form in golden.forms().filter(|f| f.group() == "f32_arith") {
 //!     for row in 0..form.rows() {
 //!         let _operands: &[u64] = form.row(row);
@@ -19,6 +16,7 @@
 //! ```
 
 pub mod kernels;
+pub mod need;
 pub mod set;
 mod source;
 

@@ -2,20 +2,14 @@
 
 use golden::{Golden, packed};
 
-#[test]
 fn known_rows_of_the_recordings() {
     known_rows(&Golden::shared().expect("the repository holds recordings"));
     known_rows(&Golden::load(&packed("isa-golden")).expect("the sample"));
 }
 
 /// Every row of the sample is one of the full recordings, in whole warps where lanes see each other.
-#[test]
 fn the_sample_is_part_of_the_whole() {
-    let Some(root) = golden::shared_dir().map(|d| d.join("isa-golden")).filter(|d| d.is_dir())
-    else {
-        println!("skipped: ../shared/isa-golden is not there");
-        return;
-    };
+    let root = golden::need::shared_path("isa-golden");
     let all = Golden::load(&root).expect("the full recordings");
     let sample = Golden::load(&packed("isa-golden")).expect("the sample");
     for form in sample.forms().step_by(7) {
@@ -49,4 +43,9 @@ fn known_rows(g: &Golden) {
         let text = g.rejected_text(&f.group).expect("rejected text");
         assert!(golden::split_module(&text).1.iter().any(|(n, _)| *n == f.name));
     }
+}
+
+golden::tests! {
+    known_rows_of_the_recordings,
+    the_sample_is_part_of_the_whole: shared("isa-golden"),
 }

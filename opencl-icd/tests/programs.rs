@@ -3,37 +3,25 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The driver beside this test, a folder for files, and the program compiled; `None` without a compiler or loader.
-fn compile(name: &str, test: &str) -> Option<(PathBuf, PathBuf)> {
+/// Compiles a C program of `tests/programs`.
+fn cc(name: &str, program: &Path) -> Output {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{name}.c"));
+    Command::new("cc").arg(source).arg("-o").arg(program).arg("-lOpenCL").output().unwrap()
+}
+
+/// The driver beside this test, a folder for files, and the program compiled.
+fn compile(name: &str, test: &str) -> (PathBuf, PathBuf) {
     let folder = std::env::temp_dir().join(format!("ptxrun-opencl-{test}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let program = folder.join(name);
-    let built = Command::new("cc").arg(source).arg("-o").arg(&program).arg("-lOpenCL").output();
-    match built {
-        Ok(out) if out.status.success() => {}
-        Ok(out) => {
-            println!(
-                "skipped, no OpenCL headers or loader: {}",
-                String::from_utf8_lossy(&out.stderr)
-            );
-            return None;
-        }
-        Err(error) => {
-            println!("skipped, no C compiler: {error}");
-            return None;
-        }
-    }
+    let built = cc(name, &program);
+    assert!(built.status.success(), "{}", text(&built));
     let test = std::env::current_exe().unwrap();
     let deps = test.parent().unwrap();
     let places = [deps.join("libopencl_icd.so"), deps.parent().unwrap().join("libopencl_icd.so")];
-    let driver = places.iter().find(|p| p.is_file());
-    let Some(driver) = driver else {
-        println!("skipped, the driver is not built");
-        return None;
-    };
+    let driver = places.iter().find(|p| p.is_file()).expect("the driver is built with its tests");
     std::fs::write(folder.join("ptxrun.icd"), driver.as_os_str().as_encoded_bytes()).unwrap();
-    Some((folder, program))
+    (folder, program)
 }
 
 fn run(folder: &Path, program: &Path, args: &[&Path], device: &str) -> Output {
@@ -42,32 +30,12 @@ fn run(folder: &Path, program: &Path, args: &[&Path], device: &str) -> Output {
     command.output().unwrap()
 }
 
-/// Has ptxas assemble a binary, where there is one (`PTXAS`, else the path) that knows the target.
-fn assembles(folder: &Path, binary: &Path, ptx: &str) {
-    let ptxas = std::env::var_os("PTXAS").unwrap_or_else(|| "ptxas".into());
-    let target = ptx.lines().find_map(|l| l.strip_prefix(".target ")).expect("a target");
-    let target = target.split(',').next().unwrap_or(target).trim();
-    let mut command = Command::new(ptxas);
-    command.arg(format!("-arch={target}")).arg(binary).arg("-o").arg(folder.join("binary.cubin"));
-    match command.output() {
-        Err(error) => println!("skipped in part, no ptxas: {error}"),
-        Ok(out) if out.status.success() => {}
-        Ok(out) => {
-            let text = text(&out);
-            let unknown = text.contains("'gpu-name'") || text.contains("is not defined for option");
-            assert!(unknown, "{target}: {text}");
-            println!("skipped in part, ptxas has no {target}");
-        }
-    }
-}
-
 fn text(out: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
 }
 
-#[test]
 fn profiling_tells_the_model_s_time() {
-    let Some((folder, program)) = compile("matmul", "timing") else { return };
+    let (folder, program) = compile("matmul", "timing");
     let time = |device: &str| -> u64 {
         let mut command = Command::new(&program);
         command.env("OCL_ICD_VENDORS", &folder).env("PTXRUN_DEVICE", device);
@@ -83,9 +51,8 @@ fn profiling_tells_the_model_s_time() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-#[test]
 fn a_host_program_and_its_binary() {
-    let Some((folder, program)) = compile("matmul", "binary") else { return };
+    let (folder, program) = compile("matmul", "binary");
     for (device, name) in [("H200", "H200"), ("GTX 280", "GeForce GTX 280")] {
         let binary = folder.join("binary.ptx");
         let first = run(&folder, &program, &[&binary], device);
@@ -96,7 +63,6 @@ fn a_host_program_and_its_binary() {
         let edited = ptx.replace("0f00000000", "0f3F800000");
         for (ptx, wrong) in [(&ptx, 0), (&edited, 128 * 128)] {
             std::fs::write(&binary, ptx).unwrap();
-            assembles(&folder, &binary, ptx);
             let again = run(&folder, &program, &[&binary, &binary], device);
             assert_eq!(text(&again), format!("{name}: {wrong} wrong, timed\n"));
         }
@@ -108,9 +74,8 @@ fn a_host_program_and_its_binary() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-#[test]
 fn null_lists_are_left_alone() {
-    let Some((folder, program)) = compile("null_lists", "lists") else { return };
+    let (folder, program) = compile("null_lists", "lists");
     let out = run(&folder, &program, &[], "H200, GTX 280");
     let lines = [
         "clGetPlatformIDs 0 1",
@@ -125,9 +90,8 @@ fn null_lists_are_left_alone() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-#[test]
 fn a_queue_of_many_commands_costs_the_same_for_each() {
-    let Some((folder, program)) = compile("many_commands", "many") else { return };
+    let (folder, program) = compile("many_commands", "many");
     let numbers = [Path::new("2000"), Path::new("32000")];
     let out = text(&run(&folder, &program, &numbers, "H200"));
     let finish = |line: &str| -> f64 {
@@ -139,4 +103,33 @@ fn a_queue_of_many_commands_costs_the_same_for_each() {
     // Sixteen times as many: a walk to the first command for each would make every one sixteen times as dear.
     assert!(many < 4.0 * few.max(5.0), "{out}");
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The assembler that `PTXAS` names, else the one on the path.
+fn ptxas() -> String {
+    std::env::var("PTXAS").unwrap_or_else(|_| "ptxas".into())
+}
+
+fn ptxas_takes_the_binary() {
+    let (folder, program) = compile("matmul", "ptxas");
+    let binary = folder.join("binary.ptx");
+    run(&folder, &program, &[&binary], "H200");
+    let mut assembler = Command::new(ptxas());
+    let out = assembler
+        .arg("-arch=sm_90")
+        .arg(&binary)
+        .arg("-o")
+        .arg(folder.join("binary.cubin"))
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{}", text(&out));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+golden::tests! {
+    profiling_tells_the_model_s_time: opencl_in_c(),
+    a_host_program_and_its_binary: opencl_in_c(),
+    null_lists_are_left_alone: opencl_in_c(),
+    a_queue_of_many_commands_costs_the_same_for_each: opencl_in_c(),
+    ptxas_takes_the_binary: both(opencl_in_c(), program(&[&ptxas(), "--version"])),
 }

@@ -238,6 +238,12 @@ pub struct Options {
     pub fast_nan: bool,
 }
 
+/// Bits of the vectors in code that this process compiles: 512 where the processor has what that takes and
+/// `PTXRUN_JIT_BITS` is not 128, else 128.
+pub fn vector_bits() -> u32 {
+    if wide::here() { 512 } else { 128 }
+}
+
 /// Compiles `program` for blocks of `block` threads, for launches like the one that was seen.
 ///
 /// # Errors

@@ -58,7 +58,6 @@ fn run(cache: &Cache, factor: u32) -> Kernel {
     kernel
 }
 
-#[test]
 fn found_again() {
     let folder = Folder::new("again");
     let cache = folder.cache();
@@ -81,7 +80,6 @@ fn damaged(name: &str, damage: impl Fn(&Path)) {
     assert!(run(&cache, 3).stats.cached, "{name}: replaced");
 }
 
-#[test]
 fn cut_short() {
     // In the head, in what stands beside the code, before the code and in it.
     for keep in [0, 30, 60, 1 << 16, (1 << 16) + 64] {
@@ -91,7 +89,6 @@ fn cut_short() {
     }
 }
 
-#[test]
 fn altered() {
     // The magic, the key, the numbers of words and of bytes, what stands beside the code, the code.
     for at in [0, 9, 24, 30, 32, 41, 60, 144, 160, 168, 184, (1 << 16) + 5] {
@@ -120,7 +117,6 @@ fn counted(n: u32) -> Case {
     case
 }
 
-#[test]
 fn only_for_launches_that_keep_its_assumptions() {
     let folder = Folder::new("assumed");
     let cache = folder.cache();
@@ -159,7 +155,6 @@ fn only_for_launches_that_keep_its_assumptions() {
     assert!(!kernel.stats.cached, "other options");
 }
 
-#[test]
 fn an_entry_under_the_name_of_another() {
     let folder = Folder::new("renamed");
     let cache = folder.cache();
@@ -186,7 +181,6 @@ const EFFECTS: &str = "
     add.s32 %r5, %r5, %r8; add.s32 %r6, %r6, %r9; add.s32 %r7, %r7, %r14; add.s32 %r4, %r2, %r3;
     @%p1 add.s32 %r5, %r5, 1; st.global.v2.u32 [%rd3+8], {%r6, %r7}; st.global.u32 [%rd3+4], %r5; ret;";
 
-#[test]
 fn effects_and_faults_of_cached_code() {
     let folder = Folder::new("effects");
     let cache = folder.cache();
@@ -248,8 +242,6 @@ fn effects_and_faults_of_cached_code() {
 }
 
 /// What a hit costs; run it alone: `cargo test --release -p ptx-jit --test cache -- --ignored --nocapture`.
-#[test]
-#[ignore = "prints times"]
 fn time_of_a_hit() {
     let folder = Folder::new("time");
     let cache = folder.cache();
@@ -273,22 +265,15 @@ fn time_of_a_hit() {
     }
 }
 
-#[test]
 fn writable_by_others() {
     damaged("open", |path| fs::set_permissions(path, fs::Permissions::from_mode(0o666)).unwrap());
 }
 
-#[test]
 fn of_another_user() {
     // Only root can give a file away.
-    if !rustix::process::geteuid().is_root() {
-        println!("skipped: needs root");
-        return;
-    }
     damaged("foreign", |path| std::os::unix::fs::chown(path, Some(65534), None).unwrap());
 }
 
-#[test]
 fn a_link_is_not_followed() {
     damaged("link", |path| {
         let target = std::env::temp_dir().join(format!("ptxrun-linked-{}", std::process::id()));
@@ -299,7 +284,6 @@ fn a_link_is_not_followed() {
         .unwrap();
 }
 
-#[test]
 fn limited() {
     let folder = Folder::new("limited");
     let one = Cache::new(&folder.0, 64 << 20);
@@ -313,7 +297,6 @@ fn limited() {
     assert!(small.usage().unwrap().entries >= 1);
 }
 
-#[test]
 fn filled_by_several_at_once() {
     let folder = Folder::new("several");
     let cache = folder.cache();
@@ -332,7 +315,6 @@ fn filled_by_several_at_once() {
 /// Set for the processes that [`filled_by_two_processes`] starts.
 const CHILD: &str = "PTX_JIT_TEST_CACHE";
 
-#[test]
 fn filled_by_two_processes() {
     if let Some(folder) = std::env::var_os(CHILD) {
         let cache = Cache::new(folder, 64 << 20);
@@ -352,4 +334,20 @@ fn filled_by_two_processes() {
     let cache = folder.cache();
     assert_eq!(cache.usage().unwrap().entries, 9);
     (3..12).for_each(|factor| assert!(run(&cache, factor).stats.cached));
+}
+
+golden::tests! {
+    found_again,
+    cut_short,
+    altered,
+    only_for_launches_that_keep_its_assumptions,
+    an_entry_under_the_name_of_another,
+    effects_and_faults_of_cached_code,
+    time_of_a_hit: nothing().on_request("prints times"),
+    writable_by_others,
+    of_another_user: condition("root", rustix::process::geteuid().is_root()),
+    a_link_is_not_followed,
+    limited,
+    filled_by_several_at_once,
+    filled_by_two_processes,
 }

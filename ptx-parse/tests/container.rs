@@ -22,16 +22,17 @@ fn collect(folder: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// The samples' PTX, and the recorded kernels' where they are.
+/// The samples' PTX.
 fn texts() -> Vec<(String, String)> {
+    let texts = texts_of(&Path::new(ROOT).join("../samples"));
+    assert!(texts.len() > 20, "{} samples", texts.len());
+    texts
+}
+
+/// The PTX files of a folder, with their names.
+fn texts_of(folder: &Path) -> Vec<(String, String)> {
     let mut paths = Vec::new();
-    collect(&Path::new(ROOT).join("../samples"), &mut paths);
-    assert!(paths.len() > 20, "{} samples", paths.len());
-    let recorded = Path::new(ROOT).join("../../shared/kernel-golden/ptx");
-    if !recorded.is_dir() {
-        println!("skipped in part: no recorded kernels in {}", recorded.display());
-    }
-    collect(&recorded, &mut paths);
+    collect(folder, &mut paths);
     paths.sort();
     let read = |p: PathBuf| Some((p.display().to_string(), std::fs::read_to_string(p).ok()?));
     paths.into_iter().filter_map(read).collect()
@@ -95,10 +96,18 @@ fn kernels(module: &Module) -> Vec<String> {
     entries(module).map(|f| one(&f.name)).collect()
 }
 
-#[test]
 fn modules_come_back() {
-    let texts = texts();
-    for (name, text) in &texts {
+    come_back(&texts());
+}
+
+fn recorded_modules_come_back() {
+    let texts = texts_of(&golden::need::shared_path("kernel-golden/ptx"));
+    assert!(!texts.is_empty());
+    come_back(&texts);
+}
+
+fn come_back(texts: &[(String, String)]) {
+    for (name, text) in texts {
         let module = verified(text, name);
         let bytes = write(&module, About::default(), b"code");
         assert_eq!(length(&bytes), Some(bytes.len() as u64));
@@ -115,7 +124,6 @@ fn modules_come_back() {
         let variables = |m: &Module| format!("{:?} {:?}", m.symbols, m.reg_names);
         assert_eq!(variables(&again), variables(&module), "{name}");
     }
-    println!("{} modules", texts.len());
 }
 
 const SMALL: &str = "\
@@ -159,7 +167,6 @@ fn exercise(bytes: &[u8]) {
     }
 }
 
-#[test]
 fn every_altered_byte_is_refused() {
     let bytes = assembled(SMALL);
     open(&bytes).unwrap().module().unwrap();
@@ -173,7 +180,6 @@ fn every_altered_byte_is_refused() {
     }
 }
 
-#[test]
 fn every_truncation_is_refused() {
     let bytes = assembled(SMALL);
     for end in 0..bytes.len() {
@@ -184,7 +190,6 @@ fn every_truncation_is_refused() {
     assert!(matches!(open(&longer).map(|c| c.len()), Err(Error { rule: Rule::Length { .. }, .. })));
 }
 
-#[test]
 fn other_versions_and_builds_are_refused() {
     let bytes = assembled(SMALL);
     let mut future = bytes.clone();
@@ -219,7 +224,6 @@ impl Random {
 }
 
 /// Forged ones: the checksum is right, the contents are not. Each is refused, or read without a panic.
-#[test]
 fn right_checksums_over_wrong_contents() {
     let quiet = std::panic::take_hook();
     std::panic::set_hook(Box::new(|info| {
@@ -264,7 +268,6 @@ fn right_checksums_over_wrong_contents() {
     std::panic::set_hook(quiet);
 }
 
-#[test]
 fn files() {
     let folder = std::env::temp_dir().join(format!("ptxrun-container-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -280,4 +283,14 @@ fn files() {
     // The module outlives the file.
     std::fs::remove_dir_all(&folder).unwrap();
     assert_eq!(kernels(&module), kernels(&verified(SMALL, "k.ptx")));
+}
+
+golden::tests! {
+    modules_come_back,
+    recorded_modules_come_back: shared("kernel-golden/ptx"),
+    every_altered_byte_is_refused,
+    every_truncation_is_refused,
+    other_versions_and_builds_are_refused,
+    right_checksums_over_wrong_contents,
+    files,
 }

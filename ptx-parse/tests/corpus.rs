@@ -1,16 +1,7 @@
-//! Real PTX from the shared recordings: every text is read without a finding,
+//! Real PTX, of the samples and the recordings: every text is read without a finding,
 //! and the printed tree reads back as the same tree.
 
 use std::path::{Path, PathBuf};
-
-fn shared() -> Option<PathBuf> {
-    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared"));
-    let found = path.is_dir();
-    if !found {
-        println!("skipped: {} is missing", path.display());
-    }
-    found.then(|| path.to_owned())
-}
 
 fn ptx_files(dir: &Path, out: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
@@ -35,19 +26,28 @@ fn check(name: &str, text: &str) {
     assert_eq!(ast.difference(&again), None, "{name} changed by printing");
 }
 
-#[test]
-fn corpus_round_trips() {
+fn samples_round_trip() {
+    round_trips(&[Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../samples")).to_owned()]);
+}
+
+fn recordings_round_trip() {
+    round_trips(&["isa-golden/modules", "kernel-golden", "facts"].map(golden::need::shared_path));
+}
+
+fn round_trips(folders: &[PathBuf]) {
     let mut files = Vec::new();
-    for dir in ["isa-golden/modules", "kernel-golden", "facts"] {
-        if let Some(shared) = shared() {
-            ptx_files(&shared.join(dir), &mut files);
-        }
+    for folder in folders {
+        let before = files.len();
+        ptx_files(folder, &mut files);
+        assert!(files.len() > before, "no PTX in {}", folder.display());
     }
-    ptx_files(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../samples")), &mut files);
-    assert!(!files.is_empty(), "the samples at least are here");
     for file in &files {
         let text = std::fs::read_to_string(file).expect("corpus files are UTF-8");
         check(&file.display().to_string(), &text);
     }
-    println!("{} files", files.len());
+}
+
+golden::tests! {
+    samples_round_trip,
+    recordings_round_trip: shared("isa-golden"),
 }

@@ -1,16 +1,8 @@
 //! Verdicts against those of ptxas: recorded texts, refused forms, accepted modules.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
 
-fn shared(path: &str) -> Option<PathBuf> {
-    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared")).join(path);
-    let found = path.exists();
-    if !found {
-        println!("skipped: {} is missing", path.display());
-    }
-    found.then_some(path)
-}
+use golden::need::shared_path;
 
 fn accepted(text: &str) -> Result<(), String> {
     let (module, diags) = ptx_parse::parse_and_verify(text, "text");
@@ -21,9 +13,8 @@ fn accepted(text: &str) -> Result<(), String> {
     }
 }
 
-#[test]
 fn recorded_texts() {
-    let Some(path) = shared("verify-cases/cases.jsonl.gz") else { return };
+    let path = shared_path("verify-cases/cases.jsonl.gz");
     let file = std::fs::File::open(path).expect("the file is there");
     let mut lines = String::new();
     flate2::read::GzDecoder::new(file).read_to_string(&mut lines).expect("gzip of UTF-8");
@@ -43,9 +34,8 @@ fn recorded_texts() {
     assert!(agree * 1000 >= all * 995, "{agree} of {all} agree, 99.5 % are wanted");
 }
 
-#[test]
 fn refused_forms() {
-    let Some(dir) = shared("isa-golden/rejected") else { return };
+    let dir = shared_path("isa-golden/rejected");
     let mut wrong = Vec::new();
     for entry in std::fs::read_dir(dir).expect("a folder").flatten() {
         let text = std::fs::read_to_string(entry.path()).expect("UTF-8");
@@ -61,12 +51,10 @@ fn refused_forms() {
     assert!(wrong.is_empty(), "accepted: {wrong:?}");
 }
 
-#[test]
 fn accepted_modules() {
     let mut count = 0;
     for dir in ["isa-golden/modules", "kernel-golden/ptx", "facts/h200"] {
-        let Some(dir) = shared(dir) else { continue };
-        for entry in std::fs::read_dir(dir).expect("a folder").flatten() {
+        for entry in std::fs::read_dir(shared_path(dir)).expect("a folder").flatten() {
             let path = entry.path();
             if path.extension().is_some_and(|e| e == "ptx") {
                 let text = std::fs::read_to_string(&path).expect("UTF-8");
@@ -76,4 +64,10 @@ fn accepted_modules() {
         }
     }
     println!("{count} modules");
+}
+
+golden::tests! {
+    recorded_texts: shared("verify-cases/cases.jsonl.gz"),
+    refused_forms: shared("isa-golden/rejected"),
+    accepted_modules: shared("facts/h200"),
 }

@@ -48,6 +48,7 @@ pub use module::{LoadError, Module};
 pub use opencl_frontend as opencl;
 pub use ptx_interp::{Access, FaultKind, Memory, MemoryError, Report};
 pub use ptx_isa as isa;
+pub use ptx_jit::vector_bits;
 pub use ptx_parse as parse;
 pub use ptx_timing as timing;
 pub use resources::Resources;

@@ -30,8 +30,8 @@ struct Pattern {
 /// Requests that reading the 32 different words of the offset table makes in every recorded launch.
 const OFFSET_TABLE_REQUESTS: u32 = 33;
 
-fn recorded() -> Option<Vec<Pattern>> {
-    let file = common::json_file("h200/patterns.json")?;
+fn recorded() -> Vec<Pattern> {
+    let file = common::json_file("h200/patterns.json");
     let patterns = file.as_array().unwrap().iter().map(|p| {
         let text = |k: &str| p[k].as_str().unwrap().to_owned();
         let ncu = |k: String| p["ncu"].get(k).map_or(0, |v| v.as_u64().unwrap() as u32);
@@ -55,7 +55,7 @@ fn recorded() -> Option<Vec<Pattern>> {
         let width = p["width"].as_u64().unwrap() as u32;
         Pattern { id: text("id"), space, op, width, lanes, counters }
     });
-    Some(patterns.collect())
+    patterns.collect()
 }
 
 fn write_copy(patterns: &[Pattern]) -> String {
@@ -128,15 +128,13 @@ fn check(patterns: &[Pattern]) {
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), patterns.len(), wrong.join("\n"));
 }
 
-#[test]
 fn fact_file_patterns_equal_the_counters() {
-    let Some(patterns) = recorded() else { return };
+    let patterns = recorded();
     assert_eq!(patterns.len(), 334);
     check(&patterns);
     common::check_copy("h200_patterns.txt", COPY, &write_copy(&patterns));
 }
 
-#[test]
 fn embedded_patterns_equal_the_counters() {
     let patterns = read_copy(COPY);
     assert_eq!(patterns.len(), 334);
@@ -144,11 +142,8 @@ fn embedded_patterns_equal_the_counters() {
 }
 
 /// Occupancy limits, allocated registers and shared memory, and waves of every recorded launch.
-#[test]
 fn launch_records() {
-    let Some(kernels) = common::json_file("h200/kernels.json") else {
-        return;
-    };
+    let kernels = common::json_file("h200/kernels.json");
     let p = h200();
     for kernel in kernels.as_array().unwrap() {
         let id = kernel["id"].as_str().unwrap();
@@ -184,11 +179,8 @@ fn launch_records() {
 }
 
 /// The profile's latencies and throughputs are the recorded ones.
-#[test]
 fn profile_holds_the_micro_benchmarks() {
-    let Some(micro) = common::json_file("h200/micro.json") else {
-        return;
-    };
+    let micro = common::json_file("h200/micro.json");
     let p = h200();
     let op = |name: &str| {
         let ops = micro["ops"].as_array().unwrap();
@@ -289,4 +281,11 @@ fn profile_holds_the_micro_benchmarks() {
     let peak = p.peak_f32_gflops() / 1e3;
     let recorded = micro["fma_peak_TFLOPs"].as_f64().unwrap();
     assert!(peak >= recorded && peak < recorded * 1.05, "{peak} against {recorded}");
+}
+
+golden::tests! {
+    fact_file_patterns_equal_the_counters: shared("facts"),
+    embedded_patterns_equal_the_counters,
+    launch_records: shared("facts"),
+    profile_holds_the_micro_benchmarks: shared("facts"),
 }

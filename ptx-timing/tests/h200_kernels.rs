@@ -212,9 +212,8 @@ fn compare(kernels: &serde_json::Value, simulated: Vec<(String, Outcome)>, bound
 }
 
 /// Cycles of recorded launches, and L2 sectors equal to the counters.
-#[test]
 fn recorded_copies_and_transposes() {
-    let Some(kernels) = common::json_file("h200/kernels.json") else { return };
+    let kernels = common::json_file("h200/kernels.json");
     let p = h200();
     let mut runs = vec![
         ("vecadd_4M".to_owned(), vecadd(&p, 1 << 22, 256)),
@@ -228,10 +227,8 @@ fn recorded_copies_and_transposes() {
 }
 
 /// The longer ones: `cargo test --release -p ptx-timing --test h200_kernels -- --ignored --nocapture`.
-#[test]
-#[ignore = "takes a minute"]
 fn recorded_matrix_multiplications() {
-    let Some(kernels) = common::json_file("h200/kernels.json") else { return };
+    let kernels = common::json_file("h200/kernels.json");
     let p = h200();
     let mut runs = vec![("transpose_padded_2048".to_owned(), transpose(&p, 2048, true))];
     for tile in [16, 32] {
@@ -248,9 +245,8 @@ fn recorded_matrix_multiplications() {
 
 /// Time per block and SM of a 4-byte copy against the number of resident blocks, limited by dynamic
 /// shared memory.
-#[test]
 fn copy_against_resident_blocks() {
-    let Some(micro) = common::json_file("h200/micro.json") else { return };
+    let micro = common::json_file("h200/micro.json");
     let p = h200();
     for threads in [256_u32, 64] {
         let rows = micro["occupancy_by_dynamic_smem"][format!("copy256MB_b{threads}")].as_object();
@@ -283,4 +279,10 @@ fn copy_against_resident_blocks() {
             assert!((ratio - 1.0).abs() <= 0.25, "{threads} threads, {blocks} blocks: {ratio}");
         }
     }
+}
+
+golden::tests! {
+    recorded_copies_and_transposes: shared("facts"),
+    recorded_matrix_multiplications: shared("facts").on_request("takes a minute"),
+    copy_against_resident_blocks: shared("facts"),
 }

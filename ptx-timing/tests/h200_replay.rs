@@ -128,8 +128,8 @@ fn cpu_seconds() -> f64 {
 }
 
 fn table(ids: &dyn Fn(&str) -> bool) -> Vec<Row> {
-    let Some(kernels) = common::json_file("h200/kernels.json") else { return Vec::new() };
-    let text = std::fs::read_to_string(common::facts().unwrap().join("h200/kernels.ptx")).unwrap();
+    let kernels = common::json_file("h200/kernels.json");
+    let text = std::fs::read_to_string(common::facts().join("h200/kernels.ptx")).unwrap();
     let mut rows = Vec::new();
     for case in kernels.as_array().unwrap() {
         let id = case["id"].as_str().unwrap();
@@ -188,7 +188,6 @@ fn quality(pairs: &[(f64, f64)]) -> (f64, f64, f64) {
     (error, worst, correlation)
 }
 
-#[test]
 fn small_recorded_kernels() {
     let rows = table(&|id| {
         ["vecadd_64k_b64", "stride_copy_1", "atomic_spread", "gather_small"].contains(&id)
@@ -200,8 +199,6 @@ fn small_recorded_kernels() {
 
 /// The whole table: `cargo test --release -p ptx-timing --test h200_replay -- --ignored --nocapture`.
 /// `ONLY=a,b` takes the kernels whose names contain `a` or `b`.
-#[test]
-#[ignore = "takes minutes"]
 fn every_recorded_kernel() {
     let only = std::env::var("ONLY").unwrap_or_default();
     let skip = std::env::var("SKIP").unwrap_or("none".to_owned());
@@ -228,11 +225,9 @@ fn every_recorded_kernel() {
 }
 
 /// What the assembler rules make of the kernels that `ONLY` names.
-#[test]
-#[ignore = "prints for reading"]
 fn listing() {
     let only = std::env::var("ONLY").unwrap_or_default();
-    let Some(folder) = common::facts() else { return };
+    let folder = common::facts();
     let text = std::fs::read_to_string(folder.join("h200/kernels.ptx")).unwrap();
     let (module, _) = ptx_parse::parse_and_verify(&text, "kernels.ptx");
     let module = module.unwrap();
@@ -260,10 +255,9 @@ fn listing() {
 }
 
 /// Registers of the recorded kernels, estimated and as ptxas allocated them.
-#[test]
 fn register_estimates() {
-    let Some(kernels) = common::json_file("h200/kernels.json") else { return };
-    let text = std::fs::read_to_string(common::facts().unwrap().join("h200/kernels.ptx")).unwrap();
+    let kernels = common::json_file("h200/kernels.json");
+    let text = std::fs::read_to_string(common::facts().join("h200/kernels.ptx")).unwrap();
     let (module, _) = ptx_parse::parse_and_verify(&text, "kernels.ptx");
     let module = module.unwrap();
     let profile = h200();
@@ -282,4 +276,11 @@ fn register_estimates() {
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
     println!("mean factor {:.2}", mean.exp());
     assert!(mean.exp() < 1.35, "estimates are off by a factor of {:.2} on average", mean.exp());
+}
+
+golden::tests! {
+    small_recorded_kernels: shared("facts"),
+    every_recorded_kernel: shared("facts").on_request("takes minutes"),
+    listing: shared("facts").on_request("prints for reading"),
+    register_estimates: shared("facts"),
 }

@@ -16,14 +16,14 @@ fn device(name: &str) -> Profile {
     CATALOG.get(name).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Figure `key` of result `id` in `headline.toml`; `None` without the fact files.
-fn printed(id: &str, key: &str) -> Option<f64> {
-    let text = std::fs::read_to_string(common::facts()?.join("headline.toml")).unwrap();
+/// Figure `key` of result `id` in `headline.toml`.
+fn printed(id: &str, key: &str) -> f64 {
+    let text = std::fs::read_to_string(common::facts().join("headline.toml")).unwrap();
     let table: toml::Table = text.parse().unwrap();
     let results = table["result"].as_array().unwrap();
     let result = results.iter().find(|r| r["id"].as_str() == Some(id)).expect(id);
     let value = &result[key];
-    Some(value.as_float().or(value.as_integer().map(|i| i as f64)).expect(key))
+    value.as_float().or(value.as_integer().map(|i| i as f64)).expect(key)
 }
 
 /// Simulates `entry` of `text` with buffers of so many bytes, then 32-bit numbers.
@@ -106,10 +106,9 @@ fn copy_gbps(p: &Profile, bytes: u32, offset: u32, stride: u32) -> f64 {
 }
 
 /// CUDA C Best Practices Guide, effects of misaligned accesses.
-#[test]
 fn m2090_offset_copy() {
-    let Some(gbps) = printed("m2090-offsetCopy", "offset_multiple_of_32_gbps") else { return };
-    let fraction = printed("m2090-offsetCopy", "other_offsets_fraction").unwrap();
+    let gbps = printed("m2090-offsetCopy", "offset_multiple_of_32_gbps");
+    let fraction = printed("m2090-offsetCopy", "other_offsets_fraction");
     let p = device("M2090");
     let aligned = copy_gbps(&p, 4, 0, 1);
     println!("M2090 offsetCopy, offset 0: {aligned:.1} GB/s, printed {gbps}");
@@ -123,9 +122,8 @@ fn m2090_offset_copy() {
 }
 
 /// The same guide, strided accesses: half at stride 2, falling further with the stride.
-#[test]
 fn m2090_stride_copy() {
-    let Some(half) = printed("m2090-strideCopy", "stride2_efficiency") else { return };
+    let half = printed("m2090-strideCopy", "stride2_efficiency");
     let p = device("M2090");
     let one = copy_gbps(&p, 4, 0, 1);
     let mut last = one;
@@ -141,7 +139,6 @@ fn m2090_stride_copy() {
 }
 
 /// OpenCL Programming Guide 2.3, 3.1.2.1: "an order of magnitude", "four times", "twice".
-#[test]
 fn uncoalesced_on_1x() {
     let p = device("8800 GTX");
     let mut coalesced = Vec::new();
@@ -160,10 +157,9 @@ fn uncoalesced_on_1x() {
 }
 
 /// Lecture slides 33 to 37 and 56 to 58: memory no longer limits the tiled multiplication.
-#[test]
 fn g80_matrix_multiplication() {
-    let Some(measured) = printed("g80-matmul-naive", "measured_gflops") else { return };
-    let bound = printed("g80-matmul-naive", "bound_gflops").unwrap();
+    let measured = printed("g80-matmul-naive", "measured_gflops");
+    let bound = printed("g80-matmul-naive", "bound_gflops");
     let p = device("8800 GTX");
     let gflops = |entry| {
         let config = Config { max_blocks: Some(96), ..Default::default() };
@@ -266,9 +262,8 @@ fn outer_product(shared_a: bool, shared_b: bool) -> String {
 }
 
 /// CUDA C Best Practices Guide, shared memory in matrix multiplication, on a K20X.
-#[test]
 fn k20x_shared_memory_steps() {
-    let Some(simple) = printed("k20x-simpleMultiply", "effective_gbps") else { return };
+    let simple = printed("k20x-simpleMultiply", "effective_gbps");
     let p = device("K20X");
     let cycles = |a, b| {
         let config = Config { max_blocks: Some(14 * 8), ..Default::default() };
@@ -280,9 +275,17 @@ fn k20x_shared_memory_steps() {
     };
     let base = cycles(false, false);
     for (id, b) in [("k20x-coalescedMultiply", false), ("k20x-sharedABMultiply", true)] {
-        let printed = printed(id, "effective_gbps").unwrap() / simple;
+        let printed = printed(id, "effective_gbps") / simple;
         let ratio = base / cycles(true, b);
         println!("{id}: {ratio:.2} times simpleMultiply, printed {printed:.2}");
         assert!((ratio / printed - 1.0).abs() <= 0.15, "{id}: {ratio}, printed {printed}");
     }
+}
+
+golden::tests! {
+    m2090_offset_copy: shared("facts"),
+    m2090_stride_copy: shared("facts"),
+    uncoalesced_on_1x,
+    g80_matrix_multiplication: shared("facts"),
+    k20x_shared_memory_steps: shared("facts"),
 }

@@ -53,7 +53,6 @@ fn slope(p: &Profile, class: Class, ilp: u32, warps: u32) -> f64 {
     (time(400) - time(200)) / f64::from(200 * ilp * warps)
 }
 
-#[test]
 fn latency_of_a_chain_and_throughput_of_many() {
     let h200 = device("H200");
     for (class, latency, clocks) in [
@@ -73,7 +72,6 @@ fn latency_of_a_chain_and_throughput_of_many() {
 
 /// 1.x: a result after 24 clocks, an instruction per 4 clocks, so six warps (192 threads) hide the
 /// latency, five do not.
-#[test]
 fn six_warps_hide_the_latency_of_1x() {
     let g80 = device("8800 GTX");
     assert_eq!(slope(&g80, Class::F32Fma, 1, 1), 24.0);
@@ -86,7 +84,6 @@ fn six_warps_hide_the_latency_of_1x() {
 }
 
 /// 2.0: one instruction per scheduler and two clocks; doubles keep the other scheduler idle.
-#[test]
 fn fermi_schedulers() {
     let m2090 = device("M2090");
     assert_eq!(slope(&m2090, Class::F32Fma, 1, 24), 1.0);
@@ -95,7 +92,6 @@ fn fermi_schedulers() {
 }
 
 /// 2.1 needs two independent instructions per warp to fill its 48 cores.
-#[test]
 fn dual_issue_needs_independent_instructions() {
     let gtx460 = device("GTX 460");
     let dependent = slope(&gtx460, Class::F32Fma, 1, 32);
@@ -104,7 +100,6 @@ fn dual_issue_needs_independent_instructions() {
     assert!((independent - 32.0 / 48.0).abs() < 0.02, "{independent}");
 }
 
-#[test]
 fn switching_pipes_and_guards_costs_extra_on_9_0() {
     let h200 = device("H200");
     let pair = |a: Instruction, b: Instruction| {
@@ -128,7 +123,6 @@ fn switching_pipes_and_guards_costs_extra_on_9_0() {
     assert_eq!(pair(compare, guarded), 17.0);
 }
 
-#[test]
 fn barrier_cost_by_warps() {
     let h200 = device("H200");
     let code =
@@ -143,7 +137,6 @@ fn barrier_cost_by_warps() {
     }
 }
 
-#[test]
 fn early_exit_and_producer_consumer_barriers() {
     let h200 = device("H200");
     let code = Code {
@@ -178,7 +171,6 @@ fn early_exit_and_producer_consumer_barriers() {
 }
 
 /// A dependent chase through memory shows the latency of each level.
-#[test]
 fn memory_latencies() {
     let h200 = device("H200");
     let code = Code {
@@ -210,7 +202,6 @@ fn memory_latencies() {
 
 /// A stream over a large buffer runs at the reachable bandwidth of each device, and the report says
 /// that this is what limits it.
-#[test]
 fn copies_are_limited_by_device_memory() {
     for name in ["8800 GTX", "GTX 280", "M2090", "K20X", "H200"] {
         let p = device(name);
@@ -256,7 +247,6 @@ fn copies_are_limited_by_device_memory() {
 }
 
 /// Bank conflicts multiply the time of shared-memory traffic and show up per instruction.
-#[test]
 fn bank_conflicts_cost_their_ways() {
     let h200 = device("H200");
     let load = |register| Instruction::new(Class::LoadShared, &[register], &[9]);
@@ -277,7 +267,6 @@ fn bank_conflicts_cost_their_ways() {
     }
 }
 
-#[test]
 fn stall_reasons() {
     let g80 = device("8800 GTX");
     let (code, warp) = chains(Class::F32Fma, 1, 100);
@@ -288,7 +277,6 @@ fn stall_reasons() {
     assert!(matches!(r.bound, Bound::Issue(x) | Bound::Pipe(_, x) if x > 0.9), "{}", r.bound);
 }
 
-#[test]
 fn waves_occupancy_and_sampling() {
     let h200 = device("H200");
     let (code, warp) = chains(Class::F32Ex2, 1, 50);
@@ -306,7 +294,6 @@ fn waves_occupancy_and_sampling() {
     assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
 }
 
-#[test]
 fn the_same_input_gives_the_same_report() {
     let h200 = device("H200");
     let (code, warp) = chains(Class::LoadShared, 3, 50);
@@ -314,7 +301,6 @@ fn the_same_input_gives_the_same_report() {
     assert_eq!(once, run(&h200, &code, 7, 300, &warp));
 }
 
-#[test]
 fn errors() {
     let h200 = device("H200");
     let g80 = device("8800 GTX");
@@ -342,9 +328,8 @@ fn errors() {
 }
 
 /// Clocks per instruction against the number of warps, as recorded on an H200.
-#[test]
 fn recorded_throughput_curves() {
-    let Some(micro) = common::json_file("h200/micro.json") else { return };
+    let micro = common::json_file("h200/micro.json");
     let h200 = device("H200");
     let mut worst = (0.0_f64, String::new());
     let mut points = 0;
@@ -372,4 +357,22 @@ fn recorded_throughput_curves() {
     }
     println!("{points} points, worst {:+.1} %: {}", worst.0 * 100.0, worst.1);
     assert!(worst.0.abs() < 0.1, "{}", worst.1);
+}
+
+golden::tests! {
+    latency_of_a_chain_and_throughput_of_many,
+    six_warps_hide_the_latency_of_1x,
+    fermi_schedulers,
+    dual_issue_needs_independent_instructions,
+    switching_pipes_and_guards_costs_extra_on_9_0,
+    barrier_cost_by_warps,
+    early_exit_and_producer_consumer_barriers,
+    memory_latencies,
+    copies_are_limited_by_device_memory,
+    bank_conflicts_cost_their_ways,
+    stall_reasons,
+    waves_occupancy_and_sampling,
+    the_same_input_gives_the_same_report,
+    errors,
+    recorded_throughput_curves: shared("facts"),
 }

@@ -10,7 +10,6 @@ fn catalog() -> Catalog {
     Catalog::embedded().unwrap_or_else(|e| panic!("{e}"))
 }
 
-#[test]
 fn every_embedded_profile_is_complete_and_consistent() {
     let c = catalog();
     let names: Vec<_> = c.device_names().into_iter().chain(c.class_names()).collect();
@@ -29,7 +28,6 @@ fn every_embedded_profile_is_complete_and_consistent() {
     }
 }
 
-#[test]
 fn names_are_forgiving() {
     let c = catalog();
     for (typed, name) in [
@@ -60,7 +58,6 @@ fn names_are_forgiving() {
 const CAPABILITIES: &str = "1.0 1.1 1.2 1.3 2.0 2.1 3.0 3.2 3.5 3.7 5.0 5.2 5.3 6.0 6.1 6.2 7.0 7.2 7.5 8.0 8.6 8.7 \
                             8.9 9.0 10.0 10.3 11.0 12.0 12.1";
 
-#[test]
 fn every_capability_is_a_class_and_a_device() {
     let c = catalog();
     for cc in CAPABILITIES.split_whitespace() {
@@ -73,7 +70,6 @@ fn every_capability_is_a_class_and_a_device() {
     }
 }
 
-#[test]
 fn numbers_of_another_capability_are_assumed() {
     let c = catalog();
     let assumed = |name: &str, key: &str| {
@@ -91,7 +87,6 @@ fn numbers_of_another_capability_are_assumed() {
     assert_eq!(assumed("h100 pcie", "class.f32-fma.latency"), None);
 }
 
-#[test]
 fn unknown_names_get_suggestions() {
     let error = catalog().get("sm_99").unwrap_err().to_string();
     assert!(error.starts_with("unknown device 'sm_99'; did you mean 'sm_"), "{error}");
@@ -112,7 +107,6 @@ fn user(text: &str) -> Result<ptx_timing::Profile, ProfileError> {
 
 const HEAD: &str = "name = \"mine\"\nkind = \"device\"\ninherits = \"GTX 280\"\n";
 
-#[test]
 fn a_user_file_overrides_single_numbers() {
     let p =
         user(&format!("{HEAD}[source]\nclock = \"data sheet\"\n[clock]\nsm_mhz = 1000\n")).unwrap();
@@ -122,7 +116,6 @@ fn a_user_file_overrides_single_numbers() {
     assert!(p.source_of("clock.core_mhz").unwrap().file.contains("geforce-gtx-280"));
 }
 
-#[test]
 fn a_user_file_can_refine_an_embedded_device_under_its_own_name() {
     let mut c = catalog();
     let text = "name = \"H200\"\nkind = \"device\"\ninherits = \"H200\"\n\
@@ -133,7 +126,6 @@ fn a_user_file_can_refine_an_embedded_device_under_its_own_name() {
     assert_eq!(c.device_names().len(), 114);
 }
 
-#[test]
 fn bad_files_name_the_key() {
     let cases = [
         ("[clock\n", "mine.toml: not valid TOML: "),
@@ -188,7 +180,6 @@ fn bad_files_name_the_key() {
     }
 }
 
-#[test]
 fn inheritance_errors() {
     let error = user("name = \"mine\"\nkind = \"device\"\ninherits = \"GTX 281\"\n").unwrap_err();
     assert!(
@@ -205,11 +196,8 @@ fn inheritance_errors() {
     assert!(matches!(error, ProfileError::Io { .. }));
 }
 
-#[test]
 fn devices_of_the_record() {
-    let Some(file) = common::toml_file("devices.toml") else {
-        return;
-    };
+    let file = common::toml_file("devices.toml");
     let c = catalog();
     let mut seen = std::collections::BTreeSet::new();
     for d in file["device"].as_array().unwrap() {
@@ -258,11 +246,8 @@ fn devices_of_the_record() {
     }
 }
 
-#[test]
 fn limits_of_the_record() {
-    let Some(file) = common::toml_file("limits.toml") else {
-        return;
-    };
+    let file = common::toml_file("limits.toml");
     let c = catalog();
     for (cc, table) in file["cc"].as_table().unwrap() {
         let name = if cc == "3.x" { "cc-3.5".to_owned() } else { format!("cc-{cc}") };
@@ -303,11 +288,8 @@ fn limits_of_the_record() {
     }
 }
 
-#[test]
 fn throughput_of_the_record_on_1x() {
-    let Some(file) = common::toml_file("throughput_latency.toml") else {
-        return;
-    };
+    let file = common::toml_file("throughput_latency.toml");
     let table = file["throughput_1x"].as_table().unwrap();
     let p = catalog().get("cc-1.0").unwrap();
     use Class::*;
@@ -356,4 +338,19 @@ fn throughput_of_the_record_on_1x() {
         let l = i64::from(catalog().get(cc).unwrap().dram.latency);
         assert!(global[0] <= l && l <= global[1], "{cc}: {l}");
     }
+}
+
+golden::tests! {
+    every_embedded_profile_is_complete_and_consistent,
+    names_are_forgiving,
+    every_capability_is_a_class_and_a_device,
+    numbers_of_another_capability_are_assumed,
+    unknown_names_get_suggestions,
+    a_user_file_overrides_single_numbers,
+    a_user_file_can_refine_an_embedded_device_under_its_own_name,
+    bad_files_name_the_key,
+    inheritance_errors,
+    devices_of_the_record: shared("facts"),
+    limits_of_the_record: shared("facts"),
+    throughput_of_the_record_on_1x: shared("facts"),
 }

@@ -39,9 +39,9 @@ struct Bank {
     steps: Vec<u32>,
 }
 
-fn recorded() -> Option<(Vec<Coalescing>, Vec<Bank>)> {
-    let coalescing = common::toml_file("coalescing.toml")?;
-    let banks = common::toml_file("shared_banks.toml")?;
+fn recorded() -> (Vec<Coalescing>, Vec<Bank>) {
+    let coalescing = common::toml_file("coalescing.toml");
+    let banks = common::toml_file("shared_banks.toml");
     let text = |c: &toml::Value, k: &str| c[k].as_str().unwrap().to_owned();
     let int = |c: &toml::Value, k: &str| c[k].as_integer().unwrap() as u32;
     let coalescing = coalescing["case"].as_array().unwrap().iter().map(|c| {
@@ -70,7 +70,7 @@ fn recorded() -> Option<(Vec<Coalescing>, Vec<Bank>)> {
             n => vec![n.as_integer().unwrap() as u32],
         },
     });
-    Some((coalescing.collect(), banks.collect()))
+    (coalescing.collect(), banks.collect())
 }
 
 fn write_copy(coalescing: &[Coalescing], banks: &[Bank]) -> String {
@@ -168,18 +168,14 @@ fn check_banks(cases: &[Bank]) {
     }
 }
 
-#[test]
 fn fact_files_coalescing_and_banks() {
-    let Some((coalescing, banks)) = recorded() else {
-        return;
-    };
+    let (coalescing, banks) = recorded();
     assert_eq!((coalescing.len(), banks.len()), (68, 46));
     check_coalescing(&coalescing);
     check_banks(&banks);
     common::check_copy("worked_cases.txt", COPY, &write_copy(&coalescing, &banks));
 }
 
-#[test]
 fn embedded_coalescing_and_banks() {
     let (coalescing, banks) = read_copy(COPY);
     assert_eq!((coalescing.len(), banks.len()), (68, 46));
@@ -188,7 +184,6 @@ fn embedded_coalescing_and_banks() {
 }
 
 /// A double on 1.x is two 32-bit requests per half-warp, each 2-way (3.1.2.5).
-#[test]
 fn double_is_two_requests_on_1x() {
     let half = WarpAccess::from_lanes(8, (0..16).map(|l| Some(l * 8)));
     let cost = bank_cost(&class("cc-1.3").shared, Direction::Load, &half);
@@ -252,18 +247,14 @@ fn check_example(e: &Example) {
     }
 }
 
-#[test]
 fn embedded_occupancy() {
     for e in &EXAMPLES {
         check_example(e);
     }
 }
 
-#[test]
 fn fact_file_occupancy() {
-    let Some(file) = common::toml_file("occupancy.toml") else {
-        return;
-    };
+    let file = common::toml_file("occupancy.toml");
     let mut checked = 0;
     for e in file["example"].as_array().unwrap() {
         let int = |k: &str| e.get(k).map(|v| v.as_integer().unwrap() as u32);
@@ -307,4 +298,12 @@ fn fact_file_occupancy() {
         }
     }
     assert_eq!(checked, 10);
+}
+
+golden::tests! {
+    fact_files_coalescing_and_banks: shared("facts"),
+    embedded_coalescing_and_banks,
+    double_is_two_requests_on_1x,
+    embedded_occupancy,
+    fact_file_occupancy: shared("facts"),
 }

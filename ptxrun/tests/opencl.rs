@@ -1,6 +1,6 @@
 //! The recipes of docs/opencl-driver.md: programs that find the OpenCL driver through the command.
 //!
-//! What is not installed is skipped with a message: clinfo, pyopencl, a C compiler with OpenCL's headers and loader.
+//! They need the driver, and clinfo, pyopencl, or a C compiler with OpenCL's headers and loader.
 
 mod common;
 
@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::{Folder, Outcome, command};
+use golden::need::{Need, both, condition};
 
-/// The folder of the driver that the workspace's build has left beside this test.
-fn driver() -> Option<PathBuf> {
+/// The folder of the driver, where the workspace's build has left it beside this test.
+fn folder_of_driver() -> Option<PathBuf> {
     let test = std::env::current_exe().unwrap();
-    let deps = test.parent().unwrap();
-    let found =
-        [deps, deps.parent().unwrap()].into_iter().find(|f| f.join("libopencl_icd.so").is_file());
-    if found.is_none() {
-        println!("skipped: the driver is not built (cargo build -p opencl-icd)");
-    }
-    found.map(Path::to_owned)
+    let folders = test.ancestors().skip(1).take(2);
+    folders.map(Path::to_owned).find(|f| f.join("libopencl_icd.so").is_file())
+}
+
+fn driver() -> PathBuf {
+    folder_of_driver().expect("the driver is built")
 }
 
 /// `ptxrun exec` for this driver, in a folder.
@@ -31,14 +31,6 @@ fn exec(driver: &Path, folder: &Folder, program: &[&str]) -> Outcome {
     Outcome::of(&mut command, "")
 }
 
-fn installed(program: &str, args: &[&str]) -> bool {
-    let there = Command::new(program).args(args).output().is_ok_and(|out| out.status.success());
-    if !there {
-        println!("skipped: `{program} {}` does not run here", args.join(" "));
-    }
-    there
-}
-
 /// The block of a language in the page.
 fn block(language: &str) -> String {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/opencl-driver.md");
@@ -48,12 +40,8 @@ fn block(language: &str) -> String {
     rest.split_once("```").unwrap().0.to_owned()
 }
 
-#[test]
 fn clinfo_shows_the_device_without_a_warning() {
-    let Some(driver) = driver() else { return };
-    if !installed("clinfo", &["--version"]) {
-        return;
-    }
+    let driver = driver();
     let folder = Folder::new("clinfo");
     let out = exec(&driver, &folder, &["clinfo"]);
     assert_eq!((out.status, &*out.stderr), (0, ""));
@@ -70,21 +58,16 @@ fn clinfo_shows_the_device_without_a_warning() {
     }
 }
 
-#[test]
 fn a_program_in_python() {
-    let Some(driver) = driver() else { return };
-    if !installed("python3", &["-c", "import pyopencl, numpy"]) {
-        return;
-    }
+    let driver = driver();
     let folder = Folder::new("pyopencl");
     folder.write("program.py", &block("python"));
     let out = exec(&driver, &folder, &["python3", "program.py"]);
     assert_eq!((out.status, &*out.stdout), (0, "H200: [0. 2. 4. 6.]\n"), "{}", out.stderr);
 }
 
-#[test]
 fn a_program_in_c_by_exec_and_by_the_user_s_vendor_file() {
-    let Some(driver) = driver() else { return };
+    let driver = driver();
     let folder = Folder::new("opencl-c");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../opencl-icd/tests/programs/matmul.c");
     std::fs::copy(source, folder.file("program.c")).unwrap();
@@ -92,10 +75,7 @@ fn a_program_in_c_by_exec_and_by_the_user_s_vendor_file() {
         .args(["program.c", "-o", "program", "-lOpenCL"])
         .current_dir(&folder.0)
         .output();
-    if !built.as_ref().is_ok_and(|out| out.status.success()) {
-        println!("skipped: no C compiler, or no OpenCL headers and loader: {built:?}");
-        return;
-    }
+    assert!(built.as_ref().is_ok_and(|out| out.status.success()), "{built:?}");
     let out = exec(&driver, &folder, &["./program"]);
     assert_eq!((out.status, &*out.stdout), (0, "H200: 0 wrong, timed\n"), "{}", out.stderr);
     // What `install-icd --user` prints is what a shell needs.
@@ -108,4 +88,15 @@ fn a_program_in_c_by_exec_and_by_the_user_s_vendor_file() {
     shell.arg("-c").arg(format!("{export}\n./program")).current_dir(&folder.0);
     let out = Outcome::of(&mut shell, "");
     assert_eq!((out.status, &*out.stdout), (0, "H200: 0 wrong, timed\n"), "{}", out.stderr);
+}
+
+/// The driver and something else.
+fn with_driver(need: Need) -> Need {
+    both(condition("the driver (cargo build -p opencl-icd)", folder_of_driver().is_some()), need)
+}
+
+golden::tests! {
+    clinfo_shows_the_device_without_a_warning: with_driver(program(&["clinfo", "--version"])),
+    a_program_in_python: with_driver(program(&["python3", "-c", "import pyopencl, numpy"])),
+    a_program_in_c_by_exec_and_by_the_user_s_vendor_file: with_driver(opencl_in_c()),
 }

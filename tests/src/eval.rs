@@ -276,15 +276,6 @@ pub(crate) fn evals(test: &FileTest, on: On) -> Vec<Problem> {
     test.evals.iter().filter_map(problem).collect()
 }
 
-/// A kernel that every engine compiles.
-pub(crate) fn probe() -> String {
-    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 to)\n{\n    \
-     .reg .b32 %thread;\n    .reg .b64 %out, %offset;\n    ld.param.u64 %out, [to];\n    mov.u32 %thread, %tid.x;\n    \
-     mul.wide.u32 %offset, %thread, 4;\n    add.u64 %out, %out, %offset;\n    st.global.u32 [%out], %thread;\n    \
-     ret;\n}\n"
-        .into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -44,8 +44,6 @@ mod run;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ptx_runtime::{Backend, Context, DeviceOptions, Engine, LaunchConfig, Module};
-
 pub use bless::bless;
 pub use notation::{FileTest, Problem};
 
@@ -99,26 +97,5 @@ pub fn problems(test: &FileTest, on: On) -> Vec<Problem> {
             problems.extend(eval::evals(test, on));
             problems
         }
-    }
-}
-
-/// Bits of the vectors that compiled code of this process uses.
-///
-/// # Errors
-/// When not even an empty loop of stores is compiled.
-pub fn vector_bits() -> Result<u32, String> {
-    let text = eval::probe();
-    let context = Context::new(&DeviceOptions::default()).map_err(|e| e.to_string())?;
-    let module = Module::load(&context, &text, "probe.ptx").map_err(|e| e.to_string())?;
-    let data = context.alloc(256).map_err(|e| e.to_string())?;
-    let config = LaunchConfig {
-        block: [64, 1, 1],
-        args: vec![data.into()],
-        backend: Backend::Jit,
-        ..LaunchConfig::default()
-    };
-    match context.launch(&module, "k", config).map_err(|e| e.to_string())?.engine {
-        Engine::Compiled(code) => Ok(code.lanes * 32),
-        other => Err(other.to_string()),
     }
 }

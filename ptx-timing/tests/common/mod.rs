@@ -5,28 +5,23 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// The fact folder, or `None` (with a message) in a clone that does not have it.
-pub fn facts() -> Option<PathBuf> {
-    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/facts"));
-    if path.is_dir() {
-        return Some(path);
-    }
-    println!("skipped: {} is not there", path.display());
-    None
+/// The fact folder; tests that call this say that they need it.
+pub fn facts() -> PathBuf {
+    golden::need::shared_path("facts")
 }
 
 /// A fact file as TOML.
-pub fn toml_file(name: &str) -> Option<toml::Table> {
-    let path = facts()?.join(name);
+pub fn toml_file(name: &str) -> toml::Table {
+    let path = facts().join(name);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    Some(text.parse().unwrap_or_else(|e| panic!("{}: {e}", path.display())))
+    text.parse().unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
 /// A fact file as JSON.
-pub fn json_file(name: &str) -> Option<serde_json::Value> {
-    let path = facts()?.join(name);
+pub fn json_file(name: &str) -> serde_json::Value {
+    let path = facts().join(name);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    Some(serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
 /// Compares the compact copy with what the fact files give now, or rewrites it when the
