@@ -1,6 +1,6 @@
 //! Dominators and post-dominators: Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm".
 
-use crate::{Graph, Node};
+use crate::graph::{Graph, Node};
 
 /// Stands for "none".
 const NONE: u32 = u32::MAX;

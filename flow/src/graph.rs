@@ -1,6 +1,9 @@
 //! Successors and predecessors, and the order of a depth-first walk.
 
-use crate::{BitSet, Node};
+use fixedbitset::FixedBitSet as BitSet;
+
+/// A node of a graph.
+pub type Node = u32;
 
 /// For each node the nodes at the other end of its edges, one list behind the other.
 #[derive(Clone, Debug, Default)]

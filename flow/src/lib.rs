@@ -15,9 +15,6 @@ mod loops;
 pub use dominators::{Dominators, post_dominators};
 /// A set of small numbers.
 pub use fixedbitset::FixedBitSet as BitSet;
-pub use graph::Graph;
+pub use graph::{Graph, Node};
 pub use liveness::{live_in, live_out};
 pub use loops::{Loop, loops};
-
-/// A node of a graph.
-pub type Node = u32;

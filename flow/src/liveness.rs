@@ -1,6 +1,8 @@
 //! Which values are read later.
 
-use crate::{BitSet, Graph, Node};
+use fixedbitset::FixedBitSet as BitSet;
+
+use crate::graph::{Graph, Node};
 
 /// The values that live at the start of each node: some way from there reads them before it writes them.
 ///

@@ -1,6 +1,9 @@
 //! Natural loops.
 
-use crate::{BitSet, Dominators, Graph, Node};
+use fixedbitset::FixedBitSet as BitSet;
+
+use crate::dominators::Dominators;
+use crate::graph::{Graph, Node};
 
 /// A loop that is entered through one node.
 #[derive(Clone, Debug, PartialEq, Eq)]

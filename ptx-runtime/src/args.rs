@@ -2,7 +2,7 @@
 
 use ptx_parse::module::Param;
 
-use crate::DevicePtr;
+use crate::device_ptr::DevicePtr;
 
 /// One argument of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use ptx_isa::special::Sreg;
 use ptx_isa::texture::Texture;
 use ptx_jit::{Device, Span, Stop, Worker};
 
-use crate::LaunchError;
+use crate::launch::LaunchError;
 
 /// What compiled code sees of the device.
 struct LaunchDevice<'a> {

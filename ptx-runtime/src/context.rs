@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ptx_interp::{Access, Memory, MemoryError, Textures};
 use ptx_isa::texture::Texture;
 
-use crate::DevicePtr;
+use crate::device_ptr::DevicePtr;
 
 /// What a device is given.
 #[derive(Clone, Debug)]

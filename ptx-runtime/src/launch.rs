@@ -10,9 +10,15 @@ use ptx_parse::Span;
 use ptx_parse::code::Refusal;
 use ptx_parse::diag::{Code, Diag, Reporter};
 
-use crate::args::pack;
-use crate::backend::{Compiled, Engine, LaunchStats, obstacle, pays};
-use crate::{ArgumentError, Backend, Context, KernelArg, Module, Verified, compiled};
+use crate::args::{ArgumentError, KernelArg, pack};
+use crate::backend::{Backend, Compiled, Engine, LaunchStats, obstacle, pays};
+use crate::compiled;
+use crate::context::Context;
+use crate::module::Module;
+use crate::verified::Verified;
+use crate::context::Context;
+use crate::module::Module;
+use crate::verified::Verified;
 
 /// Receives what kernels print, block after block.
 pub type Print = Box<dyn FnMut(&[u8]) + Send>;

@@ -31,6 +31,7 @@ mod backend;
 mod compiled;
 mod context;
 pub mod device;
+mod device_ptr;
 mod globals;
 mod launch;
 mod managed;
@@ -43,6 +44,7 @@ pub use backend::{
     BACKEND_VARIABLE, Backend, Cache, Compiled, Dump, Engine, LaunchStats, UnknownBackend,
 };
 pub use context::{Context, DeviceOptions};
+pub use device_ptr::DevicePtr;
 pub use launch::{LaunchConfig, LaunchError, Print, TimingError};
 pub use module::{LoadError, Module};
 pub use opencl_frontend as opencl;
@@ -53,14 +55,3 @@ pub use ptx_parse as parse;
 pub use ptx_timing as timing;
 pub use resources::Resources;
 pub use verified::{Diagnostics, Verified, format};
-
-/// An address in device memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DevicePtr(pub u64);
-
-impl DevicePtr {
-    /// The address `bytes` further on.
-    pub fn offset(self, bytes: u64) -> DevicePtr {
-        DevicePtr(self.0.wrapping_add(bytes))
-    }
-}

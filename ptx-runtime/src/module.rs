@@ -8,9 +8,14 @@ use ptx_parse::code::Refusal;
 use ptx_parse::lower;
 use ptx_parse::module::{Func, Linkage};
 
+use crate::context::Context;
+use crate::device_ptr::DevicePtr;
+use crate::context::Context;
+use crate::device_ptr::DevicePtr;
 use crate::globals::image;
 use crate::managed::Managed;
-use crate::{Context, DevicePtr, Diagnostics, Resources, Verified};
+use crate::resources::Resources;
+use crate::verified::{Diagnostics, Verified};
 
 /// A module on a device.
 pub struct Module {

@@ -134,7 +134,8 @@ fn pressure(f: &Function) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Context, DeviceOptions, Module};
+    use crate::context::{Context, DeviceOptions};
+    use crate::module::Module;
 
     #[test]
     fn values_alive_together_count() {

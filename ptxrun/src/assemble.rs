@@ -10,9 +10,9 @@ use ptx_runtime::parse::container::{BUILD, Container, FORMAT};
 use serde_json::{Value, json};
 
 use crate::cli::{AsmArgs, CodeArg, DisArgs};
-use crate::commands::{
-    Failed, INVALID, Outcome, USAGE, build_options, display_name, is_stdin, load, print,
-    print_json, read_bytes,
+use crate::source_file::{build_options, load};
+use crate::terminal::{
+    Failed, INVALID, Outcome, USAGE, display_name, is_stdin, print, print_json, read_bytes,
 };
 use crate::{list, timing};
 

@@ -12,7 +12,7 @@ use ptx_runtime::{Diagnostics, Verified};
 use serde_json::{Value, json};
 
 use crate::cli::Common;
-use crate::commands::{
+use crate::terminal::{
     Failed, INVALID, Outcome, USAGE, display_name, print, print_json, read_text,
 };
 

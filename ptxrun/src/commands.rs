@@ -1,34 +1,23 @@
-//! The subcommands: read files, call the library, print, choose the exit status.
+//! The subcommands: which function serves each, and those that are short.
 
-use std::fmt::Display;
-use std::io::{IsTerminal, Read, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{ColorChoice, Parser};
-use ptx_report::text::Paint;
-use ptx_runtime::opencl::Options;
+use clap::Parser;
+use ptx_runtime::Dump;
 use ptx_runtime::parse::container;
-use ptx_runtime::{Diagnostics, Dump, Verified};
 use serde_json::{Value, json};
 
-use crate::cc::{self, Source, SourceError};
+use crate::cc;
 use crate::cli::{
-    Build, CacheAction, CacheArgs, CheckArgs, Cli, Command, Common, DumpArg, ExplainArgs, FmtArgs,
-    IsaArgs, JitArgs,
+    CacheAction, CacheArgs, CheckArgs, Cli, Command, DumpArg, ExplainArgs, FmtArgs, IsaArgs,
+    JitArgs,
 };
 use crate::run_command::run;
+use crate::source_file::{build_options, load, open};
+use crate::terminal::{
+    Failed, INVALID, Outcome, USAGE, display_name, is_stdin, print, print_json, read_bytes, text_of,
+};
 use crate::{assemble, exec, isa, list, timing};
-
-/// The program is invalid, faulted, or missed an expected result.
-pub(crate) const INVALID: u8 = 1;
-/// The command was used wrongly.
-pub(crate) const USAGE: u8 = 2;
-
-/// Why a command ends without success, with everything that was to be said about it already said.
-pub(crate) struct Failed(pub(crate) u8);
-
-pub(crate) type Outcome = Result<(), Failed>;
 
 /// Runs what the command line says; the result is the exit status.
 pub fn start() -> ExitCode {
@@ -75,152 +64,6 @@ fn run_subcommand(cli: Cli) -> Outcome {
         Some(Command::Env(args)) => exec::env(&args),
         Some(Command::InstallIcd(args)) => exec::install_icd(&args),
     }
-}
-
-impl Common {
-    /// Whether to colour what goes to standard error.
-    pub(crate) fn color(&self) -> bool {
-        self.color_on(std::io::stderr().is_terminal())
-    }
-
-    /// How to colour what goes to standard output.
-    pub(crate) fn paint(&self) -> Paint {
-        Paint(self.color_on(std::io::stdout().is_terminal()))
-    }
-
-    fn color_on(&self, terminal: bool) -> bool {
-        match self.color {
-            ColorChoice::Always => true,
-            ColorChoice::Never => false,
-            ColorChoice::Auto => {
-                terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
-            }
-        }
-    }
-
-    /// Reports an error in the form that was asked for.
-    pub(crate) fn fail(&self, status: u8, kind: &str, message: impl Display) -> Failed {
-        if self.json {
-            print_json(
-                &json!({"ok": false, "error": {"kind": kind, "message": message.to_string()}}),
-            );
-        } else {
-            eprintln!("error: {message}");
-        }
-        Failed(status)
-    }
-
-    /// Reports errors in PTX.
-    pub(crate) fn invalid(&self, diagnostics: &Diagnostics) -> Failed {
-        if self.json {
-            print_json(&json!({"ok": false, "diagnostics": diagnostics.to_json()}));
-        } else {
-            eprint!("{}", diagnostics.render(self.color()));
-        }
-        Failed(INVALID)
-    }
-}
-
-/// Writes to standard output; a reader that has gone away (`| head`) is no error.
-pub(crate) fn print(text: &[u8]) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text).and_then(|()| out.flush());
-}
-
-pub(crate) fn print_json(value: &Value) {
-    print(format!("{value:#}\n").as_bytes());
-}
-
-pub(crate) fn is_stdin(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}
-
-pub(crate) fn display_name(path: &Path) -> String {
-    if is_stdin(path) { "<stdin>".into() } else { path.display().to_string() }
-}
-
-pub(crate) fn read_bytes(path: &Path, common: &Common) -> Result<Vec<u8>, Failed> {
-    let mut bytes = Vec::new();
-    let result = if is_stdin(path) {
-        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
-    } else {
-        std::fs::read(path).map(|contents| bytes = contents)
-    };
-    if let Err(error) = result {
-        return Err(common.fail(
-            USAGE,
-            "file",
-            format!("cannot read {}: {error}", display_name(path)),
-        ));
-    }
-    Ok(bytes)
-}
-
-pub(crate) fn read_text(path: &Path, common: &Common) -> Result<String, Failed> {
-    read_bytes(path, common).map(text_of)
-}
-
-fn text_of(mut bytes: Vec<u8>) -> String {
-    // Drivers take PTX with a final NUL; comments may hold any bytes.
-    while bytes.last() == Some(&0) {
-        bytes.pop();
-    }
-    String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
-}
-
-/// Whether a file is a container; one that cannot be read is none.
-fn is_container(path: &Path) -> bool {
-    let mut head = [0; container::MAGIC.len()];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
-    !is_stdin(path) && read.is_ok() && container::is_container(&head)
-}
-
-/// A PTX or OpenCL C file, verified, or a container, which was.
-fn open(
-    path: &Path,
-    options: &Options,
-    lenient: bool,
-    common: &Common,
-) -> Result<Result<Source, SourceError>, Failed> {
-    let name = display_name(path);
-    let assembled = if is_container(path) {
-        Verified::open(path)
-    } else {
-        let bytes = read_bytes(path, common)?;
-        if !container::is_container(&bytes) {
-            return Ok(cc::verify_with(path, &text_of(bytes), &name, options, lenient));
-        }
-        Verified::from_bytes(bytes, &name)
-    };
-    let source = |verified| Source { verified, warnings: cc::Findings::default() };
-    Ok(assembled.map(source).map_err(SourceError::Container))
-}
-
-/// The options that `--build` holds.
-pub(crate) fn build_options(build: &Build, common: &Common) -> Result<Options, Failed> {
-    Options::parse(build.build.as_deref().unwrap_or(""))
-        .map_err(|diag| common.fail(USAGE, "option", cc::one_line(&diag)))
-}
-
-pub(crate) fn load(
-    path: &Path,
-    options: &Options,
-    lenient: bool,
-    common: &Common,
-) -> Result<Verified, Failed> {
-    let source = open(path, options, lenient, common)?.map_err(|e| {
-        if common.json {
-            print_json(&json!({"ok": false, "diagnostics": e.to_json()}));
-        } else {
-            eprint!("{}", e.render(common.color()));
-        }
-        Failed(INVALID)
-    })?;
-    if !common.json {
-        eprint!("{}", source.warnings.render(common.color()));
-        eprint!("{}", source.verified.warnings().render(common.color()));
-    }
-    Ok(source.verified)
 }
 
 fn check(args: &CheckArgs) -> Outcome {

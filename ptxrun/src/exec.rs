@@ -11,7 +11,7 @@ use ptx_runtime::device::profile;
 use serde_json::json;
 
 use crate::cli::{Common, Emulation, EnvArgs, ExecArgs, InstallIcdArgs};
-use crate::commands::{Failed, INVALID, Outcome, USAGE, print, print_json};
+use crate::terminal::{Failed, INVALID, Outcome, USAGE, print, print_json};
 
 /// A library: the names under which programs look for it, and the file names that it may have here.
 struct Library {

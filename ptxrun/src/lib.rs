@@ -18,6 +18,8 @@ pub mod progress;
 pub mod report;
 pub mod run;
 mod run_command;
+mod source_file;
+mod terminal;
 pub mod texture;
 mod timing;
 pub mod toml_error;

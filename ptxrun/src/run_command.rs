@@ -9,13 +9,13 @@ use ptx_runtime::{LaunchError, Verified};
 use serde_json::{Value, json};
 
 use crate::cli::{Common, RunArgs};
-use crate::commands::{
-    Failed, INVALID, Outcome, USAGE, build_options, display_name, load, print, print_json,
-    read_text,
-};
 use crate::launch_file::{self, LaunchFile};
 use crate::plan::Plan;
 use crate::run::{RunError, RunOptions, execute};
+use crate::source_file::{build_options, load};
+use crate::terminal::{
+    Failed, INVALID, Outcome, USAGE, display_name, print, print_json, read_text,
+};
 use crate::{from_args, list, report, timing, toml_error};
 
 fn load_launch_file(path: &Path, common: &Common) -> Result<LaunchFile, Failed> {

@@ -11,10 +11,7 @@ const ALLOWED: &[(&str, usize, usize)] = &[
     ("ptx-isa", 36, 0),
     ("ptx-jit", 27, 7),
     ("ptx-parse", 5, 1),
-    ("ptx-report", 5, 0),
-    ("ptx-runtime", 8, 0),
     ("ptx-timing", 10, 0),
-    ("ptxrun", 9, 0),
     ("xtask", 7, 2),
 ];
 

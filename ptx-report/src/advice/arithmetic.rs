@@ -5,7 +5,7 @@ use ptx_timing::isa::{Operation, Ty};
 use ptx_timing::report::Line;
 
 use super::dataflow::{Flow, integer, operation, parts};
-use super::{Finding, Kind, capability, places};
+use super::finding::{Finding, Kind, capability, places};
 use crate::number::count;
 
 /// Adds what is found.

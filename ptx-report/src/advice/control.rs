@@ -3,7 +3,7 @@
 use ptx_timing::Report;
 use ptx_timing::report::Line;
 
-use super::{Finding, Kind};
+use super::finding::{Finding, Kind};
 use crate::number::{count, percent, significant};
 
 /// Share of a branch's executions from which its divergence is worth a word. The last warp of an

@@ -3,7 +3,7 @@
 use ptx_timing::Report;
 use ptx_timing::report::LimiterKind;
 
-use super::{Finding, Kind, capability};
+use super::finding::{Finding, Kind, capability};
 use crate::number::{percent, plural};
 
 /// Occupancy below which latency is the likelier reason for waiting.

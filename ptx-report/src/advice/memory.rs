@@ -3,7 +3,7 @@
 use ptx_timing::Report;
 use ptx_timing::report::{Line, MemoryLine, MemorySpace};
 
-use super::{Finding, Kind, capability, places};
+use super::finding::{Finding, Kind, capability, places};
 use crate::number::{count, percent, significant};
 
 /// Bytes moved over the fewest possible from which an access counts as uncoalesced. A row of a

@@ -6,7 +6,7 @@ use ptx_report::compare::{json, pair, text};
 use ptx_report::profile::Document;
 
 use crate::cli::{Common, CompareArgs};
-use crate::commands::{Failed, INVALID, Outcome, print, print_json, read_text};
+use crate::terminal::{Failed, INVALID, Outcome, print, print_json, read_text};
 
 /// Shows what changed between two profiles.
 pub(crate) fn compare(args: &CompareArgs) -> Outcome {

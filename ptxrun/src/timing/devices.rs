@@ -5,7 +5,7 @@ use ptx_runtime::timing::Profile;
 use serde_json::json;
 
 use crate::cli::{DeviceArgs, DevicesArgs};
-use crate::commands::{Outcome, print, print_json};
+use crate::terminal::{Outcome, print, print_json};
 use crate::timing::{bad_profile, find};
 
 /// Lists the known GPUs or shows one.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use ptx_runtime::timing::{Catalog, Profile, ProfileError};
 
 use crate::cli::{Common, DeviceArgs};
-use crate::commands::{Failed, INVALID, USAGE};
+use crate::terminal::{Failed, INVALID, USAGE};
 
 /// The GPU that is modelled where none is named.
 const DEFAULT_DEVICE: &str = "H200";

@@ -8,8 +8,9 @@ use ptx_runtime::timing::report::RegistersFrom;
 use serde_json::json;
 
 use crate::cli::{Common, OccupancyArgs};
-use crate::commands::{Failed, INVALID, Outcome, USAGE, build_options, load, print, print_json};
 use crate::run_command::choose_entry;
+use crate::source_file::{build_options, load};
+use crate::terminal::{Failed, INVALID, Outcome, USAGE, print, print_json};
 use crate::timing::device_or_default;
 
 /// Shows the occupancy of a kernel.

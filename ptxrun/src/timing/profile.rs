@@ -12,13 +12,12 @@ use ptx_runtime::timing::{Config, Options, Profile};
 use serde_json::json;
 
 use crate::cli::{Common, ProfileArgs};
-use crate::commands::{
-    Failed, INVALID, Outcome, USAGE, build_options, display_name, load, print, print_json,
-};
 use crate::plan::Plan;
 use crate::report;
 use crate::run::{RunError, RunOptions, execute};
 use crate::run_command::{files, plan_of_file, run_failed, with_modules};
+use crate::source_file::{build_options, load};
+use crate::terminal::{Failed, INVALID, Outcome, USAGE, display_name, print, print_json};
 use crate::timing::{devices_or_default, limits};
 
 /// Times what the arguments launch.

@@ -1,0 +1,70 @@
+//! Files that hold kernels: PTX, OpenCL C, containers.
+
+use std::io::Read;
+use std::path::Path;
+
+use ptx_runtime::Verified;
+use ptx_runtime::opencl::Options;
+use ptx_runtime::parse::container;
+use serde_json::json;
+
+use crate::cc::{self, Source, SourceError};
+use crate::cli::{Build, Common};
+use crate::terminal::{
+    Failed, INVALID, USAGE, display_name, is_stdin, print_json, read_bytes, text_of,
+};
+
+/// Whether a file is a container; one that cannot be read is none.
+fn is_container(path: &Path) -> bool {
+    let mut head = [0; container::MAGIC.len()];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    !is_stdin(path) && read.is_ok() && container::is_container(&head)
+}
+
+/// A PTX or OpenCL C file, verified, or a container, which was.
+pub(crate) fn open(
+    path: &Path,
+    options: &Options,
+    lenient: bool,
+    common: &Common,
+) -> Result<Result<Source, SourceError>, Failed> {
+    let name = display_name(path);
+    let assembled = if is_container(path) {
+        Verified::open(path)
+    } else {
+        let bytes = read_bytes(path, common)?;
+        if !container::is_container(&bytes) {
+            return Ok(cc::verify_with(path, &text_of(bytes), &name, options, lenient));
+        }
+        Verified::from_bytes(bytes, &name)
+    };
+    let source = |verified| Source { verified, warnings: cc::Findings::default() };
+    Ok(assembled.map(source).map_err(SourceError::Container))
+}
+
+/// The options that `--build` holds.
+pub(crate) fn build_options(build: &Build, common: &Common) -> Result<Options, Failed> {
+    Options::parse(build.build.as_deref().unwrap_or(""))
+        .map_err(|diag| common.fail(USAGE, "option", cc::one_line(&diag)))
+}
+
+pub(crate) fn load(
+    path: &Path,
+    options: &Options,
+    lenient: bool,
+    common: &Common,
+) -> Result<Verified, Failed> {
+    let source = open(path, options, lenient, common)?.map_err(|e| {
+        if common.json {
+            print_json(&json!({"ok": false, "diagnostics": e.to_json()}));
+        } else {
+            eprint!("{}", e.render(common.color()));
+        }
+        Failed(INVALID)
+    })?;
+    if !common.json {
+        eprint!("{}", source.warnings.render(common.color()));
+        eprint!("{}", source.verified.warnings().render(common.color()));
+    }
+    Ok(source.verified)
+}

@@ -1,0 +1,113 @@
+//! What every subcommand says and reads: exit status, errors, standard output, files.
+
+use std::fmt::Display;
+use std::io::{IsTerminal, Read, Write};
+use std::path::Path;
+
+use clap::ColorChoice;
+use ptx_report::text::Paint;
+use ptx_runtime::Diagnostics;
+use serde_json::{Value, json};
+
+use crate::cli::Common;
+
+/// The program is invalid, faulted, or missed an expected result.
+pub(crate) const INVALID: u8 = 1;
+/// The command was used wrongly.
+pub(crate) const USAGE: u8 = 2;
+
+/// Why a command ends without success, with everything that was to be said about it already said.
+pub(crate) struct Failed(pub(crate) u8);
+
+pub(crate) type Outcome = Result<(), Failed>;
+
+impl Common {
+    /// Whether to colour what goes to standard error.
+    pub(crate) fn color(&self) -> bool {
+        self.color_on(std::io::stderr().is_terminal())
+    }
+
+    /// How to colour what goes to standard output.
+    pub(crate) fn paint(&self) -> Paint {
+        Paint(self.color_on(std::io::stdout().is_terminal()))
+    }
+
+    fn color_on(&self, terminal: bool) -> bool {
+        match self.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => {
+                terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+            }
+        }
+    }
+
+    /// Reports an error in the form that was asked for.
+    pub(crate) fn fail(&self, status: u8, kind: &str, message: impl Display) -> Failed {
+        if self.json {
+            print_json(
+                &json!({"ok": false, "error": {"kind": kind, "message": message.to_string()}}),
+            );
+        } else {
+            eprintln!("error: {message}");
+        }
+        Failed(status)
+    }
+
+    /// Reports errors in PTX.
+    pub(crate) fn invalid(&self, diagnostics: &Diagnostics) -> Failed {
+        if self.json {
+            print_json(&json!({"ok": false, "diagnostics": diagnostics.to_json()}));
+        } else {
+            eprint!("{}", diagnostics.render(self.color()));
+        }
+        Failed(INVALID)
+    }
+}
+
+/// Writes to standard output; a reader that has gone away (`| head`) is no error.
+pub(crate) fn print(text: &[u8]) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text).and_then(|()| out.flush());
+}
+
+pub(crate) fn print_json(value: &Value) {
+    print(format!("{value:#}\n").as_bytes());
+}
+
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+pub(crate) fn display_name(path: &Path) -> String {
+    if is_stdin(path) { "<stdin>".into() } else { path.display().to_string() }
+}
+
+pub(crate) fn read_bytes(path: &Path, common: &Common) -> Result<Vec<u8>, Failed> {
+    let mut bytes = Vec::new();
+    let result = if is_stdin(path) {
+        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
+    } else {
+        std::fs::read(path).map(|contents| bytes = contents)
+    };
+    if let Err(error) = result {
+        return Err(common.fail(
+            USAGE,
+            "file",
+            format!("cannot read {}: {error}", display_name(path)),
+        ));
+    }
+    Ok(bytes)
+}
+
+pub(crate) fn read_text(path: &Path, common: &Common) -> Result<String, Failed> {
+    read_bytes(path, common).map(text_of)
+}
+
+pub(crate) fn text_of(mut bytes: Vec<u8>) -> String {
+    // Drivers take PTX with a final NUL; comments may hold any bytes.
+    while bytes.last() == Some(&0) {
+        bytes.pop();
+    }
+    String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+}
