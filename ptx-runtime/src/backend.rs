@@ -320,7 +320,7 @@ pub enum Dump {
     Asm,
 }
 
-impl crate::Verified {
+impl crate::verified::Verified {
     /// A kernel on its way to machine code for blocks of one shape, as text; `None` when there is no
     /// such kernel. `fast_nan` is that of [`crate::LaunchConfig`].
     ///

@@ -14,10 +14,7 @@ use crate::args::{ArgumentError, KernelArg, pack};
 use crate::backend::{Backend, Compiled, Engine, LaunchStats, obstacle, pays};
 use crate::compiled;
 use crate::context::Context;
-use crate::context::Context;
 use crate::module::Module;
-use crate::module::Module;
-use crate::verified::Verified;
 use crate::verified::Verified;
 
 /// Receives what kernels print, block after block.

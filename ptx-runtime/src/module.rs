@@ -9,8 +9,6 @@ use ptx_parse::lower;
 use ptx_parse::module::{Func, Linkage};
 
 use crate::context::Context;
-use crate::context::Context;
-use crate::device_ptr::DevicePtr;
 use crate::device_ptr::DevicePtr;
 use crate::globals::image;
 use crate::managed::Managed;
