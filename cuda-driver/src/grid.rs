@@ -8,6 +8,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use ptx_runtime::isa::{Operation, table};
+
 /// The functions of the device runtime that programs call.
 pub const FUNCTIONS: &str = include_str!("grid.ptx");
 
@@ -16,16 +18,22 @@ pub const NEEDED_BY: &str = "cudaCG";
 
 const WORKSPACE: &str = "ptxrun_grid_workspace";
 
-/// A `mov` from one of the two registers: its length, destination and whether it is the high half.
-fn read(text: &str) -> Option<(usize, &str, bool)> {
-    let end = text.find(';')?;
-    let (target, source) = text[..end].strip_prefix("mov.u32")?.split_once(',')?;
+/// What a read of the low half of the address becomes, and on the second line one of the high half: `TARGET` stands for
+/// the destination, `WORKSPACE` for the variable.
+const READS: &str = include_str!("grid_read.ptx");
+
+/// A move from one of the two registers: its destination and whether it is the high half.
+fn read(statement: &str) -> Option<(&str, bool)> {
+    let (opcode, operands) = statement.split_once(char::is_whitespace)?;
+    let found = table().find(opcode).ok()?;
+    found.iter().find(|m| m.row.op == Operation::Move)?;
+    let (target, source) = operands.split_once(',')?;
     let high = match source.trim() {
         "%envreg1" => true,
         "%envreg2" => false,
         _ => return None,
     };
-    Some((end + 1, target.trim(), high))
+    Some((target.trim(), high))
 }
 
 /// The text with reads of the two registers replaced by the address of a variable; lines stay lines.
@@ -43,23 +51,21 @@ pub fn with_workspace(text: &str) -> Cow<'_, str> {
     let mut out = text[..body].to_owned();
     let _ = write!(out, " .global .align 8 .b8 {WORKSPACE}[8];");
     let mut rest = &text[body..];
-    while let Some(at) = rest.find("mov.u32") {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        match read(rest) {
-            Some((length, target, high)) => {
-                let shift = if high { " shr.u64 %ptxrun_ws, %ptxrun_ws, 32;" } else { "" };
-                let _ = write!(
-                    out,
-                    "{{ .reg .b64 %ptxrun_ws; mov.u64 %ptxrun_ws, {WORKSPACE};{shift} cvt.u32.u64 {target}, %ptxrun_ws; }}"
-                );
-                rest = &rest[length..];
+    while let Some(at) = rest.find("%envreg") {
+        let start = rest[..at].rfind([';', '{', '}', ':', '\n']).map_or(0, |before| before + 1);
+        let Some(length) = rest[at..].find(';') else { break };
+        let statement = &rest[start..at + length];
+        let (done, next) = match read(statement.trim()) {
+            Some((target, high)) => {
+                out.push_str(&rest[..start]);
+                let read = READS.lines().nth(usize::from(high)).unwrap_or_default();
+                out.push_str(&read.replace("TARGET", target).replace("WORKSPACE", WORKSPACE));
+                ("", at + length + 1)
             }
-            None => {
-                out.push_str(&rest[..7]);
-                rest = &rest[7..];
-            }
-        }
+            None => (&rest[..at + length], at + length),
+        };
+        out.push_str(done);
+        rest = &rest[next..];
     }
     out.push_str(rest);
     out.into()

@@ -278,7 +278,7 @@ impl<O: Observer> Worker<'_, O> {
     ) -> Stopped {
         let table = &self.k.tables[self.k.code[pc as usize].k as usize];
         let message =
-            format!("brx.idx with index {index}: the table has {} targets", table.targets.len());
+            format!("branch with index {index}: the table has {} targets", table.targets.len());
         let lane = crate::effects::first(mask);
         self.report(group, at, pc, mask, lane, FaultKind::BranchIndex, message)
     }

@@ -232,9 +232,9 @@ ptx_isa::pure_ops!(define_handlers);
 
 /// Micro-ops that have AVX-512 code of their own, in groups of lanes.
 #[cfg(target_arch = "x86_64")]
-mod wide {
+mod groups {
     use super::*;
-    use ptx_isa::mufu::wide;
+    use ptx_isa::mufu::avx512;
 
     macro_rules! handlers {
         ($($op:ident: $function:ident($($arg:ident),+);)*) => {
@@ -247,7 +247,7 @@ mod wide {
                     $(let $arg: [u32; 32] = args.next().map_or([0; 32], |o| source!(W, cx, *o));)+
                     let mut out = [0u32; 32];
                     for (g, out) in out.as_chunks_mut().0.iter_mut().enumerate() {
-                        *out = wide::$function($(&$arg.as_chunks().0[g],)+ i.k != 0);
+                        *out = avx512::$function($(&$arg.as_chunks().0[g],)+ i.k != 0);
                     }
                     // SAFETY: decoding gave a `W` destination in the frame; sources are copies.
                     unsafe { cx.bases.set_w(i.dst, &out, write) }
@@ -262,7 +262,7 @@ mod wide {
             }
         };
     }
-    ptx_isa::wide_ops!(handlers);
+    ptx_isa::avx512_ops!(handlers);
 }
 
 /// The handler of `op` for `isa`, which the processor must have.
@@ -272,7 +272,7 @@ pub(crate) fn handler(isa: Isa, op: Op) -> Run {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => Table::avx2(op),
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => wide::handler(op).unwrap_or(Table::avx512(op)),
+        Isa::Avx512 => groups::handler(op).unwrap_or(Table::avx512(op)),
         #[cfg(not(target_arch = "x86_64"))]
         _ => Table::baseline(op.without_fma()),
     }

@@ -13,7 +13,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use ptx_isa::mufu::{F32_FORMS, LANES, UnaryLanes, Warp};
+use ptx_isa::mufu::{LANES, Warp};
+use ptx_isa::rows::approx::{F32_FORMS, UnaryLanes};
 
 const BLOCKS: usize = 4096;
 const BLOCK_BITS: u32 = 20;

@@ -58,7 +58,7 @@ pub enum Scope {
 
 /// Where a memory micro-op goes: `base + offset` in `space`.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Place {
+pub struct MemoryPlace {
     /// State space; generic addresses are resolved lane by lane.
     pub space: Space,
     /// Constant added to the base, which is source 0: a `D` value, or a `W` value, whose sum with
@@ -75,7 +75,7 @@ pub struct Place {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Mem {
     /// Where.
-    pub place: Place,
+    pub place: MemoryPlace,
     /// Bytes of one element: 1, 2, 4, 8 or 16.
     pub bytes: u8,
     /// Elements per lane: 1, 2, 4 or 8. The access must be aligned to `bytes * count`.
@@ -189,7 +189,7 @@ impl AtomOp {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Atom {
     /// Where.
-    pub place: Place,
+    pub place: MemoryPlace,
     /// Operation.
     pub op: AtomOp,
     /// Bytes of one element: 2, 4, 8 or 16.

@@ -164,7 +164,7 @@ pub(crate) fn init(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
             return Err(Fault::Misaligned { lane, space, address, bytes: 8, write: true });
         }
         if count[l] == 0 || u64::from(count[l]) > COUNT {
-            let message = format!("mbarrier.init with count {} (1 to {COUNT})", count[l]);
+            let message = format!("{} with count {} (1 to {COUNT})", op.name, count[l]);
             return Err(Fault::Operand { lane, message });
         }
         mach.write(lane, space, address[l], &Mbarrier::new(count[l]).encode().to_le_bytes())?;

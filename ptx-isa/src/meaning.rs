@@ -5,7 +5,7 @@
 //! Destinations change only after everything was read, so a meaning need not care about
 //! destinations that are sources too.
 
-use crate::effect::{Effect, Place, WarpFn, WarpOp};
+use crate::effect::{Effect, MemoryPlace, WarpFn, WarpOp};
 use crate::row::Row;
 use crate::special::Sreg;
 use crate::table::Match;
@@ -93,10 +93,10 @@ pub enum Uop {
     },
 }
 
-/// Part of a register that a video instruction selects.
+/// Selection of a register that a video instruction selects.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 #[allow(missing_docs)]
-pub enum Part {
+pub enum Selection {
     #[default]
     Whole,
     B0,
@@ -126,7 +126,7 @@ pub enum Arg {
         /// Declared type of the register; for immediates the slot's type.
         ty: Ty,
         /// Video selector.
-        part: Part,
+        part: Selection,
     },
     /// A 128-bit register: low and high half.
     Pair(V, V),
@@ -239,7 +239,7 @@ impl<'a> Cx<'a> {
 
     fn index(&self, name: &str) -> usize {
         self.m
-            .shape
+            .notation
             .slots
             .iter()
             .position(|s| s.name == name)
@@ -255,17 +255,17 @@ impl<'a> Cx<'a> {
     }
     /// The type of slot `name`.
     pub fn slot_ty(&self, name: &str) -> Option<Ty> {
-        self.m.slot_ty(&self.m.shape.slots[self.index(name)])
+        self.m.slot_ty(&self.m.notation.slots[self.index(name)])
     }
     /// The video selector of operand `name`.
-    pub fn part(&self, name: &str) -> Part {
+    pub fn part(&self, name: &str) -> Selection {
         match self.arg(name) {
             Arg::Val { part, .. } => *part,
             Arg::Minus(a) => match **a {
                 Arg::Val { part, .. } => part,
-                _ => Part::Whole,
+                _ => Selection::Whole,
             },
-            _ => Part::Whole,
+            _ => Selection::Whole,
         }
     }
     /// Whether operand `name` has a minus sign, which [`Cx::rd`] leaves to the meaning.
@@ -275,7 +275,7 @@ impl<'a> Cx<'a> {
     /// Reads source `name` at its slot's type: wider registers are cut to it.
     pub fn rd(&mut self, name: &str) -> V {
         let at = self.index(name);
-        self.rd_arg(&self.args[at], self.m.slot_ty(&self.m.shape.slots[at]))
+        self.rd_arg(&self.args[at], self.m.slot_ty(&self.m.notation.slots[at]))
     }
     /// Reads source `name`, or `default` when it was left out.
     pub fn rd_or(&mut self, name: &str, default: V) -> V {
@@ -343,7 +343,7 @@ impl<'a> Cx<'a> {
     /// extended by the type's rule.
     pub fn wr(&mut self, name: &str, v: V) {
         let at = self.index(name);
-        self.wr_arg(&self.args[at], v, self.m.slot_ty(&self.m.shape.slots[at]));
+        self.wr_arg(&self.args[at], v, self.m.slot_ty(&self.m.notation.slots[at]));
     }
     /// Writes the predicate after the bar of destination `name`, if there is one.
     pub fn wr_second(&mut self, name: &str, p: V) {
@@ -493,9 +493,9 @@ impl<'a> Cx<'a> {
         let Row { reach, waits, .. } = *self.m.row;
         self.effect(Effect::Warp(WarpOp { name, reach, waits, run, members, k }), src, results)
     }
-    /// Place of memory operand `addr` in `space`, for effects.
-    pub fn place(&self, addr: Addr, space: Space) -> Place {
-        Place { space, offset: addr.offset }
+    /// MemoryPlace of memory operand `addr` in `space`, for effects.
+    pub fn place(&self, addr: Addr, space: Space) -> MemoryPlace {
+        MemoryPlace { space, offset: addr.offset }
     }
 
     // ---- small idioms ----------------------------------------------------

@@ -26,7 +26,7 @@
 //! - `[mbar]`: an mbarrier object, which lies in shared memory whatever spaces the modifiers name;
 //! - `@label`, `@func`, `@table`, `@args`: label, function, list of targets, call arguments.
 
-use crate::meaning::Part;
+use crate::meaning::Selection;
 use crate::row::Row;
 use crate::types::Ty;
 
@@ -40,7 +40,7 @@ pub const COMMON: &[(&str, &str)] = &[
     ("bool", ".and .or .xor"),
 ];
 
-/// One modifier position of a shape.
+/// One modifier position of a notation.
 #[derive(Debug)]
 pub struct Elem {
     /// Name of the set, or the literal itself with its dot.
@@ -102,7 +102,7 @@ pub enum SlotTy {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Selector {
     /// `.b0` to `.b3`, `.h0`, `.h1`: a byte or half-word of the register.
-    Part,
+    SubWord,
     /// `.hxy`: two of the four half-words of `a` (0, 1) and `b` (2, 3), the upper lane's first.
     Halves,
     /// `.bwxyz`: four of the eight bytes of `a` (0 to 3) and `b` (4 to 7), the top lane's first.
@@ -115,7 +115,7 @@ pub enum Selector {
 
 impl Selector {
     const NAMES: [(&'static str, Selector); 5] = [
-        ("part", Selector::Part),
+        ("part", Selector::SubWord),
         ("halves", Selector::Halves),
         ("bytes", Selector::Bytes),
         ("hmask", Selector::HalfMask),
@@ -123,16 +123,16 @@ impl Selector {
     ];
 
     /// The choice that `text` (without its dot) names, if it is one of this selector's.
-    pub fn parse(self, text: &str) -> Option<Part> {
+    pub fn parse(self, text: &str) -> Option<Selection> {
         let (letter, lanes, choices) = match self {
-            Selector::Part => {
+            Selector::SubWord => {
                 return Some(match text {
-                    "b0" => Part::B0,
-                    "b1" => Part::B1,
-                    "b2" => Part::B2,
-                    "b3" => Part::B3,
-                    "h0" => Part::H0,
-                    "h1" => Part::H1,
+                    "b0" => Selection::B0,
+                    "b1" => Selection::B1,
+                    "b2" => Selection::B2,
+                    "b3" => Selection::B3,
+                    "h0" => Selection::H0,
+                    "h1" => Selection::H1,
                     _ => return None,
                 });
             }
@@ -147,16 +147,16 @@ impl Selector {
         match self {
             Selector::HalfMask | Selector::ByteMask => digits
                 .is_sorted_by(|a, b| a > b)
-                .then(|| Part::Mask(digits.iter().fold(0, |m, d| m | 1 << d))),
+                .then(|| Selection::Mask(digits.iter().fold(0, |m, d| m | 1 << d))),
             _ => (digits.len() == lanes)
-                .then(|| Part::Lanes(digits.iter().fold(0, |l, d| l << 4 | *d as u16))),
+                .then(|| Selection::Lanes(digits.iter().fold(0, |l, d| l << 4 | *d as u16))),
         }
     }
 }
 
-/// One operand of a shape.
+/// One operand of a notation.
 #[derive(Debug)]
-pub struct Slot {
+pub struct OperandSlot {
     /// Name in the notation.
     pub name: &'static str,
     /// Whether it is written.
@@ -187,7 +187,7 @@ pub struct Slot {
     pub bracket: Option<u8>,
 }
 
-impl Slot {
+impl OperandSlot {
     /// Whether an immediate may have this value.
     pub fn allows(&self, value: i64) -> bool {
         self.values.is_empty() || self.values.split('|').any(|v| v.parse() == Ok(value))
@@ -196,21 +196,21 @@ impl Slot {
 
 /// A parsed [`Row::syntax`](crate::Row).
 #[derive(Debug)]
-pub struct Shape {
+pub struct Notation {
     /// First word of the opcode.
     pub mnemonic: &'static str,
     /// Modifier positions.
     pub elems: Vec<Elem>,
     /// Operand slots.
-    pub slots: Vec<Slot>,
+    pub slots: Vec<OperandSlot>,
 }
 
-impl Shape {
+impl Notation {
     /// Parses the notation of `row`.
     ///
     /// # Panics
     /// On notation that the module documentation does not allow; a test parses every row.
-    pub fn parse(row: &Row) -> Shape {
+    pub fn parse(row: &Row) -> Notation {
         let text = row.syntax;
         let (op, operands) = text.split_once(' ').unwrap_or((text, ""));
         let end = op.find(['.', '{']).unwrap_or(op.len());
@@ -229,9 +229,9 @@ impl Shape {
                     .unwrap_or_else(|| panic!("one modifier per brace in `{text}`"));
             }
         }
-        let mut shape = Shape { mnemonic: &op[..end], elems, slots: Vec::new() };
-        shape.parse_operands(row, operands);
-        shape
+        let mut notation = Notation { mnemonic: &op[..end], elems, slots: Vec::new() };
+        notation.parse_operands(row, operands);
+        notation
     }
 
     fn parse_operands(&mut self, row: &Row, text: &'static str) {
@@ -296,8 +296,8 @@ impl Shape {
         }
     }
 
-    fn operand(&self, row: &Row, text: &'static str, first: bool) -> Slot {
-        let mut slot = Slot {
+    fn operand(&self, row: &Row, text: &'static str, first: bool) -> OperandSlot {
+        let mut slot = OperandSlot {
             name: text,
             dest: false,
             optional: false,
@@ -320,7 +320,7 @@ impl Shape {
                 "label" => Form::Label,
                 "func" => Form::Func,
                 "table" => Form::Targets,
-                "args" | "ret" => Form::Args,
+                "args" => Form::Args,
                 _ => panic!("unknown operand `@{kind}` in `{}`", row.syntax),
             };
             return slot;

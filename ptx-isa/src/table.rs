@@ -6,14 +6,14 @@ use std::sync::{Arc, LazyLock};
 use crate::class::Class;
 use crate::row::{Control, Operation, Row, Sem};
 use crate::rows;
-use crate::syntax::{Count, Shape, Slot, SlotTy};
+use crate::syntax::{Count, Notation, OperandSlot, SlotTy};
 use crate::types::Ty;
 
 /// All rows, indexed by mnemonic.
 pub struct Table {
-    entries: Vec<(&'static Row, Shape)>,
+    entries: Vec<(&'static Row, Notation)>,
     by_mnemonic: HashMap<&'static str, Vec<usize>>,
-    lenient: Vec<(&'static Row, Shape)>,
+    lenient: Vec<(&'static Row, Notation)>,
 }
 
 /// A row together with the modifiers that an opcode chose.
@@ -22,8 +22,8 @@ pub struct Match {
     /// The row.
     pub row: &'static Row,
     /// Its parsed notation.
-    pub shape: &'static Shape,
-    /// For each element of the shape the token chosen, with its dot.
+    pub notation: &'static Notation,
+    /// For each element of the notation the token chosen, with its dot.
     pub picked: Arc<[Option<&'static str>]>,
     /// Those tokens that are types.
     types: Arc<[Option<Ty>]>,
@@ -61,26 +61,26 @@ impl Table {
         let mut entries = Vec::new();
         let mut by_mnemonic: HashMap<&'static str, Vec<usize>> = HashMap::new();
         for row in rows::FAMILIES.iter().flat_map(|f| f.iter()) {
-            let shape = Shape::parse(row);
-            by_mnemonic.entry(shape.mnemonic).or_default().push(entries.len());
-            entries.push((row, shape));
+            let notation = Notation::parse(row);
+            by_mnemonic.entry(notation.mnemonic).or_default().push(entries.len());
+            entries.push((row, notation));
         }
-        let lenient = rows::lenient::ROWS.iter().map(|row| (row, Shape::parse(row))).collect();
+        let lenient = rows::lenient::ROWS.iter().map(|row| (row, Notation::parse(row))).collect();
         Table { entries, by_mnemonic, lenient }
     }
 
     /// The form outside PTX that `opcode` is, if it is one ([`rows::lenient`]).
     pub fn find_lenient(&'static self, opcode: &str) -> Option<Match> {
-        let (row, shape) = self.lenient.iter().find(|(_, shape)| {
+        let (row, notation) = self.lenient.iter().find(|(_, notation)| {
             let mut tokens = opcode.split('.');
-            tokens.next() == Some(shape.mnemonic)
-                && tokens.eq(shape.elems.iter().map(|e| &e.choices[0][1..]))
+            tokens.next() == Some(notation.mnemonic)
+                && tokens.eq(notation.elems.iter().map(|e| &e.choices[0][1..]))
         })?;
-        Some(Match::new(row, shape, shape.elems.iter().map(|e| Some(e.choices[0])).collect()))
+        Some(Match::new(row, notation, notation.elems.iter().map(|e| Some(e.choices[0])).collect()))
     }
 
-    /// Every row with its shape, in table order.
-    pub fn rows(&self) -> impl Iterator<Item = (&'static Row, &'static Shape)> + use<> {
+    /// Every row with its notation, in table order.
+    pub fn rows(&self) -> impl Iterator<Item = (&'static Row, &'static Notation)> + use<> {
         table().entries.iter().map(|(r, s)| (*r, s))
     }
 
@@ -90,14 +90,14 @@ impl Table {
         all.position(|(r, _)| std::ptr::eq(*r, row)).map(|n| n as u32)
     }
 
-    /// The row with that number, and its shape.
-    pub fn at(&'static self, index: u32) -> Option<(&'static Row, &'static Shape)> {
+    /// The row with that number, and its notation.
+    pub fn at(&'static self, index: u32) -> Option<(&'static Row, &'static Notation)> {
         let index = index as usize;
         let found = match index.checked_sub(self.entries.len()) {
             None => self.entries.get(index),
             Some(beyond) => self.lenient.get(beyond),
         };
-        found.map(|(row, shape)| (*row, shape))
+        found.map(|(row, notation)| (*row, notation))
     }
 
     /// The first row that steers control like this.
@@ -106,14 +106,15 @@ impl Table {
     /// When the table has none: each kind has its rows.
     pub fn control(&'static self, control: Control) -> Match {
         let row = |row: &Row| matches!(row.sem, Sem::Control(c) if c == control);
-        let (row, shape) = self.entries.iter().find(|(r, _)| row(r)).expect("a row of this kind");
-        Match::new(row, shape, vec![None; shape.elems.len()].into())
+        let (row, notation) =
+            self.entries.iter().find(|(r, _)| row(r)).expect("a row of this kind");
+        Match::new(row, notation, vec![None; notation.elems.len()].into())
     }
 
     /// The form of an operation that has exactly these modifiers (`.rn`, `.ftz`, `.f32`), if there is one.
     pub fn form(&'static self, operation: Operation, modifiers: &[&str]) -> Option<Match> {
         let rows = self.entries.iter().enumerate().filter(|(_, (row, _))| row.op == operation);
-        let mnemonics = rows.map(|(_, (_, shape))| shape.mnemonic);
+        let mnemonics = rows.map(|(_, (_, notation))| notation.mnemonic);
         let mut tried = Vec::new();
         for mnemonic in mnemonics {
             if tried.contains(&mnemonic) {
@@ -157,11 +158,11 @@ impl Table {
         let mut found = Vec::new();
         let mut picked = Vec::new();
         for &i in candidates {
-            let (row, shape) = &self.entries[i];
+            let (row, notation) = &self.entries[i];
             picked.clear();
-            picked.resize(shape.elems.len(), None);
-            if assign(shape, &tokens, named, &mut picked) {
-                found.push(Match::new(row, shape, picked.as_slice().into()));
+            picked.resize(notation.elems.len(), None);
+            if assign(notation, &tokens, named, &mut picked) {
+                found.push(Match::new(row, notation, picked.as_slice().into()));
             }
         }
         if found.is_empty() { Err(self.explain(candidates, &tokens)) } else { Ok(found) }
@@ -183,9 +184,9 @@ impl Table {
         // The longest prefix of tokens that some row can place decides what the user meant.
         let mut best = (0, Vec::new());
         for &i in candidates {
-            let shape = &self.entries[i].1;
+            let notation = &self.entries[i].1;
             let mut n = tokens.len();
-            while n > 0 && !places(shape, &tokens[..n]) {
+            while n > 0 && !places(notation, &tokens[..n]) {
                 n -= 1;
             }
             if n > best.0 {
@@ -198,10 +199,10 @@ impl Table {
         let mut allowed: Vec<&'static str> = Vec::new();
         let mut missing: Option<&'static str> = None;
         for &i in &rows {
-            let shape = &self.entries[i].1;
-            let mut picked = vec![None; shape.elems.len()];
-            place(shape, &tokens[..n], &mut picked);
-            for (elem, p) in shape.elems.iter().zip(&picked) {
+            let notation = &self.entries[i].1;
+            let mut picked = vec![None; notation.elems.len()];
+            place(notation, &tokens[..n], &mut picked);
+            for (elem, p) in notation.elems.iter().zip(&picked) {
                 if p.is_some() || n == tokens.len() && elem.optional {
                     continue;
                 }
@@ -250,32 +251,32 @@ fn ordered(token: &str) -> Option<usize> {
 /// Assigns every token to a position; all required positions must be taken. The first `named`
 /// tokens and those of each [`ordered`] kind keep their order.
 fn assign(
-    shape: &Shape,
+    notation: &Notation,
     tokens: &[&str],
     named: usize,
     picked: &mut [Option<&'static str>],
 ) -> bool {
     fn go(
-        shape: &Shape,
+        notation: &Notation,
         tokens: &[&str],
         named: usize,
         picked: &mut [Option<&'static str>],
         from: [usize; 4],
     ) -> bool {
         let Some((&token, rest)) = tokens.split_first() else {
-            return shape.elems.iter().zip(&*picked).all(|(e, p)| e.optional || p.is_some());
+            return notation.elems.iter().zip(&*picked).all(|(e, p)| e.optional || p.is_some());
         };
         let kind = if named > 0 { Some(3) } else { ordered(token) };
         for i in kind.map_or(0, |k| from[k])..picked.len() {
             if picked[i].is_none()
-                && let Some(&c) = shape.elems[i].choices.iter().find(|c| **c == token)
+                && let Some(&c) = notation.elems[i].choices.iter().find(|c| **c == token)
             {
                 picked[i] = Some(c);
                 let mut next = from;
                 if let Some(k) = kind {
                     next[k] = i + 1;
                 }
-                if go(shape, rest, named.saturating_sub(1), picked, next) {
+                if go(notation, rest, named.saturating_sub(1), picked, next) {
                     return true;
                 }
                 picked[i] = None;
@@ -283,14 +284,14 @@ fn assign(
         }
         false
     }
-    tokens.len() <= picked.len() && go(shape, tokens, named, picked, [0; 4])
+    tokens.len() <= picked.len() && go(notation, tokens, named, picked, [0; 4])
 }
 
 /// Greedy placement without the requirement that every position is taken.
-fn place(shape: &Shape, tokens: &[&str], picked: &mut [Option<&'static str>]) -> bool {
+fn place(notation: &Notation, tokens: &[&str], picked: &mut [Option<&'static str>]) -> bool {
     tokens.iter().all(|token| {
         (0..picked.len()).any(|i| {
-            let hit = shape.elems[i].choices.iter().find(|c| *c == token);
+            let hit = notation.elems[i].choices.iter().find(|c| *c == token);
             match hit {
                 Some(c) if picked[i].is_none() => {
                     picked[i] = Some(c);
@@ -302,19 +303,19 @@ fn place(shape: &Shape, tokens: &[&str], picked: &mut [Option<&'static str>]) ->
     })
 }
 
-fn places(shape: &Shape, tokens: &[&str]) -> bool {
-    place(shape, tokens, &mut vec![None; shape.elems.len()])
+fn places(notation: &Notation, tokens: &[&str]) -> bool {
+    place(notation, tokens, &mut vec![None; notation.elems.len()])
 }
 
 impl Match {
-    /// A row with a choice for each element of its shape.
+    /// A row with a choice for each element of its notation.
     pub fn new(
         row: &'static Row,
-        shape: &'static Shape,
+        notation: &'static Notation,
         picked: Arc<[Option<&'static str>]>,
     ) -> Match {
         let types = picked.iter().map(|token| token.and_then(Ty::from_token)).collect();
-        Match { row, shape, picked, types }
+        Match { row, notation, picked, types }
     }
     /// Chooses `token` for element `at`.
     pub fn choose(&mut self, at: usize, token: Option<&'static str>) {
@@ -323,7 +324,7 @@ impl Match {
     }
     /// The token chosen for set `name` (`"rnd"`), or the literal `name` (`".ftz"`) if present.
     pub fn get(&self, name: &str) -> Option<&'static str> {
-        self.shape.elems.iter().position(|e| e.name == name).and_then(|i| self.picked[i])
+        self.notation.elems.iter().position(|e| e.name == name).and_then(|i| self.picked[i])
     }
     /// Whether modifier `token` (`".ftz"`) was chosen anywhere.
     pub fn has(&self, token: &str) -> bool {
@@ -331,7 +332,7 @@ impl Match {
     }
     /// The type chosen for set `name`.
     pub fn ty(&self, name: &str) -> Option<Ty> {
-        self.shape.elems.iter().position(|e| e.name == name).and_then(|i| self.types[i])
+        self.notation.elems.iter().position(|e| e.name == name).and_then(|i| self.types[i])
     }
     /// The types among the chosen modifiers, in order.
     pub fn types(&self) -> impl Iterator<Item = Ty> {
@@ -343,10 +344,12 @@ impl Match {
     }
     /// The opcode, its modifiers in the order of the row.
     pub fn opcode(&self) -> String {
-        std::iter::once(self.shape.mnemonic).chain(self.picked.iter().flatten().copied()).collect()
+        std::iter::once(self.notation.mnemonic)
+            .chain(self.picked.iter().flatten().copied())
+            .collect()
     }
     /// The type of operands in `slot`; `None` where any type goes.
-    pub fn slot_ty(&self, slot: &Slot) -> Option<Ty> {
+    pub fn slot_ty(&self, slot: &OperandSlot) -> Option<Ty> {
         let at = |i: u8| self.types[i as usize];
         match slot.ty {
             SlotTy::Fixed(t) => Some(t),
@@ -356,7 +359,7 @@ impl Match {
         }
     }
     /// Number of elements in `slot`; `None` is a scalar.
-    pub fn slot_count(&self, slot: &Slot) -> Option<u32> {
+    pub fn slot_count(&self, slot: &OperandSlot) -> Option<u32> {
         match slot.count {
             Count::One => None,
             Count::Fixed(n) => Some(n as u32),
@@ -393,9 +396,9 @@ mod tests {
 
     #[test]
     fn every_row_parses_and_is_found() {
-        for (row, shape) in table().rows() {
-            let opcode: String = std::iter::once(shape.mnemonic)
-                .chain(shape.elems.iter().filter(|e| !e.optional).map(|e| e.choices[0]))
+        for (row, notation) in table().rows() {
+            let opcode: String = std::iter::once(notation.mnemonic)
+                .chain(notation.elems.iter().filter(|e| !e.optional).map(|e| e.choices[0]))
                 .collect();
             let found = table().find(&opcode).unwrap_or_else(|e| panic!("{}: {e:?}", row.syntax));
             assert!(found.iter().any(|m| std::ptr::eq(m.row, row)), "{}", row.syntax);

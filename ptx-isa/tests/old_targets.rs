@@ -1,6 +1,6 @@
 //! Numerics of compute capability 1.x, chosen by the module's `.target`.
 
-use ptx_isa::meaning::{Arg, Cx, ModuleInfo, Part, Src, Uop, V};
+use ptx_isa::meaning::{Arg, Cx, ModuleInfo, Selection, Src, Uop, V};
 use ptx_isa::row::Sem;
 use ptx_isa::table;
 use ptx_isa::types::{Kind, PtxVersion, Target, Ty, ptx};
@@ -9,13 +9,14 @@ use ptx_isa::types::{Kind, PtxVersion, Target, Ty, ptx};
 fn run(sm: u16, version: PtxVersion, opcode: &str, operands: &[u64]) -> u64 {
     let matches = table().find(opcode).unwrap_or_else(|e| panic!("{opcode}: {e:?}"));
     let fits = |m: &&ptx_isa::Match| {
-        m.shape.slots.len() == operands.len() + 1 && m.row.check.is_none_or(|c| c(m).is_ok())
+        m.notation.slots.len() == operands.len() + 1 && m.row.check.is_none_or(|c| c(m).is_ok())
     };
     let m = matches.iter().find(fits).unwrap_or_else(|| panic!("no row fits {opcode}"));
     let Sem::Ops(sem) = m.row.sem else { panic!("{opcode} has no meaning") };
-    let value = |src, ty: Ty| Arg::Val { v: V { kind: ty.kind(), src }, ty, part: Part::Whole };
+    let value =
+        |src, ty: Ty| Arg::Val { v: V { kind: ty.kind(), src }, ty, part: Selection::Whole };
     let args: Vec<Arg> = m
-        .shape
+        .notation
         .slots
         .iter()
         .enumerate()

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use golden::{Form, Golden, split_module};
-use ptx_isa::meaning::{Arg, Cx, ModuleInfo, Part, Src, Uop, V};
+use ptx_isa::meaning::{Arg, Cx, ModuleInfo, Selection, Src, Uop, V};
 use ptx_isa::types::{Kind, PtxVersion, Target, Ty, ptx};
 use ptx_isa::{Match, Sem, table, uop};
 
@@ -179,7 +179,7 @@ impl<'a> Machine<'a> {
     fn arguments(&self, m: &Match, words: &[Word]) -> Option<Vec<Arg>> {
         let mut words = words.iter().peekable();
         let mut args = Vec::new();
-        for slot in &m.shape.slots {
+        for slot in &m.notation.slots {
             if slot.bracket.is_some() || m.slot_count(slot).is_some() {
                 return None;
             }
@@ -224,7 +224,7 @@ impl<'a> Machine<'a> {
         match *w {
             Word::Reg(name, part) => {
                 let part = match (part, selector) {
-                    (None, None | Some((_, true))) => Part::Whole,
+                    (None, None | Some((_, true))) => Selection::Whole,
                     (Some(text), Some((s, _))) => s.parse(text)?,
                     _ => return None,
                 };
@@ -236,7 +236,7 @@ impl<'a> Machine<'a> {
             Word::Imm(text) => {
                 let ty = ty?;
                 let v = V { kind: ty.kind(), src: Src::Const(immediate(text, ty)?) };
-                Some(Arg::Val { v, ty, part: Part::Whole })
+                Some(Arg::Val { v, ty, part: Selection::Whole })
             }
             _ => None,
         }

@@ -222,7 +222,7 @@ ptx_isa::pure_ops!(table);
 #[cfg(target_arch = "x86_64")]
 mod groups {
     use super::LaneFn;
-    use ptx_isa::mufu::wide::{self, GROUP, Group};
+    use ptx_isa::mufu::avx512::{self, GROUP, Group};
     use ptx_isa::uop::Op;
 
     /// `lanes` lanes at `p`, and ones, which no function treats specially.
@@ -262,7 +262,7 @@ mod groups {
                         // SAFETY: the caller staged `n` lanes of every operand and has room for the result.
                         unsafe {
                             $(let $arg = get(from.next().unwrap_or(a).add(4 * i), n - i);)+
-                            let out = wide::$function($(&$arg,)+ k != 0);
+                            let out = avx512::$function($(&$arg,)+ k != 0);
                             set(&out, dst.add(4 * i), n - i);
                         }
                     }
@@ -276,7 +276,7 @@ mod groups {
             }
         };
     }
-    ptx_isa::wide_ops!(functions);
+    ptx_isa::avx512_ops!(functions);
 }
 
 /// Addresses of the lane functions by micro-op, the best for this processor.

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use ptx_isa::meaning::{ModuleInfo, Part as Select};
+use ptx_isa::meaning::{ModuleInfo, Selection};
 use ptx_isa::special::Sreg;
 use ptx_isa::{Match, Space, Ty};
 
@@ -328,11 +328,11 @@ pub enum Operand {
     /// `_`.
     Sink,
     /// Register, by [`Body::regs`] id.
-    Reg(u32, Select),
+    Reg(u32, Selection),
     /// `!p`.
     NotReg(u32),
     /// `-r`, register with selector, where the slot allows a minus sign.
-    MinusReg(u32, Select),
+    MinusReg(u32, Selection),
     /// Immediate as the bits of its slot's type (zero-extended).
     Imm(u64),
     /// Special register.

@@ -8,6 +8,11 @@ use crate::ast::{Ast, Function, Item, Linkage, Var};
 use crate::link::{Mention, mention};
 use crate::print::print_item;
 
+/// Copies a part of a parameter: `BITS` from `FROM` to `TO`, both at `OFFSET`, through the register `VALUE`.
+const COPY: &str = include_str!("thunk_copy.ptx");
+/// Calls `CALLEE` and returns.
+const CALL: &str = include_str!("thunk_call.ptx");
+
 /// Type, alignment and dimensions.
 type Shape = (String, u32, Vec<u64>);
 
@@ -45,8 +50,9 @@ fn pass(out: &mut String, to: &str, from: &str, (ty, align, dims): &Shape) -> Op
     let _ = writeln!(out, "\t.param {align}{ty} {to}{array};\n\t.reg .b{register} {to}_value;");
     for i in 0..dims.iter().product() {
         let at = i * bits / 8;
-        let _ = writeln!(out, "\tld.param.b{bits} {to}_value, [{from}+{at}];");
-        let _ = writeln!(out, "\tst.param.b{bits} [{to}+{at}], {to}_value;");
+        let copy = COPY.replace("BITS", &bits.to_string()).replace("OFFSET", &at.to_string());
+        let copy = copy.replace("FROM", from).replace("TO", to);
+        out.push_str(&copy.replace("VALUE", &format!("{to}_value")));
     }
     Some(())
 }
@@ -100,7 +106,8 @@ pub(crate) fn thunks(asts: &mut [Ast<'_>], chosen: &HashMap<String, Mention>) ->
             let args: Vec<String> = (0..params.len()).map(|n| format!("ptxrun_a{n}")).collect();
             let args =
                 if args.is_empty() { String::new() } else { format!(", ({})", args.join(", ")) };
-            let _ = writeln!(body, "\tcall.uni {}{text}{args};\n\tret;", result.unwrap_or(""));
+            let callee = format!("{}{text}{args}", result.unwrap_or(""));
+            body.push_str(&CALL.replace("CALLEE", &callee));
             let defined = head(&mut asts[best.input], &defined, best.linkage);
             let src = asts[i].src.as_bytes();
             asts[i].names.rename(src, name, &fresh);

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use ptx_runtime::isa::Class;
 use ptx_runtime::isa::recorded::recorded;
 use ptx_runtime::isa::row::{Exactness, Operation, Row, Sem};
-use ptx_runtime::isa::syntax::Shape;
+use ptx_runtime::isa::syntax::Notation;
 use ptx_runtime::isa::table::{Match, NoMatch, table};
 use serde_json::{Value, json};
 
@@ -35,28 +35,28 @@ fn matches(row: &Row, filter: Option<&str>) -> bool {
 }
 
 /// The number of combinations of modifiers that the row's own rule allows.
-fn forms(row: &'static Row, shape: &'static Shape) -> u64 {
+fn forms(row: &'static Row, notation: &'static Notation) -> u64 {
     if row.check.is_none() {
-        let choices = shape.elems.iter().map(|e| e.choices.len() as u64 + u64::from(e.optional));
+        let choices = notation.elems.iter().map(|e| e.choices.len() as u64 + u64::from(e.optional));
         return choices.product();
     }
     let mut count = 0;
-    each_form(row, shape, &mut |_| count += 1);
+    each_form(row, notation, &mut |_| count += 1);
     count
 }
 
 /// Visits every combination of modifiers that the row's own rule allows.
-fn each_form(row: &'static Row, shape: &'static Shape, visit: &mut dyn FnMut(&Match)) {
+fn each_form(row: &'static Row, notation: &'static Notation, visit: &mut dyn FnMut(&Match)) {
     fn each(form: &mut Match, position: usize, visit: &mut dyn FnMut(&Match)) {
-        let shape = form.shape;
-        let Some(elem) = shape.elems.get(position) else { return visit(form) };
+        let notation = form.notation;
+        let Some(elem) = notation.elems.get(position) else { return visit(form) };
         let absent = elem.optional.then_some(None);
         for choice in absent.into_iter().chain(elem.choices.iter().copied().map(Some)) {
             form.choose(position, choice);
             each(form, position + 1, visit);
         }
     }
-    let mut form = Match::new(row, shape, vec![None; shape.elems.len()].into());
+    let mut form = Match::new(row, notation, vec![None; notation.elems.len()].into());
     each(&mut form, 0, &mut |form| {
         if row.check.is_none_or(|check| check(form).is_ok()) {
             visit(form);
@@ -65,9 +65,9 @@ fn each_form(row: &'static Row, shape: &'static Shape, visit: &mut dyn FnMut(&Ma
 }
 
 /// The timing classes of a row's forms, each with an example where they differ.
-fn classes(row: &'static Row, shape: &'static Shape) -> Vec<(Class, String)> {
+fn classes(row: &'static Row, notation: &'static Notation) -> Vec<(Class, String)> {
     let mut found: Vec<(Class, String)> = Vec::new();
-    each_form(row, shape, &mut |form| {
+    each_form(row, notation, &mut |form| {
         let class = form.class();
         if !found.iter().any(|(c, _)| *c == class) {
             found.push((class, form.opcode()));
@@ -77,8 +77,8 @@ fn classes(row: &'static Row, shape: &'static Shape) -> Vec<(Class, String)> {
 }
 
 /// The timing of a row in words. An operand may matter as well: a special register has its own class.
-fn timing(row: &'static Row, shape: &'static Shape) -> String {
-    let classes = classes(row, shape);
+fn timing(row: &'static Row, notation: &'static Notation) -> String {
+    let classes = classes(row, notation);
     let one = classes.len() == 1;
     let mut words: Vec<String> = Vec::new();
     for (class, example) in &classes {
@@ -108,21 +108,21 @@ pub fn list(filter: Option<&str>) -> String {
 pub fn list_json(filter: Option<&str>) -> Value {
     let rows = table().rows().filter(|(row, _)| matches(row, filter));
     let rows: Vec<Value> = rows
-        .map(|(row, shape)| {
+        .map(|(row, notation)| {
             let floors: Vec<Value> = row
                 .floors
                 .iter()
                 .map(|f| json!({"modifiers": f.tokens, "ptx": f.since.to_string(), "sm": f.sm, "targets": f.targets}))
                 .collect();
             json!({
-                "mnemonic": shape.mnemonic,
+                "mnemonic": notation.mnemonic,
                 "syntax": row.syntax,
                 "sets": row.sets.iter().map(|(name, set)| (name.to_string(), json!(set))).collect::<serde_json::Map<_, _>>(),
                 "ptx": row.since.to_string(),
                 "target": target(row),
                 "floors": floors,
                 "section": row.section,
-                "class": classes(row, shape).iter().map(|(c, _)| c.name()).collect::<Vec<_>>(),
+                "class": classes(row, notation).iter().map(|(c, _)| c.name()).collect::<Vec<_>>(),
                 "reach": row.reach.name(),
                 "waits": row.waits,
                 "implemented": !matches!(row.sem, Sem::None),
@@ -149,11 +149,11 @@ struct Coverage {
 }
 
 impl Coverage {
-    fn add(&mut self, row: &'static Row, shape: &'static Shape) {
+    fn add(&mut self, row: &'static Row, notation: &'static Notation) {
         let seen = recorded(row);
-        self.mnemonics.insert(shape.mnemonic);
+        self.mnemonics.insert(notation.mnemonic);
         self.rows += 1;
-        self.forms += forms(row, shape);
+        self.forms += forms(row, notation);
         self.exactness.insert(exactness(row));
         self.recorded_rows += u64::from(seen.any());
         self.recorded_forms += u64::from(seen.forms);
@@ -188,8 +188,8 @@ fn coverage_by<K: Ord>(
     key: impl Fn(&'static Row) -> K,
 ) -> BTreeMap<K, Coverage> {
     let mut counts: BTreeMap<K, Coverage> = BTreeMap::new();
-    for (row, shape) in table().rows().filter(|(row, _)| matches(row, filter)) {
-        counts.entry(key(row)).or_default().add(row, shape);
+    for (row, notation) in table().rows().filter(|(row, _)| matches(row, filter)) {
+        counts.entry(key(row)).or_default().add(row, notation);
     }
     counts
 }
@@ -267,16 +267,16 @@ pub fn coverage_json(filter: Option<&str>) -> Value {
 pub struct Unknown(pub String);
 
 /// The rows for an instruction; with modifiers only those that they fit.
-fn rows_for(instruction: &str) -> Result<Vec<(&'static Row, &'static Shape)>, Unknown> {
+fn rows_for(instruction: &str) -> Result<Vec<(&'static Row, &'static Notation)>, Unknown> {
     if !instruction.contains('.') {
         let rows: Vec<_> =
-            table().rows().filter(|(_, shape)| shape.mnemonic == instruction).collect();
+            table().rows().filter(|(_, notation)| notation.mnemonic == instruction).collect();
         if !rows.is_empty() {
             return Ok(rows);
         }
     }
     match table().find(instruction) {
-        Ok(found) => Ok(found.into_iter().map(|m| (m.row, m.shape)).collect()),
+        Ok(found) => Ok(found.into_iter().map(|m| (m.row, m.notation)).collect()),
         Err(NoMatch::Mnemonic(near)) if near.is_empty() => {
             Err(Unknown(format!("no instruction is named `{instruction}`")))
         }
@@ -308,12 +308,12 @@ fn list_of(tokens: &[&str]) -> String {
 /// `ptxrun explain` as text.
 pub fn explain(instruction: &str) -> Result<String, Unknown> {
     let mut out = String::new();
-    for (row, shape) in rows_for(instruction)? {
+    for (row, notation) in rows_for(instruction)? {
         if !out.is_empty() {
             out.push('\n');
         }
         let _ = writeln!(out, "{}", row.syntax);
-        for elem in &shape.elems {
+        for elem in &notation.elems {
             if elem.choices.len() > 1 {
                 let _ = writeln!(out, "    .{:10} {}", elem.name, elem.choices.join(" "));
             }
@@ -338,8 +338,8 @@ pub fn explain(instruction: &str) -> Result<String, Unknown> {
             let _ = writeln!(out, "                {} from {}", floor.tokens, parts.join(", "));
         }
         let _ = writeln!(out, "    result      {}", exactness(row));
-        let _ = writeln!(out, "    forms       {}", forms(row, shape));
-        let _ = writeln!(out, "    timing      {}", timing(row, shape));
+        let _ = writeln!(out, "    forms       {}", forms(row, notation));
+        let _ = writeln!(out, "    timing      {}", timing(row, notation));
         let waits = if row.waits { ", may wait for other warps" } else { "" };
         let _ = writeln!(out, "    reach       {}{waits}", row.reach.name());
         let _ = writeln!(out, "    manual      PTX ISA, section {}", row.section);

@@ -4,7 +4,7 @@ use super::datapath::{Datapath, Factors, regroup};
 use super::dot::{self, Plane};
 use super::fragment::{Rows, a_registers, extend, pack_acc, unpack_a, unpack_acc, unpack_b};
 use super::sparse::Metadata;
-use super::types::{Elem, Layout, MatrixError, Shape};
+use super::types::{Elem, Layout, MatrixError, Shape, modifiers};
 use super::volta;
 
 /// Rounding of an f64 product step.
@@ -53,13 +53,11 @@ pub struct Mma {
 }
 
 impl Mma {
-    /// Parses the instruction with its modifiers, such as `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32`.
+    /// Parses the modifiers of an opcode such as `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32`; whose
+    /// they are is the row's to say.
     pub fn parse(inst: &str) -> Result<Self, MatrixError> {
         let bad = |what| MatrixError::Malformed { inst: inst.into(), what };
-        let mut tokens = inst.split('.');
-        if tokens.next() != Some("mma") {
-            return Err(MatrixError::Unsupported(inst.into()));
-        }
+        let tokens = modifiers(inst, 0);
         let (mut shape, mut layouts, mut types) = (None, Vec::new(), Vec::new());
         let mut out = Self {
             shape: Shape { m: 0, n: 0, k: 0 },
@@ -76,15 +74,15 @@ impl Mma {
         };
         for t in tokens {
             match t {
-                "sync" | "aligned" | "popc" => {}
-                "sp" | "sp::ordered_metadata" => out.sparse = true,
-                "satfinite" => out.sat = true,
-                "rn" => out.round = F64Round::Rn,
-                "rz" => out.round = F64Round::Rz,
-                "rm" => out.round = F64Round::Rm,
-                "rp" => out.round = F64Round::Rp,
-                "xor" => out.bit_op = BitOp::Xor,
-                "and" => out.bit_op = BitOp::And,
+                ".sync" | ".aligned" | ".popc" => {}
+                ".sp" | ".sp::ordered_metadata" => out.sparse = true,
+                ".satfinite" => out.sat = true,
+                ".rn" => out.round = F64Round::Rn,
+                ".rz" => out.round = F64Round::Rz,
+                ".rm" => out.round = F64Round::Rm,
+                ".rp" => out.round = F64Round::Rp,
+                ".xor" => out.bit_op = BitOp::Xor,
+                ".and" => out.bit_op = BitOp::And,
                 _ => {
                     if let Some(l) = Layout::parse(t) {
                         layouts.push(l);
@@ -344,7 +342,7 @@ impl std::fmt::Display for Mma {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let sparse = if self.sparse { ".sp" } else { "" };
         let types = [self.d, self.a, self.b, self.c].map(Elem::name).join(".");
-        write!(f, "mma{sparse}.sync.aligned.{}.{types}", self.shape)
+        write!(f, "{}.{types}{sparse}", self.shape)
     }
 }
 

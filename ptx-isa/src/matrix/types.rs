@@ -41,6 +41,14 @@ pub enum MatrixError {
     SharedAddress(u32),
 }
 
+/// The modifiers of an opcode with their dots, from the one numbered `first` on.
+pub(super) fn modifiers(opcode: &str, first: usize) -> impl Iterator<Item = &str> {
+    let starts = opcode.match_indices('.').map(|(at, _)| at);
+    let part =
+        |at: usize| opcode[at + 1..].split('.').next().map_or("", |m| &opcode[at..=at + m.len()]);
+    starts.map(part).skip(first)
+}
+
 /// Type of a matrix element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -62,9 +70,10 @@ pub enum Elem {
 }
 
 impl Elem {
-    /// The type that a modifier names, without its dot.
+    /// The type that a modifier names.
     #[must_use]
     pub fn parse(s: &str) -> Option<Self> {
+        let s = s.strip_prefix('.')?;
         Self::ALL.into_iter().find(|e| e.name() == s)
     }
 
@@ -152,8 +161,8 @@ impl Layout {
     #[must_use]
     pub fn parse(s: &str) -> Option<Self> {
         match s {
-            "row" => Some(Self::Row),
-            "col" => Some(Self::Col),
+            ".row" => Some(Self::Row),
+            ".col" => Some(Self::Col),
             _ => None,
         }
     }
@@ -182,10 +191,10 @@ impl Shape {
         Self { m: v & 0x3ff, n: v >> 10 & 0x3ff, k: v >> 20 }
     }
 
-    /// Parses `m16n8k16`.
+    /// The shape that a modifier such as `.m16n8k16` names.
     #[must_use]
     pub fn parse(s: &str) -> Option<Self> {
-        let (m, rest) = s.strip_prefix('m')?.split_once('n')?;
+        let (m, rest) = s.strip_prefix(".m")?.split_once('n')?;
         let (n, k) = rest.split_once('k')?;
         Some(Self { m: m.parse().ok()?, n: n.parse().ok()?, k: k.parse().ok()? })
     }

@@ -6,7 +6,7 @@ use super::dot::{self, Plane};
 use super::fragment::{Rows, extend, pack_acc, unpack_a, unpack_acc};
 use super::mma::{self, BitOp, add_s32};
 use super::sparse::Metadata;
-use super::types::{Elem, MatrixError, Shape};
+use super::types::{Elem, MatrixError, Shape, modifiers};
 
 /// A `wgmma.mma_async` or `wgmma.mma_async.sp` instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,18 +54,15 @@ pub struct WgmmaArgs<'a> {
 }
 
 impl Wgmma {
-    /// Parses the instruction with its modifiers.
+    /// Parses the modifiers of an opcode such as `wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16`.
     pub fn parse(inst: &str) -> Result<Self, MatrixError> {
         let bad = |what| MatrixError::Malformed { inst: inst.into(), what };
-        let rest = inst
-            .strip_prefix("wgmma.mma_async.")
-            .ok_or_else(|| MatrixError::Unsupported(inst.into()))?;
         let (mut shape, mut types, mut sat, mut sparse) = (None, Vec::new(), false, false);
-        for t in rest.split('.') {
+        for t in modifiers(inst, 1) {
             match t {
-                "sync" | "aligned" | "and" | "popc" => {}
-                "satfinite" => sat = true,
-                "sp" => sparse = true,
+                ".sync" | ".aligned" | ".and" | ".popc" => {}
+                ".satfinite" => sat = true,
+                ".sp" => sparse = true,
                 _ => {
                     if let Some(e) = Elem::parse(t) {
                         types.push(e);
@@ -239,7 +236,7 @@ impl std::fmt::Display for Wgmma {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let sparse = if self.sparse { ".sp" } else { "" };
         let types = [self.d, self.a, self.b].map(Elem::name).join(".");
-        write!(f, "wgmma.mma_async{sparse}.sync.aligned.{}.{types}", self.shape)
+        write!(f, "{}.{types}{sparse}", self.shape)
     }
 }
 

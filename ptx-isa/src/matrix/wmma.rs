@@ -11,7 +11,7 @@ use super::dot::{self, Plane};
 use super::double;
 use super::fragment::{Rows, extend};
 use super::mma::{self, BitOp, F64Round, add_s32};
-use super::types::{Elem, Layout, MatrixError, Shape};
+use super::types::{Elem, Layout, MatrixError, Shape, modifiers};
 
 /// Which matrix a fragment holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -202,20 +202,17 @@ impl WmmaMove {
     /// Parses `wmma.load.a.sync.aligned.row.m16n16k16{.space}.f16` and its kin.
     pub fn parse(inst: &str) -> Result<Self, MatrixError> {
         let bad = |what| MatrixError::Malformed { inst: inst.into(), what };
-        let mut tokens = inst.split('.');
-        let (Some("wmma"), Some(dir)) = (tokens.next(), tokens.next()) else {
-            return Err(MatrixError::Unsupported(inst.into()));
-        };
-        let store = match dir {
-            "load" => false,
-            "store" => true,
+        let mut tokens = modifiers(inst, 0);
+        let store = match tokens.next() {
+            Some(".load") => false,
+            Some(".store") => true,
             _ => return Err(MatrixError::Unsupported(inst.into())),
         };
         let operand = match (tokens.next(), store) {
-            (Some("a"), false) => Operand::A,
-            (Some("b"), false) => Operand::B,
-            (Some("c"), false) => Operand::C,
-            (Some("d"), true) => Operand::D,
+            (Some(".a"), false) => Operand::A,
+            (Some(".b"), false) => Operand::B,
+            (Some(".c"), false) => Operand::C,
+            (Some(".d"), true) => Operand::D,
             _ => return Err(bad("no operand")),
         };
         let (mut layout, mut shape, mut elem) = (None, None, None);
@@ -284,19 +281,17 @@ impl Wmma {
     /// Parses `wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32` and its kin.
     pub fn parse(inst: &str) -> Result<Self, MatrixError> {
         let bad = |what| MatrixError::Malformed { inst: inst.into(), what };
-        let rest =
-            inst.strip_prefix("wmma.mma.").ok_or_else(|| MatrixError::Unsupported(inst.into()))?;
         let (mut shape, mut types) = (None, Vec::new());
         let (mut sat, mut round, mut bit_op) = (false, F64Round::Rn, BitOp::Xor);
-        for t in rest.split('.') {
+        for t in modifiers(inst, 1) {
             match t {
-                "satfinite" => sat = true,
-                "rn" => round = F64Round::Rn,
-                "rz" => round = F64Round::Rz,
-                "rm" => round = F64Round::Rm,
-                "rp" => round = F64Round::Rp,
-                "and" => bit_op = BitOp::And,
-                "sync" | "aligned" | "row" | "col" | "xor" | "popc" => {}
+                ".satfinite" => sat = true,
+                ".rn" => round = F64Round::Rn,
+                ".rz" => round = F64Round::Rz,
+                ".rm" => round = F64Round::Rm,
+                ".rp" => round = F64Round::Rp,
+                ".and" => bit_op = BitOp::And,
+                ".sync" | ".aligned" | ".row" | ".col" | ".xor" | ".popc" => {}
                 _ => {
                     if let Some(e) = Elem::parse(t) {
                         types.push(e);
@@ -424,7 +419,7 @@ impl Wmma {
 impl std::fmt::Display for Wmma {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let types = [self.d, self.a, self.b, self.c].map(|x| x.elem.name()).join(".");
-        write!(f, "wmma.mma.sync.aligned.{}.{types}", self.a.shape)
+        write!(f, "{}.{types}", self.a.shape)
     }
 }
 

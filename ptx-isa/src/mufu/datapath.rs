@@ -9,7 +9,7 @@
 pub(super) type Coefficients = u64;
 
 /// How a table's numbers are aligned and signed.
-pub(super) struct Shape {
+pub(super) struct Interpolation {
     /// The sum counts units of `2^-unit`.
     pub unit: u32,
     /// Left shift of c0 into those units.
@@ -84,7 +84,7 @@ pub(super) fn square(x: u32) -> u32 {
     sum
 }
 
-impl Shape {
+impl Interpolation {
     /// The sum P for the entry `c` at offset `x`.
     #[inline(always)]
     pub(super) fn sum(&self, c: Coefficients, x: u32) -> u64 {

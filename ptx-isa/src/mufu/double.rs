@@ -21,12 +21,12 @@ pub fn rcp_approx_f64(x: u64) -> u64 {
     let high = (x >> 32) as u32;
     let (sign, e, m) = (high & SIGN, (high >> 20 & 0x7ff) as i32, high & 0x000f_ffff);
     let offset = (m & 0x1fff) << 3;
-    let p = tables::RCP_SHAPE.sum(tables::RCP[(m >> 13) as usize], offset);
+    let p = tables::RCP_INTERPOLATION.sum(tables::RCP[(m >> 13) as usize], offset);
     let r = match (e, m) {
         (0, _) => INFINITY | sign,
         (0x7ff, 0) => sign,
         (0x7ff, _) => NAN,
-        _ => scaled(cut_wide(p, tables::RCP_SHAPE.unit), 1023 - e) | sign,
+        _ => scaled(cut_wide(p, tables::RCP_INTERPOLATION.unit), 1023 - e) | sign,
     };
     u64::from(r) << 32
 }
@@ -38,9 +38,10 @@ pub fn rsqrt_approx_ftz_f64(x: u64) -> u64 {
     let (sign, e, m) = (high & SIGN, (high >> 20 & 0x7ff) as i32, high & 0x000f_ffff);
     let offset = (m & 0x3fff) << 3;
     let k = (e & 1) as usize * 64 + (m >> 14) as usize;
-    let p = tables::RSQRT_SHAPE.sum(tables::RSQRT[k], offset);
+    let p = tables::RSQRT_INTERPOLATION.sum(tables::RSQRT[k], offset);
     // Powers of four are exact, as in single precision.
-    let magnitude = if k == 64 && offset == 0 { 0 } else { cut_wide(p, tables::RSQRT_SHAPE.unit) };
+    let magnitude =
+        if k == 64 && offset == 0 { 0 } else { cut_wide(p, tables::RSQRT_INTERPOLATION.unit) };
     let r = match (e, m) {
         (0, _) => INFINITY | sign,
         (0x7ff, 0) if sign == 0 => 0,

@@ -7,7 +7,7 @@
 //! The `.ftz` form is the bare unit, which takes subnormal inputs as zeros and never returns a subnormal. The
 //! plain form scales around it with ordinary float operations.
 
-use super::datapath::{Coefficients, Shape, scaled};
+use super::datapath::{Coefficients, Interpolation, scaled};
 use super::tables;
 
 /// Every NaN result.
@@ -65,7 +65,7 @@ pub(super) struct Entry {
 /// A function of a float around the interpolation.
 pub(super) trait Approximation {
     /// Alignment and signs of the table.
-    const SHAPE: Shape;
+    const INTERPOLATION: Interpolation;
     /// The table.
     const TABLE: &'static [Coefficients];
     fn coefficients(k: u32) -> Coefficients;
@@ -76,12 +76,12 @@ pub(super) trait Approximation {
     }
     /// What stands before the interpolation.
     fn entry(x: u32, form: Form) -> Entry;
-    /// The exponent that joins the sum ([`Shape::joins_exponent`]).
+    /// The exponent that joins the sum ([`Interpolation::joins_exponent`]).
     #[inline(always)]
     fn exponent(_carried: u32) -> i32 {
         0
     }
-    /// What stands behind it: the result for the sum cut to `magnitude` ([`Shape::magnitude`]).
+    /// What stands behind it: the result for the sum cut to `magnitude` ([`Interpolation::magnitude`]).
     fn result(x: u32, carried: u32, magnitude: i32, form: Form) -> u32;
 }
 
@@ -89,14 +89,14 @@ pub(super) trait Approximation {
 fn evaluate<F: Approximation>(x: u32, ftz: bool) -> u32 {
     let form = Form::of(ftz);
     let Entry { k, offset, carried } = F::entry(x, form);
-    let magnitude = F::SHAPE.magnitude(F::coefficients(k), offset, F::exponent(carried));
+    let magnitude = F::INTERPOLATION.magnitude(F::coefficients(k), offset, F::exponent(carried));
     F::result(x, carried, magnitude, form)
 }
 
 /// The items of [`Approximation`] that name the table.
 macro_rules! table {
     ($shape:ident, $table:ident) => {
-        const SHAPE: Shape = tables::$shape;
+        const INTERPOLATION: Interpolation = tables::$shape;
         const TABLE: &'static [Coefficients] = &tables::$table;
         #[inline(always)]
         fn coefficients(k: u32) -> Coefficients {
@@ -154,7 +154,7 @@ impl Rcp {
 }
 
 impl Approximation for Rcp {
-    table!(RCP_SHAPE, RCP);
+    table!(RCP_INTERPOLATION, RCP);
 
     #[inline(always)]
     fn ordinary(x: u32) -> bool {
@@ -208,7 +208,7 @@ fn half_exponent(x: u32) -> u32 {
 pub(super) struct Rsqrt;
 
 impl Approximation for Rsqrt {
-    table!(RSQRT_SHAPE, RSQRT);
+    table!(RSQRT_INTERPOLATION, RSQRT);
 
     #[inline(always)]
     fn ordinary(x: u32) -> bool {
@@ -240,7 +240,7 @@ pub fn rsqrt_approx(x: u32, ftz: bool) -> u32 {
 pub(super) struct Sqrt;
 
 impl Approximation for Sqrt {
-    table!(SQRT_SHAPE, SQRT);
+    table!(SQRT_INTERPOLATION, SQRT);
 
     #[inline(always)]
     fn ordinary(x: u32) -> bool {
@@ -270,7 +270,7 @@ pub fn sqrt_approx(x: u32, ftz: bool) -> u32 {
 pub(super) struct Lg2;
 
 impl Approximation for Lg2 {
-    table!(LG2_SHAPE, LG2);
+    table!(LG2_INTERPOLATION, LG2);
 
     #[inline(always)]
     fn ordinary(x: u32) -> bool {
@@ -324,7 +324,7 @@ impl Ex2 {
 }
 
 impl Approximation for Ex2 {
-    table!(EX2_SHAPE, EX2);
+    table!(EX2_INTERPOLATION, EX2);
 
     #[inline(always)]
     fn ordinary(x: u32) -> bool {
@@ -376,7 +376,7 @@ pub(super) type Sin = Sine<0>;
 pub(super) type Cos = Sine<1>;
 
 impl<const QUADRANT: u32> Approximation for Sine<QUADRANT> {
-    table!(SIN_SHAPE, SIN);
+    table!(SIN_INTERPOLATION, SIN);
 
     #[inline(always)]
     fn ordinary(x: u32) -> bool {
@@ -440,7 +440,7 @@ impl Tanh {
 }
 
 impl Approximation for Tanh {
-    table!(TANH_SHAPE, TANH);
+    table!(TANH_INTERPOLATION, TANH);
 
     #[inline(always)]
     fn entry(x: u32, _form: Form) -> Entry {

@@ -2,7 +2,7 @@
 //! at run time. The only `unsafe` here calls a version whose CPU features were just detected.
 
 #[cfg(target_arch = "x86_64")]
-use super::wide;
+use super::avx512;
 use super::{division, functions};
 
 /// The lanes of a warp.
@@ -55,8 +55,8 @@ macro_rules! lanes {
     };
     (@wide [] [$($x:ident)+] $out:ident, $ftz:ident) => {};
     (@wide [$wide:ident] [$($x:ident)+] $out:ident, $ftz:ident) => {
-        for g in 0..LANES / wide::GROUP {
-            $out.as_chunks_mut().0[g] = wide::$wide($(&$x.as_chunks().0[g],)+ $ftz);
+        for g in 0..LANES / avx512::GROUP {
+            $out.as_chunks_mut().0[g] = avx512::$wide($(&$x.as_chunks().0[g],)+ $ftz);
         }
         return;
     };

@@ -9,6 +9,8 @@
 //! All functions work on bits. The plain ones take one value, the single-precision ones without branches; `*_lanes`
 //! run a warp at once.
 
+#[cfg(target_arch = "x86_64")]
+pub mod avx512;
 mod datapath;
 mod division;
 mod double;
@@ -17,8 +19,6 @@ mod lanes;
 mod lenient;
 mod narrow;
 mod tables;
-#[cfg(target_arch = "x86_64")]
-pub mod wide;
 
 pub use division::{div_approx, div_full};
 pub use double::{rcp_approx_f64, rsqrt_approx_f64, rsqrt_approx_ftz_f64};
@@ -36,25 +36,3 @@ pub use narrow::{
     ex2_approx_bf16, ex2_approx_bf16x2, ex2_approx_f16, ex2_approx_f16x2, tanh_approx_bf16,
     tanh_approx_bf16x2, tanh_approx_f16, tanh_approx_f16x2,
 };
-
-/// A whole-warp function of one operand: input, output, `.ftz`.
-pub type UnaryLanes = fn(&Warp, &mut Warp, bool);
-
-/// The single-precision forms: instruction, function over a warp, `.ftz`.
-pub const F32_FORMS: [(&str, UnaryLanes, bool); 15] = [
-    ("rcp.approx.f32", rcp_approx_lanes, false),
-    ("rcp.approx.ftz.f32", rcp_approx_lanes, true),
-    ("rsqrt.approx.f32", rsqrt_approx_lanes, false),
-    ("rsqrt.approx.ftz.f32", rsqrt_approx_lanes, true),
-    ("sqrt.approx.f32", sqrt_approx_lanes, false),
-    ("sqrt.approx.ftz.f32", sqrt_approx_lanes, true),
-    ("sin.approx.f32", sin_approx_lanes, false),
-    ("sin.approx.ftz.f32", sin_approx_lanes, true),
-    ("cos.approx.f32", cos_approx_lanes, false),
-    ("cos.approx.ftz.f32", cos_approx_lanes, true),
-    ("lg2.approx.f32", lg2_approx_lanes, false),
-    ("lg2.approx.ftz.f32", lg2_approx_lanes, true),
-    ("ex2.approx.f32", ex2_approx_lanes, false),
-    ("ex2.approx.ftz.f32", ex2_approx_lanes, true),
-    ("tanh.approx.f32", tanh_approx_lanes, false),
-];

@@ -3,13 +3,13 @@
 //! Provenance: solved from sweeps of an NVIDIA H200 (compute capability 9.0, driver 580.159.04) over its own
 //! inputs, and proven there on all 2^32 of them (`examples/prove_mufu.rs`); taken from no other source. Older
 //! and newer targets use the same numbers (not recorded there). Each entry is `(c0, c1, c2)` as
-//! magnitudes: the signs of c1 and c2 do not change within a table and stand in its [`Shape`]. c2 carries the unit's
+//! magnitudes: the signs of c1 and c2 do not change within a table and stand in its [`Interpolation`]. c2 carries the unit's
 //! fixed shift of the square already.
 
-use super::datapath::{Coefficients, Shape, by_parity, pack, segments};
+use super::datapath::{Coefficients, Interpolation, by_parity, pack, segments};
 
 /// Fixed-point shape of the rcp table.
-pub(super) const RCP_SHAPE: Shape = Shape {
+pub(super) const RCP_INTERPOLATION: Interpolation = Interpolation {
     unit: 39,
     c0_shift: 13,
     r: 2023,
@@ -56,7 +56,7 @@ pub(super) static RCP: [Coefficients; 128] = pack([
 ]);
 
 /// Fixed-point shape of the rsqrt table.
-pub(super) const RSQRT_SHAPE: Shape = Shape {
+pub(super) const RSQRT_INTERPOLATION: Interpolation = Interpolation {
     unit: 40,
     c0_shift: 14,
     r: -1,
@@ -103,7 +103,7 @@ pub(super) static RSQRT: [Coefficients; 128] = by_parity(pack([
 ]));
 
 /// Fixed-point shape of the sqrt table.
-pub(super) const SQRT_SHAPE: Shape = Shape {
+pub(super) const SQRT_INTERPOLATION: Interpolation = Interpolation {
     unit: 40,
     c0_shift: 15,
     r: -1,
@@ -150,7 +150,7 @@ pub(super) static SQRT: [Coefficients; 128] = by_parity(pack([
 ]));
 
 /// Fixed-point shape of the ex2 table.
-pub(super) const EX2_SHAPE: Shape = Shape {
+pub(super) const EX2_INTERPOLATION: Interpolation = Interpolation {
     unit: 38,
     c0_shift: 13,
     r: 6114,
@@ -181,7 +181,7 @@ pub(super) static EX2: [Coefficients; 64] = pack([
 ]);
 
 /// Fixed-point shape of the lg2 table.
-pub(super) const LG2_SHAPE: Shape = Shape {
+pub(super) const LG2_INTERPOLATION: Interpolation = Interpolation {
     unit: 38,
     c0_shift: 12,
     r: 837,
@@ -212,7 +212,7 @@ pub(super) static LG2: [Coefficients; 64] = pack([
 ]);
 
 /// Fixed-point shape of the sin table.
-pub(super) const SIN_SHAPE: Shape = Shape {
+pub(super) const SIN_INTERPOLATION: Interpolation = Interpolation {
     unit: 37,
     c0_shift: 12,
     r: 0,
@@ -243,7 +243,7 @@ pub(super) static SIN: [Coefficients; 64] = pack([
 ]);
 
 /// Fixed-point shape of the tanh table.
-pub(super) const TANH_SHAPE: Shape = Shape {
+pub(super) const TANH_INTERPOLATION: Interpolation = Interpolation {
     unit: 39,
     c0_shift: 15,
     r: 0,

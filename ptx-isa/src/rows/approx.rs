@@ -4,6 +4,7 @@
 
 use crate::class::Class;
 use crate::meaning::Cx;
+use crate::mufu::{self, Warp};
 use crate::row::{Exactness, Operation, ROW, Row, Sem, floor};
 use crate::types::{Ty, ptx};
 use crate::uop::Op;
@@ -272,3 +273,25 @@ fn packed(x: &mut Cx, f16: Op, bf16: Op) {
     let d = x.zext(d, ty.bits());
     x.wr("d", d);
 }
+
+/// A whole-warp function of one operand: input, output, `.ftz`.
+pub type UnaryLanes = fn(&Warp, &mut Warp, bool);
+
+/// The single-precision forms, to compare with recordings: opcode, function over a warp, `.ftz`.
+pub const F32_FORMS: [(&str, UnaryLanes, bool); 15] = [
+    ("rcp.approx.f32", mufu::rcp_approx_lanes, false),
+    ("rcp.approx.ftz.f32", mufu::rcp_approx_lanes, true),
+    ("rsqrt.approx.f32", mufu::rsqrt_approx_lanes, false),
+    ("rsqrt.approx.ftz.f32", mufu::rsqrt_approx_lanes, true),
+    ("sqrt.approx.f32", mufu::sqrt_approx_lanes, false),
+    ("sqrt.approx.ftz.f32", mufu::sqrt_approx_lanes, true),
+    ("sin.approx.f32", mufu::sin_approx_lanes, false),
+    ("sin.approx.ftz.f32", mufu::sin_approx_lanes, true),
+    ("cos.approx.f32", mufu::cos_approx_lanes, false),
+    ("cos.approx.ftz.f32", mufu::cos_approx_lanes, true),
+    ("lg2.approx.f32", mufu::lg2_approx_lanes, false),
+    ("lg2.approx.ftz.f32", mufu::lg2_approx_lanes, true),
+    ("ex2.approx.f32", mufu::ex2_approx_lanes, false),
+    ("ex2.approx.ftz.f32", mufu::ex2_approx_lanes, true),
+    ("tanh.approx.f32", mufu::tanh_approx_lanes, false),
+];

@@ -208,7 +208,7 @@ fn operation(x: &Cx) -> AtomOp {
 
 fn atomic(x: &mut Cx) {
     let ty = x.ty();
-    let returns = x.m.shape.slots[0].dest;
+    let returns = x.m.notation.slots[0].dest;
     let count = x.get("vec").strip_prefix(".v").and_then(|n| n.parse().ok()).unwrap_or(1u8);
     let atom = Atom {
         place: x.place(x.addr("a"), space(x)),

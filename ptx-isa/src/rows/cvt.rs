@@ -1,4 +1,4 @@
-//! `cvt` between fundamental types, `.bf16` and `.tf32`, and `cvt.pack` (PTX ISA 9.7.10).
+//! Conversions between fundamental types (PTX ISA 9.7.10.24).
 
 use super::float::{FTZ, demote, demoted, rounding};
 use super::half::half_mode;
@@ -7,15 +7,13 @@ use crate::meaning::{Cx, V};
 use crate::num::Rnd;
 use crate::num::cvt::Ty as Num;
 use crate::num::mode::Mode;
-use crate::row::{Operation, ROW, Row, Sem, floor};
+use crate::row::{Operation, ROW, Row, Sem};
 use crate::table::Match;
 use crate::types::{Kind, Ty, ptx};
 use crate::uop::Op;
 
-const INTS: &str = ".u8 .u16 .u32 .u64 .s8 .s16 .s32 .s64";
 const ALL: &str = ".u8 .u16 .u32 .u64 .s8 .s16 .s32 .s64 .f16 .f32 .f64";
-const IRND: (&str, &str) = ("irnd", ".rni .rzi .rmi .rpi");
-const FRND2: (&str, &str) = ("rnd", ".rn .rz");
+pub(super) const IRND: (&str, &str) = ("irnd", ".rni .rzi .rmi .rpi");
 
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
@@ -61,213 +59,7 @@ pub static ROWS: &[Row] = &[
         sem: Sem::Ops(convert),
         ..ROW
     },
-    // .bf16: registers of just its width and that of its partner.
-    Row {
-        syntax: "cvt.rnd{.ftz}.bf16.f32 d:.bf16, a:.f32",
-        since: ptx(7, 0),
-        sm: 80,
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(convert),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt{.rnd}{.ftz}.f32.bf16 d:.f32, a:.bf16",
-        since: ptx(7, 1),
-        sm: 80,
-        floors: &[floor(".ftz", ptx(7, 8), 90)],
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(convert),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt{.rnd}.bf16.f16 d:.bf16, a:.f16",
-        since: ptx(7, 8),
-        sm: 90,
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(convert),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt{.rnd}.dtype.bf16 d:dtype, a:.bf16",
-        sets: &[("dtype", ".f16 .f64")],
-        since: ptx(7, 8),
-        sm: 90,
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(convert),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt{.irnd}.bf16.bf16 d:.bf16, a:.bf16",
-        sets: &[IRND],
-        since: ptx(7, 8),
-        sm: 90,
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(convert),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.rnd.bf16.type d:.bf16, a",
-        sets: &[("type", ".u8 .u16 .u32 .u64 .s8 .s16 .s32 .s64 .f64")],
-        since: ptx(7, 8),
-        sm: 90,
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(convert),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.irnd.dtype.bf16 d:dtype, a:.bf16",
-        sets: &[IRND, ("dtype", INTS)],
-        since: ptx(7, 8),
-        sm: 90,
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(convert),
-        ..ROW
-    },
-    // .relu, .satfinite, .pzo and packed halves from .f32
-    Row {
-        syntax: "cvt.rnd{.relu}{.satfinite}{.pzo}.dtype.f32 d:dtype, a:.f32",
-        sets: &[FRND2, ("dtype", ".f16 .bf16")],
-        since: ptx(7, 0),
-        sm: 80,
-        floors: &[floor(".satfinite", ptx(8, 1), 80), PZO],
-        // Without these modifiers it is the plain conversion above, with its own floors.
-        check: Some(|m: &Match| {
-            let any = m.has(".relu") || m.has(".satfinite") || m.has(".pzo");
-            any.then_some(()).ok_or_else(|| "modifier .relu, .satfinite or .pzo expected".into())
-        }),
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(|x| {
-            let a = x.rd("a");
-            let d = half_from_f32(x, x.ty_of("dtype"), a);
-            x.wr("d", d);
-        }),
-        ..ROW
-    },
-    Row {
-        // Not in the manual.
-        syntax: "cvt.rm.pzo.dtype.f32 d:dtype, a:.f32",
-        sets: &[("dtype", ".f16 .bf16")],
-        since: ptx(9, 4),
-        targets: "sm_107f",
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(|x| {
-            let a = x.rd("a");
-            let mode = half_mode(x.ty_of("dtype")).rnd(Rnd::Rm).pzo(true);
-            let d = x.op_k(Op::CvtHalfF32, &[a], mode.0);
-            x.wr("d", d);
-        }),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.rnd{.relu}{.satfinite}{.pzo}.dtype.f32 d:dtype, a:.f32, b:.f32",
-        sets: &[FRND2, ("dtype", ".f16x2 .bf16x2")],
-        since: ptx(7, 0),
-        sm: 80,
-        floors: &[floor(".satfinite", ptx(8, 1), 80), PZO],
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(|x| {
-            let ty = x.ty_of("dtype");
-            let (a, b) = (x.rd("a"), x.rd("b"));
-            let high = half_from_f32(x, ty, a);
-            let low = half_from_f32(x, ty, b);
-            let d = x.op2(Op::Pack16, low, high);
-            x.wr("d", d);
-        }),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.rs{.relu}{.satfinite}.dtype.f32 d:dtype, a:.f32, b:.f32, r:.b32",
-        sets: &[("dtype", ".f16x2 .bf16x2")],
-        since: ptx(8, 7),
-        targets: "sm_100a sm_103a sm_107a",
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(|x| {
-            let mode = half_mode(x.ty_of("dtype")).packed(false);
-            let mode = mode.relu(x.has(".relu")).satfinite(x.has(".satfinite"));
-            let (a, b, r) = (x.rd("a"), x.rd("b"), x.rd("r"));
-            let upper = x.op1(Op::High16, r);
-            let high = x.op_k(Op::CvtStochasticHalf, &[a, upper], mode.0);
-            let low = x.op_k(Op::CvtStochasticHalf, &[b, r], mode.0);
-            let d = x.op2(Op::Pack16, low, high);
-            x.wr("d", d);
-        }),
-        ..ROW
-    },
-    // .tf32
-    Row {
-        syntax: "cvt.rna{.satfinite}.tf32.f32 d:.b32, a:.f32",
-        since: ptx(7, 0),
-        sm: 80,
-        floors: &[floor(".satfinite", ptx(8, 1), 80)],
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(|x| tf32(x, Rnd::Rna)),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.rnd{.satfinite}{.relu}{.pzo}.tf32.f32 d:.b32, a:.f32",
-        sets: &[FRND2],
-        since: ptx(7, 8),
-        sm: 90,
-        floors: &[floor(".satfinite", ptx(8, 6), 100), PZO],
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(|x| tf32(x, rounding(x))),
-        ..ROW
-    },
-    // cvt.pack
-    Row {
-        syntax: "cvt.pack.sat.convert.s32 d:.u32, a:.s32, b:.s32",
-        sets: &[("convert", ".u16 .s16")],
-        since: ptx(6, 5),
-        sm: 72,
-        section: "9.7.10.25",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(pack),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.pack.sat.convert.s32.b32 d:.u32, a:.s32, b:.s32, c:.b32",
-        sets: &[("convert", ".u2 .s2 .u4 .s4 .u8 .s8")],
-        since: ptx(6, 5),
-        sm: 72,
-        floors: &[floor(".u2 .s2 .u4 .s4", ptx(6, 5), 75)],
-        section: "9.7.10.25",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(pack),
-        ..ROW
-    },
 ];
-
-/// `.pzo` belongs to the `sm_107` family.
-pub(super) const PZO: crate::row::Floor =
-    crate::row::Floor { tokens: ".pzo", since: ptx(9, 4), sm: 0, targets: "sm_107f" };
 
 /// Significant bits and range of a type, for "is every value of that also one of this".
 fn contains(outer: Ty, inner: Ty) -> bool {
@@ -285,7 +77,7 @@ fn contains(outer: Ty, inner: Ty) -> bool {
 }
 
 /// Which modifiers a conversion between two fundamental types takes, as ptxas has it.
-fn check(m: &Match) -> Result<(), String> {
+pub(super) fn check(m: &Match) -> Result<(), String> {
     let (Some(d), Some(s)) = (m.ty("dtype"), m.ty("type")) else { return Ok(()) };
     let (irnd, frnd) = (m.get("irnd"), m.get("rnd"));
     let fail = |text: String| Err(text);
@@ -375,7 +167,7 @@ fn types(x: &Cx) -> (Ty, Ty) {
     (single(slot("d")), single(slot("a")))
 }
 
-fn convert(x: &mut Cx) {
+pub(super) fn convert(x: &mut Cx) {
     let declared = x.slot_ty("d");
     let mut a = x.rd("a");
     if demoted(x) && x.slot_ty("a") == Some(Ty::F64) {
@@ -512,34 +304,4 @@ fn int_conversion(x: &mut Cx, dst: Ty, src: Ty, a: V) -> V {
         _ if src.signed() => x.sext(a, src.bits()),
         _ => a,
     }
-}
-
-/// One element of a conversion from `.f32` to `.f16` or `.bf16`, packed or not.
-fn half_from_f32(x: &mut Cx, ty: Ty, a: V) -> V {
-    let rnd = rounding(x);
-    let plain = half_mode(ty).packed(false).rnd(rnd);
-    let mode = plain.relu(x.has(".relu")).satfinite(x.has(".satfinite")).pzo(x.has(".pzo"));
-    if mode == plain && rnd == Rnd::Rn {
-        let bf16 = matches!(ty, Ty::Bf16 | Ty::Bf16x2);
-        return x.op1(if bf16 { Op::CvtBf16F32 } else { Op::CvtF16F32 }, a);
-    }
-    x.op_k(Op::CvtHalfF32, &[a], mode.0)
-}
-
-fn tf32(x: &mut Cx, rnd: Rnd) {
-    let mode = Mode::NONE.rnd(rnd).relu(x.has(".relu"));
-    let mode = mode.satfinite(x.has(".satfinite")).pzo(x.has(".pzo"));
-    let a = x.rd("a");
-    let d = x.op_k(Op::CvtTf32F32, &[a], mode.0);
-    x.wr("d", d);
-}
-
-fn pack(x: &mut Cx) {
-    let to = x.get("convert");
-    let bits: u32 = to[2..].parse().expect("width in the type's name");
-    let k = bits | if to.starts_with(".s") { 0x100 } else { 0 };
-    let (a, b) = (x.rd("a"), x.rd("b"));
-    let c = if bits < 16 { x.rd("c") } else { V::w(0) };
-    let d = x.op_k(Op::CvtPack, &[a, b, c], k);
-    x.wr("d", d);
 }

@@ -2,7 +2,7 @@
 //!
 //! `e4m3` and `e5m2` from `sm_89` on are checked against hardware; the rest follows the manual.
 
-use super::cvt::PZO;
+use super::cvt_packed::PZO;
 use super::float::rounding;
 use super::half::half_mode;
 use crate::class;
@@ -12,19 +12,19 @@ use crate::row::{Exactness, Floor, Operation, ROW, Row, Sem};
 use crate::types::{Ty, ptx};
 use crate::uop::Op;
 
-const RN_RZ: (&str, &str) = ("rnd", ".rn .rz");
+pub(super) const RN_RZ: (&str, &str) = ("rnd", ".rn .rz");
 const RN: (&str, &str) = ("rnd", ".rn");
 const F8: (&str, &str) = ("dtype", ".e4m3x2 .e5m2x2");
 const F6: (&str, &str) = ("dtype", ".e2m3x2 .e3m2x2");
 const F4: (&str, &str) = ("dtype", ".e2m1x2");
-const HALVES: (&str, &str) = ("stype", ".f16x2 .bf16x2");
+pub(super) const HALVES: (&str, &str) = ("stype", ".f16x2 .bf16x2");
 const F8_SOURCE: (&str, &str) = ("stype", ".e4m3x2 .e5m2x2");
 const SMALL_SOURCE: (&str, &str) = ("stype", ".e2m1x2 .e2m3x2 .e3m2x2");
-
 /// Targets of the 6- and 4-bit formats and `.ue8m0`.
-const BLACKWELL: &str = "sm_100a sm_101a sm_110a sm_120a sm_100f sm_101f sm_110f sm_120f";
+pub(super) const BLACKWELL: &str =
+    "sm_100a sm_101a sm_110a sm_120a sm_100f sm_101f sm_110f sm_120f";
 const FAMILIES: &str = "sm_100f sm_110f sm_120f";
-const RZ: Floor = Floor { tokens: ".rz", since: ptx(9, 4), sm: 0, targets: "sm_107f" };
+pub(super) const RZ: Floor = Floor { tokens: ".rz", since: ptx(9, 4), sm: 0, targets: "sm_107f" };
 const SCALED_N1: Floor =
     Floor { tokens: ".scaled::n1::ue8m0", since: ptx(9, 4), sm: 0, targets: "sm_107f" };
 
@@ -172,189 +172,7 @@ pub static ROWS: &[Row] = &[
         sem: Sem::Ops(stochastic),
         ..ROW
     },
-    // .ue8m0
-    Row {
-        syntax: "cvt.rnd{.satfinite}.ue8m0x2.f32 d:.ue8m0x2, a:.f32, b:.f32",
-        sets: &[("rnd", ".rz .rp")],
-        since: ptx(8, 6),
-        targets: BLACKWELL,
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(from_pair),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.rnd{.satfinite}.ue8m0x2.bf16x2 d:.ue8m0x2, a:.bf16x2",
-        sets: &[("rnd", ".rz .rp")],
-        since: ptx(8, 6),
-        targets: BLACKWELL,
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(from_halves),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.rn.bf16x2.ue8m0x2 d:.bf16x2, a:.ue8m0x2",
-        since: ptx(8, 6),
-        targets: BLACKWELL,
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(to_halves),
-        ..ROW
-    },
-    // .s2f6
-    Row {
-        syntax: "cvt.rnd.satfinite{.relu}.s2f6x2.f32 d:.s2f6x2, a:.f32, b:.f32",
-        sets: &[RN_RZ],
-        since: ptx(9, 1),
-        targets: S2F6,
-        floors: &[RZ],
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(from_pair),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.rnd.satfinite{.relu}.scaled::n2::ue8m0.s2f6x2.f32 d:.s2f6x2, a:.f32, b:.f32, s:.b16",
-        sets: &[RN_RZ],
-        since: ptx(9, 1),
-        targets: S2F6,
-        floors: &[RZ],
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(from_pair),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.rnd.satfinite{.relu}.s2f6x2.bf16x2 d:.s2f6x2, a:.bf16x2",
-        sets: &[RN_RZ],
-        since: ptx(9, 1),
-        targets: S2F6,
-        floors: &[RZ],
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(from_halves),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.rnd.satfinite{.relu}.scaled::n2::ue8m0.s2f6x2.bf16x2 d:.s2f6x2, a:.bf16x2, s:.b16",
-        sets: &[RN_RZ],
-        since: ptx(9, 1),
-        targets: S2F6,
-        floors: &[RZ],
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(from_halves),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.rn{.satfinite}{.relu}.bf16x2.s2f6x2 d:.bf16x2, a:.s2f6x2",
-        since: ptx(9, 1),
-        targets: S2F6,
-        floors: &[RZ],
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(to_halves),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.rn{.satfinite}{.relu}.scaled::n2::ue8m0.bf16x2.s2f6x2 d:.bf16x2, a:.s2f6x2, s:.b16",
-        since: ptx(9, 1),
-        targets: S2F6,
-        floors: &[RZ],
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(to_halves),
-        ..ROW
-    },
-    // .ue5m3
-    Row {
-        syntax: "cvt.rnd{.satfinite}.ue5m3x2.f32 d:.ue5m3x2, a:.f32, b:.f32",
-        sets: &[RN_RZ_RP],
-        since: ptx(9, 4),
-        targets: "sm_107f",
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(from_pair),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.rnd{.satfinite}.scaled::n1::ue8m0.ue5m3x2.f32 d:.ue5m3x2, a:.f32, b:.f32, s:.b8",
-        sets: &[RN_RZ],
-        since: ptx(9, 4),
-        targets: "sm_107f",
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(from_pair),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.rnd{.satfinite}.ue5m3x2.stype d:.ue5m3x2, a:stype",
-        sets: &[RN_RZ_RP, HALVES],
-        since: ptx(9, 4),
-        targets: "sm_107f",
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(from_halves),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.rnd{.satfinite}.scaled::n1::ue8m0.ue5m3x2.stype d:.ue5m3x2, a:stype, s:.b8",
-        sets: &[RN_RZ, HALVES],
-        since: ptx(9, 4),
-        targets: "sm_107f",
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(from_halves),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.rn.f16x2.ue5m3x2 d:.f16x2, a:.ue5m3x2",
-        since: ptx(9, 4),
-        targets: "sm_107f",
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(to_halves),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.rn{.satfinite}.bf16x2.ue5m3x2 d:.bf16x2, a:.ue5m3x2",
-        since: ptx(9, 4),
-        targets: "sm_107f",
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(to_halves),
-        ..ROW
-    },
-    Row {
-        syntax: "cvt.rn{.satfinite}.scaled::n2::ue8m0.bf16x2.ue5m3x2 d:.bf16x2, a:.ue5m3x2, s:.b16",
-        since: ptx(9, 4),
-        targets: "sm_107f",
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
-        sem: Sem::Ops(to_halves),
-        ..ROW
-    },
 ];
-
-const RN_RZ_RP: (&str, &str) = ("rnd", ".rn .rz .rp");
-const S2F6: &str = "sm_100a sm_103a sm_107a sm_110a sm_120a sm_121a";
 
 /// The narrow format of a packed type.
 fn format(ty: Ty) -> Format {
@@ -407,13 +225,13 @@ fn down(x: &mut Cx, upper: V, lower: V) {
 }
 
 /// From two `.f32`.
-fn from_pair(x: &mut Cx) {
+pub(super) fn from_pair(x: &mut Cx) {
     let (a, b) = (x.rd("a"), x.rd("b"));
     down(x, a, b);
 }
 
 /// From a register of two halves.
-fn from_halves(x: &mut Cx) {
+pub(super) fn from_halves(x: &mut Cx) {
     let k = half_mode(x.slot_ty("a").expect("a source type")).packed(false).0;
     let a = x.rd("a");
     let upper = x.op1(Op::High16, a);
@@ -423,7 +241,7 @@ fn from_halves(x: &mut Cx) {
 }
 
 /// To a register of two halves.
-fn to_halves(x: &mut Cx) {
+pub(super) fn to_halves(x: &mut Cx) {
     let f = format(x.slot_ty("a").expect("a source type"));
     let bf16 = x.slot_ty("d") == Some(Ty::Bf16x2);
     let (upper_scale, lower_scale, scaled) = scales(x);

@@ -1,17 +1,15 @@
-//! Integer arithmetic (PTX ISA 9.7.1, without bit fields) and extended precision (9.7.2).
+//! Integer addition, multiplication and division (PTX ISA 9.7.1).
 
 use crate::class::{self, Class};
 use crate::meaning::{Cx, V};
-use crate::row::{Operation, ROW, Row, Sem, floor};
+use crate::row::{Operation, ROW, Row, Sem};
 use crate::types::{Kind, Ty, ptx};
 use crate::uop::Op;
 
-const INT: (&str, &str) = ("type", ".u16 .u32 .u64 .s16 .s32 .s64");
+pub(super) const INT: (&str, &str) = ("type", ".u16 .u32 .u64 .s16 .s32 .s64");
 const INT_X2: (&str, &str) = ("type", ".u16x2 .s16x2");
-const INT_32_64: (&str, &str) = ("type", ".u32 .s32 .u64 .s64");
 const INT_32: (&str, &str) = ("type", ".u32 .s32");
-const SIGNED: (&str, &str) = ("type", ".s16 .s32 .s64");
-const HALF: (&str, &str) = ("part", ".hi .lo");
+pub(super) const HALF: (&str, &str) = ("part", ".hi .lo");
 
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
@@ -151,14 +149,6 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        syntax: "sad.type d, a, b, c",
-        sets: &[INT],
-        section: "9.7.1.7",
-        class: |_| Class::IntMinMax,
-        sem: Sem::Ops(sad),
-        ..ROW
-    },
-    Row {
         syntax: "div.type d, a, b",
         sets: &[INT],
         section: "9.7.1.8",
@@ -174,157 +164,6 @@ pub static ROWS: &[Row] = &[
         class: class::divide,
         op: Operation::Rem,
         sem: Sem::Ops(|x| by_sign(x, [Op::RemUW, Op::RemSW, Op::RemUD, Op::RemSD])),
-        ..ROW
-    },
-    Row {
-        syntax: "abs.type d, a",
-        sets: &[SIGNED],
-        section: "9.7.1.10",
-        class: |_| Class::IntMinMax,
-        op: Operation::Abs,
-        sem: Sem::Ops(|x| {
-            let (ty, a) = (x.ty(), x.rd("a"));
-            let a = x.sext(a, ty.bits());
-            let d = x.op1(if ty.kind() == Kind::D { Op::AbsD } else { Op::AbsW }, a);
-            let d = x.zext(d, ty.bits());
-            x.wr("d", d);
-        }),
-        ..ROW
-    },
-    Row {
-        syntax: "neg.type d, a",
-        sets: &[SIGNED],
-        section: "9.7.1.11",
-        class: |_| Class::IntMinMax,
-        op: Operation::Neg,
-        sem: Sem::Ops(|x| {
-            let (ty, a) = (x.ty(), x.rd("a"));
-            let d = match ty.kind() {
-                Kind::D => x.op2(Op::SubD, V::d(0), a),
-                _ => x.op2(Op::SubW, V::w(0), a),
-            };
-            let d = x.zext(d, ty.bits());
-            x.wr("d", d);
-        }),
-        ..ROW
-    },
-    Row {
-        syntax: "min.type d, a, b",
-        sets: &[INT],
-        section: "9.7.1.12",
-        class: |_| Class::IntMinMax,
-        sem: Sem::Ops(|x| by_sign(x, [Op::MinUW, Op::MinSW, Op::MinUD, Op::MinSD])),
-        ..ROW
-    },
-    Row {
-        syntax: "min{.relu}.type d, a, b",
-        sets: &[("type", ".s16x2 .s32")],
-        since: ptx(8, 0),
-        sm: 90,
-        section: "9.7.1.12",
-        class: |_| Class::IntMinMax,
-        sem: Sem::Ops(|x| min_max_signed(x, Op::MinSW)),
-        ..ROW
-    },
-    Row {
-        syntax: "min.u16x2 d, a, b",
-        since: ptx(8, 0),
-        sm: 90,
-        section: "9.7.1.12",
-        class: |_| Class::IntMinMax,
-        sem: Sem::Ops(|x| halves(x, |x, a, b| x.op2(Op::MinUW, a, b))),
-        ..ROW
-    },
-    Row {
-        syntax: "max.type d, a, b",
-        sets: &[INT],
-        section: "9.7.1.13",
-        class: |_| Class::IntMinMax,
-        sem: Sem::Ops(|x| by_sign(x, [Op::MaxUW, Op::MaxSW, Op::MaxUD, Op::MaxSD])),
-        ..ROW
-    },
-    Row {
-        syntax: "max{.relu}.type d, a, b",
-        sets: &[("type", ".s16x2 .s32")],
-        since: ptx(8, 0),
-        sm: 90,
-        section: "9.7.1.13",
-        class: |_| Class::IntMinMax,
-        sem: Sem::Ops(|x| min_max_signed(x, Op::MaxSW)),
-        ..ROW
-    },
-    Row {
-        syntax: "max.u16x2 d, a, b",
-        since: ptx(8, 0),
-        sm: 90,
-        section: "9.7.1.13",
-        class: |_| Class::IntMinMax,
-        sem: Sem::Ops(|x| halves(x, |x, a, b| x.op2(Op::MaxUW, a, b))),
-        ..ROW
-    },
-    Row {
-        syntax: "add.cc.type d, a, b",
-        sets: &[INT_32_64],
-        since: ptx(1, 2),
-        floors: &[floor(".u64 .s64", ptx(4, 3), 20)],
-        section: "9.7.2.1",
-        class: class::add,
-        op: Operation::Add,
-        sem: Sem::Ops(|x| add_carry(x, false)),
-        ..ROW
-    },
-    Row {
-        syntax: "addc{.cc}.type d, a, b",
-        sets: &[INT_32_64],
-        since: ptx(1, 2),
-        floors: &[floor(".u64 .s64", ptx(4, 3), 20)],
-        section: "9.7.2.2",
-        class: class::add,
-        sem: Sem::Ops(|x| add_carry(x, true)),
-        ..ROW
-    },
-    Row {
-        syntax: "sub.cc.type d, a, b",
-        sets: &[INT_32_64],
-        since: ptx(1, 2),
-        floors: &[floor(".u64 .s64", ptx(4, 3), 20)],
-        section: "9.7.2.3",
-        class: class::add,
-        op: Operation::Sub,
-        sem: Sem::Ops(|x| sub_borrow(x, false)),
-        ..ROW
-    },
-    Row {
-        syntax: "subc{.cc}.type d, a, b",
-        sets: &[INT_32_64],
-        since: ptx(3, 0),
-        floors: &[floor(".u64 .s64", ptx(4, 3), 20)],
-        section: "9.7.2.4",
-        class: class::add,
-        sem: Sem::Ops(|x| sub_borrow(x, true)),
-        ..ROW
-    },
-    Row {
-        syntax: "mad.part.cc.type d, a, b, c",
-        sets: &[INT_32_64, HALF],
-        since: ptx(3, 0),
-        sm: 20,
-        floors: &[floor(".u64 .s64", ptx(4, 3), 20)],
-        section: "9.7.2.5",
-        class: class::multiply,
-        op: Operation::Mad,
-        sem: Sem::Ops(|x| mad_carry(x, false)),
-        ..ROW
-    },
-    Row {
-        syntax: "madc.part{.cc}.type d, a, b, c",
-        sets: &[INT_32_64, HALF],
-        since: ptx(3, 0),
-        sm: 20,
-        floors: &[floor(".u64 .s64", ptx(4, 3), 20)],
-        section: "9.7.2.6",
-        class: class::multiply,
-        sem: Sem::Ops(|x| mad_carry(x, true)),
         ..ROW
     },
 ];
@@ -346,7 +185,7 @@ fn wrapping(x: &mut Cx, narrow: Op, wide: Op) {
 }
 
 /// An operation that depends on signs: `[unsigned, signed, unsigned 64, signed 64]`.
-fn by_sign(x: &mut Cx, ops: [Op; 4]) {
+pub(super) fn by_sign(x: &mut Cx, ops: [Op; 4]) {
     let ty = x.ty();
     let (a, b) = (x.rd("a"), x.rd("b"));
     let d = signed_op(x, ty, ops, a, b);
@@ -354,7 +193,7 @@ fn by_sign(x: &mut Cx, ops: [Op; 4]) {
     x.wr("d", d);
 }
 
-fn signed_op(x: &mut Cx, ty: Ty, ops: [Op; 4], a: V, b: V) -> V {
+pub(super) fn signed_op(x: &mut Cx, ty: Ty, ops: [Op; 4], a: V, b: V) -> V {
     let op = ops[ty.signed() as usize + 2 * (ty.kind() == Kind::D) as usize];
     if ty.signed() {
         let (a, b) = (x.sext(a, ty.bits()), x.sext(b, ty.bits()));
@@ -374,25 +213,6 @@ pub(super) fn halves(x: &mut Cx, mut f: impl FnMut(&mut Cx, V, V) -> V) {
     x.wr("d", d);
 }
 
-/// `min`/`max` of `.s32` or `.s16x2`, with `.relu` raised to zero.
-fn min_max_signed(x: &mut Cx, op: Op) {
-    let relu = x.has(".relu");
-    let one = |x: &mut Cx, a: V, b: V| {
-        let d = x.op2(op, a, b);
-        if relu { x.op2(Op::MaxSW, d, V::w(0)) } else { d }
-    };
-    if x.ty() == Ty::S16x2 {
-        halves(x, |x, a, b| {
-            let (a, b) = (x.sext(a, 16), x.sext(b, 16));
-            one(x, a, b)
-        });
-    } else {
-        let (a, b) = (x.rd("a"), x.rd("b"));
-        let d = one(x, a, b);
-        x.wr("d", d);
-    }
-}
-
 /// Product at twice the width of `ty` (16 or 32 bits).
 fn wide_product(x: &mut Cx, ty: Ty, a: V, b: V) -> V {
     match ty {
@@ -407,7 +227,7 @@ fn wide_product(x: &mut Cx, ty: Ty, a: V, b: V) -> V {
 }
 
 /// The half of `a * b` that `.hi` or `.lo` names, cut to the type's width.
-fn product(x: &mut Cx) -> V {
+pub(super) fn product(x: &mut Cx) -> V {
     let ty = x.ty();
     let (a, b) = (x.rd("a"), x.rd("b"));
     match (x.has(".hi"), ty) {
@@ -470,62 +290,4 @@ fn product24(x: &mut Cx) -> V {
     let p = x.op2(if signed { Op::MulWideS } else { Op::MulWideU }, a, b);
     let p = x.op2(Op::ShrD, p, V::w(16));
     x.op1(Op::TruncDW, p)
-}
-
-fn sad(x: &mut Cx) {
-    let ty = x.ty();
-    let (a, b, c) = (x.rd("a"), x.rd("b"), x.rd("c"));
-    let min = [Op::MinUW, Op::MinSW, Op::MinUD, Op::MinSD];
-    let max = [Op::MaxUW, Op::MaxSW, Op::MaxUD, Op::MaxSD];
-    let (low, high) = (signed_op(x, ty, min, a, b), signed_op(x, ty, max, a, b));
-    let (sub, add) = if ty.kind() == Kind::D { (Op::SubD, Op::AddD) } else { (Op::SubW, Op::AddW) };
-    let d = x.op2(sub, high, low);
-    let d = x.op2(add, d, c);
-    let d = x.zext(d, ty.bits());
-    x.wr("d", d);
-}
-
-/// `a + b + carry`, and the new carry where `.cc` asks for it.
-fn add_carry(x: &mut Cx, takes: bool) {
-    let (a, b) = (x.rd("a"), x.rd("b"));
-    let carry = if takes { x.carry() } else { V::p(false) };
-    let wide = x.ty().kind() == Kind::D;
-    if x.has(".cc") {
-        let out = x.op3(if wide { Op::CarryD } else { Op::CarryW }, a, b, carry);
-        x.set_carry(out);
-    }
-    let d = x.op3(if wide { Op::AdcD } else { Op::AdcW }, a, b, carry);
-    x.wr("d", d);
-}
-
-/// `a - b - borrow`. `CC.CF` holds the inverted borrow, as the hardware computes `a + !b + CF`.
-fn sub_borrow(x: &mut Cx, takes: bool) {
-    let (a, b) = (x.rd("a"), x.rd("b"));
-    let borrow = if takes {
-        let c = x.carry();
-        x.op1(Op::NotP, c)
-    } else {
-        V::p(false)
-    };
-    let wide = x.ty().kind() == Kind::D;
-    if x.has(".cc") {
-        let out = x.op3(if wide { Op::BorrowD } else { Op::BorrowW }, a, b, borrow);
-        let out = x.op1(Op::NotP, out);
-        x.set_carry(out);
-    }
-    let d = x.op3(if wide { Op::SbbD } else { Op::SbbW }, a, b, borrow);
-    x.wr("d", d);
-}
-
-/// Half of the product plus `c` plus carry.
-fn mad_carry(x: &mut Cx, takes: bool) {
-    let (p, c) = (product(x), x.rd("c"));
-    let carry = if takes { x.carry() } else { V::p(false) };
-    let wide = x.ty().kind() == Kind::D;
-    if x.has(".cc") {
-        let out = x.op3(if wide { Op::CarryD } else { Op::CarryW }, p, c, carry);
-        x.set_carry(out);
-    }
-    let d = x.op3(if wide { Op::AdcD } else { Op::AdcW }, p, c, carry);
-    x.wr("d", d);
 }

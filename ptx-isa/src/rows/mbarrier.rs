@@ -1,18 +1,17 @@
-//! `mbarrier` (PTX ISA 9.7.15.16).
+//! `mbarrier` objects and arrivals (PTX ISA 9.7.15.16.12 to 9.7.15.16.18).
 
 use crate::class::{self, Class};
-use crate::effect::{Effect, WarpFn};
+use crate::effect::WarpFn;
 use crate::matrix::run::space_code;
 use crate::mbarrier::{self, arrive_flag};
-use crate::meaning::{Arg, Cx, V};
+use crate::meaning::{Cx, V};
 use crate::row::{AddressWidth, Exactness, Floor, ROW, Reach, Row, Sem, floor};
 use crate::rows::matrix_move::absolute;
 use crate::rows::memory::space;
 use crate::table::Match;
 use crate::types::{Kind, ptx};
-use crate::uop::Op;
 
-const B: Row = Row {
+pub(super) const B: Row = Row {
     since: ptx(7, 0),
     sm: 80,
     class: |_| Class::Barrier,
@@ -23,13 +22,11 @@ const B: Row = Row {
     check: Some(scoped),
     ..ROW
 };
-const CTA: (&str, &str) = ("space", ".shared .shared::cta");
+pub(super) const CTA: (&str, &str) = ("space", ".shared .shared::cta");
 const ANY: (&str, &str) = ("space", ".shared .shared::cta .shared::cluster");
-const LAYOUT: (&str, &str) = ("layout", ".layout::v0 .layout::v1");
+pub(super) const LAYOUT: (&str, &str) = ("layout", ".layout::v0 .layout::v1");
 const RELEASE: (&str, &str) = ("sem", ".release .relaxed");
-const ACQUIRE: (&str, &str) = ("sem", ".acquire .relaxed");
-const SCOPE: (&str, &str) = ("scope", ".cta .cluster");
-const PHASE: (&str, &str) = ("phase", ".phase_type::primary .phase_type::conditional");
+pub(super) const SCOPE: (&str, &str) = ("scope", ".cta .cluster");
 const FLOORS: &[Floor] = &[
     floor(".shared::cta", ptx(7, 8), 80),
     floor(".shared::cluster", ptx(8, 0), 90),
@@ -196,107 +193,6 @@ pub static ROWS: &[Row] = &[
         }),
         ..B
     },
-    // Waits.
-    Row {
-        syntax: "mbarrier.test_wait{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], state:.b64",
-        sets: &[("phase", ".phase_type::primary"), ACQUIRE, SCOPE, CTA],
-        section: "9.7.15.16.19",
-        waits: true,
-        sem: Sem::Ops(wait),
-        ..B
-    },
-    Row {
-        syntax: "mbarrier.test_wait.parity{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], parity=0|1:.u32",
-        sets: &[PHASE, ACQUIRE, SCOPE, CTA],
-        section: "9.7.15.16.19",
-        waits: true,
-        sem: Sem::Ops(wait),
-        ..B
-    },
-    Row {
-        syntax: "mbarrier.try_wait{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], state:.b64{, hint:.u32}",
-        sets: &[("phase", ".phase_type::primary"), ACQUIRE, SCOPE, CTA],
-        section: "9.7.15.16.19",
-        since: ptx(7, 8),
-        sm: 90,
-        waits: true,
-        sem: Sem::Ops(wait),
-        ..B
-    },
-    Row {
-        syntax: "mbarrier.try_wait.parity{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], parity=0|1:.u32{, hint:.u32}",
-        sets: &[PHASE, ACQUIRE, SCOPE, CTA],
-        section: "9.7.15.16.19",
-        since: ptx(7, 8),
-        sm: 90,
-        waits: true,
-        sem: Sem::Ops(wait),
-        ..B
-    },
-    Row {
-        syntax: "mbarrier.test_wait.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], state:.b64",
-        sets: &[ACQUIRE, SCOPE, CTA],
-        section: "9.7.15.16.19",
-        since: ptx(9, 3),
-        sm: 90,
-        waits: true,
-        sem: Sem::Ops(wait),
-        ..B
-    },
-    Row {
-        syntax: "mbarrier.test_wait.parity.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], parity=0|1:.u32",
-        sets: &[ACQUIRE, SCOPE, CTA],
-        section: "9.7.15.16.19",
-        since: ptx(9, 3),
-        sm: 90,
-        waits: true,
-        sem: Sem::Ops(wait),
-        ..B
-    },
-    Row {
-        syntax: "mbarrier.try_wait.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], state:.b64{, hint:.u32}",
-        sets: &[ACQUIRE, SCOPE, CTA],
-        section: "9.7.15.16.19",
-        since: ptx(9, 3),
-        sm: 90,
-        waits: true,
-        sem: Sem::Ops(wait),
-        ..B
-    },
-    Row {
-        syntax: "mbarrier.try_wait.parity.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], parity=0|1:.u32{, hint:.u32}",
-        sets: &[ACQUIRE, SCOPE, CTA],
-        section: "9.7.15.16.19",
-        since: ptx(9, 3),
-        sm: 90,
-        waits: true,
-        sem: Sem::Ops(wait),
-        ..B
-    },
-    Row {
-        syntax: "mbarrier.pending_count{.layout::v0}.b64 d:.u32, state:.b64",
-        section: "9.7.15.16.20",
-        sem: Sem::Ops(|x| {
-            let state = x.rd("state");
-            let low = x.op1(Op::TruncDW, state);
-            let count = x.op2(Op::AndW, low, V::w((1 << 20) - 1));
-            x.wr("d", count);
-        }),
-        ..B
-    },
-    Row {
-        syntax: "mbarrier.check_layout.layout{.shared::cta}.b64 p:pred, [a]",
-        sets: &[LAYOUT],
-        section: "9.7.15.16.21",
-        since: ptx(9, 3),
-        sm: 90,
-        // Objects of layout v1 cannot be made here.
-        sem: Sem::Ops(|x| {
-            let v0 = x.has(".layout::v0");
-            x.wr("p", V::p(v0));
-        }),
-        ..B
-    },
 ];
 
 /// Floors of the transaction operations, which had `.relaxed` from the start.
@@ -311,7 +207,7 @@ fn scoped(m: &Match) -> Result<(), String> {
     }
 }
 
-fn address(x: &mut Cx) -> V {
+pub(super) fn address(x: &mut Cx) -> V {
     let a = x.addr("a");
     absolute(x, a)
 }
@@ -333,26 +229,9 @@ fn transactions(x: &mut Cx, flags: u32) {
 }
 
 fn arrivals(x: &mut Cx, flags: u32) {
-    let counted = x.m.shape.slots.iter().any(|s| s.name == "count");
+    let counted = x.m.notation.slots.iter().any(|s| s.name == "count");
     let src = [address(x), if counted { x.rd("count") } else { V::w(1) }];
     let k = [flags, space_code(space(x)), 0, 0];
     let state = x.warp("mbarrier.arrive", mbarrier::arrive as WarpFn, k, &src, &[Kind::D]);
     x.wr("d", state[0]);
-}
-
-fn wait(x: &mut Cx) {
-    let parity = x.has(".parity");
-    let what = x.rd(if parity { "parity" } else { "state" });
-    let src = [address(x), what];
-    let k = [u32::from(parity), space_code(space(x)), 0, 0];
-    let done = x.warp("mbarrier.test_wait", mbarrier::test, k, &src, &[Kind::P]);
-    // A wait in a loop should let those run that it waits for.
-    x.effect(Effect::Yield, &[], &[]);
-    x.wr("p", done[0]);
-    if matches!(x.arg("p"), Arg::Both(..)) {
-        x.wr_second("p", V::p(false));
-    }
-    if x.m.shape.slots.iter().any(|s| s.name == "dv") && x.given("dv") {
-        x.wr("dv", V::w(0));
-    }
 }

@@ -1,9 +1,9 @@
-//! Loads, stores and cache control (PTX ISA 9.7.9).
+//! Loads and stores (PTX ISA 9.7.9.8 to 9.7.9.11).
 
-use crate::class::{self, Class};
+use crate::class;
 use crate::effect::{Cache, Effect, Mem, Order, Scope};
 use crate::meaning::{Arg, Cx, V};
-use crate::row::{Exactness, Floor, Operation, ROW, Row, Sem, floor};
+use crate::row::{Floor, Operation, ROW, Row, Sem, floor};
 use crate::table::Match;
 use crate::types::{Kind, Space, Ty, ptx};
 
@@ -32,7 +32,6 @@ const LOAD_SETS: &[(&str, &str)] = &[SPACE, TYPE, VEC, COP, L1, L2, HINT, FETCH]
 const STRONG_SETS: &[(&str, &str)] = &[STRONG_SPACE, TYPE, VEC, ORDER, L1, L2, HINT, FETCH];
 const STORE_SETS: &[(&str, &str)] = &[STORE_SPACE, TYPE, VEC, STORE_COP, L1, L2, HINT];
 const STRONG_STORE_SETS: &[(&str, &str)] = &[STRONG_SPACE, TYPE, VEC, STORE_ORDER, L1, L2, HINT];
-
 const FLOORS: &[Floor] = &[
     floor(".b128", ptx(8, 3), 70),
     floor(".v8", ptx(8, 8), 100),
@@ -53,7 +52,6 @@ const FLOORS: &[Floor] = &[
     floor(".L2::256B", ptx(7, 4), 80),
     floor(".mmio", ptx(8, 2), 70),
 ];
-
 /// Volatile accesses have neither cache operators nor priorities; local ones are new.
 const VOLATILE_FLOORS: &[Floor] = &[
     floor(".b128", ptx(8, 3), 70),
@@ -63,7 +61,6 @@ const VOLATILE_FLOORS: &[Floor] = &[
     floor(".L2::64B .L2::128B", ptx(7, 4), 75),
     floor(".L2::256B", ptx(7, 4), 80),
 ];
-
 const LOAD: Row = Row {
     section: "9.7.9.8",
     class: class::load,
@@ -78,28 +75,6 @@ const STORE: Row = Row {
     check: Some(check_access),
     floors: FLOORS,
     sem: Sem::Ops(store),
-    ..ROW
-};
-/// Priorities of a cache policy.
-const POLICY: &[(&str, &str)] = &[
-    ("first", ".L2::evict_last .L2::evict_normal .L2::evict_first .L2::evict_unchanged"),
-    ("second", ".L2::evict_first .L2::evict_unchanged"),
-];
-/// A policy is an opaque value that changes no result; 0 stands for it here.
-const POLICIES: Row = Row {
-    since: ptx(7, 4),
-    sm: 80,
-    section: "9.7.9.18",
-    class: |_| Class::Move,
-    exact: Exactness::Implementation,
-    sem: Sem::Ops(|x| x.wr("d", V::d(0))),
-    ..ROW
-};
-const HINTS: Row = Row {
-    section: "9.7.9.15",
-    class: |_| Class::Move,
-    sem: Sem::Ops(|_| {}),
-    since: ptx(2, 0),
     ..ROW
 };
 
@@ -181,52 +156,6 @@ pub static ROWS: &[Row] = &[
         op: Operation::Store,
         ..STORE
     },
-    Row {
-        syntax: "prefetch{.space}.level [a]",
-        sets: &[("space", ".global .local"), ("level", ".L1 .L2")],
-        sm: 20,
-        ..HINTS
-    },
-    Row {
-        syntax: "prefetch.global.level [a]",
-        sets: &[("level", ".L2::evict_last .L2::evict_normal")],
-        since: ptx(7, 4),
-        sm: 80,
-        ..HINTS
-    },
-    Row {
-        syntax: "prefetch{.space}.tensormap [a]",
-        sets: &[("space", ".const .param")],
-        since: ptx(8, 0),
-        sm: 90,
-        ..HINTS
-    },
-    Row { syntax: "prefetchu.L1 [a]", sm: 20, ..HINTS },
-    Row {
-        syntax: "applypriority{.global}.L2::evict_normal [a], #size:.u32",
-        since: ptx(7, 4),
-        sm: 80,
-        section: "9.7.9.16",
-        ..HINTS
-    },
-    Row {
-        syntax: "discard{.global}.L2 [a], #size:.u32",
-        since: ptx(7, 4),
-        sm: 80,
-        section: "9.7.9.17",
-        ..HINTS
-    },
-    Row {
-        syntax: "createpolicy.fractional.first{.second}.b64 d{, fraction:.f32}",
-        sets: POLICY,
-        ..POLICIES
-    },
-    Row {
-        syntax: "createpolicy.range{.global}.first{.second}.b64 d, [a], primary:.u32, total:.u32",
-        sets: POLICY,
-        ..POLICIES
-    },
-    Row { syntax: "createpolicy.cvt.L2.b64 d, a", ..POLICIES },
 ];
 
 /// Width and cache rules that the notation cannot say.
@@ -325,7 +254,7 @@ fn mem(x: &Cx, count: u32) -> Mem {
 
 fn load(x: &mut Cx) {
     let ty = x.ty();
-    let count = x.m.slot_count(&x.m.shape.slots[0]).unwrap_or(1);
+    let count = x.m.slot_count(&x.m.notation.slots[0]).unwrap_or(1);
     let effect = Effect::Ld(mem(x, count));
     let base = x.addr("a").base;
     if ty == Ty::B128 {

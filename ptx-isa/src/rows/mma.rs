@@ -1,4 +1,4 @@
-//! `mma` and `mma.sp` (PTX ISA 9.7.16.5 and 9.7.16.6).
+//! `mma` (PTX ISA 9.7.16.5).
 
 use crate::class;
 use crate::matrix::{Elem, MatrixError, Mma, run};
@@ -8,7 +8,7 @@ use crate::table::Match;
 use crate::types::{Kind, ptx};
 
 const LAYOUT: [(&str, &str); 2] = [("alayout", ".row .col"), ("blayout", ".row .col")];
-const M: Row = Row {
+pub(super) const M: Row = Row {
     section: "9.7.16.5.14",
     class: class::matrix,
     reach: Reach::Warp,
@@ -17,9 +17,6 @@ const M: Row = Row {
     sem: Sem::Ops(mma),
     ..ROW
 };
-const SP: Row = Row { section: "9.7.16.6.3", since: ptx(7, 1), sm: 80, ..M };
-const SPV: (&str, &str) = ("spv", ".sp .sp::ordered_metadata");
-const ORDERED: crate::row::Floor = floor(".sp::ordered_metadata", ptx(8, 5), 80);
 
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
@@ -189,107 +186,14 @@ pub static ROWS: &[Row] = &[
         exact: Exactness::Bit,
         ..M
     },
-    // Sparse A.
-    Row {
-        syntax: "mma.spv.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 d*2:.b32, a*!:.b32, b*!:.b32, c*2:.b32, e:.b32, #f=0|1|2|3:.u32",
-        sets: &[SPV],
-        floors: &[ORDERED],
-        ..SP
-    },
-    Row {
-        syntax: "mma.spv.sync.aligned.m16n8k32.row.col.f16.f16.f16.f16 d*2:.b32, a*!:.b32, b*!:.b32, c*2:.b32, e:.b32, #f=0|1:.u32",
-        sets: &[SPV],
-        floors: &[ORDERED],
-        ..SP
-    },
-    Row {
-        syntax: "mma.spv.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, e:.b32, #f=0|1|2|3:.u32",
-        sets: &[SPV],
-        floors: &[ORDERED],
-        ..SP
-    },
-    Row {
-        syntax: "mma.spv.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, e:.b32, #f=0|1:.u32",
-        sets: &[SPV],
-        floors: &[ORDERED],
-        ..SP
-    },
-    Row {
-        syntax: "mma.spv.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, e:.b32, #f=0|1|2|3:.u32",
-        sets: &[SPV],
-        floors: &[ORDERED],
-        ..SP
-    },
-    Row {
-        syntax: "mma.spv.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, e:.b32, #f=0|1:.u32",
-        sets: &[SPV],
-        floors: &[ORDERED],
-        ..SP
-    },
-    Row {
-        syntax: "mma.spv.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, e:.b32, #f=0|1|2|3:.u32",
-        sets: &[SPV],
-        floors: &[ORDERED],
-        ..SP
-    },
-    Row {
-        syntax: "mma.spv.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, e:.b32, #f=0|1:.u32",
-        sets: &[SPV],
-        floors: &[ORDERED],
-        ..SP
-    },
-    Row {
-        syntax: "mma.spv.sync.aligned.m16n8k64.row.col.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, e:.b32, #f=0:.u32",
-        sets: &[SPV, ("atype", ".e4m3 .e5m2"), ("btype", ".e4m3 .e5m2")],
-        since: ptx(8, 4),
-        sm: 89,
-        floors: &[ORDERED],
-        ..SP
-    },
-    Row {
-        syntax: "mma.spv.sync.aligned.m16n8k32.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*!:.b32, b*!:.b32, c*4:.s32, e:.b32, #f=0|1:.u32",
-        sets: &[SPV, ("atype", ".u8 .s8"), ("btype", ".u8 .s8")],
-        floors: &[ORDERED],
-        exact: Exactness::Bit,
-        ..SP
-    },
-    Row {
-        syntax: "mma.spv.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*!:.b32, b*!:.b32, c*4:.s32, e:.b32, #f=0:.u32",
-        sets: &[SPV, ("atype", ".u8 .s8"), ("btype", ".u8 .s8")],
-        floors: &[ORDERED],
-        exact: Exactness::Bit,
-        ..SP
-    },
-    Row {
-        syntax: "mma.spv.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*!:.b32, b*!:.b32, c*4:.s32, e:.b32, #f=0|1:.u32",
-        sets: &[SPV, ("atype", ".u4 .s4"), ("btype", ".u4 .s4")],
-        floors: &[ORDERED],
-        exact: Exactness::Bit,
-        ..SP
-    },
-    Row {
-        syntax: "mma.spv.sync.aligned.m16n8k128.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*!:.b32, b*!:.b32, c*4:.s32, e:.b32, #f=0:.u32",
-        sets: &[SPV, ("atype", ".u4 .s4"), ("btype", ".u4 .s4")],
-        floors: &[ORDERED],
-        exact: Exactness::Bit,
-        ..SP
-    },
-    Row {
-        syntax: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, e:.b32, #f=0:.u32",
-        sets: &[F8F6F4[0], F8F6F4[1], KIND8],
-        since: ptx(8, 7),
-        sm: 100,
-        targets: "sm_100a sm_103a sm_110a sm_120a sm_121a sm_100f sm_120f",
-        sem: Sem::None,
-        counts: None,
-        ..SP
-    },
 ];
 
 const FP8_SHAPE: (&str, &str) = ("shape", ".m16n8k16 .m16n8k32");
-const F8F6F4: [(&str, &str); 2] =
+
+pub(super) const F8F6F4: [(&str, &str); 2] =
     [("atype", ".e4m3 .e5m2 .e3m2 .e2m3 .e2m1"), ("btype", ".e4m3 .e5m2 .e3m2 .e2m3 .e2m1")];
-const KIND8: (&str, &str) = ("kind", ".kind::f8f6f4");
+
+pub(super) const KIND8: (&str, &str) = ("kind", ".kind::f8f6f4");
 
 /// `m8n8k4` takes an f16 accumulator into an f32 result, never the other way round.
 fn wide_result(m: &Match) -> Result<(), String> {
@@ -313,7 +217,7 @@ fn scale(m: &Match) -> Result<(), String> {
     if fits { Ok(()) } else { Err("this kind does not take this scale vector and type".into()) }
 }
 
-fn counts(m: &Match, name: &str) -> u32 {
+pub(super) fn counts(m: &Match, name: &str) -> u32 {
     let registers = Mma::parse(&m.opcode()).map_or([1; 4], |d| d.registers());
     let index = match name {
         "a" => 0,

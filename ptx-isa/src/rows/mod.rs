@@ -8,39 +8,72 @@ use crate::row::Row;
 
 pub mod approx;
 pub mod async_copy;
+pub mod async_store;
 pub mod atomics;
 pub mod bits;
+pub mod bulk_copy;
+pub mod bulk_reduce;
+pub mod cache;
 pub mod cluster;
 pub mod compare;
 pub mod control;
 pub mod cvt;
+pub mod cvt_bf16;
 pub mod cvt_narrow;
+pub mod cvt_packed;
+pub mod cvt_scaled;
 pub mod dot;
 pub mod float;
+pub mod float_divide;
+pub mod float_minmax;
 pub mod half;
+pub mod half_minmax;
+pub mod half_mixed;
 pub mod int_arith;
+pub mod int_carry;
+pub mod int_minmax;
 pub mod lenient;
+pub mod logic;
 pub mod matrix_move;
 pub mod mbarrier;
+pub mod mbarrier_wait;
 pub mod memory;
 pub mod misc;
 pub mod mma;
+pub mod mma_sparse;
 pub mod mov;
+pub mod multimem;
+pub mod proxy;
+pub mod redux;
+pub mod select;
+pub mod set;
+pub mod setp;
+pub mod surface;
 pub mod sync;
 pub mod tcgen05;
+pub mod tcgen05_mma;
 pub mod tensor_copy;
+pub mod tensormap;
 pub mod texture;
+pub mod texture_gather;
+pub mod texture_query;
 pub mod video;
 pub mod video_simd;
+pub mod vote;
 pub mod warp;
 pub mod wgmma;
+pub mod wgmma_sparse;
 pub mod wmma;
+pub mod wmma_move;
 
 /// All families.
 #[rustfmt::skip] // one line each
 pub static FAMILIES: &[&[Row]] = &[
     int_arith::ROWS,
+    int_carry::ROWS,
+    int_minmax::ROWS,
     bits::ROWS,
+    logic::ROWS,
     approx::ROWS,
     dot::ROWS,
     video::ARITHMETIC,
@@ -50,27 +83,53 @@ pub static FAMILIES: &[&[Row]] = &[
     video_simd::BYTES,
     video_simd::ROWS,
     float::ROWS,
+    float_divide::ROWS,
+    float_minmax::ROWS,
     half::ROWS,
-    compare::ROWS,
+    half_minmax::ROWS,
+    half_mixed::ROWS,
+    set::ROWS,
+    setp::ROWS,
+    select::ROWS,
     cvt::ROWS,
+    cvt_bf16::ROWS,
+    cvt_packed::ROWS,
     cvt_narrow::ROWS,
+    cvt_scaled::ROWS,
     mov::ROWS,
     memory::ROWS,
+    cache::ROWS,
     atomics::ROWS,
     warp::ROWS,
+    vote::ROWS,
+    redux::ROWS,
     sync::ROWS,
     misc::ROWS,
     texture::ROWS,
+    texture_gather::ROWS,
+    surface::ROWS,
+    texture_query::ROWS,
     control::ROWS,
     mma::ROWS,
+    mma_sparse::ROWS,
     wmma::ROWS,
+    wmma_move::ROWS,
     wgmma::ROWS,
+    wgmma_sparse::ROWS,
     matrix_move::ROWS,
     mbarrier::ROWS,
+    mbarrier_wait::ROWS,
     async_copy::ROWS,
+    bulk_copy::ROWS,
+    bulk_reduce::ROWS,
+    async_store::ROWS,
     tensor_copy::ROWS,
     cluster::ROWS,
+    proxy::ROWS,
+    multimem::ROWS,
+    tensormap::ROWS,
     tcgen05::ROWS,
+    tcgen05_mma::ROWS,
 ];
 
 /// Tokens that belong to the instruction's name: they follow it at once, before any modifier

@@ -122,7 +122,7 @@ fn barrier(x: &mut Cx, kind: BarKind) {
         src.push(c);
     }
     // `bar` is short for `barrier….aligned`.
-    let aligned = x.m.shape.mnemonic == "bar" || x.has(".aligned");
+    let aligned = x.m.notation.mnemonic == "bar" || x.has(".aligned");
     let results: &[Kind] = match kind {
         BarKind::RedPopc => &[Kind::W],
         BarKind::RedAnd | BarKind::RedOr => &[Kind::P],
@@ -142,7 +142,7 @@ fn fence(x: &mut Cx) {
     let order = match x.get("sem") {
         ".acquire" => Order::Acquire,
         ".release" => Order::Release,
-        ".acq_rel" | "" if x.m.shape.mnemonic == "fence" => Order::AcqRel,
+        ".acq_rel" | "" if x.m.notation.mnemonic == "fence" => Order::AcqRel,
         _ => Order::SeqCst,
     };
     let scope = match (x.get("level"), x.get("scope")) {

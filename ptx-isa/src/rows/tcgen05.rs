@@ -2,12 +2,12 @@
 //! tensor memory is not modelled, so a launch that reaches one is refused by name.
 
 use crate::class::{self, Class};
-use crate::row::{AddressWidth, Exactness, ROW, Reach, Row, floor};
+use crate::row::{AddressWidth, Exactness, ROW, Reach, Row};
 use crate::table::Match;
 use crate::types::ptx;
 
 const TARGETS: &str = "sm_100a sm_101a sm_103a sm_110a sm_100f sm_101f sm_103f sm_110f";
-const T: Row = Row {
+pub(super) const T: Row = Row {
     since: ptx(8, 6),
     sm: 100,
     targets: TARGETS,
@@ -21,33 +21,10 @@ const ALLOC: Row = Row { section: "9.7.18.7.1", class: |_| Class::Move, ..T };
 const LOAD: Row = Row { section: "9.7.18.8.1", class: class::load, counts: Some(registers), ..T };
 const STORE: Row = Row { section: "9.7.18.8.2", class: class::store, counts: Some(registers), ..T };
 const COPY: Row = Row { section: "9.7.18.9.1", class: class::load, ..T };
-const M: Row = Row {
-    section: "9.7.18.10.9",
-    counts: Some(lane_masks),
-    floors: &[floor(".block16 .block32", ptx(8, 8), 100)],
-    ..T
-};
-
-const GROUP: (&str, &str) = ("group", ".cta_group::1 .cta_group::2");
+pub(super) const GROUP: (&str, &str) = ("group", ".cta_group::1 .cta_group::2");
 const NUM: (&str, &str) = ("num", ".x1 .x2 .x4 .x8 .x16 .x32 .x64 .x128");
 const NUM_RED: (&str, &str) = ("num", ".x2 .x4 .x8 .x16 .x32 .x64 .x128");
 const SHAPE: (&str, &str) = ("shape", ".16x64b .16x128b .16x256b .32x32b");
-const KIND: (&str, &str) = ("kind", ".kind::f16 .kind::tf32 .kind::f8f6f4 .kind::i8");
-const KIND_F: (&str, &str) = ("kind", ".kind::f16 .kind::tf32");
-const SCALED: (&str, &str) = ("kind", ".kind::mxf8f6f4 .kind::mxf4 .kind::mxf4nvf4");
-const VECTOR: (&str, &str) =
-    ("scale_vec", ".scale_vec::1X .scale_vec::2X .scale_vec::4X .block16 .block32");
-const COLLECTOR_A: (&str, &str) = (
-    "collector",
-    ".collector::a::fill .collector::a::use .collector::a::lastuse .collector::a::discard",
-);
-const COLLECTOR_B: (&str, &str) = (
-    "collector",
-    ".collector::b0::fill .collector::b0::use .collector::b0::lastuse .collector::b0::discard \
-     .collector::b1::fill .collector::b1::use .collector::b1::lastuse .collector::b1::discard \
-     .collector::b2::fill .collector::b2::use .collector::b2::lastuse .collector::b2::discard \
-     .collector::b3::fill .collector::b3::use .collector::b3::lastuse .collector::b3::discard",
-);
 
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
@@ -141,118 +118,6 @@ pub static ROWS: &[Row] = &[
         class: class::load,
         ..T
     },
-    // Products: A from a descriptor or from tensor memory.
-    Row {
-        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, e:pred",
-        sets: &[GROUP, KIND, COLLECTOR_A],
-        ..M
-    },
-    Row {
-        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, mask*!:.b32, e:pred",
-        sets: &[GROUP, KIND, COLLECTOR_A],
-        ..M
-    },
-    Row {
-        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, e:pred, #scale:.u32",
-        sets: &[GROUP, KIND_F, COLLECTOR_A],
-        ..M
-    },
-    Row {
-        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, mask*!:.b32, e:pred, #scale:.u32",
-        sets: &[GROUP, KIND_F, COLLECTOR_A],
-        ..M
-    },
-    Row {
-        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, e:pred",
-        sets: &[GROUP, KIND, COLLECTOR_A],
-        ..M
-    },
-    Row {
-        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, mask*!:.b32, e:pred",
-        sets: &[GROUP, KIND, COLLECTOR_A],
-        ..M
-    },
-    Row {
-        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, e:pred, #scale:.u32",
-        sets: &[GROUP, KIND_F, COLLECTOR_A],
-        ..M
-    },
-    Row {
-        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, mask*!:.b32, e:pred, #scale:.u32",
-        sets: &[GROUP, KIND_F, COLLECTOR_A],
-        ..M
-    },
-    Row {
-        syntax: "tcgen05.mma.group.kind.block_scale{.scale_vec}{.collector} [c], a:.b64, b:.b64, i:.b32, [sa], [sb], e:pred",
-        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
-        check: Some(scaled),
-        ..M
-    },
-    Row {
-        syntax: "tcgen05.mma.group.kind.block_scale{.scale_vec}{.collector} [c], [a], b:.b64, i:.b32, [sa], [sb], e:pred",
-        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
-        check: Some(scaled),
-        ..M
-    },
-    // Sparse A: metadata in tensor memory.
-    Row {
-        syntax: "tcgen05.mma.sp.group.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, e:pred",
-        sets: &[GROUP, KIND, COLLECTOR_A],
-        ..M
-    },
-    Row {
-        syntax: "tcgen05.mma.sp.group.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, mask*!:.b32, e:pred",
-        sets: &[GROUP, KIND, COLLECTOR_A],
-        ..M
-    },
-    Row {
-        syntax: "tcgen05.mma.sp.group.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, e:pred, #scale:.u32",
-        sets: &[GROUP, KIND_F, COLLECTOR_A],
-        ..M
-    },
-    Row {
-        syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector} [c], [a], b:.b64, [meta], i:.b32, e:pred",
-        sets: &[GROUP, KIND, COLLECTOR_A],
-        ..M
-    },
-    Row {
-        syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector} [c], [a], b:.b64, [meta], i:.b32, mask*!:.b32, e:pred",
-        sets: &[GROUP, KIND, COLLECTOR_A],
-        ..M
-    },
-    Row {
-        syntax: "tcgen05.mma.sp.group.kind.block_scale{.scale_vec}{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, [sa], [sb], e:pred",
-        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
-        check: Some(scaled),
-        ..M
-    },
-    Row {
-        syntax: "tcgen05.mma.sp.group.kind.block_scale{.scale_vec}{.collector} [c], [a], b:.b64, [meta], i:.b32, [sa], [sb], e:pred",
-        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
-        check: Some(scaled),
-        ..M
-    },
-    // Weight-stationary products.
-    Row {
-        syntax: "tcgen05.mma.ws.cta_group::1.kind{.collector} [c], a:.b64, b:.b64, i:.b32, e:pred{, zero:.b64}",
-        sets: &[KIND, COLLECTOR_B],
-        ..M
-    },
-    Row {
-        syntax: "tcgen05.mma.ws.cta_group::1.kind{.collector} [c], [a], b:.b64, i:.b32, e:pred{, zero:.b64}",
-        sets: &[KIND, COLLECTOR_B],
-        ..M
-    },
-    Row {
-        syntax: "tcgen05.mma.ws.sp.cta_group::1.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, e:pred{, zero:.b64}",
-        sets: &[KIND, COLLECTOR_B],
-        ..M
-    },
-    Row {
-        syntax: "tcgen05.mma.ws.sp.cta_group::1.kind{.collector} [c], [a], b:.b64, [meta], i:.b32, e:pred{, zero:.b64}",
-        sets: &[KIND, COLLECTOR_B],
-        ..M
-    },
     // Synchronisation.
     Row {
         syntax: "tcgen05.fence",
@@ -293,7 +158,7 @@ fn repetitions(m: &Match) -> u32 {
     m.get("num").and_then(|n| n[2..].parse().ok()).unwrap_or(1)
 }
 
-fn fits(m: &Match) -> Result<(), String> {
+pub(super) fn fits(m: &Match) -> Result<(), String> {
     if registers(m, "d") > 128 {
         Err(format!(
             "shape `{}` with `{}` takes more than 128 registers",
@@ -312,19 +177,4 @@ fn converted(m: &Match) -> Result<(), String> {
     } else {
         Err("a conversion names the formats to and from, as in `.b8x16.b4x16_p64`".into())
     }
-}
-
-/// Scale vectors of the block-scaled kinds.
-fn scaled(m: &Match) -> Result<(), String> {
-    let fits = match (m.get("kind"), m.get("scale_vec")) {
-        (Some(".kind::mxf8f6f4"), v) => matches!(v, None | Some(".scale_vec::1X" | ".block32")),
-        (Some(".kind::mxf4"), v) => matches!(v, None | Some(".scale_vec::2X" | ".block32")),
-        (_, v) => matches!(v, Some(".scale_vec::2X" | ".scale_vec::4X" | ".block16" | ".block32")),
-    };
-    if fits { Ok(()) } else { Err("this kind does not take this scale vector".into()) }
-}
-
-/// Elements of the mask that disables output lanes.
-fn lane_masks(m: &Match, _: &str) -> u32 {
-    if m.has(".cta_group::2") { 8 } else { 4 }
 }

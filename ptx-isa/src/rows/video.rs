@@ -1,7 +1,7 @@
 //! Scalar video instructions (PTX ISA 9.7.20.1).
 
 use crate::class::Class;
-use crate::meaning::{Arg, Cx, Part, V};
+use crate::meaning::{Arg, Cx, Selection, V};
 use crate::row::{ROW, Row, Sem};
 use crate::types::ptx;
 use crate::uop::Op;
@@ -133,12 +133,12 @@ fn has_video_unit(x: &Cx) -> bool {
 fn part(x: &mut Cx, name: &str, signed: bool) -> V {
     let v = x.rd(name);
     let (at, bits) = match x.part(name) {
-        Part::B0 => (0, 8),
-        Part::B1 => (8, 8),
-        Part::B2 => (16, 8),
-        Part::B3 => (24, 8),
-        Part::H0 => (0, 16),
-        Part::H1 => (16, 16),
+        Selection::B0 => (0, 8),
+        Selection::B1 => (8, 8),
+        Selection::B2 => (16, 8),
+        Selection::B3 => (24, 8),
+        Selection::H0 => (0, 16),
+        Selection::H1 => (16, 16),
         _ => return v,
     };
     let v = if at == 0 { v } else { x.op2(Op::ShrW, v, V::w(at)) };
@@ -156,12 +156,12 @@ fn scalar(x: &mut Cx, op: Primary) {
         _ => Second::None,
     };
     let merge = match x.part("d") {
-        Part::B0 => Merge::B0,
-        Part::B1 => Merge::B1,
-        Part::B2 => Merge::B2,
-        Part::B3 => Merge::B3,
-        Part::H0 => Merge::H0,
-        Part::H1 => Merge::H1,
+        Selection::B0 => Merge::B0,
+        Selection::B1 => Merge::B1,
+        Selection::B2 => Merge::B2,
+        Selection::B3 => Merge::B3,
+        Selection::H0 => Merge::H0,
+        Selection::H1 => Merge::H1,
         _ => Merge::Whole,
     };
     let k = Scalar {

@@ -1,7 +1,7 @@
 //! SIMD video instructions (PTX ISA 9.7.20.2).
 
 use crate::class::Class;
-use crate::meaning::{Cx, Part, V};
+use crate::meaning::{Cx, Selection, V};
 use crate::row::{ROW, Row, Sem};
 use crate::types::ptx;
 use crate::uop::Op;
@@ -78,7 +78,7 @@ pub static ROWS: &[Row] = &[
 
 /// The lanes that operand `name` selects from the registers `a` and `b`.
 fn lanes(x: &mut Cx, name: &str, bytes: bool, (a, b): (V, V)) -> V {
-    let Part::Lanes(choice) = x.part(name) else {
+    let Selection::Lanes(choice) = x.part(name) else {
         // The defaults are the operand's own lanes in order.
         return if name == "a" { a } else { b };
     };
@@ -103,7 +103,7 @@ fn simd(x: &mut Cx, op: Lanewise, bytes: bool) {
         sat: x.has(".sat"),
         accumulate: x.has(".add"),
         mask: match x.part("d") {
-            Part::Mask(m) => m,
+            Selection::Mask(m) => m,
             _ => 0xf,
         },
     }

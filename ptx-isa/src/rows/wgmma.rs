@@ -10,7 +10,7 @@ use crate::rows::mma::{known, together};
 use crate::table::Match;
 use crate::types::{Kind, ptx};
 
-const M: Row = Row {
+pub(super) const M: Row = Row {
     section: "9.7.17.7",
     since: ptx(8, 0),
     sm: 90,
@@ -127,110 +127,6 @@ pub static ROWS: &[Row] = &[
         exact: Exactness::Bit,
         ..M
     },
-    Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.f16.f16 d*!:.b32, a:.b64, b:.b64, e:.b32, #f=0|1:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
-        sets: &[K16_SPARSE],
-        since: ptx(8, 2),
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.f16.f16 d*!:.b32, a*4:.b32, b:.b64, e:.b32, #f=0|1:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
-        sets: &[K16_SPARSE],
-        since: ptx(8, 2),
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.f16.f16 d*!:.f32, a:.b64, b:.b64, e:.b32, #f=0|1:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
-        sets: &[K16_SPARSE],
-        since: ptx(8, 2),
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.f16.f16 d*!:.f32, a*4:.b32, b:.b64, e:.b32, #f=0|1:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
-        sets: &[K16_SPARSE],
-        since: ptx(8, 2),
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.bf16.bf16 d*!:.f32, a:.b64, b:.b64, e:.b32, #f=0|1:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
-        sets: &[K16_SPARSE],
-        since: ptx(8, 2),
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.bf16.bf16 d*!:.f32, a*4:.b32, b:.b64, e:.b32, #f=0|1:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
-        sets: &[K16_SPARSE],
-        since: ptx(8, 2),
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.tf32.tf32 d*!:.f32, a:.b64, b:.b64, e:.b32, #f:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
-        sets: &[K8_SPARSE],
-        since: ptx(8, 2),
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.atype.btype d*!:.b32, a:.b64, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
-        sets: &[K32_SPARSE, FP8[0], FP8[1]],
-        since: ptx(8, 2),
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.atype.btype d*!:.f32, a:.b64, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
-        sets: &[K32_SPARSE, FP8[0], FP8[1]],
-        since: ptx(8, 2),
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a:.b64, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred",
-        check: Some(same_types),
-        sets: &[K32_INT_SPARSE, INT[0], INT[1]],
-        since: ptx(8, 2),
-        exact: Exactness::Bit,
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a:.b64, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred",
-        since: ptx(8, 4),
-        check: Some(mixed_types),
-        sets: &[K32_INT_SPARSE, INT[0], INT[1]],
-        exact: Exactness::Bit,
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.tf32.tf32 d*!:.f32, a*4:.b32, b:.b64, e:.b32, #f:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
-        sets: &[K8_SPARSE],
-        since: ptx(8, 2),
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.atype.btype d*!:.b32, a*4:.b32, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
-        sets: &[K32_SPARSE, FP8[0], FP8[1]],
-        since: ptx(8, 2),
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.atype.btype d*!:.f32, a*4:.b32, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
-        sets: &[K32_SPARSE, FP8[0], FP8[1]],
-        since: ptx(8, 2),
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a*4:.b32, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred",
-        check: Some(same_types),
-        sets: &[K32_INT_SPARSE, INT[0], INT[1]],
-        since: ptx(8, 2),
-        exact: Exactness::Bit,
-        ..M
-    },
-    Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a*4:.b32, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred",
-        since: ptx(8, 4),
-        check: Some(mixed_types),
-        sets: &[K32_INT_SPARSE, INT[0], INT[1]],
-        exact: Exactness::Bit,
-        ..M
-    },
     Row { syntax: "wgmma.fence.sync.aligned", section: "9.7.17.7.1", ..GROUP },
     Row { syntax: "wgmma.commit_group.sync.aligned", section: "9.7.17.7.2", ..GROUP },
     Row { syntax: "wgmma.wait_group.sync.aligned #n:.u32", section: "9.7.17.7.3", ..GROUP },
@@ -244,55 +140,42 @@ const GROUP: Row = Row {
     sem: Sem::Ops(|_| {}),
     ..ROW
 };
-const FP8: [(&str, &str); 2] = [("atype", ".e4m3 .e5m2"), ("btype", ".e4m3 .e5m2")];
-const INT: [(&str, &str); 2] = [("atype", ".s8 .u8"), ("btype", ".s8 .u8")];
+
+pub(super) const FP8: [(&str, &str); 2] = [("atype", ".e4m3 .e5m2"), ("btype", ".e4m3 .e5m2")];
+
+pub(super) const INT: [(&str, &str); 2] = [("atype", ".s8 .u8"), ("btype", ".s8 .u8")];
+
 /// Every N with k = 16.
 const K16: (&str, &str) = (
     "shape",
     ".m64n8k16 .m64n16k16 .m64n24k16 .m64n32k16 .m64n40k16 .m64n48k16 .m64n56k16 .m64n64k16 .m64n72k16 .m64n80k16 .m64n88k16 .m64n96k16 .m64n104k16 .m64n112k16 .m64n120k16 .m64n128k16 .m64n136k16 .m64n144k16 .m64n152k16 .m64n160k16 .m64n168k16 .m64n176k16 .m64n184k16 .m64n192k16 .m64n200k16 .m64n208k16 .m64n216k16 .m64n224k16 .m64n232k16 .m64n240k16 .m64n248k16 .m64n256k16",
 );
+
 /// Every N with k = 8.
 const K8: (&str, &str) = (
     "shape",
     ".m64n8k8 .m64n16k8 .m64n24k8 .m64n32k8 .m64n40k8 .m64n48k8 .m64n56k8 .m64n64k8 .m64n72k8 .m64n80k8 .m64n88k8 .m64n96k8 .m64n104k8 .m64n112k8 .m64n120k8 .m64n128k8 .m64n136k8 .m64n144k8 .m64n152k8 .m64n160k8 .m64n168k8 .m64n176k8 .m64n184k8 .m64n192k8 .m64n200k8 .m64n208k8 .m64n216k8 .m64n224k8 .m64n232k8 .m64n240k8 .m64n248k8 .m64n256k8",
 );
+
 /// Every N with k = 32.
 const K32: (&str, &str) = (
     "shape",
     ".m64n8k32 .m64n16k32 .m64n24k32 .m64n32k32 .m64n40k32 .m64n48k32 .m64n56k32 .m64n64k32 .m64n72k32 .m64n80k32 .m64n88k32 .m64n96k32 .m64n104k32 .m64n112k32 .m64n120k32 .m64n128k32 .m64n136k32 .m64n144k32 .m64n152k32 .m64n160k32 .m64n168k32 .m64n176k32 .m64n184k32 .m64n192k32 .m64n200k32 .m64n208k32 .m64n216k32 .m64n224k32 .m64n232k32 .m64n240k32 .m64n248k32 .m64n256k32",
 );
+
 /// Every N with k = 32.
 const K32_INT: (&str, &str) = (
     "shape",
     ".m64n8k32 .m64n16k32 .m64n24k32 .m64n32k32 .m64n48k32 .m64n64k32 .m64n80k32 .m64n96k32 .m64n112k32 .m64n128k32 .m64n144k32 .m64n160k32 .m64n176k32 .m64n192k32 .m64n208k32 .m64n224k32 .m64n240k32 .m64n256k32",
 );
+
 /// Every N with k = 256.
 const K256: (&str, &str) = (
     "shape",
     ".m64n8k256 .m64n16k256 .m64n24k256 .m64n32k256 .m64n48k256 .m64n64k256 .m64n80k256 .m64n96k256 .m64n112k256 .m64n128k256 .m64n144k256 .m64n160k256 .m64n176k256 .m64n192k256 .m64n208k256 .m64n224k256 .m64n240k256 .m64n256k256",
 );
-/// Every N with k = 32.
-const K16_SPARSE: (&str, &str) = (
-    "shape",
-    ".m64n8k32 .m64n16k32 .m64n24k32 .m64n32k32 .m64n40k32 .m64n48k32 .m64n56k32 .m64n64k32 .m64n72k32 .m64n80k32 .m64n88k32 .m64n96k32 .m64n104k32 .m64n112k32 .m64n120k32 .m64n128k32 .m64n136k32 .m64n144k32 .m64n152k32 .m64n160k32 .m64n168k32 .m64n176k32 .m64n184k32 .m64n192k32 .m64n200k32 .m64n208k32 .m64n216k32 .m64n224k32 .m64n232k32 .m64n240k32 .m64n248k32 .m64n256k32",
-);
-/// Every N with k = 16.
-const K8_SPARSE: (&str, &str) = (
-    "shape",
-    ".m64n8k16 .m64n16k16 .m64n24k16 .m64n32k16 .m64n40k16 .m64n48k16 .m64n56k16 .m64n64k16 .m64n72k16 .m64n80k16 .m64n88k16 .m64n96k16 .m64n104k16 .m64n112k16 .m64n120k16 .m64n128k16 .m64n136k16 .m64n144k16 .m64n152k16 .m64n160k16 .m64n168k16 .m64n176k16 .m64n184k16 .m64n192k16 .m64n200k16 .m64n208k16 .m64n216k16 .m64n224k16 .m64n232k16 .m64n240k16 .m64n248k16 .m64n256k16",
-);
-/// Every N with k = 64.
-const K32_SPARSE: (&str, &str) = (
-    "shape",
-    ".m64n8k64 .m64n16k64 .m64n24k64 .m64n32k64 .m64n40k64 .m64n48k64 .m64n56k64 .m64n64k64 .m64n72k64 .m64n80k64 .m64n88k64 .m64n96k64 .m64n104k64 .m64n112k64 .m64n120k64 .m64n128k64 .m64n136k64 .m64n144k64 .m64n152k64 .m64n160k64 .m64n168k64 .m64n176k64 .m64n184k64 .m64n192k64 .m64n200k64 .m64n208k64 .m64n216k64 .m64n224k64 .m64n232k64 .m64n240k64 .m64n248k64 .m64n256k64",
-);
-/// Every N with k = 64.
-const K32_INT_SPARSE: (&str, &str) = (
-    "shape",
-    ".m64n8k64 .m64n16k64 .m64n24k64 .m64n32k64 .m64n48k64 .m64n64k64 .m64n80k64 .m64n96k64 .m64n112k64 .m64n128k64 .m64n144k64 .m64n160k64 .m64n176k64 .m64n192k64 .m64n208k64 .m64n224k64 .m64n240k64 .m64n256k64",
-);
 
-fn same_types(m: &Match) -> Result<(), String> {
+pub(super) fn same_types(m: &Match) -> Result<(), String> {
     if m.get("atype") == m.get("btype") {
         Ok(())
     } else {
@@ -300,7 +183,7 @@ fn same_types(m: &Match) -> Result<(), String> {
     }
 }
 
-fn mixed_types(m: &Match) -> Result<(), String> {
+pub(super) fn mixed_types(m: &Match) -> Result<(), String> {
     if m.get("atype") == m.get("btype") {
         Err("A and B are of the same type".into())
     } else {
@@ -317,7 +200,7 @@ fn counts(m: &Match, name: &str) -> u32 {
 
 fn mma(x: &mut Cx) {
     let Some(m) = known(x, Wgmma::parse(&x.m.opcode())) else { return };
-    let slot = |x: &Cx, name: &str| x.m.shape.slots.iter().any(|s| s.name == name);
+    let slot = |x: &Cx, name: &str| x.m.notation.slots.iter().any(|s| s.name == name);
     // D is read and written: its registers are the accumulator.
     let mut src = x.rd_vec("d");
     let in_registers = matches!(x.arg("a"), Arg::Vector(_));

@@ -30,7 +30,7 @@ pub enum Second {
     Max,
 }
 
-/// Part of the third operand that the result replaces.
+/// Selection of the third operand that the result replaces.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 #[allow(missing_docs)]
 #[repr(u8)]

@@ -5,6 +5,7 @@ mod sums;
 
 use golden::Golden;
 use ptx_isa::mufu::*;
+use ptx_isa::rows::approx::F32_FORMS;
 
 /// Adds the next output to a checksum.
 fn add(sum: &mut u64, index: u32, output: u32) {

@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
 use ptx_isa::Kind;
-use ptx_isa::effect::Place;
+use ptx_isa::effect::MemoryPlace;
 use ptx_isa::uop::Op as Pure;
 
 use crate::emit::Gen;
@@ -80,7 +80,7 @@ pub(super) fn staged(
 }
 
 /// Addresses with the constant offset added.
-pub(super) fn addresses(g: &mut Gen<'_, '_>, base: Val, place: &Place) -> Address {
+pub(super) fn addresses(g: &mut Gen<'_, '_>, base: Val, place: &MemoryPlace) -> Address {
     let off = place.offset;
     let linear = g.offsets(base).map(<[i64]>::to_vec);
     match (linear, g.kind(base)) {

@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
-use ptx_isa::effect::{Effect, Mem, Place};
+use ptx_isa::effect::{Effect, Mem, MemoryPlace};
 use ptx_isa::{Kind, Space};
 
 use super::address::Address;
@@ -55,7 +55,14 @@ struct Known {
 }
 
 /// The site of effect `e`: `span` bytes are touched from the checked address on, which is a multiple of `unit`.
-fn known(g: &mut Gen<'_, '_>, e: u32, place: &Place, span: u64, unit: u64, narrow: bool) -> Known {
+fn known(
+    g: &mut Gen<'_, '_>,
+    e: u32,
+    place: &MemoryPlace,
+    span: u64,
+    unit: u64,
+    narrow: bool,
+) -> Known {
     if matches!(place.space, Space::Local | Space::ParamFunc) {
         let own = local_bytes(g.f);
         let bytes = own as u64;
@@ -81,7 +88,7 @@ fn known(g: &mut Gen<'_, '_>, e: u32, place: &Place, span: u64, unit: u64, narro
 pub(crate) fn site_of(
     g: &mut Gen<'_, '_>,
     e: u32,
-    place: &Place,
+    place: &MemoryPlace,
     span: u64,
     unit: u64,
 ) -> (Option<Slot>, Slot, Slot) {
@@ -136,7 +143,7 @@ pub(super) fn check(
     e: u32,
     address: &Address,
     mask: Option<&[Value]>,
-    place: &Place,
+    place: &MemoryPlace,
     bytes: u64,
 ) -> (Option<Value>, Checked) {
     let apart = if matches!(place.space, Space::Local | Space::ParamFunc) {

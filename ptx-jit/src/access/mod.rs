@@ -13,7 +13,7 @@ mod transfer;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I32, I64};
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Type, Value};
-use ptx_isa::effect::{Effect, Mem, Place};
+use ptx_isa::effect::{Effect, Mem, MemoryPlace};
 use ptx_isa::{Kind, Space};
 
 use self::address::{Address, staged};
@@ -185,7 +185,7 @@ fn checked(
     e: u32,
     address: &Address,
     mask: Option<&[Value]>,
-    place: &Place,
+    place: &MemoryPlace,
     bytes: u64,
 ) -> (Block, Found) {
     let (bad, site) = check(g, e, address, mask, place, bytes);

@@ -141,7 +141,8 @@ pub(super) fn check(
             within(loc, body.locs.len(), "no such line")?;
         }
         let count = inst.operands.end as usize - inst.operands.start as usize;
-        if inst.operands.end as usize > body.operands.len() || count != matched.shape.slots.len() {
+        if inst.operands.end as usize > body.operands.len() || count != matched.notation.slots.len()
+        {
             return Err("an instruction has other operands than its form");
         }
     }

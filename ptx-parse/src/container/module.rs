@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptx_isa::meaning::{ModuleInfo, Part as Select};
+use ptx_isa::meaning::{ModuleInfo, Selection};
 use ptx_isa::special::Sreg;
 use ptx_isa::table::table;
 use ptx_isa::types::{PtxVersion, Suffix, Target};
@@ -146,7 +146,7 @@ impl Record for CallTargets {
 impl Record for Match {
     fn write(&self, to: &mut Writer) {
         to.number(table().index(self.row).unwrap_or(u32::MAX).into());
-        for (elem, token) in self.shape.elems.iter().zip(self.picked.iter()) {
+        for (elem, token) in self.notation.elems.iter().zip(self.picked.iter()) {
             let at = token.and_then(|t| elem.choices.iter().position(|c| *c == t));
             to.option(at.map(|at| at as u64));
         }
@@ -164,35 +164,35 @@ impl Record for Match {
     }
 }
 
-impl Record for Select {
+impl Record for Selection {
     fn write(&self, to: &mut Writer) {
         let (kind, value) = match *self {
-            Select::Whole => (0, 0),
-            Select::B0 => (1, 0),
-            Select::B1 => (2, 0),
-            Select::B2 => (3, 0),
-            Select::B3 => (4, 0),
-            Select::H0 => (5, 0),
-            Select::H1 => (6, 0),
-            Select::Lanes(lanes) => (7, lanes.into()),
-            Select::Mask(mask) => (8, mask.into()),
+            Selection::Whole => (0, 0),
+            Selection::B0 => (1, 0),
+            Selection::B1 => (2, 0),
+            Selection::B2 => (3, 0),
+            Selection::B3 => (4, 0),
+            Selection::H0 => (5, 0),
+            Selection::H1 => (6, 0),
+            Selection::Lanes(lanes) => (7, lanes.into()),
+            Selection::Mask(mask) => (8, mask.into()),
         };
         to.number(kind + 9 * value);
     }
-    fn read(from: &mut Reader<'_>) -> Result<Select> {
+    fn read(from: &mut Reader<'_>) -> Result<Selection> {
         let n = from.number()?;
         let value = n / 9;
         Ok(match n % 9 {
-            7 => Select::Lanes(u16::try_from(value).map_err(|_| "unknown lanes")?),
-            8 => Select::Mask(u8::try_from(value).map_err(|_| "unknown lanes")?),
+            7 => Selection::Lanes(u16::try_from(value).map_err(|_| "unknown lanes")?),
+            8 => Selection::Mask(u8::try_from(value).map_err(|_| "unknown lanes")?),
             _ if value != 0 => return Err("unknown part of a register"),
-            0 => Select::Whole,
-            1 => Select::B0,
-            2 => Select::B1,
-            3 => Select::B2,
-            4 => Select::B3,
-            5 => Select::H0,
-            _ => Select::H1,
+            0 => Selection::Whole,
+            1 => Selection::B0,
+            2 => Selection::B1,
+            3 => Selection::B2,
+            4 => Selection::B3,
+            5 => Selection::H0,
+            _ => Selection::H1,
         })
     }
 }
@@ -288,7 +288,7 @@ impl Record for Operand {
             Operand::Absent => to.byte(0),
             Operand::Sink => to.byte(1),
             // Most operands.
-            Operand::Reg(id, Select::Whole) => tagged(2, *id),
+            Operand::Reg(id, Selection::Whole) => tagged(2, *id),
             Operand::Reg(id, part) => {
                 tagged(3, *id);
                 part.write(to);
@@ -350,10 +350,10 @@ impl Record for Operand {
         Ok(match from.byte()? {
             0 => Operand::Absent,
             1 => Operand::Sink,
-            2 => Operand::Reg(from.small()?, Select::Whole),
-            3 => Operand::Reg(from.small()?, Select::read(from)?),
+            2 => Operand::Reg(from.small()?, Selection::Whole),
+            3 => Operand::Reg(from.small()?, Selection::read(from)?),
             4 => Operand::NotReg(from.small()?),
-            5 => Operand::MinusReg(from.small()?, Select::read(from)?),
+            5 => Operand::MinusReg(from.small()?, Selection::read(from)?),
             6 => Operand::Imm(from.number()?),
             7 => Operand::Special(Sreg::read(from)?),
             8 => Operand::Envreg(from.byte()?),
@@ -369,7 +369,7 @@ impl Record for Operand {
             18 => {
                 // No recursion: a callee is a function or a register.
                 let callee = match from.byte()? {
-                    2 => Operand::Reg(from.small()?, Select::Whole),
+                    2 => Operand::Reg(from.small()?, Selection::Whole),
                     12 => Operand::Func(from.small()?),
                     _ => return Err("a callee is neither a function nor a register"),
                 };

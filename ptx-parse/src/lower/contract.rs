@@ -14,7 +14,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ptx_isa::meaning::Part;
+use ptx_isa::meaning::Selection;
 use ptx_isa::{Match, Operation, Ty, table};
 
 use crate::module::{Body, Module, Operand};
@@ -78,7 +78,7 @@ fn role(m: &Match) -> (Role, Option<Ty>) {
         Operation::Add if float && plain => Role::Add,
         Operation::Sub if float && plain => Role::Sub,
         Operation::Neg if float => Role::Neg,
-        Operation::Move if m.shape.slots.len() == 2 => Role::Move,
+        Operation::Move if m.notation.slots.len() == 2 => Role::Move,
         _ => Role::Other,
     };
     (role, Some(ty))
@@ -139,13 +139,13 @@ fn upward_exposed(module: &Module, body: &Body, starts: &[bool]) -> Vec<bool> {
         if let Some((g, _)) = inst.guard {
             read(g);
         }
-        for (slot, op) in m.shape.slots.iter().zip(ops) {
+        for (slot, op) in m.notation.slots.iter().zip(ops) {
             let call_or_guarded = inst.guard.is_some() || matches!(op, Operand::Call(_));
             if !slot.dest || call_or_guarded {
                 registers(body, op, &mut read);
             }
         }
-        for (slot, op) in m.shape.slots.iter().zip(ops) {
+        for (slot, op) in m.notation.slots.iter().zip(ops) {
             if slot.dest && inst.guard.is_none() {
                 registers(body, op, &mut |r| written_in[r as usize] = block);
             }
@@ -174,16 +174,16 @@ fn block(
         let (role, _) = roles[inst.opcode as usize];
         let ops = &body.operands[inst.operands.start as usize..inst.operands.end as usize];
         let dest = match ops.first() {
-            Some(Operand::Reg(d, Part::Whole)) if inst.guard.is_none() => Some(*d),
+            Some(Operand::Reg(d, Selection::Whole)) if inst.guard.is_none() => Some(*d),
             _ => None,
         };
         // Uses.
         let mut copies = None;
-        for (k, (slot, op)) in m.shape.slots.iter().zip(ops).enumerate() {
+        for (k, (slot, op)) in m.notation.slots.iter().zip(ops).enumerate() {
             let whole = |r: &u32| holds.get(r).copied();
             match (role, op) {
                 _ if slot.dest && inst.guard.is_none() && !matches!(op, Operand::Call(_)) => {}
-                (Role::Add | Role::Sub, Operand::Reg(r, Part::Whole)) if k == 1 || k == 2 => {
+                (Role::Add | Role::Sub, Operand::Reg(r, Selection::Whole)) if k == 1 || k == 2 => {
                     if let Some((p, negated)) = whole(r) {
                         let same = matches!((&ops[1], &ops[2]), (Operand::Reg(a, _), Operand::Reg(b, _)) if a == b);
                         let fits = fits(module, body, products[p].inst, i);
@@ -194,10 +194,10 @@ fn block(
                         }
                     }
                 }
-                (Role::Move, Operand::Reg(r, Part::Whole)) if dest.is_some() => {
+                (Role::Move, Operand::Reg(r, Selection::Whole)) if dest.is_some() => {
                     copies = whole(r);
                 }
-                (Role::Neg, Operand::Reg(r, Part::Whole)) if dest.is_some() => {
+                (Role::Neg, Operand::Reg(r, Selection::Whole)) if dest.is_some() => {
                     copies = whole(r).map(|(p, n)| (p, !n));
                 }
                 _ => registers(body, op, &mut |r| {
@@ -213,7 +213,7 @@ fn block(
             products[*p].blocked = true;
         }
         // Writes: registers hold something else, factors are gone.
-        for (slot, op) in m.shape.slots.iter().zip(ops) {
+        for (slot, op) in m.notation.slots.iter().zip(ops) {
             if slot.dest || matches!(op, Operand::Call(_)) {
                 registers(body, op, &mut |r| {
                     holds.remove(&r);

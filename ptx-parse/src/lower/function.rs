@@ -1,9 +1,9 @@
 //! One function: registers, frame, instructions, calls.
 
-use ptx_isa::effect::{Effect, Mem, Order, Place, Scope, Sys};
+use ptx_isa::effect::{Effect, Mem, MemoryPlace, Order, Scope, Sys};
 use std::collections::HashMap;
 
-use ptx_isa::meaning::{Arg, Part, Src, Uop, V};
+use ptx_isa::meaning::{Arg, Selection, Src, Uop, V};
 use ptx_isa::row::Control;
 use ptx_isa::uop::Op;
 use ptx_isa::{Cx, Kind, Match, Sem, Space, Ty};
@@ -74,7 +74,7 @@ pub(crate) fn lower_function(
                     }
                 } else {
                     let types = slot_types[inst.opcode as usize].get_or_insert_with(|| {
-                        m.shape.slots.iter().map(|s| m.slot_ty(s)).collect()
+                        m.notation.slots.iter().map(|s| m.slot_ty(s)).collect()
                     });
                     for (ty, op) in types.iter().zip(operands) {
                         match names.arg(op, *ty) {
@@ -190,7 +190,7 @@ fn keep_factors(
     let mut copies = [V::w(0); 2];
     for (k, copy) in copies.iter_mut().enumerate() {
         if let Ok(Arg::Val { v, .. }) =
-            names.arg(&operands[k + 1], m.slot_ty(&m.shape.slots[k + 1]))
+            names.arg(&operands[k + 1], m.slot_ty(&m.notation.slots[k + 1]))
         {
             *copy = fresh(out, v.kind, "(factor)");
             let op = if v.kind == Kind::D { Op::MovD } else { Op::MovW };
@@ -208,7 +208,7 @@ fn fused_args(
     kept: &HashMap<usize, [V; 2]>,
     out: &mut Function,
 ) -> Result<[Arg; 4], String> {
-    let ty = f.m.slot_ty(&f.m.shape.slots[1]).unwrap_or(Ty::F32);
+    let ty = f.m.slot_ty(&f.m.notation.slots[1]).unwrap_or(Ty::F32);
     let value = |op: &Operand| match names.arg(op, Some(ty))? {
         Arg::Val { v, .. } => Ok(v),
         other => Err(format!("{other:?} is no number")),
@@ -235,7 +235,7 @@ fn fused_args(
     if f.minus_addend {
         c = negate(c);
     }
-    let arg = |v: V| Arg::Val { v, ty, part: Part::Whole };
+    let arg = |v: V| Arg::Val { v, ty, part: Selection::Whole };
     Ok([names.arg(dest, Some(ty))?, arg(a), arg(b), arg(c)])
 }
 
@@ -512,7 +512,7 @@ fn frame_place(op: &Operand, names: &Names) -> Option<V> {
 
 fn word_access(ty: Ty) -> Mem {
     Mem {
-        place: Place { space: Space::ParamFunc, offset: 0 },
+        place: MemoryPlace { space: Space::ParamFunc, offset: 0 },
         bytes: ty.bytes() as u8,
         count: 1,
         signed: false,

@@ -1,6 +1,6 @@
 //! Operands of the verified module as the handles that meanings read.
 
-use ptx_isa::meaning::{Addr, Arg, Part, Src, V};
+use ptx_isa::meaning::{Addr, Arg, Selection, Src, V};
 use ptx_isa::{Kind, Space, Ty};
 
 use super::Layout;
@@ -149,5 +149,5 @@ impl Names<'_> {
 }
 
 fn val(v: V, ty: Ty) -> Arg {
-    Arg::Val { v, ty, part: Part::Whole }
+    Arg::Val { v, ty, part: Selection::Whole }
 }

@@ -7,7 +7,7 @@ use super::scope::Binding;
 use crate::ast::{Arg, Imm, Operand as AstOperand};
 use crate::module::Operand;
 use crate::names::Name;
-use ptx_isa::meaning::Part;
+use ptx_isa::meaning::Selection;
 use ptx_isa::row::AddressWidth;
 use ptx_isa::syntax::Form;
 use ptx_isa::types::TyClass;
@@ -131,7 +131,7 @@ impl Verifier<'_> {
                     }
                     AddressWidth::Module | AddressWidth::Any | AddressWidth::Tensor => {}
                 }
-                Operand::Reg(id, Part::Whole)
+                Operand::Reg(id, Selection::Whole)
             }
             Binding::Symbol(_) | Binding::Var(_) | Binding::Param(_)
                 if width == AddressWidth::Tensor =>

@@ -6,7 +6,7 @@ use super::scope::Binding;
 use crate::ast::{Arg, Operand as AstOperand};
 use crate::diag::Code;
 use crate::module::{CallOperands, CallTargets, Operand, Param};
-use ptx_isa::meaning::Part;
+use ptx_isa::meaning::Selection;
 use ptx_isa::types::TyClass;
 use ptx_isa::{Space, Ty};
 use std::ops::Range;
@@ -86,7 +86,7 @@ impl Verifier<'_> {
                         })
                     }
                 };
-                (Operand::Reg(id, Part::Whole), signature)
+                (Operand::Reg(id, Selection::Whole), signature)
             }
             (Binding::None, _) => return Err((callee_at, What::Unknown(name))),
             (Binding::Reg(_), None) => {
@@ -160,7 +160,7 @@ impl Verifier<'_> {
                 (Binding::Reg(id), None) => {
                     let ty = self.body.regs[id as usize].ty;
                     let fits = !formal.array && agrees(ty, formal.ty, false);
-                    fits.then_some(Operand::Reg(id, Part::Whole))
+                    fits.then_some(Operand::Reg(id, Selection::Whole))
                 }
                 (Binding::Var(id), None) => {
                     let var = &self.body.vars[id as usize];

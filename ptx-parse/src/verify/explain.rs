@@ -104,7 +104,7 @@ impl Verifier<'_> {
     pub(super) fn report_misfit(&mut self, m: Misfit, c: &Candidate, instr: &Instr) {
         let matched = &c.matched;
         let (syntax, section, mnemonic) =
-            (matched.row.syntax, matched.row.section, matched.shape.mnemonic);
+            (matched.row.syntax, matched.row.section, matched.notation.mnemonic);
         let opcode = self.text(instr.opcode);
         let span = m.operand.map_or_else(|| self.ast.opcode_span(instr), |o| o.span());
         let text = self.ast.text(span);

@@ -27,7 +27,7 @@ pub(super) enum Rule {
 pub(super) fn rule(m: &Match) -> Option<Rule> {
     match m.row.op {
         Operation::Barrier => Some(Rule::Barrier),
-        _ if m.shape.slots.iter().any(|s| !s.values.is_empty()) => Some(Rule::Listed),
+        _ if m.notation.slots.iter().any(|s| !s.values.is_empty()) => Some(Rule::Listed),
         _ => None,
     }
 }
@@ -36,7 +36,7 @@ impl Verifier<'_> {
     /// Checks the constants of an instruction whose operands fit.
     pub(super) fn value_rule(&mut self, rule: Rule, c: &Candidate, instr: &Instr) {
         let ast = self.ast;
-        let slots = &c.matched.shape.slots;
+        let slots = &c.matched.notation.slots;
         let given = ast.operands(instr.operands());
         let span = |at: usize| given.get(at).map_or_else(|| instr.span(), |o| o.span());
         let mut findings: Vec<(Span, String, String)> = Vec::new();

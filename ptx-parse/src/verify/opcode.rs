@@ -211,7 +211,7 @@ fn candidate(m: Match) -> Candidate {
     let spaces: Vec<Space> = m.picked.iter().flatten().filter_map(|t| space_of(t)).collect();
     // With fewer spaces than memory operands the last ones are unrelated to them.
     let mut named = spaces.iter().copied();
-    for slot in &m.shape.slots {
+    for slot in &m.notation.slots {
         let continues = slot.bracket.is_some()
             && units.last().is_some_and(|(bracket, _)| *bracket == slot.bracket);
         let space = match slot.form {
@@ -325,7 +325,7 @@ fn problem(m: &Match, text: &str, version: PtxVersion, target: Target) -> Option
     }
     for floor in row.floors {
         for token in floor.tokens.split_ascii_whitespace().filter(|t| m.has(t)) {
-            let what = || format!("`{token}` of `{}`", m.shape.mnemonic);
+            let what = || format!("`{token}` of `{}`", m.notation.mnemonic);
             if let Some(d) = floors(&what, floor.since, floor.sm, floor.targets) {
                 return Some(d);
             }

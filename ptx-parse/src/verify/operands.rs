@@ -6,7 +6,7 @@ use super::scope::{Binding, Family};
 use crate::ast::{Arg, Imm, Instr, Operand as AstOperand, OperandKind, Part as AstPart, flag};
 use crate::module::Operand;
 use crate::names::Name;
-use ptx_isa::meaning::Part;
+use ptx_isa::meaning::Selection;
 use ptx_isa::special::Sreg;
 use ptx_isa::syntax::Form;
 use ptx_isa::types::TyClass;
@@ -441,12 +441,12 @@ impl Verifier<'_> {
                         Some(want) => {
                             let ty = self.body.regs[id as usize].ty;
                             if agrees(ty, want, spec.relaxed) {
-                                Ok(Operand::Reg(id, Part::Whole))
+                                Ok(Operand::Reg(id, Selection::Whole))
                             } else {
                                 Err((What::Type(ty, want), *op))
                             }
                         }
-                        None => Ok(Operand::Reg(id, Part::Whole)),
+                        None => Ok(Operand::Reg(id, Selection::Whole)),
                     };
                 }
                 self.name_value(spec, op, traits, name, binding, (neg, not), part)
@@ -617,13 +617,13 @@ impl Verifier<'_> {
                 }
                 match (part.and_then(component), spec.count) {
                     (Some(i), None) if i < u32::from(count) => {
-                        Ok(Operand::Reg(first + i, Part::Whole))
+                        Ok(Operand::Reg(first + i, Selection::Whole))
                     }
                     (Some(_), None) => Err((What::Selector, *op)),
                     (None, Some(n)) if n == u32::from(count) && part.is_none() => {
                         let at = self.body.operands.len() as u32;
                         let ids = first..first + n;
-                        self.body.operands.extend(ids.map(|id| Operand::Reg(id, Part::Whole)));
+                        self.body.operands.extend(ids.map(|id| Operand::Reg(id, Selection::Whole)));
                         Ok(Operand::Vector(at..at + n))
                     }
                     (None, None) => Err((What::WholeVector, *op)),
@@ -647,9 +647,9 @@ impl Verifier<'_> {
     }
 
     /// The selector after a register, as the slot wants it.
-    fn selector(&self, spec: &Spec, op: &AstOperand, part: Option<AstPart>) -> Fit<Part> {
+    fn selector(&self, spec: &Spec, op: &AstOperand, part: Option<AstPart>) -> Fit<Selection> {
         match (part, spec.selector) {
-            (None, None | Some((_, true))) => Ok(Part::Whole),
+            (None, None | Some((_, true))) => Ok(Selection::Whole),
             (None, Some((_, false))) => Err((What::NeedsSelector, *op)),
             (Some(_), None) => Err((What::Selector, *op)),
             (Some(part), Some((selector, _))) => {

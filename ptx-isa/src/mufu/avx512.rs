@@ -7,7 +7,7 @@
 
 use std::arch::x86_64::*;
 
-use super::datapath::{Coefficients, Shape};
+use super::datapath::{Coefficients, Interpolation};
 use super::division;
 use super::functions::{Approximation, Cos, Entry, Ex2, Form, Lg2, Rcp, Rsqrt, Sin, Sqrt};
 
@@ -34,7 +34,7 @@ const C2_BITS: u32 = 15;
 const BIAS: u64 = 1 << 27;
 
 impl Columns {
-    const fn new(table: &[Coefficients], shape: &Shape) -> Columns {
+    const fn new(table: &[Coefficients], shape: &Interpolation) -> Columns {
         let mut columns = Columns { c0: [0; 128], c12: [0; 128], one_binade: true };
         assert!(table.len() == 64 || table.len() == 128);
         let mut k = 0;
@@ -64,7 +64,7 @@ macro_rules! wide {
     ($($name:ident)*) => {
         $(impl Wide for $name {
             const COLUMNS: &'static Columns = {
-                static COLUMNS: Columns = Columns::new($name::TABLE, &$name::SHAPE);
+                static COLUMNS: Columns = Columns::new($name::TABLE, &$name::INTERPOLATION);
                 &COLUMNS
             };
         })*
@@ -130,12 +130,12 @@ fn add(negative: bool, a: __m512i, b: __m512i) -> __m512i {
     if negative { _mm512_sub_epi32(a, b) } else { _mm512_add_epi32(a, b) }
 }
 
-/// [`Shape::magnitude`] over a group, where the place of the cut is known: all in 32 bits, since a floor of floors is
+/// [`Interpolation::magnitude`] over a group, where the place of the cut is known: all in 32 bits, since a floor of floors is
 /// the floor. `rest` is the sum without c0 and c1.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn cut_at_once<F: Wide>(c0: __m512i, c1: __m512i, x: __m512i, rest: __m512i) -> __m512i {
-    let shape = F::SHAPE;
+    let shape = F::INTERPOLATION;
     // The product has 33 bits, so the last 3 bits of x are taken apart.
     let high = _mm512_mullo_epi32(c1, _mm512_srli_epi32::<3>(x));
     let low = _mm512_mullo_epi32(c1, _mm512_and_si512(x, _mm512_set1_epi32(7)));
@@ -158,7 +158,7 @@ fn doubles<F: Wide>(
     rest: __m512i,
     exponent: __m512i,
 ) -> __m512i {
-    let shape = F::SHAPE;
+    let shape = F::INTERPOLATION;
     // Only the lower halves of the 64-bit lanes count in a multiplication.
     let scale = _mm512_set1_epi64(1 << shape.c0_shift);
     let constant = _mm512_add_epi64(_mm512_mul_epi32(c0, scale), rest);
@@ -176,11 +176,11 @@ fn doubles<F: Wide>(
     _mm512_castpd_si512(_mm512_cvtepi64_pd(p))
 }
 
-/// [`Shape::magnitude`] over a group.
+/// [`Interpolation::magnitude`] over a group.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
 fn magnitudes<F: Wide>(k: &Group, offset: &Group, exponent: &Group) -> Group {
-    let shape = F::SHAPE;
+    let shape = F::INTERPOLATION;
     let (k, x, exponent) = (load(k, 0), load(offset, 0), load(exponent, 0));
     let large = F::TABLE.len() == 128;
     let c0 = lookup(&F::COLUMNS.c0, k, large);
@@ -322,7 +322,7 @@ division! {
 /// Calls the macro `$callback` with the micro-ops that have a function here: `Op: function(operands);`. Their constant
 /// is 1 for `.ftz`.
 #[macro_export]
-macro_rules! wide_ops {
+macro_rules! avx512_ops {
     ($callback:ident) => {
         $callback! {
             RcpApproxF32: rcp_approx(a);

@@ -1,0 +1,99 @@
+//! `st.async` and `red.async` (PTX ISA 9.7.10.12, 9.7.15.7).
+
+use super::async_copy::{BULK, OP, at, shared_reduction};
+use crate::async_copy::{self, Reduce};
+use crate::matrix::run::space_code;
+use crate::meaning::Cx;
+use crate::row::{Operation, Row, Sem};
+use crate::rows::memory::space;
+use crate::table::Match;
+use crate::types::ptx;
+
+const CLUSTER: (&str, &str) = ("space", ".shared::cluster");
+
+/// Rows of this family.
+pub static ROWS: &[Row] = &[
+    Row {
+        syntax: "st.async{.weak}{.space}.mbarrier::complete_tx::bytes{.vec}.type [a], b*vec, [mbar]",
+        sets: &[CLUSTER, ("type", ".b32 .b64 .u32 .u64 .s32 .s64 .f32 .f64")],
+        section: "9.7.10.12",
+        op: Operation::Store,
+        floors: &[],
+        since: ptx(8, 1),
+        check: Some(sixteen_bytes),
+        sem: Sem::Ops(store),
+        ..BULK
+    },
+    Row {
+        syntax: "st.async{.weak}{.space}.mbarrier::complete_tx::bytes.b128 [a], b:.b128, [mbar]",
+        sets: &[CLUSTER],
+        section: "9.7.10.12",
+        op: Operation::Store,
+        floors: &[],
+        since: ptx(9, 2),
+        ..BULK
+    },
+    Row {
+        syntax: "st.async{.mmio}.release.scope{.global}.type [a], b",
+        sets: &[
+            ("scope", ".gpu .sys"),
+            ("type", ".b8 .b16 .b32 .b64 .u8 .u16 .u32 .u64 .s8 .s16 .s32 .s64 .f32 .f64"),
+        ],
+        section: "9.7.10.12",
+        op: Operation::Store,
+        since: ptx(8, 7),
+        check: Some(mmio),
+        sm: 100,
+        ..BULK
+    },
+    Row {
+        syntax: "red.async.relaxed.cluster{.space}.mbarrier::complete_tx::bytes.op.type [a], b, [mbar]",
+        sets: &[CLUSTER, OP, ("type", ".b32 .u32 .s32 .u64")],
+        section: "9.7.15.7",
+        since: ptx(8, 1),
+        check: Some(shared_reduction),
+        sem: Sem::Ops(reduce),
+        ..BULK
+    },
+    Row {
+        syntax: "red.async{.mmio}.release.scope{.global}.add.type [a], b",
+        sets: &[("scope", ".gpu .sys"), ("type", ".u32 .s32 .u64 .s64")],
+        section: "9.7.15.7",
+        since: ptx(8, 7),
+        check: Some(mmio),
+        sm: 100,
+        ..BULK
+    },
+];
+
+/// Memory-mapped stores and reductions are visible to the whole system.
+fn mmio(m: &Match) -> Result<(), String> {
+    if m.has(".mmio") && m.get("scope") == Some(".gpu") {
+        Err("`.mmio` needs scope `.sys`".into())
+    } else {
+        Ok(())
+    }
+}
+
+fn sixteen_bytes(m: &Match) -> Result<(), String> {
+    if m.get("vec") == Some(".v4") && m.ty("type").is_some_and(|t| t.bits() == 64) {
+        Err("vectors hold at most 16 bytes".into())
+    } else {
+        Ok(())
+    }
+}
+
+fn store(x: &mut Cx) {
+    let bytes = x.ty_of("type").bytes();
+    let mut src = vec![at(x, "a"), at(x, "mbar")];
+    src.extend(x.rd_vec("b"));
+    let k = [bytes, src.len() as u32 - 2, space_code(space(x)), 0];
+    x.warp("st.async", async_copy::store, k, &src, &[]);
+}
+
+fn reduce(x: &mut Cx) {
+    let op = Reduce::parse(x.get("op")).unwrap_or(Reduce::Add);
+    let k = [async_copy::pack_reduce(op, x.ty_of("type")), space_code(space(x)), 0, 0];
+    let src = [at(x, "a"), at(x, "mbar"), x.rd("b")];
+    x.warp("red.async", async_copy::reduce, k, &src, &[]);
+}

@@ -1,0 +1,79 @@
+//! Prefetches, priorities and policies of caches (PTX ISA 9.7.9.15 to 9.7.9.18).
+
+use crate::class::Class;
+use crate::meaning::V;
+use crate::row::{Exactness, ROW, Row, Sem};
+use crate::types::ptx;
+
+/// Priorities of a cache policy.
+const POLICY: &[(&str, &str)] = &[
+    ("first", ".L2::evict_last .L2::evict_normal .L2::evict_first .L2::evict_unchanged"),
+    ("second", ".L2::evict_first .L2::evict_unchanged"),
+];
+/// A policy is an opaque value that changes no result; 0 stands for it here.
+const POLICIES: Row = Row {
+    since: ptx(7, 4),
+    sm: 80,
+    section: "9.7.9.18",
+    class: |_| Class::Move,
+    exact: Exactness::Implementation,
+    sem: Sem::Ops(|x| x.wr("d", V::d(0))),
+    ..ROW
+};
+const HINTS: Row = Row {
+    section: "9.7.9.15",
+    class: |_| Class::Move,
+    sem: Sem::Ops(|_| {}),
+    since: ptx(2, 0),
+    ..ROW
+};
+
+/// Rows of this family.
+pub static ROWS: &[Row] = &[
+    Row {
+        syntax: "prefetch{.space}.level [a]",
+        sets: &[("space", ".global .local"), ("level", ".L1 .L2")],
+        sm: 20,
+        ..HINTS
+    },
+    Row {
+        syntax: "prefetch.global.level [a]",
+        sets: &[("level", ".L2::evict_last .L2::evict_normal")],
+        since: ptx(7, 4),
+        sm: 80,
+        ..HINTS
+    },
+    Row {
+        syntax: "prefetch{.space}.tensormap [a]",
+        sets: &[("space", ".const .param")],
+        since: ptx(8, 0),
+        sm: 90,
+        ..HINTS
+    },
+    Row { syntax: "prefetchu.L1 [a]", sm: 20, ..HINTS },
+    Row {
+        syntax: "applypriority{.global}.L2::evict_normal [a], #size:.u32",
+        since: ptx(7, 4),
+        sm: 80,
+        section: "9.7.9.16",
+        ..HINTS
+    },
+    Row {
+        syntax: "discard{.global}.L2 [a], #size:.u32",
+        since: ptx(7, 4),
+        sm: 80,
+        section: "9.7.9.17",
+        ..HINTS
+    },
+    Row {
+        syntax: "createpolicy.fractional.first{.second}.b64 d{, fraction:.f32}",
+        sets: POLICY,
+        ..POLICIES
+    },
+    Row {
+        syntax: "createpolicy.range{.global}.first{.second}.b64 d, [a], primary:.u32, total:.u32",
+        sets: POLICY,
+        ..POLICIES
+    },
+    Row { syntax: "createpolicy.cvt.L2.b64 d, a", ..POLICIES },
+];

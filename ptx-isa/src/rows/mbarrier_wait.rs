@@ -1,0 +1,138 @@
+//! Waits for an `mbarrier` and questions about it (PTX ISA 9.7.15.16.19 to 9.7.15.16.21).
+
+use super::mbarrier::{B, CTA, LAYOUT, SCOPE, address};
+use crate::effect::Effect;
+use crate::matrix::run::space_code;
+use crate::mbarrier;
+use crate::meaning::{Arg, Cx, V};
+use crate::row::{Reach, Row, Sem};
+use crate::rows::memory::space;
+use crate::types::{Kind, ptx};
+use crate::uop::Op;
+
+const ACQUIRE: (&str, &str) = ("sem", ".acquire .relaxed");
+const PHASE: (&str, &str) = ("phase", ".phase_type::primary .phase_type::conditional");
+
+/// Rows of this family.
+pub static ROWS: &[Row] = &[
+    // Waits.
+    Row {
+        syntax: "mbarrier.test_wait{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], state:.b64",
+        sets: &[("phase", ".phase_type::primary"), ACQUIRE, SCOPE, CTA],
+        section: "9.7.15.16.19",
+        waits: true,
+        sem: Sem::Ops(wait),
+        ..B
+    },
+    Row {
+        syntax: "mbarrier.test_wait.parity{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], parity=0|1:.u32",
+        sets: &[PHASE, ACQUIRE, SCOPE, CTA],
+        section: "9.7.15.16.19",
+        waits: true,
+        sem: Sem::Ops(wait),
+        ..B
+    },
+    Row {
+        syntax: "mbarrier.try_wait{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], state:.b64{, hint:.u32}",
+        sets: &[("phase", ".phase_type::primary"), ACQUIRE, SCOPE, CTA],
+        section: "9.7.15.16.19",
+        since: ptx(7, 8),
+        sm: 90,
+        waits: true,
+        sem: Sem::Ops(wait),
+        ..B
+    },
+    Row {
+        syntax: "mbarrier.try_wait.parity{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], parity=0|1:.u32{, hint:.u32}",
+        sets: &[PHASE, ACQUIRE, SCOPE, CTA],
+        section: "9.7.15.16.19",
+        since: ptx(7, 8),
+        sm: 90,
+        waits: true,
+        sem: Sem::Ops(wait),
+        ..B
+    },
+    Row {
+        syntax: "mbarrier.test_wait.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], state:.b64",
+        sets: &[ACQUIRE, SCOPE, CTA],
+        section: "9.7.15.16.19",
+        since: ptx(9, 3),
+        sm: 90,
+        waits: true,
+        sem: Sem::Ops(wait),
+        ..B
+    },
+    Row {
+        syntax: "mbarrier.test_wait.parity.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], parity=0|1:.u32",
+        sets: &[ACQUIRE, SCOPE, CTA],
+        section: "9.7.15.16.19",
+        since: ptx(9, 3),
+        sm: 90,
+        waits: true,
+        sem: Sem::Ops(wait),
+        ..B
+    },
+    Row {
+        syntax: "mbarrier.try_wait.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], state:.b64{, hint:.u32}",
+        sets: &[ACQUIRE, SCOPE, CTA],
+        section: "9.7.15.16.19",
+        since: ptx(9, 3),
+        sm: 90,
+        waits: true,
+        sem: Sem::Ops(wait),
+        ..B
+    },
+    Row {
+        syntax: "mbarrier.try_wait.parity.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], parity=0|1:.u32{, hint:.u32}",
+        sets: &[ACQUIRE, SCOPE, CTA],
+        section: "9.7.15.16.19",
+        since: ptx(9, 3),
+        sm: 90,
+        waits: true,
+        sem: Sem::Ops(wait),
+        ..B
+    },
+    Row {
+        syntax: "mbarrier.pending_count{.layout::v0}.b64 d:.u32, state:.b64",
+        section: "9.7.15.16.20",
+        reach: Reach::Lane,
+        sem: Sem::Ops(|x| {
+            let state = x.rd("state");
+            let low = x.op1(Op::TruncDW, state);
+            let count = x.op2(Op::AndW, low, V::w((1 << 20) - 1));
+            x.wr("d", count);
+        }),
+        ..B
+    },
+    Row {
+        syntax: "mbarrier.check_layout.layout{.shared::cta}.b64 p:pred, [a]",
+        sets: &[LAYOUT],
+        section: "9.7.15.16.21",
+        reach: Reach::Lane,
+        since: ptx(9, 3),
+        sm: 90,
+        // Objects of layout v1 cannot be made here.
+        sem: Sem::Ops(|x| {
+            let v0 = x.has(".layout::v0");
+            x.wr("p", V::p(v0));
+        }),
+        ..B
+    },
+];
+
+fn wait(x: &mut Cx) {
+    let parity = x.has(".parity");
+    let what = x.rd(if parity { "parity" } else { "state" });
+    let src = [address(x), what];
+    let k = [u32::from(parity), space_code(space(x)), 0, 0];
+    let done = x.warp("mbarrier.test_wait", mbarrier::test, k, &src, &[Kind::P]);
+    // A wait in a loop should let those run that it waits for.
+    x.effect(Effect::Yield, &[], &[]);
+    x.wr("p", done[0]);
+    if matches!(x.arg("p"), Arg::Both(..)) {
+        x.wr_second("p", V::p(false));
+    }
+    if x.m.notation.slots.iter().any(|s| s.name == "dv") && x.given("dv") {
+        x.wr("dv", V::w(0));
+    }
+}

@@ -1,0 +1,188 @@
+//! `multimem` (PTX ISA 9.7.10.15): addresses of several devices' memory, which one device does not have.
+
+use super::cluster::C;
+use crate::class;
+use crate::row::{Floor, Row, floor};
+use crate::table::Match;
+use crate::types::{Ty, ptx};
+
+const MULTIMEM: Row = Row { section: "9.7.10.15", since: ptx(8, 1), class: class::load, ..C };
+
+/// Rows of this family.
+pub static ROWS: &[Row] = &[
+    // Multimem: addresses of several devices' memory, which one device does not have.
+    Row {
+        syntax: "multimem.ld_reduce{.sem}{.scope}{.global}.op.type d, [a]",
+        sets: &[
+            ("sem", ".weak .relaxed .acquire"),
+            ("op", ".min .max .add .and .or .xor"),
+            ("type", ".b32 .b64 .u32 .u64 .s32 .s64"),
+        ],
+        check: Some(integers),
+        ..MULTIMEM
+    },
+    Row {
+        syntax: "multimem.ld_reduce{.sem}{.scope}{.global}.op{.acc}{.width}.type d*?>, [a]",
+        sets: &[
+            ("sem", ".weak .relaxed .acquire"),
+            ("op", ".min .max .add"),
+            ("acc", ".acc::f32 .acc::f16"),
+            ("width", ".v2 .v4 .v8"),
+            (
+                "type",
+                ".f16 .f16x2 .bf16 .bf16x2 .f32 .f64 .e5m2 .e5m2x2 .e5m2x4 .e4m3 .e4m3x2 .e4m3x4",
+            ),
+        ],
+        counts: Some(width),
+        check: Some(floats),
+        floors: NARROW,
+        ..MULTIMEM
+    },
+    Row {
+        syntax: "multimem.st{.sem}{.scope}{.global}.type [a], b",
+        sets: &[("sem", ".weak .relaxed .release"), ("type", ".b32 .b64 .u32 .u64 .s32 .s64")],
+        check: Some(ordered),
+        class: class::store,
+        ..MULTIMEM
+    },
+    Row {
+        syntax: "multimem.st{.sem}{.scope}{.global}{.width}.type [a], b*?>",
+        sets: &[
+            ("sem", ".weak .relaxed .release"),
+            ("width", ".v2 .v4 .v8"),
+            (
+                "type",
+                ".f16 .f16x2 .bf16 .bf16x2 .f32 .f64 .e5m2 .e5m2x2 .e5m2x4 .e4m3 .e4m3x2 .e4m3x4",
+            ),
+        ],
+        counts: Some(width),
+        check: Some(floats),
+        floors: NARROW,
+        class: class::store,
+        ..MULTIMEM
+    },
+    Row {
+        syntax: "multimem.red{.sem}{.scope}{.global}.op.type [a], b",
+        sets: &[
+            ("sem", ".relaxed .release"),
+            ("op", ".min .max .add .and .or .xor"),
+            ("type", ".b32 .b64 .u32 .u64 .s32 .s64"),
+        ],
+        check: Some(integers),
+        class: class::atomic,
+        ..MULTIMEM
+    },
+    Row {
+        syntax: "multimem.red{.sem}{.scope}{.global}.op{.width}.type [a], b*?>",
+        sets: &[
+            ("sem", ".relaxed .release"),
+            ("op", ".min .max .add"),
+            ("width", ".v2 .v4 .v8"),
+            ("type", ".f16 .f16x2 .bf16 .bf16x2 .f32 .f64"),
+        ],
+        counts: Some(width),
+        check: Some(floats),
+        class: class::atomic,
+        ..MULTIMEM
+    },
+    Row {
+        syntax: "multimem.cp.async.bulk{.weak}.global.shared::cta.bulk_group [a], [b], size:.u32",
+        section: "9.7.10.28.4.4",
+        class: class::load,
+        since: ptx(9, 1),
+        floors: &[floor(".weak", ptx(9, 3), 90)],
+        ..C
+    },
+    Row {
+        syntax: "multimem.cp.async.bulk{.weak}.global.shared::cta.bulk_group.cp_mask [a], [b], size:.u32, mask:.b16",
+        section: "9.7.10.28.4.4",
+        class: class::load,
+        since: ptx(9, 1),
+        floors: &[floor(".weak", ptx(9, 3), 90)],
+        sm: 100,
+        ..C
+    },
+    Row {
+        syntax: "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.op{.noftz}.type [a], [b], size:.u32",
+        sets: &[
+            ("op", ".add .min .max .inc .dec .and .or .xor"),
+            ("type", ".f16 .bf16 .b32 .u32 .s32 .b64 .u64 .s64 .f32 .f64"),
+        ],
+        section: "9.7.10.28.4.5",
+        class: class::load,
+        since: ptx(9, 1),
+        check: Some(elementwise),
+        ..C
+    },
+];
+
+const NARROW: &[Floor] = &[Floor {
+    tokens: ".acc::f16 .e5m2 .e5m2x2 .e5m2x4 .e4m3 .e4m3x2 .e4m3x4",
+    since: ptx(8, 6),
+    sm: 100,
+    targets: "sm_100a sm_101a sm_103a sm_110a sm_120a sm_121a sm_100f sm_101f sm_103f sm_110f sm_120f",
+}];
+
+fn width(m: &Match, _: &str) -> u32 {
+    m.get("width").and_then(|w| w[2..].parse().ok()).unwrap_or(1)
+}
+
+/// Orders other than `.weak` come with a scope, and scopes with an order.
+fn ordered(m: &Match) -> Result<(), String> {
+    let weak = matches!(m.get("sem"), None | Some(".weak"));
+    match (weak, m.get("scope")) {
+        (true, Some(s)) => Err(format!("scope `{s}` needs a memory order")),
+        (false, None) => {
+            Err(format!("memory order `{}` needs a scope", m.get("sem").unwrap_or("")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn integers(m: &Match) -> Result<(), String> {
+    ordered(m)?;
+    elementwise(m)
+}
+
+/// Operations and types of element-wise reductions.
+fn elementwise(m: &Match) -> Result<(), String> {
+    let legal: &[Ty] = match m.get("op") {
+        Some(".add") => &[Ty::U32, Ty::S32, Ty::U64, Ty::F32, Ty::F64, Ty::F16, Ty::Bf16],
+        Some(".min" | ".max") => &[Ty::U32, Ty::S32, Ty::U64, Ty::S64, Ty::F16, Ty::Bf16],
+        Some(".inc" | ".dec") => &[Ty::U32],
+        _ => &[Ty::B32, Ty::B64],
+    };
+    let half = matches!(m.ty("type"), Some(Ty::F16 | Ty::Bf16));
+    match m.ty("type") {
+        Some(t) if !legal.contains(&t) => {
+            Err(format!("`{}` does not take type `{t}`", m.get("op").unwrap_or("")))
+        }
+        Some(_) if half && m.get("op") == Some(".add") && !m.has(".noftz") => {
+            Err("additions of halves need `.noftz`".into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Vector widths and operations of floating-point multimem accesses.
+fn floats(m: &Match) -> Result<(), String> {
+    ordered(m)?;
+    let t = m.ty("type");
+    let width = m.get("width");
+    let fits = match t {
+        Some(Ty::F16 | Ty::Bf16 | Ty::E5m2 | Ty::E4m3 | Ty::E5m2x2 | Ty::E4m3x2) => width.is_some(),
+        Some(Ty::F16x2 | Ty::Bf16x2 | Ty::F32) => width != Some(".v8"),
+        Some(Ty::F64) => width.is_none(),
+        _ => true,
+    };
+    if !fits {
+        return Err("this type does not come in vectors of this width".into());
+    }
+    let wide = matches!(t, Some(Ty::F32 | Ty::F64));
+    match m.get("op") {
+        Some(op @ (".min" | ".max")) if wide || m.has(".red") => {
+            Err(format!("`{op}` does not take this type"))
+        }
+        _ => Ok(()),
+    }
+}

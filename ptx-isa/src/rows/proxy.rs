@@ -1,0 +1,73 @@
+//! Fences between proxies (PTX ISA 9.7.15.4).
+
+use super::cluster::C;
+use crate::class;
+use crate::effect::{Effect, Order, Scope};
+use crate::row::{AddressWidth, Row, Sem, floor};
+use crate::types::ptx;
+
+const FENCE: Row = Row {
+    section: "9.7.15.4",
+    class: class::fence,
+    addresses: AddressWidth::Any,
+    // One coherent memory behind every proxy: a full fence orders them all.
+    sem: Sem::Ops(|x| {
+        x.effect(Effect::Fence(Order::SeqCst, Scope::Sys), &[], &[]);
+    }),
+    ..C
+};
+
+/// Rows of this family.
+pub static ROWS: &[Row] = &[
+    // Fences between proxies.
+    Row { syntax: "fence.proxy.alias", since: ptx(7, 5), sm: 70, ..FENCE },
+    Row {
+        syntax: "fence.proxy.alias.sem.sys",
+        sets: &[("sem", ".acquire .release")],
+        since: ptx(9, 4),
+        ..FENCE
+    },
+    Row { syntax: "membar.proxy.alias", since: ptx(7, 5), sm: 60, ..FENCE },
+    Row {
+        syntax: "fence.proxy.async{.space}",
+        sets: &[("space", ".global .shared::cta .shared::cluster")],
+        since: ptx(8, 0),
+        ..FENCE
+    },
+    Row { syntax: "membar.proxy.async", since: ptx(8, 0), ..FENCE },
+    Row { syntax: "fence.proxy.tensormap::generic.release.scope", since: ptx(8, 3), ..FENCE },
+    Row {
+        syntax: "fence.proxy.tensormap::generic.acquire.scope [a], #size=128:.u32",
+        since: ptx(8, 3),
+        ..FENCE
+    },
+    Row {
+        syntax: "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster",
+        since: ptx(8, 6),
+        ..FENCE
+    },
+    Row {
+        syntax: "fence.proxy.async::generic.release.restrict.cluster",
+        sets: &[("restrict", ".sync_restrict::shared::cta .sync_restrict::shared::cluster::read")],
+        since: ptx(8, 6),
+        floors: &[floor(".sync_restrict::shared::cluster::read", ptx(9, 4), 90)],
+        ..FENCE
+    },
+    Row {
+        syntax: "fence.proxy.kind.alias.sem.sys",
+        sets: &[
+            ("kind", ".generic::fabric .fabric::generic .fabric::fabric"),
+            ("sem", ".acquire .release"),
+        ],
+        since: ptx(9, 3),
+        sm: 100,
+        ..FENCE
+    },
+    Row {
+        syntax: "fence.acquire.sync_restrict::shared::cluster.cluster",
+        since: ptx(8, 6),
+        ..FENCE
+    },
+    Row { syntax: "fence.release.sync_restrict::shared::cta.cluster", since: ptx(8, 6), ..FENCE },
+    Row { syntax: "fence.mbarrier_init.release.cluster", since: ptx(8, 0), ..FENCE },
+];

@@ -1,0 +1,83 @@
+//! `redux` (PTX ISA 9.7.13.12).
+
+use super::warp::{across, groups, lanes};
+use crate::class::Class;
+use crate::effect::{Fault, Flow, Machine, WarpOp};
+use crate::meaning::Cx;
+use crate::row::{ROW, Reach, Row, Sem};
+use crate::types::{Kind, ptx};
+
+/// Rows of this family.
+pub static ROWS: &[Row] = &[
+    Row {
+        syntax: "redux.sync.op.type d, a, members:.b32",
+        sets: &[("op", ".add .min .max"), ("type", ".u32 .s32")],
+        since: ptx(7, 0),
+        sm: 80,
+        section: "9.7.13.12",
+        class: |_| Class::Redux,
+        reach: Reach::Warp,
+        sem: Sem::Ops(redux),
+        ..ROW
+    },
+    Row {
+        syntax: "redux.sync.op.b32 d, a, members",
+        sets: &[("op", ".and .or .xor")],
+        since: ptx(7, 0),
+        sm: 80,
+        section: "9.7.13.12",
+        class: |_| Class::Redux,
+        reach: Reach::Warp,
+        sem: Sem::Ops(redux),
+        ..ROW
+    },
+    Row {
+        syntax: "redux.sync.op{.abs}{.NaN}.f32 d, a, members:.b32",
+        sets: &[("op", ".min .max")],
+        since: ptx(8, 6),
+        sm: 100,
+        targets: "sm_100a sm_100f sm_103a sm_103f",
+        section: "9.7.13.12",
+        class: |_| Class::Redux,
+        reach: Reach::Warp,
+        sem: Sem::None,
+        ..ROW
+    },
+];
+
+fn redux(x: &mut Cx) {
+    let k = match (x.get("op"), x.ty().signed()) {
+        (".add", _) => 0,
+        (".min", false) => 1,
+        (".min", true) => 2,
+        (".max", false) => 3,
+        (".max", true) => 4,
+        (".and", _) => 5,
+        (".or", _) => 6,
+        _ => 7,
+    };
+    let a = x.rd("a");
+    let r = across(x, "redux", run_redux, k, true, &[a], &[Kind::W]);
+    x.wr("d", r[0]);
+}
+
+fn run_redux(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let a = m.src_w(0);
+    let groups = groups(m, op, 1);
+    let join = |s: u32, v: u32| match op.k[0] {
+        0 => s.wrapping_add(v),
+        1 => s.min(v),
+        2 => (s as i32).min(v as i32) as u32,
+        3 => s.max(v),
+        4 => (s as i32).max(v as i32) as u32,
+        5 => s & v,
+        6 => s | v,
+        _ => s ^ v,
+    };
+    let mut d = [0; 32];
+    for l in 0..32 {
+        d[l] = lanes(groups[l]).map(|j| a[j]).reduce(join).unwrap_or(0);
+    }
+    m.set_w(0, &d);
+    Ok(Flow::Next)
+}

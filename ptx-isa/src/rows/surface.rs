@@ -1,0 +1,196 @@
+//! Surface loads, stores and reductions (PTX ISA 9.7.11) over [`crate::texture`].
+
+use super::texture::{
+    ARRAY, Coordinates, GEOMETRY, LAYERED, SURFACE, boundary, lanes, no_object, surface,
+};
+use crate::effect::{AtomOp, Fault, Flow, Machine, WarpOp};
+use crate::meaning::Cx;
+use crate::row::{Row, Sem};
+use crate::types::{Kind, ptx};
+
+const COP: (&str, &str) = ("cop", ".ca .cg .cs .cv");
+const STORE_COP: (&str, &str) = ("cop", ".wb .cg .cs .wt");
+const SURFACE_TYPE: (&str, &str) = ("type", ".b8 .b16 .b32 .b64");
+const CLAMP: (&str, &str) = ("clamp", ".trap .clamp .zero");
+const REDUCTION: (&str, &str) = ("op", ".add .min .max .and .or");
+
+/// Rows of this family.
+pub static ROWS: &[Row] = &[
+    Row {
+        syntax: "suld.b.geom{.cop}{.vec}.type{.clamp} d*vec>, [a:any, b*?:.s32]",
+        sets: &[GEOMETRY, COP, SURFACE_TYPE, CLAMP],
+        section: "9.7.11.1",
+        sem: Sem::Ops(suld),
+        ..SURFACE
+    },
+    Row {
+        syntax: "suld.b.geom{.cop}{.vec}.type{.clamp} d*vec>, [a:any, b*?:any]",
+        sets: &[LAYERED, COP, SURFACE_TYPE, CLAMP],
+        since: ptx(3, 0),
+        section: "9.7.11.1",
+        sem: Sem::Ops(suld),
+        ..SURFACE
+    },
+    Row {
+        syntax: "sust.b.geom{.cop}{.vec}.type{.clamp} [a:any, b*?:.s32], c*vec>",
+        sets: &[GEOMETRY, STORE_COP, SURFACE_TYPE, CLAMP],
+        section: "9.7.11.2",
+        sem: Sem::Ops(sust),
+        ..SURFACE
+    },
+    Row {
+        syntax: "sust.b.geom{.cop}{.vec}.type{.clamp} [a:any, b*?:any], c*vec>",
+        sets: &[LAYERED, STORE_COP, SURFACE_TYPE, CLAMP],
+        since: ptx(3, 0),
+        section: "9.7.11.2",
+        sem: Sem::Ops(sust),
+        ..SURFACE
+    },
+    Row {
+        syntax: "sust.p.geom{.vec}.type{.clamp} [a:any, b*?:.s32], c*vec",
+        sets: &[GEOMETRY, ("type", ".b32 .u32 .s32 .f32"), CLAMP],
+        section: "9.7.11.2",
+        sem: Sem::None,
+        ..SURFACE
+    },
+    Row {
+        syntax: "sured.b.op.geom.type{.clamp} [a:any, b*?:.s32], c",
+        sets: &[REDUCTION, GEOMETRY, ("type", ".u32 .u64 .s32 .b32 .s64"), CLAMP],
+        section: "9.7.11.3",
+        sem: Sem::Ops(sured),
+        ..SURFACE
+    },
+    Row {
+        syntax: "sured.p.op.geom.type{.clamp} [a:any, b*?:.s32], c",
+        sets: &[REDUCTION, GEOMETRY, ("type", ".b32 .b64"), CLAMP],
+        section: "9.7.11.3",
+        sem: Sem::None,
+        ..SURFACE
+    },
+];
+
+/// Byte x, row, and plane or layer.
+fn surface_place(at: &Coordinates, lane: usize, flags: u32) -> [i32; 3] {
+    let [x, y, z] = at.integers(lane);
+    if flags & ARRAY != 0 { [x, y, at.layers[lane] as i32] } else { [x, y, z] }
+}
+
+fn outside(lane: usize, place: [i32; 3]) -> Fault {
+    let [x, y, z] = place;
+    let message = format!("byte {x} of row {y}, plane {z} is outside the surface");
+    Fault::Operand { lane: lane as u8, message }
+}
+
+/// Elements of an access and bytes of each.
+fn elements(x: &Cx) -> (usize, u32) {
+    let count = x.m.get("vec").and_then(|v| v[2..].parse().ok()).unwrap_or(1);
+    (count, x.ty().bits() / 8)
+}
+
+fn suld(x: &mut Cx) {
+    let (src, flags) = surface(x);
+    let (count, bytes) = elements(x);
+    let kind = if bytes == 8 { Kind::D } else { Kind::W };
+    let k = [flags, count as u32, bytes, 0];
+    let values = x.warp("suld", load, k, &src, &vec![kind; count]);
+    x.wr_vec("d", &values);
+}
+
+fn load(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let [flags, count, bytes, _] = op.k;
+    let handles = m.src_d(0);
+    let at = Coordinates::read(m, flags);
+    let mut out = [[0u64; 32]; 4];
+    for lane in lanes(m.mask()) {
+        let t =
+            m.texture(handles[lane]).ok_or_else(|| no_object(lane, "surface", handles[lane]))?;
+        let place = surface_place(&at, lane, flags);
+        let mut data = [0; 32];
+        let size = (count * bytes) as usize;
+        t.surface_read(place, boundary(flags), &mut data[..size])
+            .ok_or_else(|| outside(lane, place))?;
+        for (out, element) in out.iter_mut().zip(data[..size].chunks(bytes as usize)) {
+            let mut word = [0; 8];
+            word[..element.len()].copy_from_slice(element);
+            out[lane] = u64::from_le_bytes(word);
+        }
+    }
+    for (i, values) in out.iter().enumerate().take(count as usize) {
+        if bytes == 8 {
+            m.set_d(i, values);
+        } else {
+            m.set_w(i, &values.map(|v| v as u32));
+        }
+    }
+    Ok(Flow::Next)
+}
+
+fn sust(x: &mut Cx) {
+    let (mut src, flags) = surface(x);
+    let (count, bytes) = elements(x);
+    let first = src.len() as u32;
+    src.extend(x.rd_vec("c"));
+    x.warp("sust", store, [flags, count as u32, bytes, first], &src, &[]);
+}
+
+/// Source `i` as 64 bits.
+fn wide(m: &dyn Machine, i: usize, bytes: u32) -> [u64; 32] {
+    if bytes == 8 { m.src_d(i) } else { m.src_w(i).map(u64::from) }
+}
+
+fn store(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let [flags, count, bytes, first] = op.k;
+    let handles = m.src_d(0);
+    let at = Coordinates::read(m, flags);
+    let values: Vec<[u64; 32]> = (0..count).map(|i| wide(m, (first + i) as usize, bytes)).collect();
+    for lane in lanes(m.mask()) {
+        let t =
+            m.texture(handles[lane]).ok_or_else(|| no_object(lane, "surface", handles[lane]))?;
+        let place = surface_place(&at, lane, flags);
+        let mut data = Vec::with_capacity((count * bytes) as usize);
+        for value in &values {
+            data.extend(&value[lane].to_le_bytes()[..bytes as usize]);
+        }
+        t.surface_write(place, boundary(flags), &data).ok_or_else(|| outside(lane, place))?;
+    }
+    Ok(Flow::Next)
+}
+
+const REDUCTIONS: [&str; 5] = [".add", ".min", ".max", ".and", ".or"];
+
+fn sured(x: &mut Cx) {
+    let (mut src, flags) = surface(x);
+    let first = src.len() as u32;
+    src.push(x.rd("c"));
+    let ty = x.ty();
+    let wanted = x.get("op");
+    let operation = REDUCTIONS.iter().position(|o| *o == wanted).unwrap_or(0) as u32;
+    let signed = u32::from(ty.name().starts_with('s'));
+    x.warp("sured", reduce, [flags, operation | signed << 8, ty.bits() / 8, first], &src, &[]);
+}
+
+fn reduce(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let [flags, operation, bytes, first] = op.k;
+    let handles = m.src_d(0);
+    let at = Coordinates::read(m, flags);
+    let values = wide(m, first as usize, bytes);
+    let op = match (operation & 0xff, operation >> 8 != 0) {
+        (0, _) => AtomOp::Add,
+        (1, true) => AtomOp::MinS,
+        (2, true) => AtomOp::MaxS,
+        (1, false) => AtomOp::MinU,
+        (2, false) => AtomOp::MaxU,
+        (3, _) => AtomOp::And,
+        (_, _) => AtomOp::Or,
+    };
+    for lane in lanes(m.mask()) {
+        let t =
+            m.texture(handles[lane]).ok_or_else(|| no_object(lane, "surface", handles[lane]))?;
+        let place = surface_place(&at, lane, flags);
+        let value = values[lane];
+        let update = |old: u64| op.apply(bytes as u8, false, old, value, 0);
+        t.surface_update(place, boundary(flags), bytes as usize, update)
+            .ok_or_else(|| outside(lane, place))?;
+    }
+    Ok(Flow::Next)
+}

@@ -1,0 +1,160 @@
+//! Products of the fifth generation's tensor cores (PTX ISA 9.7.18.10).
+
+use super::tcgen05::{GROUP, T, fits};
+use crate::row::{Row, floor};
+use crate::table::Match;
+use crate::types::ptx;
+
+const M: Row = Row {
+    section: "9.7.18.10.9",
+    counts: Some(lane_masks),
+    floors: &[floor(".block16 .block32", ptx(8, 8), 100)],
+    ..T
+};
+const KIND: (&str, &str) = ("kind", ".kind::f16 .kind::tf32 .kind::f8f6f4 .kind::i8");
+const KIND_F: (&str, &str) = ("kind", ".kind::f16 .kind::tf32");
+const SCALED: (&str, &str) = ("kind", ".kind::mxf8f6f4 .kind::mxf4 .kind::mxf4nvf4");
+const VECTOR: (&str, &str) =
+    ("scale_vec", ".scale_vec::1X .scale_vec::2X .scale_vec::4X .block16 .block32");
+const COLLECTOR_A: (&str, &str) = (
+    "collector",
+    ".collector::a::fill .collector::a::use .collector::a::lastuse .collector::a::discard",
+);
+const COLLECTOR_B: (&str, &str) = (
+    "collector",
+    ".collector::b0::fill .collector::b0::use .collector::b0::lastuse .collector::b0::discard \
+     .collector::b1::fill .collector::b1::use .collector::b1::lastuse .collector::b1::discard \
+     .collector::b2::fill .collector::b2::use .collector::b2::lastuse .collector::b2::discard \
+     .collector::b3::fill .collector::b3::use .collector::b3::lastuse .collector::b3::discard",
+);
+
+/// Rows of this family.
+pub static ROWS: &[Row] = &[
+    // Products: A from a descriptor or from tensor memory.
+    Row {
+        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, mask*!:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, e:pred, #scale:.u32",
+        sets: &[GROUP, KIND_F, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, mask*!:.b32, e:pred, #scale:.u32",
+        sets: &[GROUP, KIND_F, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, mask*!:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, e:pred, #scale:.u32",
+        sets: &[GROUP, KIND_F, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, mask*!:.b32, e:pred, #scale:.u32",
+        sets: &[GROUP, KIND_F, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.group.kind.block_scale{.scale_vec}{.collector} [c], a:.b64, b:.b64, i:.b32, [sa], [sb], e:pred",
+        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
+        check: Some(scaled),
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.group.kind.block_scale{.scale_vec}{.collector} [c], [a], b:.b64, i:.b32, [sa], [sb], e:pred",
+        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
+        check: Some(scaled),
+        ..M
+    },
+    // Sparse A: metadata in tensor memory.
+    Row {
+        syntax: "tcgen05.mma.sp.group.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.sp.group.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, mask*!:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.sp.group.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, e:pred, #scale:.u32",
+        sets: &[GROUP, KIND_F, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector} [c], [a], b:.b64, [meta], i:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector} [c], [a], b:.b64, [meta], i:.b32, mask*!:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.sp.group.kind.block_scale{.scale_vec}{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, [sa], [sb], e:pred",
+        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
+        check: Some(scaled),
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.sp.group.kind.block_scale{.scale_vec}{.collector} [c], [a], b:.b64, [meta], i:.b32, [sa], [sb], e:pred",
+        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
+        check: Some(scaled),
+        ..M
+    },
+    // Weight-stationary products.
+    Row {
+        syntax: "tcgen05.mma.ws.cta_group::1.kind{.collector} [c], a:.b64, b:.b64, i:.b32, e:pred{, zero:.b64}",
+        sets: &[KIND, COLLECTOR_B],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.ws.cta_group::1.kind{.collector} [c], [a], b:.b64, i:.b32, e:pred{, zero:.b64}",
+        sets: &[KIND, COLLECTOR_B],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.ws.sp.cta_group::1.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, e:pred{, zero:.b64}",
+        sets: &[KIND, COLLECTOR_B],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.ws.sp.cta_group::1.kind{.collector} [c], [a], b:.b64, [meta], i:.b32, e:pred{, zero:.b64}",
+        sets: &[KIND, COLLECTOR_B],
+        ..M
+    },
+];
+
+/// Scale vectors of the block-scaled kinds.
+fn scaled(m: &Match) -> Result<(), String> {
+    let fits = match (m.get("kind"), m.get("scale_vec")) {
+        (Some(".kind::mxf8f6f4"), v) => matches!(v, None | Some(".scale_vec::1X" | ".block32")),
+        (Some(".kind::mxf4"), v) => matches!(v, None | Some(".scale_vec::2X" | ".block32")),
+        (_, v) => matches!(v, Some(".scale_vec::2X" | ".scale_vec::4X" | ".block16" | ".block32")),
+    };
+    if fits { Ok(()) } else { Err("this kind does not take this scale vector".into()) }
+}
+
+/// Elements of the mask that disables output lanes.
+fn lane_masks(m: &Match, _: &str) -> u32 {
+    if m.has(".cta_group::2") { 8 } else { 4 }
+}

@@ -1,0 +1,74 @@
+//! Tensor maps (PTX ISA 9.7.10.29).
+
+use super::cluster::C;
+use crate::class;
+use crate::row::{AddressWidth, Floor, Row};
+use crate::table::Match;
+use crate::types::{Ty, ptx};
+
+const TENSORMAP: Row = Row {
+    section: "9.7.10.29",
+    since: ptx(8, 3),
+    targets: "sm_90a sm_100a sm_101a sm_103a sm_110a sm_120a sm_121a sm_100f sm_101f sm_103f sm_110f sm_120f",
+    class: class::store,
+    addresses: AddressWidth::Any,
+    check: Some(replaced_width),
+    ..C
+};
+
+/// Rows of this family.
+pub static ROWS: &[Row] = &[
+    // Tensor maps.
+    Row {
+        syntax: "tensormap.replace.tile.field{.space}.b1024.type [a], b",
+        sets: &[
+            ("field", ".global_address .rank"),
+            ("space", ".global .shared::cta"),
+            ("type", ".b32 .b64"),
+        ],
+        ..TENSORMAP
+    },
+    Row {
+        syntax: "tensormap.replace.tile.field{.space}.b1024.type [a], #ord:.u32, b",
+        sets: &[
+            ("field", ".box_dim .global_dim .global_stride .element_stride"),
+            ("space", ".global .shared::cta"),
+            ("type", ".b32 .b64"),
+        ],
+        ..TENSORMAP
+    },
+    Row {
+        syntax: "tensormap.replace.tile.field{.space}.b1024.type [a], #b",
+        sets: &[
+            ("field", ".elemtype .interleave_layout .swizzle_mode .swizzle_atomicity .fill_mode"),
+            ("space", ".global .shared::cta"),
+            ("type", ".b32 .b64"),
+        ],
+        floors: &[Floor {
+            tokens: ".swizzle_atomicity",
+            since: ptx(8, 6),
+            sm: 100,
+            targets: "sm_100a sm_101a sm_103a sm_110a sm_120a sm_121a sm_100f sm_101f sm_103f sm_110f sm_120f",
+        }],
+        ..TENSORMAP
+    },
+    Row {
+        syntax: "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.scope.sync.aligned [a], [b], #size=128:.u32",
+        section: "9.7.15.17",
+        class: class::fence,
+        since: ptx(8, 3),
+        ..C
+    },
+];
+
+/// Addresses and strides of a tensor map have 64 bits, the rest 32.
+fn replaced_width(m: &Match) -> Result<(), String> {
+    let field = m.get("field").unwrap_or("");
+    let wide = matches!(field, ".global_address" | ".global_stride");
+    if (m.ty("type") == Some(Ty::B64)) == wide {
+        Ok(())
+    } else {
+        let need = if wide { ".b64" } else { ".b32" };
+        Err(format!("field `{field}` of a tensor map takes type `{need}`"))
+    }
+}

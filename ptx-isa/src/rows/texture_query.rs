@@ -1,0 +1,98 @@
+//! `txq` and `suq` (PTX ISA 9.7.10.5, 9.7.11.4).
+
+use super::texture::{SURFACE, TEX, lanes, no_object, surface};
+use crate::effect::{Fault, Flow, Machine, WarpOp};
+use crate::meaning::Cx;
+use crate::row::{Row, Sem};
+use crate::texture::{Address, Channel, Texture};
+use crate::types::{Kind, ptx};
+use crate::uop::Op;
+
+/// Rows of this family.
+pub static ROWS: &[Row] = &[
+    Row {
+        syntax: "txq.query.b32 d, [a]",
+        sets: &[(
+            "query",
+            ".width .height .depth .channel_data_type .channel_order .normalized_coords .array_size .num_mipmap_levels .num_samples .force_unnormalized_coords .filter_mode .addr_mode_0 .addr_mode_1 .addr_mode_2",
+        )],
+        since: ptx(1, 5),
+        section: "9.7.10.5",
+        sem: Sem::Ops(query),
+        ..TEX
+    },
+    Row {
+        syntax: "suq.query.b32 d, [a]",
+        sets: &[(
+            "query",
+            ".width .height .depth .channel_data_type .channel_order .array_size .memory_layout",
+        )],
+        since: ptx(1, 5),
+        section: "9.7.11.4",
+        sem: Sem::Ops(query),
+        sm: 0,
+        ..SURFACE
+    },
+];
+
+fn query(x: &mut Cx) {
+    let base = x.addr("a").base;
+    let base = if base.kind == Kind::W { x.op1(Op::ZextWD, base) } else { base };
+    let sets = x.m.row.sets[0].1;
+    let wanted = x.get("query");
+    let index = sets.split_ascii_whitespace().position(|q| q == wanted).unwrap_or(0);
+    let surface = u32::from(x.m.notation.mnemonic == "suq");
+    let v = x.warp("txq", answer, [index as u32, surface, 0, 0], &[base], &[Kind::W])[0];
+    x.wr("d", v);
+}
+
+/// Order of the queries in the row of `txq`; `suq` has the first five, then its own.
+fn answer(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let handles = m.src_d(0);
+    let mut out = [0; 32];
+    for lane in lanes(m.mask()) {
+        let t =
+            m.texture(handles[lane]).ok_or_else(|| no_object(lane, "texture", handles[lane]))?;
+        let mode = |d: usize| match t.address[d] {
+            Address::Wrap => 0,
+            Address::Mirror => 1,
+            Address::Clamp => 2,
+            Address::Border => 3,
+        };
+        out[lane] = match (op.k[1], op.k[0]) {
+            (_, 0) => t.size[0],
+            (_, 1) => t.size[1],
+            (_, 2) => t.size[2],
+            (_, 3) => data_type(&t),
+            // The values of OpenCL's CL_R, CL_RG, CL_RGBA.
+            (_, 4) => [0x10b0, 0x10b2, 0x10b5][t.channels.trailing_zeros().min(2) as usize],
+            (0, 5) => u32::from(t.normalized),
+            (0, 6) | (1, 5) => t.layers,
+            (0, 7) | (0, 8) => 1,
+            (0, 9) => u32::from(!t.normalized),
+            (0, 10) => u32::from(t.linear),
+            (0, d @ 11..=13) => mode(d as usize - 11),
+            _ => 0,
+        };
+    }
+    m.set_w(0, &out);
+    Ok(Flow::Next)
+}
+
+/// The values of OpenCL's channel data types.
+fn data_type(t: &Texture) -> u32 {
+    match (t.channel, t.read_normalized) {
+        (Channel::S8, true) => 0x10d0,
+        (Channel::S16, true) => 0x10d1,
+        (Channel::U8, true) => 0x10d2,
+        (Channel::U16, true) => 0x10d3,
+        (Channel::S8, false) => 0x10d7,
+        (Channel::S16, false) => 0x10d8,
+        (Channel::S32, _) => 0x10d9,
+        (Channel::U8, false) => 0x10da,
+        (Channel::U16, false) => 0x10db,
+        (Channel::U32, _) => 0x10dc,
+        (Channel::F16, _) => 0x10dd,
+        (Channel::F32, _) => 0x10de,
+    }
+}
