@@ -59,7 +59,7 @@ pub fn with_workspace(text: &str) -> Cow<'_, str> {
             Some((target, high)) => {
                 out.push_str(&rest[..start]);
                 let read = READS.lines().nth(usize::from(high)).unwrap_or_default();
-                out.push_str(&read.replace("TARGET", target).replace("WORKSPACE", WORKSPACE));
+                out.push_str(&read.replace("WORKSPACE", WORKSPACE).replace("TARGET", target));
                 ("", at + length + 1)
             }
             None => (&rest[..at + length], at + length),

@@ -5,6 +5,7 @@
 //! - [`types`]: scalar types, state spaces, versions;
 //! - [`syntax`]: the manual's notation parsed into modifiers and operand slots;
 //! - [`row`], [`rows`]: the table; [`table`]: the matcher over it; [`class`]: timing classes;
+//! - [`special`], [`directives`]: special registers, directives and state spaces;
 //! - [`uop`]: the micro-ops that meanings are made of; [`meaning`]: the
 //!   context through which a row's meaning reads operands and appends them;
 //! - [`recorded`]: which rows recordings of hardware cover;
@@ -13,6 +14,7 @@
 pub mod async_copy;
 pub mod atomic;
 pub mod class;
+pub mod directives;
 pub mod effect;
 pub mod matrix;
 pub mod mbarrier;

@@ -12,6 +12,8 @@ use crate::types::{PtxVersion, ptx};
 pub struct Row {
     /// The manual's notation, for example `add{.sat}.type d, a, b`.
     pub syntax: &'static str,
+    /// What it does, in one sentence for people.
+    pub does: &'static str,
     /// What the variables of `syntax` stand for: name and alternatives, `("type", ".u32 .s32")`.
     pub sets: &'static [(&'static str, &'static str)],
     /// First PTX version.
@@ -67,6 +69,7 @@ pub type Check = fn(&Match) -> Result<(), String>;
 /// The defaults of a [`Row`], for struct update syntax.
 pub const ROW: Row = Row {
     syntax: "",
+    does: "",
     sets: &[],
     since: ptx(1, 0),
     until: None,

@@ -66,6 +66,60 @@ impl Sreg {
             _ => self.ty().bits(),
         }
     }
+
+    /// What it holds, in one sentence for people.
+    pub const fn does(self) -> &'static str {
+        use Sreg::*;
+        match self {
+            TidX | TidY | TidZ | TidW => "Position of the thread in its block.",
+            NtidX | NtidY | NtidZ | NtidW => "Number of threads of the block.",
+            CtaidX | CtaidY | CtaidZ | CtaidW => "Position of the block in the grid.",
+            NctaidX | NctaidY | NctaidZ | NctaidW => "Number of blocks of the grid.",
+            LaneId => "Number of the thread in its warp.",
+            WarpId => "Number of the warp on its multiprocessor; it may change.",
+            NwarpId => "Most warps of a multiprocessor.",
+            SmId => "Number of the multiprocessor; it may change.",
+            NsmId => "Bound of the numbers of multiprocessors.",
+            GridId => "Number of the launch.",
+            IsExplicitCluster => "Whether the launch has explicit clusters.",
+            ClusterIdX | ClusterIdY | ClusterIdZ | ClusterIdW => {
+                "Position of the cluster in the grid."
+            }
+            NclusterIdX | NclusterIdY | NclusterIdZ | NclusterIdW => {
+                "Number of clusters of the grid."
+            }
+            ClusterCtaidX | ClusterCtaidY | ClusterCtaidZ | ClusterCtaidW => {
+                "Position of the block in its cluster."
+            }
+            ClusterNctaidX | ClusterNctaidY | ClusterNctaidZ | ClusterNctaidW => {
+                "Number of blocks of the cluster."
+            }
+            ClusterCtarank => "Rank of the block in its cluster.",
+            ClusterNctarank => "Number of blocks of the cluster, over all dimensions.",
+            LanemaskEq => "Mask of the own lane.",
+            LanemaskLe => "Mask of the own lane and those below.",
+            LanemaskLt => "Mask of the lanes below the own.",
+            LanemaskGe => "Mask of the own lane and those above.",
+            LanemaskGt => "Mask of the lanes above the own.",
+            Clock => "Lower half of the cycle counter of the multiprocessor.",
+            ClockHi => "Upper half of the cycle counter of the multiprocessor.",
+            Clock64 => "Cycle counter of the multiprocessor.",
+            Pm0 | Pm1 | Pm2 | Pm3 | Pm4 | Pm5 | Pm6 | Pm7 => "A performance counter.",
+            Pm0_64 | Pm1_64 | Pm2_64 | Pm3_64 | Pm4_64 | Pm5_64 | Pm6_64 | Pm7_64 => {
+                "A performance counter of 64 bits."
+            }
+            GlobalTimer => "Time in nanoseconds.",
+            GlobalTimerLo => "Lower half of the time in nanoseconds.",
+            GlobalTimerHi => "Upper half of the time in nanoseconds.",
+            ReservedSmemBegin | ReservedSmemEnd | ReservedSmemCap | ReservedSmem0
+            | ReservedSmem1 => "A bound of the shared memory that the system reserves.",
+            TotalSmemSize => "Bytes of shared memory of the block.",
+            AggrSmemSize => "Bytes of shared memory of the block, with what the system reserves.",
+            DynamicSmemSize => "Bytes of shared memory that the launch added.",
+            CurrentGraphExec => "Handle of the graph that the launch belongs to.",
+            Envreg3 | Envreg4 | Envreg5 | Envreg6 => "A value that the driver sets.",
+        }
+    }
 }
 
 /// Environment registers `%envreg0` to `%envreg31` are read as [`envreg`] names; 0 but for the four rows

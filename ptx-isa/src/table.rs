@@ -113,21 +113,13 @@ impl Table {
 
     /// The form of an operation that has exactly these modifiers (`.rn`, `.ftz`, `.f32`), if there is one.
     pub fn form(&'static self, operation: Operation, modifiers: &[&str]) -> Option<Match> {
-        let rows = self.entries.iter().enumerate().filter(|(_, (row, _))| row.op == operation);
-        let mnemonics = rows.map(|(_, (_, notation))| notation.mnemonic);
-        let mut tried = Vec::new();
-        for mnemonic in mnemonics {
-            if tried.contains(&mnemonic) {
-                continue;
-            }
-            tried.push(mnemonic);
-            let found = self.find(&format!("{mnemonic}{}", modifiers.concat()));
-            if let Some(m) = found.ok().and_then(|m| m.into_iter().find(|m| m.row.op == operation))
-            {
-                return Some(m);
-            }
-        }
-        None
+        let rows = self.entries.iter().filter(|(row, _)| row.op == operation);
+        let mut mnemonics: Vec<&str> = rows.map(|(_, notation)| notation.mnemonic).collect();
+        mnemonics.dedup();
+        mnemonics.into_iter().find_map(|mnemonic| {
+            let found = self.find(&format!("{mnemonic}{}", modifiers.concat())).ok()?;
+            found.into_iter().find(|m| m.row.op == operation)
+        })
     }
 
     /// Every mnemonic, unordered.
@@ -166,6 +158,17 @@ impl Table {
             }
         }
         if found.is_empty() { Err(self.explain(candidates, &tokens)) } else { Ok(found) }
+    }
+
+    /// The rows that an opcode without all of its modifiers may become: `mma.sync`, `cp.async`.
+    pub fn family(&'static self, opcode: &str) -> Vec<(&'static Row, &'static Notation)> {
+        let mnemonic = opcode.split('.').next().unwrap_or("");
+        let dots = opcode.match_indices('.').map(|(at, _)| at);
+        let end = |at: usize| opcode[at + 1..].find('.').map_or(opcode.len(), |n| at + 1 + n);
+        let tokens: Vec<&str> = dots.map(|at| &opcode[at..end(at)]).collect();
+        let rows = self.by_mnemonic.get(mnemonic).into_iter().flatten();
+        let rows = rows.map(|i| &self.entries[*i]);
+        rows.filter(|(_, n)| begins(n, &tokens)).map(|(row, n)| (*row, n)).collect()
     }
 
     /// Mnemonics at most two edits away.
@@ -287,6 +290,15 @@ fn assign(
     tokens.len() <= picked.len() && go(notation, tokens, named, picked, [0; 4])
 }
 
+/// Whether the tokens begin an opcode of this notation: only what is optional may be left out between them.
+fn begins(notation: &Notation, tokens: &[&str]) -> bool {
+    let mut elems = notation.elems.iter();
+    tokens.iter().all(|token| {
+        let next = elems.find(|e| !e.optional || e.choices.contains(token));
+        next.is_some_and(|e| e.choices.contains(token))
+    })
+}
+
 /// Greedy placement without the requirement that every position is taken.
 fn place(notation: &Notation, tokens: &[&str], picked: &mut [Option<&'static str>]) -> bool {
     tokens.iter().all(|token| {
@@ -403,6 +415,8 @@ mod tests {
             let found = table().find(&opcode).unwrap_or_else(|e| panic!("{}: {e:?}", row.syntax));
             assert!(found.iter().any(|m| std::ptr::eq(m.row, row)), "{}", row.syntax);
             assert!(!row.section.is_empty(), "{} names its section", row.syntax);
+            let sentence = row.does.starts_with(char::is_uppercase) && row.does.ends_with('.');
+            assert!(sentence, "{} says what it does: {:?}", row.syntax, row.does);
         }
     }
 

@@ -51,8 +51,9 @@ fn pass(out: &mut String, to: &str, from: &str, (ty, align, dims): &Shape) -> Op
     for i in 0..dims.iter().product() {
         let at = i * bits / 8;
         let copy = COPY.replace("BITS", &bits.to_string()).replace("OFFSET", &at.to_string());
-        let copy = copy.replace("FROM", from).replace("TO", to);
-        out.push_str(&copy.replace("VALUE", &format!("{to}_value")));
+        let copy = copy.replace("TO", to).replace("VALUE", &format!("{to}_value"));
+        // The module's own name comes last: it may hold any of these words.
+        out.push_str(&copy.replace("FROM", from));
     }
     Some(())
 }

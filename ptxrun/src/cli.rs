@@ -473,7 +473,8 @@ pub struct IsaArgs {
 /// `ptxrun explain`.
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
-    /// An instruction such as `fma` or `fma.rn.f32`
+    /// An instruction (`fma`, `fma.rn.f32`), a family (`mma.sync`), a special register (`%tid`), a directive or a state
+    /// space (`.shared`)
     #[arg(value_name = "INSTRUCTION")]
     pub instruction: String,
     /// Options of every subcommand.

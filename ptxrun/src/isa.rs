@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use ptx_runtime::isa::Class;
+use ptx_runtime::isa::directives;
 use ptx_runtime::isa::recorded::recorded;
 use ptx_runtime::isa::row::{Exactness, Operation, Row, Sem};
+use ptx_runtime::isa::special::Sreg;
 use ptx_runtime::isa::syntax::Notation;
 use ptx_runtime::isa::table::{Match, NoMatch, table};
 use serde_json::{Value, json};
@@ -23,11 +25,15 @@ fn exactness(row: &Row) -> String {
 
 /// The least target in the notation of `.target`, or the list of targets that have it.
 fn target(row: &Row) -> String {
-    match (row.targets, row.sm) {
-        ("", 0) => "any".into(),
-        ("", sm) => format!("sm_{sm}"),
-        (targets, _) => targets.into(),
+    match row.targets {
+        "" => target_name(row.sm),
+        targets => targets.into(),
     }
+}
+
+/// A least target in the notation of `.target`.
+fn target_name(sm: u16) -> String {
+    if sm == 0 { "any".into() } else { format!("sm_{sm}") }
 }
 
 fn matches(row: &Row, filter: Option<&str>) -> bool {
@@ -117,6 +123,7 @@ pub fn list_json(filter: Option<&str>) -> Value {
             json!({
                 "mnemonic": notation.mnemonic,
                 "syntax": row.syntax,
+                "does": row.does,
                 "sets": row.sets.iter().map(|(name, set)| (name.to_string(), json!(set))).collect::<serde_json::Map<_, _>>(),
                 "ptx": row.since.to_string(),
                 "target": target(row),
@@ -305,14 +312,38 @@ fn list_of(tokens: &[&str]) -> String {
     }
 }
 
-/// `ptxrun explain` as text.
-pub fn explain(instruction: &str) -> Result<String, Unknown> {
+/// `ptxrun explain` as text: an instruction, a family such as `mma.sync`, a special register, a directive or a state
+/// space.
+pub fn explain(word: &str) -> Result<String, Unknown> {
     let mut out = String::new();
-    for (row, notation) in rows_for(instruction)? {
+    if word.starts_with('%') {
+        let registers = registers(word)?;
+        for r in registers {
+            let floor = target_name(r.sm());
+            let _ = writeln!(out, "{:28} {:4} PTX {}, {floor}", r.name(), r.ty(), r.since());
+            let _ = writeln!(out, "    {}", r.does());
+        }
+        return Ok(out);
+    }
+    if let Some(directive) = directives::find(word) {
+        let _ = writeln!(out, "{}\n    {}", directive.name, directive.does);
+        let _ = writeln!(out, "    manual      PTX ISA, section {}", directive.section);
+        return Ok(out);
+    }
+    if word.starts_with('.') {
+        return Err(Unknown(format!("no directive or state space is named `{word}`")));
+    }
+    if table().find(word).is_err() && word.contains('.') {
+        let family = table().family(word);
+        if !family.is_empty() {
+            return Ok(overview(word, &family));
+        }
+    }
+    for (row, notation) in rows_for(word)? {
         if !out.is_empty() {
             out.push('\n');
         }
-        let _ = writeln!(out, "{}", row.syntax);
+        let _ = writeln!(out, "{}\n    {}", row.syntax, row.does);
         for elem in &notation.elems {
             if elem.choices.len() > 1 {
                 let _ = writeln!(out, "    .{:10} {}", elem.name, elem.choices.join(" "));
@@ -347,9 +378,60 @@ pub fn explain(instruction: &str) -> Result<String, Unknown> {
     Ok(out)
 }
 
-/// `ptxrun explain` as JSON: the entries of `ptxrun isa --json` for this instruction.
+/// The special registers of a name, with or without their component.
+fn registers(name: &str) -> Result<Vec<Sreg>, Unknown> {
+    let fits = |r: &Sreg| r.name().split('.').next() == Some(name) || r.name() == name;
+    let found: Vec<Sreg> = Sreg::ALL.iter().copied().filter(fits).collect();
+    if found.is_empty() {
+        return Err(Unknown(format!("no special register is named `{name}`")));
+    }
+    Ok(found)
+}
+
+/// What the rows of a family do, and their syntax.
+fn overview(word: &str, rows: &[(&'static Row, &'static Notation)]) -> String {
+    let forms: u64 = rows.iter().map(|(row, notation)| forms(row, notation)).sum();
+    let mut out = format!("`{word}` begins {} instructions with {forms} forms.\n", rows.len());
+    let mut sentences: Vec<&str> = rows.iter().map(|(row, _)| row.does).collect();
+    sentences.dedup();
+    let mut shown = Vec::new();
+    for sentence in sentences {
+        if shown.contains(&sentence) {
+            continue;
+        }
+        shown.push(sentence);
+        let _ = writeln!(out, "\n{sentence}");
+        for (row, _) in rows.iter().filter(|(row, _)| row.does == sentence) {
+            let _ = writeln!(out, "    {}\n        PTX {}, {}", row.syntax, row.since, target(row));
+        }
+    }
+    out
+}
+
+/// `ptxrun explain` as JSON: the entries of `ptxrun isa --json` for this instruction or family, or the special
+/// registers, directives and state spaces of that name.
 pub fn explain_json(instruction: &str) -> Result<Value, Unknown> {
-    let rows = rows_for(instruction)?;
+    if instruction.starts_with('%') {
+        let entry = |r: Sreg| {
+            json!({
+                "name": r.name(),
+                "does": r.does(),
+                "type": r.ty().to_string(),
+                "ptx": r.since().to_string(),
+                "target": target_name(r.sm()),
+            })
+        };
+        let found: Vec<Value> = registers(instruction)?.into_iter().map(entry).collect();
+        return Ok(json!({ "special_registers": found }));
+    }
+    if let Some(d) = directives::find(instruction) {
+        let entry = json!({ "name": d.name, "does": d.does, "section": d.section });
+        return Ok(json!({ "directives": [entry] }));
+    }
+    let rows = match table().family(instruction) {
+        family if family.is_empty() || table().find(instruction).is_ok() => rows_for(instruction)?,
+        family => family,
+    };
     let syntaxes: Vec<&str> = rows.iter().map(|(row, _)| row.syntax).collect();
     let mut all = list_json(None);
     if let Some(list) = all["instructions"].as_array_mut() {
@@ -392,5 +474,31 @@ mod tests {
         assert!(explain("ldd").unwrap_err().0.contains("did you mean"));
         assert!(explain("ld.f99").unwrap_err().0.contains("`.f99` does not fit"));
         assert!(explain_json("ld").unwrap()["instructions"][0]["mnemonic"] == "ld");
+    }
+
+    #[test]
+    fn explain_says_what_the_model_charges() {
+        assert!(explain("popc").unwrap().contains("timing      bit-count\n"));
+        assert!(explain("shl").unwrap().contains("shift (shl.b16), shift64 (shl.b64)"));
+        assert!(explain("mov.u32").unwrap().contains("special-register"));
+        assert!(explain("bar.sync").unwrap().contains("reach       block, may wait"));
+    }
+
+    #[test]
+    fn explain_knows_families_and_words_of_the_language() {
+        let family = explain("mma.sync").unwrap();
+        assert!(family.contains("begins 17 instructions"), "{family}");
+        assert!(explain("cp.async").unwrap().contains("Waits until copies"));
+        assert!(explain_json("cp.async").unwrap()["instructions"].as_array().unwrap().len() > 30);
+        for register in ptx_runtime::isa::special::Sreg::ALL {
+            assert!(explain(register.name()).unwrap().contains(register.does()));
+        }
+        assert_eq!(explain("%tid").unwrap().lines().count(), 8);
+        assert!(explain("%nothing").is_err() && explain(".nothing").is_err());
+        // Every word that the lexer takes for a directive.
+        let lexer = include_str!("../../ptx-parse/src/lexer.rs");
+        let mut words = lexer.split("#[token(\".").skip(1).map(|t| &t[..t.find('"').unwrap()]);
+        assert!(words.clone().count() > 30);
+        assert!(words.all(|w| explain(&format!(".{w}")).unwrap().ends_with('\n')));
     }
 }

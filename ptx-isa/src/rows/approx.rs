@@ -17,10 +17,18 @@ const SHORT: Row = Row { until: Some(ptx(1, 3)), ..ROW };
 const PACKED: (&str, &str) = ("type", ".f16 .f16x2");
 const PACKED_BF: (&str, &str) = ("type", ".bf16 .bf16x2");
 
+const RCP: Row = Row { does: "Approximates the reciprocal.", ..APPROX };
+const RSQRT: Row = Row { does: "Approximates the reciprocal of the square root.", ..APPROX };
+const EX2: Row = Row { does: "Approximates 2 to a power.", ..APPROX };
+const TANH: Row = Row { does: "Approximates the hyperbolic tangent.", ..APPROX };
+const RSQRT_F: Row =
+    Row { does: "Approximates the reciprocal of the square root.", section: "9.7.3.16", ..SHORT };
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "div.approx{.ftz}.f32 d, a, b",
+        does: "Divides, within 2 units in the last place.",
         section: "9.7.3.8",
         class: |_| Class::F32DivApprox,
         op: Operation::Div,
@@ -30,6 +38,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "div.full{.ftz}.f32 d, a, b",
+        does: "Divides over the full range, within 2 units in the last place.",
         section: "9.7.3.8",
         class: |_| Class::F32DivApprox,
         op: Operation::Div,
@@ -39,6 +48,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "div.f32 d, a, b",
+        does: "Divides, within 2 units in the last place.",
         section: "9.7.3.8",
         class: |_| Class::F32DivApprox,
         op: Operation::Div,
@@ -52,10 +62,11 @@ pub static ROWS: &[Row] = &[
         class: |_| Class::F32RcpApprox,
         exact: Exactness::Recorded("mufu.rcp"),
         sem: Sem::Ops(|x| unary(x, Op::RcpApproxF32)),
-        ..APPROX
+        ..RCP
     },
     Row {
         syntax: "rcp.f32 d, a",
+        does: "Approximates the reciprocal.",
         section: "9.7.3.13",
         class: |_| Class::F32RcpApprox,
         exact: Exactness::Recorded("mufu.rcp"),
@@ -70,10 +81,11 @@ pub static ROWS: &[Row] = &[
         class: |_| Class::F64Rcp,
         exact: Exactness::Recorded("mufu.rcp"),
         sem: Sem::Ops(|x| plain(x, Op::RcpApproxF64)),
-        ..APPROX
+        ..RCP
     },
     Row {
         syntax: "sqrt.approx{.ftz}.f32 d, a",
+        does: "Approximates the square root.",
         section: "9.7.3.15",
         class: |_| Class::F32SqrtApprox,
         exact: Exactness::Recorded("mufu.sqrt"),
@@ -82,6 +94,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "sqrt.f32 d, a",
+        does: "Approximates the square root.",
         section: "9.7.3.15",
         class: |_| Class::F32SqrtApprox,
         exact: Exactness::Recorded("mufu.sqrt"),
@@ -94,15 +107,14 @@ pub static ROWS: &[Row] = &[
         class: |_| Class::F32Rsqrt,
         exact: Exactness::Recorded("mufu.rsqrt"),
         sem: Sem::Ops(|x| unary(x, Op::RsqrtApproxF32)),
-        ..APPROX
+        ..RSQRT
     },
     Row {
         syntax: "rsqrt.f32 d, a",
-        section: "9.7.3.16",
         class: |_| Class::F32Rsqrt,
         exact: Exactness::Recorded("mufu.rsqrt"),
         sem: Sem::Ops(|x| unary(x, Op::RsqrtApproxF32)),
-        ..SHORT
+        ..RSQRT_F
     },
     Row {
         syntax: "rsqrt.approx.f64 d, a",
@@ -110,15 +122,14 @@ pub static ROWS: &[Row] = &[
         class: |_| Class::F64Sqrt,
         exact: Exactness::Recorded("mufu.rsqrt"),
         sem: Sem::Ops(|x| plain(x, Op::RsqrtApproxF64)),
-        ..APPROX
+        ..RSQRT
     },
     Row {
         syntax: "rsqrt.f64 d, a",
-        section: "9.7.3.16",
         class: |_| Class::F64Sqrt,
         exact: Exactness::Recorded("mufu.rsqrt"),
         sem: Sem::Ops(|x| plain(x, Op::RsqrtApproxF64)),
-        ..SHORT
+        ..RSQRT_F
     },
     Row {
         syntax: "rsqrt.approx.ftz.f64 d, a",
@@ -128,10 +139,11 @@ pub static ROWS: &[Row] = &[
         class: |_| Class::F64Sqrt,
         exact: Exactness::Recorded("mufu.rsqrt"),
         sem: Sem::Ops(|x| plain(x, Op::RsqrtApproxFtzF64)),
-        ..APPROX
+        ..RSQRT
     },
     Row {
         syntax: "sin.approx{.ftz}.f32 d, a",
+        does: "Approximates the sine of an angle in radians.",
         section: "9.7.3.18",
         class: |_| Class::F32SinCos,
         exact: Exactness::Recorded("mufu.sin"),
@@ -140,6 +152,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "sin.f32 d, a",
+        does: "Approximates the sine of an angle in radians.",
         section: "9.7.3.18",
         class: |_| Class::F32SinCos,
         exact: Exactness::Recorded("mufu.sin"),
@@ -148,6 +161,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cos.approx{.ftz}.f32 d, a",
+        does: "Approximates the cosine of an angle in radians.",
         section: "9.7.3.19",
         class: |_| Class::F32SinCos,
         exact: Exactness::Recorded("mufu.cos"),
@@ -156,6 +170,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cos.f32 d, a",
+        does: "Approximates the cosine of an angle in radians.",
         section: "9.7.3.19",
         class: |_| Class::F32SinCos,
         exact: Exactness::Recorded("mufu.cos"),
@@ -164,6 +179,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "lg2.approx{.ftz}.f32 d, a",
+        does: "Approximates the logarithm to base 2.",
         section: "9.7.3.20",
         class: |_| Class::F32Lg2,
         exact: Exactness::Recorded("mufu.lg2"),
@@ -172,6 +188,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "lg2.f32 d, a",
+        does: "Approximates the logarithm to base 2.",
         section: "9.7.3.20",
         class: |_| Class::F32Lg2,
         exact: Exactness::Recorded("mufu.lg2"),
@@ -184,10 +201,11 @@ pub static ROWS: &[Row] = &[
         class: |_| Class::F32Ex2,
         exact: Exactness::Recorded("mufu.ex2"),
         sem: Sem::Ops(|x| unary(x, Op::Ex2ApproxF32)),
-        ..APPROX
+        ..EX2
     },
     Row {
         syntax: "ex2.f32 d, a",
+        does: "Approximates 2 to a power.",
         section: "9.7.3.21",
         class: |_| Class::F32Ex2,
         exact: Exactness::Recorded("mufu.ex2"),
@@ -202,7 +220,7 @@ pub static ROWS: &[Row] = &[
         class: |_| Class::F32Ex2,
         exact: Exactness::Recorded("mufu.tanh"),
         sem: Sem::Ops(|x| plain(x, Op::TanhApproxF32)),
-        ..APPROX
+        ..TANH
     },
     Row {
         syntax: "tanh.approx.type d, a",
@@ -214,7 +232,7 @@ pub static ROWS: &[Row] = &[
         class: |_| Class::F16Mufu,
         exact: Exactness::Recorded("mufu.tanh"),
         sem: Sem::Ops(|x| packed(x, Op::TanhApproxF16x2, Op::TanhApproxBf16x2)),
-        ..APPROX
+        ..TANH
     },
     Row {
         syntax: "ex2.approx.type d, a",
@@ -225,7 +243,7 @@ pub static ROWS: &[Row] = &[
         class: |_| Class::F16Mufu,
         exact: Exactness::Recorded("mufu.ex2"),
         sem: Sem::Ops(|x| packed(x, Op::Ex2ApproxF16x2, Op::Ex2ApproxBf16x2)),
-        ..APPROX
+        ..EX2
     },
     Row {
         syntax: "ex2.approx.ftz.type d, a",
@@ -236,7 +254,7 @@ pub static ROWS: &[Row] = &[
         class: |_| Class::F16Mufu,
         exact: Exactness::Recorded("mufu.ex2"),
         sem: Sem::Ops(|x| packed(x, Op::Ex2ApproxF16x2, Op::Ex2ApproxBf16x2)),
-        ..APPROX
+        ..EX2
     },
 ];
 

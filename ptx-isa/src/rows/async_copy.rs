@@ -29,76 +29,80 @@ pub(super) const MULTICAST: (&str, &str) =
     ("multicast", ".multicast::cluster .multicast::cluster::16b");
 pub(super) const OP: (&str, &str) = ("op", ".add .min .max .inc .dec .and .or .xor");
 
+const CP: Row = Row {
+    does: "Starts a copy of 4, 8 or 16 bytes from global to shared memory.",
+    section: "9.7.10.28.3.1",
+    ..C
+};
+const CP_ASYNC: Row = Row {
+    does: "Waits until copies that this thread has started are complete.",
+    section: "9.7.10.28.3.3",
+    ..C
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "cp.async.ca.to.global{.prefetch} [a], [b], #n=4|8|16:.u32{, size:.u32}",
         sets: &[TO, PREFETCH],
-        section: "9.7.10.28.3.1",
         sem: Sem::Ops(small),
-        ..C
+        ..CP
     },
     Row {
         syntax: "cp.async.ca.to.global{.prefetch} [a], [b], #n=4|8|16:.u32, ignore:pred",
         since: ptx(7, 5),
         sets: &[TO, PREFETCH],
-        section: "9.7.10.28.3.1",
         sem: Sem::Ops(small),
-        ..C
+        ..CP
     },
     Row {
         syntax: "cp.async.ca.to.global.L2::cache_hint{.prefetch} [a], [b], #n=4|8|16:.u32{, size:.u32}, policy:.b64",
         sets: &[TO, PREFETCH],
-        section: "9.7.10.28.3.1",
         sem: Sem::Ops(small),
-        ..C
+        ..CP
     },
     Row {
         syntax: "cp.async.ca.to.global.L2::cache_hint{.prefetch} [a], [b], #n=4|8|16:.u32, ignore:pred, policy:.b64",
         since: ptx(7, 5),
         sets: &[TO, PREFETCH],
-        section: "9.7.10.28.3.1",
         sem: Sem::Ops(small),
-        ..C
+        ..CP
     },
     Row {
         syntax: "cp.async.cg.to.global{.prefetch} [a], [b], #n=16:.u32{, size:.u32}",
         sets: &[TO, PREFETCH],
-        section: "9.7.10.28.3.1",
         sem: Sem::Ops(small),
-        ..C
+        ..CP
     },
     Row {
         syntax: "cp.async.cg.to.global{.prefetch} [a], [b], #n=16:.u32, ignore:pred",
         since: ptx(7, 5),
         sets: &[TO, PREFETCH],
-        section: "9.7.10.28.3.1",
         sem: Sem::Ops(small),
-        ..C
+        ..CP
     },
     Row {
         syntax: "cp.async.cg.to.global.L2::cache_hint{.prefetch} [a], [b], #n=16:.u32{, size:.u32}, policy:.b64",
         sets: &[TO, PREFETCH],
-        section: "9.7.10.28.3.1",
         sem: Sem::Ops(small),
-        ..C
+        ..CP
     },
     Row {
         syntax: "cp.async.cg.to.global.L2::cache_hint{.prefetch} [a], [b], #n=16:.u32, ignore:pred, policy:.b64",
         since: ptx(7, 5),
         sets: &[TO, PREFETCH],
-        section: "9.7.10.28.3.1",
         sem: Sem::Ops(small),
-        ..C
+        ..CP
     },
-    Row { syntax: "cp.async.commit_group", section: "9.7.10.28.3.2", sem: Sem::Ops(|_| {}), ..C },
     Row {
-        syntax: "cp.async.wait_group #n:.u32",
-        section: "9.7.10.28.3.3",
+        syntax: "cp.async.commit_group",
+        does: "Closes the group of the copies that this thread has started.",
+        section: "9.7.10.28.3.2",
         sem: Sem::Ops(|_| {}),
         ..C
     },
-    Row { syntax: "cp.async.wait_all", section: "9.7.10.28.3.3", sem: Sem::Ops(|_| {}), ..C },
+    Row { syntax: "cp.async.wait_group #n:.u32", sem: Sem::Ops(|_| {}), ..CP_ASYNC },
+    Row { syntax: "cp.async.wait_all", sem: Sem::Ops(|_| {}), ..CP_ASYNC },
 ];
 
 /// Operations and types of reductions into shared memory.

@@ -11,6 +11,15 @@ use crate::types::ptx;
 
 const CLUSTER: (&str, &str) = ("space", ".shared::cluster");
 
+const ST: Row = Row {
+    does: "Starts a store to shared memory of the cluster, which counts at an mbarrier when it is done.",
+    ..BULK
+};
+const RED: Row = Row {
+    does: "Starts a reduction in shared memory of the cluster, which counts at an mbarrier when it is done.",
+    ..BULK
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
@@ -22,7 +31,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 1),
         check: Some(sixteen_bytes),
         sem: Sem::Ops(store),
-        ..BULK
+        ..ST
     },
     Row {
         syntax: "st.async{.weak}{.space}.mbarrier::complete_tx::bytes.b128 [a], b:.b128, [mbar]",
@@ -31,7 +40,7 @@ pub static ROWS: &[Row] = &[
         op: Operation::Store,
         floors: &[],
         since: ptx(9, 2),
-        ..BULK
+        ..ST
     },
     Row {
         syntax: "st.async{.mmio}.release.scope{.global}.type [a], b",
@@ -44,7 +53,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 7),
         check: Some(mmio),
         sm: 100,
-        ..BULK
+        ..ST
     },
     Row {
         syntax: "red.async.relaxed.cluster{.space}.mbarrier::complete_tx::bytes.op.type [a], b, [mbar]",
@@ -53,7 +62,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 1),
         check: Some(shared_reduction),
         sem: Sem::Ops(reduce),
-        ..BULK
+        ..RED
     },
     Row {
         syntax: "red.async{.mmio}.release.scope{.global}.add.type [a], b",
@@ -62,7 +71,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 7),
         check: Some(mmio),
         sm: 100,
-        ..BULK
+        ..RED
     },
 ];
 

@@ -32,6 +32,7 @@ const FLOORS: &[Floor] = &[
 ];
 
 const ATOM: Row = Row {
+    does: "Updates a word in memory atomically and returns what was there.",
     since: ptx(1, 1),
     sm: 11,
     section: "9.7.13.5",
@@ -41,9 +42,23 @@ const ATOM: Row = Row {
     sem: Sem::Ops(atomic),
     ..ROW
 };
-const RED: Row = Row { since: ptx(1, 2), section: "9.7.13.6", ..ATOM };
-const VECTOR: Row = Row { since: ptx(8, 1), sm: 90, ..ATOM };
-const RED_VECTOR: Row = Row { section: "9.7.13.6", ..VECTOR };
+const RED: Row = Row {
+    does: "Updates a word in memory atomically.",
+    since: ptx(1, 2),
+    section: "9.7.13.6",
+    ..ATOM
+};
+const VECTOR: Row = Row {
+    does: "Updates a vector in memory, each element atomically, and returns what was there.",
+    since: ptx(8, 1),
+    sm: 90,
+    ..ATOM
+};
+const RED_VECTOR: Row = Row {
+    does: "Updates a vector in memory, each element atomically.",
+    section: "9.7.13.6",
+    ..VECTOR
+};
 
 const LOGIC: &[(&str, &str)] = &[SPACE, SEM, HINT, ("op", ".and .or .xor"), ("type", ".b32 .b64")];
 const RED_LOGIC: &[(&str, &str)] =

@@ -13,6 +13,7 @@ pub(super) const CLAMP: (&str, &str) = ("mode", ".clamp .wrap");
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "popc.type d:.u32, a",
+        does: "Counts the one bits.",
         sets: &[("type", ".b32 .b64")],
         since: ptx(2, 0),
         sm: 20,
@@ -23,6 +24,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "clz.type d:.u32, a",
+        does: "Counts the leading zeros.",
         sets: &[("type", ".b32 .b64")],
         since: ptx(2, 0),
         sm: 20,
@@ -33,6 +35,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "bfind{.shiftamt}.type d:.u32, a",
+        does: "Finds the highest bit that differs from the sign.",
         sets: &[INT_32_64],
         since: ptx(2, 0),
         sm: 20,
@@ -43,6 +46,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "fns.b32 d, mask, base, offset:.s32",
+        does: "Finds the n-th one bit from a position on.",
         since: ptx(6, 0),
         sm: 30,
         section: "9.7.1.17",
@@ -56,6 +60,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "brev.type d, a",
+        does: "Reverses the order of the bits.",
         sets: &[("type", ".b32 .b64")],
         since: ptx(2, 0),
         sm: 20,
@@ -66,6 +71,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "bfe.type d, a, b:.u32, c:.u32",
+        does: "Extracts a bit field and extends it.",
         sets: &[INT_32_64],
         since: ptx(2, 0),
         sm: 20,
@@ -86,6 +92,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "bfi.type d, a, b, pos:.u32, len:.u32",
+        does: "Inserts a bit field.",
         sets: &[("type", ".b32 .b64")],
         since: ptx(2, 0),
         sm: 20,
@@ -96,6 +103,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "szext.mode.type d, a, b:.u32",
+        does: "Extends a value of so many bits by its sign or by zeros.",
         sets: &[CLAMP, ("type", ".u32 .s32")],
         since: ptx(7, 6),
         sm: 70,
@@ -111,6 +119,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "bmsk.mode.b32 d, a, b",
+        does: "Makes a mask of so many ones from a bit on.",
         sets: &[CLAMP],
         since: ptx(7, 6),
         sm: 70,

@@ -9,6 +9,11 @@ use crate::types::{Ty, ptx};
 
 const NOFTZ: &[Floor] = &[floor(".f32", ptx(9, 4), 90)];
 
+const CP: Row = Row {
+    does: "Starts a reduction of a block of memory into another one, element by element.",
+    ..BULK
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
@@ -17,7 +22,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.10.28.4.2",
         sem: Sem::Ops(bulk_reduce),
         check: Some(shared_reduction),
-        ..BULK
+        ..CP
     },
     Row {
         syntax: "cp.reduce.async.bulk.relaxed.scope.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.op.type [a], [b], size:.u32, [mbar]",
@@ -26,7 +31,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.10.28.4.2",
         sem: Sem::Ops(bulk_reduce),
         check: Some(shared_reduction),
-        ..BULK
+        ..CP
     },
     Row {
         syntax: "cp.reduce.async.bulk.global.shared::cta.bulk_group.op.type [a], [b], size:.u32",
@@ -34,7 +39,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.10.28.4.2",
         sem: Sem::Ops(bulk_reduce),
         check: Some(global_reduction),
-        ..BULK
+        ..CP
     },
     Row {
         syntax: "cp.reduce.async.bulk.relaxed.scope.global.shared::cta.bulk_group.op.type [a], [b], size:.u32",
@@ -43,7 +48,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.10.28.4.2",
         sem: Sem::Ops(bulk_reduce),
         check: Some(global_reduction),
-        ..BULK
+        ..CP
     },
     Row {
         syntax: "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.type [a], [b], size:.u32",
@@ -51,7 +56,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.10.28.4.2",
         sem: Sem::Ops(bulk_reduce),
         floors: NOFTZ,
-        ..BULK
+        ..CP
     },
     Row {
         syntax: "cp.reduce.async.bulk.relaxed.scope.global.shared::cta.bulk_group.add.noftz.type [a], [b], size:.u32",
@@ -60,7 +65,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.10.28.4.2",
         sem: Sem::Ops(bulk_reduce),
         floors: NOFTZ,
-        ..BULK
+        ..CP
     },
     Row {
         syntax: "cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.op.type [a], [b], size:.u32, policy:.b64",
@@ -68,7 +73,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.10.28.4.2",
         sem: Sem::Ops(bulk_reduce),
         check: Some(global_reduction),
-        ..BULK
+        ..CP
     },
     Row {
         syntax: "cp.reduce.async.bulk.relaxed.scope.global.shared::cta.bulk_group.L2::cache_hint.op.type [a], [b], size:.u32, policy:.b64",
@@ -77,7 +82,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.10.28.4.2",
         sem: Sem::Ops(bulk_reduce),
         check: Some(global_reduction),
-        ..BULK
+        ..CP
     },
     Row {
         syntax: "cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.add.noftz.type [a], [b], size:.u32, policy:.b64",
@@ -85,7 +90,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.10.28.4.2",
         sem: Sem::Ops(bulk_reduce),
         floors: NOFTZ,
-        ..BULK
+        ..CP
     },
     Row {
         syntax: "cp.reduce.async.bulk.relaxed.scope.global.shared::cta.bulk_group.L2::cache_hint.add.noftz.type [a], [b], size:.u32, policy:.b64",
@@ -94,7 +99,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.10.28.4.2",
         sem: Sem::Ops(bulk_reduce),
         floors: NOFTZ,
-        ..BULK
+        ..CP
     },
 ];
 

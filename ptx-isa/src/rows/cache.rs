@@ -12,6 +12,7 @@ const POLICY: &[(&str, &str)] = &[
 ];
 /// A policy is an opaque value that changes no result; 0 stands for it here.
 const POLICIES: Row = Row {
+    does: "Makes a cache policy for accesses to take.",
     since: ptx(7, 4),
     sm: 80,
     section: "9.7.9.18",
@@ -28,31 +29,39 @@ const HINTS: Row = Row {
     ..ROW
 };
 
+const PREFETCH: Row = Row { does: "Brings a cache line closer; a hint.", ..HINTS };
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "prefetch{.space}.level [a]",
         sets: &[("space", ".global .local"), ("level", ".L1 .L2")],
         sm: 20,
-        ..HINTS
+        ..PREFETCH
     },
     Row {
         syntax: "prefetch.global.level [a]",
         sets: &[("level", ".L2::evict_last .L2::evict_normal")],
         since: ptx(7, 4),
         sm: 80,
-        ..HINTS
+        ..PREFETCH
     },
     Row {
         syntax: "prefetch{.space}.tensormap [a]",
         sets: &[("space", ".const .param")],
         since: ptx(8, 0),
         sm: 90,
+        ..PREFETCH
+    },
+    Row {
+        syntax: "prefetchu.L1 [a]",
+        does: "Brings a line into the uniform cache; a hint.",
+        sm: 20,
         ..HINTS
     },
-    Row { syntax: "prefetchu.L1 [a]", sm: 20, ..HINTS },
     Row {
         syntax: "applypriority{.global}.L2::evict_normal [a], #size:.u32",
+        does: "Gives a range of addresses the normal eviction priority; a hint.",
         since: ptx(7, 4),
         sm: 80,
         section: "9.7.9.16",
@@ -60,6 +69,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "discard{.global}.L2 [a], #size:.u32",
+        does: "Drops the cached data of a range without writing it back.",
         since: ptx(7, 4),
         sm: 80,
         section: "9.7.9.17",

@@ -15,10 +15,18 @@ const BARRIER: Row =
 const SEM_FLOORS: &[Floor] = &[floor(".release .relaxed .acquire", ptx(8, 0), 90)];
 const CLUSTER: (&str, &str) = ("space", ".shared::cluster");
 
+const CLUSTERLAUNCHCONTROL: Row = Row {
+    does: "Reads the answer to a request to cancel a launch.",
+    section: "9.7.15.19",
+    sink: true,
+    ..C
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "barrier.cluster.arrive{.sem}{.aligned}",
+        does: "Arrives at the barrier of the cluster without waiting.",
         sets: &[("sem", ".release .relaxed")],
         floors: SEM_FLOORS,
         sem: Sem::Ops(|x| barrier(x, BarKind::ClusterArrive)),
@@ -26,6 +34,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "barrier.cluster.wait{.acquire}{.aligned}",
+        does: "Waits until all threads of the cluster have arrived at its barrier.",
         floors: SEM_FLOORS,
         waits: true,
         sem: Sem::Ops(|x| barrier(x, BarKind::ClusterWait)),
@@ -33,6 +42,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "mapa{.space}.type d, &a, b:.u32",
+        does: "Maps an address in shared memory to that of another block of the cluster.",
         sets: &[CLUSTER, ("type", ".u32 .u64")],
         section: "9.7.10.26",
         sem: Sem::Ops(mapa),
@@ -40,6 +50,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "getctarank{.space}.type d:.u32, &a",
+        does: "Gives the rank of the block that a shared address belongs to.",
         sets: &[CLUSTER, ("type", ".u32 .u64")],
         section: "9.7.10.27",
         sem: Sem::Ops(getctarank),
@@ -48,6 +59,7 @@ pub static ROWS: &[Row] = &[
     // Launches. Grids run one after another here, so there is nothing to wait for.
     Row {
         syntax: "griddepcontrol.action",
+        does: "Waits for the grids that this one depends on, or lets those start that depend on it.",
         sets: &[("action", ".launch_dependents .wait")],
         section: "9.7.15.14",
         sem: Sem::Ops(|_| {}),
@@ -55,6 +67,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "setmaxnreg.action.sync.aligned.u32 #a=24|32|40|48|56|64|72|80|88|96|104|112|120|128|136|144|152|160|168|176|184|192|200|208|216|224|232|240|248|256:.u32",
+        does: "Changes the number of registers of each thread of the warp.",
         sets: &[("action", ".inc .dec")],
         section: "9.7.21.5",
         sink: true,
@@ -66,6 +79,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "clusterlaunchcontrol.try_cancel.async{.shared::cta}.mbarrier::complete_tx::bytes{.multicast::cluster::all}.b128 [a], [mbar]",
+        does: "Asks to cancel the launch of a cluster that has not started.",
         addresses: AddressWidth::Any,
         section: "9.7.15.18",
         reach: Reach::Cluster,
@@ -82,28 +96,22 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 p:pred, a:.b128",
-        section: "9.7.15.19",
         since: ptx(8, 6),
         sm: 100,
-        sink: true,
-        ..C
+        ..CLUSTERLAUNCHCONTROL
     },
     Row {
         syntax: "clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 d*4:.b32, a:.b128",
-        section: "9.7.15.19",
         since: ptx(8, 6),
         sm: 100,
-        sink: true,
-        ..C
+        ..CLUSTERLAUNCHCONTROL
     },
     Row {
         syntax: "clusterlaunchcontrol.query_cancel.which.b32.b128 d:.b32, a:.b128",
         sets: &[("which", ".get_first_ctaid::x .get_first_ctaid::y .get_first_ctaid::z")],
-        section: "9.7.15.19",
         since: ptx(8, 6),
         sm: 100,
-        sink: true,
-        ..C
+        ..CLUSTERLAUNCHCONTROL
     },
 ];
 

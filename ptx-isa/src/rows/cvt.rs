@@ -15,6 +15,14 @@ use crate::uop::Op;
 const ALL: &str = ".u8 .u16 .u32 .u64 .s8 .s16 .s32 .s64 .f16 .f32 .f64";
 pub(super) const IRND: (&str, &str) = ("irnd", ".rni .rzi .rmi .rpi");
 
+const CVT: Row = Row {
+    does: "Converts a value to another type.",
+    section: "9.7.10.24",
+    class: class::convert,
+    op: Operation::Convert,
+    ..ROW
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
@@ -30,11 +38,8 @@ pub static ROWS: &[Row] = &[
             }
             check(m)
         }),
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(convert),
-        ..ROW
+        ..CVT
     },
     // PTX ISA 1.4 has `.ftz` neither for these destinations nor for these sources.
     Row {
@@ -42,22 +47,16 @@ pub static ROWS: &[Row] = &[
         sets: &[IRND, ("dtype", ".u64 .s64 .f64"), ("type", ".f32")],
         since: ptx(1, 5),
         check: Some(check),
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(convert),
-        ..ROW
+        ..CVT
     },
     Row {
         syntax: "cvt.rnd.ftz{.sat}.dtype.type d:dtype>, a:type>",
         sets: &[("dtype", ".f32"), ("type", ".u8 .s8")],
         since: ptx(1, 5),
         check: Some(check),
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(convert),
-        ..ROW
+        ..CVT
     },
 ];
 

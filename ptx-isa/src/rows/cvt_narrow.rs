@@ -28,6 +28,14 @@ pub(super) const RZ: Floor = Floor { tokens: ".rz", since: ptx(9, 4), sm: 0, tar
 const SCALED_N1: Floor =
     Floor { tokens: ".scaled::n1::ue8m0", since: ptx(9, 4), sm: 0, targets: "sm_107f" };
 
+const CVT: Row = Row {
+    does: "Converts between wider floats and packed formats of 8, 6 or 4 bits.",
+    section: "9.7.10.24",
+    class: class::convert,
+    op: Operation::Convert,
+    ..ROW
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     // 8 bits
@@ -37,22 +45,16 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 89,
         floors: &[RZ, PZO],
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(from_pair),
-        ..ROW
+        ..CVT
     },
     Row {
         syntax: "cvt.rnd.satfinite{.relu}{.pzo}.scaled::n1::ue8m0.dtype.f32 d:dtype, a:.f32, b:.f32, s:.b8",
         sets: &[RN_RZ, ("dtype", ".e4m3x2 .e5m2x2 .e2m3x2 .e3m2x2 .e2m1x2")],
         since: ptx(9, 4),
         targets: "sm_107f",
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(from_pair),
-        ..ROW
+        ..CVT
     },
     Row {
         syntax: "cvt.rnd.satfinite{.relu}{.pzo}.dtype.stype d:dtype, a:stype",
@@ -60,55 +62,40 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 89,
         floors: &[RZ, PZO, Floor { tokens: ".bf16x2", since: ptx(9, 1), sm: 0, targets: FAMILIES }],
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(from_halves),
-        ..ROW
+        ..CVT
     },
     Row {
         syntax: "cvt.rnd.satfinite{.relu}{.pzo}.scaled::n1::ue8m0.dtype.stype d:dtype, a:stype, s:.b8",
         sets: &[RN_RZ, ("dtype", ".e4m3x2 .e5m2x2 .e2m3x2 .e3m2x2 .e2m1x2"), HALVES],
         since: ptx(9, 4),
         targets: "sm_107f",
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(from_halves),
-        ..ROW
+        ..CVT
     },
     Row {
         syntax: "cvt.rnd{.relu}.f16x2.stype d:.f16x2, a:stype",
         sets: &[RN, F8_SOURCE],
         since: ptx(7, 8),
         sm: 89,
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(to_halves),
-        ..ROW
+        ..CVT
     },
     Row {
         syntax: "cvt.rnd{.relu}{.satfinite}.bf16x2.stype d:.bf16x2, a:stype",
         sets: &[RN, ("stype", ".e4m3x2 .e5m2x2 .e2m1x2 .e2m3x2 .e3m2x2")],
         since: ptx(9, 2),
         targets: FAMILIES,
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(to_halves),
-        ..ROW
+        ..CVT
     },
     Row {
         syntax: "cvt.rnd{.relu}{.satfinite}.scaled::n2::ue8m0.bf16x2.stype d:.bf16x2, a:stype, s:.b16",
         sets: &[RN, ("stype", ".e4m3x2 .e5m2x2 .e2m1x2 .e2m3x2 .e3m2x2")],
         since: ptx(9, 2),
         targets: FAMILIES,
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(to_halves),
-        ..ROW
+        ..CVT
     },
     // 6 and 4 bits
     Row {
@@ -117,11 +104,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 6),
         targets: BLACKWELL,
         floors: &[RZ, PZO],
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(from_pair),
-        ..ROW
+        ..CVT
     },
     Row {
         syntax: "cvt.rnd.satfinite{.relu}{.pzo}.dtype.f32 d:dtype, a:.f32, b:.f32",
@@ -129,11 +113,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 6),
         targets: BLACKWELL,
         floors: &[RZ, PZO],
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(from_pair),
-        ..ROW
+        ..CVT
     },
     Row {
         syntax: "cvt.rnd.satfinite{.relu}{.pzo}.dtype.stype d:dtype, a:stype",
@@ -141,26 +122,21 @@ pub static ROWS: &[Row] = &[
         since: ptx(9, 1),
         targets: FAMILIES,
         floors: &[RZ, PZO, SCALED_N1],
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(from_halves),
-        ..ROW
+        ..CVT
     },
     Row {
         syntax: "cvt.rnd{.relu}.f16x2.stype d:.f16x2, a:stype",
         sets: &[RN, SMALL_SOURCE],
         since: ptx(8, 6),
         targets: BLACKWELL,
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(to_halves),
-        ..ROW
+        ..CVT
     },
     // Stochastic rounding of four elements
     Row {
         syntax: "cvt.rs{.relu}.satfinite.dtype.f32 d:dtype, a*4:.f32, r:.b32",
+        does: "Converts four floats to a packed 8- or smaller format with stochastic rounding.",
         sets: &[("dtype", ".e4m3x4 .e5m2x4 .e2m3x4 .e3m2x4 .e2m1x4")],
         since: ptx(8, 7),
         targets: "sm_100a sm_103a sm_107a",

@@ -1,6 +1,5 @@
 //! Conversions to packed 16-bit floats and `.tf32`, and `cvt.pack` (PTX ISA 9.7.10.24, 9.7.10.25).
 
-use super::cvt::{check, convert};
 use super::float::rounding;
 use super::half::half_mode;
 use crate::class;
@@ -13,6 +12,28 @@ use crate::types::{Ty, ptx};
 use crate::uop::Op;
 
 const FRND2: (&str, &str) = ("rnd", ".rn .rz");
+
+const CVT: Row = Row {
+    does: "Converts floats to 16 bits, one or two packed into a register.",
+    section: "9.7.10.24",
+    class: class::convert,
+    op: Operation::Convert,
+    ..ROW
+};
+const CVT_RNA: Row = Row {
+    does: "Rounds a float to the precision of TensorFloat-32.",
+    section: "9.7.10.24",
+    class: class::convert,
+    op: Operation::Convert,
+    ..ROW
+};
+const CVT_PACK: Row = Row {
+    does: "Converts two integers to a narrow type with saturation and packs them.",
+    section: "9.7.10.25",
+    class: class::convert,
+    op: Operation::Convert,
+    ..ROW
+};
 
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
@@ -28,15 +49,12 @@ pub static ROWS: &[Row] = &[
             let any = m.has(".relu") || m.has(".satfinite") || m.has(".pzo");
             any.then_some(()).ok_or_else(|| "modifier .relu, .satfinite or .pzo expected".into())
         }),
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(|x| {
             let a = x.rd("a");
             let d = half_from_f32(x, x.ty_of("dtype"), a);
             x.wr("d", d);
         }),
-        ..ROW
+        ..CVT
     },
     Row {
         // Not in the manual.
@@ -44,16 +62,13 @@ pub static ROWS: &[Row] = &[
         sets: &[("dtype", ".f16 .bf16")],
         since: ptx(9, 4),
         targets: "sm_107f",
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(|x| {
             let a = x.rd("a");
             let mode = half_mode(x.ty_of("dtype")).rnd(Rnd::Rm).pzo(true);
             let d = x.op_k(Op::CvtHalfF32, &[a], mode.0);
             x.wr("d", d);
         }),
-        ..ROW
+        ..CVT
     },
     Row {
         syntax: "cvt.rnd{.relu}{.satfinite}{.pzo}.dtype.f32 d:dtype, a:.f32, b:.f32",
@@ -61,9 +76,6 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 0),
         sm: 80,
         floors: &[floor(".satfinite", ptx(8, 1), 80), PZO],
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(|x| {
             let ty = x.ty_of("dtype");
             let (a, b) = (x.rd("a"), x.rd("b"));
@@ -72,16 +84,13 @@ pub static ROWS: &[Row] = &[
             let d = x.op2(Op::Pack16, low, high);
             x.wr("d", d);
         }),
-        ..ROW
+        ..CVT
     },
     Row {
         syntax: "cvt.rs{.relu}{.satfinite}.dtype.f32 d:dtype, a:.f32, b:.f32, r:.b32",
         sets: &[("dtype", ".f16x2 .bf16x2")],
         since: ptx(8, 7),
         targets: "sm_100a sm_103a sm_107a",
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(|x| {
             let mode = half_mode(x.ty_of("dtype")).packed(false);
             let mode = mode.relu(x.has(".relu")).satfinite(x.has(".satfinite"));
@@ -92,7 +101,7 @@ pub static ROWS: &[Row] = &[
             let d = x.op2(Op::Pack16, low, high);
             x.wr("d", d);
         }),
-        ..ROW
+        ..CVT
     },
     // .tf32
     Row {
@@ -100,11 +109,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 0),
         sm: 80,
         floors: &[floor(".satfinite", ptx(8, 1), 80)],
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(|x| tf32(x, Rnd::Rna)),
-        ..ROW
+        ..CVT_RNA
     },
     Row {
         syntax: "cvt.rnd{.satfinite}{.relu}{.pzo}.tf32.f32 d:.b32, a:.f32",
@@ -112,11 +118,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         floors: &[floor(".satfinite", ptx(8, 6), 100), PZO],
-        section: "9.7.10.24",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(|x| tf32(x, rounding(x))),
-        ..ROW
+        ..CVT_RNA
     },
     // cvt.pack
     Row {
@@ -124,11 +127,8 @@ pub static ROWS: &[Row] = &[
         sets: &[("convert", ".u16 .s16")],
         since: ptx(6, 5),
         sm: 72,
-        section: "9.7.10.25",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(pack),
-        ..ROW
+        ..CVT_PACK
     },
     Row {
         syntax: "cvt.pack.sat.convert.s32.b32 d:.u32, a:.s32, b:.s32, c:.b32",
@@ -136,11 +136,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 5),
         sm: 72,
         floors: &[floor(".u2 .s2 .u4 .s4", ptx(6, 5), 75)],
-        section: "9.7.10.25",
-        class: class::convert,
-        op: Operation::Convert,
         sem: Sem::Ops(pack),
-        ..ROW
+        ..CVT_PACK
     },
 ];
 

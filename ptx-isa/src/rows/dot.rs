@@ -13,6 +13,7 @@ const B: (&str, &str) = ("btype", ".u32 .s32");
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "dp4a.atype.btype d:.b32, a:atype, b:btype, c:.b32",
+        does: "Adds the products of four pairs of bytes to an accumulator.",
         sets: &[A, B],
         since: ptx(5, 0),
         sm: 61,
@@ -23,6 +24,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "dp2a.mode.atype.btype d:.b32, a:atype, b:btype, c:.b32",
+        does: "Adds the products of two half-words with two bytes to an accumulator.",
         sets: &[A, B, ("mode", ".lo .hi")],
         since: ptx(5, 0),
         sm: 61,

@@ -12,139 +12,125 @@ use crate::row::{Operation, ROW, Row, Sem, floor};
 use crate::types::{Ty, ptx};
 use crate::uop::Op;
 
+const ADD: Row = Row { does: "Adds two numbers.", section: "9.7.3.3", op: Operation::Add, ..ROW };
+const SUB: Row =
+    Row { does: "Subtracts two numbers.", section: "9.7.3.4", op: Operation::Sub, ..ROW };
+const MUL: Row =
+    Row { does: "Multiplies two numbers.", section: "9.7.3.5", op: Operation::Mul, ..ROW };
+const FMA: Row = Row {
+    does: "Multiplies and adds with a single rounding.",
+    section: "9.7.3.6",
+    op: Operation::Fma,
+    ..ROW
+};
+const MAD: Row =
+    Row { does: "Multiplies and adds.", section: "9.7.3.7", op: Operation::Mad, ..ROW };
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "add{.rnd}{.ftz}{.sat}.f32 d, a, b",
         floors: &[floor(".rm .rp", ptx(1, 0), 20), FTZ],
-        section: "9.7.3.3",
         class: |_| Class::F32Add,
-        op: Operation::Add,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Add)),
-        ..ROW
+        ..ADD
     },
     Row {
         syntax: "add{.rnd}{.ftz}.f32x2 d, a, b",
         since: ptx(8, 6),
         sm: 100,
-        section: "9.7.3.3",
         class: |_| Class::F32Add,
-        op: Operation::Add,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Add)),
-        ..ROW
+        ..ADD
     },
     Row {
         syntax: "add{.rnd}.f64 d, a, b",
         floors: &[floor(".rm .rp", ptx(1, 0), 13)],
-        section: "9.7.3.3",
         class: |_| Class::F64Add,
-        op: Operation::Add,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Add)),
-        ..ROW
+        ..ADD
     },
     Row {
         syntax: "sub{.rnd}{.ftz}{.sat}.f32 d, a, b",
         floors: &[floor(".rm .rp", ptx(1, 0), 20), FTZ],
-        section: "9.7.3.4",
         class: |_| Class::F32Add,
-        op: Operation::Sub,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Sub)),
-        ..ROW
+        ..SUB
     },
     Row {
         syntax: "sub{.rnd}{.ftz}.f32x2 d, a, b",
         since: ptx(8, 6),
         sm: 100,
-        section: "9.7.3.4",
         class: |_| Class::F32Add,
-        op: Operation::Sub,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Sub)),
-        ..ROW
+        ..SUB
     },
     Row {
         syntax: "sub{.rnd}.f64 d, a, b",
         floors: &[floor(".rm .rp", ptx(1, 0), 13)],
-        section: "9.7.3.4",
         class: |_| Class::F64Add,
-        op: Operation::Sub,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Sub)),
-        ..ROW
+        ..SUB
     },
     Row {
         syntax: "mul{.rnd}{.ftz}{.sat}.f32 d, a, b",
         floors: &[floor(".rm .rp", ptx(1, 0), 20), FTZ],
-        section: "9.7.3.5",
         class: |_| Class::F32Mul,
-        op: Operation::Mul,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Mul)),
-        ..ROW
+        ..MUL
     },
     Row {
         syntax: "mul{.rnd}{.ftz}.f32x2 d, a, b",
         since: ptx(8, 6),
         sm: 100,
-        section: "9.7.3.5",
         class: |_| Class::F32Mul,
-        op: Operation::Mul,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Mul)),
-        ..ROW
+        ..MUL
     },
     Row {
         syntax: "mul{.rnd}.f64 d, a, b",
         floors: &[floor(".rm .rp", ptx(1, 0), 13)],
-        section: "9.7.3.5",
         class: |_| Class::F64Add,
-        op: Operation::Mul,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Mul)),
-        ..ROW
+        ..MUL
     },
     Row {
         syntax: "fma.rnd{.ftz}{.sat}.f32 d, a, b, c",
         since: ptx(2, 0),
         sm: 20,
-        section: "9.7.3.6",
         class: |_| Class::F32Fma,
-        op: Operation::Fma,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Fma)),
-        ..ROW
+        ..FMA
     },
     Row {
         syntax: "fma.rnd{.ftz}.f32x2 d, a, b, c",
         since: ptx(8, 6),
         sm: 100,
-        section: "9.7.3.6",
         class: |_| Class::F32Fma,
-        op: Operation::Fma,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Fma)),
-        ..ROW
+        ..FMA
     },
     Row {
         syntax: "fma.rnd.f64 d, a, b, c",
         since: ptx(1, 4),
         floors: &[floor(".rm .rp", ptx(1, 4), 13)],
-        section: "9.7.3.6",
         class: |_| Class::F64Fma,
-        op: Operation::Fma,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Fma)),
-        ..ROW
+        ..FMA
     },
     Row {
         syntax: "mad.rnd{.ftz}{.sat}.f32 d, a, b, c",
         sm: 20,
-        section: "9.7.3.7",
         class: |_| Class::F32Fma,
-        op: Operation::Mad,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Fma)),
-        ..ROW
+        ..MAD
     },
     Row {
         // From sm_20 on old versions take this for `.rn`.
         syntax: "mad{.ftz}{.sat}.f32 d, a, b, c",
         floors: &[FTZ],
         removed: Some((ptx(3, 2), 20)),
-        section: "9.7.3.7",
         class: |_| Class::F32Fma,
-        op: Operation::Mad,
         sem: Sem::Ops(|x| {
             if x.sm() >= 20 {
                 return arithmetic(x, Fop::Fma);
@@ -154,25 +140,21 @@ pub static ROWS: &[Row] = &[
             let d = if x.has(".sat") { x.op1(Op::SatF32, d) } else { d };
             x.wr("d", d);
         }),
-        ..ROW
+        ..MAD
     },
     Row {
         syntax: "mad.rnd.f64 d, a, b, c",
         floors: &[floor(".rm .rp", ptx(1, 0), 13)],
-        section: "9.7.3.7",
         class: |_| Class::F64Fma,
-        op: Operation::Mad,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Fma)),
-        ..ROW
+        ..MAD
     },
     Row {
         syntax: "mad.f64 d, a, b, c",
         until: Some(ptx(1, 3)),
-        section: "9.7.3.7",
         class: |_| Class::F64Fma,
-        op: Operation::Mad,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Fma)),
-        ..ROW
+        ..MAD
     },
 ];
 

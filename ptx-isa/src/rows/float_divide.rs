@@ -5,57 +5,57 @@ use crate::class::Class;
 use crate::row::{Operation, ROW, Row, Sem, floor};
 use crate::types::ptx;
 
+const DIV: Row =
+    Row { does: "Divides with correct rounding.", section: "9.7.3.8", op: Operation::Div, ..ROW };
+const RCP: Row =
+    Row { does: "Gives the reciprocal with correct rounding.", section: "9.7.3.13", ..ROW };
+const SQRT: Row =
+    Row { does: "Gives the square root with correct rounding.", section: "9.7.3.15", ..ROW };
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "div.rnd{.ftz}.f32 d, a, b",
         since: ptx(1, 4),
         sm: 20,
-        section: "9.7.3.8",
         class: |_| Class::F32Div,
-        op: Operation::Div,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Div)),
-        ..ROW
+        ..DIV
     },
     Row {
         syntax: "div.rnd.f64 d, a, b",
         floors: &[floor(".rz .rm .rp", ptx(1, 4), 20)],
-        section: "9.7.3.8",
         class: |_| Class::F64Div,
-        op: Operation::Div,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Div)),
-        ..ROW
+        ..DIV
     },
     Row {
         syntax: "div.f64 d, a, b",
         until: Some(ptx(1, 3)),
-        section: "9.7.3.8",
         class: |_| Class::F64Div,
-        op: Operation::Div,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Div)),
-        ..ROW
+        ..DIV
     },
     Row {
         syntax: "rcp.rnd{.ftz}.f32 d, a",
         since: ptx(2, 0),
         sm: 20,
-        section: "9.7.3.13",
         class: |_| Class::F32Rcp,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Rcp)),
-        ..ROW
+        ..RCP
     },
     Row {
         syntax: "rcp.rnd.f64 d, a",
         since: ptx(1, 4),
         floors: &[floor(".rz .rm .rp", ptx(2, 0), 20)],
-        section: "9.7.3.13",
         class: |_| Class::F64Rcp,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Rcp)),
-        ..ROW
+        ..RCP
     },
     Row {
         // Not in the manual; ptxas ignores the modifier.
         syntax: "rcp.rnd.ftz.f64 d, a",
+        does: "Approximates the reciprocal.",
         since: ptx(1, 4),
         floors: &[floor(".rz .rm .rp", ptx(2, 0), 20)],
         section: "9.7.3.13",
@@ -67,34 +67,30 @@ pub static ROWS: &[Row] = &[
         // `rcp.rn.f64` before PTX ISA 1.4; ptxas 13 no longer takes it.
         syntax: "rcp.f64 d, a",
         until: Some(ptx(1, 3)),
-        section: "9.7.3.13",
         class: |_| Class::F64Rcp,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Rcp)),
-        ..ROW
+        ..RCP
     },
     Row {
         syntax: "sqrt.rnd{.ftz}.f32 d, a",
         since: ptx(2, 0),
         sm: 20,
-        section: "9.7.3.15",
         class: |_| Class::F32Sqrt,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Sqrt)),
-        ..ROW
+        ..SQRT
     },
     Row {
         syntax: "sqrt.rnd.f64 d, a",
         floors: &[floor(".rz .rm .rp", ptx(2, 0), 20)],
-        section: "9.7.3.15",
         class: |_| Class::F64Sqrt,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Sqrt)),
-        ..ROW
+        ..SQRT
     },
     Row {
         syntax: "sqrt.f64 d, a",
         until: Some(ptx(1, 3)),
-        section: "9.7.3.15",
         class: |_| Class::F64Sqrt,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Sqrt)),
-        ..ROW
+        ..SQRT
     },
 ];

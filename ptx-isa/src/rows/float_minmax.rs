@@ -10,10 +10,19 @@ use crate::table::Match;
 use crate::types::{Ty, ptx};
 use crate::uop::Op;
 
+const ABS: Row =
+    Row { does: "Gives the absolute value.", section: "9.7.3.9", op: Operation::Abs, ..ROW };
+const NEG: Row = Row { does: "Negates a number.", section: "9.7.3.10", op: Operation::Neg, ..ROW };
+const MIN: Row =
+    Row { does: "Gives the least of two or three numbers.", section: "9.7.3.11", ..ROW };
+const MAX: Row =
+    Row { does: "Gives the greatest of two or three numbers.", section: "9.7.3.12", ..ROW };
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "testp.test.type p, a",
+        does: "Tests a number: finite, infinite, not a number, normal or subnormal.",
         sets: &[
             ("test", ".finite .infinite .number .notanumber .normal .subnormal"),
             ("type", ".f32 .f64"),
@@ -27,6 +36,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "copysign.type d, a, b",
+        does: "Gives one number the sign of another.",
         sets: &[("type", ".f32 .f64")],
         since: ptx(2, 0),
         sm: 20,
@@ -43,86 +53,72 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "abs{.ftz}.f32 d, a",
         floors: &[FTZ],
-        section: "9.7.3.9",
         class: |_| Class::F32MinMax,
-        op: Operation::Abs,
         sem: Sem::Ops(|x| sign_op(x, Op::AbsF32, Op::AbsF64)),
-        ..ROW
+        ..ABS
     },
     Row {
         syntax: "abs.f64 d, a",
-        section: "9.7.3.9",
         class: |_| Class::F64MinMax,
-        op: Operation::Abs,
         sem: Sem::Ops(|x| sign_op(x, Op::AbsF32, Op::AbsF64)),
-        ..ROW
+        ..ABS
     },
     Row {
         syntax: "neg{.ftz}.f32 d, a",
         floors: &[FTZ],
-        section: "9.7.3.10",
         class: |_| Class::F32MinMax,
-        op: Operation::Neg,
         sem: Sem::Ops(|x| sign_op(x, Op::NegF32, Op::NegF64)),
-        ..ROW
+        ..NEG
     },
     Row {
         syntax: "neg.f64 d, a",
-        section: "9.7.3.10",
         class: |_| Class::F64MinMax,
-        op: Operation::Neg,
         sem: Sem::Ops(|x| sign_op(x, Op::NegF32, Op::NegF64)),
-        ..ROW
+        ..NEG
     },
     Row {
         syntax: "min{.ftz}{.NaN}{.xorsign}{.abs}.f32 d, a, b",
         floors: MIN_MAX,
         check: Some(xorsign_abs),
-        section: "9.7.3.11",
         class: |_| Class::F32MinMax,
         sem: Sem::Ops(|x| min_max(x, false)),
-        ..ROW
+        ..MIN
     },
     Row {
         syntax: "min{.ftz}{.NaN}{.abs}.f32 d, a, b, c",
         since: ptx(8, 8),
         sm: 100,
-        section: "9.7.3.11",
         class: |_| Class::F32MinMax,
         sem: Sem::Ops(|x| min_max3(x, false)),
-        ..ROW
+        ..MIN
     },
     Row {
         syntax: "min.f64 d, a, b",
-        section: "9.7.3.11",
         class: |_| Class::F64MinMax,
         sem: Sem::Ops(|x| min_max_f64(x, Op::MinF32, Op::MinF64)),
-        ..ROW
+        ..MIN
     },
     Row {
         syntax: "max{.ftz}{.NaN}{.xorsign}{.abs}.f32 d, a, b",
         floors: MIN_MAX,
         check: Some(xorsign_abs),
-        section: "9.7.3.12",
         class: |_| Class::F32MinMax,
         sem: Sem::Ops(|x| min_max(x, true)),
-        ..ROW
+        ..MAX
     },
     Row {
         syntax: "max{.ftz}{.NaN}{.abs}.f32 d, a, b, c",
         since: ptx(8, 8),
         sm: 100,
-        section: "9.7.3.12",
         class: |_| Class::F32MinMax,
         sem: Sem::Ops(|x| min_max3(x, true)),
-        ..ROW
+        ..MAX
     },
     Row {
         syntax: "max.f64 d, a, b",
-        section: "9.7.3.12",
         class: |_| Class::F64MinMax,
         sem: Sem::Ops(|x| min_max_f64(x, Op::MaxF32, Op::MaxF64)),
-        ..ROW
+        ..MAX
     },
 ];
 

@@ -12,6 +12,35 @@ pub(super) const F16: (&str, &str) = ("type", ".f16 .f16x2");
 pub(super) const BF16: (&str, &str) = ("type", ".bf16 .bf16x2");
 const RN: (&str, &str) = ("rnd", ".rn");
 
+const ADD: Row = Row {
+    does: "Adds numbers of 16 bits, or two pairs of them.",
+    section: "9.7.4.1",
+    class: |_| Class::F16,
+    op: Operation::Add,
+    ..ROW
+};
+const SUB: Row = Row {
+    does: "Subtracts numbers of 16 bits, or two pairs of them.",
+    section: "9.7.4.2",
+    class: |_| Class::F16,
+    op: Operation::Sub,
+    ..ROW
+};
+const MUL: Row = Row {
+    does: "Multiplies numbers of 16 bits, or two pairs of them.",
+    section: "9.7.4.3",
+    class: |_| Class::F16,
+    op: Operation::Mul,
+    ..ROW
+};
+const FMA: Row = Row {
+    does: "Multiplies and adds numbers of 16 bits with a single rounding.",
+    section: "9.7.4.4",
+    class: |_| Class::F16,
+    op: Operation::Fma,
+    ..ROW
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
@@ -19,66 +48,48 @@ pub static ROWS: &[Row] = &[
         sets: &[RN, F16],
         since: ptx(4, 2),
         sm: 53,
-        section: "9.7.4.1",
-        class: |_| Class::F16,
-        op: Operation::Add,
         sem: Sem::Ops(|x| arithmetic(x, Hop::Add)),
-        ..ROW
+        ..ADD
     },
     Row {
         syntax: "add{.rnd}.type d, a, b",
         sets: &[RN, BF16],
         since: ptx(7, 8),
         sm: 90,
-        section: "9.7.4.1",
-        class: |_| Class::F16,
-        op: Operation::Add,
         sem: Sem::Ops(|x| arithmetic(x, Hop::Add)),
-        ..ROW
+        ..ADD
     },
     Row {
         syntax: "sub{.rnd}{.ftz}{.sat}.type d, a, b",
         sets: &[RN, F16],
         since: ptx(4, 2),
         sm: 53,
-        section: "9.7.4.2",
-        class: |_| Class::F16,
-        op: Operation::Sub,
         sem: Sem::Ops(|x| arithmetic(x, Hop::Sub)),
-        ..ROW
+        ..SUB
     },
     Row {
         syntax: "sub{.rnd}.type d, a, b",
         sets: &[RN, BF16],
         since: ptx(7, 8),
         sm: 90,
-        section: "9.7.4.2",
-        class: |_| Class::F16,
-        op: Operation::Sub,
         sem: Sem::Ops(|x| arithmetic(x, Hop::Sub)),
-        ..ROW
+        ..SUB
     },
     Row {
         syntax: "mul{.rnd}{.ftz}{.sat}.type d, a, b",
         sets: &[RN, F16],
         since: ptx(4, 2),
         sm: 53,
-        section: "9.7.4.3",
-        class: |_| Class::F16,
-        op: Operation::Mul,
         sem: Sem::Ops(|x| arithmetic(x, Hop::Mul)),
-        ..ROW
+        ..MUL
     },
     Row {
         syntax: "mul{.rnd}.type d, a, b",
         sets: &[RN, BF16],
         since: ptx(7, 8),
         sm: 90,
-        section: "9.7.4.3",
-        class: |_| Class::F16,
-        op: Operation::Mul,
         sem: Sem::Ops(|x| arithmetic(x, Hop::Mul)),
-        ..ROW
+        ..MUL
     },
     Row {
         syntax: "fma.rnd{.ftz}{.sat}{.relu}.type d, a, b, c",
@@ -90,22 +101,16 @@ pub static ROWS: &[Row] = &[
             let both = m.has(".sat") && m.has(".relu");
             if both { Err("modifier .relu cannot be combined with .sat".into()) } else { Ok(()) }
         }),
-        section: "9.7.4.4",
-        class: |_| Class::F16,
-        op: Operation::Fma,
         sem: Sem::Ops(|x| arithmetic(x, Hop::Fma)),
-        ..ROW
+        ..FMA
     },
     Row {
         syntax: "fma.rnd{.relu}.type d, a, b, c",
         sets: &[RN, BF16],
         since: ptx(7, 0),
         sm: 80,
-        section: "9.7.4.4",
-        class: |_| Class::F16,
-        op: Operation::Fma,
         sem: Sem::Ops(|x| arithmetic(x, Hop::Fma)),
-        ..ROW
+        ..FMA
     },
     Row {
         // Not in the manual. ptxas takes these and multiplies the operands as `.f16`, so there is
@@ -115,21 +120,15 @@ pub static ROWS: &[Row] = &[
         floors: &[floor(".oob", ptx(8, 1), 90)],
         since: ptx(7, 0),
         sm: 80,
-        section: "9.7.4.4",
-        class: |_| Class::F16,
-        op: Operation::Fma,
-        ..ROW
+        ..FMA
     },
     Row {
         syntax: "fma.rnd.oob{.relu}.type d, a, b, c",
         sets: &[RN, ("type", ".f16 .f16x2 .bf16 .bf16x2")],
         since: ptx(8, 1),
         sm: 90,
-        section: "9.7.4.4",
-        class: |_| Class::F16,
-        op: Operation::Fma,
         sem: Sem::Ops(|x| arithmetic(x, Hop::FmaOob)),
-        ..ROW
+        ..FMA
     },
 ];
 

@@ -8,6 +8,33 @@ use crate::table::Match;
 use crate::types::ptx;
 use crate::uop::Op;
 
+const NEG: Row = Row {
+    does: "Negates a number of 16 bits, or two of them.",
+    section: "9.7.4.5",
+    class: |_| Class::F16,
+    op: Operation::Neg,
+    ..ROW
+};
+const ABS: Row = Row {
+    does: "Gives the absolute value of a number of 16 bits, or of two.",
+    section: "9.7.4.6",
+    class: |_| Class::F16,
+    op: Operation::Abs,
+    ..ROW
+};
+const MIN: Row = Row {
+    does: "Gives the lesser of two numbers of 16 bits, or of two pairs.",
+    section: "9.7.4.7",
+    class: |_| Class::F16,
+    ..ROW
+};
+const MAX: Row = Row {
+    does: "Gives the greater of two numbers of 16 bits, or of two pairs.",
+    section: "9.7.4.8",
+    class: |_| Class::F16,
+    ..ROW
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
@@ -15,44 +42,32 @@ pub static ROWS: &[Row] = &[
         sets: &[F16],
         since: ptx(6, 0),
         sm: 53,
-        section: "9.7.4.5",
-        class: |_| Class::F16,
-        op: Operation::Neg,
         sem: Sem::Ops(|x| unary(x, Op::NegHalf)),
-        ..ROW
+        ..NEG
     },
     Row {
         syntax: "neg.type d, a",
         sets: &[BF16],
         since: ptx(7, 0),
         sm: 80,
-        section: "9.7.4.5",
-        class: |_| Class::F16,
-        op: Operation::Neg,
         sem: Sem::Ops(|x| unary(x, Op::NegHalf)),
-        ..ROW
+        ..NEG
     },
     Row {
         syntax: "abs{.ftz}.type d, a",
         sets: &[F16],
         since: ptx(6, 5),
         sm: 53,
-        section: "9.7.4.6",
-        class: |_| Class::F16,
-        op: Operation::Abs,
         sem: Sem::Ops(|x| unary(x, Op::AbsHalf)),
-        ..ROW
+        ..ABS
     },
     Row {
         syntax: "abs.type d, a",
         sets: &[BF16],
         since: ptx(7, 0),
         sm: 80,
-        section: "9.7.4.6",
-        class: |_| Class::F16,
-        op: Operation::Abs,
         sem: Sem::Ops(|x| unary(x, Op::AbsHalf)),
-        ..ROW
+        ..ABS
     },
     Row {
         syntax: "min{.ftz}{.NaN}{.xorsign}{.abs}.type d, a, b",
@@ -61,10 +76,8 @@ pub static ROWS: &[Row] = &[
         sm: 80,
         floors: XORSIGN,
         check: Some(xorsign_abs),
-        section: "9.7.4.7",
-        class: |_| Class::F16,
         sem: Sem::Ops(|x| min_max(x, false)),
-        ..ROW
+        ..MIN
     },
     Row {
         syntax: "min{.NaN}{.xorsign}{.abs}.type d, a, b",
@@ -73,10 +86,8 @@ pub static ROWS: &[Row] = &[
         sm: 80,
         floors: XORSIGN,
         check: Some(xorsign_abs),
-        section: "9.7.4.7",
-        class: |_| Class::F16,
         sem: Sem::Ops(|x| min_max(x, false)),
-        ..ROW
+        ..MIN
     },
     Row {
         syntax: "max{.ftz}{.NaN}{.xorsign}{.abs}.type d, a, b",
@@ -85,10 +96,8 @@ pub static ROWS: &[Row] = &[
         sm: 80,
         floors: XORSIGN,
         check: Some(xorsign_abs),
-        section: "9.7.4.8",
-        class: |_| Class::F16,
         sem: Sem::Ops(|x| min_max(x, true)),
-        ..ROW
+        ..MAX
     },
     Row {
         syntax: "max{.NaN}{.xorsign}{.abs}.type d, a, b",
@@ -97,10 +106,8 @@ pub static ROWS: &[Row] = &[
         sm: 80,
         floors: XORSIGN,
         check: Some(xorsign_abs),
-        section: "9.7.4.8",
-        class: |_| Class::F16,
         sem: Sem::Ops(|x| min_max(x, true)),
-        ..ROW
+        ..MAX
     },
 ];
 

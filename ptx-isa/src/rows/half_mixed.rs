@@ -1,7 +1,7 @@
 //! Mixed precision of 16-bit and 32-bit floats (PTX ISA 9.7.5).
 
 use super::float::{Fop, arith32, rounding};
-use super::half::{F16, half_mode};
+use super::half::half_mode;
 use crate::class::Class;
 use crate::meaning::{Cx, V};
 use crate::num::Rnd;
@@ -9,10 +9,32 @@ use crate::row::{Exactness, Operation, ROW, Row, Sem};
 use crate::types::{Ty, ptx};
 use crate::uop::Op;
 
+const ADD: Row = Row {
+    does: "Adds numbers of 16 and 32 bits.",
+    section: "9.7.5.1",
+    class: |_| Class::F32Add,
+    op: Operation::Add,
+    ..SM107
+};
+const SUB: Row = Row {
+    does: "Subtracts numbers of 16 and 32 bits.",
+    section: "9.7.5.2",
+    class: |_| Class::F32Add,
+    op: Operation::Sub,
+    ..SM107
+};
+const MUL: Row = Row {
+    does: "Multiplies numbers of different types.",
+    section: "9.7.5.4",
+    op: Operation::Mul,
+    ..SM107
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "add{.rnd}{.sat}.f32.atype d:.f32, a:atype, c:.f32",
+        does: "Adds numbers of 16 and 32 bits.",
         sets: &[ATYPE],
         since: ptx(8, 6),
         sm: 100,
@@ -24,6 +46,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "sub{.rnd}{.sat}.f32.atype d:.f32, a:atype, c:.f32",
+        does: "Subtracts numbers of 16 and 32 bits.",
         sets: &[ATYPE],
         since: ptx(8, 6),
         sm: 100,
@@ -35,6 +58,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "fma.rnd{.sat}.f32.atype d:.f32, a:atype, b:atype, c:.f32",
+        does: "Multiplies numbers of 16 bits and adds one of 32, with a single rounding.",
         sets: &[ATYPE],
         since: ptx(8, 6),
         sm: 100,
@@ -48,23 +72,18 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "add{.rnd}.f32x2.atype.f32x2 d:.f32x2, a:atype, c:.f32x2",
         sets: &[PACKED_ATYPE],
-        section: "9.7.5.1",
-        class: |_| Class::F32Add,
-        op: Operation::Add,
         sem: Sem::Ops(|x| widening(x, Fop::Add)),
-        ..SM107
+        ..ADD
     },
     Row {
         syntax: "sub{.rnd}.f32x2.atype.f32x2 d:.f32x2, a:atype, c:.f32x2",
         sets: &[PACKED_ATYPE],
-        section: "9.7.5.2",
-        class: |_| Class::F32Add,
-        op: Operation::Sub,
         sem: Sem::Ops(|x| widening(x, Fop::Sub)),
-        ..SM107
+        ..SUB
     },
     Row {
         syntax: "fma.rnd.f32x2.atype.f32x2.f32x2 d:.f32x2, a:atype, b:.f32x2, c:.f32x2",
+        does: "Multiplies numbers of 16 bits and adds one of 32, with a single rounding.",
         sets: &[PACKED_ATYPE],
         section: "9.7.5.3",
         class: |_| Class::F32Fma,
@@ -76,71 +95,45 @@ pub static ROWS: &[Row] = &[
         // Only truncation exists; ptxas lets the modifier be left out.
         syntax: "add{.rnd}.ftz.f16x2.f32x2.f32x2 d:.f16x2, a:.f32x2, c:.f32x2",
         sets: &[("rnd", ".rz")],
-        section: "9.7.5.1",
-        class: |_| Class::F32Add,
-        op: Operation::Add,
         sem: Sem::Ops(|x| narrowing(x, Fop::Add, Ty::F16)),
-        ..SM107
+        ..ADD
     },
     Row {
         // Only truncation exists; ptxas lets the modifier be left out.
         syntax: "add{.rnd}.bf16x2.f32x2.f32x2 d:.bf16x2, a:.f32x2, c:.f32x2",
         sets: &[("rnd", ".rz")],
-        section: "9.7.5.1",
-        class: |_| Class::F32Add,
-        op: Operation::Add,
         sem: Sem::Ops(|x| narrowing(x, Fop::Add, Ty::Bf16)),
-        ..SM107
+        ..ADD
     },
     Row {
         // Only truncation exists; ptxas lets the modifier be left out.
         syntax: "sub{.rnd}.ftz.f16x2.f32x2.f32x2 d:.f16x2, a:.f32x2, c:.f32x2",
         sets: &[("rnd", ".rz")],
-        section: "9.7.5.2",
-        class: |_| Class::F32Add,
-        op: Operation::Sub,
         sem: Sem::Ops(|x| narrowing(x, Fop::Sub, Ty::F16)),
-        ..SM107
+        ..SUB
     },
     Row {
         // Only truncation exists; ptxas lets the modifier be left out.
         syntax: "sub{.rnd}.bf16x2.f32x2.f32x2 d:.bf16x2, a:.f32x2, c:.f32x2",
         sets: &[("rnd", ".rz")],
-        section: "9.7.5.2",
-        class: |_| Class::F32Add,
-        op: Operation::Sub,
         sem: Sem::Ops(|x| narrowing(x, Fop::Sub, Ty::Bf16)),
-        ..SM107
+        ..SUB
     },
     Row {
         syntax: "mul.rz.ftz.f16x2.f32x2.f32x2 d:.f16x2, a:.f32x2, c:.f32x2",
-        section: "9.7.5.4",
         class: |_| Class::F32Mul,
-        op: Operation::Mul,
         sem: Sem::Ops(|x| narrowing(x, Fop::Mul, Ty::F16)),
-        ..SM107
+        ..MUL
     },
     Row {
         syntax: "mul.rz.bf16x2.f32x2.f32x2 d:.bf16x2, a:.f32x2, c:.f32x2",
-        section: "9.7.5.4",
         class: |_| Class::F32Mul,
-        op: Operation::Mul,
         sem: Sem::Ops(|x| narrowing(x, Fop::Mul, Ty::Bf16)),
-        ..SM107
+        ..MUL
     },
     // How `c` is rounded to the format of `a` is nowhere said, so these do not run.
-    Row {
-        syntax: "mul.bf16x2.bf16x2.f16x2 d:.bf16x2, a:.bf16x2, c:.f16x2",
-        section: "9.7.5.4",
-        op: Operation::Mul,
-        ..SM107
-    },
-    Row {
-        syntax: "mul.f16x2.f16x2.bf16x2 d:.f16x2, a:.f16x2, c:.bf16x2",
-        section: "9.7.5.4",
-        op: Operation::Mul,
-        ..SM107
-    },
+    Row { syntax: "mul.bf16x2.bf16x2.f16x2 d:.bf16x2, a:.bf16x2, c:.f16x2", ..MUL },
+    Row { syntax: "mul.f16x2.f16x2.bf16x2 d:.f16x2, a:.f16x2, c:.bf16x2", ..MUL },
 ];
 
 /// The mixed forms of `sm_107`. No recording covers them.

@@ -11,55 +11,61 @@ const INT_X2: (&str, &str) = ("type", ".u16x2 .s16x2");
 const INT_32: (&str, &str) = ("type", ".u32 .s32");
 pub(super) const HALF: (&str, &str) = ("part", ".hi .lo");
 
+const ADD: Row = Row {
+    does: "Adds two integers.",
+    section: "9.7.1.1",
+    class: class::add,
+    op: Operation::Add,
+    ..ROW
+};
+const SUB: Row = Row {
+    does: "Subtracts two integers.",
+    section: "9.7.1.2",
+    class: class::add,
+    op: Operation::Sub,
+    ..ROW
+};
+const MAD: Row = Row {
+    does: "Multiplies two integers and adds a third to a half of the product.",
+    section: "9.7.1.4",
+    class: class::multiply,
+    op: Operation::Mad,
+    ..ROW
+};
+const MAD24: Row = Row {
+    does: "Multiplies the lower 24 bits of two integers and adds a third.",
+    section: "9.7.1.6",
+    class: |_| Class::IntMul24,
+    ..ROW
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "add.type d, a, b",
         sets: &[INT],
-        section: "9.7.1.1",
-        class: class::add,
-        op: Operation::Add,
         sem: Sem::Ops(|x| wrapping(x, Op::AddW, Op::AddD)),
-        ..ROW
+        ..ADD
     },
-    Row {
-        syntax: "add.sat.s32 d, a, b",
-        section: "9.7.1.1",
-        class: class::add,
-        op: Operation::Add,
-        sem: Sem::Ops(|x| binary(x, Op::AddSatSW)),
-        ..ROW
-    },
+    Row { syntax: "add.sat.s32 d, a, b", sem: Sem::Ops(|x| binary(x, Op::AddSatSW)), ..ADD },
     Row {
         syntax: "add.type d, a, b",
         sets: &[INT_X2],
         since: ptx(8, 0),
         sm: 90,
-        section: "9.7.1.1",
-        class: class::add,
-        op: Operation::Add,
         sem: Sem::Ops(|x| halves(x, |x, a, b| x.op2(Op::AddW, a, b))),
-        ..ROW
+        ..ADD
     },
     Row {
         syntax: "sub.type d, a, b",
         sets: &[INT],
-        section: "9.7.1.2",
-        class: class::add,
-        op: Operation::Sub,
         sem: Sem::Ops(|x| wrapping(x, Op::SubW, Op::SubD)),
-        ..ROW
+        ..SUB
     },
-    Row {
-        syntax: "sub.sat.s32 d, a, b",
-        section: "9.7.1.2",
-        class: class::add,
-        op: Operation::Sub,
-        sem: Sem::Ops(|x| binary(x, Op::SubSatSW)),
-        ..ROW
-    },
+    Row { syntax: "sub.sat.s32 d, a, b", sem: Sem::Ops(|x| binary(x, Op::SubSatSW)), ..SUB },
     Row {
         syntax: "mul.part.type d, a, b",
+        does: "Multiplies two integers and gives the upper or lower half of the product.",
         sets: &[INT, HALF],
         section: "9.7.1.3",
         class: class::multiply,
@@ -72,6 +78,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "mul.wide.type d:wide, a, b",
+        does: "Multiplies two integers into one of twice the width.",
         sets: &[("type", ".u16 .u32 .s16 .s32")],
         section: "9.7.1.3",
         class: class::multiply,
@@ -83,30 +90,20 @@ pub static ROWS: &[Row] = &[
         }),
         ..ROW
     },
-    Row {
-        syntax: "mad.part.type d, a, b, c",
-        sets: &[INT, HALF],
-        section: "9.7.1.4",
-        class: class::multiply,
-        op: Operation::Mad,
-        sem: Sem::Ops(mad),
-        ..ROW
-    },
+    Row { syntax: "mad.part.type d, a, b, c", sets: &[INT, HALF], sem: Sem::Ops(mad), ..MAD },
     Row {
         syntax: "mad.hi.sat.s32 d, a, b, c",
-        section: "9.7.1.4",
-        class: class::multiply,
-        op: Operation::Mad,
         sem: Sem::Ops(|x| {
             let (a, b, c) = (x.rd("a"), x.rd("b"), x.rd("c"));
             let high = x.op2(Op::MulHiSW, a, b);
             let d = x.op2(Op::AddSatSW, high, c);
             x.wr("d", d);
         }),
-        ..ROW
+        ..MAD
     },
     Row {
         syntax: "mad.wide.type d:wide, a, b, c:wide",
+        does: "Multiplies two integers into one of twice the width and adds a third.",
         sets: &[("type", ".u16 .u32 .s16 .s32")],
         section: "9.7.1.4",
         class: class::multiply,
@@ -116,6 +113,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "mul24.part.type d, a, b",
+        does: "Multiplies the lower 24 bits of two integers.",
         sets: &[INT_32, HALF],
         section: "9.7.1.5",
         class: |_| Class::IntMul24,
@@ -128,28 +126,25 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "mad24.part.type d, a, b, c",
         sets: &[INT_32, HALF],
-        section: "9.7.1.6",
-        class: |_| Class::IntMul24,
         sem: Sem::Ops(|x| {
             let (p, c) = (product24(x), x.rd("c"));
             let d = x.op2(Op::AddW, p, c);
             x.wr("d", d);
         }),
-        ..ROW
+        ..MAD24
     },
     Row {
         syntax: "mad24.hi.sat.s32 d, a, b, c",
-        section: "9.7.1.6",
-        class: |_| Class::IntMul24,
         sem: Sem::Ops(|x| {
             let (p, c) = (product24(x), x.rd("c"));
             let d = x.op2(Op::AddSatSW, p, c);
             x.wr("d", d);
         }),
-        ..ROW
+        ..MAD24
     },
     Row {
         syntax: "div.type d, a, b",
+        does: "Divides two integers, rounding towards zero.",
         sets: &[INT],
         section: "9.7.1.8",
         class: class::divide,
@@ -159,6 +154,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "rem.type d, a, b",
+        does: "Gives the remainder of an integer division.",
         sets: &[INT],
         section: "9.7.1.9",
         class: class::divide,

@@ -13,6 +13,7 @@ const INT_32_64: (&str, &str) = ("type", ".u32 .s32 .u64 .s64");
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "add.cc.type d, a, b",
+        does: "Adds two integers and writes the carry flag.",
         sets: &[INT_32_64],
         since: ptx(1, 2),
         floors: &[floor(".u64 .s64", ptx(4, 3), 20)],
@@ -24,6 +25,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "addc{.cc}.type d, a, b",
+        does: "Adds two integers and the carry flag.",
         sets: &[INT_32_64],
         since: ptx(1, 2),
         floors: &[floor(".u64 .s64", ptx(4, 3), 20)],
@@ -34,6 +36,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "sub.cc.type d, a, b",
+        does: "Subtracts two integers and writes the borrow to the carry flag.",
         sets: &[INT_32_64],
         since: ptx(1, 2),
         floors: &[floor(".u64 .s64", ptx(4, 3), 20)],
@@ -45,6 +48,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "subc{.cc}.type d, a, b",
+        does: "Subtracts two integers and the borrow in the carry flag.",
         sets: &[INT_32_64],
         since: ptx(3, 0),
         floors: &[floor(".u64 .s64", ptx(4, 3), 20)],
@@ -55,6 +59,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "mad.part.cc.type d, a, b, c",
+        does: "Multiplies and adds integers and writes the carry flag.",
         sets: &[INT_32_64, HALF],
         since: ptx(3, 0),
         sm: 20,
@@ -67,6 +72,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "madc.part{.cc}.type d, a, b, c",
+        does: "Multiplies and adds integers with the carry flag.",
         sets: &[INT_32_64, HALF],
         since: ptx(3, 0),
         sm: 20,

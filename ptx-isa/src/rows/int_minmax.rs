@@ -9,10 +9,24 @@ use crate::uop::Op;
 
 const SIGNED: (&str, &str) = ("type", ".s16 .s32 .s64");
 
+const MIN: Row = Row {
+    does: "Gives the lesser of two integers, or of two pairs.",
+    section: "9.7.1.12",
+    class: |_| Class::IntMinMax,
+    ..ROW
+};
+const MAX: Row = Row {
+    does: "Gives the greater of two integers, or of two pairs.",
+    section: "9.7.1.13",
+    class: |_| Class::IntMinMax,
+    ..ROW
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "sad.type d, a, b, c",
+        does: "Adds the distance of two integers to a third.",
         sets: &[INT],
         section: "9.7.1.7",
         class: |_| Class::IntMinMax,
@@ -21,6 +35,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "abs.type d, a",
+        does: "Gives the absolute value of an integer.",
         sets: &[SIGNED],
         section: "9.7.1.10",
         class: |_| Class::IntMinMax,
@@ -36,6 +51,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "neg.type d, a",
+        does: "Negates an integer.",
         sets: &[SIGNED],
         section: "9.7.1.11",
         class: |_| Class::IntMinMax,
@@ -54,56 +70,44 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "min.type d, a, b",
         sets: &[INT],
-        section: "9.7.1.12",
-        class: |_| Class::IntMinMax,
         sem: Sem::Ops(|x| by_sign(x, [Op::MinUW, Op::MinSW, Op::MinUD, Op::MinSD])),
-        ..ROW
+        ..MIN
     },
     Row {
         syntax: "min{.relu}.type d, a, b",
         sets: &[("type", ".s16x2 .s32")],
         since: ptx(8, 0),
         sm: 90,
-        section: "9.7.1.12",
-        class: |_| Class::IntMinMax,
         sem: Sem::Ops(|x| min_max_signed(x, Op::MinSW)),
-        ..ROW
+        ..MIN
     },
     Row {
         syntax: "min.u16x2 d, a, b",
         since: ptx(8, 0),
         sm: 90,
-        section: "9.7.1.12",
-        class: |_| Class::IntMinMax,
         sem: Sem::Ops(|x| halves(x, |x, a, b| x.op2(Op::MinUW, a, b))),
-        ..ROW
+        ..MIN
     },
     Row {
         syntax: "max.type d, a, b",
         sets: &[INT],
-        section: "9.7.1.13",
-        class: |_| Class::IntMinMax,
         sem: Sem::Ops(|x| by_sign(x, [Op::MaxUW, Op::MaxSW, Op::MaxUD, Op::MaxSD])),
-        ..ROW
+        ..MAX
     },
     Row {
         syntax: "max{.relu}.type d, a, b",
         sets: &[("type", ".s16x2 .s32")],
         since: ptx(8, 0),
         sm: 90,
-        section: "9.7.1.13",
-        class: |_| Class::IntMinMax,
         sem: Sem::Ops(|x| min_max_signed(x, Op::MaxSW)),
-        ..ROW
+        ..MAX
     },
     Row {
         syntax: "max.u16x2 d, a, b",
         since: ptx(8, 0),
         sm: 90,
-        section: "9.7.1.13",
-        class: |_| Class::IntMinMax,
         sem: Sem::Ops(|x| halves(x, |x, a, b| x.op2(Op::MaxUW, a, b))),
-        ..ROW
+        ..MAX
     },
 ];
 

@@ -16,6 +16,7 @@ const LENIENT: Row = Row { exact: Exactness::Ulp(1.0), ..ROW };
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "rcp.approx.f64 d, a",
+        does: "Approximates the reciprocal; not PTX.",
         section: "9.7.3.13",
         class: |_| Class::F64Rcp,
         sem: Sem::Ops(|x| apply(x, Lenient::Rcp)),
@@ -23,6 +24,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "sqrt.approx.f64 d, a",
+        does: "Approximates the square root; not PTX.",
         section: "9.7.3.15",
         class: |_| Class::F64Sqrt,
         sem: Sem::Ops(|x| apply(x, Lenient::Sqrt)),
@@ -30,6 +32,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "sin.approx.f64 d, a",
+        does: "Approximates the sine; not PTX.",
         section: "9.7.3.18",
         class: |_| Class::F32SinCos,
         sem: Sem::Ops(|x| apply(x, Lenient::Sin)),
@@ -37,6 +40,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cos.approx.f64 d, a",
+        does: "Approximates the cosine; not PTX.",
         section: "9.7.3.19",
         class: |_| Class::F32SinCos,
         sem: Sem::Ops(|x| apply(x, Lenient::Cos)),
@@ -44,6 +48,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "lg2.approx.f64 d, a",
+        does: "Approximates the logarithm to base 2; not PTX.",
         section: "9.7.3.20",
         class: |_| Class::F32Lg2,
         sem: Sem::Ops(|x| apply(x, Lenient::Lg2)),
@@ -51,6 +56,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "ex2.approx.f64 d, a",
+        does: "Approximates 2 to a power; not PTX.",
         section: "9.7.3.21",
         class: |_| Class::F32Ex2,
         sem: Sem::Ops(|x| apply(x, Lenient::Ex2)),

@@ -10,10 +10,18 @@ use crate::uop::Op;
 const BITS: (&str, &str) = ("type", ".b16 .b32 .b64");
 const BITS_PRED: (&str, &str) = ("type", ".pred .b16 .b32 .b64");
 
+const LOP3: Row = Row {
+    does: "Combines three operands bit by bit by a table of eight bits.",
+    section: "9.7.8.6",
+    class: |_| Class::Logic,
+    ..ROW
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "and.type d, a, b",
+        does: "Gives the bits that both operands have.",
         sets: &[BITS_PRED],
         section: "9.7.8.1",
         class: |_| Class::Logic,
@@ -23,6 +31,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "or.type d, a, b",
+        does: "Gives the bits that either operand has.",
         sets: &[BITS_PRED],
         section: "9.7.8.2",
         class: |_| Class::Logic,
@@ -32,6 +41,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "xor.type d, a, b",
+        does: "Gives the bits in which the operands differ.",
         sets: &[BITS_PRED],
         section: "9.7.8.3",
         class: |_| Class::Logic,
@@ -41,6 +51,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "not.type d, a",
+        does: "Inverts every bit.",
         sets: &[BITS_PRED],
         section: "9.7.8.4",
         class: |_| Class::Logic,
@@ -55,6 +66,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cnot.type d, a",
+        does: "Gives 1 if the operand is 0, else 0.",
         sets: &[BITS],
         section: "9.7.8.5",
         class: |_| Class::Logic,
@@ -75,21 +87,17 @@ pub static ROWS: &[Row] = &[
         syntax: "lop3.b32 d, a, b, c, #lut:.u32",
         since: ptx(4, 3),
         sm: 50,
-        section: "9.7.8.6",
-        class: |_| Class::Logic,
         sem: Sem::Ops(|x| {
             let d = lop3(x);
             x.wr("d", d);
         }),
-        ..ROW
+        ..LOP3
     },
     Row {
         syntax: "lop3.op.b32 d|p, a, b, c, #lut:.u32, {!}q:pred",
         sets: &[("op", ".or .and")],
         since: ptx(8, 2),
         sm: 70,
-        section: "9.7.8.6",
-        class: |_| Class::Logic,
         sem: Sem::Ops(|x| {
             let op = if x.has(".or") { Op::OrP } else { Op::AndP };
             let (d, q) = (lop3(x), x.rd("q"));
@@ -98,10 +106,11 @@ pub static ROWS: &[Row] = &[
             x.wr("d", d);
             x.wr_second("d", p);
         }),
-        ..ROW
+        ..LOP3
     },
     Row {
         syntax: "shf.dir.mode.b32 d, a, b, c:.u32",
+        does: "Shifts a pair of words and gives one of them.",
         sets: &[("dir", ".l .r"), CLAMP],
         since: ptx(3, 1),
         sm: 32,
@@ -122,6 +131,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "shl.type d, a, b:.u32",
+        does: "Shifts left, filling with zeros.",
         sets: &[BITS],
         section: "9.7.8.8",
         class: class::shift,
@@ -131,6 +141,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "shr.type d, a, b:.u32",
+        does: "Shifts right, filling with zeros or with the sign.",
         sets: &[("type", ".b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64")],
         section: "9.7.8.9",
         class: class::shift,
@@ -145,6 +156,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "prmt.b32{.mode} d, a, b, c",
+        does: "Picks four bytes out of two words.",
         sets: &[("mode", ".f4e .b4e .rc8 .ecl .ecr .rc16")],
         since: ptx(2, 0),
         sm: 20,

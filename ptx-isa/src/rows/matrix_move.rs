@@ -14,6 +14,7 @@ const NUM: (&str, &str) = ("num", ".x1 .x2 .x4");
 const BLACKWELL: &str =
     "sm_100a sm_101a sm_103a sm_110a sm_120a sm_121a sm_100f sm_101f sm_110f sm_120f";
 const LOAD: Row = Row {
+    does: "Loads small matrices from shared memory into fragments of the warp.",
     section: "9.7.16.5.15",
     since: ptx(6, 5),
     sm: 75,
@@ -26,6 +27,7 @@ const LOAD: Row = Row {
     ..ROW
 };
 const STORE: Row = Row {
+    does: "Stores fragments of the warp as small matrices in shared memory.",
     section: "9.7.16.5.16",
     since: ptx(7, 8),
     sm: 90,
@@ -87,6 +89,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "movmatrix.sync.aligned.m8n8.trans.b16 d:.b32, a:.b32",
+        does: "Transposes a fragment across the lanes of the warp.",
         section: "9.7.16.5.17",
         since: ptx(7, 8),
         sm: 75,

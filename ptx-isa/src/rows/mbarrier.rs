@@ -41,10 +41,29 @@ const FLOORS: &[Floor] = &[
 const MULTICAST: Row =
     Row { since: ptx(9, 4), sm: 107, targets: "sm_107a sm_107f", sem: Sem::None, ..B };
 
+const MBARRIER: Row = Row {
+    does: "Changes the number of transactions that the phase of an mbarrier waits for.",
+    ..B
+};
+const MBARRIER_ARRIVE: Row = Row { does: "Arrives at an mbarrier.", section: "9.7.15.16.16", ..B };
+const MBARRIER_ARRIVE_DROP: Row = Row {
+    does: "Arrives at an mbarrier and takes part in no later phase.",
+    section: "9.7.15.16.17",
+    ..B
+};
+const MBARRIER_ARRIVE_FORM: Row =
+    Row { does: "Arrives at an mbarrier.", section: "9.7.15.16.16", ..MULTICAST };
+const MBARRIER_ARRIVE_DROP_FORM: Row = Row {
+    does: "Arrives at an mbarrier and takes part in no later phase.",
+    section: "9.7.15.16.17",
+    ..MULTICAST
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "mbarrier.init{.layout}{.space}.b64 [a], count:.u32",
+        does: "Makes an mbarrier object for so many arrivals.",
         sets: &[LAYOUT, CTA],
         section: "9.7.15.16.12",
         sem: Sem::Ops(init),
@@ -52,6 +71,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "mbarrier.inval{.space}.b64 [a]",
+        does: "Ends the life of an mbarrier object.",
         sets: &[CTA],
         section: "9.7.15.16.13",
         sem: Sem::Ops(|x| {
@@ -69,7 +89,7 @@ pub static ROWS: &[Row] = &[
         floors: TX_FLOORS,
         section: "9.7.15.16.14",
         sem: Sem::Ops(|x| transactions(x, arrive_flag::EXPECT | arrive_flag::TX_ONLY)),
-        ..B
+        ..MBARRIER
     },
     Row {
         syntax: "mbarrier.complete_tx{.sem}{.scope}{.space}.b64 [a], count:.u32",
@@ -79,10 +99,11 @@ pub static ROWS: &[Row] = &[
         floors: TX_FLOORS,
         section: "9.7.15.16.15",
         sem: Sem::Ops(|x| transactions(x, arrive_flag::COMPLETE)),
-        ..B
+        ..MBARRIER
     },
     Row {
         syntax: "mbarrier.tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64 [a], count:.u32, mask:.u32",
+        does: "Changes the number of transactions that the phase of an mbarrier waits for.",
         sets: &[
             ("tx", ".expect_tx .complete_tx"),
             ("sem", ".relaxed"),
@@ -98,87 +119,76 @@ pub static ROWS: &[Row] = &[
         sets: &[RELEASE, SCOPE, ANY],
         since: ptx(7, 8),
         sm: 90,
-        section: "9.7.15.16.16",
         sem: Sem::Ops(|x| arrivals(x, 0)),
-        ..B
+        ..MBARRIER_ARRIVE
     },
     Row {
         syntax: "mbarrier.arrive{.sem}{.scope}{.space}.b64 d:.b64, [a]",
         sets: &[RELEASE, SCOPE, ANY],
-        section: "9.7.15.16.16",
         sem: Sem::Ops(|x| arrivals(x, 0)),
-        ..B
+        ..MBARRIER_ARRIVE
     },
     Row {
         syntax: "mbarrier.arrive.expect_tx{.sem}{.scope}{.space}.b64 d:.b64, [a], count:.u32",
         sets: &[RELEASE, SCOPE, ANY],
-        section: "9.7.15.16.16",
         sem: Sem::Ops(|x| arrivals(x, arrive_flag::EXPECT)),
-        ..B
+        ..MBARRIER_ARRIVE
     },
     Row {
         syntax: "mbarrier.arrive.noComplete{.sem}{.scope}{.space}.b64 d:.b64, [a], count:.u32",
         sets: &[("sem", ".release"), ("scope", ".cta"), CTA],
-        section: "9.7.15.16.16",
         sem: Sem::Ops(|x| arrivals(x, 0)),
-        ..B
+        ..MBARRIER_ARRIVE
     },
     Row {
         syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.b64 d:.b64, [a], count:.u32",
         sets: &[RELEASE, SCOPE, ANY],
         since: ptx(7, 8),
         sm: 90,
-        section: "9.7.15.16.17",
         sem: Sem::Ops(|x| arrivals(x, arrive_flag::DROP)),
-        ..B
+        ..MBARRIER_ARRIVE_DROP
     },
     Row {
         syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.b64 d:.b64, [a]",
         sets: &[RELEASE, SCOPE, ANY],
-        section: "9.7.15.16.17",
         sem: Sem::Ops(|x| arrivals(x, arrive_flag::DROP)),
-        ..B
+        ..MBARRIER_ARRIVE_DROP
     },
     Row {
         syntax: "mbarrier.arrive_drop.expect_tx{.sem}{.scope}{.space}.b64 d:.b64, [a], count:.u32",
         sets: &[RELEASE, SCOPE, ANY],
-        section: "9.7.15.16.17",
         sem: Sem::Ops(|x| arrivals(x, arrive_flag::DROP | arrive_flag::EXPECT)),
-        ..B
+        ..MBARRIER_ARRIVE_DROP
     },
     Row {
         syntax: "mbarrier.arrive_drop.noComplete{.sem}{.scope}{.space}.b64 d:.b64, [a], count:.u32",
         sets: &[("sem", ".release"), ("scope", ".cta"), CTA],
-        section: "9.7.15.16.17",
         sem: Sem::Ops(|x| arrivals(x, arrive_flag::DROP)),
-        ..B
+        ..MBARRIER_ARRIVE_DROP
     },
     Row {
         syntax: "mbarrier.arrive{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [a]{, count:.u32}, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
-        section: "9.7.15.16.16",
-        ..MULTICAST
+        ..MBARRIER_ARRIVE_FORM
     },
     Row {
         syntax: "mbarrier.arrive.expect_tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [a], count:.u32, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
-        section: "9.7.15.16.16",
-        ..MULTICAST
+        ..MBARRIER_ARRIVE_FORM
     },
     Row {
         syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [a]{, count:.u32}, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
-        section: "9.7.15.16.17",
-        ..MULTICAST
+        ..MBARRIER_ARRIVE_DROP_FORM
     },
     Row {
         syntax: "mbarrier.arrive_drop.expect_tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [a], count:.u32, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
-        section: "9.7.15.16.17",
-        ..MULTICAST
+        ..MBARRIER_ARRIVE_DROP_FORM
     },
     Row {
         syntax: "cp.async.mbarrier.arrive{.noinc}{.space}.b64 [a]",
+        does: "Lets an mbarrier count an arrival once this thread's copies are complete.",
         sets: &[CTA],
         section: "9.7.15.16.18",
         class: class::load,

@@ -13,87 +13,88 @@ use crate::uop::Op;
 const ACQUIRE: (&str, &str) = ("sem", ".acquire .relaxed");
 const PHASE: (&str, &str) = ("phase", ".phase_type::primary .phase_type::conditional");
 
+const MBARRIER: Row =
+    Row { does: "Tests whether a phase of an mbarrier is complete.", section: "9.7.15.16.19", ..B };
+const MBARRIER_TRY_WAIT: Row = Row {
+    does: "Waits a limited time until a phase of an mbarrier is complete.",
+    section: "9.7.15.16.19",
+    ..B
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     // Waits.
     Row {
         syntax: "mbarrier.test_wait{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], state:.b64",
         sets: &[("phase", ".phase_type::primary"), ACQUIRE, SCOPE, CTA],
-        section: "9.7.15.16.19",
         waits: true,
         sem: Sem::Ops(wait),
-        ..B
+        ..MBARRIER
     },
     Row {
         syntax: "mbarrier.test_wait.parity{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], parity=0|1:.u32",
         sets: &[PHASE, ACQUIRE, SCOPE, CTA],
-        section: "9.7.15.16.19",
         waits: true,
         sem: Sem::Ops(wait),
-        ..B
+        ..MBARRIER
     },
     Row {
         syntax: "mbarrier.try_wait{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], state:.b64{, hint:.u32}",
         sets: &[("phase", ".phase_type::primary"), ACQUIRE, SCOPE, CTA],
-        section: "9.7.15.16.19",
         since: ptx(7, 8),
         sm: 90,
         waits: true,
         sem: Sem::Ops(wait),
-        ..B
+        ..MBARRIER_TRY_WAIT
     },
     Row {
         syntax: "mbarrier.try_wait.parity{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], parity=0|1:.u32{, hint:.u32}",
         sets: &[PHASE, ACQUIRE, SCOPE, CTA],
-        section: "9.7.15.16.19",
         since: ptx(7, 8),
         sm: 90,
         waits: true,
         sem: Sem::Ops(wait),
-        ..B
+        ..MBARRIER_TRY_WAIT
     },
     Row {
         syntax: "mbarrier.test_wait.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], state:.b64",
         sets: &[ACQUIRE, SCOPE, CTA],
-        section: "9.7.15.16.19",
         since: ptx(9, 3),
         sm: 90,
         waits: true,
         sem: Sem::Ops(wait),
-        ..B
+        ..MBARRIER
     },
     Row {
         syntax: "mbarrier.test_wait.parity.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], parity=0|1:.u32",
         sets: &[ACQUIRE, SCOPE, CTA],
-        section: "9.7.15.16.19",
         since: ptx(9, 3),
         sm: 90,
         waits: true,
         sem: Sem::Ops(wait),
-        ..B
+        ..MBARRIER
     },
     Row {
         syntax: "mbarrier.try_wait.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], state:.b64{, hint:.u32}",
         sets: &[ACQUIRE, SCOPE, CTA],
-        section: "9.7.15.16.19",
         since: ptx(9, 3),
         sm: 90,
         waits: true,
         sem: Sem::Ops(wait),
-        ..B
+        ..MBARRIER_TRY_WAIT
     },
     Row {
         syntax: "mbarrier.try_wait.parity.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], parity=0|1:.u32{, hint:.u32}",
         sets: &[ACQUIRE, SCOPE, CTA],
-        section: "9.7.15.16.19",
         since: ptx(9, 3),
         sm: 90,
         waits: true,
         sem: Sem::Ops(wait),
-        ..B
+        ..MBARRIER_TRY_WAIT
     },
     Row {
         syntax: "mbarrier.pending_count{.layout::v0}.b64 d:.u32, state:.b64",
+        does: "Gives the arrivals that a phase still waited for.",
         section: "9.7.15.16.20",
         reach: Reach::Lane,
         sem: Sem::Ops(|x| {
@@ -106,6 +107,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "mbarrier.check_layout.layout{.shared::cta}.b64 p:pred, [a]",
+        does: "Tests the layout of an mbarrier object.",
         sets: &[LAYOUT],
         section: "9.7.15.16.21",
         reach: Reach::Lane,

@@ -70,6 +70,7 @@ const LOAD: Row = Row {
     ..ROW
 };
 const STORE: Row = Row {
+    does: "Stores to memory.",
     section: "9.7.9.11",
     class: class::store,
     check: Some(check_access),
@@ -78,37 +79,35 @@ const STORE: Row = Row {
     ..ROW
 };
 
+const LD: Row = Row { does: "Loads from memory.", op: Operation::Load, ..LOAD };
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "ld{.weak}{.space}{.cop}{.l1}{.l2}{.hint}{.fetch}{.vec}.type d*vec>, [a]{, policy:.b64}",
         sets: LOAD_SETS,
-        op: Operation::Load,
-        ..LOAD
+        ..LD
     },
     Row {
         syntax: "ld.volatile{.space}{.fetch}{.vec}.type d*vec>, [a]",
         sets: LOAD_SETS,
         since: ptx(1, 1),
         floors: VOLATILE_FLOORS,
-        op: Operation::Load,
-        ..LOAD
+        ..LD
     },
     Row {
         syntax: "ld.order.scope{.space}{.l1}{.l2}{.hint}{.fetch}{.vec}.type d*vec>, [a]{, policy:.b64}",
         sets: STRONG_SETS,
         since: ptx(6, 0),
         sm: 70,
-        op: Operation::Load,
-        ..LOAD
+        ..LD
     },
     Row {
         syntax: "ld.mmio.relaxed.sys{.global}.type d>, [a]",
         sets: &[TYPE],
         since: ptx(8, 2),
         sm: 70,
-        op: Operation::Load,
-        ..LOAD
+        ..LD
     },
     Row {
         syntax: "ld.global{.cop}.nc{.l1}{.l2}{.hint}{.fetch}{.vec}.type d*vec>, [a]{, policy:.b64}",
@@ -116,11 +115,11 @@ pub static ROWS: &[Row] = &[
         since: ptx(3, 1),
         sm: 32,
         section: "9.7.9.9",
-        op: Operation::Load,
-        ..LOAD
+        ..LD
     },
     Row {
         syntax: "ldu{.global}{.vec}.type d*vec>, [a]",
+        does: "Loads from an address that is the same in all threads of the warp.",
         sets: &[TYPE, ("vec", ".v2 .v4")],
         since: ptx(2, 0),
         section: "9.7.9.10",

@@ -5,10 +5,18 @@ use crate::effect::Effect;
 use crate::row::{ROW, Row, Sem};
 use crate::types::ptx;
 
+const PMEVENT: Row = Row {
+    does: "Triggers events of the performance monitor.",
+    section: "9.7.19.3",
+    class: |_| Class::Move,
+    ..ROW
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "brkpt",
+        does: "Stops at a breakpoint.",
         sm: 11,
         section: "9.7.19.1",
         class: |_| Class::Move,
@@ -19,6 +27,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "nanosleep.u32 t",
+        does: "Suspends the thread for about so many nanoseconds.",
         since: ptx(6, 3),
         sm: 70,
         section: "9.7.19.2",
@@ -28,25 +37,17 @@ pub static ROWS: &[Row] = &[
         }),
         ..ROW
     },
-    Row {
-        syntax: "pmevent #a:.u32",
-        since: ptx(1, 4),
-        section: "9.7.19.3",
-        class: |_| Class::Move,
-        sem: Sem::Ops(|_| {}),
-        ..ROW
-    },
+    Row { syntax: "pmevent #a:.u32", since: ptx(1, 4), sem: Sem::Ops(|_| {}), ..PMEVENT },
     Row {
         syntax: "pmevent.mask #a:.u32",
         since: ptx(3, 0),
         sm: 20,
-        section: "9.7.19.3",
-        class: |_| Class::Move,
         sem: Sem::Ops(|_| {}),
-        ..ROW
+        ..PMEVENT
     },
     Row {
         syntax: "trap",
+        does: "Ends the launch with an error.",
         section: "9.7.19.4",
         class: |_| Class::Branch,
         sem: Sem::Ops(|x| {
@@ -56,6 +57,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "stacksave.type d",
+        does: "Reads the stack pointer.",
         sets: &[("type", ".u32 .u64")],
         since: ptx(7, 3),
         sm: 52,
@@ -66,6 +68,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "stackrestore.type a",
+        does: "Sets the stack pointer.",
         sets: &[("type", ".u32 .u64")],
         since: ptx(7, 3),
         sm: 52,
@@ -76,6 +79,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "alloca.type d, size{, #align:.u32}",
+        does: "Allocates memory on the stack.",
         sets: &[("type", ".u32 .u64")],
         since: ptx(7, 3),
         sm: 52,

@@ -9,6 +9,7 @@ use crate::types::{Kind, ptx};
 
 const LAYOUT: [(&str, &str); 2] = [("alayout", ".row .col"), ("blayout", ".row .col")];
 pub(super) const M: Row = Row {
+    does: "Multiplies two matrices held by the warp and adds a third.",
     section: "9.7.16.5.14",
     class: class::matrix,
     reach: Reach::Warp,

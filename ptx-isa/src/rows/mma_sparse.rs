@@ -1,10 +1,16 @@
 //! `mma.sp` (PTX ISA 9.7.16.6).
 
-use super::mma::{F8F6F4, KIND8, M, counts};
+use super::mma::{F8F6F4, KIND8, M};
 use crate::row::{Exactness, Row, Sem, floor};
 use crate::types::ptx;
 
-const SP: Row = Row { section: "9.7.16.6.3", since: ptx(7, 1), sm: 80, ..M };
+const SP: Row = Row {
+    does: "Multiplies a sparse with a dense matrix held by the warp and adds a third.",
+    section: "9.7.16.6.3",
+    since: ptx(7, 1),
+    sm: 80,
+    ..M
+};
 const SPV: (&str, &str) = ("spv", ".sp .sp::ordered_metadata");
 const ORDERED: crate::row::Floor = floor(".sp::ordered_metadata", ptx(8, 5), 80);
 

@@ -10,32 +10,41 @@ use crate::uop::Op;
 
 const ADDRESS: (&str, &str) = ("type", ".u32 .u64");
 
+const MOV: Row = Row {
+    does: "Copies a register, a constant, a special register or an address.",
+    section: "9.7.9.3",
+    class: |_| Class::Move,
+    op: Operation::Move,
+    ..ROW
+};
+const MOV_TYPE: Row = Row {
+    does: "Packs a vector into a register, or unpacks it.",
+    section: "9.7.9.4",
+    class: |_| Class::Move,
+    op: Operation::Move,
+    ..ROW
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "mov.type d, &a",
         sets: &[("type", ".pred .b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64 .f32 .f64")],
-        section: "9.7.9.3",
-        class: |_| Class::Move,
-        op: Operation::Move,
         sem: Sem::Ops(|x| {
             let a = x.rd("a");
             x.wr("d", a);
         }),
-        ..ROW
+        ..MOV
     },
     Row {
         syntax: "mov.b128 d, &a",
         since: ptx(8, 3),
         sm: 70,
-        section: "9.7.9.3",
-        class: |_| Class::Move,
-        op: Operation::Move,
         sem: Sem::Ops(|x| {
             let (lo, hi) = x.rd_pair("a");
             x.wr_pair("d", lo, hi);
         }),
-        ..ROW
+        ..MOV
     },
     // Whole vectors: not in the manual, taken by ptxas.
     Row {
@@ -45,14 +54,11 @@ pub static ROWS: &[Row] = &[
             let wide = m.has(".v4") && m.ty("type").is_some_and(|t| t.bits() == 64);
             if wide { Err("vectors have at most 128 bits".into()) } else { Ok(()) }
         }),
-        section: "9.7.9.3",
-        class: |_| Class::Move,
-        op: Operation::Move,
         sem: Sem::Ops(|x| {
             let values = x.rd_vec("a");
             x.wr_vec("d", &values);
         }),
-        ..ROW
+        ..MOV
     },
     // Any vector whose elements fill the scalar: packing, then unpacking.
     Row {
@@ -60,25 +66,20 @@ pub static ROWS: &[Row] = &[
         sets: &[("type", ".b16 .b32 .b64 .b128")],
         counts: Some(|_, _| 0),
         floors: &[floor(".b128", ptx(8, 3), 70)],
-        section: "9.7.9.4",
-        class: |_| Class::Move,
-        op: Operation::Move,
         sem: Sem::Ops(pack),
-        ..ROW
+        ..MOV_TYPE
     },
     Row {
         syntax: "mov.type d*?:any, &a",
         sets: &[("type", ".b16 .b32 .b64 .b128")],
         counts: Some(|_: &Match, _: &str| 0),
         floors: &[floor(".b128", ptx(8, 3), 70)],
-        section: "9.7.9.4",
-        class: |_| Class::Move,
-        op: Operation::Move,
         sem: Sem::Ops(unpack),
-        ..ROW
+        ..MOV_TYPE
     },
     Row {
         syntax: "isspacep.space d:pred, a:any",
+        does: "Tests whether a generic address lies in a state space.",
         sets: &[(
             "space",
             ".const .global .local .shared .shared::cta .shared::cluster .param .param::entry",
@@ -99,6 +100,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cvta.space.type d, &a",
+        does: "Converts an address of a state space to a generic one.",
         sets: &[
             (
                 "space",
@@ -123,6 +125,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cvta.to.space.type d, a",
+        does: "Converts a generic address to one of a state space.",
         sets: &[
             (
                 "space",

@@ -8,6 +8,21 @@ use crate::types::{Ty, ptx};
 
 const MULTIMEM: Row = Row { section: "9.7.10.15", since: ptx(8, 1), class: class::load, ..C };
 
+const MULTIMEM_LD_REDUCE: Row = Row {
+    does: "Loads from all copies of a multicast address and combines what they hold.",
+    ..MULTIMEM
+};
+const MULTIMEM_ST: Row =
+    Row { does: "Stores to all copies of a multicast address.", class: class::store, ..MULTIMEM };
+const MULTIMEM_RED: Row =
+    Row { does: "Updates all copies of a multicast address.", class: class::atomic, ..MULTIMEM };
+const MULTIMEM_CP: Row = Row {
+    does: "Starts a copy of a block of memory to all copies of a multicast address.",
+    section: "9.7.10.28.4.4",
+    class: class::load,
+    ..C
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     // Multimem: addresses of several devices' memory, which one device does not have.
@@ -19,7 +34,7 @@ pub static ROWS: &[Row] = &[
             ("type", ".b32 .b64 .u32 .u64 .s32 .s64"),
         ],
         check: Some(integers),
-        ..MULTIMEM
+        ..MULTIMEM_LD_REDUCE
     },
     Row {
         syntax: "multimem.ld_reduce{.sem}{.scope}{.global}.op{.acc}{.width}.type d*?>, [a]",
@@ -36,14 +51,13 @@ pub static ROWS: &[Row] = &[
         counts: Some(width),
         check: Some(floats),
         floors: NARROW,
-        ..MULTIMEM
+        ..MULTIMEM_LD_REDUCE
     },
     Row {
         syntax: "multimem.st{.sem}{.scope}{.global}.type [a], b",
         sets: &[("sem", ".weak .relaxed .release"), ("type", ".b32 .b64 .u32 .u64 .s32 .s64")],
         check: Some(ordered),
-        class: class::store,
-        ..MULTIMEM
+        ..MULTIMEM_ST
     },
     Row {
         syntax: "multimem.st{.sem}{.scope}{.global}{.width}.type [a], b*?>",
@@ -58,8 +72,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(width),
         check: Some(floats),
         floors: NARROW,
-        class: class::store,
-        ..MULTIMEM
+        ..MULTIMEM_ST
     },
     Row {
         syntax: "multimem.red{.sem}{.scope}{.global}.op.type [a], b",
@@ -69,8 +82,7 @@ pub static ROWS: &[Row] = &[
             ("type", ".b32 .b64 .u32 .u64 .s32 .s64"),
         ],
         check: Some(integers),
-        class: class::atomic,
-        ..MULTIMEM
+        ..MULTIMEM_RED
     },
     Row {
         syntax: "multimem.red{.sem}{.scope}{.global}.op{.width}.type [a], b*?>",
@@ -82,28 +94,24 @@ pub static ROWS: &[Row] = &[
         ],
         counts: Some(width),
         check: Some(floats),
-        class: class::atomic,
-        ..MULTIMEM
+        ..MULTIMEM_RED
     },
     Row {
         syntax: "multimem.cp.async.bulk{.weak}.global.shared::cta.bulk_group [a], [b], size:.u32",
-        section: "9.7.10.28.4.4",
-        class: class::load,
         since: ptx(9, 1),
         floors: &[floor(".weak", ptx(9, 3), 90)],
-        ..C
+        ..MULTIMEM_CP
     },
     Row {
         syntax: "multimem.cp.async.bulk{.weak}.global.shared::cta.bulk_group.cp_mask [a], [b], size:.u32, mask:.b16",
-        section: "9.7.10.28.4.4",
-        class: class::load,
         since: ptx(9, 1),
         floors: &[floor(".weak", ptx(9, 3), 90)],
         sm: 100,
-        ..C
+        ..MULTIMEM_CP
     },
     Row {
         syntax: "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.op{.noftz}.type [a], [b], size:.u32",
+        does: "Starts a reduction of a block of memory into all copies of a multicast address.",
         sets: &[
             ("op", ".add .min .max .inc .dec .and .or .xor"),
             ("type", ".f16 .bf16 .b32 .u32 .s32 .b64 .u64 .s64 .f32 .f64"),

@@ -7,6 +7,7 @@ use crate::row::{AddressWidth, Row, Sem, floor};
 use crate::types::ptx;
 
 const FENCE: Row = Row {
+    does: "Orders accesses of one proxy to memory before those of another.",
     section: "9.7.15.4",
     class: class::fence,
     addresses: AddressWidth::Any,

@@ -7,6 +7,11 @@ use crate::meaning::Cx;
 use crate::row::{ROW, Reach, Row, Sem};
 use crate::types::{Kind, ptx};
 
+const REDUX: Row = Row {
+    does: "Combines the values of the lanes that take part and gives all of them the result.",
+    ..ROW
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
@@ -18,7 +23,7 @@ pub static ROWS: &[Row] = &[
         class: |_| Class::Redux,
         reach: Reach::Warp,
         sem: Sem::Ops(redux),
-        ..ROW
+        ..REDUX
     },
     Row {
         syntax: "redux.sync.op.b32 d, a, members",
@@ -29,7 +34,7 @@ pub static ROWS: &[Row] = &[
         class: |_| Class::Redux,
         reach: Reach::Warp,
         sem: Sem::Ops(redux),
-        ..ROW
+        ..REDUX
     },
     Row {
         syntax: "redux.sync.op{.abs}{.NaN}.f32 d, a, members:.b32",
@@ -41,7 +46,7 @@ pub static ROWS: &[Row] = &[
         class: |_| Class::Redux,
         reach: Reach::Warp,
         sem: Sem::None,
-        ..ROW
+        ..REDUX
     },
 ];
 

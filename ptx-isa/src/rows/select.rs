@@ -7,11 +7,19 @@ use crate::row::{ROW, Row, Sem};
 use crate::types::Kind;
 use crate::uop::Op;
 
+const SLCT: Row = Row {
+    does: "Gives one of two values, by the sign of a third.",
+    section: "9.7.7.4",
+    class: class::compare,
+    ..ROW
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     // selp, slct
     Row {
         syntax: "selp.type d, a, b, {!}c:pred",
+        does: "Gives one of two values, by a predicate.",
         sets: &[SELECT],
         section: "9.7.7.3",
         class: |_| Class::Select,
@@ -24,28 +32,24 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "slct.type.s32 d:type, a:type, b:type, c:.s32",
         sets: &[SELECT],
-        section: "9.7.7.4",
-        class: class::compare,
         sem: Sem::Ops(|x| {
             let c = x.rd("c");
             let p = x.op2(Op::LeSW, V::w(0), c);
             select(x, p);
         }),
-        ..ROW
+        ..SLCT
     },
     Row {
         syntax: "slct{.ftz}.type.f32 d:type, a:type, b:type, c:.f32",
         sets: &[SELECT],
         floors: &[FTZ],
-        section: "9.7.7.4",
-        class: class::compare,
         sem: Sem::Ops(|x| {
             let c = x.rd("c");
             let c = if ftz(x) { x.op1(Op::FlushF32, c) } else { c };
             let p = x.op2(Op::LeF32, V::w(0), c);
             select(x, p);
         }),
-        ..ROW
+        ..SLCT
     },
 ];
 

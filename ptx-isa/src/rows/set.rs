@@ -12,6 +12,9 @@ use crate::uop::Op;
 const DTYPE: (&str, &str) = ("dtype", ".u32 .s32 .f32");
 const HALF_DTYPE: (&str, &str) = ("dtype", ".u16 .s16 .u32 .s32");
 
+const SET: Row =
+    Row { does: "Compares two values and gives a number.", class: class::compare, ..ROW };
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     // set
@@ -20,52 +23,46 @@ pub static ROWS: &[Row] = &[
         sets: &[DTYPE, INT],
         check: Some(integer_relation),
         section: "9.7.7.1",
-        class: class::compare,
         sem: Sem::Ops(set),
-        ..ROW
+        ..SET
     },
     Row {
         syntax: "set.cmpi.bool.dtype.type d:dtype, a, b, {!}c:pred",
         sets: &[DTYPE, INT],
         check: Some(integer_relation),
         section: "9.7.7.1",
-        class: class::compare,
         sem: Sem::Ops(set),
-        ..ROW
+        ..SET
     },
     Row {
         syntax: "set.cmpf{.ftz}.dtype.f32 d:dtype, a:.f32, b:.f32",
         sets: &[DTYPE],
         floors: &[FTZ],
         section: "9.7.7.1",
-        class: class::compare,
         sem: Sem::Ops(set),
-        ..ROW
+        ..SET
     },
     Row {
         syntax: "set.cmpf.bool{.ftz}.dtype.f32 d:dtype, a:.f32, b:.f32, {!}c:pred",
         sets: &[DTYPE],
         floors: &[FTZ],
         section: "9.7.7.1",
-        class: class::compare,
         sem: Sem::Ops(set),
-        ..ROW
+        ..SET
     },
     Row {
         syntax: "set.cmpf.dtype.f64 d:dtype, a:.f64, b:.f64",
         sets: &[DTYPE],
         section: "9.7.7.1",
-        class: class::compare,
         sem: Sem::Ops(set),
-        ..ROW
+        ..SET
     },
     Row {
         syntax: "set.cmpf.bool.dtype.f64 d:dtype, a:.f64, b:.f64, {!}c:pred",
         sets: &[DTYPE],
         section: "9.7.7.1",
-        class: class::compare,
         sem: Sem::Ops(set),
-        ..ROW
+        ..SET
     },
     Row {
         syntax: "set.cmpi.type d, a, b",
@@ -74,9 +71,8 @@ pub static ROWS: &[Row] = &[
         targets: "sm_107f",
         check: Some(integer_relation),
         section: "9.7.7.1",
-        class: class::compare,
         sem: Sem::Ops(set_lanes),
-        ..ROW
+        ..SET
     },
     // set to and from halves
     Row {
@@ -87,9 +83,8 @@ pub static ROWS: &[Row] = &[
         floors: BF16,
         check: Some(integer_relation),
         section: "9.7.8.1",
-        class: class::compare,
         sem: Sem::Ops(set),
-        ..ROW
+        ..SET
     },
     Row {
         syntax: "set.cmpi.bool.dtype.type d:dtype, a, b, {!}c:pred",
@@ -99,9 +94,8 @@ pub static ROWS: &[Row] = &[
         floors: BF16,
         check: Some(integer_relation),
         section: "9.7.8.1",
-        class: class::compare,
         sem: Sem::Ops(set),
-        ..ROW
+        ..SET
     },
     Row {
         syntax: "set.cmpf{.ftz}.dtype.type d:dtype, a, b",
@@ -111,9 +105,8 @@ pub static ROWS: &[Row] = &[
         floors: BF16,
         check: Some(half_ftz),
         section: "9.7.8.1",
-        class: class::compare,
         sem: Sem::Ops(set),
-        ..ROW
+        ..SET
     },
     Row {
         syntax: "set.cmpf.bool{.ftz}.dtype.type d:dtype, a, b, {!}c:pred",
@@ -123,9 +116,8 @@ pub static ROWS: &[Row] = &[
         floors: BF16,
         check: Some(half_ftz),
         section: "9.7.8.1",
-        class: class::compare,
         sem: Sem::Ops(set),
-        ..ROW
+        ..SET
     },
     Row {
         syntax: "set.cmpf{.ftz}.dtype.f16 d:dtype, a:.f16, b:.f16",
@@ -133,9 +125,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 5),
         sm: 53,
         section: "9.7.8.1",
-        class: class::compare,
         sem: Sem::Ops(set),
-        ..ROW
+        ..SET
     },
     Row {
         syntax: "set.cmpf.bool{.ftz}.dtype.f16 d:dtype, a:.f16, b:.f16, {!}c:pred",
@@ -143,9 +134,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 5),
         sm: 53,
         section: "9.7.8.1",
-        class: class::compare,
         sem: Sem::Ops(set),
-        ..ROW
+        ..SET
     },
     Row {
         syntax: "set.cmpf.dtype.bf16 d:dtype, a:.bf16, b:.bf16",
@@ -153,9 +143,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.1",
-        class: class::compare,
         sem: Sem::Ops(set),
-        ..ROW
+        ..SET
     },
     Row {
         syntax: "set.cmpf.bool.dtype.bf16 d:dtype, a:.bf16, b:.bf16, {!}c:pred",
@@ -163,9 +152,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.1",
-        class: class::compare,
         sem: Sem::Ops(set),
-        ..ROW
+        ..SET
     },
     Row {
         syntax: "set.cmpf{.ftz}.dtype.f16x2 d:dtype, a:.f16x2, b:.f16x2",
@@ -174,9 +162,8 @@ pub static ROWS: &[Row] = &[
         sm: 53,
         floors: &[floor(".u32 .s32", ptx(6, 5), 53)],
         section: "9.7.8.1",
-        class: class::compare,
         sem: Sem::Ops(set_packed),
-        ..ROW
+        ..SET
     },
     Row {
         syntax: "set.cmpf.bool{.ftz}.dtype.f16x2 d:dtype, a:.f16x2, b:.f16x2, {!}c:pred",
@@ -185,9 +172,8 @@ pub static ROWS: &[Row] = &[
         sm: 53,
         floors: &[floor(".u32 .s32", ptx(6, 5), 53)],
         section: "9.7.8.1",
-        class: class::compare,
         sem: Sem::Ops(set_packed),
-        ..ROW
+        ..SET
     },
     Row {
         syntax: "set.cmpf.dtype.bf16x2 d:dtype, a:.bf16x2, b:.bf16x2",
@@ -195,9 +181,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.1",
-        class: class::compare,
         sem: Sem::Ops(set_packed),
-        ..ROW
+        ..SET
     },
     Row {
         syntax: "set.cmpf.bool.dtype.bf16x2 d:dtype, a:.bf16x2, b:.bf16x2, {!}c:pred",
@@ -205,9 +190,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.1",
-        class: class::compare,
         sem: Sem::Ops(set_packed),
-        ..ROW
+        ..SET
     },
 ];
 

@@ -8,6 +8,14 @@ use crate::row::{Operation, ROW, Row, Sem};
 use crate::types::ptx;
 use crate::uop::Op;
 
+const SETP: Row = Row {
+    does: "Compares two values and gives a predicate and its opposite.",
+    class: class::compare,
+    op: Operation::Compare,
+    sink: true,
+    ..ROW
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     // setp
@@ -16,60 +24,37 @@ pub static ROWS: &[Row] = &[
         sets: &[INT],
         check: Some(integer_relation),
         section: "9.7.7.2",
-        class: class::compare,
-        op: Operation::Compare,
-        sink: true,
         sem: Sem::Ops(setp),
-        ..ROW
+        ..SETP
     },
     Row {
         syntax: "setp.cmpi.bool.type p{|q}, a, b, {!}c:pred",
         sets: &[INT],
         check: Some(integer_relation),
         section: "9.7.7.2",
-        class: class::compare,
-        op: Operation::Compare,
-        sink: true,
         sem: Sem::Ops(setp),
-        ..ROW
+        ..SETP
     },
     Row {
         syntax: "setp.cmpf{.ftz}.f32 p{|q}, a, b",
         floors: &[FTZ],
         section: "9.7.7.2",
-        class: class::compare,
-        op: Operation::Compare,
-        sink: true,
         sem: Sem::Ops(setp),
-        ..ROW
+        ..SETP
     },
     Row {
         syntax: "setp.cmpf.bool{.ftz}.f32 p{|q}, a, b, {!}c:pred",
         floors: &[FTZ],
         section: "9.7.7.2",
-        class: class::compare,
-        op: Operation::Compare,
-        sink: true,
         sem: Sem::Ops(setp),
-        ..ROW
+        ..SETP
     },
-    Row {
-        syntax: "setp.cmpf.f64 p{|q}, a, b",
-        section: "9.7.7.2",
-        class: class::compare,
-        op: Operation::Compare,
-        sink: true,
-        sem: Sem::Ops(setp),
-        ..ROW
-    },
+    Row { syntax: "setp.cmpf.f64 p{|q}, a, b", section: "9.7.7.2", sem: Sem::Ops(setp), ..SETP },
     Row {
         syntax: "setp.cmpf.bool.f64 p{|q}, a, b, {!}c:pred",
         section: "9.7.7.2",
-        class: class::compare,
-        op: Operation::Compare,
-        sink: true,
         sem: Sem::Ops(setp),
-        ..ROW
+        ..SETP
     },
     // The manual has no second destination for scalar halves, nor does ptxas.
     Row {
@@ -77,88 +62,64 @@ pub static ROWS: &[Row] = &[
         since: ptx(4, 2),
         sm: 53,
         section: "9.7.8.2",
-        class: class::compare,
-        op: Operation::Compare,
-        sink: true,
         sem: Sem::Ops(setp),
-        ..ROW
+        ..SETP
     },
     Row {
         syntax: "setp.cmpf.bool{.ftz}.f16 p, a, b, {!}c:pred",
         since: ptx(4, 2),
         sm: 53,
         section: "9.7.8.2",
-        class: class::compare,
-        op: Operation::Compare,
-        sink: true,
         sem: Sem::Ops(setp),
-        ..ROW
+        ..SETP
     },
     Row {
         syntax: "setp.cmpf{.ftz}.f16x2 p{|q}, a, b",
         since: ptx(4, 2),
         sm: 53,
         section: "9.7.8.2",
-        class: class::compare,
-        op: Operation::Compare,
-        sink: true,
         sem: Sem::Ops(setp_packed),
-        ..ROW
+        ..SETP
     },
     Row {
         syntax: "setp.cmpf.bool{.ftz}.f16x2 p{|q}, a, b, {!}c:pred",
         since: ptx(4, 2),
         sm: 53,
         section: "9.7.8.2",
-        class: class::compare,
-        op: Operation::Compare,
-        sink: true,
         sem: Sem::Ops(setp_packed),
-        ..ROW
+        ..SETP
     },
     Row {
         syntax: "setp.cmpf.bf16 p, a, b",
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.2",
-        class: class::compare,
-        op: Operation::Compare,
-        sink: true,
         sem: Sem::Ops(setp),
-        ..ROW
+        ..SETP
     },
     Row {
         syntax: "setp.cmpf.bool.bf16 p, a, b, {!}c:pred",
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.2",
-        class: class::compare,
-        op: Operation::Compare,
-        sink: true,
         sem: Sem::Ops(setp),
-        ..ROW
+        ..SETP
     },
     Row {
         syntax: "setp.cmpf.bf16x2 p{|q}, a, b",
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.2",
-        class: class::compare,
-        op: Operation::Compare,
-        sink: true,
         sem: Sem::Ops(setp_packed),
-        ..ROW
+        ..SETP
     },
     Row {
         syntax: "setp.cmpf.bool.bf16x2 p{|q}, a, b, {!}c:pred",
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.2",
-        class: class::compare,
-        op: Operation::Compare,
-        sink: true,
         sem: Sem::Ops(setp_packed),
-        ..ROW
+        ..SETP
     },
 ];
 

@@ -14,58 +14,56 @@ const SURFACE_TYPE: (&str, &str) = ("type", ".b8 .b16 .b32 .b64");
 const CLAMP: (&str, &str) = ("clamp", ".trap .clamp .zero");
 const REDUCTION: (&str, &str) = ("op", ".add .min .max .and .or");
 
+const SULD: Row = Row { does: "Loads from a surface.", section: "9.7.11.1", ..SURFACE };
+const SUST: Row = Row { does: "Stores to a surface.", section: "9.7.11.2", ..SURFACE };
+const SURED: Row =
+    Row { does: "Updates a word of a surface atomically.", section: "9.7.11.3", ..SURFACE };
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "suld.b.geom{.cop}{.vec}.type{.clamp} d*vec>, [a:any, b*?:.s32]",
         sets: &[GEOMETRY, COP, SURFACE_TYPE, CLAMP],
-        section: "9.7.11.1",
         sem: Sem::Ops(suld),
-        ..SURFACE
+        ..SULD
     },
     Row {
         syntax: "suld.b.geom{.cop}{.vec}.type{.clamp} d*vec>, [a:any, b*?:any]",
         sets: &[LAYERED, COP, SURFACE_TYPE, CLAMP],
         since: ptx(3, 0),
-        section: "9.7.11.1",
         sem: Sem::Ops(suld),
-        ..SURFACE
+        ..SULD
     },
     Row {
         syntax: "sust.b.geom{.cop}{.vec}.type{.clamp} [a:any, b*?:.s32], c*vec>",
         sets: &[GEOMETRY, STORE_COP, SURFACE_TYPE, CLAMP],
-        section: "9.7.11.2",
         sem: Sem::Ops(sust),
-        ..SURFACE
+        ..SUST
     },
     Row {
         syntax: "sust.b.geom{.cop}{.vec}.type{.clamp} [a:any, b*?:any], c*vec>",
         sets: &[LAYERED, STORE_COP, SURFACE_TYPE, CLAMP],
         since: ptx(3, 0),
-        section: "9.7.11.2",
         sem: Sem::Ops(sust),
-        ..SURFACE
+        ..SUST
     },
     Row {
         syntax: "sust.p.geom{.vec}.type{.clamp} [a:any, b*?:.s32], c*vec",
         sets: &[GEOMETRY, ("type", ".b32 .u32 .s32 .f32"), CLAMP],
-        section: "9.7.11.2",
         sem: Sem::None,
-        ..SURFACE
+        ..SUST
     },
     Row {
         syntax: "sured.b.op.geom.type{.clamp} [a:any, b*?:.s32], c",
         sets: &[REDUCTION, GEOMETRY, ("type", ".u32 .u64 .s32 .b32 .s64"), CLAMP],
-        section: "9.7.11.3",
         sem: Sem::Ops(sured),
-        ..SURFACE
+        ..SURED
     },
     Row {
         syntax: "sured.p.op.geom.type{.clamp} [a:any, b*?:.s32], c",
         sets: &[REDUCTION, GEOMETRY, ("type", ".b32 .b64"), CLAMP],
-        section: "9.7.11.3",
         sem: Sem::None,
-        ..SURFACE
+        ..SURED
     },
 ];
 

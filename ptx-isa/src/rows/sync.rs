@@ -17,13 +17,19 @@ const BAR: Row = Row {
 const FLOORS: &[Floor] = &[floor(".cta", ptx(7, 8), 0)];
 const RED_OP: (&str, &str) = ("op", ".and .or");
 
+const BAR_CTA: Row =
+    Row { does: "Waits until the threads of the block have arrived at a barrier.", ..BAR };
+const BAR_CTA_FORM: Row = Row { does: "Arrives at a barrier of the block without waiting.", ..BAR };
+const BAR_CTA_FORM_FORM: Row =
+    Row { does: "Waits at a barrier of the block and combines a predicate of its threads.", ..BAR };
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "bar{.cta}.sync a:.u32{, b:.u32}",
         floors: FLOORS,
         sem: Sem::Ops(|x| barrier(x, BarKind::Sync)),
-        ..BAR
+        ..BAR_CTA
     },
     Row {
         syntax: "bar{.cta}.arrive a:.u32, b:.u32",
@@ -32,7 +38,7 @@ pub static ROWS: &[Row] = &[
         floors: FLOORS,
         waits: false,
         sem: Sem::Ops(|x| barrier(x, BarKind::Arrive)),
-        ..BAR
+        ..BAR_CTA_FORM
     },
     Row {
         syntax: "bar{.cta}.red.popc.u32 d, a{, b}, {!}c:pred",
@@ -40,7 +46,7 @@ pub static ROWS: &[Row] = &[
         sm: 20,
         floors: FLOORS,
         sem: Sem::Ops(|x| barrier(x, BarKind::RedPopc)),
-        ..BAR
+        ..BAR_CTA_FORM_FORM
     },
     Row {
         syntax: "bar{.cta}.red.op.pred p, a:.u32{, b:.u32}, {!}c:pred",
@@ -49,7 +55,7 @@ pub static ROWS: &[Row] = &[
         sm: 20,
         floors: FLOORS,
         sem: Sem::Ops(barrier_vote),
-        ..BAR
+        ..BAR_CTA_FORM_FORM
     },
     Row {
         syntax: "barrier{.cta}.sync{.aligned} a:.u32{, b:.u32}",
@@ -57,7 +63,7 @@ pub static ROWS: &[Row] = &[
         sm: 30,
         floors: FLOORS,
         sem: Sem::Ops(|x| barrier(x, BarKind::Sync)),
-        ..BAR
+        ..BAR_CTA
     },
     Row {
         syntax: "barrier{.cta}.arrive{.aligned} a:.u32, b:.u32",
@@ -66,7 +72,7 @@ pub static ROWS: &[Row] = &[
         floors: FLOORS,
         waits: false,
         sem: Sem::Ops(|x| barrier(x, BarKind::Arrive)),
-        ..BAR
+        ..BAR_CTA_FORM
     },
     Row {
         syntax: "barrier{.cta}.red.popc{.aligned}.u32 d, a{, b}, {!}c:pred",
@@ -74,7 +80,7 @@ pub static ROWS: &[Row] = &[
         sm: 30,
         floors: FLOORS,
         sem: Sem::Ops(|x| barrier(x, BarKind::RedPopc)),
-        ..BAR
+        ..BAR_CTA_FORM_FORM
     },
     Row {
         syntax: "barrier{.cta}.red.op{.aligned}.pred p, a:.u32{, b:.u32}, {!}c:pred",
@@ -83,10 +89,11 @@ pub static ROWS: &[Row] = &[
         sm: 30,
         floors: FLOORS,
         sem: Sem::Ops(barrier_vote),
-        ..BAR
+        ..BAR_CTA_FORM_FORM
     },
     Row {
         syntax: "membar.level",
+        does: "Makes earlier accesses to memory visible before later ones.",
         sets: &[("level", ".cta .gl .sys")],
         since: ptx(1, 4),
         floors: &[floor(".sys", ptx(2, 0), 20)],
@@ -97,6 +104,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "fence{.sem}.scope",
+        does: "Orders earlier accesses to memory before later ones.",
         sets: &[("sem", ".sc .acq_rel .acquire .release")],
         since: ptx(6, 0),
         sm: 70,

@@ -18,28 +18,57 @@ pub(super) const T: Row = Row {
     ..ROW
 };
 const ALLOC: Row = Row { section: "9.7.18.7.1", class: |_| Class::Move, ..T };
-const LOAD: Row = Row { section: "9.7.18.8.1", class: class::load, counts: Some(registers), ..T };
-const STORE: Row = Row { section: "9.7.18.8.2", class: class::store, counts: Some(registers), ..T };
-const COPY: Row = Row { section: "9.7.18.9.1", class: class::load, ..T };
+const LOAD: Row = Row {
+    does: "Loads from tensor memory.",
+    section: "9.7.18.8.1",
+    class: class::load,
+    counts: Some(registers),
+    ..T
+};
+const STORE: Row = Row {
+    does: "Stores to tensor memory.",
+    section: "9.7.18.8.2",
+    class: class::store,
+    counts: Some(registers),
+    ..T
+};
+const COPY: Row = Row {
+    does: "Starts a copy from shared to tensor memory.",
+    section: "9.7.18.9.1",
+    class: class::load,
+    ..T
+};
 pub(super) const GROUP: (&str, &str) = ("group", ".cta_group::1 .cta_group::2");
 const NUM: (&str, &str) = ("num", ".x1 .x2 .x4 .x8 .x16 .x32 .x64 .x128");
 const NUM_RED: (&str, &str) = ("num", ".x2 .x4 .x8 .x16 .x32 .x64 .x128");
 const SHAPE: (&str, &str) = ("shape", ".16x64b .16x128b .16x256b .32x32b");
 
+const TCGEN05: Row = Row {
+    does: "Lets an mbarrier count an arrival once earlier operations of the tensor core are complete.",
+    ..T
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "tcgen05.alloc.group.sync.aligned{.shared::cta}.b32 [a], n:.u32",
+        does: "Allocates columns of tensor memory.",
         sets: &[GROUP],
         addresses: AddressWidth::Any,
         ..ALLOC
     },
     Row {
         syntax: "tcgen05.dealloc.group.sync.aligned.b32 a:.b32, n:.u32",
+        does: "Frees columns of tensor memory.",
         sets: &[GROUP],
         ..ALLOC
     },
-    Row { syntax: "tcgen05.relinquish_alloc_permit.group.sync.aligned", sets: &[GROUP], ..ALLOC },
+    Row {
+        syntax: "tcgen05.relinquish_alloc_permit.group.sync.aligned",
+        does: "Gives up the right to allocate tensor memory.",
+        sets: &[GROUP],
+        ..ALLOC
+    },
     Row {
         syntax: "tcgen05.ld.sync.aligned.shape.num{.pack::16b}.b32 d*!:.b32, [a]",
         sets: &[SHAPE, NUM],
@@ -78,6 +107,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "tcgen05.what.sync.aligned",
+        does: "Waits until loads from or stores to tensor memory are complete.",
         sets: &[("what", ".wait::ld .wait::st")],
         section: "9.7.18.8.3",
         class: class::fence,
@@ -113,6 +143,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "tcgen05.shift.group.down [a]",
+        does: "Starts to shift the rows of a matrix in tensor memory.",
         sets: &[GROUP],
         section: "9.7.18.9.2",
         class: class::load,
@@ -121,6 +152,7 @@ pub static ROWS: &[Row] = &[
     // Synchronisation.
     Row {
         syntax: "tcgen05.fence",
+        does: "Orders operations of the tensor core with the synchronisation of threads.",
         sets: &[("fence", ".fence::before_thread_sync .fence::after_thread_sync")],
         section: "9.7.18.11.1",
         class: class::fence,
@@ -132,7 +164,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.18.12.1",
         class: class::load,
         addresses: AddressWidth::Any,
-        ..T
+        ..TCGEN05
     },
     Row {
         syntax: "tcgen05.commit.group.mbarrier::arrive::one{.shared::cluster}.multicast::cluster.b64 [a], mask:.b16",
@@ -140,7 +172,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.18.12.1",
         class: class::load,
         addresses: AddressWidth::Any,
-        ..T
+        ..TCGEN05
     },
 ];
 

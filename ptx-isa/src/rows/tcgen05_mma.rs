@@ -1,11 +1,12 @@
 //! Products of the fifth generation's tensor cores (PTX ISA 9.7.18.10).
 
-use super::tcgen05::{GROUP, T, fits};
+use super::tcgen05::{GROUP, T};
 use crate::row::{Row, floor};
 use crate::table::Match;
 use crate::types::ptx;
 
 const M: Row = Row {
+    does: "Starts a product of matrices in tensor and shared memory.",
     section: "9.7.18.10.9",
     counts: Some(lane_masks),
     floors: &[floor(".block16 .block32", ptx(8, 8), 100)],

@@ -7,6 +7,7 @@ use crate::table::Match;
 use crate::types::{Ty, ptx};
 
 const TENSORMAP: Row = Row {
+    does: "Changes a field of a tensor map.",
     section: "9.7.10.29",
     since: ptx(8, 3),
     targets: "sm_90a sm_100a sm_101a sm_103a sm_110a sm_120a sm_121a sm_100f sm_101f sm_103f sm_110f sm_120f",
@@ -54,6 +55,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.scope.sync.aligned [a], [b], #size=128:.u32",
+        does: "Copies a tensor map to global memory and makes it visible there.",
         section: "9.7.15.17",
         class: class::fence,
         since: ptx(8, 3),

@@ -18,8 +18,13 @@ pub(super) const CUBE: (&str, &str) = ("geom", ".cube .acube");
 const MULTISAMPLE: (&str, &str) = ("geom", ".2dms .a2dms");
 const DTYPE: (&str, &str) = ("dtype", ".u32 .s32 .f32 .f16");
 const CTYPE: (&str, &str) = ("ctype", ".s32 .f32");
-pub(super) const TEX: Row =
-    Row { counts: Some(coordinates), section: "9.7.10.3", class: |_| Class::Texture, ..ROW };
+pub(super) const TEX: Row = Row {
+    does: "Samples a texture.",
+    counts: Some(coordinates),
+    section: "9.7.10.3",
+    class: |_| Class::Texture,
+    ..ROW
+};
 pub(super) const SURFACE: Row =
     Row { counts: Some(coordinates), since: ptx(2, 0), sm: 20, class: |_| Class::Texture, ..ROW };
 

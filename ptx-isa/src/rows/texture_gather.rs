@@ -5,11 +5,11 @@ use crate::class::Class;
 use crate::effect::{Fault, Flow, Machine, WarpOp};
 use crate::meaning::Cx;
 use crate::row::{ROW, Row, Sem};
-use crate::texture::Texture;
 use crate::types::{Kind, ptx};
 
 const COMPONENT: (&str, &str) = ("comp", ".r .g .b .a");
 const TLD4: Row = Row {
+    does: "Gathers one component of the four texels around a point.",
     counts: Some(coordinates),
     since: ptx(2, 2),
     sm: 20,

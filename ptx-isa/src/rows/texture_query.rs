@@ -1,6 +1,6 @@
 //! `txq` and `suq` (PTX ISA 9.7.10.5, 9.7.11.4).
 
-use super::texture::{SURFACE, TEX, lanes, no_object, surface};
+use super::texture::{SURFACE, TEX, lanes, no_object};
 use crate::effect::{Fault, Flow, Machine, WarpOp};
 use crate::meaning::Cx;
 use crate::row::{Row, Sem};
@@ -12,6 +12,7 @@ use crate::uop::Op;
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "txq.query.b32 d, [a]",
+        does: "Gives a property of a texture or sampler.",
         sets: &[(
             "query",
             ".width .height .depth .channel_data_type .channel_order .normalized_coords .array_size .num_mipmap_levels .num_samples .force_unnormalized_coords .filter_mode .addr_mode_0 .addr_mode_1 .addr_mode_2",
@@ -23,6 +24,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "suq.query.b32 d, [a]",
+        does: "Gives a property of a surface.",
         sets: &[(
             "query",
             ".width .height .depth .channel_data_type .channel_order .array_size .memory_layout",

@@ -7,7 +7,13 @@ use crate::types::ptx;
 use crate::uop::Op;
 use crate::video::{Cmp, Mad, Merge, Primary, Scalar, Second};
 
-const VIDEO: Row = Row { since: ptx(2, 0), sm: 20, class: |_| Class::IntMinMax, ..ROW };
+const VIDEO: Row = Row {
+    does: "Computes on bytes, half-words or words of registers.",
+    since: ptx(2, 0),
+    sm: 20,
+    class: |_| Class::IntMinMax,
+    ..ROW
+};
 const SIGN: &str = ".u32 .s32";
 const D: (&str, &str) = ("dtype", SIGN);
 const A: (&str, &str) = ("atype", SIGN);
@@ -85,42 +91,41 @@ pub static SHIFTS: &[Row] = &shifts! {
     "vshr" Shr;
 };
 
+const VMAD: Row =
+    Row { does: "Multiplies and adds parts of registers.", section: "9.7.20.1.3", ..VIDEO };
+const VSET: Row = Row { does: "Compares parts of registers.", section: "9.7.20.1.4", ..VIDEO };
+
 /// `vmad vset`
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "vmad.dtype.atype.btype{.sat}{.scale} d:dtype, {-}a{.part}:atype, {-}b{.part}:btype, {-}c:dtype",
         sets: &[D, A, B, ("scale", ".shr7 .shr15")],
-        section: "9.7.20.1.3",
         sem: Sem::Ops(mad),
-        ..VIDEO
+        ..VMAD
     },
     Row {
         syntax: "vmad.dtype.atype.btype.po{.sat}{.scale} d:dtype, a{.part}:atype, b{.part}:btype, c:dtype",
         sets: &[D, A, B, ("scale", ".shr7 .shr15")],
-        section: "9.7.20.1.3",
         sem: Sem::Ops(mad),
-        ..VIDEO
+        ..VMAD
     },
     Row {
         syntax: "vset.atype.btype.cmp d:.u32, a{.part}:atype, b{.part}:btype",
         sets: &[A, B, CMP],
-        section: "9.7.20.1.4",
         sem: Sem::Ops(|x| scalar(x, Primary::Set)),
-        ..VIDEO
+        ..VSET
     },
     Row {
         syntax: "vset.atype.btype.cmp.op2 d:.u32, a{.part}:atype, b{.part}:btype, c:.u32",
         sets: &[A, B, CMP, OP2],
-        section: "9.7.20.1.4",
         sem: Sem::Ops(|x| scalar(x, Primary::Set)),
-        ..VIDEO
+        ..VSET
     },
     Row {
         syntax: "vset.atype.btype.cmp d.part:.u32, a{.part}:atype, b{.part}:btype, c:.u32",
         sets: &[A, B, CMP],
-        section: "9.7.20.1.4",
         sem: Sem::Ops(|x| scalar(x, Primary::Set)),
-        ..VIDEO
+        ..VSET
     },
 ];
 

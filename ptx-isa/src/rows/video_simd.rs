@@ -7,7 +7,13 @@ use crate::types::ptx;
 use crate::uop::Op;
 use crate::video::{Cmp, Lanewise, Simd};
 
-const SIMD: Row = Row { since: ptx(3, 0), sm: 30, class: |_| Class::IntMinMax, ..ROW };
+const SIMD: Row = Row {
+    does: "Computes on the half-words or bytes of registers pairwise.",
+    since: ptx(3, 0),
+    sm: 30,
+    class: |_| Class::IntMinMax,
+    ..ROW
+};
 const SIGN: &str = ".u32 .s32";
 const D: (&str, &str) = ("dtype", SIGN);
 const A: (&str, &str) = ("atype", SIGN);

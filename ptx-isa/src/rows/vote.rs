@@ -9,6 +9,24 @@ use crate::types::{Kind, ptx};
 
 const VOTE_MODE: (&str, &str) = ("mode", ".all .any .uni");
 
+const VOTE: Row = Row {
+    does: "Combines a predicate over the lanes that take part.",
+    class: |_| Class::Vote,
+    ..ROW
+};
+const VOTE_BALLOT: Row = Row {
+    does: "Gives a mask of the lanes whose predicate is true.",
+    class: |_| Class::Vote,
+    ..ROW
+};
+const MATCH: Row = Row {
+    does: "Finds the lanes that hold the same value.",
+    section: "9.7.13.10",
+    class: |_| Class::Match,
+    sink: true,
+    ..ROW
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
@@ -18,10 +36,9 @@ pub static ROWS: &[Row] = &[
         sm: 12,
         removed: Some((ptx(6, 4), 70)),
         section: "9.7.13.8",
-        class: |_| Class::Vote,
         reach: Reach::Warp,
         sem: Sem::Ops(|x| vote(x, false)),
-        ..ROW
+        ..VOTE
     },
     Row {
         syntax: "vote.ballot.b32 d, {!}a:pred",
@@ -29,10 +46,9 @@ pub static ROWS: &[Row] = &[
         sm: 20,
         removed: Some((ptx(6, 4), 70)),
         section: "9.7.13.8",
-        class: |_| Class::Vote,
         reach: Reach::Warp,
         sem: Sem::Ops(|x| vote(x, false)),
-        ..ROW
+        ..VOTE_BALLOT
     },
     Row {
         syntax: "vote.sync.mode.pred d, {!}a, members:.b32",
@@ -40,47 +56,40 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 0),
         sm: 30,
         section: "9.7.13.9",
-        class: |_| Class::Vote,
         reach: Reach::Warp,
         sem: Sem::Ops(|x| vote(x, true)),
-        ..ROW
+        ..VOTE
     },
     Row {
         syntax: "vote.sync.ballot.b32 d, {!}a:pred, members",
         since: ptx(6, 0),
         sm: 30,
         section: "9.7.13.9",
-        class: |_| Class::Vote,
         reach: Reach::Warp,
         sem: Sem::Ops(|x| vote(x, true)),
-        ..ROW
+        ..VOTE_BALLOT
     },
     Row {
         syntax: "match.any.sync.type d:.b32, a, members:.b32",
         sets: &[("type", ".b32 .b64")],
         since: ptx(6, 0),
         sm: 70,
-        section: "9.7.13.10",
-        class: |_| Class::Match,
         reach: Reach::Warp,
-        sink: true,
         sem: Sem::Ops(match_lanes),
-        ..ROW
+        ..MATCH
     },
     Row {
         syntax: "match.all.sync.type d{|p}:.b32, a, members:.b32",
         sets: &[("type", ".b32 .b64")],
         since: ptx(6, 0),
         sm: 70,
-        section: "9.7.13.10",
-        class: |_| Class::Match,
         reach: Reach::Warp,
-        sink: true,
         sem: Sem::Ops(match_lanes),
-        ..ROW
+        ..MATCH
     },
     Row {
         syntax: "activemask.b32 d",
+        does: "Gives a mask of the lanes that execute it.",
         since: ptx(6, 2),
         sm: 30,
         section: "9.7.13.11",
@@ -94,6 +103,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "elect.sync d|p, members:.b32",
+        does: "Elects one of the lanes that take part.",
         sink: true,
         since: ptx(8, 0),
         sm: 90,

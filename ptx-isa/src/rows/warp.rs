@@ -8,6 +8,9 @@ use crate::types::{Kind, ptx};
 
 const SHFL_MODE: (&str, &str) = ("mode", ".up .down .bfly .idx");
 
+const SHFL: Row =
+    Row { does: "Gives each lane the value of another.", class: |_| Class::Shuffle, ..ROW };
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
@@ -17,10 +20,9 @@ pub static ROWS: &[Row] = &[
         sm: 30,
         removed: Some((ptx(6, 4), 70)),
         section: "9.7.9.5",
-        class: |_| Class::Shuffle,
         reach: Reach::Warp,
         sem: Sem::Ops(|x| shuffle(x, false)),
-        ..ROW
+        ..SHFL
     },
     Row {
         syntax: "shfl.sync.mode.b32 d{|p}, a, b, c, members",
@@ -28,13 +30,13 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 0),
         sm: 30,
         section: "9.7.9.6",
-        class: |_| Class::Shuffle,
         reach: Reach::Warp,
         sem: Sem::Ops(|x| shuffle(x, true)),
-        ..ROW
+        ..SHFL
     },
     Row {
         syntax: "bar.warp.sync members:.b32",
+        does: "Waits until the lanes that take part have arrived.",
         since: ptx(6, 0),
         sm: 30,
         section: "9.7.13.2",

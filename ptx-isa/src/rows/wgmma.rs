@@ -11,6 +11,7 @@ use crate::table::Match;
 use crate::types::{Kind, ptx};
 
 pub(super) const M: Row = Row {
+    does: "Starts a product of matrices of the warpgroup.",
     section: "9.7.17.7",
     since: ptx(8, 0),
     sm: 90,
@@ -127,9 +128,24 @@ pub static ROWS: &[Row] = &[
         exact: Exactness::Bit,
         ..M
     },
-    Row { syntax: "wgmma.fence.sync.aligned", section: "9.7.17.7.1", ..GROUP },
-    Row { syntax: "wgmma.commit_group.sync.aligned", section: "9.7.17.7.2", ..GROUP },
-    Row { syntax: "wgmma.wait_group.sync.aligned #n:.u32", section: "9.7.17.7.3", ..GROUP },
+    Row {
+        syntax: "wgmma.fence.sync.aligned",
+        does: "Orders accesses to registers before products of the warpgroup.",
+        section: "9.7.17.7.1",
+        ..GROUP
+    },
+    Row {
+        syntax: "wgmma.commit_group.sync.aligned",
+        does: "Closes the group of the products that the warpgroup has started.",
+        section: "9.7.17.7.2",
+        ..GROUP
+    },
+    Row {
+        syntax: "wgmma.wait_group.sync.aligned #n:.u32",
+        does: "Waits until groups of products are complete.",
+        section: "9.7.17.7.3",
+        ..GROUP
+    },
 ];
 
 const GROUP: Row = Row {

@@ -4,61 +4,64 @@ use super::wgmma::{FP8, INT, M, mixed_types, same_types};
 use crate::row::{Exactness, Row};
 use crate::types::ptx;
 
+const WGMMA: Row =
+    Row { does: "Starts a product of a sparse with a dense matrix of the warpgroup.", ..M };
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.f16.f16 d*!:.b32, a:.b64, b:.b64, e:.b32, #f=0|1:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
         sets: &[K16_SPARSE],
         since: ptx(8, 2),
-        ..M
+        ..WGMMA
     },
     Row {
         syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.f16.f16 d*!:.b32, a*4:.b32, b:.b64, e:.b32, #f=0|1:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
         sets: &[K16_SPARSE],
         since: ptx(8, 2),
-        ..M
+        ..WGMMA
     },
     Row {
         syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.f16.f16 d*!:.f32, a:.b64, b:.b64, e:.b32, #f=0|1:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
         sets: &[K16_SPARSE],
         since: ptx(8, 2),
-        ..M
+        ..WGMMA
     },
     Row {
         syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.f16.f16 d*!:.f32, a*4:.b32, b:.b64, e:.b32, #f=0|1:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
         sets: &[K16_SPARSE],
         since: ptx(8, 2),
-        ..M
+        ..WGMMA
     },
     Row {
         syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.bf16.bf16 d*!:.f32, a:.b64, b:.b64, e:.b32, #f=0|1:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
         sets: &[K16_SPARSE],
         since: ptx(8, 2),
-        ..M
+        ..WGMMA
     },
     Row {
         syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.bf16.bf16 d*!:.f32, a*4:.b32, b:.b64, e:.b32, #f=0|1:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
         sets: &[K16_SPARSE],
         since: ptx(8, 2),
-        ..M
+        ..WGMMA
     },
     Row {
         syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.tf32.tf32 d*!:.f32, a:.b64, b:.b64, e:.b32, #f:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K8_SPARSE],
         since: ptx(8, 2),
-        ..M
+        ..WGMMA
     },
     Row {
         syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.atype.btype d*!:.b32, a:.b64, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K32_SPARSE, FP8[0], FP8[1]],
         since: ptx(8, 2),
-        ..M
+        ..WGMMA
     },
     Row {
         syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.atype.btype d*!:.f32, a:.b64, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K32_SPARSE, FP8[0], FP8[1]],
         since: ptx(8, 2),
-        ..M
+        ..WGMMA
     },
     Row {
         syntax: "wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a:.b64, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred",
@@ -66,7 +69,7 @@ pub static ROWS: &[Row] = &[
         sets: &[K32_INT_SPARSE, INT[0], INT[1]],
         since: ptx(8, 2),
         exact: Exactness::Bit,
-        ..M
+        ..WGMMA
     },
     Row {
         syntax: "wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a:.b64, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred",
@@ -74,25 +77,25 @@ pub static ROWS: &[Row] = &[
         check: Some(mixed_types),
         sets: &[K32_INT_SPARSE, INT[0], INT[1]],
         exact: Exactness::Bit,
-        ..M
+        ..WGMMA
     },
     Row {
         syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.tf32.tf32 d*!:.f32, a*4:.b32, b:.b64, e:.b32, #f:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K8_SPARSE],
         since: ptx(8, 2),
-        ..M
+        ..WGMMA
     },
     Row {
         syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.atype.btype d*!:.b32, a*4:.b32, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K32_SPARSE, FP8[0], FP8[1]],
         since: ptx(8, 2),
-        ..M
+        ..WGMMA
     },
     Row {
         syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.atype.btype d*!:.f32, a*4:.b32, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K32_SPARSE, FP8[0], FP8[1]],
         since: ptx(8, 2),
-        ..M
+        ..WGMMA
     },
     Row {
         syntax: "wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a*4:.b32, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred",
@@ -100,7 +103,7 @@ pub static ROWS: &[Row] = &[
         sets: &[K32_INT_SPARSE, INT[0], INT[1]],
         since: ptx(8, 2),
         exact: Exactness::Bit,
-        ..M
+        ..WGMMA
     },
     Row {
         syntax: "wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a*4:.b32, b:.b64, e:.b32, #f=0:.u32, {!}scale:pred",
@@ -108,7 +111,7 @@ pub static ROWS: &[Row] = &[
         check: Some(mixed_types),
         sets: &[K32_INT_SPARSE, INT[0], INT[1]],
         exact: Exactness::Bit,
-        ..M
+        ..WGMMA
     },
 ];
 

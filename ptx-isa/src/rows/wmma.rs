@@ -9,6 +9,7 @@ use crate::table::Match;
 use crate::types::{Kind, ptx};
 
 const M: Row = Row {
+    does: "Multiplies two matrices held by the warp and adds a third.",
     section: "9.7.16.4.5",
     since: ptx(6, 0),
     sm: 70,

@@ -1,6 +1,6 @@
 //! `wmma.load` and `wmma.store` (PTX ISA 9.7.16.4.3, 9.7.16.4.4).
 
-use super::wmma::{FLOORS, WIDE, counts};
+use super::wmma::{FLOORS, WIDE};
 use crate::class;
 use crate::matrix::{Elem, WmmaMove, run};
 use crate::meaning::{Cx, V};
@@ -10,6 +10,7 @@ use crate::table::Match;
 use crate::types::{Kind, ptx};
 
 const LOAD: Row = Row {
+    does: "Loads a matrix from memory into a fragment of the warp.",
     section: "9.7.16.4.3",
     since: ptx(6, 0),
     sm: 70,
@@ -22,7 +23,13 @@ const LOAD: Row = Row {
     sem: Sem::Ops(load),
     ..ROW
 };
-const STORE: Row = Row { section: "9.7.16.4.4", class: class::store, sem: Sem::Ops(store), ..LOAD };
+const STORE: Row = Row {
+    does: "Stores a fragment of the warp as a matrix in memory.",
+    section: "9.7.16.4.4",
+    class: class::store,
+    sem: Sem::Ops(store),
+    ..LOAD
+};
 const LAYOUT: (&str, &str) = ("layout", ".row .col");
 const SPACE: (&str, &str) = ("space", ".global .shared .shared::cta");
 

@@ -163,7 +163,7 @@ impl Verifier<'_> {
 
     /// Results are written and parameters read. What writes memory begins with the address.
     fn direction(&self, param: u32, c: &Candidate, op: &AstOperand) -> Fit<()> {
-        let writes = c.matched.shape.slots.first().is_some_and(|slot| slot.form == Form::Addr);
+        let writes = c.matched.notation.slots.first().is_some_and(|slot| slot.form == Form::Addr);
         match (param < self.returns, writes) {
             (false, true) => Err((What::ReadOnlyParam, *op)),
             (true, false) => Err((What::WriteOnlyResult, *op)),

@@ -261,7 +261,7 @@ fn candidate(m: Match) -> Candidate {
     let mut required = units.iter().filter(|u| !u.optional).count();
     let mut most = units.len();
     // The modifier announces a cache policy, which is the last operand.
-    if m.shape.slots.last().is_some_and(|slot| slot.name == "policy" && slot.optional) {
+    if m.notation.slots.last().is_some_and(|slot| slot.name == "policy" && slot.optional) {
         if m.has(".L2::cache_hint") {
             required += 1;
         } else {
