@@ -2,6 +2,7 @@
 //! same data. Each engine runs in a process of its own, in several turns.
 
 mod cases;
+mod drivers;
 pub mod opencl;
 mod ours;
 
@@ -11,14 +12,17 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
 
 pub use cases::{Arg, Case, Type};
 
 /// `cargo xtask bench`.
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Options {
+    #[command(subcommand)]
+    what: Option<What>,
     /// Only kernels whose name contains this
     #[arg(long)]
     only: Option<String>,
@@ -40,6 +44,13 @@ pub struct Options {
     /// Run one engine in this process and print its measurements
     #[arg(long, hide = true)]
     inside: bool,
+}
+
+/// What else to measure.
+#[derive(Subcommand)]
+enum What {
+    /// Host programs in C through the OpenCL loader, with our driver and with others
+    Drivers(drivers::Options),
 }
 
 /// Times in microseconds.
@@ -68,6 +79,9 @@ fn time<T>(f: impl FnOnce() -> T) -> (T, f64) {
 
 /// Runs the benchmark.
 pub fn run(options: &Options) -> Result<ExitCode> {
+    if let Some(What::Drivers(options)) = &options.what {
+        return drivers::run(options);
+    }
     if options.inside {
         let engine = options.engine.first().context("an engine")?;
         for case in chosen(options) {
