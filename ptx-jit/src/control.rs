@@ -5,7 +5,7 @@ use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{Block as Clif, InstBuilder, SourceLoc, Value};
 use cranelift_frontend::{Switch, Variable};
 
-use crate::ctx::{Ctx, DONE};
+use crate::ctx::{Ctx, DONE, PATIENCE};
 use crate::emit::{Gen, Rep, at, plain};
 use crate::ir::{BlockId, Op, Term, Val};
 use crate::ops::as_type;
@@ -141,13 +141,8 @@ impl Gen<'_, '_> {
                 }
             }
             Term::Bar(_, next) => {
-                self.save(*next);
                 let n = self.resumes.iter().position(|r| r == next).map_or(0, |n| n + 1);
-                let at = self.resume_address();
-                let n = self.b.ins().iconst(I32, n as i64);
-                self.b.ins().store(plain(), n, at, 0);
-                let to = self.next_group;
-                self.b.ins().jump(to, &[]);
+                self.go_on_later(*next, n);
             }
             Term::Br(v, neg, a, c) => self.branch(id, *v, *neg, *a, *c, masked),
             Term::Brx(v, targets, _) => {
@@ -254,6 +249,34 @@ impl Gen<'_, '_> {
         self.b.ins().call_indirect(sig, f, &[self.ctx]);
         self.fail_if_asked_aside();
         self.b.ins().jump(on, &[]);
+        self.b.switch_to_block(on);
+    }
+
+    /// Ends the group's turn; a later call of the code goes on at `next`, the `n`th place to do so.
+    fn go_on_later(&mut self, next: BlockId, n: usize) {
+        self.save(next);
+        let at = self.resume_address();
+        let n = self.b.ins().iconst(I32, n as i64);
+        self.b.ins().store(plain(), n, at, 0);
+        let to = self.next_group;
+        self.b.ins().jump(to, &[]);
+    }
+
+    /// One turn of a loop that may wait for another thread: after some, the others have theirs.
+    fn pause(&mut self, head: BlockId) {
+        let Some(n) = self.f.waits.iter().position(|w| *w == head) else { return };
+        let left = self.b.ins().load(I64, plain(), self.ctx, at!(patience));
+        let left = self.b.ins().iadd_imm_s(left, -1);
+        self.b.ins().store(plain(), left, self.ctx, at!(patience));
+        let empty = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, left, 0);
+        let (cold, on) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(cold);
+        self.b.ins().brif(empty, cold, &[], on, &[]);
+        self.b.switch_to_block(cold);
+        let again = self.b.ins().iconst(I64, PATIENCE);
+        self.b.ins().store(plain(), again, self.ctx, at!(patience));
+        let barriers = self.resumes.len() - self.f.waits.len();
+        self.go_on_later(head, barriers + n + 1);
         self.b.switch_to_block(on);
     }
 
@@ -379,6 +402,7 @@ impl Gen<'_, '_> {
         }
         if to <= from && !self.shapes.short[to as usize] && !(self.sure && to == from) {
             self.burn();
+            self.pause(to);
         }
         let plain = self.full || !self.shapes.masked[to as usize];
         if from != to && plain && self.enter_counted(from, to) {

@@ -30,6 +30,8 @@ pub(crate) struct Ctx {
     pub resume: *mut u32,
     /// Loop turns left.
     pub fuel: i64,
+    /// Turns left of loops that may wait, until another group has its turn.
+    pub patience: i64,
     /// First thread of the executing group.
     pub thread0: u64,
     /// Thunks to the helpers, which keep all registers; see `thunk`.
@@ -64,3 +66,5 @@ pub(crate) struct Site {
 
 pub(crate) const SITE: usize = std::mem::size_of::<Site>();
 pub(crate) const DONE: u32 = u32::MAX;
+/// Turns of loops that may wait, before another group has its turn.
+pub(crate) const PATIENCE: i64 = 100;

@@ -75,6 +75,7 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) helper_refuel: SigRef,
     /// Executing lanes of the block being emitted; `None`: all.
     pub(crate) mask: Option<Vec<Value>>,
+    /// Where groups go on: behind barriers, then at the heads of loops that may wait.
     pub(crate) resumes: Vec<BlockId>,
     /// Blocks whose condition only their branch reads.
     pub(crate) lone: Vec<bool>,
@@ -102,7 +103,9 @@ pub(crate) struct Gen<'a, 'b> {
 /// What the launch must provide for the code.
 pub(crate) struct Layout {
     pub(crate) spill_bytes: usize,
+    /// Places where groups go on in a later call of the code: behind barriers, and in loops that may wait.
     pub(crate) barriers: usize,
+    pub(crate) waits: usize,
     /// The access sites.
     pub(crate) sites: Vec<SiteInfo>,
 }
@@ -210,7 +213,8 @@ pub(crate) fn emit(
     gen_.run();
     let layout = Layout {
         spill_bytes: gen_.spill_bytes as usize,
-        barriers: gen_.resumes.len(),
+        barriers: gen_.resumes.len() - f.waits.len(),
+        waits: f.waits.len(),
         sites: gen_.sites,
     };
     gen_.b.finalize(config);
@@ -261,14 +265,14 @@ impl Gen<'_, '_> {
         let t = self.b.ins().imul_imm_u(g, self.g.width as i64);
         self.b.def_var(self.thread0, t);
         self.b.ins().store(plain(), t, self.ctx, at!(thread0));
-        let barriers: Vec<BlockId> = self
+        let barriers = self
             .f
             .blocks
             .iter()
-            .filter_map(|b| if let Term::Bar(_, next) = b.term { Some(next) } else { None })
-            .collect();
+            .filter_map(|b| if let Term::Bar(_, next) = b.term { Some(next) } else { None });
+        let resumes: Vec<BlockId> = barriers.chain(self.f.waits.iter().copied()).collect();
         let fresh = self.b.create_block();
-        if barriers.is_empty() {
+        if resumes.is_empty() {
             self.b.ins().jump(fresh, &[]);
         } else {
             let resume = self.resume_address();
@@ -276,13 +280,13 @@ impl Gen<'_, '_> {
             let mut switch = Switch::new();
             let mut stubs = Vec::new();
             switch.set_entry(0, fresh);
-            for (n, next) in barriers.iter().enumerate() {
+            for (n, next) in resumes.iter().enumerate() {
                 let stub = self.b.create_block();
                 switch.set_entry(n as u128 + 1, stub);
                 stubs.push((stub, *next));
             }
             switch.emit(&mut self.b, at, self.next_group);
-            self.resumes.clone_from(&barriers);
+            self.resumes = resumes;
             for (stub, next) in stubs {
                 self.b.switch_to_block(stub);
                 self.reload(next);

@@ -132,6 +132,7 @@ pub(crate) fn needs(
         u64::from(symbols.unwrap_or(0)),
         layout.spill_bytes as u64,
         layout.barriers as u64,
+        layout.waits as u64,
         specials.len() as u64,
         f.effects.len() as u64,
         layout.sites.len() as u64,
@@ -156,7 +157,7 @@ pub(crate) fn needs(
 impl Needs {
     /// Reads what [`needs`] has written for this program; `None` where it cannot be that.
     pub(crate) fn read(words: &[u64], program: &Program) -> Option<Needs> {
-        let (head, rest) = words.split_first_chunk::<13>()?;
+        let (head, rest) = words.split_first_chunk::<14>()?;
         let [
             width,
             values,
@@ -168,7 +169,7 @@ impl Needs {
             symbols,
             rest_of_head @ ..,
         ] = head.map(|w| w as usize);
-        let [spill_bytes, barriers, specials, effects, sites] = rest_of_head;
+        let [spill_bytes, barriers, waits, specials, effects, sites] = rest_of_head;
         let (specials, rest) = rest.split_at_checked(specials)?;
         let (effects, sites_of) = rest.split_at_checked(effects.checked_mul(3)?)?;
         if sites.checked_mul(3) != Some(sites_of.len()) {
@@ -186,6 +187,7 @@ impl Needs {
             layout: Layout {
                 spill_bytes,
                 barriers,
+                waits,
                 sites: sites_of.as_chunks().0.iter().map(site).collect(),
             },
             width: u32::try_from(width).ok()?,

@@ -126,6 +126,8 @@ pub(crate) struct Func {
     pub frame_bytes: u32,
     /// Whether NaNs may have any payload ([`crate::Options::fast_nan`]).
     pub fast_nan: bool,
+    /// Heads of loops that may wait for another thread ([`crate::waiting`]).
+    pub waits: Vec<BlockId>,
     /// Start of the PTX instruction of each value in the text, where there is one.
     pub at: Vec<u32>,
 }

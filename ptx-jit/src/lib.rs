@@ -12,6 +12,7 @@
 //! | `shape`, `align`, `live` | uniform, linear and varying values; divergent control flow; liveness |
 //! | `range` | bounds of values, and what of a launch they take for granted |
 //! | `limits` | what is refused, and how many lanes run together |
+//! | `waiting` | loops that may wait for other threads |
 //! | `emit`, `control`, `spill` | a block's groups; control flow and masks; barriers |
 //! | `values`, `pure`, `ops`, `ops_wide`, `access` | scalars and slices; pure micro-ops; memory |
 //! | `form` | slices of four lanes in 128-bit vectors, or of sixteen in 512-bit ones |
@@ -49,6 +50,7 @@ mod spill;
 mod thunk;
 mod together;
 mod values;
+mod waiting;
 mod wide;
 mod worker;
 
@@ -531,6 +533,7 @@ fn middle(
         return Err(Unsupported { why: "irregular control flow".into(), line: 0 });
     }
     limits::check(program, &func)?;
+    func.waits = limits::waiting(program, &func)?;
     let wide = wide.then(|| limits::wide_geometry(&func, block, assumed)).flatten();
     let geometry = wide.unwrap_or_else(|| limits::geometry(&func, block, assumed));
     let mut shapes = shape::analyse(&func, geometry, assumed);

@@ -1,15 +1,16 @@
 //! What is refused, and how many lanes run together.
 
 use flow::BitSet;
-use ptx_isa::effect::{AtomOp, BarKind, Effect, Order, WarpOp};
+use ptx_isa::effect::{BarKind, Effect, Order, WarpOp};
 use ptx_isa::{Reach, Space};
 use ptx_parse::code::Program;
 
 use crate::Unsupported;
-use crate::ir::{Func, Op, Term};
+use crate::ir::{BlockId, Func, Op, Term};
 use crate::live::{self, Liveness};
 use crate::range::Assumptions;
 use crate::shape::{Geometry, Shape, Shapes, analyse};
+use crate::waiting::waiting_loops;
 
 /// Whether compiled code can call the operation: it neither waits nor reaches other warps.
 fn callable(op: &WarpOp) -> bool {
@@ -23,11 +24,7 @@ fn per_lane(op: &WarpOp) -> bool {
 
 /// Refuses effects that compiled code has no way to do.
 pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
-    let mut turning = vec![false; f.blocks.len()];
-    for l in f.loops() {
-        l.nodes.iter().for_each(|b| turning[*b as usize] = true);
-    }
-    for (b, block) in f.blocks.iter().enumerate() {
+    for block in &f.blocks {
         let bar = if let Term::Bar(e, _) = block.term { Some(e) } else { None };
         let inner = block.insts.iter().filter_map(|v| match f.insts[*v as usize].op {
             Op::Effect(e) => Some(e),
@@ -40,9 +37,6 @@ pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
                 return no("an operation with more than 24 operands");
             }
             match &info.effect {
-                Effect::Ld(m) if m.order != Order::Weak && turning[b] => {
-                    return no("a loop that may wait for another thread (an ordered load)");
-                }
                 Effect::Ld(m) | Effect::St(m) if m.place.space == Space::SharedCluster => {
                     return no("shared memory of a cluster");
                 }
@@ -54,13 +48,6 @@ pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
                 }
                 Effect::Atom(a) if !crate::worker::can(a) => {
                     return no("an atomic of 128 bits");
-                }
-                Effect::Atom(a)
-                    if turning[b]
-                        && (matches!(a.op, AtomOp::Cas | AtomOp::Exch)
-                            || a.order != Order::Relaxed && a.order != Order::Weak) =>
-                {
-                    return no("a loop that may wait for another thread (an atomic)");
                 }
                 Effect::Bar(bar) => {
                     let zero = info.src.first().is_none_or(|s| f.as_const(*s) == Some(0));
@@ -88,6 +75,23 @@ pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
         }
     }
     Ok(())
+}
+
+/// Heads of loops that may wait for another thread; then threads run one by one. Refuses them where a warp's lanes must
+/// run together: below sm_70 the interpreter finds lanes that wait for each other for ever.
+pub(crate) fn waiting(program: &Program, f: &Func) -> Result<Vec<BlockId>, Unsupported> {
+    let all = waiting_loops(f);
+    if let Some(first) = all.first() {
+        let together =
+            f.effects.iter().any(|e| matches!(&e.effect, Effect::Warp(op) if !per_lane(op)));
+        if together || program.info.target.sm < 70 {
+            let place = &f.effects[first.effect as usize].place;
+            let why =
+                "a loop that may wait for another thread, in a kernel whose warps run in lock step";
+            return Err(Unsupported::at(program, place, why));
+        }
+    }
+    Ok(all.into_iter().map(|l| l.head).collect())
 }
 
 /// Blocks under masks up to which a kernel is compiled: each has a mask that lives across the others, so that code and the
@@ -139,6 +143,9 @@ fn needs_warp(f: &Func) -> bool {
 /// Chooses the lanes of a group: whole warps where lanes talk, else as many as registers hold.
 pub(crate) fn geometry(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Geometry {
     let with = |width: u32| Geometry { block, width };
+    if !f.waits.is_empty() {
+        return with(1);
+    }
     if needs_warp(f) {
         return with(32);
     }
@@ -166,6 +173,9 @@ pub(crate) fn geometry(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Geom
 pub(crate) fn wide_geometry(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Option<Geometry> {
     let with = |width: u32| Geometry { block, width };
     let threads = block.iter().product::<u32>();
+    if !f.waits.is_empty() {
+        return None;
+    }
     if needs_warp(f) {
         return Some(with(32));
     }

@@ -1,4 +1,4 @@
-//! Variables of values that cross blocks, and where they are kept while a group waits at a barrier.
+//! Variables of values that cross blocks, and where they are kept while a group waits at a barrier or in a loop.
 
 use cranelift_codegen::ir::types::{F32, F64, I8, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Type, Value};
@@ -73,7 +73,8 @@ impl Gen<'_, '_> {
         }
         crossing.sort_unstable();
         crossing.dedup();
-        let barriers = f.blocks.iter().any(|b| matches!(b.term, Term::Bar(..)));
+        let barriers =
+            !f.waits.is_empty() || f.blocks.iter().any(|b| matches!(b.term, Term::Bar(..)));
         for v in crossing {
             let types = self.types(v);
             let vars: Vec<Variable> = types.iter().map(|t| self.b.declare_var(*t)).collect();
@@ -147,11 +148,13 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// Values with a variable that live at the start of a block.
+    /// Values with a variable that live at the start of a block, its phis among them: the edge that led here has set them.
     pub(crate) fn live_at(&self, block: BlockId) -> Vec<Val> {
         let live = &self.live_in[block as usize];
-        let mut list: Vec<Val> =
-            self.homes.keys().copied().filter(|v| live.contains(*v as usize)).collect();
+        let phis = &self.f.blocks[block as usize].insts;
+        let phi = |v: &Val| self.f.insts[*v as usize].op == Op::Phi && phis.contains(v);
+        let lives = |v: &Val| live.contains(*v as usize) || phi(v);
+        let mut list: Vec<Val> = self.homes.keys().copied().filter(lives).collect();
         list.sort_unstable();
         list
     }

@@ -8,8 +8,8 @@ use ptx_isa::texture::Texture;
 use ptx_isa::{Space, atomic};
 
 use crate::access::REACH;
-use crate::ctx::{Ctx, DONE, Site};
-use crate::emit::SiteInfo;
+use crate::ctx::{Ctx, DONE, PATIENCE, Site};
+use crate::emit::{Layout, SiteInfo};
 use crate::entry::Slow;
 use crate::thunk::Thunks;
 use crate::{Kernel, Launch, Stop};
@@ -46,6 +46,8 @@ pub(crate) struct Scratch {
     local: Vec<Line>,
     spill: Vec<Line>,
     resume: Vec<u32>,
+    /// Where groups that have reached a barrier go on, while others are in loops that wait.
+    held: Vec<u32>,
 }
 
 #[repr(C, align(64))]
@@ -131,6 +133,7 @@ impl<'a> Worker<'a> {
             self.scratch.local.fill(Line([0; 8]));
         }
         self.scratch.resume.fill(0);
+        self.scratch.held.clear();
         let me: *mut Worker<'a> = self;
         let ctx = self.scratch.ctx.as_mut_ptr().cast::<Ctx>();
         // SAFETY: `ctx` was sized for a `Ctx` and aligned as one, and any bits are a valid one.
@@ -144,6 +147,7 @@ impl<'a> Worker<'a> {
         c.spill = self.scratch.spill.as_mut_ptr().cast();
         c.resume = self.scratch.resume.as_mut_ptr();
         c.fuel = FUEL;
+        c.patience = PATIENCE;
         c.effect = self.thunks.effect;
         c.refuel = self.thunks.refuel;
         c.lane_thunk = self.thunks.lanes;
@@ -174,12 +178,39 @@ impl<'a> Worker<'a> {
                 // An index of `brx.idx` is the only check without a helper.
                 return Err(self.stop.take().unwrap_or(Stop::BranchIndex));
             }
-            if self.kernel.needs.layout.barriers == 0
-                || self.scratch.resume.iter().all(|r| *r == DONE)
+            let Layout { barriers, waits, .. } = self.kernel.needs.layout;
+            if barriers + waits == 0 || self.scratch.resume.iter().all(|r| *r == DONE) && waits == 0
             {
                 return Ok(());
             }
+            if waits > 0 && self.take_turns(barriers)? {
+                return Ok(());
+            }
         }
+    }
+
+    /// Between two calls of code with loops that wait; whether the block is done. Groups in such loops go on until all
+    /// others are at a barrier or done.
+    fn take_turns(&mut self, barriers: usize) -> Result<bool, Stop> {
+        let Scratch { resume, held, .. } = &mut self.scratch;
+        let in_loop = |r: &u32| *r != DONE && *r as usize > barriers;
+        if resume.iter().any(in_loop) {
+            held.resize(resume.len(), DONE);
+            for (r, held) in resume.iter_mut().zip(held.iter_mut()) {
+                if !in_loop(r) && *r != DONE {
+                    *held = std::mem::replace(r, DONE);
+                }
+            }
+            // What they wait for may be a block of another host thread.
+            std::thread::yield_now();
+            return if self.launch.device.go_on() { Ok(false) } else { Err(Stop::Device) };
+        }
+        for (r, held) in resume.iter_mut().zip(held.drain(..)) {
+            if held != DONE {
+                *r = held;
+            }
+        }
+        Ok(resume.iter().all(|r| *r == DONE))
     }
 
     fn ctx(&mut self) -> &mut Ctx {

@@ -1,5 +1,6 @@
-//! Integer atomics, lane by lane in lane order.
+//! Integer atomics and compare-and-swap, lane by lane in lane order.
 
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, BlockArg, InstBuilder, Value};
 use ptx_isa::Space;
 use ptx_isa::effect::{Atom, AtomOp};
@@ -17,7 +18,7 @@ pub(super) fn quick_atom(a: &Atom) -> bool {
     matches!(a.place.space, Global | Generic | Shared)
         && matches!(a.bytes, 4 | 8)
         && a.count <= 1
-        && matches!(a.op, And | Or | Xor | Exch | Add | MinU | MaxU | MinS | MaxS)
+        && matches!(a.op, And | Or | Xor | Exch | Cas | Add | MinU | MaxU | MinS | MaxS)
 }
 
 /// An atomic, lane by lane in lane order.
@@ -25,7 +26,11 @@ pub(super) fn atom(g: &mut Gen<'_, '_>, e: u32, a: Atom) {
     let info = &g.f.effects[e as usize];
     let (base, value, dst) = (info.src[0], info.src[1], info.dst.clone());
     let mask = executing(g, e);
-    let values = if g.g.scalar() { vec![g.scalar(value)] } else { g.vector(value) };
+    let operand =
+        |g: &mut Gen<'_, '_>, v| if g.g.scalar() { vec![g.scalar(v)] } else { g.vector(v) };
+    let values = operand(g, value);
+    // What a compare-and-swap writes; `values` is then what it compares with.
+    let swapped = info.src.get(2).filter(|_| a.op == AtomOp::Cas).map(|v| operand(g, *v));
     let address = addresses(g, base, &a.place);
     let stop = skip_if_none(g, e, mask.as_deref());
     let (join, found) = checked(g, e, &address, mask.as_deref(), &a.place, a.bytes as u64);
@@ -34,6 +39,8 @@ pub(super) fn atom(g: &mut Gen<'_, '_>, e: u32, a: Atom) {
     let mut olds = Vec::new();
     for (l, (p, at)) in lanes(g, &found, 0).into_iter().enumerate() {
         let x = if g.g.scalar() { values[0] } else { g.lane(&values, kind, l) };
+        let swapped =
+            swapped.as_ref().map(|new| if g.g.scalar() { new[0] } else { g.lane(new, kind, l) });
         if a.place.space == Space::Shared {
             // One host thread runs a block.
             let (p, at) = match &bits {
@@ -42,7 +49,13 @@ pub(super) fn atom(g: &mut Gen<'_, '_>, e: u32, a: Atom) {
             };
             let ty = g.b.func.dfg.value_type(x);
             let old = g.b.ins().load(ty, plain(), p, at);
-            let new = updated(g, a.op, old, x);
+            let new = match swapped {
+                Some(new) => {
+                    let same = g.b.ins().icmp(IntCC::Equal, old, x);
+                    g.b.ins().select(same, new, old)
+                }
+                None => updated(g, a.op, old, x),
+            };
             g.b.ins().store(plain(), new, p, at);
             olds.push(old);
             continue;
@@ -59,7 +72,10 @@ pub(super) fn atom(g: &mut Gen<'_, '_>, e: u32, a: Atom) {
             g.b.switch_to_block(here);
             after
         });
-        let old = g.b.ins().atomic_rmw(ty, plain(), rmw(a.op), p, x);
+        let old = match swapped {
+            Some(new) => g.b.ins().atomic_cas(plain(), p, x, new),
+            None => g.b.ins().atomic_rmw(ty, plain(), rmw(a.op), p, x),
+        };
         olds.push(match after {
             Some(after) => {
                 g.b.ins().jump(after, &[BlockArg::Value(old)]);

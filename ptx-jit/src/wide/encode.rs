@@ -269,6 +269,10 @@ impl Emitter<'_> {
                 let (address, x, new) = (reg(0)?, reg(1)?, reg(2)?);
                 self.exchange(*op, *view, address, x, new)?;
             }
+            What::CompareAndSwap(view) => {
+                let (address, new) = (reg(0)?, reg(1)?);
+                self.compare_and_swap(*view, address, new)?;
+            }
         }
         Ok(())
     }
@@ -333,15 +337,25 @@ impl Emitter<'_> {
                 self.put(&Instruction::with2(choose, new, x).map_err(fail)?)?;
             }
         }
-        let swap = pick(Code::Cmpxchg_rm32_r32, Code::Cmpxchg_rm64_r64);
-        let mut i = Instruction::with2(swap, a, new).map_err(fail)?;
-        i.set_has_lock_prefix(true);
-        self.put(&i)?;
+        self.locked_swap(view, a, new)?;
         // jne again
         self.bytes.extend([0x0f, 0x85, 0, 0, 0, 0]);
         let end = self.bytes.len();
         self.patch(end - 4, end, again);
         Ok(())
+    }
+
+    fn compare_and_swap(&mut self, view: View, address: PReg, new: PReg) -> Result<(), String> {
+        self.locked_swap(view, MemoryOperand::with_base(View::D.of(address)), view.of(new))
+    }
+
+    /// Puts `new` at `at` where `rax` is.
+    fn locked_swap(&mut self, view: View, at: MemoryOperand, new: Register) -> Result<(), String> {
+        let wide = view == View::D;
+        let swap = if wide { Code::Cmpxchg_rm64_r64 } else { Code::Cmpxchg_rm32_r32 };
+        let mut i = Instruction::with2(swap, at, new).map_err(|e| e.to_string())?;
+        i.set_has_lock_prefix(true);
+        self.put(&i)
     }
 
     fn plain(&mut self, p: &Plain, regs: &[Allocation]) -> Result<(), String> {

@@ -131,6 +131,8 @@ pub(super) enum What {
     /// Loads `[operand 1]` into `rax`, makes the new value of it and operand 2 in operand 3, and tries to put it there until
     /// nobody came between.
     Exchange(ExchangeOp, View),
+    /// Puts operand 2 at `[operand 1]` where `rax` is, and loads into `rax` what was there.
+    CompareAndSwap(View),
 }
 
 /// What an atomic update makes of the old value.

@@ -175,6 +175,10 @@ impl Lower<'_> {
                 let r = result.ok_or("an atomic without a result")?;
                 self.atomic(op, p, x, r)?;
             }
+            InstructionData::AtomicCas { args: [p, old, new], .. } => {
+                let r = result.ok_or("an atomic without a result")?;
+                self.compare_and_swap(p, old, new, r)?;
+            }
             _ => {
                 let r = result.ok_or_else(|| format!("{op} without a result"))?;
                 self.scalar(op, &data, r)?;
@@ -356,6 +360,28 @@ impl Lower<'_> {
             Operand::reg_fixed_def_at_start(d, RAX),
         ];
         self.push(What::Exchange(op, w), &list);
+        Ok(())
+    }
+
+    fn compare_and_swap(
+        &mut self,
+        p: Value,
+        old: Value,
+        new: Value,
+        r: Value,
+    ) -> Result<(), Refused> {
+        let ty = self.ty(r);
+        if ![I32, I64].contains(&ty) {
+            return Err(no("a compare-and-swap", ty));
+        }
+        let [p, old, new, d] = [p, old, new, r].map(|v| self.reg(v));
+        let list = [
+            Operand::reg_use(p),
+            Operand::reg_use(new),
+            Operand::reg_fixed_use(old, RAX),
+            Operand::reg_fixed_def(d, RAX),
+        ];
+        self.push(What::CompareAndSwap(view(ty)), &list);
         Ok(())
     }
 
