@@ -48,7 +48,7 @@ pub struct Function {
     pub large_clusters: AtomicBool,
     /// Zero-terminated name for C callers.
     pub c_name: std::ffi::CString,
-    resources: OnceLock<Result<Resources>>,
+    resources: OnceLock<Result<Arc<Resources>>>,
 }
 
 /// Shared memory that a block may have without being asked for.
@@ -139,7 +139,7 @@ impl Function {
             }
             None => Err(Error::InvalidHandle),
         });
-        found.as_ref().map_err(|e| *e)
+        found.as_deref().map_err(|e| *e)
     }
 
     /// Most threads of a block.

@@ -94,7 +94,7 @@ impl Kernel {
         self.codes.iter().find(|(d, _)| Arc::ptr_eq(d, device)).map(|(_, code)| code)
     }
 
-    fn resources(&self, device: &Arc<Device>) -> Result<Resources> {
+    fn resources(&self, device: &Arc<Device>) -> Result<Arc<Resources>> {
         let code = self.code(device).ok_or(Error::INVALID_PROGRAM_EXECUTABLE)?;
         match code.module.resources(&self.info.name) {
             Some(Ok(resources)) => Ok(resources),

@@ -166,6 +166,28 @@ fn large_launches_with_offsets() {
     }
 }
 
+/// Commands that nobody flushed, each behind the one before: who waits for the last runs them all.
+#[test]
+fn long_chains_of_commands() {
+    const COUNT: i32 = 20_000;
+    let context = context();
+    for properties in [0, cl::QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE] {
+        let queue = queue(context, properties);
+        let mem = buffer(context, 16);
+        write(queue, mem, &mut [1, 2, 3, 4]);
+        let add = add_kernel(context, mem, 1);
+        let mut last = launch(queue, add, &[4], &[], &[]);
+        for _ in 1..COUNT {
+            let next = launch(queue, add, &[4], &[], &[last]);
+            assert_eq!(call!(events::clReleaseEvent(last)), 0);
+            last = next;
+        }
+        assert_eq!(call!(contexts::clFinish(queue)), 0);
+        assert_eq!(status(last), 0);
+        assert_eq!(read(queue, mem, 4), [1 + COUNT, 2 + COUNT, 3 + COUNT, 4 + COUNT]);
+    }
+}
+
 #[test]
 fn user_events_hold_commands_back() {
     let context = context();

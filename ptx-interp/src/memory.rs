@@ -178,6 +178,9 @@ impl Table {
     }
 }
 
+/// Bytes of an allocation from which on the host is asked for large pages: it spans some of 2 MiB.
+const LARGE: u64 = 8 << 20;
+
 impl Memory {
     /// Memory in which at most `limit` bytes can be allocated. Nothing is committed yet.
     ///
@@ -228,7 +231,7 @@ impl Memory {
 
     fn over(region: Region, first: u64, limit: u64, mapped: Option<RwLock<Mappings>>) -> Memory {
         let table = RwLock::new(Table { top: first, ..Table::default() });
-        let epoch = AtomicU64::new(0);
+        let epoch = AtomicU64::new(next_epoch());
         Memory { inner: Arc::new(Inner { region, first, mapped, limit, table, epoch }) }
     }
 
@@ -292,6 +295,9 @@ impl Memory {
         let start = table.take(size.max(1) + guard, align, end).ok_or_else(|| full(used))?;
         table.used += size;
         table.live.insert(start, Allocation { start, size, name: name.into(), access, heap });
+        if size >= LARGE {
+            self.inner.region.prefer_large_pages(start - self.inner.first, size);
+        }
         Ok(start)
     }
 
@@ -320,7 +326,7 @@ impl Memory {
         let Some(a) = table.live.remove(&address) else {
             return Err(MemoryError::NotAllocated { address });
         };
-        self.inner.epoch.fetch_add(1, Ordering::Release);
+        self.inner.epoch.store(next_epoch(), Ordering::Release);
         // Cleared now, so that the next allocation here is zeroed and the pages return to the host.
         if table.lent.remove(&a.start).is_none() {
             self.inner.region.clear(a.start - self.inner.first, a.size);
@@ -570,10 +576,21 @@ impl Memory {
         let Span { start, size, writable, .. } = span;
         Some(HostSpan { start, size, writable, host })
     }
-    /// A number that changes when an allocation goes away.
+    /// A number that changes when an allocation goes away, and that no other memory has.
     pub(crate) fn epoch(&self) -> u64 {
         self.inner.epoch.load(Ordering::Acquire)
     }
+    /// A number that stays while every span that [`Memory::host_span`] gave holds, and that no other memory has; `None`
+    /// where the host's mappings may change behind our back ([`Memory::identity`]).
+    pub fn spans_hold_while(&self) -> Option<u64> {
+        self.inner.mapped.is_none().then(|| self.epoch())
+    }
+}
+
+/// Never the same number twice.
+fn next_epoch() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// An allocation and the host memory behind it.

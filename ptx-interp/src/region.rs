@@ -111,6 +111,18 @@ impl Region {
         assert!(at <= self.len && bytes <= self.len - at, "range inside the region");
         self.base.wrapping_add(at as usize)
     }
+    /// Asks for large pages in a range, which will be used as a whole; the host may have none.
+    pub(crate) fn prefer_large_pages(&self, at: u64, bytes: u64) {
+        #[cfg(all(target_os = "linux", not(miri)))]
+        {
+            const PAGE: u64 = 4096;
+            let first = at.next_multiple_of(PAGE);
+            let len = ((at + bytes) / PAGE * PAGE).saturating_sub(first);
+            let _ = self.map.advise_range(memmap2::Advice::HugePage, first as usize, len as usize);
+        }
+        #[cfg(not(all(target_os = "linux", not(miri))))]
+        let _ = (at, bytes);
+    }
     /// Zeroes a range; whole pages go back to the host where it can take them.
     pub(crate) fn clear(&self, at: u64, bytes: u64) {
         let zero = |at: u64, bytes: u64| {

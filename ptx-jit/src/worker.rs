@@ -42,6 +42,8 @@ impl Drop for Worker<'_> {
 pub(crate) struct Scratch {
     /// A [`Ctx`] and the sites behind it, in cache-line units.
     ctx: Vec<Line>,
+    /// The sites are of spans that hold while [`Device::spans_hold_while`] says so.
+    spans: Option<u64>,
     shared: Vec<Line>,
     local: Vec<Line>,
     spill: Vec<Line>,
@@ -100,7 +102,13 @@ impl<'a> Worker<'a> {
             stop: None,
         };
         let shared = worker.scratch.shared.as_mut_ptr().cast::<u8>();
+        let spans = launch.device.spans_hold_while();
+        let before = std::mem::replace(&mut worker.scratch.spans, spans);
+        let known = spans.is_some() && before == spans;
         for (n, info) in kernel.needs.layout.sites.iter().enumerate() {
+            if known && worker.is_global(n) {
+                continue;
+            }
             // Lanes that are off may read where an unknown site points to.
             let mut site = Site { start: 0, room: 0, host: shared as u64 };
             if info.shared {
@@ -109,6 +117,14 @@ impl<'a> Worker<'a> {
             worker.set_site(n, site);
         }
         worker
+    }
+
+    /// Whether a site is known to be in global or constant memory.
+    fn is_global(&self, n: usize) -> bool {
+        // SAFETY: the block behind `Ctx` has room for every site of the kernel, and any bits are a valid one.
+        let site =
+            unsafe { self.scratch.ctx.as_ptr().cast::<Ctx>().add(1).cast::<Site>().add(n).read() };
+        site.room > 0 && site.start >= window::GLOBAL
     }
 
     fn set_site(&mut self, n: usize, site: Site) {
@@ -136,25 +152,29 @@ impl<'a> Worker<'a> {
         self.scratch.held.clear();
         let me: *mut Worker<'a> = self;
         let ctx = self.scratch.ctx.as_mut_ptr().cast::<Ctx>();
+        let first = !std::mem::replace(&mut self.started, true);
         // SAFETY: `ctx` was sized for a `Ctx` and aligned as one, and any bits are a valid one.
         let c = unsafe { &mut *ctx };
-        c.params = self.params.as_ptr().cast();
-        c.first_params.iter_mut().zip(&self.params).for_each(|(to, x)| *to = *x);
-        c.symbols = self.symbols.as_ptr();
-        c.shared = self.scratch.shared.as_mut_ptr().cast();
-        c.local = self.scratch.local.as_mut_ptr().cast();
-        c.shared_bytes = self.launch.shared_bytes as u64;
-        c.spill = self.scratch.spill.as_mut_ptr().cast();
-        c.resume = self.scratch.resume.as_mut_ptr();
+        if first {
+            c.params = self.params.as_ptr().cast();
+            c.first_params.iter_mut().zip(&self.params).for_each(|(to, x)| *to = *x);
+            c.symbols = self.symbols.as_ptr();
+            c.shared = self.scratch.shared.as_mut_ptr().cast();
+            c.local = self.scratch.local.as_mut_ptr().cast();
+            c.shared_bytes = self.launch.shared_bytes as u64;
+            c.spill = self.scratch.spill.as_mut_ptr().cast();
+            c.resume = self.scratch.resume.as_mut_ptr();
+            c.effect = self.thunks.effect;
+            c.refuel = self.thunks.refuel;
+            c.lane_thunk = self.thunks.lanes;
+            c.run_effect = run_effect as *const () as usize;
+            c.run_refuel = refuel as *const () as usize;
+            c.lanes = crate::lanes::addresses().as_ptr();
+        }
         c.fuel = FUEL;
         c.patience = PATIENCE;
-        c.effect = self.thunks.effect;
-        c.refuel = self.thunks.refuel;
-        c.lane_thunk = self.thunks.lanes;
-        c.run_effect = run_effect as *const () as usize;
-        c.run_refuel = refuel as *const () as usize;
         c.failed = 0;
-        c.lanes = crate::lanes::addresses().as_ptr();
+        // The worker may have moved since the last block.
         c.worker = me.cast();
         for reg in &self.kernel.needs.specials {
             let value = match reg {
@@ -162,12 +182,11 @@ impl<'a> Worker<'a> {
                 Sreg::CtaidY => u64::from(self.block[1]),
                 Sreg::CtaidZ => u64::from(self.block[2]),
                 // The same in all blocks: set with the first.
-                Sreg::NctaidX | Sreg::NctaidY | Sreg::NctaidZ if self.started => continue,
+                Sreg::NctaidX | Sreg::NctaidY | Sreg::NctaidZ if !first => continue,
                 _ => special(self.kernel, self.launch, self.block, 0, *reg),
             };
             c.special[*reg as usize] = value;
         }
-        self.started = true;
         // Every call runs each group to its next barrier; all groups that have not finished wait
         // at one, so the next call passes it.
         loop {

@@ -170,8 +170,6 @@ fn who_waits_for_ever_is_stopped() {
 
 #[test]
 fn refused_where_warps_run_in_lock_step() {
-    let refused =
-        |target: &str, body: &str| case(target, body, 1, 64).compile().err().map(|e| e.why);
     let locked = LOCKED.replace(".acquire.gpu", "").replace(".release.gpu", "");
     assert!(waits(&locked));
     let vote = format!("{locked} vote.sync.any.pred %p2, %p1, -1;");

@@ -149,12 +149,34 @@ fn price(program: &Program) -> u64 {
 
 /// Whether to compile: the launch's estimated work and what the kernel has done before, against
 /// the price.
-pub(crate) fn pays(kernel: &Kernel, launch: &LaunchParams, before: u64) -> bool {
-    let program = kernel.program();
-    let threads: u64 =
-        launch.grid.iter().chain(&launch.block).fold(1, |n, d| n.saturating_mul(u64::from(*d)));
-    let work = threads.saturating_mul(estimate(program)).saturating_add(before);
-    work > price(program)
+pub(crate) fn pays(launch: &LaunchParams, worked: Worked) -> bool {
+    worked.of(launch).saturating_add(worked.before) > worked.price
+}
+
+/// Thread instructions that an interpreted launch costs beside those of its threads.
+const LAUNCH: u64 = 10_000;
+
+/// What is known of a kernel's work.
+#[derive(Clone, Copy)]
+pub(crate) struct Worked {
+    /// Thread instructions that the interpreter has executed, and what its launches cost.
+    before: u64,
+    /// Thread instructions of one thread, estimated.
+    thread: u64,
+    /// Thread instructions that pay for compiling it.
+    price: u64,
+}
+
+impl Worked {
+    fn new(program: &Program) -> Worked {
+        Worked { before: 0, thread: estimate(program), price: price(program) }
+    }
+
+    /// Thread instructions of a launch, estimated.
+    pub(crate) fn of(self, launch: &LaunchParams) -> u64 {
+        let sizes = launch.grid.iter().chain(&launch.block);
+        sizes.fold(self.thread, |n, d| n.saturating_mul(u64::from(*d)))
+    }
 }
 
 /// Thread instructions of one thread, counting each loop for 16 turns.
@@ -207,18 +229,18 @@ pub(crate) fn bundled_sizes<T>(program: &Program, with: impl FnOnce([Seen<'_>; 2
     ])
 }
 
-/// What compiled code is for: an entry, its block shape, and what the code may do.
-type Shape = (String, [u32; 3], Options);
+/// Versions of a kernel's compiled code for one block shape, and for what the code may do.
+type Versions = ([u32; 3], Options, Vec<Code>);
 
 /// Compiled code of a module's kernels, and what makes it worth having.
 #[derive(Default)]
 pub(crate) struct Codes {
     /// What came with the module.
     bundle: Bundle,
-    /// By kernel, block shape and options.
-    compiled: Mutex<HashMap<Shape, Vec<Code>>>,
-    /// Thread instructions that the interpreter has executed, by kernel.
-    work: Mutex<HashMap<String, u64>>,
+    /// By kernel.
+    compiled: Mutex<HashMap<String, Vec<Versions>>>,
+    /// By kernel.
+    work: Mutex<HashMap<String, Worked>>,
 }
 
 impl Codes {
@@ -242,7 +264,17 @@ impl Codes {
     ) -> Result<(Arc<ptx_jit::Kernel>, Option<Duration>), Arc<str>> {
         let this = seen(launch);
         let mut all = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        let versions = all.entry((kernel.name().to_string(), launch.block, options)).or_default();
+        // Nearly every launch finds its kernel: no name is copied then.
+        let shapes = match all.get_mut(kernel.name()) {
+            Some(shapes) => shapes,
+            None => all.entry(kernel.name().to_owned()).or_default(),
+        };
+        let same = |v: &Versions| (v.0, v.1) == (launch.block, options);
+        let at = shapes.iter().position(same).unwrap_or_else(|| {
+            shapes.push((launch.block, options, Vec::new()));
+            shapes.len() - 1
+        });
+        let versions = &mut shapes[at].2;
         for code in versions.iter() {
             match code {
                 Ok(code) if code.fits(this) => {
@@ -295,17 +327,23 @@ impl Codes {
         })
     }
 
-    /// Thread instructions of a kernel that the interpreter has executed.
-    pub(crate) fn work(&self, kernel: &Kernel) -> u64 {
-        let work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
-        work.get(kernel.name()).copied().unwrap_or(0)
+    /// What is known of a kernel's work.
+    pub(crate) fn work(&self, kernel: &Kernel) -> Worked {
+        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = work.get(kernel.name()) {
+            return *known;
+        }
+        let new = Worked::new(kernel.program());
+        work.insert(kernel.name().to_owned(), new);
+        new
     }
 
-    /// Adds to [`Codes::work`].
+    /// Adds what a launch in the interpreter has executed.
     pub(crate) fn worked(&self, kernel: &Kernel, instructions: u64) {
         let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
-        let sum = work.entry(kernel.name().to_string()).or_default();
-        *sum = sum.saturating_add(instructions);
+        if let Some(known) = work.get_mut(kernel.name()) {
+            known.before = known.before.saturating_add(instructions.saturating_add(LAUNCH));
+        }
     }
 }
 

@@ -29,6 +29,9 @@ unsafe impl Device for LaunchDevice<'_> {
         let s = self.memory.host_span(address)?;
         Some(Span { start: s.start, size: s.size, writable: s.writable, host: s.host })
     }
+    fn spans_hold_while(&self) -> Option<u64> {
+        self.memory.spans_hold_while()
+    }
     fn special(&self, block: [u32; 3], reg: Sreg) -> u64 {
         self.checked.special(block, reg)
     }
@@ -41,13 +44,17 @@ unsafe impl Device for LaunchDevice<'_> {
     }
 }
 
-/// Runs the whole grid; the number of blocks.
+/// Thread instructions that pay for another host thread: waking one takes some microseconds.
+const THREAD: u64 = 50_000;
+
+/// Runs the whole grid of about `work` thread instructions; the number of blocks.
 pub(crate) fn run(
     kernel: &Kernel,
     code: &ptx_jit::Kernel,
     checked: &Checked,
     memory: &Memory,
     params: &LaunchParams,
+    work: u64,
 ) -> Result<u64, LaunchError> {
     memory.launch_starts();
     let deadline = params.timeout.and_then(|t| Instant::now().checked_add(t));
@@ -60,7 +67,8 @@ pub(crate) fn run(
         shared_bytes: checked.shared_bytes(),
     };
     let total: u64 = params.grid.iter().map(|n| u64::from(*n)).product();
-    let queue = BlockQueue::new(0..total, params.threads);
+    let threads = if work < 2 * THREAD { 1 } else { params.threads };
+    let queue = BlockQueue::new(0..total, threads);
     queue.run(|| {
         let mut worker = Worker::new(code, &launch);
         loop {

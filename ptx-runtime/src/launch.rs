@@ -132,10 +132,11 @@ impl Context {
         let (kernel, launch) = self.prepare(module, entry, config)?;
         let codes = &module.verified().codes;
         let mut engine = Engine::Interpreter;
+        let work = codes.work(&kernel);
         let wanted = match backend {
             Backend::Interp => false,
             Backend::Jit => true,
-            Backend::Auto => pays(&kernel, &launch, codes.work(&kernel)),
+            Backend::Auto => pays(&launch, work),
         };
         if wanted {
             let checked =
@@ -149,7 +150,8 @@ impl Context {
             match code {
                 Ok((code, compiled_in)) => {
                     let memory = self.memory();
-                    let blocks = compiled::run(&kernel, &code, &checked, memory, &launch)?;
+                    let blocks =
+                        compiled::run(&kernel, &code, &checked, memory, &launch, work.of(&launch))?;
                     let ptx_jit::Stats { lanes, code_bytes, cached, .. } = code.stats;
                     return Ok(LaunchStats {
                         thread_instructions: None,

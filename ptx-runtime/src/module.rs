@@ -120,8 +120,8 @@ impl Module {
     ///
     /// # Errors
     /// `None` when there is no such kernel, else the instruction that keeps it from running.
-    pub fn resources(&self, name: &str) -> Option<Result<Resources, Refusal>> {
-        Some(self.kernel(name)?.map(|kernel| Resources::of(kernel.program())))
+    pub fn resources(&self, name: &str) -> Option<Result<Arc<Resources>, Refusal>> {
+        self.verified.resources(name)
     }
 
     pub(crate) fn kernel(&self, name: &str) -> Option<Result<Arc<Kernel>, Refusal>> {

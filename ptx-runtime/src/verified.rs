@@ -13,6 +13,7 @@ use ptx_parse::diag::{Diag, Reporter};
 use ptx_parse::lower;
 use ptx_parse::module::Module;
 
+use crate::Resources;
 use crate::backend::{Codes, bundled_sizes};
 
 /// A verified module, independent of any device.
@@ -25,9 +26,16 @@ pub struct Verified {
     /// The container that it comes from.
     container: Option<Arc<Container>>,
     /// Kernels that were asked for, by function; every device that loads the module shares them.
-    kernels: Arc<Mutex<HashMap<u32, Arc<Kernel>>>>,
+    kernels: Arc<Mutex<HashMap<u32, Prepared>>>,
     /// Compiled code of kernels, shared in the same way.
     pub(crate) codes: Arc<Codes>,
+}
+
+/// A kernel that was asked for.
+struct Prepared {
+    kernel: Arc<Kernel>,
+    /// What it needs of a device, once somebody asks.
+    resources: Option<Arc<Resources>>,
 }
 
 /// Findings about one text, with what it takes to show them.
@@ -185,12 +193,25 @@ impl Verified {
     pub(crate) fn kernel(&self, name: &str) -> Option<Result<Arc<Kernel>, Refusal>> {
         let index = lower::entry_index(&self.module, name)?;
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = kernels.get(&index) {
-            return Some(Ok(Arc::clone(kernel)));
+        if let Some(known) = kernels.get(&index) {
+            return Some(Ok(Arc::clone(&known.kernel)));
         }
         Some(self.lower(index).inspect(|kernel| {
-            kernels.insert(index, Arc::clone(kernel));
+            kernels.insert(index, Prepared { kernel: Arc::clone(kernel), resources: None });
         }))
+    }
+
+    /// What a kernel needs of a device, found out once.
+    pub(crate) fn resources(&self, name: &str) -> Option<Result<Arc<Resources>, Refusal>> {
+        let kernel = match self.kernel(name)? {
+            Ok(kernel) => kernel,
+            Err(refusal) => return Some(Err(refusal)),
+        };
+        let index = lower::entry_index(&self.module, name)?;
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kernels.get_mut(&index)?;
+        let find = || Arc::new(Resources::of(kernel.program()));
+        Some(Ok(Arc::clone(known.resources.get_or_insert_with(find))))
     }
 
     fn lower(&self, index: u32) -> Result<Arc<Kernel>, Refusal> {

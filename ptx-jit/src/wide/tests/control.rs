@@ -284,8 +284,7 @@ fn refusals() {
     if skip() {
         return;
     }
-    let table: [(&str, Build); 4] = [
-        ("cas", |b, [p, x, _]| b.ins().atomic_cas(plain(), p, x, x)),
+    let table: [(&str, Build); 3] = [
         ("udiv", |b, [_, x, y]| b.ins().udiv(x, y)),
         ("rotl", |b, [_, x, y]| b.ins().rotl(x, y)),
         ("sum of masks", |b, [p, ..]| {

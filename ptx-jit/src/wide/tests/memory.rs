@@ -306,3 +306,44 @@ fn atomics() {
         }
     }
 }
+
+#[test]
+fn compare_and_swap() {
+    if skip() {
+        return;
+    }
+    for ty in [I32, I64] {
+        let mut m = Rows::new();
+        let before = m.clone();
+        run(&mut m, |b, p| {
+            for n in 0..8 {
+                let place = b.ins().iadd_imm_s(p, n * 8);
+                // Every second one finds what it compares with.
+                let row = if n % 2 == 0 { 0 } else { 64 };
+                let expected = b.ins().load(ty, plain(), p, row + n as i32 * 8);
+                let new = b.ins().load(ty, plain(), p, 128 + n as i32 * 8);
+                let old = b.ins().atomic_cas(plain(), place, expected, new);
+                for (row, x) in [(40, old), (41, expected), (42, new)] {
+                    let x = if ty == I32 { b.ins().sextend(I64, x) } else { x };
+                    b.ins().store(plain(), x, p, row * 64 + n as i32 * 8);
+                }
+            }
+            zero(b)
+        });
+        let number = |m: &Rows, row: usize, n: usize| {
+            let cut = 64 - ty.bits();
+            (m.longs(row)[n] as i64) << cut >> cut
+        };
+        for n in 0..8 {
+            let (old, new) = (number(&before, 0, n), number(&before, 2, n));
+            let expected = number(&before, if n % 2 == 0 { 0 } else { 1 }, n);
+            let want = if old == expected { new } else { old };
+            assert_eq!(number(&m, 0, n), want, "{n}, {ty}");
+            assert_eq!(
+                [40, 41, 42].map(|row| m.longs(row)[n] as i64),
+                [old, expected, new],
+                "{n}, {ty}"
+            );
+        }
+    }
+}
