@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::table::Match;
+use crate::matched::Match;
 use crate::types::Ty;
 
 macro_rules! classes {

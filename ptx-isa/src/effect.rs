@@ -6,7 +6,7 @@
 
 use crate::num::half::{self, Clamp, Half};
 use crate::num::{fp32, fp64};
-use crate::row::Reach;
+use crate::reach::Reach;
 use crate::types::Space;
 
 /// Address windows of the generic address space, the same for 32- and 64-bit modules.

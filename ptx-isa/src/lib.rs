@@ -4,7 +4,8 @@
 //!
 //! - [`types`]: scalar types, state spaces, versions;
 //! - [`syntax`]: the manual's notation parsed into modifiers and operand slots;
-//! - [`row`], [`rows`]: the table; [`table`]: the matcher over it; [`class`]: timing classes;
+//! - [`row`], [`rows`]: the table; [`table`]: the matcher over it, [`matched`]: what
+//!   it finds; [`class`]: timing classes;
 //! - [`special`], [`directives`]: special registers, directives and state spaces;
 //! - [`uop`]: the micro-ops that meanings are made of; [`meaning`]: the
 //!   context through which a row's meaning reads operands and appends them;
@@ -16,11 +17,13 @@ pub mod atomic;
 pub mod class;
 pub mod directives;
 pub mod effect;
+pub mod matched;
 pub mod matrix;
 pub mod mbarrier;
 pub mod meaning;
 pub mod mufu;
 pub mod num;
+pub mod reach;
 pub mod recorded;
 pub mod row;
 pub mod rows;
@@ -33,7 +36,8 @@ pub mod uop;
 pub mod video;
 
 pub use class::Class;
+pub use matched::Match;
 pub use meaning::Cx;
 pub use row::{Exactness, Operation, Reach, Row, Sem};
-pub use table::{Match, Table, table};
+pub use table::{Table, table};
 pub use types::{Kind, PtxVersion, Space, Ty};

@@ -6,9 +6,10 @@
 //! destinations that are sources too.
 
 use crate::effect::{Effect, MemoryPlace, WarpFn, WarpOp};
+use crate::matched::Match;
 use crate::row::Row;
 use crate::special::Sreg;
-use crate::table::Match;
+pub use crate::syntax::Selection;
 use crate::types::{Kind, PtxVersion, Space, Target, Ty};
 use crate::uop::Op;
 use smallvec::SmallVec;
@@ -91,25 +92,6 @@ pub enum Uop {
         /// Operands.
         src: Box<[V]>,
     },
-}
-
-/// Selection of a register that a video instruction selects.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
-#[allow(missing_docs)]
-pub enum Selection {
-    #[default]
-    Whole,
-    B0,
-    B1,
-    B2,
-    B3,
-    H0,
-    H1,
-    /// A source of a SIMD video instruction: which byte or half-word of (a, b) each lane takes,
-    /// four bits a lane.
-    Lanes(u16),
-    /// The destination lanes of a SIMD video instruction, a bit each.
-    Mask(u8),
 }
 
 /// An operand as the verifier resolved it, in the order of the row's slots.

@@ -1,8 +1,9 @@
 //! The shape of one entry of the instruction table.
 
 use crate::class::Class;
+use crate::matched::Match;
 use crate::meaning::Cx;
-use crate::table::Match;
+pub use crate::reach::Reach;
 use crate::types::{PtxVersion, ptx};
 
 /// One syntax shape of an instruction: everything that is known about it.
@@ -105,34 +106,6 @@ pub struct Floor {
 /// A [`Floor`] without a list of targets.
 pub const fn floor(tokens: &'static str, since: PtxVersion, sm: u16) -> Floor {
     Floor { tokens, since, sm, targets: "" }
-}
-
-/// The threads that an instruction exchanges values with, beyond what it reads and writes in memory.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Reach {
-    /// None: each lane executes it for itself.
-    Lane,
-    /// Lanes of its warp, which execute it together.
-    Warp,
-    /// The warps of its warpgroup.
-    Warpgroup,
-    /// Threads of its block, by a barrier or by an object in shared memory that they wait at.
-    Block,
-    /// Threads of the blocks of its cluster.
-    Cluster,
-}
-
-impl Reach {
-    /// Name for people.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Reach::Lane => "lane",
-            Reach::Warp => "warp",
-            Reach::Warpgroup => "warpgroup",
-            Reach::Block => "block",
-            Reach::Cluster => "cluster",
-        }
-    }
 }
 
 /// What an instruction computes, for those who rewrite code or look for patterns in it: contraction of multiply-adds,

@@ -26,8 +26,6 @@
 //! - `[mbar]`: an mbarrier object, which lies in shared memory whatever spaces the modifiers name;
 //! - `@label`, `@func`, `@table`, `@args`: label, function, list of targets, call arguments.
 
-use crate::meaning::Selection;
-use crate::row::Row;
 use crate::types::Ty;
 
 /// Sets that every row may use without declaring them.
@@ -154,6 +152,25 @@ impl Selector {
     }
 }
 
+/// The part of a register that a selector of a video instruction chooses.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[allow(missing_docs)]
+pub enum Selection {
+    #[default]
+    Whole,
+    B0,
+    B1,
+    B2,
+    B3,
+    H0,
+    H1,
+    /// A source of a SIMD video instruction: which byte or half-word of (a, b) each lane takes,
+    /// four bits a lane.
+    Lanes(u16),
+    /// The destination lanes of a SIMD video instruction, a bit each.
+    Mask(u8),
+}
+
 /// One operand of a notation.
 #[derive(Debug)]
 pub struct OperandSlot {
@@ -194,6 +211,16 @@ impl OperandSlot {
     }
 }
 
+/// What the variables of a notation stand for: name and alternatives.
+pub type Sets = &'static [(&'static str, &'static str)];
+
+/// A row as far as its notation goes.
+#[derive(Copy, Clone)]
+struct Written {
+    syntax: &'static str,
+    sets: Sets,
+}
+
 /// A parsed [`Row::syntax`](crate::Row).
 #[derive(Debug)]
 pub struct Notation {
@@ -206,11 +233,12 @@ pub struct Notation {
 }
 
 impl Notation {
-    /// Parses the notation of `row`.
+    /// Parses a row's notation with its sets.
     ///
     /// # Panics
     /// On notation that the module documentation does not allow; a test parses every row.
-    pub fn parse(row: &Row) -> Notation {
+    pub fn parse(syntax: &'static str, sets: Sets) -> Notation {
+        let row = Written { syntax, sets };
         let text = row.syntax;
         let (op, operands) = text.split_once(' ').unwrap_or((text, ""));
         let end = op.find(['.', '{']).unwrap_or(op.len());
@@ -234,7 +262,7 @@ impl Notation {
         notation
     }
 
-    fn parse_operands(&mut self, row: &Row, text: &'static str) {
+    fn parse_operands(&mut self, row: Written, text: &'static str) {
         let mut rest = text.trim();
         let mut bracket = None;
         let mut brackets = 0u8;
@@ -296,7 +324,7 @@ impl Notation {
         }
     }
 
-    fn operand(&self, row: &Row, text: &'static str, first: bool) -> OperandSlot {
+    fn operand(&self, row: Written, text: &'static str, first: bool) -> OperandSlot {
         let mut slot = OperandSlot {
             name: text,
             dest: false,
@@ -411,7 +439,7 @@ impl Notation {
     }
 
     /// Position of the element named `name`.
-    fn elem_index(&self, row: &Row, name: &str) -> u8 {
+    fn elem_index(&self, row: Written, name: &str) -> u8 {
         self.elems
             .iter()
             .position(|e| e.name == name)
@@ -419,7 +447,7 @@ impl Notation {
     }
 
     /// The element that gives operands without a type theirs.
-    fn default_type(&self, _row: &Row) -> Option<u8> {
+    fn default_type(&self, _row: Written) -> Option<u8> {
         let by_name = self.elems.iter().position(|e| e.name == "type");
         let last = || {
             self.elems.iter().rposition(|e| e.choices.iter().all(|c| Ty::from_token(c).is_some()))
@@ -428,7 +456,7 @@ impl Notation {
     }
 }
 
-fn elem(row: &Row, text: &'static str, optional: bool) -> Elem {
+fn elem(row: Written, text: &'static str, optional: bool) -> Elem {
     let var = &text[1..];
     let set = row.sets.iter().chain(COMMON).find(|(n, _)| *n == var);
     match set {

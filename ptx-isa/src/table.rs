@@ -1,12 +1,12 @@
 //! The assembled table and the matcher from opcode text to rows.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
-use crate::class::Class;
+pub use crate::matched::Match;
 use crate::row::{Control, Operation, Row, Sem};
 use crate::rows;
-use crate::syntax::{Count, Notation, OperandSlot, SlotTy};
+use crate::syntax::Notation;
 use crate::types::Ty;
 
 /// All rows, indexed by mnemonic.
@@ -14,19 +14,6 @@ pub struct Table {
     entries: Vec<(&'static Row, Notation)>,
     by_mnemonic: HashMap<&'static str, Vec<usize>>,
     lenient: Vec<(&'static Row, Notation)>,
-}
-
-/// A row together with the modifiers that an opcode chose.
-#[derive(Clone)]
-pub struct Match {
-    /// The row.
-    pub row: &'static Row,
-    /// Its parsed notation.
-    pub notation: &'static Notation,
-    /// For each element of the notation the token chosen, with its dot.
-    pub picked: Arc<[Option<&'static str>]>,
-    /// Those tokens that are types.
-    types: Arc<[Option<Ty>]>,
 }
 
 /// Why an opcode fits no row.
@@ -61,11 +48,14 @@ impl Table {
         let mut entries = Vec::new();
         let mut by_mnemonic: HashMap<&'static str, Vec<usize>> = HashMap::new();
         for row in rows::FAMILIES.iter().flat_map(|f| f.iter()) {
-            let notation = Notation::parse(row);
+            let notation = Notation::parse(row.syntax, row.sets);
             by_mnemonic.entry(notation.mnemonic).or_default().push(entries.len());
             entries.push((row, notation));
         }
-        let lenient = rows::lenient::ROWS.iter().map(|row| (row, Notation::parse(row))).collect();
+        let lenient = rows::lenient::ROWS
+            .iter()
+            .map(|row| (row, Notation::parse(row.syntax, row.sets)))
+            .collect();
         Table { entries, by_mnemonic, lenient }
     }
 
@@ -317,74 +307,6 @@ fn place(notation: &Notation, tokens: &[&str], picked: &mut [Option<&'static str
 
 fn places(notation: &Notation, tokens: &[&str]) -> bool {
     place(notation, tokens, &mut vec![None; notation.elems.len()])
-}
-
-impl Match {
-    /// A row with a choice for each element of its notation.
-    pub fn new(
-        row: &'static Row,
-        notation: &'static Notation,
-        picked: Arc<[Option<&'static str>]>,
-    ) -> Match {
-        let types = picked.iter().map(|token| token.and_then(Ty::from_token)).collect();
-        Match { row, notation, picked, types }
-    }
-    /// Chooses `token` for element `at`.
-    pub fn choose(&mut self, at: usize, token: Option<&'static str>) {
-        Arc::make_mut(&mut self.picked)[at] = token;
-        Arc::make_mut(&mut self.types)[at] = token.and_then(Ty::from_token);
-    }
-    /// The token chosen for set `name` (`"rnd"`), or the literal `name` (`".ftz"`) if present.
-    pub fn get(&self, name: &str) -> Option<&'static str> {
-        self.notation.elems.iter().position(|e| e.name == name).and_then(|i| self.picked[i])
-    }
-    /// Whether modifier `token` (`".ftz"`) was chosen anywhere.
-    pub fn has(&self, token: &str) -> bool {
-        self.picked.contains(&Some(token))
-    }
-    /// The type chosen for set `name`.
-    pub fn ty(&self, name: &str) -> Option<Ty> {
-        self.notation.elems.iter().position(|e| e.name == name).and_then(|i| self.types[i])
-    }
-    /// The types among the chosen modifiers, in order.
-    pub fn types(&self) -> impl Iterator<Item = Ty> {
-        self.types.iter().flatten().copied()
-    }
-    /// Timing class of this form.
-    pub fn class(&self) -> Class {
-        (self.row.class)(self)
-    }
-    /// The opcode, its modifiers in the order of the row.
-    pub fn opcode(&self) -> String {
-        std::iter::once(self.notation.mnemonic)
-            .chain(self.picked.iter().flatten().copied())
-            .collect()
-    }
-    /// The type of operands in `slot`; `None` where any type goes.
-    pub fn slot_ty(&self, slot: &OperandSlot) -> Option<Ty> {
-        let at = |i: u8| self.types[i as usize];
-        match slot.ty {
-            SlotTy::Fixed(t) => Some(t),
-            SlotTy::Elem(i) => at(i),
-            SlotTy::Wide(i) => at(i).and_then(|t| t.wide().or(Some(t))),
-            SlotTy::Any => None,
-        }
-    }
-    /// Number of elements in `slot`; `None` is a scalar.
-    pub fn slot_count(&self, slot: &OperandSlot) -> Option<u32> {
-        match slot.count {
-            Count::One => None,
-            Count::Fixed(n) => Some(n as u32),
-            Count::Elem(i) => {
-                self.picked[i as usize].and_then(|t| t.strip_prefix(".v")?.parse().ok())
-            }
-            Count::RowVector => Some(self.row.counts.map_or(1, |f| f(self, slot.name))),
-            Count::Row => {
-                let n = self.row.counts.map_or(1, |f| f(self, slot.name));
-                (n > 1).then_some(n)
-            }
-        }
-    }
 }
 
 /// Levenshtein distance, for "did you mean".

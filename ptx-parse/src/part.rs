@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
 
-use crate::container::Error;
+use crate::container::error::Error;
 
 type Read<T> = Arc<dyn Fn() -> Result<T, Error> + Send + Sync>;
 type Made<T> = (T, Option<Error>);

@@ -8,10 +8,7 @@ use structure::{LARGEST_CIRCLE, LONGEST_FUNCTION, measure};
 const ALLOWED: &[(&str, usize, usize)] = &[
     ("opencl-frontend", 7, 1),
     ("ptx-interp", 4, 2),
-    ("ptx-isa", 36, 0),
     ("ptx-jit", 27, 7),
-    ("ptx-parse", 5, 1),
-    ("ptx-timing", 10, 0),
     ("xtask", 7, 2),
 ];
 

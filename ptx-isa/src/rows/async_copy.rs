@@ -2,11 +2,11 @@
 
 use crate::async_copy::{self, bulk_flag};
 use crate::class;
+use crate::matched::Match;
 use crate::matrix::run::space_code;
 use crate::meaning::{Addr, Cx, V};
 use crate::row::{AddressWidth, Exactness, Floor, ROW, Reach, Row, Sem, floor};
 use crate::rows::matrix_move::absolute;
-use crate::table::Match;
 use crate::types::{Space, Ty, ptx};
 
 pub(super) const C: Row = Row {

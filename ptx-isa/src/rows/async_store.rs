@@ -2,11 +2,11 @@
 
 use super::async_copy::{BULK, OP, at, shared_reduction};
 use crate::async_copy::{self, Reduce};
+use crate::matched::Match;
 use crate::matrix::run::space_code;
 use crate::meaning::Cx;
 use crate::row::{Operation, Row, Sem};
 use crate::rows::memory::space;
-use crate::table::Match;
 use crate::types::ptx;
 
 const CLUSTER: (&str, &str) = ("space", ".shared::cluster");

@@ -2,9 +2,9 @@
 
 use super::async_copy::{BULK, OP, bulk_operands, combination, shared_reduction, spaces};
 use crate::async_copy::{self, Reduce};
+use crate::matched::Match;
 use crate::meaning::Cx;
 use crate::row::{Floor, Row, Sem, floor};
-use crate::table::Match;
 use crate::types::{Ty, ptx};
 
 const NOFTZ: &[Floor] = &[floor(".f32", ptx(9, 4), 90)];

@@ -2,8 +2,8 @@
 
 use super::float::{demote, demoted, ftz};
 use super::half::half_mode;
+use crate::matched::Match;
 use crate::meaning::{Cx, V};
-use crate::table::Match;
 use crate::types::{Kind, Ty, TyClass};
 use crate::uop::Op;
 

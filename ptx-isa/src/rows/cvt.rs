@@ -3,12 +3,12 @@
 use super::float::{FTZ, demote, demoted, rounding};
 use super::half::half_mode;
 use crate::class;
+use crate::matched::Match;
 use crate::meaning::{Cx, V};
 use crate::num::Rnd;
 use crate::num::cvt::Ty as Num;
 use crate::num::mode::Mode;
 use crate::row::{Operation, ROW, Row, Sem};
-use crate::table::Match;
 use crate::types::{Kind, Ty, ptx};
 use crate::uop::Op;
 

@@ -3,11 +3,11 @@
 use super::float::rounding;
 use super::half::half_mode;
 use crate::class;
+use crate::matched::Match;
 use crate::meaning::{Cx, V};
 use crate::num::Rnd;
 use crate::num::mode::Mode;
 use crate::row::{Operation, ROW, Row, Sem, floor};
-use crate::table::Match;
 use crate::types::{Ty, ptx};
 use crate::uop::Op;
 

@@ -2,11 +2,11 @@
 
 use super::float::{FTZ, demote, demoted, ftz};
 use crate::class::{self, Class};
+use crate::matched::Match;
 use crate::meaning::{Cx, V};
 use crate::num::cmp::Test;
 use crate::num::mode::Mode;
 use crate::row::{Operation, ROW, Row, Sem, floor};
-use crate::table::Match;
 use crate::types::{Ty, ptx};
 use crate::uop::Op;
 

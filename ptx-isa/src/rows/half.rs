@@ -1,10 +1,10 @@
 //! Arithmetic of `.f16` and `.bf16` (PTX ISA 9.7.4).
 
 use crate::class::Class;
+use crate::matched::Match;
 use crate::meaning::{Cx, V};
 use crate::num::mode::Mode;
 use crate::row::{Operation, ROW, Row, Sem, floor};
-use crate::table::Match;
 use crate::types::{Ty, ptx};
 use crate::uop::Op;
 

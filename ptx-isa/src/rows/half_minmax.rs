@@ -2,9 +2,9 @@
 
 use super::half::{BF16, F16, half_mode};
 use crate::class::Class;
+use crate::matched::Match;
 use crate::meaning::Cx;
 use crate::row::{Floor, Operation, ROW, Row, Sem, floor};
-use crate::table::Match;
 use crate::types::ptx;
 use crate::uop::Op;
 

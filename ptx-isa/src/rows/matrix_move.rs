@@ -1,11 +1,11 @@
 //! `ldmatrix`, `stmatrix` and `movmatrix` (PTX ISA 9.7.16.5).
 
 use crate::class::Class;
+use crate::matched::Match;
 use crate::matrix::run;
 use crate::meaning::{Addr, Cx, V};
 use crate::row::{AddressWidth, Exactness, ROW, Reach, Row, Sem, floor};
 use crate::rows::mma::together;
-use crate::table::Match;
 use crate::types::{Kind, ptx};
 use crate::uop::Op;
 

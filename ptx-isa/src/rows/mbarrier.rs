@@ -2,13 +2,13 @@
 
 use crate::class::{self, Class};
 use crate::effect::WarpFn;
+use crate::matched::Match;
 use crate::matrix::run::space_code;
 use crate::mbarrier::{self, arrive_flag};
 use crate::meaning::{Cx, V};
 use crate::row::{AddressWidth, Exactness, Floor, ROW, Reach, Row, Sem, floor};
 use crate::rows::matrix_move::absolute;
 use crate::rows::memory::space;
-use crate::table::Match;
 use crate::types::{Kind, ptx};
 
 pub(super) const B: Row = Row {

@@ -2,9 +2,9 @@
 
 use crate::class;
 use crate::effect::{Cache, Effect, Mem, Order, Scope};
+use crate::matched::Match;
 use crate::meaning::{Arg, Cx, V};
 use crate::row::{Floor, Operation, ROW, Row, Sem, floor};
-use crate::table::Match;
 use crate::types::{Kind, Space, Ty, ptx};
 
 const SPACE: (&str, &str) = (

@@ -1,10 +1,10 @@
 //! `mma` (PTX ISA 9.7.16.5).
 
 use crate::class;
+use crate::matched::Match;
 use crate::matrix::{Elem, MatrixError, Mma, run};
 use crate::meaning::{Cx, V};
 use crate::row::{Exactness, ROW, Reach, Row, Sem, floor};
-use crate::table::Match;
 use crate::types::{Kind, ptx};
 
 const LAYOUT: [(&str, &str); 2] = [("alayout", ".row .col"), ("blayout", ".row .col")];

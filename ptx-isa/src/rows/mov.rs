@@ -2,9 +2,9 @@
 
 use crate::class::{self, Class};
 use crate::effect::window;
+use crate::matched::Match;
 use crate::meaning::{Arg, Cx, V};
 use crate::row::{Operation, ROW, Row, Sem, floor};
-use crate::table::Match;
 use crate::types::{Kind, Ty, ptx};
 use crate::uop::Op;
 

@@ -2,8 +2,8 @@
 
 use super::cluster::C;
 use crate::class;
+use crate::matched::Match;
 use crate::row::{Floor, Row, floor};
-use crate::table::Match;
 use crate::types::{Ty, ptx};
 
 const MULTIMEM: Row = Row { section: "9.7.10.15", since: ptx(8, 1), class: class::load, ..C };

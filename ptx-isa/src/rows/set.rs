@@ -3,9 +3,9 @@
 use super::compare::{INT, combine, integer_relation, packed_relation, rel, relation, source};
 use super::float::FTZ;
 use crate::class;
+use crate::matched::Match;
 use crate::meaning::{Cx, V};
 use crate::row::{Floor, ROW, Row, Sem, floor};
-use crate::table::Match;
 use crate::types::{Ty, ptx};
 use crate::uop::Op;
 

@@ -2,8 +2,8 @@
 //! tensor memory is not modelled, so a launch that reaches one is refused by name.
 
 use crate::class::{self, Class};
+use crate::matched::Match;
 use crate::row::{AddressWidth, Exactness, ROW, Reach, Row};
-use crate::table::Match;
 use crate::types::ptx;
 
 const TARGETS: &str = "sm_100a sm_101a sm_103a sm_110a sm_100f sm_101f sm_103f sm_110f";

@@ -1,8 +1,8 @@
 //! Products of the fifth generation's tensor cores (PTX ISA 9.7.18.10).
 
 use super::tcgen05::{GROUP, T};
+use crate::matched::Match;
 use crate::row::{Row, floor};
-use crate::table::Match;
 use crate::types::ptx;
 
 const M: Row = Row {

@@ -1,9 +1,9 @@
 //! Tensor copies (PTX ISA 9.7.10.28.5): parsed and verified. Tensor maps are not modelled, so a
 //! launch that reaches a copy is refused by name; prefetches are hints and do nothing.
 
+use crate::matched::Match;
 use crate::row::{Floor, Row, Sem, floor};
 use crate::rows::async_copy::{BULK, MULTICAST, OP};
-use crate::table::Match;
 use crate::types::ptx;
 
 const BLACKWELL: &str = "sm_100a sm_101a sm_103a sm_110a sm_100f sm_101f sm_103f sm_110f";

@@ -2,8 +2,8 @@
 
 use super::cluster::C;
 use crate::class;
+use crate::matched::Match;
 use crate::row::{AddressWidth, Floor, Row};
-use crate::table::Match;
 use crate::types::{Ty, ptx};
 
 const TENSORMAP: Row = Row {

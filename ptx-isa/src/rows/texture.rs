@@ -4,9 +4,9 @@
 
 use crate::class::Class;
 use crate::effect::{Fault, Flow, Machine, WarpOp};
+use crate::matched::Match;
 use crate::meaning::{Cx, V};
 use crate::row::{ROW, Row, Sem};
-use crate::table::Match;
 use crate::texture::{Boundary, Texture};
 use crate::types::{Kind, Space, ptx};
 use crate::uop::Op;

@@ -3,11 +3,11 @@
 //! A product runs to its end when it is issued, so fences, groups and waits have nothing left to do.
 
 use crate::class;
+use crate::matched::Match;
 use crate::matrix::{Wgmma, run};
 use crate::meaning::{Arg, Cx};
 use crate::row::{Exactness, ROW, Reach, Row, Sem};
 use crate::rows::mma::{known, together};
-use crate::table::Match;
 use crate::types::{Kind, ptx};
 
 pub(super) const M: Row = Row {

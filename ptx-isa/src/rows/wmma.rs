@@ -1,11 +1,11 @@
 //! `wmma.mma` (PTX ISA 9.7.16.4.5). `.aligned` came with PTX 6.3 and is required since.
 
 use crate::class;
+use crate::matched::Match;
 use crate::matrix::{Elem, Wmma, run};
 use crate::meaning::Cx;
 use crate::row::{Exactness, Floor, ROW, Reach, Row, Sem, floor};
 use crate::rows::mma::{known, together};
-use crate::table::Match;
 use crate::types::{Kind, ptx};
 
 const M: Row = Row {

@@ -2,11 +2,11 @@
 
 use super::wmma::{FLOORS, WIDE};
 use crate::class;
+use crate::matched::Match;
 use crate::matrix::{Elem, WmmaMove, run};
 use crate::meaning::{Cx, V};
 use crate::row::{AddressWidth, Exactness, ROW, Reach, Row, Sem};
 use crate::rows::mma::{known, together};
-use crate::table::Match;
 use crate::types::{Kind, ptx};
 
 const LOAD: Row = Row {

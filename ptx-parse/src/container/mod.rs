@@ -21,7 +21,7 @@
 //! | `check` | indices of a body that was read |
 
 mod check;
-mod error;
+pub(crate) mod error;
 mod map;
 mod module;
 mod record;

@@ -126,9 +126,18 @@ pub(crate) fn lower_function(
             loc: inst.loc,
         });
     }
-    // Control that runs off the end returns.
-    let at = out.uops.len() as u32;
-    out.insts.push(Inst {
+    out.insts.push(return_at_end(module, body, out.uops.len() as u32));
+    let leaders: Vec<u32> = body.labels.iter().map(|(_, at)| *at).collect();
+    out.blocks = blocks::build_blocks(&mut out.insts, &leaders);
+    match first_reached(&out, refused) {
+        Some((i, why)) => Err(refusal(module, id, i, why)),
+        None => Ok(out),
+    }
+}
+
+/// Control that runs off the end returns.
+fn return_at_end(module: &Module, body: &Body, at: u32) -> Inst {
+    Inst {
         uops: at..at,
         guard: None,
         flow: Flow::Ret,
@@ -136,19 +145,18 @@ pub(crate) fn lower_function(
         opcode: module.matches.len() as u32,
         span: body.end.clone(),
         loc: None,
-    });
-    let leaders: Vec<u32> = body.labels.iter().map(|(_, at)| *at).collect();
-    out.blocks = blocks::build_blocks(&mut out.insts, &leaders);
-    if !refused.is_empty() {
-        let reached = blocks::reachable(&out.blocks);
-        for (i, why) in refused {
-            let b = out.blocks.partition_point(|b| b.end as usize <= i);
-            if reached.contains(b) {
-                return Err(refusal(module, id, i, why));
-            }
-        }
     }
-    Ok(out)
+}
+
+/// The first refused instruction that control can reach.
+fn first_reached(f: &Function, refused: Vec<(usize, String)>) -> Option<(usize, String)> {
+    if refused.is_empty() {
+        return None;
+    }
+    let reached = blocks::reachable(&f.blocks);
+    refused
+        .into_iter()
+        .find(|(i, _)| reached.contains(f.blocks.partition_point(|b| b.end as usize <= *i)))
 }
 
 /// Where basic blocks begin, by instruction.

@@ -6,14 +6,16 @@
 mod build;
 mod place;
 mod sample;
+pub(crate) mod timeline;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::sim::Stall;
+pub use crate::sim::report::Stall;
 pub(crate) use build::{Inputs, build};
 pub(crate) use sample::Samples;
+pub use timeline::{IssueSpan, Timeline, WarpTimeline};
 
 /// Format version of serialised reports.
 pub const VERSION: u32 = 1;
@@ -391,47 +393,4 @@ pub struct AccessPattern {
     pub lanes: Vec<Option<u64>>,
     /// Transactions, or steps of a shared-memory access.
     pub cost: u32,
-}
-
-/// What the warps of one SM did from the kernel's start on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Timeline {
-    /// SM.
-    pub sm: u32,
-    /// Clocks recorded: from 0 to this.
-    pub until: u64,
-    /// Warps in the order in which they started.
-    pub warps: Vec<WarpTimeline>,
-}
-
-/// One warp.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WarpTimeline {
-    /// Block in launch order.
-    pub block: u64,
-    /// Warp within the block.
-    pub warp: u32,
-    /// Slot of the SM that it ran in; `slot % schedulers` is its scheduler.
-    pub slot: u32,
-    /// Clock at which it started.
-    pub start: u64,
-    /// Clock at which it ended, if it did before [`Timeline::until`].
-    pub end: Option<u64>,
-    /// Issues in order of time.
-    pub issues: Vec<IssueSpan>,
-}
-
-/// One issued instruction and the waiting before it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct IssueSpan {
-    /// Clock of the issue.
-    pub at: u64,
-    /// Index into [`Report::lines`].
-    pub line: u32,
-    /// Clocks that the warp waited before.
-    pub waited: u32,
-    /// What for (mostly).
-    pub reason: Option<Stall>,
-    /// Lanes that executed it.
-    pub active: u32,
 }

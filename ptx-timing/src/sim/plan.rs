@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::SimulateError;
+use super::error::SimulateError;
 use super::sm::state_bits;
 use super::time::fixed;
 use crate::event::{Code, Register};

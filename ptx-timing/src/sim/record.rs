@@ -2,7 +2,7 @@
 
 use super::report::Stall;
 use crate::event::Event;
-use crate::report::{IssueSpan, WarpTimeline};
+use crate::report::timeline::{IssueSpan, WarpTimeline};
 
 /// Most issues that are recorded; a timeline is looked at, not computed with.
 const MOST: usize = 200_000;

@@ -174,7 +174,7 @@ pub struct Outcome {
     /// Clocks that an SM has blocks, on average over all of the device.
     pub sm_active_cycles: f64,
     /// The timeline that the configuration asked for.
-    pub recording: Option<super::Recording>,
+    pub recording: Option<super::record::Recording>,
     /// The same as `cycles` with the cost of a kernel launch.
     pub elapsed_cycles: u64,
     /// `elapsed_cycles` as time.
