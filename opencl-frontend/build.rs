@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 fn main() {
+    println!("cargo::rerun-if-changed=src/parse/grammar.lalrpop");
     lalrpop::process_src().expect("the grammar is well-formed");
     let out = std::env::var("OUT_DIR").expect("cargo names a folder");
     std::fs::write(Path::new(&out).join("library.rs"), library_index()).expect("it can be written");

@@ -93,6 +93,12 @@ codes! {
     Unsupported = "unsupported",
     /// A compiler option that is unknown or malformed.
     Option = "invalid-option",
+    /// A constant index outside of the array.
+    ArrayBounds = "array-bounds",
+    /// A variable that is read and never written.
+    Uninitialized = "uninitialized",
+    /// A variable that nothing uses.
+    UnusedVariable = "unused-variable",
     /// Doubles computed in single precision on a target without them.
     DoubleDemoted = "double-demoted",
     /// An unknown pragma.

@@ -64,7 +64,7 @@ pub fn builtin_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Stack of the compiling thread: syntax trees are processed by recursion, and their height is bounded.
-const STACK: usize = 256 << 20;
+pub(crate) const STACK: usize = 256 << 20;
 
 /// A checked source that is not linked yet, as `clCompileProgram` makes it.
 ///

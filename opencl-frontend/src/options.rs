@@ -15,7 +15,7 @@ pub struct Options {
     pub headers: Vec<(String, String)>,
     /// Never read include files from disk.
     pub headers_only: bool,
-    /// Language version: 100, 110 or 120.
+    /// Language version that the program asks for: 100, 110, 120, 200 or 300.
     pub cl_std: u32,
     /// Unsuffixed floating literals are single precision.
     pub single_precision_constant: bool,
@@ -39,6 +39,8 @@ pub struct Options {
     pub no_warnings: bool,
     /// `-Werror`.
     pub warnings_as_errors: bool,
+    /// `-Wall`: also those about what is untidy but harmless.
+    pub all_warnings: bool,
     /// Warnings switched off by name (`-Wno-…`).
     pub disabled_warnings: Vec<String>,
     /// `-g`: `.loc` lines and source comments.
@@ -69,6 +71,7 @@ impl Default for Options {
             fast_relaxed_math: false,
             no_warnings: false,
             warnings_as_errors: false,
+            all_warnings: false,
             disabled_warnings: Vec::new(),
             debug: false,
             global_offset: false,
@@ -142,6 +145,9 @@ impl Options {
                 "-cl-std=CL1.0" => self.cl_std = 100,
                 "-cl-std=CL1.1" => self.cl_std = 110,
                 "-cl-std=CL1.2" => self.cl_std = 120,
+                // What these add is optional or absent here; macros tell which (see `preprocess::predefined`).
+                "-cl-std=CL2.0" => self.cl_std = 200,
+                "-cl-std=CL3.0" => self.cl_std = 300,
                 "-cl-kernel-arg-info" => self.kernel_arg_info = true,
                 "-cl-nv-verbose" => {}
                 _ if word.starts_with("-cl-nv-opt-level")
@@ -151,6 +157,7 @@ impl Options {
                 _ if word.starts_with("-Wno-") => {
                     self.disabled_warnings.push(word["-Wno-".len()..].to_string())
                 }
+                "-Wall" | "-Wextra" => self.all_warnings = true,
                 "-g" => self.debug = true,
                 _ if word.starts_with("-cl-nv-arch")
                     || word.starts_with("--target")

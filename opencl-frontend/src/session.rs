@@ -1,5 +1,7 @@
 //! What the stages of one compilation share: options, names, sources, and what has been reported.
 
+use rustc_hash::FxHashSet;
+
 use crate::diag::{Code, Diag, Severity};
 use crate::options::Options;
 use crate::preprocess::unit::Unit;
@@ -16,6 +18,8 @@ pub struct Session {
     pub map: SourceMap,
     /// What has been reported.
     pub diags: Vec<Diag>,
+    /// Names that a declaration with a syntax error would have declared: what uses them is not to blame.
+    pub(crate) failed_names: FxHashSet<Symbol>,
     errors: usize,
     /// The first of the symbols of the macros that are always defined, once the preprocessor has made them.
     pub(crate) first_constant: Option<Symbol>,
@@ -33,6 +37,7 @@ impl Session {
             names: Interner::default(),
             map: SourceMap::default(),
             diags: Vec::new(),
+            failed_names: FxHashSet::default(),
             errors: 0,
         }
     }

@@ -36,6 +36,7 @@ fixed_symbols! {
     REGISTER "register" KERNEL "__kernel" GLOBAL "__global" LOCAL "__local" CONSTANT "__constant"
     PRIVATE "__private" READ_ONLY "__read_only" WRITE_ONLY "__write_only" READ_WRITE "__read_write"
     ATTRIBUTE "__attribute__" ALIGNOF "__alignof__" VEC_STEP "vec_step" GENERIC "__generic"
+    ASM "asm" AS_TYPE "__builtin_astype" CONVERT_VECTOR "__builtin_convertvector" OFFSETOF "__builtin_offsetof"
     LAST_KEYWORD ""
     // Spellings with the meaning of an earlier keyword.
     KERNEL_ALIAS "kernel" GLOBAL_ALIAS "global" LOCAL_ALIAS "local" CONSTANT_ALIAS "constant"
@@ -43,6 +44,7 @@ fixed_symbols! {
     READ_WRITE_ALIAS "read_write" INLINE_ALIAS "__inline" INLINE_ALIAS2 "__inline__" RESTRICT_ALIAS "__restrict"
     RESTRICT_ALIAS2 "__restrict__" VOLATILE_ALIAS "__volatile__" VOLATILE_ALIAS2 "__volatile" CONST_ALIAS "__const"
     ATTRIBUTE_ALIAS "__attribute" SIGNED_ALIAS "__signed__" ALIGNOF_ALIAS "__alignof" BOOL_ALIAS "_Bool"
+    ASM_ALIAS "__asm__" ASM_ALIAS2 "__asm"
     LAST_ALIAS " "
     DEFINE "define" UNDEF "undef" INCLUDE "include" IFDEF "ifdef" IFNDEF "ifndef" ELIF "elif" ENDIF "endif"
     LINE "line" ERROR "error" WARNING "warning" PRAGMA "pragma" DEFINED "defined" PRAGMA_OPERATOR "_Pragma"
@@ -81,6 +83,7 @@ impl Symbol {
             SIGNED_ALIAS => SIGNED,
             ALIGNOF_ALIAS => ALIGNOF,
             BOOL_ALIAS => BOOL,
+            ASM_ALIAS | ASM_ALIAS2 => ASM,
             other => other,
         }
     }

@@ -405,7 +405,8 @@ fn work_items_and_fences() {
         "work items",
         "__kernel void k(__global size_t *o, uint d) {\n\
          o[0] = get_global_id(0) + get_global_id(d) + get_local_id(1) + get_local_id(d) + get_group_id(2) + get_group_id(d);\n\
-         o[1] = get_global_size(d) + get_local_size(d) + get_num_groups(d) + get_global_offset(d) + get_work_dim();\n\
+         o[1] = get_global_size(d) + get_local_size(d) + get_num_groups(d) + get_global_offset(d) + get_work_dim()\n\
+             + get_enqueued_local_size(d) + get_local_linear_id() + get_global_linear_id();\n\
          barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); mem_fence(CLK_LOCAL_MEM_FENCE);\n\
          read_mem_fence(CLK_GLOBAL_MEM_FENCE); write_mem_fence(CLK_GLOBAL_MEM_FENCE); }",
     );

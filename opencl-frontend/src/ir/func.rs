@@ -101,6 +101,26 @@ pub struct PrivateVarData {
     pub name: String,
 }
 
+/// A piece of assembly.
+#[derive(Clone, Debug)]
+pub struct Asm {
+    /// Its text, with an operand behind each part but the last.
+    pub text: Vec<(String, Option<AsmOperand>)>,
+    /// Types of what it writes; with the number of the input that the register holds before, if it is read.
+    pub outputs: Vec<(Ty, Option<usize>)>,
+}
+
+/// An operand of assembly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AsmOperand {
+    /// An output by number.
+    Output(usize),
+    /// An input by number.
+    Input(usize),
+    /// A number in the text.
+    Literal(i64),
+}
+
 /// A parameter of the kernel.
 #[derive(Clone, Debug)]
 pub struct ParamData {
@@ -136,6 +156,8 @@ pub struct Func {
     pub values: Vec<ValueData>,
     /// Private variables.
     pub privates: Vec<PrivateVarData>,
+    /// Assembly of the program.
+    pub asm: Vec<Asm>,
     /// `.reqntid`
     pub required_size: Option<[u32; 3]>,
     /// Source line of each location: (unit, token).
@@ -154,6 +176,7 @@ impl Func {
             blocks: Vec::new(),
             values: Vec::new(),
             privates: Vec::new(),
+            asm: Vec::new(),
             required_size: None,
             locations: vec![(0, 0)],
             constant_data: Rc::new([]),

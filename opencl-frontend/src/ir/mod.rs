@@ -14,10 +14,10 @@ pub mod simplify;
 pub mod verify;
 
 pub use func::{
-    BasicBlock, CONTRACT, Edge, Func, NO_WRAP, ParamData, ParamKind, PrivateVarData, Term,
-    ValueData,
+    Asm, AsmOperand, BasicBlock, CONTRACT, Edge, Func, NO_WRAP, ParamData, ParamKind,
+    PrivateVarData, Term, ValueData,
 };
 pub use op::{
-    Atomic, BinOp, BlockId, Cmp, Mem, MemTy, Op, Parts, PrivateVar, Round, Space, Sreg, TernOp, Ty,
-    UnOp, Val,
+    ASM_INPUTS, AsmInputs, Atomic, BinOp, BlockId, Cmp, Mem, MemTy, Op, Parts, PrivateVar, Round,
+    Space, Sreg, TernOp, Ty, UnOp, Val,
 };

@@ -362,23 +362,23 @@ pub enum Atomic {
     Xor,
 }
 
-/// The two or four values of a vector store.
+/// A short list of values, at most `N`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Parts {
-    values: [Val; 4],
+pub struct List<const N: usize> {
+    values: [Val; N],
     count: u8,
 }
 
-impl Parts {
-    /// At most four values.
-    pub fn new(list: &[Val]) -> Parts {
-        let mut values = [Val(0); 4];
+impl<const N: usize> List<N> {
+    /// At most `N` values.
+    pub fn new(list: &[Val]) -> Self {
+        let mut values = [Val(0); N];
         values[..list.len()].copy_from_slice(list);
-        Parts { values, count: list.len() as u8 }
+        List { values, count: list.len() as u8 }
     }
 }
 
-impl std::ops::Deref for Parts {
+impl<const N: usize> std::ops::Deref for List<N> {
     type Target = [Val];
 
     fn deref(&self) -> &[Val] {
@@ -386,7 +386,7 @@ impl std::ops::Deref for Parts {
     }
 }
 
-impl std::ops::DerefMut for Parts {
+impl<const N: usize> std::ops::DerefMut for List<N> {
     fn deref_mut(&mut self) -> &mut [Val] {
         &mut self.values[..usize::from(self.count)]
     }
@@ -427,7 +427,18 @@ pub enum Op {
     Barrier,
     /// Device-wide or block-wide.
     Fence(bool),
+    /// Assembly of the program, by its number in the function; `Extract` gives what it writes.
+    Asm(u32, AsmInputs),
 }
+
+/// Most values that one piece of assembly reads.
+pub const ASM_INPUTS: usize = 8;
+
+/// The values that a piece of assembly reads.
+pub type AsmInputs = List<ASM_INPUTS>;
+
+/// The values of a vector store.
+pub type Parts = List<4>;
 
 /// Does `$do` with a reference `$v` to each operand of `$op`; `$iter` is `iter` or `iter_mut`.
 macro_rules! each_operand {
@@ -443,6 +454,11 @@ macro_rules! each_operand {
             | Op::Sreg(_)
             | Op::Barrier
             | Op::Fence(_) => {}
+            Op::Asm(_, list) => {
+                for $v in list.$iter() {
+                    $do;
+                }
+            }
             Op::Generic($v)
             | Op::Un(_, $v)
             | Op::Load(_, $v)
@@ -495,6 +511,7 @@ impl Op {
             | Op::Printf(..)
             | Op::Barrier
             | Op::Fence(_)
+            | Op::Asm(..)
             | Op::BlockParam
             | Op::Extract(..) => false,
             Op::Const(_)
@@ -522,7 +539,8 @@ impl Op {
             | Op::Atomic(..)
             | Op::Printf(..)
             | Op::Barrier
-            | Op::Fence(_) => true,
+            | Op::Fence(_)
+            | Op::Asm(..) => true,
             Op::Const(_)
             | Op::Undef
             | Op::Param(_)

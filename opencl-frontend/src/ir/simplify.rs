@@ -69,7 +69,8 @@ impl Builder<'_> {
             | Op::Generic(_)
             | Op::Printf(..)
             | Op::Barrier
-            | Op::Fence(_) => self.raw(op, ty, flags),
+            | Op::Fence(_)
+            | Op::Asm(..) => self.raw(op, ty, flags),
         }
     }
 

@@ -21,6 +21,7 @@ pub fn verify(f: &Func) -> Result<(), String> {
             }
         }
     }
+    let tree = intervals(&graph);
     let check = |v: Val, b: BlockId, at: usize| -> Result<(), String> {
         if matches!(f.op(v), Op::Const(_) | Op::Undef) {
             return Ok(());
@@ -28,7 +29,8 @@ pub fn verify(f: &Func) -> Result<(), String> {
         let Some((db, di)) = home[v.0 as usize] else {
             return Err(format!("v{} is used in b{} but defined nowhere", v.0, b.0));
         };
-        let before = if db == b { di < at } else { graph.dominates(db, b) };
+        let (outer, inner) = (tree[db.0 as usize], tree[b.0 as usize]);
+        let before = if db == b { di < at } else { outer.0 <= inner.0 && inner.1 <= outer.1 };
         if before {
             Ok(())
         } else {
@@ -75,6 +77,31 @@ pub fn verify(f: &Func) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// When a walk over the dominator tree enters and leaves each block: a block dominates those within its interval.
+fn intervals(graph: &Graph) -> Vec<(u32, u32)> {
+    let children = graph.children();
+    let mut intervals = vec![(0, 0); children.len()];
+    let mut clock = 0;
+    let mut stack: Vec<(usize, usize)> = vec![(0, 0)];
+    while let Some((b, next)) = stack.last_mut() {
+        clock += 1;
+        if *next == 0 {
+            intervals[*b].0 = clock;
+        }
+        match children[*b].get(*next) {
+            Some(child) => {
+                *next += 1;
+                stack.push((child.0 as usize, 0));
+            }
+            None => {
+                intervals[*b].1 = clock;
+                stack.pop();
+            }
+        }
+    }
+    intervals
 }
 
 fn types(f: &Func, v: Val) -> Result<(), String> {

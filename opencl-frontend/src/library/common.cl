@@ -48,7 +48,10 @@ V normalize(V v) \
     if (m == (T)0) return v; \
     T s = m > (T)BIG ? (T)DOWN : m < (T)SMALL ? (T)UP : (T)1; \
     V w = v * s; \
-    return w / sqrt(dot(w, w)); \
+    T l = sqrt(dot(w, w)); \
+    /* Small components would lose bits in w, and the length of v may lie beyond the range. */ \
+    if (m > (T)BIG) return v * (T)0.25 / (l * ((T)0.25 / (T)DOWN)); \
+    return w / l; \
 }
 #define ALL_LENGTHS(T, BIG, SMALL, UP, DOWN) \
 T length(T v) { return fabs(v); } \

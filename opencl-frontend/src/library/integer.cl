@@ -1,6 +1,6 @@
 // Integer functions (6.12.3).
 
-//! abs abs_diff add_sat sub_sat hadd rhadd clz popcount rotate mul_hi mad_hi mad_sat upsample min max clamp mul24 mad24
+//! abs abs_diff add_sat sub_sat hadd rhadd clz popcount rotate mul_hi mad_hi mad_sat upsample min max clamp mul24 mad24 __ctz __ffs __bswap
 #define E __attribute__((elementwise))
 #define E2 __attribute__((elementwise(2)))
 #define E6 __attribute__((elementwise(6)))
@@ -70,6 +70,12 @@ E U sub_sat(U x, U y) { return x < y ? 0 : x - y; } \
 E U mad_sat(U x, U y, U z) { U low = x * y, sum = low + z; return __ptx_mulhi(x, y) != 0 || sum < low ? HIGH : sum; }
 UNSIGNED_WIDE(uint, UINT_MAX)
 UNSIGNED_WIDE(ulong, ULONG_MAX)
+E int __ctz(uint x) { return x == 0 ? 32 : 31 - (int)__ptx_clz(x & (0u - x)); }
+E int __ctz(ulong x) { return x == 0 ? 64 : 63 - (int)__ptx_clz(x & (0ul - x)); }
+E int __ffs(uint x) { return x == 0 ? 0 : 32 - (int)__ptx_clz(x & (0u - x)); }
+E ushort __bswap(ushort x) { return (ushort)(x << 8 | x >> 8); }
+E uint __bswap(uint x) { return x << 24 | (x & 0xff00u) << 8 | (x >> 8 & 0xff00u) | x >> 24; }
+E ulong __bswap(ulong x) { return (ulong)__bswap((uint)x) << 32 | __bswap((uint)(x >> 32)); }
 E short upsample(char high, uchar low) { return (short)((ushort)(uchar)high << 8 | low); }
 E ushort upsample(uchar high, uchar low) { return (ushort)((ushort)high << 8 | low); }
 E int upsample(short high, ushort low) { return (int)((uint)(ushort)high << 16 | low); }

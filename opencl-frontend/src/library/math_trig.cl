@@ -298,7 +298,17 @@ E double atan2(double y, double x)
 E double asinpi(double x) { return asin(x) * 0.31830988618379067154; }
 E double acospi(double x) { return acos(x) * 0.31830988618379067154; }
 E double atanpi(double x) { return atan(x) * 0.31830988618379067154; }
-E double atan2pi(double y, double x) { return atan2(y, x) * 0.31830988618379067154; }
+E double atan2pi(double y, double x)
+{
+    // Exact on the axes and the diagonals, where the rounded product need not be.
+    double a = __ptx_abs(x), b = __ptx_abs(y);
+    if (a == 0.0 && b > 0.0) return y > 0.0 ? 0.5 : -0.5;
+    if (a == b && a > 0.0) {
+        double r = x > 0.0 ? 0.25 : 0.75;
+        return y > 0.0 ? r : -r;
+    }
+    return atan2(y, x) * 0.31830988618379067154;
+}
 E double sinh(double x)
 {
     double a = __ptx_abs(x);

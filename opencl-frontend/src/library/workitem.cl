@@ -1,6 +1,6 @@
 // Work-item functions (6.12.1) and synchronisation (6.12.8, 6.12.9).
 
-//! get_local_id get_local_size get_group_id get_num_groups get_global_size get_global_id get_global_offset get_work_dim
+//! get_local_id get_local_size get_enqueued_local_size get_local_linear_id get_global_linear_id get_group_id get_num_groups get_global_size get_global_id get_global_offset get_work_dim
 #if __PTX_GLOBAL_OFFSET__
 #define OFFSET_X __ptx_envreg3()
 #define OFFSET_Y __ptx_envreg4()
@@ -12,6 +12,8 @@
 #endif
 size_t get_local_id(uint d) { return d == 0 ? __ptx_tid_x() : d == 1 ? __ptx_tid_y() : d == 2 ? __ptx_tid_z() : 0; }
 size_t get_local_size(uint d) { return d == 0 ? __ptx_ntid_x() : d == 1 ? __ptx_ntid_y() : d == 2 ? __ptx_ntid_z() : 1; }
+// All groups of a launch have the same size here.
+size_t get_enqueued_local_size(uint d) { return get_local_size(d); }
 size_t get_group_id(uint d) { return d == 0 ? __ptx_ctaid_x() : d == 1 ? __ptx_ctaid_y() : d == 2 ? __ptx_ctaid_z() : 0; }
 size_t get_num_groups(uint d) { return d == 0 ? __ptx_nctaid_x() : d == 1 ? __ptx_nctaid_y() : d == 2 ? __ptx_nctaid_z() : 1; }
 size_t get_global_offset(uint d) { return d == 0 ? OFFSET_X : d == 1 ? OFFSET_Y : d == 2 ? OFFSET_Z : 0; }
@@ -26,6 +28,17 @@ size_t get_global_id(uint d)
     return d == 0 ? __ptx_ctaid_x() * __ptx_ntid_x() + __ptx_tid_x() + OFFSET_X
          : d == 1 ? __ptx_ctaid_y() * __ptx_ntid_y() + __ptx_tid_y() + OFFSET_Y
          : d == 2 ? __ptx_ctaid_z() * __ptx_ntid_z() + __ptx_tid_z() + OFFSET_Z : 0;
+}
+size_t get_local_linear_id(void)
+{
+    return __ptx_tid_x() + __ptx_ntid_x() * (__ptx_tid_y() + __ptx_ntid_y() * __ptx_tid_z());
+}
+size_t get_global_linear_id(void)
+{
+    size_t x = __ptx_ctaid_x() * __ptx_ntid_x() + __ptx_tid_x();
+    size_t y = __ptx_ctaid_y() * __ptx_ntid_y() + __ptx_tid_y();
+    size_t z = __ptx_ctaid_z() * __ptx_ntid_z() + __ptx_tid_z();
+    return x + get_global_size(0) * (y + get_global_size(1) * z);
 }
 uint get_work_dim(void)
 {

@@ -2,7 +2,7 @@
 
 use smallvec::smallvec;
 
-use super::state::{Lower, Value, ty_of};
+use super::state::{Lower, Refused, Value, stack_position, ty_of};
 use crate::intrinsic::Operation;
 use crate::ir::{BinOp, CONTRACT, Cmp, Mem, MemTy, Op, Ty, UnOp, Val};
 use crate::sema::hir::{Expr, ExprKind, FunctionId, Intrinsic};
@@ -18,6 +18,11 @@ impl Lower<'_> {
         let program = self.program;
         let function = &program.functions[id.0 as usize];
         let Some(body) = &function.body else { return Value::None };
+        // Calls inline by recursion; half of the stack is left for the tree of one function.
+        if self.stack_top.abs_diff(stack_position()) > crate::STACK / 2 {
+            self.refused = Some(Refused::Calls);
+            return Value::None;
+        }
         let after = self.f.new_block();
         let is_void = matches!(program.types.get(ty.id), Type::Void);
         let private = (!is_void).then(|| self.private_for(ty, "result"));

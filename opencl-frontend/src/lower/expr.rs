@@ -13,8 +13,10 @@ impl Lower<'_> {
     /// An expression for its effects.
     pub(super) fn effect(&mut self, e: &Expr) {
         if e.is_lvalue() && !matches!(e.kind, ExprKind::Temporary(..)) {
-            // Reading a volatile object for nothing is still a read.
-            if e.ty.volatile && !self.program.types.is_aggregate(e.ty.id) {
+            // Reading a volatile object for nothing is still a read, and so is any that nobody optimises.
+            if (e.ty.volatile || self.options.opt_disable)
+                && !self.program.types.is_aggregate(e.ty.id)
+            {
                 let place = self.lvalue(e);
                 self.load(place, e.ty.value());
             } else if let ExprKind::Deref(p) = &e.kind {
@@ -173,7 +175,7 @@ impl Lower<'_> {
 
     /// The value of an expression.
     pub(super) fn value(&mut self, e: &Expr) -> Value {
-        if self.too_large {
+        if self.refused.is_some() {
             return Value::None;
         }
         let lanes = match &e.kind {
@@ -312,6 +314,10 @@ impl Lower<'_> {
             ExprKind::Comma(a, b) => {
                 self.effect(a);
                 return self.value(b);
+            }
+            ExprKind::Statements(list, value) => {
+                self.statements(list);
+                return value.as_ref().map_or(Value::None, |v| self.value(v));
             }
             ExprKind::Call(f, args) => {
                 let args: Vec<(QualType, Value)> =

@@ -3,6 +3,7 @@
 //! Variables become private memory; `passes::promote` turns what it can into SSA values. Vectors are split
 //! into their components at once.
 
+mod asm;
 mod call;
 mod convert;
 mod expr;
@@ -19,7 +20,7 @@ use crate::options::Options;
 use crate::sema::hir::{Function, FunctionId, LocalId, Program};
 use crate::symbol::Interner;
 use crate::types::{Scalar, Type};
-use state::{Lower, MemRef, Value, space};
+use state::{Lower, MAX_LOOPS, MemRef, Refused, Value, space, stack_position};
 
 /// Lowers a kernel.
 pub fn lower(
@@ -41,12 +42,26 @@ pub fn lower(
         frames: Vec::new(),
         targets: Vec::new(),
         location: 0,
-        too_large: false,
+        loops: 0,
+        stack_top: stack_position(),
+        refused: None,
     };
     lower.kernel(function, kernel);
-    if lower.too_large {
-        let message =
-            format!("kernel `{}` grows too large when its calls are inlined", lower.f.name);
+    if let Some(refused) = lower.refused {
+        let name = &lower.f.name;
+        let message = match refused {
+            Refused::Values => {
+                format!("kernel `{name}` grows too large when its calls are inlined")
+            }
+            Refused::Calls => {
+                format!("the calls of kernel `{name}` lie too deep within each other")
+            }
+            Refused::Loops => {
+                format!(
+                    "the loops of kernel `{name}` lie more than {MAX_LOOPS} deep within each other"
+                )
+            }
+        };
         return Err(Diag::error(Code::Limit, message));
     }
     Ok(lower.f)

@@ -53,6 +53,20 @@ pub(super) struct Targets {
     pub(super) on_continue: Option<BlockId>,
 }
 
+/// What makes a kernel too large.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Refused {
+    /// Its calls inline to too many values.
+    Values,
+    /// Its calls lie too deep within each other.
+    Calls,
+    /// Its loops lie too deep within each other.
+    Loops,
+}
+
+/// Loops within each other. Each is in scope of all variables around it, so that work grows with the square.
+pub(super) const MAX_LOOPS: usize = 256;
+
 /// State of the lowering of one kernel.
 pub struct Lower<'p> {
     pub(super) program: &'p Program,
@@ -63,7 +77,12 @@ pub struct Lower<'p> {
     pub(super) frames: Vec<Frame>,
     pub(super) targets: Vec<Targets>,
     pub(super) location: u32,
-    pub(super) too_large: bool,
+    /// Loops around the statement, those of callers included.
+    pub(super) loops: usize,
+    /// Where the stack of this thread was when the kernel was begun.
+    pub(super) stack_top: usize,
+    /// Why the kernel is given up, if it is.
+    pub(super) refused: Option<Refused>,
 }
 
 impl Lower<'_> {
@@ -93,7 +112,7 @@ impl Lower<'_> {
         let v = simplify::build(&mut self.f, &mut insts, op, ty, flags, self.location);
         self.f.block_mut(self.at).insts = insts;
         if self.f.values.len() > MAX_VALUES {
-            self.too_large = true;
+            self.refused = Some(Refused::Values);
         }
         v
     }
@@ -238,7 +257,7 @@ impl Lower<'_> {
 
     /// Copies an object, part by part as its type says.
     pub(super) fn copy(&mut self, to: MemRef, from: MemRef, ty: QualType) {
-        if self.too_large {
+        if self.refused.is_some() {
             return;
         }
         match self.program.types.get(ty.id) {
@@ -260,7 +279,7 @@ impl Lower<'_> {
                 let size = self.program.types.size(element.id).unwrap_or(0);
                 let element = *element;
                 for i in 0..n.unwrap_or(0) {
-                    if self.too_large {
+                    if self.refused.is_some() {
                         return;
                     }
                     self.copy(to.at((i * size) as i64), from.at((i * size) as i64), element);
@@ -318,7 +337,7 @@ impl Lower<'_> {
                 let element = *element;
                 for i in 0..n.unwrap_or(0) {
                     if self.f.values.len() > MAX_VALUES {
-                        self.too_large = true;
+                        self.refused = Some(Refused::Values);
                         return;
                     }
                     self.clear(to.at((i * size) as i64), element);
@@ -364,6 +383,12 @@ impl MemRef {
     pub(super) fn at(self, delta: i64) -> MemRef {
         MemRef { offset: self.offset + delta, ..self }
     }
+}
+
+/// About where the stack of this thread ends now.
+pub(super) fn stack_position() -> usize {
+    let here = 0u8;
+    std::ptr::from_ref(std::hint::black_box(&here)).addr()
 }
 
 /// IR space of an address space.

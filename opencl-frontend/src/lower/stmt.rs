@@ -1,13 +1,13 @@
 //! Statements.
 
-use super::state::{Lower, Targets, Value};
+use super::state::{Lower, MAX_LOOPS, Refused, Targets, Value};
 use crate::ir::{BlockId, Cmp, Edge, Op, Term, Ty};
 use crate::sema::hir::{Expr, LabelId, Stmt, StmtKind};
 
 impl Lower<'_> {
     pub(super) fn statements(&mut self, list: &[Stmt]) {
         for stmt in list {
-            if self.too_large {
+            if self.refused.is_some() {
                 return;
             }
             self.statement(stmt);
@@ -77,7 +77,13 @@ impl Lower<'_> {
                 self.f.block_mut(top).unroll = *unroll;
                 self.switch_to(top);
                 self.targets.push(Targets { on_break: after, on_continue: Some(next) });
+                self.loops += 1;
+                if self.loops > MAX_LOOPS {
+                    self.refused = Some(Refused::Loops);
+                    return;
+                }
                 self.statement(body);
+                self.loops -= 1;
                 self.targets.pop();
                 self.jump(next);
                 self.switch_to(next);
@@ -132,6 +138,7 @@ impl Lower<'_> {
                     self.dead();
                 }
             }
+            StmtKind::Asm { text, outputs, inputs } => self.assembly(text, outputs, inputs),
             StmtKind::Return(value) => {
                 let exit = self.frames.last().and_then(|f| f.exit);
                 let stored = value.as_ref().map(|e| (e.ty, self.value(e)));

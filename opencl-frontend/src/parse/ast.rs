@@ -147,6 +147,14 @@ pub enum ExprKind {
     Assign(Option<BinaryOp>, Box<Expr>, Box<Expr>),
     Conditional(Box<Expr>, Box<Expr>, Box<Expr>),
     Comma(Box<Expr>, Box<Expr>),
+    /// `({ … })`: the value of its last statement.
+    Statements(Vec<Stmt>),
+    /// `__builtin_astype(value, type)`
+    AsType(Box<Expr>, Box<TypeName>),
+    /// `__builtin_convertvector(value, type)`
+    ConvertVector(Box<Expr>, Box<TypeName>),
+    /// `__builtin_offsetof(type, member…)`
+    OffsetOf(Box<TypeName>, Name, Vec<Designator>),
 }
 
 /// One part of the specifiers before a declarator.
@@ -369,6 +377,29 @@ pub enum StmtKind {
     Unroll(u32, Box<Stmt>),
     Attributed(Vec<Attribute>, Box<Stmt>),
     FpContract(bool),
+    Asm(Box<Asm>),
+}
+
+/// Assembly within a function.
+#[derive(Clone, Debug)]
+pub struct Asm {
+    /// The text, in string literals.
+    pub text: Vec<Symbol>,
+    /// What it writes.
+    pub outputs: Vec<AsmOperand>,
+    /// What it reads.
+    pub inputs: Vec<AsmOperand>,
+}
+
+/// An operand of assembly.
+#[derive(Clone, Debug)]
+pub struct AsmOperand {
+    /// The constraint, a string literal.
+    pub constraint: Symbol,
+    /// The object to write or the value to read.
+    pub value: Expr,
+    /// Its tokens.
+    pub span: Span,
 }
 
 /// A function definition.

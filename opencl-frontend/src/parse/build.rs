@@ -103,6 +103,12 @@ pub fn index(a: Expr, i: Expr, l: u32, r: u32) -> Fallible<Expr> {
     node(ExprKind::Index(Box::new(a), Box::new(i)), l, r, &children)
 }
 
+/// `({ … })`
+pub fn statements(list: Vec<Stmt>, l: u32, r: u32) -> Fallible<Expr> {
+    let depth = list.iter().map(|s| s.depth).max().unwrap_or(0);
+    node(ExprKind::Statements(list), l, r, &[depth])
+}
+
 pub fn statement(kind: StmtKind, l: u32, r: u32) -> Fallible<Stmt> {
     let span = span(l, r);
     let below = match &kind {
@@ -123,7 +129,8 @@ pub fn statement(kind: StmtKind, l: u32, r: u32) -> Fallible<Stmt> {
         | StmtKind::Break
         | StmtKind::Continue
         | StmtKind::Return(_)
-        | StmtKind::FpContract(_) => 0,
+        | StmtKind::FpContract(_)
+        | StmtKind::Asm(_) => 0,
     };
     Ok(Stmt { depth: height(span, &[below])?, kind, span })
 }

@@ -261,11 +261,17 @@ fn externals(
         }
         let end = match chunk_end(&unit.tokens, start) {
             Ok(end) => end,
-            Err((at, code, message)) => {
+            Err(ChunkError { at, code, message, hopeless }) => {
                 let token = unit.tokens[at];
                 let diag = Diag::error(code, message);
                 session.report_at(diag, unit, Span { first: at as u32, last: at as u32 });
                 if token.kind == PpKind::End || code == Code::Limit {
+                    break;
+                }
+                if hopeless {
+                    // Where the bracket should have been closed, nobody knows: what follows is not to blame.
+                    let names = unit.tokens[start..].iter().filter(|t| t.kind == PpKind::Ident);
+                    session.failed_names.extend(names.map(|t| t.sym));
                     break;
                 }
                 start = at + 1;
@@ -306,7 +312,25 @@ fn external(
             let diag = syntax_error(session, unit, error, range.end);
             session.report(diag);
             recover_types(unit, range.start, range.end, state);
+            note_failed_names(session, &unit.tokens[range]);
             None
+        }
+    }
+}
+
+/// The names outside of brackets are those that the declaration would have declared.
+fn note_failed_names(session: &mut Session, tokens: &[PpTok]) {
+    let mut depth = 0usize;
+    for token in tokens {
+        match (token.kind, token.sym) {
+            (PpKind::Punct, fixed::LPAREN | fixed::LBRACKET | fixed::LBRACE) => depth += 1,
+            (PpKind::Punct, fixed::RPAREN | fixed::RBRACKET | fixed::RBRACE) => {
+                depth = depth.saturating_sub(1);
+            }
+            (PpKind::Ident, name) if depth == 0 && !name.is_keyword() => {
+                session.failed_names.insert(name);
+            }
+            _ => {}
         }
     }
 }
@@ -323,8 +347,24 @@ fn recover_types(unit: &Unit, start: usize, end: usize, state: &State) {
     }
 }
 
+/// Why the end of a declaration was not found.
+struct ChunkError {
+    /// The token to point at.
+    at: usize,
+    code: Code,
+    message: String,
+    /// The text ended within brackets: nothing can be said of the rest.
+    hopeless: bool,
+}
+
 /// Finds the end of the external declaration that starts at `start`: its `;`, or the `}` of a function body.
-fn chunk_end(tokens: &[PpTok], start: usize) -> Result<usize, (usize, Code, String)> {
+fn chunk_end(tokens: &[PpTok], start: usize) -> Result<usize, ChunkError> {
+    let failed = |at: usize, code: Code, message: &str| ChunkError {
+        at,
+        code,
+        message: message.to_string(),
+        hopeless: false,
+    };
     let mut open: Vec<(Symbol, usize)> = Vec::new();
     let mut i = start;
     // The specifiers of an aggregate may end in an attribute's `)`, like the head of a function.
@@ -344,7 +384,8 @@ fn chunk_end(tokens: &[PpTok], start: usize) -> Result<usize, (usize, Code, Stri
                             fixed::LPAREN => "(",
                             _ => "[",
                         };
-                        Err((at, Code::Syntax, format!("this `{text}` is never closed")))
+                        let message = format!("this `{text}` is never closed");
+                        Err(ChunkError { hopeless: true, ..failed(at, Code::Syntax, &message) })
                     }
                     None => Ok(i),
                 };
@@ -375,9 +416,9 @@ fn chunk_end(tokens: &[PpTok], start: usize) -> Result<usize, (usize, Code, Stri
                             }
                         }
                         Some((sym, at)) if token.sym == fixed::RBRACE && sym != fixed::LBRACE => {
-                            return Err((at, Code::Syntax, "this bracket is never closed".into()));
+                            return Err(failed(at, Code::Syntax, "this bracket is never closed"));
                         }
-                        _ => return Err((i, Code::Syntax, "unmatched closing bracket".into())),
+                        _ => return Err(failed(i, Code::Syntax, "unmatched closing bracket")),
                     }
                 }
                 fixed::SEMI if open.is_empty() => return Ok(i + 1),
@@ -386,11 +427,8 @@ fn chunk_end(tokens: &[PpTok], start: usize) -> Result<usize, (usize, Code, Stri
             _ => {}
         }
         if open.len() > limits::BRACKETS {
-            return Err((
-                i,
-                Code::Limit,
-                format!("brackets are nested more than {} deep", limits::BRACKETS),
-            ));
+            let message = format!("brackets are nested more than {} deep", limits::BRACKETS);
+            return Err(failed(i, Code::Limit, &message));
         }
         i += 1;
     }

@@ -1,5 +1,9 @@
 //! Cleaning the control-flow graph: constant branches, empty blocks, straight lines, useless parameters.
 
+use std::collections::VecDeque;
+
+use smallvec::SmallVec;
+
 use super::replace::Replacements;
 use crate::ir::graph::Graph;
 use crate::ir::{BasicBlock, BlockId, Edge, Func, Term, Val};
@@ -154,55 +158,95 @@ pub fn remove_trivial_params(f: &mut Func) {
 }
 
 fn remove_trivial_params_in(f: &mut Func, graph: &Graph) -> bool {
+    let mut incoming = Incoming::new(f, graph);
     let mut replaced = Replacements::default();
-    let mut any = false;
-    loop {
-        let mut changed = false;
-        for &b in graph.order.iter().skip(1) {
-            let mut i = 0;
-            while i < f.block(b).params.len() {
-                let p = f.block(b).params[i];
-                let mut only: Option<Val> = None;
-                let mut several = false;
-                for pred in &graph.preds[b.0 as usize] {
-                    for edge in f.block(*pred).term.edges() {
-                        if edge.block != b {
-                            continue;
-                        }
-                        let arg = replaced.get(edge.args[i]);
-                        if arg == p || only == Some(arg) {
-                            continue;
-                        }
-                        several |= only.is_some();
-                        only = Some(arg);
-                    }
-                }
-                let Some(value) = only.filter(|_| !several) else {
-                    i += 1;
-                    continue;
-                };
-                replaced.set(p, value);
-                f.block_mut(b).params.remove(i);
-                let mut preds = graph.preds[b.0 as usize].clone();
-                preds.sort_unstable();
-                preds.dedup();
-                for pred in preds {
-                    for edge in f.block_mut(pred).term.edges_mut() {
-                        if edge.block == b {
-                            edge.args.remove(i);
-                        }
-                    }
-                }
-                changed = true;
+    // A parameter is looked at again only when one that it receives has become something else.
+    let mut work: VecDeque<u32> = (0..incoming.params.len() as u32).collect();
+    let mut waiting = vec![true; incoming.params.len()];
+    let mut gone = vec![false; f.values.len()];
+    while let Some(number) = work.pop_front() {
+        waiting[number as usize] = false;
+        let (p, args) = &incoming.params[number as usize];
+        if gone[p.0 as usize] {
+            continue;
+        }
+        let mut only: Option<Val> = None;
+        let mut several = false;
+        for arg in args {
+            let arg = replaced.get(*arg);
+            if arg == *p || only == Some(arg) {
+                continue;
+            }
+            several |= only.is_some();
+            only = Some(arg);
+        }
+        let Some(value) = only.filter(|_| !several) else { continue };
+        gone[p.0 as usize] = true;
+        replaced.set(*p, value);
+        for user in std::mem::take(&mut incoming.users[number as usize]) {
+            if !std::mem::replace(&mut waiting[user as usize], true) {
+                work.push_back(user);
+            }
+            // What the parameter stands for now is passed in its place.
+            if let Some(number) = incoming.number_of(value) {
+                incoming.users[number as usize].push(user);
             }
         }
-        any |= changed;
-        if !changed {
-            break;
+    }
+    if !gone.contains(&true) {
+        return false;
+    }
+    for &b in &graph.order {
+        let mut term = std::mem::replace(&mut f.block_mut(b).term, Term::Open);
+        for edge in term.edges_mut() {
+            let mut params = f.block(edge.block).params.iter();
+            edge.args.retain(|_| params.next().is_none_or(|p| !gone[p.0 as usize]));
         }
+        f.block_mut(b).term = term;
     }
-    if any {
-        replaced.apply(f);
+    for &b in &graph.order {
+        f.block_mut(b).params.retain(|p| !gone[p.0 as usize]);
     }
-    any
+    replaced.apply(f);
+    true
+}
+
+/// What the parameters of blocks receive.
+struct Incoming {
+    /// Each parameter with the values that edges pass for it, in the order of the graph.
+    params: Vec<(Val, SmallVec<[Val; 4]>)>,
+    /// By the number of a parameter: those that receive it.
+    users: Vec<Vec<u32>>,
+    /// The number of a parameter plus one, by value.
+    numbers: Vec<u32>,
+}
+
+impl Incoming {
+    fn new(f: &Func, graph: &Graph) -> Incoming {
+        let mut incoming =
+            Incoming { params: Vec::new(), users: Vec::new(), numbers: vec![0; f.values.len()] };
+        for &b in graph.order.iter().skip(1) {
+            for &p in &f.block(b).params {
+                incoming.params.push((p, SmallVec::new()));
+                incoming.numbers[p.0 as usize] = incoming.params.len() as u32;
+            }
+        }
+        incoming.users.resize_with(incoming.params.len(), Vec::new);
+        for &b in &graph.order {
+            for edge in f.block(b).term.edges() {
+                for (p, arg) in f.block(edge.block).params.iter().zip(&edge.args) {
+                    let Some(number) = incoming.number_of(*p) else { continue };
+                    incoming.params[number as usize].1.push(*arg);
+                    if let Some(from) = incoming.number_of(*arg) {
+                        incoming.users[from as usize].push(number);
+                    }
+                }
+            }
+        }
+        incoming
+    }
+
+    fn number_of(&self, v: Val) -> Option<u32> {
+        self.numbers[v.0 as usize].checked_sub(1)
+    }
 }

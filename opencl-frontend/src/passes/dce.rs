@@ -1,10 +1,19 @@
 //! Dead code: instructions and block parameters that nothing needs.
 
 use crate::ir::graph::Graph;
-use crate::ir::{Func, Op, Term, Val};
+use crate::ir::{Func, Op, Space, Term, Val};
 
 /// Removes dead values and stores to variables that are never read; true if there were any.
 pub fn run(f: &mut Func) -> bool {
+    remove(f, false)
+}
+
+/// The same, but every access to memory stays, for those who look at what a program does.
+pub fn run_without_loads(f: &mut Func) -> bool {
+    remove(f, true)
+}
+
+fn remove(f: &mut Func, keep_loads: bool) -> bool {
     let graph = Graph::new(f);
     let mut changed = !f.privates.is_empty() && remove_dead_privates(f, &graph);
     let mut live = vec![false; f.values.len()];
@@ -16,7 +25,11 @@ pub fn run(f: &mut Func) -> bool {
         for (i, &p) in block.params.iter().enumerate() {
             home[p.0 as usize] = (b.0, i as u32);
         }
-        work.extend(block.insts.iter().copied().filter(|v| f.op(*v).has_effect()));
+        let needed = |v: &Val| {
+            let op = f.op(*v);
+            op.has_effect() || keep_loads && matches!(op, Op::Load(m, _) if m.space != Space::Param)
+        };
+        work.extend(block.insts.iter().copied().filter(needed));
         if let Term::Branch(c, ..) = block.term {
             work.push(c);
         }

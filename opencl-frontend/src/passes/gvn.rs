@@ -156,11 +156,30 @@ impl Pass {
                 }
             }
             Op::Atomic(_, m, ..) => memory.retain(|(km, _, _)| km.space != m.space),
+            // Assembly may write any memory that it is given a pointer to.
+            Op::Asm(..) => {
+                memory.retain(|(km, _, _)| matches!(km.space, Space::Constant | Space::Param))
+            }
             Op::Barrier | Op::Fence(_) => memory.retain(|(km, _, _)| {
                 matches!(km.space, Space::Local | Space::Constant | Space::Param)
             }),
             Op::StoreVec(m, ..) => memory.retain(|(km, _, _)| km.space != m.space),
-            _ => {}
+            // They write no memory that the program reads.
+            Op::Printf(..) => {}
+            Op::Load(..) | Op::LoadVec(..) | Op::BlockParam | Op::Extract(..) => {}
+            Op::Const(_)
+            | Op::Undef
+            | Op::Param(_)
+            | Op::ParamAddr(_)
+            | Op::PrivateAddr(_)
+            | Op::GlobalAddr(_)
+            | Op::Sreg(_)
+            | Op::Bin(..)
+            | Op::Un(..)
+            | Op::Tern(..)
+            | Op::Cmp(..)
+            | Op::Select(..)
+            | Op::Generic(_) => unreachable!("pure operations were numbered above"),
         }
         out.push(v);
         v

@@ -66,7 +66,7 @@ fn hoist(f: &mut Func, graph: &Graph, l: &Loop) -> bool {
                 Op::Store(m, a, _) | Op::StoreVec(m, a, _) | Op::Atomic(_, m, a, ..) => {
                     stores.push((*m, *a));
                 }
-                Op::Barrier | Op::Fence(_) => synchronizes = true,
+                Op::Barrier | Op::Fence(_) | Op::Asm(..) => synchronizes = true,
                 _ => {}
             }
         }

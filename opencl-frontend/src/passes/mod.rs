@@ -92,7 +92,8 @@ pub fn optimize(f: &mut Func, options: &Options) {
     let mut o = Optimizer { f, version: 0, clean: Default::default() };
     o.run_all(&[Cfg, Promote]);
     if options.opt_disable {
-        o.run_all(&[Dce, Cfg]);
+        o.step("dce", dce::run_without_loads);
+        o.run(Cfg);
         return;
     }
     for round in 0..ROUNDS {

@@ -70,13 +70,30 @@ fn nothing_between(f: &Func, b: usize, run: &[usize], load: bool) -> bool {
             })
         };
         match f.op(insts[i]) {
-            Op::Barrier | Op::Fence(_) | Op::Printf(..) | Op::Atomic(..) | Op::StoreVec(..) => {
-                false
-            }
+            Op::Barrier
+            | Op::Fence(_)
+            | Op::Printf(..)
+            | Op::Atomic(..)
+            | Op::StoreVec(..)
+            | Op::Asm(..) => false,
             Op::Store(m, a, _) => other(m, *a),
             Op::Load(m, a) => load || other(m, *a),
             Op::LoadVec(..) => load,
-            _ => true,
+            Op::Const(_)
+            | Op::Undef
+            | Op::Param(_)
+            | Op::ParamAddr(_)
+            | Op::BlockParam
+            | Op::PrivateAddr(_)
+            | Op::GlobalAddr(_)
+            | Op::Sreg(_)
+            | Op::Bin(..)
+            | Op::Un(..)
+            | Op::Tern(..)
+            | Op::Cmp(..)
+            | Op::Select(..)
+            | Op::Extract(..)
+            | Op::Generic(_) => true,
         }
     })
 }

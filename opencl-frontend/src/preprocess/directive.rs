@@ -51,7 +51,17 @@ impl Preprocessor<'_> {
                 }
             }
             fixed::INCLUDE => self.include(name),
-            fixed::LINE => self.line(name),
+            fixed::LINE => {
+                let line = self.take_line();
+                let line = self.expand_list(line.into());
+                self.line(name, &line);
+            }
+            // What a preprocessor leaves: `# 33 "file" flags`.
+            _ if name.kind == PpKind::Number => {
+                let rest = self.take_line();
+                let file = rest.first().copied();
+                self.line(name, &[Some(name), file].into_iter().flatten().collect::<Vec<_>>());
+            }
             fixed::ERROR | fixed::WARNING => {
                 let line = self.take_line();
                 let text = self.raw_text(&line);
@@ -303,9 +313,7 @@ impl Preprocessor<'_> {
         })
     }
 
-    fn line(&mut self, name: PpTok) {
-        let line = self.take_line();
-        let line = self.expand_list(line.into());
+    fn line(&mut self, name: PpTok, line: &[PpTok]) {
         let number = line.first().filter(|t| t.kind == PpKind::Number);
         let Some(number) = number.and_then(|t| self.session.names.text(t.sym).parse::<u32>().ok())
         else {

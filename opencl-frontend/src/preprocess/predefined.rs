@@ -8,6 +8,8 @@ pub(super) const CONSTANTS: &[(&str, &str)] = &[
     ("CL_VERSION_1_0", "100"),
     ("CL_VERSION_1_1", "110"),
     ("CL_VERSION_1_2", "120"),
+    ("CL_VERSION_2_0", "200"),
+    ("CL_VERSION_3_0", "300"),
     ("__OPENCL_VERSION__", "120"),
     ("__ENDIAN_LITTLE__", "1"),
     ("__IMAGE_SUPPORT__", "1"),
@@ -89,6 +91,19 @@ pub(super) const CONSTANTS: &[(&str, &str)] = &[
     ("M_2_SQRTPI_F", "1.12837916709551257390f"),
     ("M_SQRT2_F", "1.41421356237309504880f"),
     ("M_SQRT1_2_F", "0.70710678118654752440f"),
+    ("M_E_H", "2.7182818284590452354h"),
+    ("M_LOG2E_H", "1.4426950408889634074h"),
+    ("M_LOG10E_H", "0.43429448190325182765h"),
+    ("M_LN2_H", "0.69314718055994530942h"),
+    ("M_LN10_H", "2.30258509299404568402h"),
+    ("M_PI_H", "3.14159265358979323846h"),
+    ("M_PI_2_H", "1.57079632679489661923h"),
+    ("M_PI_4_H", "0.78539816339744830962h"),
+    ("M_1_PI_H", "0.31830988618379067154h"),
+    ("M_2_PI_H", "0.63661977236758134308h"),
+    ("M_2_SQRTPI_H", "1.12837916709551257390h"),
+    ("M_SQRT2_H", "1.41421356237309504880h"),
+    ("M_SQRT1_2_H", "0.70710678118654752440h"),
     ("FP_ILOGB0", "(-2147483647-1)"),
     ("FP_ILOGBNAN", "2147483647"),
     ("FP_FAST_FMAF", "1"),
@@ -181,6 +196,15 @@ impl Preprocessor<'_> {
             list.push(("cl_khr_fp64", "1".into()));
         }
         list.push(("cl_khr_fp16", "1".into()));
+        // Of the optional features of OpenCL C 3.0, those that exist here (3.0, 6.2.1).
+        if version >= 300 {
+            list.push(("__opencl_c_int64", "1".into()));
+            list.push(("__opencl_c_images", "1".into()));
+            list.push(("__opencl_c_3d_image_writes", "1".into()));
+            if sm >= 13 {
+                list.push(("__opencl_c_fp64", "1".into()));
+            }
+        }
         if fast {
             list.push(("__FAST_RELAXED_MATH__", "1".into()));
         }

@@ -6,7 +6,8 @@ use super::regs::Reg;
 use super::writer::Writer;
 use crate::diag::{Code, Diag};
 use crate::ir::{
-    Atomic, BinOp, Cmp, Mem, MemTy, Op, ParamKind, Round, Space, Sreg, TernOp, Ty, UnOp, Val,
+    Asm, AsmOperand, Atomic, BinOp, Cmp, Mem, MemTy, Op, ParamKind, Round, Space, Sreg, TernOp, Ty,
+    UnOp, Val,
 };
 
 /// Type suffix of a move.
@@ -245,7 +246,14 @@ impl<'w> Writer<'w> {
             false => Operand::Nothing,
         };
         match *f.op(v) {
-            Op::Const(_) | Op::Undef | Op::BlockParam | Op::ParamAddr(_) | Op::Extract(..) => {}
+            Op::Const(_) | Op::Undef | Op::BlockParam | Op::ParamAddr(_) => {}
+            Op::Extract(from, i) => {
+                let written = self.asm_outputs.get(&from).and_then(|o| o.get(usize::from(i)));
+                if let (Some(&written), Operand::Reg(_)) = (written, d) {
+                    self.emit(&["mov.", move_type(ty)], &[d, Operand::Reg(written)]);
+                }
+            }
+            Op::Asm(number, inputs) => self.assembly(v, &f.asm[number as usize], &inputs),
             // Written where it is used as an address.
             Op::GlobalAddr(_) | Op::PrivateAddr(_) if d == Operand::Nothing => {}
             Op::GlobalAddr(g) => {
@@ -388,6 +396,33 @@ impl<'w> Writer<'w> {
             Op::Fence(false) => self.line(format_args!("membar.cta;")),
         }
         Ok(())
+    }
+
+    /// Assembly with fresh registers for what it writes: it may write one output before it reads an input.
+    fn assembly(&mut self, v: Val, asm: &Asm, inputs: &[Val]) {
+        let inputs: Vec<Operand<'w>> = inputs.iter().map(|i| self.in_register(*i)).collect();
+        let mut outputs = Vec::new();
+        for &(ty, before) in &asm.outputs {
+            let r = self.registers.scratch(ty);
+            if let Some(before) = before {
+                self.emit(&["mov.", move_type(ty)], &[Operand::Reg(r), inputs[before]]);
+            }
+            outputs.push(r);
+        }
+        let mut text = String::new();
+        for (plain, operand) in &asm.text {
+            text.push_str(plain);
+            let _ = match operand {
+                None => Ok(()),
+                Some(AsmOperand::Output(i)) => write!(text, "{}", outputs[*i]),
+                Some(AsmOperand::Input(i)) => write!(text, "{}", inputs[*i]),
+                Some(AsmOperand::Literal(n)) => write!(text, "{n}"),
+            };
+        }
+        for line in text.lines().map(str::trim).filter(|l| !l.is_empty()) {
+            self.line(format_args!("{line}"));
+        }
+        self.asm_outputs.insert(v, outputs);
     }
 
     fn binary(&mut self, op: BinOp, ty: Ty, d: Operand<'w>, a: Val, b: Val) -> Result<(), Diag> {

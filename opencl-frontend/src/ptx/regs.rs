@@ -336,7 +336,8 @@ pub(super) fn needs_register(f: &Func, graph: &Graph) -> Vec<bool> {
                 | Op::Generic(_)
                 | Op::Printf(..)
                 | Op::Barrier
-                | Op::Fence(_) => f.ty(v) != Ty::None,
+                | Op::Fence(_)
+                | Op::Asm(..) => f.ty(v) != Ty::None,
             };
         }
     }

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use rustc_hash::FxHashMap;
 
 use super::inst;
-use super::regs::{CLASSES, Registers, needs_register};
+use super::regs::{CLASSES, Reg, Registers, needs_register};
 use crate::diag::Diag;
 use crate::ir::graph::Graph;
 use crate::ir::{BlockId, Edge, Func, Op, ParamKind, Space, Term, Val};
@@ -38,6 +38,8 @@ pub(super) struct Writer<'w> {
     pub(super) privates: &'w [String],
     /// The parts that are taken of a vector that is loaded.
     pub(super) extracts: FxHashMap<Val, Vec<(Val, u8)>>,
+    /// The registers that assembly has written.
+    pub(super) asm_outputs: FxHashMap<Val, Vec<Reg>>,
     pub(super) out: String,
     pub(super) body: String,
     pub(super) last_line: Option<(u32, u32, u32)>,
@@ -78,6 +80,7 @@ impl<'w> Writer<'w> {
             needs,
             privates,
             extracts,
+            asm_outputs: FxHashMap::default(),
             out: String::new(),
             body: String::new(),
             last_line: None,

@@ -19,7 +19,8 @@ use crate::types::{QualType, Scalar, Space, StructId, Type, TypeId, Types};
 pub(super) enum Entity {
     Local(LocalId),
     Global(GlobalId),
-    Enumerator(i64),
+    /// Its bits, and its type.
+    Enumerator(u64, Scalar),
     Typedef(QualType),
     Function,
     /// A constant sampler.
@@ -29,7 +30,8 @@ pub(super) enum Entity {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Tag {
     Struct(StructId),
-    Enum,
+    /// With the type of its objects.
+    Enum(TypeId),
 }
 
 #[derive(Default)]
@@ -50,13 +52,30 @@ pub(super) struct Current {
     pub(super) calls: Vec<(FunctionId, Span)>,
     pub(super) loops: u32,
     pub(super) switches: Vec<SwitchState>,
+    /// How each variable is used.
+    pub(super) uses: FxHashMap<LocalId, Uses>,
+    /// Variables with their names; whether they have an initial value.
+    pub(super) variables: Vec<(LocalId, ast::Name, bool)>,
     /// Depth of blocks within the body: `__local` variables belong to the outermost.
     pub(super) depth: u32,
 }
 
+/// How a function uses a variable.
+#[derive(Default)]
+pub(super) struct Uses {
+    /// Times that it is named.
+    pub(super) references: u32,
+    /// Those of them that only read its value.
+    pub(super) loads: u32,
+    /// The first of these.
+    pub(super) first_load: Option<Span>,
+}
+
 pub(super) struct SwitchState {
     pub(super) scalar: Scalar,
-    pub(super) cases: Vec<(u64, LabelId, Span)>,
+    pub(super) cases: Vec<(u64, LabelId)>,
+    /// Where each value stands.
+    pub(super) places: FxHashMap<u64, Span>,
     pub(super) default: Option<LabelId>,
     /// Loops outside of the switch, for `continue`.
     pub(super) loops: u32,
@@ -201,6 +220,10 @@ impl Sema<'_> {
 
     /// All names that could have been meant where `name` was not found.
     pub(super) fn suggest(&self, name: Symbol) -> Option<String> {
+        // Nobody will read it.
+        if self.session.too_many_errors() {
+            return None;
+        }
         let mut candidates: Vec<String> = library::names().map(str::to_string).collect();
         for scope in &self.context.scopes {
             candidates.extend(scope.names.keys().map(|k| self.text(*k)));

@@ -14,6 +14,9 @@ use crate::types::{QualType, Type, TypeId};
 /// How well an argument fits a parameter; smaller is better.
 type Cost = u8;
 
+/// A scalar for a vector: it goes to all components. Clang, too, ranks that behind every other conversion.
+const WIDENING: Cost = 3;
+
 /// One way to call a function.
 struct Fit {
     id: FunctionId,
@@ -101,6 +104,9 @@ impl Sema<'_> {
             self.load_half(name, &values);
         }
         let candidates = self.candidates(name);
+        if candidates.is_empty() && self.session.failed_names.contains(&name) {
+            return self.error_expr(span);
+        }
         if candidates.is_empty() {
             let text = self.text(name);
             let sm = self.session.options.sm;
@@ -133,6 +139,7 @@ impl Sema<'_> {
             fits.iter().filter(|f| !fits.iter().any(|o| better(o, f))).collect();
         // A function that has no form for doubles must not compute in single precision unasked.
         if let [one] = best.as_slice()
+            && one.lanes == 1
             && self.narrows(one.id, &values)
         {
             best.clear();
@@ -218,9 +225,13 @@ impl Sema<'_> {
                     costs.push(0);
                     continue;
                 }
-                let may_stay = f.elementwise.is_some_and(|mask| mask >> i & 1 == 1);
-                if n != 1 || !may_stay {
+                if n != 1 {
                     return None;
+                }
+                let may_stay = f.elementwise.is_some_and(|mask| mask >> i & 1 == 1);
+                if !may_stay {
+                    costs.push(WIDENING);
+                    continue;
                 }
             }
             costs.push(self.conversion_cost(value, *param)?);
@@ -262,6 +273,7 @@ impl Sema<'_> {
                 }
             }
             (_, Type::Pointer(_)) if value.is_null() => Some(2),
+            (Type::Scalar(_), Type::Vector(..)) => Some(WIDENING),
             _ => None,
         }
     }

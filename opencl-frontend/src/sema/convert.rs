@@ -42,6 +42,11 @@ impl Sema<'_> {
             return expr;
         }
         let (ty, span) = (expr.ty.value(), expr.span);
+        if let (ExprKind::Local(id), Some(current)) = (&expr.kind, self.current()) {
+            let uses = current.uses.entry(*id).or_default();
+            uses.loads += 1;
+            uses.first_load.get_or_insert(span);
+        }
         if self.types.scalar(ty.id) == Some(Scalar::F16)
             && !self.extension_enabled("cl_khr_fp16", span)
         {
@@ -229,11 +234,10 @@ impl Sema<'_> {
                 self.check_constant_change(&value, from, into);
                 self.plain_convert(value, to.id)
             }
-            (Type::Scalar(from), Type::Vector(into, n)) => {
-                if self.check_widening(&value, from, into, n).is_none() {
-                    return self.error_expr(span);
-                }
-                self.splat(value, to.id)
+            // Assignments convert any scalar; only operators ask for its rank (6.2.6).
+            (Type::Scalar(_), Type::Vector(..)) => self.splat(value, to.id),
+            (_, Type::Pointer(_)) if value.is_null() => {
+                Expr { kind: ExprKind::Const(0), ty: to.value(), span }
             }
             (Type::Pointer(a), Type::Pointer(b)) => {
                 if a.space != b.space {
@@ -265,9 +269,6 @@ impl Sema<'_> {
                     self.warn(Code::IncompatiblePointers, span, message);
                 }
                 Expr { kind: ExprKind::Bitcast(Box::new(value)), ty: to.value(), span }
-            }
-            (_, Type::Pointer(_)) if value.is_null() => {
-                Expr { kind: ExprKind::Const(0), ty: to.value(), span }
             }
             (Type::Pointer(_), Type::Scalar(Scalar::Bool)) => self.truth(value),
             (Type::Scalar(s), Type::Sampler) if s.is_int() && value.constant().is_some() => {
@@ -484,6 +485,22 @@ impl Sema<'_> {
                     e.span,
                     format!("{what} must be an integer constant expression"),
                 );
+                None
+            }
+        }
+    }
+
+    /// The value of an integer constant expression, whatever its type.
+    pub(super) fn wide_constant(&mut self, e: &ast::Expr, what: &str) -> Option<i128> {
+        let value = self.expr(e);
+        let value = self.rvalue(value);
+        match (value.constant(), self.types.scalar(value.ty.id)) {
+            (Some(bits), Some(Scalar::U64)) => Some(bits.into()),
+            (Some(bits), Some(scalar)) if scalar.is_int() => Some((bits as i64).into()),
+            _ if self.types.is_error(value.ty.id) => None,
+            _ => {
+                let message = format!("{what} must be an integer constant expression");
+                self.error(Code::NotConstant, e.span, message);
                 None
             }
         }

@@ -76,7 +76,7 @@ impl Sema<'_> {
             ast::ExprKind::Paren(inner) => Expr { span, ..self.expr(inner) },
             ast::ExprKind::Call(callee, args) => self.call(callee, args, span),
             ast::ExprKind::Member { base, arrow, name } => self.member(base, *arrow, *name, span),
-            ast::ExprKind::Index(base, index) => self.index(base, index, span),
+            ast::ExprKind::Index(base, index) => self.index(base, index, false, span),
             ast::ExprKind::Unary(op, operand) => self.unary(*op, operand, span),
             ast::ExprKind::Cast(ty, operand) => self.cast_expr(ty, operand, span),
             ast::ExprKind::Compound(ty, items) => {
@@ -117,6 +117,18 @@ impl Sema<'_> {
             }
             ast::ExprKind::Assign(op, a, b) => self.assign(*op, a, b, span),
             ast::ExprKind::Conditional(c, a, b) => self.conditional(c, a, b, span),
+            ast::ExprKind::Statements(list) => self.statement_expression(list, span),
+            ast::ExprKind::AsType(value, ty) => {
+                let value = self.value(value);
+                let to = self.type_of_name(ty);
+                self.as_call("__builtin_astype", to.id, &[value], span)
+            }
+            ast::ExprKind::ConvertVector(value, ty) => {
+                let value = self.value(value);
+                let to = self.type_of_name(ty);
+                self.convert_vector(value, to.id, span)
+            }
+            ast::ExprKind::OffsetOf(ty, first, rest) => self.offset_of(ty, *first, rest, span),
             ast::ExprKind::Comma(a, b) => {
                 let first = self.expr(a);
                 let second = self.value(b);
@@ -137,7 +149,7 @@ impl Sema<'_> {
     }
 
     fn sizeof(&mut self, ty: QualType, span: Span) -> Expr {
-        if matches!(self.types.get(ty.id), Type::Image(..) | Type::Sampler | Type::Event) {
+        if matches!(self.types.get(ty.id), Type::Image(..) | Type::Sampler) {
             let name = self.value_type_name(ty);
             self.error(Code::Operands, span, format!("`{name}` has no size (6.3.k)"));
             return self.error_expr(span);
@@ -160,6 +172,9 @@ impl Sema<'_> {
     fn name(&mut self, name: Symbol, span: Span) -> Expr {
         match self.lookup(name) {
             Some(Entity::Local(id)) => {
+                if let Some(current) = self.current() {
+                    current.uses.entry(id).or_default().references += 1;
+                }
                 let ty = self.context.function.as_ref().map(|f| f.locals[id.0 as usize].ty);
                 Expr {
                     kind: ExprKind::Local(id),
@@ -171,7 +186,7 @@ impl Sema<'_> {
                 let ty = self.globals[id.0 as usize].ty;
                 Expr { kind: ExprKind::Global(id), ty, span }
             }
-            Some(Entity::Enumerator(v)) => self.constant(Scalar::I32, v as u64, span),
+            Some(Entity::Enumerator(bits, scalar)) => self.constant(scalar, bits, span),
             Some(Entity::Sampler(bits)) => {
                 let ty = QualType::plain(self.types.intern(Type::Sampler));
                 Expr { kind: ExprKind::Const(u64::from(bits)), ty, span }
@@ -199,6 +214,7 @@ impl Sema<'_> {
                 let ty = self.globals[id.0 as usize].ty;
                 Expr { kind: ExprKind::Global(id), ty, span }
             }
+            None if self.session.failed_names.contains(&name) => self.error_expr(span),
             None => {
                 let mut diag =
                     Diag::error(Code::Undeclared, format!("`{}` is not declared", self.text(name)));
@@ -331,9 +347,17 @@ impl Sema<'_> {
         }
     }
 
-    fn index(&mut self, base: &ast::Expr, index: &ast::Expr, span: Span) -> Expr {
+    /// `base[index]`; the element behind the last may be named where only its address is taken.
+    pub(super) fn index(
+        &mut self,
+        base: &ast::Expr,
+        index: &ast::Expr,
+        address: bool,
+        span: Span,
+    ) -> Expr {
         let a = self.value(base);
         let b = self.value(index);
+        self.check_bounds(&a, &b, address);
         let (pointer, index) = if self.types.pointee(a.ty.id).is_some() { (a, b) } else { (b, a) };
         if self.types.is_error(pointer.ty.id) || self.types.is_error(index.ty.id) {
             return self.error_expr(span);
@@ -349,6 +373,25 @@ impl Sema<'_> {
         }
         let moved = self.pointer_add(pointer, index, false, span);
         self.deref(moved, "[]", span)
+    }
+
+    /// Warns about a constant index outside of an array. One element at the end of a struct may stand for many.
+    fn check_bounds(&mut self, array: &Expr, index: &Expr, address: bool) {
+        let ExprKind::AddressOf(object) = &array.kind else { return };
+        let (Type::Array(_, Some(n)), Some(at)) = (self.types.get(object.ty.id), index.constant())
+        else {
+            return;
+        };
+        let n = *n;
+        let flexible = n <= 1 && matches!(object.kind, ExprKind::Member(..));
+        let signed = self.types.scalar(index.ty.id).is_some_and(|s| s.is_signed());
+        if signed && (at as i64) < 0 {
+            let message = format!("index {} lies before the array", at as i64);
+            self.warn(Code::ArrayBounds, index.span, message);
+        } else if !flexible && at >= n + u64::from(address) {
+            let message = format!("index {at} lies behind the array, which has {n} elements");
+            self.warn(Code::ArrayBounds, index.span, message);
+        }
     }
 
     /// Pointer plus or minus an integer.
@@ -488,6 +531,7 @@ pub(super) fn swizzle_lanes(text: &str, n: u8) -> Result<SmallVec<[u8; 16]>, Str
     if let Some(lanes) = whole {
         return Ok(lanes.into_iter().map(|l| l.min(n - 1)).collect());
     }
+    let colours = text.chars().all(|c| "rgba".contains(c));
     let lanes: SmallVec<[u8; 16]> =
         if let Some(digits) = text.strip_prefix(['s', 'S']).filter(|d| !d.is_empty()) {
             digits
@@ -505,15 +549,16 @@ pub(super) fn swizzle_lanes(text: &str, n: u8) -> Result<SmallVec<[u8; 16]>, Str
                 'y' => Ok(1),
                 'z' => Ok(2),
                 'w' => Ok(3),
+                'r' if colours => Ok(0),
+                'g' if colours => Ok(1),
+                'b' if colours => Ok(2),
+                'a' if colours => Ok(3),
                 _ => Err(format!(
                     "`{text}` is not a vector component; use xyzw, s0 to sf, lo, hi, even or odd"
                 )),
             })
             .collect::<Result<_, _>>()?
         };
-    if n > 4 && !text.starts_with(['s', 'S']) {
-        return Err(format!("a vector of {n} has components s0 to s{:x}", n - 1));
-    }
     if let Some(bad) = lanes.iter().find(|l| **l >= n) {
         return Err(format!("component {bad} is outside of a vector of {n}"));
     }
@@ -535,11 +580,9 @@ mod tests {
         assert_eq!(ok("hi", 8), Ok(vec![4, 5, 6, 7]));
         assert_eq!(ok("odd", 4), Ok(vec![1, 3]));
         assert_eq!(ok("even", 2), Ok(vec![0]));
-        assert!(
-            ok("z", 2).is_err()
-                && ok("xs", 4).is_err()
-                && ok("xyzxy", 4).is_err()
-                && ok("x", 8).is_err()
-        );
+        assert!(ok("z", 2).is_err() && ok("xs", 4).is_err() && ok("xyzxy", 4).is_err());
+        assert_eq!(ok("wx", 16), Ok(vec![3, 0]));
+        assert_eq!(ok("bgra", 4), Ok(vec![2, 1, 0, 3]));
+        assert!(ok("xg", 4).is_err());
     }
 }

@@ -56,11 +56,82 @@ impl Sema<'_> {
                     span,
                 })
             }
-            "__builtin_inff" => Some(self.constant(Scalar::F32, 0x7f80_0000, span)),
-            "__builtin_nanf" => Some(self.constant(Scalar::F32, 0x7fc0_0000, span)),
-            "__builtin_inf" => Some(self.constant(Scalar::F64, 0x7ff0_0000_0000_0000, span)),
+            _ if name.starts_with("__builtin_") => self.builtin(name, values, span),
             _ => None,
         }
+    }
+
+    /// Functions that clang has in every language.
+    fn builtin(&mut self, name: &str, values: &[Expr], span: Span) -> Option<Expr> {
+        let rest = name.strip_prefix("__builtin_")?;
+        match (rest, values) {
+            ("inff" | "huge_valf", []) => Some(self.constant(Scalar::F32, 0x7f80_0000, span)),
+            ("inf" | "huge_val", []) => {
+                Some(self.constant(Scalar::F64, 0x7ff0_0000_0000_0000, span))
+            }
+            ("nanf", [] | [_]) => Some(self.constant(Scalar::F32, 0x7fc0_0000, span)),
+            ("nan", [_]) => Some(self.constant(Scalar::F64, 0x7ff8_0000_0000_0000, span)),
+            ("expect", [value, _]) => Some(self.coerce(
+                value.clone(),
+                QualType::plain(Scalar::I64.into()),
+                Purpose::Argument,
+            )),
+            ("constant_p", [value]) => {
+                let known = u64::from(value.constant().is_some());
+                Some(self.constant(Scalar::I32, known, span))
+            }
+            // Promises and hints: nothing is lost without them.
+            ("unreachable", [])
+            | ("assume" | "prefetch", [_])
+            | ("prefetch", [_, _] | [_, _, _]) => {
+                let zero = self.constant(Scalar::I32, 0, span);
+                let void = QualType::plain(TypeId::VOID);
+                Some(Expr { kind: ExprKind::Bitcast(Box::new(zero)), ty: void, span })
+            }
+            _ => self.builtin_function(rest, values, span),
+        }
+    }
+
+    /// `__builtin_NAME` where the library has the function under a name of its own.
+    fn builtin_function(&mut self, rest: &str, values: &[Expr], span: Span) -> Option<Expr> {
+        const BITS: &[(&str, &str, Scalar)] = &[
+            ("clz", "clz", Scalar::U32),
+            ("clzl", "clz", Scalar::U64),
+            ("clzll", "clz", Scalar::U64),
+            ("ctz", "__ctz", Scalar::U32),
+            ("ctzl", "__ctz", Scalar::U64),
+            ("ctzll", "__ctz", Scalar::U64),
+            ("ffs", "__ffs", Scalar::U32),
+            ("popcount", "popcount", Scalar::U32),
+            ("popcountl", "popcount", Scalar::U64),
+            ("popcountll", "popcount", Scalar::U64),
+            ("bswap16", "__bswap", Scalar::U16),
+            ("bswap32", "__bswap", Scalar::U32),
+            ("bswap64", "__bswap", Scalar::U64),
+        ];
+        let plain = |scalar: Scalar| QualType::plain(scalar.into());
+        if let Some((_, function, scalar)) = BITS.iter().find(|row| row.0 == rest) {
+            let [value] = values else { return None };
+            let value = self.coerce(value.clone(), plain(*scalar), Purpose::Argument);
+            let result = self.call_library(function, vec![value], span);
+            let swaps = *function == "__bswap";
+            return Some(if swaps { result } else { self.cast(result, plain(Scalar::I32), span) });
+        }
+        // Math: `sqrtf` in single, `sqrt` in double precision.
+        let known = |name: &str| crate::library::part_of(name).is_some();
+        let (function, scalar) = match rest.strip_suffix('f').filter(|name| known(name)) {
+            Some(name) => (name, Scalar::F32),
+            None if known(rest) => (rest, Scalar::F64),
+            None => return None,
+        };
+        let values = values
+            .iter()
+            .map(|v| match self.types.scalar(v.ty.id) {
+                Some(_) => self.coerce(v.clone(), plain(scalar), Purpose::Argument),
+                None => v.clone(),
+            })
+            .collect();
+        Some(self.call_library(function, values, span))
     }
 
     fn scalar_or_vector(&mut self, name: &str) -> Option<TypeId> {
@@ -130,7 +201,23 @@ impl Sema<'_> {
         out
     }
 
-    fn as_call(&mut self, name: &str, to: TypeId, values: &[Expr], span: Span) -> Expr {
+    /// `__builtin_convertvector`: component by component, as `convert_…` without a suffix.
+    pub(super) fn convert_vector(&mut self, value: Expr, to: TypeId, span: Span) -> Expr {
+        let counts = (self.types.lanes(value.ty.id), self.types.lanes(to));
+        match counts {
+            (Some((_, n)), Some((_, m))) if n == m => {
+                let mut out = self.make_convert(value, to, false, Rounding::Default);
+                out.span = span;
+                out
+            }
+            _ => {
+                let form = "__builtin_convertvector(value, type with as many components)";
+                self.wrong_arguments("__builtin_convertvector", &[value], form, span)
+            }
+        }
+    }
+
+    pub(super) fn as_call(&mut self, name: &str, to: TypeId, values: &[Expr], span: Span) -> Expr {
         let [value] = values else {
             return self.wrong_arguments(name, values, &format!("{name}(value)"), span);
         };
@@ -252,8 +339,8 @@ impl Sema<'_> {
                 return Some(self.wrong_arguments(name, values, &form, span));
             }
             self.make_convert(value.clone(), wanted, false, rounding)
-        } else if value.ty.id == wanted {
-            value.clone()
+        } else if value.ty.id == wanted || self.types.scalar(value.ty.id).is_some() {
+            self.coerce(value.clone(), QualType::plain(wanted), Purpose::Argument)
         } else {
             return Some(self.wrong_arguments(name, values, &form, span));
         };

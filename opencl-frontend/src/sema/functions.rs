@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::analyzer::{Current, Entity, Sema};
+use super::analyzer::{Current, Entity, Sema, Uses};
 use super::hir::{Function, FunctionId, Local, Stmt, StmtKind};
 use super::specifiers::Specifiers;
 use crate::diag::{Code, Diag};
@@ -125,12 +125,15 @@ impl Sema<'_> {
             calls: Vec::new(),
             loops: 0,
             switches: Vec::new(),
+            uses: FxHashMap::default(),
+            variables: Vec::new(),
             depth: 0,
         };
         let contract = self.context.contract;
         let outer = self.context.function.replace(current);
         let body = self.block(&def.body);
         self.check_labels();
+        self.check_uses();
         if result.id != TypeId::VOID && !self.types.is_error(result.id) && falls_through(&body) {
             let message = format!("`{}` can end without returning a value", self.text(name.sym));
             self.warn(Code::ReturnType, def.end, message);
@@ -240,6 +243,33 @@ impl Sema<'_> {
         Some(id)
     }
 
+    /// Warns about variables that nothing uses, and those that are read though nothing gives them a value.
+    fn check_uses(&mut self) {
+        // After an error a use may be missing.
+        if self.session.has_errors() {
+            return;
+        }
+        let Some(current) = self.current() else { return };
+        let (variables, uses) =
+            (std::mem::take(&mut current.variables), std::mem::take(&mut current.uses));
+        for (id, name, has_value) in variables {
+            let text = self.text(name.sym);
+            match uses.get(&id) {
+                None if self.session.options.all_warnings => {
+                    let message = format!("variable `{text}` is not used");
+                    self.warn(Code::UnusedVariable, name.span, message);
+                }
+                Some(Uses { references, loads, first_load: Some(at) })
+                    if !has_value && references == loads =>
+                {
+                    let message = format!("variable `{text}` is read but never given a value");
+                    self.warn(Code::Uninitialized, *at, message);
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// The rules for kernels (6.7, 6.9).
     fn check_kernel(
         &mut self,
@@ -263,8 +293,9 @@ impl Sema<'_> {
                 Type::Pointer(to) if matches!(self.types.get(to.id), Type::Pointer(_)) => {
                     Some("cannot be a pointer to a pointer (6.9.a)".to_string())
                 }
-                Type::Scalar(s @ (Scalar::Bool | Scalar::F16)) => {
-                    Some(format!("cannot have type {} (6.9.k)", s.name()))
+                Type::Scalar(Scalar::Bool) => Some("cannot have type bool (6.9.k)".to_string()),
+                Type::Scalar(Scalar::F16) if !self.extension_enabled("cl_khr_fp16", *span) => {
+                    Some("cannot have type half without cl_khr_fp16 (6.9.k)".to_string())
                 }
                 Type::Event => Some("cannot have type event_t (6.9.k)".to_string()),
                 Type::Struct(_) if self.holds_pointer(ty.id) => {
@@ -309,7 +340,8 @@ fn falls_through(list: &[Stmt]) -> bool {
         | StmtKind::If(_, _, None)
         | StmtKind::Label(_)
         | StmtKind::Break
-        | StmtKind::Continue => true,
+        | StmtKind::Continue
+        | StmtKind::Asm { .. } => true,
     })
 }
 
@@ -325,6 +357,7 @@ fn has_break(stmt: &Stmt) -> bool {
         | StmtKind::Label(_)
         | StmtKind::Goto(_)
         | StmtKind::Continue
-        | StmtKind::Return(_) => false,
+        | StmtKind::Return(_)
+        | StmtKind::Asm { .. } => false,
     }
 }

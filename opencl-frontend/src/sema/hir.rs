@@ -7,7 +7,7 @@ use crate::ir::Atomic;
 use crate::parse::ast::BinaryOp;
 use crate::source::Span;
 use crate::symbol::Symbol;
-use crate::types::{QualType, TypeId, Types};
+use crate::types::{QualType, Scalar, TypeId, Types};
 
 /// A function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -139,6 +139,40 @@ pub enum StmtKind {
     Break,
     Continue,
     Return(Option<Expr>),
+    Asm {
+        text: Vec<AsmPiece>,
+        outputs: Vec<AsmOutput>,
+        inputs: Vec<AsmOperand>,
+    },
+}
+
+/// A part of assembly.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AsmPiece {
+    /// As it is.
+    Text(String),
+    /// An operand by number: first the outputs, then the inputs.
+    Operand(usize),
+}
+
+/// What assembly writes.
+#[derive(Clone, Debug)]
+pub struct AsmOutput {
+    /// The object.
+    pub object: Expr,
+    /// The type of the register.
+    pub scalar: Scalar,
+    /// It reads the object too.
+    pub reads: bool,
+}
+
+/// What assembly reads.
+#[derive(Clone, Debug)]
+pub struct AsmOperand {
+    /// The value.
+    pub value: Expr,
+    /// Written into the text as a number.
+    pub literal: bool,
 }
 
 /// An expression.
@@ -224,6 +258,8 @@ pub enum ExprKind {
     /// Per component: the sign bit of the condition chooses the second operand.
     VectorSelect(Box<Expr>, Box<Expr>, Box<Expr>),
     Comma(Box<Expr>, Box<Expr>),
+    /// Statements, then a value.
+    Statements(Vec<Stmt>, Option<Box<Expr>>),
     Call(FunctionId, Vec<Expr>),
     /// A scalar function per component.
     CallPerLane(FunctionId, Vec<Expr>),
@@ -307,6 +343,7 @@ impl Expr {
             | ExprKind::Conditional(..)
             | ExprKind::VectorSelect(..)
             | ExprKind::Comma(..)
+            | ExprKind::Statements(..)
             | ExprKind::Call(..)
             | ExprKind::CallPerLane(..)
             | ExprKind::Intrinsic(..)

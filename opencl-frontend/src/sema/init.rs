@@ -332,13 +332,8 @@ impl Sema<'_> {
                     }
                     return;
                 }
-                if let Type::Vector(scalar, n) = *self.types.get(ty.id)
-                    && self.types.scalar(value.ty.id).is_some()
-                {
-                    let value = self.vector_parts(ty, scalar, n, cursor, e.span);
-                    out.push((at, value));
-                    return;
-                }
+                // Without braces of its own a vector takes one value, as in an assignment: a scalar goes to all
+                // components.
                 cursor.next += 1;
                 let value = self.coerce(value, ty.value(), Purpose::Initialize);
                 out.push((at, value));

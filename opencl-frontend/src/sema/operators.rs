@@ -14,7 +14,10 @@ impl Sema<'_> {
     pub(super) fn unary(&mut self, op: UnaryOp, operand: &ast::Expr, span: Span) -> Expr {
         match op {
             UnaryOp::AddressOf => {
-                let object = self.expr(operand);
+                let object = match &operand.kind {
+                    ast::ExprKind::Index(a, b) => self.index(a, b, true, operand.span),
+                    _ => self.expr(operand),
+                };
                 if self.types.is_error(object.ty.id) {
                     return self.error_expr(span);
                 }
@@ -230,11 +233,11 @@ impl Sema<'_> {
                 }
                 return self.make_binary(op, lhs, rhs, span);
             }
-            (Eq | Ne, Some(_), None) if rhs.is_null() => {
+            (Lt | Gt | Le | Ge | Eq | Ne, Some(_), None) if rhs.is_null() => {
                 let null = Expr { ty: lhs.ty, ..rhs };
                 return self.make_binary(op, lhs, null, span);
             }
-            (Eq | Ne, None, Some(_)) if lhs.is_null() => {
+            (Lt | Gt | Le | Ge | Eq | Ne, None, Some(_)) if lhs.is_null() => {
                 let null = Expr { ty: rhs.ty, ..lhs };
                 return self.make_binary(op, null, rhs, span);
             }
@@ -429,17 +432,16 @@ impl Sema<'_> {
         let (left_to, right_to) = (self.types.pointee(yes.ty.id), self.types.pointee(no.ty.id));
         let (yes, no) = match (left_to, right_to) {
             _ if yes.ty.id == no.ty.id => (yes, no),
-            (Some(_), None) if no.is_null() => {
+            (Some(_), _) if no.is_null() => {
                 let null = Expr { kind: ExprKind::Const(0), ty: yes.ty, span: no.span };
                 (yes, null)
             }
-            (None, Some(_)) if yes.is_null() => {
+            (_, Some(_)) if yes.is_null() => {
                 let null = Expr { kind: ExprKind::Const(0), ty: no.ty, span: yes.span };
                 (null, no)
             }
             (Some(x), Some(y)) => {
                 let to = if x.id == TypeId::VOID || y.constant { no.ty } else { yes.ty };
-                let _ = y;
                 (self.coerce(yes, to, Purpose::Assign), self.coerce(no, to, Purpose::Assign))
             }
             _ => match self.usual("?:", yes, no, span) {

@@ -1,6 +1,6 @@
 //! Specifiers and declarators to types; structs, unions, enums; attributes.
 
-use super::analyzer::{Entity, Sema, Tag};
+use super::analyzer::{Entity, Sema};
 use crate::diag::Code;
 use crate::parse::ast::{self, Attribute, SpecifierKind};
 use crate::source::Span;
@@ -244,50 +244,5 @@ impl Sema<'_> {
                 QualType::plain(TypeId::ERROR)
             }
         }
-    }
-
-    fn enum_specifier(&mut self, e: &ast::EnumSpecifier, span: Span) -> QualType {
-        if let Some(tag) = e.tag {
-            match (self.lookup_tag(tag.sym), &e.enumerators) {
-                (Some(Tag::Struct(_)), None) => {
-                    self.error(
-                        Code::Redefinition,
-                        span,
-                        format!("`{}` is not an enum", self.text(tag.sym)),
-                    );
-                }
-                (None, None) => {
-                    let name = self.text(tag.sym);
-                    self.error(Code::Undeclared, span, format!("unknown enum `{name}`"));
-                }
-                (_, Some(_)) => {
-                    let scope = self.context.scopes.last_mut().expect("a scope is open");
-                    if scope.tags.insert(tag.sym, (Tag::Enum, tag.span)).is_some() {
-                        self.error(
-                            Code::Redefinition,
-                            tag.span,
-                            format!("`{}` is defined twice", self.text(tag.sym)),
-                        );
-                    }
-                }
-                _ => {}
-            }
-        }
-        let mut next = 0i64;
-        for (name, value) in e.enumerators.iter().flatten() {
-            if let Some(value) = value {
-                next = self.integer_constant(value, "an enumerator").unwrap_or(next);
-                if i32::try_from(next).is_err() && u32::try_from(next).is_err() {
-                    self.error(
-                        Code::NotConstant,
-                        value.span,
-                        "the value of an enumerator must fit into an int",
-                    );
-                }
-            }
-            self.declare_name(*name, Entity::Enumerator(next));
-            next += 1;
-        }
-        QualType::plain(TypeId::INT)
     }
 }

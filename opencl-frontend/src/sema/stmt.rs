@@ -8,6 +8,7 @@ use crate::parse::ast::{self, AttributeArg};
 use crate::source::Span;
 use crate::symbol::Symbol;
 use crate::types::{Scalar, TypeId};
+use rustc_hash::FxHashMap;
 
 impl Sema<'_> {
     /// The statements of a block, in the scope that is open.
@@ -178,6 +179,10 @@ impl Sema<'_> {
                     }
                 }
             }
+            ast::StmtKind::Asm(asm) => match self.asm(asm, span) {
+                Some(kind) => kind,
+                None => return,
+            },
             ast::StmtKind::FpContract(on) => {
                 self.context.contract = *on;
                 return;
@@ -259,7 +264,13 @@ impl Sema<'_> {
         };
         if let Some(current) = self.current() {
             let loops = std::mem::take(&mut current.loops);
-            current.switches.push(SwitchState { scalar, cases: Vec::new(), default: None, loops });
+            current.switches.push(SwitchState {
+                scalar,
+                cases: Vec::new(),
+                places: FxHashMap::default(),
+                default: None,
+                loops,
+            });
         }
         let body = self.single(body);
         let state = self.current().and_then(|c| {
@@ -268,7 +279,6 @@ impl Sema<'_> {
             state
         });
         let (cases, default) = state.map(|s| (s.cases, s.default)).unwrap_or_default();
-        let cases = cases.into_iter().map(|(v, l, _)| (v, l)).collect();
         StmtKind::Switch { value, cases, default, body: Box::new(body) }
     }
 
@@ -290,8 +300,9 @@ impl Sema<'_> {
         let state = self.current()?.switches.last_mut()?;
         match constant {
             Some((bits, at)) => {
-                let twice = state.cases.iter().find(|(v, _, _)| *v == bits).map(|c| c.2);
-                state.cases.push((bits, label, at));
+                let twice = state.places.get(&bits).copied();
+                state.cases.push((bits, label));
+                state.places.entry(bits).or_insert(at);
                 if let Some(first) = twice {
                     let mut diag = Diag::error(
                         Code::ControlFlow,

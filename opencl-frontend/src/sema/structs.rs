@@ -48,7 +48,7 @@ impl Sema<'_> {
                 }
                 id
             }
-            Some(Tag::Enum) => {
+            Some(Tag::Enum(_)) => {
                 self.error(Code::Redefinition, span, "this tag names an enum");
                 return TypeId::ERROR;
             }
@@ -218,8 +218,15 @@ impl Sema<'_> {
                 None
             }
             None => {
-                let name = self.value_type_name(ty);
-                self.error(Code::InvalidType, span, format!("type `{name}` is incomplete here"));
+                let tag = match self.types.get(ty.id) {
+                    Type::Struct(id) => self.types.structs[id.0 as usize].tag,
+                    _ => None,
+                };
+                if !tag.is_some_and(|tag| self.session.failed_names.contains(&tag)) {
+                    let name = self.value_type_name(ty);
+                    let message = format!("type `{name}` is incomplete here");
+                    self.error(Code::InvalidType, span, message);
+                }
                 None
             }
         }

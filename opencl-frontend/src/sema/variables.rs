@@ -99,6 +99,9 @@ impl Sema<'_> {
         // scope begins after the declarator, so declare first and complete the type afterwards.
         let id = self.new_local(name.sym, ty, align);
         self.declare_name(name, Entity::Local(id));
+        if let Some(current) = self.current() {
+            current.variables.push((id, name, item.init.is_some()));
+        }
         let init = item.init.as_ref().map(|init| self.initializer(&mut ty, init));
         if matches!(self.types.get(ty.id), Type::Array(_, None)) {
             self.error(

@@ -7,7 +7,7 @@ void f(int a) { a(1); }
 //// too few arguments
 int g(int a, int b) { return a; } void f(void) { g(1); }
 //// no function fits
-void f(float4 v) { float x = dot(v, 1); }
+void f(float4 v) { float x = dot(v, (float2)(1)); }
 //// more than one fits
 void f(int x) { float y = sin(x); }
 //// a double is not computed in single precision
@@ -54,8 +54,6 @@ struct S { int a; }; void f(void) { struct S s; s->a = 1; }
 void f(float3 v) { float x = v.w; }
 //// a component number that does not exist
 void f(float4 v) { float x = v.s7; }
-//// letters on a long vector
-void f(float8 v) { float x = v.x; }
 //// two styles in one
 void f(float4 v) { float2 x = v.xs1; }
 //// five components
