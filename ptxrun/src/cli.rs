@@ -147,7 +147,7 @@ Options:
   -I FOLDER                where #include looks
   -g                       lines of the source in the PTX
   -w -Werror -Wno-NAME     warnings
-  -cl-std=CL1.0|1.1|1.2    language version
+  -cl-std=CL1.0 … CL3.0    language version
   -cl-mad-enable -cl-fast-relaxed-math -cl-unsafe-math-optimizations -cl-finite-math-only -cl-no-signed-zeros
   -cl-single-precision-constant -cl-denorms-are-zero -cl-fp32-correctly-rounded-divide-sqrt
   -cl-opt-disable -cl-kernel-arg-info
