@@ -13,8 +13,8 @@ use ptx_parse::diag::{Diag, Reporter};
 use ptx_parse::lower;
 use ptx_parse::module::Module;
 
-use crate::Resources;
 use crate::backend::{Codes, bundled_sizes};
+use crate::resources::Resources;
 
 /// A verified module, independent of any device.
 #[derive(Clone)]
