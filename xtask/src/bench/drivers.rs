@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use super::{cpu, spread};
+use super::spread::{cpu, spread};
 
 /// `cargo xtask bench drivers`.
 #[derive(Args)]

@@ -5,6 +5,7 @@ mod cases;
 mod drivers;
 pub mod opencl;
 mod ours;
+mod spread;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
 
 pub use cases::{Arg, Case, Type};
+use spread::{cpu, spread};
 
 /// `cargo xtask bench`.
 #[derive(Args)]
@@ -163,20 +165,6 @@ fn child(options: &Options, engine: &str) -> Result<Vec<Row>> {
     }
     let text = String::from_utf8(out.stdout)?;
     text.lines().filter(|l| l.starts_with('{')).map(|l| Ok(serde_json::from_str(l)?)).collect()
-}
-
-/// Least, median and greatest.
-fn spread(times: &[f64]) -> [f64; 3] {
-    let mut sorted = times.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let at = |n: usize| sorted.get(n).copied().unwrap_or(f64::NAN);
-    [at(0), at(sorted.len() / 2), at(sorted.len().saturating_sub(1))]
-}
-
-fn cpu() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = info.lines().find_map(|l| l.strip_prefix("model name"));
-    model.map_or("unknown".into(), |m| m.trim_start_matches([' ', '\t', ':']).into())
 }
 
 /// One line per kernel: warm launches, and how many times as long the others take as the first engine.
