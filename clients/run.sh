@@ -52,6 +52,8 @@ for client; do
                 check "nvcc $program, $streams default stream" $?
             done
         done
+        $compile -rdc=true -cudart shared -o "$out/relocatable" "$here"/nvcc/relocatable/*.cu && exec_ "$out/relocatable"
+        check "nvcc -rdc=true" $?
         # The library of CUDA 12 and its headers; what they include from crt/ is in the other toolkit.
         venv cu12 nvidia-cuda-runtime-cu12
         runtime12=$(echo "$venvs"/cu12/lib/python3*/site-packages/nvidia/cuda_runtime)

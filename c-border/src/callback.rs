@@ -17,6 +17,17 @@ pub type ObjectFn = Option<unsafe extern "C" fn(usize, *mut c_void)>;
 /// Callbacks of events: handle, status, user data.
 pub type EventFn = Option<unsafe extern "C" fn(usize, i32, *mut c_void)>;
 
+/// A function that gets the messages of the log: data, level, message, its bytes (`CUlogsCallback`).
+pub type LogFn = Option<unsafe extern "C" fn(*mut c_void, u32, *const c_char, usize)>;
+
+/// Calls a function that gets messages.
+pub fn call_log(f: LogFn, data: Raw, level: u32, message: &CStr) {
+    if let Some(f) = f {
+        // SAFETY: the host program registered it for this call with this argument.
+        unsafe { f(data.pointer(), level, message.as_ptr(), message.count_bytes()) }
+    }
+}
+
 /// Calls a host function.
 pub fn call_host(f: HostFn, data: Raw) {
     if let Some(f) = f {

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use c_border::{PointerError, guarded};
 
 use crate::error::{Error, Result};
+use crate::log;
 
 impl From<PointerError> for Error {
     fn from(error: PointerError) -> Error {
@@ -27,12 +28,18 @@ pub fn per_thread() -> bool {
 }
 
 /// Runs the body of an exported function.
-pub fn code(per_thread: bool, body: impl FnOnce() -> Result) -> u32 {
+pub fn code(symbol: &str, per_thread: bool, body: impl FnOnce() -> Result) -> u32 {
     let before = PER_THREAD.replace(per_thread);
     let outcome = guarded(body, Err(Error::Unknown));
     PER_THREAD.set(before);
     match outcome {
         Ok(()) => 0,
-        Err(error) => error.0,
+        Err(error) => {
+            // "Not ready" is an answer, no error.
+            if error != Error::NotReady {
+                log::note(&format!("Returning {} from {symbol}", error.short()));
+            }
+            error.0
+        }
     }
 }

@@ -140,6 +140,14 @@ pub fn describe(code: u32) -> Option<(&'static std::ffi::CStr, &'static std::ffi
     Some((CODES[at].1, CODES[at].2))
 }
 
+impl Error {
+    /// Number and name.
+    pub fn short(self) -> String {
+        let name = describe(self.0).map_or("unknown".into(), |(name, _)| name.to_string_lossy());
+        format!("{} ({name})", self.0)
+    }
+}
+
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match describe(self.0) {

@@ -7,6 +7,7 @@ use ptx_runtime::{FaultKind, LaunchConfig, LaunchError};
 
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::log;
 use crate::module::Function;
 use crate::schedule;
 
@@ -51,7 +52,9 @@ impl KernelLaunch {
         let module = &self.function.module;
         let launched = context.device.launch(&module.module, &self.function.name, config);
         launched.map(|_| ()).map_err(|error| {
-            eprint!("{}", error.render(module.module.verified(), false));
+            let text = error.render(module.module.verified(), false);
+            eprint!("{text}");
+            log::note(&text);
             code(&error)
         })
     }

@@ -12,6 +12,7 @@
 //! | [`schedule`], [`stream`], [`event`] | queues and their threads, streams and events |
 //! | [`work`], [`launch`] | what streams do |
 //! | [`capture`], [`graph`], [`user_object`] | stream capture and graphs |
+//! | [`log`] | the log of errors |
 //! | [`attributes`] | what the device answers about itself |
 
 #[cfg(not(target_pointer_width = "64"))]
@@ -35,6 +36,7 @@ pub mod image;
 pub mod launch;
 pub mod lifetime;
 pub mod link;
+pub mod log;
 pub mod memory;
 pub mod module;
 pub mod pool;

@@ -114,6 +114,7 @@ impl Options {
 
     /// Writes why something was refused; without a log of the caller's, to standard error.
     pub fn refuse(&self, refused: Refused) -> Result {
+        crate::log::note(&refused.log);
         self.info.put("");
         self.error.put(&refused.log);
         if self.error.buffer == 0 && !refused.log.is_empty() {

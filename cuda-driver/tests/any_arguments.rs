@@ -85,7 +85,7 @@ fn every_function_returns_whatever_it_is_called_with() {
                                 (0, "usize" | "u64") => *first,
                                 (1, "usize" | "u64") if *second != 0 => *second,
                                 (_, ty) if is_number(ty) => number,
-                                (_, "HostFn" | "StreamFn" | "BlockFn") => 0,
+                                (_, "HostFn" | "StreamFn" | "BlockFn" | "LogFn") => 0,
                                 _ => pointer,
                             };
                         }

@@ -124,7 +124,9 @@ fn switch(text: &str) -> Option<bool> {
     }
 }
 
-/// `PTXRUN_MEMORY`, or three quarters of the memory that this process may use; never more than that.
+/// Bytes of memory for a context: `PTXRUN_MEMORY`, or three quarters of the memory that this process may use. Where
+/// address space is limited (`ulimit -v`), an eighth of what is left of it at most: a context takes twice its memory, and
+/// compilers and threads need theirs.
 ///
 /// # Errors
 /// When it holds no amount.
@@ -138,7 +140,7 @@ pub fn memory() -> Result<u64, Wrong> {
         None => bytes(text),
     };
     let given = MEMORY.parsed(parse)?;
-    Ok(given.unwrap_or(host / 4 * 3).min(host::address_space() / 2))
+    Ok(given.unwrap_or(host / 4 * 3).min(host::address_space() / 8))
 }
 
 /// `PTXRUN_TIMEOUT`

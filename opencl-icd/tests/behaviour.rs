@@ -610,3 +610,21 @@ fn answers_are_little_endian() {
     assert_eq!(Answer::from(true).0, [1, 0, 0, 0]);
     assert_eq!(Answer::from(&[1u32, 2][..]).0, [1, 0, 0, 0, 2, 0, 0, 0]);
 }
+
+#[test]
+fn clfinish_tells_of_a_fault_once() {
+    let context = context();
+    let queue = queue(context, 0);
+    let source = "kernel void far(global int *a) { a[1 << 28] = 1; } kernel void near(global int *a) { a[0] = 7; }";
+    let program = source_program(context, source);
+    assert_eq!(build(program, ""), 0);
+    let data = buffer(context, 64);
+    let (far, near) = (kernel(program, "far"), kernel(program, "near"));
+    set(far, 0, data);
+    set(near, 0, data);
+    launch(queue, far, &[1], &[], &[]);
+    assert_eq!(call!(contexts::clFinish(queue)), -5);
+    launch(queue, near, &[1], &[], &[]);
+    assert_eq!(call!(contexts::clFinish(queue)), 0);
+    assert_eq!(read(queue, data, 1), [7]);
+}

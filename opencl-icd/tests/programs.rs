@@ -126,10 +126,21 @@ fn ptxas_takes_the_binary() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+fn runs_where_address_space_is_limited() {
+    let (folder, program) = compile("limited", "limited");
+    // Kilobytes: two gigabytes, as on machines that share their memory out.
+    let line = format!("ulimit -v 2000000 && exec {}", program.display());
+    let mut command = Command::new("sh");
+    let out = command.args(["-c", &line]).env("OCL_ICD_VENDORS", &folder).output().unwrap();
+    assert_eq!(text(&out), "context 0\nbuild 0\nbuffer 0\nread 0 3145725\n");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 golden::tests! {
     profiling_tells_the_model_s_time: opencl_in_c(),
     a_host_program_and_its_binary: opencl_in_c(),
     null_lists_are_left_alone: opencl_in_c(),
     a_queue_of_many_commands_costs_the_same_for_each: opencl_in_c(),
+    runs_where_address_space_is_limited: opencl_in_c(),
     ptxas_takes_the_binary: both(opencl_in_c(), program(&[&ptxas(), "--version"])),
 }

@@ -336,6 +336,41 @@ fn filled_by_two_processes() {
     (3..12).for_each(|factor| assert!(run(&cache, factor).stats.cached));
 }
 
+fn what_is_no_file_is_passed_by() {
+    let folder = Folder::new("nofile");
+    let cache = folder.cache();
+    run(&cache, 3);
+    let entry = folder.entry();
+    // A pipe without a writer would be waited for.
+    fs::remove_file(&entry).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &entry,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        0,
+    )
+    .unwrap();
+    run(&cache, 3);
+    assert!(fs::symlink_metadata(&entry).unwrap().is_file(), "the pipe is replaced");
+    fs::remove_file(&entry).unwrap();
+    fs::create_dir(&entry).unwrap();
+    run(&cache, 3);
+    fs::remove_dir(&entry).unwrap();
+}
+
+fn a_folder_that_all_may_write_to_is_not_used() {
+    let folder = Folder::new("shared");
+    let cache = folder.cache();
+    run(&cache, 3);
+    fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o777)).unwrap();
+    run(&cache, 4);
+    assert_eq!(cache.usage().unwrap().entries, 1, "nothing new is kept");
+    fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o700)).unwrap();
+    run(&cache, 4);
+    assert_eq!(cache.usage().unwrap().entries, 2);
+}
+
 golden::tests! {
     found_again,
     cut_short,
@@ -350,4 +385,6 @@ golden::tests! {
     limited,
     filled_by_several_at_once,
     filled_by_two_processes,
+    what_is_no_file_is_passed_by,
+    a_folder_that_all_may_write_to_is_not_used,
 }

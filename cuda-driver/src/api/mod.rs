@@ -8,6 +8,7 @@ mod graph_nodes;
 mod graphs;
 mod launches;
 mod linking;
+mod logs;
 mod memory;
 mod modules;
 mod objects;
@@ -30,6 +31,7 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         graphs::TABLE,
         launches::TABLE,
         linking::TABLE,
+        logs::TABLE,
         memory::TABLE,
         modules::TABLE,
         objects::TABLE,

@@ -75,7 +75,7 @@ macro_rules! export {
         #[allow(non_snake_case, clippy::too_many_arguments, unused_variables)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $symbol($($arg: $ty),*) -> u32 {
-            $crate::entry::code($per_thread, move || -> $crate::error::Result { $body })
+            $crate::entry::code(stringify!($symbol), $per_thread, move || -> $crate::error::Result { $body })
         }
     };
 }

@@ -167,11 +167,6 @@ unsupported! {
     cuLogicalEndpointImport [13030 => cuLogicalEndpointImport];
     cuLogicalEndpointQuery [13030 => cuLogicalEndpointQuery];
     cuLogicalEndpointUnbind [13030 => cuLogicalEndpointUnbind];
-    cuLogsCurrent [12090 => cuLogsCurrent];
-    cuLogsDumpToFile [12090 => cuLogsDumpToFile];
-    cuLogsDumpToMemory [12090 => cuLogsDumpToMemory];
-    cuLogsRegisterCallback [12090 => cuLogsRegisterCallback];
-    cuLogsUnregisterCallback [12090 => cuLogsUnregisterCallback];
     cuMemAddressFree [10020 => cuMemAddressFree];
     cuMemAddressReserve [10020 => cuMemAddressReserve];
     cuMemAlloc [2000 => cuMemAlloc];

@@ -1,0 +1,1 @@
+__device__ int triple(int x) { return x * 3; }

@@ -1,0 +1,128 @@
+//! What `PTXRUN_*` variables do. Each test runs itself once more, with the variables set.
+
+mod common;
+
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use common::*;
+
+/// Set in the process that does the work.
+const INSIDE: &str = "PTXRUN_KEEP";
+
+fn inside() -> bool {
+    std::env::var_os(INSIDE).is_some()
+}
+
+/// Runs a test of this file once more with variables.
+fn again(test: &str, variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]).env(INSIDE, "1");
+    command.envs(variables.iter().copied()).output().unwrap()
+}
+
+fn said(out: &Output) -> String {
+    String::from_utf8_lossy(&out.stderr).into_owned()
+}
+
+#[test]
+fn memory_is_limited() {
+    if !own() {
+        return;
+    }
+    if inside() {
+        context();
+        let (mut free, mut total) = (0u64, 0u64);
+        ok("cuMemGetInfo_v2", &[at(&mut free), at(&mut total)]);
+        assert_eq!(total, 64 << 20);
+        let mut pointer = 0u64;
+        assert_eq!(call("cuMemAlloc_v2", &[at(&mut pointer), 65 << 20]), 2);
+        assert_eq!(call("cuMemAllocManaged", &[at(&mut pointer), 65 << 20, 1]), 2);
+        ok("cuMemAlloc_v2", &[at(&mut pointer), 60 << 20]);
+        assert_eq!(call("cuMemAlloc_v2", &[at(&mut pointer), 60 << 20]), 2);
+        return;
+    }
+    let out = again("memory_is_limited", &[("PTXRUN_MEMORY", "64M")]);
+    assert!(out.status.success(), "{}", said(&out));
+}
+
+#[test]
+fn memory_fits_the_host_by_default() {
+    if !own() {
+        return;
+    }
+    if inside() {
+        context();
+        let (mut free, mut total) = (0u64, 0u64);
+        ok("cuMemGetInfo_v2", &[at(&mut free), at(&mut total)]);
+        assert!(total <= environment::host::memory() / 4 * 3, "{total}");
+        return;
+    }
+    let out = again("memory_fits_the_host_by_default", &[("PTXRUN_MEMORY", "")]);
+    assert!(out.status.success(), "{}", said(&out));
+}
+
+const ENDLESS: &str = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k() {
+    .reg .u32 %r<2>;
+    .reg .pred %p;
+    mov.u32 %r1, 1;
+loop:
+    setp.ne.u32 %p, %r1, 0;
+    @%p bra loop;
+    ret;
+}
+\0";
+
+#[test]
+fn launches_end_in_time() {
+    if !own() {
+        return;
+    }
+    if inside() {
+        context();
+        let kernel = function(module(ENDLESS), "k\0");
+        let start = Instant::now();
+        assert_eq!(launch(kernel, [1; 3], [32, 1, 1], 0, &[]), 0);
+        assert_eq!(call("cuCtxSynchronize", &[]), 702);
+        assert!(start.elapsed() < Duration::from_millis(1300), "{:?}", start.elapsed());
+        return;
+    }
+    for backend in ["interp", "jit"] {
+        let set = [("PTXRUN_TIMEOUT", "300ms"), ("PTXRUN_BACKEND", backend)];
+        let out = again("launches_end_in_time", &set);
+        assert!(out.status.success(), "{backend}: {}", said(&out));
+    }
+}
+
+#[test]
+fn junk_is_named() {
+    if !own() {
+        return;
+    }
+    if inside() {
+        println!("code {}", call("cuInit", &[0]));
+        return;
+    }
+    let code = |variables: &[(&str, &str)]| {
+        let out = again("junk_is_named", variables);
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        let code = text.lines().find_map(|l| l.split("code ").nth(1)?.parse::<u32>().ok());
+        (code.expect("a code"), said(&out))
+    };
+    let (unknown, text) = code(&[("PTXRUN_DEVISE", "H200")]);
+    assert!(unknown == 0 && text.contains("PTXRUN_DEVISE"), "{text}");
+    for (name, value) in [
+        ("PTXRUN_MEMORY", "lots"),
+        ("PTXRUN_TIMEOUT", "0"),
+        ("PTXRUN_BACKEND", "gpu"),
+        ("PTXRUN_DEVICE", "no such device"),
+        ("PTXRUN_JIT_BITS", "100"),
+    ] {
+        let (refused, text) = code(&[(name, value)]);
+        assert!(refused == 100 && text.contains(name), "{name}={value}: {refused} {text}");
+    }
+}
