@@ -42,20 +42,30 @@ pub unsafe extern "C" fn ptx_run(
         n => unsafe { std::slice::from_raw_parts(args, n as usize) },
     };
     let values: Vec<u64> = values.iter().map(|v| v.addr() as u64).collect();
+    struct Settings {
+        backend: Backend,
+        timeout: Option<Duration>,
+        memory: u64,
+    }
+    static SETTINGS: LazyLock<Settings> = LazyLock::new(|| {
+        let refuse = |e: &dyn Display| -> ! { end(&format!("ptx_run: {e}")) };
+        environment::check("ptx_run").unwrap_or_else(|e| refuse(&e));
+        Settings {
+            backend: Backend::from_environment().unwrap_or_else(|e| refuse(&e)),
+            timeout: environment::timeout().unwrap_or_else(|e| refuse(&e)),
+            memory: environment::memory().unwrap_or_else(|e| refuse(&e)),
+        }
+    });
     static CONTEXT: OnceLock<Context> = OnceLock::new();
     let context = CONTEXT.get_or_init(|| {
-        let options = DeviceOptions { memory: MEMORY, ..Default::default() };
+        let memory = MEMORY.min(SETTINGS.memory);
+        let options = DeviceOptions { memory, ..Default::default() };
         // SAFETY: launches come from this function only, whose caller vouches for their accesses.
         unsafe { Context::on_host_memory(&options) }
             .unwrap_or_else(|e| end(&format!("ptx_run: {e}")))
     });
-    static SETTINGS: LazyLock<(Backend, Option<Duration>)> = LazyLock::new(|| {
-        let refuse = |e: &dyn Display| -> ! { end(&format!("ptx_run: {e}")) };
-        environment::check("ptx_run").unwrap_or_else(|e| refuse(&e));
-        let backend = Backend::from_environment().unwrap_or_else(|e| refuse(&e));
-        (backend, environment::timeout().unwrap_or_else(|e| refuse(&e)))
-    });
-    let (block, grid, (backend, timeout)) = ([bx, by, bz], [gx, gy, gz], *SETTINGS);
+    let (block, grid) = ([bx, by, bz], [gx, gy, gz]);
+    let Settings { backend, timeout, .. } = *SETTINGS;
     let call = Call { args: &values, block, grid, shared, backend, timeout };
     if let Err(message) = run(context, text.to_bytes(), &call) {
         end(&message);

@@ -49,7 +49,11 @@ fn errors_end_the_process_with_a_report() {
     let bad = KERNEL.replace("cvt.rn.f64.s32", "cvt.f64.s32");
     let null = std::ptr::null();
     let two = KERNEL.to_owned() + ".visible .entry g() { ret; }\n";
-    let cases: [(&str, &str, &[*const c_void], i32, &str); 5] = [
+    let endless = ".version 7.8\n.target sm_35\n.address_size 64\n.visible .entry f() {\n\
+        .reg .pred %p; .reg .b32 %r<2>; mov.u32 %r1, 1;\n\
+        l: setp.ne.u32 %p, %r1, 0; @%p bra l; ret;\n}\n";
+    let cases: [(&str, &str, &[*const c_void], i32, &str); 6] = [
+        ("endless", endless, &[], 1, "exceeds its time limit of 300ms"),
         ("invalid", &bad, &[null; 3], 1, "the PTX is not valid"),
         ("count", KERNEL, &[null; 2], 1, "takes 3 arguments, 2 given"),
         ("null", KERNEL, &[null; 3], 1, "null pointer: read of 8 bytes"),
@@ -66,6 +70,7 @@ fn errors_end_the_process_with_a_report() {
         let out = Command::new(std::env::current_exe().unwrap())
             .args(["errors_end_the_process_with_a_report", "--exact", "--nocapture"])
             .env(CASE, case)
+            .env("PTXRUN_TIMEOUT", if case == "endless" { "300ms" } else { "" })
             .output()
             .unwrap();
         let text = String::from_utf8_lossy(&out.stderr);

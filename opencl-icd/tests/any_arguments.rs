@@ -110,6 +110,9 @@ fn every_function_returns_whatever_it_is_called_with() {
                             };
                         }
                         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = all;
+                        // Reads of before may still write there.
+                        call!(opencl_icd::api::contexts::clFinish(w.queue));
+                        call!(opencl_icd::api::contexts::clFinish(w.other_queue));
                         scratch.fill(0);
                         // SAFETY: pointers are null or to more zeros than the numbers say.
                         unsafe { function(a, b, c, d, e, f, g, h, i, j, k, l, m, n) };
