@@ -1,5 +1,5 @@
-//! Every exported function with every kind of handle, with null pointers and lists of zeros, with zero, one, too many and
-//! absurdly many of everything: it returns. What it returns is the matter of `bad_calls.rs`.
+//! Every exported function with every kind of handle, with null pointers, with zero, one, too many and absurdly many of
+//! everything: it returns. What it returns is the matter of `bad_calls.rs`.
 
 mod common;
 
@@ -59,9 +59,6 @@ fn every_function_returns_whatever_it_is_called_with() {
         made("cuGraphInstantiateWithFlags", &[graph, 0]),
         alloc(64 << 10),
     ];
-    // Zeros, more than any list here is long, which a test may leave behind.
-    let scratch: &'static mut [u64] = vec![0u64; 16384].leak();
-    let place = scratch.as_mut_ptr().expose_provenance() as u64;
     let mut calls = 0usize;
     for entry in api::entries() {
         let takes_handle = |i: usize| {
@@ -74,38 +71,29 @@ fn every_function_returns_whatever_it_is_called_with() {
         for first in choices(0) {
             for second in choices(1) {
                 for number in [0, 1, 5000, u64::MAX] {
-                    for pointer in [0, place] {
-                        // Lists hold no absurd number of zeros.
-                        if pointer != 0 && number == u64::MAX {
-                            continue;
-                        }
-                        let mut all = [0u64; 11];
-                        for (i, ty) in entry.arguments.iter().enumerate() {
-                            all[i] = match (i, *ty) {
-                                (0, "usize" | "u64") => *first,
-                                (1, "usize" | "u64") if *second != 0 => *second,
-                                (_, ty) if is_number(ty) => number,
-                                (_, "HostFn" | "StreamFn" | "BlockFn" | "LogFn") => 0,
-                                _ => pointer,
-                            };
-                        }
-                        ok("cuCtxSetCurrent", &[context]);
-                        // Copies of before may still write there.
-                        ok("cuCtxSynchronize", &[]);
-                        scratch.fill(0);
-                        call(entry.symbol, &all);
-                        if entry.symbol.contains("BeginCapture") {
-                            // The thread's own stream may capture now.
-                            let mut captured = 0u64;
-                            call("cuStreamEndCapture_ptsz", &[0, at(&mut captured)]);
-                        }
-                        calls += 1;
+                    let mut all = [0u64; 11];
+                    for (i, ty) in entry.arguments.iter().enumerate() {
+                        all[i] = match (i, *ty) {
+                            (0, "usize" | "u64") => *first,
+                            (1, "usize" | "u64") if *second != 0 => *second,
+                            (_, ty) if is_number(ty) => number,
+                            // Pointers and functions.
+                            _ => 0,
+                        };
                     }
+                    ok("cuCtxSetCurrent", &[context]);
+                    call(entry.symbol, &all);
+                    if entry.symbol.contains("BeginCapture") {
+                        // The thread's own stream may capture now.
+                        let mut captured = 0u64;
+                        call("cuStreamEndCapture_ptsz", &[0, at(&mut captured)]);
+                    }
+                    calls += 1;
                 }
             }
         }
     }
-    assert!(calls > 20_000, "{calls}");
+    assert!(calls > 10_000, "{calls}");
     ok("cuCtxSetCurrent", &[context]);
     ok("cuMemFree_v2", &[alloc(64)]);
 }
