@@ -17,7 +17,8 @@ const KEPT: usize = 25_600;
 const ERROR: u32 = 0;
 
 /// What stands at the head where messages are missing.
-const MISSING: &str = "The provided buffer is not large enough to hold all messages. Some messages will be missing\n";
+const MISSING: &str =
+    "The provided buffer is not large enough to hold all messages. Some messages will be missing\n";
 
 /// Functions that get each message.
 pub static CALLBACKS: Handles<Callback> = Handles::new(17);
@@ -39,8 +40,7 @@ struct Log {
     gone: u32,
 }
 
-static LOG: Mutex<Log> =
-    Mutex::new(Log { messages: VecDeque::new(), bytes: 0, gone: 0 });
+static LOG: Mutex<Log> = Mutex::new(Log { messages: VecDeque::new(), bytes: 0, gone: 0 });
 
 fn log() -> MutexGuard<'static, Log> {
     LOG.lock().unwrap_or_else(PoisonError::into_inner)
