@@ -7,13 +7,13 @@ use ptx_parse::code::function_of_address;
 
 use crate::code::*;
 use crate::control::Warp;
-use crate::cta::Group;
-use crate::effects::{Trouble, lanes};
+use crate::cta::{At, Group};
 use crate::exec::groups_of;
 use crate::observer::Observer;
 use crate::report::FaultKind;
-use crate::rows::{Base, Bases, Operand};
-use crate::worker::{At, Stopped, Worker};
+use crate::rows::{Base, Bases, Operand, lanes};
+use crate::trouble::Trouble;
+use crate::worker::{Stopped, Worker};
 
 /// Up to eight bytes of one lane's local memory.
 fn local_get(local: &[Cell<u32>], lane: usize, at: u32, bytes: u32) -> u64 {

@@ -30,6 +30,14 @@ pub(crate) struct Cta {
     pub output: Vec<u8>,
 }
 
+/// Which warp and split executes.
+#[derive(Copy, Clone)]
+pub(crate) struct At {
+    pub cta: usize,
+    pub warp: usize,
+    pub split: usize,
+}
+
 /// The CTAs of a cluster, run by one host thread. Without clusters, one CTA.
 pub(crate) struct Group {
     /// Position in the order of launch.

@@ -1,43 +1,20 @@
 //! Micro-ops with an effect that have no fast handler, lane by lane.
 
 use ptx_isa::Kind;
-use ptx_isa::effect::{Atom, AtomOp, Bar, BarKind, Effect, Fault, Flow, Mem, Order, WarpOp};
+use ptx_isa::effect::{Atom, AtomOp, Bar, BarKind, Effect, Fault, Flow, Mem, MemoryPlace, Order, WarpOp};
 
 use crate::atomic::memory_fence;
 use crate::code::EffectInfo;
 use crate::control::State;
-use crate::cta::{BARRIERS, Group};
+use crate::cta::{At, BARRIERS, Group};
 use crate::exec::set_row;
-use crate::observer::Observer;
+use crate::moment::Moment;
+use crate::observer::{BarrierName, EventSet, Observer, WarpEvent};
 use crate::report::FaultKind;
-use crate::rows::Operand;
+use crate::rows::{Operand, first, lanes};
+use crate::trouble::Trouble;
 use crate::view::View;
-use crate::worker::{After, At, Stopped, Worker};
-
-/// Why an effect cannot be done.
-pub(crate) enum Trouble {
-    /// A meaning or access found it.
-    Fault(Fault),
-    /// Anything else: lane, kind, sentence.
-    Kind(u8, FaultKind, String),
-}
-
-impl From<Fault> for Trouble {
-    fn from(f: Fault) -> Trouble {
-        Trouble::Fault(f)
-    }
-}
-
-/// Lanes of a mask in rising order.
-pub(crate) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        (mask != 0).then(|| {
-            let lane = mask.trailing_zeros();
-            mask &= mask - 1;
-            lane as usize
-        })
-    })
-}
+use crate::worker::{After, Stopped, Worker};
 
 impl<O: Observer> Worker<'_, O> {
     /// Effect `k` for the lanes of `mask`.
@@ -54,7 +31,15 @@ impl<O: Observer> Worker<'_, O> {
             Effect::Ld(_) | Effect::St(_) => self.move_lanes(k, mask, write)?,
             Effect::Atom(a) => self.atomics(info, a, mask, write)?,
             Effect::Bar(bar) => return self.barrier(group, at, info, bar, mask),
-            Effect::Fence(..) => memory_fence(),
+            Effect::Fence(fence) => {
+                let pc = pc_of(group, at);
+                self.tell(group, at, pc, mask, WarpEvent::Fence(*fence))?;
+                memory_fence();
+            }
+            Effect::AsyncGroup(work) => {
+                let pc = pc_of(group, at);
+                self.tell(group, at, pc, mask, WarpEvent::AsyncGroup(*work))?;
+            }
             Effect::Trap => {
                 let message = "the kernel executed `trap`".into();
                 return Err(Trouble::Kind(first(mask), FaultKind::Trap, message));
@@ -107,9 +92,18 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// One lane's address of an access to `size` bytes, checked for alignment.
+    /// One lane's address of an access: with a base of 32 bits it has 32 bits.
+    pub(crate) fn lane_address(&self, info: &EffectInfo, place: MemoryPlace, lane: usize) -> u64 {
+        let base = self.lane_value(info.src[0], lane);
+        match info.src[0].1 {
+            Kind::W => (base as u32).wrapping_add(place.offset as u32) as u64,
+            Kind::D | Kind::P => base.wrapping_add(place.offset as u64),
+        }
+    }
+
+    /// One lane's address of a load or store, checked for alignment.
     fn address(&self, info: &EffectInfo, m: &Mem, lane: usize, write: bool) -> Result<u64, Fault> {
-        let address = self.lane_value(info.src[0], lane).wrapping_add(m.place.offset as u64);
+        let address = self.lane_address(info, m.place, lane);
         let bytes = m.bytes as u32 * m.count as u32;
         if !address.is_multiple_of(bytes.next_power_of_two() as u64) {
             // An access to no memory at all is that first.
@@ -192,7 +186,7 @@ impl<O: Observer> Worker<'_, O> {
         let cas = a.op == AtomOp::Cas;
         let mut old = [[0u64; 32]; 8];
         for lane in lanes(mask) {
-            let base = self.lane_value(info.src[0], lane).wrapping_add(a.place.offset as u64);
+            let base = self.lane_address(info, a.place, lane);
             let (space, id) = (a.place.space, lane as u8);
             let value = |n: usize| info.src.get(n).map_or(0, |s| self.lane_value(*s, lane));
             if a.bytes == 16 {
@@ -223,10 +217,19 @@ impl<O: Observer> Worker<'_, O> {
         bar: &Bar,
         mask: u32,
     ) -> Result<After, Trouble> {
+        let pc = pc_of(group, at);
+        let arrival = |barrier, threads| WarpEvent::BarrierArrive {
+            barrier,
+            lanes: mask,
+            kind: bar.kind,
+            threads,
+            aligned: bar.aligned,
+        };
         match bar.kind {
             BarKind::ClusterArrive => {
+                self.tell(group, at, pc, mask, arrival(BarrierName::Cluster, None))?;
                 group.ctas[at.cta].warps[at.warp].cluster_arrived |= mask;
-                self.recheck_cluster(group);
+                self.recheck_cluster(group, at, pc)?;
                 return Ok(After::Next);
             }
             BarKind::ClusterWait => {
@@ -236,10 +239,14 @@ impl<O: Observer> Worker<'_, O> {
                     return Ok(After::Next);
                 }
                 w.splits[at.split].state = State::Cluster;
-                self.recheck_cluster(group);
+                self.recheck_cluster(group, at, pc)?;
                 return Ok(After::Changed);
             }
-            _ => {}
+            BarKind::Sync
+            | BarKind::Arrive
+            | BarKind::RedPopc
+            | BarKind::RedAnd
+            | BarKind::RedOr => {}
         }
         let lane = first(mask) as usize;
         let id = self.lane_value(info.src[0], lane);
@@ -270,6 +277,7 @@ impl<O: Observer> Worker<'_, O> {
             Some((o, Kind::P)) => unsafe { self.cx.bases.p(*o) },
             _ => 0,
         };
+        self.tell(group, at, pc, mask, arrival(BarrierName::Cta(id as u8), count))?;
         let cta = &mut group.ctas[at.cta];
         let whole = self.stack.then_some(cta.warps[at.warp].live);
         cta.bars[id as usize].arrive(at.warp, mask, whole, count, predicate);
@@ -277,15 +285,24 @@ impl<O: Observer> Worker<'_, O> {
         if waits {
             cta.warps[at.warp].splits[at.split].state = State::Bar(id as u8);
         }
-        self.recheck_barrier(group, at.cta, id as u8);
+        self.recheck_barrier(group, at, pc, id as u8)?;
         Ok(if waits { After::Changed } else { After::Next })
     }
 
     /// Lets the lanes at barrier `id` go if it is complete.
-    fn recheck_barrier(&self, group: &mut Group, cta: usize, id: u8) {
-        let cta = &mut group.ctas[cta];
+    fn recheck_barrier(
+        &mut self,
+        group: &mut Group,
+        at: At,
+        pc: u32,
+        id: u8,
+    ) -> Result<(), Trouble> {
+        let cta = &mut group.ctas[at.cta];
         let live = cta.warps.iter().map(|w| w.live);
-        let Some(reduced) = cta.bars[id as usize].take_complete(live) else { return };
+        let Some(reduced) = cta.bars[id as usize].take_complete(live) else { return Ok(()) };
+        let barrier = BarrierName::Cta(id);
+        self.tell(group, at, pc, 0, WarpEvent::BarrierComplete { barrier })?;
+        let cta = &mut group.ctas[at.cta];
         for w in &mut cta.warps {
             for s in &mut w.splits {
                 if s.state != State::Bar(id) {
@@ -302,15 +319,18 @@ impl<O: Observer> Worker<'_, O> {
                 s.state = State::Ready;
             }
         }
+        Ok(())
     }
 
-    fn recheck_cluster(&self, group: &mut Group) {
+    fn recheck_cluster(&mut self, group: &mut Group, at: At, pc: u32) -> Result<(), Trouble> {
         let warps = || group.ctas.iter().flat_map(|c| &c.warps);
         if !warps().any(|w| w.cluster_arrived != 0)
             || !warps().all(|w| w.live & !w.cluster_arrived == 0)
         {
-            return;
+            return Ok(());
         }
+        let barrier = BarrierName::Cluster;
+        self.tell(group, at, pc, 0, WarpEvent::BarrierComplete { barrier })?;
         for w in group.ctas.iter_mut().flat_map(|c| &mut c.warps) {
             w.cluster_arrived = 0;
             for s in w.splits.iter_mut().filter(|s| s.state == State::Cluster) {
@@ -318,36 +338,48 @@ impl<O: Observer> Worker<'_, O> {
                 s.state = State::Ready;
             }
         }
+        Ok(())
     }
 
     /// Lanes have ended: barriers may be complete without them.
-    pub(crate) fn recheck(&self, group: &mut Group, cta: usize) {
+    pub(crate) fn recheck(&mut self, group: &mut Group, at: At, pc: u32) -> Result<(), Trouble> {
         for id in 0..BARRIERS as u8 {
-            self.recheck_barrier(group, cta, id);
+            self.recheck_barrier(group, at, pc, id)?;
         }
-        self.recheck_cluster(group);
+        self.recheck_cluster(group, at, pc)
     }
 
-    fn view<'v>(
-        &'v self,
+    /// Tells that lanes have met at an instruction with a member mask.
+    fn tell_sync(
+        &mut self,
         group: &Group,
+        at: At,
+        info: &EffectInfo,
+        op: &WarpOp,
+        mask: u32,
+    ) -> Result<(), Trouble> {
+        let Some(source) = op.members.filter(|_| O::EVENTS.has(EventSet::SYNC)) else {
+            return Ok(());
+        };
+        let member = |l| self.lane_value(info.src[source as usize], l) as u32;
+        let members = &std::array::from_fn(member);
+        let event = WarpEvent::WarpSync { lanes: mask, members, orders: op.orders };
+        self.tell(group, at, pc_of(group, at), mask, event)
+    }
+
+    /// What a meaning over the warp sees.
+    pub(crate) fn view<'v>(
+        &'v mut self,
+        group: &'v Group,
         at: At,
         info: &'v EffectInfo,
         mask: u32,
         write: u32,
-    ) -> View<'v> {
-        let cta = &group.ctas[at.cta];
-        View {
-            cx: &self.cx,
-            info,
-            mask,
-            write,
-            launch: self.l,
-            cta: cta.id,
-            rank: cta.rank,
-            warp: at.warp as u32,
-            steps: self.stats.warp_instructions,
-        }
+    ) -> View<'v, O> {
+        let (pc, steps) = (pc_of(group, at), self.stats.warp_instructions);
+        let (kernel, grid, cx, lanes) = (self.k, self.l, &self.cx, mask);
+        let moment = Moment { kernel, grid, cx, group, at, pc, lanes, steps };
+        View { moment, info, write, observer: &mut self.observer, addresses: &mut self.addresses }
     }
 
     fn warp_op(
@@ -370,6 +402,7 @@ impl<O: Observer> Worker<'_, O> {
                 return Ok(After::Changed);
             }
         }
+        self.tell_sync(group, at, info, op, mask)?;
         let mut view = self.view(group, at, info, mask, write);
         Ok(match (op.run)(&mut view, op)? {
             Flow::Next => After::Next,
@@ -406,11 +439,13 @@ impl<O: Observer> Worker<'_, O> {
         let at = At { cta, warp, split: n };
         let mut next = Flow::Next;
         if let Effect::Warp(op) = &info.effect {
-            let mut view = self.view(group, at, info, mask, mask);
-            match (op.run)(&mut view, op) {
+            let flow = self.tell_sync(group, at, info, op, mask).and_then(|()| {
+                let mut view = self.view(group, at, info, mask, mask);
+                Ok((op.run)(&mut view, op)?)
+            });
+            match flow {
                 Ok(flow) => next = flow,
-                Err(f) => {
-                    let trouble = Trouble::Fault(f);
+                Err(trouble) => {
                     return Err(self.trouble_report(group, at, first.pc, mask, trouble));
                 }
             }
@@ -425,7 +460,7 @@ impl<O: Observer> Worker<'_, O> {
     }
 }
 
-/// The lowest lane of a mask.
-pub(crate) fn first(mask: u32) -> u8 {
-    (mask.trailing_zeros() & 31) as u8
+/// Where a split stands.
+fn pc_of(group: &Group, at: At) -> u32 {
+    group.ctas[at.cta].warps[at.warp].splits[at.split].pc
 }

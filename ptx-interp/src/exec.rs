@@ -1,14 +1,15 @@
 //! The main loop: executes the decoded stream for one split of a warp.
 
 use ptx_isa::Kind;
-use ptx_isa::effect::Effect;
+use ptx_isa::effect::{Accessor, Cache, Effect};
 
 use crate::clock;
 use crate::code::*;
-use crate::cta::Group;
-use crate::observer::{Issue, MemoryAccess, Observer};
+use crate::cta::{At, Group};
+use crate::observer::{Action, EventSet, MemoryAccess, Observer, WarpEvent};
 use crate::rows::{Bases, Operand};
-use crate::worker::{After, At, Stop, Stopped, Worker};
+use crate::trouble::Trouble;
+use crate::worker::{After, Stop, Stopped, Worker};
 
 /// Branches that a split may take before others get a turn.
 const SLICE: u32 = 4096;
@@ -81,10 +82,18 @@ impl<O: Observer> Worker<'_, O> {
                 }
             }};
         }
+        // The observer may stop the launch.
+        macro_rules! told {
+            ($result:expr, $lanes:expr) => {
+                if let Err(trouble) = $result {
+                    return Err(self.trouble_report(group, at, pc, $lanes, trouble));
+                }
+            };
+        }
         loop {
             let i = &code[pc as usize];
-            if O::ENABLED && i.first {
-                self.issue(group, at, pc, lanes);
+            if O::EVENTS.has(EventSet::ISSUE) && i.first {
+                told!(self.issue(group, at, pc, lanes), lanes);
             }
             match i.step {
                 Step::Pure => {
@@ -94,8 +103,8 @@ impl<O: Observer> Worker<'_, O> {
                     pc += 1;
                 }
                 Step::Mem => {
-                    if O::ENABLED {
-                        self.access(i, mask);
+                    if O::EVENTS.has(EventSet::ACCESS) {
+                        told!(self.access(group, at, pc, mask), mask);
                     }
                     // SAFETY: as above.
                     if !unsafe { (i.run)(&self.cx, i, mask, write) }
@@ -194,8 +203,9 @@ impl<O: Observer> Worker<'_, O> {
                 }
                 Step::Exit => {
                     count!(i.args[2].0);
+                    told!(self.tell(group, at, pc, lanes, WarpEvent::Exit { lanes }), lanes);
                     warp!().exit(at.split, lanes);
-                    self.recheck(group, at.cta);
+                    told!(self.recheck(group, at, pc), lanes);
                     stop!(Ok(Stop::Blocked));
                 }
                 Step::ExitIf => {
@@ -205,9 +215,10 @@ impl<O: Observer> Worker<'_, O> {
                     let on = (if i.flag { !p } else { p }) & lanes;
                     pc += 1;
                     if on != 0 {
+                        told!(self.tell(group, at, pc - 1, on, WarpEvent::Exit { lanes: on }), on);
                         warp!().splits[at.split].pc = pc;
                         let left = warp!().exit(at.split, on);
-                        self.recheck(group, at.cta);
+                        told!(self.recheck(group, at, pc - 1), on);
                         if !left {
                             stop!(Ok(Stop::Blocked));
                         }
@@ -220,8 +231,8 @@ impl<O: Observer> Worker<'_, O> {
                     pc += 1;
                 }
                 Step::Effect => {
-                    if O::ENABLED {
-                        self.access(i, mask);
+                    if O::EVENTS.has(EventSet::ACCESS) {
+                        told!(self.access(group, at, pc, mask), mask);
                     }
                     warp!().splits[at.split].pc = pc;
                     let after = match self.effect(group, at, i.k, mask, write) {
@@ -251,10 +262,8 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    #[cold]
-    fn issue(&mut self, group: &Group, at: At, pc: u32, lanes: u32) {
-        let (function, index) = self.k.origin[pc as usize];
-        let inst = &self.k.program.functions[function as usize].insts[index as usize];
+    #[inline(never)]
+    fn issue(&mut self, group: &Group, at: At, pc: u32, lanes: u32) -> Result<(), Trouble> {
         let i = &self.k.code[pc as usize];
         let active = match i.step {
             Step::Guard | Step::ExitIf | Step::Branch => {
@@ -262,25 +271,65 @@ impl<O: Observer> Worker<'_, O> {
                 let p = unsafe { self.cx.bases.p(i.args[0]) };
                 (if i.flag { !p } else { p }) & lanes
             }
-            _ => lanes,
+            Step::Pure
+            | Step::Mem
+            | Step::Effect
+            | Step::EndGuard
+            | Step::Jump
+            | Step::Brx
+            | Step::Call
+            | Step::Ret
+            | Step::Exit
+            | Step::Special => lanes,
         };
-        let cta = &group.ctas[at.cta];
-        let (block, warp) = (cta.id, at.warp as u32);
-        self.observer.issue(&Issue { block, warp, function, index, inst, lanes, active });
+        self.tell(group, at, pc, lanes, WarpEvent::Issue { active })
     }
 
-    #[cold]
-    fn access(&mut self, i: &Inst, lanes: u32) {
-        let info = &self.k.effects[i.k as usize];
-        let place = match &info.effect {
-            Effect::Ld(m) | Effect::St(m) => m.place,
-            Effect::Atom(a) => a.place,
-            _ => return,
+    /// Tells of the access of a load, store or atomic by `lanes`. Other effects tell of theirs when
+    /// they make them.
+    #[inline(never)]
+    fn access(&mut self, group: &Group, at: At, pc: u32, lanes: u32) -> Result<(), Trouble> {
+        let info = &self.k.effects[self.k.code[pc as usize].k as usize];
+        let (by, action, place, bytes, order, scope, cache) = match &info.effect {
+            Effect::Ld(m) => {
+                let bytes = m.bytes as u32 * m.count as u32;
+                (Accessor::Load, Action::Read, m.place, bytes, m.order, m.scope, m.cache)
+            }
+            Effect::St(m) => {
+                let bytes = m.bytes as u32 * m.count as u32;
+                (Accessor::Store, Action::Write, m.place, bytes, m.order, m.scope, m.cache)
+            }
+            Effect::Atom(a) => {
+                let bytes = a.bytes as u32 * a.count.max(1) as u32;
+                let cache = Cache::Default;
+                (Accessor::Atomic, Action::Update, a.place, bytes, a.order, a.scope, cache)
+            }
+            Effect::Warp(_)
+            | Effect::Sys(_)
+            | Effect::Bar(_)
+            | Effect::Fence(_)
+            | Effect::AsyncGroup(_)
+            | Effect::Trap
+            | Effect::Brkpt
+            | Effect::Yield => return Ok(()),
         };
-        let base = |l| self.lane_value(info.src[0], l);
-        let addresses = std::array::from_fn(|l| base(l).wrapping_add(place.offset as u64));
-        let effect = &info.effect;
-        self.observer.access(&MemoryAccess { effect, lanes, addresses: &addresses });
+        let addresses = std::array::from_fn(|l| self.lane_address(info, place, l));
+        let (space, proxy) = (place.space, by.proxy(place.space));
+        let addresses = &addresses;
+        let access = MemoryAccess {
+            by,
+            action,
+            space,
+            bytes,
+            order,
+            scope,
+            proxy,
+            cache,
+            lanes,
+            addresses,
+            texture: 0,
+        };
+        self.tell(group, at, pc, lanes, WarpEvent::Access(&access))
     }
 
     /// Writes a changing special register.

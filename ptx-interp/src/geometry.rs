@@ -50,6 +50,11 @@ impl Geometry {
         let c = [index % x, index / x % y, index / x / y];
         std::array::from_fn(|d| c[d] as u32 * self.cluster[d])
     }
+    /// Thread index of a lane.
+    pub(crate) fn thread(&self, warp: u32, lane: u8) -> [u32; 3] {
+        [Sreg::TidX, Sreg::TidY, Sreg::TidZ]
+            .map(|r| self.special([0; 3], 0, warp, lane as u32, r) as u32)
+    }
     /// Linear index of a CTA.
     pub(crate) fn linear(&self, cta: [u32; 3]) -> u64 {
         let [x, y, _] = self.grid.map(u64::from);

@@ -21,20 +21,21 @@ pub fn launch(
     memory: &Memory,
     params: &LaunchParams,
 ) -> Result<Stats, LaunchError> {
-    launch_observed(kernel, memory, params, &|| Nobody).map(|(stats, _)| stats)
+    launch_observed(kernel, memory, params, &|| Nobody).0
 }
 
-/// Runs `kernel` with an observer per host thread; returns them with the statistics.
-///
-/// # Errors
-/// When the launch is not possible or a thread faults.
+/// Runs `kernel` with an observer per host thread; returns them with the result, also when the
+/// launch faults. When it is not possible there are none.
 pub fn launch_observed<O: Observer>(
     kernel: &Kernel,
     memory: &Memory,
     params: &LaunchParams,
     observer: &(dyn Fn() -> O + Sync),
-) -> Result<(Stats, Vec<O>), LaunchError> {
-    let Checked { geometry } = Checked::new(kernel, params)?;
+) -> (Result<Stats, LaunchError>, Vec<O>) {
+    let geometry = match Checked::new(kernel, params) {
+        Ok(Checked { geometry }) => geometry,
+        Err(error) => return (Err(error), Vec::new()),
+    };
     memory.launch_starts();
     let started = Instant::now();
     let deadline = params.timeout.and_then(|t| started.checked_add(t));
@@ -56,7 +57,7 @@ pub fn launch_block(
 ) -> Result<Stats, LaunchError> {
     let Checked { geometry } = Checked::new(kernel, params)?;
     let groups = index..(index + 1).min(geometry.groups());
-    run_groups(kernel, memory, params, geometry, groups, deadline, &|| Nobody).map(|r| r.0)
+    run_groups(kernel, memory, params, geometry, groups, deadline, &|| Nobody).0
 }
 
 /// A launch whose sizes are possible, for engines beside this one.
@@ -102,8 +103,11 @@ fn run_groups<O: Observer>(
     groups: std::ops::Range<u64>,
     deadline: Option<Instant>,
     observer: &(dyn Fn() -> O + Sync),
-) -> Result<(Stats, Vec<O>), LaunchError> {
-    let mut consts = constants(kernel, params, &geometry)?;
+) -> (Result<Stats, LaunchError>, Vec<O>) {
+    let mut consts = match constants(kernel, params, &geometry) {
+        Ok(consts) => consts,
+        Err(error) => return (Err(error), Vec::new()),
+    };
     let grid = Grid::new(kernel, memory, params, geometry, groups, consts.ptr(), deadline);
     let results = grid.queue.run(|| {
         let mut worker = Worker::new(&grid, observer());
@@ -113,9 +117,6 @@ fn run_groups<O: Observer>(
     let first = grid.queue.take_first_stop();
     // Up to the fault the output of earlier blocks is complete.
     grid.flush(first.as_ref().map_or(u64::MAX, |(n, _)| *n));
-    if let Some((_, report)) = first {
-        return Err(LaunchError::Fault(report));
-    }
     let mut stats = Stats::default();
     let mut observers = Vec::new();
     for (s, o) in results {
@@ -124,5 +125,8 @@ fn run_groups<O: Observer>(
         stats.blocks += s.blocks;
         observers.push(o);
     }
-    Ok((stats, observers))
+    match first {
+        Some((_, report)) => (Err(LaunchError::Fault(report)), observers),
+        None => (Ok(stats), observers),
+    }
 }

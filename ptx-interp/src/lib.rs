@@ -5,7 +5,7 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | [`memory`], `region` | global and constant memory: reserved region, allocations |
+//! | [`memory`], `allocation`, `region` | global and constant memory: reserved region, allocations |
 //! | `decode`, `code`, `liveness` | lowered code to the executed stream |
 //! | `rows`, `lanes`, `access` | register rows; pure micro-ops; loads and stores of a warp |
 //! | `control`, `calls` | diverged lanes and where they meet; functions |
@@ -15,10 +15,11 @@
 //! | `cta`, `geometry`, `grid` | blocks; sizes of a launch; what its host threads share |
 //! | `params`, [`mod@launch`] | what a launch is given; launching |
 //! | `block_queue`, `threads` | blocks over host threads |
-//! | [`observer`] | events |
-//! | `fault`, [`report`] | what a stopped launch says |
+//! | [`observer`], `moment` | events, and what can be seen of a warp meanwhile |
+//! | `trouble`, `fault`, [`report`] | what a stopped launch says |
 
 mod access;
+mod allocation;
 mod atomic;
 mod barrier;
 mod block_queue;
@@ -38,6 +39,7 @@ mod lanes;
 pub mod launch;
 mod liveness;
 pub mod memory;
+mod moment;
 pub mod observer;
 mod params;
 mod printf;
@@ -46,14 +48,17 @@ pub mod report;
 mod rows;
 mod system;
 mod threads;
+mod trouble;
 mod view;
 mod worker;
 
+pub use allocation::{Access, Allocation, MemoryError, MemoryEvent, MemoryWatcher};
 pub use block_queue::BlockQueue;
 pub use code::Kernel;
 pub use geometry::MAX_SHARED;
 pub use lanes::Isa;
 pub use launch::{Checked, launch, launch_block, launch_observed};
-pub use memory::{Access, Allocation, HostSpan, Memory, MemoryError};
+pub use memory::{HostSpan, Memory};
+pub use moment::Moment;
 pub use params::{LaunchError, LaunchParams, Stats, Textures};
 pub use report::{FaultKind, Report};

@@ -16,79 +16,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
+use crate::allocation::{Access, Allocation, MemoryError, MemoryEvent, MemoryWatcher};
 use crate::region::{Mappings, Region, Span};
 use ptx_isa::effect::window;
-use serde::Serialize;
-
-/// What kernels may do with an allocation.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
-pub enum Access {
-    /// Read and write.
-    ReadWrite,
-    /// Read only: constant variables.
-    ReadOnly,
-}
-
-/// An allocation of global or constant memory.
-#[derive(Clone, Debug, Serialize)]
-pub struct Allocation {
-    /// First address.
-    pub start: u64,
-    /// Bytes.
-    pub size: u64,
-    /// Name for reports: a variable, `argument 2`, `malloc`.
-    pub name: Arc<str>,
-    /// What kernels may do.
-    pub access: Access,
-    /// Made by `malloc` in a kernel.
-    pub heap: bool,
-}
-
-/// Why a memory operation of the host failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum MemoryError {
-    /// No room.
-    #[error("out of device memory: {wanted} bytes wanted, {used} of {limit} bytes in use")]
-    OutOfMemory {
-        /// Bytes asked for.
-        wanted: u64,
-        /// Bytes allocated.
-        used: u64,
-        /// Most bytes that may be allocated.
-        limit: u64,
-    },
-    /// The range is not inside one allocation.
-    #[error("{bytes} bytes at {address:#x} are not inside an allocation")]
-    OutOfBounds {
-        /// First address.
-        address: u64,
-        /// Bytes.
-        bytes: u64,
-    },
-    /// `free` of an address that no allocation starts at.
-    #[error("{address:#x} is not the start of an allocation")]
-    NotAllocated {
-        /// The address.
-        address: u64,
-    },
-    /// Host memory that is lent already.
-    #[error("host memory at {host:#x} is mapped already")]
-    Mapped {
-        /// Its first host address.
-        host: u64,
-    },
-    /// Alignment that is no power of two.
-    #[error("alignment {align} is not a power of two")]
-    Alignment {
-        /// As given.
-        align: u64,
-    },
-    /// The host refused to reserve address space.
-    #[error("cannot reserve address space for device memory: {0}")]
-    Reserve(String),
-}
 
 /// Room kept free after every allocation of the host.
 const GUARD: u64 = 4096;
@@ -111,6 +43,7 @@ struct Inner {
     table: RwLock<Table>,
     /// Changes whenever an allocation goes away: cached spans must be dropped then.
     epoch: AtomicU64,
+    watcher: OnceLock<Arc<dyn MemoryWatcher>>,
 }
 
 #[derive(Default)]
@@ -232,11 +165,25 @@ impl Memory {
     fn over(region: Region, first: u64, limit: u64, mapped: Option<RwLock<Mappings>>) -> Memory {
         let table = RwLock::new(Table { top: first, ..Table::default() });
         let epoch = AtomicU64::new(next_epoch());
-        Memory { inner: Arc::new(Inner { region, first, mapped, limit, table, epoch }) }
+        let watcher = OnceLock::new();
+        Memory { inner: Arc::new(Inner { region, first, mapped, limit, table, epoch, watcher }) }
+    }
+
+    /// Tells `watcher` of what happens from now on; whether there was none before. There is one at
+    /// most, and it stays.
+    pub fn watch(&self, watcher: Arc<dyn MemoryWatcher>) -> bool {
+        self.inner.watcher.set(watcher).is_ok()
+    }
+
+    fn tell(&self, event: MemoryEvent<'_>) {
+        if let Some(watcher) = self.inner.watcher.get() {
+            watcher.event(event);
+        }
     }
 
     /// Forgets what the process had mapped: it may have changed since the last launch.
     pub fn launch_starts(&self) {
+        self.tell(MemoryEvent::LaunchStarts);
         if let Some(mapped) = &self.inner.mapped {
             *mapped.write().unwrap_or_else(std::sync::PoisonError::into_inner) =
                 Mappings::default();
@@ -294,10 +241,13 @@ impl Memory {
         let used = table.used;
         let start = table.take(size.max(1) + guard, align, end).ok_or_else(|| full(used))?;
         table.used += size;
-        table.live.insert(start, Allocation { start, size, name: name.into(), access, heap });
+        let made = Allocation { start, size, name: name.into(), access, heap };
+        table.live.insert(start, made.clone());
+        drop(table);
         if size >= LARGE {
             self.inner.region.prefer_large_pages(start - self.inner.first, size);
         }
+        self.tell(MemoryEvent::Allocated(&made));
         Ok(start)
     }
 
@@ -333,6 +283,8 @@ impl Memory {
             table.used -= a.size;
         }
         table.give(a.start);
+        drop(table);
+        self.tell(MemoryEvent::Freed(&a));
         Ok(())
     }
 
@@ -412,9 +364,10 @@ impl Memory {
         };
         let access = Access::ReadWrite;
         table.lent.insert(start, host.expose_provenance());
-        table
-            .live
-            .insert(start, Allocation { start, size, name: name.into(), access, heap: false });
+        let made = Allocation { start, size, name: name.into(), access, heap: false };
+        table.live.insert(start, made.clone());
+        drop(table);
+        self.tell(MemoryEvent::Allocated(&made));
         Ok(start)
     }
 
@@ -461,6 +414,7 @@ impl Memory {
         bytes: u64,
     ) -> Result<(), MemoryError> {
         let from = self.host(address, bytes)?;
+        self.tell(MemoryEvent::Read { address, bytes });
         // SAFETY: `host` checked the source, the caller promises the destination; `copy` allows overlap.
         unsafe { std::ptr::copy(from, out, bytes as usize) }
         Ok(())
@@ -479,6 +433,7 @@ impl Memory {
         bytes: u64,
     ) -> Result<(), MemoryError> {
         let to = self.host(address, bytes)?;
+        self.tell(MemoryEvent::Written { address, bytes });
         // SAFETY: `host` checked the destination, the caller promises the source; `copy` allows overlap.
         unsafe { std::ptr::copy(data, to, bytes as usize) }
         Ok(())
@@ -489,6 +444,7 @@ impl Memory {
     /// When the range is not inside one allocation.
     pub fn fill(&self, address: u64, value: u8, bytes: u64) -> Result<(), MemoryError> {
         let to = self.host(address, bytes)?;
+        self.tell(MemoryEvent::Written { address, bytes });
         // SAFETY: `host` checked the range.
         unsafe { std::ptr::write_bytes(to, value, bytes as usize) }
         Ok(())
@@ -506,6 +462,7 @@ impl Memory {
         let n = pattern.len() as u64;
         let bytes = n.saturating_mul(count);
         let to = self.host(address, bytes)?;
+        self.tell(MemoryEvent::Written { address, bytes });
         for i in 0..count {
             let at = to.wrapping_add((i * n) as usize);
             // SAFETY: `host` checked the whole range.
@@ -520,6 +477,7 @@ impl Memory {
     pub fn copy(&self, dst: u64, src: u64, bytes: u64) -> Result<(), MemoryError> {
         let from = self.host(src, bytes)?;
         let to = self.host(dst, bytes)?;
+        self.tell(MemoryEvent::Copied { to: dst, from: src, bytes });
         // SAFETY: `host` checked both ranges; `copy` allows overlap.
         unsafe { std::ptr::copy(from, to, bytes as usize) }
         Ok(())
@@ -638,6 +596,42 @@ mod tests {
         m.free(c).unwrap();
         assert_eq!(m.used(), 0);
         assert_eq!(m.table().top, window::GLOBAL);
+    }
+
+    #[test]
+    fn a_watcher_is_told_what_the_host_does() {
+        struct Log(std::sync::Mutex<Vec<String>>);
+        impl MemoryWatcher for Log {
+            fn event(&self, event: MemoryEvent<'_>) {
+                let text = match event {
+                    MemoryEvent::Allocated(a) => format!("new {} {}", a.name, a.size),
+                    MemoryEvent::Freed(a) => format!("gone {}", a.name),
+                    MemoryEvent::Written { bytes, .. } => format!("written {bytes}"),
+                    MemoryEvent::Read { bytes, .. } => format!("read {bytes}"),
+                    MemoryEvent::Copied { bytes, .. } => format!("copied {bytes}"),
+                    MemoryEvent::LaunchStarts => "launch".into(),
+                };
+                self.0.lock().unwrap().push(text);
+            }
+        }
+        let m = Memory::new(1 << 16).unwrap();
+        let log = Arc::new(Log(Default::default()));
+        assert!(m.watch(log.clone()) && !m.watch(log.clone()));
+        let a = m.alloc(64, 1, "a", Access::ReadWrite).unwrap();
+        m.write(a, &[1; 8]).unwrap();
+        m.fill(a, 2, 16).unwrap();
+        m.fill_pattern(a, &[1, 2], 3).unwrap();
+        m.copy(a + 32, a, 4).unwrap();
+        m.read(a, &mut [0; 5]).unwrap();
+        assert!(m.write(a + 60, &[0; 5]).is_err());
+        m.launch_starts();
+        let h = m.alloc_heap(24).unwrap();
+        m.free_heap(h).unwrap();
+        m.free(a).unwrap();
+        let told = log.0.lock().unwrap().join(", ");
+        let rest = "launch, new malloc 24, gone malloc, gone a";
+        let host = "new a 64, written 8, written 16, written 6, copied 4, read 5";
+        assert_eq!(told, format!("{host}, {rest}"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::memory::Allocation;
+use crate::allocation::Allocation;
 
 /// Why a launch stopped.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]

@@ -204,3 +204,19 @@ impl Area {
         self.0[offset as usize / 128].0[offset as usize % 128 / 4] = v;
     }
 }
+
+/// Lanes of a mask in rising order.
+pub(crate) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        (mask != 0).then(|| {
+            let lane = mask.trailing_zeros();
+            mask &= mask - 1;
+            lane as usize
+        })
+    })
+}
+
+/// The lowest lane of a mask.
+pub(crate) fn first(mask: u32) -> u8 {
+    (mask.trailing_zeros() & 31) as u8
+}

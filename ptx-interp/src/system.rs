@@ -1,26 +1,27 @@
 //! System calls of kernels: `vprintf`, `malloc`, `free`, `__assertfail`.
 
-use ptx_isa::effect::{Fault, Sys};
+use ptx_isa::effect::{Accessor, Fault, Machine, Sys};
 use ptx_isa::{Kind, Space};
 
 use crate::code::EffectInfo;
-use crate::cta::Group;
-use crate::ctx::Ctx;
-use crate::effects::{Trouble, lanes};
-use crate::observer::Observer;
+use crate::cta::{At, Group};
+use crate::observer::{Observer, WarpEvent};
 use crate::printf::{self, Arguments};
 use crate::report::FaultKind;
-use crate::worker::{At, Worker};
+use crate::rows::lanes;
+use crate::trouble::Trouble;
+use crate::worker::Worker;
 
 /// Longest string that a kernel may print.
 const LONGEST: usize = 1 << 16;
 
 /// The zero-terminated string at a generic address.
-fn string(cx: &Ctx, lane: u8, address: u64) -> Result<Vec<u8>, Fault> {
+fn string(m: &mut dyn Machine, lane: u8, address: u64) -> Result<Vec<u8>, Fault> {
     let mut text = Vec::new();
     while text.len() < LONGEST {
         let mut byte = [0];
-        cx.read(lane, Space::Generic, address.wrapping_add(text.len() as u64), &mut byte)?;
+        let at = address.wrapping_add(text.len() as u64);
+        m.read(Accessor::Host, lane, Space::Generic, at, &mut byte)?;
         if byte[0] == 0 {
             break;
         }
@@ -29,9 +30,27 @@ fn string(cx: &Ctx, lane: u8, address: u64) -> Result<Vec<u8>, Fault> {
     Ok(text)
 }
 
+/// `vprintf` of one lane; the number of arguments, or `None` when one is missing.
+fn print(
+    machine: &mut dyn Machine,
+    lane: u8,
+    out: &mut Vec<u8>,
+    format: u64,
+    at: u64,
+    pointer: u32,
+) -> Result<Option<u32>, Fault> {
+    let format = string(machine, lane, format)?;
+    let mut args = Packed { machine, lane, at, pointer, fault: None };
+    let used = printf::format(out, &format, &mut args);
+    match args.fault {
+        Some(fault) => Err(fault),
+        None => Ok(used),
+    }
+}
+
 /// Arguments that the caller packed in memory.
 struct Packed<'a> {
-    cx: &'a Ctx,
+    machine: &'a mut dyn Machine,
     lane: u8,
     at: u64,
     pointer: u32,
@@ -43,7 +62,7 @@ impl Arguments for Packed<'_> {
         self.at = self.at.next_multiple_of(bytes as u64);
         let mut v = [0; 8];
         let out = &mut v[..bytes as usize];
-        match self.cx.read(self.lane, Space::Generic, self.at, out) {
+        match self.machine.read(Accessor::System, self.lane, Space::Generic, self.at, out) {
             Ok(()) => {
                 self.at += bytes as u64;
                 Some(u64::from_le_bytes(v))
@@ -58,7 +77,7 @@ impl Arguments for Packed<'_> {
         self.pointer
     }
     fn string(&mut self, address: u64) -> Option<Vec<u8>> {
-        string(self.cx, self.lane, address).map_err(|f| self.fault = Some(f)).ok()
+        string(self.machine, self.lane, address).map_err(|f| self.fault = Some(f)).ok()
     }
 }
 
@@ -79,24 +98,32 @@ impl<O: Observer> Worker<'_, O> {
             let value = |n: usize| info.src.get(n).map_or(0, |s| self.lane_value(*s, l));
             match sys {
                 Sys::Vprintf => {
-                    let format = string(&self.cx, lane, value(0))?;
+                    let (format, at_arguments) = (value(0), value(1));
                     let pointer = self.k.program.info.address_bits as u32 / 8;
-                    let mut args =
-                        Packed { cx: &self.cx, lane, at: value(1), pointer, fault: None };
-                    let out = &mut group.ctas[at.cta].output;
-                    let used = printf::format(out, &format, &mut args);
-                    if let Some(fault) = args.fault {
-                        return Err(fault.into());
-                    }
-                    result[l] = used.map_or(u32::MAX, |n| n) as u64;
+                    let mut out = std::mem::take(&mut group.ctas[at.cta].output);
+                    let before = out.len();
+                    let mut view = self.view(group, at, info, mask, write);
+                    let printed = print(&mut view, lane, &mut out, format, at_arguments, pointer);
+                    let printed = printed.and_then(|used| {
+                        let text = &out[before..];
+                        view.tell_system(lane, WarpEvent::Print { lane, text })?;
+                        Ok(used)
+                    });
+                    group.ctas[at.cta].output = out;
+                    result[l] = printed?.unwrap_or(u32::MAX) as u64;
                 }
                 Sys::Malloc => {
-                    let size = value(0);
-                    result[l] =
-                        if size == 0 { 0 } else { self.cx.memory.alloc_heap(size).unwrap_or(0) };
+                    let bytes = value(0);
+                    let address =
+                        if bytes == 0 { 0 } else { self.cx.memory.alloc_heap(bytes).unwrap_or(0) };
+                    result[l] = address;
+                    let mut view = self.view(group, at, info, mask, write);
+                    view.tell_system(lane, WarpEvent::Malloc { lane, address, bytes })?;
                 }
                 Sys::Free => {
                     let address = value(0);
+                    let mut view = self.view(group, at, info, mask, write);
+                    view.tell_system(lane, WarpEvent::Free { lane, address })?;
                     if address != 0 && self.cx.memory.free_heap(address).is_err() {
                         let message =
                             format!("free of {address:#x}, which `malloc` did not return");
@@ -104,7 +131,10 @@ impl<O: Observer> Worker<'_, O> {
                     }
                     self.cx.refresh();
                 }
-                Sys::AssertFail => return Err(self.assertion(group, at, lane, value)?),
+                Sys::AssertFail => {
+                    let values = [0, 1, 2, 3].map(value);
+                    return Err(self.assertion(group, at, info, lane, values)?);
+                }
             }
         }
         if let Some(dst) = info.dst.first() {
@@ -114,26 +144,29 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// Prints a failed assertion as devices do, and the fault that it is.
+    /// Prints a failed assertion as devices do, and the fault that it is. `values` are the arguments
+    /// of `__assertfail`.
     fn assertion(
-        &self,
+        &mut self,
         group: &mut Group,
         at: At,
+        info: &EffectInfo,
         lane: u8,
-        value: impl Fn(usize) -> u64,
+        values: [u64; 4],
     ) -> Result<Trouble, Fault> {
-        let text = |n| {
-            let text = match value(n) {
+        let mut view = self.view(group, at, info, 1 << lane, 0);
+        let mut text = |address| {
+            let text = match address {
                 0 => Vec::new(),
-                a => string(&self.cx, lane, a)?,
+                a => string(&mut view, lane, a)?,
             };
             Ok::<_, Fault>(String::from_utf8_lossy(&text).into_owned())
         };
-        let (message, file, function) = (text(0)?, text(1)?, text(3)?);
-        let line = value(2);
+        let [message, file, line, function] = values;
+        let (message, file, function) = (text(message)?, text(file)?, text(function)?);
         let cta = &mut group.ctas[at.cta];
         let [bx, by, bz] = cta.id;
-        let [tx, ty, tz] = self.thread(at.warp, lane);
+        let [tx, ty, tz] = self.l.geometry.thread(at.warp as u32, lane);
         let text = format!(
             "{file}:{line}: {function}: block: [{bx},{by},{bz}], thread: [{tx},{ty},{tz}] Assertion `{message}` failed."
         );

@@ -2,19 +2,22 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 use crate::code::*;
 use crate::control::State;
-use crate::cta::Group;
+use crate::cta::{At, Group};
 use crate::ctx::{Ctx, Site};
 use crate::grid::Grid;
 use crate::memory::Memory;
-use crate::observer::Observer;
+use crate::moment::Moment;
+use crate::observer::{BlockEvent, EventSet, Observer, WarpEvent};
 use crate::params::Stats;
 use crate::region::Span;
-use crate::report::Report;
-use crate::rows::Bases;
+use crate::report::{FaultKind, Report};
+use crate::rows::{Bases, first};
+use crate::trouble::Trouble;
 
 /// A fault that ends the launch.
 pub(crate) type Stopped = Box<Report>;
@@ -30,6 +33,8 @@ pub(crate) struct Worker<'a, O> {
     pub k: &'a Kernel,
     pub l: &'a Grid<'a>,
     pub observer: O,
+    /// Room for the addresses of an access that the observer is told of.
+    pub addresses: [u64; 32],
     pub stats: Stats,
     /// Steps already added to the launch's.
     told: u64,
@@ -45,14 +50,6 @@ pub(crate) enum Stop {
     Blocked,
     /// Its slice is over.
     Slice,
-}
-
-/// Which warp and split executes.
-#[derive(Copy, Clone)]
-pub(crate) struct At {
-    pub cta: usize,
-    pub warp: usize,
-    pub split: usize,
 }
 
 /// What an effect asks of the main loop.
@@ -88,7 +85,17 @@ impl<'a, O: Observer> Worker<'a, O> {
             lanes: std::hint::black_box(32),
         };
         let stack = l.kernel.program.info.target.sm < 70;
-        Worker { cx, k: l.kernel, l, observer, stats: Stats::default(), told: 0, slices: 0, stack }
+        Worker {
+            cx,
+            k: l.kernel,
+            l,
+            observer,
+            addresses: [0; 32],
+            stats: Stats::default(),
+            told: 0,
+            slices: 0,
+            stack,
+        }
     }
 
     /// Takes groups until none is left.
@@ -99,6 +106,9 @@ impl<'a, O: Observer> Worker<'a, O> {
         let mut range = self.l.queue.take();
         let most = self.l.resident();
         let mut fresh = true;
+        if O::EVENTS.has(EventSet::BLOCK) {
+            self.observer.block(BlockEvent::LaunchStarts { grid: self.l.geometry.grid_id });
+        }
         loop {
             let mut next = None;
             if open.is_empty() || fresh && open.len() < most {
@@ -112,8 +122,10 @@ impl<'a, O: Observer> Worker<'a, O> {
                     let mut group =
                         spare.pop().unwrap_or_else(|| Group::new(self.k, &self.l.geometry));
                     group.start(index, self.k, &self.l.geometry);
-                    if O::ENABLED {
-                        group.ctas.iter().for_each(|c| self.observer.block_starts(c.id));
+                    if O::EVENTS.has(EventSet::BLOCK) {
+                        for c in &group.ctas {
+                            self.observer.block(BlockEvent::Starts { block: c.id });
+                        }
                     }
                     group
                 }
@@ -133,6 +145,9 @@ impl<'a, O: Observer> Worker<'a, O> {
                     }
                     Err(report) => {
                         let index = group.index;
+                        if O::EVENTS.has(EventSet::BLOCK) {
+                            self.observer.block(BlockEvent::Faults { report: &report });
+                        }
                         self.l.queue.stop(index, report);
                         self.l.finished(index, output(&mut group));
                     }
@@ -140,12 +155,54 @@ impl<'a, O: Observer> Worker<'a, O> {
             }
             spare.push(group);
         }
+        if O::EVENTS.has(EventSet::BLOCK) {
+            self.observer.block(BlockEvent::LaunchEnds);
+        }
+    }
+
+    /// What can be seen of a warp at `pc`, whose `lanes` execute.
+    pub(crate) fn moment<'m>(
+        &'m self,
+        group: &'m Group,
+        at: At,
+        pc: u32,
+        lanes: u32,
+    ) -> Moment<'m> {
+        let steps = self.stats.warp_instructions;
+        Moment { kernel: self.k, grid: self.l, cx: &self.cx, group, at, pc, lanes, steps }
+    }
+
+    /// Tells the observer what a warp does, unless it does not want to know.
+    ///
+    /// # Errors
+    /// When it stops the launch.
+    #[inline(always)]
+    pub(crate) fn tell(
+        &mut self,
+        group: &Group,
+        at: At,
+        pc: u32,
+        lanes: u32,
+        event: WarpEvent<'_>,
+    ) -> Result<(), Trouble> {
+        if !O::EVENTS.has(event.set()) {
+            return Ok(());
+        }
+        let steps = self.stats.warp_instructions;
+        let moment =
+            Moment { kernel: self.k, grid: self.l, cx: &self.cx, group, at, pc, lanes, steps };
+        match self.observer.warp(&moment, event) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(message) => {
+                Err(Trouble::Kind(first(lanes), FaultKind::Cancelled, message))
+            }
+        }
     }
 
     fn finish(&mut self, group: &mut Group) {
         self.stats.blocks += group.ctas.len() as u64;
-        if O::ENABLED {
-            group.ctas.iter().for_each(|c| self.observer.block_ends(c.id));
+        if O::EVENTS.has(EventSet::BLOCK) {
+            group.ctas.iter().for_each(|c| self.observer.block(BlockEvent::Ends { block: c.id }));
         }
         self.l.finished(group.index, output(group));
     }

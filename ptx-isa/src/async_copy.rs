@@ -3,7 +3,7 @@
 //! A copy is complete when it is issued: every program that waits for it as the manual demands sees
 //! the same memory, and commit and wait instructions have nothing left to do.
 
-use crate::effect::{AtomOp, Fault, Flow, Machine, WarpOp};
+use crate::effect::{Accessor, AtomOp, Fault, Flow, Machine, WarpOp};
 use crate::matrix::run::space_from;
 use crate::mbarrier::{self, lanes};
 use crate::num::{Rnd, fp64};
@@ -30,9 +30,9 @@ pub(crate) fn copy_small(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fa
         let mut buffer = [0u8; 16];
         let read = if ignore >> l & 1 != 0 { 0 } else { size[l].min(bytes) as usize };
         if read > 0 {
-            mach.read(lane, Space::Global, from[l], &mut buffer[..read])?;
+            mach.read(Accessor::AsyncCopy, lane, Space::Global, from[l], &mut buffer[..read])?;
         }
-        mach.write(lane, Space::Shared, to[l], &buffer[..bytes as usize])?;
+        mach.write(Accessor::AsyncCopy, lane, Space::Shared, to[l], &buffer[..bytes as usize])?;
     }
     Ok(Flow::Next)
 }
@@ -49,6 +49,8 @@ pub mod bulk_flag {
 
 /// Bytes moved at a time.
 const CHUNK: usize = 4096;
+
+const BULK: Accessor = Accessor::BulkCopy;
 
 fn bulk_size(lane: u8, size: u32) -> Result<(), Fault> {
     if size.is_multiple_of(16) {
@@ -88,25 +90,23 @@ pub(crate) fn copy_bulk(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fau
         let mut buffer = vec![0u8; CHUNK.min(size[l] as usize)];
         for at in (0..size[l] as usize).step_by(CHUNK) {
             let n = CHUNK.min(size[l] as usize - at);
-            mach.read(lane, from_space, from[l] + at as u64, &mut buffer[..n])?;
+            mach.read(BULK, lane, from_space, from[l] + at as u64, &mut buffer[..n])?;
             for &(target, _) in &targets {
                 let target = target + at as u64;
                 if has(bulk_flag::MASK) {
                     for (i, b) in buffer[..n].iter().enumerate() {
                         if bytes[l] >> (i % 16) & 1 != 0 {
-                            mach.write(lane, to_space, target + i as u64, &[*b])?;
+                            mach.write(BULK, lane, to_space, target + i as u64, &[*b])?;
                         }
                     }
                 } else {
-                    mach.write(lane, to_space, target, &buffer[..n])?;
+                    mach.write(BULK, lane, to_space, target, &buffer[..n])?;
                 }
             }
         }
         if has(bulk_flag::MBARRIER) {
             for &(_, object) in &targets {
-                mbarrier::change(mach, lane, to_space, object, &mut |b| {
-                    b.transact(-i64::from(size[l]))
-                })?;
+                mbarrier::complete(mach, lane, to_space, object, size[l])?;
             }
         }
     }
@@ -174,13 +174,14 @@ impl Reduce {
 /// Reduces one element into memory.
 fn reduce_one(
     mach: &mut dyn Machine,
+    by: Accessor,
     lane: u8,
     space: Space,
     address: u64,
     (op, t): (Reduce, Ty),
     b: u64,
 ) -> Result<(), Fault> {
-    mach.update(lane, space, address, t.bytes() as u8, &mut |old| op.apply(t, old, b))?;
+    mach.update(by, lane, space, address, t.bytes() as u8, &mut |old| op.apply(t, old, b))?;
     Ok(())
 }
 
@@ -198,15 +199,13 @@ pub(crate) fn reduce_bulk(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, F
         aligned(lane, from_space, from[l], 16, false)?;
         aligned(lane, to_space, to[l], 16, true)?;
         let mut source = vec![0u8; size[l] as usize];
-        mach.read(lane, from_space, from[l], &mut source)?;
+        mach.read(BULK, lane, from_space, from[l], &mut source)?;
         for (i, element) in source.chunks_exact(width).enumerate() {
             let b = element.iter().rev().fold(0, |v, x| v << 8 | u64::from(*x));
-            reduce_one(mach, lane, to_space, to[l] + (i * width) as u64, what, b)?;
+            reduce_one(mach, BULK, lane, to_space, to[l] + (i * width) as u64, what, b)?;
         }
         if signals {
-            mbarrier::change(mach, lane, to_space, barrier[l], &mut |b| {
-                b.transact(-i64::from(size[l]))
-            })?;
+            mbarrier::complete(mach, lane, to_space, barrier[l], size[l])?;
         }
     }
     Ok(Flow::Next)
@@ -235,11 +234,15 @@ pub(crate) fn store(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> 
         aligned(lane, space, to[l], bytes * count, true)?;
         for (i, v) in values.iter().enumerate() {
             let at = to[l] + u64::from(bytes) * i as u64;
-            mach.write(lane, space, at, &v[l].to_le_bytes()[..bytes as usize])?;
+            mach.write(
+                Accessor::AsyncStore,
+                lane,
+                space,
+                at,
+                &v[l].to_le_bytes()[..bytes as usize],
+            )?;
         }
-        mbarrier::change(mach, lane, space, barrier[l], &mut |b| {
-            b.transact(-i64::from(bytes * count))
-        })?;
+        mbarrier::complete(mach, lane, space, barrier[l], bytes * count)?;
     }
     Ok(Flow::Next)
 }
@@ -255,8 +258,8 @@ pub(crate) fn reduce(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault>
     for l in lanes(mach.mask()) {
         let lane = l as u8;
         aligned(lane, space, to[l], bytes, true)?;
-        reduce_one(mach, lane, space, to[l], what, b[l])?;
-        mbarrier::change(mach, lane, space, barrier[l], &mut |x| x.transact(-i64::from(bytes)))?;
+        reduce_one(mach, Accessor::AsyncStore, lane, space, to[l], what, b[l])?;
+        mbarrier::complete(mach, lane, space, barrier[l], bytes)?;
     }
     Ok(Flow::Next)
 }

@@ -11,6 +11,8 @@ use crate::types::Space;
 
 /// Address windows of the generic address space, the same for 32- and 64-bit modules.
 pub mod window {
+    use crate::types::Space;
+
     /// First generic address of shared memory; `.shared` address `a` is `SHARED + a`.
     pub const SHARED: u64 = 0x0200_0000;
     /// Bytes of the shared window (a cluster's CTAs, [`SHARED_CTA`] each, follow the own one).
@@ -28,6 +30,29 @@ pub mod window {
     pub const PARAM_SIZE: u64 = 0x0010_0000;
     /// Lowest address that global and constant allocations may have.
     pub const GLOBAL: u64 = 0x1000_0000;
+
+    /// The state space that an address reaches, and the address there. Only generic addresses
+    /// change; constants and global memory are [`Space::Global`].
+    pub const fn locate(space: Space, address: u64) -> (Space, u64) {
+        match space {
+            Space::Generic => match address {
+                SHARED..LOCAL => (Space::SharedCluster, address - SHARED),
+                LOCAL..PARAM => (Space::Local, address - LOCAL),
+                a if a >= PARAM && a - PARAM < PARAM_SIZE => (Space::ParamEntry, a - PARAM),
+                _ => (Space::Global, address),
+            },
+            Space::Global
+            | Space::Shared
+            | Space::SharedCluster
+            | Space::Local
+            | Space::Const
+            | Space::ParamEntry
+            | Space::ParamFunc
+            | Space::Reg
+            | Space::Sreg
+            | Space::Tex => (space, address),
+        }
+    }
 }
 
 /// Memory ordering of an access or fence (PTX ISA 8.3).
@@ -54,6 +79,171 @@ pub enum Scope {
     Gpu,
     #[default]
     Sys,
+}
+
+/// The way by which an access reaches memory (PTX ISA 8.11): accesses by different ways are ordered
+/// by a proxy fence only.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[allow(missing_docs)]
+pub enum Proxy {
+    #[default]
+    Generic,
+    Async,
+    Texture,
+    Surface,
+    Constant,
+    Tensormap,
+    /// Of fences: aliases of one location (textures, surfaces, constants, several mappings).
+    Alias,
+}
+
+/// A memory fence.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Fence {
+    /// Ordering.
+    pub order: Order,
+    /// Scope.
+    pub scope: Scope,
+    /// The way of access that it orders with the generic one; [`Proxy::Generic`] for an ordinary
+    /// fence.
+    pub proxy: Proxy,
+}
+
+/// Asynchronous work of a thread that it commits or waits for. Engines complete the work when it is
+/// issued, so that nothing is left to do; observers see it.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct AsyncGroup {
+    /// Kind of work.
+    pub of: AsyncWork,
+    /// What happens.
+    pub what: AsyncGroupOp,
+}
+
+/// Kinds of asynchronous work that is committed in groups.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum AsyncWork {
+    /// `cp.async`.
+    Copies,
+    /// `cp.async.bulk` and tensor copies.
+    BulkCopies,
+    /// `wgmma`.
+    MatrixProducts,
+}
+
+/// What happens to groups of asynchronous work.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum AsyncGroupOp {
+    /// The work since the last commit becomes a group.
+    Commit,
+    /// Waits until at most so many of the latest groups are pending.
+    Wait {
+        /// Groups that may be pending.
+        pending: u32,
+        /// It is enough that the groups have read their sources.
+        read: bool,
+    },
+    /// Waits for all work, committed or not.
+    WaitAll,
+}
+
+/// What kind of instruction accesses memory.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Accessor {
+    /// `ld`, `ldu`.
+    Load,
+    /// `st`.
+    Store,
+    /// `atom`, `red`.
+    Atomic,
+    /// `cp.async`.
+    AsyncCopy,
+    /// `st.async`, `red.async`.
+    AsyncStore,
+    /// `cp.async.bulk`, `cp.reduce.async.bulk`, tensor copies.
+    BulkCopy,
+    /// `ldmatrix`, `stmatrix`, `wmma.load`, `wmma.store`.
+    Matrix,
+    /// Operands of a matrix product that lie in memory.
+    MatrixProduct,
+    /// `tex`, `tld4`.
+    Texture,
+    /// `suld`, `sust`, `sured`.
+    Surface,
+    /// Operations on an mbarrier object.
+    Mbarrier,
+    /// Arguments of system calls.
+    System,
+    /// What the host reads for a system call: the strings of `printf` and assertions.
+    Host,
+}
+
+impl Accessor {
+    /// The way by which it reaches a state space.
+    pub const fn proxy(self, space: Space) -> Proxy {
+        match self {
+            Accessor::Load
+            | Accessor::Store
+            | Accessor::Atomic
+            | Accessor::AsyncCopy
+            | Accessor::AsyncStore
+            | Accessor::Matrix
+            | Accessor::Mbarrier
+            | Accessor::System
+            | Accessor::Host => match space {
+                Space::Const => Proxy::Constant,
+                _ => Proxy::Generic,
+            },
+            Accessor::BulkCopy | Accessor::MatrixProduct => Proxy::Async,
+            Accessor::Texture => Proxy::Texture,
+            Accessor::Surface => Proxy::Surface,
+        }
+    }
+}
+
+/// An operation on an mbarrier object by one lane.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct MbarrierEvent {
+    /// Lane.
+    pub lane: u8,
+    /// Space of the object.
+    pub space: Space,
+    /// Address of the object there.
+    pub address: u64,
+    /// What the lane does.
+    pub what: MbarrierOp,
+    /// Ordering of the lane's other accesses.
+    pub order: Order,
+    /// Scope of the ordering.
+    pub scope: Scope,
+    /// Whether it completes a phase; of a test, whether the phase is complete.
+    pub completes: bool,
+}
+
+/// What is done to an mbarrier object.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum MbarrierOp {
+    /// `init` for so many arrivals.
+    Init(u32),
+    /// `inval`.
+    Invalidate,
+    /// So many arrivals; `drop`: the phases to come expect fewer.
+    Arrive {
+        /// Arrivals.
+        count: u32,
+        /// Whether later phases expect fewer.
+        drop: bool,
+    },
+    /// Arrives when the lane's `cp.async` copies are complete.
+    ArriveAfterCopies,
+    /// Expects so many bytes; no arrival.
+    Expect(u32),
+    /// So many bytes have come: `complete_tx`, or a copy.
+    Complete(u32),
+    /// `test_wait`, `try_wait` for the end of the phase of this parity.
+    Test {
+        /// Whether the phase is an odd one.
+        odd: bool,
+    },
 }
 
 /// Where a memory micro-op goes: `base + offset` in `space`.
@@ -257,7 +447,9 @@ pub enum Effect {
     /// CTA or cluster barrier.
     Bar(Bar),
     /// Memory fence.
-    Fence(Order, Scope),
+    Fence(Fence),
+    /// Commit of, or wait for, asynchronous work.
+    AsyncGroup(AsyncGroup),
     /// `trap`: stop the launch with a report.
     Trap,
     /// `brkpt`.
@@ -283,6 +475,8 @@ pub struct WarpOp {
     pub run: WarpFn,
     /// The source that names the lanes which must arrive first (`*.sync` member mask, a `W`).
     pub members: Option<u8>,
+    /// Whether it orders the members' accesses to memory (`bar.warp.sync`).
+    pub orders: bool,
     /// Constants of the instruction (shape, mode), for `run` to read.
     pub k: [u32; 4],
 }
@@ -345,6 +539,27 @@ pub enum Fault {
         /// What was found and what is allowed.
         message: String,
     },
+    /// The engine's observer stops the launch.
+    #[error("{message}")]
+    Stopped {
+        /// Lane whose access it saw last.
+        lane: u8,
+        /// Why.
+        message: String,
+    },
+}
+
+/// What an instruction does to the array of a texture or surface.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ArrayTouch {
+    /// Fetches texels.
+    Fetch,
+    /// Reads elements of a surface.
+    Read,
+    /// Writes them.
+    Write,
+    /// Reads and writes them at once.
+    Update,
 }
 
 /// What a [`WarpFn`] may ask of the engine that runs it.
@@ -370,24 +585,63 @@ pub trait Machine {
     ///
     /// # Errors
     /// A fault when the range is not readable.
-    fn read(&mut self, lane: u8, space: Space, address: u64, out: &mut [u8]) -> Result<(), Fault>;
+    fn read(
+        &mut self,
+        by: Accessor,
+        lane: u8,
+        space: Space,
+        address: u64,
+        out: &mut [u8],
+    ) -> Result<(), Fault>;
     /// Writes memory for one lane.
     ///
     /// # Errors
     /// A fault when the range is not writable.
-    fn write(&mut self, lane: u8, space: Space, address: u64, data: &[u8]) -> Result<(), Fault>;
+    fn write(
+        &mut self,
+        by: Accessor,
+        lane: u8,
+        space: Space,
+        address: u64,
+        data: &[u8],
+    ) -> Result<(), Fault>;
     /// Atomically replaces an aligned element of 1, 2, 4 or 8 bytes by `f(old)`; returns `old`.
     ///
     /// # Errors
     /// A fault when the element is not writable.
     fn update(
         &mut self,
+        by: Accessor,
         lane: u8,
         space: Space,
         address: u64,
         bytes: u8,
         f: &mut dyn FnMut(u64) -> u64,
     ) -> Result<u64, Fault>;
+    /// Tells observers that a lane touches `bytes` bytes at `offset` of the array of a texture or
+    /// surface, which does not lie in device memory.
+    ///
+    /// # Errors
+    /// When an observer stops the launch.
+    fn touches_array(
+        &mut self,
+        lane: u8,
+        handle: u64,
+        offset: u64,
+        bytes: u32,
+        touch: ArrayTouch,
+    ) -> Result<(), Fault> {
+        let _ = (lane, handle, offset, bytes, touch);
+        Ok(())
+    }
+    /// Tells observers of an operation on an mbarrier object.
+    ///
+    /// # Errors
+    /// When an observer stops the launch.
+    fn mbarrier(&mut self, event: MbarrierEvent) -> Result<(), Fault> {
+        let _ = event;
+        Ok(())
+    }
     /// Value of a special register in one lane.
     fn special(&self, lane: u8, reg: crate::special::Sreg) -> u64;
     /// The texture, sampler or surface object behind a handle; `None` when there is none.

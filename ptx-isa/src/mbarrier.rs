@@ -4,7 +4,9 @@
 //! ours: pending arrivals in bits 0 to 19, expected arrivals in bits 20 to 39, transaction count in
 //! bits 40 to 60 (two's complement), phase parity in bit 61, and bit 62 set in a live object.
 
-use crate::effect::{Fault, Flow, Machine, WarpOp};
+use crate::effect::{
+    Accessor, Fault, Flow, Machine, MbarrierEvent, MbarrierOp, Order, Scope, WarpOp,
+};
 use crate::matrix::run::space_from;
 use crate::types::Space;
 
@@ -108,9 +110,49 @@ pub mod arrive_flag {
     pub const TX_ONLY: u32 = 8;
     /// Subtract source 1 from the transaction count.
     pub const COMPLETE: u32 = 16;
+    /// The arrival waits for the lane's asynchronous copies.
+    pub const AFTER_COPIES: u32 = 32;
 }
 
-/// Changes the object at an address for one lane; returns the word before.
+/// Order and scope of an operation, in one constant.
+pub(crate) fn pack_sync(order: Order, scope: Scope) -> u32 {
+    let relaxed = u32::from(order == Order::Relaxed);
+    relaxed | u32::from(scope == Scope::Cluster) << 1
+}
+
+/// Inverse of [`pack_sync`] for operations that are `order` unless they are relaxed.
+fn unpack_sync(code: u32, order: Order) -> (Order, Scope) {
+    let scope = if code & 2 != 0 { Scope::Cluster } else { Scope::Cta };
+    (if code & 1 != 0 { Order::Relaxed } else { order }, scope)
+}
+
+/// The bytes of a copy have come: they complete at the object.
+///
+/// # Errors
+/// As [`change`].
+pub(crate) fn complete(
+    mach: &mut dyn Machine,
+    lane: u8,
+    space: Space,
+    address: u64,
+    bytes: u32,
+) -> Result<(), Fault> {
+    let changed = change(mach, lane, space, address, &mut |b| b.transact(-i64::from(bytes)))?;
+    let what = MbarrierOp::Complete(bytes);
+    let (order, scope, completes) = (Order::Release, Scope::Cluster, changed.completes);
+    mach.mbarrier(MbarrierEvent { lane, space, address, what, order, scope, completes })
+}
+
+/// What [`change`] has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Changed {
+    /// The word before.
+    pub before: u64,
+    /// Whether a phase is complete by it.
+    pub completes: bool,
+}
+
+/// Changes the object at an address for one lane.
 ///
 /// # Errors
 /// A fault when the address holds no mbarrier object or `f` refuses.
@@ -120,19 +162,23 @@ pub fn change(
     space: Space,
     address: u64,
     f: &mut dyn FnMut(&mut Mbarrier) -> Result<(), &'static str>,
-) -> Result<u64, Fault> {
+) -> Result<Changed, Fault> {
     if !address.is_multiple_of(8) {
         return Err(Fault::Misaligned { lane, space, address, bytes: 8, write: true });
     }
-    let mut wrong = None;
-    let old = mach.update(lane, space, address, 8, &mut |word| {
+    let (mut wrong, mut completes) = (None, false);
+    let before = mach.update(Accessor::Mbarrier, lane, space, address, 8, &mut |word| {
         wrong = None;
         let Some(mut object) = Mbarrier::decode(word) else {
             wrong = Some("holds no mbarrier object (`mbarrier.init` is missing)");
             return word;
         };
+        let odd = object.odd;
         match f(&mut object) {
-            Ok(()) => object.encode(),
+            Ok(()) => {
+                completes = object.odd != odd;
+                object.encode()
+            }
             Err(why) => {
                 wrong = Some(why);
                 word
@@ -140,7 +186,7 @@ pub fn change(
         }
     })?;
     match wrong {
-        None => Ok(old),
+        None => Ok(Changed { before, completes }),
         Some(why) => Err(Fault::Operand {
             lane,
             message: format!("mbarrier at {space:?} address {address:#x}: {why}"),
@@ -167,7 +213,12 @@ pub(crate) fn init(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
             let message = format!("{} with count {} (1 to {COUNT})", op.name, count[l]);
             return Err(Fault::Operand { lane, message });
         }
-        mach.write(lane, space, address[l], &Mbarrier::new(count[l]).encode().to_le_bytes())?;
+        let (address, count) = (address[l], count[l]);
+        let object = Mbarrier::new(count).encode().to_le_bytes();
+        mach.write(Accessor::Mbarrier, lane, space, address, &object)?;
+        let what = MbarrierOp::Init(count);
+        let (order, scope, completes) = (Order::Weak, Scope::Cta, false);
+        mach.mbarrier(MbarrierEvent { lane, space, address, what, order, scope, completes })?;
     }
     Ok(Flow::Next)
 }
@@ -175,23 +226,30 @@ pub(crate) fn init(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
 /// `mbarrier.inval`: source address. Constants: space.
 pub(crate) fn invalidate(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let address = mach.src_d(0);
+    let space = space_from(op.k[0]);
     for l in lanes(mach.mask()) {
-        mach.write(l as u8, space_from(op.k[0]), address[l], &[0; 8])?;
+        let (lane, address) = (l as u8, address[l]);
+        mach.write(Accessor::Mbarrier, lane, space, address, &[0; 8])?;
+        let what = MbarrierOp::Invalidate;
+        let (order, scope, completes) = (Order::Weak, Scope::Cta, false);
+        mach.mbarrier(MbarrierEvent { lane, space, address, what, order, scope, completes })?;
     }
     Ok(Flow::Next)
 }
 
-/// Arrivals and transaction counts: sources address and count. Constants: [`arrive_flag`]s, space.
+/// Arrivals and transaction counts: sources address and count. Constants: [`arrive_flag`]s, space,
+/// order and scope.
 /// Destination 0 is the state before.
 pub(crate) fn arrive(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
-    use arrive_flag::{COMPLETE, DROP, EXPECT, INCREMENT, TX_ONLY};
+    use arrive_flag::{AFTER_COPIES, COMPLETE, DROP, EXPECT, INCREMENT, TX_ONLY};
     let has = |flag: u32| op.k[0] & flag != 0;
     let (address, count) = (mach.src_d(0), mach.src_w(1));
     let space = space_from(op.k[1]);
+    let (order, scope) = unpack_sync(op.k[2], Order::Release);
     let mut state = [0u64; 32];
     for l in lanes(mach.mask()) {
-        let n = count[l];
-        state[l] = change(mach, l as u8, space, address[l], &mut |b| {
+        let (lane, address, n) = (l as u8, address[l], count[l]);
+        let changed = change(mach, lane, space, address, &mut |b| {
             if has(COMPLETE) {
                 return b.transact(-i64::from(n));
             }
@@ -206,6 +264,27 @@ pub(crate) fn arrive(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault>
             }
             b.arrive(if has(EXPECT) { 1 } else { n.into() }, has(DROP))
         })?;
+        state[l] = changed.before;
+        let completes = changed.completes;
+        let mut tell = |what, completes, order| {
+            mach.mbarrier(MbarrierEvent { lane, space, address, what, order, scope, completes })
+        };
+        if has(COMPLETE) {
+            tell(MbarrierOp::Complete(n), completes, Order::Relaxed)?;
+            continue;
+        }
+        if has(EXPECT) {
+            tell(MbarrierOp::Expect(n), false, Order::Relaxed)?;
+        }
+        if has(TX_ONLY) {
+            continue;
+        }
+        let arrival = match () {
+            () if has(AFTER_COPIES) => MbarrierOp::ArriveAfterCopies,
+            () if has(EXPECT) => MbarrierOp::Arrive { count: 1, drop: has(DROP) },
+            () => MbarrierOp::Arrive { count: n, drop: has(DROP) },
+        };
+        tell(arrival, completes, order)?;
     }
     if !has(TX_ONLY | COMPLETE | INCREMENT) {
         mach.set_d(0, &state);
@@ -214,19 +293,23 @@ pub(crate) fn arrive(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault>
 }
 
 /// `test_wait` and `try_wait`: sources address and state (or parity). Constants: parity form,
-/// space. Destination 0 says whether the phase is complete.
+/// space, order and scope. Destination 0 says whether the phase is complete.
 pub(crate) fn test(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let by_parity = op.k[0] != 0;
     let address = mach.src_d(0);
     let (parity, state) =
         if by_parity { (mach.src_w(1), [0; 32]) } else { ([0; 32], mach.src_d(1)) };
     let space = space_from(op.k[1]);
+    let (order, scope) = unpack_sync(op.k[2], Order::Acquire);
     let mut done = 0u32;
     for l in lanes(mach.mask()) {
         let odd = if by_parity { parity[l] & 1 != 0 } else { state[l] & PARITY != 0 };
-        let word = change(mach, l as u8, space, address[l], &mut |_| Ok(()))?;
-        let now = word & PARITY != 0;
-        done |= u32::from(now != odd) << l;
+        let (lane, address) = (l as u8, address[l]);
+        let now = change(mach, lane, space, address, &mut |_| Ok(()))?.before & PARITY != 0;
+        let completes = now != odd;
+        done |= u32::from(completes) << l;
+        let what = MbarrierOp::Test { odd };
+        mach.mbarrier(MbarrierEvent { lane, space, address, what, order, scope, completes })?;
     }
     mach.set_p(0, done);
     Ok(Flow::Next)

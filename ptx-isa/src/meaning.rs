@@ -5,7 +5,7 @@
 //! Destinations change only after everything was read, so a meaning need not care about
 //! destinations that are sources too.
 
-use crate::effect::{Effect, MemoryPlace, WarpFn, WarpOp};
+use crate::effect::{Effect, Flow, MemoryPlace, WarpFn, WarpOp};
 use crate::matched::Match;
 use crate::row::Row;
 use crate::special::Sreg;
@@ -449,7 +449,7 @@ impl<'a> Cx<'a> {
         src: &[V],
         results: &[Kind],
     ) -> Vec<V> {
-        self.across(name, run, k, None, src, results)
+        self.across(name, run, k, (None, false), src, results)
     }
     /// Appends a function over the warp that waits for the lanes named by source `members`.
     pub fn warp_sync(
@@ -461,21 +461,29 @@ impl<'a> Cx<'a> {
         src: &[V],
         results: &[Kind],
     ) -> Vec<V> {
-        self.across(name, run, k, Some(members), src, results)
+        self.across(name, run, k, (Some(members), false), src, results)
+    }
+    /// Appends a wait for the lanes of mask `members` that orders their accesses to memory.
+    pub fn warp_barrier(&mut self, name: &'static str, members: V) {
+        self.across(name, |_, _| Ok(Flow::Next), [0; 4], (Some(0), true), &[members], &[]);
     }
     fn across(
         &mut self,
         name: &'static str,
         run: WarpFn,
         k: [u32; 4],
-        members: Option<u8>,
+        (members, orders): (Option<u8>, bool),
         src: &[V],
         results: &[Kind],
     ) -> Vec<V> {
         let Row { reach, waits, .. } = *self.m.row;
-        self.effect(Effect::Warp(WarpOp { name, reach, waits, run, members, k }), src, results)
+        self.effect(
+            Effect::Warp(WarpOp { name, reach, waits, run, members, orders, k }),
+            src,
+            results,
+        )
     }
-    /// MemoryPlace of memory operand `addr` in `space`, for effects.
+    /// Place of memory operand `addr` in `space`, for effects.
     pub fn place(&self, addr: Addr, space: Space) -> MemoryPlace {
         MemoryPlace { space, offset: addr.offset }
     }

@@ -102,8 +102,28 @@ pub struct Texture {
     pub texels: Texels,
 }
 
-/// Reads device memory for a texture that lies there.
-pub type Read<'a, E> = dyn FnMut(u64, &mut [u8]) -> Result<(), E> + 'a;
+/// Where the texels of a fetch come from. A closure reads device memory.
+pub trait TexelSource<E> {
+    /// Reads device memory for a texture that lies there.
+    ///
+    /// # Errors
+    /// When the address cannot be read.
+    fn memory(&mut self, address: u64, out: &mut [u8]) -> Result<(), E>;
+    /// The fetch reads `bytes` bytes at `offset` of the texture's own array.
+    ///
+    /// # Errors
+    /// To end the fetch.
+    fn array(&mut self, offset: u64, bytes: u32) -> Result<(), E> {
+        let _ = (offset, bytes);
+        Ok(())
+    }
+}
+
+impl<E, F: FnMut(u64, &mut [u8]) -> Result<(), E>> TexelSource<E> for F {
+    fn memory(&mut self, address: u64, out: &mut [u8]) -> Result<(), E> {
+        self(address, out)
+    }
+}
 
 /// Bits of a fractional coordinate.
 const FRACTION: u32 = 8;
@@ -161,7 +181,7 @@ impl Texture {
         &self,
         at: [i32; 3],
         layer: u32,
-        read: &mut Read<'_, E>,
+        read: &mut dyn TexelSource<E>,
     ) -> Result<[u32; 4], E> {
         let mut index = [0; 3];
         for d in 0..usize::from(self.dimensions) {
@@ -185,7 +205,7 @@ impl Texture {
         &self,
         at: [f32; 3],
         layer: u32,
-        read: &mut Read<'_, E>,
+        read: &mut dyn TexelSource<E>,
     ) -> Result<[u32; 4], E> {
         // Integers that are read as integers cannot be blended.
         if !self.linear || !self.reads_float() {
@@ -220,7 +240,7 @@ impl Texture {
         c: usize,
         at: [f32; 2],
         layer: u32,
-        read: &mut Read<'_, E>,
+        read: &mut dyn TexelSource<E>,
     ) -> Result<[u32; 4], E> {
         let (base, _) = self.footprint([at[0], at[1], 0.0]);
         let mut out = [0; 4];
@@ -297,7 +317,12 @@ impl Texture {
     }
 
     /// The stored bits of the channels of a texel, zero-extended; zeros outside.
-    fn raw<E>(&self, index: [i64; 3], layer: u32, read: &mut Read<'_, E>) -> Result<[u32; 4], E> {
+    fn raw<E>(
+        &self,
+        index: [i64; 3],
+        layer: u32,
+        read: &mut dyn TexelSource<E>,
+    ) -> Result<[u32; 4], E> {
         let inside = (0..3).all(|d| (0..i64::from(self.size[d])).contains(&index[d]));
         if !inside {
             return Ok([0; 4]);
@@ -307,6 +332,7 @@ impl Texture {
         match &self.texels {
             Texels::Array(all) => {
                 let start = self.offset(index, layer);
+                read.array(start as u64, bytes as u32)?;
                 for (to, from) in texel[..bytes].iter_mut().zip(&all[start..]) {
                     *to = from.load(Ordering::Relaxed);
                 }
@@ -314,7 +340,7 @@ impl Texture {
             Texels::Memory { address, pitch } => {
                 let at =
                     address.wrapping_add(index[1] as u64 * pitch + index[0] as u64 * bytes as u64);
-                read(at, &mut texel[..bytes])?;
+                read.memory(at, &mut texel[..bytes])?;
             }
         }
         let size = self.channel.bytes();
@@ -428,7 +454,7 @@ impl Texture {
     }
 
     /// Byte offset of a surface access: `None` is a fault, `Some(None)` an access without effect.
-    fn surface_offset(
+    pub(crate) fn surface_offset(
         &self,
         at: [i32; 3],
         boundary: Boundary,

@@ -161,6 +161,10 @@ impl Builder<'_> {
                 let temp_guard = inst.guard.is_some_and(|(g, _)| matches!(g.src, Src::Temp(_)));
                 for uop in inst.uops.clone() {
                     let u = &function.uops[uop as usize];
+                    // Asynchronous work is done when it is issued: only observers see its groups.
+                    if matches!(u, Uop::Effect { effect: Effect::AsyncGroup(_), .. }) {
+                        continue;
+                    }
                     let free = temp_guard && uop == inst.uops.start;
                     let guard = if free { None } else { guard };
                     let row = self.row(u, Origin { inst: i, uop }, guard, &instance, &place)?;

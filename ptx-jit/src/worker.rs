@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptx_isa::effect::{Atom, AtomOp, Effect, Fault, Flow, Machine, Mem, WarpOp, window};
+use ptx_isa::effect::{Accessor, Atom, AtomOp, Effect, Fault, Flow, Machine, Mem, WarpOp, window};
 use ptx_isa::special::Sreg;
 use ptx_isa::texture::Texture;
 use ptx_isa::{Space, atomic};
@@ -648,13 +648,27 @@ impl Machine for View<'_, '_> {
             }
         }
     }
-    fn read(&mut self, lane: u8, space: Space, address: u64, out: &mut [u8]) -> Result<(), Fault> {
+    fn read(
+        &mut self,
+        _: Accessor,
+        lane: u8,
+        space: Space,
+        address: u64,
+        out: &mut [u8],
+    ) -> Result<(), Fault> {
         let p = self.worker.resolve(lane as usize, space, address, out.len() as u32, false)?;
         // SAFETY: `resolve` found the bytes readable; device memory and `out` do not overlap.
         unsafe { std::ptr::copy_nonoverlapping(p, out.as_mut_ptr(), out.len()) };
         Ok(())
     }
-    fn write(&mut self, lane: u8, space: Space, address: u64, data: &[u8]) -> Result<(), Fault> {
+    fn write(
+        &mut self,
+        _: Accessor,
+        lane: u8,
+        space: Space,
+        address: u64,
+        data: &[u8],
+    ) -> Result<(), Fault> {
         let p = self.worker.resolve(lane as usize, space, address, data.len() as u32, true)?;
         // SAFETY: `resolve` found the bytes writable; device memory and `data` do not overlap.
         unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), p, data.len()) };
@@ -662,6 +676,7 @@ impl Machine for View<'_, '_> {
     }
     fn update(
         &mut self,
+        _: Accessor,
         lane: u8,
         space: Space,
         address: u64,

@@ -322,7 +322,14 @@ fn place_of(effect: &Effect, base: Option<Register>, source: Option<&V>) -> Opti
     let (place, bytes) = match effect {
         Effect::Ld(m) | Effect::St(m) => (m.place, u32::from(m.bytes) * u32::from(m.count)),
         Effect::Atom(a) => (a.place, u32::from(a.bytes) * u32::from(a.count)),
-        _ => return None,
+        Effect::Bar(_)
+        | Effect::Fence(_)
+        | Effect::AsyncGroup(_)
+        | Effect::Trap
+        | Effect::Brkpt
+        | Effect::Yield
+        | Effect::Sys(_)
+        | Effect::Warp(_) => return None,
     };
     let fixed = source.and_then(|v| v.as_const()).unwrap_or(0) as i64;
     Some(AccessPlace { space: place.space, base, offset: place.offset.wrapping_add(fixed), bytes })
@@ -338,7 +345,18 @@ fn describe(effect: &Effect, instruction: &mut Instruction) {
         }
         Effect::St(_) => instruction.kind = AccessKind::Store,
         Effect::Atom(_) => instruction.kind = AccessKind::Atomic,
-        _ => {}
+        // Copies, and what signals that they are complete.
+        Effect::Warp(_) => {
+            let reads = matches!(instruction.class, Class::LoadMatrix | Class::Texture);
+            instruction.orders = instruction.class.is_memory() && !reads;
+        }
+        Effect::AsyncGroup(_) => instruction.orders = true,
+        Effect::Bar(_)
+        | Effect::Fence(_)
+        | Effect::Trap
+        | Effect::Brkpt
+        | Effect::Yield
+        | Effect::Sys(_) => {}
     }
     if instruction.kind == AccessKind::Atomic && instruction.writes.is_empty() {
         instruction.kind = AccessKind::Reduction;
@@ -350,7 +368,7 @@ fn barrier_of(uop: &Uop) -> Option<Detail> {
     let wait = match bar.kind {
         BarKind::ClusterArrive | BarKind::ClusterWait => return None,
         BarKind::Arrive => false,
-        _ => true,
+        BarKind::Sync | BarKind::RedPopc | BarKind::RedAnd | BarKind::RedOr => true,
     };
     let constant = |i: usize| src.get(i).and_then(|v| v.as_const());
     let id = constant(0).unwrap_or(0) as u8;

@@ -53,6 +53,8 @@ pub struct Instruction {
     pub merged_from: i64,
     /// Atomics: lanes are merged before, one goes to memory.
     pub one_lane: bool,
+    /// The assembler moves no memory access across it: copies, and waits for them.
+    pub orders: bool,
 }
 
 impl Instruction {
@@ -74,6 +76,7 @@ impl Instruction {
             merged: 1,
             merged_from: 0,
             one_lane: false,
+            orders: false,
         }
     }
 
@@ -108,19 +111,55 @@ pub enum Space {
     Texture,
 }
 
+/// What happens to a warp's asynchronous copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CopyGroup {
+    /// Those since the last commit become a group.
+    Commit,
+    /// Waits until so many of the latest groups are pending at most.
+    Wait(u32),
+    /// Waits for all.
+    WaitAll,
+}
+
+/// One access of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TracedAccess {
+    /// Address of the first lane, and the lanes' pattern from there.
+    pub base: u64,
+    pub pattern: u32,
+    /// Space reached.
+    pub space: Space,
+    /// How it differs from what the instruction says.
+    pub differs: Differs,
+}
+
+/// How an access differs from what its instruction says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Differs {
+    /// What it does, where that is not [`Instruction::kind`].
+    pub does: Option<AccessKind>,
+    /// Part of a copy that the warp does not wait for at once.
+    pub copy: bool,
+    /// Bypasses L1, whatever the instruction says.
+    pub bypass_l1: bool,
+}
+
 /// What an event carries beyond its mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Detail {
     /// Nothing.
     #[default]
     None,
-    /// A memory access, by [`WarpTrace::add_access`].
+    /// Accesses to memory, by [`WarpTrace::push_access`].
     Memory {
-        /// Space reached.
-        space: Space,
-        /// Index of the lane addresses.
-        access: u32,
+        /// Index of the first.
+        first: u32,
+        /// How many.
+        count: u32,
     },
+    /// A commit of, or wait for, asynchronous copies.
+    Copies(CopyGroup),
     /// `bar.sync` and `bar.arrive`.
     Barrier {
         /// Barrier number.
@@ -242,8 +281,8 @@ impl Patterns {
 pub struct WarpTrace {
     /// In program order.
     pub events: Vec<Event>,
-    /// Lane addresses that the events refer to: base and pattern.
-    pub(crate) accesses: Vec<(u64, u32)>,
+    /// What the events refer to.
+    pub(crate) accesses: Vec<TracedAccess>,
     /// Patterns of a trace made by hand; a recorder keeps those of a block together.
     own: Patterns,
 }
@@ -256,21 +295,31 @@ impl WarpTrace {
 
     /// Adds a memory access.
     pub fn push_access(&mut self, pc: u32, space: Space, access: WarpAccess) {
-        let at = self.own.add(pc, &access);
-        self.accesses.push(at);
-        let detail = Detail::Memory { space, access: self.accesses.len() as u32 - 1 };
+        let (base, pattern) = self.own.add(pc, &access);
+        let first = self.accesses.len() as u32;
+        self.accesses.push(TracedAccess { base, pattern, space, differs: Differs::default() });
+        let detail = Detail::Memory { first, count: 1 };
         self.events.push(Event { pc, active: access.mask, detail });
     }
 
-    /// Stores lane addresses; the result is what [`Detail::Memory`] refers to them by.
+    /// Adds an access to the last event.
     pub(crate) fn add_access(
         &mut self,
-        pc: u32,
-        access: &WarpAccess,
         patterns: &mut Patterns,
-    ) -> u32 {
-        self.accesses.push(patterns.add(pc, access));
-        self.accesses.len() as u32 - 1
+        access: &WarpAccess,
+        space: Space,
+        differs: Differs,
+    ) {
+        let Some(event) = self.events.last_mut() else { return };
+        let next = self.accesses.len() as u32;
+        event.detail = match event.detail {
+            Detail::Memory { first, count } => Detail::Memory { first, count: count + 1 },
+            Detail::None => Detail::Memory { first: next, count: 1 },
+            // A barrier or commit accesses nothing.
+            Detail::Barrier { .. } | Detail::Copies(_) => return,
+        };
+        let (base, pattern) = patterns.add(event.pc, access);
+        self.accesses.push(TracedAccess { base, pattern, space, differs });
     }
 
     /// Adds a barrier for the whole block.
@@ -297,7 +346,7 @@ impl BlockTrace {
             let first = patterns.list.len() as u32;
             patterns.list.append(&mut warp.own.list);
             warp.own = Patterns::default();
-            warp.accesses.iter_mut().for_each(|a| a.1 += first);
+            warp.accesses.iter_mut().for_each(|a| a.pattern += first);
         }
         Self { warps, patterns }
     }

@@ -1,18 +1,21 @@
 //! Runs a kernel in the interpreter and replays what it did on a device.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use ptx_interp::observer::{Issue, MemoryAccess, Observer};
-use ptx_interp::{Kernel, LaunchError, LaunchParams, Memory, Stats, launch_observed};
-use ptx_isa::effect::{Effect, window};
+use ptx_interp::observer::{Action, BlockEvent, EventSet, MemoryAccess, Observer, WarpEvent};
+use ptx_interp::{Kernel, LaunchError, LaunchParams, Memory, Moment, Stats, launch_observed};
+use ptx_isa::effect::{Accessor, AsyncGroup, AsyncGroupOp, AsyncWork, window};
 use ptx_isa::types::Space as IsaSpace;
 use ptx_parse::code::{Flow, Program};
 use thiserror::Error;
 
 use crate::access::WarpAccess;
 use crate::code::{KernelCode, space_of};
-use crate::event::{BlockSource, BlockTrace, Detail, Event, Space, WarpTrace};
+use crate::event::{
+    AccessKind, BlockSource, BlockTrace, CopyGroup, Detail, Differs, Event, Space, WarpTrace,
+};
 use crate::occupancy::BlockNeeds;
 use crate::profile::Profile;
 use crate::registers;
@@ -127,10 +130,13 @@ pub fn replay(
                 open: Vec::new(),
                 at: 0,
                 last: None,
+                pieces: Vec::new(),
+                printed: 0,
                 branches: vec![BranchInfo::default(); code.code.instructions.len()],
                 samples: Samples::new(code.code.instructions.len()),
             };
-            launch_observed(kernel, memory, params, &make)
+            let (result, recorders) = launch_observed(kernel, memory, params, &make);
+            result.map(|stats| (stats, recorders))
         });
         let mut source = Channel { receiver, blocks, early: BTreeMap::new() };
         let outcome = sim::run(profile, &code.code, &needs, &mut source, config);
@@ -157,8 +163,12 @@ struct Recorder<'a> {
     open: Vec<([u32; 3], Recording)>,
     /// The one that issued last.
     at: usize,
-    /// Block, warp and instruction issued last, for the access that follows.
+    /// Block, warp and instruction issued last, for the accesses that follow.
     last: Option<([u32; 3], u32, u32)>,
+    /// Accesses of its lanes that have not become those of a warp.
+    pieces: Vec<Pieces>,
+    /// Bytes that kernels have printed.
+    printed: u64,
     branches: Vec<BranchInfo>,
     samples: Samples,
 }
@@ -175,21 +185,217 @@ struct Recording {
 impl Recorder<'_> {
     /// A branch around a block that the assembler executes under the branch's predicate: if all
     /// lanes take it, the block's instructions issue without effect.
-    fn skip(&mut self, issue: &Issue<'_>, first: u32, last: u32) {
-        if issue.active != issue.lanes {
+    fn skip(&mut self, moment: &Moment<'_>, active: u32, first: u32, last: u32) {
+        if active != moment.lanes() {
             return;
         }
-        let Some(recording) = find(&mut self.open, &mut self.at, issue.block) else { return };
-        let Some(trace) = recording.trace.warps.get_mut(issue.warp as usize) else { return };
+        let Some(recording) = find(&mut self.open, &mut self.at, moment.block()) else { return };
+        let Some(trace) = recording.trace.warps.get_mut(moment.warp() as usize) else { return };
         for index in first..last {
-            if let Some(pc) = self.code.pc(issue.function, index) {
+            if let Some(pc) = self.code.pc(moment.function(), index) {
                 trace.events.push(Event { pc, active: 0, detail: Detail::None });
             }
         }
     }
 }
 
-impl Observer for Recorder<'_> {
+/// Accesses of single lanes, in the order of an instruction's meaning, that make one of the warp.
+struct Pieces {
+    by: Accessor,
+    action: Action,
+    space: Space,
+    differs: Differs,
+    access: WarpAccess,
+}
+
+/// Widest piece that a lane moves at once.
+const PIECE: u32 = 16;
+
+impl Pieces {
+    /// Whether it has room for the piece of a lane, and where: at the lane's own place or, where that
+    /// is taken, behind all others.
+    fn room(&self, lane: u32) -> Option<u32> {
+        let next = 32 - self.access.mask.leading_zeros();
+        let slot = if lane >= next { lane } else { next };
+        (slot < 32).then_some(slot)
+    }
+}
+
+impl Recorder<'_> {
+    fn issue(&mut self, moment: &Moment<'_>, active: u32) {
+        self.finish_pieces();
+        self.last = None;
+        let (block, function, index) = (moment.block(), moment.function(), moment.index());
+        let Some(inst) = moment.inst() else { return };
+        let Some(recording) = find(&mut self.open, &mut self.at, block) else { return };
+        let warp = moment.warp() as usize;
+        let leaves = match inst.flow {
+            Flow::Exit => true,
+            Flow::Ret => function == 0,
+            _ => false,
+        };
+        let Some(live) = recording.live.get_mut(warp) else { return };
+        if leaves {
+            *live &= !active;
+        }
+        if let Some((first, last)) = self.code.skipped(function, index) {
+            self.skip(moment, active, first, last);
+            return;
+        }
+        let Some(pc) = self.code.pc(function, index) else { return };
+        let detail = match self.code.barrier(pc) {
+            // Diverged lanes of a warp arrive one after another; the warp does with the last.
+            Some(barrier) => {
+                let arrived = &mut recording.arrived[warp];
+                *arrived |= active;
+                if *arrived & *live == *live {
+                    *arrived = 0;
+                    barrier
+                } else {
+                    Detail::None
+                }
+            }
+            None => Detail::None,
+        };
+        let Some(trace) = recording.trace.warps.get_mut(warp) else { return };
+        // Of a branch all lanes take part, whichever way they go.
+        let branch = matches!(inst.flow, Flow::Bra(_));
+        if inst.guard.is_some() && branch {
+            let branch = &mut self.branches[pc as usize];
+            branch.executed += 1;
+            branch.divergent += u64::from(active != 0 && active != moment.lanes());
+        }
+        let active = if branch { moment.lanes() } else { active };
+        trace.events.push(Event { pc, active, detail });
+        self.last = Some((block, moment.warp(), pc));
+    }
+
+    /// An access by the instruction issued last.
+    fn access(&mut self, access: &MemoryAccess<'_>) {
+        let Some((_, warp, _)) = self.last else { return };
+        let does = |action| match action {
+            Action::Read => AccessKind::Load,
+            Action::Write => AccessKind::Store,
+            Action::Update => AccessKind::Atomic,
+        };
+        let own = Some(does(access.action));
+        match access.by {
+            Accessor::Load | Accessor::Store | Accessor::Atomic => {
+                let Some((space, addresses)) = place(access, warp) else { return };
+                let lanes = WarpAccess { mask: access.lanes, width: access.bytes, addresses };
+                self.add(space, Differs::default(), lanes);
+            }
+            Accessor::AsyncCopy => {
+                // Copies of 16 bytes bypass L1 (`.cg`; `.ca` of that size is rare).
+                let bypass_l1 = access.bytes == PIECE;
+                self.piece(access, warp, Differs { does: own, copy: true, bypass_l1 });
+            }
+            Accessor::BulkCopy => {
+                self.piece(access, warp, Differs { does: own, copy: true, bypass_l1: true });
+            }
+            // The four warps of a group read their operands together.
+            Accessor::MatrixProduct if warp % 4 != 0 => {}
+            Accessor::AsyncStore
+            | Accessor::Matrix
+            | Accessor::MatrixProduct
+            | Accessor::Texture
+            | Accessor::Surface
+            | Accessor::Mbarrier
+            | Accessor::System => {
+                self.piece(access, warp, Differs { does: own, ..Differs::default() });
+            }
+            // The host's reads cost the device nothing.
+            Accessor::Host => {}
+        }
+    }
+
+    /// An access of one lane: joins those of other lanes by the same instruction.
+    fn piece(&mut self, access: &MemoryAccess<'_>, warp: u32, differs: Differs) {
+        let Some((space, addresses)) = place(access, warp) else { return };
+        let lane = access.lanes.trailing_zeros() & 31;
+        let (by, action) = (access.by, access.action);
+        let base = addresses[lane as usize];
+        // A long copy is one of many lanes.
+        for from in (0..access.bytes).step_by(PIECE as usize) {
+            let width = PIECE.min(access.bytes - from);
+            let lane = if access.bytes > PIECE { from / PIECE % 32 } else { lane };
+            let same = |p: &Pieces| {
+                (p.by, p.action, p.space) == (by, action, space) && p.access.width == width
+            };
+            let at = self.pieces.iter().rposition(same).unwrap_or(usize::MAX);
+            let room = self.pieces.get(at).and_then(|p| Some((at, p.room(lane)?)));
+            let (at, slot) = room.unwrap_or_else(|| {
+                let access = WarpAccess { mask: 0, width, addresses: [0; 32] };
+                self.pieces.push(Pieces { by, action, space, differs, access });
+                (self.pieces.len() - 1, lane)
+            });
+            let access = &mut self.pieces[at].access;
+            access.mask |= 1 << slot;
+            access.addresses[slot as usize] = base + u64::from(from);
+        }
+    }
+
+    /// The instruction issued last has made all of its accesses.
+    fn finish_pieces(&mut self) {
+        if self.pieces.is_empty() {
+            return;
+        }
+        let mut pieces = std::mem::take(&mut self.pieces);
+        for p in pieces.drain(..) {
+            self.add(p.space, p.differs, p.access);
+        }
+        self.pieces = pieces;
+    }
+
+    /// Adds an access to the event of the instruction issued last.
+    fn add(&mut self, space: Space, differs: Differs, mut lanes: WarpAccess) {
+        let Some((block, warp, pc)) = self.last else { return };
+        let Some(recording) = find(&mut self.open, &mut self.at, block) else { return };
+        let BlockTrace { warps, patterns } = &mut recording.trace;
+        let Some(trace) = warps.get_mut(warp as usize) else { return };
+        let instruction = &self.code.code.instructions[pc as usize];
+        if instruction.merged > 1 {
+            lanes.width *= instruction.merged;
+            let from = instruction.merged_from;
+            lanes.addresses = lanes.addresses.map(|a| a.wrapping_add_signed(-from));
+        }
+        if instruction.one_lane {
+            lanes.mask &= lanes.mask.wrapping_neg();
+        }
+        if block == [0; 3] {
+            self.samples.add(pc, space, differs.does, &lanes);
+        }
+        trace.add_access(patterns, &lanes, space, differs);
+    }
+
+    /// The lane's text goes to a buffer in device memory, behind what was printed before.
+    fn print(&mut self, bytes: u64) {
+        let mut addresses = [0; 32];
+        addresses[0] = PRINT_BASE + self.printed;
+        self.printed += bytes;
+        let width = bytes.min(1 << 12) as u32;
+        let differs = Differs { does: Some(AccessKind::Store), ..Differs::default() };
+        self.finish_pieces();
+        self.add(Space::Global, differs, WarpAccess { mask: 1, width, addresses });
+    }
+
+    fn copies(&mut self, group: AsyncGroup) {
+        let Some((block, warp, _)) = self.last else { return };
+        let Some(recording) = find(&mut self.open, &mut self.at, block) else { return };
+        let Some(trace) = recording.trace.warps.get_mut(warp as usize) else { return };
+        let Some(event) = trace.events.last_mut() else { return };
+        match group.of {
+            AsyncWork::Copies | AsyncWork::BulkCopies => {}
+            // A product's registers say when it is done.
+            AsyncWork::MatrixProducts => return,
+        }
+        event.detail = Detail::Copies(match group.what {
+            AsyncGroupOp::Commit => CopyGroup::Commit,
+            AsyncGroupOp::Wait { pending, .. } => CopyGroup::Wait(pending),
+            AsyncGroupOp::WaitAll => CopyGroup::WaitAll,
+        });
+    }
+
     fn block_starts(&mut self, block: [u32; 3]) {
         if self.sender.is_none() {
             return;
@@ -205,115 +411,8 @@ impl Observer for Recorder<'_> {
         self.open.push((block, Recording { trace, live, arrived: vec![0; warps as usize] }));
     }
 
-    fn issue(&mut self, issue: &Issue<'_>) {
-        self.last = None;
-        let Some(recording) = find(&mut self.open, &mut self.at, issue.block) else { return };
-        let warp = issue.warp as usize;
-        let leaves = match issue.inst.flow {
-            Flow::Exit => true,
-            Flow::Ret => issue.function == 0,
-            _ => false,
-        };
-        let Some(live) = recording.live.get_mut(warp) else { return };
-        if leaves {
-            *live &= !issue.active;
-        }
-        if let Some((first, last)) = self.code.skipped(issue.function, issue.index) {
-            self.skip(issue, first, last);
-            return;
-        }
-        let Some(pc) = self.code.pc(issue.function, issue.index) else { return };
-        let detail = match self.code.barrier(pc) {
-            // Diverged lanes of a warp arrive one after another; the warp does with the last.
-            Some(barrier) => {
-                let arrived = &mut recording.arrived[warp];
-                *arrived |= issue.active;
-                if *arrived & *live == *live {
-                    *arrived = 0;
-                    barrier
-                } else {
-                    Detail::None
-                }
-            }
-            None => Detail::None,
-        };
-        let Some(trace) = recording.trace.warps.get_mut(warp) else { return };
-        if issue.inst.guard.is_some() && matches!(issue.inst.flow, Flow::Bra(_)) {
-            let branch = &mut self.branches[pc as usize];
-            branch.executed += 1;
-            branch.divergent += u64::from(issue.active != 0 && issue.active != issue.lanes);
-        }
-        // Of a branch all lanes take part, whichever way they go.
-        let branch = matches!(issue.inst.flow, Flow::Bra(_));
-        let active = if branch { issue.lanes } else { issue.active };
-        trace.events.push(Event { pc, active, detail });
-        self.last = Some((issue.block, issue.warp, pc));
-    }
-
-    fn access(&mut self, access: &MemoryAccess<'_>) {
-        let Some((block, warp, pc)) = self.last else { return };
-        let Some(recording) = find(&mut self.open, &mut self.at, block) else { return };
-        let BlockTrace { warps, patterns } = &mut recording.trace;
-        let Some(trace) = warps.get_mut(warp as usize) else { return };
-        let (place, width) = match access.effect {
-            Effect::Ld(m) | Effect::St(m) => (m.place, u32::from(m.bytes) * u32::from(m.count)),
-            Effect::Atom(a) => (a.place, u32::from(a.bytes)),
-            _ => return,
-        };
-        let Some(mut space) = space_of(place.space) else { return };
-        let mut addresses = *access.addresses;
-        if place.space == IsaSpace::Generic {
-            let first = addresses[access.lanes.trailing_zeros() as usize % 32];
-            let inside = |start: u64, size: u64| (start..start + size).contains(&first);
-            let base = match () {
-                () if inside(window::SHARED, window::SHARED_SIZE) => {
-                    space = Space::Shared;
-                    window::SHARED
-                }
-                () if inside(window::LOCAL, window::LOCAL_SIZE) => {
-                    space = Space::Local;
-                    window::LOCAL
-                }
-                () if inside(window::PARAM, window::PARAM_SIZE) => {
-                    space = Space::Const;
-                    window::PARAM
-                }
-                () => 0,
-            };
-            addresses = addresses.map(|a| a.wrapping_sub(base));
-        }
-        if space == Space::Local {
-            // The hardware interleaves local memory by lane, word by word.
-            for (lane, address) in addresses.iter_mut().enumerate() {
-                let word = (*address / 4).wrapping_mul(32).wrapping_add(lane as u64);
-                *address = LOCAL_BASE + u64::from(warp) * LOCAL_PER_WARP + word * 4 + *address % 4;
-            }
-        }
-        let instruction = &self.code.code.instructions[pc as usize];
-        let mut lanes = WarpAccess { mask: access.lanes, width, addresses };
-        if instruction.merged > 1 {
-            lanes.width *= instruction.merged;
-            let from = instruction.merged_from;
-            lanes.addresses = lanes.addresses.map(|a| a.wrapping_add_signed(-from));
-        }
-        if instruction.one_lane {
-            lanes.mask &= lanes.mask.wrapping_neg();
-        }
-        if block == [0; 3] {
-            self.samples.add(pc, space, &lanes);
-        }
-        let detail = Detail::Memory { space, access: trace.add_access(pc, &lanes, patterns) };
-        // An instruction with several accesses (a matrix load, a copy) is several events.
-        let Some(event) = trace.events.last_mut() else { return };
-        if event.detail == Detail::None {
-            event.detail = detail;
-        } else {
-            let again = Event { detail, ..*event };
-            trace.events.push(again);
-        }
-    }
-
     fn block_ends(&mut self, block: [u32; 3]) {
+        self.finish_pieces();
         let Some(at) = self.open.iter().position(|o| o.0 == block) else { return };
         let (_, recording) = self.open.swap_remove(at);
         let mut trace = recording.trace;
@@ -327,6 +426,79 @@ impl Observer for Recorder<'_> {
             self.open.clear();
         }
     }
+}
+
+impl Observer for Recorder<'_> {
+    const EVENTS: EventSet = EventSet::ISSUE
+        .and(EventSet::ACCESS)
+        .and(EventSet::SYNC)
+        .and(EventSet::PRINT)
+        .and(EventSet::BLOCK);
+
+    fn block(&mut self, event: BlockEvent<'_>) {
+        match event {
+            BlockEvent::Starts { block } => self.block_starts(block),
+            BlockEvent::Ends { block } => self.block_ends(block),
+            BlockEvent::LaunchStarts { .. }
+            | BlockEvent::Faults { .. }
+            | BlockEvent::LaunchEnds => {}
+        }
+    }
+
+    fn warp(&mut self, moment: &Moment<'_>, event: WarpEvent<'_>) -> ControlFlow<String> {
+        match event {
+            WarpEvent::Issue { active } => self.issue(moment, active),
+            WarpEvent::Access(access) => self.access(access),
+            WarpEvent::AsyncGroup(group) => self.copies(group),
+            WarpEvent::Print { text, .. } => self.print(text.len() as u64),
+            // What these cost is in the instruction's class.
+            WarpEvent::BarrierArrive { .. }
+            | WarpEvent::BarrierComplete { .. }
+            | WarpEvent::Fence(_)
+            | WarpEvent::WarpSync { .. }
+            | WarpEvent::Mbarrier(_)
+            | WarpEvent::Malloc { .. }
+            | WarpEvent::Free { .. }
+            | WarpEvent::Exit { .. } => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The space that an access of a warp reaches, and the lanes' addresses as the hardware lays them
+/// out; `None` where it costs nothing.
+fn place(access: &MemoryAccess<'_>, warp: u32) -> Option<(Space, [u64; 32])> {
+    let mut addresses = *access.addresses;
+    let mut space = match access.space {
+        IsaSpace::Tex => {
+            let array = ARRAY_BASE + access.texture.wrapping_mul(PER_ARRAY) % ARRAY_BASE;
+            addresses = addresses.map(|a| array.wrapping_add(a));
+            Space::Global
+        }
+        space => space_of(space)?,
+    };
+    if access.space == IsaSpace::Generic {
+        let first = addresses[access.lanes.trailing_zeros() as usize % 32];
+        let (reached, at) = window::locate(access.space, first);
+        space = space_of(reached)?;
+        addresses = addresses.map(|a| a.wrapping_sub(first - at));
+    }
+    // Fetches, and reads of surfaces, go through the texture cache.
+    if space == Space::Global
+        && access.action == Action::Read
+        && matches!(access.by, Accessor::Texture | Accessor::Surface)
+    {
+        space = Space::Texture;
+    }
+    if space == Space::Local {
+        // The hardware interleaves local memory by lane, word by word.
+        let start = LOCAL_BASE + u64::from(warp) * LOCAL_PER_WARP;
+        for (lane, address) in addresses.iter_mut().enumerate() {
+            let word = (*address / 4).wrapping_mul(32).wrapping_add(lane as u64);
+            *address = start.wrapping_add(word.wrapping_mul(4)).wrapping_add(*address % 4);
+        }
+    }
+    Some((space, addresses))
 }
 
 /// A block under way; mostly the one that was asked for last.
@@ -345,6 +517,11 @@ fn find<'a>(
 const LOCAL_BASE: u64 = 1 << 60;
 /// Distance between the local memories of two warps.
 const LOCAL_PER_WARP: u64 = 1 << 25;
+/// Where the arrays of textures and surfaces lie, each in its part.
+const ARRAY_BASE: u64 = 1 << 61;
+const PER_ARRAY: u64 = 1 << 40;
+/// Where device `printf` writes.
+const PRINT_BASE: u64 = 1 << 62;
 
 /// The simulator's end.
 struct Channel {

@@ -3,7 +3,7 @@
 //! Constants of a [`WarpOp`] are a packed descriptor and what the comments below say.
 
 use super::{Elem, MatrixError, Mma, Wgmma, WgmmaA, WgmmaArgs, Wmma, WmmaMove, moves};
-use crate::effect::{Fault, Flow, Machine, WarpOp};
+use crate::effect::{Accessor, Fault, Flow, Machine, WarpOp};
 use crate::special::Sreg;
 use crate::types::Space;
 
@@ -104,7 +104,13 @@ pub(crate) fn wmma_load(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fau
     let (base, stride) = (mach.src_d(0)[lane], mach.src_w(1)[lane]);
     let regs = m.fragment.load(m.layout, stride.into(), |at, bytes| {
         let mut buffer = [0u8; 8];
-        mach.read(lane as u8, space, base.wrapping_add(at), &mut buffer[..bytes])?;
+        mach.read(
+            Accessor::Matrix,
+            lane as u8,
+            space,
+            base.wrapping_add(at),
+            &mut buffer[..bytes],
+        )?;
         Ok::<u64, Fault>(u64::from_le_bytes(buffer))
     })?;
     if m.fragment.elem == Elem::F64 {
@@ -129,7 +135,13 @@ pub(crate) fn wmma_store(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fa
         words(mach, 2, n).iter().map(|r| r.map(u64::from)).collect()
     };
     m.fragment.store(m.layout, stride.into(), &regs, |at, bytes, v| {
-        mach.write(lane as u8, space, base.wrapping_add(at), &v.to_le_bytes()[..bytes])
+        mach.write(
+            Accessor::Matrix,
+            lane as u8,
+            space,
+            base.wrapping_add(at),
+            &v.to_le_bytes()[..bytes],
+        )
     })?;
     Ok(Flow::Next)
 }
@@ -162,7 +174,9 @@ pub(crate) fn wgmma(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> 
         metadata: meta.as_ref().map(|meta| (meta, op.k[3])),
     };
     let warp = warp_in_cta(mach, lane as u8) as usize % 4;
-    m.run(warp, &mut d, a, &args, |at, out| mach.read(lane as u8, Space::Shared, at.into(), out))?;
+    m.run(warp, &mut d, a, &args, |at, out| {
+        mach.read(Accessor::MatrixProduct, lane as u8, Space::Shared, at.into(), out)
+    })?;
     set_words(mach, &d);
     Ok(Flow::Next)
 }
@@ -183,7 +197,7 @@ pub(crate) fn ldmatrix(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Faul
         for (r, row) in rows.iter_mut().enumerate() {
             let lane = 8 * i + r;
             row_access(lane, addresses[lane], space_from(space), false)?;
-            mach.read(lane as u8, space_from(space), addresses[lane], row)?;
+            mach.read(Accessor::Matrix, lane as u8, space_from(space), addresses[lane], row)?;
         }
         mach.set_w(i, &moves::load_8x8(&rows, transpose != 0));
     }
@@ -199,7 +213,7 @@ pub(crate) fn stmatrix(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Faul
         for (r, row) in rows.iter().enumerate() {
             let lane = 8 * i + r;
             row_access(lane, addresses[lane], space_from(space), true)?;
-            mach.write(lane as u8, space_from(space), addresses[lane], row)?;
+            mach.write(Accessor::Matrix, lane as u8, space_from(space), addresses[lane], row)?;
         }
     }
     Ok(Flow::Next)

@@ -2,6 +2,7 @@
 
 use crate::async_copy::{self, bulk_flag};
 use crate::class;
+use crate::effect::{AsyncGroup, AsyncGroupOp, AsyncWork, Effect};
 use crate::matched::Match;
 use crate::matrix::run::space_code;
 use crate::meaning::{Addr, Cx, V};
@@ -98,11 +99,19 @@ pub static ROWS: &[Row] = &[
         syntax: "cp.async.commit_group",
         does: "Closes the group of the copies that this thread has started.",
         section: "9.7.10.28.3.2",
-        sem: Sem::Ops(|_| {}),
+        sem: Sem::Ops(|x| group(x, AsyncWork::Copies, AsyncGroupOp::Commit)),
         ..C
     },
-    Row { syntax: "cp.async.wait_group #n:.u32", sem: Sem::Ops(|_| {}), ..CP_ASYNC },
-    Row { syntax: "cp.async.wait_all", sem: Sem::Ops(|_| {}), ..CP_ASYNC },
+    Row {
+        syntax: "cp.async.wait_group #n:.u32",
+        sem: Sem::Ops(|x| wait_group(x, AsyncWork::Copies)),
+        ..CP_ASYNC
+    },
+    Row {
+        syntax: "cp.async.wait_all",
+        sem: Sem::Ops(|x| group(x, AsyncWork::Copies, AsyncGroupOp::WaitAll)),
+        ..CP_ASYNC
+    },
 ];
 
 /// Operations and types of reductions into shared memory.
@@ -132,6 +141,17 @@ pub(super) fn at(x: &mut Cx, name: &str) -> V {
 
 fn slot(x: &Cx, name: &str) -> bool {
     x.m.notation.slots.iter().any(|s| s.name == name) && x.given(name)
+}
+
+/// A commit of, or wait for, asynchronous work.
+pub(super) fn group(x: &mut Cx, of: AsyncWork, what: AsyncGroupOp) {
+    x.effect(Effect::AsyncGroup(AsyncGroup { of, what }), &[], &[]);
+}
+
+/// A wait for the groups before the last `n`.
+pub(super) fn wait_group(x: &mut Cx, of: AsyncWork) {
+    let wait = AsyncGroupOp::Wait { pending: x.imm("n") as u32, read: x.has(".read") };
+    group(x, of, wait);
 }
 
 fn small(x: &mut Cx) {

@@ -1,7 +1,8 @@
 //! Bulk copies between memories (PTX ISA 9.7.10.28.4.1, 9.7.10.28.4.3, 9.7.10.28.6).
 
-use super::async_copy::{BULK, MULTICAST, bulk_operands, spaces};
+use super::async_copy::{BULK, MULTICAST, bulk_operands, group, spaces, wait_group};
 use crate::async_copy;
+use crate::effect::{AsyncGroupOp, AsyncWork};
 use crate::meaning::Cx;
 use crate::row::{Row, Sem};
 use crate::types::ptx;
@@ -200,14 +201,14 @@ pub static ROWS: &[Row] = &[
         syntax: "cp.async.bulk.commit_group",
         does: "Closes the bulk group of the copies that this thread has started.",
         section: "9.7.10.28.6.1",
-        sem: Sem::Ops(|_| {}),
+        sem: Sem::Ops(|x| group(x, AsyncWork::BulkCopies, AsyncGroupOp::Commit)),
         ..BULK
     },
     Row {
         syntax: "cp.async.bulk.wait_group{.read} #n:.u32",
         does: "Waits until bulk groups of this thread are complete.",
         section: "9.7.10.28.6.2",
-        sem: Sem::Ops(|_| {}),
+        sem: Sem::Ops(|x| wait_group(x, AsyncWork::BulkCopies)),
         ..BULK
     },
 ];

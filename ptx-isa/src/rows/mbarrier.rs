@@ -1,7 +1,7 @@
 //! `mbarrier` objects and arrivals (PTX ISA 9.7.15.16.12 to 9.7.15.16.18).
 
 use crate::class::{self, Class};
-use crate::effect::WarpFn;
+use crate::effect::{Order, Scope, WarpFn};
 use crate::matched::Match;
 use crate::matrix::run::space_code;
 use crate::mbarrier::{self, arrive_flag};
@@ -195,10 +195,12 @@ pub static ROWS: &[Row] = &[
         addresses: AddressWidth::Any,
         // Copies are complete when issued, so the arrival happens at once.
         sem: Sem::Ops(|x| {
-            let flags = if x.has(".noinc") { 0 } else { arrive_flag::INCREMENT };
+            let increments = !x.has(".noinc");
+            let increment = if increments { arrive_flag::INCREMENT } else { 0 };
+            let flags = increment | arrive_flag::AFTER_COPIES;
             let src = [address(x), V::w(1)];
             let k = [flags, space_code(space(x)), 0, 0];
-            let kinds = if flags == 0 { &[Kind::D][..] } else { &[] };
+            let kinds = if increments { &[] } else { &[Kind::D][..] };
             x.warp("cp.async.mbarrier.arrive", mbarrier::arrive, k, &src, kinds);
         }),
         ..B
@@ -232,16 +234,23 @@ fn init(x: &mut Cx) {
     x.warp("mbarrier.init", mbarrier::init, k, &src, &[]);
 }
 
+/// Order and scope, as the operations take them.
+pub(super) fn synchronisation(x: &Cx) -> u32 {
+    let order = if x.get("sem") == ".relaxed" { Order::Relaxed } else { Order::AcqRel };
+    let scope = if x.get("scope") == ".cluster" { Scope::Cluster } else { Scope::Cta };
+    mbarrier::pack_sync(order, scope)
+}
+
 fn transactions(x: &mut Cx, flags: u32) {
     let src = [address(x), x.rd("count")];
-    let k = [flags, space_code(space(x)), 0, 0];
+    let k = [flags, space_code(space(x)), synchronisation(x), 0];
     x.warp("mbarrier.tx", mbarrier::arrive, k, &src, &[]);
 }
 
 fn arrivals(x: &mut Cx, flags: u32) {
     let counted = x.m.notation.slots.iter().any(|s| s.name == "count");
     let src = [address(x), if counted { x.rd("count") } else { V::w(1) }];
-    let k = [flags, space_code(space(x)), 0, 0];
+    let k = [flags, space_code(space(x)), synchronisation(x), 0];
     let state = x.warp("mbarrier.arrive", mbarrier::arrive as WarpFn, k, &src, &[Kind::D]);
     x.wr("d", state[0]);
 }

@@ -1,6 +1,6 @@
 //! Waits for an `mbarrier` and questions about it (PTX ISA 9.7.15.16.19 to 9.7.15.16.21).
 
-use super::mbarrier::{B, CTA, LAYOUT, SCOPE, address};
+use super::mbarrier::{B, CTA, LAYOUT, SCOPE, address, synchronisation};
 use crate::effect::Effect;
 use crate::matrix::run::space_code;
 use crate::mbarrier;
@@ -126,7 +126,7 @@ fn wait(x: &mut Cx) {
     let parity = x.has(".parity");
     let what = x.rd(if parity { "parity" } else { "state" });
     let src = [address(x), what];
-    let k = [u32::from(parity), space_code(space(x)), 0, 0];
+    let k = [u32::from(parity), space_code(space(x)), synchronisation(x), 0];
     let done = x.warp("mbarrier.test_wait", mbarrier::test, k, &src, &[Kind::P]);
     // A wait in a loop should let those run that it waits for.
     x.effect(Effect::Yield, &[], &[]);

@@ -2,7 +2,7 @@
 
 use super::cluster::C;
 use crate::class;
-use crate::effect::{Effect, Order, Scope};
+use crate::effect::{Effect, Fence, Order, Proxy, Scope};
 use crate::row::{AddressWidth, Row, Sem, floor};
 use crate::types::ptx;
 
@@ -13,7 +13,15 @@ const FENCE: Row = Row {
     addresses: AddressWidth::Any,
     // One coherent memory behind every proxy: a full fence orders them all.
     sem: Sem::Ops(|x| {
-        x.effect(Effect::Fence(Order::SeqCst, Scope::Sys), &[], &[]);
+        let proxies = [
+            (".proxy.async", Proxy::Async),
+            (".proxy.alias", Proxy::Alias),
+            (".proxy.tensormap", Proxy::Tensormap),
+        ];
+        let proxy = proxies.iter().find(|(word, _)| x.m.row.syntax.contains(word));
+        let proxy = proxy.map_or(Proxy::Generic, |(_, proxy)| *proxy);
+        let fence = Fence { order: Order::SeqCst, scope: Scope::Sys, proxy };
+        x.effect(Effect::Fence(fence), &[], &[]);
     }),
     ..C
 };

@@ -3,9 +3,10 @@
 use super::texture::{
     ARRAY, Coordinates, GEOMETRY, LAYERED, SURFACE, boundary, lanes, no_object, surface,
 };
-use crate::effect::{AtomOp, Fault, Flow, Machine, WarpOp};
+use crate::effect::{ArrayTouch, AtomOp, Fault, Flow, Machine, WarpOp};
 use crate::meaning::Cx;
 use crate::row::{Row, Sem};
+use crate::texture::Texture;
 use crate::types::{Kind, ptx};
 
 const COP: (&str, &str) = ("cop", ".ca .cg .cs .cv");
@@ -94,6 +95,24 @@ fn suld(x: &mut Cx) {
     x.wr_vec("d", &values);
 }
 
+/// Tells that a lane touches the array of a surface, unless the access has no effect.
+fn touch(
+    m: &mut dyn Machine,
+    lane: usize,
+    handle: u64,
+    (surface, place, flags): (&Texture, [i32; 3], u32),
+    bytes: usize,
+    touch: ArrayTouch,
+) -> Result<(), Fault> {
+    match surface.surface_offset(place, boundary(flags), bytes) {
+        Some(Some(offset)) => {
+            m.touches_array(lane as u8, handle, offset as u64, bytes as u32, touch)
+        }
+        Some(None) => Ok(()),
+        None => Err(outside(lane, place)),
+    }
+}
+
 fn load(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let [flags, count, bytes, _] = op.k;
     let handles = m.src_d(0);
@@ -105,6 +124,7 @@ fn load(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
         let place = surface_place(&at, lane, flags);
         let mut data = [0; 32];
         let size = (count * bytes) as usize;
+        touch(m, lane, handles[lane], (&t, place, flags), size, ArrayTouch::Read)?;
         t.surface_read(place, boundary(flags), &mut data[..size])
             .ok_or_else(|| outside(lane, place))?;
         for (out, element) in out.iter_mut().zip(data[..size].chunks(bytes as usize)) {
@@ -149,6 +169,7 @@ fn store(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
         for value in &values {
             data.extend(&value[lane].to_le_bytes()[..bytes as usize]);
         }
+        touch(m, lane, handles[lane], (&t, place, flags), data.len(), ArrayTouch::Write)?;
         t.surface_write(place, boundary(flags), &data).ok_or_else(|| outside(lane, place))?;
     }
     Ok(Flow::Next)
@@ -187,6 +208,7 @@ fn reduce(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
         let place = surface_place(&at, lane, flags);
         let value = values[lane];
         let update = |old: u64| op.apply(bytes as u8, false, old, value, 0);
+        touch(m, lane, handles[lane], (&t, place, flags), bytes as usize, ArrayTouch::Update)?;
         t.surface_update(place, boundary(flags), bytes as usize, update)
             .ok_or_else(|| outside(lane, place))?;
     }

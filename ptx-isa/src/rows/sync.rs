@@ -1,7 +1,7 @@
 //! CTA barriers and memory fences (PTX ISA 9.7.13.1, 9.7.13.4).
 
 use crate::class::{self, Class};
-use crate::effect::{Bar, BarKind, Effect, Order, Scope};
+use crate::effect::{Bar, BarKind, Effect, Fence, Order, Proxy, Scope};
 use crate::meaning::Cx;
 use crate::row::{Floor, Operation, ROW, Reach, Row, Sem, floor};
 use crate::types::{Kind, ptx};
@@ -159,5 +159,6 @@ fn fence(x: &mut Cx) {
         (_, ".cluster") => Scope::Cluster,
         _ => Scope::Sys,
     };
-    x.effect(Effect::Fence(order, scope), &[], &[]);
+    let fence = Fence { order, scope, proxy: Proxy::Generic };
+    x.effect(Effect::Fence(fence), &[], &[]);
 }

@@ -3,11 +3,11 @@
 //! Textures have one mip level here, so that explicit levels and gradients select it.
 
 use crate::class::Class;
-use crate::effect::{Fault, Flow, Machine, WarpOp};
+use crate::effect::{Accessor, ArrayTouch, Fault, Flow, Machine, WarpOp};
 use crate::matched::Match;
 use crate::meaning::{Cx, V};
 use crate::row::{ROW, Row, Sem};
-use crate::texture::{Boundary, Texture};
+use crate::texture::{Boundary, TexelSource, Texture};
 use crate::types::{Kind, Space, ptx};
 use crate::uop::Op;
 use half::f16;
@@ -268,10 +268,24 @@ fn sample(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     })
 }
 
-type ReadMemory<'a> = crate::texture::Read<'a, Fault>;
+type FetchLane<'a> = dyn Fn(&Texture, &Coordinates, usize, &mut dyn TexelSource<Fault>) -> Result<[u32; 4], Fault>
+    + 'a;
 
-type FetchLane<'a> =
-    dyn Fn(&Texture, &Coordinates, usize, &mut ReadMemory<'_>) -> Result<[u32; 4], Fault> + 'a;
+/// Texels for one lane.
+struct LaneTexels<'a> {
+    machine: &'a mut dyn Machine,
+    lane: u8,
+    handle: u64,
+}
+
+impl TexelSource<Fault> for LaneTexels<'_> {
+    fn memory(&mut self, address: u64, out: &mut [u8]) -> Result<(), Fault> {
+        self.machine.read(Accessor::Texture, self.lane, Space::Global, address, out)
+    }
+    fn array(&mut self, offset: u64, bytes: u32) -> Result<(), Fault> {
+        self.machine.touches_array(self.lane, self.handle, offset, bytes, ArrayTouch::Fetch)
+    }
+}
 
 pub(super) fn fetch_lanes(
     m: &mut dyn Machine,
@@ -284,9 +298,8 @@ pub(super) fn fetch_lanes(
     for lane in lanes(m.mask()) {
         let texture =
             m.texture(handles[lane]).ok_or_else(|| no_object(lane, "texture", handles[lane]))?;
-        let read =
-            &mut |address: u64, bytes: &mut [u8]| m.read(lane as u8, Space::Global, address, bytes);
-        let texel = fetch(&texture, &at, lane, read)?;
+        let mut texels = LaneTexels { machine: m, lane: lane as u8, handle: handles[lane] };
+        let texel = fetch(&texture, &at, lane, &mut texels)?;
         for (out, value) in out.iter_mut().zip(texel) {
             out[lane] = value;
         }

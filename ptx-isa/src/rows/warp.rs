@@ -44,7 +44,7 @@ pub static ROWS: &[Row] = &[
         reach: Reach::Warp,
         sem: Sem::Ops(|x| {
             let members = x.rd("members");
-            x.warp_sync("bar.warp.sync", |_, _| Ok(Flow::Next), [0; 4], 0, &[members], &[]);
+            x.warp_barrier("bar.warp.sync", members);
         }),
         ..ROW
     },

@@ -3,10 +3,12 @@
 //! A product runs to its end when it is issued, so fences, groups and waits have nothing left to do.
 
 use crate::class;
+use crate::effect::{AsyncGroupOp, AsyncWork};
 use crate::matched::Match;
 use crate::matrix::{Wgmma, run};
 use crate::meaning::{Arg, Cx};
 use crate::row::{Exactness, ROW, Reach, Row, Sem};
+use crate::rows::async_copy::{group, wait_group};
 use crate::rows::mma::{known, together};
 use crate::types::{Kind, ptx};
 
@@ -138,12 +140,14 @@ pub static ROWS: &[Row] = &[
         syntax: "wgmma.commit_group.sync.aligned",
         does: "Closes the group of the products that the warpgroup has started.",
         section: "9.7.17.7.2",
+        sem: Sem::Ops(|x| group(x, AsyncWork::MatrixProducts, AsyncGroupOp::Commit)),
         ..GROUP
     },
     Row {
         syntax: "wgmma.wait_group.sync.aligned #n:.u32",
         does: "Waits until groups of products are complete.",
         section: "9.7.17.7.3",
+        sem: Sem::Ops(|x| wait_group(x, AsyncWork::MatrixProducts)),
         ..GROUP
     },
 ];

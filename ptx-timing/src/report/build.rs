@@ -284,7 +284,9 @@ fn lines(inputs: &Inputs<'_>) -> Vec<Line> {
                 let free = counts.shared_steps - counts.shared_conflicts;
                 MemoryLine {
                     space: match instruction.class {
-                        _ if shared || counts.shared_steps > 0 => MemorySpace::Shared,
+                        _ if shared || counts.sectors == 0 && counts.shared_steps > 0 => {
+                            MemorySpace::Shared
+                        }
                         Class::LoadConst => MemorySpace::Constant,
                         Class::Texture => MemorySpace::Texture,
                         _ if counts.local => MemorySpace::Local,

@@ -13,7 +13,7 @@ const MOST: usize = 64;
 /// The accesses, by instruction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Samples {
-    by_pc: Vec<Vec<(Space, WarpAccess)>>,
+    by_pc: Vec<Vec<(Space, Option<AccessKind>, WarpAccess)>>,
 }
 
 impl Samples {
@@ -22,10 +22,10 @@ impl Samples {
         Self { by_pc: vec![Vec::new(); instructions] }
     }
 
-    /// Keeps an access.
-    pub fn add(&mut self, pc: u32, space: Space, access: &WarpAccess) {
+    /// Keeps an access; `does`: other than what the instruction does.
+    pub fn add(&mut self, pc: u32, space: Space, does: Option<AccessKind>, access: &WarpAccess) {
         if let Some(list) = self.by_pc.get_mut(pc as usize).filter(|l| l.len() < MOST) {
-            list.push((space, *access));
+            list.push((space, does, *access));
         }
     }
 
@@ -37,8 +37,8 @@ impl Samples {
         instruction: &Instruction,
     ) -> Option<AccessPattern> {
         let mut worst: Option<(u32, &WarpAccess)> = None;
-        for (space, access) in self.by_pc.get(pc as usize)? {
-            let cost = match (space, instruction.kind) {
+        for (space, does, access) in self.by_pc.get(pc as usize)? {
+            let cost = match (space, does.unwrap_or(instruction.kind)) {
                 (Space::Shared, AccessKind::Load) => {
                     bank_cost(&profile.shared, Direction::Load, access).steps
                 }

@@ -6,7 +6,7 @@ use super::shape::{MAX_SECTORS, Part, SECTOR, Shape};
 use super::time::FRACTION;
 use crate::cache::{Cache, CacheCounts, Evicted};
 use crate::dram::Dram;
-use crate::event::{AccessKind, Instruction, Space};
+use crate::event::{AccessKind, Instruction, Space, TracedAccess};
 use crate::profile::Profile;
 
 /// A server that moves bytes at a fixed rate, first come, first served.
@@ -123,38 +123,46 @@ impl<'a> Memory<'a> {
     }
 
     /// One access of one warp, issued by `sm` at `now`; returns when a dependent instruction can
-    /// issue. `parts` count from `origin`.
+    /// issue. `parts` count from `origin`. `side`: the shared-memory side of a copy, of which only the
+    /// banks count.
+    #[allow(clippy::too_many_arguments)]
     pub fn access(
         &mut self,
         sm: usize,
         now: u64,
         instruction: &Instruction,
-        space: Space,
+        traced: TracedAccess,
+        side: bool,
         (shape, parts, origin): (&Shape, &[Part], u64),
         counts: &mut PcCounts,
     ) -> u64 {
-        counts.requests += 1;
-        counts.width = counts.width.max(shape.width);
+        let TracedAccess { space, differs, .. } = traced;
+        let kind = differs.does.unwrap_or(instruction.kind);
+        if !side {
+            counts.requests += 1;
+            counts.width = counts.width.max(shape.width);
+            counts.bytes_used += u64::from(shape.used);
+        }
         counts.local |= space == Space::Local;
-        counts.bytes_used += u64::from(shape.used);
         counts.ideal_sectors += u64::from(shape.ideal);
         counts.sectors += u64::from(shape.transactions);
         counts.bytes += u64::from(shape.moved);
         counts.shared_steps += u64::from(shape.steps);
         counts.shared_conflicts += u64::from(shape.conflicts);
-        let done = match (space, instruction.kind) {
+        let done = match (space, kind) {
             (Space::Shared, _) => now + u64::from(shape.latency),
             (Space::Const, _) => self.constant(sm, now, shape, parts, origin),
             (Space::Texture, _) => self.texture(sm, now, parts, origin, counts),
             (_, AccessKind::Load) => {
                 let g = &self.profile.global;
                 let l1 = if space == Space::Local { g.local_in_l1 } else { g.load_in_l1 };
-                self.load(sm, now, l1 && !instruction.bypass_l1, parts, origin, counts)
+                let bypass = instruction.bypass_l1 || differs.bypass_l1;
+                self.load(sm, now, l1 && !bypass, parts, origin, counts)
             }
             (_, AccessKind::Store) => self.store(sm, now, parts, origin),
             (_, AccessKind::Atomic | AccessKind::Reduction) => self.atomic(sm, now, parts, origin),
         };
-        if matches!(instruction.kind, AccessKind::Load | AccessKind::Atomic) {
+        if !side && matches!(kind, AccessKind::Load | AccessKind::Atomic) {
             counts.latency += done - now;
         }
         done

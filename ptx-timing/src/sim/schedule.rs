@@ -87,6 +87,7 @@ fn effect(code: &Code, pc: usize) -> MemoryEffect {
         Class::LoadShared | Class::StoreShared | Class::AtomicShared | Class::LoadMatrix
     );
     match instruction.class {
+        _ if instruction.orders => MemoryEffect::Fence,
         Class::Barrier
         | Class::WarpSync
         | Class::FenceBlock

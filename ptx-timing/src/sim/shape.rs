@@ -13,7 +13,7 @@ use crate::atomic;
 use crate::banks::{Direction, bank_cost};
 use crate::coalesce::{Path, device_transactions, transactions};
 use crate::constant;
-use crate::event::{AccessKind, Instruction, Pattern, Space};
+use crate::event::{AccessKind, Instruction, Pattern, Space, TracedAccess};
 use crate::profile::{Profile, Protocol};
 
 /// Everything is the same when all addresses move by a multiple of this.
@@ -92,15 +92,17 @@ impl Shapes {
         &mut self,
         profile: &Profile,
         instruction: &Instruction,
-        space: Space,
-        pattern: (&[Pattern], u32),
-        base: u64,
+        patterns: &[Pattern],
+        traced: TracedAccess,
     ) -> (&Shape, &[Part], u64) {
+        let TracedAccess { base, pattern: index, space, .. } = traced;
         let origin = base & !(GRANULE - 1);
-        let kind = instruction.kind as u32;
-        let bypass = u32::from(instruction.bypass_l1);
-        let key = (base - origin) as u32 | (space as u32) << 8 | kind << 12 | bypass << 16;
-        let (patterns, index) = pattern;
+        let kind = traced.differs.does.unwrap_or(instruction.kind);
+        let bypass = instruction.bypass_l1 || traced.differs.bypass_l1;
+        let key = (base - origin) as u32
+            | (space as u32) << 8
+            | (kind as u32) << 12
+            | u32::from(bypass) << 16;
         let list = &self.known[index as usize];
         let shape = match list.iter().find(|(k, _)| *k == key) {
             Some(&(_, shape)) => shape,
@@ -108,7 +110,7 @@ impl Shapes {
                 let access = patterns[index as usize].at(base);
                 let first = self.parts.len() as u32;
                 let mut shape =
-                    compute(profile, instruction, space, &access, origin, &mut self.parts);
+                    compute(profile, (kind, bypass), space, &access, origin, &mut self.parts);
                 shape.parts = first..self.parts.len() as u32;
                 self.shapes.push(shape);
                 let shape = self.shapes.len() as u32 - 1;
@@ -123,7 +125,7 @@ impl Shapes {
 
 fn compute(
     p: &Profile,
-    instruction: &Instruction,
+    (kind, bypass): (AccessKind, bool),
     space: Space,
     access: &WarpAccess,
     origin: u64,
@@ -134,12 +136,12 @@ fn compute(
     if !matches!(space, Space::Shared | Space::Const) {
         shape.ideal = used.div_ceil(p.global.sector_bytes.max(1).into()) as u32;
     }
-    match (space, instruction.kind) {
+    match (space, kind) {
         (Space::Shared, kind) => shared(p, kind, access, &mut shape),
         (Space::Const, _) => constant_memory(p, access, origin, &mut shape, out),
         (Space::Texture, _) => texture(p, access, origin, &mut shape, out),
         (_, AccessKind::Load) => {
-            let path = if instruction.bypass_l1 { Path::LoadBypass } else { Path::Load };
+            let path = if bypass { Path::LoadBypass } else { Path::Load };
             device(p, path, access, origin, &mut shape, out);
         }
         (_, AccessKind::Store) => device(p, Path::Store, access, origin, &mut shape, out),

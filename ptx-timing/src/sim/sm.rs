@@ -6,7 +6,7 @@ use super::record::Recording;
 use super::report::{PcCounts, Stall};
 use super::shape::Shapes;
 use super::time::FRACTION;
-use crate::event::{BlockTrace, Code, Detail, Event, Patterns, WarpTrace};
+use crate::event::{BlockTrace, Code, CopyGroup, Detail, Event, Patterns, Space, WarpTrace};
 use crate::profile::{Policy, Profile};
 
 /// Not ready until somebody says so.
@@ -47,6 +47,34 @@ struct Warp {
     pipe_was_busy: bool,
     /// Index in the timeline, where this SM has one.
     recorded: Option<usize>,
+    copies: Copies,
+}
+
+/// When a warp's asynchronous copies are complete.
+#[derive(Debug, Default)]
+struct Copies {
+    /// Those that are not committed.
+    pending: u64,
+    /// Groups, the oldest first.
+    groups: Vec<u64>,
+}
+
+impl Copies {
+    /// Commits or waits; the clock until which the warp waits.
+    fn group(&mut self, group: CopyGroup) -> u64 {
+        let waits = match group {
+            CopyGroup::Commit => {
+                self.groups.push(std::mem::take(&mut self.pending));
+                return 0;
+            }
+            CopyGroup::Wait(pending) => self.groups.len().saturating_sub(pending as usize),
+            CopyGroup::WaitAll => {
+                self.groups.push(std::mem::take(&mut self.pending));
+                self.groups.len()
+            }
+        };
+        self.groups.drain(..waits).max().unwrap_or(0)
+    }
 }
 
 /// One of a block's named barriers.
@@ -230,6 +258,7 @@ impl Sm {
                 operands_reason: Stall::Control,
                 pipe_was_busy: false,
                 recorded,
+                copies: Copies::default(),
             });
             self.prepare(slot, chip);
         }
@@ -401,17 +430,30 @@ impl Sm {
         // Result times.
         let mut busy = plan.interval;
         let mut done = start + plan.latency;
-        if let Detail::Memory { space, access } = event.detail
+        if let Detail::Memory { first, count } = event.detail
             && event.active != 0
-            && let Some(&(base, pattern)) = warp.trace.accesses.get(access as usize)
+            && let Some(accesses) =
+                warp.trace.accesses.get(first as usize..(first + count) as usize)
             && let Some(block) = self.blocks[warp.block].as_mut()
         {
             let instruction = &chip.code.instructions[event.pc as usize];
-            let pattern = (&block.patterns.list[..], pattern);
-            let cost = block.shapes.get(chip.profile, instruction, space, pattern, base);
-            busy = busy.max(cost.0.busy);
-            let at = chip.memory.access(self.index, start, instruction, space, cost, counts);
-            done = done.max(at);
+            let beyond = accesses.iter().any(|a| a.space != Space::Shared);
+            let mut work = 0;
+            for &traced in accesses {
+                let patterns = &block.patterns.list;
+                let cost = block.shapes.get(chip.profile, instruction, patterns, traced);
+                let side = beyond && traced.space == Space::Shared;
+                // One follows the other through the pipe.
+                let at = start + work / FRACTION;
+                work += cost.0.busy;
+                let at =
+                    chip.memory.access(self.index, at, instruction, traced, side, cost, counts);
+                match traced.differs.copy {
+                    true => warp.copies.pending = warp.copies.pending.max(at),
+                    false => done = done.max(at),
+                }
+            }
+            busy = busy.max(work);
         }
         self.pipe_free[at_pipe] = free_at.max(now * FRACTION) + busy;
         self.pipe_busy[usize::from(pipe)] += busy;
@@ -430,6 +472,12 @@ impl Sm {
         warp.free_at = now + if plan.control { plan.latency } else { plan.issue_cycles };
         warp.free_reason = Stall::Control;
         warp.wait_from = now + plan.issue_cycles;
+        if let Detail::Copies(group) = event.detail {
+            let until = warp.copies.group(group);
+            if until > warp.free_at {
+                (warp.free_at, warp.free_reason) = (until, Stall::Memory);
+            }
+        }
         // A dual-issued instruction may follow in the same clock.
         if chip.profile.issue.width > 1 && !plan.control && plan.slots == 1 {
             warp.free_at = now;
@@ -609,11 +657,12 @@ pub(super) fn first_bad_event(trace: &BlockTrace, instructions: usize) -> Option
     trace.warps.iter().enumerate().find_map(|(warp, t)| {
         let bad = |e: &&Event| {
             let access_missing = match e.detail {
-                Detail::Memory { access, .. } => t
-                    .accesses
-                    .get(access as usize)
-                    .is_none_or(|a| a.1 as usize >= trace.patterns.list.len()),
-                _ => false,
+                Detail::Memory { first, count } => {
+                    t.accesses.get(first as usize..first as usize + count as usize).is_none_or(
+                        |a| a.iter().any(|a| a.pattern as usize >= trace.patterns.list.len()),
+                    )
+                }
+                Detail::None | Detail::Barrier { .. } | Detail::Copies(_) => false,
             };
             e.pc as usize >= instructions || access_missing
         };

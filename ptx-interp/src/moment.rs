@@ -1,0 +1,281 @@
+//! What can be seen of a warp while it handles an instruction: for observers and for reports.
+
+use ptx_isa::effect::Fault;
+use ptx_isa::meaning::{Src, Uop, V};
+use ptx_isa::special::Sreg;
+use ptx_isa::{Kind, Space};
+use ptx_parse::code::{CallArg, Callee, Flow, Inst};
+
+use crate::clock;
+use crate::code::{Kernel, NONE};
+use crate::control::{State, Warp};
+use crate::cta::{At, Cta, Group};
+use crate::ctx::Ctx;
+use crate::grid::Grid;
+use crate::report::{CodePlace, FaultKind, Position, RegisterValue, Report, WarpPlace};
+use crate::rows::{Base, Bases};
+
+/// A warp at an instruction, while an event of it is handled.
+pub struct Moment<'a> {
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) grid: &'a Grid<'a>,
+    pub(crate) cx: &'a Ctx,
+    pub(crate) group: &'a Group,
+    pub(crate) at: At,
+    pub(crate) pc: u32,
+    pub(crate) lanes: u32,
+    pub(crate) steps: u64,
+}
+
+impl Moment<'_> {
+    fn cta(&self) -> &Cta {
+        &self.group.ctas[self.at.cta]
+    }
+
+    fn warp_state(&self) -> &Warp {
+        &self.cta().warps[self.at.warp]
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        self.kernel
+    }
+
+    /// Index of the block.
+    pub fn block(&self) -> [u32; 3] {
+        self.cta().id
+    }
+
+    /// Rank of the block in its cluster.
+    pub fn cluster_rank(&self) -> u32 {
+        self.cta().rank
+    }
+
+    /// Number of the warp in its block.
+    pub fn warp(&self) -> u32 {
+        self.at.warp as u32
+    }
+
+    /// The lanes that execute together here. A guard may have switched some of them off.
+    pub fn lanes(&self) -> u32 {
+        self.lanes
+    }
+
+    /// Lanes of the warp that have not ended.
+    pub fn live(&self) -> u32 {
+        self.warp_state().live
+    }
+
+    /// Lanes of the warp that exist: fewer than 32 in the last warp of some blocks.
+    pub fn all(&self) -> u32 {
+        self.warp_state().all
+    }
+
+    /// Index of the function in [`Program::functions`](ptx_parse::code::Program).
+    pub fn function(&self) -> u32 {
+        self.kernel.origin[self.pc as usize].0
+    }
+
+    /// Index of the instruction in its function's `insts`; the end of the function has one more.
+    pub fn index(&self) -> u32 {
+        self.kernel.origin[self.pc as usize].1
+    }
+
+    /// The instruction: its row gives the timing class, its micro-ops the registers. `None` at the
+    /// end of a function.
+    pub fn inst(&self) -> Option<&Inst> {
+        let (function, index) = self.kernel.origin[self.pc as usize];
+        self.kernel.program.functions[function as usize].insts.get(index as usize)
+    }
+
+    /// Where the instruction stands in the text.
+    pub fn place(&self) -> CodePlace {
+        code_place(self.kernel, self.pc)
+    }
+
+    /// Calls that led here, the innermost first.
+    pub fn calls(&self) -> Vec<CodePlace> {
+        let w = self.warp_state();
+        let mut calls = Vec::new();
+        let mut up = self.frame();
+        while up != NONE && w.frames[up].call_pc != NONE && calls.len() < 64 {
+            calls.push(code_place(self.kernel, w.frames[up].call_pc));
+            up = w.frames[up].parent;
+        }
+        calls
+    }
+
+    /// Activation of the executing function, or [`NONE`].
+    fn frame(&self) -> u32 {
+        self.warp_state().splits.get(self.at.split).map_or(NONE, |s| s.frame)
+    }
+
+    /// Thread index of a lane.
+    pub fn thread(&self, lane: u8) -> [u32; 3] {
+        self.grid.geometry.thread(self.at.warp as u32, lane)
+    }
+
+    /// The 32 lanes of a register of the executing function, by its kind and number there; a
+    /// predicate is 0 or 1. `None` when the code does not use it.
+    pub fn register(&self, kind: Kind, number: u32) -> Option<[u64; 32]> {
+        let rows = &self.kernel.registers[self.function() as usize][kind as usize];
+        let row = *rows.get(number as usize).filter(|o| !o.is_none())?;
+        if self.frame() == NONE {
+            return None;
+        }
+        let mut bases = Bases([std::ptr::null_mut(); 4]);
+        bases.0[Base::Frame as usize] = self.warp_state().frames[self.frame()].rows;
+        // SAFETY: the row belongs to this register's kind in the frame of its function.
+        Some(unsafe {
+            match kind {
+                Kind::P => {
+                    let p = bases.p(row);
+                    std::array::from_fn(|l| (p >> l & 1) as u64)
+                }
+                Kind::W => bases.w(row).map(u64::from),
+                Kind::D => *bases.d(row),
+            }
+        })
+    }
+
+    /// Value of a special register in a lane.
+    pub fn special(&self, lane: u8, reg: Sreg) -> u64 {
+        if clock::changes(reg) {
+            return clock::read(reg, self.steps, self.grid.started);
+        }
+        let (id, rank) = (self.cta().id, self.cta().rank);
+        self.grid.geometry.special(id, rank, self.at.warp as u32, lane as u32, reg)
+    }
+
+    /// Warp instructions that this host thread has issued in the launch.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Reads memory as a lane would.
+    ///
+    /// # Errors
+    /// The fault that the lane would have.
+    pub fn read(&self, lane: u8, space: Space, address: u64, out: &mut [u8]) -> Result<(), Fault> {
+        self.cx.read(lane, space, address, out)
+    }
+
+    /// Where the warps of the block, and of others of its cluster, stand.
+    pub fn warps(&self) -> Vec<WarpPlace> {
+        warps(self.kernel, self.group)
+    }
+
+    /// A report about one lane.
+    pub(crate) fn report(&self, lane: u8, kind: FaultKind, message: String) -> Box<Report> {
+        Box::new(Report {
+            kind,
+            message,
+            kernel: self.kernel.name().into(),
+            place: Some(self.place()),
+            block: self.block(),
+            thread: self.thread(lane),
+            lanes: self.lanes,
+            access: None,
+            registers: self.registers(lane),
+            calls: self.calls(),
+            warps: Vec::new(),
+        })
+    }
+
+    /// Registers that the instruction reads or writes, in one lane.
+    pub fn registers(&self, lane: u8) -> Vec<RegisterValue> {
+        let function = &self.kernel.program.functions[self.function() as usize];
+        let Some(inst) = self.inst() else { return Vec::new() };
+        let mut values: Vec<V> = inst.guard.iter().map(|(v, _)| *v).collect();
+        for uop in &function.uops[inst.uops.start as usize..inst.uops.end as usize] {
+            match uop {
+                Uop::Pure { op, args, .. } => values.extend(&args[..op.args().len()]),
+                Uop::Effect { src, .. } => values.extend(src),
+            }
+        }
+        match &inst.flow {
+            Flow::Brx { index, .. } => values.push(*index),
+            Flow::Call(call) => {
+                if let Callee::Indirect(v) = call.callee {
+                    values.push(v);
+                }
+                values.extend(call.args.iter().filter_map(|a| match a {
+                    CallArg::Value(v) => Some(*v),
+                    CallArg::Frame { .. } | CallArg::Sink => None,
+                }));
+            }
+            Flow::Next | Flow::Bra(_) | Flow::Ret | Flow::Exit => {}
+        }
+        let mut out: Vec<RegisterValue> = Vec::new();
+        for v in values {
+            let Src::Reg(number) = v.src else { continue };
+            let names = &function.reg_names[v.kind as usize];
+            let Some(name) = names.get(number as usize).map(ToString::to_string) else { continue };
+            if out.iter().any(|r| r.name == name) {
+                continue;
+            }
+            let Some(values) = self.register(v.kind, number) else { continue };
+            let bits = match v.kind {
+                Kind::P => 1,
+                Kind::W => 32,
+                Kind::D => 64,
+            };
+            out.push(RegisterValue { name, bits, value: values[lane as usize & 31] });
+        }
+        out
+    }
+}
+
+/// The PTX instruction behind a program counter.
+pub(crate) fn code_place(kernel: &Kernel, pc: u32) -> CodePlace {
+    let program = &kernel.program;
+    let (f, n) = kernel.origin[pc as usize];
+    let function = &program.functions[f as usize];
+    let Some(inst) = function.insts.get(n as usize) else {
+        let ptx = Position { file: program.module.to_string(), line: 0, column: 0 };
+        let function = function.name.clone();
+        return CodePlace { function, ptx, source: None, text: String::new() };
+    };
+    let (start, end) = (inst.span.start as usize, inst.span.end as usize);
+    let text = program.source.get(start..end).unwrap_or("");
+    let before = program.source.get(..start).unwrap_or("");
+    let line_start = before.rfind('\n').map_or(0, |n| n + 1);
+    let ptx = Position {
+        file: program.module.to_string(),
+        line: before.matches('\n').count() as u32 + 1,
+        column: before[line_start..].chars().count() as u32 + 1,
+    };
+    let source = inst.loc.and_then(|n| function.locs.get(n as usize)).map(|loc| {
+        let file = program.files.iter().find(|(n, _)| *n == loc.file);
+        let file = file.map_or_else(|| format!("file {}", loc.file), |(_, name)| name.clone());
+        Position { file, line: loc.line, column: loc.column }
+    });
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    CodePlace { function: function.name.clone(), ptx, source, text }
+}
+
+/// Where the splits of a group are.
+pub(crate) fn warps(kernel: &Kernel, group: &Group) -> Vec<WarpPlace> {
+    let mut out = Vec::new();
+    for cta in &group.ctas {
+        for (warp, w) in cta.warps.iter().enumerate() {
+            let mut add = |lanes: u32, state: String, pc: u32| {
+                let (block, warp, place) = (cta.id, warp as u32, code_place(kernel, pc));
+                out.push(WarpPlace { block, warp, lanes, state, place });
+            };
+            for s in &w.splits {
+                let state = match s.state {
+                    State::Ready => "runs".to_string(),
+                    State::Bar(n) => format!("waits at barrier {n}"),
+                    State::Cluster => "waits at the cluster barrier".into(),
+                    State::Sync(m) => format!("waits for lanes {m:#010x}"),
+                };
+                add(s.mask, state, s.pc);
+            }
+            for (lanes, pc) in w.waiting_lanes() {
+                add(lanes, "waits to reconverge".into(), pc);
+            }
+        }
+    }
+    out
+}
