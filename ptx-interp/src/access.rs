@@ -106,6 +106,8 @@ impl Word for u64 {
 /// Base address of a lane: 32 or 64 bits.
 trait Base: Copy {
     fn wide(self) -> u64;
+    /// The address `offset` bytes further, with as many bits as the base.
+    fn plus(self, offset: u64) -> u64;
     fn cut(address: u64) -> Self;
     /// Bits in which `self` and `other` differ.
     fn differs(self, other: Self) -> Self;
@@ -118,6 +120,10 @@ macro_rules! base {
             #[inline(always)]
             fn wide(self) -> u64 {
                 self as u64
+            }
+            #[inline(always)]
+            fn plus(self, offset: u64) -> u64 {
+                self.wrapping_add(offset as $t) as u64
             }
             #[inline(always)]
             fn cut(address: u64) -> $t {
@@ -167,11 +173,11 @@ fn is_same<E: Base>(a: &[E], first: E) -> bool {
 #[inline(always)]
 fn all_inside<const B: usize, E: Base>(s: &Site, a: &[E], offset: u64) -> bool {
     let Some(most) = s.size.checked_sub(B as u64) else { return false };
-    let shift = offset.wrapping_sub(s.start);
     let (mut outside, mut bits) = (0, 0);
     for x in a {
-        outside |= (x.wide().wrapping_add(shift) > most) as u64;
-        bits |= x.wide().wrapping_add(offset);
+        let address = x.plus(offset);
+        outside |= (address.wrapping_sub(s.start) > most) as u64;
+        bits |= address;
     }
     outside == 0 && bits & (B as u64 - 1) == 0
 }
@@ -227,11 +233,11 @@ fn offset(i: &Inst) -> u64 {
 /// Addresses of the executing lanes; the others repeat the first one's.
 #[inline(always)]
 fn executing<E: Base>(cx: &Ctx, base: &[E; 32], offset: u64, mask: u32) -> [u64; 32] {
-    let first = base[mask.trailing_zeros() as usize & 31].wide().wrapping_add(offset);
+    let first = base[mask.trailing_zeros() as usize & 31].plus(offset);
     let mut x = [0; 32];
     for (l, (x, b)) in x.iter_mut().zip(&base[..cx.lanes]).enumerate() {
         let on = 0u64.wrapping_sub((mask >> l & 1) as u64);
-        *x = b.wide().wrapping_add(offset) & on | first & !on;
+        *x = b.plus(offset) & on | first & !on;
     }
     x
 }
@@ -245,7 +251,7 @@ fn load_row<const S: u8, const B: usize, T: Word, E: Base>(
 ) -> Option<[T; 32]> {
     let offset = offset(i);
     let lane = mask.trailing_zeros() as usize & 31;
-    let first = base[lane].wide().wrapping_add(offset);
+    let first = base[lane].plus(offset);
     let aligned = first & (B as u64 - 1) == 0;
     if is_local(S) {
         let x = executing(cx, base, offset, mask);
@@ -318,7 +324,7 @@ unsafe fn load_any<const B: usize, T: Word, E: Base>(
 ) -> [T; 32] {
     let mut out = [T::default(); 32];
     for (out, g) in out.as_chunks_mut::<8>().0.iter_mut().zip(a.as_chunks::<8>().0) {
-        let first = g[0].wide().wrapping_add(offset);
+        let first = g[0].plus(offset);
         let p = at(s, first);
         if B == size_of::<T>() && is_unit::<B, E>(g, g[0]) {
             // SAFETY: the caller vouches for every element.
@@ -328,7 +334,7 @@ unsafe fn load_any<const B: usize, T: Word, E: Base>(
             *out = [unsafe { T::load::<B>(p) }; 8];
         } else {
             for l in 0..8 {
-                let p = at(s, g[l].wide().wrapping_add(offset));
+                let p = at(s, g[l].plus(offset));
                 // SAFETY: as above.
                 out[l] = unsafe { T::load::<B>(p) };
             }
@@ -347,7 +353,7 @@ fn store_row<const S: u8, const B: usize, T: Word, E: Base>(
 ) -> bool {
     let offset = offset(i);
     let lane = mask.trailing_zeros() as usize & 31;
-    let first = base[lane].wide().wrapping_add(offset);
+    let first = base[lane].plus(offset);
     if is_local(S) {
         let x = executing(cx, base, offset, mask);
         return store_local::<B, T>(cx, &x, mask, v);

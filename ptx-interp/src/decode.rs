@@ -111,12 +111,21 @@ struct Frame {
     temps: [Vec<Option<u32>>; 3],
     local_rows: Vec<(u32, Kind, u32)>,
     scratch: HashMap<(Sreg, u8), u32>,
-    /// Row for a 32-bit address made 64 bits wide.
-    wide_base: Option<u32>,
+    /// Rows for a 32-bit address, and for that made 64 bits wide.
+    address_rows: Option<(u32, u32)>,
     /// PTX instruction being decoded.
     inst: u32,
     first: bool,
     block_start: usize,
+}
+
+impl Frame {
+    fn address_rows(&mut self) -> (Operand, Operand) {
+        let layout = &mut self.rows.layout;
+        let make = || (layout.take(Kind::W), layout.take(Kind::D));
+        let (narrow, wide) = *self.address_rows.get_or_insert_with(make);
+        (Operand::new(Base::Frame, narrow), Operand::new(Base::Frame, wide))
+    }
 }
 
 /// Where a special register's value is kept.
@@ -149,7 +158,7 @@ impl Decoder<'_> {
             temps: Default::default(),
             local_rows: Vec::new(),
             scratch: HashMap::new(),
-            wide_base: None,
+            address_rows: None,
             inst: 0,
             first: false,
             block_start: 0,
@@ -435,6 +444,7 @@ impl Decoder<'_> {
     }
 
     fn effect(&mut self, fr: &mut Frame, effect: &Effect, dst: &[V], src: &[V]) {
+        let mut effect = *effect;
         if let Effect::Ld(m) = effect
             && m.place.space == Space::ParamEntry
             && let (Some(base), 1, [d]) = (src[0].as_const(), m.count, dst)
@@ -455,15 +465,25 @@ impl Decoder<'_> {
             (effect, src.first().copied())
             && matches!(m.place.space, Space::Global | Space::Const | Space::Generic)
         {
-            // 32-bit modules: the fast handlers of these spaces take 64-bit bases.
-            let layout = &mut fr.rows.layout;
-            let at = *fr.wide_base.get_or_insert_with(|| layout.take(Kind::D));
-            let dst = Operand::new(Base::Frame, at);
-            let run = handler(self.isa, Op::ZextWD);
-            let args = [base, Operand(0), Operand(0)];
+            // The fast handlers of these spaces take 64-bit bases; the sum has 32 bits.
+            let (narrow, wide) = fr.address_rows();
             let step = Step::Pure;
+            let mut sum = base;
+            if m.place.offset != 0 {
+                let offset = Fill::Value(m.place.offset as u32 as u64);
+                let offset = Operand::new(Base::Const, self.consts.get(offset, Kind::W));
+                let (run, args) = (handler(self.isa, Op::AddW), [base, offset, Operand(0)]);
+                sum = narrow;
+                let dst = narrow;
+                self.push(fr, Inst { run, step, flag: false, first: false, dst, args, k: 0 });
+            }
+            let (run, args) = (handler(self.isa, Op::ZextWD), [sum, Operand(0), Operand(0)]);
+            let dst = wide;
             self.push(fr, Inst { run, step, flag: false, first: false, dst, args, k: 0 });
-            src[0] = (dst, Kind::D);
+            src[0] = (wide, Kind::D);
+            if let Effect::Ld(m) | Effect::St(m) = &mut effect {
+                m.place.offset = 0;
+            }
         }
         let k = self.effects.len() as u32;
         let mut inst = Inst {
@@ -482,7 +502,7 @@ impl Decoder<'_> {
                 && matches!(m.order, Order::Weak)
                 && i32::try_from(m.place.offset).is_ok()
         };
-        match effect {
+        match &effect {
             Effect::Ld(m) if dst.len() == 1 && fast(m, dst[0].1) => {
                 if let Some(run) = access::load(self.isa, m, src[0].1) {
                     inst.run = run;
@@ -501,7 +521,7 @@ impl Decoder<'_> {
             }
             _ => {}
         }
-        self.effects.push(EffectInfo { effect: *effect, dst, src });
+        self.effects.push(EffectInfo { effect, dst, src });
         self.push(fr, inst);
     }
 
