@@ -1,7 +1,9 @@
 //! Micro-ops with an effect that have no fast handler, lane by lane.
 
 use ptx_isa::Kind;
-use ptx_isa::effect::{Atom, AtomOp, Bar, BarKind, Effect, Fault, Flow, Mem, MemoryPlace, Order, WarpOp};
+use ptx_isa::effect::{
+    Atom, AtomOp, Bar, BarKind, Effect, Fault, Flow, Mem, MemoryPlace, Order, WarpOp,
+};
 
 use crate::atomic::memory_fence;
 use crate::code::EffectInfo;
