@@ -180,8 +180,7 @@ fn loops_are_what_comes_back_to_a_header() {
             // In the loop is what comes to a latch without the header in between.
             for node in 0..n {
                 let inside = node == h
-                    || node != h
-                        && tree.position(node).is_some()
+                    || tree.position(node).is_some()
                         && latches
                             .iter()
                             .any(|l| *l != h && reached(graph, node, Some(h))[*l as usize]);

@@ -10,9 +10,9 @@ use ptx_isa::Kind;
 use ptx_isa::special::Sreg;
 use ptx_isa::uop::Op as Pure;
 
+use crate::geometry::Geometry;
 use crate::ir::{Func, Inst, Op, Val};
 use crate::range::{Assumptions, is_signed, is_unsigned, offset_dimension};
-use crate::shape::Geometry;
 
 /// Logarithm of a power of two that divides lane 0's value, for each value.
 pub(crate) fn alignments(f: &Func, g: Geometry, assumed: &Assumptions) -> Vec<u32> {
@@ -105,7 +105,7 @@ pub(crate) fn bits(op: Pure, kind: Kind, x: &[i64], align: u32, c: u64) -> Optio
     })
 }
 
-/// Whether a comparison gives the same answer in all lanes. `shapes`: offsets of the operands;
+/// Whether a comparison gives the same answer in all lanes. `divergence`: offsets of the operands;
 /// one of them is uniform. `ranges`: bounds of all lanes' values, so that nothing wraps.
 pub(crate) fn same_answer(
     f: &Func,

@@ -4,6 +4,12 @@ use std::fs::File;
 
 use memmap2::{Mmap, MmapMut, MmapOptions};
 
+/// Machine code, and where in the module text it comes from: offset in the code, place.
+pub(crate) struct MachineCode {
+    pub bytes: Vec<u8>,
+    pub places: Vec<(u32, u32)>,
+}
+
 /// Executable memory with one or more functions.
 pub(crate) struct Blob(Mmap);
 

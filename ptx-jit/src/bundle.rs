@@ -10,6 +10,7 @@ use std::sync::Arc;
 use ptx_parse::code::Program;
 
 use crate::blob::Blob;
+use crate::cache::Cache;
 use crate::entry::{self, Key, Needs};
 
 /// Bytes that somebody holds.
@@ -37,12 +38,12 @@ pub(crate) trait Store {
     fn store(&mut self, key: Key, needs: &[u64], code: &[u8]);
 }
 
-impl Store for &crate::Cache {
+impl Store for &Cache {
     fn load(&self, key: Key, program: &Program) -> Option<(Blob, Needs)> {
-        crate::Cache::load(self, key, program)
+        Cache::load(self, key, program)
     }
     fn store(&mut self, key: Key, needs: &[u64], code: &[u8]) {
-        crate::Cache::store(self, key, needs, code);
+        Cache::store(self, key, needs, code);
     }
 }
 

@@ -3,13 +3,14 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{Block as Clif, InstBuilder, SourceLoc, Value};
-use cranelift_frontend::{Switch, Variable};
+use cranelift_frontend::Variable;
 
+use crate::clif::as_type;
+use crate::clif::{at, plain};
 use crate::ctx::{Ctx, DONE, PATIENCE};
-use crate::emit::{Gen, Rep, at, plain};
+use crate::divergence::is_end;
+use crate::generator::{Gen, Rep};
 use crate::ir::{BlockId, Op, Term, Val};
-use crate::ops::as_type;
-use crate::shape::{is_death, is_end};
 
 impl Gen<'_, '_> {
     pub(crate) fn lanes_of(&mut self, vars: &[Variable]) -> Vec<Value> {
@@ -18,10 +19,10 @@ impl Gen<'_, '_> {
 
     /// Masked blocks of the region of `b`, in order.
     pub(crate) fn region(&self, b: BlockId) -> Vec<BlockId> {
-        let region = &self.shapes.region;
+        let region = &self.divergence.region;
         (0..self.f.blocks.len() as BlockId)
             .filter(|x| {
-                self.shapes.masked[*x as usize] && region[*x as usize] == region[b as usize]
+                self.divergence.masked[*x as usize] && region[*x as usize] == region[b as usize]
             })
             .collect()
     }
@@ -32,7 +33,7 @@ impl Gen<'_, '_> {
         self.region(b)
             .iter()
             .flat_map(|x| f.blocks[*x as usize].term.succs())
-            .find(|s| !self.shapes.masked[*s as usize] && !is_end(f, *s))
+            .find(|s| !self.divergence.masked[*s as usize] && !is_end(f, *s))
     }
 
     /// Where the version of `b` begins that belongs to what is being emitted.
@@ -72,7 +73,7 @@ impl Gen<'_, '_> {
         self.b.switch_to_block(head);
         self.now.clear();
         self.vectors.clear();
-        let masked = self.shapes.masked[id as usize] && !full;
+        let masked = self.divergence.masked[id as usize] && !full;
         // Ways meet here, or a barrier is behind.
         let meeting = block.preds.len() > 1 || self.resumes.contains(&id);
         if masked {
@@ -90,7 +91,7 @@ impl Gen<'_, '_> {
                 self.all_together(id, &mask);
             }
             self.mask = Some(mask);
-        } else if self.shapes.deaths && !full {
+        } else if self.divergence.deaths && !full {
             let vars = self.live.clone();
             let mask = self.lanes_of(&vars);
             if self.two && meeting && !self.sure {
@@ -159,10 +160,10 @@ impl Gen<'_, '_> {
         // back that they take together once they have met.
         let last = |s: BlockId| {
             (id + 1..self.f.blocks.len() as BlockId)
-                .filter(|b| self.shapes.masked[*b as usize])
+                .filter(|b| self.divergence.masked[*b as usize])
                 .all(|b| !self.f.blocks[b as usize].term.succs().contains(&s))
         };
-        backs.retain(|s| *s <= id && self.shapes.masked[*s as usize] && last(*s));
+        backs.retain(|s| *s <= id && self.divergence.masked[*s as usize] && last(*s));
         backs.sort_unstable();
         for s in backs {
             let vars = self.masks[&s].clone();
@@ -180,7 +181,7 @@ impl Gen<'_, '_> {
             Some(n) => self.heads[n as usize],
             None => match self.join(id) {
                 Some(j) => {
-                    if self.shapes.deaths {
+                    if self.divergence.deaths {
                         let vars = self.live.clone();
                         let mask = self.lanes_of(&vars);
                         let any = self.any_of(&mask);
@@ -290,7 +291,7 @@ impl Gen<'_, '_> {
     /// 350 us, so 315; naive matmul 329, 257); elsewhere that costs (`sha-256` 326 us, so 376; `fft` 131, 150).
     pub(crate) fn fail_if_asked_aside(&mut self) {
         self.fail_if_asked();
-        let aside = self.form.wide || self.in_small_loop[self.here as usize];
+        let aside = self.form.words() || self.in_small_loop[self.here as usize];
         if let Some(on) = self.b.current_block().filter(|_| aside) {
             self.b.set_cold_block(on);
         }
@@ -379,7 +380,7 @@ impl Gen<'_, '_> {
             return;
         }
         self.pass(from, to, Some(&mask), on);
-        if self.shapes.masked[to as usize] {
+        if self.divergence.masked[to as usize] {
             for (var, m) in self.masks[&to].clone().into_iter().zip(&mask) {
                 let old = self.b.use_var(var);
                 let new = self.b.ins().bor(old, *m);
@@ -390,7 +391,7 @@ impl Gen<'_, '_> {
 
     /// From an unmasked block to `to`, all living lanes.
     pub(crate) fn go(&mut self, from: BlockId, to: BlockId) {
-        if self.shapes.masked[to as usize] && !self.full {
+        if self.divergence.masked[to as usize] && !self.full {
             let mask = match &self.mask {
                 Some(m) => m.clone(),
                 None => self.all_lanes(),
@@ -400,11 +401,11 @@ impl Gen<'_, '_> {
         } else {
             self.pass(from, to, None, None);
         }
-        if to <= from && !self.shapes.short[to as usize] && !(self.sure && to == from) {
+        if to <= from && !self.divergence.short[to as usize] && !(self.sure && to == from) {
             self.burn();
             self.pause(to);
         }
-        let plain = self.full || !self.shapes.masked[to as usize];
+        let plain = self.full || !self.divergence.masked[to as usize];
         if from != to && plain && self.enter_counted(from, to) {
             return;
         }
@@ -419,230 +420,6 @@ impl Gen<'_, '_> {
             for v in self.masks[&x].clone() {
                 self.b.def_var(v, zero);
             }
-        }
-    }
-
-    pub(crate) fn branch(
-        &mut self,
-        id: BlockId,
-        v: Val,
-        neg: bool,
-        a: BlockId,
-        c: BlockId,
-        masked: bool,
-    ) {
-        let f = self.f;
-        let (a, c) = if neg { (c, a) } else { (a, c) };
-        if a == c {
-            if masked {
-                self.flow(id, a, None);
-                self.leave(id);
-            } else {
-                self.go(id, a);
-            }
-            return;
-        }
-        if self.shapes.of[v as usize].uniform() {
-            let p = self.scalar(v);
-            let (yes, no) = (self.b.create_block(), self.b.create_block());
-            self.b.ins().brif(p, yes, &[], no, &[]);
-            for (at, to) in [(yes, a), (no, c)] {
-                self.b.switch_to_block(at);
-                // What one side computes is not known on the other.
-                let (now, vectors) = (self.now.clone(), self.vectors.clone());
-                if masked {
-                    self.flow(id, to, None);
-                    self.leave(id);
-                } else if is_end(f, to) {
-                    self.end_group();
-                } else {
-                    self.go(id, to);
-                }
-                (self.now, self.vectors) = (now, vectors);
-            }
-            return;
-        }
-        let decided = if self.decides(id) { self.decide(v) } else { None };
-        if self.full {
-            let [yes, some, no, mixed] = std::array::from_fn(|_| self.b.create_block());
-            let before = (self.now.clone(), self.vectors.clone());
-            if let Some((all, none)) = decided {
-                let [rest, vectors] = std::array::from_fn(|_| self.b.create_block());
-                self.b.ins().brif(all, yes, &[], rest, &[]);
-                self.b.switch_to_block(rest);
-                self.b.ins().brif(none, no, &[], vectors, &[]);
-                self.b.switch_to_block(vectors);
-                if let Op::Pure(op, k) = f.insts[v as usize].op {
-                    self.pure(v, op, k);
-                }
-            }
-            let p = self.vector(v);
-            let all = self.all_of(&p);
-            let any = self.any_of(&p);
-            self.b.ins().brif(all, yes, &[], some, &[]);
-            self.b.switch_to_block(some);
-            self.b.ins().brif(any, mixed, &[], no, &[]);
-            // What was computed for the comparison of vectors is not known where scalars decided.
-            let late = (self.now.clone(), self.vectors.clone());
-            for (at, to) in [(yes, a), (no, c)] {
-                self.b.switch_to_block(at);
-                (self.now, self.vectors) = before.clone();
-                if is_end(f, to) {
-                    self.end_group();
-                } else {
-                    self.go(id, to);
-                }
-            }
-            (self.now, self.vectors) = late;
-            self.b.switch_to_block(mixed);
-            self.part(id);
-            let masked = self.shapes.masked[id as usize];
-            self.branch(id, v, false, a, c, masked);
-            return;
-        }
-        let p = self.vector(v);
-        let mut yes = Vec::new();
-        let mut no = Vec::new();
-        for (s, p) in p.iter().enumerate() {
-            match &self.mask {
-                Some(m) => {
-                    let m = m[s];
-                    yes.push(self.b.ins().band(m, *p));
-                    no.push(self.b.ins().band_not(m, *p));
-                }
-                None => {
-                    yes.push(*p);
-                    no.push(self.b.ins().bnot(*p));
-                }
-            }
-        }
-        if masked {
-            self.flow(id, a, Some((&yes, None)));
-            self.flow(id, c, Some((&no, None)));
-            self.leave(id);
-            return;
-        }
-        if is_death(f, &f.blocks[id as usize].term) {
-            // The other lanes go on together.
-            let (dead, on, to) = if is_end(f, a) { (yes, no, c) } else { (no, yes, a) };
-            self.die(Some(&dead));
-            let any = self.any_of(&on);
-            let (go, end) = (self.b.create_block(), self.b.create_block());
-            self.b.ins().brif(any, go, &[], end, &[]);
-            self.b.switch_to_block(end);
-            self.end_group();
-            self.b.switch_to_block(go);
-            self.mask = Some(on);
-            self.go(id, to);
-            return;
-        }
-        self.fork(id, &[(a, yes), (c, no)]);
-    }
-
-    /// From the version where all lanes are on to the one under masks.
-    fn part(&mut self, id: BlockId) {
-        self.full = false;
-        if self.shapes.masked[id as usize] || self.shapes.deaths {
-            self.mask = Some(self.all_lanes());
-        }
-        if self.shapes.masked[id as usize] {
-            self.enter(id);
-        }
-    }
-
-    /// Lanes of an unmasked block go different ways.
-    pub(crate) fn fork(&mut self, id: BlockId, edges: &[(BlockId, Vec<Value>)]) {
-        let f = self.f;
-        let masked = |b: &BlockId| self.shapes.masked[*b as usize];
-        let Some(first) = edges.iter().map(|e| e.0).filter(masked).min() else {
-            // Every side is the meeting point or the end.
-            for (to, m) in edges {
-                self.flow(id, *to, Some((m, None)));
-            }
-            match edges.iter().map(|e| e.0).find(|b| !is_end(f, *b)) {
-                Some(to) => {
-                    let head = self.head(to);
-                    self.b.ins().jump(head, &[]);
-                }
-                None => self.end_group(),
-            }
-            return;
-        };
-        self.enter(first);
-        for (to, m) in edges {
-            self.flow(id, *to, Some((m, None)));
-        }
-        let start = self.region(first).into_iter().next().unwrap_or(first);
-        if start <= id {
-            self.burn();
-        }
-        let head = self.heads[start as usize];
-        self.b.ins().jump(head, &[]);
-    }
-
-    pub(crate) fn table(&mut self, id: BlockId, v: Val, targets: &[BlockId], masked: bool) {
-        if !masked && self.shapes.of[v as usize].uniform() {
-            let index = self.scalar(v);
-            let mut switch = Switch::new();
-            let mut sides = Vec::new();
-            for (n, to) in targets.iter().enumerate() {
-                let side = self.b.create_block();
-                switch.set_entry(n as u128, side);
-                sides.push((side, *to));
-            }
-            let fail = self.fail;
-            switch.emit(&mut self.b, index, fail);
-            for (side, to) in sides {
-                self.b.switch_to_block(side);
-                let (now, vectors) = (self.now.clone(), self.vectors.clone());
-                if is_end(self.f, to) {
-                    self.end_group();
-                } else {
-                    self.go(id, to);
-                }
-                (self.now, self.vectors) = (now, vectors);
-            }
-            return;
-        }
-        let mut masked = masked;
-        if self.full {
-            self.part(id);
-            masked = self.shapes.masked[id as usize];
-        }
-        let p = self.vector(v);
-        let mut left: Vec<Value> = match &self.mask {
-            Some(m) => m.clone(),
-            None => self.all_lanes(),
-        };
-        let mut distinct: Vec<(BlockId, Vec<Value>)> = Vec::new();
-        for (n, to) in targets.iter().enumerate() {
-            let want = self.same32(n as u32);
-            let mut here = Vec::new();
-            for s in 0..p.len() {
-                let eq = self.emitter(true).cmp_w(IntCC::Equal, p[s], want);
-                here.push(self.b.ins().band(eq, left[s]));
-            }
-            for s in 0..p.len() {
-                left[s] = self.b.ins().band_not(left[s], here[s]);
-            }
-            match distinct.iter_mut().find(|d| d.0 == *to) {
-                Some(d) => {
-                    for (x, h) in d.1.iter_mut().zip(here) {
-                        *x = self.b.ins().bor(*x, h);
-                    }
-                }
-                None => distinct.push((*to, here)),
-            }
-        }
-        let out = self.any_of(&left);
-        self.fail_if(out);
-        if masked {
-            for (to, m) in &distinct {
-                self.flow(id, *to, Some((m, None)));
-            }
-            self.leave(id);
-        } else {
-            self.fork(id, &distinct);
         }
     }
 }

@@ -3,27 +3,20 @@
 //! Such a loop has a second version without those checks, which is entered when both ends of every access lie in the
 //! allocation that its site knows. Otherwise the first version runs, checks each access and learns the allocation.
 
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I32, I64};
-use cranelift_codegen::ir::{InstBuilder, Value};
 use ptx_isa::effect::{Effect, Mem};
 use ptx_isa::uop::Op as Pure;
 
-use crate::access::{own, quick, site_of};
-use crate::ctx::Ctx;
-use crate::emit::{Gen, at, plain};
+use crate::access::which::{own, quick};
+use crate::divergence::Divergence;
 use crate::ir::{BlockId, Func, Op, Term, Val};
-use crate::shape::{Shape, Shapes};
+use crate::variance::Variance;
 
 /// Most instructions of a loop that gets a second version.
 const MOST: usize = 200;
 
-/// Turns from which on the checks before the loop pay.
-const FEW: i64 = 4;
-
 /// How a loop ends.
 #[derive(Copy, Clone, Debug)]
-enum Until {
+pub(crate) enum Until {
     /// Goes on while the counter, after its step, is less than the end.
     Less { signed: bool, or_equal: bool },
     /// Goes on while it is not the end; the step is 1 or -1.
@@ -32,26 +25,26 @@ enum Until {
 
 /// A loop that counts.
 pub(crate) struct Counted {
-    counter: Val,
-    step: i64,
-    end: Val,
-    until: Until,
+    pub(crate) counter: Val,
+    pub(crate) step: i64,
+    pub(crate) end: Val,
+    pub(crate) until: Until,
     pub(crate) accesses: Vec<Moving>,
 }
 
 /// An access whose address grows by the same step each turn.
 pub(crate) struct Moving {
     pub(crate) effect: u32,
-    mem: Mem,
+    pub(crate) mem: Mem,
     /// The address before the first turn: a phi's, or a value that does not change.
-    from: Val,
+    pub(crate) from: Val,
     /// What is added to the phi.
-    plus: Option<Val>,
-    step: Option<Val>,
+    pub(crate) plus: Option<Val>,
+    pub(crate) step: Option<Val>,
 }
 
 /// The counted loop that `b` is.
-pub(crate) fn counted(f: &Func, shapes: &Shapes, b: BlockId) -> Option<Counted> {
+pub(crate) fn counted(f: &Func, divergence: &Divergence, b: BlockId) -> Option<Counted> {
     let block = &f.blocks[b as usize];
     let Term::Br(v, neg, yes, no) = block.term else { return None };
     if (yes == b) == (no == b) || block.preds.len() != 2 || block.insts.len() > MOST {
@@ -71,7 +64,7 @@ pub(crate) fn counted(f: &Func, shapes: &Shapes, b: BlockId) -> Option<Counted> 
         let i = &f.insts[phi as usize];
         (i.op == Op::Phi && inside(phi)).then(|| i.args[back])
     };
-    let uniform = |v: Val| shapes.of[v as usize].uniform();
+    let uniform = |v: Val| divergence.of[v as usize].uniform();
     let phis = || block.insts.iter().copied().filter(|v| f.insts[*v as usize].op == Op::Phi);
     let Op::Pure(cmp, _) = f.insts[v as usize].op else { return None };
     let [x, y] = f.insts[v as usize].args[..] else { return None };
@@ -113,7 +106,7 @@ pub(crate) fn counted(f: &Func, shapes: &Shapes, b: BlockId) -> Option<Counted> 
             _ => return None,
         };
         let base = *info.src.first()?;
-        let Shape::Linear(o) = &shapes.of[base as usize] else { return None };
+        let Variance::Linear(o) = &divergence.of[base as usize] else { return None };
         let one = o.iter().all(|o| *o == 0);
         let kind = f.insts[base as usize].kind;
         if info.guard.is_some()
@@ -137,7 +130,7 @@ pub(crate) fn counted(f: &Func, shapes: &Shapes, b: BlockId) -> Option<Counted> 
             }
             _ => return None,
         };
-        let linear = |v: Val| matches!(shapes.of[v as usize], Shape::Linear(_));
+        let linear = |v: Val| matches!(divergence.of[v as usize], Variance::Linear(_));
         let sum = &f.insts[next(phi)? as usize];
         let step = match (&sum.op, &sum.args[..]) {
             (Op::Pure(Pure::AddD, _), [a, s]) if *a == phi => *s,
@@ -157,145 +150,4 @@ pub(crate) fn counted(f: &Func, shapes: &Shapes, b: BlockId) -> Option<Counted> 
     });
     let accesses: Vec<Moving> = effects.filter_map(moving).collect();
     (!accesses.is_empty()).then_some(Counted { counter, step, end, until, accesses })
-}
-
-impl Gen<'_, '_> {
-    /// Finds the loops that count and makes room for what is known of their accesses.
-    pub(crate) fn find_counted(&mut self) {
-        for b in 0..self.f.blocks.len() {
-            let Some(c) = counted(self.f, self.shapes, b as BlockId) else { continue };
-            for a in &c.accesses {
-                let var = self.b.declare_var(I64);
-                self.moving.insert(a.effect, var);
-            }
-            let one = self.heads[b] == self.full_heads[b];
-            if self.two || one {
-                let head = self.b.create_block();
-                self.sure_heads.insert((b as BlockId, self.two), head);
-            }
-            if !one && !self.shapes.masked[b] {
-                let head = self.b.create_block();
-                self.sure_heads.insert((b as BlockId, false), head);
-            }
-            self.counted.insert(b as BlockId, std::rc::Rc::new(c));
-        }
-    }
-
-    /// On the way from `from` into the loop `b`: on to the version without checks if that is right, else to the other;
-    /// whether there are two.
-    pub(crate) fn enter_counted(&mut self, from: BlockId, b: BlockId) -> bool {
-        let Some(c) = self.counted.get(&b).cloned() else { return false };
-        let Some(&sure) = self.sure_heads.get(&(b, self.full)) else { return false };
-        let place = self.f.blocks[b as usize].preds.iter().position(|p| *p == from);
-        let Some(place) = place else { return false };
-        let first = |g: &Self, v: Val| match g.f.insts[v as usize].op {
-            Op::Phi if g.f.blocks[b as usize].insts.contains(&v) => {
-                g.f.insts[v as usize].args[place]
-            }
-            _ => v,
-        };
-        let counter = first(self, c.counter);
-        let (counter, end) = (self.scalar(counter), self.scalar(c.end));
-        let on = self.b.create_block();
-        let normal = self.head(b);
-        // Turns behind the first.
-        let (more, mut ok) = match c.until {
-            Until::Less { signed, or_equal } => {
-                let wide = |g: &mut Self, x: Value| {
-                    if signed { g.b.ins().sextend(I64, x) } else { g.b.ins().uextend(I64, x) }
-                };
-                let (counter, end) = (wide(self, counter), wide(self, end));
-                let room = self.b.ins().isub(end, counter);
-                let room = if or_equal { room } else { self.b.ins().iadd_imm_s(room, -1) };
-                let more = self.b.ins().sshr_imm_u(room, i64::from(c.step.trailing_zeros()));
-                // The counter behind the last turn must not wrap.
-                let most = if signed { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
-                let fits = self.b.ins().icmp_imm_s(
-                    IntCC::SignedLessThanOrEqual,
-                    end,
-                    most - c.step - i64::from(or_equal),
-                );
-                (more, fits)
-            }
-            Until::Equal => {
-                let (a, z) = if c.step > 0 { (end, counter) } else { (counter, end) };
-                let more = self.b.ins().isub(a, z);
-                let more = self.b.ins().iadd_imm_s(more, -1);
-                let more = self.b.ins().uextend(I64, more);
-                (more, self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, more, 0))
-            }
-        };
-        let many = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, more, FEW);
-        self.b.ins().brif(many, on, &[], normal, &[]);
-        self.b.switch_to_block(on);
-        for a in &c.accesses {
-            let total = u64::from(a.mem.bytes) * u64::from(a.mem.count);
-            let base = self.f.effects[a.effect as usize].src[0];
-            let o = self.offsets(base).map(<[i64]>::to_vec).unwrap_or_default();
-            let lo = o.iter().copied().min().unwrap_or(0);
-            let hi = o.iter().copied().max().unwrap_or(0);
-            if o.iter().any(|o| !((*o - lo) as u64).is_multiple_of(total)) {
-                ok = self.b.ins().iconst(cranelift_codegen::ir::types::I8, 0);
-                continue;
-            }
-            let (start, room, host) =
-                site_of(self, a.effect, &a.mem.place, (hi - lo) as u64 + total, total);
-            let x = first(self, a.from);
-            let mut x = self.scalar(x);
-            if let Some(p) = a.plus {
-                let p = self.scalar(p);
-                x = self.b.ins().iadd(x, p);
-            }
-            let x = self.b.ins().iadd_imm_s(x, a.mem.place.offset.wrapping_add(lo));
-            let start = start.map(|s| s.get(self));
-            let x = match start {
-                Some(start) => self.b.ins().isub(x, start),
-                None => x,
-            };
-            let room = room.get(self);
-            let host = host.get(self);
-            let delta = match start {
-                Some(start) => self.b.ins().isub(host, start),
-                None => host,
-            };
-            let var = self.moving[&a.effect];
-            self.b.def_var(var, delta);
-            let inside = |g: &mut Self, x: Value| {
-                let unit = g.b.ins().rotr_imm_u(x, i64::from(total.trailing_zeros()));
-                g.b.ins().icmp(IntCC::UnsignedLessThan, unit, room)
-            };
-            let here = inside(self, x);
-            ok = self.b.ins().band(ok, here);
-            let Some(step) = a.step else { continue };
-            let s = self.scalar(step);
-            if self.f.as_const(step).is_none() {
-                let low = self.b.ins().ireduce(I32, s);
-                let same = self.b.ins().sextend(I64, low);
-                let odd = self.b.ins().band_imm_u(s, total as i64 - 1);
-                let apart = self.b.ins().bxor(same, s);
-                let bad = self.b.ins().bor(odd, apart);
-                let fine = self.b.ins().icmp_imm_u(IntCC::Equal, bad, 0);
-                ok = self.b.ins().band(ok, fine);
-            }
-            let way = self.b.ins().imul(more, s);
-            let last = self.b.ins().iadd(x, way);
-            let there = inside(self, last);
-            ok = self.b.ins().band(ok, there);
-        }
-        if self.shapes.short[b as usize] {
-            self.b.ins().brif(ok, sure, &[], normal, &[]);
-        } else {
-            // All turns are counted at once.
-            let fuel = self.b.ins().load(I64, plain(), self.ctx, at!(fuel));
-            let left = self.b.ins().isub(fuel, more);
-            let enough = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, left, 0);
-            let ok = self.b.ins().band(ok, enough);
-            let take = self.b.create_block();
-            self.b.ins().brif(ok, take, &[], normal, &[]);
-            self.b.switch_to_block(take);
-            self.b.ins().store(plain(), left, self.ctx, at!(fuel));
-            self.b.ins().jump(sure, &[]);
-        }
-        true
-    }
 }

@@ -9,9 +9,14 @@ use iced_x86::{
 };
 use ptx_parse::code::Program;
 
+use crate::backend::{clif, compiled, widest};
+use crate::compile::assumed;
+use crate::host::target;
 use crate::ir::Op;
-use crate::shape::Shape;
-use crate::{Options, Seen, Unsupported, code, compiled, middle, target, wide};
+use crate::middle::{Middle, middle};
+use crate::options::{Options, Seen};
+use crate::unsupported::Unsupported;
+use crate::variance::Variance;
 
 /// Writes the PTX line above each run of instructions that come from it.
 struct Lines<'a> {
@@ -64,24 +69,25 @@ pub fn dump(
     seen: Option<Seen<'_>>,
     options: Options,
 ) -> Result<String, Unsupported> {
-    let assumed = crate::assumed(program, seen);
-    let (f, g, shapes, _) = middle(program, block, &assumed, options, wide::here())?;
+    let assumed = assumed(program, seen);
+    let Middle { func: f, geometry: g, divergence, .. } =
+        middle(program, block, &assumed, options, widest())?;
     let mut out = String::new();
     let mut lines = Lines::new(program, "  ;");
     let _ = writeln!(out, "{} lanes a group, {} groups", g.width, g.groups());
     for (n, b) in f.blocks.iter().enumerate() {
-        let masked = if shapes.masked[n] { " masked" } else { "" };
+        let masked = if divergence.masked[n] { " masked" } else { "" };
         let _ = writeln!(out, "block {n}{masked}: from {:?}", b.preds);
         lines.restart();
         for v in &b.insts {
             let i = &f.insts[*v as usize];
-            let shape = match &shapes.of[*v as usize] {
+            let shape = match &divergence.of[*v as usize] {
                 s if s.uniform() => "uniform",
-                Shape::Linear(_) => "linear",
+                Variance::Linear(_) => "linear",
                 _ => "vector",
             };
             match (i.op, f.at.get(*v as usize)) {
-                (Op::Effect(e), _) => lines.at(&mut out, f.effects[e as usize].place.span.start),
+                (Op::Effect(e), _) => lines.at(&mut out, f.effects[e as usize].origin.span.start),
                 // Where paths meet there is no instruction.
                 (Op::Phi, _) | (_, None) => {}
                 (_, Some(at)) => lines.at(&mut out, *at),
@@ -112,9 +118,9 @@ pub fn dump_clif(
     seen: Option<Seen<'_>>,
     options: Options,
 ) -> Result<String, Unsupported> {
-    let assumed = crate::assumed(program, seen);
-    let (func, geometry, shapes, wide) = middle(program, block, &assumed, options, wide::here())?;
-    let (cx, _) = code(&func, geometry, &shapes, target()?.frontend_config(), wide)?;
+    let assumed = assumed(program, seen);
+    let middle = middle(program, block, &assumed, options, widest())?;
+    let (cx, _) = clif(&middle, target()?.frontend_config())?;
     let mut out = String::new();
     let mut lines = Lines::new(program, ";");
     for line in cx.func.display().to_string().lines() {
@@ -148,8 +154,8 @@ pub fn dump_asm(
     seen: Option<Seen<'_>>,
     options: Options,
 ) -> Result<String, Unsupported> {
-    let assumed = crate::assumed(program, seen);
-    let (_, machine, _) = compiled(program, block, &assumed, options, target()?)?;
+    let assumed = assumed(program, seen);
+    let machine = compiled(program, block, &assumed, options, target()?)?.code;
     let places = machine.places;
     let mut lines = Lines::new(program, "#");
     let place = |out: &mut String, offset: u64| {

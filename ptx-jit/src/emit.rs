@@ -9,119 +9,18 @@ use std::collections::{HashMap, HashSet};
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
-use cranelift_codegen::ir::{Block as Clif, InstBuilder, MemFlagsData, SigRef, Value};
+use cranelift_codegen::ir::{Block as Clif, InstBuilder};
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
-use cranelift_frontend::{FunctionBuilder, Switch, Variable};
-use ptx_isa::Kind;
+use cranelift_frontend::{FunctionBuilder, Switch};
 
+use crate::clif::{at, plain};
 use crate::ctx::Ctx;
-use crate::form::{Form, vconst32};
-use crate::ir::{BlockId, Func, Term, Val};
-use crate::shape::{Geometry, Shape, Shapes};
+use crate::generator::Gen;
+use crate::ir::{BlockId, Term};
+use crate::layout::Layout;
+use crate::middle::Middle;
 use crate::thunk::{self, signature};
-
-pub(crate) fn plain() -> MemFlagsData {
-    MemFlagsData::new().with_notrap().with_endianness(cranelift_codegen::ir::Endianness::Little)
-}
-
-macro_rules! at {
-    ($field:ident) => {
-        std::mem::offset_of!(Ctx, $field) as i32
-    };
-}
-pub(crate) use at;
-
-/// A value as code has it.
-#[derive(Clone, Debug)]
-pub(crate) enum Rep {
-    /// Lane 0 of a linear value.
-    Scalar(Value),
-    /// Slices: one value each for `P` and `W`, two for `D`.
-    Slices(Vec<Value>),
-}
-
-/// Where values that live across blocks are kept.
-pub(crate) struct Home {
-    pub(crate) vars: Vec<Variable>,
-    /// Offset in a group's spill area.
-    pub(crate) spill: Option<i32>,
-}
-
-pub(crate) struct Gen<'a, 'b> {
-    pub(crate) f: &'a Func,
-    pub(crate) g: Geometry,
-    pub(crate) shapes: &'a Shapes,
-    pub(crate) b: FunctionBuilder<'b>,
-    pub(crate) ctx: Value,
-    pub(crate) homes: HashMap<Val, Home>,
-    /// Values of the block being emitted.
-    pub(crate) now: HashMap<Val, Rep>,
-    pub(crate) vectors: HashMap<Val, Vec<Value>>,
-    /// The blocks under masks, and where all lanes of the group are on; the same where no masks are needed.
-    pub(crate) heads: Vec<Clif>,
-    pub(crate) full_heads: Vec<Clif>,
-    /// Whether blocks have two versions, and whether the one without masks is being emitted.
-    pub(crate) two: bool,
-    pub(crate) full: bool,
-    pub(crate) masks: HashMap<BlockId, Vec<Variable>>,
-    pub(crate) live: Vec<Variable>,
-    pub(crate) thread0: Variable,
-    pub(crate) group: Variable,
-    pub(crate) next_group: Clif,
-    pub(crate) fail: Clif,
-    pub(crate) helper_effect: SigRef,
-    pub(crate) helper_lanes: SigRef,
-    pub(crate) lane_function: SigRef,
-    pub(crate) helper_refuel: SigRef,
-    /// Executing lanes of the block being emitted; `None`: all.
-    pub(crate) mask: Option<Vec<Value>>,
-    /// Where groups go on: behind barriers, then at the heads of loops that may wait.
-    pub(crate) resumes: Vec<BlockId>,
-    /// Blocks whose condition only their branch reads.
-    pub(crate) lone: Vec<bool>,
-    /// Loops that count, the heads of their versions without checks (for each of the two versions of the block), and where
-    /// the host has the memory of their accesses, less the first address.
-    pub(crate) counted: HashMap<BlockId, std::rc::Rc<crate::counted::Counted>>,
-    pub(crate) sure_heads: HashMap<(BlockId, bool), Clif>,
-    pub(crate) moving: HashMap<u32, Variable>,
-    /// Whether the version without checks is being emitted.
-    pub(crate) sure: bool,
-    /// Blocks inside small loops.
-    pub(crate) in_small_loop: Vec<bool>,
-    /// The block being emitted.
-    pub(crate) here: BlockId,
-    /// Values that live at the start of each block.
-    pub(crate) live_in: Vec<flow::BitSet>,
-    pub(crate) spill_bytes: i32,
-    /// Scalars whose variable has a floating-point type.
-    pub(crate) numbers: HashSet<Val>,
-    pub(crate) sites: Vec<SiteInfo>,
-    pub(crate) fma: bool,
-    pub(crate) form: Form,
-}
-
-/// What the launch must provide for the code.
-pub(crate) struct Layout {
-    pub(crate) spill_bytes: usize,
-    /// Places where groups go on in a later call of the code: behind barriers, and in loops that may wait.
-    pub(crate) barriers: usize,
-    pub(crate) waits: usize,
-    /// The access sites.
-    pub(crate) sites: Vec<SiteInfo>,
-}
-
-/// What code needs of the allocation that an instruction touches.
-pub(crate) struct SiteInfo {
-    pub(crate) effect: u32,
-    /// Bytes touched from the checked address on.
-    pub(crate) span: u64,
-    /// The checked address is a multiple of this.
-    pub(crate) unit: u64,
-    /// It is always the block's shared memory.
-    pub(crate) shared: bool,
-    /// Units are counted in 32 bits.
-    pub(crate) narrow: bool,
-}
+use crate::{opt, together};
 
 /// Instructions of a loop whose turns are so short that a jump counts.
 const SMALL_LOOP: usize = 48;
@@ -131,14 +30,13 @@ const TWICE: usize = 3000;
 
 /// Emits the kernel into `b`.
 pub(crate) fn emit(
-    f: &Func,
-    g: Geometry,
-    shapes: &Shapes,
+    middle: &Middle,
     mut b: FunctionBuilder,
     fma: bool,
     config: TargetFrontendConfig,
-    form: Form,
 ) -> Layout {
+    let Middle { func: f, geometry: g, divergence, form } = middle;
+    let (g, form) = (*g, *form);
     let mut sig = |n: usize| b.func.import_signature(signature(n, CallConv::PreserveAll));
     let helper_effect = sig(thunk::EFFECT);
     let helper_lanes = sig(thunk::LANES);
@@ -152,12 +50,12 @@ pub(crate) fn emit(
     let group = b.declare_var(I64);
     let slices = g.width as usize / form.lanes();
     let full_heads: Vec<Clif> = f.blocks.iter().map(|_| b.create_block()).collect();
-    let divergent = shapes.deaths || shapes.masked.contains(&true);
+    let divergent = divergence.deaths || divergence.masked.contains(&true);
     let size: usize = f.blocks.iter().map(|b| b.insts.len()).sum();
     let two = divergent && size <= TWICE;
     let heads = (0..f.blocks.len())
         .map(|n| {
-            let plain = !shapes.deaths && !shapes.masked[n];
+            let plain = !divergence.deaths && !divergence.masked[n];
             if plain || !divergent { full_heads[n] } else { b.create_block() }
         })
         .collect();
@@ -165,7 +63,7 @@ pub(crate) fn emit(
     b.set_cold_block(fail);
     let live = (0..slices).map(|_| b.declare_var(form.p())).collect();
     let mut masks = HashMap::new();
-    for (id, own) in shapes.masked.iter().enumerate() {
+    for (id, own) in divergence.masked.iter().enumerate() {
         if *own {
             let vars = (0..slices).map(|_| b.declare_var(form.p())).collect();
             masks.insert(id as BlockId, vars);
@@ -174,7 +72,7 @@ pub(crate) fn emit(
     let mut gen_ = Gen {
         f,
         g,
-        shapes,
+        divergence,
         b,
         ctx,
         homes: HashMap::new(),
@@ -196,12 +94,12 @@ pub(crate) fn emit(
         helper_refuel,
         mask: None,
         resumes: Vec::new(),
-        lone: crate::together::lone_conditions(f),
+        lone: together::lone_conditions(f),
         counted: HashMap::new(),
         sure_heads: HashMap::new(),
         moving: HashMap::new(),
         sure: false,
-        in_small_loop: crate::opt::in_small_loop(f, SMALL_LOOP),
+        in_small_loop: opt::in_small_loop(f, SMALL_LOOP),
         here: 0,
         live_in: Vec::new(),
         spill_bytes: 0,
@@ -222,19 +120,6 @@ pub(crate) fn emit(
 }
 
 impl Gen<'_, '_> {
-    pub(crate) fn kind(&self, v: Val) -> Kind {
-        self.f.insts[v as usize].kind
-    }
-    pub(crate) fn linear(&self, v: Val) -> bool {
-        matches!(self.shapes.of[v as usize], Shape::Linear(_))
-    }
-    pub(crate) fn offsets(&self, v: Val) -> Option<&[i64]> {
-        match &self.shapes.of[v as usize] {
-            Shape::Linear(o) => Some(o),
-            _ => None,
-        }
-    }
-
     pub(crate) fn run(&mut self) {
         self.find_homes();
         self.find_counted();
@@ -295,7 +180,7 @@ impl Gen<'_, '_> {
             }
         }
         self.b.switch_to_block(fresh);
-        if self.shapes.deaths {
+        if self.divergence.deaths {
             self.first_lanes();
         }
         let to = if self.two && !self.g.ragged() { self.full_heads[0] } else { self.heads[0] };
@@ -333,9 +218,7 @@ impl Gen<'_, '_> {
                     self.b.ins().isub(n, t)
                 };
                 let left = self.b.ins().splat(self.form.w(), left);
-                let per = self.per();
-                let lanes: Vec<u32> = (s * per..(s + 1) * per).map(|l| l as u32).collect();
-                let lanes = vconst32(&mut self.b, &lanes);
+                let lanes = self.lane_numbers(s);
                 self.emitter(true).cmp_w(IntCC::SignedGreaterThan, left, lanes)
             } else {
                 self.mask_of(true)

@@ -14,10 +14,11 @@ use ptx_isa::meaning::Uop;
 use ptx_isa::special::Sreg;
 use ptx_parse::code::Program;
 
+use crate::access::which::local_bytes;
 use crate::blob::Blob;
-use crate::emit::{Layout, SiteInfo};
-use crate::ir::{Func, Op, Place, Val};
-use crate::shape::Geometry;
+use crate::geometry::Geometry;
+use crate::ir::{Func, Op, Origin, Val};
+use crate::layout::{Layout, SiteInfo};
 use crate::thunk::Thunks;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"PTXJIT02");
@@ -83,7 +84,7 @@ pub(crate) struct Needs {
 /// An effect as its slow way needs it.
 pub(crate) struct Slow {
     pub effect: Effect,
-    pub place: Place,
+    pub origin: Origin,
     pub src: Operands,
     pub dst: Operands,
 }
@@ -93,13 +94,13 @@ pub(crate) struct Slow {
 pub(crate) struct Operands {
     pub count: usize,
     /// Those of 64 bits, a bit each.
-    wide: u32,
+    long: u32,
 }
 
 impl Operands {
     /// Whether operand `n` has 64 bits.
-    pub(crate) fn wide(self, n: usize) -> bool {
-        self.wide >> n & 1 != 0
+    pub(crate) fn long(self, n: usize) -> bool {
+        self.long >> n & 1 != 0
     }
 }
 
@@ -128,7 +129,7 @@ pub(crate) fn needs(
         thunks.effect as u64,
         thunks.refuel as u64,
         thunks.lanes as u64,
-        crate::access::local_bytes(f) as u64,
+        local_bytes(f) as u64,
         u64::from(symbols.unwrap_or(0)),
         layout.spill_bytes as u64,
         layout.barriers as u64,
@@ -138,14 +139,14 @@ pub(crate) fn needs(
         layout.sites.len() as u64,
     ];
     out.extend(specials);
-    let wide = |values: &[Val]| {
+    let long = |values: &[Val]| {
         let bits = values.iter().map(|v| u64::from(f.insts[*v as usize].kind == Kind::D));
         bits.enumerate().fold(0, |all, (n, bit)| all | bit << n)
     };
     for e in &f.effects {
-        out.push(u64::from(e.place.function) | u64::from(e.inst) << 32);
+        out.push(u64::from(e.origin.function) | u64::from(e.inst) << 32);
         out.push(u64::from(e.uop) | (e.src.len() as u64) << 32 | (e.dst.len() as u64) << 48);
-        out.push(wide(&e.src) | wide(&e.dst) << 32);
+        out.push(long(&e.src) | long(&e.dst) << 32);
     }
     for s in &layout.sites {
         let flags = u64::from(s.shared) << 32 | u64::from(s.narrow) << 33;
@@ -219,9 +220,9 @@ fn slow(words: &[u64; 3], program: &Program) -> Option<Slow> {
     }
     Some(Slow {
         effect: *effect,
-        place: Place { function, span: inst.span.clone() },
-        src: Operands { count: from.len(), wide: words[2] as u32 },
-        dst: Operands { count: to.len(), wide: (words[2] >> 32) as u32 },
+        origin: Origin { function, span: inst.span.clone() },
+        src: Operands { count: from.len(), long: words[2] as u32 },
+        dst: Operands { count: to.len(), long: (words[2] >> 32) as u32 },
     })
 }
 

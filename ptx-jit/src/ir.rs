@@ -13,7 +13,7 @@ pub(crate) type BlockId = u32;
 
 /// Where a PTX instruction stands: function of the program and text span.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub(crate) struct Place {
+pub(crate) struct Origin {
     pub function: u32,
     pub span: std::ops::Range<u32>,
 }
@@ -50,8 +50,8 @@ pub(crate) struct EffectInst {
     pub guard: Option<(Val, bool)>,
     pub src: Vec<Val>,
     pub dst: Vec<Val>,
-    pub place: Place,
-    /// Indices of the instruction and of the micro-op in the function that `place` names.
+    pub origin: Origin,
+    /// Indices of the instruction and of the micro-op in the function that `origin` names.
     pub inst: u32,
     pub uop: u32,
 }
@@ -61,7 +61,7 @@ pub(crate) enum Term {
     Jump(BlockId),
     /// Condition, negated, taken, otherwise.
     Br(Val, bool, BlockId, BlockId),
-    Brx(Val, Vec<BlockId>, Place),
+    Brx(Val, Vec<BlockId>, Origin),
     /// Waits at the barrier of this effect, then goes on.
     Bar(u32, BlockId),
     Exit,

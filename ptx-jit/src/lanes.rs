@@ -161,7 +161,7 @@ macro_rules! table {
         }
         #[cfg(target_arch = "x86_64")]
         #[allow(non_snake_case)]
-        mod wide {
+        mod avx2 {
             use super::*;
             $(
                 #[target_feature(enable = "avx2,fma,bmi1,bmi2")]
@@ -176,7 +176,7 @@ macro_rules! table {
 
         #[cfg(target_arch = "x86_64")]
         #[allow(non_snake_case)]
-        mod widest {
+        mod avx512 {
             use super::*;
             $(
                 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2")]
@@ -189,25 +189,25 @@ macro_rules! table {
             )*
         }
 
-        fn function(op: Op, wide: bool) -> LaneFn {
+        fn function(op: Op, fast: bool) -> LaneFn {
             #[cfg(target_arch = "x86_64")]
-            if wide && has_avx512() {
+            if fast && has_avx512() {
                 if let Some(function) = groups::function(op) {
                     return function;
                 }
                 match op {
-                    $(Op::$name => return widest::$name,)*
+                    $(Op::$name => return avx512::$name,)*
                     _ => {}
                 }
             }
             #[cfg(target_arch = "x86_64")]
-            if wide {
+            if fast {
                 match op {
-                    $(Op::$name => return wide::$name,)*
+                    $(Op::$name => return avx2::$name,)*
                     _ => {}
                 }
             }
-            let _ = wide;
+            let _ = fast;
             match op {
                 $(Op::$pname => plain::$pname,)*
                 $(Op::$name => plain::$name,)*

@@ -5,11 +5,15 @@ use ptx_isa::effect::{BarKind, Effect, Order, WarpOp};
 use ptx_isa::{Reach, Space};
 use ptx_parse::code::Program;
 
-use crate::Unsupported;
+use crate::divergence::{Divergence, analyse};
+use crate::form::Form;
+use crate::geometry::Geometry;
 use crate::ir::{BlockId, Func, Op, Term};
 use crate::live::{self, Liveness};
+use crate::native::native;
 use crate::range::Assumptions;
-use crate::shape::{Geometry, Shape, Shapes, analyse};
+use crate::unsupported::Unsupported;
+use crate::variance::Variance;
 use crate::waiting::waiting_loops;
 
 /// Whether compiled code can call the operation: it neither waits nor reaches other warps.
@@ -32,7 +36,7 @@ pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
         });
         for e in inner.chain(bar) {
             let info = &f.effects[e as usize];
-            let no = |why: &str| Err(Unsupported::at(program, &info.place, why));
+            let no = |why: &str| Err(Unsupported::at(program, &info.origin, why));
             if info.src.len() > 24 || info.dst.len() > 24 {
                 return no("an operation with more than 24 operands");
             }
@@ -46,7 +50,7 @@ pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
                 Effect::Atom(a) if a.place.space == Space::SharedCluster => {
                     return no("shared memory of a cluster");
                 }
-                Effect::Atom(a) if !crate::worker::can(a) => {
+                Effect::Atom(a) if !crate::effects::can(a) => {
                     return no("an atomic of 128 bits");
                 }
                 Effect::Bar(bar) => {
@@ -85,7 +89,7 @@ pub(crate) fn waiting(program: &Program, f: &Func) -> Result<Vec<BlockId>, Unsup
         let together =
             f.effects.iter().any(|e| matches!(&e.effect, Effect::Warp(op) if !per_lane(op)));
         if together || program.info.target.sm < 70 {
-            let place = &f.effects[first.effect as usize].place;
+            let place = &f.effects[first.effect as usize].origin;
             let why =
                 "a loop that may wait for another thread, in a kernel whose warps run in lock step";
             return Err(Unsupported::at(program, place, why));
@@ -99,22 +103,22 @@ pub(crate) fn waiting(program: &Program, f: &Func) -> Result<Vec<BlockId>, Unsup
 const MOST_MASKED: usize = 600;
 
 /// Refuses barriers and warp operations that some lanes of a group may reach without the others.
-pub(crate) fn check_shapes(
+pub(crate) fn check_divergence(
     program: &Program,
     f: &Func,
-    shapes: &Shapes,
+    divergence: &Divergence,
 ) -> Result<(), Unsupported> {
-    let masked = shapes.masked.iter().filter(|m| **m).count();
+    let masked = divergence.masked.iter().filter(|m| **m).count();
     if masked > MOST_MASKED {
         let why = format!("{masked} blocks in divergent code, more than {MOST_MASKED}");
         return Err(Unsupported { why, line: 0 });
     }
     for (b, block) in f.blocks.iter().enumerate() {
-        if !shapes.masked[b] {
+        if !divergence.masked[b] {
             continue;
         }
         if let Term::Bar(e, _) = block.term {
-            let place = &f.effects[e as usize].place;
+            let place = &f.effects[e as usize].origin;
             return Err(Unsupported::at(program, place, "a barrier in divergent code"));
         }
         for v in &block.insts {
@@ -122,7 +126,7 @@ pub(crate) fn check_shapes(
                 && let Effect::Warp(op) = &f.effects[e as usize].effect
                 && !per_lane(op)
             {
-                let place = &f.effects[e as usize].place;
+                let place = &f.effects[e as usize].origin;
                 let why = format!("`{}` in divergent code", op.name);
                 return Err(Unsupported::at(program, place, &why));
             }
@@ -140,8 +144,23 @@ fn needs_warp(f: &Func) -> bool {
     })
 }
 
+/// The form of vectors and the lanes of a group: `widest`, unless that of Cranelift suits the kernel better.
+pub(crate) fn geometry(
+    f: &Func,
+    block: [u32; 3],
+    assumed: &Assumptions,
+    widest: Form,
+) -> (Form, Geometry) {
+    if widest != Form::CRANELIFT
+        && let Some(geometry) = geometry_of_sixteen(f, block, assumed)
+    {
+        return (widest, geometry);
+    }
+    (Form::CRANELIFT, geometry_of_four(f, block, assumed))
+}
+
 /// Chooses the lanes of a group: whole warps where lanes talk, else as many as registers hold.
-pub(crate) fn geometry(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Geometry {
+fn geometry_of_four(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Geometry {
     let with = |width: u32| Geometry { block, width };
     if !f.waits.is_empty() {
         return with(1);
@@ -169,8 +188,8 @@ pub(crate) fn geometry(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Geom
     if !waits && one_by_one_pays(f, vector, assumed) { with(1) } else { vector }
 }
 
-/// The lanes of a group whose slices have sixteen, for [`crate::wide`]; `None`: slices of four suit the kernel better.
-pub(crate) fn wide_geometry(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Option<Geometry> {
+/// The lanes of a group whose slices have sixteen, for [`Form::AVX512`]; `None`: slices of four suit the kernel better.
+fn geometry_of_sixteen(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Option<Geometry> {
     let with = |width: u32| Geometry { block, width };
     let threads = block.iter().product::<u32>();
     if !f.waits.is_empty() {
@@ -184,21 +203,22 @@ pub(crate) fn wide_geometry(f: &Func, block: [u32; 3], assumed: &Assumptions) ->
     }
     let flat = block[1] == 1 && block[2] == 1;
     let row = if flat { threads } else { block[0] };
-    let shapes = |width: u32| analyse(f, with(width), assumed);
-    let one = shapes(16);
+    let divergence = |width: u32| analyse(f, with(width), assumed);
+    let one = divergence(16);
     let live = pressure(f, &one);
     let waits = f.blocks.iter().any(|b| matches!(b.term, Term::Bar(..)));
     // 32 vector registers.
     let room = live <= if waits { 18 } else { 14 };
     // Two vectors hide each other's latency, but behind a barrier both are reloaded (tiled product of matrices: 260 us, else 213).
     let slack = if waits { 4 } else { 5 };
-    let per_lane = |shapes: &Shapes, width: u32| cost(f, shapes, width, 16) / u64::from(width);
+    let per_lane =
+        |divergence: &Divergence, width: u32| cost(f, divergence, width, 16) / u64::from(width);
     // Whole groups in a row keep the other coordinates uniform, which matters where memory is accessed.
     let two = threads >= 32
         && room
         && (flat
             || row.is_multiple_of(32)
-            || per_lane(&shapes(32), 32) * 4 <= per_lane(&one, 16) * slack);
+            || per_lane(&divergence(32), 32) * 4 <= per_lane(&one, 16) * slack);
     if row < 16 && !two && !flat {
         let narrow = with(row.next_power_of_two().max(4));
         let old = cost(f, &analyse(f, narrow, assumed), narrow.width, 4) / u64::from(narrow.width);
@@ -212,7 +232,7 @@ pub(crate) fn wide_geometry(f: &Func, block: [u32; 3], assumed: &Assumptions) ->
 }
 
 /// About what a group costs: vector instructions of `lanes` lanes, accesses, sixteen turns of each loop. In thousandths.
-fn cost(f: &Func, shapes: &Shapes, width: u32, lanes: u32) -> u64 {
+fn cost(f: &Func, divergence: &Divergence, width: u32, lanes: u32) -> u64 {
     let all = f.loops();
     let slices = u64::from(width.div_ceil(lanes));
     let mut sum = 0;
@@ -222,16 +242,16 @@ fn cost(f: &Func, shapes: &Shapes, width: u32, lanes: u32) -> u64 {
         for v in &block.insts {
             let i = &f.insts[*v as usize];
             let wide = if i.kind == ptx_isa::Kind::D { 2 } else { 1 };
-            let alike = shapes.of[*v as usize] != Shape::Vector;
+            let alike = divergence.of[*v as usize] != Variance::Varying;
             let cost = match i.op {
-                Op::Pure(op, _) if crate::ops::native(op) && !alike => slices * wide,
-                Op::Pure(op, _) if crate::ops::native(op) => 1,
+                Op::Pure(op, _) if native(op) && !alike => slices * wide,
+                Op::Pure(op, _) if native(op) => 1,
                 Op::Pure(..) => 20 + 10 * slices,
                 Op::Effect(e) => {
                     let e = &f.effects[e as usize];
-                    let base = e.src.first().map(|v| &shapes.of[*v as usize]);
+                    let base = e.src.first().map(|v| &divergence.of[*v as usize]);
                     match (&e.effect, base) {
-                        (Effect::Ld(_) | Effect::St(_), Some(Shape::Linear(_))) => 2 + slices,
+                        (Effect::Ld(_) | Effect::St(_), Some(Variance::Linear(_))) => 2 + slices,
                         (Effect::Ld(_) | Effect::St(_), _) => 2 * u64::from(width),
                         _ => 30,
                     }
@@ -247,7 +267,7 @@ fn cost(f: &Func, shapes: &Shapes, width: u32, lanes: u32) -> u64 {
 /// Whether threads one after the other are faster than groups: where lanes go their own ways through loops that
 /// mostly gather.
 fn one_by_one_pays(f: &Func, g: Geometry, assumed: &Assumptions) -> bool {
-    let shapes = analyse(f, g, assumed);
+    let divergence = analyse(f, g, assumed);
     let (lanes, slices) = (g.width as u64, g.width as u64 / 4);
     let all = f.loops();
     // Instructions of a group and of a thread, in tenths.
@@ -259,7 +279,7 @@ fn one_by_one_pays(f: &Func, g: Geometry, assumed: &Assumptions) -> bool {
         let uneven = around.iter().any(|l| {
             l.nodes.iter().any(|x| {
                 let t = &f.blocks[*x as usize].term;
-                t.value().is_some_and(|v| !shapes.of[v as usize].uniform())
+                t.value().is_some_and(|v| !divergence.of[v as usize].uniform())
                     && t.succs().iter().any(|s| !l.nodes.contains(s))
             })
         });
@@ -267,17 +287,19 @@ fn one_by_one_pays(f: &Func, g: Geometry, assumed: &Assumptions) -> bool {
         for v in &block.insts {
             let i = &f.insts[*v as usize];
             let wide = if i.kind == ptx_isa::Kind::D { 2 } else { 1 };
-            let alike = shapes.of[*v as usize] != Shape::Vector;
+            let alike = divergence.of[*v as usize] != Variance::Varying;
             let (x, y) = match i.op {
-                Op::Pure(op, _) if crate::ops::native(op) && alike => (1, 1),
-                Op::Pure(op, _) if crate::ops::native(op) => (slices * wide, 1),
+                Op::Pure(op, _) if native(op) && alike => (1, 1),
+                Op::Pure(op, _) if native(op) => (slices * wide, 1),
                 Op::Pure(..) if alike => (20, 20),
                 Op::Pure(..) => (30 + lanes, 20),
                 Op::Effect(e) => {
                     let e = &f.effects[e as usize];
-                    let base = e.src.first().map(|v| &shapes.of[*v as usize]);
+                    let base = e.src.first().map(|v| &divergence.of[*v as usize]);
                     match (&e.effect, base) {
-                        (Effect::Ld(_) | Effect::St(_), Some(Shape::Linear(_))) => (6 + slices, 6),
+                        (Effect::Ld(_) | Effect::St(_), Some(Variance::Linear(_))) => {
+                            (6 + slices, 6)
+                        }
                         (Effect::Ld(_), _) => (10 + 8 * slices + 4 * lanes, 6),
                         (Effect::St(_), _) => (10 + 8 * slices + 5 * lanes, 6),
                         (Effect::Atom(_), _) => (10 + 8 * slices + 8 * lanes, 12),
@@ -290,7 +312,7 @@ fn one_by_one_pays(f: &Func, g: Geometry, assumed: &Assumptions) -> bool {
             scalar += 10 * y;
         }
         match block.term.value() {
-            Some(v) if !shapes.of[v as usize].uniform() => {
+            Some(v) if !divergence.of[v as usize].uniform() => {
                 vector += 10 * (6 + 3 * slices);
                 scalar += 60;
             }
@@ -302,15 +324,15 @@ fn one_by_one_pays(f: &Func, g: Geometry, assumed: &Assumptions) -> bool {
         }
         group += turns * vector * if uneven { 2 } else { 1 };
         // A block behind a condition runs for some of the threads only.
-        thread += turns * scalar / if shapes.masked[b] && !uneven { 2 } else { 1 };
+        thread += turns * scalar / if divergence.masked[b] && !uneven { 2 } else { 1 };
     }
     group > thread * lanes
 }
 
 /// Most vector registers that one slice needs at once, in loops if there are any.
-fn pressure(f: &Func, shapes: &Shapes) -> u32 {
+fn pressure(f: &Func, divergence: &Divergence) -> u32 {
     let weight = |v: u32| {
-        if shapes.of[v as usize] != Shape::Vector || f.leaf(v) {
+        if divergence.of[v as usize] != Variance::Varying || f.leaf(v) {
             return 0;
         }
         if f.insts[v as usize].kind == ptx_isa::Kind::D { 2 } else { 1 }

@@ -5,126 +5,20 @@
 //! What is not here calls the micro-op's own function over the lanes (see `helpers`).
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::types::{F32, F64, I8X16, I16X8, I32, I32X4, I64};
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Opcode, Type, Value, ValueDef};
+use cranelift_codegen::ir::types::{F32, F64, I8X16, I32, I32X4, I64};
+use cranelift_codegen::ir::{InstBuilder, Type, Value};
 use cranelift_frontend::FunctionBuilder;
 use ptx_isa::num::Rnd;
 use ptx_isa::num::mode::Mode;
 use ptx_isa::uop::Op;
 
+use crate::clif::{as_type, cast};
 use crate::form::Form;
 
-/// One slice or scalar: the second value is the upper half of a `D` slice.
-pub(crate) type Part = [Value; 2];
+/// One slice or scalar: the lower and the upper half of a `D` slice; of anything else the same value twice.
+pub(crate) type Halves = [Value; 2];
 
-const NAN32: u32 = ptx_isa::num::fp32::NAN;
-
-/// Whether [`Emit::pure`] has code for `op` whatever its operands.
-pub(crate) fn native(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        MovP | NotP
-            | AndP
-            | OrP
-            | XorP
-            | AndNotP
-            | SelP
-            | MovW
-            | MovD
-            | ZextWD
-            | SextWD
-            | TruncDW
-            | HighDW
-            | PackWD
-            | Zext8
-            | Zext16
-            | Sext8
-            | Sext16
-            | Pack16
-            | High16
-            | SelW
-            | SelD
-            | BoolW
-            | AddW
-            | SubW
-            | MulW
-            | MadW
-            | MulWideU
-            | MulWideS
-            | MadWideU
-            | MadWideS
-            | AndW
-            | OrW
-            | XorW
-            | NotW
-            | MinUW
-            | MaxUW
-            | MinSW
-            | MaxSW
-            | AbsW
-            | AddD
-            | SubD
-            | MulD
-            | AndD
-            | OrD
-            | XorD
-            | NotD
-            | EqW
-            | NeW
-            | LtUW
-            | LeUW
-            | LtSW
-            | LeSW
-            | EqD
-            | NeD
-            | LtSD
-            | LeSD
-            | AddF32
-            | SubF32
-            | MulF32
-            | FmaF32
-            | AbsF32
-            | NegF32
-            | MinF32
-            | MaxF32
-            | EqF32
-            | NeF32
-            | LtF32
-            | LeF32
-            | NumF32
-            | SatF32
-            | FlushF32
-            | AddFtzF32
-            | SubFtzF32
-            | EqF64
-            | NeF64
-            | LtF64
-            | LeF64
-            | NumF64
-            | CvtF32S32
-            | CvtF32U32
-            | CvtRzS32F32
-            | AddF64
-            | SubF64
-            | MulF64
-            | FmaF64
-            | DivF64
-            | SqrtF64
-    )
-}
-
-/// Whether the result of `op` comes out of a vector register.
-pub(crate) fn makes_number(op: Op) -> bool {
-    use Op::*;
-    exact_nan(op) || matches!(op, AddF32 | SubF32 | MulF32 | FmaF32)
-}
-
-/// Whether a NaN result must be made again by the micro-op's own function.
-pub(crate) fn exact_nan(op: Op) -> bool {
-    use Op::*;
-    matches!(op, AddF64 | SubF64 | MulF64 | FmaF64 | DivF64 | SqrtF64)
-}
+pub(crate) const NAN32: u32 = ptx_isa::num::fp32::NAN;
 
 pub(crate) struct Emit<'a, 'b> {
     pub b: &'a mut FunctionBuilder<'b>,
@@ -132,10 +26,6 @@ pub(crate) struct Emit<'a, 'b> {
     pub vector: bool,
     /// How lanes lie in slices.
     pub form: Form,
-}
-
-fn cast() -> MemFlagsData {
-    MemFlagsData::new().with_endianness(cranelift_codegen::ir::Endianness::Little)
 }
 
 impl Emit<'_, '_> {
@@ -167,7 +57,7 @@ impl Emit<'_, '_> {
     }
     /// `mask ? a : b`; the mask has the lanes of the values (scalars: 0 or 1).
     pub(crate) fn sel(&mut self, mask: Value, a: Value, b: Value) -> Value {
-        if self.wide() {
+        if self.bit_masks() {
             self.blend(mask, a, b)
         } else if self.vector {
             // `blendv` exists for integer lanes of 8, 32 and 64 bits.
@@ -178,7 +68,7 @@ impl Emit<'_, '_> {
     }
     /// `mask ? a : b` of predicates.
     pub(crate) fn sel_p(&mut self, mask: Value, a: Value, b: Value) -> Value {
-        if self.wide() {
+        if self.bit_masks() {
             let yes = self.and(mask, a);
             let no = self.b.ins().band_not(b, mask);
             self.b.ins().bor(yes, no)
@@ -190,9 +80,10 @@ impl Emit<'_, '_> {
         if self.vector { self.b.ins().bnot(p) } else { self.b.ins().bxor_imm_u(p, 1) }
     }
     /// Mask of a predicate for the halves of `D` values.
-    pub(crate) fn wide_mask(&mut self, p: Value) -> Part {
-        if self.wide() {
-            [p, self.b.ins().ushr_imm_u(p, 8)]
+    pub(crate) fn masks_of_d(&mut self, p: Value) -> Halves {
+        if self.bit_masks() {
+            let half = i64::from(self.form.lanes / 2);
+            [p, self.b.ins().ushr_imm_u(p, half)]
         } else if self.vector {
             [self.b.ins().swiden_low(p), self.b.ins().swiden_high(p)]
         } else {
@@ -200,9 +91,9 @@ impl Emit<'_, '_> {
         }
     }
     /// Low (`high`: upper) 32 bits of the lanes of a `D`.
-    pub(crate) fn halves(&mut self, d: Part, high: bool) -> Value {
-        if self.wide() {
-            self.parts_of_d(d, high)
+    pub(crate) fn words_of(&mut self, d: Halves, high: bool) -> Value {
+        if self.words() {
+            self.words_of_d(d, high)
         } else if self.vector {
             let x = self.b.ins().bitcast(I8X16, cast(), d[0]);
             let y = self.b.ins().bitcast(I8X16, cast(), d[1]);
@@ -220,17 +111,17 @@ impl Emit<'_, '_> {
         }
     }
     /// Predicate of masks of 64-bit lanes.
-    fn narrow_mask(&mut self, m: Part) -> Value {
-        if self.wide() {
+    fn narrow_mask(&mut self, m: Halves) -> Value {
+        if self.bit_masks() {
             self.join(m)
         } else if self.vector {
-            self.halves(m, false)
+            self.words_of(m, false)
         } else {
             m[0]
         }
     }
-    pub(crate) fn sext(&mut self, w: Value) -> Part {
-        if self.wide() {
+    pub(crate) fn sext(&mut self, w: Value) -> Halves {
+        if self.words() {
             self.widen(w, true)
         } else if self.vector {
             [self.b.ins().swiden_low(w), self.b.ins().swiden_high(w)]
@@ -239,8 +130,8 @@ impl Emit<'_, '_> {
             [v, v]
         }
     }
-    pub(crate) fn zext(&mut self, w: Value) -> Part {
-        if self.wide() {
+    pub(crate) fn zext(&mut self, w: Value) -> Halves {
+        if self.words() {
             self.widen(w, false)
         } else if self.vector {
             [self.b.ins().uwiden_low(w), self.b.ins().uwiden_high(w)]
@@ -251,10 +142,10 @@ impl Emit<'_, '_> {
     }
     pub(crate) fn both(
         &mut self,
-        a: Part,
-        b: Part,
+        a: Halves,
+        b: Halves,
         f: impl Fn(&mut Self, Value, Value) -> Value,
-    ) -> Part {
+    ) -> Halves {
         let lo = f(self, a[0], b[0]);
         let hi = if self.vector { f(self, a[1], b[1]) } else { lo };
         [lo, hi]
@@ -265,25 +156,25 @@ impl Emit<'_, '_> {
     pub(crate) fn shr(&mut self, v: Value, n: u32) -> Value {
         self.b.ins().ushr_imm_u(v, n as i64)
     }
-    fn sar(&mut self, v: Value, n: u32) -> Value {
+    pub(crate) fn sar(&mut self, v: Value, n: u32) -> Value {
         self.b.ins().sshr_imm_u(v, n as i64)
     }
     /// Compares one vector, of lanes of 32 or 64 bits.
     pub(crate) fn cmp_w(&mut self, cc: IntCC, a: Value, b: Value) -> Value {
-        if self.wide() { self.compare(cc, a, b) } else { self.b.ins().icmp(cc, a, b) }
+        if self.bit_masks() { self.compare(cc, a, b) } else { self.b.ins().icmp(cc, a, b) }
     }
-    pub(crate) fn cmp_d(&mut self, cc: IntCC, a: Part, b: Part) -> Value {
+    pub(crate) fn cmp_d(&mut self, cc: IntCC, a: Halves, b: Halves) -> Value {
         let m = self.both(a, b, |e, x, y| e.cmp_w(cc, x, y));
         self.narrow_mask(m)
     }
     fn cmp_f(&mut self, cc: FloatCC, a: Value, b: Value) -> Value {
-        if self.wide() { self.compare_float(cc, a, b) } else { self.b.ins().fcmp(cc, a, b) }
+        if self.bit_masks() { self.compare_float(cc, a, b) } else { self.b.ins().fcmp(cc, a, b) }
     }
     pub(crate) fn cmp_f32(&mut self, cc: FloatCC, a: Value, b: Value) -> Value {
         let (a, b) = (self.as_f32(a), self.as_f32(b));
         self.cmp_f(cc, a, b)
     }
-    fn cmp_f64(&mut self, cc: FloatCC, a: Part, b: Part) -> Value {
+    fn cmp_f64(&mut self, cc: FloatCC, a: Halves, b: Halves) -> Value {
         let m = self.both(a, b, |e, x, y| {
             let (x, y) = (e.as_f64(x), e.as_f64(y));
             e.cmp_f(cc, x, y)
@@ -299,22 +190,12 @@ impl Emit<'_, '_> {
         let one = self.w(NAN32);
         self.sel(nan, one, v)
     }
-    fn flush(&mut self, v: Value) -> Value {
-        if self.wide() {
-            return self.flushed(v);
-        }
-        let (inf, sign, zero) = (self.w(0x7f80_0000), self.w(0x8000_0000), self.w(0));
-        let e = self.and(v, inf);
-        let s = self.and(v, sign);
-        let small = self.cmp_w(IntCC::Equal, e, zero);
-        self.sel(small, s, v)
-    }
     fn f32_op(&mut self, args: &[Value], f: impl Fn(&mut Self, &[Value]) -> Value) -> Value {
         let a: Vec<Value> = args.iter().map(|v| self.as_f32(*v)).collect();
         let r = f(self, &a);
         self.bits(r)
     }
-    fn f64_op(&mut self, args: &[Part], f: impl Fn(&mut Self, &[Value]) -> Value) -> Part {
+    fn f64_op(&mut self, args: &[Halves], f: impl Fn(&mut Self, &[Value]) -> Value) -> Halves {
         let mut out = [args[0][0]; 2];
         for (h, o) in out.iter_mut().enumerate().take(if self.vector { 2 } else { 1 }) {
             let a: Vec<Value> = args.iter().map(|v| self.as_f64(v[h])).collect();
@@ -326,72 +207,15 @@ impl Emit<'_, '_> {
         }
         out
     }
-    /// Bitwise function of three operands by its truth table.
-    fn lop3(&mut self, table: u8, a: Value, b: Value, c: Value) -> Value {
-        // Bit `4a + 2b + c` of the table; with `c` fixed, a function of two.
-        let part = |c: u8| (0..4).fold(0, |t, n| t | (table >> (2 * n + c) & 1) << n);
-        let (zero, one) = (part(0), part(1));
-        if zero == one {
-            return self.lop2(zero, a, b);
-        }
-        let (x, y) = (self.lop2(zero, a, b), self.lop2(one, a, b));
-        if zero == !one & 15 {
-            return self.b.ins().bxor(x, c);
-        }
-        let yes = self.and(y, c);
-        let no = self.b.ins().band_not(x, c);
-        self.b.ins().bor(yes, no)
-    }
-    /// Bitwise function of two operands; bit `2a + b` of the table.
-    fn lop2(&mut self, table: u8, a: Value, b: Value) -> Value {
-        match table {
-            0 => self.w(0),
-            15 => self.w(u32::MAX),
-            0b1100 => a,
-            0b1010 => b,
-            0b1000 => self.and(a, b),
-            0b1110 => self.b.ins().bor(a, b),
-            0b0110 => self.b.ins().bxor(a, b),
-            0b0100 => self.b.ins().band_not(a, b),
-            0b0010 => self.b.ins().band_not(b, a),
-            t => {
-                let r = self.lop2(!t & 15, a, b);
-                self.b.ins().bnot(r)
-            }
-        }
-    }
-    fn min_max32(&mut self, max: bool, a: Value, b: Value) -> Value {
-        let low = self.w(0x7fff_ffff);
-        let key = |e: &mut Self, v: Value| {
-            let s = e.sar(v, 31);
-            let s = e.and(s, low);
-            e.b.ins().bxor(v, s)
-        };
-        let (ka, kb) = (key(self, a), key(self, b));
-        let less = if max {
-            self.cmp_w(IntCC::SignedGreaterThan, ka, kb)
-        } else {
-            self.cmp_w(IntCC::SignedGreaterThan, kb, ka)
-        };
-        // Equal keys are equal bits.
-        let r = self.sel(less, a, b);
-        let an = self.cmp_f32(FloatCC::Unordered, a, a);
-        let bn = self.cmp_f32(FloatCC::Unordered, b, b);
-        let r = self.sel(bn, a, r);
-        let r = self.sel(an, b, r);
-        let both = self.and(an, bn);
-        let nan = self.w(NAN32);
-        self.sel(both, nan, r)
-    }
 
     /// Code of `op`; `None` if it has none for these operands. `consts` are operands known now.
     pub(crate) fn pure(
         &mut self,
         op: Op,
         k: u32,
-        args: &[Part],
+        args: &[Halves],
         consts: &[Option<u64>],
-    ) -> Option<Part> {
+    ) -> Option<Halves> {
         use IntCC as C;
         let a = args.first().map_or(Value::from_u32(0), |p| p[0]);
         let b = args.get(1).map_or(a, |p| p[0]);
@@ -399,8 +223,8 @@ impl Emit<'_, '_> {
         let pair = |n: usize| args[n];
         let one = |v: Value| Some([v, v]);
         let amount = consts.get(1).copied().flatten();
-        if self.wide()
-            && let Some(r) = self.pure_wide(op, k, args, consts)
+        if self.words()
+            && let Some(r) = self.pure_by_words(op, k, args, consts)
         {
             return Some(r);
         }
@@ -417,8 +241,8 @@ impl Emit<'_, '_> {
             Op::SelP => one(self.sel_p(c, a, b)),
             Op::ZextWD => Some(self.zext(a)),
             Op::SextWD => Some(self.sext(a)),
-            Op::TruncDW => one(self.halves(pair(0), false)),
-            Op::HighDW => one(self.halves(pair(0), true)),
+            Op::TruncDW => one(self.words_of(pair(0), false)),
+            Op::HighDW => one(self.words_of(pair(0), true)),
             Op::PackWD => {
                 let (lo, hi) = (self.zext(a), self.zext(b));
                 Some(self.both(lo, hi, |e, l, h| {
@@ -451,7 +275,7 @@ impl Emit<'_, '_> {
             Op::High16 => one(self.shr(a, 16)),
             Op::SelW => one(self.sel(c, a, b)),
             Op::SelD => {
-                let m = self.wide_mask(c);
+                let m = self.masks_of_d(c);
                 let lo = self.sel(m[0], args[0][0], args[1][0]);
                 let hi = if self.vector { self.sel(m[1], args[0][1], args[1][1]) } else { lo };
                 Some([lo, hi])
@@ -534,7 +358,7 @@ impl Emit<'_, '_> {
                 let wide = |e: &mut Self, v| if op == Op::MulHiSW { e.sext(v) } else { e.zext(v) };
                 let (x, y) = (wide(self, a), wide(self, b));
                 let m = self.both(x, y, |e, p, q| e.b.ins().imul(p, q));
-                one(self.halves(m, true))
+                one(self.words_of(m, true))
             }
             Op::BrevW if !self.vector => one(self.b.ins().bitrev(a)),
             Op::PopcW if !self.vector => one(self.b.ins().popcnt(a)),
@@ -711,43 +535,11 @@ impl Emit<'_, '_> {
     }
 
     /// Mask of the lanes of a `D` result that are NaN.
-    pub(crate) fn nan64(&mut self, v: Part) -> Value {
+    pub(crate) fn nan64(&mut self, v: Halves) -> Value {
         let m = self.both(v, v, |e, x, _| {
             let f = e.as_f64(x);
             e.cmp_f(FloatCC::Unordered, f, f)
         });
         if self.vector { self.b.ins().bor(m[0], m[1]) } else { m[0] }
     }
-}
-
-/// The bits of `v` as another type; what was cast before is not cast back and forth.
-pub(crate) fn as_type(b: &mut FunctionBuilder, v: Value, ty: Type) -> Value {
-    if b.func.dfg.value_type(v) == ty {
-        return v;
-    }
-    if let ValueDef::Result(inst, _) = b.func.dfg.value_def(v)
-        && b.func.dfg.insts[inst].opcode() == Opcode::Bitcast
-    {
-        let from = b.func.dfg.inst_args(inst)[0];
-        if b.func.dfg.value_type(from) == ty {
-            return from;
-        }
-    }
-    b.ins().bitcast(ty, cast(), v)
-}
-
-/// What `v` was cast from, if it was.
-pub(crate) fn before_cast(b: &FunctionBuilder, v: Value) -> Value {
-    match b.func.dfg.value_def(v) {
-        ValueDef::Result(inst, _) if b.func.dfg.insts[inst].opcode() == Opcode::Bitcast => {
-            b.func.dfg.inst_args(inst)[0]
-        }
-        _ => v,
-    }
-}
-
-/// Sign- or zero-extends 8 or 16 loaded bytes' halves to 32-bit lanes.
-pub(crate) fn widen16(b: &mut FunctionBuilder, v: Value, signed: bool) -> Value {
-    let v = b.ins().bitcast(I16X8, cast(), v);
-    if signed { b.ins().swiden_low(v) } else { b.ins().uwiden_low(v) }
 }

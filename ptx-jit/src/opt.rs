@@ -6,8 +6,10 @@ use flow::{Graph, Loop};
 use ptx_isa::Kind;
 use ptx_isa::uop::{self, Op as Pure};
 
+use crate::divergence::Divergence;
 use crate::ir::{BlockId, Func, Inst, Op, Term, Val};
-use crate::shape::{Shape, Shapes};
+use crate::native::native;
+use crate::variance::Variance;
 
 /// Runs all passes.
 pub(crate) fn run(f: &mut Func) {
@@ -231,7 +233,7 @@ fn hoist(f: &mut Func) {
                     && i.args.iter().all(|a| f.leaf(*a) || !body.contains(&at[*a as usize]));
                 // Helpers that are not needed on every path stay where they are.
                 let cheap = match i.op {
-                    Op::Pure(op, _) => crate::ops::native(op) || tree.dominates(b, h),
+                    Op::Pure(op, _) => native(op) || tree.dominates(b, h),
                     _ => false,
                 };
                 if fixed && cheap {
@@ -248,7 +250,7 @@ fn hoist(f: &mut Func) {
 
 /// Puts the computation of a vector of addresses into the block of the access again, whose code can then use the
 /// index that the address is made of; whether anything changed.
-pub(crate) fn sink(f: &mut Func, shapes: &Shapes) -> bool {
+pub(crate) fn sink(f: &mut Func, divergence: &Divergence) -> bool {
     use ptx_isa::effect::Effect;
     let mut home = vec![BlockId::MAX; f.insts.len()];
     for (b, block) in f.blocks.iter().enumerate() {
@@ -269,16 +271,17 @@ pub(crate) fn sink(f: &mut Func, shapes: &Shapes) -> bool {
             let mut chain = Vec::new();
             let mut at = info.src[0];
             while let Op::Pure(op, _) = f.insts[at as usize].op
-                && shapes.of[at as usize] == Shape::Vector
+                && divergence.of[at as usize] == Variance::Varying
                 && f.insts[at as usize].kind == Kind::D
                 && home[at as usize] != b as BlockId
                 && !copies.contains_key(&at)
             {
                 let args = &f.insts[at as usize].args;
                 let next = match op {
-                    Pure::AddD | Pure::SubD => {
-                        args.iter().copied().find(|a| shapes.of[*a as usize] == Shape::Vector)
-                    }
+                    Pure::AddD | Pure::SubD => args
+                        .iter()
+                        .copied()
+                        .find(|a| divergence.of[*a as usize] == Variance::Varying),
                     Pure::MovD | Pure::ShlD | Pure::MulD => Some(args[0]),
                     Pure::SextWD
                     | Pure::ZextWD

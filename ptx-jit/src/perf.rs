@@ -47,7 +47,7 @@ pub(crate) fn lines(program: &Program, places: &[(u32, u32)]) -> Vec<(u32, u32)>
     if environment::JITDUMP.raw().is_none() {
         return Vec::new();
     }
-    places.iter().map(|p| (p.0, crate::line(program, p.1))).collect()
+    places.iter().map(|p| (p.0, crate::unsupported::line(program, p.1))).collect()
 }
 
 /// Records machine code at `address`; `lines`: offset in the code and line of the module text.

@@ -8,13 +8,16 @@ use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
 use ptx_isa::Kind;
 use ptx_isa::uop::Op as Pure;
 
+use crate::clif::{as_type, before_cast};
+use crate::clif::{at, plain};
 use crate::ctx::Ctx;
-use crate::emit::{Gen, Rep, at, plain};
+use crate::generator::{Gen, Rep};
 use crate::ir::Val;
-use crate::ops::{Part, as_type, before_cast, exact_nan};
+use crate::native::exact_nan;
+use crate::ops::Halves;
 
 impl Gen<'_, '_> {
-    pub(crate) fn parts(&self, kind: Kind, v: &[Value], s: usize) -> Part {
+    pub(crate) fn halves_of(&self, kind: Kind, v: &[Value], s: usize) -> Halves {
         if kind == Kind::D { [v[2 * s], v[2 * s + 1]] } else { [v[s], v[s]] }
     }
 
@@ -25,7 +28,7 @@ impl Gen<'_, '_> {
         let allowed = self.fma || !fused;
         let scalar = args.iter().all(|a| self.linear(*a)) && self.linear(v);
         if scalar {
-            let parts: Vec<Part> = args
+            let parts: Vec<Halves> = args
                 .iter()
                 .map(|a| {
                     let x = self.scalar(*a);
@@ -50,10 +53,13 @@ impl Gen<'_, '_> {
         }
         let values: Vec<Vec<Value>> = args.iter().map(|a| self.vector(*a)).collect();
         let mut out = Vec::new();
-        let mut same: HashMap<Vec<Value>, Part> = HashMap::new();
+        let mut same: HashMap<Vec<Value>, Halves> = HashMap::new();
         for s in 0..self.slices() {
-            let parts: Vec<Part> =
-                args.iter().zip(&values).map(|(a, v)| self.parts(self.kind(*a), v, s)).collect();
+            let parts: Vec<Halves> = args
+                .iter()
+                .zip(&values)
+                .map(|(a, v)| self.halves_of(self.kind(*a), v, s))
+                .collect();
             let key: Vec<Value> = parts.iter().flatten().copied().collect();
             let r = match same.get(&key) {
                 Some(r) => Some(*r),
@@ -90,19 +96,22 @@ impl Gen<'_, '_> {
 
     /// A shift of all lanes by the same amount, which only the launch tells.
     fn shift_by_one(&mut self, v: Val, op: Pure, args: &[Val]) -> Option<Vec<Value>> {
-        let wide = matches!(op, Pure::ShlD | Pure::ShrD);
-        if !wide && !matches!(op, Pure::ShlW | Pure::ShrW | Pure::SarW) {
+        let long = matches!(op, Pure::ShlD | Pure::ShrD);
+        if !long && !matches!(op, Pure::ShlW | Pure::ShrW | Pure::SarW) {
             return None;
         }
         let n = *args.get(1)?;
-        if !self.shapes.of[n as usize].uniform() || self.f.as_const(n).is_some() || self.linear(v) {
+        if !self.divergence.of[n as usize].uniform()
+            || self.f.as_const(n).is_some()
+            || self.linear(v)
+        {
             return None;
         }
         let x = self.vector(args[0]);
         let n = self.scalar(n);
-        if self.form.wide {
-            let n = if wide { self.b.ins().uextend(I64, n) } else { n };
-            let ty = if wide { self.form.d() } else { self.form.w() };
+        if self.form.words() {
+            let n = if long { self.b.ins().uextend(I64, n) } else { n };
+            let ty = if long { self.form.d() } else { self.form.w() };
             let n = self.b.ins().splat(ty, n);
             return Some(x.into_iter().map(|x| self.emitter(true).shift(op, x, n)).collect());
         }
@@ -112,8 +121,8 @@ impl Gen<'_, '_> {
             return Some(x.into_iter().map(|x| self.b.ins().sshr(x, n)).collect());
         }
         let inside =
-            self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, n, if wide { 64 } else { 32 });
-        let (cell, kind) = if wide { (I64, Kind::D) } else { (I32, Kind::W) };
+            self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, n, if long { 64 } else { 32 });
+        let (cell, kind) = if long { (I64, Kind::D) } else { (I32, Kind::W) };
         let keep = self.b.ins().bmask(cell, inside);
         let keep = self.b.ins().splat(self.form.of(kind), keep);
         let left = matches!(op, Pure::ShlW | Pure::ShlD);
@@ -189,7 +198,7 @@ impl Gen<'_, '_> {
         }
         let k = self.b.ins().iconst(I64, k as i64);
         let n = self.b.ins().iconst(I64, if scalar { 1 } else { self.g.width as i64 });
-        if self.form.wide && !seldom {
+        if self.form.words() && !seldom {
             // Most of 32 registers are free: what lives on is kept by the caller.
             let table = self.b.ins().load(I64, plain(), self.ctx, at!(lanes));
             let f = self.b.ins().load(I64, plain(), table, op as i32 * 8);

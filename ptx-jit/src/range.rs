@@ -9,9 +9,9 @@ use ptx_isa::uop::Op as Pure;
 use ptx_isa::{Kind, Space};
 use ptx_parse::code::Program;
 
-use crate::Seen;
+use crate::geometry::Geometry;
 use crate::ir::{BlockId, Func, Inst, Op, Term, Val};
-use crate::shape::Geometry;
+use crate::options::Seen;
 
 /// What code may take for granted of a launch; [`crate::Kernel::fits`] checks it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,10 +5,12 @@ use cranelift_codegen::ir::{InstBuilder, Type, Value};
 use cranelift_frontend::Variable;
 use ptx_isa::Kind;
 
+use crate::clif::{at, plain};
 use crate::ctx::Ctx;
-use crate::emit::{Gen, Home, at, plain};
+use crate::generator::{Gen, Home};
 use crate::ir::{BlockId, Op, Term, Val};
 use crate::live::Liveness;
+use crate::native::makes_number;
 
 impl Gen<'_, '_> {
     pub(crate) fn resume_address(&mut self) -> Value {
@@ -57,7 +59,7 @@ impl Gen<'_, '_> {
                 } else {
                     f.reads(v).into_iter().for_each(|a| note(a, b as BlockId));
                 }
-                if self.shapes.kept[v as usize] {
+                if self.divergence.kept[v as usize] {
                     note(v, BlockId::MAX - 1);
                 }
             }
@@ -66,7 +68,7 @@ impl Gen<'_, '_> {
         // Results of effects that are kept.
         for e in &f.effects {
             for d in &e.dst {
-                if self.shapes.kept[*d as usize] {
+                if self.divergence.kept[*d as usize] {
                     note(*d, BlockId::MAX - 1);
                 }
             }
@@ -86,10 +88,10 @@ impl Gen<'_, '_> {
             });
             self.homes.insert(v, Home { vars, spill });
         }
-        if self.form.wide {
+        if self.form.words() {
             self.spill_bytes = (self.spill_bytes + 63) / 64 * 64;
         }
-        if barriers && self.shapes.deaths {
+        if barriers && self.divergence.deaths {
             // The living lanes come last.
             self.spill_bytes += self.live_bytes();
         }
@@ -97,12 +99,12 @@ impl Gen<'_, '_> {
 
     /// Bytes from one saved value of a type to the next.
     fn spill_step(&self, ty: Type) -> i32 {
-        if self.form.wide { ty.bytes() as i32 } else { 16 }
+        if self.form.words() { ty.bytes() as i32 } else { 16 }
     }
 
     /// Bytes of the saved living lanes.
     fn live_bytes(&self) -> i32 {
-        if self.form.wide { 64 } else { self.slices() as i32 * 16 }
+        if self.form.bit_masks() { 64 } else { self.slices() as i32 * self.form.bytes() }
     }
 
     /// Scalars that arithmetic of floating-point numbers makes, and phis of such: they are kept in vector registers.
@@ -110,7 +112,7 @@ impl Gen<'_, '_> {
         let f = self.f;
         let mut number: Vec<bool> = (0..f.insts.len())
             .map(|v| match f.insts[v].op {
-                Op::Pure(op, _) => crate::ops::makes_number(op),
+                Op::Pure(op, _) => makes_number(op),
                 Op::Phi => f.insts[v].kind != Kind::P,
                 _ => false,
             })
@@ -170,7 +172,7 @@ impl Gen<'_, '_> {
                 self.b.ins().store(plain(), x, base, at + n as i32 * step);
             }
         }
-        if self.shapes.deaths {
+        if self.divergence.deaths {
             let (at, step) = (self.spill_bytes - self.live_bytes(), self.spill_step(self.form.p()));
             for (n, var) in self.live.clone().into_iter().enumerate() {
                 let x = self.b.use_var(var);
@@ -191,7 +193,7 @@ impl Gen<'_, '_> {
                 self.b.def_var(*var, x);
             }
         }
-        if self.shapes.deaths {
+        if self.divergence.deaths {
             let (at, step) = (self.spill_bytes - self.live_bytes(), self.spill_step(self.form.p()));
             for (n, var) in self.live.clone().into_iter().enumerate() {
                 let x = self.b.ins().load(self.form.p(), plain(), base, at + n as i32 * step);

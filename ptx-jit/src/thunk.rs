@@ -13,9 +13,10 @@ use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Value};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
-use crate::Unsupported;
+use crate::clif::plain;
 use crate::ctx::Ctx;
-use crate::emit::plain;
+use crate::host::target;
+use crate::unsupported::Unsupported;
 
 /// Where the thunks are: addresses, or offsets in code.
 #[derive(Copy, Clone)]
@@ -55,8 +56,8 @@ pub(crate) fn thunks() -> Result<&'static (Vec<u8>, Thunks), Unsupported> {
 }
 
 fn make() -> Result<(Vec<u8>, Thunks), Unsupported> {
-    let refuse = |e: String| Unsupported { why: e, line: 0 };
-    let isa = crate::target()?;
+    let refuse = |e: String| Unsupported::new(e);
+    let isa = target()?;
     let config = isa.frontend_config();
     let conv = config.default_call_conv;
     let mut all: Vec<u8> = Vec::new();

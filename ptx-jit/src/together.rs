@@ -5,9 +5,9 @@ use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use ptx_isa::uop::Op as Pure;
 
-use crate::emit::Gen;
+use crate::generator::Gen;
 use crate::ir::{BlockId, Func, Op, Val};
-use crate::shape::Shape;
+use crate::variance::Variance;
 
 /// A comparison of a number that lanes share with one that grows from lane to lane by up to `reach`.
 #[derive(Copy, Clone)]
@@ -49,13 +49,13 @@ impl Gen<'_, '_> {
             _ => return None,
         };
         let [a, b] = i.args[..] else { return None };
-        let uniform = |v: Val| self.shapes.of[v as usize].uniform();
+        let uniform = |v: Val| self.divergence.of[v as usize].uniform();
         let (shared, first, left) = match (uniform(a), uniform(b)) {
             (true, false) => (a, b, false),
             (false, true) => (b, a, true),
             _ => return None,
         };
-        let Shape::Linear(o) = &self.shapes.of[first as usize] else { return None };
+        let Variance::Linear(o) = &self.divergence.of[first as usize] else { return None };
         let reach = o.iter().copied().max()?;
         let grows = o.iter().all(|o| *o >= 0) && reach < 1 << 30;
         grows.then_some(Ends { shared, first, reach, left, signed, or_equal })
@@ -68,7 +68,7 @@ impl Gen<'_, '_> {
         self.full
             && self.lone[id as usize]
             && block.term.value().is_some_and(|v| {
-                self.shapes.of[v as usize] == Shape::Vector && self.ends(v).is_some()
+                self.divergence.of[v as usize] == Variance::Varying && self.ends(v).is_some()
             })
     }
 

@@ -9,12 +9,13 @@ use ptx_isa::Kind;
 use ptx_isa::special::Sreg;
 use ptx_isa::uop::Op as Pure;
 
+use crate::clif::as_type;
+use crate::clif::{at, plain};
+use crate::clif::{vconst32, vconst64};
 use crate::ctx::{Ctx, FIRST_PARAMS};
-use crate::emit::{Gen, Rep, at, plain};
-use crate::form::{vconst32, vconst64};
+use crate::generator::{Gen, Rep};
 use crate::ir::{Op, Val};
-use crate::ops::as_type;
-use crate::wide::words::{MASK, Word};
+use crate::x86::words::{MASK, Word};
 
 impl Gen<'_, '_> {
     /// The representation of `v` here.
@@ -165,8 +166,8 @@ impl Gen<'_, '_> {
                 } else {
                     (self.b.ins().load(I64, plain(), self.ctx, at!(params)), at as i32)
                 };
-                let wide = kind == Kind::D;
-                let x = match (bytes, wide, signed) {
+                let long = kind == Kind::D;
+                let x = match (bytes, long, signed) {
                     (1, false, false) => self.b.ins().uload8(I32, plain(), base, at),
                     (1, false, true) => self.b.ins().sload8(I32, plain(), base, at),
                     (2, false, false) => self.b.ins().uload16(I32, plain(), base, at),
@@ -240,7 +241,7 @@ impl Gen<'_, '_> {
                 };
                 return Rep::Scalar(narrow(self, c));
             }
-            if self.form.wide {
+            if self.form.words() {
                 return Rep::Slices(self.coordinates(d, kind));
             }
             return Rep::Slices(self.by_lane(kind, |me, l| {
@@ -287,7 +288,7 @@ impl Gen<'_, '_> {
                     let x = mask(self, 0);
                     return Rep::Scalar(narrow(self, x));
                 }
-                if self.form.wide {
+                if self.form.words() {
                     return Rep::Slices(self.lanemasks(s, lane0, kind));
                 }
                 return Rep::Slices(self.by_lane(kind, mask));
@@ -312,11 +313,11 @@ impl Gen<'_, '_> {
         self.pack(kind, &lanes, true)
     }
 
-    /// Slices from scalars of the lanes; `wide`: they are `i64` whatever the kind.
-    pub(crate) fn pack(&mut self, kind: Kind, lanes: &[Value], wide: bool) -> Vec<Value> {
+    /// Slices from scalars of the lanes; `long`: they are `i64` whatever the kind.
+    pub(crate) fn pack(&mut self, kind: Kind, lanes: &[Value], long: bool) -> Vec<Value> {
         let (per, ty) = (self.form.per(kind), self.form.of(kind));
-        if self.form.wide {
-            return self.pack_wide(kind, lanes, wide);
+        if self.form.words() {
+            return self.pack_by_word(kind, lanes, long);
         }
         lanes
             .chunks(per)
@@ -324,7 +325,7 @@ impl Gen<'_, '_> {
                 let mut v = None;
                 for (n, x) in c.iter().enumerate() {
                     let x =
-                        if wide && kind != Kind::D { self.b.ins().ireduce(I32, *x) } else { *x };
+                        if long && kind != Kind::D { self.b.ins().ireduce(I32, *x) } else { *x };
                     v = Some(match v {
                         None => self.b.ins().scalar_to_vector(ty, x),
                         Some(v) => self.b.ins().insertlane(v, x, n as u8),
@@ -335,10 +336,10 @@ impl Gen<'_, '_> {
             .collect()
     }
 
-    fn pack_wide(&mut self, kind: Kind, lanes: &[Value], wide: bool) -> Vec<Value> {
+    fn pack_by_word(&mut self, kind: Kind, lanes: &[Value], long: bool) -> Vec<Value> {
         let ty = if kind == Kind::D { self.form.d() } else { self.form.w() };
         let vectors = lanes.chunks(self.form.per(kind)).map(|c| {
-            let narrow = wide && kind != Kind::D;
+            let narrow = long && kind != Kind::D;
             let mut one = |x: &Value| if narrow { self.b.ins().ireduce(I32, *x) } else { *x };
             let v = if c.iter().all(|x| *x == c[0]) {
                 let x = one(&c[0]);
@@ -347,19 +348,18 @@ impl Gen<'_, '_> {
                 let parts: Vec<Value> = c.iter().map(one).collect();
                 self.word(Word::Pack, 0, &parts, ty)
             };
-            if kind == Kind::P { self.word(Word::Signs, 0, &[v], MASK) } else { v }
+            if ty != self.form.of(kind) { self.word(Word::Signs, 0, &[v], MASK) } else { v }
         });
         vectors.collect()
     }
 
-    /// `%lanemask_*` of slices of sixteen lanes, of which the first is `lane0`.
+    /// `%lanemask_*` of slices, of which the first lane is `lane0`.
     fn lanemasks(&mut self, s: Sreg, lane0: Value, kind: Kind) -> Vec<Value> {
         let first = self.b.ins().ireduce(I32, lane0);
         let first = self.b.ins().splat(self.form.w(), first);
         let mut out = Vec::new();
         for slice in 0..self.slices() {
-            let lanes: Vec<u32> = (0..16).map(|l| (16 * slice + l) as u32).collect();
-            let lanes = vconst32(&mut self.b, &lanes);
+            let lanes = self.lane_numbers(slice);
             let n = self.b.ins().iadd(first, lanes);
             let unit = self.same32(1);
             let eq = self.emitter(true).shift(Pure::ShlW, unit, n);
@@ -381,7 +381,14 @@ impl Gen<'_, '_> {
         out
     }
 
-    /// The threads' coordinates in dimension `d`, of slices of sixteen lanes.
+    /// Numbers of the lanes of slice `n` in their group.
+    pub(crate) fn lane_numbers(&mut self, n: usize) -> Value {
+        let per = self.per();
+        let lanes: Vec<u32> = (n * per..(n + 1) * per).map(|l| l as u32).collect();
+        vconst32(&mut self.b, &lanes)
+    }
+
+    /// The threads' coordinates in dimension `d`, as slices.
     fn coordinates(&mut self, d: u32, kind: Kind) -> Vec<Value> {
         let [x, y, _] = self.g.block;
         let first = self.b.use_var(self.thread0);
@@ -389,8 +396,7 @@ impl Gen<'_, '_> {
         let first = self.b.ins().splat(self.form.w(), first);
         let mut out = Vec::new();
         for s in 0..self.slices() {
-            let lanes: Vec<u32> = (0..16).map(|l| (16 * s + l) as u32).collect();
-            let lanes = vconst32(&mut self.b, &lanes);
+            let lanes = self.lane_numbers(s);
             let t = self.b.ins().iadd(first, lanes);
             let c = match d {
                 0 => self.remainders(t, x),
@@ -444,7 +450,7 @@ impl Gen<'_, '_> {
             (Rep::Scalar(x), false) => Rep::Slices(self.spread_plain(v, x)),
             (r, _) => r,
         };
-        let r = if self.shapes.kept[v as usize] { self.keep(v, r) } else { r };
+        let r = if self.divergence.kept[v as usize] { self.keep(v, r) } else { r };
         if let Some(h) = self.homes.get(&v) {
             let vars = h.vars.clone();
             match &r {
@@ -504,7 +510,7 @@ impl Gen<'_, '_> {
         for s in 0..mask.len() {
             let mut e = self.emitter(true);
             if kind == Kind::D {
-                let m = e.wide_mask(mask[s]);
+                let m = e.masks_of_d(mask[s]);
                 for h in 0..2 {
                     let r = e.sel(m[h], a[2 * s + h], b[2 * s + h]);
                     out.push(r);

@@ -6,10 +6,10 @@ use ptx_isa::Kind;
 use ptx_isa::effect::MemoryPlace;
 use ptx_isa::uop::Op as Pure;
 
-use crate::emit::Gen;
-use crate::form::vconst64;
+use crate::clif::vconst64;
+use crate::divergence::Divergence;
+use crate::generator::Gen;
 use crate::ir::{Func, Op, Val};
-use crate::shape::Shapes;
 
 /// Addresses of an access: device addresses as `D`.
 #[derive(Clone)]
@@ -95,7 +95,7 @@ pub(super) fn addresses(g: &mut Gen<'_, '_>, base: Val, place: &MemoryPlace) -> 
             Address::Linear(g.b.ins().uextend(I64, x), o)
         }
         (_, Kind::D) => {
-            let parts = indexed(g.f, g.shapes, base);
+            let parts = indexed(g.f, g.divergence, base);
             // Parts that only other blocks use have no place here; uniform ones may be slices.
             let parts = parts.filter(|i| {
                 g.available(i.index)
@@ -147,8 +147,8 @@ pub(super) struct Indexed {
 }
 
 /// Finds the 32 bits of each lane that an address is computed from.
-pub(super) fn indexed(f: &Func, shapes: &Shapes, v: Val) -> Option<Indexed> {
-    let uniform = |v: Val| shapes.of[v as usize].uniform();
+pub(super) fn indexed(f: &Func, divergence: &Divergence, v: Val) -> Option<Indexed> {
+    let uniform = |v: Val| divergence.of[v as usize].uniform();
     let power = |v: Val| f.as_const(v).filter(|c| c.is_power_of_two() && *c <= 8);
     let (mut v, mut base) = (v, Vec::new());
     for _ in 0..16 {

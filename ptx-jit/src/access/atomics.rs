@@ -6,20 +6,12 @@ use ptx_isa::Space;
 use ptx_isa::effect::{Atom, AtomOp};
 
 use super::address::addresses;
-use super::check::lanes;
-use super::transfer::{jump_with, or_scratch};
-use super::{checked, executing, finish, regroup, skip_if_none};
-use crate::emit::{Gen, Rep, plain};
-
-/// Atomics with code of their own.
-pub(super) fn quick_atom(a: &Atom) -> bool {
-    use AtomOp::*;
-    use Space::*;
-    matches!(a.place.space, Global | Generic | Shared)
-        && matches!(a.bytes, 4 | 8)
-        && a.count <= 1
-        && matches!(a.op, And | Or | Xor | Exch | Cas | Add | MinU | MaxU | MinS | MaxS)
-}
+use super::checked::checked;
+use super::found::{lanes, or_scratch};
+use super::results::{finish, jump_with, regroup};
+use super::slow::{executing, skip_if_none};
+use crate::clif::plain;
+use crate::generator::{Gen, Rep};
 
 /// An atomic, lane by lane in lane order.
 pub(super) fn atom(g: &mut Gen<'_, '_>, e: u32, a: Atom) {

@@ -3,22 +3,23 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
-use ptx_isa::effect::{Effect, Mem, MemoryPlace};
+use cranelift_frontend::Variable;
+use ptx_isa::effect::{Effect, MemoryPlace};
 use ptx_isa::{Kind, Space};
 
 use super::address::Address;
-use super::gather::at_once;
-use super::{local_bytes, own};
-use cranelift_frontend::Variable;
-
+use super::found::{Found, at_once};
+use super::which::local_bytes;
+use crate::clif::{at, plain, vconst64};
 use crate::ctx::{Ctx, SITE, Site};
-use crate::emit::{Gen, SiteInfo, at, plain};
-use crate::form::vconst64;
-use crate::wide::words::{MASK, Word};
+use crate::form::Masks;
+use crate::generator::Gen;
+use crate::layout::{REACH, SiteInfo};
+use crate::x86::words::{MASK, Word};
 
 /// A number that the code reads where it needs it: right before an instruction that can take it from memory.
 #[derive(Copy, Clone)]
-pub(crate) enum Slot {
+pub(crate) enum Number {
     /// In the context, at this offset.
     At(i32),
     Constant(u64),
@@ -28,13 +29,13 @@ pub(crate) enum Slot {
     Var(Variable),
 }
 
-impl Slot {
+impl Number {
     pub(crate) fn get(self, g: &mut Gen<'_, '_>) -> Value {
         match self {
-            Slot::At(at) => g.b.ins().load(I64, plain(), g.ctx, at),
-            Slot::Var(v) => g.b.use_var(v),
-            Slot::Constant(c) => g.b.ins().iconst(I64, c as i64),
-            Slot::Own(bytes) => {
+            Number::At(at) => g.b.ins().load(I64, plain(), g.ctx, at),
+            Number::Var(v) => g.b.use_var(v),
+            Number::Constant(c) => g.b.ins().iconst(I64, c as i64),
+            Number::Own(bytes) => {
                 let base = g.b.ins().load(I64, plain(), g.ctx, at!(local));
                 let thread = g.b.ins().load(I64, plain(), g.ctx, at!(thread0));
                 let first = g.b.ins().imul_imm_s(thread, bytes as i64);
@@ -47,11 +48,11 @@ impl Slot {
 /// The memory that an access site knows.
 struct Known {
     /// First address; `None`: 0.
-    start: Option<Slot>,
+    start: Option<Number>,
     /// Units that an access can start at; see [`crate::ctx::Site`].
-    room: Slot,
+    room: Number,
     /// Host memory of the first address.
-    host: Slot,
+    host: Number,
 }
 
 /// The site of effect `e`: `span` bytes are touched from the checked address on, which is a multiple of `unit`.
@@ -67,7 +68,7 @@ fn known(
         let own = local_bytes(g.f);
         let bytes = own as u64;
         let room = if span <= bytes { (bytes - span) / unit + 1 } else { 0 };
-        return Known { start: None, room: Slot::Constant(room), host: Slot::Own(own) };
+        return Known { start: None, room: Number::Constant(room), host: Number::Own(own) };
     }
     let n = g.sites.iter().position(|s| s.effect == e).unwrap_or_else(|| {
         let shared = place.space == Space::Shared;
@@ -75,10 +76,10 @@ fn known(
         g.sites.len() - 1
     });
     let at = (std::mem::size_of::<Ctx>() + n * SITE) as i32;
-    let field = |o: usize| Slot::At(at + o as i32);
+    let field = |o: usize| Number::At(at + o as i32);
     let room = field(std::mem::offset_of!(Site, room));
     if place.space == Space::Shared {
-        return Known { start: None, room, host: Slot::At(at!(shared)) };
+        return Known { start: None, room, host: Number::At(at!(shared)) };
     }
     let start = Some(field(std::mem::offset_of!(Site, start)));
     Known { start, room, host: field(std::mem::offset_of!(Site, host)) }
@@ -91,14 +92,14 @@ pub(crate) fn site_of(
     place: &MemoryPlace,
     span: u64,
     unit: u64,
-) -> (Option<Slot>, Slot, Slot) {
+) -> (Option<Number>, Number, Number) {
     let known = known(g, e, place, span, unit, false);
     (known.start, known.room, known.host)
 }
 
 /// What [`check`] leaves for the way behind it.
 pub(super) struct Checked {
-    host: Slot,
+    host: Number,
     from: Spread,
 }
 
@@ -124,18 +125,6 @@ impl Checked {
     }
 }
 
-/// Where the lanes of a checked access are on the host.
-pub(super) enum Found {
-    /// One address, and what each lane adds.
-    Linear(Value, Vec<i64>),
-    /// One address, and a number of units of `1 << shift` bytes per lane.
-    Index(Value, Vec<Value>, u32),
-    Lanes(Vec<Value>),
-}
-
-/// Most units from the start of an allocation that an index may count.
-pub(crate) const REACH: u64 = 1 << 30;
-
 /// Whether the access must take the slow way (not 0; `None`: it was checked before), and where it goes otherwise. Lanes
 /// that are off may be anywhere in the allocation.
 pub(super) fn check(
@@ -153,193 +142,214 @@ pub(super) fn check(
     };
     // One lane after the other reads where it is told to, also where it is off.
     let settled = matches!(&g.f.effects[e as usize].effect, Effect::Ld(m) if !at_once(g, m));
+    let access = Access { e, mask, place, bytes, apart, settled };
     match address {
-        Address::Linear(x, o) => {
-            let lo = o.iter().copied().min().unwrap_or(0);
-            let hi = o.iter().copied().max().unwrap_or(0);
-            if let Some(host) = g.moving.get(&e).copied().filter(|_| g.sure) {
-                let at = if lo == 0 { *x } else { g.b.ins().iadd_imm_s(*x, lo) };
-                let o = o.iter().map(|o| o - lo).collect();
-                return (None, Checked { host: Slot::Var(host), from: Spread::Linear(at, o) });
-            }
-            let known = known(g, e, place, (hi - lo) as u64 + bytes, bytes, false);
-            let at = if lo == 0 { *x } else { g.b.ins().iadd_imm_s(*x, lo) };
-            let at = match known.start {
-                Some(start) => {
-                    let start = start.get(g);
-                    g.b.ins().isub(at, start)
-                }
-                None => at,
-            };
-            // Low bits that are not zero make a number that is too great.
-            let shift = i64::from(bytes.trailing_zeros());
-            let unit = if shift == 0 { at } else { g.b.ins().rotr_imm_u(at, shift) };
-            let bad = if o.iter().all(|o| ((*o - lo) as u64).is_multiple_of(bytes)) {
-                let room = known.room.get(g);
-                g.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, unit, room)
-            } else {
-                g.b.ins().iconst(I8, 1)
-            };
-            let o = o.iter().enumerate().map(|(l, o)| o - lo + l as i64 * apart);
-            (Some(bad), Checked { host: known.host, from: Spread::Linear(at, o.collect()) })
-        }
+        Address::Linear(x, o) => access.linear(g, *x, o),
         Address::Index { base, index, shift, signed } => {
-            let unit = 1u64 << shift;
-            let known = known(g, e, place, bytes, unit, true);
-            let room = known.room.get(g);
-            let mut bad = g.b.ins().icmp_imm_u(IntCC::Equal, room, 0);
-            let mut units = None;
-            let start = known.start.map(|s| s.get(g));
-            let base = match (base, start) {
-                (Some(base), Some(start)) => Some(g.b.ins().isub(*base, start)),
-                (Some(base), None) => Some(*base),
-                (None, Some(start)) => Some(g.b.ins().ineg(start)),
-                (None, None) => None,
-            };
-            if let Some(at) = base {
-                // Whole units, few enough that 32-bit sums with them tell all cases apart.
-                let q = if *shift == 0 { at } else { g.b.ins().sshr_imm_u(at, i64::from(*shift)) };
-                let far = g.b.ins().iadd_imm_s(q, REACH as i64);
-                let far = g.b.ins().ushr_imm_u(far, 31);
-                let odd = if *shift == 0 {
-                    far
-                } else {
-                    let low = g.b.ins().band_imm_u(at, unit as i64 - 1);
-                    g.b.ins().bor(far, low)
-                };
-                let odd = g.b.ins().icmp_imm_u(IntCC::NotEqual, odd, 0);
-                bad = g.b.ins().bor(bad, odd);
-                let q = g.b.ins().ireduce(I32, q);
-                units = Some(g.b.ins().splat(g.form.w(), q));
-            }
-            let last = g.b.ins().iadd_imm_s(room, -1);
-            let last = g.b.ins().ireduce(I32, last);
-            let last = g.b.ins().splat(g.form.w(), last);
-            let finer = bytes > unit;
-            if g.form.wide {
-                let one = Indices {
-                    units,
-                    last,
-                    signed: *signed,
-                    low: if finer { bytes / unit - 1 } else { 0 },
-                    settled,
-                };
-                let (out, wrong) = one.check(g, index, mask);
-                let bad = g.b.ins().bor(bad, wrong);
-                return (Some(bad), Checked { host: known.host, from: Spread::Index(out, *shift) });
-            }
-            let mut wrong: Option<Value> = None;
-            let mut low: Option<Value> = None;
-            let mut out = Vec::with_capacity(index.len());
-            for (s, x) in index.iter().enumerate() {
-                let mut d = match units {
-                    Some(q) => g.b.ins().iadd(*x, q),
-                    None => *x,
-                };
-                let top = g.b.ins().umin(d, last);
-                let mut w = g.b.ins().bxor(top, d);
-                if !*signed {
-                    // Numbers from 2^31 on are too rare to tell them from negative ones.
-                    let sign = g.b.ins().sshr_imm_u(*x, 31);
-                    w = g.b.ins().bor(w, sign);
-                }
-                if let Some(m) = mask {
-                    w = g.b.ins().band(w, m[s]);
-                    d = g.b.ins().band(d, m[s]);
-                }
-                wrong = Some(match wrong {
-                    None => w,
-                    Some(o) => g.b.ins().bor(o, w),
-                });
-                if finer {
-                    low = Some(match low {
-                        None => d,
-                        Some(o) => g.b.ins().bor(o, d),
-                    });
-                }
-                out.push(d);
-            }
-            let mut wrong = wrong.expect("groups have lanes");
-            if let Some(low) = low {
-                let bits = g.same32((bytes / unit - 1) as u32);
-                let low = g.b.ins().band(low, bits);
-                wrong = g.b.ins().bor(wrong, low);
-            }
-            let wrong = g.any(wrong);
-            let bad = g.b.ins().bor(bad, wrong);
-            (Some(bad), Checked { host: known.host, from: Spread::Index(out, *shift) })
+            let (bad, checked) = access.index(g, *base, index, *shift, *signed);
+            (Some(bad), checked)
         }
         Address::Lanes(a) => {
-            let known = known(g, e, place, bytes, 1, false);
-            let start = known.start.unwrap_or(Slot::Constant(0)).get(g);
-            let start = g.b.ins().splat(g.form.d(), start);
-            let room = known.room.get(g);
-            let last = g.b.ins().iadd_imm_s(room, -1);
-            let last = g.b.ins().splat(g.form.d(), last);
-            let host = known.host.get(g);
-            let host = g.b.ins().splat(g.form.d(), host);
-            let mut bad: Option<Value> = None;
-            let mut low: Option<Value> = None;
-            let mut out = Vec::with_capacity(a.len());
-            for (n, x) in a.iter().enumerate() {
-                let mut at = g.b.ins().isub(*x, start);
-                if g.form.wide {
-                    let mut w = g.emitter(true).cmp_w(IntCC::UnsignedGreaterThan, at, last);
-                    if bytes > 1 {
-                        let odd = g.same64(bytes - 1);
-                        let odd = g.word(Word::Test, 0, &[at, odd], MASK);
-                        w = g.b.ins().bor(w, odd);
-                    }
-                    if let Some(m) = mask {
-                        let m = g.half_mask(m, n);
-                        w = g.b.ins().band(w, m);
-                        if settled {
-                            let zero = g.same64(0);
-                            at = g.emitter(true).sel(m, at, zero);
-                        }
-                    }
-                    bad = Some(match bad {
-                        None => w,
-                        Some(o) => g.b.ins().bor(o, w),
-                    });
-                    out.push(placed(g, at, host, n, apart));
-                    continue;
-                }
-                // Both are 0 or more as signed numbers: sizes are far below 2^63.
-                let left = g.b.ins().isub(last, at);
-                let mut b = g.b.ins().bor(at, left);
-                if let Some(m) = mask {
-                    let m = g.half_mask(m, n);
-                    b = g.b.ins().band(b, m);
-                    at = g.b.ins().band(at, m);
-                }
-                bad = Some(match bad {
-                    None => b,
-                    Some(o) => g.b.ins().bor(o, b),
-                });
-                low = Some(match low {
-                    None => at,
-                    Some(o) => g.b.ins().bor(o, at),
-                });
-                out.push(placed(g, at, host, n, apart));
-            }
-            let both = match (bad, low) {
-                (Some(bad), Some(low)) => {
-                    let sign = g.same64(1 << 63);
-                    let bits = g.same64(bytes - 1);
-                    let bad = g.b.ins().band(bad, sign);
-                    let low = g.b.ins().band(low, bits);
-                    g.b.ins().bor(bad, low)
-                }
-                (Some(bad), None) => bad,
-                _ => unreachable!("groups have lanes"),
-            };
-            let both = g.any(both);
-            let none = g.b.ins().icmp_imm_u(IntCC::Equal, room, 0);
-            let bad = g.b.ins().bor(both, none);
-            (Some(bad), Checked { host: known.host, from: Spread::Lanes(out) })
+            let (bad, checked) = access.lanes(g, a);
+            (Some(bad), checked)
         }
     }
+}
+
+/// An access that is checked.
+struct Access<'a> {
+    /// The effect.
+    e: u32,
+    mask: Option<&'a [Value]>,
+    place: &'a MemoryPlace,
+    /// Bytes of each lane.
+    bytes: u64,
+    /// Bytes from one lane's own memory to the next one's; 0 where they share it.
+    apart: i64,
+    /// Whether lanes that are off get the first address.
+    settled: bool,
+}
+
+impl Access<'_> {
+    /// Of lanes at constant distances.
+    fn linear(&self, g: &mut Gen<'_, '_>, x: Value, o: &[i64]) -> (Option<Value>, Checked) {
+        let bytes = self.bytes;
+        let lo = o.iter().copied().min().unwrap_or(0);
+        let hi = o.iter().copied().max().unwrap_or(0);
+        if let Some(host) = g.moving.get(&self.e).copied().filter(|_| g.sure) {
+            let at = if lo == 0 { x } else { g.b.ins().iadd_imm_s(x, lo) };
+            let o = o.iter().map(|o| o - lo).collect();
+            return (None, Checked { host: Number::Var(host), from: Spread::Linear(at, o) });
+        }
+        let known = known(g, self.e, self.place, (hi - lo) as u64 + bytes, bytes, false);
+        let at = if lo == 0 { x } else { g.b.ins().iadd_imm_s(x, lo) };
+        let at = match known.start {
+            Some(start) => {
+                let start = start.get(g);
+                g.b.ins().isub(at, start)
+            }
+            None => at,
+        };
+        // Low bits that are not zero make a number that is too great.
+        let shift = i64::from(bytes.trailing_zeros());
+        let unit = if shift == 0 { at } else { g.b.ins().rotr_imm_u(at, shift) };
+        let bad = if o.iter().all(|o| ((*o - lo) as u64).is_multiple_of(bytes)) {
+            let room = known.room.get(g);
+            g.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, unit, room)
+        } else {
+            g.b.ins().iconst(I8, 1)
+        };
+        let o = o.iter().enumerate().map(|(l, o)| o - lo + l as i64 * self.apart);
+        (Some(bad), Checked { host: known.host, from: Spread::Linear(at, o.collect()) })
+    }
+
+    /// Of lanes with 32-bit numbers of their own, in units of `1 << shift` bytes.
+    fn index(
+        &self,
+        g: &mut Gen<'_, '_>,
+        base: Option<Value>,
+        index: &[Value],
+        shift: u32,
+        signed: bool,
+    ) -> (Value, Checked) {
+        let unit = 1u64 << shift;
+        let known = known(g, self.e, self.place, self.bytes, unit, true);
+        let room = known.room.get(g);
+        let mut bad = g.b.ins().icmp_imm_u(IntCC::Equal, room, 0);
+        let start = known.start.map(|s| s.get(g));
+        let base = match (base, start) {
+            (Some(base), Some(start)) => Some(g.b.ins().isub(base, start)),
+            (Some(base), None) => Some(base),
+            (None, Some(start)) => Some(g.b.ins().ineg(start)),
+            (None, None) => None,
+        };
+        let units = base.map(|at| {
+            let (units, odd) = whole_units(g, at, shift);
+            bad = g.b.ins().bor(bad, odd);
+            let units = g.b.ins().ireduce(I32, units);
+            g.b.ins().splat(g.form.w(), units)
+        });
+        let last = g.b.ins().iadd_imm_s(room, -1);
+        let last = g.b.ins().ireduce(I32, last);
+        let last = g.b.ins().splat(g.form.w(), last);
+        let low = if self.bytes > unit { self.bytes / unit - 1 } else { 0 };
+        let limits = Indices { units, last, signed, low, settled: self.settled };
+        let (out, wrong) = match g.form.masks {
+            Masks::Bits => limits.by_bits(g, index, self.mask),
+            Masks::Vectors => limits.by_vectors(g, index, self.mask),
+        };
+        let bad = g.b.ins().bor(bad, wrong);
+        (bad, Checked { host: known.host, from: Spread::Index(out, shift) })
+    }
+
+    /// Of lanes with addresses of their own.
+    fn lanes(&self, g: &mut Gen<'_, '_>, a: &[Value]) -> (Value, Checked) {
+        let known = known(g, self.e, self.place, self.bytes, 1, false);
+        let start = known.start.unwrap_or(Number::Constant(0)).get(g);
+        let start = g.b.ins().splat(g.form.d(), start);
+        let room = known.room.get(g);
+        let last = g.b.ins().iadd_imm_s(room, -1);
+        let last = g.b.ins().splat(g.form.d(), last);
+        let host = known.host.get(g);
+        let host = g.b.ins().splat(g.form.d(), host);
+        let (out, wrong) = match g.form.masks {
+            Masks::Bits => self.lanes_by_bits(g, a, start, last, host),
+            Masks::Vectors => self.lanes_by_vectors(g, a, start, last, host),
+        };
+        let wrong = g.any(wrong);
+        let none = g.b.ins().icmp_imm_u(IntCC::Equal, room, 0);
+        let bad = g.b.ins().bor(wrong, none);
+        (bad, Checked { host: known.host, from: Spread::Lanes(out) })
+    }
+
+    /// Host addresses, and the mask of lanes that are wrong.
+    fn lanes_by_bits(
+        &self,
+        g: &mut Gen<'_, '_>,
+        a: &[Value],
+        start: Value,
+        last: Value,
+        host: Value,
+    ) -> (Vec<Value>, Value) {
+        let mut bad = None;
+        let mut out = Vec::with_capacity(a.len());
+        for (n, x) in a.iter().enumerate() {
+            let mut at = g.b.ins().isub(*x, start);
+            let mut w = g.emitter(true).cmp_w(IntCC::UnsignedGreaterThan, at, last);
+            if self.bytes > 1 {
+                let odd = g.same64(self.bytes - 1);
+                let odd = g.word(Word::Test, 0, &[at, odd], MASK);
+                w = g.b.ins().bor(w, odd);
+            }
+            if let Some(m) = self.mask {
+                let m = g.half_mask(m, n);
+                w = g.b.ins().band(w, m);
+                if self.settled {
+                    let zero = g.same64(0);
+                    at = g.emitter(true).sel(m, at, zero);
+                }
+            }
+            bad = Some(or(g, bad, w));
+            out.push(placed(g, at, host, n, self.apart));
+        }
+        (out, bad.expect("groups have lanes"))
+    }
+
+    /// Host addresses, and a vector with bits where lanes are wrong.
+    fn lanes_by_vectors(
+        &self,
+        g: &mut Gen<'_, '_>,
+        a: &[Value],
+        start: Value,
+        last: Value,
+        host: Value,
+    ) -> (Vec<Value>, Value) {
+        let (mut bad, mut low) = (None, None);
+        let mut out = Vec::with_capacity(a.len());
+        for (n, x) in a.iter().enumerate() {
+            let mut at = g.b.ins().isub(*x, start);
+            // Both are 0 or more as signed numbers: sizes are far below 2^63.
+            let left = g.b.ins().isub(last, at);
+            let mut b = g.b.ins().bor(at, left);
+            if let Some(m) = self.mask {
+                let m = g.half_mask(m, n);
+                b = g.b.ins().band(b, m);
+                at = g.b.ins().band(at, m);
+            }
+            bad = Some(or(g, bad, b));
+            low = Some(or(g, low, at));
+            out.push(placed(g, at, host, n, self.apart));
+        }
+        let (bad, low) = (bad.expect("groups have lanes"), low.expect("groups have lanes"));
+        let sign = g.same64(1 << 63);
+        let bits = g.same64(self.bytes - 1);
+        let bad = g.b.ins().band(bad, sign);
+        let low = g.b.ins().band(low, bits);
+        (out, g.b.ins().bor(bad, low))
+    }
+}
+
+/// `x`, or all of what came before and `x`.
+fn or(g: &mut Gen<'_, '_>, before: Option<Value>, x: Value) -> Value {
+    match before {
+        None => x,
+        Some(before) => g.b.ins().bor(before, x),
+    }
+}
+
+/// How many units of `1 << shift` bytes `at` is, and whether it is no number of them or too many: 32-bit sums with a few
+/// tell all cases apart.
+fn whole_units(g: &mut Gen<'_, '_>, at: Value, shift: u32) -> (Value, Value) {
+    let units = if shift == 0 { at } else { g.b.ins().sshr_imm_u(at, i64::from(shift)) };
+    let far = g.b.ins().iadd_imm_s(units, REACH as i64);
+    let far = g.b.ins().ushr_imm_u(far, 31);
+    let odd = if shift == 0 {
+        far
+    } else {
+        let low = g.b.ins().band_imm_u(at, (1i64 << shift) - 1);
+        g.b.ins().bor(far, low)
+    };
+    (units, g.b.ins().icmp_imm_u(IntCC::NotEqual, odd, 0))
 }
 
 /// Half `n` of the addresses, from `host` on; each lane has `apart` bytes of its own, or they share them.
@@ -354,7 +364,7 @@ fn placed(g: &mut Gen<'_, '_>, at: Value, host: Value, n: usize, apart: i64) -> 
     g.b.ins().iadd(p, c)
 }
 
-/// What indices of slices of sixteen lanes are checked against.
+/// What indices are checked against.
 struct Indices {
     /// What is added to them.
     units: Option<Value>,
@@ -368,8 +378,8 @@ struct Indices {
 
 impl Indices {
     /// The numbers, and whether one is wrong.
-    fn check(
-        self,
+    fn by_bits(
+        &self,
         g: &mut Gen<'_, '_>,
         index: &[Value],
         mask: Option<&[Value]>,
@@ -377,10 +387,7 @@ impl Indices {
         let mut out = Vec::with_capacity(index.len());
         let mut wrong = Vec::with_capacity(index.len());
         for (s, x) in index.iter().enumerate() {
-            let mut d = match self.units {
-                Some(q) => g.b.ins().iadd(*x, q),
-                None => *x,
-            };
+            let mut d = self.sum(g, *x);
             let mut w = g.emitter(true).cmp_w(IntCC::UnsignedGreaterThan, d, self.last);
             if !self.signed {
                 // Numbers from 2^31 on are too rare to tell them from negative ones.
@@ -404,39 +411,49 @@ impl Indices {
         }
         (out, g.any_of(&wrong))
     }
-}
 
-/// Host address and constant offset of each lane.
-pub(super) fn lanes(g: &mut Gen<'_, '_>, found: &Found, apart: i64) -> Vec<(Value, i32)> {
-    match found {
-        Found::Linear(host, o) => o
-            .iter()
-            .map(|o| match i32::try_from(*o) {
-                Ok(o) => (*host, o),
-                Err(_) => (g.b.ins().iadd_imm_s(*host, *o), 0),
-            })
-            .collect(),
-        Found::Index(host, index, shift) => (0..g.per() * index.len())
-            .map(|l| {
-                let i = g.lane(index, Kind::W, l);
-                let i = g.b.ins().uextend(I64, i);
-                let i = if *shift == 0 { i } else { g.b.ins().ishl_imm_u(i, i64::from(*shift)) };
-                (g.b.ins().iadd(*host, i), (l as i64 * apart) as i32)
-            })
-            .collect(),
-        Found::Lanes(a) => {
-            let mut out = Vec::new();
-            for h in a {
-                for l in 0..g.form.per(Kind::D) {
-                    out.push((g.b.ins().extractlane(*h, l as u8), 0));
-                }
+    /// The same with masks that are vectors.
+    fn by_vectors(
+        &self,
+        g: &mut Gen<'_, '_>,
+        index: &[Value],
+        mask: Option<&[Value]>,
+    ) -> (Vec<Value>, Value) {
+        let (mut wrong, mut low) = (None, None);
+        let mut out = Vec::with_capacity(index.len());
+        for (s, x) in index.iter().enumerate() {
+            let mut d = self.sum(g, *x);
+            let top = g.b.ins().umin(d, self.last);
+            let mut w = g.b.ins().bxor(top, d);
+            if !self.signed {
+                // As above.
+                let sign = g.b.ins().sshr_imm_u(*x, 31);
+                w = g.b.ins().bor(w, sign);
             }
-            out
+            if let Some(m) = mask {
+                w = g.b.ins().band(w, m[s]);
+                d = g.b.ins().band(d, m[s]);
+            }
+            wrong = Some(or(g, wrong, w));
+            if self.low != 0 {
+                low = Some(or(g, low, d));
+            }
+            out.push(d);
+        }
+        let mut wrong = wrong.expect("groups have lanes");
+        if let Some(low) = low {
+            let bits = g.same32(self.low as u32);
+            let low = g.b.ins().band(low, bits);
+            wrong = g.b.ins().bor(wrong, low);
+        }
+        (out, g.any(wrong))
+    }
+
+    /// An index with what is added to it.
+    fn sum(&self, g: &mut Gen<'_, '_>, x: Value) -> Value {
+        match self.units {
+            Some(units) => g.b.ins().iadd(x, units),
+            None => x,
         }
     }
-}
-
-/// Bytes from one lane's own memory to the next one's; 0 where they share it.
-pub(super) fn apart(g: &Gen<'_, '_>, m: &Mem) -> i64 {
-    if own(m) { local_bytes(g.f) as i64 } else { 0 }
 }

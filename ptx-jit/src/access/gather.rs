@@ -1,17 +1,16 @@
-//! Loads and stores of slices of sixteen lanes that do not lie side by side: gathers and scatters of elements of 4 and 8
+//! Loads and stores by words, of slices whose lanes do not lie side by side: gathers and scatters of elements of 4 and 8
 //! bytes; vectors of 2 and 4 words.
 
 use cranelift_codegen::ir::{InstBuilder, Value};
 use ptx_isa::Kind;
 use ptx_isa::effect::Mem;
 
-use super::check::{Found, apart};
-use super::own;
-use super::transfer::unit;
-use crate::emit::{Gen, plain};
-use crate::form::vconst32;
-use crate::ops::as_type;
-use crate::wide::words::{self, Word};
+use super::found::{Found, at_once, unit};
+use super::which::{apart, own};
+use crate::clif::{as_type, plain, vconst32};
+use crate::form::Form;
+use crate::generator::Gen;
+use crate::x86::words::{self, Word};
 
 /// Whether lanes that are there can be read and written at once.
 pub(super) fn gathers(g: &Gen<'_, '_>, m: &Mem, found: &Found) -> bool {
@@ -21,12 +20,6 @@ pub(super) fn gathers(g: &Gen<'_, '_>, m: &Mem, found: &Found) -> bool {
             Found::Linear(_, o) => o.iter().all(near),
             Found::Index(..) | Found::Lanes(_) => true,
         }
-}
-
-/// Whether lanes with numbers of their own need not be read one after the other.
-pub(super) fn at_once(g: &Gen<'_, '_>, m: &Mem) -> bool {
-    let reach = apart(g, m).saturating_mul(i64::from(g.g.width));
-    g.form.wide && m.bytes >= 4 && reach < 1 << 30
 }
 
 /// The access by pairs of words, if lanes have two or four at places of their own: half as many elements.
@@ -39,16 +32,17 @@ pub(super) fn pairs(g: &Gen<'_, '_>, m: &Mem, found: &Found) -> Option<Mem> {
 /// The lower or upper words of pairs.
 pub(super) fn words_of(g: &mut Gen<'_, '_>, pairs: &[Value], upper: bool) -> Vec<Value> {
     let mut e = g.emitter(true);
-    pairs.chunks(2).map(|d| e.halves([d[0], d[1]], upper)).collect()
+    pairs.chunks(2).map(|d| e.words_of([d[0], d[1]], upper)).collect()
 }
 
 /// Pairs of lower and upper words.
 pub(super) fn pairs_of(g: &mut Gen<'_, '_>, low: &[Value], upper: &[Value]) -> Vec<Value> {
     let ty = g.form.d();
     let mut out = Vec::new();
+    let form = g.form;
     for (x, y) in low.iter().zip(upper) {
-        for first in [0, 8] {
-            let pair = g.emitter(true).permute(*x, *y, &in_turn(first, 1));
+        for first in [0, u32::from(form.lanes / 2)] {
+            let pair = g.emitter(true).permute(*x, *y, &in_turn(form, first, 1));
             out.push(as_type(&mut g.b, pair, ty));
         }
     }
@@ -64,7 +58,7 @@ enum At {
     Near(Value, Vec<Near>),
     /// At a base, and numbers of units of `1 << shift` bytes.
     Index(Value, Value, u32),
-    /// At two times eight addresses.
+    /// At two vectors of addresses.
     Lanes([Value; 2]),
 }
 
@@ -72,7 +66,7 @@ enum At {
 fn places(g: &mut Gen<'_, '_>, m: &Mem, found: &Found, step: i32, loads: bool) -> Vec<At> {
     match found {
         Found::Linear(host, o) => {
-            let chunks: Vec<&[i64]> = o.chunks(16).collect();
+            let chunks: Vec<&[i64]> = o.chunks(g.per()).collect();
             let at = |c: &[i64]| c[0] as i32 + step;
             let mut base = None;
             let mut place = |c: &&[i64]| {
@@ -82,7 +76,7 @@ fn places(g: &mut Gen<'_, '_>, m: &Mem, found: &Found, step: i32, loads: bool) -
                 if c.iter().all(|o| *o == c[0]) {
                     return At::Same(*host, at(c));
                 }
-                if loads && let Some(near) = near(m, c, step) {
+                if loads && let Some(near) = near(g.form, m, c, step) {
                     return At::Near(*host, near);
                 }
                 let base = *base.get_or_insert_with(|| further(g, *host, step));
@@ -93,13 +87,13 @@ fn places(g: &mut Gen<'_, '_>, m: &Mem, found: &Found, step: i32, loads: bool) -
         }
         Found::Index(host, index, shift) => {
             let base = further(g, *host, step);
-            let apart = apart(g, m);
+            let (apart, per) = (apart(g.f, m), g.per());
             let slices = index.iter().enumerate().map(|(s, x)| {
                 let x = if apart == 0 {
                     *x
                 } else {
                     let first = |l: usize| (l as i64 * apart >> shift) as u32;
-                    let c: Vec<u32> = (16 * s..16 * (s + 1)).map(first).collect();
+                    let c: Vec<u32> = (per * s..per * (s + 1)).map(first).collect();
                     let c = vconst32(&mut g.b, &c);
                     g.b.ins().iadd(*x, c)
                 };
@@ -124,35 +118,35 @@ struct Near {
     /// Bytes to the first.
     at: i32,
     count: u32,
-    words: [u32; 16],
+    words: Vec<u32>,
 }
 
 /// Elements at the offsets, of each vector, if they are near one another.
-fn near(m: &Mem, o: &[i64], step: i32) -> Option<Vec<Near>> {
+fn near(form: Form, m: &Mem, o: &[i64], step: i32) -> Option<Vec<Near>> {
     let per = u32::from(m.bytes) / 4;
     let vector = |o: &[i64]| {
         let (least, most) = (o.iter().min()?, o.iter().max()?);
         let reach = most - least + i64::from(m.bytes);
-        if reach > 128 || o.iter().any(|o| (o - least) % 4 != 0) {
+        if reach > 2 * i64::from(form.bytes()) || o.iter().any(|o| (o - least) % 4 != 0) {
             return None;
         }
         let word = |n: u32| ((o[(n / per) as usize] - least) / 4) as u32 + n % per;
         Some(Near {
             at: *least as i32 + step,
             count: (reach / 4) as u32,
-            words: std::array::from_fn(|n| word(n as u32)),
+            words: (0..u32::from(form.lanes)).map(word).collect(),
         })
     };
-    o.chunks(16 / per as usize).map(vector).collect()
+    o.chunks(form.lanes() / per as usize).map(vector).collect()
 }
 
 /// The elements of one vector.
 fn pick(g: &mut Gen<'_, '_>, host: Value, near: &Near) -> Value {
-    let ty = g.form.w();
+    let (ty, lanes) = (g.form.w(), u32::from(g.form.lanes));
     let mut part = |from: u32| {
         let at = near.at + 4 * from as i32;
         let left = near.count - from;
-        if left >= 16 {
+        if left >= lanes {
             return g.b.ins().load(ty, plain(), host, at);
         }
         // Nothing behind them need be there.
@@ -161,7 +155,7 @@ fn pick(g: &mut Gen<'_, '_>, host: Value, near: &Near) -> Value {
         g.word(Word::LoadMasked, 4, &[on, p], ty)
     };
     let first = part(0);
-    let second = if near.count > 16 { part(16) } else { first };
+    let second = if near.count > lanes { part(lanes) } else { first };
     let index = vconst32(&mut g.b, &near.words);
     g.word(Word::Permute, 0, &[first, second, index], ty)
 }
@@ -190,13 +184,14 @@ pub(super) fn gather(
     let mask = mask.filter(|_| !matches!(found, Found::Linear(..)));
     let mask = mask.map_or_else(|| g.all_lanes(), <[Value]>::to_vec);
     let bytes = u32::from(m.bytes);
+    let line = g.form.bytes();
     let mut out = Vec::new();
     for (s, at) in places(g, m, found, step, true).into_iter().enumerate() {
         let parts = if cell == Kind::D { 2 } else { 1 };
         for half in 0..parts {
             let on = if parts == 2 { g.half_mask(&mask, 2 * s + half) } else { mask[s] };
             let x = match &at {
-                At::Row(host, at) => g.b.ins().load(ty, plain(), *host, *at + 64 * half as i32),
+                At::Row(host, at) => g.b.ins().load(ty, plain(), *host, *at + line * half as i32),
                 At::Same(host, at) => {
                     let x = g.b.ins().load(ty.lane_type(), plain(), *host, *at);
                     g.b.ins().splat(ty, x)
@@ -236,11 +231,12 @@ pub(super) fn scatter(
     let cell = cell(m);
     let bytes = u32::from(m.bytes);
     let words: Vec<Value> = if kind == Kind::D && cell == Kind::W {
-        values.chunks(2).map(|d| g.emitter(true).halves([d[0], d[1]], false)).collect()
+        values.chunks(2).map(|d| g.emitter(true).words_of([d[0], d[1]], false)).collect()
     } else {
         values.to_vec()
     };
     let on = mask.map_or_else(|| g.all_lanes(), <[Value]>::to_vec);
+    let line = g.form.bytes();
     for (s, at) in places(g, m, found, step, false).into_iter().enumerate() {
         let parts = if cell == Kind::D { 2 } else { 1 };
         for half in 0..parts {
@@ -248,7 +244,7 @@ pub(super) fn scatter(
             let on = if parts == 2 { g.half_mask(&on, 2 * s + half) } else { on[s] };
             match &at {
                 At::Row(host, at) => {
-                    let at = *at + 64 * half as i32;
+                    let at = *at + line * half as i32;
                     store_row(g, x, *host, at, mask.map(|_| on), bytes);
                 }
                 // For loads only.
@@ -298,7 +294,7 @@ pub(super) fn store_row(
     }
 }
 
-/// Sixteen elements of 1 or 2 bytes side by side.
+/// A slice of elements of 1 or 2 bytes side by side.
 pub(super) fn load_narrow(g: &mut Gen<'_, '_>, m: &Mem, host: Value, at: i32) -> Value {
     let p = further(g, host, at);
     let number = u32::from(m.bytes) | u32::from(m.signed) << 8;
@@ -307,54 +303,56 @@ pub(super) fn load_narrow(g: &mut Gen<'_, '_>, m: &Mem, host: Value, at: i32) ->
 }
 
 /// Every second word from `first` on.
-fn second(first: u32) -> [u32; 16] {
-    std::array::from_fn(|n| 2 * n as u32 + first)
+fn second(form: Form, first: u32) -> Vec<u32> {
+    (0..u32::from(form.lanes)).map(|n| 2 * n + first).collect()
 }
 
 /// Words of two vectors in turn, from `first` of each on, `run` of one at a time.
-fn in_turn(first: u32, run: u32) -> [u32; 16] {
-    std::array::from_fn(|n| {
-        let (n, pair) = (n as u32, 2 * run);
-        first + n / pair * run + n % run + if n % pair < run { 0 } else { 16 }
-    })
+fn in_turn(form: Form, first: u32, run: u32) -> Vec<u32> {
+    let (lanes, pair) = (u32::from(form.lanes), 2 * run);
+    let word = |n| first + n / pair * run + n % run + if n % pair < run { 0 } else { lanes };
+    (0..lanes).map(word).collect()
 }
 
-/// The elements of sixteen lanes' vectors of two or four words from `at` on.
-pub(super) fn load_rows_wide(g: &mut Gen<'_, '_>, m: &Mem, host: Value, at: i32) -> Vec<Value> {
-    let ty = g.form.w();
-    let rows: Vec<Value> =
-        (0..i32::from(m.count)).map(|n| g.b.ins().load(ty, plain(), host, at + 64 * n)).collect();
+/// The elements of a slice of vectors of two or four words from `at` on.
+pub(super) fn load_rows_by_words(g: &mut Gen<'_, '_>, m: &Mem, host: Value, at: i32) -> Vec<Value> {
+    let (ty, form, bytes) = (g.form.w(), g.form, g.form.bytes());
+    let load = |n| g.b.ins().load(ty, plain(), host, at + bytes * n);
+    let rows: Vec<Value> = (0..i32::from(m.count)).map(load).collect();
+    let (lanes, half) = (u32::from(form.lanes), u32::from(form.lanes / 2));
     let mut e = g.emitter(true);
     if let [a, b] = rows[..] {
-        return vec![e.permute(a, b, &second(0)), e.permute(a, b, &second(1))];
+        return vec![e.permute(a, b, &second(form, 0)), e.permute(a, b, &second(form, 1))];
     }
-    // Elements 0 and 1 of eight lanes each, then 2 and 3.
+    // Elements 0 and 1 of half the lanes each, then 2 and 3.
     let mut out = Vec::new();
     for first in [0, 2] {
-        let which: [u32; 16] = std::array::from_fn(|n| 4 * (n as u32 % 8) + n as u32 / 8 + first);
+        let which: Vec<u32> = (0..lanes).map(|n| 4 * (n % half) + n / half + first).collect();
         let low = e.permute(rows[0], rows[1], &which);
         let high = e.permute(rows[2], rows[3], &which);
-        for first in [0, 8] {
-            out.push(e.permute(low, high, &in_turn(first, 8)));
+        for first in [0, half] {
+            out.push(e.permute(low, high, &in_turn(form, first, half)));
         }
     }
     out
 }
 
-/// As [`load_rows_wide`], the other way.
-pub(super) fn store_rows_wide(g: &mut Gen<'_, '_>, x: &[Value], host: Value, at: i32) {
+/// As [`load_rows_by_words`], the other way.
+pub(super) fn store_rows_by_words(g: &mut Gen<'_, '_>, x: &[Value], host: Value, at: i32) {
+    let form = g.form;
+    let starts = [0, u32::from(form.lanes / 2)];
     let mut e = g.emitter(true);
     let mut rows = Vec::new();
-    for first in [0, 8] {
-        let pair = e.permute(x[0], x[1], &in_turn(first, 1));
+    for first in starts {
+        let pair = e.permute(x[0], x[1], &in_turn(form, first, 1));
         if let [_, _, z, w] = *x {
-            let other = e.permute(z, w, &in_turn(first, 1));
-            rows.extend([0, 8].map(|first| e.permute(pair, other, &in_turn(first, 2))));
+            let other = e.permute(z, w, &in_turn(form, first, 1));
+            rows.extend(starts.map(|first| e.permute(pair, other, &in_turn(form, first, 2))));
         } else {
             rows.push(pair);
         }
     }
     for (n, r) in rows.into_iter().enumerate() {
-        g.b.ins().store(plain(), r, host, at + 64 * n as i32);
+        g.b.ins().store(plain(), r, host, at + form.bytes() * n as i32);
     }
 }

@@ -1,21 +1,23 @@
 //! Weak loads and stores behind their check: whole slices where lanes lie side by side, else lane by lane.
 
 use cranelift_codegen::ir::types::{I8, I8X16, I16, I32, I32X4, I64, I64X2};
-use cranelift_codegen::ir::{BlockArg, InstBuilder, Value};
+use cranelift_codegen::ir::{InstBuilder, Value};
 use ptx_isa::Kind;
 use ptx_isa::effect::Mem;
 
 use super::address::{Address, addresses};
-use super::check::{Found, apart, lanes};
+use super::checked::checked;
+use super::found::{Found, lanes, or_scratch, unit};
 use super::gather::{
-    gather, gathers, load_narrow, load_rows_wide, pairs, pairs_of, scatter, store_row,
-    store_rows_wide, words_of,
+    gather, gathers, load_narrow, load_rows_by_words, pairs, pairs_of, scatter, store_row,
+    store_rows_by_words, words_of,
 };
-use super::{checked, executing, finish, own, regroup, skip_if_none, slow};
-use crate::ctx::Ctx;
-use crate::emit::{Gen, Rep, at, plain};
+use super::results::{finish, jump_with, regroup};
+use super::slow::{executing, skip_if_none, slow};
+use super::which::{apart, own};
+use crate::clif::{as_type, cast, plain, widen16};
+use crate::generator::{Gen, Rep};
 use crate::ir::Val;
-use crate::ops::{as_type, widen16};
 
 /// One element as a scalar of its kind.
 pub(super) fn load_one(g: &mut Gen<'_, '_>, m: &Mem, kind: Kind, p: Value, at: i32) -> Value {
@@ -86,7 +88,7 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
             }
         }
         _ => {
-            let apart = apart(g, &m);
+            let apart = apart(g.f, &m);
             let places = lanes(g, &found, apart);
             for (i, d) in dst.iter().enumerate() {
                 let kind = g.kind(*d);
@@ -112,11 +114,6 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     let params = g.b.block_params(join).to_vec();
     let out = regroup(g, &dst, &params);
     finish(g, e, out, stop);
-}
-
-/// Whether lanes lie side by side.
-pub(super) fn unit(o: &[i64], bytes: i64) -> bool {
-    o.windows(2).all(|w| w[1] - w[0] == bytes) && o.iter().all(|o| i32::try_from(*o).is_ok())
 }
 
 /// Whether the lanes of each slice lie side by side.
@@ -151,8 +148,8 @@ pub(super) fn transposed(g: &mut Gen<'_, '_>, r: [Value; 4]) -> [Value; 4] {
 
 /// A slice of each element of four lanes' vectors from `at` on.
 pub(super) fn load_rows(g: &mut Gen<'_, '_>, m: &Mem, host: Value, at: i32) -> Vec<Value> {
-    if g.form.wide {
-        return load_rows_wide(g, m, host, at);
+    if g.form.words() {
+        return load_rows_by_words(g, m, host, at);
     }
     let mut row = |n: i32| g.b.ins().load(I32X4, plain(), host, at + 16 * n);
     if m.count == 4 {
@@ -165,8 +162,8 @@ pub(super) fn load_rows(g: &mut Gen<'_, '_>, m: &Mem, host: Value, at: i32) -> V
 
 /// As [`load_rows`], the other way.
 pub(super) fn store_rows(g: &mut Gen<'_, '_>, x: &[Value], host: Value, at: i32) {
-    if g.form.wide {
-        return store_rows_wide(g, x, host, at);
+    if g.form.words() {
+        return store_rows_by_words(g, x, host, at);
     }
     let rows = match *x {
         [x, y] => vec![words(g, x, y, [0, 4, 1, 5]), words(g, x, y, [2, 6, 3, 7])],
@@ -199,7 +196,7 @@ pub(super) fn load_unit(
             match m.bytes {
                 8 => g.b.ins().load(g.form.d(), plain(), host, at),
                 4 => g.b.ins().load(g.form.w(), plain(), host, at),
-                _ if g.form.wide => load_narrow(g, m, host, at),
+                _ if g.form.words() => load_narrow(g, m, host, at),
                 2 => {
                     let v = g.b.ins().load(I64, plain(), host, at);
                     let v = g.b.ins().scalar_to_vector(I64X2, v);
@@ -218,19 +215,14 @@ pub(super) fn load_unit(
         .collect()
 }
 
-pub(super) fn cast() -> cranelift_codegen::ir::MemFlagsData {
-    cranelift_codegen::ir::MemFlagsData::new()
-        .with_endianness(cranelift_codegen::ir::Endianness::Little)
-}
-
 /// Writes the low bytes of a scalar.
 pub(super) fn store_one(g: &mut Gen<'_, '_>, m: &Mem, v: Value, p: Value, at: i32) {
     match m.bytes {
         // 16 bits would be a mask.
-        1 if g.form.wide => {
+        1 if g.form.bit_masks() => {
             g.b.ins().istore8(plain(), v, p, at);
         }
-        2 if g.form.wide => {
+        2 if g.form.bit_masks() => {
             g.b.ins().istore16(plain(), v, p, at);
         }
         1 => {
@@ -273,11 +265,11 @@ pub(super) fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     let total = m.bytes as u64 * m.count as u64;
     let (join, found) = checked(g, e, &address, mask.as_deref(), &m.place, total);
     let whole = m.count == 1
-        && (m.bytes >= 4 || g.form.wide)
+        && (m.bytes >= 4 || g.form.words())
         && (g.kind(src[0]) == Kind::D) == (m.bytes == 8)
         && matches!(&found, Found::Linear(_, o) if unit_of(g, o, m.bytes as i64));
     // Masks of lanes side by side are no more work than none.
-    let masks = g.form.wide && whole && m.bytes >= 4;
+    let masks = g.form.words() && whole && m.bytes >= 4;
     let words_only = src.iter().all(|v| g.kind(*v) == Kind::W);
     let turned = words_only && matches!(&found, Found::Linear(_, o) if rows(g, &m, o));
     match &found {
@@ -344,7 +336,7 @@ pub(super) fn store_lanes(
         }
         return;
     }
-    let apart = apart(g, m);
+    let apart = apart(g.f, m);
     let bits = mask.map(|mask| g.bits_of(mask));
     for (l, (p, at)) in lanes(g, found, apart).into_iter().enumerate() {
         let (p, at) = match &bits {
@@ -356,29 +348,4 @@ pub(super) fn store_lanes(
             store_one(g, m, x, p, at + i as i32 * m.bytes as i32);
         }
     }
-}
-
-/// The address, or that of the scratch word where lane `l` is off; `mask` by [`Gen::bits_of`].
-pub(super) fn or_scratch(
-    g: &mut Gen<'_, '_>,
-    mask: &[Value],
-    l: usize,
-    p: Value,
-    at: i32,
-) -> Value {
-    let on = g.on(mask, l);
-    let here = if at == 0 { p } else { g.b.ins().iadd_imm_s(p, at as i64) };
-    let scratch = g.b.ins().iadd_imm_u(g.ctx, at!(scratch) as i64);
-    g.b.ins().select(on, here, scratch)
-}
-
-pub(super) fn jump_with(g: &mut Gen<'_, '_>, to: cranelift_codegen::ir::Block, out: &[Rep]) {
-    let mut pass = Vec::new();
-    for r in out {
-        match r {
-            Rep::Scalar(x) => pass.push(BlockArg::Value(*x)),
-            Rep::Slices(s) => pass.extend(s.iter().map(|x| BlockArg::Value(*x))),
-        }
-    }
-    g.b.ins().jump(to, &pass);
 }

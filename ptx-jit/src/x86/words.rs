@@ -1,5 +1,5 @@
 //! Operations of 512-bit vectors for which Cranelift's form has no word: calls of functions that are nowhere defined and
-//! that [`super::lower`] turns into instructions.
+//! that [`super::select`] turns into instructions.
 //!
 //! Sixteen lanes of 32 bits are an `i32x16` (W), of 64 bits two `i64x8` (D: the lower eight lanes, the upper eight).
 //! A mask (M) is an `i16`, one bit per lane, and lies in a mask register; of 64-bit lanes only the lower eight bits count.

@@ -1,17 +1,22 @@
-//! Pure micro-ops over slices of sixteen lanes, where they are not as those over four.
+//! Pure micro-ops by the words of our own back end, where these do more than Cranelift's form.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Type, Value};
 use ptx_isa::uop::Op;
 
-use crate::form::{vconst32, word};
-use crate::ops::{Emit, Part, as_type};
-use crate::wide::words::{MASK, Word, condition, float_condition};
+use crate::clif::{as_type, vconst32};
+use crate::form::word;
+use crate::ops::{Emit, Halves};
+use crate::x86::words::{MASK, Word, condition, float_condition};
 
 impl Emit<'_, '_> {
-    /// Whether values are slices of sixteen lanes.
-    pub(crate) fn wide(&self) -> bool {
-        self.vector && self.form.wide
+    /// Whether predicates are masks of one bit a lane.
+    pub(crate) fn bit_masks(&self) -> bool {
+        self.vector && self.form.bit_masks()
+    }
+    /// Whether there are words for these values.
+    pub(crate) fn words(&self) -> bool {
+        self.vector && self.form.words()
     }
     fn word(&mut self, w: Word, number: u32, args: &[Value], ty: Type) -> Value {
         word(self.b, w, number, args, ty)
@@ -32,15 +37,15 @@ impl Emit<'_, '_> {
         self.word(Word::CompareFloat, number, &[a, b], MASK)
     }
     /// Low (`high`: upper) 32 bits of the lanes of a `D`.
-    pub(crate) fn parts_of_d(&mut self, d: Part, high: bool) -> Value {
+    pub(crate) fn words_of_d(&mut self, d: Halves, high: bool) -> Value {
         let ty = self.form.w();
         self.word(Word::Halves, high.into(), &d, ty)
     }
     /// The mask of a slice of those of its halves.
-    pub(crate) fn join(&mut self, m: Part) -> Value {
+    pub(crate) fn join(&mut self, m: Halves) -> Value {
         self.word(Word::Join, 0, &m, MASK)
     }
-    pub(crate) fn widen(&mut self, w: Value, signed: bool) -> Part {
+    pub(crate) fn widen(&mut self, w: Value, signed: bool) -> Halves {
         let ty = self.form.d();
         [0, 2].map(|half| self.word(Word::Widen, half | u32::from(signed), &[w], ty))
     }
@@ -57,7 +62,7 @@ impl Emit<'_, '_> {
         };
         self.like(Word::ShiftEach, number, &[x, n])
     }
-    pub(crate) fn permute(&mut self, a: Value, b: Value, which: &[u32; 16]) -> Value {
+    pub(crate) fn permute(&mut self, a: Value, b: Value, which: &[u32]) -> Value {
         let which = vconst32(self.b, which);
         self.like(Word::Permute, 0, &[a, b, which])
     }
@@ -73,7 +78,7 @@ impl Emit<'_, '_> {
         let (a, b) = (self.shr(a, 32), self.shr(b, 32));
         let odd = self.like(Word::Product, signed.into(), &[a, b]);
         let (even, odd) = (as_type(self.b, even, w), as_type(self.b, odd, w));
-        let which = self.b.ins().iconst(MASK, 0xaaaa);
+        let which = self.b.ins().iconst(MASK, self.form.all_bits() & 0xaaaa);
         self.blend(which, odd, even)
     }
     /// The greater or smaller number; -0 is below 0, and a NaN is no number.
@@ -97,14 +102,14 @@ impl Emit<'_, '_> {
         self.blend(normal, v, zero)
     }
 
-    /// As [`Self::pure`]; `None` for what it does for either form.
-    pub(crate) fn pure_wide(
+    /// As [`Self::pure`]; `None` for what it does with and without words.
+    pub(crate) fn pure_by_words(
         &mut self,
         op: Op,
         k: u32,
-        args: &[Part],
+        args: &[Halves],
         consts: &[Option<u64>],
-    ) -> Option<Part> {
+    ) -> Option<Halves> {
         use IntCC as C;
         let at = |n: usize| args.get(n).map_or(args[0][0], |p| p[0]);
         let (a, b, c) = (at(0), at(1), at(2));
@@ -118,11 +123,11 @@ impl Emit<'_, '_> {
             }
             Op::PackWD => {
                 let ty = self.form.d();
-                let lanes = |first: u32| {
-                    std::array::from_fn(|n| first + n as u32 / 2 + 16 * (n as u32 % 2))
-                };
-                Some([0, 8].map(|first| {
-                    let d = self.permute(a, b, &lanes(first));
+                let lanes = u32::from(self.form.lanes);
+                Some([0, lanes / 2].map(|first| {
+                    let which: Vec<u32> =
+                        (0..lanes).map(|n| first + n / 2 + lanes * (n % 2)).collect();
+                    let d = self.permute(a, b, &which);
                     as_type(self.b, d, ty)
                 }))
             }
@@ -175,11 +180,11 @@ impl Emit<'_, '_> {
             Op::ClzW => one(self.like(Word::LeadingZeros, 0, &[a])),
             Op::PopcD => {
                 let n = self.both(args[0], args[0], |e, x, _| e.b.ins().popcnt(x));
-                one(self.parts_of_d(n, false))
+                one(self.words_of_d(n, false))
             }
             Op::ClzD => {
                 let n = self.both(args[0], args[0], |e, x, _| e.like(Word::LeadingZeros, 0, &[x]));
-                one(self.parts_of_d(n, false))
+                one(self.words_of_d(n, false))
             }
             // No bit is at -1.
             Op::BfindUW => {
@@ -193,7 +198,7 @@ impl Emit<'_, '_> {
                 one(self.blend(c, more, r))
             }
             Op::AdcD | Op::SbbD => {
-                let (unit, m) = (self.d(1), self.wide_mask(c));
+                let (unit, m) = (self.d(1), self.masks_of_d(c));
                 let less = op == Op::SbbD;
                 let r = self.both(args[0], args[1], |e, x, y| e.sum(less, x, y));
                 let more = self.both(r, r, |e, x, _| e.sum(less, x, unit));
@@ -237,7 +242,7 @@ impl Emit<'_, '_> {
         if less { self.b.ins().isub(x, y) } else { self.b.ins().iadd(x, y) }
     }
     /// Compares `W` or `D`.
-    fn lanes_in(&mut self, d: bool, cc: IntCC, x: Part, y: Part) -> Value {
+    fn lanes_in(&mut self, d: bool, cc: IntCC, x: Halves, y: Halves) -> Value {
         if d { self.cmp_d(cc, x, y) } else { self.cmp_w(cc, x[0], y[0]) }
     }
 }

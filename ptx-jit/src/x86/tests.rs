@@ -13,8 +13,8 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
 use super::words::{self, MASK, Word};
 use crate::blob::Blob;
-use crate::emit::plain;
-use crate::form::{vconst32, vconst64, word};
+use crate::clif::{plain, vconst32, vconst64};
+use crate::form::word;
 
 type B<'a> = FunctionBuilder<'a>;
 
@@ -50,7 +50,7 @@ impl Rows {
 
 /// Code of a function that gets an address and gives a number.
 fn compile(body: impl FnOnce(&mut B, Value) -> Value) -> Result<Blob, String> {
-    let isa = crate::target().map_err(|e| e.to_string())?;
+    let isa = crate::host::target().map_err(|e| e.to_string())?;
     let mut cx = Context::new();
     cx.func.signature.call_conv = CallConv::SystemV;
     cx.func.signature.params.push(AbiParam::new(I64));
@@ -67,7 +67,7 @@ fn compile(body: impl FnOnce(&mut B, Value) -> Value) -> Result<Blob, String> {
     b.finalize(isa.frontend_config());
     let flags = settings::Flags::new(settings::builder());
     cranelift_codegen::verifier::verify_function(&cx.func, &flags).map_err(|e| e.to_string())?;
-    let machine = super::compile(&mut cx, isa)?;
+    let machine = super::compile(&mut cx, isa, crate::form::Form::AVX512)?;
     Blob::new(&machine.bytes).map_err(|e| e.to_string())
 }
 

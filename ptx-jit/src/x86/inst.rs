@@ -1,44 +1,12 @@
 //! Instructions of the processor before registers are assigned, in the shape that `regalloc2` reads.
 
-use iced_x86::{Code, Register};
+use iced_x86::Code;
 use regalloc2::{
-    Block, Function, Inst as Index, InstRange, MachineEnv, Operand, PReg, PRegSet, RegClass, VReg,
+    Block, Function, Inst as Index, InstRange, Operand as RegOperand, PRegSet, RegClass, VReg,
 };
 
-/// How much of a register an instruction names.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum View {
-    B,
-    H,
-    W,
-    D,
-    X,
-    Y,
-    Z,
-    K,
-}
-
-impl View {
-    /// The register's name.
-    pub(super) fn of(self, reg: PReg) -> Register {
-        let n = reg.hw_enc() as u32;
-        match self {
-            // `spl` to `dil` stand behind `ah` to `bh`.
-            View::B => match n {
-                0..4 => Register::AL + n,
-                4..8 => Register::SPL + (n - 4),
-                _ => Register::R8L + (n - 8),
-            },
-            View::H => Register::AX + n,
-            View::W => Register::EAX + n,
-            View::D => Register::RAX + n,
-            View::X => Register::XMM0 + n,
-            View::Y => Register::YMM0 + n,
-            View::Z => Register::ZMM0 + n,
-            View::K => Register::K0 + n,
-        }
-    }
-}
+use super::registers::RegView;
+use super::target::Target;
 
 /// Memory: `base + index * scale + disp`, or a constant of the pool.
 #[derive(Copy, Clone, Debug, Default)]
@@ -46,7 +14,7 @@ pub(super) struct Address {
     pub base: Option<VReg>,
     pub index: Option<(VReg, u32)>,
     /// The index is a vector.
-    pub lanes: Option<View>,
+    pub lanes: Option<RegView>,
     pub disp: i32,
     pub constant: Option<u32>,
     /// From the context on, instead of a base.
@@ -55,11 +23,11 @@ pub(super) struct Address {
 
 /// An operand of an instruction, in the order of the manual.
 #[derive(Copy, Clone, Debug)]
-pub(super) enum Part {
-    Def(VReg, View),
-    Use(VReg, View),
+pub(super) enum Operand {
+    Def(VReg, RegView),
+    Use(VReg, RegView),
     /// Written and read: the new value and the old one.
-    Both(VReg, VReg, View),
+    Both(VReg, VReg, RegView),
     Mem(Address),
     /// One element of memory for all lanes.
     Each(Address),
@@ -70,15 +38,15 @@ pub(super) enum Part {
     Only(VReg),
     /// A mask that the instruction clears.
     Spent(VReg, VReg),
-    /// The register that the first part names, whatever is in it.
-    Again(View),
+    /// The register that the first operand names, whatever is in it.
+    Again(RegView),
 }
 
 /// An operand whose register is the allocator's operand of this number.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Arg {
     None,
-    Reg(u8, View),
+    Reg(u8, RegView),
     Mem,
     Imm,
 }
@@ -95,7 +63,7 @@ pub(super) struct Plain {
     pub each: bool,
     pub base: u8,
     pub index: u8,
-    pub lanes: Option<View>,
+    pub lanes: Option<RegView>,
     pub scale: u32,
     pub disp: i32,
     pub constant: Option<u32>,
@@ -130,9 +98,9 @@ pub(super) enum What {
     Call(bool),
     /// Loads `[operand 1]` into `rax`, makes the new value of it and operand 2 in operand 3, and tries to put it there until
     /// nobody came between.
-    Exchange(ExchangeOp, View),
+    Exchange(ExchangeOp, RegView),
     /// Puts operand 2 at `[operand 1]` where `rax` is, and loads into `rax` what was there.
-    CompareAndSwap(View),
+    CompareAndSwap(RegView),
 }
 
 /// What an atomic update makes of the old value.
@@ -149,13 +117,13 @@ pub(super) enum ExchangeOp {
 pub(super) struct Inst {
     pub what: What,
     pub operands: (u32, u32),
-    /// Place in the module text; `u32::MAX`: none.
+    /// Start of the PTX instruction in the module text; `u32::MAX`: none.
     pub place: u32,
 }
 
 /// A block.
 #[derive(Default)]
-pub(super) struct Piece {
+pub(super) struct ListedBlock {
     pub insts: (u32, u32),
     pub succs: Vec<Block>,
     pub preds: Vec<Block>,
@@ -165,67 +133,33 @@ pub(super) struct Piece {
 }
 
 /// A function.
-#[derive(Default)]
 pub(super) struct Listing {
+    pub target: &'static Target,
     pub insts: Vec<Inst>,
-    pub operands: Vec<Operand>,
-    pub blocks: Vec<Piece>,
+    pub operands: Vec<RegOperand>,
+    pub blocks: Vec<ListedBlock>,
     pub vregs: usize,
 }
 
-/// Always holds the context, which nearly every access needs.
-pub(super) const CONTEXT: PReg = PReg::new(15, RegClass::Int);
-pub(super) const RAX: PReg = PReg::new(0, RegClass::Int);
-pub(super) const ARGS: [PReg; 6] = [
-    PReg::new(7, RegClass::Int),
-    PReg::new(6, RegClass::Int),
-    PReg::new(2, RegClass::Int),
-    PReg::new(1, RegClass::Int),
-    PReg::new(8, RegClass::Int),
-    PReg::new(9, RegClass::Int),
-];
-/// Registers that a function must give back as they were, `rbp` apart.
-pub(super) const KEPT: [u8; 5] = [3, 12, 13, 14, 15];
-
-fn set(class: RegClass, regs: impl Iterator<Item = usize>) -> PRegSet {
-    regs.fold(PRegSet::empty(), |s, n| s.with(PReg::new(n, class)))
-}
-
-/// Registers to assign: all but the stack's, the context's and `k0`, which means no mask.
-pub(super) fn environment() -> MachineEnv {
-    let context = CONTEXT.hw_enc();
-    let free = |n: &usize| ![4usize, 5].contains(n) && !KEPT.contains(&(*n as u8));
-    MachineEnv {
-        preferred_regs_by_class: [
-            set(RegClass::Int, (0..16).filter(free)),
-            set(RegClass::Float, 0..32),
-            set(RegClass::Vector, 1..8),
-        ],
-        non_preferred_regs_by_class: [
-            set(RegClass::Int, KEPT.iter().map(|n| *n as usize).filter(|n| *n != context)),
-            PRegSet::empty(),
-            PRegSet::empty(),
-        ],
-        scratch_by_class: [None; 3],
-        fixed_stack_slots: Vec::new(),
-    }
-}
-
 impl Listing {
+    pub(super) fn new(target: &'static Target) -> Listing {
+        Listing { target, insts: Vec::new(), operands: Vec::new(), blocks: Vec::new(), vregs: 0 }
+    }
+
     pub(super) fn vreg(&mut self, class: RegClass) -> VReg {
         self.vregs += 1;
         VReg::new(self.vregs - 1, class)
     }
 
     /// Adds operands to the pool.
-    pub(super) fn operands(&mut self, list: &[Operand]) -> (u32, u32) {
+    pub(super) fn operands(&mut self, list: &[RegOperand]) -> (u32, u32) {
         let start = self.operands.len() as u32;
         self.operands.extend_from_slice(list);
         (start, self.operands.len() as u32)
     }
 
-    /// An instruction of its parts.
-    pub(super) fn plain(&mut self, code: Code, parts: &[Part], place: u32) -> Inst {
+    /// An instruction of its operands.
+    pub(super) fn plain(&mut self, code: Code, list: &[Operand], place: u32) -> Inst {
         let start = self.operands.len() as u32;
         let mut p = Plain {
             code,
@@ -245,61 +179,61 @@ impl Listing {
         };
         let mut count = 0;
         let mut n = 0u8;
-        for part in parts {
+        for operand in list {
             let mut arg = |a: Arg| {
                 p.args[count] = a;
                 count += 1;
             };
-            match *part {
-                Part::Def(v, view) => {
-                    self.operands.push(Operand::reg_def(v));
+            match *operand {
+                Operand::Def(v, view) => {
+                    self.operands.push(RegOperand::reg_def(v));
                     arg(Arg::Reg(n, view));
                     n += 1;
                 }
-                Part::Use(v, view) => {
-                    self.operands.push(Operand::reg_use(v));
+                Operand::Use(v, view) => {
+                    self.operands.push(RegOperand::reg_use(v));
                     arg(Arg::Reg(n, view));
                     n += 1;
                 }
-                Part::Both(new, old, view) => {
-                    self.operands.push(Operand::reg_use(old));
-                    self.operands.push(Operand::reg_reuse_def(new, n as usize));
+                Operand::Both(new, old, view) => {
+                    self.operands.push(RegOperand::reg_use(old));
+                    self.operands.push(RegOperand::reg_reuse_def(new, n as usize));
                     arg(Arg::Reg(n, view));
                     n += 2;
                 }
-                Part::Mem(a) | Part::Each(a) => {
-                    p.each = matches!(part, Part::Each(_));
+                Operand::Mem(a) | Operand::Each(a) => {
+                    p.each = matches!(operand, Operand::Each(_));
                     p.disp = a.disp;
                     p.constant = a.constant;
                     p.context = a.context;
                     p.lanes = a.lanes;
                     if let Some(b) = a.base {
-                        self.operands.push(Operand::reg_use(b));
+                        self.operands.push(RegOperand::reg_use(b));
                         p.base = n;
                         n += 1;
                     }
                     if let Some((i, scale)) = a.index {
-                        self.operands.push(Operand::reg_use(i));
+                        self.operands.push(RegOperand::reg_use(i));
                         p.index = n;
                         p.scale = scale;
                         n += 1;
                     }
                     arg(Arg::Mem);
                 }
-                Part::Imm(i) => {
+                Operand::Imm(i) => {
                     p.imm = i;
                     arg(Arg::Imm);
                 }
-                Part::Under(k) | Part::Only(k) => {
-                    self.operands.push(Operand::reg_use(k));
+                Operand::Under(k) | Operand::Only(k) => {
+                    self.operands.push(RegOperand::reg_use(k));
                     p.mask = n;
-                    p.zeroing = matches!(part, Part::Only(_));
+                    p.zeroing = matches!(operand, Operand::Only(_));
                     n += 1;
                 }
-                Part::Again(view) => arg(Arg::Reg(0, view)),
-                Part::Spent(new, old) => {
-                    self.operands.push(Operand::reg_use(old));
-                    self.operands.push(Operand::reg_reuse_def(new, n as usize));
+                Operand::Again(view) => arg(Arg::Reg(0, view)),
+                Operand::Spent(new, old) => {
+                    self.operands.push(RegOperand::reg_use(old));
+                    self.operands.push(RegOperand::reg_reuse_def(new, n as usize));
                     p.mask = n;
                     n += 2;
                 }
@@ -342,19 +276,13 @@ impl Function for Listing {
     fn branch_blockparams(&self, block: Block, _: Index, _: usize) -> &[VReg] {
         &self.blocks[block.index()].passed
     }
-    fn inst_operands(&self, inst: Index) -> &[Operand] {
+    fn inst_operands(&self, inst: Index) -> &[RegOperand] {
         let (a, b) = self.insts[inst.index()].operands;
         &self.operands[a as usize..b as usize]
     }
     fn inst_clobbers(&self, inst: Index) -> PRegSet {
         match self.insts[inst.index()].what {
-            What::Call(true) => {
-                let kept = |n: &usize| !KEPT.contains(&(*n as u8)) && ![4, 5].contains(n);
-                let mut all = set(RegClass::Int, (0..16).filter(kept));
-                all.union_from(set(RegClass::Float, 0..32));
-                all.union_from(set(RegClass::Vector, 1..8));
-                all
-            }
+            What::Call(true) => self.target.clobbers(),
             _ => PRegSet::empty(),
         }
     }
@@ -363,6 +291,6 @@ impl Function for Listing {
     }
     fn spillslot_size(&self, class: RegClass) -> usize {
         // Of eight bytes.
-        if class == RegClass::Float { 8 } else { 1 }
+        if class == RegClass::Float { self.target.bytes as usize / 8 } else { 1 }
     }
 }

@@ -1,15 +1,11 @@
 //! Machine code of instructions whose registers are assigned.
 
 use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
-use regalloc2::{Allocation, Block, Edit, InstOrEdit, Output, PReg, RegClass};
+use regalloc2::{Allocation, Block, Edit, InstOrEdit, Output, PReg};
 
-use super::machine::{ARGS, Arg, CONTEXT, ExchangeOp, KEPT, Listing, Plain, View, What};
-
-/// Machine code, and where in the module text it comes from: offset in the code, place.
-pub(crate) struct Machine {
-    pub bytes: Vec<u8>,
-    pub places: Vec<(u32, u32)>,
-}
+use super::inst::{Arg, ExchangeOp, Listing, Plain, What};
+use super::registers::{ARGS, CONTEXT, KEPT, RAX, RegView};
+use crate::blob::MachineCode;
 
 struct Emitter<'a> {
     code: &'a Listing,
@@ -26,7 +22,11 @@ struct Emitter<'a> {
 }
 
 /// Machine code of `code` with the registers of `out`; `pool`: constants, each with its alignment.
-pub(super) fn encode(code: &Listing, out: &Output, pool: &[Vec<u8>]) -> Result<Machine, String> {
+pub(super) fn assemble(
+    code: &Listing,
+    out: &Output,
+    pool: &[Vec<u8>],
+) -> Result<MachineCode, String> {
     let frame = (out.num_spillslots as u32 * 8).next_multiple_of(64);
     let mut e = Emitter {
         code,
@@ -56,7 +56,7 @@ pub(super) fn encode(code: &Listing, out: &Output, pool: &[Vec<u8>]) -> Result<M
     for (place, end, c) in std::mem::take(&mut e.constants) {
         e.patch(place, end, at[c as usize]);
     }
-    Ok(Machine { bytes: e.bytes, places: e.places })
+    Ok(MachineCode { bytes: e.bytes, places: e.places })
 }
 
 impl Emitter<'_> {
@@ -69,15 +69,15 @@ impl Emitter<'_> {
     fn ways(&self) -> Vec<Block> {
         let n = self.code.blocks.len();
         let target = |b: usize| -> Option<Block> {
-            let part = &self.code.blocks[b];
-            let (first, last) = part.insts;
+            let block = &self.code.blocks[b];
+            let (first, last) = block.insts;
             let empty = last == first + 1
                 && matches!(self.code.insts[first as usize].what, What::Jump)
                 && self
                     .out
                     .block_insts_and_edits(self.code, Block::new(b))
                     .all(|x| !self.moves(&x));
-            empty.then(|| part.succs[0])
+            empty.then(|| block.succs[0])
         };
         let targets: Vec<Option<Block>> = (0..n).map(target).collect();
         (0..n)
@@ -163,32 +163,19 @@ impl Emitter<'_> {
         if from == to {
             return Ok(());
         }
+        let target = self.code.target;
         let inst = match (from.as_reg(), to.as_reg()) {
             (Some(a), Some(b)) => {
-                let (code, view) = match a.class() {
-                    RegClass::Int => (Code::Mov_r64_rm64, View::D),
-                    RegClass::Float => (Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, View::Z),
-                    RegClass::Vector => (Code::VEX_Kmovw_kr_km16, View::K),
-                };
-                Instruction::with2(code, view.of(b), view.of(a))
+                let m = target.moves(a.class());
+                Instruction::with2(m.copy, m.view.of(b), m.view.of(a))
             }
             (Some(a), None) => {
-                let slot = self.slot(to).ok_or("no place")?;
-                let (code, view) = match a.class() {
-                    RegClass::Int => (Code::Mov_rm64_r64, View::D),
-                    RegClass::Float => (Code::EVEX_Vmovdqa64_zmmm512_k1z_zmm, View::Z),
-                    RegClass::Vector => (Code::VEX_Kmovw_m16_kr, View::K),
-                };
-                Instruction::with2(code, slot, view.of(a))
+                let m = target.moves(a.class());
+                Instruction::with2(m.store, self.slot(to).ok_or("no place")?, m.view.of(a))
             }
             (None, Some(b)) => {
-                let slot = self.slot(from).ok_or("no place")?;
-                let (code, view) = match b.class() {
-                    RegClass::Int => (Code::Mov_r64_rm64, View::D),
-                    RegClass::Float => (Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, View::Z),
-                    RegClass::Vector => (Code::VEX_Kmovw_kr_km16, View::K),
-                };
-                Instruction::with2(code, view.of(b), slot)
+                let m = target.moves(b.class());
+                Instruction::with2(m.load, m.view.of(b), self.slot(from).ok_or("no place")?)
             }
             (None, None) => return Err("a move from memory to memory".into()),
         };
@@ -226,12 +213,12 @@ impl Emitter<'_> {
         match &inst.what {
             What::Plain(p) => self.plain(p, regs)?,
             What::Start => {
-                let (to, from) = (View::D.of(CONTEXT), View::D.of(ARGS[0]));
+                let (to, from) = (RegView::D.of(CONTEXT), RegView::D.of(ARGS[0]));
                 let i = Instruction::with2(Code::Mov_r64_rm64, to, from);
                 self.put(&i.map_err(|e| e.to_string())?)?;
             }
             What::Context => {
-                let (to, from) = (View::D.of(reg(0)?), View::D.of(CONTEXT));
+                let (to, from) = (RegView::D.of(reg(0)?), RegView::D.of(CONTEXT));
                 let i = Instruction::with2(Code::Mov_r64_rm64, to, from);
                 self.put(&i.map_err(|e| e.to_string())?)?;
             }
@@ -262,7 +249,7 @@ impl Emitter<'_> {
                 self.bytes.extend([0x5d, 0xc3]);
             }
             What::Call(_) => {
-                let i = Instruction::with1(Code::Call_rm64, View::D.of(reg(0)?));
+                let i = Instruction::with1(Code::Call_rm64, RegView::D.of(reg(0)?));
                 self.put(&i.map_err(|e| e.to_string())?)?;
             }
             What::Exchange(op, view) => {
@@ -281,14 +268,14 @@ impl Emitter<'_> {
     fn table(&mut self, index: PReg, x: PReg, y: PReg, succs: &[Block]) -> Result<(), String> {
         let entries = succs.len() - 1;
         let fail = |e: iced_x86::IcedError| e.to_string();
-        let i = Instruction::with2(Code::Cmp_rm32_imm32, View::W.of(index), entries as u32);
+        let i = Instruction::with2(Code::Cmp_rm32_imm32, RegView::W.of(index), entries as u32);
         self.put(&i.map_err(fail)?)?;
         // jae
         self.bytes.extend([0x0f, 0x83]);
         self.target(succs[entries]);
-        let i = Instruction::with2(Code::Mov_r32_rm32, View::W.of(y), View::W.of(index));
+        let i = Instruction::with2(Code::Mov_r32_rm32, RegView::W.of(y), RegView::W.of(index));
         self.put(&i.map_err(fail)?)?;
-        let (x, y) = (View::D.of(x), View::D.of(y));
+        let (x, y) = (RegView::D.of(x), RegView::D.of(y));
         let i = Instruction::with2(
             Code::Lea_r64_m,
             x,
@@ -313,16 +300,15 @@ impl Emitter<'_> {
     fn exchange(
         &mut self,
         op: ExchangeOp,
-        view: View,
+        view: RegView,
         address: PReg,
         x: PReg,
         new: PReg,
     ) -> Result<(), String> {
         let fail = |e: iced_x86::IcedError| e.to_string();
-        let wide = view == View::D;
+        let wide = view == RegView::D;
         let pick = |w: Code, d: Code| if wide { d } else { w };
-        let (a, rax) =
-            (MemoryOperand::with_base(View::D.of(address)), view.of(super::machine::RAX));
+        let (a, rax) = (MemoryOperand::with_base(RegView::D.of(address)), view.of(RAX));
         let (x, new) = (view.of(x), view.of(new));
         let load = pick(Code::Mov_r32_rm32, Code::Mov_r64_rm64);
         self.put(&Instruction::with2(load, rax, a).map_err(fail)?)?;
@@ -345,13 +331,18 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn compare_and_swap(&mut self, view: View, address: PReg, new: PReg) -> Result<(), String> {
-        self.locked_swap(view, MemoryOperand::with_base(View::D.of(address)), view.of(new))
+    fn compare_and_swap(&mut self, view: RegView, address: PReg, new: PReg) -> Result<(), String> {
+        self.locked_swap(view, MemoryOperand::with_base(RegView::D.of(address)), view.of(new))
     }
 
     /// Puts `new` at `at` where `rax` is.
-    fn locked_swap(&mut self, view: View, at: MemoryOperand, new: Register) -> Result<(), String> {
-        let wide = view == View::D;
+    fn locked_swap(
+        &mut self,
+        view: RegView,
+        at: MemoryOperand,
+        new: Register,
+    ) -> Result<(), String> {
+        let wide = view == RegView::D;
         let swap = if wide { Code::Cmpxchg_rm64_r64 } else { Code::Cmpxchg_rm32_r32 };
         let mut i = Instruction::with2(swap, at, new).map_err(|e| e.to_string())?;
         i.set_has_lock_prefix(true);
@@ -359,6 +350,9 @@ impl Emitter<'_> {
     }
 
     fn plain(&mut self, p: &Plain, regs: &[Allocation]) -> Result<(), String> {
+        if p.code == Code::INVALID {
+            return Err("an operation that these vectors do not have".into());
+        }
         let mut i = Instruction::default();
         i.set_code(p.code);
         for (n, arg) in p.args.iter().enumerate() {
@@ -392,7 +386,7 @@ impl Emitter<'_> {
         }
         if let Some(k) = Plain::register(p.mask) {
             let k = regs[k].as_reg().ok_or("a mask has no register")?;
-            i.set_op_mask(View::K.of(k));
+            i.set_op_mask(RegView::K.of(k));
             i.set_zeroing_masking(p.zeroing);
         }
         if p.lock {
@@ -423,12 +417,12 @@ impl Emitter<'_> {
             return Ok(());
         }
         if p.context {
-            i.set_memory_base(View::D.of(CONTEXT));
+            i.set_memory_base(RegView::D.of(CONTEXT));
         } else if let Some(b) = at(p.base)? {
-            i.set_memory_base(View::D.of(b));
+            i.set_memory_base(RegView::D.of(b));
         }
         if let Some(x) = at(p.index)? {
-            i.set_memory_index(p.lanes.unwrap_or(View::D).of(x));
+            i.set_memory_index(p.lanes.unwrap_or(RegView::D).of(x));
             i.set_memory_index_scale(p.scale);
         }
         i.set_memory_displ_size(if p.disp == 0 { 0 } else { 1 });

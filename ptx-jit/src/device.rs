@@ -1,0 +1,81 @@
+//! What compiled code runs on: the memory of a device, and one launch.
+
+use std::sync::Arc;
+
+use ptx_isa::effect::Fault;
+use ptx_isa::special::Sreg;
+use ptx_isa::texture::Texture;
+
+/// Addresses of one allocation and where they lie on the host.
+#[derive(Copy, Clone, Debug)]
+pub struct Span {
+    /// First device address.
+    pub start: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Whether kernels may write.
+    pub writable: bool,
+    /// Host memory of `start`.
+    pub host: *mut u8,
+}
+
+/// The device that a launch runs on.
+///
+/// # Safety
+/// Memory of a [`Span`] stays valid for reads (and writes, where it is writable) of all its bytes
+/// while any [`crate::Worker`] of the launch exists, and the host holds no references to it.
+pub unsafe trait Device: Sync {
+    /// The allocation of global or constant memory that holds `address`.
+    fn span(&self, address: u64) -> Option<Span>;
+    /// A number that stays while every [`Span`] that was given holds, and that no other device has; `None`: spans hold for
+    /// one launch.
+    fn spans_hold_while(&self) -> Option<u64> {
+        None
+    }
+    /// A special register that is neither the thread's place in its block nor the block's in the
+    /// grid.
+    fn special(&self, block: [u32; 3], reg: Sreg) -> u64;
+    /// The texture, sampler or surface object behind a handle.
+    fn texture(&self, handle: u64) -> Option<Arc<Texture>>;
+    /// Asked now and then in loops: whether the launch goes on (not cancelled, not too long).
+    fn go_on(&self) -> bool;
+}
+
+/// One launch of a kernel.
+pub struct Launch<'a> {
+    /// Memory and limits.
+    pub device: &'a dyn Device,
+    /// Blocks in the grid.
+    pub grid: [u32; 3],
+    /// The parameter block.
+    pub params: &'a [u8],
+    /// Addresses of the module's symbols, each in its own space.
+    pub symbols: &'a [u64],
+    /// Shared memory of a block, static and dynamic.
+    pub shared_bytes: u32,
+}
+
+/// Why a block did not run to its end. Memory may have changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Stop {
+    /// A thread faulted.
+    #[error("{fault}")]
+    Fault {
+        /// What happened.
+        fault: Fault,
+        /// Function of the program.
+        function: u32,
+        /// Text of the instruction.
+        span: std::ops::Range<u32>,
+        /// Block.
+        block: [u32; 3],
+        /// Thread.
+        thread: [u32; 3],
+    },
+    /// An index of `brx.idx` is beyond its table.
+    #[error("an index of `brx.idx` is beyond its table")]
+    BranchIndex,
+    /// [`Device::go_on`] said no.
+    #[error("the launch was stopped")]
+    Device,
+}

@@ -1,0 +1,81 @@
+//! Pure micro-ops that take several instructions on bit patterns.
+
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::{InstBuilder, Value};
+
+use crate::ops::{Emit, NAN32};
+
+impl Emit<'_, '_> {
+    /// Bitwise function of three operands by its truth table.
+    pub(crate) fn lop3(&mut self, table: u8, a: Value, b: Value, c: Value) -> Value {
+        // Bit `4a + 2b + c` of the table; with `c` fixed, a function of two.
+        let part = |c: u8| (0..4).fold(0, |t, n| t | (table >> (2 * n + c) & 1) << n);
+        let (zero, one) = (part(0), part(1));
+        if zero == one {
+            return self.lop2(zero, a, b);
+        }
+        let (x, y) = (self.lop2(zero, a, b), self.lop2(one, a, b));
+        if zero == !one & 15 {
+            return self.b.ins().bxor(x, c);
+        }
+        let yes = self.and(y, c);
+        let no = self.b.ins().band_not(x, c);
+        self.b.ins().bor(yes, no)
+    }
+
+    /// Bitwise function of two operands; bit `2a + b` of the table.
+    fn lop2(&mut self, table: u8, a: Value, b: Value) -> Value {
+        match table {
+            0 => self.w(0),
+            15 => self.w(u32::MAX),
+            0b1100 => a,
+            0b1010 => b,
+            0b1000 => self.and(a, b),
+            0b1110 => self.b.ins().bor(a, b),
+            0b0110 => self.b.ins().bxor(a, b),
+            0b0100 => self.b.ins().band_not(a, b),
+            0b0010 => self.b.ins().band_not(b, a),
+            t => {
+                let r = self.lop2(!t & 15, a, b);
+                self.b.ins().bnot(r)
+            }
+        }
+    }
+
+    /// The smaller or the greater number, -0 below 0; a NaN is no number.
+    pub(crate) fn min_max32(&mut self, max: bool, a: Value, b: Value) -> Value {
+        let low = self.w(0x7fff_ffff);
+        let key = |e: &mut Self, v: Value| {
+            let s = e.sar(v, 31);
+            let s = e.and(s, low);
+            e.b.ins().bxor(v, s)
+        };
+        let (ka, kb) = (key(self, a), key(self, b));
+        let less = if max {
+            self.cmp_w(IntCC::SignedGreaterThan, ka, kb)
+        } else {
+            self.cmp_w(IntCC::SignedGreaterThan, kb, ka)
+        };
+        // Equal keys are equal bits.
+        let r = self.sel(less, a, b);
+        let an = self.cmp_f32(FloatCC::Unordered, a, a);
+        let bn = self.cmp_f32(FloatCC::Unordered, b, b);
+        let r = self.sel(bn, a, r);
+        let r = self.sel(an, b, r);
+        let both = self.and(an, bn);
+        let nan = self.w(NAN32);
+        self.sel(both, nan, r)
+    }
+
+    /// 0 for subnormal numbers, with their sign.
+    pub(crate) fn flush(&mut self, v: Value) -> Value {
+        if self.bit_masks() {
+            return self.flushed(v);
+        }
+        let (inf, sign, zero) = (self.w(0x7f80_0000), self.w(0x8000_0000), self.w(0));
+        let e = self.and(v, inf);
+        let s = self.and(v, sign);
+        let small = self.cmp_w(IntCC::Equal, e, zero);
+        self.sel(small, s, v)
+    }
+}

@@ -1,0 +1,98 @@
+//! Machine code of vectors that Cranelift does not have: its form is the input, registers are assigned by `regalloc2`, as
+//! in Cranelift itself, and the instructions are encoded by `iced-x86`.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | `words` | extends the form by what it has no word for |
+//! | `target` | a description of vectors and registers, which the rest is given |
+//! | `encodings` | instructions on vectors by operation, element and width |
+//! | `select`, `blocks` | what instructions can take from where; blocks |
+//! | `scalars`, `integers`, `scalar_memory`, `compare`, `conditions`, `casts` | instructions on scalars and masks |
+//! | `vectors`, `lanes`, `word_select`, `word_memory` | instructions on vectors |
+//! | `inst`, `registers` | what the allocator of registers reads |
+//! | `assemble` | machine code |
+//! | `thunk` | calls that keep all registers |
+
+mod assemble;
+mod blocks;
+mod casts;
+mod compare;
+mod conditions;
+mod encodings;
+mod inst;
+mod integers;
+mod lanes;
+mod registers;
+mod scalar_memory;
+mod scalars;
+mod select;
+mod target;
+#[cfg(test)]
+mod tests;
+mod thunk;
+mod vectors;
+mod word_memory;
+mod word_select;
+pub(crate) mod words;
+
+use cranelift_codegen::Context;
+use cranelift_codegen::isa::TargetIsa;
+use regalloc2::RegallocOptions;
+
+use self::target::Target;
+use crate::blob::MachineCode;
+use crate::form::Form;
+use crate::thunk::Thunks;
+use crate::unsupported::Unsupported;
+
+/// Whether such code is made here: the processor has AVX-512 as of Ice Lake and Zen 4, and `PTXRUN_JIT_BITS` is not 128.
+pub(crate) fn here() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        static HAS: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+        *HAS.get_or_init(|| {
+            is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512cd")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512vpopcntdq")
+                && is_x86_feature_detected!("lzcnt")
+                && is_x86_feature_detected!("popcnt")
+                && crate::lanes::has_fma()
+                && environment::jit_bits().ok().flatten() != Some(128)
+        })
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// Code of the calls to helpers for a form of vectors, as [`crate::thunk::thunks`].
+pub(crate) fn thunks(form: Form) -> Result<&'static (Vec<u8>, Thunks), Unsupported> {
+    thunk::thunks(Target::of(form).ok_or_else(|| Unsupported::new(NO_TARGET))?)
+}
+
+const NO_TARGET: &str = "there are no such vectors";
+
+/// Compiles a function with vectors of a form.
+///
+/// # Errors
+/// The operation that has no instruction here.
+pub(crate) fn compile(
+    cx: &mut Context,
+    isa: &dyn TargetIsa,
+    form: Form,
+) -> Result<MachineCode, String> {
+    let target = Target::of(form).ok_or(NO_TARGET)?;
+    let fail = |e: cranelift_codegen::CodegenError| format!("{e:?}");
+    cx.compute_cfg();
+    cx.compute_domtree();
+    cx.eliminate_unreachable_code(isa).map_err(fail)?;
+    cx.remove_constant_phis(isa).map_err(fail)?;
+    cx.func.dfg.resolve_all_aliases();
+    let selected = blocks::select(&cx.func, target)?;
+    let options = RegallocOptions { validate_ssa: cfg!(debug_assertions), ..Default::default() };
+    let out = regalloc2::run(&selected.code, &target.environment(), &options)
+        .map_err(|e| format!("{e:?}"))?;
+    assemble::assemble(&selected.code, &out, &selected.pool)
+}

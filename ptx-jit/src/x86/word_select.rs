@@ -1,0 +1,192 @@
+//! Words that compute.
+
+use cranelift_codegen::ir::Value;
+use cranelift_codegen::ir::types::I8;
+use iced_x86::Code;
+use regalloc2::VReg;
+
+use super::encodings::{Element, Operation as V};
+use super::inst::Operand;
+use super::registers::RegView;
+use super::select::{Refused, Selector};
+use super::words::Word;
+
+impl Selector<'_> {
+    pub(super) fn k(&mut self, v: Value) -> VReg {
+        self.reg(v)
+    }
+
+    pub(super) fn vector_word(
+        &mut self,
+        word: Word,
+        number: u32,
+        args: &[Value],
+        result: Option<Value>,
+    ) -> Result<(), Refused> {
+        let d = result.map(|r| self.reg(r));
+        let made = || d.ok_or_else(|| format!("{word:?} without a result"));
+        let ty = args.first().map_or(I8, |a| self.ty(*a));
+        let bytes = ty.lane_bits() / 8;
+        let imm = Operand::Imm(i64::from(number));
+        match word {
+            Word::Compare => {
+                let wide = bytes == 8;
+                let code = match (number & 8 != 0, wide) {
+                    (false, false) => self.code(V::CompareS, Element::Words),
+                    (false, true) => self.code(V::CompareS, Element::Longs),
+                    (true, false) => self.code(V::CompareU, Element::Words),
+                    (true, true) => self.code(V::CompareU, Element::Longs),
+                };
+                let y = self.lanes(args[1], bytes);
+                let x = self.z(args[0]);
+                self.emit(
+                    code,
+                    &[Operand::Def(made()?, RegView::K), x, y, Operand::Imm(i64::from(number & 7))],
+                );
+            }
+            Word::CompareFloat => {
+                let code = self.code(V::CompareF, Element::of(ty));
+                let y = self.lanes(args[1], bytes);
+                let x = self.z(args[0]);
+                self.emit(code, &[Operand::Def(made()?, RegView::K), x, y, imm]);
+            }
+            Word::Test => {
+                let code = self.code(V::Test, Element::of(ty));
+                let y = self.lanes(args[1], bytes);
+                let x = self.z(args[0]);
+                self.emit(code, &[Operand::Def(made()?, RegView::K), x, y]);
+            }
+            Word::Blend => {
+                let ty = self.ty(args[1]);
+                let bytes = ty.lane_bits() / 8;
+                let k = self.k(args[0]);
+                let to = Operand::Def(made()?, self.target.whole);
+                let yes = self.lanes(args[1], bytes);
+                if self.bytes(args[2]).is_some_and(|c| c.iter().all(|x| *x == 0))
+                    && !matches!(yes, Operand::Each(_))
+                {
+                    let code = self.code(V::Load, Element::of(ty));
+                    self.emit(code, &[to, Operand::Only(k), yes]);
+                } else {
+                    let code = self.code(V::Blend, Element::of(ty));
+                    let no = self.z(args[2]);
+                    self.emit(code, &[to, Operand::Under(k), no, yes]);
+                }
+            }
+            Word::Ones => {
+                let k = Operand::Use(self.k(args[0]), RegView::K);
+                self.emit(
+                    self.code(V::OnesOfMask, Element::Words),
+                    &[Operand::Def(made()?, self.target.whole), k],
+                );
+            }
+            Word::Signs => {
+                let x = self.z(args[0]);
+                self.emit(
+                    self.code(V::MaskOfSigns, Element::Words),
+                    &[Operand::Def(made()?, RegView::K), x],
+                );
+            }
+            Word::Full => {
+                let k = self.lane_mask(args[0])?;
+                self.emit(
+                    Code::VEX_Kmovw_kr_km16,
+                    &[Operand::Def(made()?, RegView::K), Operand::Use(k, RegView::K)],
+                );
+            }
+            Word::Join => {
+                let low = Operand::Use(self.k(args[0]), RegView::K);
+                let high = Operand::Use(self.k(args[1]), RegView::K);
+                self.emit(
+                    Code::VEX_Kunpckbw_kr_kr_kr,
+                    &[Operand::Def(made()?, RegView::K), high, low],
+                );
+            }
+            Word::Halves => {
+                let which = if number == 0 { 0u32 } else { 1 };
+                let index: Vec<u8> =
+                    (0..self.target.lanes()).flat_map(|n| (2 * n + which).to_le_bytes()).collect();
+                let t = self.vector();
+                self.load_bytes(&index, t);
+                let (x, y) = (self.z(args[0]), self.lanes(args[1], 4));
+                let y = if let Operand::Each(_) = y { self.z(args[1]) } else { y };
+                self.emit(
+                    self.code(V::PermuteOverIndex, Element::Words),
+                    &[Operand::Both(made()?, t, self.target.whole), x, y],
+                );
+            }
+            Word::Widen => {
+                let code = if number & 1 != 0 {
+                    self.code(V::WidenS, Element::Longs)
+                } else {
+                    self.code(V::WidenU, Element::Longs)
+                };
+                let x = self.reg(args[0]);
+                let x = if number & 2 != 0 { self.half(x, 1) } else { x };
+                self.emit(
+                    code,
+                    &[Operand::Def(made()?, self.target.whole), Operand::Use(x, self.target.half)],
+                );
+            }
+            Word::DoubleOfInt => {
+                let x = self.reg(args[0]);
+                let x = if number != 0 { self.half(x, 1) } else { x };
+                self.emit(
+                    self.code(V::FloatOfS, Element::Longs),
+                    &[Operand::Def(made()?, self.target.whole), Operand::Use(x, self.target.half)],
+                );
+            }
+            Word::Ternary => {
+                let code = self.code(V::Ternary, Element::of(ty));
+                let z = self.lanes(args[2], bytes);
+                let (x, y) = (self.reg(args[0]), self.z(args[1]));
+                self.emit(code, &[Operand::Both(made()?, x, self.target.whole), y, z, imm]);
+            }
+            Word::Rotate => {
+                let code = self.code(V::RotateBy, Element::of(ty));
+                let x = self.lanes(args[0], bytes);
+                self.emit(code, &[Operand::Def(made()?, self.target.whole), x, imm]);
+            }
+            Word::ShiftEach => {
+                let codes = match number {
+                    0 => V::ShlEach,
+                    1 => V::ShrEach,
+                    _ => V::SarEach,
+                };
+                let n = self.lanes(args[1], bytes);
+                let x = self.z(args[0]);
+                self.emit(
+                    self.code(codes, Element::of(ty)),
+                    &[Operand::Def(made()?, self.target.whole), x, n],
+                );
+            }
+            Word::Permute => {
+                let y = self.lanes(args[1], 4);
+                let index = self.z(args[2]);
+                let x = self.reg(args[0]);
+                self.emit(
+                    self.code(V::PermuteOverFirst, Element::Words),
+                    &[Operand::Both(made()?, x, self.target.whole), index, y],
+                );
+            }
+            Word::Pack => self.pack(made()?, args)?,
+            Word::LeadingZeros => {
+                let code = self.code(V::LeadingZeros, Element::of(ty));
+                let x = self.lanes(args[0], bytes);
+                self.emit(code, &[Operand::Def(made()?, self.target.whole), x]);
+            }
+            Word::Product => {
+                let code = if number == 0 {
+                    self.code(V::ProductU, Element::Longs)
+                } else {
+                    self.code(V::ProductS, Element::Longs)
+                };
+                let y = self.lanes(args[1], 8);
+                let x = self.z(args[0]);
+                self.emit(code, &[Operand::Def(made()?, self.target.whole), x, y]);
+            }
+            word => return self.memory_word(word, number, args, d),
+        }
+        Ok(())
+    }
+}
