@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::engine::On;
 use crate::notation::{End, FileTest};
-use crate::{On, expect, run};
+use crate::{expect, run};
 
 /// Rewrites `eval`, `check` and `prints` lines that are wrong or not known yet, and the report beside the file.
 ///

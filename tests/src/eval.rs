@@ -3,7 +3,7 @@
 use ptx_runtime::{Context, DeviceOptions, Module};
 use ptxrun::values::ElementType;
 
-use crate::On;
+use crate::engine::On;
 use crate::expect::{self, Expected};
 use crate::notation::{FileTest, Problem};
 use crate::run::{config, fell_back};

@@ -36,6 +36,7 @@
 //! and into `.txt` files that exist: write `?` for what you do not know (`// check: 1 u32[8]: ?`), then read what came.
 
 mod bless;
+mod engine;
 mod eval;
 mod expect;
 mod notation;
@@ -45,18 +46,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 pub use bless::bless;
+pub use engine::On;
 pub use notation::{FileTest, Problem};
-
-/// What runs a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum On {
-    /// Verification alone.
-    Check,
-    /// The interpreter.
-    Interp,
-    /// Compiled code, at the vector width of this process.
-    Jit,
-}
 
 /// Every file of the folder, sorted by path.
 ///

@@ -11,7 +11,7 @@ use ptx_runtime::{
 use ptxrun::arg::ArgSpec;
 use ptxrun::cc::{self, Source};
 
-use crate::On;
+use crate::engine::On;
 use crate::notation::{End, FileTest, Problem, Run};
 
 /// Longest time of a launch.

@@ -65,35 +65,18 @@ pub(crate) fn lower_function(
         match m.row.sem {
             Sem::Ops(_) if plan.dropped.contains(&i) => {}
             Sem::Ops(meaning) => {
-                args.clear();
-                let mut bad = None;
-                if let Some(f) = fused {
-                    match fused_args(f, &operands[0], &names, &kept, &mut out) {
-                        Ok(list) => args.extend(list),
-                        Err(why) => bad = Some(why),
-                    }
-                } else {
-                    let types = slot_types[inst.opcode as usize].get_or_insert_with(|| {
+                let types: &[Option<Ty>] = match fused {
+                    Some(_) => &[],
+                    None => slot_types[inst.opcode as usize].get_or_insert_with(|| {
                         m.notation.slots.iter().map(|s| m.slot_ty(s)).collect()
-                    });
-                    for (ty, op) in types.iter().zip(operands) {
-                        match names.arg(op, *ty) {
-                            Ok(a) => args.push(a),
-                            Err(why) => {
-                                bad = Some(why);
-                                break;
-                            }
-                        }
-                    }
-                }
-                let done = match bad {
-                    Some(why) => Err(why),
-                    None => {
+                    }),
+                };
+                let done = arguments(fused, operands, types, &names, &kept, &mut args, &mut out)
+                    .and_then(|()| {
                         let mut x = Cx::new(m, module.info, &args, carry, &mut out.uops);
                         meaning(&mut x);
                         x.finish()
-                    }
-                };
+                    });
                 match done {
                     Ok(mut temps) => {
                         if let Some((g, _)) = guard {
@@ -157,6 +140,29 @@ fn first_reached(f: &Function, refused: Vec<(usize, String)>) -> Option<(usize, 
     refused
         .into_iter()
         .find(|(i, _)| reached.contains(f.blocks.partition_point(|b| b.end as usize <= *i)))
+}
+
+/// Operands as a meaning takes them, into `args`. A fused addition takes the factors of its multiplication too; for
+/// all others `types` are those of the slots.
+fn arguments(
+    fused: Option<&Fused>,
+    operands: &[Operand],
+    types: &[Option<Ty>],
+    names: &Names,
+    kept: &HashMap<usize, [V; 2]>,
+    args: &mut Vec<Arg>,
+    out: &mut Function,
+) -> Result<(), String> {
+    args.clear();
+    match fused {
+        Some(f) => args.extend(fused_args(f, &operands[0], names, kept, out)?),
+        None => {
+            for (ty, op) in types.iter().zip(operands) {
+                args.push(names.arg(op, *ty)?);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Where basic blocks begin, by instruction.

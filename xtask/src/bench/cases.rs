@@ -97,44 +97,62 @@ fn starts(rows: usize, most: u32, seed: u64) -> Vec<i32> {
     all
 }
 
+/// Elements of most buffers.
+const N: usize = 65536;
+/// Rows and columns of matrices and pictures.
+const SIDE: usize = 128;
+
+fn case(
+    name: &'static str,
+    file: &'static str,
+    entry: &'static str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    args: Vec<Arg>,
+) -> Case {
+    let reset = matches!(name, "saxpy" | "bitonic sort" | "histogram" | "bfs step" | "n-body");
+    Case { name, file, entry, grid, block, args, reset }
+}
+
+/// A case of one dimension.
+fn flat(
+    name: &'static str,
+    file: &'static str,
+    entry: &'static str,
+    (grid, block): ([u32; 3], [u32; 3]),
+    args: Vec<Arg>,
+) -> Case {
+    case(name, file, entry, grid, block, args)
+}
+
+/// So many blocks of so many threads.
+fn line(blocks: u32, threads: u32) -> ([u32; 3], [u32; 3]) {
+    ([blocks, 1, 1], [threads, 1, 1])
+}
+
 /// All kernels.
 pub fn cases() -> Vec<Case> {
-    let n = 65536;
-    let case = |name, file, entry, grid: [u32; 3], block: [u32; 3], args| Case {
-        name,
-        file,
-        entry,
-        grid,
-        block,
-        args,
-        reset: false,
-    };
-    let line = |blocks: u32, threads: u32| ([blocks, 1, 1], [threads, 1, 1]);
-    let flat = |name, file, entry, (grid, block), args| case(name, file, entry, grid, block, args);
-    let side = 128;
-    let matrix = |seed| f32s(side * side, seed, -8.0, 8.0);
-    let s = side as i32;
-    let out = || zeros(Type::F32, 4 * side * side);
+    [elements(), matrices(), in_groups(), pixels_and_bodies(), transforms()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// Elements one by one, and gathers.
+fn elements() -> Vec<Case> {
     let spmv = starts(8192, 32, 50);
     let entries = spmv[8192] as usize;
-    let bfs = starts(16384, 16, 51);
-    let edges = bfs[16384] as usize;
-    let mut level = rng(52);
-    let roots = (0..128).flat_map(|k| {
-        let a = -2.0 * std::f64::consts::PI * f64::from(k) / 256.0;
-        [(a.cos() as f32).to_le_bytes(), (a.sin() as f32).to_le_bytes()].concat()
-    });
-    let mut all = vec![
+    vec![
         flat(
             "vecadd",
             "vecadd/vecadd.cl",
             "vecadd",
             line(256, 256),
             vec![
-                f32s(n, 1, -1e3, 1e3),
-                f32s(n, 2, -1e3, 1e3),
-                zeros(Type::F32, 4 * n),
-                i(n as i32),
+                f32s(N, 1, -1e3, 1e3),
+                f32s(N, 2, -1e3, 1e3),
+                zeros(Type::F32, 4 * N),
+                i(N as i32),
             ],
         ),
         flat(
@@ -142,14 +160,14 @@ pub fn cases() -> Vec<Case> {
             "saxpy/saxpy.cl",
             "saxpy",
             line(64, 256),
-            vec![i(n as i32), f(2.5), f32s(n, 3, -1e3, 1e3), f32s(n, 4, -1e3, 1e3)],
+            vec![i(N as i32), f(2.5), f32s(N, 3, -1e3, 1e3), f32s(N, 4, -1e3, 1e3)],
         ),
         flat(
             "triad",
             "triad/triad.cl",
             "triad",
             line(128, 128),
-            vec![zeros(Type::F32, 4 * n), f32s(n, 5, -1e3, 1e3), f32s(n, 6, -1e3, 1e3), f(2.5)],
+            vec![zeros(Type::F32, 4 * N), f32s(N, 5, -1e3, 1e3), f32s(N, 6, -1e3, 1e3), f(2.5)],
         ),
         flat(
             "gather",
@@ -157,10 +175,10 @@ pub fn cases() -> Vec<Case> {
             "gather",
             line(128, 128),
             vec![
-                random_ints(n, 7, 1 << 30),
-                random_ints(n, 8, n as u32),
-                zeros(Type::Int, 4 * n),
-                i(n as i32),
+                random_ints(N, 7, 1 << 30),
+                random_ints(N, 8, N as u32),
+                zeros(Type::Int, 4 * N),
+                i(N as i32),
             ],
         ),
         flat(
@@ -177,6 +195,15 @@ pub fn cases() -> Vec<Case> {
                 zeros(Type::F64, 8 * 8192),
             ],
         ),
+    ]
+}
+
+/// Products and a transpose.
+fn matrices() -> Vec<Case> {
+    let s = SIDE as i32;
+    let matrix = |seed| f32s(SIDE * SIDE, seed, -8.0, 8.0);
+    let out = || zeros(Type::F32, 4 * SIDE * SIDE);
+    vec![
         case(
             "matmul naive",
             "matmul_naive/matmul.cl",
@@ -220,14 +247,20 @@ pub fn cases() -> Vec<Case> {
             "transpose",
             [8, 8, 1],
             [32, 8, 1],
-            vec![zeros(Type::F64, 8 * n), f64s(n, 14, -1.0, 1.0), i(256), i(256)],
+            vec![zeros(Type::F64, 8 * N), f64s(N, 14, -1.0, 1.0), i(256), i(256)],
         ),
+    ]
+}
+
+/// Work-groups that share local memory.
+fn in_groups() -> Vec<Case> {
+    vec![
         flat(
             "reduction",
             "reduce_shared/reduce.cl",
             "reduce_shared",
             line(256, 256),
-            vec![random_ints(2 * n, 15, 1000), zeros(Type::Int, 4 * 256), i(2 * n as i32)],
+            vec![random_ints(2 * N, 15, 1000), zeros(Type::Int, 4 * 256), i(2 * N as i32)],
         ),
         flat(
             "scan",
@@ -235,10 +268,10 @@ pub fn cases() -> Vec<Case> {
             "scan_blocks",
             line(256, 256),
             vec![
-                random_ints(n, 16, 1000),
-                zeros(Type::Int, 4 * n),
+                random_ints(N, 16, 1000),
+                zeros(Type::Int, 4 * N),
                 zeros(Type::Int, 4 * 256),
-                i(n as i32),
+                i(N as i32),
             ],
         ),
         flat(
@@ -246,7 +279,7 @@ pub fn cases() -> Vec<Case> {
             "histogram/histogram.cl",
             "histogram",
             line(32, 256),
-            vec![bytes(n, 17), zeros(Type::Int, 4 * 256), i(n as i32)],
+            vec![bytes(N, 17), zeros(Type::Int, 4 * 256), i(N as i32)],
         ),
         flat(
             "bitonic sort",
@@ -255,6 +288,13 @@ pub fn cases() -> Vec<Case> {
             line(64, 128),
             vec![random_ints(16384, 18, 1 << 30)],
         ),
+    ]
+}
+
+/// Much computation for each element, and neighbourhoods.
+fn pixels_and_bodies() -> Vec<Case> {
+    let s = SIDE as i32;
+    vec![
         case(
             "mandelbrot",
             "mandelbrot/mandelbrot.cl",
@@ -298,7 +338,7 @@ pub fn cases() -> Vec<Case> {
             "stencil",
             [16, 32, 1],
             [16, 8, 1],
-            vec![f32s(n, 24, 0.0, 1000.0), zeros(Type::F32, 4 * n), i(256), i(256)],
+            vec![f32s(N, 24, 0.0, 1000.0), zeros(Type::F32, 4 * N), i(256), i(256)],
         ),
         case(
             "convolution",
@@ -306,8 +346,21 @@ pub fn cases() -> Vec<Case> {
             "convolution",
             [8, 8, 1],
             [16, 16, 1],
-            vec![f32s(side * side, 25, 0.0, 255.0), out(), i(s), i(s)],
+            vec![f32s(SIDE * SIDE, 25, 0.0, 255.0), zeros(Type::F32, 4 * SIDE * SIDE), i(s), i(s)],
         ),
+    ]
+}
+
+/// Transforms, hashes, polynomials, and a graph.
+fn transforms() -> Vec<Case> {
+    let bfs = starts(16384, 16, 51);
+    let edges = bfs[16384] as usize;
+    let mut level = rng(52);
+    let roots = (0..128).flat_map(|k| {
+        let a = -2.0 * std::f64::consts::PI * f64::from(k) / 256.0;
+        [(a.cos() as f32).to_le_bytes(), (a.sin() as f32).to_le_bytes()].concat()
+    });
+    vec![
         flat(
             "fft",
             "fft/fft.cl",
@@ -331,7 +384,7 @@ pub fn cases() -> Vec<Case> {
             "polynomial/polynomial.cl",
             "polynomial",
             line(512, 128),
-            vec![f64s(n, 28, -1.0, 1.0), zeros(Type::F64, 8 * n), i(n as i32)],
+            vec![f64s(N, 28, -1.0, 1.0), zeros(Type::F64, 8 * N), i(N as i32)],
         ),
         flat(
             "bfs step",
@@ -346,9 +399,5 @@ pub fn cases() -> Vec<Case> {
                 i(0),
             ],
         ),
-    ];
-    for c in &mut all {
-        c.reset = matches!(c.name, "saxpy" | "bitonic sort" | "histogram" | "bfs step" | "n-body");
-    }
-    all
+    ]
 }

@@ -9,7 +9,7 @@ use ptx_runtime::{
 };
 
 use super::{Arg, Case, Row, time};
-use crate::opencl::with_ours;
+use crate::opencl::compilers::with_ours;
 
 /// A case on a device.
 pub struct Ready {

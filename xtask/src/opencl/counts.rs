@@ -7,7 +7,8 @@ use anyhow::{Context as _, Result, bail};
 use ptx_runtime::{Backend, Verified};
 use ptxrun::run::{RunOptions, execute};
 
-use super::{Sample, compilers, samples};
+use super::compilers;
+use super::samples::{Sample, samples};
 
 /// The greatest accepted geometric mean of the ratios, and the greatest single one.
 const LIMITS: (f64, f64) = (1.10, 1.5);

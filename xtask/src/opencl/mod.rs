@@ -1,18 +1,17 @@
 //! The OpenCL C compiler against clang and ptxas. Both are oracles: nothing else in the workspace needs them.
 
-mod compilers;
+pub(crate) mod compilers;
 mod counts;
 mod ptxas;
 mod random;
+mod samples;
 mod time;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::Subcommand;
-pub use compilers::with_ours;
-use ptxrun::launch_file::{self, LaunchFile};
 
 use crate::bench::opencl::builds;
 
@@ -101,32 +100,4 @@ pub fn run(task: Task) -> Result<ExitCode> {
         Task::Ptxas { ptxas, sm, folder } => ptxas::assemble(&ptxas, &sm, &folder)?,
     };
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// A launch file with one OpenCL C module.
-struct Sample {
-    /// The folder's name.
-    name: String,
-    /// The OpenCL C file.
-    source: PathBuf,
-    file: LaunchFile,
-    /// It needs no built-in function that clang's header lacks.
-    plain: bool,
-}
-
-/// The samples that have OpenCL C.
-fn samples() -> Result<Vec<Sample>> {
-    let mut out = Vec::new();
-    for path in samples::launch_files() {
-        let text = std::fs::read_to_string(&path)?;
-        let folder = path.parent().context("a folder")?;
-        let file = launch_file::parse(&text, folder).with_context(|| path.display().to_string())?;
-        if let Some(source) = file.modules.iter().find(|m| ptxrun::cc::is_opencl(m)) {
-            let name = folder.file_name().context("a name")?.to_string_lossy().into_owned();
-            let code = std::fs::read_to_string(source)?;
-            let plain = !code.contains("printf(") && !code.contains("_image");
-            out.push(Sample { name, source: source.clone(), plain, file });
-        }
-    }
-    Ok(out)
 }

@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result};
 use ptx_runtime::opencl::Options;
 
-use super::{compilers, samples};
+use super::compilers;
+use super::samples::samples;
 
 /// The `.cl` files of a folder with the options that their first lines name.
 fn programs(folder: &Path) -> Result<Vec<(PathBuf, Options)>> {

@@ -7,7 +7,8 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail};
 use ptx_runtime::opencl::{self, Options};
 
-use super::{compilers, samples};
+use super::compilers;
+use super::samples::samples;
 use crate::bench::opencl::builds;
 
 const SM: u32 = 75;

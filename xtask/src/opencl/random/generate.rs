@@ -211,59 +211,14 @@ impl<'r> Maker<'r> {
                     body.push(Stmt::Update(v, op, e));
                 }
             }
-            9 | 10 => {
-                let vectors = self.candidates(true, |s| s == Shape::Vector);
-                let arrays = self.candidates(true, |s| matches!(s, Shape::Array(_)));
-                if !arrays.is_empty() && self.rng.chance(60) {
-                    let v = self.rng.pick(&arrays);
-                    let Shape::Array(ty) = self.vars[v] else { return };
-                    let (i, e) = (self.index(), self.expr(ty, 3));
-                    body.push(Stmt::SetElement(v, i, e));
-                } else if !vectors.is_empty() && self.rng.chance(50) {
-                    let v = self.rng.pick(&vectors);
-                    let (lane, e) = (self.rng.below(4), self.expr(Ty::U32, 2));
-                    body.push(Stmt::SetLane(v, lane, e));
-                } else if !vectors.is_empty() {
-                    let (v, w) = (self.rng.pick(&vectors), self.rng.pick(&vectors));
-                    let op = self.rng.pick(&[
-                        Bin::Add,
-                        Bin::Sub,
-                        Bin::Mul,
-                        Bin::Xor,
-                        Bin::Shl,
-                        Bin::Shr,
-                    ]);
-                    let lanes = [(); 8].map(|()| self.rng.below(4));
-                    let (a, b) = (
-                        [lanes[0], lanes[1], lanes[2], lanes[3]],
-                        [lanes[4], lanes[5], lanes[6], lanes[7]],
-                    );
-                    body.push(Stmt::Vector(v, op, a, w, b));
-                }
-            }
+            9 | 10 => self.of_many(body),
             11..=13 if compound => {
                 let c = self.condition(2);
                 let yes = self.inner(depth, 0);
                 let no = if self.rng.chance(50) { self.inner(depth, 0) } else { Vec::new() };
                 body.push(Stmt::If(c, yes, no));
             }
-            14 | 15 if compound && self.turns < 200 => {
-                let var = self.vars.len();
-                self.vars.push(Shape::Scalar(Ty::I32));
-                let most = 1 + self.rng.below(8);
-                let bound = if !self.in_kernel || self.rng.chance(60) {
-                    Expr { ty: Ty::I32, kind: Kind::Const(most as u64) }
-                } else {
-                    // Not changed by the body: only what no statement can write.
-                    let id = Expr { ty: Ty::I32, kind: Kind::GlobalId };
-                    binary(Bin::And, id, Expr { ty: Ty::I32, kind: Kind::Const(7) })
-                };
-                let step = 1 + self.rng.below(2) as u64;
-                self.scope.push((var, false));
-                let inner = self.inner(depth, 8);
-                self.scope.retain(|s| s.0 != var);
-                body.push(Stmt::For { var, bound, step, body: inner });
-            }
+            14 | 15 if compound && self.turns < 200 => self.counted_loop(body, depth),
             16 if compound && self.turns < 200 => {
                 let count = self.expr(Ty::U32, 2);
                 let seven = Expr { ty: Ty::U32, kind: Kind::Const(7) };
@@ -300,6 +255,50 @@ impl<'r> Maker<'r> {
             }
             _ => {}
         }
+    }
+
+    /// A statement that writes part of an array or a vector, or all of a vector.
+    fn of_many(&mut self, body: &mut Vec<Stmt>) {
+        let vectors = self.candidates(true, |s| s == Shape::Vector);
+        let arrays = self.candidates(true, |s| matches!(s, Shape::Array(_)));
+        if !arrays.is_empty() && self.rng.chance(60) {
+            let v = self.rng.pick(&arrays);
+            let Shape::Array(ty) = self.vars[v] else { return };
+            let (i, e) = (self.index(), self.expr(ty, 3));
+            body.push(Stmt::SetElement(v, i, e));
+        } else if !vectors.is_empty() && self.rng.chance(50) {
+            let v = self.rng.pick(&vectors);
+            let (lane, e) = (self.rng.below(4), self.expr(Ty::U32, 2));
+            body.push(Stmt::SetLane(v, lane, e));
+        } else if !vectors.is_empty() {
+            let (v, w) = (self.rng.pick(&vectors), self.rng.pick(&vectors));
+            let op = self.rng.pick(&[Bin::Add, Bin::Sub, Bin::Mul, Bin::Xor, Bin::Shl, Bin::Shr]);
+            let lanes = [(); 8].map(|()| self.rng.below(4));
+            let (a, b) = (
+                [lanes[0], lanes[1], lanes[2], lanes[3]],
+                [lanes[4], lanes[5], lanes[6], lanes[7]],
+            );
+            body.push(Stmt::Vector(v, op, a, w, b));
+        }
+    }
+
+    /// A loop with a known or computed number of turns.
+    fn counted_loop(&mut self, body: &mut Vec<Stmt>, depth: usize) {
+        let var = self.vars.len();
+        self.vars.push(Shape::Scalar(Ty::I32));
+        let most = 1 + self.rng.below(8);
+        let bound = if !self.in_kernel || self.rng.chance(60) {
+            Expr { ty: Ty::I32, kind: Kind::Const(most as u64) }
+        } else {
+            // Not changed by the body: only what no statement can write.
+            let id = Expr { ty: Ty::I32, kind: Kind::GlobalId };
+            binary(Bin::And, id, Expr { ty: Ty::I32, kind: Kind::Const(7) })
+        };
+        let step = 1 + self.rng.below(2) as u64;
+        self.scope.push((var, false));
+        let inner = self.inner(depth, 8);
+        self.scope.retain(|s| s.0 != var);
+        body.push(Stmt::For { var, bound, step, body: inner });
     }
 
     fn condition(&mut self, depth: usize) -> Expr {
