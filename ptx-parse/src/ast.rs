@@ -6,7 +6,7 @@
 
 mod operand;
 
-pub use operand::{Arg, Imm, Operand, Part};
+pub use operand::{Arg, Imm, Operand, Selector};
 pub(crate) use operand::{OperandKind, flag};
 
 use crate::names::{Name, Names};
@@ -556,7 +556,7 @@ impl<'s> Ast<'s> {
         operand.flags & flag::WARP_SZ != 0
     }
 
-    /// The selector after a name with [`Part::Other`], without the dot.
+    /// The selector after a name with [`Selector::Other`], without the dot.
     pub fn part_text(&self, operand: &Operand) -> &'s str {
         let text = self.text(operand.span());
         text.rsplit_once('.').map_or("", |(_, part)| part)
@@ -573,7 +573,7 @@ impl<'s> Ast<'s> {
                 name,
                 neg: has(flag::NEG),
                 not: has(flag::NOT),
-                part: Part::from_code(operand.b),
+                part: Selector::from_code(operand.b),
             },
             OperandKind::Offset => Arg::Offset { name, offset: self.offset(operand) },
             OperandKind::Int if has(flag::UNSIGNED) => Arg::Imm(Imm::Unsigned(operand.int_bits())),

@@ -10,7 +10,7 @@ use ptx_isa::meaning::{ModuleInfo, Selection};
 use ptx_isa::special::Sreg;
 use ptx_isa::{Match, Space, Ty};
 
-pub use crate::part::Part;
+pub use crate::lazy::Lazy;
 
 /// Byte range of the source text.
 pub type SpanRange = Range<u32>;
@@ -29,7 +29,7 @@ pub struct Module {
     /// Kernels and device functions, declared or defined; a declaration and its definition are one.
     pub functions: Vec<Func>,
     /// Distinct opcodes of the module.
-    pub matches: Part<Vec<Match>>,
+    pub matches: Lazy<Vec<Match>>,
     /// `.file` table: index and name.
     pub files: Vec<(u32, String)>,
     /// Names of registers, and prefixes of numbered ones: functions use the same few.
@@ -219,7 +219,7 @@ pub struct Func {
     /// Performance directives.
     pub tuning: Tuning,
     /// The body; `None` for a declaration.
-    pub body: Option<Part<Body>>,
+    pub body: Option<Lazy<Body>>,
     /// `.alias`: the function that this name stands for.
     pub alias: Option<u32>,
     /// Where the name is declared.

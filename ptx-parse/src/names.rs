@@ -21,10 +21,10 @@ pub struct Names {
     /// Offset and length of each name.
     entries: Vec<(u32, u32)>,
     /// Open-addressing table.
-    slots: Vec<Slot>,
+    slots: Vec<Entry>,
     /// The short names seen last, by the lowest bits of their hash. In a large module the table's
     /// pages outnumber what the TLB holds; the few hundred names in use at any time fit here.
-    recent: Vec<Slot>,
+    recent: Vec<Entry>,
     extra: Vec<u8>,
 }
 
@@ -34,7 +34,7 @@ const RECENT: usize = 1024;
 /// An entry of the table. A name of up to 16 bytes is its own key, so that
 /// finding it touches no other memory; the key of a longer one is a hash.
 #[derive(Copy, Clone, Debug, Default)]
-struct Slot {
+struct Entry {
     key: Key,
     /// Name id + 1; 0 is free.
     id: u32,
@@ -111,8 +111,8 @@ impl Names {
     pub(crate) fn with_capacity(names: usize) -> Names {
         Names {
             entries: Vec::with_capacity(names),
-            slots: vec![Slot::default(); (names * 2).next_power_of_two().max(64)],
-            recent: vec![Slot::default(); RECENT],
+            slots: vec![Entry::default(); (names * 2).next_power_of_two().max(64)],
+            recent: vec![Entry::default(); RECENT],
             extra: Vec::new(),
         }
     }
@@ -141,7 +141,7 @@ impl Names {
             Err(slot) => self.insert(slot, key, start),
         };
         if to - from <= SHORT {
-            self.recent[hash % RECENT] = Slot { key, id: name.0 + 1 };
+            self.recent[hash % RECENT] = Entry { key, id: name.0 + 1 };
         }
         name
     }
@@ -188,7 +188,7 @@ impl Names {
     fn insert(&mut self, slot: usize, key: Key, start: u32) -> Name {
         let id = self.entries.len() as u32;
         self.entries.push((start, key.len));
-        self.slots[slot] = Slot { key, id: id + 1 };
+        self.slots[slot] = Entry { key, id: id + 1 };
         if self.entries.len() * 2 > self.slots.len() {
             self.grow();
         }
@@ -197,7 +197,7 @@ impl Names {
 
     #[cold]
     fn grow(&mut self) {
-        let mut slots = vec![Slot::default(); self.slots.len() * 2];
+        let mut slots = vec![Entry::default(); self.slots.len() * 2];
         let mask = slots.len() - 1;
         for &entry in self.slots.iter().filter(|e| e.id != 0) {
             let mut slot = entry.key.hash() & mask;

@@ -424,7 +424,7 @@ impl Display for OperandText<'_> {
                 };
                 write!(f, "{sign}{}", ast.name(name))?;
                 match part {
-                    Some(Part::Other) => write!(f, ".{}", ast.part_text(self.operand)),
+                    Some(Selector::Other) => write!(f, ".{}", ast.part_text(self.operand)),
                     Some(part) => write!(f, ".{}", part.text()),
                     None => Ok(()),
                 }

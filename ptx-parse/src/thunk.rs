@@ -14,14 +14,14 @@ const COPY: &str = include_str!("thunk_copy.ptx");
 const CALL: &str = include_str!("thunk_call.ptx");
 
 /// Type, alignment and dimensions.
-type Shape = (String, u32, Vec<u64>);
+type VarType = (String, u32, Vec<u64>);
 
-fn shape(ast: &Ast<'_>, v: &Var) -> Shape {
+fn shape(ast: &Ast<'_>, v: &Var) -> VarType {
     let ty = v.ty.map_or("", |t| ast.name(t.name));
     (ty.to_owned(), v.align, ast.ints(v.dims).to_vec())
 }
 
-fn shapes(ast: &Ast<'_>, f: &Function) -> [Vec<Shape>; 2] {
+fn shapes(ast: &Ast<'_>, f: &Function) -> [Vec<VarType>; 2] {
     [f.returns, f.params].map(|run| ast.vars(run).iter().map(|v| shape(ast, v)).collect())
 }
 
@@ -42,7 +42,7 @@ fn bits(ty: &str) -> Option<u64> {
 }
 
 /// A parameter of the call, and copies from `from` into it; `None` for types that have no plain copy.
-fn pass(out: &mut String, to: &str, from: &str, (ty, align, dims): &Shape) -> Option<()> {
+fn pass(out: &mut String, to: &str, from: &str, (ty, align, dims): &VarType) -> Option<()> {
     let bits = bits(ty)?;
     let align = if *align > 0 { format!(".align {align} ") } else { String::new() };
     let array: String = dims.iter().map(|n| format!("[{n}]")).collect();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::advice::clocks;
 use crate::number::{percent, significant};
-use crate::profile::{Document, Launch};
+use crate::profile::{Document, ProfiledLaunch};
 use crate::source::one_line;
 use crate::text::{Cell, Paint, Style, Table};
 
@@ -41,7 +41,7 @@ pub enum Better {
 #[derive(Debug, Clone, Default)]
 pub struct Comparison<'a> {
     /// Launches of the same kernel, in order.
-    pub pairs: Vec<(&'a Launch, &'a Launch)>,
+    pub pairs: Vec<(&'a ProfiledLaunch, &'a ProfiledLaunch)>,
     /// Kernels that only one of the two has.
     pub only_before: Vec<&'a str>,
     /// As above.
@@ -54,7 +54,7 @@ pub fn pair<'a>(before: &'a Document, after: &'a Document) -> Comparison<'a> {
     if let ([b], [a]) = (&before.launches[..], &after.launches[..]) {
         return Comparison { pairs: vec![(b, a)], ..Comparison::default() };
     }
-    let mut rest: Vec<&Launch> = after.launches.iter().collect();
+    let mut rest: Vec<&ProfiledLaunch> = after.launches.iter().collect();
     let mut out = Comparison::default();
     for launch in &before.launches {
         match rest.iter().position(|l| l.report.kernel == launch.report.kernel) {
@@ -212,8 +212,8 @@ fn lines_text(before: &Report, after: &Report, paint: Paint) -> String {
     format!("\n{}", table.render(paint))
 }
 
-fn advice_text(before: &Launch, after: &Launch) -> String {
-    let names = |l: &Launch| l.advice.iter().map(|f| f.title.clone()).collect::<Vec<_>>();
+fn advice_text(before: &ProfiledLaunch, after: &ProfiledLaunch) -> String {
+    let names = |l: &ProfiledLaunch| l.advice.iter().map(|f| f.title.clone()).collect::<Vec<_>>();
     let (b, a) = (names(before), names(after));
     let only = |x: &[String], y: &[String]| {
         x.iter().filter(|n| !y.contains(n)).cloned().collect::<Vec<_>>().join(", ")
@@ -241,7 +241,7 @@ pub fn json(comparison: &Comparison<'_>) -> Value {
                     (c.name, value)
                 })
                 .collect();
-            let kinds = |l: &Launch| l.advice.iter().map(|f| f.kind.name()).collect::<Vec<_>>();
+            let kinds = |l: &ProfiledLaunch| l.advice.iter().map(|f| f.kind.name()).collect::<Vec<_>>();
             json!({
                 "before": {"kernel": b.kernel, "device": b.device.name, "limiter": b.limiter.sentence, "advice": kinds(before)},
                 "after": {"kernel": a.kernel, "device": a.device.name, "limiter": a.limiter.sentence, "advice": kinds(after)},

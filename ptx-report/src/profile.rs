@@ -13,7 +13,7 @@ use crate::text::{Cell, Paint, Style, Table, bar, wrap};
 
 /// One profiled launch: what `ptxrun profile --json` writes and `ptxrun compare` reads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Launch {
+pub struct ProfiledLaunch {
     /// The PTX file.
     pub module: String,
     /// What the model found.
@@ -30,14 +30,14 @@ pub struct Document {
     /// Whether every launch was profiled.
     pub ok: bool,
     /// Launches in order.
-    pub launches: Vec<Launch>,
+    pub launches: Vec<ProfiledLaunch>,
 }
 
 /// Lines that are shown unless all are wanted.
 const SHOWN: usize = 24;
 
 /// One launch as text.
-pub fn text(launch: &Launch, all: bool, paint: Paint) -> String {
+pub fn text(launch: &ProfiledLaunch, all: bool, paint: Paint) -> String {
     let report = &launch.report;
     let mut out = headline(report, paint);
     out.push_str(&summary(report, paint));
@@ -73,11 +73,11 @@ pub(crate) fn limit_sentence(report: &Report) -> String {
 /// Launches on several devices as a table per kernel of a module. `refused` holds module, device and
 /// why that device cannot run it.
 pub fn devices_text(
-    launches: &[Launch],
+    launches: &[ProfiledLaunch],
     refused: &[(String, String, String)],
     paint: Paint,
 ) -> String {
-    let mut groups: Vec<(&str, &str, Vec<&Launch>)> = Vec::new();
+    let mut groups: Vec<(&str, &str, Vec<&ProfiledLaunch>)> = Vec::new();
     for launch in launches {
         let (module, kernel) = (launch.module.as_str(), launch.report.kernel.as_str());
         match groups.iter_mut().find(|g| g.0 == module && g.1 == kernel) {

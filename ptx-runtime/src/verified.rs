@@ -47,7 +47,7 @@ pub struct Diagnostics {
 }
 
 /// A kernel and a block shape to compile code for.
-pub type Shape<'a> = (&'a str, [u32; 3]);
+pub type KernelBlock<'a> = (&'a str, [u32; 3]);
 
 /// Why code for a container is not compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -156,7 +156,7 @@ impl Verified {
     ///
     /// # Errors
     /// The first kernel that is not compiled, and why.
-    pub fn assemble(&self, code: &[Shape<'_>]) -> Result<Vec<u8>, NotCompiled> {
+    pub fn assemble(&self, code: &[KernelBlock<'_>]) -> Result<Vec<u8>, NotCompiled> {
         let mut collection = Collection::default();
         for (name, block) in code {
             let not = |why: String| NotCompiled { kernel: (*name).to_owned(), why };

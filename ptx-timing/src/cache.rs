@@ -82,14 +82,14 @@ pub struct Lookup {
     /// When the line's last fill arrives.
     pub ready: u64,
     /// Where the line lies, for [`Cache::fill`].
-    pub place: Place,
+    pub place: LinePlace,
     /// A dirty line that had to make room.
     pub evicted: Option<Evicted>,
 }
 
 /// A line's place in the cache, until the next access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct LinePlace {
     page: u32,
     line: u32,
 }
@@ -176,14 +176,14 @@ impl Cache {
         line.extra &= !missing;
         self.counts.read_hits += u64::from(hit.count_ones());
         self.counts.read_misses += u64::from(missing.count_ones());
-        let place = Place { page: page as u32, line: at as u32 };
+        let place = LinePlace { page: page as u32, line: at as u32 };
         Lookup { hit, fill, ready: line.ready, place, evicted }
     }
 
     /// Notes when a fill arrives; accesses until then hit but have to wait. The sectors `along` come
     /// with it: as in the hardware's counters their first read still counts as a miss, but needs no
     /// fill.
-    pub fn fill(&mut self, place: Place, along: u8, time: u64) {
+    pub fn fill(&mut self, place: LinePlace, along: u8, time: u64) {
         let line = &mut self.pages[place.page as usize].lines[place.line as usize];
         line.ready = line.ready.max(time);
         line.extra |= along & !line.valid;

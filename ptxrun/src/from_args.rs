@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::arg::ArgSpec;
 use crate::npy::{self, NpyError};
-use crate::plan::{Arg, Buffer, Launch, Plan};
+use crate::plan::{Arg, Buffer, Plan, PlannedLaunch};
 use crate::values::{ElementType, Init, ValueError};
 
 /// Why the arguments of the command line cannot become buffers.
@@ -108,7 +108,7 @@ pub fn plan(
         resolved.push(Arg::Buffer { index: plan.buffers.len(), offset: 0 });
         plan.buffers.push(Buffer { name: format!("argument {index}"), ty, shape, bytes });
     }
-    plan.launches.push(Launch { entry, grid, block, shared, args: resolved });
+    plan.launches.push(PlannedLaunch { entry, grid, block, shared, args: resolved });
     Ok(plan)
 }
 

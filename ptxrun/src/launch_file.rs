@@ -345,7 +345,7 @@ fn parse_with(
     }
     for launch in &raw.launch {
         let args = launch.args.iter().map(|arg| resolve_arg(&plan, arg)).collect::<Result<_>>()?;
-        plan.launches.push(plan::Launch {
+        plan.launches.push(plan::PlannedLaunch {
             entry: launch.entry.clone(),
             grid: launch.grid.get(),
             block: launch.block.get(),

@@ -10,7 +10,7 @@ pub struct Plan {
     /// Textures and surfaces.
     pub textures: Vec<Texture>,
     /// Launches, run one after the other.
-    pub launches: Vec<Launch>,
+    pub launches: Vec<PlannedLaunch>,
     /// What must hold after the last launch.
     pub checks: Vec<Check>,
 }
@@ -118,7 +118,7 @@ pub struct Texture {
 
 /// One kernel launch.
 #[derive(Clone, Debug)]
-pub struct Launch {
+pub struct PlannedLaunch {
     /// Entry name.
     pub entry: String,
     /// Blocks in x, y, z.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::plan::Launch;
+use crate::plan::PlannedLaunch;
 
 /// Launches shorter than this show no bar.
 const PATIENCE: Duration = Duration::from_millis(700);
@@ -21,7 +21,7 @@ pub struct Bar {
 
 impl Bar {
     /// Starts counting; draws only where `visible`.
-    pub fn start(visible: bool, launch: &Launch) -> Bar {
+    pub fn start(visible: bool, launch: &PlannedLaunch) -> Bar {
         let counter = Arc::new(AtomicU64::new(0));
         let stop = Arc::new(AtomicBool::new(false));
         let total: u64 = launch.grid.iter().map(|&n| u64::from(n)).product();

@@ -235,11 +235,12 @@ pub fn json(plan: &Plan, report: &RunReport, prints: &[PrintSpec]) -> Value {
 mod tests {
     use super::*;
     use crate::compare::{Difference, Mismatch};
-    use crate::plan::{Buffer, Launch};
+    use crate::plan::{Buffer, PlannedLaunch};
 
     fn plan() -> Plan {
         let args = vec![Arg::Bytes(vec![0; 4]), Arg::Buffer { index: 0, offset: 0 }];
-        let launch = Launch { entry: "k".into(), grid: [1; 3], block: [1; 3], shared: 0, args };
+        let launch =
+            PlannedLaunch { entry: "k".into(), grid: [1; 3], block: [1; 3], shared: 0, args };
         let buffer = Buffer { name: "sums".into(), ty: None, shape: None, bytes: vec![0; 8] };
         Plan { buffers: vec![buffer], launches: vec![launch], ..Plan::default() }
     }

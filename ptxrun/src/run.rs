@@ -14,7 +14,7 @@ use ptx_runtime::{
 };
 
 use crate::compare::{Mismatch, compare};
-use crate::plan::{Arg, Check, Launch, Plan};
+use crate::plan::{Arg, Check, Plan, PlannedLaunch};
 use crate::progress::Bar;
 use crate::texture;
 use crate::timing::limits;
@@ -213,7 +213,7 @@ pub fn execute(
 fn run_launch(
     context: &Context,
     module: &Module,
-    launch: &Launch,
+    launch: &PlannedLaunch,
     pointers: &[DevicePtr],
     handles: &[u64],
     options: &RunOptions,
@@ -290,7 +290,11 @@ fn run_launch(
 }
 
 /// Whether the GPU that was asked about takes the launch.
-fn check_limits(module: &Module, launch: &Launch, profile: &Profile) -> Result<(), RunError> {
+fn check_limits(
+    module: &Module,
+    launch: &PlannedLaunch,
+    profile: &Profile,
+) -> Result<(), RunError> {
     let verified = module.verified().module();
     // What cannot be lowered is refused by the launch itself, with a better message.
     let Some(Ok(program)) =
@@ -302,11 +306,11 @@ fn check_limits(module: &Module, launch: &Launch, profile: &Profile) -> Result<(
         .map_err(|error| does_not_fit(launch, profile, error))
 }
 
-fn does_not_fit(launch: &Launch, profile: &Profile, error: DoesNotFit) -> RunError {
+fn does_not_fit(launch: &PlannedLaunch, profile: &Profile, error: DoesNotFit) -> RunError {
     RunError::DoesNotFit { kernel: launch.entry.clone(), device: profile.name.clone(), error }
 }
 
-fn timing_failed(launch: &Launch, profile: &Profile, error: TimingError) -> RunError {
+fn timing_failed(launch: &PlannedLaunch, profile: &Profile, error: TimingError) -> RunError {
     match error {
         TimingError::Launch(error) => RunError::Launch(error),
         TimingError::Device(ReplayError::Simulate(SimulateError::DoesNotFit(error))) => {

@@ -70,7 +70,7 @@ pub(crate) mod flag {
 /// A component or part of a register: `.x`, `.b0`, `.h1` (PTX ISA 6.4.2, 9.7.17).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum Part {
+pub enum Selector {
     /// `.x` or `.r`: vector component 0.
     X = 1,
     /// `.y` or `.g`: vector component 1.
@@ -96,41 +96,41 @@ pub enum Part {
     Other,
 }
 
-impl Part {
+impl Selector {
     /// The part named by a selector without its dot.
-    pub(crate) fn parse(text: &[u8]) -> Option<Part> {
+    pub(crate) fn parse(text: &[u8]) -> Option<Selector> {
         Some(match text {
-            b"x" | b"r" => Part::X,
-            b"y" | b"g" => Part::Y,
-            b"z" | b"b" => Part::Z,
-            b"w" | b"a" => Part::W,
-            b"b0" => Part::B0,
-            b"b1" => Part::B1,
-            b"b2" => Part::B2,
-            b"b3" => Part::B3,
-            b"h0" => Part::H0,
-            b"h1" => Part::H1,
-            [b'b' | b'h', rest @ ..] if rest.iter().all(u8::is_ascii_digit) => Part::Other,
+            b"x" | b"r" => Selector::X,
+            b"y" | b"g" => Selector::Y,
+            b"z" | b"b" => Selector::Z,
+            b"w" | b"a" => Selector::W,
+            b"b0" => Selector::B0,
+            b"b1" => Selector::B1,
+            b"b2" => Selector::B2,
+            b"b3" => Selector::B3,
+            b"h0" => Selector::H0,
+            b"h1" => Selector::H1,
+            [b'b' | b'h', rest @ ..] if rest.iter().all(u8::is_ascii_digit) => Selector::Other,
             _ => return None,
         })
     }
-    pub(crate) fn from_code(code: u32) -> Option<Part> {
-        const ALL: [Part; 11] = [
-            Part::X,
-            Part::Y,
-            Part::Z,
-            Part::W,
-            Part::B0,
-            Part::B1,
-            Part::B2,
-            Part::B3,
-            Part::H0,
-            Part::H1,
-            Part::Other,
+    pub(crate) fn from_code(code: u32) -> Option<Selector> {
+        const ALL: [Selector; 11] = [
+            Selector::X,
+            Selector::Y,
+            Selector::Z,
+            Selector::W,
+            Selector::B0,
+            Selector::B1,
+            Selector::B2,
+            Selector::B3,
+            Selector::H0,
+            Selector::H1,
+            Selector::Other,
         ];
         ALL.get((code as usize).checked_sub(1)?).copied()
     }
-    /// The canonical selector, without the dot; nothing for [`Part::Other`].
+    /// The canonical selector, without the dot; nothing for [`Selector::Other`].
     pub fn text(self) -> &'static str {
         ["x", "y", "z", "w", "b0", "b1", "b2", "b3", "h0", "h1", ""][self as usize - 1]
     }
@@ -161,7 +161,7 @@ pub enum Arg<'a> {
         /// `!x`
         not: bool,
         /// `.x`, `.b0` …
-        part: Option<Part>,
+        part: Option<Selector>,
     },
     /// `name+offset` outside brackets.
     Offset {

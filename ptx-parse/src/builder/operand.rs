@@ -58,7 +58,7 @@ impl Builder<'_> {
     #[inline]
     fn with_part(&mut self, l: u32, end: u32, dot: u32, r: u32) -> Operand {
         let name = self.intern(l, end);
-        let part = Part::parse(self.text(dot + 1, r));
+        let part = Selector::parse(self.text(dot + 1, r));
         if part.is_none() {
             let text = String::from_utf8_lossy(self.text(dot, r)).into_owned();
             self.error(Code::Selector, Span::new(dot, r), format!("`{text}` is no component of a register"))

@@ -5,8 +5,8 @@ use std::ops::Range;
 use ptx_isa::Match;
 
 use super::record::Result;
+use crate::lazy::Lazy;
 use crate::module::{Body, CallTargets, Func, Operand, RelocationTarget, Symbol};
-use crate::part::Part;
 
 /// How much there is of what bodies refer to.
 pub(super) struct Limits {
@@ -14,7 +14,7 @@ pub(super) struct Limits {
     /// Results and parameters of each function.
     pub functions: Vec<usize>,
     pub reg_names: usize,
-    pub matches: Part<Vec<Match>>,
+    pub matches: Lazy<Vec<Match>>,
 }
 
 fn within(id: u32, count: usize, what: &'static str) -> Result<()> {

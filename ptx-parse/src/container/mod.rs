@@ -9,7 +9,7 @@
 //! not forgery. The build is a hash of the sources of parser, verifier and instruction table: what one build has
 //! verified is not taken by another. The text is always there, so that any build can assemble it again.
 //!
-//! Opening checks the whole file and reads the heads. Bodies are read when something asks for them ([`Part`]), each
+//! Opening checks the whole file and reads the heads. Bodies are read when something asks for them ([`Lazy`]), each
 //! once, and checked as if the checksum had not been: every index that a body holds is in range.
 //!
 //! | module | what it does |
@@ -32,8 +32,8 @@ use std::sync::Arc;
 pub use error::{Error, Rule};
 pub use map::Owner;
 
+use crate::lazy::Lazy;
 use crate::module::Module;
-use crate::part::Part;
 use map::Bytes;
 use record::{Reader, Record, Writer};
 
@@ -289,9 +289,9 @@ impl Container {
         start: usize,
         source: &Arc<str>,
         check: impl Fn(&T) -> Result<(), &'static str> + Send + Sync + 'static,
-    ) -> Part<T> {
+    ) -> Lazy<T> {
         let (container, source) = (Arc::clone(self), Arc::clone(source));
-        Part::late(Arc::new(move || {
+        Lazy::late(Arc::new(move || {
             let mut reader = container.reader(Section::Bodies, start, &source);
             let read = T::read(&mut reader).and_then(|value| check(&value).map(|()| value));
             read.map_err(|rule| container.error(reader.at(), Rule::Record(rule)))

@@ -15,7 +15,7 @@ use ptx_isa::row::Control;
 use ptx_isa::{Space, table};
 
 use crate::code::{Program, Refusal};
-use crate::module::{CallTargets, Func, Module, Operand, Part, RelocationTarget};
+use crate::module::{CallTargets, Func, Lazy, Module, Operand, RelocationTarget};
 
 /// What the functions of one kernel share: where its shared and thread-local variables lie.
 pub(crate) struct Layout {
@@ -71,7 +71,7 @@ pub fn lower(module: &Module, entry: u32) -> Result<Program, Refusal> {
 fn whole(module: &Module, reached: &[u32]) -> Result<(), Refusal> {
     for f in reached {
         let func = &module.functions[*f as usize];
-        let damage = func.body.as_ref().and_then(Part::damage).or(module.matches.damage());
+        let damage = func.body.as_ref().and_then(Lazy::damage).or(module.matches.damage());
         if let Some(damage) = damage {
             let name = func.name.to_string();
             return Err(Refusal {

@@ -23,7 +23,7 @@ mod scope;
 
 use crate::ast::{Ast, DirectiveKind, Item};
 use crate::diag::{Code, Diag};
-use crate::module::{Body, Module, Part};
+use crate::module::{Body, Lazy, Module};
 use crate::names::Name;
 use crate::span::Span;
 use opcode::Opcode;
@@ -118,7 +118,7 @@ impl<'a> Verifier<'a> {
                 info,
                 symbols: Vec::new(),
                 functions: Vec::new(),
-                matches: Part::default(),
+                matches: Lazy::default(),
                 files: Vec::new(),
                 reg_names: Vec::new(),
             },

@@ -3,7 +3,7 @@
 use super::Verifier;
 use super::opcode::{Candidate, Spec, Traits, Unit};
 use super::scope::{Binding, Family};
-use crate::ast::{Arg, Imm, Instr, Operand as AstOperand, OperandKind, Part as AstPart, flag};
+use crate::ast::{Arg, Imm, Instr, Operand as AstOperand, OperandKind, Selector, flag};
 use crate::module::Operand;
 use crate::names::Name;
 use ptx_isa::meaning::Selection;
@@ -578,7 +578,7 @@ impl Verifier<'_> {
         name: Name,
         binding: Binding,
         (neg, not): (bool, bool),
-        part: Option<AstPart>,
+        part: Option<Selector>,
     ) -> Fit<Operand> {
         if neg && !spec.minus {
             return Err((What::Minus, *op));
@@ -647,14 +647,14 @@ impl Verifier<'_> {
     }
 
     /// The selector after a register, as the slot wants it.
-    fn selector(&self, spec: &Spec, op: &AstOperand, part: Option<AstPart>) -> Fit<Selection> {
+    fn selector(&self, spec: &Spec, op: &AstOperand, part: Option<Selector>) -> Fit<Selection> {
         match (part, spec.selector) {
             (None, None | Some((_, true))) => Ok(Selection::Whole),
             (None, Some((_, false))) => Err((What::NeedsSelector, *op)),
             (Some(_), None) => Err((What::Selector, *op)),
             (Some(part), Some((selector, _))) => {
                 let text = match part {
-                    AstPart::Other => self.ast.part_text(op),
+                    Selector::Other => self.ast.part_text(op),
                     known => known.text(),
                 };
                 selector.parse(text).ok_or((What::Selector, *op))
@@ -668,7 +668,7 @@ impl Verifier<'_> {
         op: &AstOperand,
         traits: Traits,
         binding: Binding,
-        part: Option<AstPart>,
+        part: Option<Selector>,
     ) -> Fit<Operand> {
         if spec.dest {
             return Err((What::ReadOnly, *op));
@@ -759,12 +759,12 @@ fn special_fits(ty: Ty, least: u32, want: Ty, relaxed: bool) -> bool {
     integer && (narrow || relaxed && ty.bits() > want.bits())
 }
 
-fn component(part: AstPart) -> Option<u32> {
+fn component(part: Selector) -> Option<u32> {
     match part {
-        AstPart::X => Some(0),
-        AstPart::Y => Some(1),
-        AstPart::Z => Some(2),
-        AstPart::W => Some(3),
+        Selector::X => Some(0),
+        Selector::Y => Some(1),
+        Selector::Z => Some(2),
+        Selector::W => Some(3),
         _ => None,
     }
 }

@@ -14,7 +14,7 @@ use ptx_timing::Report;
 
 use crate::advice::Finding;
 use crate::number::{bytes, count, extent, percent, plural, prefixed, significant, time};
-use crate::profile::{Launch, limit_sentence};
+use crate::profile::{ProfiledLaunch, limit_sentence};
 use crate::source::{short, total_clocks};
 use svg::escape;
 
@@ -22,7 +22,7 @@ use svg::escape;
 const MOST_BYTES: usize = 1_900_000;
 
 /// The page.
-pub fn page(launches: &[Launch]) -> String {
+pub fn page(launches: &[ProfiledLaunch]) -> String {
     let title = match launches {
         [] => "ptxrun profile".to_owned(),
         [one] => format!("{} on {}", one.report.kernel, one.report.device.name),
@@ -50,7 +50,7 @@ pub fn page(launches: &[Launch]) -> String {
     out
 }
 
-fn article(launch: &Launch, index: usize, all: &[Launch]) -> String {
+fn article(launch: &ProfiledLaunch, index: usize, all: &[ProfiledLaunch]) -> String {
     let report = &launch.report;
     let mut out = head(launch, index, all);
     out.push_str(&cards(report));
@@ -84,7 +84,7 @@ fn article(launch: &Launch, index: usize, all: &[Launch]) -> String {
     out
 }
 
-fn short_article(launch: &Launch, index: usize, all: &[Launch]) -> String {
+fn short_article(launch: &ProfiledLaunch, index: usize, all: &[ProfiledLaunch]) -> String {
     let mut out = head(launch, index, all);
     out.push_str(&cards(&launch.report));
     out.push_str(&advice(&launch.advice, index));
@@ -92,7 +92,7 @@ fn short_article(launch: &Launch, index: usize, all: &[Launch]) -> String {
     out
 }
 
-fn head(launch: &Launch, index: usize, all: &[Launch]) -> String {
+fn head(launch: &ProfiledLaunch, index: usize, all: &[ProfiledLaunch]) -> String {
     let report = &launch.report;
     let l = &report.launch;
     let mut out = format!("<article id=\"l{index}\"><header class=\"top\"><div>");

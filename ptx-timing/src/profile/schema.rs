@@ -59,7 +59,7 @@ pub struct Profile {
     /// Barrier cost.
     pub barrier: Barrier,
     /// Cost of starting a kernel and a block.
-    pub launch: Launch,
+    pub launch: LaunchCosts,
     /// Link to the host.
     pub link: Link,
     /// Where each number comes from: dotted key to (profile file, source text). Filled by the
@@ -593,7 +593,7 @@ pub struct Barrier {
 /// `[launch]`
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Launch {
+pub struct LaunchCosts {
     /// Cycles of an empty kernel.
     pub overhead_cycles: u32,
     /// Cycles that the first block of an SM waits for instructions and constants.

@@ -343,7 +343,7 @@ impl<'a> Memory<'a> {
     }
 
     /// Fills sectors of a line in L2 from device memory; returns when they are there.
-    fn fill(&mut self, now: u64, line: u64, sectors: u8, place: crate::cache::Place) -> u64 {
+    fn fill(&mut self, now: u64, line: u64, sectors: u8, place: crate::cache::LinePlace) -> u64 {
         // Device memory transfers whole bursts, and what comes along is kept.
         let burst = self.dram.burst_bytes().max(SECTOR);
         let per_burst = (burst / SECTOR).min(8) as u32;

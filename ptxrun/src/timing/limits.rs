@@ -6,7 +6,7 @@ use ptx_runtime::parse::module::Module;
 use ptx_runtime::timing::Profile;
 use ptx_runtime::timing::occupancy::{BlockNeeds, DoesNotFit, extents, occupancy};
 
-use crate::plan::Launch;
+use crate::plan::PlannedLaunch;
 
 /// A module for a newer GPU.
 #[derive(Debug, PartialEq)]
@@ -40,7 +40,7 @@ pub(crate) fn target(module: &Module, profile: &Profile) -> Result<(), TooNew> {
 /// Whether the GPU takes the launch, registers apart.
 pub(crate) fn launch(
     profile: &Profile,
-    launch: &Launch,
+    launch: &PlannedLaunch,
     static_shared: u32,
 ) -> Result<(), DoesNotFit> {
     extents(profile, launch.grid, launch.block)?;

@@ -5,7 +5,7 @@ use std::io::{BufWriter, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use ptx_report::profile::{Document, Launch, devices_text, text};
+use ptx_report::profile::{Document, ProfiledLaunch, devices_text, text};
 use ptx_report::{advise, html, source, trace};
 use ptx_runtime::Verified;
 use ptx_runtime::timing::{Config, Options, Profile};
@@ -121,7 +121,7 @@ fn launches(
     module: &Path,
     verified: &Verified,
     plan: &Plan,
-) -> Result<Result<(bool, Vec<Launch>), RunError>, Failed> {
+) -> Result<Result<(bool, Vec<ProfiledLaunch>), RunError>, Failed> {
     let common = &args.run.common;
     report::resolve(plan, &args.run.out, &args.run.print)
         .map_err(|error| common.fail(USAGE, "usage", error))?;
@@ -157,7 +157,7 @@ fn launches(
     let passed = done.passed();
     let reports = done.launches.into_iter().filter_map(|launch| launch.timing);
     let launches = reports
-        .map(|report| Launch {
+        .map(|report| ProfiledLaunch {
             module: display_name(module),
             advice: advise(&report),
             source: source::lines(&report, &|file, line| texts.line(file, line)),
@@ -193,7 +193,7 @@ fn cannot_write(path: &Path, error: &std::io::Error, common: &Common) -> Failed 
 }
 
 /// One trace per file: the first launch in `out.json`, the next ones in `out.2.json`, ...
-fn write_traces(path: &Path, launches: &[Launch], common: &Common) -> Result<(), Failed> {
+fn write_traces(path: &Path, launches: &[ProfiledLaunch], common: &Common) -> Result<(), Failed> {
     for (i, launch) in launches.iter().enumerate() {
         if launch.report.timeline.is_none() {
             let message = format!("{} has no timeline to trace", launch.report.kernel);

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use anyhow::{Context as _, Result, bail};
 use ptx_runtime::Verified;
 use ptx_runtime::opencl::Options;
-use ptxrun::plan::{Arg, Buffer, Launch, Plan};
+use ptxrun::plan::{Arg, Buffer, Plan, PlannedLaunch};
 use ptxrun::run::{RunOptions, execute};
 
 use super::compilers;
@@ -118,7 +118,7 @@ fn launch(verified: &Verified, number: usize, inputs: &Inputs, len: usize) -> Re
             buffer("in_float", inputs.float.iter().flat_map(|v| v.to_le_bytes()).collect()),
             buffer("out", vec![0; 8 * len]),
         ],
-        launches: vec![Launch {
+        launches: vec![PlannedLaunch {
             entry: format!("k{number}"),
             grid: [GROUPS as u32, 1, 1],
             block: [GROUP as u32, 1, 1],

@@ -11,18 +11,18 @@ type Made<T> = (T, Option<Error>);
 
 /// A part of a module. Use it as a `&T`; what a container holds is read then, once.
 ///
-/// A part that cannot be read is empty and has [`Part::damage`]. [`lower`](crate::lower::lower) asks for that, so
+/// A part that cannot be read is empty and has [`Lazy::damage`]. [`lower`](crate::lower::lower) asks for that, so
 /// that no kernel runs without it.
 #[derive(Clone)]
-pub struct Part<T> {
+pub struct Lazy<T> {
     made: Arc<OnceLock<Made<T>>>,
     read: Option<Read<T>>,
 }
 
-impl<T: Default> Part<T> {
+impl<T: Default> Lazy<T> {
     /// A part that is read on first use.
-    pub(crate) fn late(read: Read<T>) -> Part<T> {
-        Part { made: Arc::default(), read: Some(read) }
+    pub(crate) fn late(read: Read<T>) -> Lazy<T> {
+        Lazy { made: Arc::default(), read: Some(read) }
     }
 
     fn made(&self) -> &Made<T> {
@@ -39,26 +39,26 @@ impl<T: Default> Part<T> {
     }
 }
 
-impl<T: Default> From<T> for Part<T> {
-    fn from(value: T) -> Part<T> {
-        Part { made: Arc::new(OnceLock::from((value, None))), read: None }
+impl<T: Default> From<T> for Lazy<T> {
+    fn from(value: T) -> Lazy<T> {
+        Lazy { made: Arc::new(OnceLock::from((value, None))), read: None }
     }
 }
 
-impl<T: Default> Default for Part<T> {
-    fn default() -> Part<T> {
-        Part::from(T::default())
+impl<T: Default> Default for Lazy<T> {
+    fn default() -> Lazy<T> {
+        Lazy::from(T::default())
     }
 }
 
-impl<T: Default> Deref for Part<T> {
+impl<T: Default> Deref for Lazy<T> {
     type Target = T;
     fn deref(&self) -> &T {
         &self.made().0
     }
 }
 
-impl<T: Default + Clone> DerefMut for Part<T> {
+impl<T: Default + Clone> DerefMut for Lazy<T> {
     fn deref_mut(&mut self) -> &mut T {
         self.made();
         let cell = Arc::make_mut(&mut self.made);
@@ -66,7 +66,7 @@ impl<T: Default + Clone> DerefMut for Part<T> {
     }
 }
 
-impl<T: Default + fmt::Debug> fmt::Debug for Part<T> {
+impl<T: Default + fmt::Debug> fmt::Debug for Lazy<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }
