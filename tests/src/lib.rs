@@ -10,30 +10,33 @@
 //!
 //! Comments of launches:
 //!
-//! - `// eval: INSTRUCTION: SOURCES -> RESULTS, …` runs one instruction, or several that `;` separates, on these values.
+//! - `// eval: INSTRUCTION: SOURCES -> RESULTS, …` runs one instruction, or several that `;` separates, on these
+//!   values.
 //! - `// target: sm_80 8.0`: target and PTX version of the `eval` lines below; at first `sm_90 8.0`.
-//! - `// run: k<<<2, 64>>>(u32[4]:iota, buf:16, u32:4)` launches `k`. Grid and block may be `4x2x1`; a third number is
-//!   bytes of dynamic shared memory. Arguments are those of `ptxrun --arg`, separated by a comma and a space. Options may
-//!   follow: `cluster=2`, `steps=1M` (most warp instructions).
-//! - `// check: 1 u32: 0 1 2 3`: argument 1 of the last `run` begins with these elements. `// check: 1 u32 @4: …` begins
-//!   at element 4. `7*10` is ten times 7, `0..8` is 0 to 7, `0..64:2` the even numbers below 64.
+//! - `// run: k<<<2, 64>>>(u32[4]:iota, buf:16, u32:4)` launches `k`. Grid and block may be `4x2x1`; a third number
+//!   is bytes of dynamic shared memory. Arguments are those of `ptxrun --arg`, separated by a comma and a space.
+//!   Options may follow: `cluster=2`, `steps=1M` (most warp instructions).
+//! - `// check: 1 u32: 0 1 2 3`: argument 1 of the last `run` begins with these elements. `// check: 1 u32 @4: …`
+//!   begins at element 4. `7*10` is ten times 7, `0..8` is 0 to 7, `0..64:2` the even numbers below 64.
 //! - `// check: 1 u32[4096]: crc32:1c291ca3`: the checksum of that many elements, for contents too long to read.
 //! - `// prints: text`: the next line that the last `run` prints.
-//! - `// fault: OutOfBounds: text; text`: the last `run` ends in this fault ([`ptx_runtime::FaultKind`]), and its report
-//!   holds these texts.
+//! - `// fault: OutOfBounds: text; text`: the last `run` ends in this fault ([`ptx_runtime::FaultKind`]), and its
+//!   report holds these texts.
 //! - `// refused: text`: the last `run` cannot be launched, and this is part of the reason.
-//! - `// jit: text`: compiled code refuses the kernels of this file, and this is part of the reason. The interpreter runs
-//!   them instead, with the same results.
+//! - `// jit: text`: compiled code refuses the kernels of this file, and this is part of the reason. The interpreter
+//!   runs them instead, with the same results.
 //! - `// targets: sm_60 sm_80`: the file runs once for each, in place of its `.target`.
 //! - `// flags: -cl-opt-disable`: options of the OpenCL C compiler; the file runs once for each such line.
 //!
-//! Comments of findings stand at the end of the line in question: `// error: text` says that the line is refused, and that
-//! the report holds the text; `// warning: text` likewise. Every finding needs such a comment.
+//! Comments of findings stand at the end of the line in question: `// error: text` says that the line is refused, and
+//! that the report holds the text; `// warning: text` likewise. Every finding needs such a comment. `// verifies:
+//! why` says that there is none.
 //!
 //! Where `FILE.txt` lies beside a file, it holds the whole report of its findings.
 //!
-//! `UPDATE_EXPECT=1 cargo test -p filetests` writes what the interpreter finds into `eval`, `check` and `prints` lines
-//! and into `.txt` files that exist: write `?` for what you do not know (`// check: 1 u32[8]: ?`), then read what came.
+//! `UPDATE_EXPECT=1 cargo test -p filetests` writes what the interpreter finds into `eval`, `check` and `prints`
+//! lines and into `.txt` files that exist: write `?` for what you do not know (`// check: 1 u32[8]: ?`), then read
+//! what came.
 
 mod bless;
 mod engine;

@@ -29,6 +29,8 @@ pub struct FileTest {
     pub(crate) runs: Vec<Run>,
     pub(crate) evals: Vec<Eval>,
     pub(crate) marks: Vec<Mark>,
+    /// The text is right as it stands: no finding at all.
+    pub(crate) verifies: bool,
     /// Empty: the file's own.
     pub(crate) targets: Vec<String>,
     /// Options of the OpenCL C compiler, a run of the file for each.
@@ -106,6 +108,7 @@ impl FileTest {
             runs: Vec::new(),
             evals: Vec::new(),
             marks: Vec::new(),
+            verifies: false,
             targets: Vec::new(),
             flags: Vec::new(),
             jit_refuses: None,
@@ -115,7 +118,7 @@ impl FileTest {
         for (line, content) in (1..).zip(text.lines()) {
             test.line(line, content, &mut target).map_err(|what| Problem { line, what })?;
         }
-        if test.runs.is_empty() && test.evals.is_empty() && test.marks.is_empty() {
+        if !test.launches() && !test.has_verdict() {
             return Err(Problem {
                 line: 0,
                 what: "nothing is tested: no run, eval or error".into(),
@@ -137,9 +140,9 @@ impl FileTest {
         !self.runs.is_empty() || !self.evals.is_empty()
     }
 
-    /// Whether findings are expected.
-    pub fn has_findings(&self) -> bool {
-        !self.marks.is_empty()
+    /// Whether the file says what verification finds.
+    pub fn has_verdict(&self) -> bool {
+        self.verifies || !self.marks.is_empty()
     }
 
     fn line(&mut self, line: usize, content: &str, target: &mut Target) -> Result<(), String> {
@@ -167,6 +170,7 @@ impl FileTest {
             "target" => *target = Target::read(rest)?,
             "targets" => self.targets = rest.split_whitespace().map(Into::into).collect(),
             "flags" => self.flags.push(rest.into()),
+            "verifies" => self.verifies = true,
             "jit" => self.jit_refuses = Some(rest.into()),
             "run" => self.runs.push(run(line, rest)?),
             "check" => self.last()?.checks.push(check(line, rest)?),
