@@ -2,7 +2,7 @@
 //!
 //! A fragment is a slice of registers, each a row of 32 lanes. Every instruction is parsed once from
 //! its modifiers ([`Mma::parse`]) and then run on fragments. The order, alignment and truncation of
-//! the floating-point sums are the hardware's, found from recordings (see [`dot`]).
+//! the floating-point sums are the hardware's, found from recordings (see `dot`).
 
 mod columns;
 mod datapath;

@@ -4,7 +4,7 @@ use super::Run;
 use crate::names::Name;
 use crate::span::Span;
 
-/// An operand (PTX ISA 6). [`Ast::arg`] gives its parts.
+/// An operand (PTX ISA 6). [`Ast::arg`](super::Ast::arg) gives its parts.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Operand {
     pub(crate) kind: OperandKind,

@@ -1,13 +1,13 @@
 //! Names, types and rules: syntax tree to verified [`Module`].
 //!
-//! - [`header`]: `.version`, `.target`, `.address_size`;
-//! - [`scope`]: what a name means where;
-//! - [`declare`], [`init`]: variables and their initial values;
-//! - [`function`]: heads, bodies, labels;
-//! - [`opcode`]: opcode text to rows, once per distinct text;
-//! - [`operands`], [`call`]: operands against the slots of a row;
-//! - [`limits`]: rules on values and sizes;
-//! - [`explain`]: findings about operands in words.
+//! - `header`: `.version`, `.target`, `.address_size`;
+//! - `scope`: what a name means where;
+//! - `declare`, `init`: variables and their initial values;
+//! - `function`: heads, bodies, labels;
+//! - `opcode`: opcode text to rows, once per distinct text;
+//! - `operands`, `call`: operands against the slots of a row;
+//! - `limits`: rules on values and sizes;
+//! - `explain`: findings about operands in words.
 
 mod address;
 mod call;
