@@ -1,7 +1,7 @@
 //! PTX text to a verified module and back.
 //!
 //! - [`parse`]: text to [`Ast`], never stopping at the first error;
-//! - [`print`]: tree to canonical text;
+//! - [`print`](mod@print): tree to canonical text;
 //! - [`verify`](mod@verify): tree to verified [`module::Module`];
 //! - [`diag`]: findings and their rendering;
 //! - [`link`](mod@link): several texts to one;
