@@ -1,7 +1,7 @@
 //! Executes PTX kernels warp by warp.
 //!
 //! [`Kernel::decode`] turns a lowered [`Program`](ptx_parse::code::Program) into a dense stream of
-//! instructions; [`launch`] runs it over a grid on host threads, against a [`Memory`].
+//! instructions; [`launch`](fn@launch) runs it over a grid on host threads, against a [`Memory`].
 //!
 //! | module | what it does |
 //! | --- | --- |

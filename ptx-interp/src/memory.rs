@@ -1,7 +1,7 @@
 //! Global memory: one reserved region of virtual memory with allocations inside it.
 //!
 //! A device address `a` lies at byte `a - base` of the region, so translation is one subtraction. Pages cost nothing until they are touched. Between allocations stays guard space;
-//! [`Memory::span`] is the only way from an address to bytes, and it answers only for addresses
+//! `Memory::span` is the only way from an address to bytes, and it answers only for addresses
 //! inside an allocation. Constant variables are allocations that kernels may only read.
 //!
 //! Kernels run on several host threads, and a guest program may race on its memory. Ordered and

@@ -37,7 +37,7 @@ pub(crate) fn copy_small(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fa
     Ok(Flow::Next)
 }
 
-/// Flags of [`copy_bulk`] and [`reduce_bulk`] in their constant 2.
+/// Flags of `copy_bulk` and `reduce_bulk` in their constant 2.
 pub mod bulk_flag {
     /// Source 3 is an mbarrier whose transactions complete.
     pub const MBARRIER: u32 = 1;

@@ -4,7 +4,7 @@
 //!
 //! - [`types`]: scalar types, state spaces, versions;
 //! - [`syntax`]: the manual's notation parsed into modifiers and operand slots;
-//! - [`row`], [`rows`]: the table; [`table`]: the matcher over it, [`matched`]: what
+//! - [`row`], [`rows`]: the table; [`table`](mod@table): the matcher over it, [`matched`]: what
 //!   it finds; [`class`]: timing classes;
 //! - [`special`], [`directives`]: special registers, directives and state spaces;
 //! - [`uop`]: the micro-ops that meanings are made of; [`meaning`]: the

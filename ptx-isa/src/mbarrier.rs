@@ -98,7 +98,7 @@ impl Mbarrier {
     }
 }
 
-/// What [`arrive`] does, as bits of its constant 0.
+/// What `arrive` does, as bits of its constant 0.
 pub mod arrive_flag {
     /// Drop out of later phases.
     pub const DROP: u32 = 1;

@@ -7,7 +7,7 @@
 //! - `mul.wide` whose results only go into 64-bit additions becomes a multiply-add,
 //! - in functions that end here, `bra` to the next block becomes nothing.
 //!
-//! What depends on the assembler's generation is in [`crate::assemble`].
+//! What depends on the assembler's generation is in `assemble`.
 //!
 //! Such instructions get no number ([`KernelCode::pc`] is `None`), and what read their result reads
 //! their operands.

@@ -1,5 +1,5 @@
 //! Groups of 16 lanes with AVX-512: the interpolation in vector instructions, between the same preparation and
-//! completion as in the scalar functions ([`Approximation`]), which the compiler vectorises.
+//! completion as in the scalar functions (`Approximation`), which the compiler vectorises.
 //!
 //! The interpolation is written out because the compiler has no good code for it: a table is 8 or 16 vectors, so that a
 //! permutation of registers replaces the gather, and the squarer's rows fit pairs of 16-bit words. The meaning stands

@@ -1,6 +1,6 @@
 //! The instruction rows, a file per family.
 //!
-//! Adding an instruction: write a [`Row`](crate::Row) in its family's file (notation:
+//! Adding an instruction: write a [`Row`] in its family's file (notation:
 //! [`crate::syntax`]; meaning: a function over [`Cx`](crate::Cx)); micro-ops it needs stand in
 //! [`crate::uop`]. Nothing else changes: matcher, verifier, engines and docs read the table.
 

@@ -94,7 +94,7 @@ impl Catalog {
 
     /// The complete, checked profile of a device or class. Case, spaces, hyphens and the brand
     /// ("GeForce", "Tesla") do not matter. A target (`sm_86`, `sm_90a`, `compute_86`) is the device whose file has it
-    /// as an alias, `cc-8.6` or `8.6` the class, and [`host::NAME`] this machine.
+    /// as an alias, `cc-8.6` or `8.6` the class, and `host` this machine.
     pub fn get(&self, name: &str) -> Result<Profile, ProfileError> {
         if self.find(name).is_none() && normalise(name) == host::NAME {
             let mut with_host = self.clone();
