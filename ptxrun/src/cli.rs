@@ -282,7 +282,7 @@ pub struct RunArgs {
     /// Dynamic shared memory per block
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub shared: Option<u32>,
-    /// A kernel argument, repeated in order: u32:5, f32:1.5, b64:0x10, bytes:00ff, buf:4096 (zeroed bytes),
+    /// A kernel argument, repeated in order: `u32:5`, `f32:1.5`, `b64:0x10`, `bytes:00ff`, `buf:4096` (zeroed bytes),
     /// `buf:@in.bin`, `buf:@x.npy`, `f32[1024]:iota`, `f32[1024]:fill:2`, `f32[1024]:random:SEED`, `s32[3]:1,2,3`
     #[arg(long, value_name = "ARG", value_parser = arg::parse, allow_hyphen_values = true)]
     pub arg: Vec<ArgSpec>,
