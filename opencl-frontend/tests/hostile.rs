@@ -40,6 +40,9 @@ fn joins(n: usize) -> String {
     kernel(&format!("int x = a; while (o[2]) {{ {} }} o[0] = x;", parts.concat()))
 }
 
+/// Makes a source of a size.
+type Maker = fn(usize) -> String;
+
 /// The least of three times: the machine may be busy.
 fn time(source: &str) -> Duration {
     let once = || {
@@ -52,7 +55,7 @@ fn time(source: &str) -> Duration {
 
 #[test]
 fn work_grows_with_the_size() {
-    let makers: [(&str, fn(usize) -> String, usize); 5] = [
+    let makers: [(&str, Maker, usize); 5] = [
         ("undeclared names", undeclared_names, 1000),
         ("conditionals", conditionals, 300),
         ("cases", cases, 2000),
