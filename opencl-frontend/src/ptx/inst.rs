@@ -93,6 +93,14 @@ fn stored_type(ty: MemTy) -> &'static str {
     }
 }
 
+/// Private memory is seen by its thread alone, and PTX has no `.volatile` for it before version 9.1.
+fn volatile(m: &Mem) -> &'static str {
+    match m.space {
+        Space::Global | Space::Shared | Space::Constant if m.volatile => ".volatile",
+        Space::Global | Space::Shared | Space::Constant | Space::Local | Space::Param => "",
+    }
+}
+
 /// What stands for a value in the text.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Operand<'w> {
@@ -314,13 +322,13 @@ impl<'w> Writer<'w> {
             }
             Op::Load(m, a) => {
                 let (space, at) = (self.space(&m, a)?, self.address(&m, a));
-                let volatile = if m.volatile { ".volatile" } else { "" };
+                let volatile = volatile(&m);
                 // Registers for halves and for narrow integers differ in width from their memory.
                 self.line(format_args!("ld{volatile}.{space}.{} {d}, {at};", memory_type(m.ty)));
             }
             Op::Store(m, a, x) => {
                 let (space, at) = (self.space(&m, a)?, self.address(&m, a));
-                let volatile = if m.volatile { ".volatile" } else { "" };
+                let volatile = volatile(&m);
                 let x = if m.ty == MemTy::F16 { self.in_register(x) } else { self.operand(x) };
                 self.line(format_args!("st{volatile}.{space}.{} {at}, {x};", stored_type(m.ty)));
             }
