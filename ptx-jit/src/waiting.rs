@@ -5,7 +5,8 @@
 //! - Nothing that other threads write decides on it: it counts, and ends by itself.
 //! - It repeats a compare-and-swap with the value that was just seen. That fails only where another thread came between,
 //!   which then got on: the loop ends while lanes take turns.
-//! - Anything else may wait. Then threads run one by one, and one that has turned some times goes on later, when the
+//! - It only looks at global memory: it may wait for a block that would run later, and the kernel is refused.
+//! - Anything else may wait for threads of its block, or for the holder of a lock. Then threads run one by one, and one that has turned some times goes on later, when the
 //!   others had their turn (`pause` in `control`, [`crate::Worker`]).
 
 use flow::{Dominators, Loop};
@@ -20,6 +21,9 @@ pub(crate) struct Waiting {
     pub head: BlockId,
     /// The effect through which it sees other threads, for messages.
     pub effect: u32,
+    /// Whether it may wait for another block: it only looks at memory that all blocks share. Who takes a lock waits for a
+    /// thread that runs; who looks may wait for a block that starts later.
+    pub for_blocks: bool,
 }
 
 /// Loops that may wait for another thread.
@@ -28,8 +32,15 @@ pub(crate) fn waiting_loops(f: &Func) -> Vec<Waiting> {
     let waits = |around: &Loop| {
         let turn = Turn::of(f, &dominators, around);
         let effect = turn.effects().find(|e| communicates(&f.effects[*e as usize].effect))?;
-        (!turn.ends_by_itself() && !turn.retries())
-            .then_some(Waiting { head: around.header, effect })
+        let seen =
+            || turn.effects().map(|e| &f.effects[e as usize].effect).filter(|e| communicates(e));
+        let looks = |e: &Effect| matches!(e, Effect::Ld(m) if m.place.space != Space::Shared);
+        let for_blocks = seen().any(looks) && seen().all(|e| matches!(e, Effect::Ld(_)));
+        (!turn.ends_by_itself() && !turn.retries()).then_some(Waiting {
+            head: around.header,
+            effect,
+            for_blocks,
+        })
     };
     f.loops().iter().filter_map(waits).collect()
 }

@@ -133,13 +133,14 @@ fn a_thread_waits_while_others_are_at_barriers() {
 }
 
 #[test]
-fn blocks_wait_for_earlier_ones() {
+fn who_may_wait_for_another_block_is_refused() {
     // The sum over the blocks before, as each leaves it for the next.
     let body = "setp.ne.u32 %p1, %r1, 0; @%p1 bra D; mov.u32 %r6, 1; setp.eq.u32 %p2, %r2, 0; @%p2 bra S;
         mul.wide.u32 %rd4, %r2, 4; add.s64 %rd5, %rd1, %rd4;
         L: ld.acquire.gpu.global.u32 %r6, [%rd5+2044]; setp.lt.u32 %p3, %r6, 1000; @%p3 bra L;
         S: mul.wide.u32 %rd4, %r2, 4; add.s64 %rd5, %rd1, %rd4; add.u32 %r6, %r6, 1000; st.release.gpu.global.u32 [%rd5+2048], %r6; D:";
-    assert_eq!(run(body, 20, 64), 1);
+    let refused = case("sm_70", body, 20, 64).compile().err().map(|e| e.why);
+    assert!(refused.is_some_and(|why| why.contains("another block")));
 }
 
 #[test]
@@ -162,7 +163,7 @@ fn loops_that_count_do_not_wait() {
 
 #[test]
 fn who_waits_for_ever_is_stopped() {
-    let body = "L: ld.volatile.global.u32 %r5, [%rd1]; setp.ne.u32 %p1, %r5, 99; @%p1 bra L;";
+    let body = "L: atom.global.cas.b32 %r5, [%rd1], 99, 98; setp.ne.u32 %p1, %r5, 99; @%p1 bra L;";
     let case = case("sm_70", body, 1, 64);
     let kernel = case.compile().unwrap();
     assert_eq!(case.run_compiled(&kernel), Err(Stop::Device));
