@@ -122,7 +122,9 @@ mod tests {
     fn the_last_messages_fit() {
         let all = ["a".repeat(50), "b".repeat(50), "c".repeat(50)];
         assert_eq!(fitting(&all, false, 150), all.concat());
-        assert_eq!(fitting(&all, false, 149), "");
+        let least = MISSING.len() + 50;
+        assert_eq!(fitting(&all, false, least), format!("{MISSING}{}", all[2]));
+        assert_eq!(fitting(&all, false, least - 1), "");
         let room = MISSING.len() + 100;
         assert_eq!(fitting(&all, true, room), format!("{MISSING}{}{}", all[1], all[2]));
         assert_eq!(fitting(&[], false, 10), "");

@@ -133,24 +133,28 @@ pub(crate) fn format(out: &mut Vec<u8>, text: &[u8], args: &mut dyn Arguments) -
             }
         };
         used += 1;
-        let length = prefix.len() + digits.len();
-        let fill = s.width.saturating_sub(length);
-        // A precision of an integer switches zero padding off.
-        if s.left {
-            out.extend_from_slice(prefix.as_bytes());
-            out.extend_from_slice(digits.as_bytes());
-            out.extend(std::iter::repeat_n(b' ', fill));
-        } else if s.zero && s.precision.is_none() {
-            out.extend_from_slice(prefix.as_bytes());
-            out.extend(std::iter::repeat_n(b'0', fill));
-            out.extend_from_slice(digits.as_bytes());
-        } else {
-            out.extend(std::iter::repeat_n(b' ', fill));
-            out.extend_from_slice(prefix.as_bytes());
-            out.extend_from_slice(digits.as_bytes());
-        }
+        pad_number(out, prefix, &digits, &s);
     }
     Some(used)
+}
+
+fn pad_number(out: &mut Vec<u8>, prefix: &str, digits: &str, s: &Spec) {
+    let length = prefix.len() + digits.len();
+    let fill = s.width.saturating_sub(length);
+    // A precision of an integer switches zero padding off.
+    if s.left {
+        out.extend_from_slice(prefix.as_bytes());
+        out.extend_from_slice(digits.as_bytes());
+        out.extend(std::iter::repeat_n(b' ', fill));
+    } else if s.zero && s.precision.is_none() {
+        out.extend_from_slice(prefix.as_bytes());
+        out.extend(std::iter::repeat_n(b'0', fill));
+        out.extend_from_slice(digits.as_bytes());
+    } else {
+        out.extend(std::iter::repeat_n(b' ', fill));
+        out.extend_from_slice(prefix.as_bytes());
+        out.extend_from_slice(digits.as_bytes());
+    }
 }
 
 fn pad_bytes(out: &mut Vec<u8>, v: &[u8], s: &Spec) {

@@ -1,6 +1,6 @@
 //! Compiles PTX kernels, one function per thread block: with Cranelift, or with a back end of our own for 512-bit vectors.
 //!
-//! [`compile`] takes a lowered [`Program`] and the launch's block shape; a [`Worker`] runs blocks
+//! [`compile`] takes a lowered [`Program`](ptx_parse::code::Program) and the launch's block shape; a [`Worker`] runs blocks
 //! of a [`Launch`] against the memory of a [`Device`]. What cannot be compiled is
 //! [`Unsupported`], with the line, and runs in the interpreter instead. Results are the
 //! interpreter's, bit for bit.
