@@ -11,8 +11,15 @@ const PTX: &str = "\
 .visible .entry k() { ret; }
 \0";
 
+/// A stream that captures forbids calls in the whole process, so tests take turns.
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 #[test]
 fn a_capture_ends_with_its_stream() {
+    let _alone = alone();
     context();
     let kernel = function(module(PTX), "k\0");
     let (mut a, mut b, mut e, mut f, mut graph) = (0u64, 0u64, 0u64, 0u64, 0u64);
@@ -45,6 +52,7 @@ fn a_capture_ends_with_its_stream() {
 
 #[test]
 fn large_allocations_are_aligned() {
+    let _alone = alone();
     context();
     for bytes in [1u64 << 20, (1 << 20) + 1, 3 << 20] {
         let all: Vec<u64> = (0..3).map(|_| alloc(bytes)).collect();
@@ -58,6 +66,7 @@ fn large_allocations_are_aligned() {
 
 #[test]
 fn flags_of_instantiation() {
+    let _alone = alone();
     context();
     let mut graph = 0u64;
     ok("cuGraphCreate", &[at(&mut graph), 0]);
@@ -71,6 +80,7 @@ fn flags_of_instantiation() {
 
 #[test]
 fn memory_info_may_be_asked_for_in_part() {
+    let _alone = alone();
     context();
     let (mut free, mut total) = (0u64, 0u64);
     ok("cuMemGetInfo_v2", &[at(&mut free), at(&mut total)]);
@@ -92,6 +102,7 @@ extern "C" fn hear(data: u64, level: u32, text: *const u8, length: usize) {
 
 #[test]
 fn the_log_tells_of_errors() {
+    let _alone = alone();
     context();
     let (mut handle, mut iterator) = (0u64, 0u32);
     ok("cuLogsRegisterCallback", &[hear as *const () as u64, 77, at(&mut handle)]);
