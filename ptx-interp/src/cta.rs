@@ -77,6 +77,12 @@ impl Group {
         }
     }
 
+    /// A warp.
+    #[inline(always)]
+    pub(crate) fn warp(&mut self, at: At) -> &mut Warp {
+        &mut self.ctas[at.cta].warps[at.warp]
+    }
+
     /// Whether all lanes have ended.
     pub(crate) fn done(&self) -> bool {
         self.ctas.iter().all(|c| c.warps.iter().all(|w| w.live == 0))

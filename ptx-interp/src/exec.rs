@@ -8,7 +8,6 @@ use crate::code::*;
 use crate::cta::{At, Group};
 use crate::observer::{Action, EventSet, MemoryAccess, Observer, WarpEvent};
 use crate::rows::{Bases, Operand};
-use crate::trouble::Trouble;
 use crate::worker::{After, Stop, Stopped, Worker};
 
 /// Branches that a split may take before others get a turn.
@@ -16,261 +15,324 @@ const SLICE: u32 = 4096;
 /// The same while lanes of the warp are known to wait for one another.
 const SPIN_SLICE: u32 = 256;
 
+/// What the main loop keeps at hand of the split that it runs.
+#[derive(Copy, Clone)]
+struct Running {
+    /// The next instruction.
+    pc: u32,
+    /// Where it meets others of its warp.
+    join_pc: u32,
+    /// Its lanes.
+    lanes: u32,
+    /// Lanes to write when all of `lanes` execute. Lanes that have ended may be written too: the whole row
+    /// is cheapest.
+    everyone: u32,
+    /// Lanes that execute: fewer than `lanes` inside a guard.
+    mask: u32,
+    /// Lanes to write: those of `mask`, or `everyone`.
+    write: u32,
+}
+
+impl Running {
+    /// All lanes execute.
+    #[inline(always)]
+    fn end_guard(&mut self) {
+        (self.mask, self.write) = (self.lanes, self.everyone);
+    }
+}
+
+/// What a split may still do before others get a turn, and what it has done.
+struct Turn {
+    /// Branches left.
+    branches: u32,
+    /// Warp instructions not yet counted elsewhere.
+    steps: u64,
+    /// The same, times their lanes.
+    threads: u64,
+}
+
+impl Turn {
+    /// Counts the PTX instructions that end with `i`, a step of control.
+    #[inline(always)]
+    fn count(&mut self, i: &Inst, lanes: u32) {
+        let n = i.args[2].0 as u64;
+        self.steps += n;
+        self.threads += n * lanes.count_ones() as u64;
+    }
+
+    /// Counts a branch; whether the turn is over.
+    #[inline(always)]
+    fn branched(&mut self) -> bool {
+        self.branches -= 1;
+        self.branches == 0
+    }
+}
+
+/// How the main loop goes on after a step that is more than a computation.
+enum Then {
+    /// At an instruction that the split has jumped to.
+    Go(u32),
+    /// With what the split is now: its lanes or its frame have changed.
+    Reload,
+    /// Not at all.
+    Stop(Stop),
+}
+
+/// Goes on if the split still can.
+fn reload_if(can: bool) -> Then {
+    if can { Then::Reload } else { Then::Stop(Stop::Blocked) }
+}
+
 impl<O: Observer> Worker<'_, O> {
     /// Runs one split until it stops.
     pub(crate) fn split(&mut self, group: &mut Group, mut at: At) -> Result<Stop, Stopped> {
-        let k = self.k;
-        let code = k.code.as_slice();
-        // What the loop keeps at hand of the split.
-        let (mut pc, mut lanes, mut join_pc, mut everyone);
-        macro_rules! warp {
-            () => {
-                group.ctas[at.cta].warps[at.warp]
-            };
-        }
-        macro_rules! reload {
-            () => {{
-                let w = &mut warp!();
-                let s = w.splits[at.split];
-                let a = &w.frames[s.frame];
-                self.cx.bases.0[0] = a.rows;
-                self.cx.bases.0[2] = w.rows;
-                let end = a.local + k.functions[a.function as usize].local_bytes;
-                self.cx.local = (w.local.as_ptr(), end as u64);
-                pc = s.pc;
-                lanes = s.mask;
-                join_pc = w.join_pc(at.split);
-                // Lanes that have ended may be written: the whole row is cheapest.
-                everyone = if lanes == w.live { u32::MAX } else { lanes };
-            }};
-        }
-        reload!();
-        // Executing lanes and lanes to write: fewer than the split's inside a guard.
-        let (mut mask, mut write) = (lanes, everyone);
-        let mut slice = if warp!().spins { SPIN_SLICE } else { SLICE };
-        let (mut steps, mut threads) = (0u64, 0u64);
-        macro_rules! count {
-            ($n:expr) => {{
-                let n = $n as u64;
-                steps += n;
-                threads += n * lanes.count_ones() as u64;
-            }};
-        }
-        // Ends the slice, or goes on.
-        macro_rules! stop {
-            ($result:expr) => {{
-                self.stats.warp_instructions += steps;
-                self.stats.thread_instructions += threads;
-                return $result;
-            }};
-        }
-        macro_rules! go {
-            ($target:expr) => {{
-                pc = $target;
-                if pc == join_pc {
-                    warp!().splits[at.split].pc = pc;
-                    if !warp!().arrive(at.split) {
-                        stop!(Ok(Stop::Blocked));
-                    }
-                    reload!();
-                    (mask, write) = (lanes, everyone);
-                }
-                slice -= 1;
-                if slice == 0 {
-                    warp!().splits[at.split].pc = pc;
-                    stop!(Ok(Stop::Slice));
-                }
-            }};
-        }
-        // The observer may stop the launch.
-        macro_rules! told {
-            ($result:expr, $lanes:expr) => {
-                if let Err(trouble) = $result {
-                    return Err(self.trouble_report(group, at, pc, $lanes, trouble));
-                }
-            };
-        }
-        loop {
-            let i = &code[pc as usize];
+        let code = self.k.code.as_slice();
+        let mut now = self.load(group, at);
+        let branches = if group.warp(at).spins { SPIN_SLICE } else { SLICE };
+        let mut turn = Turn { branches, steps: 0, threads: 0 };
+        let stop = loop {
+            let i = &code[now.pc as usize];
             if O::EVENTS.has(EventSet::ISSUE) && i.first {
-                told!(self.issue(group, at, pc, lanes), lanes);
+                self.issue(group, at, now)?;
             }
-            match i.step {
+            // The frequent steps go on at once.
+            let then = match i.step {
                 Step::Pure => {
                     // SAFETY: decoding chose a handler that the processor can run, for the rows
                     // that the bases point to.
-                    unsafe { (i.run)(&self.cx, i, mask, write) };
-                    pc += 1;
+                    unsafe { (i.run)(&self.cx, i, now.mask, now.write) };
+                    now.pc += 1;
+                    continue;
                 }
                 Step::Mem => {
-                    if O::EVENTS.has(EventSet::ACCESS) {
-                        told!(self.access(group, at, pc, mask), mask);
-                    }
-                    // SAFETY: as above.
-                    if !unsafe { (i.run)(&self.cx, i, mask, write) }
-                        && let Err(fault) = self.move_lanes(i.k, mask, write)
-                    {
-                        return Err(self.fault_report(group, at, pc, mask, fault));
-                    }
-                    pc += 1;
+                    self.memory_step(group, at, i, now)?;
+                    now.pc += 1;
+                    continue;
                 }
                 Step::Guard => {
-                    // SAFETY: a guard is a `P` operand.
-                    let p = unsafe { self.cx.bases.p(i.args[0]) };
-                    let on = (if i.flag { !p } else { p }) & lanes;
-                    if on == 0 {
-                        pc = i.k;
-                    } else {
-                        if on != lanes {
-                            (mask, write) = (on, on);
-                        }
-                        pc += 1;
+                    let on = self.holds(i) & now.lanes;
+                    if on != 0 && on != now.lanes {
+                        (now.mask, now.write) = (on, on);
                     }
+                    now.pc = if on == 0 { i.k } else { now.pc + 1 };
+                    continue;
                 }
                 Step::EndGuard => {
-                    (mask, write) = (lanes, everyone);
-                    pc += 1;
-                }
-                Step::Jump => {
-                    count!(i.args[2].0);
-                    go!(i.k);
-                }
-                Step::Branch => {
-                    count!(i.args[2].0);
-                    // SAFETY: the condition is a `P` operand.
-                    let p = unsafe { self.cx.bases.p(i.args[0]) };
-                    let taken = (if i.flag { !p } else { p }) & lanes;
-                    if taken == lanes {
-                        go!(i.dst.0);
-                    } else if taken == 0 || i.dst.0 == i.k {
-                        go!(i.k);
-                    } else {
-                        let meet = i.args[1].0;
-                        match warp!().diverge(at.split, taken, i.dst.0, i.k, meet) {
-                            Some(split) => at.split = split,
-                            None => stop!(Ok(Stop::Blocked)),
-                        }
-                        reload!();
-                        (mask, write) = (lanes, everyone);
-                        slice -= 1;
-                        if slice == 0 {
-                            stop!(Ok(Stop::Slice));
-                        }
-                    }
-                }
-                Step::Brx => {
-                    // SAFETY: the index is a `W` operand.
-                    let index = unsafe { self.cx.bases.w(i.args[0]) };
-                    let first = index[lanes.trailing_zeros() as usize & 31];
-                    let same = equal_lanes(index, first, lanes);
-                    if same == lanes {
-                        count!(i.args[2].0);
-                        match k.tables[i.k as usize].targets.get(first as usize) {
-                            Some(&target) => go!(target),
-                            None => {
-                                return Err(self.branch_index_report(group, at, pc, lanes, first));
-                            }
-                        }
-                    } else {
-                        let groups = groups_of(lanes, |l| index[l] as u64);
-                        warp!().splits[at.split].pc = pc;
-                        warp!().separate(at.split, &groups, i.args[1].0);
-                        stop!(Ok(Stop::Blocked));
-                    }
-                }
-                Step::Call => {
-                    warp!().splits[at.split].pc = pc;
-                    match self.call(group, at, pc, lanes)? {
-                        true => count!(i.args[2].0),
-                        // Lanes call different functions: each group by itself.
-                        false => stop!(Ok(Stop::Blocked)),
-                    }
-                    reload!();
-                    (mask, write) = (lanes, everyone);
-                    slice -= 1;
-                    if slice == 0 {
-                        stop!(Ok(Stop::Slice));
-                    }
-                }
-                Step::Ret => {
-                    count!(i.args[2].0);
-                    self.copy_results(&mut warp!(), at.split);
-                    if !warp!().ret(at.split) {
-                        stop!(Ok(Stop::Blocked));
-                    }
-                    reload!();
-                    (mask, write) = (lanes, everyone);
-                }
-                Step::Exit => {
-                    count!(i.args[2].0);
-                    told!(self.tell(group, at, pc, lanes, WarpEvent::Exit { lanes }), lanes);
-                    warp!().exit(at.split, lanes);
-                    told!(self.recheck(group, at, pc), lanes);
-                    stop!(Ok(Stop::Blocked));
-                }
-                Step::ExitIf => {
-                    count!(i.args[2].0);
-                    // SAFETY: the condition is a `P` operand.
-                    let p = unsafe { self.cx.bases.p(i.args[0]) };
-                    let on = (if i.flag { !p } else { p }) & lanes;
-                    pc += 1;
-                    if on != 0 {
-                        told!(self.tell(group, at, pc - 1, on, WarpEvent::Exit { lanes: on }), on);
-                        warp!().splits[at.split].pc = pc;
-                        let left = warp!().exit(at.split, on);
-                        told!(self.recheck(group, at, pc - 1), on);
-                        if !left {
-                            stop!(Ok(Stop::Blocked));
-                        }
-                        reload!();
-                        (mask, write) = (lanes, everyone);
-                    }
+                    now.end_guard();
+                    now.pc += 1;
+                    continue;
                 }
                 Step::Special => {
-                    self.changing(i, steps);
-                    pc += 1;
+                    self.changing(i, turn.steps);
+                    now.pc += 1;
+                    continue;
                 }
                 Step::Effect => {
-                    if O::EVENTS.has(EventSet::ACCESS) {
-                        told!(self.access(group, at, pc, mask), mask);
+                    if let Some(stop) = self.effect_step(group, at, i, now)? {
+                        break stop;
                     }
-                    warp!().splits[at.split].pc = pc;
-                    let after = match self.effect(group, at, i.k, mask, write) {
-                        Ok(after) => after,
-                        Err(trouble) => {
-                            return Err(self.trouble_report(group, at, pc, mask, trouble));
+                    now.pc += 1;
+                    continue;
+                }
+                Step::Jump => {
+                    turn.count(i, now.lanes);
+                    Then::Go(i.k)
+                }
+                Step::Branch => {
+                    turn.count(i, now.lanes);
+                    let taken = self.holds(i) & now.lanes;
+                    if taken == now.lanes {
+                        Then::Go(i.dst.0)
+                    } else if taken == 0 || i.dst.0 == i.k {
+                        Then::Go(i.k)
+                    } else {
+                        let (target, other, meet) = (i.dst.0, i.k, i.args[1].0);
+                        match group.warp(at).diverge(at.split, taken, target, other, meet) {
+                            Some(split) => at.split = split,
+                            None => break Stop::Blocked,
                         }
-                    };
-                    match after {
-                        After::Next => pc += 1,
-                        After::Changed => {
-                            // Going on with the same split is right whenever it still can.
-                            stop!(Ok(Stop::Blocked));
-                        }
-                        After::Retry => {
-                            steps += 1;
-                            stop!(Ok(Stop::Slice));
-                        }
-                        After::Yield => {
-                            steps += 1;
-                            warp!().splits[at.split].pc = pc + 1;
-                            stop!(Ok(Stop::Slice));
-                        }
+                        Then::Reload
                     }
                 }
+                Step::Brx | Step::Call => {
+                    let then = match i.step {
+                        Step::Brx => self.indexed_branch(group, at, i, now)?,
+                        _ => self.call_step(group, at, now)?,
+                    };
+                    // Lanes that go different ways do it again, each group by itself.
+                    if !matches!(then, Then::Stop(_)) {
+                        turn.count(i, now.lanes);
+                    }
+                    then
+                }
+                Step::Ret => {
+                    turn.count(i, now.lanes);
+                    self.copy_results(group.warp(at), at.split);
+                    reload_if(group.warp(at).ret(at.split))
+                }
+                Step::Exit | Step::ExitIf => {
+                    turn.count(i, now.lanes);
+                    let all = i.step == Step::Exit;
+                    let on = if all { now.lanes } else { self.holds(i) & now.lanes };
+                    if on == 0 {
+                        now.pc += 1;
+                        continue;
+                    }
+                    self.exit(group, at, now.pc, on)?
+                }
+            };
+            match then {
+                Then::Go(target) => {
+                    now.pc = target;
+                    if target == now.join_pc {
+                        group.warp(at).splits[at.split].pc = target;
+                        if !group.warp(at).arrive(at.split) {
+                            break Stop::Blocked;
+                        }
+                        now = self.load(group, at);
+                    }
+                }
+                Then::Reload => now = self.load(group, at),
+                Then::Stop(stop) => break stop,
             }
+            if turn.branched() {
+                group.warp(at).splits[at.split].pc = now.pc;
+                break Stop::Slice;
+            }
+        };
+        self.stats.warp_instructions += turn.steps;
+        self.stats.thread_instructions += turn.threads;
+        Ok(stop)
+    }
+
+    /// A load or store: by its handler, or lane by lane where that gives up.
+    #[inline(always)]
+    fn memory_step(
+        &mut self,
+        group: &mut Group,
+        at: At,
+        i: &Inst,
+        now: Running,
+    ) -> Result<(), Stopped> {
+        if O::EVENTS.has(EventSet::ACCESS) {
+            self.access(group, at, now)?;
+        }
+        // SAFETY: decoding chose the handler as for a pure step.
+        let done = unsafe { (i.run)(&self.cx, i, now.mask, now.write) };
+        if !done && let Err(fault) = self.move_lanes(i.k, now.mask, now.write) {
+            return Err(self.fault_report(group, at, now.pc, now.mask, fault));
+        }
+        Ok(())
+    }
+
+    /// Ends `lanes` of a split, which goes on behind `pc` if it has others.
+    fn exit(&mut self, group: &mut Group, at: At, pc: u32, lanes: u32) -> Result<Then, Stopped> {
+        let told = self.tell(group, at, pc, lanes, WarpEvent::Exit { lanes });
+        told.map_err(|trouble| self.trouble_report(group, at, pc, lanes, trouble))?;
+        let warp = group.warp(at);
+        warp.splits[at.split].pc = pc + 1;
+        let left = warp.exit(at.split, lanes);
+        let checked = self.recheck(group, at, pc);
+        checked.map_err(|trouble| self.trouble_report(group, at, pc, lanes, trouble))?;
+        Ok(reload_if(left))
+    }
+
+    /// What the main loop needs of a split. The context gets its rows and its local memory.
+    #[inline]
+    fn load(&mut self, group: &mut Group, at: At) -> Running {
+        let warp = group.warp(at);
+        let split = warp.splits[at.split];
+        let activation = &warp.frames[split.frame];
+        self.cx.bases.0[0] = activation.rows;
+        self.cx.bases.0[2] = warp.rows;
+        let end = activation.local + self.k.functions[activation.function as usize].local_bytes;
+        self.cx.local = (warp.local.as_ptr(), end as u64);
+        let lanes = split.mask;
+        let everyone = if lanes == warp.live { u32::MAX } else { lanes };
+        let join_pc = warp.join_pc(at.split);
+        Running { pc: split.pc, join_pc, lanes, everyone, mask: lanes, write: everyone }
+    }
+
+    /// Lanes in which the predicate of a guard, branch or exit holds.
+    #[inline(always)]
+    fn holds(&self, i: &Inst) -> u32 {
+        // SAFETY: decoding gave these steps a `P` operand.
+        let p = unsafe { self.cx.bases.p(i.args[0]) };
+        if i.flag { !p } else { p }
+    }
+
+    /// Does effect `i.k`. Why the split stops, if it does: behind the effect, or to do it again.
+    fn effect_step(
+        &mut self,
+        group: &mut Group,
+        at: At,
+        i: &Inst,
+        now: Running,
+    ) -> Result<Option<Stop>, Stopped> {
+        if O::EVENTS.has(EventSet::ACCESS) {
+            self.access(group, at, now)?;
+        }
+        group.warp(at).splits[at.split].pc = now.pc;
+        let after = match self.effect(group, at, i.k, now.mask, now.write) {
+            Ok(after) => after,
+            Err(trouble) => {
+                return Err(self.trouble_report(group, at, now.pc, now.mask, trouble));
+            }
+        };
+        Ok(match after {
+            After::Next => None,
+            // Going on with the same split is right whenever it still can.
+            After::Changed => Some(Stop::Blocked),
+            After::Retry => {
+                self.stats.warp_instructions += 1;
+                Some(Stop::Slice)
+            }
+            After::Yield => {
+                self.stats.warp_instructions += 1;
+                group.warp(at).splits[at.split].pc = now.pc + 1;
+                Some(Stop::Slice)
+            }
+        })
+    }
+
+    /// Calls a function. Lanes that call different ones become splits that do it again.
+    fn call_step(&mut self, group: &mut Group, at: At, now: Running) -> Result<Then, Stopped> {
+        group.warp(at).splits[at.split].pc = now.pc;
+        Ok(reload_if(self.call(group, at, now.pc, now.lanes)?))
+    }
+
+    /// A branch by a table. Lanes with different targets become splits that execute it again.
+    #[inline(never)]
+    fn indexed_branch(
+        &mut self,
+        group: &mut Group,
+        at: At,
+        i: &Inst,
+        now: Running,
+    ) -> Result<Then, Stopped> {
+        // SAFETY: the index is a `W` operand.
+        let index = unsafe { self.cx.bases.w(i.args[0]) };
+        let first = index[now.lanes.trailing_zeros() as usize & 31];
+        if equal_lanes(index, first, now.lanes) != now.lanes {
+            let groups = groups_of(now.lanes, |l| index[l] as u64);
+            let warp = group.warp(at);
+            warp.splits[at.split].pc = now.pc;
+            warp.separate(at.split, &groups, i.args[1].0);
+            return Ok(Then::Stop(Stop::Blocked));
+        }
+        match self.k.tables[i.k as usize].targets.get(first as usize) {
+            Some(&target) => Ok(Then::Go(target)),
+            None => Err(self.branch_index_report(group, at, now.pc, now.lanes, first)),
         }
     }
 
+    /// Tells that a PTX instruction starts.
     #[inline(never)]
-    fn issue(&mut self, group: &Group, at: At, pc: u32, lanes: u32) -> Result<(), Trouble> {
+    fn issue(&mut self, group: &Group, at: At, now: Running) -> Result<(), Stopped> {
+        let Running { pc, lanes, .. } = now;
         let i = &self.k.code[pc as usize];
         let active = match i.step {
-            Step::Guard | Step::ExitIf | Step::Branch => {
-                // SAFETY: a guard or condition is a `P` operand.
-                let p = unsafe { self.cx.bases.p(i.args[0]) };
-                (if i.flag { !p } else { p }) & lanes
-            }
+            Step::Guard | Step::ExitIf | Step::Branch => self.holds(i) & lanes,
             Step::Pure
             | Step::Mem
             | Step::Effect
@@ -282,13 +344,15 @@ impl<O: Observer> Worker<'_, O> {
             | Step::Exit
             | Step::Special => lanes,
         };
-        self.tell(group, at, pc, lanes, WarpEvent::Issue { active })
+        let told = self.tell(group, at, pc, lanes, WarpEvent::Issue { active });
+        told.map_err(|trouble| self.trouble_report(group, at, pc, lanes, trouble))
     }
 
-    /// Tells of the access of a load, store or atomic by `lanes`. Other effects tell of theirs when
-    /// they make them.
+    /// Tells of the access of a load, store or atomic. Other effects tell of theirs when they make
+    /// them.
     #[inline(never)]
-    fn access(&mut self, group: &Group, at: At, pc: u32, lanes: u32) -> Result<(), Trouble> {
+    fn access(&mut self, group: &Group, at: At, now: Running) -> Result<(), Stopped> {
+        let Running { pc, mask: lanes, .. } = now;
         let info = &self.k.effects[self.k.code[pc as usize].k as usize];
         let (by, action, place, bytes, order, scope, cache) = match &info.effect {
             Effect::Ld(m) => {
@@ -329,7 +393,8 @@ impl<O: Observer> Worker<'_, O> {
             addresses,
             texture: 0,
         };
-        self.tell(group, at, pc, lanes, WarpEvent::Access(&access))
+        let told = self.tell(group, at, pc, lanes, WarpEvent::Access(&access));
+        told.map_err(|trouble| self.trouble_report(group, at, pc, lanes, trouble))
     }
 
     /// Writes a changing special register.
@@ -373,7 +438,7 @@ pub(crate) unsafe fn set_row(rows: *mut u8, o: Operand, kind: Kind, value: u32, 
     unsafe {
         match kind {
             Kind::P => bases.set_p(o, if value != 0 { u32::MAX } else { 0 }, mask),
-            _ => bases.set_w(o, &[value; 32], mask),
+            Kind::W | Kind::D => bases.set_w(o, &[value; 32], mask),
         }
     }
 }
