@@ -1,9 +1,17 @@
 //! A number that changes with the sources of this crate, for the cache. `ptx_parse::container::BUILD` is the one of the
-//! crates that say what instructions mean.
+//! crates that say what instructions mean. And whether this processor can run the tests of 512-bit code.
 
 #[path = "../ptx-parse/source_hash.rs"]
 mod source_hash;
 
+#[allow(dead_code)]
+#[path = "src/processor.rs"]
+mod processor;
+
 fn main() {
+    println!("cargo::rustc-check-cfg=cfg(runs_512_bit_code)");
+    if processor::runs_512_bit_code() {
+        println!("cargo::rustc-cfg=runs_512_bit_code");
+    }
     source_hash::set("PTX_JIT_SOURCES", &["src"]);
 }

@@ -33,11 +33,7 @@ fn is_number(ty: &str) -> bool {
     matches!(ty, "usize" | "u32" | "u64" | "i32" | "u8" | "u16" | "f32")
 }
 
-#[test]
 fn every_function_returns_whatever_it_is_called_with() {
-    if !own() {
-        return;
-    }
     let context = context();
     let made = |symbol: &str, rest: &[u64]| {
         let mut handle = 0u64;
@@ -96,4 +92,9 @@ fn every_function_returns_whatever_it_is_called_with() {
     assert!(calls > 10_000, "{calls}");
     ok("cuCtxSetCurrent", &[context]);
     ok("cuMemFree_v2", &[alloc(64)]);
+}
+
+golden::tests! {
+    every_function_returns_whatever_it_is_called_with:
+        condition("this driver", own()),
 }

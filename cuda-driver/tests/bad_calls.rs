@@ -57,7 +57,6 @@ fn with(extra: &str) -> String {
     format!("{}{extra}\0", PTX.trim_end_matches('\0'))
 }
 
-#[test]
 fn bad_calls_return_the_recorded_codes() {
     let _through = Through;
     let mut t = Table(Vec::new());
@@ -516,11 +515,7 @@ fn mipmaps(t: &mut Table, p: u64) {
 }
 
 /// A kernel's fault: the error stays until the context ends, and a new context works.
-#[test]
 fn faults_stay_until_the_context_ends() {
-    if !own() {
-        return;
-    }
     // Not for ever: this test may be the only one that was asked for.
     for _ in 0..500 {
         if THROUGH.load(std::sync::atomic::Ordering::Acquire) {
@@ -554,4 +549,9 @@ fn faults_stay_until_the_context_ends() {
         ok("cuCtxDestroy_v2", &[context]);
         assert_eq!(call("cuCtxSynchronize", &[]), 201);
     }
+}
+
+golden::tests! {
+    bad_calls_return_the_recorded_codes,
+    faults_stay_until_the_context_ends: condition("this driver", own()),
 }

@@ -10,6 +10,9 @@ use common::*;
 /// Set in the process that does the work.
 const INSIDE: &str = "PTXRUN_KEEP";
 
+/// What these tests need: the variables are this driver's.
+const THIS_DRIVER: &str = "this driver";
+
 fn inside() -> bool {
     std::env::var_os(INSIDE).is_some()
 }
@@ -25,11 +28,7 @@ fn said(out: &Output) -> String {
     String::from_utf8_lossy(&out.stderr).into_owned()
 }
 
-#[test]
 fn memory_is_limited() {
-    if !own() {
-        return;
-    }
     if inside() {
         context();
         let (mut free, mut total) = (0u64, 0u64);
@@ -46,11 +45,7 @@ fn memory_is_limited() {
     assert!(out.status.success(), "{}", said(&out));
 }
 
-#[test]
 fn memory_fits_the_host_by_default() {
-    if !own() {
-        return;
-    }
     if inside() {
         context();
         let (mut free, mut total) = (0u64, 0u64);
@@ -77,11 +72,7 @@ loop:
 }
 \0";
 
-#[test]
 fn launches_end_in_time() {
-    if !own() {
-        return;
-    }
     if inside() {
         context();
         let kernel = function(module(ENDLESS), "k\0");
@@ -98,11 +89,7 @@ fn launches_end_in_time() {
     }
 }
 
-#[test]
 fn junk_is_named() {
-    if !own() {
-        return;
-    }
     if inside() {
         println!("code {}", call("cuInit", &[0]));
         return;
@@ -125,4 +112,11 @@ fn junk_is_named() {
         let (refused, text) = code(&[(name, value)]);
         assert!(refused == 100 && text.contains(name), "{name}={value}: {refused} {text}");
     }
+}
+
+golden::tests! {
+    memory_is_limited: condition(THIS_DRIVER, own()),
+    memory_fits_the_host_by_default: condition(THIS_DRIVER, own()),
+    launches_end_in_time: condition(THIS_DRIVER, own()),
+    junk_is_named: condition(THIS_DRIVER, own()),
 }

@@ -17,10 +17,10 @@ use crate::options::Options;
 use crate::range::Assumptions;
 use crate::thunk::{self, Thunks};
 use crate::unsupported::Unsupported;
-use crate::{emit, lanes, x86};
+use crate::{emit, processor, x86};
 
-/// Values of Cranelift's form beyond which its allocation of registers takes minutes: masks and homes of a thousand blocks
-/// that are all live across each other.
+/// Values of Cranelift's form beyond which its allocation of registers takes minutes: masks and homes of a thousand
+/// blocks that are all live across each other.
 const MOST_VALUES: usize = 2_000_000;
 
 /// A kernel's machine code, and what it was made of.
@@ -49,7 +49,7 @@ pub(crate) fn clif(
     cx.func.signature.returns.push(AbiParam::new(types::I64));
     let mut fcx = FunctionBuilderContext::new();
     let b = FunctionBuilder::new(&mut cx.func, &mut fcx);
-    let layout = emit::emit(middle, b, lanes::has_fma(), config);
+    let layout = emit::emit(middle, b, processor::has_fma(), config);
     // Only Cranelift's own way from here on checks what it is given.
     if middle.form.backend != Backend::Cranelift && cfg!(debug_assertions) {
         let flags = settings::Flags::new(settings::builder());

@@ -19,7 +19,7 @@ use crate::kernel::{Kernel, Stats};
 use crate::options::{Options, Seen};
 use crate::range::Assumptions;
 use crate::unsupported::Unsupported;
-use crate::{lanes, perf};
+use crate::{perf, processor};
 
 /// Compiles `program` for blocks of `block` threads, for launches like the one that was seen.
 ///
@@ -174,7 +174,7 @@ fn key(
         isa.triple().hash(&mut key);
         isa.flags().hash(&mut key);
         isa.isa_flags_hash_key().hash(&mut key);
-        key.add(&[u8::from(lanes::has_fma()), u8::from(widest() != Form::CRANELIFT)]);
+        key.add(&[u8::from(processor::has_fma()), u8::from(widest() != Form::CRANELIFT)]);
         key
     });
     key.add(program.functions[0].name.as_bytes());

@@ -4,6 +4,8 @@
 
 use ptx_isa::uop::{Op, lane_fn};
 
+use crate::processor;
+
 /// `dst = op(a, b, c)` for `n` lanes, with the micro-op's constant `k`.
 pub(crate) type LaneFn =
     unsafe extern "C" fn(*mut u8, *const u8, *const u8, *const u8, k: u64, n: usize);
@@ -71,8 +73,8 @@ macro_rules! cell {
     };
 }
 
-/// Eight lanes from `$i` on, in arrays of their own for the vectoriser; no closures, which would lose the features of the
-/// processor that their caller is compiled for.
+/// Eight lanes from `$i` on, in arrays of their own for the vectoriser; no closures, which would lose the features of
+/// the processor that their caller is compiled for.
 macro_rules! eight {
     ($name:ident($($arg:ident: $kind:ident),*) -> $ret:ident, $places:ident, $dst:ident, $i:ident, $k:expr) => {
         let mut at = 0;
@@ -191,7 +193,7 @@ macro_rules! table {
 
         fn function(op: Op, fast: bool) -> LaneFn {
             #[cfg(target_arch = "x86_64")]
-            if fast && has_avx512() {
+            if fast && processor::has_avx512() {
                 if let Some(function) = groups::function(op) {
                     return function;
                 }
@@ -283,7 +285,7 @@ mod groups {
 pub(crate) fn addresses() -> &'static [usize] {
     static TABLE: std::sync::OnceLock<Vec<usize>> = std::sync::OnceLock::new();
     TABLE.get_or_init(|| {
-        let fast = has_fma();
+        let fast = processor::has_fma();
         let mut table = vec![0; Op::ALL.iter().map(|op| *op as usize + 1).max().unwrap_or(0)];
         for op in Op::ALL {
             let op_here = if fast { *op } else { op.without_fma() };
@@ -291,26 +293,4 @@ pub(crate) fn addresses() -> &'static [usize] {
         }
         table
     })
-}
-
-/// Whether the processor has the AVX-512 subsets of servers.
-#[cfg(target_arch = "x86_64")]
-fn has_avx512() -> bool {
-    is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512vl")
-}
-
-/// Whether the processor has AVX2 and fused multiply-add.
-pub(crate) fn has_fma() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("fma")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    false
 }

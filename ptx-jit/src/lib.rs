@@ -1,9 +1,9 @@
-//! Compiles PTX kernels, one function per thread block: with Cranelift, or with a back end of our own for 512-bit vectors.
+//! Compiles PTX kernels, one function per thread block: with Cranelift, or with a back end of our own for 512-bit
+//! vectors.
 //!
-//! [`compile`] takes a lowered [`Program`](ptx_parse::code::Program) and the launch's block shape; a [`Worker`] runs blocks
-//! of a [`Launch`] against the memory of a [`Device`]. What cannot be compiled is
-//! [`Unsupported`], with the line, and runs in the interpreter instead. Results are the
-//! interpreter's, bit for bit.
+//! [`compile`] takes a lowered [`Program`](ptx_parse::code::Program) and the launch's block shape; a [`Worker`] runs
+//! blocks of a [`Launch`] against the memory of a [`Device`]. What cannot be compiled is [`Unsupported`], with the
+//! line, and runs in the interpreter instead. Results are the interpreter's, bit for bit.
 //!
 //! | module | what it does |
 //! | --- | --- |
@@ -61,6 +61,7 @@ mod ops_words;
 mod opt;
 mod options;
 mod perf;
+mod processor;
 mod pure;
 mod range;
 mod scratch;

@@ -1,5 +1,5 @@
-//! Machine code of vectors that Cranelift does not have: its form is the input, registers are assigned by `regalloc2`, as
-//! in Cranelift itself, and the instructions are encoded by `iced-x86`.
+//! Machine code of vectors that Cranelift does not have: its form is the input, registers are assigned by `regalloc2`,
+//! as in Cranelift itself, and the instructions are encoded by `iced-x86`.
 //!
 //! | module | what it does |
 //! | --- | --- |
@@ -42,29 +42,16 @@ use regalloc2::RegallocOptions;
 use self::target::Target;
 use crate::blob::MachineCode;
 use crate::form::Form;
+use crate::processor;
 use crate::thunk::Thunks;
 use crate::unsupported::Unsupported;
 
-/// Whether such code is made here: the processor has AVX-512 as of Ice Lake and Zen 4, and `PTXRUN_JIT_BITS` is not 128.
+/// Whether such code is made here: the processor runs it, and `PTXRUN_JIT_BITS` is not 128.
 pub(crate) fn here() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        static HAS: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-        *HAS.get_or_init(|| {
-            is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512cd")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512vpopcntdq")
-                && is_x86_feature_detected!("lzcnt")
-                && is_x86_feature_detected!("popcnt")
-                && crate::lanes::has_fma()
-                && environment::jit_bits().ok().flatten() != Some(128)
-        })
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    false
+    static HERE: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *HERE.get_or_init(|| {
+        processor::runs_512_bit_code() && environment::jit_bits().ok().flatten() != Some(128)
+    })
 }
 
 /// Code of the calls to helpers for a form of vectors, as [`crate::thunk::thunks`].

@@ -15,6 +15,7 @@ use super::words::{self, MASK, Word};
 use crate::blob::Blob;
 use crate::clif::{plain, vconst32, vconst64};
 use crate::form::word;
+use crate::processor;
 
 type B<'a> = FunctionBuilder<'a>;
 
@@ -73,18 +74,12 @@ fn compile(body: impl FnOnce(&mut B, Value) -> Value) -> Result<Blob, String> {
 
 /// Calls the function that `body` builds with the address of `rows`.
 fn run(rows: &mut Rows, body: impl FnOnce(&mut B, Value) -> Value) -> u64 {
+    // The build script asked the processor that compiled; it may not be this one.
+    assert!(processor::runs_512_bit_code(), "no AVX-512 as of Ice Lake and Zen 4");
     let blob = compile(body).unwrap_or_else(|e| panic!("{e}"));
     // SAFETY: the function was compiled with this signature and calling convention.
     let f = unsafe { std::mem::transmute::<usize, extern "C" fn(*mut Rows) -> u64>(blob.at(0)) };
     f(rows)
-}
-
-/// Whether there is nothing to test here.
-fn skip() -> bool {
-    if !super::here() {
-        println!("skipped: no AVX-512, or PTXRUN_JIT_BITS is 128");
-    }
-    !super::here()
 }
 
 fn load(b: &mut B, ty: Type, at: Value, row: usize) -> Value {
@@ -227,10 +222,8 @@ fn shifted(b: &mut B, x: Value, n: i64, way: u32) -> Value {
 }
 
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn operations_on_words() {
-    if skip() {
-        return;
-    }
     const C: u32 = 0x8000_0013;
     for (name, build, expect) in WORDS {
         let mut m = Rows::new();
@@ -267,10 +260,8 @@ fn operations_on_words() {
 
 /// Chains of these operations with many results that live on: registers are spilled.
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn random_chains() {
-    if skip() {
-        return;
-    }
     for seed in 1..=12u64 {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut below = |n: usize| {
@@ -341,10 +332,8 @@ const LONGS: &[OnLongs] = &[
 ];
 
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn operations_on_long_words() {
-    if skip() {
-        return;
-    }
     // Its halves differ, and its upper half alone is a sign.
     const C: u64 = 0x8000_0000_0000_0025;
     for (name, build, expect) in LONGS {
@@ -403,10 +392,8 @@ fn ordered(cc: IntCC, x: i64, y: i64) -> bool {
 }
 
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn comparisons_of_integers() {
-    if skip() {
-        return;
-    }
     for cc in ORDERS {
         for ty in [I8, I32, I64] {
             let mut m = Rows::new();
@@ -467,10 +454,8 @@ fn comparisons_of_integers() {
 }
 
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn comparisons_of_numbers() {
-    if skip() {
-        return;
-    }
     let values = [1.0f32, f32::NAN, -0.0, 0.0, f32::INFINITY, 2.5, -1.0, 1e-40];
     type Relation = fn(f32, f32) -> bool;
     let table: [(FloatCC, Relation); 8] = [
@@ -510,10 +495,8 @@ fn comparisons_of_numbers() {
 }
 
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn numbers() {
-    if skip() {
-        return;
-    }
     type OnNumbers = (&'static str, Build, fn([f32; 3]) -> f32, fn([f64; 3]) -> f64);
     let table: &[OnNumbers] = &[
         ("fadd", |b, [x, y, _]| b.ins().fadd(x, y), |[x, y, _]| x + y, |[x, y, _]| x + y),
@@ -560,10 +543,8 @@ fn same(x: f64, y: f64) -> bool {
 }
 
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn numbers_from_and_to_integers() {
-    if skip() {
-        return;
-    }
     let mut m = Rows::new();
     run(&mut m, |b, p| {
         let x = load(b, I32X16, p, 0);

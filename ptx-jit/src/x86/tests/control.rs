@@ -8,10 +8,8 @@ fn extended(b: &mut B, c: i32, signed: bool) -> Value {
 }
 
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn extended_constants() {
-    if skip() {
-        return;
-    }
     for (c, signed, want) in [
         (-7, false, 0xffff_fff9u64),
         (-7, true, -7i64 as u64),
@@ -61,10 +59,8 @@ fn branch(b: &mut B, c: Value) -> Value {
 }
 
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn branches() {
-    if skip() {
-        return;
-    }
     let cases = [(0u64, I32), (0x100, I32), (0x1_0000_0000, I32), (0x100, I8), (1, I8)];
     for (x, ty) in cases.into_iter().chain([(0x1_0000_0000, I64), (0, I64)]) {
         let mut m = Rows::new();
@@ -88,10 +84,8 @@ fn branches() {
 }
 
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn branches_on_masks() {
-    if skip() {
-        return;
-    }
     for k in [0u16, 1, 0x8000, 0xfffe, 0xffff] {
         for (cc, all) in [
             (IntCC::NotEqual, 0),
@@ -133,10 +127,8 @@ fn branches_on_masks() {
 }
 
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn tables() {
-    if skip() {
-        return;
-    }
     let blob = compile(|b, p| {
         let index = b.ins().load(I32, plain(), p, 0);
         let join = b.create_block();
@@ -165,10 +157,8 @@ fn tables() {
 
 /// Values of all kinds go round a loop and change places in each turn.
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn loops_with_parameters() {
-    if skip() {
-        return;
-    }
     let mut m = Rows::new();
     let turns = 7;
     run(&mut m, |b, p| {
@@ -216,10 +206,8 @@ extern "C" fn count(place: *mut u64, by: u64) {
 
 /// Forty vectors, twenty masks and thirty scalars live across a branch and a call.
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn registers_are_spilled() {
-    if skip() {
-        return;
-    }
     let mut m = Rows::new();
     m.0[94] = [0; 16];
     let got = run(&mut m, |b, p| {
@@ -280,10 +268,8 @@ fn registers_are_spilled() {
 
 /// What has no form is refused, and never made wrongly.
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn refusals() {
-    if skip() {
-        return;
-    }
     let table: [(&str, Build); 3] = [
         ("udiv", |b, [_, x, y]| b.ins().udiv(x, y)),
         ("rotl", |b, [_, x, y]| b.ins().rotl(x, y)),

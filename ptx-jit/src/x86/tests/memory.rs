@@ -17,10 +17,8 @@ fn with_masks() -> Rows {
 }
 
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn masked_loads_and_stores() {
-    if skip() {
-        return;
-    }
     for (n, k) in MASKS.into_iter().enumerate() {
         let mut m = with_masks();
         let before = m.clone();
@@ -55,10 +53,8 @@ fn masked_loads_and_stores() {
 }
 
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn narrow_loads_and_stores() {
-    if skip() {
-        return;
-    }
     let mut m = Rows::new();
     let before = m.clone();
     run(&mut m, |b, p| {
@@ -107,10 +103,8 @@ fn word_at(m: &mut Rows, index: i32) -> &mut u32 {
 }
 
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn gathers() {
-    if skip() {
-        return;
-    }
     for (n, k) in MASKS.into_iter().enumerate() {
         let mut m = with_masks();
         let at = indices(&mut m, 80, k);
@@ -156,10 +150,8 @@ fn gathers() {
 }
 
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn scatters() {
-    if skip() {
-        return;
-    }
     for (n, k) in MASKS.into_iter().enumerate() {
         for way in 0..4 {
             let mut m = with_masks();
@@ -201,10 +193,8 @@ fn scatters() {
 }
 
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn lanes_that_move() {
-    if skip() {
-        return;
-    }
     let mut m = Rows::new();
     run(&mut m, |b, p| {
         let [x, y, i] = [0, 1, 8].map(|n| load(b, I32X16, p, n));
@@ -257,10 +247,8 @@ fn lanes_that_move() {
 }
 
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn atomics() {
-    if skip() {
-        return;
-    }
     use AtomicRmwOp::*;
     type Update = fn(i64, i64) -> i64;
     // Numbers are extended by their sign, which keeps both orders.
@@ -308,10 +296,8 @@ fn atomics() {
 }
 
 #[test]
+#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn compare_and_swap() {
-    if skip() {
-        return;
-    }
     for ty in [I32, I64] {
         let mut m = Rows::new();
         let before = m.clone();
