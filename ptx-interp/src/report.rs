@@ -8,7 +8,6 @@ use crate::allocation::Allocation;
 
 /// Why a launch stopped.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-#[non_exhaustive]
 pub enum FaultKind {
     /// Access outside every allocation.
     OutOfBounds,

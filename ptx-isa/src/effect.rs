@@ -4,56 +4,15 @@
 //! or park warps. Everything else that looks across lanes or into memory is a [`WarpOp`]: one
 //! function over the [`Machine`] trait that interpreter and compiled code both call.
 
+mod machine;
+pub mod window;
+
+pub use machine::Machine;
+
 use crate::num::half::{self, Clamp, Half};
 use crate::num::{fp32, fp64};
 use crate::reach::Reach;
 use crate::types::Space;
-
-/// Address windows of the generic address space, the same for 32- and 64-bit modules.
-pub mod window {
-    use crate::types::Space;
-
-    /// First generic address of shared memory; `.shared` address `a` is `SHARED + a`.
-    pub const SHARED: u64 = 0x0200_0000;
-    /// Bytes of the shared window (a cluster's CTAs, [`SHARED_CTA`] each, follow the own one).
-    pub const SHARED_SIZE: u64 = 0x0200_0000;
-    /// `.shared::cluster` address of CTA rank `r` of the cluster is `(r + 1) * SHARED_CTA + offset`;
-    /// addresses below `SHARED_CTA` are the executing CTA's own.
-    pub const SHARED_CTA: u64 = 0x0010_0000;
-    /// First generic address of local memory.
-    pub const LOCAL: u64 = 0x0400_0000;
-    /// Bytes of the local window.
-    pub const LOCAL_SIZE: u64 = 0x0200_0000;
-    /// First generic address of kernel parameters.
-    pub const PARAM: u64 = 0x0600_0000;
-    /// Bytes of the parameter window.
-    pub const PARAM_SIZE: u64 = 0x0010_0000;
-    /// Lowest address that global and constant allocations may have.
-    pub const GLOBAL: u64 = 0x1000_0000;
-
-    /// The state space that an address reaches, and the address there. Only generic addresses
-    /// change; constants and global memory are [`Space::Global`].
-    pub const fn locate(space: Space, address: u64) -> (Space, u64) {
-        match space {
-            Space::Generic => match address {
-                SHARED..LOCAL => (Space::SharedCluster, address - SHARED),
-                LOCAL..PARAM => (Space::Local, address - LOCAL),
-                a if a >= PARAM && a - PARAM < PARAM_SIZE => (Space::ParamEntry, a - PARAM),
-                _ => (Space::Global, address),
-            },
-            Space::Global
-            | Space::Shared
-            | Space::SharedCluster
-            | Space::Local
-            | Space::Const
-            | Space::ParamEntry
-            | Space::ParamFunc
-            | Space::Reg
-            | Space::Sreg
-            | Space::Tex => (space, address),
-        }
-    }
-}
 
 /// Memory ordering of an access or fence (PTX ISA 8.3).
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -501,7 +460,6 @@ pub enum Flow {
 
 /// A run-time fault found by a meaning; the engine adds kernel, line, block and thread.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Fault {
     /// Address outside every allocation of its space, or not readable or writable there.
     #[error("{} of {bytes} bytes at {space:?} address {address:#x} is outside every allocation", if *.write { "write" } else { "read" })]
@@ -560,90 +518,4 @@ pub enum ArrayTouch {
     Write,
     /// Reads and writes them at once.
     Update,
-}
-
-/// What a [`WarpFn`] may ask of the engine that runs it.
-///
-/// Sources and destinations are numbered as the meaning gave them to
-/// [`Cx::warp`](crate::Cx::warp). Writes touch executing lanes only.
-pub trait Machine {
-    /// The executing lanes.
-    fn mask(&self) -> u32;
-    /// All 32 lanes of source `i`, a `W`.
-    fn src_w(&self, i: usize) -> [u32; 32];
-    /// All 32 lanes of source `i`, a `D`.
-    fn src_d(&self, i: usize) -> [u64; 32];
-    /// Source `i`, a `P`, one bit per lane.
-    fn src_p(&self, i: usize) -> u32;
-    /// Sets destination `i`, a `W`, in the executing lanes.
-    fn set_w(&mut self, i: usize, v: &[u32; 32]);
-    /// Sets destination `i`, a `D`, in the executing lanes.
-    fn set_d(&mut self, i: usize, v: &[u64; 32]);
-    /// Sets destination `i`, a `P`, in the executing lanes.
-    fn set_p(&mut self, i: usize, v: u32);
-    /// Reads memory for one lane.
-    ///
-    /// # Errors
-    /// A fault when the range is not readable.
-    fn read(
-        &mut self,
-        by: Accessor,
-        lane: u8,
-        space: Space,
-        address: u64,
-        out: &mut [u8],
-    ) -> Result<(), Fault>;
-    /// Writes memory for one lane.
-    ///
-    /// # Errors
-    /// A fault when the range is not writable.
-    fn write(
-        &mut self,
-        by: Accessor,
-        lane: u8,
-        space: Space,
-        address: u64,
-        data: &[u8],
-    ) -> Result<(), Fault>;
-    /// Atomically replaces an aligned element of 1, 2, 4 or 8 bytes by `f(old)`; returns `old`.
-    ///
-    /// # Errors
-    /// A fault when the element is not writable.
-    fn update(
-        &mut self,
-        by: Accessor,
-        lane: u8,
-        space: Space,
-        address: u64,
-        bytes: u8,
-        f: &mut dyn FnMut(u64) -> u64,
-    ) -> Result<u64, Fault>;
-    /// Tells observers that a lane touches `bytes` bytes at `offset` of the array of a texture or
-    /// surface, which does not lie in device memory.
-    ///
-    /// # Errors
-    /// When an observer stops the launch.
-    fn touches_array(
-        &mut self,
-        lane: u8,
-        handle: u64,
-        offset: u64,
-        bytes: u32,
-        touch: ArrayTouch,
-    ) -> Result<(), Fault> {
-        let _ = (lane, handle, offset, bytes, touch);
-        Ok(())
-    }
-    /// Tells observers of an operation on an mbarrier object.
-    ///
-    /// # Errors
-    /// When an observer stops the launch.
-    fn mbarrier(&mut self, event: MbarrierEvent) -> Result<(), Fault> {
-        let _ = event;
-        Ok(())
-    }
-    /// Value of a special register in one lane.
-    fn special(&self, lane: u8, reg: crate::special::Sreg) -> u64;
-    /// The texture, sampler or surface object behind a handle; `None` when there is none.
-    fn texture(&self, handle: u64) -> Option<std::sync::Arc<crate::texture::Texture>>;
 }

@@ -1,161 +1,23 @@
 //! One instruction at a time.
 
-use std::fmt::{Display, Formatter, Write};
+use std::fmt::Write;
 
-use super::regs::Reg;
+use super::operand::{Address, List, Operand};
+use super::types::{
+    bits, float, integral, memory_type, move_type, rounding, signed, stored_type, unsigned,
+};
 use super::writer::Writer;
 use crate::diag::{Code, Diag};
 use crate::ir::{
-    Asm, AsmOperand, Atomic, BinOp, Cmp, Mem, MemTy, Op, ParamKind, Round, Space, Sreg, TernOp, Ty,
-    UnOp, Val,
+    Asm, AsmOperand, Atomic, BinOp, Cmp, Mem, MemTy, Op, ParamKind, Space, Sreg, TernOp, Ty, UnOp,
+    Val,
 };
-
-/// Type suffix of a move.
-pub fn move_type(ty: Ty) -> &'static str {
-    match ty {
-        Ty::None | Ty::Pred => "pred",
-        Ty::F16 => "b16",
-        Ty::I32 => "u32",
-        Ty::I64 => "u64",
-        Ty::F32 => "f32",
-        Ty::F64 => "f64",
-    }
-}
-
-fn bits(ty: Ty) -> &'static str {
-    match ty {
-        Ty::None | Ty::Pred => "pred",
-        Ty::F16 => "b16",
-        Ty::I32 | Ty::F32 => "b32",
-        Ty::I64 | Ty::F64 => "b64",
-    }
-}
-
-fn signed(ty: Ty) -> &'static str {
-    if ty == Ty::I64 { "s64" } else { "s32" }
-}
-
-fn unsigned(ty: Ty) -> &'static str {
-    if ty == Ty::I64 { "u64" } else { "u32" }
-}
-
-fn float(ty: Ty) -> &'static str {
-    match ty {
-        Ty::F16 => "f16",
-        Ty::F64 => "f64",
-        Ty::F32 => "f32",
-        // Asked for with every operation, written with those on floats.
-        Ty::None | Ty::Pred | Ty::I32 | Ty::I64 => "f32",
-    }
-}
-
-fn rounding(round: Round) -> &'static str {
-    match round {
-        Round::Nearest => "rn",
-        Round::Zero => "rz",
-        Round::Up => "rp",
-        Round::Down => "rm",
-    }
-}
-
-fn integral(round: Round) -> &'static str {
-    match round {
-        Round::Nearest => "rni",
-        Round::Zero => "rzi",
-        Round::Up => "rpi",
-        Round::Down => "rmi",
-    }
-}
-
-/// The type of a load, a store or a parameter.
-pub(super) fn memory_type(ty: MemTy) -> &'static str {
-    match ty {
-        MemTy::S8 => "s8",
-        MemTy::U8 => "u8",
-        MemTy::S16 => "s16",
-        MemTy::U16 => "u16",
-        MemTy::B32 => "u32",
-        MemTy::B64 => "u64",
-        MemTy::F16 => "b16",
-        MemTy::F32 => "f32",
-        MemTy::F64 => "f64",
-    }
-}
-
-/// The type of a store: it takes the low bits, whatever the sign.
-fn stored_type(ty: MemTy) -> &'static str {
-    match ty {
-        MemTy::S8 => "u8",
-        MemTy::S16 => "u16",
-        MemTy::U8 | MemTy::U16 | MemTy::B32 | MemTy::B64 | MemTy::F16 | MemTy::F32 | MemTy::F64 => {
-            memory_type(ty)
-        }
-    }
-}
 
 /// Private memory is seen by its thread alone, and PTX has no `.volatile` for it before version 9.1.
 fn volatile(m: &Mem) -> &'static str {
     match m.space {
         Space::Global | Space::Shared | Space::Constant if m.volatile => ".volatile",
         Space::Global | Space::Shared | Space::Constant | Space::Local | Space::Param => "",
-    }
-}
-
-/// What stands for a value in the text.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Operand<'w> {
-    /// Nothing uses the value.
-    Nothing,
-    Reg(Reg),
-    Int(i64),
-    Half(u64),
-    Single(u32),
-    Double(u64),
-    Name(&'w str),
-}
-
-impl Display for Operand<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Operand::Nothing => Ok(()),
-            Operand::Reg(r) => r.fmt(f),
-            Operand::Int(value) => value.fmt(f),
-            Operand::Half(bits) => write!(f, "0x{bits:04X}"),
-            Operand::Single(bits) => write!(f, "0f{bits:08X}"),
-            Operand::Double(bits) => write!(f, "0d{bits:016X}"),
-            Operand::Name(name) => f.write_str(name),
-        }
-    }
-}
-
-/// An address with its brackets.
-#[derive(Clone, Copy)]
-struct Address<'w> {
-    base: Operand<'w>,
-    offset: i64,
-}
-
-impl Display for Address<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        match self.offset {
-            0 => write!(f, "[{}]", self.base),
-            offset => write!(f, "[{}+{offset}]", self.base),
-        }
-    }
-}
-
-/// Things with commas between them.
-struct List<'l, T>(&'l [T]);
-
-impl<T: Display> Display for List<'_, T> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        for (i, item) in self.0.iter().enumerate() {
-            if i > 0 {
-                f.write_str(", ")?;
-            }
-            item.fmt(f)?;
-        }
-        Ok(())
     }
 }
 

@@ -2,8 +2,10 @@
 
 mod inst;
 mod names;
+mod operand;
 mod regs;
 mod spaces;
+mod types;
 mod writer;
 
 use std::fmt::Write;

@@ -4,8 +4,8 @@ use std::fmt::{self, Write};
 
 use rustc_hash::FxHashMap;
 
-use super::inst;
 use super::regs::{CLASSES, Reg, Registers, needs_register};
+use super::types;
 use crate::diag::Diag;
 use crate::ir::graph::Graph;
 use crate::ir::{BlockId, Edge, Func, Op, ParamKind, Space, Term, Val};
@@ -160,7 +160,7 @@ impl<'w> Writer<'w> {
             .iter()
             .map(|p| match p.kind {
                 ParamKind::Scalar(ty) => {
-                    format!("    .param .{} {}", inst::memory_type(ty), p.name)
+                    format!("    .param .{} {}", types::memory_type(ty), p.name)
                 }
                 ParamKind::Pointer(space, align) => {
                     let space = match space {
@@ -318,7 +318,7 @@ impl<'w> Writer<'w> {
             let ty = self.f.ty(p);
             let saved = self.registers.scratch(ty);
             let target = self.registers.of(self.f, p);
-            self.line(format_args!("mov.{} {saved}, {target};", inst::move_type(ty)));
+            self.line(format_args!("mov.{} {saved}, {target};", types::move_type(ty)));
             let (cycle, rest): (Vec<_>, Vec<_>) = pending
                 .into_iter()
                 .partition(|(_, a)| self.needs[a.0 as usize] && self.registers.same(self.f, p, *a));
@@ -330,7 +330,7 @@ impl<'w> Writer<'w> {
             }
             for (q, _) in cycle {
                 let target = self.registers.of(self.f, q);
-                self.line(format_args!("mov.{} {target}, {saved};", inst::move_type(ty)));
+                self.line(format_args!("mov.{} {target}, {saved};", types::move_type(ty)));
             }
         }
     }
@@ -348,6 +348,6 @@ impl<'w> Writer<'w> {
             }
             return;
         }
-        self.line(format_args!("mov.{} {to}, {from};", inst::move_type(ty)));
+        self.line(format_args!("mov.{} {to}, {from};", types::move_type(ty)));
     }
 }

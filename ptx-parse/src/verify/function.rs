@@ -1,44 +1,14 @@
-//! Functions: heads, tuning directives, bodies, labels (PTX ISA 11.2 to 11.5, 11.7).
+//! Functions: declarations, parameters, bodies, labels (PTX ISA 11.2, 11.3, 11.7).
 
 use super::Verifier;
 use super::declare::linkage;
 use super::scope::Binding;
-use crate::ast::{
-    self, DeclSpace, Directive, DirectiveKind, FnAttr, FnKind, Instr, Run, Stmt, Word,
-};
+use crate::ast::{self, DeclSpace, Directive, DirectiveKind, FnKind, Instr, Run, Stmt, Word};
 use crate::diag::{Code, closest};
-use crate::module::{Body, Func, Inst, Linkage, Loc, Param, Prototype, Text, Tuning};
+use crate::module::{Body, Func, Inst, Linkage, Loc, Param, Prototype, Text};
 use crate::span::Span;
 use ptx_isa::Ty;
-use ptx_isa::types::{PtxVersion, ptx};
-
-/// A head's directives: name, least and most integers, floors, for entries, for functions.
-type HeadRule = (&'static str, usize, usize, PtxVersion, u16, bool, bool);
-
-/// Those whose numbers are greater than 0.
-const POSITIVE: &[&str] = &[".maxnreg", ".maxntid", ".reqntid", ".minnctapersm"];
-
-/// Those that ended, with the first version without them and what to write.
-const ENDED: &[(&str, PtxVersion, &str)] =
-    &[(".maxnctapersm", ptx(2, 1), "write `.minnctapersm`, or bound the threads by `.maxntid`")];
-
-const HEAD: &[HeadRule] = &[
-    (".maxnreg", 1, 1, ptx(1, 3), 0, true, false),
-    (".maxntid", 1, 3, ptx(1, 3), 0, true, false),
-    (".reqntid", 1, 3, ptx(2, 1), 0, true, false),
-    (".minnctapersm", 1, 1, ptx(2, 0), 0, true, false),
-    (".maxnctapersm", 1, 1, ptx(1, 3), 0, true, false),
-    (".noreturn", 0, 0, ptx(6, 4), 30, false, true),
-    (".abi_preserve", 1, 1, ptx(9, 0), 80, false, true),
-    (".abi_preserve_control", 1, 1, ptx(9, 0), 80, false, true),
-    (".minperctamemory", 1, 1, ptx(9, 4), 80, true, false),
-    (".reqnctapercluster", 1, 3, ptx(7, 8), 90, true, false),
-    (".maxclusterrank", 1, 1, ptx(7, 8), 90, true, false),
-    (".explicitcluster", 0, 0, ptx(7, 8), 90, true, false),
-    (".blocksareclusters", 0, 0, ptx(9, 0), 90, true, false),
-    (".language", 0, 0, ptx(9, 2), 0, true, true),
-    (".pragma", 0, 0, ptx(2, 0), 0, true, true),
-];
+use ptx_isa::types::ptx;
 
 /// Moves a body out; the vectors keep their room for the next one, and what is moved has no
 /// room to spare.
@@ -61,19 +31,6 @@ fn take(body: &mut Body) -> Body {
         end: body.end.clone(),
     }
 }
-
-/// Names of source languages (PTX ISA 11.8.2).
-const LANGUAGES: &[&str] = &[
-    "unknown",
-    "ptx",
-    "nvvm",
-    "cuda c++",
-    "cuda c++ tile",
-    "tile ir",
-    "python-cutile",
-    "fortran",
-    "optix",
-];
 
 impl Verifier<'_> {
     /// A function or entry at module scope, or the prototype of one in a body.
@@ -324,136 +281,6 @@ impl Verifier<'_> {
         }
         self.module.functions[ids[0] as usize].alias = Some(ids[1]);
     }
-
-    // --- head -------------------------------------------------------------------
-
-    fn head_attrs(&mut self, f: &ast::Function) -> (Tuning, bool) {
-        let ast = self.ast;
-        let mut tuning = Tuning::default();
-        let mut noreturn = false;
-        let attrs = ast.attrs(f.attrs);
-        for (i, attr) in attrs.iter().enumerate() {
-            let name = self.text(attr.name.name);
-            let ints = ast.ints(attr.ints);
-            self.head_rule(f, attr, name, ints);
-            let earlier = attrs[..i].iter().any(|a| a.name.name == attr.name.name);
-            if earlier && !matches!(name, ".pragma" | ".language") {
-                let span = self.span_of(attr.name);
-                let message = format!("`{name}` is given twice; the last one counts");
-                self.diags.push(crate::diag::Diag::warning(Code::Directive, span, message));
-            }
-            let number = |i: usize| ints.get(i).map(|&n| u32::try_from(n).unwrap_or(u32::MAX));
-            let one = number(0);
-            let three = || {
-                let at = |i: usize| number(i).unwrap_or(1);
-                Some([at(0), at(1), at(2)])
-            };
-            match name {
-                ".maxnreg" => tuning.max_nreg = one,
-                ".maxntid" => tuning.max_ntid = three(),
-                ".reqntid" => tuning.req_ntid = three(),
-                ".minnctapersm" => tuning.min_ncta_per_sm = one,
-                ".maxnctapersm" => tuning.max_ncta_per_sm = one,
-                ".reqnctapercluster" => tuning.req_ncta_per_cluster = three(),
-                ".maxclusterrank" => tuning.max_cluster_rank = one,
-                ".explicitcluster" => tuning.explicit_cluster = true,
-                ".noreturn" => noreturn = true,
-                ".language" => self.languages(attr),
-                _ => {}
-            }
-        }
-        self.conflicts(f, attrs);
-        (tuning, noreturn)
-    }
-
-    fn head_rule(&mut self, f: &ast::Function, attr: &FnAttr, name: &str, ints: &[u64]) {
-        let span = self.span_of(attr.name);
-        let count = ints.len();
-        if POSITIVE.contains(&name) && ints.contains(&0) {
-            self.error(
-                Code::Directive,
-                span,
-                format!("the numbers of `{name}` are greater than 0"),
-            );
-        }
-        let ended = ENDED.iter().find(|(ended, ..)| *ended == name);
-        if let Some((_, version, help)) = ended.filter(|e| self.module.info.version >= e.1) {
-            self.error(Code::Directive, span, format!("`{name}` ended with PTX {version}"))
-                .help(*help);
-        }
-        let Some(&(_, least, most, since, sm, entries, functions)) =
-            HEAD.iter().find(|rule| rule.0 == name)
-        else {
-            return;
-        };
-        if !self.reaches(since, sm) {
-            self.floor(span, &format!("`{name}`"), since, sm);
-        }
-        if count < least || count > most {
-            let wanted = match (least, most) {
-                (0, 0) => "no number".to_owned(),
-                (1, 1) => "one number".to_owned(),
-                _ => format!("{least} to {most} numbers"),
-            };
-            self.error(Code::Directive, span, format!("`{name}` takes {wanted}"));
-        }
-        let entry = f.kind == FnKind::Entry;
-        if entry && !entries {
-            self.error(Code::Directive, span, format!("`{name}` is for `.func`, not `.entry`"));
-        }
-        if !entry && !functions {
-            self.error(Code::Directive, span, format!("`{name}` is for `.entry`, not `.func`"));
-        }
-    }
-
-    fn languages(&mut self, attr: &FnAttr) {
-        let ast = self.ast;
-        for word in ast.words(attr.words) {
-            let text = self.text(word.name);
-            let span = self.span_of(*word);
-            let known = match text.strip_prefix('"') {
-                Some(name) => {
-                    LANGUAGES.contains(&name.trim_end_matches('"').to_ascii_lowercase().as_str())
-                }
-                None => {
-                    let digits = text.strip_prefix("0x");
-                    let n = digits.map_or_else(|| text.parse(), |d| u64::from_str_radix(d, 16));
-                    n.is_ok_and(|n| n <= 10)
-                }
-            };
-            if !known {
-                self.error(Code::Directive, span, format!("unknown language {text}"))
-                    .note(format!("known are {}", LANGUAGES.join(", ")));
-            }
-        }
-    }
-
-    fn conflicts(&mut self, f: &ast::Function, attrs: &[FnAttr]) {
-        let ast = self.ast;
-        let has = |name: &str| attrs.iter().any(|a| ast.name(a.name.name) == name);
-        let span = self.span_of(f.name);
-        for (a, b) in [(".maxntid", ".reqntid"), (".reqnctapercluster", ".maxclusterrank")] {
-            if has(a) && has(b) {
-                self.error(Code::Directive, span, format!("`{a}` and `{b}` exclude each other"));
-            }
-        }
-        if has(".blocksareclusters") && !(has(".reqntid") && has(".reqnctapercluster")) {
-            self.error(
-                Code::Directive,
-                span,
-                "`.blocksareclusters` needs `.reqntid` and `.reqnctapercluster`",
-            );
-        }
-        if has(".minnctapersm") && !has(".maxntid") && !has(".reqntid") {
-            self.diags.push(crate::diag::Diag::warning(
-                Code::Directive,
-                span,
-                "`.minnctapersm` has no effect without `.maxntid` or `.reqntid`",
-            ));
-        }
-    }
-
-    // --- body -------------------------------------------------------------------
 
     fn statements(&mut self, run: Run) {
         let ast = self.ast;

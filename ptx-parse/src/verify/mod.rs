@@ -3,9 +3,9 @@
 //! - `header`: `.version`, `.target`, `.address_size`;
 //! - `scope`: what a name means where;
 //! - `declare`, `init`: variables and their initial values;
-//! - `function`: heads, bodies, labels;
+//! - `function`, `head`: declarations, bodies, labels; the directives of a head;
 //! - `opcode`: opcode text to rows, once per distinct text;
-//! - `operands`, `call`: operands against the slots of a row;
+//! - `operands`, `values`, `call`: operands against the slots of a row;
 //! - `limits`: rules on values and sizes;
 //! - `explain`: findings about operands in words.
 
@@ -14,12 +14,14 @@ mod call;
 mod declare;
 mod explain;
 mod function;
+mod head;
 mod header;
 mod init;
 mod limits;
 mod opcode;
 mod operands;
 mod scope;
+mod values;
 
 use crate::ast::{Ast, DirectiveKind, Item};
 use crate::diag::{Code, Diag};

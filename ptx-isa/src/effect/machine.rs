@@ -1,0 +1,94 @@
+//! What meanings over the warp ask of an engine.
+
+use std::sync::Arc;
+
+use super::{Accessor, ArrayTouch, Fault, MbarrierEvent};
+use crate::special::Sreg;
+use crate::texture::Texture;
+use crate::types::Space;
+
+/// What a [`WarpFn`](super::WarpFn) may ask of the engine that runs it.
+///
+/// Sources and destinations are numbered as the meaning gave them to
+/// [`Cx::warp`](crate::Cx::warp). Writes touch executing lanes only.
+pub trait Machine {
+    /// The executing lanes.
+    fn mask(&self) -> u32;
+    /// All 32 lanes of source `i`, a `W`.
+    fn src_w(&self, i: usize) -> [u32; 32];
+    /// All 32 lanes of source `i`, a `D`.
+    fn src_d(&self, i: usize) -> [u64; 32];
+    /// Source `i`, a `P`, one bit per lane.
+    fn src_p(&self, i: usize) -> u32;
+    /// Sets destination `i`, a `W`, in the executing lanes.
+    fn set_w(&mut self, i: usize, v: &[u32; 32]);
+    /// Sets destination `i`, a `D`, in the executing lanes.
+    fn set_d(&mut self, i: usize, v: &[u64; 32]);
+    /// Sets destination `i`, a `P`, in the executing lanes.
+    fn set_p(&mut self, i: usize, v: u32);
+    /// Reads memory for one lane.
+    ///
+    /// # Errors
+    /// A fault when the range is not readable.
+    fn read(
+        &mut self,
+        by: Accessor,
+        lane: u8,
+        space: Space,
+        address: u64,
+        out: &mut [u8],
+    ) -> Result<(), Fault>;
+    /// Writes memory for one lane.
+    ///
+    /// # Errors
+    /// A fault when the range is not writable.
+    fn write(
+        &mut self,
+        by: Accessor,
+        lane: u8,
+        space: Space,
+        address: u64,
+        data: &[u8],
+    ) -> Result<(), Fault>;
+    /// Atomically replaces an aligned element of 1, 2, 4 or 8 bytes by `f(old)`; returns `old`.
+    ///
+    /// # Errors
+    /// A fault when the element is not writable.
+    fn update(
+        &mut self,
+        by: Accessor,
+        lane: u8,
+        space: Space,
+        address: u64,
+        bytes: u8,
+        f: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<u64, Fault>;
+    /// Tells observers that a lane touches `bytes` bytes at `offset` of the array of a texture or
+    /// surface, which does not lie in device memory.
+    ///
+    /// # Errors
+    /// When an observer stops the launch.
+    fn touches_array(
+        &mut self,
+        lane: u8,
+        handle: u64,
+        offset: u64,
+        bytes: u32,
+        touch: ArrayTouch,
+    ) -> Result<(), Fault> {
+        let _ = (lane, handle, offset, bytes, touch);
+        Ok(())
+    }
+    /// Tells observers of an operation on an mbarrier object.
+    ///
+    /// # Errors
+    /// When an observer stops the launch.
+    fn mbarrier(&mut self, event: MbarrierEvent) -> Result<(), Fault> {
+        let _ = event;
+        Ok(())
+    }
+    /// Value of a special register in one lane.
+    fn special(&self, lane: u8, reg: Sreg) -> u64;
+    /// The texture, sampler or surface object behind a handle; `None` when there is none.
+    fn texture(&self, handle: u64) -> Option<Arc<Texture>>;
+}

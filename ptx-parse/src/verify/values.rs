@@ -1,0 +1,347 @@
+//! Operands as values: registers, literals, vectors, special registers, addresses.
+
+use super::Verifier;
+use super::opcode::{Spec, Traits};
+use super::operands::{Fit, What, agrees, immediate};
+use super::scope::Binding;
+use crate::ast::{Arg, Imm, Operand as AstOperand, Selector, flag};
+use crate::module::Operand;
+use crate::names::Name;
+use ptx_isa::Ty;
+use ptx_isa::meaning::Selection;
+use ptx_isa::special::Sreg;
+use ptx_isa::types::TyClass;
+
+impl Verifier<'_> {
+    /// A register, constant, vector or address as a value.
+    #[inline]
+    pub(super) fn value(&mut self, spec: &Spec, op: &AstOperand, traits: Traits) -> Fit<Operand> {
+        let ast = self.ast;
+        match ast.arg(op) {
+            Arg::Name { name, neg, not, part } => {
+                let binding = self.lookup(name);
+                if spec.fills.is_some() {
+                    return self.filling_name(spec, op, binding, traits);
+                }
+                if let (Binding::Reg(id), None, false, false, None, None) =
+                    (binding, spec.count, neg, not, part, spec.selector)
+                {
+                    return match spec.ty {
+                        Some(want) => {
+                            let ty = self.body.regs[id as usize].ty;
+                            if agrees(ty, want, spec.relaxed) {
+                                Ok(Operand::Reg(id, Selection::Whole))
+                            } else {
+                                Err((What::Type(ty, want), *op))
+                            }
+                        }
+                        None => Ok(Operand::Reg(id, Selection::Whole)),
+                    };
+                }
+                self.name_value(spec, op, traits, name, binding, (neg, not), part)
+            }
+            Arg::Imm(_) | Arg::Sink | Arg::Offset { .. } if spec.fills.is_some() => {
+                Err((What::NeedsVector(2), *op))
+            }
+            Arg::Imm(_) if spec.count.is_some() => {
+                Err((What::NeedsVector(spec.count.unwrap_or(0)), *op))
+            }
+            Arg::Imm(_) if spec.dest => Err((What::NotConstant, *op)),
+            Arg::Imm(imm) => self.constant(spec, op, imm),
+            Arg::Vector(items) => {
+                if let Some(total) = spec.fills {
+                    return self.filling(spec, op, items, total, traits);
+                }
+                let Some(count) = spec.count else {
+                    return match items {
+                        // A vector of one is its element.
+                        [one] => {
+                            let one = *one;
+                            self.value(spec, &one, traits)
+                        }
+                        _ => Err((What::NeedsScalar, *op)),
+                    };
+                };
+                if items.len() as u32 != count {
+                    return Err((What::NeedsVector(count), *op));
+                }
+                let element = Spec { count: None, ..*spec };
+                let traits = Traits { sink: spec.dest || traits.sink, ..traits };
+                let mut list: [Operand; 8] = [const { Operand::Absent }; 8];
+                if items.len() <= 8 {
+                    for (to, item) in list.iter_mut().zip(items) {
+                        *to = self.value(&element, item, traits)?;
+                    }
+                    let first = self.body.operands.len() as u32;
+                    self.body.operands.extend(list.into_iter().take(items.len()));
+                    return Ok(Operand::Vector(first..first + items.len() as u32));
+                }
+                let mut list = Vec::with_capacity(items.len());
+                for item in items {
+                    list.push(self.value(&element, item, traits)?);
+                }
+                let first = self.body.operands.len() as u32;
+                self.body.operands.extend(list);
+                Ok(Operand::Vector(first..first + items.len() as u32))
+            }
+            Arg::Sink if traits.sink => Ok(Operand::Sink),
+            Arg::Sink => Err((What::Sink, *op)),
+            Arg::Group([inner]) if !spec.dest => {
+                let inner = *inner;
+                match ast.arg(&inner) {
+                    Arg::Imm(_) => self.value(spec, &inner, traits),
+                    _ => Err((What::NeedsRegister, *op)),
+                }
+            }
+            Arg::Offset { name, offset } if (spec.names || traits.addresses) && !spec.dest => {
+                let binding = self.lookup(name);
+                match self.address_value(spec, op, binding, offset) {
+                    Some(fit) => fit,
+                    None if binding == Binding::None => Err((What::Unknown(name), *op)),
+                    None => Err((What::NotValue, *op)),
+                }
+            }
+            Arg::Index(base, index) if (spec.names || traits.addresses) && !spec.dest => {
+                let (name, offset) = self.indexed(base, index).ok_or((What::NotValue, *op))?;
+                let binding = self.lookup(name);
+                self.address_value(spec, op, binding, offset).unwrap_or(Err((What::NotValue, *op)))
+            }
+            Arg::Mem { .. } | Arg::MemList { .. } => Err((What::NotAddress, *op)),
+            Arg::Pair(..) => Err((What::Pair, *op)),
+            _ => Err((What::NeedsRegister, *op)),
+        }
+    }
+
+    /// `mov`'s vectors: two or four elements whose widths sum to the type's.
+    fn filling(
+        &mut self,
+        spec: &Spec,
+        op: &AstOperand,
+        items: &[AstOperand],
+        total: u32,
+        traits: Traits,
+    ) -> Fit<Operand> {
+        let each = match items.len() {
+            2 => total / 2,
+            4 => total / 4,
+            _ => return Err((What::NeedsVector(2), *op)),
+        };
+        let ty = match each {
+            8 => Ty::B8,
+            16 => Ty::B16,
+            32 => Ty::B32,
+            64 => Ty::B64,
+            _ => return Err((What::NeedsVector(2), *op)),
+        };
+        let element = Spec { fills: None, ty: Some(ty), count: Some(items.len() as u32), ..*spec };
+        self.value(&element, op, traits)
+    }
+
+    /// A vector register as `mov`'s vector.
+    fn filling_name(
+        &mut self,
+        spec: &Spec,
+        op: &AstOperand,
+        binding: Binding,
+        traits: Traits,
+    ) -> Fit<Operand> {
+        let Binding::Regs(first, count) = binding else {
+            return Err((What::NeedsVector(2), *op));
+        };
+        let ty = self.body.regs[first as usize].ty;
+        let total = spec.fills.unwrap_or(0);
+        if ty.bits() * u32::from(count) != total {
+            return Err((What::NeedsVector(2), *op));
+        }
+        let spec = Spec { fills: None, ty: Some(ty), count: Some(u32::from(count)), ..*spec };
+        self.value(&spec, op, traits)
+    }
+
+    /// The slower half of [`Verifier::value`] for names.
+    #[allow(clippy::too_many_arguments)]
+    fn name_value(
+        &mut self,
+        spec: &Spec,
+        op: &AstOperand,
+        traits: Traits,
+        name: Name,
+        binding: Binding,
+        (neg, not): (bool, bool),
+        part: Option<Selector>,
+    ) -> Fit<Operand> {
+        if neg && !spec.minus {
+            return Err((What::Minus, *op));
+        }
+        let want = spec.ty;
+        match binding {
+            Binding::Reg(id) => {
+                if let Some(count) = spec.count {
+                    return Err((What::NeedsVector(count), *op));
+                }
+                let ty = self.body.regs[id as usize].ty;
+                if let Some(want) = want
+                    && !agrees(ty, want, spec.relaxed)
+                {
+                    return Err((What::Type(ty, want), *op));
+                }
+                if not {
+                    return if (spec.negatable || !spec.dest) && ty == Ty::Pred {
+                        Ok(Operand::NotReg(id))
+                    } else {
+                        Err((What::Negation, *op))
+                    };
+                }
+                let part = self.selector(spec, op, part)?;
+                Ok(if neg { Operand::MinusReg(id, part) } else { Operand::Reg(id, part) })
+            }
+            Binding::Regs(first, count) => {
+                if not || neg {
+                    return Err((What::Negation, *op));
+                }
+                let ty = self.body.regs[first as usize].ty;
+                if let Some(want) = want
+                    && !agrees(ty, want, spec.relaxed)
+                {
+                    return Err((What::Type(ty, want), *op));
+                }
+                match (part.and_then(component), spec.count) {
+                    (Some(i), None) if i < u32::from(count) => {
+                        Ok(Operand::Reg(first + i, Selection::Whole))
+                    }
+                    (Some(_), None) => Err((What::Selector, *op)),
+                    (None, Some(n)) if n == u32::from(count) && part.is_none() => {
+                        let at = self.body.operands.len() as u32;
+                        let ids = first..first + n;
+                        self.body.operands.extend(ids.map(|id| Operand::Reg(id, Selection::Whole)));
+                        Ok(Operand::Vector(at..at + n))
+                    }
+                    (None, None) => Err((What::WholeVector, *op)),
+                    (_, Some(n)) => Err((What::NeedsVector(n), *op)),
+                }
+            }
+            Binding::Special(_) | Binding::Specials(_) | Binding::Envreg(_) => {
+                self.special_value(spec, op, traits, binding, part)
+            }
+            Binding::None => Err((What::Unknown(name), *op)),
+            _ if spec.dest => Err((What::NeedsRegister, *op)),
+            // A function's name is a number wherever an integer goes.
+            Binding::Func(_) if part.is_none() && !not && !neg => {
+                self.address_value(spec, op, binding, 0).unwrap_or(Err((What::NotValue, *op)))
+            }
+            _ if !(spec.names || traits.addresses) || part.is_some() || not || neg => {
+                Err((What::NotValue, *op))
+            }
+            _ => self.address_value(spec, op, binding, 0).unwrap_or(Err((What::NotValue, *op))),
+        }
+    }
+
+    /// The selector after a register, as the slot wants it.
+    fn selector(&self, spec: &Spec, op: &AstOperand, part: Option<Selector>) -> Fit<Selection> {
+        match (part, spec.selector) {
+            (None, None | Some((_, true))) => Ok(Selection::Whole),
+            (None, Some((_, false))) => Err((What::NeedsSelector, *op)),
+            (Some(_), None) => Err((What::Selector, *op)),
+            (Some(part), Some((selector, _))) => {
+                let text = match part {
+                    Selector::Other => self.ast.part_text(op),
+                    known => known.text(),
+                };
+                selector.parse(text).ok_or((What::Selector, *op))
+            }
+        }
+    }
+
+    /// A special register, or one component of it.
+    fn special_value(
+        &mut self,
+        spec: &Spec,
+        op: &AstOperand,
+        traits: Traits,
+        binding: Binding,
+        part: Option<Selector>,
+    ) -> Fit<Operand> {
+        if spec.dest {
+            return Err((What::ReadOnly, *op));
+        }
+        if !traits.specials {
+            return Err((What::Special, *op));
+        }
+        if let Binding::Specials(first) = binding {
+            let first = usize::from(first);
+            let at = |i: usize| Operand::Special(Sreg::ALL[first + i]);
+            let least = Sreg::ALL[first].least_bits();
+            let agrees =
+                spec.ty.is_none_or(|want| special_fits(Ty::U32, least, want, spec.relaxed));
+            return match (part.and_then(component), spec.count) {
+                _ if !agrees => Err((What::Special, *op)),
+                (Some(i), None) => Ok(at(i as usize)),
+                (None, Some(4)) if part.is_none() => {
+                    let start = self.body.operands.len() as u32;
+                    self.body.operands.extend((0..4).map(at));
+                    Ok(Operand::Vector(start..start + 4))
+                }
+                (None, None) if part.is_none() => Err((What::WholeVector, *op)),
+                _ => Err((What::Selector, *op)),
+            };
+        }
+        if part.is_some() {
+            return Err((What::Selector, *op));
+        }
+        let (ty, least, operand) = match binding {
+            Binding::Special(s) => (s.ty(), s.least_bits(), Operand::Special(s)),
+            Binding::Envreg(n) => (Ty::B32, 32, Operand::Envreg(n)),
+            _ => return Err((What::Special, *op)),
+        };
+        match spec.ty {
+            Some(want) if !special_fits(ty, least, want, spec.relaxed) => {
+                Err((What::Type(ty, want), *op))
+            }
+            _ if spec.count.is_some() => Err((What::NeedsVector(spec.count.unwrap_or(0)), *op)),
+            _ => Ok(operand),
+        }
+    }
+
+    /// A literal.
+    pub(super) fn constant(&mut self, spec: &Spec, op: &AstOperand, imm: Imm) -> Fit<Operand> {
+        let Some(ty) = spec.ty else {
+            let ty = if matches!(imm, Imm::F32(_)) { Ty::B32 } else { Ty::B64 };
+            return Ok(Operand::Imm(immediate(imm, ty)));
+        };
+        let integer = matches!(imm, Imm::Signed(_) | Imm::Unsigned(_));
+        let fits = match ty.class() {
+            TyClass::Pred | TyClass::Uint | TyClass::Sint => integer,
+            TyClass::Float => !integer,
+            TyClass::Half => false,
+            TyClass::Opaque => false,
+            TyClass::Bits => match ty {
+                Ty::Bf16 | Ty::Bf16x2 | Ty::Tf32 => false,
+                _ if integer => true,
+                // Bits can be given as `0f…` for 32 and `0d…` for 64 bits, not in decimal.
+                Ty::B32 => op.flags & flag::BITS != 0 && matches!(imm, Imm::F32(_)),
+                Ty::B64 => op.flags & flag::BITS != 0 && matches!(imm, Imm::F64(_)),
+                _ => false,
+            },
+        };
+        if fits { Ok(Operand::Imm(immediate(imm, ty))) } else { Err((What::Constant(ty), *op)) }
+    }
+}
+
+/// Whether a special register of type `ty`, of which `least` bits may be read, may be read as `want`.
+fn special_fits(ty: Ty, least: u32, want: Ty, relaxed: bool) -> bool {
+    if ty == Ty::Pred || want == Ty::Pred {
+        return ty == want;
+    }
+    let integer = matches!(want.class(), TyClass::Bits | TyClass::Uint | TyClass::Sint);
+    let narrow = (least..=ty.bits()).contains(&want.bits());
+    integer && (narrow || relaxed && ty.bits() > want.bits())
+}
+
+fn component(part: Selector) -> Option<u32> {
+    match part {
+        Selector::X => Some(0),
+        Selector::Y => Some(1),
+        Selector::Z => Some(2),
+        Selector::W => Some(3),
+        _ => None,
+    }
+}
