@@ -9,7 +9,9 @@ use ptx_isa::special::Sreg;
 use ptx_isa::uop::Op;
 use ptx_isa::{Kind, Space};
 use ptx_parse::code::function_address;
-use ptx_parse::code::{CallArg, Callee, Flow, Function, Inst as PtxInst, Program, Slot};
+use ptx_parse::code::{
+    ArgumentLocation, CallArg, Callee, Flow, Function, Inst as PtxInst, Program,
+};
 
 use crate::access;
 use crate::clock;
@@ -188,18 +190,18 @@ impl Decoder<'_> {
             self.leave(&mut fr, 0);
         }
         self.patch(entry as usize, &block_pc);
-        let places = |slots: &[Slot], rows: &mut Rows| -> Box<[Argument]> {
-            let place = |s: &Slot| match *s {
-                Slot::Frame { offset, bytes } => Argument::Frame { offset, bytes },
-                Slot::Reg(V { kind, src: Src::Reg(n) }) => {
+        let arguments = |locations: &[ArgumentLocation], rows: &mut Rows| -> Box<[Argument]> {
+            let argument = |at: &ArgumentLocation| match *at {
+                ArgumentLocation::Frame { offset, bytes } => Argument::Frame { offset, bytes },
+                ArgumentLocation::Reg(V { kind, src: Src::Reg(n) }) => {
                     Argument::Row(Operand::new(Base::Frame, rows.get(kind, n)), kind)
                 }
-                Slot::Reg(_) => Argument::Dropped,
+                ArgumentLocation::Reg(_) => Argument::Dropped,
             };
-            slots.iter().map(place).collect()
+            locations.iter().map(argument).collect()
         };
-        let params = places(&f.params, &mut fr.rows);
-        let rets = places(&f.rets, &mut fr.rows);
+        let params = arguments(&f.params, &mut fr.rows);
+        let rets = arguments(&f.rets, &mut fr.rows);
         let registers = [Kind::P, Kind::W, Kind::D].map(|kind| {
             let known = |n: u32| {
                 fr.rows.find(kind, n).map_or(Operand::NONE, |at| Operand::new(Base::Frame, at))

@@ -3,7 +3,7 @@
 use flow::{BitSet, Graph};
 use ptx_isa::Kind;
 use ptx_isa::meaning::{Src, Uop, V};
-use ptx_parse::code::{CallArg, Callee, Flow, Function, Inst, Slot};
+use ptx_parse::code::{ArgumentLocation, CallArg, Callee, Flow, Function, Inst};
 
 use crate::rows::{AreaLayout, row_bytes};
 
@@ -106,7 +106,7 @@ fn visit(f: &Function, inst: &Inst, numbers: &Numbering, set: &mut impl FnMut(us
         }
         Flow::Ret => {
             for r in &f.rets {
-                if let Slot::Reg(v) = r {
+                if let ArgumentLocation::Reg(v) = r {
                     touch(v, false);
                 }
             }

@@ -108,7 +108,7 @@ impl Term {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Block {
+pub(crate) struct BasicBlock {
     /// Phis first; effects in program order.
     pub insts: Vec<Val>,
     pub term: Term,
@@ -120,7 +120,7 @@ pub(crate) struct Block {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Func {
     pub insts: Vec<Inst>,
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<BasicBlock>,
     pub effects: Vec<EffectInst>,
     /// Bytes of local memory per thread.
     pub frame_bytes: u32,

@@ -499,7 +499,7 @@ pub(crate) fn arrange(f: &mut Func) -> bool {
                     }
                 }
             }
-            f.blocks.push(crate::ir::Block { insts: tail, term, preds: vec![b as BlockId] });
+            f.blocks.push(crate::ir::BasicBlock { insts: tail, term, preds: vec![b as BlockId] });
         }
         b += 1;
     }

@@ -31,7 +31,7 @@ pub(crate) fn lone_conditions(f: &Func) -> Vec<bool> {
         }
         block.term.value().into_iter().for_each(|x| readers[x as usize] += 1);
     }
-    let own = |block: &crate::ir::Block| {
+    let own = |block: &crate::ir::BasicBlock| {
         block.term.value().is_some_and(|v| block.insts.contains(&v) && readers[v as usize] == 1)
     };
     f.blocks.iter().map(own).collect()

@@ -48,7 +48,7 @@ pub struct Function {
     /// `Module::functions` index.
     pub id: u32,
     /// Basic blocks; block 0 is the entry.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<BasicBlock>,
     /// PTX instructions in text order.
     pub insts: Vec<Inst>,
     /// Micro-ops of all instructions.
@@ -62,9 +62,9 @@ pub struct Function {
     /// Bytes of the local frame: `.local` variables, call parameter blocks and own parameters.
     pub frame_bytes: u32,
     /// Own parameters: where the caller puts them.
-    pub params: Vec<Slot>,
+    pub params: Vec<ArgumentLocation>,
     /// Own results: where the caller finds them.
-    pub rets: Vec<Slot>,
+    pub rets: Vec<ArgumentLocation>,
     /// `.loc` positions.
     pub locs: Vec<Loc>,
 }
@@ -92,7 +92,7 @@ impl std::fmt::Display for RegName {
 
 /// Where a parameter or result of a function lives in its own frame.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Slot {
+pub enum ArgumentLocation {
     /// Byte offset and size in the frame.
     Frame {
         /// Offset.
@@ -106,7 +106,7 @@ pub enum Slot {
 
 /// A basic block.
 #[derive(Clone, Debug)]
-pub struct Block {
+pub struct BasicBlock {
     /// First instruction.
     pub start: u32,
     /// One past the last instruction. Control instructions only come last.

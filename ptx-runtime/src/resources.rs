@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use ptx_isa::Kind;
 use ptx_isa::meaning::{Src, Uop, V};
-use ptx_parse::code::{CallArg, Callee, Flow, Function, Inst, Program, Slot};
+use ptx_parse::code::{ArgumentLocation, CallArg, Callee, Flow, Function, Inst, Program};
 use ptx_parse::module::Tuning;
 
 /// What a kernel needs of a device.
@@ -87,8 +87,8 @@ fn uses(f: &Function, inst: &Inst) -> (Vec<Reg>, Vec<Reg>) {
             writes.extend(call.rets.iter().filter_map(value));
         }
         Flow::Ret => reads.extend(f.rets.iter().filter_map(|r| match r {
-            Slot::Reg(v) => reg(v),
-            Slot::Frame { .. } => None,
+            ArgumentLocation::Reg(v) => reg(v),
+            ArgumentLocation::Frame { .. } => None,
         })),
         _ => {}
     }

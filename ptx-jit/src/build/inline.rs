@@ -5,7 +5,7 @@ use ptx_isa::effect::Effect;
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
 use ptx_isa::uop::Op as Pure;
-use ptx_parse::code::{Call, CallArg, Callee, Flow, Inst, Program, Slot};
+use ptx_parse::code::{ArgumentLocation, Call, CallArg, Callee, Flow, Inst, Program};
 
 use super::raw::{Item, Operand, Raw, RawBlock, RawInst, RawTerm, UopIndex};
 use crate::ir::{BlockId, Op, Origin};
@@ -220,10 +220,11 @@ impl Inliner<'_> {
         let target = &self.program.functions[callee as usize];
         let args = call.args.iter().copied().zip(target.params.iter().copied());
         let rets = call.rets.iter().copied().zip(target.rets.iter().copied());
-        let pairs: Vec<(CallArg, Slot)> = args.chain(rets).collect();
+        let pairs: Vec<(CallArg, ArgumentLocation)> = args.chain(rets).collect();
         let mut aliases = Vec::new();
-        for (arg, slot) in &pairs {
-            if let (CallArg::Frame { offset, .. }, Slot::Frame { offset: own, bytes }) = (arg, slot)
+        for (arg, location) in &pairs {
+            if let (CallArg::Frame { offset, .. }, ArgumentLocation::Frame { offset: own, bytes }) =
+                (arg, location)
             {
                 aliases.push((*own, *bytes, instance.frame_at(*offset)));
             }
@@ -235,16 +236,19 @@ impl Inliner<'_> {
         self.block(head).term = RawTerm::Jump(entry);
         self.block(tail).term = RawTerm::Jump(point.at);
         let origin = Origin { function: f as u32, span: inst.span.clone() };
-        for (n, (arg, slot)) in pairs.iter().enumerate() {
+        for (n, (arg, location)) in pairs.iter().enumerate() {
             let is_arg = n < call.args.len();
-            let moved = match (arg, slot) {
-                (CallArg::Frame { .. }, Slot::Frame { .. }) | (CallArg::Sink, _) => continue,
-                (CallArg::Value(v), Slot::Reg(r)) => {
+            let moved = match (arg, location) {
+                (CallArg::Frame { .. }, ArgumentLocation::Frame { .. }) | (CallArg::Sink, _) => {
+                    continue;
+                }
+                (CallArg::Value(v), ArgumentLocation::Reg(r)) => {
                     let v = self.operand(*v, instance, &origin)?;
                     let r = self.operand(*r, &inner, &origin)?;
                     if is_arg { self.mov(r, v, &origin) } else { self.mov(v, r, &origin) }
                 }
-                (CallArg::Value(_), Slot::Frame { .. }) | (CallArg::Frame { .. }, Slot::Reg(_)) => {
+                (CallArg::Value(_), ArgumentLocation::Frame { .. })
+                | (CallArg::Frame { .. }, ArgumentLocation::Reg(_)) => {
                     let why = "a call that mixes registers and parameter memory";
                     return Err(self.unsupported(f, &inst.span, why));
                 }

@@ -1,7 +1,7 @@
 //! Lowered program to middle form: inlines calls, turns registers into SSA values.
 //!
-//! `inline` makes one list of blocks over variables (`raw`) of the kernel and all that it calls, `promote` turns cells of
-//! local memory into variables, and `ssa` variables into values.
+//! `inline` makes one list of blocks over variables (`raw`) of the kernel and all that it calls, `promote` turns cells
+//! of local memory into variables, and `ssa` variables into values.
 
 mod inline;
 mod promote;

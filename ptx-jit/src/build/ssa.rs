@@ -8,7 +8,7 @@ use ptx_isa::uop::Op as Pure;
 use ptx_isa::{Kind, Space};
 
 use super::raw::{Item, Operand, Raw, RawBlock, RawInst, RawTerm};
-use crate::ir::{Block, BlockId, EffectInst, Func, Inst, Op, Term, Val};
+use crate::ir::{BasicBlock, BlockId, EffectInst, Func, Inst, Op, Term, Val};
 
 /// The kernel over values; it has `param_bytes` of parameters.
 pub(super) fn ssa(raw: &Raw, param_bytes: u32) -> Func {
@@ -16,7 +16,7 @@ pub(super) fn ssa(raw: &Raw, param_bytes: u32) -> Func {
     let live = live_variables(raw, &order);
     let mut r = Renamer::new(raw, param_bytes);
     let n = order.preds.len();
-    r.f.blocks.push(Block { insts: vec![], term: Term::Jump(1), preds: vec![] });
+    r.f.blocks.push(BasicBlock { insts: vec![], term: Term::Jump(1), preds: vec![] });
     let mut ends: Vec<HashMap<u32, Val>> = vec![HashMap::new(); n];
     let mut phis: Vec<Vec<(u32, Val)>> = vec![Vec::new(); n];
     for i in 1..n {
@@ -28,7 +28,7 @@ pub(super) fn ssa(raw: &Raw, param_bytes: u32) -> Func {
         block.insts.iter().for_each(|inst| r.inst(inst));
         let term = r.term(&block.term, &order);
         let insts = std::mem::take(&mut r.insts);
-        r.f.blocks.push(Block { insts, term, preds: order.preds[i].clone() });
+        r.f.blocks.push(BasicBlock { insts, term, preds: order.preds[i].clone() });
         ends[i] = std::mem::take(&mut r.now);
     }
     // What each way brings is known now.

@@ -2,11 +2,11 @@
 
 use flow::{BitSet, Graph};
 
-use crate::code::{Block, Flow, Inst};
+use crate::code::{BasicBlock, Flow, Inst};
 
 /// Splits `insts` into blocks. Branch targets in [`Flow`] come as instruction numbers and leave as
 /// block numbers; `leaders` are the instructions that labels point to.
-pub(crate) fn build_blocks(insts: &mut [Inst], leaders: &[u32]) -> Vec<Block> {
+pub(crate) fn build_blocks(insts: &mut [Inst], leaders: &[u32]) -> Vec<BasicBlock> {
     let n = insts.len();
     let mut is_leader = vec![false; n + 1];
     is_leader[0] = true;
@@ -19,10 +19,15 @@ pub(crate) fn build_blocks(insts: &mut [Inst], leaders: &[u32]) -> Vec<Block> {
         }
     }
     let mut block_of = vec![0u32; n];
-    let mut blocks: Vec<Block> = Vec::new();
+    let mut blocks: Vec<BasicBlock> = Vec::new();
     for i in 0..n {
         if is_leader[i] {
-            blocks.push(Block { start: i as u32, end: i as u32, succs: Vec::new(), ipdom: None });
+            blocks.push(BasicBlock {
+                start: i as u32,
+                end: i as u32,
+                succs: Vec::new(),
+                ipdom: None,
+            });
         }
         let last = blocks.len() - 1;
         blocks[last].end = i as u32 + 1;
@@ -79,17 +84,17 @@ pub(crate) fn build_blocks(insts: &mut [Inst], leaders: &[u32]) -> Vec<Block> {
 }
 
 /// The ways between blocks.
-fn graph(blocks: &[Block]) -> Graph {
+fn graph(blocks: &[BasicBlock]) -> Graph {
     Graph::new(blocks.len(), |b| blocks[b as usize].succs.iter().copied())
 }
 
 /// Blocks that control can reach from block 0.
-pub(crate) fn reachable(blocks: &[Block]) -> BitSet {
+pub(crate) fn reachable(blocks: &[BasicBlock]) -> BitSet {
     graph(blocks).reachable(0)
 }
 
 /// Immediate post-dominators. Blocks that cannot reach an end of the function have none.
-fn post_dominators(blocks: &[Block], insts: &[Inst]) -> Vec<Option<u32>> {
+fn post_dominators(blocks: &[BasicBlock], insts: &[Inst]) -> Vec<Option<u32>> {
     flow::post_dominators(&graph(blocks), |b| {
         let block = &blocks[b as usize];
         let last = &insts[block.end as usize - 1];

@@ -11,7 +11,9 @@ use ptx_isa::{Cx, Kind, Match, Sem, Space, Ty};
 use super::contract::{self, Fused};
 use super::operands::Names;
 use super::{Layout, blocks, refusal, resolve};
-use crate::code::{Call, CallArg, Callee, Flow, Function, Inst, Refusal, RegName, Slot};
+use crate::code::{
+    ArgumentLocation, Call, CallArg, Callee, Flow, Function, Inst, Refusal, RegName,
+};
 use crate::module::{self, Body, CallOperands, Func, Module, Operand, Param};
 
 /// Lowers function `id`.
@@ -289,19 +291,19 @@ fn place_names<'a>(
     if entry {
         params.extend(kernel_params.iter().map(|(_, at)| *at));
     } else {
-        let mut slot = |p: &Param, params: &mut Vec<u32>| match p.reg {
+        let mut location = |p: &Param, params: &mut Vec<u32>| match p.reg {
             Some(r) => {
                 params.push(0);
-                Slot::Reg(regs[r as usize].0)
+                ArgumentLocation::Reg(regs[r as usize].0)
             }
             None => {
                 let offset = take(p.size as u64, p.align);
                 params.push(offset);
-                Slot::Frame { offset, bytes: p.size }
+                ArgumentLocation::Frame { offset, bytes: p.size }
             }
         };
-        out.rets = func.rets.iter().map(|p| slot(p, &mut params)).collect();
-        out.params = func.params.iter().map(|p| slot(p, &mut params)).collect();
+        out.rets = func.rets.iter().map(|p| location(p, &mut params)).collect();
+        out.params = func.params.iter().map(|p| location(p, &mut params)).collect();
     }
     let vars = body.vars.iter().map(|v| match v.space {
         Space::Local | Space::ParamEntry | Space::ParamFunc => take(v.size, v.align),

@@ -185,7 +185,7 @@ pub enum Stmt {
 
 /// What a variable is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Shape {
+pub enum VarKind {
     Scalar(Ty),
     /// `uint4`
     Vector,
@@ -196,7 +196,7 @@ pub enum Shape {
 /// A helper function: the first variables are its parameters.
 #[derive(Clone, Debug)]
 pub struct Function {
-    pub vars: Vec<Shape>,
+    pub vars: Vec<VarKind>,
     pub params: usize,
     pub body: Vec<Stmt>,
     pub result: Expr,
@@ -207,7 +207,7 @@ pub struct Function {
 pub struct Kernel {
     pub number: usize,
     pub functions: Vec<Function>,
-    pub vars: Vec<Shape>,
+    pub vars: Vec<VarKind>,
     pub body: Vec<Stmt>,
     pub results: Vec<Expr>,
 }
@@ -254,9 +254,9 @@ impl Kernel {
         for (i, f) in self.functions.iter().enumerate() {
             let params: Vec<String> = (0..f.params)
                 .map(|p| match f.vars[p] {
-                    Shape::Scalar(ty) => format!("{} v{p}", ty.name()),
-                    Shape::Vector => format!("uint4 v{p}"),
-                    Shape::Array(ty) => format!("{} *v{p}", ty.name()),
+                    VarKind::Scalar(ty) => format!("{} v{p}", ty.name()),
+                    VarKind::Vector => format!("uint4 v{p}"),
+                    VarKind::Array(ty) => format!("{} *v{p}", ty.name()),
                 })
                 .collect();
             let _ = writeln!(
@@ -301,13 +301,13 @@ impl Writer {
     }
 
     /// Vectors and arrays exist from the start; scalars where they get their value.
-    fn declare(&mut self, vars: &[Shape], first: usize) {
-        for (i, shape) in vars.iter().enumerate() {
+    fn declare(&mut self, vars: &[VarKind], first: usize) {
+        for (i, kind) in vars.iter().enumerate() {
             let v = first + i;
-            match shape {
-                Shape::Scalar(_) => {}
-                Shape::Vector => self.line(&format!("uint4 v{v} = (uint4)({v}, 1, 2, 3);")),
-                Shape::Array(ty) => {
+            match kind {
+                VarKind::Scalar(_) => {}
+                VarKind::Vector => self.line(&format!("uint4 v{v} = (uint4)({v}, 1, 2, 3);")),
+                VarKind::Array(ty) => {
                     self.line(&format!("{} v{v}[8] = {{1, 2, 3, 4, 5, 6, 7, {v}}};", ty.name()));
                 }
             }

@@ -1,6 +1,6 @@
 //! The reference: runs a random program on the host, statement by statement.
 
-use super::ast::{Bin, Call, Expr, Function, Kernel, Kind, Shape, Stmt, TABLE, Ty};
+use super::ast::{Bin, Call, Expr, Function, Kernel, Kind, Stmt, TABLE, Ty, VarKind};
 
 /// Work-items in a group; groups of a launch.
 pub const GROUP: usize = 32;
@@ -14,11 +14,11 @@ pub struct Inputs {
 }
 
 /// A variable's value: one scalar, four lanes or eight elements, as bits of their type.
-type Slot = [u64; 8];
+type Bits = [u64; 8];
 
 #[derive(Clone)]
 struct Frame {
-    vars: Vec<Slot>,
+    vars: Vec<Bits>,
 }
 
 enum Flow {
@@ -32,7 +32,7 @@ struct Item<'k> {
     kernel: &'k Kernel,
     inputs: &'k Inputs,
     id: usize,
-    shapes: &'k [Shape],
+    kinds: &'k [VarKind],
 }
 
 /// The bits of `v` as a value of the type.
@@ -77,7 +77,7 @@ pub fn run(kernel: &Kernel, inputs: &Inputs) -> Vec<u64> {
             frames.push(Frame { vars: fresh(&kernel.vars, 0) });
         }
         let item =
-            |lid: usize| Item { kernel, inputs, id: group * GROUP + lid, shapes: &kernel.vars };
+            |lid: usize| Item { kernel, inputs, id: group * GROUP + lid, kinds: &kernel.vars };
         for s in &kernel.body {
             if let Stmt::Exchange { from, distance, to } = s {
                 let shared: Vec<u64> = frames
@@ -107,19 +107,19 @@ pub fn run(kernel: &Kernel, inputs: &Inputs) -> Vec<u64> {
     out
 }
 
-fn fresh(shapes: &[Shape], first: usize) -> Vec<Slot> {
-    shapes
+fn fresh(kinds: &[VarKind], first: usize) -> Vec<Bits> {
+    kinds
         .iter()
         .enumerate()
-        .map(|(i, shape)| {
+        .map(|(i, kind)| {
             let v = (first + i) as u64;
-            match shape {
-                Shape::Scalar(_) => [0; 8],
-                Shape::Vector => [v, 1, 2, 3, 0, 0, 0, 0],
-                Shape::Array(Ty::F32) => {
+            match kind {
+                VarKind::Scalar(_) => [0; 8],
+                VarKind::Vector => [v, 1, 2, 3, 0, 0, 0, 0],
+                VarKind::Array(Ty::F32) => {
                     [1, 2, 3, 4, 5, 6, 7, v].map(|n| u64::from((n as f32).to_bits()))
                 }
-                Shape::Array(ty) => [1, 2, 3, 4, 5, 6, 7, v].map(|n| wrap(*ty, n)),
+                VarKind::Array(ty) => [1, 2, 3, 4, 5, 6, 7, v].map(|n| wrap(*ty, n)),
             }
         })
         .collect()
@@ -127,9 +127,9 @@ fn fresh(shapes: &[Shape], first: usize) -> Vec<Slot> {
 
 impl Item<'_> {
     fn scalar(&self, v: usize) -> Ty {
-        match self.shapes[v] {
-            Shape::Scalar(ty) | Shape::Array(ty) => ty,
-            Shape::Vector => Ty::U32,
+        match self.kinds[v] {
+            VarKind::Scalar(ty) | VarKind::Array(ty) => ty,
+            VarKind::Vector => Ty::U32,
         }
     }
 
@@ -303,19 +303,19 @@ impl Item<'_> {
         for (i, a) in args.iter().enumerate() {
             // Vectors and arrays are passed by the name of a variable.
             match (function.vars[i], &a.kind) {
-                (Shape::Scalar(ty), _) => vars[i][0] = convert(self.value(f, a), a.ty, ty),
+                (VarKind::Scalar(ty), _) => vars[i][0] = convert(self.value(f, a), a.ty, ty),
                 (_, Kind::Var(v)) => vars[i] = f.vars[*v],
                 _ => unreachable!("an array that is no variable"),
             }
         }
-        let inner = Item { shapes: &function.vars, ..*self };
+        let inner = Item { kinds: &function.vars, ..*self };
         let mut frame = Frame { vars };
         let result = match inner.body(&mut frame, &function.body) {
             Flow::Return(v) => v,
             _ => inner.value(&mut frame, &function.result),
         };
         for (i, a) in args.iter().enumerate() {
-            if let (Shape::Array(_), Kind::Var(v)) = (function.vars[i], &a.kind) {
+            if let (VarKind::Array(_), Kind::Var(v)) = (function.vars[i], &a.kind) {
                 f.vars[*v] = frame.vars[i];
             }
         }

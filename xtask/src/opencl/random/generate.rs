@@ -1,6 +1,6 @@
 //! Makes random programs without undefined behaviour whose loops end soon.
 
-use super::ast::{Bin, Call, Expr, Function, Kernel, Kind, Shape, Stmt, Ty};
+use super::ast::{Bin, Call, Expr, Function, Kernel, Kind, Stmt, Ty, VarKind};
 
 /// splitmix64
 pub struct Rng(pub u64);
@@ -31,7 +31,7 @@ impl Rng {
 struct Maker<'r> {
     rng: &'r mut Rng,
     functions: Vec<Function>,
-    vars: Vec<Shape>,
+    vars: Vec<VarKind>,
     /// Variables that have a value where the program stands, and may be written.
     scope: Vec<(usize, bool)>,
     in_kernel: bool,
@@ -74,13 +74,13 @@ pub fn kernel(number: usize, seed: u64) -> Kernel {
     let mut results = Vec::new();
     for (v, _) in m.scope.clone() {
         match m.vars[v] {
-            Shape::Scalar(ty) => results.push(Expr { ty, kind: Kind::Var(v) }),
-            Shape::Vector => {
+            VarKind::Scalar(ty) => results.push(Expr { ty, kind: Kind::Var(v) }),
+            VarKind::Vector => {
                 for lane in 0..4 {
                     results.push(Expr { ty: Ty::U32, kind: Kind::Lane(v, lane) });
                 }
             }
-            Shape::Array(ty) => {
+            VarKind::Array(ty) => {
                 for i in 0..8 {
                     let i = Expr { ty: Ty::U32, kind: Kind::Const(i) };
                     results.push(Expr { ty, kind: Kind::Element(v, Box::new(i)) });
@@ -97,12 +97,12 @@ fn function(rng: &mut Rng, before: &[Function]) -> Function {
     let params = 1 + m.rng.below(3);
     for v in 0..params {
         let ty = m.rng.pick(&Ty::ALL);
-        let shape = match m.rng.below(10) {
-            0 => Shape::Vector,
-            1 | 2 => Shape::Array(ty),
-            _ => Shape::Scalar(ty),
+        let kind = match m.rng.below(10) {
+            0 => VarKind::Vector,
+            1 | 2 => VarKind::Array(ty),
+            _ => VarKind::Scalar(ty),
         };
-        m.vars.push(shape);
+        m.vars.push(kind);
         m.scope.push((v, true));
     }
     m.containers();
@@ -135,23 +135,23 @@ impl<'r> Maker<'r> {
     fn containers(&mut self) {
         for _ in 0..self.rng.below(3) {
             let ty = self.rng.pick(&Ty::ALL);
-            let shape = if self.rng.chance(40) { Shape::Vector } else { Shape::Array(ty) };
+            let kind = if self.rng.chance(40) { VarKind::Vector } else { VarKind::Array(ty) };
             self.scope.push((self.vars.len(), true));
-            self.vars.push(shape);
+            self.vars.push(kind);
         }
     }
 
     fn fresh(&mut self, ty: Ty, body: &mut Vec<Stmt>) -> usize {
         let value = self.expr(ty, 3);
         let v = self.vars.len();
-        self.vars.push(Shape::Scalar(ty));
+        self.vars.push(VarKind::Scalar(ty));
         self.scope.push((v, true));
         body.push(Stmt::Let(v, value));
         v
     }
 
     /// Variables of a kind that can be written, or read.
-    fn candidates(&self, write: bool, fits: impl Fn(Shape) -> bool) -> Vec<usize> {
+    fn candidates(&self, write: bool, fits: impl Fn(VarKind) -> bool) -> Vec<usize> {
         let visible = self.scope.iter().filter(|s| !write || s.1);
         visible.map(|s| s.0).filter(|v| fits(self.vars[*v])).collect()
     }
@@ -180,20 +180,21 @@ impl<'r> Maker<'r> {
                 self.fresh(ty, body);
             }
             4..=6 => {
-                let all = self.candidates(true, |s| matches!(s, Shape::Scalar(_)));
+                let all = self.candidates(true, |s| matches!(s, VarKind::Scalar(_)));
                 if !all.is_empty() {
                     let v = self.rng.pick(&all);
-                    let Shape::Scalar(ty) = self.vars[v] else { return };
+                    let VarKind::Scalar(ty) = self.vars[v] else { return };
                     let e = self.expr(ty, 3);
                     body.push(Stmt::Assign(v, e));
                 }
             }
             7 | 8 => {
-                let unsigned = |s| matches!(s, Shape::Scalar(Ty::U32 | Ty::U64 | Ty::U8 | Ty::F32));
+                let unsigned =
+                    |s| matches!(s, VarKind::Scalar(Ty::U32 | Ty::U64 | Ty::U8 | Ty::F32));
                 let all = self.candidates(true, unsigned);
                 if !all.is_empty() {
                     let v = self.rng.pick(&all);
-                    let Shape::Scalar(ty) = self.vars[v] else { return };
+                    let VarKind::Scalar(ty) = self.vars[v] else { return };
                     let op = if ty == Ty::F32 {
                         self.rng.pick(&[Bin::Add, Bin::Sub, Bin::Mul])
                     } else {
@@ -224,7 +225,7 @@ impl<'r> Maker<'r> {
                 let seven = Expr { ty: Ty::U32, kind: Kind::Const(7) };
                 let count = binary(Bin::And, count, seven);
                 let var = self.vars.len();
-                self.vars.push(Shape::Scalar(Ty::U32));
+                self.vars.push(VarKind::Scalar(Ty::U32));
                 self.scope.push((var, false));
                 let inner = self.inner(depth, 8);
                 self.scope.retain(|s| s.0 != var);
@@ -259,11 +260,11 @@ impl<'r> Maker<'r> {
 
     /// A statement that writes part of an array or a vector, or all of a vector.
     fn of_many(&mut self, body: &mut Vec<Stmt>) {
-        let vectors = self.candidates(true, |s| s == Shape::Vector);
-        let arrays = self.candidates(true, |s| matches!(s, Shape::Array(_)));
+        let vectors = self.candidates(true, |s| s == VarKind::Vector);
+        let arrays = self.candidates(true, |s| matches!(s, VarKind::Array(_)));
         if !arrays.is_empty() && self.rng.chance(60) {
             let v = self.rng.pick(&arrays);
-            let Shape::Array(ty) = self.vars[v] else { return };
+            let VarKind::Array(ty) = self.vars[v] else { return };
             let (i, e) = (self.index(), self.expr(ty, 3));
             body.push(Stmt::SetElement(v, i, e));
         } else if !vectors.is_empty() && self.rng.chance(50) {
@@ -285,7 +286,7 @@ impl<'r> Maker<'r> {
     /// A loop with a known or computed number of turns.
     fn counted_loop(&mut self, body: &mut Vec<Stmt>, depth: usize) {
         let var = self.vars.len();
-        self.vars.push(Shape::Scalar(Ty::I32));
+        self.vars.push(VarKind::Scalar(Ty::I32));
         let most = 1 + self.rng.below(8);
         let bound = if !self.in_kernel || self.rng.chance(60) {
             Expr { ty: Ty::I32, kind: Kind::Const(most as u64) }
@@ -314,10 +315,10 @@ impl<'r> Maker<'r> {
     }
 
     fn index(&mut self) -> Expr {
-        let counters = self.candidates(false, |s| matches!(s, Shape::Scalar(Ty::I32 | Ty::U32)));
+        let counters = self.candidates(false, |s| matches!(s, VarKind::Scalar(Ty::I32 | Ty::U32)));
         if !counters.is_empty() && self.rng.chance(60) {
             let v = self.rng.pick(&counters);
-            let Shape::Scalar(ty) = self.vars[v] else { return self.constant(Ty::U32) };
+            let VarKind::Scalar(ty) = self.vars[v] else { return self.constant(Ty::U32) };
             return Expr { ty, kind: Kind::Var(v) };
         }
         if self.rng.chance(50) { self.constant(Ty::U32) } else { self.expr(Ty::U32, 1) }
@@ -434,21 +435,21 @@ impl<'r> Maker<'r> {
 
     fn function(&mut self, ty: Ty, depth: usize) -> Expr {
         let n = self.rng.below(self.functions.len());
-        let (shapes, result) = {
+        let (kinds, result) = {
             let f = &self.functions[n];
             (f.vars[..f.params].to_vec(), f.result.ty)
         };
         let mut args = Vec::new();
         let mut used = Vec::new();
-        for shape in shapes {
-            if let Shape::Scalar(t) = shape {
+        for kind in kinds {
+            if let VarKind::Scalar(t) = kind {
                 args.push(self.expr(t, depth.min(1)));
                 continue;
             }
             // Another variable for each pointer. A function that writes through one must not stand in an
             // expression that also reads it: the order would be open. Arguments that are arrays therefore
             // come from functions' own and are left out here.
-            let all = self.candidates(true, |s| s == shape && matches!(s, Shape::Vector));
+            let all = self.candidates(true, |s| s == kind && matches!(s, VarKind::Vector));
             if all.is_empty() {
                 return self.leaf(ty);
             }
@@ -473,11 +474,11 @@ impl<'r> Maker<'r> {
                 Expr { ty: Ty::U32, kind: Kind::Table(Box::new(i)) }
             }
             5 => {
-                let arrays = self.candidates(false, |s| matches!(s, Shape::Array(_)));
-                let vectors = self.candidates(false, |s| s == Shape::Vector);
+                let arrays = self.candidates(false, |s| matches!(s, VarKind::Array(_)));
+                let vectors = self.candidates(false, |s| s == VarKind::Vector);
                 if !arrays.is_empty() && self.rng.chance(60) {
                     let v = self.rng.pick(&arrays);
-                    let Shape::Array(element) = self.vars[v] else { return self.constant(ty) };
+                    let VarKind::Array(element) = self.vars[v] else { return self.constant(ty) };
                     let i = self.index_leaf();
                     Expr { ty: element, kind: Kind::Element(v, Box::new(i)) }
                 } else if !vectors.is_empty() {
@@ -488,26 +489,26 @@ impl<'r> Maker<'r> {
                 }
             }
             _ => {
-                let same = self.candidates(false, |s| s == Shape::Scalar(ty));
-                let all = self.candidates(false, |s| matches!(s, Shape::Scalar(_)));
+                let same = self.candidates(false, |s| s == VarKind::Scalar(ty));
+                let all = self.candidates(false, |s| matches!(s, VarKind::Scalar(_)));
                 let from = if same.is_empty() || self.rng.chance(20) { all } else { same };
                 if from.is_empty() {
                     return self.constant(ty);
                 }
                 let v = self.rng.pick(&from);
-                let Shape::Scalar(t) = self.vars[v] else { return self.constant(ty) };
+                let VarKind::Scalar(t) = self.vars[v] else { return self.constant(ty) };
                 Expr { ty: t, kind: Kind::Var(v) }
             }
         }
     }
 
     fn index_leaf(&mut self) -> Expr {
-        let all = self.candidates(false, |s| matches!(s, Shape::Scalar(Ty::I32 | Ty::U32)));
+        let all = self.candidates(false, |s| matches!(s, VarKind::Scalar(Ty::I32 | Ty::U32)));
         if all.is_empty() || self.rng.chance(40) {
             return self.constant(Ty::U32);
         }
         let v = self.rng.pick(&all);
-        let Shape::Scalar(ty) = self.vars[v] else { return self.constant(Ty::U32) };
+        let VarKind::Scalar(ty) = self.vars[v] else { return self.constant(Ty::U32) };
         Expr { ty, kind: Kind::Var(v) }
     }
 }
