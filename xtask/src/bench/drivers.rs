@@ -67,7 +67,7 @@ fn peer(text: &str) -> Result<(String, PathBuf), String> {
 
 /// What a process prints.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Row {
+struct Measurement {
     kernel: String,
     class: String,
     local: String,
@@ -83,7 +83,7 @@ struct Row {
     turns: Vec<[f64; 2]>,
 }
 
-impl Row {
+impl Measurement {
     /// Median CPU (0) or wall (1) time of a launch, in microseconds.
     fn median(&self, which: usize) -> f64 {
         let times: Vec<f64> = self.turns.iter().map(|t| t[which]).collect();
@@ -118,7 +118,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
 }
 
 /// Class of each kernel, and what every process said.
-type Measured = (BTreeMap<String, String>, BTreeMap<(Launched, String), Vec<Row>>);
+type Measured = (BTreeMap<String, String>, BTreeMap<(Launched, String), Vec<Measurement>>);
 
 fn measure(options: &Options, root: &Path, folder: &Path) -> Result<Measured> {
     let host = folder.join("host");
@@ -158,7 +158,7 @@ fn measure(options: &Options, root: &Path, folder: &Path) -> Result<Measured> {
             }
         }
     }
-    let mut rows: BTreeMap<(Launched, String), Vec<Row>> = BTreeMap::new();
+    let mut rows: BTreeMap<(Launched, String), Vec<Measurement>> = BTreeMap::new();
     for turn in 0..options.turns {
         for launched in &launches {
             eprintln!("turn {} of {}: {}", turn + 1, options.turns, launched.0);
@@ -192,7 +192,7 @@ fn process(
     host: &Path,
     driver: &str,
     (kernel, local, offset): &Launched,
-) -> Result<Row> {
+) -> Result<Measurement> {
     let mut command = if options.threads > 0 {
         // Ours asks for the processors that it may use; others are told by their variables too.
         let mut command = Command::new("taskset");
@@ -220,8 +220,8 @@ fn process(
     Ok(serde_json::from_slice(&out.stdout)?)
 }
 
-fn cost(rows: &[Row]) -> Cost {
-    let median = |f: &dyn Fn(&Row) -> f64| spread(&rows.iter().map(f).collect::<Vec<_>>());
+fn cost(rows: &[Measurement]) -> Cost {
+    let median = |f: &dyn Fn(&Measurement) -> f64| spread(&rows.iter().map(f).collect::<Vec<_>>());
     let [least, cpu, most] = median(&|r| r.median(0));
     Cost {
         cpu,
@@ -240,7 +240,7 @@ fn mean(logs: &[f64]) -> f64 {
 fn report(
     options: &Options,
     classes: &BTreeMap<String, String>,
-    rows: &BTreeMap<(Launched, String), Vec<Row>>,
+    rows: &BTreeMap<(Launched, String), Vec<Measurement>>,
 ) -> Result<()> {
     let mut launches: Vec<&Launched> = rows.keys().map(|(l, _)| l).collect();
     launches.dedup();

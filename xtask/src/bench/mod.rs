@@ -1,6 +1,7 @@
 //! Times of the samples' kernels: compiled code, the interpreter, and other OpenCL runtimes on the
 //! same data. Each engine runs in a process of its own, in several turns.
 
+mod builds;
 mod cases;
 mod drivers;
 pub mod opencl;
@@ -53,11 +54,13 @@ pub struct Options {
 enum What {
     /// Host programs in C through the OpenCL loader, with our driver and with others
     Drivers(drivers::Options),
+    /// Two builds of `ptxrun`: processor time of parser, interpreter, JIT and timing model, in pairs
+    Builds(builds::Options),
 }
 
 /// Times in microseconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Row {
+pub struct Measurement {
     /// Kernel.
     pub kernel: String,
     /// Source to something that can be launched: OpenCL C to PTX, or `clBuildProgram`.
@@ -81,8 +84,10 @@ fn time<T>(f: impl FnOnce() -> T) -> (T, f64) {
 
 /// Runs the benchmark.
 pub fn run(options: &Options) -> Result<ExitCode> {
-    if let Some(What::Drivers(options)) = &options.what {
-        return drivers::run(options);
+    match &options.what {
+        Some(What::Drivers(options)) => return drivers::run(options),
+        Some(What::Builds(options)) => return builds::run(options),
+        None => {}
     }
     if options.inside {
         let engine = options.engine.first().context("an engine")?;
@@ -100,7 +105,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let mut all: BTreeMap<(String, String), Row> = BTreeMap::new();
+    let mut all: BTreeMap<(String, String), Measurement> = BTreeMap::new();
     for turn in 0..options.turns {
         for engine in &options.engine {
             eprintln!("turn {} of {}: {engine}", turn + 1, options.turns);
@@ -146,7 +151,7 @@ fn chosen(options: &Options) -> Vec<Case> {
 }
 
 /// Measures one engine in a process of its own, whose threads its environment limits.
-fn child(options: &Options, engine: &str) -> Result<Vec<Row>> {
+fn child(options: &Options, engine: &str) -> Result<Vec<Measurement>> {
     let threads = options.threads.to_string();
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["bench", "--inside", "--engine", engine, "--threads", &threads]);
@@ -168,7 +173,7 @@ fn child(options: &Options, engine: &str) -> Result<Vec<Row>> {
 }
 
 /// One line per kernel: warm launches, and how many times as long the others take as the first engine.
-fn table(options: &Options, all: &BTreeMap<(String, String), Row>) {
+fn table(options: &Options, all: &BTreeMap<(String, String), Measurement>) {
     println!(
         "{}, {} thread(s); microseconds: least of the warm launches (median), the first launch, the build",
         cpu(),

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use libloading::Library;
 use ptx_runtime::Backend;
 
-use super::{Arg, Case, Row, Type, ours, time};
+use super::{Arg, Case, Measurement, Type, ours, time};
 
 type Handle = *mut c_void;
 
@@ -178,7 +178,7 @@ pub fn builds(platform: &str, sources: &[String], runs: usize) -> Result<(String
 }
 
 /// Measures one kernel.
-pub fn run(case: &Case, platform: &str, launches: usize) -> Result<Row> {
+pub fn run(case: &Case, platform: &str, launches: usize) -> Result<Measurement> {
     let api = Api::load()?;
     let (device, engine) = device(&api, platform)?;
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples").join(case.file);
@@ -254,7 +254,7 @@ pub fn run(case: &Case, platform: &str, launches: usize) -> Result<Row> {
             done?;
             warm.push(took);
         }
-        Ok(Row { kernel: case.name.into(), build, first, warm, engine, compile: None })
+        Ok(Measurement { kernel: case.name.into(), build, first, warm, engine, compile: None })
     }
 }
 

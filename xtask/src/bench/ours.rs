@@ -8,7 +8,7 @@ use ptx_runtime::{
     opencl::Options,
 };
 
-use super::{Arg, Case, Row, time};
+use super::{Arg, Case, Measurement, time};
 use crate::opencl::compilers::with_ours;
 
 /// A case on a device.
@@ -98,7 +98,7 @@ pub fn ptx(case: &Case) -> Result<String> {
 }
 
 /// Measures one kernel.
-pub fn run(case: &Case, engine: &str, threads: u32, launches: usize) -> Result<Row> {
+pub fn run(case: &Case, engine: &str, threads: u32, launches: usize) -> Result<Measurement> {
     let jit = engine != "interp";
     let backend = if jit { Backend::Jit } else { Backend::Interp };
     let fast_nan = engine == "jit-fast-nan";
@@ -133,5 +133,12 @@ pub fn run(case: &Case, engine: &str, threads: u32, launches: usize) -> Result<R
         Engine::Compiled(c) => c.compiled_in.map(|t| t.as_secs_f64() * 1e6),
         _ => None,
     };
-    Ok(Row { kernel: case.name.into(), build, first, warm, engine: engine.to_string(), compile })
+    Ok(Measurement {
+        kernel: case.name.into(),
+        build,
+        first,
+        warm,
+        engine: engine.to_string(),
+        compile,
+    })
 }
