@@ -74,8 +74,8 @@ impl Drop for AddressRange {
 }
 
 thread_local! {
-    /// The handle on top of the thread's stack of contexts, or 0. It needs no destructor, so that the destructors of the
-    /// program's own variables may still use the driver.
+    /// The handle on top of the thread's stack of contexts, or 0. It needs no destructor, so that the destructors of
+    /// the program's own variables may still use the driver.
     static TOP: Cell<usize> = const { Cell::new(0) };
     /// The handles below it.
     static BELOW: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };

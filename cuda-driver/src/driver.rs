@@ -58,7 +58,8 @@ pub fn init() -> Result {
     Ok(())
 }
 
-/// The device, once it is initialised. A process that was forked off afterwards has to start anew, as with a real driver.
+/// The device, once it is initialised. A process that was forked off afterwards has to start anew, as with a real
+/// driver.
 pub fn get() -> Result<&'static Driver> {
     DRIVER.get().filter(|_| !FORKED.load(Ordering::Relaxed)).ok_or(Error::NotInitialized)
 }

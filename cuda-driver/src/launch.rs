@@ -80,7 +80,11 @@ fn code(error: &LaunchError) -> Error {
         FaultKind::Deadlock | FaultKind::DivergentBarrier | FaultKind::Timeout => {
             Error::LaunchTimeout
         }
-        _ => Error::LaunchFailed,
+        FaultKind::Trap
+        | FaultKind::Breakpoint
+        | FaultKind::BadFree
+        | FaultKind::StepLimit
+        | FaultKind::Cancelled => Error::LaunchFailed,
     }
 }
 

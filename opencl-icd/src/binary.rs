@@ -125,7 +125,9 @@ fn takes(param: &Param, kind: ArgKind) -> bool {
         ArgKind::Value { size, .. } => u64::from(param.size) == size,
         ArgKind::Sampler => param.size == 4,
         ArgKind::Local { .. } => matches!(param.size, 4 | 8),
-        _ => param.size == 8,
+        ArgKind::Global | ArgKind::Constant | ArgKind::ReadImage | ArgKind::WriteImage => {
+            param.size == 8
+        }
     }
 }
 

@@ -426,7 +426,11 @@ impl Kernel {
             cl::KERNEL_ARG_ACCESS_QUALIFIER => to.put(match arg.kind {
                 ArgKind::ReadImage => cl::KERNEL_ARG_ACCESS_READ_ONLY,
                 ArgKind::WriteImage => cl::KERNEL_ARG_ACCESS_WRITE_ONLY,
-                _ => cl::KERNEL_ARG_ACCESS_NONE,
+                ArgKind::Global
+                | ArgKind::Constant
+                | ArgKind::Local { .. }
+                | ArgKind::Value { .. }
+                | ArgKind::Sampler => cl::KERNEL_ARG_ACCESS_NONE,
             }),
             cl::KERNEL_ARG_TYPE_NAME => to.put(arg.type_name.as_str()),
             cl::KERNEL_ARG_TYPE_QUALIFIER => {

@@ -1,4 +1,5 @@
-//! Loading an assembled container beside parsing and verifying the same text, and both with the first kernel made ready.
+//! Loading an assembled container beside parsing and verifying the same text, and both with the first kernel made
+//! ready.
 //!
 //! `cargo bench -p ptx-interp --bench container`
 

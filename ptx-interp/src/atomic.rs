@@ -15,7 +15,7 @@ fn load_order(order: Order) -> Ordering {
     match order {
         Order::Acquire | Order::AcqRel => Ordering::Acquire,
         Order::SeqCst | Order::Mmio => Ordering::SeqCst,
-        _ => Ordering::Relaxed,
+        Order::Weak | Order::Volatile | Order::Relaxed | Order::Release => Ordering::Relaxed,
     }
 }
 
@@ -23,7 +23,7 @@ fn store_order(order: Order) -> Ordering {
     match order {
         Order::Release | Order::AcqRel => Ordering::Release,
         Order::SeqCst | Order::Mmio => Ordering::SeqCst,
-        _ => Ordering::Relaxed,
+        Order::Weak | Order::Volatile | Order::Relaxed | Order::Acquire => Ordering::Relaxed,
     }
 }
 

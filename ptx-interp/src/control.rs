@@ -205,7 +205,7 @@ impl Warp {
             unsafe {
                 match kind {
                     Kind::D => p.cast::<[u64; 32]>().write([address; 32]),
-                    _ => p.cast::<[u32; 32]>().write([address as u32; 32]),
+                    Kind::W | Kind::P => p.cast::<[u32; 32]>().write([address as u32; 32]),
                 }
             }
         }

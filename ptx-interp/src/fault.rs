@@ -39,7 +39,6 @@ impl<O: Observer> Worker<'_, O> {
         mask: u32,
         fault: Fault,
     ) -> Stopped {
-        let message = fault.to_string();
         match fault {
             Fault::OutOfBounds { lane, space, address, bytes, write } => {
                 let (kind, message) = self.outside(space, address, bytes, write);
@@ -64,7 +63,6 @@ impl<O: Observer> Worker<'_, O> {
             Fault::Stopped { lane, message } => {
                 self.moment(group, at, pc, mask).report(lane, FaultKind::Cancelled, message)
             }
-            _ => self.moment(group, at, pc, mask).report(0, FaultKind::Operand, message),
         }
     }
 

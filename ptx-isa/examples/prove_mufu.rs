@@ -4,10 +4,10 @@
 //! cargo run --release -p ptx-isa --example prove_mufu -- [--every N] [--dir DIR] [FORM ...]
 //! ```
 //!
-//! `--every N` checks every N-th block of 2^20 inputs, `FORM` restricts to instructions whose name contains it. The folder holds
-//! `index.json` (the forms, in order) and `hashes.bin`: per form 4096 sums, little endian, of
-//! `(2i + 1) * output(i)` modulo 2^64 over block b's inputs `b << 20 | i`. `PTXRUN_ISA` (`baseline`, `avx2`) chooses the
-//! code that runs.
+//! `--every N` checks every N-th block of 2^20 inputs, `FORM` restricts to instructions whose name contains it. The
+//! folder holds `index.json` (the forms, in order) and `hashes.bin`: per form 4096 sums, little endian, of `(2i + 1) *
+//! output(i)` modulo 2^64 over block b's inputs `b << 20 | i`. `PTXRUN_ISA` (`baseline`, `avx2`) chooses the code that
+//! runs.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -262,7 +262,7 @@ impl Texture {
         // Only the fraction counts where the texture repeats, and from 2^24 on there is none.
         match self.address[d] {
             Address::Wrap | Address::Mirror if x.is_nan() || x.abs() >= 16_777_216.0 => 0.0,
-            _ => limited(x * n),
+            Address::Wrap | Address::Mirror | Address::Clamp | Address::Border => limited(x * n),
         }
     }
 

@@ -69,7 +69,13 @@ pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
                         return no("an operation over the warp under a predicate");
                     }
                 }
-                _ => {}
+                Effect::Ld(_)
+                | Effect::St(_)
+                | Effect::Atom(_)
+                | Effect::Fence(_)
+                | Effect::AsyncGroup(_)
+                | Effect::Trap
+                | Effect::Yield => {}
             }
         }
         if let Term::Brx(_, targets, place) = &block.term
@@ -103,8 +109,8 @@ pub(crate) fn waiting(program: &Program, f: &Func) -> Result<Vec<BlockId>, Unsup
     Ok(all.into_iter().map(|l| l.head).collect())
 }
 
-/// Blocks under masks up to which a kernel is compiled: each has a mask that lives across the others, so that code and the
-/// time to make it grow with the square (1,093 blocks: over a minute).
+/// Blocks under masks up to which a kernel is compiled: each has a mask that lives across the others, so that code and
+/// the time to make it grow with the square (1,093 blocks: over a minute).
 const MOST_MASKED: usize = 600;
 
 /// Refuses barriers and warp operations that some lanes of a group may reach without the others.
@@ -145,7 +151,14 @@ fn needs_warp(f: &Func) -> bool {
     f.effects.iter().any(|e| match &e.effect {
         Effect::Warp(op) => !per_lane(op),
         Effect::Ld(m) | Effect::St(m) => m.order == Order::Volatile,
-        _ => false,
+        Effect::Atom(_)
+        | Effect::Bar(_)
+        | Effect::Fence(_)
+        | Effect::AsyncGroup(_)
+        | Effect::Sys(_)
+        | Effect::Trap
+        | Effect::Brkpt
+        | Effect::Yield => false,
     })
 }
 
@@ -214,7 +227,8 @@ fn geometry_of_sixteen(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Opti
     let waits = f.blocks.iter().any(|b| matches!(b.term, Term::Bar(..)));
     // 32 vector registers.
     let room = live <= if waits { 18 } else { 14 };
-    // Two vectors hide each other's latency, but behind a barrier both are reloaded (tiled product of matrices: 260 us, else 213).
+    // Two vectors hide each other's latency, but behind a barrier both are reloaded (tiled product of matrices: 260 us,
+    // else 213).
     let slack = if waits { 4 } else { 5 };
     let per_lane =
         |divergence: &Divergence, width: u32| cost(f, divergence, width, 16) / u64::from(width);
@@ -236,7 +250,8 @@ fn geometry_of_sixteen(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Opti
     (waits || !one_by_one_pays(f, vector, assumed)).then_some(vector)
 }
 
-/// About what a group costs: vector instructions of `lanes` lanes, accesses, sixteen turns of each loop. In thousandths.
+/// About what a group costs: vector instructions of `lanes` lanes, accesses, sixteen turns of each loop. In
+/// thousandths.
 fn cost(f: &Func, divergence: &Divergence, width: u32, lanes: u32) -> u64 {
     let all = f.loops();
     let slices = u64::from(width.div_ceil(lanes));

@@ -32,7 +32,7 @@ impl Gen<'_, '_> {
                 let ty = if self.kind(v) == Kind::D { I64 } else { I32 };
                 let x = match self.kind(v) {
                     Kind::P => vals[0],
-                    _ => as_type(&mut self.b, vals[0], ty),
+                    Kind::W | Kind::D => as_type(&mut self.b, vals[0], ty),
                 };
                 Rep::Scalar(x)
             } else {
@@ -112,7 +112,7 @@ impl Gen<'_, '_> {
                         None => {
                             let s = match kind {
                                 Kind::P => self.form.full(&mut self.b, x),
-                                _ => self.b.ins().splat(self.form.of(kind), x),
+                                Kind::W | Kind::D => self.b.ins().splat(self.form.of(kind), x),
                             };
                             splat = Some(s);
                             s
@@ -518,7 +518,7 @@ impl Gen<'_, '_> {
             } else {
                 let r = match kind {
                     Kind::P => e.sel_p(mask[s], a[s], b[s]),
-                    _ => e.sel(mask[s], a[s], b[s]),
+                    Kind::W | Kind::D => e.sel(mask[s], a[s], b[s]),
                 };
                 out.push(r);
             }

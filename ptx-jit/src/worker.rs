@@ -225,14 +225,20 @@ impl<'a> Worker<'a> {
                 lane: on.first().map_or(0, |l| *l as u8),
                 message: "trap".into(),
             }),
-            _ => Ok(()),
+            // Compiled code has no slow way for these, or `limits` refuses them.
+            Effect::Bar(_)
+            | Effect::Fence(_)
+            | Effect::AsyncGroup(_)
+            | Effect::Sys(_)
+            | Effect::Brkpt
+            | Effect::Yield => Ok(()),
         };
         if let Err(fault) = done {
             let lane = match &fault {
                 Fault::OutOfBounds { lane, .. }
                 | Fault::Misaligned { lane, .. }
-                | Fault::Operand { lane, .. } => *lane as u64,
-                _ => 0,
+                | Fault::Operand { lane, .. }
+                | Fault::Stopped { lane, .. } => *lane as u64,
             };
             let t = (self.ctx().thread0 + lane) as u32;
             let [x, y, _] = kernel.geometry.block;

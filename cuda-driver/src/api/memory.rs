@@ -71,7 +71,7 @@ fn pointer_attribute(context: Option<&Context>, id: u32, pointer: u64) -> Result
         16 => int(0),
         17 => long(match block.kind {
             Kind::Pool(pool) => pool as u64,
-            _ => 0,
+            Kind::Device | Kind::Host | Kind::Registered | Kind::Managed => 0,
         }),
         18..=21 => int(0),
         _ => return Err(Error::InvalidValue),

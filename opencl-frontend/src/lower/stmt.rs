@@ -27,7 +27,7 @@ impl Lower<'_> {
     fn condition(&mut self, e: &Expr) -> crate::ir::Val {
         match self.value(e) {
             Value::Lanes(lanes) => lanes[0],
-            _ => self.constant(Ty::Pred, 0),
+            Value::None | Value::Memory(_) => self.constant(Ty::Pred, 0),
         }
     }
 

@@ -14,7 +14,7 @@ pub fn wrap(scalar: Scalar, bits: u64) -> u64 {
         Scalar::U16 | Scalar::F16 => u64::from(bits as u16),
         Scalar::I32 => bits as i32 as i64 as u64,
         Scalar::U32 | Scalar::F32 => u64::from(bits as u32),
-        _ => bits,
+        Scalar::I64 | Scalar::U64 | Scalar::F64 => bits,
     }
 }
 

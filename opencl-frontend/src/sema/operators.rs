@@ -72,7 +72,14 @@ impl Sema<'_> {
                 match op {
                     UnaryOp::Plus => value,
                     UnaryOp::Minus => Expr { kind: ExprKind::Negate(Box::new(value)), ty, span },
-                    _ => Expr { kind: ExprKind::Not(Box::new(value)), ty, span },
+                    UnaryOp::Not
+                    | UnaryOp::LogicalNot
+                    | UnaryOp::Deref
+                    | UnaryOp::AddressOf
+                    | UnaryOp::PreInc
+                    | UnaryOp::PreDec
+                    | UnaryOp::PostInc
+                    | UnaryOp::PostDec => Expr { kind: ExprKind::Not(Box::new(value)), ty, span },
                 }
             }
             UnaryOp::LogicalNot => {

@@ -125,6 +125,16 @@ pub(super) const fn extend(raw: u32, t: Elem) -> i32 {
     match t {
         Elem::S8 => raw as u8 as i8 as i32,
         Elem::S4 => ((raw << 28) as i32) >> 28,
-        _ => raw as i32,
+        Elem::F16
+        | Elem::Bf16
+        | Elem::Tf32
+        | Elem::F32
+        | Elem::F64
+        | Elem::E4m3
+        | Elem::E5m2
+        | Elem::U8
+        | Elem::U4
+        | Elem::B1
+        | Elem::S32 => raw as i32,
     }
 }

@@ -19,7 +19,16 @@ impl Metadata {
         let bits = match t {
             Elem::Tf32 => k * 2,
             Elem::S4 | Elem::U4 => k / 2,
-            _ => k,
+            Elem::F16
+            | Elem::Bf16
+            | Elem::F32
+            | Elem::F64
+            | Elem::E4m3
+            | Elem::E5m2
+            | Elem::S8
+            | Elem::U8
+            | Elem::B1
+            | Elem::S32 => k,
         };
         // 16 rows of `bits` bits in the 32-bit registers of as many lanes of each group of four.
         let lanes = bits / 16;

@@ -101,8 +101,8 @@ fn lookup(column: &[u32; 128], k: __m512i, large: bool) -> __m512i {
 /// The squarer ([`super::datapath::square`]) of 17-bit numbers.
 ///
 /// With H the upper 7 bits and L the bits below, the kept columns are those of 2 H^2 and, for each bit j of H,
-/// `L >> (8 - j)`. All but the lowest bit of x, which has no part in that, fits a 16-bit word, H above 9 bits of L: a row
-/// is the upper half of L times the bit of H where it stands, and two of the seven rows are made at a time.
+/// `L >> (8 - j)`. All but the lowest bit of x, which has no part in that, fits a 16-bit word, H above 9 bits of L: a
+/// row is the upper half of L times the bit of H where it stands, and two of the seven rows are made at a time.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn square(x: __m512i) -> __m512i {
@@ -130,8 +130,8 @@ fn add(negative: bool, a: __m512i, b: __m512i) -> __m512i {
     if negative { _mm512_sub_epi32(a, b) } else { _mm512_add_epi32(a, b) }
 }
 
-/// [`Interpolation::magnitude`] over a group, where the place of the cut is known: all in 32 bits, since a floor of floors is
-/// the floor. `rest` is the sum without c0 and c1.
+/// [`Interpolation::magnitude`] over a group, where the place of the cut is known: all in 32 bits, since a floor of
+/// floors is the floor. `rest` is the sum without c0 and c1.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn cut_at_once<F: Wide>(c0: __m512i, c1: __m512i, x: __m512i, rest: __m512i) -> __m512i {

@@ -69,8 +69,8 @@ pub(super) const fn segments<const N: usize>(rows: [(u32, u32); N]) -> [u32; 16]
 /// (the hardware does not build them); counts units of 2^19.
 ///
 /// Folding puts the product of bits i > j into column i + j + 1 and that of bit i with itself into column 2i. What is
-/// kept of bit i >= 10 is the bits j >= 18 - i under it, and itself. Among the upper seven bits that is all, which makes
-/// twice their square; the ten bits below them come in rows, one for each bit above.
+/// kept of bit i >= 10 is the bits j >= 18 - i under it, and itself. Among the upper seven bits that is all, which
+/// makes twice their square; the ten bits below them come in rows, one for each bit above.
 #[inline(always)]
 pub(super) fn square(x: u32) -> u32 {
     let (upper, lower) = (x >> 10, x & 0x3ff);

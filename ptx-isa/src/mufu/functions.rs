@@ -1,8 +1,8 @@
 //! The eight single-precision functions: argument preparation, special cases and the plain forms' scaling around
 //! the unit of [`super::datapath`]. All is selects on bits, without branches, so that a loop over lanes vectorises.
 //!
-//! A function is what stands before the interpolation and what stands behind it ([`Approximation`]); the scalar functions
-//! and those over groups of lanes (`wide.rs`) are made from that.
+//! A function is what stands before the interpolation and what stands behind it ([`Approximation`]); the scalar
+//! functions and those over groups of lanes (`avx512.rs`) are made from that.
 //!
 //! The `.ftz` form is the bare unit, which takes subnormal inputs as zeros and never returns a subnormal. The
 //! plain form scales around it with ordinary float operations.
@@ -113,8 +113,8 @@ fn placed(magnitude: i32, exponent: u32) -> u32 {
     (magnitude as u32).wrapping_add(ONE).wrapping_add(exponent)
 }
 
-/// x, or x * 2^24 where x is subnormal or zero and the form knows subnormals: in integers, since a subnormal operand can
-/// cost the host hundreds of cycles.
+/// x, or x * 2^24 where x is subnormal or zero and the form knows subnormals: in integers, since a subnormal operand
+/// can cost the host hundreds of cycles.
 #[inline(always)]
 fn without_subnormals(x: u32, form: Form) -> u32 {
     if form != Form::Plain {

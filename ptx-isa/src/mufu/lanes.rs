@@ -11,8 +11,8 @@ pub const LANES: usize = 32;
 /// Register values of a warp, one per lane.
 pub type Warp = [u32; LANES];
 
-/// Defines `$name(inputs.., out, ftz)` over lanes from the scalar function `$scalar(inputs.., ftz)`; where AVX-512 has a
-/// `$wide` form, from that.
+/// Defines `$name(inputs.., out, ftz)` over lanes from the scalar function `$scalar(inputs.., ftz)`; where AVX-512 has
+/// a `$wide` form, from that.
 macro_rules! lanes {
     ($(#[$doc:meta])* $name:ident, $scalar:path, $($x:ident),+ $(; $wide:ident)?) => {
         $(#[$doc])*

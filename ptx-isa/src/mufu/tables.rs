@@ -3,8 +3,8 @@
 //! Provenance: solved from sweeps of an NVIDIA H200 (compute capability 9.0, driver 580.159.04) over its own
 //! inputs, and proven there on all 2^32 of them (`examples/prove_mufu.rs`); taken from no other source. Older
 //! and newer targets use the same numbers (not recorded there). Each entry is `(c0, c1, c2)` as
-//! magnitudes: the signs of c1 and c2 do not change within a table and stand in its [`Interpolation`]. c2 carries the unit's
-//! fixed shift of the square already.
+//! magnitudes: the signs of c1 and c2 do not change within a table and stand in its [`Interpolation`]. c2 carries the
+//! unit's fixed shift of the square already.
 
 use super::datapath::{Coefficients, Interpolation, by_parity, pack, segments};
 

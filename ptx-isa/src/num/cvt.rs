@@ -185,7 +185,7 @@ macro_rules! round_to_integral {
                 Rnd::Rz if near.abs() > m => near - $f::copysign(1.0, x),
                 Rnd::Rm if near > x => near - 1.0,
                 Rnd::Rp if near < x => near + 1.0,
-                _ => near,
+                Rnd::Rz | Rnd::Rm | Rnd::Rp => near,
             };
             // A result of zero keeps the operand's sign.
             r.copysign(x)
@@ -409,7 +409,8 @@ pub fn f32_to_tf32(rnd: Rnd, relu: bool, satfinite: bool, a: u32) -> u32 {
     let add = match rnd {
         Rnd::Rna => 0x1000,
         Rnd::Rz => 0,
-        _ => 0xfff + (a >> 13 & 1),
+        // The other two are not in PTX.
+        Rnd::Rn | Rnd::Rm | Rnd::Rp => 0xfff + (a >> 13 & 1),
     };
     let special = a & 0x7f80_0000 == 0x7f80_0000;
     let r = if special { a } else { a.wrapping_add(add) } & !0x1fff;

@@ -103,12 +103,12 @@ pub fn from_f64(rnd: Rnd, ftz: bool, sat: bool, x: f64) -> u32 {
         let away = match rnd {
             Rnd::Rm => neg,
             Rnd::Rp => !neg,
-            _ => false,
+            Rnd::Rn | Rnd::Rz | Rnd::Rna => false,
         };
         let tiny = match rnd {
             Rnd::Rn | Rnd::Rna => m < BELOW_25,
-            _ if away => m <= BELOW_24,
-            _ => m < MIN_NORMAL,
+            Rnd::Rm | Rnd::Rp if away => m <= BELOW_24,
+            Rnd::Rz | Rnd::Rm | Rnd::Rp => m < MIN_NORMAL,
         };
         if tiny { bits & SIGN } else { bits }
     } else {

@@ -70,7 +70,7 @@ impl Narrow {
         match self {
             Self::E4m3 | Self::E5m2 => 0x7f,
             Self::Ue5m3 => 0xff,
-            _ => self.max(),
+            Self::E2m3 | Self::E3m2 | Self::E2m1 => self.max(),
         }
     }
 }

@@ -259,7 +259,7 @@ pub(super) fn arithmetic(x: &mut Cx, op: Fop) {
     let names: &[&str] = match op {
         Fop::Rcp | Fop::Sqrt => &["a"],
         Fop::Fma => &["a", "b", "c"],
-        _ => &["a", "b"],
+        Fop::Add | Fop::Sub | Fop::Mul | Fop::Div => &["a", "b"],
     };
     let v: Vec<V> = names.iter().map(|n| x.rd(n)).collect();
     let (rnd, ftz, sat) = (rounding(x), ftz(x), x.has(".sat"));

@@ -60,7 +60,7 @@ pub static ROWS: &[Row] = &[
             let (ty, a) = (x.ty(), x.rd("a"));
             let d = match ty.kind() {
                 Kind::D => x.op2(Op::SubD, V::d(0), a),
-                _ => x.op2(Op::SubW, V::w(0), a),
+                Kind::W | Kind::P => x.op2(Op::SubW, V::w(0), a),
             };
             let d = x.zext(d, ty.bits());
             x.wr("d", d);

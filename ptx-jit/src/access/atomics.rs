@@ -10,6 +10,7 @@ use super::checked::checked;
 use super::found::{lanes, or_scratch};
 use super::results::{finish, jump_with, regroup};
 use super::slow::{executing, skip_if_none};
+use super::which::rmw;
 use crate::clif::plain;
 use crate::generator::{Gen, Rep};
 
@@ -41,12 +42,13 @@ pub(super) fn atom(g: &mut Gen<'_, '_>, e: u32, a: Atom) {
             };
             let ty = g.b.func.dfg.value_type(x);
             let old = g.b.ins().load(ty, plain(), p, at);
-            let new = match swapped {
-                Some(new) => {
+            let new = match (swapped, rmw(a.op)) {
+                (Some(new), _) => {
                     let same = g.b.ins().icmp(IntCC::Equal, old, x);
                     g.b.ins().select(same, new, old)
                 }
-                None => updated(g, a.op, old, x),
+                (None, Some(op)) => updated(g, op, old, x),
+                (None, None) => unreachable!("`quick_atom` takes no other"),
             };
             g.b.ins().store(plain(), new, p, at);
             olds.push(old);
@@ -64,9 +66,10 @@ pub(super) fn atom(g: &mut Gen<'_, '_>, e: u32, a: Atom) {
             g.b.switch_to_block(here);
             after
         });
-        let old = match swapped {
-            Some(new) => g.b.ins().atomic_cas(plain(), p, x, new),
-            None => g.b.ins().atomic_rmw(ty, plain(), rmw(a.op), p, x),
+        let old = match (swapped, rmw(a.op)) {
+            (Some(new), _) => g.b.ins().atomic_cas(plain(), p, x, new),
+            (None, Some(op)) => g.b.ins().atomic_rmw(ty, plain(), op, p, x),
+            (None, None) => unreachable!("`quick_atom` takes no other"),
         };
         olds.push(match after {
             Some(after) => {
@@ -89,32 +92,22 @@ pub(super) fn atom(g: &mut Gen<'_, '_>, e: u32, a: Atom) {
     finish(g, e, out, stop);
 }
 
-pub(super) fn rmw(op: AtomOp) -> AtomicRmwOp {
-    match op {
-        AtomOp::And => AtomicRmwOp::And,
-        AtomOp::Or => AtomicRmwOp::Or,
-        AtomOp::Xor => AtomicRmwOp::Xor,
-        AtomOp::Add => AtomicRmwOp::Add,
-        AtomOp::MinU => AtomicRmwOp::Umin,
-        AtomOp::MaxU => AtomicRmwOp::Umax,
-        AtomOp::MinS => AtomicRmwOp::Smin,
-        AtomOp::MaxS => AtomicRmwOp::Smax,
-        // `quick_atom` has only this one left.
-        _ => AtomicRmwOp::Xchg,
-    }
-}
-
 /// What the atomic makes of `old`.
-pub(super) fn updated(g: &mut Gen<'_, '_>, op: AtomOp, old: Value, x: Value) -> Value {
+fn updated(g: &mut Gen<'_, '_>, op: AtomicRmwOp, old: Value, x: Value) -> Value {
     match op {
-        AtomOp::And => g.b.ins().band(old, x),
-        AtomOp::Or => g.b.ins().bor(old, x),
-        AtomOp::Xor => g.b.ins().bxor(old, x),
-        AtomOp::Add => g.b.ins().iadd(old, x),
-        AtomOp::MinU => g.b.ins().umin(old, x),
-        AtomOp::MaxU => g.b.ins().umax(old, x),
-        AtomOp::MinS => g.b.ins().smin(old, x),
-        AtomOp::MaxS => g.b.ins().smax(old, x),
-        _ => x,
+        AtomicRmwOp::Add => g.b.ins().iadd(old, x),
+        AtomicRmwOp::Sub => g.b.ins().isub(old, x),
+        AtomicRmwOp::And => g.b.ins().band(old, x),
+        AtomicRmwOp::Nand => {
+            let both = g.b.ins().band(old, x);
+            g.b.ins().bnot(both)
+        }
+        AtomicRmwOp::Or => g.b.ins().bor(old, x),
+        AtomicRmwOp::Xor => g.b.ins().bxor(old, x),
+        AtomicRmwOp::Xchg => x,
+        AtomicRmwOp::Umin => g.b.ins().umin(old, x),
+        AtomicRmwOp::Umax => g.b.ins().umax(old, x),
+        AtomicRmwOp::Smin => g.b.ins().smin(old, x),
+        AtomicRmwOp::Smax => g.b.ins().smax(old, x),
     }
 }

@@ -337,8 +337,8 @@ fn or(g: &mut Gen<'_, '_>, before: Option<Value>, x: Value) -> Value {
     }
 }
 
-/// How many units of `1 << shift` bytes `at` is, and whether it is no number of them or too many: 32-bit sums with a few
-/// tell all cases apart.
+/// How many units of `1 << shift` bytes `at` is, and whether it is no number of them or too many: 32-bit sums with a
+/// few tell all cases apart.
 fn whole_units(g: &mut Gen<'_, '_>, at: Value, shift: u32) -> (Value, Value) {
     let units = if shift == 0 { at } else { g.b.ins().sshr_imm_u(at, i64::from(shift)) };
     let far = g.b.ins().iadd_imm_s(units, REACH as i64);

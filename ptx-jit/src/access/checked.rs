@@ -10,8 +10,8 @@ use super::results::{jump_with, result_types};
 use super::slow::slow;
 use crate::generator::Gen;
 
-/// The check of an access and its slow way. Goes on where the access is quick: the block behind both ways, with a parameter for
-/// each part of the results, and where the lanes are.
+/// The check of an access and its slow way. Goes on where the access is quick: the block behind both ways, with a
+/// parameter for each part of the results, and where the lanes are.
 pub(super) fn checked(
     g: &mut Gen<'_, '_>,
     e: u32,

@@ -1,5 +1,5 @@
-//! Loads and stores by words, of slices whose lanes do not lie side by side: gathers and scatters of elements of 4 and 8
-//! bytes; vectors of 2 and 4 words.
+//! Loads and stores by words, of slices whose lanes do not lie side by side: gathers and scatters of elements of 4 and
+//! 8 bytes; vectors of 2 and 4 words.
 
 use cranelift_codegen::ir::{InstBuilder, Value};
 use ptx_isa::Kind;

@@ -120,7 +120,7 @@ pub(super) fn slow(
                 let x = g.b.ins().load(ty, plain(), g.ctx, dst_at(n));
                 Rep::Scalar(match kind {
                     Kind::P => g.b.ins().icmp_imm_u(IntCC::NotEqual, x, 0),
-                    _ => x,
+                    Kind::W | Kind::D => x,
                 })
             } else {
                 Rep::Slices(g.unstage(kind, dst_at(n)))

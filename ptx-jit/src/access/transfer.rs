@@ -179,7 +179,7 @@ pub(super) fn store_rows(g: &mut Gen<'_, '_>, x: &[Value], host: Value, at: i32)
 pub(super) fn widens(m: &Mem, kind: Kind) -> bool {
     match kind {
         Kind::D => m.bytes == 8,
-        _ => m.bytes <= 4,
+        Kind::P | Kind::W => m.bytes <= 4,
     }
 }
 

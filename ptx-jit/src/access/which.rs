@@ -1,5 +1,6 @@
 //! Which effects have code of their own, and what the memory that they touch is like.
 
+use cranelift_codegen::ir::AtomicRmwOp;
 use ptx_isa::Space;
 use ptx_isa::effect::{Atom, AtomOp, Mem};
 
@@ -24,12 +25,42 @@ pub(crate) fn local_bytes(f: &Func) -> usize {
 
 /// Atomics with code of their own.
 pub(super) fn quick_atom(a: &Atom) -> bool {
-    use AtomOp::*;
-    use Space::*;
-    matches!(a.place.space, Global | Generic | Shared)
+    matches!(a.place.space, Space::Global | Space::Generic | Space::Shared)
         && matches!(a.bytes, 4 | 8)
         && a.count <= 1
-        && matches!(a.op, And | Or | Xor | Exch | Cas | Add | MinU | MaxU | MinS | MaxS)
+        && (a.op == AtomOp::Cas || rmw(a.op).is_some())
+}
+
+/// Cranelift's operation, for those that need no loop.
+pub(super) fn rmw(op: AtomOp) -> Option<AtomicRmwOp> {
+    Some(match op {
+        AtomOp::And => AtomicRmwOp::And,
+        AtomOp::Or => AtomicRmwOp::Or,
+        AtomOp::Xor => AtomicRmwOp::Xor,
+        AtomOp::Add => AtomicRmwOp::Add,
+        AtomOp::MinU => AtomicRmwOp::Umin,
+        AtomOp::MaxU => AtomicRmwOp::Umax,
+        AtomOp::MinS => AtomicRmwOp::Smin,
+        AtomOp::MaxS => AtomicRmwOp::Smax,
+        AtomOp::Exch => AtomicRmwOp::Xchg,
+        AtomOp::Cas
+        | AtomOp::Inc
+        | AtomOp::Dec
+        | AtomOp::AddF32
+        | AtomOp::AddF64
+        | AtomOp::AddF16
+        | AtomOp::AddF16x2
+        | AtomOp::AddBf16
+        | AtomOp::AddBf16x2
+        | AtomOp::MinF16
+        | AtomOp::MaxF16
+        | AtomOp::MinF16x2
+        | AtomOp::MaxF16x2
+        | AtomOp::MinBf16
+        | AtomOp::MaxBf16
+        | AtomOp::MinBf16x2
+        | AtomOp::MaxBf16x2 => return None,
+    })
 }
 
 /// Bytes from one lane's own memory to the next one's; 0 where they share it.

@@ -36,7 +36,10 @@ pub(super) fn draw(report: &Report) -> String {
         .map(|(line, memory, pattern, _)| {
             let picture = match memory.space {
                 MemorySpace::Shared => banks(report, line, pattern),
-                _ => segments(line, pattern),
+                MemorySpace::Global
+                | MemorySpace::Local
+                | MemorySpace::Constant
+                | MemorySpace::Texture => segments(line, pattern),
             };
             format!(
                 "<figure><figcaption>PTX line {} &nbsp; <code>{}</code><br>{}</figcaption>{picture}</figure>",
@@ -52,7 +55,9 @@ pub(super) fn draw(report: &Report) -> String {
 fn waste(report: &Report, m: &MemoryLine) -> f64 {
     match m.space {
         MemorySpace::Shared => m.conflicts as f64 * f64::from(report.device.banks * 4),
-        _ => m.bytes_moved as f64 - m.bytes_used as f64,
+        MemorySpace::Global | MemorySpace::Local | MemorySpace::Constant | MemorySpace::Texture => {
+            m.bytes_moved as f64 - m.bytes_used as f64
+        }
     }
 }
 
