@@ -68,8 +68,8 @@ impl ParamValue {
         Ok(())
     }
 
-    /// Writes buffers of bytes, each through a pointer of its own: the caller's buffer holds the pointers. Null pointers
-    /// stand for buffers that are not wanted.
+    /// Writes buffers of bytes, each through a pointer of its own: the caller's buffer holds the pointers. Null
+    /// pointers stand for buffers that are not wanted.
     ///
     /// # Errors
     /// When there are fewer pointers than buffers; nothing is written then.

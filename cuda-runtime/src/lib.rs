@@ -1,5 +1,5 @@
-//! `libcudart.so.13`: the CUDA runtime API for programs that nvcc builds with `-cudart shared`. With `cfg(cuda12)` it is
-//! `libcudart.so.12` (crate `cuda-runtime-12`).
+//! `libcudart.so.13`: the CUDA runtime API for programs that nvcc builds with `-cudart shared`. With `cfg(cuda12)` it
+//! is `libcudart.so.12` (crate `cuda-runtime-12`).
 //!
 //! A layer over the driver API of `libcuda.so.1`, which it loads like any other program: a process that uses both APIs
 //! sees one device, one primary context and the same handles. What the layer itself holds is small: what the program's

@@ -143,8 +143,8 @@ fn load(d: &Driver, image: *const c_void) -> Result<Handle> {
     Ok(library)
 }
 
-/// Links fat binaries that were compiled with relocatable device code. Those without a part for the device are left out,
-/// as NVIDIA's device runtime, of which few programs use anything: what is missing without them shows at the end.
+/// Links fat binaries that were compiled with relocatable device code. Those without a part for the device are left
+/// out, as NVIDIA's device runtime, of which few programs use anything: what is missing without them shows at the end.
 fn link(d: &Driver, parts: &[usize]) -> Result<Handle> {
     let mut linker = 0;
     let mut log = vec![0u8; 4096];

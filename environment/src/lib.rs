@@ -125,8 +125,8 @@ fn switch(text: &str) -> Option<bool> {
 }
 
 /// Bytes of memory for a context: `PTXRUN_MEMORY`, or three quarters of the memory that this process may use. Where
-/// address space is limited (`ulimit -v`), an eighth of what is left of it at most: a context takes twice its memory, and
-/// compilers and threads need theirs.
+/// address space is limited (`ulimit -v`), an eighth of what is left of it at most: a context takes twice its memory,
+/// and compilers and threads need theirs.
 ///
 /// # Errors
 /// When it holds no amount.

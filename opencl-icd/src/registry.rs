@@ -1,8 +1,8 @@
 //! Handles and their reference counts.
 //!
 //! A handle is the address of a header whose only word is the address of the dispatch table, which is all that the
-//! loader reads. Handles that programs pass are looked up in a table, so a wrong one is an error code and never an access.
-//! An object lives as long as the program or another object holds it, and its handle is good that long.
+//! loader reads. Handles that programs pass are looked up in a table, so a wrong one is an error code and never an
+//! access. An object lives as long as the program or another object holds it, and its handle is good that long.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,5 +1,5 @@
-//! Every function of the dispatch table with every kind of handle, with null pointers and lists of zeros, with zero, one,
-//! too many and absurdly many of everything: it returns. What it returns is the matter of `bad_arguments.rs`.
+//! Every function of the dispatch table with every kind of handle, with null pointers and lists of zeros, with zero,
+//! one, too many and absurdly many of everything: it returns. What it returns is the matter of `bad_arguments.rs`.
 
 #![allow(clippy::macro_metavars_in_unsafe, unused_unsafe)]
 

@@ -47,8 +47,8 @@ impl Cache {
         Cache { folder: folder.into(), limit, stored: Arc::new(AtomicU64::new(limit)) }
     }
 
-    /// The cache of this user: in `PTXRUN_CACHE_DIR` (none if that is empty), else `ptxrun` in the folder for caches. At
-    /// most `PTXRUN_CACHE_BYTES`, 256 MiB if that is not a number.
+    /// The cache of this user: in `PTXRUN_CACHE_DIR` (none if that is empty), else `ptxrun` in the folder for caches.
+    /// At most `PTXRUN_CACHE_BYTES`, 256 MiB if that is not a number.
     pub fn from_environment() -> Option<Cache> {
         let folder = match environment::cache_dir() {
             Some(own) => own?,

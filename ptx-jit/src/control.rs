@@ -287,8 +287,8 @@ impl Gen<'_, '_> {
         self.fail_if(bad);
     }
 
-    /// As [`Self::fail_if_asked`], on a way that is seldom taken. In small loops the rest of it lies out of the way (`spmv`
-    /// 350 us, so 315; naive matmul 329, 257); elsewhere that costs (`sha-256` 326 us, so 376; `fft` 131, 150).
+    /// As [`Self::fail_if_asked`], on a way that is seldom taken. In small loops the rest of it lies out of the way
+    /// (`spmv` 350 us, so 315; naive matmul 329, 257); elsewhere that costs (`sha-256` 326 us, so 376; `fft` 131, 150).
     pub(crate) fn fail_if_asked_aside(&mut self) {
         self.fail_if_asked();
         let aside = self.form.words() || self.in_small_loop[self.here as usize];

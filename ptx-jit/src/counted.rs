@@ -1,4 +1,5 @@
-//! Loops of one block that count: accesses that move by the same step each turn are checked once, before the first turn.
+//! Loops of one block that count: accesses that move by the same step each turn are checked once, before the first
+//! turn.
 //!
 //! Such a loop has a second version without those checks, which is entered when both ends of every access lie in the
 //! allocation that its site knows. Otherwise the first version runs, checks each access and learns the allocation.

@@ -27,8 +27,8 @@ pub struct Span {
 pub unsafe trait Device: Sync {
     /// The allocation of global or constant memory that holds `address`.
     fn span(&self, address: u64) -> Option<Span>;
-    /// A number that stays while every [`Span`] that was given holds, and that no other device has; `None`: spans hold for
-    /// one launch.
+    /// A number that stays while every [`Span`] that was given holds, and that no other device has; `None`: spans hold
+    /// for one launch.
     fn spans_hold_while(&self) -> Option<u64> {
         None
     }

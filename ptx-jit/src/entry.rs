@@ -1,5 +1,5 @@
-//! What is kept of a compiled kernel: its machine code, and beside it what running that needs, so that neither the middle
-//! form nor Cranelift is asked again.
+//! What is kept of a compiled kernel: its machine code, and beside it what running that needs, so that neither the
+//! middle form nor Cranelift is asked again.
 //!
 //! ```text
 //! magic, key (2), words up to here and on to the checksum, bytes of code | what stands beside | checksum (2) | code
@@ -246,8 +246,8 @@ fn sum(head: &[u8], code: &[u8]) -> u128 {
 pub(crate) const CUT: &str = "it is cut short";
 const ELSE: &str = "it is something else";
 
-/// The entry of `key` that `from` begins with; `code` gives as many bytes of code as it is asked for, which begin at the
-/// offset that it is given.
+/// The entry of `key` that `from` begins with; `code` gives as many bytes of code as it is asked for, which begin at
+/// the offset that it is given.
 pub(crate) fn read(
     mut from: impl Read,
     key: Key,

@@ -64,8 +64,8 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) resumes: Vec<BlockId>,
     /// Blocks whose condition only their branch reads.
     pub(crate) lone: Vec<bool>,
-    /// Loops that count, the heads of their versions without checks (for each of the two versions of the block), and where
-    /// the host has the memory of their accesses, less the first address.
+    /// Loops that count, the heads of their versions without checks (for each of the two versions of the block), and
+    /// where the host has the memory of their accesses, less the first address.
     pub(crate) counted: HashMap<BlockId, Rc<Counted>>,
     pub(crate) sure_heads: HashMap<(BlockId, bool), Clif>,
     pub(crate) moving: HashMap<u32, Variable>,

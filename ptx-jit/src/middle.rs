@@ -21,8 +21,8 @@ pub(crate) struct Middle {
     pub form: Form,
 }
 
-/// The middle form of a kernel after all passes, for vectors of the form `widest` or, where the kernel suits that better,
-/// for those of Cranelift.
+/// The middle form of a kernel after all passes, for vectors of the form `widest` or, where the kernel suits that
+/// better, for those of Cranelift.
 pub(crate) fn middle(
     program: &Program,
     block: [u32; 3],

@@ -1,8 +1,8 @@
 //! Pure micro-ops as Cranelift instructions.
 //!
-//! A slice is four lanes: `W` one `i32x4`, `D` two `i64x2`, `P` one `i32x4` of all ones or zeros; or sixteen, see `form`.
-//! A uniform value is a scalar: `i32`, `i64`, and `i8` of 0 or 1. Both go through the same code.
-//! What is not here calls the micro-op's own function over the lanes (see `helpers`).
+//! A slice is four lanes: `W` one `i32x4`, `D` two `i64x2`, `P` one `i32x4` of all ones or zeros; or sixteen, see
+//! `form`. A uniform value is a scalar: `i32`, `i64`, and `i8` of 0 or 1. Both go through the same code. What is not
+//! here calls the micro-op's own function over the lanes (see `helpers`).
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F32, F64, I8X16, I32, I32X4, I64};

@@ -7,14 +7,15 @@ pub struct Seen<'a> {
     pub grid: [u32; 3],
     /// The parameter block.
     pub params: &'a [u8],
-    /// Global offset of an OpenCL launch, in work-items: `%envreg3` to `%envreg5`, as [`crate::Device::special`] gives them.
+    /// Global offset of an OpenCL launch, in work-items: `%envreg3` to `%envreg5`, as [`crate::Device::special`] gives
+    /// them.
     pub offset: [u32; 3],
 }
 
 /// In what compiled code may differ from the interpreter; by default in nothing.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Options {
-    /// A result that is no number may have any sign and payload, those of the processor's NaN, where the interpreter has
-    /// the GPU's one.
+    /// A result that is no number may have any sign and payload, those of the processor's NaN, where the interpreter
+    /// has the GPU's one.
     pub fast_nan: bool,
 }

@@ -175,8 +175,8 @@ impl Gen<'_, '_> {
         at!(dst) + n as i32 * 256
     }
 
-    /// Runs the micro-op's own function over the lanes, or once for a scalar; `seldom`: on a way that is seldom taken, so that
-    /// the call keeps all registers.
+    /// Runs the micro-op's own function over the lanes, or once for a scalar; `seldom`: on a way that is seldom taken,
+    /// so that the call keeps all registers.
     pub(crate) fn call_lanes(
         &mut self,
         op: Pure,

@@ -150,7 +150,8 @@ impl Gen<'_, '_> {
         }
     }
 
-    /// Values with a variable that live at the start of a block, its phis among them: the edge that led here has set them.
+    /// Values with a variable that live at the start of a block, its phis among them: the edge that led here has set
+    /// them.
     pub(crate) fn live_at(&self, block: BlockId) -> Vec<Val> {
         let live = &self.live_in[block as usize];
         let phis = &self.f.blocks[block as usize].insts;

@@ -48,8 +48,8 @@ impl Thunks {
     }
 }
 
-/// Code of the thunks and where each begins. Every kernel brings them along, so that a process that finds all its code in
-/// a cache compiles nothing.
+/// Code of the thunks and where each begins. Every kernel brings them along, so that a process that finds all its code
+/// in a cache compiles nothing.
 pub(crate) fn thunks() -> Result<&'static (Vec<u8>, Thunks), Unsupported> {
     static ALL: OnceLock<Result<(Vec<u8>, Thunks), Unsupported>> = OnceLock::new();
     ALL.get_or_init(make).as_ref().map_err(Clone::clone)

@@ -3,11 +3,12 @@
 //! A compiled block runs its groups one after the other, so that a loop which waits for another group would wait for
 //! ever. Whether a loop waits is seen in what ends it:
 //! - Nothing that other threads write decides on it: it counts, and ends by itself.
-//! - It repeats a compare-and-swap with the value that was just seen. That fails only where another thread came between,
-//!   which then got on: the loop ends while lanes take turns.
+//! - It repeats a compare-and-swap with the value that was just seen. That fails only where another thread came
+//!   between, which then got on: the loop ends while lanes take turns.
 //! - It only looks at global memory: it may wait for a block that would run later, and the kernel is refused.
-//! - Anything else may wait for threads of its block, or for the holder of a lock. Then threads run one by one, and one that has turned some times goes on later, when the
-//!   others had their turn (`pause` in `control`, [`crate::Worker`]).
+//! - Anything else may wait for threads of its block, or for the holder of a lock. Then threads run one by one, and one
+//!   that has turned some times goes on later, when the others had their turn (`pause` in `control`,
+//!   [`crate::Worker`]).
 
 use flow::{Dominators, Loop};
 use ptx_isa::Space;
@@ -21,8 +22,8 @@ pub(crate) struct Waiting {
     pub head: BlockId,
     /// The effect through which it sees other threads, for messages.
     pub effect: u32,
-    /// Whether it may wait for another block: it only looks at memory that all blocks share. Who takes a lock waits for a
-    /// thread that runs; who looks may wait for a block that starts later.
+    /// Whether it may wait for another block: it only looks at memory that all blocks share. Who takes a lock waits for
+    /// a thread that runs; who looks may wait for a block that starts later.
     pub for_blocks: bool,
 }
 
@@ -146,8 +147,8 @@ impl<'a> Turn<'a> {
             && exits.all(|(b, v)| !self.shared[v as usize] && (!self.parted || self.always(b)))
     }
 
-    /// Whether every turn swaps where it last saw the value that it compares with, and the loop ends when that goes well.
-    /// Other ways out only end it sooner.
+    /// Whether every turn swaps where it last saw the value that it compares with, and the loop ends when that goes
+    /// well. Other ways out only end it sooner.
     fn retries(&self) -> bool {
         let mut atomics =
             self.effects().filter(|e| matches!(self.effect(*e).effect, Effect::Atom(_)));

@@ -168,8 +168,8 @@ fn an_entry_under_the_name_of_another() {
     assert!(!run(&cache, 5).stats.cached);
 }
 
-/// Every kind of effect that has a slow way: loads and stores of several sizes, an atomic, a shuffle, a barrier, a call and
-/// special registers that the launch tells.
+/// Every kind of effect that has a slow way: loads and stores of several sizes, an atomic, a shuffle, a barrier, a call
+/// and special registers that the launch tells.
 const EFFECTS: &str = "
     .reg .b16 %h<2>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .pred %p<2>; .shared .align 8 .b64 s[64];
     ld.param.u64 %rd1, [a]; mov.u32 %r1, %tid.x; mov.u32 %r2, %nsmid; mov.u32 %r3, %ctaid.x;

@@ -218,8 +218,8 @@ fn seen(launch: &LaunchParams) -> Seen<'_> {
     Seen { grid: launch.grid, params: &launch.params, offset: [x, y, z] }
 }
 
-/// The launches that code beside a module is for: those of a few blocks with small parameters, as most are, and those of
-/// any size. Both without a global offset.
+/// The launches that code beside a module is for: those of a few blocks with small parameters, as most are, and those
+/// of any size. Both without a global offset.
 pub(crate) fn bundled_sizes<T>(program: &Program, with: impl FnOnce([Seen<'_>; 2]) -> T) -> T {
     let bytes = program.param_bytes as usize;
     let (small, large) = (vec![0; bytes], vec![0xff; bytes]);

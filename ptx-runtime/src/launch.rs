@@ -52,8 +52,8 @@ pub struct LaunchConfig {
     pub cooperative: bool,
     /// The engine.
     pub backend: Backend,
-    /// Compiled code may give NaNs of any sign and payload, where the interpreter gives the GPU's one; which results are
-    /// NaNs stays the same.
+    /// Compiled code may give NaNs of any sign and payload, where the interpreter gives the GPU's one; which results
+    /// are NaNs stays the same.
     pub fast_nan: bool,
     /// `%envreg3` to `%envreg6`: the global offset of an OpenCL launch and its number of dimensions.
     pub env: [u32; 4],

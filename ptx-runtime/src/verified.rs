@@ -105,8 +105,8 @@ impl Verified {
         }
     }
 
-    /// Maps an assembled container ([`mod@ptx_parse::container`]). Its compiled code is used if the file is this user's or
-    /// the administrator's and nobody else may write to it.
+    /// Maps an assembled container ([`mod@ptx_parse::container`]). Its compiled code is used if the file is this user's
+    /// or the administrator's and nobody else may write to it.
     ///
     /// # Errors
     /// When it cannot be mapped, was altered, or was assembled by another build.

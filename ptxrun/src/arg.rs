@@ -1,4 +1,5 @@
-//! Kernel arguments as text: `u32:5`, `f32:1.5`, `buf:4096`, `buf:@x.npy`, `f32[1024]:iota`, and the forms of launch files.
+//! Kernel arguments as text: `u32:5`, `f32:1.5`, `buf:4096`, `buf:@x.npy`, `f32[1024]:iota`, and the forms of launch
+//! files.
 
 use crate::values::{ElementType, Init, ValueError};
 

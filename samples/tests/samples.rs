@@ -1,5 +1,5 @@
-//! Runs every module of every sample with one host thread, and from its container with two: the checks of the launch file
-//! hold, and all buffers and all output are the same bytes.
+//! Runs every module of every sample with one host thread, and from its container with two: the checks of the launch
+//! file hold, and all buffers and all output are the same bytes.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! The functions for programs whose stream 0 is the thread's own (`nvcc -default-stream per-thread`): each does what the
-//! one without suffix does, with the driver's functions of that kind.
+//! The functions for programs whose stream 0 is the thread's own (`nvcc -default-stream per-thread`): each does what
+//! the one without suffix does, with the driver's functions of that kind.
 
 use std::ffi::{c_char, c_void};
 

@@ -2,8 +2,8 @@
 //!
 //! A part starts with a line `//! names…` that lists what it defines; the text up to the next such line
 //! belongs to it. What stands before the first part of a file is common to its parts. `//! @half names…` lists
-//! further functions of the same names for half-precision arguments. `__attribute__((elementwise(mask)))` on a scalar function makes it callable with vectors,
-//! per component; bit i of the mask lets argument i stay scalar.
+//! further functions of the same names for half-precision arguments. `__attribute__((elementwise(mask)))` on a scalar
+//! function makes it callable with vectors, per component; bit i of the mask lets argument i stay scalar.
 
 // Written by `build.rs`: the files with their texts; for each part the number of its file, where the common text
 // of the file ends, and where the part starts and ends; the names in order, each with the number of its part.

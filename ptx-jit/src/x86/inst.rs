@@ -96,8 +96,8 @@ pub(super) enum What {
     Return,
     /// A call through a register that keeps every register (`false`), or only those of the convention.
     Call(bool),
-    /// Loads `[operand 1]` into `rax`, makes the new value of it and operand 2 in operand 3, and tries to put it there until
-    /// nobody came between.
+    /// Loads `[operand 1]` into `rax`, makes the new value of it and operand 2 in operand 3, and tries to put it there
+    /// until nobody came between.
     Exchange(ExchangeOp, RegView),
     /// Puts operand 2 at `[operand 1]` where `rax` is, and loads into `rax` what was there.
     CompareAndSwap(RegView),

@@ -1,5 +1,5 @@
-//! From Cranelift's form to instructions: block by block from the last one on and from the end of each, so that what only one
-//! instruction reads can become part of it. Here is what a value is and where instructions can take it from.
+//! From Cranelift's form to instructions: block by block from the last one on and from the end of each, so that what
+//! only one instruction reads can become part of it. Here is what a value is and where instructions can take it from.
 
 use std::collections::HashMap;
 

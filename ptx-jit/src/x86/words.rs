@@ -1,9 +1,9 @@
-//! Operations of 512-bit vectors for which Cranelift's form has no word: calls of functions that are nowhere defined and
-//! that [`super::select`] turns into instructions.
+//! Operations of 512-bit vectors for which Cranelift's form has no word: calls of functions that are nowhere defined
+//! and that [`super::select`] turns into instructions.
 //!
 //! Sixteen lanes of 32 bits are an `i32x16` (W), of 64 bits two `i64x8` (D: the lower eight lanes, the upper eight).
-//! A mask (M) is an `i16`, one bit per lane, and lies in a mask register; of 64-bit lanes only the lower eight bits count.
-//! An `i16` is never anything else in this form.
+//! A mask (M) is an `i16`, one bit per lane, and lies in a mask register; of 64-bit lanes only the lower eight bits
+//! count. An `i16` is never anything else in this form.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{
@@ -41,8 +41,8 @@ pub(crate) enum Word {
     Ternary,
     /// `(x)`: turned left by `number` bits.
     Rotate,
-    /// `(x, amounts)`: shifted left (`number` 0), right (1), right with the sign (2). Amounts of the width or more give 0,
-    /// or the sign.
+    /// `(x, amounts)`: shifted left (`number` 0), right (1), right with the sign (2). Amounts of the width or more give
+    /// 0, or the sign.
     ShiftEach,
     /// `(W, W, W) -> W`: words of the first two by the numbers in the third: 0 to 15 are the first one's.
     Permute,
@@ -50,12 +50,14 @@ pub(crate) enum Word {
     LoadNarrow,
     /// `(W, I64)`: the low `number` bytes (1, 2) of each lane to sixteen places side by side.
     StoreNarrow,
-    /// `(M, I64) -> W or D`: lanes of `number` bytes (4, 8) at an address; 0 where the mask is off, where nothing is read.
+    /// `(M, I64) -> W or D`: lanes of `number` bytes (4, 8) at an address; 0 where the mask is off, where nothing is
+    /// read.
     LoadMasked,
     /// `(M, x, I64)`: lanes that are on, W or D.
     StoreMasked,
-    /// `(M, base I64, index W) -> W or D`: elements of `number & 255` bytes (4, 8) at `base + (index << shift)`, the index
-    /// as a signed number; `shift`: bits 8 to 15; bit 16: by the upper eight lanes of the index (8 bytes). 0 where the mask is off.
+    /// `(M, base I64, index W) -> W or D`: elements of `number & 255` bytes (4, 8) at `base + (index << shift)`, the
+    /// index as a signed number; `shift`: bits 8 to 15; bit 16: by the upper eight lanes of the index (8 bytes). 0
+    /// where the mask is off.
     Gather,
     /// `(M, D) -> D`: elements of 8 bytes at eight addresses. 0 where the mask is off.
     GatherLong,
