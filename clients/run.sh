@@ -1,13 +1,13 @@
 #!/bin/sh
 # Runs the clients of docs/clients.md against the libraries of a build: clients/run.sh [target/release] [CLIENT...]
-# Clients: driver_api cuda_core nvcc tinygrad numba; all of them where none is named. Needs Python 3.11, clang (for
+# Clients: driver_api cuda_core nvcc tinygrad numba triton; all of them where none is named. Needs Python 3.11, clang (for
 # tinygrad's CPU device), g++ (for nvcc) and, the first time, the network.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 build=${1:-$root/target/release}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- driver_api cuda_core nvcc tinygrad numba
+[ $# -gt 0 ] || set -- driver_api cuda_core nvcc tinygrad numba triton
 venvs=$root/target/clients
 mkdir -p "$venvs"
 failed=
@@ -36,6 +36,11 @@ for client; do
         venv core cuda-core cuda-bindings nvidia-cuda-nvrtc numpy
         exec_ "$venvs/core/bin/python" "$here/cuda_core.py"
         check cuda_core $?
+        ;;
+    triton)
+        venv triton triton numpy
+        exec_ "$venvs/triton/bin/python" "$here/triton_kernels.py"
+        check triton $?
         ;;
     nvcc)
         venv nvcc nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl

@@ -77,9 +77,9 @@ impl Driver {
     }
 
     /// Compute capability as in `sm_90`.
-    pub fn capability(&self) -> u32 {
+    pub fn capability(&self) -> u16 {
         let cc = self.profile.device_capability();
-        u32::from(cc.0) * 10 + u32::from(cc.1)
+        u16::from(cc.0) * 10 + u16::from(cc.1)
     }
 }
 

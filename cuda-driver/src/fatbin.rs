@@ -1,10 +1,12 @@
-//! Fat binaries: which PTX they hold for a device.
+//! Fat binaries: which PTX they hold for a device, as text or as our own assembler's file.
 //!
 //! Layout as nvcc writes it: an optional wrapper (magic `0x466243b1`, pointer at 8), a header of 16 bytes
 //! (magic `0xba55ed50`, version, header size, bytes that follow), entries with headers of their own.
 
 use std::borrow::Cow;
 use std::io::Read;
+
+use ptx_runtime::isa::types::{Suffix, Target};
 
 /// First word of a wrapper.
 pub const WRAPPER: u32 = 0x4662_43b1;
@@ -14,6 +16,7 @@ pub const MAGIC: u32 = 0xba55_ed50;
 pub const HEADER: usize = 16;
 
 const KIND_PTX: u16 = 1;
+const KIND_ELF: u16 = 2;
 const FLAG_LZ4: u64 = 0x2000;
 const FLAG_ZSTD: u64 = 0x8000;
 /// Longest text that an entry may unpack to.
@@ -42,7 +45,7 @@ pub enum FatbinError {
     )]
     NoPtx {
         /// The device's architecture.
-        device: u32,
+        device: u16,
         /// What it has instead.
         found: String,
     },
@@ -145,31 +148,57 @@ fn unpack<'a>(e: &Entry<'a>) -> Result<Cow<'a, [u8]>, FatbinError> {
     Ok(Cow::Owned(out))
 }
 
-/// Whether code for `arch` with these flags runs on `device` (both as in `sm_90`).
-fn runs(e: &Entry<'_>, device: u32) -> bool {
-    const ARCH_SPECIFIC: u64 = 0x10_0000;
-    const FAMILY_SPECIFIC: u64 = 0x20_0000;
-    if e.flags & ARCH_SPECIFIC != 0 {
-        e.arch == device
-    } else if e.flags & FAMILY_SPECIFIC != 0 {
-        e.arch / 10 == device / 10 && e.arch <= device
-    } else {
-        e.arch <= device
-    }
+/// What a device can take of a fat binary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Code {
+    /// PTX.
+    Ptx(Vec<u8>),
+    /// A file that our assembler made ([`ptx_runtime::cubin`]).
+    Assembled(Vec<u8>),
 }
 
-/// The text of the PTX that fits a device best: of the highest architecture that it has.
-pub fn best_ptx(fatbin: &[u8], device: u32) -> Result<Vec<u8>, FatbinError> {
+/// The target of an entry.
+fn target(e: &Entry<'_>) -> Target {
+    const ARCH_SPECIFIC: u64 = 0x10_0000;
+    const FAMILY_SPECIFIC: u64 = 0x20_0000;
+    let suffix = match e.flags {
+        flags if flags & ARCH_SPECIFIC != 0 => Suffix::Arch,
+        flags if flags & FAMILY_SPECIFIC != 0 => Suffix::Family,
+        _ => Suffix::None,
+    };
+    Target { suffix, ..Target::plain(u16::try_from(e.arch).unwrap_or(u16::MAX)) }
+}
+
+/// Whether a device takes an assembled entry: one for its generation and no later than it.
+fn fits_assembled(e: &Entry<'_>, device: Target) -> bool {
+    let made = target(e);
+    made.sm / 10 == device.sm / 10 && made.runs_on(device)
+}
+
+/// The code that fits a device best: what our assembler made for it, or the PTX of the highest architecture.
+///
+/// # Errors
+/// When nothing fits, or the binary is damaged.
+pub fn best(fatbin: &[u8], device: Target) -> Result<Code, FatbinError> {
     let entries = entries(fatbin)?;
-    let fits = entries.iter().filter(|e| e.kind == KIND_PTX && runs(e, device));
+    let mut assembled: Vec<&Entry<'_>> =
+        entries.iter().filter(|e| e.kind == KIND_ELF && fits_assembled(e, device)).collect();
+    assembled.sort_by_key(|e| std::cmp::Reverse(e.arch));
+    for entry in assembled {
+        let file = unpack(entry)?;
+        if ptx_runtime::cubin::container(&file).is_some() {
+            return Ok(Code::Assembled(file.into_owned()));
+        }
+    }
+    let fits = entries.iter().filter(|e| e.kind == KIND_PTX && target(e).runs_on(device));
     // Of two for one architecture the specific one was built for this very device.
-    let Some(best) = fits.max_by_key(|e| (e.arch, e.flags & 0x30_0000)) else {
+    let Some(best) = fits.max_by_key(|e| (e.arch, target(e).suffix)) else {
         let mut found: Vec<String> = entries
             .iter()
             .map(|e| {
                 let kind = match e.kind {
                     KIND_PTX => "PTX",
-                    2 => "machine code",
+                    KIND_ELF => "machine code",
                     _ => "other code",
                 };
                 format!("{kind} for sm_{}", e.arch)
@@ -177,11 +206,11 @@ pub fn best_ptx(fatbin: &[u8], device: u32) -> Result<Vec<u8>, FatbinError> {
             .collect();
         found.dedup();
         let found = if found.is_empty() { "nothing".into() } else { found.join(", ") };
-        return Err(FatbinError::NoPtx { device, found });
+        return Err(FatbinError::NoPtx { device: device.sm, found });
     };
     let text = unpack(best)?;
     let end = text.iter().position(|b| *b == 0).unwrap_or(text.len());
-    Ok(text[..end].to_vec())
+    Ok(Code::Ptx(text[..end].to_vec()))
 }
 
 #[cfg(test)]
@@ -224,6 +253,14 @@ pub(crate) mod tests {
     const TEXT: &[u8] =
         b"\n\n.version 8.0\n.target sm_80\n.address_size 64\n// text text text text text\0";
 
+    /// The PTX for a device.
+    fn ptx(fatbin: &[u8], sm: u16) -> Result<Vec<u8>, FatbinError> {
+        match best(fatbin, Target::device(sm))? {
+            Code::Ptx(text) => Ok(text),
+            Code::Assembled(_) => panic!("there is nothing assembled"),
+        }
+    }
+
     #[test]
     fn the_best_ptx_is_found_and_unpacked() {
         let lz4 = lz4_flex::block::compress(TEXT);
@@ -237,32 +274,32 @@ pub(crate) mod tests {
             entry(1, 100, 0x11, b"// newer", 0),
         ]);
         let text = &TEXT[..TEXT.len() - 1];
-        assert_eq!(best_ptx(&all, 75).unwrap(), b"// plain");
-        assert_eq!(best_ptx(&all, 86).unwrap(), text);
-        assert_eq!(best_ptx(&all, 90).unwrap(), text);
-        assert_eq!(best_ptx(&all, 120).unwrap(), b"// newer");
+        assert_eq!(ptx(&all, 75).unwrap(), b"// plain");
+        assert_eq!(ptx(&all, 86).unwrap(), text);
+        assert_eq!(ptx(&all, 90).unwrap(), text);
+        assert_eq!(ptx(&all, 120).unwrap(), b"// newer");
     }
 
     #[test]
     fn specific_code_runs_on_its_own_device_only() {
         let all =
             fatbin(&[entry(1, 90, 0x10_0011, b"// a", 0), entry(1, 80, 0x11, b"// plain", 0)]);
-        assert_eq!(best_ptx(&all, 90).unwrap(), b"// a");
-        assert_eq!(best_ptx(&all, 100).unwrap(), b"// plain");
+        assert_eq!(ptx(&all, 90).unwrap(), b"// a");
+        assert_eq!(ptx(&all, 100).unwrap(), b"// plain");
     }
 
     #[test]
     fn bad_fat_binaries_are_errors() {
         let good = fatbin(&[entry(1, 80, 0x11, TEXT, 0)]);
         for cut in 0..good.len() {
-            assert!(best_ptx(&good[..cut], 90).is_err(), "{cut}");
+            assert!(ptx(&good[..cut], 90).is_err(), "{cut}");
         }
-        let none = best_ptx(&fatbin(&[entry(2, 90, 0x11, b"machine", 0)]), 90).unwrap_err();
+        let none = ptx(&fatbin(&[entry(2, 90, 0x11, b"machine", 0)]), 90).unwrap_err();
         assert!(none.to_string().contains("it has machine code for sm_90"), "{none}");
-        assert!(matches!(best_ptx(&fatbin(&[]), 90), Err(FatbinError::NoPtx { .. })));
+        assert!(matches!(ptx(&fatbin(&[]), 90), Err(FatbinError::NoPtx { .. })));
         for flag in [FLAG_LZ4, FLAG_ZSTD] {
             let junk = fatbin(&[entry(1, 80, flag, b"\xff\xff\xff\xff\xff\xff", 40)]);
-            assert!(matches!(best_ptx(&junk, 90), Err(FatbinError::Packed { .. })));
+            assert!(matches!(ptx(&junk, 90), Err(FatbinError::Packed { .. })));
         }
     }
 }

@@ -8,9 +8,11 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use ptx_runtime::Verified;
+use ptx_runtime::cubin;
+use ptx_runtime::isa::types::Target;
 use ptx_runtime::parse::container::{self, Container};
 use ptx_runtime::parse::diag::Code;
+use ptx_runtime::{Verified, VerifyOptions};
 
 use crate::driver::Driver;
 use crate::error::Error;
@@ -36,7 +38,8 @@ impl Refused {
 /// Most texts that are kept.
 const KEPT: usize = 1024;
 
-static CACHE: LazyLock<Mutex<HashMap<(usize, u64), Verified>>> = LazyLock::new(Mutex::default);
+static CACHE: LazyLock<Mutex<HashMap<(usize, u64, VerifyOptions), Verified>>> =
+    LazyLock::new(Mutex::default);
 
 /// A quick hash; equal texts are compared before one stands for the other.
 fn hash(text: &[u8]) -> u64 {
@@ -68,10 +71,15 @@ impl Image {
     /// The PTX.
     ///
     /// # Errors
-    /// When a container holds none.
+    /// When a container holds none, or was made with options that a text cannot say.
     pub fn into_text(self) -> Result<Vec<u8>, Refused> {
         match self {
             Image::Text(text) => Ok(text),
+            Image::Container(container) if container.about().no_contraction => {
+                let log =
+                    "error: what was assembled with --fmad=false cannot be linked; link its PTX";
+                Err(Refused::new(Error::NotSupported, log))
+            }
             Image::Container(container) => Ok(container.text()?.as_bytes().to_vec()),
         }
     }
@@ -82,11 +90,13 @@ impl Image {
     /// What is wrong with it.
     pub fn verified(self, driver: &Driver) -> Result<Verified, Refused> {
         let container = match self {
-            Image::Text(text) => return verify(&text, driver),
+            Image::Text(text) => return verify(&text, VerifyOptions::default(), driver),
             Image::Container(container) => container,
         };
-        if matches!(crate::grid::with_workspace(container.text()?), Cow::Owned(_)) {
-            return verify(container.text()?.as_bytes(), driver);
+        // Programs keep what an assembler gave them; another build of ours can have assembled it.
+        let older = container.build() != container::BUILD;
+        if older || matches!(crate::grid::with_workspace(container.text()?), Cow::Owned(_)) {
+            return verify(container.text()?.as_bytes(), container.about().into(), driver);
         }
         let verified = Verified::from_container(&container)?;
         suits(&verified, driver).map(|()| verified)
@@ -94,8 +104,8 @@ impl Image {
 }
 
 /// Verifies text, or finds that it was verified before.
-pub fn verify(text: &[u8], driver: &Driver) -> Result<Verified, Refused> {
-    let key = (text.len(), hash(text));
+pub fn verify(text: &[u8], options: VerifyOptions, driver: &Driver) -> Result<Verified, Refused> {
+    let key = (text.len(), hash(text), options);
     let known = CACHE.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
     if let Some(verified) = known
         && verified.module().source.as_bytes() == text
@@ -103,14 +113,15 @@ pub fn verify(text: &[u8], driver: &Driver) -> Result<Verified, Refused> {
         return Ok(verified);
     }
     let source = String::from_utf8_lossy(text);
-    let verified =
-        Verified::new(&crate::grid::with_workspace(&source), "ptx").map_err(|findings| {
+    let verified = Verified::with(&crate::grid::with_workspace(&source), "ptx", options).map_err(
+        |findings| {
             let version = findings.diags().iter().any(|d| {
                 d.is_error() && d.code == Code::Version && d.message.ends_with("is not known")
             });
             let code = if version { Error::UnsupportedPtxVersion } else { Error::InvalidPtx };
             Refused::new(code, findings.render(false))
-        })?;
+        },
+    )?;
     suits(&verified, driver)?;
     let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
     if cache.len() >= KEPT {
@@ -122,37 +133,17 @@ pub fn verify(text: &[u8], driver: &Driver) -> Result<Verified, Refused> {
 
 /// Whether the module is whole and for this device.
 fn suits(verified: &Verified, driver: &Driver) -> Result<(), Refused> {
-    if let Some(name) = undefined(verified) {
+    if let Some(name) = verified.undefined() {
         let log = format!("error: the function `{name}` is called and defined nowhere");
         return Err(Refused::new(Error::InvalidPtx, log));
     }
     let target = verified.module().info.target;
     let device = driver.capability();
-    if u32::from(target.sm) > device {
+    if !target.runs_on(Target::device(device)) {
         let log = format!("the module is for {target}, the device is sm_{device}");
         return Err(Refused::new(Error::InvalidPtx, log));
     }
     Ok(())
-}
-
-/// A function that the module calls, that it does not define, and that no system function is.
-pub fn undefined(verified: &Verified) -> Option<String> {
-    use ptx_runtime::parse::module::{Func, Linkage, Operand};
-    const SYSTEM: &[&str] = &["vprintf", "malloc", "free", "__assertfail"];
-    let module = verified.module();
-    let open = |f: &Func| f.body.is_none() && f.alias.is_none() && f.linkage == Linkage::Extern;
-    let unknown = |f: &&Func| open(f) && !SYSTEM.contains(&f.name.as_str());
-    // Bodies of a container are read when they are looked at.
-    module.functions.iter().find(unknown)?;
-    let bodies = module.functions.iter().filter_map(|f| f.body.as_ref());
-    let called = bodies.flat_map(|b| &b.operands).filter_map(|op| match op {
-        Operand::Call(call) => match call.callee {
-            Operand::Func(f) => module.functions.get(f as usize),
-            _ => None,
-        },
-        _ => None,
-    });
-    called.into_iter().find(unknown).map(|f| f.name.to_string())
 }
 
 /// What an image in memory holds, whose length is only known from itself.
@@ -183,7 +174,7 @@ pub fn in_memory(image: Raw, driver: &Driver) -> Result<Image, Refused> {
                 return Err(bad("the fat binary is truncated"));
             }
             let all = image.bytes(0, size).map_err(invalid)?;
-            from_fatbin(&all, driver).map(Image::Text)
+            from_fatbin(&all, driver)
         }
         fatbin::WRAPPER => {
             let data = image.bytes(8, 8).map_err(invalid)?;
@@ -196,7 +187,15 @@ pub fn in_memory(image: Raw, driver: &Driver) -> Result<Image, Refused> {
             }
             in_memory(inner, driver)
         }
-        _ if head.starts_with(b"\x7fELF") => Err(machine_code(driver)),
+        _ if head.starts_with(b"\x7fELF") => {
+            let header = image.is_mapped(cubin::HEADER).then(|| image.bytes(0, cubin::HEADER));
+            let header = header.transpose().map_err(invalid)?.unwrap_or_default();
+            let size = cubin::length(&header).and_then(|size| usize::try_from(size).ok());
+            match size.filter(|size| image.is_mapped(*size)) {
+                Some(size) => from_elf(&image.bytes(0, size).map_err(invalid)?, driver),
+                None => Err(machine_code(driver)),
+            }
+        }
         _ if container::MAGIC.starts_with(&head) && head.len() == 4 => {
             let start = image.bytes(0, 24).map_err(invalid)?;
             let size = container::length(&start).and_then(|size| usize::try_from(size).ok());
@@ -235,10 +234,10 @@ pub fn in_file(path: &str, driver: &Driver) -> Result<Image, Refused> {
 /// When it is no image of a known kind.
 pub fn of_bytes(bytes: &[u8], driver: &Driver) -> Result<Image, Refused> {
     if bytes.starts_with(&fatbin::MAGIC.to_le_bytes()) {
-        return from_fatbin(bytes, driver).map(Image::Text);
+        return from_fatbin(bytes, driver);
     }
     if bytes.starts_with(b"\x7fELF") {
-        return Err(machine_code(driver));
+        return from_elf(bytes, driver);
     }
     if container::is_container(bytes) {
         return Ok(Image::Container(Container::from_bytes(bytes.to_vec(), "the image")?));
@@ -247,13 +246,19 @@ pub fn of_bytes(bytes: &[u8], driver: &Driver) -> Result<Image, Refused> {
     plain(bytes[..end].to_vec()).map(Image::Text)
 }
 
+/// What our assembler made; a device's own machine code is refused.
+fn from_elf(file: &[u8], driver: &Driver) -> Result<Image, Refused> {
+    let container = cubin::container(file).ok_or_else(|| machine_code(driver))?;
+    Ok(Image::Container(Container::from_bytes(container.to_vec(), "the image")?))
+}
+
 fn machine_code(driver: &Driver) -> Refused {
     let device = driver.capability();
     Refused::new(
         Error::NoBinaryForGpu,
         format!(
             "the image is machine code; this driver runs PTX: build with PTX, for instance nvcc -gencode \
-             arch=compute_{device},code=compute_{device}, or NVRTC's and nvJitLink's PTX output"
+             arch=compute_{device},code=compute_{device}, or NVRTC's and nvJitLink's PTX output, or with ptxrun's ptxas"
         ),
     )
 }
@@ -267,12 +272,16 @@ fn plain(text: Vec<u8>) -> Result<Vec<u8>, Refused> {
     }
 }
 
-fn from_fatbin(bytes: &[u8], driver: &Driver) -> Result<Vec<u8>, Refused> {
-    fatbin::best_ptx(bytes, driver.capability()).map_err(|e| {
+fn from_fatbin(bytes: &[u8], driver: &Driver) -> Result<Image, Refused> {
+    let code = fatbin::best(bytes, Target::device(driver.capability())).map_err(|e| {
         let code = match e {
             fatbin::FatbinError::NoPtx { .. } => Error::NoBinaryForGpu,
             _ => Error::InvalidImage,
         };
         Refused::new(code, e.to_string())
-    })
+    })?;
+    match code {
+        fatbin::Code::Ptx(text) => Ok(Image::Text(text)),
+        fatbin::Code::Assembled(file) => from_elf(&file, driver),
+    }
 }

@@ -5,8 +5,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use ptx_runtime::Verified;
 use ptx_runtime::parse::link::{Input, limit_registers, link};
+use ptx_runtime::{Verified, VerifyOptions};
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
@@ -97,7 +97,10 @@ impl Options {
         driver: &Driver,
     ) -> std::result::Result<Verified, Refused> {
         match self.registers {
-            Some(_) => image::verify(&self.limit(image.into_text()?), driver),
+            Some(_) => {
+                let text = self.limit(image.into_text()?);
+                image::verify(&text, VerifyOptions::default(), driver)
+            }
             None => image.verified(driver),
         }
     }
@@ -199,7 +202,7 @@ impl Link {
         let linked = linked.and_then(|text| {
             // The merged text must hold as a module; findings of the inputs show here.
             if !list.is_empty() {
-                image::verify(text.as_bytes(), driver)
+                image::verify(text.as_bytes(), VerifyOptions::default(), driver)
                     .map_err(|r| Refused::new(Error::Unknown, r.log))?;
             }
             Ok(text)

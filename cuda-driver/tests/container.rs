@@ -3,7 +3,8 @@
 mod common;
 
 use common::{alloc, at, call, context, function, launch, own, text};
-use ptx_runtime::Verified;
+use ptx_runtime::isa::types::Target;
+use ptx_runtime::{Verified, cubin};
 
 const PTX: &str = "\
 .version 8.0
@@ -47,6 +48,47 @@ fn modules_of_containers() {
     assert_eq!(call("cuModuleLoadData", &[at(&mut module), at(&mut bytes[..])]), 200);
 }
 
+/// What our assembler writes, alone and in a fat binary beside PTX that gives another answer.
+fn modules_of_the_assembler() {
+    context();
+    let verified = Verified::new(PTX, "k.ptx").unwrap();
+    let wanted = cubin::Wanted { target: Target::device(90), relocatable: false };
+    let mut file = cubin::write(&verified, &["put"], wanted).unwrap();
+    let mut module = 0u64;
+    common::ok("cuModuleLoadData", &[at(&mut module), at(&mut file[..])]);
+    assert_eq!(put(module, 43), 43);
+    let entry = |kind: u16, payload: &[u8]| {
+        let mut e = vec![0; 64];
+        e[0..2].copy_from_slice(&kind.to_le_bytes());
+        e[2..4].copy_from_slice(&0x101u16.to_le_bytes());
+        e[4..8].copy_from_slice(&64u32.to_le_bytes());
+        let padded = payload.len().next_multiple_of(8);
+        e[8..16].copy_from_slice(&(padded as u64).to_le_bytes());
+        e[28..32].copy_from_slice(&90u32.to_le_bytes());
+        e[40..48].copy_from_slice(&0x11u64.to_le_bytes());
+        e.extend(payload);
+        e.resize(64 + padded, 0);
+        e
+    };
+    let other = PTX.replace("ld.param.u64 %rd2, [v];", "mov.u64 %rd2, 7;");
+    let body = [entry(2, &file), entry(1, other.as_bytes())].concat();
+    let mut fat = 0xba55_ed50u32.to_le_bytes().to_vec();
+    fat.extend([1, 0, 16, 0]);
+    fat.extend((body.len() as u64).to_le_bytes());
+    fat.extend(body);
+    common::ok("cuModuleLoadData", &[at(&mut module), at(&mut fat[..])]);
+    assert_eq!(put(module, 44), 44);
+    // Machine code of a device: CUDA_ERROR_NO_BINARY_FOR_GPU, and CUDA_ERROR_INVALID_IMAGE where ours is damaged.
+    let name = file.windows(8).position(|w| w == b".ptxrun.").unwrap();
+    let mut machine = file.clone();
+    machine[name + 1] = b'q';
+    assert_eq!(call("cuModuleLoadData", &[at(&mut module), at(&mut machine[..])]), 209);
+    let middle = file.len() / 2;
+    file[middle] ^= 1;
+    assert_eq!(call("cuModuleLoadData", &[at(&mut module), at(&mut file[..])]), 200);
+}
+
 golden::tests! {
+    modules_of_the_assembler: condition("this driver, as its assembler is its own", own()),
     modules_of_containers: condition("this driver, as containers are its own", own()),
 }

@@ -219,6 +219,21 @@ impl Target {
             debug: false,
         }
     }
+
+    /// Whether code of this target runs on `device`: that of a plain target on all later devices, that of a family on
+    /// its later members, that of an `a` target on this architecture alone (PTX ISA 11.1.2; as ptxas 13.5 judges).
+    pub const fn runs_on(self, device: Target) -> bool {
+        match self.suffix {
+            Suffix::None => self.sm <= device.sm,
+            Suffix::Family => self.sm / 10 == device.sm / 10 && self.sm <= device.sm,
+            Suffix::Arch => self.sm == device.sm && matches!(device.suffix, Suffix::Arch),
+        }
+    }
+
+    /// A device as a target: it has all features of its architecture.
+    pub const fn device(sm: u16) -> Target {
+        Target { suffix: Suffix::Arch, ..Target::plain(sm) }
+    }
 }
 
 impl fmt::Display for Target {

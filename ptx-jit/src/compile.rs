@@ -179,6 +179,7 @@ fn key(
     });
     key.add(program.functions[0].name.as_bytes());
     key.add(program.source.as_bytes());
-    key.add(format!("{block:?} {assumed:?} {options:?} {:?}", program.tuning).as_bytes());
+    let lowered = (&program.tuning, program.contraction);
+    key.add(format!("{block:?} {assumed:?} {options:?} {lowered:?}").as_bytes());
     key
 }

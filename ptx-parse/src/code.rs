@@ -34,6 +34,8 @@ pub struct Program {
     /// Module symbols (global and constant) that the code refers to: `Src::Symbol` indexes
     /// `Module::symbols` of the module it was lowered from.
     pub tuning: Tuning,
+    /// Whether multiplications and additions were fused ([`crate::module::Module::contraction`]).
+    pub contraction: bool,
     /// `.file` table.
     pub files: Vec<(u32, String)>,
     /// Distinct opcodes of the code: those of the module, and the return that ends every function.

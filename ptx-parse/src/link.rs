@@ -315,7 +315,8 @@ pub fn limit_registers(text: &str, registers: u32) -> String {
     heads.sort_unstable();
     let mut out = text.to_owned();
     for head in heads.into_iter().rev() {
-        out.insert_str(head, &format!("\n.maxnreg {registers}\n"));
+        // On the same line, so that places in the text stay what they are.
+        out.insert_str(head, &format!(" .maxnreg {registers} "));
     }
     out
 }

@@ -24,6 +24,9 @@ pub struct Module {
     pub source: Arc<str>,
     /// `.version`, `.target`, `.address_size`.
     pub info: ModuleInfo,
+    /// Whether lowering fuses a multiplication and an addition without a rounding, as the assembler does unless it is
+    /// told `--fmad=false`. The text does not say it.
+    pub contraction: bool,
     /// Module-scope variables.
     pub symbols: Vec<Symbol>,
     /// Kernels and device functions, declared or defined; a declaration and its definition are one.

@@ -31,6 +31,22 @@ pub struct Verified {
     pub(crate) codes: Arc<Codes>,
 }
 
+/// How a text is verified and lowered.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct VerifyOptions {
+    /// Take forms that are no PTX but that some generators write ([`ptx_isa::rows::lenient`]).
+    pub lenient: bool,
+    /// Leave a multiplication and an addition without a rounding apart, which the assembler fuses unless it is told
+    /// `--fmad=false`.
+    pub no_contraction: bool,
+}
+
+impl From<About> for VerifyOptions {
+    fn from(about: About) -> VerifyOptions {
+        VerifyOptions { lenient: about.lenient, no_contraction: about.no_contraction }
+    }
+}
+
 /// A kernel that was asked for.
 struct Prepared {
     kernel: Arc<Kernel>,
@@ -74,7 +90,7 @@ impl Verified {
     /// # Errors
     /// Every finding, if one of them is an error.
     pub fn new(text: &str, name: &str) -> Result<Verified, Diagnostics> {
-        Verified::with(text, name, false)
+        Verified::with(text, name, VerifyOptions::default())
     }
 
     /// As [`Verified::new`], and takes forms that are no PTX but that some generators write
@@ -83,15 +99,24 @@ impl Verified {
     /// # Errors
     /// Every finding, if one of them is an error.
     pub fn lenient(text: &str, name: &str) -> Result<Verified, Diagnostics> {
-        Verified::with(text, name, true)
+        Verified::with(text, name, VerifyOptions { lenient: true, ..VerifyOptions::default() })
     }
 
-    fn with(text: &str, name: &str, lenient: bool) -> Result<Verified, Diagnostics> {
+    /// As [`Verified::new`], with options.
+    ///
+    /// # Errors
+    /// Every finding, if one of them is an error.
+    pub fn with(
+        text: &str,
+        name: &str,
+        VerifyOptions { lenient, no_contraction }: VerifyOptions,
+    ) -> Result<Verified, Diagnostics> {
         let (module, diags) = ptx_parse::parse_and_verify_with(text, name, lenient);
         match module {
-            Some(module) if !diags.iter().any(Diag::is_error) => {
+            Some(mut module) if !diags.iter().any(Diag::is_error) => {
                 let (name, source) = (module.name.clone(), module.source.clone());
-                let about = About { lenient, findings: !diags.is_empty() };
+                let about = About { lenient, findings: !diags.is_empty(), no_contraction };
+                module.contraction = !no_contraction;
                 Ok(Verified {
                     module: Arc::new(module),
                     about,
@@ -174,9 +199,39 @@ impl Verified {
         Ok(container::write(&self.module, self.about, &collection.into_bytes()))
     }
 
+    /// The module as a container without compiled code.
+    pub fn container_bytes(&self) -> Vec<u8> {
+        container::write(&self.module, self.about, &[])
+    }
+
+    /// The options that it was verified with.
+    pub fn options(&self) -> VerifyOptions {
+        self.about.into()
+    }
+
     /// The module.
     pub fn module(&self) -> &Module {
         &self.module
+    }
+
+    /// A function that the module calls, that it does not define, and that no system function is.
+    pub fn undefined(&self) -> Option<&str> {
+        use ptx_parse::module::{Func, Linkage, Operand};
+        const SYSTEM: &[&str] = &["vprintf", "malloc", "free", "__assertfail"];
+        let module = &*self.module;
+        let open = |f: &Func| f.body.is_none() && f.alias.is_none() && f.linkage == Linkage::Extern;
+        let unknown = |f: &&Func| open(f) && !SYSTEM.contains(&f.name.as_str());
+        // Bodies of a container are read when they are looked at.
+        module.functions.iter().find(unknown)?;
+        let bodies = module.functions.iter().filter_map(|f| f.body.as_ref());
+        let called = bodies.flat_map(|b| &b.operands).filter_map(|op| match op {
+            Operand::Call(call) => match call.callee {
+                Operand::Func(f) => module.functions.get(f as usize),
+                _ => None,
+            },
+            _ => None,
+        });
+        called.into_iter().find(unknown).map(|f| f.name.as_str())
     }
 
     /// The container that it comes from, if it does.
@@ -202,7 +257,7 @@ impl Verified {
     }
 
     /// What a kernel needs of a device, found out once.
-    pub(crate) fn resources(&self, name: &str) -> Option<Result<Arc<Resources>, Refusal>> {
+    pub fn resources(&self, name: &str) -> Option<Result<Arc<Resources>, Refusal>> {
         let kernel = match self.kernel(name)? {
             Ok(kernel) => kernel,
             Err(refusal) => return Some(Err(refusal)),

@@ -34,6 +34,8 @@ pub enum Command {
     Run(RunArgs),
     /// Compile OpenCL C to PTX
     Cc(CcArgs),
+    /// Assemble PTX with the options of NVIDIA's ptxas, for programs that call it (also under the name `ptxas`)
+    Ptxas(PtxasArgs),
     /// Parse and verify PTX or OpenCL C; report every error
     Check(CheckArgs),
     /// Time kernels on a modelled GPU: what they would cost there, line by line, and why
@@ -156,6 +158,15 @@ Options:
 pub struct CcArgs {
     /// An OpenCL C file (`-` for standard input) and options
     #[arg(value_name = "WORD", required = true, num_args = 1.., allow_hyphen_values = true, trailing_var_arg = true)]
+    pub words: Vec<String>,
+}
+
+/// `ptxrun ptxas`.
+#[derive(Args, Debug)]
+#[command(disable_help_flag = true)]
+pub struct PtxasArgs {
+    /// PTX files and options of NVIDIA's ptxas; `--help` lists them
+    #[arg(value_name = "WORD", num_args = 0.., allow_hyphen_values = true, trailing_var_arg = true)]
     pub words: Vec<String>,
 }
 

@@ -17,18 +17,29 @@ use crate::source_file::{build_options, load, open};
 use crate::terminal::{
     Failed, INVALID, Outcome, USAGE, display_name, is_stdin, print, print_json, read_bytes, text_of,
 };
-use crate::{assemble, exec, isa, list, timing};
+use crate::{assemble, exec, isa, list, ptxas, timing};
 
 /// Runs what the command line says; the result is the exit status.
 pub fn start() -> ExitCode {
-    let outcome = match cc_words() {
-        Some(words) => cc::command(words),
-        None => run_subcommand(Cli::parse()),
+    let outcome = match (ptxas_words(), cc_words()) {
+        (Some(words), _) => ptxas::command(words),
+        (None, Some(words)) => cc::command(words),
+        (None, None) => run_subcommand(Cli::parse()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failed(status)) => ExitCode::from(status),
     }
+}
+
+/// The words of `ptxas`, whose options are NVIDIA's: where the command has that name, or as `ptxrun ptxas`.
+fn ptxas_words() -> Option<Vec<String>> {
+    let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let command = words.next()?;
+    if std::path::Path::new(&command).file_stem().is_some_and(|name| name == "ptxas") {
+        return Some(words.collect());
+    }
+    (words.next()? == "ptxas").then(|| words.collect())
 }
 
 /// The words of `ptxrun cc`, which reads them itself: to describe all subcommands first would take as long as a small
@@ -48,6 +59,7 @@ fn run_subcommand(cli: Cli) -> Outcome {
         None => run(&cli.run),
         Some(Command::Run(args)) => run(&args),
         Some(Command::Cc(args)) => cc::command(args.words),
+        Some(Command::Ptxas(args)) => ptxas::command(args.words),
         Some(Command::Check(args)) => check(&args),
         Some(Command::Profile(args)) => timing::profile::profile(&args),
         Some(Command::Compare(args)) => timing::compare::compare(&args),

@@ -35,6 +35,18 @@ const RUNTIME_12: Library =
 const OPENCL: Library = Library { links: &[], files: &["libopencl_icd.so"] };
 const OCELOT: Library = Library { links: &["libgpuocelot.so"], files: &["libgpuocelot.so"] };
 
+/// Triton calls the assembler that these name, up to sm_90 and from sm_100 on. Its own makes machine code.
+const TRITON_ASSEMBLERS: [&str; 2] = ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"];
+
+/// This command under the name of NVIDIA's assembler, whose work it does under it.
+fn assembler(folder: &Path) -> io::Result<PathBuf> {
+    let bin = folder.join("bin");
+    std::fs::create_dir_all(&bin)?;
+    let name = bin.join("ptxas");
+    link(&std::env::current_exe()?.canonicalize()?, &name)?;
+    Ok(name)
+}
+
 /// Folders that may hold the libraries: the one that the user names, the command's own, and where
 /// packages put them.
 fn folders() -> Vec<PathBuf> {
@@ -171,7 +183,8 @@ fn variables(
         Some(driver) => Some(vendor_folder(&folder, &driver).map_err(failed)?),
         None => None,
     };
-    let mut path = folder.into_os_string();
+    let assembler = assembler(&folder).map_err(failed)?;
+    let mut path = folder.clone().into_os_string();
     if let Some(old) = std::env::var_os("LD_LIBRARY_PATH").filter(|old| !old.is_empty()) {
         let known = std::env::split_paths(&old).any(|p| p.as_os_str() == path);
         if known {
@@ -182,6 +195,10 @@ fn variables(
         }
     }
     let mut variables = vec![("LD_LIBRARY_PATH", path)];
+    if DRIVER.find(home).is_some() {
+        variables.extend(TRITON_ASSEMBLERS.map(|name| (name, assembler.clone().into_os_string())));
+        variables.push(("TRITON_LIBCUDA_PATH", folder.into_os_string()));
+    }
     if let Some(file) = OCELOT.find(home) {
         variables.push(("OCELOT_PATH", file.into()));
     }

@@ -15,6 +15,7 @@ pub mod npy;
 pub mod output;
 pub mod plan;
 pub mod progress;
+mod ptxas;
 pub mod report;
 pub mod run;
 mod run_command;

@@ -1,11 +1,11 @@
-//! Files that hold kernels: PTX, OpenCL C, containers.
+//! Files that hold kernels: PTX, OpenCL C, containers, what our `ptxas` wrote.
 
 use std::io::Read;
 use std::path::Path;
 
-use ptx_runtime::Verified;
 use ptx_runtime::opencl::Options;
 use ptx_runtime::parse::container;
+use ptx_runtime::{Verified, cubin};
 use serde_json::json;
 
 use crate::cc::{self, Source, SourceError};
@@ -33,10 +33,12 @@ pub(crate) fn open(
         Verified::open(path)
     } else {
         let bytes = read_bytes(path, common)?;
-        if !container::is_container(&bytes) {
-            return Ok(cc::verify_with(path, &text_of(bytes), &name, options, lenient));
+        let assembled = cubin::container(&bytes).map(<[u8]>::to_vec);
+        match assembled {
+            Some(inner) => Verified::from_bytes(inner, &name),
+            None if container::is_container(&bytes) => Verified::from_bytes(bytes, &name),
+            None => return Ok(cc::verify_with(path, &text_of(bytes), &name, options, lenient)),
         }
-        Verified::from_bytes(bytes, &name)
     };
     let source = |verified| Source { verified, warnings: cc::Findings::default() };
     Ok(assembled.map(source).map_err(SourceError::Container))

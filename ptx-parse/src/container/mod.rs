@@ -61,6 +61,10 @@ mod flag {
     pub const LENIENT: u64 = 1;
     /// The verifier had something to say.
     pub const FINDINGS: u64 = 2;
+    /// Multiplications and additions stay apart.
+    pub const NO_CONTRACTION: u64 = 4;
+    /// All of them.
+    pub const KNOWN: u64 = LENIENT | FINDINGS | NO_CONTRACTION;
 }
 
 /// Kinds of sections.
@@ -98,6 +102,8 @@ pub struct About {
     pub lenient: bool,
     /// The verifier had warnings.
     pub findings: bool,
+    /// Lowering leaves multiplications and additions apart ([`Module::contraction`]).
+    pub no_contraction: bool,
 }
 
 /// A container whose checksum is right.
@@ -186,7 +192,7 @@ impl Container {
         if checksum(all) != all[SUM] {
             return Err(refuse(SUM.start, Rule::Checksum));
         }
-        if flags & !(flag::LENIENT | flag::FINDINGS) != 0 {
+        if flags & !flag::KNOWN != 0 {
             return Err(refuse(48, Rule::Flags));
         }
         let mut sections = Vec::with_capacity(count as usize);
@@ -200,8 +206,11 @@ impl Container {
             });
             sections.push(range.ok_or_else(|| refuse(at, Rule::Sections))?);
         }
-        let about =
-            About { lenient: flags & flag::LENIENT != 0, findings: flags & flag::FINDINGS != 0 };
+        let about = About {
+            lenient: flags & flag::LENIENT != 0,
+            findings: flags & flag::FINDINGS != 0,
+            no_contraction: flags & flag::NO_CONTRACTION != 0,
+        };
         Ok(Arc::new(Container { bytes, file, build, about, sections }))
     }
 
@@ -274,7 +283,8 @@ impl Container {
         let source: Arc<str> = self.text()?.into();
         let mut reader = self.reader(Section::Heads, 0, &source);
         let read = module::read_heads(&mut reader, self, &source);
-        read.map_err(|rule| self.error(reader.at(), Rule::Record(rule)))
+        let module = read.map_err(|rule| self.error(reader.at(), Rule::Record(rule)))?;
+        Ok(Module { contraction: !self.about.no_contraction, ..module })
     }
 
     /// A reader of a section from `start` on.
@@ -315,8 +325,9 @@ pub fn write(module: &Module, about: About, code: &[u8]) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     out.extend(FORMAT.to_le_bytes());
     out.extend((sections.len() as u32).to_le_bytes());
-    let flags =
-        u64::from(about.lenient) * flag::LENIENT | u64::from(about.findings) * flag::FINDINGS;
+    let flags = u64::from(about.lenient) * flag::LENIENT
+        | u64::from(about.findings) * flag::FINDINGS
+        | u64::from(about.no_contraction) * flag::NO_CONTRACTION;
     let data: usize = sections.iter().map(|(_, bytes)| bytes.len().next_multiple_of(8)).sum();
     let start = HEAD + ENTRY * sections.len();
     out.extend(((start + data) as u64).to_le_bytes());

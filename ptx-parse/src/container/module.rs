@@ -484,5 +484,15 @@ pub(super) fn read_heads(
         functions.push(func);
     }
     let source = Arc::clone(source);
-    Ok(Module { name, source, info, symbols, functions, matches, files, reg_names })
+    Ok(Module {
+        name,
+        source,
+        info,
+        contraction: true,
+        symbols,
+        functions,
+        matches,
+        files,
+        reg_names,
+    })
 }

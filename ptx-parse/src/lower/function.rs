@@ -46,7 +46,11 @@ pub(crate) fn lower_function(
     out.regs[Kind::P as usize] += 1;
     out.reg_names[Kind::P as usize].push(made("CC.CF"));
 
-    let plan = contract::plan(module, body, &block_starts(module, body));
+    let plan = if module.contraction {
+        contract::plan(module, body, &block_starts(module, body))
+    } else {
+        contract::Plan::default()
+    };
     let mut kept = HashMap::new();
     let mut refused: Vec<(usize, String)> = Vec::new();
     let mut args = Vec::new();

@@ -49,6 +49,7 @@ pub fn lower(module: &Module, entry: u32) -> Result<Program, Refusal> {
         dynamic_shared_align: 16,
         shared_vars: Vec::new(),
         tuning: module.functions[entry as usize].tuning.clone(),
+        contraction: module.contraction,
         files: module.files.clone(),
         matches: Vec::with_capacity(module.matches.len() + 1),
     };

@@ -9,6 +9,14 @@ use ptx_isa::types::{PtxVersion, Suffix, Target, ptx};
 /// The newest version that is understood.
 const NEWEST: PtxVersion = ptx(9, 5);
 
+/// The last minor version of each major one, from 1 on (`ptxas --list-version` of CUDA 13.5).
+const LAST_MINOR: [u8; 9] = [5, 3, 2, 3, 1, 5, 8, 8, NEWEST.minor];
+
+/// Every version of PTX that there is.
+pub fn versions() -> impl Iterator<Item = PtxVersion> {
+    (1..).zip(LAST_MINOR).flat_map(|(major, last)| (0..=last).map(move |minor| ptx(major, minor)))
+}
+
 /// Targets from here on (those that ptxas 13 builds for) have no 32-bit addresses.
 pub(super) const FIRST_WITHOUT_32: u16 = 75;
 
@@ -64,6 +72,20 @@ fn architecture(word: &str) -> Option<(u16, Suffix, PtxVersion)> {
         Suffix::Family => *family,
     };
     Some((sm, suffix, since?))
+}
+
+/// The target that `sm_NN` or `compute_NN` with an optional `a` or `f` names.
+pub fn target_named(word: &str) -> Option<Target> {
+    architecture(word).map(|(sm, suffix, _)| Target { suffix, ..Target::plain(sm) })
+}
+
+/// The targets that have 64-bit addresses only, which are those that today's ptxas builds for.
+pub fn current_targets() -> impl Iterator<Item = Target> {
+    TARGETS.iter().filter(|t| t.0 >= FIRST_WITHOUT_32).flat_map(|(sm, _, arch, family)| {
+        let with = |suffix| Target { suffix, ..Target::plain(*sm) };
+        let variants = [arch.map(|_| with(Suffix::Arch)), family.map(|_| with(Suffix::Family))];
+        std::iter::once(with(Suffix::None)).chain(variants.into_iter().flatten())
+    })
 }
 
 impl Verifier<'_> {
@@ -141,9 +163,12 @@ impl Verifier<'_> {
         };
         let version = ptx(major, minor);
         self.module.info.version = version;
-        if version > NEWEST || version < ptx(1, 0) {
+        if !versions().any(|known| known == version) {
+            let last = versions().take_while(|known| *known < version).last();
+            let help = format!("the version before it is {}", last.unwrap_or(ptx(1, 0)));
             self.error(Code::Version, d.span, format!("PTX {version} is not known"))
-                .note(format!("versions 1.0 to {NEWEST} are"));
+                .note(format!("versions 1.0 to {NEWEST} are"))
+                .help(help);
             self.module.info.version = NEWEST;
         }
     }

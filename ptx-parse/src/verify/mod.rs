@@ -23,6 +23,8 @@ mod operands;
 mod scope;
 mod values;
 
+pub use header::{current_targets, target_named, versions};
+
 use crate::ast::{Ast, DirectiveKind, Item};
 use crate::diag::{Code, Diag};
 use crate::module::{Body, Lazy, Module};
@@ -118,6 +120,7 @@ impl<'a> Verifier<'a> {
                 name: Arc::from(name),
                 source: Arc::from(ast.source()),
                 info,
+                contraction: true,
                 symbols: Vec::new(),
                 functions: Vec::new(),
                 matches: Lazy::default(),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use ptx_runtime::isa::types::{Suffix, Target};
 use ptx_runtime::parse::module::Module;
 use ptx_runtime::timing::Profile;
 use ptx_runtime::timing::occupancy::{BlockNeeds, DoesNotFit, extents, occupancy};
@@ -11,27 +12,32 @@ use crate::plan::PlannedLaunch;
 /// A module for a newer GPU.
 #[derive(Debug, PartialEq)]
 pub(crate) struct TooNew {
-    /// Number of the `.target`.
-    pub(crate) target: u16,
+    /// The `.target`.
+    pub(crate) target: Target,
     /// GPU.
     pub(crate) device: String,
-    /// Its number.
-    pub(crate) has: u16,
+    /// Its architecture.
+    pub(crate) has: Target,
 }
 
 impl fmt::Display for TooNew {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let TooNew { target, device, has } = self;
-        write!(f, "the module is for sm_{target} or later; {device} is sm_{has}")
+        let later = match target.suffix {
+            Suffix::None => " or later",
+            Suffix::Family => " or a later member of its family",
+            Suffix::Arch => " alone",
+        };
+        write!(f, "the module is for {target}{later}; {device} is sm_{}", has.sm)
     }
 }
 
 /// Whether the GPU runs modules of this target.
 pub(crate) fn target(module: &Module, profile: &Profile) -> Result<(), TooNew> {
     let cc = profile.device.compute_capability;
-    let has = u16::from(cc.major) * 10 + u16::from(cc.minor);
-    let target = module.info.target.sm;
-    if target <= has {
+    let has = Target::device(u16::from(cc.major) * 10 + u16::from(cc.minor));
+    let target = module.info.target;
+    if target.runs_on(has) {
         return Ok(());
     }
     Err(TooNew { target, device: profile.name.clone(), has })
