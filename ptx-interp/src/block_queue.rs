@@ -49,6 +49,11 @@ impl<S: Send> BlockQueue<S> {
         block <= self.stop_at.load(Ordering::Relaxed)
     }
 
+    /// Whether a block has stopped.
+    pub fn stopped(&self) -> bool {
+        self.stop_at.load(Ordering::Relaxed) != u64::MAX
+    }
+
     /// A block has stopped. Later ones need not run; earlier ones do, so that the first stop of the
     /// grid is the same on every run.
     pub fn stop(&self, block: u64, why: S) {

@@ -50,6 +50,15 @@ impl Geometry {
         let c = [index % x, index / x % y, index / x / y];
         std::array::from_fn(|d| c[d] as u32 * self.cluster[d])
     }
+    /// Groups that one host thread may keep open when they wait for one another: what the device would hold, or all of
+    /// a cooperative launch.
+    pub(crate) fn resident(&self, params: &LaunchParams) -> usize {
+        if params.cooperative {
+            return usize::MAX;
+        }
+        let per_sm = (2048 / self.warps_per_cta().max(1) / 32).clamp(1, 32);
+        (SMS * per_sm / self.ctas_per_cluster()).max(1) as usize
+    }
     /// Thread index of a lane.
     pub(crate) fn thread(&self, warp: u32, lane: u8) -> [u32; 3] {
         [Sreg::TidX, Sreg::TidY, Sreg::TidZ]

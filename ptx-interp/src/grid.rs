@@ -10,7 +10,7 @@ use ptx_isa::Kind;
 
 use crate::block_queue::BlockQueue;
 use crate::code::{Fill, Kernel};
-use crate::geometry::{Geometry, SMS};
+use crate::geometry::Geometry;
 use crate::memory::Memory;
 use crate::params::{LaunchError, LaunchParams};
 use crate::report::{FaultKind, Report};
@@ -127,15 +127,6 @@ impl<'a> Grid<'a> {
             return Some((FaultKind::Timeout, message));
         }
         None
-    }
-    /// Groups that one host thread may keep open when they wait for one another: its share of
-    /// what the device would hold.
-    pub(crate) fn resident(&self) -> usize {
-        if self.params.cooperative {
-            return usize::MAX;
-        }
-        let per_sm = (2048 / self.geometry.warps_per_cta().max(1) / 32).clamp(1, 32);
-        (SMS * per_sm / self.geometry.ctas_per_cluster()).max(1) as usize
     }
 }
 

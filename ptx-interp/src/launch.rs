@@ -84,6 +84,10 @@ impl Checked {
     pub fn shared_bytes(&self) -> u32 {
         self.geometry.shared_bytes
     }
+    /// Blocks that one host thread should keep in progress when they wait for one another.
+    pub fn resident(&self, params: &LaunchParams) -> usize {
+        self.geometry.resident(params)
+    }
     /// Whether blocks form clusters.
     pub fn clustered(&self) -> bool {
         self.geometry.explicit_cluster

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use crate::code::*;
 use crate::control::State;
@@ -26,6 +27,10 @@ pub(crate) type Stopped = Box<Report>;
 const GROUP_SLICES: u64 = 256;
 /// The same in a cooperative launch, whose groups wait for one another by design.
 const COOPERATIVE_SLICES: u64 = 4;
+
+/// Time for which groups go on after another has stopped: a fault of an earlier group is told first, but one that waits
+/// may wait for the one that has stopped.
+const AFTER_STOP: Duration = Duration::from_millis(500);
 
 /// One host thread of a launch.
 pub(crate) struct Worker<'a, O> {
@@ -104,8 +109,9 @@ impl<'a, O: Observer> Worker<'a, O> {
         // Groups that used up their slices: they may wait for groups not started yet.
         let mut open: VecDeque<Group> = VecDeque::new();
         let mut range = self.l.queue.take();
-        let most = self.l.resident();
+        let most = self.l.geometry.resident(self.l.params);
         let mut fresh = true;
+        let mut stopped: Option<Instant> = None;
         if O::EVENTS.has(EventSet::BLOCK) {
             self.observer.block(BlockEvent::LaunchStarts { grid: self.l.geometry.grid_id });
         }
@@ -139,6 +145,12 @@ impl<'a, O: Observer> Worker<'a, O> {
                 match self.turns(&mut group) {
                     Ok(true) => self.finish(&mut group),
                     Ok(false) => {
+                        if self.l.queue.stopped()
+                            && stopped.get_or_insert_with(Instant::now).elapsed() > AFTER_STOP
+                        {
+                            spare.push(group);
+                            continue;
+                        }
                         fresh = true;
                         open.push_back(group);
                         continue;

@@ -23,7 +23,7 @@ pub struct Span {
 ///
 /// # Safety
 /// Memory of a [`Span`] stays valid for reads (and writes, where it is writable) of all its bytes
-/// while any [`crate::Worker`] of the launch exists, and the host holds no references to it.
+/// while [`crate::run_blocks`] runs blocks of the launch, and the host holds no references to it.
 pub unsafe trait Device: Sync {
     /// The allocation of global or constant memory that holds `address`.
     fn span(&self, address: u64) -> Option<Span>;

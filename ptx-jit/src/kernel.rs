@@ -51,6 +51,11 @@ impl Kernel {
         self.geometry.block
     }
 
+    /// Whether threads may wait for other threads in loops.
+    pub fn waits(&self) -> bool {
+        self.needs.layout.waits > 0
+    }
+
     /// Whether a launch may use this code: addresses are computed under assumptions about the grid, the parameters and
     /// the global offset.
     pub fn fits(&self, launch: Seen<'_>) -> bool {

@@ -1,8 +1,8 @@
 //! Compiles PTX kernels, one function per thread block: with Cranelift, or with a back end of our own for 512-bit
 //! vectors.
 //!
-//! [`compile`] takes a lowered [`Program`](ptx_parse::code::Program) and the launch's block shape; a [`Worker`] runs
-//! blocks of a [`Launch`] against the memory of a [`Device`]. What cannot be compiled is [`Unsupported`], with the
+//! [`compile`] takes a lowered [`Program`](ptx_parse::code::Program) and the launch's block shape; [`run_blocks`]
+//! runs blocks of a [`Launch`] against the memory of a [`Device`]. What cannot be compiled is [`Unsupported`], with the
 //! line, and runs in the interpreter instead. Results are the interpreter's, bit for bit.
 //!
 //! | module | what it does |
@@ -19,7 +19,7 @@
 //! | `values`, `pure`, `ops`, `ops_bits`, `ops_words`, `access` | scalars and slices; pure micro-ops; memory |
 //! | `form` | slices of four lanes in 128-bit vectors, or of sixteen in 512-bit ones |
 //! | `x86` | code with 512-bit vectors, which Cranelift cannot make |
-//! | `worker`, `lanes`, `thunk`, `ctx` | running compiled blocks and what they call |
+//! | `resident`, `worker`, `lanes`, `thunk`, `ctx` | running compiled blocks and what they call |
 //! | `blob`, `entry` | machine code in memory; what is kept of a compiled kernel |
 //! | `cache`, `bundle` | where: on disk, and beside a module |
 //! | `perf`, `dump` | compiled code for `perf`, and for readers |
@@ -64,6 +64,7 @@ mod perf;
 mod processor;
 mod pure;
 mod range;
+mod resident;
 mod scratch;
 mod slices;
 mod special;
@@ -87,5 +88,5 @@ pub use device::{Device, Launch, Span, Stop};
 pub use dump::{dump, dump_asm, dump_clif};
 pub use kernel::{Kernel, Stats};
 pub use options::{Options, Seen};
+pub use resident::{Blocks, run_blocks};
 pub use unsupported::Unsupported;
-pub use worker::Worker;

@@ -91,11 +91,6 @@ pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
 /// run together: below sm_70 the interpreter finds lanes that wait for each other for ever.
 pub(crate) fn waiting(program: &Program, f: &Func) -> Result<Vec<BlockId>, Unsupported> {
     let all = waiting_loops(f);
-    if let Some(first) = all.iter().find(|l| l.for_blocks) {
-        let place = &f.effects[first.effect as usize].origin;
-        let why = "a loop that may wait for another block";
-        return Err(Unsupported::at(program, place, why));
-    }
     if let Some(first) = all.first() {
         let together =
             f.effects.iter().any(|e| matches!(&e.effect, Effect::Warp(op) if !per_lane(op)));

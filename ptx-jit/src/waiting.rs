@@ -5,14 +5,16 @@
 //! - Nothing that other threads write decides on it: it counts, and ends by itself.
 //! - It repeats a compare-and-swap with the value that was just seen. That fails only where another thread came
 //!   between, which then got on: the loop ends while lanes take turns.
-//! - It only looks at global memory: it may wait for a block that would run later, and the kernel is refused.
-//! - Anything else may wait for threads of its block, or for the holder of a lock. Then threads run one by one, and one
-//!   that has turned some times goes on later, when the others had their turn (`pause` in `control`,
-//!   [`crate::Worker`]).
+//! - It adds a number above zero to words that nothing in it lowers: it takes tickets, or counts.
+//! - Anything else may wait for threads of its block, for the holder of a lock, or for other blocks. Then threads run
+//!   one by one, and one that has turned some times goes on later, when the others had their turn (`pause` in
+//!   `control`, [`crate::worker::Worker`]); a block whose threads all wait makes room for others (`run_blocks`).
+//!
+//! Loads without an order are no way to wait, but for loops that do nothing else: hardware ends those.
 
 use flow::{Dominators, Loop};
 use ptx_isa::Space;
-use ptx_isa::effect::{AtomOp, Effect, Order};
+use ptx_isa::effect::{Atom, AtomOp, Effect, Order};
 use ptx_isa::uop::Op as Pure;
 
 use crate::ir::{BlockId, EffectInst, Func, Op, Term, Val};
@@ -22,9 +24,6 @@ pub(crate) struct Waiting {
     pub head: BlockId,
     /// The effect through which it sees other threads, for messages.
     pub effect: u32,
-    /// Whether it may wait for another block: it only looks at memory that all blocks share. Who takes a lock waits for
-    /// a thread that runs; who looks may wait for a block that starts later.
-    pub for_blocks: bool,
 }
 
 /// Loops that may wait for another thread.
@@ -32,30 +31,14 @@ pub(crate) fn waiting_loops(f: &Func) -> Vec<Waiting> {
     let dominators = f.dominators();
     let waits = |around: &Loop| {
         let turn = Turn::of(f, &dominators, around);
-        let effect = turn.effects().find(|e| communicates(&f.effects[*e as usize].effect))?;
-        let seen =
-            || turn.effects().map(|e| &f.effects[e as usize].effect).filter(|e| communicates(e));
-        let looks = |e: &Effect| matches!(e, Effect::Ld(m) if m.place.space != Space::Shared);
-        let for_blocks = seen().any(looks) && seen().all(|e| matches!(e, Effect::Ld(_)));
-        (!turn.ends_by_itself() && !turn.retries()).then_some(Waiting {
-            head: around.header,
-            effect,
-            for_blocks,
-        })
+        if turn.ends_by_itself() {
+            return None;
+        }
+        let effect = turn.effects().find(|e| turn.asks(*e)).or_else(|| turn.only_looks())?;
+        let goes_on = turn.retries() || turn.takes_tickets();
+        (!goes_on).then_some(Waiting { head: around.header, effect })
     };
     f.loops().iter().filter_map(waits).collect()
-}
-
-/// Whether programs wait for others through such an effect.
-fn communicates(effect: &Effect) -> bool {
-    match effect {
-        Effect::Ld(m) => m.order != Order::Weak,
-        Effect::Atom(a) => {
-            let swaps = matches!(a.op, AtomOp::Cas | AtomOp::Exch);
-            swaps || !matches!(a.order, Order::Relaxed | Order::Weak)
-        }
-        _ => false,
-    }
 }
 
 /// What is known of a loop's turns.
@@ -147,6 +130,100 @@ impl<'a> Turn<'a> {
             && exits.all(|(b, v)| !self.shared[v as usize] && (!self.parted || self.always(b)))
     }
 
+    /// Whether programs wait for others through such an effect: it is ordered, or changes what it reads.
+    fn asks(&self, e: u32) -> bool {
+        let e = self.effect(e);
+        match &e.effect {
+            Effect::Ld(m) => m.order != Order::Weak,
+            Effect::Atom(a) => {
+                let swaps = matches!(a.op, AtomOp::Cas | AtomOp::Exch);
+                let ordered = !matches!(a.order, Order::Relaxed | Order::Weak);
+                swaps || ordered || e.dst.iter().any(|d| self.is_read(*d))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether anything reads a value.
+    fn is_read(&self, v: Val) -> bool {
+        self.f.blocks.iter().any(|b| {
+            b.term.value() == Some(v) || b.insts.iter().any(|i| self.f.reads(*i).contains(&v))
+        })
+    }
+
+    /// What a loop looks at that does nothing else: no turn differs from the last, unless another thread writes.
+    fn only_looks(&self) -> Option<u32> {
+        let changes = self.effects().any(|e| match &self.effect(e).effect {
+            Effect::St(_) | Effect::Atom(_) | Effect::Bar(_) | Effect::Brkpt | Effect::Sys(_) => {
+                true
+            }
+            Effect::Ld(_) | Effect::Fence(_) | Effect::AsyncGroup(_) => false,
+            Effect::Trap | Effect::Yield | Effect::Warp(_) => false,
+        });
+        let barrier = |b: &BlockId| matches!(self.f.blocks[*b as usize].term, Term::Bar(..));
+        if changes || self.around.nodes.iter().any(barrier) {
+            return None;
+        }
+        // What comes of a phi of the head may differ in each turn.
+        let mut turned = vec![false; self.f.insts.len()];
+        for v in &self.f.blocks[self.around.header as usize].insts {
+            turned[*v as usize] = self.f.insts[*v as usize].op == Op::Phi;
+        }
+        loop {
+            let before = turned.iter().filter(|t| **t).count();
+            for v in self.insts() {
+                let reads = self.f.reads(v);
+                if reads.iter().any(|a| turned[*a as usize]) {
+                    turned[v as usize] = true;
+                    if let Op::Effect(e) = self.f.insts[v as usize].op {
+                        self.effect(e).dst.iter().for_each(|d| turned[*d as usize] = true);
+                    }
+                }
+            }
+            if before == turned.iter().filter(|t| **t).count() {
+                break;
+            }
+        }
+        let same = self.exits().all(|(_, v)| !turned[v as usize]);
+        same.then(|| self.effects().next()).flatten()
+    }
+
+    /// Whether each turn adds a constant above zero to the words that it learns from, and nothing in the loop lowers
+    /// integers.
+    fn takes_tickets(&self) -> bool {
+        let mut learns = false;
+        for b in &self.around.nodes {
+            for v in &self.f.blocks[*b as usize].insts {
+                let Op::Effect(e) = self.f.insts[*v as usize].op else { continue };
+                let e = self.effect(e);
+                match &e.effect {
+                    Effect::Ld(m) if m.order != Order::Weak => return false,
+                    Effect::Atom(a) if e.dst.iter().any(|d| self.is_read(*d)) => {
+                        if !self.adds(e, a) || e.guard.is_some() || !self.always(*b) {
+                            return false;
+                        }
+                        learns = true;
+                    }
+                    Effect::Atom(a) => {
+                        let raises = matches!(a.op, AtomOp::MaxU | AtomOp::MaxS | AtomOp::Or);
+                        if on_integers(a.op) && !raises && !self.adds(e, a) {
+                            return false;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        learns
+    }
+
+    /// Whether an atomic adds a constant above zero.
+    fn adds(&self, e: &EffectInst, a: &Atom) -> bool {
+        let sign = 1u64 << (8 * u32::from(a.bytes.min(8)) - 1);
+        let added = e.src.get(1).and_then(|v| self.f.as_const(*v));
+        a.op == AtomOp::Add && added.is_some_and(|n| (1..sign).contains(&n))
+    }
+
     /// Whether every turn swaps where it last saw the value that it compares with, and the loop ends when that goes
     /// well. Other ways out only end it sooner.
     fn retries(&self) -> bool {
@@ -208,5 +285,15 @@ impl<'a> Turn<'a> {
             _ => return false,
         };
         same && (i.args[..] == pair || i.args[..] == [pair[1], pair[0]])
+    }
+}
+
+/// Whether an atomic changes an integer.
+fn on_integers(op: AtomOp) -> bool {
+    use AtomOp::*;
+    match op {
+        And | Or | Xor | Exch | Cas | Add | Inc | Dec | MinU | MaxU | MinS | MaxS => true,
+        AddF32 | AddF64 | AddF16 | AddF16x2 | AddBf16 | AddBf16x2 => false,
+        MinF16 | MaxF16 | MinF16x2 | MaxF16x2 | MinBf16 | MaxBf16 | MinBf16x2 | MaxBf16x2 => false,
     }
 }

@@ -15,8 +15,24 @@ use crate::thunk::Thunks;
 /// Loop turns between two looks at the device's limits.
 const FUEL: i64 = 1 << 20;
 
-/// Executes blocks of one launch, one after the other. Each host thread has its own.
-pub struct Worker<'a> {
+/// Rounds of a block whose groups wait, before it makes room for another block.
+const ROUNDS: u32 = 4;
+
+/// Memory of workers that a kernel keeps.
+const KEPT: usize = 256;
+
+/// Where a block is when its worker returns.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// At its end.
+    Done,
+    /// In loops that wait, maybe for another block: [`Worker::go_on`] goes on.
+    Waits,
+}
+
+/// Executes blocks of one launch, one after the other. Each host thread has one, or one for each of the blocks that
+/// wait for one another.
+pub(crate) struct Worker<'a> {
     pub(crate) kernel: &'a Kernel,
     pub(crate) launch: &'a Launch<'a>,
     thunks: Thunks,
@@ -31,13 +47,16 @@ pub struct Worker<'a> {
 
 impl Drop for Worker<'_> {
     fn drop(&mut self) {
-        self.kernel.scratch().push(std::mem::take(&mut self.scratch));
+        let mut kept = self.kernel.scratch();
+        if kept.len() < KEPT {
+            kept.push(std::mem::take(&mut self.scratch));
+        }
     }
 }
 
 impl<'a> Worker<'a> {
     /// Memory for blocks of `launch`.
-    pub fn new(kernel: &'a Kernel, launch: &'a Launch<'a>) -> Worker<'a> {
+    pub(crate) fn new(kernel: &'a Kernel, launch: &'a Launch<'a>) -> Worker<'a> {
         let sites = kernel.needs.layout.sites.len();
         let local_bytes = kernel.needs.local_bytes;
         let groups = kernel.geometry.groups() as usize;
@@ -106,11 +125,11 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Runs block `index` (x fastest).
+    /// Begins block `index` (x fastest).
     ///
     /// # Errors
     /// A fault, or that the device wanted to stop. Memory may have changed.
-    pub fn run(&mut self, index: u64) -> Result<(), Stop> {
+    pub(crate) fn run(&mut self, index: u64) -> Result<Progress, Stop> {
         let (gx, gy) = (u64::from(self.launch.grid[0]), u64::from(self.launch.grid[1]));
         self.block = [(index % gx) as u32, (index / gx % gy) as u32, (index / gx / gy) as u32];
         if self.launch.shared_bytes > 0 {
@@ -121,7 +140,6 @@ impl<'a> Worker<'a> {
         }
         self.scratch.resume.fill(0);
         self.scratch.held.clear();
-        let me: *mut Worker<'a> = self;
         let ctx = self.scratch.ctx.as_mut_ptr().cast::<Ctx>();
         let first = !std::mem::replace(&mut self.started, true);
         // SAFETY: `ctx` was sized for a `Ctx` and aligned as one, and any bits are a valid one.
@@ -145,8 +163,6 @@ impl<'a> Worker<'a> {
         c.fuel = FUEL;
         c.patience = PATIENCE;
         c.failed = 0;
-        // The worker may have moved since the last block.
-        c.worker = me.cast();
         for reg in &self.kernel.needs.specials {
             let value = match reg {
                 Sreg::CtaidX => u64::from(self.block[0]),
@@ -158,6 +174,19 @@ impl<'a> Worker<'a> {
             };
             c.special[*reg as usize] = value;
         }
+        self.go_on()
+    }
+
+    /// Goes on with the block.
+    ///
+    /// # Errors
+    /// As [`Worker::run`].
+    pub(crate) fn go_on(&mut self) -> Result<Progress, Stop> {
+        let me: *mut Worker<'a> = self;
+        let ctx = self.scratch.ctx.as_mut_ptr().cast::<Ctx>();
+        // SAFETY: as in `run`, which was there before. The worker may have moved since.
+        unsafe { (*ctx).worker = me.cast() };
+        let mut rounds = 0;
         // Every call runs each group to its next barrier; all groups that have not finished wait
         // at one, so the next call passes it.
         loop {
@@ -169,38 +198,50 @@ impl<'a> Worker<'a> {
                 return Err(self.stop.take().unwrap_or(Stop::BranchIndex));
             }
             let Layout { barriers, waits, .. } = self.kernel.needs.layout;
-            if barriers + waits == 0 || self.scratch.resume.iter().all(|r| *r == DONE) && waits == 0
-            {
-                return Ok(());
-            }
-            if waits > 0 && self.take_turns(barriers)? {
-                return Ok(());
+            if waits == 0 {
+                if barriers == 0 || self.scratch.resume.iter().all(|r| *r == DONE) {
+                    return Ok(Progress::Done);
+                }
+            } else if self.hold_others(barriers) {
+                if !self.launch.device.go_on() {
+                    return Err(Stop::Device);
+                }
+                rounds += 1;
+                if rounds == ROUNDS {
+                    return Ok(Progress::Waits);
+                }
+            } else if self.let_others_go() {
+                return Ok(Progress::Done);
             }
         }
     }
 
-    /// Between two calls of code with loops that wait; whether the block is done. Groups in such loops go on until all
-    /// others are at a barrier or done.
-    fn take_turns(&mut self, barriers: usize) -> Result<bool, Stop> {
+    /// Whether groups are in loops that wait. They go on until all others are at a barrier or done; who is there
+    /// already is held.
+    fn hold_others(&mut self, barriers: usize) -> bool {
         let Scratch { resume, held, .. } = &mut self.scratch;
         let in_loop = |r: &u32| *r != DONE && *r as usize > barriers;
-        if resume.iter().any(in_loop) {
-            held.resize(resume.len(), DONE);
-            for (r, held) in resume.iter_mut().zip(held.iter_mut()) {
-                if !in_loop(r) && *r != DONE {
-                    *held = std::mem::replace(r, DONE);
-                }
-            }
-            // What they wait for may be a block of another host thread.
-            std::thread::yield_now();
-            return if self.launch.device.go_on() { Ok(false) } else { Err(Stop::Device) };
+        if !resume.iter().any(in_loop) {
+            return false;
         }
+        held.resize(resume.len(), DONE);
+        for (r, held) in resume.iter_mut().zip(held.iter_mut()) {
+            if !in_loop(r) && *r != DONE {
+                *held = std::mem::replace(r, DONE);
+            }
+        }
+        true
+    }
+
+    /// Who was held goes on, as all are at a barrier; whether all are done.
+    fn let_others_go(&mut self) -> bool {
+        let Scratch { resume, held, .. } = &mut self.scratch;
         for (r, held) in resume.iter_mut().zip(held.drain(..)) {
             if held != DONE {
                 *r = held;
             }
         }
-        Ok(resume.iter().all(|r| *r == DONE))
+        resume.iter().all(|r| *r == DONE)
     }
 
     pub(crate) fn ctx(&mut self) -> &mut Ctx {

@@ -132,15 +132,79 @@ fn a_thread_waits_while_others_are_at_barriers() {
     assert_eq!(run(body, 2, 64), 1);
 }
 
+/// Thread 0 of each block goes on when the block behind it has left a number: the last one begins.
+fn in_turn(poll: &str) -> String {
+    format!(
+        "setp.ne.u32 %p1, %r1, 0; @%p1 bra D; mov.u32 %r12, %nctaid.x; sub.u32 %r12, %r12, 1;
+        mov.u32 %r6, 7; mul.wide.u32 %rd4, %r2, 4; add.s64 %rd5, %rd1, %rd4; add.s64 %rd5, %rd5, 2048;
+        setp.eq.u32 %p2, %r2, %r12; @%p2 bra S;
+        L: {poll} setp.lt.u32 %p3, %r6, 1000; @%p3 bra L;
+        S: add.u32 %r6, %r6, 1000; st.release.gpu.global.u32 [%rd5], %r6; D:"
+    )
+}
+
+/// All ways to look at the word at `%rd5 + 4`.
+const POLLS: [&str; 13] = [
+    "ld.acquire.gpu.global.u32 %r6, [%rd5+4];",
+    "ld.relaxed.gpu.global.u32 %r6, [%rd5+4];",
+    "ld.volatile.global.u32 %r6, [%rd5+4];",
+    "ld.volatile.u32 %r6, [%rd5+4];",
+    "ld.global.u32 %r6, [%rd5+4];",
+    "nanosleep.u32 20; fence.acq_rel.gpu; ld.global.u32 %r6, [%rd5+4];",
+    "atom.global.cas.b32 %r6, [%rd5+4], 5555, 5555;",
+    "mov.u32 %r7, %r6; atom.global.cas.b32 %r6, [%rd5+4], %r7, %r7;",
+    "atom.global.or.b32 %r6, [%rd5+4], 0;",
+    "atom.global.add.u32 %r6, [%rd5+4], 0;",
+    "atom.relaxed.sys.global.max.u32 %r6, [%rd5+4], 0;",
+    "atom.global.exch.b32 %r6, [%rd5+4], 3;",
+    "red.global.add.u32 [%rd5+4], 0; ld.relaxed.gpu.global.u32 %r6, [%rd5+4];",
+];
+
 #[test]
-fn who_may_wait_for_another_block_is_refused() {
-    // The sum over the blocks before, as each leaves it for the next.
-    let body = "setp.ne.u32 %p1, %r1, 0; @%p1 bra D; mov.u32 %r6, 1; setp.eq.u32 %p2, %r2, 0; @%p2 bra S;
-        mul.wide.u32 %rd4, %r2, 4; add.s64 %rd5, %rd1, %rd4;
-        L: ld.acquire.gpu.global.u32 %r6, [%rd5+2044]; setp.lt.u32 %p3, %r6, 1000; @%p3 bra L;
-        S: mul.wide.u32 %rd4, %r2, 4; add.s64 %rd5, %rd1, %rd4; add.u32 %r6, %r6, 1000; st.release.gpu.global.u32 [%rd5+2048], %r6; D:";
-    let refused = case("sm_70", body, 20, 64).compile().err().map(|e| e.why);
-    assert!(refused.is_some_and(|why| why.contains("another block")));
+fn blocks_wait_for_later_blocks() {
+    for poll in POLLS {
+        assert_eq!(run(&in_turn(poll), 9, 32), 1, "{poll}");
+    }
+}
+
+#[test]
+fn all_blocks_wait_for_all() {
+    // Twice: each block waits until all have come, behind barriers of the block.
+    let round = |n: u32, label: &str| {
+        format!(
+            "bar.sync 0; @%p1 bra {label}_D; atom.release.gpu.global.add.u32 %r6, [%rd1+2048], 1;
+            {label}: ld.acquire.gpu.global.u32 %r7, [%rd1+2048]; setp.lt.u32 %p2, %r7, {n}; @%p2 bra {label};
+            {label}_D: bar.sync 0; add.u32 %r8, %r8, %r4; st.global.u32 [%rd3], %r8;"
+        )
+    };
+    let start = "setp.ne.u32 %p1, %r1, 0; mov.u32 %r8, 9;";
+    let body = format!("{start} {} {}", round(2007, "A"), round(2014, "B"));
+    let mut case = case("sm_70", &body, 7, 32);
+    let at = case.buffers[0];
+    case.memory.write(at + 2048, &2000u32.to_le_bytes()).unwrap();
+    case.copies.spans[0].1[256] = 2000 | case.copies.spans[0].1[256] >> 32 << 32;
+    let kernel = case.compile().unwrap();
+    case.compare_with(&kernel).unwrap();
+}
+
+#[test]
+fn who_takes_tickets_does_not_wait() {
+    let tickets = "mov.u32 %r6, 0; L: add.u32 %r6, %r6, 1; atom.global.add.u32 %r5, [%rd1], 1;
+        red.global.max.u32 [%rd1+8], %r5; setp.lt.u32 %p1, %r5, 500; @%p1 bra L;";
+    run_without_waiting(tickets, 2, 64);
+    // Who may find that somebody took its ticket back waits.
+    assert!(waits(&tickets.replace("max.u32 [%rd1+8], %r5", "add.u32 [%rd1], -1")));
+    // Nobody raises the word when a thread only looks at it now and then.
+    assert!(waits(&tickets.replace("atom.global.add.u32 %r5", "@!%p1 atom.global.add.u32 %r5")));
+    // Search in a list: each turn looks elsewhere.
+    let search = "mov.u64 %rd4, %rd3; L: ld.global.u32 %r5, [%rd4]; add.s64 %rd4, %rd4, 4;
+        setp.ne.u32 %p1, %r5, 3; @%p1 bra L; st.global.u32 [%rd1+4000], %r5;";
+    run_without_waiting(search, 1, 64);
+    // Threads of a block that go from barrier to barrier until one says stop.
+    let rounds = "mov.u32 %r5, s; mov.u32 %r6, 0; st.shared.u32 [%r5], 0;
+        L: bar.sync 0; add.u32 %r6, %r6, 1; setp.ne.u32 %p2, %r6, 9; @%p2 bra N; st.shared.u32 [%r5], 1; N:
+        bar.sync 0; ld.shared.u32 %r7, [%r5]; setp.eq.u32 %p1, %r7, 0; @%p1 bra L; st.global.u32 [%rd3], %r6;";
+    run_without_waiting(rounds, 2, 64);
 }
 
 #[test]

@@ -135,9 +135,6 @@ pub(crate) fn obstacle(launch: &LaunchParams) -> Option<&'static str> {
     if launch.cluster != [1; 3] {
         return Some("blocks in clusters");
     }
-    if launch.cooperative {
-        return Some("a cooperative launch");
-    }
     launch.step_limit.map(|_| "a limit counts warp instructions")
 }
 

@@ -1,15 +1,16 @@
 //! Launches of compiled code.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ptx_interp::report::{CodePlace, Position};
 use ptx_interp::{BlockQueue, Checked, FaultKind, Kernel, LaunchParams, Memory, Report};
 use ptx_isa::effect::Fault;
 use ptx_isa::special::Sreg;
 use ptx_isa::texture::Texture;
-use ptx_jit::{Device, Span, Stop, Worker};
+use ptx_jit::{Blocks, Device, Span, Stop, run_blocks};
 
 use crate::launch::LaunchError;
 
@@ -69,40 +70,60 @@ pub(crate) fn run(
     let total: u64 = params.grid.iter().map(|n| u64::from(*n)).product();
     let threads = if work < 2 * THREAD { 1 } else { params.threads };
     let queue = BlockQueue::new(0..total, threads);
+    let resident = checked.resident(params);
     queue.run(|| {
-        let mut worker = Worker::new(code, &launch);
-        loop {
-            let blocks = queue.take();
-            if blocks.is_empty() {
-                return;
-            }
-            for block in blocks {
-                if !queue.wants(block) {
-                    return;
-                }
-                let ran = if device.go_on() { worker.run(block) } else { Err(Stop::Device) };
-                if let Err(stop) = ran {
-                    queue.stop(block, stop);
-                    return;
-                }
-                if let Some(progress) = &params.progress {
+        let mut blocks = Queued { queue: &queue, taken: 0..0, params };
+        run_blocks(code, &launch, resident, &mut blocks);
+    });
+    let Some((block, stop)) = queue.take_first_stop() else { return Ok(total) };
+    // The interpreter tells the thread and its registers, or where the launch just was. It runs one block alone, which
+    // may wait for what other blocks or its own first run will not do.
+    let again = match stop {
+        Stop::Device => Some(Instant::now()),
+        _ if code.waits() => Instant::now().checked_add(AGAIN),
+        _ => deadline,
+    };
+    match ptx_interp::launch_block(kernel, memory, params, block, again) {
+        Err(ptx_interp::LaunchError::Fault(told))
+            if told.kind == FaultKind::Timeout && stop != Stop::Device =>
+        {
+            Err(LaunchError::Fault(Box::new(report(kernel, params, block, stop))))
+        }
+        Err(error) => Err(LaunchError::from_engine(error)),
+        // It had changed what it reads, so that it goes another way now.
+        Ok(_) => Err(LaunchError::Fault(Box::new(report(kernel, params, block, stop)))),
+    }
+}
+
+/// Longest time for which the interpreter looks for a fault that compiled code has found, where threads wait for
+/// others.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// The blocks of a host thread.
+struct Queued<'a> {
+    queue: &'a BlockQueue<Stop>,
+    taken: Range<u64>,
+    params: &'a LaunchParams,
+}
+
+impl Blocks for Queued<'_> {
+    fn take(&mut self) -> Option<u64> {
+        self.taken.next().or_else(|| {
+            self.taken = self.queue.take();
+            self.taken.next()
+        })
+    }
+    fn wants(&self, block: u64, waits: bool) -> bool {
+        // Who waits while another block has stopped may wait for that one.
+        if waits { !self.queue.stopped() } else { self.queue.wants(block) }
+    }
+    fn ended(&mut self, block: u64, how: Result<(), Stop>) {
+        match how {
+            Err(stop) => self.queue.stop(block, stop),
+            Ok(()) => {
+                if let Some(progress) = &self.params.progress {
                     progress.fetch_add(1, Ordering::Relaxed);
                 }
-            }
-        }
-    });
-    match queue.take_first_stop() {
-        None => Ok(total),
-        Some((block, stop)) => {
-            // The interpreter tells the thread and its registers, or where the launch just was.
-            let again = match stop {
-                Stop::Device => Some(Instant::now()),
-                _ => deadline,
-            };
-            match ptx_interp::launch_block(kernel, memory, params, block, again) {
-                Err(error) => Err(LaunchError::from_engine(error)),
-                // It had changed what it reads, so that it goes another way now.
-                Ok(_) => Err(LaunchError::Fault(Box::new(report(kernel, params, block, stop)))),
             }
         }
     }

@@ -8,7 +8,7 @@ use ptx_interp::{Access, Kernel, LaunchParams, Memory, launch};
 use ptx_isa::special::Sreg;
 use ptx_isa::texture::Texture;
 use ptx_isa::types::Space;
-use ptx_jit::{Device, Launch, Span, Stop, Unsupported, Worker};
+use ptx_jit::{Blocks, Device, Launch, Span, Stop, Unsupported, run_blocks};
 use ptx_parse::code::Program;
 use ptx_parse::lower::lower;
 use ptx_parse::module::Symbol;
@@ -79,7 +79,27 @@ unsafe impl Device for Copies {
         None
     }
     fn go_on(&self) -> bool {
-        self.asked.fetch_add(1, Ordering::Relaxed) < 100
+        self.asked.fetch_add(1, Ordering::Relaxed) < 10_000
+    }
+}
+
+/// Every block of a grid, up to the first that stops.
+struct All {
+    blocks: std::ops::Range<u64>,
+    first: Result<(), Stop>,
+}
+
+impl Blocks for All {
+    fn take(&mut self) -> Option<u64> {
+        self.blocks.next()
+    }
+    fn wants(&self, _: u64, _: bool) -> bool {
+        self.first.is_ok()
+    }
+    fn ended(&mut self, _: u64, how: Result<(), Stop>) {
+        if self.first.is_ok() {
+            self.first = how;
+        }
     }
 }
 
@@ -171,9 +191,10 @@ impl Case {
             symbols: &self.params.symbols,
             shared_bytes: self.shared_bytes(),
         };
-        let mut worker = Worker::new(kernel, &launch);
         let blocks: u64 = self.params.grid.iter().map(|n| *n as u64).product();
-        (0..blocks).try_for_each(|b| worker.run(b))
+        let mut all = All { blocks: 0..blocks, first: Ok(()) };
+        run_blocks(kernel, &launch, 1000, &mut all);
+        all.first
     }
     pub fn interpret(&self) -> Result<(), String> {
         let kernel = Kernel::decode(Arc::new(self.program.clone()));
