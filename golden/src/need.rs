@@ -35,6 +35,15 @@ impl Need {
     }
 }
 
+impl Need {
+    /// This, and continuous integration must have it.
+    #[must_use]
+    pub fn in_ci(mut self) -> Need {
+        self.in_ci = true;
+        self
+    }
+}
+
 /// Nothing.
 #[must_use]
 pub fn nothing() -> Need {

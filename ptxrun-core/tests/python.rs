@@ -1,0 +1,34 @@
+//! The Python package over this library: the tests of `python/tests`, run by pytest.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The interpreter that `PYTHON` names, else `python3`.
+fn python() -> String {
+    std::env::var("PYTHON").unwrap_or_else(|_| "python3".into())
+}
+
+/// The folder that holds the library, which was built with this test.
+fn folder() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let places = test.ancestors().skip(1).take(2);
+    let found = places.map(Path::to_owned).find(|f| f.join("libptxrun_core.so").is_file());
+    found.expect("the library is built with its tests")
+}
+
+fn the_package_does_what_its_tests_say() {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../python").canonicalize().unwrap();
+    let mut pytest = Command::new(python());
+    pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]).current_dir(&package);
+    pytest.env("PYTHONPATH", &package).env("PTXRUN_LIBDIR", folder());
+    pytest.env("PYTHONDONTWRITEBYTECODE", "1");
+    let out = pytest.output().unwrap();
+    let told =
+        format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    assert!(out.status.success() && told.contains(" passed"), "{told}");
+}
+
+golden::tests! {
+    the_package_does_what_its_tests_say:
+        program(&[&python(), "-c", "import numpy, pytest, pyarrow"]).in_ci(),
+}

@@ -1,0 +1,5 @@
+"""``python -m ptxrun``: the command."""
+
+from ._command import main
+
+main()
