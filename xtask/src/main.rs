@@ -2,13 +2,15 @@
 //!
 //! `golden compare` and `golden record` run the recorded kernels through any library with the CUDA
 //! driver API; `golden pack` makes the archives that the repository keeps. `opencl` compares the OpenCL C
-//! compiler with clang and feeds its output to ptxas. `bench` measures speed, `structure` the sources.
+//! compiler with clang and feeds its output to ptxas. `bench` measures speed, `structure` the sources. `dist` makes what is
+//! shipped.
 
 mod bench;
 mod device;
 mod driver;
 mod opencl;
 mod pack;
+mod packages;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -28,6 +30,20 @@ enum Task {
     Opencl(opencl::Task),
     /// Times of compiled code, the interpreter and other OpenCL runtimes on the samples' kernels
     Bench(bench::Options),
+    /// Manual pages and shell completions of the command
+    Pages {
+        /// The folder that gets man/, bash/, zsh/ and fish/
+        out: PathBuf,
+    },
+    /// The wheel, the tarball, the Debian package and their checksums
+    Dist {
+        /// Where they go
+        #[arg(long, default_value = "target/packages")]
+        out: PathBuf,
+        /// Install each in a bare Debian, and time the way to the first result (as root, with debootstrap)
+        #[arg(long)]
+        install: bool,
+    },
     /// Circles between files, long functions and long files, for each crate
     Structure {
         /// Only these crates
@@ -105,6 +121,11 @@ fn main() -> Result<ExitCode> {
         Task::Golden(task) => task,
         Task::Opencl(task) => return opencl::run(task),
         Task::Bench(options) => return bench::run(&options),
+        Task::Pages { out } => {
+            packages::pages(&out)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Task::Dist { out, install } => return packages::dist(&out, install),
         Task::Structure { crates } => {
             structure::print(
                 Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml")),

@@ -17,7 +17,7 @@ use super::spread::{cpu, spread};
 #[derive(Args)]
 pub struct Options {
     /// Our driver, built for release
-    #[arg(long, default_value = "target/release/libopencl_icd.so")]
+    #[arg(long, default_value = "target/release/libptxrun_core.so")]
     icd: PathBuf,
     /// Other drivers: a name and the library, or an `.icd` file that names it
     #[arg(long, value_delimiter = ',', default_value = "pocl=/etc/OpenCL/vendors/pocl.icd", value_parser = peer)]

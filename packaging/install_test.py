@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Installs each package in a bare Debian and times the way to the first checked result. Needs root and debootstrap.
+
+    packaging/install_test.py target/packages
+
+The system is made once (`debootstrap --variant=minbase`) and copied for each package: it has neither compiler nor
+cargo, and no network is used once it is made.
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+#: Longest time from the package to the result, in seconds.
+LIMIT = 10.0
+CHECKED = "ok      C: 1536 x f32, every bit as expected"
+
+
+def chroot(root: Path, script: str) -> subprocess.CompletedProcess:
+    return subprocess.run(["chroot", root, "/bin/sh", "-ec", script], capture_output=True, text=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("packages", type=Path)
+    parser.add_argument("--system", type=Path, default=Path("/var/tmp/ptxrun-bookworm"), help="made where it is missing")
+    args = parser.parse_args()
+    if not (args.system / "complete").exists():
+        shutil.rmtree(args.system, ignore_errors=True)
+        line = ["debootstrap", "--variant=minbase", "--include=python3,python3-venv", "bookworm", args.system]
+        subprocess.run([*line, "http://deb.debian.org/debian"], check=True, stdout=subprocess.DEVNULL)
+        (args.system / "complete").touch()
+
+    def one(pattern: str) -> Path:
+        return next(args.packages.glob(pattern))
+
+    wheel, deb = one("*.whl"), one("*.deb")
+    tarball = one("*-linux.tar.gz")
+    sample = Path(__file__).resolve().parent.parent / "samples/matmul_tiled"
+    scripts = {
+        wheel: f"python3 -m venv /v; /v/bin/pip install -q --no-index --disable-pip-version-check /p/{wheel.name}; "
+        "/v/bin/ptxrun /p/matmul_tiled/matmul.toml; "
+        "/v/bin/python -c 'import ptxrun; print(ptxrun.check(\"kernel void k() {}\", kind=\"opencl\"))'",
+        deb: f"dpkg -i /p/{deb.name} >/dev/null; ptxrun /usr/share/doc/ptxrun/matmul_tiled/matmul.toml; "
+        "ptxrun exec -- sh -c 'ls $LD_LIBRARY_PATH'",
+        tarball: f"tar -xf /p/{tarball.name} -C /opt; /opt/ptxrun-*/bin/ptxrun /p/matmul_tiled/matmul.toml; "
+        "/opt/ptxrun-*/bin/ptxrun exec -- sh -c 'ls $LD_LIBRARY_PATH'",
+    }
+    failed = False
+    for package, script in scripts.items():
+        root = args.system.with_name(args.system.name + "-test")
+        shutil.rmtree(root, ignore_errors=True)
+        subprocess.run(["cp", "-a", args.system, root], check=True)
+        try:
+            (root / "p").mkdir()
+            shutil.copy(package, root / "p")
+            shutil.copytree(sample, root / "p/matmul_tiled")
+            start = time.monotonic()
+            done = chroot(root, script)
+            seconds = time.monotonic() - start
+            good = done.returncode == 0 and CHECKED in done.stdout
+            for tool in ("cc", "cargo"):
+                good &= chroot(root, f"command -v {tool}").returncode != 0
+            failed |= not good or seconds > LIMIT
+            size = package.stat().st_size / 2**20
+            print(f"{'ok    ' if good else 'FAILED'}  {seconds:5.2f} s  {size:5.2f} MiB  {package.name}")
+            print("".join(f"    {line}\n" for line in (done.stdout + done.stderr).splitlines()), end="")
+        finally:
+            shutil.rmtree(root, ignore_errors=True)
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
