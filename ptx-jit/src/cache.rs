@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +15,7 @@ use ptx_parse::code::Program;
 
 use crate::blob::Blob;
 use crate::entry::{self, Key, Needs};
+use crate::owner::{self, may_run};
 
 /// Code starts at a page, whatever the page size.
 const PAGE: u64 = 1 << 16;
@@ -107,7 +107,8 @@ impl Cache {
                 && let Ok(about) = fs::symlink_metadata(&path)
                 && about.is_file()
             {
-                all.push((path, about.blocks() * 512, about.mtime()));
+                let (bytes, used) = owner::room(&about);
+                all.push((path, bytes, used));
             }
         }
         Ok(all)
@@ -117,7 +118,8 @@ impl Cache {
     fn is_allowed(&self) -> bool {
         // A folder that is not there yet is made for this user alone.
         let Ok(about) = fs::metadata(&self.folder) else { return true };
-        match may_run(about.uid(), about.mode() & 0o002 != 0) {
+        let (user, mode) = owner::of(&about);
+        match may_run(user, mode & 0o002 != 0) {
             Ok(()) => true,
             Err(why) => {
                 warn(&self.folder, why);
@@ -136,7 +138,7 @@ impl Cache {
             return None;
         }
         let path = self.path(key);
-        let file = File::options().read(true).custom_flags(careful()).open(&path);
+        let file = owner::careful(File::options().read(true)).open(&path);
         let file = match file {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
@@ -167,12 +169,13 @@ impl Cache {
 
     fn write(&self, path: &Path, head: &[u8], code: &[u8]) -> io::Result<()> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        owner::private_folder(fs::DirBuilder::new().recursive(true)).create(&self.folder)?;
         let start = (head.len() as u64).next_multiple_of(PAGE);
         let turn = COUNT.fetch_add(1, Ordering::Relaxed);
         let draft = self.folder.join(format!("{}-{turn}.draft", std::process::id()));
         let written = (|| {
-            let mut file = File::options().write(true).create_new(true).mode(0o600).open(&draft)?;
+            let mut fresh = File::options();
+            let mut file = owner::private(fresh.write(true).create_new(true)).open(&draft)?;
             file.write_all(head)?;
             // The gap takes no room on the disk.
             file.set_len(start)?;
@@ -217,7 +220,8 @@ fn open(file: &File, key: Key, program: &Program) -> Result<(Blob, Needs), Strin
     if !about.is_file() {
         return Err("it is no file".into());
     }
-    may_run(about.uid(), about.mode() & 0o022 != 0)?;
+    let (user, mode) = owner::of(&about);
+    may_run(user, mode & 0o022 != 0)?;
     entry::read(file, key, program, |head, size| {
         let start = head.next_multiple_of(PAGE);
         if start.checked_add(size) != Some(about.len()) {
@@ -235,20 +239,4 @@ fn warn(path: &Path, why: &str) {
         return;
     }
     eprintln!("warning: compiled code in {} is not used: {why}", path.display());
-}
-
-/// Does not follow a link that somebody put there, and does not wait for the other end of a pipe.
-fn careful() -> i32 {
-    (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32
-}
-
-/// Whether code that belongs to a user may run: it is this one's, or the administrator's, and nobody else's to change.
-///
-/// # Errors
-/// Why not.
-pub fn may_run(user: u32, shared: bool) -> Result<(), &'static str> {
-    if user != rustix::process::geteuid().as_raw() && user != 0 {
-        return Err("it belongs to another user");
-    }
-    if shared { Err("others may write to it") } else { Ok(()) }
 }

@@ -9,7 +9,6 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use memmap2::Mmap;
 use ptx_parse::code::Program;
-use rustix::time::{ClockId, clock_gettime};
 
 struct Dump {
     file: File,
@@ -18,9 +17,17 @@ struct Dump {
     codes: u64,
 }
 
+#[cfg(unix)]
 fn now() -> u64 {
+    use rustix::time::{ClockId, clock_gettime};
     let t = clock_gettime(ClockId::Monotonic);
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// There is no `perf` whose clock this would be.
+#[cfg(not(unix))]
+fn now() -> u64 {
+    0
 }
 
 fn open() -> Option<Mutex<Dump>> {

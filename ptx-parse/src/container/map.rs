@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::ops::Deref;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use memmap2::Mmap;
@@ -22,6 +21,17 @@ pub(super) enum Bytes {
     Given(Vec<u8>),
 }
 
+#[cfg(unix)]
+fn owner(about: &std::fs::Metadata) -> Owner {
+    use std::os::unix::fs::MetadataExt;
+    Owner { user: about.uid(), shared: about.mode() & 0o022 != 0 }
+}
+/// Files have no owner that could be known; then others may write to it.
+#[cfg(not(unix))]
+fn owner(_: &std::fs::Metadata) -> Owner {
+    Owner { user: u32::MAX, shared: true }
+}
+
 impl Bytes {
     pub(super) fn map(path: &Path) -> Result<Bytes, String> {
         let file = File::open(path).map_err(|e| e.to_string())?;
@@ -33,7 +43,7 @@ impl Bytes {
             // There is no mapping of nothing.
             return Ok(Bytes::Given(Vec::new()));
         }
-        let owner = Owner { user: about.uid(), shared: about.mode() & 0o022 != 0 };
+        let owner = owner(&about);
         // SAFETY: containers are replaced, never written in place: `ptxrun asm` writes another file and renames it.
         // Bytes that change all the same are read through checked indices; texts are copied out and checked.
         let map = unsafe { Mmap::map(&file) }.map_err(|e| e.to_string())?;
