@@ -150,9 +150,9 @@ fn triple(v: [u32; 3]) -> String {
 
 impl fmt::Display for CodePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.ptx)?;
-        if let Some(source) = &self.source {
-            write!(f, " ({source})")?;
+        match &self.source {
+            Some(source) => write!(f, "{source} ({})", self.ptx)?,
+            None => write!(f, "{}", self.ptx)?,
         }
         write!(f, " in {}", self.function)
     }

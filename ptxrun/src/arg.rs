@@ -70,7 +70,12 @@ pub enum ArgError {
 /// Reads an argument of the command line.
 pub fn parse(text: &str) -> Result<ArgSpec, ArgError> {
     let form = || ArgError::Form(text.into());
-    let (head, rest) = text.split_once(':').ok_or_else(form)?;
+    // A buffer of which nothing is said holds zeros.
+    let (head, rest) = match text.split_once(':') {
+        Some(parts) => parts,
+        None if text.ends_with(']') => (text, "zero"),
+        None => return Err(form()),
+    };
     match head {
         "buf" => match rest.strip_prefix('@') {
             Some("") => Err(ArgError::Size(rest.into())),
@@ -168,6 +173,8 @@ mod tests {
         assert_eq!(parse("bytes:00ff"), Ok(ArgSpec::Bytes(vec![0, 255])));
         let iota = ArgSpec::Typed { ty: ElementType::F32, count: Some(1024), init: Init::Iota };
         assert_eq!(parse("f32[1024]:iota"), Ok(iota));
+        assert_eq!(parse("f32[100]"), parse("f32[100]:zero"));
+        assert!(matches!(parse("f32[]"), Err(ArgError::Form(_))));
         assert!(matches!(parse("s32[]:1,2,3"), Ok(ArgSpec::Typed { count: Some(3), .. })));
         assert!(matches!(parse("s32[]:@x.npy"), Ok(ArgSpec::Typed { count: None, .. })));
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::{ColorChoice, ValueEnum};
 use ptx_runtime::opencl::diag::{self, Diag, Severity};
+use ptx_runtime::opencl::info::KernelInfo;
 use ptx_runtime::opencl::source::SourceMap;
 use ptx_runtime::opencl::{self, Options};
 use ptx_runtime::parse::container;
@@ -83,6 +84,8 @@ pub struct Source {
     pub verified: Verified,
     /// Warnings of the OpenCL C compiler.
     pub warnings: Findings,
+    /// What OpenCL C says about its kernels: names and types of arguments. Empty for PTX.
+    pub kernels: Vec<KernelInfo>,
 }
 
 /// Why a PTX or OpenCL C file is refused.
@@ -165,14 +168,14 @@ pub fn verify_with(
     if !is_opencl(path) {
         let read = if lenient { Verified::lenient } else { Verified::new };
         let verified = read(text, name).map_err(SourceError::Ptx)?;
-        return Ok(Source { verified, warnings: Findings::default() });
+        return Ok(Source { verified, warnings: Findings::default(), kernels: Vec::new() });
     }
     let options = Options { debug: true, ..options.clone() };
     let out = opencl::compile(name, text, &options)
         .map_err(|f| SourceError::OpenCl(Findings { diags: f.diags, sources: f.sources }))?;
     let warnings = Findings { diags: out.warnings, sources: out.sources };
     let verified = Verified::new(&out.ptx, &ptx_name(name)).map_err(SourceError::Ptx)?;
-    Ok(Source { verified, warnings })
+    Ok(Source { verified, warnings, kernels: out.kernels })
 }
 
 /// Compiles OpenCL C and says what there is to say about it.

@@ -56,12 +56,19 @@ fn draw(entry: &str, total: u64, done: &AtomicU64, ended: &AtomicBool) {
         }
         std::thread::park_timeout(PATIENCE.saturating_sub(start.elapsed()));
     }
-    let template = "{msg} {wide_bar} {pos}/{len} blocks, {eta} left";
-    let style =
-        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    let bar = ProgressBar::new(total).with_style(style).with_message(entry.to_owned());
+    let style = |template: &str| {
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+    };
+    // Before the first block has ended, nobody knows how long the rest takes.
+    let unknown = style("{msg} {wide_bar} {pos}/{len} blocks");
+    let known = style("{msg} {wide_bar} {pos}/{len} blocks, {eta} left");
+    let bar = ProgressBar::new(total).with_style(unknown).with_message(entry.to_owned());
     while !ended.load(Ordering::Relaxed) {
-        bar.set_position(done.load(Ordering::Relaxed));
+        let blocks = done.load(Ordering::Relaxed);
+        if blocks > 0 && bar.position() == 0 {
+            bar.set_style(known.clone());
+        }
+        bar.set_position(blocks);
         std::thread::park_timeout(Duration::from_millis(100));
     }
     bar.finish_and_clear();

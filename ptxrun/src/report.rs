@@ -121,6 +121,33 @@ pub fn text(plan: &Plan, report: &RunReport, prints: &[PrintSpec]) -> String {
     out
 }
 
+/// What to say of a run that ended well and of which nothing was to be shown.
+pub fn nothing_shown(plan: &Plan) -> String {
+    let mut out = String::new();
+    for launch in &plan.launches {
+        let number = |[x, y, z]: [u32; 3]| u64::from(x) * u64::from(y) * u64::from(z);
+        let (blocks, threads) = (number(launch.grid), number(launch.block));
+        let s = |n: u64| if n == 1 { "" } else { "s" };
+        let _ = writeln!(
+            out,
+            "{} ran to its end: {blocks} block{} of {threads} thread{}",
+            launch.entry,
+            s(blocks),
+            s(threads)
+        );
+    }
+    let args = plan.launches.first().map_or(&[][..], |launch| &launch.args);
+    let buffer = args.iter().enumerate().rev().find_map(|(position, arg)| match arg {
+        Arg::Buffer { index, .. } => Some((position, &plan.buffers[*index])),
+        _ => None,
+    });
+    if let Some((position, buffer)) = buffer {
+        let ty = buffer.ty.unwrap_or(ElementType::B32);
+        let _ = writeln!(out, "  --print {position}:{ty}:8 shows the first elements of a buffer");
+    }
+    out
+}
+
 fn check_text(check: &CheckReport) -> String {
     let what = &check.what;
     let mut out = String::new();

@@ -4,17 +4,18 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use ptx_runtime::opencl::info::KernelInfo;
 use ptx_runtime::parse::module::Module;
 use ptx_runtime::{LaunchError, Verified};
 use serde_json::{Value, json};
 
 use crate::cli::{Common, RunArgs};
 use crate::launch_file::{self, LaunchFile};
-use crate::plan::Plan;
+use crate::plan::{Arg, Plan};
 use crate::run::{RunError, RunOptions, execute};
-use crate::source_file::{build_options, load};
+use crate::source_file::{build_options, load, load_source};
 use crate::terminal::{
-    Failed, INVALID, Outcome, USAGE, display_name, print, print_json, read_text,
+    Failed, INVALID, Outcome, USAGE, display_name, dumb_terminal, print, print_json, read_text,
 };
 use crate::{from_args, list, report, timing, toml_error};
 
@@ -122,9 +123,9 @@ fn run_launch_file(args: &RunArgs, file: Option<&PathBuf>, launch: &Path) -> Out
 /// Runs one kernel of a PTX file, or lists what it holds.
 fn run_file(args: &RunArgs, file: &Path) -> Outcome {
     let common = &args.common;
-    let verified =
-        load(file, &build_options(&args.input.build, common)?, args.input.lenient, common)?;
-    let module = verified.module();
+    let build = build_options(&args.input.build, common)?;
+    let source = load_source(file, &build, args.input.lenient, common)?;
+    let module = source.verified.module();
     let asked = args.entry.is_some()
         || args.grid.is_some()
         || args.block.is_some()
@@ -133,19 +134,39 @@ fn run_file(args: &RunArgs, file: &Path) -> Outcome {
         || !args.print.is_empty();
     if !asked {
         let name = args.file.as_ref().map_or_else(String::new, |f| f.display().to_string());
+        let build = args.input.build.build.as_deref();
+        let listing = list::Listing { module, file: &name, build, kernels: &source.kernels };
         if common.json {
-            print_json(&list::json(module, &name, args.input.build.build.as_deref()));
+            print_json(&list::json(&listing));
         } else {
-            print(list::text(module, &name, args.input.build.build.as_deref()).as_bytes());
+            print(list::text(&listing).as_bytes());
         }
         return Ok(());
     }
-    let plan = plan_of_file(args, module)?;
-    let (passed, json) = run_plan(args, &plan, &verified)?;
+    let mut plan = plan_of_file(args, module)?;
+    name_buffers(&mut plan, &source.kernels);
+    let (passed, json) = run_plan(args, &plan, &source.verified)?;
+    if !common.json && args.out.is_empty() && args.print.is_empty() {
+        eprint!("{}", report::nothing_shown(&plan));
+    }
     if common.json {
         print_json(&json);
     }
     if passed { Ok(()) } else { Err(Failed(INVALID)) }
+}
+
+/// Calls buffers by the names of their arguments in OpenCL C.
+fn name_buffers(plan: &mut Plan, kernels: &[KernelInfo]) {
+    for launch in &plan.launches {
+        let Some(kernel) = kernels.iter().find(|kernel| kernel.name == launch.entry) else {
+            continue;
+        };
+        for (arg, info) in launch.args.iter().zip(&kernel.args) {
+            if let Arg::Buffer { index, .. } = arg {
+                plan.buffers[*index].name.clone_from(&info.name);
+            }
+        }
+    }
 }
 
 /// One launch as the options say it.
@@ -154,7 +175,10 @@ pub(crate) fn plan_of_file(args: &RunArgs, module: &Module) -> Result<Plan, Fail
     let entry = choose_entry(module, args.entry.as_deref(), common)?;
     let grid = args.grid.unwrap_or([1; 3]);
     let required = list::entries(module).find(|f| f.name == entry).and_then(|f| f.tuning.req_ntid);
-    let block = args.block.or(required).unwrap_or([1; 3]);
+    let Some(block) = args.block.or(required) else {
+        let message = "say the threads per block with --block: 256, 16,16 or 8,8,4";
+        return Err(common.fail(USAGE, "usage", message));
+    };
     from_args::plan(entry, grid, block, args.shared.unwrap_or(0), &args.arg)
         .map_err(|error| common.fail(USAGE, "argument", error))
 }
@@ -191,7 +215,7 @@ fn run_plan(args: &RunArgs, plan: &Plan, verified: &Verified) -> Result<(bool, V
         timeout: args.timeout,
         backend: args.backend.into(),
         fast_nan: args.fast_nan,
-        progress: !common.json && std::io::stderr().is_terminal(),
+        progress: !common.json && std::io::stderr().is_terminal() && !dumb_terminal(),
         device: timing::device(&args.input.device, common)?,
         ..RunOptions::default()
     };

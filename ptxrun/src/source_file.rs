@@ -40,7 +40,8 @@ pub(crate) fn open(
             None => return Ok(cc::verify_with(path, &text_of(bytes), &name, options, lenient)),
         }
     };
-    let source = |verified| Source { verified, warnings: cc::Findings::default() };
+    let source =
+        |verified| Source { verified, warnings: cc::Findings::default(), kernels: Vec::new() };
     Ok(assembled.map(source).map_err(SourceError::Container))
 }
 
@@ -56,6 +57,16 @@ pub(crate) fn load(
     lenient: bool,
     common: &Common,
 ) -> Result<Verified, Failed> {
+    load_source(path, options, lenient, common).map(|source| source.verified)
+}
+
+/// [`load`], with what OpenCL C says about its kernels.
+pub(crate) fn load_source(
+    path: &Path,
+    options: &Options,
+    lenient: bool,
+    common: &Common,
+) -> Result<Source, Failed> {
     let source = open(path, options, lenient, common)?.map_err(|e| {
         if common.json {
             print_json(&json!({"ok": false, "diagnostics": e.to_json()}));
@@ -68,5 +79,5 @@ pub(crate) fn load(
         eprint!("{}", source.warnings.render(common.color()));
         eprint!("{}", source.verified.warnings().render(common.color()));
     }
-    Ok(source.verified)
+    Ok(source)
 }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 
-use clap::ColorChoice;
+use clap::{ColorChoice, CommandFactory};
 use ptx_report::text::Paint;
 use ptx_runtime::Diagnostics;
 use serde_json::{Value, json};
@@ -37,7 +37,9 @@ impl Common {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
             ColorChoice::Auto => {
-                terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+                terminal
+                    && !dumb_terminal()
+                    && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
             }
         }
     }
@@ -65,13 +67,26 @@ impl Common {
     }
 }
 
+/// Whether the terminal can do nothing but write lines.
+pub(crate) fn dumb_terminal() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
 /// Writes to standard output; a reader that has gone away (`| head`) is no error.
 pub(crate) fn print(text: &[u8]) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text).and_then(|()| out.flush());
 }
 
+/// The version of what `--json` prints (docs/json.md): it grows when a key goes or changes its meaning.
+const JSON_VERSION: u32 = 1;
+
+/// Prints an object, with the version of its form.
 pub(crate) fn print_json(value: &Value) {
+    let mut value = value.clone();
+    if let Value::Object(object) = &mut value {
+        object.insert("version".into(), JSON_VERSION.into());
+    }
     print(format!("{value:#}\n").as_bytes());
 }
 
@@ -91,13 +106,26 @@ pub(crate) fn read_bytes(path: &Path, common: &Common) -> Result<Vec<u8>, Failed
         std::fs::read(path).map(|contents| bytes = contents)
     };
     if let Err(error) = result {
-        return Err(common.fail(
-            USAGE,
-            "file",
-            format!("cannot read {}: {error}", display_name(path)),
-        ));
+        let hint = match subcommand_like(path) {
+            Some(name) if error.kind() == std::io::ErrorKind::NotFound => {
+                format!("; did you mean the subcommand `{name}`?")
+            }
+            _ => String::new(),
+        };
+        let name = display_name(path);
+        return Err(common.fail(USAGE, "file", format!("cannot read {name}: {error}{hint}")));
     }
     Ok(bytes)
+}
+
+/// The subcommand that a word without a dot or a slash is most like, if it is like one.
+fn subcommand_like(path: &Path) -> Option<String> {
+    let word = path.to_str().filter(|word| !word.contains(['.', '/']))?;
+    let names = crate::cli::Cli::command();
+    let names = names.get_subcommands().map(|command| command.get_name().to_owned());
+    let like = names.map(|name| (strsim::jaro_winkler(word, &name), name));
+    let best = like.filter(|(score, _)| *score > 0.8);
+    best.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
 pub(crate) fn read_text(path: &Path, common: &Common) -> Result<String, Failed> {

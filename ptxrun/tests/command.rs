@@ -67,9 +67,12 @@ fn without_arguments_the_entries_are_listed_and_the_suggestion_runs() {
     let command = outcome.stdout.lines().find(|l| l.trim().starts_with("ptxrun ")).unwrap();
     let words: Vec<&str> = command.split_whitespace().skip(1).collect();
     let suggested = ptxrun(&words);
-    assert_eq!(
-        (suggested.status, &*suggested.stdout),
-        (0, &*format!("2:{}\n", " 0x00000000".repeat(8)))
+    assert_eq!(suggested.status, 0, "{}", suggested.stderr);
+    // Twice the same noise.
+    assert!(
+        suggested.stdout.starts_with("2: 0.") && !suggested.stdout.contains(" 0 "),
+        "{}",
+        suggested.stdout
     );
     let json = ptxrun(&[&file, "--json"]).json();
     assert_eq!(json["entries"][0]["params"][3]["type"], ".u32");
@@ -268,7 +271,7 @@ fn the_environment_can_be_evaluated() {
     let none = env();
     assert_eq!(none.status.code(), Some(1));
     let told = String::from_utf8_lossy(&none.stderr).into_owned();
-    assert!(told.contains("neither libcuda.so.1 nor libopencl_icd.so"), "{told}");
+    assert!(told.contains("libptxrun_core.so of ptxrun is not installed"), "{told}");
     std::fs::write(folder.file("libopencl_icd.so"), "").unwrap();
     let opencl = env();
     assert_eq!(opencl.status.code(), Some(0));

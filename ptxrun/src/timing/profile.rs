@@ -17,7 +17,9 @@ use crate::report;
 use crate::run::{RunError, RunOptions, execute};
 use crate::run_command::{files, plan_of_file, run_failed, with_modules};
 use crate::source_file::{build_options, load};
-use crate::terminal::{Failed, INVALID, Outcome, USAGE, display_name, print, print_json};
+use crate::terminal::{
+    Failed, INVALID, Outcome, USAGE, display_name, dumb_terminal, print, print_json,
+};
 use crate::timing::{devices_or_default, limits};
 
 /// Times what the arguments launch.
@@ -133,7 +135,7 @@ fn launches(
         fast_nan: false,
         threads: args.run.threads,
         timeout: args.run.timeout,
-        progress: !common.json && std::io::stderr().is_terminal(),
+        progress: !common.json && std::io::stderr().is_terminal() && !dumb_terminal(),
         device: Some(device.clone()),
         timing: Some(options(args)),
     };
