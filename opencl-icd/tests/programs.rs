@@ -1,11 +1,12 @@
-//! C programs with the standard headers and loader.
+//! C programs with the standard headers and loader. A test of `ptxrun-core`, which is the library that they load.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Compiles a C program of `tests/programs`.
 fn cc(name: &str, program: &Path) -> Output {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{name}.c"));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../opencl-icd/tests/programs");
+    let source = folder.join(format!("{name}.c"));
     Command::new("cc").arg(source).arg("-o").arg(program).arg("-lOpenCL").output().unwrap()
 }
 
@@ -18,7 +19,7 @@ fn compile(name: &str, test: &str) -> (PathBuf, PathBuf) {
     assert!(built.status.success(), "{}", text(&built));
     let test = std::env::current_exe().unwrap();
     let deps = test.parent().unwrap();
-    let places = [deps.join("libopencl_icd.so"), deps.parent().unwrap().join("libopencl_icd.so")];
+    let places = [deps.join("libptxrun_core.so"), deps.parent().unwrap().join("libptxrun_core.so")];
     let driver = places.iter().find(|p| p.is_file()).expect("the driver is built with its tests");
     std::fs::write(folder.join("ptxrun.icd"), driver.as_os_str().as_encoded_bytes()).unwrap();
     (folder, program)

@@ -1,5 +1,7 @@
 //! The subcommands: which function serves each, and those that are short.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -21,20 +23,30 @@ use crate::{assemble, exec, isa, list, ptxas, timing};
 
 /// Runs what the command line says; the result is the exit status.
 pub fn start() -> ExitCode {
-    let outcome = match (ptxas_words(), cc_words()) {
+    ExitCode::from(run_words(std::env::args_os().collect()))
+}
+
+/// Runs the words of a command line, the first of which is the program's name; the result is the exit status. Help and
+/// wrong usage end the process.
+pub fn run_words(words: Vec<OsString>) -> u8 {
+    if let Err(wrong) = environment::check("ptxrun") {
+        eprintln!("error: {wrong}");
+        return USAGE;
+    }
+    let outcome = match (ptxas_words(&words), cc_words(&words)) {
         (Some(words), _) => ptxas::command(words),
         (None, Some(words)) => cc::command(words),
-        (None, None) => run_subcommand(Cli::parse()),
+        (None, None) => run_subcommand(Cli::parse_from(words)),
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failed(status)) => ExitCode::from(status),
+        Ok(()) => 0,
+        Err(Failed(status)) => status,
     }
 }
 
 /// The words of `ptxas`, whose options are NVIDIA's: where the command has that name, or as `ptxrun ptxas`.
-fn ptxas_words() -> Option<Vec<String>> {
-    let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+fn ptxas_words(words: &[OsString]) -> Option<Vec<String>> {
+    let mut words = words.iter().map(|word| word.to_string_lossy().into_owned());
     let command = words.next()?;
     if std::path::Path::new(&command).file_stem().is_some_and(|name| name == "ptxas") {
         return Some(words.collect());
@@ -42,14 +54,19 @@ fn ptxas_words() -> Option<Vec<String>> {
     (words.next()? == "ptxas").then(|| words.collect())
 }
 
+/// Says where the libraries are, for programs that know: `exec` and `env` look there first.
+pub fn installed_in(folder: PathBuf) {
+    exec::installed_in(folder);
+}
+
 /// The words of `ptxrun cc`, which reads them itself: to describe all subcommands first would take as long as a small
 /// kernel. Help, and what needs care, is left to the description.
-fn cc_words() -> Option<Vec<String>> {
-    let mut words = std::env::args_os().skip(1);
-    if words.next()? != "cc" {
+fn cc_words(words: &[OsString]) -> Option<Vec<String>> {
+    if words.get(1)? != "cc" {
         return None;
     }
-    let words: Vec<String> = words.map(|w| w.into_string().ok()).collect::<Option<_>>()?;
+    let words: Vec<String> =
+        words[2..].iter().map(|w| w.to_str().map(str::to_owned)).collect::<Option<_>>()?;
     let special = words.iter().any(|w| ["-h", "--help", "--"].contains(&w.as_str()));
     (!words.is_empty() && !special).then_some(words)
 }

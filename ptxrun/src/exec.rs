@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use ptx_runtime::device::profile;
 use serde_json::json;
@@ -19,10 +20,13 @@ struct Library {
     files: &'static [&'static str],
 }
 
+/// The library with the engine, which has the faces of both drivers and of `libgpuocelot.so`.
+const CORE: &str = "libptxrun_core.so";
+
 /// The CUDA driver.
 const DRIVER: Library = Library {
     links: &["libcuda.so.1", "libcuda.so"],
-    files: &["libcuda.so.1", "libcuda.so", "libcuda_driver.so"],
+    files: &["libcuda.so.1", "libcuda.so", CORE],
 };
 const RUNTIME: Library = Library {
     links: &["libcudart.so.13", "libcudart.so"],
@@ -32,8 +36,17 @@ const RUNTIME: Library = Library {
 const RUNTIME_12: Library =
     Library { links: &["libcudart.so.12"], files: &["libcudart.so.12", "libcudart12.so"] };
 /// The OpenCL driver, which loaders find through a file that names it.
-const OPENCL: Library = Library { links: &[], files: &["libopencl_icd.so"] };
-const OCELOT: Library = Library { links: &["libgpuocelot.so"], files: &["libgpuocelot.so"] };
+const OPENCL: Library = Library { links: &[], files: &["libopencl_icd.so", CORE] };
+const OCELOT: Library = Library { links: &["libgpuocelot.so"], files: &["libgpuocelot.so", CORE] };
+
+/// Where the libraries are, if the program that runs the command knows.
+static INSTALLED: OnceLock<PathBuf> = OnceLock::new();
+
+/// Says where the libraries are.
+pub(crate) fn installed_in(folder: PathBuf) {
+    // The first word holds: a process has one library.
+    let _ = INSTALLED.set(std::path::absolute(&folder).unwrap_or(folder));
+}
 
 /// Triton calls the assembler that these name, up to sm_90 and from sm_100 on. Its own makes machine code.
 const TRITON_ASSEMBLERS: [&str; 2] = ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"];
@@ -54,6 +67,9 @@ fn folders() -> Vec<PathBuf> {
         // Links that lead here stand in another folder.
         let named = PathBuf::from(named);
         return vec![std::path::absolute(&named).unwrap_or(named)];
+    }
+    if let Some(folder) = INSTALLED.get() {
+        return vec![folder.clone()];
     }
     let Some(own) = std::env::current_exe().ok().and_then(|exe| exe.canonicalize().ok()) else {
         return Vec::new();
@@ -161,7 +177,7 @@ fn variables(
     let Some(home) = home else {
         let places: Vec<String> = folders.iter().map(|f| f.display().to_string()).collect();
         let message = format!(
-            "neither libcuda.so.1 nor libopencl_icd.so of ptxrun is installed; looked in {} (PTXRUN_LIBDIR names another folder)",
+            "{CORE} of ptxrun is not installed; looked in {} (PTXRUN_LIBDIR names another folder)",
             places.join(", ")
         );
         return Err(common.fail(INVALID, "library", message));
@@ -243,7 +259,7 @@ pub(crate) fn install_icd(args: &InstallIcdArgs) -> Outcome {
     let Some(driver) = folders.iter().find_map(|f| OPENCL.find(f)) else {
         let places: Vec<String> = folders.iter().map(|f| f.display().to_string()).collect();
         let message = format!(
-            "the library libopencl_icd.so of ptxrun is not installed; looked in {} (PTXRUN_LIBDIR names another folder)",
+            "{CORE} of ptxrun is not installed; looked in {} (PTXRUN_LIBDIR names another folder)",
             places.join(", ")
         );
         return Err(common.fail(INVALID, "library", message));

@@ -25,6 +25,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("opencl-icd", &["ptx-runtime", "c-border"]),
     ("ptx-report", &["ptx-timing"]),
     ("ptxrun", &["ptx-runtime", "ptx-report"]),
+    (
+        "ptxrun-core",
+        &["cuda-driver", "opencl-icd", "gpuocelot", "ptxrun", "ptx-runtime", "ptx-report"],
+    ),
+    ("ptxrun-launcher", &[]),
     ("samples", &[]),
     ("golden", &[]),
     ("structure", &[]),

@@ -14,7 +14,7 @@ use golden::need::{Need, both, condition};
 fn folder_of_driver() -> Option<PathBuf> {
     let test = std::env::current_exe().unwrap();
     let folders = test.ancestors().skip(1).take(2);
-    folders.map(Path::to_owned).find(|f| f.join("libopencl_icd.so").is_file())
+    folders.map(Path::to_owned).find(|f| f.join("libptxrun_core.so").is_file())
 }
 
 fn driver() -> PathBuf {
@@ -92,7 +92,7 @@ fn a_program_in_c_by_exec_and_by_the_user_s_vendor_file() {
 
 /// The driver and something else.
 fn with_driver(need: Need) -> Need {
-    both(condition("the driver (cargo build -p opencl-icd)", folder_of_driver().is_some()), need)
+    both(condition("the driver (cargo build -p ptxrun-core)", folder_of_driver().is_some()), need)
 }
 
 golden::tests! {
