@@ -106,7 +106,6 @@ def memory(array: Any, name: str) -> Memory | None:
     return Memory(ctypes.addressof(held), view.nbytes, held)
 
 
-_INTEGERS = {"u8": "B", "s8": "b", "u16": "H", "s16": "h", "u32": "I", "s32": "i", "u64": "Q", "s64": "q"}
 _FLOATS = {"f16": "e", "f32": "f", "f64": "d"}
 
 
@@ -143,11 +142,8 @@ def value(argument: Any, parameter: dict[str, Any]) -> bytes:
         number = int(argument)
     except (TypeError, ValueError):
         raise TypeError(f"{what} is {argument!r}, neither a number nor an array in host memory") from None
-    if kind in _INTEGERS:
-        low = -(1 << 8 * size - 1) if kind[0] == "s" else 0
-        high = (1 << 8 * size - (kind[0] == "s")) - 1
-    else:
-        low, high = -(1 << 8 * size - 1), (1 << 8 * size) - 1
+    # PTX's parameters do not say whether a number has a sign: nvcc and ptxrun declare `int` as `.u32`.
+    low, high = -(1 << 8 * size - 1), (1 << 8 * size) - 1
     if not low <= number <= high:
         raise ValueError(f"{what} is {number}, which is out of range")
     return (number & (1 << 8 * size) - 1).to_bytes(size, "little")

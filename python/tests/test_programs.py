@@ -43,7 +43,7 @@ def test_programs_started_inside_find_the_driver():
         assert "LD_LIBRARY_PATH" in variables
         done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
     assert dict(os.environ) == before
-    assert (done.stdout, done.stderr) == ("H200\n", "")
+    assert (done.stdout, done.stderr) == ("NVIDIA H200\n", "")
     with pytest.raises(ptxrun.Error, match="banana"):
         with ptxrun.exec(device="banana"):
             pass
@@ -72,7 +72,7 @@ def test_the_plugin_runs_tests_on_the_emulator(pytester):
             assert cuda.cuInit(0) == 0
             name = ctypes.create_string_buffer(100)
             assert cuda.cuDeviceGetName(name, 100, 0) == 0
-            assert name.value == b"H200"
+            assert name.value == b"NVIDIA H200"
         """
     )
     line = [sys.executable, "-m", "pytest", "-p", "ptxrun.pytest_plugin"]
