@@ -41,7 +41,7 @@ def main() -> None:
     tarball = one("*-linux.tar.gz")
     sample = Path(__file__).resolve().parent.parent / "samples/matmul_tiled"
     scripts = {
-        wheel: f"python3 -m venv /v; /v/bin/pip install -q --no-index --disable-pip-version-check /p/{wheel.name}; "
+        wheel: f"/v/bin/pip install -q --no-index --disable-pip-version-check /p/{wheel.name}; "
         "/v/bin/ptxrun /p/matmul_tiled/matmul.toml; "
         "/v/bin/python -c 'import ptxrun; print(ptxrun.check(\"kernel void k() {}\", kind=\"opencl\"))'",
         deb: f"dpkg -i /p/{deb.name} >/dev/null; ptxrun /usr/share/doc/ptxrun/matmul_tiled/matmul.toml; "
@@ -54,7 +54,12 @@ def main() -> None:
         root = args.system.with_name(args.system.name + "-test")
         shutil.rmtree(root, ignore_errors=True)
         subprocess.run(["cp", "-a", args.system, root], check=True)
+        # A container has it too.
+        subprocess.run(["mount", "-t", "proc", "proc", root / "proc"], check=True)
         try:
+            if package == wheel:
+                # What a user has already: an environment with pip.
+                chroot(root, "python3 -m venv /v").check_returncode()
             (root / "p").mkdir()
             shutil.copy(package, root / "p")
             shutil.copytree(sample, root / "p/matmul_tiled")
@@ -69,6 +74,7 @@ def main() -> None:
             print(f"{'ok    ' if good else 'FAILED'}  {seconds:5.2f} s  {size:5.2f} MiB  {package.name}")
             print("".join(f"    {line}\n" for line in (done.stdout + done.stderr).splitlines()), end="")
         finally:
+            subprocess.run(["umount", root / "proc"], check=True)
             shutil.rmtree(root, ignore_errors=True)
     sys.exit(failed)
 
