@@ -44,12 +44,12 @@ fn block(module: &Module, func: &Func, info: Option<&KernelInfo>) -> [u32; 3] {
     }
     if info.is_some_and(|kernel| kernel.local_bytes > 0) {
         let square = body(module, func).contains("%tid.y");
-        return if square { [16, 16, 1] } else { [64, 1, 1] };
+        return if square { [16, 8, 1] } else { [64, 1, 1] };
     }
     [func.tuning.max_ntid.map_or(BLOCK, |m| m[0].clamp(1, BLOCK)), 1, 1]
 }
 
-/// Elements of a suggested buffer: a square as wide as the largest suggested block, 16 x 16 threads.
+/// Elements of a suggested buffer: room for a square of the counts that are suggested, up to 256.
 const ELEMENTS: usize = 1 << 16;
 
 /// What the command that is suggested gives for a parameter.
