@@ -203,6 +203,12 @@ def matmul_blocked():
     save("matmul_blocked/c.npy", a @ whole(35, 48 * 64, -8, 8).reshape(48, 64), np.float32)
 
 
+def tma_gemm():
+    a = whole(61, 128 * 256, -8, 8).reshape(128, 256)
+    b = whole(62, 128 * 256, -8, 8).reshape(128, 256)
+    save("tma_gemm/c.npy", a @ b.T, np.float32)
+
+
 def bitonic():
     save("bitonic/sorted.npy", np.sort(whole(36, 1024, -5000, 5000).reshape(4, 256), axis=1), np.int32)
 
@@ -300,6 +306,7 @@ legacy_sm13()
 triad()
 gather()
 matmul_blocked()
+tma_gemm()
 bitonic()
 black_scholes()
 stencil()

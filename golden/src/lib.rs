@@ -19,6 +19,7 @@ pub mod kernels;
 pub mod need;
 pub mod set;
 mod source;
+pub mod tensors;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

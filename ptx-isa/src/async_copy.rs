@@ -3,10 +3,11 @@
 //! A copy is complete when it is issued: every program that waits for it as the manual demands sees
 //! the same memory, and commit and wait instructions have nothing left to do.
 
-use crate::effect::{Accessor, AtomOp, Fault, Flow, Machine, WarpOp};
+use crate::effect::{Accessor, AtomOp, Fault, Flow, Machine, WarpOp, window};
 use crate::matrix::run::space_from;
 use crate::mbarrier::{self, lanes};
 use crate::num::{Rnd, fp64};
+use crate::special::Sreg;
 use crate::types::{Space, Ty};
 
 fn aligned(lane: u8, space: Space, address: u64, bytes: u32, write: bool) -> Result<(), Fault> {
@@ -62,7 +63,7 @@ fn bulk_size(lane: u8, size: u32) -> Result<(), Fault> {
 }
 
 /// The address of the same offset in another CTA of the cluster.
-fn in_cta(address: u64, rank: u64) -> u64 {
+pub(crate) fn in_cta(address: u64, rank: u64) -> u64 {
     use crate::effect::window::SHARED_CTA;
     (rank + 1) * SHARED_CTA + address % SHARED_CTA
 }
@@ -113,6 +114,59 @@ pub(crate) fn copy_bulk(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fau
     Ok(Flow::Next)
 }
 
+/// `cp.async.bulk.ignore_oob`: sources destination, source, bytes, mbarrier, and how many bytes at the start and at the
+/// end of the source are not read (up to 15 each); what they become is undefined, here they stay as they are. All bytes
+/// complete at the mbarrier. Constants: spaces to and from.
+pub(crate) fn copy_inner(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let (to_space, from_space) = (space_from(op.k[0]), space_from(op.k[1]));
+    let (to, from, size) = (mach.src_d(0), mach.src_d(1), mach.src_w(2));
+    let (barrier, left, right) = (mach.src_d(3), mach.src_w(4), mach.src_w(5));
+    for l in lanes(mach.mask()) {
+        let lane = l as u8;
+        bulk_size(lane, size[l])?;
+        aligned(lane, from_space, from[l], 16, false)?;
+        aligned(lane, to_space, to[l], 16, true)?;
+        let (skip, drop) = (left[l], right[l]);
+        if skip > 15 || drop > 15 {
+            let message =
+                format!("bulk copy that ignores {skip} and {drop} bytes (at most 15 each)");
+            return Err(Fault::Operand { lane, message });
+        }
+        let mut buffer = vec![0u8; size[l].saturating_sub(skip + drop) as usize];
+        if !buffer.is_empty() {
+            mach.read(BULK, lane, from_space, from[l] + u64::from(skip), &mut buffer)?;
+            mach.write(BULK, lane, to_space, to[l] + u64::from(skip), &buffer)?;
+        }
+        mbarrier::complete(mach, lane, to_space, barrier[l], size[l])?;
+    }
+    Ok(Flow::Next)
+}
+
+/// Answer of `clusterlaunchcontrol.try_cancel`: sources address and mbarrier. Constants: space, and whether all blocks
+/// of the cluster get it. Every block of a grid is started here, so the answer is always that nothing was cancelled,
+/// which the manual allows at any time: 16 bytes of zero, whose bit 0 says so.
+pub(crate) fn try_cancel(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let space = space_from(op.k[0]);
+    let (to, barrier) = (mach.src_d(0), mach.src_d(1));
+    for l in lanes(mach.mask()) {
+        let lane = l as u8;
+        aligned(lane, space, to[l], 16, true)?;
+        let targets: Vec<(Space, u64, u64)> = if op.k[1] == 0 {
+            vec![(space, to[l], barrier[l])]
+        } else {
+            let blocks = mach.special(lane, Sreg::ClusterNctarank);
+            let offset = |a: u64| window::locate(space, a).1;
+            let (to, barrier) = (offset(to[l]), offset(barrier[l]));
+            (0..blocks).map(|r| (Space::SharedCluster, in_cta(to, r), in_cta(barrier, r))).collect()
+        };
+        for (space, to, barrier) in targets {
+            mach.write(BULK, lane, space, to, &[0; 16])?;
+            mbarrier::complete(mach, lane, space, barrier, 16)?;
+        }
+    }
+    Ok(Flow::Next)
+}
+
 /// Element-wise operation of the asynchronous reductions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
@@ -139,12 +193,12 @@ impl Reduce {
         names.iter().position(|n| *n == token).map(|i| Self::ALL[i])
     }
 
-    fn from_code(code: u32) -> Self {
+    pub(crate) fn from_code(code: u32) -> Self {
         Self::ALL[code as usize % Self::ALL.len()]
     }
 
     /// `old op b` on zero-extended values of type `t`.
-    fn apply(self, t: Ty, old: u64, b: u64) -> u64 {
+    pub(crate) fn apply(self, t: Ty, old: u64, b: u64) -> u64 {
         let op = match (self, t) {
             // Of two NaNs the old one stays, where `atom` keeps the other.
             (Self::Add, Ty::F64) => return fp64::add(Rnd::Rn, old, b),

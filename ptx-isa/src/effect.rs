@@ -130,6 +130,10 @@ pub enum Accessor {
     Surface,
     /// Operations on an mbarrier object.
     Mbarrier,
+    /// `tensormap.replace` and copies of tensor maps.
+    TensorMap,
+    /// A tensor map that a tensor copy reads.
+    TensorMapFetch,
     /// Arguments of system calls.
     System,
     /// What the host reads for a system call: the strings of `printf` and assertions.
@@ -147,12 +151,14 @@ impl Accessor {
             | Accessor::AsyncStore
             | Accessor::Matrix
             | Accessor::Mbarrier
+            | Accessor::TensorMap
             | Accessor::System
             | Accessor::Host => match space {
                 Space::Const => Proxy::Constant,
                 _ => Proxy::Generic,
             },
             Accessor::BulkCopy | Accessor::MatrixProduct => Proxy::Async,
+            Accessor::TensorMapFetch => Proxy::Tensormap,
             Accessor::Texture => Proxy::Texture,
             Accessor::Surface => Proxy::Surface,
         }

@@ -9,6 +9,7 @@
 //! - [`special`], [`directives`]: special registers, directives and state spaces;
 //! - [`uop`]: the micro-ops that meanings are made of; [`meaning`]: the
 //!   context through which a row's meaning reads operands and appends them;
+//! - [`tensor`]: tensor maps and tensor copies; [`matrix`]: matrix products;
 //! - [`recorded`]: which rows recordings of hardware cover;
 //! - [`effect`]: micro-ops that touch more than registers; [`atomic`]: updates of guest memory.
 
@@ -30,6 +31,7 @@ pub mod rows;
 pub mod special;
 pub mod syntax;
 pub mod table;
+pub mod tensor;
 pub mod texture;
 pub mod types;
 pub mod uop;

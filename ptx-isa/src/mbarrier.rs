@@ -4,6 +4,7 @@
 //! ours: pending arrivals in bits 0 to 19, expected arrivals in bits 20 to 39, transaction count in
 //! bits 40 to 60 (two's complement), phase parity in bit 61, and bit 62 set in a live object.
 
+use crate::async_copy::in_cta;
 use crate::effect::{
     Accessor, Fault, Flow, Machine, MbarrierEvent, MbarrierOp, Order, Scope, WarpOp,
 };
@@ -237,8 +238,8 @@ pub(crate) fn invalidate(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fa
     Ok(Flow::Next)
 }
 
-/// Arrivals and transaction counts: sources address and count. Constants: [`arrive_flag`]s, space,
-/// order and scope.
+/// Arrivals and transaction counts: sources address and count, then a mask of the cluster's blocks if constant 3 says
+/// so. Constants: [`arrive_flag`]s, space, order and scope.
 /// Destination 0 is the state before.
 pub(crate) fn arrive(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     use arrive_flag::{AFTER_COPIES, COMPLETE, DROP, EXPECT, INCREMENT, TX_ONLY};
@@ -247,8 +248,20 @@ pub(crate) fn arrive(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault>
     let space = space_from(op.k[1]);
     let (order, scope) = unpack_sync(op.k[2], Order::Release);
     let mut state = [0u64; 32];
+    // Each lane's objects: its own address, or the same offset in every block of a mask.
+    let mut objects: Vec<(usize, u64)> = Vec::new();
+    let multicast = (op.k[3] != 0).then(|| mach.src_w(2));
     for l in lanes(mach.mask()) {
-        let (lane, address, n) = (l as u8, address[l], count[l]);
+        match &multicast {
+            None => objects.push((l, address[l])),
+            Some(masks) => {
+                let ranks = lanes(masks[l]).map(|rank| (l, in_cta(address[l], rank as u64)));
+                objects.extend(ranks);
+            }
+        }
+    }
+    for (l, address) in objects {
+        let (lane, n) = (l as u8, count[l]);
         let changed = change(mach, lane, space, address, &mut |b| {
             if has(COMPLETE) {
                 return b.transact(-i64::from(n));
@@ -286,7 +299,7 @@ pub(crate) fn arrive(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault>
         };
         tell(arrival, completes, order)?;
     }
-    if !has(TX_ONLY | COMPLETE | INCREMENT) {
+    if !has(TX_ONLY | COMPLETE | INCREMENT) && multicast.is_none() {
         mach.set_d(0, &state);
     }
     Ok(Flow::Next)

@@ -163,6 +163,9 @@ pub enum Operation {
 pub enum Exactness {
     /// Equal bit for bit; defined by the manual and IEEE 754.
     Bit,
+    /// What the manual says, with the sums of the nearest recorded datapath where it leaves them open; no hardware that
+    /// has the instruction was recorded.
+    Manual,
     /// Equal bit for bit to the recorded unit named (approximate functions, matrix units).
     Recorded(&'static str),
     /// Within the given error in units in the last place.

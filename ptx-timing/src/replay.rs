@@ -301,6 +301,8 @@ impl Recorder<'_> {
             | Accessor::Texture
             | Accessor::Surface
             | Accessor::Mbarrier
+            | Accessor::TensorMap
+            | Accessor::TensorMapFetch
             | Accessor::System => {
                 self.piece(access, warp, Differs { does: own, ..Differs::default() });
             }

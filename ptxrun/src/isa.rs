@@ -18,6 +18,7 @@ fn exactness(row: &Row) -> String {
         (Sem::None, _) => "verified only".into(),
         (_, Exactness::Bit) => "exact".into(),
         (_, Exactness::Recorded(unit)) => format!("exact ({unit})"),
+        (_, Exactness::Manual) => "by the manual, not recorded".into(),
         (_, Exactness::Ulp(ulp)) => format!("{ulp} ulp"),
         (_, Exactness::Implementation) => "implementation".into(),
     }
@@ -214,6 +215,7 @@ fn by_proof(filter: Option<&str>) -> BTreeMap<&'static str, Coverage> {
         (Sem::None, _) => "parsed and verified only",
         (_, Exactness::Bit) => "bit for bit, by the manual and IEEE 754",
         (_, Exactness::Recorded(_)) => "bit for bit, as recorded from hardware",
+        (_, Exactness::Manual) => "by the manual, not recorded",
         (_, Exactness::Ulp(_)) => "within a stated error",
         (_, Exactness::Implementation) => "up to the implementation",
     })

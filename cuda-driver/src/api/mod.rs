@@ -16,6 +16,7 @@ mod pools;
 mod streams;
 mod symbol;
 mod system;
+mod tensor_maps;
 mod unsupported;
 
 pub use symbol::{Address, Entry};
@@ -38,6 +39,7 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         pools::TABLE,
         streams::TABLE,
         system::TABLE,
+        tensor_maps::TABLE,
         unsupported::TABLE,
     ]
     .into_iter()

@@ -42,14 +42,22 @@ pub(super) struct Format {
     pub skip: u32,
     /// Whether the greatest exponent is kept for infinities and NaNs (not in e4m3).
     pub ieee: bool,
+    /// Whether every bit pattern is a number.
+    pub finite: bool,
 }
 
-pub(super) const F16: Format = Format { frac: 10, exp: 5, bias: 15, skip: 0, ieee: true };
-pub(super) const BF16: Format = Format { frac: 7, exp: 8, bias: 127, skip: 0, ieee: true };
-pub(super) const TF32: Format = Format { frac: 10, exp: 8, bias: 127, skip: 13, ieee: true };
-pub(super) const F32: Format = Format { frac: 23, exp: 8, bias: 127, skip: 0, ieee: true };
-pub(super) const E4M3: Format = Format { frac: 3, exp: 4, bias: 7, skip: 0, ieee: false };
-pub(super) const E5M2: Format = Format { frac: 2, exp: 5, bias: 15, skip: 0, ieee: true };
+pub(super) const F16: Format =
+    Format { frac: 10, exp: 5, bias: 15, skip: 0, ieee: true, finite: false };
+pub(super) const BF16: Format =
+    Format { frac: 7, exp: 8, bias: 127, skip: 0, ieee: true, finite: false };
+pub(super) const TF32: Format =
+    Format { frac: 10, exp: 8, bias: 127, skip: 13, ieee: true, finite: false };
+pub(super) const F32: Format =
+    Format { frac: 23, exp: 8, bias: 127, skip: 0, ieee: true, finite: false };
+pub(super) const E4M3: Format =
+    Format { frac: 3, exp: 4, bias: 7, skip: 0, ieee: false, finite: false };
+pub(super) const E5M2: Format =
+    Format { frac: 2, exp: 5, bias: 15, skip: 0, ieee: true, finite: false };
 
 /// Format of a floating-point element; `None` for the other types.
 pub(super) const fn format(t: Elem) -> Option<Format> {
@@ -73,7 +81,7 @@ impl Format {
         let exp = (bits >> self.frac) & ((1 << self.exp) - 1);
         let negative = bits >> (self.frac + self.exp) & 1 != 0;
         let top = exp == (1 << self.exp) - 1;
-        let class = if !top {
+        let class = if !top || self.finite {
             Class::Finite
         } else if self.ieee {
             if frac == 0 { Class::Inf } else { Class::Nan }

@@ -2,7 +2,9 @@
 //!
 //! Constants of a [`WarpOp`] are a packed descriptor and what the comments below say.
 
-use super::{Elem, MatrixError, Mma, Wgmma, WgmmaA, WgmmaArgs, Wmma, WmmaMove, moves};
+use super::{
+    Elem, MatrixError, Mma, ScaledMma, Selector, Wgmma, WgmmaA, WgmmaArgs, Wmma, WmmaMove, moves,
+};
 use crate::effect::{Accessor, Fault, Flow, Machine, WarpOp};
 use crate::special::Sreg;
 use crate::types::Space;
@@ -74,6 +76,27 @@ pub(crate) fn mma(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     } else {
         m.run(&mut d, &a, &b, &c)?;
     }
+    set_words(mach, &d);
+    Ok(Flow::Next)
+}
+
+/// `mma` of narrow floats: sources A, B, C; then metadata if sparse, or for A and for B factors, byte and thread if
+/// scaled. Constants: descriptor, selector of metadata.
+pub(crate) fn scaled_mma(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let m = ScaledMma::unpack(op.k[0]);
+    let [na, nb, nd] = m.registers();
+    let (a, b, c) = (words(mach, 0, na), words(mach, na, nb), words(mach, na + nb, nd));
+    let next = na + nb + nd;
+    let meta = m.sparse.then(|| mach.src_w(next));
+    let lane = leader(mach);
+    let operand = |at: usize| {
+        let select = |i: usize| mach.src_w(at + i)[lane];
+        (mach.src_w(at), Selector { byte: select(1), thread: select(2) })
+    };
+    let factors = m.scale.map(|_| [operand(next), operand(next + 3)]);
+    let mut d = vec![[0; 32]; nd];
+    let factors = factors.as_ref().map(|[a, b]| [(&a.0, a.1), (&b.0, b.1)]);
+    m.run(&mut d, (&a, &b, &c), meta.as_ref().map(|meta| (meta, op.k[1])), factors)?;
     set_words(mach, &d);
     Ok(Flow::Next)
 }
@@ -214,6 +237,48 @@ pub(crate) fn stmatrix(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Faul
             let lane = 8 * i + r;
             row_access(lane, addresses[lane], space_from(space), true)?;
             mach.write(Accessor::Matrix, lane as u8, space_from(space), addresses[lane], row)?;
+        }
+    }
+    Ok(Flow::Next)
+}
+
+/// `ldmatrix` of rows of 16 elements that become bytes: source address per lane. Constants: matrices, whether they have
+/// 16 rows and are transposed, space, bits of an element.
+pub(crate) fn ldmatrix_bytes(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let [count, square, space, bits] = op.k;
+    let (square, space) = (square != 0, space_from(space));
+    let addresses = mach.src_d(0);
+    let rows = if square { 16 } else { 8 };
+    for i in 0..count as usize {
+        let mut matrix = [[0u8; 16]; 16];
+        for (r, row) in matrix.iter_mut().enumerate().take(rows) {
+            let lane = rows * i + r;
+            row_access(lane, addresses[lane], space, false)?;
+            mach.read(Accessor::Matrix, lane as u8, space, addresses[lane], row)?;
+            *row = moves::widen(row, bits);
+        }
+        if square {
+            let [low, high] = moves::load_16x16(&matrix);
+            mach.set_w(2 * i, &low);
+            mach.set_w(2 * i + 1, &high);
+        } else {
+            mach.set_w(i, &moves::load_8x16(&matrix));
+        }
+    }
+    Ok(Flow::Next)
+}
+
+/// `stmatrix` of 16x8 matrices of bytes, column after column: sources address per lane, registers. Constants: matrices,
+/// space in constant 2.
+pub(crate) fn stmatrix_bytes(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let [count, _, space, _] = op.k;
+    let addresses = mach.src_d(0);
+    for i in 0..count as usize {
+        let columns = moves::store_16x8(&mach.src_w(1 + i));
+        for (c, column) in columns.iter().enumerate() {
+            let lane = 8 * i + c;
+            row_access(lane, addresses[lane], space_from(space), true)?;
+            mach.write(Accessor::Matrix, lane as u8, space_from(space), addresses[lane], column)?;
         }
     }
     Ok(Flow::Next)

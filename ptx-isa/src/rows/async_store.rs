@@ -2,12 +2,13 @@
 
 use super::async_copy::{BULK, OP, at, shared_reduction};
 use crate::async_copy::{self, Reduce};
+use crate::effect::{Atom, AtomOp, Cache, Effect, Mem, Order, Scope};
 use crate::matched::Match;
 use crate::matrix::run::space_code;
 use crate::meaning::Cx;
-use crate::row::{Operation, Row, Sem};
+use crate::row::{Exactness, Operation, Row, Sem};
 use crate::rows::memory::space;
-use crate::types::ptx;
+use crate::types::{Space, ptx};
 
 const CLUSTER: (&str, &str) = ("space", ".shared::cluster");
 
@@ -40,6 +41,8 @@ pub static ROWS: &[Row] = &[
         op: Operation::Store,
         floors: &[],
         since: ptx(9, 2),
+        exact: Exactness::Manual,
+        sem: Sem::Ops(store_wide),
         ..ST
     },
     Row {
@@ -53,6 +56,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 7),
         check: Some(mmio),
         sm: 100,
+        exact: Exactness::Manual,
+        sem: Sem::Ops(store_global),
         ..ST
     },
     Row {
@@ -71,6 +76,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 7),
         check: Some(mmio),
         sm: 100,
+        exact: Exactness::Manual,
+        sem: Sem::Ops(reduce_global),
         ..RED
     },
 ];
@@ -105,4 +112,51 @@ fn reduce(x: &mut Cx) {
     let k = [async_copy::pack_reduce(op, x.ty_of("type")), space_code(space(x)), 0, 0];
     let src = [at(x, "a"), at(x, "mbar"), x.rd("b")];
     x.warp("red.async", async_copy::reduce, k, &src, &[]);
+}
+
+/// 16 bytes as two halves.
+fn store_wide(x: &mut Cx) {
+    let (low, high) = x.rd_pair("b");
+    let src = [at(x, "a"), at(x, "mbar"), low, high];
+    x.warp("st.async", async_copy::store, [8, 2, space_code(space(x)), 0], &src, &[]);
+}
+
+fn scope(x: &Cx) -> Scope {
+    if x.has(".sys") { Scope::Sys } else { Scope::Gpu }
+}
+
+/// The space of a global or generic address.
+fn global(x: &Cx) -> Space {
+    if x.has(".global") { Space::Global } else { Space::Generic }
+}
+
+/// A store with release order, complete when it is issued.
+fn store_global(x: &mut Cx) {
+    let a = x.addr("a");
+    let value = x.rd("b");
+    let mem = Mem {
+        place: x.place(a, global(x)),
+        bytes: x.ty_of("type").bytes() as u8,
+        count: 1,
+        signed: false,
+        order: Order::Release,
+        scope: scope(x),
+        cache: Cache::Default,
+    };
+    x.effect(Effect::St(mem), &[a.base, value], &[]);
+}
+
+/// An addition with release order, complete when it is issued.
+fn reduce_global(x: &mut Cx) {
+    let a = x.addr("a");
+    let value = x.rd("b");
+    let atom = Atom {
+        place: x.place(a, global(x)),
+        op: AtomOp::Add,
+        bytes: x.ty_of("type").bytes() as u8,
+        count: 1,
+        order: Order::Release,
+        scope: scope(x),
+    };
+    x.effect(Effect::Atom(atom), &[a.base, value], &[]);
 }

@@ -1,10 +1,10 @@
 //! Bulk copies between memories (PTX ISA 9.7.10.28.4.1, 9.7.10.28.4.3, 9.7.10.28.6).
 
-use super::async_copy::{BULK, MULTICAST, bulk_operands, group, spaces, wait_group};
+use super::async_copy::{BULK, MULTICAST, at, bulk_operands, group, spaces, wait_group};
 use crate::async_copy;
 use crate::effect::{AsyncGroupOp, AsyncWork};
 use crate::meaning::Cx;
-use crate::row::{Row, Sem};
+use crate::row::{Exactness, Row, Sem};
 use crate::types::ptx;
 
 /// The same with byte masks.
@@ -45,6 +45,8 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [a], [b], size:.u32, left:.u32, right:.u32, [mbar]",
         since: ptx(9, 2),
+        exact: Exactness::Manual,
+        sem: Sem::Ops(bulk_inner),
         ..CP
     },
     Row {
@@ -81,6 +83,8 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob [a], [b], size:.u32, left:.u32, right:.u32, [mbar], policy:.b64",
         since: ptx(9, 2),
+        exact: Exactness::Manual,
+        sem: Sem::Ops(bulk_inner),
         ..CP
     },
     Row {
@@ -124,6 +128,8 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob.b128 [a], [b], size:.u32, left:.u32, right:.u32, [mbar]",
         since: ptx(9, 2),
+        exact: Exactness::Manual,
+        sem: Sem::Ops(bulk_inner),
         ..CP
     },
     Row {
@@ -164,6 +170,8 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob.b128 [a], [b], size:.u32, left:.u32, right:.u32, [mbar], policy:.b64",
         since: ptx(9, 2),
+        exact: Exactness::Manual,
+        sem: Sem::Ops(bulk_inner),
         ..CP
     },
     Row {
@@ -213,8 +221,15 @@ pub static ROWS: &[Row] = &[
     },
 ];
 
-fn bulk(x: &mut Cx) {
+pub(super) fn bulk(x: &mut Cx) {
     let [to, from] = spaces(x);
     let (src, flags) = bulk_operands(x);
     x.warp("cp.async.bulk", async_copy::copy_bulk, [to, from, flags, 0], &src, &[]);
+}
+
+/// A copy that leaves bytes at both ends of the source unread.
+fn bulk_inner(x: &mut Cx) {
+    let [to, from] = spaces(x);
+    let src = [at(x, "a"), at(x, "b"), x.rd("size"), at(x, "mbar"), x.rd("left"), x.rd("right")];
+    x.warp("cp.async.bulk", async_copy::copy_inner, [to, from, 0, 0], &src, &[]);
 }

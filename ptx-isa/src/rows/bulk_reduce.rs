@@ -114,7 +114,7 @@ fn global_reduction(m: &Match) -> Result<(), String> {
     combination(m, legal)
 }
 
-fn bulk_reduce(x: &mut Cx) {
+pub(super) fn bulk_reduce(x: &mut Cx) {
     let [to, from] = spaces(x);
     let (src, flags) = bulk_operands(x);
     let op = Reduce::parse(x.get("op")).unwrap_or(Reduce::Add);

@@ -1,11 +1,14 @@
 //! Clusters and dependent launches (PTX ISA 9.7.15, 9.7.10.26, 9.7.10.27, 9.7.21.5).
 
+use super::async_copy::at;
+use crate::async_copy;
 use crate::class::Class;
 use crate::effect::{Bar, BarKind, Effect, window};
+use crate::matrix::run::space_code;
 use crate::meaning::{Cx, Src, V};
 use crate::row::{AddressWidth, Exactness, Floor, ROW, Reach, Row, Sem, floor};
 use crate::special::Sreg;
-use crate::types::{Kind, ptx};
+use crate::types::{Kind, Space, ptx};
 use crate::uop::Op;
 
 pub(super) const C: Row =
@@ -92,18 +95,40 @@ pub static ROWS: &[Row] = &[
             sm: 100,
             targets: "sm_100a sm_101a sm_103a sm_110a sm_120a sm_121a sm_100f sm_101f sm_103f sm_110f sm_120f",
         }],
+        exact: Exactness::Manual,
+        sem: Sem::Ops(|x| {
+            let src = [at(x, "a"), at(x, "mbar")];
+            let everywhere = x.has(".multicast::cluster::all");
+            let space = if x.has(".shared::cta") { Space::Shared } else { Space::Generic };
+            let k = [space_code(space), u32::from(everywhere), 0, 0];
+            x.warp("clusterlaunchcontrol.try_cancel", async_copy::try_cancel, k, &src, &[]);
+        }),
         ..C
     },
     Row {
         syntax: "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 p:pred, a:.b128",
         since: ptx(8, 6),
         sm: 100,
+        exact: Exactness::Manual,
+        sem: Sem::Ops(|x| {
+            let (low, _) = x.rd_pair("a");
+            let bit = x.op2(Op::AndD, low, V::d(1));
+            let word = x.op1(Op::TruncDW, bit);
+            let none = x.op2(Op::EqW, word, V::w(0));
+            let canceled = x.op1(Op::NotP, none);
+            x.wr("p", canceled);
+        }),
         ..CLUSTERLAUNCHCONTROL
     },
     Row {
         syntax: "clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 d*4:.b32, a:.b128",
         since: ptx(8, 6),
         sm: 100,
+        exact: Exactness::Manual,
+        sem: Sem::Ops(|x| {
+            let all = [answer(x, 0), answer(x, 1), answer(x, 2), V::w(0)];
+            x.wr_vec("d", &all);
+        }),
         ..CLUSTERLAUNCHCONTROL
     },
     Row {
@@ -111,9 +136,30 @@ pub static ROWS: &[Row] = &[
         sets: &[("which", ".get_first_ctaid::x .get_first_ctaid::y .get_first_ctaid::z")],
         since: ptx(8, 6),
         sm: 100,
+        exact: Exactness::Manual,
+        sem: Sem::Ops(|x| {
+            let which = match x.get("which") {
+                ".get_first_ctaid::y" => 1,
+                ".get_first_ctaid::z" => 2,
+                _ => 0,
+            };
+            let value = answer(x, which);
+            x.wr("d", value);
+        }),
         ..CLUSTERLAUNCHCONTROL
     },
 ];
+
+/// Index of the cancelled block in an answer: x, y and z lie behind the word with the flag.
+fn answer(x: &mut Cx, which: u32) -> V {
+    let (low, high) = x.rd_pair("a");
+    let half = match which {
+        0 => x.op2(Op::ShrD, low, V::w(32)),
+        1 => high,
+        _ => x.op2(Op::ShrD, high, V::w(32)),
+    };
+    x.op1(Op::TruncDW, half)
+}
 
 fn barrier(x: &mut Cx, kind: BarKind) {
     let aligned = x.has(".aligned");

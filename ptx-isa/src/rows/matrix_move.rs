@@ -51,7 +51,8 @@ pub static ROWS: &[Row] = &[
         sm: 100,
         targets: BLACKWELL,
         counts: Some(count_square),
-        sem: Sem::None,
+        sem: Sem::Ops(load_bytes),
+        exact: Exactness::Manual,
         ..LOAD
     },
     Row {
@@ -60,7 +61,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 6),
         sm: 100,
         targets: BLACKWELL,
-        sem: Sem::None,
+        sem: Sem::Ops(load_bytes),
+        exact: Exactness::Manual,
         ..LOAD
     },
     Row {
@@ -70,7 +72,8 @@ pub static ROWS: &[Row] = &[
         sm: 100,
         targets: BLACKWELL,
         counts: Some(count_square),
-        sem: Sem::None,
+        sem: Sem::Ops(load_bytes),
+        exact: Exactness::Manual,
         ..LOAD
     },
     Row {
@@ -84,7 +87,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 6),
         sm: 100,
         targets: BLACKWELL,
-        sem: Sem::None,
+        sem: Sem::Ops(store_bytes),
+        exact: Exactness::Manual,
         ..STORE
     },
     Row {
@@ -142,4 +146,27 @@ fn store(x: &mut Cx) {
 /// Code of the space that `.ss` names; generic without it.
 fn shared(x: &Cx) -> u32 {
     u32::from(!x.get("ss").is_empty()) * 2
+}
+
+/// Matrices of bytes, or of shorter elements that become bytes.
+fn load_bytes(x: &mut Cx) {
+    let n = number(x.m);
+    let square = x.has(".m16n16");
+    let source = match x.get("src") {
+        ".b6x16_p32" => 6,
+        ".b4x16_p64" => 4,
+        _ => 8,
+    };
+    let a = absolute(x, x.addr("a"));
+    let k = [n, u32::from(square), shared(x), source];
+    let results = vec![Kind::W; n as usize * if square { 2 } else { 1 }];
+    let values = together(x, "ldmatrix", run::ldmatrix_bytes, k, vec![a], &results);
+    x.wr_vec("d", &values);
+}
+
+fn store_bytes(x: &mut Cx) {
+    let n = number(x.m);
+    let mut src = vec![absolute(x, x.addr("a"))];
+    src.extend(x.rd_vec("r"));
+    together(x, "stmatrix", run::stmatrix_bytes, [n, 0, shared(x), 0], src, &[]);
 }

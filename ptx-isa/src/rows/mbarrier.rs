@@ -38,8 +38,14 @@ const FLOORS: &[Floor] = &[
     floor(".phase_type::primary .phase_type::conditional", ptx(9, 3), 90),
 ];
 /// Forms for every CTA of a mask.
-const MULTICAST: Row =
-    Row { since: ptx(9, 4), sm: 107, targets: "sm_107a sm_107f", sem: Sem::None, ..B };
+const MULTICAST: Row = Row {
+    since: ptx(9, 4),
+    sm: 107,
+    targets: "sm_107a sm_107f",
+    reach: Reach::Cluster,
+    exact: Exactness::Manual,
+    ..B
+};
 
 const MBARRIER: Row = Row {
     does: "Changes the number of transactions that the phase of an mbarrier waits for.",
@@ -111,6 +117,10 @@ pub static ROWS: &[Row] = &[
             ("space", ".shared::cluster"),
         ],
         section: "9.7.15.16.14",
+        sem: Sem::Ops(|x| {
+            let flags = tx_flag(x);
+            multicast(x, flags);
+        }),
         ..MULTICAST
     },
     // Arrivals. With `.shared::cluster` the state is the sink `_`.
@@ -169,21 +179,25 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "mbarrier.arrive{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [a]{, count:.u32}, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
+        sem: Sem::Ops(|x| multicast(x, 0)),
         ..MBARRIER_ARRIVE_FORM
     },
     Row {
         syntax: "mbarrier.arrive.expect_tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [a], count:.u32, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
+        sem: Sem::Ops(|x| multicast(x, arrive_flag::EXPECT)),
         ..MBARRIER_ARRIVE_FORM
     },
     Row {
         syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [a]{, count:.u32}, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
+        sem: Sem::Ops(|x| multicast(x, arrive_flag::DROP)),
         ..MBARRIER_ARRIVE_DROP_FORM
     },
     Row {
         syntax: "mbarrier.arrive_drop.expect_tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [a], count:.u32, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
+        sem: Sem::Ops(|x| multicast(x, arrive_flag::DROP | arrive_flag::EXPECT)),
         ..MBARRIER_ARRIVE_DROP_FORM
     },
     Row {
@@ -253,4 +267,23 @@ fn arrivals(x: &mut Cx, flags: u32) {
     let k = [flags, space_code(space(x)), synchronisation(x), 0];
     let state = x.warp("mbarrier.arrive", mbarrier::arrive as WarpFn, k, &src, &[Kind::D]);
     x.wr("d", state[0]);
+}
+
+fn tx_flag(x: &Cx) -> u32 {
+    if x.has(".complete_tx") {
+        arrive_flag::COMPLETE
+    } else {
+        arrive_flag::EXPECT | arrive_flag::TX_ONLY
+    }
+}
+
+/// The same at an object in every block of a mask.
+fn multicast(x: &mut Cx, flags: u32) {
+    let counted = x.m.notation.slots.iter().any(|s| s.name == "count") && x.given("count");
+    let src = [address(x), if counted { x.rd("count") } else { V::w(1) }, x.rd("mask")];
+    let k = [flags, space_code(space(x)), synchronisation(x), 1];
+    x.warp("mbarrier.arrive", mbarrier::arrive, k, &src, &[]);
+    if x.m.notation.slots.iter().any(|s| s.name == "d") {
+        x.wr("d", V::d(0));
+    }
 }

@@ -2,10 +2,11 @@
 
 use crate::class;
 use crate::matched::Match;
-use crate::matrix::{Elem, MatrixError, Mma, run};
+use crate::matrix::{Elem, MatrixError, Mma, Scale, ScaledMma, narrow, run};
 use crate::meaning::{Cx, V};
+use crate::num::narrow::Narrow;
 use crate::row::{Exactness, ROW, Reach, Row, Sem, floor};
-use crate::types::{Kind, ptx};
+use crate::types::{Kind, Ty, ptx};
 
 const LAYOUT: [(&str, &str); 2] = [("alayout", ".row .col"), ("blayout", ".row .col")];
 pub(super) const M: Row = Row {
@@ -102,7 +103,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 7),
         sm: 100,
         targets: "sm_100a sm_103a sm_110a sm_120a sm_121a sm_100f sm_120f",
-        sem: Sem::None,
+        sem: Sem::Ops(scaled),
+        exact: Exactness::Manual,
         counts: None,
         ..M
     },
@@ -112,7 +114,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 7),
         sm: 100,
         targets: "sm_100a sm_103a sm_110a sm_120a sm_121a sm_100f sm_120f",
-        sem: Sem::None,
+        sem: Sem::Ops(scaled),
+        exact: Exactness::Manual,
         counts: None,
         ..M
     },
@@ -128,7 +131,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 7),
         sm: 120,
         targets: "sm_120a sm_121a sm_120f",
-        sem: Sem::None,
+        sem: Sem::Ops(scaled),
+        exact: Exactness::Manual,
         counts: None,
         ..M
     },
@@ -138,7 +142,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 7),
         sm: 120,
         targets: "sm_120a sm_121a sm_120f",
-        sem: Sem::None,
+        sem: Sem::Ops(scaled),
+        exact: Exactness::Manual,
         counts: None,
         ..M
     },
@@ -247,6 +252,43 @@ fn mma(x: &mut Cx) {
     }
     let kind = if m.a == Elem::F64 { Kind::D } else { Kind::W };
     let values = together(x, "mma", run::mma, k, src, &vec![kind; m.registers()[3]]);
+    x.wr_vec("d", &values);
+}
+
+/// The kinds of narrow floats, with and without block scaling.
+pub(super) fn scaled(x: &mut Cx) {
+    let kind = x.get("kind");
+    let four = matches!(kind, ".kind::mxf4" | ".kind::mxf4nvf4");
+    let of = |x: &Cx, set: &str| narrow(x.get(set)).unwrap_or(Narrow::E2m1);
+    let has_scale = x.m.notation.slots.iter().any(|s| s.name == "h");
+    let blocks = match (x.get("scale"), four) {
+        (".scale_vec::4X", _) => 4,
+        (_, true) => 2,
+        (_, false) => 1,
+    };
+    let m = ScaledMma {
+        a: of(x, "atype"),
+        b: of(x, "btype"),
+        f16: x.slot_ty("d") != Some(Ty::F32),
+        packed: four,
+        sparse: !has_scale && x.m.notation.slots.iter().any(|s| s.name == "f"),
+        scale: has_scale.then(|| Scale { blocks, ue4m3: x.has(".ue4m3") }),
+    };
+    let mut src = x.rd_vec("a");
+    src.extend(x.rd_vec("b"));
+    src.extend(x.rd_vec("c"));
+    let mut selector = 0;
+    if m.sparse {
+        src.push(x.rd("e"));
+        selector = x.imm("f") as u32;
+    } else if has_scale {
+        src.push(x.rd("e"));
+        src.extend(x.rd_vec("f"));
+        src.push(x.rd("g"));
+        src.extend(x.rd_vec("h"));
+    }
+    let results = vec![Kind::W; m.registers()[2]];
+    let values = together(x, "mma", run::scaled_mma, [m.pack(), selector, 0, 0], src, &results);
     x.wr_vec("d", &values);
 }
 

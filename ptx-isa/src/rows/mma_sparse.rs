@@ -1,6 +1,6 @@
 //! `mma.sp` (PTX ISA 9.7.16.6).
 
-use super::mma::{F8F6F4, KIND8, M};
+use super::mma::{F8F6F4, KIND8, M, scaled};
 use crate::row::{Exactness, Row, Sem, floor};
 use crate::types::ptx;
 
@@ -107,7 +107,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 7),
         sm: 100,
         targets: "sm_100a sm_103a sm_110a sm_120a sm_121a sm_100f sm_120f",
-        sem: Sem::None,
+        sem: Sem::Ops(scaled),
+        exact: Exactness::Manual,
         counts: None,
         ..SP
     },

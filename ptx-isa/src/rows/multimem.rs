@@ -1,25 +1,50 @@
-//! `multimem` (PTX ISA 9.7.10.15): addresses of several devices' memory, which one device does not have.
+//! `multimem` (PTX ISA 9.7.10.15): addresses of several devices' memory.
+//!
+//! Here a multicast address has one copy, the device's own: loads give what it holds, stores and updates change it. By
+//! the manual; nothing of it was recorded.
 
+use super::bulk_copy::bulk;
+use super::bulk_reduce::bulk_reduce;
 use super::cluster::C;
 use crate::class;
+use crate::effect::{Atom, AtomOp, Cache, Effect, Mem, Order, Scope};
 use crate::matched::Match;
-use crate::row::{Floor, Row, floor};
-use crate::types::{Ty, ptx};
+use crate::meaning::{Cx, V};
+use crate::row::{Exactness, Floor, Reach, Row, Sem, floor};
+use crate::types::{Kind, Space, Ty, ptx};
 
-const MULTIMEM: Row = Row { section: "9.7.10.15", since: ptx(8, 1), class: class::load, ..C };
+const MULTIMEM: Row = Row {
+    section: "9.7.10.15",
+    since: ptx(8, 1),
+    class: class::load,
+    exact: Exactness::Manual,
+    ..C
+};
 
 const MULTIMEM_LD_REDUCE: Row = Row {
     does: "Loads from all copies of a multicast address and combines what they hold.",
+    sem: Sem::Ops(load),
     ..MULTIMEM
 };
-const MULTIMEM_ST: Row =
-    Row { does: "Stores to all copies of a multicast address.", class: class::store, ..MULTIMEM };
-const MULTIMEM_RED: Row =
-    Row { does: "Updates all copies of a multicast address.", class: class::atomic, ..MULTIMEM };
+const MULTIMEM_ST: Row = Row {
+    does: "Stores to all copies of a multicast address.",
+    class: class::store,
+    sem: Sem::Ops(store),
+    ..MULTIMEM
+};
+const MULTIMEM_RED: Row = Row {
+    does: "Updates all copies of a multicast address.",
+    class: class::atomic,
+    sem: Sem::Ops(update),
+    ..MULTIMEM
+};
 const MULTIMEM_CP: Row = Row {
     does: "Starts a copy of a block of memory to all copies of a multicast address.",
     section: "9.7.10.28.4.4",
     class: class::load,
+    reach: Reach::Block,
+    exact: Exactness::Manual,
+    sem: Sem::Ops(bulk),
     ..C
 };
 
@@ -120,6 +145,9 @@ pub static ROWS: &[Row] = &[
         class: class::load,
         since: ptx(9, 1),
         check: Some(elementwise),
+        reach: Reach::Block,
+        exact: Exactness::Manual,
+        sem: Sem::Ops(bulk_reduce),
         ..C
     },
 ];
@@ -193,4 +221,98 @@ fn floats(m: &Match) -> Result<(), String> {
         }
         _ => Ok(()),
     }
+}
+
+fn order(x: &Cx) -> (Order, Scope) {
+    let order = match x.get("sem") {
+        ".relaxed" => Order::Relaxed,
+        ".acquire" => Order::Acquire,
+        ".release" => Order::Release,
+        _ => Order::Weak,
+    };
+    let scope = match x.get("scope") {
+        ".cta" => Scope::Cta,
+        ".cluster" => Scope::Cluster,
+        ".gpu" => Scope::Gpu,
+        _ => Scope::Sys,
+    };
+    (order, scope)
+}
+
+fn global(x: &Cx) -> Space {
+    if x.has(".global") { Space::Global } else { Space::Generic }
+}
+
+fn access(x: &Cx) -> Mem {
+    let (order, scope) = order(x);
+    Mem {
+        place: x.place(x.addr("a"), global(x)),
+        bytes: x.ty_of("type").bytes() as u8,
+        count: width(x.m, "") as u8,
+        signed: false,
+        order,
+        scope,
+        cache: Cache::Default,
+    }
+}
+
+fn load(x: &mut Cx) {
+    let mem = access(x);
+    let base = x.addr("a").base;
+    let kind = if mem.bytes == 8 { Kind::D } else { Kind::W };
+    let values = x.effect(Effect::Ld(mem), &[base], &vec![kind; mem.count.into()]);
+    x.wr_vec("d", &values);
+}
+
+fn store(x: &mut Cx) {
+    let mem = access(x);
+    let mut src = vec![x.addr("a").base];
+    src.extend(x.rd_vec("b"));
+    x.effect(Effect::St(mem), &src, &[]);
+}
+
+fn update(x: &mut Cx) {
+    use AtomOp::{
+        Add, AddBf16, AddBf16x2, AddF16, AddF16x2, AddF32, AddF64, And, MaxBf16, MaxBf16x2, MaxF16,
+        MaxF16x2, MaxS, MaxU, MinBf16, MinBf16x2, MinF16, MinF16x2, MinS, MinU, Or, Xor,
+    };
+    let ty = x.ty_of("type");
+    let op = match (x.get("op"), ty) {
+        (".and", _) => And,
+        (".or", _) => Or,
+        (".xor", _) => Xor,
+        (".min", Ty::F16) => MinF16,
+        (".min", Ty::F16x2) => MinF16x2,
+        (".min", Ty::Bf16) => MinBf16,
+        (".min", Ty::Bf16x2) => MinBf16x2,
+        (".min", t) => {
+            if t.signed() {
+                MinS
+            } else {
+                MinU
+            }
+        }
+        (".max", Ty::F16) => MaxF16,
+        (".max", Ty::F16x2) => MaxF16x2,
+        (".max", Ty::Bf16) => MaxBf16,
+        (".max", Ty::Bf16x2) => MaxBf16x2,
+        (".max", t) => {
+            if t.signed() {
+                MaxS
+            } else {
+                MaxU
+            }
+        }
+        (_, Ty::F16) => AddF16,
+        (_, Ty::F16x2) => AddF16x2,
+        (_, Ty::Bf16) => AddBf16,
+        (_, Ty::Bf16x2) => AddBf16x2,
+        (_, Ty::F32) => AddF32,
+        (_, Ty::F64) => AddF64,
+        _ => Add,
+    };
+    let Mem { place, bytes, count, order, scope, .. } = access(x);
+    let mut src: Vec<V> = vec![x.addr("a").base];
+    src.extend(x.rd_vec("b"));
+    x.effect(Effect::Atom(Atom { place, op, bytes, count, order, scope }), &src, &[]);
 }

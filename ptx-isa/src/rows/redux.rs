@@ -4,7 +4,8 @@ use super::warp::{across, groups, lanes};
 use crate::class::Class;
 use crate::effect::{Fault, Flow, Machine, WarpOp};
 use crate::meaning::Cx;
-use crate::row::{ROW, Reach, Row, Sem};
+use crate::num::fp32;
+use crate::row::{Exactness, ROW, Reach, Row, Sem};
 use crate::types::{Kind, ptx};
 
 const REDUX: Row = Row {
@@ -45,7 +46,8 @@ pub static ROWS: &[Row] = &[
         section: "9.7.13.12",
         class: |_| Class::Redux,
         reach: Reach::Warp,
-        sem: Sem::None,
+        exact: Exactness::Manual,
+        sem: Sem::Ops(redux_float),
         ..REDUX
     },
 ];
@@ -64,6 +66,31 @@ fn redux(x: &mut Cx) {
     let a = x.rd("a");
     let r = across(x, "redux", run_redux, k, true, &[a], &[Kind::W]);
     x.wr("d", r[0]);
+}
+
+/// Minimum or maximum of numbers: NaNs count with `.NaN` only.
+fn redux_float(x: &mut Cx) {
+    let k =
+        u32::from(x.has(".max")) | u32::from(x.has(".NaN")) << 1 | u32::from(x.has(".abs")) << 2;
+    let a = x.rd("a");
+    let r = across(x, "redux", run_redux_float, k, true, &[a], &[Kind::W]);
+    x.wr("d", r[0]);
+}
+
+fn run_redux_float(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let flag = |bit: u32| op.k[0] >> bit & 1 != 0;
+    let magnitude = if flag(2) { 0x7fff_ffff } else { u32::MAX };
+    let a = m.src_w(0).map(|v| v & magnitude);
+    let groups = groups(m, op, 1);
+    let join = |s: u32, v: u32| fp32::min_max(flag(0), false, flag(1), false, s, v);
+    let mut d = [0; 32];
+    for l in 0..32 {
+        // A lane alone meets itself, so that a NaN becomes the canonical one.
+        let all = lanes(groups[l]).map(|j| a[j]).reduce(join);
+        d[l] = all.map_or(0, |v| join(v, v));
+    }
+    m.set_w(0, &d);
+    Ok(Flow::Next)
 }
 
 fn run_redux(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {

@@ -1,9 +1,13 @@
-//! Tensor copies (PTX ISA 9.7.10.28.5): parsed and verified. Tensor maps are not modelled, so a
-//! launch that reaches a copy is refused by name; prefetches are hints and do nothing.
+//! Tensor copies (PTX ISA 9.7.10.28.5) over [`crate::tensor`].
 
+use crate::async_copy::Reduce;
 use crate::matched::Match;
-use crate::row::{Floor, Row, Sem, floor};
-use crate::rows::async_copy::{BULK, MULTICAST, OP};
+use crate::matrix::run::space_code;
+use crate::meaning::{Cx, V};
+use crate::row::{Exactness, Floor, Row, Sem, floor};
+use crate::rows::async_copy::{BULK, MULTICAST, OP, at};
+use crate::tensor::copy::{self, flag};
+use crate::types::Space;
 use crate::types::ptx;
 
 const BLACKWELL: &str = "sm_100a sm_101a sm_103a sm_110a sm_100f sm_101f sm_103f sm_110f";
@@ -20,19 +24,24 @@ const CTA_GROUP: (&str, &str) = ("cta_group", ".cta_group::1 .cta_group::2");
 const TILE: (&str, &str) = ("load", ".tile .tile::gather4");
 const IM2COL: (&str, &str) = ("load", ".im2col .im2col::w .im2col::w::128");
 
+const EXACT: Exactness = Exactness::Recorded("tensor copies, H200");
+
 const CP: Row = Row {
     does: "Starts a copy of a box between a tensor and shared memory.",
     section: "9.7.10.28.5.3",
+    exact: EXACT,
     ..BULK
 };
 const CP_REDUCE: Row = Row {
     does: "Starts a reduction of a box in shared memory into a tensor.",
     section: "9.7.10.28.5.4",
+    exact: EXACT,
     ..BULK
 };
 const CP_ASYNC: Row = Row {
     does: "Starts to bring a box of a tensor into the L2 cache.",
     section: "9.7.10.28.5.5",
+    exact: EXACT,
     ..BULK
 };
 
@@ -44,6 +53,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(coordinates),
         check: Some(dimensions),
         floors: TENSOR,
+        sem: Sem::Ops(load),
         ..CP
     },
     Row {
@@ -53,6 +63,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(coordinates),
         check: Some(dimensions),
         floors: TENSOR,
+        sem: Sem::Ops(load),
         ..CP
     },
     Row {
@@ -61,6 +72,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(coordinates),
         check: Some(three_dimensions),
         floors: TENSOR,
+        sem: Sem::Ops(load),
         ..CP
     },
     Row {
@@ -70,6 +82,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(coordinates),
         check: Some(three_dimensions),
         floors: TENSOR,
+        sem: Sem::Ops(load),
         ..CP
     },
     Row {
@@ -78,6 +91,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(coordinates),
         check: Some(dimensions),
         floors: TENSOR,
+        sem: Sem::Ops(load),
         ..CP
     },
     Row {
@@ -86,6 +100,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(coordinates),
         check: Some(three_dimensions),
         floors: TENSOR,
+        sem: Sem::Ops(load),
         ..CP
     },
     Row {
@@ -94,6 +109,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(coordinates),
         check: Some(dimensions),
         floors: TENSOR,
+        sem: Sem::Ops(store),
         ..CP
     },
     Row {
@@ -101,6 +117,7 @@ pub static ROWS: &[Row] = &[
         sets: &[("dim", ".1d .2d .3d .4d .5d"), OP, ("load", ".tile .im2col_no_offs")],
         counts: Some(coordinates),
         check: Some(dimensions),
+        sem: Sem::Ops(reduce),
         ..CP_REDUCE
     },
     Row {
@@ -109,7 +126,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(coordinates),
         check: Some(dimensions),
         floors: TENSOR,
-        sem: Sem::Ops(|_| {}),
+        sem: Sem::Ops(prefetch),
         ..CP_ASYNC
     },
     Row {
@@ -118,7 +135,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(coordinates),
         check: Some(three_dimensions),
         floors: TENSOR,
-        sem: Sem::Ops(|_| {}),
+        sem: Sem::Ops(prefetch),
         ..CP_ASYNC
     },
     Row {
@@ -127,6 +144,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(coordinates),
         check: Some(dimensions),
         floors: TENSOR,
+        sem: Sem::Ops(load),
         ..CP
     },
     Row {
@@ -136,6 +154,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(coordinates),
         check: Some(dimensions),
         floors: TENSOR,
+        sem: Sem::Ops(load),
         ..CP
     },
     Row {
@@ -144,6 +163,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(coordinates),
         check: Some(three_dimensions),
         floors: TENSOR,
+        sem: Sem::Ops(load),
         ..CP
     },
     Row {
@@ -153,6 +173,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(coordinates),
         check: Some(three_dimensions),
         floors: TENSOR,
+        sem: Sem::Ops(load),
         ..CP
     },
     Row {
@@ -161,6 +182,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(coordinates),
         check: Some(dimensions),
         floors: TENSOR,
+        sem: Sem::Ops(load),
         ..CP
     },
     Row {
@@ -169,6 +191,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(coordinates),
         check: Some(three_dimensions),
         floors: TENSOR,
+        sem: Sem::Ops(load),
         ..CP
     },
     Row {
@@ -177,6 +200,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(coordinates),
         check: Some(dimensions),
         floors: TENSOR,
+        sem: Sem::Ops(store),
         ..CP
     },
     Row {
@@ -184,6 +208,7 @@ pub static ROWS: &[Row] = &[
         sets: &[("dim", ".1d .2d .3d .4d .5d"), OP, ("load", ".tile .im2col_no_offs")],
         counts: Some(coordinates),
         check: Some(dimensions),
+        sem: Sem::Ops(reduce),
         ..CP_REDUCE
     },
     Row {
@@ -192,7 +217,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(coordinates),
         check: Some(dimensions),
         floors: TENSOR,
-        sem: Sem::Ops(|_| {}),
+        sem: Sem::Ops(prefetch),
         ..CP_ASYNC
     },
     Row {
@@ -201,7 +226,7 @@ pub static ROWS: &[Row] = &[
         counts: Some(coordinates),
         check: Some(three_dimensions),
         floors: TENSOR,
-        sem: Sem::Ops(|_| {}),
+        sem: Sem::Ops(prefetch),
         ..CP_ASYNC
     },
 ];
@@ -232,4 +257,63 @@ fn three_dimensions(m: &Match) -> Result<(), String> {
         Some(".1d" | ".2d") => Err("im2col modes need a tensor of three dimensions or more".into()),
         _ => Ok(()),
     }
+}
+
+/// Flags, dimensions and number of offsets of an instruction, and its coordinates, offsets and mask.
+///
+/// `None`: `im2col::w`, which no recording shows and whose halo the manual defines by pictures.
+fn place(x: &mut Cx, src: &mut Vec<V>) -> Option<[u32; 3]> {
+    let load = x.m.get("load");
+    let mut flags = match load {
+        Some(".tile::gather4" | ".tile::scatter4") => flag::ROWS4,
+        Some(".im2col" | ".im2col_no_offs") => flag::IM2COL,
+        Some(other @ (".im2col::w" | ".im2col::w::128")) => {
+            x.refuse(format!(
+                "tensor copies of mode `{other}` are not executed; use `.im2col` or `.tile`"
+            ));
+            return None;
+        }
+        _ => 0,
+    };
+    let dim = x.m.get("dim").and_then(|d| d[1..2].parse().ok()).unwrap_or(1);
+    src.extend(x.rd_vec("b"));
+    let has = |x: &Cx, name: &str| x.m.notation.slots.iter().any(|s| s.name == name);
+    let mut offsets = 0;
+    if has(x, "im2col") {
+        let values = x.rd_vec("im2col");
+        offsets = values.len() as u32;
+        src.extend(values);
+    }
+    if has(x, "mask") {
+        flags |= flag::MULTICAST;
+        src.push(x.rd("mask"));
+    }
+    Some([flags, dim, offsets])
+}
+
+fn load(x: &mut Cx) {
+    let mut src = vec![at(x, "a"), at(x, "map"), at(x, "mbar")];
+    let Some([flags, dim, offsets]) = place(x, &mut src) else { return };
+    let to = if x.has(".shared::cta") { Space::Shared } else { Space::SharedCluster };
+    let k = [flags, dim, offsets, space_code(to)];
+    x.warp("cp.async.bulk.tensor", copy::load, k, &src, &[]);
+}
+
+fn store(x: &mut Cx) {
+    let mut src = vec![at(x, "a"), at(x, "map")];
+    let Some([flags, dim, _]) = place(x, &mut src) else { return };
+    x.warp("cp.async.bulk.tensor", copy::store, [flags, dim, 0, 0], &src, &[]);
+}
+
+fn reduce(x: &mut Cx) {
+    let mut src = vec![at(x, "a"), at(x, "map")];
+    let Some([flags, dim, _]) = place(x, &mut src) else { return };
+    let op = Reduce::parse(x.get("op")).unwrap_or(Reduce::Add);
+    x.warp("cp.reduce.async.bulk.tensor", copy::reduce, [flags, dim, 0, op as u32], &src, &[]);
+}
+
+fn prefetch(x: &mut Cx) {
+    let mut src = vec![V::d(0), at(x, "map"), V::d(0)];
+    let Some([flags, dim, offsets]) = place(x, &mut src) else { return };
+    x.warp("cp.async.bulk.prefetch.tensor", copy::prefetch, [flags, dim, offsets, 0], &src, &[]);
 }

@@ -1,10 +1,16 @@
 //! Tensor maps (PTX ISA 9.7.10.29).
 
+use super::async_copy::at;
 use super::cluster::C;
+use super::mma::together;
 use crate::class;
 use crate::matched::Match;
-use crate::row::{AddressWidth, Floor, Row};
-use crate::types::{Ty, ptx};
+use crate::matrix::run::space_code;
+use crate::meaning::Cx;
+use crate::row::{AddressWidth, Exactness, Floor, Reach, Row, Sem};
+use crate::rows::memory::space;
+use crate::tensor::{Field, copy};
+use crate::types::{Kind, Ty, ptx};
 
 const TENSORMAP: Row = Row {
     does: "Changes a field of a tensor map.",
@@ -14,6 +20,9 @@ const TENSORMAP: Row = Row {
     class: class::store,
     addresses: AddressWidth::Any,
     check: Some(replaced_width),
+    reach: Reach::Block,
+    exact: Exactness::Recorded("tensor copies, H200"),
+    sem: Sem::Ops(replace),
     ..C
 };
 
@@ -59,9 +68,24 @@ pub static ROWS: &[Row] = &[
         section: "9.7.15.17",
         class: class::fence,
         since: ptx(8, 3),
+        reach: Reach::Block,
+        sem: Sem::Ops(|x| {
+            let src = vec![at(x, "a"), at(x, "b")];
+            together(x, "tensormap.cp_fenceproxy", copy::copy_map, [0; 4], src, &[]);
+        }),
         ..C
     },
 ];
+
+fn replace(x: &mut Cx) {
+    let Some(field) = Field::parse(x.get("field")) else { return };
+    let ord = x.m.notation.slots.iter().any(|s| s.name == "ord");
+    let dimension = if ord { x.imm("ord") as u32 } else { 0 };
+    let value = x.rd("b");
+    let k = [field as u32, dimension, space_code(space(x)), u32::from(value.kind == Kind::D)];
+    let src = [at(x, "a"), value];
+    x.warp("tensormap.replace", copy::replace, k, &src, &[]);
+}
 
 /// Addresses and strides of a tensor map have 64 bits, the rest 32.
 fn replaced_width(m: &Match) -> Result<(), String> {
