@@ -90,10 +90,10 @@ fn text(instruction: &str, loads: bool) -> String {
          shl.b32 %i, %t, 3;\n\
          in: cvt.u64.u32 %w, %i; add.u64 %w, %w, %src; ld.global.b64 %v, [%w]; mov.b32 %x, s; add.u32 %x, %x, %i;\n\
          st.shared.b64 [%x], %v; add.u32 %i, %i, 256; setp.lt.u32 %p, %i, 8192; @%p bra in;\n\
-         fence.proxy.async; bar.sync 0; @!%first bra done;\n\
+         fence.proxy.async; barrier.sync 0; @!%first bra done;\n\
          mov.b32 %to, s; ld.param.u32 %x, [shift]; add.u32 %to, %to, %x;\n\
          {instruction}\n{wait}\n\
-         done: bar.sync 0; shl.b32 %i, %t, 3;\n\
+         done: barrier.sync 0; shl.b32 %i, %t, 3;\n\
          back: cvt.u64.u32 %w, %i; add.u64 %w, %w, %out; mov.b32 %x, s; add.u32 %x, %x, %i;\n\
          ld.shared.b64 %v, [%x]; st.global.b64 [%w], %v; add.u32 %i, %i, 256; setp.lt.u32 %p, %i, 8192; @%p bra back;\n\
          ret; }}\n"
