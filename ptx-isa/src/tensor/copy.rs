@@ -97,9 +97,9 @@ fn box_start(lane: usize, space: Space, address: u64, write: bool) -> Result<(),
 }
 
 /// Bytes that stay together in shared memory.
-const fn atom(swizzle: Swizzle, line: usize) -> usize {
+fn atom(swizzle: Swizzle, line: usize) -> usize {
     match swizzle {
-        Swizzle::None => line,
+        Swizzle::None => line.max(1),
         Swizzle::Span128Atom32Flip8 => 8,
         _ => 16,
     }

@@ -8,6 +8,7 @@
 //!   fails; so does a store that starts at a negative index.
 
 use super::map::{Interleave, Mode, TensorMap};
+use crate::effect::window;
 
 /// Indices along dimension 0 with one place in the other dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +76,7 @@ impl TensorMap {
         }
         let mut walk = Walk { lines: Vec::new(), unit, shared_unit, group, bytes: 0 };
         match (&self.mode, access) {
-            (Mode::Tiled(sizes), Access::Tile) => self.tile(&mut walk, sizes, at),
+            (Mode::Tiled(sizes), Access::Tile) => self.tile(&mut walk, sizes, at)?,
             (Mode::Tiled(sizes), Access::Rows4) => {
                 if self.rank != 2 || self.interleave != Interleave::None {
                     return Err("four rows need a tensor of two dimensions, not interleaved".into());
@@ -138,7 +139,7 @@ impl TensorMap {
         Some(address)
     }
 
-    fn tile(&self, walk: &mut Walk, sizes: &[u32; 5], at: &[i32; 5]) {
+    fn tile(&self, walk: &mut Walk, sizes: &[u32; 5], at: &[i32; 5]) -> Result<(), String> {
         let interleaved = self.interleave != Interleave::None;
         let steps: [u32; 5] =
             std::array::from_fn(|d| if d == 0 && !interleaved { 1 } else { self.traversal[d] });
@@ -151,6 +152,10 @@ impl TensorMap {
         let line = u64::from(count) * u64::from(walk.shared_unit);
         let pitch = self.pitch(line);
         let lines: u64 = counts[1..].iter().map(|n| u64::from(*n)).product();
+        // A map that was replaced field by field may ask for anything.
+        if lines.saturating_mul(pitch.max(1)) > window::SHARED_CTA {
+            return Err(format!("a box of {lines} lines is larger than any shared memory"));
+        }
         for n in 0..lines {
             let mut rest = n;
             let mut place = [0i64; 5];
@@ -168,6 +173,7 @@ impl TensorMap {
             });
         }
         walk.bytes = lines * line;
+        Ok(())
     }
 
     fn rows(&self, walk: &mut Walk, size: u32, at: &[i32; 5]) {
