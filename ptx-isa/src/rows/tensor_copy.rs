@@ -3,12 +3,13 @@
 use crate::async_copy::Reduce;
 use crate::matched::Match;
 use crate::matrix::run::space_code;
-use crate::meaning::{Cx, V};
+use crate::meaning::{Arg, Cx, V};
 use crate::row::{Exactness, Floor, Row, Sem, floor};
 use crate::rows::async_copy::{BULK, MULTICAST, OP, at};
 use crate::tensor::copy::{self, flag};
-use crate::types::Space;
 use crate::types::ptx;
+use crate::types::{Kind, Space};
+use crate::uop::Op;
 
 const BLACKWELL: &str = "sm_100a sm_101a sm_103a sm_110a sm_100f sm_101f sm_103f sm_110f";
 const TENSOR: &[Floor] = &[
@@ -291,8 +292,17 @@ fn place(x: &mut Cx, src: &mut Vec<V>) -> Option<[u32; 3]> {
     Some([flags, dim, offsets])
 }
 
+/// The address of the tensor map, which stands in brackets with the coordinates.
+fn map(x: &mut Cx) -> V {
+    if matches!(x.arg("map"), Arg::Addr(_)) {
+        return at(x, "map");
+    }
+    let address = x.rd("map");
+    if address.kind == Kind::W { x.op1(Op::ZextWD, address) } else { address }
+}
+
 fn load(x: &mut Cx) {
-    let mut src = vec![at(x, "a"), at(x, "map"), at(x, "mbar")];
+    let mut src = vec![at(x, "a"), map(x), at(x, "mbar")];
     let Some([flags, dim, offsets]) = place(x, &mut src) else { return };
     let to = if x.has(".shared::cta") { Space::Shared } else { Space::SharedCluster };
     let k = [flags, dim, offsets, space_code(to)];
@@ -300,20 +310,20 @@ fn load(x: &mut Cx) {
 }
 
 fn store(x: &mut Cx) {
-    let mut src = vec![at(x, "a"), at(x, "map")];
+    let mut src = vec![at(x, "a"), map(x)];
     let Some([flags, dim, _]) = place(x, &mut src) else { return };
     x.warp("cp.async.bulk.tensor", copy::store, [flags, dim, 0, 0], &src, &[]);
 }
 
 fn reduce(x: &mut Cx) {
-    let mut src = vec![at(x, "a"), at(x, "map")];
+    let mut src = vec![at(x, "a"), map(x)];
     let Some([flags, dim, _]) = place(x, &mut src) else { return };
     let op = Reduce::parse(x.get("op")).unwrap_or(Reduce::Add);
     x.warp("cp.reduce.async.bulk.tensor", copy::reduce, [flags, dim, 0, op as u32], &src, &[]);
 }
 
 fn prefetch(x: &mut Cx) {
-    let mut src = vec![V::d(0), at(x, "map"), V::d(0)];
+    let mut src = vec![V::d(0), map(x), V::d(0)];
     let Some([flags, dim, offsets]) = place(x, &mut src) else { return };
     x.warp("cp.async.bulk.prefetch.tensor", copy::prefetch, [flags, dim, offsets, 0], &src, &[]);
 }
