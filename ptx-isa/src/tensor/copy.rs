@@ -101,7 +101,12 @@ fn atom(swizzle: Swizzle, line: usize) -> usize {
     match swizzle {
         Swizzle::None => line.max(1),
         Swizzle::Span128Atom32Flip8 => 8,
-        _ => 16,
+        Swizzle::Span32
+        | Swizzle::Span64
+        | Swizzle::Span96
+        | Swizzle::Span128
+        | Swizzle::Span128Atom32
+        | Swizzle::Span128Atom64 => 16,
     }
 }
 
