@@ -10,10 +10,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use ptx_interp::{Kernel, LaunchParams};
+use ptx_interp::{Kernel, LaunchParams, Memory};
 pub use ptx_jit::Cache;
 use ptx_jit::{Bundle, Options, Seen};
 use ptx_parse::code::{Flow, Program};
+
+use crate::rehearsal;
 
 /// The engine that a launch asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -150,6 +152,30 @@ pub(crate) fn pays(launch: &LaunchParams, worked: Worked) -> bool {
     worked.of(launch).saturating_add(worked.before) > worked.price
 }
 
+/// Most PTX instructions of a thread that are rehearsed: about a millisecond. A thread that is not done then pays for
+/// compiling, whatever else the launch has.
+const REHEARSED: u64 = 30_000;
+
+/// Whether a launch pays for compiling by what one of its threads does, where the estimate says no.
+pub(crate) fn lasts(
+    kernel: &Kernel,
+    memory: &Memory,
+    launch: &LaunchParams,
+    worked: Worked,
+) -> bool {
+    // Not before every launch: parameters change little.
+    if worked.launches.count_ones() > 1 {
+        return false;
+    }
+    let threads: u64 = launch.block.iter().map(|d| u64::from(*d)).product();
+    let blocks = launch.grid.iter().fold(1u64, |n, d| n.saturating_mul(u64::from(*d)));
+    // The interpreter runs a warp in the time of one of its threads.
+    let warps = blocks.saturating_mul(threads.div_ceil(32)).max(1);
+    let missing = worked.price.saturating_sub(worked.before);
+    let most = (missing / 32 / warps).clamp(1, REHEARSED);
+    rehearsal::lasts(kernel, memory, launch, most)
+}
+
 /// Thread instructions that an interpreted launch costs beside those of its threads.
 const LAUNCH: u64 = 10_000;
 
@@ -162,11 +188,13 @@ pub(crate) struct Worked {
     thread: u64,
     /// Thread instructions that pay for compiling it.
     price: u64,
+    /// Launches in the interpreter.
+    launches: u32,
 }
 
 impl Worked {
     fn new(program: &Program) -> Worked {
-        Worked { before: 0, thread: estimate(program), price: price(program) }
+        Worked { before: 0, thread: estimate(program), price: price(program), launches: 0 }
     }
 
     /// Thread instructions of a launch, estimated.
@@ -305,6 +333,17 @@ impl Codes {
         Ok((code, Some(start.elapsed())))
     }
 
+    /// Whether there is compiled code for a launch.
+    pub(crate) fn has(&self, kernel: &Kernel, launch: &LaunchParams, options: Options) -> bool {
+        let this = seen(launch);
+        let all = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(kernel.name()).is_some_and(|shapes| {
+            let same = |v: &&Versions| (v.0, v.1) == (launch.block, options);
+            let fits = |code: &Code| code.as_ref().is_ok_and(|code| code.fits(this));
+            shapes.iter().find(same).is_some_and(|shape| shape.2.iter().any(fits))
+        })
+    }
+
     /// Code for a launch that came with the module: for small launches, or for all.
     fn came_along(
         &self,
@@ -340,6 +379,7 @@ impl Codes {
         let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = work.get_mut(kernel.name()) {
             known.before = known.before.saturating_add(instructions.saturating_add(LAUNCH));
+            known.launches = known.launches.saturating_add(1);
         }
     }
 }

@@ -11,7 +11,7 @@ use ptx_parse::code::Refusal;
 use ptx_parse::diag::{Code, Diag, Reporter};
 
 use crate::args::{ArgumentError, KernelArg, pack};
-use crate::backend::{Backend, Compiled, Engine, LaunchStats, obstacle, pays};
+use crate::backend::{Backend, Compiled, Engine, LaunchStats, lasts, obstacle, pays};
 use crate::compiled;
 use crate::context::Context;
 use crate::module::Module;
@@ -136,7 +136,11 @@ impl Context {
         let wanted = match backend {
             Backend::Interp => false,
             Backend::Jit => true,
-            Backend::Auto => pays(&launch, work),
+            Backend::Auto => {
+                pays(&launch, work)
+                    || codes.has(&kernel, &launch, options)
+                    || obstacle(&launch).is_none() && lasts(&kernel, self.memory(), &launch, work)
+            }
         };
         if wanted {
             let checked =

@@ -37,6 +37,7 @@ mod globals;
 mod launch;
 mod managed;
 mod module;
+mod rehearsal;
 mod resources;
 mod verified;
 
