@@ -8,15 +8,14 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use ptx_runtime::cubin;
 use ptx_runtime::isa::types::Target;
 use ptx_runtime::parse::container::{self, Container};
 use ptx_runtime::parse::diag::Code;
 use ptx_runtime::{Verified, VerifyOptions};
+use ptx_runtime::{cubin, fatbin};
 
 use crate::driver::Driver;
 use crate::error::Error;
-use crate::fatbin;
 use c_border::{PointerError, Raw};
 
 /// Why an image was refused: the code and what the error log says.

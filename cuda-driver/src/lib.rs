@@ -7,7 +7,7 @@
 //! | [`handles`] | handles that programs hold |
 //! | [`driver`], [`context`], [`lifetime`] | the device, contexts, what makes and ends them |
 //! | [`allocation`], [`memory`], [`pool`], [`copy`], [`texture`] | memory, copies, arrays, texture objects |
-//! | [`image`], [`fatbin`], [`link`], [`module`] | images, fat binaries, linking, modules and libraries |
+//! | [`image`], [`link`], [`module`] | images, linking, modules and libraries |
 //! | [`grid`] | what cooperative launches need |
 //! | [`schedule`], [`stream`], [`event`] | queues and their threads, streams and events |
 //! | [`work`], [`launch`] | what streams do |
@@ -28,7 +28,6 @@ pub mod driver;
 pub mod entry;
 pub mod error;
 pub mod event;
-pub mod fatbin;
 pub mod graph;
 pub mod grid;
 pub mod handles;

@@ -33,6 +33,7 @@ mod context;
 pub mod cubin;
 pub mod device;
 mod device_ptr;
+pub mod fatbin;
 mod globals;
 mod launch;
 mod managed;

@@ -35,6 +35,11 @@ const RUNTIME: Library = Library {
 /// The runtime for programs of CUDA 12, whose interface is another.
 const RUNTIME_12: Library =
     Library { links: &["libcudart.so.12"], files: &["libcudart.so.12", "libcudart12.so"] };
+/// The linker that programs call in their own process.
+const LINKER: Library = Library {
+    links: &["libnvJitLink.so.13", "libnvJitLink.so"],
+    files: &["libnvJitLink.so.13", "libnvJitLink.so", "libnvjitlink.so"],
+};
 /// The OpenCL driver, which loaders find through a file that names it.
 const OPENCL: Library = Library { links: &[], files: &["libopencl_icd.so", CORE] };
 const OCELOT: Library = Library { links: &["libgpuocelot.so"], files: &["libgpuocelot.so", CORE] };
@@ -188,7 +193,7 @@ fn variables(
         common.fail(INVALID, "library", format!("cannot prepare the library folder: {error}"))
     };
     let folder = private_folder(&format!("lib-{:016x}", hasher.finish())).map_err(failed)?;
-    for library in [&DRIVER, &RUNTIME, &RUNTIME_12] {
+    for library in [&DRIVER, &RUNTIME, &RUNTIME_12, &LINKER] {
         if let Some(file) = library.find(home) {
             for name in library.links {
                 link(&file, &folder.join(name)).map_err(failed)?;
@@ -211,6 +216,17 @@ fn variables(
         }
     }
     let mut variables = vec![("LD_LIBRARY_PATH", path)];
+    if LINKER.find(home).is_some() {
+        // Packages of Python bring NVIDIA's and look for it beside themselves first, but take one that is there.
+        let mut preload = folder.join(LINKER.links[0]).into_os_string();
+        if let Some(old) =
+            std::env::var_os("LD_PRELOAD").filter(|old| !old.is_empty() && *old != preload)
+        {
+            preload.push(":");
+            preload.push(old);
+        }
+        variables.push(("LD_PRELOAD", preload));
+    }
     if DRIVER.find(home).is_some() {
         variables.extend(TRITON_ASSEMBLERS.map(|name| (name, assembler.clone().into_os_string())));
         variables.push(("TRITON_LIBCUDA_PATH", folder.into_os_string()));

@@ -16,6 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "ptx-runtime",
         &["ptx-isa", "ptx-parse", "ptx-interp", "ptx-jit", "ptx-timing", "opencl-frontend"],
     ),
+    ("nvjitlink", &["c-border", "ptx-runtime"]),
     ("gpuocelot", &["ptx-runtime"]),
     ("c-border", &["ptx-runtime"]),
     ("cuda-driver", &["ptx-runtime", "c-border"]),

@@ -27,6 +27,7 @@ const CRATES: &[&str] = &[
     "cuda-driver",
     "cuda-runtime",
     "gpuocelot",
+    "nvjitlink",
     "opencl-frontend",
     "opencl-icd",
     "ptx-interp",

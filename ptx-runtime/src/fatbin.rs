@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::io::Read;
 
-use ptx_runtime::isa::types::{Suffix, Target};
+use ptx_isa::types::{Suffix, Target};
 
 /// First word of a wrapper.
 pub const WRAPPER: u32 = 0x4662_43b1;
@@ -73,6 +73,9 @@ fn u64_at(b: &[u8], at: usize) -> Option<u64> {
 }
 
 /// Bytes of a whole fat binary, from its header.
+///
+/// # Errors
+/// When it is the header of none.
 pub fn total(header: &[u8]) -> Result<usize, FatbinError> {
     let known = u32_at(header, 0) == Some(MAGIC) && u16_at(header, 4) == Some(1);
     let (Some(size), Some(rest), true) = (u16_at(header, 6), u64_at(header, 8), known) else {
@@ -153,7 +156,7 @@ fn unpack<'a>(e: &Entry<'a>) -> Result<Cow<'a, [u8]>, FatbinError> {
 pub enum Code {
     /// PTX.
     Ptx(Vec<u8>),
-    /// A file that our assembler made ([`ptx_runtime::cubin`]).
+    /// A file that our assembler made ([`crate::cubin`]).
     Assembled(Vec<u8>),
 }
 
@@ -186,7 +189,7 @@ pub fn best(fatbin: &[u8], device: Target) -> Result<Code, FatbinError> {
     assembled.sort_by_key(|e| std::cmp::Reverse(e.arch));
     for entry in assembled {
         let file = unpack(entry)?;
-        if ptx_runtime::cubin::container(&file).is_some() {
+        if crate::cubin::container(&file).is_some() {
             return Ok(Code::Assembled(file.into_owned()));
         }
     }
@@ -214,16 +217,10 @@ pub fn best(fatbin: &[u8], device: Target) -> Result<Code, FatbinError> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
 
-    pub(crate) fn entry(
-        kind: u16,
-        arch: u32,
-        flags: u64,
-        payload: &[u8],
-        unpacked: usize,
-    ) -> Vec<u8> {
+    fn entry(kind: u16, arch: u32, flags: u64, payload: &[u8], unpacked: usize) -> Vec<u8> {
         let mut e = vec![0; 64];
         let padded = payload.len().next_multiple_of(8);
         e[0..2].copy_from_slice(&kind.to_le_bytes());
@@ -241,7 +238,7 @@ pub(crate) mod tests {
         e
     }
 
-    pub(crate) fn fatbin(entries: &[Vec<u8>]) -> Vec<u8> {
+    fn fatbin(entries: &[Vec<u8>]) -> Vec<u8> {
         let body = entries.concat();
         let mut f = MAGIC.to_le_bytes().to_vec();
         f.extend([1, 0, 16, 0]);

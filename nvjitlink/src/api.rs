@@ -1,0 +1,207 @@
+//! The exported functions. Handles are numbers, never addresses: a freed or foreign one is an error.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use c_border::{In, Out, PointerError, Raw, Text, guarded};
+
+use crate::link::{Kind, Link, Status};
+use crate::options;
+
+/// The version of CUDA whose interface this is.
+const VERSION: (u32, u32) = (13, 5);
+
+struct Links {
+    next: usize,
+    live: Option<HashMap<usize, Link>>,
+}
+
+static LINKS: Mutex<Links> = Mutex::new(Links { next: 1, live: None });
+
+fn links() -> MutexGuard<'static, Links> {
+    LINKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl From<PointerError> for Status {
+    fn from(_: PointerError) -> Status {
+        Status::NullInput
+    }
+}
+
+/// Runs a function of the interface.
+fn answer(body: impl FnOnce() -> Result<(), Status>) -> u32 {
+    let status = guarded(|| body().err().unwrap_or(Status::Success), Status::Internal);
+    status as u32
+}
+
+/// Runs a function on a link.
+fn with(handle: usize, body: impl FnOnce(&mut Link) -> Result<(), Status>) -> u32 {
+    answer(|| {
+        let mut links = links();
+        let link = links.live.as_mut().and_then(|all| all.get_mut(&handle));
+        body(link.ok_or(Status::InvalidInput)?)
+    })
+}
+
+fn create(handle: Out<usize>, count: u32, words: In<usize>) -> u32 {
+    answer(|| {
+        let handle = handle.required()?;
+        let words: Vec<String> = words
+            .list(count as usize)?
+            .into_iter()
+            .map(|at| Raw::new(at).text().map(|t| String::from_utf8_lossy(&t).into_owned()))
+            .collect::<Result<_, _>>()?;
+        let link = Link::new(options::read(&words)?);
+        let mut links = links();
+        let number = links.next << 4;
+        links.next += 1;
+        links.live.get_or_insert_default().insert(number, link);
+        handle.put(number);
+        Ok(())
+    })
+}
+
+fn destroy(handle: Out<usize>) -> u32 {
+    answer(|| {
+        let number = handle.get()?;
+        let mut links = links();
+        links.live.as_mut().and_then(|all| all.remove(&number)).ok_or(Status::InvalidInput)?;
+        handle.put(0);
+        Ok(())
+    })
+}
+
+fn add_data(handle: usize, kind: u32, data: Raw, size: usize, name: Text) -> u32 {
+    with(handle, |link| {
+        let kind = Kind::of(kind).ok_or(Status::InvalidInput)?;
+        if size == 0 {
+            return Err(Status::InvalidInput);
+        }
+        let bytes = data.bytes(0, size)?;
+        let name = if name.is_null() { "input".to_owned() } else { name.get()? };
+        link.add(kind, &bytes, &name)
+    })
+}
+
+fn add_file(handle: usize, kind: u32, name: Text) -> u32 {
+    with(handle, |link| {
+        let kind = Kind::of(kind).ok_or(Status::InvalidInput)?;
+        let name = name.get()?;
+        let bytes = std::fs::read(&name).map_err(|_| Status::InvalidInput)?;
+        link.add(kind, &bytes, &name)
+    })
+}
+
+fn complete(handle: usize) -> u32 {
+    with(handle, Link::complete)
+}
+
+fn put_size(out: Out<usize>, size: usize) -> Result<(), Status> {
+    Ok(out.set(size)?)
+}
+
+fn put_bytes(out: Raw, bytes: &[u8]) -> Result<(), Status> {
+    Ok(out.write(0, bytes)?)
+}
+
+/// A log with a zero at the end; an empty one has no bytes.
+fn log(text: &str) -> Vec<u8> {
+    if text.is_empty() { Vec::new() } else { [text.as_bytes(), &[0]].concat() }
+}
+
+/// Exports a function under its name and under those of every version of CUDA 13.
+macro_rules! exported {
+    ($($(#[$doc:meta])* $plain:ident $versions:tt ($($arg:ident: $ty:ty),*) $body:expr;)*) => {$(
+        exported!(@one $(#[$doc])* $plain ($($arg: $ty),*) $body);
+        exported!(@each $plain $versions ($($arg: $ty),*));
+    )*};
+    (@one $(#[$doc:meta])* $name:ident ($($arg:ident: $ty:ty),*) $body:expr) => {
+        $(#[$doc])*
+        // SAFETY: the name is of the interface that this library has; nothing else in the process defines it.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name($($arg: $ty),*) -> u32 { $body }
+    };
+    (@each $plain:ident [$($version:ident)*] $args:tt) => {$(
+        exported!(@alias $plain $version $args);
+    )*};
+    (@alias $plain:ident $version:ident ($($arg:ident: $ty:ty),*)) => {
+        exported!(@one #[doc = concat!("As [`", stringify!($plain), "`].")]
+            $version ($($arg: $ty),*) $plain($($arg),*));
+    };
+}
+
+exported! {
+    /// Begins a link with options.
+    nvJitLinkCreate [__nvJitLinkCreate_13_0 __nvJitLinkCreate_13_1 __nvJitLinkCreate_13_2 __nvJitLinkCreate_13_3
+        __nvJitLinkCreate_13_4 __nvJitLinkCreate_13_5]
+        (handle: Out<usize>, count: u32, words: In<usize>) create(handle, count, words);
+    /// Ends it.
+    nvJitLinkDestroy [__nvJitLinkDestroy_13_0 __nvJitLinkDestroy_13_1 __nvJitLinkDestroy_13_2
+        __nvJitLinkDestroy_13_3 __nvJitLinkDestroy_13_4 __nvJitLinkDestroy_13_5]
+        (handle: Out<usize>) destroy(handle);
+    /// Adds an image in memory.
+    nvJitLinkAddData [__nvJitLinkAddData_13_0 __nvJitLinkAddData_13_1 __nvJitLinkAddData_13_2
+        __nvJitLinkAddData_13_3 __nvJitLinkAddData_13_4 __nvJitLinkAddData_13_5]
+        (handle: usize, kind: u32, data: Raw, size: usize, name: Text) add_data(handle, kind, data, size, name);
+    /// Adds a file.
+    nvJitLinkAddFile [__nvJitLinkAddFile_13_0 __nvJitLinkAddFile_13_1 __nvJitLinkAddFile_13_2
+        __nvJitLinkAddFile_13_3 __nvJitLinkAddFile_13_4 __nvJitLinkAddFile_13_5]
+        (handle: usize, kind: u32, name: Text) add_file(handle, kind, name);
+    /// Links.
+    nvJitLinkComplete [__nvJitLinkComplete_13_0 __nvJitLinkComplete_13_1 __nvJitLinkComplete_13_2
+        __nvJitLinkComplete_13_3 __nvJitLinkComplete_13_4 __nvJitLinkComplete_13_5]
+        (handle: usize) complete(handle);
+    /// Bytes of the file for the driver.
+    nvJitLinkGetLinkedCubinSize [__nvJitLinkGetLinkedCubinSize_13_0 __nvJitLinkGetLinkedCubinSize_13_1
+        __nvJitLinkGetLinkedCubinSize_13_2 __nvJitLinkGetLinkedCubinSize_13_3 __nvJitLinkGetLinkedCubinSize_13_4
+        __nvJitLinkGetLinkedCubinSize_13_5]
+        (handle: usize, size: Out<usize>) with(handle, |l| put_size(size, l.cubin()?.len()));
+    /// The file for the driver.
+    nvJitLinkGetLinkedCubin [__nvJitLinkGetLinkedCubin_13_0 __nvJitLinkGetLinkedCubin_13_1
+        __nvJitLinkGetLinkedCubin_13_2 __nvJitLinkGetLinkedCubin_13_3 __nvJitLinkGetLinkedCubin_13_4
+        __nvJitLinkGetLinkedCubin_13_5]
+        (handle: usize, out: Raw) with(handle, |l| put_bytes(out, l.cubin()?));
+    /// Bytes of the linked PTX with its zero.
+    nvJitLinkGetLinkedPtxSize [__nvJitLinkGetLinkedPtxSize_13_0 __nvJitLinkGetLinkedPtxSize_13_1
+        __nvJitLinkGetLinkedPtxSize_13_2 __nvJitLinkGetLinkedPtxSize_13_3 __nvJitLinkGetLinkedPtxSize_13_4
+        __nvJitLinkGetLinkedPtxSize_13_5]
+        (handle: usize, size: Out<usize>) with(handle, |l| put_size(size, l.ptx()?.len()));
+    /// The linked PTX.
+    nvJitLinkGetLinkedPtx [__nvJitLinkGetLinkedPtx_13_0 __nvJitLinkGetLinkedPtx_13_1 __nvJitLinkGetLinkedPtx_13_2
+        __nvJitLinkGetLinkedPtx_13_3 __nvJitLinkGetLinkedPtx_13_4 __nvJitLinkGetLinkedPtx_13_5]
+        (handle: usize, out: Raw) with(handle, |l| put_bytes(out, &l.ptx()?));
+    /// There is no LTO-IR.
+    nvJitLinkGetLinkedLTOIRSize [__nvJitLinkGetLinkedLTOIRSize_13_0 __nvJitLinkGetLinkedLTOIRSize_13_1
+        __nvJitLinkGetLinkedLTOIRSize_13_2 __nvJitLinkGetLinkedLTOIRSize_13_3 __nvJitLinkGetLinkedLTOIRSize_13_4
+        __nvJitLinkGetLinkedLTOIRSize_13_5]
+        (handle: usize, _size: Out<usize>) with(handle, |_| Err(Status::LtoNotEnabled));
+    /// There is no LTO-IR.
+    nvJitLinkGetLinkedLTOIR [__nvJitLinkGetLinkedLTOIR_13_0 __nvJitLinkGetLinkedLTOIR_13_1
+        __nvJitLinkGetLinkedLTOIR_13_2 __nvJitLinkGetLinkedLTOIR_13_3 __nvJitLinkGetLinkedLTOIR_13_4
+        __nvJitLinkGetLinkedLTOIR_13_5]
+        (handle: usize, _out: Raw) with(handle, |_| Err(Status::LtoNotEnabled));
+    /// Bytes of the error log.
+    nvJitLinkGetErrorLogSize [__nvJitLinkGetErrorLogSize_13_0 __nvJitLinkGetErrorLogSize_13_1
+        __nvJitLinkGetErrorLogSize_13_2 __nvJitLinkGetErrorLogSize_13_3 __nvJitLinkGetErrorLogSize_13_4
+        __nvJitLinkGetErrorLogSize_13_5]
+        (handle: usize, size: Out<usize>) with(handle, |l| put_size(size, log(l.errors()).len()));
+    /// The error log.
+    nvJitLinkGetErrorLog [__nvJitLinkGetErrorLog_13_0 __nvJitLinkGetErrorLog_13_1 __nvJitLinkGetErrorLog_13_2
+        __nvJitLinkGetErrorLog_13_3 __nvJitLinkGetErrorLog_13_4 __nvJitLinkGetErrorLog_13_5]
+        (handle: usize, out: Raw) with(handle, |l| put_bytes(out, &log(l.errors())));
+    /// Bytes of the information log.
+    nvJitLinkGetInfoLogSize [__nvJitLinkGetInfoLogSize_13_0 __nvJitLinkGetInfoLogSize_13_1
+        __nvJitLinkGetInfoLogSize_13_2 __nvJitLinkGetInfoLogSize_13_3 __nvJitLinkGetInfoLogSize_13_4
+        __nvJitLinkGetInfoLogSize_13_5]
+        (handle: usize, size: Out<usize>) with(handle, |l| put_size(size, log(l.info()).len()));
+    /// The information log.
+    nvJitLinkGetInfoLog [__nvJitLinkGetInfoLog_13_0 __nvJitLinkGetInfoLog_13_1 __nvJitLinkGetInfoLog_13_2
+        __nvJitLinkGetInfoLog_13_3 __nvJitLinkGetInfoLog_13_4 __nvJitLinkGetInfoLog_13_5]
+        (handle: usize, out: Raw) with(handle, |l| put_bytes(out, &log(l.info())));
+    /// The version of CUDA whose linker this stands in for.
+    nvJitLinkVersion [] (major: Out<u32>, minor: Out<u32>)
+        answer(|| {
+            major.set(VERSION.0)?;
+            Ok(minor.set(VERSION.1)?)
+        });
+}
