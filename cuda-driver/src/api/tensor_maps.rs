@@ -40,7 +40,7 @@ impl Tensor {
 
 fn write(map: Raw, request: &Request<'_>) -> Result<()> {
     let capability = context::current()?.driver.capability();
-    let encoded = request.encode(capability).ok_or(Error::InvalidValue)?;
+    let encoded = request.encode(u32::from(capability)).ok_or(Error::InvalidValue)?;
     Ok(map.write(0, &encoded.encode())?)
 }
 
