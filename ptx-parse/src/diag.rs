@@ -277,8 +277,39 @@ impl<'a> Reporter<'a> {
             .with_notes(notes.chain(help).collect())
     }
 
+    /// The finding without its line of the text, if that is too long to show.
+    fn without_line(&self, diag: &Diag) -> Option<String> {
+        /// Bytes of a line that is still shown.
+        const LONGEST: usize = 1000;
+        let shown = |span: Span| {
+            let line = self.position(span.start).line as usize;
+            let end = self.lines.get(line).map_or(self.src.len(), |n| *n as usize);
+            end - self.lines[line - 1] as usize <= LONGEST
+        };
+        if shown(diag.span) && diag.labels.iter().all(|l| shown(l.span)) {
+            return None;
+        }
+        let severity = match diag.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let Position { line, column } = self.position(diag.span.start);
+        let mut out = format!(
+            "{severity}[{}]: {}\n  --> {}:{line}:{column}\n",
+            diag.code.text(),
+            diag.message,
+            self.name
+        );
+        diag.notes.iter().for_each(|n| out += &format!("  = note: {n}\n"));
+        diag.help.iter().for_each(|h| out += &format!("  = help: {h}\n"));
+        Some(out + "\n")
+    }
+
     /// The finding as plain text.
     pub fn plain(&self, diag: &Diag) -> String {
+        if let Some(text) = self.without_line(diag) {
+            return text;
+        }
         let config = term::Config { chars: term::Chars::ascii(), ..term::Config::default() };
         term::emit_into_string(&config, &self.file, &Reporter::diagnostic(diag))
             .unwrap_or_else(|_| format!("{}: {}\n", self.name, diag.message))
@@ -286,6 +317,9 @@ impl<'a> Reporter<'a> {
 
     /// The finding as text with terminal colours.
     pub fn coloured(&self, diag: &Diag) -> String {
+        if let Some(text) = self.without_line(diag) {
+            return text;
+        }
         let mut out = term::termcolor::Ansi::new(Vec::new());
         let config = term::Config::default();
         let styles = term::Styles::default();

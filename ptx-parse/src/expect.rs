@@ -56,6 +56,9 @@ fn unexpected(src: &str, span: Span, tok: Tok, expected: &[String]) -> Diag {
     if let Some(diag) = glued_number(src, span, tok) {
         return diag;
     }
+    if src[span.start as usize..].starts_with("/*") {
+        return Diag::error(Code::Syntax, span, "this comment is not closed");
+    }
     let before = end_of_previous(src, span.start);
     let new_line = src[before as usize..span.start as usize].contains('\n');
     if has(expected, ";") && (new_line || tok == Tok::Close) {
@@ -77,6 +80,9 @@ fn unexpected(src: &str, span: Span, tok: Tok, expected: &[String]) -> Diag {
             if has(expected, "Ident") && src[..span.start as usize].trim_end().ends_with(';') =>
         {
             diag.help("PTX has no empty statement: remove this `;`");
+        }
+        Tok::Eq => {
+            diag.help("PTX has no assignment: the destination is the first operand, as in `add.s32 %r2, %r1, %r3;`");
         }
         Tok::Minus if has(expected, "+") => {
             diag.help("offsets are added: write `x+-8` for `x-8`");

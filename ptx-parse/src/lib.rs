@@ -15,6 +15,7 @@ pub mod container;
 pub mod diag;
 mod expect;
 mod fold;
+mod foreign;
 mod lazy;
 mod lexer;
 pub mod link;

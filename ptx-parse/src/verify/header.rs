@@ -89,7 +89,8 @@ pub fn current_targets() -> impl Iterator<Item = Target> {
 }
 
 impl Verifier<'_> {
-    pub(super) fn header(&mut self) {
+    /// Reads the header; whether there is one. Without it nothing can be said of what follows.
+    pub(super) fn header(&mut self) -> bool {
         let ast = self.ast;
         let mut directives = ast.items.iter().map_while(|item| match item {
             Item::Directive(index) => Some(ast.directive(*index)),
@@ -101,13 +102,14 @@ impl Verifier<'_> {
             _ => {
                 self.error(Code::Version, start, "the module does not begin with `.version`")
                     .help("write `.version 8.0` and `.target sm_80` first");
+                return false;
             }
         }
         let mut next = directives.next();
         if !next.is_some_and(|d| d.kind == DirectiveKind::Target) {
             self.error(Code::Target, start, "`.target` does not follow `.version`")
                 .help("write `.target sm_80` after `.version`");
-            next = directives.next();
+            return false;
         }
         // Of several the last one counts.
         while let Some(d) = next.filter(|d| d.kind == DirectiveKind::Target) {
@@ -120,6 +122,7 @@ impl Verifier<'_> {
             self.address_size(d);
         }
         self.misplaced();
+        true
     }
 
     /// Header directives further down.
@@ -223,8 +226,15 @@ impl Verifier<'_> {
     fn unknown_target(&mut self, text: &str, span: Span) {
         let names: Vec<String> = TARGETS.iter().map(|t| format!("sm_{}", t.0)).collect();
         let options = ["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
-        let near =
-            closest(text, names.iter().map(String::as_str).chain(options)).map(str::to_owned);
+        // An architecture that does not exist is close to the one below it.
+        let number = text.strip_prefix("sm_").and_then(|n| n.parse::<u16>().ok());
+        let below = number.and_then(|n| TARGETS.iter().rev().find(|t| t.0 <= n));
+        let near = match below {
+            Some(t) => Some(format!("sm_{}", t.0)),
+            None => {
+                closest(text, names.iter().map(String::as_str).chain(options)).map(str::to_owned)
+            }
+        };
         let diag = self.error(Code::Target, span, format!("unknown target `{text}`"));
         if let Some(near) = near {
             diag.help(format!("did you mean `{near}`?"));

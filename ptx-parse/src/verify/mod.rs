@@ -49,6 +49,9 @@ pub fn parse_and_verify(text: &str, name: &str) -> (Option<Module>, Vec<Diag>) {
 pub fn parse_and_verify_with(text: &str, name: &str, lenient: bool) -> (Option<Module>, Vec<Diag>) {
     let (ast, mut diags) = crate::parse(text);
     if diags.iter().any(Diag::is_error) {
+        if let Some(diag) = crate::foreign::recognise(text) {
+            return (None, vec![diag]);
+        }
         // The gaps would only produce findings that follow from them.
         return (None, diags);
     }
@@ -182,7 +185,9 @@ impl<'a> Verifier<'a> {
 
     fn items(&mut self) {
         let ast = self.ast;
-        self.header();
+        if !self.header() {
+            return;
+        }
         for item in &ast.items {
             match *item {
                 Item::Var(index) => self.module_var(ast.var(index)),

@@ -169,7 +169,10 @@ impl Verifier<'_> {
                 let span = Span::new(span.start, span.start + name.len() as u32);
                 let diag =
                     self.error(Code::UnknownOpcode, span, format!("no instruction `{name}`"));
-                if !near.is_empty() {
+                let small = text.to_ascii_lowercase();
+                if small != text && !matches!(table().find(&small), Err(NoMatch::Mnemonic(_))) {
+                    diag.help(format!("write `{small}`: opcodes are in lower case"));
+                } else if !near.is_empty() {
                     diag.help(format!("did you mean `{}`?", near.join("`, `")));
                 }
             }
@@ -182,7 +185,12 @@ impl Verifier<'_> {
                 let at = span.start + start as u32;
                 let message = format!("`{name}` does not take `.{token}` here");
                 let here = Span::new(at, at + 1 + token.len() as u32);
-                let near = crate::diag::closest(&format!(".{token}"), allowed.iter().copied());
+                // LLVM's names of integers do not say whether they are signed.
+                let signed = token.strip_prefix('i').map(|bits| format!(".s{bits}"));
+                let near =
+                    signed.and_then(|s| allowed.iter().copied().find(|a| *a == s)).or_else(|| {
+                        crate::diag::closest(&format!(".{token}"), allowed.iter().copied())
+                    });
                 let diag = self.error(Code::Modifier, here, message);
                 if let Some(near) = near {
                     diag.help(format!("did you mean `{near}`?"));
@@ -289,6 +297,33 @@ fn listed(target: Target, list: &str) -> bool {
     })
 }
 
+/// Names the form that took the place of one that ended: the shortest of the same mnemonic that takes all its
+/// modifiers.
+fn now_written(m: &Match, version: PtxVersion, target: Target, diag: &mut Diag) {
+    let tokens: Vec<&'static str> = m.picked.iter().flatten().copied().collect();
+    let forms = table().rows().filter_map(|(row, notation)| {
+        let usable = notation.mnemonic == m.notation.mnemonic
+            && version >= row.since
+            && target.sm >= row.sm
+            && row.targets.is_empty()
+            && row.until.is_none()
+            && row.removed.is_none();
+        let takes = |t: &&'static str| notation.elems.iter().any(|e| e.choices.contains(t));
+        if !usable || !tokens.iter().all(|t| takes(t)) {
+            return None;
+        }
+        let chosen = notation.elems.iter().filter_map(|e| {
+            let given = e.choices.iter().find(|c| tokens.contains(c));
+            given.or_else(|| e.choices.first().filter(|_| !e.optional)).copied()
+        });
+        let opcode = format!("{}{}", notation.mnemonic, chosen.collect::<String>());
+        Some((opcode, row.syntax)).filter(|(opcode, _)| table().find(opcode).is_ok())
+    });
+    if let Some((opcode, syntax)) = forms.min_by_key(|(opcode, _)| opcode.len()) {
+        diag.help(format!("write `{opcode}`, with the operands of `{syntax}`"));
+    }
+}
+
 /// Why a module of this version and target cannot use a match.
 fn problem(m: &Match, text: &str, version: PtxVersion, target: Target) -> Option<Box<Diag>> {
     let row: &Row = m.row;
@@ -318,10 +353,14 @@ fn problem(m: &Match, text: &str, version: PtxVersion, target: Target) -> Option
     }
     if row.until.is_some_and(|until| version > until) {
         let until = row.until.unwrap_or_default();
-        return fail(Code::Version, format!("this form of `{text}` ended with PTX {until}"));
+        let mut d = fail(Code::Version, format!("this form of `{text}` ended with PTX {until}"))?;
+        now_written(m, version, target, &mut d);
+        return Some(d);
     }
     if row.removed.is_some_and(|(v, sm)| version >= v && target.sm >= sm) {
-        return fail(Code::Target, format!("`{text}` was removed: {target} does not have it"));
+        let mut d = fail(Code::Target, format!("`{text}` was removed: {target} does not have it"))?;
+        now_written(m, version, target, &mut d);
+        return Some(d);
     }
     for floor in row.floors {
         for token in floor.tokens.split_ascii_whitespace().filter(|t| m.has(t)) {

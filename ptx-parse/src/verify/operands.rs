@@ -364,7 +364,9 @@ impl Verifier<'_> {
             Form::Value => match (spec.second, self.ast.arg(op)) {
                 (Some(_), Arg::Pair(d, p)) => {
                     let (d, p) = (*d, *p);
-                    let sink = Traits { sink: true, ..c.traits };
+                    // A predicate that must be written may not be thrown away.
+                    let needed = spec.second == Some(false) && spec.ty != Some(Ty::Pred);
+                    let sink = Traits { sink: !needed, ..c.traits };
                     let first = self.value(spec, &d, c.traits)?;
                     let pred = Spec { ty: Some(Ty::Pred), count: None, ..*spec };
                     let second = self.value(&pred, &p, sink)?;
