@@ -12,7 +12,7 @@ fn text_of(body: &str) -> String {
 fn module_variables() {
     let context = context();
     let mut module = 0u64;
-    let huge = text_of(".visible .global .b8 a[60000000000000];\n.visible .entry k() { ret; }\n");
+    let huge = text_of(".visible .global .b8 a[600000000000];\n.visible .entry k() { ret; }\n");
     assert_eq!(call("cuModuleLoadData", &[at(&mut module), text(&huge)]), 2);
     let before = resident();
     let large = text_of(".visible .global .b8 a[1000000000];\n.visible .global .u64 b = a;\n");
