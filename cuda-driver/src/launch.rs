@@ -65,18 +65,24 @@ fn code(error: &LaunchError) -> Error {
     let LaunchError::Fault(report) = error else {
         return match error {
             LaunchError::Unsupported(_) => Error::NotSupported,
+            LaunchError::Configuration(ptx_runtime::EngineError::LocalMemory { .. }) => {
+                Error::LaunchOutOfResources
+            }
             _ => Error::InvalidValue,
         };
     };
     match report.kind {
-        FaultKind::OutOfBounds | FaultKind::NullPointer | FaultKind::ReadOnly => {
-            Error::IllegalAddress
-        }
+        // The stack lies in local memory; what lies behind it is nobody's.
+        FaultKind::OutOfBounds
+        | FaultKind::NullPointer
+        | FaultKind::ReadOnly
+        | FaultKind::StackOverflow => Error::IllegalAddress,
         FaultKind::Misaligned => Error::MisalignedAddress,
-        FaultKind::Operand => Error::IllegalInstruction,
-        FaultKind::StackOverflow => Error::HardwareStackError,
+        // An H200 runs on at such a target and finds no instruction there.
+        FaultKind::Operand | FaultKind::CallTarget | FaultKind::BranchIndex => {
+            Error::IllegalInstruction
+        }
         FaultKind::Assertion => Error::Assert,
-        FaultKind::CallTarget | FaultKind::BranchIndex => Error::InvalidPc,
         FaultKind::Deadlock | FaultKind::DivergentBarrier | FaultKind::Timeout => {
             Error::LaunchTimeout
         }
@@ -106,6 +112,9 @@ impl Function {
             || tuning.req_ntid.is_some_and(|want| want != launch.block)
         {
             return Err(Error::InvalidValue);
+        }
+        if resources.local > limits.local_bytes_per_thread {
+            return Err(Error::LaunchOutOfResources);
         }
         if launch.shared > self.max_dynamic.load(Ordering::Relaxed).max(0) as u32 {
             return Err(Error::InvalidValue);

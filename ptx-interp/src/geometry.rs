@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptx_isa::effect::window;
 use ptx_isa::special::Sreg;
+use ptx_parse::code::MOST_LOCAL;
 
 use crate::code::Kernel;
 use crate::params::{LaunchError, LaunchParams};
@@ -114,6 +115,11 @@ impl Geometry {
         let limit = MAX_SHARED.min(window::SHARED_CTA);
         if bytes > limit {
             return Err(LaunchError::SharedMemory { bytes, limit });
+        }
+        let local = k.functions[0].local_bytes;
+        if local > MOST_LOCAL {
+            let (kernel, limit) = (k.name().into(), MOST_LOCAL);
+            return Err(LaunchError::LocalMemory { kernel, bytes: local, limit });
         }
         static GRIDS: AtomicU64 = AtomicU64::new(1);
         Ok(Geometry {

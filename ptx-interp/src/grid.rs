@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -33,7 +33,14 @@ pub(crate) struct Grid<'a> {
     /// Warp instructions so far.
     pub steps: AtomicU64,
     printed: Mutex<Printed>,
+    /// Bytes of text that blocks hold.
+    held: AtomicUsize,
 }
+
+/// Most bytes of text that blocks hold until earlier ones have ended.
+const MOST_HELD: usize = 64 << 20;
+/// Bytes from which on the first block that has not ended writes what it holds.
+const AT_ONCE: usize = 1 << 20;
 
 // SAFETY: the constant area behind `consts` is only read while the launch runs.
 unsafe impl Sync for Grid<'_> {}
@@ -66,6 +73,7 @@ impl<'a> Grid<'a> {
             started: Instant::now(),
             steps: AtomicU64::new(0),
             printed: Mutex::new(Printed { next: groups.start, ..Printed::default() }),
+            held: AtomicUsize::new(0),
             queue: BlockQueue::new(groups, params.threads),
             geometry,
         }
@@ -88,6 +96,30 @@ impl<'a> Grid<'a> {
             self.print(&text);
         }
     }
+
+    /// A block of group `index` has printed, from `before` on in the text that it holds; `first` says that no
+    /// other block of the group comes before it. Text goes out at once where all before it has. What is too
+    /// much to hold is lost, as on devices, whose buffer is finite: whether it was kept.
+    pub(crate) fn hold(&self, index: u64, first: bool, text: &mut Vec<u8>, before: usize) -> bool {
+        let new = text.len() - before;
+        let held = self.held.fetch_add(new, Ordering::Relaxed) + new;
+        if text.len() < AT_ONCE && held <= MOST_HELD {
+            return true;
+        }
+        let printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        if first && printed.next == index {
+            self.print(text);
+            text.clear();
+            return true;
+        }
+        drop(printed);
+        if held > MOST_HELD {
+            text.truncate(before);
+            self.held.fetch_sub(new, Ordering::Relaxed);
+        }
+        held <= MOST_HELD
+    }
+
     /// Prints what finished groups up to the one that stopped, or all, have printed.
     pub(crate) fn flush(&self, last: u64) {
         let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -99,6 +131,8 @@ impl<'a> Grid<'a> {
         if text.is_empty() {
             return;
         }
+        let less = |held: usize| Some(held.saturating_sub(text.len()));
+        let _ = self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         let _ = match &self.params.output {
             Some(sink) => {
                 let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);

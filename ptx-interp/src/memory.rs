@@ -58,6 +58,9 @@ struct Table {
     lent: BTreeMap<u64, usize>,
     top: u64,
     used: u64,
+    /// Bytes that kernels' `malloc` has handed out, and most that it may.
+    heap: u64,
+    heap_limit: u64,
 }
 
 impl Table {
@@ -112,6 +115,10 @@ impl Table {
     }
 }
 
+/// Bytes that a kernel's `malloc` may hand out unless the host says otherwise, as on devices
+/// (`cudaLimitMallocHeapSize`).
+pub const DEFAULT_HEAP: u64 = 8 << 20;
+
 /// Bytes of an allocation from which on the host is asked for large pages: it spans some of 2 MiB.
 const LARGE: u64 = 8 << 20;
 
@@ -164,7 +171,8 @@ impl Memory {
     }
 
     fn over(region: Region, first: u64, limit: u64, mapped: Option<RwLock<Mappings>>) -> Memory {
-        let table = RwLock::new(Table { top: first, ..Table::default() });
+        let table = Table { top: first, heap_limit: DEFAULT_HEAP, ..Table::default() };
+        let table = RwLock::new(table);
         let epoch = AtomicU64::new(next_epoch());
         let watcher = OnceLock::new();
         Memory { inner: Arc::new(Inner { region, first, mapped, limit, table, epoch, watcher }) }
@@ -215,10 +223,16 @@ impl Memory {
         self.alloc_with(size, align.max(512), GUARD, name, access, false)
     }
 
+    /// Bytes that `malloc` in kernels may hand out from now on; [`DEFAULT_HEAP`] at first. What it has
+    /// handed out stays.
+    pub fn set_heap_limit(&self, bytes: u64) {
+        self.table_mut().heap_limit = bytes;
+    }
+
     /// `malloc` in a kernel: aligned to 16.
     ///
     /// # Errors
-    /// When there is no room.
+    /// When there is no room, or the heap has none ([`Memory::set_heap_limit`]).
     pub fn alloc_heap(&self, size: u64) -> Result<u64, MemoryError> {
         self.alloc_with(size, 16, HEAP_GUARD, "malloc", Access::ReadWrite, true)
     }
@@ -238,10 +252,15 @@ impl Memory {
         if size > limit.saturating_sub(table.used) {
             return Err(full(table.used));
         }
+        if heap && size > table.heap_limit.saturating_sub(table.heap) {
+            let (used, limit) = (table.heap, table.heap_limit);
+            return Err(MemoryError::OutOfMemory { wanted: size, used, limit });
+        }
         let end = self.inner.first + self.inner.region.len();
         let used = table.used;
         let start = table.take(size.max(1) + guard, align, end).ok_or_else(|| full(used))?;
         table.used += size;
+        table.heap += if heap { size } else { 0 };
         let made = Allocation { start, size, name: name.into(), access, heap };
         table.live.insert(start, made.clone());
         drop(table);
@@ -282,10 +301,22 @@ impl Memory {
         if table.lent.remove(&a.start).is_none() {
             self.inner.region.clear(a.start - self.inner.first, a.size);
             table.used -= a.size;
+            table.heap -= if a.heap { a.size } else { 0 };
         }
         table.give(a.start);
         drop(table);
         self.tell(MemoryEvent::Freed(&a));
+        Ok(())
+    }
+
+    /// Says that the zeros of a fresh range are what it is to hold. It costs nothing, and watchers are told as
+    /// of a write.
+    ///
+    /// # Errors
+    /// When the range is not inside one allocation.
+    pub fn keep_zeros(&self, address: u64, bytes: u64) -> Result<(), MemoryError> {
+        self.host(address, bytes)?;
+        self.tell(MemoryEvent::Written { address, bytes });
         Ok(())
     }
 

@@ -119,6 +119,16 @@ pub enum LaunchError {
         /// Most.
         limit: u64,
     },
+    /// Too much local memory.
+    #[error("kernel `{kernel}` has {bytes} bytes of local memory per thread, devices have {limit}")]
+    LocalMemory {
+        /// Kernel.
+        kernel: String,
+        /// Bytes of a thread.
+        bytes: u32,
+        /// Most.
+        limit: u32,
+    },
     /// A symbol that the code uses has no address.
     #[error("module variable {0} has no address")]
     Symbol(u32),

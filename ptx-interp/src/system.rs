@@ -109,8 +109,10 @@ impl<O: Observer> Worker<'_, O> {
                         view.tell_system(lane, WarpEvent::Print { lane, text })?;
                         Ok(used)
                     });
+                    let kept = self.l.hold(group.index, at.cta == 0, &mut out, before);
                     group.ctas[at.cta].output = out;
-                    result[l] = printed?.unwrap_or(u32::MAX) as u64;
+                    let used = printed?.filter(|_| kept);
+                    result[l] = used.unwrap_or(u32::MAX) as u64;
                 }
                 Sys::Malloc => {
                     let bytes = value(0);

@@ -50,6 +50,49 @@ fn printf_comes_in_block_order_and_malloc_gives_memory() {
     }
 }
 
+/// Blocks print more than is held for them: the first goes on, the other waits for it and loses the rest.
+#[test]
+fn printf_holds_so_much_text() {
+    let text = "
+.version 8.4
+.target sm_80
+.address_size 64
+.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+.global .align 1 .b8 text[16];
+.visible .entry k(.param .u32 first, .param .u32 other)
+{
+    .reg .pred %p<8>; .reg .b32 %r<8>; .reg .b64 %rd<4>;
+    .local .align 8 .b8 args[8];
+    mov.u32 %r1, %ctaid.x; ld.param.u32 %r2, [first]; ld.param.u32 %r3, [other];
+    setp.eq.u32 %p1, %r1, 0; selp.u32 %r4, %r2, %r3, %p1;
+    mov.u64 %rd1, args; cvta.local.u64 %rd2, %rd1; mov.u64 %rd3, text; cvta.global.u64 %rd3, %rd3;
+    st.local.u32 [%rd1], %r1;
+$L: { .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %rd3; st.param.b64 [a], %rd2;
+      call.uni (r), vprintf, (f, a); ld.param.b32 %r5, [r]; }
+    sub.u32 %r4, %r4, 1; setp.ne.u32 %p2, %r4, 0; @%p2 bra $L;
+    ret;
+}";
+    let k = kernel(text);
+    // 4 KiB for each lane of a warp.
+    let printed = |first: u32, other: u32| {
+        let mut b = Bench::new(2, 32);
+        let at = b.memory.alloc(16, 1, "text", ptx_interp::Access::ReadOnly).unwrap();
+        b.memory.write(at, b"%4096d\0").unwrap();
+        b.params.symbols = vec![at];
+        b.arg(&first.to_le_bytes()).arg(&other.to_le_bytes());
+        b.params.threads = 2;
+        b.run(&k);
+        b.printed()
+    };
+    let few = printed(2, 3);
+    assert_eq!(few.len(), 5 * 32 * 4096);
+    assert!(few[..2 * 32 * 4096].ends_with('0') && few.ends_with('1'));
+    // 80 MiB of the first block: all of it comes out.
+    let many = printed(640, 1);
+    assert_eq!(many.len(), 641 * 32 * 4096);
+    assert!(many.ends_with('1'));
+}
+
 #[test]
 fn results_do_not_depend_on_host_threads() {
     let body = "mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mad.lo.u32 %r5, %r3, %r4, %r1;

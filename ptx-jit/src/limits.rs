@@ -3,7 +3,7 @@
 use flow::BitSet;
 use ptx_isa::effect::{BarKind, Effect, Order, WarpOp};
 use ptx_isa::{Reach, Space};
-use ptx_parse::code::Program;
+use ptx_parse::code::{MOST_LOCAL, Program};
 
 use crate::divergence::{Divergence, analyse};
 use crate::form::Form;
@@ -24,6 +24,15 @@ fn callable(op: &WarpOp) -> bool {
 /// Whether every lane does the operation for itself.
 fn per_lane(op: &WarpOp) -> bool {
     op.reach == Reach::Lane
+}
+
+/// Refuses more local memory than a thread may have: the passes go through it word by word.
+pub(crate) fn frames(program: &Program) -> Result<(), Unsupported> {
+    let bytes: u64 = program.functions.iter().map(|f| u64::from(f.frame_bytes)).sum();
+    if bytes > u64::from(MOST_LOCAL) {
+        return Err(Unsupported::new(format!("{bytes} bytes of local memory per thread")));
+    }
+    Ok(())
 }
 
 /// Refuses effects that compiled code has no way to do.

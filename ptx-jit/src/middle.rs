@@ -30,6 +30,7 @@ pub(crate) fn middle(
     options: Options,
     widest: Form,
 ) -> Result<Middle, Unsupported> {
+    limits::frames(program)?;
     let mut func = build::build(program)?;
     func.fast_nan = options.fast_nan;
     // The block's shape is a constant of this code, and what launches of this version agree in.

@@ -42,6 +42,10 @@ pub struct Program {
     pub matches: Vec<Match>,
 }
 
+/// Most local memory of a thread in bytes (CUDA C++ Programming Guide, technical specifications). Lowering only counts
+/// what a kernel has; launches refuse more.
+pub const MOST_LOCAL: u32 = 512 << 10;
+
 /// A lowered function.
 #[derive(Clone)]
 pub struct Function {

@@ -205,6 +205,9 @@ pub struct LocatedLabel<'a> {
     pub text: &'a str,
 }
 
+/// Most bytes of a line that reports show.
+const LONGEST_LINE: usize = 2000;
+
 /// A text with its name and the beginnings of its lines: turns findings into
 /// text for people or data for tools.
 pub struct Reporter<'a> {
@@ -256,6 +259,22 @@ impl<'a> Reporter<'a> {
         }
     }
 
+    /// How to show a finding: without the lines of the text where one is too long to be read.
+    fn style(&self, diag: &Diag) -> term::DisplayStyle {
+        let long = |at: u32| {
+            let next = self.lines.partition_point(|&start| start <= at);
+            let start = self.lines[next.max(1) - 1] as usize;
+            let end = self.lines.get(next).map_or(self.src.len(), |end| *end as usize);
+            end - start > LONGEST_LINE
+        };
+        let places = diag.labels.iter().map(|l| l.span).chain([diag.span]);
+        if places.flat_map(|s| [s.start, s.end]).any(long) {
+            term::DisplayStyle::Medium
+        } else {
+            term::DisplayStyle::Rich
+        }
+    }
+
     fn diagnostic(diag: &Diag) -> report::Diagnostic<()> {
         let severity = match diag.severity {
             Severity::Error => report::Severity::Error,
@@ -277,51 +296,19 @@ impl<'a> Reporter<'a> {
             .with_notes(notes.chain(help).collect())
     }
 
-    /// The finding without its line of the text, if that is too long to show.
-    fn without_line(&self, diag: &Diag) -> Option<String> {
-        /// Bytes of a line that is still shown.
-        const LONGEST: usize = 1000;
-        let shown = |span: Span| {
-            let line = self.position(span.start).line as usize;
-            let end = self.lines.get(line).map_or(self.src.len(), |n| *n as usize);
-            end - self.lines[line - 1] as usize <= LONGEST
-        };
-        if shown(diag.span) && diag.labels.iter().all(|l| shown(l.span)) {
-            return None;
-        }
-        let severity = match diag.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        };
-        let Position { line, column } = self.position(diag.span.start);
-        let mut out = format!(
-            "{severity}[{}]: {}\n  --> {}:{line}:{column}\n",
-            diag.code.text(),
-            diag.message,
-            self.name
-        );
-        diag.notes.iter().for_each(|n| out += &format!("  = note: {n}\n"));
-        diag.help.iter().for_each(|h| out += &format!("  = help: {h}\n"));
-        Some(out + "\n")
-    }
-
     /// The finding as plain text.
     pub fn plain(&self, diag: &Diag) -> String {
-        if let Some(text) = self.without_line(diag) {
-            return text;
-        }
-        let config = term::Config { chars: term::Chars::ascii(), ..term::Config::default() };
+        let chars = term::Chars::ascii();
+        let display_style = self.style(diag);
+        let config = term::Config { chars, display_style, ..term::Config::default() };
         term::emit_into_string(&config, &self.file, &Reporter::diagnostic(diag))
             .unwrap_or_else(|_| format!("{}: {}\n", self.name, diag.message))
     }
 
     /// The finding as text with terminal colours.
     pub fn coloured(&self, diag: &Diag) -> String {
-        if let Some(text) = self.without_line(diag) {
-            return text;
-        }
         let mut out = term::termcolor::Ansi::new(Vec::new());
-        let config = term::Config::default();
+        let config = term::Config { display_style: self.style(diag), ..term::Config::default() };
         let styles = term::Styles::default();
         let mut writer = term::StylesWriter::new(&mut out, &styles);
         match term::emit_to_write_style(

@@ -3,10 +3,21 @@
 use ptx_parse::code::function_address;
 use ptx_parse::module::{RelocationTarget, Symbol};
 
-/// The bytes of a variable once the addresses of all symbols are known (0 for those without one).
-pub(crate) fn image(symbol: &Symbol, addresses: &[u64]) -> Vec<u8> {
-    let mut bytes = symbol.init.clone();
-    bytes.resize(symbol.size as usize, 0);
+/// Writes what a variable holds besides zeros, piece by piece at offsets from its start, once the addresses of all symbols
+/// are known (0 for those without one). A variable may be larger than the host's memory, its pieces are not.
+///
+/// # Errors
+/// The first of `write`.
+pub(crate) fn fill<E>(
+    symbol: &Symbol,
+    addresses: &[u64],
+    mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let size = usize::try_from(symbol.size).unwrap_or(usize::MAX);
+    let given = &symbol.init[..symbol.init.len().min(size)];
+    if !given.is_empty() {
+        write(0, given)?;
+    }
     for relocation in &symbol.relocations {
         // Global and constant addresses are generic ones already, so `generic()` changes nothing.
         let base = match relocation.target {
@@ -15,12 +26,12 @@ pub(crate) fn image(symbol: &Symbol, addresses: &[u64]) -> Vec<u8> {
         };
         let value = base.wrapping_add(relocation.addend as u64) >> relocation.shift;
         let width = usize::from(relocation.bytes).min(8);
-        let start = relocation.offset as usize;
-        if let Some(place) = bytes.get_mut(start..start + width) {
-            place.copy_from_slice(&value.to_le_bytes()[..width]);
+        let end = relocation.offset.checked_add(width as u64);
+        if end.is_some_and(|end| end <= symbol.size) {
+            write(relocation.offset, &value.to_le_bytes()[..width])?;
         }
     }
-    bytes
+    Ok(())
 }
 
 #[cfg(test)]
@@ -47,6 +58,32 @@ mod tests {
 
     fn at(offset: u64, bytes: u8, target: RelocationTarget, addend: i64, shift: u8) -> Relocation {
         Relocation { offset, bytes, target, addend, generic: false, shift }
+    }
+
+    /// The variable's bytes, when only what is written is not zero.
+    fn image(symbol: &Symbol, addresses: &[u64]) -> Vec<u8> {
+        let mut bytes = vec![0; symbol.size as usize];
+        let filled = fill(symbol, addresses, |at, piece| {
+            bytes[at as usize..][..piece.len()].copy_from_slice(piece);
+            Ok::<_, ()>(())
+        });
+        filled.unwrap();
+        bytes
+    }
+
+    #[test]
+    fn only_what_is_given_is_written() {
+        let huge = Symbol {
+            size: 60_000_000_000,
+            ..symbol(vec![at(59_999_999_992, 8, RelocationTarget::Symbol(0), 0, 0)])
+        };
+        let mut pieces = Vec::new();
+        fill(&huge, &[7], |at, piece| {
+            pieces.push((at, piece.to_vec()));
+            Ok::<_, ()>(())
+        })
+        .unwrap();
+        assert_eq!(pieces, [(0, vec![1, 2, 3]), (59_999_999_992, vec![7, 0, 0, 0, 0, 0, 0, 0])]);
     }
 
     #[test]

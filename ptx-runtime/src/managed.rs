@@ -29,6 +29,9 @@ impl Managed {
             used: memory.used(),
             limit: memory.limit(),
         };
+        if bytes > memory.limit().saturating_sub(memory.used()) {
+            return Err(full());
+        }
         let size = usize::try_from(bytes.max(1)).map_err(|_| full())?;
         let layout = Layout::from_size_align(size, align.max(16) as usize).map_err(|_| full())?;
         // SAFETY: the size is not zero.

@@ -10,7 +10,7 @@ use ptx_parse::module::{Func, Linkage};
 
 use crate::context::Context;
 use crate::device_ptr::DevicePtr;
-use crate::globals::image;
+use crate::globals::fill;
 use crate::managed::Managed;
 use crate::resources::Resources;
 use crate::verified::{Diagnostics, Verified};
@@ -83,7 +83,11 @@ impl Module {
         }
         for (symbol, address) in all.iter().zip(&module.symbols) {
             if *address != 0 {
-                module.memory.write(*address, &image(symbol, &module.symbols))?;
+                // Allocations are zero: pages that nobody has written cost nothing.
+                module.memory.keep_zeros(*address, symbol.size)?;
+                fill(symbol, &module.symbols, |at, piece| {
+                    module.memory.write(*address + at, piece)
+                })?;
             }
         }
         Ok(module)

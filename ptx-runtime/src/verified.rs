@@ -310,6 +310,9 @@ pub fn format(text: &str, name: &str) -> Result<String, Diagnostics> {
     Ok(ptx_parse::print::print(&ast))
 }
 
+/// Findings that are shown to people.
+const MOST_SHOWN: usize = 1000;
+
 impl Diagnostics {
     /// The findings in the order of the text.
     pub fn diags(&self) -> &[Diag] {
@@ -321,13 +324,17 @@ impl Diagnostics {
         self.diags.iter().filter(|d| d.is_error()).count()
     }
 
-    /// All findings as text for people.
+    /// The findings as text for people, up to a thousand.
     pub fn render(&self, color: bool) -> String {
         let reporter = Reporter::new(&self.name, &self.source);
-        self.diags
-            .iter()
-            .map(|d| if color { reporter.coloured(d) } else { reporter.plain(d) })
-            .collect()
+        let shown = self.diags.iter().take(MOST_SHOWN);
+        let mut text: String =
+            shown.map(|d| if color { reporter.coloured(d) } else { reporter.plain(d) }).collect();
+        let rest = self.diags.len().saturating_sub(MOST_SHOWN);
+        if rest > 0 {
+            text.push_str(&format!("{rest} more findings are not shown\n"));
+        }
+        text
     }
 
     /// All findings as data: an array with file, place, code, severity, message, notes and help of each.

@@ -21,6 +21,15 @@ fn is_container(path: &Path) -> bool {
     !is_stdin(path) && read.is_ok() && container::is_container(&head)
 }
 
+/// What a file is that is no text; nothing where it may be some. Drivers take text with zeros behind it.
+fn binary(bytes: &[u8]) -> Option<&'static str> {
+    if bytes.starts_with(b"\x7fELF") {
+        return Some("an ELF file (a program, a library or a cubin)");
+    }
+    let end = bytes.iter().rposition(|b| *b != 0).unwrap_or(0);
+    bytes[..end].contains(&0).then_some("a binary file")
+}
+
 /// A PTX or OpenCL C file, verified, or a container, which was.
 pub(crate) fn open(
     path: &Path,
@@ -37,7 +46,13 @@ pub(crate) fn open(
         match assembled {
             Some(inner) => Verified::from_bytes(inner, &name),
             None if container::is_container(&bytes) => Verified::from_bytes(bytes, &name),
-            None => return Ok(cc::verify_with(path, &text_of(bytes), &name, options, lenient)),
+            None => {
+                if let Some(kind) = binary(&bytes) {
+                    let hint = "PTX and OpenCL C are text";
+                    return Err(common.fail(INVALID, "file", format!("{name} is {kind}: {hint}")));
+                }
+                return Ok(cc::verify_with(path, &text_of(bytes), &name, options, lenient));
+            }
         }
     };
     let source =

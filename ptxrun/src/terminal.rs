@@ -98,24 +98,33 @@ pub(crate) fn display_name(path: &Path) -> String {
     if is_stdin(path) { "<stdin>".into() } else { path.display().to_string() }
 }
 
+/// Most bytes of a file that are read: some, such as `/dev/zero`, have no end.
+const MOST_READ: u64 = 512 << 20;
+
 pub(crate) fn read_bytes(path: &Path, common: &Common) -> Result<Vec<u8>, Failed> {
     let mut bytes = Vec::new();
     let result = if is_stdin(path) {
-        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
+        std::io::stdin().lock().take(MOST_READ + 1).read_to_end(&mut bytes)
     } else {
-        std::fs::read(path).map(|contents| bytes = contents)
+        std::fs::File::open(path).and_then(|file| file.take(MOST_READ + 1).read_to_end(&mut bytes))
     };
-    if let Err(error) = result {
-        let hint = match subcommand_like(path) {
-            Some(name) if error.kind() == std::io::ErrorKind::NotFound => {
-                format!("; did you mean the subcommand `{name}`?")
-            }
-            _ => String::new(),
-        };
-        let name = display_name(path);
-        return Err(common.fail(USAGE, "file", format!("cannot read {name}: {error}{hint}")));
+    let fail = |what: String| Err(common.fail(USAGE, "file", what));
+    let name = display_name(path);
+    match result {
+        Err(error) => {
+            let hint = match subcommand_like(path) {
+                Some(name) if error.kind() == std::io::ErrorKind::NotFound => {
+                    format!("; did you mean the subcommand `{name}`?")
+                }
+                _ => String::new(),
+            };
+            fail(format!("cannot read {name}: {error}{hint}"))
+        }
+        Ok(_) if bytes.len() as u64 > MOST_READ => {
+            fail(format!("{name} has more than {MOST_READ} bytes"))
+        }
+        Ok(_) => Ok(bytes),
     }
-    Ok(bytes)
 }
 
 /// The subcommand that a word without a dot or a slash is most like, if it is like one.

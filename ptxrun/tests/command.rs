@@ -206,6 +206,39 @@ fn forms_outside_ptx_need_lenient() {
     assert_eq!(ptxrun_with(&["check", "--lenient", "-"], &text).status, 0);
 }
 
+#[test]
+fn variables_are_judged() {
+    let with = |name: &str, value: &str, args: &[&str]| {
+        let out = command(args).env(name, value).output().unwrap();
+        (out.status.code(), String::from_utf8(out.stderr).unwrap())
+    };
+    for name in ["PTXRUN_MEMORY", "PTXRUN_TIMEOUT", "PTXRUN_JIT_BITS", "PTXRUN_CACHE_BYTES"] {
+        for args in [&["isa", "fma"][..], &["cc", "none.cl"]] {
+            let (status, text) = with(name, "junk", args);
+            assert!(status == Some(2) && text.contains(name) && text.contains("junk"), "{text}");
+        }
+    }
+    let (status, text) = with("PTXRUN_MEMROY", "8G", &["devices", "H200"]);
+    assert!(status == Some(0) && text.contains("PTXRUN_MEMROY"), "{text}");
+}
+
+/// What is no text is refused in a line, and what has no end is not read to it.
+#[test]
+#[cfg(unix)]
+fn files_that_are_no_text() {
+    let elf = ptxrun(&["check", "/proc/self/exe"]);
+    assert_eq!(elf.status, 1, "{}", elf.stderr);
+    assert!(elf.stderr.contains("is an ELF file"), "{}", elf.stderr);
+    assert!(elf.stderr.len() < 300, "{}", elf.stderr);
+    let folder = Folder::new("binary");
+    std::fs::write(folder.file("k.ptx"), b".version 8.0\0.target sm_80").unwrap();
+    let binary = ptxrun(&["check", &folder.file("k.ptx")]);
+    assert!(binary.status == 1 && binary.stderr.contains("a binary file"), "{}", binary.stderr);
+    let endless = ptxrun(&["check", "/dev/zero"]);
+    assert_eq!(endless.status, 2, "{}", endless.stderr);
+    assert!(endless.stderr.contains("more than"), "{}", endless.stderr);
+}
+
 /// A folder with libraries that hold nothing, and the command with these as its own.
 #[cfg(unix)]
 fn with_libraries(folder: &Folder, args: &[&str]) -> std::process::Output {

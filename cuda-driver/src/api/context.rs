@@ -165,6 +165,9 @@ functions! {
             return Err(Error::UnsupportedLimit);
         }
         context.limits().insert(id, value as u64);
+        if id == 2 {
+            context.device.memory().set_heap_limit(value as u64);
+        }
         Ok(())
     }
 

@@ -115,6 +115,9 @@ fn limits_and_kernel_heap() {
         Err(MemoryError::OutOfMemory { .. })
     ));
     let h = m.alloc_heap(24).unwrap();
+    m.set_heap_limit(40);
+    assert!(matches!(m.alloc_heap(17), Err(MemoryError::OutOfMemory { used: 24, limit: 40, .. })));
+    m.free_heap(m.alloc_heap(16).unwrap()).unwrap();
     let a = m.alloc(24, 1, "a", Access::ReadWrite).unwrap();
     assert!(m.free_heap(a).is_err());
     m.free_heap(h).unwrap();

@@ -10,7 +10,7 @@ use ptx_isa::{Cx, Kind, Match, Sem, Space, Ty};
 
 use super::contract::{self, Fused};
 use super::operands::Names;
-use super::{Layout, blocks, refusal, resolve};
+use super::{LARGEST_FRAME, Layout, blocks, refusal, resolve};
 use crate::code::{
     ArgumentLocation, Call, CallArg, Callee, Flow, Function, Inst, Refusal, RegName,
 };
@@ -284,11 +284,12 @@ fn place_names<'a>(
         let second = (r.ty.bits() == 128).then(|| new(".hi"));
         regs.push((new(""), second));
     }
-    let mut frame = out.frame_bytes;
+    // Frames that are larger than a launch takes are only counted: they must not wrap.
+    let mut frame = u64::from(out.frame_bytes);
     let mut take = |size: u64, align: u32| {
-        let at = frame.next_multiple_of(align.max(4));
-        frame = at.saturating_add((size.min(u32::MAX as u64) as u32).next_multiple_of(4));
-        at
+        let at = frame.next_multiple_of(u64::from(align.max(4)));
+        frame = (at + size.min(LARGEST_FRAME)).next_multiple_of(4).min(LARGEST_FRAME);
+        at.min(LARGEST_FRAME) as u32
     };
     // Own results and parameters first: the caller finds them at fixed places.
     let mut params = Vec::new();
@@ -314,7 +315,7 @@ fn place_names<'a>(
         _ => 0,
     });
     let vars = vars.collect();
-    out.frame_bytes = frame.next_multiple_of(16);
+    out.frame_bytes = frame.next_multiple_of(16) as u32;
     Names { module, func: id, entry, body, layout, regs, vars, params }
 }
 

@@ -150,6 +150,20 @@ fn address_taken(module: &Module) -> Vec<u32> {
     in_data.chain(in_code).collect()
 }
 
+/// Most bytes of a frame or of shared memory that are told apart; no launch takes as many.
+pub(crate) const LARGEST_FRAME: u64 = 1 << 31;
+
+/// The first multiple of `align` from `offset` on.
+fn aligned(offset: u32, align: u32) -> u32 {
+    let at = u64::from(offset).next_multiple_of(u64::from(align.max(1)));
+    at.min(LARGEST_FRAME) as u32
+}
+
+/// What comes behind `size` bytes at `offset`.
+fn after(offset: u32, size: u64) -> u32 {
+    (u64::from(offset) + size.min(LARGEST_FRAME)).min(LARGEST_FRAME) as u32
+}
+
 /// Places shared and module-scope local variables that the reached functions name.
 fn lay_out(module: &Module, reached: &[u32], program: &mut Program) -> Layout {
     let mut layout = Layout {
@@ -170,9 +184,10 @@ fn lay_out(module: &Module, reached: &[u32], program: &mut Program) -> Layout {
     }
     let mut dynamic = Vec::new();
     let place = |name: &str, size: u64, align: u32, program: &mut Program| {
-        let offset = program.shared_bytes.next_multiple_of(align.max(1));
-        program.shared_bytes = offset.saturating_add(size.min(u32::MAX as u64) as u32);
-        program.shared_vars.push((name.to_string(), offset, size as u32));
+        let offset = aligned(program.shared_bytes, align);
+        program.shared_bytes = after(offset, size);
+        let size = u32::try_from(size).unwrap_or(u32::MAX);
+        program.shared_vars.push((name.to_string(), offset, size));
         offset
     };
     for (i, s) in module.symbols.iter().enumerate() {
@@ -190,8 +205,8 @@ fn lay_out(module: &Module, reached: &[u32], program: &mut Program) -> Layout {
                 layout.shared.insert(id, offset);
             }
             Space::Local => {
-                let offset = layout.local_bytes.next_multiple_of(s.align.max(1));
-                layout.local_bytes = offset + s.size as u32;
+                let offset = aligned(layout.local_bytes, s.align);
+                layout.local_bytes = after(offset, s.size);
                 layout.local.insert(id, offset);
             }
             _ => {}
@@ -209,7 +224,7 @@ fn lay_out(module: &Module, reached: &[u32], program: &mut Program) -> Layout {
         }
     }
     // All dynamic arrays start at the same place, behind the static ones.
-    let end = program.shared_bytes.next_multiple_of(program.dynamic_shared_align);
+    let end = aligned(program.shared_bytes, program.dynamic_shared_align);
     for &f in reached {
         let vars = module.functions[f as usize].body.iter().flat_map(|b| &b.vars);
         for (i, v) in vars.enumerate() {

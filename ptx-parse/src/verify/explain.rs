@@ -51,6 +51,9 @@ fn ordinal(n: usize) -> String {
     }
 }
 
+/// Unknown names of a function for which a similar one is looked for.
+const MOST_SUGGESTED: usize = 100;
+
 impl Verifier<'_> {
     /// A row that fits but that the module cannot use.
     #[cold]
@@ -65,10 +68,9 @@ impl Verifier<'_> {
 
     #[cold]
     pub(super) fn unknown_name(&mut self, name: Name, span: Span) {
-        if self.reported.contains(&name) {
+        if !self.reported.insert(name) {
             return;
         }
-        self.reported.push(name);
         let text = self.text(name);
         let digits = text.bytes().rev().take_while(u8::is_ascii_digit).count();
         let prefix = &text[..text.len() - digits];
@@ -83,8 +85,12 @@ impl Verifier<'_> {
             );
             return;
         }
-        let known: Vec<&str> = self.scopes.bound().map(|(n, _)| self.text(n)).collect();
-        let near = closest(text, known.iter().copied()).map(str::to_owned);
+        // Who has misspelt so many names has another problem, and each look goes through all names.
+        let near = if self.reported.len() <= MOST_SUGGESTED {
+            closest(text, self.scopes.bound().map(|(n, _)| self.text(n))).map(str::to_owned)
+        } else {
+            None
+        };
         let families: Vec<String> =
             self.scopes.families().iter().map(|f| format!("`{}<{}>`", f.text, f.count)).collect();
         let diag = self.error(Code::UnknownName, span, format!("`{text}` is not declared"));

@@ -32,6 +32,31 @@ fn take(body: &mut Body) -> Body {
     }
 }
 
+/// Where the labels of each block stand that are in none of its inner blocks; blocks in the order of their `{`, the body
+/// itself first.
+fn labels_by_block(stmts: &[Stmt]) -> Vec<Vec<usize>> {
+    let mut all = vec![Vec::new()];
+    let mut open = vec![0];
+    for (i, stmt) in stmts.iter().enumerate() {
+        match stmt {
+            Stmt::Open(_) => {
+                open.push(all.len());
+                all.push(Vec::new());
+            }
+            Stmt::Close(_) if open.len() > 1 => {
+                open.pop();
+            }
+            Stmt::Label(_) => all[open[open.len() - 1]].push(i),
+            Stmt::Close(_)
+            | Stmt::Instr(_)
+            | Stmt::Var(_)
+            | Stmt::Directive(_)
+            | Stmt::Prototype(_) => {}
+        }
+    }
+    all
+}
+
 impl Verifier<'_> {
     /// A function or entry at module scope, or the prototype of one in a body.
     pub(super) fn function(&mut self, f: &ast::Function) {
@@ -286,7 +311,10 @@ impl Verifier<'_> {
         let ast = self.ast;
         let body_scope = self.scopes.depth();
         let stmts = ast.stmts(run);
-        self.collect_labels(stmts);
+        // Labels may be used before they stand: those of a block are declared where it opens.
+        let labels = labels_by_block(stmts);
+        let mut blocks = labels.iter();
+        self.declare_labels(stmts, blocks.next());
         self.body.insts.reserve(stmts.len());
         self.body.operands.reserve(stmts.len() * 3);
         for (i, stmt) in stmts.iter().enumerate() {
@@ -322,7 +350,7 @@ impl Verifier<'_> {
                 }
                 Stmt::Open(_) => {
                     self.scopes.open();
-                    self.collect_labels(&stmts[i + 1..]);
+                    self.declare_labels(stmts, blocks.next());
                 }
                 Stmt::Close(_) if self.scopes.depth() > body_scope => self.scopes.close(),
                 Stmt::Close(_) => {}
@@ -330,56 +358,45 @@ impl Verifier<'_> {
         }
     }
 
-    /// Declares the labels of the block that `stmts` begin with: labels may be
-    /// used before they stand.
-    fn collect_labels(&mut self, stmts: &[Stmt]) {
+    /// Declares the labels that stand directly in a block, by their places in `stmts`.
+    fn declare_labels(&mut self, stmts: &[Stmt], labels: Option<&Vec<usize>>) {
         let ast = self.ast;
-        let mut depth = 0;
-        for (i, stmt) in stmts.iter().enumerate() {
-            match *stmt {
-                Stmt::Open(_) => depth += 1,
-                Stmt::Close(_) if depth == 0 => break,
-                Stmt::Close(_) => depth -= 1,
-                Stmt::Label(index) if depth == 0 => {
-                    let word = ast.label(index);
-                    let binding = match stmts.get(i + 1) {
-                        Some(Stmt::Directive(d)) => match ast.directive(*d).kind {
-                            DirectiveKind::BranchTargets => {
-                                self.body.branch_targets.push(Vec::new());
-                                Some(Binding::BranchTargets(
-                                    self.body.branch_targets.len() as u32 - 1,
-                                ))
-                            }
-                            DirectiveKind::CallTargets => {
-                                self.body.call_targets.push(Vec::new());
-                                Some(Binding::CallTargets(self.body.call_targets.len() as u32 - 1))
-                            }
-                            _ => None,
-                        },
-                        Some(Stmt::Prototype(f)) if ast.function(*f).kind == FnKind::Prototype => {
-                            self.body.prototypes.push(Prototype::default());
-                            Some(Binding::Prototype(self.body.prototypes.len() as u32 - 1))
-                        }
-                        _ => None,
-                    };
-                    let binding = binding.unwrap_or_else(|| {
-                        let span = self.span_of(word);
-                        self.body.labels.push((span.start..span.end, u32::MAX));
-                        Binding::Label(self.body.labels.len() as u32 - 1)
-                    });
-                    let span = self.span_of(word);
-                    self.reserved(word);
-                    if let Err(first) = self.scopes.declare(word.name, binding, span) {
-                        let name = self.text(word.name);
-                        self.error(
-                            Code::Duplicate,
-                            span,
-                            format!("label `{name}` stands twice in this block"),
-                        )
-                        .also(first, "first here");
+        for &i in labels.into_iter().flatten() {
+            let Stmt::Label(index) = stmts[i] else { continue };
+            let word = ast.label(index);
+            let binding = match stmts.get(i + 1) {
+                Some(Stmt::Directive(d)) => match ast.directive(*d).kind {
+                    DirectiveKind::BranchTargets => {
+                        self.body.branch_targets.push(Vec::new());
+                        Some(Binding::BranchTargets(self.body.branch_targets.len() as u32 - 1))
                     }
+                    DirectiveKind::CallTargets => {
+                        self.body.call_targets.push(Vec::new());
+                        Some(Binding::CallTargets(self.body.call_targets.len() as u32 - 1))
+                    }
+                    _ => None,
+                },
+                Some(Stmt::Prototype(f)) if ast.function(*f).kind == FnKind::Prototype => {
+                    self.body.prototypes.push(Prototype::default());
+                    Some(Binding::Prototype(self.body.prototypes.len() as u32 - 1))
                 }
-                _ => {}
+                _ => None,
+            };
+            let binding = binding.unwrap_or_else(|| {
+                let span = self.span_of(word);
+                self.body.labels.push((span.start..span.end, u32::MAX));
+                Binding::Label(self.body.labels.len() as u32 - 1)
+            });
+            let span = self.span_of(word);
+            self.reserved(word);
+            if let Err(first) = self.scopes.declare(word.name, binding, span) {
+                let name = self.text(word.name);
+                self.error(
+                    Code::Duplicate,
+                    span,
+                    format!("label `{name}` stands twice in this block"),
+                )
+                .also(first, "first here");
             }
         }
     }

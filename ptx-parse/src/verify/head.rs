@@ -55,11 +55,16 @@ impl Verifier<'_> {
         let mut tuning = Tuning::default();
         let mut noreturn = false;
         let attrs = ast.attrs(f.attrs);
-        for (i, attr) in attrs.iter().enumerate() {
+        let mut seen = Vec::new();
+        for attr in attrs {
             let name = self.text(attr.name.name);
             let ints = ast.ints(attr.ints);
             self.head_rule(f, attr, name, ints);
-            let earlier = attrs[..i].iter().any(|a| a.name.name == attr.name.name);
+            // There are few names, however often they stand here.
+            let earlier = seen.contains(&attr.name.name);
+            if !earlier {
+                seen.push(attr.name.name);
+            }
             if earlier && !matches!(name, ".pragma" | ".language") {
                 let span = self.span_of(attr.name);
                 let message = format!("`{name}` is given twice; the last one counts");

@@ -11,6 +11,9 @@ use crate::names::Name;
 use ptx_isa::types::{TyClass, ptx};
 use ptx_isa::{Space, Ty};
 
+/// Most bytes from a variable's start to the end of its last value: values stand in the verified module.
+const LARGEST_INITIAL: usize = 256 << 20;
+
 impl Verifier<'_> {
     pub(super) fn initialise(
         &mut self,
@@ -105,6 +108,15 @@ impl Verifier<'_> {
                 let bits = immediate(imm, ty).to_le_bytes();
                 let start = at as usize;
                 if bits.iter().any(|&b| b != 0) {
+                    if start + bytes > LARGEST_INITIAL {
+                        self.error(
+                            Code::Initializer,
+                            init.span(),
+                            format!("values beyond the first {LARGEST_INITIAL} bytes are not kept"),
+                        )
+                        .help("let a kernel or the program write them");
+                        return;
+                    }
                     if symbol.init.len() < start + bytes {
                         symbol.init.resize(start + bytes, 0);
                     }

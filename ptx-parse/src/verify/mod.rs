@@ -34,7 +34,7 @@ use opcode::Opcode;
 use ptx_isa::meaning::ModuleInfo;
 use ptx_isa::types::{PtxVersion, Target, ptx};
 use scope::Scopes;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Reads and verifies `text`, called `name` in reports.
@@ -93,7 +93,7 @@ struct Verifier<'a> {
     /// The `.loc` in force.
     loc: Option<u32>,
     /// Names reported as unknown in this function.
-    reported: Vec<Name>,
+    reported: HashSet<Name>,
     in_entry: bool,
     /// Registers declared at module scope (PTX 1.x).
     module_regs: Vec<crate::ast::Var>,
@@ -137,7 +137,7 @@ impl<'a> Verifier<'a> {
             body: Body::default(),
             top: Vec::new(),
             loc: None,
-            reported: Vec::new(),
+            reported: HashSet::new(),
             in_entry: false,
             module_regs: Vec::new(),
             sized: false,
