@@ -83,8 +83,8 @@ fn modules_of_the_assembler() {
     let mut machine = file.clone();
     machine[name + 1] = b'q';
     assert_eq!(call("cuModuleLoadData", &[at(&mut module), at(&mut machine[..])]), 209);
-    let middle = file.len() / 2;
-    file[middle] ^= 1;
+    let inside = file.windows(4).position(|w| w == b"PTXB").unwrap() + 100;
+    file[inside] ^= 1;
     assert_eq!(call("cuModuleLoadData", &[at(&mut module), at(&mut file[..])]), 200);
 }
 

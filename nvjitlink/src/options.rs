@@ -1,7 +1,7 @@
 //! The options of a link, by the list in `nvJitLink.h`.
 
 use ptx_runtime::isa::types::Target;
-use ptx_runtime::parse::verify::{current_targets, target_named};
+use ptx_runtime::parse::verify::header::{current_targets, target_named};
 
 use crate::link::Status;
 

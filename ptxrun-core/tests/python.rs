@@ -30,5 +30,5 @@ fn the_package_does_what_its_tests_say() {
 
 golden::tests! {
     the_package_does_what_its_tests_say:
-        program(&[&python(), "-c", "import numpy, pytest, pyarrow, nbclient, ipykernel"]).in_ci(),
+        program(&[&python(), "-c", "import numpy, pytest, pyarrow, nbclient, ipykernel"]),
 }

@@ -45,7 +45,7 @@ fn result(folder: &Folder, file: &str) -> String {
         "--arg",
         "f32:-1.00048828125",
         "--print",
-        "0:x32",
+        "0:b32",
     ]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     run.stdout
@@ -75,7 +75,7 @@ fn verbose_lines_are_those_of_the_other_assembler() {
     let made = folder.run(&line);
     assert_eq!((made.status, &*made.stdout), (0, ""), "{}", made.stderr);
     let lines: Vec<&str> = made.stderr.lines().collect();
-    let timed = lines[4].strip_prefix("ptxas info    : Compile time = ").unwrap();
+    let timed = lines[5].strip_prefix("ptxas info    : Compile time = ").unwrap();
     assert!(timed.ends_with(" ms"), "{timed}");
     assert_eq!(
         lines[..4],

@@ -2,8 +2,8 @@
 
 use super::map::{Element, Interleave, Mode, Swizzle, TensorMap};
 
-/// Most bytes that a copy moves: the shared memory that a block can have.
-const MOST_BYTES: u64 = 227 << 10;
+/// Most bytes that a copy moves: the shared memory of a multiprocessor (the most that was taken; 256 KiB were refused).
+const MOST_BYTES: u64 = 228 << 10;
 
 /// Arguments of `cuTensorMapEncodeTiled` or `cuTensorMapEncodeIm2col`; lists are as long as the rank demands.
 #[derive(Debug, Clone)]

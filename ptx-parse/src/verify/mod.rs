@@ -15,15 +15,13 @@ mod declare;
 mod explain;
 mod function;
 mod head;
-mod header;
+pub mod header;
 mod init;
 mod limits;
 mod opcode;
 mod operands;
 mod scope;
 mod values;
-
-pub use header::{current_targets, target_named, versions};
 
 use crate::ast::{Ast, DirectiveKind, Item};
 use crate::diag::{Code, Diag};

@@ -11,7 +11,7 @@ use std::time::Instant;
 use ptx_runtime::isa::types::{Suffix, Target};
 use ptx_runtime::parse::diag::{Reporter, Severity};
 use ptx_runtime::parse::link;
-use ptx_runtime::parse::verify::{current_targets, target_named, versions};
+use ptx_runtime::parse::verify::header::{current_targets, target_named, versions};
 use ptx_runtime::{Diagnostics, Verified, VerifyOptions, cubin};
 
 use crate::list;
@@ -218,7 +218,9 @@ fn assemble(request: &Request) -> Outcome {
     }
     let wanted = |n: &&str| request.entries.is_empty() || request.entries.iter().any(|e| e == n);
     let kernels: Vec<&str> = all.into_iter().filter(wanted).collect();
-    let figures = figures::of(&verified, &kernels).map_err(|refusal| {
+    // What calls functions of other objects has figures only once it is linked.
+    let whole: &[&str] = if verified.undefined().is_some() { &[] } else { &kernels };
+    let figures = figures::of(&verified, whole).map_err(|refusal| {
         say("error", refusal);
         give_up(ABORTED)
     })?;
