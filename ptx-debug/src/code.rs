@@ -9,6 +9,7 @@ use ptx_isa::{Kind, Reach, Space, Ty};
 use ptx_parse::code::{Flow, Inst};
 use ptx_parse::module::Module;
 
+use crate::dwarf::{self, Leaf, Scope};
 use crate::error::Error;
 
 /// A PTX instruction: index of its function in the program, and of the instruction there.
@@ -64,7 +65,8 @@ pub struct CodeMap {
     variables: Vec<Variable>,
     starts: Vec<u32>,
     files: Vec<(u32, String)>,
-    texts: HashMap<u32, Option<Vec<String>>>,
+    texts: HashMap<u32, Option<(PathBuf, Vec<String>)>>,
+    scopes: Vec<Scope>,
 }
 
 impl CodeMap {
@@ -133,6 +135,7 @@ impl CodeMap {
             starts,
             files: program.files.clone(),
             texts: HashMap::new(),
+            scopes: dwarf::scopes(&program.source),
         };
         for (n, name) in map.files.clone() {
             map.texts.insert(n, read_source(&name, folders));
@@ -206,8 +209,14 @@ impl CodeMap {
 
     /// Text of a source line, where the file can be read.
     pub fn source_text(&self, (file, line): SourceLine) -> Option<&str> {
-        let lines = self.texts.get(&file)?.as_ref()?;
+        let (_, lines) = self.texts.get(&file)?.as_ref()?;
         lines.get((line as usize).checked_sub(1)?).map(String::as_str)
+    }
+
+    /// Where a source file was found.
+    pub fn source_path(&self, file: u32) -> Option<PathBuf> {
+        let (path, _) = self.texts.get(&file)?.as_ref()?;
+        Some(path.canonicalize().unwrap_or_else(|_| path.clone()))
     }
 
     /// Text of a PTX line.
@@ -310,6 +319,13 @@ impl CodeMap {
     /// A variable that code of `function` can name.
     pub fn variable(&self, name: &str) -> Option<&Variable> {
         self.variables.iter().find(|v| v.name == name)
+    }
+
+    /// Variables of the source in a function, by debug information.
+    pub fn leaves(&self, function: u32) -> &[Leaf] {
+        let name = self.function_name(function);
+        let found = self.scopes.iter().find(|s| s.function == name);
+        found.map_or(&[], |s| &s.leaves)
     }
 
     /// All variables.
@@ -448,14 +464,15 @@ fn variables(kernel: &Kernel, module: &Module, symbols: &[u64]) -> Vec<Variable>
     all
 }
 
-/// The lines of a source file, from where it is or from one of the folders.
-fn read_source(name: &str, folders: &[PathBuf]) -> Option<Vec<String>> {
+/// The path and lines of a source file, from where it is or from one of the folders.
+fn read_source(name: &str, folders: &[PathBuf]) -> Option<(PathBuf, Vec<String>)> {
     let path = Path::new(name);
     let mut places = vec![path.to_owned()];
     for folder in folders {
         places.push(folder.join(path));
         places.extend(path.file_name().map(|n| folder.join(n)));
     }
-    let text = places.iter().find_map(|p| std::fs::read_to_string(p).ok())?;
-    Some(text.lines().map(str::to_owned).collect())
+    let read = |p: PathBuf| std::fs::read_to_string(&p).ok().map(|text| (p, text));
+    let (path, text) = places.into_iter().find_map(read)?;
+    Some((path, text.lines().map(str::to_owned).collect()))
 }

@@ -90,6 +90,8 @@ pub enum Subject {
     Files,
     /// Functions.
     Functions,
+    /// Variables of the source in the function that is looked at.
+    Locals,
 }
 
 /// A command.
@@ -315,7 +317,7 @@ pub const HELP: &[Entry] = &[
     entry(
         &["info", "i"],
         "info SUBJECT",
-        "list breakpoints, warps, registers, args, variables, memory, launch, files, functions",
+        "list breakpoints, warps, registers, locals, args, variables, memory, launch, files, functions",
     ),
     entry(
         &["mask"],
@@ -395,6 +397,7 @@ fn subject(text: &str) -> Option<Subject> {
         ("launch", Subject::Launch),
         ("files", Subject::Files),
         ("functions", Subject::Functions),
+        ("locals", Subject::Locals),
     ];
     let found = all.iter().find(|(n, _)| !text.is_empty() && n.starts_with(text));
     found.map(|(_, s)| *s)

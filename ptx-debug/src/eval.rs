@@ -10,8 +10,10 @@ use ptx_isa::special::Sreg;
 use ptx_isa::{Kind, Space, Ty};
 
 use crate::code::{CodeMap, Register};
+use crate::dwarf::Leaf;
 use crate::error::Error;
 use crate::expr::{Binary, Expr, Unary};
+use crate::source::{self, Site};
 
 /// A value with its type; see [`decode`] for what the bits of a computed value are.
 #[derive(Copy, Clone, PartialEq, Debug)]
@@ -45,6 +47,8 @@ pub struct Compiled {
 enum Node {
     /// Widened as by [`widen`].
     Const(u64),
+    /// Address of bytes in the local frame.
+    Frame(u32),
     Register(Kind, u32, Ty, String),
     Special(Sreg),
     Load(Space, Ty, Box<Node>),
@@ -127,6 +131,9 @@ pub fn decode(ty: Ty, bits: u64) -> String {
 /// Names that mean nothing there, and operations without meaning.
 pub fn compile(expr: &Expr, code: &CodeMap, function: u32) -> Result<Compiled, Error> {
     let value = |node, ty| Ok(Compiled { node, ty, array: None });
+    if let Some(leaf) = source::path(expr).and_then(|path| code.leaf(function, &path)) {
+        return of_source(leaf, code, function);
+    }
     match expr {
         Expr::Int(v) => value(Node::Const(*v as u64), Ty::S64),
         Expr::Float(v) => value(Node::Const(v.to_bits()), Ty::F64),
@@ -169,8 +176,7 @@ pub fn compile(expr: &Expr, code: &CodeMap, function: u32) -> Result<Compiled, E
             value(Node::Load(space, ty, Box::new(at)), ty)
         }
         Expr::Member(..) => Err(Error::Evaluate(
-            "`.` and `->` want a structure of the source, and this kernel has no debug information for one"
-                .into(),
+            "`.` wants a structure of the source that debug information (nvcc -G) tells of".into(),
         )),
         Expr::Cast(ty, of) => {
             let of = compile(of, code, function)?;
@@ -184,6 +190,18 @@ pub fn compile(expr: &Expr, code: &CodeMap, function: u32) -> Result<Compiled, E
             Ok(Compiled { node: of.node, ty: Ty::U64, array: Some((*space, *ty, 0)) })
         }
     }
+}
+
+/// A variable of the source.
+pub(crate) fn of_source(leaf: &Leaf, code: &CodeMap, function: u32) -> Result<Compiled, Error> {
+    let nowhere = || Error::Evaluate(format!("the code does not say where `{}` is", leaf.path));
+    let node = match code.site(function, leaf).ok_or_else(nowhere)? {
+        Site::Register(name, r) => Node::Register(r.kind, r.number, leaf.ty, name),
+        Site::Memory(space, at) => Node::Load(space, leaf.ty, Box::new(Node::Const(at))),
+        Site::Frame(at) => Node::Load(Space::Local, leaf.ty, Box::new(Node::Frame(at))),
+    };
+    let array = leaf.points_to.map(|ty| (Space::Generic, ty, 0));
+    Ok(Compiled { node, ty: leaf.ty, array })
 }
 
 fn named(name: &str, code: &CodeMap, function: u32) -> Result<Compiled, Error> {
@@ -321,6 +339,10 @@ impl Compiled {
 fn compute(node: &Node, lane: &Lane<'_>, up: u32, mask: u32) -> Result<[u64; 32], Error> {
     Ok(match node {
         Node::Const(v) => [*v; 32],
+        Node::Frame(offset) => {
+            let start = lane.local_frame(up).unwrap_or(0);
+            [u64::from(start) + u64::from(*offset); 32]
+        }
         Node::Register(kind, number, ty, name) => {
             let row = lane.register(up, *kind, *number);
             let row = row.ok_or_else(|| Error::Unused(name.clone()))?;

@@ -391,6 +391,7 @@ impl<'a> Rest<'a> {
             Subject::Launch => Ok(self.launch()),
             Subject::Files => Ok(self.files()),
             Subject::Functions => Ok(self.functions()),
+            Subject::Locals => self.locals(),
         }
     }
 }

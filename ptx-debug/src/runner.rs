@@ -181,8 +181,7 @@ impl<'r> Runner<'r> {
     /// A place has been reached where a front may look around.
     fn rest(&mut self, moment: &Moment<'_>, reason: Reason, lane: LaneId) -> ControlFlow<String> {
         let now = self.time - 1;
-        self.target = None;
-        self.goal = None;
+        let (goal, target) = (self.goal.take(), self.target.take());
         self.left = None;
         self.touched.clear();
         self.session.up = 0;
@@ -194,6 +193,11 @@ impl<'r> Runner<'r> {
         let resume =
             self.front.rest(&mut Rest { session: self.session, moment: Some(moment), stop });
         self.rested = Some(now);
+        if matches!(resume, Resume::Same) {
+            (self.goal, self.target) = (goal, target);
+            self.prepare();
+            return ControlFlow::Continue(());
+        }
         self.resume(moment, resume, now)
     }
 
@@ -531,6 +535,7 @@ pub(crate) fn plan(
 ) -> Plan {
     match resume {
         Resume::Forward { motion, .. } => Plan::Forward(motion),
+        Resume::Same => Plan::Forward(Motion::Free),
         Resume::Backward { motion, count } => {
             let goal = goal(session, moment, motion, count, None);
             Plan::Search { goal, before: now }

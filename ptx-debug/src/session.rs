@@ -187,6 +187,8 @@ pub enum Resume {
         /// Whether to stop at the first instruction.
         stop: bool,
     },
+    /// As before an interrupt.
+    Same,
     /// Who wrote this last?
     Who(Sought, String),
     /// End the debugger.

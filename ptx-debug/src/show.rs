@@ -260,6 +260,29 @@ impl Rest<'_> {
         Ok(Answer::table(&["register", "type", "bits", "value"], rows))
     }
 
+    /// Variables of the source in the function that is looked at.
+    pub(crate) fn locals(&self) -> Result<Answer, Error> {
+        let lane = self.lane()?;
+        let function = self.function();
+        let code = &self.session.code;
+        let leaves = code.leaves(function);
+        if leaves.is_empty() {
+            let text = "this code has no debug information; compile with nvcc -G";
+            return Err(Error::Refused(text.into()));
+        }
+        let row = |leaf: &crate::dwarf::Leaf| {
+            let compiled = eval::of_source(leaf, code, function);
+            let value = compiled.and_then(|c| c.value(&lane, self.session.up));
+            let text = match value {
+                Ok(v) if leaf.type_name.ends_with('*') => format!("{:#x}", v.bits),
+                Ok(v) => decode(v.ty, v.bits),
+                Err(error) => format!("({error})"),
+            };
+            vec![leaf.path.clone(), leaf.type_name.clone(), text]
+        };
+        Ok(Answer::table(&["variable", "type", "value"], leaves.iter().map(row).collect()))
+    }
+
     /// Arguments of the kernel.
     pub(crate) fn args(&self) -> Result<Answer, Error> {
         let program = self.session.code.kernel.program();
