@@ -45,7 +45,7 @@ pub struct Scope {
 }
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
-type Unit<'a> = gimli::Unit<Slice<'a>>;
+type Header<'a> = gimli::UnitHeader<Slice<'a>>;
 
 /// First address that stands for a variable of the text; they are this far apart.
 const VARIABLES: u64 = 1 << 60;
@@ -145,12 +145,10 @@ fn read(sections: &Sections) -> gimli::Result<Vec<Scope>> {
     let mut scopes: Vec<Scope> = Vec::new();
     let mut units = dwarf.units();
     while let Some(header) = units.next()? {
-        let unit = dwarf.unit(header)?;
-        let text = |value: Option<AttributeValue<Slice<'_>>>| {
-            let s = value.and_then(|v| dwarf.attr_string(&unit, v).ok());
-            s.map(|s| s.to_string_lossy().into_owned())
-        };
-        let mut entries = unit.entries();
+        // Without the unit's line program: the assembler makes it, so the text has none.
+        let abbreviations = dwarf.abbreviations(&header)?;
+        let types = Types { dwarf: &dwarf, header: &header, abbreviations: &abbreviations };
+        let mut entries = header.entries(&abbreviations);
         let mut inside: Option<isize> = None;
         while let Some(entry) = entries.next_dfs()? {
             if inside.is_some_and(|depth| entry.depth <= depth) {
@@ -158,16 +156,16 @@ fn read(sections: &Sections) -> gimli::Result<Vec<Scope>> {
             }
             match entry.tag {
                 dw::DW_TAG_subprogram => {
-                    let linkage = text(entry.attr_value(dw::DW_AT_MIPS_linkage_name))
-                        .or_else(|| text(entry.attr_value(dw::DW_AT_linkage_name)))
-                        .or_else(|| text(entry.attr_value(dw::DW_AT_name)));
+                    let names =
+                        [dw::DW_AT_MIPS_linkage_name, dw::DW_AT_linkage_name, dw::DW_AT_name];
+                    let linkage = names.iter().find_map(|n| types.text(entry.attr_value(*n)));
                     if let Some(function) = linkage {
                         inside = Some(entry.depth);
                         scopes.push(Scope { function, leaves: Vec::new() });
                     }
                 }
                 dw::DW_TAG_variable | dw::DW_TAG_formal_parameter if inside.is_some() => {
-                    let name = text(entry.attr_value(dw::DW_AT_name));
+                    let name = types.text(entry.attr_value(dw::DW_AT_name));
                     let location = match entry.attr_value(dw::DW_AT_location) {
                         Some(AttributeValue::Exprloc(e)) => Some(e.0.slice().to_vec()),
                         Some(AttributeValue::Block(b)) => Some(b.slice().to_vec()),
@@ -181,8 +179,7 @@ fn read(sections: &Sections) -> gimli::Result<Vec<Scope>> {
                     if let (Some(path), Some(home), Some(of), Some(scope)) =
                         (name, home, of, scopes.last_mut())
                     {
-                        let reader = Types { dwarf: &dwarf, unit: &unit };
-                        reader.leaves(of, path, home, 0, &mut scope.leaves)?;
+                        types.leaves(of, path, home, 0, &mut scope.leaves)?;
                     }
                 }
                 _ => {}
@@ -239,26 +236,25 @@ fn home(mut bytes: &[u8], names: &[String]) -> Option<Home> {
 
 struct Types<'d, 'a> {
     dwarf: &'d gimli::Dwarf<Slice<'a>>,
-    unit: &'d Unit<'a>,
+    header: &'d Header<'a>,
+    abbreviations: &'d gimli::Abbreviations,
 }
 
 /// Members and elements of a variable that are listed.
 const MOST: usize = 256;
 
 impl Types<'_, '_> {
+    fn text(&self, value: Option<AttributeValue<Slice<'_>>>) -> Option<String> {
+        let bytes = match value? {
+            AttributeValue::String(s) => s.slice().to_vec(),
+            AttributeValue::DebugStrRef(at) => self.dwarf.string(at).ok()?.slice().to_vec(),
+            _ => return None,
+        };
+        String::from_utf8(bytes).ok()
+    }
+
     fn name(&self, entry: &gimli::DebuggingInformationEntry<Slice<'_>>) -> String {
-        let value = entry.attr_value(dw::DW_AT_name);
-        let text = value.and_then(|v| match v {
-            AttributeValue::String(s) => Some(s.to_string_lossy().into_owned()),
-            AttributeValue::DebugStrRef(at) => self
-                .dwarf
-                .string(at)
-                .ok()
-                .map(|s| s.slice().to_vec())
-                .and_then(|s| String::from_utf8(s).ok()),
-            _ => None,
-        });
-        text.unwrap_or_default()
+        self.text(entry.attr_value(dw::DW_AT_name)).unwrap_or_default()
     }
 
     fn target(entry: &gimli::DebuggingInformationEntry<Slice<'_>>) -> Option<UnitOffset> {
@@ -277,7 +273,7 @@ impl Types<'_, '_> {
         if depth > 16 {
             return Ok(None);
         }
-        let entry = self.unit.entry(of)?;
+        let entry = self.header.entry(self.abbreviations, of)?;
         let name = self.name(&entry);
         match entry.tag {
             dw::DW_TAG_base_type | dw::DW_TAG_enumeration_type => {
@@ -337,7 +333,7 @@ impl Types<'_, '_> {
             out.push(Leaf { path, type_name, ty, points_to, home });
             return Ok(());
         }
-        let entry = self.unit.entry(of)?;
+        let entry = self.header.entry(self.abbreviations, of)?;
         let behind = |more: u64| match &home {
             Home::Variable(name, offset) => Some(Home::Variable(name.clone(), offset + more)),
             Home::Register(_) => None,
@@ -349,7 +345,7 @@ impl Types<'_, '_> {
                 }
             }
             dw::DW_TAG_structure_type | dw::DW_TAG_class_type | dw::DW_TAG_union_type => {
-                let mut tree = self.unit.entries_tree(Some(of))?;
+                let mut tree = self.header.entries_tree(self.abbreviations, Some(of))?;
                 let mut children = tree.root()?.children();
                 while let Some(child) = children.next()? {
                     let member = child.entry();
@@ -372,7 +368,7 @@ impl Types<'_, '_> {
             dw::DW_TAG_array_type => {
                 let Some(to) = Self::target(&entry) else { return Ok(()) };
                 let mut count = 0;
-                let mut tree = self.unit.entries_tree(Some(of))?;
+                let mut tree = self.header.entries_tree(self.abbreviations, Some(of))?;
                 let mut children = tree.root()?.children();
                 while let Some(child) = children.next()? {
                     let bound = child.entry().attr_value(dw::DW_AT_upper_bound);

@@ -267,9 +267,11 @@ impl<'a> Rest<'a> {
         let number = self.session.number();
         let lane = self.session.focus;
         let (text, enabled) = (text.to_owned(), true);
-        let mut w = Watchpoint { number, text, what, ty, lane, kind, enabled, hits: 0, last: None };
+        let (hits, last, seen) = (0, None, None);
+        let mut w = Watchpoint { number, text, what, ty, lane, kind, enabled, hits, last, seen };
         if let Ok(lane) = self.lane() {
             w.last = self.session.watched(&w, &lane);
+            w.seen = Some(lane.at());
         }
         let answer = Answer::note(format!("watchpoint {number}: {}", w.text));
         self.session.watchpoints.push(w);

@@ -407,16 +407,16 @@ impl<'r> Runner<'r> {
                 continue;
             }
             let Some(value) = value_of(self.session, n, moment) else { continue };
+            let by = w.lane;
+            let Some(lane) = moment.lane(by.block, by.warp, by.lane) else { continue };
             let w = &mut self.session.watchpoints[n];
             let before = w.last.replace(value);
+            let at = w.seen.replace(lane.at()).unwrap_or(lane.at());
             if found.is_none() && before.is_some_and(|b| b != value) {
                 w.hits += hit;
                 let show = |v: u64| eval::decode(w.ty, v);
                 let values = (show(before.unwrap_or(0)), show(value));
-                let (text, by, number) = (w.text.clone(), w.lane, w.number);
-                let lane = moment.lane(by.block, by.warp, by.lane)?;
-                let at = lane.at();
-                let at = (at.0, at.1.saturating_sub(1));
+                let (text, number) = (w.text.clone(), w.number);
                 found = Some((Reason::Watchpoint { number, text, values, by, at }, by));
             }
         }

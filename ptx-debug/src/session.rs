@@ -89,6 +89,8 @@ pub struct Watchpoint {
     pub hits: u64,
     /// The value when it was last looked at.
     pub(crate) last: Option<u64>,
+    /// Where the lane of a watched register stood then.
+    pub(crate) seen: Option<At>,
 }
 
 /// A change that the user made at a moment of the launch; it is made again when the launch runs again.
@@ -396,7 +398,7 @@ impl Session {
         self.snapshot.restore(&self.memory)?;
         locked(&self.printed).text.clear();
         for w in &mut self.watchpoints {
-            w.last = None;
+            (w.last, w.seen) = (None, None);
         }
         Ok(())
     }
