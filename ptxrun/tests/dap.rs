@@ -219,7 +219,7 @@ fn a_session_in_ptx() {
     let set = c.body(
         "setBreakpoints",
         json!({"source": {"path": "/elsewhere/walk.ptx"},
-            "breakpoints": [{"line": 32, "condition": "%tid.x == 35"}, {"line": 4000}]}),
+            "breakpoints": [{"line": 33, "condition": "%tid.x == 35"}, {"line": 4000}]}),
     );
     assert_eq!(set["breakpoints"][0]["verified"], true);
     assert_eq!(set["breakpoints"][1]["verified"], false);
@@ -234,7 +234,7 @@ fn a_session_in_ptx() {
     assert_eq!(stop["reason"], "breakpoint");
     let thread = stop["threadId"].as_u64().unwrap();
     let frame = c.top(thread);
-    assert_eq!((frame["line"].as_u64(), frame["name"].as_str()), (Some(32), Some("walk")));
+    assert_eq!((frame["line"].as_u64(), frame["name"].as_str()), (Some(33), Some("walk")));
     assert_eq!(c.value(&frame, "%tid.x"), "35");
     // Registers and what belongs to the thread.
     let scopes = c.body("scopes", json!({"frameId": frame["id"]}))["scopes"].clone();
