@@ -19,9 +19,7 @@ use crate::source_file::{build_options, load, open};
 use crate::terminal::{
     Failed, INVALID, Outcome, USAGE, display_name, is_stdin, print, print_json, read_bytes, text_of,
 };
-use crate::{
-    assemble, dap, debug, diff, exec, isa, list, observe, ptxas, reduce, timing, trace,
-};
+use crate::{assemble, dap, debug, diff, exec, isa, list, observe, ptxas, reduce, timing, trace};
 
 /// Runs what the command line says; the result is the exit status.
 pub fn start() -> ExitCode {
