@@ -39,10 +39,14 @@ pub(crate) fn changes(reg: Sreg) -> bool {
 
 /// Value of a special register that [`changes`]. Clocks count the `steps` that this host thread has
 /// issued since the launch `started`, and its time; timers are the host's; performance counters
-/// read 0.
-pub(crate) fn read(reg: Sreg, steps: u64, started: Instant) -> u64 {
-    let cycles = || steps * CYCLES + started.elapsed().as_nanos() as u64 / 1024;
-    let timer = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
+/// read 0. Without a start, clocks and timers count steps only, so that every run reads the same.
+pub(crate) fn read(reg: Sreg, steps: u64, started: Option<Instant>) -> u64 {
+    let elapsed = || started.map_or(0, |s| s.elapsed().as_nanos() as u64 / 1024);
+    let cycles = || steps * CYCLES + elapsed();
+    let timer = || match started {
+        Some(_) => SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64),
+        None => steps * CYCLES,
+    };
     match reg {
         Sreg::Clock => cycles() & 0xffff_ffff,
         Sreg::ClockHi => cycles() >> 32,

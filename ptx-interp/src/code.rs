@@ -169,6 +169,11 @@ impl Kernel {
     pub fn name(&self) -> &str {
         self.program.functions.first().map_or("", |f| &f.name)
     }
+    /// Function and PTX instruction ([`Function::insts`](ptx_parse::code::Function)) of a position in
+    /// the decoded stream; the end of a function has one instruction more.
+    pub fn origin(&self, pc: u32) -> Option<(u32, u32)> {
+        self.origin.get(pc as usize).copied()
+    }
     /// Instructions in the decoded stream.
     pub fn decoded_len(&self) -> usize {
         self.code.len()

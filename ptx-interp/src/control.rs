@@ -86,12 +86,12 @@ pub(crate) enum State {
 
 /// Where lanes meet again.
 #[derive(Copy, Clone, Debug)]
-struct Join {
-    pc: u32,
-    frame: u32,
-    members: u32,
-    arrived: u32,
-    parent: u32,
+pub(crate) struct Join {
+    pub pc: u32,
+    pub frame: u32,
+    pub members: u32,
+    pub arrived: u32,
+    pub parent: u32,
 }
 
 /// An activation of a function.
@@ -496,6 +496,21 @@ impl Warp {
             self.remove(n);
             at -= (n < at) as usize;
         }
+    }
+
+    /// Joins from `join` outwards.
+    pub(crate) fn joins(&self, mut join: u32) -> impl Iterator<Item = Join> {
+        std::iter::from_fn(move || {
+            let j = *self.joins.items.get(join as usize)?;
+            join = j.parent;
+            Some(j)
+        })
+    }
+
+    /// Joins in which lanes wait, by number.
+    pub(crate) fn occupied_joins(&self) -> impl Iterator<Item = (u32, Join)> {
+        let all = self.joins.items.iter().enumerate();
+        all.filter(|(_, j)| j.arrived != 0).map(|(n, j)| (n as u32, *j))
     }
 
     /// Lanes that wait in joins, and where.

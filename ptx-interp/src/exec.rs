@@ -92,7 +92,7 @@ impl<O: Observer> Worker<'_, O> {
         let mut turn = Turn { branches, steps: 0, threads: 0 };
         let stop = loop {
             let i = &code[now.pc as usize];
-            if O::EVENTS.has(EventSet::ISSUE) && i.first {
+            if O::EVENTS.has(EventSet::ISSUE) && i.first && self.observer.wants_issue(now.pc) {
                 self.issue(group, at, now)?;
             }
             // The frequent steps go on at once.
@@ -214,7 +214,7 @@ impl<O: Observer> Worker<'_, O> {
         i: &Inst,
         now: Running,
     ) -> Result<(), Stopped> {
-        if O::EVENTS.has(EventSet::ACCESS) {
+        if O::EVENTS.has(EventSet::ACCESS) && self.observer.wants_access() {
             self.access(group, at, now)?;
         }
         // SAFETY: decoding chose the handler as for a pure step.
@@ -269,7 +269,7 @@ impl<O: Observer> Worker<'_, O> {
         i: &Inst,
         now: Running,
     ) -> Result<Option<Stop>, Stopped> {
-        if O::EVENTS.has(EventSet::ACCESS) {
+        if O::EVENTS.has(EventSet::ACCESS) && self.observer.wants_access() {
             self.access(group, at, now)?;
         }
         group.warp(at).splits[at.split].pc = now.pc;
@@ -400,7 +400,7 @@ impl<O: Observer> Worker<'_, O> {
     /// Writes a changing special register.
     fn changing(&mut self, i: &Inst, steps: u64) {
         let reg = ptx_isa::special::Sreg::ALL[i.k as usize];
-        let now = clock::read(reg, self.stats.warp_instructions + steps, self.l.started);
+        let now = clock::read(reg, self.stats.warp_instructions + steps, self.l.clock());
         // SAFETY: decoding gave a row of the kind that `flag` names.
         unsafe {
             if i.flag {

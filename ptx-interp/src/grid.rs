@@ -79,6 +79,11 @@ impl<'a> Grid<'a> {
         }
     }
 
+    /// The start that clocks count from, unless they count instructions only.
+    pub(crate) fn clock(&self) -> Option<Instant> {
+        (!self.params.steady_clock).then_some(self.started)
+    }
+
     /// Group `index` has finished with this output.
     pub(crate) fn finished(&self, index: u64, output: Vec<u8>) {
         if let Some(p) = &self.params.progress {

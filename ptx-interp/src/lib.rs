@@ -16,6 +16,7 @@
 //! | `params`, [`mod@launch`] | what a launch is given; launching |
 //! | `block_queue`, `threads` | blocks over host threads |
 //! | [`observer`], `moment` | events, and what can be seen of a warp meanwhile |
+//! | `inspect` | any lane of the cluster under way: where it stands, registers, memory |
 //! | `trouble`, `fault`, [`report`] | what a stopped launch says |
 
 mod access;
@@ -35,6 +36,7 @@ mod exec;
 mod fault;
 mod geometry;
 mod grid;
+mod inspect;
 mod lanes;
 pub mod launch;
 mod liveness;
@@ -56,6 +58,7 @@ pub use allocation::{Access, Allocation, MemoryError, MemoryEvent, MemoryWatcher
 pub use block_queue::BlockQueue;
 pub use code::Kernel;
 pub use geometry::MAX_SHARED;
+pub use inspect::{Lane, Reconvergence, Split, Waits};
 pub use lanes::Isa;
 pub use launch::{Checked, launch, launch_block, launch_observed};
 pub use memory::{HostSpan, Memory};

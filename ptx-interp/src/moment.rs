@@ -28,7 +28,7 @@ pub struct Moment<'a> {
 }
 
 impl Moment<'_> {
-    fn cta(&self) -> &Cta {
+    pub(crate) fn cta(&self) -> &Cta {
         &self.group.ctas[self.at.cta]
     }
 
@@ -69,6 +69,11 @@ impl Moment<'_> {
     /// Lanes of the warp that exist: fewer than 32 in the last warp of some blocks.
     pub fn all(&self) -> u32 {
         self.warp_state().all
+    }
+
+    /// Position in the decoded stream, by which [`Kernel::origin`] knows the instruction.
+    pub fn pc(&self) -> u32 {
+        self.pc
     }
 
     /// Index of the function in [`Program::functions`](ptx_parse::code::Program).
@@ -141,7 +146,7 @@ impl Moment<'_> {
     /// Value of a special register in a lane.
     pub fn special(&self, lane: u8, reg: Sreg) -> u64 {
         if clock::changes(reg) {
-            return clock::read(reg, self.steps, self.grid.started);
+            return clock::read(reg, self.steps, self.grid.clock());
         }
         let (id, rank) = (self.cta().id, self.cta().rank);
         self.grid.geometry.special(id, rank, self.at.warp as u32, lane as u32, reg)

@@ -239,6 +239,21 @@ pub trait Observer: Send {
     /// The events that it wants; code for the others is not generated.
     const EVENTS: EventSet = EventSet::ALL;
 
+    /// Asked before every [`WarpEvent::Issue`], with the position of the instruction in the decoded
+    /// stream ([`Kernel::origin`](crate::Kernel::origin)); `false` saves the event. It is inlined, so
+    /// that an observer that waits for few instructions costs little elsewhere.
+    #[inline(always)]
+    fn wants_issue(&mut self, pc: u32) -> bool {
+        let _ = pc;
+        true
+    }
+
+    /// Asked before every [`WarpEvent::Access`] of a load, store or atomic; `false` saves the event.
+    #[inline(always)]
+    fn wants_access(&mut self) -> bool {
+        true
+    }
+
     /// A block or the launch begins or ends.
     fn block(&mut self, event: BlockEvent<'_>) {
         let _ = event;
@@ -261,6 +276,21 @@ impl Observer for Nobody {
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const EVENTS: EventSet = A::EVENTS.and(B::EVENTS);
+
+    // One that does not want an event is told if the other does.
+    #[inline(always)]
+    fn wants_issue(&mut self, pc: u32) -> bool {
+        let first = A::EVENTS.has(EventSet::ISSUE) && self.0.wants_issue(pc);
+        let second = B::EVENTS.has(EventSet::ISSUE) && self.1.wants_issue(pc);
+        first || second
+    }
+
+    #[inline(always)]
+    fn wants_access(&mut self) -> bool {
+        let first = A::EVENTS.has(EventSet::ACCESS) && self.0.wants_access();
+        let second = B::EVENTS.has(EventSet::ACCESS) && self.1.wants_access();
+        first || second
+    }
 
     fn block(&mut self, event: BlockEvent<'_>) {
         if A::EVENTS.has(EventSet::BLOCK) {

@@ -48,6 +48,8 @@ pub struct LaunchParams {
     pub cooperative: bool,
     /// `%envreg3` to `%envreg6`.
     pub env: [u32; 4],
+    /// Clocks and timers count instructions, not time: with one host thread, every run reads the same.
+    pub steady_clock: bool,
 }
 
 impl Default for LaunchParams {
@@ -69,6 +71,7 @@ impl Default for LaunchParams {
             progress: None,
             cooperative: false,
             env: [0; 4],
+            steady_clock: false,
         }
     }
 }

@@ -122,7 +122,8 @@ pub struct LaunchStats {
 }
 
 impl LaunchStats {
-    pub(crate) fn interpreted(stats: ptx_interp::Stats, engine: Engine) -> LaunchStats {
+    /// What the interpreter counted, and the engine as reports name it.
+    pub fn interpreted(stats: ptx_interp::Stats, engine: Engine) -> LaunchStats {
         LaunchStats {
             thread_instructions: Some(stats.thread_instructions),
             warp_instructions: Some(stats.warp_instructions),

@@ -201,8 +201,12 @@ impl Context {
             })
     }
 
-    /// The kernel, and a launch as the engines take it.
-    fn prepare(
+    /// The kernel, and a launch as the interpreter takes it: for tools that launch it themselves, on
+    /// [`Context::memory`].
+    ///
+    /// # Errors
+    /// As [`Context::launch`], as far as no thread has run.
+    pub fn prepare(
         &self,
         module: &Module,
         entry: &str,
@@ -235,6 +239,7 @@ impl Context {
             progress: config.progress,
             cooperative: config.cooperative,
             env: config.env,
+            steady_clock: false,
         };
         Ok((kernel, launch))
     }

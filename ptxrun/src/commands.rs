@@ -19,7 +19,7 @@ use crate::source_file::{build_options, load, open};
 use crate::terminal::{
     Failed, INVALID, Outcome, USAGE, display_name, is_stdin, print, print_json, read_bytes, text_of,
 };
-use crate::{assemble, exec, isa, list, ptxas, timing};
+use crate::{assemble, dap, debug, diff, exec, isa, list, observe, ptxas, reduce, timing, trace};
 
 /// Runs what the command line says; the result is the exit status.
 pub fn start() -> ExitCode {
@@ -79,6 +79,12 @@ fn run_subcommand(cli: Cli) -> Outcome {
         Some(Command::Ptxas(args)) => ptxas::command(args.words),
         Some(Command::Check(args)) => check(&args),
         Some(Command::Profile(args)) => timing::profile::profile(&args),
+        Some(Command::Debug(args)) => debug::debug(&args),
+        Some(Command::Dap(args)) => dap::dap(&args),
+        Some(Command::Trace(args)) => trace::trace(&args),
+        Some(Command::Observe(args)) => observe::observe(&args),
+        Some(Command::Diff(args)) => diff::diff(&args),
+        Some(Command::Reduce(args)) => reduce::reduce(&args),
         Some(Command::Compare(args)) => timing::compare::compare(&args),
         Some(Command::Occupancy(args)) => timing::occupancy::occupancy(&args),
         Some(Command::Devices(args)) => timing::devices::devices(&args),

@@ -156,6 +156,12 @@ pub enum RunError {
         /// Which limit, and by how much.
         error: DoesNotFit,
     },
+    /// The user ended the debugger.
+    #[error("the debugger was ended")]
+    Quit,
+    /// What watches the launch cannot go on.
+    #[error("{0}")]
+    Watched(String),
     /// The GPU that was asked about cannot run the kernel, or the model cannot time it.
     #[error("{kernel}: {error}")]
     Device {
@@ -170,6 +176,13 @@ fn setup<E: std::error::Error + Send + Sync + 'static>(what: &str) -> impl FnOnc
     move |error| RunError::Setup { what: what.into(), error: Box::new(error) }
 }
 
+/// What a launch came to: counts, and what it would cost on the device that was asked about.
+pub type Launched = (LaunchStats, Option<Box<TimingReport>>);
+
+/// Carries out one launch of a plan.
+pub type Launcher<'a> =
+    dyn FnMut(&Context, &Module, &PlannedLaunch, LaunchConfig) -> Result<Launched, RunError> + 'a;
+
 /// Runs the plan's launches in order on a fresh device.
 ///
 /// What a kernel printed before a fault is in `printed` even when this fails.
@@ -178,6 +191,30 @@ pub fn execute(
     verified: &Verified,
     options: &RunOptions,
     printed: &Arc<Mutex<Vec<u8>>>,
+) -> Result<RunReport, RunError> {
+    let mut launcher = |context: &Context, module: &Module, launch: &PlannedLaunch, config| match (
+        &options.device,
+        &options.timing,
+    ) {
+        (Some(profile), Some(timing)) => context
+            .simulate(module, &launch.entry, config, profile, timing)
+            .map(|(report, stats)| (stats, Some(Box::new(report))))
+            .map_err(|error| timing_failed(launch, profile, error)),
+        _ => context
+            .launch(module, &launch.entry, config)
+            .map(|stats| (stats, None))
+            .map_err(RunError::Launch),
+    };
+    execute_by(plan, verified, options, printed, &mut launcher)
+}
+
+/// The same, with launches carried out by `launcher`.
+pub fn execute_by(
+    plan: &Plan,
+    verified: &Verified,
+    options: &RunOptions,
+    printed: &Arc<Mutex<Vec<u8>>>,
+    launcher: &mut Launcher<'_>,
 ) -> Result<RunReport, RunError> {
     let context = Context::new(&DeviceOptions::default()).map_err(setup("device"))?;
     let module = Module::from_verified(&context, verified).map_err(setup("module"))?;
@@ -195,8 +232,9 @@ pub fn execute(
 
     let mut launches = Vec::with_capacity(plan.launches.len());
     for launch in &plan.launches {
-        launches
-            .push(run_launch(&context, &module, launch, &pointers, &handles, options, printed)?);
+        launches.push(run_launch(
+            &context, &module, launch, &pointers, &handles, options, printed, launcher,
+        )?);
     }
 
     let mut buffers = Vec::with_capacity(plan.buffers.len());
@@ -210,6 +248,7 @@ pub fn execute(
     Ok(RunReport { launches, buffers, stdout, checks })
 }
 
+#[allow(clippy::too_many_arguments, reason = "one caller, which has them all at hand")]
 fn run_launch(
     context: &Context,
     module: &Module,
@@ -218,6 +257,7 @@ fn run_launch(
     handles: &[u64],
     options: &RunOptions,
     printed: &Arc<Mutex<Vec<u8>>>,
+    launcher: &mut Launcher<'_>,
 ) -> Result<LaunchReport, RunError> {
     let Some(entry) = module.entry(&launch.entry) else {
         let known = module.entries().map(|e| e.name.to_string()).collect();
@@ -273,16 +313,7 @@ fn run_launch(
         ..LaunchConfig::default()
     };
     let start = Instant::now();
-    let result = match (&options.device, &options.timing) {
-        (Some(profile), Some(timing)) => context
-            .simulate(module, &launch.entry, config, profile, timing)
-            .map(|(report, stats)| (stats, Some(Box::new(report))))
-            .map_err(|error| timing_failed(launch, profile, error)),
-        _ => context
-            .launch(module, &launch.entry, config)
-            .map(|stats| (stats, None))
-            .map_err(RunError::Launch),
-    };
+    let result = launcher(context, module, launch, config);
     let elapsed = start.elapsed();
     bar.finish();
     let (stats, timing) = result?;

@@ -250,6 +250,7 @@ pub(crate) fn run_failed(
         RunError::UnknownEntry { .. } | RunError::NumberKind { .. } => USAGE,
         RunError::Launch(LaunchError::Arguments(_) | LaunchError::Configuration(_)) => USAGE,
         RunError::Launch(_) | RunError::Setup { .. } => INVALID,
+        RunError::Quit | RunError::Watched(_) => INVALID,
         RunError::Device { .. } | RunError::DoesNotFit { .. } => INVALID,
     };
     let launch = match error {

@@ -25,7 +25,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("cuda-runtime-12", &[]),
     ("opencl-icd", &["ptx-runtime", "c-border"]),
     ("ptx-report", &["ptx-timing"]),
-    ("ptxrun", &["ptx-runtime", "ptx-report"]),
+    ("ptx-debug", &["ptx-isa", "ptx-parse", "ptx-interp"]),
+    ("ptxrun", &["ptx-runtime", "ptx-report", "ptx-debug"]),
     (
         "ptxrun-core",
         &["cuda-driver", "opencl-icd", "gpuocelot", "ptxrun", "ptx-runtime", "ptx-report"],

@@ -1,0 +1,605 @@
+//! The debugger's commands: what they are, how they are written, and their help.
+
+use ptx_isa::{Space, Ty};
+
+use crate::error::Error;
+use crate::expr::{self, Expr};
+
+/// A way to move through the kernel.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Motion {
+    /// One PTX instruction of the lane; `over` runs calls to their end.
+    Instruction {
+        /// Does not stop in functions that it calls.
+        over: bool,
+    },
+    /// To another source line (PTX line where there is no source).
+    Line {
+        /// Does not stop in functions that it calls.
+        over: bool,
+    },
+    /// Out of the executing function.
+    Finish,
+    /// One PTX instruction of any lanes of the warp.
+    Warp,
+    /// To where the lane comes to a barrier.
+    Barrier,
+    /// To where the lane goes on together with more lanes than now.
+    Reconverge,
+    /// To the next breakpoint or watchpoint.
+    Free,
+}
+
+/// What accesses a watchpoint stops at.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum WatchKind {
+    /// Those that change the value.
+    Write,
+    /// Those that read it.
+    Read,
+    /// Both.
+    Any,
+}
+
+/// How `print` and `x` write a value.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// By the type of the expression.
+    Natural,
+    /// The bits as a value of this type.
+    As(Ty),
+    /// Hexadecimal.
+    Hex,
+    /// Binary.
+    Binary,
+    /// Octal.
+    Octal,
+    /// A character.
+    Char,
+}
+
+/// A moment of the launch.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Moment {
+    /// The number of instructions that warps have issued.
+    Time(u64),
+    /// The first instruction.
+    Start,
+    /// The end.
+    End,
+}
+
+/// What `info` can list.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// Breakpoints and watchpoints.
+    Breakpoints,
+    /// Where every warp stands.
+    Warps,
+    /// Registers of the focused lane.
+    Registers,
+    /// Arguments of the kernel.
+    Args,
+    /// Variables of the module.
+    Variables,
+    /// Allocations of device memory.
+    Memory,
+    /// The launch.
+    Launch,
+    /// Source and PTX files.
+    Files,
+    /// Functions.
+    Functions,
+    /// Variables of the source in the function that is looked at.
+    Locals,
+}
+
+/// A command.
+#[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs)]
+pub enum Command {
+    /// Starts the launch again, from its beginning, to the first breakpoint.
+    Run,
+    /// Starts it again and stops at its first instruction.
+    Start,
+    Forward {
+        motion: Motion,
+        count: u64,
+    },
+    Backward {
+        motion: Motion,
+        count: u64,
+    },
+    /// To a location in the focused lane.
+    Until {
+        location: String,
+    },
+    Goto(Moment),
+    /// Who wrote this last?
+    Who(Expr),
+    Break {
+        location: String,
+        condition: Option<Expr>,
+        once: bool,
+    },
+    Condition {
+        number: u64,
+        condition: Option<Expr>,
+    },
+    Ignore {
+        number: u64,
+        count: u64,
+    },
+    Enable {
+        number: u64,
+        on: bool,
+    },
+    Delete(Option<u64>),
+    Watch {
+        expr: Expr,
+        text: String,
+        kind: WatchKind,
+    },
+    /// Stop when a warp comes to a barrier, or not.
+    CatchBarrier(bool),
+    Block([u32; 3]),
+    Warp(u32),
+    Lane(u8),
+    Thread([u32; 3]),
+    Up(i32),
+    Print {
+        expr: Expr,
+        text: String,
+        format: Format,
+    },
+    Display {
+        expr: Expr,
+        text: String,
+        format: Format,
+    },
+    Undisplay(u64),
+    Lanes {
+        expr: Expr,
+        text: String,
+        format: Format,
+    },
+    Examine {
+        expr: Expr,
+        space: Option<Space>,
+        count: u32,
+        format: Format,
+    },
+    Matrix {
+        name: String,
+        rows: Option<u32>,
+        columns: Option<u32>,
+        format: Format,
+    },
+    Set {
+        to: Expr,
+        value: Expr,
+        text: String,
+    },
+    Info(Subject),
+    Mask,
+    Stack,
+    Backtrace,
+    Where,
+    List(Option<String>),
+    Disassemble(Option<String>),
+    Output,
+    Source(String),
+    Help(Option<String>),
+    Quit,
+}
+
+/// How a command is written and what it does.
+pub struct Entry {
+    /// Its names, the full one first.
+    pub names: &'static [&'static str],
+    /// How it is written.
+    pub usage: &'static str,
+    /// What it does.
+    pub does: &'static str,
+}
+
+const fn entry(names: &'static [&'static str], usage: &'static str, does: &'static str) -> Entry {
+    Entry { names, usage, does }
+}
+
+/// Every command, as `help` shows them.
+pub const HELP: &[Entry] = &[
+    entry(
+        &["run", "r"],
+        "run",
+        "start the launch from its beginning and run to the first breakpoint",
+    ),
+    entry(&["start"], "start", "start the launch and stop at its first instruction"),
+    entry(
+        &["continue", "c"],
+        "continue [N]",
+        "run to the next breakpoint, N times; behind the end: the next launch",
+    ),
+    entry(&["stepi", "si"], "stepi [N]", "execute one PTX instruction of the lane"),
+    entry(&["nexti", "ni"], "nexti [N]", "the same; a call counts as one instruction"),
+    entry(&["step", "s"], "step [N]", "run to another source line (PTX line without source)"),
+    entry(&["next", "n"], "next [N]", "the same, without stopping in functions that it calls"),
+    entry(&["finish", "fin"], "finish", "run to where the executing function has returned"),
+    entry(&["until", "u"], "until LOCATION", "run until the lane comes to a location"),
+    entry(&["warpstep", "ws"], "warpstep [N]", "execute one instruction of any lanes of the warp"),
+    entry(&["barrier", "bar"], "barrier", "run until the lane comes to a barrier"),
+    entry(
+        &["reconverge", "rec"],
+        "reconverge",
+        "run until the lane goes on with more lanes than now",
+    ),
+    entry(
+        &["reverse-stepi", "rsi"],
+        "reverse-stepi [N]",
+        "go back by one PTX instruction of the lane",
+    ),
+    entry(&["reverse-nexti", "rni"], "reverse-nexti [N]", "the same, over calls"),
+    entry(
+        &["reverse-step", "rs"],
+        "reverse-step [N]",
+        "go back to the start of the lane's last line",
+    ),
+    entry(&["reverse-next", "rn"], "reverse-next [N]", "the same, over calls"),
+    entry(
+        &["reverse-finish", "rf"],
+        "reverse-finish",
+        "go back to the call of the executing function",
+    ),
+    entry(
+        &["reverse-warpstep", "rws"],
+        "reverse-warpstep [N]",
+        "go back by one instruction of the warp",
+    ),
+    entry(
+        &["reverse-continue", "rc"],
+        "reverse-continue [N]",
+        "go back to the last breakpoint or watchpoint",
+    ),
+    entry(&["goto", "go"], "goto TIME|start|end", "go to a moment of the launch, back or forth"),
+    entry(
+        &["who"],
+        "who REGISTER|LOAD",
+        "find who wrote a register or memory last: who %r5, who *(f32 *)%rd1",
+    ),
+    entry(
+        &["break", "b"],
+        "break LOCATION [if CONDITION]",
+        "stop before a line, FILE:LINE, ptx:LINE, label, function, *INDEX",
+    ),
+    entry(&["tbreak", "tb"], "tbreak LOCATION [if CONDITION]", "the same, once"),
+    entry(
+        &["condition", "cond"],
+        "condition N [CONDITION]",
+        "give breakpoint N a condition, or take it away",
+    ),
+    entry(&["ignore"], "ignore N COUNT", "let breakpoint N pass so often"),
+    entry(&["enable"], "enable N", "switch breakpoint or watchpoint N on"),
+    entry(&["disable"], "disable N", "switch it off"),
+    entry(&["delete", "d"], "delete [N]", "delete it, or all"),
+    entry(
+        &["watch", "w"],
+        "watch EXPRESSION",
+        "stop when a register of the lane or memory changes",
+    ),
+    entry(&["rwatch"], "rwatch EXPRESSION", "stop when memory is read"),
+    entry(&["awatch"], "awatch EXPRESSION", "stop when memory is read or written"),
+    entry(&["catch"], "catch barrier on|off", "stop where a warp comes to a barrier"),
+    entry(&["block"], "block X[,Y[,Z]]", "look at another block of the cluster"),
+    entry(&["warp"], "warp N", "look at another warp of the block"),
+    entry(&["lane"], "lane N", "look at another lane of the warp"),
+    entry(&["thread", "t"], "thread X[,Y[,Z]]", "look at the lane of a thread of the block"),
+    entry(&["up"], "up", "look at the caller"),
+    entry(&["down"], "down", "look at the callee again"),
+    entry(
+        &["print", "p"],
+        "print[/FORMAT] EXPRESSION",
+        "show a value; FORMAT: x t o c d u f, or a type such as f16",
+    ),
+    entry(&["display"], "display[/FORMAT] EXPRESSION", "show a value at every stop"),
+    entry(&["undisplay"], "undisplay N", "no longer"),
+    entry(
+        &["lanes"],
+        "lanes[/FORMAT] EXPRESSION",
+        "show a value in all lanes of the warp as a table",
+    ),
+    entry(&["x"], "x[/COUNT FORMAT] [.SPACE] ADDRESS", "show memory: x/8f32 .shared 0, x/4x %rd1"),
+    entry(
+        &["matrix", "mat"],
+        "matrix[/FORMAT] ARRAY [ROWS COLUMNS]",
+        "show an array of the module or of shared memory as a matrix",
+    ),
+    entry(&["set"], "set PLACE = EXPRESSION", "change a register of the lane, or memory"),
+    entry(
+        &["info", "i"],
+        "info SUBJECT",
+        "list breakpoints, warps, registers, locals, args, variables, memory, launch, files, functions",
+    ),
+    entry(
+        &["mask"],
+        "mask",
+        "draw the lanes of the warp: executing, switched off, elsewhere, ended",
+    ),
+    entry(&["stack"], "stack", "draw the splits of the warp and where each will meet others"),
+    entry(&["backtrace", "bt"], "backtrace", "list the calls that led here"),
+    entry(&["where"], "where", "show the place and the time again"),
+    entry(
+        &["list", "l"],
+        "list [LOCATION]",
+        "show the source around the place, or around a location",
+    ),
+    entry(&["disassemble", "dis"], "disassemble [LOCATION]", "show PTX beside its source"),
+    entry(&["output"], "output", "show what the kernel has printed"),
+    entry(&["source"], "source FILE", "read commands from a file"),
+    entry(&["help", "h"], "help [COMMAND]", "list commands, or explain one"),
+    entry(&["quit", "q"], "quit", "end the debugger"),
+];
+
+/// The entry of a command; an unambiguous beginning of its name is enough.
+///
+/// # Errors
+/// When there is none, or several.
+pub fn find(name: &str) -> Result<&'static Entry, Error> {
+    if let Some(exact) = HELP.iter().find(|e| e.names.contains(&name)) {
+        return Ok(exact);
+    }
+    let mut found = HELP.iter().filter(|e| !name.is_empty() && e.names[0].starts_with(name));
+    match (found.next(), found.next()) {
+        (Some(one), None) => Ok(one),
+        _ => Err(Error::UnknownCommand(name.into())),
+    }
+}
+
+fn triple(text: &str) -> Option<[u32; 3]> {
+    let text = text.trim().trim_start_matches('(').trim_end_matches(')');
+    let mut out = [0; 3];
+    let mut parts = text.split(',');
+    for v in &mut out {
+        match parts.next() {
+            Some(part) => *v = part.trim().parse().ok()?,
+            None => break,
+        }
+    }
+    (!text.is_empty() && parts.next().is_none()).then_some(out)
+}
+
+/// The count and format behind a `/`.
+fn format(text: &str) -> Option<(Option<u32>, Format)> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (count, name) = text.split_at(digits);
+    let count = if count.is_empty() { None } else { Some(count.parse().ok()?) };
+    let format = match name.trim() {
+        "" => Format::Natural,
+        "x" => Format::Hex,
+        "t" => Format::Binary,
+        "o" => Format::Octal,
+        "c" => Format::Char,
+        "d" => Format::As(Ty::S64),
+        "u" => Format::As(Ty::U64),
+        "f" => Format::As(Ty::F32),
+        ty => Format::As(expr::value_type(ty)?),
+    };
+    Some((count, format))
+}
+
+fn subject(text: &str) -> Option<Subject> {
+    let all = [
+        ("breakpoints", Subject::Breakpoints),
+        ("warps", Subject::Warps),
+        ("registers", Subject::Registers),
+        ("args", Subject::Args),
+        ("variables", Subject::Variables),
+        ("memory", Subject::Memory),
+        ("launch", Subject::Launch),
+        ("files", Subject::Files),
+        ("functions", Subject::Functions),
+        ("locals", Subject::Locals),
+    ];
+    let found = all.iter().find(|(n, _)| !text.is_empty() && n.starts_with(text));
+    found.map(|(_, s)| *s)
+}
+
+/// Reads a command; `None` for an empty line or a comment.
+///
+/// # Errors
+/// When there is no such command, or its arguments are wrong.
+pub fn parse(line: &str) -> Result<Option<Command>, Error> {
+    let line = line.trim();
+    if line.is_empty() || line.starts_with('#') {
+        return Ok(None);
+    }
+    let end = line.find(|c: char| c.is_whitespace() || c == '/').unwrap_or(line.len());
+    let entry = find(&line[..end])?;
+    let mut rest = line[end..].trim_start();
+    let usage = || Error::Usage { usage: entry.usage };
+    let mut count = None;
+    let mut shown = Format::Natural;
+    if let Some(after) = rest.strip_prefix('/') {
+        let end = after.find(char::is_whitespace).unwrap_or(after.len());
+        (count, shown) = format(&after[..end]).ok_or_else(usage)?;
+        rest = after[end..].trim_start();
+        if !["print", "display", "lanes", "x", "matrix"].contains(&entry.names[0]) {
+            return Err(usage());
+        }
+    }
+    command(entry, rest, count, shown).map(Some)
+}
+
+fn command(
+    entry: &'static Entry,
+    rest: &str,
+    count: Option<u32>,
+    format: Format,
+) -> Result<Command, Error> {
+    let usage = || Error::Usage { usage: entry.usage };
+    let none = |c: Command| if rest.is_empty() { Ok(c) } else { Err(usage()) };
+    let number = || rest.parse::<u64>().map_err(|_| usage());
+    let times = || if rest.is_empty() { Ok(1) } else { number() };
+    let text = || if rest.is_empty() { Err(usage()) } else { Ok(rest.to_owned()) };
+    let value = || text().and_then(|t| expr::parse(&t));
+    let forward = |motion| Ok(Command::Forward { motion, count: times()? });
+    let backward = |motion| Ok(Command::Backward { motion, count: times()? });
+    match entry.names[0] {
+        "run" => none(Command::Run),
+        "start" => none(Command::Start),
+        "continue" => forward(Motion::Free),
+        "stepi" => forward(Motion::Instruction { over: false }),
+        "nexti" => forward(Motion::Instruction { over: true }),
+        "step" => forward(Motion::Line { over: false }),
+        "next" => forward(Motion::Line { over: true }),
+        "warpstep" => forward(Motion::Warp),
+        "finish" => none(Command::Forward { motion: Motion::Finish, count: 1 }),
+        "barrier" => none(Command::Forward { motion: Motion::Barrier, count: 1 }),
+        "reconverge" => none(Command::Forward { motion: Motion::Reconverge, count: 1 }),
+        "reverse-stepi" => backward(Motion::Instruction { over: false }),
+        "reverse-nexti" => backward(Motion::Instruction { over: true }),
+        "reverse-step" => backward(Motion::Line { over: false }),
+        "reverse-next" => backward(Motion::Line { over: true }),
+        "reverse-finish" => none(Command::Backward { motion: Motion::Finish, count: 1 }),
+        "reverse-warpstep" => backward(Motion::Warp),
+        "reverse-continue" => backward(Motion::Free),
+        "until" => Ok(Command::Until { location: text()? }),
+        "goto" => Ok(Command::Goto(match rest {
+            "start" => Moment::Start,
+            "end" => Moment::End,
+            _ => Moment::Time(number()?),
+        })),
+        "who" => Ok(Command::Who(value()?)),
+        "break" | "tbreak" => {
+            let (location, condition) = condition(rest)?;
+            if location.is_empty() {
+                return Err(usage());
+            }
+            let once = entry.names[0] == "tbreak";
+            Ok(Command::Break { location, condition, once })
+        }
+        "condition" => {
+            let (n, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+            let number = n.parse().map_err(|_| usage())?;
+            let rest = rest.trim();
+            let condition = if rest.is_empty() { None } else { Some(expr::parse(rest)?) };
+            Ok(Command::Condition { number, condition })
+        }
+        "ignore" => {
+            let (n, count) = rest.split_once(' ').ok_or_else(usage)?;
+            let number = n.parse().map_err(|_| usage())?;
+            Ok(Command::Ignore { number, count: count.trim().parse().map_err(|_| usage())? })
+        }
+        "enable" => Ok(Command::Enable { number: number()?, on: true }),
+        "disable" => Ok(Command::Enable { number: number()?, on: false }),
+        "delete" if rest.is_empty() => Ok(Command::Delete(None)),
+        "delete" => Ok(Command::Delete(Some(number()?))),
+        "watch" => Ok(Command::Watch { expr: value()?, text: text()?, kind: WatchKind::Write }),
+        "rwatch" => Ok(Command::Watch { expr: value()?, text: text()?, kind: WatchKind::Read }),
+        "awatch" => Ok(Command::Watch { expr: value()?, text: text()?, kind: WatchKind::Any }),
+        "catch" => match rest.split_whitespace().collect::<Vec<_>>()[..] {
+            ["barrier"] | ["barrier", "on"] => Ok(Command::CatchBarrier(true)),
+            ["barrier", "off"] => Ok(Command::CatchBarrier(false)),
+            _ => Err(usage()),
+        },
+        "block" => triple(rest).map(Command::Block).ok_or_else(usage),
+        "thread" => triple(rest).map(Command::Thread).ok_or_else(usage),
+        "warp" => rest.parse().map(Command::Warp).map_err(|_| usage()),
+        "lane" => match rest.parse() {
+            Ok(lane @ 0..32) => Ok(Command::Lane(lane)),
+            _ => Err(usage()),
+        },
+        "up" => none(Command::Up(1)),
+        "down" => none(Command::Up(-1)),
+        "print" => Ok(Command::Print { expr: value()?, text: text()?, format }),
+        "display" => Ok(Command::Display { expr: value()?, text: text()?, format }),
+        "undisplay" => Ok(Command::Undisplay(number()?)),
+        "lanes" => Ok(Command::Lanes { expr: value()?, text: text()?, format }),
+        "x" => {
+            let (first, after) = rest.split_once(' ').unwrap_or((rest, ""));
+            let named = first.starts_with('.').then(|| expr::space(first)).flatten();
+            let expr = expr::parse(if named.is_some() { after.trim() } else { rest })?;
+            Ok(Command::Examine { expr, space: named, count: count.unwrap_or(1), format })
+        }
+        "matrix" => {
+            let words: Vec<&str> = rest.split_whitespace().collect();
+            let size = |n: usize| words.get(n).map(|w| w.parse().map_err(|_| usage())).transpose();
+            let name = (*words.first().ok_or_else(usage)?).to_owned();
+            Ok(Command::Matrix { name, rows: size(1)?, columns: size(2)?, format })
+        }
+        "set" => {
+            let at = rest.find(" = ").ok_or_else(usage)?;
+            let (to, value) = (expr::parse(&rest[..at])?, expr::parse(&rest[at + 3..])?);
+            Ok(Command::Set { to, value, text: rest.to_owned() })
+        }
+        "info" => subject(rest).map(Command::Info).ok_or_else(usage),
+        "mask" => none(Command::Mask),
+        "stack" => none(Command::Stack),
+        "backtrace" => none(Command::Backtrace),
+        "where" => none(Command::Where),
+        "list" => Ok(Command::List((!rest.is_empty()).then(|| rest.to_owned()))),
+        "disassemble" => Ok(Command::Disassemble((!rest.is_empty()).then(|| rest.to_owned()))),
+        "output" => none(Command::Output),
+        "source" => Ok(Command::Source(text()?)),
+        "help" => Ok(Command::Help((!rest.is_empty()).then(|| rest.to_owned()))),
+        "quit" => none(Command::Quit),
+        other => Err(Error::UnknownCommand(other.into())),
+    }
+}
+
+/// A location and the condition behind its `if`.
+fn condition(text: &str) -> Result<(String, Option<Expr>), Error> {
+    match text.split_once(" if ") {
+        Some((location, condition)) => {
+            Ok((location.trim().into(), Some(expr::parse(condition.trim())?)))
+        }
+        None => Ok((text.trim().into(), None)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_of_the_help_is_read() {
+        for entry in HELP {
+            let line = match entry.names[0] {
+                "until" | "break" | "tbreak" | "source" => "12",
+                "goto" | "condition" | "enable" | "disable" | "warp" | "lane" | "undisplay" => "1",
+                "who" | "watch" | "rwatch" | "awatch" | "print" | "display" | "lanes" | "x" => {
+                    "%r1"
+                }
+                "ignore" => "1 2",
+                "catch" => "barrier on",
+                "block" | "thread" => "1,2",
+                "matrix" => "tile 4 4",
+                "set" => "%r1 = 3",
+                "info" => "warps",
+                _ => "",
+            };
+            for name in entry.names {
+                let read = parse(&format!("{name} {line}"));
+                assert!(matches!(read, Ok(Some(_))), "{name} {line}: {read:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_may_be_shortened_where_one_is_meant() {
+        assert_eq!(parse("cont").unwrap(), parse("continue").unwrap());
+        assert!(matches!(parse("re"), Err(Error::UnknownCommand(_))));
+        assert!(matches!(parse("stepi x"), Err(Error::Usage { .. })));
+        assert_eq!(parse("# nothing").unwrap(), None);
+    }
+
+    #[test]
+    fn formats_and_conditions() {
+        let Ok(Some(Command::Examine { count: 8, format, space, .. })) = parse("x/8f32 .shared 0")
+        else {
+            panic!()
+        };
+        assert_eq!((format, space), (Format::As(Ty::F32), Some(Space::Shared)));
+        let read = parse("b loop if %tid.x == 3").unwrap();
+        assert!(matches!(read, Some(Command::Break { condition: Some(_), .. })));
+    }
+}

@@ -1,0 +1,352 @@
+//! Plugins: observers in shared libraries, by a C interface that stays as it is
+//! (`include/ptxrun_observer.h`).
+//!
+//! A library exports `ptxrun_observer`, which returns a table of functions. Callbacks are called on
+//! one thread, in the order of execution; what they are given is valid until they return.
+
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use libloading::Library;
+use ptx_interp::observer::{Action, EventSet, MemoryAccess, Observer, WarpEvent};
+use ptx_interp::{LaunchError, LaunchParams, Memory, Moment, Stats, launch_observed};
+use ptx_isa::Space;
+
+use crate::code::CodeMap;
+use crate::error::Error;
+use crate::runner::executing;
+
+/// The version of the interface.
+pub const VERSION: u32 = 1;
+
+/// Bit of [`Table::wants`]: instructions.
+pub const INSTRUCTIONS: u32 = 1;
+/// Bit of [`Table::wants`]: accesses to memory.
+pub const ACCESSES: u32 = 2;
+
+/// What a library exports, as `ptxrun_observer_table` of the header.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct Table {
+    /// [`VERSION`].
+    pub version: u32,
+    /// What it wants to be told.
+    pub wants: u32,
+    /// A launch begins; what it returns goes to the other functions.
+    pub start: Option<unsafe extern "C" fn(launch: *const LaunchInfo) -> *mut c_void>,
+    /// Whether it wants to be told of an instruction at all; asked once for each, 0 is no.
+    pub filter:
+        Option<unsafe extern "C" fn(state: *mut c_void, what: *const InstructionInfo) -> i32>,
+    /// A warp issues an instruction.
+    pub instruction: Option<unsafe extern "C" fn(state: *mut c_void, warp: *const WarpInfo)>,
+    /// A warp accesses memory.
+    pub access: Option<unsafe extern "C" fn(state: *mut c_void, access: *const AccessInfo)>,
+    /// The launch has ended. The state is the library's to free.
+    pub end: Option<unsafe extern "C" fn(state: *mut c_void)>,
+}
+
+/// A launch, as `ptxrun_launch` of the header.
+#[repr(C)]
+pub struct LaunchInfo {
+    /// The kernel's name.
+    pub kernel: *const c_char,
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Instructions of the kernel and its functions: they have numbers below this one.
+    pub instructions: u32,
+}
+
+/// An instruction of the text, as `ptxrun_instruction` of the header.
+#[repr(C)]
+pub struct InstructionInfo {
+    /// Its number.
+    pub number: u32,
+    /// Line in the PTX text.
+    pub line: u32,
+    /// Line of the source, 0 if unknown.
+    pub source_line: u32,
+    /// Its opcode.
+    pub opcode: *const c_char,
+    /// Its text.
+    pub text: *const c_char,
+    /// The function's name.
+    pub function: *const c_char,
+}
+
+/// An instruction that a warp issues, as `ptxrun_warp` of the header.
+#[repr(C)]
+pub struct WarpInfo {
+    /// What [`InstructionInfo`] said of it.
+    pub instruction: *const InstructionInfo,
+    /// Block.
+    pub block: [u32; 3],
+    /// Warp of the block.
+    pub warp: u32,
+    /// Lanes that stand together.
+    pub lanes: u32,
+    /// Those whose guard holds.
+    pub active: u32,
+    /// Reads the 32 lanes of a register by its name; 0 if there is none of that name.
+    pub read_register: unsafe extern "C" fn(*const WarpInfo, *const c_char, *mut u64) -> i32,
+    /// For `read_register`.
+    context: *const c_void,
+}
+
+/// An access, as `ptxrun_access` of the header.
+#[repr(C)]
+pub struct AccessInfo {
+    /// The instruction.
+    pub instruction: *const InstructionInfo,
+    /// Block.
+    pub block: [u32; 3],
+    /// Warp of the block.
+    pub warp: u32,
+    /// Lanes that access.
+    pub lanes: u32,
+    /// 0 generic, 1 global, 2 shared, 3 local, 4 constant, 5 parameters, 6 others.
+    pub space: u32,
+    /// 1 reads, 2 writes, 3 both.
+    pub action: u32,
+    /// Bytes of a lane.
+    pub bytes: u32,
+    /// Address of each lane; lanes that do not access hold anything.
+    pub addresses: *const u64,
+}
+
+/// A library that observes launches.
+pub struct Plugin {
+    table: Table,
+    /// The functions of the table are in it.
+    _library: Library,
+}
+
+type Entry = unsafe extern "C" fn(version: u32) -> *const Table;
+
+impl Plugin {
+    /// Loads a library.
+    ///
+    /// # Errors
+    /// When it cannot be loaded, or speaks another version.
+    ///
+    /// # Safety
+    /// The library's code runs in this process: the caller vouches that it keeps to the header.
+    pub unsafe fn load(path: &Path) -> Result<Plugin, Error> {
+        let wrong = |e: String| Error::Refused(format!("{}: {e}", path.display()));
+        // SAFETY: the caller vouches for the library's code.
+        let library = unsafe { Library::new(path) }.map_err(|e| wrong(e.to_string()))?;
+        // SAFETY: the header gives the function this type.
+        let entry = unsafe { library.get::<Entry>(b"ptxrun_observer\0") }
+            .map_err(|_| wrong("it does not export `ptxrun_observer`".into()))?;
+        // SAFETY: as the header says, it takes a version and returns a table or null.
+        let table = unsafe { entry(VERSION).as_ref() };
+        let table = *table.ok_or_else(|| wrong("it does not know this version".into()))?;
+        if table.version != VERSION {
+            return Err(wrong(format!("it has version {}, not {VERSION}", table.version)));
+        }
+        Ok(Plugin { table, _library: library })
+    }
+}
+
+/// Texts of an instruction, which its [`InstructionInfo`] points to.
+struct Texts {
+    opcode: CString,
+    text: CString,
+    function: CString,
+}
+
+struct Watcher<'p> {
+    table: &'p Table,
+    state: *mut c_void,
+    code: &'p CodeMap,
+    /// By position in the decoded stream.
+    infos: &'p [InstructionInfo],
+    wanted: &'p [bool],
+    accesses: bool,
+}
+
+// SAFETY: the launch runs on one host thread; the state and the infos are used there only.
+unsafe impl Send for Watcher<'_> {}
+
+/// What `read_register` needs.
+struct Context<'c> {
+    code: &'c CodeMap,
+    moment: &'c Moment<'c>,
+}
+
+unsafe extern "C" fn read_register(
+    warp: *const WarpInfo,
+    name: *const c_char,
+    to: *mut u64,
+) -> i32 {
+    if warp.is_null() || name.is_null() || to.is_null() {
+        return 0;
+    }
+    // SAFETY: the plugin passes on what its callback was given; the context lives until it returns.
+    let context = unsafe { &*(*warp).context.cast::<Context<'_>>() };
+    // SAFETY: the header wants a string that ends with a zero.
+    let Ok(name) = unsafe { CStr::from_ptr(name) }.to_str() else { return 0 };
+    let moment = context.moment;
+    let Some(r) = context.code.register(moment.function(), name) else { return 0 };
+    let Some(row) = moment.register(r.kind, r.number) else { return 0 };
+    // SAFETY: the header wants room for 32 values.
+    unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), to, 32) };
+    1
+}
+
+impl Observer for Watcher<'_> {
+    const EVENTS: EventSet = EventSet::ISSUE.and(EventSet::ACCESS);
+
+    #[inline(always)]
+    fn wants_issue(&mut self, pc: u32) -> bool {
+        self.wanted[pc as usize]
+    }
+
+    #[inline(always)]
+    fn wants_access(&mut self) -> bool {
+        self.accesses
+    }
+
+    fn warp(&mut self, moment: &Moment<'_>, event: WarpEvent<'_>) -> ControlFlow<String> {
+        let info = &self.infos[moment.pc() as usize];
+        match event {
+            WarpEvent::Issue { active } => {
+                if let Some(call) = self.table.instruction {
+                    let context = Context { code: self.code, moment };
+                    let warp = WarpInfo {
+                        instruction: info,
+                        block: moment.block(),
+                        warp: moment.warp(),
+                        lanes: moment.lanes(),
+                        active,
+                        read_register,
+                        context: (&raw const context).cast(),
+                    };
+                    // SAFETY: the table is the library's; what it is given lives until it returns.
+                    unsafe { call(self.state, &warp) };
+                }
+            }
+            WarpEvent::Access(a) => {
+                if let (true, Some(call)) = (self.accesses, self.table.access) {
+                    let access = described(info, moment, a);
+                    // SAFETY: as above.
+                    unsafe { call(self.state, &access) };
+                }
+            }
+            WarpEvent::BarrierArrive { .. }
+            | WarpEvent::BarrierComplete { .. }
+            | WarpEvent::Fence(_)
+            | WarpEvent::WarpSync { .. }
+            | WarpEvent::Mbarrier(_)
+            | WarpEvent::AsyncGroup(_)
+            | WarpEvent::Malloc { .. }
+            | WarpEvent::Free { .. }
+            | WarpEvent::Print { .. }
+            | WarpEvent::Exit { .. } => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn described(info: &InstructionInfo, moment: &Moment<'_>, a: &MemoryAccess<'_>) -> AccessInfo {
+    AccessInfo {
+        instruction: info,
+        block: executing(moment).block,
+        warp: moment.warp(),
+        lanes: a.lanes,
+        space: match a.space {
+            Space::Generic => 0,
+            Space::Global => 1,
+            Space::Shared | Space::SharedCluster => 2,
+            Space::Local | Space::ParamFunc => 3,
+            Space::Const => 4,
+            Space::ParamEntry => 5,
+            Space::Reg | Space::Sreg | Space::Tex => 6,
+        },
+        action: match a.action {
+            Action::Read => 1,
+            Action::Write => 2,
+            Action::Update => 3,
+        },
+        bytes: a.bytes,
+        addresses: a.addresses.as_ptr(),
+    }
+}
+
+/// Text for C; zero bytes in it are left out.
+fn c_text(text: &str) -> CString {
+    CString::new(text.replace('\0', "")).unwrap_or_default()
+}
+
+/// Runs a launch on one host thread while a plugin observes it.
+pub fn observe(
+    plugin: &Plugin,
+    code: &CodeMap,
+    memory: &Memory,
+    params: &LaunchParams,
+) -> Result<Stats, LaunchError> {
+    let params = LaunchParams { threads: 1, ..params.clone() };
+    let count = code.kernel.decoded_len() as u32;
+    let origin = |pc| code.kernel.origin(pc).unwrap_or((0, 0));
+    let texts: Vec<Texts> = (0..count)
+        .map(|pc| {
+            let at = origin(pc);
+            let (opcode, text) = (c_text(&code.opcode(at)), c_text(&code.text(at)));
+            Texts { opcode, text, function: c_text(code.function_name(at.0)) }
+        })
+        .collect();
+    let mut starts = Vec::new();
+    let mut all = 0;
+    for f in 0..code.functions() {
+        starts.push(all);
+        all += code.insts(f) + 1;
+    }
+    let infos: Vec<InstructionInfo> = (0..count)
+        .map(|pc| {
+            let at = origin(pc);
+            let t = &texts[pc as usize];
+            InstructionInfo {
+                number: starts[at.0 as usize] + at.1,
+                line: code.ptx_line(at),
+                source_line: code.source_line(at).map_or(0, |(_, line)| line),
+                opcode: t.opcode.as_ptr(),
+                text: t.text.as_ptr(),
+                function: t.function.as_ptr(),
+            }
+        })
+        .collect();
+    let kernel = c_text(code.kernel.name());
+    let launch = LaunchInfo {
+        kernel: kernel.as_ptr(),
+        grid: params.grid,
+        block: params.block,
+        instructions: all,
+    };
+    let table = &plugin.table;
+    // SAFETY: the table is the library's; the launch lives until the call returns.
+    let state = table.start.map_or(std::ptr::null_mut(), |start| unsafe { start(&launch) });
+    let instructions = table.wants & INSTRUCTIONS != 0 && table.instruction.is_some();
+    let wanted: Vec<bool> = infos
+        .iter()
+        .map(|info| {
+            // SAFETY: as above.
+            instructions && table.filter.is_none_or(|filter| unsafe { filter(state, info) } != 0)
+        })
+        .collect();
+    let accesses = table.wants & ACCESSES != 0 && table.access.is_some();
+    let watcher = Watcher { table, state, code, infos: &infos, wanted: &wanted, accesses };
+    let slot = Mutex::new(Some(watcher));
+    let take = || {
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.take().expect("a launch on one host thread makes one observer")
+    };
+    let (result, _) = launch_observed(&code.kernel, memory, &params, &take);
+    if let Some(end) = table.end {
+        // SAFETY: the state is what `start` returned, and nobody else uses it.
+        unsafe { end(state) };
+    }
+    result
+}

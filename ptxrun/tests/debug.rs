@@ -1,0 +1,95 @@
+//! Scripted sessions of the debugger: `debug/*.dbg` hold command lines and commands, `.out` beside them what comes out.
+//!
+//! A session begins with `## name`; the next line, `$ ...`, is the command line of `ptxrun debug`; the rest are
+//! commands. `UPDATE_EXPECT=1` writes what comes out; read it before you believe it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ptx_debug::command::HELP;
+
+struct Session {
+    name: String,
+    arguments: Vec<String>,
+    commands: Vec<String>,
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/debug")
+}
+
+fn sessions(text: &str) -> Vec<Session> {
+    let mut all: Vec<Session> = Vec::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("## ") {
+            let name = name.to_owned();
+            all.push(Session { name, arguments: Vec::new(), commands: Vec::new() });
+        } else if let (Some(session), Some(line)) = (all.last_mut(), line.strip_prefix("$ ")) {
+            session.arguments = line.split_whitespace().map(str::to_owned).collect();
+        } else if let (Some(session), false) = (all.last_mut(), line.is_empty()) {
+            session.commands.push(line.to_owned());
+        }
+    }
+    all
+}
+
+fn files() -> Vec<PathBuf> {
+    let mut files: Vec<_> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "dbg"))
+        .collect();
+    files.sort();
+    files
+}
+
+fn run(session: &Session) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ptxrun"));
+    command.current_dir(folder()).arg("debug").args(&session.arguments).arg("--batch");
+    for line in &session.commands {
+        command.args(["--eval", line]);
+    }
+    let output = command.output().unwrap();
+    let mut text = String::from_utf8(output.stdout).unwrap();
+    text.push_str(&String::from_utf8(output.stderr).unwrap());
+    format!("## {}\n{text}exit {}\n\n", session.name, output.status.code().unwrap())
+}
+
+#[test]
+fn sessions_come_out_as_expected() {
+    let update = std::env::var_os("UPDATE_EXPECT").is_some();
+    let mut count = 0;
+    for path in files() {
+        let all = sessions(&std::fs::read_to_string(&path).unwrap());
+        count += all.len();
+        let found: String = all.iter().map(run).collect();
+        let expected = path.with_extension("out");
+        if update {
+            std::fs::write(&expected, &found).unwrap();
+            continue;
+        }
+        let wanted = std::fs::read_to_string(&expected).unwrap();
+        for (n, (f, w)) in found.lines().zip(wanted.lines()).enumerate() {
+            assert_eq!(f, w, "{}:{}", expected.display(), n + 1);
+        }
+        assert_eq!(found.lines().count(), wanted.lines().count(), "{}", expected.display());
+    }
+    assert!(count >= 80, "{count} sessions");
+}
+
+#[test]
+fn every_command_of_the_help_is_in_a_session() {
+    let mut used = std::collections::BTreeSet::new();
+    for path in files() {
+        for session in sessions(&std::fs::read_to_string(&path).unwrap()) {
+            for line in &session.commands {
+                let end = line.find([' ', '/']).unwrap_or(line.len());
+                if let Ok(entry) = ptx_debug::command::find(&line[..end]) {
+                    used.insert(entry.names[0]);
+                }
+            }
+        }
+    }
+    let missing: Vec<_> = HELP.iter().map(|e| e.names[0]).filter(|n| !used.contains(n)).collect();
+    assert!(missing.is_empty(), "in no session: {missing:?}");
+}

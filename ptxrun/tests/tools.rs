@@ -1,0 +1,147 @@
+//! `trace`, `observe`, `diff` and `reduce`.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+use common::{Folder, Outcome, command};
+use golden::need::{Need, program};
+
+const WALK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/debug/walk.ptx");
+const LAUNCH: &[&str] = &["--entry", "walk", "--block", "8", "--arg", "buf:32"];
+
+fn ptxrun(words: &[&str]) -> Outcome {
+    Outcome::of(&mut command(words), "")
+}
+
+fn traced(options: &[&str]) -> String {
+    let words: Vec<&str> = ["trace", WALK].iter().chain(LAUNCH).chain(options).copied().collect();
+    let out = ptxrun(&words);
+    assert_eq!(out.status, 0, "{}", out.stderr);
+    out.stdout
+}
+
+fn a_trace_has_values_and_accesses() {
+    let all = traced(&["--memory"]);
+    let lines: Vec<&str> = all.lines().collect();
+    let first = lines.iter().find(|l| l.contains("ld.param")).unwrap();
+    assert!(first.starts_with("0 block 0,0,0 warp 0 lanes 000000ff line 22: ld.param.u64"));
+    let sum = lines.iter().find(|l| l.contains("add.u32 %r3, %r3, 1;")).unwrap();
+    assert!(sum.ends_with("%r3 = 1"), "{sum}");
+    let tid = lines.iter().find(|l| l.contains("%tid.x")).unwrap();
+    assert!(tid.ends_with("%r1 = 0 1 2 3 4 5 6 7"), "{tid}");
+    assert!(all.contains("write shared 4 bytes at 0x0 0x4 0x8"), "{all}");
+    assert!(all.contains("write global 4 bytes at"));
+    let few = traced(&["--opcode", "bar", "--no-values"]);
+    assert_eq!(few.lines().count(), 1, "{few}");
+    let few = traced(&["--lines", "23-24", "--only-warp", "0", "--only-block", "0"]);
+    assert_eq!(few.lines().count(), 2, "{few}");
+    assert_eq!(traced(&["--only-block", "1"]), "");
+    assert_eq!(traced(&["--kernel", "other"]), "");
+    let memory = traced(&["--only-memory"]);
+    let of = |space: &str| memory.lines().filter(|l| l.contains(space)).count();
+    assert_eq!((of("shared"), of("global")), (2, 1), "{memory}");
+}
+
+fn traces_for_programs() {
+    for line in traced(&["--format", "jsonl", "--memory"]).lines() {
+        let event: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(event["time"].is_u64() && event["warp"] == 0, "{line}");
+    }
+    let text = traced(&["--format", "perfetto", "--memory"]);
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let events = document["traceEvents"].as_array().unwrap();
+    assert!(events.iter().all(|e| e["ph"] == "X" || e["ph"] == "i"));
+    assert!(events.len() > 50);
+}
+
+fn the_first_difference_is_found() {
+    let folder = Folder::new("diff");
+    let other = std::fs::read_to_string(WALK).unwrap();
+    let other = other.replace("0f3F000000", "0f3F400000");
+    folder.write("other.ptx", &other);
+    let file = folder.file("other.ptx");
+    let words: Vec<&str> =
+        ["diff", WALK, "--with", file.as_str()].iter().chain(LAUNCH).copied().collect();
+    let out = ptxrun(&words);
+    assert_eq!(out.status, 1);
+    assert!(out.stdout.starts_with("argument 0[10] is the first that differs"), "{}", out.stdout);
+    assert!(out.stdout.contains("thread (2,0,0)"), "{}", out.stdout);
+    assert_eq!(out.stdout.matches("st.global.f32 [%rd3], %f2;").count(), 2, "{}", out.stdout);
+    let words: Vec<&str> = ["diff", WALK, "--with", "jit"].iter().chain(LAUNCH).copied().collect();
+    let out = ptxrun(&words);
+    assert_eq!(out.status, 0, "{}", out.stderr);
+    assert!(out.stdout.ends_with("the same results\n"));
+}
+
+fn a_text_is_made_smaller() {
+    let folder = Folder::new("reduce");
+    let name = folder.file("small.ptx");
+    let name = name.as_str();
+    // It fails as long as the shared store is there.
+    let out =
+        ptxrun(&["reduce", WALK, "-o", name, "--", "sh", "-c", "! grep -q st.shared \"$0\"", "{}"]);
+    assert_eq!(out.status, 0, "{}", out.stderr);
+    let small = std::fs::read_to_string(name).unwrap();
+    assert!(small.contains("st.shared.u32"));
+    assert!(!small.contains("bar.sync") && !small.contains("double_of"), "{small}");
+    assert!(ptxrun(&["check", name]).status == 0);
+    let out = ptxrun(&["reduce", WALK, "-o", name, "--", "true"]);
+    assert_eq!(out.status, 1);
+}
+
+/// Builds an example and runs it on the walk.
+fn observed(name: &str, variables: &[(&str, &str)]) -> String {
+    let folder = Folder::new(&format!("observe-{name}"));
+    let library = folder.file("plugin.so");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let done = Command::new("cc")
+        .args(["-O2", "-Wall", "-Werror", "-shared", "-fPIC", "-I"])
+        .arg(root.join("ptx-debug/include"))
+        .arg(root.join(format!("clients/observers/{name}.c")))
+        .arg("-o")
+        .arg(&library)
+        .status()
+        .unwrap();
+    assert!(done.success());
+    let words: Vec<&str> =
+        ["observe", "--plugin", library.as_str(), WALK].iter().chain(LAUNCH).copied().collect();
+    let mut command = command(&words);
+    command.envs(variables.iter().copied());
+    let out = Outcome::of(&mut command, "");
+    assert_eq!(out.status, 0, "{}", out.stderr);
+    out.stdout
+}
+
+fn plugins_observe() {
+    let instructions = traced(&["--no-values"]).lines().count();
+    let count = observed("count", &[]);
+    assert!(count.starts_with(&format!("walk: {instructions} warp instructions,")), "{count}");
+    let histogram = observed("histogram", &[]);
+    assert!(
+        histogram
+            .lines()
+            .any(|l| l.split_whitespace().eq(["bar.sync", "1", "warps", "8", "lanes"]))
+    );
+    let memory = observed("memory", &[]);
+    assert_eq!(memory.lines().filter(|l| l.contains(" w 4 0x")).count(), 8, "{memory}");
+    assert!(observed("divergence", &[]).contains("lanes on average"));
+    let values = observed("values", &[("PTXRUN_REGISTER", "%r3")]);
+    assert!(values.starts_with("%r3: 0 to 7 in "), "{values}");
+    assert!(observed("reuse", &[]).starts_with("first touches: 1\n"));
+    let out = ptxrun(&["observe", "--plugin", "nothing.so", WALK]);
+    assert_eq!(out.status, 2);
+}
+
+fn compiler() -> Need {
+    program(&["cc", "--version"])
+}
+
+golden::tests! {
+    a_trace_has_values_and_accesses: nothing(),
+    traces_for_programs: nothing(),
+    the_first_difference_is_found: nothing(),
+    a_text_is_made_smaller: nothing(),
+    plugins_observe: compiler(),
+}
