@@ -48,6 +48,8 @@ pub struct LaunchParams {
     pub cooperative: bool,
     /// `%envreg3` to `%envreg6`.
     pub env: [u32; 4],
+    /// Another order of blocks and warps, the same for the same number.
+    pub schedule: Option<u64>,
 }
 
 impl Default for LaunchParams {
@@ -69,6 +71,7 @@ impl Default for LaunchParams {
             progress: None,
             cooperative: false,
             env: [0; 4],
+            schedule: None,
         }
     }
 }

@@ -49,6 +49,7 @@ pub use device_ptr::DevicePtr;
 pub use launch::{LaunchConfig, LaunchError, Print, TimingError};
 pub use module::{LoadError, Module};
 pub use opencl_frontend as opencl;
+pub use ptx_check as check;
 pub use ptx_interp::{Access, FaultKind, Memory, MemoryError, Report};
 pub use ptx_isa as isa;
 pub use ptx_jit::vector_bits;

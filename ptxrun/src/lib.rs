@@ -19,6 +19,7 @@ mod ptxas;
 pub mod report;
 pub mod run;
 mod run_command;
+mod sanitize;
 mod source_file;
 mod terminal;
 pub mod texture;

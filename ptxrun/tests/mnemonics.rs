@@ -29,6 +29,7 @@ const CRATES: &[&str] = &[
     "gpuocelot",
     "opencl-frontend",
     "opencl-icd",
+    "ptx-check",
     "ptx-interp",
     "ptx-isa",
     "ptx-jit",

@@ -19,6 +19,8 @@ use crate::module::{CallTargets, Func, Lazy, Module, Operand, RelocationTarget};
 
 /// What the functions of one kernel share: where its shared and thread-local variables lie.
 pub(crate) struct Layout {
+    /// Bytes that belong to nothing behind every shared variable and local array.
+    pub gap: u32,
     /// Offset in shared memory by module symbol.
     pub shared: HashMap<u32, u32>,
     /// Offset in shared memory by function and body variable.
@@ -36,6 +38,15 @@ pub(crate) struct Layout {
 /// # Errors
 /// The first instruction, in order of functions reached, that cannot run.
 pub fn lower(module: &Module, entry: u32) -> Result<Program, Refusal> {
+    lower_spaced(module, entry, 0)
+}
+
+/// As [`lower`], with `gap` bytes that belong to nothing behind every shared variable and every local array: an index
+/// that leaves its array shows there.
+///
+/// # Errors
+/// As [`lower`].
+pub fn lower_spaced(module: &Module, entry: u32, gap: u32) -> Result<Program, Refusal> {
     let reached = reachable(module, entry);
     whole(module, &reached)?;
     let mut program = Program {
@@ -60,7 +71,7 @@ pub fn lower(module: &Module, entry: u32) -> Result<Program, Refusal> {
         program.params.push((p.clone(), offset));
         program.param_bytes = offset + p.size;
     }
-    let layout = lay_out(module, &reached, &mut program);
+    let layout = lay_out(module, &reached, gap, &mut program);
     for &f in &reached {
         let lowered = function::lower_function(module, f, f == entry, &layout, &program.params)?;
         program.functions.push(lowered);
@@ -151,8 +162,9 @@ fn address_taken(module: &Module) -> Vec<u32> {
 }
 
 /// Places shared and module-scope local variables that the reached functions name.
-fn lay_out(module: &Module, reached: &[u32], program: &mut Program) -> Layout {
+fn lay_out(module: &Module, reached: &[u32], gap: u32, program: &mut Program) -> Layout {
     let mut layout = Layout {
+        gap,
         shared: HashMap::new(),
         shared_vars: HashMap::new(),
         local: HashMap::new(),
@@ -171,7 +183,8 @@ fn lay_out(module: &Module, reached: &[u32], program: &mut Program) -> Layout {
     let mut dynamic = Vec::new();
     let place = |name: &str, size: u64, align: u32, program: &mut Program| {
         let offset = program.shared_bytes.next_multiple_of(align.max(1));
-        program.shared_bytes = offset.saturating_add(size.min(u32::MAX as u64) as u32);
+        let size_and_gap = size.saturating_add(u64::from(gap)).min(u64::from(u32::MAX));
+        program.shared_bytes = offset.saturating_add(size_and_gap as u32);
         program.shared_vars.push((name.to_string(), offset, size as u32));
         offset
     };
