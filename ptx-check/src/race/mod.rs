@@ -193,24 +193,29 @@ impl Race {
             }
         }
         let number = m.block_number() as u32;
-        if !self.blocks.contains_key(&number) {
-            let nothing = Known::nothing(self.threads);
-            let thread = || Thread {
-                clock: 1,
-                agent: 1,
-                known: nothing.clone(),
-                fences: Default::default(),
-                seen: Vec::new(),
-                groups: Default::default(),
-                proxy_fence: None,
-            };
-            let threads = (0..self.threads).map(|_| thread()).collect();
-            let (barriers, shared) = (HashMap::new(), Shadow::default());
-            let cluster = m.cluster();
-            self.clusters.insert(number, cluster);
-            self.blocks.insert(number, Block { threads, barriers, shared });
-        }
+        self.begin(number, m.cluster());
         number
+    }
+
+    /// Makes room for a block, if there is none yet.
+    fn begin(&mut self, number: u32, cluster: u64) {
+        if self.blocks.contains_key(&number) {
+            return;
+        }
+        let nothing = Known::nothing(self.threads);
+        let thread = || Thread {
+            clock: 1,
+            agent: 1,
+            known: nothing.clone(),
+            fences: Default::default(),
+            seen: Vec::new(),
+            groups: Default::default(),
+            proxy_fence: None,
+        };
+        let threads = (0..self.threads).map(|_| thread()).collect();
+        let (barriers, shared) = (HashMap::new(), Shadow::default());
+        self.clusters.insert(number, cluster);
+        self.blocks.insert(number, Block { threads, barriers, shared });
     }
 
     /// The thread whose clock a thread has.
@@ -295,8 +300,9 @@ impl Race {
             };
             let thread = m.warp() * 32 + lane;
             let home = self.home(block, thread);
-            if location.0 != GLOBAL && !self.blocks.contains_key(&location.0) {
-                continue;
+            if location.0 != GLOBAL {
+                // Another block of the cluster, which may not have run yet.
+                self.begin(location.0, m.cluster());
             }
             if kind.strong && a.by != Accessor::Mbarrier && !asynchronous {
                 self.synchronise(a, home, location);
