@@ -19,6 +19,9 @@ use crate::host::{Cause, Host, variable};
 use crate::memory::site;
 use crate::transfer::{self, Arg, Bytes, whole};
 
+/// The register of the carry flag, which has no name in the text.
+const CARRY: &str = "CC.CF";
+
 /// Where an undefined value comes from.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
 enum From {
@@ -150,7 +153,7 @@ impl Init {
         }
         // The carry flag, which has no name in the text.
         for (n, register) in registers[Kind::P as usize].iter_mut().enumerate() {
-            if f.reg_names[Kind::P as usize].get(n).is_none_or(|name| !name.base.starts_with('%')) {
+            if f.reg_names[Kind::P as usize].get(n).is_none_or(|name| &*name.base == CARRY) {
                 *register = None;
             }
         }
@@ -172,16 +175,20 @@ impl Init {
         self.control(m, &mut warp, inst, host);
         let function = &program.functions[m.function() as usize];
         let uops = &function.uops[inst.uops.start as usize..inst.uops.end as usize];
-        let plain = matches!(inst.flow, Flow::Next);
-        for (n, uop) in uops.iter().enumerate() {
-            // The guard of a branch is what its last micro-ops may be for.
-            let mask = if plain { active } else { m.lanes() };
-            let load = matches!(uop, Uop::Effect { effect: Effect::Ld(_) | Effect::Atom(_), .. });
-            self.uop(m, &mut warp, uop, mask, host);
-            if load && active != 0 && n + 1 < uops.len() {
-                // The rest follows when the addresses are known.
-                break;
+        let mask = match inst.guard {
+            None => active,
+            Some((V { src: Src::Reg(n), .. }, negated)) if matches!(inst.flow, Flow::Next) => {
+                m.register(Kind::P, n).map_or(active, |values| {
+                    let held = |l: &usize| (values[*l] != 0) != negated;
+                    lanes(m.lanes()).filter(held).fold(0, |all, l| all | 1 << l)
+                })
             }
+            // What a branch needs is computed in all lanes; a guard that the instruction itself makes is rare.
+            Some(_) => m.lanes(),
+        };
+        // Loads count as defined until their access is told, which follows.
+        for uop in uops {
+            self.uop(m, &mut warp, uop, mask, host);
         }
         if let Flow::Call(call) = &inst.flow {
             let none = From::Register(Kind::P, 0);

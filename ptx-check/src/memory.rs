@@ -127,7 +127,13 @@ pub(crate) fn of_fault(
     report: &Report,
     freed: Option<(Allocation, Option<Site>, Option<Site>)>,
 ) -> Option<Finding> {
+    // An access that begins inside of an object, and only reaches out of it because it is misaligned, is that.
+    let crooked = report.access.as_ref().is_some_and(|a| {
+        let inside = a.nearest.as_ref().is_some_and(|(_, distance)| *distance == 0);
+        inside && !a.address.is_multiple_of(u64::from(a.bytes.max(1)).next_power_of_two())
+    });
     let class = match report.kind {
+        FaultKind::OutOfBounds if crooked && freed.is_none() => Class::Misaligned,
         FaultKind::OutOfBounds if freed.is_some() => Class::UseAfterFree,
         FaultKind::OutOfBounds => Class::OutOfBounds,
         FaultKind::NullPointer => Class::NullPointer,
@@ -147,6 +153,14 @@ pub(crate) fn of_fault(
         let (block, thread) = (report.block, report.thread);
         let (what, place) = (what.to_owned(), place.clone());
         finding.sites.push(Site { what, place, block, thread });
+    }
+    if let (Some(a), FaultKind::OutOfBounds, Class::Misaligned) =
+        (&report.access, &report.kind, class)
+    {
+        finding.message = format!(
+            "misaligned {what} at {} address {:#x}: it must be a multiple of {}",
+            a.space, a.address, a.bytes
+        );
     }
     if let Some(a) = &report.access {
         let (space, address, bytes) = (a.space.clone(), a.address, u64::from(a.bytes));

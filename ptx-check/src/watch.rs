@@ -131,7 +131,9 @@ impl Observer for Watch<'_> {
             }
             WarpEvent::WarpSync { lanes, members, orders } => {
                 if let Some(race) = &mut self.race {
-                    race.warp_sync(m, lanes, orders);
+                    if orders {
+                        race.warp_sync(m, lanes, members);
+                    }
                 }
                 if let Some(sync) = &mut self.sync {
                     sync.warp_sync(m, lanes, members);

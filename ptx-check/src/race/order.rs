@@ -80,20 +80,27 @@ impl Race {
         }
     }
 
-    pub(crate) fn warp_sync(&mut self, m: &Moment<'_>, mask: u32, orders: bool) {
-        if !orders || self.in_step {
+    /// Lanes have met; those with the same member mask know of one another afterwards.
+    pub(crate) fn warp_sync(&mut self, m: &Moment<'_>, mask: u32, members: &[u32; 32]) {
+        if self.in_step {
             return;
         }
         let block = self.enter(m);
-        let homes = self.homes(m, block, mask);
-        let Some(first) = homes.first().copied() else { return };
-        let handed: Vec<Handed> = homes.iter().map(|h| self.hand(*h)).collect();
-        let mut together = handed[0].known.clone();
-        for h in &handed {
-            together.join(first, h);
-        }
-        for h in homes {
-            self.thread(h).known = together.clone();
+        let mut left = mask;
+        while left != 0 {
+            let named = members[left.trailing_zeros() as usize];
+            let same = (0..32).filter(|l| left >> l & 1 != 0 && members[*l as usize] == named);
+            let group = same.fold(0u32, |all, l| all | 1 << l);
+            left &= !group;
+            let homes = self.homes(m, block, group);
+            let handed: Vec<Handed> = homes.iter().map(|h| self.hand(*h)).collect();
+            let mut together = handed[0].known.clone();
+            for h in &handed {
+                together.join(homes[0], h);
+            }
+            for h in homes {
+                self.thread(h).known = together.clone();
+            }
         }
     }
 

@@ -44,7 +44,7 @@ __kernel void within(__global int *out) {
 __kernel void private_array(__global int *out, int n) {
   int p[8], q[8];
   for (int i = 0; i < 8; i++) p[i] = q[i] = i;
-  for (int i = 0; i <= n; i++) p[i] += out[i];
+  for (int i = 0; i <= n; i++) p[i] = out[i];
   out[0] = p[out[1] & 7] + q[out[2] & 7];
 }
 // run: private_array<<<1, 1>>>(u32[32]:fill:1, u32:8) check=memory

@@ -87,7 +87,7 @@ __kernel void in_place(__global int *a) {
   if (i > 0) a[i] = a[i - 1] + 1;
 }
 // run: in_place<<<2, 32>>>(u32[64]:iota)
-// finds: race/read-write: a write
+// finds: race/read-write: write; read
 __kernel void out_of_place(__global const int *a, __global int *b) {
   int i = get_global_id(0);
   if (i > 0) b[i] = a[i - 1] + 1;
@@ -149,7 +149,7 @@ __kernel void local_counter(__global int *out) {
   if (get_local_id(0) == 0) *out = count;
 }
 // run: local_counter<<<1, 64>>>(u32[1]:fill:0) check=race
-// finds: race/write-write: atomic; `count`
+// finds: race/write-write: atomic; count
 __kernel void local_counter_right(__global int *out) {
   __local int count;
   if (get_local_id(0) == 0) count = 0;
