@@ -39,14 +39,12 @@ mod watch;
 
 pub use environment::Checks;
 pub use finding::{Check, Class, Finding, Site};
+pub use memory::GAP;
 pub use output::Output;
 
 use finding::Findings;
 use host::Host;
 use watch::Watch;
-
-/// Bytes that belong to nothing behind every shared variable and local array of a checked kernel.
-pub const GAP: u32 = 64;
 
 /// Checks what kernels do to one memory.
 pub struct Checker {

@@ -7,9 +7,11 @@ use ptx_interp::{Allocation, FaultKind, Memory, Moment, Report};
 use ptx_isa::Space;
 use ptx_isa::effect::{Accessor, window};
 
-use crate::GAP;
 use crate::finding::{Check, Class, Finding, Site, Variable, Where};
 use crate::host::variable;
+
+/// Bytes that belong to nothing behind every shared variable and local array of a checked kernel.
+pub const GAP: u32 = 64;
 
 /// Looks for accesses between shared variables and behind local arrays.
 #[derive(Default)]
