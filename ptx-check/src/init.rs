@@ -12,7 +12,7 @@ use ptx_interp::observer::{Action, MemoryAccess};
 use ptx_isa::effect::{Accessor, Atom, AtomOp, Effect, Mem, window};
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::{Kind, Space};
-use ptx_parse::code::{CallArg, Flow, Inst, Program, Slot};
+use ptx_parse::code::{ArgumentLocation, CallArg, Flow, Inst, Program};
 
 use crate::finding::{Check, Class, Finding, Where};
 use crate::host::{Cause, Host, variable};
@@ -147,7 +147,7 @@ impl Init {
         };
         let mut registers = [Kind::P, Kind::W, Kind::D].map(new);
         for slot in f.params.iter().chain(&f.rets) {
-            if let Slot::Reg(V { kind, src: Src::Reg(n) }) = slot {
+            if let ArgumentLocation::Reg(V { kind, src: Src::Reg(n) }) = slot {
                 registers[*kind as usize][*n as usize] = None;
             }
         }
