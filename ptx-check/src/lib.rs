@@ -12,7 +12,7 @@
 //! | `watch` | the observer: hands events to the checkers |
 //! | `host` | what is known of global memory between launches: what was freed, what was written |
 //! | `memory` | bounds by variable, faults as findings, leaks |
-//! | `race`, `known`, `shadow` | conflicting accesses that nothing orders; what threads know of one another; last accesses |
+//! | `race`, `known`, `shadow` | conflicting accesses that nothing orders; what threads know; last accesses |
 //! | `init`, `transfer` | values that nobody wrote; what instructions make of them |
 //! | `sync` | barriers, member masks, mbarrier objects, deadlocks |
 //!

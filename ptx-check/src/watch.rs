@@ -50,7 +50,8 @@ impl<'a> Watch<'a> {
             }
             if incomplete != 0 {
                 self.checker.note(format!(
-                    "race: {incomplete} reads are forgotten: more threads read a word than are kept; races with them may be missed"
+                    "race: {incomplete} reads are forgotten: more threads read a word than are kept; \
+                     races with them may be missed"
                 ));
             }
         }

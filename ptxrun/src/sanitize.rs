@@ -1,5 +1,5 @@
-//! `ptxrun sanitize`, `ptxrun exec --check` and `ptxrun coverage`: runs a program and reports what its kernels do wrong,
-//! or which of their lines run.
+//! `ptxrun sanitize`, `ptxrun exec --check` and `ptxrun coverage`: runs a program and reports what its kernels do
+//! wrong, or which of their lines run.
 //!
 //! The libraries that the program loads write their findings to a file (`PTXRUN_CHECK_REPORT`); it is read when the
 //! program has ended. Whether something was found does not depend on what the program makes of errors.

@@ -184,13 +184,16 @@ impl Race {
                 );
             }
             Class::AsyncCopy if (b1, t1) == (b2, t2) => {
-                "the thread must wait for its copy (`__pipeline_wait_prior`, `cp.async.wait_group`, an mbarrier) before it uses the memory"
+                "the thread must wait for its copy (`__pipeline_wait_prior`, `cp.async.wait_group`, an mbarrier) \
+                 before it uses the memory"
             }
             Class::AsyncCopy => {
-                "the copying thread must wait for its copy, and a barrier must follow, before another thread uses the memory"
+                "the copying thread must wait for its copy, and a barrier must follow, \
+                 before another thread uses the memory"
             }
             _ if b1 != b2 => {
-                "nothing orders the blocks: a release and an acquire of device scope (fences, atomics), or a kernel boundary"
+                "nothing orders the blocks: a release and an acquire of device scope (fences, atomics), \
+                 or a kernel boundary"
             }
             _ if t1 / 32 == t2 / 32
                 && old.site() == new.site()
