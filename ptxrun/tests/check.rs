@@ -54,7 +54,7 @@ fn sanitize_decides_the_exit_status() {
     let folder = Folder::new("check-sanitize");
     let own = env!("CARGO_BIN_EXE_ptxrun");
     let with = |options: &[&str], entry| {
-        let words = [&["sanitize"], options, &["--", own], &kernel(entry)[..]].concat();
+        let words = [&["sanitize"][..], options, &["--", own], &kernel(entry)].concat();
         ptxrun(&folder, &words)
     };
     let text = with(&["--tool", "racecheck"], "faulty");
@@ -84,7 +84,7 @@ fn sanitize_decides_the_exit_status() {
 fn exec_checks_too() {
     let folder = Folder::new("check-exec");
     let own = env!("CARGO_BIN_EXE_ptxrun");
-    let words = [&["exec", "--check", "race", "--", own], &kernel("faulty")[..]].concat();
+    let words = [&["exec", "--check", "race", "--", own][..], &kernel("faulty")].concat();
     let found = ptxrun(&folder, &words);
     assert_eq!(found.status, 1, "{}", found.stderr);
     assert!(found.stderr.contains("1 finding"), "{}", found.stderr);
@@ -96,7 +96,7 @@ fn coverage_counts_lines() {
     let folder = Folder::new("check-coverage");
     let own = env!("CARGO_BIN_EXE_ptxrun");
     let head = ["coverage", "--lcov", "out.info", "--", own];
-    let ran = ptxrun(&folder, &[&head, &kernel("sound")[..]].concat());
+    let ran = ptxrun(&folder, &[&head[..], &kernel("sound")].concat());
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert!(ran.stderr.contains("race.ptx: 15 of 15 instructions"), "{}", ran.stderr);
     let lcov = std::fs::read_to_string(folder.file("out.info")).unwrap();
