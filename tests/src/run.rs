@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ptx_runtime::check::{Checks, Finding, render};
+use ptx_runtime::check::{self, Checks, render};
 use ptx_runtime::opencl::Options;
 use ptx_runtime::{
     Backend, Context, DeviceOptions, DevicePtr, Engine, KernelArg, LaunchConfig, LaunchError,
@@ -208,11 +208,11 @@ fn checked(source: &Source, run: &Run, finds: &[Find]) -> Vec<Problem> {
     }
     came.context.check_leaks();
     let (found, notes) = came.context.findings();
-    let one = |f: &Finding| render::text(std::slice::from_ref(f), &[]);
-    let rule = |f: &Finding| format!("{}/{}", f.check.name(), f.class.name());
-    let mut left: Vec<&Finding> = found.iter().collect();
+    let one = |f: &check::Finding| render::text(std::slice::from_ref(f), &[]);
+    let rule = |f: &check::Finding| format!("{}/{}", f.check.name(), f.class.name());
+    let mut left: Vec<&check::Finding> = found.iter().collect();
     for find in finds {
-        let fits = |f: &&Finding| {
+        let fits = |f: &&check::Finding| {
             let text = one(f);
             rule(f) == find.rule && find.texts.iter().all(|t| text.contains(t))
         };
