@@ -142,7 +142,10 @@ impl Init {
         }
         let f = &self.program.functions[function as usize];
         let new = |kind: Kind| {
-            let mark = |n| Mark { bytes: [whole(kind); 32], from: From::Register(kind, n) };
+            // Lanes that do not exist write nothing and use nothing.
+            let bytes = |l: usize| if m.all() >> l & 1 != 0 { whole(kind) } else { 0 };
+            let bytes: Bytes = std::array::from_fn(bytes);
+            let mark = |n| Mark { bytes, from: From::Register(kind, n) };
             (0..f.regs[kind as usize]).map(|n| Some(Box::new(mark(n)))).collect::<Vec<_>>()
         };
         let mut registers = [Kind::P, Kind::W, Kind::D].map(new);
@@ -275,7 +278,9 @@ impl Init {
                 let marks = std::array::from_fn::<_, 3, _>(|i| {
                     if i < n { warp.get(activation, args[i]) } else { None }
                 });
-                let Some(from) = marks.iter().flatten().map(|m| m.from).next() else {
+                let undefined = |mark: &&Mark| lanes(mask).any(|l| mark.bytes[l] != 0);
+                let Some(from) = marks.iter().flatten().copied().find(undefined).map(|m| m.from)
+                else {
                     return warp.set(activation, *dst, mask, &[0; 32], From::Kept(0));
                 };
                 // A value minus or exclusive-or itself is 0, whatever it was.

@@ -61,8 +61,6 @@ pub(crate) struct Shadow {
     free: Vec<u32>,
     /// Entries in the side table.
     entries: usize,
-    /// Words of which not every reader is kept.
-    pub incomplete: u64,
 }
 
 impl Shadow {
@@ -125,7 +123,6 @@ impl Shadow {
         let cell = &mut self.pages[at.0][at.1];
         if cell.more == 0 {
             if full {
-                self.incomplete += 1;
                 return;
             }
             cell.more = self.free.pop().unwrap_or_else(|| {
@@ -139,7 +136,6 @@ impl Shadow {
             self.entries += 1;
         } else if let Some(last) = list.iter_mut().rev().find(|(_, write)| *write == further.1) {
             *last = further;
-            self.incomplete += 1;
         }
     }
 }
@@ -163,7 +159,6 @@ mod tests {
             shadow.push(at, (Entry::new(actor, 1, 3, 15), false));
         }
         assert_eq!(shadow.further(shadow.get(at)).len(), FURTHER);
-        assert_eq!(shadow.incomplete, 8);
         shadow.retain(at, |(e, _)| e.actor < 2);
         assert_eq!(shadow.further(shadow.get(at)).len(), 2);
         shadow.retain(at, |_| false);

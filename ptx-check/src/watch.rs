@@ -43,16 +43,9 @@ impl<'a> Watch<'a> {
             found.append(&mut bounds.findings);
         }
         if let Some(race) = &mut self.race {
-            let (conflicts, incomplete) = race.finish();
-            found.extend(conflicts);
+            found.extend(race.finish());
             if let Some(why) = race.refused.take() {
                 self.checker.note(why);
-            }
-            if incomplete != 0 {
-                self.checker.note(format!(
-                    "race: {incomplete} reads are forgotten: more threads read a word than are kept; \
-                     races with them may be missed"
-                ));
             }
         }
         if let Some(sync) = &mut self.sync {

@@ -164,10 +164,9 @@ impl Race {
         }
     }
 
-    /// What was found; and whether readers of some words were forgotten.
-    pub(crate) fn finish(&mut self) -> (Vec<Finding>, u64) {
-        let found = std::mem::take(&mut self.conflicts).into_iter().map(|c| c.finding).collect();
-        (found, self.global.incomplete)
+    /// What was found.
+    pub(crate) fn finish(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.conflicts).into_iter().map(|c| c.finding).collect()
     }
 
     pub(crate) fn block_ends(&mut self, block: [u32; 3]) {
@@ -440,21 +439,26 @@ impl Race {
         let inside = |e: Entry| e.bytes() & !new.bytes() == 0;
         let strong = self.kinds[new.site() as usize].strong;
         if writes {
-            // Strong writes that nothing orders stay, so that a later plain access meets them all.
-            let stays =
-                |e: Entry, wrote: bool| !inside(e) || wrote && strong && unordered.contains(&e);
-            shadow.retain(at, |(e, wrote)| stays(*e, *wrote));
-            if cell.write.bytes() != 0 && stays(cell.write, true) {
+            // A strong write takes the place of strong ones that it follows. Others stay: a later access may be in
+            // order with this one, or strong as this one, and not with those.
+            let weak = |e: Entry| e.bytes() != 0 && !self.kinds[e.site() as usize].strong;
+            let stays = |e: Entry| !inside(e) || strong && (weak(e) || unordered.contains(&e));
+            shadow.retain(at, |(e, _)| stays(*e));
+            if cell.write.bytes() != 0 && stays(cell.write) {
                 shadow.push(at, (cell.write, true));
             }
+            let read = cell.read;
             let cell = shadow.get_mut(at);
             cell.write = new;
-            if inside(cell.read) {
+            if read.bytes() != 0 && !stays(read) {
                 cell.read = Entry::NONE;
             }
         } else {
-            shadow.retain(at, |(e, wrote)| *wrote || !inside(*e) || unordered.contains(e));
-            let goes = |e: Entry| e.bytes() == 0 || inside(e) && !unordered.contains(&e);
+            let weak = |e: Entry| !self.kinds[e.site() as usize].strong;
+            let goes = |e: Entry| {
+                e.bytes() == 0 || inside(e) && !unordered.contains(&e) && !(strong && weak(e))
+            };
+            shadow.retain(at, |(e, wrote)| *wrote || !goes(*e));
             if goes(cell.read) {
                 shadow.get_mut(at).read = new;
             } else {

@@ -20,16 +20,16 @@ __kernel void barrier_between(__global int *out) {
 // run: barrier_between<<<1, 64>>>(u32[64]:fill:0)
 // finds: nothing
 
-__kernel void reduction_without(__global int *data, __global int *out) {
+__kernel void reduction_without(__global int *data, __global int *out, int n) {
   __local int a[64];
   int i = get_local_id(0);
   a[i] = data[i];
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (int s = 32; s > 0; s >>= 1)
+  for (int s = n; s > 0; s >>= 1)
     if (i < s) a[i] += a[i + s];
   if (i == 0) *out = a[0];
 }
-// run: reduction_without<<<1, 64>>>(u32[64]:iota, u32[1]:fill:0) check=race
+// run: reduction_without<<<1, 64>>>(u32[64]:iota, u32[1]:fill:0, u32:32) check=race
 // finds: race/read-write: read; write
 __kernel void reduction(__global int *data, __global int *out) {
   __local int a[64];
@@ -44,17 +44,17 @@ __kernel void reduction(__global int *data, __global int *out) {
 // run: reduction<<<1, 64>>>(u32[64]:iota, u32[1]:fill:0)
 // finds: nothing
 
-__kernel void tile_reuse(__global int *data, __global int *out) {
+__kernel void tile_reuse(__global int *data, __global int *out, int n) {
   __local int a[64];
   int i = get_local_id(0), sum = 0;
-  for (int k = 0; k < 4; k++) {
+  for (int k = 0; k < n; k++) {
     a[i] = data[64 * k + i];
     barrier(CLK_LOCAL_MEM_FENCE);
     sum += a[(i + 1) % 64];
   }
   out[i] = sum;
 }
-// run: tile_reuse<<<1, 64>>>(u32[256]:iota, u32[64]:fill:0)
+// run: tile_reuse<<<1, 64>>>(u32[256]:iota, u32[64]:fill:0, u32:4)
 // finds: race/read-write: write; read
 __kernel void tile_reuse_right(__global int *data, __global int *out) {
   __local int a[64];
