@@ -150,7 +150,11 @@ impl Context {
     ) -> Result<Arc<Context>> {
         static IDS: AtomicU64 = AtomicU64::new(1);
         let range = AddressRange::take();
-        let options = DeviceOptions { memory: driver.memory(), base: range.0 * RANGE_BYTES };
+        let options = DeviceOptions {
+            memory: driver.memory(),
+            base: range.0 * RANGE_BYTES,
+            ..DeviceOptions::default()
+        };
         let device = ptx_runtime::Context::new(&options)?;
         Ok(Arc::new(Context {
             handle,

@@ -52,6 +52,9 @@ variables! {
     TIMEOUT "PTXRUN_TIMEOUT" "seconds, 500ms" "ends a launch that takes longer; off by default";
     TIMING "PTXRUN_TIMING" "0, 1" "OpenCL event times are those of the modelled device";
     BOUNDS "PTXRUN_BOUNDS" "grain, exact" "OpenCL buffers end at the byte that was asked for, or at the device's next grain";
+    CHECK "PTXRUN_CHECK" "memory, race, race+equal, init, sync, all, coverage; several with commas between" "what of kernels is checked while they run, in the interpreter; reports go to standard error";
+    CHECK_REPORT "PTXRUN_CHECK_REPORT" "file" "where what checks find is added as lines of JSON, in place of standard error";
+    SCHEDULE "PTXRUN_SCHEDULE" "number" "runs checked blocks and warps in another order, the same for the same number";
     CACHE_DIR "PTXRUN_CACHE_DIR" "folder" "where compiled code is kept; empty: nowhere";
     CACHE_BYTES "PTXRUN_CACHE_BYTES" "bytes, 256M" "most bytes that are kept there";
     JIT_BITS "PTXRUN_JIT_BITS" "128, 256, 512" "widest vectors of compiled code";
@@ -172,6 +175,106 @@ pub fn exact_bounds() -> Result<bool, Wrong> {
     Ok(BOUNDS.parsed(parse)?.unwrap_or(false))
 }
 
+/// What of kernels is checked while they run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checks {
+    /// Accesses outside of what they may touch.
+    pub memory: bool,
+    /// Conflicting accesses that nothing orders.
+    pub race: bool,
+    /// With `race`: also writes of equal values.
+    pub equal_writes: bool,
+    /// Use of values that nobody wrote.
+    pub init: bool,
+    /// Barriers and member masks.
+    pub sync: bool,
+    /// Which instructions run, and which way guards go.
+    pub coverage: bool,
+}
+
+impl Checks {
+    /// Everything but writes of equal values.
+    pub const ALL: Checks = Checks {
+        memory: true,
+        race: true,
+        equal_writes: false,
+        init: true,
+        sync: true,
+        coverage: false,
+    };
+
+    /// Whether anything is checked.
+    pub fn any(self) -> bool {
+        self != Checks::default()
+    }
+
+    /// Reads words with commas between.
+    ///
+    /// # Errors
+    /// A word that names no check.
+    pub fn parse(text: &str) -> Result<Checks, Wrong> {
+        let mut checks = Checks::default();
+        for word in text.split(',').map(str::trim).filter(|w| !w.is_empty()) {
+            match word {
+                "memory" => checks.memory = true,
+                "race" => checks.race = true,
+                "race+equal" => (checks.race, checks.equal_writes) = (true, true),
+                "init" => checks.init = true,
+                "sync" => checks.sync = true,
+                "coverage" => checks.coverage = true,
+                "all" => {
+                    let Checks { equal_writes, coverage, .. } = checks;
+                    checks = Checks { equal_writes, coverage, ..Checks::ALL };
+                }
+                other => {
+                    let known = "memory, race, race+equal, init, sync, all, coverage";
+                    return Err(Wrong(format!("`{other}` is no check: there are {known}")));
+                }
+            }
+        }
+        Ok(checks)
+    }
+}
+
+impl fmt::Display for Checks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let race = if self.equal_writes { "race+equal" } else { "race" };
+        let all = [
+            (self.memory, "memory"),
+            (self.race, race),
+            (self.init, "init"),
+            (self.sync, "sync"),
+            (self.coverage, "coverage"),
+        ];
+        let words: Vec<&str> = all.iter().filter(|(on, _)| *on).map(|(_, word)| *word).collect();
+        f.write_str(&words.join(","))
+    }
+}
+
+/// `PTXRUN_CHECK`
+///
+/// # Errors
+/// When it names something that is no check.
+pub fn checks() -> Result<Checks, Wrong> {
+    match CHECK.text() {
+        None => Ok(Checks::default()),
+        Some(text) => Checks::parse(&text).map_err(|w| Wrong(format!("{}: {w}", CHECK.name))),
+    }
+}
+
+/// `PTXRUN_CHECK_REPORT`
+pub fn check_report() -> Option<PathBuf> {
+    CHECK_REPORT.raw().filter(|file| !file.is_empty()).map(PathBuf::from)
+}
+
+/// `PTXRUN_SCHEDULE`
+///
+/// # Errors
+/// When it holds no number.
+pub fn schedule() -> Result<Option<u64>, Wrong> {
+    SCHEDULE.parsed(|text| text.parse().ok())
+}
+
 /// `PTXRUN_CACHE_DIR`; `Some(None)` where it is empty.
 pub fn cache_dir() -> Option<Option<PathBuf>> {
     let folder = CACHE_DIR.raw()?;
@@ -233,6 +336,8 @@ pub fn check(who: &str) -> Result<(), Wrong> {
     cache_bytes()?;
     jit_bits()?;
     isa()?;
+    checks()?;
+    schedule()?;
     Ok(())
 }
 
@@ -279,6 +384,19 @@ mod tests {
         ] {
             assert_eq!(bytes(text), value, "{text}");
         }
+    }
+
+    #[test]
+    fn words_of_checks() {
+        let all = Checks::parse("all").unwrap();
+        assert_eq!(all, Checks::ALL);
+        assert_eq!(
+            Checks::parse("race+equal, all").unwrap().to_string(),
+            "memory,race+equal,init,sync"
+        );
+        assert_eq!(Checks::parse(&all.to_string()).unwrap(), all);
+        assert!(Checks::parse("rase").is_err());
+        assert!(!Checks::parse("").unwrap().any());
     }
 
     #[test]

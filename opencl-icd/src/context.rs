@@ -42,7 +42,7 @@ impl Context {
             return Err(Error::INVALID_VALUE);
         }
         let memory = devices.iter().map(|d| d.memory()).max().unwrap_or(0);
-        let options = DeviceOptions { memory, base: 0 };
+        let options = DeviceOptions { memory, ..DeviceOptions::default() };
         let machine = ptx_runtime::Context::new(&options).map_err(|_| Error::OUT_OF_HOST_MEMORY)?;
         let notify = Mutex::new((notify, data));
         // What is no word of it was refused with the platform.

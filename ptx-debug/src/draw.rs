@@ -117,7 +117,7 @@ impl Rest<'_> {
         let moment = self.moment.ok_or(Error::NotRunning)?;
         let focus = self.session.focus;
         let mut rows = Vec::new();
-        for block in moment.blocks() {
+        for block in moment.cluster_blocks() {
             for warp in 0..moment.warp_count() {
                 let splits = moment.splits(block, warp).unwrap_or_default();
                 if splits.is_empty() {

@@ -300,7 +300,7 @@ impl<'a> Rest<'a> {
         let mut to = self.session.focus;
         match command {
             Command::Block(block) => {
-                if !moment.blocks().contains(block) {
+                if !moment.cluster_blocks().contains(block) {
                     let text = format!(
                         "block {} is not under way; stop in it by a condition: if %ctaid.x == {}",
                         triple(*block),

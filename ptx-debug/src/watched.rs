@@ -23,7 +23,7 @@ pub(crate) fn overlaps(
         (Space::Shared, Space::Shared | Space::SharedCluster) => {
             let block = match at / window::SHARED_CTA {
                 0 => Some(by.block),
-                rank => moment.blocks().get(rank as usize - 1).copied(),
+                rank => moment.cluster_blocks().get(rank as usize - 1).copied(),
             };
             at %= window::SHARED_CTA;
             block == Some(owner.block)

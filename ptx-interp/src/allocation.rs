@@ -26,6 +26,9 @@ pub struct Allocation {
     pub access: Access,
     /// Made by `malloc` in a kernel.
     pub heap: bool,
+    /// Memory of the host, which may write there at any time.
+    #[serde(skip)]
+    pub lent: bool,
 }
 
 /// Why a memory operation of the host failed.

@@ -138,6 +138,7 @@ impl<O: Observer> Worker<'_, O> {
             name: name.as_str().into(),
             access: crate::allocation::Access::ReadWrite,
             heap: false,
+            lent: false,
         })
     }
 

@@ -70,7 +70,7 @@ pub struct Lane<'a> {
 
 impl<'a> Moment<'a> {
     /// Blocks under way: those of the cluster.
-    pub fn blocks(&self) -> Vec<[u32; 3]> {
+    pub fn cluster_blocks(&self) -> Vec<[u32; 3]> {
         self.group.ctas.iter().map(|c| c.id).collect()
     }
 

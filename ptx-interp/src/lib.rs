@@ -62,6 +62,6 @@ pub use inspect::{Lane, Reconvergence, Split, Waits};
 pub use lanes::Isa;
 pub use launch::{Checked, launch, launch_block, launch_observed};
 pub use memory::{HostSpan, Memory};
-pub use moment::Moment;
+pub use moment::{Moment, place_of};
 pub use params::{LaunchError, LaunchParams, Stats, Textures};
 pub use report::{FaultKind, Report};

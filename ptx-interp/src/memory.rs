@@ -16,7 +16,7 @@
 //! device address is a host address, and kernels reach all memory that the process has mapped.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, RwLock};
 
 use crate::allocation::{Access, Allocation, MemoryError, MemoryEvent, MemoryWatcher};
@@ -45,6 +45,8 @@ struct Inner {
     /// Changes whenever an allocation goes away: cached spans must be dropped then.
     epoch: AtomicU64,
     watcher: OnceLock<Arc<dyn MemoryWatcher>>,
+    /// Addresses of freed allocations are not given out again.
+    quarantine: AtomicBool,
 }
 
 #[derive(Default)]
@@ -175,13 +177,21 @@ impl Memory {
         let table = RwLock::new(table);
         let epoch = AtomicU64::new(next_epoch());
         let watcher = OnceLock::new();
-        Memory { inner: Arc::new(Inner { region, first, mapped, limit, table, epoch, watcher }) }
+        let quarantine = AtomicBool::new(false);
+        let inner = Inner { region, first, mapped, limit, table, epoch, watcher, quarantine };
+        Memory { inner: Arc::new(inner) }
     }
 
     /// Tells `watcher` of what happens from now on; whether there was none before. There is one at
     /// most, and it stays.
     pub fn watch(&self, watcher: Arc<dyn MemoryWatcher>) -> bool {
         self.inner.watcher.set(watcher).is_ok()
+    }
+
+    /// From now on no address of a freed allocation is given out again while there are others, so that an access
+    /// through an old pointer finds nothing.
+    pub fn quarantine(&self) {
+        self.inner.quarantine.store(true, Ordering::Relaxed);
     }
 
     fn tell(&self, event: MemoryEvent<'_>) {
@@ -261,7 +271,7 @@ impl Memory {
         let start = table.take(size.max(1) + guard, align, end).ok_or_else(|| full(used))?;
         table.used += size;
         table.heap += if heap { size } else { 0 };
-        let made = Allocation { start, size, name: name.into(), access, heap };
+        let made = Allocation { start, size, name: name.into(), access, heap, lent: false };
         table.live.insert(start, made.clone());
         drop(table);
         if size >= LARGE {
@@ -303,7 +313,12 @@ impl Memory {
             table.used -= a.size;
             table.heap -= if a.heap { a.size } else { 0 };
         }
-        table.give(a.start);
+        // A quarter of the address space is for what lives.
+        let room = self.inner.region.len() / 4 * 3;
+        let full = table.top - self.inner.first > room;
+        if full || !self.inner.quarantine.load(Ordering::Relaxed) {
+            table.give(a.start);
+        }
         drop(table);
         self.tell(MemoryEvent::Freed(&a));
         Ok(())
@@ -396,7 +411,7 @@ impl Memory {
         };
         let access = Access::ReadWrite;
         table.lent.insert(start, host.expose_provenance());
-        let made = Allocation { start, size, name: name.into(), access, heap: false };
+        let made = Allocation { start, size, name: name.into(), access, heap: false, lent: true };
         table.live.insert(start, made.clone());
         drop(table);
         self.tell(MemoryEvent::Allocated(&made));

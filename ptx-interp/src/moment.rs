@@ -1,17 +1,18 @@
 //! What can be seen of a warp while it handles an instruction: for observers and for reports.
 
-use ptx_isa::effect::Fault;
+use ptx_isa::effect::{Effect, Fault};
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
 use ptx_isa::{Kind, Space};
-use ptx_parse::code::{CallArg, Callee, Flow, Inst};
+use ptx_parse::code::{CallArg, Callee, Flow, Inst, Program};
 
 use crate::clock;
-use crate::code::{Kernel, NONE};
+use crate::code::{Kernel, NONE, Step};
 use crate::control::{State, Warp};
 use crate::cta::{At, Cta, Group};
 use crate::ctx::Ctx;
 use crate::grid::Grid;
+use crate::memory::Memory;
 use crate::report::{CodePlace, FaultKind, Position, RegisterValue, Report, WarpPlace};
 use crate::rows::{Base, Bases};
 
@@ -113,6 +114,122 @@ impl Moment<'_> {
     /// Activation of the executing function, or [`NONE`].
     fn frame(&self) -> u32 {
         self.warp_state().splits.get(self.at.split).map_or(NONE, |s| s.frame)
+    }
+
+    /// Number of the block in its grid, x fastest.
+    pub fn block_number(&self) -> u64 {
+        self.grid.geometry.linear(self.cta().id)
+    }
+
+    /// Number in its grid of the block of this rank in the cluster; `None` where there is none.
+    pub fn block_of_rank(&self, rank: u32) -> Option<u64> {
+        let cta = self.group.ctas.get(rank as usize)?;
+        Some(self.grid.geometry.linear(cta.id))
+    }
+
+    /// Number of the cluster, or of the block where there are no clusters.
+    pub fn cluster(&self) -> u64 {
+        self.group.index
+    }
+
+    /// Threads of a block.
+    pub fn threads_per_block(&self) -> u32 {
+        self.grid.geometry.threads_per_cta()
+    }
+
+    /// Lanes that exist and lanes that have not ended, by warp of the block.
+    pub fn block_lanes(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.cta().warps.iter().map(|w| (w.all, w.live))
+    }
+
+    /// Blocks of the grid.
+    pub fn blocks(&self) -> u64 {
+        self.grid.geometry.grid.iter().map(|n| u64::from(*n)).product()
+    }
+
+    /// Bytes of shared memory of a block, static and dynamic.
+    pub fn shared_bytes(&self) -> u32 {
+        self.grid.geometry.shared_bytes
+    }
+
+    /// Bytes of dynamic shared memory of a block.
+    pub fn dynamic_bytes(&self) -> u32 {
+        self.grid.geometry.dynamic_bytes
+    }
+
+    /// The memory of the launch.
+    pub fn memory(&self) -> &Memory {
+        self.grid.memory
+    }
+
+    /// Number of the activation that executes; numbers of ended ones are used again.
+    pub fn activation(&self) -> u32 {
+        self.frame()
+    }
+
+    /// The local array of an activation that ends last at or before a local address: its name, size, and bytes from
+    /// its end to the address. `None` inside of arrays and where nothing lies below.
+    pub fn past_local(&self, address: u64) -> Option<(&str, u32, u64)> {
+        let w = self.warp_state();
+        let mut up = self.frame();
+        while up != NONE {
+            let a = &w.frames[up];
+            let (start, function) = (u64::from(a.local), a.function as usize);
+            if address >= start {
+                let variables = &self.kernel.program.functions[function].local_vars;
+                let below = variables.iter().filter(|v| start + u64::from(v.1) <= address);
+                let (name, at, size) = below.max_by_key(|v| v.1)?;
+                let end = start + u64::from(*at) + u64::from(*size);
+                return (address >= end).then(|| (name.as_str(), *size, address - end));
+            }
+            up = a.parent;
+        }
+        None
+    }
+
+    /// Whether a local address lies in a local array of an activation that is under way.
+    pub fn in_local_array(&self, address: u64) -> bool {
+        let w = self.warp_state();
+        let mut up = self.frame();
+        while up != NONE {
+            let a = &w.frames[up];
+            let start = u64::from(a.local);
+            let function = &self.kernel.program.functions[a.function as usize];
+            if address >= start {
+                let holds = |v: &(String, u32, u32)| {
+                    let from = start + u64::from(v.1);
+                    (from..from + u64::from(v.2)).contains(&address)
+                };
+                return function.local_vars.iter().any(holds);
+            }
+            up = a.parent;
+        }
+        false
+    }
+
+    /// The bytes that a lane is about to store; `None` where the instruction is no ordinary store.
+    pub fn stored(&self, lane: u8) -> Option<Vec<u8>> {
+        let step = &self.kernel.code[self.pc as usize];
+        if !matches!(step.step, Step::Mem | Step::Effect) {
+            return None;
+        }
+        let info = &self.kernel.effects[step.k as usize];
+        let Effect::St(m) = &info.effect else { return None };
+        let width = usize::from(m.bytes).min(8);
+        let mut bytes = Vec::with_capacity(usize::from(m.bytes) * usize::from(m.count));
+        for (operand, kind) in &info.src[1..] {
+            // SAFETY: operands of effects carry the kind that they were decoded for, and the bases are those of the
+            // executing split.
+            let value = unsafe {
+                match kind {
+                    Kind::P => u64::from(self.cx.bases.p(*operand) >> lane & 1),
+                    Kind::W => u64::from(self.cx.bases.w(*operand)[lane as usize & 31]),
+                    Kind::D => self.cx.bases.d(*operand)[lane as usize & 31],
+                }
+            };
+            bytes.extend_from_slice(&value.to_le_bytes()[..width]);
+        }
+        Some(bytes)
     }
 
     /// Thread index of a lane.
@@ -233,10 +350,14 @@ impl Moment<'_> {
 
 /// The PTX instruction behind a program counter.
 pub(crate) fn code_place(kernel: &Kernel, pc: u32) -> CodePlace {
-    let program = &kernel.program;
-    let (f, n) = kernel.origin[pc as usize];
-    let function = &program.functions[f as usize];
-    let Some(inst) = function.insts.get(n as usize) else {
+    let (function, index) = kernel.origin[pc as usize];
+    place_of(&kernel.program, function, index)
+}
+
+/// Where instruction `index` of a function stands in the text.
+pub fn place_of(program: &Program, function: u32, index: u32) -> CodePlace {
+    let function = &program.functions[function as usize];
+    let Some(inst) = function.insts.get(index as usize) else {
         let ptx = Position { file: program.module.to_string(), line: 0, column: 0 };
         let function = function.name.clone();
         return CodePlace { function, ptx, source: None, text: String::new() };

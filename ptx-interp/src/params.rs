@@ -50,6 +50,8 @@ pub struct LaunchParams {
     pub env: [u32; 4],
     /// Clocks and timers count instructions, not time: with one host thread, every run reads the same.
     pub steady_clock: bool,
+    /// Another order of blocks and warps, the same for the same number.
+    pub schedule: Option<u64>,
 }
 
 impl Default for LaunchParams {
@@ -72,6 +74,7 @@ impl Default for LaunchParams {
             cooperative: false,
             env: [0; 4],
             steady_clock: false,
+            schedule: None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::allocation::Allocation;
 
@@ -46,7 +46,7 @@ pub enum FaultKind {
 }
 
 /// A place in a file.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Position {
     /// File name.
     pub file: String,
@@ -63,7 +63,7 @@ impl fmt::Display for Position {
 }
 
 /// An instruction of the text.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CodePlace {
     /// Function.
     pub function: String,
@@ -103,7 +103,7 @@ pub struct RegisterValue {
 }
 
 /// Where some lanes of a warp are.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct WarpPlace {
     /// Block.
     pub block: [u32; 3],

@@ -127,6 +127,10 @@ impl<'a, O: Observer> Worker<'a, O> {
                 Some(index) => {
                     let mut group =
                         spare.pop().unwrap_or_else(|| Group::new(self.k, &self.l.geometry));
+                    let index = match self.l.params.schedule {
+                        Some(seed) => permuted(seed, index, self.l.geometry.groups()),
+                        None => index,
+                    };
                     group.start(index, self.k, &self.l.geometry);
                     if O::EVENTS.has(EventSet::BLOCK) {
                         for c in &group.ctas {
@@ -225,11 +229,21 @@ impl<'a, O: Observer> Worker<'a, O> {
         self.cx.refresh();
         let most = if self.l.params.cooperative { COOPERATIVE_SLICES } else { GROUP_SLICES };
         let mut slices = 0;
+        let mut rounds = group.index << 8;
         while slices < most {
+            rounds += 1;
             let (mut ran, mut spun) = (false, false);
             for cta in 0..group.ctas.len() {
                 self.enter_cta(group, cta);
-                for warp in 0..group.ctas[cta].warps.len() {
+                let warps = group.ctas[cta].warps.len();
+                for n in 0..warps {
+                    let warp = match self.l.params.schedule {
+                        Some(seed) => {
+                            let round = seed ^ rounds << 20 ^ group.ctas[cta].rank as u64;
+                            permuted(round, n as u64, warps as u64) as usize
+                        }
+                        None => n,
+                    };
                     let before = self.slices;
                     ran |= self.warp(group, cta, warp)?;
                     spun |= self.slices != before;
@@ -335,6 +349,31 @@ impl<'a, O: Observer> Worker<'a, O> {
     }
 }
 
+/// The place of `n` in an order of `count` things that follows from `seed`.
+fn permuted(seed: u64, n: u64, count: u64) -> u64 {
+    // SplitMix64 (Steele, Lea, Flood 2014).
+    let mix = |x: u64| {
+        let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ x >> 31
+    };
+    let divisor = |mut a: u64, mut b: u64| {
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    if count < 2 {
+        return n;
+    }
+    let mut step = mix(seed) % count;
+    while divisor(step, count) != 1 {
+        step = (step + 1) % count;
+    }
+    ((u128::from(n) * u128::from(step) + u128::from(mix(!seed) % count)) % u128::from(count)) as u64
+}
+
 /// What the group printed, block after block.
 fn output(group: &mut Group) -> Vec<u8> {
     let mut all = Vec::new();
@@ -342,4 +381,22 @@ fn output(group: &mut Group) -> Vec<u8> {
         all.append(&mut cta.output);
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_has_everything_once() {
+        for count in [1, 2, 7, 32, 1000] {
+            for seed in 0..20 {
+                let mut all: Vec<u64> = (0..count).map(|n| permuted(seed, n, count)).collect();
+                all.sort_unstable();
+                assert!(all.iter().copied().eq(0..count), "{count} {seed}");
+            }
+        }
+        let first = |seed| (0..8).map(|n| permuted(seed, n, 8)).collect::<Vec<_>>();
+        assert!((1..9).any(|seed| first(seed) != first(0)));
+    }
 }

@@ -67,6 +67,8 @@ pub struct Function {
     pub reg_names: [Vec<RegName>; 3],
     /// Bytes of the local frame: `.local` variables, call parameter blocks and own parameters.
     pub frame_bytes: u32,
+    /// Local arrays: name, offset in the frame, size, for reports.
+    pub local_vars: Vec<(String, u32, u32)>,
     /// Own parameters: where the caller puts them.
     pub params: Vec<ArgumentLocation>,
     /// Own results: where the caller finds them.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ptx_check::{Checker, Checks, Finding, Output};
 use ptx_interp::{Access, Memory, MemoryError, Textures};
 use ptx_isa::texture::Texture;
 
@@ -16,11 +17,14 @@ pub struct DeviceOptions {
     /// Lowest address of allocations; 0 takes the lowest possible. Contexts of one process that are given
     /// ranges of their own do not take each other's pointers for theirs.
     pub base: u64,
+    /// What is checked while kernels run; the caller asks [`Context::findings`]. Where it is nothing, the environment
+    /// decides (`PTXRUN_CHECK`), and reports go where that says.
+    pub checks: Checks,
 }
 
 impl Default for DeviceOptions {
     fn default() -> Self {
-        DeviceOptions { memory: 64 << 30, base: 0 }
+        DeviceOptions { memory: 64 << 30, base: 0, checks: Checks::default() }
     }
 }
 
@@ -28,6 +32,7 @@ impl Default for DeviceOptions {
 pub struct Context {
     memory: Memory,
     objects: Mutex<Objects>,
+    checker: Option<Arc<Checker>>,
 }
 
 struct Objects {
@@ -41,7 +46,7 @@ impl Context {
     /// # Errors
     /// When the host has no address space for its memory.
     pub fn new(options: &DeviceOptions) -> Result<Context, MemoryError> {
-        Ok(Context::over(Memory::at(options.base, options.memory)?))
+        Ok(Context::over(Memory::at(options.base, options.memory)?, options.checks))
     }
 
     /// A device whose addresses are the host's own, for callers whose interface passes host
@@ -55,11 +60,37 @@ impl Context {
     /// When the host has no address space for module variables.
     pub unsafe fn on_host_memory(options: &DeviceOptions) -> Result<Context, MemoryError> {
         // SAFETY: the caller vouches for it.
-        Ok(Context::over(unsafe { Memory::identity(options.memory) }?))
+        Ok(Context::over(unsafe { Memory::identity(options.memory) }?, options.checks))
     }
 
-    fn over(memory: Memory) -> Context {
-        Context { memory, objects: Mutex::new(Objects { by_handle: Arc::default(), next: 1 }) }
+    fn over(memory: Memory, checks: Checks) -> Context {
+        let checker = match checks.any() {
+            true => Some(Checker::new(checks, &memory, Output::Kept)),
+            // Who reads the environment for other things has refused what is wrong in it.
+            false => environment::checks()
+                .ok()
+                .filter(|checks| checks.any())
+                .map(|checks| Checker::new(checks, &memory, Output::from_environment())),
+        };
+        let objects = Mutex::new(Objects { by_handle: Arc::default(), next: 1 });
+        Context { memory, objects, checker }
+    }
+
+    /// What checks its launches.
+    pub(crate) fn checker(&self) -> Option<&Checker> {
+        self.checker.as_deref()
+    }
+
+    /// What the checks of [`DeviceOptions::checks`] have found, and what was not checked.
+    pub fn findings(&self) -> (Vec<Finding>, Vec<String>) {
+        self.checker.as_ref().map_or_else(Default::default, |c| (c.all(), c.notes()))
+    }
+
+    /// Looks for memory that kernels took and nobody freed: at the end of a program.
+    pub fn check_leaks(&self) {
+        if let Some(checker) = &self.checker {
+            checker.finish();
+        }
     }
 
     /// The device's memory, for what has no method here.
@@ -134,5 +165,11 @@ impl Context {
     /// The objects as they are now.
     pub(crate) fn textures(&self) -> Arc<BTreeMap<u64, Arc<Texture>>> {
         Arc::clone(&self.objects().by_handle)
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        self.check_leaks();
     }
 }

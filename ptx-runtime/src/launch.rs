@@ -57,6 +57,9 @@ pub struct LaunchConfig {
     pub fast_nan: bool,
     /// `%envreg3` to `%envreg6`: the global offset of an OpenCL launch and its number of dimensions.
     pub env: [u32; 4],
+    /// Where launches are checked: runs blocks and warps in another order, the same for the same number. Where it is
+    /// missing, `PTXRUN_SCHEDULE` decides.
+    pub schedule: Option<u64>,
 }
 
 impl Default for LaunchConfig {
@@ -79,6 +82,7 @@ impl Default for LaunchConfig {
             backend: Backend::default(),
             fast_nan: false,
             env: [0; 4],
+            schedule: None,
         }
     }
 }
@@ -130,6 +134,17 @@ impl Context {
         let backend = config.backend;
         let options = ptx_jit::Options { fast_nan: config.fast_nan };
         let (kernel, launch) = self.prepare(module, entry, config)?;
+        if let Some(checker) = self.checker() {
+            // Variables stand apart, unless that takes more shared memory than there is.
+            let spaced = module
+                .verified()
+                .spaced(entry)
+                .filter(|spaced| ptx_interp::Checked::new(spaced, &launch).is_ok());
+            let stats = checker
+                .launch(spaced.as_ref().unwrap_or(&kernel), &launch)
+                .map_err(LaunchError::from_engine)?;
+            return Ok(LaunchStats::interpreted(stats, Engine::Fallback("it is checked".into())));
+        }
         let codes = &module.verified().codes;
         let mut engine = Engine::Interpreter;
         let work = codes.work(&kernel);
@@ -240,6 +255,10 @@ impl Context {
             cooperative: config.cooperative,
             env: config.env,
             steady_clock: false,
+            schedule: match self.checker() {
+                Some(_) => config.schedule.or_else(|| environment::schedule().ok().flatten()),
+                None => None,
+            },
         };
         Ok((kernel, launch))
     }

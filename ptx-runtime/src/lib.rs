@@ -51,6 +51,7 @@ pub use device_ptr::DevicePtr;
 pub use launch::{LaunchConfig, LaunchError, Print, TimingError};
 pub use module::{LoadError, Module};
 pub use opencl_frontend as opencl;
+pub use ptx_check as check;
 pub use ptx_interp as interp;
 pub use ptx_interp::{Access, FaultKind, LaunchError as EngineError, Memory, MemoryError, Report};
 pub use ptx_isa as isa;

@@ -25,6 +25,8 @@ pub struct Verified {
     warnings: Arc<OnceLock<Diagnostics>>,
     /// The container that it comes from.
     container: Option<Arc<Container>>,
+    /// Kernels whose variables stand apart, for checks.
+    spaced: Arc<Mutex<HashMap<u32, Arc<Kernel>>>>,
     /// Kernels that were asked for, by function; every device that loads the module shares them.
     kernels: Arc<Mutex<HashMap<u32, Prepared>>>,
     /// Compiled code of kernels, shared in the same way.
@@ -123,6 +125,7 @@ impl Verified {
                     warnings: Arc::new(OnceLock::from(Diagnostics { name, source, diags })),
                     container: None,
                     kernels: Arc::default(),
+                    spaced: Arc::default(),
                     codes: Arc::default(),
                 })
             }
@@ -173,6 +176,7 @@ impl Verified {
             warnings: Arc::new(warnings),
             container: Some(Arc::clone(container)),
             kernels: Arc::default(),
+            spaced: Arc::default(),
             codes: Arc::new(Codes::with(bundle)),
         })
     }
@@ -269,9 +273,25 @@ impl Verified {
         Some(Ok(Arc::clone(known.resources.get_or_insert_with(find))))
     }
 
+    /// The kernel with room between its variables, for checks; `None` when it cannot run.
+    pub(crate) fn spaced(&self, name: &str) -> Option<Arc<Kernel>> {
+        let index = lower::entry_index(&self.module, name)?;
+        let mut spaced = self.spaced.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = spaced.get(&index) {
+            return Some(Arc::clone(known));
+        }
+        let kernel = self.lower_with(index, ptx_check::GAP).ok()?;
+        spaced.insert(index, Arc::clone(&kernel));
+        Some(kernel)
+    }
+
     fn lower(&self, index: u32) -> Result<Arc<Kernel>, Refusal> {
+        self.lower_with(index, 0)
+    }
+
+    fn lower_with(&self, index: u32, gap: u32) -> Result<Arc<Kernel>, Refusal> {
         let make = || {
-            let program = lower::lower(&self.module, index)?;
+            let program = lower::lower_spaced(&self.module, index, gap)?;
             Ok(Arc::new(Kernel::decode(Arc::new(program))))
         };
         let Some(container) = &self.container else { return make() };

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ColorChoice, Parser, Subcommand};
+use ptx_runtime::check::Checks;
 
 use crate::arg::{self, ArgSpec};
 use crate::output::{self, OutSpec, PrintSpec};
@@ -74,6 +75,10 @@ pub enum Command {
     Cache(CacheArgs),
     /// Run a program that uses CUDA or OpenCL on this machine's processor
     Exec(ExecArgs),
+    /// Run a program that uses CUDA or OpenCL, and check its kernels as compute-sanitizer does
+    Sanitize(SanitizeArgs),
+    /// Run a program that uses CUDA or OpenCL, and count which lines of its kernels run
+    Coverage(CoverageArgs),
     /// Print the environment in which programs that use CUDA or OpenCL run on this machine's processor
     Env(EnvArgs),
     /// Write the file that makes OpenCL programs find the driver of ptxrun
@@ -92,12 +97,87 @@ pub struct Emulation {
     pub backend: Option<String>,
 }
 
+/// `ptxrun sanitize`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The options are those of compute-sanitizer, where it has them. A file of suppressions has a line for each: the rule of
+the report (race/read-write, or memory), then, if one likes, `kernel NAME` and `at FILE` or `at FILE:LINE`.")]
+pub struct SanitizeArgs {
+    /// What to look for: memcheck, racecheck, initcheck, synccheck, several with commas between, or all
+    #[arg(long, value_name = "TOOL", default_value = "memcheck", value_parser = tools)]
+    pub tool: Checks,
+    /// Exit status when something is found
+    #[arg(long, value_name = "STATUS", default_value = "1")]
+    pub error_exitcode: u8,
+    /// Report memory of kernels' malloc that is left at the end (full), or do not (no)
+    #[arg(long, value_name = "WHICH", default_value = "no", value_parser = ["full", "no"])]
+    pub leak_check: String,
+    /// Most findings that are printed; 0: all
+    #[arg(long, value_name = "N", default_value = "100")]
+    pub print_limit: usize,
+    /// A file of findings that are not reported
+    #[arg(long, value_name = "FILE")]
+    pub suppressions: Option<PathBuf>,
+    /// Form of the report
+    #[arg(long, value_enum, value_name = "FORM", default_value = "text")]
+    pub format: ReportForm,
+    /// Write the report to a file in place of standard error
+    #[arg(long, value_name = "FILE")]
+    pub log_file: Option<PathBuf>,
+    /// Run blocks and warps in another order, the same for the same number
+    #[arg(long, value_name = "seed=N", value_parser = seed)]
+    pub schedule: Option<u64>,
+    /// Device that the program finds, such as sm_90 or h200 (PTXRUN_DEVICE)
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// Report as one JSON object: `--format json`
+    #[arg(long)]
+    pub json: bool,
+    /// The program and its arguments
+    #[arg(value_name = "PROGRAM", required = true, last = true)]
+    pub program: Vec<OsString>,
+}
+
+/// `ptxrun coverage`.
+#[derive(Args, Debug)]
+pub struct CoverageArgs {
+    /// Write the counts for lcov and genhtml, by lines of PTX and of the source that it names
+    #[arg(long, value_name = "FILE")]
+    pub lcov: Option<PathBuf>,
+    /// Device that the program finds, such as sm_90 or h200 (PTXRUN_DEVICE)
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// Options of every subcommand.
+    #[command(flatten)]
+    pub common: Common,
+    /// The program and its arguments
+    #[arg(value_name = "PROGRAM", required = true, last = true)]
+    pub program: Vec<OsString>,
+}
+
+/// Forms of a report.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportForm {
+    /// For people
+    Text,
+    /// The text of NVIDIA's compute-sanitizer
+    ComputeSanitizer,
+    /// One JSON object
+    Json,
+    /// SARIF 2.1.0
+    Sarif,
+}
+
 /// `ptxrun exec`.
 #[derive(Args, Debug)]
 pub struct ExecArgs {
     /// What the program finds.
     #[command(flatten)]
     pub emulation: Emulation,
+    /// Check its kernels while they run: memory, race, init, sync, several with commas between, or all (PTXRUN_CHECK).
+    /// The exit status is 1 when something is found
+    #[arg(long, value_name = "CHECKS", value_parser = checks)]
+    pub check: Option<Checks>,
     /// The program and its arguments
     #[arg(value_name = "PROGRAM", required = true, last = true)]
     pub program: Vec<OsString>,
@@ -450,6 +530,13 @@ pub struct RunArgs {
     /// Compiled code may give NaNs of any sign and payload, not only the GPU's; which results are NaNs stays the same
     #[arg(long)]
     pub fast_nan: bool,
+    /// Check kernels while they run, in the interpreter: memory, race, init, sync, several with commas between, or all;
+    /// race+equal reports writes of equal values too (see docs/checkers.md)
+    #[arg(long, value_name = "CHECKS", value_parser = checks)]
+    pub check: Option<Checks>,
+    /// With --check: run blocks and warps in another order, the same for the same number
+    #[arg(long, value_name = "seed=N", value_parser = seed, requires = "check")]
+    pub schedule: Option<u64>,
     /// Say on standard error what ran each launch, and why
     #[arg(long, short)]
     pub verbose: bool,
@@ -678,6 +765,30 @@ fn lines(text: &str) -> Result<(u32, u32), String> {
         (Ok(low), Ok(high)) if low <= high => Ok((low, high)),
         _ => Err("write lines: 12 or 12-20".into()),
     }
+}
+
+/// What is checked.
+fn checks(text: &str) -> Result<Checks, String> {
+    Checks::parse(text).map_err(|wrong| wrong.to_string())
+}
+
+/// The tools of compute-sanitizer.
+fn tools(text: &str) -> Result<Checks, String> {
+    let word = |tool: &str| match tool.trim() {
+        "memcheck" => "memory".to_owned(),
+        "racecheck" => "race".to_owned(),
+        "initcheck" => "init".to_owned(),
+        "synccheck" => "sync".to_owned(),
+        other => other.to_owned(),
+    };
+    let words: Vec<String> = text.split(',').map(word).collect();
+    checks(&words.join(","))
+}
+
+/// `seed=7`, or the number alone.
+fn seed(text: &str) -> Result<u64, String> {
+    let number = text.strip_prefix("seed=").unwrap_or(text);
+    number.parse().map_err(|_| format!("`{text}` is not of the form seed=NUMBER"))
 }
 
 fn timeout(text: &str) -> Result<Duration, String> {

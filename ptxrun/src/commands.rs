@@ -19,7 +19,9 @@ use crate::source_file::{build_options, load, open};
 use crate::terminal::{
     Failed, INVALID, Outcome, USAGE, display_name, is_stdin, print, print_json, read_bytes, text_of,
 };
-use crate::{assemble, dap, debug, diff, exec, isa, list, observe, ptxas, reduce, timing, trace};
+use crate::{
+    assemble, dap, debug, diff, exec, isa, list, observe, ptxas, reduce, sanitize, timing, trace,
+};
 
 /// Runs what the command line says; the result is the exit status.
 pub fn start() -> ExitCode {
@@ -96,6 +98,8 @@ fn run_subcommand(cli: Cli) -> Outcome {
         Some(Command::Jit(args)) => jit(&args),
         Some(Command::Cache(args)) => cache(&args),
         Some(Command::Exec(args)) => exec::exec(&args),
+        Some(Command::Sanitize(args)) => sanitize::sanitize(&args),
+        Some(Command::Coverage(args)) => sanitize::coverage(&args),
         Some(Command::Env(args)) => exec::env(&args),
         Some(Command::InstallIcd(args)) => exec::install_icd(&args),
     }

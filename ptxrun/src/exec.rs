@@ -12,6 +12,7 @@ use ptx_runtime::device::profile;
 use serde_json::json;
 
 use crate::cli::{Common, Emulation, EnvArgs, ExecArgs, InstallIcdArgs};
+use crate::sanitize;
 use crate::terminal::{Failed, INVALID, Outcome, USAGE, print, print_json};
 
 /// A library: the names under which programs look for it, and the file names that it may have here.
@@ -170,7 +171,7 @@ fn judge(emulation: &Emulation, common: &Common) -> Result<(), Failed> {
 }
 
 /// The variables that make programs find the libraries, in the order of printing.
-fn variables(
+pub(crate) fn variables(
     emulation: &Emulation,
     common: &Common,
 ) -> Result<Vec<(&'static str, OsString)>, Failed> {
@@ -310,6 +311,9 @@ pub(crate) fn install_icd(args: &InstallIcdArgs) -> Outcome {
 /// Replaces this process by the program.
 pub(crate) fn exec(args: &ExecArgs) -> Outcome {
     let common = Common { json: false, color: clap::ColorChoice::Auto };
+    if let Some(checks) = args.check {
+        return sanitize::program(&args.emulation, &args.program, &sanitize::How::plain(checks));
+    }
     let variables = variables(&args.emulation, &common)?;
     let Some((program, rest)) = args.program.split_first() else { return Err(Failed(USAGE)) };
     let mut command = Command::new(program);

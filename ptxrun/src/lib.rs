@@ -24,6 +24,7 @@ mod reduce;
 pub mod report;
 pub mod run;
 mod run_command;
+mod sanitize;
 mod source_file;
 mod terminal;
 pub mod texture;

@@ -1,8 +1,9 @@
 //! Executes a [`Plan`] on one module and compares the results.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use ptx_runtime::check::{Checks, Finding};
 use ptx_runtime::parse::lower;
 use ptx_runtime::timing::occupancy::DoesNotFit;
 use ptx_runtime::timing::{
@@ -37,7 +38,16 @@ pub struct RunOptions {
     pub device: Option<Profile>,
     /// Say what launches would cost on `device`.
     pub timing: Option<TimingOptions>,
+    /// What is checked while kernels run.
+    pub checks: Checks,
+    /// Another order of blocks and warps of checked launches.
+    pub schedule: Option<u64>,
+    /// What checks find goes here, also when the run ends early.
+    pub found: Found,
 }
+
+/// Findings of checks, and what was not checked.
+pub type Found = Arc<Mutex<(Vec<Finding>, Vec<String>)>>;
 
 /// What a run left behind.
 #[derive(Debug)]
@@ -209,6 +219,9 @@ pub fn execute(
 }
 
 /// The same, with launches carried out by `launcher`.
+///
+/// # Errors
+/// As [`execute`].
 pub fn execute_by(
     plan: &Plan,
     verified: &Verified,
@@ -216,8 +229,25 @@ pub fn execute_by(
     printed: &Arc<Mutex<Vec<u8>>>,
     launcher: &mut Launcher<'_>,
 ) -> Result<RunReport, RunError> {
-    let context = Context::new(&DeviceOptions::default()).map_err(setup("device"))?;
-    let module = Module::from_verified(&context, verified).map_err(setup("module"))?;
+    let device = DeviceOptions { checks: options.checks, ..DeviceOptions::default() };
+    let context = Context::new(&device).map_err(setup("device"))?;
+    let result = execute_on(&context, plan, verified, options, printed, launcher);
+    if options.checks.any() {
+        context.check_leaks();
+        *options.found.lock().unwrap_or_else(PoisonError::into_inner) = context.findings();
+    }
+    result
+}
+
+fn execute_on(
+    context: &Context,
+    plan: &Plan,
+    verified: &Verified,
+    options: &RunOptions,
+    printed: &Arc<Mutex<Vec<u8>>>,
+    launcher: &mut Launcher<'_>,
+) -> Result<RunReport, RunError> {
+    let module = Module::from_verified(context, verified).map_err(setup("module"))?;
     let mut pointers = Vec::with_capacity(plan.buffers.len());
     for buffer in &plan.buffers {
         let bytes = buffer.bytes.len() as u64;
@@ -227,13 +257,13 @@ pub fn execute_by(
     }
     let mut handles = Vec::with_capacity(plan.textures.len());
     for plan in &plan.textures {
-        handles.push(texture::create(&context, &module, plan).map_err(setup(&plan.name))?);
+        handles.push(texture::create(context, &module, plan).map_err(setup(&plan.name))?);
     }
 
     let mut launches = Vec::with_capacity(plan.launches.len());
     for launch in &plan.launches {
         launches.push(run_launch(
-            &context, &module, launch, &pointers, &handles, options, printed, launcher,
+            context, &module, launch, &pointers, &handles, options, printed, launcher,
         )?);
     }
 
@@ -304,6 +334,7 @@ fn run_launch(
         timeout: options.timeout,
         backend: options.backend,
         fast_nan: options.fast_nan,
+        schedule: options.schedule,
         progress: Some(bar.counter()),
         print: Some(Box::new(move |bytes: &[u8]| {
             if let Ok(mut sink) = sink.lock() {

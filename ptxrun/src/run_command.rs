@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use ptx_runtime::check::render;
 use ptx_runtime::opencl::info::KernelInfo;
 use ptx_runtime::parse::module::Module;
 use ptx_runtime::{LaunchError, Verified};
@@ -217,6 +218,8 @@ fn run_plan(args: &RunArgs, plan: &Plan, verified: &Verified) -> Result<(bool, V
         fast_nan: args.fast_nan,
         progress: !common.json && std::io::stderr().is_terminal() && !dumb_terminal(),
         device: timing::device(&args.input.device, common)?,
+        checks: args.check.unwrap_or_default(),
+        schedule: args.schedule,
         ..RunOptions::default()
     };
     let printed = Arc::new(Mutex::new(Vec::new()));
@@ -225,7 +228,20 @@ fn run_plan(args: &RunArgs, plan: &Plan, verified: &Verified) -> Result<(bool, V
     if !common.json {
         print(&stdout);
     }
-    let done = result.map_err(|error| run_failed(common, verified, &error, &stdout))?;
+    let (found, notes) = options.found.lock().map(|f| f.clone()).unwrap_or_default();
+    if !common.json {
+        eprint!("{}", render::text(&found, &notes));
+    }
+    let done = result.map_err(|error| {
+        if common.json && !found.is_empty() {
+            let mut json = render::json(&found, &notes);
+            json["ok"] = false.into();
+            json["error"] = error.to_string().into();
+            print_json(&json);
+            return Failed(INVALID);
+        }
+        run_failed(common, verified, &error, &stdout)
+    })?;
     if args.verbose {
         for l in &done.launches {
             eprintln!("{}: {} ({:.1} ms)", l.entry, l.stats.engine, l.elapsed.as_secs_f64() * 1e3);
@@ -236,7 +252,16 @@ fn run_plan(args: &RunArgs, plan: &Plan, verified: &Verified) -> Result<(bool, V
     if !common.json {
         print(report::text(plan, &done, &args.print).as_bytes());
     }
-    Ok((done.passed(), report::json(plan, &done, &args.print)))
+    let mut json = report::json(plan, &done, &args.print);
+    if args.check.is_some() {
+        if !common.json {
+            let n = found.len();
+            eprintln!("{n} finding{}", if n == 1 { "" } else { "s" });
+        }
+        json["report"] = render::json(&found, &notes);
+        json["ok"] = (done.passed() && found.is_empty()).into();
+    }
+    Ok((done.passed() && found.is_empty(), json))
 }
 
 /// Reports why a run ended early.

@@ -30,6 +30,7 @@ const CRATES: &[&str] = &[
     "nvjitlink",
     "opencl-frontend",
     "opencl-icd",
+    "ptx-check",
     "ptx-interp",
     "ptx-isa",
     "ptx-jit",

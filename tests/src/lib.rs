@@ -22,6 +22,10 @@
 //! - `// prints: text`: the next line that the last `run` prints.
 //! - `// fault: OutOfBounds: text; text`: the last `run` ends in this fault ([`ptx_runtime::FaultKind`]), and its
 //!   report holds these texts.
+//! - `// finds: race/read-write: text; text`: the last `run` is checked by all checkers (or those of its option
+//!   `check=`), and this is one of their findings, whose report holds these texts. Every finding needs such a line;
+//!   `// finds: nothing`: there is none. In a checked run, `buf:N` is memory that nobody wrote, and a fault is a
+//!   finding.
 //! - `// refused: text`: the last `run` cannot be launched, and this is part of the reason.
 //! - `// jit: text`: compiled code refuses the kernels of this file, and this is part of the reason. The interpreter
 //!   runs them instead, with the same results.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ptx_runtime::check::Checks;
 use ptxrun::arg::{self, ArgSpec};
 use ptxrun::values::ElementType;
 
@@ -55,6 +56,10 @@ pub(crate) struct Run {
     pub args: Vec<ArgSpec>,
     pub checks: Vec<Check>,
     pub prints: Vec<(usize, String)>,
+    /// What the checkers must find, and nothing else; missing where the run is not checked.
+    pub finds: Option<Vec<Find>>,
+    /// What is checked.
+    pub checks_on: Checks,
     pub end: End,
 }
 
@@ -84,6 +89,16 @@ pub(crate) struct Check {
     /// Element at which the expected ones begin.
     pub from: usize,
     pub expected: Expected,
+}
+
+/// A finding of a checker.
+#[derive(Clone, Debug)]
+pub(crate) struct Find {
+    pub line: usize,
+    /// `race/read-write`
+    pub rule: String,
+    /// What its report holds.
+    pub texts: Vec<String>,
 }
 
 /// A finding that a line must have.
@@ -124,11 +139,9 @@ impl FileTest {
                 what: "nothing is tested: no run, eval or error".into(),
             });
         }
-        if let Some(run) = test
-            .runs
-            .iter()
-            .find(|r| r.end == End::Well && r.checks.is_empty() && r.prints.is_empty())
-        {
+        if let Some(run) = test.runs.iter().find(|r| {
+            r.end == End::Well && r.checks.is_empty() && r.prints.is_empty() && r.finds.is_none()
+        }) {
             return Err(Problem { line: run.line, what: "this run checks nothing".into() });
         }
         test.text = text;
@@ -185,6 +198,16 @@ impl FileTest {
                 let texts = texts.split(';').map(|t| t.trim().to_owned()).filter(|t| !t.is_empty());
                 self.last()?.end = End::Fault { line, kind: kind.into(), texts: texts.collect() };
             }
+            "finds" => {
+                let finds = self.last()?.finds.get_or_insert_default();
+                if rest == "nothing" {
+                    return Ok(());
+                }
+                let (rule, texts) = rest.split_once(':').unwrap_or((rest, ""));
+                let texts = texts.split(';').map(|t| t.trim().to_owned()).filter(|t| !t.is_empty());
+                let (rule, texts) = (rule.trim().to_owned(), texts.collect());
+                finds.push(Find { line, rule, texts });
+            }
             "refused" => self.last()?.end = End::Refused { line, text: rest.into() },
             _ => return Err(format!("`// {word}:` is no comment of a test")),
         }
@@ -221,13 +244,18 @@ fn run(line: usize, text: &str) -> Result<Run, String> {
         args: args.collect::<Result<_, _>>()?,
         checks: Vec::new(),
         prints: Vec::new(),
+        finds: None,
+        checks_on: Checks::ALL,
         end: End::Well,
     };
     for option in options.split_whitespace() {
         match option.split_once('=') {
             Some(("cluster", n)) => run.cluster = dimensions(n)?,
             Some(("steps", n)) => run.steps = Some(number(n)? as u64),
-            _ => return Err(format!("`{option}` is none of cluster=, steps=")),
+            Some(("check", list)) => {
+                run.checks_on = Checks::parse(list).map_err(|e| e.to_string())?
+            }
+            _ => return Err(format!("`{option}` is none of cluster=, steps=, check=")),
         }
     }
     Ok(run)

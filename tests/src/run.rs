@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use ptx_runtime::check::{self, Checks, render};
 use ptx_runtime::opencl::Options;
 use ptx_runtime::{
     Backend, Context, DeviceOptions, DevicePtr, Engine, KernelArg, LaunchConfig, LaunchError,
@@ -12,7 +13,7 @@ use ptxrun::arg::ArgSpec;
 use ptxrun::cc::{self, Source};
 
 use crate::engine::On;
-use crate::notation::{End, FileTest, Problem, Run};
+use crate::notation::{End, FileTest, Find, Problem, Run};
 
 /// Longest time of a launch.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -129,7 +130,9 @@ pub(crate) fn config(
 }
 
 pub(crate) fn launch(source: &Source, run: &Run, on: On) -> Result<Came, String> {
-    let context = Context::new(&DeviceOptions::default()).map_err(|e| e.to_string())?;
+    let checks = if run.finds.is_some() { run.checks_on } else { Checks::default() };
+    let device = DeviceOptions { checks, ..DeviceOptions::default() };
+    let context = Context::new(&device).map_err(|e| e.to_string())?;
     let module = Module::from_verified(&context, &source.verified).map_err(|e| e.to_string())?;
     let (mut args, mut buffers) = (Vec::new(), Vec::new());
     for arg in &run.args {
@@ -151,7 +154,9 @@ pub(crate) fn launch(source: &Source, run: &Run, on: On) -> Result<Came, String>
         };
         let name = format!("argument {}", args.len());
         let at = context.alloc_named(bytes.len() as u64, &name).map_err(|e| e.to_string())?;
-        context.copy_to_device(at, &bytes).map_err(|e| e.to_string())?;
+        if run.finds.is_none() || !matches!(arg, ArgSpec::Buffer { .. }) {
+            context.copy_to_device(at, &bytes).map_err(|e| e.to_string())?;
+        }
         args.push(at.into());
         buffers.push(Some((at, bytes.len())));
     }
@@ -181,7 +186,63 @@ pub(crate) fn fell_back(stats: &LaunchStats) -> Option<String> {
     }
 }
 
+/// What is wrong with the findings of a checked run.
+fn checked(source: &Source, run: &Run, finds: &[Find]) -> Vec<Problem> {
+    let came = match launch(source, run, On::Interp) {
+        Ok(came) => came,
+        Err(what) => return vec![Problem { line: run.line, what }],
+    };
+    let mut problems = Vec::new();
+    let mut say = |line: usize, what: String| problems.push(Problem { line, what });
+    match &came.result {
+        Ok(_) | Err(LaunchError::Fault(_)) => {}
+        Err(error) => say(run.line, error.render(&source.verified, false)),
+    }
+    // The host reads everything, as a program would.
+    for (argument, buffer) in came.buffers.iter().enumerate() {
+        if let Some((_, len)) = buffer
+            && let Err(what) = came.bytes(argument, 0, *len)
+        {
+            say(run.line, what);
+        }
+    }
+    came.context.check_leaks();
+    let (found, notes) = came.context.findings();
+    let one = |f: &check::Finding| render::text(std::slice::from_ref(f), &[]);
+    let rule = |f: &check::Finding| format!("{}/{}", f.check.name(), f.class.name());
+    let mut left: Vec<&check::Finding> = found.iter().collect();
+    for find in finds {
+        let fits = |f: &&check::Finding| {
+            let text = one(f);
+            rule(f) == find.rule && find.texts.iter().all(|t| text.contains(t))
+        };
+        match left.iter().position(fits) {
+            Some(at) => {
+                left.remove(at);
+            }
+            None => {
+                let all: String = found.iter().map(one).collect();
+                say(
+                    find.line,
+                    format!("{} {:?} is not found; found:\n{all}", find.rule, find.texts),
+                );
+            }
+        }
+    }
+    for finding in left {
+        say(run.line, format!("found, and no comment expects it:\n{}", one(finding)));
+    }
+    for note in notes {
+        say(run.line, format!("note: {note}"));
+    }
+    problems
+}
+
 fn problems_of(test: &FileTest, source: &Source, run: &Run, on: On) -> Vec<Problem> {
+    if let Some(finds) = &run.finds {
+        // Checks run in the interpreter.
+        return if on == On::Jit { Vec::new() } else { checked(source, run, finds) };
+    }
     let came = match launch(source, run, on) {
         Ok(came) => came,
         Err(what) => return vec![Problem { line: run.line, what }],

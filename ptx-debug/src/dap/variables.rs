@@ -35,7 +35,7 @@ const SCOPES: [(Scope, &str); 4] = [
 /// The number of a lane's thread; blocks count in the order of their cluster.
 pub(super) fn thread_id(rest: &Rest<'_>, lane: LaneId) -> u64 {
     let Some(moment) = rest.moment else { return 1 };
-    let blocks = moment.blocks();
+    let blocks = moment.cluster_blocks();
     let block = blocks.iter().position(|b| *b == lane.block).unwrap_or(0) as u64;
     let warps = u64::from(moment.warp_count());
     1 + ((block * warps + u64::from(lane.warp)) * 32 + u64::from(lane.lane))
@@ -47,7 +47,7 @@ pub(super) fn lane_id(rest: &Rest<'_>, thread: u64) -> Result<LaneId, String> {
     let n = thread.checked_sub(1).ok_or("threads count from 1")?;
     let warps = u64::from(moment.warp_count()).max(1);
     let block = (n / 32 / warps) as usize;
-    let block = *moment.blocks().get(block).ok_or("there is no such thread")?;
+    let block = *moment.cluster_blocks().get(block).ok_or("there is no such thread")?;
     Ok(LaneId { block, warp: (n / 32 % warps) as u32, lane: (n % 32) as u8 })
 }
 
@@ -59,7 +59,7 @@ pub(super) fn threads(rest: &Rest<'_>, lanes: bool) -> Value {
     };
     let mut all = Vec::new();
     let focus = rest.session.focus;
-    for block in moment.blocks() {
+    for block in moment.cluster_blocks() {
         for warp in 0..moment.warp_count() {
             let live = |l: &u8| moment.lane(block, warp, *l).is_some();
             let shown: Vec<u8> = if lanes {

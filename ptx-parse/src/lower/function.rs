@@ -37,6 +37,7 @@ pub(crate) fn lower_function(
         temps: [0; 3],
         reg_names: Default::default(),
         frame_bytes: if entry { layout.local_bytes } else { 0 },
+        local_vars: Vec::new(),
         params: Vec::new(),
         rets: Vec::new(),
         locs: body.locs.clone(),
@@ -310,11 +311,18 @@ fn place_names<'a>(
         out.rets = func.rets.iter().map(|p| location(p, &mut params)).collect();
         out.params = func.params.iter().map(|p| location(p, &mut params)).collect();
     }
+    let mut local_vars = Vec::new();
     let vars = body.vars.iter().map(|v| match v.space {
-        Space::Local | Space::ParamEntry | Space::ParamFunc => take(v.size, v.align),
+        Space::Local => {
+            let at = take(v.size.saturating_add(u64::from(layout.gap)), v.align);
+            local_vars.push((v.name.to_string(), at, v.size.min(u64::from(u32::MAX)) as u32));
+            at
+        }
+        Space::ParamEntry | Space::ParamFunc => take(v.size, v.align),
         _ => 0,
     });
     let vars = vars.collect();
+    out.local_vars = local_vars;
     out.frame_bytes = frame.next_multiple_of(16) as u32;
     Names { module, func: id, entry, body, layout, regs, vars, params }
 }

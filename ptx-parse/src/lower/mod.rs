@@ -19,6 +19,8 @@ use crate::module::{CallTargets, Func, Lazy, Module, Operand, RelocationTarget};
 
 /// What the functions of one kernel share: where its shared and thread-local variables lie.
 pub(crate) struct Layout {
+    /// Bytes that belong to nothing behind every shared variable and local array.
+    pub gap: u32,
     /// Offset in shared memory by module symbol.
     pub shared: HashMap<u32, u32>,
     /// Offset in shared memory by function and body variable.
@@ -36,6 +38,15 @@ pub(crate) struct Layout {
 /// # Errors
 /// The first instruction, in order of functions reached, that cannot run.
 pub fn lower(module: &Module, entry: u32) -> Result<Program, Refusal> {
+    lower_spaced(module, entry, 0)
+}
+
+/// As [`lower`], with `gap` bytes that belong to nothing behind every shared variable and every local array: an index
+/// that leaves its array shows there.
+///
+/// # Errors
+/// As [`lower`].
+pub fn lower_spaced(module: &Module, entry: u32, gap: u32) -> Result<Program, Refusal> {
     let reached = reachable(module, entry);
     whole(module, &reached)?;
     let mut program = Program {
@@ -60,7 +71,7 @@ pub fn lower(module: &Module, entry: u32) -> Result<Program, Refusal> {
         program.params.push((p.clone(), offset));
         program.param_bytes = offset + p.size;
     }
-    let layout = lay_out(module, &reached, &mut program);
+    let layout = lay_out(module, &reached, gap, &mut program);
     for &f in &reached {
         let lowered = function::lower_function(module, f, f == entry, &layout, &program.params)?;
         program.functions.push(lowered);
@@ -165,8 +176,9 @@ fn after(offset: u32, size: u64) -> u32 {
 }
 
 /// Places shared and module-scope local variables that the reached functions name.
-fn lay_out(module: &Module, reached: &[u32], program: &mut Program) -> Layout {
+fn lay_out(module: &Module, reached: &[u32], gap: u32, program: &mut Program) -> Layout {
     let mut layout = Layout {
+        gap,
         shared: HashMap::new(),
         shared_vars: HashMap::new(),
         local: HashMap::new(),
@@ -185,7 +197,7 @@ fn lay_out(module: &Module, reached: &[u32], program: &mut Program) -> Layout {
     let mut dynamic = Vec::new();
     let place = |name: &str, size: u64, align: u32, program: &mut Program| {
         let offset = aligned(program.shared_bytes, align);
-        program.shared_bytes = after(offset, size);
+        program.shared_bytes = after(offset, size.saturating_add(u64::from(gap)));
         let size = u32::try_from(size).unwrap_or(u32::MAX);
         program.shared_vars.push((name.to_string(), offset, size));
         offset

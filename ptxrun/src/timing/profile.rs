@@ -138,6 +138,7 @@ fn launches(
         progress: !common.json && std::io::stderr().is_terminal() && !dumb_terminal(),
         device: Some(device.clone()),
         timing: Some(options(args)),
+        ..RunOptions::default()
     };
     let printed = Arc::new(Mutex::new(Vec::new()));
     let result = execute(plan, verified, &options, &printed);

@@ -1,0 +1,668 @@
+//! Values that nobody wrote, reported where they decide something: an address, a branch, what is printed or what the
+//! host reads. To move them about is no mistake.
+//!
+//! Every register, and every byte of global, shared and local memory has a mark. What an instruction makes of marks is
+//! in `transfer`; results of instructions that look across lanes count as defined, so that no report is a guess.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use ptx_interp::Moment;
+use ptx_interp::observer::{Action, MemoryAccess};
+use ptx_isa::effect::{Accessor, Atom, AtomOp, Effect, Mem, window};
+use ptx_isa::meaning::{Src, Uop, V};
+use ptx_isa::{Kind, Space};
+use ptx_parse::code::{ArgumentLocation, CallArg, Flow, Inst, Program};
+
+use crate::finding::{Check, Class, Finding, Where};
+use crate::host::{Cause, Host, variable};
+use crate::memory::site;
+use crate::transfer::{self, Arg, Bytes, whole};
+
+/// The register of the carry flag, which has no name in the text.
+const CARRY: &str = "CC.CF";
+
+/// Where an undefined value comes from.
+#[derive(Copy, Clone, PartialEq, Eq, Hash)]
+enum From {
+    /// A register that was never written.
+    Register(Kind, u32),
+    /// A number of [`Host::keep`].
+    Kept(u32),
+}
+
+/// Undefined bytes of a register by lane.
+#[derive(Clone)]
+struct Mark {
+    bytes: Bytes,
+    from: From,
+}
+
+/// Registers of an activation; `None`: all lanes are defined.
+struct Frame {
+    function: u32,
+    registers: [Vec<Option<Box<Mark>>>; 3],
+}
+
+/// A warp.
+#[derive(Default)]
+struct Warp {
+    frames: HashMap<u32, Frame>,
+    temporaries: HashMap<(Kind, u32), Mark>,
+    /// Lanes that have written a byte of local memory, by address.
+    local: Vec<u32>,
+    /// Undefined bytes that a copy has read, by lane, and where they come from.
+    copied: HashMap<u8, (Vec<bool>, From)>,
+}
+
+impl Warp {
+    fn get(&self, activation: u32, v: V) -> Option<&Mark> {
+        match v.src {
+            Src::Reg(n) => {
+                let frame = self.frames.get(&activation)?;
+                frame.registers[v.kind as usize].get(n as usize)?.as_deref()
+            }
+            Src::Temp(n) => self.temporaries.get(&(v.kind, n)),
+            _ => None,
+        }
+    }
+
+    /// Sets the marks of some lanes.
+    fn set(&mut self, activation: u32, v: V, mask: u32, bytes: &Bytes, from: From) {
+        let old = self.get(activation, v);
+        if old.is_none() && bytes.iter().all(|b| *b == 0) {
+            return;
+        }
+        let mut new = old.cloned().unwrap_or(Mark { bytes: [0; 32], from });
+        for l in (0..32).filter(|l| mask >> l & 1 != 0) {
+            new.bytes[l] = bytes[l];
+            if bytes[l] != 0 {
+                new.from = from;
+            }
+        }
+        let defined = new.bytes.iter().all(|b| *b == 0);
+        match v.src {
+            Src::Reg(n) => {
+                let Some(frame) = self.frames.get_mut(&activation) else { return };
+                if let Some(slot) = frame.registers[v.kind as usize].get_mut(n as usize) {
+                    *slot = (!defined).then(|| Box::new(new));
+                }
+            }
+            Src::Temp(n) if defined => drop(self.temporaries.remove(&(v.kind, n))),
+            Src::Temp(n) => drop(self.temporaries.insert((v.kind, n), new)),
+            _ => {}
+        }
+    }
+}
+
+/// Watches values of a launch.
+pub(crate) struct Init {
+    program: Arc<Program>,
+    warps: HashMap<([u32; 3], u32), Warp>,
+    /// Which bytes of a block's shared memory were written.
+    shared: HashMap<u64, Vec<bool>>,
+    numbers: HashMap<[u32; 3], u64>,
+    causes: HashMap<(u32, u32, u64), u32>,
+    found: HashSet<(u32, u32, Class)>,
+    pub findings: Vec<Finding>,
+}
+
+fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    (0..32).filter(move |l| mask >> l & 1 != 0)
+}
+
+impl Init {
+    pub(crate) fn new(program: Arc<Program>) -> Init {
+        Init {
+            program,
+            warps: HashMap::new(),
+            shared: HashMap::new(),
+            numbers: HashMap::new(),
+            causes: HashMap::new(),
+            found: HashSet::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    pub(crate) fn block_ends(&mut self, block: [u32; 3]) {
+        self.warps.retain(|(b, _), _| *b != block);
+        if let Some(number) = self.numbers.remove(&block) {
+            self.shared.remove(&number);
+        }
+    }
+
+    /// The warp's marks, with a frame for the executing activation.
+    fn enter(&mut self, m: &Moment<'_>) -> Warp {
+        let key = (m.block(), m.warp());
+        self.numbers.entry(key.0).or_insert_with(|| m.block_number());
+        let mut warp = self.warps.remove(&key).unwrap_or_default();
+        let function = m.function();
+        if warp.frames.get(&m.activation()).is_some_and(|f| f.function == function) {
+            return warp;
+        }
+        let f = &self.program.functions[function as usize];
+        let new = |kind: Kind| {
+            // Lanes that do not exist write nothing and use nothing.
+            let bytes = |l: usize| if m.all() >> l & 1 != 0 { whole(kind) } else { 0 };
+            let bytes: Bytes = std::array::from_fn(bytes);
+            let mark = |n| Mark { bytes, from: From::Register(kind, n) };
+            (0..f.regs[kind as usize]).map(|n| Some(Box::new(mark(n)))).collect::<Vec<_>>()
+        };
+        let mut registers = [Kind::P, Kind::W, Kind::D].map(new);
+        for slot in f.params.iter().chain(&f.rets) {
+            if let ArgumentLocation::Reg(V { kind, src: Src::Reg(n) }) = slot {
+                registers[*kind as usize][*n as usize] = None;
+            }
+        }
+        // The carry flag, which has no name in the text.
+        for (n, register) in registers[Kind::P as usize].iter_mut().enumerate() {
+            if f.reg_names[Kind::P as usize].get(n).is_none_or(|name| &*name.base == CARRY) {
+                *register = None;
+            }
+        }
+        warp.frames.insert(m.activation(), Frame { function, registers });
+        warp
+    }
+
+    fn leave(&mut self, m: &Moment<'_>, warp: Warp) {
+        self.warps.insert((m.block(), m.warp()), warp);
+    }
+
+    /// A warp issues an instruction, whose guard holds in `active`.
+    pub(crate) fn issue(&mut self, m: &Moment<'_>, active: u32, host: &Host) {
+        let program = Arc::clone(&self.program);
+        let Some(inst) = m.inst() else { return };
+        let mut warp = self.enter(m);
+        warp.temporaries.clear();
+        warp.copied.clear();
+        self.control(m, &mut warp, inst, host);
+        let function = &program.functions[m.function() as usize];
+        let uops = &function.uops[inst.uops.start as usize..inst.uops.end as usize];
+        let mask = match inst.guard {
+            None => active,
+            Some((V { src: Src::Reg(n), .. }, negated)) if matches!(inst.flow, Flow::Next) => {
+                m.register(Kind::P, n).map_or(active, |values| {
+                    let held = |l: &usize| (values[*l] != 0) != negated;
+                    lanes(m.lanes()).filter(held).fold(0, |all, l| all | 1 << l)
+                })
+            }
+            // What a branch needs is computed in all lanes; a guard that the instruction itself makes is rare.
+            Some(_) => m.lanes(),
+        };
+        // Loads count as defined until their access is told, which follows.
+        for uop in uops {
+            self.uop(m, &mut warp, uop, mask, host);
+        }
+        if let Flow::Call(call) = &inst.flow {
+            let none = From::Register(Kind::P, 0);
+            for ret in &call.rets {
+                if let CallArg::Value(v) = ret {
+                    warp.set(m.activation(), *v, u32::MAX, &[0; 32], none);
+                }
+            }
+        }
+        self.leave(m, warp);
+    }
+
+    /// A branch, or an instruction with an effect, that a value which nobody wrote decides.
+    fn control(&mut self, m: &Moment<'_>, warp: &mut Warp, inst: &Inst, host: &Host) {
+        let function = &self.program.functions[m.function() as usize];
+        let uops = &function.uops[inst.uops.start as usize..inst.uops.end as usize];
+        let effects = uops.iter().any(|u| matches!(u, Uop::Effect { .. }));
+        let decides = effects || !matches!(inst.flow, Flow::Next);
+        let guard = inst.guard.map(|(v, _)| v).filter(|_| decides);
+        let index = match &inst.flow {
+            Flow::Brx { index, .. } => Some(*index),
+            Flow::Next | Flow::Bra(_) | Flow::Call(_) | Flow::Ret | Flow::Exit => None,
+        };
+        for v in guard.into_iter().chain(index) {
+            let class = Class::UninitializedBranch;
+            self.used(m, warp, (v, m.lanes()), class, "branch", host);
+        }
+    }
+
+    /// Reports a value whose use decides something; afterwards it counts as defined.
+    fn used(
+        &mut self,
+        m: &Moment<'_>,
+        warp: &mut Warp,
+        (v, mask): (V, u32),
+        class: Class,
+        what: &str,
+        host: &Host,
+    ) {
+        let Some(mark) = warp.get(m.activation(), v) else { return };
+        let Some(lane) = lanes(mask).find(|l| mark.bytes[*l] != 0) else { return };
+        let from = mark.from;
+        self.say(m, lane as u8, class, what, from, host);
+        warp.set(m.activation(), v, u32::MAX, &[0; 32], from);
+    }
+
+    fn say(&mut self, m: &Moment<'_>, lane: u8, class: Class, what: &str, from: From, host: &Host) {
+        if !self.found.insert((m.function(), m.index(), class)) {
+            return;
+        }
+        let cause = match from {
+            From::Kept(number) => host.cause(number),
+            From::Register(..) => None,
+        };
+        let source = match (from, cause) {
+            (From::Register(kind, n), _) => {
+                let names = &self.program.functions[m.function() as usize].reg_names;
+                let name = names[kind as usize].get(n as usize).map(ToString::to_string);
+                format!("the register `{}`", name.unwrap_or_default())
+            }
+            (_, Some(cause)) => cause.what.clone(),
+            (_, None) => "memory".to_owned(),
+        };
+        let decided = match class {
+            Class::UninitializedAddress => "an address is computed",
+            Class::UninitializedBranch => "a branch or guard is computed",
+            _ => "output comes",
+        };
+        let message = format!("uninitialised: {decided} from {source}, which nobody wrote");
+        let mut finding = Finding::new(Check::Init, class, m.kernel().name(), message);
+        finding.sites.push(site(m, lane, what));
+        finding.sites.extend(cause.map(Cause::site));
+        finding.memory = cause.and_then(|o| o.memory.clone());
+        finding.missing = Some("write the value before it is used".into());
+        self.findings.push(finding);
+    }
+
+    /// A micro-op, in the lanes of `mask`; loads count as defined until their access is told.
+    fn uop(&mut self, m: &Moment<'_>, warp: &mut Warp, uop: &Uop, mask: u32, host: &Host) {
+        let activation = m.activation();
+        match uop {
+            Uop::Pure { op, dst, args, .. } => {
+                let n = op.args().len();
+                let marks = std::array::from_fn::<_, 3, _>(|i| {
+                    if i < n { warp.get(activation, args[i]) } else { None }
+                });
+                let undefined = |mark: &&Mark| lanes(mask).any(|l| mark.bytes[l] != 0);
+                let Some(from) = marks.iter().flatten().copied().find(undefined).map(|m| m.from)
+                else {
+                    return warp.set(activation, *dst, mask, &[0; 32], From::Kept(0));
+                };
+                // A value minus or exclusive-or itself is 0, whatever it was.
+                let cancels = n == 2 && args[0] == args[1] && transfer::cancels(*op);
+                let values = args.map(|v| match v.src {
+                    Src::Reg(number) if transfer::looks_at(*op) => m.register(v.kind, number),
+                    _ => None,
+                });
+                let sources: [Arg<'_>; 3] = std::array::from_fn(|i| Arg {
+                    bytes: marks[i].map(|m| &m.bytes),
+                    constant: args[i].as_const(),
+                    values: values[i].as_ref(),
+                });
+                let mut bytes = [0; 32];
+                if !cancels {
+                    for l in lanes(mask) {
+                        bytes[l] = transfer::lane(*op, &sources, dst.kind, l);
+                    }
+                }
+                warp.set(activation, *dst, mask, &bytes, from);
+            }
+            Uop::Effect { effect, dst, src } => {
+                let address = matches!(effect, Effect::Ld(_) | Effect::St(_) | Effect::Atom(_));
+                if let (true, Some(base)) = (address, src.first()) {
+                    let class = Class::UninitializedAddress;
+                    self.used(m, warp, (*base, mask), class, "access", host);
+                }
+                if let Effect::Warp(op) = effect
+                    && let Some(members) = op.members
+                    && let Some(v) = src.get(members as usize)
+                {
+                    let class = Class::UninitializedBranch;
+                    self.used(m, warp, (*v, mask), class, "member mask", host);
+                }
+                for v in dst {
+                    warp.set(activation, *v, mask, &[0; 32], From::Kept(0));
+                }
+            }
+        }
+    }
+
+    /// A warp's access, before it happens.
+    pub(crate) fn access(&mut self, m: &Moment<'_>, a: &MemoryAccess<'_>, host: &mut Host) {
+        if a.space == Space::Tex {
+            return;
+        }
+        let program = Arc::clone(&self.program);
+        let Some(inst) = m.inst() else { return };
+        let mut warp = self.enter(m);
+        let function = &program.functions[m.function() as usize];
+        let uops = &function.uops[inst.uops.start as usize..inst.uops.end as usize];
+        let is_access = |u: &Uop| {
+            matches!(u, Uop::Effect { effect: Effect::Ld(_) | Effect::St(_) | Effect::Atom(_), .. })
+        };
+        let at = uops.iter().position(is_access);
+        match (a.by, at.map(|at| (at, &uops[at]))) {
+            (Accessor::Load, Some((at, Uop::Effect { effect: Effect::Ld(mem), dst, .. }))) => {
+                self.load(m, &mut warp, a, mem, dst, host);
+                self.rest(m, &mut warp, &uops[at + 1..], a.lanes, host);
+            }
+            (Accessor::Store, Some((_, Uop::Effect { effect: Effect::St(mem), src, .. }))) => {
+                self.store(m, &mut warp, a, mem, src, host);
+            }
+            (
+                Accessor::Atomic,
+                Some((at, Uop::Effect { effect: Effect::Atom(atom), dst, src })),
+            ) => {
+                self.atomic(m, &mut warp, a, atom, (dst, src), host);
+                self.rest(m, &mut warp, &uops[at + 1..], a.lanes, host);
+            }
+            _ => self.other(m, &mut warp, a, host),
+        }
+        self.leave(m, warp);
+    }
+
+    fn rest(&mut self, m: &Moment<'_>, warp: &mut Warp, uops: &[Uop], mask: u32, host: &Host) {
+        for uop in uops {
+            self.uop(m, warp, uop, mask, host);
+        }
+    }
+
+    /// Which bytes at an address nobody wrote.
+    fn missing(
+        &mut self,
+        m: &Moment<'_>,
+        warp: &Warp,
+        (space, lane): (Space, usize),
+        address: u64,
+        bytes: u32,
+        host: &Host,
+    ) -> u64 {
+        let each = |test: &dyn Fn(u64) -> bool| {
+            (0..u64::from(bytes.min(64))).filter(|n| test(*n)).fold(0, |all, n| all | 1 << n)
+        };
+        match window::locate(space, address) {
+            (Space::Global, at) if space != Space::Const => host.unwritten(at, bytes),
+            (Space::Shared | Space::SharedCluster, at) => {
+                let owner = match at / window::SHARED_CTA {
+                    0 => Some(m.block_number()),
+                    rank => m.block_of_rank(rank as u32 - 1),
+                };
+                let at = at % window::SHARED_CTA;
+                let known = owner.and_then(|o| self.shared.get(&o));
+                let size = u64::from(m.shared_bytes());
+                each(&|n| {
+                    at + n < size
+                        && known.is_none_or(|k| !k.get((at + n) as usize).unwrap_or(&true))
+                })
+            }
+            // Only arrays: parameters of calls are copied unseen.
+            (Space::Local, at) if m.in_local_array(at) => each(&|n| {
+                warp.local.get((at + n) as usize).is_none_or(|lanes| lanes >> lane & 1 == 0)
+            }),
+            _ => 0,
+        }
+    }
+
+    /// The number of the cause that this read is.
+    fn cause(
+        &mut self,
+        m: &Moment<'_>,
+        lane: usize,
+        space: Space,
+        at: u64,
+        host: &mut Host,
+    ) -> From {
+        let (located, address) = window::locate(space, at);
+        let name = match located {
+            Space::Global => "global memory",
+            Space::Shared | Space::SharedCluster => "shared memory",
+            _ => "local memory",
+        };
+        let held = (located == Space::Global).then(|| m.memory().find(address)).flatten();
+        let key = (m.function(), m.index(), held.as_ref().map_or(0, |a| a.start));
+        if let Some(number) = self.causes.get(&key) {
+            return From::Kept(*number);
+        }
+        let shared = |at: u64| {
+            let all = &self.program.shared_vars;
+            let below = all.iter().filter(|v| u64::from(v.1) <= at).max_by_key(|v| v.1)?;
+            let size = if below.2 == 0 { m.dynamic_bytes() } else { below.2 };
+            let (name, start) = (below.0.clone(), u64::from(below.1));
+            Some(crate::finding::Variable { name, start, size: u64::from(size) })
+        };
+        let variable = match located {
+            Space::Global => held.as_ref().map(variable),
+            Space::Shared | Space::SharedCluster => shared(address % window::SHARED_CTA),
+            _ => None,
+        };
+        let called = variable.as_ref().map_or(String::new(), |v| format!(" (`{}`)", v.name));
+        let memory = Where {
+            space: name.split(' ').next().unwrap_or("").into(),
+            address,
+            bytes: 1,
+            variable,
+        };
+        let number = host.keep(Cause {
+            what: format!("{name}{called}"),
+            place: m.place(),
+            block: m.block(),
+            thread: m.thread(lane as u8),
+            kernel: m.kernel().name().to_owned(),
+            memory: Some(memory),
+        });
+        self.causes.insert(key, number);
+        From::Kept(number)
+    }
+
+    /// Where undefined bytes at an address come from.
+    fn source(
+        &mut self,
+        m: &Moment<'_>,
+        lane: usize,
+        space: Space,
+        address: u64,
+        bytes: u32,
+        host: &mut Host,
+    ) -> From {
+        if let (Space::Global, at) = window::locate(space, address)
+            && let Some(number) = host.poisoned(at, u64::from(bytes))
+        {
+            return From::Kept(number);
+        }
+        self.cause(m, lane, space, address, host)
+    }
+
+    fn load(
+        &mut self,
+        m: &Moment<'_>,
+        warp: &mut Warp,
+        a: &MemoryAccess<'_>,
+        mem: &Mem,
+        dst: &[V],
+        host: &mut Host,
+    ) {
+        let width = u32::from(mem.bytes).min(8);
+        let mut marks = vec![[0u8; 32]; dst.len()];
+        let mut from = None;
+        for l in lanes(a.lanes) {
+            let address = a.addresses[l];
+            let missing = self.missing(m, warp, (a.space, l), address, a.bytes, host);
+            if missing == 0 {
+                continue;
+            }
+            if from.is_none() {
+                from = Some(self.source(m, l, a.space, address, a.bytes, host));
+            }
+            for (n, (mark, v)) in marks.iter_mut().zip(dst).enumerate() {
+                let own = (missing >> (n as u32 * width)) as u8 & (0xffu16 >> (8 - width)) as u8;
+                let top = 1u8 << (width - 1);
+                let extended = whole(v.kind) & !((0xffu16 >> (8 - width)) as u8);
+                mark[l] = if mem.signed && own & top != 0 { own | extended } else { own };
+            }
+        }
+        let from = from.unwrap_or(From::Kept(0));
+        for (mark, v) in marks.iter().zip(dst) {
+            warp.set(m.activation(), *v, a.lanes, mark, from);
+        }
+    }
+
+    fn store(
+        &mut self,
+        m: &Moment<'_>,
+        warp: &mut Warp,
+        a: &MemoryAccess<'_>,
+        mem: &Mem,
+        src: &[V],
+        host: &mut Host,
+    ) {
+        let width = usize::from(mem.bytes).min(8);
+        for l in lanes(a.lanes) {
+            let (mut missing, mut from) = (0u64, None);
+            for (n, v) in src[1..].iter().enumerate() {
+                if let Some(mark) = warp.get(m.activation(), *v) {
+                    let own = u64::from(mark.bytes[l]) & (0xff >> (8 - width));
+                    missing |= own << (n * width);
+                    from = (own != 0).then_some(mark.from).or(from);
+                }
+            }
+            self.write(m, warp, (a.space, l), a.addresses[l], (missing, a.bytes), from, host);
+        }
+    }
+
+    fn atomic(
+        &mut self,
+        m: &Moment<'_>,
+        warp: &mut Warp,
+        a: &MemoryAccess<'_>,
+        atom: &Atom,
+        (dst, src): (&[V], &[V]),
+        host: &mut Host,
+    ) {
+        let mut marks = [0u8; 32];
+        let mut from = None;
+        for l in lanes(a.lanes) {
+            let address = a.addresses[l];
+            let missing = self.missing(m, warp, (a.space, l), address, a.bytes, host);
+            let given = src[1..].iter().find_map(|v| {
+                let mark = warp.get(m.activation(), *v)?;
+                (mark.bytes[l] != 0).then_some(mark.from)
+            });
+            if missing != 0 {
+                from = Some(self.source(m, l, a.space, address, a.bytes, host));
+                marks[l] = dst.first().map_or(0, |v| whole(v.kind));
+            }
+            let stays = atom.op != AtomOp::Exch && missing != 0;
+            let all = u64::MAX >> (64 - a.bytes.clamp(1, 64));
+            let now = if stays || given.is_some() { all } else { 0 };
+            let whence = if stays { from } else { given };
+            self.write(m, warp, (a.space, l), address, (now, a.bytes), whence, host);
+        }
+        let from = from.unwrap_or(From::Kept(0));
+        for v in dst {
+            warp.set(m.activation(), *v, a.lanes, &marks, from);
+        }
+    }
+
+    /// Marks the bytes of a write.
+    #[allow(clippy::too_many_arguments)]
+    fn write(
+        &mut self,
+        m: &Moment<'_>,
+        warp: &mut Warp,
+        (space, lane): (Space, usize),
+        address: u64,
+        (missing, bytes): (u64, u32),
+        from: Option<From>,
+        host: &mut Host,
+    ) {
+        match window::locate(space, address) {
+            (Space::Global, at) => match (missing, from) {
+                (0, _) | (_, None) => host.write(at, u64::from(bytes), true),
+                (_, Some(From::Kept(number))) => host.poison(at, missing, bytes, number),
+                (_, Some(From::Register(kind, n))) => {
+                    let names = &self.program.functions[m.function() as usize].reg_names;
+                    let name = names[kind as usize].get(n as usize).map(ToString::to_string);
+                    let key = (m.function(), m.index(), u64::MAX);
+                    let number = *self.causes.entry(key).or_insert_with(|| {
+                        host.keep(Cause {
+                            what: format!("the register `{}`", name.unwrap_or_default()),
+                            place: m.place(),
+                            block: m.block(),
+                            thread: m.thread(lane as u8),
+                            kernel: m.kernel().name().to_owned(),
+                            memory: None,
+                        })
+                    });
+                    host.poison(at, missing, bytes, number);
+                }
+            },
+            (Space::Shared | Space::SharedCluster, at) => {
+                let owner = match at / window::SHARED_CTA {
+                    0 => Some(m.block_number()),
+                    rank => m.block_of_rank(rank as u32 - 1),
+                };
+                let Some(owner) = owner else { return };
+                let size = m.shared_bytes() as usize;
+                let known = self.shared.entry(owner).or_insert_with(|| vec![false; size]);
+                for n in 0..u64::from(bytes) {
+                    if let Some(byte) = known.get_mut((at % window::SHARED_CTA + n) as usize) {
+                        *byte = missing >> n.min(63) & 1 == 0;
+                    }
+                }
+            }
+            (Space::Local | Space::ParamFunc, at) => {
+                let end = (at + u64::from(bytes)) as usize;
+                // Nothing beyond the stack is written.
+                if end > 1 << 24 {
+                    return;
+                }
+                if warp.local.len() < end {
+                    warp.local.resize(end, 0);
+                }
+                for n in 0..u64::from(bytes) {
+                    let byte = &mut warp.local[(at + n) as usize];
+                    if missing >> n.min(63) & 1 == 0 {
+                        *byte |= 1 << lane;
+                    } else {
+                        *byte &= !(1 << lane);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Copies keep marks; of whatever else is written, the bytes are defined.
+    fn other(&mut self, m: &Moment<'_>, warp: &mut Warp, a: &MemoryAccess<'_>, host: &mut Host) {
+        let copies = matches!(a.by, Accessor::AsyncCopy | Accessor::BulkCopy);
+        for l in lanes(a.lanes) {
+            let address = a.addresses[l];
+            if a.action == Action::Read {
+                // Of the long pieces of a copy, the ends tell.
+                let missing = self.missing(m, warp, (a.space, l), address, a.bytes, host);
+                if missing == 0 {
+                    warp.copied.remove(&(l as u8));
+                    continue;
+                }
+                match a.by {
+                    Accessor::AsyncCopy | Accessor::BulkCopy => {
+                        let from = self.source(m, l, a.space, address, a.bytes, host);
+                        let bits = (0..64).map(|n| missing >> n & 1 != 0).collect();
+                        warp.copied.insert(l as u8, (bits, from));
+                    }
+                    Accessor::System => {
+                        let from = self.source(m, l, a.space, address, a.bytes, host);
+                        let class = Class::UninitializedOutput;
+                        self.say(m, l as u8, class, "print", from, host);
+                    }
+                    _ => {}
+                }
+                continue;
+            }
+            let held = copies.then(|| warp.copied.remove(&(l as u8))).flatten();
+            let (missing, from) = match held {
+                Some((bits, from)) if a.bytes <= 64 => {
+                    let missing = (0..64).filter(|n| bits[*n]).fold(0u64, |all, n| all | 1 << n);
+                    (missing, Some(from))
+                }
+                _ => (0, None),
+            };
+            self.write(m, warp, (a.space, l), address, (missing, a.bytes), from, host);
+        }
+    }
+}

@@ -1,0 +1,500 @@
+//! Races: two accesses to a byte, one of them a write, that nothing orders.
+//!
+//! Order is that of the PTX memory model: program order of a thread, barriers, `bar.warp.sync`, releases that are
+//! acquired with scopes that include both sides, mbarrier phases, waits for asynchronous copies. From sm_70 on every
+//! lane is a thread; below, a warp is. Accesses that are both strong, of one size, and whose scopes include each other,
+//! are no race. Nothing depends on the order in which the interpreter happens to run warps and blocks, but for values
+//! that steer the program.
+
+mod order;
+mod report;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use ptx_interp::Moment;
+use ptx_interp::observer::{Action, MemoryAccess};
+use ptx_isa::Space;
+use ptx_isa::effect::{Accessor, Order, Proxy, Scope, window};
+use ptx_isa::special::Sreg;
+use ptx_parse::code::Program;
+
+use crate::finding::{Class, Finding};
+use crate::known::{Gathered, Handed, Home, Known};
+use crate::shadow::{Entry, Shadow};
+
+/// What is the same for all accesses of an instruction.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+struct Kind {
+    function: u32,
+    index: u32,
+    by: Accessor,
+    action: Action,
+    strong: bool,
+    scope: Scope,
+    bytes: u32,
+    asynchronous: bool,
+    generic: bool,
+}
+
+/// What a release made visible.
+#[derive(Clone)]
+struct Published {
+    scope: Scope,
+    handed: Arc<Handed>,
+}
+
+struct Thread {
+    clock: u32,
+    /// Of the agent that carries out asynchronous copies.
+    agent: u32,
+    known: Known,
+    /// What the last fence of each scope would release.
+    fences: [Option<Arc<Handed>>; 4],
+    /// Releases that strong reads have seen and no fence has acquired yet.
+    seen: Vec<Published>,
+    /// Clocks of the agent at the commits of groups not waited for, by kind of work.
+    groups: [VecDeque<u32>; 3],
+    /// Clock at the last proxy fence, and what was known then.
+    proxy_fence: Option<(u32, Known)>,
+}
+
+struct Barrier {
+    gathered: Gathered,
+    waiting: Vec<u32>,
+}
+
+struct Block {
+    threads: Vec<Thread>,
+    barriers: HashMap<u8, Barrier>,
+    shared: Shadow,
+}
+
+/// Clocks that a phase of an mbarrier collects, and those of the phase that ended last.
+#[derive(Default, Clone)]
+struct Phases {
+    now: Vec<Arc<Handed>>,
+    done: Vec<Arc<Handed>>,
+    /// Those of the last phase alone.
+    last: Vec<Arc<Handed>>,
+}
+
+/// A conflict that was found.
+struct Conflict {
+    finding: Finding,
+}
+
+/// Finds races of one launch.
+pub(crate) struct Race {
+    program: Arc<Program>,
+    kernel: String,
+    equal_writes: bool,
+    /// Threads of a block; 0 before the first event.
+    threads: u32,
+    block_size: [u32; 3],
+    grid: [u32; 3],
+    /// Lanes of a warp go in step (below sm_70).
+    in_step: bool,
+    blocks: HashMap<u32, Block>,
+    clusters: HashMap<u32, u64>,
+    global: Shadow,
+    kinds: Vec<Kind>,
+    numbers: HashMap<Kind, u32>,
+    published: HashMap<(u32, u64), Vec<Published>>,
+    phases: HashMap<(u32, u64), Phases>,
+    cluster_arrivals: HashMap<u64, HashMap<u32, (Gathered, Vec<u32>)>>,
+    conflicts: Vec<Conflict>,
+    seen: HashMap<(u32, u32, Class), usize>,
+    /// Why races are not looked for.
+    pub refused: Option<String>,
+}
+
+/// Releases of one location that are kept apart.
+const PUBLISHED: usize = 16;
+/// Releases that a thread may have seen without a fence.
+const SEEN: usize = 64;
+/// Pairs of places that are reported.
+const CONFLICTS: usize = 4096;
+
+fn covers(scope: Scope, same_block: bool, same_cluster: bool) -> bool {
+    match scope {
+        Scope::Cta => same_block,
+        Scope::Cluster => same_cluster,
+        Scope::Gpu | Scope::Sys => true,
+    }
+}
+
+fn lanes(mask: u32) -> impl Iterator<Item = u32> {
+    (0..32).filter(move |l| mask >> l & 1 != 0)
+}
+
+fn releases(order: Order) -> bool {
+    matches!(order, Order::Release | Order::AcqRel | Order::SeqCst)
+}
+
+fn acquires(order: Order) -> bool {
+    matches!(order, Order::Acquire | Order::AcqRel | Order::SeqCst)
+}
+
+/// Memory that belongs to global memory, or to the shared memory of a block.
+const GLOBAL: u32 = u32::MAX;
+
+impl Race {
+    pub(crate) fn new(program: Arc<Program>, kernel: &str, equal_writes: bool) -> Race {
+        let in_step = program.info.target.sm < 70;
+        Race {
+            program,
+            kernel: kernel.to_owned(),
+            equal_writes,
+            threads: 0,
+            block_size: [1; 3],
+            grid: [1; 3],
+            in_step,
+            blocks: HashMap::new(),
+            clusters: HashMap::new(),
+            global: Shadow::default(),
+            kinds: Vec::new(),
+            numbers: HashMap::new(),
+            published: HashMap::new(),
+            phases: HashMap::new(),
+            cluster_arrivals: HashMap::new(),
+            conflicts: Vec::new(),
+            seen: HashMap::new(),
+            refused: None,
+        }
+    }
+
+    /// What was found.
+    pub(crate) fn finish(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.conflicts).into_iter().map(|c| c.finding).collect()
+    }
+
+    pub(crate) fn block_ends(&mut self, block: [u32; 3]) {
+        let [x, y, _] = self.grid;
+        let number = block[0] + x * (block[1] + y * block[2]);
+        self.blocks.remove(&number);
+        self.published.retain(|(owner, _), _| *owner != number);
+        self.phases.retain(|(owner, _), _| *owner != number);
+    }
+
+    /// The block of a moment, made when it is seen first.
+    fn enter(&mut self, m: &Moment<'_>) -> u32 {
+        if self.threads == 0 {
+            self.threads = m.threads_per_block();
+            let three = |regs: [Sreg; 3]| regs.map(|r| m.special(0, r) as u32);
+            self.block_size = three([Sreg::NtidX, Sreg::NtidY, Sreg::NtidZ]);
+            self.grid = three([Sreg::NctaidX, Sreg::NctaidY, Sreg::NctaidZ]);
+            if m.blocks().saturating_mul(2 * u64::from(self.threads)) > u64::from(u32::MAX) {
+                let many = m.blocks().saturating_mul(u64::from(self.threads));
+                self.refused = Some(format!(
+                    "races are not looked for in a launch of {many} threads: 2^31 are the most"
+                ));
+            }
+        }
+        let number = m.block_number() as u32;
+        self.begin(number, m.cluster());
+        number
+    }
+
+    /// Makes room for a block, if there is none yet.
+    fn begin(&mut self, number: u32, cluster: u64) {
+        if self.blocks.contains_key(&number) {
+            return;
+        }
+        let nothing = Known::nothing(self.threads);
+        let thread = || Thread {
+            clock: 1,
+            agent: 1,
+            known: nothing.clone(),
+            fences: Default::default(),
+            seen: Vec::new(),
+            groups: Default::default(),
+            proxy_fence: None,
+        };
+        let threads = (0..self.threads).map(|_| thread()).collect();
+        let (barriers, shared) = (HashMap::new(), Shadow::default());
+        self.clusters.insert(number, cluster);
+        self.blocks.insert(number, Block { threads, barriers, shared });
+    }
+
+    /// The thread whose clock a thread has.
+    fn lead(&self, thread: u32) -> u32 {
+        if self.in_step { thread & !31 } else { thread }
+    }
+
+    fn home(&self, block: u32, thread: u32) -> Home {
+        Home { block, thread: self.lead(thread), threads: self.threads }
+    }
+
+    fn thread(&mut self, home: Home) -> &mut Thread {
+        &mut self.blocks.get_mut(&home.block).expect("a block that runs").threads
+            [home.thread as usize]
+    }
+
+    /// What a thread hands over now; its next accesses are later than that.
+    fn hand(&mut self, home: Home) -> Handed {
+        let thread = self.thread(home);
+        thread.clock += 1;
+        Handed { home, clock: thread.clock - 1, known: thread.known.clone() }
+    }
+
+    /// The executing lanes' threads; below sm_70 the warp is one.
+    fn homes(&self, m: &Moment<'_>, block: u32, mask: u32) -> Vec<Home> {
+        let first = m.warp() * 32;
+        if self.in_step {
+            return if mask == 0 { Vec::new() } else { vec![self.home(block, first)] };
+        }
+        lanes(mask).map(|l| self.home(block, first + l)).collect()
+    }
+
+    /// Whose memory an address is, and where in it; nothing where no threads meet.
+    fn locate(&self, m: &Moment<'_>, space: Space, address: u64) -> Option<(u32, u64)> {
+        match window::locate(space, address) {
+            (Space::Global, at) => Some((GLOBAL, at)),
+            (Space::Shared | Space::SharedCluster, at) => {
+                let owner = match at / window::SHARED_CTA {
+                    0 => m.block_number(),
+                    rank => m.block_of_rank(rank as u32 - 1)?,
+                };
+                Some((owner as u32, at % window::SHARED_CTA))
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn access(&mut self, m: &Moment<'_>, a: &MemoryAccess<'_>) {
+        if matches!(a.by, Accessor::Host | Accessor::System) || a.space == Space::Tex {
+            return;
+        }
+        let block = self.enter(m);
+        if self.refused.is_some() {
+            return;
+        }
+        let asynchronous = matches!(
+            a.by,
+            Accessor::AsyncCopy
+                | Accessor::BulkCopy
+                | Accessor::AsyncStore
+                | Accessor::MatrixProduct
+        );
+        let kind = Kind {
+            function: m.function(),
+            index: m.index(),
+            by: a.by,
+            action: a.action,
+            strong: a.order != Order::Weak,
+            scope: if a.order == Order::Volatile { Scope::Sys } else { a.scope },
+            bytes: a.bytes,
+            asynchronous,
+            generic: a.proxy != Proxy::Async,
+        };
+        let site = *self.numbers.entry(kind).or_insert_with(|| {
+            self.kinds.push(kind);
+            self.kinds.len() as u32 - 1
+        });
+        let mut done = 0u32;
+        for lane in lanes(a.lanes) {
+            let Some(location) = self.locate(m, a.space, a.addresses[lane as usize]) else {
+                continue;
+            };
+            let thread = m.warp() * 32 + lane;
+            let home = self.home(block, thread);
+            if location.0 != GLOBAL {
+                // Another block of the cluster, which may not have run yet.
+                self.begin(location.0, m.cluster());
+            }
+            if kind.strong && a.by != Accessor::Mbarrier && !asynchronous {
+                self.synchronise(a, home, location);
+            }
+            self.touch(m, a, site, home, thread, location, (lane, done));
+            done |= 1 << lane;
+        }
+    }
+
+    /// One lane's access, word by word.
+    #[allow(clippy::too_many_arguments)]
+    fn touch(
+        &mut self,
+        m: &Moment<'_>,
+        a: &MemoryAccess<'_>,
+        site: u32,
+        home: Home,
+        thread: u32,
+        location: (u32, u64),
+        (lane, done): (u32, u32),
+    ) {
+        let kind = self.kinds[site as usize];
+        let state = &self.blocks[&home.block].threads[home.thread as usize];
+        let (clock, actor) = match kind.asynchronous {
+            true => (state.agent, self.threads + thread),
+            false => (state.clock, thread),
+        };
+        let actor = home.block * 2 * self.threads + actor;
+        let (owner, start) = location;
+        let end = start + u64::from(a.bytes);
+        let mut at = start;
+        let mut shadow = match owner {
+            GLOBAL => std::mem::take(&mut self.global),
+            block => match self.blocks.get_mut(&block) {
+                Some(b) => std::mem::take(&mut b.shared),
+                None => return,
+            },
+        };
+        while at < end {
+            let last = end.min((at & !3) + 4);
+            let bytes = (15u8 << (at & 3)) & (15u8 >> (4 - (last - (at & !3))));
+            let new = Entry::new(actor, clock, site, bytes);
+            let cell = shadow.cell(at);
+            self.word(m, a, &mut shadow, cell, new, home, (owner, at), (lane, done));
+            at = last;
+        }
+        match owner {
+            GLOBAL => self.global = shadow,
+            block => {
+                if let Some(b) = self.blocks.get_mut(&block) {
+                    b.shared = shadow;
+                }
+            }
+        }
+    }
+
+    /// Whether an entry happened before what `home` does now.
+    fn before(&self, entry: Entry, home: Home, asynchronous: bool) -> bool {
+        let actors = 2 * self.threads;
+        let (block, actor) = (entry.actor / actors, entry.actor % actors);
+        let agent = actor >= self.threads;
+        let lead = self.lead(actor % self.threads);
+        if block == home.block && lead == home.thread && (!agent || asynchronous) {
+            return true;
+        }
+        let actor = if agent { self.threads + lead } else { lead };
+        let known = &self.blocks[&home.block].threads[home.thread as usize].known;
+        known.of(home, block, actor) >= entry.clock
+    }
+
+    /// Whether two accesses are strong, of one size, and in each other's scopes.
+    fn morally_strong(&self, old: Entry, new: Entry) -> bool {
+        let (a, b) = (self.kinds[old.site() as usize], self.kinds[new.site() as usize]);
+        if a.by == Accessor::Mbarrier && b.by == Accessor::Mbarrier {
+            return true;
+        }
+        let blocks = [old, new].map(|e| e.actor / (2 * self.threads));
+        let same_block = blocks[0] == blocks[1];
+        let [one, two] = blocks.map(|b| self.clusters.get(&b));
+        a.strong
+            && b.strong
+            && old.bytes() == new.bytes()
+            && [a, b].iter().all(|k| covers(k.scope, same_block, one == two))
+    }
+
+    /// An access to bytes of one word.
+    #[allow(clippy::too_many_arguments)]
+    fn word(
+        &mut self,
+        m: &Moment<'_>,
+        a: &MemoryAccess<'_>,
+        shadow: &mut Shadow,
+        at: (usize, usize),
+        new: Entry,
+        home: Home,
+        place: (u32, u64),
+        lanes: (u32, u32),
+    ) {
+        let writes = a.action != Action::Read;
+        let asynchronous = self.kinds[new.site() as usize].asynchronous;
+        let cell = *shadow.get(at);
+        let same = |e: Entry| e.actor == new.actor && e.clock == new.clock;
+        // What most accesses are: again by the same thread.
+        if cell.write == new && writes && cell.read.bytes() == 0 && shadow.further(&cell).is_empty()
+        {
+            return;
+        }
+        let mut old: Vec<(Entry, bool)> = Vec::new();
+        let overlaps = |e: Entry| e.bytes() & new.bytes() != 0 && !same(e);
+        if overlaps(cell.write) {
+            old.push((cell.write, true));
+        }
+        if overlaps(cell.read) {
+            old.push((cell.read, false));
+        }
+        old.extend(shadow.further(&cell).iter().filter(|(e, _)| overlaps(*e)));
+        let mut unordered: Vec<Entry> = Vec::new();
+        for (entry, wrote) in old {
+            let fellow = self.in_step && wrote && writes && self.fellow(entry, new, lanes.1);
+            if fellow {
+                self.conflict(m, a, entry, true, new, place, lanes, false);
+                continue;
+            }
+            if self.before(entry, home, asynchronous) {
+                if wrote && self.lacks_proxy_fence(entry, new, home) {
+                    self.conflict(m, a, entry, true, new, place, lanes, true);
+                }
+                continue;
+            }
+            unordered.push(entry);
+            if (wrote || writes) && !self.morally_strong(entry, new) {
+                self.conflict(m, a, entry, wrote, new, place, lanes, false);
+            }
+        }
+        let inside = |e: Entry| e.bytes() & !new.bytes() == 0;
+        let strong = self.kinds[new.site() as usize].strong;
+        if writes {
+            // A strong write takes the place of strong ones that it follows. Others stay: a later access may be in
+            // order with this one, or strong as this one, and not with those.
+            let weak = |e: Entry| e.bytes() != 0 && !self.kinds[e.site() as usize].strong;
+            let stays = |e: Entry| !inside(e) || strong && (weak(e) || unordered.contains(&e));
+            shadow.retain(at, |(e, _)| stays(*e));
+            if cell.write.bytes() != 0 && stays(cell.write) {
+                shadow.push(at, (cell.write, true));
+            }
+            let read = cell.read;
+            let cell = shadow.get_mut(at);
+            cell.write = new;
+            if read.bytes() != 0 && !stays(read) {
+                cell.read = Entry::NONE;
+            }
+        } else {
+            let weak = |e: Entry| !self.kinds[e.site() as usize].strong;
+            let goes = |e: Entry| {
+                e.bytes() == 0 || inside(e) && !unordered.contains(&e) && !(strong && weak(e))
+            };
+            shadow.retain(at, |(e, wrote)| *wrote || !goes(*e));
+            if goes(cell.read) {
+                shadow.get_mut(at).read = new;
+            } else {
+                shadow.push(at, (new, false));
+            }
+        }
+    }
+
+    /// Whether an entry is that of an earlier lane of the same store.
+    fn fellow(&self, old: Entry, new: Entry, done: u32) -> bool {
+        let lane = (old.actor % (2 * self.threads)) % 32;
+        let warp = |e: Entry| e.actor - (e.actor % (2 * self.threads)) % 32;
+        old.site() == new.site()
+            && old.clock == new.clock
+            && warp(old) == warp(new)
+            && done >> lane & 1 != 0
+            && self.kinds[new.site() as usize].by == Accessor::Store
+    }
+
+    /// Whether a write by the generic proxy was not made visible to the asynchronous one that follows it.
+    fn lacks_proxy_fence(&self, old: Entry, new: Entry, home: Home) -> bool {
+        let (a, b) = (self.kinds[old.site() as usize], self.kinds[new.site() as usize]);
+        if !a.generic || b.generic || a.asynchronous || a.by == Accessor::Mbarrier {
+            return false;
+        }
+        let actors = 2 * self.threads;
+        let (block, thread) = (old.actor / actors, self.lead(old.actor % actors % self.threads));
+        // By the writer, or by the reader when it knew of the write.
+        let Some(writer) = self.blocks.get(&block).map(|b| &b.threads[thread as usize]) else {
+            return false;
+        };
+        if writer.proxy_fence.as_ref().is_some_and(|(clock, _)| *clock >= old.clock) {
+            return false;
+        }
+        let reader = &self.blocks[&home.block].threads[home.thread as usize];
+        let fenced = |known: &Known| known.of(home, block, thread) >= old.clock;
+        !reader.proxy_fence.as_ref().is_some_and(|(_, known)| fenced(known))
+    }
+}

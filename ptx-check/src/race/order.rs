@@ -1,0 +1,290 @@
+//! What orders accesses: barriers, fences, atomics, mbarrier objects, waits for copies.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ptx_interp::Moment;
+use ptx_interp::observer::{Action, BarrierName, MemoryAccess};
+use ptx_isa::effect::{
+    AsyncGroup, AsyncGroupOp, AsyncWork, BarKind, Fence, MbarrierEvent, MbarrierOp, Order, Proxy,
+    Scope,
+};
+
+use super::{Barrier, PUBLISHED, Published, Race, SEEN, acquires, covers, releases};
+use crate::known::{Gathered, Handed, Home, Known};
+
+impl Race {
+    pub(crate) fn arrive(
+        &mut self,
+        m: &Moment<'_>,
+        barrier: BarrierName,
+        mask: u32,
+        kind: BarKind,
+    ) {
+        let block = self.enter(m);
+        // Below sm_70 any lane brings its warp.
+        for home in self.homes(m, block, mask) {
+            let handed = self.hand(home);
+            let threads = self.threads;
+            match barrier {
+                BarrierName::Cta(id) => {
+                    let blocks = self.blocks.get_mut(&block).expect("entered");
+                    let new = || Barrier { gathered: Gathered::new(threads), waiting: Vec::new() };
+                    let barrier = blocks.barriers.entry(id).or_insert_with(new);
+                    barrier.gathered.add(&handed);
+                    if kind != BarKind::Arrive {
+                        barrier.waiting.push(home.thread);
+                    }
+                }
+                BarrierName::Cluster => {
+                    let all = self.cluster_arrivals.entry(m.cluster()).or_default();
+                    let new = || (Gathered::new(threads), Vec::new());
+                    let (gathered, waiting) = all.entry(block).or_insert_with(new);
+                    gathered.add(&handed);
+                    waiting.push(home.thread);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn complete(&mut self, m: &Moment<'_>, barrier: BarrierName) {
+        let block = self.enter(m);
+        match barrier {
+            BarrierName::Cta(id) => {
+                let Some(state) = self.blocks.get_mut(&block) else { return };
+                let Some(barrier) = state.barriers.remove(&id) else { return };
+                let known = barrier.gathered.known();
+                for thread in barrier.waiting {
+                    // It waited since it arrived, so that it knows nothing beyond what it brought.
+                    state.threads[thread as usize].known = known.clone();
+                }
+            }
+            BarrierName::Cluster => {
+                let Some(all) = self.cluster_arrivals.remove(&m.cluster()) else { return };
+                let known: HashMap<u32, Known> =
+                    all.iter().map(|(b, (gathered, _))| (*b, gathered.known())).collect();
+                for (number, (_, waiting)) in &all {
+                    let home = Home { block: *number, thread: 0, threads: self.threads };
+                    let mut together = known[number].clone();
+                    for (other, known) in known.iter().filter(|(other, _)| *other != number) {
+                        let from = Home { block: *other, ..home };
+                        let clock = known.of(from, *other, 0);
+                        together.join(home, &Handed { home: from, clock, known: known.clone() });
+                    }
+                    let Some(state) = self.blocks.get_mut(number) else { continue };
+                    for thread in waiting {
+                        state.threads[*thread as usize].known.meet(&together);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lanes have met; those with the same member mask know of one another afterwards.
+    pub(crate) fn warp_sync(&mut self, m: &Moment<'_>, mask: u32, members: &[u32; 32]) {
+        if self.in_step {
+            return;
+        }
+        let block = self.enter(m);
+        let mut left = mask;
+        while left != 0 {
+            let named = members[left.trailing_zeros() as usize];
+            let same = (0..32).filter(|l| left >> l & 1 != 0 && members[*l as usize] == named);
+            let group = same.fold(0u32, |all, l| all | 1 << l);
+            left &= !group;
+            let homes = self.homes(m, block, group);
+            let handed: Vec<Handed> = homes.iter().map(|h| self.hand(*h)).collect();
+            let mut together = handed[0].known.clone();
+            for h in &handed {
+                together.join(homes[0], h);
+            }
+            for h in homes {
+                self.thread(h).known = together.clone();
+            }
+        }
+    }
+
+    pub(crate) fn fence(&mut self, m: &Moment<'_>, mask: u32, fence: Fence) {
+        let block = self.enter(m);
+        for home in self.homes(m, block, mask) {
+            if fence.proxy != Proxy::Generic {
+                let handed = self.hand(home);
+                self.thread(home).proxy_fence = Some((handed.clock, handed.known));
+                continue;
+            }
+            if acquires(fence.order) {
+                let seen = std::mem::take(&mut self.thread(home).seen);
+                for p in seen {
+                    if self.reaches(&p, fence.scope, home) {
+                        self.thread(home).known.join(home, &p.handed);
+                    } else {
+                        self.thread(home).seen.push(p);
+                    }
+                }
+            }
+            if releases(fence.order) {
+                let handed = Arc::new(self.hand(home));
+                self.thread(home).fences[fence.scope as usize] = Some(handed);
+            }
+        }
+    }
+
+    /// Whether a release and an acquire at `scope` by `home` include each other.
+    fn reaches(&self, p: &Published, scope: Scope, home: Home) -> bool {
+        let from = p.handed.home.block;
+        let same_block = from == home.block;
+        let same_cluster = self.clusters.get(&from) == self.clusters.get(&home.block);
+        covers(p.scope, same_block, same_cluster) && covers(scope, same_block, same_cluster)
+    }
+
+    /// What a strong access to a location means for order.
+    pub(super) fn synchronise(&mut self, a: &MemoryAccess<'_>, home: Home, location: (u32, u64)) {
+        let scope = if a.order == Order::Volatile { Scope::Sys } else { a.scope };
+        if a.action != Action::Write
+            && let Some(all) = self.published.get(&location).cloned()
+        {
+            for p in all {
+                if acquires(a.order) && self.reaches(&p, scope, home) {
+                    self.thread(home).known.join(home, &p.handed);
+                } else {
+                    // A fence may acquire it, with the narrower of the two scopes.
+                    let seen = &mut self.thread(home).seen;
+                    let known = |s: &Published| Arc::ptr_eq(&s.handed, &p.handed);
+                    if !seen.iter().any(known) {
+                        if seen.len() == SEEN {
+                            seen.remove(0);
+                        }
+                        seen.push(Published { scope: p.scope.min_scope(scope), ..p });
+                    }
+                }
+            }
+        }
+        if a.action == Action::Read {
+            return;
+        }
+        let mut new: Vec<Published> = Vec::new();
+        if releases(a.order) {
+            new.push(Published { scope, handed: Arc::new(self.hand(home)) });
+        } else {
+            let scopes = [Scope::Cta, Scope::Cluster, Scope::Gpu, Scope::Sys];
+            for (handed, of_fence) in self.thread(home).fences.iter().zip(scopes) {
+                if let Some(handed) = handed {
+                    let scope = of_fence.min_scope(scope);
+                    new.push(Published { scope, handed: Arc::clone(handed) });
+                }
+            }
+        }
+        let all = self.published.entry(location).or_default();
+        // A store ends the sequence that an earlier release began; an atomic carries it on.
+        if a.action == Action::Write {
+            all.clear();
+        }
+        all.extend(new);
+        if all.len() > PUBLISHED {
+            merge(all);
+        }
+    }
+
+    pub(crate) fn mbarrier(&mut self, m: &Moment<'_>, event: MbarrierEvent) {
+        let block = self.enter(m);
+        let home = self.home(block, m.warp() * 32 + u32::from(event.lane));
+        let Some(location) = self.locate(m, event.space, event.address) else { return };
+        match event.what {
+            MbarrierOp::Init(_) | MbarrierOp::Invalidate => {
+                self.phases.remove(&location);
+            }
+            MbarrierOp::Arrive { .. } if releases(event.order) => {
+                let handed = Arc::new(self.hand(home));
+                self.phases.entry(location).or_default().now.push(handed);
+            }
+            MbarrierOp::ArriveAfterCopies | MbarrierOp::Complete(_) => {
+                let actor = self.threads + home.thread;
+                let thread = self.thread(home);
+                let agent = thread.agent;
+                thread.agent += 1;
+                let mut handed = self.hand(home);
+                handed.known.learn(home, actor, agent);
+                if matches!(event.what, MbarrierOp::Complete(_)) {
+                    // The copy's end says nothing of what else its thread did.
+                    let mut known = Known::nothing(self.threads);
+                    known.learn(home, actor, agent);
+                    handed = Handed { home, clock: 0, known };
+                }
+                self.phases.entry(location).or_default().now.push(Arc::new(handed));
+            }
+            MbarrierOp::Arrive { .. } | MbarrierOp::Expect(_) | MbarrierOp::Test { .. } => {}
+        }
+        let phases = self.phases.entry(location).or_default();
+        if let MbarrierOp::Test { .. } = event.what {
+            if event.completes && acquires(event.order) {
+                for handed in phases.done.clone() {
+                    self.thread(home).known.join(home, &handed);
+                }
+            }
+        } else if event.completes {
+            // A slow thread may still be about to find the phase before this one complete.
+            let now = std::mem::take(&mut phases.now);
+            phases.done = std::mem::take(&mut phases.last);
+            phases.done.extend(now.iter().cloned());
+            phases.last = now;
+        }
+    }
+
+    pub(crate) fn copies(&mut self, m: &Moment<'_>, mask: u32, group: AsyncGroup) {
+        let block = self.enter(m);
+        let kind = match group.of {
+            AsyncWork::Copies => 0,
+            AsyncWork::BulkCopies => 1,
+            AsyncWork::MatrixProducts => 2,
+        };
+        for home in self.homes(m, block, mask) {
+            let actor = self.threads + home.thread;
+            let thread = self.thread(home);
+            match group.what {
+                AsyncGroupOp::Commit => {
+                    thread.groups[kind].push_back(thread.agent);
+                    thread.agent += 1;
+                }
+                AsyncGroupOp::Wait { pending, .. } => {
+                    while thread.groups[kind].len() > pending as usize {
+                        let agent = thread.groups[kind].pop_front().unwrap_or(0);
+                        thread.known.learn(home, actor, agent);
+                    }
+                }
+                AsyncGroupOp::WaitAll => {
+                    thread.groups[kind].clear();
+                    thread.known.learn(home, actor, thread.agent);
+                    thread.agent += 1;
+                }
+            }
+        }
+    }
+}
+
+/// Joins releases of device scope, by whichever block.
+fn merge(all: &mut Vec<Published>) {
+    let wide = |p: &Published| matches!(p.scope, Scope::Gpu | Scope::Sys);
+    let (wide, narrow): (Vec<Published>, Vec<Published>) = all.drain(..).partition(wide);
+    *all = narrow;
+    let mut wide = wide.into_iter();
+    if let Some(first) = wide.next() {
+        let mut known = first.handed.known.clone();
+        let home = first.handed.home;
+        for p in wide {
+            known.join(home, &p.handed);
+        }
+        let handed = Handed { home, clock: first.handed.clock, known };
+        all.push(Published { scope: first.scope, handed: Arc::new(handed) });
+    }
+}
+
+/// The narrower of two scopes.
+trait Narrower {
+    fn min_scope(self, other: Scope) -> Scope;
+}
+
+impl Narrower for Scope {
+    fn min_scope(self, other: Scope) -> Scope {
+        if (self as u8) < other as u8 { self } else { other }
+    }
+}

@@ -1,0 +1,104 @@
+//! `run --check`, `sanitize` and `coverage`. The checked program is `ptxrun run`, which obeys `PTXRUN_CHECK` as every
+//! program does that uses the runtime.
+
+mod common;
+
+use common::{Folder, Outcome, command};
+
+const RACE: &str = include_str!("../../tests/ptx/check/race/missing_barrier.ptx");
+
+/// The command, with libraries that hold nothing.
+fn ptxrun(folder: &Folder, args: &[&str]) -> Outcome {
+    std::fs::write(folder.file("libcuda.so.1"), "").unwrap();
+    std::fs::write(folder.file("race.ptx"), RACE).unwrap();
+    let mut line = command(args);
+    line.current_dir(&folder.0)
+        .env("PTXRUN_LIBDIR", &folder.0)
+        .env("XDG_CACHE_HOME", folder.file("cache"));
+    Outcome::of(&mut line, "")
+}
+
+fn kernel(entry: &str) -> Vec<&str> {
+    vec!["run", "race.ptx", "--entry", entry, "--block", "64", "--arg", "buf:256"]
+}
+
+#[test]
+fn a_run_names_both_lines() {
+    let folder = Folder::new("check-run");
+    let with = |entry, more: &[&str]| ptxrun(&folder, &[kernel(entry), more.to_vec()].concat());
+    let faulty = with("faulty", &["--check", "race"]);
+    assert_eq!(faulty.status, 1, "{}", faulty.stderr);
+    for part in ["race[read-write]", "race.ptx:15:5", "race.ptx:19:5", "`tile`", "1 finding"] {
+        assert!(faulty.stderr.contains(part), "{part} is not in\n{}", faulty.stderr);
+    }
+    let sound = with("sound", &["--check", "all"]);
+    assert_eq!((sound.status, &*sound.stderr), (0, "0 findings\n"));
+    let json = with("faulty", &["--check", "race", "--json"]);
+    assert_eq!(json.status, 1);
+    let report = &json.json()["report"];
+    assert_eq!(report["version"], 1);
+    assert_eq!(report["findings"][0]["class"], "read-write");
+    assert_eq!(report["findings"][0]["sites"].as_array().unwrap().len(), 2);
+    // Another order, the same in every run.
+    let seeds: Vec<String> = (0..2)
+        .map(|_| with("faulty", &["--check", "race", "--schedule", "seed=5"]).stderr)
+        .collect();
+    assert!(seeds[0].contains("race[read-write]"), "{}", seeds[0]);
+    assert_eq!(seeds[0], seeds[1]);
+    assert_eq!(with("faulty", &["--check", "rase"]).status, 2);
+}
+
+#[test]
+#[cfg(unix)]
+fn sanitize_decides_the_exit_status() {
+    let folder = Folder::new("check-sanitize");
+    let own = env!("CARGO_BIN_EXE_ptxrun");
+    let with = |options: &[&str], entry| {
+        let words = [&["sanitize"][..], options, &["--", own], &kernel(entry)].concat();
+        ptxrun(&folder, &words)
+    };
+    let text = with(&["--tool", "racecheck"], "faulty");
+    assert_eq!(text.status, 1, "{}", text.stderr);
+    assert!(text.stderr.contains("race[read-write]"), "{}", text.stderr);
+    assert_eq!(with(&["--tool", "racecheck", "--error-exitcode", "9"], "faulty").status, 9);
+    assert_eq!(with(&["--tool", "memcheck,synccheck"], "faulty").status, 0);
+    assert_eq!(with(&["--tool", "all"], "sound").status, 0);
+    let other = with(&["--tool", "racecheck", "--format", "compute-sanitizer"], "faulty");
+    assert!(other.stderr.contains("========= ERROR SUMMARY: 1 error"), "{}", other.stderr);
+    let sarif = with(&["--tool", "racecheck", "--format", "sarif"], "faulty").json();
+    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "race/read-write");
+    let json = with(&["--tool", "racecheck", "--json"], "faulty").json();
+    assert_eq!(json["findings"][0]["kernel"], "faulty");
+    std::fs::write(folder.file("known"), "# known\nrace/read-write kernel faulty at race.ptx:19\n")
+        .unwrap();
+    assert_eq!(with(&["--tool", "all", "--suppressions", "known"], "sound").status, 0);
+    let known = with(&["--tool", "racecheck", "--suppressions", "known"], "faulty");
+    assert_eq!(known.status, 0, "{}", known.stderr);
+    // Without findings the status is the program's: here that of a wrong argument.
+    let wrong = ptxrun(&folder, &["sanitize", "--", own, "run", "race.ptx", "--entry", "none"]);
+    assert_eq!(wrong.status, 2, "{}", wrong.stderr);
+}
+
+#[test]
+#[cfg(unix)]
+fn exec_checks_too() {
+    let folder = Folder::new("check-exec");
+    let own = env!("CARGO_BIN_EXE_ptxrun");
+    let words = [&["exec", "--check", "race", "--", own][..], &kernel("faulty")].concat();
+    let found = ptxrun(&folder, &words);
+    assert_eq!(found.status, 1, "{}", found.stderr);
+    assert!(found.stderr.contains("1 finding"), "{}", found.stderr);
+}
+
+#[test]
+#[cfg(unix)]
+fn coverage_counts_lines() {
+    let folder = Folder::new("check-coverage");
+    let own = env!("CARGO_BIN_EXE_ptxrun");
+    let head = ["coverage", "--lcov", "out.info", "--", own];
+    let ran = ptxrun(&folder, &[&head[..], &kernel("sound")].concat());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("race.ptx: 15 of 15 instructions"), "{}", ran.stderr);
+    let lcov = std::fs::read_to_string(folder.file("out.info")).unwrap();
+    assert!(lcov.contains("SF:race.ptx") && lcov.contains("DA:36,64"), "{lcov}");
+}
