@@ -277,8 +277,10 @@ impl Types<'_, '_> {
         let name = self.name(&entry);
         match entry.tag {
             dw::DW_TAG_base_type | dw::DW_TAG_enumeration_type => {
-                let encoding = entry.attr_value(dw::DW_AT_encoding).and_then(|v| v.udata_value());
-                let encoding = dw::DwAte(encoding.unwrap_or(0) as u8);
+                let encoding = match entry.attr_value(dw::DW_AT_encoding) {
+                    Some(AttributeValue::Encoding(encoding)) => encoding,
+                    _ => dw::DwAte(0),
+                };
                 let ty = match (encoding, Self::size(&entry)) {
                     (dw::DW_ATE_float, 2) => Ty::F16,
                     (dw::DW_ATE_float, 4) => Ty::F32,

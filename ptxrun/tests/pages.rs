@@ -97,6 +97,7 @@ fn links_lead_somewhere() {
         let text = std::fs::read_to_string(&page).unwrap();
         // What stands between fences is code.
         let prose: String = text.split("```").step_by(2).collect();
+        let prose: String = prose.split('`').step_by(2).collect();
         for link in prose.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let file = link.split('#').next().unwrap_or_default();
             if !file.is_empty() && !file.contains("://") {
