@@ -309,7 +309,7 @@ fn now_written(m: &Match, version: PtxVersion, target: Target, diag: &mut Diag) 
             && row.until.is_none()
             && row.removed.is_none();
         let takes = |t: &&'static str| notation.elems.iter().any(|e| e.choices.contains(t));
-        if !usable || !tokens.iter().all(|t| takes(t)) {
+        if !usable || !tokens.iter().all(takes) {
             return None;
         }
         let chosen = notation.elems.iter().filter_map(|e| {
