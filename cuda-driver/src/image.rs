@@ -37,8 +37,10 @@ impl Refused {
 /// Most texts that are kept.
 const KEPT: usize = 1024;
 
-static CACHE: LazyLock<Mutex<HashMap<(usize, u64, VerifyOptions), Verified>>> =
-    LazyLock::new(Mutex::default);
+/// Length and hash of a text, and how it was verified.
+type CacheKey = (usize, u64, VerifyOptions);
+
+static CACHE: LazyLock<Mutex<HashMap<CacheKey, Verified>>> = LazyLock::new(Mutex::default);
 
 /// A quick hash; equal texts are compared before one stands for the other.
 fn hash(text: &[u8]) -> u64 {

@@ -54,6 +54,7 @@ const PAGE: u64 = 256;
 /// Cells of a range of addresses, made where they are touched.
 #[derive(Default)]
 pub(crate) struct Shadow {
+    #[allow(clippy::vec_box, reason = "growing the list must not move the cells of every page")]
     pages: Vec<Box<[Cell; PAGE as usize / 4]>>,
     by_address: HashMap<u64, u32>,
     last: Option<(u64, u32)>,

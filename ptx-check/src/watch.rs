@@ -124,10 +124,8 @@ impl Observer for Watch<'_> {
                 }
             }
             WarpEvent::WarpSync { lanes, members, orders } => {
-                if let Some(race) = &mut self.race {
-                    if orders {
-                        race.warp_sync(m, lanes, members);
-                    }
+                if orders && let Some(race) = &mut self.race {
+                    race.warp_sync(m, lanes, members);
                 }
                 if let Some(sync) = &mut self.sync {
                     sync.warp_sync(m, lanes, members);

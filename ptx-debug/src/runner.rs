@@ -72,6 +72,10 @@ pub(crate) struct Runner<'r> {
     target: Option<(u64, Reason)>,
     goal: Option<Goal>,
     search: Option<Search>,
+    #[allow(
+        clippy::type_complexity,
+        reason = "what is sought, its name, until when, and the last write so far"
+    )]
     who: Option<(Sought, String, u64, Option<(u64, LaneId, At)>)>,
     touched: Vec<Touched>,
     left: Option<LaneId>,

@@ -65,10 +65,10 @@ pub struct Reply {
     bytes: usize,
 }
 
-/// Serves a request: `bytes` bytes of JSON at `text`. [`request`] says what there is.
+/// Serves a request: `bytes` bytes of JSON at `text`. `request.rs` says what there is.
 ///
 /// # Safety
-/// `text` leads to so many bytes; what the request lends to kernels stays as [`launch`] asks for.
+/// `text` leads to so many bytes; what the request lends to kernels stays as `launch.rs` asks for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptxrun_request(text: *const u8, bytes: usize) -> Reply {
     let request: &[u8] = match text.is_null() {

@@ -320,7 +320,7 @@ fn module(samples: &Path) -> Result<PathBuf> {
     }
     for n in 0.. {
         let (name, rest) = &kernels[n % kernels.len()];
-        let _ = write!(text, ".visible .entry {name}_{n}({rest}\n");
+        let _ = writeln!(text, ".visible .entry {name}_{n}({rest}");
         if text.len() > 20_000_000 {
             break;
         }
