@@ -8,8 +8,9 @@ use c_border::{In, Out, PointerError, Raw, Text, guarded};
 use crate::link::{Kind, Link, Status};
 use crate::options;
 
-/// The version of CUDA whose interface this is.
-const VERSION: (u32, u32) = (13, 5);
+/// The version that this library gives. The interface is that of CUDA 13.5, but from 12.3 on clients (cuda.core, and
+/// numba-cuda through it) hand over LTO-IR, which is not linked here; below it they use the driver's linker, with PTX.
+const VERSION: (u32, u32) = (12, 0);
 
 struct Links {
     next: usize,
@@ -198,7 +199,7 @@ exported! {
     nvJitLinkGetInfoLog [__nvJitLinkGetInfoLog_13_0 __nvJitLinkGetInfoLog_13_1 __nvJitLinkGetInfoLog_13_2
         __nvJitLinkGetInfoLog_13_3 __nvJitLinkGetInfoLog_13_4 __nvJitLinkGetInfoLog_13_5]
         (handle: usize, out: Raw) with(handle, |l| put_bytes(out, &log(l.info())));
-    /// The version of CUDA whose linker this stands in for.
+    /// The version, as said at its constant.
     nvJitLinkVersion [] (major: Out<u32>, minor: Out<u32>)
         answer(|| {
             major.set(VERSION.0)?;
