@@ -291,11 +291,10 @@ impl<'a, O: Observer> Worker<'a, O> {
 
     fn enter_cta(&mut self, group: &mut Group, cta: usize) {
         let size = self.l.geometry.shared_bytes as u64;
-        if group.ctas.len() > 1 {
-            self.cx.cluster.clear();
-            for c in &mut group.ctas {
-                self.cx.cluster.push((c.shared.ptr(), size));
-            }
+        // Without clusters a block is a cluster of its own: `mapa` to rank 0 works there too.
+        self.cx.cluster.clear();
+        for c in &mut group.ctas {
+            self.cx.cluster.push((c.shared.ptr(), size));
         }
         self.cx.shared = (group.ctas[cta].shared.ptr(), size);
     }
