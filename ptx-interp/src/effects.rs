@@ -404,12 +404,31 @@ impl<O: Observer> Worker<'_, O> {
                 return Ok(After::Changed);
             }
         }
-        self.tell_sync(group, at, info, op, mask)?;
-        let mut view = self.view(group, at, info, mask, write);
-        Ok(match (op.run)(&mut view, op)? {
+        Ok(match self.run_warp_op(group, at, info, op, mask, write)? {
             Flow::Next => After::Next,
             Flow::Retry => After::Retry,
         })
+    }
+
+    /// Runs the function of lanes that have met. One that orders memory is told behind its own accesses.
+    fn run_warp_op(
+        &mut self,
+        group: &Group,
+        at: At,
+        info: &EffectInfo,
+        op: &WarpOp,
+        mask: u32,
+        write: u32,
+    ) -> Result<Flow, Trouble> {
+        if !op.orders {
+            self.tell_sync(group, at, info, op, mask)?;
+        }
+        let mut view = self.view(group, at, info, mask, write);
+        let flow = (op.run)(&mut view, op)?;
+        if op.orders {
+            self.tell_sync(group, at, info, op, mask)?;
+        }
+        Ok(flow)
     }
 
     /// Splits that wait at `*.sync` instructions: executes those whose lanes have all come.
@@ -441,11 +460,7 @@ impl<O: Observer> Worker<'_, O> {
         let at = At { cta, warp, split: n };
         let mut next = Flow::Next;
         if let Effect::Warp(op) = &info.effect {
-            let flow = self.tell_sync(group, at, info, op, mask).and_then(|()| {
-                let mut view = self.view(group, at, info, mask, mask);
-                Ok((op.run)(&mut view, op)?)
-            });
-            match flow {
+            match self.run_warp_op(group, at, info, op, mask, mask) {
                 Ok(flow) => next = flow,
                 Err(trouble) => {
                     return Err(self.trouble_report(group, at, first.pc, mask, trouble));

@@ -440,7 +440,7 @@ pub struct WarpOp {
     pub run: WarpFn,
     /// The source that names the lanes which must arrive first (`*.sync` member mask, a `W`).
     pub members: Option<u8>,
-    /// Whether it orders the members' accesses to memory (`bar.warp.sync`).
+    /// Whether it orders the members' accesses to memory, its own before those that follow (`bar.warp.sync`).
     pub orders: bool,
     /// Constants of the instruction (shape, mode), for `run` to read.
     pub k: [u32; 4],

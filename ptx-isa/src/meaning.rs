@@ -463,6 +463,18 @@ impl<'a> Cx<'a> {
     ) -> Vec<V> {
         self.across(name, run, k, (Some(members), false), src, results)
     }
+    /// As [`Cx::warp_sync`], for a function that accesses memory for all lanes: what they do behind it is ordered behind
+    /// that.
+    pub fn warp_joined(
+        &mut self,
+        name: &'static str,
+        run: WarpFn,
+        k: [u32; 4],
+        members: u8,
+        src: &[V],
+    ) {
+        self.across(name, run, k, (Some(members), true), src, &[]);
+    }
     /// Appends a wait for the lanes of mask `members` that orders their accesses to memory.
     pub fn warp_barrier(&mut self, name: &'static str, members: V) {
         self.across(name, |_, _| Ok(Flow::Next), [0; 4], (Some(0), true), &[members], &[]);

@@ -2,11 +2,10 @@
 
 use super::async_copy::at;
 use super::cluster::C;
-use super::mma::together;
 use crate::class;
 use crate::matched::Match;
 use crate::matrix::run::space_code;
-use crate::meaning::Cx;
+use crate::meaning::{Cx, V};
 use crate::row::{AddressWidth, Exactness, Floor, Reach, Row, Sem};
 use crate::rows::memory::space;
 use crate::tensor::{Field, copy};
@@ -70,8 +69,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(8, 3),
         reach: Reach::Block,
         sem: Sem::Ops(|x| {
-            let src = vec![at(x, "a"), at(x, "b")];
-            together(x, "tensormap.cp_fenceproxy", copy::copy_map, [0; 4], src, &[]);
+            let src = [at(x, "a"), at(x, "b"), V::w(u32::MAX)];
+            x.warp_joined("tensormap.cp_fenceproxy", copy::copy_map, [0; 4], 2, &src);
         }),
         ..C
     },
