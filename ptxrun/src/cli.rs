@@ -1,6 +1,5 @@
 //! The command line.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,6 +8,12 @@ use ptx_runtime::check::Checks;
 
 use crate::arg::{self, ArgSpec};
 use crate::output::{self, OutSpec, PrintSpec};
+
+mod debugging;
+mod programs;
+
+pub use debugging::*;
+pub use programs::*;
 
 /// Check, run and inspect NVIDIA PTX on any CPU.
 #[derive(Parser, Debug)]
@@ -84,129 +89,6 @@ pub enum Command {
     /// Write the file that makes OpenCL programs find the driver of ptxrun
     #[command(name = "install-icd")]
     InstallIcd(InstallIcdArgs),
-}
-
-/// Which device and engine programs find.
-#[derive(Args, Debug, Default)]
-pub struct Emulation {
-    /// Device that the program finds, such as sm_90 or h200 (PTXRUN_DEVICE)
-    #[arg(long, value_name = "NAME")]
-    pub device: Option<String>,
-    /// Engine that runs its kernels (PTXRUN_BACKEND)
-    #[arg(long, value_name = "ENGINE", value_parser = ["interp", "jit"])]
-    pub backend: Option<String>,
-}
-
-/// `ptxrun sanitize`.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-The options are those of compute-sanitizer, where it has them. A file of suppressions has a line for each: the rule of
-the report (race/read-write, or memory), then, if one likes, `kernel NAME` and `at FILE` or `at FILE:LINE`.")]
-pub struct SanitizeArgs {
-    /// What to look for: memcheck, racecheck, initcheck, synccheck, several with commas between, or all
-    #[arg(long, value_name = "TOOL", default_value = "memcheck", value_parser = tools)]
-    pub tool: Checks,
-    /// Exit status when something is found
-    #[arg(long, value_name = "STATUS", default_value = "1")]
-    pub error_exitcode: u8,
-    /// Report memory of kernels' malloc that is left at the end (full), or do not (no)
-    #[arg(long, value_name = "WHICH", default_value = "no", value_parser = ["full", "no"])]
-    pub leak_check: String,
-    /// Most findings that are printed; 0: all
-    #[arg(long, value_name = "N", default_value = "100")]
-    pub print_limit: usize,
-    /// A file of findings that are not reported
-    #[arg(long, value_name = "FILE")]
-    pub suppressions: Option<PathBuf>,
-    /// Form of the report
-    #[arg(long, value_enum, value_name = "FORM", default_value = "text")]
-    pub format: ReportForm,
-    /// Write the report to a file in place of standard error
-    #[arg(long, value_name = "FILE")]
-    pub log_file: Option<PathBuf>,
-    /// Run blocks and warps in another order, the same for the same number
-    #[arg(long, value_name = "seed=N", value_parser = seed)]
-    pub schedule: Option<u64>,
-    /// Device that the program finds, such as sm_90 or h200 (PTXRUN_DEVICE)
-    #[arg(long, value_name = "NAME")]
-    pub device: Option<String>,
-    /// Report as one JSON object: `--format json`
-    #[arg(long)]
-    pub json: bool,
-    /// The program and its arguments
-    #[arg(value_name = "PROGRAM", required = true, last = true)]
-    pub program: Vec<OsString>,
-}
-
-/// `ptxrun coverage`.
-#[derive(Args, Debug)]
-pub struct CoverageArgs {
-    /// Write the counts for lcov and genhtml, by lines of PTX and of the source that it names
-    #[arg(long, value_name = "FILE")]
-    pub lcov: Option<PathBuf>,
-    /// Device that the program finds, such as sm_90 or h200 (PTXRUN_DEVICE)
-    #[arg(long, value_name = "NAME")]
-    pub device: Option<String>,
-    /// Options of every subcommand.
-    #[command(flatten)]
-    pub common: Common,
-    /// The program and its arguments
-    #[arg(value_name = "PROGRAM", required = true, last = true)]
-    pub program: Vec<OsString>,
-}
-
-/// Forms of a report.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReportForm {
-    /// For people
-    Text,
-    /// The text of NVIDIA's compute-sanitizer
-    ComputeSanitizer,
-    /// One JSON object
-    Json,
-    /// SARIF 2.1.0
-    Sarif,
-}
-
-/// `ptxrun exec`.
-#[derive(Args, Debug)]
-pub struct ExecArgs {
-    /// What the program finds.
-    #[command(flatten)]
-    pub emulation: Emulation,
-    /// Check its kernels while they run: memory, race, init, sync, several with commas between, or all (PTXRUN_CHECK).
-    /// The exit status is 1 when something is found
-    #[arg(long, value_name = "CHECKS", value_parser = checks)]
-    pub check: Option<Checks>,
-    /// The program and its arguments
-    #[arg(value_name = "PROGRAM", required = true, last = true)]
-    pub program: Vec<OsString>,
-}
-
-/// `ptxrun env`.
-#[derive(Args, Debug)]
-#[command(after_help = format!("Variables that ptxrun and its libraries read:\n{}", environment::table()))]
-pub struct EnvArgs {
-    /// What programs find.
-    #[command(flatten)]
-    pub emulation: Emulation,
-    /// Print NAME=VALUE lines for the file that $GITHUB_ENV names, not `export` lines for a shell
-    #[arg(long)]
-    pub github: bool,
-    /// Options of every subcommand.
-    #[command(flatten)]
-    pub common: Common,
-}
-
-/// `ptxrun install-icd`.
-#[derive(Args, Debug)]
-pub struct InstallIcdArgs {
-    /// Write into a folder of this user, which needs a variable, instead of /etc/OpenCL/vendors
-    #[arg(long)]
-    pub user: bool,
-    /// Options of every subcommand.
-    #[command(flatten)]
-    pub common: Common,
 }
 
 /// Options of every subcommand.
@@ -350,129 +232,6 @@ pub struct ProfileArgs {
     /// Write a trace for chrome://tracing or ui.perfetto.dev
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-}
-
-/// `ptxrun debug`.
-#[derive(Args, Debug)]
-#[command(after_help = "Inside, `help` lists the commands. docs/debugger.md shows sessions.")]
-pub struct DebugArgs {
-    /// The options of `run`.
-    #[command(flatten)]
-    pub run: RunArgs,
-    /// Read commands from a file first
-    #[arg(long = "command", short = 'x', value_name = "FILE")]
-    pub scripts: Vec<PathBuf>,
-    /// A command to carry out first, repeated in order
-    #[arg(long, short = 'e', value_name = "COMMAND")]
-    pub eval: Vec<String>,
-    /// End behind the last command of --command and --eval, and read none from the terminal
-    #[arg(long)]
-    pub batch: bool,
-}
-
-/// `ptxrun dap`.
-#[derive(Args, Debug)]
-pub struct DapArgs {
-    /// Wait for one client on this port of this machine, not on standard input
-    #[arg(long, value_name = "PORT")]
-    pub port: Option<u16>,
-    /// Options of every subcommand.
-    #[command(flatten)]
-    pub common: Common,
-}
-
-/// `ptxrun trace`.
-#[derive(Args, Debug)]
-pub struct TraceArgs {
-    /// The options of `run`.
-    #[command(flatten)]
-    pub run: RunArgs,
-    /// Where to write it; standard output without it
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// A line per event, JSON lines, or a document for ui.perfetto.dev
-    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
-    pub format: TraceFormatArg,
-    /// Accesses to memory too
-    #[arg(long)]
-    pub memory: bool,
-    /// Accesses to memory, not instructions
-    #[arg(long)]
-    pub only_memory: bool,
-    /// Leave out the values that instructions write
-    #[arg(long)]
-    pub no_values: bool,
-    /// Only launches of this kernel; others run without a trace
-    #[arg(long, value_name = "NAME")]
-    pub kernel: Option<String>,
-    /// Only this block
-    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = block_index)]
-    pub only_block: Option<[u32; 3]>,
-    /// Only this warp of each block
-    #[arg(long, value_name = "N")]
-    pub only_warp: Option<u32>,
-    /// Only these lines of the source, or of the PTX where no source is named: 12 or 12-20
-    #[arg(long, value_name = "LINES", value_parser = lines)]
-    pub lines: Option<(u32, u32)>,
-    /// Only opcodes that begin so
-    #[arg(long, value_name = "OPCODE")]
-    pub opcode: Option<String>,
-}
-
-/// `ptxrun observe`.
-#[derive(Args, Debug)]
-#[command(
-    after_help = "ptx-debug/include/ptxrun_observer.h is the interface, clients/observers has examples."
-)]
-pub struct ObserveArgs {
-    /// A shared library that exports `ptxrun_observer`
-    #[arg(long, value_name = "FILE.so")]
-    pub plugin: PathBuf,
-    /// The options of `run`.
-    #[command(flatten)]
-    pub run: RunArgs,
-}
-
-/// Formats of a trace.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TraceFormatArg {
-    /// A line for people per event
-    Text,
-    /// A JSON object per line
-    Jsonl,
-    /// One JSON document for ui.perfetto.dev
-    Perfetto,
-}
-
-/// `ptxrun diff`.
-#[derive(Args, Debug)]
-pub struct DiffArgs {
-    /// The other version: a PTX or OpenCL C file, or `jit` for compiled code of the same file
-    #[arg(long, value_name = "FILE|jit")]
-    pub with: String,
-    /// The options of `run`.
-    #[command(flatten)]
-    pub run: RunArgs,
-}
-
-/// `ptxrun reduce`.
-#[derive(Args, Debug)]
-pub struct ReduceArgs {
-    /// A PTX file
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-    /// The smaller file [default: FILE with the ending .reduced.ptx]
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Also keep texts that do not verify
-    #[arg(long)]
-    pub invalid: bool,
-    /// Options of every subcommand.
-    #[command(flatten)]
-    pub common: Common,
-    /// The command that fails; `{}` is the file
-    #[arg(value_name = "COMMAND", required = true, last = true)]
-    pub command: Vec<String>,
 }
 
 /// `ptxrun compare`.
@@ -746,43 +505,9 @@ fn bytes(text: &str) -> Result<u32, String> {
         .ok_or_else(|| "write a number of bytes: 1024 or 48K".into())
 }
 
-fn block_index(text: &str) -> Result<[u32; 3], String> {
-    let mut index = [0; 3];
-    let parts: Vec<&str> = text.split(',').collect();
-    let wrong = || "write the index of a block: 3 or 3,1 or 3,1,0".to_owned();
-    if parts.len() > 3 {
-        return Err(wrong());
-    }
-    for (to, from) in index.iter_mut().zip(parts) {
-        *to = from.trim().parse().map_err(|_| wrong())?;
-    }
-    Ok(index)
-}
-
-fn lines(text: &str) -> Result<(u32, u32), String> {
-    let (low, high) = text.split_once('-').unwrap_or((text, text));
-    match (low.trim().parse(), high.trim().parse()) {
-        (Ok(low), Ok(high)) if low <= high => Ok((low, high)),
-        _ => Err("write lines: 12 or 12-20".into()),
-    }
-}
-
 /// What is checked.
 fn checks(text: &str) -> Result<Checks, String> {
     Checks::parse(text).map_err(|wrong| wrong.to_string())
-}
-
-/// The tools of compute-sanitizer.
-fn tools(text: &str) -> Result<Checks, String> {
-    let word = |tool: &str| match tool.trim() {
-        "memcheck" => "memory".to_owned(),
-        "racecheck" => "race".to_owned(),
-        "initcheck" => "init".to_owned(),
-        "synccheck" => "sync".to_owned(),
-        other => other.to_owned(),
-    };
-    let words: Vec<String> = text.split(',').map(word).collect();
-    checks(&words.join(","))
 }
 
 /// `seed=7`, or the number alone.
