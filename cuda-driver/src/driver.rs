@@ -10,9 +10,6 @@ use ptx_runtime::{Backend, device};
 
 use crate::error::{Error, Result};
 
-/// The CUDA version that the driver answers to.
-pub const VERSION: u32 = 13050;
-
 /// What messages begin with.
 pub const LIBRARY: &str = "libcuda.so.1 of ptxrun";
 

@@ -26,6 +26,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+/// The version of CUDA whose interfaces the libraries and the assembler have, as `cuDriverGetVersion` gives it:
+/// 1000 times the major number and 10 times the minor one.
+pub const CUDA_VERSION: u32 = 13050;
+
 mod args;
 mod backend;
 mod compiled;

@@ -59,7 +59,7 @@ pub enum Found {
 /// The symbol that carries a name for a program of CUDA `version`: of those first published at or before it and
 /// this driver's own version, the last. `per_thread` prefers symbols for the thread's own default stream.
 pub fn look_up(name: &str, version: u32, per_thread: bool) -> Found {
-    let version = version.min(crate::driver::VERSION);
+    let version = version.min(ptx_runtime::CUDA_VERSION);
     let named = || entries().filter(|e| e.name == name);
     let best = |own: bool| {
         named().filter(|e| e.per_thread == own && e.since <= version).max_by_key(|e| e.since)

@@ -25,7 +25,7 @@ functions! {
     }
 
     cuDriverGetVersion [2020 => cuDriverGetVersion] (version: Out<i32>) {
-        Ok(version.set(driver::VERSION as i32)?)
+        Ok(version.set(ptx_runtime::CUDA_VERSION as i32)?)
     }
 
     cuGetErrorName [6000 => cuGetErrorName] (error: u32, text: Out<usize>) {

@@ -12,7 +12,7 @@ use ptx_runtime::isa::types::{Suffix, Target};
 use ptx_runtime::parse::diag::{Reporter, Severity};
 use ptx_runtime::parse::link;
 use ptx_runtime::parse::verify::header::{current_targets, target_named, versions};
-use ptx_runtime::{Diagnostics, Verified, VerifyOptions, cubin};
+use ptx_runtime::{CUDA_VERSION, Diagnostics, Verified, VerifyOptions, cubin};
 
 use crate::list;
 use crate::terminal::{Failed, Outcome, print};
@@ -23,9 +23,6 @@ const GAVE_UP: u8 = 255;
 /// Fewest registers that the calling convention of a device leaves a thread (ptxas 13.5 says so when it is asked for
 /// fewer).
 const FEWEST_REGISTERS: u32 = 24;
-/// The toolkit whose assembler this one stands in for; programs choose a PTX version by it.
-const RELEASE: &str = "13.5";
-
 /// A line as NVIDIA's assembler writes it, to standard error.
 fn say(kind: &str, message: impl std::fmt::Display) {
     eprintln!("ptxas {kind:8}: {message}");
@@ -66,11 +63,12 @@ pub(crate) fn command(words: Vec<String>) -> Outcome {
     }
 }
 
-/// Programs look for `release` and a number.
+/// Programs look for `release` and a number, by which they choose a PTX version.
 fn version() -> String {
+    let release = format!("{}.{}", CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10);
     format!(
         "ptxas: assembler of ptxrun {}, for its own driver\n\
-         Takes the place of: Cuda compilation tools, release {RELEASE}, V{RELEASE}.0\n",
+         Takes the place of: Cuda compilation tools, release {release}, V{release}.0\n",
         env!("CARGO_PKG_VERSION")
     )
 }
