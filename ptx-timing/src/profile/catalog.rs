@@ -1,5 +1,6 @@
 //! The set of known profiles: the embedded ones and the user's.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use include_dir::{Dir, include_dir};
@@ -8,7 +9,7 @@ use super::check;
 use super::error::ProfileError;
 use super::host;
 use super::names::{normalise, suggest, target_name, without_brand};
-use super::resolve::{RawProfile, resolve};
+use super::resolve::{Head, RawProfile, resolve};
 use super::schema::Profile;
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/profiles");
@@ -16,7 +17,15 @@ static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/profiles");
 /// Every known profile by name.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
-    profiles: Vec<RawProfile>,
+    profiles: Vec<Entry>,
+}
+
+/// A profile that is known by its head. The rest of its text is read when the profile is asked for: every process that
+/// needs a device makes a catalog, and needs three or four of well over a hundred files.
+#[derive(Debug, Clone)]
+struct Entry {
+    head: Head,
+    text: Cow<'static, str>,
 }
 
 impl Catalog {
@@ -30,7 +39,7 @@ impl Catalog {
                     file: name.clone(),
                     message: "not UTF-8".to_owned(),
                 })?;
-                catalog.add_text(&name, text)?;
+                catalog.add(Head::read(&name, text)?, Cow::Borrowed(text));
             }
         }
         Ok(catalog)
@@ -38,26 +47,30 @@ impl Catalog {
 
     /// Adds a profile from TOML text; one of the same name is replaced. Returns the name.
     pub fn add_text(&mut self, file: &str, text: &str) -> Result<String, ProfileError> {
-        let raw = RawProfile::parse(file, text)?;
-        let name = raw.name.clone();
-        let key = normalise(&name);
+        let head = RawProfile::parse(file, text)?.head;
+        let name = head.name.clone();
+        self.add(head, Cow::Owned(text.to_owned()));
+        Ok(name)
+    }
+
+    fn add(&mut self, mut head: Head, text: Cow<'static, str>) {
+        let key = normalise(&head.name);
         // A file may refine the profile that it replaces.
-        let refines = raw.inherits.as_deref().is_some_and(|p| normalise(p) == key);
-        match self.profiles.iter().position(|p| normalise(&p.name) == key) {
+        let refines = head.inherits.as_deref().is_some_and(|p| normalise(p) == key);
+        match self.profiles.iter().position(|p| normalise(&p.head.name) == key) {
             Some(at) if refines => {
                 // The refined profile stays reachable under a name nobody can type.
-                let hidden = format!("{name} (before {file})");
-                let mut raw = raw;
-                raw.inherits = Some(hidden.clone());
-                self.profiles[at].name = hidden;
-                self.profiles[at].aliases.clear();
-                self.profiles[at].is_device = false;
-                self.profiles.push(raw);
+                let hidden = format!("{} (before {})", head.name, head.file);
+                head.inherits = Some(hidden.clone());
+                let refined = &mut self.profiles[at].head;
+                refined.name = hidden;
+                refined.aliases.clear();
+                refined.is_device = false;
+                self.profiles.push(Entry { head, text });
             }
-            Some(at) => self.profiles[at] = raw,
-            None => self.profiles.push(raw),
+            Some(at) => self.profiles[at] = Entry { head, text },
+            None => self.profiles.push(Entry { head, text }),
         }
-        Ok(name)
     }
 
     /// Adds a user's profile file, or overrides a known device with it, and checks it at once.
@@ -85,6 +98,7 @@ impl Catalog {
         let mut names: Vec<_> = self
             .profiles
             .iter()
+            .map(|p| &p.head)
             .filter(|p| p.is_device == devices && !p.name.contains("(before "))
             .map(|p| p.name.as_str())
             .collect();
@@ -101,27 +115,29 @@ impl Catalog {
             with_host.add_text(host::NAME, &host::profile())?;
             return with_host.get(host::NAME);
         }
-        let raw = self.find(name).ok_or_else(|| ProfileError::UnknownDevice {
+        let entry = self.find(name).ok_or_else(|| ProfileError::UnknownDevice {
             name: name.to_owned(),
             suggestions: self.suggestions(name),
         })?;
-        let profile = resolve(&self.chain(raw)?)?;
-        check::consistent(&raw.file, &profile)?;
+        let whole = |entry: &&Entry| RawProfile::parse(&entry.head.file, &entry.text);
+        let chain: Vec<_> = self.chain(entry)?.iter().map(whole).collect::<Result<_, _>>()?;
+        let profile = resolve(&chain)?;
+        check::consistent(&entry.head.file, &profile)?;
         Ok(profile)
     }
 
     fn suggestions(&self, name: &str) -> Vec<String> {
-        let aliases = self.profiles.iter().flat_map(|p| p.aliases.iter().map(String::as_str));
+        let aliases = self.profiles.iter().flat_map(|p| p.head.aliases.iter().map(String::as_str));
         suggest(name, self.device_names().into_iter().chain(self.class_names()).chain(aliases))
     }
 
-    fn find(&self, name: &str) -> Option<&RawProfile> {
+    fn find(&self, name: &str) -> Option<&Entry> {
         let exact = normalise(name);
         let by = |matches: &dyn Fn(&str) -> bool| {
             let mut hits = self
                 .profiles
                 .iter()
-                .filter(|p| matches(&p.name) || p.aliases.iter().any(|a| matches(a)));
+                .filter(|p| matches(&p.head.name) || p.head.aliases.iter().any(|a| matches(a)));
             let first = hits.next();
             // An ambiguous short name is no name.
             first.filter(|_| hits.next().is_none())
@@ -136,12 +152,12 @@ impl Catalog {
     }
 
     /// The files a profile is made of, the most general first.
-    fn chain<'a>(&'a self, raw: &'a RawProfile) -> Result<Vec<&'a RawProfile>, ProfileError> {
-        let mut chain = vec![raw];
-        let mut current = raw;
-        while let Some(parent) = &current.inherits {
+    fn chain<'a>(&'a self, entry: &'a Entry) -> Result<Vec<&'a Entry>, ProfileError> {
+        let mut chain = vec![entry];
+        let mut current = entry;
+        while let Some(parent) = &current.head.inherits {
             let next = self.find(parent).ok_or_else(|| ProfileError::UnknownParent {
-                file: current.file.clone(),
+                file: current.head.file.clone(),
                 parent: parent.clone(),
                 suggestions: self.suggestions(parent),
             })?;
@@ -149,8 +165,8 @@ impl Catalog {
             chain.push(next);
             if again {
                 return Err(ProfileError::InheritanceCycle {
-                    file: raw.file.clone(),
-                    chain: chain.iter().map(|c| c.name.clone()).collect(),
+                    file: entry.head.file.clone(),
+                    chain: chain.iter().map(|c| c.head.name.clone()).collect(),
                 });
             }
             current = next;

@@ -7,9 +7,9 @@ use toml::{Table, Value};
 use super::error::ProfileError;
 use super::schema::{ComputeCapability, Profile, Source};
 
-/// One profile file as written, before inheritance.
+/// What the keys in front of a file's first table say: enough to find a profile by name and to follow inheritance.
 #[derive(Debug, Clone)]
-pub(super) struct RawProfile {
+pub(super) struct Head {
     /// File name for messages.
     pub file: String,
     /// `name` key.
@@ -20,6 +20,61 @@ pub(super) struct RawProfile {
     pub is_device: bool,
     /// `inherits` key.
     pub inherits: Option<String>,
+}
+
+impl Head {
+    /// Reads the head of a file and leaves its tables unread.
+    pub fn read(file: &str, text: &str) -> Result<Self, ProfileError> {
+        let end = if text.starts_with('[') { Some(0) } else { text.find("\n[") };
+        Self::take(file, &mut table(file, &text[..end.unwrap_or(text.len())])?)
+    }
+
+    /// The head of a whole file; takes `inherits` out of `body`.
+    fn take(file: &str, body: &mut Table) -> Result<Self, ProfileError> {
+        let name = match body.get("name") {
+            Some(Value::String(s)) if !s.is_empty() => s.clone(),
+            Some(_) => return Err(bad(file, "name", "must be a non-empty string")),
+            None => {
+                return Err(ProfileError::MissingKey { file: file.into(), key: "name".into() });
+            }
+        };
+        let is_device = match body.get("kind").and_then(Value::as_str) {
+            Some("device") => true,
+            Some("class") => false,
+            _ => return Err(bad(file, "kind", "must be \"device\" or \"class\"")),
+        };
+        let inherits = match body.remove("inherits") {
+            None => None,
+            Some(Value::String(s)) => Some(s),
+            Some(_) => return Err(bad(file, "inherits", "must be the name of a profile")),
+        };
+        let aliases = match body.get("aliases") {
+            None => Vec::new(),
+            Some(v) => v
+                .as_array()
+                .and_then(|a| a.iter().map(|v| v.as_str().map(str::to_owned)).collect())
+                .ok_or_else(|| bad(file, "aliases", "must be a list of strings"))?,
+        };
+        Ok(Self { file: file.to_owned(), name, aliases, is_device, inherits })
+    }
+}
+
+fn table(file: &str, text: &str) -> Result<Table, ProfileError> {
+    toml::from_str(text).map_err(|e| ProfileError::Syntax {
+        file: file.to_owned(),
+        message: e.to_string().trim_end().to_owned(),
+    })
+}
+
+fn bad(file: &str, key: &str, message: &str) -> ProfileError {
+    ProfileError::BadKey { file: file.to_owned(), key: key.to_owned(), message: message.to_owned() }
+}
+
+/// One whole profile file as written, before inheritance.
+#[derive(Debug, Clone)]
+pub(super) struct RawProfile {
+    /// What its first keys say.
+    pub head: Head,
     /// `[source]` table.
     sources: BTreeMap<String, String>,
     /// Everything else.
@@ -29,51 +84,20 @@ pub(super) struct RawProfile {
 impl RawProfile {
     /// Parses one file. Only the keys that inheritance needs are checked here.
     pub fn parse(file: &str, text: &str) -> Result<Self, ProfileError> {
-        let mut body: Table = toml::from_str(text).map_err(|e| ProfileError::Syntax {
-            file: file.to_owned(),
-            message: e.to_string().trim_end().to_owned(),
-        })?;
-        let bad = |key: &str, message: &str| ProfileError::BadKey {
-            file: file.to_owned(),
-            key: key.to_owned(),
-            message: message.to_owned(),
-        };
-        let name = match body.get("name") {
-            Some(Value::String(s)) if !s.is_empty() => s.clone(),
-            Some(_) => return Err(bad("name", "must be a non-empty string")),
-            None => {
-                return Err(ProfileError::MissingKey { file: file.into(), key: "name".into() });
-            }
-        };
-        let is_device = match body.get("kind").and_then(Value::as_str) {
-            Some("device") => true,
-            Some("class") => false,
-            _ => return Err(bad("kind", "must be \"device\" or \"class\"")),
-        };
-        let inherits = match body.remove("inherits") {
-            None => None,
-            Some(Value::String(s)) => Some(s),
-            Some(_) => return Err(bad("inherits", "must be the name of a profile")),
-        };
-        let aliases = match body.get("aliases") {
-            None => Vec::new(),
-            Some(v) => v
-                .as_array()
-                .and_then(|a| a.iter().map(|v| v.as_str().map(str::to_owned)).collect())
-                .ok_or_else(|| bad("aliases", "must be a list of strings"))?,
-        };
+        let mut body = table(file, text)?;
+        let head = Head::take(file, &mut body)?;
         let sources = match body.remove("source") {
             None => BTreeMap::new(),
             Some(Value::Table(t)) => t
                 .into_iter()
                 .map(|(k, v)| match v {
                     Value::String(s) => Ok((k, s)),
-                    _ => Err(bad(&format!("source.\"{k}\""), "must be a string")),
+                    _ => Err(bad(file, &format!("source.\"{k}\""), "must be a string")),
                 })
                 .collect::<Result<_, _>>()?,
-            Some(_) => return Err(bad("source", "must be a table")),
+            Some(_) => return Err(bad(file, "source", "must be a table")),
         };
-        let raw = Self { file: file.to_owned(), name, aliases, is_device, inherits, sources, body };
+        let raw = Self { head, sources, body };
         raw.check_sources()?;
         Ok(raw)
     }
@@ -94,7 +118,10 @@ impl RawProfile {
         collect_leaves("", &self.body, &mut leaves);
         for (key, value) in &leaves {
             if holds_number(value) && self.source_text(key).is_none() {
-                return Err(ProfileError::NoSource { file: self.file.clone(), key: key.clone() });
+                return Err(ProfileError::NoSource {
+                    file: self.head.file.clone(),
+                    key: key.clone(),
+                });
             }
         }
         for key in self.sources.keys() {
@@ -103,7 +130,7 @@ impl RawProfile {
             });
             if !used {
                 return Err(ProfileError::BadKey {
-                    file: self.file.clone(),
+                    file: self.head.file.clone(),
                     key: format!("source.\"{key}\""),
                     message: "names a key that this file does not give".to_owned(),
                 });
@@ -143,7 +170,7 @@ fn merge(parent: &mut Table, child: &Table) {
 }
 
 /// Merges a chain of files, the most general first, into a complete profile (not yet checked).
-pub(super) fn resolve(chain: &[&RawProfile]) -> Result<Profile, ProfileError> {
+pub(super) fn resolve(chain: &[RawProfile]) -> Result<Profile, ProfileError> {
     let mut merged = Table::new();
     let mut sources: BTreeMap<String, Source> = BTreeMap::new();
     let mut owner: BTreeMap<String, &str> = BTreeMap::new();
@@ -158,15 +185,18 @@ pub(super) fn resolve(chain: &[&RawProfile]) -> Result<Profile, ProfileError> {
         collect_leaves("", &raw.body, &mut leaves);
         for (key, _) in leaves {
             if let Some(text) = raw.source_text(&key) {
-                let source =
-                    Source { file: raw.file.clone(), text: text.to_owned(), assumed_from: None };
+                let source = Source {
+                    file: raw.head.file.clone(),
+                    text: text.to_owned(),
+                    assumed_from: None,
+                };
                 sources.insert(key.clone(), source);
                 given_for.insert(key.clone(), capability(&merged));
             }
-            owner.insert(key, &raw.file);
+            owner.insert(key, &raw.head.file);
         }
     }
-    let last = chain.last().map_or("", |raw| raw.file.as_str());
+    let last = chain.last().map_or("", |raw| raw.head.file.as_str());
     let mut profile: Profile =
         serde_path_to_error::deserialize(Value::Table(merged)).map_err(|e| {
             let path = e.path().to_string();
