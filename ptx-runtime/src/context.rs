@@ -12,7 +12,8 @@ use crate::device_ptr::DevicePtr;
 /// What a device is given.
 #[derive(Clone, Debug)]
 pub struct DeviceOptions {
-    /// Most bytes that can be allocated. Address space is reserved for them, memory is not.
+    /// Most bytes that can be allocated: by default `PTXRUN_MEMORY`, or what fits the host. Address space is reserved for
+    /// them, memory is not.
     pub memory: u64,
     /// Lowest address of allocations; 0 takes the lowest possible. Contexts of one process that are given
     /// ranges of their own do not take each other's pointers for theirs.
@@ -24,9 +25,14 @@ pub struct DeviceOptions {
 
 impl Default for DeviceOptions {
     fn default() -> Self {
-        DeviceOptions { memory: 64 << 30, base: 0, checks: Checks::default() }
+        // Who reads the environment for other things has refused what is wrong in it.
+        let memory = environment::memory().unwrap_or(MEMORY);
+        DeviceOptions { memory, base: 0, checks: Checks::default() }
     }
 }
+
+/// Bytes of device memory where nobody says how much.
+const MEMORY: u64 = 4 << 30;
 
 /// A device with its memory and texture objects.
 pub struct Context {

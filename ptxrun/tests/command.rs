@@ -4,7 +4,7 @@ mod common;
 
 use std::process::{Command, Stdio};
 
-use common::{Folder, TWICE, command, ptxrun, ptxrun_with, sample};
+use common::{Folder, Outcome, TWICE, command, ptxrun, ptxrun_with, sample};
 use ptxrun::npy;
 use ptxrun::values::ElementType;
 use serde_json::Value;
@@ -36,6 +36,15 @@ fn a_kernel_runs_from_arguments_alone() {
     let expected: Vec<u8> = [0f32, 1.5, 3.0, 4.5].iter().flat_map(|v| v.to_le_bytes()).collect();
     assert_eq!(array.bytes, expected);
     assert_eq!(std::fs::read(bin_file).unwrap(), expected);
+}
+
+/// `ulimit -v` of 2 GB: continuous integration and batch systems set it. The memory of the device fits into it.
+#[test]
+fn a_kernel_runs_where_address_space_is_limited() {
+    let line = "ulimit -v 2000000 && exec \"$0\" - --block 4 --arg f32[4]:iota --arg f32:1.5 --print 0:f32:3";
+    let mut shell = Command::new("bash");
+    let outcome = Outcome::of(shell.args(["-c", line, env!("CARGO_BIN_EXE_ptxrun")]), TWICE);
+    assert_eq!((outcome.status, &*outcome.stdout), (0, "0: 0 1.5 3\n"), "{}", outcome.stderr);
 }
 
 #[test]
