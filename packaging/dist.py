@@ -23,13 +23,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE = "libptxrun_core.so"
-RUNTIMES = {"libcudart.so": "libcudart.so.13", "libcudart12.so": "libcudart.so.12"}
+#: Libraries beside it, as cargo names them, and as programs look for them.
+BESIDE = {"libcudart.so": "libcudart.so.13", "libcudart12.so": "libcudart.so.12", "libnvjitlink.so": "libnvJitLink.so.13"}
 #: Names that the library with the engine exports, and no others.
 EXPORTS = re.compile(
     r"cu[A-Z]\w*|cl(IcdGetPlatformIDsKHR|GetPlatformInfo|GetExtensionFunctionAddress)|ptx_run"
     r"|ptxrun_(main|request|release)"
 )
-PACKAGES = ["ptxrun-core", "ptxrun-launcher", "cuda-runtime", "cuda-runtime-12"]
+PACKAGES = ["ptxrun-core", "ptxrun-launcher", "cuda-runtime", "cuda-runtime-12", "nvjitlink"]
 #: Largest sizes: on disk, and packed.
 DISK, PACKED = 30 << 20, 12 << 20
 
@@ -115,16 +116,14 @@ def build(folder: Path, profile: str) -> tuple[dict[str, Path], dict[str, Path]]
     line = ["cargo", "build", "--profile", profile]
     subprocess.run([*line, *(word for p in PACKAGES for word in ("-p", p))], check=True, cwd=ROOT, env=environment)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / ("debug" if profile == "dev" else profile)
-    built = {CORE: CORE, "ptxrun-launcher": "ptxrun", **RUNTIMES}
-    # The C runtime's libraries have the names that their crates give them.
-    names = {"libcudart.so": "libcudart.so", "libcudart12.so": "libcudart12.so"}
+    built = {CORE: CORE, "ptxrun-launcher": "ptxrun", **BESIDE}
     files, symbols = {}, {}
     stripped = folder / "stripped"
     shutil.rmtree(stripped, ignore_errors=True)
     stripped.mkdir(parents=True)
     for source, name in built.items():
         file, apart = stripped / name, stripped / f"{name}.debug"
-        shutil.copy(target / names.get(source, source), file)
+        shutil.copy(target / source, file)
         subprocess.run(["objcopy", "--only-keep-debug", file, apart], check=True)
         subprocess.run(["strip", "--strip-unneeded", file], check=True)
         subprocess.run(["objcopy", f"--add-gnu-debuglink={apart}", file], check=True)
@@ -191,7 +190,7 @@ def tree(files: dict[str, Path], pages: Path, prefix: str, epoch: int) -> Tar:
     tar = Tar(epoch)
     tar.add(f"{prefix}bin/ptxrun", files["ptxrun"].read_bytes(), 0o755)
     library = f"{prefix}lib/ptxrun"
-    for name in (CORE, *RUNTIMES.values()):
+    for name in (CORE, *BESIDE.values()):
         tar.add(f"{library}/{name}", files[name].read_bytes())
     for name in ("libcuda.so.1", "libgpuocelot.so", "libopencl_icd.so"):
         tar.link(f"{library}/{name}", CORE)
@@ -221,8 +220,10 @@ def wheel(files: dict[str, Path], tag: str, epoch: int) -> tuple[str, bytes]:
     for file in sorted(package.rglob("*")):
         if file.suffix in (".py", ".typed") and "__pycache__" not in file.parts:
             members[f"ptxrun/{file.relative_to(package)}"] = (file.read_bytes(), 0o644)
-    for library in (CORE, *RUNTIMES.values()):
+    for library in (CORE, *BESIDE.values()):
         members[f"ptxrun/lib/{library}"] = (files[library].read_bytes(), 0o755)
+    # The assembler that programs call is a program; what pip makes of the command is Python's.
+    members["ptxrun/lib/ptxrun"] = (files["ptxrun"].read_bytes(), 0o755)
     info = f"{name}-{version}.dist-info"
     lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", f"Summary: {project['description']}",
              f"License: {project['license']['text']}", f"Keywords: {','.join(project['keywords'])}",

@@ -17,6 +17,9 @@ from pathlib import Path
 #: Longest time from the package to the result, in seconds.
 LIMIT = 10.0
 CHECKED = "ok      C: 1536 x f32, every bit as expected"
+#: What programs find; the assembler says who it is, the libraries are listed.
+FOUND = "exec -- sh -c '$TRITON_PTXAS_PATH --version; ls $LD_LIBRARY_PATH'"
+NAMES = ["Cuda compilation tools", "libcuda.so.1", "libcudart.so.13", "libcudart.so.12", "libnvJitLink.so.13"]
 
 
 def chroot(root: Path, script: str) -> subprocess.CompletedProcess:
@@ -43,11 +46,12 @@ def main() -> None:
     scripts = {
         wheel: f"/v/bin/pip install -q --no-index --disable-pip-version-check /p/{wheel.name}; "
         "/v/bin/ptxrun /p/matmul_tiled/matmul.toml; "
-        "/v/bin/python -c 'import ptxrun; print(ptxrun.check(\"kernel void k() {}\", kind=\"opencl\"))'",
+        "/v/bin/python -c 'import ptxrun; print(ptxrun.check(\"kernel void k() {}\", kind=\"opencl\"))'; "
+        f"/v/bin/ptxrun {FOUND}",
         deb: f"dpkg -i /p/{deb.name} >/dev/null; ptxrun /usr/share/doc/ptxrun/matmul_tiled/matmul.toml; "
-        "ptxrun exec -- sh -c 'ls $LD_LIBRARY_PATH'",
+        f"ptxrun {FOUND}",
         tarball: f"tar -xf /p/{tarball.name} -C /opt; /opt/ptxrun-*/bin/ptxrun /p/matmul_tiled/matmul.toml; "
-        "/opt/ptxrun-*/bin/ptxrun exec -- sh -c 'ls $LD_LIBRARY_PATH'",
+        f"/opt/ptxrun-*/bin/ptxrun {FOUND}",
     }
     failed = False
     for package, script in scripts.items():
@@ -66,7 +70,7 @@ def main() -> None:
             start = time.monotonic()
             done = chroot(root, script)
             seconds = time.monotonic() - start
-            good = done.returncode == 0 and CHECKED in done.stdout
+            good = done.returncode == 0 and all(text in done.stdout for text in [CHECKED, *NAMES])
             for tool in ("cc", "cargo"):
                 good &= chroot(root, f"command -v {tool}").returncode != 0
             failed |= not good or seconds > LIMIT

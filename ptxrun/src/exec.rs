@@ -57,13 +57,22 @@ pub(crate) fn installed_in(folder: PathBuf) {
 /// Triton calls the assembler that these name, up to sm_90 and from sm_100 on. Its own makes machine code.
 const TRITON_ASSEMBLERS: [&str; 2] = ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"];
 
-/// This command under the name of NVIDIA's assembler, whose work it does under it.
-fn assembler(folder: &Path) -> io::Result<PathBuf> {
+/// This command under the name of NVIDIA's assembler, whose work it does under it; nothing where no program is the
+/// command. The process may be Python's, whose package has the program beside the libraries in `home`.
+fn assembler(folder: &Path, home: &Path) -> io::Result<Option<PathBuf>> {
+    let file = format!("ptxrun{}", std::env::consts::EXE_SUFFIX);
+    let own = std::env::current_exe()?.canonicalize()?;
+    let named = |path: &PathBuf| path.file_name().is_some_and(|name| *name == *file);
+    let Some(program) =
+        Some(own).filter(named).or_else(|| Some(home.join(&file)).filter(|p| p.is_file()))
+    else {
+        return Ok(None);
+    };
     let bin = folder.join("bin");
     std::fs::create_dir_all(&bin)?;
     let name = bin.join("ptxas");
-    link(&std::env::current_exe()?.canonicalize()?, &name)?;
-    Ok(name)
+    link(&program, &name)?;
+    Ok(Some(name))
 }
 
 /// Folders that may hold the libraries: the one that the user names, the command's own, and where
@@ -205,7 +214,7 @@ pub(crate) fn variables(
         Some(driver) => Some(vendor_folder(&folder, &driver).map_err(failed)?),
         None => None,
     };
-    let assembler = assembler(&folder).map_err(failed)?;
+    let assembler = assembler(&folder, home).map_err(failed)?;
     let mut path = folder.clone().into_os_string();
     if let Some(old) = std::env::var_os("LD_LIBRARY_PATH").filter(|old| !old.is_empty()) {
         let known = std::env::split_paths(&old).any(|p| p.as_os_str() == path);
@@ -229,7 +238,9 @@ pub(crate) fn variables(
         variables.push(("LD_PRELOAD", preload));
     }
     if DRIVER.find(home).is_some() {
-        variables.extend(TRITON_ASSEMBLERS.map(|name| (name, assembler.clone().into_os_string())));
+        let assemblers =
+            assembler.iter().flat_map(|path| TRITON_ASSEMBLERS.map(|name| (name, path.into())));
+        variables.extend(assemblers);
         variables.push(("TRITON_LIBCUDA_PATH", folder.into_os_string()));
     }
     if let Some(file) = OCELOT.find(home) {

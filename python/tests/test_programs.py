@@ -37,6 +37,12 @@ def test_a_program_finds_the_driver():
     assert "A100" in done.stdout or "80" in done.stdout
 
 
+def test_programs_find_the_assembler():
+    done = run("exec", "--", "sh", "-c", '"$TRITON_PTXAS_PATH" --version')
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "assembler of ptxrun" in done.stdout
+
+
 def test_programs_started_inside_find_the_driver():
     before = dict(os.environ)
     with ptxrun.exec(device="h200") as variables:
