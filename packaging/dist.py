@@ -27,7 +27,7 @@ CORE = "libptxrun_core.so"
 BESIDE = {"libcudart.so": "libcudart.so.13", "libcudart12.so": "libcudart.so.12", "libnvjitlink.so": "libnvJitLink.so.13"}
 #: Names that the library with the engine exports, and no others.
 EXPORTS = re.compile(
-    r"cu[A-Z]\w*|cl(IcdGetPlatformIDsKHR|GetPlatformInfo|GetExtensionFunctionAddress)|ptx_run"
+    r"cu[A-Z]\w*|nvml[A-Z]\w*|cl(IcdGetPlatformIDsKHR|GetPlatformInfo|GetExtensionFunctionAddress)|ptx_run"
     r"|ptxrun_(main|request|release)"
 )
 PACKAGES = ["ptxrun-core", "ptxrun-launcher", "cuda-runtime", "cuda-runtime-12", "nvjitlink"]
@@ -90,7 +90,7 @@ def judge(core: Path, files: list[Path]) -> None:
     foreign = [n for n in (line.split()[0] for line in names) if not EXPORTS.fullmatch(n.split("@")[0])]
     if foreign:
         sys.exit(f"{core.name} exports names that are documented nowhere: {', '.join(foreign[:10])}")
-    for needed in ("cuInit", "clIcdGetPlatformIDsKHR", "ptx_run", "ptxrun_main", "ptxrun_request"):
+    for needed in ("cuInit", "nvmlInit_v2", "clIcdGetPlatformIDsKHR", "ptx_run", "ptxrun_main", "ptxrun_request"):
         if not any(line.split()[0] == needed for line in names):
             sys.exit(f"{core.name} does not export {needed}")
     for file in files:
@@ -192,7 +192,7 @@ def tree(files: dict[str, Path], pages: Path, prefix: str, epoch: int) -> Tar:
     library = f"{prefix}lib/ptxrun"
     for name in (CORE, *BESIDE.values()):
         tar.add(f"{library}/{name}", files[name].read_bytes())
-    for name in ("libcuda.so.1", "libgpuocelot.so", "libopencl_icd.so"):
+    for name in ("libcuda.so.1", "libnvidia-ml.so.1", "libgpuocelot.so", "libopencl_icd.so"):
         tar.link(f"{library}/{name}", CORE)
     places = {"man": "share/man/man1", "bash": "share/bash-completion/completions",
               "zsh": "share/zsh/vendor-completions", "fish": "share/fish/vendor_completions.d"}

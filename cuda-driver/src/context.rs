@@ -140,6 +140,16 @@ pub fn get(handle: usize) -> Result<Arc<Context>> {
     CONTEXTS.get(handle).ok_or(Error::InvalidContext)
 }
 
+/// Whether this process has a context.
+pub fn any() -> bool {
+    !CONTEXTS.all().is_empty()
+}
+
+/// Bytes of the device that contexts use.
+pub fn used_bytes() -> u64 {
+    CONTEXTS.all().iter().map(|(_, c)| c.device.memory().used()).sum()
+}
+
 impl Context {
     /// A context for `handle`, without what lives in every context.
     pub fn new(

@@ -38,19 +38,10 @@ pub fn init() -> Result {
     if DRIVER.get().is_some() {
         return get().map(|_| ());
     }
-    fn refuse(error: impl Display) -> Error {
-        eprintln!("{LIBRARY}: {error}");
-        Error::NoDevice
-    }
-    environment::check(LIBRARY).map_err(refuse)?;
-    let profile = device::from_environment()
-        .map_err(|error| refuse(format!("{}: {error}", device::DEVICE_VARIABLE)))?;
-    let backend = Backend::from_environment().map_err(refuse)?;
-    let timeout = environment::timeout().map_err(refuse)?;
-    let memory = device::budget(&profile).map_err(refuse)?;
+    let driver = Driver::from_environment()?;
     DRIVER.get_or_init(|| {
         c_border::callback::at_fork(forked);
-        Driver { profile, backend, timeout, memory }
+        driver
     });
     Ok(())
 }
@@ -67,7 +58,43 @@ pub fn device(ordinal: i32) -> Result<&'static Driver> {
     if ordinal == 0 { Ok(driver) } else { Err(Error::InvalidDevice) }
 }
 
+/// Where the device is on the bus.
+pub const BUS_ID: &str = "0000:00:00.0";
+
 impl Driver {
+    /// The device that the environment names. Nothing is initialised.
+    ///
+    /// # Errors
+    /// When the environment names none, or a variable is wrong: it is said on standard error.
+    pub fn from_environment() -> Result<Driver> {
+        fn refuse(error: impl Display) -> Error {
+            eprintln!("{LIBRARY}: {error}");
+            Error::NoDevice
+        }
+        environment::check(LIBRARY).map_err(refuse)?;
+        let profile = device::from_environment()
+            .map_err(|error| refuse(format!("{}: {error}", device::DEVICE_VARIABLE)))?;
+        let backend = Backend::from_environment().map_err(refuse)?;
+        let timeout = environment::timeout().map_err(refuse)?;
+        let memory = device::budget(&profile).map_err(refuse)?;
+        Ok(Driver { profile, backend, timeout, memory })
+    }
+
+    /// The name that programs see.
+    pub fn name(&self) -> String {
+        let name = &self.profile.name;
+        if name.starts_with("NVIDIA") { name.clone() } else { format!("NVIDIA {name}") }
+    }
+
+    /// The same 16 bytes for every device of a name.
+    pub fn uuid(&self) -> [u8; 16] {
+        let mut h = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58du128;
+        for b in b"ptxrun ".iter().chain(self.name().as_bytes()) {
+            h = (h ^ u128::from(*b)).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
+        }
+        h.to_be_bytes()
+    }
+
     /// Bytes of device memory, as many as fit the host.
     pub fn memory(&self) -> u64 {
         self.memory

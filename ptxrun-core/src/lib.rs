@@ -3,6 +3,7 @@
 //! | face | what it exports |
 //! | --- | --- |
 //! | `libcuda.so.1` | the CUDA driver API ([`cuda_driver`]) |
+//! | `libnvidia-ml.so.1` | what programs ask NVML ([`nvml`]) |
 //! | an OpenCL driver | what OpenCL's loader asks for ([`opencl_icd`]) |
 //! | `libgpuocelot.so` | `ptx_run` ([`gpuocelot`]) |
 //! | the command | [`ptxrun_main`], which `ptxrun-launcher` and the Python package call |
@@ -20,7 +21,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 // What they export is exported here; nothing else names them.
-use {cuda_driver as _, gpuocelot as _, opencl_icd as _};
+use {cuda_driver as _, gpuocelot as _, nvml as _, opencl_icd as _};
 
 /// The text behind a pointer, as words of a command line are.
 ///

@@ -29,6 +29,11 @@ const DRIVER: Library = Library {
     links: &["libcuda.so.1", "libcuda.so"],
     files: &["libcuda.so.1", "libcuda.so", CORE],
 };
+/// What programs ask of the device without using it.
+const MANAGEMENT: Library = Library {
+    links: &["libnvidia-ml.so.1", "libnvidia-ml.so"],
+    files: &["libnvidia-ml.so.1", "libnvidia-ml.so", CORE],
+};
 const RUNTIME: Library = Library {
     links: &["libcudart.so.13", "libcudart.so"],
     files: &["libcudart.so.13", "libcudart.so", "libcuda_runtime.so"],
@@ -203,7 +208,7 @@ pub(crate) fn variables(
         common.fail(INVALID, "library", format!("cannot prepare the library folder: {error}"))
     };
     let folder = private_folder(&format!("lib-{:016x}", hasher.finish())).map_err(failed)?;
-    for library in [&DRIVER, &RUNTIME, &RUNTIME_12, &LINKER] {
+    for library in [&DRIVER, &MANAGEMENT, &RUNTIME, &RUNTIME_12, &LINKER] {
         if let Some(file) = library.find(home) {
             for name in library.links {
                 link(&file, &folder.join(name)).map_err(failed)?;

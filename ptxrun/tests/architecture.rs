@@ -26,6 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("nvjitlink", &["c-border", "ptx-runtime"]),
+    ("nvml", &["c-border", "cuda-driver", "ptx-runtime"]),
     ("gpuocelot", &["ptx-runtime"]),
     ("c-border", &["ptx-runtime"]),
     ("cuda-driver", &["ptx-runtime", "c-border"]),
@@ -38,7 +39,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("ptxrun", &["ptx-runtime", "ptx-report", "ptx-debug"]),
     (
         "ptxrun-core",
-        &["cuda-driver", "opencl-icd", "gpuocelot", "ptxrun", "ptx-runtime", "ptx-report"],
+        &["cuda-driver", "nvml", "opencl-icd", "gpuocelot", "ptxrun", "ptx-runtime", "ptx-report"],
     ),
     ("ptxrun-launcher", &[]),
     ("samples", &[]),

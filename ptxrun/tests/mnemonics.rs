@@ -28,6 +28,7 @@ const CRATES: &[&str] = &[
     "cuda-runtime",
     "gpuocelot",
     "nvjitlink",
+    "nvml",
     "opencl-frontend",
     "opencl-icd",
     "ptx-check",

@@ -37,6 +37,13 @@ def test_a_program_finds_the_driver():
     assert "A100" in done.stdout or "80" in done.stdout
 
 
+def test_programs_ask_nvml():
+    ask = "import ctypes; n = ctypes.CDLL('libnvidia-ml.so.1'); c = ctypes.c_uint(); print(n.nvmlInit_v2(), " \
+        "n.nvmlDeviceGetCount_v2(ctypes.byref(c)), c.value)"
+    done = run("exec", "--", sys.executable, "-c", ask)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "0 0 1\n")
+
+
 def test_programs_find_the_assembler():
     done = run("exec", "--", "sh", "-c", '"$TRITON_PTXAS_PATH" --version')
     assert (done.returncode, done.stderr) == (0, "")

@@ -3,7 +3,7 @@
 use super::symbol::functions;
 use crate::attributes::attribute;
 use crate::context::{self, CONTEXTS};
-use crate::driver;
+use crate::driver::{self, BUS_ID};
 use crate::error::{Error, Result};
 use crate::lifetime;
 use c_border::plain_struct;
@@ -18,27 +18,11 @@ plain_struct! {
     }
 }
 
-const BUS_ID: &str = "0000:00:00.0";
-
 /// Copies a string into a buffer of `size` bytes, cut to fit, with a zero.
 fn put_text(buffer: Raw, size: i32, text: &str) -> Result {
     let size = usize::try_from(size).ok().filter(|n| *n > 0).ok_or(Error::InvalidValue)?;
     let written = OutText { buffer, size }.put(text);
     if written > 0 { Ok(()) } else { Err(Error::InvalidValue) }
-}
-
-/// The same 16 bytes for every device of a name.
-fn uuid(name: &str) -> [u8; 16] {
-    let mut h = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58du128;
-    for b in b"ptxrun ".iter().chain(name.as_bytes()) {
-        h = (h ^ u128::from(*b)).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
-    }
-    h.to_be_bytes()
-}
-
-fn name() -> Result<String> {
-    let name = &driver::get()?.profile.name;
-    Ok(if name.starts_with("NVIDIA") { name.clone() } else { format!("NVIDIA {name}") })
 }
 
 functions! {
@@ -54,13 +38,11 @@ functions! {
     }
 
     cuDeviceGetName [2000 => cuDeviceGetName] (text: Raw, size: i32, device: i32) {
-        driver::device(device)?;
-        put_text(text, size, &name()?)
+        put_text(text, size, &driver::device(device)?.name())
     }
 
     cuDeviceGetUuid [9020 => cuDeviceGetUuid, 11040 => cuDeviceGetUuid_v2] (uuid: Out<[u8; 16]>, device: i32) {
-        driver::device(device)?;
-        Ok(uuid.set(self::uuid(&name()?))?)
+        Ok(uuid.set(driver::device(device)?.uuid())?)
     }
 
     cuDeviceTotalMem [3020 => cuDeviceTotalMem_v2] (bytes: Out<usize>, device: i32) {

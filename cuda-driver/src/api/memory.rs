@@ -22,8 +22,7 @@ fn memory_type(kind: Kind) -> u32 {
 /// Bytes of the device that no context uses.
 fn free_bytes() -> Result<(u64, u64)> {
     let total = crate::driver::get()?.memory();
-    let used: u64 = context::CONTEXTS.all().iter().map(|(_, c)| c.device.memory().used()).sum();
-    Ok((total.saturating_sub(used), total))
+    Ok((total.saturating_sub(context::used_bytes()), total))
 }
 
 /// Checks that the device as a whole has room.
