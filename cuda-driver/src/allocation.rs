@@ -17,6 +17,8 @@ pub enum Kind {
     Registered,
     /// `cuMemAllocManaged`.
     Managed,
+    /// `cuMemMap`: neighbours that may be accessed.
+    Mapped,
 }
 
 /// An allocation.

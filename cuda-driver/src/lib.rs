@@ -7,6 +7,7 @@
 //! | [`handles`] | handles that programs hold |
 //! | [`driver`], [`context`], [`lifetime`] | the device, contexts, what makes and ends them |
 //! | [`allocation`], [`memory`], [`pool`], [`copy`], [`texture`] | memory, copies, arrays, texture objects |
+//! | [`virtual_memory`], [`pages`] | reserved addresses and what is mapped there |
 //! | [`image`], [`link`], [`module`] | images, linking, modules and libraries |
 //! | [`grid`] | what cooperative launches need |
 //! | [`schedule`], [`stream`], [`event`] | queues and their threads, streams and events |
@@ -38,9 +39,11 @@ pub mod link;
 pub mod log;
 pub mod memory;
 pub mod module;
+pub mod pages;
 pub mod pool;
 pub mod schedule;
 pub mod stream;
 pub mod texture;
 pub mod user_object;
+pub mod virtual_memory;
 pub mod work;

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::event::EVENTS;
 use crate::pool::Pool;
 use crate::stream::{self, STREAMS};
-use crate::{memory, module, pool, texture};
+use crate::{memory, module, pool, texture, virtual_memory};
 
 /// A context under `handle`.
 pub fn create(
@@ -22,6 +22,7 @@ pub fn create(
     let pool = Pool::create(&context);
     *context.pools.lock().unwrap_or_else(PoisonError::into_inner) = [pool; 2];
     CONTEXTS.bind(handle, Arc::clone(&context));
+    virtual_memory::attach(&context)?;
     Ok(context)
 }
 

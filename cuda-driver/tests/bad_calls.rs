@@ -480,7 +480,7 @@ fn graphs(t: &mut Table, p: u64) {
     ok("cuGraphDestroy", &[graph]);
     // Not implemented here: it says so.
     t.own("any", "cuIpcGetMemHandle", &[p, 0], 801);
-    t.own("any", "cuMemAddressReserve", &[p, 1 << 21, 0, 0, 0], 801);
+    t.own("any", "cuMemMapArrayAsync", &[p, 1, 0], 801);
     let (mut option, mut value, mut link) = ([0u32], [0u64], 0u64);
     let call = [1, at(&mut option), at(&mut value), at(&mut link)];
     t.row("0 registers", "cuLinkCreate_v2", &call, 1);

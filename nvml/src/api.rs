@@ -4,8 +4,8 @@ use std::ffi::c_char;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use c_border::{Out, OutText, Raw, Text, guarded, plain_struct};
-use cuda_driver::context;
 use cuda_driver::driver::Driver;
+use cuda_driver::{context, virtual_memory};
 
 use crate::device::{self, Clock};
 use crate::status::{self, Status};
@@ -122,7 +122,7 @@ fn pci(out: Out<Pci>) -> Result {
 
 /// Bytes of the device in all, and those that this process uses: every process has a device of its own.
 fn memory(driver: &Driver) -> (u64, u64) {
-    (driver.memory(), context::used_bytes())
+    (driver.memory(), virtual_memory::device_bytes())
 }
 
 /// Lists who uses the device: this process, once it has a context.
@@ -134,7 +134,7 @@ fn processes<T: Copy>(count: Out<u32>, list: Out<T>, of: impl Fn(u32, u64) -> T)
         return Err(Status::InsufficientSize);
     }
     if users > 0 {
-        list.set(of(std::process::id(), context::used_bytes()))?;
+        list.set(of(std::process::id(), virtual_memory::device_bytes()))?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::allocation::Kind;
 use crate::capture::unsafe_call;
 use crate::context::{self, Context};
 use crate::error::{Error, Result};
-use crate::memory;
+use crate::{memory, virtual_memory};
 use c_border::{In, Out, Raw};
 
 /// Rows of a pitched allocation begin at multiples of this.
@@ -15,14 +15,14 @@ const PITCH: usize = 512;
 fn memory_type(kind: Kind) -> u32 {
     match kind {
         Kind::Host | Kind::Registered => 1,
-        Kind::Device | Kind::Pool(_) | Kind::Managed => 2,
+        Kind::Device | Kind::Pool(_) | Kind::Managed | Kind::Mapped => 2,
     }
 }
 
 /// Bytes of the device that no context uses.
 fn free_bytes() -> Result<(u64, u64)> {
     let total = crate::driver::get()?.memory();
-    Ok((total.saturating_sub(context::used_bytes()), total))
+    Ok((total.saturating_sub(virtual_memory::device_bytes()), total))
 }
 
 /// Checks that the device as a whole has room.
@@ -70,7 +70,7 @@ fn pointer_attribute(context: Option<&Context>, id: u32, pointer: u64) -> Result
         16 => int(0),
         17 => long(match block.kind {
             Kind::Pool(pool) => pool as u64,
-            Kind::Device | Kind::Host | Kind::Registered | Kind::Managed => 0,
+            Kind::Device | Kind::Host | Kind::Registered | Kind::Managed | Kind::Mapped => 0,
         }),
         18..=21 => int(0),
         _ => return Err(Error::InvalidValue),

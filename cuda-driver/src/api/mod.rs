@@ -18,6 +18,7 @@ mod symbol;
 mod system;
 mod tensor_maps;
 mod unsupported;
+mod virtual_memory;
 
 pub use symbol::{Address, Entry};
 
@@ -41,6 +42,7 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         system::TABLE,
         tensor_maps::TABLE,
         unsupported::TABLE,
+        virtual_memory::TABLE,
     ]
     .into_iter()
     .flatten()

@@ -1,0 +1,186 @@
+//! Host pages behind reserved device addresses: ranges of addresses, and memory that is shown in them.
+//!
+//! Every page of a range can be read and written as long as the range lives, whether memory is shown there or not: a
+//! kernel that still runs when its memory goes away reads zeros and does no harm. What kernels may access is decided by
+//! the device's allocations, not here.
+
+use std::fs::File;
+use std::io;
+
+/// A range of addresses of this process.
+#[derive(Debug)]
+pub struct Range {
+    start: usize,
+    bytes: usize,
+}
+
+#[cfg(target_os = "linux")]
+mod host {
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::{AsRawFd, FromRawFd};
+
+    /// Maps fresh zeroed pages, at `at` if that is not 0, in place of what is there.
+    ///
+    /// # Safety
+    /// At an `at` that is not 0 there are `bytes` bytes that nobody uses but through raw pointers.
+    unsafe fn map(at: usize, bytes: usize, file: Option<(&File, u64)>) -> io::Result<usize> {
+        let place = std::ptr::with_exposed_provenance_mut(at);
+        let fixed = if at == 0 { 0 } else { libc::MAP_FIXED };
+        let (kind, fd, offset) = match file {
+            Some((file, offset)) => (libc::MAP_SHARED, file.as_raw_fd(), offset),
+            None => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0),
+        };
+        let offset = libc::off_t::try_from(offset).map_err(io::Error::other)?;
+        let rights = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: without MAP_FIXED nothing is replaced; with it, the caller's promise.
+        let mapped = unsafe { libc::mmap(place, bytes, rights, kind | fixed, fd, offset) };
+        if mapped == libc::MAP_FAILED {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(mapped.expose_provenance())
+        }
+    }
+
+    /// Ends a mapping.
+    ///
+    /// # Safety
+    /// Nobody uses the pages any more.
+    pub unsafe fn unmap(at: usize, bytes: usize) {
+        if bytes > 0 {
+            // SAFETY: the caller's promise.
+            let _ = unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(at), bytes) };
+        }
+    }
+
+    /// Fresh pages at a multiple of `align`.
+    pub fn reserve(bytes: usize, align: usize) -> io::Result<usize> {
+        let all = bytes.checked_add(align).ok_or(io::ErrorKind::OutOfMemory)?;
+        // SAFETY: nothing is replaced.
+        let at = unsafe { map(0, all, None) }?;
+        let start = at.next_multiple_of(align);
+        // SAFETY: the ends of a mapping that nobody knows yet.
+        unsafe {
+            unmap(at, start - at);
+            unmap(start + bytes, at + all - start - bytes);
+        }
+        Ok(start)
+    }
+
+    /// Shows a part of a file, or zeros, in pages of a range.
+    ///
+    /// # Safety
+    /// The pages belong to a range that lives.
+    pub unsafe fn show(at: usize, bytes: usize, file: Option<(&File, u64)>) -> io::Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { map(at, bytes, file) }.map(|_| ())
+    }
+
+    /// Memory that is no file of any folder, of a size that nobody can change.
+    pub fn memory(bytes: u64) -> io::Result<File> {
+        // SAFETY: a name and flags.
+        let fd = unsafe {
+            libc::memfd_create(c"ptxrun".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING)
+        };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a descriptor that was made for us.
+        let file = unsafe { File::from_raw_fd(fd) };
+        file.set_len(bytes)?;
+        // SAFETY: a descriptor of ours and constants.
+        let sealed =
+            unsafe { libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK | libc::F_SEAL_GROW) };
+        if sealed < 0 { Err(io::Error::last_os_error()) } else { Ok(file) }
+    }
+
+    /// The memory behind a descriptor that another process exported; the descriptor stays the caller's.
+    pub fn import(fd: i32) -> io::Result<File> {
+        // SAFETY: asks about a number; one that is no descriptor, or no sealed memory, is an error.
+        let seals = unsafe { libc::fcntl(fd, libc::F_GET_SEALS) };
+        if seals < 0 || seals & libc::F_SEAL_SHRINK == 0 {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        // SAFETY: a new descriptor.
+        let own = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0) };
+        if own < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor was made for us.
+        Ok(unsafe { File::from_raw_fd(own) })
+    }
+
+    /// A descriptor for another process or part of the program, which closes it.
+    pub fn export(file: &File) -> io::Result<i32> {
+        // SAFETY: a descriptor of ours.
+        let fd = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 0) };
+        if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(fd) }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod host {
+    use std::fs::File;
+    use std::io;
+
+    pub unsafe fn unmap(_: usize, _: usize) {}
+    pub fn reserve(_: usize, _: usize) -> io::Result<usize> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    pub unsafe fn show(_: usize, _: usize, _: Option<(&File, u64)>) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    pub fn memory(_: u64) -> io::Result<File> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    pub fn import(_: i32) -> io::Result<File> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    pub fn export(_: &File) -> io::Result<i32> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+pub use host::{export, import, memory};
+
+impl Range {
+    /// Takes `bytes` addresses from a multiple of `align` on, which is a power of two and at least a page.
+    ///
+    /// # Errors
+    /// When there are none.
+    pub fn reserve(bytes: usize, align: usize) -> io::Result<Range> {
+        Ok(Range { start: host::reserve(bytes, align)?, bytes })
+    }
+
+    /// The first address.
+    pub fn start(&self) -> u64 {
+        self.start as u64
+    }
+
+    /// How many addresses there are.
+    pub fn bytes(&self) -> u64 {
+        self.bytes as u64
+    }
+
+    /// Shows a file's bytes from an offset on at an address of the range, or zeros; all in whole pages.
+    ///
+    /// # Errors
+    /// When the place is not in the range, or the host refuses.
+    pub fn show(&self, at: u64, bytes: u64, file: Option<(&File, u64)>) -> io::Result<()> {
+        let inside = at
+            .checked_sub(self.start())
+            .is_some_and(|o| o <= self.bytes() && bytes <= self.bytes() - o);
+        if !inside || bytes == 0 {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        // SAFETY: just looked up; the range lives as long as `self`.
+        unsafe { host::show(at as usize, bytes as usize, file) }
+    }
+}
+
+impl Drop for Range {
+    fn drop(&mut self) {
+        // SAFETY: its owner has taken the range back from every context, after the work that might use it.
+        unsafe { host::unmap(self.start, self.bytes) }
+    }
+}
