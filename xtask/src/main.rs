@@ -2,7 +2,7 @@
 //!
 //! `golden compare` and `golden record` run the recorded kernels through any library with the CUDA
 //! driver API; `golden pack` makes the archives that the repository keeps. `opencl` compares the OpenCL C
-//! compiler with clang and feeds its output to ptxas. `bench` measures speed, `structure` the sources. `dist` makes what is
+//! compiler with clang and feeds its output to ptxas. `verdicts` compares the verifier with ptxas. `bench` measures speed, `structure` the sources. `dist` makes what is
 //! shipped.
 
 mod bench;
@@ -11,6 +11,7 @@ mod driver;
 mod opencl;
 mod pack;
 mod packages;
+mod verdicts;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -28,6 +29,8 @@ enum Task {
     /// The OpenCL C compiler against clang and ptxas
     #[command(subcommand)]
     Opencl(opencl::Task),
+    /// The verifier's verdicts beside those of ptxas, by source and target
+    Verdicts(verdicts::Options),
     /// Times of compiled code, the interpreter and other OpenCL runtimes on the samples' kernels
     Bench(bench::Options),
     /// Manual pages and shell completions of the command
@@ -120,6 +123,7 @@ fn main() -> Result<ExitCode> {
     let task = match Task::parse() {
         Task::Golden(task) => task,
         Task::Opencl(task) => return opencl::run(task),
+        Task::Verdicts(options) => return verdicts::run(&options),
         Task::Bench(options) => return bench::run(&options),
         Task::Pages { out } => {
             packages::pages(&out)?;
