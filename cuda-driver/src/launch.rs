@@ -20,7 +20,7 @@ pub struct KernelLaunch {
     pub grid: [u32; 3],
     /// Threads per block.
     pub block: [u32; 3],
-    /// Blocks per cluster.
+    /// Blocks per cluster; `[0, 0, 0]` takes what the kernel asks for.
     pub cluster: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub shared: u32,
@@ -120,12 +120,14 @@ impl Function {
             return Err(Error::InvalidValue);
         }
         let cluster = match tuning.req_ncta_per_cluster {
-            Some(c) if launch.cluster == [1; 3] => c,
+            Some(c) if launch.cluster == [0; 3] => c,
             Some(c) if launch.cluster != c => return Err(Error::InvalidClusterSize),
+            None if launch.cluster == [0; 3] => [1; 3],
             _ => launch.cluster,
         };
         let ranks: u32 = cluster.iter().product();
         let most = if self.large_clusters.load(Ordering::Relaxed) { 16 } else { 8 };
+        let most = tuning.max_cluster_rank.map_or(most, |rank| most.min(rank));
         if ranks == 0 || ranks > most || (0..3).any(|d| !launch.grid[d].is_multiple_of(cluster[d]))
         {
             return Err(Error::InvalidClusterSize);

@@ -85,6 +85,7 @@ impl Array {
         if flags & !(LAYERED | SURFACE | CUBEMAP | GATHER) != 0
             || layered && size[2] == 0
             || !layered && size[2] > 0 && size[1] == 0
+            || flags & GATHER != 0 && (layered || flags & CUBEMAP != 0 || size[2] > 0)
             || flags & CUBEMAP != 0 && (size[0] != size[1] || !size[2].is_multiple_of(6))
         {
             return Err(Error::InvalidValue);
@@ -157,6 +158,8 @@ impl Array {
             linear: false,
             normalized: false,
             read_normalized: false,
+            srgb: false,
+            border: [0; 4],
             texels: Texels::Array(Arc::clone(&self.texels)),
         }
     }
@@ -171,12 +174,16 @@ pub struct Sampling {
     pub linear: bool,
     /// `CU_TRSF_*` flags.
     pub flags: u32,
+    /// The border's colour: floats, or integers where integers are read.
+    pub border: [u32; 4],
 }
 
 /// `CU_TRSF_READ_AS_INTEGER`.
 pub const READ_AS_INTEGER: u32 = 1;
 /// `CU_TRSF_NORMALIZED_COORDINATES`.
 pub const NORMALIZED: u32 = 2;
+/// `CU_TRSF_SRGB`.
+pub const SRGB: u32 = 0x10;
 
 /// Where texels are.
 #[derive(Clone)]
@@ -213,6 +220,8 @@ pub fn texture(context: &Context, source: &Source, sampling: &Sampling) -> Resul
                 linear: false,
                 normalized: false,
                 read_normalized: false,
+                srgb: false,
+                border: [0; 4],
                 texels: Texels::Memory { address: *address, pitch: *pitch },
             }
         }
@@ -228,6 +237,8 @@ pub fn texture(context: &Context, source: &Source, sampling: &Sampling) -> Resul
     }
     texture.linear = sampling.linear;
     texture.normalized = sampling.flags & NORMALIZED != 0;
+    texture.srgb = sampling.flags & SRGB != 0;
+    texture.border = sampling.border;
     texture.read_normalized = sampling.flags & READ_AS_INTEGER == 0 && !texture.channel.is_float();
     Ok(texture)
 }

@@ -6,6 +6,8 @@ mod common;
 
 use common::*;
 
+/// A kernel in clusters of four blocks at most.
+const RANKED: &str = ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry four() .maxclusterrank 4 { ret; }\n\0";
 const PTX: &str = "\
 .version 8.0
 .target sm_90
@@ -278,6 +280,12 @@ fn modules(t: &mut Table, p: u64, q: u64, s: u64) {
     go(t, "above .maxntid", function(m, "mx\0"), one, [128, 1, 1], 0, 0, 1);
     go(t, "not .reqntid", function(m, "rq\0"), one, [32, 1, 1], 0, 0, 1);
     go(t, "60000 bytes of shared memory", function(m, "rq\0"), one, [64, 1, 1], 60_000, 0, 1);
+    let ranked = module(RANKED);
+    let mut cluster = [4u64, 8 | 1 << 32, 1, 0, 0, 0, 0, 0, 0];
+    let mut config = [8 | 1 << 32, 1 | 1 << 32, 1 | 1 << 32, 0, 0, at(&mut cluster), 1];
+    let config = at(&mut config);
+    let launch = [config, function(ranked, "four\0"), 0, 0];
+    t.row("8 blocks above .maxclusterrank 4", "cuLaunchKernelEx", &launch, 912);
     let mut size = 16u64;
     let mut extra = [1, at(&mut args), 2, at(&mut size), 0];
     let call = [st, 1, 1, 1, 1, 1, 1, 0, 0, 0, at(&mut extra)];
@@ -351,6 +359,10 @@ fn others(t: &mut Table, i: u64, p: u64, q: u64, s: u64) {
     t.row("3 channels", "cuArrayCreate_v2", &[p, array(&mut Array(4, 4, 0x20, 3))], 1);
     t.row("format", "cuArrayCreate_v2", &[p, array(&mut Array(4, 4, 0x77, 1))], 1);
     t.row("too wide", "cuArrayCreate_v2", &[p, array(&mut Array(1 << 20, 4, 0x20, 1))], 1);
+    #[repr(C)]
+    struct Array3(u64, u64, u64, u32, u32, u32);
+    let gathered = at(&mut Array3(8, 8, 2, 0x20, 1, 1 | 8));
+    t.row("gather from layers", "cuArray3DCreate_v2", &[p, gathered], 1);
     t.row("null", "cuArrayDestroy", &[0], 400);
     let (mut resource, mut texture) = ([0u64; 18], [0u64; 13]);
     let (resource, texture) = (at(&mut resource), at(&mut texture));

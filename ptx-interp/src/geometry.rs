@@ -101,7 +101,8 @@ impl Geometry {
             }
         }
         let cluster = match tuning.req_ncta_per_cluster {
-            Some(c) if p.cluster == [1; 3] => c,
+            Some(c) if p.cluster == [0; 3] => c,
+            None if p.cluster == [0; 3] => [1; 3],
             _ => p.cluster,
         };
         dims("cluster", cluster, [16; 3], 16)?;
@@ -126,7 +127,7 @@ impl Geometry {
             grid: p.grid,
             block: p.block,
             cluster,
-            explicit_cluster: cluster != [1; 3],
+            explicit_cluster: p.cluster != [0; 3] || tuning.req_ncta_per_cluster.is_some(),
             shared_bytes: bytes as u32,
             dynamic_bytes: p.shared_bytes,
             env: p.env,

@@ -90,7 +90,7 @@ impl Checked {
     }
     /// Whether blocks form clusters.
     pub fn clustered(&self) -> bool {
-        self.geometry.explicit_cluster
+        self.geometry.cluster != [1; 3]
     }
     /// Value of a special register that is the same for all threads of `block` and never changes.
     pub fn special(&self, block: [u32; 3], reg: Sreg) -> u64 {

@@ -20,7 +20,7 @@ pub struct LaunchParams {
     pub grid: [u32; 3],
     /// Threads in a block.
     pub block: [u32; 3],
-    /// Blocks in a cluster; `[1, 1, 1]` without clusters.
+    /// Blocks in a cluster; `[0, 0, 0]` takes what the kernel asks for, or no clusters.
     pub cluster: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub shared_bytes: u32,
@@ -59,7 +59,7 @@ impl Default for LaunchParams {
         LaunchParams {
             grid: [1; 3],
             block: [1; 3],
-            cluster: [1; 3],
+            cluster: [0; 3],
             shared_bytes: 0,
             params: Vec::new(),
             symbols: Vec::new(),

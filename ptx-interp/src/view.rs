@@ -8,6 +8,7 @@ use ptx_isa::effect::{Accessor, ArrayTouch, Cache, Fault, Machine, MbarrierEvent
 use ptx_isa::special::Sreg;
 use ptx_isa::texture::Texture;
 
+use crate::allocation::Access;
 use crate::code::EffectInfo;
 use crate::ctx::Ctx;
 use crate::moment::Moment;
@@ -174,6 +175,9 @@ impl<O: Observer> Machine for View<'_, O> {
     }
     fn special(&self, lane: u8, reg: Sreg) -> u64 {
         self.moment.special(lane, reg)
+    }
+    fn is_constant(&self, address: u64) -> bool {
+        self.cx().memory.find(address).is_some_and(|a| a.access == Access::ReadOnly)
     }
     fn texture(&self, handle: u64) -> Option<Arc<Texture>> {
         self.moment.grid.params.textures.get(&handle).cloned()

@@ -114,6 +114,28 @@ pub(crate) fn copy_bulk(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fau
     Ok(Flow::Next)
 }
 
+/// `st.bulk`: sources address and bytes, which become zero. Constant: space.
+pub(crate) fn fill(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    /// The most bytes that the instruction takes.
+    const MOST: u64 = 16 << 20;
+    let space = space_from(op.k[0]);
+    let (to, size) = (mach.src_d(0), mach.src_d(1));
+    for l in lanes(mach.mask()) {
+        let lane = l as u8;
+        if !size[l].is_multiple_of(8) || size[l] > MOST {
+            let message =
+                format!("a fill of {} bytes: it takes multiples of 8 up to {MOST}", size[l]);
+            return Err(Fault::Operand { lane, message });
+        }
+        for at in (0..size[l]).step_by(CHUNK) {
+            let bytes = (size[l] - at).min(CHUNK as u64) as usize;
+            let to = to[l].wrapping_add(at);
+            mach.write(Accessor::Store, lane, space, to, &[0; CHUNK][..bytes])?;
+        }
+    }
+    Ok(Flow::Next)
+}
+
 /// `cp.async.bulk.ignore_oob`: sources destination, source, bytes, mbarrier, and how many bytes at the start and at the
 /// end of the source are not read (up to 15 each); what they become is undefined, here they stay as they are. All bytes
 /// complete at the mbarrier. Constants: spaces to and from.

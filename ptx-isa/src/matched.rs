@@ -79,7 +79,9 @@ impl Match {
             Count::Elem(i) => {
                 self.picked[i as usize].and_then(|t| t.strip_prefix(".v")?.parse().ok())
             }
-            Count::RowVector => Some(self.row.counts.map_or(1, |f| f(self, slot.name))),
+            Count::RowVector | Count::RowLeast => {
+                Some(self.row.counts.map_or(1, |f| f(self, slot.name)))
+            }
             Count::Row => {
                 let n = self.row.counts.map_or(1, |f| f(self, slot.name));
                 (n > 1).then_some(n)

@@ -116,6 +116,8 @@ pub enum Arg {
     Not(V),
     /// A register operand with `-` (`vmad`).
     Minus(Box<Arg>),
+    /// A register operand with a constant that is added to it.
+    Sum(Box<Arg>, i64),
     /// A vector.
     Vector(Vec<Arg>),
     /// A destination and its predicate after the bar.
@@ -283,6 +285,18 @@ impl<'a> Cx<'a> {
             },
             Arg::Not(v) => self.op1(Op::NotP, *v),
             Arg::Minus(a) => self.rd_arg(a, ty),
+            Arg::Sum(a, offset) => {
+                let v = self.rd_arg(a, ty);
+                if v.kind == Kind::D {
+                    return self.op2(Op::AddD, v, V::d(*offset as u64));
+                }
+                let sum = self.op2(Op::AddW, v, V::w(*offset as u32));
+                let declared = match **a {
+                    Arg::Val { ty, .. } => ty.bits(),
+                    _ => 32,
+                };
+                self.zext(sum, ty.map_or(declared, |t| t.bits().min(declared)))
+            }
             Arg::Both(a, _) => self.rd_arg(a, ty),
             Arg::Pair(lo, _) => *lo,
             other => panic!("operand {other:?} of `{}` is not a value", self.m.row.syntax),

@@ -12,15 +12,19 @@
 //! - `a:.u32` of that type; `a:var` of the type chosen for `.var`; `a:wide` of twice the width of
 //!   the instruction's type; `a:pred` predicate; `a:any` any type;
 //! - `a>`: registers wider than the type are allowed too (`ld`, `st`, `cvt`);
+//! - `%a`: a source that is a register, no immediate;
 //! - `{!}c:pred`: may be negated; `{-}a` may have a minus sign;
 //! - `a{.part}`, `d.part`: may have, must have a selector: `part`, `halves`, `bytes`, `hmask` or
 //!   `bmask`, see [`Selector`];
 //! - `d{|p}` and `d|p`: a destination with a predicate (optional) after a bar; `p{|q}` likewise;
 //! - `&a`: the name of a variable or function may stand for its address;
-//! - `#k:.u32`: immediate only; `#k=4|8:.u32` one of these values;
+//! - `#k:.u32`: immediate only; `#k=4|8:.u32` one of these values, `#k=0..15:.u32` one from 0 to 15, `n=%16:.u32` a
+//!   multiple of 16 where it is an immediate;
 //! - `a*4`, `a*vec`, `a*?`: a vector of 4 elements, of as many as modifier `.vec` says (scalar
 //!   without it), or of [`Row::counts`](crate::Row) many;
 //! - `a*!`: as `a*?`, but a vector even when it has one element;
+//! - `a*+`: a vector of at least as many elements as [`Row::counts`](crate::Row) says, of which the last ones are not
+//!   used; a scalar stands for a vector of one;
 //! - `[a]`: memory operand; `[a, b, c*?]`: compound memory operand, each part as above. Spaces among the modifiers
 //!   belong to the memory operands in their order, compound ones included;
 //! - `[mbar]`: an mbarrier object, which lies in shared memory whatever spaces the modifiers name;
@@ -81,6 +85,8 @@ pub enum Count {
     Row,
     /// As [`Row::counts`](crate::Row) says, a vector even for one element.
     RowVector,
+    /// At least as many as [`Row::counts`](crate::Row) says.
+    RowLeast,
 }
 
 /// The type of a slot.
@@ -182,7 +188,7 @@ pub struct OperandSlot {
     pub optional: bool,
     /// What it takes.
     pub form: Form,
-    /// Values that an immediate may have, separated by bars; empty: any.
+    /// Values that an immediate may have, separated by bars: numbers, ranges, `%n` for the multiples of `n`; empty: any.
     pub values: &'static str,
     /// How many elements.
     pub count: Count,
@@ -194,6 +200,8 @@ pub struct OperandSlot {
     pub negatable: bool,
     /// Whether `-` may stand before it.
     pub minus: bool,
+    /// Whether only registers go.
+    pub register: bool,
     /// Whether the name of a variable or function may stand for its address.
     pub names: bool,
     /// Selector after it, and whether that may be left out.
@@ -207,7 +215,15 @@ pub struct OperandSlot {
 impl OperandSlot {
     /// Whether an immediate may have this value.
     pub fn allows(&self, value: i64) -> bool {
-        self.values.is_empty() || self.values.split('|').any(|v| v.parse() == Ok(value))
+        let holds = |range: &str| {
+            if let Some(divisor) = range.strip_prefix('%') {
+                return divisor.parse().is_ok_and(|n: i64| value % n == 0);
+            }
+            let (first, last) = range.split_once("..").unwrap_or((range, range));
+            let end = |text: &str| text.parse::<i64>();
+            matches!((end(first), end(last)), (Ok(first), Ok(last)) if (first..=last).contains(&value))
+        };
+        self.values.is_empty() || self.values.split('|').any(holds)
     }
 }
 
@@ -336,6 +352,7 @@ impl Notation {
             relaxed: false,
             negatable: false,
             minus: false,
+            register: false,
             names: false,
             selector: None,
             second: None,
@@ -359,6 +376,10 @@ impl Notation {
         }
         if let Some(r) = text.strip_prefix("{-}") {
             slot.minus = true;
+            text = r;
+        }
+        if let Some(r) = text.strip_prefix('%') {
+            slot.register = true;
             text = r;
         }
         if let Some(r) = text.strip_prefix('&') {
@@ -416,6 +437,7 @@ impl Notation {
             None => Count::One,
             Some("?") => Count::Row,
             Some("!") => Count::RowVector,
+            Some("+") => Count::RowLeast,
             Some(c) => match c.parse() {
                 Ok(n) => Count::Fixed(n),
                 Err(_) => Count::Elem(self.elem_index(row, c)),

@@ -48,7 +48,7 @@ pub enum Address {
     Clamp,
     /// Repeats mirrored (normalised coordinates only; else clamps).
     Mirror,
-    /// Zero.
+    /// The border's colour.
     Border,
 }
 
@@ -98,6 +98,10 @@ pub struct Texture {
     pub normalized: bool,
     /// Integer texels of 8 and 16 bits are read as numbers in 0..1 or -1..1.
     pub read_normalized: bool,
+    /// Bytes that are read as numbers hold sRGB colours: the first three channels become linear.
+    pub srgb: bool,
+    /// The colour of [`Address::Border`]: floats, or integers where integers are read.
+    pub border: [u32; 4],
     /// The texels.
     pub texels: Texels,
 }
@@ -150,6 +154,8 @@ impl Texture {
             linear: false,
             normalized: false,
             read_normalized: false,
+            srgb: false,
+            border: [0; 4],
             texels: Texels::Array(texels),
         }
     }
@@ -192,8 +198,12 @@ impl Texture {
                 matches!(self.texels, Texels::Array(_)) && self.address[d] != Address::Border;
             index[d] = if clamp { i.clamp(0, n - 1) } else { i };
         }
-        let raw = self.raw(index, layer, read)?;
-        Ok(raw.map(|v| self.read_out(v)))
+        // Behind the last layer there is nothing, while coordinates that are numbers find the last one.
+        if self.layers > 0 && layer >= self.layers {
+            return Ok([0; 4]);
+        }
+        let raw = self.raw(index, layer, [0; 4], read)?;
+        Ok(self.read_all(raw))
     }
 
     /// Samples at floating-point coordinates with the texture's filter; result as for
@@ -213,19 +223,19 @@ impl Texture {
             for d in 0..usize::from(self.dimensions) {
                 index[d] = self.wrap(self.coordinate(at[d], d).floor() as i64, d);
             }
-            let raw = self.raw(index, layer, read)?;
-            return Ok(raw.map(|v| self.read_out(v)));
+            let raw = self.raw(index, layer, self.outside(), read)?;
+            return Ok(self.read_all(raw));
         }
         let (base, weights) = self.footprint(at);
         let count = 1 << self.dimensions;
         let mut texels = [[0; 4]; 8];
         for (corner, texel) in texels.iter_mut().enumerate().take(count) {
-            *texel = self.raw(self.corner(base, corner), layer, read)?;
+            *texel = self.raw(self.corner(base, corner), layer, self.outside(), read)?;
         }
         let mut out = [0; 4];
         for (c, out) in out.iter_mut().enumerate().take(usize::from(self.channels)) {
             let taps: [(i64, u32); 8] = std::array::from_fn(|i| (weights[i], texels[i][c]));
-            *out = self.blend(&taps[..count]);
+            *out = self.blend(&taps[..count], c);
         }
         Ok(out)
     }
@@ -245,7 +255,8 @@ impl Texture {
         let (base, _) = self.footprint([at[0], at[1], 0.0]);
         let mut out = [0; 4];
         for (corner, out) in [2, 3, 1, 0].into_iter().zip(&mut out) {
-            *out = self.read_out(self.raw(self.corner(base, corner), layer, read)?[c & 3]);
+            let texel = self.raw(self.corner(base, corner), layer, self.outside(), read)?;
+            *out = self.read_out(texel[c & 3], c & 3);
         }
         Ok(out)
     }
@@ -316,16 +327,38 @@ impl Texture {
         index
     }
 
-    /// The stored bits of the channels of a texel, zero-extended; zeros outside.
+    /// The border's colour as stored bits of a texel.
+    fn outside(&self) -> [u32; 4] {
+        let mut out = [0; 4];
+        for (c, out) in out.iter_mut().enumerate().take(usize::from(self.channels)) {
+            let bits = self.border[c];
+            let value = f32::from_bits(bits);
+            let scaled = |least: f32, most: f32| (value.clamp(least, 1.0) * most).round() as i32;
+            *out = match (self.channel, self.read_normalized) {
+                (Channel::F16, _) => half::f16::from_f32(value).to_bits().into(),
+                (Channel::U8, true) => scaled(0.0, 255.0) as u8 as u32,
+                (Channel::U16, true) => scaled(0.0, 65535.0) as u16 as u32,
+                (Channel::S8, true) => scaled(-1.0, 127.0) as u8 as u32,
+                (Channel::S16, true) => scaled(-1.0, 32767.0) as u16 as u32,
+                (Channel::U8 | Channel::S8, false) => bits & 0xff,
+                (Channel::U16 | Channel::S16, false) => bits & 0xffff,
+                (Channel::U32 | Channel::S32 | Channel::F32, _) => bits,
+            };
+        }
+        out
+    }
+
+    /// The stored bits of the channels of a texel, zero-extended; `outside` where there is none.
     fn raw<E>(
         &self,
         index: [i64; 3],
         layer: u32,
+        outside: [u32; 4],
         read: &mut dyn TexelSource<E>,
     ) -> Result<[u32; 4], E> {
         let inside = (0..3).all(|d| (0..i64::from(self.size[d])).contains(&index[d]));
         if !inside {
-            return Ok([0; 4]);
+            return Ok(outside);
         }
         let bytes = self.texel_bytes();
         let mut texel = [0; 16];
@@ -361,8 +394,21 @@ impl Texture {
         ((z * h + index[1] as usize) * w + index[0] as usize) * self.texel_bytes()
     }
 
-    /// What a point fetch returns for the stored bits of a channel.
-    fn read_out(&self, raw: u32) -> u32 {
+    /// What a point fetch returns for the stored bits of the channels.
+    fn read_all(&self, raw: [u32; 4]) -> [u32; 4] {
+        std::array::from_fn(|c| self.read_out(raw[c], c))
+    }
+
+    /// Whether channel `c` holds sRGB.
+    fn holds_srgb(&self, c: usize) -> bool {
+        self.srgb && self.read_normalized && self.channel == Channel::U8 && c < 3
+    }
+
+    /// What a point fetch returns for the stored bits of channel `c`.
+    fn read_out(&self, raw: u32, c: usize) -> u32 {
+        if self.holds_srgb(c) {
+            return half::f16::from_bits(linear_half(raw)).to_f32().to_bits();
+        }
         let unorm = |v: u32, max: f32| (v as f32 / max).to_bits();
         let snorm = |v: i32, max: f32| (v as f32 / max).max(-1.0).to_bits();
         match (self.channel, self.read_normalized) {
@@ -377,8 +423,12 @@ impl Texture {
         }
     }
 
-    /// The weighted sum of the stored bits `taps`, as the float that the fetch returns.
-    fn blend(&self, taps: &[(i64, u32)]) -> u32 {
+    /// The weighted sum of the stored bits `taps` of channel `c`, as the float that the fetch returns.
+    fn blend(&self, taps: &[(i64, u32)], c: usize) -> u32 {
+        if self.holds_srgb(c) {
+            let value = |v| half::f16::from_bits(linear_half(v)).to_f32();
+            return half_away(weighted(taps, 11, value), 11, -13).to_bits();
+        }
         // Weights add up to 256; halves round away from zero, for signed integers upwards.
         let shifted = |sum: i64| (sum + 128) >> FRACTION;
         let total =
@@ -478,6 +528,13 @@ impl Texture {
         let height = i64::from(self.size[1]);
         Some(Some(((place[2] * height + place[1]) * row + place[0]) as usize))
     }
+}
+
+/// The linear value of a byte of sRGB (IEC 61966-2-1), rounded to half precision as the fetches of an H200 are.
+fn linear_half(byte: u32) -> u16 {
+    let v = f64::from(byte & 0xff) / 255.0;
+    let linear = if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) };
+    half::f16::from_f64(linear).to_bits()
 }
 
 /// Guard bits that a blend keeps below the significand of its largest texel.

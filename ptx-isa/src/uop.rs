@@ -140,6 +140,8 @@ macro_rules! pure_ops {
             FunnelL(a: W, b: W, c: W) -> W = ((((b as u64) << 32 | a as u64) << (c & 63)) >> 32) as u32;
             FunnelR(a: W, b: W, c: W) -> W = (((b as u64) << 32 | a as u64) >> (c & 63)) as u32;
             AbsDiffSD(a: D, b: D) -> D = (a as i64).abs_diff(b as i64);
+            // Product without carries; the upper half where k is 1.
+            ClmulD(a: D, b: D; k) -> D = $crate::uop::int::clmul(a, b, k);
 
             // Integer comparisons; the others by swapping operands.
             EqW(a: W, b: W) -> P = a == b;
@@ -520,6 +522,16 @@ pub mod int {
             0
         };
         a & mask | sign & !mask
+    }
+
+    /// Half of the product of two polynomials over the bits: the upper one where `k` is 1.
+    #[inline(always)]
+    pub fn clmul(a: u64, b: u64, k: u32) -> u64 {
+        let product = (0..64).fold(0u128, |sum, i| {
+            // All ones where the bit is set.
+            sum ^ u128::from(b) << i & 0u128.wrapping_sub(u128::from(a >> i & 1))
+        });
+        (product >> (64 * (k & 1))) as u64
     }
 
     /// Byte permutation of `b:a` (PTX ISA `prmt`).

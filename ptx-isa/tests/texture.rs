@@ -89,3 +89,53 @@ fn fetches_return_the_recorded_bits() {
     }
     assert!(cases >= 90, "{cases} cases");
 }
+
+fn nowhere(_: u64, _: &mut [u8]) -> Result<(), ()> {
+    unreachable!("texels are in an array")
+}
+
+#[test]
+fn borders_have_their_colour_in_every_fetch() {
+    let bytes: Vec<u8> = [1.0f32, 2.0, 3.0, 4.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+    let mut texture = Texture::array(&[2, 2], Channel::F32, 1, &bytes);
+    texture.address = [Address::Border; 3];
+    texture.border = [8.0f32.to_bits(), 0, 0, 0];
+    let value = |v: f32| [v.to_bits(), 0, 0, 0];
+    assert_eq!(texture.sample([-1.0, 0.5, 0.0], 0, &mut nowhere), Ok(value(8.0)));
+    assert_eq!(texture.sample([1.5, 0.5, 0.0], 0, &mut nowhere), Ok(value(2.0)));
+    texture.linear = true;
+    // Half of the border, half of the first texel.
+    assert_eq!(texture.sample([0.0, 0.5, 0.0], 0, &mut nowhere), Ok(value(4.5)));
+    // Lower left, lower right, upper right, upper left: the left ones lie outside.
+    let found = texture.gather(0, [0.0, 1.0], 0, &mut nowhere);
+    assert_eq!(found, Ok([8.0f32, 3.0, 1.0, 8.0].map(f32::to_bits)));
+    // Integer coordinates have no sampler, and so no border.
+    assert_eq!(texture.fetch([-1, 0, 0], 0, &mut nowhere), Ok([0; 4]));
+    let mut bytes = Texture::array(&[1], Channel::U8, 4, &[10, 20, 30, 40]);
+    (bytes.address, bytes.read_normalized) = ([Address::Border; 3], true);
+    bytes.border = [1.0f32, 0.5, 0.0, 2.0].map(f32::to_bits);
+    let found = bytes.sample([5.0, 0.0, 0.0], 0, &mut nowhere);
+    assert_eq!(found, Ok([1.0f32, 128.0 / 255.0, 0.0, 1.0].map(f32::to_bits)));
+}
+
+#[test]
+fn srgb_becomes_linear_but_alpha() {
+    let mut texture = Texture::array(&[1], Channel::U8, 4, &[0, 188, 255, 188]);
+    (texture.srgb, texture.read_normalized) = (true, true);
+    let found = texture.sample([0.5, 0.0, 0.0], 0, &mut nowhere).unwrap().map(f32::from_bits);
+    assert_eq!((found[0], found[2], found[3]), (0.0, 1.0, 188.0 / 255.0));
+    // (188 / 255 + 0.055) / 1.055 to the power of 2.4 is 0.50289, the nearest half 0.50293.
+    assert_eq!(found[1], half::f16::from_f64(0.502_886).to_f32());
+    texture.srgb = false;
+    let found = texture.sample([0.5, 0.0, 0.0], 0, &mut nowhere).unwrap().map(f32::from_bits);
+    assert_eq!(found[1], 188.0 / 255.0);
+}
+
+#[test]
+fn integer_coordinates_find_nothing_behind_the_last_layer() {
+    let mut texture = Texture::array(&[1, 1, 2], Channel::U32, 1, &[5, 0, 0, 0, 7, 0, 0, 0]);
+    (texture.size, texture.dimensions, texture.layers) = ([1; 3], 2, 2);
+    assert_eq!(texture.fetch([0; 3], 1, &mut nowhere), Ok([7, 0, 0, 0]));
+    assert_eq!(texture.fetch([0; 3], 2, &mut nowhere), Ok([0; 4]));
+    assert_eq!(texture.sample([0.0; 3], 9, &mut nowhere), Ok([7, 0, 0, 0]));
+}

@@ -104,6 +104,9 @@ impl Machine for Lanes<'_, '_> {
         let first = unsafe { (*self.worker.scratch.ctx.as_ptr().cast::<Ctx>()).thread0 };
         special(self.worker.kernel, self.worker.launch, self.worker.block, first + lane as u64, reg)
     }
+    fn is_constant(&self, address: u64) -> bool {
+        self.worker.launch.device.span(address).is_some_and(|span| !span.writable)
+    }
     fn texture(&self, handle: u64) -> Option<Arc<Texture>> {
         self.worker.launch.device.texture(handle)
     }

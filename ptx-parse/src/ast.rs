@@ -11,6 +11,7 @@ pub(crate) use operand::{OperandKind, flag};
 
 use crate::names::{Name, Names};
 use crate::span::Span;
+use ptx_isa::Ty;
 
 /// A range of elements in one of the pools.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -175,6 +176,8 @@ impl DeclSpace {
 pub struct PtrAttr {
     /// Space that the pointer points into; [`DeclSpace::Missing`] is generic.
     pub space: DeclSpace,
+    /// Type of the opaque object that it points to: a texture, sampler or surface.
+    pub object: Option<Ty>,
     /// Alignment of what it points to; 0 when not written.
     pub align: u32,
 }

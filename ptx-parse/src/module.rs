@@ -336,6 +336,8 @@ pub enum Operand {
     NotReg(u32),
     /// `-r`, register with selector, where the slot allows a minus sign.
     MinusReg(u32, Selection),
+    /// `r+4` as a value: an integer register and what is added to it.
+    Sum(u32, i64),
     /// Immediate as the bits of its slot's type (zero-extended).
     Imm(u64),
     /// Special register.

@@ -102,6 +102,9 @@ impl Printer<'_> {
             if ptr.space != DeclSpace::Missing {
                 self.put(format_args!(" {}", ptr.space.text()));
             }
+            if let Some(object) = ptr.object {
+                self.put(format_args!(" {object}"));
+            }
             if ptr.align > 0 {
                 self.put(format_args!(" .align {}", ptr.align));
             }

@@ -197,3 +197,35 @@ fn modifiers_and_operands_of_single_instructions() {
         },
     );
 }
+
+/// The kernel around each statement of `data/statements.txt`.
+fn around(statement: &str, target: &str, version: &str) -> String {
+    format!(
+        ".version {version}\n.target {target}\n.address_size 64\n\
+         .global .align 16 .b8 g[64]; .const .align 16 .u32 c[4]; .global .texref tx; .global .surfref sf;\n\
+         .extern .shared .align 16 .b8 dyn[];\n.func f(.param .b32 a) {{ ret; }}\n\
+         .visible .entry k(.param .u64 p) {{ .reg .b64 %rd<8>; .reg .b32 %r<16>; .reg .f32 %f<16>; .reg .b16 %h<8>;\n\
+         .reg .f64 %fd<8>; .reg .b128 %q<4>; .reg .pred %p<4>; .shared .align 16 .b8 sm[64];\n\
+         .local .align 16 .b8 lo[64]; .reg .v4 .b32 %v; .reg .v2 .b32 %w; .reg .b8 %b<4>;\n{statement}\nret; }}\n"
+    )
+}
+
+#[test]
+fn statements_one_by_one() {
+    let (mut target, mut version) = ("", "");
+    let (mut count, mut wrong) = (0, Vec::new());
+    for line in include_str!("data/statements.txt").lines().filter(|l| !l.starts_with('#')) {
+        let (mark, rest) = line.split_once(' ').expect("a mark and a text");
+        if mark == "@" {
+            (target, version) = rest.split_once(' ').expect("target and version");
+            continue;
+        }
+        let got = accepted(&around(rest, target, version));
+        count += 1;
+        if got.is_ok() != (mark == "+") {
+            wrong.push(format!("{rest} [{target} {version}]\n  ptxas: {mark}, ours: {got:?}"));
+        }
+    }
+    assert!(count > 900, "{count} statements");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

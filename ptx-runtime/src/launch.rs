@@ -26,7 +26,7 @@ pub struct LaunchConfig {
     pub grid: [u32; 3],
     /// Threads per block in x, y, z.
     pub block: [u32; 3],
-    /// Blocks per cluster; `[1, 1, 1]` takes what the kernel asks for.
+    /// Blocks per cluster; `[0, 0, 0]` takes what the kernel asks for.
     pub cluster: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub shared: u32,
@@ -67,7 +67,7 @@ impl Default for LaunchConfig {
         LaunchConfig {
             grid: [1; 3],
             block: [1; 3],
-            cluster: [1; 3],
+            cluster: [0; 3],
             shared: 0,
             args: Vec::new(),
             params: None,

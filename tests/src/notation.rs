@@ -239,7 +239,7 @@ fn run(line: usize, text: &str) -> Result<Run, String> {
         grid: dimensions(grid)?,
         block: dimensions(block)?,
         shared: number(shared)? as u32,
-        cluster: [1; 3],
+        cluster: [0; 3],
         steps: None,
         args: args.collect::<Result<_, _>>()?,
         checks: Vec::new(),

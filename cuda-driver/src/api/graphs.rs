@@ -55,7 +55,7 @@ fn kernel(p: &KernelNode, handle: usize) -> Result<Work> {
     let params = parameters(&function, p.params, p.extra)?;
     let (grid, block, shared) = (p.grid, p.block, p.shared);
     let launch =
-        KernelLaunch { function, grid, block, cluster: [1; 3], shared, params, cooperative: false };
+        KernelLaunch { function, grid, block, cluster: [0; 3], shared, params, cooperative: false };
     Ok(Work::Kernel(prepare(&context, launch)?))
 }
 

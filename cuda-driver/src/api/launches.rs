@@ -144,7 +144,7 @@ functions! {
     (function: usize, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: usize,
      params: In<Raw>, extra: In<usize>) {
         let (grid, block) = ([gx, gy, gz], [bx, by, bz]);
-        let shape = ExecutionConfig { grid, block, cluster: [1; 3], shared, cooperative: false };
+        let shape = ExecutionConfig { grid, block, cluster: [0; 3], shared, cooperative: false };
         start(function, shape, stream, params, extra)
     }
 
@@ -152,7 +152,7 @@ functions! {
     (function: usize, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: usize,
      params: In<Raw>) {
         let (grid, block) = ([gx, gy, gz], [bx, by, bz]);
-        let shape = ExecutionConfig { grid, block, cluster: [1; 3], shared, cooperative: true };
+        let shape = ExecutionConfig { grid, block, cluster: [0; 3], shared, cooperative: true };
         start(function, shape, stream, params, In::none())
     }
 
@@ -162,7 +162,7 @@ functions! {
         let mut shape = ExecutionConfig {
             grid: config.grid,
             block: config.block,
-            cluster: [1; 3],
+            cluster: [0; 3],
             shared: config.shared,
             cooperative: false,
         };

@@ -84,7 +84,12 @@ functions! {
         if !view.is_null() && view.get()?.format != 0 {
             return Err(Error::NotSupported);
         }
-        let sampling = Sampling { address: desc.address, linear: desc.filter == 1, flags: desc.flags };
+        let sampling = Sampling {
+            address: desc.address,
+            linear: desc.filter == 1,
+            flags: desc.flags,
+            border: desc.border.map(f32::to_bits),
+        };
         if desc.filter > 1 {
             return Err(Error::InvalidValue);
         }

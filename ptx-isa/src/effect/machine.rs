@@ -63,6 +63,8 @@ pub trait Machine {
         bytes: u8,
         f: &mut dyn FnMut(u64) -> u64,
     ) -> Result<u64, Fault>;
+    /// Whether an address lies in a `.const` variable.
+    fn is_constant(&self, address: u64) -> bool;
     /// Tells observers that a lane touches `bytes` bytes at `offset` of the array of a texture or
     /// surface, which does not lie in device memory.
     ///

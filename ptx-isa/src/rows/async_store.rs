@@ -6,9 +6,10 @@ use crate::effect::{Atom, AtomOp, Cache, Effect, Mem, Order, Scope};
 use crate::matched::Match;
 use crate::matrix::run::space_code;
 use crate::meaning::Cx;
-use crate::row::{Exactness, Operation, Row, Sem};
+use crate::row::{Exactness, Operation, Reach, Row, Sem};
 use crate::rows::memory::space;
-use crate::types::{Space, ptx};
+use crate::types::{Kind, Space, ptx};
+use crate::uop::Op;
 
 const CLUSTER: (&str, &str) = ("space", ".shared::cluster");
 
@@ -18,6 +19,18 @@ const ST: Row = Row {
 };
 const RED: Row = Row {
     does: "Starts a reduction in shared memory of the cluster, which counts at an mbarrier when it is done.",
+    ..BULK
+};
+
+const ST_BULK: Row = Row {
+    does: "Fills a block of shared memory with zeros.",
+    section: "9.7.10.14",
+    op: Operation::Store,
+    since: ptx(8, 6),
+    sm: 100,
+    floors: &[],
+    reach: Reach::Lane,
+    exact: Exactness::Manual,
     ..BULK
 };
 
@@ -59,6 +72,17 @@ pub static ROWS: &[Row] = &[
         exact: Exactness::Manual,
         sem: Sem::Ops(store_global),
         ..ST
+    },
+    Row {
+        syntax: "st.bulk{.weak}{.shared::cta} [a], size:.b64, #init=0:.u32",
+        sem: Sem::Ops(fill),
+        ..ST_BULK
+    },
+    Row {
+        syntax: "st.bulk{.weak}{.shared::cta} [a], size:.b32, #init=0:.u32",
+        since: ptx(9, 0),
+        sem: Sem::Ops(fill),
+        ..ST_BULK
     },
     Row {
         syntax: "red.async.relaxed.cluster{.space}.mbarrier::complete_tx::bytes.op.type [a], b, [mbar]",
@@ -112,6 +136,14 @@ fn reduce(x: &mut Cx) {
     let k = [async_copy::pack_reduce(op, x.ty_of("type")), space_code(space(x)), 0, 0];
     let src = [at(x, "a"), at(x, "mbar"), x.rd("b")];
     x.warp("red.async", async_copy::reduce, k, &src, &[]);
+}
+
+fn fill(x: &mut Cx) {
+    let size = x.rd("size");
+    let size = if size.kind == Kind::W { x.op1(Op::ZextWD, size) } else { size };
+    let space = if x.has(".shared::cta") { Space::Shared } else { Space::Generic };
+    let src = [at(x, "a"), size];
+    x.warp("st.bulk", async_copy::fill, [space_code(space), 0, 0, 0], &src, &[]);
 }
 
 /// 16 bytes as two halves.

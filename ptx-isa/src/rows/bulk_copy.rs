@@ -24,122 +24,122 @@ const CP_ASYNC: Row = Row {
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes [a], [b], size:.u32, [mbar]",
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes [a], [b], size=%16:.u32, [mbar]",
         sets: &[],
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes [a], [b], size:.u32, [mbar]",
+        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes [a], [b], size=%16:.u32, [mbar]",
         since: ptx(8, 6),
         sets: &[],
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast [a], [b], size:.u32, [mbar], mask:.b16",
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast [a], [b], size=%16:.u32, [mbar], mask:.b16",
         sets: &[MULTICAST],
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [a], [b], size:.u32, left:.u32, right:.u32, [mbar]",
+        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [a], [b], size=%16:.u32, left:.u32, right:.u32, [mbar]",
         since: ptx(9, 2),
         exact: Exactness::Manual,
         sem: Sem::Ops(bulk_inner),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group [a], [b], size:.u32",
+        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group [a], [b], size=%16:.u32",
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group.cp_mask [a], [b], size:.u32, mask:.b16",
+        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group.cp_mask [a], [b], size=%16:.u32, mask:.b16",
         sem: Sem::Ops(bulk),
         since: ptx(8, 6),
         sm: 100,
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [a], [b], size:.u32, [mbar], policy:.b64",
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [a], [b], size=%16:.u32, [mbar], policy:.b64",
         sets: &[],
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint [a], [b], size:.u32, [mbar], policy:.b64",
+        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint [a], [b], size=%16:.u32, [mbar], policy:.b64",
         since: ptx(8, 6),
         sets: &[],
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.L2::cache_hint [a], [b], size:.u32, [mbar], mask:.b16, policy:.b64",
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.L2::cache_hint [a], [b], size=%16:.u32, [mbar], mask:.b16, policy:.b64",
         sets: &[MULTICAST],
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob [a], [b], size:.u32, left:.u32, right:.u32, [mbar], policy:.b64",
+        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob [a], [b], size=%16:.u32, left:.u32, right:.u32, [mbar], policy:.b64",
         since: ptx(9, 2),
         exact: Exactness::Manual,
         sem: Sem::Ops(bulk_inner),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group.L2::cache_hint [a], [b], size:.u32, policy:.b64",
+        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group.L2::cache_hint [a], [b], size=%16:.u32, policy:.b64",
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [a], [b], size:.u32, policy:.b64, mask:.b16",
+        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [a], [b], size=%16:.u32, policy:.b64, mask:.b16",
         sem: Sem::Ops(bulk),
         since: ptx(8, 6),
         sm: 100,
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [a], [b], size:.u32, [mbar]",
+        syntax: "cp.async.bulk{.weak}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [a], [b], size=%16:.u32, [mbar]",
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.b128 [a], [b], size:.u32, [mbar]",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.b128 [a], [b], size=%16:.u32, [mbar]",
         sets: &[],
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.b128 [a], [b], size:.u32, [mbar]",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.b128 [a], [b], size=%16:.u32, [mbar]",
         sets: &[],
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.b128 [a], [b], size:.u32, [mbar], mask:.b16",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.b128 [a], [b], size=%16:.u32, [mbar], mask:.b16",
         sets: &[MULTICAST],
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob.b128 [a], [b], size:.u32, left:.u32, right:.u32, [mbar]",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob.b128 [a], [b], size=%16:.u32, left:.u32, right:.u32, [mbar]",
         since: ptx(9, 2),
         exact: Exactness::Manual,
         sem: Sem::Ops(bulk_inner),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.global.shared::cta.bulk_group.b128 [a], [b], size:.u32",
+        syntax: "cp.async.bulk.relaxed.scope.global.shared::cta.bulk_group.b128 [a], [b], size=%16:.u32",
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.global.shared::cta.bulk_group.cp_mask.b128 [a], [b], size:.u32, mask:.b16",
+        syntax: "cp.async.bulk.relaxed.scope.global.shared::cta.bulk_group.cp_mask.b128 [a], [b], size=%16:.u32, mask:.b16",
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
         targets: STRONG_100,
@@ -147,41 +147,41 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint.b128 [a], [b], size:.u32, [mbar], policy:.b64",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint.b128 [a], [b], size=%16:.u32, [mbar], policy:.b64",
         sets: &[],
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.b128 [a], [b], size:.u32, [mbar], policy:.b64",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.b128 [a], [b], size=%16:.u32, [mbar], policy:.b64",
         sets: &[],
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.L2::cache_hint.b128 [a], [b], size:.u32, [mbar], mask:.b16, policy:.b64",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.L2::cache_hint.b128 [a], [b], size=%16:.u32, [mbar], mask:.b16, policy:.b64",
         sets: &[MULTICAST],
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob.b128 [a], [b], size:.u32, left:.u32, right:.u32, [mbar], policy:.b64",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob.b128 [a], [b], size=%16:.u32, left:.u32, right:.u32, [mbar], policy:.b64",
         since: ptx(9, 2),
         exact: Exactness::Manual,
         sem: Sem::Ops(bulk_inner),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.global.shared::cta.bulk_group.L2::cache_hint.b128 [a], [b], size:.u32, policy:.b64",
+        syntax: "cp.async.bulk.relaxed.scope.global.shared::cta.bulk_group.L2::cache_hint.b128 [a], [b], size=%16:.u32, policy:.b64",
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.global.shared::cta.bulk_group.L2::cache_hint.cp_mask.b128 [a], [b], size:.u32, policy:.b64, mask:.b16",
+        syntax: "cp.async.bulk.relaxed.scope.global.shared::cta.bulk_group.L2::cache_hint.cp_mask.b128 [a], [b], size=%16:.u32, policy:.b64, mask:.b16",
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
         targets: STRONG_100,
@@ -189,19 +189,19 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.b128 [a], [b], size:.u32, [mbar]",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.b128 [a], [b], size=%16:.u32, [mbar]",
         sets: &[("scope", ".cta .cluster")],
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.prefetch.L2.global [a], size:.u32",
+        syntax: "cp.async.bulk.prefetch.L2.global [a], size=%16:.u32",
         sem: Sem::Ops(|_| {}),
         ..CP_ASYNC
     },
     Row {
-        syntax: "cp.async.bulk.prefetch.L2.global.L2::cache_hint [a], size:.u32, policy:.b64",
+        syntax: "cp.async.bulk.prefetch.L2.global.L2::cache_hint [a], size=%16:.u32, policy:.b64",
         sem: Sem::Ops(|_| {}),
         ..CP_ASYNC
     },

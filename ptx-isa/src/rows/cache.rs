@@ -60,7 +60,7 @@ pub static ROWS: &[Row] = &[
         ..HINTS
     },
     Row {
-        syntax: "applypriority{.global}.L2::evict_normal [a], #size:.u32",
+        syntax: "applypriority{.global}.L2::evict_normal [a], #size=128:.u32",
         does: "Gives a range of addresses the normal eviction priority; a hint.",
         since: ptx(7, 4),
         sm: 80,
@@ -68,7 +68,7 @@ pub static ROWS: &[Row] = &[
         ..HINTS
     },
     Row {
-        syntax: "discard{.global}.L2 [a], #size:.u32",
+        syntax: "discard{.global}.L2 [a], #size=128:.u32",
         does: "Drops the cached data of a range without writing it back.",
         since: ptx(7, 4),
         sm: 80,

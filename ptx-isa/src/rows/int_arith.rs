@@ -2,9 +2,10 @@
 
 use crate::class::{self, Class};
 use crate::meaning::{Cx, V};
-use crate::row::{Operation, ROW, Row, Sem};
+use crate::row::{Exactness, Operation, ROW, Row, Sem};
 use crate::types::{Kind, Ty, ptx};
 use crate::uop::Op;
+use crate::video::{Lanewise, Simd};
 
 pub(super) const INT: (&str, &str) = ("type", ".u16 .u32 .u64 .s16 .s32 .s64");
 const INT_X2: (&str, &str) = ("type", ".u16x2 .s16x2");
@@ -25,6 +26,15 @@ const SUB: Row = Row {
     op: Operation::Sub,
     ..ROW
 };
+/// Bytes and halves of a word, and saturation of every type: consumer Blackwell.
+pub(super) const PACKED: &str = "sm_107f sm_120f";
+pub(super) const BYTES: (&str, &str) = ("type", ".u8x4 .s8x4");
+const NARROW_ADD: Row =
+    Row { since: ptx(9, 2), targets: PACKED, exact: Exactness::Manual, ..ADD_OTHER };
+const NARROW_SUB: Row =
+    Row { since: ptx(9, 2), targets: PACKED, exact: Exactness::Manual, ..SUB_OTHER };
+const ADD_OTHER: Row = Row { op: Operation::Other, ..ADD };
+const SUB_OTHER: Row = Row { op: Operation::Other, ..SUB };
 const MAD: Row = Row {
     does: "Multiplies two integers and adds a third to a half of the product.",
     section: "9.7.1.4",
@@ -57,12 +67,53 @@ pub static ROWS: &[Row] = &[
         ..ADD
     },
     Row {
+        syntax: "add.sat.type d, a, b",
+        sets: &[("type", ".u32 .u16x2 .s16x2")],
+        sem: Sem::Ops(|x| lanewise(x, Lanewise::Add)),
+        ..NARROW_ADD
+    },
+    Row {
+        syntax: "add{.sat}.type d, a, b",
+        sets: &[BYTES],
+        sem: Sem::Ops(|x| lanewise(x, Lanewise::Add)),
+        ..NARROW_ADD
+    },
+    Row {
         syntax: "sub.type d, a, b",
         sets: &[INT],
         sem: Sem::Ops(|x| wrapping(x, Op::SubW, Op::SubD)),
         ..SUB
     },
     Row { syntax: "sub.sat.s32 d, a, b", sem: Sem::Ops(|x| binary(x, Op::SubSatSW)), ..SUB },
+    Row {
+        syntax: "sub.sat.type d, a, b",
+        sets: &[("type", ".u32 .u16x2 .s16x2")],
+        sem: Sem::Ops(|x| lanewise(x, Lanewise::Sub)),
+        ..NARROW_SUB
+    },
+    Row {
+        syntax: "sub{.sat}.type d, a, b",
+        sets: &[BYTES],
+        sem: Sem::Ops(|x| lanewise(x, Lanewise::Sub)),
+        ..NARROW_SUB
+    },
+    Row {
+        syntax: "clmad.part.u64 d, a, b, c",
+        does: "Multiplies two polynomials over the bits and adds a third to a half of the product, without carries.",
+        sets: &[HALF],
+        since: ptx(9, 3),
+        sm: 80,
+        section: "9.7.1.5",
+        class: class::multiply,
+        exact: Exactness::Manual,
+        sem: Sem::Ops(|x| {
+            let (a, b, c) = (x.rd("a"), x.rd("b"), x.rd("c"));
+            let p = x.op_k(Op::ClmulD, &[a, b], u32::from(x.has(".hi")));
+            let d = x.op2(Op::XorD, p, c);
+            x.wr("d", d);
+        }),
+        ..ROW
+    },
     Row {
         syntax: "mul.part.type d, a, b",
         does: "Multiplies two integers and gives the upper or lower half of the product.",
@@ -197,6 +248,42 @@ pub(super) fn signed_op(x: &mut Cx, ty: Ty, ops: [Op; 4], a: V, b: V) -> V {
     } else {
         x.op2(op, a, b)
     }
+}
+
+/// A packed operation on bytes or halves, or a saturating one on words.
+pub(super) fn lanewise(x: &mut Cx, op: Lanewise) {
+    let ty = x.ty();
+    let (a, b) = (x.rd("a"), x.rd("b"));
+    let d = if ty == Ty::U32 { saturating_word(x, op, a, b) } else { lanes(x, op, ty, a, b) };
+    x.wr("d", d);
+}
+
+/// Unsigned words, limited to their range.
+fn saturating_word(x: &mut Cx, op: Lanewise, a: V, b: V) -> V {
+    if op == Lanewise::Add {
+        // What is left up to the largest word.
+        let room = x.op2(Op::XorW, a, V::w(u32::MAX));
+        let less = x.op2(Op::MinUW, b, room);
+        return x.op2(Op::AddW, a, less);
+    }
+    let less = x.op2(Op::MinUW, a, b);
+    x.op2(Op::SubW, a, less)
+}
+
+/// `op` in each byte or half of `a` and `b`.
+pub(super) fn lanes(x: &mut Cx, op: Lanewise, ty: Ty, a: V, b: V) -> V {
+    let signed = matches!(ty, Ty::S8x4 | Ty::S16x2);
+    let k = Simd {
+        op,
+        bytes: matches!(ty, Ty::U8x4 | Ty::S8x4),
+        signed,
+        a_signed: signed,
+        b_signed: signed,
+        sat: x.has(".sat"),
+        mask: 0xf,
+        ..Simd::default()
+    };
+    x.op_k(Op::VideoSimd, &[a, b, V::w(0)], k.pack())
 }
 
 /// A packed pair of 16-bit operations on zero-extended halves; high bits of results are dropped.

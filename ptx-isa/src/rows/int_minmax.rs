@@ -1,11 +1,12 @@
 //! Sign, minimum and maximum of integers (PTX ISA 9.7.1).
 
-use super::int_arith::{INT, by_sign, halves, signed_op};
+use super::int_arith::{INT, PACKED, by_sign, halves, lanes, lanewise, signed_op};
 use crate::class::Class;
 use crate::meaning::{Cx, V};
-use crate::row::{Operation, ROW, Row, Sem};
+use crate::row::{Exactness, Operation, ROW, Row, Sem};
 use crate::types::{Kind, Ty, ptx};
 use crate::uop::Op;
+use crate::video::Lanewise;
 
 const SIGNED: (&str, &str) = ("type", ".s16 .s32 .s64");
 
@@ -21,6 +22,9 @@ const MAX: Row = Row {
     class: |_| Class::IntMinMax,
     ..ROW
 };
+
+const MIN_BYTES: Row = Row { since: ptx(9, 2), targets: PACKED, exact: Exactness::Manual, ..MIN };
+const MAX_BYTES: Row = Row { since: ptx(9, 2), targets: PACKED, exact: Exactness::Manual, ..MAX };
 
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
@@ -88,6 +92,12 @@ pub static ROWS: &[Row] = &[
         sem: Sem::Ops(|x| halves(x, |x, a, b| x.op2(Op::MinUW, a, b))),
         ..MIN
     },
+    Row { syntax: "min.u8x4 d, a, b", sem: Sem::Ops(|x| lanewise(x, Lanewise::Min)), ..MIN_BYTES },
+    Row {
+        syntax: "min{.relu}.s8x4 d, a, b",
+        sem: Sem::Ops(|x| signed_bytes(x, Lanewise::Min)),
+        ..MIN_BYTES
+    },
     Row {
         syntax: "max.type d, a, b",
         sets: &[INT],
@@ -109,6 +119,12 @@ pub static ROWS: &[Row] = &[
         sem: Sem::Ops(|x| halves(x, |x, a, b| x.op2(Op::MaxUW, a, b))),
         ..MAX
     },
+    Row { syntax: "max.u8x4 d, a, b", sem: Sem::Ops(|x| lanewise(x, Lanewise::Max)), ..MAX_BYTES },
+    Row {
+        syntax: "max{.relu}.s8x4 d, a, b",
+        sem: Sem::Ops(|x| signed_bytes(x, Lanewise::Max)),
+        ..MAX_BYTES
+    },
 ];
 
 /// `min`/`max` of `.s32` or `.s16x2`, with `.relu` raised to zero.
@@ -128,6 +144,15 @@ fn min_max_signed(x: &mut Cx, op: Op) {
         let d = one(x, a, b);
         x.wr("d", d);
     }
+}
+
+/// `min`/`max` of signed bytes, with `.relu` raised to zero.
+fn signed_bytes(x: &mut Cx, op: Lanewise) {
+    let (a, b) = (x.rd("a"), x.rd("b"));
+    let d = lanes(x, op, Ty::S8x4, a, b);
+    let relu = x.has(".relu");
+    let d = if relu { lanes(x, Lanewise::Max, Ty::S8x4, d, V::w(0)) } else { d };
+    x.wr("d", d);
 }
 
 fn sad(x: &mut Cx) {

@@ -68,7 +68,7 @@ const MBARRIER_ARRIVE_DROP_FORM: Row = Row {
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "mbarrier.init{.layout}{.space}.b64 [a], count:.u32",
+        syntax: "mbarrier.init{.layout}{.space}.b64 [a], count=1..1048575:.u32",
         does: "Makes an mbarrier object for so many arrivals.",
         sets: &[LAYOUT, CTA],
         section: "9.7.15.16.12",

@@ -37,9 +37,9 @@ pub static ROWS: &[Row] = &[
         }),
         ..ROW
     },
-    Row { syntax: "pmevent #a:.u32", since: ptx(1, 4), sem: Sem::Ops(|_| {}), ..PMEVENT },
+    Row { syntax: "pmevent #a=0..15:.u32", since: ptx(1, 4), sem: Sem::Ops(|_| {}), ..PMEVENT },
     Row {
-        syntax: "pmevent.mask #a:.u32",
+        syntax: "pmevent.mask #a=0..65535:.u32",
         since: ptx(3, 0),
         sm: 20,
         sem: Sem::Ops(|_| {}),
@@ -67,7 +67,7 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        syntax: "stackrestore.type a",
+        syntax: "stackrestore.type %a",
         does: "Sets the stack pointer.",
         sets: &[("type", ".u32 .u64")],
         since: ptx(7, 3),
@@ -78,7 +78,7 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        syntax: "alloca.type d, size{, #align:.u32}",
+        syntax: "alloca.type d, size{, #align=1|2|4|8|16|32|64|128|256|512|1024|2048|4096|8192|16384|32768|65536:.u32}",
         does: "Allocates memory on the stack.",
         sets: &[("type", ".u32 .u64")],
         since: ptx(7, 3),

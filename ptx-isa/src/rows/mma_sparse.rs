@@ -18,55 +18,55 @@ const ORDERED: crate::row::Floor = floor(".sp::ordered_metadata", ptx(8, 5), 80)
 pub static ROWS: &[Row] = &[
     // Sparse A.
     Row {
-        syntax: "mma.spv.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 d*2:.b32, a*!:.b32, b*!:.b32, c*2:.b32, e:.b32, #f=0|1|2|3:.u32",
+        syntax: "mma.spv.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 d*2:.b32, a*!:.b32, b*!:.b32, c*2:.b32, %e:.b32, #f=0..3:.u32",
         sets: &[SPV],
         floors: &[ORDERED],
         ..SP
     },
     Row {
-        syntax: "mma.spv.sync.aligned.m16n8k32.row.col.f16.f16.f16.f16 d*2:.b32, a*!:.b32, b*!:.b32, c*2:.b32, e:.b32, #f=0|1:.u32",
+        syntax: "mma.spv.sync.aligned.m16n8k32.row.col.f16.f16.f16.f16 d*2:.b32, a*!:.b32, b*!:.b32, c*2:.b32, %e:.b32, #f=0|1:.u32",
         sets: &[SPV],
         floors: &[ORDERED],
         ..SP
     },
     Row {
-        syntax: "mma.spv.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, e:.b32, #f=0|1|2|3:.u32",
+        syntax: "mma.spv.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, %e:.b32, #f=0..3:.u32",
         sets: &[SPV],
         floors: &[ORDERED],
         ..SP
     },
     Row {
-        syntax: "mma.spv.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, e:.b32, #f=0|1:.u32",
+        syntax: "mma.spv.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, %e:.b32, #f=0|1:.u32",
         sets: &[SPV],
         floors: &[ORDERED],
         ..SP
     },
     Row {
-        syntax: "mma.spv.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, e:.b32, #f=0|1|2|3:.u32",
+        syntax: "mma.spv.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, %e:.b32, #f=0..3:.u32",
         sets: &[SPV],
         floors: &[ORDERED],
         ..SP
     },
     Row {
-        syntax: "mma.spv.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, e:.b32, #f=0|1:.u32",
+        syntax: "mma.spv.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, %e:.b32, #f=0|1:.u32",
         sets: &[SPV],
         floors: &[ORDERED],
         ..SP
     },
     Row {
-        syntax: "mma.spv.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, e:.b32, #f=0|1|2|3:.u32",
+        syntax: "mma.spv.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, %e:.b32, #f=0..3:.u32",
         sets: &[SPV],
         floors: &[ORDERED],
         ..SP
     },
     Row {
-        syntax: "mma.spv.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, e:.b32, #f=0|1:.u32",
+        syntax: "mma.spv.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32, %e:.b32, #f=0|1:.u32",
         sets: &[SPV],
         floors: &[ORDERED],
         ..SP
     },
     Row {
-        syntax: "mma.spv.sync.aligned.m16n8k64.row.col.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, e:.b32, #f=0:.u32",
+        syntax: "mma.spv.sync.aligned.m16n8k64.row.col.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, %e:.b32, #f=0:.u32",
         sets: &[SPV, ("atype", ".e4m3 .e5m2"), ("btype", ".e4m3 .e5m2")],
         since: ptx(8, 4),
         sm: 89,
@@ -74,35 +74,35 @@ pub static ROWS: &[Row] = &[
         ..SP
     },
     Row {
-        syntax: "mma.spv.sync.aligned.m16n8k32.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*!:.b32, b*!:.b32, c*4:.s32, e:.b32, #f=0|1:.u32",
+        syntax: "mma.spv.sync.aligned.m16n8k32.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*!:.b32, b*!:.b32, c*4:.s32, %e:.b32, #f=0|1:.u32",
         sets: &[SPV, ("atype", ".u8 .s8"), ("btype", ".u8 .s8")],
         floors: &[ORDERED],
         exact: Exactness::Bit,
         ..SP
     },
     Row {
-        syntax: "mma.spv.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*!:.b32, b*!:.b32, c*4:.s32, e:.b32, #f=0:.u32",
+        syntax: "mma.spv.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*!:.b32, b*!:.b32, c*4:.s32, %e:.b32, #f=0:.u32",
         sets: &[SPV, ("atype", ".u8 .s8"), ("btype", ".u8 .s8")],
         floors: &[ORDERED],
         exact: Exactness::Bit,
         ..SP
     },
     Row {
-        syntax: "mma.spv.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*!:.b32, b*!:.b32, c*4:.s32, e:.b32, #f=0|1:.u32",
+        syntax: "mma.spv.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*!:.b32, b*!:.b32, c*4:.s32, %e:.b32, #f=0|1:.u32",
         sets: &[SPV, ("atype", ".u4 .s4"), ("btype", ".u4 .s4")],
         floors: &[ORDERED],
         exact: Exactness::Bit,
         ..SP
     },
     Row {
-        syntax: "mma.spv.sync.aligned.m16n8k128.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*!:.b32, b*!:.b32, c*4:.s32, e:.b32, #f=0:.u32",
+        syntax: "mma.spv.sync.aligned.m16n8k128.row.col{.satfinite}.s32.atype.btype.s32 d*4:.s32, a*!:.b32, b*!:.b32, c*4:.s32, %e:.b32, #f=0:.u32",
         sets: &[SPV, ("atype", ".u4 .s4"), ("btype", ".u4 .s4")],
         floors: &[ORDERED],
         exact: Exactness::Bit,
         ..SP
     },
     Row {
-        syntax: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, e:.b32, #f=0:.u32",
+        syntax: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, %e:.b32, #f=0:.u32",
         sets: &[F8F6F4[0], F8F6F4[1], KIND8],
         since: ptx(8, 7),
         sm: 100,

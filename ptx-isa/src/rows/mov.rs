@@ -1,7 +1,7 @@
 //! Moves between registers, address conversion (PTX ISA 9.7.9).
 
 use crate::class::{self, Class};
-use crate::effect::window;
+use crate::effect::{Fault, Flow, Machine, WarpOp, window};
 use crate::matched::Match;
 use crate::meaning::{Arg, Cx, V};
 use crate::row::{Operation, ROW, Row, Sem, floor};
@@ -254,10 +254,28 @@ fn isspacep(x: &mut Cx) {
             let off = x.op2(Op::SubD, a, V::d(start));
             x.op2(Op::LtUD, off, V::d(size))
         }
-        // Constant memory lies in the global window here; only its variables' users can tell.
-        None => x.op2(Op::LeUD, V::d(window::GLOBAL), a),
+        // Constant memory lies among global memory here: the engine knows which addresses are constants'.
+        None => {
+            let constant = x.warp("isspacep", lies_in_constants, [0; 4], &[a], &[Kind::P])[0];
+            if x.get("space") == ".const" {
+                constant
+            } else {
+                let global = x.op2(Op::LeUD, V::d(window::GLOBAL), a);
+                x.op2(Op::AndNotP, global, constant)
+            }
+        }
     };
     x.wr("d", p);
+}
+
+/// Whether a generic address lies in a `.const` variable.
+fn lies_in_constants(m: &mut dyn Machine, _: &WarpOp) -> Result<Flow, Fault> {
+    let addresses = m.src_d(0);
+    let constant = |lane: &usize| m.is_constant(addresses[*lane]);
+    let found = (0..32).filter(|lane| m.mask() >> lane & 1 != 0).filter(constant);
+    let bits = found.fold(0, |bits, lane| bits | 1 << lane);
+    m.set_p(0, bits);
+    Ok(Flow::Next)
 }
 
 /// Adds (or, for `.to`, subtracts) the start of the window.

@@ -100,6 +100,19 @@ pub static ROWS: &[Row] = &[
         ..MULTIMEM_ST
     },
     Row {
+        syntax: "multimem.st.async.release.scope{.global}.type [a], b",
+        does: "Starts a store to all copies of a multicast address, with release order.",
+        sets: &[
+            ("scope", ".gpu .sys"),
+            ("type", ".b8 .b16 .b32 .b64 .u8 .u16 .u32 .u64 .s8 .s16 .s32 .s64 .f32 .f64"),
+        ],
+        section: "9.7.10.13",
+        since: ptx(9, 3),
+        sm: 100,
+        sem: Sem::Ops(store),
+        ..MULTIMEM_ST
+    },
+    Row {
         syntax: "multimem.red{.sem}{.scope}{.global}.op.type [a], b",
         sets: &[
             ("sem", ".relaxed .release"),
@@ -122,20 +135,20 @@ pub static ROWS: &[Row] = &[
         ..MULTIMEM_RED
     },
     Row {
-        syntax: "multimem.cp.async.bulk{.weak}.global.shared::cta.bulk_group [a], [b], size:.u32",
+        syntax: "multimem.cp.async.bulk{.weak}.global.shared::cta.bulk_group [a], [b], size=%16:.u32",
         since: ptx(9, 1),
         floors: &[floor(".weak", ptx(9, 3), 90)],
         ..MULTIMEM_CP
     },
     Row {
-        syntax: "multimem.cp.async.bulk{.weak}.global.shared::cta.bulk_group.cp_mask [a], [b], size:.u32, mask:.b16",
+        syntax: "multimem.cp.async.bulk{.weak}.global.shared::cta.bulk_group.cp_mask [a], [b], size=%16:.u32, mask:.b16",
         since: ptx(9, 1),
         floors: &[floor(".weak", ptx(9, 3), 90)],
         sm: 100,
         ..MULTIMEM_CP
     },
     Row {
-        syntax: "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.op{.noftz}.type [a], [b], size:.u32",
+        syntax: "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.op{.noftz}.type [a], [b], size=%16:.u32",
         does: "Starts a reduction of a block of memory into all copies of a multicast address.",
         sets: &[
             ("op", ".add .min .max .inc .dec .and .or .xor"),
@@ -228,6 +241,7 @@ fn order(x: &Cx) -> (Order, Scope) {
         ".relaxed" => Order::Relaxed,
         ".acquire" => Order::Acquire,
         ".release" => Order::Release,
+        _ if x.has(".release") => Order::Release,
         _ => Order::Weak,
     };
     let scope = match x.get("scope") {

@@ -23,45 +23,45 @@ const SURED: Row =
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "suld.b.geom{.cop}{.vec}.type{.clamp} d*vec>, [a:any, b*?:.s32]",
+        syntax: "suld.b.geom{.cop}{.vec}.type.clamp d*vec>, [a:any, b*+:.s32]",
         sets: &[GEOMETRY, COP, SURFACE_TYPE, CLAMP],
         sem: Sem::Ops(suld),
         ..SULD
     },
     Row {
-        syntax: "suld.b.geom{.cop}{.vec}.type{.clamp} d*vec>, [a:any, b*?:any]",
+        syntax: "suld.b.geom{.cop}{.vec}.type.clamp d*vec>, [a:any, b*+:any]",
         sets: &[LAYERED, COP, SURFACE_TYPE, CLAMP],
         since: ptx(3, 0),
         sem: Sem::Ops(suld),
         ..SULD
     },
     Row {
-        syntax: "sust.b.geom{.cop}{.vec}.type{.clamp} [a:any, b*?:.s32], c*vec>",
+        syntax: "sust.b.geom{.cop}{.vec}.type.clamp [a:any, b*+:.s32], c*vec>",
         sets: &[GEOMETRY, STORE_COP, SURFACE_TYPE, CLAMP],
         sem: Sem::Ops(sust),
         ..SUST
     },
     Row {
-        syntax: "sust.b.geom{.cop}{.vec}.type{.clamp} [a:any, b*?:any], c*vec>",
+        syntax: "sust.b.geom{.cop}{.vec}.type.clamp [a:any, b*+:any], c*vec>",
         sets: &[LAYERED, STORE_COP, SURFACE_TYPE, CLAMP],
         since: ptx(3, 0),
         sem: Sem::Ops(sust),
         ..SUST
     },
     Row {
-        syntax: "sust.p.geom{.vec}.type{.clamp} [a:any, b*?:.s32], c*vec",
+        syntax: "sust.p.geom{.vec}.type.clamp [a:any, b*+:.s32], c*vec",
         sets: &[GEOMETRY, ("type", ".b32 .u32 .s32 .f32"), CLAMP],
         sem: Sem::None,
         ..SUST
     },
     Row {
-        syntax: "sured.b.op.geom.type{.clamp} [a:any, b*?:.s32], c",
+        syntax: "sured.b.op.geom.type.clamp [a:any, b*+:.s32], c",
         sets: &[REDUCTION, GEOMETRY, ("type", ".u32 .u64 .s32 .b32 .s64"), CLAMP],
         sem: Sem::Ops(sured),
         ..SURED
     },
     Row {
-        syntax: "sured.p.op.geom.type{.clamp} [a:any, b*?:.s32], c",
+        syntax: "sured.p.op.geom.type.clamp [a:any, b*+:.s32], c",
         sets: &[REDUCTION, GEOMETRY, ("type", ".b32 .b64"), CLAMP],
         sem: Sem::None,
         ..SURED

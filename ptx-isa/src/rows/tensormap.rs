@@ -38,7 +38,7 @@ pub static ROWS: &[Row] = &[
         ..TENSORMAP
     },
     Row {
-        syntax: "tensormap.replace.tile.field{.space}.b1024.type [a], #ord:.u32, b",
+        syntax: "tensormap.replace.tile.field{.space}.b1024.type [a], #ord=0..4:.u32, b",
         sets: &[
             ("field", ".box_dim .global_dim .global_stride .element_stride"),
             ("space", ".global .shared::cta"),

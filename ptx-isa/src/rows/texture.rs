@@ -6,17 +6,18 @@ use crate::class::Class;
 use crate::effect::{Accessor, ArrayTouch, Fault, Flow, Machine, WarpOp};
 use crate::matched::Match;
 use crate::meaning::{Cx, V};
-use crate::row::{ROW, Row, Sem};
+use crate::row::{Exactness, Floor, ROW, Row, Sem, floor};
 use crate::texture::{Boundary, TexelSource, Texture};
 use crate::types::{Kind, Space, ptx};
 use crate::uop::Op;
 use half::f16;
 
+const PLANE: (&str, &str) = ("geom", ".1d .2d");
 pub(super) const GEOMETRY: (&str, &str) = ("geom", ".1d .2d .3d");
 pub(super) const LAYERED: (&str, &str) = ("geom", ".a1d .a2d");
 pub(super) const CUBE: (&str, &str) = ("geom", ".cube .acube");
 const MULTISAMPLE: (&str, &str) = ("geom", ".2dms .a2dms");
-const DTYPE: (&str, &str) = ("dtype", ".u32 .s32 .f32 .f16");
+const DTYPE: (&str, &str) = ("dtype", ".u32 .s32 .f32 .f16 .f16x2");
 const CTYPE: (&str, &str) = ("ctype", ".s32 .f32");
 pub(super) const TEX: Row = Row {
     does: "Samples a texture.",
@@ -25,108 +26,115 @@ pub(super) const TEX: Row = Row {
     class: |_| Class::Texture,
     ..ROW
 };
+const TEXELS: Row = Row { floors: FLOORS, check: Some(texels), sem: Sem::Ops(tex), ..TEX };
+const ARRAYS: Row = Row { since: ptx(2, 3), sm: 20, ..TEXELS };
+const CUBES: Row =
+    Row { since: ptx(3, 0), sm: 20, exact: Exactness::Manual, sem: Sem::None, ..TEXELS };
 pub(super) const SURFACE: Row =
     Row { counts: Some(coordinates), since: ptx(2, 0), sm: 20, class: |_| Class::Texture, ..ROW };
+const FLOORS: &[Floor] =
+    &[floor(".base .level .grad", ptx(3, 1), 0), floor(".f16 .f16x2", ptx(4, 2), 53)];
 
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "tex.geom.v4.dtype.ctype d*4{|p}:dtype, [a:any, c*?:ctype]{, e*?:.s32}{, f:.f32}",
-        sets: &[GEOMETRY, DTYPE, CTYPE],
-        sem: Sem::Ops(tex),
-        ..TEX
+        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:ctype]{, e*+:.s32}{, f:.f32}",
+        sets: &[PLANE, DTYPE, CTYPE],
+        ..TEXELS
     },
     Row {
-        syntax: "tex.geom.v4.dtype.ctype d*4{|p}:dtype, [a:any, b:any, c*?:ctype]{, e*?:.s32}{, f:.f32}",
-        sets: &[GEOMETRY, DTYPE, CTYPE],
-        since: ptx(1, 5),
-        sem: Sem::Ops(tex),
-        ..TEX
+        syntax: "tex{.base}.3d.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*4:ctype]{, e*4:.s32}",
+        sets: &[DTYPE, CTYPE],
+        ..TEXELS
     },
     Row {
-        syntax: "tex.geom.v4.dtype.ctype d*4{|p}:dtype, [a:any, c*?:any]{, e*?:.s32}{, f:.f32}",
+        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:any]{, e*+:.s32}{, f:.f32}",
         sets: &[LAYERED, DTYPE, CTYPE],
-        since: ptx(2, 3),
-        sm: 20,
-        sem: Sem::Ops(tex),
-        ..TEX
+        ..ARRAYS
     },
     Row {
-        syntax: "tex.geom.v4.dtype.ctype d*4{|p}:dtype, [a:any, b:any, c*?:any]{, e*?:.s32}{, f:.f32}",
-        sets: &[LAYERED, DTYPE, CTYPE],
-        since: ptx(2, 3),
-        sm: 20,
-        sem: Sem::Ops(tex),
-        ..TEX
-    },
-    Row {
-        syntax: "tex.geom.v4.dtype.f32 d*4{|p}:dtype, [a:any, c*4:any]{, f:.f32}",
+        syntax: "tex{.base}.geom.vec.dtype.f32 d*vec{|p}:dtype, [a:any{, b:any}, c*4:any]{, f:.f32}",
         sets: &[CUBE, DTYPE],
-        since: ptx(3, 0),
-        sm: 20,
-        sem: Sem::None,
-        ..TEX
+        ..CUBES
     },
     Row {
-        syntax: "tex.geom.v4.dtype.s32 d*4{|p}:dtype, [a:any, c*4:any]",
-        sets: &[MULTISAMPLE, DTYPE],
+        syntax: "tex{.base}.geom.v4.dtype.s32 d*4{|p}:dtype, [a:any, c*4:any]",
+        sets: &[MULTISAMPLE, ("dtype", ".u32 .s32 .f32 .f16")],
         since: ptx(3, 2),
         sm: 30,
+        floors: FLOORS,
         sem: Sem::None,
         ..TEX
     },
     Row {
-        syntax: "tex.base.geom.v4.dtype.ctype d*4{|p}:dtype, [a:any, c*?:ctype]{, e*?:.s32}{, f:.f32}",
-        sets: &[GEOMETRY, DTYPE, CTYPE],
-        since: ptx(3, 1),
-        sem: Sem::Ops(tex),
-        ..TEX
+        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:ctype], lod*+:ctype{, e*+:.s32}{, f:.f32}",
+        sets: &[PLANE, DTYPE, CTYPE],
+        ..TEXELS
     },
     Row {
-        syntax: "tex.level.geom.v4.dtype.ctype d*4{|p}:dtype, [a:any, c*?:ctype], lod:ctype{, e*?:.s32}{, f:.f32}",
-        sets: &[GEOMETRY, DTYPE, CTYPE],
-        since: ptx(3, 1),
-        sem: Sem::Ops(tex),
-        ..TEX
+        syntax: "tex.level.3d.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*4:ctype], lod*+:ctype{, e*4:.s32}",
+        sets: &[DTYPE, CTYPE],
+        ..TEXELS
     },
     Row {
-        syntax: "tex.level.geom.v4.dtype.ctype d*4{|p}:dtype, [a:any, c*?:any], lod:ctype{, e*?:.s32}{, f:.f32}",
+        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:any], lod*+:ctype{, e*+:.s32}{, f:.f32}",
         sets: &[LAYERED, DTYPE, CTYPE],
-        since: ptx(3, 1),
-        sm: 20,
-        sem: Sem::Ops(tex),
-        ..TEX
+        ..ARRAYS
     },
     Row {
-        syntax: "tex.grad.geom.v4.dtype.f32 d*4{|p}:dtype, [a:any, c*?:.f32], x*?:.f32, y*?:.f32{, e*?:.s32}{, f:.f32}",
-        sets: &[GEOMETRY, DTYPE],
-        since: ptx(3, 1),
-        sem: Sem::Ops(tex),
-        ..TEX
+        syntax: "tex.level.geom.vec.dtype.f32 d*vec{|p}:dtype, [a:any{, b:any}, c*4:any], lod*+:.f32{, f:.f32}",
+        sets: &[CUBE, DTYPE],
+        ..CUBES
     },
     Row {
-        syntax: "tex.grad.geom.v4.dtype.f32 d*4{|p}:dtype, [a:any, c*?:any], x*?:.f32, y*?:.f32{, e*?:.s32}{, f:.f32}",
-        sets: &[LAYERED, DTYPE],
-        since: ptx(3, 1),
-        sm: 20,
-        sem: Sem::Ops(tex),
-        ..TEX
+        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:ctype], x*!:.f32, y*!:.f32{, e*+:.s32}{, f:.f32}",
+        sets: &[PLANE, DTYPE, CTYPE],
+        ..TEXELS
     },
     Row {
-        syntax: "tex.geom.v2.f16x2.ctype d*2{|p}:.f16x2, [a:any, c*?:ctype]",
-        sets: &[GEOMETRY, CTYPE],
-        since: ptx(4, 2),
-        sm: 53,
-        sem: Sem::Ops(tex_pairs),
-        ..TEX
+        syntax: "tex.grad.3d.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*4:ctype], x*4:.f32, y*4:.f32{, e*4:.s32}",
+        sets: &[DTYPE, CTYPE],
+        ..TEXELS
+    },
+    Row {
+        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:any], x*!:.f32, y*!:.f32{, e*+:.s32}{, f:.f32}",
+        sets: &[LAYERED, DTYPE, CTYPE],
+        ..ARRAYS
+    },
+    Row {
+        syntax: "tex.grad.geom.vec.dtype.f32 d*vec{|p}:dtype, [a:any{, b:any}, c*4:any], x*+:.f32, y*+:.f32{, f:.f32}",
+        sets: &[CUBE, DTYPE],
+        ..CUBES
     },
 ];
 
-/// Elements of coordinate vectors.
-pub(super) fn coordinates(m: &Match, _: &str) -> u32 {
-    match m.get("geom").unwrap_or(".2d") {
+/// Four numbers, or two pairs of halves.
+fn texels(m: &Match) -> Result<(), String> {
+    match (m.get("dtype"), m.get("vec")) {
+        (Some(".f16x2"), Some(".v4")) => Err("pairs of halves come as `.v2`".into()),
+        (Some(".f16x2"), _) | (_, Some(".v4")) => Ok(()),
+        (dtype, _) => Err(format!("`{}` comes as `.v4`", dtype.unwrap_or(""))),
+    }
+}
+
+/// Elements of the vectors of coordinates, offsets and gradients.
+pub(super) fn coordinates(m: &Match, name: &str) -> u32 {
+    let geometry = m
+        .get("geom")
+        .or_else(|| [".3d", ".2d", ".a2d"].into_iter().find(|literal| m.has(literal)))
+        .unwrap_or(".2d");
+    if name == "lod" {
+        return 1;
+    }
+    // Offsets and gradients leave the layer out.
+    let layer = !matches!(name, "e" | "x" | "y");
+    match geometry {
         ".1d" => 1,
-        ".2d" | ".a1d" => 2,
+        ".a1d" => 1 + u32::from(layer),
+        ".2d" => 2,
+        ".a2d" => 2 + 2 * u32::from(layer),
+        // Any gradient of a cube, which has three elements that matter.
+        _ if !layer && name != "e" && m.get("geom").is_some_and(|g| g.ends_with("cube")) => 1,
         _ => 4,
     }
 }
@@ -135,6 +143,7 @@ pub(super) fn geometry(x: &Cx) -> (u32, bool) {
     match x.m.get("geom") {
         Some(".1d") => (1, false),
         Some(".3d") => (3, false),
+        None if x.has(".3d") => (3, false),
         Some(".a1d") => (1, true),
         Some(".a2d") => (2, true),
         _ => (2, x.has(".a2d")),
@@ -177,6 +186,9 @@ pub(super) fn resident(x: &mut Cx) {
 
 fn tex(x: &mut Cx) {
     let mut values = tex_results(x);
+    if x.m.get("dtype") == Some(".f16x2") {
+        return pairs(x, values);
+    }
     if x.m.get("dtype") == Some(".f16") {
         values = values.into_iter().map(|v| to_half(x, v)).collect();
     }
@@ -184,8 +196,7 @@ fn tex(x: &mut Cx) {
     resident(x);
 }
 
-fn tex_pairs(x: &mut Cx) {
-    let values = tex_results(x);
+fn pairs(x: &mut Cx, values: Vec<V>) {
     let halves: Vec<V> = values.into_iter().map(|v| to_half(x, v)).collect();
     let low = x.op2(Op::Pack16, halves[0], halves[1]);
     let high = x.op2(Op::Pack16, halves[2], halves[3]);

@@ -2,8 +2,8 @@
 
 use super::texture::{SURFACE, TEX, lanes, no_object};
 use crate::effect::{Fault, Flow, Machine, WarpOp};
-use crate::meaning::Cx;
-use crate::row::{Row, Sem};
+use crate::meaning::{Cx, V};
+use crate::row::{Exactness, Row, Sem};
 use crate::texture::{Address, Channel, Texture};
 use crate::types::{Kind, ptx};
 use crate::uop::Op;
@@ -20,6 +20,27 @@ pub static ROWS: &[Row] = &[
         since: ptx(1, 5),
         section: "9.7.10.5",
         sem: Sem::Ops(query),
+        ..TEX
+    },
+    Row {
+        syntax: "txq.level.query.b32 d, [a], lod:.b32",
+        does: "Gives the size of a mip level of a texture.",
+        sets: &[("query", ".width .height .depth")],
+        since: ptx(4, 3),
+        sm: 30,
+        section: "9.7.10.5",
+        exact: Exactness::Manual,
+        sem: Sem::Ops(query),
+        ..TEX
+    },
+    Row {
+        syntax: "istypep.kind p:pred, a:.u64",
+        does: "Tests whether an address is that of a texture, sampler or surface variable.",
+        sets: &[("kind", ".texref .samplerref .surfref")],
+        since: ptx(4, 0),
+        sm: 30,
+        section: "9.7.10.6",
+        sem: Sem::None,
         ..TEX
     },
     Row {
@@ -45,7 +66,14 @@ fn query(x: &mut Cx) {
     let index = sets.split_ascii_whitespace().position(|q| q == wanted).unwrap_or(0);
     let surface = u32::from(x.m.notation.mnemonic == "suq");
     let v = x.warp("txq", answer, [index as u32, surface, 0, 0], &[base], &[Kind::W])[0];
-    x.wr("d", v);
+    if !x.has(".level") {
+        return x.wr("d", v);
+    }
+    // Textures have one level here; one that is not there has no size.
+    let lod = x.rd("lod");
+    let first = x.op2(Op::EqW, lod, V::w(0));
+    let d = x.op3(Op::SelW, v, V::w(0), first);
+    x.wr("d", d);
 }
 
 /// Order of the queries in the row of `txq`; `suq` has the first five, then its own.

@@ -4,6 +4,8 @@ use super::{Builder, VarAttr, run_since};
 use crate::ast::*;
 use crate::diag::Code;
 use crate::span::Span;
+use ptx_isa::Ty;
+use ptx_isa::types::TyClass;
 
 impl Builder<'_> {
     pub(crate) fn var_begin(&mut self, attr: VarAttr) {
@@ -55,7 +57,7 @@ impl Builder<'_> {
                         "write it once, after the type: `.param .u64 .ptr .global .align 8 x`",
                     );
                 }
-                self.var.ptr = Some(PtrAttr { space: DeclSpace::Missing, align: 0 });
+                self.var.ptr = Some(PtrAttr { space: DeclSpace::Missing, object: None, align: 0 });
             }
         }
     }
@@ -64,7 +66,11 @@ impl Builder<'_> {
         let text = std::str::from_utf8(self.text(l, r)).unwrap_or("");
         let space = DeclSpace::parse(text).unwrap_or_default();
         match &mut self.var.ptr {
-            Some(ptr) if ptr.space == DeclSpace::Missing && ptr.align == 0 => ptr.space = space,
+            Some(ptr)
+                if ptr.space == DeclSpace::Missing && ptr.object.is_none() && ptr.align == 0 =>
+            {
+                ptr.space = space;
+            }
             None if self.var.space == DeclSpace::Missing && self.var.ty.is_none() => {
                 self.var.space = space;
             }
@@ -94,11 +100,27 @@ impl Builder<'_> {
                     .help("write it before the type: `.v4 .f32`");
             }
             None if self.var.ty.is_none() => self.var.ty = Some(self.make_word(l, r)),
+            None if self.points_to_object(l, r) => {}
             None => {
                 let found = String::from_utf8_lossy(self.text(l, r)).into_owned();
                 self.error(Code::Syntax, span, format!("unexpected `{found}` after the type"))
                     .help("a declaration has one type, followed by the name");
             }
+        }
+    }
+
+    /// `.ptr .texref`: takes the type of the object that a pointer points to.
+    fn points_to_object(&mut self, l: u32, r: u32) -> bool {
+        let ty = std::str::from_utf8(self.text(l, r)).ok().and_then(Ty::from_token);
+        let opaque = ty.filter(|ty| ty.class() == TyClass::Opaque);
+        match &mut self.var.ptr {
+            Some(ptr)
+                if ptr.space == DeclSpace::Missing && ptr.object.is_none() && ptr.align == 0 =>
+            {
+                ptr.object = opaque;
+                opaque.is_some()
+            }
+            _ => false,
         }
     }
 

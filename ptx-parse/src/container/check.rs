@@ -94,7 +94,10 @@ pub(super) fn check(
         match operand {
             Operand::Absent | Operand::Sink | Operand::Imm(_) | Operand::Special(_) => {}
             Operand::Envreg(n) => within((*n).into(), 32, "no such register")?,
-            Operand::Reg(id, _) | Operand::MinusReg(id, _) | Operand::NotReg(id) => reg(*id)?,
+            Operand::Reg(id, _)
+            | Operand::MinusReg(id, _)
+            | Operand::NotReg(id)
+            | Operand::Sum(id, _) => reg(*id)?,
             Operand::Symbol(id, _) => within(*id, limits.symbols, "no such variable")?,
             Operand::Var(id, _) => within(*id, body.vars.len(), "no such variable")?,
             Operand::Param(n, _) => within(*n, limits.functions[id], "no such parameter")?,

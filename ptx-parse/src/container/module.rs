@@ -337,6 +337,10 @@ impl Record for Operand {
                 tagged(17, *base);
                 to.signed(*offset);
             }
+            Operand::Sum(id, offset) => {
+                tagged(19, *id);
+                to.signed(*offset);
+            }
             Operand::Call(call) => {
                 to.byte(18);
                 call.callee.write(to);
@@ -380,6 +384,7 @@ impl Record for Operand {
                     targets: Record::read(from)?,
                 }))
             }
+            19 => Operand::Sum(from.small()?, from.signed()?),
             _ => return Err("unknown operand"),
         })
     }

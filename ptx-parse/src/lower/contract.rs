@@ -88,7 +88,9 @@ fn role(m: &Match) -> (Role, Option<Ty>) {
 fn registers(body: &Body, op: &Operand, f: &mut dyn FnMut(u32)) {
     let list = |r: &std::ops::Range<u32>| r.start as usize..r.end as usize;
     match op {
-        Operand::Reg(r, _) | Operand::NotReg(r) | Operand::MinusReg(r, _) => f(*r),
+        Operand::Reg(r, _) | Operand::NotReg(r) | Operand::MinusReg(r, _) | Operand::Sum(r, _) => {
+            f(*r)
+        }
         Operand::Vector(items) | Operand::Both(items) => {
             body.operands[list(items)].iter().for_each(|o| registers(body, o, f));
         }

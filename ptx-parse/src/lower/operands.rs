@@ -38,6 +38,10 @@ impl Names<'_> {
             Operand::MinusReg(r, part) => {
                 Arg::Minus(Box::new(self.arg(&Operand::Reg(*r, *part), ty)?))
             }
+            Operand::Sum(r, offset) => {
+                let register = self.arg(&Operand::Reg(*r, Selection::Whole), ty)?;
+                Arg::Sum(Box::new(register), *offset)
+            }
             Operand::NotReg(r) => Arg::Not(self.regs[*r as usize].0),
             Operand::Imm(bits) => {
                 let ty = ty.unwrap_or(if *bits > u32::MAX as u64 { Ty::B64 } else { Ty::B32 });

@@ -5,13 +5,14 @@ use super::opcode::{Candidate, Spec};
 use super::operands::{Fit, What, immediate};
 use super::scope::Binding;
 use crate::ast::{Arg, Imm, Operand as AstOperand};
+use crate::diag::{Code, Diag};
 use crate::module::Operand;
 use crate::names::Name;
+use crate::span::Span;
 use ptx_isa::meaning::Selection;
 use ptx_isa::row::AddressWidth;
-use ptx_isa::syntax::Form;
 use ptx_isa::types::TyClass;
-use ptx_isa::{Space, Ty};
+use ptx_isa::{Match, Operation, Space, Ty};
 
 impl Verifier<'_> {
     /// The address of a variable or function as a value; `None` for other names.
@@ -161,9 +162,9 @@ impl Verifier<'_> {
         Ok(Operand::Addr(at, offset))
     }
 
-    /// Results are written and parameters read. What writes memory begins with the address.
+    /// Results are written and parameters read.
     fn direction(&self, param: u32, c: &Candidate, op: &AstOperand) -> Fit<()> {
-        let writes = c.matched.notation.slots.first().is_some_and(|slot| slot.form == Form::Addr);
+        let writes = c.matched.row.op == Operation::Store;
         match (param < self.returns, writes) {
             (false, true) => Err((What::ReadOnlyParam, *op)),
             (true, false) => Err((What::WriteOnlyResult, *op)),
@@ -171,10 +172,28 @@ impl Verifier<'_> {
         }
     }
 
+    /// Whether addresses have 64 bits for certain: the module says so, or its target has no others.
+    fn wide_addresses(&self) -> bool {
+        let modern = self.module.info.target.sm >= super::header::FIRST_WITHOUT_32;
+        self.module.info.address_bits == 64 && (self.sized || modern)
+    }
+
+    /// Addresses of a module with 64-bit addresses are converted at that width.
+    pub(super) fn narrow_conversion(&self, m: &Match, text: &str) -> Option<Box<Diag>> {
+        let narrow =
+            m.ty("type").is_some_and(|ty| ty.bits() < u32::from(self.module.info.address_bits));
+        if m.row.op != Operation::ConvertAddress || !narrow || !self.wide_addresses() {
+            return None;
+        }
+        let message = format!("`{text}` converts 32-bit addresses, the module's have 64 bits");
+        let mut diag = Diag::error(Code::Type, Span::default(), message);
+        diag.help("write the type `.u64`");
+        Some(Box::new(diag))
+    }
+
     /// A 32-bit global or generic address: a matter of the module's address size.
     pub(super) fn narrow_address(&mut self, op: &AstOperand) -> Fit<()> {
-        let modern = self.module.info.target.sm >= super::header::FIRST_WITHOUT_32;
-        if self.module.info.address_bits == 64 && (self.sized || modern) {
+        if self.wide_addresses() {
             return Err((What::NarrowAddress, *op));
         }
         if !self.sized {

@@ -126,16 +126,39 @@ impl Verifier<'_> {
     ) -> Fit<Range<u32>> {
         // A last array without size may be left out.
         let open = formals.last().is_some_and(|p| p.array && p.size == 0);
-        let least = formals.len() - usize::from(open);
-        if items.len() < least || items.len() > formals.len() {
-            let message =
-                format!("the call has {} {what}s, its function {}", items.len(), formals.len());
+        let declared = formals.iter().filter(|p| !is_further_component(p)).count();
+        let least = declared - usize::from(open);
+        if items.len() < least || items.len() > declared {
+            let message = format!("the call has {} {what}s, its function {declared}", items.len());
             self.error(Code::Call, callee.span(), message);
             return Err((at, What::Silent));
         }
-        let mut list = Vec::with_capacity(items.len());
-        for (item, formal) in items.iter().zip(formals) {
-            list.push(self.passed(item, formal, what, at)?);
+        let mut list = Vec::with_capacity(formals.len());
+        let mut left = formals;
+        for item in items {
+            let Some((formal, rest)) = left.split_first() else { break };
+            let parts = 1 + rest.iter().take_while(|p| is_further_component(p)).count();
+            let vector = match self.ast.arg(item) {
+                Arg::Name { name, neg: false, not: false, part: None } => self.lookup(name),
+                _ => Binding::None,
+            };
+            match vector {
+                Binding::Regs(first, count)
+                    if usize::from(count) == parts
+                        && agrees(self.body.regs[first as usize].ty, formal.ty, false) =>
+                {
+                    let ids = first..first + u32::from(count);
+                    list.extend(ids.map(|id| Operand::Reg(id, Selection::Whole)));
+                }
+                _ if parts > 1 => {
+                    let message = format!("this {what} of the function is a vector of {parts}");
+                    self.error(Code::Call, item.span(), message)
+                        .help(format!("pass a register that is declared `.reg .v{parts} …`"));
+                    return Err((at, What::Silent));
+                }
+                _ => list.push(self.passed(item, formal, what, at)?),
+            }
+            left = &left[parts..];
         }
         let first = self.body.operands.len() as u32;
         self.body.operands.extend(list);
@@ -201,4 +224,9 @@ impl Verifier<'_> {
             (at, What::Silent)
         })
     }
+}
+
+/// Whether a parameter is a component of a vector other than the first; names have no dots.
+fn is_further_component(param: &Param) -> bool {
+    param.name.contains('.') && !param.name.ends_with(".x")
 }

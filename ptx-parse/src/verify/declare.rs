@@ -56,6 +56,11 @@ pub(super) struct Layout {
     pub array: bool,
 }
 
+/// Parameters that a declared one stands for: the components of a vector of registers.
+pub(super) fn components(var: &Var) -> u32 {
+    if var.space == DeclSpace::Reg && matches!(var.vector, 2 | 4) { var.vector } else { 1 }
+}
+
 impl Verifier<'_> {
     pub(super) fn span_of(&self, word: Word) -> Span {
         self.ast.word_span(word)
@@ -446,8 +451,9 @@ impl Verifier<'_> {
         Binding::Regs(first, vector)
     }
 
-    /// A parameter or result; registers are added to the body when `define`.
-    pub(super) fn param(&mut self, var: &Var, entry: bool, define: bool) -> Param {
+    /// A parameter or result; registers are added to the body when `define`. A vector of registers is as many
+    /// parameters as it has components.
+    pub(super) fn param(&mut self, var: &Var, entry: bool, define: bool) -> Vec<Param> {
         let name = self.text(var.name.name);
         let span = self.span_of(var.name);
         let layout = self.layout(var);
@@ -455,15 +461,14 @@ impl Verifier<'_> {
         match var.space {
             DeclSpace::Param => {}
             DeclSpace::Reg if !entry => {
+                reg = Some(u32::MAX);
                 if define {
                     let text = self.shared(var.name.name);
-                    let binding = self.new_register(text, None, layout.ty, 1);
-                    if let Binding::Reg(id) = binding {
-                        reg = Some(id);
+                    let binding = self.new_register(text, None, layout.ty, components(var) as u8);
+                    if let Binding::Reg(first) | Binding::Regs(first, _) = binding {
+                        reg = Some(first);
                     }
                     self.bind(var.name, binding);
-                } else {
-                    reg = Some(u32::MAX);
                 }
             }
             _ => {
@@ -487,6 +492,7 @@ impl Verifier<'_> {
                 DeclSpace::Shared => Space::Shared,
                 DeclSpace::Local => Space::Local,
                 DeclSpace::Const => Space::Const,
+                DeclSpace::Missing if ptr.object.is_some() => Space::Tex,
                 DeclSpace::Missing => Space::Generic,
                 _ => {
                     self.error(
@@ -499,11 +505,17 @@ impl Verifier<'_> {
             };
             (space, if ptr.align == 0 { 4 } else { ptr.align })
         });
-        if var.ptr.is_some() {
+        if let Some(written) = var.ptr {
             self.need(span, "`.ptr`", ptx(2, 2), 0);
+            if !entry {
+                self.error(Code::Declaration, span, "`.ptr` is for parameters of kernels");
+            }
+            if written.align > 0 && !written.align.is_power_of_two() {
+                self.bad_align(span);
+            }
         }
         let size = layout.size.min(u64::from(u32::MAX)) as u32;
-        Param {
+        let param = Param {
             name: Text::new(&self.module.source, span.start..span.end),
             ty: layout.ty,
             align: layout.align,
@@ -511,6 +523,18 @@ impl Verifier<'_> {
             array: layout.array,
             reg,
             ptr,
+        };
+        let parts = components(var);
+        if parts == 1 {
+            return vec![param];
         }
+        let part = |i: u32| Param {
+            name: format!("{name}.{}", ["x", "y", "z", "w"][i as usize & 3]).as_str().into(),
+            align: layout.ty.bytes(),
+            size: layout.ty.bytes(),
+            reg: reg.map(|first| first.saturating_add(i)),
+            ..param.clone()
+        };
+        (0..parts).map(part).collect()
     }
 }

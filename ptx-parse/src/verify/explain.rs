@@ -167,6 +167,10 @@ impl Verifier<'_> {
             What::NeedsRegister => {
                 (Code::Operand, format!("the {which} operand must be a register"))
             }
+            What::NothingWritten => {
+                help = Some("name a register for one of its elements".into());
+                (Code::Operand, "a vector of `_` alone stands for nothing".into())
+            }
             What::NeedsVector(n) => {
                 help = Some(format!("write `{{…}}` with {n} elements"));
                 (Code::Operand, format!("the {which} operand must be a vector of {n}"))
@@ -281,6 +285,10 @@ impl Verifier<'_> {
                     Code::Operand,
                     "an address in Tensor Memory is a register, with an offset or without".into(),
                 )
+            }
+            What::OffsetOfFloat => {
+                help = Some("add it with `add` first".into());
+                (Code::Operand, "an offset is added to integer registers only".into())
             }
             What::NarrowAddress => (Code::Type, "the address of this variable has 64 bits".into()),
             What::Call => {

@@ -1,7 +1,7 @@
 //! Functions: declarations, parameters, bodies, labels (PTX ISA 11.2, 11.3, 11.7).
 
 use super::Verifier;
-use super::declare::linkage;
+use super::declare::{components, linkage};
 use super::scope::Binding;
 use crate::ast::{self, DeclSpace, Directive, DirectiveKind, FnKind, Instr, Run, Stmt, Word};
 use crate::diag::{Code, closest};
@@ -105,15 +105,15 @@ impl Verifier<'_> {
     fn params(&mut self, f: &ast::Function, define: bool) -> (Vec<Param>, Vec<Param>) {
         let ast = self.ast;
         let entry = f.kind == FnKind::Entry;
-        let rets: Vec<_> =
-            ast.vars(f.returns).iter().map(|v| self.param(v, false, define)).collect();
+        let returns = ast.vars(f.returns);
+        let rets: Vec<_> = returns.iter().flat_map(|v| self.param(v, false, define)).collect();
         let params: Vec<_> =
-            ast.vars(f.params).iter().map(|v| self.param(v, entry, define)).collect();
+            ast.vars(f.params).iter().flat_map(|v| self.param(v, entry, define)).collect();
         if entry && !rets.is_empty() {
             self.error(Code::Declaration, f.span, "a kernel returns nothing");
         }
-        let in_memory = ast.vars(f.returns).iter().any(|v| v.space == DeclSpace::Param);
-        if rets.len() > 1 && in_memory {
+        let in_memory = returns.iter().any(|v| v.space == DeclSpace::Param);
+        if returns.len() > 1 && in_memory {
             self.error(Code::Declaration, f.span, "only registers can return several values")
                 .help("return one `.param` array, or declare the results as `.reg`");
         }
@@ -148,12 +148,14 @@ impl Verifier<'_> {
     /// `.param` names: results first, then parameters.
     fn bind_params(&mut self, f: &ast::Function) {
         let ast = self.ast;
-        self.returns = ast.vars(f.returns).len() as u32;
-        let vars = ast.vars(f.returns).iter().chain(ast.vars(f.params));
-        for (i, var) in vars.enumerate() {
+        let returns = ast.vars(f.returns);
+        self.returns = returns.iter().map(components).sum();
+        let mut next = 0;
+        for var in returns.iter().chain(ast.vars(f.params)) {
             if var.space == DeclSpace::Param {
-                self.bind(var.name, Binding::Param(i as u32));
+                self.bind(var.name, Binding::Param(next));
             }
+            next += components(var);
         }
     }
 

@@ -88,6 +88,10 @@ pub(super) struct Spec {
     pub dest: bool,
     pub optional: bool,
     pub count: Option<u32>,
+    /// A vector of one element may stand for a scalar.
+    pub one: bool,
+    /// Longer vectors are allowed too.
+    pub least: bool,
     pub ty: Option<Ty>,
     pub relaxed: bool,
     pub negatable: bool,
@@ -99,6 +103,8 @@ pub(super) struct Spec {
     pub fills: Option<u32>,
     /// A predicate may (`true`) or must (`false`) follow after a bar.
     pub second: Option<bool>,
+    /// Only registers go.
+    pub register: bool,
     /// The name of a variable stands for its address.
     pub names: bool,
     /// For memory operands, the first parts of compound ones and variables: the state space that a modifier names.
@@ -145,7 +151,9 @@ impl Verifier<'_> {
         };
         let info = self.module.info;
         let problem = |m: &Match| {
-            problem(m, text, info.version, info.target).or_else(|| self.wide_access(m, text))
+            problem(m, text, info.version, info.target)
+                .or_else(|| self.wide_access(m, text))
+                .or_else(|| self.narrow_conversion(m, text))
         };
         let mut problems = Vec::new();
         for (i, c) in known.iter().enumerate() {
@@ -234,6 +242,8 @@ fn candidate(m: Match) -> Candidate {
             dest: slot.dest,
             optional: slot.optional,
             count: m.slot_count(slot),
+            one: slot.count != Count::One,
+            least: slot.count == Count::RowLeast,
             ty: m.slot_ty(slot),
             relaxed: slot.relaxed,
             negatable: slot.negatable,
@@ -245,6 +255,7 @@ fn candidate(m: Match) -> Candidate {
             .then(|| m.ty("type").map_or(0, Ty::bits)),
             second: slot.second.map(|(_, optional)| optional),
             space,
+            register: slot.register,
             names: slot.names,
         };
         match units.last_mut() {
@@ -263,7 +274,8 @@ fn candidate(m: Match) -> Candidate {
     let op = m.row.op;
     let traits = Traits {
         addresses: false,
-        specials: matches!(op, Operation::Move | Operation::Convert),
+        specials: op == Operation::Move
+            || op == Operation::Convert && m.types().all(|ty| ty.is_int()),
         sink: m.row.sink,
     };
     let mut required = units.iter().filter(|u| !u.optional).count();

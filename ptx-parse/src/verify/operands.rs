@@ -31,6 +31,8 @@ pub(super) enum What {
     NeedsConstant,
     /// A register is needed.
     NeedsRegister,
+    /// A vector of `_` alone.
+    NothingWritten,
     /// A vector of so many elements is needed.
     NeedsVector(u32),
     /// A scalar is needed.
@@ -83,6 +85,8 @@ pub(super) enum What {
     TensorAddress(Ty),
     /// Something else than a register as an address in Tensor Memory.
     NeedsTensorAddress,
+    /// An offset behind a register that holds no integer.
+    OffsetOfFloat,
     /// The address does not fit in 32 bits.
     NarrowAddress,
     /// A call's operands are malformed.
@@ -337,14 +341,12 @@ impl Verifier<'_> {
         let mut absent = unit.slots.len() - items.len();
         let mut items = items.iter();
         // Optional parts are left out from the front where a scalar meets a vector.
-        for spec in &unit.slots {
+        for (i, spec) in unit.slots.iter().enumerate() {
             let next = items.clone().next();
             let shape_differs =
                 next.is_some_and(|o| spec.count.is_some() != matches!(o.kind, OperandKind::Vector));
-            if spec.optional
-                && absent > 0
-                && (next.is_none() || shape_differs || items.len() < absent)
-            {
+            let needed = unit.slots[i + 1..].iter().filter(|s| !s.optional).count();
+            if spec.optional && absent > 0 && (shape_differs || items.len() <= needed) {
                 absent -= 1;
                 self.top.push(Operand::Absent);
                 continue;
@@ -367,7 +369,10 @@ impl Verifier<'_> {
                     // A predicate that must be written may not be thrown away.
                     let needed = spec.second == Some(false) && spec.ty != Some(Ty::Pred);
                     let sink = Traits { sink: !needed, ..c.traits };
-                    let first = self.value(spec, &d, c.traits)?;
+                    // With a predicate that must be written the value may be thrown away.
+                    let discard = c.traits.sink || spec.second == Some(false);
+                    let first = Traits { sink: discard, ..c.traits };
+                    let first = self.value(spec, &d, first)?;
                     let pred = Spec { ty: Some(Ty::Pred), count: None, ..*spec };
                     let second = self.value(&pred, &p, sink)?;
                     let at = self.body.operands.len() as u32;

@@ -4,12 +4,13 @@ use super::Verifier;
 use super::opcode::{Spec, Traits};
 use super::operands::{Fit, What, agrees, immediate};
 use super::scope::Binding;
-use crate::ast::{Arg, Imm, Operand as AstOperand, Selector, flag};
+use crate::ast::{Arg, Imm, Operand as AstOperand, OperandKind, Selector, flag};
 use crate::module::Operand;
 use crate::names::Name;
 use ptx_isa::Ty;
 use ptx_isa::meaning::Selection;
 use ptx_isa::special::Sreg;
+use ptx_isa::syntax::Form;
 use ptx_isa::types::TyClass;
 
 impl Verifier<'_> {
@@ -17,6 +18,10 @@ impl Verifier<'_> {
     #[inline]
     pub(super) fn value(&mut self, spec: &Spec, op: &AstOperand, traits: Traits) -> Fit<Operand> {
         let ast = self.ast;
+        if spec.least && spec.count == Some(1) && op.kind != OperandKind::Vector {
+            let scalar = Spec { count: None, least: false, ..*spec };
+            return self.value(&scalar, op, traits);
+        }
         match ast.arg(op) {
             Arg::Name { name, neg, not, part } => {
                 let binding = self.lookup(name);
@@ -47,6 +52,7 @@ impl Verifier<'_> {
                 Err((What::NeedsVector(spec.count.unwrap_or(0)), *op))
             }
             Arg::Imm(_) if spec.dest => Err((What::NotConstant, *op)),
+            Arg::Imm(_) if spec.register => Err((What::NeedsRegister, *op)),
             Arg::Imm(imm) => self.constant(spec, op, imm),
             Arg::Vector(items) => {
                 if let Some(total) = spec.fills {
@@ -55,18 +61,26 @@ impl Verifier<'_> {
                 let Some(count) = spec.count else {
                     return match items {
                         // A vector of one is its element.
-                        [one] => {
+                        [one] if spec.one => {
                             let one = *one;
                             self.value(spec, &one, traits)
                         }
                         _ => Err((What::NeedsScalar, *op)),
                     };
                 };
-                if items.len() as u32 != count {
+                let given = items.len() as u32;
+                let longer = spec.least && given > count && matches!(given, 2 | 4);
+                if given != count && !longer {
                     return Err((What::NeedsVector(count), *op));
                 }
-                let element = Spec { count: None, ..*spec };
+                if items.iter().all(|item| item.kind == OperandKind::Sink) {
+                    return Err((What::NothingWritten, *op));
+                }
+                let element = Spec { count: None, least: false, ..*spec };
                 let traits = Traits { sink: spec.dest || traits.sink, ..traits };
+                if items.iter().any(|item| item.kind == OperandKind::Offset) {
+                    return Err((What::NeedsRegister, *op));
+                }
                 let mut list: [Operand; 8] = [const { Operand::Absent }; 8];
                 if items.len() <= 8 {
                     for (to, item) in list.iter_mut().zip(items) {
@@ -93,9 +107,13 @@ impl Verifier<'_> {
                     _ => Err((What::NeedsRegister, *op)),
                 }
             }
-            Arg::Offset { name, offset } if (spec.names || traits.addresses) && !spec.dest => {
+            Arg::Offset { name, offset } if !spec.dest && spec.form == Form::Value => {
                 let binding = self.lookup(name);
+                if let Binding::Reg(id) = binding {
+                    return self.sum(spec, op, id, offset);
+                }
                 match self.address_value(spec, op, binding, offset) {
+                    Some(_) if matches!(binding, Binding::Func(_)) => Err((What::NotValue, *op)),
                     Some(fit) => fit,
                     None if binding == Binding::None => Err((What::Unknown(name), *op)),
                     None => Err((What::NotValue, *op)),
@@ -110,6 +128,23 @@ impl Verifier<'_> {
             Arg::Pair(..) => Err((What::Pair, *op)),
             _ => Err((What::NeedsRegister, *op)),
         }
+    }
+
+    /// `%r1+4` as a value: a register with a constant added to it.
+    fn sum(&self, spec: &Spec, op: &AstOperand, id: u32, offset: i64) -> Fit<Operand> {
+        let ty = self.body.regs[id as usize].ty;
+        if spec.count.is_some() {
+            return Err((What::NeedsVector(spec.count.unwrap_or(0)), *op));
+        }
+        let want = spec.ty.unwrap_or(ty);
+        if !agrees(ty, want, spec.relaxed) {
+            return Err((What::Type(ty, want), *op));
+        }
+        let integer = |ty: Ty| matches!(ty.class(), TyClass::Bits | TyClass::Uint | TyClass::Sint);
+        if !integer(ty) || !integer(want) || ty.bits() > 64 {
+            return Err((What::OffsetOfFloat, *op));
+        }
+        Ok(Operand::Sum(id, offset))
     }
 
     /// `mov`'s vectors: two or four elements whose widths sum to the type's.
