@@ -193,6 +193,40 @@ impl Class {
         )
     }
 
+    /// Whether the hardware's assembler makes a sequence with branches of the instruction, or a fence.
+    pub const fn has_branches(self) -> bool {
+        use Class::*;
+        matches!(
+            self,
+            IntDiv64
+                | F32Div
+                | F32Rcp
+                | F32Sqrt
+                | F64Div
+                | F64Rcp
+                | F64Sqrt
+                | FenceBlock
+                | FenceDevice
+        )
+    }
+
+    /// Whether the instruction computes on registers of its lane, or shuffles them: a guard on it needs no branch.
+    pub const fn is_arithmetic(self) -> bool {
+        use Class::*;
+        match self {
+            IntAdd | IntAdd64 | IntMul24 | IntMul | IntMulWide | IntMulHi | IntMul64
+            | IntMulHi64 | IntDiv | IntMinMax | Logic | Shift | Shift64 | Bitfield | BitCount
+            | Dot | F32Add | F32Mul | F32Fma | F32MinMax | F32RcpApprox | F32SqrtApprox
+            | F32Rsqrt | F32Ex2 | F32Lg2 | F32SinCos | F32DivApprox | F64Add | F64Fma
+            | F64MinMax | F16 | F16Mufu | Compare | Compare64 | Select | Move | SpecialRegister
+            | ConvertInt | Convert | Convert64 | ConvertF16 | Shuffle => true,
+            IntDiv64 | F32Div | F32Rcp | F32Sqrt | F64Div | F64Rcp | F64Sqrt | Branch | Barrier
+            | WarpSync | FenceBlock | FenceDevice | Vote | Match | Redux | LoadGlobal
+            | StoreGlobal | AtomicGlobal | LoadShared | StoreShared | AtomicShared | LoadConst
+            | LoadParam | Texture | LoadMatrix | MmaSmall | MmaLarge | MmaF64 => false,
+        }
+    }
+
     /// The class where a source is a special register: a move then waits for the unit that holds it.
     pub const fn of_special(self) -> Class {
         match self {

@@ -2,7 +2,7 @@
 
 use crate::class::Class;
 use crate::matched::Match;
-use crate::meaning::Cx;
+use crate::meaning::{Cx, V};
 pub use crate::reach::Reach;
 use crate::types::{PtxVersion, ptx};
 
@@ -41,6 +41,12 @@ pub struct Row {
     pub class: fn(&Match) -> Class,
     /// What it computes, where others than [`Row::sem`] ask for it.
     pub op: Operation,
+    /// The factors of the product that the hardware's assembler ends it in, where it does: it joins that product with an
+    /// addition, as it joins any other; read off the SASS of ptxas 13.
+    pub factors: fn(&Match) -> Option<Factors>,
+    /// Whether the hardware's assembler ends a basic block here, because it makes branches of the instruction or
+    /// orders memory by it; read off the SASS of ptxas 13.5 for sm_75 to sm_120.
+    pub splits: fn(&Match) -> bool,
     /// The threads that it exchanges values with.
     pub reach: Reach,
     /// Whether it may wait until threads of other warps have done something.
@@ -64,6 +70,9 @@ pub enum AddressWidth {
     Tensor,
 }
 
+/// Appends what computes the two factors of a product.
+pub type Factors = fn(&mut Cx) -> [V; 2];
+
 /// A rule over the chosen modifiers; the error is what a user reads.
 pub type Check = fn(&Match) -> Result<(), String>;
 
@@ -84,6 +93,8 @@ pub const ROW: Row = Row {
     counts: None,
     class: |m| panic!("the row `{}` states no timing class", m.row.syntax),
     op: Operation::Other,
+    factors: |_| None,
+    splits: |m| m.class().has_branches(),
     reach: Reach::Lane,
     waits: false,
     sink: false,

@@ -203,6 +203,9 @@ macro_rules! pure_ops {
             TanhApproxF32(a: W) -> W = $crate::mufu::tanh_approx(a);
             DivApproxF32(a: W, b: W; k) -> W = $crate::mufu::div_approx(a, b, k != 0);
             DivFullF32(a: W, b: W; k) -> W = $crate::mufu::div_full(a, b, k != 0);
+            // The scaled operands of both; k is 1 for .ftz, plus 2 for .full.
+            DividendF32(a: W, b: W; k) -> W = $crate::mufu::dividend(a, b, k);
+            DivisorF32(b: W; k) -> W = $crate::mufu::divisor(b, k);
             RcpApproxF64(a: D) -> D = $crate::mufu::rcp_approx_f64(a);
             RsqrtApproxF64(a: D) -> D = $crate::mufu::rsqrt_approx_f64(a);
             RsqrtApproxFtzF64(a: D) -> D = $crate::mufu::rsqrt_approx_ftz_f64(a);

@@ -271,6 +271,8 @@ pub struct Body {
     pub prototypes: Vec<Prototype>,
     /// Source positions of `.loc`, referenced by instructions.
     pub locs: Vec<Loc>,
+    /// Where `.pragma "nounroll"` stands: before these instructions (may be `insts.len()`).
+    pub nounroll: Vec<u32>,
     /// Closing brace.
     pub end: SpanRange,
 }

@@ -66,3 +66,60 @@ pub fn div_approx(a: u32, b: u32, ftz: bool) -> u32 {
 pub fn div_full(a: u32, b: u32, ftz: bool) -> u32 {
     divide(a, b, scale_full(b, ftz), ftz)
 }
+
+/// What the division with these bits (1: `.ftz`, 2: `.full`) scales both by.
+fn scale(b: u32, bits: u32) -> f32 {
+    let ftz = bits & 1 != 0;
+    if bits & 2 != 0 { scale_full(b, ftz) } else { scale_approx(b, ftz) }
+}
+
+/// The dividend that the reciprocal of [`scaled_divisor`] is multiplied by; bits 1 for `.ftz`, 2 for `.full`.
+pub fn scaled_dividend(a: u32, b: u32, bits: u32) -> u32 {
+    let ftz = bits & 1 != 0;
+    product(flushed(a, ftz), scale(b, bits), ftz).to_bits()
+}
+
+/// The divisor that the bare unit takes the reciprocal of; bits 1 for `.ftz`, 2 for `.full`.
+pub fn scaled_divisor(b: u32, bits: u32) -> u32 {
+    divisor(b, scale(b, bits), bits & 1 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{div_approx, div_full, rcp_approx, scaled_dividend, scaled_divisor};
+
+    /// The product of the two factors is the quotient, for every form.
+    #[test]
+    fn the_factors_of_a_quotient_multiply_to_it() {
+        let edges =
+            [0, 1, 0x007f_ffff, 0x0080_0000, 0x3f80_0000, 0x7e80_0000, 0x7f00_0001, 0x7f80_0000];
+        let mut seed = 1u32;
+        let mut next = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            seed
+        };
+        let mut values: Vec<u32> = (0..64).map(|_| next()).collect();
+        values.extend(edges.iter().flat_map(|e| [*e, e | 0x8000_0000]));
+        for &a in &values {
+            for &b in &values {
+                for bits in 0..4 {
+                    let ftz = bits & 1 != 0;
+                    let whole =
+                        if bits & 2 != 0 { div_full(a, b, ftz) } else { div_approx(a, b, ftz) };
+                    let factors =
+                        [scaled_dividend(a, b, bits), rcp_approx(scaled_divisor(b, bits), true)];
+                    let product = crate::num::fp32::mul(
+                        crate::num::Rnd::Rn,
+                        ftz,
+                        false,
+                        factors[0],
+                        factors[1],
+                    );
+                    assert_eq!(product, whole, "{a:#x} / {b:#x}, form {bits}");
+                }
+            }
+            // A plain reciprocal is one over it, in the full form.
+            assert_eq!(div_full(1f32.to_bits(), a, false), rcp_approx(a, false), "1 / {a:#x}");
+        }
+    }
+}

@@ -20,7 +20,7 @@ mod lenient;
 mod narrow;
 mod tables;
 
-pub use division::{div_approx, div_full};
+pub use division::{div_approx, div_full, scaled_dividend as dividend, scaled_divisor as divisor};
 pub use double::{rcp_approx_f64, rsqrt_approx_f64, rsqrt_approx_ftz_f64};
 pub use functions::{
     cos_approx, ex2_approx, lg2_approx, rcp_approx, rsqrt_approx, sin_approx, sqrt_approx,

@@ -3,7 +3,7 @@
 //! Compute capability 1.x has the flushing unit only.
 
 use crate::class::Class;
-use crate::meaning::Cx;
+use crate::meaning::{Cx, V};
 use crate::mufu::{self, Warp};
 use crate::row::{Exactness, Operation, ROW, Row, Sem, floor};
 use crate::types::{Ty, ptx};
@@ -33,6 +33,7 @@ pub static ROWS: &[Row] = &[
         class: |_| Class::F32DivApprox,
         op: Operation::Div,
         exact: Exactness::Recorded("mufu.rcp"),
+        factors: |_| Some(|x| quotient(x, 0)),
         sem: Sem::Ops(|x| divide(x, Op::DivApproxF32)),
         ..APPROX
     },
@@ -43,6 +44,7 @@ pub static ROWS: &[Row] = &[
         class: |_| Class::F32DivApprox,
         op: Operation::Div,
         exact: Exactness::Recorded("mufu.rcp"),
+        factors: |_| Some(|x| quotient(x, 2)),
         sem: Sem::Ops(|x| divide(x, Op::DivFullF32)),
         ..APPROX
     },
@@ -53,6 +55,7 @@ pub static ROWS: &[Row] = &[
         class: |_| Class::F32DivApprox,
         op: Operation::Div,
         exact: Exactness::Recorded("mufu.rcp"),
+        factors: |_| Some(|x| quotient(x, 0)),
         sem: Sem::Ops(|x| divide(x, Op::DivApproxF32)),
         ..SHORT
     },
@@ -61,6 +64,11 @@ pub static ROWS: &[Row] = &[
         section: "9.7.3.13",
         class: |_| Class::F32RcpApprox,
         exact: Exactness::Recorded("mufu.rcp"),
+        // With .ftz it is the bare unit.
+        factors: |m| match m.has(".ftz") {
+            true => None,
+            false => Some(reciprocal),
+        },
         sem: Sem::Ops(|x| unary(x, Op::RcpApproxF32)),
         ..RCP
     },
@@ -79,6 +87,7 @@ pub static ROWS: &[Row] = &[
         sm: 20,
         section: "9.7.3.14",
         class: |_| Class::F64Rcp,
+        splits: |_| false,
         exact: Exactness::Recorded("mufu.rcp"),
         sem: Sem::Ops(|x| plain(x, Op::RcpApproxF64)),
         ..RCP
@@ -137,6 +146,7 @@ pub static ROWS: &[Row] = &[
         sm: 20,
         section: "9.7.3.17",
         class: |_| Class::F64Sqrt,
+        splits: |_| false,
         exact: Exactness::Recorded("mufu.rsqrt"),
         sem: Sem::Ops(|x| plain(x, Op::RsqrtApproxFtzF64)),
         ..RSQRT
@@ -279,6 +289,25 @@ fn divide(x: &mut Cx, op: Op) {
     let (a, b) = (x.rd("a"), x.rd("b"));
     let d = x.op_k(op, &[a, b], ftz(x));
     x.wr("d", d);
+}
+
+/// The factors of a quotient: the scaled dividend, and the reciprocal of the scaled divisor.
+fn quotient(x: &mut Cx, full: u32) -> [V; 2] {
+    let (a, b) = (x.rd("a"), x.rd("b"));
+    let k = ftz(x) | full;
+    factors(x, a, b, k)
+}
+
+/// The factors of a reciprocal: one is divided as `div.full` does it.
+fn reciprocal(x: &mut Cx) -> [V; 2] {
+    let a = x.rd("a");
+    factors(x, V::w(1f32.to_bits()), a, 2)
+}
+
+fn factors(x: &mut Cx, a: V, b: V, k: u32) -> [V; 2] {
+    let dividend = x.op_k(Op::DividendF32, &[a, b], k);
+    let divisor = x.op_k(Op::DivisorF32, &[b], k);
+    [dividend, x.op_k(Op::RcpApproxF32, &[divisor], 1)]
 }
 
 /// A 16-bit function, on one value or on both halves of a register.

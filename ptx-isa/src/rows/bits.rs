@@ -41,6 +41,7 @@ pub static ROWS: &[Row] = &[
         sm: 20,
         section: "9.7.1.16",
         class: |_| Class::BitCount,
+        splits: |m| m.types().any(|t| t.bits() == 64),
         sem: Sem::Ops(bfind),
         ..ROW
     },

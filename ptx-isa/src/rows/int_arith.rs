@@ -199,6 +199,7 @@ pub static ROWS: &[Row] = &[
         sets: &[INT],
         section: "9.7.1.8",
         class: class::divide,
+        splits: |m| m.types().any(|t| t.bits() != 32),
         op: Operation::Div,
         sem: Sem::Ops(|x| by_sign(x, [Op::DivUW, Op::DivSW, Op::DivUD, Op::DivSD])),
         ..ROW
@@ -209,6 +210,7 @@ pub static ROWS: &[Row] = &[
         sets: &[INT],
         section: "9.7.1.9",
         class: class::divide,
+        splits: |m| m.types().any(|t| t.bits() != 32 || t.signed()),
         op: Operation::Rem,
         sem: Sem::Ops(|x| by_sign(x, [Op::RemUW, Op::RemSW, Op::RemUD, Op::RemSD])),
         ..ROW

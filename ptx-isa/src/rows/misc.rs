@@ -9,6 +9,7 @@ const PMEVENT: Row = Row {
     does: "Triggers events of the performance monitor.",
     section: "9.7.19.3",
     class: |_| Class::Move,
+    splits: |_| true,
     ..ROW
 };
 
@@ -20,6 +21,7 @@ pub static ROWS: &[Row] = &[
         sm: 11,
         section: "9.7.19.1",
         class: |_| Class::Move,
+        splits: |_| true,
         sem: Sem::Ops(|x| {
             x.effect(Effect::Brkpt, &[], &[]);
         }),

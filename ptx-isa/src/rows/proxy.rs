@@ -10,6 +10,7 @@ const FENCE: Row = Row {
     does: "Orders accesses of one proxy to memory before those of another.",
     section: "9.7.15.4",
     class: class::fence,
+    splits: |_| false,
     addresses: AddressWidth::Any,
     // One coherent memory behind every proxy: a full fence orders them all.
     sem: Sem::Ops(|x| {

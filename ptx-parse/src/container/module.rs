@@ -44,7 +44,8 @@ records! {
     Prototype { rets, params, noreturn }
     Loc { file, line, column }
     Body {
-        regs, vars, insts, operands, labels, branch_targets, call_targets, prototypes, locs, end
+        regs, vars, insts, operands, labels, branch_targets, call_targets, prototypes, locs, nounroll,
+        end
     }
 }
 

@@ -48,11 +48,11 @@ pub(crate) fn lower_function(
     out.reg_names[Kind::P as usize].push(made("CC.CF"));
 
     let plan = if module.contraction {
-        contract::plan(module, body, &block_starts(module, body))
+        contract::plan(module, body, entry)
     } else {
         contract::Plan::default()
     };
-    let mut kept = HashMap::new();
+    let kept = kept_registers(module, body, &plan, &mut out);
     let mut refused: Vec<(usize, String)> = Vec::new();
     let mut args = Vec::new();
     // Types of the slots, by opcode.
@@ -63,8 +63,8 @@ pub(crate) fn lower_function(
         let operands = &body.operands[inst.operands.start as usize..inst.operands.end as usize];
         let guard = inst.guard.map(|(r, negated)| (names.regs[r as usize].0, negated));
         let mut flow = Flow::Next;
-        if plan.kept.contains(&i) {
-            keep_factors(i, m, operands, &names, &mut kept, &mut out);
+        if let Some(copies) = kept.get(&i) {
+            keep_factors(copies, m, operands, &names, carry, &mut out);
         }
         // A fused addition has the meaning of the multiply-add.
         let fused = plan.fused.get(&i);
@@ -172,20 +172,6 @@ fn arguments(
     Ok(())
 }
 
-/// Where basic blocks begin, by instruction.
-fn block_starts(module: &Module, body: &Body) -> Vec<bool> {
-    let mut starts = vec![false; body.insts.len() + 1];
-    starts[0] = true;
-    for (_, at) in &body.labels {
-        starts[*at as usize] = true;
-    }
-    for (i, inst) in body.insts.iter().enumerate() {
-        let row = module.matches[inst.opcode as usize].row;
-        starts[i + 1] |= matches!(row.sem, Sem::Control(_));
-    }
-    starts
-}
-
 /// The name of a register that stands nowhere in the text.
 fn made(name: &str) -> RegName {
     RegName { base: name.into(), number: None, suffix: "" }
@@ -199,26 +185,55 @@ fn fresh(out: &mut Function, kind: Kind, name: &str) -> V {
     V { kind, src: Src::Reg(*n - 1) }
 }
 
-/// Copies the factors of product `i` before something overwrites them.
+/// Registers for the factors that are kept: a product may stand behind its sum in the text.
+fn kept_registers(
+    module: &Module,
+    body: &Body,
+    plan: &contract::Plan,
+    out: &mut Function,
+) -> HashMap<usize, [V; 2]> {
+    let mut products: Vec<usize> = plan.kept.iter().copied().collect();
+    products.sort_unstable();
+    let mut registers = |i: usize| {
+        let m = &module.matches[body.insts[i].opcode as usize];
+        let kind = m.types().last().map_or(Kind::W, |ty| ty.kind());
+        (i, [(); 2].map(|()| fresh(out, kind, "(factor)")))
+    };
+    products.into_iter().map(&mut registers).collect()
+}
+
+/// Copies the factors of a product: something overwrites them before a use, or they stand in no register.
 fn keep_factors(
-    i: usize,
+    copies: &[V; 2],
     m: &Match,
     operands: &[Operand],
     names: &Names,
-    kept: &mut HashMap<usize, [V; 2]>,
+    carry: V,
     out: &mut Function,
 ) {
-    let mut copies = [V::w(0); 2];
-    for (k, copy) in copies.iter_mut().enumerate() {
-        if let Ok(Arg::Val { v, .. }) =
-            names.arg(&operands[k + 1], m.slot_ty(&m.notation.slots[k + 1]))
-        {
-            *copy = fresh(out, v.kind, "(factor)");
-            let op = if v.kind == Kind::D { Op::MovD } else { Op::MovW };
-            out.uops.push(Uop::Pure { op, dst: *copy, args: [v, V::w(0), V::w(0)], k: 0 });
-        }
+    let mut args = Vec::new();
+    for (slot, op) in m.notation.slots.iter().zip(operands) {
+        args.push(names.arg(op, m.slot_ty(slot)).unwrap_or(Arg::Absent));
     }
-    kept.insert(i, copies);
+    let factors = match ((m.row.factors)(m), &args[1..]) {
+        (Some(factors), _) => {
+            let mut x = Cx::new(m, names.module.info, &args, carry, &mut out.uops);
+            let factors = factors(&mut x);
+            if let Ok(temps) = x.finish() {
+                for (most, t) in out.temps.iter_mut().zip(temps) {
+                    *most = (*most).max(t);
+                }
+            }
+            factors
+        }
+        (None, [Arg::Val { v: a, .. }, Arg::Val { v: b, .. }, ..]) => [*a, *b],
+        // No operand of a product is anything else.
+        (None, _) => return,
+    };
+    for (copy, v) in copies.iter().zip(factors) {
+        let op = if v.kind == Kind::D { Op::MovD } else { Op::MovW };
+        out.uops.push(Uop::Pure { op, dst: *copy, args: [v, V::w(0), V::w(0)], k: 0 });
+    }
 }
 
 /// The operands of a multiply-add that stands for an addition and a product.
@@ -234,9 +249,10 @@ fn fused_args(
         Arg::Val { v, .. } => Ok(v),
         other => Err(format!("{other:?} is no number")),
     };
-    let [mut a, b] = match kept.get(&f.product) {
-        Some(copies) => *copies,
-        None => [value(&f.factors[0])?, value(&f.factors[1])?],
+    let [mut a, b] = match (&f.factors, kept.get(&f.product)) {
+        (Some([a, b]), _) => [value(a)?, value(b)?],
+        (None, Some(copies)) => *copies,
+        (None, None) => return Err("the factors of its product are not known".into()),
     };
     let mut c = value(&f.addend)?;
     let mut negate = |v: V| {

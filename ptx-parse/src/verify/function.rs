@@ -28,6 +28,7 @@ fn take(body: &mut Body) -> Body {
         call_targets: exact(&mut body.call_targets),
         prototypes: exact(&mut body.prototypes),
         locs: exact(&mut body.locs),
+        nounroll: exact(&mut body.nounroll),
         end: body.end.clone(),
     }
 }
@@ -419,6 +420,11 @@ impl Verifier<'_> {
                 }
                 if !words.is_empty() {
                     self.need(d.span, "`inlined_at`", ptx(7, 2), 0);
+                }
+            }
+            (DirectiveKind::Pragma, _) => {
+                if words.iter().any(|w| self.text(w.name) == "\"nounroll\"") {
+                    self.body.nounroll.push(self.body.insts.len() as u32);
                 }
             }
             (DirectiveKind::BranchTargets, Some(Binding::BranchTargets(id))) => {
