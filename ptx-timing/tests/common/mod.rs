@@ -10,6 +10,16 @@ pub fn facts() -> PathBuf {
     golden::need::shared_path("facts")
 }
 
+/// A device's profile, or that of the file which `PROFILE` names, to try numbers without a build.
+pub fn profile(name: &str) -> ptx_timing::Profile {
+    let mut catalog = ptx_timing::Catalog::embedded().unwrap();
+    let name = match std::env::var("PROFILE") {
+        Ok(file) => catalog.add_file(file.as_ref()).unwrap(),
+        Err(_) => name.to_owned(),
+    };
+    catalog.get(&name).unwrap_or_else(|e| panic!("{e}"))
+}
+
 /// A fact file as TOML.
 pub fn toml_file(name: &str) -> toml::Table {
     let path = facts().join(name);
