@@ -3,6 +3,7 @@
 use super::memory::{order, scope, space};
 use crate::class;
 use crate::effect::{Atom, AtomOp, Effect, Order};
+use crate::matched::Match;
 use crate::meaning::Cx;
 use crate::row::{Floor, ROW, Row, Sem, floor};
 use crate::types::{Kind, Ty, ptx};
@@ -39,6 +40,7 @@ const ATOM: Row = Row {
     class: class::atomic,
     sink: true,
     floors: FLOORS,
+    check: Some(hinted),
     sem: Sem::Ops(atomic),
     ..ROW
 };
@@ -57,6 +59,7 @@ const VECTOR: Row = Row {
 const RED_VECTOR: Row = Row {
     does: "Updates a vector in memory, each element atomically.",
     section: "9.7.13.6",
+    check: Some(releases),
     ..VECTOR
 };
 
@@ -179,6 +182,26 @@ pub static ROWS: &[Row] = &[
         ..RED_VECTOR
     },
 ];
+
+/// A cache policy is for global memory, and not for comparisons.
+fn hinted(m: &Match) -> Result<(), String> {
+    let elsewhere = m.get("space").filter(|space| *space != ".global");
+    match (m.get("hint"), elsewhere) {
+        (Some(hint), Some(space)) => {
+            Err(format!("`{hint}` is for global memory, `{space}` has no such cache"))
+        }
+        (Some(hint), None) if m.has(".cas") => Err(format!("`.cas` takes no `{hint}`")),
+        _ => Ok(()),
+    }
+}
+
+/// Reductions return nothing: they only release.
+fn releases(m: &Match) -> Result<(), String> {
+    match m.get("sem") {
+        Some(sem @ (".acquire" | ".acq_rel")) => Err(format!("a reduction has no `{sem}`")),
+        _ => hinted(m),
+    }
+}
 
 fn operation(x: &Cx) -> AtomOp {
     let ty = x.ty();

@@ -86,12 +86,6 @@ pub static ROWS: &[Row] = &[
     },
     Row { syntax: "sub.sat.s32 d, a, b", sem: Sem::Ops(|x| binary(x, Op::SubSatSW)), ..SUB },
     Row {
-        syntax: "sub.sat.type d, a, b",
-        sets: &[("type", ".u32 .u16x2 .s16x2")],
-        sem: Sem::Ops(|x| lanewise(x, Lanewise::Sub)),
-        ..NARROW_SUB
-    },
-    Row {
         syntax: "sub{.sat}.type d, a, b",
         sets: &[BYTES],
         sem: Sem::Ops(|x| lanewise(x, Lanewise::Sub)),
@@ -256,20 +250,15 @@ pub(super) fn signed_op(x: &mut Cx, ty: Ty, ops: [Op; 4], a: V, b: V) -> V {
 pub(super) fn lanewise(x: &mut Cx, op: Lanewise) {
     let ty = x.ty();
     let (a, b) = (x.rd("a"), x.rd("b"));
-    let d = if ty == Ty::U32 { saturating_word(x, op, a, b) } else { lanes(x, op, ty, a, b) };
-    x.wr("d", d);
-}
-
-/// Unsigned words, limited to their range.
-fn saturating_word(x: &mut Cx, op: Lanewise, a: V, b: V) -> V {
-    if op == Lanewise::Add {
-        // What is left up to the largest word.
+    let d = if ty == Ty::U32 {
+        // Unsigned words, which are only added: what is left up to the largest one limits the sum.
         let room = x.op2(Op::XorW, a, V::w(u32::MAX));
         let less = x.op2(Op::MinUW, b, room);
-        return x.op2(Op::AddW, a, less);
-    }
-    let less = x.op2(Op::MinUW, a, b);
-    x.op2(Op::SubW, a, less)
+        x.op2(Op::AddW, a, less)
+    } else {
+        lanes(x, op, ty, a, b)
+    };
+    x.wr("d", d);
 }
 
 /// `op` in each byte or half of `a` and `b`.

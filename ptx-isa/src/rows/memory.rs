@@ -171,6 +171,9 @@ fn check_access(m: &Match) -> Result<(), String> {
     if m.get("cop").is_some() && (m.get("l1").is_some() || m.get("l2").is_some()) {
         return Err("a cache operator and an eviction priority exclude each other".into());
     }
+    if let Some(l2) = m.get("l2").filter(|_| bits != 256) {
+        return Err(format!("`{l2}` is for accesses of 256 bits"));
+    }
     if let Some(space) = m.get("space").filter(|space| *space != ".global") {
         if let Some(hint) = ["l1", "l2", "fetch", "hint"].iter().find_map(|set| m.get(set)) {
             return Err(format!("`{hint}` is for global memory, `{space}` has no such cache"));

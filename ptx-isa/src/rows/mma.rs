@@ -5,7 +5,7 @@ use crate::matched::Match;
 use crate::matrix::{Elem, MatrixError, Mma, Scale, ScaledMma, narrow, run};
 use crate::meaning::{Cx, V};
 use crate::num::narrow::Narrow;
-use crate::row::{Exactness, ROW, Reach, Row, Sem, floor};
+use crate::row::{Exactness, Floor, ROW, Reach, Row, Sem, floor};
 use crate::types::{Kind, Ty, ptx};
 
 const LAYOUT: [(&str, &str); 2] = [("alayout", ".row .col"), ("blayout", ".row .col")];
@@ -100,6 +100,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*2:.b32, c*4:.f32",
         sets: &[F8F6F4[0], F8F6F4[1], KIND8],
+        floors: NARROW_FLOATS,
         since: ptx(8, 7),
         sm: 100,
         targets: "sm_100a sm_103a sm_110a sm_120a sm_121a sm_100f sm_120f",
@@ -111,6 +112,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.atype.btype.f16 d*2:.b32, a*4:.b32, b*2:.b32, c*2:.b32",
         sets: &[F8F6F4[0], F8F6F4[1], KIND8],
+        floors: NARROW_FLOATS,
         since: ptx(8, 7),
         sm: 100,
         targets: "sm_100a sm_103a sm_110a sm_120a sm_121a sm_100f sm_120f",
@@ -196,6 +198,13 @@ pub static ROWS: &[Row] = &[
 
 const FP8_SHAPE: (&str, &str) = ("shape", ".m16n8k16 .m16n8k32");
 
+/// Floats of 6 and 4 bits are for consumer Blackwell.
+pub(super) const NARROW_FLOATS: &[Floor] = &[Floor {
+    tokens: ".e3m2 .e2m3 .e2m1",
+    since: ptx(8, 7),
+    sm: 120,
+    targets: "sm_120a sm_121a sm_120f",
+}];
 pub(super) const F8F6F4: [(&str, &str); 2] =
     [("atype", ".e4m3 .e5m2 .e3m2 .e2m3 .e2m1"), ("btype", ".e4m3 .e5m2 .e3m2 .e2m3 .e2m1")];
 

@@ -1,6 +1,6 @@
 //! `mma.sp` (PTX ISA 9.7.16.6).
 
-use super::mma::{F8F6F4, KIND8, M, scaled};
+use super::mma::{F8F6F4, KIND8, M, NARROW_FLOATS, scaled};
 use crate::row::{Exactness, Row, Sem, floor};
 use crate::types::ptx;
 
@@ -104,6 +104,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, %e:.b32, #f=0:.u32",
         sets: &[F8F6F4[0], F8F6F4[1], KIND8],
+        floors: NARROW_FLOATS,
         since: ptx(8, 7),
         sm: 100,
         targets: "sm_100a sm_103a sm_110a sm_120a sm_121a sm_100f sm_120f",

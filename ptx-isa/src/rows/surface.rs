@@ -4,10 +4,11 @@ use super::texture::{
     ARRAY, Coordinates, GEOMETRY, LAYERED, SURFACE, boundary, lanes, no_object, surface,
 };
 use crate::effect::{ArrayTouch, AtomOp, Fault, Flow, Machine, WarpOp};
+use crate::matched::Match;
 use crate::meaning::Cx;
 use crate::row::{Row, Sem};
 use crate::texture::Texture;
-use crate::types::{Kind, ptx};
+use crate::types::{Kind, Ty, ptx};
 
 const COP: (&str, &str) = ("cop", ".ca .cg .cs .cv");
 const STORE_COP: (&str, &str) = ("cop", ".wb .cg .cs .wt");
@@ -15,10 +16,36 @@ const SURFACE_TYPE: (&str, &str) = ("type", ".b8 .b16 .b32 .b64");
 const CLAMP: (&str, &str) = ("clamp", ".trap .clamp .zero");
 const REDUCTION: (&str, &str) = ("op", ".add .min .max .and .or");
 
-const SULD: Row = Row { does: "Loads from a surface.", section: "9.7.11.1", ..SURFACE };
-const SUST: Row = Row { does: "Stores to a surface.", section: "9.7.11.2", ..SURFACE };
-const SURED: Row =
-    Row { does: "Updates a word of a surface atomically.", section: "9.7.11.3", ..SURFACE };
+const SULD: Row =
+    Row { does: "Loads from a surface.", section: "9.7.11.1", check: Some(short), ..SURFACE };
+const SUST: Row =
+    Row { does: "Stores to a surface.", section: "9.7.11.2", check: Some(short), ..SURFACE };
+const SURED: Row = Row {
+    does: "Updates a word of a surface atomically.",
+    section: "9.7.11.3",
+    check: Some(reduced),
+    ..SURFACE
+};
+
+/// A vector has 128 bits at most.
+fn short(m: &Match) -> Result<(), String> {
+    match (m.get("vec"), m.ty("type")) {
+        (Some(".v4"), Some(Ty::B64)) => Err("a vector has 128 bits at most".into()),
+        _ => Ok(()),
+    }
+}
+
+/// Operations of unformatted (`.b`) and formatted reductions with the types that they take.
+fn reduced(m: &Match) -> Result<(), String> {
+    let (op, ty) = (m.get("op").unwrap_or(""), m.ty("type").unwrap_or(Ty::B32));
+    let legal: &[Ty] = match (m.has(".p"), op) {
+        (true, ".min" | ".max") => &[Ty::B32, Ty::B64],
+        (true, _) | (false, ".and" | ".or") => &[Ty::B32],
+        (false, ".add") => &[Ty::U32, Ty::S32, Ty::U64],
+        _ => &[Ty::U32, Ty::S32, Ty::U64, Ty::S64],
+    };
+    if legal.contains(&ty) { Ok(()) } else { Err(format!("`{op}` does not take type `{ty}`")) }
+}
 
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
@@ -50,7 +77,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "sust.p.geom{.vec}.type.clamp [a:any, b*+:.s32], c*vec",
-        sets: &[GEOMETRY, ("type", ".b32 .u32 .s32 .f32"), CLAMP],
+        sets: &[GEOMETRY, ("type", ".b32"), CLAMP],
         sem: Sem::None,
         ..SUST
     },

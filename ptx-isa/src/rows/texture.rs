@@ -19,6 +19,9 @@ pub(super) const CUBE: (&str, &str) = ("geom", ".cube .acube");
 const MULTISAMPLE: (&str, &str) = ("geom", ".2dms .a2dms");
 const DTYPE: (&str, &str) = ("dtype", ".u32 .s32 .f32 .f16 .f16x2");
 const CTYPE: (&str, &str) = ("ctype", ".s32 .f32");
+/// Integer coordinates, which take no depth to compare with.
+const WHOLE: (&str, &str) = ("ctype", ".s32");
+const NUMBER: (&str, &str) = ("ctype", ".f32");
 pub(super) const TEX: Row = Row {
     does: "Samples a texture.",
     counts: Some(coordinates),
@@ -39,7 +42,12 @@ const FLOORS: &[Floor] =
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:ctype]{, e*+:.s32}{, f:.f32}",
-        sets: &[PLANE, DTYPE, CTYPE],
+        sets: &[PLANE, DTYPE, NUMBER],
+        ..TEXELS
+    },
+    Row {
+        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:ctype]{, e*+:.s32}",
+        sets: &[PLANE, DTYPE, WHOLE],
         ..TEXELS
     },
     Row {
@@ -49,7 +57,12 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:any]{, e*+:.s32}{, f:.f32}",
-        sets: &[LAYERED, DTYPE, CTYPE],
+        sets: &[LAYERED, DTYPE, NUMBER],
+        ..ARRAYS
+    },
+    Row {
+        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:any]{, e*+:.s32}",
+        sets: &[LAYERED, DTYPE, WHOLE],
         ..ARRAYS
     },
     Row {
@@ -68,7 +81,12 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:ctype], lod*+:ctype{, e*+:.s32}{, f:.f32}",
-        sets: &[PLANE, DTYPE, CTYPE],
+        sets: &[PLANE, DTYPE, NUMBER],
+        ..TEXELS
+    },
+    Row {
+        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:ctype], lod*+:ctype{, e*+:.s32}",
+        sets: &[PLANE, DTYPE, WHOLE],
         ..TEXELS
     },
     Row {
@@ -78,7 +96,12 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:any], lod*+:ctype{, e*+:.s32}{, f:.f32}",
-        sets: &[LAYERED, DTYPE, CTYPE],
+        sets: &[LAYERED, DTYPE, NUMBER],
+        ..ARRAYS
+    },
+    Row {
+        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:any], lod*+:ctype{, e*+:.s32}",
+        sets: &[LAYERED, DTYPE, WHOLE],
         ..ARRAYS
     },
     Row {
@@ -88,7 +111,12 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:ctype], x*!:.f32, y*!:.f32{, e*+:.s32}{, f:.f32}",
-        sets: &[PLANE, DTYPE, CTYPE],
+        sets: &[PLANE, DTYPE, NUMBER],
+        ..TEXELS
+    },
+    Row {
+        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:ctype], x*!:.f32, y*!:.f32{, e*+:.s32}",
+        sets: &[PLANE, DTYPE, WHOLE],
         ..TEXELS
     },
     Row {
@@ -98,7 +126,12 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:any], x*!:.f32, y*!:.f32{, e*+:.s32}{, f:.f32}",
-        sets: &[LAYERED, DTYPE, CTYPE],
+        sets: &[LAYERED, DTYPE, NUMBER],
+        ..ARRAYS
+    },
+    Row {
+        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:any], x*!:.f32, y*!:.f32{, e*+:.s32}",
+        sets: &[LAYERED, DTYPE, WHOLE],
         ..ARRAYS
     },
     Row {

@@ -88,6 +88,8 @@ pub(super) struct Spec {
     pub dest: bool,
     pub optional: bool,
     pub count: Option<u32>,
+    /// An element of a vector.
+    pub element: bool,
     /// A vector of one element may stand for a scalar.
     pub one: bool,
     /// Longer vectors are allowed too.
@@ -242,6 +244,7 @@ fn candidate(m: Match) -> Candidate {
             dest: slot.dest,
             optional: slot.optional,
             count: m.slot_count(slot),
+            element: false,
             one: slot.count != Count::One,
             least: slot.count == Count::RowLeast,
             ty: m.slot_ty(slot),

@@ -76,7 +76,7 @@ impl Verifier<'_> {
                 if items.iter().all(|item| item.kind == OperandKind::Sink) {
                     return Err((What::NothingWritten, *op));
                 }
-                let element = Spec { count: None, least: false, ..*spec };
+                let element = Spec { count: None, least: false, element: true, ..*spec };
                 let traits = Traits { sink: spec.dest || traits.sink, ..traits };
                 if items.iter().any(|item| item.kind == OperandKind::Offset) {
                     return Err((What::NeedsRegister, *op));
@@ -98,7 +98,7 @@ impl Verifier<'_> {
                 self.body.operands.extend(list);
                 Ok(Operand::Vector(first..first + items.len() as u32))
             }
-            Arg::Sink if traits.sink => Ok(Operand::Sink),
+            Arg::Sink if traits.sink && (spec.dest || spec.element) => Ok(Operand::Sink),
             Arg::Sink => Err((What::Sink, *op)),
             Arg::Group([inner]) if !spec.dest => {
                 let inner = *inner;
@@ -253,6 +253,9 @@ impl Verifier<'_> {
                     (None, None) => Err((What::WholeVector, *op)),
                     (_, Some(n)) => Err((What::NeedsVector(n), *op)),
                 }
+            }
+            Binding::Special(_) | Binding::Specials(_) | Binding::Envreg(_) if not => {
+                Err((What::Negation, *op))
             }
             Binding::Special(_) | Binding::Specials(_) | Binding::Envreg(_) => {
                 self.special_value(spec, op, traits, binding, part)
