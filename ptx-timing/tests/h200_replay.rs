@@ -275,7 +275,9 @@ fn every_recorded_kernel() {
     let held = std::env::var_os("HELD").is_some();
     let wanted = |id: &str| only.split(',').any(|o| id.contains(o));
     let (first, second) = (Recorded::first(), Recorded::second());
-    let groups: [(&str, &Recorded, &dyn Fn(&str) -> bool); 3] = [
+    /// Whether a kernel is of a group.
+    type Belongs<'a> = &'a dyn Fn(&str) -> bool;
+    let groups: [(&str, &Recorded, Belongs<'_>); 3] = [
         ("first recordings", &first, &|_| true),
         ("tuned on", &second, &|id| !held_back(id)),
         ("held back", &second, &|id| held && held_back(id)),
@@ -289,7 +291,8 @@ fn every_recorded_kernel() {
             let pairs: Vec<(f64, f64)> = rows.iter().map(|r| r.elapsed).collect();
             let (error, worst, correlation) = quality(&pairs);
             println!(
-                "= {group}, {title}: {} kernels, mean absolute error {:.1} %, worst {worst:.2} times off, correlation of logarithms {correlation:.4}",
+                "= {group}, {title}: {} kernels, mean absolute error {:.1} %, worst {worst:.2} times off, correlation of \
+                 logarithms {correlation:.4}",
                 pairs.len(),
                 error * 100.0
             );

@@ -423,7 +423,8 @@ impl Verifier<'_> {
                 }
             }
             (DirectiveKind::Pragma, _) => {
-                if words.iter().any(|w| self.text(w.name) == "\"nounroll\"") {
+                let kept_as_loop = words.iter().any(|w| self.text(w.name) == "\"nounroll\"");
+                if kept_as_loop {
                     self.body.nounroll.push(self.body.insts.len() as u32);
                 }
             }
