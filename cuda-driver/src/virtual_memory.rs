@@ -1,8 +1,8 @@
 //! Virtual memory management: reserved addresses, memory without addresses, and what is mapped where.
 //!
-//! Addresses are the host's own ([`Range`]), so that the same memory may be mapped several times and goes on to hold what
-//! it held when it is mapped again. Neighbours that may be accessed are one allocation of the device: a copy or a kernel
-//! may cross from one into the next.
+//! Addresses are the host's own ([`Range`]), so that the same memory may be mapped several times, and still holds what it
+//! held when it is mapped again. Neighbours that may be accessed are one allocation of the device: a copy or a kernel may
+//! cross from one into the next.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,6 +1,6 @@
 //! Functions that a driver exports and this one does not implement: each says so by name, once, and returns
-//! `CUDA_ERROR_NOT_SUPPORTED`. Among them are memory shared between processes, virtual memory management, tensor maps of
-//! mode `im2col::w`, graphics, external memory, and the forms of before CUDA 3.2 with addresses of 32 bits.
+//! `CUDA_ERROR_NOT_SUPPORTED`. Among them are memory shared between processes by `cuIpc…`, tensor maps of mode
+//! `im2col::w`, graphics, external memory, and the forms of before CUDA 3.2 with addresses of 32 bits.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
