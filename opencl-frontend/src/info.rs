@@ -2,7 +2,7 @@
 
 use crate::sema::hir::{Function, FunctionId, Program};
 use crate::symbol::Interner;
-use crate::types::{QualType, Space, Type};
+use crate::types::{Access, QualType, Space, Type};
 
 /// A kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +62,8 @@ pub enum ArgKind {
     ReadImage,
     /// An image that is written: the address of its descriptor.
     WriteImage,
+    /// An image that is read and written: the address of its descriptor.
+    ReadWriteImage,
     /// A sampler: 32 bits (docs/opencl.md).
     Sampler,
 }
@@ -119,10 +121,11 @@ fn kind(program: &Program, ty: QualType) -> ArgKind {
         Type::Pointer(to) => match to.space {
             Space::Local => ArgKind::Local { align: types.align(to.id).max(1) },
             Space::Constant => ArgKind::Constant,
-            Space::Global | Space::Private => ArgKind::Global,
+            Space::Global | Space::Private | Space::Generic => ArgKind::Global,
         },
-        Type::Image(_, true) => ArgKind::WriteImage,
-        Type::Image(_, false) => ArgKind::ReadImage,
+        Type::Image(_, Access::Read) => ArgKind::ReadImage,
+        Type::Image(_, Access::Write) => ArgKind::WriteImage,
+        Type::Image(_, Access::ReadWrite) => ArgKind::ReadWriteImage,
         Type::Sampler => ArgKind::Sampler,
         Type::Error
         | Type::Void
@@ -143,7 +146,7 @@ fn type_name(program: &Program, names: &Interner, ty: QualType) -> String {
         Type::Pointer(to) => format!("{}*", type_name(program, names, to)),
         Type::Image(kind, _) => {
             let mut types = crate::types::Types::new(program.types.pointer_size);
-            let plain = types.intern(Type::Image(kind, false));
+            let plain = types.intern(Type::Image(kind, Access::Read));
             types.name(QualType::plain(plain), names)
         }
         _ => program.types.name(ty.value(), names),

@@ -1,6 +1,6 @@
 //! Operations that the library calls by a name of their own, `__ptx_…`: one line each.
 
-use crate::ir::{BinOp, Sreg, TernOp, UnOp};
+use crate::ir::{self, BinOp, Sreg, TernOp, UnOp};
 use crate::types::Scalar;
 use BinOp::*;
 use Operation::*;
@@ -26,6 +26,8 @@ pub enum Operation {
         /// Device-wide.
         device: bool,
     },
+    /// What the threads of a warp do together, on `uint`.
+    Warp(ir::Warp),
     /// Of one value.
     Unary(Forms<UnOp>),
     /// A number of bits of an integer, as `int`.
@@ -94,6 +96,14 @@ static INTRINSICS: &[Intrinsic] = &[
     row("barrier", Barrier),
     row("fence_block", Fence { device: false }),
     row("fence_device", Fence { device: true }),
+    row("laneid", Register(Sreg::Lane)),
+    row("shfl_idx", Warp(ir::Warp::Index)),
+    row("shfl_up", Warp(ir::Warp::Up)),
+    row("shfl_down", Warp(ir::Warp::Down)),
+    row("shfl_xor", Warp(ir::Warp::Xor)),
+    row("ballot", Warp(ir::Warp::Ballot)),
+    row("activemask", Warp(ir::Warp::Active)),
+    row("bar_warp", Warp(ir::Warp::Sync)),
     row("fma", Ternary(float(TernOp::Fma))),
     row("mad", MultiplyAdd),
     row("mad24", Ternary(integer(TernOp::SMad24, TernOp::UMad24))),
@@ -135,17 +145,20 @@ impl Operation {
     /// The number of operands.
     pub fn arity(&self) -> usize {
         match self {
-            Register(_) | Barrier | Fence { .. } => 0,
-            Unary(_) | Count(_) => 1,
-            Binary(_) => 2,
-            Ternary(_) | MultiplyAdd => 3,
+            Register(_) | Barrier | Fence { .. } | Warp(ir::Warp::Active) => 0,
+            Unary(_) | Count(_) | Warp(ir::Warp::Sync) => 1,
+            Binary(_) | Warp(ir::Warp::Ballot) => 2,
+            Ternary(_)
+            | MultiplyAdd
+            | Warp(ir::Warp::Index | ir::Warp::Up | ir::Warp::Down | ir::Warp::Xor) => 3,
         }
     }
 
     /// Whether it takes operands of type `scalar`.
     pub fn takes(&self, scalar: Scalar) -> bool {
         match self {
-            Register(_) | Barrier | Fence { .. } => false,
+            Register(_) | Barrier | Fence { .. } | Warp(ir::Warp::Active) => false,
+            Warp(_) => scalar == Scalar::U32,
             Unary(forms) => forms.of(scalar).is_some(),
             Binary(forms) => forms.of(scalar).is_some(),
             Ternary(forms) => forms.of(scalar).is_some(),
@@ -157,8 +170,8 @@ impl Operation {
     /// Type of the result for operands of type `scalar`; `None` for no result.
     pub fn result(&self, scalar: Scalar) -> Option<Scalar> {
         match self {
-            Register(_) => Some(Scalar::U32),
-            Barrier | Fence { .. } => None,
+            Barrier | Fence { .. } | Warp(ir::Warp::Sync) => None,
+            Register(_) | Warp(_) => Some(Scalar::U32),
             Count(_) => Some(Scalar::I32),
             Unary(_) | Binary(_) | Ternary(_) | MultiplyAdd => Some(scalar),
         }

@@ -185,6 +185,17 @@ impl Options {
         Ok(self)
     }
 
+    /// Whether the target has what most optional features of OpenCL C 3.0 need: generic addresses, and operations of
+    /// warps that name the threads that take part.
+    pub fn has_warp_operations(&self) -> bool {
+        self.sm >= WARPS
+    }
+
+    /// Whether a pointer without an address space points to any of them, and program-scope variables can be written.
+    pub fn has_generic_space(&self) -> bool {
+        self.cl_std >= 200 && self.has_warp_operations()
+    }
+
     /// True if PTX of the target has `fma` and IEEE single precision.
     pub fn has_ieee_single(&self) -> bool {
         self.sm >= 20
@@ -195,6 +206,70 @@ impl Options {
 pub const SUPPORTED_SM: [u32; 24] = [
     10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90,
 ];
+
+/// What a device offers, with the lowest target that has it.
+type Offer = (&'static str, u32);
+
+/// Extensions of the language: each is a macro.
+const EXTENSIONS: &[Offer] = &[
+    ("cl_khr_3d_image_writes", 0),
+    ("cl_khr_global_int32_base_atomics", 0),
+    ("cl_khr_global_int32_extended_atomics", 0),
+    ("cl_khr_local_int32_base_atomics", 0),
+    ("cl_khr_local_int32_extended_atomics", 0),
+    ("cl_khr_int64_base_atomics", 0),
+    ("cl_khr_int64_extended_atomics", 0),
+    ("cl_khr_byte_addressable_store", 0),
+    ("cl_khr_fp16", 0),
+    ("cl_nv_pragma_unroll", 0),
+    ("cl_khr_fp64", 13),
+    ("cl_khr_integer_dot_product", 13),
+    ("cl_khr_subgroups", WARPS),
+    ("cl_khr_subgroup_extended_types", WARPS),
+    ("cl_khr_subgroup_non_uniform_vote", WARPS),
+    ("cl_khr_subgroup_ballot", WARPS),
+    ("cl_khr_subgroup_non_uniform_arithmetic", WARPS),
+    ("cl_khr_subgroup_shuffle", WARPS),
+    ("cl_khr_subgroup_shuffle_relative", WARPS),
+    ("cl_khr_subgroup_clustered_reduce", WARPS),
+    ("cl_khr_subgroup_rotate", WARPS),
+];
+
+/// The optional features of OpenCL C 3.0 that exist (3.0, 6.2.1): each is a macro.
+const FEATURES: &[Offer] = &[
+    ("__opencl_c_int64", 0),
+    ("__opencl_c_images", 0),
+    ("__opencl_c_3d_image_writes", 0),
+    ("__opencl_c_read_write_images", 0),
+    ("__opencl_c_fp64", 13),
+    ("__opencl_c_integer_dot_product_input_4x8bit", 13),
+    ("__opencl_c_integer_dot_product_input_4x8bit_packed", 13),
+    ("__opencl_c_atomic_order_acq_rel", WARPS),
+    ("__opencl_c_atomic_order_seq_cst", WARPS),
+    ("__opencl_c_atomic_scope_device", WARPS),
+    ("__opencl_c_atomic_scope_all_devices", WARPS),
+    ("__opencl_c_generic_address_space", WARPS),
+    ("__opencl_c_program_scope_global_variables", WARPS),
+    ("__opencl_c_subgroups", WARPS),
+    ("__opencl_c_work_group_collective_functions", WARPS),
+];
+
+/// The first target whose operations of warps name the threads that take part.
+const WARPS: u32 = 70;
+
+fn offered(list: &'static [Offer], sm: u32) -> impl Iterator<Item = &'static str> {
+    list.iter().filter(move |(_, least)| sm >= *least).map(|(name, _)| *name)
+}
+
+/// Extensions of the language on a target.
+pub fn extensions(sm: u32) -> impl Iterator<Item = &'static str> {
+    offered(EXTENSIONS, sm)
+}
+
+/// Optional features of OpenCL C 3.0 on a target.
+pub fn features(sm: u32) -> impl Iterator<Item = &'static str> {
+    offered(FEATURES, sm)
+}
 
 fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();

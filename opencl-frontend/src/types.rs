@@ -127,6 +127,8 @@ pub enum Space {
     Global,
     Local,
     Constant,
+    /// Any of the three that can be written; only pointers have it.
+    Generic,
 }
 
 impl Space {
@@ -137,6 +139,7 @@ impl Space {
             Space::Global => "__global",
             Space::Local => "__local",
             Space::Constant => "__constant",
+            Space::Generic => "__generic",
         }
     }
 }
@@ -151,6 +154,26 @@ pub enum ImageKind {
     D2,
     D2Array,
     D3,
+}
+
+/// What a kernel may do with an image.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum Access {
+    Read,
+    Write,
+    ReadWrite,
+}
+
+impl Access {
+    /// As written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Access::Read => "__read_only",
+            Access::Write => "__write_only",
+            Access::ReadWrite => "__read_write",
+        }
+    }
 }
 
 /// An interned type.
@@ -198,7 +221,7 @@ pub enum Type {
     Pointer(QualType),
     Array(QualType, Option<u64>),
     Struct(StructId),
-    Image(ImageKind, bool),
+    Image(ImageKind, Access),
     Sampler,
     Event,
     /// Result and parameters; only to give a good message.
@@ -438,8 +461,11 @@ impl Types {
                     _ => out.push_str(&format!("anonymous {word}")),
                 }
             }
-            Type::Image(kind, write) => {
-                out.push_str(if *write { "__write_only " } else { "" });
+            Type::Image(kind, access) => {
+                if *access != Access::Read {
+                    out.push_str(access.name());
+                    out.push(' ');
+                }
                 out.push_str(match kind {
                     ImageKind::D1 => "image1d_t",
                     ImageKind::D1Buffer => "image1d_buffer_t",
@@ -497,16 +523,41 @@ pub fn builtin_type(name: &str, types: &mut Types) -> Option<TypeId> {
         "ptrdiff_t" | "intptr_t" => types.size_type().signed().into(),
         "event_t" => types.intern(Type::Event),
         "sampler_t" => types.intern(Type::Sampler),
-        "image1d_t" => types.intern(Type::Image(ImageKind::D1, false)),
-        "image1d_buffer_t" => types.intern(Type::Image(ImageKind::D1Buffer, false)),
-        "image1d_array_t" => types.intern(Type::Image(ImageKind::D1Array, false)),
-        "image2d_t" => types.intern(Type::Image(ImageKind::D2, false)),
-        "image2d_array_t" => types.intern(Type::Image(ImageKind::D2Array, false)),
-        "image3d_t" => types.intern(Type::Image(ImageKind::D3, false)),
+        "image1d_t" => types.intern(Type::Image(ImageKind::D1, Access::Read)),
+        "image1d_buffer_t" => types.intern(Type::Image(ImageKind::D1Buffer, Access::Read)),
+        "image1d_array_t" => types.intern(Type::Image(ImageKind::D1Array, Access::Read)),
+        "image2d_t" => types.intern(Type::Image(ImageKind::D2, Access::Read)),
+        "image2d_array_t" => types.intern(Type::Image(ImageKind::D2Array, Access::Read)),
+        "image3d_t" => types.intern(Type::Image(ImageKind::D3, Access::Read)),
         "cl_mem_fence_flags" => TypeId::UINT,
+        "atomic_int" | "atomic_flag" | "memory_order" | "memory_scope" => TypeId::INT,
+        "atomic_uint" => TypeId::UINT,
+        "atomic_long" => Scalar::I64.into(),
+        "atomic_ulong" => Scalar::U64.into(),
+        "atomic_float" => TypeId::FLOAT,
+        "atomic_double" => Scalar::F64.into(),
+        "atomic_size_t" | "atomic_uintptr_t" => types.size_type().into(),
+        "atomic_ptrdiff_t" | "atomic_intptr_t" => types.size_type().signed().into(),
         _ => return None,
     })
 }
+
+/// Names of the types that OpenCL C 2.0 adds. Atomic objects are plain ones: all their functions take pointers.
+pub const TYPES_OF_2_0: &[&str] = &[
+    "atomic_int",
+    "atomic_uint",
+    "atomic_long",
+    "atomic_ulong",
+    "atomic_float",
+    "atomic_double",
+    "atomic_size_t",
+    "atomic_uintptr_t",
+    "atomic_intptr_t",
+    "atomic_ptrdiff_t",
+    "atomic_flag",
+    "memory_order",
+    "memory_scope",
+];
 
 /// Names of the built-in types that are not keywords.
 pub fn builtin_type_names() -> &'static [String] {

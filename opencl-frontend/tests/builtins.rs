@@ -450,6 +450,10 @@ fn images() {
         }
         check(image, &source);
     }
+    let source = "__kernel void k(read_write image2d_t i, __read_write image3d_t j, int2 c) {
+        write_imagef(i, c, read_imagef(i, c) + (float)get_image_width(i));
+        write_imageui(j, (int4)(c, 0, 0), read_imageui(j, (int4)(c, 1, 0))); }";
+    check_for("read_write images", source, "-cl-std=CL3.0 -arch=sm_30");
     let mut source = String::new();
     for (suffix, v) in [("f", "float4"), ("i", "int4"), ("ui", "uint4")] {
         source += &format!(
@@ -457,6 +461,171 @@ fn images() {
         );
     }
     check("image1d_buffer_t", &source);
+}
+
+/// Types of sub-group functions.
+const SCALARS: &[&str] = &[
+    "char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "half", "float", "double",
+];
+
+fn check_3_0(what: &str, body: &str) {
+    let source = format!("__kernel void k(__global int *o, __local int *l) {{ {body} }}");
+    check_for(what, &source, "-cl-std=CL3.0 -arch=sm_90");
+}
+
+/// Calls each function with `arguments`, for each type as `T`.
+fn for_types(names: &str, types: &[&str], arguments: &str) {
+    for name in names.split_whitespace() {
+        let mut body = String::new();
+        for ty in types {
+            let arguments = arguments.replace("T", ty);
+            body += &format!("{{ {ty} x = ({ty})o[0]; o[1] += (int){name}({arguments}); }}\n");
+        }
+        check_3_0(name, &body);
+    }
+}
+
+#[test]
+fn sub_groups() {
+    for_types(
+        "sub_group_broadcast sub_group_non_uniform_broadcast sub_group_shuffle sub_group_shuffle_xor \
+         sub_group_shuffle_up sub_group_shuffle_down sub_group_rotate",
+        SCALARS,
+        "x, 3",
+    );
+    for_types("sub_group_clustered_rotate", SCALARS, "x, 1, 4u");
+    for_types("sub_group_broadcast_first sub_group_non_uniform_all_equal", SCALARS, "x");
+    for_types(
+        "sub_group_reduce_add sub_group_reduce_max sub_group_reduce_min sub_group_scan_exclusive_add \
+         sub_group_scan_exclusive_max sub_group_scan_exclusive_min sub_group_scan_inclusive_add \
+         sub_group_scan_inclusive_max sub_group_scan_inclusive_min \
+         sub_group_non_uniform_reduce_add sub_group_non_uniform_reduce_mul sub_group_non_uniform_reduce_max \
+         sub_group_non_uniform_reduce_min sub_group_non_uniform_scan_exclusive_add \
+         sub_group_non_uniform_scan_exclusive_mul sub_group_non_uniform_scan_exclusive_max \
+         sub_group_non_uniform_scan_exclusive_min sub_group_non_uniform_scan_inclusive_add \
+         sub_group_non_uniform_scan_inclusive_mul sub_group_non_uniform_scan_inclusive_max \
+         sub_group_non_uniform_scan_inclusive_min",
+        SCALARS,
+        "x",
+    );
+    for_types(
+        "sub_group_non_uniform_reduce_and sub_group_non_uniform_reduce_or sub_group_non_uniform_reduce_xor \
+         sub_group_non_uniform_scan_exclusive_and sub_group_non_uniform_scan_exclusive_or \
+         sub_group_non_uniform_scan_exclusive_xor sub_group_non_uniform_scan_inclusive_and \
+         sub_group_non_uniform_scan_inclusive_or sub_group_non_uniform_scan_inclusive_xor",
+        INTS,
+        "x",
+    );
+    for_types(
+        "sub_group_clustered_reduce_add sub_group_clustered_reduce_mul sub_group_clustered_reduce_min \
+         sub_group_clustered_reduce_max",
+        SCALARS,
+        "x, 8",
+    );
+    for_types(
+        "sub_group_clustered_reduce_and sub_group_clustered_reduce_or sub_group_clustered_reduce_xor",
+        INTS,
+        "x, 8",
+    );
+    for_types(
+        "sub_group_clustered_reduce_logical_and sub_group_clustered_reduce_logical_or \
+         sub_group_clustered_reduce_logical_xor",
+        &["int"],
+        "x, 8",
+    );
+    for_types(
+        "sub_group_non_uniform_reduce_logical_and sub_group_non_uniform_reduce_logical_or \
+         sub_group_non_uniform_reduce_logical_xor sub_group_non_uniform_scan_exclusive_logical_and \
+         sub_group_non_uniform_scan_exclusive_logical_or sub_group_non_uniform_scan_exclusive_logical_xor \
+         sub_group_non_uniform_scan_inclusive_logical_and sub_group_non_uniform_scan_inclusive_logical_or \
+         sub_group_non_uniform_scan_inclusive_logical_xor sub_group_all sub_group_any sub_group_non_uniform_all \
+         sub_group_non_uniform_any work_group_all work_group_any",
+        &["int"],
+        "x",
+    );
+    check_3_0(
+        "ballots",
+        "uint4 m = sub_group_ballot(o[0]); o[0] = sub_group_inverse_ballot(m) + sub_group_ballot_bit_extract(m, 3)
+         + sub_group_ballot_bit_count(m) + sub_group_ballot_inclusive_scan(m) + sub_group_ballot_exclusive_scan(m)
+         + sub_group_ballot_find_lsb(m) + sub_group_ballot_find_msb(m) + sub_group_elect()
+         + get_sub_group_eq_mask().x + get_sub_group_ge_mask().x + get_sub_group_gt_mask().x
+         + get_sub_group_le_mask().x + get_sub_group_lt_mask().x;
+         o[1] = get_sub_group_size() + get_max_sub_group_size() + get_num_sub_groups() + get_sub_group_id()
+         + get_enqueued_num_sub_groups() + get_sub_group_local_id();
+         sub_group_barrier(CLK_LOCAL_MEM_FENCE); sub_group_barrier(CLK_LOCAL_MEM_FENCE, memory_scope_work_group);",
+    );
+}
+
+#[test]
+fn work_groups() {
+    const TYPES: &[&str] = &["int", "uint", "long", "ulong", "half", "float", "double"];
+    for_types(
+        "work_group_reduce_add work_group_reduce_max work_group_reduce_min work_group_scan_exclusive_add \
+         work_group_scan_exclusive_max work_group_scan_exclusive_min work_group_scan_inclusive_add \
+         work_group_scan_inclusive_max work_group_scan_inclusive_min",
+        TYPES,
+        "x",
+    );
+    for_types("work_group_broadcast", TYPES, "x, 1");
+    for_types("work_group_broadcast", TYPES, "x, 1, 0");
+    for_types("work_group_broadcast", TYPES, "x, 1, 0, 0");
+    check_3_0(
+        "work_group_barrier",
+        "work_group_barrier(3); work_group_barrier(3, memory_scope_device);",
+    );
+}
+
+#[test]
+fn atomics_with_orders() {
+    const INTEGERS: &[&str] = &["int", "uint", "long", "ulong"];
+    const ALL: &[&str] = &["int", "uint", "long", "ulong", "float", "double"];
+    let pointer = "(volatile __global atomic_T *)o";
+    let order = "memory_order_acq_rel, memory_scope_device";
+    let fetches = "atomic_fetch_add atomic_fetch_sub atomic_fetch_or atomic_fetch_xor atomic_fetch_and \
+                   atomic_fetch_min atomic_fetch_max";
+    for_types(fetches, INTEGERS, &format!("{pointer}, x"));
+    let explicit = "atomic_fetch_add_explicit atomic_fetch_sub_explicit atomic_fetch_or_explicit \
+                    atomic_fetch_xor_explicit atomic_fetch_and_explicit atomic_fetch_min_explicit \
+                    atomic_fetch_max_explicit";
+    for_types(explicit, INTEGERS, &format!("{pointer}, x, memory_order_release"));
+    for_types(explicit, INTEGERS, &format!("{pointer}, x, {order}"));
+    for_types("atomic_exchange", ALL, &format!("{pointer}, x"));
+    for_types("atomic_exchange_explicit", ALL, &format!("{pointer}, x, {order}"));
+    for_types("atomic_load", ALL, pointer);
+    for_types("atomic_load_explicit", ALL, &format!("{pointer}, memory_order_acquire"));
+    let compares = "atomic_compare_exchange_strong atomic_compare_exchange_weak";
+    for_types(compares, ALL, &format!("{pointer}, &x, (T)1"));
+    let explicit = "atomic_compare_exchange_strong_explicit atomic_compare_exchange_weak_explicit";
+    for_types(explicit, ALL, &format!("{pointer}, &x, (T)1, memory_order_acquire, {order}"));
+    for ty in ALL {
+        let p = pointer.replace('T', ty);
+        check_3_0(
+            "atomic_store",
+            &format!(
+                "{ty} v = 1; atomic_init({p}, v); atomic_store({p}, v); atomic_store_explicit({p}, v, {order});"
+            ),
+        );
+    }
+    check_3_0(
+        "flags",
+        "atomic_flag f = ATOMIC_FLAG_INIT; o[0] = atomic_flag_test_and_set(l)
+         + atomic_flag_test_and_set_explicit(&f, memory_order_acquire); atomic_flag_clear(&f);
+         atomic_flag_clear_explicit(l, memory_order_release, memory_scope_work_group);
+         atomic_work_item_fence(CLK_LOCAL_MEM_FENCE, memory_order_acq_rel, memory_scope_work_group);",
+    );
+}
+
+#[test]
+fn integer_dot_products() {
+    check_3_0(
+        "dot products",
+        "uint a = o[0], b = o[1]; uchar4 u = as_uchar4(a); char4 s = as_char4(b);
+         o[0] = dot(u, u) + dot(s, s) + dot(u, s) + dot(s, u) + dot_acc_sat(u, u, a) + dot_acc_sat(s, u, 1)
+         + dot_4x8packed_uu_uint(a, b) + dot_4x8packed_ss_int(a, b) + dot_4x8packed_us_int(a, b)
+         + dot_4x8packed_su_int(a, b) + dot_acc_sat_4x8packed_uu_uint(a, b, a) + dot_acc_sat_4x8packed_ss_int(a, b, 1)
+         + dot_acc_sat_4x8packed_us_int(a, b, 1) + dot_acc_sat_4x8packed_su_int(a, b, 1);",
+    );
+    check_all("ctz", &["g:g"], INTS, WIDTHS);
 }
 
 /// The names above are all names that the library offers.

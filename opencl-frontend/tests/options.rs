@@ -27,16 +27,21 @@ fn every_version_of_the_language_is_taken_and_says_what_it_has() {
         #ifdef __opencl_c_images
         p[0] += 1;
         #endif
-        #if defined __opencl_c_generic_address_space || defined __opencl_c_pipes
+        #ifdef __opencl_c_generic_address_space
+        p[0] += 1;
+        #endif
+        #if defined __opencl_c_device_enqueue || defined __opencl_c_pipes
         #error not here
         #endif
     }";
     let versions =
-        [("CL1.0", 1000), ("CL1.1", 1100), ("CL1.2", 1200), ("CL2.0", 2000), ("CL3.0", 3001)];
+        [("CL1.0", 1000), ("CL1.1", 1100), ("CL1.2", 1200), ("CL2.0", 2000), ("CL3.0", 3002)];
     for (name, value) in versions {
         let ptx = compiled(source, &format!("-cl-std={name}")).ptx;
         assert!(ptx.contains(&format!(", {value};")), "{name}: {ptx}");
     }
+    let old = compiled(source, "-cl-std=CL3.0 -arch=sm_61").ptx;
+    assert!(old.contains(", 3001;"), "{old}");
     assert_eq!(Options::parse("-cl-std=CL9.9").expect_err("unknown").code, Code::Option);
 }
 

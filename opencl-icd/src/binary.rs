@@ -30,6 +30,7 @@ fn kind_word(kind: ArgKind) -> String {
         ArgKind::Local { align } => format!("local:{align}"),
         ArgKind::ReadImage => "read_image".into(),
         ArgKind::WriteImage => "write_image".into(),
+        ArgKind::ReadWriteImage => "read_write_image".into(),
         ArgKind::Sampler => "sampler".into(),
     }
 }
@@ -45,6 +46,7 @@ fn kind_of(word: &str) -> Option<ArgKind> {
         "local" => ArgKind::Local { align: number()? },
         "read_image" => ArgKind::ReadImage,
         "write_image" => ArgKind::WriteImage,
+        "read_write_image" => ArgKind::ReadWriteImage,
         "sampler" => ArgKind::Sampler,
         _ => return None,
     })
@@ -125,9 +127,11 @@ fn takes(param: &Param, kind: ArgKind) -> bool {
         ArgKind::Value { size, .. } => u64::from(param.size) == size,
         ArgKind::Sampler => param.size == 4,
         ArgKind::Local { .. } => matches!(param.size, 4 | 8),
-        ArgKind::Global | ArgKind::Constant | ArgKind::ReadImage | ArgKind::WriteImage => {
-            param.size == 8
-        }
+        ArgKind::Global
+        | ArgKind::Constant
+        | ArgKind::ReadImage
+        | ArgKind::WriteImage
+        | ArgKind::ReadWriteImage => param.size == 8,
     }
 }
 

@@ -167,7 +167,7 @@ impl Kernel {
                 }
                 Ok(Arg::Local(size))
             }
-            ArgKind::ReadImage | ArgKind::WriteImage => {
+            ArgKind::ReadImage | ArgKind::WriteImage | ArgKind::ReadWriteImage => {
                 if !is_word {
                     return Err(Error::INVALID_ARG_SIZE);
                 }
@@ -185,10 +185,10 @@ impl Kernel {
                     "image3d_t" => cl::MEM_OBJECT_IMAGE3D,
                     _ => kind,
                 };
-                let forbidden = if info.kind == ArgKind::ReadImage {
-                    cl::MEM_WRITE_ONLY
-                } else {
-                    cl::MEM_READ_ONLY
+                let forbidden = match info.kind {
+                    ArgKind::ReadImage => cl::MEM_WRITE_ONLY,
+                    ArgKind::WriteImage => cl::MEM_READ_ONLY,
+                    _ => cl::MEM_WRITE_ONLY | cl::MEM_READ_ONLY,
                 };
                 if kind != wanted {
                     return Err(Error::INVALID_MEM_OBJECT);
@@ -416,9 +416,10 @@ impl Kernel {
         }
         match name {
             cl::KERNEL_ARG_ADDRESS_QUALIFIER => to.put(match arg.kind {
-                ArgKind::Global | ArgKind::ReadImage | ArgKind::WriteImage => {
-                    cl::KERNEL_ARG_ADDRESS_GLOBAL
-                }
+                ArgKind::Global
+                | ArgKind::ReadImage
+                | ArgKind::WriteImage
+                | ArgKind::ReadWriteImage => cl::KERNEL_ARG_ADDRESS_GLOBAL,
                 ArgKind::Constant => cl::KERNEL_ARG_ADDRESS_CONSTANT,
                 ArgKind::Local { .. } => cl::KERNEL_ARG_ADDRESS_LOCAL,
                 ArgKind::Value { .. } | ArgKind::Sampler => cl::KERNEL_ARG_ADDRESS_PRIVATE,
@@ -426,6 +427,7 @@ impl Kernel {
             cl::KERNEL_ARG_ACCESS_QUALIFIER => to.put(match arg.kind {
                 ArgKind::ReadImage => cl::KERNEL_ARG_ACCESS_READ_ONLY,
                 ArgKind::WriteImage => cl::KERNEL_ARG_ACCESS_WRITE_ONLY,
+                ArgKind::ReadWriteImage => cl::KERNEL_ARG_ACCESS_READ_WRITE,
                 ArgKind::Global
                 | ArgKind::Constant
                 | ArgKind::Local { .. }

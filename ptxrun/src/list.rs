@@ -118,7 +118,9 @@ fn suggestion(
     let param = &func.params[index];
     let only = |arg| Ok(Suggestion { arg, print: None });
     match info.map(|info| info.kind) {
-        Some(ArgKind::ReadImage | ArgKind::WriteImage | ArgKind::Sampler) => {
+        Some(
+            ArgKind::ReadImage | ArgKind::WriteImage | ArgKind::ReadWriteImage | ArgKind::Sampler,
+        ) => {
             return Err(
                 "it takes images: run it from an OpenCL program (ptxrun exec), or with a launch file",
             );

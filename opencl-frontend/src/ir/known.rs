@@ -64,6 +64,7 @@ impl Func {
             Sreg::Ctaid(0) | Sreg::Nctaid(0) => Some(0x7fff_ffff),
             Sreg::Ctaid(_) | Sreg::Nctaid(_) => Some(0xffff),
             Sreg::EnvReg(_) => None,
+            Sreg::Lane => Some(31),
         }
     }
 

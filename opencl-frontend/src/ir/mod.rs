@@ -18,6 +18,6 @@ pub use func::{
     PrivateVarData, Term, ValueData,
 };
 pub use op::{
-    ASM_INPUTS, AsmInputs, Atomic, BinOp, BlockId, Cmp, Mem, MemTy, Op, Parts, PrivateVar, Round,
-    Space, Sreg, TernOp, Ty, UnOp, Val,
+    ASM_INPUTS, AsmInputs, Atomic, BinOp, BlockId, Cmp, List, Mem, MemTy, Op, Parts, PrivateVar,
+    Round, Space, Sreg, TernOp, Ty, UnOp, Val, Warp,
 };

@@ -280,6 +280,21 @@ pub enum Space {
     Constant,
     /// A struct parameter of the kernel.
     Param,
+    /// An address of global, shared or local memory, in the generic address space.
+    Generic,
+}
+
+impl Space {
+    /// Whether nothing writes there while a kernel runs.
+    pub fn is_constant(self) -> bool {
+        matches!(self, Space::Constant | Space::Param)
+    }
+
+    /// Whether accesses to the two could touch the same bytes.
+    pub fn meets(self, other: Space) -> bool {
+        let generic = |a: Space, b: Space| a == Space::Generic && !b.is_constant();
+        self == other || generic(self, other) || generic(other, self)
+    }
 }
 
 /// What a load or store moves.
@@ -344,6 +359,27 @@ pub enum Sreg {
     Ctaid(u8),
     Nctaid(u8),
     EnvReg(u8),
+    /// The number of the thread in its warp.
+    Lane,
+}
+
+/// Operations that the threads of a warp do together. The last operand is the mask of those that take part.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Warp {
+    /// The value of another thread: of the one with this number.
+    Index,
+    /// Of the one so many before.
+    Up,
+    /// Of the one so many behind.
+    Down,
+    /// Of the one whose number differs in these bits.
+    Xor,
+    /// The mask of the threads whose predicate holds.
+    Ballot,
+    /// The mask of the threads that run; it has no operand.
+    Active,
+    /// Waits for the others and orders memory among them.
+    Sync,
 }
 
 /// Atomic operations.
@@ -420,8 +456,14 @@ pub enum Op {
     Extract(Val, u8),
     StoreVec(Mem, Val, Parts),
     Atomic(Atomic, Mem, Val, Val, Option<Val>),
-    /// The generic address of an address in global memory.
-    Generic(Val),
+    /// The generic address of an address in a space.
+    Generic(Space, Val),
+    /// The address in a space of a generic address that lies in it.
+    Specific(Space, Val),
+    /// Whether a generic address lies in a space.
+    Within(Space, Val),
+    /// What the threads of a warp do together.
+    Warp(Warp, List<3>),
     /// The device's `vprintf`: format and arguments, the latter in private memory.
     Printf(Val, Val),
     Barrier,
@@ -459,7 +501,14 @@ macro_rules! each_operand {
                     $do;
                 }
             }
-            Op::Generic($v)
+            Op::Warp(_, list) => {
+                for $v in list.$iter() {
+                    $do;
+                }
+            }
+            Op::Generic(_, $v)
+            | Op::Specific(_, $v)
+            | Op::Within(_, $v)
             | Op::Un(_, $v)
             | Op::Load(_, $v)
             | Op::LoadVec(_, $v, _)
@@ -512,6 +561,7 @@ impl Op {
             | Op::Barrier
             | Op::Fence(_)
             | Op::Asm(..)
+            | Op::Warp(..)
             | Op::BlockParam
             | Op::Extract(..) => false,
             Op::Const(_)
@@ -526,7 +576,9 @@ impl Op {
             | Op::Tern(..)
             | Op::Cmp(..)
             | Op::Select(..)
-            | Op::Generic(_) => true,
+            | Op::Generic(..)
+            | Op::Specific(..)
+            | Op::Within(..) => true,
         }
     }
 
@@ -540,6 +592,7 @@ impl Op {
             | Op::Printf(..)
             | Op::Barrier
             | Op::Fence(_)
+            | Op::Warp(..)
             | Op::Asm(..) => true,
             Op::Const(_)
             | Op::Undef
@@ -555,7 +608,9 @@ impl Op {
             | Op::Cmp(..)
             | Op::Select(..)
             | Op::Extract(..)
-            | Op::Generic(_) => false,
+            | Op::Generic(..)
+            | Op::Specific(..)
+            | Op::Within(..) => false,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::fold::{eval_bin, eval_cmp, eval_un, is_nan};
 use super::func::{Func, NO_WRAP};
-use super::op::{BinOp, Cmp, Mem, MemTy, Op, Space, TernOp, Ty, UnOp, Val};
+use super::op::{Atomic, BinOp, Cmp, Mem, MemTy, Op, Space, TernOp, Ty, UnOp, Val};
 use super::rules::{Binary, RULES};
 
 /// Appends `op` to `out` unless something simpler says the same; returns the value.
@@ -57,6 +57,22 @@ impl Builder<'_> {
                 let x = self.stored(m.ty, x);
                 self.raw(Op::Store(m, a, x), ty, flags)
             }
+            Op::Generic(to, x) => self.generic(to, x, ty),
+            Op::Specific(to, x) => match *self.f.op(x) {
+                Op::Generic(from, y) if from == to => y,
+                _ => self.raw(op, ty, flags),
+            },
+            Op::Within(to, x) => match *self.f.op(x) {
+                Op::Generic(from, _) => self.constant(ty, u64::from(from == to)),
+                _ => self.raw(op, ty, flags),
+            },
+            Op::Atomic(kind, m, a, x, y) => {
+                let (m, a) = self.address(m, a);
+                if m.space == Space::Local {
+                    return self.private_atomic(kind, m, a, x, y);
+                }
+                self.raw(Op::Atomic(kind, m, a, x, y), ty, flags)
+            }
             Op::Undef
             | Op::Param(_)
             | Op::ParamAddr(_)
@@ -65,8 +81,7 @@ impl Builder<'_> {
             | Op::GlobalAddr(_)
             | Op::Extract(..)
             | Op::StoreVec(..)
-            | Op::Atomic(..)
-            | Op::Generic(_)
+            | Op::Warp(..)
             | Op::Printf(..)
             | Op::Barrier
             | Op::Fence(_)
@@ -74,9 +89,49 @@ impl Builder<'_> {
         }
     }
 
-    /// Moves a constant part of the address into the offset.
+    /// A generic address. Null stays null.
+    fn generic(&mut self, from: Space, x: Val, ty: Ty) -> Val {
+        match *self.f.op(x) {
+            Op::Specific(space, y) if space == from => y,
+            Op::Const(0) => x,
+            _ => self.raw(Op::Generic(from, x), ty, 0),
+        }
+    }
+
+    /// No other thread sees private memory, and the device has no atomic operations on it.
+    fn private_atomic(&mut self, kind: Atomic, m: Mem, a: Val, x: Val, y: Option<Val>) -> Val {
+        let ty = m.ty.ty();
+        let old = self.raw(Op::Load(m, a), ty, 0);
+        let new = match (kind, y) {
+            (Atomic::Exch, _) | (Atomic::Cas, None) => x,
+            (Atomic::Cas, Some(y)) => {
+                let same = self.cmp(Cmp::Eq, old, x);
+                self.select(same, y, old, ty)
+            }
+            (Atomic::Add, _) => self.bin(BinOp::Add, old, x, ty, 0),
+            (Atomic::SMin, _) => self.bin(BinOp::SMin, old, x, ty, 0),
+            (Atomic::SMax, _) => self.bin(BinOp::SMax, old, x, ty, 0),
+            (Atomic::UMin, _) => self.bin(BinOp::UMin, old, x, ty, 0),
+            (Atomic::UMax, _) => self.bin(BinOp::UMax, old, x, ty, 0),
+            (Atomic::And, _) => self.bin(BinOp::And, old, x, ty, 0),
+            (Atomic::Or, _) => self.bin(BinOp::Or, old, x, ty, 0),
+            (Atomic::Xor, _) => self.bin(BinOp::Xor, old, x, ty, 0),
+        };
+        self.raw(Op::Store(m, a, new), Ty::None, 0);
+        old
+    }
+
+    /// Moves a constant part of the address into the offset, and finds the space that it lies in.
     fn address(&mut self, mut m: Mem, mut a: Val) -> (Mem, Val) {
-        while let Op::Bin(BinOp::Add, x, c) = *self.f.op(a) {
+        loop {
+            let (x, c) = match *self.f.op(a) {
+                Op::Bin(BinOp::Add, x, c) => (x, c),
+                Op::Generic(space, x) if m.space == Space::Generic => {
+                    (m.space, a) = (space, x);
+                    continue;
+                }
+                _ => break,
+            };
             let Some(c) = self.f.as_const(c) else { break };
             let offset = m.offset.wrapping_add(c as i64);
             if i32::try_from(offset).is_err() {
@@ -136,11 +191,33 @@ impl Builder<'_> {
         if op.commutes() && (constant_left || (constants.1.is_none() && x > y && !ty.is_float())) {
             std::mem::swap(&mut x, &mut y);
         }
+        if let Some(v) = self.generic_sum(op, x, y, ty, flags) {
+            return v;
+        }
         let binary = Binary { op, x, y, ty, flags, constant: self.f.as_const(y) };
         let simpler = RULES.iter().filter(|r| r.is_for(op)).find_map(|r| (r.apply)(self, binary));
         match simpler {
             Some(v) => v,
             None => self.raw(Op::Bin(op, x, y), ty, flags),
+        }
+    }
+
+    /// A sum or difference with a generic address of a known space is one in that space.
+    fn generic_sum(&mut self, op: BinOp, x: Val, y: Val, ty: Ty, flags: u8) -> Option<Val> {
+        match (op, *self.f.op(x), *self.f.op(y)) {
+            (BinOp::Sub, Op::Generic(s, a), Op::Generic(t, b)) if s == t => {
+                Some(self.bin(op, a, b, ty, flags))
+            }
+            (_, Op::Generic(..), Op::Generic(..)) => None,
+            (BinOp::Add | BinOp::Sub, Op::Generic(s, a), _) => {
+                let sum = self.bin(op, a, y, ty, flags);
+                Some(self.raw(Op::Generic(s, sum), ty, 0))
+            }
+            (BinOp::Add, _, Op::Generic(s, b)) => {
+                let sum = self.bin(op, b, x, ty, flags);
+                Some(self.raw(Op::Generic(s, sum), ty, 0))
+            }
+            _ => None,
         }
     }
 

@@ -22,7 +22,7 @@ COMMON(float)
 COMMON(double)
 #endif
 
-//! dot cross length distance normalize fast_length fast_distance fast_normalize
+//! dot dot_acc_sat cross length distance normalize fast_length fast_distance fast_normalize
 #define GEOMETRY(T) \
 T dot(T a, T b) { return a * b; } \
 T dot(T##2 a, T##2 b) { return a.x * b.x + a.y * b.y; } \
@@ -73,3 +73,21 @@ FAST(float4)
 GEOMETRY(double)
 ALL_LENGTHS(double, 0x1.0p+500, 0x1.0p-450, 0x1.0p+520, 0x1.0p-520)
 #endif
+// Integer dot products (cl_khr_integer_dot_product).
+#define SUM(A, B, W) ((W)(A).x * (W)(B).x + (W)(A).y * (W)(B).y + (W)(A).z * (W)(B).z + (W)(A).w * (W)(B).w)
+#define PRODUCT(A, B, R) \
+R dot(A a, B b) { return SUM(a, b, R); } \
+R dot_acc_sat(A a, B b, R c) { return add_sat(SUM(a, b, R), c); }
+PRODUCT(uchar4, uchar4, uint)
+PRODUCT(char4, char4, int)
+PRODUCT(uchar4, char4, int)
+PRODUCT(char4, uchar4, int)
+
+//! dot_4x8packed_uu_uint dot_4x8packed_ss_int dot_4x8packed_us_int dot_4x8packed_su_int dot_acc_sat_4x8packed_uu_uint dot_acc_sat_4x8packed_ss_int dot_acc_sat_4x8packed_us_int dot_acc_sat_4x8packed_su_int
+#define PACKED(SUFFIX, A, B, R) \
+R dot_4x8packed_##SUFFIX(uint a, uint b) { return dot(as_##A(a), as_##B(b)); } \
+R dot_acc_sat_4x8packed_##SUFFIX(uint a, uint b, R c) { return dot_acc_sat(as_##A(a), as_##B(b), c); }
+PACKED(uu_uint, uchar4, uchar4, uint)
+PACKED(ss_int, char4, char4, int)
+PACKED(us_int, uchar4, char4, int)
+PACKED(su_int, char4, uchar4, int)

@@ -148,6 +148,7 @@ E half fract(half x, SPACE half *w) \
 POINTERS(__private)
 POINTERS(__global)
 POINTERS(__local)
+POINTERS(__generic)
 
 //! @half __t_isequal __t_isnotequal __t_isgreater __t_isgreaterequal __t_isless __t_islessequal __t_islessgreater __t_isfinite __t_isinf __t_isnan __t_isnormal __t_isordered __t_isunordered __t_signbit bitselect
 #define PAIR(name) E short __t_##name(half x, half y) { return __t_##name((float)x, (float)y) ? -1 : 0; }

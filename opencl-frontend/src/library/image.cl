@@ -275,13 +275,16 @@ void __image_put_ui(__image m, int x, int y, int z, uint4 c)
     }
 }
 // Writes outside of the image are dropped.
+#define WRITE_AS(A, V, NAME, PUT_TEXEL, CONVERT) \
+void NAME(A image1d_t i, int c, V v) { __image m = (__image)i; if ((uint)c < WIDTH(m)) PUT_TEXEL(m, c, 0, 0, CONVERT(v)); } \
+void NAME(A image1d_buffer_t i, int c, V v) { __image m = (__image)i; if ((uint)c < WIDTH(m)) PUT_TEXEL(m, c, 0, 0, CONVERT(v)); } \
+void NAME(A image1d_array_t i, int2 c, V v) { __image m = (__image)i; if ((uint)c.x < WIDTH(m) && (uint)c.y < LAYERS(m)) PUT_TEXEL(m, c.x, 0, c.y, CONVERT(v)); } \
+void NAME(A image2d_t i, int2 c, V v) { __image m = (__image)i; if ((uint)c.x < WIDTH(m) && (uint)c.y < HEIGHT(m)) PUT_TEXEL(m, c.x, c.y, 0, CONVERT(v)); } \
+void NAME(A image2d_array_t i, int4 c, V v) { __image m = (__image)i; if ((uint)c.x < WIDTH(m) && (uint)c.y < HEIGHT(m) && (uint)c.z < LAYERS(m)) PUT_TEXEL(m, c.x, c.y, c.z, CONVERT(v)); } \
+void NAME(A image3d_t i, int4 c, V v) { __image m = (__image)i; if ((uint)c.x < WIDTH(m) && (uint)c.y < HEIGHT(m) && (uint)c.z < DEPTH(m)) PUT_TEXEL(m, c.x, c.y, c.z, CONVERT(v)); }
 #define WRITE(V, NAME, PUT_TEXEL, CONVERT) \
-void NAME(__write_only image1d_t i, int c, V v) { __image m = (__image)i; if ((uint)c < WIDTH(m)) PUT_TEXEL(m, c, 0, 0, CONVERT(v)); } \
-void NAME(__write_only image1d_buffer_t i, int c, V v) { __image m = (__image)i; if ((uint)c < WIDTH(m)) PUT_TEXEL(m, c, 0, 0, CONVERT(v)); } \
-void NAME(__write_only image1d_array_t i, int2 c, V v) { __image m = (__image)i; if ((uint)c.x < WIDTH(m) && (uint)c.y < LAYERS(m)) PUT_TEXEL(m, c.x, 0, c.y, CONVERT(v)); } \
-void NAME(__write_only image2d_t i, int2 c, V v) { __image m = (__image)i; if ((uint)c.x < WIDTH(m) && (uint)c.y < HEIGHT(m)) PUT_TEXEL(m, c.x, c.y, 0, CONVERT(v)); } \
-void NAME(__write_only image2d_array_t i, int4 c, V v) { __image m = (__image)i; if ((uint)c.x < WIDTH(m) && (uint)c.y < HEIGHT(m) && (uint)c.z < LAYERS(m)) PUT_TEXEL(m, c.x, c.y, c.z, CONVERT(v)); } \
-void NAME(__write_only image3d_t i, int4 c, V v) { __image m = (__image)i; if ((uint)c.x < WIDTH(m) && (uint)c.y < HEIGHT(m) && (uint)c.z < DEPTH(m)) PUT_TEXEL(m, c.x, c.y, c.z, CONVERT(v)); }
+WRITE_AS(__write_only, V, NAME, PUT_TEXEL, CONVERT) \
+WRITE_AS(__read_write, V, NAME, PUT_TEXEL, CONVERT)
 WRITE(float4, write_imagef, __image_put_f, )
 WRITE(int4, write_imagei, __image_put_i, )
 WRITE(uint4, write_imageui, __image_put_ui, )
@@ -304,3 +307,4 @@ int2 get_image_dim(A image2d_array_t i) { __image m = (__image)i; return (int2)(
 int4 get_image_dim(A image3d_t i) { __image m = (__image)i; return (int4)((int)WIDTH(m), (int)HEIGHT(m), (int)DEPTH(m), 0); }
 QUERIES(__read_only)
 QUERIES(__write_only)
+QUERIES(__read_write)

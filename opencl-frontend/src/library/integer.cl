@@ -1,6 +1,6 @@
 // Integer functions (6.12.3).
 
-//! abs abs_diff add_sat sub_sat hadd rhadd clz popcount rotate mul_hi mad_hi mad_sat upsample min max clamp mul24 mad24 __ctz __ffs __bswap
+//! abs abs_diff add_sat sub_sat hadd rhadd clz ctz popcount rotate mul_hi mad_hi mad_sat upsample min max clamp mul24 mad24 __ctz __ffs __bswap
 #define E __attribute__((elementwise))
 #define E2 __attribute__((elementwise(2)))
 #define E6 __attribute__((elementwise(6)))
@@ -70,6 +70,15 @@ E U sub_sat(U x, U y) { return x < y ? 0 : x - y; } \
 E U mad_sat(U x, U y, U z) { U low = x * y, sum = low + z; return __ptx_mulhi(x, y) != 0 || sum < low ? HIGH : sum; }
 UNSIGNED_WIDE(uint, UINT_MAX)
 UNSIGNED_WIDE(ulong, ULONG_MAX)
+#define TRAILING(T, U, W, BITS) E T ctz(T x) { return x == 0 ? (T)BITS : (T)(sizeof(W) * 8 - 1 - (uint)__ptx_clz((W)(U)x & ((W)0 - (W)(U)x))); }
+TRAILING(char, uchar, uint, 8)
+TRAILING(uchar, uchar, uint, 8)
+TRAILING(short, ushort, uint, 16)
+TRAILING(ushort, ushort, uint, 16)
+TRAILING(int, uint, uint, 32)
+TRAILING(uint, uint, uint, 32)
+TRAILING(long, ulong, ulong, 64)
+TRAILING(ulong, ulong, ulong, 64)
 E int __ctz(uint x) { return x == 0 ? 32 : 31 - (int)__ptx_clz(x & (0u - x)); }
 E int __ctz(ulong x) { return x == 0 ? 64 : 63 - (int)__ptx_clz(x & (0ul - x)); }
 E int __ffs(uint x) { return x == 0 ? 0 : 32 - (int)__ptx_clz(x & (0u - x)); }

@@ -165,7 +165,7 @@ E double lgamma(double x)
 AS_FLOAT(tgamma)
 AS_FLOAT(lgamma)
 #define SIGNED(T, S) E T lgamma_r(T x, S int *sign) { *sign = __lgamma_sign((double)x); return lgamma(x); }
-#define SIGNED_ALL(T) SIGNED(T, __private) SIGNED(T, __global) SIGNED(T, __local)
+#define SIGNED_ALL(T) SIGNED(T, __private) SIGNED(T, __global) SIGNED(T, __local) SIGNED(T, __generic)
 SIGNED_ALL(float)
 SIGNED_ALL(double)
 #endif

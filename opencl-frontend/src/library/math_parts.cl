@@ -50,7 +50,8 @@ T __fraction(T x, T whole) \
 } \
 POINTERS(T, U, INF, __private) \
 POINTERS(T, U, INF, __global) \
-POINTERS(T, U, INF, __local)
+POINTERS(T, U, INF, __local) \
+POINTERS(T, U, INF, __generic)
 #define POINTERS(T, U, INF, SPACE) \
 E T frexp(T x, SPACE int *e) \
 { \
@@ -126,7 +127,8 @@ E T fmod(T x, T y) { int q; return __remainder(x, y, false, &q); } \
 E T remainder(T x, T y) { int q; return __remainder(x, y, true, &q); } \
 E T remquo(T x, T y, __private int *q) { int low; T r = __remainder(x, y, true, &low); *q = low; return r; } \
 E T remquo(T x, T y, __global int *q) { int low; T r = __remainder(x, y, true, &low); *q = low; return r; } \
-E T remquo(T x, T y, __local int *q) { int low; T r = __remainder(x, y, true, &low); *q = low; return r; }
+E T remquo(T x, T y, __local int *q) { int low; T r = __remainder(x, y, true, &low); *q = low; return r; } \
+E T remquo(T x, T y, __generic int *q) { int low; T r = __remainder(x, y, true, &low); *q = low; return r; }
 DIVISIONS(float, uint, 23, 8, 0x7f800000u, 0x7fc00000u)
 #if __PTX_SM__ >= 13
 DIVISIONS(double, ulong, 52, 11, 0x7ff0000000000000ul, 0x7ff8000000000000ul)

@@ -89,6 +89,7 @@ E float cos(float x)
 SINCOS(float, __private)
 SINCOS(float, __global)
 SINCOS(float, __local)
+SINCOS(float, __generic)
 #if __PTX_SM__ >= 13
 E float tan(float x)
 {
@@ -198,6 +199,7 @@ E double tan(double x)
 SINCOS(double, __private)
 SINCOS(double, __global)
 SINCOS(double, __local)
+SINCOS(double, __generic)
 // sin, cos and tan of pi x: the reduction is exact. Large numbers, which are whole, become 0.
 #define REDUCE_PI(x, r, q) \
     if (!(__ptx_abs(x) < (double)INFINITY)) return (double)NAN; \

@@ -49,9 +49,15 @@ uint get_work_dim(void)
     return __ptx_nctaid_z() * __ptx_ntid_z() > 1 ? 3 : __ptx_nctaid_y() * __ptx_ntid_y() > 1 ? 2 : 1;
 }
 
-//! barrier mem_fence read_mem_fence write_mem_fence
+//! barrier work_group_barrier mem_fence read_mem_fence write_mem_fence
 // A barrier of PTX orders both memories among the threads of the block.
 void barrier(uint flags) { __ptx_barrier(); }
+void work_group_barrier(uint flags) { __ptx_barrier(); }
+void work_group_barrier(uint flags, int scope)
+{
+    if (scope >= 2) __ptx_fence_device();
+    __ptx_barrier();
+}
 void mem_fence(uint flags) { __ptx_fence_block(); }
 void read_mem_fence(uint flags) { __ptx_fence_block(); }
 void write_mem_fence(uint flags) { __ptx_fence_block(); }

@@ -2,9 +2,9 @@
 
 use smallvec::smallvec;
 
-use super::state::{Lower, Refused, Value, stack_position, ty_of};
+use super::state::{Lower, Refused, Value, space, stack_position, ty_of};
 use crate::intrinsic::Operation;
-use crate::ir::{BinOp, CONTRACT, Cmp, Mem, MemTy, Op, Ty, UnOp, Val};
+use crate::ir::{BinOp, CONTRACT, Cmp, List, Mem, MemTy, Op, Space, Ty, UnOp, Val, Warp};
 use crate::sema::hir::{Expr, ExprKind, FunctionId, Intrinsic};
 use crate::types::{QualType, Scalar, Type};
 
@@ -60,7 +60,7 @@ impl Lower<'_> {
         for arg in args {
             if let ExprKind::Global(id) = arg.kind {
                 let address = self.emit(Op::GlobalAddr(id.0), Ty::I64);
-                values.push((MemTy::B64, self.emit(Op::Generic(address), Ty::I64)));
+                values.push((MemTy::B64, self.emit(Op::Generic(Space::Global, address), Ty::I64)));
                 continue;
             }
             let (mem, ..) = self.memory_layout(arg.ty);
@@ -74,7 +74,7 @@ impl Lower<'_> {
             offset += mem.size();
         }
         let address = self.emit(Op::GlobalAddr(format), Ty::I64);
-        let format = self.emit(Op::Generic(address), Ty::I64);
+        let format = self.emit(Op::Generic(Space::Global, address), Ty::I64);
         let buffer = if values.is_empty() {
             self.constant(Ty::I64, 0)
         } else {
@@ -95,6 +95,21 @@ impl Lower<'_> {
     pub(super) fn intrinsic(&mut self, which: Intrinsic, args: &[Expr], ty: QualType) -> Value {
         let result = match which {
             Intrinsic::Named(operation) => return self.operation(operation, args),
+            Intrinsic::To(to) => {
+                let address = self.scalar(&args[0]);
+                let inside = self.emit(Op::Within(space(to), address), Ty::Pred);
+                let there = self.emit(Op::Specific(space(to), address), Ty::I64);
+                let null = self.constant(Ty::I64, 0);
+                self.emit(Op::Select(inside, there, null), Ty::I64)
+            }
+            Intrinsic::FenceOf => {
+                let address = self.scalar(&args[0]);
+                let [local, global] = [Space::Shared, Space::Global]
+                    .map(|s| self.emit(Op::Within(s, address), Ty::Pred));
+                let [none, one, two] = [0, 1, 2].map(|n| self.constant(Ty::I32, n));
+                let rest = self.emit(Op::Select(global, two, none), Ty::I32);
+                self.emit(Op::Select(local, one, rest), Ty::I32)
+            }
             Intrinsic::Any => self.sign_bits(&args[0], BinOp::Or),
             Intrinsic::All => self.sign_bits(&args[0], BinOp::And),
             Intrinsic::Atomic(op) => {
@@ -147,6 +162,15 @@ impl Lower<'_> {
                 self.emit(Op::Fence(device), Ty::None);
                 return Value::None;
             }
+            Operation::Warp(Warp::Sync) => {
+                self.emit(Op::Warp(Warp::Sync, List::new(&v)), Ty::None);
+                return Value::None;
+            }
+            Operation::Warp(Warp::Ballot) => {
+                let holds = self.nonzero(v[0]);
+                self.emit(Op::Warp(Warp::Ballot, List::new(&[holds, v[1]])), Ty::I32)
+            }
+            Operation::Warp(what) => self.emit(Op::Warp(what, List::new(&v)), Ty::I32),
             Operation::Unary(forms) => {
                 let r = self.emit(Op::Un(forms.of(scalar).expect(FORM), v[0]), ty);
                 self.normalize(r, scalar)

@@ -5,7 +5,7 @@ use smallvec::{SmallVec, smallvec};
 use super::state::{Lower, MemRef, Value, space, ty_of};
 use crate::ir::{BinOp, Cmp, NO_WRAP, Op, Ty, UnOp, Val};
 use crate::sema::hir::{Expr, ExprKind};
-use crate::types::{QualType, Scalar, Type};
+use crate::types::{self, QualType, Scalar, Type};
 
 pub(super) type Lanes = SmallVec<[Val; 16]>;
 
@@ -405,7 +405,21 @@ impl Lower<'_> {
         let types = &self.program.types;
         let (Some((from, n)), Some((into, m))) = (types.lanes(a.ty.id), types.lanes(to.id)) else {
             // Pointers and integers of their size.
-            return self.value(a);
+            let spaces = (types.pointee(a.ty.id), types.pointee(to.id));
+            let converted = match spaces.0.zip(spaces.1) {
+                Some((from, into)) if from.space == into.space => None,
+                Some((from, into)) if into.space == types::Space::Generic => {
+                    Some((space(from.space), true))
+                }
+                Some((from, into)) if from.space == types::Space::Generic => {
+                    Some((space(into.space), false))
+                }
+                _ => None,
+            };
+            let Some((space, widens)) = converted else { return self.value(a) };
+            let v = self.scalar(a);
+            let op = if widens { Op::Generic(space, v) } else { Op::Specific(space, v) };
+            return Value::Lanes(smallvec![self.emit(op, Ty::I64)]);
         };
         let values = self.lanes(a);
         if n == m && from.size() == into.size() {

@@ -398,6 +398,7 @@ pub(super) fn space(space: types::Space) -> Space {
         types::Space::Global => Space::Global,
         types::Space::Local => Space::Shared,
         types::Space::Constant => Space::Constant,
+        types::Space::Generic => Space::Generic,
     }
 }
 

@@ -155,15 +155,13 @@ impl Pass {
                     remember(memory, (m, a, x));
                 }
             }
-            Op::Atomic(_, m, ..) => memory.retain(|(km, _, _)| km.space != m.space),
+            Op::Atomic(_, m, ..) => memory.retain(|(km, _, _)| !km.space.meets(m.space)),
             // Assembly may write any memory that it is given a pointer to.
-            Op::Asm(..) => {
-                memory.retain(|(km, _, _)| matches!(km.space, Space::Constant | Space::Param))
-            }
-            Op::Barrier | Op::Fence(_) => memory.retain(|(km, _, _)| {
+            Op::Asm(..) => memory.retain(|(km, _, _)| km.space.is_constant()),
+            Op::Barrier | Op::Fence(_) | Op::Warp(..) => memory.retain(|(km, _, _)| {
                 matches!(km.space, Space::Local | Space::Constant | Space::Param)
             }),
-            Op::StoreVec(m, ..) => memory.retain(|(km, _, _)| km.space != m.space),
+            Op::StoreVec(m, ..) => memory.retain(|(km, _, _)| !km.space.meets(m.space)),
             // They write no memory that the program reads.
             Op::Printf(..) => {}
             Op::Load(..) | Op::LoadVec(..) | Op::BlockParam | Op::Extract(..) => {}
@@ -179,7 +177,9 @@ impl Pass {
             | Op::Tern(..)
             | Op::Cmp(..)
             | Op::Select(..)
-            | Op::Generic(_) => unreachable!("pure operations were numbered above"),
+            | Op::Generic(..)
+            | Op::Specific(..)
+            | Op::Within(..) => unreachable!("pure operations were numbered above"),
         }
         out.push(v);
         v
@@ -198,6 +198,7 @@ fn object(f: &Func, mut a: Val) -> Option<Op> {
     loop {
         match f.op(a) {
             op @ (Op::GlobalAddr(_) | Op::PrivateAddr(_)) => return Some(*op),
+            Op::Generic(_, x) | Op::Specific(_, x) => a = *x,
             Op::Bin(BinOp::Add, x, y) => {
                 let left = object(f, *x);
                 if left.is_some() {
@@ -212,8 +213,7 @@ fn object(f: &Func, mut a: Val) -> Option<Op> {
 
 /// Could the two accesses touch the same bytes?
 pub(super) fn may_alias(f: &Func, (m, a): (&Mem, Val), (n, b): (&Mem, Val)) -> bool {
-    let constant = |s: Space| matches!(s, Space::Constant | Space::Param);
-    if m.space != n.space || constant(m.space) {
+    if !m.space.meets(n.space) || m.space.is_constant() {
         return false;
     }
     if a == b {

@@ -44,7 +44,11 @@ fn divergent_values(f: &Func) -> Vec<bool> {
                 }
                 let mut d = matches!(
                     f.op(v),
-                    Op::Sreg(Sreg::Tid(_)) | Op::Load(..) | Op::LoadVec(..) | Op::Atomic(..)
+                    Op::Sreg(Sreg::Tid(_) | Sreg::Lane)
+                        | Op::Load(..)
+                        | Op::LoadVec(..)
+                        | Op::Atomic(..)
+                        | Op::Warp(..)
                 );
                 f.op(v).for_each_operand(|o| d |= out[o.0 as usize]);
                 if d {

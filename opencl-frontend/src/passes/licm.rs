@@ -66,7 +66,7 @@ fn hoist(f: &mut Func, graph: &Graph, l: &Loop) -> bool {
                 Op::Store(m, a, _) | Op::StoreVec(m, a, _) | Op::Atomic(_, m, a, ..) => {
                     stores.push((*m, *a));
                 }
-                Op::Barrier | Op::Fence(_) | Op::Asm(..) => synchronizes = true,
+                Op::Barrier | Op::Fence(_) | Op::Asm(..) | Op::Warp(..) => synchronizes = true,
                 _ => {}
             }
         }
@@ -82,8 +82,8 @@ fn hoist(f: &mut Func, graph: &Graph, l: &Loop) -> bool {
             op.for_each_operand(|o| invariant &= !inside[o.0 as usize]);
             let movable = match op {
                 Op::Load(m, a) => {
-                    let constant = matches!(m.space, Space::Constant | Space::Param);
-                    let shared = matches!(m.space, Space::Global | Space::Shared);
+                    let constant = m.space.is_constant();
+                    let shared = matches!(m.space, Space::Global | Space::Shared | Space::Generic);
                     always
                         && !m.volatile
                         && (constant || !(shared && synchronizes))

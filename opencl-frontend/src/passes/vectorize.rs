@@ -75,6 +75,7 @@ fn nothing_between(f: &Func, b: usize, run: &[usize], load: bool) -> bool {
             | Op::Printf(..)
             | Op::Atomic(..)
             | Op::StoreVec(..)
+            | Op::Warp(..)
             | Op::Asm(..) => false,
             Op::Store(m, a, _) => other(m, *a),
             Op::Load(m, a) => load || other(m, *a),
@@ -93,7 +94,9 @@ fn nothing_between(f: &Func, b: usize, run: &[usize], load: bool) -> bool {
             | Op::Cmp(..)
             | Op::Select(..)
             | Op::Extract(..)
-            | Op::Generic(_) => true,
+            | Op::Generic(..)
+            | Op::Specific(..)
+            | Op::Within(..) => true,
         }
     })
 }

@@ -1,6 +1,7 @@
 //! Macros that exist without a `#define` (OpenCL C 1.2, 6.10 and the constants of 6.12 and 6.13).
 
 use super::state::{Body, Macro, Preprocessor};
+use crate::options::{extensions, features};
 use crate::symbol::{Interner, Symbol, fixed};
 
 /// Constants of the language that are macros, spelled as their replacement.
@@ -10,7 +11,9 @@ pub(super) const CONSTANTS: &[(&str, &str)] = &[
     ("CL_VERSION_1_2", "120"),
     ("CL_VERSION_2_0", "200"),
     ("CL_VERSION_3_0", "300"),
-    ("__OPENCL_VERSION__", "120"),
+    ("CL_VERSION_2_1", "210"),
+    ("CL_VERSION_2_2", "220"),
+    ("__OPENCL_VERSION__", "300"),
     ("__ENDIAN_LITTLE__", "1"),
     ("__IMAGE_SUPPORT__", "1"),
     ("__PTXRUN__", "1"),
@@ -150,15 +153,23 @@ pub(super) const CONSTANTS: &[(&str, &str)] = &[
     ("HALF_MAX", "0x1.ffcp15h"),
     ("HALF_MIN", "0x1.0p-14h"),
     ("HALF_EPSILON", "0x1.0p-10h"),
-    ("cl_khr_3d_image_writes", "1"),
-    ("cl_khr_global_int32_base_atomics", "1"),
-    ("cl_khr_global_int32_extended_atomics", "1"),
-    ("cl_khr_local_int32_base_atomics", "1"),
-    ("cl_khr_local_int32_extended_atomics", "1"),
-    ("cl_khr_int64_base_atomics", "1"),
-    ("cl_khr_int64_extended_atomics", "1"),
-    ("cl_khr_byte_addressable_store", "1"),
-    ("cl_nv_pragma_unroll", "1"),
+];
+
+/// Constants of OpenCL C 2.0: orders and scopes of atomic functions, as clang numbers them.
+const ORDERS: &[(&str, &str)] = &[
+    ("memory_order_relaxed", "0"),
+    ("memory_order_acquire", "2"),
+    ("memory_order_release", "3"),
+    ("memory_order_acq_rel", "4"),
+    ("memory_order_seq_cst", "5"),
+    ("memory_scope_work_item", "0"),
+    ("memory_scope_work_group", "1"),
+    ("memory_scope_device", "2"),
+    ("memory_scope_all_svm_devices", "3"),
+    ("memory_scope_all_devices", "3"),
+    ("memory_scope_sub_group", "4"),
+    ("ATOMIC_FLAG_INIT", "0"),
+    ("CLK_IMAGE_MEM_FENCE", "4"),
 ];
 
 /// Gives the constants successive symbols, of which it returns the first.
@@ -192,19 +203,14 @@ impl Preprocessor<'_> {
             "__PTX_CORRECT_DIVIDE__",
             flag(self.session.options.correctly_rounded_divide_sqrt),
         ));
-        if sm >= 13 {
-            list.push(("cl_khr_fp64", "1".into()));
-        }
-        list.push(("cl_khr_fp16", "1".into()));
         // Of the optional features of OpenCL C 3.0, those that exist here (3.0, 6.2.1).
         if version >= 300 {
-            list.push(("__opencl_c_int64", "1".into()));
-            list.push(("__opencl_c_images", "1".into()));
-            list.push(("__opencl_c_3d_image_writes", "1".into()));
-            if sm >= 13 {
-                list.push(("__opencl_c_fp64", "1".into()));
-            }
+            list.extend(features(sm).map(|name| (name, "1".into())));
         }
+        if version >= 200 {
+            list.extend(ORDERS.iter().map(|(name, text)| (*name, text.to_string())));
+        }
+        list.extend(extensions(sm).map(|name| (name, "1".into())));
         if fast {
             list.push(("__FAST_RELAXED_MATH__", "1".into()));
         }
@@ -225,6 +231,12 @@ impl Preprocessor<'_> {
             Some(parameters.as_slice().into()),
             Body::Text(text.into()),
         );
+        if version >= 200 {
+            let value = self.session.names.intern("V");
+            let name = self.session.names.intern("ATOMIC_VAR_INIT");
+            let params = Some([value].as_slice().into());
+            self.insert_predefined(name, params, Body::Text("(V)".into()));
+        }
     }
 
     fn insert_predefined(

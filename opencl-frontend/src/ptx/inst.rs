@@ -10,14 +10,33 @@ use super::writer::Writer;
 use crate::diag::{Code, Diag};
 use crate::ir::{
     Asm, AsmOperand, Atomic, BinOp, Cmp, Mem, MemTy, Op, ParamKind, Space, Sreg, TernOp, Ty, UnOp,
-    Val,
+    Val, Warp,
 };
 
 /// Private memory is seen by its thread alone, and PTX has no `.volatile` for it before version 9.1.
 fn volatile(m: &Mem) -> &'static str {
     match m.space {
-        Space::Global | Space::Shared | Space::Constant if m.volatile => ".volatile",
-        Space::Global | Space::Shared | Space::Constant | Space::Local | Space::Param => "",
+        Space::Global | Space::Shared | Space::Constant | Space::Generic if m.volatile => {
+            ".volatile"
+        }
+        Space::Global
+        | Space::Shared
+        | Space::Constant
+        | Space::Generic
+        | Space::Local
+        | Space::Param => "",
+    }
+}
+
+/// The space as instructions name it, with its dot; none for generic addresses.
+fn space_name(space: Space) -> &'static str {
+    match space {
+        Space::Global => ".global",
+        Space::Shared => ".shared",
+        Space::Local => ".local",
+        Space::Param => ".param",
+        Space::Constant => ".const",
+        Space::Generic => "",
     }
 }
 
@@ -83,11 +102,8 @@ impl<'w> Writer<'w> {
 
     fn space(&self, m: &Mem, a: Val) -> Result<&'static str, Diag> {
         Ok(match m.space {
-            Space::Global => "global",
-            Space::Shared => "shared",
-            Space::Local => "local",
-            Space::Param => "param",
             Space::Constant => self.constant_space(a)?,
+            other => space_name(other),
         })
     }
 
@@ -146,6 +162,10 @@ impl<'w> Writer<'w> {
                     Sreg::Ntid(n) => ("ntid", n),
                     Sreg::Ctaid(n) => ("ctaid", n),
                     Sreg::Nctaid(n) => ("nctaid", n),
+                    Sreg::Lane => {
+                        self.line(format_args!("mov.u32 {d}, %laneid;"));
+                        return Ok(());
+                    }
                     Sreg::EnvReg(n) => {
                         self.line(format_args!("mov.u32 {d}, %envreg{n};"));
                         return Ok(());
@@ -186,13 +206,13 @@ impl<'w> Writer<'w> {
                 let (space, at) = (self.space(&m, a)?, self.address(&m, a));
                 let volatile = volatile(&m);
                 // Registers for halves and for narrow integers differ in width from their memory.
-                self.line(format_args!("ld{volatile}.{space}.{} {d}, {at};", memory_type(m.ty)));
+                self.line(format_args!("ld{volatile}{space}.{} {d}, {at};", memory_type(m.ty)));
             }
             Op::Store(m, a, x) => {
                 let (space, at) = (self.space(&m, a)?, self.address(&m, a));
                 let volatile = volatile(&m);
                 let x = if m.ty == MemTy::F16 { self.in_register(x) } else { self.operand(x) };
-                self.line(format_args!("st{volatile}.{space}.{} {at}, {x};", stored_type(m.ty)));
+                self.line(format_args!("st{volatile}{space}.{} {at}, {x};", stored_type(m.ty)));
             }
             Op::LoadVec(m, a, n) => {
                 let (space, at) = (self.space(&m, a)?, self.address(&m, a));
@@ -205,7 +225,7 @@ impl<'w> Writer<'w> {
                     *part = self.scratch(m.ty.ty());
                 }
                 let t = memory_type(m.ty);
-                self.line(format_args!("ld.{space}.v{n}.{t} {{{}}}, {at};", List(parts)));
+                self.line(format_args!("ld{space}.v{n}.{t} {{{}}}, {at};", List(parts)));
             }
             Op::StoreVec(m, a, list) => {
                 let (space, at) = (self.space(&m, a)?, self.address(&m, a));
@@ -215,7 +235,7 @@ impl<'w> Writer<'w> {
                     *part = self.in_register(*x);
                 }
                 let (n, t) = (list.len(), stored_type(m.ty));
-                self.line(format_args!("st.{space}.v{n}.{t} {at}, {{{}}};", List(parts)));
+                self.line(format_args!("st{space}.v{n}.{t} {at}, {{{}}};", List(parts)));
             }
             Op::Atomic(op, m, a, x, y) => {
                 let (space, at) = (self.space(&m, a)?, self.address(&m, a));
@@ -235,13 +255,24 @@ impl<'w> Writer<'w> {
                 let operands = [self.operand(x), y.map_or(Operand::Nothing, |y| self.operand(y))];
                 let operands = List(&operands[..1 + usize::from(y.is_some())]);
                 if d == Operand::Nothing && !matches!(op, Atomic::Exch | Atomic::Cas) {
-                    self.line(format_args!("red.{space}.{name}.{t} {at}, {operands};"));
+                    self.line(format_args!("red{space}.{name}.{t} {at}, {operands};"));
                 } else {
                     let d = if d == Operand::Nothing { self.scratch(ty) } else { d };
-                    self.line(format_args!("atom.{space}.{name}.{t} {d}, {at}, {operands};"));
+                    self.line(format_args!("atom{space}.{name}.{t} {d}, {at}, {operands};"));
                 }
             }
-            Op::Generic(a) => self.emit(&["cvta.global.u64"], &[d, self.operand(a)]),
+            Op::Generic(space, a) => {
+                self.emit(&["cvta", space_name(space), ".u64"], &[d, self.operand(a)]);
+            }
+            Op::Specific(space, a) => {
+                let a = self.in_register(a);
+                self.emit(&["cvta.to", space_name(space), ".u64"], &[d, a]);
+            }
+            Op::Within(space, a) => {
+                let a = self.in_register(a);
+                self.emit(&["isspacep", space_name(space)], &[d, a]);
+            }
+            Op::Warp(what, list) => self.warp(what, d, &list)?,
             Op::Printf(format, buffer) => {
                 let format = self.in_register(format);
                 let generic = self.scratch(Ty::I64);
@@ -265,6 +296,40 @@ impl<'w> Writer<'w> {
             Op::Fence(true) => self.line(format_args!("membar.gl;")),
             Op::Fence(false) => self.line(format_args!("membar.cta;")),
         }
+        Ok(())
+    }
+
+    fn warp(&mut self, what: Warp, d: Operand<'w>, list: &[Val]) -> Result<(), Diag> {
+        if self.options.sm < 70 {
+            return Err(self.unsupported("a sub-group function", 70));
+        }
+        let mut operands = [Operand::Nothing; 3];
+        for (operand, v) in operands.iter_mut().zip(list) {
+            *operand = self.operand(*v);
+        }
+        // Sub-groups are whole warps; a shift up is bounded below, the others above.
+        let (name, bound) = match what {
+            Warp::Index => ("idx", 31),
+            Warp::Up => ("up", 0),
+            Warp::Down => ("down", 31),
+            Warp::Xor => ("bfly", 31),
+            Warp::Ballot => {
+                let holds = self.in_register(list[0]);
+                self.emit(&["vote.sync.ballot.b32"], &[d, holds, operands[1]]);
+                return Ok(());
+            }
+            Warp::Active => {
+                self.line(format_args!("activemask.b32 {d};"));
+                return Ok(());
+            }
+            Warp::Sync => {
+                self.emit(&["bar.warp.sync"], &[operands[0]]);
+                return Ok(());
+            }
+        };
+        let value = self.in_register(list[0]);
+        let [_, by, mask] = operands;
+        self.emit(&["shfl.sync.", name, ".b32"], &[d, value, by, Operand::Int(bound), mask]);
         Ok(())
     }
 

@@ -333,7 +333,10 @@ pub(super) fn needs_register(f: &Func, graph: &Graph) -> Vec<bool> {
                 | Op::Store(..)
                 | Op::Extract(..)
                 | Op::StoreVec(..)
-                | Op::Generic(_)
+                | Op::Generic(..)
+                | Op::Specific(..)
+                | Op::Within(..)
+                | Op::Warp(..)
                 | Op::Printf(..)
                 | Op::Barrier
                 | Op::Fence(_)

@@ -37,7 +37,7 @@ impl Writer<'_> {
             }
         }
         match (variable, buffer) {
-            (true, false) => Ok("const"),
+            (true, false) => Ok(".const"),
             (true, true) => Err(Diag::error(
                 Code::Unsupported,
                 format!(
@@ -45,7 +45,7 @@ impl Writer<'_> {
                     self.f.name
                 ),
             )),
-            _ => Ok("global"),
+            _ => Ok(".global"),
         }
     }
 

@@ -166,7 +166,11 @@ impl<'w> Writer<'w> {
                     let space = match space {
                         Space::Shared => "shared",
                         // Buffers of constants are placed by the host, in global memory.
-                        Space::Global | Space::Constant | Space::Local | Space::Param => "global",
+                        Space::Global
+                        | Space::Constant
+                        | Space::Local
+                        | Space::Param
+                        | Space::Generic => "global",
                     };
                     if self.options.sm >= 20 {
                         format!("    .param .u64 .ptr .{space} .align {align} {}", p.name)

@@ -80,6 +80,7 @@ impl Sema<'_> {
             (Space::Global, _) => function.wide.0,
             (Space::Local, 4) => 12,
             (Space::Local, _) => function.wide.1,
+            (Space::Generic, _) => 70,
             (Space::Private | Space::Constant, _) => {
                 return Some(self.wrong_arguments(name, values, &form, span));
             }

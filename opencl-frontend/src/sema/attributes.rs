@@ -102,7 +102,7 @@ impl Sema<'_> {
                 }
                 "elementwise" | "overloadable" | "always_inline" | "noinline" | "pure"
                 | "const" | "unused" | "nothrow" | "aligned" | "packed" | "endian" | "flatten"
-                | "hot" | "cold" | "convergent" => {}
+                | "hot" | "cold" | "convergent" | "nosvm" => {}
                 name => {
                     let message = format!("unknown attribute `{name}` ignored");
                     self.warn(Code::IgnoredAttribute, attribute.name.span, message);

@@ -1,7 +1,7 @@
 //! Calls and overload resolution.
 
 use super::analyzer::{Entity, Sema};
-use super::convert::Purpose;
+use super::convert::{Purpose, widens};
 use super::hir::{Expr, ExprKind, FunctionId, Intrinsic};
 use crate::diag::{Code, Diag};
 use crate::intrinsic::{self, Operation};
@@ -9,7 +9,7 @@ use crate::library;
 use crate::parse::ast;
 use crate::source::Span;
 use crate::symbol::Symbol;
-use crate::types::{QualType, Type, TypeId};
+use crate::types::{Access, QualType, Type, TypeId};
 
 /// How well an argument fits a parameter; smaller is better.
 type Cost = u8;
@@ -272,6 +272,11 @@ impl Sema<'_> {
                     () => None,
                 }
             }
+            (Type::Pointer(a), Type::Pointer(b)) if widens(a.space, b.space) => {
+                let qualifiers = (!a.constant || b.constant) && (!a.volatile || b.volatile);
+                (qualifiers && (a.id == b.id || b.id == TypeId::VOID)).then_some(2)
+            }
+            (Type::Image(a, Access::ReadWrite), Type::Image(b, _)) if a == b => Some(1),
             (_, Type::Pointer(_)) if value.is_null() => Some(2),
             (Type::Scalar(_), Type::Vector(..)) => Some(WIDENING),
             _ => None,

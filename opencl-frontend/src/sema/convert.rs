@@ -8,7 +8,7 @@ use super::hir::{Expr, ExprKind, Rounding};
 use crate::diag::{Code, Diag};
 use crate::parse::ast::{self, BinaryOp};
 use crate::source::Span;
-use crate::types::{QualType, Scalar, Space, Type, TypeId};
+use crate::types::{Access, QualType, Scalar, Space, Type, TypeId};
 
 /// Why a value is converted; names the place in messages.
 #[derive(Clone, Copy)]
@@ -239,8 +239,11 @@ impl Sema<'_> {
             (_, Type::Pointer(_)) if value.is_null() => {
                 Expr { kind: ExprKind::Const(0), ty: to.value(), span }
             }
+            (Type::Image(a, Access::ReadWrite), Type::Image(b, _)) if a == b => {
+                Expr { kind: ExprKind::Bitcast(Box::new(value)), ty: to.value(), span }
+            }
             (Type::Pointer(a), Type::Pointer(b)) => {
-                if a.space != b.space {
+                if a.space != b.space && !widens(a.space, b.space) {
                     let message = format!(
                         "cannot {} `{}` where `{}` is wanted: the address spaces differ",
                         purpose.verb(),
@@ -368,7 +371,8 @@ impl Sema<'_> {
             (Type::Scalar(_), Type::Vector(..)) => self.splat(value, to.id),
             (Type::Vector(..), Type::Vector(..)) if value.ty.id == to.id => value,
             (Type::Pointer(a), Type::Pointer(b)) => {
-                if a.space != b.space && !value.is_null() {
+                let converts = widens(a.space, b.space) || widens(b.space, a.space);
+                if a.space != b.space && !converts && !value.is_null() {
                     let message = format!(
                         "cannot cast `{}` to `{}`: the address spaces differ (6.5)",
                         self.value_type_name(value.ty),
@@ -565,4 +569,9 @@ fn is_float_type(id: TypeId) -> bool {
 /// Spaces whose objects can be written.
 pub(super) fn writable(space: Space) -> bool {
     space != Space::Constant
+}
+
+/// Whether a pointer to the first space is one to the second without a cast.
+pub(super) fn widens(from: Space, to: Space) -> bool {
+    to == Space::Generic && matches!(from, Space::Private | Space::Global | Space::Local)
 }

@@ -8,16 +8,27 @@ use crate::symbol::fixed;
 use crate::types::{QualType, Space, Type, TypeId};
 
 impl Sema<'_> {
-    /// The type that a declarator makes of the base type.
+    /// Whether pointers to what has no address space are generic, and program-scope variables can be written.
+    pub(super) fn has_generic_space(&self) -> bool {
+        !self.context.is_library && self.session.options.has_generic_space()
+    }
+
+    /// The type that a declarator makes of the base type. `named`: its specifiers name an address space.
     pub(super) fn declarator_type(
         &mut self,
         base: QualType,
+        named: bool,
         declarator: &Declarator,
         span: Span,
     ) -> QualType {
         match declarator {
             Declarator::Abstract | Declarator::Name(_) => base,
             Declarator::Pointer(qualifiers, inner) => {
+                let mut base = base;
+                if !named && base.space == Space::Private && self.has_generic_space() {
+                    base = self.in_space(base, Space::Generic);
+                }
+                let mut named = false;
                 let mut ty = QualType::plain(self.types.pointer(base));
                 for qualifier in qualifiers {
                     match qualifier.kind {
@@ -28,6 +39,11 @@ impl Sema<'_> {
                         SpecifierKind::Keyword(fixed::CONSTANT) => {
                             ty.space = Space::Constant;
                             ty.constant = true;
+                        }
+                        SpecifierKind::Keyword(fixed::PRIVATE) => named = true,
+                        SpecifierKind::Keyword(fixed::GENERIC) => {
+                            self.check_generic(qualifier.span);
+                            ty.space = Space::Generic;
                         }
                         _ => {}
                     }
@@ -49,7 +65,7 @@ impl Sema<'_> {
                     );
                     ty.id = TypeId::ERROR;
                 }
-                self.declarator_type(ty, inner, span)
+                self.declarator_type(ty, named, inner, span)
             }
             Declarator::Array(inner, extent) => {
                 let mut n = None;
@@ -75,10 +91,15 @@ impl Sema<'_> {
                 };
                 if let Some(bad) = bad {
                     self.error(Code::InvalidType, span, format!("there are no arrays of {bad}"));
-                    return self.declarator_type(QualType::plain(TypeId::ERROR), inner, span);
+                    return self.declarator_type(
+                        QualType::plain(TypeId::ERROR),
+                        named,
+                        inner,
+                        span,
+                    );
                 }
                 let id = self.types.intern(Type::Array(base, n));
-                self.declarator_type(QualType { id, ..base }, inner, span)
+                self.declarator_type(QualType { id, ..base }, named, inner, span)
             }
             Declarator::Function(inner, params, variadic) => {
                 if *variadic {
@@ -91,7 +112,7 @@ impl Sema<'_> {
                 let params = self.param_types(params);
                 let types: Box<[QualType]> = params.iter().map(|p| p.1.value()).collect();
                 let id = self.types.intern(Type::Function(base.value(), types));
-                self.declarator_type(QualType::plain(id), inner, span)
+                self.declarator_type(QualType::plain(id), false, inner, span)
             }
         }
     }
@@ -110,8 +131,12 @@ impl Sema<'_> {
         let mut out = Vec::new();
         for param in params {
             let base = self.specifiers(&param.specifiers, None);
-            let mut ty = self.declarator_type(base.ty, &param.declarator, param.span);
-            if let Type::Array(element, _) = *self.types.get(ty.id) {
+            let named = base.explicit_space.is_some();
+            let mut ty = self.declarator_type(base.ty, named, &param.declarator, param.span);
+            if let Type::Array(mut element, _) = *self.types.get(ty.id) {
+                if !named && element.space == Space::Private && self.has_generic_space() {
+                    element = self.in_space(element, Space::Generic);
+                }
                 ty = QualType::plain(self.types.pointer(element));
             } else if ty.space != Space::Private {
                 let message = format!(
@@ -138,6 +163,6 @@ impl Sema<'_> {
     /// The type that a type name names.
     pub(super) fn type_of_name(&mut self, name: &ast::TypeName) -> QualType {
         let base = self.specifiers(&name.specifiers, None);
-        self.declarator_type(base.ty, &name.declarator, name.span)
+        self.declarator_type(base.ty, base.explicit_space.is_some(), &name.declarator, name.span)
     }
 }

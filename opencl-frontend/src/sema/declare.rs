@@ -34,13 +34,14 @@ impl Sema<'_> {
                 self.warn(Code::UnusedValue, decl.span, "this declaration declares nothing");
             }
         }
+        let named = specifiers.explicit_space.is_some();
         for item in &decl.items {
             let mut attributes = specifiers.attributes.clone();
             attributes.extend(item.attributes.iter().cloned());
             if !specifiers.is_typedef
                 && item.declarator.params().is_some()
                 && let Some((name, result, params)) =
-                    self.split_function(specifiers.ty, &item.declarator, item.span)
+                    self.split_function(specifiers.ty, named, &item.declarator, item.span)
             {
                 let params = self.param_types(params);
                 self.declare_function(name, &specifiers, result, &params, &attributes);
@@ -49,7 +50,7 @@ impl Sema<'_> {
                 }
                 continue;
             }
-            let ty = self.declarator_type(specifiers.ty, &item.declarator, item.span);
+            let ty = self.declarator_type(specifiers.ty, named, &item.declarator, item.span);
             let Some(name) = item.declarator.name() else { continue };
             if matches!(self.types.get(ty.id), Type::Function(..)) {
                 self.error(

@@ -28,6 +28,10 @@ impl Sema<'_> {
         }
         match name {
             "printf" => Some(self.printf(values, span)),
+            "to_global" => self.pointer_in(name, values, Space::Global, span),
+            "to_local" => self.pointer_in(name, values, Space::Local, span),
+            "to_private" => self.pointer_in(name, values, Space::Private, span),
+            "get_fence" => self.pointer_in(name, values, Space::Generic, span),
             "any" | "all" => Some(self.any_all(name, values, span)),
             "select" => Some(self.select(values, span)),
             "shuffle" | "shuffle2" => Some(self.shuffle(name, values, span)),
@@ -132,6 +136,32 @@ impl Sema<'_> {
             })
             .collect();
         Some(self.call_library(function, values, span))
+    }
+
+    /// `to_global` and the like, and `get_fence`, for which the space is the generic one.
+    fn pointer_in(&mut self, name: &str, values: &[Expr], to: Space, span: Span) -> Option<Expr> {
+        if !self.has_generic_space() {
+            return None;
+        }
+        let target = match values {
+            [pointer] => self.types.pointee(pointer.ty.id),
+            _ => None,
+        };
+        let Some(target) = target.filter(|t| t.space != Space::Constant) else {
+            let form = format!("{name}(generic pointer)");
+            return Some(self.wrong_arguments(name, values, &form, span));
+        };
+        let generic = self.in_space(target, Space::Generic);
+        let generic = QualType::plain(self.types.pointer(generic));
+        let pointer = self.coerce(values[0].clone(), generic, Purpose::Argument);
+        if to == Space::Generic {
+            let kind = ExprKind::Intrinsic(Intrinsic::FenceOf, vec![pointer]);
+            return Some(Expr { kind, ty: QualType::plain(TypeId::UINT), span });
+        }
+        let result = self.in_space(target, to);
+        let ty = QualType::plain(self.types.pointer(result));
+        let kind = ExprKind::Intrinsic(Intrinsic::To(to), vec![pointer]);
+        Some(Expr { kind, ty, span })
     }
 
     fn scalar_or_vector(&mut self, name: &str) -> Option<TypeId> {

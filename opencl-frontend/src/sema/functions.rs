@@ -24,6 +24,7 @@ impl Sema<'_> {
     pub(super) fn split_function<'d>(
         &mut self,
         base: QualType,
+        named: bool,
         d: &'d Declarator,
         span: Span,
     ) -> Option<(ast::Name, QualType, &'d [ast::Param])> {
@@ -45,8 +46,8 @@ impl Sema<'_> {
                 // The pointer belongs to the result: apply it alone.
                 let Declarator::Pointer(qualifiers, inner) = d else { return None };
                 let one = Declarator::Pointer(qualifiers.clone(), Box::new(Declarator::Abstract));
-                let result = self.declarator_type(base, &one, span);
-                self.split_function(result, inner, span)
+                let result = self.declarator_type(base, named, &one, span);
+                self.split_function(result, false, inner, span)
             }
             _ => None,
         }
@@ -55,9 +56,12 @@ impl Sema<'_> {
     /// Declares the function that a definition defines.
     fn function_head(&mut self, def: &ast::FunctionDef) -> Option<Head> {
         let specifiers = self.specifiers(&def.specifiers, None);
-        let Some((name, result, params)) =
-            self.split_function(specifiers.ty, &def.declarator, def.span)
-        else {
+        let Some((name, result, params)) = self.split_function(
+            specifiers.ty,
+            specifiers.explicit_space.is_some(),
+            &def.declarator,
+            def.span,
+        ) else {
             self.error(Code::Syntax, def.span, "this is not a function declarator");
             return None;
         };
@@ -286,7 +290,7 @@ impl Sema<'_> {
         for (_, ty, span) in params {
             let name = self.value_type_name(*ty);
             let problem = match *self.types.get(ty.id) {
-                Type::Pointer(to) if to.space == Space::Private => Some(
+                Type::Pointer(to) if matches!(to.space, Space::Private | Space::Generic) => Some(
                     "must point to the __global, __local or __constant address space (6.9.a)"
                         .to_string(),
                 ),

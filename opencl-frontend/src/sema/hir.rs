@@ -7,7 +7,7 @@ use crate::ir::Atomic;
 use crate::parse::ast::BinaryOp;
 use crate::source::Span;
 use crate::symbol::Symbol;
-use crate::types::{QualType, Scalar, TypeId, Types};
+use crate::types::{QualType, Scalar, Space, TypeId, Types};
 
 /// A function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -92,7 +92,7 @@ pub struct Local {
 pub struct Global {
     /// Name.
     pub name: Symbol,
-    /// Type; its space is constant or local.
+    /// Type; its space is constant, global or local.
     pub ty: QualType,
     /// Alignment.
     pub align: u64,
@@ -288,6 +288,10 @@ pub enum Intrinsic {
     All,
     /// Pointer, then one value, or two for an exchange that compares.
     Atomic(Atomic),
+    /// A generic pointer as one to this space; null where it points elsewhere.
+    To(Space),
+    /// The flags of the fence for what a generic pointer points to.
+    FenceOf,
 }
 
 impl Expr {

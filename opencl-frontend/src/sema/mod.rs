@@ -55,7 +55,9 @@ pub fn analyze(
 ) -> (Program, Vec<Rc<Unit>>) {
     let mut types = Types::new(8);
     let mut builtin_types = FxHashMap::default();
-    for name in builtin_type_names() {
+    let newer = sources.iter().any(|s| s.options.cl_std >= 200);
+    let added = types::TYPES_OF_2_0.iter().filter(|_| newer).copied();
+    for name in builtin_type_names().iter().map(String::as_str).chain(added) {
         if let Some(id) = types::builtin_type(name, &mut types) {
             builtin_types.insert(session.names.intern(name), id);
         }

@@ -3,12 +3,12 @@
 use smallvec::SmallVec;
 
 use super::analyzer::Sema;
-use super::convert::{Purpose, writable};
+use super::convert::{Purpose, widens, writable};
 use super::hir::{Expr, ExprKind, Rounding};
 use crate::diag::Code;
 use crate::parse::ast::{self, BinaryOp, UnaryOp};
 use crate::source::Span;
-use crate::types::{QualType, Scalar, Type, TypeId};
+use crate::types::{QualType, Scalar, Space, Type, TypeId};
 
 impl Sema<'_> {
     pub(super) fn unary(&mut self, op: UnaryOp, operand: &ast::Expr, span: Span) -> Expr {
@@ -208,6 +208,14 @@ impl Sema<'_> {
             (Add, Some(_), None) => return self.pointer_add(lhs, rhs, false, span),
             (Add, None, Some(_)) => return self.pointer_add(rhs, lhs, false, span),
             (Sub, Some(_), None) => return self.pointer_add(lhs, rhs, true, span),
+            (Sub, Some(a), Some(b)) if widens(a.space, b.space) => {
+                let lhs = self.in_generic(lhs, a);
+                return self.binary(op, lhs, rhs, span);
+            }
+            (Sub, Some(a), Some(b)) if widens(b.space, a.space) => {
+                let rhs = self.in_generic(rhs, b);
+                return self.binary(op, lhs, rhs, span);
+            }
             (Sub, Some(a), Some(b)) => {
                 if a.id != b.id || a.space != b.space {
                     self.bad_operands("-", &lhs, &rhs, span);
@@ -222,6 +230,14 @@ impl Sema<'_> {
                 };
             }
             (Lt | Gt | Le | Ge | Eq | Ne, Some(a), Some(b)) => {
+                if widens(a.space, b.space) {
+                    let lhs = self.in_generic(lhs, a);
+                    return self.binary(op, lhs, rhs, span);
+                }
+                if widens(b.space, a.space) {
+                    let rhs = self.in_generic(rhs, b);
+                    return self.binary(op, lhs, rhs, span);
+                }
                 if a.space != b.space && !lhs.is_null() && !rhs.is_null() {
                     self.error(
                         Code::AddressSpace,
@@ -398,6 +414,13 @@ impl Sema<'_> {
         Expr { kind, ty, span }
     }
 
+    /// A pointer to `to` as a generic one.
+    fn in_generic(&mut self, pointer: Expr, to: QualType) -> Expr {
+        let to = self.in_space(to, Space::Generic);
+        let ty = QualType::plain(self.types.pointer(to));
+        self.coerce(pointer, ty, Purpose::Assign)
+    }
+
     pub(super) fn conditional(
         &mut self,
         c: &ast::Expr,
@@ -446,6 +469,16 @@ impl Sema<'_> {
             (_, Some(_)) if yes.is_null() => {
                 let null = Expr { kind: ExprKind::Const(0), ty: no.ty, span: yes.span };
                 (null, no)
+            }
+            (Some(x), Some(y))
+                if x.space != y.space
+                    && self.has_generic_space()
+                    && x.space != Space::Constant
+                    && y.space != Space::Constant =>
+            {
+                let (yes, no) = (self.in_generic(yes, x), self.in_generic(no, y));
+                let to = if x.id == TypeId::VOID || y.constant { no.ty } else { yes.ty };
+                (self.coerce(yes, to, Purpose::Assign), self.coerce(no, to, Purpose::Assign))
             }
             (Some(x), Some(y)) => {
                 let to = if x.id == TypeId::VOID || y.constant { no.ty } else { yes.ty };

@@ -103,7 +103,9 @@ impl Sema<'_> {
     fn global_string(&mut self, mut bytes: Vec<u8>) -> GlobalId {
         bytes.push(0);
         let found = self.globals.iter().position(|g| {
-            g.ty.space == Space::Global && g.bytes.as_deref() == Some(bytes.as_slice())
+            g.ty.space == Space::Global
+                && g.ty.constant
+                && g.bytes.as_deref() == Some(bytes.as_slice())
         });
         if let Some(i) = found {
             return GlobalId(i as u32);

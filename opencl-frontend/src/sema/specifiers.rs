@@ -5,7 +5,7 @@ use crate::diag::Code;
 use crate::parse::ast::{self, Attribute, SpecifierKind};
 use crate::source::Span;
 use crate::symbol::{Symbol, fixed};
-use crate::types::{QualType, Scalar, Space, Type, TypeId};
+use crate::types::{Access, QualType, Scalar, Space, Type, TypeId};
 
 /// What the specifiers of a declaration say.
 pub(super) struct Specifiers {
@@ -40,7 +40,7 @@ impl Sema<'_> {
         };
         let mut words: Vec<Symbol> = Vec::new();
         let mut named: Option<QualType> = None;
-        let (mut read_only, mut write_only) = (false, false);
+        let mut access = None;
         let (mut constant, mut volatile) = (false, false);
         let mut defined_struct = None;
         for specifier in list {
@@ -59,14 +59,14 @@ impl Sema<'_> {
                     fixed::CONST => constant = true,
                     fixed::VOLATILE => volatile = true,
                     fixed::RESTRICT | fixed::INLINE | fixed::AUTO | fixed::REGISTER => {}
-                    fixed::READ_ONLY => read_only = true,
-                    fixed::WRITE_ONLY => write_only = true,
+                    fixed::READ_ONLY => access = Some(Access::Read),
+                    fixed::WRITE_ONLY => access = Some(Access::Write),
                     fixed::READ_WRITE => {
-                        self.error(
-                            Code::Specifiers,
-                            specifier.span,
-                            "`__read_write` images are not in OpenCL C 1.2",
-                        );
+                        if !self.context.is_library && self.session.options.cl_std < 200 {
+                            let message = "`__read_write` images need -cl-std=CL2.0 or CL3.0";
+                            self.error(Code::Specifiers, specifier.span, message);
+                        }
+                        access = Some(Access::ReadWrite);
                     }
                     fixed::TYPEDEF => out.is_typedef = true,
                     fixed::EXTERN => out.is_extern = true,
@@ -83,9 +83,8 @@ impl Sema<'_> {
                             fixed::CONSTANT => Space::Constant,
                             fixed::PRIVATE => Space::Private,
                             _ => {
-                                let message = "the generic address space is not in OpenCL C 1.2";
-                                self.error(Code::AddressSpace, specifier.span, message);
-                                Space::Private
+                                self.check_generic(specifier.span);
+                                Space::Generic
                             }
                         };
                         if out.explicit_space.is_some_and(|s| s != space) {
@@ -112,12 +111,10 @@ impl Sema<'_> {
                 self.struct_attributes(s, &attributes);
             }
         }
-        if read_only && !matches!(self.types.get(ty.id), Type::Image(..) | Type::Error) {
-            self.error(Code::Specifiers, span, "an access qualifier needs an image type");
-        }
-        if write_only {
+        if let Some(access) = access {
             match *self.types.get(ty.id) {
-                Type::Image(kind, _) => ty.id = self.types.intern(Type::Image(kind, true)),
+                Type::Image(kind, _) => ty.id = self.types.intern(Type::Image(kind, access)),
+                Type::Error => {}
                 _ => self.error(Code::Specifiers, span, "an access qualifier needs an image type"),
             }
         }
@@ -129,6 +126,14 @@ impl Sema<'_> {
         }
         out.ty = ty;
         out
+    }
+
+    /// Refuses the generic address space where there is none.
+    pub(super) fn check_generic(&mut self, span: Span) {
+        if !self.context.is_library && !self.has_generic_space() {
+            let message = "the generic address space needs -cl-std=CL2.0 or CL3.0, and sm_70";
+            self.error(Code::AddressSpace, span, message);
+        }
     }
 
     /// The same type for an object in another address space; array elements live where the array lives.

@@ -172,7 +172,12 @@ impl Sema<'_> {
                     continue;
                 }
                 let Some(declarator) = declarator else { continue };
-                let ty = self.declarator_type(base.ty, declarator, declaration.span);
+                let ty = self.declarator_type(
+                    base.ty,
+                    base.explicit_space.is_some(),
+                    declarator,
+                    declaration.span,
+                );
                 let mut all = base.attributes.clone();
                 all.extend(attributes.iter().cloned());
                 let span = declarator.name().map_or(declaration.span, |n| n.span);

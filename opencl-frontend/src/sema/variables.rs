@@ -59,6 +59,14 @@ impl Sema<'_> {
             return;
         }
         let constant_space = ty.space == Space::Constant;
+        // Variables of the program, and static ones of functions, can be written since OpenCL C 2.0.
+        if self.has_generic_space()
+            && (at_file_scope || specifiers.is_static)
+            && matches!(ty.space, Space::Private | Space::Global)
+        {
+            ty = self.in_space(ty, Space::Global);
+            return self.program_variable(name, ty, align, item, specifiers);
+        }
         if at_file_scope || (constant_space && specifiers.explicit_space == Some(Space::Constant)) {
             if !constant_space {
                 let message = format!(
@@ -69,7 +77,8 @@ impl Sema<'_> {
                 self.report(diag, name.span);
                 ty = self.in_space(ty, Space::Constant);
             }
-            return self.constant_variable(name, ty, align, item, specifiers);
+            ty.constant = true;
+            return self.program_variable(name, ty, align, item, specifiers);
         }
         if specifiers.is_extern {
             return self.error(
@@ -147,7 +156,8 @@ impl Sema<'_> {
         self.declare_name(name, Entity::Sampler(value.unwrap_or(0) as u32));
     }
 
-    fn constant_variable(
+    /// A variable with a fixed address: constant, or in global memory.
+    fn program_variable(
         &mut self,
         name: ast::Name,
         mut ty: QualType,
@@ -155,10 +165,10 @@ impl Sema<'_> {
         item: &ast::InitDeclarator,
         specifiers: &Specifiers,
     ) {
-        ty.constant = true;
+        let writable = ty.space == Space::Global;
         let is_shared = self.context.function.is_none() && !specifiers.is_static;
         let known = self.shared.get(&name.sym).copied().filter(|_| is_shared);
-        let Some(init) = &item.init else {
+        if item.init.is_none() && (specifiers.is_extern || !writable) {
             if !specifiers.is_extern {
                 let message = format!("constant `{}` must be initialised", self.text(name.sym));
                 return self.error(Code::Initializer, name.span, message);
@@ -177,11 +187,13 @@ impl Sema<'_> {
                 self.error(Code::Redefinition, name.span, message);
             }
             return self.declare_name(name, Entity::Global(id));
-        };
-        let value = self.initializer(&mut ty, init);
+        }
+        let value = item.init.as_ref().map(|init| self.initializer(&mut ty, init));
         let Some(size) = self.object_size(ty, name.span) else { return };
         let mut bytes = vec![0; size as usize];
-        if !self.session.has_errors() {
+        if let Some(value) = value
+            && !self.session.has_errors()
+        {
             self.constant_bytes(&value, &mut bytes, 0);
         }
         let align = self.types.align(ty.id).max(align.unwrap_or(1));
@@ -231,7 +243,8 @@ impl Sema<'_> {
             Some(f) => (f.is_kernel, f.depth, f.id),
             None => return,
         };
-        if !is_kernel {
+        // The library's own serve one call after another.
+        if !is_kernel && !self.context.is_library {
             let message = format!("__local variable `{text}` must be declared in a kernel (6.5.2)");
             self.error(Code::AddressSpace, name.span, message);
         } else if depth > 1 {
