@@ -68,6 +68,11 @@ pub fn channel(format: u32) -> Result<Channel> {
     })
 }
 
+/// Whether a cube map has so many faces: six, or six for every layer.
+fn faces(planes: u64, layered: bool) -> bool {
+    planes == 6 || layered && planes > 0 && planes.is_multiple_of(6)
+}
+
 impl Array {
     /// A zeroed array.
     pub fn new(
@@ -86,7 +91,7 @@ impl Array {
             || layered && size[2] == 0
             || !layered && size[2] > 0 && size[1] == 0
             || flags & GATHER != 0 && (layered || flags & CUBEMAP != 0 || size[2] > 0)
-            || flags & CUBEMAP != 0 && (size[0] != size[1] || !size[2].is_multiple_of(6))
+            || flags & CUBEMAP != 0 && (size[0] != size[1] || !faces(size[2], layered))
         {
             return Err(Error::InvalidValue);
         }
@@ -185,6 +190,9 @@ pub const NORMALIZED: u32 = 2;
 /// `CU_TRSF_SRGB`.
 pub const SRGB: u32 = 0x10;
 
+/// `CU_TRSF_SEAMLESS_CUBEMAP`.
+pub const SEAMLESS: u32 = 0x40;
+
 /// Where texels are.
 #[derive(Clone)]
 pub enum Source {
@@ -198,6 +206,9 @@ pub enum Source {
 
 /// The texture of a source and a way to read it.
 pub fn texture(context: &Context, source: &Source, sampling: &Sampling) -> Result<Texture> {
+    if sampling.flags & SEAMLESS != 0 {
+        return Err(Error::NotSupported);
+    }
     let mut texture = match source {
         Source::Nothing => return Err(Error::InvalidValue),
         Source::Array(_, array) => array.texture(),

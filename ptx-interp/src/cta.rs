@@ -1,7 +1,10 @@
 //! Thread blocks and clusters: what one of them owns while it runs.
 
+use std::cell::RefCell;
+
 use ptx_isa::Kind;
 use ptx_isa::special::Sreg;
+use ptx_isa::tcgen05::TensorMemory;
 
 use crate::barrier::Barrier;
 use crate::code::Kernel;
@@ -20,6 +23,8 @@ pub(crate) struct Cta {
     pub warps: Vec<Warp>,
     pub bars: [Barrier; BARRIERS],
     pub shared: Area,
+    /// Tensor Memory, once something has used it.
+    pub tensor: RefCell<Option<Box<TensorMemory>>>,
     /// Rows of the kernel's own activation, warp after warp.
     frames: Area,
     /// Rows of the warp area, warp after warp.
@@ -56,6 +61,7 @@ impl Group {
             warps: (0..warps).map(|_| Warp::new()).collect(),
             bars: Default::default(),
             shared: Area::new(g.shared_bytes as usize),
+            tensor: RefCell::new(None),
             frames: Area::new(warps as usize * frame_stride(k)),
             rows: Area::new(warps as usize * k.warp_bytes as usize),
             filled: false,
@@ -103,6 +109,7 @@ impl Cta {
             b.reset(self.warps.len());
         }
         self.shared.bytes().fill(0);
+        *self.tensor.get_mut() = None;
         self.output.clear();
         let threads = g.threads_per_cta();
         let (frames, rows) = (self.frames.ptr(), self.rows.ptr());

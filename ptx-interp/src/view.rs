@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ptx_isa::Space;
 use ptx_isa::effect::{Accessor, ArrayTouch, Cache, Fault, Machine, MbarrierEvent, Order, Scope};
 use ptx_isa::special::Sreg;
+use ptx_isa::tcgen05::TensorMemory;
 use ptx_isa::texture::Texture;
 
 use crate::allocation::Access;
@@ -171,6 +172,17 @@ impl<O: Observer> Machine for View<'_, O> {
         if O::EVENTS.has(EventSet::SYNC) {
             self.tell(event.lane, WarpEvent::Mbarrier(event))?;
         }
+        Ok(())
+    }
+    fn tensor_memory(
+        &mut self,
+        rank: u32,
+        f: &mut dyn FnMut(&mut TensorMemory),
+    ) -> Result<(), String> {
+        let Some(cta) = self.moment.group.ctas.get(rank as usize) else {
+            return Err(format!("the cluster has no block {rank}"));
+        };
+        f(cta.tensor.borrow_mut().get_or_insert_default());
         Ok(())
     }
     fn special(&self, lane: u8, reg: Sreg) -> u64 {

@@ -9,6 +9,7 @@
 //! - [`special`], [`directives`]: special registers, directives and state spaces;
 //! - [`uop`]: the micro-ops that meanings are made of; [`meaning`]: the
 //!   context through which a row's meaning reads operands and appends them;
+//! - [`tcgen05`]: Tensor Memory and its instructions;
 //! - [`tensor`]: tensor maps and tensor copies; [`matrix`]: matrix products;
 //! - [`recorded`]: which rows recordings of hardware cover;
 //! - [`effect`]: micro-ops that touch more than registers; [`atomic`]: updates of guest memory.
@@ -31,6 +32,7 @@ pub mod rows;
 pub mod special;
 pub mod syntax;
 pub mod table;
+pub mod tcgen05;
 pub mod tensor;
 pub mod texture;
 pub mod types;

@@ -530,6 +530,22 @@ impl Texture {
     }
 }
 
+/// The face of a cube map that a direction meets, and the coordinates there, from 0 to 1 (CUDA C++ Programming Guide,
+/// "Cubemap Textures"). Faces are +x, -x, +y, -y, +z, -z.
+#[must_use]
+pub fn cube_face([x, y, z]: [f32; 3]) -> (u32, [f32; 2]) {
+    let (face, m, s, t) = if x.abs() > y.abs() && x.abs() > z.abs() {
+        if x >= 0.0 { (0, x, -z, -y) } else { (1, -x, z, -y) }
+    } else if y.abs() > z.abs() {
+        if y >= 0.0 { (2, y, x, z) } else { (3, -y, x, -z) }
+    } else if z >= 0.0 {
+        (4, z, x, -y)
+    } else {
+        (5, -z, -x, -y)
+    };
+    (face, [(s / m + 1.0) / 2.0, (t / m + 1.0) / 2.0])
+}
+
 /// The linear value of a byte of sRGB (IEC 61966-2-1), rounded to half precision as the fetches of an H200 are.
 fn linear_half(byte: u32) -> u16 {
     let v = f64::from(byte & 0xff) / 255.0;

@@ -139,3 +139,29 @@ fn integer_coordinates_find_nothing_behind_the_last_layer() {
     assert_eq!(texture.fetch([0; 3], 2, &mut nowhere), Ok([0; 4]));
     assert_eq!(texture.sample([0.0; 3], 9, &mut nowhere), Ok([7, 0, 0, 0]));
 }
+
+#[test]
+fn directions_meet_faces_of_a_cube() {
+    use ptx_isa::texture::cube_face;
+    // Along the axes: the middle of each face.
+    for (face, at) in [
+        [1.0, 0.0, 0.0],
+        [-2.0, 0.0, 0.0],
+        [0.0, 1.0, 0.0],
+        [0.0, -1.0, 0.0],
+        [0.0, 0.0, 3.0],
+        [0.0, 0.0, -1.0],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert_eq!(cube_face(at), (face as u32, [0.5, 0.5]));
+    }
+    // (s / m + 1) / 2 and (t / m + 1) / 2 with the s and t of the guide's table.
+    assert_eq!(cube_face([2.0, 1.0, -0.5]), (0, [0.625, 0.25]));
+    assert_eq!(cube_face([-2.0, 1.0, -0.5]), (1, [0.375, 0.25]));
+    assert_eq!(cube_face([1.0, 2.0, -0.5]), (2, [0.75, 0.375]));
+    assert_eq!(cube_face([1.0, -2.0, -0.5]), (3, [0.75, 0.625]));
+    assert_eq!(cube_face([1.0, -0.5, 2.0]), (4, [0.75, 0.625]));
+    assert_eq!(cube_face([1.0, -0.5, -2.0]), (5, [0.25, 0.625]));
+}

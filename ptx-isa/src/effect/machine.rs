@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Accessor, ArrayTouch, Fault, MbarrierEvent};
 use crate::special::Sreg;
+use crate::tcgen05::TensorMemory;
 use crate::texture::Texture;
 use crate::types::Space;
 
@@ -88,6 +89,18 @@ pub trait Machine {
     fn mbarrier(&mut self, event: MbarrierEvent) -> Result<(), Fault> {
         let _ = event;
         Ok(())
+    }
+    /// Hands the Tensor Memory of a block of the cluster, by its rank, to `f`.
+    ///
+    /// # Errors
+    /// When there is no such block.
+    fn tensor_memory(
+        &mut self,
+        rank: u32,
+        f: &mut dyn FnMut(&mut TensorMemory),
+    ) -> Result<(), String> {
+        let _ = f;
+        Err(format!("block {rank} of the cluster has no Tensor Memory here"))
     }
     /// Value of a special register in one lane.
     fn special(&self, lane: u8, reg: Sreg) -> u64;

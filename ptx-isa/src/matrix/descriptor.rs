@@ -1,11 +1,11 @@
-//! Shared-memory matrix descriptors of `wgmma` (PTX section "Matrix Descriptor Format" and
-//! "Shared Memory Matrix Layout").
+//! Shared-memory matrix descriptors of `wgmma` (PTX section "Matrix Descriptor Format" and "Shared Memory Matrix
+//! Layout") and of `tcgen05`, which differ in the fields of the swizzle alone.
 
 use super::types::MatrixError;
 
 /// Which axis of a matrix is contiguous in shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Major {
+pub(crate) enum Major {
     /// Along k.
     K,
     /// Along m (A) or n (B): the transposed forms.
@@ -13,8 +13,35 @@ pub(super) enum Major {
 }
 
 impl Major {
-    pub(super) const fn new(transposed: bool) -> Self {
+    pub(crate) const fn new(transposed: bool) -> Self {
         if transposed { Self::Mn } else { Self::K }
+    }
+}
+
+/// How elements lie in 16 bytes of shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Packing {
+    /// One behind the other, of 4, 8, 16 or 32 bits.
+    Dense(u32),
+    /// 16 elements of 4 or 6 bits, then padding.
+    Padded(u32),
+}
+
+impl Packing {
+    /// Elements in 16 bytes.
+    pub(crate) const fn count(self) -> usize {
+        match self {
+            Self::Dense(bits) => 128 / bits as usize,
+            Self::Padded(_) => 16,
+        }
+    }
+
+    /// The elements, raw.
+    pub(crate) fn split(self, chunk: [u8; 16]) -> impl Iterator<Item = u32> {
+        let (Self::Dense(bits) | Self::Padded(bits)) = self;
+        let all = u128::from_le_bytes(chunk);
+        let mask = u32::MAX >> (32 - bits);
+        (0..self.count()).map(move |i| (all >> (bits as usize * i)) as u32 & mask)
     }
 }
 
@@ -31,6 +58,8 @@ pub struct Descriptor {
     pub base: u32,
     /// Bytes per swizzled row: 128, 64 or 32; 16 when nothing is swizzled.
     pub width: u32,
+    /// Bytes that the swizzle keeps together: 16 or 32.
+    pub atom: u32,
 }
 
 impl Descriptor {
@@ -49,7 +78,32 @@ impl Descriptor {
             stride: field(32),
             base: (d >> 49 & 7) as u32,
             width,
+            atom: 16,
         })
+    }
+
+    /// Decodes the 64 bits as `tcgen05` has them.
+    ///
+    /// # Errors
+    /// When a field has a value without meaning, or the stride along k is an address (which `sm_103a` alone has).
+    pub(crate) fn decode_tensor(d: u64) -> Result<Self, MatrixError> {
+        let bad = |what| Err(MatrixError::Descriptor(d, what));
+        if d >> 46 & 7 != 1 {
+            return bad("bits 46 to 48 must be 0b001");
+        }
+        if d >> 52 & 1 != 0 {
+            return bad("a leading dimension given as an address (bit 52) is not executed");
+        }
+        let (width, atom) = match d >> 61 {
+            0 => (16, 16),
+            1 => (128, 32),
+            2 => (128, 16),
+            4 => (64, 16),
+            6 => (32, 16),
+            _ => return bad("swizzling modes (bits 61 to 63) are 0, 1, 2, 4 and 6"),
+        };
+        let fields = Self::decode(d & !(3 << 62))?;
+        Ok(Self { width, atom, ..fields })
     }
 
     /// Byte address of the 16-byte aligned access at (`x`, `byte`): `x` counts rows of A or columns
@@ -64,74 +118,74 @@ impl Descriptor {
         self.swizzle(within)
     }
 
-    /// Byte address of 16-bit element (`x`, `k`) when x is contiguous.
-    fn mn_major(&self, x: u32, k: u32) -> u32 {
-        let per_row = self.width / 2;
-        let (outer, inner) = (x / per_row, x % per_row * 2);
+    /// Byte address of the 16 bytes numbered `chunk` along x in step `k`, where x is contiguous.
+    fn mn_major(&self, chunk: u32, k: u32) -> u32 {
+        let per_row = self.width / 16;
+        let (outer, inner) = (chunk / per_row, chunk % per_row * 16);
         let (along_x, along_k) = if self.width == 16 {
             (self.stride, self.leading)
         } else {
             (self.leading, self.stride)
         };
+        // A pattern of 32-byte atoms has four steps, the others have eight.
+        let steps = if self.atom == 32 { 4 } else { 8 };
         let within = self
             .start
             .wrapping_add(outer * along_x)
             .wrapping_add(inner)
-            .wrapping_add(k % 8 * self.width)
-            .wrapping_add(k / 8 * along_k);
+            .wrapping_add(k % steps * self.width)
+            .wrapping_add(k / steps * along_k);
         self.swizzle(within)
     }
 
-    /// Exchanges 16-byte chunks within a row by the row's place in the pattern.
+    /// Exchanges the atoms within a row by the row's place in the pattern.
     fn swizzle(&self, at: u32) -> u32 {
-        let chunks = self.width / 16;
-        at ^ ((at >> 7).wrapping_sub(self.base) & (chunks - 1)) << 4
+        let atoms = self.width / self.atom;
+        at ^ ((at >> 7).wrapping_sub(self.base) & (atoms - 1)) * self.atom
     }
 
-    /// Reads `count` rows (of A) or columns (of B) from `first` on, `k` elements each, as raw
-    /// elements; single bits come as 32-bit words.
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn gather<E>(
+    /// Reads 16 bytes of row `x`, from `byte` on, of a matrix whose rows are contiguous.
+    pub(crate) fn row<E>(
+        &self,
+        x: u32,
+        byte: u32,
+        read: &mut impl FnMut(u32, &mut [u8]) -> Result<(), E>,
+    ) -> Result<[u8; 16], E> {
+        let mut chunk = [0; 16];
+        read(self.k_major(x, byte), &mut chunk)?;
+        Ok(chunk)
+    }
+
+    /// Reads `count` rows (of A) or columns (of B) from `first` on, `k` elements each, as raw elements.
+    pub(crate) fn gather<E>(
         &self,
         major: Major,
-        first: usize,
-        count: usize,
+        (first, count): (usize, usize),
         k: usize,
-        bits: usize,
+        packing: Packing,
         out: &mut Vec<u32>,
         read: &mut impl FnMut(u32, &mut [u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         out.clear();
-        let mut chunk = [0u8; 16];
+        let per = packing.count();
         match major {
             Major::K => {
                 for x in first..first + count {
-                    for byte in (0..k * bits / 8).step_by(16) {
-                        read(self.k_major(x as u32, byte as u32), &mut chunk)?;
-                        match bits {
-                            8 => out.extend(chunk.iter().map(|&b| u32::from(b))),
-                            16 => out.extend(
-                                chunk
-                                    .chunks_exact(2)
-                                    .map(|c| u32::from(c[0]) | u32::from(c[1]) << 8),
-                            ),
-                            _ => out.extend(
-                                chunk
-                                    .chunks_exact(4)
-                                    .map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])),
-                            ),
-                        }
+                    for chunk in 0..k / per {
+                        let bytes = self.row(x as u32, 16 * chunk as u32, read)?;
+                        out.extend(packing.split(bytes));
                     }
                 }
             }
             Major::Mn => {
                 out.resize(count * k, 0);
+                let mut chunk = [0u8; 16];
                 for step in 0..k {
-                    // Eight elements of one k step lie in 16 contiguous bytes.
-                    for group in (0..count).step_by(8) {
-                        read(self.mn_major((first + group) as u32, step as u32), &mut chunk)?;
-                        for (i, c) in chunk.chunks_exact(2).enumerate() {
-                            out[(group + i) * k + step] = u32::from(c[0]) | u32::from(c[1]) << 8;
+                    for group in (0..count).step_by(per) {
+                        let at = ((first + group) / per) as u32;
+                        read(self.mn_major(at, step as u32), &mut chunk)?;
+                        for (i, v) in packing.split(chunk).enumerate().take(count - group) {
+                            out[(group + i) * k + step] = v;
                         }
                     }
                 }

@@ -4,6 +4,7 @@
 //! its modifiers ([`Mma::parse`]) and then run on fragments. The order, alignment and truncation of
 //! the floating-point sums are the hardware's, found from recordings (see `dot`).
 
+mod block;
 mod columns;
 mod datapath;
 mod descriptor;
@@ -20,7 +21,9 @@ mod volta;
 mod wgmma;
 mod wmma;
 
+pub(crate) use block::{BlockProduct, BlockScale, TensorFactor};
 pub use descriptor::Descriptor;
+pub(crate) use descriptor::{Major, Packing};
 pub use fragment::Rows;
 pub use mma::{BitOp, F64Round, Mma};
 pub(crate) use scaled::narrow;

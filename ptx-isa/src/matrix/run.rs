@@ -53,7 +53,7 @@ fn set_doubles(mach: &mut dyn Machine, d: &[[u64; 32]]) {
 }
 
 /// The first executing lane, whose values stand for the warp's where all must agree.
-fn leader(mach: &dyn Machine) -> usize {
+pub(crate) fn leader(mach: &dyn Machine) -> usize {
     mach.mask().trailing_zeros().min(31) as usize
 }
 
@@ -205,7 +205,7 @@ pub(crate) fn wgmma(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> 
 }
 
 /// The warp's number in its block, from the thread index (`%warpid` is allowed to be anything).
-fn warp_in_cta(mach: &dyn Machine, lane: u8) -> u64 {
+pub(crate) fn warp_in_cta(mach: &dyn Machine, lane: u8) -> u64 {
     let at = |r| mach.special(lane, r);
     let plane = at(Sreg::TidZ) * at(Sreg::NtidY) + at(Sreg::TidY);
     (plane * at(Sreg::NtidX) + at(Sreg::TidX)) / 32

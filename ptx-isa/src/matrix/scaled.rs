@@ -54,7 +54,7 @@ pub(crate) fn narrow(token: &str) -> Option<Narrow> {
     Some(TYPES[at])
 }
 
-fn format(t: Narrow) -> Format {
+pub(super) fn format(t: Narrow) -> Format {
     let plain = |frac, exp, bias| Format { frac, exp, bias, skip: 0, ieee: false, finite: true };
     match t {
         Narrow::E4m3 => dot::E4M3,
@@ -62,6 +62,41 @@ fn format(t: Narrow) -> Format {
         Narrow::E3m2 => plain(2, 3, 3),
         Narrow::E2m3 => plain(3, 2, 1),
         Narrow::E2m1 | Narrow::Ue5m3 => plain(1, 2, 1),
+    }
+}
+
+/// Multiplies each block of `k` elements of every row of `plane` by its factor.
+pub(super) fn scale_blocks(
+    plane: &mut Plane,
+    scale: Scale,
+    k: usize,
+    factor: impl Fn(usize, usize) -> u32,
+) {
+    let block = k / scale.blocks;
+    if scale.ue4m3 {
+        plane.frac += 3;
+    }
+    for at in 0..plane.m.len() {
+        let (row, step) = (at / k, at % k);
+        let bits = factor(row, step / block) & 0xff;
+        let nan = if scale.ue4m3 { bits & 0x7f == 0x7f } else { bits == 0xff };
+        if nan {
+            if plane.class.is_empty() {
+                plane.class = vec![dot::Class::Finite; plane.m.len()];
+            }
+            plane.class[at] = dot::Class::Nan;
+            continue;
+        }
+        if !scale.ue4m3 {
+            if plane.m[at] != 0 {
+                plane.e[at] += bits as i32 - 127;
+            }
+            continue;
+        }
+        let (exponent, fraction) = ((bits >> 3 & 15) as i32, (bits & 7) as i32);
+        plane.m[at] *= if exponent == 0 { fraction } else { 8 + fraction };
+        plane.e[at] =
+            if plane.m[at] == 0 { dot::ZERO_EXP } else { plane.e[at] + exponent.max(1) - 7 };
     }
 }
 
@@ -118,36 +153,6 @@ impl ScaledMma {
         Plane::decode(raw, format(t))
     }
 
-    /// Multiplies each block of `k` elements of every row of `plane` by its factor.
-    fn scale(plane: &mut Plane, scale: Scale, k: usize, factor: impl Fn(usize, usize) -> u32) {
-        let block = k / scale.blocks;
-        if scale.ue4m3 {
-            plane.frac += 3;
-        }
-        for at in 0..plane.m.len() {
-            let (row, step) = (at / k, at % k);
-            let bits = factor(row, step / block) & 0xff;
-            let nan = if scale.ue4m3 { bits & 0x7f == 0x7f } else { bits == 0xff };
-            if nan {
-                if plane.class.is_empty() {
-                    plane.class = vec![dot::Class::Finite; plane.m.len()];
-                }
-                plane.class[at] = dot::Class::Nan;
-                continue;
-            }
-            if !scale.ue4m3 {
-                if plane.m[at] != 0 {
-                    plane.e[at] += bits as i32 - 127;
-                }
-                continue;
-            }
-            let (exponent, fraction) = ((bits >> 3 & 15) as i32, (bits & 7) as i32);
-            plane.m[at] *= if exponent == 0 { fraction } else { 8 + fraction };
-            plane.e[at] =
-                if plane.m[at] == 0 { dot::ZERO_EXP } else { plane.e[at] + exponent.max(1) - 7 };
-        }
-    }
-
     /// `d = a * b + c`. `meta` is the metadata of a sparse A, `factors` are the registers and selectors of the scale
     /// factors of A and B.
     ///
@@ -169,11 +174,11 @@ impl ScaledMma {
         let mut plane_b = self.decode(&mut rb, self.b);
         if let (Some(scale), Some([(sa, at), (sb, bt)])) = (self.scale, factors) {
             // A pair of threads holds the factors of rows g and g + 8, one thread those of column g.
-            Self::scale(&mut plane_a, scale, stored, |row, block| {
+            scale_blocks(&mut plane_a, scale, stored, |row, block| {
                 let lane = row % 8 * 4 + 2 * (at.thread as usize & 1) + row / 8;
                 sa[lane] >> (8 * (at.byte as usize + block) & 31)
             });
-            Self::scale(&mut plane_b, scale, k, |column, block| {
+            scale_blocks(&mut plane_b, scale, k, |column, block| {
                 let lane = column * 4 + (bt.thread as usize & 3);
                 sb[lane] >> (8 * (bt.byte as usize + block) & 31)
             });

@@ -51,20 +51,32 @@ impl Metadata {
                     word |= u64::from(v) << (16 * part);
                 }
             }
-            for s in 0..stored {
-                index.push(match t {
-                    // The code of a tf32 names two 16-bit halves out of the pair's four.
-                    Elem::Tf32 => (word >> (4 * s) & 0xf) as u8,
-                    Elem::S4 | Elem::U4 => {
-                        let pair = s / 2;
-                        let code = word >> (2 * pair) & 3;
-                        (pair / 2 * 8 + 2 * code as usize + s % 2) as u8
-                    }
-                    _ => (s / 2 * 4) as u8 + (word >> (2 * s) & 3) as u8,
-                });
-            }
+            Self::decode(&mut index, t, stored, word);
         }
         Some(Self { index, stored })
+    }
+
+    /// The metadata of rows of `stored` elements each, one word a row.
+    pub(super) fn rows(t: Elem, stored: usize, words: impl Iterator<Item = u64>) -> Self {
+        let mut index = Vec::new();
+        words.for_each(|word| Self::decode(&mut index, t, stored, word));
+        Self { index, stored }
+    }
+
+    /// Appends the columns of one row's elements.
+    fn decode(index: &mut Vec<u8>, t: Elem, stored: usize, word: u64) {
+        for s in 0..stored {
+            index.push(match t {
+                // The code of a tf32 names two 16-bit halves out of the pair's four.
+                Elem::Tf32 => (word >> (4 * s) & 0xf) as u8,
+                Elem::S4 | Elem::U4 => {
+                    let pair = s / 2;
+                    let code = word >> (2 * pair) & 3;
+                    (pair / 2 * 8 + 2 * code as usize + s % 2) as u8
+                }
+                _ => (s / 2 * 4) as u8 + (word >> (2 * s) & 3) as u8,
+            });
+        }
     }
 
     /// Reorders as [`super::datapath::regroup`] does.

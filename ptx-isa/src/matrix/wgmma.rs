@@ -1,7 +1,7 @@
 //! `wgmma.mma_async` (PTX section "Asynchronous Warpgroup Level Matrix Multiply-Accumulate").
 
 use super::datapath::{Datapath, Factors};
-use super::descriptor::{Descriptor, Major};
+use super::descriptor::{Descriptor, Major, Packing};
 use super::dot::{self, Plane};
 use super::fragment::{Rows, extend, pack_acc, unpack_a, unpack_acc};
 use super::mma::{self, BitOp, add_s32};
@@ -126,7 +126,11 @@ impl Wgmma {
         size('d', d.len(), nd)?;
         let Shape { n, k, .. } = self.shape;
         let stored = if self.sparse { k / 2 } else { k };
-        let bits = self.a.bits();
+        // Single bits come as words of 32.
+        let (per, packing) = match self.a {
+            Elem::B1 => (32, Packing::Dense(32)),
+            t => (1, Packing::Dense(t.bits() as u32)),
+        };
         let mut ra = Vec::new();
         match a {
             WgmmaA::Registers(regs) => {
@@ -137,10 +141,9 @@ impl Wgmma {
                 let major = Major::new(args.transpose_a);
                 Descriptor::decode(desc)?.gather(
                     major,
-                    16 * warp,
-                    16,
-                    stored,
-                    bits,
+                    (16 * warp, 16),
+                    stored / per,
+                    packing,
                     &mut ra,
                     &mut read,
                 )?;
@@ -149,10 +152,9 @@ impl Wgmma {
         let mut rb = Vec::new();
         Descriptor::decode(args.b)?.gather(
             Major::new(args.transpose_b),
-            0,
-            n,
-            k,
-            bits,
+            (0, n),
+            k / per,
+            packing,
             &mut rb,
             &mut read,
         )?;

@@ -1,13 +1,13 @@
 //! Surface loads, stores and reductions (PTX ISA 9.7.11) over [`crate::texture`].
 
 use super::texture::{
-    ARRAY, Coordinates, GEOMETRY, LAYERED, SURFACE, boundary, lanes, no_object, surface,
+    ARRAY, Coordinates, FORMATTED, GEOMETRY, LAYERED, SURFACE, boundary, lanes, no_object, surface,
 };
 use crate::effect::{ArrayTouch, AtomOp, Fault, Flow, Machine, WarpOp};
 use crate::matched::Match;
 use crate::meaning::Cx;
-use crate::row::{Row, Sem};
-use crate::texture::Texture;
+use crate::row::{Exactness, Row, Sem};
+use crate::texture::{Channel, Texture};
 use crate::types::{Kind, Ty, ptx};
 
 const COP: (&str, &str) = ("cop", ".ca .cg .cs .cv");
@@ -78,7 +78,8 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "sust.p.geom{.vec}.type.clamp [a:any, b*+:.s32], c*vec",
         sets: &[GEOMETRY, ("type", ".b32"), CLAMP],
-        sem: Sem::None,
+        exact: Exactness::Manual,
+        sem: Sem::Ops(sust),
         ..SUST
     },
     Row {
@@ -90,14 +91,16 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "sured.p.op.geom.type.clamp [a:any, b*+:.s32], c",
         sets: &[REDUCTION, GEOMETRY, ("type", ".b32 .b64"), CLAMP],
-        sem: Sem::None,
+        exact: Exactness::Manual,
+        sem: Sem::Ops(sured),
         ..SURED
     },
 ];
 
 /// Byte x, row, and plane or layer.
-fn surface_place(at: &Coordinates, lane: usize, flags: u32) -> [i32; 3] {
+fn surface_place(at: &Coordinates, lane: usize, flags: u32, texel: usize) -> [i32; 3] {
     let [x, y, z] = at.integers(lane);
+    let x = if flags & FORMATTED != 0 { x.saturating_mul(texel as i32) } else { x };
     if flags & ARRAY != 0 { [x, y, at.layers[lane] as i32] } else { [x, y, z] }
 }
 
@@ -148,7 +151,7 @@ fn load(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     for lane in lanes(m.mask()) {
         let t =
             m.texture(handles[lane]).ok_or_else(|| no_object(lane, "surface", handles[lane]))?;
-        let place = surface_place(&at, lane, flags);
+        let place = surface_place(&at, lane, flags, t.texel_bytes());
         let mut data = [0; 32];
         let size = (count * bytes) as usize;
         touch(m, lane, handles[lane], (&t, place, flags), size, ArrayTouch::Read)?;
@@ -171,7 +174,10 @@ fn load(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
 }
 
 fn sust(x: &mut Cx) {
-    let (mut src, flags) = surface(x);
+    let (mut src, mut flags) = surface(x);
+    if x.has(".p") {
+        flags |= FORMATTED;
+    }
     let (count, bytes) = elements(x);
     let first = src.len() as u32;
     src.extend(x.rd_vec("c"));
@@ -191,9 +197,15 @@ fn store(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     for lane in lanes(m.mask()) {
         let t =
             m.texture(handles[lane]).ok_or_else(|| no_object(lane, "surface", handles[lane]))?;
-        let place = surface_place(&at, lane, flags);
+        let place = surface_place(&at, lane, flags, t.texel_bytes());
         let mut data = Vec::with_capacity((count * bytes) as usize);
-        for value in &values {
+        let mut values = &values[..];
+        if flags & FORMATTED != 0 {
+            formatted(lane, &t, 4)?;
+            // Numbers that the texel has no component for are ignored, components without a number are not written.
+            values = &values[..values.len().min(usize::from(t.channels))];
+        }
+        for value in values {
             data.extend(&value[lane].to_le_bytes()[..bytes as usize]);
         }
         touch(m, lane, handles[lane], (&t, place, flags), data.len(), ArrayTouch::Write)?;
@@ -202,10 +214,26 @@ fn store(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     Ok(Flow::Next)
 }
 
+/// Whether a formatted access can be carried out: nothing says how numbers become shorter components.
+fn formatted(lane: usize, surface: &Texture, bytes: usize) -> Result<(), Fault> {
+    if surface.channel.bytes() == bytes {
+        return Ok(());
+    }
+    let message = format!(
+        "a formatted access to a surface whose components have {} bits; only components of {} bits are executed",
+        8 * surface.channel.bytes(),
+        8 * bytes
+    );
+    Err(Fault::Operand { lane: lane as u8, message })
+}
+
 const REDUCTIONS: [&str; 5] = [".add", ".min", ".max", ".and", ".or"];
 
 fn sured(x: &mut Cx) {
-    let (mut src, flags) = surface(x);
+    let (mut src, mut flags) = surface(x);
+    if x.has(".p") {
+        flags |= FORMATTED;
+    }
     let first = src.len() as u32;
     src.push(x.rd("c"));
     let ty = x.ty();
@@ -220,7 +248,7 @@ fn reduce(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let handles = m.src_d(0);
     let at = Coordinates::read(m, flags);
     let values = wide(m, first as usize, bytes);
-    let op = match (operation & 0xff, operation >> 8 != 0) {
+    let action = |signed: bool| match (operation & 0xff, signed) {
         (0, _) => AtomOp::Add,
         (1, true) => AtomOp::MinS,
         (2, true) => AtomOp::MaxS,
@@ -232,9 +260,14 @@ fn reduce(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     for lane in lanes(m.mask()) {
         let t =
             m.texture(handles[lane]).ok_or_else(|| no_object(lane, "surface", handles[lane]))?;
-        let place = surface_place(&at, lane, flags);
+        let place = surface_place(&at, lane, flags, t.texel_bytes());
         let value = values[lane];
-        let update = |old: u64| op.apply(bytes as u8, false, old, value, 0);
+        let mut signed = operation >> 8 != 0;
+        if flags & FORMATTED != 0 {
+            formatted(lane, &t, bytes as usize)?;
+            signed = t.channel == Channel::S32;
+        }
+        let update = |old: u64| action(signed).apply(bytes as u8, false, old, value, 0);
         touch(m, lane, handles[lane], (&t, place, flags), bytes as usize, ArrayTouch::Update)?;
         t.surface_update(place, boundary(flags), bytes as usize, update)
             .ok_or_else(|| outside(lane, place))?;

@@ -1,10 +1,16 @@
-//! Tensor-core instructions of the fifth generation (PTX ISA 9.7.18): parsed and verified; their
-//! tensor memory is not modelled, so a launch that reaches one is refused by name.
+//! Tensor-core instructions of the fifth generation (PTX ISA 9.7.18) but for their products: see [`crate::tcgen05`].
 
+use super::async_copy::at;
 use crate::class::{self, Class};
 use crate::matched::Match;
-use crate::row::{AddressWidth, Exactness, ROW, Reach, Row};
-use crate::types::ptx;
+use crate::matrix::run::space_code;
+use crate::meaning::{Cx, V};
+use crate::row::{AddressWidth, Exactness, ROW, Reach, Row, Sem};
+use crate::rows::mma::together;
+use crate::tcgen05::moves::{self, Spread, reduction};
+use crate::tcgen05::{Fragment, Shape};
+use crate::types::{Kind, Space, ptx};
+use crate::uop::Op;
 
 const TARGETS: &str = "sm_100a sm_101a sm_103a sm_110a sm_100f sm_101f sm_103f sm_110f";
 pub(super) const T: Row = Row {
@@ -14,7 +20,7 @@ pub(super) const T: Row = Row {
     class: class::matrix,
     reach: Reach::Block,
     addresses: AddressWidth::Tensor,
-    exact: Exactness::Implementation,
+    exact: Exactness::Manual,
     ..ROW
 };
 const ALLOC: Row = Row { section: "9.7.18.7.1", class: |_| Class::Move, ..T };
@@ -23,6 +29,7 @@ const LOAD: Row = Row {
     section: "9.7.18.8.1",
     class: class::load,
     counts: Some(registers),
+    sem: Sem::Ops(load),
     ..T
 };
 const STORE: Row = Row {
@@ -30,12 +37,15 @@ const STORE: Row = Row {
     section: "9.7.18.8.2",
     class: class::store,
     counts: Some(registers),
+    sem: Sem::Ops(store),
     ..T
 };
 const COPY: Row = Row {
     does: "Starts a copy from shared to tensor memory.",
     section: "9.7.18.9.1",
     class: class::load,
+    reach: Reach::Cluster,
+    sem: Sem::Ops(copy),
     ..T
 };
 pub(super) const GROUP: (&str, &str) = ("group", ".cta_group::1 .cta_group::2");
@@ -45,6 +55,8 @@ const SHAPE: (&str, &str) = ("shape", ".16x64b .16x128b .16x256b .32x32b");
 
 const TCGEN05: Row = Row {
     does: "Lets an mbarrier count an arrival once earlier operations of the tensor core are complete.",
+    reach: Reach::Cluster,
+    sem: Sem::Ops(commit),
     ..T
 };
 
@@ -55,18 +67,29 @@ pub static ROWS: &[Row] = &[
         does: "Allocates columns of tensor memory.",
         sets: &[GROUP],
         addresses: AddressWidth::Any,
+        reach: Reach::Cluster,
+        waits: true,
+        sem: Sem::Ops(allocate),
         ..ALLOC
     },
     Row {
         syntax: "tcgen05.dealloc.group.sync.aligned.b32 a:.b32, n:.u32",
         does: "Frees columns of tensor memory.",
         sets: &[GROUP],
+        sem: Sem::Ops(|x| {
+            let src = vec![x.rd("a"), x.rd("n")];
+            together(x, "tcgen05.dealloc", moves::free, [0; 4], src, &[]);
+        }),
         ..ALLOC
     },
     Row {
         syntax: "tcgen05.relinquish_alloc_permit.group.sync.aligned",
         does: "Gives up the right to allocate tensor memory.",
         sets: &[GROUP],
+        sem: Sem::Ops(|x| {
+            let name = "tcgen05.relinquish_alloc_permit";
+            together(x, name, moves::relinquish, [0; 4], Vec::new(), &[]);
+        }),
         ..ALLOC
     },
     Row {
@@ -111,6 +134,8 @@ pub static ROWS: &[Row] = &[
         sets: &[("what", ".wait::ld .wait::st")],
         section: "9.7.18.8.3",
         class: class::fence,
+        // Loads and stores are complete when they are issued.
+        sem: Sem::Ops(|_| {}),
         ..T
     },
     Row {
@@ -147,6 +172,9 @@ pub static ROWS: &[Row] = &[
         sets: &[GROUP],
         section: "9.7.18.9.2",
         class: class::load,
+        reach: Reach::Cluster,
+        // No text of the manual says which way the rows go, so it does not run.
+        sem: Sem::None,
         ..T
     },
     // Synchronisation.
@@ -156,6 +184,7 @@ pub static ROWS: &[Row] = &[
         sets: &[("fence", ".fence::before_thread_sync .fence::after_thread_sync")],
         section: "9.7.18.11.1",
         class: class::fence,
+        sem: Sem::Ops(|_| {}),
         ..T
     },
     Row {
@@ -209,4 +238,96 @@ fn converted(m: &Match) -> Result<(), String> {
     } else {
         Err("a conversion names the formats to and from, as in `.b8x16.b4x16_p64`".into())
     }
+}
+
+/// Address of memory operand `name` in Tensor Memory.
+pub(super) fn tensor(x: &mut Cx, name: &str) -> V {
+    let a = x.addr(name);
+    match a.offset {
+        0 => a.base,
+        offset => x.op2(Op::AddW, a.base, V::w(offset as u32)),
+    }
+}
+
+pub(super) fn pair(x: &Cx) -> u32 {
+    u32::from(x.has(".cta_group::2"))
+}
+
+fn allocate(x: &mut Cx) {
+    let src = vec![at(x, "a"), x.rd("n")];
+    let space = if x.has(".shared::cta") { Space::Shared } else { Space::Generic };
+    let k = [pair(x), space_code(space), 0, 0];
+    together(x, "tcgen05.alloc", moves::allocate, k, src, &[]);
+}
+
+fn fragment(x: &mut Cx, name: &str) -> [u32; 2] {
+    let shape = [".32x32b", ".16x32bx2"].into_iter().find(|t| x.has(t));
+    let shape = shape.unwrap_or_else(|| x.get("shape"));
+    let shape = Shape::parse(shape).unwrap_or(Shape::L32x32b);
+    let packed = x.has(".pack::16b") || x.has(".unpack::16b");
+    let second = if shape == Shape::L16x32bx2 { x.imm("half") as u32 } else { 0 };
+    [Fragment { shape, registers: registers(x.m, name), packed }.pack(), second]
+}
+
+fn load(x: &mut Cx) {
+    let [fragment, second] = fragment(x, "d");
+    let src = vec![tensor(x, "a")];
+    let reduces = x.m.notation.slots.iter().any(|s| s.name == "dr");
+    let mut k = 0;
+    if reduces {
+        let float = !matches!(x.get("type"), ".u32" | ".s32");
+        let flags = [
+            (reduction::ON, true),
+            (reduction::MAX, x.has(".max")),
+            (reduction::FLOAT, float),
+            (reduction::SIGNED, x.has(".s32")),
+            (reduction::MAGNITUDE, x.has(".abs")),
+            (reduction::NAN, x.has(".NaN")),
+        ];
+        k = flags.iter().filter(|f| f.1).map(|f| f.0).sum();
+    }
+    let count = registers(x.m, "d") as usize;
+    let results = vec![Kind::W; count + usize::from(reduces)];
+    let values = together(x, "tcgen05.ld", moves::load, [fragment, second, k, 0], src, &results);
+    x.wr_vec("d", &values[..count]);
+    if reduces {
+        x.wr("dr", values[count]);
+    }
+}
+
+fn store(x: &mut Cx) {
+    let [fragment, second] = fragment(x, "b");
+    let mut src = vec![tensor(x, "a")];
+    src.extend(x.rd_vec("b"));
+    together(x, "tcgen05.st", moves::store, [fragment, second, 0, 0], src, &[]);
+}
+
+fn copy(x: &mut Cx) {
+    let src = [tensor(x, "a"), x.rd("b")];
+    let spread = match () {
+        () if x.has(".warpx2::02_13") => Spread::Halves,
+        () if x.has(".warpx2::01_23") => Spread::Pairs,
+        () if x.has(".warpx4") => Spread::All,
+        () if x.has(".4x256b") => Spread::Quarters,
+        () => Spread::Once,
+    };
+    let bytes = if x.has(".128x256b") || x.has(".4x256b") { 32 } else { 16 };
+    let bits = match () {
+        () if x.has(".b4x16_p64") => 4,
+        () if x.has(".b6x16_p32") => 6,
+        () => 8,
+    };
+    let k = [pair(x), spread.code(), bytes, bits];
+    x.warp("tcgen05.cp", moves::copy, k, &src, &[]);
+}
+
+fn commit(x: &mut Cx) {
+    let mut src = vec![at(x, "a")];
+    let multicast = x.m.notation.slots.iter().any(|s| s.name == "mask");
+    if multicast {
+        src.push(x.rd("mask"));
+    }
+    let space = if x.has(".shared::cluster") { Space::SharedCluster } else { Space::Generic };
+    let k = [space_code(space), u32::from(multicast), 0, 0];
+    x.warp("tcgen05.commit", moves::commit, k, &src, &[]);
 }

@@ -1,14 +1,19 @@
 //! Products of the fifth generation's tensor cores (PTX ISA 9.7.18.10).
 
-use super::tcgen05::{GROUP, T};
+use super::tcgen05::{GROUP, T, pair, tensor};
 use crate::matched::Match;
-use crate::row::{Row, floor};
+use crate::meaning::{Arg, Cx};
+use crate::row::{Reach, Row, Sem, floor};
+use crate::tcgen05::Kind;
+use crate::tcgen05::product::{self, flag};
 use crate::types::ptx;
 
 const M: Row = Row {
     does: "Starts a product of matrices in tensor and shared memory.",
     section: "9.7.18.10.9",
     counts: Some(lane_masks),
+    reach: Reach::Cluster,
+    sem: Sem::Ops(mma),
     floors: &[floor(".block16 .block32", ptx(8, 8), 100)],
     ..T
 };
@@ -158,4 +163,55 @@ fn scaled(m: &Match) -> Result<(), String> {
 /// Elements of the mask that disables output lanes.
 fn lane_masks(m: &Match, _: &str) -> u32 {
     if m.has(".cta_group::2") { 8 } else { 4 }
+}
+
+fn mma(x: &mut Cx) {
+    let Some(kind) = Kind::parse(x.get("kind")) else { return };
+    if x.has(".ashift") {
+        x.refuse("the manual does not say which way the rows go, so they are not shifted here");
+        return;
+    }
+    let slot =
+        |x: &Cx, name: &str| x.m.notation.slots.iter().any(|s| s.name == name) && x.given(name);
+    let (ws, sparse) = (x.has(".ws"), x.has(".sp"));
+    let in_memory = matches!(x.arg("a"), Arg::Addr(_));
+    let a = if in_memory { tensor(x, "a") } else { x.rd("a") };
+    let mut src = vec![tensor(x, "c"), a, x.rd("b"), x.rd("i"), x.rd("e")];
+    if sparse {
+        src.push(tensor(x, "meta"));
+    }
+    if kind.scales() {
+        src.push(tensor(x, "sa"));
+        src.push(tensor(x, "sb"));
+    }
+    let masks = if slot(x, "mask") { x.rd_vec("mask") } else { Vec::new() };
+    let disabled = masks.len() as u32;
+    src.extend(masks);
+    let zero = slot(x, "zero");
+    if zero {
+        src.push(x.rd("zero"));
+    }
+    let scale_d = if slot(x, "scale") { x.imm("scale") as u32 } else { 0 };
+    if scale_d > 15 {
+        x.refuse(format!("D is scaled by 2^-0 to 2^-15, not by 2^-{scale_d}"));
+        return;
+    }
+    let factors = match x.get("scale_vec") {
+        ".scale_vec::1X" => 1,
+        ".scale_vec::4X" | ".block16" => 4,
+        ".scale_vec::2X" => 2,
+        // `.block32` and none.
+        _ if kind == Kind::Mxf8f6f4 => 1,
+        _ => 2,
+    };
+    let flags = [
+        (flag::PAIR, pair(x) != 0),
+        (flag::WS, ws),
+        (flag::SPARSE, sparse),
+        (flag::A_IN_MEMORY, in_memory),
+        (flag::ZERO_COLUMNS, zero),
+    ];
+    let flags = flags.iter().filter(|f| f.1).map(|f| f.0).sum();
+    let k = [kind.code(), flags, disabled, scale_d | factors << 8];
+    x.warp("tcgen05.mma", product::mma, k, &src, &[]);
 }

@@ -7,7 +7,7 @@ use crate::effect::{Accessor, ArrayTouch, Fault, Flow, Machine, WarpOp};
 use crate::matched::Match;
 use crate::meaning::{Cx, V};
 use crate::row::{Exactness, Floor, ROW, Row, Sem, floor};
-use crate::texture::{Boundary, TexelSource, Texture};
+use crate::texture::{Boundary, TexelSource, Texture, cube_face};
 use crate::types::{Kind, Space, ptx};
 use crate::uop::Op;
 use half::f16;
@@ -31,8 +31,7 @@ pub(super) const TEX: Row = Row {
 };
 const TEXELS: Row = Row { floors: FLOORS, check: Some(texels), sem: Sem::Ops(tex), ..TEX };
 const ARRAYS: Row = Row { since: ptx(2, 3), sm: 20, ..TEXELS };
-const CUBES: Row =
-    Row { since: ptx(3, 0), sm: 20, exact: Exactness::Manual, sem: Sem::None, ..TEXELS };
+const CUBES: Row = Row { since: ptx(3, 0), sm: 20, exact: Exactness::Manual, ..TEXELS };
 pub(super) const SURFACE: Row =
     Row { counts: Some(coordinates), since: ptx(2, 0), sm: 20, class: |_| Class::Texture, ..ROW };
 const FLOORS: &[Floor] =
@@ -179,6 +178,9 @@ pub(super) fn geometry(x: &Cx) -> (u32, bool) {
         None if x.has(".3d") => (3, false),
         Some(".a1d") => (1, true),
         Some(".a2d") => (2, true),
+        // A direction.
+        Some(".cube") => (3, false),
+        Some(".acube") => (3, true),
         _ => (2, x.has(".a2d")),
     }
 }
@@ -196,11 +198,24 @@ pub(super) const ARRAY: u32 = 16;
 
 pub(super) const OFFSET: u32 = 32;
 
+/// The coordinates are a direction, which selects a face.
+pub(super) const FACES: u32 = 64;
+
+/// The coordinates count texels and not bytes.
+pub(super) const FORMATTED: u32 = 128;
+
+/// Whether the geometry is that of cube maps.
+pub(super) fn faces(x: &Cx) -> u32 {
+    let cube = x.m.get("geom").is_some_and(|g| g.ends_with("cube"));
+    if cube { FACES } else { 0 }
+}
+
 fn tex_results(x: &mut Cx) -> Vec<V> {
     let (dimensions, layered) = geometry(x);
     let integer = x.m.get("ctype") == Some(".s32");
     let mut flags =
         dimensions | if layered { ARRAY } else { 0 } | if integer { INTEGER } else { 0 };
+    flags |= faces(x);
     let mut src = vec![handle(x)];
     src.extend(x.rd_vec("c"));
     src.truncate(1 + (dimensions + u32::from(layered)) as usize);
@@ -298,12 +313,27 @@ impl Coordinates {
             if offset == 0 { at } else { at + offset as f32 * unit }
         })
     }
+    /// Coordinates and layer on the face of a cube map that a direction selects.
+    pub(super) fn on_face(&self, lane: usize, texture: &Texture) -> Result<([f32; 3], u32), Fault> {
+        if texture.layers == 0 || !texture.layers.is_multiple_of(6) || !texture.normalized {
+            let message = "the texture is no cube map with normalised coordinates".into();
+            return Err(Fault::Operand { lane: lane as u8, message });
+        }
+        let (face, at) = cube_face(self.words.map(|w| f32::from_bits(w[lane])));
+        // Cubes behind the last one are the last one.
+        let cube = self.layers[lane].min(texture.layers / 6 - 1);
+        Ok(([at[0], at[1], 0.0], 6 * cube + face))
+    }
 }
 
 fn sample(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let flags = op.k[0];
     fetch_lanes(m, flags, &|texture, at, lane, read| {
         let layer = at.layers[lane];
+        if flags & FACES != 0 {
+            let (at, layer) = at.on_face(lane, texture)?;
+            return texture.sample(at, layer, read);
+        }
         if flags & INTEGER != 0 {
             texture.fetch(at.integers(lane), layer, read)
         } else {

@@ -1,10 +1,12 @@
 //! `tld4` (PTX ISA 9.7.10.4) over [`crate::texture`].
 
-use super::texture::{ARRAY, CUBE, OFFSET, coordinates, fetch_lanes, geometry, handle, resident};
+use super::texture::{
+    ARRAY, CUBE, FACES, OFFSET, coordinates, faces, fetch_lanes, geometry, handle, resident,
+};
 use crate::class::Class;
 use crate::effect::{Fault, Flow, Machine, WarpOp};
 use crate::meaning::Cx;
-use crate::row::{ROW, Row, Sem};
+use crate::row::{Exactness, ROW, Row, Sem};
 use crate::types::{Kind, ptx};
 
 const COMPONENT: (&str, &str) = ("comp", ".r .g .b .a");
@@ -39,24 +41,26 @@ pub static ROWS: &[Row] = &[
         sets: &[COMPONENT, CUBE, ("dtype", ".u32 .s32 .f32")],
         since: ptx(4, 3),
         sm: 30,
-        sem: Sem::None,
+        exact: Exactness::Manual,
+        sem: Sem::Ops(tld4),
         ..TLD4
     },
 ];
 
 fn tld4(x: &mut Cx) {
-    let (_, layered) = geometry(x);
+    let (dimensions, layered) = geometry(x);
     let component = match x.get("comp") {
         ".g" => 1,
         ".b" => 2,
         ".a" => 3,
         _ => 0,
     };
-    let mut flags = 2 | if layered { ARRAY } else { 0 };
+    let mut flags = dimensions | faces(x) | if layered { ARRAY } else { 0 };
     let mut src = vec![handle(x)];
     src.extend(x.rd_vec("c"));
-    src.truncate(3 + usize::from(layered));
-    if x.given("e") {
+    src.truncate(1 + dimensions as usize + usize::from(layered));
+    let offsets = x.m.notation.slots.iter().any(|s| s.name == "e");
+    if offsets && x.given("e") {
         flags |= OFFSET;
         let offset = x.rd_vec("e");
         src.extend(offset.into_iter().take(2));
@@ -69,6 +73,10 @@ fn tld4(x: &mut Cx) {
 fn gather(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let component = op.k[1] as usize;
     fetch_lanes(m, op.k[0], &|texture, at, lane, read| {
+        if op.k[0] & FACES != 0 {
+            let ([x, y, _], layer) = at.on_face(lane, texture)?;
+            return texture.gather(component, [x, y], layer, read);
+        }
         let [x, y, _] = at.floats(lane, texture);
         texture.gather(component, [x, y], at.layers[lane], read)
     })
