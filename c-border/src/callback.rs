@@ -17,6 +17,17 @@ pub type ObjectFn = Option<unsafe extern "C" fn(usize, *mut c_void)>;
 /// Callbacks of events: handle, status, user data.
 pub type EventFn = Option<unsafe extern "C" fn(usize, i32, *mut c_void)>;
 
+/// A function that frees shared virtual memory: queue, number of pointers, pointers, user data.
+pub type FreeFn = Option<unsafe extern "C" fn(usize, u32, *mut usize, *mut c_void)>;
+
+/// Calls a function that frees memory.
+pub fn call_free(f: FreeFn, queue: usize, pointers: &mut [usize], data: Raw) {
+    if let Some(f) = f {
+        // SAFETY: the host program registered it for this call with this argument; the list lives until it returns.
+        unsafe { f(queue, pointers.len() as u32, pointers.as_mut_ptr(), data.pointer()) }
+    }
+}
+
 /// A function that gets the messages of the log: data, level, message, its bytes (`CUlogsCallback`).
 pub type LogFn = Option<unsafe extern "C" fn(*mut c_void, u32, *const c_char, usize)>;
 

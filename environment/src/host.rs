@@ -1,4 +1,4 @@
-//! How much memory this process may use.
+//! What the host has: memory that this process may use, and its processor.
 
 use std::fs::read_to_string;
 use std::path::Path;
@@ -19,6 +19,51 @@ pub fn address_space() -> u64 {
     let used = read_to_string("/proc/self/statm").ok();
     let pages: u64 = used.and_then(|s| s.split(' ').next()?.parse().ok()).unwrap_or(0);
     most.unwrap_or(u64::MAX).saturating_sub(pages * 4096)
+}
+
+/// The host's processor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Processor {
+    /// Its model, as it names itself.
+    pub name: String,
+    /// Threads that may run at once.
+    pub threads: u32,
+    /// Clock in MHz; 0 where nobody says.
+    pub mhz: u32,
+    /// Bytes of its largest cache; 0 where nobody says.
+    pub cache: u64,
+    /// Bytes of a line of that cache.
+    pub line: u32,
+}
+
+/// The processor that this runs on.
+pub fn processor() -> Processor {
+    let info = read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    let name = field(&info, "model name").unwrap_or("CPU").to_owned();
+    let khz = read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
+    let most = khz.ok().and_then(|text| text.trim().parse::<u32>().ok()).map(|khz| khz / 1000);
+    let now =
+        field(&info, "cpu MHz").and_then(|text| text.parse::<f64>().ok()).map(|mhz| mhz as u32);
+    let (cache, line) = caches(Path::new("/sys/devices/system/cpu/cpu0/cache"));
+    Processor { name, threads, mhz: most.or(now).unwrap_or(0), cache, line }
+}
+
+/// A field of `/proc/cpuinfo`, of the first processor.
+fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let line = text.lines().find(|l| l.split(':').next().is_some_and(|n| n.trim() == name))?;
+    Some(line.split_once(':')?.1.trim()).filter(|value| !value.is_empty())
+}
+
+/// Bytes of the largest cache and of its lines.
+fn caches(folder: &Path) -> (u64, u32) {
+    let of = |index: u32| {
+        let read = |file: &str| read_to_string(folder.join(format!("index{index}/{file}"))).ok();
+        let size: u64 = read("size")?.trim().strip_suffix('K')?.parse().ok()?;
+        let line = read("coherency_line_size")?.trim().parse().ok()?;
+        Some((size << 10, line))
+    };
+    (0..8).filter_map(of).max().unwrap_or((0, 64))
 }
 
 /// `MemTotal` of `/proc/meminfo`.
@@ -70,5 +115,12 @@ mod tests {
         let limits = "Limit  Soft Limit  Hard Limit  Units\nMax address space  2048000000  unlimited  bytes\n";
         assert_eq!(limit(limits), Some(2_048_000_000));
         assert_eq!(limit(&limits.replace("2048000000", "unlimited")), None);
+        let info = "processor\t: 0\nmodel name\t: EPYC 9\ncpu MHz\t\t: 2400.5\n\nprocessor\t: 1\nmodel name : B\n";
+        assert_eq!(
+            (field(info, "model name"), field(info, "cpu MHz")),
+            (Some("EPYC 9"), Some("2400.5"))
+        );
+        assert_eq!(field(info, "cache size"), None);
+        assert!(processor().threads > 0 && !processor().name.is_empty());
     }
 }

@@ -46,7 +46,7 @@ macro_rules! variables {
 }
 
 variables! {
-    DEVICE "PTXRUN_DEVICE" "name, sm_90, FILE.toml" "the device that programs find; several for OpenCL, with commas between";
+    DEVICE "PTXRUN_DEVICE" "name, sm_90, FILE.toml, host" "the device that programs find; several for OpenCL, with commas between; `host` is OpenCL's default, this machine";
     BACKEND "PTXRUN_BACKEND" "auto, interp, jit" "the engine that runs kernels";
     MEMORY "PTXRUN_MEMORY" "bytes, 8G, 75%" "device memory of a context; three quarters of the host's at most by default";
     TIMEOUT "PTXRUN_TIMEOUT" "seconds, 500ms" "ends a launch that takes longer; off by default";

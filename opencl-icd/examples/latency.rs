@@ -30,8 +30,8 @@ fn median(turns: usize, mut call: impl FnMut()) -> f64 {
 fn main() {
     let (mut platform, mut device) = (0, 0);
     ok!(contexts::clGetPlatformIDs(1, Out::to(&mut platform), Out::none()));
-    let gpu = cl::DEVICE_TYPE_GPU;
-    ok!(contexts::clGetDeviceIDs(platform, gpu, 1, Out::to(&mut device), Out::none()));
+    let all = cl::DEVICE_TYPE_ALL;
+    ok!(contexts::clGetDeviceIDs(platform, all, 1, Out::to(&mut device), Out::none()));
     let devices = [device];
     let context =
         make!(contexts::clCreateContext(In::none(), 1, In::of(&devices), None, Raw::none()));

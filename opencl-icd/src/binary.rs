@@ -181,6 +181,17 @@ pub fn entries<'m>(text: &str, entries: impl Iterator<Item = &'m Func>) -> Vec<E
         .collect()
 }
 
+/// Bytes of the variables in global memory that a program declares: the strings of its `printf` are not its own.
+pub fn global_variables(ptx: &str) -> usize {
+    let declared = ptx.lines().filter_map(|l| l.strip_prefix(".global ")).filter_map(|rest| {
+        let (head, size) = rest.split_once('[')?;
+        let name = head.rsplit(' ').next()?;
+        let size: usize = size.split(']').next()?.parse().ok()?;
+        (!name.starts_with("__format")).then_some(size)
+    });
+    declared.sum()
+}
+
 /// Whether bytes are PTX: the first word that is no comment is `.version`.
 pub fn is_ptx(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };

@@ -10,9 +10,10 @@ use crate::cl::{self, Error, Result};
 use crate::device::Device;
 use crate::object;
 use crate::registry::{self, Handle};
+use crate::svm::Allocations;
 use c_border::ParamValue;
 use c_border::Raw;
-use c_border::callback::{ContextFn, call_context};
+use c_border::callback::{ContextFn, ObjectFn, call_context, call_object};
 
 /// A context.
 pub struct Context {
@@ -24,6 +25,9 @@ pub struct Context {
     pub machine: ptx_runtime::Context,
     notify: Mutex<(ContextFn, Raw)>,
     exact: bool,
+    /// Memory that host and kernels see at one address.
+    pub svm: Allocations,
+    destructors: Mutex<Vec<(ObjectFn, Raw)>>,
 }
 object!(Context, INVALID_CONTEXT);
 
@@ -47,7 +51,16 @@ impl Context {
         let notify = Mutex::new((notify, data));
         // What is no word of it was refused with the platform.
         let exact = environment::exact_bounds().unwrap_or(false);
-        Ok(Context { handle: Handle::default(), devices, properties, machine, notify, exact })
+        Ok(Context {
+            handle: Handle::default(),
+            devices,
+            properties,
+            machine,
+            notify,
+            exact,
+            svm: Allocations::default(),
+            destructors: Mutex::default(),
+        })
     }
 
     /// Tells the program of an error that no call can return.
@@ -58,6 +71,12 @@ impl Context {
         {
             later(Box::new(move || call_context(function, &what, data)));
         }
+    }
+
+    /// Calls a function when the context has gone.
+    pub fn on_destruction(&self, function: ObjectFn, data: Raw) {
+        let mut all = self.destructors.lock().unwrap_or_else(|e| e.into_inner());
+        all.push((function, data));
     }
 
     /// Bytes that an allocation of `bytes` is given: whole grains, as on a device, where programs that go over the
@@ -82,6 +101,21 @@ impl Context {
             }
             cl::CONTEXT_PROPERTIES => to.put(&self.properties[..]),
             _ => Err(Error::INVALID_VALUE),
+        }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        self.svm.clear(&self.machine);
+        let all = std::mem::take(self.destructors.get_mut().unwrap_or_else(|e| e.into_inner()));
+        let handle = self.handle.get();
+        if !all.is_empty() {
+            later(Box::new(move || {
+                for (function, data) in all.into_iter().rev() {
+                    call_object(function, handle, data);
+                }
+            }));
         }
     }
 }

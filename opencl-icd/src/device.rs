@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use environment::Wrong;
+use environment::host::{self, Processor};
 
 use ptx_runtime::timing::Profile;
 use ptx_runtime::{Backend, device as profiles};
@@ -11,7 +12,8 @@ use ptx_runtime::{Backend, device as profiles};
 use crate::cl::{self, Error, Result};
 use crate::object;
 use crate::registry::Handle;
-use c_border::ParamValue;
+use c_border::{Answer, ParamValue};
+use ptx_runtime::opencl::options;
 
 /// A device.
 pub struct Device {
@@ -25,6 +27,8 @@ pub struct Device {
     /// Ends a launch that takes longer.
     pub timeout: Option<Duration>,
     memory: u64,
+    /// The machine that this runs on, where the device is that and not a GPU of some profile.
+    pub host: Option<Processor>,
     /// When the modelled device is free, in nanoseconds.
     free_at: Mutex<u64>,
 }
@@ -33,7 +37,9 @@ object!(Device, INVALID_DEVICE);
 /// Name of the platform and vendor of the devices.
 pub const VENDOR: &str = "ptxrun";
 /// `CL_PLATFORM_VERSION` and `CL_DEVICE_VERSION`
-pub const VERSION: &str = concat!("OpenCL 1.2 ptxrun ", env!("CARGO_PKG_VERSION"));
+pub const VERSION: &str = concat!("OpenCL 3.0 ptxrun ", env!("CARGO_PKG_VERSION"));
+/// `CL_DEVICE_VENDOR_ID` of this machine: the letters `ptxr`, which is no number of the PCI group.
+const VENDOR_ID: u32 = 0x7074_7872;
 /// Most work-items of a work-group in each dimension that the engines take.
 const MOST: [u32; 3] = [1024, 1024, 64];
 /// Texels of an image in a direction.
@@ -62,7 +68,21 @@ impl Device {
         let (handle, free_at) = (Handle::default(), Mutex::default());
         let (timed, timeout) = (environment::timing()?, environment::timeout()?);
         let memory = profiles::budget(&profile)?;
-        Ok(Device { handle, profile, backend, timed, timeout, memory, free_at })
+        Ok(Device { handle, profile, backend, timed, timeout, memory, host: None, free_at })
+    }
+
+    /// This machine. Kernels are compiled for the target of `profile`.
+    ///
+    /// # Errors
+    /// As [`Device::new`].
+    pub fn of_host(profile: Profile, backend: Backend) -> std::result::Result<Device, Wrong> {
+        let memory = environment::memory()?;
+        Ok(Device { host: Some(host::processor()), memory, ..Device::new(profile, backend)? })
+    }
+
+    /// `CL_DEVICE_TYPE`
+    pub fn kind(&self) -> u64 {
+        if self.host.is_some() { cl::DEVICE_TYPE_CPU } else { cl::DEVICE_TYPE_GPU }
     }
 
     /// Compute capability as in `sm_90`.
@@ -132,28 +152,23 @@ impl Device {
         self.timed.then_some((start + 2.0 * bytes as f64 / per_ns.max(1e-3)) as u64)
     }
 
-    fn extensions(&self) -> String {
-        let mut all = vec![
-            "cl_khr_global_int32_base_atomics",
-            "cl_khr_global_int32_extended_atomics",
-            "cl_khr_local_int32_base_atomics",
-            "cl_khr_local_int32_extended_atomics",
-            "cl_khr_int64_base_atomics",
-            "cl_khr_int64_extended_atomics",
-            "cl_khr_byte_addressable_store",
-            "cl_khr_3d_image_writes",
-            "cl_khr_fp16",
-            "cl_nv_device_attribute_query",
-            "cl_nv_pragma_unroll",
-        ];
-        if self.has_double() {
-            all.push("cl_khr_fp64");
+    /// `CL_DEVICE_EXTENSIONS`
+    pub fn extensions(&self) -> Vec<&'static str> {
+        let mut all: Vec<&str> = options::extensions(self.target()).collect();
+        all.extend(["cl_khr_extended_versioning", "cl_khr_suggested_local_work_size"]);
+        if self.host.is_none() {
+            all.push("cl_nv_device_attribute_query");
         }
-        all.join(" ")
+        all
     }
 
     /// `clGetDeviceInfo`, but for the platform.
     pub fn info(&self, name: u32, to: ParamValue) -> Result {
+        if let Some(host) = &self.host
+            && let Some(answer) = of_processor(host, name)
+        {
+            return to.put(answer);
+        }
         let p = &self.profile;
         let limits = &p.limits;
         let single = if self.capability() >= 20 {
@@ -163,7 +178,7 @@ impl Device {
         };
         let double = FP_DENORM | FP_INF_NAN | FP_ROUNDINGS | FP_FMA;
         match name {
-            cl::DEVICE_TYPE => to.put(cl::DEVICE_TYPE_GPU),
+            cl::DEVICE_TYPE => to.put(self.kind()),
             // The PCI number of the emulated device's maker.
             cl::DEVICE_VENDOR_ID => to.put(0x10deu32),
             cl::DEVICE_MAX_COMPUTE_UNITS => to.put(p.device.multiprocessors),
@@ -233,7 +248,7 @@ impl Device {
             cl::DEVICE_PROFILE => to.put("FULL_PROFILE"),
             cl::DEVICE_VERSION => to.put(VERSION),
             cl::DEVICE_OPENCL_C_VERSION => to.put("OpenCL C 1.2 ptxrun"),
-            cl::DEVICE_EXTENSIONS => to.put(self.extensions().as_str()),
+            cl::DEVICE_EXTENSIONS => to.put(self.extensions().join(" ").as_str()),
             cl::DEVICE_BUILT_IN_KERNELS => to.put(""),
             cl::DEVICE_PARENT_DEVICE => to.put(0usize),
             cl::DEVICE_PARTITION_MAX_SUB_DEVICES => to.put(0u32),
@@ -241,6 +256,7 @@ impl Device {
             cl::DEVICE_PARTITION_AFFINITY_DOMAIN => to.put(0u64),
             cl::DEVICE_REFERENCE_COUNT => to.put(1u32),
             cl::DEVICE_PRINTF_BUFFER_SIZE => to.put(1usize << 20),
+            0x4000..=0x400a if self.host.is_some() => Err(Error::INVALID_VALUE),
             // cl_nv_device_attribute_query
             0x4000 => to.put(u32::from(p.device.compute_capability.major)),
             0x4001 => to.put(u32::from(p.device.compute_capability.minor)),
@@ -251,7 +267,24 @@ impl Device {
             0x4007 => to.put(2u32),
             // Place on the PCI bus.
             0x4008..=0x400a => to.put(0u32),
-            _ => Err(Error::INVALID_VALUE),
+            _ => self.later_info(name, to),
         }
     }
+}
+
+/// What only the processor knows.
+fn of_processor(host: &Processor, name: u32) -> Option<Answer> {
+    Some(match name {
+        cl::DEVICE_TYPE => cl::DEVICE_TYPE_CPU.into(),
+        cl::DEVICE_VENDOR_ID => VENDOR_ID.into(),
+        cl::DEVICE_NAME => host.name.as_str().into(),
+        cl::DEVICE_MAX_COMPUTE_UNITS => host.threads.into(),
+        cl::DEVICE_MAX_CLOCK_FREQUENCY => host.mhz.into(),
+        // A cache that is read and written.
+        cl::DEVICE_GLOBAL_MEM_CACHE_TYPE => (if host.cache > 0 { 2u32 } else { 0 }).into(),
+        cl::DEVICE_GLOBAL_MEM_CACHE_SIZE => host.cache.into(),
+        cl::DEVICE_GLOBAL_MEM_CACHELINE_SIZE => host.line.into(),
+        cl::DEVICE_HOST_UNIFIED_MEMORY => true.into(),
+        _ => return None,
+    })
 }

@@ -4,7 +4,7 @@
 
 use std::ffi::c_void;
 
-use crate::api::{commands, contexts, events, images, kernels, memory, programs, refused};
+use crate::api::{commands, contexts, events, images, kernels, memory, programs, refused, svm};
 use crate::registry;
 use c_border::{Out, Raw, Text};
 
@@ -108,7 +108,7 @@ table! {
     clEnqueueMarker: contexts::clEnqueueMarker;
     clEnqueueWaitForEvents: contexts::clEnqueueWaitForEvents;
     clEnqueueBarrier: contexts::clEnqueueBarrier;
-    clGetExtensionFunctionAddress: clGetExtensionFunctionAddress;
+    clGetExtensionFunctionAddress: extension_function;
     clCreateFromGLBuffer: refused::refused_after3;
     clCreateFromGLTexture2D: refused::refused_after5;
     clCreateFromGLTexture3D: refused::refused_after5;
@@ -166,32 +166,32 @@ table! {
     clEnqueueAcquireEGLObjectsKHR: refused::refused;
     clEnqueueReleaseEGLObjectsKHR: refused::refused;
     clCreateEventFromEGLSyncKHR: refused::refused_after3;
-    clCreateCommandQueueWithProperties: refused::refused_after3;
-    clCreatePipe: refused::clCreatePipe;
-    clGetPipeInfo: refused::refused;
-    clSVMAlloc: refused::refused_pointer;
-    clSVMFree: refused::refused_nothing;
-    clEnqueueSVMFree: refused::refused;
-    clEnqueueSVMMemcpy: refused::refused;
-    clEnqueueSVMMemFill: refused::refused;
-    clEnqueueSVMMap: refused::refused;
-    clEnqueueSVMUnmap: refused::refused;
-    clCreateSamplerWithProperties: refused::refused_after2;
-    clSetKernelArgSVMPointer: refused::refused;
-    clSetKernelExecInfo: refused::refused;
-    clGetKernelSubGroupInfoKHR: refused::refused;
-    clCloneKernel: refused::refused_after1;
-    clCreateProgramWithIL: refused::refused_after3;
-    clEnqueueSVMMigrateMem: refused::refused;
-    clGetDeviceAndHostTimer: refused::refused;
-    clGetHostTimer: refused::refused;
-    clGetKernelSubGroupInfo: refused::refused;
-    clSetDefaultDeviceCommandQueue: refused::refused;
-    clSetProgramReleaseCallback: refused::refused;
-    clSetProgramSpecializationConstant: refused::refused;
-    clCreateBufferWithProperties: refused::clCreateBufferWithProperties;
-    clCreateImageWithProperties: refused::clCreateImageWithProperties;
-    clSetContextDestructorCallback: refused::refused;
+    clCreateCommandQueueWithProperties: contexts::clCreateCommandQueueWithProperties;
+    clCreatePipe: memory::clCreatePipe;
+    clGetPipeInfo: memory::clGetPipeInfo;
+    clSVMAlloc: svm::clSVMAlloc;
+    clSVMFree: svm::clSVMFree;
+    clEnqueueSVMFree: svm::clEnqueueSVMFree;
+    clEnqueueSVMMemcpy: svm::clEnqueueSVMMemcpy;
+    clEnqueueSVMMemFill: svm::clEnqueueSVMMemFill;
+    clEnqueueSVMMap: svm::clEnqueueSVMMap;
+    clEnqueueSVMUnmap: svm::clEnqueueSVMUnmap;
+    clCreateSamplerWithProperties: memory::clCreateSamplerWithProperties;
+    clSetKernelArgSVMPointer: kernels::clSetKernelArgSVMPointer;
+    clSetKernelExecInfo: kernels::clSetKernelExecInfo;
+    clGetKernelSubGroupInfoKHR: kernels::clGetKernelSubGroupInfo;
+    clCloneKernel: kernels::clCloneKernel;
+    clCreateProgramWithIL: programs::clCreateProgramWithIL;
+    clEnqueueSVMMigrateMem: svm::clEnqueueSVMMigrateMem;
+    clGetDeviceAndHostTimer: contexts::clGetDeviceAndHostTimer;
+    clGetHostTimer: contexts::clGetHostTimer;
+    clGetKernelSubGroupInfo: kernels::clGetKernelSubGroupInfo;
+    clSetDefaultDeviceCommandQueue: contexts::clSetDefaultDeviceCommandQueue;
+    clSetProgramReleaseCallback: programs::clSetProgramReleaseCallback;
+    clSetProgramSpecializationConstant: programs::clSetProgramSpecializationConstant;
+    clCreateBufferWithProperties: memory::clCreateBufferWithProperties;
+    clCreateImageWithProperties: memory::clCreateImageWithProperties;
+    clSetContextDestructorCallback: contexts::clSetContextDestructorCallback;
 }
 
 impl Table {
@@ -240,15 +240,28 @@ pub unsafe extern "C" fn clGetPlatformInfo(
     unsafe { contexts::clGetPlatformInfo(platform, name, size, value, size_ret) }
 }
 
-/// `clGetExtensionFunctionAddress`
+/// `clGetExtensionFunctionAddress`, which loaders look up.
 ///
 /// # Safety
 /// The name must be null or a zero-terminated string.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
 pub unsafe extern "C" fn clGetExtensionFunctionAddress(name: Text) -> *const c_void {
+    // SAFETY: the caller's promise.
+    unsafe { extension_function(name) }
+}
+
+/// The same under a name of its own: the dynamic linker would take the loader's function of that name for ours.
+///
+/// # Safety
+/// As above.
+pub unsafe extern "C" fn extension_function(name: Text) -> *const c_void {
     match name.get().as_deref() {
         Ok("clIcdGetPlatformIDsKHR") => clIcdGetPlatformIDsKHR as *const c_void,
+        Ok("clGetKernelSubGroupInfoKHR") => kernels::clGetKernelSubGroupInfo as *const c_void,
+        Ok("clGetKernelSuggestedLocalWorkSizeKHR") => {
+            kernels::clGetKernelSuggestedLocalWorkSizeKHR as *const c_void
+        }
         _ => std::ptr::null(),
     }
 }
@@ -266,5 +279,5 @@ pub unsafe extern "C" fn clGetExtensionFunctionAddressForPlatform(
         return std::ptr::null();
     }
     // SAFETY: the caller's promise.
-    unsafe { clGetExtensionFunctionAddress(name) }
+    unsafe { extension_function(name) }
 }

@@ -121,12 +121,14 @@ impl Event {
     pub fn profiling(&self, name: u32, to: ParamValue) -> Result {
         let timed =
             self.queue.as_ref().is_some_and(|q| q.properties() & cl::QUEUE_PROFILING_ENABLE != 0);
-        if !(cl::PROFILING_COMMAND_QUEUED..=cl::PROFILING_COMMAND_END).contains(&name) {
+        if !(cl::PROFILING_COMMAND_QUEUED..=cl::PROFILING_COMMAND_COMPLETE).contains(&name) {
             return Err(Error::INVALID_VALUE);
         }
         if !timed || self.status() != cl::COMPLETE {
             return Err(Error::PROFILING_INFO_NOT_AVAILABLE);
         }
+        // No command enqueues others, so all are complete at their end.
+        let name = name.min(cl::PROFILING_COMMAND_END);
         let index = (name - cl::PROFILING_COMMAND_QUEUED) as usize;
         to.put(self.times[index].load(Ordering::Relaxed))
     }

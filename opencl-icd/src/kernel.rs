@@ -36,6 +36,8 @@ enum Arg {
     Null,
     /// Bytes of local memory.
     Local(usize),
+    /// An address in shared virtual memory.
+    Shared(usize),
     Sampler(u32),
 }
 
@@ -111,6 +113,101 @@ impl Kernel {
         let arg = self.read_arg(info, size, value)?;
         self.args()[index as usize] = Some(arg);
         Ok(())
+    }
+
+    /// `clSetKernelArgSVMPointer`
+    ///
+    /// # Errors
+    /// When there is no such argument, or it takes no pointer.
+    pub fn set_pointer(&self, index: u32, address: usize) -> Result {
+        let info = self.info.args.get(index as usize).ok_or(Error::INVALID_ARG_INDEX)?;
+        let takes = match info.kind {
+            ArgKind::Global | ArgKind::Constant => true,
+            // Where only parameters tell what an argument is, it may be a pointer.
+            ArgKind::Value { size, .. } => !self.declared && size == 8,
+            _ => false,
+        };
+        if !takes {
+            return Err(Error::INVALID_ARG_VALUE);
+        }
+        let arg = if address == 0 { Arg::Null } else { Arg::Shared(address) };
+        self.args()[index as usize] = Some(arg);
+        Ok(())
+    }
+
+    /// `clCloneKernel`
+    pub fn copy(&self) -> Kernel {
+        Kernel {
+            handle: Handle::default(),
+            program: Arc::clone(&self.program),
+            codes: self.codes.clone(),
+            info: self.info.clone(),
+            declared: self.declared,
+            args: Mutex::new(self.args().clone()),
+        }
+    }
+
+    /// The work-group that a launch without one would have.
+    ///
+    /// # Errors
+    /// When the sizes do not fit.
+    pub fn suggest(&self, device: &Arc<Device>, range: &Range) -> Result<[usize; 3]> {
+        self.code(device).ok_or(Error::INVALID_PROGRAM_EXECUTABLE)?;
+        if range.global.contains(&0) {
+            return Err(Error::INVALID_GLOBAL_WORK_SIZE);
+        }
+        self.group(device, range)
+    }
+
+    /// `clGetKernelSubGroupInfo`. `input`: the numbers that the query is about; `room`: numbers that the answer may have.
+    pub fn sub_group_info(
+        &self,
+        device: Option<Arc<Device>>,
+        name: u32,
+        input: &[usize],
+        room: usize,
+        to: ParamValue,
+    ) -> Result {
+        let device = self.device_of(device)?;
+        if !device.has_feature("__opencl_c_subgroups") {
+            return Err(Error::INVALID_OPERATION);
+        }
+        let size = device.sub_group();
+        let items = || match input {
+            [] => Err(Error::INVALID_VALUE),
+            sizes if sizes.len() > 3 => Err(Error::INVALID_VALUE),
+            sizes => Ok(sizes.iter().fold(1usize, |all, n| all.saturating_mul(*n))),
+        };
+        match name {
+            cl::KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE => items().and_then(|_| to.put(size)),
+            cl::KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE => to.put(items()?.div_ceil(size)),
+            cl::KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT => {
+                let [count] = input else { return Err(Error::INVALID_VALUE) };
+                let wanted = count.saturating_mul(size);
+                let most = self.max_group(&device)?;
+                let required = self.info.required_size.map(|s| s.map(|n| n as usize));
+                let sizes = match required {
+                    Some(s) if s.iter().product::<usize>().div_ceil(size) == *count => s,
+                    None if wanted > 0 && wanted <= most => [wanted, 1, 1],
+                    _ => [0; 3],
+                };
+                to.put(&sizes[..room.clamp(1, 3)])
+            }
+            cl::KERNEL_MAX_NUM_SUB_GROUPS => to.put(self.max_group(&device)?.div_ceil(size)),
+            cl::KERNEL_COMPILE_NUM_SUB_GROUPS => to.put(0usize),
+            _ => Err(Error::INVALID_VALUE),
+        }
+    }
+
+    /// The device that a query is about.
+    fn device_of(&self, device: Option<Arc<Device>>) -> Result<Arc<Device>> {
+        let device = match device {
+            Some(device) => device,
+            None if self.codes.len() == 1 => Arc::clone(&self.codes[0].0),
+            None => return Err(Error::INVALID_DEVICE),
+        };
+        self.code(&device).ok_or(Error::INVALID_DEVICE)?;
+        Ok(device)
     }
 
     fn memory(&self, handle: usize) -> Result<Arc<Mem>> {
@@ -233,8 +330,10 @@ impl Kernel {
         let code = Arc::clone(self.code(device).ok_or(Error::INVALID_PROGRAM_EXECUTABLE)?);
         let resources = self.resources(device)?;
         let n = range.dimensions as usize;
-        if range.global.contains(&0) {
-            return Err(Error::INVALID_GLOBAL_WORK_SIZE);
+        if range.global[..n].contains(&0) {
+            // Nothing to do, once the arguments are there (OpenCL 2.1).
+            self.params(device, &resources)?;
+            return Ok(Box::new(|| Ok(None)));
         }
         let word = u32::MAX as usize;
         for d in 0..n {
@@ -362,6 +461,7 @@ impl Kernel {
                 }
                 Arg::Null => 0,
                 Arg::Sampler(bits) => u64::from(*bits),
+                Arg::Shared(address) => *address as u64,
                 Arg::Local(bytes) => {
                     let align = match info.kind {
                         ArgKind::Local { align } => align.next_power_of_two(),
@@ -449,12 +549,7 @@ impl Kernel {
 
     /// `clGetKernelWorkGroupInfo`
     pub fn group_info(&self, device: Option<Arc<Device>>, name: u32, to: ParamValue) -> Result {
-        let device = match device {
-            Some(device) => device,
-            None if self.codes.len() == 1 => Arc::clone(&self.codes[0].0),
-            None => return Err(Error::INVALID_DEVICE),
-        };
-        self.code(&device).ok_or(Error::INVALID_DEVICE)?;
+        let device = self.device_of(device)?;
         match name {
             cl::KERNEL_WORK_GROUP_SIZE => to.put(self.max_group(&device)?),
             cl::KERNEL_COMPILE_WORK_GROUP_SIZE => {

@@ -1,4 +1,4 @@
-//! An OpenCL 1.2 driver without a GPU (`cl_khr_icd`), over [`ptx_runtime`]. Program binaries are PTX.
+//! An OpenCL 3.0 driver without a GPU (`cl_khr_icd`), over [`ptx_runtime`]. Program binaries are PTX.
 //!
 //! | module | what it does |
 //! | --- | --- |
@@ -8,6 +8,8 @@
 //! | [`cl`] | constants of the API |
 //! | [`registry`] | handles and their reference counts; it knows none of the objects |
 //! | [`platform`], [`device`], [`context`], [`queue`], [`event`], [`memory`], [`sampler`], [`program`], [`kernel`] | one kind of object each |
+//! | [`features`] | what OpenCL 2.0 to 3.0 ask devices |
+//! | [`svm`] | memory that host and kernels see at one address |
 //! | [`image`], [`image_format`] | what makes a memory object an image |
 //! | [`schedule`] | runs commands when what they wait for is done |
 //! | [`callbacks`] | calls of the host program's functions |
@@ -26,6 +28,7 @@ pub mod device;
 pub mod dispatch;
 pub mod entry;
 pub mod event;
+pub mod features;
 
 pub mod image;
 pub mod image_format;
@@ -38,3 +41,4 @@ pub mod region;
 pub mod registry;
 pub mod sampler;
 pub mod schedule;
+pub mod svm;

@@ -34,6 +34,8 @@ pub struct Mem {
     pub offset: usize,
     /// What makes it an image.
     pub image: Option<Image>,
+    /// The list of properties that it was made with, with the zero at the end.
+    pub properties: Vec<u64>,
     /// Device address.
     pub address: u64,
     /// The same bytes in the host's address space.
@@ -58,6 +60,8 @@ enum Storage {
     Shadow,
     /// In another object.
     Parent,
+    /// In shared virtual memory.
+    Shared,
 }
 
 const ACCESS: u64 = cl::MEM_READ_WRITE | cl::MEM_WRITE_ONLY | cl::MEM_READ_ONLY;
@@ -122,14 +126,16 @@ impl Mem {
     ) -> Result<Mem> {
         let machine = &context.machine;
         let uses = flags & cl::MEM_USE_HOST_PTR != 0;
+        let shared = uses && context.svm.holds(host.address(), size);
         // Kernels load vectors of 16 bytes at once.
-        let lent = if uses && host.address().is_multiple_of(16) {
+        let lent = if !shared && uses && host.address().is_multiple_of(16) {
             host.lend(machine.memory(), size as u64, "host memory").ok()
         } else {
             None
         };
         let (storage, address) = match lent {
             Some(address) => (Storage::Lent, address),
+            None if shared => (Storage::Shared, host.address() as u64),
             None => {
                 let name = if image.is_some() { "image" } else { "buffer" };
                 let address = machine.alloc_named(context.granted(size as u64, GRAIN), name);
@@ -146,6 +152,7 @@ impl Mem {
             parent: None,
             offset: 0,
             image,
+            properties: Vec::new(),
             address,
             host: Raw::none(),
             storage,
@@ -153,7 +160,7 @@ impl Mem {
             destructors: Mutex::default(),
         };
         mem.host = match machine.memory().host_span(address) {
-            _ if storage == Storage::Lent => host,
+            _ if matches!(storage, Storage::Lent | Storage::Shared) => host,
             Some(span) => {
                 let first = span.host.expose_provenance();
                 Raw::new(first + (address - span.start) as usize)
@@ -185,6 +192,7 @@ impl Mem {
             parent: Some(Arc::clone(parent)),
             offset,
             image,
+            properties: Vec::new(),
             address: parent.address + offset as u64,
             host: parent.host.offset(offset),
             storage: Storage::Parent,
@@ -386,6 +394,8 @@ impl Mem {
                 to.put(self.parent.as_ref().map_or(0, |p| p.handle.get()))
             }
             cl::MEM_OFFSET => to.put(self.offset),
+            cl::MEM_USES_SVM_POINTER => to.put(self.context.svm.holds(self.host_ptr.address(), 1)),
+            cl::MEM_PROPERTIES => to.put(&self.properties[..]),
             _ => Err(Error::INVALID_VALUE),
         }
     }
@@ -414,7 +424,7 @@ pub fn inherit(of: u64, flags: u64) -> Result<u64> {
 
 impl Drop for Mem {
     fn drop(&mut self) {
-        if self.storage != Storage::Parent {
+        if !matches!(self.storage, Storage::Parent | Storage::Shared) {
             // Nothing else frees it, so there is nothing to say if it has gone.
             let _ = self.context.machine.free(DevicePtr(self.address));
         }

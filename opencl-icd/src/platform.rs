@@ -6,6 +6,7 @@ use ptx_runtime::{Backend, device as profiles};
 
 use crate::cl::{self, Error, Result};
 use crate::device::{Device, VENDOR, VERSION};
+use crate::features::{name_versions, version};
 use crate::object;
 use crate::registry::{self, Handle};
 use c_border::ParamValue;
@@ -19,7 +20,7 @@ pub struct Platform {
 object!(Platform, INVALID_PLATFORM);
 
 /// `CL_PLATFORM_EXTENSIONS`
-pub const EXTENSIONS: &str = "cl_khr_icd";
+pub const EXTENSIONS: [&str; 2] = ["cl_khr_icd", "cl_khr_extended_versioning"];
 
 /// The platform; the same in the whole process.
 ///
@@ -58,14 +59,16 @@ fn devices() -> Result<Vec<Arc<Device>>> {
     let named = environment::DEVICE.text().unwrap_or_default();
     let mut names: Vec<&str> = named.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
     if names.is_empty() {
-        names.push(profiles::DEFAULT_DEVICE);
+        names.push(profiles::HOST);
     }
     names
         .into_iter()
         .map(|name| {
-            let profile = profiles::profile(name)
+            let host = name == profiles::HOST;
+            let profile = profiles::profile(if host { profiles::DEFAULT_DEVICE } else { name })
                 .map_err(|error| refuse(&format!("{}: {error}", profiles::DEVICE_VARIABLE)))?;
-            let device = Arc::new(Device::new(profile, backend).map_err(|error| refuse(&error))?);
+            let make = if host { Device::of_host } else { Device::new };
+            let device = Arc::new(make(profile, backend).map_err(|error| refuse(&error))?);
             registry::publish(Arc::clone(&device));
             Ok(device)
         })
@@ -75,16 +78,23 @@ fn devices() -> Result<Vec<Arc<Device>>> {
 impl Platform {
     /// `clGetPlatformInfo`
     pub fn info(&self, name: u32, to: ParamValue) -> Result {
-        to.put(match name {
+        let text = match name {
+            // Nanoseconds.
+            cl::PLATFORM_HOST_TIMER_RESOLUTION => return to.put(1u64),
+            cl::PLATFORM_NUMERIC_VERSION => return to.put(version(3, 0)),
+            cl::PLATFORM_EXTENSIONS_WITH_VERSION => {
+                return to.put(name_versions(EXTENSIONS.map(|name| (name, version(1, 0)))));
+            }
             cl::PLATFORM_PROFILE => "FULL_PROFILE",
             cl::PLATFORM_VERSION => VERSION,
             cl::PLATFORM_NAME => VENDOR,
             cl::PLATFORM_VENDOR => VENDOR,
-            cl::PLATFORM_EXTENSIONS => EXTENSIONS,
+            cl::PLATFORM_EXTENSIONS => &EXTENSIONS.join(" "),
             // CL_PLATFORM_ICD_SUFFIX_KHR
             0x0920 => "PTXRUN",
             _ => return Err(Error::INVALID_VALUE),
-        })
+        };
+        to.put(text)
     }
 
     /// Devices of a type.
@@ -100,13 +110,11 @@ impl Platform {
         if kind != cl::DEVICE_TYPE_ALL && (kind == 0 || kind & !known != 0) {
             return Err(Error::INVALID_DEVICE_TYPE);
         }
-        let all = &self.devices;
-        if kind & cl::DEVICE_TYPE_GPU != 0 {
-            Ok(all.clone())
-        } else if kind & cl::DEVICE_TYPE_DEFAULT != 0 {
-            Ok(all[..1].to_vec())
-        } else {
-            Err(Error::DEVICE_NOT_FOUND)
-        }
+        let all = self.devices.iter().enumerate();
+        let wanted = all.filter(|(i, device)| {
+            kind & device.kind() != 0 || kind & cl::DEVICE_TYPE_DEFAULT != 0 && *i == 0
+        });
+        let wanted: Vec<_> = wanted.map(|(_, device)| Arc::clone(device)).collect();
+        if wanted.is_empty() { Err(Error::DEVICE_NOT_FOUND) } else { Ok(wanted) }
     }
 }

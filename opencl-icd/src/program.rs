@@ -529,6 +529,10 @@ impl Program {
             cl::PROGRAM_BINARIES => to.put_each(&self.binaries()),
             cl::PROGRAM_NUM_KERNELS => to.put(self.kernel_names()?.len()),
             cl::PROGRAM_KERNEL_NAMES => to.put(self.kernel_names()?.join(";").as_str()),
+            cl::PROGRAM_IL => to.put(&[0u32; 0][..]),
+            cl::PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT | cl::PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT => {
+                to.put(false)
+            }
             _ => Err(Error::INVALID_VALUE),
         }
     }
@@ -540,6 +544,10 @@ impl Program {
             cl::PROGRAM_BUILD_STATUS => to.put(build.status),
             cl::PROGRAM_BUILD_OPTIONS => to.put(build.options.as_str()),
             cl::PROGRAM_BUILD_LOG => to.put(build.log.as_str()),
+            cl::PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE => to.put(match &build.product {
+                Product::Executable(code) => binary::global_variables(&code.ptx),
+                _ => 0,
+            }),
             cl::PROGRAM_BINARY_TYPE => to.put(match build.product {
                 Product::Nothing => cl::PROGRAM_BINARY_TYPE_NONE,
                 Product::Objects(_, false) => cl::PROGRAM_BINARY_TYPE_COMPILED_OBJECT,

@@ -21,6 +21,8 @@ pub struct Queue {
     /// Its device.
     pub device: Arc<Device>,
     properties: u64,
+    /// The list of properties that it was made with, with the zero at the end.
+    list: Vec<u64>,
     state: Mutex<State>,
     /// A command failed by itself since `clFinish` said so last.
     failed: AtomicBool,
@@ -70,11 +72,19 @@ impl Queue {
     ///
     /// # Errors
     /// When the device is not of the context, or a property is unknown.
-    pub fn new(context: &Arc<Context>, device: &Arc<Device>, properties: u64) -> Result<Queue> {
+    pub fn new(
+        context: &Arc<Context>,
+        device: &Arc<Device>,
+        properties: u64,
+        list: Vec<u64>,
+    ) -> Result<Queue> {
         if !context.devices.iter().any(|d| Arc::ptr_eq(d, device)) {
             return Err(Error::INVALID_DEVICE);
         }
         let known = cl::QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | cl::QUEUE_PROFILING_ENABLE;
+        if properties & (cl::QUEUE_ON_DEVICE | cl::QUEUE_ON_DEVICE_DEFAULT) != 0 {
+            return Err(Error::INVALID_QUEUE_PROPERTIES);
+        }
         if properties & !known != 0 {
             return Err(Error::INVALID_VALUE);
         }
@@ -83,6 +93,7 @@ impl Queue {
             context: Arc::clone(context),
             device: Arc::clone(device),
             properties,
+            list,
             state: Mutex::default(),
             failed: AtomicBool::new(false),
         })
@@ -173,6 +184,10 @@ impl Queue {
             cl::QUEUE_DEVICE => to.put(self.device.handle.get()),
             cl::QUEUE_REFERENCE_COUNT => to.put(registry::users(self)),
             cl::QUEUE_PROPERTIES => to.put(self.properties()),
+            cl::QUEUE_PROPERTIES_ARRAY => to.put(&self.list[..]),
+            // Only queues on the device have a size.
+            cl::QUEUE_SIZE => Err(Error::INVALID_COMMAND_QUEUE),
+            cl::QUEUE_DEVICE_DEFAULT => to.put(0usize),
             _ => Err(Error::INVALID_VALUE),
         }
     }

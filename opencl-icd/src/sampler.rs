@@ -16,6 +16,7 @@ pub struct Sampler {
     normalized: u32,
     addressing: u32,
     filter: u32,
+    properties: Vec<u64>,
 }
 object!(Sampler, INVALID_SAMPLER);
 
@@ -39,7 +40,40 @@ impl Sampler {
             return Err(Error::INVALID_VALUE);
         }
         let (handle, context) = (Handle::default(), Arc::clone(context));
-        Ok(Sampler { handle, context, normalized, addressing, filter })
+        let properties = Vec::new();
+        Ok(Sampler { handle, context, normalized, addressing, filter, properties })
+    }
+
+    /// `clCreateSamplerWithProperties`: the pairs of the list, and the list.
+    ///
+    /// # Errors
+    /// When a property is unknown, twice, or its value none of its kind.
+    pub fn with_properties(
+        context: &Arc<Context>,
+        pairs: &[[u64; 2]],
+        properties: Vec<u64>,
+    ) -> Result<Sampler> {
+        let (mut normalized, mut addressing, mut filter) = (None, None, None);
+        for [name, value] in pairs {
+            let place = match u32::try_from(*name) {
+                Ok(cl::SAMPLER_NORMALIZED_COORDS) => &mut normalized,
+                Ok(cl::SAMPLER_ADDRESSING_MODE) => &mut addressing,
+                Ok(cl::SAMPLER_FILTER_MODE) => &mut filter,
+                _ => return Err(Error::INVALID_VALUE),
+            };
+            let value = u32::try_from(*value).map_err(|_| Error::INVALID_VALUE)?;
+            if place.replace(value).is_some() {
+                return Err(Error::INVALID_VALUE);
+            }
+        }
+        let mut sampler = Sampler::new(
+            context,
+            normalized.unwrap_or(1),
+            addressing.unwrap_or(cl::ADDRESS_CLAMP),
+            filter.unwrap_or(cl::FILTER_NEAREST),
+        )?;
+        sampler.properties = properties;
+        Ok(sampler)
     }
 
     /// What a kernel is passed (docs/opencl.md).
@@ -63,6 +97,7 @@ impl Sampler {
             cl::SAMPLER_NORMALIZED_COORDS => to.put(self.normalized),
             cl::SAMPLER_ADDRESSING_MODE => to.put(self.addressing),
             cl::SAMPLER_FILTER_MODE => to.put(self.filter),
+            cl::SAMPLER_PROPERTIES => to.put(&self.properties[..]),
             _ => Err(Error::INVALID_VALUE),
         }
     }

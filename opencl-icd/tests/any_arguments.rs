@@ -26,7 +26,7 @@ type Any = unsafe extern "C" fn(
     u64,
 ) -> u64;
 
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     include_str!("../src/api/commands.rs"),
     include_str!("../src/api/contexts.rs"),
     include_str!("../src/api/events.rs"),
@@ -35,6 +35,7 @@ const SOURCES: [&str; 8] = [
     include_str!("../src/api/memory.rs"),
     include_str!("../src/api/programs.rs"),
     include_str!("../src/api/refused.rs"),
+    include_str!("../src/api/svm.rs"),
 ];
 
 /// Types of a function's arguments, from where it is declared.
@@ -105,7 +106,7 @@ fn every_function_returns_whatever_it_is_called_with() {
                                 (0, "usize") => *first as u64,
                                 (1, "usize") if *second != 0 => *second as u64,
                                 (_, ty) if is_number(ty) => number,
-                                (_, "ObjectFn" | "ContextFn" | "EventFn") => 0,
+                                (_, "ObjectFn" | "ContextFn" | "EventFn" | "FreeFn") => 0,
                                 _ => pointer,
                             };
                         }

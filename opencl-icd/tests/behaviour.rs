@@ -105,7 +105,7 @@ fn ready() -> (usize, usize, usize) {
 }
 
 #[test]
-fn the_table_has_every_function_of_1_2() {
+fn the_table_has_every_function_of_3_0() {
     assert_eq!(NAMES.len(), 149);
     assert_eq!(
         (NAMES[0], NAMES[64], NAMES[89]),

@@ -137,7 +137,38 @@ fn runs_where_address_space_is_limited() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+fn what_came_after_1_2() {
+    let (folder, program) = compile("later", "later");
+    for device in ["host", "H200"] {
+        let out = run(&folder, &program, &[], device);
+        assert_eq!(text(&out), "97 checks\n", "{device}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+fn the_host_is_the_device_where_none_is_named() {
+    let (folder, program) = compile("device", "device");
+    let show = |device: Option<&str>| {
+        let mut command = Command::new(&program);
+        command.env("OCL_ICD_VENDORS", &folder).env_remove("PTXRUN_DEVICE");
+        let out = command.envs(device.map(|d| ("PTXRUN_DEVICE", d))).output().unwrap();
+        text(&out)
+    };
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap();
+    let name = info.lines().find_map(|l| l.strip_prefix("model name")).unwrap();
+    let name = name.trim_start_matches([' ', '\t', ':']);
+    let threads = std::thread::available_parallelism().unwrap();
+    let start = format!("type 2, {name}, {threads} units, ");
+    let (default, named) = (show(None), show(Some("host")));
+    assert!(default.starts_with(&start), "{default}");
+    assert_eq!(default, named);
+    assert!(show(Some("GTX 280")).starts_with("type 4, GeForce GTX 280, 30 units, "));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 golden::tests! {
+    what_came_after_1_2: opencl_in_c(),
+    the_host_is_the_device_where_none_is_named: opencl_in_c(),
     profiling_tells_the_model_s_time: opencl_in_c(),
     a_host_program_and_its_binary: opencl_in_c(),
     null_lists_are_left_alone: opencl_in_c(),

@@ -8,6 +8,10 @@ pub const DEVICE_VARIABLE: &str = environment::DEVICE.name;
 /// The device where none is named: compute capability 9.0.
 pub const DEFAULT_DEVICE: &str = "H200";
 
+/// The name of this machine where OpenCL programs look for a device. CUDA has no such device; there it stands for
+/// [`DEFAULT_DEVICE`].
+pub const HOST: &str = "host";
+
 /// Memory of a device whose profile does not say.
 const MEMORY: u64 = 4 << 30;
 
@@ -31,7 +35,7 @@ pub fn profile(name: &str) -> Result<Profile, ProfileError> {
 pub fn from_environment() -> Result<Profile, ProfileError> {
     let named = environment::DEVICE.text().unwrap_or_default();
     let first = named.split(',').next().unwrap_or_default().trim();
-    profile(if first.is_empty() { DEFAULT_DEVICE } else { first })
+    profile(if first.is_empty() || first == HOST { DEFAULT_DEVICE } else { first })
 }
 
 /// Bytes of memory that the device has.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use ptx_runtime::device::profile;
+use ptx_runtime::device::{HOST, profile};
 use serde_json::json;
 
 use crate::cli::{Common, Emulation, EnvArgs, ExecArgs, InstallIcdArgs};
@@ -178,7 +178,8 @@ fn judge(emulation: &Emulation, common: &Common) -> Result<(), Failed> {
             (named, format!("{}: ", environment::DEVICE.name))
         }
     };
-    for name in named.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+    let names = named.split(',').map(str::trim);
+    for name in names.filter(|name| !name.is_empty() && *name != HOST) {
         profile(name).map_err(|error| common.fail(USAGE, "device", format!("{by}{error}")))?;
     }
     Ok(())

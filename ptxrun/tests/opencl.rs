@@ -52,7 +52,8 @@ fn clinfo_shows_the_device_without_a_warning() {
     };
     assert_eq!(value("Number of platforms"), "1");
     assert_eq!(value("Number of devices"), "1");
-    assert_eq!(value("Device Name"), "H200");
+    assert_eq!(value("Device Type"), "CPU");
+    assert!(value("Device Version").starts_with("OpenCL 3.0 "));
     for word in ["warning", "WARNING", "<invalid", "Unknown", "<printDevInfo"] {
         assert!(!out.stdout.contains(word), "{word}: {}", out.stdout);
     }
@@ -63,7 +64,12 @@ fn a_program_in_python() {
     let folder = Folder::new("pyopencl");
     folder.write("program.py", &block("python"));
     let out = exec(&driver, &folder, &["python3", "program.py"]);
-    assert_eq!((out.status, &*out.stdout), (0, "H200: [0. 2. 4. 6.]\n"), "{}", out.stderr);
+    assert!(
+        out.status == 0 && out.stdout.ends_with(": [0. 2. 4. 6.]\n"),
+        "{}{}",
+        out.stdout,
+        out.stderr
+    );
 }
 
 fn a_program_in_c_by_exec_and_by_the_user_s_vendor_file() {
@@ -77,7 +83,12 @@ fn a_program_in_c_by_exec_and_by_the_user_s_vendor_file() {
         .output();
     assert!(built.as_ref().is_ok_and(|out| out.status.success()), "{built:?}");
     let out = exec(&driver, &folder, &["./program"]);
-    assert_eq!((out.status, &*out.stdout), (0, "H200: 0 wrong, timed\n"), "{}", out.stderr);
+    assert!(
+        out.status == 0 && out.stdout.ends_with(": 0 wrong, timed\n"),
+        "{}{}",
+        out.stdout,
+        out.stderr
+    );
     // What `install-icd --user` prints is what a shell needs.
     let mut install = command(&["install-icd", "--user"]);
     install.env("PTXRUN_LIBDIR", &driver).env("XDG_CACHE_HOME", folder.file("it's cache"));
@@ -87,7 +98,12 @@ fn a_program_in_c_by_exec_and_by_the_user_s_vendor_file() {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(format!("{export}\n./program")).current_dir(&folder.0);
     let out = Outcome::of(&mut shell, "");
-    assert_eq!((out.status, &*out.stdout), (0, "H200: 0 wrong, timed\n"), "{}", out.stderr);
+    assert!(
+        out.status == 0 && out.stdout.ends_with(": 0 wrong, timed\n"),
+        "{}{}",
+        out.stdout,
+        out.stderr
+    );
 }
 
 /// The driver and something else.

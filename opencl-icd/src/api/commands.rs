@@ -133,16 +133,25 @@ fn transfer_rect(
 
 const MAP_FLAGS: u64 = cl::MAP_READ | cl::MAP_WRITE | cl::MAP_WRITE_INVALIDATE_REGION;
 
-/// Refuses map flags that are unknown, exclude each other, or that the object's flags rule out.
+/// Refuses map flags that are unknown or exclude each other.
 ///
 /// # Errors
 /// As said.
-pub fn map_flags(mem: &Mem, flags: u64) -> Result {
+pub fn map_flags_of(flags: u64) -> Result {
     let invalidates = flags & cl::MAP_WRITE_INVALIDATE_REGION != 0;
     let others = flags & (cl::MAP_READ | cl::MAP_WRITE) != 0;
     if flags & !MAP_FLAGS != 0 || invalidates && others {
         return Err(Error::INVALID_VALUE);
     }
+    Ok(())
+}
+
+/// Refuses map flags that are unknown, exclude each other, or that the object's flags rule out.
+///
+/// # Errors
+/// As said.
+pub fn map_flags(mem: &Mem, flags: u64) -> Result {
+    map_flags_of(flags)?;
     mem.host_access(flags & cl::MAP_READ != 0, flags & !cl::MAP_READ != 0)
 }
 

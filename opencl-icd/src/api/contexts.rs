@@ -8,9 +8,9 @@ use crate::context::Context;
 use crate::device::Device;
 use crate::platform::{self, Platform};
 use crate::queue::Queue;
-use crate::registry;
+use crate::{event, registry};
 use c_border::ParamValue;
-use c_border::callback::ContextFn;
+use c_border::callback::{ContextFn, ObjectFn};
 use c_border::{In, Out, OutList, Raw};
 
 /// The devices of a list.
@@ -47,6 +47,16 @@ fn context_properties(list: In<isize>) -> Result<Vec<isize>> {
         true => Vec::new(),
         false => list.pairs().into_iter().flatten().chain([0]).collect(),
     })
+}
+
+/// The pairs of a property list, and the list with the zero at its end; both are empty for no list.
+pub fn property_list(list: In<u64>) -> (Vec<[u64; 2]>, Vec<u64>) {
+    let pairs = list.pairs();
+    let whole = match list.is_null() {
+        true => Vec::new(),
+        false => pairs.iter().copied().flatten().chain([0]).collect(),
+    };
+    (pairs, whole)
 }
 
 fn platform_of(handle: usize) -> Result<Arc<Platform>> {
@@ -102,6 +112,41 @@ calls! {
         registry::get::<Context>(context)?.info(name, ParamValue { size, value, size_ret })
     }
 
+    clSetContextDestructorCallback(context: usize, function: ObjectFn, data: Raw) {
+        let context: Arc<Context> = registry::get(context)?;
+        if function.is_none() {
+            return Err(Error::INVALID_VALUE);
+        }
+        context.on_destruction(function, data);
+        Ok(())
+    }
+
+    clGetDeviceAndHostTimer(device: usize, of_device: Out<u64>, of_host: Out<u64>) {
+        registry::get::<Device>(device)?;
+        if of_device.is_null() || of_host.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        // One clock: that of the times of events.
+        let now = event::now();
+        of_device.put(now);
+        of_host.put(now);
+        Ok(())
+    }
+
+    clGetHostTimer(device: usize, of_host: Out<u64>) {
+        registry::get::<Device>(device)?;
+        of_host.required()?.put(event::now());
+        Ok(())
+    }
+
+    clSetDefaultDeviceCommandQueue(context: usize, device: usize, queue: usize) {
+        registry::get::<Context>(context)?;
+        registry::get::<Device>(device)?;
+        registry::get::<Queue>(queue)?;
+        // No device has queues of its own (CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES).
+        Err(Error::INVALID_OPERATION)
+    }
+
     clRetainCommandQueue(queue: usize) { registry::retain::<Queue>(queue) }
 
     clReleaseCommandQueue(queue: usize) {
@@ -152,7 +197,23 @@ creates! {
     clCreateCommandQueue(context: usize, device: usize, properties: u64) {
         let context: Arc<Context> = registry::get(context)?;
         let device: Arc<Device> = registry::get(device)?;
-        Ok(registry::publish(Arc::new(Queue::new(&context, &device, properties)?)))
+        Ok(registry::publish(Arc::new(Queue::new(&context, &device, properties, Vec::new())?)))
+    }
+
+    clCreateCommandQueueWithProperties(context: usize, device: usize, properties: In<u64>) {
+        let context: Arc<Context> = registry::get(context)?;
+        let device: Arc<Device> = registry::get(device)?;
+        let (pairs, list) = property_list(properties);
+        let mut flags = None;
+        for [name, value] in pairs {
+            match u32::try_from(name) {
+                Ok(cl::QUEUE_PROPERTIES) if flags.is_none() => flags = Some(value),
+                // Only queues on the device have a size.
+                Ok(cl::QUEUE_SIZE) => return Err(Error::INVALID_QUEUE_PROPERTIES),
+                _ => return Err(Error::INVALID_VALUE),
+            }
+        }
+        Ok(registry::publish(Arc::new(Queue::new(&context, &device, flags.unwrap_or(0), list)?)))
     }
 }
 

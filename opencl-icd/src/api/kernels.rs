@@ -22,6 +22,11 @@ creates! {
         let name = name.get()?;
         Ok(registry::publish(Arc::new(Kernel::new(&program, &name)?)))
     }
+
+    clCloneKernel(kernel: usize) {
+        let kernel: Arc<Kernel> = registry::get(kernel)?;
+        Ok(registry::publish(Arc::new(kernel.copy())))
+    }
 }
 
 /// A launch's queue, kernel and wait list.
@@ -63,6 +68,68 @@ calls! {
         registry::get::<Kernel>(kernel)?.set_arg(index, size, value)
     }
 
+    clSetKernelArgSVMPointer(kernel: usize, index: u32, value: Raw) {
+        registry::get::<Kernel>(kernel)?.set_pointer(index, value.address())
+    }
+
+    clSetKernelExecInfo(kernel: usize, name: u32, size: usize, value: Raw) {
+        registry::get::<Kernel>(kernel)?;
+        if value.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        match name {
+            // All memory that a context shares with the host is there for every kernel.
+            cl::KERNEL_EXEC_INFO_SVM_PTRS if size > 0 && size.is_multiple_of(size_of::<usize>()) => Ok(()),
+            cl::KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM if size == size_of::<u32>() => {
+                let wanted = In::<u32>::from(value).get()? != 0;
+                if wanted { Err(Error::INVALID_OPERATION) } else { Ok(()) }
+            }
+            _ => Err(Error::INVALID_VALUE),
+        }
+    }
+
+    clGetKernelSubGroupInfo(
+        kernel: usize, device: usize, name: u32, input_size: usize, input: Raw, size: usize, value: Raw,
+        size_ret: Out<usize>,
+    ) {
+        let kernel: Arc<Kernel> = registry::get(kernel)?;
+        let device = if device == 0 { None } else { Some(registry::get::<Device>(device)?) };
+        let word = size_of::<usize>();
+        let count = if input.is_null() { 0 } else { input_size / word };
+        if count > 3 || !input.is_null() && !input_size.is_multiple_of(word) {
+            return Err(Error::INVALID_VALUE);
+        }
+        let numbers = if count == 0 { Vec::new() } else { In::<usize>::from(input).list(count)? };
+        let room = if value.is_null() { 1 } else { size / word };
+        kernel.sub_group_info(device, name, &numbers, room, ParamValue { size, value, size_ret })
+    }
+
+    clGetKernelSuggestedLocalWorkSizeKHR(
+        queue: usize, kernel: usize, dimensions: u32, offset: In<usize>, global: In<usize>, suggested: Out<usize>,
+    ) {
+        let queue: Arc<Queue> = registry::get(queue)?;
+        let kernel: Arc<Kernel> = registry::get(kernel)?;
+        if !Arc::ptr_eq(&kernel.program.context, &queue.context) {
+            return Err(Error::INVALID_CONTEXT);
+        }
+        if !(1..=3).contains(&dimensions) {
+            return Err(Error::INVALID_WORK_DIMENSION);
+        }
+        if global.is_null() {
+            return Err(Error::INVALID_GLOBAL_WORK_SIZE);
+        }
+        if suggested.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        let n = dimensions as usize;
+        let at = |list: In<usize>, d: usize, other| if d < n { list.at(d).unwrap_or(other) } else { other };
+        let offset = std::array::from_fn(|d| at(offset, d, 0));
+        let range = Range { dimensions, offset, global: std::array::from_fn(|d| at(global, d, 1)), local: None };
+        let group = kernel.suggest(&queue.device, &range)?;
+        suggested.put_all(&group[..n]);
+        Ok(())
+    }
+
     clGetKernelInfo(kernel: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
         registry::get::<Kernel>(kernel)?.get_info(name, ParamValue { size, value, size_ret })
     }
@@ -89,11 +156,10 @@ calls! {
                 let at = |d: usize| list.at(d).ok().filter(|_| d < dimensions as usize);
                 std::array::from_fn(|d| at(d).unwrap_or(other))
             };
-            if global.is_null() {
-                return Err(Error::INVALID_GLOBAL_WORK_SIZE);
-            }
             let local = (!local.is_null()).then(|| sizes(local, 1));
-            Ok(Range { dimensions, offset: sizes(offset, 0), global: sizes(global, 1), local })
+            // No sizes are zeros.
+            let global = if global.is_null() { [0; 3] } else { sizes(global, 1) };
+            Ok(Range { dimensions, offset: sizes(offset, 0), global, local })
         };
         launch(queue, kernel, range, cl::COMMAND_NDRANGE_KERNEL, (count, events, event))
     }

@@ -8,6 +8,7 @@ pub mod kernels;
 pub mod memory;
 pub mod programs;
 pub mod refused;
+pub mod svm;
 
 /// Declares functions that return a code.
 macro_rules! calls {

@@ -61,6 +61,12 @@ creates! {
         Ok(registry::publish(Arc::new(program?)))
     }
 
+    clCreateProgramWithIL(context: usize, _il: Raw, _length: usize) {
+        registry::get::<Context>(context)?;
+        // No device takes any (CL_DEVICE_IL_VERSION).
+        Err(Error::INVALID_OPERATION)
+    }
+
     clCreateProgramWithBuiltInKernels(context: usize, count: u32, devices: In<usize>, names: Text) {
         let context: Arc<Context> = registry::get(context)?;
         if count == 0 || devices.is_null() || names.is_null() {
@@ -141,6 +147,17 @@ calls! {
         let options = options.get().unwrap_or_default();
         program.start(&devices, &options)?;
         perform(program, notify, data, move |p| p.compile(&devices, &options, &texts))
+    }
+
+    clSetProgramReleaseCallback(program: usize, _function: ObjectFn, _data: Raw) {
+        registry::get::<Program>(program)?;
+        // No program has destructors of program-scope variables.
+        Err(Error::INVALID_OPERATION)
+    }
+
+    clSetProgramSpecializationConstant(program: usize, _id: u32, _size: usize, _value: Raw) {
+        registry::get::<Program>(program)?;
+        Err(Error::INVALID_OPERATION)
     }
 
     clUnloadCompiler() { Ok(()) }

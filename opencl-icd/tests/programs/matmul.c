@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
     cl_device_id device;
     cl_int code;
     CHECK(clGetPlatformIDs(1, &platform, NULL));
-    CHECK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &device, NULL));
+    CHECK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
     cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
     CHECK(code);
     cl_command_queue queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &code);
