@@ -1,13 +1,13 @@
 #!/bin/sh
 # Runs the clients of docs/clients.md against the libraries of a build: clients/run.sh [target/release] [CLIENT...]
-# Clients: driver_api cuda_core nvcc tinygrad numba triton; all of them where none is named. Needs Python 3.11, clang (for
+# Clients: driver_api cuda_core nvcc tinygrad numba triton cutlass; all of them where none is named. Needs Python 3.11, clang (for
 # tinygrad's CPU device), g++ (for nvcc) and, the first time, the network.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 build=${1:-$root/target/release}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- driver_api cuda_core nvcc tinygrad numba triton
+[ $# -gt 0 ] || set -- driver_api cuda_core nvcc tinygrad numba triton cutlass
 venvs=$root/target/clients
 mkdir -p "$venvs"
 failed=
@@ -70,6 +70,20 @@ for client; do
         exec_ "$out/static" 2>&1 | tee "$out/static.txt"
         grep -q -e "-cudart shared" "$out/static.txt"
         check "nvcc static: message" $?
+        ;;
+    cutlass)
+        venv nvcc nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl
+        venv cutlass nvidia-cutlass
+        toolkit=$(cu nvcc)
+        cutlass=$(echo "$venvs"/cutlass/lib/python3*/site-packages/cutlass_library/source)
+        out=$venvs/programs
+        mkdir -p "$out"
+        ln -sf "$toolkit/lib/libcudart.so.13" "$out/libcudart.so"
+        "$toolkit/bin/nvcc" -std=c++17 --expt-relaxed-constexpr -gencode arch=compute_100a,code=compute_100a \
+            -I"$cutlass/include" -I"$cutlass/tools/util/include" -I"$toolkit/include" -I"$toolkit/include/cccl" \
+            -L"$out" -cudart shared -o "$out/gemm" "$here/cutlass/gemm.cu" &&
+            PTXRUN_LIBDIR=$build "$build/ptxrun" exec --device sm_100a -- "$out/gemm"
+        check "CUTLASS, tcgen05" $?
         ;;
     tinygrad)
         venv tiny tinygrad nvidia-cuda-nvrtc nvidia-cuda-runtime numpy

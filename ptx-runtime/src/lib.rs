@@ -38,6 +38,7 @@ pub mod cubin;
 pub mod device;
 mod device_ptr;
 pub mod fatbin;
+mod fidelity;
 mod globals;
 mod launch;
 mod managed;
@@ -52,6 +53,7 @@ pub use backend::{
 };
 pub use context::{Context, DeviceOptions};
 pub use device_ptr::DevicePtr;
+pub use fidelity::Fidelity;
 pub use launch::{LaunchConfig, LaunchError, Print, TimingError};
 pub use module::{LoadError, Module};
 pub use opencl_frontend as opencl;

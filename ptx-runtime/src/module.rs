@@ -128,6 +128,13 @@ impl Module {
         self.verified.resources(name)
     }
 
+    /// What is known of a kernel's results beside hardware's; `None` where there is no such kernel, or it cannot run.
+    #[must_use]
+    pub fn fidelity(&self, entry: &str) -> Option<crate::Fidelity> {
+        let kernel = self.kernel(entry)?.ok()?;
+        Some(crate::Fidelity::of(kernel.program()))
+    }
+
     pub(crate) fn kernel(&self, name: &str) -> Option<Result<Arc<Kernel>, Refusal>> {
         self.verified.kernel(name)
     }

@@ -205,6 +205,13 @@ fn launch_json(launch: &LaunchReport) -> Value {
         "seconds": launch.elapsed.as_secs_f64(),
         "warp_instructions": launch.stats.warp_instructions,
         "thread_instructions": launch.stats.thread_instructions,
+        "fidelity": {
+            "exact": launch.fidelity.exact,
+            "manual": launch.fidelity.manual,
+            "bounded": launch.fidelity.bounded,
+            "implementation": launch.fidelity.implementation,
+            "inexact": launch.fidelity.inexact,
+        },
     })
 }
 

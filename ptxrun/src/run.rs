@@ -10,8 +10,8 @@ use ptx_runtime::timing::{
     Options as TimingOptions, Profile, ReplayError, Report as TimingReport, SimulateError,
 };
 use ptx_runtime::{
-    Backend, Context, DeviceOptions, DevicePtr, KernelArg, LaunchConfig, LaunchError, LaunchStats,
-    Module, TimingError, Verified,
+    Backend, Context, DeviceOptions, DevicePtr, Fidelity, KernelArg, LaunchConfig, LaunchError,
+    LaunchStats, Module, TimingError, Verified,
 };
 
 use crate::compare::{Mismatch, compare};
@@ -78,6 +78,8 @@ pub struct LaunchReport {
     pub stats: LaunchStats,
     /// Wall-clock time.
     pub elapsed: Duration,
+    /// What is known of its results beside hardware's.
+    pub fidelity: Fidelity,
     /// What it would cost on the device that was asked about.
     pub timing: Option<Box<TimingReport>>,
 }
@@ -348,7 +350,8 @@ fn run_launch(
     let elapsed = start.elapsed();
     bar.finish();
     let (stats, timing) = result?;
-    Ok(LaunchReport { entry: launch.entry.clone(), stats, elapsed, timing })
+    let fidelity = module.fidelity(&launch.entry).unwrap_or_default();
+    Ok(LaunchReport { entry: launch.entry.clone(), stats, elapsed, fidelity, timing })
 }
 
 /// Whether the GPU that was asked about takes the launch.

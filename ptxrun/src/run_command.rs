@@ -245,6 +245,7 @@ fn run_plan(args: &RunArgs, plan: &Plan, verified: &Verified) -> Result<(bool, V
     if args.verbose {
         for l in &done.launches {
             eprintln!("{}: {} ({:.1} ms)", l.entry, l.stats.engine, l.elapsed.as_secs_f64() * 1e3);
+            eprintln!("{}: {}", l.entry, l.fidelity);
         }
     }
     report::write_files(plan, &done, &args.out)

@@ -88,3 +88,25 @@ fn findings_and_faults_have_the_form_of_the_page() {
     has(&fault["place"], &["ptx", "source"]);
     has(&fault["access"], &["address", "bytes", "write", "nearest"]);
 }
+
+#[test]
+fn a_run_says_what_is_known_of_its_results() {
+    let folder = Folder::new("json-fidelity");
+    let text = ".version 8.6\n.target sm_100a\n.address_size 64\n.visible .entry k()\n{\n    .reg .b32 %r<3>;\n    \
+                mov.u32 %r1, 1;\n    add.u32 %r2, %r1, %r1;\n    tcgen05.fence::before_thread_sync;\n    ret;\n}\n";
+    folder.write("k.ptx", text);
+    let run = folder.run(&["k.ptx", "--block", "1", "--json"]).json();
+    let expected = serde_json::json!({
+        "exact": 3, "manual": 1, "bounded": 0, "implementation": 0,
+        "inexact": ["tcgen05.fence::before_thread_sync"],
+    });
+    assert_eq!(run["launches"][0]["fidelity"], expected, "{run:#}");
+    let said = folder.run(&["k.ptx", "--block", "1", "-v"]);
+    assert!(
+        said.stderr.contains(
+            "k: 4 instructions, 3 exact, 1 by the manual (tcgen05.fence::before_thread_sync)"
+        ),
+        "{}",
+        said.stderr
+    );
+}
