@@ -27,7 +27,9 @@ impl Fidelity {
     #[must_use]
     pub fn of(program: &Program) -> Fidelity {
         let mut found = Fidelity::default();
-        for inst in program.functions.iter().flat_map(|f| &f.insts) {
+        // Behind the last instruction of the text stands the return of control that runs off it.
+        let texts = program.functions.iter().map(|f| f.insts.split_last().map_or(&[][..], |l| l.1));
+        for inst in texts.flatten() {
             let m = &program.matches[inst.opcode as usize];
             let (count, inexact) = match m.row.exact {
                 Exactness::Bit | Exactness::Recorded(_) => (&mut found.exact, false),

@@ -85,6 +85,8 @@ pub(crate) struct Instruction {
     pub transposed: [bool; 2],
     /// Scale factors are `ue4m3` and not `ue8m0`.
     pub ue4m3: bool,
+    /// Which column of the metadata counts, from its address on.
+    pub selector: u32,
     /// First byte of the scale factors of A and B in their cell.
     pub factor: [u32; 2],
 }
@@ -136,10 +138,12 @@ impl Instruction {
                 "only the least K is executed; the others are those of sm_103a and sm_107".into()
             );
         }
-        if !scales && form.sparse && bits(0, 2) != 0 {
-            return bad(
-                "only sparsity selector 0 is executed; the manual shows the others in a figure alone".into(),
-            );
+        let selector = if form.sparse && !scales { bits(0, 2) } else { 0 };
+        let most = u32::from(matches!(kind, Kind::F16 | Kind::Tf32));
+        if selector > most {
+            return bad(format!(
+                "sparsity selectors are executed up to {most}, this is {selector}"
+            ));
         }
         if scales && bits(26, 1) != 0 || kind.packs() && bits(12, 1) != 0 {
             return bad(
@@ -173,6 +177,7 @@ impl Instruction {
             negates: negated[0] != negated[1],
             transposed,
             ue4m3,
+            selector,
             factor: if scales { [bits(29, 2), bits(4, 2)] } else { [0; 2] },
         };
         if one.has_shape(kind, form) {

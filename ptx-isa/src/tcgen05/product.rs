@@ -232,6 +232,7 @@ impl Block<'_> {
             return Ok(Vec::new());
         }
         let (lane, column) = self.start("the metadata", address)?;
+        let column = column + self.i.selector;
         let wide = matches!(self.i.a, TensorFactor::Small(Elem::F16 | Elem::Bf16 | Elem::Tf32));
         with(mach, self.lane, self.rank, |memory| {
             let mut word = |row: u32| {
