@@ -1,4 +1,4 @@
-//! Runs every file of `tests/ptx` and `tests/cl` on every engine; `src/lib.rs` explains the notation.
+//! Runs every file of `tests/ptx`, `tests/cl` and `tests/truth` on every engine; `src/lib.rs` explains the notation.
 //!
 //! Compiled code has one vector width a process, so the narrower one runs in a second process of this executable, which
 //! hands its findings over as JSON. A width that the processor lacks is reported as ignored.
@@ -66,6 +66,9 @@ fn main() -> ExitCode {
             trials.push(Trial::test(format!("{} interp", test.name), move || {
                 passed(&test, problems(&test, On::Interp))
             }));
+        }
+        if test.only_checks() {
+            continue;
         }
         for width in WIDTHS {
             let (test, narrow) = (Arc::clone(&test), Arc::clone(&narrow));

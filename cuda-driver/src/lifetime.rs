@@ -38,6 +38,7 @@ pub fn destroy(context: &Arc<Context>) {
     module::forget(context);
     texture::forget(context);
     pool::forget(context);
+    context.device.check_leaks();
     let all = std::mem::take(&mut *context.allocations());
     for (address, allocation) in all {
         memory::release(context, address, &allocation);

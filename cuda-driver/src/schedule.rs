@@ -5,11 +5,13 @@
 //! itself instead of sleeping: a launch followed by a synchronisation costs no thread switch. Only work
 //! that the wait needs anyway is executed there, because other work may itself wait for this thread.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use ptx_runtime::check::order::{self, Known, Past};
 
 /// One piece of work of a stream.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -24,6 +26,9 @@ impl Ticket {
 }
 
 type Run = Box<dyn FnOnce() + Send>;
+
+/// What each piece of work of a queue comes after, by number, where that is wanted.
+type Pasts = HashMap<u64, BTreeMap<u64, Arc<Known>>>;
 
 struct Op {
     run: Run,
@@ -52,6 +57,9 @@ struct State {
     /// Heads taken so far, for the watch over stalls.
     taken: u64,
     watched: bool,
+    /// What the host has seen the end of, while checks run.
+    host: Known,
+    pasts: Pasts,
 }
 
 struct Scheduler {
@@ -86,7 +94,53 @@ fn cores() -> usize {
     *CORES
 }
 
+/// Whether checks ask what comes before what.
+fn orders() -> bool {
+    static RACE: LazyLock<bool> = LazyLock::new(|| environment::checks().is_ok_and(|c| c.race));
+    *RACE
+}
+
+fn join(known: &mut Known, other: &Known) {
+    for (queue, number) in other {
+        let own = known.entry(*queue).or_default();
+        *own = (*own).max(*number);
+    }
+}
+
 impl State {
+    /// What a piece of work comes after, the work itself included; nothing where the host knows of it.
+    fn past(&self, t: Ticket) -> Option<&Arc<Known>> {
+        self.pasts.get(&t.stream)?.get(&t.number)
+    }
+
+    /// The host has seen the end of a piece of work.
+    fn host_saw(&mut self, t: Ticket) {
+        let Some(past) = self.past(t).cloned() else { return };
+        join(&mut self.host, &past);
+        // Whoever comes after the host knows of these.
+        let host = &self.host;
+        self.pasts.retain(|queue, numbers| {
+            let seen = host.get(queue).copied().unwrap_or(0);
+            numbers.retain(|number, _| *number > seen);
+            !numbers.is_empty()
+        });
+    }
+
+    /// Notes what the next work of a queue comes after.
+    fn order(&mut self, stream: u64, number: u64, after: &[Ticket]) -> Past {
+        let mut known = self.host.clone();
+        let before = Ticket { stream, number: number - 1 };
+        for t in after.iter().chain([&before]) {
+            if let Some(past) = self.past(*t) {
+                join(&mut known, past);
+            }
+        }
+        known.insert(stream, number);
+        let known = Arc::new(known);
+        self.pasts.entry(stream).or_default().insert(number, Arc::clone(&known));
+        Past { queue: stream, number, known }
+    }
+
     fn done(&self, t: Ticket) -> bool {
         self.queues.get(&t.stream).is_none_or(|q| q.completed >= t.number)
     }
@@ -253,6 +307,10 @@ pub fn close(stream: u64) {
     let mut state = lock();
     if let Some(q) = state.queues.get_mut(&stream) {
         q.closed = true;
+        // Nobody can wait for it any more; what it did is taken for known, so that nothing is said of it wrongly.
+        let last = Ticket { stream, number: q.submitted };
+        state.host_saw(last);
+        let Some(q) = state.queues.get_mut(&stream) else { return };
         if q.ops.is_empty() && !q.running {
             state.queues.remove(&stream);
         }
@@ -262,6 +320,14 @@ pub fn close(stream: u64) {
 /// Adds work to a queue, to run after `after` too.
 pub fn submit(stream: u64, mut after: Vec<Ticket>, run: Run) -> Ticket {
     let mut state = lock();
+    let mut run = run;
+    if orders()
+        && let Some(q) = state.queues.get(&stream)
+    {
+        let number = q.submitted + 1;
+        let past = state.order(stream, number, &after);
+        run = Box::new(move || order::during(past, run));
+    }
     after.retain(|t| !state.done(*t));
     let Some(q) = state.queues.get_mut(&stream) else {
         drop(state);
@@ -286,7 +352,19 @@ pub fn last(stream: u64) -> Ticket {
 
 /// Whether it has been executed.
 pub fn done(ticket: Ticket) -> bool {
-    lock().done(ticket)
+    let mut state = lock();
+    let done = state.done(ticket);
+    if done {
+        state.host_saw(ticket);
+    }
+    done
+}
+
+/// The work that runs calls a function of the host, which knows then of all that came before.
+pub fn host_runs() {
+    if let Some(past) = order::current() {
+        join(&mut lock().host, &past.known);
+    }
 }
 
 /// Waits until it has been executed, and helps.
@@ -305,6 +383,7 @@ pub fn wait(ticket: Ticket) {
         state = SCHEDULER.done.wait(state).unwrap_or_else(PoisonError::into_inner);
         state.waiting -= 1;
     }
+    state.host_saw(ticket);
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::schedule;
 use crate::user_object::Held;
 use c_border::Raw;
 use c_border::callback::{self, HostFn, StreamFn};
+use ptx_runtime::check::order;
 
 /// A fill of memory.
 #[derive(Clone)]
@@ -96,10 +97,12 @@ impl Work {
             Work::Copy(copy) => copy.run(device),
             Work::Fill(fill) => fill.run(context),
             Work::Host(f, data) => {
+                schedule::host_runs();
                 callback::call_host(*f, *data);
                 Ok(())
             }
             Work::Callback(f, stream, data) => {
+                schedule::host_runs();
                 let status = context.check().map_or_else(|e| e.0, |()| 0);
                 callback::call_stream(*f, *stream, status, *data);
                 Ok(())
@@ -113,6 +116,7 @@ impl Work {
                 Ok(())
             }
             Work::Await(event) => {
+                order::give_up();
                 schedule::wait(event.ticket());
                 Ok(())
             }
@@ -124,6 +128,7 @@ impl Work {
                 Ok(device.write(*address, &value.to_le_bytes()[..*bytes as usize])?)
             }
             Work::Wait(address, value, bytes, flags) => {
+                order::give_up();
                 wait_value(context, *address, *value, *bytes, *flags)
             }
             Work::Graph(works) => works.iter().try_for_each(|w| w.run(context)),

@@ -54,6 +54,7 @@ variables! {
     BOUNDS "PTXRUN_BOUNDS" "grain, exact" "OpenCL buffers end at the byte that was asked for, or at the device's next grain";
     CHECK "PTXRUN_CHECK" "memory, race, race+equal, init, sync, all, coverage; several with commas between" "what of kernels is checked while they run, in the interpreter; reports go to standard error";
     CHECK_REPORT "PTXRUN_CHECK_REPORT" "file" "where what checks find is added as lines of JSON, in place of standard error";
+    CHECK_LEAKS "PTXRUN_CHECK_LEAKS" "kernel, full" "what of memory that nobody freed is reported at the end of a context: that of kernels, or that of the program too";
     SCHEDULE "PTXRUN_SCHEDULE" "number" "runs checked blocks and warps in another order, the same for the same number";
     CACHE_DIR "PTXRUN_CACHE_DIR" "folder" "where compiled code is kept; empty: nowhere";
     CACHE_BYTES "PTXRUN_CACHE_BYTES" "bytes, 256M" "most bytes that are kept there";
@@ -267,6 +268,19 @@ pub fn check_report() -> Option<PathBuf> {
     CHECK_REPORT.raw().filter(|file| !file.is_empty()).map(PathBuf::from)
 }
 
+/// `PTXRUN_CHECK_LEAKS`: whether memory of the program is looked for too.
+///
+/// # Errors
+/// When it is neither `kernel` nor `full`.
+pub fn check_leaks() -> Result<bool, Wrong> {
+    let read = |text: &str| match text {
+        "kernel" => Some(false),
+        "full" => Some(true),
+        _ => None,
+    };
+    Ok(CHECK_LEAKS.parsed(read)?.unwrap_or(false))
+}
+
 /// `PTXRUN_SCHEDULE`
 ///
 /// # Errors
@@ -337,6 +351,7 @@ pub fn check(who: &str) -> Result<(), Wrong> {
     jit_bits()?;
     isa()?;
     checks()?;
+    check_leaks()?;
     schedule()?;
     Ok(())
 }

@@ -110,6 +110,10 @@ impl Mem {
         if flags & cl::MEM_COPY_HOST_PTR != 0 {
             mem.host.copy_from(host, size);
         }
+        let only_write = flags & cl::MEM_WRITE_ONLY != 0;
+        if only_write || flags & cl::MEM_READ_ONLY != 0 {
+            context.machine.restrict(DevicePtr(mem.address), size as u64, only_write);
+        }
         Ok(mem)
     }
 

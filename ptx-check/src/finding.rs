@@ -59,6 +59,8 @@ pub enum Class {
     AsyncCopy,
     /// Accesses by different proxies without a proxy fence.
     Proxy,
+    /// Accesses of launches or copies of which no stream or event says which comes first.
+    UnorderedLaunches,
     /// Two writes of the same value that nothing orders.
     EqualWrites,
     /// An address made of a value that nobody wrote.
@@ -98,6 +100,7 @@ impl Class {
             Class::Scope => "scope",
             Class::AsyncCopy => "async-copy",
             Class::Proxy => "proxy",
+            Class::UnorderedLaunches => "unordered-launches",
             Class::EqualWrites => "equal-writes",
             Class::UninitializedAddress => "uninitialized-address",
             Class::UninitializedBranch => "uninitialized-branch",
@@ -188,6 +191,15 @@ impl Finding {
         }
     }
 
+    /// Whether the accesses are those of another one; which came first does not matter.
+    fn same_lines(&self, other: &Finding) -> bool {
+        let same = |a: &Site, b: &Site| same_line(&a.place, &b.place);
+        match (&self.sites[..], &other.sites[..]) {
+            ([a, b], [c, d]) => same(a, c) && same(b, d) || same(a, d) && same(b, c),
+            (one, two) => one.iter().zip(two).all(|(a, b)| same(a, b)),
+        }
+    }
+
     /// Whether another one is the same mistake at the same places.
     fn same(&self, other: &Finding) -> bool {
         let name = |f: &Finding| {
@@ -195,9 +207,18 @@ impl Finding {
         };
         (self.check, self.class, &self.kernel) == (other.check, other.class, &other.kernel)
             && self.sites.len() == other.sites.len()
-            && self.sites.iter().zip(&other.sites).all(|(a, b)| a.place == b.place)
+            && self.same_lines(other)
             && (!self.sites.is_empty() || self.message == other.message)
             && name(self) == name(other)
+    }
+}
+
+/// Whether two instructions are of one line of the source, or the same where that is not known. A compiler that unrolls
+/// a loop makes several instructions of a line.
+fn same_line(a: &CodePlace, b: &CodePlace) -> bool {
+    match (&a.source, &b.source) {
+        (Some(one), Some(two)) => (&one.file, one.line) == (&two.file, two.line),
+        _ => a == b,
     }
 }
 

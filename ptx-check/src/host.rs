@@ -50,6 +50,8 @@ pub(crate) struct Host {
     causes: Vec<Cause>,
     /// Where kernels freed allocations of their heap.
     freed_at: BTreeMap<u64, Site>,
+    /// Ends of allocations of which kernels may only read (`false`) or only write (`true`).
+    restricted: BTreeMap<u64, (u64, bool)>,
     /// Where kernels made those that live.
     made_at: BTreeMap<u64, Site>,
 }
@@ -77,6 +79,7 @@ impl Host {
             }
             MemoryEvent::Freed(a) => {
                 self.written.remove(&a.start);
+                self.restricted.remove(&a.start);
                 let gone: Vec<u64> =
                     self.poisoned.range(a.start..a.start + a.size).map(|(at, _)| *at).collect();
                 for at in gone {
@@ -90,6 +93,22 @@ impl Host {
             MemoryEvent::LaunchStarts => {}
         }
         None
+    }
+
+    /// From now on kernels may only read a range, or only write it.
+    pub(crate) fn restrict(&mut self, start: u64, bytes: u64, only_write: bool) {
+        self.restricted.insert(start, (start + bytes, only_write));
+    }
+
+    /// Whether kernels may only read an address (`false`) or only write it (`true`).
+    pub(crate) fn restriction(&self, address: u64) -> Option<bool> {
+        let (_, (end, only_write)) = self.restricted.range(..=address).next_back()?;
+        (address < *end).then_some(*only_write)
+    }
+
+    /// Whether there is any such range.
+    pub(crate) fn restricts(&self) -> bool {
+        !self.restricted.is_empty()
     }
 
     /// A kernel has called `malloc`.

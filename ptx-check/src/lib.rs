@@ -8,6 +8,7 @@
 //! | [`finding`] | findings as data |
 //! | [`render`] | findings as text, JSON, the text of compute-sanitizer, SARIF |
 //! | [`coverage`] | which instructions ran, and which way guards went |
+//! | [`order`] | what work of streams comes after |
 //! | `output` | where findings go while a program runs |
 //! | `watch` | the observer: hands events to the checkers |
 //! | `host` | what is known of global memory between launches: what was freed, what was written |
@@ -18,6 +19,7 @@
 //!
 //! Checked launches run one after another, each on one host thread, so that reports are the same in every run.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ptx_interp::launch::launch_observed;
@@ -29,6 +31,7 @@ mod host;
 mod init;
 mod known;
 mod memory;
+pub mod order;
 mod output;
 mod race;
 pub mod render;
@@ -44,6 +47,7 @@ pub use output::Output;
 
 use finding::Findings;
 use host::Host;
+use race::{Between, Race};
 use watch::Watch;
 
 /// Checks what kernels do to one memory.
@@ -52,12 +56,18 @@ pub struct Checker {
     memory: Memory,
     host: Mutex<Host>,
     findings: Mutex<Findings>,
+    /// Accesses of launches and copies, to be compared with those that nothing orders.
+    between: Mutex<Between>,
     /// What was not checked, and why.
     notes: Mutex<Vec<String>>,
     covered: Mutex<Vec<coverage::Covered>>,
     output: Output,
     /// Held while a launch runs.
     turn: Mutex<()>,
+    /// A launch has ended in a fault.
+    faulted: AtomicBool,
+    /// Leaks were looked for.
+    finished: AtomicBool,
 }
 
 /// Tells the checker what the host does.
@@ -82,10 +92,13 @@ impl Checker {
             // Where device memory is the host's, nobody sees what the host writes.
             host: Mutex::new(Host::new(checks.init && memory.spans_hold_while().is_some())),
             findings: Mutex::default(),
+            between: Mutex::default(),
             notes: Mutex::default(),
             covered: Mutex::default(),
             output,
             turn: Mutex::default(),
+            faulted: AtomicBool::new(false),
+            finished: AtomicBool::new(false),
         });
         memory.watch(Arc::new(Watcher(Arc::downgrade(&checker))));
         checker
@@ -131,10 +144,51 @@ impl Checker {
     }
 
     fn host_event(&self, event: MemoryEvent<'_>) {
-        let found = self.host().event(event);
-        if let Some(finding) = found {
-            self.report(finding);
+        let mut found = self.across(&event);
+        found.extend(self.host().event(event));
+        if !found.is_empty() {
+            found.into_iter().for_each(|finding| self.report(finding));
             self.emit();
+        }
+    }
+
+    fn between(&self) -> MutexGuard<'_, Between> {
+        self.between.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What an event of the host's side has to do with launches that it is not ordered with.
+    fn across(&self, event: &MemoryEvent<'_>) -> Vec<Finding> {
+        if !self.checks.race {
+            return Vec::new();
+        }
+        let past = order::current();
+        let (what, ranges) = match *event {
+            MemoryEvent::Freed(a) => {
+                let past = past.filter(|_| self.checks.memory);
+                return self.between().freed(past.as_ref(), a.start..a.start + a.size, &a.name);
+            }
+            MemoryEvent::Written { address, bytes } => {
+                ("a copy or fill that writes", vec![(address..address + bytes, true)])
+            }
+            MemoryEvent::Read { address, bytes } => {
+                ("a copy that reads", vec![(address..address + bytes, false)])
+            }
+            MemoryEvent::Copied { to, from, bytes } => {
+                ("a copy", vec![(to..to + bytes, true), (from..from + bytes, false)])
+            }
+            MemoryEvent::Allocated(_) | MemoryEvent::LaunchStarts => return Vec::new(),
+        };
+        match past {
+            Some(past) => self.between().copy(past, what, ranges, &self.memory),
+            None => Vec::new(),
+        }
+    }
+
+    /// A launch has ended; what of it races with other work.
+    pub(crate) fn launched(&self, race: Race) -> Vec<Finding> {
+        match order::current() {
+            Some(past) => self.between().launch(past, race, &self.memory),
+            None => Vec::new(),
         }
     }
 
@@ -157,6 +211,7 @@ impl Checker {
         let (result, _) =
             launch_observed(kernel, &self.memory, &params, &|| Watch::new(self, kernel));
         if let Err(LaunchError::Fault(report)) = &result {
+            self.faulted.store(true, Ordering::Relaxed);
             let freed =
                 report.access.as_ref().map(|a| a.address).and_then(|at| self.host().gone(at));
             let finding = match self.checks {
@@ -172,6 +227,13 @@ impl Checker {
         result
     }
 
+    /// From now on kernels may only read a range of global memory, or only write it, until it is freed.
+    pub fn restrict(&self, start: u64, bytes: u64, only_write: bool) {
+        if self.checks.memory {
+            self.host().restrict(start, bytes, only_write);
+        }
+    }
+
     /// What was found so far.
     pub fn all(&self) -> Vec<Finding> {
         self.findings().all().to_vec()
@@ -179,8 +241,14 @@ impl Checker {
 
     /// Adds what is left over at the end of a program: memory of kernels that nobody freed.
     pub fn finish(&self) {
-        if self.checks.memory {
-            for finding in memory::leaks(&self.memory) {
+        if self.finished.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        // Who reads the environment for other things has refused what is wrong in it.
+        let full = environment::check_leaks().unwrap_or(false);
+        // A kernel that was ended could not free what it had.
+        if self.checks.memory && !self.faulted.load(Ordering::Relaxed) {
+            for finding in memory::leaks(&self.memory, full) {
                 self.report(finding);
             }
             self.emit();

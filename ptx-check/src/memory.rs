@@ -8,7 +8,7 @@ use ptx_isa::Space;
 use ptx_isa::effect::{Accessor, window};
 
 use crate::finding::{Check, Class, Finding, Site, Variable, Where};
-use crate::host::variable;
+use crate::host::{Host, variable};
 
 /// Bytes that belong to nothing behind every shared variable and local array of a checked kernel.
 pub const GAP: u32 = 64;
@@ -29,6 +29,41 @@ fn verb(action: Action) -> &'static str {
 }
 
 impl Bounds {
+    /// Looks for writes to memory that kernels may only read, and reads of what they may only write.
+    pub(crate) fn flags(&mut self, m: &Moment<'_>, a: &MemoryAccess<'_>, host: &Host) {
+        if !host.restricts() || matches!(a.space, Space::Tex) || a.by == Accessor::Host {
+            return;
+        }
+        for lane in (0..32u8).filter(|l| a.lanes >> l & 1 != 0) {
+            let (Space::Global, at) = window::locate(a.space, a.addresses[lane as usize]) else {
+                continue;
+            };
+            let class = match (host.restriction(at), a.action) {
+                (Some(false), Action::Write | Action::Update) => Class::ReadOnly,
+                (Some(true), Action::Read | Action::Update) => Class::WriteOnly,
+                _ => continue,
+            };
+            if !self.found.insert((m.function(), m.index())) {
+                return;
+            }
+            let (verb, bytes) = (verb(a.action), a.bytes);
+            let (may, flag) = match class {
+                Class::ReadOnly => ("read", "CL_MEM_READ_ONLY"),
+                _ => ("write", "CL_MEM_WRITE_ONLY"),
+            };
+            let message = format!(
+                "{verb} of {bytes} bytes at global {at:#x}, in a buffer that kernels may only {may} ({flag})"
+            );
+            let mut finding = Finding::new(Check::Memory, class, m.kernel().name(), message);
+            finding.sites.push(site(m, lane, verb));
+            let variable = m.memory().find(at).as_ref().map(variable);
+            let (space, bytes) = ("global".to_owned(), u64::from(bytes));
+            finding.memory = Some(Where { space, address: at, bytes, variable });
+            finding.missing = Some("CL_MEM_READ_WRITE, where kernels do both".into());
+            self.findings.push(finding);
+        }
+    }
+
     pub(crate) fn access(&mut self, m: &Moment<'_>, a: &MemoryAccess<'_>) {
         if matches!(a.space, Space::Tex | Space::Global | Space::Const | Space::ParamEntry)
             || a.by == Accessor::Host
@@ -198,13 +233,19 @@ pub(crate) fn of_fault(
     Some(finding)
 }
 
-/// Memory of kernels' `malloc` that nobody freed.
-pub(crate) fn leaks(memory: &Memory) -> Vec<Finding> {
+/// What the drivers call memory that programs must give back: functions that make it, and buffers and images of OpenCL.
+fn is_of_program(name: &str) -> bool {
+    name.starts_with("cuMem") || ["buffer", "image", "host memory"].contains(&name)
+}
+
+/// Memory of kernels' `malloc` that nobody freed; if `full`, that of the program as well.
+pub(crate) fn leaks(memory: &Memory, full: bool) -> Vec<Finding> {
     let all = memory.allocations();
-    let heap: Vec<&Allocation> = all.iter().filter(|a| a.heap).collect();
-    heap.iter()
+    all.iter()
+        .filter(|a| a.heap || full && is_of_program(&a.name))
         .map(|a| {
-            let message = format!("leak: {} bytes at {:#x} of a kernel's malloc", a.size, a.start);
+            let from = if a.heap { "a kernel's malloc" } else { &a.name };
+            let message = format!("leak: {} bytes at {:#x} of {from}", a.size, a.start);
             let mut finding = Finding::new(Check::Memory, Class::Leak, "", message);
             let (space, address, bytes) = ("global".to_owned(), a.start, a.size);
             let variable = Some(variable(a));

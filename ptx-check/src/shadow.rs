@@ -49,7 +49,7 @@ pub(crate) type Further = (Entry, bool);
 /// Entries of one word in the side table.
 const FURTHER: usize = 12;
 /// Bytes of a page of cells.
-const PAGE: u64 = 256;
+pub(crate) const PAGE: u64 = 256;
 
 /// Cells of a range of addresses, made where they are touched.
 #[derive(Default)]
@@ -81,6 +81,24 @@ impl Shadow {
             }
         };
         (page as usize, (address % PAGE / 4) as usize)
+    }
+
+    /// The cell of the word at an address, if its page was touched.
+    pub(crate) fn find(&self, address: u64) -> Option<(usize, usize)> {
+        let page = self.by_address.get(&(address / PAGE))?;
+        Some((*page as usize, (address % PAGE / 4) as usize))
+    }
+
+    /// First addresses of the pages that were touched, in order.
+    pub(crate) fn page_addresses(&self) -> impl Iterator<Item = u64> {
+        let mut all: Vec<u64> = self.by_address.keys().map(|number| number * PAGE).collect();
+        all.sort_unstable();
+        all.into_iter()
+    }
+
+    /// Pages that were touched.
+    pub(crate) fn page_count(&self) -> usize {
+        self.pages.len()
     }
 
     pub(crate) fn get(&self, at: (usize, usize)) -> &Cell {

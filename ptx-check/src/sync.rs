@@ -32,6 +32,8 @@ struct Object {
 pub(crate) struct Sync {
     barriers: HashMap<(u64, u8), Vec<Arrival>>,
     objects: HashMap<(u64, u64), Object>,
+    /// Threads that have come to the barrier of a cluster, and the first of them.
+    clusters: HashMap<u64, (u32, Site)>,
     /// Numbers of blocks that are under way.
     numbers: HashMap<[u32; 3], u64>,
     found: HashSet<(u32, u32, Class)>,
@@ -57,7 +59,13 @@ impl Sync {
         kind: BarKind,
         threads: Option<u32>,
     ) {
-        let BarrierName::Cta(id) = barrier else { return };
+        let BarrierName::Cta(id) = barrier else {
+            let first = lanes.trailing_zeros() as u8 & 31;
+            let known =
+                self.clusters.entry(m.cluster()).or_insert_with(|| (0, site(m, first, "waits")));
+            known.0 += lanes.count_ones();
+            return;
+        };
         self.numbers.insert(m.block(), m.block_number());
         let first = lanes.trailing_zeros() as u8 & 31;
         let what = if kind == BarKind::Arrive { "arrives" } else { "waits" };
@@ -82,8 +90,22 @@ impl Sync {
         known.push(Arrival { warp: m.warp(), lanes, at, threads, site });
     }
 
+    fn cluster_complete(&mut self, m: &Moment<'_>) {
+        let Some((came, first)) = self.clusters.remove(&m.cluster()) else { return };
+        let blocks = (0..).take_while(|rank| m.block_of_rank(*rank).is_some()).count() as u32;
+        let all = blocks * m.threads_per_block();
+        if came < all {
+            let ended = all - came;
+            let message = format!(
+                "the barrier of the cluster is not reached by {ended} of its {all} threads, which have ended"
+            );
+            let fix = "all threads of the cluster must reach the barrier before they return";
+            self.say(m, Class::BarrierNotReached, vec![first], message, fix);
+        }
+    }
+
     pub(crate) fn complete(&mut self, m: &Moment<'_>, barrier: BarrierName) {
-        let BarrierName::Cta(id) = barrier else { return };
+        let BarrierName::Cta(id) = barrier else { return self.cluster_complete(m) };
         let Some(arrivals) = self.barriers.remove(&(m.block_number(), id)) else { return };
         let Some(first) = arrivals.first() else { return };
         let counts = arrivals.iter().find(|a| a.threads != first.threads);
@@ -251,18 +273,29 @@ impl Sync {
 /// The finding that a fault is, if threads wait in it.
 pub(crate) fn of_fault(report: &Report) -> Option<Finding> {
     let class = match report.kind {
-        FaultKind::Deadlock | FaultKind::DivergentBarrier => Class::Deadlock,
+        // Who set a limit wants to know who waits when it is reached.
+        FaultKind::Deadlock
+        | FaultKind::DivergentBarrier
+        | FaultKind::StepLimit
+        | FaultKind::Timeout => Class::Deadlock,
+        FaultKind::Operand if report.message.contains("mbarrier at ") => Class::Mbarrier,
         _ => return None,
     };
     let mut finding = Finding::new(Check::Sync, class, &report.kernel, report.message.clone());
+    let (what, missing) = match class {
+        Class::Mbarrier => {
+            ("uses", "objects that are initialised, with the counts that threads use")
+        }
+        _ => ("waits", "every thread that a barrier or a mask waits for must come"),
+    };
     let of = |place: &CodePlace| Site {
-        what: "waits".into(),
+        what: what.into(),
         place: place.clone(),
         block: report.block,
         thread: report.thread,
     };
     finding.sites.extend(report.place.as_ref().map(of));
     finding.waiting = report.warps.clone();
-    finding.missing = Some("every thread that a barrier or a mask waits for must come".into());
+    finding.missing = Some(missing.into());
     Some(finding)
 }

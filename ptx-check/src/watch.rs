@@ -44,8 +44,13 @@ impl<'a> Watch<'a> {
         }
         if let Some(race) = &mut self.race {
             found.extend(race.finish());
-            if let Some(why) = race.refused.take() {
-                self.checker.note(why);
+            match race.refused.take() {
+                Some(why) => self.checker.note(why),
+                None => {
+                    if let Some(race) = self.race.take() {
+                        found.extend(self.checker.launched(race.settled()));
+                    }
+                }
             }
         }
         if let Some(sync) = &mut self.sync {
@@ -94,6 +99,7 @@ impl Observer for Watch<'_> {
             WarpEvent::Access(access) => {
                 if let Some(bounds) = &mut self.bounds {
                     bounds.access(m, access);
+                    bounds.flags(m, access, &self.checker.host());
                 }
                 if let Some(race) = &mut self.race {
                     race.access(m, access);

@@ -5,6 +5,7 @@ use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
 use ptx_isa::{Kind, Space};
 use ptx_parse::code::{CallArg, Callee, Flow, Inst, Program};
+use ptx_parse::module::Loc;
 
 use crate::clock;
 use crate::code::{Kernel, NONE, Step};
@@ -371,7 +372,7 @@ pub fn place_of(program: &Program, function: u32, index: u32) -> CodePlace {
         line: before.matches('\n').count() as u32 + 1,
         column: before[line_start..].chars().count() as u32 + 1,
     };
-    let source = inst.loc.and_then(|n| function.locs.get(n as usize)).map(|loc| {
+    let source = inst.loc.and_then(|n| Loc::own(&function.locs, n)).map(|loc| {
         let file = program.files.iter().find(|(n, _)| *n == loc.file);
         let file = file.map_or_else(|| format!("file {}", loc.file), |(_, name)| name.clone());
         Position { file, line: loc.line, column: loc.column }

@@ -227,7 +227,10 @@ impl<'a, O: Observer> Worker<'a, O> {
     /// Whether it ended.
     fn turns(&mut self, group: &mut Group) -> Result<bool, Stopped> {
         self.cx.refresh();
-        let most = if self.l.params.cooperative { COOPERATIVE_SLICES } else { GROUP_SLICES };
+        // A checked launch is slow, and a group that spins would take long to make room.
+        let checked = O::EVENTS.has(EventSet::HEAP);
+        let short = checked || self.l.params.cooperative;
+        let most = if short { COOPERATIVE_SLICES } else { GROUP_SLICES };
         let mut slices = 0;
         let mut rounds = group.index << 8;
         while slices < most {

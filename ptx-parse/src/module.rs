@@ -308,6 +308,24 @@ pub struct Loc {
     pub line: u32,
     /// Column.
     pub column: u32,
+    /// The position that this one was inlined at: an earlier one of [`Body::locs`].
+    pub inlined: Option<u32>,
+}
+
+impl Loc {
+    /// The position `n` as its reader thinks of it: of the frames that were inlined there, the innermost in the file of
+    /// the outermost. Helpers from headers are told by the line that calls them.
+    pub fn own(locs: &[Loc], n: u32) -> Option<Loc> {
+        let frames = || {
+            std::iter::successors(locs.get(n as usize), |loc| {
+                loc.inlined.and_then(|outer| locs.get(outer as usize))
+            })
+            // A chain that a damaged container holds may be a circle.
+            .take(64)
+        };
+        let file = frames().last()?.file;
+        frames().find(|loc| loc.file == file).copied()
+    }
 }
 
 /// An instruction.

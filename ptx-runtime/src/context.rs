@@ -92,6 +92,13 @@ impl Context {
         self.checker.as_ref().map_or_else(Default::default, |c| (c.all(), c.notes()))
     }
 
+    /// Kernels may only read a range, or only write it: checks find those that do otherwise.
+    pub fn restrict(&self, start: DevicePtr, bytes: u64, only_write: bool) {
+        if let Some(checker) = &self.checker {
+            checker.restrict(start.0, bytes, only_write);
+        }
+    }
+
     /// Looks for memory that kernels took and nobody freed: at the end of a program.
     pub fn check_leaks(&self) {
         if let Some(checker) = &self.checker {

@@ -21,6 +21,8 @@ pub(crate) struct How {
     checks: Checks,
     status: u8,
     leaks: bool,
+    /// Those of the program too.
+    full_leaks: bool,
     limit: usize,
     form: ReportForm,
     log: Option<PathBuf>,
@@ -35,6 +37,7 @@ impl How {
             checks,
             status: INVALID,
             leaks: true,
+            full_leaks: false,
             limit: usize::MAX,
             form: ReportForm::Text,
             log: None,
@@ -114,6 +117,7 @@ pub(crate) fn sanitize(args: &SanitizeArgs) -> Outcome {
         checks: args.tool,
         status: args.error_exitcode,
         leaks: args.leak_check == "full",
+        full_leaks: true,
         limit: if args.print_limit == 0 { usize::MAX } else { args.print_limit },
         form: if args.json { ReportForm::Json } else { args.format },
         log: args.log_file.clone(),
@@ -127,7 +131,8 @@ pub(crate) fn sanitize(args: &SanitizeArgs) -> Outcome {
 /// Runs a program with checks and reports what they find. Without findings the exit status is the program's.
 pub(crate) fn program(emulation: &Emulation, words: &[OsString], how: &How) -> Outcome {
     let common = Common { json: false, color: clap::ColorChoice::Auto };
-    let (ended, lines) = watched(emulation, words, how.checks, how.schedule, &common)?;
+    let full = how.leaks && how.full_leaks;
+    let (ended, lines) = watched(emulation, words, (how.checks, full), how.schedule, &common)?;
     let (mut findings, mut notes) = (Vec::new(), Vec::new());
     for line in &lines {
         let (more, said) = render::from_json(line).map_err(|why| {
@@ -159,7 +164,7 @@ pub(crate) fn coverage(args: &CoverageArgs) -> Outcome {
     let common = &args.common;
     let emulation = Emulation { device: args.device.clone(), backend: None };
     let checks = Checks { coverage: true, ..Checks::default() };
-    let (ended, lines) = watched(&emulation, &args.program, checks, None, common)?;
+    let (ended, lines) = watched(&emulation, &args.program, (checks, false), None, common)?;
     let read = |line: &Value| serde_json::from_value::<Vec<Covered>>(line["coverage"].clone());
     let counts = lines.iter().filter(|line| line.get("coverage").is_some()).map(read);
     let counts = counts
@@ -185,7 +190,7 @@ pub(crate) fn coverage(args: &CoverageArgs) -> Outcome {
 fn watched(
     emulation: &Emulation,
     words: &[OsString],
-    checks: Checks,
+    (checks, full_leaks): (Checks, bool),
     schedule: Option<u64>,
     common: &Common,
 ) -> Result<(ExitStatus, Vec<Value>), Failed> {
@@ -197,6 +202,9 @@ fn watched(
     command.args(rest).envs(variables);
     command.env(environment::CHECK.name, checks.to_string());
     command.env(environment::CHECK_REPORT.name, &report);
+    if full_leaks {
+        command.env(environment::CHECK_LEAKS.name, "full");
+    }
     if let Some(seed) = schedule {
         command.env(environment::SCHEDULE.name, seed.to_string());
     }

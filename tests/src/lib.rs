@@ -1,5 +1,5 @@
-//! Tests that are files: `tests/ptx/*.ptx` and `tests/cl/*.cl`, with folders inside. Their comments say what to run
-//! and what must come out. Every file runs on every engine: the interpreter, and compiled code at each vector width
+//! Tests that are files: `tests/ptx/*.ptx`, `tests/cl/*.cl`, and `.cu` and `.cl` files in `tests/truth`, with folders
+//! inside. Their comments say what to run and what must come out. Every file runs on every engine: the interpreter, and compiled code at each vector width
 //! that this processor has.
 //!
 //! The shortest test is one line. Types stand where registers go; each case lists the sources, then the results:
@@ -26,11 +26,18 @@
 //!   `check=`), and this is one of their findings, whose report holds these texts. Every finding needs such a line;
 //!   `// finds: nothing`: there is none. In a checked run, `buf:N` is memory that nobody wrote, and a fault is a
 //!   finding.
+//!   A text that is `@NAME` means the line of the file, above this one, that ends in `// @NAME`.
+//! - `// program: NAME check=…` begins a host program, whose statements follow: `// do: STATEMENT`, with `// faulty:`
+//!   or `// fixed:` in place of `do` for those of one twin alone (see below). `src/program.rs` lists the statements.
+//!   The program calls the CUDA driver API of this repository, with all checkers on, and needs `// finds:` too.
 //! - `// refused: text`: the last `run` cannot be launched, and this is part of the reason.
 //! - `// jit: text`: compiled code refuses the kernels of this file, and this is part of the reason. The interpreter
 //!   runs them instead, with the same results.
 //! - `// targets: sm_60 sm_80`: the file runs once for each, in place of its `.target`.
 //! - `// flags: -cl-opt-disable`: options of the OpenCL C compiler; the file runs once for each such line.
+//!
+//! A file that says `FIXED` is compiled twice: with `FIXED=0` it has its mistakes, with `FIXED=1` it has none, and
+//! nothing is found. `.cu` files are compiled by `tests/truth/compile`; their PTX lies beside them.
 //!
 //! Comments of findings stand at the end of the line in question: `// error: text` says that the line is refused, and
 //! that the report holds the text; `// warning: text` likewise. Every finding needs such a comment. `// verifies:
@@ -43,10 +50,12 @@
 //! what came.
 
 mod bless;
+mod driver;
 mod engine;
 mod eval;
 mod expect;
 mod notation;
+mod program;
 mod run;
 
 use std::fs;
@@ -55,6 +64,7 @@ use std::path::{Path, PathBuf};
 pub use bless::bless;
 pub use engine::On;
 pub use notation::{FileTest, Problem};
+pub use program::host_program;
 
 /// Every file of the folder, sorted by path.
 ///
@@ -64,6 +74,10 @@ pub fn files(folder: &Path) -> Result<Vec<FileTest>, String> {
     let mut paths = Vec::new();
     collect(&folder.join("ptx"), &mut paths)?;
     collect(&folder.join("cl"), &mut paths)?;
+    let mut twins = Vec::new();
+    collect(&folder.join("truth"), &mut twins)?;
+    // PTX there was compiled from the CUDA files.
+    paths.extend(twins.into_iter().filter(|path| path.extension().is_some_and(|e| e != "ptx")));
     paths.sort();
     let read = |path: PathBuf| {
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -79,7 +93,10 @@ fn collect(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), String> {
         let path = entry.map_err(|e| e.to_string())?.path();
         if path.is_dir() {
             collect(&path, paths)?;
-        } else if path.extension().is_some_and(|e| e == "ptx" || e == "cl") {
+        } else if path
+            .extension()
+            .is_some_and(|e| ["ptx", "cl", "cu"].iter().any(|known| e == *known))
+        {
             paths.push(path);
         }
     }

@@ -28,6 +28,7 @@ pub struct FileTest {
     /// Contents.
     pub text: String,
     pub(crate) runs: Vec<Run>,
+    pub(crate) programs: Vec<Program>,
     pub(crate) evals: Vec<Eval>,
     pub(crate) marks: Vec<Mark>,
     /// The text is right as it stands: no finding at all.
@@ -61,6 +62,25 @@ pub(crate) struct Run {
     /// What is checked.
     pub checks_on: Checks,
     pub end: End,
+}
+
+/// What a host program does through the driver API, and what the checkers find.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub line: usize,
+    pub name: String,
+    pub steps: Vec<Step>,
+    pub finds: Vec<Find>,
+    pub checks_on: Checks,
+}
+
+/// A statement of a host program.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub line: usize,
+    pub text: String,
+    /// Only in the faulty twin (`false`) or in the sound one (`true`).
+    pub only: Option<bool>,
 }
 
 /// How a launch ends.
@@ -121,6 +141,7 @@ impl FileTest {
             path: path.into(),
             text: String::new(),
             runs: Vec::new(),
+            programs: Vec::new(),
             evals: Vec::new(),
             marks: Vec::new(),
             verifies: false,
@@ -133,6 +154,7 @@ impl FileTest {
         for (line, content) in (1..).zip(text.lines()) {
             test.line(line, content, &mut target).map_err(|what| Problem { line, what })?;
         }
+        test.resolve(&text)?;
         if !test.launches() && !test.has_verdict() {
             return Err(Problem {
                 line: 0,
@@ -150,7 +172,42 @@ impl FileTest {
 
     /// Whether something of the file is launched.
     pub fn launches(&self) -> bool {
-        !self.runs.is_empty() || !self.evals.is_empty()
+        !self.runs.is_empty() || !self.evals.is_empty() || !self.programs.is_empty()
+    }
+
+    /// Whether the file is compiled twice, with its mistakes and without them.
+    pub fn has_twins(&self) -> bool {
+        self.text.contains("FIXED") || !self.programs.is_empty()
+    }
+
+    /// Whether launches are checked, all of them: checks run in the interpreter alone.
+    pub fn only_checks(&self) -> bool {
+        self.evals.is_empty() && self.runs.iter().all(|r| r.finds.is_some())
+    }
+
+    /// Where the PTX of a CUDA file lies, with its mistakes or without them.
+    pub fn twin(&self, fixed: bool) -> PathBuf {
+        self.path.with_extension(if fixed { "fixed.ptx" } else { "ptx" })
+    }
+
+    /// Texts of findings that are `@NAME` mean the line that ends in `// @NAME`, the nearest one above.
+    fn resolve(&mut self, text: &str) -> Result<(), Problem> {
+        let file = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let lines: Vec<&str> = text.lines().collect();
+        let finds = self.runs.iter_mut().filter_map(|r| r.finds.as_mut()).flatten();
+        for find in finds.chain(self.programs.iter_mut().flat_map(|p| &mut p.finds)) {
+            for text in &mut find.texts {
+                let Some(name) = text.strip_prefix('@') else { continue };
+                let marked = |l: &&str| l.trim_end().ends_with(&format!("// @{name}"));
+                let above = lines[..find.line].iter().rposition(marked);
+                let line = above.ok_or_else(|| {
+                    let what = format!("no line above ends in `// @{name}`");
+                    Problem { line: find.line, what }
+                })?;
+                *text = format!("{file}:{}:", line + 1);
+            }
+        }
+        Ok(())
     }
 
     /// Whether the file says what verification finds.
@@ -198,8 +255,29 @@ impl FileTest {
                 let texts = texts.split(';').map(|t| t.trim().to_owned()).filter(|t| !t.is_empty());
                 self.last()?.end = End::Fault { line, kind: kind.into(), texts: texts.collect() };
             }
+            "program" => {
+                let (name, options) = rest.split_once(' ').unwrap_or((rest, ""));
+                let checks_on = match options.strip_prefix("check=") {
+                    Some(list) => Checks::parse(list).map_err(|e| e.to_string())?,
+                    None => Checks::ALL,
+                };
+                let (steps, finds) = (Vec::new(), Vec::new());
+                self.programs.push(Program { line, name: name.into(), steps, finds, checks_on });
+            }
+            "do" | "faulty" | "fixed" => {
+                let only = (word != "do").then_some(word == "fixed");
+                let program = self.programs.last_mut().ok_or("no `// program:` stands above")?;
+                program.steps.push(Step { line, text: rest.into(), only });
+            }
             "finds" => {
-                let finds = self.last()?.finds.get_or_insert_default();
+                let run = self.runs.last_mut().filter(|run| {
+                    self.programs.last().is_none_or(|program| program.line < run.line)
+                });
+                let finds = match (run, self.programs.last_mut()) {
+                    (Some(run), _) => run.finds.get_or_insert_default(),
+                    (None, Some(program)) => &mut program.finds,
+                    (None, None) => return Err("no `// run:` stands above".into()),
+                };
                 if rest == "nothing" {
                     return Ok(());
                 }
@@ -220,7 +298,7 @@ impl FileTest {
 }
 
 /// `k<<<2, 64, 128>>>(args) cluster=2`
-fn run(line: usize, text: &str) -> Result<Run, String> {
+pub(crate) fn run(line: usize, text: &str) -> Result<Run, String> {
     let form = || format!("`{text}` is not of the form NAME<<<GRID, BLOCK>>>(ARGUMENTS)");
     let (entry, rest) = text.split_once("<<<").ok_or_else(form)?;
     let (sizes, rest) = rest.split_once(">>>(").ok_or_else(form)?;

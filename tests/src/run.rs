@@ -1,5 +1,6 @@
 //! Launches of a file's kernels, and the findings about it.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,9 +15,12 @@ use ptxrun::cc::{self, Source};
 
 use crate::engine::On;
 use crate::notation::{End, FileTest, Find, Problem, Run};
+use crate::program;
 
 /// Longest time of a launch.
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// Most warp instructions of a checked launch: one that never ends is found soon.
+const CHECKED_STEPS: u64 = 4_000_000;
 
 /// A file's text for one target and one set of flags.
 pub(crate) struct Variant {
@@ -24,9 +28,16 @@ pub(crate) struct Variant {
     options: Options,
     /// What of it is not the file's own, for messages.
     label: String,
+    /// The twin without mistakes.
+    fixed: bool,
+    /// Where PTX lies that another compiler made of the file.
+    ptx: Option<PathBuf>,
 }
 
 pub(crate) fn variants(test: &FileTest) -> Result<Vec<Variant>, String> {
+    if test.has_twins() {
+        return [false, true].into_iter().map(|fixed| twin(test, fixed)).collect();
+    }
     let mut texts = vec![(test.text.clone(), String::new())];
     if !test.targets.is_empty() {
         let own = test
@@ -46,19 +57,37 @@ pub(crate) fn variants(test: &FileTest) -> Result<Vec<Variant>, String> {
             let options =
                 Options::parse(flags).map_err(|d| format!("{flags}: {}", cc::one_line(&d)))?;
             let label = if flags.is_empty() { label.clone() } else { format!("{label} ({flags})") };
-            variants.push(Variant { text: text.clone(), options, label });
+            let text = text.clone();
+            variants.push(Variant { text, options, label, fixed: false, ptx: None });
         }
     }
     Ok(variants)
 }
 
+/// The file with its mistakes or without them.
+fn twin(test: &FileTest, fixed: bool) -> Result<Variant, String> {
+    let label = if fixed { " (FIXED)" } else { "" }.to_owned();
+    let options = Options::parse(&format!("-DFIXED={}", u8::from(fixed)));
+    let options = options.map_err(|d| cc::one_line(&d))?;
+    let cuda = test.path.extension().is_some_and(|e| e == "cu");
+    let ptx = cuda.then(|| test.twin(fixed));
+    let text = match &ptx {
+        Some(path) => {
+            std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?
+        }
+        None => test.text.clone(),
+    };
+    Ok(Variant { text, options, label, fixed, ptx })
+}
+
 fn source(test: &FileTest, variant: &Variant) -> Result<Source, cc::SourceError> {
-    cc::verify(&test.path, &variant.text, &test.name, &variant.options)
+    let path = variant.ptx.as_ref().unwrap_or(&test.path);
+    cc::verify(path, &variant.text, &test.name, &variant.options)
 }
 
 /// What is wrong with the launches of a file.
 pub(crate) fn runs(test: &FileTest, on: On) -> Vec<Problem> {
-    if test.runs.is_empty() {
+    if test.runs.is_empty() && test.programs.is_empty() {
         return Vec::new();
     }
     let variants = match variants(test) {
@@ -69,13 +98,19 @@ pub(crate) fn runs(test: &FileTest, on: On) -> Vec<Problem> {
     for variant in variants {
         match source(test, &variant) {
             Ok(source) => {
+                let label = |mut p: Problem| {
+                    p.what += &variant.label;
+                    p
+                };
                 for run in &test.runs {
-                    problems.extend(problems_of(test, &source, run, on).into_iter().map(
-                        |mut p| {
-                            p.what += &variant.label;
-                            p
-                        },
-                    ));
+                    let found = problems_of(test, &source, run, variant.fixed, on);
+                    problems.extend(found.into_iter().map(label));
+                }
+                if on == On::Interp {
+                    for program in &test.programs {
+                        let found = program::checked(test, program, variant.fixed);
+                        problems.extend(found.into_iter().map(label));
+                    }
                 }
             }
             Err(e) => {
@@ -188,6 +223,8 @@ pub(crate) fn fell_back(stats: &LaunchStats) -> Option<String> {
 
 /// What is wrong with the findings of a checked run.
 fn checked(source: &Source, run: &Run, finds: &[Find]) -> Vec<Problem> {
+    let steps = Some(run.steps.unwrap_or(CHECKED_STEPS));
+    let run = &Run { steps, ..run.clone() };
     let came = match launch(source, run, On::Interp) {
         Ok(came) => came,
         Err(what) => return vec![Problem { line: run.line, what }],
@@ -208,6 +245,27 @@ fn checked(source: &Source, run: &Run, finds: &[Find]) -> Vec<Problem> {
     }
     came.context.check_leaks();
     let (found, notes) = came.context.findings();
+    // A launch that ends early must have been found at fault.
+    let told = |f: &check::Finding| matches!(f.check, check::Check::Memory | check::Check::Sync);
+    if let Err(LaunchError::Fault(report)) = &came.result
+        && !found.iter().any(told)
+    {
+        let what = format!("ended early, and no finding says so: {}", report.message);
+        problems.push(Problem { line: run.line, what });
+    }
+    problems.extend(compared(&found, &notes, finds, run.line));
+    problems
+}
+
+/// What is wrong with findings.
+pub(crate) fn compared(
+    found: &[check::Finding],
+    notes: &[String],
+    finds: &[Find],
+    line: usize,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut say = |line: usize, what: String| problems.push(Problem { line, what });
     let one = |f: &check::Finding| render::text(std::slice::from_ref(f), &[]);
     let rule = |f: &check::Finding| format!("{}/{}", f.check.name(), f.class.name());
     let mut left: Vec<&check::Finding> = found.iter().collect();
@@ -230,17 +288,18 @@ fn checked(source: &Source, run: &Run, finds: &[Find]) -> Vec<Problem> {
         }
     }
     for finding in left {
-        say(run.line, format!("found, and no comment expects it:\n{}", one(finding)));
+        say(line, format!("found, and no comment expects it:\n{}", one(finding)));
     }
     for note in notes {
-        say(run.line, format!("note: {note}"));
+        say(line, format!("note: {note}"));
     }
     problems
 }
 
-fn problems_of(test: &FileTest, source: &Source, run: &Run, on: On) -> Vec<Problem> {
+fn problems_of(test: &FileTest, source: &Source, run: &Run, fixed: bool, on: On) -> Vec<Problem> {
     if let Some(finds) = &run.finds {
         // Checks run in the interpreter.
+        let finds = if fixed { &[][..] } else { finds };
         return if on == On::Jit { Vec::new() } else { checked(source, run, finds) };
     }
     let came = match launch(source, run, on) {

@@ -6,8 +6,11 @@
 //! are no race. Nothing depends on the order in which the interpreter happens to run warps and blocks, but for values
 //! that steer the program.
 
+mod between;
 mod order;
 mod report;
+
+pub(crate) use between::Between;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -164,6 +167,16 @@ impl Race {
         }
     }
 
+    /// What stays of a launch that has ended: its accesses to global memory.
+    pub(crate) fn settled(mut self) -> Race {
+        self.blocks.clear();
+        self.clusters.clear();
+        self.published.clear();
+        self.phases.clear();
+        self.cluster_arrivals.clear();
+        self
+    }
+
     /// What was found.
     pub(crate) fn finish(&mut self) -> Vec<Finding> {
         std::mem::take(&mut self.conflicts).into_iter().map(|c| c.finding).collect()
@@ -282,7 +295,9 @@ impl Race {
             index: m.index(),
             by: a.by,
             action: a.action,
-            strong: a.order != Order::Weak,
+            // What makes and ends an mbarrier object is no atomic operation on it.
+            strong: a.order != Order::Weak
+                && !(a.by == Accessor::Mbarrier && a.action == Action::Write),
             scope: if a.order == Order::Volatile { Scope::Sys } else { a.scope },
             bytes: a.bytes,
             asynchronous,
@@ -326,7 +341,11 @@ impl Race {
         let kind = self.kinds[site as usize];
         let state = &self.blocks[&home.block].threads[home.thread as usize];
         let (clock, actor) = match kind.asynchronous {
-            true => (state.agent, self.threads + thread),
+            // What a bulk copy writes may still be under way when what it reads is done with.
+            true => {
+                let later = kind.by == Accessor::BulkCopy && kind.action != Action::Read;
+                (state.agent + u32::from(later), self.threads + thread)
+            }
             false => (state.clock, thread),
         };
         let actor = home.block * 2 * self.threads + actor;
@@ -376,13 +395,14 @@ impl Race {
     fn morally_strong(&self, old: Entry, new: Entry) -> bool {
         let (a, b) = (self.kinds[old.site() as usize], self.kinds[new.site() as usize]);
         if a.by == Accessor::Mbarrier && b.by == Accessor::Mbarrier {
-            return true;
+            return a.strong && b.strong;
         }
         let blocks = [old, new].map(|e| e.actor / (2 * self.threads));
         let same_block = blocks[0] == blocks[1];
         let [one, two] = blocks.map(|b| self.clusters.get(&b));
         a.strong
             && b.strong
+            && a.bytes == b.bytes
             && old.bytes() == new.bytes()
             && [a, b].iter().all(|k| covers(k.scope, same_block, one == two))
     }

@@ -22,6 +22,9 @@ impl Race {
         kind: BarKind,
     ) {
         let block = self.enter(m);
+        let program = &self.program;
+        let opcode = program.functions[m.function() as usize].insts[m.index() as usize].opcode;
+        let relaxed = program.matches[opcode as usize].has(".relaxed");
         // Below sm_70 any lane brings its warp.
         for home in self.homes(m, block, mask) {
             let handed = self.hand(home);
@@ -40,7 +43,10 @@ impl Race {
                     let all = self.cluster_arrivals.entry(m.cluster()).or_default();
                     let new = || (Gathered::new(threads), Vec::new());
                     let (gathered, waiting) = all.entry(block).or_insert_with(new);
-                    gathered.add(&handed);
+                    // A relaxed arrival brings nothing of what its thread did.
+                    if !relaxed {
+                        gathered.add(&handed);
+                    }
                     waiting.push(home.thread);
                 }
             }
@@ -200,8 +206,8 @@ impl Race {
             MbarrierOp::ArriveAfterCopies | MbarrierOp::Complete(_) => {
                 let actor = self.threads + home.thread;
                 let thread = self.thread(home);
-                let agent = thread.agent;
-                thread.agent += 1;
+                let agent = thread.agent + 1;
+                thread.agent += 2;
                 let mut handed = self.hand(home);
                 handed.known.learn(home, actor, agent);
                 if matches!(event.what, MbarrierOp::Complete(_)) {
@@ -242,8 +248,15 @@ impl Race {
             let thread = self.thread(home);
             match group.what {
                 AsyncGroupOp::Commit => {
-                    thread.groups[kind].push_back(thread.agent);
-                    thread.agent += 1;
+                    thread.groups[kind].push_back(thread.agent + 1);
+                    thread.agent += 2;
+                }
+                // Of these groups everything is read; they may not have written.
+                AsyncGroupOp::Wait { pending, read: true } => {
+                    let done = thread.groups[kind].len().saturating_sub(pending as usize);
+                    if let Some(agent) = done.checked_sub(1).map(|last| thread.groups[kind][last]) {
+                        thread.known.learn(home, actor, agent - 1);
+                    }
                 }
                 AsyncGroupOp::Wait { pending, .. } => {
                     while thread.groups[kind].len() > pending as usize {
@@ -253,8 +266,8 @@ impl Race {
                 }
                 AsyncGroupOp::WaitAll => {
                     thread.groups[kind].clear();
-                    thread.known.learn(home, actor, thread.agent);
-                    thread.agent += 1;
+                    thread.known.learn(home, actor, thread.agent + 1);
+                    thread.agent += 2;
                 }
             }
         }

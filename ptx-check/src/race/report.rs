@@ -22,7 +22,7 @@ impl Race {
         }
     }
 
-    fn site(&self, entry: Entry) -> Site {
+    pub(super) fn site(&self, entry: Entry) -> Site {
         let kind = self.kinds[entry.site() as usize];
         let actors = 2 * self.threads;
         let (block, thread) = (entry.actor / actors, entry.actor % actors % self.threads);
@@ -99,7 +99,11 @@ impl Race {
             Class::Proxy
         } else if before.asynchronous || now.asynchronous {
             Class::AsyncCopy
-        } else if before.strong && now.strong && old.bytes() == new.bytes() {
+        } else if before.strong
+            && now.strong
+            && before.bytes == now.bytes
+            && old.bytes() == new.bytes()
+        {
             Class::Scope
         } else if both_write && self.equal(m, a, old, new, at, lanes) {
             Class::EqualWrites

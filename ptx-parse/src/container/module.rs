@@ -42,7 +42,7 @@ records! {
         max_cluster_rank, explicit_cluster
     }
     Prototype { rets, params, noreturn }
-    Loc { file, line, column }
+    Loc { file, line, column, inlined }
     Body {
         regs, vars, insts, operands, labels, branch_targets, call_targets, prototypes, locs, nounroll,
         end

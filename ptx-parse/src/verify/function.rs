@@ -404,6 +404,18 @@ impl Verifier<'_> {
         }
     }
 
+    /// The position that another one names as the one that it was inlined at: mostly a recent one.
+    fn outer(&mut self, (file, line, column): (u32, u32, u32)) -> u32 {
+        let locs = &mut self.body.locs;
+        let near = locs.len().saturating_sub(1024);
+        let same = |l: &Loc| (l.file, l.line, l.column) == (file, line, column);
+        let known = locs[near..].iter().rposition(same).map(|at| near + at);
+        known.unwrap_or_else(|| {
+            locs.push(Loc { file, line, column, inlined: None });
+            locs.len() - 1
+        }) as u32
+    }
+
     fn body_directive(&mut self, d: &Directive, label: Option<&Stmt>) {
         let ast = self.ast;
         let words = ast.words(d.words);
@@ -415,7 +427,15 @@ impl Verifier<'_> {
             (DirectiveKind::Loc, _) => {
                 if let [file, line, column, ..] = *ast.ints(d.ints) {
                     let n = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-                    self.body.locs.push(Loc { file: n(file), line: n(line), column: n(column) });
+                    let place = |file, line, column| (n(file), n(line), n(column));
+                    let inlined = match *ast.ints(d.ints) {
+                        [_, _, _, file, line, column, ..] => {
+                            Some(self.outer(place(file, line, column)))
+                        }
+                        _ => None,
+                    };
+                    let (file, line, column) = place(file, line, column);
+                    self.body.locs.push(Loc { file, line, column, inlined });
                     self.loc = Some(self.body.locs.len() as u32 - 1);
                 }
                 if !words.is_empty() {

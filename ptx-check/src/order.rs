@@ -1,0 +1,66 @@
+//! What a piece of work of a stream comes after.
+//!
+//! Drivers say it of the work that they run: every queue is an actor with a clock that counts its work, and a piece of
+//! work knows which of all queues came before it: by order in its own, by events, and by what the host had waited for
+//! when it asked for the work.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Up to which of its work each queue is known to have come.
+pub type Known = BTreeMap<u64, u64>;
+
+/// A piece of work and what it comes after.
+#[derive(Clone, Debug)]
+pub struct Past {
+    /// Its queue.
+    pub queue: u64,
+    /// Its number there, from 1.
+    pub number: u64,
+    /// What came before it.
+    pub known: Arc<Known>,
+}
+
+impl Past {
+    /// Whether `other` comes before this.
+    pub(crate) fn follows(&self, other: &Past) -> bool {
+        self.queue == other.queue && self.number >= other.number
+            || self.known.get(&other.queue).is_some_and(|n| *n >= other.number)
+    }
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Past>> = const { RefCell::new(None) };
+}
+
+/// Somebody orders work by means that are not followed.
+static UNKNOWN: AtomicBool = AtomicBool::new(false);
+
+/// Runs a piece of work.
+pub fn during<R>(past: Past, work: impl FnOnce() -> R) -> R {
+    /// Work that panics must not stay current.
+    struct Back(Option<Past>);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            let before = self.0.take();
+            CURRENT.with(|c| *c.borrow_mut() = before);
+        }
+    }
+    let _back = Back(CURRENT.with(|c| c.borrow_mut().replace(past)));
+    work()
+}
+
+/// From now on nothing is said of order between queues: the program makes some that drivers do not follow.
+pub fn give_up() {
+    UNKNOWN.store(true, Ordering::Relaxed);
+}
+
+/// The work that runs on this thread, where its order is known.
+pub fn current() -> Option<Past> {
+    if UNKNOWN.load(Ordering::Relaxed) {
+        return None;
+    }
+    CURRENT.with(|c| c.borrow().clone())
+}
