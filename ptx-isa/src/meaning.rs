@@ -148,8 +148,21 @@ pub struct ModuleInfo {
     pub address_bits: u8,
 }
 
+/// Local memory that a kernel allocates from while it runs, by `.local` addresses.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct StackArea {
+    /// A word that holds the bytes in use; zero when the kernel starts.
+    pub used: u32,
+    /// First byte.
+    pub bottom: u32,
+    /// Byte behind the last; the stack grows down from it.
+    pub top: u32,
+}
+
 /// The context of one instruction's meaning.
 pub struct Cx<'a> {
+    /// Where the function allocates from; `None` in functions that do not, or are no kernels.
+    pub stack: Option<StackArea>,
     /// The matched row and modifiers.
     pub m: &'a Match,
     /// The module's target and version.
@@ -184,6 +197,7 @@ impl<'a> Cx<'a> {
             writes: SmallVec::new(),
             refused: None,
             carry,
+            stack: None,
         }
     }
 

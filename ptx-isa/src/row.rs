@@ -167,6 +167,8 @@ pub enum Operation {
     Store,
     /// Arrives at a barrier of the block.
     Barrier,
+    /// Reads or moves the stack pointer.
+    Stack,
 }
 
 /// How a row's results relate to those of hardware, and what proves it.

@@ -1,10 +1,10 @@
 //! One function: registers, frame, instructions, calls.
 
-use ptx_isa::effect::{Effect, Mem, MemoryPlace, Order, Scope, Sys};
+use ptx_isa::effect::{Cache, Effect, Mem, MemoryPlace, Order, Scope, Sys};
 use std::collections::HashMap;
 
-use ptx_isa::meaning::{Arg, Selection, Src, Uop, V};
-use ptx_isa::row::Control;
+use ptx_isa::meaning::{Arg, Selection, Src, StackArea, Uop, V};
+use ptx_isa::row::{Control, Operation};
 use ptx_isa::uop::Op;
 use ptx_isa::{Cx, Kind, Match, Sem, Space, Ty};
 
@@ -47,6 +47,7 @@ pub(crate) fn lower_function(
     out.regs[Kind::P as usize] += 1;
     out.reg_names[Kind::P as usize].push(made("CC.CF"));
 
+    let stack = entry.then(|| stack_area(module, body, &mut out)).flatten();
     let plan = if module.contraction {
         contract::plan(module, body, entry)
     } else {
@@ -63,6 +64,11 @@ pub(crate) fn lower_function(
         let operands = &body.operands[inst.operands.start as usize..inst.operands.end as usize];
         let guard = inst.guard.map(|(r, negated)| (names.regs[r as usize].0, negated));
         let mut flow = Flow::Next;
+        if let (0, Some(area), None) = (i, stack, guard)
+            && !body.labels.iter().any(|(_, at)| *at == 0)
+        {
+            out.uops.push(nothing_in_use(area));
+        }
         if let Some(copies) = kept.get(&i) {
             keep_factors(copies, m, operands, &names, carry, &mut out);
         }
@@ -81,6 +87,7 @@ pub(crate) fn lower_function(
                 let done = arguments(fused, operands, types, &names, &kept, &mut args, &mut out)
                     .and_then(|()| {
                         let mut x = Cx::new(m, module.info, &args, carry, &mut out.uops);
+                        x.stack = stack;
                         meaning(&mut x);
                         x.finish()
                     });
@@ -123,6 +130,34 @@ pub(crate) fn lower_function(
         Some((i, why)) => Err(refusal(module, id, i, why)),
         None => Ok(out),
     }
+}
+
+/// Bytes that a kernel may allocate on its stack.
+const STACK_BYTES: u32 = 16 << 10;
+
+/// Room in the frame for what the kernel allocates while it runs, if it does.
+fn stack_area(module: &Module, body: &Body, out: &mut Function) -> Option<StackArea> {
+    let mut ops = body.insts.iter().map(|i| module.matches[i.opcode as usize].row.op);
+    if !ops.any(|op| op == Operation::Stack) {
+        return None;
+    }
+    let used = out.frame_bytes;
+    let bottom = used + 16;
+    let top = bottom + STACK_BYTES;
+    out.frame_bytes = top;
+    out.local_vars.push(("(stack)".into(), used, top - used));
+    Some(StackArea { used, bottom, top })
+}
+
+/// Says that a stack is empty. Local memory is zero at the start of a kernel; this is for those who check what was
+/// written.
+fn nothing_in_use(area: StackArea) -> Uop {
+    let place = MemoryPlace { space: Space::Local, offset: i64::from(area.used) };
+    let (order, scope) = (Order::Weak, Scope::default());
+    let cache = Cache::Default;
+    let word = Mem { place, bytes: 4, count: 1, signed: false, order, scope, cache };
+    let (dst, src) = (Vec::new().into(), vec![V::d(0), V::w(0)].into());
+    Uop::Effect { effect: Effect::St(word), dst, src }
 }
 
 /// Control that runs off the end returns.
