@@ -2,6 +2,8 @@
 // flags: -cl-std=CL3.0 -arch=sm_90
 // flags: -cl-std=CL2.0 -arch=sm_70
 // flags: -cl-std=CL3.0 -arch=sm_90 -cl-opt-disable
+// run: addresses<<<1, 1>>>(s32[8]:fill:0)
+// check: 0 s32: 3 4 30 4 9 1 1 0
 // run: k<<<1, 64>>>(s32[64]:iota, s32[16]:fill:0)
 // check: 1 s32: 2016 2016 63 3 111 5 7 1 2 0 1 64 10 1 1 1
 int counter;
@@ -54,4 +56,26 @@ kernel void k(global int *in, global int *out)
     float whole;
     out[14] = part(1.25f, &whole) == 0.25f && whole == 1.0f;
     out[15] = calls() == 64;
+}
+// Addresses of variables in initial values.
+global int *third = &table[2];
+int *fourth = table + 3;
+struct pair { int n; char c; int *p; } pairs[2] = {{1, 2, &counter}, {3, 4, 0}};
+char *letter = &pairs[0].c;
+global struct pair *second = pairs + 1;
+global void *whole = &pairs;
+int **chain = &fourth;
+kernel void addresses(global int *out)
+{
+    out[0] = *third;
+    out[1] = *fourth;
+    *pairs[0].p += 30;
+    out[2] = counter;
+    counter -= 30;
+    out[3] = pairs[1].c;
+    *letter = 9;
+    out[4] = pairs[0].c;
+    pairs[0].c = 2;
+    out[5] = whole == (global void *)pairs;
+    out[6] = **chain == 4 && second->n == 3 && !second->p;
 }

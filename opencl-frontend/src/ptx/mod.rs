@@ -13,7 +13,7 @@ use std::fmt::Write;
 use crate::diag::Diag;
 use crate::ir::{Func, Op};
 use crate::options::Options;
-use crate::sema::hir::Program;
+use crate::sema::hir::{Global, Program};
 use crate::symbol::Interner;
 use crate::types::Space;
 use names::{global_names, private_names};
@@ -38,6 +38,27 @@ fn version(sm: u32) -> &'static str {
         80 => "7.0",
         _ => "7.8",
     }
+}
+
+/// The initial value of a variable with addresses in it, in words of eight bytes.
+fn words(global: &Global, bytes: &[u8], names: &[String]) -> Vec<String> {
+    let word = |chunk: &[u8]| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(word).to_string()
+    };
+    let mut words: Vec<String> = bytes.chunks(8).map(word).collect();
+    for address in &global.addresses {
+        let name = &names[address.of.0 as usize];
+        let name = if address.generic { format!("generic({name})") } else { name.clone() };
+        if let Some(word) = words.get_mut(address.at as usize / 8) {
+            *word = match address.offset {
+                0 => name,
+                offset => format!("{name}{offset:+}"),
+            };
+        }
+    }
+    words
 }
 
 /// Writes a module.
@@ -77,12 +98,25 @@ pub fn write(
             }
         }
     }
+    // What a variable points to is declared before it.
+    for (g, global) in program.globals.iter().enumerate().rev() {
+        if used[g] {
+            global.addresses.iter().for_each(|a| used[a.of.0 as usize] = true);
+        }
+    }
     for (g, global) in program.globals.iter().enumerate() {
         if !used[g] {
             continue;
         }
         let size = program.types.size(global.ty.id).unwrap_or(1).max(1);
-        if let Some(bytes) = &global.bytes {
+        if let Some(bytes) = &global.bytes
+            && !global.addresses.is_empty()
+        {
+            let words = words(global, bytes, &globals);
+            let (align, name, n) = (global.align.max(8), &globals[g], words.len());
+            let list = words.join(", ");
+            let _ = writeln!(out, "\n.global .align {align} .u64 {name}[{n}] = {{{list}}};");
+        } else if let Some(bytes) = &global.bytes {
             let space = if global.ty.space == Space::Global { "global" } else { "const" };
             let _ = write!(out, "\n.{space} .align {} .b8 {}[{size}]", global.align, globals[g]);
             if bytes.iter().any(|b| *b != 0) {

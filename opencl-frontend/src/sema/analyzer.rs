@@ -244,7 +244,14 @@ impl Sema<'_> {
         let array = self.types.intern(Type::Array(element, Some(bytes.len() as u64)));
         let id = GlobalId(self.globals.len() as u32);
         let ty = QualType { id: array, ..element };
-        self.globals.push(Global { name, ty, align: 1, bytes: Some(bytes.clone()), owner: None });
+        self.globals.push(Global {
+            name,
+            ty,
+            align: 1,
+            bytes: Some(bytes.clone()),
+            owner: None,
+            addresses: Vec::new(),
+        });
         self.strings.insert(bytes, id);
         id
     }

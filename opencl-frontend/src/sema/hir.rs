@@ -87,6 +87,19 @@ pub struct Local {
     pub restrict: bool,
 }
 
+/// The address of a variable in the initial bytes of another.
+#[derive(Clone, Copy, Debug)]
+pub struct Address {
+    /// Where it stands.
+    pub at: u64,
+    /// What it is the address of.
+    pub of: GlobalId,
+    /// Bytes behind that.
+    pub offset: i64,
+    /// As a generic address.
+    pub generic: bool,
+}
+
 /// A variable with a fixed address.
 #[derive(Clone, Debug)]
 pub struct Global {
@@ -98,6 +111,8 @@ pub struct Global {
     pub align: u64,
     /// Initial bytes.
     pub bytes: Option<Vec<u8>>,
+    /// Addresses of other variables among them.
+    pub addresses: Vec<Address>,
     /// The kernel it belongs to, for `__local` variables.
     pub owner: Option<FunctionId>,
 }

@@ -2,12 +2,18 @@
 
 use super::analyzer::Sema;
 use super::convert::Purpose;
-use super::hir::{Expr, ExprKind};
-use crate::diag::{Code, Diag};
+use super::hir::{Address, Expr, ExprKind, GlobalId};
+use crate::diag::Code;
 use crate::parse::ast::{self, Designator, Init, InitItem};
 use crate::parse::literal;
 use crate::source::Span;
-use crate::types::{QualType, Scalar, Type, TypeId};
+use crate::types::{QualType, Scalar, Space, Type, TypeId};
+
+/// What a variable holds at first.
+pub(super) struct Initial {
+    pub(super) bytes: Vec<u8>,
+    pub(super) addresses: Vec<Address>,
+}
 
 /// Position in a braced list, with the expressions already checked.
 struct Cursor<'i> {
@@ -366,11 +372,11 @@ impl Sema<'_> {
     }
 
     /// Writes a constant value into the bytes of a variable.
-    pub(super) fn constant_bytes(&mut self, value: &Expr, bytes: &mut [u8], at: u64) {
+    pub(super) fn constant_bytes(&mut self, value: &Expr, to: &mut Initial, at: u64) {
         match &value.kind {
             ExprKind::Aggregate(items) => {
                 for (offset, item) in items {
-                    self.constant_bytes(item, bytes, at + offset);
+                    self.constant_bytes(item, to, at + offset);
                 }
             }
             ExprKind::Build(_) | ExprKind::Const(_) => {
@@ -381,29 +387,38 @@ impl Sema<'_> {
                 let Some(lanes) = value.constant_lanes() else { return self.not_constant(value) };
                 for (i, lane) in lanes.iter().enumerate() {
                     let start = (at + i as u64 * size) as usize;
-                    if let Some(target) = bytes.get_mut(start..start + size as usize) {
+                    if let Some(target) = to.bytes.get_mut(start..start + size as usize) {
                         target.copy_from_slice(&lane.to_le_bytes()[..size as usize]);
                     }
                 }
             }
-            ExprKind::AddressOf(_) => {
-                let diag = Diag::error(
-                    Code::Unsupported,
-                    "addresses in constant initialisers are not compiled yet",
-                );
-                self.report(diag, value.span);
-            }
             ExprKind::Bitcast(inner)
                 if value.ty.id != TypeId::VOID && matches!(inner.kind, ExprKind::Const(_)) =>
             {
-                self.constant_bytes(inner, bytes, at);
+                self.constant_bytes(inner, to, at);
             }
-            ExprKind::Bitcast(inner) if matches!(inner.kind, ExprKind::AddressOf(_)) => {
-                self.constant_bytes(inner, bytes, at);
+            ExprKind::AddressOf(_) | ExprKind::PointerAdd(..) | ExprKind::Bitcast(_) => {
+                self.constant_address(value, to, at);
             }
             ExprKind::Error => {}
             _ => self.not_constant(value),
         }
+    }
+
+    /// Notes the address of a variable.
+    fn constant_address(&mut self, value: &Expr, to: &mut Initial, at: u64) {
+        let (Some((of, offset)), Some(target)) =
+            (variable_address(value), self.types.pointee(value.ty.id))
+        else {
+            return self.not_constant(value);
+        };
+        let generic = target.space == Space::Generic;
+        // Kernels would not know a pointer to `__constant` from one into a buffer.
+        if self.globals[of.0 as usize].ty.space != Space::Global || !at.is_multiple_of(8) {
+            let message = "addresses of __constant variables and of strings in initial values are not compiled yet";
+            return self.error(Code::Unsupported, value.span, message);
+        }
+        to.addresses.push(Address { at, of, offset, generic });
     }
 
     fn not_constant(&mut self, value: &Expr) {
@@ -412,5 +427,31 @@ impl Sema<'_> {
             value.span,
             "the initialiser of a program-scope variable must be constant (6.5.3)",
         );
+    }
+}
+
+/// The variable that a constant pointer points into, and how many bytes into it.
+fn variable_address(pointer: &Expr) -> Option<(GlobalId, i64)> {
+    match &pointer.kind {
+        ExprKind::AddressOf(object) => variable_place(object),
+        ExprKind::Bitcast(inner) => variable_address(inner),
+        ExprKind::PointerAdd(base, index, size) => {
+            let (of, offset) = variable_address(base)?;
+            let bytes = (index.constant()? as i64).checked_mul(*size as i64)?;
+            Some((of, offset.checked_add(bytes)?))
+        }
+        _ => None,
+    }
+}
+
+fn variable_place(object: &Expr) -> Option<(GlobalId, i64)> {
+    match &object.kind {
+        ExprKind::Global(id) => Some((*id, 0)),
+        ExprKind::Member(base, offset) => {
+            let (of, before) = variable_place(base)?;
+            Some((of, before.checked_add(*offset as i64)?))
+        }
+        ExprKind::Deref(pointer) => variable_address(pointer),
+        _ => None,
     }
 }

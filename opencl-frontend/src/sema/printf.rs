@@ -115,7 +115,14 @@ impl Sema<'_> {
             QualType { constant: true, space: Space::Global, ..QualType::plain(TypeId::CHAR) };
         let array = self.types.intern(Type::Array(element, Some(bytes.len() as u64)));
         let ty = QualType { id: array, ..element };
-        self.globals.push(Global { name, ty, align: 1, bytes: Some(bytes), owner: None });
+        self.globals.push(Global {
+            name,
+            ty,
+            align: 1,
+            bytes: Some(bytes),
+            owner: None,
+            addresses: Vec::new(),
+        });
         GlobalId(self.globals.len() as u32 - 1)
     }
 

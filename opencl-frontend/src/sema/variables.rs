@@ -2,6 +2,7 @@
 
 use super::analyzer::{Entity, Sema};
 use super::hir::{Global, GlobalId, Stmt, StmtKind};
+use super::init::Initial;
 use super::specifiers::Specifiers;
 use crate::diag::{Code, Diag};
 use crate::parse::ast::{self, Attribute};
@@ -177,7 +178,14 @@ impl Sema<'_> {
             let id = known.unwrap_or_else(|| {
                 let id = GlobalId(self.globals.len() as u32);
                 let align = self.types.align(ty.id).max(align.unwrap_or(1));
-                self.globals.push(Global { name: name.sym, ty, align, bytes: None, owner: None });
+                self.globals.push(Global {
+                    name: name.sym,
+                    ty,
+                    align,
+                    bytes: None,
+                    owner: None,
+                    addresses: Vec::new(),
+                });
                 self.shared.insert(name.sym, id);
                 self.undefined.push((id, self.context.index, name.span));
                 id
@@ -190,12 +198,13 @@ impl Sema<'_> {
         }
         let value = item.init.as_ref().map(|init| self.initializer(&mut ty, init));
         let Some(size) = self.object_size(ty, name.span) else { return };
-        let mut bytes = vec![0; size as usize];
+        let mut initial = Initial { bytes: vec![0; size as usize], addresses: Vec::new() };
         if let Some(value) = value
             && !self.session.has_errors()
         {
-            self.constant_bytes(&value, &mut bytes, 0);
+            self.constant_bytes(&value, &mut initial, 0);
         }
+        let Initial { bytes, addresses } = initial;
         let align = self.types.align(ty.id).max(align.unwrap_or(1));
         if let Some(id) = known {
             let global = &mut self.globals[id.0 as usize];
@@ -204,7 +213,7 @@ impl Sema<'_> {
                 None if global.ty.id != ty.id => Some("is declared with two types"),
                 None => None,
             };
-            global.bytes = Some(bytes);
+            (global.bytes, global.addresses) = (Some(bytes), addresses);
             global.align = align;
             if let Some(problem) = problem {
                 let message = format!("constant `{}` {problem}", self.text(name.sym));
@@ -213,7 +222,14 @@ impl Sema<'_> {
             return self.declare_name(name, Entity::Global(id));
         }
         let id = GlobalId(self.globals.len() as u32);
-        self.globals.push(Global { name: name.sym, ty, align, bytes: Some(bytes), owner: None });
+        self.globals.push(Global {
+            name: name.sym,
+            ty,
+            align,
+            bytes: Some(bytes),
+            owner: None,
+            addresses,
+        });
         if is_shared {
             self.shared.insert(name.sym, id);
         }
@@ -265,7 +281,14 @@ impl Sema<'_> {
         }
         let align = self.types.align(ty.id).max(align.unwrap_or(1));
         let id = GlobalId(self.globals.len() as u32);
-        self.globals.push(Global { name: name.sym, ty, align, bytes: None, owner: Some(owner) });
+        self.globals.push(Global {
+            name: name.sym,
+            ty,
+            align,
+            bytes: None,
+            owner: Some(owner),
+            addresses: Vec::new(),
+        });
         self.declare_name(name, Entity::Global(id));
     }
 }

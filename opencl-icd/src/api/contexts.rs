@@ -142,7 +142,9 @@ calls! {
     clSetDefaultDeviceCommandQueue(context: usize, device: usize, queue: usize) {
         registry::get::<Context>(context)?;
         registry::get::<Device>(device)?;
-        registry::get::<Queue>(queue)?;
+        if queue != 0 {
+            registry::get::<Queue>(queue)?;
+        }
         // No device has queues of its own (CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES).
         Err(Error::INVALID_OPERATION)
     }

@@ -256,6 +256,7 @@ static void refusals(cl_context context) {
     CHECK(clSetContextDestructorCallback(context, NULL, NULL) == CL_INVALID_VALUE);
     CHECK(clGetHostTimer(device, NULL) == CL_INVALID_VALUE && clGetDeviceAndHostTimer(device, NULL, NULL) == CL_INVALID_VALUE);
     CHECK(clSetDefaultDeviceCommandQueue(context, device, queue) == CL_INVALID_OPERATION);
+    CHECK(clSetDefaultDeviceCommandQueue(context, device, NULL) == CL_INVALID_OPERATION);
     const char *text = "kernel void k(global int *p, int n) {}";
     cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &code);
     CHECK(clSetProgramReleaseCallback(program, NULL, NULL) == CL_INVALID_OPERATION);
