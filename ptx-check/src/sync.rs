@@ -273,11 +273,8 @@ impl Sync {
 /// The finding that a fault is, if threads wait in it.
 pub(crate) fn of_fault(report: &Report) -> Option<Finding> {
     let class = match report.kind {
-        // Who set a limit wants to know who waits when it is reached.
-        FaultKind::Deadlock
-        | FaultKind::DivergentBarrier
-        | FaultKind::StepLimit
-        | FaultKind::Timeout => Class::Deadlock,
+        // Who limits the instructions wants to know who waits when the limit is reached. A time says less: checks are slow.
+        FaultKind::Deadlock | FaultKind::DivergentBarrier | FaultKind::StepLimit => Class::Deadlock,
         FaultKind::Operand if report.message.contains("mbarrier at ") => Class::Mbarrier,
         _ => return None,
     };
