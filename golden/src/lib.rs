@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use source::Source;
+pub use source::texts_of;
 
 /// What the output buffer holds before a kernel runs, in every byte.
 pub const POISON: u8 = 0xA5;

@@ -9,6 +9,20 @@ use serde::Deserialize;
 
 use crate::Error;
 
+/// The texts of an archive (`.tar.xz`), by path.
+///
+/// # Errors
+/// When the archive cannot be read.
+pub fn texts_of(archive: &Path) -> Result<BTreeMap<String, String>, Error> {
+    match Source::open(archive)? {
+        Source::Folder(_) => Ok(BTreeMap::new()),
+        Source::Archive { files, .. } => Ok(files
+            .into_iter()
+            .map(|(name, bytes)| (name, String::from_utf8_lossy(&bytes).into_owned()))
+            .collect()),
+    }
+}
+
 /// Files by their path below the root, with forward slashes.
 pub(crate) enum Source {
     Folder(PathBuf),

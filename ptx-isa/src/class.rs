@@ -35,6 +35,10 @@ macro_rules! classes {
 classes! {
     /// 32-bit integer add and subtract, 16-bit too.
     IntAdd = "int-add",
+    /// Two 32-bit additions, or a shift and an addition, that the assembler makes one instruction.
+    IntAdd3 = "int-add3",
+    /// 32-bit add and subtract that saturate.
+    IntAddSat = "int-add-sat",
     /// 64-bit integer add and subtract.
     IntAdd64 = "int-add64",
     /// `mul24`, `mad24`.
@@ -51,8 +55,12 @@ classes! {
     IntMulHi64 = "int-mul-hi64",
     /// Division and remainder of 32 bits and fewer.
     IntDiv = "int-div",
+    /// The same of signed numbers.
+    IntDivSigned = "int-div-signed",
     /// Division and remainder of 64 bits.
     IntDiv64 = "int-div64",
+    /// The same of signed numbers.
+    IntDivSigned64 = "int-div-signed64",
     /// Integer minimum, maximum, absolute value, `sad`.
     IntMinMax = "int-minmax",
     /// `and`, `or`, `xor`, `not`, `lop3`.
@@ -79,6 +87,8 @@ classes! {
     F32RcpApprox = "f32-rcp-approx",
     /// `sqrt.approx`.
     F32SqrtApprox = "f32-sqrt-approx",
+    /// `sqrt.approx`, `rsqrt.approx`, `lg2.approx` that keep subnormal numbers.
+    F32Scaled = "f32-scaled",
     /// `rsqrt.approx`.
     F32Rsqrt = "f32-rsqrt",
     /// `ex2`, `tanh`.
@@ -105,26 +115,33 @@ classes! {
     F64Div = "f64-div",
     /// Double-precision reciprocal.
     F64Rcp = "f64-rcp",
-    /// Double-precision square root and reciprocal square root.
+    /// Double-precision square root.
     F64Sqrt = "f64-sqrt",
+    /// `rsqrt.approx` of doubles.
+    F64Rsqrt = "f64-rsqrt",
     /// Arithmetic on one or two 16-bit floats.
     F16 = "f16",
     /// `ex2`, `tanh` on 16-bit floats.
     F16Mufu = "f16-mufu",
-    /// `setp`, `set`, `testp`, `slct` of 32 bits and fewer.
+    /// `setp`, `set`, `testp` of 32 bits and fewer.
     Compare = "compare",
     /// Comparison of doubles or 64-bit integers.
     Compare64 = "compare64",
     /// `selp`.
     Select = "select",
+    /// `slct`: a comparison and a choice.
+    CompareSelect = "compare-select",
     /// `mov`, `cvta` and conversions that only move bits.
     Move = "move",
     /// Reading a special register.
     SpecialRegister = "special-register",
     /// Conversion between integers of up to 32 bits.
     ConvertInt = "convert-int",
-    /// Conversion between 32-bit integers and floats, rounding to an integer.
+    /// Conversion of floats to integers of up to 32 bits and of smaller integers to floats, rounding to
+    /// an integer.
     Convert = "convert",
+    /// Conversion of 32-bit integers to single precision.
+    ConvertFromInt = "convert-from-int",
     /// Conversion from or to 64-bit types.
     Convert64 = "convert64",
     /// Conversion between f32 and 16-bit floats.
@@ -199,6 +216,7 @@ impl Class {
         matches!(
             self,
             IntDiv64
+                | IntDivSigned64
                 | F32Div
                 | F32Rcp
                 | F32Sqrt
@@ -214,16 +232,33 @@ impl Class {
     pub const fn is_arithmetic(self) -> bool {
         use Class::*;
         match self {
-            IntAdd | IntAdd64 | IntMul24 | IntMul | IntMulWide | IntMulHi | IntMul64
-            | IntMulHi64 | IntDiv | IntMinMax | Logic | Shift | Shift64 | Bitfield | BitCount
-            | Dot | F32Add | F32Mul | F32Fma | F32MinMax | F32RcpApprox | F32SqrtApprox
-            | F32Rsqrt | F32Ex2 | F32Lg2 | F32SinCos | F32DivApprox | F64Add | F64Fma
-            | F64MinMax | F16 | F16Mufu | Compare | Compare64 | Select | Move | SpecialRegister
-            | ConvertInt | Convert | Convert64 | ConvertF16 | Shuffle => true,
-            IntDiv64 | F32Div | F32Rcp | F32Sqrt | F64Div | F64Rcp | F64Sqrt | Branch | Barrier
-            | WarpSync | FenceBlock | FenceDevice | Vote | Match | Redux | LoadGlobal
-            | StoreGlobal | AtomicGlobal | LoadShared | StoreShared | AtomicShared | LoadConst
-            | LoadParam | Texture | LoadMatrix | MmaSmall | MmaLarge | MmaF64 => false,
+            IntAdd | IntAdd3 | IntAddSat | IntAdd64 | IntMul24 | IntMul | IntMulWide | IntMulHi
+            | IntMul64 | IntMulHi64 | IntDiv | IntDivSigned | IntMinMax | Logic | Shift
+            | Shift64 | Bitfield | BitCount | Dot | F32Add | F32Mul | F32Fma | F32MinMax
+            | F32RcpApprox | F32SqrtApprox | F32Rsqrt | F32Scaled | F32Ex2 | F32Lg2 | F32SinCos
+            | F32DivApprox | F64Add | F64Fma | F64MinMax | F16 | F16Mufu | Compare
+            | CompareSelect | Compare64 | Select | Move | SpecialRegister | ConvertInt
+            | ConvertFromInt | Convert | Convert64 | ConvertF16 | Shuffle => true,
+            IntDiv64 | IntDivSigned64 | F64Rsqrt | F32Div | F32Rcp | F32Sqrt | F64Div | F64Rcp
+            | F64Sqrt | Branch | Barrier | WarpSync | FenceBlock | FenceDevice | Vote | Match
+            | Redux | LoadGlobal | StoreGlobal | AtomicGlobal | LoadShared | StoreShared
+            | AtomicShared | LoadConst | LoadParam | Texture | LoadMatrix | MmaSmall | MmaLarge
+            | MmaF64 => false,
+        }
+    }
+
+    /// The class whose numbers hold where a device profile has none for this one: a class that only
+    /// some generations tell apart.
+    pub const fn coarser(self) -> Option<Self> {
+        match self {
+            Class::IntAdd3 | Class::IntAddSat => Some(Class::IntAdd),
+            Class::IntDivSigned => Some(Class::IntDiv),
+            Class::IntDivSigned64 => Some(Class::IntDiv64),
+            Class::F32Scaled => Some(Class::F32Rsqrt),
+            Class::F64Rsqrt => Some(Class::F64Sqrt),
+            Class::CompareSelect => Some(Class::Compare),
+            Class::ConvertFromInt => Some(Class::Convert),
+            _ => None,
         }
     }
 
@@ -251,7 +286,11 @@ fn is_float(ty: Ty) -> bool {
 
 /// Integer addition, subtraction and what is like them.
 pub fn add(m: &Match) -> Class {
-    if is_64_bit(m) { Class::IntAdd64 } else { Class::IntAdd }
+    match () {
+        () if is_64_bit(m) => Class::IntAdd64,
+        () if m.has(".sat") => Class::IntAddSat,
+        () => Class::IntAdd,
+    }
 }
 
 /// Integer multiplication and multiply-add.
@@ -268,7 +307,19 @@ pub fn multiply(m: &Match) -> Class {
 
 /// Integer division and remainder.
 pub fn divide(m: &Match) -> Class {
-    if is_64_bit(m) { Class::IntDiv64 } else { Class::IntDiv }
+    let signed = m.types().next().is_some_and(Ty::signed);
+    match (is_64_bit(m), signed) {
+        (false, false) => Class::IntDiv,
+        (false, true) => Class::IntDivSigned,
+        (true, false) => Class::IntDiv64,
+        (true, true) => Class::IntDivSigned64,
+    }
+}
+
+/// An approximate function that needs a scaled operand for subnormal numbers; `plain` where it flushes
+/// them.
+pub fn scaled(m: &Match, plain: Class) -> Class {
+    if m.has(".ftz") { plain } else { Class::F32Scaled }
 }
 
 /// Shifts.
@@ -294,6 +345,12 @@ pub fn convert(m: &Match) -> Class {
             Class::ConvertF16
         }
         (true, false) if m.types().all(is_float) && m.types().any(is_half) => Class::ConvertF16,
+        (true, false)
+            if m.types().next() == Some(Ty::F32)
+                && m.types().last().is_some_and(|t| t.is_int() && t.bits() == 32) =>
+        {
+            Class::ConvertFromInt
+        }
         (true, false) => Class::Convert,
     }
 }
@@ -387,11 +444,18 @@ mod tests {
             ("div.approx.f32", "f32-div-approx"),
             ("ex2.approx.ftz.f32", "f32-ex2"),
             ("tanh.approx.bf16x2", "f16-mufu"),
-            ("rsqrt.approx.f64", "f64-sqrt"),
+            ("rsqrt.approx.f64", "f64-rsqrt"),
             ("min.f64", "f64-minmax"),
             ("fma.rn.f64", "f64-fma"),
             ("fma.rn.f16x2", "f16"),
-            ("cvt.rn.f32.s32", "convert"),
+            ("cvt.rn.f32.s32", "convert-from-int"),
+            ("cvt.rn.f32.u8", "convert"),
+            ("add.sat.s32", "int-add-sat"),
+            ("div.s32", "int-div-signed"),
+            ("rem.s64", "int-div-signed64"),
+            ("lg2.approx.f32", "f32-scaled"),
+            ("lg2.approx.ftz.f32", "f32-lg2"),
+            ("slct.u32.s32", "compare-select"),
             ("cvt.rzi.s32.f32", "convert"),
             ("cvt.rni.f32.f32", "convert"),
             ("cvt.f64.f32", "convert64"),

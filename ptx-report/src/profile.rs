@@ -61,7 +61,7 @@ pub(crate) fn limit_sentence(report: &Report) -> String {
     if let Some(s) = &report.sampling {
         let _ = write!(
             sentence,
-            " {} of {} blocks were simulated; the time is extrapolated, with a standard error of {}.",
+            " {} of {} blocks were simulated; the time is extrapolated, to within {}.",
             count(s.simulated),
             count(s.blocks),
             percent(s.relative_error)

@@ -10,7 +10,7 @@ use ptx_isa::types::Space as IsaSpace;
 use ptx_isa::{Class, Operation, Ty};
 use ptx_parse::code::{Flow, Function};
 
-use crate::code::Facts;
+use crate::code::{Facts, Predicated};
 use crate::event::Register;
 use crate::profile::Assembler;
 
@@ -90,9 +90,9 @@ fn fused(producer: &Facts<'_>, consumer: &Facts<'_>) -> Option<Class> {
     let float = |f: &Facts<'_>, ty: Ty| f.plain(".ftz") == Some(ty);
     match (p.op, c.op) {
         // LEA, IMAD, IADD3, LOP3.
-        (Operation::Shl, _) if p.plain("") == Some(Ty::B32) && add32(c) => Some(Class::IntAdd),
+        (Operation::Shl, _) if p.plain("") == Some(Ty::B32) && add32(c) => Some(Class::IntAdd3),
         (Operation::Mul, _) if low_half(p) && add32(c) => Some(Class::IntMul),
-        _ if add32(p) && add32(c) => Some(Class::IntAdd),
+        _ if add32(p) && add32(c) => Some(Class::IntAdd3),
         _ if logic(p) && logic(c) => Some(Class::Logic),
         (_, Operation::Compare) if logic(p) && c.compares_zero() => Some(Class::Compare),
         (Operation::Compare, _) if c.opcode.types().last() == Some(Ty::Pred) => {
@@ -154,9 +154,16 @@ fn fuse(function: &Function, facts: &mut [Facts<'_>]) {
             facts[user].op = Operation::Other;
         }
     }
-    // A multiply-add has room for one immediate only.
-    for f in facts.iter_mut().filter(|f| !f.folded && f.op == Operation::Fma) {
-        f.instruction.extra_slots += f.constants.saturating_sub(1);
+    // A multiply-add has room for one immediate only. The others are moved into registers once, ahead
+    // of all loops.
+    let more = |f: &Facts<'_>| f.constants.saturating_sub(1) as usize;
+    let moved: std::collections::HashSet<u64> = facts
+        .iter()
+        .filter(|f| !f.folded && f.op == Operation::Fma)
+        .flat_map(|f| f.arguments.iter().filter_map(|a| a.1).take(more(f)))
+        .collect();
+    if let Some(first) = facts.iter_mut().find(|f| !f.folded) {
+        first.instruction.extra_slots += moved.len() as u32;
     }
 }
 
@@ -359,7 +366,8 @@ fn merge_uniform_atomics(facts: &mut [Facts<'_>]) {
     }
 }
 
-/// Short blocks behind a conditional branch are executed under its predicate instead.
+/// Short blocks that a conditional branch leads to or around are executed under its predicate
+/// instead: an if, one whose body stands elsewhere, or both sides of one.
 fn predicate(most: usize, function: &Function, facts: &mut [Facts<'_>]) {
     let mut predecessors = vec![0; function.blocks.len()];
     for block in &function.blocks {
@@ -371,57 +379,118 @@ fn predicate(most: usize, function: &Function, facts: &mut [Facts<'_>]) {
         let Some(branch) = (block.end as usize).checked_sub(1) else { continue };
         let Flow::Bra(target) = function.insts[branch].flow else { continue };
         let Some(guard) = facts[branch].instruction.guard else { continue };
-        let Some(body) = block.succs.iter().copied().find(|s| *s != target) else { continue };
-        let b = &function.blocks[body as usize];
-        let reaches = b.succs[..] == [target];
-        let short = predecessors[body as usize] == 1
-            && b.start == block.end
-            && function.blocks[target as usize].start == b.end;
+        let Some(next) = block.succs.iter().copied().find(|s| *s != target) else { continue };
+        let [near, far] = [next, target].map(|b| &function.blocks[b as usize]);
         // A jump to the end is a predicated exit.
-        let last = function.insts.get(b.end as usize);
-        let exits = last.is_none_or(|i| matches!(i.flow, Flow::Ret | Flow::Exit));
-        if !reaches || !short || exits {
-            continue;
-        }
-        let inside = b.start as usize..b.end as usize;
-        let live = inside.clone().filter(|&i| !facts[i].folded);
-        let allowed = live.clone().all(|i| {
-            let f = &facts[i];
-            let control = !matches!(function.insts[i].flow, Flow::Next | Flow::Bra(_));
-            let sync = matches!(
-                f.instruction.class,
-                Class::Barrier | Class::WarpSync | Class::Shuffle | Class::Vote | Class::Match
-            );
-            let long = matches!(
-                f.instruction.class,
-                Class::IntDiv
-                    | Class::IntDiv64
-                    | Class::F32Div
-                    | Class::F32Sqrt
-                    | Class::F32Rcp
-                    | Class::F64Div
-                    | Class::F64Rcp
-                    | Class::F64Sqrt
-            );
-            !(control || sync || long) && f.instruction.guard.is_none()
-        });
-        let count = live.count();
-        if !allowed || count > most || count == 0 {
+        let leaves = |b: u32| {
+            let first = function.blocks[b as usize].start as usize;
+            function.insts.get(first).is_none_or(|i| matches!(i.flow, Flow::Ret | Flow::Exit))
+        };
+        let only = |b: u32| predecessors[b as usize] == 1;
+        let range = |b: u32| {
+            let block = &function.blocks[b as usize];
+            (block.start, block.end)
+        };
+        let adjoins = near.start == block.end;
+        let (sides, left): (&[u32], Predicated) = match (&near.succs[..], &far.succs[..]) {
+            // The block behind the branch goes on where the branch leads.
+            ([behind], _)
+                if *behind == target && only(next) && adjoins && far.start == near.end =>
+            {
+                (&[next], Predicated::Around(near.start, near.end))
+            }
+            // The branch leads to a block elsewhere that comes back behind the branch.
+            (_, [behind]) if *behind == next && only(target) => {
+                (&[target], Predicated::To(far.start, far.end))
+            }
+            // Two sides that meet.
+            ([one], [other])
+                if one == other
+                    && only(next)
+                    && only(target)
+                    && adjoins
+                    && far.start == near.end
+                    && function.blocks[*one as usize].start == far.end =>
+            {
+                (&[next, target], Predicated::Else { first: range(next), second: range(target) })
+            }
+            _ => continue,
+        };
+        let joins = match left {
+            Predicated::Around(..) => target,
+            Predicated::To(..) => next,
+            Predicated::Else { .. } | Predicated::EndOfFirst => near.succs[0],
+        };
+        let counts: Vec<Option<usize>> =
+            sides.iter().map(|&b| predicable(function, facts, range(b))).collect();
+        let fits = counts.iter().all(|c| c.is_some_and(|c| c <= most));
+        let empty = counts.iter().all(|c| *c == Some(0));
+        if !fits || empty || leaves(joins) {
             continue;
         }
         facts[branch].folded = true;
-        facts[branch].skips = Some((b.start, b.end));
-        for f in facts[inside].iter_mut().filter(|f| !f.folded) {
-            f.instruction.guard = Some(guard);
+        facts[branch].skips = Some(left);
+        for &side in sides {
+            let (start, end) = range(side);
+            for i in start as usize..end as usize {
+                match function.insts[i].flow {
+                    // The way back is no branch either.
+                    Flow::Bra(_) => facts[i].folded = true,
+                    _ if !facts[i].folded => facts[i].instruction.guard = Some(guard),
+                    _ => {}
+                }
+            }
+            facts[start as usize].continues |= side == next || sides.len() == 2;
+        }
+        if let Predicated::Else { first, .. } = left {
+            let last = first.1 as usize - 1;
+            if matches!(function.insts[last].flow, Flow::Bra(_)) {
+                facts[last].skips = Some(Predicated::EndOfFirst);
+            }
         }
         // The block behind goes on without a break.
-        facts[b.start as usize].continues = true;
-        if let Some(f) = facts.get_mut(b.end as usize)
-            && predecessors[target as usize] == 2
+        if !matches!(left, Predicated::To(..))
+            && predecessors[joins as usize] == 2
+            && let Some(f) = facts.get_mut(function.blocks[joins as usize].start as usize)
         {
             f.continues = true;
         }
     }
+}
+
+/// How many instructions of a block are left, if all of them can be executed under a predicate.
+fn predicable(function: &Function, facts: &[Facts<'_>], range: (u32, u32)) -> Option<usize> {
+    let mut count = 0;
+    for i in range.0 as usize..range.1 as usize {
+        let f = &facts[i];
+        if f.folded || matches!(function.insts[i].flow, Flow::Bra(_)) && i as u32 + 1 == range.1 {
+            continue;
+        }
+        let control = !matches!(function.insts[i].flow, Flow::Next);
+        let sync = matches!(
+            f.instruction.class,
+            Class::Barrier | Class::WarpSync | Class::Shuffle | Class::Vote | Class::Match
+        );
+        let long = matches!(
+            f.instruction.class,
+            Class::IntDiv
+                | Class::IntDivSigned
+                | Class::IntDivSigned64
+                | Class::IntDiv64
+                | Class::F32Div
+                | Class::F32Sqrt
+                | Class::F32Rcp
+                | Class::F64Div
+                | Class::F64Rcp
+                | Class::F64Sqrt
+                | Class::F64Rsqrt
+        );
+        if control || sync || long || f.instruction.guard.is_some() {
+            return None;
+        }
+        count += 1;
+    }
+    Some(count)
 }
 
 /// Branches that may diverge stand between two instructions that keep track of it.

@@ -44,6 +44,20 @@ pub struct CacheCounts {
     pub written_back: u64,
 }
 
+impl CacheCounts {
+    /// The counts of so many times the accesses.
+    pub(crate) fn scaled(self, times: f64) -> Self {
+        let n = |count: u64| (count as f64 * times).round() as u64;
+        Self {
+            read_hits: n(self.read_hits),
+            read_misses: n(self.read_misses),
+            write_hits: n(self.write_hits),
+            write_misses: n(self.write_misses),
+            written_back: n(self.written_back),
+        }
+    }
+}
+
 /// Some sets. The tags, which every access looks through, lie together.
 #[derive(Debug, Clone, Default)]
 struct Page {
@@ -251,6 +265,15 @@ impl Cache {
         self.counts.write_hits += hits;
         self.counts.write_misses += u64::from(mask.count_ones()) - hits;
         evicted
+    }
+
+    /// Reads and writes sectors of a line, as an atomic does: one access to each.
+    pub(crate) fn update_line(&mut self, address: u64, mask: u8) -> (Lookup, Option<Evicted>) {
+        let lookup = self.read_line(address, mask);
+        let counts = self.counts;
+        let evicted = self.write_line(address, mask, &[32; MAX_SECTORS]);
+        self.counts = CacheCounts { written_back: self.counts.written_back, ..counts };
+        (lookup, evicted)
     }
 
     /// The line that became dirty first, if more are dirty than may be; it is clean

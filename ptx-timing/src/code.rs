@@ -18,11 +18,12 @@ use ptx_isa::effect::{BarKind, Cache, Effect};
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
 use ptx_isa::types::Space as IsaSpace;
-use ptx_isa::{Class, Match, Operation, Ty};
+use ptx_isa::{Class, Kind, Match, Operation, Ty};
 use ptx_parse::code::{CallArg, Callee, Flow, Function, Inst, Program};
 
 use crate::assemble::assemble;
 use crate::event::{AccessKind, Code, Detail, Instruction, Register};
+use crate::moves;
 use crate::profile::Assembler;
 
 /// A kernel as the simulator needs it, and how to find an instruction in it.
@@ -30,18 +31,58 @@ use crate::profile::Assembler;
 pub struct KernelCode {
     /// Instructions and basic blocks.
     pub code: Code,
-    /// Per function and instruction: index into `code`, or nothing if the assembler folds it away.
-    pcs: Vec<Vec<Option<u32>>>,
+    /// Per function and instruction.
+    steps: Vec<Vec<Step>>,
     /// Per index: the function and instruction it stands for.
     pub origin: Vec<(u32, u32)>,
     /// PTX instructions that were folded away.
     pub folded: u32,
-    /// The barrier that an instruction arrives at.
-    barriers: HashMap<u32, Detail>,
     /// 32-bit words of each register.
     words: Vec<u8>,
-    /// Branches (function and instruction) whose skipped block is executed under their predicate.
-    skips: HashMap<(u32, u32), (u32, u32)>,
+}
+
+/// What a warp that comes to an instruction does for the model.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step {
+    /// Index into [`KernelCode::code`]; nothing if the assembler folds it away.
+    pub pc: Option<u32>,
+    pub does: Does,
+}
+
+/// What of an instruction depends on how it is executed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Does {
+    /// Nothing.
+    Plain,
+    /// Its lanes end here.
+    Exit,
+    /// It arrives at a barrier. One whose number is in a register counts as barrier 0 of all warps.
+    Barrier(Detail),
+    /// It compares the values of a register between lanes.
+    Values(Kind, u32),
+    /// It may branch; under a guard, lanes may part.
+    Branch { guarded: bool },
+    /// The assembler removed the branch.
+    Predicated(Predicated),
+}
+
+/// What a branch that the assembler removed leaves to issue without effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Predicated {
+    /// Around instructions: if all lanes take it, they issue nevertheless.
+    Around(u32, u32),
+    /// To instructions out of line: if no lane takes it, they issue nevertheless.
+    To(u32, u32),
+    /// To the second side of an if with two: as `Around` for the first side; where all lanes go
+    /// through the first, the second issues behind it.
+    Else {
+        /// The first side.
+        first: (u32, u32),
+        /// The second side.
+        second: (u32, u32),
+    },
+    /// The end of the first side.
+    EndOfFirst,
 }
 
 impl KernelCode {
@@ -49,41 +90,38 @@ impl KernelCode {
     pub fn new(program: &Program, assembler: &Assembler) -> Self {
         let mut out = Self::default();
         let mut registers = 0;
-        for (index, function) in program.functions.iter().enumerate() {
-            let offsets = std::array::from_fn(|kind| {
+        let mut offsets = Vec::new();
+        for function in &program.functions {
+            offsets.push(std::array::from_fn(|kind| {
                 let first = registers;
                 registers += function.regs[kind];
-                let words = [0, 1, 2][kind];
-                out.words.resize(registers as usize, words);
+                out.words.resize(registers as usize, [0, 1, 2][kind]);
                 first
-            });
-            out.add_function(program, assembler, index as u32, function, offsets);
+            }));
         }
+        for (index, function) in program.functions.iter().enumerate() {
+            out.add_function(program, assembler, index as u32, function, offsets[index]);
+        }
+        out.code.words = out.words.clone();
+        let frames: u32 = program.functions.iter().map(|f| f.frame_bytes).sum();
+        // Functions may call themselves.
+        out.code.local_bytes = if program.functions.len() > 1 { frames * 8 } else { frames };
         out
     }
 
     /// Index of an instruction in [`KernelCode::code`]; `None` = it was folded away.
     pub fn pc(&self, function: u32, instruction: u32) -> Option<u32> {
-        *self.pcs.get(function as usize)?.get(instruction as usize)?
+        self.step(function, instruction)?.pc
     }
 
-    /// The barrier that the instruction at `pc` arrives at. One whose number is in a register counts
-    /// as barrier 0 of all warps.
-    pub(crate) fn barrier(&self, pc: u32) -> Option<Detail> {
-        self.barriers.get(&pc).copied()
+    /// What a warp does at an instruction; `None` = there is none, as at the end of a function.
+    pub(crate) fn step(&self, function: u32, instruction: u32) -> Option<Step> {
+        self.steps.get(function as usize)?.get(instruction as usize).copied()
     }
 
     /// 32-bit registers that a value takes; predicates have their own.
     pub fn words(&self, register: Register) -> u32 {
         self.words.get(register as usize).map_or(1, |w| u32::from(*w))
-    }
-
-    /// The instructions of a function that issue without effect when a warp takes this branch.
-    pub(crate) fn skipped(&self, function: u32, instruction: u32) -> Option<(u32, u32)> {
-        if self.skips.is_empty() {
-            return None;
-        }
-        self.skips.get(&(function, instruction)).copied()
     }
 
     fn add_function(
@@ -105,7 +143,11 @@ impl KernelCode {
             .collect();
         fold(function, &mut facts);
         assemble(assembler, function, index == 0, &mut facts);
-        let mut pcs = vec![None; function.insts.len()];
+        if assembler.fuse {
+            let words = |r: Register| self.words.get(r as usize).map_or(1, |w| u32::from(*w));
+            moves::join(function, self.words.len(), &words, &mut facts);
+        }
+        let mut steps = Vec::with_capacity(function.insts.len());
         let mut leaders: Vec<u32> = function.blocks.iter().map(|b| b.start).collect();
         leaders.sort_unstable();
         for (i, facts) in facts.into_iter().enumerate() {
@@ -115,24 +157,37 @@ impl KernelCode {
             if starts_block && self.code.leaders.last() != Some(&pc) {
                 self.code.leaders.push(pc);
             }
-            if let Some(range) = facts.skips {
-                self.skips.insert((index, i as u32), range);
-            }
+            let does = does(index, function, &function.insts[i], &facts);
             if facts.folded {
                 self.folded += 1;
+                steps.push(Step { pc: None, does });
                 continue;
             }
-            pcs[i] = Some(pc);
-            let uops = function.insts[i].uops.clone();
-            let uops = &function.uops[uops.start as usize..uops.end as usize];
-            if let Some(barrier) = uops.iter().find_map(barrier_of) {
-                self.barriers.insert(pc, barrier);
-            }
+            steps.push(Step { pc: Some(pc), does });
             self.origin.push((index, i as u32));
             self.code.instructions.push(facts.instruction);
         }
-        self.pcs.push(pcs);
+        self.steps.push(steps);
     }
+}
+
+/// What of an instruction depends on how it is executed. `index` is the number of its function.
+fn does(index: u32, function: &Function, inst: &Inst, facts: &Facts<'_>) -> Does {
+    let uops = &function.uops[inst.uops.start as usize..inst.uops.end as usize];
+    match inst.flow {
+        Flow::Exit => return Does::Exit,
+        Flow::Ret if index == 0 => return Does::Exit,
+        Flow::Bra(_) => {
+            let kept = Does::Branch { guarded: inst.guard.is_some() };
+            return facts.skips.map_or(kept, Does::Predicated);
+        }
+        _ => {}
+    }
+    if let Some(barrier) = uops.iter().find_map(barrier_of) {
+        return Does::Barrier(barrier);
+    }
+    let value = uops.iter().find_map(compared).filter(|_| facts.instruction.class == Class::Match);
+    value.map_or(Does::Plain, |(kind, register)| Does::Values(kind, register))
 }
 
 /// What folding needs to know of an instruction.
@@ -157,8 +212,8 @@ pub(crate) struct Facts<'a> {
     pub place: Option<AccessPlace>,
     /// Accesses merged into one.
     pub merged: u32,
-    /// A branch whose block (first and last instruction) is executed under its predicate.
-    pub skips: Option<(u32, u32)>,
+    /// A branch that the assembler removed, and what it leaves.
+    pub skips: Option<Predicated>,
     /// Begins a block that the assembler joins to the one before.
     pub continues: bool,
     /// May be folded whatever uses it: its operands take its place.
@@ -249,22 +304,7 @@ impl<'a> Facts<'a> {
             }
             _ => {}
         }
-        let launch_size = special.is_some_and(|s| {
-            use Sreg::*;
-            matches!(
-                s,
-                NtidX
-                    | NtidY
-                    | NtidZ
-                    | NctaidX
-                    | NctaidY
-                    | NctaidZ
-                    | Envreg3
-                    | Envreg4
-                    | Envreg5
-                    | Envreg6
-            )
-        });
+        let launch_size = special.is_some_and(launch_size);
         let varies = special.is_some_and(|s| !launch_size && varies(s));
         if special.is_some() {
             instruction.class = instruction.class.of_special();
@@ -275,6 +315,10 @@ impl<'a> Facts<'a> {
             _ => false,
         };
         let unguarded = inst.guard.is_none();
+        // Constants at a fixed address are operands, as arguments are.
+        let fixed = |p: &AccessPlace| p.space == IsaSpace::Const && p.base.is_none();
+        let is_parameter = is_parameter
+            || op == Operation::Load && assembler.fuse && place.as_ref().is_some_and(fixed);
         let loaded = assembler.load_parameters && is_parameter && unguarded;
         if loaded {
             instruction.class = Class::LoadParam;
@@ -305,10 +349,26 @@ impl<'a> Facts<'a> {
             && [(Ty::U64, Ty::U32), (Ty::U32, Ty::U64), (Ty::S32, Ty::S64)]
                 .iter()
                 .any(|(to, from)| facts.converts(*to, *from));
-        let vanishes = is_parameter || op == Operation::ConvertAddress || widening;
+        // The halves of a pair of registers are registers.
+        let splits = op == Operation::Move
+            && assembler.fuse
+            && opcode.class() == Class::Move
+            && special.is_none()
+            && opcode.types().next().is_some_and(|t| t.bits() == 64)
+            && (facts.instruction.writes.len() == 2 || facts.instruction.reads.len() == 2);
+        let vanishes = is_parameter || op == Operation::ConvertAddress || widening || splits;
         facts.transparent = unguarded && vanishes && !loaded;
         facts
     }
+}
+
+/// Whether a special register tells how the kernel was launched: the machine code reads it as a constant.
+fn launch_size(register: Sreg) -> bool {
+    use Sreg::*;
+    matches!(
+        register,
+        NtidX | NtidY | NtidZ | NctaidX | NctaidY | NctaidZ | Envreg3 | Envreg4 | Envreg5 | Envreg6
+    )
 }
 
 /// Whether a special register differs between lanes of a warp.
@@ -376,6 +436,15 @@ fn barrier_of(uop: &Uop) -> Option<Detail> {
     Some(Detail::Barrier { id, wait, warps })
 }
 
+/// The first register that an instruction across lanes reads.
+fn compared(uop: &Uop) -> Option<(Kind, u32)> {
+    let Uop::Effect { src, .. } = uop else { return None };
+    src.iter().find_map(|v| match v.src {
+        Src::Reg(n) if v.kind != Kind::P => Some((v.kind, n)),
+        _ => None,
+    })
+}
+
 /// Marks what the assembler folds away and rewires its readers.
 fn fold(function: &Function, facts: &mut [Facts<'_>]) {
     let mut definitions: HashMap<Register, Vec<usize>> = HashMap::new();
@@ -390,15 +459,19 @@ fn fold(function: &Function, facts: &mut [Facts<'_>]) {
     }
     let no_uses = Vec::new();
     for i in 0..facts.len() {
-        let [register] = facts[i].instruction.writes[..] else { continue };
-        if definitions[&register].len() != 1 {
+        let written = facts[i].instruction.writes.clone();
+        if written.is_empty() || written.iter().any(|r| definitions[r].len() != 1) {
             continue;
         }
-        let users = uses.get(&register).unwrap_or(&no_uses).clone();
+        let mut users: Vec<usize> =
+            written.iter().flat_map(|r| uses.get(r).unwrap_or(&no_uses)).copied().collect();
+        users.sort_unstable();
+        users.dedup();
         let adds = |f: &Facts<'_>| {
             f.op == Operation::Add && matches!(f.plain(""), Some(Ty::S64 | Ty::U64))
         };
-        let wide = facts[i].op == Operation::Mul
+        let wide = written.len() == 1
+            && facts[i].op == Operation::Mul
             && facts[i].opcode.has(".wide")
             && facts[i].instruction.guard.is_none()
             && !users.is_empty()
@@ -415,7 +488,7 @@ fn fold(function: &Function, facts: &mut [Facts<'_>]) {
         facts[i].folded = true;
         for u in users {
             let reads = &mut facts[u].instruction.reads;
-            reads.retain(|r| *r != register);
+            reads.retain(|r| !written.contains(r));
             for &operand in &operands {
                 if !reads.contains(&operand) {
                     reads.push(operand);

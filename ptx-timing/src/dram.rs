@@ -7,6 +7,9 @@ const FRACTION: u64 = 1 << 10;
 
 /// Clocks over which the use of device memory is averaged.
 const WINDOW: u64 = 1024;
+/// Pages of a channel that are as good as open: its banks', and what its scheduler gathers before it opens
+/// another.
+const BANKS: usize = 64;
 /// Use beyond which waiting no longer grows: then the channels' queues take over.
 const MOST_USED: f64 = 0.75;
 
@@ -22,6 +25,10 @@ pub struct Dram {
     /// Waiting beyond the channels' queues, see [`Dram::waiting`].
     queue_clocks: f64,
     bytes_per_window: f64,
+    /// Open page of each bank of each channel, in units of pages, and what opening one costs a channel.
+    open: Vec<[u64; BANKS]>,
+    page_shift: u32,
+    page_time: u64,
     window: u64,
     this_window: u64,
     last_window: u64,
@@ -40,8 +47,12 @@ impl Dram {
             per_byte: FRACTION as f64 / per_channel,
             interleave_shift: d.interleave_bytes.max(1).ilog2(),
             burst: u64::from(d.burst_bytes.max(1)),
-            queue_clocks: d.queue_cycles.into(),
+            queue_clocks: f64::from(d.queue_cycles) * profile.memory_clock_ratio(),
             bytes_per_window: profile.dram_bytes_per_cycle() * d.efficiency * WINDOW as f64,
+            open: vec![[u64::MAX; BANKS]; d.channels.max(1) as usize],
+            page_shift: d.page_bytes.max(1).ilog2(),
+            page_time: (d.page_bursts * d.burst_bytes as f64 * FRACTION as f64 / per_channel)
+                as u64,
             window: 0,
             this_window: 0,
             last_window: 0,
@@ -108,9 +119,32 @@ impl Dram {
         let chunk = address >> self.interleave_shift;
         let channel = (chunk % self.free_at.len() as u64) as usize;
         let start = self.free_at[channel].max(now * FRACTION);
-        let end = start + (bytes as f64 * self.per_byte).round() as u64;
+        let mut time = (bytes as f64 * self.per_byte).round() as u64;
+        if self.page_time > 0 {
+            // What one channel holds lies together there, whatever lies between in the address space.
+            let own = chunk / self.free_at.len() as u64;
+            let page = own << self.interleave_shift >> self.page_shift;
+            let bank = (page ^ page >> 6 ^ page >> 11) as usize % BANKS;
+            let open = &mut self.open[channel][bank];
+            if *open != page {
+                *open = page;
+                time += self.page_time;
+            }
+        }
+        let end = start + time;
         self.free_at[channel] = end;
         end.div_ceil(FRACTION)
+    }
+
+    /// Share of the clocks up to `end` that the channels transfer; what is queued beyond is not counted.
+    pub fn used(&self, end: u64) -> f64 {
+        let beyond: f64 = self
+            .free_at
+            .iter()
+            .map(|t| t.saturating_sub(end * FRACTION) as f64 / self.per_byte)
+            .sum();
+        let all = (self.bytes_read + self.bytes_written) as f64 - beyond;
+        (all * WINDOW as f64 / (self.bytes_per_window * end.max(1) as f64)).clamp(0.0, 1.0)
     }
 }
 

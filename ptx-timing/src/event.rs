@@ -94,6 +94,10 @@ pub struct Code {
     /// First instruction of each basic block, ascending. The simulator reorders the instructions
     /// inside a block as the assembler would; with an empty list it keeps the trace's order.
     pub leaders: Vec<u32>,
+    /// 32-bit words of each register; those beyond the list have one.
+    pub words: Vec<u8>,
+    /// Bytes of local memory that a thread uses, as far as the text says.
+    pub local_bytes: u32,
 }
 
 /// State space that an access reached. Generic addresses are resolved.
@@ -160,6 +164,10 @@ pub enum Detail {
     },
     /// A commit of, or wait for, asynchronous copies.
     Copies(CopyGroup),
+    /// Work that is done value by value: how many different ones there are.
+    Values(u8),
+    /// A branch that some lanes take and some do not.
+    Diverges,
     /// `bar.sync` and `bar.arrive`.
     Barrier {
         /// Barrier number.
@@ -316,7 +324,9 @@ impl WarpTrace {
             Detail::Memory { first, count } => Detail::Memory { first, count: count + 1 },
             Detail::None => Detail::Memory { first: next, count: 1 },
             // A barrier or commit accesses nothing.
-            Detail::Barrier { .. } | Detail::Copies(_) => return,
+            Detail::Barrier { .. } | Detail::Copies(_) | Detail::Values(_) | Detail::Diverges => {
+                return;
+            }
         };
         let (base, pattern) = patterns.add(event.pc, access);
         self.accesses.push(TracedAccess { base, pattern, space, differs });
@@ -367,7 +377,7 @@ pub trait BlockSource {
     /// Thread blocks of the grid.
     fn blocks(&self) -> u64;
 
-    /// The trace of one block. Blocks are asked for in ascending order, each once.
+    /// The trace of one block. Blocks are asked for in ascending order, each once; some may be left out.
     fn trace(&mut self, block: u64) -> Result<BlockTrace, Self::Error>;
 }
 

@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use ptx_interp::observer::{Action, BlockEvent, EventSet, MemoryAccess, Observer, WarpEvent};
 use ptx_interp::{Kernel, LaunchError, LaunchParams, Memory, Moment, Stats, launch_observed};
-use ptx_isa::effect::{Accessor, AsyncGroup, AsyncGroupOp, AsyncWork, window};
-use ptx_isa::types::Space as IsaSpace;
-use ptx_parse::code::{Flow, Program};
+use ptx_isa::effect::{Accessor, AsyncGroup, AsyncGroupOp, AsyncWork};
+use ptx_parse::code::Program;
 use thiserror::Error;
 
 use crate::access::WarpAccess;
-use crate::code::{KernelCode, space_of};
+use crate::code::{Does, KernelCode, Predicated};
 use crate::event::{
     AccessKind, BlockSource, BlockTrace, CopyGroup, Detail, Differs, Event, Space, WarpTrace,
 };
+use crate::lanes::{PRINT_BASE, distinct, place};
 use crate::occupancy::BlockNeeds;
 use crate::profile::Profile;
 use crate::registers;
@@ -117,8 +118,11 @@ pub fn replay(
     // One host thread keeps the blocks in order.
     let params = LaunchParams { threads: 1, ..params.clone() };
     let (sender, receiver) = sync_channel(QUEUE);
+    // The first block that the simulator still wants.
+    let wanted = AtomicU64::new(0);
     let (outcome, run) = std::thread::scope(|scope| {
         let code = &code;
+        let wanted = &wanted;
         let grid = params.grid;
         let params = &params;
         let interpreter = scope.spawn(move || {
@@ -127,6 +131,7 @@ pub fn replay(
                 grid,
                 threads,
                 sender: Some(sender.clone()),
+                wanted,
                 open: Vec::new(),
                 at: 0,
                 last: None,
@@ -138,7 +143,7 @@ pub fn replay(
             let (result, recorders) = launch_observed(kernel, memory, params, &make);
             result.map(|stats| (stats, recorders))
         });
-        let mut source = Channel { receiver, blocks, early: BTreeMap::new() };
+        let mut source = Channel { receiver, blocks, early: BTreeMap::new(), wanted };
         let outcome = sim::run(profile, &code.code, &needs, &mut source, config);
         // The interpreter goes on without a listener.
         drop(source);
@@ -159,6 +164,8 @@ struct Recorder<'a> {
     grid: [u32; 3],
     threads: u32,
     sender: Option<SyncSender<(u64, BlockTrace)>>,
+    /// The first block that the simulator still wants.
+    wanted: &'a AtomicU64,
     /// Blocks under way: one, but for clusters and blocks that wait for another.
     open: Vec<([u32; 3], Recording)>,
     /// The one that issued last.
@@ -180,18 +187,34 @@ struct Recording {
     /// Per warp: lanes that have not exited, and those that have arrived at a barrier.
     live: Vec<u32>,
     arrived: Vec<u32>,
+    /// Per warp: the second side of an if that issues without effect when the first has ended.
+    second: Vec<Option<(u32, u32)>>,
 }
 
 impl Recorder<'_> {
-    /// A branch around a block that the assembler executes under the branch's predicate: if all
-    /// lanes take it, the block's instructions issue without effect.
-    fn skip(&mut self, moment: &Moment<'_>, active: u32, first: u32, last: u32) {
-        if active != moment.lanes() {
-            return;
-        }
+    /// A branch that the assembler removed: what its warp does not go through issues without effect.
+    fn skip(&mut self, moment: &Moment<'_>, active: u32, predicated: Predicated) {
         let Some(recording) = find(&mut self.open, &mut self.at, moment.block()) else { return };
-        let Some(trace) = recording.trace.warps.get_mut(moment.warp() as usize) else { return };
-        for index in first..last {
+        let warp = moment.warp() as usize;
+        let (Some(trace), Some(second)) =
+            (recording.trace.warps.get_mut(warp), recording.second.get_mut(warp))
+        else {
+            return;
+        };
+        let (all, none) = (active == moment.lanes(), active == 0);
+        let idle = match predicated {
+            Predicated::Around(first, end) if all => Some((first, end)),
+            Predicated::To(first, end) if none => Some((first, end)),
+            Predicated::Else { first, .. } if all => Some(first),
+            Predicated::Else { second: range, .. } => {
+                *second = none.then_some(range);
+                None
+            }
+            Predicated::EndOfFirst => second.take(),
+            Predicated::Around(..) | Predicated::To(..) => None,
+        };
+        let Some((first, end)) = idle else { return };
+        for index in first..end {
             if let Some(pc) = self.code.pc(moment.function(), index) {
                 trace.events.push(Event { pc, active: 0, detail: Detail::None });
             }
@@ -225,48 +248,52 @@ impl Recorder<'_> {
     fn issue(&mut self, moment: &Moment<'_>, active: u32) {
         self.finish_pieces();
         self.last = None;
-        let (block, function, index) = (moment.block(), moment.function(), moment.index());
-        let Some(inst) = moment.inst() else { return };
-        let Some(recording) = find(&mut self.open, &mut self.at, block) else { return };
-        let warp = moment.warp() as usize;
-        let leaves = match inst.flow {
-            Flow::Exit => true,
-            Flow::Ret => function == 0,
-            _ => false,
-        };
-        let Some(live) = recording.live.get_mut(warp) else { return };
-        if leaves {
-            *live &= !active;
-        }
-        if let Some((first, last)) = self.code.skipped(function, index) {
-            self.skip(moment, active, first, last);
+        let Some(step) = self.code.step(moment.function(), moment.index()) else { return };
+        if let Does::Predicated(predicated) = step.does {
+            self.skip(moment, active, predicated);
             return;
         }
-        let Some(pc) = self.code.pc(function, index) else { return };
-        let detail = match self.code.barrier(pc) {
+        let block = moment.block();
+        let Some(recording) = find(&mut self.open, &mut self.at, block) else { return };
+        let warp = moment.warp() as usize;
+        let Recording { trace, live, arrived, .. } = recording;
+        let (Some(trace), Some(live), Some(arrived)) =
+            (trace.warps.get_mut(warp), live.get_mut(warp), arrived.get_mut(warp))
+        else {
+            return;
+        };
+        if let Does::Exit = step.does {
+            *live &= !active;
+        }
+        let Some(pc) = step.pc else { return };
+        let mut event = Event { pc, active, detail: Detail::None };
+        match step.does {
+            Does::Plain | Does::Exit | Does::Predicated(_) => {}
             // Diverged lanes of a warp arrive one after another; the warp does with the last.
-            Some(barrier) => {
-                let arrived = &mut recording.arrived[warp];
+            Does::Barrier(barrier) => {
                 *arrived |= active;
                 if *arrived & *live == *live {
                     *arrived = 0;
-                    barrier
-                } else {
-                    Detail::None
+                    event.detail = barrier;
                 }
             }
-            None => Detail::None,
-        };
-        let Some(trace) = recording.trace.warps.get_mut(warp) else { return };
-        // Of a branch all lanes take part, whichever way they go.
-        let branch = matches!(inst.flow, Flow::Bra(_));
-        if inst.guard.is_some() && branch {
-            let branch = &mut self.branches[pc as usize];
-            branch.executed += 1;
-            branch.divergent += u64::from(active != 0 && active != moment.lanes());
+            Does::Values(kind, register) => {
+                event.detail = Detail::Values(distinct(moment, (kind, register), active));
+            }
+            // Of a branch all lanes take part, whichever way they go.
+            Does::Branch { guarded } => {
+                event.active = moment.lanes();
+                if guarded {
+                    let branch = &mut self.branches[pc as usize];
+                    branch.executed += 1;
+                    if active != 0 && active != moment.lanes() {
+                        branch.divergent += 1;
+                        event.detail = Detail::Diverges;
+                    }
+                }
+            }
         }
-        let active = if branch { moment.lanes() } else { active };
-        trace.events.push(Event { pc, active, detail });
+        trace.events.push(event);
         self.last = Some((block, moment.warp(), pc));
     }
 
@@ -281,17 +308,17 @@ impl Recorder<'_> {
         let own = Some(does(access.action));
         match access.by {
             Accessor::Load | Accessor::Store | Accessor::Atomic => {
-                let Some((space, addresses)) = place(access, warp) else { return };
+                let Some((space, addresses)) = place(access) else { return };
                 let lanes = WarpAccess { mask: access.lanes, width: access.bytes, addresses };
                 self.add(space, Differs::default(), lanes);
             }
             Accessor::AsyncCopy => {
                 // Copies of 16 bytes bypass L1 (`.cg`; `.ca` of that size is rare).
                 let bypass_l1 = access.bytes == PIECE;
-                self.piece(access, warp, Differs { does: own, copy: true, bypass_l1 });
+                self.piece(access, Differs { does: own, copy: true, bypass_l1 });
             }
             Accessor::BulkCopy => {
-                self.piece(access, warp, Differs { does: own, copy: true, bypass_l1: true });
+                self.piece(access, Differs { does: own, copy: true, bypass_l1: true });
             }
             // The four warps of a group read their operands together.
             Accessor::MatrixProduct if warp % 4 != 0 => {}
@@ -304,7 +331,7 @@ impl Recorder<'_> {
             | Accessor::TensorMap
             | Accessor::TensorMapFetch
             | Accessor::System => {
-                self.piece(access, warp, Differs { does: own, ..Differs::default() });
+                self.piece(access, Differs { does: own, ..Differs::default() });
             }
             // The host's reads cost the device nothing.
             Accessor::Host => {}
@@ -312,8 +339,8 @@ impl Recorder<'_> {
     }
 
     /// An access of one lane: joins those of other lanes by the same instruction.
-    fn piece(&mut self, access: &MemoryAccess<'_>, warp: u32, differs: Differs) {
-        let Some((space, addresses)) = place(access, warp) else { return };
+    fn piece(&mut self, access: &MemoryAccess<'_>, differs: Differs) {
+        let Some((space, addresses)) = place(access) else { return };
         let lane = access.lanes.trailing_zeros() & 31;
         let (by, action) = (access.by, access.action);
         let base = addresses[lane as usize];
@@ -398,8 +425,15 @@ impl Recorder<'_> {
         });
     }
 
+    /// The number of a block in the grid.
+    fn number(&self, block: [u32; 3]) -> u64 {
+        let [x, y, _] = self.grid.map(u64::from);
+        let [bx, by, bz] = block.map(u64::from);
+        bx + x * (by + y * bz)
+    }
+
     fn block_starts(&mut self, block: [u32; 3]) {
-        if self.sender.is_none() {
+        if self.sender.is_none() || self.number(block) < self.wanted.load(Ordering::Relaxed) {
             return;
         }
         let warps = self.threads.div_ceil(32);
@@ -410,7 +444,15 @@ impl Recorder<'_> {
             })
             .collect();
         let trace = BlockTrace::new(vec![WarpTrace::default(); warps as usize]);
-        self.open.push((block, Recording { trace, live, arrived: vec![0; warps as usize] }));
+        self.open.push((
+            block,
+            Recording {
+                trace,
+                live,
+                arrived: vec![0; warps as usize],
+                second: vec![None; warps as usize],
+            },
+        ));
     }
 
     fn block_ends(&mut self, block: [u32; 3]) {
@@ -419,9 +461,7 @@ impl Recorder<'_> {
         let (_, recording) = self.open.swap_remove(at);
         let mut trace = recording.trace;
         trace.finish();
-        let [x, y, _] = self.grid.map(u64::from);
-        let [bx, by, bz] = block.map(u64::from);
-        let index = bx + x * (by + y * bz);
+        let index = self.number(block);
         if self.sender.as_ref().is_some_and(|s| s.send((index, trace)).is_err()) {
             // Nobody simulates any further.
             self.sender = None;
@@ -467,42 +507,6 @@ impl Observer for Recorder<'_> {
     }
 }
 
-/// The space that an access of a warp reaches, and the lanes' addresses as the hardware lays them
-/// out; `None` where it costs nothing.
-fn place(access: &MemoryAccess<'_>, warp: u32) -> Option<(Space, [u64; 32])> {
-    let mut addresses = *access.addresses;
-    let mut space = match access.space {
-        IsaSpace::Tex => {
-            let array = ARRAY_BASE + access.texture.wrapping_mul(PER_ARRAY) % ARRAY_BASE;
-            addresses = addresses.map(|a| array.wrapping_add(a));
-            Space::Global
-        }
-        space => space_of(space)?,
-    };
-    if access.space == IsaSpace::Generic {
-        let first = addresses[access.lanes.trailing_zeros() as usize % 32];
-        let (reached, at) = window::locate(access.space, first);
-        space = space_of(reached)?;
-        addresses = addresses.map(|a| a.wrapping_sub(first - at));
-    }
-    // Fetches, and reads of surfaces, go through the texture cache.
-    if space == Space::Global
-        && access.action == Action::Read
-        && matches!(access.by, Accessor::Texture | Accessor::Surface)
-    {
-        space = Space::Texture;
-    }
-    if space == Space::Local {
-        // The hardware interleaves local memory by lane, word by word.
-        let start = LOCAL_BASE + u64::from(warp) * LOCAL_PER_WARP;
-        for (lane, address) in addresses.iter_mut().enumerate() {
-            let word = (*address / 4).wrapping_mul(32).wrapping_add(lane as u64);
-            *address = start.wrapping_add(word.wrapping_mul(4)).wrapping_add(*address % 4);
-        }
-    }
-    Some((space, addresses))
-}
-
 /// A block under way; mostly the one that was asked for last.
 fn find<'a>(
     open: &'a mut [([u32; 3], Recording)],
@@ -515,24 +519,16 @@ fn find<'a>(
     open.get_mut(*at).map(|o| &mut o.1)
 }
 
-/// Where local memory lies for the caches: far from every allocation.
-const LOCAL_BASE: u64 = 1 << 60;
-/// Distance between the local memories of two warps.
-const LOCAL_PER_WARP: u64 = 1 << 25;
-/// Where the arrays of textures and surfaces lie, each in its part.
-const ARRAY_BASE: u64 = 1 << 61;
-const PER_ARRAY: u64 = 1 << 40;
-/// Where device `printf` writes.
-const PRINT_BASE: u64 = 1 << 62;
-
 /// The simulator's end.
-struct Channel {
+struct Channel<'a> {
     receiver: Receiver<(u64, BlockTrace)>,
     blocks: u64,
     early: BTreeMap<u64, BlockTrace>,
+    /// Tells the interpreter what need not be recorded.
+    wanted: &'a AtomicU64,
 }
 
-impl BlockSource for Channel {
+impl BlockSource for Channel<'_> {
     type Error = &'static str;
 
     fn blocks(&self) -> u64 {
@@ -540,6 +536,8 @@ impl BlockSource for Channel {
     }
 
     fn trace(&mut self, block: u64) -> Result<BlockTrace, Self::Error> {
+        self.wanted.store(block, Ordering::Relaxed);
+        self.early = self.early.split_off(&block);
         if let Some(trace) = self.early.remove(&block) {
             return Ok(trace);
         }
@@ -549,7 +547,9 @@ impl BlockSource for Channel {
             if index == block {
                 return Ok(trace);
             }
-            self.early.insert(index, trace);
+            if index > block {
+                self.early.insert(index, trace);
+            }
         }
     }
 }

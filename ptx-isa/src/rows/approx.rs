@@ -2,7 +2,7 @@
 //!
 //! Compute capability 1.x has the flushing unit only.
 
-use crate::class::Class;
+use crate::class::{self, Class};
 use crate::meaning::{Cx, V};
 use crate::mufu::{self, Warp};
 use crate::row::{Exactness, Operation, ROW, Row, Sem, floor};
@@ -96,7 +96,7 @@ pub static ROWS: &[Row] = &[
         syntax: "sqrt.approx{.ftz}.f32 d, a",
         does: "Approximates the square root.",
         section: "9.7.3.15",
-        class: |_| Class::F32SqrtApprox,
+        class: |m| class::scaled(m, Class::F32SqrtApprox),
         exact: Exactness::Recorded("mufu.sqrt"),
         sem: Sem::Ops(|x| unary(x, Op::SqrtApproxF32)),
         ..APPROX
@@ -113,7 +113,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "rsqrt.approx{.ftz}.f32 d, a",
         section: "9.7.3.16",
-        class: |_| Class::F32Rsqrt,
+        class: |m| class::scaled(m, Class::F32Rsqrt),
         exact: Exactness::Recorded("mufu.rsqrt"),
         sem: Sem::Ops(|x| unary(x, Op::RsqrtApproxF32)),
         ..RSQRT
@@ -128,14 +128,14 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "rsqrt.approx.f64 d, a",
         section: "9.7.3.16",
-        class: |_| Class::F64Sqrt,
+        class: |_| Class::F64Rsqrt,
         exact: Exactness::Recorded("mufu.rsqrt"),
         sem: Sem::Ops(|x| plain(x, Op::RsqrtApproxF64)),
         ..RSQRT
     },
     Row {
         syntax: "rsqrt.f64 d, a",
-        class: |_| Class::F64Sqrt,
+        class: |_| Class::F64Rsqrt,
         exact: Exactness::Recorded("mufu.rsqrt"),
         sem: Sem::Ops(|x| plain(x, Op::RsqrtApproxF64)),
         ..RSQRT_F
@@ -145,7 +145,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(4, 0),
         sm: 20,
         section: "9.7.3.17",
-        class: |_| Class::F64Sqrt,
+        class: |_| Class::F64Rsqrt,
         splits: |_| false,
         exact: Exactness::Recorded("mufu.rsqrt"),
         sem: Sem::Ops(|x| plain(x, Op::RsqrtApproxFtzF64)),
@@ -191,7 +191,7 @@ pub static ROWS: &[Row] = &[
         syntax: "lg2.approx{.ftz}.f32 d, a",
         does: "Approximates the logarithm to base 2.",
         section: "9.7.3.20",
-        class: |_| Class::F32Lg2,
+        class: |m| class::scaled(m, Class::F32Lg2),
         exact: Exactness::Recorded("mufu.lg2"),
         sem: Sem::Ops(|x| unary(x, Op::Lg2ApproxF32)),
         ..APPROX

@@ -1,7 +1,7 @@
 //! `selp` and `slct` (PTX ISA 9.7.7.3, 9.7.7.4).
 
 use super::float::{FTZ, ftz};
-use crate::class::{self, Class};
+use crate::class::Class;
 use crate::meaning::{Cx, V};
 use crate::row::{ROW, Row, Sem};
 use crate::types::Kind;
@@ -10,7 +10,7 @@ use crate::uop::Op;
 const SLCT: Row = Row {
     does: "Gives one of two values, by the sign of a third.",
     section: "9.7.7.4",
-    class: class::compare,
+    class: |_| Class::CompareSelect,
     ..ROW
 };
 

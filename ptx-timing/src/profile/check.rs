@@ -1,7 +1,8 @@
 //! Consistency of a resolved profile: numbers that contradict each other or make no sense.
 
 use super::error::ProfileError;
-use super::schema::{BankRule, CacheLevel, Profile, Protocol};
+use super::memory::{BankRule, CacheLevel, Protocol};
+use super::schema::Profile;
 use crate::cache::MAX_SECTORS;
 use ptx_isa::Class;
 

@@ -8,10 +8,12 @@ mod catalog;
 mod check;
 mod error;
 mod host;
+mod memory;
 mod names;
 mod resolve;
 mod schema;
 
 pub use catalog::Catalog;
 pub use error::ProfileError;
+pub use memory::*;
 pub use schema::*;

@@ -110,11 +110,6 @@ fn device(p: &Profile) -> DeviceInfo {
     }
 }
 
-/// The simulated share's factor to the whole grid.
-fn scale(outcome: &Outcome) -> f64 {
-    outcome.sampling.map_or(1.0, |s| s.blocks as f64 / s.simulated.max(1) as f64)
-}
-
 fn summary(inputs: &Inputs<'_>) -> Summary {
     let Inputs { profile, outcome, code, .. } = *inputs;
     let (mut f32_operations, mut f64_operations) = (0, 0);
@@ -123,8 +118,6 @@ fn summary(inputs: &Inputs<'_>) -> Summary {
         f32_operations += single * counts.thread_instructions;
         f64_operations += double * counts.thread_instructions;
     }
-    let whole = |n: u64| (n as f64 * scale(outcome)).round() as u64;
-    let (f32_operations, f64_operations) = (whole(f32_operations), whole(f64_operations));
     let nanoseconds = outcome.cycles.max(1) as f64 / profile.clock.sm_mhz * 1e3;
     let total = &outcome.total;
     Summary {
@@ -132,7 +125,7 @@ fn summary(inputs: &Inputs<'_>) -> Summary {
         elapsed_cycles: outcome.elapsed_cycles,
         microseconds: outcome.microseconds,
         host_microseconds: profile.launch.host_us,
-        ipc: total.issue_slots as f64 * scale(outcome)
+        ipc: total.issue_slots as f64
             / outcome.cycles.max(1) as f64
             / f64::from(profile.device.multiprocessors),
         warp_instructions: total.issues,
@@ -159,6 +152,7 @@ fn operations(class: Class) -> (u64, u64) {
         | Class::F32RcpApprox
         | Class::F32SqrtApprox
         | Class::F32Rsqrt
+        | Class::F32Scaled
         | Class::F32Ex2
         | Class::F32Lg2
         | Class::F32SinCos
@@ -167,7 +161,12 @@ fn operations(class: Class) -> (u64, u64) {
         | Class::F32Rcp
         | Class::F32Sqrt => (1, 0),
         Class::F64Fma => (0, 2),
-        Class::F64Add | Class::F64MinMax | Class::F64Div | Class::F64Rcp | Class::F64Sqrt => (0, 1),
+        Class::F64Add
+        | Class::F64MinMax
+        | Class::F64Div
+        | Class::F64Rcp
+        | Class::F64Sqrt
+        | Class::F64Rsqrt => (0, 1),
         _ => (0, 0),
     }
 }

@@ -1,7 +1,6 @@
 //! What a user reads: the timing of one launch, as plain data that serialises to JSON and back.
 //!
-//! Counts are of the simulated blocks (all of them unless [`Report::sampling`] says otherwise);
-//! times are of the whole grid. A number that the model does not have is absent, never guessed.
+//! Counts and times are of the whole grid, estimated where [`Report::sampling`] says so. A number that the model does not have is absent, never guessed.
 
 mod build;
 mod place;
@@ -278,7 +277,7 @@ pub struct SamplingInfo {
     pub simulated: u64,
     /// Blocks of the grid.
     pub blocks: u64,
-    /// Relative standard error of the extrapolated time.
+    /// What the time may be off by, as a share of it.
     pub relative_error: f64,
 }
 

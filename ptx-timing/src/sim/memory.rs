@@ -2,7 +2,7 @@
 //! pipe is busy. L2 and device memory are shared by all SMs.
 
 use super::report::PcCounts;
-use super::shape::{MAX_SECTORS, Part, SECTOR, Shape};
+use super::shape::{Part, SECTOR, Shape};
 use super::time::FRACTION;
 use crate::cache::{Cache, CacheCounts, Evicted};
 use crate::dram::Dram;
@@ -85,6 +85,11 @@ impl<'a> Memory<'a> {
     /// Bytes read from and written to device memory.
     pub fn dram_bytes(&self) -> (u64, u64) {
         self.dram.bytes()
+    }
+
+    /// Share of the clocks up to `end` that device memory was in use.
+    pub fn dram_use(&self, end: u64) -> f64 {
+        self.dram.used(end)
     }
 
     /// When the last access has reached the point from which it cannot be lost: L2, or device memory
@@ -296,8 +301,7 @@ impl<'a> Memory<'a> {
                     let bytes = (f64::from(part.bytes) * l2.write_cost) as u32 + l2.request_bytes;
                     let port = self.l2_writes.as_mut().unwrap_or(&mut self.l2_reads);
                     at += port.wait(now, bytes);
-                    let lookup = cache.read_line(address, part.sectors);
-                    let evicted = cache.write_line(address, part.sectors, &[32; MAX_SECTORS]);
+                    let (lookup, evicted) = cache.update_line(address, part.sectors);
                     if lookup.fill != 0 {
                         let end = self.fill(now, address, lookup.fill, lookup.place);
                         at = at.max(end);
@@ -328,7 +332,7 @@ impl<'a> Memory<'a> {
         let (Some(cache), Some(l2)) = (&mut self.l2, &self.profile.l2) else {
             counts.dram_bytes += u64::from(part.bytes);
             let end = self.dram.read(now, address, part.bytes);
-            return end.max(now + port_wait) + u64::from(self.profile.dram.latency);
+            return end.max(now + port_wait) + self.profile.dram_latency();
         };
         let bytes = (part.bytes + l2.request_bytes).max(l2.request_min_bytes);
         let wait = port_wait.max(self.l2_reads.wait(now, bytes));
@@ -359,7 +363,7 @@ impl<'a> Memory<'a> {
             let address = line + u64::from(first) * SECTOR;
             end = end.max(self.dram.read(now, address, burst as u32));
         }
-        let done = end + u64::from(self.profile.dram.latency);
+        let done = end + self.profile.dram_latency();
         if let Some(l2) = &mut self.l2 {
             l2.fill(place, along, done);
         }

@@ -7,13 +7,16 @@
 
 mod error;
 mod memory;
+mod pipes;
 mod plan;
 pub(crate) mod record;
 pub(crate) mod report;
 mod schedule;
 mod shape;
 mod sm;
+mod strata;
 mod time;
+mod warp;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -27,17 +30,18 @@ use crate::occupancy::{BlockNeeds, Occupancy, occupancy};
 use crate::profile::Profile;
 use memory::Memory;
 use ptx_isa::Class;
-use sm::{Chip, Sm, first_bad_event};
+use sm::{Chip, Sm};
 use time::FRACTION;
+use warp::first_bad_event;
 
 /// How much of the grid to simulate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config {
-    /// Simulate the first so many blocks and extrapolate the time; `None` = all. At least
-    /// twice as many as all SMs hold at once are simulated.
+    /// Simulate so many blocks, taken from the whole grid, and extrapolate; `None` = all. At least three
+    /// times as many as all SMs hold at once are simulated.
     pub max_blocks: Option<u64>,
-    /// Start no further blocks once so many warp instructions have issued, but as many as all SMs
-    /// hold at once.
+    /// Simulate blocks with about so many warp instructions together, but as many blocks as all SMs
+    /// hold at once and a few from all over the grid.
     pub max_instructions: Option<u64>,
     /// Record what the warps of an SM do in the first so many clocks.
     pub timeline: Option<(u32, u64)>,
@@ -67,7 +71,13 @@ where
     let resident = u64::from(occupancy.blocks) * u64::from(profile.device.multiprocessors);
     // SMs that get no block need not exist.
     let sms = blocks.min(profile.device.multiprocessors.into()) as u32;
-    let limit = config.max_blocks.map_or(blocks, |m| m.max(2 * resident).min(blocks));
+    let least = resident.min(blocks);
+    let mut strata = strata::Strata::new(least);
+    if let Some(most) = config.max_blocks {
+        strata.add(least, blocks, most.max(3 * resident) - resident);
+    } else if config.max_instructions.is_none() {
+        strata.add(least, blocks, u64::MAX);
+    }
     let mut chip = Chip {
         profile,
         code,
@@ -76,21 +86,30 @@ where
         registers,
         guard_extra: guard_extra(profile),
         memory: Memory::new(profile, sms),
-        per_pc: vec![PcCounts::default(); code.instructions.len()],
+        per_pc: Vec::new(),
         last_end: 0,
-        issued: 0,
+        slots: 0,
         recording: config.timeline.map(|(sm, until)| Recording::new(sm as usize, until)),
     };
     let schedule = schedule::Schedule::new(profile, code, &plans);
     let mut grid = Grid {
         schedule,
         sms: (0..sms as usize).map(|index| Sm::new(profile, &pipes, index)).collect(),
-        next_block: 0,
-        limit,
-        least: resident,
-        budget: config.max_instructions.unwrap_or(u64::MAX),
+        blocks,
+        least,
+        strata,
+        budget: config.max_instructions.filter(|_| config.max_blocks.is_none()),
+        samples: config.max_blocks.or(config.max_instructions).is_some(),
+        traced: 0,
         warps_per_block: occupancy.warps_per_block,
-        spans: Vec::new(),
+        observed: strata::Observed {
+            start: profile.launch.cold_cycles.into(),
+            turnaround: f64::from(
+                profile.launch.turnaround_cycles
+                    + occupancy.warps_per_block * profile.launch.turnaround_cycles_per_warp,
+            ),
+            ..Default::default()
+        },
     };
     // One block per SM first, then a second one each, as the hardware does.
     for _ in 0..occupancy.blocks {
@@ -109,23 +128,27 @@ const TIME_SLICE: u64 = 32;
 struct Grid {
     schedule: schedule::Schedule,
     sms: Vec<Sm>,
-    next_block: u64,
-    limit: u64,
-    /// Blocks that are simulated whatever they cost, and the instructions after which no more are.
+    /// Blocks of the grid, those that are simulated whatever they cost, and what else is.
+    blocks: u64,
     least: u64,
-    budget: u64,
+    strata: strata::Strata,
+    /// Instructions after which no more blocks are started, until it is known how many these are.
+    budget: Option<u64>,
+    /// Whether there is a limit at all.
+    samples: bool,
+    /// Instructions of the blocks so far.
+    traced: u64,
     warps_per_block: u32,
-    /// Start and end of every block.
-    spans: Vec<(u64, u64)>,
+    observed: strata::Observed,
 }
 
 impl Grid {
     /// Starts the next block of the grid on an SM, if there is one: at the kernel's start, or in the
-    /// place of a block that ended at `freed`.
+    /// place of a block that ended at a clock and had so many issue slots (`freed`).
     fn start<S>(
         &mut self,
         sm: usize,
-        freed: Option<u64>,
+        freed: Option<(u64, u64)>,
         source: &mut S,
         chip: &mut Chip<'_>,
     ) -> Result<(), SimulateError>
@@ -133,12 +156,15 @@ impl Grid {
         S: BlockSource,
         S::Error: std::fmt::Display,
     {
-        let spent = self.next_block >= self.least && chip.issued >= self.budget;
-        if self.next_block >= self.limit || spent {
-            return Ok(());
+        if self.strata.exhausted()
+            && let Some(budget) = self.budget.take()
+        {
+            // As many more as the budget allows, if they are like the first.
+            let each = (self.traced / self.least.max(1)).max(1);
+            let more = budget.saturating_sub(self.traced) / each;
+            self.strata.add(self.least, self.blocks, more);
         }
-        let block = self.next_block;
-        self.next_block += 1;
+        let Some((block, stratum)) = self.strata.next() else { return Ok(()) };
         let mut trace = source
             .trace(block)
             .map_err(|e| SimulateError::Source { block, message: e.to_string() })?;
@@ -152,7 +178,21 @@ impl Grid {
         for warp in &mut trace.warps {
             self.schedule.apply(&mut warp.events);
         }
-        self.sms[sm].start_block(freed, block, trace, chip);
+        self.traced += trace.warps.iter().map(|w| w.events.len() as u64).sum::<u64>();
+        let mut work = 0;
+        if self.samples {
+            let slots = |e: &crate::event::Event| chip.plans[e.pc as usize].slots;
+            work = trace.warps.iter().flat_map(|w| &w.events).map(slots).sum();
+            self.observed.work.push((stratum, work as f64));
+            let refill =
+                |(at, ended)| strata::Refill { at, slots: chip.slots, ended, started: work };
+            self.observed.refills.extend(freed.map(refill));
+        }
+        let counted = (stratum + 1) * chip.plans.len();
+        if chip.per_pc.len() < counted {
+            chip.per_pc.resize(counted, PcCounts::default());
+        }
+        self.sms[sm].start_block(freed.map(|f| f.0), (block, stratum, work), trace, chip);
         Ok(())
     }
 
@@ -170,9 +210,8 @@ impl Grid {
             let mut time = Some(start);
             while let Some(now) = time.filter(|t| *t < slice_end) {
                 let outcome = self.sms[index].step(now, chip);
-                for span in outcome.finished {
-                    self.spans.push(span);
-                    self.start(index, Some(span.1), source, chip)?;
+                for ended in outcome.finished {
+                    self.start(index, Some(ended), source, chip)?;
                 }
                 time = self.sms[index].next_time();
             }
@@ -194,32 +233,32 @@ fn finish(chip: Chip<'_>, grid: Grid, occupancy: Occupancy, blocks: u64, residen
     let profile = chip.profile;
     // A kernel ends when its stores have arrived.
     let simulated_cycles = chip.last_end.max(chip.memory.drained_at());
-    let simulated = grid.next_block;
-    let (mean, variance, n) = block_duration(&grid.spans);
-    let sampling = (simulated < blocks).then(|| Sampling {
-        simulated,
-        blocks,
-        relative_error: (variance / n).sqrt() / mean.max(1.0),
-    });
-    // Little's law: with all SMs full, a block ends every (duration and turnaround) / resident
-    // blocks, but not faster than SMs take new ones.
+    let simulated = grid.strata.taken();
+    // The others go on at the pace of those that were simulated while the device was full, but SMs need
+    // their time to take new ones.
     let launch = &profile.launch;
     let warps = occupancy.warps_per_block;
-    let turnaround = launch.turnaround_cycles + warps * launch.turnaround_cycles_per_warp;
     let gap = launch.replacement_cycles + warps * launch.replacement_cycles_per_warp;
-    let interval = ((mean + f64::from(turnaround)) / resident.max(1) as f64)
-        .max(f64::from(gap) / f64::from(profile.device.multiprocessors));
-    // Nor faster than what they all share can serve them, stores that nobody waits for included.
+    let others = strata::rest(&grid.strata, &grid.observed);
+    let missing = others.blocks as f64;
+    let rest =
+        others.clocks.max(missing * f64::from(gap) / f64::from(profile.device.multiprocessors));
+    // Nor less than what they all share needs to serve them, stores that nobody waits for included.
+    let (per_pc, growth) = whole_grid(&grid.strata, chip.plans.len(), &chip.per_pc);
     let reachable = profile.dram_bytes_per_cycle() * profile.dram.efficiency;
     let (read, written) = chip.memory.dram_bytes();
     let shared = chip.memory.l2_busy().max((read + written) as f64 / reachable);
-    let interval = interval.max(shared / simulated.max(1) as f64);
-    let rest = (blocks - simulated) as f64 * interval;
+    let rest = rest.max(shared * (growth - 1.0));
     let cycles = simulated_cycles + rest.round() as u64;
+    let sampling = (simulated < blocks).then(|| Sampling {
+        simulated,
+        blocks,
+        relative_error: others.error / cycles.max(1) as f64,
+    });
     let elapsed_cycles = cycles + u64::from(profile.launch.overhead_cycles);
 
     let mut total = PcCounts::default();
-    for counts in &chip.per_pc {
+    for counts in &per_pc {
         total.add(counts);
     }
     let warp_clocks: u64 = grid.sms.iter().map(|s| s.warp_clocks).sum();
@@ -227,7 +266,8 @@ fn finish(chip: Chip<'_>, grid: Grid, occupancy: Occupancy, blocks: u64, residen
     let sm_clocks: u64 = grid.sms.iter().map(Sm::active_clocks).sum();
     let l2_busy = chip.memory.l2_busy();
     let (l1, l2) = chip.memory.cache_counts();
-    let (dram_read, dram_written) = chip.memory.dram_bytes();
+    let (l1, l2) = (l1.scaled(growth), l2.scaled(growth));
+    let [dram_read, dram_written] = [read, written].map(|n| (n as f64 * growth) as u64);
     let clocks = simulated_cycles.max(1) as f64;
     let sms = f64::from(profile.device.multiprocessors);
     let schedulers = f64::from(profile.issue.schedulers);
@@ -237,12 +277,15 @@ fn finish(chip: Chip<'_>, grid: Grid, occupancy: Occupancy, blocks: u64, residen
         .iter()
         .enumerate()
         .map(|(i, name)| {
-            let busy: u64 = grid.sms.iter().map(|s| s.pipe_busy[i]).sum();
+            let busy: u64 = grid.sms.iter().map(|s| s.pipes.busy[i]).sum();
             let units = if chip.pipes.per_scheduler[i] { schedulers } else { 1.0 };
-            (name.clone(), busy as f64 / FRACTION as f64 / (clocks * sms * units))
+            (name.clone(), (busy as f64 / FRACTION as f64 / (clocks * sms * units)).min(1.0))
         })
         .collect();
-    let bound = find_bound(profile, &total, &pipe_use, clocks, dram_read + dram_written, l2_busy);
+    let dram_use = chip.memory.dram_use(simulated_cycles);
+    let mut issued = PcCounts::default();
+    chip.per_pc.iter().for_each(|counts| issued.add(counts));
+    let bound = find_bound(profile, &issued, &pipe_use, clocks, dram_use, l2_busy);
     Outcome {
         cycles,
         simulated_cycles,
@@ -255,7 +298,7 @@ fn finish(chip: Chip<'_>, grid: Grid, occupancy: Occupancy, blocks: u64, residen
         waves: blocks as f64 / resident.max(1) as f64,
         occupancy,
         total,
-        per_pc: chip.per_pc,
+        per_pc,
         dram_read,
         dram_written,
         l1,
@@ -266,19 +309,25 @@ fn finish(chip: Chip<'_>, grid: Grid, occupancy: Occupancy, blocks: u64, residen
     }
 }
 
-/// Mean and variance of the block durations, and how many there are. Blocks that ended when no new
-/// one could take their place are left out: they ran on an emptying chip.
-fn block_duration(spans: &[(u64, u64)]) -> (f64, f64, f64) {
-    let last_start = spans.iter().map(|s| s.0).max().unwrap_or(0);
-    let mut durations: Vec<f64> =
-        spans.iter().filter(|s| s.1 <= last_start).map(|s| (s.1 - s.0) as f64).collect();
-    if durations.is_empty() {
-        durations = spans.iter().map(|s| s.1.saturating_sub(s.0) as f64).collect();
+/// Counts of the whole grid from those of the strata, and how many times the traffic of the simulated
+/// blocks its traffic is.
+fn whole_grid(
+    strata: &strata::Strata,
+    instructions: usize,
+    counted: &[PcCounts],
+) -> (Vec<PcCounts>, f64) {
+    let mut all = vec![PcCounts::default(); instructions];
+    let (mut found, mut whole) = (0.0, 0.0);
+    for (stratum, counts) in counted.chunks(instructions.max(1)).enumerate() {
+        let weight = strata.weight(stratum);
+        for (sum, counts) in all.iter_mut().zip(counts) {
+            sum.add(&counts.scaled(weight));
+            let traffic = counts.bytes as f64;
+            found += traffic;
+            whole += traffic * weight;
+        }
     }
-    let n = durations.len().max(1) as f64;
-    let mean = durations.iter().sum::<f64>() / n;
-    let variance = durations.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
-    (mean, variance, n)
+    (all, if found > 0.0 { whole / found } else { 1.0 })
 }
 
 /// A resource used above this share is what limits the kernel.
@@ -289,20 +338,19 @@ fn find_bound(
     total: &PcCounts,
     pipes: &[(String, f64)],
     clocks: f64,
-    dram_bytes: u64,
+    dram_use: f64,
     l2_busy: f64,
 ) -> Bound {
     let sms = f64::from(profile.device.multiprocessors);
-    let reachable = profile.dram_bytes_per_cycle() * profile.dram.efficiency;
     let mut candidates = vec![
-        Bound::Dram(dram_bytes as f64 / clocks / reachable),
+        Bound::Dram(dram_use),
         Bound::Issue(
             total.issue_slots as f64 * f64::from(profile.issue.cycles)
                 / (clocks * sms * f64::from(profile.issue.schedulers * profile.issue.width)),
         ),
     ];
     if profile.l2.is_some() {
-        candidates.push(Bound::L2(l2_busy / clocks));
+        candidates.push(Bound::L2((l2_busy / clocks).min(1.0)));
     }
     candidates.extend(pipes.iter().map(|(name, share)| Bound::Pipe(name.clone(), *share)));
     let share = |b: &Bound| match b {

@@ -3,9 +3,9 @@
 use smallvec::SmallVec;
 
 use super::error::SimulateError;
-use super::sm::state_bits;
 use super::time::fixed;
-use crate::event::{Code, Register};
+use super::warp::state_bits;
+use crate::event::{Code, Instruction, Register};
 use crate::profile::Profile;
 use ptx_isa::Class;
 
@@ -26,14 +26,23 @@ pub(super) struct Plan {
     pub issue_cycles: u64,
     /// Issue slots.
     pub slots: u64,
-    /// The warp's next instruction has to wait for the latency (branches).
+    /// A branch, which stays where it is.
     pub control: bool,
+    /// The warp's next instruction has to wait until this one is done: branches, fences.
+    pub holds: bool,
     /// Double precision, which blocks the other schedulers on 2.x.
     pub f64: bool,
     /// Registers read and written, and the guard.
     pub reads: SmallVec<[Register; 4]>,
     pub writes: SmallVec<[Register; 2]>,
     pub guard: Option<Register>,
+    /// Registers that it fetches through the scheduler's operand ports, with their words. Empty where
+    /// there is no limit.
+    pub operands: SmallVec<[(Register, u8); 4]>,
+    /// Whether these are more than a clock delivers.
+    pub operands_wait: bool,
+    /// Clocks more per further value of an instruction that goes value by value.
+    pub value_latency: f64,
 }
 
 /// The device's pipes.
@@ -41,6 +50,40 @@ pub(super) struct Plan {
 pub(super) struct Pipes {
     pub names: Vec<String>,
     pub per_scheduler: Vec<bool>,
+}
+
+/// Which registers lie in the register file: not those that only ever hold an argument of the kernel,
+/// which the machine code reads as a constant.
+fn fetched(code: &Code) -> Vec<bool> {
+    let mut fetched = Vec::new();
+    for i in &code.instructions {
+        for &w in &i.writes {
+            if fetched.len() <= w as usize {
+                fetched.resize(w as usize + 1, false);
+            }
+            fetched[w as usize] |= i.class != Class::LoadParam;
+        }
+    }
+    fetched
+}
+
+/// The words that an arithmetic instruction fetches through the operand ports.
+fn operands(
+    ports: u32,
+    code: &Code,
+    fetched: &[bool],
+    instruction: &Instruction,
+) -> SmallVec<[(Register, u8); 4]> {
+    let words = |r: &Register| code.words.get(*r as usize).copied().unwrap_or(1);
+    if ports == 0 || instruction.class.is_memory() {
+        return SmallVec::new();
+    }
+    instruction
+        .reads
+        .iter()
+        .filter(|r| fetched.get(**r as usize).copied().unwrap_or(true))
+        .map(|r| (*r, words(r)))
+        .collect()
 }
 
 /// Resolves all instructions; also returns the pipes and the number of registers.
@@ -51,11 +94,17 @@ pub(super) fn plan(
     let names: Vec<String> = profile.pipes.keys().cloned().collect();
     let per_scheduler: Vec<bool> = profile.pipes.values().map(|p| p.per_scheduler).collect();
     let issue = &profile.issue;
+    let fetched = fetched(code);
     let mut registers = 0;
     let mut plans = Vec::with_capacity(code.instructions.len());
+    // Work of the block so far, by pipe: the assembler chooses where both could take an addition.
+    let mut work: Vec<f64> = vec![0.0; names.len()];
     for (pc, instruction) in code.instructions.iter().enumerate() {
         let class = instruction.class;
-        let timing = profile.class.get(&class).ok_or_else(|| SimulateError::UnsupportedClass {
+        if code.leaders.binary_search(&(pc as u32)).is_ok() {
+            work.fill(0.0);
+        }
+        let timing = profile.timing_of(class).ok_or_else(|| SimulateError::UnsupportedClass {
             device: profile.name.clone(),
             class,
             pc: pc as u32,
@@ -70,7 +119,25 @@ pub(super) fn plan(
             .iter()
             .map(|&p| if per_scheduler[usize::from(p)] { issue.schedulers } else { 1 })
             .sum();
-        let interval = fixed(32.0 * f64::from(units) / timing.per_clock);
+        // What keeps track of a branch goes through the same pipe.
+        let times = if class == Class::Branch { 1 + instruction.extra_slots } else { 1 };
+        let clocks = 32.0 * f64::from(units * times) / timing.per_clock;
+        let pipes: SmallVec<[u8; 2]> = match class {
+            Class::IntAdd | Class::Move => {
+                let busy = |p: &u8| work[usize::from(*p)];
+                pipes
+                    .iter()
+                    .copied()
+                    .min_by(|a, b| busy(a).total_cmp(&busy(b)))
+                    .into_iter()
+                    .collect()
+            }
+            _ => pipes,
+        };
+        for pipe in &pipes {
+            work[usize::from(*pipe)] += clocks / pipes.len() as f64;
+        }
+        let interval = fixed(clocks);
         let all = instruction.reads.iter().chain(&instruction.writes).chain(&instruction.guard);
         registers = all.map(|r| *r as usize + 1).fold(registers, usize::max);
         let compare = matches!(class, Class::Compare | Class::Compare64);
@@ -85,6 +152,7 @@ pub(super) fn plan(
                 * u64::from(timing.instructions + instruction.extra_slots),
             slots: (timing.instructions + instruction.extra_slots).into(),
             control: matches!(class, Class::Branch),
+            holds: matches!(class, Class::Branch | Class::FenceBlock | Class::FenceDevice),
             f64: issue.f64_blocks_other_schedulers
                 && matches!(
                     class,
@@ -94,11 +162,19 @@ pub(super) fn plan(
                         | Class::F64Div
                         | Class::F64Rcp
                         | Class::F64Sqrt
+                        | Class::F64Rsqrt
                 ),
             reads: instruction.reads.clone(),
             writes: instruction.writes.clone(),
             guard: instruction.guard,
+            operands_wait: false,
+            operands: operands(issue.operand_words, code, &fetched, instruction),
+            value_latency: timing.value_latency,
         });
+    }
+    for plan in &mut plans {
+        let words: u32 = plan.operands.iter().map(|o| u32::from(o.1)).sum();
+        plan.operands_wait = issue.operand_words > 0 && words > issue.operand_words;
     }
     Ok((plans, Pipes { names, per_scheduler }, registers))
 }

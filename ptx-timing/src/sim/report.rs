@@ -62,7 +62,7 @@ impl fmt::Display for Stall {
     }
 }
 
-/// Counts of one PTX instruction over all simulated warps.
+/// Counts of one PTX instruction over all warps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PcCounts {
     /// Warp instructions issued.
@@ -120,15 +120,40 @@ impl PcCounts {
     }
 }
 
+impl PcCounts {
+    /// The counts of so many times the blocks.
+    pub(super) fn scaled(&self, times: f64) -> Self {
+        let n = |count: u64| (count as f64 * times).round() as u64;
+        Self {
+            issues: n(self.issues),
+            thread_instructions: n(self.thread_instructions),
+            issue_slots: n(self.issue_slots),
+            requests: n(self.requests),
+            sectors: n(self.sectors),
+            bytes: n(self.bytes),
+            bytes_used: n(self.bytes_used),
+            ideal_sectors: n(self.ideal_sectors),
+            latency: n(self.latency),
+            dram_bytes: n(self.dram_bytes),
+            shared_steps: n(self.shared_steps),
+            shared_conflicts: n(self.shared_conflicts),
+            width: self.width,
+            local: self.local,
+            stalls: self.stalls.map(n),
+        }
+    }
+}
+
 /// That only part of the grid was simulated, and how far off the time may be.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampling {
-    /// Blocks simulated; counts are of these.
+    /// Blocks simulated.
     pub simulated: u64,
     /// Blocks of the grid.
     pub blocks: u64,
-    /// Standard error of the mean block duration over the mean; the extrapolated part of the time
-    /// is uncertain by about twice this share.
+    /// What the time may be off by for having simulated these blocks only, as a share of it: two standard
+    /// errors of the strata's mean work, what a bend within the strata could hide, and twice what the ways to
+    /// measure the pace differ by.
     pub relative_error: f64,
 }
 
@@ -164,7 +189,8 @@ impl fmt::Display for Bound {
     }
 }
 
-/// Result of a simulation. Counts are of the simulated blocks, times of the whole grid.
+/// Result of a simulation. Counts and times are of the whole grid, estimated where only part of it was
+/// simulated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// SM clocks from the first block's start to the last block's end.
@@ -208,7 +234,6 @@ pub struct Outcome {
 impl Outcome {
     /// Warp instructions per clock and SM.
     pub fn ipc(&self, sms: u32) -> f64 {
-        let share = self.sampling.map_or(1.0, |s| s.blocks as f64 / s.simulated.max(1) as f64);
-        self.total.issues as f64 * share / self.cycles.max(1) as f64 / f64::from(sms)
+        self.total.issues as f64 / self.cycles.max(1) as f64 / f64::from(sms)
     }
 }

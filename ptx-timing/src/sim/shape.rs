@@ -269,9 +269,8 @@ fn device(
         lines(g.line_bytes, g.sector_bytes, access, origin, out);
         shape.transactions = out[first..].iter().map(|part| part.sectors.count_ones()).sum();
         shape.moved = out[first..].iter().map(|part| part.bytes).sum();
-        // The sectors of a line pass together, four of them in the time of a slot.
-        let per_slot = (g.line_bytes / g.sector_bytes).max(1);
-        f64::from(shape.transactions.div_ceil(per_slot)).max(1.0)
+        // Every line is looked up by itself; its sectors pass together.
+        (out.len() - first).max(1) as f64
     } else {
         let list = device_transactions(g, path, access);
         shape.transactions = list.len() as u32;

@@ -1,105 +1,23 @@
 //! One SM: resident warps, schedulers, scoreboard, pipes, barriers.
 
 use super::memory::Memory;
+use super::pipes::PipeTimes;
 use super::plan::{Pipes, Plan};
 use super::record::Recording;
 use super::report::{PcCounts, Stall};
 use super::shape::Shapes;
 use super::time::FRACTION;
-use crate::event::{BlockTrace, Code, CopyGroup, Detail, Event, Patterns, Space, WarpTrace};
+use super::warp::{
+    BarrierState, Block, Copies, FROM_MEMORY, GUARD_EXTRA, NEVER, PIPE_SHIFT, RegisterState,
+    STATE_BITS, Warp, local_base, operand_clocks,
+};
+use crate::event::{BlockTrace, Code, Detail, Event, Space, TracedAccess};
 use crate::profile::{Policy, Profile};
-
-/// Not ready until somebody says so.
-const NEVER: u64 = u64::MAX;
-
-/// When a register can be read, and what decides about further waiting: the clock above
-/// [`STATE_BITS`] bits for the pipe that the value comes from, whether that is memory, and whether it
-/// takes longer to become a guard.
-type RegisterState = u64;
-
-const STATE_BITS: u32 = 8;
-const FROM_MEMORY: u64 = 1;
-const GUARD_EXTRA: u64 = 2;
-const PIPE_SHIFT: u32 = 2;
-
-/// The lower bits of the states of results.
-pub(super) fn state_bits(pipe: u8, memory: bool, compare: bool) -> u64 {
-    let flag = |set: bool, bit: u64| if set { bit } else { 0 };
-    u64::from(pipe & 63) << PIPE_SHIFT | flag(memory, FROM_MEMORY) | flag(compare, GUARD_EXTRA)
-}
-
-/// A resident warp.
-#[derive(Debug)]
-struct Warp {
-    trace: WarpTrace,
-    position: usize,
-    block: usize,
-    age: u64,
-    registers: Vec<RegisterState>,
-    /// Earliest next issue in program order.
-    free_at: u64,
-    free_reason: Stall,
-    /// Since when the next instruction has been waiting.
-    wait_from: u64,
-    /// When its operands are there, and what they came from.
-    operands_at: u64,
-    operands_reason: Stall,
-    pipe_was_busy: bool,
-    /// Index in the timeline, where this SM has one.
-    recorded: Option<usize>,
-    copies: Copies,
-}
-
-/// When a warp's asynchronous copies are complete.
-#[derive(Debug, Default)]
-struct Copies {
-    /// Those that are not committed.
-    pending: u64,
-    /// Groups, the oldest first.
-    groups: Vec<u64>,
-}
-
-impl Copies {
-    /// Commits or waits; the clock until which the warp waits.
-    fn group(&mut self, group: CopyGroup) -> u64 {
-        let waits = match group {
-            CopyGroup::Commit => {
-                self.groups.push(std::mem::take(&mut self.pending));
-                return 0;
-            }
-            CopyGroup::Wait(pending) => self.groups.len().saturating_sub(pending as usize),
-            CopyGroup::WaitAll => {
-                self.groups.push(std::mem::take(&mut self.pending));
-                self.groups.len()
-            }
-        };
-        self.groups.drain(..waits).max().unwrap_or(0)
-    }
-}
-
-/// One of a block's named barriers.
-#[derive(Debug, Clone, Default)]
-struct BarrierState {
-    arrived: u32,
-    expected: u32,
-    first: u64,
-    waiting: Vec<usize>,
-}
-
-/// A resident block.
-#[derive(Debug)]
-struct Block {
-    live: u32,
-    barriers: Vec<(u8, BarrierState)>,
-    started: u64,
-    patterns: Patterns,
-    shapes: Shapes,
-}
 
 /// What a step did that the grid has to know.
 #[derive(Debug, Default)]
 pub(super) struct StepOutcome {
-    /// Start and end of each block that ended.
+    /// The end of each block that ended, and its issue slots.
     pub finished: Vec<(u64, u64)>,
 }
 
@@ -119,12 +37,11 @@ pub(super) struct Sm {
     stale: u32,
     next_issue: Vec<u64>,
     last: Vec<usize>,
-    /// Free time of each pipe of each scheduler (shared pipes: of scheduler 0), in 1/1024 clocks.
-    pipe_free: Vec<u64>,
-    pub pipe_busy: Vec<u64>,
-    /// Pipes that all schedulers share, and the clocks of work that may wait there.
-    shared_pipes: u64,
-    queue: u64,
+    pub pipes: PipeTimes,
+    /// When the operand ports of each scheduler are free, in clocks.
+    ports_free: Vec<u64>,
+    /// The instruction that each scheduler issued last.
+    last_pc: Vec<u32>,
     blocks: Vec<Option<Block>>,
     resident_blocks: u32,
     age: u64,
@@ -145,10 +62,11 @@ pub(super) struct Chip<'a> {
     pub registers: usize,
     pub guard_extra: u64,
     pub memory: Memory<'a>,
+    /// By stratum and instruction.
     pub per_pc: Vec<PcCounts>,
     pub last_end: u64,
-    /// Warp instructions so far.
-    pub issued: u64,
+    /// Issue slots of all SMs so far.
+    pub slots: u64,
     pub recording: Option<Recording>,
 }
 
@@ -167,12 +85,9 @@ impl Sm {
             stale: 0,
             next_issue: vec![0; schedulers],
             last: vec![0; schedulers],
-            pipe_free: vec![0; pipes.names.len() * schedulers],
-            pipe_busy: vec![0; pipes.names.len()],
-            shared_pipes: (0..pipes.names.len())
-                .filter(|&p| !pipes.per_scheduler[p])
-                .fold(0, |mask, p| mask | 1 << p),
-            queue: profile.issue.memory_queue_cycles.into(),
+            pipes: PipeTimes::new(pipes, schedulers, profile.issue.memory_queue_cycles.into()),
+            ports_free: vec![0; schedulers],
+            last_pc: vec![u32::MAX; schedulers],
             blocks: Vec::new(),
             resident_blocks: 0,
             age: 0,
@@ -201,7 +116,7 @@ impl Sm {
     pub fn start_block(
         &mut self,
         freed: Option<u64>,
-        number: u64,
+        (number, stratum, work): (u64, usize, u64),
         trace: BlockTrace,
         chip: &mut Chip<'_>,
     ) {
@@ -224,6 +139,7 @@ impl Sm {
             live: trace.warps.len() as u32,
             barriers: Vec::new(),
             started: start,
+            work,
             shapes: Shapes::new(trace.patterns.list.len()),
             patterns: trace.patterns,
         };
@@ -249,6 +165,7 @@ impl Sm {
                 trace: warp,
                 position: 0,
                 block,
+                counted: stratum * chip.plans.len(),
                 age: self.age,
                 registers: vec![0; chip.registers],
                 free_at: start,
@@ -274,34 +191,14 @@ impl Sm {
             for slot in first..first + self.per_scheduler {
                 let ready = self.ready_at[slot];
                 if ready < next {
-                    next = next.min(ready.max(self.pipe_ready(scheduler, self.wants[slot])));
+                    next = next.min(ready.max(self.pipes.ready(scheduler, self.wants[slot])));
                 }
             }
-            let issue = self.next_issue[scheduler];
+            let issue = self.next_issue[scheduler].max(self.ports_free[scheduler]);
             self.wake[scheduler] = if next == NEVER { NEVER } else { next.max(issue) };
         }
         let next = self.wake.iter().fold(NEVER, |least, t| least.min(*t));
         (next != NEVER).then_some(next)
-    }
-
-    /// Where the state of a scheduler's pipe is.
-    fn pipe_index(&self, scheduler: usize, pipe: usize) -> usize {
-        let own = if self.shared_pipes >> pipe & 1 == 0 { scheduler } else { 0 };
-        pipe * self.next_issue.len() + own
-    }
-
-    /// First clock at which one of some pipes takes an instruction; 0 if there is none.
-    fn pipe_ready(&self, scheduler: usize, pipes: u64) -> u64 {
-        let mut least = NEVER;
-        let mut rest = pipes;
-        while rest != 0 {
-            let pipe = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            let queue = if self.shared_pipes >> pipe & 1 == 0 { 0 } else { self.queue };
-            let free = self.pipe_free[self.pipe_index(scheduler, pipe)] / FRACTION;
-            least = least.min(free.saturating_sub(queue));
-        }
-        if least == NEVER { 0 } else { least }
     }
 
     /// Clocks from the first block's start to the last one's end.
@@ -322,7 +219,7 @@ impl Sm {
             // Nobody is always first at the pipes that the schedulers share.
             let scheduler = (turn + now as usize) % schedulers;
             // What another scheduler did in this clock may have made a warp ready.
-            if self.next_issue[scheduler] > now
+            if self.next_issue[scheduler].max(self.ports_free[scheduler]) > now
                 || self.wake[scheduler] > now && self.stale >> scheduler & 1 == 0
             {
                 continue;
@@ -335,7 +232,7 @@ impl Sm {
                     self.pick(scheduler, now, chip.profile.issue.policy)
                 } else {
                     Some(self.last[scheduler]).filter(|&s| {
-                        self.ready_at[s] <= now && self.pipe_ready(scheduler, self.wants[s]) <= now
+                        self.ready_at[s] <= now && self.pipes.ready(scheduler, self.wants[s]) <= now
                     })
                 };
                 let Some(slot) = slot else { break };
@@ -351,18 +248,18 @@ impl Sm {
         let first = scheduler * self.per_scheduler;
         let last = self.last[scheduler];
         let slots = first..first + self.per_scheduler;
-        let mut free = 0;
-        for pipe in 0..self.pipe_busy.len() {
-            if self.pipe_ready(scheduler, 1 << pipe) <= now {
-                free |= 1 << pipe;
-            }
-        }
         let can = |slot: usize| {
-            let wants = self.wants[slot];
-            self.ready_at[slot] <= now && (wants & free != 0 || wants == 0)
+            self.ready_at[slot] <= now && self.pipes.ready(scheduler, self.wants[slot]) <= now
         };
         match policy {
             Policy::LooseRoundRobin => {
+                let after = (last + 1).clamp(slots.start, slots.end);
+                (after..slots.end).chain(slots.start..after).find(|&slot| can(slot))
+            }
+            Policy::GreedyThenRoundRobin => {
+                if slots.contains(&last) && can(last) {
+                    return Some(last);
+                }
                 let after = (last + 1).clamp(slots.start, slots.end);
                 (after..slots.end).chain(slots.start..after).find(|&slot| can(slot))
             }
@@ -396,31 +293,24 @@ impl Sm {
         };
         let plan = &chip.plans[event.pc as usize];
         let schedulers = self.next_issue.len();
-        let free_of = |pipe: &u8| {
-            let pipe = usize::from(*pipe);
-            let own = if chip.pipes.per_scheduler[pipe] { scheduler } else { 0 };
-            pipe * schedulers + own
-        };
-        let pipe = plan.pipes.iter().copied().min_by_key(|p| self.pipe_free[free_of(p)]);
+        let pipe = plan.pipes.iter().copied().min_by_key(|p| self.pipes.free(scheduler, *p));
         let Some(pipe) = pipe else {
             self.set_ready(slot, NEVER);
             return false;
         };
-        let at_pipe = free_of(&pipe);
-        let free_at = self.pipe_free[at_pipe];
-        let queue = if chip.pipes.per_scheduler[usize::from(pipe)] { 0 } else { self.queue };
-        let pipe_ready = (free_at / FRACTION).saturating_sub(queue);
+        let pipe_ready = self.pipes.takes(scheduler, pipe);
         if pipe_ready > now {
             self.set_ready(slot, pipe_ready);
             return false;
         }
-        let start = now.max(free_at / FRACTION);
+        let start = now.max(self.pipes.free(scheduler, pipe) / FRACTION);
         warp.pipe_was_busy = pipe_ready > warp.operands_at;
 
-        let counts = &mut chip.per_pc[event.pc as usize];
+        let counted = warp.counted + event.pc as usize;
+        let counts = &mut chip.per_pc[counted];
         counts.issues += 1;
-        chip.issued += 1;
         counts.issue_slots += plan.slots;
+        chip.slots += plan.slots;
         counts.thread_instructions += u64::from(event.active.count_ones());
         warp.account(now, counts);
         if let (Some(recorded), Some(recording)) = (warp.recorded, &mut chip.recording) {
@@ -430,37 +320,32 @@ impl Sm {
         // Result times.
         let mut busy = plan.interval;
         let mut done = start + plan.latency;
-        if let Detail::Memory { first, count } = event.detail
-            && event.active != 0
-            && let Some(accesses) =
-                warp.trace.accesses.get(first as usize..(first + count) as usize)
+        if let Detail::Values(values) = event.detail {
+            busy *= u64::from(values.max(1));
+            done += (f64::from(values.saturating_sub(1)) * plan.value_latency) as u64;
+        }
+        if plan.operands_wait {
+            let repeated = self.last[scheduler] == slot;
+            let before = chip.plans.get(self.last_pc[scheduler] as usize).filter(|_| repeated);
+            self.ports_free[scheduler] =
+                now + operand_clocks(chip.profile.issue.operand_words, plan, before);
+        }
+        self.last_pc[scheduler] = event.pc;
+        if event.active != 0
             && let Some(block) = self.blocks[warp.block].as_mut()
         {
-            let instruction = &chip.code.instructions[event.pc as usize];
-            let beyond = accesses.iter().any(|a| a.space != Space::Shared);
-            let mut work = 0;
-            for &traced in accesses {
-                let patterns = &block.patterns.list;
-                let cost = block.shapes.get(chip.profile, instruction, patterns, traced);
-                let side = beyond && traced.space == Space::Shared;
-                // One follows the other through the pipe.
-                let at = start + work / FRACTION;
-                work += cost.0.busy;
-                let at =
-                    chip.memory.access(self.index, at, instruction, traced, side, cost, counts);
-                match traced.differs.copy {
-                    true => warp.copies.pending = warp.copies.pending.max(at),
-                    false => done = done.max(at),
-                }
-            }
+            let hardware = slot % self.per_scheduler * schedulers + slot / self.per_scheduler;
+            let place = self.index * self.per_scheduler * schedulers + hardware;
+            let (end, work) =
+                access(chip, (self.index, place), start, event, (warp, block), counted);
+            done = done.max(end);
             busy = busy.max(work);
         }
-        self.pipe_free[at_pipe] = free_at.max(now * FRACTION) + busy;
-        self.pipe_busy[usize::from(pipe)] += busy;
         let state = done << STATE_BITS | plan.state;
         for &register in &plan.writes {
             warp.registers[register as usize] = state;
         }
+        self.pipes.occupy(scheduler, pipe, now, busy);
         self.next_issue[scheduler] = now + plan.issue_cycles;
         if plan.f64 {
             let until = now + plan.issue_cycles;
@@ -469,7 +354,10 @@ impl Sm {
         }
         self.last[scheduler] = slot;
         warp.position += 1;
-        warp.free_at = now + if plan.control { plan.latency } else { plan.issue_cycles };
+        warp.free_at = now + if plan.holds { plan.latency } else { plan.issue_cycles };
+        if event.detail == Detail::Diverges {
+            warp.free_at += u64::from(chip.profile.issue.divergence_cycles);
+        }
         warp.free_reason = Stall::Control;
         warp.wait_from = now + plan.issue_cycles;
         if let Detail::Copies(group) = event.detail {
@@ -614,14 +502,14 @@ impl Sm {
             Some(block) => {
                 self.warp_clocks += end.saturating_sub(block.started);
                 block.live -= 1;
-                (block.live == 0).then_some(block.started)
+                (block.live == 0).then_some(block.work)
             }
             None => None,
         };
-        if let Some(started) = ended {
+        if let Some(work) = ended {
             self.blocks[warp.block] = None;
             self.resident_blocks -= 1;
-            outcome.finished.push((started, end));
+            outcome.finished.push((end, work));
         } else {
             // The others need not wait for a warp that has left.
             self.release(warp.block, now, chip);
@@ -629,43 +517,40 @@ impl Sm {
     }
 }
 
-impl Warp {
-    /// Clocks since its previous issue, and what most of them went to.
-    fn waited(&self, now: u64) -> (u64, Stall) {
-        let operands = self.operands_at.clamp(self.wait_from, now.max(self.wait_from));
-        let rest = now.saturating_sub(operands);
-        let waited = operands - self.wait_from + rest;
-        let busy = if self.pipe_was_busy { Stall::Pipe } else { Stall::NotSelected };
-        let first = operands - self.wait_from >= rest;
-        (waited, if first { self.operands_reason } else { busy })
-    }
-
-    /// Attributes the clocks since the warp's previous issue.
-    fn account(&self, now: u64, counts: &mut PcCounts) {
-        let add = |counts: &mut PcCounts, reason: Stall, clocks: u64| {
-            counts.stalls[reason as usize] += clocks;
+/// Does the accesses of one instruction, one after the other. The clock at which the last one that the
+/// warp waits for is done, and the time that they take in the pipe. `place` is the SM and the slot of the
+/// warp on the device.
+fn access(
+    chip: &mut Chip<'_>,
+    (sm, place): (usize, usize),
+    start: u64,
+    event: Event,
+    (warp, block): (&mut Warp, &mut Block),
+    counted: usize,
+) -> (u64, u64) {
+    let Detail::Memory { first, count } = event.detail else { return (0, 0) };
+    let list = warp.trace.accesses.get(first as usize..(first + count) as usize);
+    let accesses = list.unwrap_or_default();
+    let instruction = &chip.code.instructions[event.pc as usize];
+    let beyond = accesses.iter().any(|a| a.space != Space::Shared);
+    let local = local_base(place, chip.code.local_bytes);
+    let (mut done, mut work) = (0, 0);
+    for &traced in accesses {
+        let traced = match traced.space {
+            Space::Local => TracedAccess { base: local.wrapping_add(traced.base), ..traced },
+            _ => traced,
         };
-        let operands = self.operands_at.clamp(self.wait_from, now.max(self.wait_from));
-        add(counts, self.operands_reason, operands - self.wait_from);
-        let rest = if self.pipe_was_busy { Stall::Pipe } else { Stall::NotSelected };
-        add(counts, rest, now.saturating_sub(operands));
+        let cost = block.shapes.get(chip.profile, instruction, &block.patterns.list, traced);
+        let side = beyond && traced.space == Space::Shared;
+        // One follows the other through the pipe.
+        let at = start + work / FRACTION;
+        work += cost.0.busy;
+        let counts = &mut chip.per_pc[counted];
+        let at = chip.memory.access(sm, at, instruction, traced, side, cost, counts);
+        match traced.differs.copy {
+            true => warp.copies.pending = warp.copies.pending.max(at),
+            false => done = done.max(at),
+        }
     }
-}
-
-/// Checks a block's trace before it is taken, so that the pipeline can rely on it.
-pub(super) fn first_bad_event(trace: &BlockTrace, instructions: usize) -> Option<(usize, Event)> {
-    trace.warps.iter().enumerate().find_map(|(warp, t)| {
-        let bad = |e: &&Event| {
-            let access_missing = match e.detail {
-                Detail::Memory { first, count } => {
-                    t.accesses.get(first as usize..first as usize + count as usize).is_none_or(
-                        |a| a.iter().any(|a| a.pattern as usize >= trace.patterns.list.len()),
-                    )
-                }
-                Detail::None | Detail::Barrier { .. } | Detail::Copies(_) => false,
-            };
-            e.pc as usize >= instructions || access_missing
-        };
-        t.events.iter().find(bad).map(|e| (warp, *e))
-    })
+    (done, work)
 }

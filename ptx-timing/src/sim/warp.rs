@@ -1,0 +1,164 @@
+//! Resident warps and blocks, and what holds a warp back.
+
+use super::plan::Plan;
+use super::report::{PcCounts, Stall};
+use super::shape::Shapes;
+use crate::event::{BlockTrace, CopyGroup, Detail, Event, Patterns, Register, WarpTrace};
+
+/// Not ready until somebody says so.
+pub(super) const NEVER: u64 = u64::MAX;
+
+/// When a register can be read, and what decides about further waiting: the clock above
+/// [`STATE_BITS`] bits for the pipe that the value comes from, whether that is memory, and whether it
+/// takes longer to become a guard.
+pub(super) type RegisterState = u64;
+
+pub(super) const STATE_BITS: u32 = 8;
+pub(super) const FROM_MEMORY: u64 = 1;
+pub(super) const GUARD_EXTRA: u64 = 2;
+pub(super) const PIPE_SHIFT: u32 = 2;
+
+/// The lower bits of the states of results.
+pub(super) fn state_bits(pipe: u8, memory: bool, compare: bool) -> u64 {
+    let flag = |set: bool, bit: u64| if set { bit } else { 0 };
+    u64::from(pipe & 63) << PIPE_SHIFT | flag(memory, FROM_MEMORY) | flag(compare, GUARD_EXTRA)
+}
+
+/// A resident warp.
+#[derive(Debug)]
+pub(super) struct Warp {
+    pub trace: WarpTrace,
+    pub position: usize,
+    pub block: usize,
+    /// Where the counts of its stratum begin.
+    pub counted: usize,
+    pub age: u64,
+    pub registers: Vec<RegisterState>,
+    /// Earliest next issue in program order.
+    pub free_at: u64,
+    pub free_reason: Stall,
+    /// Since when the next instruction has been waiting.
+    pub wait_from: u64,
+    /// When its operands are there, and what they came from.
+    pub operands_at: u64,
+    pub operands_reason: Stall,
+    pub pipe_was_busy: bool,
+    /// Index in the timeline, where this SM has one.
+    pub recorded: Option<usize>,
+    pub copies: Copies,
+}
+
+/// When a warp's asynchronous copies are complete.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    /// Those that are not committed.
+    pub pending: u64,
+    /// Groups, the oldest first.
+    pub groups: Vec<u64>,
+}
+
+impl Copies {
+    /// Commits or waits; the clock until which the warp waits.
+    pub fn group(&mut self, group: CopyGroup) -> u64 {
+        let waits = match group {
+            CopyGroup::Commit => {
+                self.groups.push(std::mem::take(&mut self.pending));
+                return 0;
+            }
+            CopyGroup::Wait(pending) => self.groups.len().saturating_sub(pending as usize),
+            CopyGroup::WaitAll => {
+                self.groups.push(std::mem::take(&mut self.pending));
+                self.groups.len()
+            }
+        };
+        self.groups.drain(..waits).max().unwrap_or(0)
+    }
+}
+
+/// One of a block's named barriers.
+#[derive(Debug, Clone, Default)]
+pub(super) struct BarrierState {
+    pub arrived: u32,
+    pub expected: u32,
+    pub first: u64,
+    pub waiting: Vec<usize>,
+}
+
+/// A resident block.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub live: u32,
+    pub barriers: Vec<(u8, BarrierState)>,
+    pub started: u64,
+    /// Issue slots of all its instructions, where that is asked for.
+    pub work: u64,
+    pub patterns: Patterns,
+    pub shapes: Shapes,
+}
+
+impl Warp {
+    /// Clocks since its previous issue, and what most of them went to.
+    pub fn waited(&self, now: u64) -> (u64, Stall) {
+        let operands = self.operands_at.clamp(self.wait_from, now.max(self.wait_from));
+        let rest = now.saturating_sub(operands);
+        let waited = operands - self.wait_from + rest;
+        let busy = if self.pipe_was_busy { Stall::Pipe } else { Stall::NotSelected };
+        let first = operands - self.wait_from >= rest;
+        (waited, if first { self.operands_reason } else { busy })
+    }
+
+    /// Attributes the clocks since the warp's previous issue.
+    pub fn account(&self, now: u64, counts: &mut PcCounts) {
+        let add = |counts: &mut PcCounts, reason: Stall, clocks: u64| {
+            counts.stalls[reason as usize] += clocks;
+        };
+        let operands = self.operands_at.clamp(self.wait_from, now.max(self.wait_from));
+        add(counts, self.operands_reason, operands - self.wait_from);
+        let rest = if self.pipe_was_busy { Stall::Pipe } else { Stall::NotSelected };
+        add(counts, rest, now.saturating_sub(operands));
+    }
+}
+
+/// Clocks that an instruction's operands keep the ports busy: words over what the ports deliver. An
+/// operand that the warp's instruction just before fetched is still there.
+pub(super) fn operand_clocks(ports: u32, plan: &Plan, before: Option<&Plan>) -> u64 {
+    if ports == 0 || plan.operands.is_empty() {
+        return 0;
+    }
+    let kept = |r: &Register| before.is_some_and(|b| b.operands.iter().any(|o| o.0 == *r));
+    let words: u32 =
+        plan.operands.iter().filter(|(r, _)| !kept(r)).map(|(_, w)| u32::from(*w)).sum();
+    words.div_ceil(ports).into()
+}
+
+/// Where local memory lies for the caches: far from every allocation.
+pub(super) const LOCAL_BASE: u64 = 1 << 60;
+
+/// Where the local memory of a warp slot begins. Slots lie one after the other, as the driver allocates
+/// them for all warps that can be resident.
+pub(super) fn local_base(slot: usize, bytes_per_thread: u32) -> u64 {
+    let bytes = (u64::from(bytes_per_thread.max(16)) * 32).next_multiple_of(512);
+    LOCAL_BASE + slot as u64 * bytes
+}
+
+/// Checks a block's trace before it is taken, so that the pipeline can rely on it.
+pub(super) fn first_bad_event(trace: &BlockTrace, instructions: usize) -> Option<(usize, Event)> {
+    trace.warps.iter().enumerate().find_map(|(warp, t)| {
+        let bad = |e: &&Event| {
+            let access_missing = match e.detail {
+                Detail::Memory { first, count } => {
+                    t.accesses.get(first as usize..first as usize + count as usize).is_none_or(
+                        |a| a.iter().any(|a| a.pattern as usize >= trace.patterns.list.len()),
+                    )
+                }
+                Detail::None
+                | Detail::Barrier { .. }
+                | Detail::Copies(_)
+                | Detail::Values(_)
+                | Detail::Diverges => false,
+            };
+            e.pc as usize >= instructions || access_missing
+        };
+        t.events.iter().find(bad).map(|e| (warp, *e))
+    })
+}
