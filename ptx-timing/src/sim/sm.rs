@@ -157,7 +157,8 @@ impl Sm {
                 .find(|&slot| self.warps[slot].is_none());
             let Some(slot) = free else { continue };
             self.age += 1;
-            let hardware = slot % self.per_scheduler * schedulers + slot / self.per_scheduler;
+            let scheduler = slot / self.per_scheduler;
+            let hardware = slot % self.per_scheduler * schedulers + scheduler;
             let recording = chip.recording.as_mut().filter(|r| r.sm == self.index);
             let recorded =
                 recording.and_then(|r| r.start_warp(number, index as u32, hardware as u32, start));
@@ -165,6 +166,8 @@ impl Sm {
                 trace: warp,
                 position: 0,
                 block,
+                scheduler,
+                place: self.index * self.per_scheduler * schedulers + hardware,
                 counted: stratum * chip.plans.len(),
                 age: self.age,
                 registers: vec![0; chip.registers],
@@ -206,18 +209,18 @@ impl Sm {
         self.first_start.map_or(0, |start| self.last_end.saturating_sub(start))
     }
 
-    fn set_ready(&mut self, slot: usize, time: u64) {
+    fn set_ready(&mut self, slot: usize, scheduler: usize, time: u64) {
         self.ready_at[slot] = time;
-        self.stale |= 1 << (slot / self.per_scheduler);
+        self.stale |= 1 << scheduler;
     }
 
     /// Lets every scheduler issue at `now`.
     pub fn step(&mut self, now: u64, chip: &mut Chip<'_>) -> StepOutcome {
         let mut outcome = StepOutcome::default();
         let schedulers = self.next_issue.len();
-        for turn in 0..schedulers {
-            // Nobody is always first at the pipes that the schedulers share.
-            let scheduler = (turn + now as usize) % schedulers;
+        // Nobody is always first at the pipes that the schedulers share.
+        let first = now as usize % schedulers;
+        for scheduler in (first..schedulers).chain(0..first) {
             // What another scheduler did in this clock may have made a warp ready.
             if self.next_issue[scheduler].max(self.ports_free[scheduler]) > now
                 || self.wake[scheduler] > now && self.stale >> scheduler & 1 == 0
@@ -284,7 +287,7 @@ impl Sm {
         outcome: &mut StepOutcome,
     ) -> bool {
         let Some(warp) = self.warps[slot].as_mut() else {
-            self.set_ready(slot, NEVER);
+            self.set_ready(slot, scheduler, NEVER);
             return false;
         };
         let Some(&event) = warp.trace.events.get(warp.position) else {
@@ -295,12 +298,12 @@ impl Sm {
         let schedulers = self.next_issue.len();
         let pipe = plan.pipes.iter().copied().min_by_key(|p| self.pipes.free(scheduler, *p));
         let Some(pipe) = pipe else {
-            self.set_ready(slot, NEVER);
+            self.set_ready(slot, scheduler, NEVER);
             return false;
         };
         let pipe_ready = self.pipes.takes(scheduler, pipe);
         if pipe_ready > now {
-            self.set_ready(slot, pipe_ready);
+            self.set_ready(slot, scheduler, pipe_ready);
             return false;
         }
         let start = now.max(self.pipes.free(scheduler, pipe) / FRACTION);
@@ -331,13 +334,12 @@ impl Sm {
                 now + operand_clocks(chip.profile.issue.operand_words, plan, before);
         }
         self.last_pc[scheduler] = event.pc;
-        if event.active != 0
+        if let Detail::Memory { .. } = event.detail
+            && event.active != 0
             && let Some(block) = self.blocks[warp.block].as_mut()
         {
-            let hardware = slot % self.per_scheduler * schedulers + slot / self.per_scheduler;
-            let place = self.index * self.per_scheduler * schedulers + hardware;
             let (end, work) =
-                access(chip, (self.index, place), start, event, (warp, block), counted);
+                access(chip, (self.index, warp.place), start, event, (warp, block), counted);
             done = done.max(end);
             busy = busy.max(work);
         }
@@ -427,8 +429,9 @@ impl Sm {
         warp.operands_at = at;
         warp.operands_reason = reason;
         warp.pipe_was_busy = false;
+        let scheduler = warp.scheduler;
         self.wants[slot] = wants;
-        self.set_ready(slot, at);
+        self.set_ready(slot, scheduler, at);
     }
 
     fn arrive(
@@ -440,7 +443,11 @@ impl Sm {
         now: u64,
         chip: &mut Chip<'_>,
     ) {
-        let Some(block_index) = self.warps[slot].as_ref().map(|w| w.block) else { return };
+        let Some((block_index, scheduler)) =
+            self.warps[slot].as_ref().map(|w| (w.block, w.scheduler))
+        else {
+            return;
+        };
         let Some(block) = self.blocks[block_index].as_mut() else { return };
         let at = block.barriers.iter().position(|b| b.0 == id).unwrap_or_else(|| {
             block.barriers.push((id, BarrierState::default()));
@@ -454,7 +461,7 @@ impl Sm {
         barrier.expected = warps.into();
         if wait {
             barrier.waiting.push(slot);
-            self.set_ready(slot, NEVER);
+            self.set_ready(slot, scheduler, NEVER);
         } else {
             self.prepare(slot, chip);
         }
@@ -491,7 +498,7 @@ impl Sm {
 
     fn end_warp(&mut self, slot: usize, now: u64, chip: &mut Chip<'_>, outcome: &mut StepOutcome) {
         let Some(warp) = self.warps[slot].take() else { return };
-        self.set_ready(slot, NEVER);
+        self.set_ready(slot, warp.scheduler, NEVER);
         let end = warp.free_at.max(now);
         chip.last_end = chip.last_end.max(end);
         self.last_end = self.last_end.max(end);

@@ -30,6 +30,9 @@ pub(super) struct Warp {
     pub trace: WarpTrace,
     pub position: usize,
     pub block: usize,
+    /// The scheduler that it belongs to, and its place among all warps that the device can hold.
+    pub scheduler: usize,
+    pub place: usize,
     /// Where the counts of its stratum begin.
     pub counted: usize,
     pub age: u64,
