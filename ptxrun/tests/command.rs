@@ -161,11 +161,13 @@ fn wrong_usage_is_told_from_failure() {
 
 #[test]
 fn what_cannot_run_is_refused_by_name_and_line() {
-    let text = TWICE.replace("ret;", "stacksave.u64 %rd2;\n    ret;");
+    let text = TWICE
+        .replace(".reg .b32 %r1;", ".reg .b32 %r1; .reg .pred %p1;")
+        .replace("ret;", "istypep.texref %p1, %rd2;\n    ret;");
     let outcome = ptxrun_with(&["-", "--block", "4", "--arg", "buf:16", "--arg", "f32:1"], &text);
     assert_eq!(outcome.status, 1);
     assert!(
-        outcome.stderr.contains("`stacksave.u64` cannot run")
+        outcome.stderr.contains("`istypep.texref` cannot run")
             && outcome.stderr.contains("<stdin>:17:5"),
         "{}",
         outcome.stderr
