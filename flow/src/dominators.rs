@@ -1,4 +1,4 @@
-//! Dominators and post-dominators: Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm".
+//! Dominators and post-dominators: Lengauer and Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph".
 
 use crate::graph::{Graph, Node};
 
@@ -115,26 +115,100 @@ fn numbered(graph: &Graph, root: Node) -> (Vec<Node>, Vec<u32>) {
     (order, position)
 }
 
-/// Places of the immediate dominators, by place.
+/// Places of the immediate dominators, by place. Takes edges times the logarithm of nodes, whatever the graph.
 fn parents(graph: &Graph, order: &[Node], position: &[u32]) -> Vec<u32> {
-    let mut parent = vec![NONE; order.len()];
-    parent[0] = 0;
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for at in 1..order.len() {
-            // Predecessors that the root does not reach say nothing, nor do those that were not looked at yet.
-            let known = graph.predecessors(order[at]).iter().map(|p| position[*p as usize]);
-            let known = known.filter(|p| *p != NONE && parent[*p as usize] != NONE);
-            if let Some(new) = known.reduce(|a, b| meet(&parent, a, b))
-                && parent[at] != new
-            {
-                parent[at] = new;
-                changed = true;
-            }
+    let (places, walk) = depth_first(graph, order, position);
+    let mut number = vec![0; order.len()];
+    for (n, place) in places.iter().enumerate() {
+        number[*place as usize] = n as u32;
+    }
+    let count = order.len();
+    let mut forest = Forest::new(count);
+    // By number. Nodes with one semi-dominator are a list: its first, and for each the next one.
+    let (mut first, mut next) = (vec![NONE; count], vec![NONE; count]);
+    let mut nearest = vec![0; count];
+    for n in (1..count).rev() {
+        // Predecessors that the root does not reach say nothing.
+        let before = graph.predecessors(order[places[n] as usize]).iter();
+        for place in before.map(|p| position[*p as usize]).filter(|p| *p != NONE) {
+            let least = forest.least(number[place as usize]);
+            forest.semi[n] = forest.semi[n].min(forest.semi[least as usize]);
+        }
+        let semi = forest.semi[n] as usize;
+        (next[n], first[semi]) = (first[semi], n as u32);
+        let up = walk[n];
+        forest.above[n] = up;
+        let mut listed = std::mem::replace(&mut first[up as usize], NONE);
+        while listed != NONE {
+            let least = forest.least(listed);
+            let lower = forest.semi[least as usize] < forest.semi[listed as usize];
+            nearest[listed as usize] = if lower { least } else { up };
+            listed = next[listed as usize];
         }
     }
+    let mut parent = vec![0; count];
+    for n in 1..count {
+        if nearest[n] != forest.semi[n] {
+            nearest[n] = nearest[nearest[n] as usize];
+        }
+        parent[places[n] as usize] = places[nearest[n] as usize];
+    }
     parent
+}
+
+/// A walk in depth from the root: places in its order, and by number the number from which each node was reached.
+fn depth_first(graph: &Graph, order: &[Node], position: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let (mut places, mut walk) = (Vec::with_capacity(order.len()), Vec::with_capacity(order.len()));
+    let mut seen = vec![false; order.len()];
+    let mut open = vec![(0, 0)];
+    while let Some((place, up)) = open.pop() {
+        if std::mem::replace(&mut seen[place as usize], true) {
+            continue;
+        }
+        let number = places.len() as u32;
+        places.push(place);
+        walk.push(up);
+        let next = graph.successors(order[place as usize]).iter();
+        open.extend(next.map(|node| (position[*node as usize], number)));
+    }
+    (places, walk)
+}
+
+/// Trees of the nodes that were looked at so far, by number.
+struct Forest {
+    /// The node above, or one further up; `NONE` at the top.
+    above: Vec<u32>,
+    /// Of those on the way to `above`, without it, the node of the least semi-dominator.
+    label: Vec<u32>,
+    semi: Vec<u32>,
+    way: Vec<u32>,
+}
+
+impl Forest {
+    fn new(count: usize) -> Forest {
+        let own: Vec<u32> = (0..count as u32).collect();
+        Forest { above: vec![NONE; count], label: own.clone(), semi: own, way: Vec::new() }
+    }
+
+    /// The node of the least semi-dominator from a node up to the top of its tree, without the top. The way there is
+    /// short from then on.
+    fn least(&mut self, node: u32) -> u32 {
+        let mut at = node;
+        while self.above[at as usize] != NONE {
+            self.way.push(at);
+            at = self.above[at as usize];
+        }
+        // The last one is below the top already.
+        self.way.pop();
+        while let Some(node) = self.way.pop() {
+            let (at, up) = (node as usize, self.above[node as usize] as usize);
+            if self.semi[self.label[up] as usize] < self.semi[self.label[at] as usize] {
+                self.label[at] = self.label[up];
+            }
+            self.above[at] = self.above[up];
+        }
+        self.label[node as usize]
+    }
 }
 
 /// The place from which both were reached last, going up.

@@ -32,7 +32,11 @@ impl Output {
         match self {
             Output::Kept => {}
             Output::Terminal => {
-                eprint!("{}{}", render::text(findings, notes), coverage::summary(covered));
+                environment::say!(
+                    "{}{}",
+                    render::text(findings, notes),
+                    coverage::summary(covered)
+                );
             }
             Output::File(path) => {
                 let mut line = render::json(findings, notes);
@@ -42,7 +46,11 @@ impl Output {
                 let line = format!("{line}\n");
                 let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
                 if let Err(error) = file.and_then(|mut f| f.write_all(line.as_bytes())) {
-                    eprint!("{}: {error}\n{}", path.display(), render::text(findings, notes));
+                    environment::say!(
+                        "{}: {error}\n{}",
+                        path.display(),
+                        render::text(findings, notes)
+                    );
                 }
             }
         }

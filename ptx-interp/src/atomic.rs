@@ -101,6 +101,7 @@ impl Ctx {
     }
 
     /// One lane's atomic; the old value.
+    #[inline]
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn atomic(
         &self,
@@ -151,6 +152,7 @@ impl Ctx {
 
     /// The host memory of an atomic's element, aligned and writable; `None` in local memory, which
     /// belongs to one lane.
+    #[inline]
     fn atomic_target(
         &self,
         lane: u8,
@@ -161,6 +163,11 @@ impl Ctx {
         if !address.is_multiple_of(bytes as u64) {
             let bytes = bytes as u32;
             return Err(Fault::Misaligned { lane, space, address, bytes, write: true });
+        }
+        // The block's own shared memory, where most are, without a search.
+        let (shared, size) = self.shared;
+        if space == Space::Shared && address < size && bytes as u64 <= size - address {
+            return Ok(Some(shared.wrapping_add(address as usize)));
         }
         match self.resolve(lane, space, address, bytes as u32, true)? {
             Target::Host(p) => Ok(Some(p)),

@@ -141,7 +141,20 @@ impl<O: Observer> Worker<'_, O> {
                     .and_then(|id| k.program.functions.iter().position(|f| f.id == id))
                     .filter(|f| *f != 0);
                 match known {
-                    Some(f) => f as u32,
+                    Some(f) => {
+                        let callee = &k.functions[f];
+                        let by = (info.args.len(), info.rets.len());
+                        let is = (callee.params.len(), callee.rets.len());
+                        if by != is {
+                            let message = format!(
+                                "call of `{}` by a prototype with {} parameters and {} results; it has {} and {}",
+                                k.program.functions[f].name, by.0, by.1, is.0, is.1
+                            );
+                            let t = Trouble::Kind(lane as u8, FaultKind::CallTarget, message);
+                            return Err(self.trouble_report(group, at, pc, mask, t));
+                        }
+                        f as u32
+                    }
                     None => {
                         let message =
                             format!("call of {address:#x}, which is no function's entry address");

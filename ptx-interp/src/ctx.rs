@@ -101,31 +101,31 @@ impl Ctx {
         bytes: u32,
         write: bool,
     ) -> Result<Target, Fault> {
-        let outside = Fault::OutOfBounds { lane, space, address, bytes, write };
+        let outside = || Fault::OutOfBounds { lane, space, address, bytes, write };
         let len = bytes as u64;
         let inside = |at: u64, size: u64| at <= size && len <= size - at;
         let shared = |(p, size): (*mut u8, u64), at: u64| {
             if inside(at, size) {
                 Ok(Target::Host(p.wrapping_add(at as usize)))
             } else {
-                Err(outside.clone())
+                Err(outside())
             }
         };
         let local = |at: u64| {
-            if inside(at, self.local.1) { Ok(Target::Local(at)) } else { Err(outside.clone()) }
+            if inside(at, self.local.1) { Ok(Target::Local(at)) } else { Err(outside()) }
         };
         let param = |at: u64| {
             if !write && inside(at, self.params.len() as u64) {
                 Ok(Target::Param(at))
             } else {
-                Err(outside.clone())
+                Err(outside())
             }
         };
         let cluster = |at: u64| match at / window::SHARED_CTA {
             0 => shared(self.shared, at),
             rank => match self.cluster.get(rank as usize - 1) {
                 Some(cta) => shared(*cta, at % window::SHARED_CTA),
-                None => Err(outside.clone()),
+                None => Err(outside()),
             },
         };
         match space {
@@ -138,13 +138,13 @@ impl Ctx {
                 }
                 a if a.wrapping_sub(window::LOCAL) < window::LOCAL_SIZE => local(a - window::LOCAL),
                 a if a.wrapping_sub(window::PARAM) < window::PARAM_SIZE => param(a - window::PARAM),
-                _ => Err(outside),
+                _ => Err(outside()),
             },
             _ => match self.span(address) {
                 Some(s) if inside(address - s.start, s.size) && (s.writable || !write) => {
                     Ok(Target::Host(s.origin().wrapping_add(address as usize)))
                 }
-                _ => Err(outside),
+                _ => Err(outside()),
             },
         }
     }

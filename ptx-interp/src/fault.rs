@@ -99,6 +99,14 @@ impl<O: Observer> Worker<'_, O> {
                     format!(" (the thread's frame ends at {:#x})", self.cx.local.1),
                 Space::ParamEntry =>
                     format!(" (the kernel has {} bytes)", self.k.program.param_bytes),
+                Space::Generic | Space::Global | Space::Const =>
+                    match self.cx.memory.freed(address) {
+                        Some(a) => format!(
+                            ", which was freed: it lay in `{}` ({:#x}, {} bytes)",
+                            a.name, a.start, a.size
+                        ),
+                        None => String::new(),
+                    },
                 _ => String::new(),
             }
         );

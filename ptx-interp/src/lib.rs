@@ -34,6 +34,7 @@ mod decode;
 mod effects;
 mod exec;
 mod fault;
+mod freed;
 mod geometry;
 mod grid;
 mod inspect;

@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, RwLock};
 
 use crate::allocation::{Access, Allocation, MemoryError, MemoryEvent, MemoryWatcher};
+use crate::freed::Freed;
 use crate::region::{Mappings, Region, Span};
 use ptx_isa::effect::window;
 
@@ -58,6 +59,7 @@ struct Table {
     reserved: BTreeMap<u64, (u64, u64)>,
     /// Host address of the bytes of allocations outside the region.
     lent: BTreeMap<u64, usize>,
+    freed: Freed,
     top: u64,
     used: u64,
     /// Bytes that kernels' `malloc` has handed out, and most that it may.
@@ -319,6 +321,7 @@ impl Memory {
         if full || !self.inner.quarantine.load(Ordering::Relaxed) {
             table.give(a.start);
         }
+        table.freed.add(a.clone());
         drop(table);
         self.tell(MemoryEvent::Freed(&a));
         Ok(())
@@ -350,6 +353,10 @@ impl Memory {
     /// The allocation that holds `address`.
     pub fn find(&self, address: u64) -> Option<Allocation> {
         self.table().find(address).cloned()
+    }
+    /// The allocation that held `address` until it was freed, not long ago.
+    pub fn freed(&self, address: u64) -> Option<Allocation> {
+        self.table().freed.find(address).cloned()
     }
     /// The allocation nearest to `address` and the distance in bytes from its nearest end:
     /// negative below its start, positive beyond its end, 0 inside.

@@ -127,8 +127,12 @@ impl<O: Observer> Worker<'_, O> {
                     let mut view = self.view(group, at, info, mask, write);
                     view.tell_system(lane, WarpEvent::Free { lane, address })?;
                     if address != 0 && self.cx.memory.free_heap(address).is_err() {
-                        let message =
-                            format!("free of {address:#x}, which `malloc` did not return");
+                        let message = match self.cx.memory.freed(address) {
+                            Some(a) if a.heap && a.start == address => {
+                                format!("second free of {address:#x}, {} bytes of `malloc`", a.size)
+                            }
+                            _ => format!("free of {address:#x}, which `malloc` did not return"),
+                        };
                         return Err(Trouble::Kind(lane, FaultKind::BadFree, message));
                     }
                     self.cx.refresh();

@@ -38,6 +38,7 @@ pub unsafe fn update(p: *mut u8, bytes: u8, f: &mut dyn FnMut(u64) -> u64) -> u6
 ///
 /// # Safety
 /// As for [`update`].
+#[inline]
 pub unsafe fn apply(p: *mut u8, bytes: u8, op: AtomOp, shared: bool, b: u64, c: u64) -> u64 {
     // The usual word operations have host instructions.
     macro_rules! word {

@@ -513,6 +513,13 @@ pub enum Fault {
     },
 }
 
+impl Fault {
+    /// An operand value of a lane that the instruction does not allow, and why.
+    pub(crate) fn operand(lane: usize, message: impl Into<String>) -> Self {
+        Fault::Operand { lane: lane as u8, message: message.into() }
+    }
+}
+
 /// What an instruction does to the array of a texture or surface.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ArrayTouch {

@@ -364,7 +364,12 @@ impl<'a> Cx<'a> {
     /// Writes the elements of vector destination `name`.
     pub fn wr_vec(&mut self, name: &str, values: &[V]) {
         let ty = self.slot_ty(name);
-        match self.arg(name) {
+        // A predicate behind the bar is written by `wr_second`.
+        let arg = match self.arg(name) {
+            Arg::Both(first, _) => first,
+            arg => arg,
+        };
+        match arg {
             Arg::Vector(items) => {
                 for (a, v) in items.iter().zip(values) {
                     self.wr_arg(a, *v, ty);

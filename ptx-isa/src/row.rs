@@ -27,6 +27,8 @@ pub struct Row {
     pub targets: &'static str,
     /// Higher floors of single modifiers.
     pub floors: &'static [Floor],
+    /// Single modifiers that ended before their row, each with the last PTX version that has it.
+    pub ended: &'static [(&'static str, PtxVersion)],
     /// Removed: modules of this version or later may not use it for this target or later.
     pub removed: Option<(PtxVersion, u16)>,
     /// Section of the PTX ISA manual (9.x numbering).
@@ -51,8 +53,8 @@ pub struct Row {
     pub reach: Reach,
     /// Whether it may wait until threads of other warps have done something.
     pub waits: bool,
-    /// Whether the sink `_` may stand for an operand.
-    pub sink: bool,
+    /// Whether the sink `_` stands for what is written.
+    pub sink: fn(&Match) -> Sink,
     /// How the result relates to the hardware's.
     pub exact: Exactness,
     /// Meaning.
@@ -68,6 +70,17 @@ pub enum AddressWidth {
     Any,
     /// Addresses in Tensor Memory, which have 32 bits.
     Tensor,
+}
+
+/// Whether the sink `_` stands for what an instruction writes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Sink {
+    /// A register is written.
+    Never,
+    /// The value may be thrown away.
+    Allowed,
+    /// There is no value that could be written: only the sink goes.
+    Only,
 }
 
 /// Appends what computes the two factors of a product.
@@ -86,6 +99,7 @@ pub const ROW: Row = Row {
     sm: 0,
     targets: "",
     floors: &[],
+    ended: &[],
     removed: None,
     section: "",
     check: None,
@@ -97,7 +111,7 @@ pub const ROW: Row = Row {
     splits: |m| m.class().has_branches(),
     reach: Reach::Lane,
     waits: false,
-    sink: false,
+    sink: |_| Sink::Never,
     exact: Exactness::Bit,
     sem: Sem::None,
 };

@@ -27,10 +27,12 @@
 //!   used; a scalar stands for a vector of one;
 //! - `[a]`: memory operand; `[a, b, c*?]`: compound memory operand, each part as above. Spaces among the modifiers
 //!   belong to the memory operands in their order, compound ones included;
+//! - `[a:.texref]`, `[a:.samplerref]`, `[a:.surfref]`: a variable of that kind, or a register that holds its handle,
+//!   with `%a` neither a constant nor an offset;
 //! - `[mbar]`: an mbarrier object, which lies in shared memory whatever spaces the modifiers name;
 //! - `@label`, `@func`, `@table`, `@args`: label, function, list of targets, call arguments.
 
-use crate::types::Ty;
+use crate::types::{Ty, TyClass};
 
 /// Sets that every row may use without declaring them.
 pub const COMMON: &[(&str, &str)] = &[
@@ -213,6 +215,11 @@ pub struct OperandSlot {
 }
 
 impl OperandSlot {
+    /// Whether it names a texture, sampler or surface.
+    pub fn is_object(&self) -> bool {
+        matches!(self.ty, SlotTy::Fixed(ty) if ty.class() == TyClass::Opaque)
+    }
+
     /// Whether an immediate may have this value.
     pub fn allows(&self, value: i64) -> bool {
         let holds = |range: &str| {
@@ -320,8 +327,8 @@ impl Notation {
             slot.bracket = bracket;
             rest = &rest[end..];
             if let Some(r) = rest.strip_prefix(']') {
-                // A bracket around a single part is a plain memory operand.
-                if opens {
+                // A bracket around a single part is a plain memory operand, unless it is an object.
+                if opens && !slot.is_object() {
                     slot.form = Form::Addr;
                     slot.bracket = None;
                     slot.dest = false;

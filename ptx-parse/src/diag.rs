@@ -2,9 +2,11 @@
 
 use crate::span::Span;
 use codespan_reporting::diagnostic as report;
-use codespan_reporting::files::SimpleFile;
+use codespan_reporting::files::{self, Files};
 use codespan_reporting::term;
 use serde::Serialize;
+use std::ops::Range;
+use std::sync::OnceLock;
 
 /// How bad a finding is.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
@@ -211,24 +213,61 @@ const LONGEST_LINE: usize = 2000;
 /// A text with its name and the beginnings of its lines: turns findings into
 /// text for people or data for tools.
 pub struct Reporter<'a> {
-    file: SimpleFile<&'a str, &'a str>,
     name: &'a str,
     src: &'a str,
-    lines: Vec<u32>,
+    lines: OnceLock<Vec<u32>>,
+}
+
+impl<'a> Files<'a> for Reporter<'a> {
+    type FileId = ();
+    type Name = &'a str;
+    type Source = &'a str;
+
+    fn name(&'a self, (): ()) -> Result<&'a str, files::Error> {
+        Ok(self.name)
+    }
+
+    fn source(&'a self, (): ()) -> Result<&'a str, files::Error> {
+        Ok(self.src)
+    }
+
+    fn line_index(&'a self, (): (), byte: usize) -> Result<usize, files::Error> {
+        Ok(self.line(byte as u32))
+    }
+
+    fn line_range(&'a self, (): (), line: usize) -> Result<Range<usize>, files::Error> {
+        let lines = self.lines();
+        let start = lines
+            .get(line)
+            .ok_or(files::Error::LineTooLarge { given: line, max: lines.len() - 1 })?;
+        let end = lines.get(line + 1).map_or(self.src.len(), |end| *end as usize);
+        Ok(*start as usize..end)
+    }
 }
 
 impl<'a> Reporter<'a> {
     /// A reporter for `src`, called `name` in the reports.
     pub fn new(name: &'a str, src: &'a str) -> Reporter<'a> {
-        let ends = src.bytes().enumerate().filter(|(_, b)| *b == b'\n');
-        let lines = std::iter::once(0).chain(ends.map(|(i, _)| i as u32 + 1)).collect();
-        Reporter { file: SimpleFile::new(name, src), name, src, lines }
+        Reporter { name, src, lines: OnceLock::new() }
+    }
+
+    /// Where each line begins: computed for the first finding, as most texts have none.
+    fn lines(&self) -> &[u32] {
+        self.lines.get_or_init(|| {
+            let ends = self.src.bytes().enumerate().filter(|(_, b)| *b == b'\n');
+            std::iter::once(0).chain(ends.map(|(i, _)| i as u32 + 1)).collect()
+        })
+    }
+
+    /// Index of the line of a byte offset.
+    fn line(&self, offset: u32) -> usize {
+        self.lines().partition_point(|&start| start <= offset).max(1) - 1
     }
 
     /// Line and column of a byte offset.
     pub fn position(&self, offset: u32) -> Position {
-        let line = self.lines.partition_point(|&start| start <= offset).max(1) - 1;
-        let start = self.lines[line] as usize;
+        let line = self.line(offset);
+        let start = self.lines()[line] as usize;
         let text = self.src.as_bytes().get(start..offset as usize).unwrap_or(&[]);
         let column = text.iter().filter(|&&b| b & 0xc0 != 0x80).count();
         Position { line: line as u32 + 1, column: column as u32 + 1 }
@@ -262,10 +301,7 @@ impl<'a> Reporter<'a> {
     /// How to show a finding: without the lines of the text where one is too long to be read.
     fn style(&self, diag: &Diag) -> term::DisplayStyle {
         let long = |at: u32| {
-            let next = self.lines.partition_point(|&start| start <= at);
-            let start = self.lines[next.max(1) - 1] as usize;
-            let end = self.lines.get(next).map_or(self.src.len(), |end| *end as usize);
-            end - start > LONGEST_LINE
+            self.line_range((), self.line(at)).is_ok_and(|line| line.len() > LONGEST_LINE)
         };
         let places = diag.labels.iter().map(|l| l.span).chain([diag.span]);
         if places.flat_map(|s| [s.start, s.end]).any(long) {
@@ -301,7 +337,7 @@ impl<'a> Reporter<'a> {
         let chars = term::Chars::ascii();
         let display_style = self.style(diag);
         let config = term::Config { chars, display_style, ..term::Config::default() };
-        term::emit_into_string(&config, &self.file, &Reporter::diagnostic(diag))
+        term::emit_into_string(&config, self, &Reporter::diagnostic(diag))
             .unwrap_or_else(|_| format!("{}: {}\n", self.name, diag.message))
     }
 
@@ -311,12 +347,7 @@ impl<'a> Reporter<'a> {
         let config = term::Config { display_style: self.style(diag), ..term::Config::default() };
         let styles = term::Styles::default();
         let mut writer = term::StylesWriter::new(&mut out, &styles);
-        match term::emit_to_write_style(
-            &mut writer,
-            &config,
-            &self.file,
-            &Reporter::diagnostic(diag),
-        ) {
+        match term::emit_to_write_style(&mut writer, &config, self, &Reporter::diagnostic(diag)) {
             Ok(()) => String::from_utf8_lossy(&out.into_inner()).into_owned(),
             Err(_) => self.plain(diag),
         }

@@ -113,6 +113,11 @@ impl Blocks for Queued<'_> {
             self.taken.next()
         })
     }
+    fn take_more(&mut self, most: u64) -> u64 {
+        let more = most.min(self.taken.end - self.taken.start);
+        self.taken.start += more;
+        more
+    }
     fn wants(&self, block: u64, waits: bool) -> bool {
         // Who waits while another block has stopped may wait for that one.
         if waits { !self.queue.stopped() } else { self.queue.wants(block) }

@@ -135,13 +135,18 @@ fn unpack<'a>(e: &Entry<'a>) -> Result<Cow<'a, [u8]>, FatbinError> {
     if e.unpacked > LONGEST {
         return Err(fail(format!("{} bytes are too many", e.unpacked)));
     }
+    // LZ4 makes no more than 255 bytes of one: room is not made for what cannot come.
+    if e.flags & FLAG_LZ4 != 0 && e.unpacked / 255 > packed.len() as u64 {
+        let (from, to) = (packed.len(), e.unpacked);
+        return Err(fail(format!("{from} bytes cannot give {to}")));
+    }
     let size = e.unpacked as usize;
     let out = if e.flags & FLAG_LZ4 != 0 {
         lz4_flex::block::decompress(packed, size).map_err(|x| fail(x.to_string()))?
     } else {
         let decoder =
             ruzstd::decoding::StreamingDecoder::new(packed).map_err(|x| fail(x.to_string()))?;
-        let mut out = Vec::with_capacity(size);
+        let mut out = Vec::with_capacity(size.min(1 << 20));
         decoder.take(e.unpacked + 1).read_to_end(&mut out).map_err(|x| fail(x.to_string()))?;
         out
     };

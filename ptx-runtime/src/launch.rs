@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use ptx_interp::{Kernel, LaunchParams, Report};
@@ -120,6 +120,28 @@ impl Write for Sink {
     }
 }
 
+/// Carries out the launches of a process in place of the engines: a debugger.
+pub trait Launcher: Send + Sync {
+    /// Runs a kernel to its end, as [`Context::launch`] does.
+    ///
+    /// # Errors
+    /// As there.
+    fn launch(
+        &self,
+        context: &Context,
+        module: &Module,
+        entry: &str,
+        config: LaunchConfig,
+    ) -> Result<LaunchStats, LaunchError>;
+}
+
+static LAUNCHER: OnceLock<Box<dyn Launcher>> = OnceLock::new();
+
+/// Hands every later launch of the process to `launcher`; whether it is the first one.
+pub fn launch_by(launcher: Box<dyn Launcher>) -> bool {
+    LAUNCHER.set(launcher).is_ok()
+}
+
 impl Context {
     /// Runs a kernel to its end.
     ///
@@ -131,6 +153,9 @@ impl Context {
         entry: &str,
         config: LaunchConfig,
     ) -> Result<LaunchStats, LaunchError> {
+        if let Some(launcher) = LAUNCHER.get() {
+            return launcher.launch(self, module, entry, config);
+        }
         let backend = config.backend;
         let options = ptx_jit::Options { fast_nan: config.fast_nan };
         let (kernel, launch) = self.prepare(module, entry, config)?;

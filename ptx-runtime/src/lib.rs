@@ -43,6 +43,7 @@ mod globals;
 mod launch;
 mod managed;
 mod module;
+mod quiet;
 mod rehearsal;
 mod resources;
 mod verified;
@@ -54,7 +55,7 @@ pub use backend::{
 pub use context::{Context, DeviceOptions};
 pub use device_ptr::DevicePtr;
 pub use fidelity::Fidelity;
-pub use launch::{LaunchConfig, LaunchError, Print, TimingError};
+pub use launch::{LaunchConfig, LaunchError, Launcher, Print, TimingError, launch_by};
 pub use module::{LoadError, Module};
 pub use opencl_frontend as opencl;
 pub use ptx_check as check;

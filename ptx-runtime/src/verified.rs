@@ -1,7 +1,6 @@
 //! PTX that parsed and verified, as text or from a container, and what is to be said about text that did not.
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -14,6 +13,7 @@ use ptx_parse::lower;
 use ptx_parse::module::Module;
 
 use crate::backend::{Codes, bundled_sizes};
+use crate::quiet;
 use crate::resources::Resources;
 
 /// A verified module, independent of any device.
@@ -296,7 +296,7 @@ impl Verified {
         };
         let Some(container) = &self.container else { return make() };
         // A forged container may hold what no verifier lets pass; lowering is made for what it does.
-        catch_unwind(AssertUnwindSafe(make)).unwrap_or_else(|_| {
+        quiet::attempt(make).unwrap_or_else(|| {
             let func = &self.module.functions[index as usize];
             Err(Refusal {
                 opcode: func.name.to_string(),

@@ -6,7 +6,7 @@ use crate::effect::{AsyncGroup, AsyncGroupOp, AsyncWork, Effect};
 use crate::matched::Match;
 use crate::matrix::run::space_code;
 use crate::meaning::{Addr, Cx, V};
-use crate::row::{AddressWidth, Exactness, Floor, ROW, Reach, Row, Sem, floor};
+use crate::row::{AddressWidth, Exactness, Floor, ROW, Reach, Row, Sem, Sink, floor};
 use crate::rows::matrix_move::absolute;
 use crate::types::{Space, Ty, ptx};
 
@@ -14,7 +14,7 @@ pub(super) const C: Row = Row {
     since: ptx(7, 0),
     sm: 80,
     class: class::load,
-    sink: true,
+    sink: |_| Sink::Allowed,
     addresses: AddressWidth::Any,
     exact: Exactness::Bit,
     floors: &[floor(".L2::cache_hint .L2::64B .L2::128B .L2::256B", ptx(7, 4), 80)],

@@ -5,7 +5,7 @@ use crate::class;
 use crate::effect::{Atom, AtomOp, Effect, Order};
 use crate::matched::Match;
 use crate::meaning::Cx;
-use crate::row::{Floor, ROW, Row, Sem, floor};
+use crate::row::{Floor, ROW, Row, Sem, Sink, floor};
 use crate::types::{Kind, Ty, ptx};
 
 const SPACE: (&str, &str) = ("space", ".global .shared .shared::cta .shared::cluster");
@@ -38,7 +38,7 @@ const ATOM: Row = Row {
     sm: 11,
     section: "9.7.13.5",
     class: class::atomic,
-    sink: true,
+    sink: |_| Sink::Allowed,
     floors: FLOORS,
     check: Some(hinted),
     sem: Sem::Ops(atomic),

@@ -6,7 +6,7 @@ use crate::class::Class;
 use crate::effect::{Bar, BarKind, Effect, window};
 use crate::matrix::run::space_code;
 use crate::meaning::{Cx, Src, V};
-use crate::row::{AddressWidth, Exactness, Floor, ROW, Reach, Row, Sem, floor};
+use crate::row::{AddressWidth, Exactness, Floor, ROW, Reach, Row, Sem, Sink, floor};
 use crate::special::Sreg;
 use crate::types::{Kind, Space, ptx};
 use crate::uop::Op;
@@ -21,7 +21,7 @@ const CLUSTER: (&str, &str) = ("space", ".shared::cluster");
 const CLUSTERLAUNCHCONTROL: Row = Row {
     does: "Reads the answer to a request to cancel a launch.",
     section: "9.7.15.19",
-    sink: true,
+    sink: |_| Sink::Allowed,
     ..C
 };
 
@@ -73,7 +73,7 @@ pub static ROWS: &[Row] = &[
         does: "Changes the number of registers of each thread of the warp.",
         sets: &[("action", ".inc .dec")],
         section: "9.7.21.5",
-        sink: true,
+        sink: |_| Sink::Allowed,
         since: ptx(8, 0),
         targets: "sm_90a sm_100a sm_101a sm_103a sm_110a sm_120a sm_121a sm_100f sm_101f sm_103f sm_110f sm_120f",
         // The registers of a thread are not limited here.
@@ -86,7 +86,7 @@ pub static ROWS: &[Row] = &[
         addresses: AddressWidth::Any,
         section: "9.7.15.18",
         reach: Reach::Cluster,
-        sink: true,
+        sink: |_| Sink::Allowed,
         since: ptx(8, 6),
         sm: 100,
         floors: &[Floor {

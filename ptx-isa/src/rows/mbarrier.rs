@@ -6,7 +6,7 @@ use crate::matched::Match;
 use crate::matrix::run::space_code;
 use crate::mbarrier::{self, arrive_flag};
 use crate::meaning::{Cx, V};
-use crate::row::{AddressWidth, Exactness, Floor, ROW, Reach, Row, Sem, floor};
+use crate::row::{AddressWidth, Exactness, Floor, ROW, Reach, Row, Sem, Sink, floor};
 use crate::rows::matrix_move::absolute;
 use crate::rows::memory::space;
 use crate::types::{Kind, ptx};
@@ -16,7 +16,7 @@ pub(super) const B: Row = Row {
     sm: 80,
     class: |_| Class::Barrier,
     reach: Reach::Block,
-    sink: true,
+    sink: state,
     exact: Exactness::Implementation,
     floors: FLOORS,
     check: Some(scoped),
@@ -123,7 +123,7 @@ pub static ROWS: &[Row] = &[
         }),
         ..MULTICAST
     },
-    // Arrivals. With `.shared::cluster` the state is the sink `_`.
+    // Arrivals.
     Row {
         syntax: "mbarrier.arrive{.sem}{.scope}{.space}.b64 d:.b64, [a], count:.u32",
         sets: &[RELEASE, SCOPE, ANY],
@@ -223,6 +223,11 @@ pub static ROWS: &[Row] = &[
 
 /// Floors of the transaction operations, which had `.relaxed` from the start.
 const TX_FLOORS: &[Floor] = &[];
+
+/// Only threads of its own block learn the state of an mbarrier.
+fn state(m: &Match) -> Sink {
+    if m.has(".shared::cluster") { Sink::Only } else { Sink::Allowed }
+}
 
 /// `.sem` and `.scope` come together.
 fn scoped(m: &Match) -> Result<(), String> {

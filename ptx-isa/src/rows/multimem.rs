@@ -62,7 +62,7 @@ pub static ROWS: &[Row] = &[
         ..MULTIMEM_LD_REDUCE
     },
     Row {
-        syntax: "multimem.ld_reduce{.sem}{.scope}{.global}.op{.acc}{.width}.type d*?>, [a]",
+        syntax: "multimem.ld_reduce{.sem}{.scope}{.global}.op{.acc}{.width}.type d*?, [a]",
         sets: &[
             ("sem", ".weak .relaxed .acquire"),
             ("op", ".min .max .add"),
@@ -85,7 +85,7 @@ pub static ROWS: &[Row] = &[
         ..MULTIMEM_ST
     },
     Row {
-        syntax: "multimem.st{.sem}{.scope}{.global}{.width}.type [a], b*?>",
+        syntax: "multimem.st{.sem}{.scope}{.global}{.width}.type [a], b*?",
         sets: &[
             ("sem", ".weak .relaxed .release"),
             ("width", ".v2 .v4 .v8"),
@@ -123,7 +123,7 @@ pub static ROWS: &[Row] = &[
         ..MULTIMEM_RED
     },
     Row {
-        syntax: "multimem.red{.sem}{.scope}{.global}.op{.width}.type [a], b*?>",
+        syntax: "multimem.red{.sem}{.scope}{.global}.op{.width}.type [a], b*?",
         sets: &[
             ("sem", ".relaxed .release"),
             ("op", ".min .max .add"),
@@ -213,23 +213,34 @@ fn elementwise(m: &Match) -> Result<(), String> {
     }
 }
 
-/// Vector widths and operations of floating-point multimem accesses.
+/// Vector widths, sums and operations of floating-point multimem accesses.
 fn floats(m: &Match) -> Result<(), String> {
     ordered(m)?;
     let t = m.ty("type");
-    let width = m.get("width");
-    let fits = match t {
-        Some(Ty::F16 | Ty::Bf16 | Ty::E5m2 | Ty::E4m3 | Ty::E5m2x2 | Ty::E4m3x2) => width.is_some(),
-        Some(Ty::F16x2 | Ty::Bf16x2 | Ty::F32) => width != Some(".v8"),
-        Some(Ty::F64) => width.is_none(),
-        _ => true,
+    let widths = match t {
+        Some(Ty::F64) => &[""][..],
+        Some(Ty::F32 | Ty::F16x2 | Ty::Bf16x2 | Ty::E5m2x4 | Ty::E4m3x4) => &["", ".v2", ".v4"],
+        Some(Ty::E5m2 | Ty::E4m3) => &[".v4", ".v8"],
+        _ => &[".v2", ".v4", ".v8"],
     };
-    if !fits {
+    if !widths.contains(&m.get("width").unwrap_or("")) {
         return Err("this type does not come in vectors of this width".into());
     }
     let wide = matches!(t, Some(Ty::F32 | Ty::F64));
+    let half = matches!(t, Some(Ty::F16 | Ty::F16x2 | Ty::Bf16 | Ty::Bf16x2));
+    if let Some(acc) = m.get("acc") {
+        if m.get("op") != Some(".add") {
+            return Err(format!("`{acc}` belongs to `.add`"));
+        }
+        // A sum is one step wider than what it adds.
+        let fits = if half { acc == ".acc::f32" } else { acc == ".acc::f16" && !wide };
+        if !fits {
+            return Err(format!("`{acc}` does not go with this type"));
+        }
+    }
+    let scalar = m.has(".red") && m.get("width").is_none();
     match m.get("op") {
-        Some(op @ (".min" | ".max")) if wide || m.has(".red") => {
+        Some(op @ (".min" | ".max")) if wide || scalar => {
             Err(format!("`{op}` does not take this type"))
         }
         _ => Ok(()),

@@ -4,7 +4,7 @@ use super::compare::{INT, combine, integer_relation, packed_relation, rel, relat
 use super::float::FTZ;
 use crate::class;
 use crate::meaning::Cx;
-use crate::row::{Operation, ROW, Row, Sem};
+use crate::row::{Operation, ROW, Row, Sem, Sink};
 use crate::types::ptx;
 use crate::uop::Op;
 
@@ -12,7 +12,7 @@ const SETP: Row = Row {
     does: "Compares two values and gives a predicate and its opposite.",
     class: class::compare,
     op: Operation::Compare,
-    sink: true,
+    sink: |_| Sink::Allowed,
     ..ROW
 };
 

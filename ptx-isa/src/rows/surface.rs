@@ -50,46 +50,46 @@ fn reduced(m: &Match) -> Result<(), String> {
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "suld.b.geom{.cop}{.vec}.type.clamp d*vec>, [a:any, b*+:.s32]",
+        syntax: "suld.b.geom{.cop}{.vec}.type.clamp d*vec>, [a:.surfref, b*+:.s32]",
         sets: &[GEOMETRY, COP, SURFACE_TYPE, CLAMP],
         sem: Sem::Ops(suld),
         ..SULD
     },
     Row {
-        syntax: "suld.b.geom{.cop}{.vec}.type.clamp d*vec>, [a:any, b*+:any]",
+        syntax: "suld.b.geom{.cop}{.vec}.type.clamp d*vec>, [a:.surfref, b*+:any]",
         sets: &[LAYERED, COP, SURFACE_TYPE, CLAMP],
         since: ptx(3, 0),
         sem: Sem::Ops(suld),
         ..SULD
     },
     Row {
-        syntax: "sust.b.geom{.cop}{.vec}.type.clamp [a:any, b*+:.s32], c*vec>",
+        syntax: "sust.b.geom{.cop}{.vec}.type.clamp [a:.surfref, b*+:.s32], c*vec>",
         sets: &[GEOMETRY, STORE_COP, SURFACE_TYPE, CLAMP],
         sem: Sem::Ops(sust),
         ..SUST
     },
     Row {
-        syntax: "sust.b.geom{.cop}{.vec}.type.clamp [a:any, b*+:any], c*vec>",
+        syntax: "sust.b.geom{.cop}{.vec}.type.clamp [a:.surfref, b*+:any], c*vec>",
         sets: &[LAYERED, STORE_COP, SURFACE_TYPE, CLAMP],
         since: ptx(3, 0),
         sem: Sem::Ops(sust),
         ..SUST
     },
     Row {
-        syntax: "sust.p.geom{.vec}.type.clamp [a:any, b*+:.s32], c*vec",
+        syntax: "sust.p.geom{.vec}.type.clamp [a:.surfref, b*+:.s32], c*vec",
         sets: &[GEOMETRY, ("type", ".b32"), CLAMP],
         exact: Exactness::Manual,
         sem: Sem::Ops(sust),
         ..SUST
     },
     Row {
-        syntax: "sured.b.op.geom.type.clamp [a:any, b*+:.s32], c",
+        syntax: "sured.b.op.geom.type.clamp [a:.surfref, b*+:.s32], c",
         sets: &[REDUCTION, GEOMETRY, ("type", ".u32 .u64 .s32 .b32 .s64"), CLAMP],
         sem: Sem::Ops(sured),
         ..SURED
     },
     Row {
-        syntax: "sured.p.op.geom.type.clamp [a:any, b*+:.s32], c",
+        syntax: "sured.p.op.geom.type.clamp [a:.surfref, b*+:.s32], c",
         sets: &[REDUCTION, GEOMETRY, ("type", ".b32 .b64"), CLAMP],
         exact: Exactness::Manual,
         sem: Sem::Ops(sured),
@@ -107,7 +107,7 @@ fn surface_place(at: &Coordinates, lane: usize, flags: u32, texel: usize) -> [i3
 fn outside(lane: usize, place: [i32; 3]) -> Fault {
     let [x, y, z] = place;
     let message = format!("byte {x} of row {y}, plane {z} is outside the surface");
-    Fault::Operand { lane: lane as u8, message }
+    Fault::operand(lane, message)
 }
 
 /// Elements of an access and bytes of each.
@@ -224,7 +224,7 @@ fn formatted(lane: usize, surface: &Texture, bytes: usize) -> Result<(), Fault> 
         8 * surface.channel.bytes(),
         8 * bytes
     );
-    Err(Fault::Operand { lane: lane as u8, message })
+    Err(Fault::operand(lane, message))
 }
 
 const REDUCTIONS: [&str; 5] = [".add", ".min", ".max", ".and", ".or"];

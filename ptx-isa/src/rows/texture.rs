@@ -40,37 +40,37 @@ const FLOORS: &[Floor] =
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:ctype]{, e*+:.s32}{, f:.f32}",
+        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:ctype]{, e*+:.s32}{, f:.f32}",
         sets: &[PLANE, DTYPE, NUMBER],
         ..TEXELS
     },
     Row {
-        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:ctype]{, e*+:.s32}",
+        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:ctype]{, e*+:.s32}",
         sets: &[PLANE, DTYPE, WHOLE],
         ..TEXELS
     },
     Row {
-        syntax: "tex{.base}.3d.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*4:ctype]{, e*4:.s32}",
+        syntax: "tex{.base}.3d.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:ctype]{, e*4:.s32}",
         sets: &[DTYPE, CTYPE],
         ..TEXELS
     },
     Row {
-        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:any]{, e*+:.s32}{, f:.f32}",
+        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:any]{, e*+:.s32}{, f:.f32}",
         sets: &[LAYERED, DTYPE, NUMBER],
         ..ARRAYS
     },
     Row {
-        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:any]{, e*+:.s32}",
+        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:any]{, e*+:.s32}",
         sets: &[LAYERED, DTYPE, WHOLE],
         ..ARRAYS
     },
     Row {
-        syntax: "tex{.base}.geom.vec.dtype.f32 d*vec{|p}:dtype, [a:any{, b:any}, c*4:any]{, f:.f32}",
+        syntax: "tex{.base}.geom.vec.dtype.f32 d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:any]{, f:.f32}",
         sets: &[CUBE, DTYPE],
         ..CUBES
     },
     Row {
-        syntax: "tex{.base}.geom.v4.dtype.s32 d*4{|p}:dtype, [a:any, c*4:any]",
+        syntax: "tex{.base}.geom.v4.dtype.s32 d*4{|p}:dtype, [a:.texref, c*4:any]",
         sets: &[MULTISAMPLE, ("dtype", ".u32 .s32 .f32 .f16")],
         since: ptx(3, 2),
         sm: 30,
@@ -79,62 +79,62 @@ pub static ROWS: &[Row] = &[
         ..TEX
     },
     Row {
-        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:ctype], lod*+:ctype{, e*+:.s32}{, f:.f32}",
+        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:ctype], lod*+:ctype{, e*+:.s32}{, f:.f32}",
         sets: &[PLANE, DTYPE, NUMBER],
         ..TEXELS
     },
     Row {
-        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:ctype], lod*+:ctype{, e*+:.s32}",
+        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:ctype], lod*+:ctype{, e*+:.s32}",
         sets: &[PLANE, DTYPE, WHOLE],
         ..TEXELS
     },
     Row {
-        syntax: "tex.level.3d.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*4:ctype], lod*+:ctype{, e*4:.s32}",
+        syntax: "tex.level.3d.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:ctype], lod*+:ctype{, e*4:.s32}",
         sets: &[DTYPE, CTYPE],
         ..TEXELS
     },
     Row {
-        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:any], lod*+:ctype{, e*+:.s32}{, f:.f32}",
+        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:any], lod*+:ctype{, e*+:.s32}{, f:.f32}",
         sets: &[LAYERED, DTYPE, NUMBER],
         ..ARRAYS
     },
     Row {
-        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:any], lod*+:ctype{, e*+:.s32}",
+        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:any], lod*+:ctype{, e*+:.s32}",
         sets: &[LAYERED, DTYPE, WHOLE],
         ..ARRAYS
     },
     Row {
-        syntax: "tex.level.geom.vec.dtype.f32 d*vec{|p}:dtype, [a:any{, b:any}, c*4:any], lod*+:.f32{, f:.f32}",
+        syntax: "tex.level.geom.vec.dtype.f32 d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:any], lod*+:.f32{, f:.f32}",
         sets: &[CUBE, DTYPE],
         ..CUBES
     },
     Row {
-        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:ctype], x*!:.f32, y*!:.f32{, e*+:.s32}{, f:.f32}",
+        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:ctype], x*!:.f32, y*!:.f32{, e*+:.s32}{, f:.f32}",
         sets: &[PLANE, DTYPE, NUMBER],
         ..TEXELS
     },
     Row {
-        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:ctype], x*!:.f32, y*!:.f32{, e*+:.s32}",
+        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:ctype], x*!:.f32, y*!:.f32{, e*+:.s32}",
         sets: &[PLANE, DTYPE, WHOLE],
         ..TEXELS
     },
     Row {
-        syntax: "tex.grad.3d.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*4:ctype], x*4:.f32, y*4:.f32{, e*4:.s32}",
+        syntax: "tex.grad.3d.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:ctype], x*4:.f32, y*4:.f32{, e*4:.s32}",
         sets: &[DTYPE, CTYPE],
         ..TEXELS
     },
     Row {
-        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:any], x*!:.f32, y*!:.f32{, e*+:.s32}{, f:.f32}",
+        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:any], x*!:.f32, y*!:.f32{, e*+:.s32}{, f:.f32}",
         sets: &[LAYERED, DTYPE, NUMBER],
         ..ARRAYS
     },
     Row {
-        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:any{, b:any}, c*+:any], x*!:.f32, y*!:.f32{, e*+:.s32}",
+        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:any], x*!:.f32, y*!:.f32{, e*+:.s32}",
         sets: &[LAYERED, DTYPE, WHOLE],
         ..ARRAYS
     },
     Row {
-        syntax: "tex.grad.geom.vec.dtype.f32 d*vec{|p}:dtype, [a:any{, b:any}, c*4:any], x*+:.f32, y*+:.f32{, f:.f32}",
+        syntax: "tex.grad.geom.vec.dtype.f32 d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:any], x*+:.f32, y*+:.f32{, f:.f32}",
         sets: &[CUBE, DTYPE],
         ..CUBES
     },
@@ -269,10 +269,7 @@ pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
 }
 
 pub(super) fn no_object(lane: usize, what: &str, handle: u64) -> Fault {
-    Fault::Operand {
-        lane: lane as u8,
-        message: format!("{handle:#x} is not the handle of a {what}"),
-    }
+    Fault::operand(lane, format!("{handle:#x} is not the handle of a {what}"))
 }
 
 /// The coordinates of every lane and the layer, from the sources after the handle.
@@ -316,8 +313,8 @@ impl Coordinates {
     /// Coordinates and layer on the face of a cube map that a direction selects.
     pub(super) fn on_face(&self, lane: usize, texture: &Texture) -> Result<([f32; 3], u32), Fault> {
         if texture.layers == 0 || !texture.layers.is_multiple_of(6) || !texture.normalized {
-            let message = "the texture is no cube map with normalised coordinates".into();
-            return Err(Fault::Operand { lane: lane as u8, message });
+            let message = "the texture is no cube map with normalised coordinates";
+            return Err(Fault::operand(lane, message));
         }
         let (face, at) = cube_face(self.words.map(|w| f32::from_bits(w[lane])));
         // Cubes behind the last one are the last one.

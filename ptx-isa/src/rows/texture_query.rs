@@ -8,22 +8,34 @@ use crate::texture::{Address, Channel, Texture};
 use crate::types::{Kind, ptx};
 use crate::uop::Op;
 
+const TEXTURE_QUERIES: &str = ".width .height .depth .channel_data_type .channel_order .normalized_coords .array_size .num_mipmap_levels .num_samples";
+const SAMPLER_QUERIES: &str =
+    ".force_unnormalized_coords .filter_mode .addr_mode_0 .addr_mode_1 .addr_mode_2";
+const SURFACE_QUERIES: &str =
+    ".width .height .depth .channel_data_type .channel_order .array_size .memory_layout";
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "txq.query.b32 d, [a]",
-        does: "Gives a property of a texture or sampler.",
-        sets: &[(
-            "query",
-            ".width .height .depth .channel_data_type .channel_order .normalized_coords .array_size .num_mipmap_levels .num_samples .force_unnormalized_coords .filter_mode .addr_mode_0 .addr_mode_1 .addr_mode_2",
-        )],
+        syntax: "txq.query.b32 d, [%a:.texref]",
+        does: "Gives a property of a texture.",
+        sets: &[("query", TEXTURE_QUERIES)],
         since: ptx(1, 5),
         section: "9.7.10.5",
         sem: Sem::Ops(query),
         ..TEX
     },
     Row {
-        syntax: "txq.level.query.b32 d, [a], lod:.b32",
+        syntax: "txq.query.b32 d, [%a:.samplerref]",
+        does: "Gives a property of a sampler.",
+        sets: &[("query", SAMPLER_QUERIES)],
+        since: ptx(1, 5),
+        section: "9.7.10.5",
+        sem: Sem::Ops(query),
+        ..TEX
+    },
+    Row {
+        syntax: "txq.level.query.b32 d, [%a:.texref], lod:.b32",
         does: "Gives the size of a mip level of a texture.",
         sets: &[("query", ".width .height .depth")],
         since: ptx(4, 3),
@@ -44,12 +56,9 @@ pub static ROWS: &[Row] = &[
         ..TEX
     },
     Row {
-        syntax: "suq.query.b32 d, [a]",
+        syntax: "suq.query.b32 d, [%a:.surfref]",
         does: "Gives a property of a surface.",
-        sets: &[(
-            "query",
-            ".width .height .depth .channel_data_type .channel_order .array_size .memory_layout",
-        )],
+        sets: &[("query", SURFACE_QUERIES)],
         since: ptx(1, 5),
         section: "9.7.11.4",
         sem: Sem::Ops(query),
@@ -59,13 +68,18 @@ pub static ROWS: &[Row] = &[
 ];
 
 fn query(x: &mut Cx) {
-    let base = x.addr("a").base;
-    let base = if base.kind == Kind::W { x.op1(Op::ZextWD, base) } else { base };
-    let sets = x.m.row.sets[0].1;
+    let handle = x.rd("a");
+    let handle = if handle.kind == Kind::W { x.op1(Op::ZextWD, handle) } else { handle };
+    let surface = x.m.notation.mnemonic == "suq";
+    let queries = match surface {
+        true => [SURFACE_QUERIES, ""],
+        false => [TEXTURE_QUERIES, SAMPLER_QUERIES],
+    };
     let wanted = x.get("query");
-    let index = sets.split_ascii_whitespace().position(|q| q == wanted).unwrap_or(0);
-    let surface = u32::from(x.m.notation.mnemonic == "suq");
-    let v = x.warp("txq", answer, [index as u32, surface, 0, 0], &[base], &[Kind::W])[0];
+    let mut names = queries.iter().flat_map(|q| q.split_ascii_whitespace());
+    let index = names.position(|q| q == wanted).unwrap_or(0);
+    let k = [index as u32, u32::from(surface), 0, 0];
+    let v = x.warp("txq", answer, k, &[handle], &[Kind::W])[0];
     if !x.has(".level") {
         return x.wr("d", v);
     }
@@ -76,7 +90,7 @@ fn query(x: &mut Cx) {
     x.wr("d", d);
 }
 
-/// Order of the queries in the row of `txq`; `suq` has the first five, then its own.
+/// Numbers of the queries: those of textures, then those of samplers; `suq` has its own.
 fn answer(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let handles = m.src_d(0);
     let mut out = [0; 32];

@@ -4,7 +4,7 @@ use super::warp::{across, groups, lanes};
 use crate::class::Class;
 use crate::effect::{Fault, Flow, Machine, WarpOp};
 use crate::meaning::Cx;
-use crate::row::{ROW, Reach, Row, Sem};
+use crate::row::{ROW, Reach, Row, Sem, Sink};
 use crate::types::{Kind, ptx};
 
 const VOTE_MODE: (&str, &str) = ("mode", ".all .any .uni");
@@ -23,7 +23,7 @@ const MATCH: Row = Row {
     does: "Finds the lanes that hold the same value.",
     section: "9.7.13.10",
     class: |_| Class::Match,
-    sink: true,
+    sink: |_| Sink::Allowed,
     ..ROW
 };
 
@@ -104,7 +104,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "elect.sync d|p, members:.b32",
         does: "Elects one of the lanes that take part.",
-        sink: true,
+        sink: |_| Sink::Allowed,
         since: ptx(8, 0),
         sm: 90,
         section: "9.7.13.14",

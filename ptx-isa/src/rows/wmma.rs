@@ -6,7 +6,7 @@ use crate::matrix::{Elem, Wmma, run};
 use crate::meaning::Cx;
 use crate::row::{Exactness, Floor, ROW, Reach, Row, Sem, floor};
 use crate::rows::mma::{known, together};
-use crate::types::{Kind, ptx};
+use crate::types::{Kind, PtxVersion, ptx};
 
 const M: Row = Row {
     does: "Multiplies two matrices held by the warp and adds a third.",
@@ -33,6 +33,9 @@ pub(super) const FLOORS: &[Floor] = &[
     floor(".shared::cta", ptx(7, 8), 70),
 ];
 
+/// Products of floats saturated until PTX 6.4.
+const SATURATION: &[(&str, PtxVersion)] = &[(".satfinite", ptx(6, 4))];
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     // Products.
@@ -41,6 +44,7 @@ pub static ROWS: &[Row] = &[
         until: Some(ptx(6, 2)),
         sets: &[AL, BL, WIDE],
         floors: FLOORS,
+        ended: SATURATION,
         ..M
     },
     Row {
@@ -48,6 +52,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 3),
         sets: &[AL, BL, WIDE],
         floors: FLOORS,
+        ended: SATURATION,
         ..M
     },
     Row {
@@ -56,6 +61,7 @@ pub static ROWS: &[Row] = &[
         sets: &[AL, BL, WIDE, FLOAT_D, FLOAT_C],
         check: Some(narrowing),
         floors: FLOORS,
+        ended: SATURATION,
         ..M
     },
     Row {
@@ -64,6 +70,7 @@ pub static ROWS: &[Row] = &[
         sets: &[AL, BL, WIDE, FLOAT_D, FLOAT_C],
         check: Some(narrowing),
         floors: FLOORS,
+        ended: SATURATION,
         ..M
     },
     Row {
@@ -72,6 +79,7 @@ pub static ROWS: &[Row] = &[
         sets: &[AL, BL, WIDE, FLOAT_D, FLOAT_C],
         check: Some(widening),
         floors: FLOORS,
+        ended: SATURATION,
         ..M
     },
     Row {
@@ -80,6 +88,7 @@ pub static ROWS: &[Row] = &[
         sets: &[AL, BL, WIDE, FLOAT_D, FLOAT_C],
         check: Some(widening),
         floors: FLOORS,
+        ended: SATURATION,
         ..M
     },
     Row {
@@ -87,6 +96,7 @@ pub static ROWS: &[Row] = &[
         until: Some(ptx(6, 2)),
         sets: &[AL, BL, WIDE],
         floors: FLOORS,
+        ended: SATURATION,
         ..M
     },
     Row {
@@ -94,6 +104,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 3),
         sets: &[AL, BL, WIDE],
         floors: FLOORS,
+        ended: SATURATION,
         ..M
     },
     Row {

@@ -14,10 +14,6 @@ use crate::num::fp32;
 use crate::special::Sreg;
 use crate::types::Space;
 
-pub(super) fn operand(lane: usize, message: impl Into<String>) -> Fault {
-    Fault::Operand { lane: lane as u8, message: message.into() }
-}
-
 /// Rank of the executing block in its cluster.
 pub(super) fn own_rank(mach: &dyn Machine, lane: usize) -> u32 {
     mach.special(lane as u8, Sreg::ClusterCtarank) as u32
@@ -31,8 +27,9 @@ pub(super) fn with<T>(
     mut f: impl FnMut(&mut TensorMemory) -> Result<T, String>,
 ) -> Result<T, Fault> {
     let mut result = Err("the Tensor Memory was not looked at".into());
-    mach.tensor_memory(rank, &mut |memory| result = f(memory)).map_err(|e| operand(lane, e))?;
-    result.map_err(|e| operand(lane, e))
+    mach.tensor_memory(rank, &mut |memory| result = f(memory))
+        .map_err(|e| Fault::operand(lane, e))?;
+    result.map_err(|e| Fault::operand(lane, e))
 }
 
 /// The blocks that an operation concerns, by rank: the executing one, or its pair, the even one first.
@@ -42,7 +39,10 @@ pub(super) fn blocks(mach: &dyn Machine, lane: usize, pair: bool) -> Result<Vec<
         return Ok(vec![own]);
     }
     if mach.special(lane as u8, Sreg::ClusterNctarank) as u32 <= own | 1 {
-        return Err(operand(lane, "`.cta_group::2` in a block without a peer in its cluster"));
+        return Err(Fault::operand(
+            lane,
+            "`.cta_group::2` in a block without a peer in its cluster",
+        ));
     }
     Ok(vec![own & !1, own | 1])
 }
@@ -103,7 +103,7 @@ fn start(mach: &dyn Machine, fragment: Fragment, address: u32) -> Result<(u32, u
     if reached.contains(&first) {
         return Ok((first, column));
     }
-    Err(operand(
+    Err(Fault::operand(
         lane,
         format!(
             "the access starts at lane {first} of Tensor Memory; this warp of its warpgroup reaches lanes {quarter} to \

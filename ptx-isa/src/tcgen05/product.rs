@@ -2,7 +2,7 @@
 
 use super::instruction::{Form, Instruction, Kind, zero_columns};
 use super::memory::split;
-use super::moves::{blocks, operand, read_shared, with};
+use super::moves::{blocks, read_shared, with};
 use super::place::Place;
 use crate::effect::{Fault, Flow, Machine, WarpOp};
 use crate::matrix::{BlockProduct, BlockScale, Descriptor, Elem, Major, Scale, TensorFactor};
@@ -69,7 +69,8 @@ pub(crate) fn mma(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let form = Form { pair: has(flag::PAIR), ws: has(flag::WS), sparse: has(flag::SPARSE) };
     for l in lanes(mach.mask()) {
         let operands = operands(mach, op, l);
-        let i = Instruction::decode(kind, form, operands.descriptor).map_err(|e| operand(l, e))?;
+        let i = Instruction::decode(kind, form, operands.descriptor)
+            .map_err(|e| Fault::operand(l, e))?;
         let place = Place::new(&i, form);
         let all = blocks(mach, l, form.pair)?;
         let b = b_elements(mach, l, &i, &operands, &all)?;
@@ -133,7 +134,7 @@ fn b_elements(
         )?;
         b.append(&mut part);
     }
-    let zero = zero_columns(i.m, i.n, operands.zero).map_err(|e| operand(l, e))?;
+    let zero = zero_columns(i.m, i.n, operands.zero).map_err(|e| Fault::operand(l, e))?;
     for (column, _) in zero.iter().enumerate().filter(|(_, zero)| **zero) {
         b[column * k..][..k].fill(0);
     }
@@ -153,7 +154,7 @@ fn transposable(
         let message = format!(
             "a transposed matrix of these elements is {which} swizzled with 32-byte atoms (mode 1)"
         );
-        return Err(operand(l, message));
+        return Err(Fault::operand(l, message));
     }
     Ok(t.packing())
 }
@@ -174,7 +175,7 @@ impl Block<'_> {
         if self.place.starts_at(lane) {
             return Ok((lane, column));
         }
-        Err(operand(
+        Err(Fault::operand(
             self.lane,
             format!(
                 "{what} starts at lane {lane} of Tensor Memory, which its layout does not allow"
@@ -211,7 +212,7 @@ impl Block<'_> {
             return Ok(out);
         }
         if self.i.transposed[0] {
-            return Err(operand(self.lane, "A in Tensor Memory cannot be transposed"));
+            return Err(Fault::operand(self.lane, "A in Tensor Memory cannot be transposed"));
         }
         let (lane, column) = self.start("A", a as u32)?;
         with(mach, self.lane, self.rank, |memory| {
@@ -268,7 +269,7 @@ impl Block<'_> {
                 "the instruction descriptor takes {count} scale factors from bytes {:?} of their cells",
                 self.i.factor
             );
-            return Err(operand(self.lane, message));
+            return Err(Fault::operand(self.lane, message));
         }
         with(mach, self.lane, self.rank, |memory| {
             let take = |address: u32, first: u32, (lane, column): (u32, u32), to: &mut Vec<u8>| {

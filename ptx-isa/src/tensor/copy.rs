@@ -30,10 +30,6 @@ struct Request {
     walk: Walk,
 }
 
-fn operand(lane: usize, message: impl Into<String>) -> Fault {
-    Fault::Operand { lane: lane as u8, message: message.into() }
-}
-
 /// The space of a tensor map's address: kernel parameters have small addresses of their own, which are no generic ones.
 fn map_space(address: u64) -> Space {
     if address < crate::effect::window::SHARED { Space::ParamEntry } else { Space::Generic }
@@ -62,13 +58,13 @@ fn request(
     let address = mach.src_d(1)[lane];
     let bytes = read_map(mach, lane, address)?;
     let map = TensorMap::decode(&bytes)
-        .map_err(|e| operand(lane, format!("tensor map at {address:#x}: {e}")))?;
+        .map_err(|e| Fault::operand(lane, format!("tensor map at {address:#x}: {e}")))?;
     if map.rank != rank as usize {
         let message = format!(
             "tensor map at {address:#x} has {} dimensions, the instruction names {rank}",
             map.rank
         );
-        return Err(operand(lane, message));
+        return Err(Fault::operand(lane, message));
     }
     let access = match () {
         () if flags & flag::ROWS4 != 0 => Access::Rows4,
@@ -84,7 +80,7 @@ fn request(
     for (i, o) in steps.iter_mut().enumerate().take(offsets as usize) {
         *o = mach.src_w(first + used + i)[lane] & 0xffff;
     }
-    let walk = map.walk(access, &at, &steps, stores).map_err(|e| operand(lane, e))?;
+    let walk = map.walk(access, &at, &steps, stores).map_err(|e| Fault::operand(lane, e))?;
     Ok(Request { map, walk })
 }
 
@@ -287,7 +283,7 @@ pub(crate) fn reduce(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault>
         let Some((ty, flushes)) = reduction(request.map.element, what) else {
             let message =
                 format!("elements of type {:?} take no reduction {what:?}", request.map.element);
-            return Err(operand(lane, message));
+            return Err(Fault::operand(lane, message));
         };
         let width = ty.bytes() as usize;
         let places = request.map.places(&request.walk, true);
@@ -342,7 +338,7 @@ pub(crate) fn replace(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault
         mach.read(Accessor::TensorMap, id, space, address, &mut map)?;
         let Some(field) = field else { continue };
         TensorMap::replace(&mut map, field, at, value[lane])
-            .map_err(|e| operand(lane, format!("{} of {field:?}: {e}", op.name)))?;
+            .map_err(|e| Fault::operand(lane, format!("{} of {field:?}: {e}", op.name)))?;
         mach.write(Accessor::TensorMap, id, space, address, &map)?;
     }
     Ok(Flow::Next)

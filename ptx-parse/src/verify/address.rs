@@ -14,6 +14,11 @@ use ptx_isa::row::AddressWidth;
 use ptx_isa::types::TyClass;
 use ptx_isa::{Match, Operation, Space, Ty};
 
+/// Whether an instruction loads or stores.
+fn moves(c: &Candidate) -> bool {
+    matches!(c.matched.row.op, Operation::Load | Operation::Store)
+}
+
 impl Verifier<'_> {
     /// The address of a variable or function as a value; `None` for other names.
     pub(super) fn address_value(
@@ -28,12 +33,26 @@ impl Verifier<'_> {
                 (Operand::Symbol(id, offset), self.module.symbols[id as usize].space)
             }
             Binding::Var(id) => (Operand::Var(id, offset), self.body.vars[id as usize].space),
-            Binding::Param(id) => (Operand::Param(id, offset), Space::ParamFunc),
+            Binding::Param(id) => (Operand::Param(id, offset), self.param_space()),
             Binding::Func(id) if offset == 0 => (Operand::Func(id), Space::Generic),
             _ => return None,
         };
         if spec.count.is_some() {
             return Some(Err((What::NeedsScalar, *op)));
+        }
+        if let Some(want) = spec.ty.filter(|ty| ty.class() == TyClass::Opaque) {
+            let own = match binding {
+                Binding::Symbol(id) => Some(self.module.symbols[id as usize].ty),
+                Binding::Param(id) => self.param_ty(id),
+                _ => None,
+            };
+            // ptxas looks at no type where an offset follows.
+            let fits = if offset == 0 {
+                own.is_some_and(|own| self.names_object(own, want))
+            } else {
+                !spec.register && own.is_some()
+            };
+            return Some(if fits { Ok(operand) } else { Err((What::Object(want), *op)) });
         }
         if spec.space.is_some()
             && let Err(e) = self.same_space(space, spec.space, op)
@@ -41,12 +60,15 @@ impl Verifier<'_> {
             return Some(Err(e));
         }
         if let Some(want) = spec.ty {
-            let near =
-                matches!(space, Space::Shared | Space::Local | Space::ParamFunc | Space::Generic);
-            let integer = matches!(
-                want.class(),
-                TyClass::Bits | TyClass::Uint | TyClass::Sint | TyClass::Opaque
+            let near = matches!(
+                space,
+                Space::Shared
+                    | Space::Local
+                    | Space::ParamFunc
+                    | Space::ParamEntry
+                    | Space::Generic
             );
+            let integer = matches!(want.class(), TyClass::Bits | TyClass::Uint | TyClass::Sint);
             if !integer || want == Ty::Pred || want.bits() < 32 {
                 return Some(Err((What::Constant(want), *op)));
             }
@@ -58,6 +80,25 @@ impl Verifier<'_> {
             }
         }
         Some(Ok(operand))
+    }
+
+    /// Whether a variable of type `own` is an object of kind `want`. In unified mode a sampler that is named besides the
+    /// texture counts for nothing.
+    fn names_object(&self, own: Ty, want: Ty) -> bool {
+        let unified = !self.module.info.target.texmode_independent;
+        own == want || unified && own.class() == TyClass::Opaque && want == Ty::SamplerRef
+    }
+
+    /// The type of a parameter or result of the function under way.
+    fn param_ty(&self, id: u32) -> Option<Ty> {
+        // A second definition of a name is checked, but is no function of the module.
+        let f = self.module.functions.get(self.function)?;
+        f.rets.iter().chain(&f.params).nth(id as usize).map(|p| p.ty)
+    }
+
+    /// The state space of the parameters of the function under way.
+    fn param_space(&self) -> Space {
+        if self.in_entry { Space::ParamEntry } else { Space::ParamFunc }
     }
 
     /// Name and byte offset of `x[3]`.
@@ -140,7 +181,11 @@ impl Verifier<'_> {
                 return Err((What::NeedsTensorAddress, *op));
             }
             Binding::Symbol(id) => {
-                let own = self.module.symbols[id as usize].space;
+                let symbol = &self.module.symbols[id as usize];
+                let own = symbol.space;
+                if moves(c) && symbol.ty.class() == TyClass::Opaque {
+                    return Err((What::OpaqueVariable, *op));
+                }
                 self.same_space(own, space, op)?;
                 Operand::Symbol(id, 0)
             }
@@ -150,7 +195,13 @@ impl Verifier<'_> {
                 Operand::Var(id, 0)
             }
             Binding::Param(id) => {
-                self.same_space(Space::ParamFunc, space, op)?;
+                if moves(c) && self.param_ty(id).is_some_and(|ty| ty.class() == TyClass::Opaque) {
+                    return Err((What::OpaqueVariable, *op));
+                }
+                if self.in_entry && c.matched.has(".param::func") {
+                    return Err((What::Space(Space::ParamEntry, Space::ParamFunc), *op));
+                }
+                self.same_space(self.param_space(), space, op)?;
                 self.direction(id, c, op)?;
                 Operand::Param(id, 0)
             }
@@ -205,9 +256,9 @@ impl Verifier<'_> {
     /// Whether a variable in `own` space may stand in an instruction on `space`.
     pub(super) fn same_space(&self, own: Space, space: Option<Space>, op: &AstOperand) -> Fit<()> {
         let fits = match (own, space) {
-            (Space::ParamFunc, Some(Space::ParamFunc)) => true,
-            (Space::ParamFunc, Some(Space::ParamEntry)) => self.in_entry,
-            (Space::ParamFunc, None) => return Err((What::NeedsParam, *op)),
+            // `.param` alone stands for either.
+            (Space::ParamEntry, Some(Space::ParamFunc)) => true,
+            (Space::ParamEntry | Space::ParamFunc, None) => return Err((What::NeedsParam, *op)),
             (_, None) => true,
             (Space::Shared, Some(Space::Shared | Space::SharedCluster)) => true,
             (own, Some(space)) => own == space,

@@ -36,7 +36,7 @@ fn accepted(want: Ty, relaxed: bool) -> String {
         TyClass::Bits => format!("any register of {bits} bits{wider}"),
         TyClass::Uint | TyClass::Sint => format!("`.b{bits}`, `.u{bits}` or `.s{bits}`{wider}"),
         TyClass::Float | TyClass::Half => format!("`{want}` or `.b{bits}`"),
-        TyClass::Opaque => format!("`{want}`"),
+        TyClass::Opaque => format!("`{want}`, or a 64-bit integer register that holds its handle"),
     }
 }
 
@@ -289,6 +289,19 @@ impl Verifier<'_> {
             What::OffsetOfFloat => {
                 help = Some("add it with `add` first".into());
                 (Code::Operand, "an offset is added to integer registers only".into())
+            }
+            What::Object(want) => {
+                help = Some(format!(
+                    "declare `.global {want} name;`, or load a handle into a register"
+                ));
+                (Code::Type, format!("`{text}` is no `{want}` variable and no register"))
+            }
+            What::OpaqueVariable => {
+                help = Some("`mov.u64` takes its handle".into());
+                (
+                    Code::Type,
+                    format!("`{text}` is no memory: it names a texture, sampler or surface"),
+                )
             }
             What::NarrowAddress => (Code::Type, "the address of this variable has 64 bits".into()),
             What::Call => {

@@ -66,6 +66,7 @@ impl Verifier<'_> {
         self.loc = None;
         self.reported.clear();
         self.in_entry = f.kind == FnKind::Entry;
+        self.function = id;
         let outside = self.scopes.depth();
         self.scopes.open();
         self.register_params(f, id);

@@ -6,6 +6,7 @@ use crate::ast::Instr;
 use crate::diag::{Code, Diag};
 use crate::module::{Linkage, Operand};
 use crate::span::Span;
+use ptx_isa::row::Sink;
 use ptx_isa::types::ptx;
 use ptx_isa::{Match, Operation, Space};
 
@@ -21,12 +22,17 @@ pub(super) enum Rule {
     Barrier,
     /// A slot of the row lists the values that it takes.
     Listed,
+    /// What is written is thrown away.
+    Sink,
 }
 
 /// The rule of a matched row.
 pub(super) fn rule(m: &Match) -> Option<Rule> {
     match m.row.op {
         Operation::Barrier => Some(Rule::Barrier),
+        _ if m.notation.slots.first().is_some_and(|s| s.dest) && (m.row.sink)(m) == Sink::Only => {
+            Some(Rule::Sink)
+        }
         _ if m.notation.slots.iter().any(|s| !s.values.is_empty()) => Some(Rule::Listed),
         _ => None,
     }
@@ -66,6 +72,12 @@ impl Verifier<'_> {
                         format!("{n} threads are no whole warps"),
                         note,
                     ));
+                }
+            }
+            Rule::Sink => {
+                if self.top.first() != Some(&Operand::Sink) {
+                    let message = "only the sink `_` goes for the result of this form".to_owned();
+                    findings.push((span(0), message, "write `_`".to_owned()));
                 }
             }
             Rule::Listed => {

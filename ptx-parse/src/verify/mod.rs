@@ -93,6 +93,8 @@ struct Verifier<'a> {
     /// Names reported as unknown in this function.
     reported: HashSet<Name>,
     in_entry: bool,
+    /// Index of the current function in the module.
+    function: usize,
     /// Registers declared at module scope (PTX 1.x).
     module_regs: Vec<crate::ast::Var>,
     /// Whether the module says its `.address_size`; else its registers decide.
@@ -137,6 +139,7 @@ impl<'a> Verifier<'a> {
             loc: None,
             reported: HashSet::new(),
             in_entry: false,
+            function: 0,
             module_regs: Vec::new(),
             sized: false,
             returns: 0,

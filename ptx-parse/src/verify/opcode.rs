@@ -6,7 +6,7 @@ use super::limits::{self, Rule};
 use crate::ast::Instr;
 use crate::diag::{Code, Diag};
 use crate::span::Span;
-use ptx_isa::row::Row;
+use ptx_isa::row::{Row, Sink};
 use ptx_isa::syntax::{Count, Form, Selector};
 use ptx_isa::table::{NoMatch, table};
 use ptx_isa::types::{PtxVersion, Suffix, Target};
@@ -279,7 +279,7 @@ fn candidate(m: Match) -> Candidate {
         addresses: false,
         specials: op == Operation::Move
             || op == Operation::Convert && m.types().all(|ty| ty.is_int()),
-        sink: m.row.sink,
+        sink: (m.row.sink)(&m) != Sink::Never,
     };
     let mut required = units.iter().filter(|u| !u.optional).count();
     let mut most = units.len();
@@ -376,6 +376,10 @@ fn problem(m: &Match, text: &str, version: PtxVersion, target: Target) -> Option
         let mut d = fail(Code::Target, format!("`{text}` was removed: {target} does not have it"))?;
         now_written(m, version, target, &mut d);
         return Some(d);
+    }
+    if let Some((token, last)) = row.ended.iter().find(|(t, last)| version > *last && m.has(t)) {
+        let what = format!("`{token}` of this form of `{}`", m.notation.mnemonic);
+        return fail(Code::Version, format!("{what} ended with PTX {last}"));
     }
     for floor in row.floors {
         for token in floor.tokens.split_ascii_whitespace().filter(|t| m.has(t)) {

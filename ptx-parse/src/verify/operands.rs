@@ -89,6 +89,10 @@ pub(super) enum What {
     OffsetOfFloat,
     /// The address does not fit in 32 bits.
     NarrowAddress,
+    /// A texture, sampler or surface of this type, or a register that holds its handle.
+    Object(Ty),
+    /// A texture, sampler or surface as memory.
+    OpaqueVariable,
     /// A call's operands are malformed.
     Call,
 }

@@ -34,7 +34,7 @@ impl Verifier<'_> {
                     return match spec.ty {
                         Some(want) => {
                             let ty = self.body.regs[id as usize].ty;
-                            if agrees(ty, want, spec.relaxed) {
+                            if agrees(ty, want, spec.relaxed) || self.holds_handle(ty, want) {
                                 Ok(Operand::Reg(id, Selection::Whole))
                             } else {
                                 Err((What::Type(ty, want), *op))
@@ -130,6 +130,13 @@ impl Verifier<'_> {
         }
     }
 
+    /// Whether a register of type `reg` may hold the handle of a texture, sampler or surface.
+    fn holds_handle(&self, reg: Ty, want: Ty) -> bool {
+        want.class() == TyClass::Opaque
+            && matches!(reg.class(), TyClass::Bits | TyClass::Uint | TyClass::Sint)
+            && (reg.bits() == 64 || reg.bits() == 32 && self.module.info.address_bits == 32)
+    }
+
     /// `%r1+4` as a value: a register with a constant added to it.
     fn sum(&self, spec: &Spec, op: &AstOperand, id: u32, offset: i64) -> Fit<Operand> {
         let ty = self.body.regs[id as usize].ty;
@@ -137,11 +144,12 @@ impl Verifier<'_> {
             return Err((What::NeedsVector(spec.count.unwrap_or(0)), *op));
         }
         let want = spec.ty.unwrap_or(ty);
-        if !agrees(ty, want, spec.relaxed) {
+        let handle = self.holds_handle(ty, want);
+        if !agrees(ty, want, spec.relaxed) && !handle || handle && spec.register {
             return Err((What::Type(ty, want), *op));
         }
         let integer = |ty: Ty| matches!(ty.class(), TyClass::Bits | TyClass::Uint | TyClass::Sint);
-        if !integer(ty) || !integer(want) || ty.bits() > 64 {
+        if !integer(ty) || !integer(want) && !handle || ty.bits() > 64 {
             return Err((What::OffsetOfFloat, *op));
         }
         Ok(Operand::Sum(id, offset))
@@ -216,6 +224,7 @@ impl Verifier<'_> {
                 let ty = self.body.regs[id as usize].ty;
                 if let Some(want) = want
                     && !agrees(ty, want, spec.relaxed)
+                    && !self.holds_handle(ty, want)
                 {
                     return Err((What::Type(ty, want), *op));
                 }
@@ -236,6 +245,7 @@ impl Verifier<'_> {
                 let ty = self.body.regs[first as usize].ty;
                 if let Some(want) = want
                     && !agrees(ty, want, spec.relaxed)
+                    && !self.holds_handle(ty, want)
                 {
                     return Err((What::Type(ty, want), *op));
                 }
@@ -350,7 +360,7 @@ impl Verifier<'_> {
             TyClass::Pred | TyClass::Uint | TyClass::Sint => integer,
             TyClass::Float => !integer,
             TyClass::Half => false,
-            TyClass::Opaque => false,
+            TyClass::Opaque => integer,
             TyClass::Bits => match ty {
                 Ty::Bf16 | Ty::Bf16x2 | Ty::Tf32 => false,
                 _ if integer => true,
