@@ -89,7 +89,7 @@ pub(crate) fn widest() -> Form {
 }
 
 /// Bits of the vectors in code that this process compiles: 512 where the processor has what that takes and
-/// `PTXRUN_JIT_BITS` is not 128, else 128.
+/// `PTXRUN_JIT_BITS` allows it, else 128.
 pub fn vector_bits() -> u32 {
     8 * widest().bytes() as u32
 }

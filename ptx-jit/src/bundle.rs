@@ -129,7 +129,9 @@ impl Bundle {
         match read {
             Ok(found) => Some(found),
             Err(why) => {
-                eprintln!("warning: compiled code of a container is not used: {why}");
+                environment::message::warn(&format!(
+                    "compiled code of a container is not used: {why}"
+                ));
                 None
             }
         }

@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use ptx_parse::code::Program;
 
@@ -20,6 +21,10 @@ use crate::owner::{self, may_run};
 /// Code starts at a page, whatever the page size.
 const PAGE: u64 = 1 << 16;
 const SUFFIX: &str = "jit";
+/// An entry that is being written; its writer may have been killed.
+const DRAFT: &str = "draft";
+/// Nobody writes an entry for so long.
+const LEFT: Duration = Duration::from_secs(3600);
 
 /// A folder of compiled code.
 #[derive(Clone, Debug)]
@@ -83,6 +88,7 @@ impl Cache {
     /// If the folder cannot be read or an entry cannot be removed.
     pub fn clear(&self) -> io::Result<Usage> {
         let all = self.usage()?;
+        self.remove_left(Duration::ZERO)?;
         for (path, ..) in self.files()? {
             match fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -163,7 +169,7 @@ impl Cache {
         }
         let path = self.path(key);
         if let Err(error) = self.write(&path, &entry::head(key, needs, code), code) {
-            warn(&path, &error.to_string());
+            warn_of(&path, &format!("compiled code is not kept in {}: {error}", path.display()));
         }
     }
 
@@ -171,8 +177,14 @@ impl Cache {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         owner::private_folder(fs::DirBuilder::new().recursive(true)).create(&self.folder)?;
         let start = (head.len() as u64).next_multiple_of(PAGE);
+        if start + code.len() as u64 > environment::host::file_size() {
+            return Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                "files may not be so long here",
+            ));
+        }
         let turn = COUNT.fetch_add(1, Ordering::Relaxed);
-        let draft = self.folder.join(format!("{}-{turn}.draft", std::process::id()));
+        let draft = self.folder.join(format!("{}-{turn}.{DRAFT}", std::process::id()));
         let written = (|| {
             let mut fresh = File::options();
             let mut file = owner::private(fresh.write(true).create_new(true)).open(&draft)?;
@@ -197,8 +209,24 @@ impl Cache {
         self.trim()
     }
 
-    /// Removes the oldest entries beyond the limit.
+    /// Removes what writers that were killed have left, if it is older than that, or of a time that is yet to come.
+    fn remove_left(&self, age: Duration) -> io::Result<()> {
+        let now = SystemTime::now();
+        for entry in fs::read_dir(&self.folder).into_iter().flatten() {
+            let path = entry?.path();
+            if path.extension().is_some_and(|e| e == DRAFT)
+                && let Ok(written) = fs::symlink_metadata(&path).and_then(|about| about.modified())
+                && now.duration_since(written).unwrap_or_else(|ahead| ahead.duration()) >= age
+            {
+                let _ = fs::remove_file(path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the oldest entries beyond the limit, and what is left of killed writers.
     fn trim(&self) -> io::Result<()> {
+        self.remove_left(LEFT)?;
         let mut files = self.files()?;
         let mut bytes: u64 = files.iter().map(|f| f.1).sum();
         files.sort_by_key(|f| f.2);
@@ -231,12 +259,16 @@ fn open(file: &File, key: Key, program: &Program) -> Result<(Blob, Needs), Strin
     })
 }
 
-/// Says it once for each path.
 fn warn(path: &Path, why: &str) {
+    warn_of(path, &format!("compiled code in {} is not used: {why}", path.display()));
+}
+
+/// Says it once for each path.
+fn warn_of(path: &Path, text: &str) {
     static SAID: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let new = SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
     if !new {
         return;
     }
-    eprintln!("warning: compiled code in {} is not used: {why}", path.display());
+    environment::message::warn(text);
 }

@@ -32,6 +32,8 @@ pub(crate) struct Ctx {
     pub fuel: i64,
     /// Turns left of loops that may wait, until another group has its turn.
     pub patience: i64,
+    /// Blocks that follow in the row of the grid and that the same call runs; never where groups stop at barriers.
+    pub more: u64,
     /// First thread of the executing group.
     pub thread0: u64,
     /// Thunks to the helpers, which keep all registers; see `thunk`.

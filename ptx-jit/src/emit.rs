@@ -12,6 +12,7 @@ use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{Block as Clif, InstBuilder};
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, Switch};
+use ptx_isa::special::Sreg;
 
 use crate::clif::{at, plain};
 use crate::ctx::Ctx;
@@ -134,7 +135,16 @@ impl Gen<'_, '_> {
         let g = self.b.use_var(self.group);
         let more = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, g, self.g.groups() as i64);
         self.b.ins().brif(more, start, &[], done, &[]);
+        let barriers = self
+            .f
+            .blocks
+            .iter()
+            .filter_map(|b| if let Term::Bar(_, next) = b.term { Some(next) } else { None });
+        let resumes: Vec<BlockId> = barriers.chain(self.f.waits.iter().copied()).collect();
         self.b.switch_to_block(done);
+        if resumes.is_empty() {
+            self.next_block(head);
+        }
         let ok = self.b.ins().iconst(I64, 0);
         self.b.ins().return_(&[ok]);
         self.b.switch_to_block(self.fail);
@@ -150,12 +160,6 @@ impl Gen<'_, '_> {
         let t = self.b.ins().imul_imm_u(g, self.g.width as i64);
         self.b.def_var(self.thread0, t);
         self.b.ins().store(plain(), t, self.ctx, at!(thread0));
-        let barriers = self
-            .f
-            .blocks
-            .iter()
-            .filter_map(|b| if let Term::Bar(_, next) = b.term { Some(next) } else { None });
-        let resumes: Vec<BlockId> = barriers.chain(self.f.waits.iter().copied()).collect();
         let fresh = self.b.create_block();
         if resumes.is_empty() {
             self.b.ins().jump(fresh, &[]);
@@ -205,6 +209,25 @@ impl Gen<'_, '_> {
             }
         }
         self.b.seal_all_blocks();
+    }
+
+    /// Goes on at `head` with the block beside this one, if the worker wants it; falls through otherwise.
+    fn next_block(&mut self, head: Clif) {
+        let (again, end) = (self.b.create_block(), self.b.create_block());
+        let more = self.b.ins().load(I64, plain(), self.ctx, at!(more));
+        let none = self.b.ins().icmp_imm_u(IntCC::Equal, more, 0);
+        self.b.ins().brif(none, end, &[], again, &[]);
+        self.b.switch_to_block(again);
+        let more = self.b.ins().iadd_imm_s(more, -1);
+        self.b.ins().store(plain(), more, self.ctx, at!(more));
+        let column = at!(special) + 8 * Sreg::CtaidX as i32;
+        let x = self.b.ins().load(I64, plain(), self.ctx, column);
+        let x = self.b.ins().iadd_imm_u(x, 1);
+        self.b.ins().store(plain(), x, self.ctx, column);
+        let zero = self.b.ins().iconst(I64, 0);
+        self.b.def_var(self.group, zero);
+        self.b.ins().jump(head, &[]);
+        self.b.switch_to_block(end);
     }
 
     /// Mask of the lanes of the group that have a thread.

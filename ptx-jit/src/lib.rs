@@ -40,6 +40,7 @@ mod ctx;
 mod device;
 mod divergence;
 mod dump;
+mod early;
 mod effects;
 mod emit;
 mod entry;

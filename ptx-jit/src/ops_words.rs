@@ -230,6 +230,18 @@ impl Emit<'_, '_> {
             Op::NeF32 => one(self.cmp_f32(FloatCC::OrderedNotEqual, a, b)),
             Op::MinF32 => one(self.min_max(false, a, b)),
             Op::MaxF32 => one(self.min_max(true, a, b)),
+            Op::RintF32 | Op::TruncF32 | Op::FloorF32 | Op::CeilF32 => {
+                let r = self.whole_number(op, a);
+                one(self.canon32(r))
+            }
+            // A NaN keeps its payload.
+            Op::RintF64 | Op::TruncF64 | Op::FloorF64 | Op::CeilF64 => {
+                Some(self.both(args[0], args[0], |e, x, _| e.whole_number(op, x)))
+            }
+            Op::CvtRzU32F32 => {
+                let (f, ty) = (self.as_f32(a), self.form.w());
+                one(self.b.ins().fcvt_to_uint_sat(ty, f))
+            }
             Op::CvtF64S32 => {
                 let ty = self.form.d();
                 Some([0, 1].map(|half| self.word(Word::DoubleOfInt, half, &[a], ty)))
@@ -238,6 +250,19 @@ impl Emit<'_, '_> {
         }
     }
 
+    /// The whole number near each lane that `op` says.
+    fn whole_number(&mut self, op: Op, x: Value) -> Value {
+        use Op::*;
+        let long = self.b.func.dfg.value_type(x).lane_bits() == 64;
+        let x = if long { self.as_f64(x) } else { self.as_f32(x) };
+        let r = match op {
+            RintF32 | RintF64 => self.b.ins().nearest(x),
+            TruncF32 | TruncF64 => self.b.ins().trunc(x),
+            FloorF32 | FloorF64 => self.b.ins().floor(x),
+            _ => self.b.ins().ceil(x),
+        };
+        self.bits(r)
+    }
     fn sum(&mut self, less: bool, x: Value, y: Value) -> Value {
         if less { self.b.ins().isub(x, y) } else { self.b.ins().iadd(x, y) }
     }

@@ -7,6 +7,7 @@ use ptx_isa::Kind;
 use ptx_isa::uop::{self, Op as Pure};
 
 use crate::divergence::Divergence;
+use crate::early::early_loads;
 use crate::ir::{BlockId, Func, Inst, Op, Term, Val};
 use crate::native::native;
 use crate::variance::Variance;
@@ -18,6 +19,8 @@ pub(crate) fn run(f: &mut Func) {
         number(f);
     }
     hoist(f);
+    let map = early_loads(f);
+    rename(f, &map);
     dead(f);
     if !f.fast_nan {
         nans(f);

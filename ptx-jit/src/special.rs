@@ -36,3 +36,15 @@ pub(crate) fn special(k: &Kernel, l: &Launch<'_>, block: [u32; 3], thread: u64, 
         _ => l.device.special(block, reg),
     }
 }
+
+/// Whether a register differs between the blocks of a row of the grid only as `%ctaid.x` does: all that [`special`] knows
+/// without the device, and what the driver sets for a launch.
+pub(crate) fn same_in_a_row(reg: Sreg) -> bool {
+    use Sreg::*;
+    let of_thread = matches!(reg, TidX | TidY | TidZ | LaneId | WarpId);
+    let of_lane = matches!(reg, LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt);
+    let of_block = matches!(reg, CtaidX | CtaidY | CtaidZ | NtidX | NtidY | NtidZ | NwarpId);
+    let of_launch =
+        matches!(reg, NctaidX | NctaidY | NctaidZ | Envreg3 | Envreg4 | Envreg5 | Envreg6);
+    of_thread || of_lane || of_block || of_launch
+}

@@ -9,7 +9,7 @@ use crate::device::{Launch, Stop};
 use crate::kernel::Kernel;
 use crate::layout::{Layout, REACH, SiteInfo};
 use crate::scratch::{Line, Scratch, grow};
-use crate::special::special;
+use crate::special::{same_in_a_row, special};
 use crate::thunk::Thunks;
 
 /// Loop turns between two looks at the device's limits.
@@ -41,6 +41,8 @@ pub(crate) struct Worker<'a> {
     symbols: Vec<u64>,
     pub(crate) params: Vec<u64>,
     pub(crate) block: [u32; 3],
+    /// `%ctaid.x` of the first block of the call.
+    first: u64,
     started: bool,
     stop: Option<Stop>,
 }
@@ -88,6 +90,7 @@ impl<'a> Worker<'a> {
             symbols,
             params,
             block: [0; 3],
+            first: 0,
             started: false,
             stop: None,
         };
@@ -125,11 +128,32 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Begins block `index` (x fastest).
+    /// Whether one call of the code can run blocks beside each other: nothing is made anew for each of them.
+    pub(crate) fn runs_rows(&self) -> bool {
+        let Layout { barriers, waits, .. } = self.kernel.needs.layout;
+        barriers == 0
+            && waits == 0
+            && self.launch.shared_bytes == 0
+            && self.local_bytes == 0
+            && self.kernel.needs.specials.iter().all(|s| same_in_a_row(*s))
+    }
+
+    /// The blocks behind block `index` in its row of the grid.
+    pub(crate) fn left_in_row(&self, index: u64) -> u64 {
+        let row = u64::from(self.launch.grid[0]);
+        row - 1 - index % row
+    }
+
+    /// How many blocks of the row the last call of the code has left behind.
+    pub(crate) fn blocks_done(&mut self) -> u64 {
+        self.ctx().special[Sreg::CtaidX as usize] - self.first
+    }
+
+    /// Begins block `index` (x fastest), and runs as many as `more` behind it if [`Worker::runs_rows`].
     ///
     /// # Errors
     /// A fault, or that the device wanted to stop. Memory may have changed.
-    pub(crate) fn run(&mut self, index: u64) -> Result<Progress, Stop> {
+    pub(crate) fn run(&mut self, index: u64, more: u64) -> Result<Progress, Stop> {
         let (gx, gy) = (u64::from(self.launch.grid[0]), u64::from(self.launch.grid[1]));
         self.block = [(index % gx) as u32, (index / gx % gy) as u32, (index / gx / gy) as u32];
         if self.launch.shared_bytes > 0 {
@@ -163,6 +187,10 @@ impl<'a> Worker<'a> {
         c.fuel = FUEL;
         c.patience = PATIENCE;
         c.failed = 0;
+        c.more = more;
+        // Also where only the count of blocks needs it.
+        self.first = u64::from(self.block[0]);
+        c.special[Sreg::CtaidX as usize] = self.first;
         for reg in &self.kernel.needs.specials {
             let value = match reg {
                 Sreg::CtaidX => u64::from(self.block[0]),
@@ -254,6 +282,7 @@ impl<'a> Worker<'a> {
     fn effect(&mut self, e: usize, site: i64) -> Result<(), Stop> {
         let kernel = self.kernel;
         let info = &kernel.needs.effects[e];
+        self.block[0] = self.ctx().special[Sreg::CtaidX as usize] as u32;
         let mask = self.ctx().mask;
         let width = kernel.geometry.width as usize;
         let on: Vec<usize> = (0..width).filter(|l| mask[*l] != 0).collect();

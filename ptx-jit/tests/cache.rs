@@ -5,6 +5,7 @@ mod common;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use common::{Case, module};
 use ptx_jit::{
@@ -35,6 +36,26 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+/// What a killed writer left goes when it is old, or of a time to come: clocks jump. What another one writes stays.
+fn drafts_of_killed_writers_go() {
+    let folder = Folder::new("drafts");
+    let cache = folder.cache();
+    run(&cache, 3);
+    let hour = Duration::from_secs(3700);
+    let now = SystemTime::now();
+    let drafts = [("1-0", now - hour), ("2-0", now + hour), ("3-0", now)];
+    let path = |name: &str| folder.0.join(format!("{name}.draft"));
+    for (name, time) in drafts {
+        fs::write(path(name), "half of").unwrap();
+        fs::File::options().write(true).open(path(name)).unwrap().set_modified(time).unwrap();
+    }
+    // Another process looks through the folder when it first stores something.
+    run(&folder.cache(), 4);
+    assert_eq!(drafts.map(|(name, _)| path(name).exists()), [false, false, true]);
+    assert_eq!(cache.clear().unwrap().entries, 2);
+    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0);
 }
 
 fn text(factor: u32) -> String {
@@ -372,6 +393,7 @@ fn a_folder_that_all_may_write_to_is_not_used() {
 }
 
 golden::tests! {
+    drafts_of_killed_writers_go,
     found_again,
     cut_short,
     altered,

@@ -85,10 +85,15 @@ pub(super) fn atom(g: &mut Gen<'_, '_>, e: u32, a: Atom) {
         false if g.g.scalar() => vec![Rep::Scalar(olds[0])],
         false => vec![Rep::Slices(g.pack(kind, &olds, false))],
     };
-    jump_with(g, join, &out);
-    g.b.switch_to_block(join);
-    let params = g.b.block_params(join).to_vec();
-    let out = regroup(g, &dst, &params);
+    let out = match join {
+        Some(join) => {
+            jump_with(g, join, &out);
+            g.b.switch_to_block(join);
+            let params = g.b.block_params(join).to_vec();
+            regroup(g, &dst, &params)
+        }
+        None => out,
+    };
     finish(g, e, out, stop);
 }
 

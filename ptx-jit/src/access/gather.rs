@@ -113,7 +113,11 @@ fn places(g: &mut Gen<'_, '_>, m: &Mem, found: &Found, step: i32, loads: bool) -
     }
 }
 
-/// Words that two vectors hold, and which of them the lanes' elements are.
+/// Most vectors of words that lie side by side, of which the elements of one vector are picked: half as many loads as
+/// elements.
+const MOST_ROWS: u32 = 8;
+
+/// Words that few vectors hold, and which of them the lanes' elements are.
 struct Near {
     /// Bytes to the first.
     at: i32,
@@ -127,7 +131,9 @@ fn near(form: Form, m: &Mem, o: &[i64], step: i32) -> Option<Vec<Near>> {
     let vector = |o: &[i64]| {
         let (least, most) = (o.iter().min()?, o.iter().max()?);
         let reach = most - least + i64::from(m.bytes);
-        if reach > 2 * i64::from(form.bytes()) || o.iter().any(|o| (o - least) % 4 != 0) {
+        if reach > i64::from(MOST_ROWS) * i64::from(form.bytes())
+            || o.iter().any(|o| (o - least) % 4 != 0)
+        {
             return None;
         }
         let word = |n: u32| ((o[(n / per) as usize] - least) / 4) as u32 + n % per;
@@ -143,9 +149,9 @@ fn near(form: Form, m: &Mem, o: &[i64], step: i32) -> Option<Vec<Near>> {
 /// The elements of one vector.
 fn pick(g: &mut Gen<'_, '_>, host: Value, near: &Near) -> Value {
     let (ty, lanes) = (g.form.w(), u32::from(g.form.lanes));
-    let mut part = |from: u32| {
-        let at = near.at + 4 * from as i32;
-        let left = near.count - from;
+    let row = |g: &mut Gen<'_, '_>, n: u32| {
+        let at = near.at + g.form.bytes() * n as i32;
+        let left = near.count - lanes * n;
         if left >= lanes {
             return g.b.ins().load(ty, plain(), host, at);
         }
@@ -154,10 +160,32 @@ fn pick(g: &mut Gen<'_, '_>, host: Value, near: &Near) -> Value {
         let p = further(g, host, at);
         g.word(Word::LoadMasked, 4, &[on, p], ty)
     };
-    let first = part(0);
-    let second = if near.count > lanes { part(lanes) } else { first };
-    let index = vconst32(&mut g.b, &near.words);
-    g.word(Word::Permute, 0, &[first, second, index], ty)
+    let permute = |g: &mut Gen<'_, '_>, x: Value, y: Value, which: &[u32]| {
+        let which = vconst32(&mut g.b, which);
+        g.word(Word::Permute, 0, &[x, y, which], ty)
+    };
+    // Of each two rows those elements that they hold, in the lanes where they belong; then the lanes of each two of
+    // these, and so on.
+    let mut parts = Vec::new();
+    for n in (0..near.count.div_ceil(lanes)).step_by(2) {
+        let first = row(g, n);
+        let second = if near.count > lanes * (n + 1) { row(g, n + 1) } else { first };
+        let which: Vec<u32> = near.words.iter().map(|w| w.wrapping_sub(lanes * n)).collect();
+        let here: Vec<bool> = which.iter().map(|w| *w < 2 * lanes).collect();
+        let which: Vec<u32> = which.iter().map(|w| w % (2 * lanes)).collect();
+        parts.push((permute(g, first, second, &which), here));
+    }
+    while parts.len() > 1 {
+        let pairs = parts.chunks(2).map(|pair| {
+            let [(x, first), (y, second)] = pair else { return pair[0].clone() };
+            let lane = |n: u32| if first[n as usize] { n } else { n + lanes };
+            let which: Vec<u32> = (0..lanes).map(lane).collect();
+            let here = first.iter().zip(second).map(|(x, y)| x | y).collect();
+            (permute(g, *x, *y, &which), here)
+        });
+        parts = pairs.collect();
+    }
+    parts[0].0
 }
 
 fn further(g: &mut Gen<'_, '_>, host: Value, step: i32) -> Value {

@@ -109,10 +109,12 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
             }
         }
     }
-    jump_with(g, join, &out);
-    g.b.switch_to_block(join);
-    let params = g.b.block_params(join).to_vec();
-    let out = regroup(g, &dst, &params);
+    if let Some(join) = join {
+        jump_with(g, join, &out);
+        g.b.switch_to_block(join);
+        let params = g.b.block_params(join).to_vec();
+        out = regroup(g, &dst, &params);
+    }
     finish(g, e, out, stop);
 }
 
@@ -264,6 +266,7 @@ pub(super) fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     }
     let total = m.bytes as u64 * m.count as u64;
     let (join, found) = checked(g, e, &address, mask.as_deref(), &m.place, total);
+    let join = join.unwrap_or_else(|| g.b.create_block());
     let whole = m.count == 1
         && (m.bytes >= 4 || g.form.words())
         && (g.kind(src[0]) == Kind::D) == (m.bytes == 8)

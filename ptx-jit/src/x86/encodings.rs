@@ -85,11 +85,16 @@ table! {
     /// The sum of the third operand and the product of the others, over the third.
     Fma: [EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfmadd231pd_zmm_k1z_zmm_zmmm512b64_er], [EVEX_Vfmadd231ss_xmm_k1z_xmm_xmmm32_er, EVEX_Vfmadd231sd_xmm_k1z_xmm_xmmm64_er];
     SqrtF: [EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er, EVEX_Vsqrtpd_zmm_k1z_zmmm512b64_er], [EVEX_Vsqrtss_xmm_k1z_xmm_xmmm32_er, EVEX_Vsqrtsd_xmm_k1z_xmm_xmmm64_er];
+    /// To a whole number; how is a number in the instruction.
+    RoundF: [EVEX_Vrndscaleps_zmm_k1z_zmmm512b32_imm8_sae, EVEX_Vrndscalepd_zmm_k1z_zmmm512b64_imm8_sae], [INVALID, INVALID];
+    /// The second operand where the first is no number.
+    MaxF: [EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae, INVALID], [INVALID, INVALID];
     /// From signed words.
     FloatOfS: [EVEX_Vcvtdq2ps_zmm_k1z_zmmm512b32_er, EVEX_Vcvtdq2pd_zmm_k1z_ymmm256b32_er], [EVEX_Vcvtsi2ss_xmm_xmm_rm32_er, EVEX_Vcvtsi2sd_xmm_xmm_rm32_er];
     FloatOfU: [EVEX_Vcvtudq2ps_zmm_k1z_zmmm512b32_er, INVALID], [EVEX_Vcvtusi2ss_xmm_xmm_rm32_er, EVEX_Vcvtusi2sd_xmm_xmm_rm32_er];
     /// The integer part.
     CutToS: [EVEX_Vcvttps2dq_zmm_k1z_zmmm512b32_sae, INVALID], [INVALID, INVALID];
+    CutToU: [EVEX_Vcvttps2udq_zmm_k1z_zmmm512b32_sae, INVALID], [INVALID, INVALID];
     CompareS: [EVEX_Vpcmpd_kr_k1_zmm_zmmm512b32_imm8, EVEX_Vpcmpq_kr_k1_zmm_zmmm512b64_imm8], [INVALID, INVALID];
     CompareU: [EVEX_Vpcmpud_kr_k1_zmm_zmmm512b32_imm8, EVEX_Vpcmpuq_kr_k1_zmm_zmmm512b64_imm8], [INVALID, INVALID];
     CompareF: [EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae, EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae], [EVEX_Vcmpss_kr_k1_xmm_xmmm32_imm8_sae, EVEX_Vcmpsd_kr_k1_xmm_xmmm64_imm8_sae];

@@ -46,11 +46,12 @@ use crate::processor;
 use crate::thunk::Thunks;
 use crate::unsupported::Unsupported;
 
-/// Whether such code is made here: the processor runs it, and `PTXRUN_JIT_BITS` is not 128.
+/// Whether such code is made here: the processor runs it, and `PTXRUN_JIT_BITS` allows vectors of 512 bits.
 pub(crate) fn here() -> bool {
     static HERE: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *HERE.get_or_init(|| {
-        processor::runs_512_bit_code() && environment::jit_bits().ok().flatten() != Some(128)
+        let most = environment::jit_bits().ok().flatten();
+        processor::runs_512_bit_code() && most.is_none_or(|most| most >= 512)
     })
 }
 

@@ -161,6 +161,28 @@ impl Selector<'_> {
                 let x = self.reg(arg);
                 self.cut_to_int(d, Operand::Use(x, self.target.whole), x);
             }
+            Opcode::FcvtToUintSat if from.lane_type() == F32 && ty.lane_type() == I32 => {
+                // What is negative or no number becomes 0; what is too great has all bits set.
+                let (zero, least) = (self.zero(), self.vector());
+                let zero = Operand::Use(zero, self.target.whole);
+                let x = self.z(arg);
+                let code = self.code(V::MaxF, Element::Words);
+                self.emit(code, &[Operand::Def(least, self.target.whole), x, zero]);
+                let code = self.code(V::CutToU, Element::Words);
+                self.emit(code, &[to, Operand::Use(least, self.target.whole)]);
+            }
+            Opcode::Nearest | Opcode::Floor | Opcode::Ceil | Opcode::Trunc => {
+                let how = match op {
+                    Opcode::Nearest => 0,
+                    Opcode::Floor => 1,
+                    Opcode::Ceil => 2,
+                    _ => 3,
+                };
+                let code = self.code(V::RoundF, Element::of(ty));
+                let x = self.lanes(arg, bytes);
+                // Bit 3: no flag of inexact results.
+                self.emit(code, &[to, x, Operand::Imm(8 | how)]);
+            }
             _ => {
                 let code = match op {
                     Opcode::Iabs => self.code(V::Abs, Element::of(ty)),

@@ -63,8 +63,7 @@ impl Selector<'_> {
             }
             // Lanes one by one are faster than the instructions, as long as all of them are on.
             Word::Gather if self.all_on(args[0]) => {
-                let m = self.indexed(number, args[1], args[2]);
-                let places = self.indices(m, number & 255 == 8);
+                let places = self.places(number, args[1], args[2]);
                 self.gather_all(made()?, &places);
             }
             Word::GatherLong if self.all_on(args[0]) => {
@@ -77,8 +76,7 @@ impl Selector<'_> {
                 self.gather_all(made()?, &places);
             }
             Word::Scatter if self.all_on(args[0]) => {
-                let m = self.indexed(number, args[1], args[2]);
-                let places = self.indices(m, number & 255 == 8);
+                let places = self.places(number, args[1], args[2]);
                 self.scatter_all(args[3], &places);
             }
             Word::ScatterLong if self.all_on(args[0]) => {
@@ -198,6 +196,33 @@ impl Selector<'_> {
         a.index = Some((index, 1 << (number >> 8 & 255)));
         a.lanes = Some(lanes);
         a
+    }
+
+    /// Where each lane's element is, for all of them one by one.
+    fn places(&mut self, number: u32, base: Value, index: Value) -> Vec<Address> {
+        if let Some(places) = self.constant_places(number, base, index) {
+            return places;
+        }
+        let m = self.indexed(number, base, index);
+        self.indices(m, number & 255 == 8)
+    }
+
+    /// The same where the distances are known: they are part of the instructions.
+    fn constant_places(&mut self, number: u32, base: Value, index: Value) -> Option<Vec<Address>> {
+        let bytes = self.bytes(index)?;
+        let words = bytes.as_chunks::<4>().0.iter().map(|w| i64::from(i32::from_le_bytes(*w)));
+        let mut distances: Vec<i64> = words.map(|w| w << (number >> 8 & 255)).collect();
+        if number & 255 == 8 {
+            let half = distances.len() / 2;
+            let upper = if number >> 16 & 1 != 0 { half } else { 0 };
+            distances = distances[upper..upper + half].to_vec();
+        }
+        let mut m = self.address(base, 0);
+        if m.constant.is_some() {
+            m = Address { base: Some(self.reg(base)), ..Address::default() };
+        }
+        let at = |d: &i64| i32::try_from(i64::from(m.disp) + d).ok();
+        distances.iter().map(|d| Some(Address { disp: at(d)?, ..m })).collect()
     }
 
     /// Addresses as they are.

@@ -93,6 +93,11 @@ impl Blocks for All {
     fn take(&mut self) -> Option<u64> {
         self.blocks.next()
     }
+    fn take_more(&mut self, most: u64) -> u64 {
+        let more = most.min(self.blocks.end - self.blocks.start);
+        self.blocks.start += more;
+        more
+    }
     fn wants(&self, _: u64, _: bool) -> bool {
         self.first.is_ok()
     }

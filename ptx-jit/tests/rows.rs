@@ -1,0 +1,181 @@
+//! Blocks that one call of the code runs, elements at constant distances, and rounding to whole numbers.
+
+mod common;
+
+use common::{Case, module};
+use ptx_jit::Stop;
+
+/// `%r5`: the thread's number in the whole grid, of two dimensions; `%r6`: of how many.
+const NUMBER: &str = ".reg .b32 %r<40>; .reg .b64 %rd<20>; .reg .f32 %f<20>; .reg .f64 %d<8>; .reg .pred %p<4>;
+    ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b];
+    mov.u32 %r1, %ctaid.y; mov.u32 %r2, %nctaid.x; mov.u32 %r3, %ctaid.x; mad.lo.s32 %r1, %r1, %r2, %r3;
+    mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.s32 %r5, %r1, %r2, %r3;";
+
+fn case(body: &str, grid: [u32; 3], block: u32, from: &[u32], to: usize) -> Case {
+    let text = module("sm_80", ".param .u64 a, .param .u64 b", &format!("{NUMBER}{body} ret;"));
+    let mut case = Case::new(&text, "k", grid, [block, 1, 1]).unwrap();
+    case.words(from.iter().copied());
+    case.words((0..to as u32).map(|n| n ^ 0x5a5a_5a5a));
+    case
+}
+
+/// Numbers without a pattern.
+fn mixed(count: usize) -> Vec<u32> {
+    (0..count as u32).map(|n| n.wrapping_mul(0x9e37_79b9).rotate_left(n % 31) ^ n).collect()
+}
+
+#[test]
+fn every_block_of_a_row_runs_once() {
+    // Also grids whose rows are longer than what runs at once, and blocks that are no whole groups.
+    let add = "mul.wide.u32 %rd3, %r5, 4; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;
+        ld.global.u32 %r7, [%rd4]; ld.global.u32 %r8, [%rd5]; mad.lo.u32 %r9, %r1, 64, %r7; add.u32 %r8, %r8, %r9;
+        st.global.u32 [%rd5], %r8;";
+    for (grid, block) in [([1, 7, 1], 64), ([5, 3, 1], 32), ([150, 2, 1], 20), ([64, 2, 1], 16)] {
+        let threads = (grid[0] * grid[1] * block) as usize;
+        case(add, grid, block, &mixed(threads), threads).compare().unwrap();
+    }
+}
+
+#[test]
+fn a_fault_has_the_block_in_which_it_happens() {
+    let body = "mul.wide.u32 %rd3, %r5, 4; add.s64 %rd4, %rd1, %rd3; ld.global.u32 %r7, [%rd4];
+        add.s64 %rd5, %rd2, %rd3; st.global.u32 [%rd5], %r7;";
+    // Block 11 of the second row reads beyond the end.
+    let case = case(body, [20, 2, 1], 32, &mixed(31 * 32 + 5), 20 * 2 * 32);
+    let kernel = case.compile().unwrap();
+    let Err(Stop::Fault { block, thread, .. }) = case.run_compiled(&kernel) else {
+        panic!("no fault");
+    };
+    assert_eq!((block, thread), ([11, 1, 0], [5, 0, 0]));
+    // All blocks before it have run.
+    let bytes = case.copies.bytes(case.buffers[1]);
+    let want: Vec<u8> = mixed(31 * 32).iter().flat_map(|w| w.to_le_bytes()).collect();
+    assert!(bytes[..want.len()] == want);
+}
+
+#[test]
+fn elements_at_constant_distances() {
+    const THREADS: usize = 3 * 64;
+    for distance in [2usize, 3, 4, 5, 7, 8, 12, 13, 16, 31, 32, 33, 64, 100] {
+        // Two fields of each record, a vector of two words where they are aligned, and stores to others.
+        let pair = if distance % 2 == 0 {
+            "ld.global.v2.u32 {%r9, %r10}, [%rd4]; add.u32 %r8, %r8, %r9; xor.b32 %r7, %r7, %r10;"
+        } else {
+            ""
+        };
+        let body = format!(
+            "mul.wide.u32 %rd3, %r5, {bytes}; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;
+            ld.global.u32 %r7, [%rd4]; ld.global.u32 %r8, [%rd4+{last}]; {pair}
+            add.u32 %r11, %r7, %r8; xor.b32 %r12, %r7, %r8;
+            st.global.u32 [%rd5], %r11; st.global.u32 [%rd5+{last}], %r12;",
+            bytes = 4 * distance,
+            last = 4 * (distance - 1),
+        );
+        for block in [16, 32, 64] {
+            let grid = [THREADS as u32 / block, 1, 1];
+            let words = THREADS * distance;
+            let case = case(&body, grid, block, &mixed(words), words);
+            case.compare().unwrap_or_else(|e| panic!("{distance} words apart, {block}: {e}"));
+        }
+        // Numbers of 64 bits.
+        let body = format!(
+            "mul.wide.u32 %rd3, %r5, {bytes}; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;
+            ld.global.u64 %rd6, [%rd4]; mul.lo.u64 %rd6, %rd6, 3; st.global.u64 [%rd5], %rd6;",
+            bytes = 8 * distance,
+        );
+        let words = 2 * THREADS * distance;
+        let case = case(&body, [6, 1, 1], 32, &mixed(words), words);
+        case.compare().unwrap_or_else(|e| panic!("{distance} longs apart: {e}"));
+    }
+}
+
+#[test]
+fn loads_pass_only_stores_of_other_bytes() {
+    const THREADS: usize = 3 * 32;
+    let start = "mul.wide.u32 %rd3, %r5, 32; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;
+        mov.u32 %r8, 0; mov.u64 %rd8, 0; setp.gt.u32 %p1, %r5, 40;";
+    let add = "mad.lo.u32 %r8, %r8, 5, %r7;";
+    let cases = [
+        // Other bytes, and what was just stored.
+        "st.global.u32 [%rd4], %r5; ld.global.u32 %r7, [%rd4+4]; ADD st.global.u32 [%rd4+4], %r8;
+        ld.global.u32 %r7, [%rd4]; ADD ld.global.u32 %r7, [%rd4+4]; ADD ld.global.u32 %r7, [%rd4+8]; ADD",
+        // Bytes in common.
+        "st.global.u32 [%rd4+4], %r5; ld.global.u64 %rd8, [%rd4]; st.global.u8 [%rd4+13], %r5;
+        ld.global.u32 %r7, [%rd4+12]; ADD st.global.v2.u32 [%rd4+16], {%r5, %r8}; ld.global.u32 %r7, [%rd4+20]; ADD",
+        // Fewer bytes than were stored, and as another type.
+        "st.global.u32 [%rd4], %r7; st.global.u32 [%rd4+4], %r5; ld.global.u16 %r7, [%rd4+4]; ADD
+        ld.global.s8 %r7, [%rd4+5]; ADD ld.global.u64 %rd8, [%rd4];",
+        // Only some threads store.
+        "@%p1 st.global.u32 [%rd4], %r5; ld.global.u32 %r7, [%rd4]; ADD @%p1 st.global.u32 [%rd4+8], %r5;
+        @!%p1 ld.global.u32 %r7, [%rd4+12]; ADD",
+        // The address is another one, or is loaded.
+        "st.global.u32 [%rd4], %r5; xor.b64 %rd6, %rd3, 4; add.s64 %rd7, %rd1, %rd6; ld.global.u32 %r7, [%rd7+-4]; ADD
+        ld.global.u32 %r7, [%rd7]; ADD",
+        "st.global.u64 [%rd4], %rd4; ld.global.u64 %rd6, [%rd4]; st.global.u32 [%rd6+8], %r5; ld.global.u32 %r7, [%rd6+12];
+        ADD ld.global.u32 %r7, [%rd4+8]; ADD and.b64 %rd8, %rd6, 31; st.global.u64 [%rd4], %rd8;",
+        // Ordered ones stay.
+        "st.volatile.global.u32 [%rd4], %r5; ld.global.u32 %r7, [%rd4+4]; ADD st.global.u32 [%rd4+4], %r5;
+        ld.volatile.global.u32 %r7, [%rd4+8]; ADD ld.volatile.global.u32 %r7, [%rd4+4]; ADD",
+    ];
+    for body in cases {
+        let end = "st.global.u32 [%rd5], %r8; st.global.u64 [%rd5+8], %rd8;";
+        let body = format!("mov.u32 %r7, 77; {start} {} {end}", body.replace("ADD", add));
+        for block in [16, 32] {
+            let grid = [THREADS as u32 / block, 1, 1];
+            let case = case(&body, grid, block, &mixed(8 * THREADS), 8 * THREADS);
+            case.compare().unwrap_or_else(|e| panic!("{body}: {e}"));
+        }
+    }
+}
+
+#[test]
+fn whole_numbers_near_others() {
+    // Halves, numbers around 2^23, 2^31 and 2^32, infinite ones, NaNs of all kinds, both zeros, subnormal ones.
+    let special = [
+        0.0f32,
+        0.5,
+        1.5,
+        2.5,
+        0.49999997,
+        8388607.5,
+        8388608.0,
+        16777217.0,
+        2147483520.0,
+        2147483648.0,
+        4294967040.0,
+        4294967296.0,
+        1e20,
+        1e-40,
+        f32::MAX,
+        f32::MIN_POSITIVE,
+        f32::INFINITY,
+        f32::NAN,
+    ];
+    let mut from: Vec<u32> = special.iter().flat_map(|x| [x.to_bits(), (-x).to_bits()]).collect();
+    from.extend([0x7f80_0001, 0xff80_0001, 0x7fff_ffff, 0xffff_ffff, 0x7ff0_0001, 0xfff0_0001]);
+    from.extend(mixed(512).iter().map(|x| x & 0x8fff_ffff | 0x4000_0000));
+    from.extend(mixed(512));
+    from.resize(1088, 0x4b7f_ffff);
+    let cut = ["rni", "rzi", "rmi", "rpi"].map(|how| {
+        format!(
+            "cvt.{how}.f32.f32 %f2, %f1; mov.b32 %r8, %f2; mad.lo.u32 %r9, %r9, 31, %r8;
+            cvt.{how}.f64.f64 %d2, %d1; mov.b64 %rd8, %d2; mad.lo.u64 %rd9, %rd9, 31, %rd8;"
+        )
+    });
+    let body = format!(
+        "mul.wide.u32 %rd3, %r5, 4; add.s64 %rd4, %rd1, %rd3; ld.global.u32 %r7, [%rd4]; mov.b32 %f1, %r7;
+        mul.wide.u32 %rd3, %r5, 16; add.s64 %rd5, %rd2, %rd3;
+        mov.u32 %r9, 0; mov.u64 %rd9, 0; mov.b64 %rd7, {{%r5, %r7}}; mov.b64 %d1, %rd7; {}
+        cvt.rzi.u32.f32 %r10, %f1; st.global.v2.u32 [%rd5], {{%r9, %r10}}; st.global.u64 [%rd5+8], %rd9;",
+        cut.concat()
+    );
+    for block in [16, 64] {
+        let case = case(&body, [1088 / block, 1, 1], block, &from, 4 * 1088);
+        case.compare().unwrap();
+    }
+}
+
+#[test]
+fn again_with_short_vectors() {
+    common::again_with_short_vectors("again_with_short_vectors", &[]);
+}
