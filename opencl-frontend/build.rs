@@ -13,7 +13,9 @@ fn main() {
 
 /// Rust source of `FILES`, `PARTS`, `NAMES` and `HALF`, as `library/mod.rs` describes them.
 fn library_index() -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/library");
+    // Asked for when it runs: a folder for builds may serve several copies of the sources.
+    let manifest = std::env::var("CARGO_MANIFEST_DIR").expect("cargo names the crate's folder");
+    let folder = Path::new(&manifest).join("src/library");
     println!("cargo::rerun-if-changed={}", folder.display());
     let mut files: Vec<_> = std::fs::read_dir(&folder)
         .expect("the library's folder")

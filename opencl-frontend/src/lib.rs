@@ -127,18 +127,21 @@ pub fn link(objects: &[Object], options: &Options) -> Result<Output, Failure> {
 fn on_large_stack<T: Send>(work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
     std::thread::scope(|scope| {
         let worker = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
-        match worker.map(|w| w.join()) {
-            Ok(Ok(result)) => result,
-            _ => {
-                let diag = Diag::error(
-                    Code::Internal,
-                    "the compiler failed on this program; please report it",
-                );
-                let sources = Arc::new(SourceMap::default());
-                let rendered = diag::render(std::slice::from_ref(&diag), &sources, false);
-                Err(Failure { diags: vec![diag], rendered, sources })
+        let failed = match worker.map(|w| w.join()) {
+            Ok(Ok(result)) => return result,
+            Ok(Err(_)) => {
+                (Code::Internal, "the compiler failed on this program; please report it".into())
             }
-        }
+            // Most often the process has too little address space left (`ulimit -v`).
+            Err(error) => {
+                let stack = format!("the compiler needs a thread with {} MB of stack", STACK >> 20);
+                (Code::Limit, format!("{stack}: {error}"))
+            }
+        };
+        let diag = Diag::error(failed.0, failed.1);
+        let sources = Arc::new(SourceMap::default());
+        let rendered = diag::render(std::slice::from_ref(&diag), &sources, false);
+        Err(Failure { diags: vec![diag], rendered, sources })
     })
 }
 
@@ -164,24 +167,28 @@ fn translate(session: &mut Session, sources: &[Source]) -> Option<(String, Vec<i
     }
     let constant_data: Rc<[Option<Vec<u8>>]> =
         program.globals.iter().map(|g| g.bytes.clone()).collect();
-    let mut kernels = Vec::new();
+    let (mut kernels, mut refused) = (Vec::new(), Vec::new());
+    let mut lowered = lower::Functions::new(&program, &session.names, &session.options);
+    let mut add = |id, function: Result<ir::Func, Diag>| match function {
+        Ok(mut f) => {
+            f.constant_data = Rc::clone(&constant_data);
+            passes::optimize(&mut f, &session.options);
+            kernels.push(f);
+        }
+        Err(diag) => refused.push((diag, id)),
+    };
     for (i, function) in program.functions.iter().enumerate() {
         if !function.is_kernel || function.body.is_none() {
             continue;
         }
-        match lower::lower(
-            &program,
-            &session.names,
-            &session.options,
-            sema::hir::FunctionId(i as u32),
-        ) {
-            Ok(mut f) => {
-                f.constant_data = Rc::clone(&constant_data);
-                passes::optimize(&mut f, &session.options);
-                kernels.push(f);
-            }
-            Err(diag) => session.report_at(diag, &units[function.unit as usize], function.span),
-        }
+        add(sema::hir::FunctionId(i as u32), lowered.kernel(sema::hir::FunctionId(i as u32)));
+    }
+    while let Some((id, function)) = lowered.next_called() {
+        add(id, function);
+    }
+    for (diag, id) in refused {
+        let function = &program.functions[id.0 as usize];
+        session.report_at(diag, &units[function.unit as usize], function.span);
     }
     if session.has_errors() {
         return None;

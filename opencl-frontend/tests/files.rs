@@ -75,6 +75,23 @@ fn library_is_clean() {
     }
 }
 
+/// What does not fit inline is called.
+#[test]
+fn towers_of_calls_are_called() {
+    let source = (1..40).fold(String::from("int f0(int x) { return x + 1; }\n"), |s, i| {
+        s + &format!("int f{i}(int x) {{ return f{}(x) + f{}(x + 1); }}\n", i - 1, i - 1)
+    }) + "__kernel void k(__global int *p) { p[0] = f39(p[1]); }";
+    let start = std::time::Instant::now();
+    let output = compile("tower.cl", &source, &Options::default()).expect("it compiles");
+    assert!(start.elapsed().as_secs() < 20, "it took {:?}", start.elapsed());
+    assert!(output.ptx.contains("\n    call f"), "{}", output.ptx);
+    assert!(output.ptx.len() < 4 << 20, "{} bytes", output.ptx.len());
+    // Before `sm_20` there are no calls.
+    let old = Options { sm: 13, ..Options::default() };
+    let failure = compile("tower.cl", &source, &old).expect_err("it is refused");
+    assert!(failure.rendered.contains("grows too large"), "{}", failure.rendered);
+}
+
 /// Hostile input ends in an error soon.
 #[test]
 fn bounded() {
@@ -97,9 +114,6 @@ fn bounded() {
         bomb += &format!("#define M{i} M{} M{} M{} M{}\n", i - 1, i - 1, i - 1, i - 1);
     }
     bomb += "M19\n";
-    let nested_calls = (1..40).fold(String::from("int f0(int x) { return x + 1; }\n"), |s, i| {
-        s + &format!("int f{i}(int x) {{ return f{}(x) + f{}(x + 1); }}\n", i - 1, i - 1)
-    }) + "__kernel void k(__global int *p) { p[0] = f39(p[1]); }";
     let cases = [
         deep("(", "1", ")"),
         deep("-", "1", ""),
@@ -108,7 +122,6 @@ fn bounded() {
         format!("__kernel void k(__global int *p) {{ {} ; }}", "if (p[0]) ".repeat(20_000)),
         format!("int {}x;", "*".repeat(50_000)),
         bomb,
-        nested_calls,
         "#include \"self.h\"\n".to_string(),
         "__constant int a[1 << 30] = {[1000000000] = 1};".to_string(),
         "#define F(x) F(F(x))\n#define G(x) F(x F(x) F(x))\nint y = G(G(G(G(G(G(G(G(1))))))));"

@@ -36,8 +36,10 @@ object!(Device, INVALID_DEVICE);
 
 /// Name of the platform and vendor of the devices.
 pub const VENDOR: &str = "ptxrun";
-/// `CL_PLATFORM_VERSION` and `CL_DEVICE_VERSION`
-pub const VERSION: &str = concat!("OpenCL 3.0 ptxrun ", env!("CARGO_PKG_VERSION"));
+/// `CL_PLATFORM_VERSION` and `CL_DEVICE_VERSION` of version `major`.`minor`.
+pub fn version_text((major, minor): (u32, u32)) -> String {
+    format!("OpenCL {major}.{minor} ptxrun {}", env!("CARGO_PKG_VERSION"))
+}
 /// `CL_DEVICE_VENDOR_ID` of this machine: the letters `ptxr`, which is no number of the PCI group.
 const VENDOR_ID: u32 = 0x7074_7872;
 /// Most work-items of a work-group in each dimension that the engines take.
@@ -246,7 +248,7 @@ impl Device {
             cl::DEVICE_VENDOR => to.put(VENDOR),
             cl::DRIVER_VERSION => to.put(env!("CARGO_PKG_VERSION")),
             cl::DEVICE_PROFILE => to.put("FULL_PROFILE"),
-            cl::DEVICE_VERSION => to.put(VERSION),
+            cl::DEVICE_VERSION => to.put(version_text(self.version()).as_str()),
             cl::DEVICE_OPENCL_C_VERSION => to.put("OpenCL C 1.2 ptxrun"),
             cl::DEVICE_EXTENSIONS => to.put(self.extensions().join(" ").as_str()),
             cl::DEVICE_BUILT_IN_KERNELS => to.put(""),

@@ -1,5 +1,6 @@
 //! What the functions of the API return: codes, or handles with a code beside.
 
+use c_border::reserve::is_short;
 use c_border::{Out, PointerError, guarded};
 
 use crate::cl::{Error, Result};
@@ -15,8 +16,18 @@ impl From<PointerError> for Error {
     }
 }
 
-/// Runs the body of a function that returns a code.
-pub fn code(body: impl FnOnce() -> Result) -> i32 {
+/// Whether a function may need memory: not one that waits, tells or gives something back.
+fn wants_memory(name: &str) -> bool {
+    let few = ["clRelease", "clRetain", "clGet", "clFinish", "clFlush", "clWait", "Unmap"];
+    !few.iter().any(|word| name.contains(word))
+}
+
+/// Runs the body of the function of that name, which returns a code.
+pub fn code(name: &str, body: impl FnOnce() -> Result) -> i32 {
+    let body = || {
+        let refused = is_short() && wants_memory(name);
+        if refused { Err(Error::OUT_OF_HOST_MEMORY) } else { body() }
+    };
     match guarded(body, Err(Error::OUT_OF_HOST_MEMORY)) {
         Ok(()) => 0,
         Err(error) => error.0,
@@ -25,6 +36,7 @@ pub fn code(body: impl FnOnce() -> Result) -> i32 {
 
 /// Runs the body of a function that returns a handle or pointer, and a code through a pointer.
 pub fn made(to: Out<i32>, body: impl FnOnce() -> Result<usize>) -> usize {
+    let body = || if is_short() { Err(Error::OUT_OF_HOST_MEMORY) } else { body() };
     match guarded(body, Err(Error::OUT_OF_HOST_MEMORY)) {
         Ok(made) => {
             to.put(0);

@@ -11,7 +11,7 @@ pub const fn version(major: u32, minor: u32) -> u32 {
     major << 22 | minor << 12
 }
 
-/// `CL_DEVICE_OPENCL_C_ALL_VERSIONS`
+/// Versions of OpenCL C.
 const LANGUAGES: [u32; 4] = [version(1, 0), version(1, 1), version(1, 2), version(3, 0)];
 
 /// Bytes that the variables of a program may have.
@@ -61,6 +61,11 @@ impl Device {
         options::features(self.target()).any(|feature| feature == name)
     }
 
+    /// The version of OpenCL: 3.0 asks for atomic functions with orders and scopes, which targets below sm_70 lack.
+    pub fn version(&self) -> (u32, u32) {
+        if self.has_feature("__opencl_c_atomic_order_seq_cst") { (3, 0) } else { (1, 2) }
+    }
+
     fn has_sub_groups(&self) -> bool {
         self.has_feature("__opencl_c_subgroups")
     }
@@ -78,16 +83,19 @@ impl Device {
     pub fn later_info(&self, name: u32, to: ParamValue) -> Result {
         use atomics::*;
         let orders = self.has_feature("__opencl_c_atomic_order_seq_cst");
+        let (major, minor) = self.version();
         let dots = self.extensions().contains(&"cl_khr_integer_dot_product");
         match name {
-            cl::DEVICE_NUMERIC_VERSION => to.put(version(3, 0)),
+            cl::DEVICE_NUMERIC_VERSION => to.put(version(major, minor)),
             cl::DEVICE_OPENCL_C_NUMERIC_VERSION => to.put(version(1, 2)),
             cl::DEVICE_EXTENSIONS_WITH_VERSION => {
                 let all = self.extensions();
                 to.put(name_versions(all.into_iter().map(|name| (name, extension_version(name)))))
             }
             cl::DEVICE_OPENCL_C_ALL_VERSIONS => {
-                to.put(name_versions(LANGUAGES.map(|version| ("OpenCL C", version))))
+                let all =
+                    LANGUAGES.into_iter().filter(|language| *language <= version(major, minor));
+                to.put(name_versions(all.map(|version| ("OpenCL C", version))))
             }
             cl::DEVICE_OPENCL_C_FEATURES => {
                 let all = options::features(self.target());
@@ -149,6 +157,24 @@ impl Device {
                 to.put(&[0u32; 6][..])
             }
             _ => Err(Error::INVALID_VALUE),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptx_runtime::{Backend, device as profiles};
+
+    use super::*;
+
+    #[test]
+    fn devices_without_ordered_atomics_are_of_version_1_2() {
+        for (name, wanted) in
+            [("GTX 280", (1, 2)), ("sm_61", (1, 2)), ("sm_70", (3, 0)), ("H200", (3, 0))]
+        {
+            let profile = profiles::profile(name).expect(name);
+            let device = Device::new(profile, Backend::Auto).expect(name);
+            assert_eq!(device.version(), wanted, "{name}");
         }
     }
 }

@@ -380,7 +380,7 @@ impl Kernel {
         let context = &self.program.context;
         let fail = |error: &LaunchError| {
             let text = error.render(code.module.verified(), false);
-            eprint!("{text}");
+            environment::say!("{text}");
             context.tell(&text);
             Error::OUT_OF_RESOURCES
         };
@@ -394,7 +394,7 @@ impl Kernel {
             Ok((report, _)) => Ok(Some((report.summary.microseconds * 1e3) as u64)),
             Err(TimingError::Launch(error)) => Err(fail(&error)),
             Err(error) => {
-                eprintln!("{error}");
+                environment::sayln!("{error}");
                 context.tell(&error.to_string());
                 Err(Error::OUT_OF_RESOURCES)
             }

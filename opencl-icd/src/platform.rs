@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use ptx_runtime::{Backend, device as profiles};
 
 use crate::cl::{self, Error, Result};
-use crate::device::{Device, VENDOR, VERSION};
+use crate::device::{Device, VENDOR, version_text};
 use crate::features::{name_versions, version};
 use crate::object;
 use crate::registry::{self, Handle};
@@ -49,7 +49,7 @@ pub fn device_info(device: &Device, name: u32, to: ParamValue) -> Result {
 const LIBRARY: &str = "OpenCL driver of ptxrun";
 
 fn refuse(why: &dyn std::fmt::Display) -> Error {
-    eprintln!("{LIBRARY}: {why}");
+    environment::sayln!("{LIBRARY}: {why}");
     Error::DEVICE_NOT_FOUND
 }
 
@@ -86,7 +86,7 @@ impl Platform {
                 return to.put(name_versions(EXTENSIONS.map(|name| (name, version(1, 0)))));
             }
             cl::PLATFORM_PROFILE => "FULL_PROFILE",
-            cl::PLATFORM_VERSION => VERSION,
+            cl::PLATFORM_VERSION => &version_text((3, 0)),
             cl::PLATFORM_NAME => VENDOR,
             cl::PLATFORM_VENDOR => VENDOR,
             cl::PLATFORM_EXTENSIONS => &EXTENSIONS.join(" "),

@@ -121,7 +121,7 @@ pub enum AsmOperand {
     Literal(i64),
 }
 
-/// A parameter of the kernel.
+/// A parameter of the function.
 #[derive(Clone, Debug)]
 pub struct ParamData {
     /// Name in PTX.
@@ -143,11 +143,13 @@ pub enum ParamKind {
     },
 }
 
-/// A kernel.
+/// A kernel, or a function that is called and not inlined.
 #[derive(Clone, Debug)]
 pub struct Func {
     /// Name.
     pub name: String,
+    /// Started by hosts.
+    pub is_kernel: bool,
     /// Parameters.
     pub params: Vec<ParamData>,
     /// Blocks; the first is the entry.
@@ -156,6 +158,8 @@ pub struct Func {
     pub values: Vec<ValueData>,
     /// Private variables.
     pub privates: Vec<PrivateVarData>,
+    /// Names of the functions that it calls.
+    pub callees: Vec<String>,
     /// Assembly of the program.
     pub asm: Vec<Asm>,
     /// `.reqntid`
@@ -168,14 +172,16 @@ pub struct Func {
 }
 
 impl Func {
-    /// An empty function with an entry block.
+    /// An empty kernel with an entry block.
     pub fn new(name: String) -> Func {
         let mut f = Func {
             name,
+            is_kernel: true,
             params: Vec::new(),
             blocks: Vec::new(),
             values: Vec::new(),
             privates: Vec::new(),
+            callees: Vec::new(),
             asm: Vec::new(),
             required_size: None,
             locations: vec![(0, 0)],

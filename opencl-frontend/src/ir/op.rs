@@ -469,6 +469,8 @@ pub enum Op {
     Barrier,
     /// Device-wide or block-wide.
     Fence(bool),
+    /// Calls a function by its number among `Func::callees`, with the address of its arguments and its result.
+    Call(u32, Val),
     /// Assembly of the program, by its number in the function; `Extract` gives what it writes.
     Asm(u32, AsmInputs),
 }
@@ -512,7 +514,8 @@ macro_rules! each_operand {
             | Op::Un(_, $v)
             | Op::Load(_, $v)
             | Op::LoadVec(_, $v, _)
-            | Op::Extract($v, _) => $do,
+            | Op::Extract($v, _)
+            | Op::Call(_, $v) => $do,
             Op::Bin(_, a, b) | Op::Cmp(_, a, b) | Op::Store(_, a, b) | Op::Printf(a, b) => {
                 for $v in [a, b] {
                     $do;
@@ -560,6 +563,7 @@ impl Op {
             | Op::Printf(..)
             | Op::Barrier
             | Op::Fence(_)
+            | Op::Call(..)
             | Op::Asm(..)
             | Op::Warp(..)
             | Op::BlockParam
@@ -593,6 +597,7 @@ impl Op {
             | Op::Barrier
             | Op::Fence(_)
             | Op::Warp(..)
+            | Op::Call(..)
             | Op::Asm(..) => true,
             Op::Const(_)
             | Op::Undef

@@ -85,6 +85,7 @@ impl Builder<'_> {
             | Op::Printf(..)
             | Op::Barrier
             | Op::Fence(_)
+            | Op::Call(..)
             | Op::Asm(..) => self.raw(op, ty, flags),
         }
     }

@@ -1,11 +1,11 @@
-//! Calls and intrinsics.
+//! Calls that are inlined, and intrinsics.
 
 use smallvec::smallvec;
 
 use super::state::{Lower, Refused, Value, space, stack_position, ty_of};
 use crate::intrinsic::Operation;
 use crate::ir::{BinOp, CONTRACT, Cmp, List, Mem, MemTy, Op, Space, Ty, UnOp, Val, Warp};
-use crate::sema::hir::{Expr, ExprKind, FunctionId, Intrinsic};
+use crate::sema::hir::{Expr, ExprKind, FunctionId, Intrinsic, Stmt};
 use crate::types::{QualType, Scalar, Type};
 
 impl Lower<'_> {
@@ -18,6 +18,23 @@ impl Lower<'_> {
         let program = self.program;
         let function = &program.functions[id.0 as usize];
         let Some(body) = &function.body else { return Value::None };
+        if self.called.contains(&id) {
+            return self.call_function(id, args, ty);
+        }
+        self.inline(id, body, args, ty)
+    }
+
+    /// The body of a function in the place of its call.
+    pub(super) fn inline(
+        &mut self,
+        id: FunctionId,
+        body: &[Stmt],
+        args: Vec<(QualType, Value)>,
+        ty: QualType,
+    ) -> Value {
+        let program = self.program;
+        let function = &program.functions[id.0 as usize];
+        let before = self.f.values.len();
         // Calls inline by recursion; half of the stack is left for the tree of one function.
         if self.stack_top.abs_diff(stack_position()) > crate::STACK / 2 {
             self.refused = Some(Refused::Calls);
@@ -41,6 +58,9 @@ impl Lower<'_> {
         self.frames.pop();
         self.location = location;
         self.switch_to(after);
+        let (times, values) = self.inlined.entry(id).or_default();
+        *times += 1;
+        *values = (*values).max(self.f.values.len() - before);
         match private {
             Some(private) => {
                 let place = self.private_ref(private);

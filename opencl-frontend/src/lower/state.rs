@@ -1,6 +1,6 @@
 //! The kernel under construction: blocks and instructions, private variables, memory.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::ir::{
@@ -13,8 +13,12 @@ use crate::source::Span;
 use crate::symbol::Interner;
 use crate::types::{self, QualType, Scalar, Type, TypeId};
 
-/// A kernel may not grow beyond this many values: calls inline, and hostile programs call in towers.
-const MAX_VALUES: usize = 1 << 20;
+/// A function may not grow beyond this many values: calls inline, and programs call in towers.
+pub(super) const MAX_VALUES: usize = 1 << 20;
+
+/// Where functions are called, they are split until they are no larger than this, if that is possible: optimisation
+/// costs more for one large function than for its parts.
+pub(super) const MAX_VALUES_WITH_CALLS: usize = 1 << 16;
 
 /// A value of the typed tree.
 #[derive(Clone, Debug)]
@@ -81,8 +85,16 @@ pub struct Lower<'p> {
     pub(super) loops: usize,
     /// Where the stack of this thread was when the kernel was begun.
     pub(super) stack_top: usize,
+    /// How many values it may have.
+    pub(super) limit: usize,
     /// Why the kernel is given up, if it is.
     pub(super) refused: Option<Refused>,
+    /// The functions that are called; the others are inlined.
+    pub(super) called: &'p FxHashSet<FunctionId>,
+    /// Those of them that were met, with the memory of their arguments, in the order of `Func::callees`.
+    pub(super) callees: Vec<(FunctionId, PrivateVar)>,
+    /// What was inlined: how often, and the most values that it took.
+    pub(super) inlined: FxHashMap<FunctionId, (u32, usize)>,
 }
 
 impl Lower<'_> {
@@ -111,7 +123,7 @@ impl Lower<'_> {
         let mut insts = std::mem::take(&mut self.f.block_mut(self.at).insts);
         let v = simplify::build(&mut self.f, &mut insts, op, ty, flags, self.location);
         self.f.block_mut(self.at).insts = insts;
-        if self.f.values.len() > MAX_VALUES {
+        if self.f.values.len() > self.limit {
             self.refused = Some(Refused::Values);
         }
         v
@@ -336,7 +348,7 @@ impl Lower<'_> {
                 let size = self.program.types.size(element.id).unwrap_or(0);
                 let element = *element;
                 for i in 0..n.unwrap_or(0) {
-                    if self.f.values.len() > MAX_VALUES {
+                    if self.f.values.len() > self.limit {
                         self.refused = Some(Refused::Values);
                         return;
                     }

@@ -240,6 +240,15 @@ pub enum Declarator {
 }
 
 impl Declarator {
+    /// Whether it makes a pointer, to which an address space before it belongs: `local int (*p)[4]`.
+    pub fn has_pointer(&self) -> bool {
+        match self {
+            Declarator::Abstract | Declarator::Name(_) => false,
+            Declarator::Pointer(..) => true,
+            Declarator::Array(d, _) | Declarator::Function(d, _, _) => d.has_pointer(),
+        }
+    }
+
     /// The declared name.
     pub fn name(&self) -> Option<Name> {
         match self {

@@ -156,8 +156,8 @@ impl Pass {
                 }
             }
             Op::Atomic(_, m, ..) => memory.retain(|(km, _, _)| !km.space.meets(m.space)),
-            // Assembly may write any memory that it is given a pointer to.
-            Op::Asm(..) => memory.retain(|(km, _, _)| km.space.is_constant()),
+            // They may write any memory that they are given a pointer to.
+            Op::Call(..) | Op::Asm(..) => memory.retain(|(km, _, _)| km.space.is_constant()),
             Op::Barrier | Op::Fence(_) | Op::Warp(..) => memory.retain(|(km, _, _)| {
                 matches!(km.space, Space::Local | Space::Constant | Space::Param)
             }),

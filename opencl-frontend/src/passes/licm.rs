@@ -58,7 +58,7 @@ fn hoist(f: &mut Func, graph: &Graph, l: &Loop) -> bool {
     let mut moved = false;
     let mut inside = vec![false; f.values.len()];
     let mut stores: Vec<(Mem, Val)> = Vec::new();
-    let mut synchronizes = false;
+    let (mut synchronizes, mut calls) = (false, false);
     for &b in &l.blocks {
         for &v in f.block(b).params.iter().chain(&f.block(b).insts) {
             inside[v.0 as usize] = true;
@@ -66,7 +66,9 @@ fn hoist(f: &mut Func, graph: &Graph, l: &Loop) -> bool {
                 Op::Store(m, a, _) | Op::StoreVec(m, a, _) | Op::Atomic(_, m, a, ..) => {
                     stores.push((*m, *a));
                 }
-                Op::Barrier | Op::Fence(_) | Op::Asm(..) | Op::Warp(..) => synchronizes = true,
+                Op::Barrier | Op::Fence(_) | Op::Warp(..) => synchronizes = true,
+                // They write what they have a pointer to, private memory too.
+                Op::Asm(..) | Op::Call(..) => calls = true,
                 _ => {}
             }
         }
@@ -86,7 +88,7 @@ fn hoist(f: &mut Func, graph: &Graph, l: &Loop) -> bool {
                     let shared = matches!(m.space, Space::Global | Space::Shared | Space::Generic);
                     always
                         && !m.volatile
-                        && (constant || !(shared && synchronizes))
+                        && (constant || !(calls || shared && synchronizes))
                         && !stores.iter().any(|(sm, sa)| may_alias(f, (m, *a), (sm, *sa)))
                 }
                 // Cheap where it is used, and a register less over the loop.

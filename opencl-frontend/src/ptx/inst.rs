@@ -102,7 +102,7 @@ impl<'w> Writer<'w> {
 
     fn space(&self, m: &Mem, a: Val) -> Result<&'static str, Diag> {
         Ok(match m.space {
-            Space::Constant => self.constant_space(a)?,
+            Space::Constant => self.constant_space(a),
             other => space_name(other),
         })
     }
@@ -290,6 +290,15 @@ impl<'w> Writer<'w> {
                 self.line(format_args!("st.param.b64 [values], {generic};"));
                 self.line(format_args!("call (result), vprintf, (format, values);"));
                 self.line(format_args!("ld.param.b32 {d}, [result];"));
+                self.line(format_args!("}}"));
+            }
+            Op::Call(callee, frame) => {
+                let frame = self.in_register(frame);
+                let name = &f.callees[callee as usize];
+                self.line(format_args!("{{"));
+                self.line(format_args!(".param .b64 frame;"));
+                self.line(format_args!("st.param.b64 [frame], {frame};"));
+                self.line(format_args!("call {name}, (frame);"));
                 self.line(format_args!("}}"));
             }
             Op::Barrier => self.line(format_args!("bar.sync 0;")),

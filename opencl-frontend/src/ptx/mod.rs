@@ -17,7 +17,7 @@ use crate::sema::hir::{Global, Program};
 use crate::symbol::Interner;
 use crate::types::Space;
 use names::{global_names, private_names};
-use writer::Writer;
+use writer::{Constants, Writer, declaration};
 
 pub use writer::Lines;
 
@@ -61,35 +61,40 @@ fn words(global: &Global, bytes: &[u8], names: &[String]) -> Vec<String> {
     words
 }
 
+/// Bytes of constant memory that a module has (PTX ISA 5.1.3).
+const CONSTANT_MEMORY: u64 = 64 << 10;
+
 /// Writes a module.
 pub fn write(
     program: &Program,
     names: &Interner,
     options: &Options,
-    kernels: &[Func],
+    functions: &[Func],
     files: &[String],
     lines: &[Lines],
     sources: &dyn Fn(u32, u32) -> Option<String>,
 ) -> Result<String, Diag> {
-    let mut out = String::new();
-    let sm = options.sm;
-    let _ = writeln!(out, ".version {}\n.target sm_{sm}", version(sm));
-    if sm >= 20 {
-        let _ = writeln!(out, ".address_size 64");
-    }
-    if options.debug {
-        for (i, file) in files.iter().enumerate() {
-            let _ = writeln!(
-                out,
-                ".file {} \"{}\"",
-                i + 1,
-                file.replace('\\', "\\\\").replace('"', "\\\"")
-            );
+    let used = used_globals(program, functions);
+    let constants =
+        || program.globals.iter().zip(&used).filter(|(g, used)| **used && is_constant(g));
+    let bytes: u64 = constants().map(|(g, _)| program.types.size(g.ty.id).unwrap_or(0)).sum();
+    let calls = functions.iter().any(|f| !f.is_kernel);
+    let in_global = calls || bytes > CONSTANT_MEMORY;
+    let mut place = Constants { used: constants().next().is_some(), in_global };
+    loop {
+        let module =
+            Module { program, names, options, functions, files, lines, sources, used: &used };
+        match module.write(place)? {
+            Some(text) => return Ok(text),
+            None => place.in_global = true,
         }
     }
-    let globals = global_names(program, names, kernels);
+}
+
+/// Which variables the functions use.
+fn used_globals(program: &Program, functions: &[Func]) -> Vec<bool> {
     let mut used = vec![false; program.globals.len()];
-    for f in kernels {
+    for f in functions {
         for block in &f.blocks {
             for &v in &block.insts {
                 if let Op::GlobalAddr(g) = f.op(v) {
@@ -104,42 +109,92 @@ pub fn write(
             global.addresses.iter().for_each(|a| used[a.of.0 as usize] = true);
         }
     }
-    for (g, global) in program.globals.iter().enumerate() {
-        if !used[g] {
-            continue;
+    used
+}
+
+/// A `__constant` variable.
+fn is_constant(global: &Global) -> bool {
+    global.bytes.is_some() && global.ty.space != Space::Global
+}
+
+/// What a module is written from.
+struct Module<'m> {
+    program: &'m Program,
+    names: &'m Interner,
+    options: &'m Options,
+    functions: &'m [Func],
+    files: &'m [String],
+    lines: &'m [Lines],
+    sources: &'m dyn Fn(u32, u32) -> Option<String>,
+    used: &'m [bool],
+}
+
+impl Module<'_> {
+    /// The text; none if a pointer may point to a constant of the program or to a buffer.
+    fn write(&self, constants: Constants) -> Result<Option<String>, Diag> {
+        let Module { program, names, options, functions, files, lines, used, .. } = *self;
+        let mut out = String::new();
+        let sm = options.sm;
+        let _ = writeln!(out, ".version {}\n.target sm_{sm}", version(sm));
+        if sm >= 20 {
+            let _ = writeln!(out, ".address_size 64");
         }
-        let size = program.types.size(global.ty.id).unwrap_or(1).max(1);
-        if let Some(bytes) = &global.bytes
-            && !global.addresses.is_empty()
-        {
-            let words = words(global, bytes, &globals);
-            let (align, name, n) = (global.align.max(8), &globals[g], words.len());
-            let list = words.join(", ");
-            let _ = writeln!(out, "\n.global .align {align} .u64 {name}[{n}] = {{{list}}};");
-        } else if let Some(bytes) = &global.bytes {
-            let space = if global.ty.space == Space::Global { "global" } else { "const" };
-            let _ = write!(out, "\n.{space} .align {} .b8 {}[{size}]", global.align, globals[g]);
-            if bytes.iter().any(|b| *b != 0) {
-                let list: Vec<String> = bytes.iter().map(u8::to_string).collect();
-                let _ = write!(out, " = {{{}}}", list.join(", "));
+        if options.debug {
+            for (i, file) in files.iter().enumerate() {
+                let _ = writeln!(
+                    out,
+                    ".file {} \"{}\"",
+                    i + 1,
+                    file.replace('\\', "\\\\").replace('"', "\\\"")
+                );
             }
-            out.push_str(";\n");
         }
-    }
-    let prints = |f: &Func| {
-        f.blocks.iter().flat_map(|b| &b.insts).any(|v| matches!(f.op(*v), Op::Printf(..)))
-    };
-    if kernels.iter().any(prints) {
-        out.push_str(
+        let globals = global_names(program, names, functions);
+        for (g, global) in program.globals.iter().enumerate() {
+            if !used[g] {
+                continue;
+            }
+            let size = program.types.size(global.ty.id).unwrap_or(1).max(1);
+            if let Some(bytes) = &global.bytes
+                && !global.addresses.is_empty()
+            {
+                let words = words(global, bytes, &globals);
+                let (align, name, n) = (global.align.max(8), &globals[g], words.len());
+                let list = words.join(", ");
+                let _ = writeln!(out, "\n.global .align {align} .u64 {name}[{n}] = {{{list}}};");
+            } else if let Some(bytes) = &global.bytes {
+                let space =
+                    if is_constant(global) && !constants.in_global { "const" } else { "global" };
+                let _ =
+                    write!(out, "\n.{space} .align {} .b8 {}[{size}]", global.align, globals[g]);
+                if bytes.iter().any(|b| *b != 0) {
+                    let list: Vec<String> = bytes.iter().map(u8::to_string).collect();
+                    let _ = write!(out, " = {{{}}}", list.join(", "));
+                }
+                out.push_str(";\n");
+            }
+        }
+        let prints = |f: &Func| {
+            f.blocks.iter().flat_map(|b| &b.insts).any(|v| matches!(f.op(*v), Op::Printf(..)))
+        };
+        if functions.iter().any(prints) {
+            out.push_str(
             "\n.extern .func (.param .b32 result) vprintf(.param .b64 format, .param .b64 values);\n",
         );
+        }
+        for f in functions.iter().filter(|f| !f.is_kernel) {
+            let _ = writeln!(out, "\n{};", declaration(f));
+        }
+        for (k, f) in functions.iter().enumerate() {
+            let privates = private_names(f, &globals);
+            let mut writer = Writer::new(f, self, constants, &globals, &privates, &lines[k]);
+            writer.function()?;
+            if writer.mixed.get() {
+                return Ok(None);
+            }
+            out.push('\n');
+            out.push_str(&writer.out);
+        }
+        Ok(Some(out))
     }
-    for (k, f) in kernels.iter().enumerate() {
-        let privates = private_names(f, &globals);
-        let mut writer = Writer::new(f, program, options, &globals, &privates, &lines[k], sources);
-        writer.kernel()?;
-        out.push('\n');
-        out.push_str(&writer.out);
-    }
-    Ok(out)
 }

@@ -340,6 +340,7 @@ pub(super) fn needs_register(f: &Func, graph: &Graph) -> Vec<bool> {
                 | Op::Printf(..)
                 | Op::Barrier
                 | Op::Fence(_)
+                | Op::Call(..)
                 | Op::Asm(..) => f.ty(v) != Ty::None,
             };
         }

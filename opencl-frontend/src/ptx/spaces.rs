@@ -1,12 +1,15 @@
-//! Where a pointer to `__constant` points: to a variable of the program, or into a buffer.
+//! Where a pointer to `__constant` points: to a variable of the program, or into a buffer. Where it may be either, and
+//! where functions are called, the variables of the program lie in global memory like buffers.
 
 use super::writer::Writer;
-use crate::diag::{Code, Diag};
 use crate::ir::{BinOp, Op, ParamKind, Val};
 
 impl Writer<'_> {
     /// The variable or parameter that a `__constant` address comes from decides where it points.
-    pub(super) fn constant_space(&self, address: Val) -> Result<&'static str, Diag> {
+    pub(super) fn constant_space(&self, address: Val) -> &'static str {
+        if self.constants_in_global {
+            return ".global";
+        }
         let mut seen = vec![false; self.f.values.len()];
         let mut work = vec![address];
         let (mut variable, mut buffer) = (false, false);
@@ -33,20 +36,18 @@ impl Writer<'_> {
                     }
                 }
                 Op::Const(_) | Op::Undef => {}
+                // A pointer from memory may be either.
+                Op::Load(..) => {
+                    variable |= self.has_constants;
+                    buffer = true;
+                }
                 _ => buffer = true,
             }
         }
-        match (variable, buffer) {
-            (true, false) => Ok(".const"),
-            (true, true) => Err(Diag::error(
-                Code::Unsupported,
-                format!(
-                    "kernel `{}`: a __constant pointer that may point to a buffer or to a program-scope constant is not compiled yet",
-                    self.f.name
-                ),
-            )),
-            _ => Ok(".global"),
+        if variable && buffer {
+            self.mixed.set(true);
         }
+        if variable && !buffer { ".const" } else { ".global" }
     }
 
     /// The operands of an addition that can carry the pointer.

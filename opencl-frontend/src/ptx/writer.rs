@@ -1,19 +1,32 @@
 //! A kernel as text: its head, its blocks, and the moves between them.
 
+use std::cell::Cell;
 use std::fmt::{self, Write};
 
 use rustc_hash::FxHashMap;
 
 use super::regs::{CLASSES, Reg, Registers, needs_register};
-use super::types;
+use super::{Module, types};
 use crate::diag::Diag;
 use crate::ir::graph::Graph;
 use crate::ir::{BlockId, Edge, Func, Op, ParamKind, Space, Term, Val};
 use crate::options::Options;
 use crate::sema::hir::Program;
 
+/// Characters of a line of the source that stand in the PTX.
+const SHOWN: usize = 200;
+
 /// Where the source line of a location is: file index (from 1), line, column.
 pub type Lines = Vec<Option<(u32, u32, u32)>>;
+
+/// What is known of the `__constant` variables of the program.
+#[derive(Clone, Copy)]
+pub(super) struct Constants {
+    /// There are any.
+    pub(super) used: bool,
+    /// They lie in global memory.
+    pub(super) in_global: bool,
+}
 
 /// The label of a block.
 struct Label(&'static str, BlockId);
@@ -27,6 +40,11 @@ impl fmt::Display for Label {
 pub(super) struct Writer<'w> {
     pub(super) f: &'w Func,
     pub(super) program: &'w Program,
+    /// Constants of the program are used, and they lie in global memory.
+    pub(super) has_constants: bool,
+    pub(super) constants_in_global: bool,
+    /// A pointer was met that may point to a constant of the program or to a buffer.
+    pub(super) mixed: Cell<bool>,
     pub(super) options: &'w Options,
     pub(super) globals: &'w [String],
     pub(super) lines: &'w Lines,
@@ -47,16 +65,22 @@ pub(super) struct Writer<'w> {
     pub(super) aside: Vec<(BlockId, &'w Edge)>,
 }
 
+/// The head of a function that is called: its arguments and its result are in the caller's private memory.
+pub(super) fn declaration(f: &Func) -> String {
+    let params: Vec<String> = f.params.iter().map(|p| format!(".param .b64 {}", p.name)).collect();
+    format!(".func {}({})", f.name, params.join(", "))
+}
+
 impl<'w> Writer<'w> {
     pub(super) fn new(
         f: &'w Func,
-        program: &'w Program,
-        options: &'w Options,
+        module: &Module<'w>,
+        constants: Constants,
         globals: &'w [String],
         privates: &'w [String],
         lines: &'w Lines,
-        sources: &'w dyn Fn(u32, u32) -> Option<String>,
     ) -> Self {
+        let Module { program, options, sources, .. } = *module;
         let graph = Graph::new(f);
         let needs = needs_register(f, &graph);
         let registers = Registers::assign(f, &graph, &needs);
@@ -71,6 +95,9 @@ impl<'w> Writer<'w> {
         Writer {
             f,
             program,
+            has_constants: constants.used,
+            constants_in_global: constants.in_global,
+            mixed: Cell::new(false),
             options,
             globals,
             lines,
@@ -88,8 +115,12 @@ impl<'w> Writer<'w> {
         }
     }
 
-    pub(super) fn kernel(&mut self) -> Result<(), Diag> {
-        self.head();
+    pub(super) fn function(&mut self) -> Result<(), Diag> {
+        if self.f.is_kernel {
+            self.head();
+        } else {
+            let _ = writeln!(self.out, "{}", declaration(self.f));
+        }
         for i in 0..self.graph.order.len() {
             self.block(i)?;
         }
@@ -211,7 +242,11 @@ impl<'w> Writer<'w> {
         let new_row = self.last_line.is_none_or(|l| (l.0, l.1) != (place.0, place.1));
         self.last_line = Some(place);
         if new_row && let Some(text) = (self.sources)(place.0, place.1) {
-            self.line(format_args!("// {}: {}", place.1, text.trim()));
+            // A source may be one long line, which would be repeated for every block.
+            let text = text.trim();
+            let end = text.char_indices().nth(SHOWN).map_or(text.len(), |(end, _)| end);
+            let more = if end < text.len() { " ..." } else { "" };
+            self.line(format_args!("// {}: {}{more}", place.1, &text[..end]));
         }
         self.line(format_args!(".loc {} {} {}", place.0, place.1, place.2));
     }

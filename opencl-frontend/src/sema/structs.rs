@@ -116,7 +116,7 @@ impl Sema<'_> {
                 && !declaration
                     .declarators
                     .iter()
-                    .all(|(d, _, _)| matches!(d, Some(Declarator::Pointer(..))))
+                    .all(|(d, _, _)| d.as_ref().is_some_and(Declarator::has_pointer))
             {
                 let message = format!("a member cannot be in the {} address space", space.name());
                 self.error(Code::AddressSpace, declaration.span, message);

@@ -19,7 +19,7 @@ macro_rules! calls {
         /// Pointers must be null or lead to as much memory as the specification says.
         #[allow(non_snake_case, clippy::too_many_arguments)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> i32 {
-            $crate::entry::code(move || $body)
+            $crate::entry::code(stringify!($name), move || $body)
         }
     )*};
 }

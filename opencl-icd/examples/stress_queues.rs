@@ -1,5 +1,5 @@
 //! Many threads, out-of-order queues and random graphs of events; every result is checked, and so is the process's
-//! memory. `cargo run --release -p opencl-icd --example stress -- SECONDS [THREADS]`
+//! memory. `cargo run --release -p opencl-icd --example stress_queues -- SECONDS [THREADS]`
 
 // The macros are there to call unsafe functions.
 #![allow(clippy::macro_metavars_in_unsafe, unused_unsafe)]
