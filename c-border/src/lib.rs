@@ -14,6 +14,7 @@
 //! | [`callback`] | functions of the host program |
 //! | [`error`] | why an argument was refused |
 //! | [`guard`] | the body of an exported function: a panic becomes a code |
+//! | [`reserve`] | memory for the time when the host has none |
 
 pub mod answer;
 pub mod callback;
@@ -22,6 +23,7 @@ pub mod guard;
 pub mod input;
 pub mod output;
 pub mod raw;
+pub mod reserve;
 
 pub use answer::{Answer, ParamValue};
 pub use error::PointerError;

@@ -68,7 +68,7 @@ impl Driver {
     /// When the environment names none, or a variable is wrong: it is said on standard error.
     pub fn from_environment() -> Result<Driver> {
         fn refuse(error: impl Display) -> Error {
-            eprintln!("{LIBRARY}: {error}");
+            environment::sayln!("{LIBRARY}: {error}");
             Error::NoDevice
         }
         environment::check(LIBRARY).map_err(refuse)?;

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use c_border::reserve::is_short;
 use c_border::{PointerError, guarded};
 
 use crate::error::{Error, Result};
@@ -27,10 +28,19 @@ pub fn per_thread() -> bool {
     PER_THREAD.get()
 }
 
+/// Whether a function may need memory: not one that waits, tells or gives something back.
+fn wants_memory(symbol: &str) -> bool {
+    let few = ["Free", "Destroy", "Unload", "Release", "Unregister", "Get", "Query", "Synchronize"];
+    !few.iter().any(|word| symbol.contains(word))
+}
+
 /// Runs the body of an exported function.
 pub fn code(symbol: &str, per_thread: bool, body: impl FnOnce() -> Result) -> u32 {
     let before = PER_THREAD.replace(per_thread);
-    let outcome = guarded(body, Err(Error::Unknown));
+    let outcome = guarded(
+        || if is_short() && wants_memory(symbol) { Err(Error::OutOfMemory) } else { body() },
+        Err(Error::Unknown),
+    );
     PER_THREAD.set(before);
     match outcome {
         Ok(()) => 0,

@@ -3,11 +3,11 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
+use environment::files;
 use ptx_runtime::isa::types::Target;
 use ptx_runtime::parse::container::{self, Container};
 use ptx_runtime::parse::diag::Code;
@@ -212,21 +212,25 @@ pub fn in_memory(image: Raw, driver: &Driver) -> Result<Image, Refused> {
     }
 }
 
+/// Most bytes of an image in a file: some files, such as `/dev/zero`, have no end.
+pub const MOST_READ: u64 = 1 << 32;
+
 /// What a file holds; a container is mapped.
 ///
 /// # Errors
 /// When it cannot be read or is no image of a known kind.
 pub fn in_file(path: &str, driver: &Driver) -> Result<Image, Refused> {
     let missing = |_| Refused::new(Error::FileNotFound, "");
-    let mut file = File::open(path).map_err(missing)?;
-    let mut bytes = Vec::new();
-    let magic = container::MAGIC.len() as u64;
-    (&mut file).take(magic).read_to_end(&mut bytes).map_err(missing)?;
-    if container::is_container(&bytes) {
-        return Ok(Image::Container(Container::open(Path::new(path))?));
+    let path = Path::new(path);
+    if files::is_regular(path) {
+        let mut magic = Vec::new();
+        let file = files::open(path).map_err(missing)?;
+        file.take(container::MAGIC.len() as u64).read_to_end(&mut magic).map_err(missing)?;
+        if container::is_container(&magic) {
+            return Ok(Image::Container(Container::open(path)?));
+        }
     }
-    file.read_to_end(&mut bytes).map_err(missing)?;
-    of_bytes(&bytes, driver)
+    of_bytes(&files::read(path, MOST_READ).map_err(missing)?, driver)
 }
 
 /// What an image of known length holds.

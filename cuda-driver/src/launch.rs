@@ -53,7 +53,7 @@ impl KernelLaunch {
         let launched = context.device.launch(&module.module, &self.function.name, config);
         launched.map(|_| ()).map_err(|error| {
             let text = error.render(module.module.verified(), false);
-            eprint!("{text}");
+            environment::say!("{text}");
             log::note(&text);
             code(&error)
         })

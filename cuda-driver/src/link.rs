@@ -121,7 +121,7 @@ impl Options {
         self.info.put("");
         self.error.put(&refused.log);
         if self.error.buffer == 0 && !refused.log.is_empty() {
-            eprintln!("libcuda.so.1 of ptxrun: {}", refused.log.trim_end());
+            environment::sayln!("libcuda.so.1 of ptxrun: {}", refused.log.trim_end());
         }
         Err(refused.code)
     }

@@ -134,7 +134,7 @@ impl Function {
             }
             Some(Err(refusal)) => {
                 let error = ptx_runtime::LaunchError::Unsupported(Box::new(refusal));
-                eprint!("{}", error.render(self.module.module.verified(), false));
+                environment::say!("{}", error.render(self.module.module.verified(), false));
                 Err(Error::NotSupported)
             }
             None => Err(Error::InvalidHandle),
@@ -214,7 +214,7 @@ impl Library {
             return Ok((*handle, module));
         }
         let module = Module::load(context, &self.verified).map_err(|r| {
-            eprintln!("error: {}", r.log);
+            environment::sayln!("error: {}", r.log);
             r.code
         })?;
         let module = Arc::new(module);

@@ -95,7 +95,24 @@ fn faults() {
     }
 }
 
+/// A process with a context that does nothing: one of its own, as other tests take memory.
+fn idle_context() {
+    const INSIDE: &str = "PTXRUN_KEEP";
+    if std::env::var_os(INSIDE).is_none() {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "idle_context", "--nocapture"]).env(INSIDE, "1");
+        let out = command.output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        return;
+    }
+    let context = context();
+    let now = resident();
+    assert!(now < 50_000_000, "{now} bytes");
+    ok("cuCtxDestroy_v2", &[context]);
+}
+
 golden::tests! {
+    idle_context: condition("this driver", own()),
     module_variables: condition("this driver", own()),
     local_memory: condition("this driver", own()),
     device_heap: condition("this driver", own()),

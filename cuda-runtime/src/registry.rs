@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
+use std::io::Write;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::driver::{Driver, driver};
@@ -171,7 +172,8 @@ fn link(d: &Driver, parts: &[usize]) -> Result<Handle> {
     linked.map_err(|error| {
         let end = log.iter().position(|b| *b == 0).unwrap_or(log.len());
         if end > 0 {
-            eprintln!("{}", String::from_utf8_lossy(&log[..end]).trim_end());
+            let _ =
+                writeln!(std::io::stderr(), "{}", String::from_utf8_lossy(&log[..end]).trim_end());
         }
         if left_out { NO_IMAGE } else { error }
     })

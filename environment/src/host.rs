@@ -15,10 +15,19 @@ pub fn memory() -> u64 {
 
 /// Bytes of address space that the process may still take (`ulimit -v`).
 pub fn address_space() -> u64 {
-    let most = read_to_string("/proc/self/limits").ok().and_then(|text| limit(&text));
+    let most = own_limit("Max address space");
     let used = read_to_string("/proc/self/statm").ok();
     let pages: u64 = used.and_then(|s| s.split(' ').next()?.parse().ok()).unwrap_or(0);
     most.unwrap_or(u64::MAX).saturating_sub(pages * 4096)
+}
+
+/// Bytes that a file may have (`ulimit -f`): who writes more gets a signal that ends the process.
+pub fn file_size() -> u64 {
+    own_limit("Max file size").unwrap_or(u64::MAX)
+}
+
+fn own_limit(name: &str) -> Option<u64> {
+    read_to_string("/proc/self/limits").ok().and_then(|text| limit(&text, name))
 }
 
 /// The host's processor.
@@ -73,9 +82,9 @@ fn total(text: &str) -> Option<u64> {
     Some(kib << 10)
 }
 
-/// The soft limit of `Max address space` in `/proc/self/limits`; nothing where there is none.
-fn limit(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|l| l.strip_prefix("Max address space"))?;
+/// The soft limit of that name in `/proc/self/limits`; nothing where there is none.
+fn limit(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|l| l.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
@@ -113,8 +122,9 @@ mod tests {
     fn texts_of_linux() {
         assert_eq!(total("MemTotal:       24689312 kB\nMemFree: 1 kB\n"), Some(24_689_312 << 10));
         let limits = "Limit  Soft Limit  Hard Limit  Units\nMax address space  2048000000  unlimited  bytes\n";
-        assert_eq!(limit(limits), Some(2_048_000_000));
-        assert_eq!(limit(&limits.replace("2048000000", "unlimited")), None);
+        let space = |text: &str| limit(text, "Max address space");
+        assert_eq!(space(limits), Some(2_048_000_000));
+        assert_eq!(space(&limits.replace("2048000000", "unlimited")), None);
         let info = "processor\t: 0\nmodel name\t: EPYC 9\ncpu MHz\t\t: 2400.5\n\nprocessor\t: 1\nmodel name : B\n";
         assert_eq!(
             (field(info, "model name"), field(info, "cpu MHz")),

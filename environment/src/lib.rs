@@ -1,12 +1,15 @@
 //! The environment variables of ptxrun, `PTXRUN_*`. This is the only place that reads them: what there is, what each
-//! may hold, and a word about whatever holds something else.
+//! may hold, and a word about whatever holds something else. Beside it, what a process must not hang or end for: files
+//! without an end, and a standard error that takes nothing.
 
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub mod files;
 pub mod host;
+pub mod message;
 
 /// What the names of all variables begin with.
 pub const PREFIX: &str = "PTXRUN_";
@@ -56,6 +59,7 @@ variables! {
     CHECK_REPORT "PTXRUN_CHECK_REPORT" "file" "where what checks find is added as lines of JSON, in place of standard error";
     CHECK_LEAKS "PTXRUN_CHECK_LEAKS" "kernel, full" "what of memory that nobody freed is reported at the end of a context: that of kernels, or that of the program too";
     SCHEDULE "PTXRUN_SCHEDULE" "number" "runs checked blocks and warps in another order, the same for the same number";
+    DEBUG "PTXRUN_DEBUG" "socket" "the terminal of `ptxrun debug -- PROGRAM`, which debugs the launches";
     CACHE_DIR "PTXRUN_CACHE_DIR" "folder" "where compiled code is kept; empty: nowhere";
     CACHE_BYTES "PTXRUN_CACHE_BYTES" "bytes, 256M" "most bytes that are kept there";
     JIT_BITS "PTXRUN_JIT_BITS" "128, 256, 512" "widest vectors of compiled code";
@@ -289,6 +293,11 @@ pub fn schedule() -> Result<Option<u64>, Wrong> {
     SCHEDULE.parsed(|text| text.parse().ok())
 }
 
+/// `PTXRUN_DEBUG`
+pub fn debug() -> Option<PathBuf> {
+    DEBUG.raw().filter(|socket| !socket.is_empty()).map(PathBuf::from)
+}
+
 /// `PTXRUN_CACHE_DIR`; `Some(None)` where it is empty.
 pub fn cache_dir() -> Option<Option<PathBuf>> {
     let folder = CACHE_DIR.raw()?;
@@ -335,14 +344,16 @@ pub fn isa() -> Result<Option<Isa>, Wrong> {
     })
 }
 
-/// Judges the variables that are set. Those that there are none of are named on standard error, once; devices and
-/// engines are judged by who knows them.
+/// Judges the variables that are set, for a library or a command that begins. Those that there are none of are named on
+/// standard error, once, and so are warnings of the engine from now on; devices and engines are judged by who knows
+/// them.
 ///
 /// # Errors
 /// The first that holds something that it may not hold.
 pub fn check(who: &str) -> Result<(), Wrong> {
     static SAID: std::sync::Once = std::sync::Once::new();
-    SAID.call_once(|| unknown().iter().for_each(|wrong| eprintln!("{who}: {wrong}")));
+    SAID.call_once(|| unknown().iter().for_each(|wrong| sayln!("{who}: {wrong}")));
+    message::on_warning(|text| sayln!("warning: {text}"));
     memory()?;
     timeout()?;
     timing()?;

@@ -74,6 +74,6 @@ pub unsafe extern "C" fn ptx_run(
 
 /// Ends the process.
 fn end(message: &str) -> ! {
-    eprintln!("{}", message.trim_end());
+    environment::sayln!("{}", message.trim_end());
     std::process::exit(1)
 }

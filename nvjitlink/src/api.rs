@@ -8,6 +8,9 @@ use c_border::{In, Out, PointerError, Raw, Text, guarded};
 use crate::link::{Kind, Link, Status};
 use crate::options;
 
+/// Most bytes of a file: some, such as `/dev/zero`, have no end.
+const MOST_READ: u64 = 1 << 32;
+
 /// The version that this library gives. The interface is that of CUDA 13.5, but from 12.3 on clients (cuda.core, and
 /// numba-cuda through it) hand over LTO-IR, which is not linked here; below it they use the driver's linker, with PTX.
 const VERSION: (u32, u32) = (12, 0);
@@ -88,7 +91,8 @@ fn add_file(handle: usize, kind: u32, name: Text) -> u32 {
     with(handle, |link| {
         let kind = Kind::of(kind).ok_or(Status::InvalidInput)?;
         let name = name.get()?;
-        let bytes = std::fs::read(&name).map_err(|_| Status::InvalidInput)?;
+        let bytes =
+            environment::files::read(name.as_ref(), MOST_READ).map_err(|_| Status::InvalidInput)?;
         link.add(kind, &bytes, &name)
     })
 }

@@ -23,6 +23,23 @@ use std::path::PathBuf;
 // What they export is exported here; nothing else names them.
 use {cuda_driver as _, gpuocelot as _, nvml as _, opencl_icd as _};
 
+/// A program that loads this library is not ended when memory runs out.
+#[global_allocator]
+static ALLOCATOR: c_border::reserve::Allocator = c_border::reserve::Allocator;
+
+/// Whoever loads this library may be a program that `ptxrun debug` has started.
+#[used]
+#[cfg(target_os = "linux")]
+// SAFETY: the loader calls the functions of this section, once, with arguments that C functions may ignore. This one
+// reads a variable of the environment and starts nothing.
+#[unsafe(link_section = ".init_array")]
+static ATTACH: extern "C" fn() = {
+    extern "C" fn attach() {
+        let _ = catch_unwind(ptxrun::debug_program::attach);
+    }
+    attach
+};
+
 /// The text behind a pointer, as words of a command line are.
 ///
 /// # Safety

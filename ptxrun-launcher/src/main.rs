@@ -4,6 +4,7 @@
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::ffi::{CString, OsString, c_char, c_int};
+use std::io::Write;
 use std::path::PathBuf;
 
 use libloading::{Library, Symbol};
@@ -15,7 +16,7 @@ fn main() {
     match start() {
         Ok(status) => std::process::exit(status),
         Err(message) => {
-            eprintln!("error: {message}");
+            let _ = writeln!(std::io::stderr(), "error: {message}");
             std::process::exit(1);
         }
     }

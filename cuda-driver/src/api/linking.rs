@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::symbol::functions;
 use crate::context;
 use crate::error::{Error, Result};
+use crate::image::MOST_READ;
 use crate::link::{LINKS, Link, Options};
 use c_border::{In, Out, Raw, Text};
 
@@ -36,7 +37,8 @@ functions! {
         let link = get(state)?;
         Options::read(count, options, values)?;
         let path = path.get()?;
-        let data = std::fs::read(&path).map_err(|_| Error::FileNotFound)?;
+        let data = environment::files::read(path.as_ref(), MOST_READ)
+            .map_err(|_| Error::FileNotFound)?;
         link.add(kind, &path, &data, crate::driver::get()?)
     }
 

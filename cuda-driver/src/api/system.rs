@@ -45,7 +45,7 @@ functions! {
         table.put(0);
         if id.bytes(0, 16).is_ok_and(|id| id == RUNTIME_TABLE) {
             static SAID: Once = Once::new();
-            SAID.call_once(|| eprintln!("{RUNTIME_REFUSED}"));
+            SAID.call_once(|| environment::sayln!("{RUNTIME_REFUSED}"));
         }
         Err(Error::NotFound)
     }

@@ -12,7 +12,7 @@ fn refuse(symbol: &'static str) -> Result {
     static SAID: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
     crate::driver::get()?;
     if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(symbol) {
-        eprintln!("libcuda.so.1 of ptxrun: {symbol} is not supported");
+        environment::sayln!("libcuda.so.1 of ptxrun: {symbol} is not supported");
     }
     Err(Error::NotSupported)
 }

@@ -2,6 +2,7 @@
 //! `cudaErrorNotSupported`.
 
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::NOT_SUPPORTED;
@@ -10,7 +11,7 @@ use crate::state::done;
 fn refuse(name: &'static str) -> i32 {
     static SAID: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
     if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(name) {
-        eprintln!("libcudart.so of ptxrun: {name} is not supported");
+        let _ = writeln!(std::io::stderr(), "libcudart.so of ptxrun: {name} is not supported");
     }
     done(Err(NOT_SUPPORTED))
 }

@@ -1,6 +1,6 @@
 //! Stress: host threads that launch and copy at random in many streams, results checked.
 //!
-//! `cargo run --release -p cuda-driver --example stress -- SECONDS [THREADS] [STREAMS]`
+//! `cargo run --release -p cuda-driver --example stress_streams -- SECONDS [THREADS] [STREAMS]`
 
 #[path = "../tests/common/mod.rs"]
 mod common;
