@@ -1,36 +1,38 @@
-/* Instructions of warps and of threads. */
+/* Instructions of warps and of threads, and the five instructions that were issued most often. */
 #include "ptxrun_observer.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-struct state { uint64_t warps, threads; };
-
 static void *start(const ptxrun_launch *launch)
 {
     printf("%s", launch->kernel);
-    return calloc(1, sizeof(struct state));
+    return 0;
 }
 
-static void instruction(void *p, const ptxrun_warp *warp)
+static void counts(void *state, const ptxrun_counts *c)
 {
-    struct state *s = p;
-    s->warps++;
-    s->threads += __builtin_popcount(warp->lanes);
-}
-
-static void end(void *p)
-{
-    struct state *s = p;
+    char *shown = calloc(c->count, 1);
     printf(": %llu warp instructions, %llu thread instructions\n",
-           (unsigned long long)s->warps, (unsigned long long)s->threads);
+           (unsigned long long)c->warp_instructions, (unsigned long long)c->thread_instructions);
+    for (int n = 0; n < 5; n++) {
+        uint32_t most = c->count;
+        for (uint32_t i = 0; i < c->count; i++)
+            if (!shown[i] && c->issues[i] && (most == c->count || c->issues[i] > c->issues[most]))
+                most = i;
+        if (most == c->count)
+            break;
+        shown[most] = 1;
+        printf("%12llu  line %u: %s\n", (unsigned long long)c->issues[most],
+               c->instructions[most].line, c->instructions[most].text);
+    }
+    free(shown);
     fflush(stdout);
-    free(s);
 }
 
 const ptxrun_observer_table *ptxrun_observer(uint32_t version)
 {
     static const ptxrun_observer_table table = {
-        PTXRUN_OBSERVER_VERSION, PTXRUN_INSTRUCTIONS, start, 0, instruction, 0, end,
+        PTXRUN_OBSERVER_VERSION, PTXRUN_COUNTS, start, 0, 0, 0, 0, counts,
     };
     return version == PTXRUN_OBSERVER_VERSION ? &table : 0;
 }

@@ -1,16 +1,17 @@
-/* Observers of kernels, for `ptxrun observe --plugin FILE.so`. This interface stays as it is; a later one has another
-   version. Functions are called on one thread, in the order of execution. What they are given is valid until they
-   return. */
+/* Observers of kernels, for `ptxrun observe --plugin FILE.so`. A version stays as it is: version 2 added `counts` at
+   the end of the table, and tables of version 1 are still taken. Functions are called on one thread, in the order of
+   execution. What they are given is valid until they return. */
 #ifndef PTXRUN_OBSERVER_H
 #define PTXRUN_OBSERVER_H
 
 #include <stdint.h>
 
-#define PTXRUN_OBSERVER_VERSION 1
+#define PTXRUN_OBSERVER_VERSION 2
 
 /* What a plugin wants to be told. */
 #define PTXRUN_INSTRUCTIONS 1
 #define PTXRUN_ACCESSES 2
+#define PTXRUN_COUNTS 4
 
 #ifdef __cplusplus
 extern "C" {
@@ -54,6 +55,15 @@ typedef struct ptxrun_access {
     const uint64_t *addresses; /* 32; lanes that do not access hold anything */
 } ptxrun_access;
 
+/* What was issued, told once: costs next to nothing while the kernel runs. */
+typedef struct ptxrun_counts {
+    const ptxrun_instruction *instructions; /* by number */
+    const uint64_t *issues;                 /* by warps, by number; 0 where the filter says no */
+    uint32_t count;
+    uint64_t warp_instructions;   /* of the whole launch; 0 if it did not end */
+    uint64_t thread_instructions; /* the same times the lanes that stood together */
+} ptxrun_counts;
+
 typedef struct ptxrun_observer_table {
     uint32_t version; /* PTXRUN_OBSERVER_VERSION */
     uint32_t wants;
@@ -65,6 +75,8 @@ typedef struct ptxrun_observer_table {
     void (*access)(void *state, const ptxrun_access *);
     /* The launch has ended; the state is the plugin's to free. */
     void (*end)(void *state);
+    /* Before `end`, if `wants` has PTXRUN_COUNTS. */
+    void (*counts)(void *state, const ptxrun_counts *);
 } ptxrun_observer_table;
 
 /* What a plugin exports. Null if it does not know the version. */

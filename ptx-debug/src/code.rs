@@ -324,7 +324,11 @@ impl CodeMap {
     /// Variables of the source in a function, by debug information.
     pub fn leaves(&self, function: u32) -> &[Leaf] {
         let name = self.function_name(function);
-        let found = self.scopes.iter().find(|s| s.function == name);
+        let labels = self.functions.get(function as usize).map_or(&[][..], |f| &f.labels);
+        let begins = |s: &&Scope| {
+            s.function == name || s.begin.as_ref().is_some_and(|b| labels.iter().any(|l| l.0 == *b))
+        };
+        let found = self.scopes.iter().find(begins);
         found.map_or(&[], |s| &s.leaves)
     }
 

@@ -142,6 +142,8 @@ pub enum Command {
     },
     /// Stop when a warp comes to a barrier, or not.
     CatchBarrier(bool),
+    /// Rest before every launch and behind it, or not.
+    CatchLaunch(bool),
     Block([u32; 3]),
     Warp(u32),
     Lane(u8),
@@ -288,7 +290,11 @@ pub const HELP: &[Entry] = &[
     ),
     entry(&["rwatch"], "rwatch EXPRESSION", "stop when memory is read"),
     entry(&["awatch"], "awatch EXPRESSION", "stop when memory is read or written"),
-    entry(&["catch"], "catch barrier on|off", "stop where a warp comes to a barrier"),
+    entry(
+        &["catch"],
+        "catch barrier|launch on|off",
+        "stop where a warp comes to a barrier; rest before every launch and behind it",
+    ),
     entry(&["block"], "block X[,Y[,Z]]", "look at another block of the cluster"),
     entry(&["warp"], "warp N", "look at another warp of the block"),
     entry(&["lane"], "lane N", "look at another lane of the warp"),
@@ -499,6 +505,8 @@ fn command(
         "catch" => match rest.split_whitespace().collect::<Vec<_>>()[..] {
             ["barrier"] | ["barrier", "on"] => Ok(Command::CatchBarrier(true)),
             ["barrier", "off"] => Ok(Command::CatchBarrier(false)),
+            ["launch"] | ["launch", "on"] => Ok(Command::CatchLaunch(true)),
+            ["launch", "off"] => Ok(Command::CatchLaunch(false)),
             _ => Err(usage()),
         },
         "block" => triple(rest).map(Command::Block).ok_or_else(usage),

@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ptx_interp::{LaunchError, Stats, launch_observed};
+use ptx_interp::{LaunchError, Report, Stats, launch_observed};
 
+use crate::command::Motion;
 use crate::error::Error;
 use crate::front::{Front, Rest};
 use crate::runner::{Next, Plan, Runner, plan as planned};
-use crate::session::{End, Reason, Resume, Session, Stop};
+use crate::session::{End, LaneId, Reason, Resume, Session, Stop};
 
 /// Debugs a launch: execution rests before its first instruction, wherever the user wants, and
 /// behind its last.
@@ -15,9 +16,12 @@ use crate::session::{End, Reason, Resume, Session, Stop};
 /// # Errors
 /// When the launch is not possible, or cannot run again.
 pub fn debug(session: &mut Session, front: &mut dyn Front) -> Result<End, Error> {
-    let mut plan = match outside(session, front, Reason::Ready, 0) {
-        Resume::Quit => return Ok(End::Quit),
-        resume => planned(session, None, resume, 0),
+    let mut plan = match session.catch_launch {
+        false => Plan::Forward(Motion::Free),
+        true => match outside(session, front, Reason::Ready, 0) {
+            Resume::Quit => return Ok(End::Quit),
+            resume => planned(session, None, resume, 0),
+        },
     };
     loop {
         session.rewind()?;
@@ -30,10 +34,13 @@ pub fn debug(session: &mut Session, front: &mut dyn Front) -> Result<End, Error>
             Some(Next::Quit) => return Ok(End::Quit),
             None => {}
         }
-        let reason = answer.unwrap_or(Reason::Ended);
         match result {
+            Ok(stats) if answer.is_none() && !session.catch_launch => {
+                return Ok(End::Finished(stats));
+            }
             Ok(stats) => {
                 session.end = Some(time);
+                let reason = answer.unwrap_or(Reason::Ended);
                 plan = match outside(session, front, reason, time) {
                     Resume::Quit => return Ok(End::Quit),
                     Resume::Forward { .. } => return Ok(End::Finished(stats)),
@@ -46,11 +53,19 @@ pub fn debug(session: &mut Session, front: &mut dyn Front) -> Result<End, Error>
                 if rested == Some(last) {
                     return Ok(End::Fault(report));
                 }
+                session.focus = lane_of(session, &report);
                 plan = Plan::To(last, Reason::Fault(report));
             }
             Err(other) => return Err(Error::Refused(other.to_string())),
         }
     }
+}
+
+/// The lane of the thread that a report is about.
+fn lane_of(session: &Session, report: &Report) -> LaneId {
+    let ([x, y, z], [width, height, _]) = (report.thread, session.params.block);
+    let number = x + width * (y + height * z);
+    LaneId { block: report.block, warp: number / 32, lane: (number % 32) as u8 }
 }
 
 /// A run of the launch that has ended or was stopped.

@@ -1,4 +1,4 @@
-//! Variables of the source, from the debug information that `nvcc -G` writes into the PTX.
+//! Variables of the source, from the debug information that `nvcc -G` and numba write into the PTX.
 //!
 //! The text holds DWARF as `.section` blocks of numbers and symbols. Symbols become addresses of
 //! our own: an instruction's number, or one of a variable. A register's number in a location is its
@@ -18,12 +18,14 @@ pub enum Home {
     Register(String),
     /// Bytes behind a variable of the PTX text, by its name: a local array, a parameter.
     Variable(String, u64),
+    /// So many bytes behind the address that is kept there.
+    Pointed(Box<Home>, u64),
 }
 
 /// A variable of the source, or a member of one, that holds one value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Leaf {
-    /// How the source names it: `r.first`.
+    /// How the source names it: `r.first`, `list->next`.
     pub path: String,
     /// Name of its type.
     pub type_name: String,
@@ -40,6 +42,8 @@ pub struct Leaf {
 pub struct Scope {
     /// The function's name in the PTX text.
     pub function: String,
+    /// The label at its beginning.
+    pub begin: Option<String>,
     /// Its variables, in the order of the source.
     pub leaves: Vec<Leaf>,
 }
@@ -161,7 +165,11 @@ fn read(sections: &Sections) -> gimli::Result<Vec<Scope>> {
                     let linkage = names.iter().find_map(|n| types.text(entry.attr_value(*n)));
                     if let Some(function) = linkage {
                         inside = Some(entry.depth);
-                        scopes.push(Scope { function, leaves: Vec::new() });
+                        let begin = match entry.attr_value(dw::DW_AT_low_pc) {
+                            Some(AttributeValue::Addr(at)) => name_of(at, &sections.names),
+                            _ => None,
+                        };
+                        scopes.push(Scope { function, begin, leaves: Vec::new() });
                     }
                 }
                 dw::DW_TAG_variable | dw::DW_TAG_formal_parameter if inside.is_some() => {
@@ -169,6 +177,11 @@ fn read(sections: &Sections) -> gimli::Result<Vec<Scope>> {
                     let location = match entry.attr_value(dw::DW_AT_location) {
                         Some(AttributeValue::Exprloc(e)) => Some(e.0.slice().to_vec()),
                         Some(AttributeValue::Block(b)) => Some(b.slice().to_vec()),
+                        Some(AttributeValue::LocationListsRef(at)) => {
+                            let list =
+                                sections.bytes.get(".debug_loc").map_or(&[][..], Vec::as_slice);
+                            only_location(list.get(at.0..).unwrap_or(&[]))
+                        }
                         _ => None,
                     };
                     let of = match entry.attr_value(dw::DW_AT_type) {
@@ -187,6 +200,31 @@ fn read(sections: &Sections) -> gimli::Result<Vec<Scope>> {
         }
     }
     Ok(scopes)
+}
+
+/// The name that stands for an address.
+fn name_of(at: u64, names: &[String]) -> Option<String> {
+    names.get((at.checked_sub(VARIABLES)? / APART) as usize).cloned()
+}
+
+/// The location of a list that has one, whatever instructions it is for: compilers leave out those before the first
+/// assignment. `None` if the variable moves.
+fn only_location(mut list: &[u8]) -> Option<Vec<u8>> {
+    let mut found: Option<Vec<u8>> = None;
+    loop {
+        let (begin, rest) = list.split_first_chunk::<8>()?;
+        let (end, rest) = rest.split_first_chunk::<8>()?;
+        if *begin == [0; 8] && *end == [0; 8] {
+            return found;
+        }
+        let (length, rest) = rest.split_first_chunk::<2>()?;
+        let (location, rest) = rest.split_at_checked(u16::from_le_bytes(*length).into())?;
+        if found.as_ref().is_some_and(|f| f != location) {
+            return None;
+        }
+        found = Some(location.to_vec());
+        list = rest;
+    }
 }
 
 /// A number of seven bits a byte.
@@ -225,7 +263,7 @@ fn home(mut bytes: &[u8], names: &[String]) -> Option<Home> {
                 let more = uleb(&mut bytes)?;
                 match &mut found {
                     Some(Home::Variable(_, offset)) => *offset += more,
-                    Some(Home::Register(_)) | None => return None,
+                    Some(Home::Register(_) | Home::Pointed(..)) | None => return None,
                 }
             }
             _ => return None,
@@ -319,7 +357,40 @@ impl Types<'_, '_> {
         }
     }
 
-    /// Everything of a variable that holds one value.
+    /// The structure that a pointer leads to.
+    fn structure_behind(&self, of: UnitOffset, depth: u32) -> gimli::Result<Option<UnitOffset>> {
+        if depth > 16 {
+            return Ok(None);
+        }
+        let entry = self.header.entry(self.abbreviations, of)?;
+        let Some(to) = Self::target(&entry) else { return Ok(None) };
+        match entry.tag {
+            dw::DW_TAG_pointer_type | dw::DW_TAG_reference_type => self.structure(to, depth + 1),
+            dw::DW_TAG_typedef
+            | dw::DW_TAG_const_type
+            | dw::DW_TAG_volatile_type
+            | dw::DW_TAG_restrict_type => self.structure_behind(to, depth + 1),
+            _ => Ok(None),
+        }
+    }
+
+    /// The structure that a type is, under whatever names.
+    fn structure(&self, of: UnitOffset, depth: u32) -> gimli::Result<Option<UnitOffset>> {
+        let entry = self.header.entry(self.abbreviations, of)?;
+        match (entry.tag, Self::target(&entry)) {
+            (dw::DW_TAG_structure_type | dw::DW_TAG_class_type | dw::DW_TAG_union_type, _) => {
+                Ok(Some(of))
+            }
+            (dw::DW_TAG_typedef | dw::DW_TAG_const_type | dw::DW_TAG_volatile_type, Some(to))
+                if depth < 16 =>
+            {
+                self.structure(to, depth + 1)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Everything of a variable that holds one value. What pointers lead to comes before them.
     fn leaves(
         &self,
         of: UnitOffset,
@@ -332,12 +403,19 @@ impl Types<'_, '_> {
             return Ok(());
         }
         if let Some((ty, type_name, points_to)) = self.value(of, 0)? {
-            out.push(Leaf { path, type_name, ty, points_to, home });
+            let to = self.structure_behind(of, 0)?.filter(|_| depth < 2);
+            let leaf = Leaf { path, type_name, ty, points_to, home };
+            if let Some(to) = to {
+                let pointed = Home::Pointed(Box::new(leaf.home.clone()), 0);
+                self.leaves(to, format!("{}->", leaf.path), pointed, depth + 1, out)?;
+            }
+            out.push(leaf);
             return Ok(());
         }
         let entry = self.header.entry(self.abbreviations, of)?;
         let behind = |more: u64| match &home {
             Home::Variable(name, offset) => Some(Home::Variable(name.clone(), offset + more)),
+            Home::Pointed(at, offset) => Some(Home::Pointed(at.clone(), offset + more)),
             Home::Register(_) => None,
         };
         match entry.tag {
@@ -363,7 +441,8 @@ impl Types<'_, '_> {
                     let name = self.name(member);
                     if let (Some(to), Some(home)) = (Self::target(member), offset.and_then(behind))
                     {
-                        self.leaves(to, format!("{path}.{name}"), home, depth + 1, out)?;
+                        let dot = if path.ends_with("->") { "" } else { "." };
+                        self.leaves(to, format!("{path}{dot}{name}"), home, depth + 1, out)?;
                     }
                 }
             }
@@ -420,6 +499,24 @@ mod tests {
         assert_eq!(last.home, Home::Variable("__local_depot1".into(), 4));
         let x = scopes[1].leaves.iter().find(|l| l.path == "x").unwrap();
         assert_eq!((&*x.type_name, x.points_to), ("float *", Some(Ty::F32)));
+    }
+
+    #[test]
+    fn what_pointers_lead_to() {
+        let scopes = scopes(include_str!("../../ptxrun/tests/debug/particles_g.ptx"));
+        let of = |path: &str| scopes[0].leaves.iter().find(|l| l.path == path).cloned();
+        let (own, speed) = (of("own").unwrap(), of("own->speed").unwrap());
+        assert_eq!(speed.home, Home::Pointed(Box::new(own.home), 4));
+        assert_eq!((speed.ty, of("own->mass")), (Ty::F32, None));
+    }
+
+    #[test]
+    fn variables_of_numba() {
+        let scopes = scopes(include_str!("../../ptxrun/tests/debug/smooth_g.ptx"));
+        assert_eq!(scopes[0].begin.as_deref(), Some("$L__func_begin0"));
+        let i = scopes[0].leaves.iter().find(|l| l.path == "i").unwrap();
+        // Its location is in a list.
+        assert!(matches!(&i.home, Home::Register(_)), "{i:?}");
     }
 
     #[test]

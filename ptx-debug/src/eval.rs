@@ -195,13 +195,24 @@ pub fn compile(expr: &Expr, code: &CodeMap, function: u32) -> Result<Compiled, E
 /// A variable of the source.
 pub(crate) fn of_source(leaf: &Leaf, code: &CodeMap, function: u32) -> Result<Compiled, Error> {
     let nowhere = || Error::Evaluate(format!("the code does not say where `{}` is", leaf.path));
-    let node = match code.site(function, leaf).ok_or_else(nowhere)? {
-        Site::Register(name, r) => Node::Register(r.kind, r.number, leaf.ty, name),
-        Site::Memory(space, at) => Node::Load(space, leaf.ty, Box::new(Node::Const(at))),
-        Site::Frame(at) => Node::Load(Space::Local, leaf.ty, Box::new(Node::Frame(at))),
-    };
+    let node = at_site(code.site(function, &leaf.home).ok_or_else(nowhere)?, leaf.ty);
     let array = leaf.points_to.map(|ty| (Space::Generic, ty, 0));
     Ok(Compiled { node, ty: leaf.ty, array })
+}
+
+/// The value that is kept there.
+fn at_site(site: Site, ty: Ty) -> Node {
+    match site {
+        Site::Register(name, r) => Node::Register(r.kind, r.number, ty, name),
+        Site::Memory(space, at) => Node::Load(space, ty, Box::new(Node::Const(at))),
+        Site::Frame(at) => Node::Load(Space::Local, ty, Box::new(Node::Frame(at))),
+        Site::Pointed(at, offset) => {
+            let start = Box::new(at_site(*at, Ty::U64));
+            let offset = Box::new(Node::Const(offset));
+            let at = Node::Binary(Binary::Plus, Class::Unsigned, start, offset);
+            Node::Load(Space::Generic, ty, Box::new(at))
+        }
+    }
 }
 
 fn named(name: &str, code: &CodeMap, function: u32) -> Result<Compiled, Error> {
@@ -351,13 +362,7 @@ fn compute(node: &Node, lane: &Lane<'_>, up: u32, mask: u32) -> Result<[u64; 32]
                 ty => row.map(|v| widen(*ty, v)),
             }
         }
-        Node::Special(reg) => {
-            let mut out = [0; 32];
-            for l in (0..32).filter(|l| mask >> l & 1 != 0) {
-                out[l] = widen(reg.ty(), lane.special(l as u8, *reg));
-            }
-            out
-        }
+        Node::Special(reg) => special(*reg, lane, mask),
         Node::Load(space, ty, at) => {
             let at = compute(at, lane, up, mask)?;
             let mut out = [0; 32];
@@ -381,6 +386,21 @@ fn compute(node: &Node, lane: &Lane<'_>, up: u32, mask: u32) -> Result<[u64; 32]
                 (Unary::Complement | Unary::Load, _) => v.map(|v| !v),
             }
         }
+        Node::Binary(Binary::And, _, a, b) => {
+            // Lanes for which one side does not hold need not compute the other one. The side that comes first is the
+            // left one, which may guard a load, unless the right one costs less and cannot fail.
+            let (first, second) = if cost(b) < cost(a).min(DEAR) { (b, a) } else { (a, b) };
+            let mut out = compute(first, lane, up, mask)?;
+            let held = out.iter().enumerate().fold(0, |m, (l, v)| m | u32::from(*v != 0) << l);
+            if held & mask == 0 {
+                return Ok([0; 32]);
+            }
+            let other = compute(second, lane, up, held & mask)?;
+            for (v, o) in out.iter_mut().zip(other) {
+                *v &= o;
+            }
+            out
+        }
         Node::Binary(op, class, a, b) => {
             let (a, b) = (compute(a, lane, up, mask)?, compute(b, lane, up, mask)?);
             match class {
@@ -393,6 +413,64 @@ fn compute(node: &Node, lane: &Lane<'_>, up: u32, mask: u32) -> Result<[u64; 32]
             v.map(|v| convert(*from, *to, v))
         }
     })
+}
+
+/// What a load costs, and a side that may fail: it keeps its turn.
+const DEAR: u32 = 1000;
+
+/// How long a value takes, roughly, by the rows of lanes that are gone through.
+fn cost(node: &Node) -> u32 {
+    match node {
+        Node::Const(_) | Node::Frame(_) => 0,
+        Node::Register(..) => 1,
+        Node::Special(_) => 8,
+        Node::Load(..) => DEAR,
+        Node::Unary(_, _, of) | Node::Convert(_, _, of) => 1 + cost(of),
+        Node::Binary(_, _, a, b) => 1 + cost(a) + cost(b),
+    }
+}
+
+/// A special register in the lanes of a warp.
+fn special(reg: Sreg, lane: &Lane<'_>, mask: u32) -> [u64; 32] {
+    let one = |l: u8, reg: Sreg| widen(reg.ty(), lane.special(l, reg));
+    match reg {
+        // The next lane is the next thread: three look-ups in place of 32.
+        Sreg::TidX | Sreg::TidY | Sreg::TidZ => {
+            let [mut x, mut y, mut z] = [Sreg::TidX, Sreg::TidY, Sreg::TidZ].map(|r| one(0, r));
+            let (width, height) = (one(0, Sreg::NtidX), one(0, Sreg::NtidY));
+            std::array::from_fn(|_| {
+                let now = match reg {
+                    Sreg::TidX => x,
+                    Sreg::TidY => y,
+                    _ => z,
+                };
+                x += 1;
+                if x >= width {
+                    (x, y) = (0, y + 1);
+                }
+                if y >= height {
+                    (y, z) = (0, z + 1);
+                }
+                now
+            })
+        }
+        Sreg::NtidX
+        | Sreg::NtidY
+        | Sreg::NtidZ
+        | Sreg::CtaidX
+        | Sreg::CtaidY
+        | Sreg::CtaidZ
+        | Sreg::NctaidX
+        | Sreg::NctaidY
+        | Sreg::NctaidZ => [one(lane.lane, reg); 32],
+        _ => {
+            let mut out = [0; 32];
+            for l in (0..32).filter(|l| mask >> l & 1 != 0) {
+                out[l] = one(l as u8, reg);
+            }
+            out
+        }
+    }
 }
 
 /// The sentence for memory that cannot be read.

@@ -92,6 +92,10 @@ impl<'a> Rest<'a> {
                 self.session.catch_barrier = *on;
                 Ok(Answer::Done)
             }
+            Command::CatchLaunch(on) => {
+                self.session.catch_launch = *on;
+                Ok(Answer::Done)
+            }
             Command::Block(_) | Command::Warp(_) | Command::Lane(_) | Command::Thread(_) => {
                 self.switch(command)
             }

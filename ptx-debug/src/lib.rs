@@ -16,7 +16,7 @@
 //! | `execute`, `show`, `draw`, [`answer`] | carrying out commands, and what they answer |
 //! | [`trace`], [`writers`] | what a launch executes; who wrote which bytes last |
 //! | [`plugin`] | observers in shared libraries |
-//! | [`front`], [`terminal`], [`dap`] | who asks: a user, a script, an editor |
+//! | [`front`], [`terminal`], [`dap`], [`gdb`] | who asks: a user, a script, an editor, gdb |
 
 pub mod answer;
 pub mod code;
@@ -30,6 +30,7 @@ pub mod eval;
 mod execute;
 pub mod expr;
 pub mod front;
+pub mod gdb;
 mod goal;
 pub mod plugin;
 mod runner;

@@ -18,13 +18,15 @@ use crate::code::CodeMap;
 use crate::error::Error;
 use crate::runner::executing;
 
-/// The version of the interface.
-pub const VERSION: u32 = 1;
+/// The version of the interface. Libraries of version 1 are taken as well.
+pub const VERSION: u32 = 2;
 
 /// Bit of [`Table::wants`]: instructions.
 pub const INSTRUCTIONS: u32 = 1;
 /// Bit of [`Table::wants`]: accesses to memory.
 pub const ACCESSES: u32 = 2;
+/// Bit of [`Table::wants`]: how often each instruction was issued, told once in the end.
+pub const COUNTS: u32 = 4;
 
 /// What a library exports, as `ptxrun_observer_table` of the header.
 #[repr(C)]
@@ -45,6 +47,43 @@ pub struct Table {
     pub access: Option<unsafe extern "C" fn(state: *mut c_void, access: *const AccessInfo)>,
     /// The launch has ended. The state is the library's to free.
     pub end: Option<unsafe extern "C" fn(state: *mut c_void)>,
+    /// How often each instruction was issued; before `end`. Libraries of version 1 do not have it.
+    pub counts: Option<unsafe extern "C" fn(state: *mut c_void, counts: *const CountsInfo)>,
+}
+
+/// The table of version 1.
+#[repr(C)]
+#[derive(Copy, Clone)]
+struct Table1 {
+    version: u32,
+    wants: u32,
+    start: Option<unsafe extern "C" fn(launch: *const LaunchInfo) -> *mut c_void>,
+    filter: Option<unsafe extern "C" fn(state: *mut c_void, what: *const InstructionInfo) -> i32>,
+    instruction: Option<unsafe extern "C" fn(state: *mut c_void, warp: *const WarpInfo)>,
+    access: Option<unsafe extern "C" fn(state: *mut c_void, access: *const AccessInfo)>,
+    end: Option<unsafe extern "C" fn(state: *mut c_void)>,
+}
+
+impl From<Table1> for Table {
+    fn from(t: Table1) -> Table {
+        let Table1 { version, wants, start, filter, instruction, access, end } = t;
+        Table { version, wants, start, filter, instruction, access, end, counts: None }
+    }
+}
+
+/// How often instructions were issued, as `ptxrun_counts` of the header.
+#[repr(C)]
+pub struct CountsInfo {
+    /// Instructions: as many as the launch said, by their number.
+    pub instructions: *const InstructionInfo,
+    /// How often warps issued each; 0 where the filter says no.
+    pub issues: *const u64,
+    /// How many there are.
+    pub count: u32,
+    /// Instructions of warps, and of threads, in the whole launch; 0 if it did not end.
+    pub warp_instructions: u64,
+    /// The same times the lanes that stood together.
+    pub thread_instructions: u64,
 }
 
 /// A launch, as `ptxrun_launch` of the header.
@@ -62,6 +101,7 @@ pub struct LaunchInfo {
 
 /// An instruction of the text, as `ptxrun_instruction` of the header.
 #[repr(C)]
+#[derive(Copy, Clone)]
 pub struct InstructionInfo {
     /// Its number.
     pub number: u32,
@@ -141,10 +181,14 @@ impl Plugin {
         // SAFETY: the header gives the function this type.
         let entry = unsafe { library.get::<Entry>(b"ptxrun_observer\0") }
             .map_err(|_| wrong("it does not export `ptxrun_observer`".into()))?;
-        // SAFETY: as the header says, it takes a version and returns a table or null.
-        let table = unsafe { entry(VERSION).as_ref() };
-        let table = *table.ok_or_else(|| wrong("it does not know this version".into()))?;
-        if table.version != VERSION {
+        // SAFETY: as the header says, it takes a version and returns a table of that version, or null.
+        let table = match unsafe { entry(VERSION).as_ref() } {
+            Some(table) => Some(*table),
+            // SAFETY: as above; version 1 has a shorter table.
+            None => unsafe { entry(1).cast::<Table1>().as_ref() }.map(|table| (*table).into()),
+        };
+        let table: Table = table.ok_or_else(|| wrong("it does not know this version".into()))?;
+        if !(1..=VERSION).contains(&table.version) {
             return Err(wrong(format!("it has version {}, not {VERSION}", table.version)));
         }
         Ok(Plugin { table, _library: library })
@@ -165,6 +209,8 @@ struct Watcher<'p> {
     /// By position in the decoded stream.
     infos: &'p [InstructionInfo],
     wanted: &'p [bool],
+    /// Issues of each; nothing if nobody wants to know.
+    issues: Vec<u64>,
     accesses: bool,
 }
 
@@ -202,6 +248,9 @@ impl Observer for Watcher<'_> {
 
     #[inline(always)]
     fn wants_issue(&mut self, pc: u32) -> bool {
+        if let Some(count) = self.issues.get_mut(pc as usize) {
+            *count += 1;
+        }
         self.wanted[pc as usize]
     }
 
@@ -329,21 +378,58 @@ pub fn observe(
     // SAFETY: the table is the library's; the launch lives until the call returns.
     let state = table.start.map_or(std::ptr::null_mut(), |start| unsafe { start(&launch) });
     let instructions = table.wants & INSTRUCTIONS != 0 && table.instruction.is_some();
-    let wanted: Vec<bool> = infos
+    let counts = table.counts.filter(|_| table.wants & COUNTS != 0);
+    let chosen: Vec<bool> = infos
         .iter()
         .map(|info| {
             // SAFETY: as above.
-            instructions && table.filter.is_none_or(|filter| unsafe { filter(state, info) } != 0)
+            (instructions || counts.is_some())
+                && table.filter.is_none_or(|filter| unsafe { filter(state, info) } != 0)
         })
         .collect();
+    let wanted: Vec<bool> = chosen.iter().map(|c| *c && instructions).collect();
+    let issues = if counts.is_some() { vec![0; infos.len()] } else { Vec::new() };
     let accesses = table.wants & ACCESSES != 0 && table.access.is_some();
-    let watcher = Watcher { table, state, code, infos: &infos, wanted: &wanted, accesses };
+    let watcher = Watcher { table, state, code, infos: &infos, wanted: &wanted, issues, accesses };
     let slot = Mutex::new(Some(watcher));
     let take = || {
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         slot.take().expect("a launch on one host thread makes one observer")
     };
-    let (result, _) = launch_observed(&code.kernel, memory, &params, &take);
+    let (result, watchers) = launch_observed(&code.kernel, memory, &params, &take);
+    if let (Some(counts), Some(watcher)) = (counts, watchers.first()) {
+        let mut issues = vec![0; all as usize];
+        let mut described: Vec<Option<&InstructionInfo>> = vec![None; all as usize];
+        for (n, info) in infos.iter().enumerate() {
+            let number = info.number as usize;
+            described[number].get_or_insert(info);
+            issues[number] += if chosen[n] { watcher.issues[n] } else { 0 };
+        }
+        let texts = Texts { opcode: c_text(""), text: c_text(""), function: c_text("") };
+        let none = |number: usize| InstructionInfo {
+            number: number as u32,
+            line: 0,
+            source_line: 0,
+            opcode: texts.opcode.as_ptr(),
+            text: texts.text.as_ptr(),
+            function: texts.function.as_ptr(),
+        };
+        let table: Vec<InstructionInfo> = described
+            .iter()
+            .enumerate()
+            .map(|(n, d)| d.copied().unwrap_or_else(|| none(n)))
+            .collect();
+        let stats = result.as_ref().ok();
+        let told = CountsInfo {
+            instructions: table.as_ptr(),
+            issues: issues.as_ptr(),
+            count: all,
+            warp_instructions: stats.map_or(0, |s| s.warp_instructions),
+            thread_instructions: stats.map_or(0, |s| s.thread_instructions),
+        };
+        // SAFETY: the table is the library's; what it is given lives until the call returns.
+        unsafe { counts(state, &told) };
+    }
     if let Some(end) = table.end {
         // SAFETY: the state is what `start` returned, and nobody else uses it.
         unsafe { end(state) };

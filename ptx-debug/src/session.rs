@@ -271,6 +271,8 @@ pub struct Session {
     numbers: u64,
     /// Stop where a warp comes to a barrier.
     pub catch_barrier: bool,
+    /// Rest before the launch and behind it.
+    pub catch_launch: bool,
     /// The lane that is looked at.
     pub focus: LaneId,
     /// The activation that is looked at: calls outwards from the executing one.
@@ -306,6 +308,7 @@ impl Session {
             watchpoints: Vec::new(),
             numbers: 1,
             catch_barrier: false,
+            catch_launch: true,
             focus: LaneId::default(),
             up: 0,
             displays: Vec::new(),
@@ -321,6 +324,7 @@ impl Session {
     pub fn inherit(&mut self, old: Session) {
         self.numbers = old.numbers;
         self.catch_barrier = old.catch_barrier;
+        self.catch_launch = old.catch_launch;
         self.pause = old.pause;
         self.displays = old.displays;
         for mut b in old.breakpoints {

@@ -265,12 +265,15 @@ impl Rest<'_> {
         let lane = self.lane()?;
         let function = self.function();
         let code = &self.session.code;
-        let leaves = code.leaves(function);
+        // What pointers lead to is shown when somebody asks for it.
+        let leaves: Vec<_> =
+            code.leaves(function).iter().filter(|l| !l.path.contains("->")).collect();
         if leaves.is_empty() {
-            let text = "this code has no debug information; compile with nvcc -G";
+            let text =
+                "this code has no debug information; compile with nvcc -G, or numba's debug=True";
             return Err(Error::Refused(text.into()));
         }
-        let row = |leaf: &crate::dwarf::Leaf| {
+        let row = |leaf: &&crate::dwarf::Leaf| {
             let compiled = eval::of_source(leaf, code, function);
             let value = compiled.and_then(|c| c.value(&lane, self.session.up));
             let text = match value {

@@ -16,6 +16,8 @@ pub(crate) enum Site {
     Memory(Space, u64),
     /// Bytes of the function's local frame.
     Frame(u32),
+    /// So many bytes behind the address that is there.
+    Pointed(Box<Site>, u64),
 }
 
 /// The name of a member or element as debug information has it: `r.first`, `a[3]`.
@@ -34,12 +36,16 @@ pub(crate) fn path(expr: &Expr) -> Option<String> {
 impl CodeMap {
     /// A variable of the source in a function, or a member of one.
     pub(crate) fn leaf(&self, function: u32, path: &str) -> Option<&Leaf> {
-        self.leaves(function).iter().find(|l| l.path == path)
+        let same = |l: &&Leaf| l.path == path || l.path.replace("->", ".") == path;
+        self.leaves(function).iter().find(same)
     }
 
     /// Where a variable of the source is; `None` where the code does not say.
-    pub(crate) fn site(&self, function: u32, leaf: &Leaf) -> Option<Site> {
-        match &leaf.home {
+    pub(crate) fn site(&self, function: u32, home: &Home) -> Option<Site> {
+        match home {
+            Home::Pointed(at, offset) => {
+                Some(Site::Pointed(Box::new(self.site(function, at)?), *offset))
+            }
             Home::Register(name) => {
                 self.register(function, name).map(|r| Site::Register(name.clone(), r))
             }

@@ -14,12 +14,18 @@ use crate::execute::Reply;
 use crate::front::{Front, Rest};
 use crate::session::{Reason, Resume};
 
+/// Asks a terminal of another process for a line.
+pub const PROMPT: u8 = 0;
+
 /// Where commands come from once scripts are used up.
 pub enum Input {
     /// A terminal, with history in this file.
     Editor(Box<DefaultEditor>, Option<PathBuf>),
     /// A pipe or file, line by line.
     Lines(Box<dyn BufRead + Send>),
+    /// A connection to a terminal of another process, which shows what is printed: it is asked for each line by
+    /// [`PROMPT`], and takes `source` for itself.
+    Remote(Box<dyn BufRead + Send>),
     /// Nowhere.
     Nothing,
 }
@@ -55,7 +61,7 @@ pub struct Terminal {
 impl Terminal {
     /// A front that first reads the lines of `script`, then `input`.
     pub fn new(input: Input, script: &str, output: Box<dyn Write + Send>, json: bool) -> Terminal {
-        let echo = !matches!(input, Input::Editor(..));
+        let echo = !matches!(input, Input::Editor(..) | Input::Remote(_));
         let script = script.lines().map(str::to_owned).collect();
         Terminal { input, script, output, echo, json, last: String::new() }
     }
@@ -94,6 +100,13 @@ impl Terminal {
         }
         match &mut self.input {
             Input::Nothing => None,
+            Input::Remote(lines) => {
+                // A terminal that has gone away gives no line.
+                let _ = self.output.write_all(&[PROMPT]).and_then(|()| self.output.flush());
+                let mut line = String::new();
+                let count = lines.read_line(&mut line).unwrap_or(0);
+                (count > 0).then(|| line.trim_end().to_owned())
+            }
             Input::Lines(lines) => {
                 let mut line = String::new();
                 match lines.read_line(&mut line) {
@@ -119,6 +132,23 @@ impl Terminal {
         }
     }
 
+    /// The next command for another process; `None` at the end of input.
+    pub fn line_for_another(&mut self) -> Option<String> {
+        loop {
+            let line = self.line()?;
+            match command::parse(&line) {
+                Ok(Some(Command::Source(path))) => self.source(&path),
+                _ => return Some(line),
+            }
+        }
+    }
+
+    /// Shows what another process prints.
+    pub fn show(&mut self, text: &[u8]) {
+        // A reader that has gone away is no error.
+        let _ = self.output.write_all(text).and_then(|()| self.output.flush());
+    }
+
     fn echoed(&mut self, line: &str) {
         if self.echo && !self.json {
             self.print(&format!("(ptx) {line}\n"));
@@ -138,6 +168,10 @@ impl Terminal {
 
     /// What the kernel has printed since the last stop.
     fn kernel_output(&mut self, rest: &mut Rest<'_>) {
+        if matches!(self.input, Input::Remote(_)) {
+            // It is the program's, which prints it when the launch has ended.
+            return;
+        }
         let fresh = rest.session.fresh_output();
         if fresh.is_empty() {
             return;

@@ -1,17 +1,19 @@
 //! `ptxrun debug`: a launch file or one kernel, at a terminal, from a script or from a pipe.
 
 use std::io::{BufReader, IsTerminal};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use ptx_debug::session::LaneId;
 use ptx_debug::terminal::{Input, Terminal, stop_at_interrupt};
-use ptx_debug::{End, Front, Session, Target, debug as debug_launch};
+use ptx_debug::{End, Front, Session, Target, debug as debug_launch, gdb};
 use ptx_runtime::opencl::Options;
 use ptx_runtime::{Context, Engine, LaunchConfig, LaunchError, LaunchStats, Module, Verified};
 
 use crate::cli::DebugArgs;
+use crate::debug_program;
 use crate::plan::{Plan, PlannedLaunch};
 use crate::report;
 use crate::run::{Launched, RunError, RunOptions, execute_by};
@@ -22,6 +24,13 @@ use crate::terminal::{Failed, INVALID, Outcome, USAGE, print, read_text};
 /// Debugs what the arguments launch.
 pub(crate) fn debug(args: &DebugArgs) -> Outcome {
     let common = &args.run.common;
+    if !args.program.is_empty() && args.gdb.is_some() {
+        let text = "--gdb serves a file's launches; a program is debugged at the terminal";
+        return Err(common.fail(USAGE, "usage", text));
+    }
+    if let Some(port) = args.gdb {
+        return serve_gdb(args, port);
+    }
     let mut script = String::new();
     for path in &args.scripts {
         script.push_str(&read_text(path, common)?);
@@ -40,9 +49,35 @@ pub(crate) fn debug(args: &DebugArgs) -> Outcome {
         Input::Lines(Box::new(BufReader::new(std::io::stdin())))
     };
     let mut front = Terminal::new(input, &script, Box::new(std::io::stdout()), common.json);
+    if !args.program.is_empty() {
+        return debug_program::run(args, &mut front);
+    }
+    let pause = Arc::new(AtomicBool::new(false));
+    // Without the signal, Ctrl-C ends the process as it always did.
+    let _ = stop_at_interrupt(&pause);
     each_module(&args.run, &mut |path, verified, plan| {
-        plan_under(&args.run, path, verified, plan, &mut front)
+        plan_under(&args.run, path, verified, plan, &mut front, &pause)
     })
+}
+
+/// Waits for a client of gdb, and lets it debug what the arguments launch.
+fn serve_gdb(args: &DebugArgs, port: u16) -> Outcome {
+    let common = &args.run.common;
+    let fail = |error: std::io::Error| common.fail(USAGE, "port", error);
+    let listener = TcpListener::bind(("127.0.0.1", port)).map_err(fail)?;
+    let port = listener.local_addr().map_err(fail)?.port();
+    environment::sayln!("waiting for gdb: target remote localhost:{port}");
+    let (connection, _) = listener.accept().map_err(fail)?;
+    let pause = Arc::new(AtomicBool::new(false));
+    let mut server = gdb::Server::new(connection, &pause).map_err(fail)?;
+    let outcome = each_module(&args.run, &mut |path, verified, plan| {
+        plan_under(&args.run, path, verified, plan, &mut server, &pause)
+    });
+    server.finish(match outcome {
+        Ok(()) => 0,
+        Err(Failed(status)) => status,
+    });
+    outcome
 }
 
 /// What is done with each module that the arguments name.
@@ -77,17 +112,15 @@ fn plan_under(
     path: &Path,
     verified: &Verified,
     plan: &Plan,
-    front: &mut Terminal,
+    front: &mut dyn Front,
+    pause: &Arc<AtomicBool>,
 ) -> Outcome {
     let common = &args.common;
     report::resolve(plan, &args.out, &args.print)
         .map_err(|error| common.fail(USAGE, "usage", error))?;
     let printed = Arc::new(Mutex::new(Vec::new()));
     let folders = folders(path);
-    let pause = Arc::new(AtomicBool::new(false));
-    // Without the signal, Ctrl-C ends the process as it always did.
-    let _ = stop_at_interrupt(&pause);
-    let mut debugger = Debugger { front, folders, previous: None, pause };
+    let mut debugger = Debugger { front, folders, previous: None, pause: Arc::clone(pause) };
     let mut launcher = |context: &Context, module: &Module, launch: &PlannedLaunch, config| {
         debugger.launch(context, module, launch, config)
     };
@@ -134,10 +167,21 @@ impl Debugger<'_> {
         context: &Context,
         module: &Module,
         launch: &PlannedLaunch,
-        mut config: LaunchConfig,
+        config: LaunchConfig,
     ) -> Result<Launched, RunError> {
+        self.run(context, module, &launch.entry, config).map(|stats| (stats, None))
+    }
+
+    /// Carries out a launch of this kernel.
+    pub(crate) fn run(
+        &mut self,
+        context: &Context,
+        module: &Module,
+        entry: &str,
+        mut config: LaunchConfig,
+    ) -> Result<LaunchStats, RunError> {
         let print = config.print.take();
-        let (kernel, params) = context.prepare(module, &launch.entry, config)?;
+        let (kernel, params) = context.prepare(module, entry, config)?;
         let (verified, folders) = (module.verified().module(), &self.folders);
         let memory = context.memory();
         let target = Target { kernel, module: verified, memory, params, folders };
@@ -153,9 +197,7 @@ impl Debugger<'_> {
         }
         self.previous = Some(session);
         match ended {
-            Ok(End::Finished(stats)) => {
-                Ok((LaunchStats::interpreted(stats, Engine::Interpreter), None))
-            }
+            Ok(End::Finished(stats)) => Ok(LaunchStats::interpreted(stats, Engine::Interpreter)),
             Ok(End::Fault(report)) => Err(RunError::Launch(LaunchError::Fault(report))),
             Ok(End::Quit) => Err(RunError::Quit),
             Err(error) => Err(RunError::Watched(error.to_string())),

@@ -2,6 +2,8 @@
 //!
 //! A session begins with `## name`; the next line, `$ ...`, is the command line of `ptxrun debug`; the rest are
 //! commands. `UPDATE_EXPECT=1` writes what comes out; read it before you believe it.
+//!
+//! Sessions of `docs.dbg` stand in docs/debugger.md, in blocks that begin with "```session NAME".
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -44,15 +46,21 @@ fn files() -> Vec<PathBuf> {
 }
 
 fn run(session: &Session) -> String {
+    let (text, status) = run_in(&folder(), session);
+    format!("## {}\n{text}exit {status}\n\n", session.name)
+}
+
+/// What comes out of a session, and the exit status.
+fn run_in(folder: &Path, session: &Session) -> (String, i32) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ptxrun"));
-    command.current_dir(folder()).arg("debug").args(&session.arguments).arg("--batch");
+    command.current_dir(folder).arg("debug").args(&session.arguments).arg("--batch");
     for line in &session.commands {
         command.args(["--eval", line]);
     }
     let output = command.output().unwrap();
     let mut text = String::from_utf8(output.stdout).unwrap();
     text.push_str(&String::from_utf8(output.stderr).unwrap());
-    format!("## {}\n{text}exit {}\n\n", session.name, output.status.code().unwrap())
+    (text, output.status.code().unwrap())
 }
 
 #[test]
@@ -75,6 +83,43 @@ fn sessions_come_out_as_expected() {
         assert_eq!(found.lines().count(), wanted.lines().count(), "{}", expected.display());
     }
     assert!(count >= 80, "{count} sessions");
+}
+
+/// What a session of the page shows: the command line, and all that comes out.
+fn on_the_page(session: &Session) -> String {
+    let (text, _) = run_in(&folder(), session);
+    let words: Vec<&str> = session.arguments.iter().map(String::as_str).collect();
+    format!("$ ptxrun debug {}\n{text}", words.join(" "))
+}
+
+#[test]
+fn sessions_of_the_page_are_what_the_debugger_prints() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/debugger.md");
+    let text = std::fs::read_to_string(&page).unwrap();
+    let all = sessions(&std::fs::read_to_string(folder().join("docs.dbg")).unwrap());
+    let (mut now, mut shown, mut inside) = (String::new(), Vec::new(), false);
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("```session ") {
+            let session = all.iter().find(|s| s.name == name).unwrap_or_else(|| panic!("{name}"));
+            now.push_str(&format!("{line}\n{}", on_the_page(session)));
+            shown.push(name.to_owned());
+            inside = true;
+        }
+        inside &= line != "```";
+        if !inside {
+            now.push_str(&format!("{line}\n"));
+        }
+    }
+    let names: Vec<String> = all.iter().map(|s| s.name.clone()).collect();
+    assert_eq!(shown, names, "the sessions of docs.dbg, each once");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&page, now).unwrap();
+        return;
+    }
+    for (n, (is, should)) in text.lines().zip(now.lines()).enumerate() {
+        assert_eq!(is, should, "docs/debugger.md:{}", n + 1);
+    }
+    assert_eq!(text.lines().count(), now.lines().count());
 }
 
 #[test]
