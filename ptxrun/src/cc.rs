@@ -190,7 +190,7 @@ pub(crate) fn compile(
         Err(f) => (None, Findings { diags: f.diags, sources: f.sources }),
     };
     if !common.json {
-        eprint!("{}", findings.render(common.color()));
+        environment::say!("{}", findings.render(common.color()));
     } else if ptx.is_none() {
         print_json(&json!({"ok": false, "diagnostics": findings.to_json()}));
     }

@@ -17,7 +17,8 @@ use crate::cli::{
 use crate::run_command::run;
 use crate::source_file::{build_options, load, open};
 use crate::terminal::{
-    Failed, INVALID, Outcome, USAGE, display_name, is_stdin, print, print_json, read_bytes, text_of,
+    Failed, INVALID, Outcome, USAGE, display_name, is_stdin, print, print_json, printed,
+    read_bytes, text_of,
 };
 use crate::{
     assemble, dap, debug, diff, exec, isa, list, observe, ptxas, reduce, sanitize, timing, trace,
@@ -32,7 +33,7 @@ pub fn start() -> ExitCode {
 /// wrong usage end the process.
 pub fn run_words(words: Vec<OsString>) -> u8 {
     if let Err(wrong) = environment::check("ptxrun") {
-        eprintln!("error: {wrong}");
+        environment::sayln!("error: {wrong}");
         return USAGE;
     }
     let outcome = match (ptxas_words(&words), cc_words(&words)) {
@@ -40,10 +41,10 @@ pub fn run_words(words: Vec<OsString>) -> u8 {
         (None, Some(words)) => cc::command(words),
         (None, None) => run_subcommand(Cli::parse_from(words)),
     };
-    match outcome {
+    printed(match outcome {
         Ok(()) => 0,
         Err(Failed(status)) => status,
-    }
+    })
 }
 
 /// The words of `ptxas`, whose options are NVIDIA's: where the command has that name, or as `ptxrun ptxas`.
@@ -73,7 +74,20 @@ fn cc_words(words: &[OsString]) -> Option<Vec<String>> {
     (!words.is_empty() && !special).then_some(words)
 }
 
+/// Where a file may not grow any more (`ulimit -f`), writing fails, and does not end the process.
+fn outlive_full_files() {
+    #[cfg(unix)]
+    // SAFETY: to ignore a signal needs no function of ours.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
+
 fn run_subcommand(cli: Cli) -> Outcome {
+    // A program that is started inherits what is ignored.
+    if !matches!(cli.command, Some(Command::Exec(_))) {
+        outlive_full_files();
+    }
     match cli.command {
         None => run(&cli.run),
         Some(Command::Run(args)) => run(&args),
@@ -141,7 +155,7 @@ fn check(args: &CheckArgs) -> Outcome {
             }
             results.push(result);
         } else {
-            eprint!("{rendered}");
+            environment::say!("{rendered}");
             let verdict = match (errors, too_new) {
                 (None, None) => format!("{name}: valid\n"),
                 (None, Some(error)) => format!("{name}: {error}\n"),

@@ -190,11 +190,29 @@ pub(crate) fn variables(
     emulation: &Emulation,
     common: &Common,
 ) -> Result<Vec<(&'static str, OsString)>, Failed> {
+    // A folder with either driver will do: programs of OpenCL need no CUDA.
+    variables_of([DRIVER, OPENCL], "lib", emulation, common)
+}
+
+/// The same with the library that has the debugger, whatever others are beside it.
+pub(crate) fn variables_for_debugging(
+    emulation: &Emulation,
+    common: &Common,
+) -> Result<Vec<(&'static str, OsString)>, Failed> {
+    let core = |library: Library| Library { files: &[CORE], ..library };
+    variables_of([core(DRIVER), core(OPENCL)], "debug", emulation, common)
+}
+
+fn variables_of(
+    [driver, opencl]: [Library; 2],
+    kind: &str,
+    emulation: &Emulation,
+    common: &Common,
+) -> Result<Vec<(&'static str, OsString)>, Failed> {
     judge(emulation, common)?;
     let folders = folders();
-    // A folder with either driver will do: programs of OpenCL need no CUDA.
     let home =
-        [&DRIVER, &OPENCL].into_iter().find_map(|l| folders.iter().find(|f| l.find(f).is_some()));
+        [&driver, &opencl].into_iter().find_map(|l| folders.iter().find(|f| l.find(f).is_some()));
     let Some(home) = home else {
         let places: Vec<String> = folders.iter().map(|f| f.display().to_string()).collect();
         let message = format!(
@@ -208,16 +226,16 @@ pub(crate) fn variables(
     let failed = |error: io::Error| {
         common.fail(INVALID, "library", format!("cannot prepare the library folder: {error}"))
     };
-    let folder = private_folder(&format!("lib-{:016x}", hasher.finish())).map_err(failed)?;
-    for library in [&DRIVER, &MANAGEMENT, &RUNTIME, &RUNTIME_12, &LINKER] {
+    let folder = private_folder(&format!("{kind}-{:016x}", hasher.finish())).map_err(failed)?;
+    for library in [&driver, &MANAGEMENT, &RUNTIME, &RUNTIME_12, &LINKER] {
         if let Some(file) = library.find(home) {
             for name in library.links {
                 link(&file, &folder.join(name)).map_err(failed)?;
             }
         }
     }
-    let vendors = match OPENCL.find(home) {
-        Some(driver) => Some(vendor_folder(&folder, &driver).map_err(failed)?),
+    let vendors = match opencl.find(home) {
+        Some(file) => Some(vendor_folder(&folder, &file).map_err(failed)?),
         None => None,
     };
     let assembler = assembler(&folder, home).map_err(failed)?;
@@ -243,7 +261,7 @@ pub(crate) fn variables(
         }
         variables.push(("LD_PRELOAD", preload));
     }
-    if DRIVER.find(home).is_some() {
+    if driver.find(home).is_some() {
         let assemblers =
             assembler.iter().flat_map(|path| TRITON_ASSEMBLERS.map(|name| (name, path.into())));
         variables.extend(assemblers);

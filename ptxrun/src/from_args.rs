@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::arg::ArgSpec;
+use crate::launch_file::read_data;
 use crate::npy::{self, NpyError};
 use crate::plan::{Arg, Buffer, Plan, PlannedLaunch};
 use crate::values::{ElementType, Init, ValueError};
@@ -117,7 +118,7 @@ type Contents = (Option<ElementType>, Option<Vec<usize>>, Vec<u8>);
 fn read_file(name: &str, wanted: Option<ElementType>) -> Result<Contents, FromArgsError> {
     let path = Path::new(name);
     let bytes =
-        std::fs::read(path).map_err(|error| FromArgsError::File { path: path.into(), error })?;
+        read_data(path).map_err(|error| FromArgsError::File { path: path.into(), error })?;
     if !name.ends_with(".npy") {
         return Ok((wanted, None, bytes));
     }

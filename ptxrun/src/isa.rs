@@ -121,6 +121,11 @@ pub fn list_json(filter: Option<&str>) -> Value {
                 .iter()
                 .map(|f| json!({"modifiers": f.tokens, "ptx": f.since.to_string(), "sm": f.sm, "targets": f.targets}))
                 .collect();
+            let ended: Vec<Value> = row
+                .ended
+                .iter()
+                .map(|(token, last)| json!({"modifier": token, "ptx": last.to_string()}))
+                .collect();
             json!({
                 "mnemonic": notation.mnemonic,
                 "syntax": row.syntax,
@@ -129,6 +134,7 @@ pub fn list_json(filter: Option<&str>) -> Value {
                 "ptx": row.since.to_string(),
                 "target": target(row),
                 "floors": floors,
+                "ended": ended,
                 "section": row.section,
                 "class": classes(row, notation).iter().map(|(c, _)| c.name()).collect::<Vec<_>>(),
                 "reach": row.reach.name(),

@@ -310,9 +310,14 @@ impl Files<'_> {
     }
 }
 
+/// Reads the contents of a buffer: of what has no end, as much as there is memory for buffers.
+pub(crate) fn read_data(path: &Path) -> io::Result<Vec<u8>> {
+    environment::files::read(path, environment::memory().unwrap_or(u64::MAX))
+}
+
 /// Reads a launch file from its text; files that it names are relative to `folder`.
 pub fn parse(text: &str, folder: &Path) -> Result<LaunchFile> {
-    parse_with(text, folder, &|path| std::fs::read(path))
+    parse_with(text, folder, &read_data)
 }
 
 fn parse_with(

@@ -8,6 +8,7 @@ pub mod commands;
 pub mod compare;
 mod dap;
 pub mod debug;
+pub mod debug_program;
 mod diff;
 mod exec;
 pub mod from_args;

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 
 use ptx_runtime::check::render;
 use ptx_runtime::opencl::info::KernelInfo;
@@ -20,6 +20,9 @@ use crate::terminal::{
 };
 use crate::{from_args, list, report, timing, toml_error};
 
+/// What else a launch's result may depend on.
+const RACES: &str = "where threads race for memory, results depend on the engine and on the run; --check race finds that";
+
 fn load_launch_file(path: &Path, common: &Common) -> Result<LaunchFile, Failed> {
     let text = read_text(path, common)?;
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -31,7 +34,7 @@ fn load_launch_file(path: &Path, common: &Common) -> Result<LaunchFile, Failed> 
                 "file": path.display().to_string(), "line": line, "column": column,
             }}));
         } else {
-            eprint!(
+            environment::say!(
                 "{}",
                 toml_error::render(&path.display().to_string(), &text, &error, common.color())
             );
@@ -148,7 +151,7 @@ fn run_file(args: &RunArgs, file: &Path) -> Outcome {
     name_buffers(&mut plan, &source.kernels);
     let (passed, json) = run_plan(args, &plan, &source.verified)?;
     if !common.json && args.out.is_empty() && args.print.is_empty() {
-        eprint!("{}", report::nothing_shown(&plan));
+        environment::say!("{}", report::nothing_shown(&plan));
     }
     if common.json {
         print_json(&json);
@@ -230,7 +233,7 @@ fn run_plan(args: &RunArgs, plan: &Plan, verified: &Verified) -> Result<(bool, V
     }
     let (found, notes) = options.found.lock().map(|f| f.clone()).unwrap_or_default();
     if !common.json {
-        eprint!("{}", render::text(&found, &notes));
+        environment::say!("{}", render::text(&found, &notes));
     }
     let done = result.map_err(|error| {
         if common.json && !found.is_empty() {
@@ -244,8 +247,17 @@ fn run_plan(args: &RunArgs, plan: &Plan, verified: &Verified) -> Result<(bool, V
     })?;
     if args.verbose {
         for l in &done.launches {
-            eprintln!("{}: {} ({:.1} ms)", l.entry, l.stats.engine, l.elapsed.as_secs_f64() * 1e3);
-            eprintln!("{}: {}", l.entry, l.fidelity);
+            environment::sayln!(
+                "{}: {} ({:.1} ms)",
+                l.entry,
+                l.stats.engine,
+                l.elapsed.as_secs_f64() * 1e3
+            );
+            environment::sayln!("{}: {}", l.entry, l.fidelity);
+        }
+        if args.check.is_none() {
+            static ONCE: Once = Once::new();
+            ONCE.call_once(|| environment::sayln!("note: {RACES}"));
         }
     }
     report::write_files(plan, &done, &args.out)
@@ -257,7 +269,7 @@ fn run_plan(args: &RunArgs, plan: &Plan, verified: &Verified) -> Result<(bool, V
     if args.check.is_some() {
         if !common.json {
             let n = found.len();
-            eprintln!("{n} finding{}", if n == 1 { "" } else { "s" });
+            environment::sayln!("{n} finding{}", if n == 1 { "" } else { "s" });
         }
         json["report"] = render::json(&found, &notes);
         json["ok"] = (done.passed() && found.is_empty()).into();
@@ -290,7 +302,7 @@ pub(crate) fn run_failed(
         json["message"] = launch.to_string().into();
         print_json(&json!({"ok": false, "stdout": String::from_utf8_lossy(stdout), "error": json}));
     } else {
-        eprint!("{}", launch.render(verified, common.color()));
+        environment::say!("{}", launch.render(verified, common.color()));
     }
     Failed(status)
 }

@@ -151,7 +151,7 @@ pub(crate) fn program(emulation: &Emulation, words: &[OsString], how: &How) -> O
             common.fail(USAGE, "file", format!("cannot write {}: {error}", path.display()))
         })?,
         (None, ReportForm::Json | ReportForm::Sarif) => print(text.as_bytes()),
-        (None, ReportForm::Text | ReportForm::ComputeSanitizer) => eprint!("{text}"),
+        (None, ReportForm::Text | ReportForm::ComputeSanitizer) => environment::say!("{text}"),
     }
     if !findings.is_empty() {
         return if how.status == 0 { Ok(()) } else { Err(Failed(how.status)) };
@@ -180,7 +180,7 @@ pub(crate) fn coverage(args: &CoverageArgs) -> Outcome {
         let all = serde_json::to_value(&all).unwrap_or_default();
         print_json(&serde_json::json!({"version": render::VERSION, "coverage": all}));
     } else {
-        eprint!("{}", coverage::summary(&all));
+        environment::say!("{}", coverage::summary(&all));
     }
     as_program(ended)
 }

@@ -14,11 +14,14 @@ use crate::terminal::{
     Failed, INVALID, USAGE, display_name, is_stdin, print_json, read_bytes, text_of,
 };
 
-/// Whether a file is a container; one that cannot be read is none.
+/// Whether a file is a container that can be mapped. Of a pipe nothing is read here: its head would be gone.
 fn is_container(path: &Path) -> bool {
+    if is_stdin(path) || !environment::files::is_regular(path) {
+        return false;
+    }
     let mut head = [0; container::MAGIC.len()];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
-    !is_stdin(path) && read.is_ok() && container::is_container(&head)
+    read.is_ok() && container::is_container(&head)
 }
 
 /// What a file is that is no text; nothing where it may be some. Drivers take text with zeros behind it.
@@ -86,13 +89,13 @@ pub(crate) fn load_source(
         if common.json {
             print_json(&json!({"ok": false, "diagnostics": e.to_json()}));
         } else {
-            eprint!("{}", e.render(common.color()));
+            environment::say!("{}", e.render(common.color()));
         }
         Failed(INVALID)
     })?;
     if !common.json {
-        eprint!("{}", source.warnings.render(common.color()));
-        eprint!("{}", source.verified.warnings().render(common.color()));
+        environment::say!("{}", source.warnings.render(common.color()));
+        environment::say!("{}", source.verified.warnings().render(common.color()));
     }
     Ok(source)
 }

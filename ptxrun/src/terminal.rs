@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use clap::{ColorChoice, CommandFactory};
 use ptx_report::text::Paint;
@@ -51,7 +52,7 @@ impl Common {
                 &json!({"ok": false, "error": {"kind": kind, "message": message.to_string()}}),
             );
         } else {
-            eprintln!("error: {message}");
+            environment::sayln!("error: {message}");
         }
         Failed(status)
     }
@@ -61,7 +62,7 @@ impl Common {
         if self.json {
             print_json(&json!({"ok": false, "diagnostics": diagnostics.to_json()}));
         } else {
-            eprint!("{}", diagnostics.render(self.color()));
+            environment::say!("{}", diagnostics.render(self.color()));
         }
         Failed(INVALID)
     }
@@ -72,10 +73,29 @@ pub(crate) fn dumb_terminal() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// Writes to standard output; a reader that has gone away (`| head`) is no error.
+/// Why something that was printed did not arrive.
+static LOST: OnceLock<std::io::Error> = OnceLock::new();
+
+/// Writes to standard output. A reader that has gone away (`| head`) is no error; another failure, such as a full disk,
+/// becomes the command's (see [`printed`]).
 pub(crate) fn print(text: &[u8]) {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text).and_then(|()| out.flush());
+    if let Err(error) = out.write_all(text).and_then(|()| out.flush())
+        && error.kind() != std::io::ErrorKind::BrokenPipe
+    {
+        LOST.get_or_init(|| error);
+    }
+}
+
+/// The exit status of a command that would have this one: another one if what it printed was lost.
+pub(crate) fn printed(status: u8) -> u8 {
+    match LOST.get() {
+        None => status,
+        Some(error) => {
+            environment::sayln!("error: cannot write to standard output: {error}");
+            if status == 0 { USAGE } else { status }
+        }
+    }
 }
 
 /// The version of what `--json` prints (docs/json.md): it grows when a key goes or changes its meaning.
@@ -99,14 +119,14 @@ pub(crate) fn display_name(path: &Path) -> String {
 }
 
 /// Most bytes of a file that are read: some, such as `/dev/zero`, have no end.
-const MOST_READ: u64 = 512 << 20;
+pub(crate) const MOST_READ: u64 = 512 << 20;
 
 pub(crate) fn read_bytes(path: &Path, common: &Common) -> Result<Vec<u8>, Failed> {
-    let mut bytes = Vec::new();
     let result = if is_stdin(path) {
-        std::io::stdin().lock().take(MOST_READ + 1).read_to_end(&mut bytes)
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().take(MOST_READ + 1).read_to_end(&mut bytes).map(|_| bytes)
     } else {
-        std::fs::File::open(path).and_then(|file| file.take(MOST_READ + 1).read_to_end(&mut bytes))
+        environment::files::read(path, MOST_READ)
     };
     let fail = |what: String| Err(common.fail(USAGE, "file", what));
     let name = display_name(path);
@@ -120,10 +140,10 @@ pub(crate) fn read_bytes(path: &Path, common: &Common) -> Result<Vec<u8>, Failed
             };
             fail(format!("cannot read {name}: {error}{hint}"))
         }
-        Ok(_) if bytes.len() as u64 > MOST_READ => {
-            fail(format!("{name} has more than {MOST_READ} bytes"))
+        Ok(bytes) if bytes.len() as u64 > MOST_READ => {
+            fail(format!("cannot read {name}: more than {MOST_READ} bytes"))
         }
-        Ok(_) => Ok(bytes),
+        Ok(bytes) => Ok(bytes),
     }
 }
 

@@ -1,10 +1,10 @@
 //! `ptxrun trace`.
 
-use std::io::{BufWriter, Write, stdout};
+use std::io::{BufReader, BufWriter, Write, stdout};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use ptx_debug::trace::{TraceFormat, TraceOptions, code_of, trace as trace_launch};
+use ptx_debug::trace::{TraceFormat, TraceOptions, code_of, convert, trace as trace_launch};
 use ptx_runtime::{Context, Engine, LaunchConfig, LaunchError, LaunchStats, Module, Verified};
 
 use crate::cli::{TraceArgs, TraceFormatArg};
@@ -26,12 +26,21 @@ pub(crate) fn trace(args: &TraceArgs) -> Outcome {
             Box::new(BufWriter::new(file))
         }
     };
+    let format = match args.format {
+        TraceFormatArg::Text => TraceFormat::Text,
+        TraceFormatArg::Jsonl => TraceFormat::Json,
+        TraceFormatArg::Perfetto => TraceFormat::Perfetto,
+        TraceFormatArg::Binary => TraceFormat::Binary,
+    };
+    if let Some(path) = &args.read {
+        let file = std::fs::File::open(path).map_err(|error| {
+            common.fail(USAGE, "file", format!("cannot read {}: {error}", path.display()))
+        })?;
+        return convert(&mut BufReader::new(file), format, &mut *out)
+            .map_err(|error| common.fail(INVALID, "trace", error));
+    }
     let options = TraceOptions {
-        format: match args.format {
-            TraceFormatArg::Text => TraceFormat::Text,
-            TraceFormatArg::Jsonl => TraceFormat::Json,
-            TraceFormatArg::Perfetto => TraceFormat::Perfetto,
-        },
+        format,
         instructions: !args.only_memory,
         accesses: args.memory || args.only_memory,
         values: !args.no_values,

@@ -345,6 +345,10 @@ impl Init {
     pub fn bytes(&self, ty: ElementType, count: usize) -> Result<Option<Vec<u8>>, ValueError> {
         let too_large = || ValueError::TooLarge { count, ty };
         let size = count.checked_mul(ty.size()).ok_or_else(too_large)?;
+        // No device has room for more, and making so many values would take for ever.
+        if size as u64 > environment::memory().unwrap_or(u64::MAX) {
+            return Err(too_large());
+        }
         let mut out = Vec::new();
         out.try_reserve_exact(size).map_err(|_| too_large())?;
         match self {

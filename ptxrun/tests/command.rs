@@ -233,6 +233,20 @@ fn variables_are_judged() {
     assert!(status == Some(0) && text.contains("PTXRUN_MEMROY"), "{text}");
 }
 
+/// Code is never wider than `PTXRUN_JIT_BITS` says; `run -v` names the lanes of its vectors.
+#[test]
+fn the_width_of_compiled_code_has_a_limit() {
+    let file = sample("sha256/sha256.toml");
+    let run = |bits: &str| {
+        let mut run = command(&["run", "-v", "--backend", "jit", &file]);
+        Outcome::of(run.env("PTXRUN_JIT_BITS", bits).env("PTXRUN_CACHE_DIR", ""), "")
+    };
+    for bits in ["128", "256"] {
+        let out = run(bits);
+        assert!(out.status == 0 && out.stderr.contains("8 lanes"), "{bits}: {}", out.stderr);
+    }
+}
+
 /// What is no text is refused in a line, and what has no end is not read to it.
 #[test]
 #[cfg(unix)]
@@ -248,6 +262,99 @@ fn files_that_are_no_text() {
     let endless = ptxrun(&["check", "/dev/zero"]);
     assert_eq!(endless.status, 2, "{}", endless.stderr);
     assert!(endless.stderr.contains("more than"), "{}", endless.stderr);
+}
+
+/// Pipes have a name too. Their first bytes are read once; a FIFO that nobody writes to is not waited for.
+#[test]
+#[cfg(unix)]
+fn pipes_are_read_and_fifos_refused() {
+    let pipe = ptxrun_with(&["check", "/dev/stdin"], TWICE);
+    assert_eq!((pipe.status, &*pipe.stdout), (0, "/dev/stdin: valid\n"), "{}", pipe.stderr);
+    let folder = Folder::new("fifo");
+    let fifo = folder.file("k.ptx");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let buffer = format!("buf:@{fifo}");
+    for line in [&["check", &fifo][..], &["-", "--block", "4", "--arg", &buffer, "--arg", "f32:1"]]
+    {
+        let refused = ptxrun_with(line, TWICE);
+        assert_eq!(refused.status, 2, "{}", refused.stderr);
+        assert!(refused.stderr.contains("it is a FIFO"), "{}", refused.stderr);
+    }
+}
+
+/// Runs the command through a shell, which says where its output goes; the exit status, which is no signal's.
+#[cfg(target_os = "linux")]
+fn shell(line: &str) -> (i32, String) {
+    let line = format!("exec 2>&1; {line}");
+    let mut bash = Command::new("bash");
+    let outcome = Outcome::of(bash.args(["-c", &line, env!("CARGO_BIN_EXE_ptxrun")]), TWICE);
+    (outcome.status, outcome.stdout)
+}
+
+/// Standard error is closed, full or read by nobody: the exit status is what it would have been. What standard output
+/// did not take is an error, unless its reader has gone.
+#[test]
+#[cfg(target_os = "linux")]
+fn output_that_goes_nowhere() {
+    for to in ["2>/dev/full", "2>&-", "2> >(exec true)", "2> >(exec true; sleep 1)"] {
+        assert_eq!(shell(&format!("sleep 0.1 | \"$0\" check /no/such/file {to}")).0, 2, "{to}");
+        assert_eq!(shell(&format!("\"$0\" check - {to} <<< .version")).0, 1, "{to}");
+    }
+    for what in
+        ["check -", "fmt -", "isa", "- --block 4 --arg f32[4]:iota --arg f32:1 --print 0:f32"]
+    {
+        let (status, said) = shell(&format!("\"$0\" {what} >/dev/full"));
+        assert!(status == 2 && said.contains("cannot write to standard output"), "{what}: {said}");
+        let (status, said) = shell(&format!("\"$0\" {what} >&-"));
+        assert_eq!((status, &*said), (0, ""), "{what}");
+        let (status, said) = shell(&format!("set -o pipefail; \"$0\" {what} | true"));
+        assert_eq!((status, &*said), (0, ""), "{what}");
+    }
+}
+
+/// Files may have a kilobyte: what is longer is refused, not ended by a signal, and compiled code is not kept.
+#[test]
+#[cfg(target_os = "linux")]
+fn files_that_may_not_grow() {
+    let folder = Folder::new("limit");
+    let out = folder.file("out.npy");
+    let cache = folder.file("cache");
+    let run = "- --block 4 --backend jit --arg f32[1000]:iota --arg f32:1.5 --print 0:f32:3";
+    let (status, said) =
+        shell(&format!("ulimit -f 1; PTXRUN_CACHE_DIR={cache} \"$0\" {run} --out 0={out}"));
+    assert!(status == 2 && said.contains("out.npy"), "{said}");
+    assert!(said.contains("files may not be so long"), "{said}");
+    let (status, said) = shell(&format!("ulimit -f 1; PTXRUN_CACHE_DIR={cache} \"$0\" {run}"));
+    assert!(status == 0 && said.ends_with("0: 0 1.5 3\n"), "{said}");
+    assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0);
+    // A full disk, where this user may make one.
+    let (status, said) = shell(&format!(
+        "unshare -rm bash -c 'mount -t tmpfs -o size=4k,mode=700 none \"$1\" && PTXRUN_CACHE_DIR=\"$1\" \"$0\" {run} && \
+         ls \"$1\"' \"$0\" {cache} || echo status $?"
+    ));
+    let refused = said.contains("ermitted") || said.contains("denied");
+    assert!(refused || status == 0 && said.contains("No space left"), "{said}");
+    assert!(refused || said.ends_with("0: 0 1.5 3\n"), "nothing is left on it: {said}");
+}
+
+/// With so little address space there is no room for the compiler of OpenCL C, and that is what it says.
+#[test]
+#[cfg(target_os = "linux")]
+fn address_space_too_small_for_the_compiler() {
+    let folder = Folder::new("space");
+    let file = folder.file("k.cl");
+    std::fs::write(&file, "__kernel void k(__global int *a) { a[0] = 1; }").unwrap();
+    let (status, said) = shell(&format!("ulimit -v 200000; \"$0\" check {file}"));
+    assert!(status == 1 && said.contains("MB of stack"), "{said}");
+    assert!(!said.contains("please report"), "{said}");
+}
+
+/// Results of races are the engine's: `-v` says where that is found out.
+#[test]
+fn verbose_reminds_of_races() {
+    let line = ["-", "--block", "4", "--arg", "f32[4]:iota", "--arg", "f32:1", "-v"];
+    let said = ptxrun_with(&line, TWICE).stderr;
+    assert!(said.contains("race") && said.contains("--check race"), "{said}");
 }
 
 /// A folder with libraries that hold nothing, and the command with these as its own.

@@ -56,6 +56,25 @@ fn traces_for_programs() {
     assert!(events.len() > 50);
 }
 
+fn records_hold_what_the_text_says() {
+    let folder = Folder::new("records");
+    let file = folder.file("walk.trace");
+    for more in [&["--memory"][..], &["--no-values"], &["--only-memory"], &["--opcode", "ld"]] {
+        let binary: Vec<&str> =
+            ["--format", "binary", "-o", &file].iter().chain(more).copied().collect();
+        assert_eq!(traced(&binary), "");
+        for format in ["text", "jsonl", "perfetto"] {
+            let direct: Vec<&str> = ["--format", format].iter().chain(more).copied().collect();
+            let out = ptxrun(&["trace", "--read", &file, "--format", format]);
+            assert_eq!((out.status, out.stdout), (0, traced(&direct)), "{format} {more:?}");
+        }
+    }
+    folder.write("no.trace", "what is this");
+    let out = ptxrun(&["trace", "--read", &folder.file("no.trace")]);
+    assert_eq!(out.status, 1);
+    assert!(out.stderr.contains("it does not begin as"), "{}", out.stderr);
+}
+
 fn the_first_difference_is_found() {
     let folder = Folder::new("diff");
     let other = std::fs::read_to_string(WALK).unwrap();
@@ -142,6 +161,7 @@ fn compiler() -> Need {
 golden::tests! {
     a_trace_has_values_and_accesses: nothing(),
     traces_for_programs: nothing(),
+    records_hold_what_the_text_says: nothing(),
     the_first_difference_is_found: nothing(),
     a_text_is_made_smaller: nothing(),
     plugins_observe: compiler(),

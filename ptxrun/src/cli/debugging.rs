@@ -1,5 +1,6 @@
 //! The options of the debugger and of what stands beside it: traces, observers, differences, reduction.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -22,6 +23,12 @@ pub struct DebugArgs {
     /// End behind the last command of --command and --eval, and read none from the terminal
     #[arg(long)]
     pub batch: bool,
+    /// Serve the gdb remote protocol on a port of this machine (0: a free one) in place of reading commands
+    #[arg(long, value_name = "PORT", conflicts_with_all = ["scripts", "eval", "batch"])]
+    pub gdb: Option<u16>,
+    /// A program that uses CUDA or OpenCL, and its arguments: its launches are debugged
+    #[arg(last = true, value_name = "PROGRAM", conflicts_with_all = ["file", "launch"])]
+    pub program: Vec<OsString>,
 }
 
 /// `ptxrun dap`.
@@ -44,9 +51,12 @@ pub struct TraceArgs {
     /// Where to write it; standard output without it
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// A line per event, JSON lines, or a document for ui.perfetto.dev
+    /// A line per event, JSON lines, a document for ui.perfetto.dev, or records
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
     pub format: TraceFormatArg,
+    /// Run nothing: read a trace that was written with `--format binary`, and write it in another format
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    pub read: Option<PathBuf>,
     /// Accesses to memory too
     #[arg(long)]
     pub memory: bool,
@@ -96,6 +106,8 @@ pub enum TraceFormatArg {
     Jsonl,
     /// One JSON document for ui.perfetto.dev
     Perfetto,
+    /// Records of a few bytes, the quickest to write; `--read` makes the others of it
+    Binary,
 }
 
 /// `ptxrun diff`.

@@ -15,7 +15,7 @@ use ptx_runtime::parse::verify::header::{current_targets, target_named, versions
 use ptx_runtime::{CUDA_VERSION, Diagnostics, Verified, VerifyOptions, cubin};
 
 use crate::list;
-use crate::terminal::{Failed, Outcome, print};
+use crate::terminal::{Failed, MOST_READ, Outcome, print};
 use options::{Asked, Request, Source};
 
 /// The status of NVIDIA's assembler when it gives up.
@@ -25,7 +25,7 @@ const GAVE_UP: u8 = 255;
 const FEWEST_REGISTERS: u32 = 24;
 /// A line as NVIDIA's assembler writes it, to standard error.
 fn say(kind: &str, message: impl std::fmt::Display) {
-    eprintln!("ptxas {kind:8}: {message}");
+    environment::sayln!("ptxas {kind:8}: {message}");
 }
 
 /// Ends with what went wrong.
@@ -81,7 +81,9 @@ fn text(source: &Source) -> Result<(String, String), Failed> {
             let mut bytes = Vec::new();
             ("<stdin>".into(), std::io::stdin().read_to_end(&mut bytes).map(|_| bytes))
         }
-        Source::File(path) => (path.display().to_string(), std::fs::read(path)),
+        Source::File(path) => {
+            (path.display().to_string(), environment::files::read(path, MOST_READ))
+        }
     };
     let mut bytes =
         bytes.map_err(|e| give_up(format_args!("Input file '{name}' could not be opened: {e}")))?;
@@ -108,8 +110,8 @@ fn report(findings: &Diagnostics, name: &str, source: &str, request: &Request) -
             Severity::Warning => "warning",
         };
         errors += usize::from(kind == "error");
-        eprintln!("ptxas {name}, line {}; {kind:8}: {}", at.start.line, at.message);
-        eprint!("{}", reporter.plain(diag));
+        environment::sayln!("ptxas {name}, line {}; {kind:8}: {}", at.start.line, at.message);
+        environment::say!("{}", reporter.plain(diag));
     }
     errors
 }
@@ -242,7 +244,7 @@ fn assemble(request: &Request) -> Outcome {
         })?;
     }
     if request.verbose {
-        eprint!("{}", figures.render(device, started.elapsed()));
+        environment::say!("{}", figures.render(device, started.elapsed()));
     }
     Ok(())
 }

@@ -78,7 +78,7 @@ fn bad_profile(common: &Common, error: &ProfileError) -> Failed {
         _ => (INVALID, "profile"),
     };
     if !common.json && matches!(error, ProfileError::UnknownDevice { .. }) {
-        eprintln!(
+        environment::sayln!(
             "error: {error}\n  `ptxrun devices` lists the known ones; a file of your own must end in .toml"
         );
         return Failed(status);

@@ -71,10 +71,10 @@ fn refused(common: &Common, question: &Question<'_>, error: &DoesNotFit) -> Fail
             "device": profile.name, "largest_block": largest,
         }}));
     } else {
-        eprintln!("error: {kernel} cannot be launched on {}: {error}", profile.name);
+        environment::sayln!("error: {kernel} cannot be launched on {}: {error}", profile.name);
         match largest {
-            Some(n) => eprintln!("  the largest block with these needs has {n} threads"),
-            None => eprintln!("  no block with these needs fits"),
+            Some(n) => environment::sayln!("  the largest block with these needs has {n} threads"),
+            None => environment::sayln!("  no block with these needs fits"),
         }
     }
     Failed(INVALID)

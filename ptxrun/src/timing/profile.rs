@@ -128,7 +128,7 @@ fn launches(
     report::resolve(plan, &args.run.out, &args.run.print)
         .map_err(|error| common.fail(USAGE, "usage", error))?;
     if let (Err(error), false) = (limits::target(verified.module(), device), common.json || many) {
-        eprintln!("note: {error}; the times are those of the same instructions there");
+        environment::sayln!("note: {error}; the times are those of the same instructions there");
     }
     let options = RunOptions {
         backend: ptx_runtime::Backend::Interp,

@@ -56,6 +56,15 @@ enum What {
     Drivers(drivers::Options),
     /// Two builds of `ptxrun`: processor time of parser, interpreter, JIT and timing model, in pairs
     Builds(builds::Options),
+    /// The debugger: forward speed, steps back, conditions, traces, a plugin that counts
+    Debugger {
+        /// Where traces are written: a folder on the disk that is meant
+        #[arg(default_value = ".")]
+        folder: PathBuf,
+        /// Only kernels whose name contains this
+        #[arg(default_value = "")]
+        only: String,
+    },
 }
 
 /// Times in microseconds.
@@ -87,6 +96,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     match &options.what {
         Some(What::Drivers(options)) => return drivers::run(options),
         Some(What::Builds(options)) => return builds::run(options),
+        Some(What::Debugger { folder, only }) => return figures(folder, only),
         None => {}
     }
     if options.inside {
@@ -142,6 +152,14 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             .with_context(|| path.display().to_string())?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the debugger's figures, which are an example of its crate: they are compiled as what is shipped.
+fn figures(folder: &std::path::Path, only: &str) -> Result<ExitCode> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["run", "--release", "-p", "ptx-debug", "--example", "figures", "--"]);
+    let status = cargo.arg(folder).arg(only).status()?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn chosen(options: &Options) -> Vec<Case> {
