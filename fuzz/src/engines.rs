@@ -1,6 +1,6 @@
 //! The interpreter and compiled code do the same.
 //!
-//! Compiled code has the width of the process (`PTXRUN_VECTOR_BITS`): each width needs a process of its own.
+//! Compiled code has the width of the process (`PTXRUN_JIT_BITS`): each width needs a process of its own.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

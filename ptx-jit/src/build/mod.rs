@@ -3,6 +3,7 @@
 //! `inline` makes one list of blocks over variables (`raw`) of the kernel and all that it calls, `promote` turns cells
 //! of local memory into variables, and `ssa` variables into values.
 
+mod address;
 mod inline;
 mod promote;
 mod raw;

@@ -6,9 +6,10 @@ use ptx_isa::Kind;
 use ptx_isa::effect::Effect;
 use ptx_isa::uop::Op as Pure;
 
+use super::address;
 use super::raw::{Item, Operand, Raw, RawInst};
 
-/// An access at a constant address.
+/// An access at a constant address inside the frame.
 struct Access {
     at: u32,
     /// Of an element.
@@ -19,13 +20,16 @@ struct Access {
 }
 
 impl Access {
-    /// The access that an instruction is.
+    /// The access that an instruction is. One that faults is none.
     fn of(raw: &Raw, inst: &RawInst) -> Option<Access> {
-        let Item::Effect { effect: Effect::Ld(m) | Effect::St(m), src, dst, .. } = &inst.item
-        else {
+        let Item::Effect { effect, src, dst, .. } = &inst.item else { return None };
+        let (Effect::Ld(m) | Effect::St(m)) = effect else { return None };
+        let at = address::constant(effect, src.first()?)?;
+        let (bytes, count) = (u32::from(m.bytes), u32::from(m.count));
+        let touched = i64::from(bytes * count);
+        if at < 0 || at % touched != 0 || at > i64::from(raw.frame) - touched {
             return None;
-        };
-        let Some(Operand::Frame(base, _)) = src.first() else { return None };
+        }
         let kind = if m.bytes == 4 { Kind::W } else { Kind::D };
         let plain = matches!(m.bytes, 4 | 8)
             && dst.iter().all(|d| raw.kind(d.0) == kind)
@@ -34,8 +38,7 @@ impl Access {
                 Operand::Leaf(k, _) => *k == kind,
                 Operand::Frame(..) => false,
             });
-        let at = (*base as i64 + m.place.offset) as u32;
-        Some(Access { at, bytes: m.bytes.into(), count: m.count.into(), plain })
+        Some(Access { at: at as u32, bytes, count, plain })
     }
 
     /// Where its elements are.
@@ -47,6 +50,9 @@ impl Access {
 
 /// Promotes the cells of a kernel; `taken`: ranges whose address is taken.
 pub(super) fn promote(raw: &mut Raw, taken: &[(u32, u32)]) {
+    if address::any_reached(raw) {
+        return;
+    }
     let insts = raw.blocks.iter().flat_map(|b| &b.insts);
     let accesses: Vec<Access> = insts.filter_map(|inst| Access::of(raw, inst)).collect();
     let vars: HashMap<u32, u32> = cells(&accesses, taken)
