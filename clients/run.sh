@@ -79,11 +79,17 @@ for client; do
         out=$venvs/programs
         mkdir -p "$out"
         ln -sf "$toolkit/lib/libcudart.so.13" "$out/libcudart.so"
-        "$toolkit/bin/nvcc" -std=c++17 --expt-relaxed-constexpr -gencode arch=compute_100a,code=compute_100a \
-            -I"$cutlass/include" -I"$cutlass/tools/util/include" -I"$toolkit/include" -I"$toolkit/include/cccl" \
-            -L"$out" -cudart shared -o "$out/gemm" "$here/cutlass/gemm.cu" &&
-            PTXRUN_LIBDIR=$build "$build/ptxrun" exec --device sm_100a -- "$out/gemm"
+        gemm() { # program, architecture
+            "$toolkit/bin/nvcc" -std=c++17 --expt-relaxed-constexpr -gencode "arch=compute_$2,code=compute_$2" \
+                -I"$cutlass/include" -I"$cutlass/tools/util/include" -I"$toolkit/include" -I"$toolkit/include/cccl" \
+                -L"$out" -cudart shared -o "$out/$1" "$here/cutlass/$1.cu"
+        }
+        gemm gemm 100a && PTXRUN_LIBDIR=$build "$build/ptxrun" exec --device sm_100a -- "$out/gemm"
         check "CUTLASS, tcgen05" $?
+        gemm gemm_sm90 90a &&
+            PTXRUN_LIBDIR=$build "$build/ptxrun" exec --device sm_90a -- "$out/gemm_sm90" |
+            diff - "$here/cutlass/gemm_sm90.recorded"
+        check "CUTLASS, wgmma, as an H200's" $?
         ;;
     tinygrad)
         venv tiny tinygrad nvidia-cuda-nvrtc nvidia-cuda-runtime numpy

@@ -28,6 +28,13 @@ pub struct Resources {
 const FEWEST: u32 = 8;
 /// Registers that one thread can address from compute capability 3.5 on.
 const MOST: u32 = 255;
+/// Registers that a block can have, on every device from compute capability 3.0 on but two small ones.
+const FILE: u32 = 65_536;
+/// Registers of a thread are allocated by so many.
+const UNIT: u32 = 8;
+const WARP: u32 = 32;
+/// Most threads of a multiprocessor.
+const MOST_THREADS: u32 = 2048;
 
 impl Resources {
     pub(crate) fn of(program: &Program) -> Resources {
@@ -35,7 +42,7 @@ impl Resources {
         // A callee's registers stand on top of its callers'; the assembler's own convention saves
         // some, so the deepest function counts.
         let own = pressure.iter().copied().max().unwrap_or(0);
-        let limit = program.tuning.max_nreg.unwrap_or(MOST).min(MOST);
+        let limit = program.tuning.max_nreg.unwrap_or(MOST).min(share(&program.tuning));
         let local = program.functions.iter().map(|f| f.frame_bytes).max().unwrap_or(0);
         Resources {
             registers: own.max(FEWEST).min(limit.max(1)),
@@ -46,6 +53,17 @@ impl Resources {
             tuning: program.tuning.clone(),
         }
     }
+}
+
+/// Most registers that the assembler may use: blocks of the size that the kernel promises, and as many of them beside each
+/// other, find room. It spills what is more.
+fn share(tuning: &Tuning) -> u32 {
+    let Some(block) = tuning.req_ntid.or(tuning.max_ntid) else { return MOST };
+    let threads = block.iter().fold(1u32, |n, d| n.saturating_mul(*d)).max(1).next_multiple_of(WARP);
+    let together = threads.saturating_mul(tuning.min_ncta_per_sm.unwrap_or(1).max(1));
+    // The assembler ignores what no multiprocessor holds.
+    let together = if together > MOST_THREADS { threads.min(MOST_THREADS) } else { together };
+    (FILE / together / UNIT * UNIT).clamp(FEWEST, MOST)
 }
 
 /// A register: its kind and number.
@@ -143,7 +161,7 @@ mod tests {
             let mut text = String::from(
                 ".version 8.0\n.target sm_80\n.address_size 64\n\
                  .visible .entry k(.param .u64 p, .param .u32 q) {\n\
-                 .reg .b32 %r<100>; .reg .b64 %rd<3>; .shared .align 4 .b8 s[12];\n\
+                 .reg .b32 %r<201>; .reg .b64 %rd<3>; .shared .align 4 .b8 s[12];\n\
                  ld.param.u64 %rd1, [p];\n",
             );
             for i in 1..=n {
@@ -162,6 +180,12 @@ mod tests {
         assert_eq!(need(3).registers, 8);
         assert_eq!(need(60).registers, 62);
         assert_eq!(need(3).params, [(0, 8), (8, 4)]);
+        let bounded = body(200).replace("q) {", "q) .maxntid 384, 1, 1 {");
+        let module = Module::load(&context, &bounded, "k.ptx").unwrap();
+        assert_eq!(module.resources("k").unwrap().unwrap().registers, 168);
+        let two = bounded.replace("384, 1, 1", "384, 1, 1 .minnctapersm 2");
+        let module = Module::load(&context, &two, "k.ptx").unwrap();
+        assert_eq!(module.resources("k").unwrap().unwrap().registers, 80);
         assert!(Module::load(&context, &body(1), "k.ptx").unwrap().resources("none").is_none());
     }
 }
