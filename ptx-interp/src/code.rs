@@ -161,6 +161,11 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// Whether it has text to print: `vprintf`, or assertions that fail.
+    pub fn prints(&self) -> bool {
+        self.prints
+    }
+
     /// The program it was decoded from.
     pub fn program(&self) -> &Arc<Program> {
         &self.program

@@ -1,9 +1,7 @@
 //! What the host threads of a launch share.
 
-use std::collections::BTreeMap;
-use std::io::Write;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use ptx_isa::Kind;
@@ -12,6 +10,7 @@ use crate::block_queue::BlockQueue;
 use crate::code::{Fill, Kernel};
 use crate::geometry::Geometry;
 use crate::memory::Memory;
+use crate::output::Output;
 use crate::params::{LaunchError, LaunchParams};
 use crate::report::{FaultKind, Report};
 use crate::rows::Area;
@@ -32,25 +31,12 @@ pub(crate) struct Grid<'a> {
     pub queue: BlockQueue<Box<Report>>,
     /// Warp instructions so far.
     pub steps: AtomicU64,
-    printed: Mutex<Printed>,
-    /// Bytes of text that blocks hold.
-    held: AtomicUsize,
+    /// What groups print.
+    pub output: Output,
 }
-
-/// Most bytes of text that blocks hold until earlier ones have ended.
-const MOST_HELD: usize = 64 << 20;
-/// Bytes from which on the first block that has not ended writes what it holds.
-const AT_ONCE: usize = 1 << 20;
 
 // SAFETY: the constant area behind `consts` is only read while the launch runs.
 unsafe impl Sync for Grid<'_> {}
-
-/// Output of groups that finished before their turn.
-#[derive(Default)]
-struct Printed {
-    next: u64,
-    waiting: BTreeMap<u64, Vec<u8>>,
-}
 
 impl<'a> Grid<'a> {
     /// The groups of a range. `consts` is the constant area, by [`constants`].
@@ -72,8 +58,7 @@ impl<'a> Grid<'a> {
             deadline,
             started: Instant::now(),
             steps: AtomicU64::new(0),
-            printed: Mutex::new(Printed { next: groups.start, ..Printed::default() }),
-            held: AtomicUsize::new(0),
+            output: Output::new(params.output.clone(), groups.start),
             queue: BlockQueue::new(groups, params.threads),
             geometry,
         }
@@ -89,66 +74,11 @@ impl<'a> Grid<'a> {
         if let Some(p) = &self.params.progress {
             p.fetch_add(self.geometry.ctas_per_cluster() as u64, Ordering::Relaxed);
         }
-        if !self.kernel.prints {
-            return;
-        }
-        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
-        printed.waiting.insert(index, output);
-        loop {
-            let next = printed.next;
-            let Some(text) = printed.waiting.remove(&next) else { break };
-            printed.next += 1;
-            self.print(&text);
+        if self.kernel.prints {
+            self.output.finished(index, output);
         }
     }
 
-    /// A block of group `index` has printed, from `before` on in the text that it holds; `first` says that no
-    /// other block of the group comes before it. Text goes out at once where all before it has. What is too
-    /// much to hold is lost, as on devices, whose buffer is finite: whether it was kept.
-    pub(crate) fn hold(&self, index: u64, first: bool, text: &mut Vec<u8>, before: usize) -> bool {
-        let new = text.len() - before;
-        let held = self.held.fetch_add(new, Ordering::Relaxed) + new;
-        if text.len() < AT_ONCE && held <= MOST_HELD {
-            return true;
-        }
-        let printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
-        if first && printed.next == index {
-            self.print(text);
-            text.clear();
-            return true;
-        }
-        drop(printed);
-        if held > MOST_HELD {
-            text.truncate(before);
-            self.held.fetch_sub(new, Ordering::Relaxed);
-        }
-        held <= MOST_HELD
-    }
-
-    /// Prints what finished groups up to the one that stopped, or all, have printed.
-    pub(crate) fn flush(&self, last: u64) {
-        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
-        let waiting = std::mem::take(&mut printed.waiting);
-        waiting.range(..=last).for_each(|(_, text)| self.print(text));
-    }
-    /// Writes to the launch's output. A sink that fails (a closed pipe) loses text, as on devices.
-    fn print(&self, text: &[u8]) {
-        if text.is_empty() {
-            return;
-        }
-        let less = |held: usize| Some(held.saturating_sub(text.len()));
-        let _ = self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-        let _ = match &self.params.output {
-            Some(sink) => {
-                let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
-                sink.write_all(text).and_then(|()| sink.flush())
-            }
-            None => {
-                let mut sink = std::io::stdout().lock();
-                sink.write_all(text).and_then(|()| sink.flush())
-            }
-        };
-    }
     /// A limit that was reached.
     pub(crate) fn limit(&self) -> Option<(FaultKind, String)> {
         if self.params.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed)) {

@@ -120,7 +120,7 @@ fn run_groups<O: Observer>(
     });
     let first = grid.queue.take_first_stop();
     // Up to the fault the output of earlier blocks is complete.
-    grid.flush(first.as_ref().map_or(u64::MAX, |(n, _)| *n));
+    grid.output.flush(first.as_ref().map_or(u64::MAX, |(n, _)| *n));
     let mut stats = Stats::default();
     let mut observers = Vec::new();
     for (s, o) in results {

@@ -30,8 +30,13 @@ fn string(m: &mut dyn Machine, lane: u8, address: u64) -> Result<Vec<u8>, Fault>
     Ok(text)
 }
 
-/// `vprintf` of one lane; the number of arguments, or `None` when one is missing.
-fn print(
+/// `vprintf` of one lane: appends to `out` what it prints. `format` and `at` are its arguments, generic addresses of the
+/// format and of the packed values; `pointer` is the size of pointers in bytes. The number of values, or `None` when one
+/// is missing.
+///
+/// # Errors
+/// When memory that it reads is not there.
+pub fn print(
     machine: &mut dyn Machine,
     lane: u8,
     out: &mut Vec<u8>,
@@ -109,7 +114,7 @@ impl<O: Observer> Worker<'_, O> {
                         view.tell_system(lane, WarpEvent::Print { lane, text })?;
                         Ok(used)
                     });
-                    let kept = self.l.hold(group.index, at.cta == 0, &mut out, before);
+                    let kept = self.l.output.hold(group.index, at.cta == 0, &mut out, before);
                     group.ctas[at.cta].output = out;
                     let used = printed?.filter(|_| kept);
                     result[l] = used.unwrap_or(u32::MAX) as u64;

@@ -3,10 +3,10 @@
 /// Fixed part, at the start; access sites follow ([`SITE`] bytes each).
 #[repr(C, align(64))]
 pub(crate) struct Ctx {
-    /// Staged operands of helpers, 256 bytes each: up to 16 sources.
-    pub src: [[u64; 32]; 24],
+    /// Staged operands of helpers, 256 bytes each.
+    pub src: [[u64; 32]; STAGED],
     /// Staged results.
-    pub dst: [[u64; 32]; 24],
+    pub dst: [[u64; 32]; STAGED],
     /// Executing lanes: all ones or zeros.
     pub mask: [u32; 32],
     /// Where stores of lanes that are off go.
@@ -50,6 +50,9 @@ pub(crate) struct Ctx {
     /// The worker, for helpers.
     pub worker: *mut std::ffi::c_void,
 }
+
+/// Most operands, and most results, of a helper: a `wmma` has 8 + 8 + 8 and its place.
+pub(crate) const STAGED: usize = 40;
 
 /// Bytes of parameters in the context itself.
 pub(crate) const FIRST_PARAMS: usize = 256;

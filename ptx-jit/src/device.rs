@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptx_isa::effect::Fault;
+use ptx_isa::effect::{Fault, Machine, Sys};
 use ptx_isa::special::Sreg;
 use ptx_isa::texture::Texture;
 
@@ -17,6 +17,19 @@ pub struct Span {
     pub writable: bool,
     /// Host memory of `start`.
     pub host: *mut u8,
+}
+
+/// A system call of one lane.
+#[derive(Clone, Debug)]
+pub struct SystemCall {
+    /// Which one.
+    pub sys: Sys,
+    /// Its first arguments, zeros behind them.
+    pub args: [u64; 4],
+    /// The block, x fastest.
+    pub block: u64,
+    /// The lane of its group of threads.
+    pub lane: u8,
 }
 
 /// The device that a launch runs on.
@@ -37,6 +50,14 @@ pub unsafe trait Device: Sync {
     fn special(&self, block: [u32; 3], reg: Sreg) -> u64;
     /// The texture, sampler or surface object behind a handle.
     fn texture(&self, handle: u64) -> Option<Arc<Texture>>;
+    /// Carries out a system call of one lane and gives its result. `memory` is what the lane can read.
+    ///
+    /// # Errors
+    /// A fault of the lane, also where the device has no such call.
+    fn system(&self, call: &SystemCall, memory: &mut dyn Machine) -> Result<u64, Fault> {
+        let _ = memory;
+        Err(Fault::Operand { lane: call.lane, message: format!("no system has {:?}", call.sys) })
+    }
     /// Asked now and then in loops: whether the launch goes on (not cancelled, not too long).
     fn go_on(&self) -> bool;
 }

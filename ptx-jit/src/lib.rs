@@ -19,7 +19,7 @@
 //! | `values`, `pure`, `ops`, `ops_bits`, `ops_words`, `access` | scalars and slices; pure micro-ops; memory |
 //! | `form` | slices of four lanes in 128-bit vectors, or of sixteen in 512-bit ones |
 //! | `x86` | code with 512-bit vectors, which Cranelift cannot make |
-//! | `resident`, `worker`, `lanes`, `thunk`, `ctx` | running compiled blocks and what they call |
+//! | `resident`, `worker`, `warp`, `system`, `lanes`, `thunk`, `ctx` | running compiled blocks and what they call |
 //! | `blob`, `entry` | machine code in memory; what is kept of a compiled kernel |
 //! | `cache`, `bundle` | where: on disk, and beside a module |
 //! | `perf`, `dump` | compiled code for `perf`, and for readers |
@@ -71,6 +71,7 @@ mod scratch;
 mod slices;
 mod special;
 mod spill;
+mod system;
 mod thunk;
 mod together;
 mod unchecked;
@@ -86,7 +87,7 @@ pub use backend::vector_bits;
 pub use bundle::{Bundle, Collection, Holder};
 pub use cache::{Cache, Usage};
 pub use compile::{collect, compile, compile_cached, find};
-pub use device::{Device, Launch, Span, Stop};
+pub use device::{Device, Launch, Span, Stop, SystemCall};
 pub use dump::{dump, dump_asm, dump_clif};
 pub use kernel::{Kernel, Stats};
 pub use options::{Options, Seen};

@@ -1,10 +1,11 @@
 //! What is refused, and how many lanes run together.
 
 use flow::BitSet;
-use ptx_isa::effect::{BarKind, Effect, Order, WarpOp};
+use ptx_isa::effect::{BarKind, Effect, Order, Sys, WarpOp};
 use ptx_isa::{Reach, Space};
 use ptx_parse::code::{MOST_LOCAL, Program};
 
+use crate::ctx::STAGED;
 use crate::divergence::{Divergence, analyse};
 use crate::form::Form;
 use crate::geometry::Geometry;
@@ -46,8 +47,8 @@ pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
         for e in inner.chain(bar) {
             let info = &f.effects[e as usize];
             let no = |why: &str| Err(Unsupported::at(program, &info.origin, why));
-            if info.src.len() > 24 || info.dst.len() > 24 {
-                return no("an operation with more than 24 operands");
+            if info.src.len() > STAGED || info.dst.len() > STAGED {
+                return no(&format!("an operation with more than {STAGED} operands"));
             }
             match &info.effect {
                 Effect::Ld(m) | Effect::St(m) if m.place.space == Space::SharedCluster => {
@@ -68,7 +69,8 @@ pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
                         return no("a barrier other than `bar.sync 0`");
                     }
                 }
-                Effect::Sys(_) => return no("a system call"),
+                // Where a block faults it runs again in the interpreter, and would free what it has freed.
+                Effect::Sys(Sys::Free) => return no("`free`"),
                 Effect::Brkpt => return no("a breakpoint"),
                 Effect::Warp(op) => {
                     if !callable(op) {
@@ -83,6 +85,7 @@ pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
                 | Effect::Atom(_)
                 | Effect::Fence(_)
                 | Effect::AsyncGroup(_)
+                | Effect::Sys(_)
                 | Effect::Trap
                 | Effect::Yield => {}
             }
@@ -155,11 +158,12 @@ fn needs_warp(f: &Func) -> bool {
     f.effects.iter().any(|e| match &e.effect {
         Effect::Warp(op) => !per_lane(op),
         Effect::Ld(m) | Effect::St(m) => m.order == Order::Volatile,
+        // Warps print one after the other, and their lanes too.
+        Effect::Sys(_) => true,
         Effect::Atom(_)
         | Effect::Bar(_)
         | Effect::Fence(_)
         | Effect::AsyncGroup(_)
-        | Effect::Sys(_)
         | Effect::Trap
         | Effect::Brkpt
         | Effect::Yield => false,

@@ -12,14 +12,17 @@ use crate::entry::Slow;
 use crate::special::special;
 use crate::worker::Worker;
 
-/// What a meaning over the warp sees.
-struct Lanes<'w, 'a> {
+/// What a meaning over the warp sees, and a system call of one lane.
+pub(crate) struct Lanes<'w, 'a> {
     worker: &'w mut Worker<'a>,
     info: &'w Slow,
     mask: u32,
 }
 
-impl Lanes<'_, '_> {
+impl<'w, 'a> Lanes<'w, 'a> {
+    pub(crate) fn new(worker: &'w mut Worker<'a>, info: &'w Slow, mask: u32) -> Lanes<'w, 'a> {
+        Lanes { worker, info, mask }
+    }
     fn row(&self, i: usize) -> &[u64; 32] {
         // SAFETY: as in `Worker::ctx`.
         unsafe { &(*self.worker.scratch.ctx.as_ptr().cast::<Ctx>()).src[i] }
@@ -116,7 +119,7 @@ impl Worker<'_> {
     /// One operation over the lanes `on`.
     pub(crate) fn warp(&mut self, info: &Slow, op: &WarpOp, on: &[usize]) -> Result<(), Fault> {
         let mask = on.iter().fold(0, |m, l| m | 1u32 << l);
-        let mut view = Lanes { worker: self, info, mask };
+        let mut view = Lanes::new(self, info, mask);
         match (op.run)(&mut view, op)? {
             Flow::Next => Ok(()),
             Flow::Retry => Err(Fault::Operand {

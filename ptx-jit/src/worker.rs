@@ -291,6 +291,7 @@ impl<'a> Worker<'a> {
             Effect::St(m) => self.store(info, m, &on),
             Effect::Atom(a) => self.atomic(info, a, &on),
             Effect::Warp(op) => self.warp(info, op, &on),
+            Effect::Sys(sys) => self.system(info, *sys, &on),
             Effect::Trap => Err(Fault::Operand {
                 lane: on.first().map_or(0, |l| *l as u8),
                 message: "trap".into(),
@@ -299,7 +300,6 @@ impl<'a> Worker<'a> {
             Effect::Bar(_)
             | Effect::Fence(_)
             | Effect::AsyncGroup(_)
-            | Effect::Sys(_)
             | Effect::Brkpt
             | Effect::Yield => Ok(()),
         };

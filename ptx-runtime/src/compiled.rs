@@ -1,16 +1,17 @@
 //! Launches of compiled code.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ptx_interp::report::{CodePlace, Position};
-use ptx_interp::{BlockQueue, Checked, FaultKind, Kernel, LaunchParams, Memory, Report};
-use ptx_isa::effect::Fault;
+use ptx_interp::{BlockQueue, Checked, FaultKind, Kernel, LaunchParams, Memory, Output, Report, system};
+use ptx_isa::effect::{Fault, Machine, Sys};
 use ptx_isa::special::Sreg;
 use ptx_isa::texture::Texture;
-use ptx_jit::{Blocks, Device, Span, Stop, run_blocks};
+use ptx_jit::{Blocks, Device, Span, Stop, SystemCall, run_blocks};
 
 use crate::launch::LaunchError;
 
@@ -20,6 +21,24 @@ struct LaunchDevice<'a> {
     params: &'a LaunchParams,
     checked: &'a Checked,
     deadline: Option<Instant>,
+    /// Bytes of a pointer.
+    pointer: u32,
+    output: Output,
+    /// What blocks that run have printed.
+    texts: Mutex<BTreeMap<u64, Vec<u8>>>,
+    /// Blocks with an assertion that failed.
+    asserted: Mutex<Vec<u64>>,
+}
+
+impl LaunchDevice<'_> {
+    /// Takes what a block has printed.
+    fn text(&self, block: u64) -> Vec<u8> {
+        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        texts.remove(&block).unwrap_or_default()
+    }
+    fn asserted(&self) -> std::sync::MutexGuard<'_, Vec<u64>> {
+        self.asserted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 // SAFETY: bytes of an allocation stay mapped while the memory lives (`Memory::host_span`; on host
@@ -38,6 +57,30 @@ unsafe impl Device for LaunchDevice<'_> {
     }
     fn texture(&self, handle: u64) -> Option<Arc<Texture>> {
         self.params.textures.get(&handle).cloned()
+    }
+    fn system(&self, call: &SystemCall, memory: &mut dyn Machine) -> Result<u64, Fault> {
+        let fault = |message: &str| Fault::Operand { lane: call.lane, message: message.into() };
+        let [first, second, ..] = call.args;
+        match call.sys {
+            Sys::Vprintf => {
+                let mut text = self.text(call.block);
+                let before = text.len();
+                let used =
+                    system::print(memory, call.lane, &mut text, first, second, self.pointer);
+                // Nothing goes out before the block has ended: if it faults, the interpreter prints it.
+                let kept = self.output.hold(call.block, false, &mut text, before);
+                let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+                texts.insert(call.block, text);
+                Ok(used?.filter(|_| kept).unwrap_or(u32::MAX).into())
+            }
+            Sys::Malloc if first == 0 => Ok(0),
+            Sys::Malloc => Ok(self.memory.alloc_heap(first).unwrap_or(0)),
+            Sys::Free => Err(fault("`free` is not compiled")),
+            Sys::AssertFail => {
+                self.asserted().push(call.block);
+                Err(fault("an assertion failed"))
+            }
+        }
     }
     fn go_on(&self) -> bool {
         let cancelled = self.params.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed));
@@ -59,7 +102,16 @@ pub(crate) fn run(
 ) -> Result<u64, LaunchError> {
     memory.launch_starts();
     let deadline = params.timeout.and_then(|t| Instant::now().checked_add(t));
-    let device = LaunchDevice { memory, params, checked, deadline };
+    let device = LaunchDevice {
+        memory,
+        params,
+        checked,
+        deadline,
+        pointer: u32::from(kernel.program().info.address_bits) / 8,
+        output: Output::new(params.output.clone(), 0),
+        texts: Mutex::default(),
+        asserted: Mutex::default(),
+    };
     let launch = ptx_jit::Launch {
         device: &device,
         grid: params.grid,
@@ -72,10 +124,13 @@ pub(crate) fn run(
     let queue = BlockQueue::new(0..total, threads);
     let resident = checked.resident(params);
     queue.run(|| {
-        let mut blocks = Queued { queue: &queue, taken: 0..0, params };
+        let mut blocks = Queued { queue: &queue, taken: 0..0, device: &device, prints: kernel.prints() };
         run_blocks(code, &launch, resident, &mut blocks);
     });
-    let Some((block, stop)) = queue.take_first_stop() else { return Ok(total) };
+    let first = queue.take_first_stop();
+    // Up to the fault the output of earlier blocks is complete.
+    device.output.flush(first.as_ref().map_or(u64::MAX, |(block, _)| *block));
+    let Some((block, stop)) = first else { return Ok(total) };
     // The interpreter tells the thread and its registers, or where the launch just was. It runs one block alone, which
     // may wait for what other blocks or its own first run will not do.
     let again = match stop {
@@ -87,11 +142,11 @@ pub(crate) fn run(
         Err(ptx_interp::LaunchError::Fault(told))
             if told.kind == FaultKind::Timeout && stop != Stop::Device =>
         {
-            Err(LaunchError::Fault(Box::new(report(kernel, params, block, stop))))
+            Err(LaunchError::Fault(Box::new(report(kernel, &device, block, stop))))
         }
         Err(error) => Err(LaunchError::from_engine(error)),
         // It had changed what it reads, so that it goes another way now.
-        Ok(_) => Err(LaunchError::Fault(Box::new(report(kernel, params, block, stop)))),
+        Ok(_) => Err(LaunchError::Fault(Box::new(report(kernel, &device, block, stop)))),
     }
 }
 
@@ -103,7 +158,9 @@ const AGAIN: Duration = Duration::from_millis(500);
 struct Queued<'a> {
     queue: &'a BlockQueue<Stop>,
     taken: Range<u64>,
-    params: &'a LaunchParams,
+    device: &'a LaunchDevice<'a>,
+    /// Whether the kernel has text to print.
+    prints: bool,
 }
 
 impl Blocks for Queued<'_> {
@@ -124,9 +181,18 @@ impl Blocks for Queued<'_> {
     }
     fn ended(&mut self, block: u64, how: Result<(), Stop>) {
         match how {
-            Err(stop) => self.queue.stop(block, stop),
+            Err(stop) => {
+                // What it has printed the interpreter prints again, unless nobody lets that run.
+                if stop == Stop::Device {
+                    self.device.output.finished(block, self.device.text(block));
+                }
+                self.queue.stop(block, stop);
+            }
             Ok(()) => {
-                if let Some(progress) = &self.params.progress {
+                if self.prints {
+                    self.device.output.finished(block, self.device.text(block));
+                }
+                if let Some(progress) = &self.device.params.progress {
                     progress.fetch_add(1, Ordering::Relaxed);
                 }
             }
@@ -135,11 +201,13 @@ impl Blocks for Queued<'_> {
 }
 
 /// What is known without running the block again.
-fn report(kernel: &Kernel, params: &LaunchParams, block: u64, stop: Stop) -> Report {
+fn report(kernel: &Kernel, device: &LaunchDevice<'_>, block: u64, stop: Stop) -> Report {
+    let params = device.params;
     let [x, y, _] = params.grid.map(u64::from);
     let kind = match &stop {
         Stop::Fault { fault: Fault::OutOfBounds { .. }, .. } => FaultKind::OutOfBounds,
         Stop::Fault { fault: Fault::Misaligned { .. }, .. } => FaultKind::Misaligned,
+        Stop::Fault { .. } if device.asserted().contains(&block) => FaultKind::Assertion,
         Stop::Fault { .. } => FaultKind::Operand,
         Stop::BranchIndex => FaultKind::BranchIndex,
         Stop::Device if params.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed)) => {

@@ -3,7 +3,6 @@
 // flags: -cl-opt-disable
 // flags: -arch=sm_90 -g
 // flags: -arch=sm_20
-// jit: a system call
 // run: k<<<1, 1>>>(s32[1]:fill:-286331154)
 // check: 0 s32: 0
 // prints: n=-5 u=4000000000 x=ff 100% c=A
