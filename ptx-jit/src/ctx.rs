@@ -51,8 +51,8 @@ pub(crate) struct Ctx {
     pub worker: *mut std::ffi::c_void,
 }
 
-/// Most operands, and most results, of a helper: a `wmma` has 8 + 8 + 8 and its place.
-pub(crate) const STAGED: usize = 40;
+/// Most operands, and most results, of a helper: `wmma` has at most 8 + 8 + 8, `crate::entry::Operands` a bit for each.
+pub(crate) const STAGED: usize = 32;
 
 /// Bytes of parameters in the context itself.
 pub(crate) const FIRST_PARAMS: usize = 256;

@@ -19,6 +19,7 @@
 //! | `values`, `pure`, `ops`, `ops_bits`, `ops_words`, `access` | scalars and slices; pure micro-ops; memory |
 //! | `form` | slices of four lanes in 128-bit vectors, or of sixteen in 512-bit ones |
 //! | `x86` | code with 512-bit vectors, which Cranelift cannot make |
+//! | `reductions` | barriers at which a block agrees on a value |
 //! | `resident`, `worker`, `warp`, `system`, `lanes`, `thunk`, `ctx` | running compiled blocks and what they call |
 //! | `blob`, `entry` | machine code in memory; what is kept of a compiled kernel |
 //! | `cache`, `bundle` | where: on disk, and beside a module |
@@ -66,6 +67,7 @@ mod perf;
 mod processor;
 mod pure;
 mod range;
+mod reductions;
 mod resident;
 mod scratch;
 mod slices;

@@ -38,6 +38,8 @@ pub(crate) fn frames(program: &Program) -> Result<(), Unsupported> {
 
 /// Refuses effects that compiled code has no way to do.
 pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
+    // The number of all barriers: who waits at different ones would not meet.
+    let mut only = None;
     for block in &f.blocks {
         let bar = if let Term::Bar(e, _) = block.term { Some(e) } else { None };
         let inner = block.insts.iter().filter_map(|v| match f.insts[*v as usize].op {
@@ -64,9 +66,17 @@ pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
                     return no("an atomic of 128 bits");
                 }
                 Effect::Bar(bar) => {
-                    let zero = info.src.first().is_none_or(|s| f.as_const(*s) == Some(0));
-                    if bar.kind != BarKind::Sync || bar.counted || !zero || info.guard.is_some() {
-                        return no("a barrier other than `bar.sync 0`");
+                    let waits = matches!(
+                        bar.kind,
+                        BarKind::Sync | BarKind::RedPopc | BarKind::RedAnd | BarKind::RedOr
+                    );
+                    if !waits || bar.counted || info.guard.is_some() {
+                        return no("a barrier that not all threads wait at");
+                    }
+                    let number = info.src.first().map_or(Some(0), |s| f.as_const(*s));
+                    let exists = number.is_some_and(|n| n < 16);
+                    if !exists || *only.get_or_insert(number) != number {
+                        return no("a barrier of another number");
                     }
                 }
                 // Where a block faults it runs again in the interpreter, and would free what it has freed.

@@ -10,6 +10,7 @@ use crate::divergence::Divergence;
 use crate::early::early_loads;
 use crate::ir::{BlockId, Func, Inst, Op, Term, Val};
 use crate::native::native;
+use crate::reductions;
 use crate::variance::Variance;
 
 /// Runs all passes.
@@ -481,10 +482,12 @@ fn nans(f: &mut Func) {
 /// edge goes forwards; whether that was possible.
 pub(crate) fn arrange(f: &mut Func) -> bool {
     let mut b = 0;
+    let mut halves = Vec::new();
     while b < f.blocks.len() {
         let cut = f.blocks[b].insts.iter().position(|v| match f.insts[*v as usize].op {
             Op::Effect(e) => {
                 matches!(f.effects[e as usize].effect, ptx_isa::effect::Effect::Bar(_))
+                    && !halves.contains(&e)
             }
             _ => false,
         });
@@ -492,9 +495,18 @@ pub(crate) fn arrange(f: &mut Func) -> bool {
             && let Op::Effect(e) = f.insts[f.blocks[b].insts[at] as usize].op
         {
             let next = f.blocks.len() as BlockId;
-            let tail = f.blocks[b].insts.split_off(at + 1);
-            f.blocks[b].insts.pop();
-            let term = std::mem::replace(&mut f.blocks[b].term, Term::Bar(e, next));
+            let mut tail = f.blocks[b].insts.split_off(at);
+            let mut bar = e;
+            if f.effects[e as usize].dst.is_empty() {
+                tail.remove(0);
+            } else {
+                // What the block agrees on: given before the barrier, taken behind it.
+                let given = reductions::give(f, e);
+                f.blocks[b].insts.push(given);
+                bar = f.effects.len() as u32 - 1;
+                halves.extend([e, bar]);
+            }
+            let term = std::mem::replace(&mut f.blocks[b].term, Term::Bar(bar, next));
             for s in term.succs() {
                 for p in &mut f.blocks[s as usize].preds {
                     if *p == b as BlockId {

@@ -8,6 +8,7 @@ use crate::ctx::{Ctx, DONE, PATIENCE, Site};
 use crate::device::{Launch, Stop};
 use crate::kernel::Kernel;
 use crate::layout::{Layout, REACH, SiteInfo};
+use crate::reductions::Reductions;
 use crate::scratch::{Line, Scratch, grow};
 use crate::special::{same_in_a_row, special};
 use crate::thunk::Thunks;
@@ -41,6 +42,7 @@ pub(crate) struct Worker<'a> {
     symbols: Vec<u64>,
     pub(crate) params: Vec<u64>,
     pub(crate) block: [u32; 3],
+    pub(crate) reductions: Reductions,
     /// `%ctaid.x` of the first block of the call.
     first: u64,
     started: bool,
@@ -90,6 +92,7 @@ impl<'a> Worker<'a> {
             symbols,
             params,
             block: [0; 3],
+            reductions: Reductions::default(),
             first: 0,
             started: false,
             stop: None,
@@ -164,6 +167,7 @@ impl<'a> Worker<'a> {
         }
         self.scratch.resume.fill(0);
         self.scratch.held.clear();
+        self.reductions.clear();
         let ctx = self.scratch.ctx.as_mut_ptr().cast::<Ctx>();
         let first = !std::mem::replace(&mut self.started, true);
         // SAFETY: `ctx` was sized for a `Ctx` and aligned as one, and any bits are a valid one.
@@ -292,16 +296,16 @@ impl<'a> Worker<'a> {
             Effect::Atom(a) => self.atomic(info, a, &on),
             Effect::Warp(op) => self.warp(info, op, &on),
             Effect::Sys(sys) => self.system(info, *sys, &on),
+            Effect::Bar(bar) => {
+                self.reduction(info, bar, &on);
+                Ok(())
+            }
             Effect::Trap => Err(Fault::Operand {
                 lane: on.first().map_or(0, |l| *l as u8),
                 message: "trap".into(),
             }),
             // Compiled code has no slow way for these, or `limits` refuses them.
-            Effect::Bar(_)
-            | Effect::Fence(_)
-            | Effect::AsyncGroup(_)
-            | Effect::Brkpt
-            | Effect::Yield => Ok(()),
+            Effect::Fence(_) | Effect::AsyncGroup(_) | Effect::Brkpt | Effect::Yield => Ok(()),
         };
         if let Err(fault) = done {
             let lane = match &fault {

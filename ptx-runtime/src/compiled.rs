@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ptx_interp::report::{CodePlace, Position};
-use ptx_interp::{BlockQueue, Checked, FaultKind, Kernel, LaunchParams, Memory, Output, Report, system};
+use ptx_interp::{
+    BlockQueue, Checked, FaultKind, Kernel, LaunchParams, Memory, Output, Report, system,
+};
 use ptx_isa::effect::{Fault, Machine, Sys};
 use ptx_isa::special::Sreg;
 use ptx_isa::texture::Texture;
@@ -65,8 +67,7 @@ unsafe impl Device for LaunchDevice<'_> {
             Sys::Vprintf => {
                 let mut text = self.text(call.block);
                 let before = text.len();
-                let used =
-                    system::print(memory, call.lane, &mut text, first, second, self.pointer);
+                let used = system::print(memory, call.lane, &mut text, first, second, self.pointer);
                 // Nothing goes out before the block has ended: if it faults, the interpreter prints it.
                 let kept = self.output.hold(call.block, false, &mut text, before);
                 let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,7 +125,8 @@ pub(crate) fn run(
     let queue = BlockQueue::new(0..total, threads);
     let resident = checked.resident(params);
     queue.run(|| {
-        let mut blocks = Queued { queue: &queue, taken: 0..0, device: &device, prints: kernel.prints() };
+        let mut blocks =
+            Queued { queue: &queue, taken: 0..0, device: &device, prints: kernel.prints() };
         run_blocks(code, &launch, resident, &mut blocks);
     });
     let first = queue.take_first_stop();

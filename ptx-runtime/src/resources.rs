@@ -59,7 +59,8 @@ impl Resources {
 /// other, find room. It spills what is more.
 fn share(tuning: &Tuning) -> u32 {
     let Some(block) = tuning.req_ntid.or(tuning.max_ntid) else { return MOST };
-    let threads = block.iter().fold(1u32, |n, d| n.saturating_mul(*d)).max(1).next_multiple_of(WARP);
+    let threads =
+        block.iter().fold(1u32, |n, d| n.saturating_mul(*d)).max(1).next_multiple_of(WARP);
     let together = threads.saturating_mul(tuning.min_ncta_per_sm.unwrap_or(1).max(1));
     // The assembler ignores what no multiprocessor holds.
     let together = if together > MOST_THREADS { threads.min(MOST_THREADS) } else { together };

@@ -5,7 +5,9 @@ use ptx_isa::effect::Effect;
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
 use ptx_isa::uop::Op as Pure;
-use ptx_parse::code::{ArgumentLocation, Call, CallArg, Callee, Flow, Inst, Program};
+use ptx_parse::code::{
+    ArgumentLocation, Call, CallArg, Callee, Flow, Function, Inst, Program, function_address,
+};
 
 use super::raw::{Item, Operand, Raw, RawBlock, RawInst, RawTerm, UopIndex};
 use crate::ir::{BlockId, Op, Origin};
@@ -56,6 +58,22 @@ impl Instance {
             None => self.frame + offset,
         }
     }
+}
+
+/// Whether a function takes and gives what a call through a pointer does. One that does not is called by no program that is
+/// right, and ends the launch.
+fn fits(call: &Call, f: &Function) -> bool {
+    let pair = |(arg, own): (&CallArg, &ArgumentLocation)| match (arg, own) {
+        (CallArg::Sink, _) => true,
+        (CallArg::Value(v), ArgumentLocation::Reg(r)) => v.kind == r.kind,
+        (CallArg::Frame { bytes, .. }, ArgumentLocation::Frame { bytes: own, .. }) => bytes == own,
+        (CallArg::Value(_), ArgumentLocation::Frame { .. })
+        | (CallArg::Frame { .. }, ArgumentLocation::Reg(_)) => false,
+    };
+    call.args.len() == f.params.len()
+        && call.rets.len() == f.rets.len()
+        && call.args.iter().zip(&f.params).all(pair)
+        && call.rets.iter().zip(&f.rets).all(pair)
 }
 
 /// Where copying is: the function and its instance, the block, and the one behind it in the function.
@@ -205,7 +223,7 @@ impl Inliner<'_> {
         Ok(false)
     }
 
-    /// Copies a function that is called: arguments are moved before it, results behind it.
+    /// Copies the functions that may be called.
     fn call(
         &mut self,
         inst: &Inst,
@@ -213,11 +231,45 @@ impl Inliner<'_> {
         guard: Option<(Operand, bool)>,
         point: &mut Point<'_>,
     ) -> Result<(), Unsupported> {
-        let (f, instance) = (point.f, point.instance);
-        let Callee::Direct(callee) = call.callee else {
-            return Err(self.unsupported(f, &inst.span, "an indirect call"));
+        let head = self.new_block();
+        self.jump(point, guard, head);
+        let address = match call.callee {
+            Callee::Direct(callee) => return self.callee(inst, call, callee as usize, head, point),
+            Callee::Indirect(address) => address,
         };
-        let target = &self.program.functions[callee as usize];
+        let origin = Origin { function: point.f as u32, span: inst.span.clone() };
+        let address = self.operand(address, point.instance, &origin)?;
+        let functions = &self.program.functions;
+        let mut at = head;
+        for n in (1..functions.len()).filter(|n| fits(call, &functions[*n])) {
+            let [is, _, _] = self.new_vars([1, 0, 0]);
+            let own = Operand::Leaf(Kind::D, Op::Const(function_address(functions[n].id)));
+            let item =
+                Item::Pure { op: Pure::EqD, k: 0, dst: is, args: vec![address, own], keep: false };
+            self.block(at).insts.push(RawInst { item, guard: None, at: origin.span.start });
+            let (to, other) = (self.new_block(), self.new_block());
+            self.block(at).term = RawTerm::Br(Operand::Var(is), false, to, other);
+            self.callee(inst, call, n, to, point)?;
+            at = other;
+        }
+        // None of them: an index beyond its table stops the block, and the interpreter says what was called. The table
+        // leads on, so that lanes do not seem to end here.
+        let beyond = Operand::Leaf(Kind::W, Op::Const(u64::from(u32::MAX)));
+        self.block(at).term = RawTerm::Brx(beyond, vec![point.at], origin);
+        Ok(())
+    }
+
+    /// Copies a function that is called, from block `head` on: arguments are moved before it, results behind it.
+    fn callee(
+        &mut self,
+        inst: &Inst,
+        call: &Call,
+        callee: usize,
+        head: BlockId,
+        point: &Point<'_>,
+    ) -> Result<(), Unsupported> {
+        let (f, instance) = (point.f, point.instance);
+        let target = &self.program.functions[callee];
         let args = call.args.iter().copied().zip(target.params.iter().copied());
         let rets = call.rets.iter().copied().zip(target.rets.iter().copied());
         let pairs: Vec<(CallArg, ArgumentLocation)> = args.chain(rets).collect();
@@ -229,10 +281,8 @@ impl Inliner<'_> {
                 aliases.push((*own, *bytes, instance.frame_at(*offset)));
             }
         }
-        let head = self.new_block();
-        self.jump(point, guard, head);
         let tail = self.new_block();
-        let (entry, inner) = self.function(callee as usize, aliases, tail)?;
+        let (entry, inner) = self.function(callee, aliases, tail)?;
         self.block(head).term = RawTerm::Jump(entry);
         self.block(tail).term = RawTerm::Jump(point.at);
         let origin = Origin { function: f as u32, span: inst.span.clone() };
@@ -293,9 +343,7 @@ impl Inliner<'_> {
             },
             Src::Symbol(n, off) => leaf(Op::Symbol(n, off, false)),
             Src::SymbolLow(n, off) => leaf(Op::Symbol(n, off, true)),
-            Src::Function(_) => {
-                return Err(Unsupported::at(self.program, origin, "the address of a function"));
-            }
+            Src::Function(id) => leaf(Op::Const(function_address(id))),
             Src::Frame(off) => Operand::Frame(i.frame_at(off), false),
             Src::FrameLow(off) => Operand::Frame(i.frame_at(off), true),
         })
