@@ -37,8 +37,7 @@ pub fn launch_observed<O: Observer>(
         Err(error) => return (Err(error), Vec::new()),
     };
     memory.launch_starts();
-    let started = Instant::now();
-    let deadline = params.timeout.and_then(|t| started.checked_add(t));
+    let deadline = params.deadline();
     let groups = 0..geometry.groups();
     run_groups(kernel, memory, params, geometry, groups, deadline, observer)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ptx_isa::texture::Texture;
 
@@ -34,6 +34,9 @@ pub struct LaunchParams {
     pub threads: usize,
     /// Time limit.
     pub timeout: Option<Duration>,
+    /// Since when the time limit runs, where that is not when an engine starts: what comes before (a rehearsal,
+    /// compiling) counts.
+    pub since: Option<Instant>,
     /// Most warp instructions.
     pub step_limit: Option<u64>,
     /// Bytes of local memory per thread (at least what the kernel itself needs).
@@ -54,6 +57,13 @@ pub struct LaunchParams {
     pub schedule: Option<u64>,
 }
 
+impl LaunchParams {
+    /// When the time limit is reached, for an engine that starts now.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.since.unwrap_or_else(Instant::now).checked_add(self.timeout?)
+    }
+}
+
 impl Default for LaunchParams {
     fn default() -> Self {
         LaunchParams {
@@ -66,6 +76,7 @@ impl Default for LaunchParams {
             textures: Arc::default(),
             threads: 0,
             timeout: None,
+            since: None,
             step_limit: None,
             stack_bytes: 64 << 10,
             cancel: None,

@@ -102,7 +102,7 @@ pub(crate) fn run(
     work: u64,
 ) -> Result<u64, LaunchError> {
     memory.launch_starts();
-    let deadline = params.timeout.and_then(|t| Instant::now().checked_add(t));
+    let deadline = params.deadline();
     let device = LaunchDevice {
         memory,
         params,

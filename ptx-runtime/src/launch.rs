@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ptx_interp::{Kernel, LaunchParams, Report};
 use ptx_parse::Span;
@@ -158,7 +158,9 @@ impl Context {
         }
         let backend = config.backend;
         let options = ptx_jit::Options { fast_nan: config.fast_nan };
-        let (kernel, launch) = self.prepare(module, entry, config)?;
+        let since = Instant::now();
+        let (kernel, mut launch) = self.prepare(module, entry, config)?;
+        launch.since = Some(since);
         if let Some(checker) = self.checker() {
             // Variables stand apart, unless that takes more shared memory than there is.
             let spaced = module
@@ -272,6 +274,7 @@ impl Context {
             textures: self.textures(),
             threads: config.threads.unwrap_or(0) as usize,
             timeout: config.timeout,
+            since: None,
             step_limit: config.step_limit,
             stack_bytes: config.stack.unwrap_or(defaults.stack_bytes),
             cancel: config.cancel,
