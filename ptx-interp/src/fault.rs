@@ -51,7 +51,7 @@ impl<O: Observer> Worker<'_, O> {
                 let message = format!(
                     "misaligned {} at {} address {address:#x}: it must be a multiple of {bytes}",
                     verb(write),
-                    space_name(space)
+                    space.name()
                 );
                 let mut r = self.moment(group, at, pc, mask).report(lane, kind, message);
                 r.access = Some(self.access_info(space, address, bytes, write));
@@ -91,7 +91,7 @@ impl<O: Observer> Worker<'_, O> {
         let message = format!(
             "out of bounds: {} of {bytes} bytes at {} address {address:#x}{}",
             verb(write),
-            space_name(space),
+            space.name(),
             match space {
                 Space::Shared | Space::SharedCluster =>
                     format!(" (the block has {} bytes)", self.l.geometry.shared_bytes),
@@ -132,7 +132,7 @@ impl<O: Observer> Worker<'_, O> {
         } else {
             None
         };
-        AccessInfo { space: space_name(space).into(), address, bytes, write, nearest }
+        AccessInfo { space: space.name().into(), address, bytes, write, nearest }
     }
 
     /// The shared variable that starts last at or below `address`.
@@ -259,17 +259,4 @@ impl<O: Observer> Worker<'_, O> {
 
 fn verb(write: bool) -> &'static str {
     if write { "write" } else { "read" }
-}
-
-fn space_name(space: Space) -> &'static str {
-    match space {
-        Space::Generic => "generic",
-        Space::Global => "global",
-        Space::Shared => "shared",
-        Space::SharedCluster => "shared::cluster",
-        Space::Local | Space::ParamFunc => "local",
-        Space::Const => "const",
-        Space::ParamEntry => "param",
-        Space::Reg | Space::Sreg | Space::Tex => "register",
-    }
 }

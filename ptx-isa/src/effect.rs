@@ -468,7 +468,7 @@ pub enum Flow {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Fault {
     /// Address outside every allocation of its space, or not readable or writable there.
-    #[error("{} of {bytes} bytes at {space:?} address {address:#x} is outside every allocation", if *.write { "write" } else { "read" })]
+    #[error("{} of {bytes} bytes at {} address {address:#x} is outside every allocation", if *.write { "write" } else { "read" }, .space.name())]
     OutOfBounds {
         /// Lane that faulted.
         lane: u8,

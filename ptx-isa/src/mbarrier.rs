@@ -190,7 +190,7 @@ pub fn change(
         None => Ok(Changed { before, completes }),
         Some(why) => Err(Fault::Operand {
             lane,
-            message: format!("mbarrier at {space:?} address {address:#x}: {why}"),
+            message: format!("mbarrier at {} address {address:#x}: {why}", space.name()),
         }),
     }
 }

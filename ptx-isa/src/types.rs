@@ -162,6 +162,22 @@ pub enum Space {
     Tex,
 }
 
+impl Space {
+    /// The word that reports have for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Space::Generic => "generic",
+            Space::Global => "global",
+            Space::Shared => "shared",
+            Space::SharedCluster => "shared::cluster",
+            Space::Local | Space::ParamFunc => "local",
+            Space::Const => "const",
+            Space::ParamEntry => "param",
+            Space::Reg | Space::Sreg | Space::Tex => "register",
+        }
+    }
+}
+
 /// A PTX ISA version, `major.minor`.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct PtxVersion {
