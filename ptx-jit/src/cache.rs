@@ -194,7 +194,10 @@ impl Cache {
             io::Seek::seek(&mut file, io::SeekFrom::Start(start))?;
             file.write_all(code)?;
             drop(file);
-            fs::rename(&draft, path)
+            // A file, and what else has a name, gives way; a folder only when it is empty.
+            fs::rename(&draft, path).or_else(|error| {
+                fs::remove_dir(path).map_err(|_| error).and_then(|()| fs::rename(&draft, path))
+            })
         })();
         if written.is_err() {
             let _ = fs::remove_file(&draft);

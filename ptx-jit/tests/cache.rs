@@ -377,7 +377,14 @@ fn what_is_no_file_is_passed_by() {
     fs::remove_file(&entry).unwrap();
     fs::create_dir(&entry).unwrap();
     run(&cache, 3);
-    fs::remove_dir(&entry).unwrap();
+    assert!(fs::symlink_metadata(&entry).unwrap().is_file(), "an empty folder is replaced");
+    // What somebody keeps there stays.
+    fs::remove_file(&entry).unwrap();
+    fs::create_dir(&entry).unwrap();
+    fs::write(entry.join("kept"), "").unwrap();
+    run(&cache, 3);
+    assert!(entry.join("kept").is_file());
+    fs::remove_dir_all(&entry).unwrap();
 }
 
 fn a_folder_that_all_may_write_to_is_not_used() {
