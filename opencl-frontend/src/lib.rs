@@ -200,7 +200,7 @@ fn translate(session: &mut Session, sources: &[Source]) -> Option<(String, Vec<i
         let mut table = Vec::new();
         for &(u, token) in &f.locations {
             let place = preprocess::token_place(&units[u as usize], token)
-                .filter(|_| session.options.debug);
+                .filter(|_| session.options.has_lines());
             table.push(place.map(|(span, expansion)| {
                 let placed = Diag::error(Code::Internal, "").at_expanded(
                     span,

@@ -43,7 +43,9 @@ pub struct Options {
     pub all_warnings: bool,
     /// Warnings switched off by name (`-Wno-…`).
     pub disabled_warnings: Vec<String>,
-    /// `-g`: `.loc` lines and source comments.
+    /// `-gline-tables-only`: `.loc` lines and source comments. The code is the same without them.
+    pub lines: bool,
+    /// `-g`: those lines, and variables of the source for debuggers. They stay in memory, so the code is another one.
     pub debug: bool,
     /// `get_global_id` adds the offset of the launch, which the driver puts into `%envreg3` to `%envreg5`.
     pub global_offset: bool,
@@ -73,6 +75,7 @@ impl Default for Options {
             warnings_as_errors: false,
             all_warnings: false,
             disabled_warnings: Vec::new(),
+            lines: false,
             debug: false,
             global_offset: false,
             kernel_arg_info: false,
@@ -81,6 +84,16 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Lines of the source stand in the text.
+    pub fn has_lines(&self) -> bool {
+        self.lines || self.debug
+    }
+
+    /// Variables are told of. Before `sm_20` the text has no place for that.
+    pub fn has_variables(&self) -> bool {
+        self.debug && self.sm >= 20
+    }
+
     /// Reads an option string as `clBuildProgram` takes it. Quotes group words.
     pub fn parse(text: &str) -> Result<Options, Diag> {
         Options::default().with_text(text)
@@ -159,6 +172,7 @@ impl Options {
                 }
                 "-Wall" | "-Wextra" => self.all_warnings = true,
                 "-g" => self.debug = true,
+                "-gline-tables-only" => self.lines = true,
                 _ if word.starts_with("-cl-nv-arch")
                     || word.starts_with("--target")
                     || word.starts_with("-arch=")

@@ -9,8 +9,9 @@ use ptx_isa::{Kind, Reach, Space, Ty};
 use ptx_parse::code::{Flow, Inst};
 use ptx_parse::module::Module;
 
-use crate::dwarf::{self, Leaf, Scope};
+use crate::dwarf::{self, Scope};
 use crate::error::Error;
+use crate::source::{self, Placed};
 
 /// A PTX instruction: index of its function in the program, and of the instruction there.
 pub type At = (u32, u32);
@@ -52,6 +53,9 @@ struct FunctionMap {
     lines: Vec<u32>,
     /// Position of every instruction in the decoded stream, where it has one.
     first: Vec<Option<u32>>,
+    /// Scopes of the source, and offsets of local variables in the frame where there are any.
+    placed: Vec<Placed>,
+    frames: HashMap<String, u32>,
 }
 
 /// A source line: index of the file in the program's table of files, and the line.
@@ -83,6 +87,7 @@ impl CodeMap {
         let breaks = program.source.bytes().enumerate().filter(|(_, b)| *b == b'\n');
         starts.extend(breaks.map(|(n, _)| n as u32 + 1));
         let line = |at: u32| starts.partition_point(|s| *s <= at) as u32;
+        let scopes = dwarf::scopes(&program.source);
         let mut functions = Vec::new();
         for f in &program.functions {
             let mut types = HashMap::new();
@@ -118,7 +123,13 @@ impl CodeMap {
             let mut lines: Vec<u32> = f.insts.iter().map(|i| line(i.span.start)).collect();
             lines.push(end);
             let first = vec![None; lines.len()];
-            functions.push(FunctionMap { registers, by_name, labels, lines, first });
+            let placed = source::placed(&f.name, &labels, &scopes);
+            let frames = match placed.is_empty() {
+                true => HashMap::new(),
+                false => source::frames(program, functions.len() as u32),
+            };
+            let map = FunctionMap { registers, by_name, labels, lines, first, placed, frames };
+            functions.push(map);
         }
         for pc in 0..kernel.decoded_len() as u32 {
             if let Some((f, i)) = kernel.origin(pc)
@@ -135,7 +146,7 @@ impl CodeMap {
             starts,
             files: program.files.clone(),
             texts: HashMap::new(),
-            scopes: dwarf::scopes(&program.source),
+            scopes,
         };
         for (n, name) in map.files.clone() {
             map.texts.insert(n, read_source(&name, folders));
@@ -258,16 +269,17 @@ impl CodeMap {
         all
     }
 
-    /// The first instruction of each function at a source line, or at the next line that has one.
+    /// The first instruction of each function at a source line, or at the next line that has one; also of each function
+    /// that is inlined, at each of its calls.
     pub fn at_source_line(&self, file: u32, line: u32) -> Vec<At> {
         let lines = self.all().filter_map(|at| Some((self.source_line(at)?, at)));
         let mut found: Vec<((u32, u32), At)> = lines.filter(|((f, _), _)| *f == file).collect();
         let used: BTreeSet<u32> = found.iter().map(|((_, l), _)| *l).collect();
         let Some(&line) = used.range(line..).next() else { return Vec::new() };
         found.retain(|((_, l), _)| *l == line);
-        let mut all: Vec<At> = found.into_iter().map(|(_, at)| at).collect();
-        all.dedup_by_key(|at| at.0);
-        all
+        let mut seen = BTreeSet::new();
+        let all = found.into_iter().map(|(_, at)| at);
+        all.filter(|at| seen.insert((at.0, self.inlining(*at)))).collect()
     }
 
     /// The file that a name means: the whole name, or its end at a `/`.
@@ -321,15 +333,19 @@ impl CodeMap {
         self.variables.iter().find(|v| v.name == name)
     }
 
-    /// Variables of the source in a function, by debug information.
-    pub fn leaves(&self, function: u32) -> &[Leaf] {
-        let name = self.function_name(function);
-        let labels = self.functions.get(function as usize).map_or(&[][..], |f| &f.labels);
-        let begins = |s: &&Scope| {
-            s.function == name || s.begin.as_ref().is_some_and(|b| labels.iter().any(|l| l.0 == *b))
-        };
-        let found = self.scopes.iter().find(begins);
-        found.map_or(&[], |s| &s.leaves)
+    /// Scopes of the source, of all functions.
+    pub(crate) fn scopes(&self) -> &[Scope] {
+        &self.scopes
+    }
+
+    /// Scopes of the source in a function, outer ones first.
+    pub(crate) fn placed(&self, function: u32) -> &[Placed] {
+        self.functions.get(function as usize).map_or(&[], |f| &f.placed)
+    }
+
+    /// Offset of a local variable in the frame of its function.
+    pub(crate) fn frame_of(&self, function: u32, name: &str) -> Option<u32> {
+        self.functions.get(function as usize)?.frames.get(name).copied()
     }
 
     /// All variables.

@@ -36,7 +36,7 @@ impl CodeMap {
 
     /// The place with its function and text.
     pub fn describe_in_full(&self, at: At) -> String {
-        format!("{} in {}: {}", self.describe(at), self.function_name(at.0), self.text(at))
+        format!("{} in {}: {}", self.describe(at), self.function_at(at), self.text(at))
     }
 }
 
@@ -154,7 +154,7 @@ impl Rest<'_> {
             rows.push(vec![
                 if up == self.session.up { ">" } else { "" }.into(),
                 up.to_string(),
-                self.session.code.function_name(at.0).to_owned(),
+                self.session.code.function_at(at),
                 self.session.code.describe(at),
                 self.session.code.text(at),
             ]);

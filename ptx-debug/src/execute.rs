@@ -179,7 +179,7 @@ impl<'a> Rest<'a> {
     }
 
     pub(crate) fn compile(&self, expr: &Expr) -> Result<Compiled, Error> {
-        eval::compile(expr, &self.session.code, self.function())
+        eval::compile(expr, &self.session.code, self.at().unwrap_or((0, 0)))
     }
 
     fn breakpoint(&mut self, number: u64) -> Result<&mut crate::session::Breakpoint, Error> {

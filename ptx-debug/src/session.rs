@@ -331,7 +331,7 @@ impl Session {
             let at = self.code.locate(&b.location, 0).unwrap_or_default();
             let compiled = at.into_iter().map(|at| {
                 let condition = b.condition.as_ref();
-                condition.map(|c| eval::compile(c, &self.code, at.0)).transpose().map(|c| (at, c))
+                condition.map(|c| eval::compile(c, &self.code, at)).transpose().map(|c| (at, c))
             });
             b.at = compiled.collect::<Result<_, _>>().unwrap_or_default();
             self.breakpoints.push(b);
@@ -377,7 +377,7 @@ impl Session {
         condition: Option<&Expr>,
     ) -> Result<Vec<(At, Option<Compiled>)>, Error> {
         let one = |at: At| {
-            let compiled = condition.map(|c| eval::compile(c, &self.code, at.0)).transpose()?;
+            let compiled = condition.map(|c| eval::compile(c, &self.code, at)).transpose()?;
             Ok((at, compiled))
         };
         at.into_iter().map(one).collect()

@@ -4,8 +4,9 @@ use ptx_interp::Lane;
 use ptx_isa::{Space, Ty};
 
 use crate::answer::Answer;
-use crate::code::Variable;
+use crate::code::{At, Variable};
 use crate::command::Format;
+use crate::dwarf::Leaf;
 use crate::error::Error;
 use crate::eval::{self, Compiled, decode, space_name};
 use crate::execute::triple;
@@ -15,6 +16,9 @@ use crate::session::{LaneId, Reason, Watched};
 
 /// Bytes of memory that one command shows at most.
 const MOST: u64 = 1 << 20;
+
+/// Elements of an array that a list of variables shows.
+const SHOWN: u64 = 16;
 
 /// Bits of a type as text in a format.
 pub(crate) fn formatted(ty: Ty, bits: u64, format: Format) -> String {
@@ -54,7 +58,10 @@ impl Rest<'_> {
         if let Some((space, ty, count)) = e.array
             && count > 0
         {
-            let start = e.constant().unwrap_or(0);
+            let start = match (e.constant(), self.lane()) {
+                (Some(start), _) => start,
+                (None, lane) => e.value(&lane?, self.session.up)?.bits,
+            };
             let words = self.words(space, start, ty, count.min(64))?;
             let shown: Vec<String> = words.iter().map(|w| formatted(ty, *w, format)).collect();
             let more = if count > 64 { ", ..." } else { "" };
@@ -263,27 +270,49 @@ impl Rest<'_> {
     /// Variables of the source in the function that is looked at.
     pub(crate) fn locals(&self) -> Result<Answer, Error> {
         let lane = self.lane()?;
-        let function = self.function();
-        let code = &self.session.code;
-        // What pointers lead to is shown when somebody asks for it.
-        let leaves: Vec<_> =
-            code.leaves(function).iter().filter(|l| !l.path.contains("->")).collect();
-        if leaves.is_empty() {
-            let text =
-                "this code has no debug information; compile with nvcc -G, or numba's debug=True";
+        let rows = self.source_variables(&lane, self.session.up, self.at()?);
+        if rows.is_empty() {
+            let text = "this code has no debug information; compile with nvcc -G, numba's debug=True, or OpenCL C \
+                        with -g";
             return Err(Error::Refused(text.into()));
         }
-        let row = |leaf: &&crate::dwarf::Leaf| {
-            let compiled = eval::of_source(leaf, code, function);
-            let value = compiled.and_then(|c| c.value(&lane, self.session.up));
-            let text = match value {
-                Ok(v) if leaf.type_name.ends_with('*') => format!("{:#x}", v.bits),
-                Ok(v) => decode(v.ty, v.bits),
-                Err(error) => format!("({error})"),
-            };
-            vec![leaf.path.clone(), leaf.type_name.clone(), text]
+        Ok(Answer::table(&["variable", "type", "value"], rows.into_iter().map(Vec::from).collect()))
+    }
+
+    /// Names, types and values of the variables of the source at an instruction of an activation.
+    pub(crate) fn source_variables(&self, lane: &Lane<'_>, up: u32, at: At) -> Vec<[String; 3]> {
+        let code = &self.session.code;
+        // What pointers lead to is shown when somebody asks for it, and arrays of other than values by their elements.
+        let shown = |l: &&Leaf| {
+            let whole = l.array.as_ref().is_none_or(|a| a.element.is_some());
+            whole && !l.path.contains("->")
         };
-        Ok(Answer::table(&["variable", "type", "value"], leaves.iter().map(row).collect()))
+        let row = |leaf: &Leaf| {
+            let text = self.source_value(leaf, lane, up, at.0);
+            let text = text.unwrap_or_else(|error| format!("({error})"));
+            [leaf.path.clone(), leaf.type_name.clone(), text]
+        };
+        code.leaves(at).into_iter().filter(shown).map(row).collect()
+    }
+
+    /// The value of a variable of the source, or the first ones of an array.
+    fn source_value(&self, leaf: &Leaf, lane: &Lane<'_>, up: u32, f: u32) -> Result<String, Error> {
+        let compiled = eval::of_source(leaf, &self.session.code, f)?;
+        let v = compiled.value(lane, up)?;
+        let (Some(array), Some((space, ty, _))) = (&leaf.array, compiled.array) else {
+            let pointer = leaf.type_name.ends_with('*');
+            return Ok(if pointer { format!("{:#x}", v.bits) } else { decode(v.ty, v.bits) });
+        };
+        let size = ty.bits().div_ceil(8) as usize;
+        let mut texts = Vec::new();
+        for n in 0..array.count.min(SHOWN) {
+            let (at, mut bits) = (v.bits.wrapping_add(n * array.stride), [0; 8]);
+            let read = lane.read(space, at, &mut bits[..size]);
+            read.map_err(|_| eval::unreadable(space, at))?;
+            texts.push(decode(ty, u64::from_le_bytes(bits)));
+        }
+        let more = if array.count > SHOWN { ", ..." } else { "" };
+        Ok(format!("{{{}{more}}}", texts.join(", ")))
     }
 
     /// Arguments of the kernel.
@@ -431,7 +460,7 @@ impl Rest<'_> {
             lane.lanes,
             self.stop.time
         )];
-        lines.push(format!("  {} in {}", code.describe(at), code.function_name(at.0)));
+        lines.push(format!("  {} in {}", code.describe(at), code.function_at(at)));
         if let Some(line) = code.source_line(at)
             && let Some(text) = code.source_text(line)
         {

@@ -170,7 +170,7 @@ pub fn verify_with(
         let verified = read(text, name).map_err(SourceError::Ptx)?;
         return Ok(Source { verified, warnings: Findings::default(), kernels: Vec::new() });
     }
-    let options = Options { debug: true, ..options.clone() };
+    let options = Options { lines: true, ..options.clone() };
     let out = opencl::compile(name, text, &options)
         .map_err(|f| SourceError::OpenCl(Findings { diags: f.diags, sources: f.sources }))?;
     let warnings = Findings { diags: out.warnings, sources: out.sources };

@@ -121,7 +121,8 @@ Options:
   --target sm_NN           sm_10 to sm_90; sm_75 without it
   -D NAME[=VALUE] -U NAME  define or undefine a macro
   -I FOLDER                where #include looks
-  -g                       lines of the source in the PTX
+  -g                       lines and variables of the source, for debuggers; variables stay in memory
+  -gline-tables-only       lines of the source; the code is the same as without
   -w -Werror -Wno-NAME     warnings
   -cl-std=CL1.0 … CL3.0    language version
   -cl-mad-enable -cl-fast-relaxed-math -cl-unsafe-math-optimizations -cl-finite-math-only -cl-no-signed-zeros

@@ -51,8 +51,9 @@ fn serve(server: &mut Server, launch: &LaunchRequest) -> Outcome {
             return Err(Failed(USAGE));
         }
     };
-    let outcome =
-        each_module(&args, &mut |path, verified, plan| run(server, &args, path, verified, plan));
+    let outcome = each_module(&args, true, &mut |path, verified, plan| {
+        run(server, &args, path, verified, plan)
+    });
     if outcome.is_err() && server.waits() {
         server.refuse("the program could not be run; standard error says why");
     }

@@ -55,7 +55,7 @@ pub(crate) fn debug(args: &DebugArgs) -> Outcome {
     let pause = Arc::new(AtomicBool::new(false));
     // Without the signal, Ctrl-C ends the process as it always did.
     let _ = stop_at_interrupt(&pause);
-    each_module(&args.run, &mut |path, verified, plan| {
+    each_module(&args.run, true, &mut |path, verified, plan| {
         plan_under(&args.run, path, verified, plan, &mut front, &pause)
     })
 }
@@ -70,7 +70,7 @@ fn serve_gdb(args: &DebugArgs, port: u16) -> Outcome {
     let (connection, _) = listener.accept().map_err(fail)?;
     let pause = Arc::new(AtomicBool::new(false));
     let mut server = gdb::Server::new(connection, &pause).map_err(fail)?;
-    let outcome = each_module(&args.run, &mut |path, verified, plan| {
+    let outcome = each_module(&args.run, true, &mut |path, verified, plan| {
         plan_under(&args.run, path, verified, plan, &mut server, &pause)
     });
     server.finish(match outcome {
@@ -84,12 +84,18 @@ fn serve_gdb(args: &DebugArgs, port: u16) -> Outcome {
 type EachModule<'a> = dyn FnMut(&Path, &Verified, &Plan) -> Outcome + 'a;
 
 /// Loads the modules that the arguments name, OpenCL C with its lines, and does something with each.
-pub(crate) fn each_module(args: &crate::cli::RunArgs, each: &mut EachModule<'_>) -> Outcome {
+///
+/// With `variables`, debuggers are told of those of OpenCL C, and the code is another one.
+pub(crate) fn each_module(
+    args: &crate::cli::RunArgs,
+    variables: bool,
+    each: &mut EachModule<'_>,
+) -> Outcome {
     let common = &args.common;
     match files(args)? {
         (file, Some(launch)) => {
             let (loaded, modules) = with_modules(args, file, launch)?;
-            let build = Options { debug: true, ..loaded.build };
+            let build = Options { debug: variables, lines: true, ..loaded.build };
             for module in &modules {
                 let verified = load(module, &build, args.input.lenient, common)?;
                 each(module, &verified, &loaded.plan)?;
@@ -97,7 +103,11 @@ pub(crate) fn each_module(args: &crate::cli::RunArgs, each: &mut EachModule<'_>)
             Ok(())
         }
         (Some(file), None) => {
-            let build = Options { debug: true, ..build_options(&args.input.build, common)? };
+            let build = Options {
+                debug: variables,
+                lines: true,
+                ..build_options(&args.input.build, common)?
+            };
             let verified = load(file, &build, args.input.lenient, common)?;
             let plan = plan_of_file(args, verified.module())?;
             each(file, &verified, &plan)

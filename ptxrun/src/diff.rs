@@ -34,7 +34,7 @@ struct Written {
 
 /// Compares what the arguments launch with another version.
 pub(crate) fn diff(args: &DiffArgs) -> Outcome {
-    each_module(&args.run, &mut |path, verified, plan| one(args, path, verified, plan))
+    each_module(&args.run, false, &mut |path, verified, plan| one(args, path, verified, plan))
 }
 
 fn one(args: &DiffArgs, path: &Path, verified: &Verified, plan: &Plan) -> Outcome {
@@ -48,7 +48,7 @@ fn one(args: &DiffArgs, path: &Path, verified: &Verified, plan: &Plan) -> Outcom
     let (name, other_path, other) = match args.with.as_str() {
         "jit" => ("compiled code".to_owned(), path.to_owned(), None),
         file => {
-            let build = Options { debug: true, ..build_options(&args.run.input.build, common)? };
+            let build = Options { lines: true, ..build_options(&args.run.input.build, common)? };
             let file = PathBuf::from(file);
             let other = load(&file, &build, args.run.input.lenient, common)?;
             (file.display().to_string(), file, Some(other))

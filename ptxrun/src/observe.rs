@@ -19,7 +19,7 @@ pub(crate) fn observe(args: &ObserveArgs) -> Outcome {
     // SAFETY: who names a library on the command line vouches for its code.
     let plugin = unsafe { Plugin::load(&args.plugin) }
         .map_err(|error| common.fail(USAGE, "plugin", error))?;
-    each_module(&args.run, &mut |path, verified, plan| {
+    each_module(&args.run, false, &mut |path, verified, plan| {
         let printed = Arc::new(Mutex::new(Vec::new()));
         let folders = folders(path);
         let mut launcher =

@@ -51,7 +51,7 @@ pub(crate) fn trace(args: &TraceArgs) -> Outcome {
     };
     let perfetto = options.format == TraceFormat::Perfetto;
     let mut launches = 0;
-    each_module(&args.run, &mut |path, verified, plan| {
+    each_module(&args.run, false, &mut |path, verified, plan| {
         let mut launcher =
             |context: &Context, module: &Module, launch: &PlannedLaunch, config: LaunchConfig| {
                 if args.kernel.as_ref().is_some_and(|k| *k != launch.entry) {

@@ -331,6 +331,21 @@ fn opencl_lines_and_a_fault() {
     assert_eq!(stop["reason"], "breakpoint");
     let frame = c.top(stop["threadId"].as_u64().unwrap());
     assert!(frame["source"]["path"].as_str().unwrap().ends_with("vector.cl"), "{frame}");
+    let scopes = c.body("scopes", json!({"frameId": frame["id"]}));
+    let locals = &scopes["scopes"][0];
+    assert_eq!(locals["name"], "Locals");
+    let reference = locals["variablesReference"].clone();
+    let all = c.body("variables", json!({"variablesReference": reference}))["variables"].clone();
+    let of = |name: &str| {
+        let found = all.as_array().unwrap().iter().find(|v| v["name"] == name).unwrap();
+        (found["type"].as_str().unwrap().to_owned(), found["value"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(of("n"), ("int".into(), "8".into()));
+    assert_eq!(of("i"), ("int".into(), "0".into()));
+    assert_eq!(of("c"), ("float *".into(), "0x0".into()));
+    assert_eq!(c.value(&frame, "a[i + 2]"), "2.0");
+    let set = json!({"variablesReference": reference, "name": "n", "value": "9"});
+    assert_eq!(c.body("setVariable", set)["value"], "9");
     let stop = c.go("continue", 1);
     assert_eq!(stop["reason"], "exception");
     let info = c.body("exceptionInfo", json!({"threadId": stop["threadId"]}));

@@ -1,5 +1,5 @@
 //! Samples under the debugger, with steps forward and back on the way: buffers and output are the bytes of a run
-//! without.
+//! without, of OpenCL C also of one without `-g`.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use ptx_debug::command::Motion;
 use ptx_debug::session::{Reason, Resume};
 use ptx_debug::{Front, Rest};
+use ptx_runtime::opencl::Options;
 use ptx_runtime::{Backend, Context, Module};
 use ptxrun::cc;
 use ptxrun::debug::Debugger;
@@ -65,11 +66,16 @@ fn results_are_those_of_a_run_without() {
                 |context: &Context, module: &Module, launch: &PlannedLaunch, config| {
                     debugger.launch(context, module, launch, config)
                 };
+            // OpenCL C as `ptxrun debug` compiles it: with variables in memory.
+            let build = Options { debug: true, ..file.build.clone() };
+            let verified = cc::verify(module, &text, &name, &build).unwrap().verified;
+            let told = execute(&file.plan, &verified, &options, &printed()).unwrap();
+            assert!(plain.buffers == told.buffers, "{name}: buffers differ with -g");
             let under = execute_by(&file.plan, &verified, &options, &printed(), &mut launcher);
             let under = under.unwrap_or_else(|e| panic!("{name}: {e}"));
             assert!(plain.buffers == under.buffers, "{name}: buffers differ");
             assert_eq!(plain.stdout, under.stdout, "{name}");
-            for (a, b) in plain.launches.iter().zip(&under.launches) {
+            for (a, b) in told.launches.iter().zip(&under.launches) {
                 assert_eq!(a.stats.warp_instructions, b.stats.warp_instructions, "{name}");
             }
             modules += 1;

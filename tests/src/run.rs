@@ -57,8 +57,15 @@ pub(crate) fn variants(test: &FileTest) -> Result<Vec<Variant>, String> {
             let options =
                 Options::parse(flags).map_err(|d| format!("{flags}: {}", cc::one_line(&d)))?;
             let label = if flags.is_empty() { label.clone() } else { format!("{label} ({flags})") };
-            let text = text.clone();
-            variants.push(Variant { text, options, label, fixed: false, ptx: None });
+            let debug = Options { debug: true, ..options.clone() };
+            let debug_label = format!("{label} (-g)");
+            variants.push(Variant { text: text.clone(), options, label, fixed: false, ptx: None });
+            // Code for debuggers is other code with the same results. What it leaves undefined is in memory.
+            let checked = test.runs.iter().any(|r| r.finds.is_some());
+            if cc::is_opencl(&test.path) && !checked && test.jit_refuses.is_none() {
+                let (text, label) = (text.clone(), debug_label);
+                variants.push(Variant { text, options: debug, label, fixed: false, ptx: None });
+            }
         }
     }
     Ok(variants)

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::debug::DebugInfo;
 use super::op::{BlockId, MemTy, Op, Space, Ty, Val};
 
 /// The multiplication feeds only this addition and may be fused with it.
@@ -99,6 +100,8 @@ pub struct PrivateVarData {
     pub align: u64,
     /// Name for readers.
     pub name: String,
+    /// A variable that debuggers are told of: it stays in memory.
+    pub pinned: bool,
 }
 
 /// A piece of assembly.
@@ -168,6 +171,8 @@ pub struct Func {
     pub locations: Vec<(u32, u32)>,
     /// Bytes of the program's constants, by number; shared by its kernels.
     pub constant_data: Rc<[Option<Vec<u8>>]>,
+    /// What debuggers are told, if they are.
+    pub debug: Option<Box<DebugInfo>>,
     consts: FxHashMap<(Ty, u64), Val>,
 }
 
@@ -186,6 +191,7 @@ impl Func {
             required_size: None,
             locations: vec![(0, 0)],
             constant_data: Rc::new([]),
+            debug: None,
             consts: FxHashMap::default(),
         };
         f.new_block();

@@ -3,6 +3,7 @@
 //! Values are scalars; vectors and aggregates were split by `lower`. Integers of 8 and 16 bits live in
 //! 32-bit values, sign- or zero-extended as their type says; only loads and stores know the narrow widths.
 
+pub mod debug;
 pub mod fold;
 pub mod func;
 pub mod graph;
@@ -13,6 +14,7 @@ mod rules;
 pub mod simplify;
 pub mod verify;
 
+pub use debug::DebugInfo;
 pub use func::{
     Asm, AsmOperand, BasicBlock, CONTRACT, Edge, Func, NO_WRAP, ParamData, ParamKind,
     PrivateVarData, Term, ValueData,

@@ -43,11 +43,13 @@ impl Lower<'_> {
         let after = self.f.new_block();
         let is_void = matches!(program.types.get(ty.id), Type::Void);
         let private = (!is_void).then(|| self.private_for(ty, "result"));
-        let location = self.location;
+        let (location, scope) = (self.location, self.scope);
+        self.open_inlined(id);
         self.push_frame(id, function, Some((after, private)));
         for (i, (_, value)) in args.into_iter().enumerate() {
             let local = crate::sema::hir::LocalId(i as u32);
             let private = self.private_of(local);
+            self.declare(local, private, true);
             let place = self.private_ref(private);
             self.store(place, function.params[i], value);
         }
@@ -56,7 +58,7 @@ impl Lower<'_> {
         self.targets = targets;
         self.jump(after);
         self.frames.pop();
-        self.location = location;
+        (self.location, self.scope) = (location, scope);
         self.switch_to(after);
         let (times, values) = self.inlined.entry(id).or_default();
         *times += 1;

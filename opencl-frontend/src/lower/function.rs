@@ -119,6 +119,7 @@ impl Lower<'_> {
         let name = format!("{}_param_0", self.f.name);
         self.f.params.push(ParamData { name, kind: ParamKind::Scalar(MemTy::B64) });
         let frame = Frame::of(self.program, function);
+        self.at_head(function.unit, function.span);
         let address = self.emit(Op::Param(0), Ty::I64);
         let mut args = Vec::new();
         for (ty, offset) in function.params.iter().zip(&frame.params) {

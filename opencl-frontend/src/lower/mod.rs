@@ -9,6 +9,7 @@ mod convert;
 mod expr;
 mod function;
 mod operators;
+mod scope;
 mod state;
 mod stmt;
 mod unaligned;
@@ -72,6 +73,7 @@ impl<'p> Functions<'p> {
         loop {
             let mut f = Func::new(name.clone());
             f.required_size = function.attributes.required_size.filter(|_| is_kernel);
+            f.debug = self.options.has_variables().then(Default::default);
             let mut lower = Lower {
                 program: self.program,
                 names: self.names,
@@ -81,6 +83,7 @@ impl<'p> Functions<'p> {
                 frames: Vec::new(),
                 targets: Vec::new(),
                 location: 0,
+                scope: 0,
                 loops: 0,
                 stack_top: stack_position(),
                 limit,
@@ -126,9 +129,11 @@ fn reason(refused: Refused, name: &str) -> String {
 impl Lower<'_> {
     fn kernel(&mut self, function: &Function, id: FunctionId) {
         self.push_frame(id, function, None);
+        self.at_head(function.unit, function.span);
         for (i, ty) in function.params.iter().enumerate() {
             let name = format!("{}_param_{i}", self.f.name);
             let private = self.private_of(LocalId(i as u32));
+            self.declare(LocalId(i as u32), private, true);
             let place = self.private_ref(private);
             let kind = match *self.program.types.get(ty.id) {
                 Type::Pointer(to) => {

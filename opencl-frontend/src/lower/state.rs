@@ -4,8 +4,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::ir::{
-    BlockId, Cmp, Edge, Func, Mem, MemTy, Op, PrivateVar, PrivateVarData, Space, Term, Ty, Val,
-    simplify,
+    BlockId, CONTRACT, Cmp, Edge, Func, Mem, MemTy, Op, PrivateVar, PrivateVarData, Space, Term,
+    Ty, Val, simplify,
 };
 use crate::options::Options;
 use crate::sema::hir::{Function, FunctionId, LabelId, LocalId, Program};
@@ -81,6 +81,8 @@ pub struct Lower<'p> {
     pub(super) frames: Vec<Frame>,
     pub(super) targets: Vec<Targets>,
     pub(super) location: u32,
+    /// The scope of what is emitted, where debuggers are told of variables.
+    pub(super) scope: u32,
     /// Loops around the statement, those of callers included.
     pub(super) loops: usize,
     /// Where the stack of this thread was when the kernel was begun.
@@ -121,7 +123,11 @@ impl Lower<'_> {
 
     pub(super) fn emit_flagged(&mut self, op: Op, ty: Ty, flags: u8) -> Val {
         let mut insts = std::mem::take(&mut self.f.block_mut(self.at).insts);
-        let v = simplify::build(&mut self.f, &mut insts, op, ty, flags, self.location);
+        let location = match flags & CONTRACT {
+            0 => self.location,
+            _ => self.own_location(),
+        };
+        let v = simplify::build(&mut self.f, &mut insts, op, ty, flags, location);
         self.f.block_mut(self.at).insts = insts;
         if self.f.values.len() > self.limit {
             self.refused = Some(Refused::Values);
@@ -163,16 +169,15 @@ impl Lower<'_> {
             return;
         }
         let place = (unit, span.first);
-        if self.f.locations.get(self.location as usize) != Some(&place) {
-            self.f.locations.push(place);
-            self.location = self.f.locations.len() as u32 - 1;
+        if self.f.locations.get(self.location as usize) != Some(&place) || self.scope_changed() {
+            self.location = self.new_location(place);
         }
     }
 
     // Memory
 
     pub(super) fn new_private(&mut self, size: u64, align: u64, name: String) -> PrivateVar {
-        self.f.privates.push(PrivateVarData { size, align, name });
+        self.f.privates.push(PrivateVarData { size, align, name, pinned: false });
         PrivateVar(self.f.privates.len() as u32 - 1)
     }
 

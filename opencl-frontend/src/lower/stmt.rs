@@ -49,8 +49,14 @@ impl Lower<'_> {
                     let place = self.private_ref(private);
                     self.initialize(place, init);
                 }
+                self.declare(*id, private, false);
             }
-            StmtKind::Block(list) => self.statements(list),
+            StmtKind::Block(list) => {
+                let scope = self.scope;
+                self.open_block(list);
+                self.statements(list);
+                self.scope = scope;
+            }
             StmtKind::If(c, a, b) => {
                 let (yes, after) = (self.f.new_block(), self.f.new_block());
                 let no = if b.is_some() { self.f.new_block() } else { after };
@@ -66,7 +72,10 @@ impl Lower<'_> {
                 self.switch_to(after);
             }
             StmtKind::Loop { init, condition, step, body, test_first, unroll } => {
+                let scope = self.scope;
+                self.open_block(init);
                 self.statements(init);
+                self.back_at(stmt.span);
                 let (top, next, after) =
                     (self.f.new_block(), self.f.new_block(), self.f.new_block());
                 // The test stands before the loop and again at its end: one branch per turn.
@@ -87,6 +96,7 @@ impl Lower<'_> {
                 self.targets.pop();
                 self.jump(next);
                 self.switch_to(next);
+                self.back_at(stmt.span);
                 if let Some(step) = step {
                     self.effect(step);
                 }
@@ -95,6 +105,7 @@ impl Lower<'_> {
                     None => self.jump(top),
                 }
                 self.switch_to(after);
+                self.scope = scope;
             }
             StmtKind::Switch { value, cases, default, body } => {
                 let v = match self.value(value) {

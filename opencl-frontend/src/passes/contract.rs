@@ -3,8 +3,9 @@
 use crate::ir::graph::Graph;
 use crate::ir::{BinOp, CONTRACT, Func, Op, TernOp, Ty, UnOp, Val};
 
-/// Fuses where both operations allow it and the product has no other use; true if anything changed.
-pub fn run(f: &mut Func, fused: bool) -> bool {
+/// Fuses where both operations allow it and the product has no other use; true if anything changed. Locations of
+/// sums and products that were fused are appended to `pairs`.
+pub fn run(f: &mut Func, fused: bool, pairs: &mut Vec<(u32, u32)>) -> bool {
     let graph = Graph::new(f);
     let mut uses = vec![0u32; f.values.len()];
     for &b in &graph.order {
@@ -25,6 +26,7 @@ pub fn run(f: &mut Func, fused: bool) -> bool {
         for &v in &insts {
             if let Some((op, negated)) = fuse(f, &uses, v, fused) {
                 changed = true;
+                note(f, v, &op, pairs);
                 if let Some(operand) = negated {
                     let ty = f.ty(operand);
                     let n =
@@ -48,6 +50,16 @@ pub fn run(f: &mut Func, fused: bool) -> bool {
         f.block_mut(b).insts = out;
     }
     changed
+}
+
+/// Notes which product a sum is fused with: the operand that the fused operation lacks.
+fn note(f: &Func, sum: Val, fused: &Op, pairs: &mut Vec<(u32, u32)>) {
+    let (Op::Bin(_, x, y), Op::Tern(TernOp::Fma, _, _, addend)) = (*f.op(sum), *fused) else {
+        return;
+    };
+    let product = if addend == y { x } else { y };
+    let loc = |v: Val| f.values[v.0 as usize].loc;
+    pairs.push((loc(sum), loc(product)));
 }
 
 /// The fused form of `v`, and the operand to negate first.

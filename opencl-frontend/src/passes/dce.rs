@@ -73,7 +73,7 @@ fn remove(f: &mut Func, keep_loads: bool) -> bool {
 
 /// Stores to variables whose address serves nothing but stores.
 fn remove_dead_privates(f: &mut Func, graph: &Graph) -> bool {
-    let mut needed = vec![false; f.privates.len()];
+    let mut needed: Vec<bool> = f.privates.iter().map(|p| p.pinned).collect();
     let mut root: Vec<Option<u32>> = vec![None; f.values.len()];
     let all: Vec<Val> =
         graph.order.iter().flat_map(|b| f.block(*b).insts.iter().copied()).collect();

@@ -124,6 +124,12 @@ impl Pass {
                     // Both uses may rely only on what both promise.
                     let flags = f.values[v.0 as usize].flags;
                     f.values[old.0 as usize].flags &= flags;
+                    let (kept, gone) = (f.values[old.0 as usize].loc, f.values[v.0 as usize].loc);
+                    if let Some(debug) = &mut f.debug
+                        && kept != gone
+                    {
+                        debug.merged.push((kept, gone));
+                    }
                     self.replaced.set(v, old);
                     return old;
                 }

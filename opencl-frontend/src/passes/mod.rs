@@ -1,5 +1,6 @@
 //! Optimisation.
 
+mod agree;
 mod cfg;
 mod compact;
 mod contract;
@@ -86,8 +87,17 @@ impl Optimizer<'_> {
     }
 }
 
-/// Runs all passes on a kernel.
+/// Runs all passes on a kernel. Where debuggers are told of it, statements and variables stay as they are.
 pub fn optimize(f: &mut Func, options: &Options) {
+    if f.debug.is_some() {
+        agree::optimize(f, options);
+    } else {
+        improve(f, options, &mut Vec::new());
+    }
+}
+
+/// Runs all passes. Locations of sums and products that were fused are appended to `pairs`.
+fn improve(f: &mut Func, options: &Options, pairs: &mut Vec<(u32, u32)>) {
     use Pass::*;
     let mut o = Optimizer { f, version: 0, clean: Default::default() };
     o.run_all(&[Cfg, Promote]);
@@ -117,7 +127,7 @@ pub fn optimize(f: &mut Func, options: &Options) {
         o.run(Gvn);
     }
     let fused = options.has_ieee_single();
-    o.step("contract", |f| contract::run(f, fused));
+    o.step("contract", |f| contract::run(f, fused, pairs));
     o.step("vectorize", vectorize::run);
     o.run_all(&[Dce, Cfg]);
 }

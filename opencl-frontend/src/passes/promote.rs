@@ -19,14 +19,22 @@ struct Cell {
 
 /// Promotes what can be promoted; true if there was anything.
 pub fn run(f: &mut Func) -> bool {
+    let Some(mut replaced) = promote(f) else { return false };
+    replaced.apply(f);
+    super::cfg::remove_trivial_params(f);
+    true
+}
+
+/// Promotes what can be promoted, as far as what each load has become; none if there was nothing.
+pub(super) fn promote(f: &mut Func) -> Option<Replacements> {
     let graph = Graph::new(f);
     let addresses = find_addresses(f, &graph);
     if addresses.is_empty() {
-        return false;
+        return None;
     }
     let (cells, variables) = find_cells(f, &graph, &addresses);
     if cells.is_empty() {
-        return false;
+        return None;
     }
     let mut builder = Builder {
         cells: &cells,
@@ -56,10 +64,7 @@ pub fn run(f: &mut Func) -> bool {
             }
         }
     }
-    let mut replaced = builder.replaced;
-    replaced.apply(f);
-    super::cfg::remove_trivial_params(f);
-    true
+    Some(builder.replaced)
 }
 
 fn dedup(preds: &[BlockId]) -> Vec<BlockId> {
@@ -99,7 +104,7 @@ fn find_cells(
     graph: &Graph,
     addresses: &FxHashMap<Val, (PrivateVar, i64)>,
 ) -> (Vec<Cell>, Variables) {
-    let mut bad = vec![false; f.privates.len()];
+    let mut bad: Vec<bool> = f.privates.iter().map(|p| p.pinned).collect();
     let mut ranges: Vec<FxHashMap<i64, (u64, Ty)>> = vec![FxHashMap::default(); f.privates.len()];
     for &b in &graph.order {
         let block = f.block(b);

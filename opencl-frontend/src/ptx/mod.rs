@@ -1,5 +1,6 @@
 //! PTX text.
 
+mod dwarf;
 mod inst;
 mod names;
 mod operand;
@@ -21,10 +22,11 @@ use writer::{Constants, Writer, declaration};
 
 pub use writer::Lines;
 
-/// Version of PTX that knows the target.
-fn version(sm: u32) -> &'static str {
+/// Version of PTX that knows the target, and debug information if there is any.
+fn version(sm: u32, debug: bool) -> &'static str {
     match sm {
         ..20 => "1.4",
+        20..30 if debug => "3.0",
         20..30 => "2.3",
         30..32 => "3.0",
         32 | 50 => "4.0",
@@ -135,11 +137,13 @@ impl Module<'_> {
         let Module { program, names, options, functions, files, lines, used, .. } = *self;
         let mut out = String::new();
         let sm = options.sm;
-        let _ = writeln!(out, ".version {}\n.target sm_{sm}", version(sm));
+        let variables = options.has_variables();
+        let debug = if variables { ", debug" } else { "" };
+        let _ = writeln!(out, ".version {}\n.target sm_{sm}{debug}", version(sm, variables));
         if sm >= 20 {
             let _ = writeln!(out, ".address_size 64");
         }
-        if options.debug {
+        if options.has_lines() {
             for (i, file) in files.iter().enumerate() {
                 let _ = writeln!(
                     out,
@@ -185,15 +189,26 @@ impl Module<'_> {
         for f in functions.iter().filter(|f| !f.is_kernel) {
             let _ = writeln!(out, "\n{};", declaration(f));
         }
+        // Sections tell variables of different functions apart by name.
+        let mut taken = globals.clone();
+        let mut written = Vec::new();
         for (k, f) in functions.iter().enumerate() {
-            let privates = private_names(f, &globals);
+            let privates = private_names(f, &taken);
+            if variables {
+                taken.extend(privates.iter().cloned());
+            }
             let mut writer = Writer::new(f, self, constants, &globals, &privates, &lines[k]);
+            writer.number = k;
             writer.function()?;
             if writer.mixed.get() {
                 return Ok(None);
             }
             out.push('\n');
             out.push_str(&writer.out);
+            written.push(writer.written());
+        }
+        if variables {
+            out.push_str(&dwarf::sections(self, &globals, constants.in_global, &written));
         }
         Ok(Some(out))
     }

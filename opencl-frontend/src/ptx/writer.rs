@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 
 use rustc_hash::FxHashMap;
 
+use super::dwarf::Written;
 use super::regs::{CLASSES, Reg, Registers, needs_register};
 use super::{Module, types};
 use crate::diag::Diag;
@@ -61,6 +62,12 @@ pub(super) struct Writer<'w> {
     pub(super) out: String,
     pub(super) body: String,
     pub(super) last_line: Option<(u32, u32, u32)>,
+    /// The function's number.
+    pub(super) number: usize,
+    /// Labels where the scope of the source changes, for debuggers, with the scope that begins.
+    marks: Vec<(String, u32)>,
+    /// Private variables that are declared.
+    declared: Vec<bool>,
     /// Moves of edges that are not fallen through, written after the last block.
     pub(super) aside: Vec<(BlockId, &'w Edge)>,
 }
@@ -111,6 +118,9 @@ impl<'w> Writer<'w> {
             out: String::new(),
             body: String::new(),
             last_line: None,
+            number: 0,
+            marks: Vec::new(),
+            declared: vec![false; f.privates.len()],
             aside: Vec::new(),
         }
     }
@@ -121,6 +131,10 @@ impl<'w> Writer<'w> {
         } else {
             let _ = writeln!(self.out, "{}", declaration(self.f));
         }
+        let debug = self.f.debug.is_some();
+        if debug {
+            let _ = writeln!(self.body, "{}:", self.begin_label());
+        }
         for i in 0..self.graph.order.len() {
             self.block(i)?;
         }
@@ -128,6 +142,9 @@ impl<'w> Writer<'w> {
             let _ = writeln!(self.body, "{}:", Label("$M", from));
             self.moves(edge);
             self.line(format_args!("bra {};", Label("$L", edge.block)));
+        }
+        if debug {
+            let _ = writeln!(self.body, "{}:", self.end_label());
         }
         let mut declared = String::new();
         for (class, count) in CLASSES.iter().zip(self.registers.counts) {
@@ -159,6 +176,7 @@ impl<'w> Writer<'w> {
                             true,
                         ) =>
                     {
+                        self.declared[s.0 as usize] = true;
                         let private = &self.f.privates[s.0 as usize];
                         let name = &self.privates[s.0 as usize];
                         let _ = writeln!(
@@ -230,8 +248,38 @@ impl<'w> Writer<'w> {
         let _ = writeln!(self.body, "    {text}");
     }
 
+    fn begin_label(&self) -> String {
+        format!("$L__func_begin{}", self.number)
+    }
+
+    fn end_label(&self) -> String {
+        format!("$L__func_end{}", self.number)
+    }
+
+    /// What debug information is made of.
+    pub(super) fn written(self) -> Written {
+        let (begin, end) = (self.begin_label(), self.end_label());
+        let names = self.privates.iter().zip(&self.declared);
+        let privates = names.map(|(name, declared)| declared.then(|| name.clone())).collect();
+        Written { marks: self.marks, begin, end, privates }
+    }
+
+    /// A label where an instruction belongs to another scope than the one before.
+    fn mark_scope(&mut self, v: Val) {
+        let loc = self.f.values[v.0 as usize].loc;
+        let nothing = !self.needs[v.0 as usize] && !self.f.op(v).has_effect();
+        let Some(debug) = self.f.debug.as_ref().filter(|_| loc != 0 && !nothing) else { return };
+        let scope = debug.scope_of[loc as usize];
+        if self.marks.last().map_or(0, |m| m.1) != scope {
+            let label = format!("$L__tmp{}_{}", self.number, self.marks.len());
+            let _ = writeln!(self.body, "{label}:");
+            self.marks.push((label, scope));
+        }
+    }
+
     pub(super) fn location(&mut self, v: Val) {
-        if !self.options.debug {
+        self.mark_scope(v);
+        if !self.options.has_lines() {
             return;
         }
         let loc = self.f.values[v.0 as usize].loc;

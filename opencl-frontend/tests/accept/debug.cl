@@ -1,4 +1,4 @@
-// options: -g -cl-opt-disable
+// options: -gline-tables-only -cl-opt-disable
 #define SQUARE(x) ((x) * (x))
 __kernel void lines(__global int *x)
 {

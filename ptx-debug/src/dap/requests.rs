@@ -76,7 +76,7 @@ impl Server {
                     all.into_iter().skip(start).take(levels.min(1 << 20) as usize).collect();
                 answer(json!({"stackFrames": shown, "totalFrames": total}))
             }
-            "scopes" => answer(json!({"scopes": scopes(number(a, "frameId")?)})),
+            "scopes" => answer(json!({"scopes": scopes(rest, number(a, "frameId")?)})),
             "variables" => {
                 let reference = number(a, "variablesReference")?;
                 let (id, up) = frame(rest, reference / 8)?;

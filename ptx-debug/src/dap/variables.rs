@@ -23,9 +23,11 @@ pub(super) enum Scope {
     Arguments = 2,
     Variables = 3,
     Thread = 4,
+    Locals = 5,
 }
 
-const SCOPES: [(Scope, &str); 4] = [
+const SCOPES: [(Scope, &str); 5] = [
+    (Scope::Locals, "Locals"),
     (Scope::Registers, "Registers"),
     (Scope::Arguments, "Arguments"),
     (Scope::Variables, "Variables"),
@@ -130,7 +132,7 @@ pub(super) fn stack(rest: &Rest<'_>, thread: u64, base: u64) -> Result<Vec<Value
         let (source, line) = source(rest, at);
         frames.push(json!({
             "id": frame_id(thread, up),
-            "name": rest.session.code.function_name(at.0),
+            "name": rest.session.code.function_at(at),
             "source": source,
             "line": u64::from(line) - 1 + base,
             "column": base,
@@ -151,15 +153,21 @@ pub(super) fn referenced(text: &str) -> Option<(i64, i64)> {
     Some(((v >> 32) as i64 - 1, (v & 0xffff_ffff) as i64))
 }
 
-pub(super) fn scopes(frame: u64) -> Value {
+pub(super) fn scopes(rest: &Rest<'_>, number: u64) -> Value {
+    // Only code with debug information has variables of the source.
+    let at = frame(rest, number).and_then(|(id, up)| {
+        let pc = standing(rest, id)?.pc_of(up).ok_or("there is no such frame")?;
+        rest.session.code.kernel.origin(pc).ok_or_else(|| "there is no such frame".to_owned())
+    });
+    let locals = at.is_ok_and(|at| !rest.session.code.leaves(at).is_empty());
     let one = |(scope, name): &(Scope, &str)| {
         json!({
             "name": name,
-            "variablesReference": frame * 8 + *scope as u64,
+            "variablesReference": number * 8 + *scope as u64,
             "expensive": false,
         })
     };
-    SCOPES.iter().map(one).collect()
+    SCOPES.iter().filter(|(s, _)| locals || *s != Scope::Locals).map(one).collect()
 }
 
 fn variable(name: &str, value: String, ty: &str) -> Value {
@@ -174,7 +182,8 @@ pub(super) fn variables(rest: &Rest<'_>, reference: u64) -> Result<Vec<Value>, S
     let lane = standing(rest, id)?;
     let code = &rest.session.code;
     let pc = lane.pc_of(up).ok_or("there is no such frame")?;
-    let (function, _) = code.kernel.origin(pc).ok_or("there is no such frame")?;
+    let at = code.kernel.origin(pc).ok_or("there is no such frame")?;
+    let function = at.0;
     let mut all = Vec::new();
     match scope {
         Scope::Registers => {
@@ -192,7 +201,7 @@ pub(super) fn variables(rest: &Rest<'_>, reference: u64) -> Result<Vec<Value>, S
                     continue;
                 }
                 let expr = crate::expr::Expr::Name(v.name.clone());
-                let shown = eval::compile(&expr, code, function)
+                let shown = eval::compile(&expr, code, at)
                     .and_then(|c| rest.value(&c, &v.name, Format::Natural));
                 let text = match shown {
                     Ok(crate::answer::Answer::Value { text, .. }) => text,
@@ -204,6 +213,11 @@ pub(super) fn variables(rest: &Rest<'_>, reference: u64) -> Result<Vec<Value>, S
                     Err(error) => error.to_string(),
                 };
                 all.push(variable(&v.name, text, v.ty.name()));
+            }
+        }
+        Scope::Locals => {
+            for [name, ty, value] in rest.source_variables(&lane, up, at) {
+                all.push(variable(&name, value, &ty));
             }
         }
         Scope::Thread => {

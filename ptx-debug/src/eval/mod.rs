@@ -5,15 +5,16 @@
 //! `.b32` and `.b64` count as signed. As soon as one operand is a float, an operation is one of
 //! doubles.
 
+mod variables;
+
 use ptx_interp::Lane;
 use ptx_isa::special::Sreg;
 use ptx_isa::{Kind, Space, Ty};
 
-use crate::code::{CodeMap, Register};
-use crate::dwarf::Leaf;
+use crate::code::{At, CodeMap, Register};
 use crate::error::Error;
 use crate::expr::{Binary, Expr, Unary};
-use crate::source::{self, Site};
+pub(crate) use variables::of_source;
 
 /// A value with its type; see [`decode`] for what the bits of a computed value are.
 #[derive(Copy, Clone, PartialEq, Debug)]
@@ -125,28 +126,28 @@ pub fn decode(ty: Ty, bits: u64) -> String {
     }
 }
 
-/// Compiles an expression for code of `function`.
+/// Compiles an expression for an instruction.
 ///
 /// # Errors
 /// Names that mean nothing there, and operations without meaning.
-pub fn compile(expr: &Expr, code: &CodeMap, function: u32) -> Result<Compiled, Error> {
+pub fn compile(expr: &Expr, code: &CodeMap, at: At) -> Result<Compiled, Error> {
     let value = |node, ty| Ok(Compiled { node, ty, array: None });
-    if let Some(leaf) = source::path(expr).and_then(|path| code.leaf(function, &path)) {
-        return of_source(leaf, code, function);
+    if let Some(found) = variables::named_by(expr, code, at) {
+        return found;
     }
     match expr {
         Expr::Int(v) => value(Node::Const(*v as u64), Ty::S64),
         Expr::Float(v) => value(Node::Const(v.to_bits()), Ty::F64),
-        Expr::Name(name) => named(name, code, function),
+        Expr::Name(name) => named(name, code, at.0),
         Expr::Unary(Unary::Load, of) => {
-            let Compiled { node, array, .. } = compile(of, code, function)?;
+            let Compiled { node, array, .. } = compile(of, code, at)?;
             let (space, ty, _) = array.ok_or_else(|| {
                 Error::Evaluate("`*` wants a pointer: *(f32 *)%rd1, *(.shared f32 *)%r1".into())
             })?;
             value(Node::Load(space, ty, Box::new(node)), ty)
         }
         Expr::Unary(op, of) => {
-            let of = compile(of, code, function)?;
+            let of = compile(of, code, at)?;
             let float = is_float(of.ty);
             if float && *op == Unary::Complement {
                 return Err(Error::Evaluate("`~` wants a whole number".into()));
@@ -159,31 +160,31 @@ pub fn compile(expr: &Expr, code: &CodeMap, function: u32) -> Result<Compiled, E
             value(Node::Unary(*op, float, Box::new(of.node)), ty)
         }
         Expr::Binary(op, a, b) => {
-            let (a, b) = (compile(a, code, function)?, compile(b, code, function)?);
+            let (a, b) = (compile(a, code, at)?, compile(b, code, at)?);
             binary(*op, a, b)
         }
         Expr::Index(of, index) => {
-            let of = compile(of, code, function)?;
-            let index = compile(index, code, function)?;
+            let of = compile(of, code, at)?;
+            let index = whole_index(compile(index, code, at)?)?;
             let (space, ty, _) = of
                 .array
                 .ok_or_else(|| Error::Evaluate("`[ ]` wants an array or a pointer".into()))?;
             let bytes = u64::from(ty.bits().div_ceil(8));
             let size = Node::Const(bytes);
             let offset =
-                Node::Binary(Binary::Times, Class::Signed, Box::new(index.node), Box::new(size));
+                Node::Binary(Binary::Times, Class::Signed, Box::new(index), Box::new(size));
             let at = Node::Binary(Binary::Plus, Class::Signed, Box::new(of.node), Box::new(offset));
             value(Node::Load(space, ty, Box::new(at)), ty)
         }
         Expr::Member(..) => Err(Error::Evaluate(
-            "`.` wants a structure of the source that debug information (nvcc -G) tells of".into(),
+            "`.` wants a structure of the source that debug information (nvcc -G, OpenCL C with -g) tells of".into(),
         )),
         Expr::Cast(ty, of) => {
-            let of = compile(of, code, function)?;
+            let of = compile(of, code, at)?;
             value(Node::Convert(of.ty, *ty, Box::new(of.node)), *ty)
         }
         Expr::Pointer(space, ty, of) => {
-            let of = compile(of, code, function)?;
+            let of = compile(of, code, at)?;
             if is_float(of.ty) {
                 return Err(Error::Evaluate("an address is a whole number".into()));
             }
@@ -192,26 +193,11 @@ pub fn compile(expr: &Expr, code: &CodeMap, function: u32) -> Result<Compiled, E
     }
 }
 
-/// A variable of the source.
-pub(crate) fn of_source(leaf: &Leaf, code: &CodeMap, function: u32) -> Result<Compiled, Error> {
-    let nowhere = || Error::Evaluate(format!("the code does not say where `{}` is", leaf.path));
-    let node = at_site(code.site(function, &leaf.home).ok_or_else(nowhere)?, leaf.ty);
-    let array = leaf.points_to.map(|ty| (Space::Generic, ty, 0));
-    Ok(Compiled { node, ty: leaf.ty, array })
-}
-
-/// The value that is kept there.
-fn at_site(site: Site, ty: Ty) -> Node {
-    match site {
-        Site::Register(name, r) => Node::Register(r.kind, r.number, ty, name),
-        Site::Memory(space, at) => Node::Load(space, ty, Box::new(Node::Const(at))),
-        Site::Frame(at) => Node::Load(Space::Local, ty, Box::new(Node::Frame(at))),
-        Site::Pointed(at, offset) => {
-            let start = Box::new(at_site(*at, Ty::U64));
-            let offset = Box::new(Node::Const(offset));
-            let at = Node::Binary(Binary::Plus, Class::Unsigned, start, offset);
-            Node::Load(Space::Generic, ty, Box::new(at))
-        }
+/// An index of an array or a pointer.
+fn whole_index(index: Compiled) -> Result<Node, Error> {
+    match is_float(index.ty) {
+        true => Err(Error::Evaluate("an index is a whole number; cast: (s32)x".into())),
+        false => Ok(index.node),
     }
 }
 
