@@ -72,6 +72,46 @@ loop:
 }
 \0";
 
+/// `redux` of floats was never recorded.
+const GREATEST: &str = "\
+.version 8.6
+.target sm_100a
+.address_size 64
+.visible .entry greatest(.param .u64 at) {
+    .reg .f32 %f<2>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [at];
+    ld.global.f32 %f1, [%rd1];
+    redux.sync.max.f32 %f1, %f1, -1;
+    st.global.f32 [%rd1], %f1;
+    ret;
+}
+\0";
+
+fn kernels_are_told_of_once() {
+    if inside() {
+        context();
+        let kernel = function(module(GREATEST), "greatest\0");
+        let mut data = 0u64;
+        ok("cuMemAlloc_v2", &[at(&mut data), 4]);
+        for _ in 0..3 {
+            assert_eq!(launch(kernel, [1; 3], [32, 1, 1], 0, &[data]), 0);
+        }
+        ok("cuCtxSynchronize", &[]);
+        return;
+    }
+    let told = |verbose| {
+        let variables = [("PTXRUN_VERBOSE", verbose), ("PTXRUN_DEVICE", "sm_100a")];
+        let out = again("kernels_are_told_of_once", &variables);
+        assert!(out.status.success(), "{}", said(&out));
+        said(&out)
+    };
+    let line = "ptxrun: greatest: interpreted; 5 instructions, 4 exact, 1 by the manual (redux.sync.max.f32)\n";
+    assert_eq!(told("1").matches("ptxrun:").count(), 1, "{}", told("1"));
+    assert!(told("1").contains(line), "{}", told("1"));
+    assert!(!told("0").contains("ptxrun: greatest"));
+}
+
 fn launches_end_in_time() {
     if inside() {
         context();
@@ -117,6 +157,7 @@ fn junk_is_named() {
 golden::tests! {
     memory_is_limited: condition(THIS_DRIVER, own()),
     memory_fits_the_host_by_default: condition(THIS_DRIVER, own()),
+    kernels_are_told_of_once: condition(THIS_DRIVER, own()),
     launches_end_in_time: condition(THIS_DRIVER, own()),
     junk_is_named: condition(THIS_DRIVER, own()),
 }

@@ -51,6 +51,7 @@ macro_rules! variables {
 variables! {
     DEVICE "PTXRUN_DEVICE" "name, sm_90, FILE.toml, host" "the device that programs find; several for OpenCL, with commas between; `host` is OpenCL's default, this machine";
     BACKEND "PTXRUN_BACKEND" "auto, interp, jit" "the engine that runs kernels";
+    VERBOSE "PTXRUN_VERBOSE" "0, 1" "says of each kernel which engine runs it, and which of its instructions are not exact";
     MEMORY "PTXRUN_MEMORY" "bytes, 8G, 75%" "device memory of a context; three quarters of the host's at most by default";
     TIMEOUT "PTXRUN_TIMEOUT" "seconds, 500ms" "ends a launch that takes longer; off by default";
     TIMING "PTXRUN_TIMING" "0, 1" "OpenCL event times are those of the modelled device";
@@ -165,6 +166,14 @@ pub fn timeout() -> Result<Option<Duration>, Wrong> {
 /// When it holds neither 0 nor 1.
 pub fn timing() -> Result<bool, Wrong> {
     Ok(TIMING.parsed(switch)?.unwrap_or(false))
+}
+
+/// `PTXRUN_VERBOSE`
+///
+/// # Errors
+/// When it holds neither 0 nor 1.
+pub fn verbose() -> Result<bool, Wrong> {
+    Ok(VERBOSE.parsed(switch)?.unwrap_or(false))
 }
 
 /// Whether `PTXRUN_BOUNDS` is `exact`.
@@ -357,6 +366,7 @@ pub fn check(who: &str) -> Result<(), Wrong> {
     memory()?;
     timeout()?;
     timing()?;
+    verbose()?;
     exact_bounds()?;
     cache_bytes()?;
     jit_bits()?;

@@ -33,6 +33,13 @@ pub fn on_warning(tell: fn(&str)) {
     TOLD.get_or_init(|| tell);
 }
 
+/// Says something that was asked for, where somebody asked for warnings.
+pub fn note(text: &str) {
+    if TOLD.get().is_some() {
+        sayln!("{text}");
+    }
+}
+
 /// Warns, where somebody asked for warnings.
 pub fn warn(text: &str) {
     if let Some(tell) = TOLD.get() {

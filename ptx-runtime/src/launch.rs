@@ -15,6 +15,7 @@ use crate::backend::{Backend, Compiled, Engine, LaunchStats, lasts, obstacle, pa
 use crate::compiled;
 use crate::context::Context;
 use crate::module::Module;
+use crate::verbose;
 use crate::verified::Verified;
 
 /// Receives what kernels print, block after block.
@@ -156,6 +157,17 @@ impl Context {
         if let Some(launcher) = LAUNCHER.get() {
             return launcher.launch(self, module, entry, config);
         }
+        let stats = self.run(module, entry, config)?;
+        verbose::tell(module, entry, &stats);
+        Ok(stats)
+    }
+
+    fn run(
+        &self,
+        module: &Module,
+        entry: &str,
+        config: LaunchConfig,
+    ) -> Result<LaunchStats, LaunchError> {
         let backend = config.backend;
         let options = ptx_jit::Options { fast_nan: config.fast_nan };
         let since = Instant::now();

@@ -46,6 +46,7 @@ mod module;
 mod quiet;
 mod rehearsal;
 mod resources;
+mod verbose;
 mod verified;
 
 pub use args::{ArgumentError, KernelArg, declaration};

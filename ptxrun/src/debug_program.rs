@@ -135,7 +135,7 @@ pub(crate) fn run(args: &DebugArgs, front: &mut Terminal) -> Outcome {
     let failed = |what: &str, error: io::Error| {
         common.fail(INVALID, "program", format!("cannot {what}: {error}"))
     };
-    let emulation = Emulation { device: None, backend: None };
+    let emulation = Emulation { device: None, backend: None, verbose: false };
     let variables = exec::variables_for_debugging(&emulation, common)?;
     let folder = std::env::temp_dir().join(format!("ptxrun-debug-{}", std::process::id()));
     let made = std::fs::DirBuilder::new().mode(0o700).create(&folder);

@@ -279,6 +279,9 @@ fn variables_of(
     if let Some(backend) = &emulation.backend {
         variables.push((environment::BACKEND.name, backend.into()));
     }
+    if emulation.verbose {
+        variables.push((environment::VERBOSE.name, "1".into()));
+    }
     Ok(variables)
 }
 

@@ -124,7 +124,7 @@ pub(crate) fn sanitize(args: &SanitizeArgs) -> Outcome {
         schedule: args.schedule,
         suppressions: all.unwrap_or_default(),
     };
-    let emulation = Emulation { device: args.device.clone(), backend: None };
+    let emulation = Emulation { device: args.device.clone(), backend: None, verbose: false };
     program(&emulation, &args.program, &how)
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn program(emulation: &Emulation, words: &[OsString], how: &How) -> O
 /// `ptxrun coverage`
 pub(crate) fn coverage(args: &CoverageArgs) -> Outcome {
     let common = &args.common;
-    let emulation = Emulation { device: args.device.clone(), backend: None };
+    let emulation = Emulation { device: args.device.clone(), backend: None, verbose: false };
     let checks = Checks { coverage: true, ..Checks::default() };
     let (ended, lines) = watched(&emulation, &args.program, (checks, false), None, common)?;
     let read = |line: &Value| serde_json::from_value::<Vec<Covered>>(line["coverage"].clone());

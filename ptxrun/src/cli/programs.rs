@@ -17,6 +17,9 @@ pub struct Emulation {
     /// Engine that runs its kernels (PTXRUN_BACKEND)
     #[arg(long, value_name = "ENGINE", value_parser = ["interp", "jit"])]
     pub backend: Option<String>,
+    /// Say of each kernel which engine runs it, and which of its instructions are not exact (PTXRUN_VERBOSE)
+    #[arg(long, short)]
+    pub verbose: bool,
 }
 
 /// `ptxrun sanitize`.
