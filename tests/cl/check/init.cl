@@ -1,6 +1,6 @@
 // Values that nobody wrote, each beside a twin that is right.
 
-// flags: -g
+// flags: -gline-tables-only
 
 __kernel void branch(__global int *in, __global int *out) {
   if (in[get_global_id(0)] > 3) out[0] = 1;
