@@ -453,6 +453,7 @@ impl Decoder<'_> {
             && m.bytes <= 8
             && let Ok(offset) = u32::try_from(base.wrapping_add(m.place.offset as u64))
             && offset.checked_add(m.bytes as u32).is_some_and(|e| e <= self.program.param_bytes)
+            && offset.is_multiple_of(m.bytes as u32)
         {
             // Parameters are the same in all lanes: a move from a row filled at launch.
             let row = self.consts.get(Fill::Param(offset, m.bytes, m.signed), d.kind);

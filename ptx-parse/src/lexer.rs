@@ -45,7 +45,7 @@ pub enum Tok {
     Str,
 
     // Directives.
-    #[regex(r"\.[0-9]*[a-zA-Z_][a-zA-Z0-9_$]*(::[a-zA-Z0-9_]+)*")]
+    #[regex(r"\.[0-9]*[a-zA-Z_][a-zA-Z0-9_]*(::[a-zA-Z0-9_]+)*")]
     Dot,
     #[token(".version")]
     Version,
