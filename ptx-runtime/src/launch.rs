@@ -158,7 +158,7 @@ impl Context {
             return launcher.launch(self, module, entry, config);
         }
         let stats = self.run(module, entry, config)?;
-        verbose::tell(module, entry, &stats);
+        verbose::tell(module.verified(), entry, &stats, || module.fidelity(entry));
         Ok(stats)
     }
 

@@ -4,14 +4,20 @@ use std::collections::HashSet;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::backend::{Engine, LaunchStats};
-use crate::module::Module;
+use crate::fidelity::Fidelity;
+use crate::verified::Verified;
 
 /// Most kernels that are told of.
 const MOST: usize = 10_000;
 
 /// Says which engine ran a kernel, and how many of its instructions are exact: after its first launch, and when another
 /// engine takes over.
-pub(crate) fn tell(module: &Module, entry: &str, stats: &LaunchStats) {
+pub(crate) fn tell(
+    module: &Verified,
+    entry: &str,
+    stats: &LaunchStats,
+    fidelity: impl FnOnce() -> Option<Fidelity>,
+) {
     static ON: LazyLock<bool> = LazyLock::new(|| environment::verbose().unwrap_or(false));
     /// The module, the kernel, and whether it was compiled.
     type Told = (usize, String, bool);
@@ -20,12 +26,12 @@ pub(crate) fn tell(module: &Module, entry: &str, stats: &LaunchStats) {
         return;
     }
     let compiled = matches!(stats.engine, Engine::Compiled(_));
-    let told = (std::ptr::from_ref(module.verified()).addr(), entry.to_owned(), compiled);
+    let told = (std::ptr::from_ref(module).addr(), entry.to_owned(), compiled);
     let mut known = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     if known.len() >= MOST || !known.insert(told) {
         return;
     }
     drop(known);
-    let fidelity = module.fidelity(entry).unwrap_or_default();
+    let fidelity = fidelity().unwrap_or_default();
     environment::message::note(&format!("ptxrun: {entry}: {}; {fidelity}", stats.engine));
 }

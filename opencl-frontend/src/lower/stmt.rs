@@ -150,22 +150,25 @@ impl Lower<'_> {
                 }
             }
             StmtKind::Asm { text, outputs, inputs } => self.assembly(text, outputs, inputs),
-            StmtKind::Return(value) => {
-                let exit = self.frames.last().and_then(|f| f.exit);
-                let stored = value.as_ref().map(|e| (e.ty, self.value(e)));
-                match exit {
-                    Some((block, private)) => {
-                        if let (Some(private), Some((ty, value))) = (private, stored) {
-                            let place = self.private_ref(private);
-                            self.store(place, ty, value);
-                        }
-                        self.jump(block);
-                    }
-                    None => self.terminate(Term::Return),
-                }
-                self.dead();
-            }
+            StmtKind::Return(value) => self.leave_function(value.as_ref()),
         }
+    }
+
+    /// `return`, with its value.
+    fn leave_function(&mut self, value: Option<&Expr>) {
+        let exit = self.frames.last().and_then(|f| f.exit);
+        let stored = value.map(|e| (e.ty, self.value(e)));
+        match exit {
+            Some((block, private)) => {
+                if let (Some(private), Some((ty, value))) = (private, stored) {
+                    let place = self.private_ref(private);
+                    self.store(place, ty, value);
+                }
+                self.jump(block);
+            }
+            None => self.terminate(Term::Return),
+        }
+        self.dead();
     }
 
     /// A tree of comparisons over the sorted cases.
