@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ptx_isa::texture::Texture;
+use ptx_parse::code::STACK;
 
 use crate::report::Report;
 
@@ -78,7 +79,7 @@ impl Default for LaunchParams {
             timeout: None,
             since: None,
             step_limit: None,
-            stack_bytes: 64 << 10,
+            stack_bytes: STACK,
             cancel: None,
             output: None,
             progress: None,

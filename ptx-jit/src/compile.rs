@@ -18,6 +18,7 @@ use crate::host::target;
 use crate::kernel::{Kernel, Stats};
 use crate::options::{Options, Seen};
 use crate::range::Assumptions;
+use crate::recursion::flattened;
 use crate::unsupported::Unsupported;
 use crate::{perf, processor};
 
@@ -59,6 +60,7 @@ pub fn find(
     options: Options,
     bundle: &Bundle,
 ) -> Result<Option<Kernel>, Unsupported> {
+    let program = &*flattened(program, options.stack)?;
     let assumed = assumed(program, seen);
     let key = key(program, block, &assumed, options, target()?);
     let found = bundle.load(key, program);
@@ -94,6 +96,7 @@ fn build(
     options: Options,
     store: Option<&mut dyn Store>,
 ) -> Result<Kernel, Unsupported> {
+    let program = &*flattened(program, options.stack)?;
     let assumed = assumed(program, seen);
     let isa = target()?;
     let store = store.map(|store| (store, key(program, block, &assumed, options, isa)));

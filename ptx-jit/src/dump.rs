@@ -15,6 +15,7 @@ use crate::host::target;
 use crate::ir::Op;
 use crate::middle::{Middle, middle};
 use crate::options::{Options, Seen};
+use crate::recursion::flattened;
 use crate::unsupported::Unsupported;
 use crate::variance::Variance;
 
@@ -69,6 +70,7 @@ pub fn dump(
     seen: Option<Seen<'_>>,
     options: Options,
 ) -> Result<String, Unsupported> {
+    let program = &*flattened(program, options.stack)?;
     let assumed = assumed(program, seen);
     let Middle { func: f, geometry: g, divergence, .. } =
         middle(program, block, &assumed, options, widest())?;
@@ -118,6 +120,7 @@ pub fn dump_clif(
     seen: Option<Seen<'_>>,
     options: Options,
 ) -> Result<String, Unsupported> {
+    let program = &*flattened(program, options.stack)?;
     let assumed = assumed(program, seen);
     let middle = middle(program, block, &assumed, options, widest())?;
     let (cx, _) = clif(&middle, target()?.frontend_config())?;
@@ -154,6 +157,7 @@ pub fn dump_asm(
     seen: Option<Seen<'_>>,
     options: Options,
 ) -> Result<String, Unsupported> {
+    let program = &*flattened(program, options.stack)?;
     let assumed = assumed(program, seen);
     let machine = compiled(program, block, &assumed, options, target()?)?.code;
     let places = machine.places;

@@ -72,8 +72,9 @@ pub(crate) struct Needs {
     pub code_bytes: usize,
     /// Where the thunks begin in the code.
     pub thunks: Thunks,
-    /// Bytes of local memory of a thread.
+    /// Bytes of local memory of a thread, and how many of them are zero when a block begins.
     pub local_bytes: usize,
+    pub cleared_bytes: usize,
     /// Number of symbols that the code may read.
     pub symbols: usize,
     /// Special registers that the code reads from its context.
@@ -134,6 +135,7 @@ pub(crate) fn needs(
         layout.spill_bytes as u64,
         layout.barriers as u64,
         layout.waits as u64,
+        local_bytes(f) as u64 - u64::from(f.stack_bytes),
         specials.len() as u64,
         f.effects.len() as u64,
         layout.sites.len() as u64,
@@ -158,7 +160,7 @@ pub(crate) fn needs(
 impl Needs {
     /// Reads what [`needs`] has written for this program; `None` where it cannot be that.
     pub(crate) fn read(words: &[u64], program: &Program) -> Option<Needs> {
-        let (head, rest) = words.split_first_chunk::<14>()?;
+        let (head, rest) = words.split_first_chunk::<15>()?;
         let [
             width,
             values,
@@ -170,7 +172,10 @@ impl Needs {
             symbols,
             rest_of_head @ ..,
         ] = head.map(|w| w as usize);
-        let [spill_bytes, barriers, waits, specials, effects, sites] = rest_of_head;
+        let [spill_bytes, barriers, waits, cleared_bytes, specials, effects, sites] = rest_of_head;
+        if cleared_bytes > local_bytes {
+            return None;
+        }
         let (specials, rest) = rest.split_at_checked(specials)?;
         let (effects, sites_of) = rest.split_at_checked(effects.checked_mul(3)?)?;
         if sites.checked_mul(3) != Some(sites_of.len()) {
@@ -196,6 +201,7 @@ impl Needs {
             code_bytes,
             thunks: Thunks { effect, refuel, lanes },
             local_bytes,
+            cleared_bytes,
             symbols,
             specials: specials.iter().map(special).collect::<Option<_>>()?,
             effects: effects

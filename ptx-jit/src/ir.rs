@@ -124,6 +124,8 @@ pub(crate) struct Func {
     pub effects: Vec<EffectInst>,
     /// Bytes of local memory per thread.
     pub frame_bytes: u32,
+    /// Those at its end that need not be zero when a block begins.
+    pub stack_bytes: u32,
     /// Whether NaNs may have any payload ([`crate::Options::fast_nan`]).
     pub fast_nan: bool,
     /// Heads of loops that may wait for another thread ([`crate::waiting`]).

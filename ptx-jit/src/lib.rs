@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | `device`, `options`, `kernel`, `unsupported` | what callers see |
 //! | `compile`, `middle`, `backend` | from a program to a kernel, to the middle form, to machine code |
+//! | `calls`, `recursion` | who calls whom; recursive functions as loops over a stack |
 //! | `ir`, `build` | the middle form: calls inlined, micro-ops in SSA form |
 //! | `opt` | folding, value numbering, loop-invariant code, dead code, where NaNs are seen |
 //! | `variance`, `divergence`, `align`, `live` | uniform, linear and varying values; divergent control flow; liveness |
@@ -33,6 +34,7 @@ mod branches;
 mod build;
 mod bundle;
 mod cache;
+mod calls;
 mod clif;
 mod compile;
 mod control;
@@ -67,6 +69,7 @@ mod perf;
 mod processor;
 mod pure;
 mod range;
+mod recursion;
 mod reductions;
 mod resident;
 mod scratch;

@@ -29,9 +29,25 @@ fn per_lane(op: &WarpOp) -> bool {
 
 /// Refuses more local memory than a thread may have: the passes go through it word by word.
 pub(crate) fn frames(program: &Program) -> Result<(), Unsupported> {
-    let bytes: u64 = program.functions.iter().map(|f| u64::from(f.frame_bytes)).sum();
+    let frames = program.functions.iter().map(|f| u64::from(f.frame_bytes - f.stack_bytes));
+    let bytes: u64 = frames.sum();
     if bytes > u64::from(MOST_LOCAL) {
         return Err(Unsupported::new(format!("{bytes} bytes of local memory per thread")));
+    }
+    Ok(())
+}
+
+/// Most bytes of the stacks of a block's threads. Pages that nobody reaches take no memory, but addresses.
+const MOST_STACKS: u64 = 256 << 20;
+
+/// Refuses recursion whose stacks could take too much for all threads of a block.
+pub(crate) fn stacks(f: &Func, block: [u32; 3]) -> Result<(), Unsupported> {
+    let threads: u64 = block.iter().map(|n| u64::from(*n)).product();
+    let bytes = threads * u64::from(f.stack_bytes);
+    if bytes > MOST_STACKS {
+        return Err(Unsupported::new(format!(
+            "stacks of {bytes} bytes for the threads of a block"
+        )));
     }
     Ok(())
 }

@@ -32,6 +32,7 @@ pub(crate) fn middle(
 ) -> Result<Middle, Unsupported> {
     limits::frames(program)?;
     let mut func = build::build(program)?;
+    limits::stacks(&func, block)?;
     func.fast_nan = options.fast_nan;
     // The block's shape is a constant of this code, and what launches of this version agree in.
     for i in &mut func.insts {

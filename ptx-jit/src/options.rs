@@ -1,5 +1,7 @@
 //! What a caller may say about the code that it wants.
 
+use ptx_parse::code::STACK;
+
 /// A launch that code is compiled for; others of about its size can use the code too.
 #[derive(Copy, Clone, Debug)]
 pub struct Seen<'a> {
@@ -12,10 +14,18 @@ pub struct Seen<'a> {
     pub offset: [u32; 3],
 }
 
-/// In what compiled code may differ from the interpreter; by default in nothing.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
+/// In what compiled code may differ from the interpreter, by default in nothing, and what it is to hold.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
     /// A result that is no number may have any sign and payload, those of the processor's NaN, where the interpreter
     /// has the GPU's one.
     pub fast_nan: bool,
+    /// Bytes of local memory that a thread's calls may have.
+    pub stack: u32,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { fast_nan: false, stack: STACK }
+    }
 }

@@ -8,7 +8,8 @@ pub(crate) struct Scratch {
     /// The sites are of spans that hold while [`crate::Device::spans_hold_while`] says so.
     pub spans: Option<u64>,
     pub shared: Vec<Line>,
-    pub local: Vec<Line>,
+    /// Pages of it that no thread touches take no memory.
+    pub local: Vec<u128>,
     pub spill: Vec<Line>,
     pub resume: Vec<u32>,
     /// Where groups that have reached a barrier go on, while others are in loops that wait.
@@ -24,5 +25,13 @@ pub(crate) fn grow(lines: &mut Vec<Line>, bytes: usize) {
     let count = bytes.div_ceil(64).max(1);
     if lines.len() < count {
         *lines = vec![Line([0; 8]); count];
+    }
+}
+
+/// At least so many bytes, which are zero where they are new.
+pub(crate) fn grow_local(local: &mut Vec<u128>, bytes: usize) {
+    let count = bytes.div_ceil(size_of::<u128>()).max(1);
+    if local.len() < count {
+        *local = vec![0; count];
     }
 }

@@ -9,7 +9,7 @@ use crate::device::{Launch, Stop};
 use crate::kernel::Kernel;
 use crate::layout::{Layout, REACH, SiteInfo};
 use crate::reductions::Reductions;
-use crate::scratch::{Line, Scratch, grow};
+use crate::scratch::{Line, Scratch, grow, grow_local};
 use crate::special::{same_in_a_row, special};
 use crate::thunk::Thunks;
 
@@ -80,7 +80,7 @@ impl<'a> Worker<'a> {
         grow(&mut scratch.shared, launch.shared_bytes as usize + 64);
         // Zeroed for each block, so no longer than this launch needs.
         scratch.shared.truncate((launch.shared_bytes as usize + 64).div_ceil(64));
-        grow(&mut scratch.local, local_bytes * threads);
+        grow_local(&mut scratch.local, local_bytes * threads);
         grow(&mut scratch.spill, kernel.needs.layout.spill_bytes * groups + 64);
         scratch.resume.resize(groups, 0);
         let mut worker = Worker {
@@ -113,6 +113,20 @@ impl<'a> Worker<'a> {
             worker.set_site(n, site);
         }
         worker
+    }
+
+    /// Makes the frames of all threads zero; stacks are made so where they are used.
+    fn clear_local(&mut self) {
+        let unit = size_of::<u128>();
+        let (own, cleared) = (self.local_bytes / unit, self.kernel.needs.cleared_bytes / unit);
+        if own == cleared {
+            self.scratch.local.fill(0);
+        } else {
+            self.scratch.local.chunks_mut(own).for_each(|thread| {
+                let frame = cleared.min(thread.len());
+                thread[..frame].fill(0);
+            });
+        }
     }
 
     /// Whether a site is known to be in global or constant memory.
@@ -162,9 +176,7 @@ impl<'a> Worker<'a> {
         if self.launch.shared_bytes > 0 {
             self.scratch.shared.fill(Line([0; 8]));
         }
-        if self.local_bytes > 0 {
-            self.scratch.local.fill(Line([0; 8]));
-        }
+        self.clear_local();
         self.scratch.resume.fill(0);
         self.scratch.held.clear();
         self.reductions.clear();

@@ -171,7 +171,7 @@ fn only_for_launches_that_keep_its_assumptions() {
         assert!(!any.stats.cached, "{block:?}, for all launches");
         assert!(any.fits(wide.seen()));
     }
-    let fast = Options { fast_nan: true };
+    let fast = Options { fast_nan: true, ..Options::default() };
     let kernel = compile_cached(&small.program, [64, 1, 1], None, fast, &cache).unwrap();
     assert!(!kernel.stats.cached, "other options");
 }
@@ -251,7 +251,7 @@ fn effects_and_faults_of_cached_code() {
         bytes[n - 9] ^= u8::from(damage);
         let bundle = Bundle::new(std::sync::Arc::new(bytes), 0..n);
         let find = |options| find(&case.program, [64, 1, 1], None, options, &bundle).unwrap();
-        assert!(find(Options { fast_nan: true }).is_none());
+        assert!(find(Options { fast_nan: true, ..Options::default() }).is_none());
         let Some(kernel) = find(Options::default()) else {
             assert!(damage, "found");
             continue;

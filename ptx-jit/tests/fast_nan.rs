@@ -15,7 +15,7 @@ const BODY: &str = ".reg .b32 %r<4>; .reg .f32 %f<8>; .reg .f64 %d<4>; .reg .b64
 #[test]
 fn only_payloads_differ() {
     let text = module("sm_70", ".param .u64 a, .param .u64 b, .param .u64 c", BODY);
-    let fast = Options { fast_nan: true };
+    let fast = Options { fast_nan: true, ..Options::default() };
     for block in [1, 8, 64] {
         let new = || {
             let mut case = Case::new(&text, "k", [1; 3], [block, 1, 1]).unwrap();

@@ -46,6 +46,9 @@ pub struct Program {
 /// what a kernel has; launches refuse more.
 pub const MOST_LOCAL: u32 = 512 << 10;
 
+/// Bytes of local memory that a thread's calls may have, unless a launch says otherwise.
+pub const STACK: u32 = 64 << 10;
+
 /// A lowered function.
 #[derive(Clone)]
 pub struct Function {
@@ -67,6 +70,8 @@ pub struct Function {
     pub reg_names: [Vec<RegName>; 3],
     /// Bytes of the local frame: `.local` variables, call parameter blocks and own parameters.
     pub frame_bytes: u32,
+    /// Those at the end of the frame that a stack takes: 0 as lowered, for engines that make loops of recursion.
+    pub stack_bytes: u32,
     /// Local arrays: name, offset in the frame, size, for reports.
     pub local_vars: Vec<(String, u32, u32)>,
     /// Own parameters: where the caller puts them.

@@ -419,7 +419,7 @@ impl crate::verified::Verified {
             Dump::Asm => ptx_jit::dump_asm,
         };
         // As for a launch of a few blocks with small parameters, which is what most code is made for.
-        let options = Options { fast_nan };
+        let options = Options { fast_nan, ..Options::default() };
         let text = bundled_sizes(kernel.program(), |[small, _]| {
             dump(kernel.program(), block, Some(small), options)
         });

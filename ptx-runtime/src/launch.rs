@@ -169,9 +169,10 @@ impl Context {
         config: LaunchConfig,
     ) -> Result<LaunchStats, LaunchError> {
         let backend = config.backend;
-        let options = ptx_jit::Options { fast_nan: config.fast_nan };
+        let fast_nan = config.fast_nan;
         let since = Instant::now();
         let (kernel, mut launch) = self.prepare(module, entry, config)?;
+        let options = ptx_jit::Options { fast_nan, stack: launch.stack_bytes };
         launch.since = Some(since);
         if let Some(checker) = self.checker() {
             // Variables stand apart, unless that takes more shared memory than there is.

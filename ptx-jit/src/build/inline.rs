@@ -6,10 +6,11 @@ use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
 use ptx_isa::uop::Op as Pure;
 use ptx_parse::code::{
-    ArgumentLocation, Call, CallArg, Callee, Flow, Function, Inst, Program, function_address,
+    ArgumentLocation, Call, CallArg, Callee, Flow, Inst, Program, function_address,
 };
 
 use super::raw::{Item, Operand, Raw, RawBlock, RawInst, RawTerm, UopIndex};
+use crate::calls::callees;
 use crate::ir::{BlockId, Op, Origin};
 use crate::unsupported::Unsupported;
 
@@ -22,14 +23,19 @@ pub(super) type Ranges = Vec<(u32, u32)>;
 /// The kernel of a program over variables, and the ranges of local memory whose address is taken.
 pub(super) fn inline(program: &Program) -> Result<(Raw, Ranges), Unsupported> {
     let exit = RawBlock { insts: Vec::new(), term: RawTerm::Exit };
-    let raw = Raw { blocks: vec![exit], kinds: Vec::new(), entry: 0, frame: 0 };
-    let mut b = Inliner { program, raw, taken: Vec::new(), size: 0, stack: Vec::new() };
+    let raw = Raw { blocks: vec![exit], kinds: Vec::new(), entry: 0, frame: 0, stack: 0 };
+    let mut b = Inliner { program, raw, taken: Vec::new(), size: 0, active: Vec::new(), below: 0 };
     b.raw.entry = b.function(0, Vec::new(), EXIT)?.0;
+    b.stacks();
     Ok((b.raw, b.taken))
 }
 
 /// The block that ends the thread.
 const EXIT: BlockId = 0;
+
+/// Where stacks begin before it is known how large the frames are: above all of those. Functions that are not active at
+/// once have theirs at the same place.
+const STACKS: u32 = 1 << 30;
 
 struct Inliner<'a> {
     program: &'a Program,
@@ -38,7 +44,9 @@ struct Inliner<'a> {
     /// Instructions so far.
     size: usize,
     /// Functions that are being copied.
-    stack: Vec<usize>,
+    active: Vec<usize>,
+    /// Bytes of the stacks of those.
+    below: u32,
 }
 
 /// An inlined function.
@@ -47,6 +55,8 @@ struct Instance {
     temps: [u32; 3],
     frame: u32,
     frame_end: u32,
+    /// Where its stack is, for now, if it has one.
+    stack: Option<u32>,
     /// Own parameter ranges that lie in the caller's frame: offset, bytes, place.
     aliases: Vec<(u32, u32, u32)>,
 }
@@ -55,25 +65,12 @@ impl Instance {
     fn frame_at(&self, offset: u32) -> u32 {
         match self.aliases.iter().find(|a| offset >= a.0 && offset < a.0 + a.1.max(1)) {
             Some(a) => a.2 + (offset - a.0),
-            None => self.frame + offset,
+            None => match (self.stack, offset.checked_sub(self.frame_end - self.frame)) {
+                (Some(stack), Some(inside)) => stack + inside,
+                _ => self.frame + offset,
+            },
         }
     }
-}
-
-/// Whether a function takes and gives what a call through a pointer does. One that does not is called by no program that is
-/// right, and ends the launch.
-fn fits(call: &Call, f: &Function) -> bool {
-    let pair = |(arg, own): (&CallArg, &ArgumentLocation)| match (arg, own) {
-        (CallArg::Sink, _) => true,
-        (CallArg::Value(v), ArgumentLocation::Reg(r)) => v.kind == r.kind,
-        (CallArg::Frame { bytes, .. }, ArgumentLocation::Frame { bytes: own, .. }) => bytes == own,
-        (CallArg::Value(_), ArgumentLocation::Frame { .. })
-        | (CallArg::Frame { .. }, ArgumentLocation::Reg(_)) => false,
-    };
-    call.args.len() == f.params.len()
-        && call.rets.len() == f.rets.len()
-        && call.args.iter().zip(&f.params).all(pair)
-        && call.rets.iter().zip(&f.rets).all(pair)
 }
 
 /// Where copying is: the function and its instance, the block, and the one behind it in the function.
@@ -88,6 +85,24 @@ struct Point<'i> {
 }
 
 impl Inliner<'_> {
+    /// Puts the stacks behind the frames.
+    fn stacks(&mut self) {
+        let frames = self.raw.frame;
+        let place = |o: &mut Operand| {
+            if let Operand::Frame(at, _) = o
+                && *at >= STACKS
+            {
+                *at = *at - STACKS + frames;
+            }
+        };
+        for inst in self.raw.blocks.iter_mut().flat_map(|b| &mut b.insts) {
+            match &mut inst.item {
+                Item::Pure { args, .. } => args.iter_mut().for_each(place),
+                Item::Effect { src, .. } => src.iter_mut().for_each(place),
+            }
+        }
+    }
+
     fn unsupported(&self, f: usize, span: &std::ops::Range<u32>, why: &str) -> Unsupported {
         Unsupported::at(self.program, &Origin { function: f as u32, span: span.clone() }, why)
     }
@@ -117,21 +132,25 @@ impl Inliner<'_> {
         let function = &self.program.functions[f];
         self.size += function.insts.len();
         let start = function.insts.first().map_or(0..0, |i| i.span.clone());
-        if self.stack.contains(&f) {
+        if self.active.contains(&f) {
             return Err(self.unsupported(f, &start, "the function is recursive"));
         }
         if self.size > MOST {
             return Err(self.unsupported(f, &start, "the kernel is too large"));
         }
-        self.stack.push(f);
+        self.active.push(f);
+        let still = function.frame_bytes - function.stack_bytes;
         let instance = Instance {
             regs: self.new_vars(function.regs),
             temps: self.new_vars(function.temps),
             frame: self.raw.frame,
-            frame_end: self.raw.frame + function.frame_bytes,
+            frame_end: self.raw.frame + still,
+            stack: (function.stack_bytes > 0).then_some(STACKS + self.below),
             aliases,
         };
-        self.raw.frame += function.frame_bytes.next_multiple_of(16);
+        self.raw.frame += still.next_multiple_of(16);
+        self.below += function.stack_bytes;
+        self.raw.stack = self.raw.stack.max(self.below);
         let first = self.raw.blocks.len() as u32;
         for _ in &function.blocks {
             self.new_block();
@@ -151,7 +170,8 @@ impl Inliner<'_> {
                 self.block(point.at).term = RawTerm::Jump(next);
             }
         }
-        self.stack.pop();
+        self.active.pop();
+        self.below -= function.stack_bytes;
         Ok((first, instance))
     }
 
@@ -241,7 +261,7 @@ impl Inliner<'_> {
         let address = self.operand(address, point.instance, &origin)?;
         let functions = &self.program.functions;
         let mut at = head;
-        for n in (1..functions.len()).filter(|n| fits(call, &functions[*n])) {
+        for n in callees(self.program, call) {
             let [is, _, _] = self.new_vars([1, 0, 0]);
             let own = Operand::Leaf(Kind::D, Op::Const(function_address(functions[n].id)));
             let item =

@@ -66,8 +66,9 @@ pub(super) struct Raw {
     /// Kind of each variable.
     pub kinds: Vec<Kind>,
     pub entry: BlockId,
-    /// Bytes of local memory per thread.
+    /// Bytes of local memory per thread: frames, and the stacks behind them.
     pub frame: u32,
+    pub stack: u32,
 }
 
 impl Raw {

@@ -157,7 +157,8 @@ struct Renamer<'a> {
 
 impl Renamer<'_> {
     fn new(raw: &Raw, param_bytes: u32) -> Renamer<'_> {
-        let mut f = Func { frame_bytes: raw.frame, ..Func::default() };
+        let mut f =
+            Func { frame_bytes: raw.frame + raw.stack, stack_bytes: raw.stack, ..Func::default() };
         let mut zero = [0; 3];
         for kind in [Kind::P, Kind::W, Kind::D] {
             zero[kind as usize] = f.insts.len() as Val;

@@ -37,6 +37,7 @@ pub(crate) fn lower_function(
         temps: [0; 3],
         reg_names: Default::default(),
         frame_bytes: if entry { layout.local_bytes } else { 0 },
+        stack_bytes: 0,
         local_vars: Vec::new(),
         params: Vec::new(),
         rets: Vec::new(),
