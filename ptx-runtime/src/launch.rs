@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use ptx_interp::{Kernel, LaunchParams, Report};
@@ -37,7 +37,7 @@ pub struct LaunchConfig {
     pub params: Option<Vec<u8>>,
     /// Host threads; one per core where it is missing.
     pub threads: Option<u32>,
-    /// The longest that it may take.
+    /// The longest that it may take. Where it is missing, `PTXRUN_TIMEOUT` decides.
     pub timeout: Option<Duration>,
     /// The most warp instructions that it may execute.
     pub step_limit: Option<u64>,
@@ -62,6 +62,11 @@ pub struct LaunchConfig {
     /// missing, `PTXRUN_SCHEDULE` decides.
     pub schedule: Option<u64>,
 }
+
+/// `PTXRUN_TIMEOUT`, read once: programs may change their environment while others launch. Who reads the environment
+/// for other things has refused what is wrong in it.
+static TIMEOUT: LazyLock<Option<Duration>> =
+    LazyLock::new(|| environment::timeout().ok().flatten());
 
 impl Default for LaunchConfig {
     fn default() -> Self {
@@ -286,7 +291,7 @@ impl Context {
             symbols: module.symbols().to_vec(),
             textures: self.textures(),
             threads: config.threads.unwrap_or(0) as usize,
-            timeout: config.timeout,
+            timeout: config.timeout.or(*TIMEOUT),
             since: None,
             step_limit: config.step_limit,
             stack_bytes: config.stack.unwrap_or(defaults.stack_bytes),

@@ -71,6 +71,9 @@ pub(crate) fn unload(number: u64) {
 
 /// Verifies a text and keeps it as a module.
 pub(crate) fn load(load: &Load) -> Value {
+    if let Err(wrong) = environment::check("ptxrun") {
+        return error("environment", &wrong.to_string());
+    }
     // The ending of the name decides how the text is read.
     let path = Path::new(if load.kind == Kind::Opencl { "kernel.cl" } else { "kernel.ptx" });
     let options = match Options::parse(&load.options) {

@@ -284,9 +284,9 @@ pub struct RunArgs {
     /// Host threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
-    /// The engine: interpreter, compiled code, or whatever pays
-    #[arg(long, value_enum, value_name = "ENGINE", default_value = "auto")]
-    pub backend: BackendArg,
+    /// The engine: interpreter, compiled code, or whatever pays [default: what PTXRUN_BACKEND says, or auto]
+    #[arg(long, value_enum, value_name = "ENGINE")]
+    pub backend: Option<BackendArg>,
     /// Compiled code may give NaNs of any sign and payload, not only the GPU's; which results are NaNs stays the same
     #[arg(long)]
     pub fast_nan: bool,
@@ -300,7 +300,7 @@ pub struct RunArgs {
     /// Say on standard error what ran each launch, and why
     #[arg(long, short)]
     pub verbose: bool,
-    /// Stop a launch that takes longer: 10, 0.5, 500ms, 2m
+    /// Stop a launch that takes longer: 10, 0.5, 500ms, 2m [default: what PTXRUN_TIMEOUT says, or never]
     #[arg(long, value_name = "SECONDS", value_parser = timeout)]
     pub timeout: Option<Duration>,
     /// How the file is read, and for which GPU.

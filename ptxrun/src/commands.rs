@@ -32,7 +32,7 @@ pub fn start() -> ExitCode {
 /// Runs the words of a command line, the first of which is the program's name; the result is the exit status. Help and
 /// wrong usage end the process.
 pub fn run_words(words: Vec<OsString>) -> u8 {
-    if let Err(wrong) = environment::check("ptxrun") {
+    if let Err(wrong) = exec::judge_variables() {
         environment::sayln!("error: {wrong}");
         return USAGE;
     }

@@ -9,6 +9,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use ptx_runtime::device::{HOST, profile};
+use ptx_runtime::timing::ProfileError;
 use serde_json::json;
 
 use crate::cli::{Common, Emulation, EnvArgs, ExecArgs, InstallIcdArgs};
@@ -163,24 +164,19 @@ fn link(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::Error::other("programs are run on Unix systems only"))
 }
 
-/// Refuses variables and options that the libraries would refuse, before a program starts.
-fn judge(emulation: &Emulation, common: &Common) -> Result<(), Failed> {
-    let refuse = |error: &dyn std::fmt::Display| common.fail(USAGE, "usage", error.to_string());
-    environment::check("ptxrun").map_err(|error| refuse(&error))?;
-    if emulation.backend.is_none() {
-        ptx_runtime::Backend::from_environment().map_err(|error| refuse(&error))?;
-    }
-    // OpenCL programs may find several devices. A program would only say that it found none.
-    let (named, by) = match &emulation.device {
-        Some(named) => (named.clone(), String::new()),
-        None => {
-            let named = environment::DEVICE.text().unwrap_or_default();
-            (named, format!("{}: ", environment::DEVICE.name))
-        }
-    };
+/// Refuses variables that the libraries would refuse: a program would only say that it found no device.
+pub(crate) fn judge_variables() -> Result<(), String> {
+    environment::check("ptxrun").map_err(|wrong| wrong.to_string())?;
+    ptx_runtime::Backend::from_environment().map_err(|error| error.to_string())?;
+    let named = environment::DEVICE.text().unwrap_or_default();
+    judge_devices(&named).map_err(|error| format!("{}: {error}", environment::DEVICE.name))
+}
+
+/// Refuses devices that there are none of; OpenCL programs may find several.
+fn judge_devices(named: &str) -> Result<(), ProfileError> {
     let names = named.split(',').map(str::trim);
     for name in names.filter(|name| !name.is_empty() && *name != HOST) {
-        profile(name).map_err(|error| common.fail(USAGE, "device", format!("{by}{error}")))?;
+        profile(name)?;
     }
     Ok(())
 }
@@ -209,7 +205,8 @@ fn variables_of(
     emulation: &Emulation,
     common: &Common,
 ) -> Result<Vec<(&'static str, OsString)>, Failed> {
-    judge(emulation, common)?;
+    let named = emulation.device.as_deref().unwrap_or_default();
+    judge_devices(named).map_err(|error| common.fail(USAGE, "device", error.to_string()))?;
     let folders = folders();
     let home =
         [&driver, &opencl].into_iter().find_map(|l| folders.iter().find(|f| l.find(f).is_some()));

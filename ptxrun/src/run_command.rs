@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, Once};
 use ptx_runtime::check::render;
 use ptx_runtime::opencl::info::KernelInfo;
 use ptx_runtime::parse::module::Module;
-use ptx_runtime::{LaunchError, Verified};
+use ptx_runtime::{Backend, LaunchError, Verified};
 use serde_json::{Value, json};
 
 use crate::cli::{Common, RunArgs};
@@ -217,7 +217,11 @@ fn run_plan(args: &RunArgs, plan: &Plan, verified: &Verified) -> Result<(bool, V
     let options = RunOptions {
         threads: args.threads,
         timeout: args.timeout,
-        backend: args.backend.into(),
+        backend: match args.backend {
+            Some(backend) => backend.into(),
+            None => Backend::from_environment()
+                .map_err(|error| common.fail(USAGE, "usage", error.to_string()))?,
+        },
         fast_nan: args.fast_nan,
         progress: !common.json && std::io::stderr().is_terminal() && !dumb_terminal(),
         device: timing::device(&args.input.device, common)?,

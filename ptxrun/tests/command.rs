@@ -223,7 +223,12 @@ fn variables_are_judged() {
         let out = command(args).env(name, value).output().unwrap();
         (out.status.code(), String::from_utf8(out.stderr).unwrap())
     };
-    for name in ["PTXRUN_MEMORY", "PTXRUN_TIMEOUT", "PTXRUN_JIT_BITS", "PTXRUN_CACHE_BYTES"] {
+    // Folders, files and the debugger's socket are any text; tests read the last one.
+    let any = ["CHECK_REPORT", "DEBUG", "CACHE_DIR", "JITDUMP", "LIBDIR", "GOLDEN"];
+    let judged = environment::ALL.iter().map(|v| v.name);
+    let judged =
+        judged.filter(|name| !any.iter().any(|any| name[environment::PREFIX.len()..] == **any));
+    for name in judged {
         for args in [&["isa", "fma"][..], &["cc", "none.cl"]] {
             let (status, text) = with(name, "junk", args);
             assert!(status == Some(2) && text.contains(name) && text.contains("junk"), "{text}");
@@ -231,6 +236,41 @@ fn variables_are_judged() {
     }
     let (status, text) = with("PTXRUN_MEMROY", "8G", &["devices", "H200"]);
     assert!(status == Some(0) && text.contains("PTXRUN_MEMROY"), "{text}");
+}
+
+/// A launch that never ends is ended by `PTXRUN_TIMEOUT`, as with the libraries; the option comes first.
+#[test]
+fn launches_end_in_time() {
+    let text = TWICE.replace("    ret;", "again:\n    bra again;");
+    let run = |limit: &str, more: &[&str]| {
+        let line = ["-", "--block", "4", "--arg", "buf:16", "--arg", "f32:1"];
+        let mut run = command(&[&line[..], more].concat());
+        let start = std::time::Instant::now();
+        let outcome = Outcome::of(run.env("PTXRUN_TIMEOUT", limit), &text);
+        assert_eq!(outcome.status, 1, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("time limit"), "{}", outcome.stderr);
+        start.elapsed().as_millis()
+    };
+    for engine in ["interp", "jit"] {
+        let took = run("300ms", &["--backend", engine]);
+        assert!((300..1300).contains(&took), "{engine}: {took} ms");
+    }
+    let took = run("60", &["--timeout", "300ms"]);
+    assert!((300..1300).contains(&took), "{took} ms");
+}
+
+/// `PTXRUN_BACKEND` names the engine where no option does.
+#[test]
+fn the_engine_is_named() {
+    let ran = |named: &str, more: &[&str]| {
+        let line = ["-", "--block", "4", "--arg", "buf:16", "--arg", "f32:1", "-v"];
+        let mut run = command(&[&line[..], more].concat());
+        Outcome::of(run.env("PTXRUN_BACKEND", named), TWICE).stderr
+    };
+    assert!(ran("jit", &[]).contains("twice: compiled code"), "{}", ran("jit", &[]));
+    for interpreted in [ran("interp", &[]), ran("jit", &["--backend", "interp"])] {
+        assert!(interpreted.contains("twice: interpreted"), "{interpreted}");
+    }
 }
 
 /// Code is never wider than `PTXRUN_JIT_BITS` says; `run -v` names the lanes of its vectors.
