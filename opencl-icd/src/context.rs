@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use ptx_runtime::DeviceOptions;
 
-use crate::callbacks::later;
+use crate::callbacks::{self, later};
 use crate::cl::{self, Error, Result};
 use crate::device::Device;
 use crate::object;
@@ -44,6 +44,9 @@ impl Context {
     ) -> Result<Context> {
         if notify.is_none() && !data.is_null() {
             return Err(Error::INVALID_VALUE);
+        }
+        if notify.is_some() {
+            callbacks::ready()?;
         }
         let memory = devices.iter().map(|d| d.memory()).max().unwrap_or(0);
         let options = DeviceOptions { memory, ..DeviceOptions::default() };

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::device::Device;
 use crate::platform::{self, Platform};
 use crate::queue::Queue;
-use crate::{event, registry};
+use crate::{callbacks, event, registry};
 use c_border::ParamValue;
 use c_border::callback::{ContextFn, ObjectFn};
 use c_border::{In, Out, OutList, Raw};
@@ -117,6 +117,7 @@ calls! {
         if function.is_none() {
             return Err(Error::INVALID_VALUE);
         }
+        callbacks::ready()?;
         context.on_destruction(function, data);
         Ok(())
     }

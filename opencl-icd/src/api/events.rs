@@ -6,7 +6,7 @@ use super::{calls, counted, creates};
 use crate::cl::{self, Error};
 use crate::context::Context;
 use crate::event::Event;
-use crate::{registry, schedule};
+use crate::{callbacks, registry, schedule};
 use c_border::ParamValue;
 use c_border::callback::EventFn;
 use c_border::{In, Out, Raw};
@@ -74,6 +74,7 @@ calls! {
         if function.is_none() || !(cl::COMPLETE..=cl::SUBMITTED).contains(&at) {
             return Err(Error::INVALID_VALUE);
         }
+        callbacks::ready()?;
         event.on(at, function, data);
         if let Some(queue) = &event.queue {
             queue.flush();

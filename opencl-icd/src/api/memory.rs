@@ -9,8 +9,8 @@ use crate::context::Context;
 use crate::image::ImageDesc;
 use crate::image_format::{self, ImageFormat};
 use crate::memory::{self, Mem};
-use crate::registry;
 use crate::sampler::Sampler;
+use crate::{callbacks, registry};
 use c_border::ParamValue;
 use c_border::callback::ObjectFn;
 use c_border::{In, Out, OutList, Raw};
@@ -137,6 +137,7 @@ calls! {
         if function.is_none() {
             return Err(Error::INVALID_VALUE);
         }
+        callbacks::ready()?;
         mem.on_destruction(function, data);
         Ok(())
     }

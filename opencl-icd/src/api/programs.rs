@@ -88,7 +88,8 @@ fn devices_of(of: &[Arc<Device>], count: u32, list: In<usize>) -> Result<Vec<Arc
     if devices.iter().all(known) { Ok(devices) } else { Err(Error::INVALID_DEVICE) }
 }
 
-/// Does it now, or on a thread of its own if the program is to be called when it is done.
+/// Does it now, or on a thread of its own if the program is to be called when it is done; where there is no such thread,
+/// now as well.
 fn perform(
     program: Arc<Program>,
     notify: ObjectFn,
@@ -103,8 +104,15 @@ fn perform(
         let _ = work(&program);
         call_object(notify, program.handle.get(), data);
     };
-    let started = std::thread::Builder::new().name("opencl-build".into()).spawn(run);
-    started.map(|_| ()).map_err(|_| Error::OUT_OF_HOST_MEMORY)
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let work = move || receiver.into_iter().for_each(|run: Box<dyn FnOnce() + Send>| run());
+    let started = std::thread::Builder::new().name("opencl-build".into()).spawn(work);
+    match started {
+        // The channel ends with this call, and the thread behind what it got.
+        Ok(_) => drop(sender.send(Box::new(run))),
+        Err(_) => run(),
+    }
+    Ok(())
 }
 
 calls! {

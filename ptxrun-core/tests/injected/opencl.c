@@ -4,7 +4,9 @@
 #define _GNU_SOURCE
 #include <CL/cl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +24,26 @@ static __thread cl_int code;
 static __thread const char *what;
 #define CHECK(name) do { what = name; if (code != 0) goto out; } while (0)
 
+static const char *text = "kernel void twice(global uint *a) { a[get_global_id(0)] *= 2; }";
+
+static void built(cl_program program, void *to) { (void)program, ++*(atomic_int *)to; }
+static void ended(cl_event event, cl_int status, void *to) { (void)event, (void)status, ++*(atomic_int *)to; }
+/* Waits for a callback, at no point where threads are cancelled: what it writes to must stay. */
+static void await(atomic_int *called, const char *which) {
+    struct timespec start, now;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    while (!*called) {
+        sched_yield();
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (now.tv_sec > start.tv_sec + 60) exit(printf("nobody calls: %s\n", which) * 0 + 4);
+    }
+}
+
 /* Whether all went well; else `what` gave `code`. What is wrong ends the process. */
 static int run(void) {
-    static const char *text = "kernel void twice(global uint *a) { a[get_global_id(0)] *= 2; }";
     cl_uint *in = malloc(2 * N * sizeof *in), *back = in + N;
+    atomic_int done = 0, last_done = 0;
+    cl_build_status built_as;
     cl_context context = 0;
     cl_command_queue queue = 0;
     cl_program program = 0;
@@ -42,8 +60,13 @@ static int run(void) {
     CHECK("clCreateCommandQueue");
     program = clCreateProgramWithSource(context, 1, &text, NULL, &code);
     CHECK("clCreateProgramWithSource");
-    code = clBuildProgram(program, 0, NULL, NULL, NULL, NULL);
+    code = clBuildProgram(program, 0, NULL, NULL, built, &done);
     CHECK("clBuildProgram");
+    await(&done, "clBuildProgram");
+    code = clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_STATUS, sizeof built_as, &built_as, NULL);
+    CHECK("clGetProgramBuildInfo");
+    code = built_as;
+    CHECK("the build");
     kernel = clCreateKernel(program, "twice", &code);
     CHECK("clCreateKernel");
     buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, N * sizeof *in, NULL, &code);
@@ -58,7 +81,10 @@ static int run(void) {
     }
     code = clEnqueueReadBuffer(queue, buffer, CL_FALSE, 0, N * sizeof *in, back, 0, NULL, &last);
     CHECK("clEnqueueReadBuffer");
+    code = clSetEventCallback(last, CL_COMPLETE, ended, &last_done);
+    CHECK("clSetEventCallback");
     code = clWaitForEvents(1, &last);
+    await(&last_done, "clSetEventCallback");
     CHECK("clWaitForEvents");
     for (int i = 0; i < N; i++)
         if (back[i] != in[i] * 8) exit(printf("element %d is %u\n", i, back[i]) * 0 + 3);
@@ -84,9 +110,27 @@ static void *many(void *result) {
     *(int *)result = must_run("in a thread");
     return NULL;
 }
+/* Ends with work under way. */
+static cl_command_queue lost_queue;
+static cl_mem lost_buffer;
+static cl_uint lost[N];
+static cl_int lost_code;
 static void *leaves(void *unused) {
+    size_t items = N;
     (void)unused;
-    run();
+    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+    lost_queue = clCreateCommandQueue(context, device, 0, &code);
+    cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &code);
+    clBuildProgram(program, 0, NULL, NULL, NULL, NULL);
+    cl_kernel kernel = clCreateKernel(program, "twice", &code);
+    lost_buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof lost, NULL, &code);
+    code |= clSetKernelArg(kernel, 0, sizeof lost_buffer, &lost_buffer);
+    code |= clEnqueueWriteBuffer(lost_queue, lost_buffer, CL_FALSE, 0, sizeof lost, lost, 0, NULL, NULL);
+    for (int i = 0; i < 5; i++) code |= clEnqueueNDRangeKernel(lost_queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL);
+    lost_code = code | clFlush(lost_queue);
+    clReleaseKernel(kernel);
+    clReleaseProgram(program);
+    clReleaseContext(context);
     pthread_exit(NULL);
 }
 /* Calls for ever, until somebody cancels the thread. */
@@ -144,13 +188,25 @@ int main(int count, char **words) {
         for (int i = 0; i < 8; i++) if (results[i]) return results[i];
         return 0;
     }
-    if (!strcmp(mode, "exit") || !strcmp(mode, "cancel")) {
+    if (!strcmp(mode, "exit")) {
+        /* What a thread began goes on without it. */
+        pthread_t thread;
+        for (int i = 0; i < N; i++) lost[i] = i;
+        pthread_create(&thread, NULL, leaves, NULL);
+        pthread_join(thread, NULL);
+        if (lost_code) return printf("the thread got %d\n", lost_code) * 0 + 8;
+        if (clEnqueueReadBuffer(lost_queue, lost_buffer, CL_TRUE, 0, sizeof lost, lost, 0, NULL, NULL)) return 8;
+        for (int i = 0; i < N; i++) if (lost[i] != (cl_uint)i * 32) return printf("element %d is %u\n", i, lost[i]) * 0 + 8;
+        if (clReleaseMemObject(lost_buffer) || clReleaseCommandQueue(lost_queue)) return 8;
+        return must_run("after the thread");
+    }
+    if (!strcmp(mode, "cancel")) {
         for (int i = 0; i < 10; i++) {
             pthread_t thread;
             struct timespec moment = {0, (i * 7919 % 23) * 1000000L};
-            pthread_create(&thread, NULL, *mode == 'e' ? leaves : calls, NULL);
+            pthread_create(&thread, NULL, calls, NULL);
             nanosleep(&moment, NULL);
-            if (*mode == 'c') pthread_cancel(thread);
+            pthread_cancel(thread);
             pthread_join(thread, NULL);
             if (must_run("after the thread")) return 5;
         }
