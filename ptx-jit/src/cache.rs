@@ -258,8 +258,19 @@ fn open(file: &File, key: Key, program: &Program) -> Result<(Blob, Needs), Strin
         if start.checked_add(size) != Some(about.len()) {
             return Err(entry::CUT.into());
         }
+        if !is_empty(file, head, start).map_err(failed)? {
+            return Err(entry::ALTERED.into());
+        }
         Blob::map(file, start, size as usize).map_err(failed)
     })
+}
+
+/// Whether nothing stands in a part of a file.
+fn is_empty(mut file: &File, from: u64, to: u64) -> io::Result<bool> {
+    let mut bytes = Vec::with_capacity((to - from) as usize);
+    io::Seek::seek(&mut file, io::SeekFrom::Start(from))?;
+    io::Read::read_to_end(&mut io::Read::take(file, to - from), &mut bytes)?;
+    Ok(bytes.iter().all(|byte| *byte == 0))
 }
 
 fn warn(path: &Path, why: &str) {

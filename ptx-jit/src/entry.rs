@@ -250,6 +250,7 @@ fn sum(head: &[u8], code: &[u8]) -> u128 {
 }
 
 pub(crate) const CUT: &str = "it is cut short";
+pub(crate) const ALTERED: &str = "it was altered";
 const ELSE: &str = "it is something else";
 
 /// The entry of `key` that `from` begins with; `code` gives as many bytes of code as it is asked for, which begin at
@@ -275,7 +276,7 @@ pub(crate) fn read(
     let blob = code(bytes.len() as u64, size)?;
     let (head, last) = bytes.split_at(bytes.len() - 8 * SUM);
     if sum(head, blob.bytes()).to_le_bytes() != *last {
-        return Err("it was altered".into());
+        return Err(ALTERED.into());
     }
     let beside: Vec<u64> =
         head[8 * HEAD..].as_chunks().0.iter().map(|w| u64::from_le_bytes(*w)).collect();

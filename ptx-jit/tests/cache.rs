@@ -111,8 +111,8 @@ fn cut_short() {
 }
 
 fn altered() {
-    // The magic, the key, the numbers of words and of bytes, what stands beside the code, the code.
-    for at in [0, 9, 24, 30, 32, 41, 60, 144, 160, 168, 184, (1 << 16) + 5] {
+    // The magic, the key, the numbers of words and of bytes, what stands beside the code, the gap, the code.
+    for at in [0, 9, 24, 30, 32, 41, 60, 144, 160, 168, 184, 20_000, (1 << 16) - 1, (1 << 16) + 5] {
         damaged("altered", |path| {
             let mut bytes = fs::read(path).unwrap();
             bytes[at] ^= 1;
