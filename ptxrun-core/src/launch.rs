@@ -181,6 +181,10 @@ fn run(loaded: &Loaded, launch: Launch) -> Result<Value, Value> {
         })),
         ..LaunchConfig::default()
     };
+    #[cfg(unix)]
+    let watch = crate::interrupt::Watch::new();
+    #[cfg(unix)]
+    let config = LaunchConfig { cancel: Some(watch.cancel()), ..config };
     let start = Instant::now();
     let context = &loaded.context;
     let done = match &profile {
@@ -204,6 +208,8 @@ fn run(loaded: &Loaded, launch: Launch) -> Result<Value, Value> {
         }
     };
     let seconds = start.elapsed().as_secs_f64();
+    #[cfg(unix)]
+    drop(watch);
     drop(loan);
     let stdout = printed.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let stdout = String::from_utf8_lossy(&stdout).into_owned();

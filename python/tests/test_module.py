@@ -2,7 +2,10 @@
 
 import array
 import ctypes
+import os
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -142,6 +145,43 @@ def test_a_launch_that_does_not_end_is_ended():
     with pytest.raises(ptxrun.Fault) as caught:
         module.spin[1, 1](np.zeros(1, np.int32), timeout=0.2)
     assert caught.value.kind == "Timeout"
+
+
+@pytest.mark.parametrize("backend", ["interp", "jit"])
+def test_a_launch_ends_when_the_user_interrupts_it(backend):
+    text = "kernel void spin(global volatile int *x) { while (x[0] == 0) {} }"
+    script = (
+        "import numpy, ptxrun, signal, threading, os, time\n"
+        f"module = ptxrun.Module.from_opencl({text!r})\n"
+        "before = signal.getsignal(signal.SIGINT)\n"
+        "threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "start = time.monotonic()\n"
+        "try:\n"
+        f"    module.spin[1, 1](numpy.zeros(1, numpy.int32), backend={backend!r})\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted', time.monotonic() - start)\n"
+        "x = numpy.ones(1, numpy.int32)\n"
+        f"module.spin[1, 1](x, backend={backend!r})\n"
+        "os.kill(os.getpid(), signal.SIGINT)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    word, after = ran.stdout.split()
+    assert word == "interrupted" and 0.4 < float(after) < 1.5, ran.stderr
+    # Python's own handler is back.
+    assert "KeyboardInterrupt" in ran.stderr
+
+
+def test_variables_are_read():
+    text = "kernel void spin(global volatile int *x) { while (x[0] == 0) {} }"
+    script = f"import numpy, ptxrun; ptxrun.Module.from_opencl({text!r}).spin[1, 1](numpy.zeros(1, numpy.int32))"
+
+    def run(name, value):
+        line = [sys.executable, "-c", script]
+        return subprocess.run(line, env={**os.environ, name: value}, capture_output=True, text=True, timeout=60)
+
+    assert "time limit" in run("PTXRUN_TIMEOUT", "300ms").stderr
+    for name in ["PTXRUN_TIMEOUT", "PTXRUN_MEMORY"]:
+        assert f"{name}: `junk`" in run(name, "junk").stderr
 
 
 def test_what_kernels_print(capsys):
