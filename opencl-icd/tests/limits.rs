@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use c_border::{In, Out};
 use common::*;
 use opencl_icd::api::{contexts, kernels};
+use opencl_icd::cl::Error;
 
 /// Set in the process that is looked at: variables are read once.
 const INSIDE: &str = "PTXRUN_KEEP";
@@ -51,6 +52,19 @@ fn a_kernel_that_never_ends_is_ended() {
     let took = start.elapsed();
     assert!(took >= Duration::from_secs(1), "{took:?}");
     assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+/// Functions that call each other deeper than any stack, built from a thread that has nearly none of its own.
+#[test]
+fn calls_deeper_than_any_stack_are_refused() {
+    const DEEP: usize = 20_000;
+    let calls: String =
+        (0..DEEP).map(|n| format!("int f{n}(int x) {{ return f{}(x); }}\n", n + 1)).collect();
+    let heads: String = (0..=DEEP).map(|n| format!("int f{n}(int x);\n")).collect();
+    let source = format!("{heads}{calls}kernel void k(global int *a) {{ a[0] = f0(1); }}");
+    let build = move || build(source_program(context(), &source), "");
+    let small = std::thread::Builder::new().stack_size(64 << 10).spawn(build).expect("a thread");
+    assert_eq!(small.join().expect("a code"), Error::BUILD_PROGRAM_FAILURE.0);
 }
 
 #[cfg(target_os = "linux")]

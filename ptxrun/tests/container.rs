@@ -131,6 +131,31 @@ fn altered_ones_are_refused_by_name_place_and_rule() {
     assert!(dis.stderr.contains("byte 0: this is no container of ptxrun"), "{}", dis.stderr);
 }
 
+/// The checksum is right, the contents are not: whatever comes of it, nobody hears of a panic.
+#[test]
+fn forged_ones_end_without_a_word_of_a_panic() {
+    let folder = Folder::new("ptxb-forged");
+    folder.write("twice.ptx", TWICE);
+    assert_eq!(folder.run(&["asm", "twice.ptx"]).status, 0);
+    let good = std::fs::read(folder.file("twice.ptxb")).unwrap();
+    let mut refused = 0;
+    for at in (0..good.len()).step_by(good.len() / 120) {
+        let mut forged = good.clone();
+        forged[at] ^= 0xff;
+        ptx_runtime::parse::container::seal(&mut forged);
+        std::fs::write(folder.file("forged.ptxb"), &forged).unwrap();
+        for line in [&twice("forged.ptxb")[..], &["check", "forged.ptxb"]] {
+            let mut run = command(line);
+            run.current_dir(&folder.0).env("PTXRUN_TIMEOUT", "5").env("PTXRUN_MEMORY", "64M");
+            let out = Outcome::of(&mut run, "");
+            assert!(out.status <= 2, "byte {at}: {} {}", out.status, out.stderr);
+            assert!(!out.stderr.contains("panicked"), "byte {at}: {}", out.stderr);
+            refused += u32::from(out.status != 0);
+        }
+    }
+    assert!(refused > 100, "{refused} were refused");
+}
+
 #[test]
 fn opencl_c_is_assembled_too() {
     let folder = Folder::new("ptxb-cl");
