@@ -6,12 +6,12 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | [`command`] | the commands, their notation and help |
+//! | [`command`], `help` | the commands and their notation; what explains them |
 //! | [`expr`], [`eval`] | expressions over registers, variables and memory |
 //! | [`code`] | lines, labels, registers and variables of a kernel |
 //! | [`dwarf`], `source` | variables of the source, by debug information |
 //! | [`session`] | what stops a launch, what is looked at, what was changed |
-//! | `runner`, `goal`, `watched` | the observer: breakpoints, steps, watchpoints, searches in the past |
+//! | `runner`, `goal`, `watched`, `watching` | the observer: breakpoints, steps, watchpoints, searches in the past |
 //! | `drive`, `snapshot` | running the launch, and running it again |
 //! | `execute`, `show`, `draw`, [`answer`] | carrying out commands, and what they answer |
 //! | [`trace`], [`writers`] | what a launch executes; who wrote which bytes last |
@@ -32,6 +32,7 @@ pub mod expr;
 pub mod front;
 pub mod gdb;
 mod goal;
+mod help;
 pub mod plugin;
 mod runner;
 pub mod session;
@@ -41,6 +42,7 @@ mod source;
 pub mod terminal;
 pub mod trace;
 mod watched;
+mod watching;
 pub mod writers;
 
 pub use drive::debug;

@@ -16,7 +16,7 @@ use ptx_isa::Space;
 
 use crate::code::CodeMap;
 use crate::error::Error;
-use crate::runner::executing;
+use crate::session::LaneId;
 
 /// The version of the interface. Libraries of version 1 are taken as well.
 pub const VERSION: u32 = 2;
@@ -181,16 +181,22 @@ impl Plugin {
         // SAFETY: the header gives the function this type.
         let entry = unsafe { library.get::<Entry>(b"ptxrun_observer\0") }
             .map_err(|_| wrong("it does not export `ptxrun_observer`".into()))?;
-        // SAFETY: as the header says, it takes a version and returns a table of that version, or null.
-        let table = match unsafe { entry(VERSION).as_ref() } {
-            Some(table) => Some(*table),
-            // SAFETY: as above; version 1 has a shorter table.
-            None => unsafe { entry(1).cast::<Table1>().as_ref() }.map(|table| (*table).into()),
+        // SAFETY: as the header says, it takes a version and returns a table of that version, or null. One that returns
+        // an older table all the same says so in its first field.
+        let first = [VERSION, 1].into_iter().find_map(|asked| unsafe {
+            entry(asked).cast::<Table1>().as_ref().map(|table| (table.version, std::ptr::from_ref(table)))
+        });
+        let (version, first) = first.ok_or_else(|| {
+            wrong(format!("it knows neither version {VERSION} of the interface nor version 1"))
+        })?;
+        // SAFETY: the table is that of the version that it names; tables of version 1 are shorter.
+        let table: Table = unsafe {
+            match version {
+                1 => (*first).into(),
+                VERSION => *first.cast::<Table>(),
+                other => return Err(wrong(format!("it has version {other}, not {VERSION} or 1"))),
+            }
         };
-        let table: Table = table.ok_or_else(|| wrong("it does not know this version".into()))?;
-        if !(1..=VERSION).contains(&table.version) {
-            return Err(wrong(format!("it has version {}, not {VERSION}", table.version)));
-        }
         Ok(Plugin { table, _library: library })
     }
 }
@@ -303,7 +309,7 @@ impl Observer for Watcher<'_> {
 fn described(info: &InstructionInfo, moment: &Moment<'_>, a: &MemoryAccess<'_>) -> AccessInfo {
     AccessInfo {
         instruction: info,
-        block: executing(moment).block,
+        block: LaneId::executing(moment).block,
         warp: moment.warp(),
         lanes: a.lanes,
         space: match a.space {
@@ -435,4 +441,32 @@ pub fn observe(
         unsafe { end(state) };
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::{offset_of, size_of};
+
+    use super::*;
+
+    /// The numbers of `ptxrun/tests/plugins/layout.c`, which a test of the command compiles with the header.
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn fields_lie_where_the_header_has_them() {
+        macro_rules! at {
+            ($ty:ident: $($field:ident $place:literal),*) => {
+                $(assert_eq!(offset_of!($ty, $field), $place, concat!(stringify!($ty), ".", stringify!($field)));)*
+            };
+        }
+        at!(LaunchInfo: kernel 0, grid 8, block 20, instructions 32);
+        at!(InstructionInfo: number 0, line 4, source_line 8, opcode 16, text 24, function 32);
+        assert_eq!(size_of::<InstructionInfo>(), 40);
+        at!(WarpInfo: instruction 0, block 8, warp 20, lanes 24, active 28, read_register 32, context 40);
+        at!(AccessInfo: instruction 0, block 8, warp 20, lanes 24, space 28, action 32, bytes 36, addresses 40);
+        at!(Table1: version 0, wants 4, start 8, filter 16, instruction 24, access 32, end 40);
+        assert_eq!(size_of::<Table1>(), 48);
+        at!(CountsInfo: instructions 0, issues 8, count 16, warp_instructions 24, thread_instructions 32);
+        at!(Table: version 0, wants 4, start 8, filter 16, instruction 24, access 32, end 40, counts 48);
+        assert_eq!(size_of::<Table>(), 56);
+    }
 }

@@ -10,16 +10,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ptx_interp::Moment;
-use ptx_interp::observer::{Action, BlockEvent, EventSet, Observer, WarpEvent};
+use ptx_interp::observer::{BlockEvent, EventSet, Observer, WarpEvent};
 use ptx_isa::Space;
 
 use crate::code::At;
-use crate::command::{Motion, WatchKind};
-use crate::eval;
+use crate::command::Motion;
 use crate::front::{Front, Rest};
 use crate::goal::{Goal, Search, goal, past, reached, remember};
 use crate::session::{Edit, LaneId, Reason, Resume, Session, Sought, Stop, Watched};
-use crate::watched::{first_value, overlaps, value_of};
+use crate::watched::first_value;
 
 /// Instructions between two looks at whether the user wants to stop.
 const POLL: u64 = 1 << 14;
@@ -48,11 +47,11 @@ pub(crate) enum Next {
 }
 
 /// An access that a watchpoint is to look at once it has happened.
-struct Touched {
-    watch: usize,
-    by: LaneId,
-    at: At,
-    wrote: bool,
+pub(crate) struct Touched {
+    pub watch: usize,
+    pub by: LaneId,
+    pub at: At,
+    pub wrote: bool,
 }
 
 pub(crate) struct Runner<'r> {
@@ -61,7 +60,7 @@ pub(crate) struct Runner<'r> {
     /// Issues from this time on are looked at.
     wake: u64,
     /// Every issue is looked at.
-    every: bool,
+    pub every: bool,
     /// Accesses are looked at.
     accesses: bool,
     /// Positions in the decoded stream that are looked at.
@@ -71,13 +70,13 @@ pub(crate) struct Runner<'r> {
     pause: Arc<AtomicBool>,
     target: Option<(u64, Reason)>,
     goal: Option<Goal>,
-    search: Option<Search>,
+    pub search: Option<Search>,
     #[allow(
         clippy::type_complexity,
         reason = "what is sought, its name, until when, and the last write so far"
     )]
-    who: Option<(Sought, String, u64, Option<(u64, LaneId, At)>)>,
-    touched: Vec<Touched>,
+    pub who: Option<(Sought, String, u64, Option<(u64, LaneId, At)>)>,
+    pub touched: Vec<Touched>,
     left: Option<LaneId>,
     through: bool,
     /// When the user last decided to go on.
@@ -191,7 +190,7 @@ impl<'r> Runner<'r> {
         self.session.up = 0;
         self.session.focus = lane;
         if moment.lane(lane.block, lane.warp, lane.lane).is_none() {
-            self.session.focus = executing(moment);
+            self.session.focus = LaneId::executing(moment);
         }
         let stop = Stop { reason, time: now };
         let resume =
@@ -268,7 +267,7 @@ impl<'r> Runner<'r> {
             }
             self.wake(now + 1);
             if self.pause.swap(false, Ordering::Relaxed) && self.search.is_none() && !self.through {
-                return self.rest(moment, Reason::Interrupt, executing(moment));
+                return self.rest(moment, Reason::Interrupt, LaneId::executing(moment));
             }
         }
         if self.who.is_some() {
@@ -340,7 +339,7 @@ impl<'r> Runner<'r> {
 
     fn breakpoint(&mut self, moment: &Moment<'_>, active: u32) -> Option<(Reason, LaneId)> {
         let at = (moment.function(), moment.index());
-        let here = executing(moment);
+        let here = LaneId::executing(moment);
         let lane = moment.lane(here.block, here.warp, here.lane)?;
         let searching = self.search.is_some();
         let mut free = self.goal.as_mut().filter(|g| g.motion == Motion::Free && g.count > 1);
@@ -381,119 +380,12 @@ impl<'r> Runner<'r> {
             .then_some((Reason::Barrier, here))
     }
 
-    /// Watchpoints whose value was accessed by the last instruction.
-    fn watches(&mut self, moment: &Moment<'_>) -> Option<(Reason, LaneId)> {
-        let mut found = None;
-        let touched = std::mem::take(&mut self.touched);
-        if !touched.is_empty() {
-            self.every = self.needs_every();
-        }
-        let hit = u64::from(self.search.is_none());
-        for t in touched {
-            let w = &self.session.watchpoints[t.watch];
-            let value = value_of(self.session, t.watch, moment);
-            let (before, ty, text) = (w.last, w.ty, w.text.clone());
-            let reads = matches!(w.kind, WatchKind::Read | WatchKind::Any) && !t.wrote;
-            let writes = matches!(w.kind, WatchKind::Write | WatchKind::Any) && t.wrote;
-            let w = &mut self.session.watchpoints[t.watch];
-            w.last = value;
-            if found.is_none() && (reads || writes && before.unwrap_or(0) != value.unwrap_or(0)) {
-                w.hits += hit;
-                let show = |v: Option<u64>| eval::decode(ty, v.unwrap_or(0));
-                let values = (show(if reads { value } else { before }), show(value));
-                let (by, at, number) = (t.by, t.at, w.number);
-                found = Some((Reason::Watchpoint { number, text, values, by, at }, by));
-            }
-        }
-        for n in 0..self.session.watchpoints.len() {
-            let w = &self.session.watchpoints[n];
-            if !w.enabled || !matches!(w.what, Watched::Register { .. }) {
-                continue;
-            }
-            let Some(value) = value_of(self.session, n, moment) else { continue };
-            let by = w.lane;
-            let Some(lane) = moment.lane(by.block, by.warp, by.lane) else { continue };
-            let w = &mut self.session.watchpoints[n];
-            let before = w.last.replace(value);
-            let at = w.seen.replace(lane.at()).unwrap_or(lane.at());
-            if found.is_none() && before.is_some_and(|b| b != value) {
-                w.hits += hit;
-                let show = |v: u64| eval::decode(w.ty, v);
-                let values = (show(before.unwrap_or(0)), show(value));
-                let (text, number) = (w.text.clone(), w.number);
-                found = Some((Reason::Watchpoint { number, text, values, by, at }, by));
-            }
-        }
-        found
-    }
-
-    fn needs_every(&self) -> bool {
+    pub(crate) fn needs_every(&self) -> bool {
         let register = |w: &Watched| matches!(w, Watched::Register { .. });
         let steps = |g: &Goal| g.motion != Motion::Free || g.until.is_some();
         self.session.watchpoints.iter().any(|w| w.enabled && register(&w.what))
             || self.goal.as_ref().is_some_and(steps)
             || self.left.is_some()
-    }
-
-    /// An access that a watchpoint, or the question for a writer, is about.
-    fn access(&mut self, moment: &Moment<'_>, access: &ptx_interp::observer::MemoryAccess<'_>) {
-        let wrote = matches!(access.action, Action::Write | Action::Update);
-        let here = executing(moment);
-        let at = (moment.function(), moment.index());
-        let lanes = (0..32u8).filter(|l| access.lanes >> l & 1 != 0);
-        if let Some((sought, _, before, found)) = &mut self.who {
-            let now = self.time - 1;
-            for lane in lanes {
-                let by = LaneId { lane, ..here };
-                let address = access.addresses[lane as usize];
-                if wrote
-                    && now < *before
-                    && overlaps(
-                        &sought.what,
-                        sought.lane,
-                        by,
-                        moment,
-                        access.space,
-                        address,
-                        access.bytes,
-                    )
-                {
-                    *found = Some((now, by, at));
-                }
-            }
-            return;
-        }
-        for lane in lanes {
-            let by = LaneId { lane, ..here };
-            let address = access.addresses[lane as usize];
-            for (n, w) in self.session.watchpoints.iter().enumerate().filter(|(_, w)| w.enabled) {
-                if overlaps(&w.what, w.lane, by, moment, access.space, address, access.bytes) {
-                    self.touched.push(Touched { watch: n, by, at, wrote });
-                }
-            }
-        }
-        if !self.touched.is_empty() {
-            self.every = true;
-        }
-    }
-
-    /// Whether the instruction writes the register that is asked about.
-    fn wrote_register(&mut self, moment: &Moment<'_>, active: u32, now: u64) {
-        let Some((sought, _, _, found)) = &mut self.who else { return };
-        let Watched::Register { function, register } = &sought.what else { return };
-        let (here, lane) = (executing(moment), sought.lane);
-        let at = (moment.function(), moment.index());
-        if (here.block, here.warp) != (lane.block, lane.warp)
-            || active >> lane.lane & 1 == 0
-            || at.0 != *function
-            || !self.session.code.writes(at, *register)
-        {
-            return;
-        }
-        let depth = moment.lane(lane.block, lane.warp, lane.lane).map(|l| l.depth());
-        if depth == Some(sought.depth) {
-            *found = Some((now, lane, at));
-        }
     }
 
     /// The launch has ended: answers that wait for its end.
@@ -522,12 +414,6 @@ pub(crate) fn apply(edit: &Edit, moment: &Moment<'_>) {
             }
         }
     }
-}
-
-/// The first lane that executes.
-pub(crate) fn executing(moment: &Moment<'_>) -> LaneId {
-    let lane = moment.lanes().trailing_zeros().min(31) as u8;
-    LaneId { block: moment.block(), warp: moment.warp(), lane }
 }
 
 /// The run that a decision asks for.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ptx_interp::{Kernel, Lane, LaunchParams, Memory, Report, Stats};
+use ptx_interp::{Kernel, Lane, LaunchParams, Memory, Moment, Report, Stats};
 use ptx_isa::Space;
 use ptx_parse::module::Module;
 use serde::Serialize;
@@ -26,6 +26,14 @@ pub struct LaneId {
     pub warp: u32,
     /// Lane in the warp.
     pub lane: u8,
+}
+
+impl LaneId {
+    /// The first lane that executes.
+    pub(crate) fn executing(moment: &Moment<'_>) -> LaneId {
+        let lane = moment.lanes().trailing_zeros().min(31) as u8;
+        LaneId { block: moment.block(), warp: moment.warp(), lane }
+    }
 }
 
 /// A breakpoint.

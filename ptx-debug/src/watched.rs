@@ -4,7 +4,6 @@ use ptx_interp::Moment;
 use ptx_isa::Space;
 use ptx_isa::effect::window;
 
-use crate::runner::executing;
 use crate::session::{LaneId, Session, Watched};
 
 /// Whether an access reaches what is watched.
@@ -42,7 +41,7 @@ pub(crate) fn value_of(session: &Session, watch: usize, moment: &Moment<'_>) -> 
         // The lane has ended; any other of its block sees the same shared and global memory.
         let global = matches!(w.what, Watched::Memory { space: Space::Global, .. });
         let shared = matches!(w.what, Watched::Memory { space: Space::Shared, .. });
-        let here = executing(moment);
+        let here = LaneId::executing(moment);
         let may = global || shared && here.block == w.lane.block;
         may.then(|| moment.lane(here.block, here.warp, here.lane)).flatten()
     })?;

@@ -10,7 +10,6 @@ use ptx_isa::Space;
 use ptx_isa::effect::window;
 
 use crate::code::{At, CodeMap};
-use crate::runner::executing;
 use crate::session::LaneId;
 
 /// A write of a byte.
@@ -43,7 +42,7 @@ impl Writers<'_> {
             let end = start.saturating_add(u64::from(a.bytes));
             let from = self.wanted.partition_point(|w| *w < start);
             for address in self.wanted[from..].iter().take_while(|w| **w < end) {
-                let by = LaneId { lane, ..executing(moment) };
+                let by = LaneId { lane, ..LaneId::executing(moment) };
                 let thread = moment.thread(lane);
                 let at = (moment.function(), moment.index());
                 let write = Write { time: self.time - 1, by, thread, at };

@@ -10,7 +10,7 @@ use ptx_isa::{Kind, Space};
 use crate::clock;
 use crate::code::NONE;
 use crate::control::{State, Warp};
-use crate::moment::{Moment, code_place};
+use crate::moment::{Moment, append_row, code_place};
 use crate::report::CodePlace;
 use crate::rows::{Base, Bases};
 
@@ -217,6 +217,11 @@ impl Lane<'_> {
         (pc != NONE && up <= self.depth()).then_some(pc)
     }
 
+    /// How many calls outwards an activation of this number is, as [`Moment::activation`] says it.
+    pub fn above(&self, activation: u32) -> Option<u32> {
+        self.frames().position(|f| f == activation).map(|n| n as u32)
+    }
+
     /// First byte of the local frame of the activation `up` calls outwards.
     pub fn local_frame(&self, up: u32) -> Option<u32> {
         let frame = self.frames().nth(up as usize)?;
@@ -238,6 +243,14 @@ impl Lane<'_> {
                 Kind::D => *bases.d(row),
             }
         })
+    }
+
+    /// Appends the 32 lanes of a register of the activation `up` calls outwards, as [`Moment::append_register`] does.
+    pub fn append_register(&self, up: u32, kind: Kind, number: u32, to: &mut Vec<u32>) -> bool {
+        let Some((row, bases)) = self.row(up, kind, number) else { return false };
+        // SAFETY: the row belongs to this register's kind in the frame of its function.
+        unsafe { append_row(&bases, row, kind, to) };
+        true
     }
 
     fn row(&self, up: u32, kind: Kind, number: u32) -> Option<(crate::rows::Operand, Bases)> {

@@ -15,7 +15,7 @@ use crate::ctx::Ctx;
 use crate::grid::Grid;
 use crate::memory::Memory;
 use crate::report::{CodePlace, FaultKind, Position, RegisterValue, Report, WarpPlace};
-use crate::rows::{Base, Bases};
+use crate::rows::{Base, Bases, Operand};
 
 /// A warp at an instruction, while an event of it is handled.
 pub struct Moment<'a> {
@@ -241,13 +241,7 @@ impl Moment<'_> {
     /// The 32 lanes of a register of the executing function, by its kind and number there; a
     /// predicate is 0 or 1. `None` when the code does not use it.
     pub fn register(&self, kind: Kind, number: u32) -> Option<[u64; 32]> {
-        let rows = &self.kernel.registers[self.function() as usize][kind as usize];
-        let row = *rows.get(number as usize).filter(|o| !o.is_none())?;
-        if self.frame() == NONE {
-            return None;
-        }
-        let mut bases = Bases([std::ptr::null_mut(); 4]);
-        bases.0[Base::Frame as usize] = self.warp_state().frames[self.frame()].rows;
+        let (row, bases) = self.row(kind, number)?;
         // SAFETY: the row belongs to this register's kind in the frame of its function.
         Some(unsafe {
             match kind {
@@ -259,6 +253,30 @@ impl Moment<'_> {
                 Kind::D => *bases.d(row),
             }
         })
+    }
+
+    /// Appends the 32 lanes of a register of the executing function as words: a predicate is one, a bit for each lane;
+    /// registers of 64 bits are 64, the low half of each lane first. Whether the code uses it.
+    #[inline]
+    pub fn append_register(&self, kind: Kind, number: u32, to: &mut Vec<u32>) -> bool {
+        let Some((row, bases)) = self.row(kind, number) else { return false };
+        // SAFETY: as in `register`.
+        unsafe { append_row(&bases, row, kind, to) };
+        true
+    }
+
+    #[inline]
+    fn row(&self, kind: Kind, number: u32) -> Option<(Operand, Bases)> {
+        let rows = &self.kernel.registers[self.function() as usize][kind as usize];
+        let row = *rows.get(number as usize).filter(|o| !o.is_none())?;
+        let frame = self.frame();
+        if frame == NONE {
+            return None;
+        }
+        let mut bases = Bases([std::ptr::null_mut(); 4]);
+        bases.0[Base::Frame as usize] = self.warp_state().frames[frame].rows;
+        // Rows outside the frame are constants that lanes share.
+        (row.0 & 3 == Base::Frame as u32).then_some((row, bases))
     }
 
     /// Value of a special register in a lane.
@@ -346,6 +364,28 @@ impl Moment<'_> {
             out.push(RegisterValue { name, bits, value: values[lane as usize & 31] });
         }
         out
+    }
+}
+
+/// Appends a row as words.
+///
+/// # Safety
+/// `row` must be an operand of this kind, decoded for what the bases point to.
+#[inline]
+pub(crate) unsafe fn append_row(bases: &Bases, row: Operand, kind: Kind, to: &mut Vec<u32>) {
+    // SAFETY: the caller vouches for the row.
+    unsafe {
+        match kind {
+            Kind::P => to.push(bases.p(row)),
+            Kind::W => to.extend_from_slice(bases.w(row)),
+            Kind::D => {
+                let mut words = [0; 64];
+                for (halves, v) in words.chunks_exact_mut(2).zip(bases.d(row)) {
+                    (halves[0], halves[1]) = (*v as u32, (*v >> 32) as u32);
+                }
+                to.extend_from_slice(&words);
+            }
+        }
     }
 }
 

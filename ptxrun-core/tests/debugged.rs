@@ -1,8 +1,10 @@
-//! `ptxrun debug -- PROGRAM`, with this test as the program: it loads the CUDA driver and launches a kernel twice.
+//! `ptxrun debug -- PROGRAM`: with this test as the program, which loads the CUDA driver and launches a kernel twice;
+//! with an OpenCL program in C; and with a Python program.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const TWICE: &str = ".version 8.0
 .target sm_80
@@ -91,17 +93,25 @@ fn command(words: &[String]) -> c_int {
     unsafe { main(pointers.len() as c_int, pointers.as_ptr(), home.as_ptr()) }
 }
 
-/// What a session with the program comes to: exit status and output.
+/// What a session with this test as the program comes to: exit status and output.
 fn session(commands: &[&str], more: &[&str]) -> (i32, String) {
     let own = std::env::current_exe().unwrap();
-    let own = own.to_str().unwrap();
+    session_with(&[own.to_str().unwrap(), "--as-program"], commands, more)
+}
+
+/// What a session with a program comes to.
+fn session_with(program: &[&str], commands: &[&str], more: &[&str]) -> (i32, String) {
+    static SESSIONS: AtomicU32 = AtomicU32::new(0);
+    let own = std::env::current_exe().unwrap();
     let mut debug = Command::new(own);
     debug.args(["--as-command", "ptxrun", "debug", "--batch"]).args(more);
     for command in commands {
         debug.args(["-e", command]);
     }
-    debug.args(["--", own, "--as-program"]);
-    let cache = std::env::temp_dir().join(format!("ptxrun-debugged-{}", std::process::id()));
+    debug.arg("--").args(program);
+    let number = SESSIONS.fetch_add(1, Ordering::Relaxed);
+    let name = format!("ptxrun-debugged-{}-{number}", std::process::id());
+    let cache = std::env::temp_dir().join(name);
     debug.env("XDG_CACHE_HOME", &cache).env("PTXRUN_LIBDIR", folder());
     let out = debug.output().unwrap();
     let _ = std::fs::remove_dir_all(cache);
@@ -139,11 +149,115 @@ fn launches_of_a_program_stop() {
         "%r2 = 20 (0x14)",
         "program: [4, 8, 40, 16]",
     ];
-    let mut rest = text.as_str();
+    holds(&text, &lines);
+}
+
+/// Whether these stand in the text, one behind the other.
+fn holds(text: &str, lines: &[&str]) {
+    let mut rest = text;
     for line in lines {
         let at = rest.find(line).unwrap_or_else(|| panic!("{line:?} is missing\n{text}"));
         rest = &rest[at + line.len()..];
     }
+}
+
+/// A file of the programs.
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/debugged").join(name)
+}
+
+fn an_opencl_program_in_c_stops() {
+    let folder = std::env::temp_dir().join(format!("ptxrun-debugged-host-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let host = folder.join("host");
+    let mut cc = Command::new("cc");
+    cc.args(["-O1", "-Wall", "-Werror"]).arg(source("host.c")).arg("-o").arg(&host).arg("-lOpenCL");
+    assert!(cc.status().unwrap().success());
+    let commands = [
+        "break square",
+        "run",
+        "delete",
+        "tbreak 6 if i == 3",
+        "continue",
+        "print was",
+        "next",
+        "print a[i]",
+        "reverse-next",
+        "print a[i]",
+        "set was = 10",
+        "continue",
+        "continue",
+        "break 12 if i == 4 && k == 3",
+        "run",
+        "info locals",
+        "print a[k]",
+        "who sum",
+        "delete",
+        "continue",
+        "continue",
+    ];
+    let (status, text) = session_with(&[host.to_str().unwrap()], &commands, &[]);
+    let _ = std::fs::remove_dir_all(folder);
+    assert_eq!(status, 0, "{text}");
+    // The last item does nothing, and the third has 10 * 10.
+    holds(&text, &["program: 0 1 5 105 121 146 182 189\n"]);
+    let lines = [
+        "square: grid",
+        "(ptx) break square",
+        "(ptx) print was\nwas = 3",
+        "(ptx) next",
+        "(ptx) print a[i]\na[i] = 9",
+        "(ptx) reverse-next",
+        "(ptx) print a[i]\na[i] = 3",
+        "(ptx) set was = 10",
+        "the launch has ended",
+        "running: grid",
+        "(ptx) info locals",
+        "sum",
+        "(ptx) print a[k]\na[k] = 100",
+        "(ptx) who sum",
+        "was written last at time",
+        "the launch has ended",
+    ];
+    holds(&text, &lines);
+}
+
+fn a_python_program_stops() {
+    let program = source("host.py");
+    let program = ["python3", program.to_str().unwrap()];
+    let commands = [
+        "break add if %tid.x == 1",
+        "run",
+        "print %r2",
+        "lanes %r2",
+        "continue",
+        "continue",
+        "info args",
+        "run",
+        "print %r2",
+        "who %r2",
+        "reverse-stepi",
+        "goto end",
+        "x/4u32 %rd1",
+        "continue",
+    ];
+    let (status, text) = session_with(&program, &commands, &[]);
+    assert_eq!(status, 0, "{text}");
+    let lines = [
+        "raise: grid (1,1,1), block (4,1,1)",
+        "breakpoint 1, lanes 0x00000002",
+        "(ptx) print %r2\n%r2 = 2 (0x2)",
+        "the launch has ended",
+        "raise: grid (1,1,1), block (4,1,1)",
+        "(ptx) print %r2\n%r2 = 12 (0xc)",
+        "ld.global.u32 %r2, [%rd1];",
+        "the launch has ended",
+        "program: 111 112 113 114",
+    ];
+    holds(&text, &lines);
+    // Its end is the debugger's: the launch is an error of the driver.
+    let (status, text) = session_with(&program, &["run", "quit"], &[]);
+    assert_eq!((status, text.contains("program: 111")), (0, false), "{text}");
 }
 
 fn answers_may_be_json() {
@@ -169,18 +283,23 @@ fn main() -> std::process::ExitCode {
             std::process::ExitCode::SUCCESS
         }
         Some("--as-command") => std::process::ExitCode::from(command(&words[2..]) as u8),
-        _ => golden::need::run(vec![
-            golden::need::test(
-                "launches_of_a_program_stop",
-                launches_of_a_program_stop,
-                golden::need::nothing(),
-            ),
-            golden::need::test("answers_may_be_json", answers_may_be_json, golden::need::nothing()),
-            golden::need::test(
-                "the_end_of_commands_ends_the_program",
-                the_end_of_commands_ends_the_program,
-                golden::need::nothing(),
-            ),
-        ]),
+        _ => {
+            use golden::need::{nothing, opencl_in_c, program as needs, run, test};
+            run(vec![
+                test("launches_of_a_program_stop", launches_of_a_program_stop, nothing()),
+                test("answers_may_be_json", answers_may_be_json, nothing()),
+                test(
+                    "the_end_of_commands_ends_the_program",
+                    the_end_of_commands_ends_the_program,
+                    nothing(),
+                ),
+                test("an_opencl_program_in_c_stops", an_opencl_program_in_c_stops, opencl_in_c()),
+                test(
+                    "a_python_program_stops",
+                    a_python_program_stops,
+                    needs(&["python3", "--version"]),
+                ),
+            ])
+        }
     }
 }

@@ -138,3 +138,54 @@ fn every_command_of_the_help_is_in_a_session() {
     let missing: Vec<_> = HELP.iter().map(|e| e.names[0]).filter(|n| !used.contains(n)).collect();
     assert!(missing.is_empty(), "in no session: {missing:?}");
 }
+
+/// What `info` lists, by its line of the help.
+fn subjects() -> Vec<String> {
+    let entry = HELP.iter().find(|e| e.names[0] == "info").unwrap();
+    let list = entry.does.strip_prefix("list ").unwrap();
+    list.split(", ").map(str::to_owned).collect()
+}
+
+#[test]
+fn every_subject_of_info_is_in_a_session() {
+    let all: Vec<Session> =
+        files().iter().flat_map(|path| sessions(&std::fs::read_to_string(path).unwrap())).collect();
+    let lines: Vec<&str> = all.iter().flat_map(|s| &s.commands).map(String::as_str).collect();
+    let missing: Vec<_> =
+        subjects().into_iter().filter(|s| !lines.contains(&format!("info {s}").as_str())).collect();
+    assert!(missing.is_empty(), "in no session: {missing:?}");
+}
+
+/// Where a program comes from: its file, by what it has of its source.
+const ORIGINS: &[(&str, &[&str])] = &[
+    ("PTX", &["walk.ptx", "clock.ptx"]),
+    ("OpenCL C", &["vector.cl", "shade.cl", "../../../samples/vecadd/vecadd.toml"]),
+    ("nvcc -lineinfo", &["saxpy.ptx", "shift.ptx", "tile.ptx", "norm.ptx"]),
+    ("nvcc -G", &["saxpy_g.ptx", "particles_g.ptx", "histogram_g.ptx"]),
+    ("numba, lineinfo", &["smooth.ptx"]),
+    ("numba, debug", &["smooth_g.ptx"]),
+];
+
+#[test]
+fn every_origin_is_debugged_forward_and_backward() {
+    let all: Vec<Session> =
+        files().iter().flat_map(|path| sessions(&std::fs::read_to_string(path).unwrap())).collect();
+    let is = |s: &Session, commands: &[&str]| {
+        let names = s.commands.iter().filter_map(|line| {
+            let end = line.find([' ', '/']).unwrap_or(line.len());
+            ptx_debug::command::find(&line[..end]).ok().map(|entry| entry.names[0])
+        });
+        names.into_iter().any(|name| commands.contains(&name))
+    };
+    let forward = ["run", "continue", "stepi", "nexti", "step", "next", "finish", "until"];
+    let back: Vec<&str> =
+        HELP.iter().map(|e| e.names[0]).filter(|n| n.starts_with("reverse-")).collect();
+    for (origin, names) in ORIGINS {
+        let of: Vec<&Session> =
+            all.iter().filter(|s| names.contains(&s.arguments[0].as_str())).collect();
+        let goes = of.iter().filter(|s| is(s, &forward)).count();
+        let returns = of.iter().filter(|s| is(s, &back)).count();
+        println!("{origin}: {} sessions, {goes} forward, {returns} back", of.len());
+        assert!(goes > 0 && returns > 0, "{origin}: {goes} forward, {returns} back");
+    }
+}

@@ -1,12 +1,8 @@
-//! `trace`, `observe`, `diff` and `reduce`.
+//! `trace`, `diff` and `reduce`.
 
 mod common;
 
-use std::path::Path;
-use std::process::Command;
-
 use common::{Folder, Outcome, command};
-use golden::need::{Need, program};
 
 const WALK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/debug/walk.ptx");
 const LAUNCH: &[&str] = &["--entry", "walk", "--block", "8", "--arg", "buf:32"];
@@ -111,58 +107,10 @@ fn a_text_is_made_smaller() {
     assert_eq!(out.status, 1);
 }
 
-/// Builds an example and runs it on the walk.
-fn observed(name: &str, variables: &[(&str, &str)]) -> String {
-    let folder = Folder::new(&format!("observe-{name}"));
-    let library = folder.file("plugin.so");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let done = Command::new("cc")
-        .args(["-O2", "-Wall", "-Werror", "-shared", "-fPIC", "-I"])
-        .arg(root.join("ptx-debug/include"))
-        .arg(root.join(format!("clients/observers/{name}.c")))
-        .arg("-o")
-        .arg(&library)
-        .status()
-        .unwrap();
-    assert!(done.success());
-    let words: Vec<&str> =
-        ["observe", "--plugin", library.as_str(), WALK].iter().chain(LAUNCH).copied().collect();
-    let mut command = command(&words);
-    command.envs(variables.iter().copied());
-    let out = Outcome::of(&mut command, "");
-    assert_eq!(out.status, 0, "{}", out.stderr);
-    out.stdout
-}
-
-fn plugins_observe() {
-    let instructions = traced(&["--no-values"]).lines().count();
-    let count = observed("count", &[]);
-    assert!(count.starts_with(&format!("walk: {instructions} warp instructions,")), "{count}");
-    let histogram = observed("histogram", &[]);
-    assert!(
-        histogram
-            .lines()
-            .any(|l| l.split_whitespace().eq(["bar.sync", "1", "warps", "8", "lanes"]))
-    );
-    let memory = observed("memory", &[]);
-    assert_eq!(memory.lines().filter(|l| l.contains(" w 4 0x")).count(), 8, "{memory}");
-    assert!(observed("divergence", &[]).contains("lanes on average"));
-    let values = observed("values", &[("PTXRUN_REGISTER", "%r3")]);
-    assert!(values.starts_with("%r3: 0 to 7 in "), "{values}");
-    assert!(observed("reuse", &[]).starts_with("first touches: 1\n"));
-    let out = ptxrun(&["observe", "--plugin", "nothing.so", WALK]);
-    assert_eq!(out.status, 2);
-}
-
-fn compiler() -> Need {
-    program(&["cc", "--version"])
-}
-
 golden::tests! {
     a_trace_has_values_and_accesses: nothing(),
     traces_for_programs: nothing(),
     records_hold_what_the_text_says: nothing(),
     the_first_difference_is_found: nothing(),
     a_text_is_made_smaller: nothing(),
-    plugins_observe: compiler(),
 }

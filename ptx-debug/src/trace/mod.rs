@@ -1,40 +1,35 @@
 //! Traces: what warps execute, with the values that they write, and what they access.
 //!
-//! A trace is written while the launch runs, on one host thread, so that it is the same in every run; another thread
-//! carries the bytes to the disk. Values are those after the instruction; they are read when the next one is issued.
+//! A trace is written while the launch runs, on one host thread, so that it is the same in every run. The launch notes
+//! events in words (`words`); other threads put them into the trace's format and write the bytes (`writer`). Values are
+//! those after the instruction; they are read when the next one is issued.
 
 mod binary;
+mod changes;
+mod event;
+mod form;
+mod numbers;
+mod read;
 mod text;
+mod words;
 mod writer;
 
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ptx_interp::observer::{Action, BlockEvent, EventSet, MemoryAccess, Observer, WarpEvent};
+use ptx_interp::observer::{BlockEvent, EventSet, MemoryAccess, Observer, WarpEvent};
 use ptx_interp::{LaunchError, LaunchParams, Memory, Moment, Stats, launch_observed};
-use ptx_isa::{Space, Ty};
+use ptx_isa::Ty;
 
 use crate::code::{CodeMap, Register};
 use crate::expr::value_type;
 
-use binary::Binary;
-pub use binary::convert;
-use text::Lines;
+pub use event::TraceFormat;
+use event::{Instruction, Place, Touch};
+use form::Form;
+pub use read::convert;
 use writer::Chunks;
-
-/// How a trace is written.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum TraceFormat {
-    /// A line for people per event.
-    Text,
-    /// A JSON object per line.
-    Json,
-    /// One JSON document for ui.perfetto.dev: a process per block, a thread per warp.
-    Perfetto,
-    /// Records of a few bytes, the quickest to write; [`convert`] makes the others of it.
-    Binary,
-}
 
 /// What a trace holds.
 #[derive(Clone, Debug)]
@@ -57,87 +52,6 @@ pub struct TraceOptions {
     pub opcode: Option<String>,
 }
 
-/// An instruction as a trace shows it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Instruction {
-    function: String,
-    /// In the PTX text.
-    line: u32,
-    opcode: String,
-    text: String,
-    /// Registers that it writes.
-    writes: Vec<(String, Ty)>,
-}
-
-/// A warp of the grid.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-struct Place {
-    block: [u32; 3],
-    warp: u32,
-}
-
-/// An instruction that a warp has issued.
-struct Issue<'e> {
-    time: u64,
-    place: Place,
-    /// Number of the [`Instruction`].
-    pc: u32,
-    /// Lanes that execute it.
-    lanes: u32,
-    /// Values of the executing lanes, by number in [`Instruction::writes`].
-    values: &'e [(usize, [u64; 32])],
-}
-
-/// A warp's access to memory.
-struct Touch<'e> {
-    time: u64,
-    place: Place,
-    pc: u32,
-    lanes: u32,
-    action: Action,
-    space: Space,
-    /// Of a lane.
-    bytes: u32,
-    addresses: &'e [u64; 32],
-}
-
-/// Makes bytes of events.
-enum Form {
-    Lines(Lines),
-    Binary(Binary),
-}
-
-impl Form {
-    fn new(format: TraceFormat, instructions: &[Instruction], out: &mut Vec<u8>) -> Form {
-        match format {
-            TraceFormat::Binary => Form::Binary(Binary::new(instructions, out)),
-            _ => Form::Lines(Lines::new(format, instructions, out)),
-        }
-    }
-
-    #[inline]
-    fn issue(&mut self, event: &Issue<'_>, out: &mut Vec<u8>) {
-        match self {
-            Form::Lines(form) => form.issue(event, out),
-            Form::Binary(form) => form.issue(event, out),
-        }
-    }
-
-    fn access(&mut self, event: &Touch<'_>, out: &mut Vec<u8>) {
-        match self {
-            Form::Lines(form) => form.access(event, out),
-            Form::Binary(form) => form.access(event, out),
-        }
-    }
-
-    fn end(&mut self, out: &mut Vec<u8>) {
-        match self {
-            Form::Lines(form) => form.end(out),
-            Form::Binary(form) => form.end(out),
-        }
-    }
-}
-
 /// What the tracer knows of a position in the decoded stream.
 struct Known {
     wanted: bool,
@@ -150,17 +64,18 @@ struct Pending {
     pc: u32,
     place: Place,
     active: u32,
-    depth: u32,
+    /// Number of the activation that executes it.
+    activation: u32,
 }
 
 struct Tracer<'t> {
     options: &'t TraceOptions,
     known: &'t [Known],
-    form: Form,
-    out: Chunks,
+    out: Chunks<u32>,
+    /// The warp of the last event in `out`.
+    place: Option<Place>,
     time: u64,
     pending: Option<Pending>,
-    values: Vec<(usize, [u64; 32])>,
 }
 
 /// Runs a launch and writes its trace.
@@ -178,18 +93,22 @@ pub fn trace(
     let (known, instructions): (Vec<_>, Vec<_>) =
         (0..count).map(|pc| described(code, pc, options)).unzip();
     let params = LaunchParams { threads: 1, steady_clock: true, ..params.clone() };
-    writer::beside(out, |mut out| {
-        let form = Form::new(options.format, &instructions, out.buffer());
-        let (time, pending, values) = (0, None, Vec::new());
-        let tracer = Tracer { options, known: &known, form, out, time, pending, values };
-        let slot = Mutex::new(Some(tracer));
+    let mut begin = Vec::new();
+    let form = Form::new(options.format, &instructions, &mut begin);
+    let format = |state: &mut (Form, Place), words: &[u32], bytes: &mut Vec<u8>| {
+        words::write(words, &mut state.1, &mut state.0, bytes);
+    };
+    let end = |state: &mut (Form, Place), bytes: &mut Vec<u8>| state.0.end(bytes);
+    let first = ((form, Place::default()), begin);
+    writer::beside(out, first, format, end, |out| {
+        let (time, place, pending) = (0, None, None);
+        let slot = Mutex::new(Some(Tracer { options, known: &known, out, place, time, pending }));
         let take = || {
             let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
             slot.take().expect("a launch on one host thread makes one observer")
         };
         let (result, tracers) = launch_observed(&code.kernel, memory, &params, &take);
         for mut tracer in tracers {
-            tracer.form.end(tracer.out.buffer());
             tracer.out.finish();
         }
         result
@@ -224,25 +143,33 @@ impl Tracer<'_> {
     }
 
     /// Writes the instruction whose values are now known.
+    #[inline]
     fn settle(&mut self, moment: Option<&Moment<'_>>) {
         let Some(p) = self.pending.take() else { return };
-        self.values.clear();
-        let Place { block, warp } = p.place;
-        let lane = p.active.trailing_zeros().min(31) as u8;
-        if p.active != 0
-            && let Some(stands) = moment.and_then(|m| m.lane(block, warp, lane))
-            && let Some(up) = stands.depth().checked_sub(p.depth)
-        {
-            for (n, r) in self.known[p.pc as usize].writes.iter().enumerate() {
-                if let Some(row) = stands.register(up, r.kind, r.number) {
-                    self.values.push((n, row));
-                }
+        self.at(p.place);
+        let writes = &self.known[p.pc as usize].writes;
+        let out = self.out.buffer();
+        let here = |m: &&Moment<'_>| {
+            m.activation() == p.activation && (m.block(), m.warp()) == (p.place.block, p.place.warp)
+        };
+        if let Some(m) = moment.filter(here) {
+            for (n, r) in writes.iter().enumerate() {
+                words::push_row(n, out, |out| m.append_register(r.kind, r.number, out));
             }
+        } else if let Some(m) = moment {
+            elsewhere(m, &p, writes, out);
         }
-        let Pending { time, pc, place, active: lanes, .. } = p;
-        let event = Issue { time, place, pc, lanes, values: &self.values };
-        self.form.issue(&event, self.out.buffer());
+        words::push_issue(p.pc, p.active, p.time, out);
         self.out.pass();
+    }
+
+    /// Writes the warp of what follows if it is another one.
+    #[inline(always)]
+    fn at(&mut self, place: Place) {
+        if self.place != Some(place) {
+            words::push_place(place, self.out.buffer());
+            self.place = Some(place);
+        }
     }
 
     #[inline]
@@ -253,21 +180,22 @@ impl Tracer<'_> {
         }
         let (time, pc) = (self.time - 1, moment.pc());
         let place = Place { block: moment.block(), warp: moment.warp() };
-        if self.known[pc as usize].writes.is_empty() {
-            let event = Issue { time, place, pc, lanes: active, values: &[] };
-            self.form.issue(&event, self.out.buffer());
+        if active == 0 || self.known[pc as usize].writes.is_empty() {
+            self.at(place);
+            words::push_issue(pc, active, time, self.out.buffer());
             self.out.pass();
             return;
         }
-        let lane = moment.lanes().trailing_zeros().min(31) as u8;
-        let depth = moment.lane(place.block, place.warp, lane).map_or(0, |l| l.depth());
-        self.pending = Some(Pending { time, pc, place, active, depth });
+        let activation = moment.activation();
+        self.pending = Some(Pending { time, pc, place, active, activation });
     }
 
     fn access(&mut self, moment: &Moment<'_>, a: &MemoryAccess<'_>) {
+        let place = Place { block: moment.block(), warp: moment.warp() };
+        self.at(place);
         let event = Touch {
             time: self.time - 1,
-            place: Place { block: moment.block(), warp: moment.warp() },
+            place,
             pc: moment.pc(),
             lanes: a.lanes,
             action: a.action,
@@ -275,8 +203,20 @@ impl Tracer<'_> {
             bytes: a.bytes,
             addresses: a.addresses,
         };
-        self.form.access(&event, self.out.buffer());
+        words::push_access(&event, self.out.buffer());
         self.out.pass();
+    }
+}
+
+/// Writes the registers of an instruction behind which another warp, or another function, goes on.
+#[inline(never)]
+fn elsewhere(moment: &Moment<'_>, p: &Pending, writes: &[Register], out: &mut Vec<u32>) {
+    let Place { block, warp } = p.place;
+    let lane = p.active.trailing_zeros().min(31) as u8;
+    let Some(lane) = moment.lane(block, warp, lane) else { return };
+    let Some(up) = lane.above(p.activation) else { return };
+    for (n, r) in writes.iter().enumerate() {
+        words::push_row(n, out, |out| lane.append_register(up, r.kind, r.number, out));
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use ptx_interp::observer::Action;
 use serde_json::json;
 
-use super::{Instruction, Issue, Place, Touch, TraceFormat};
+use super::event::{Instruction, Issue, Place, Row, Touch, TraceFormat};
 use crate::eval::{decode, space_name};
 
 /// Writes events as text. What depends on the instruction or on the warp alone is made once.
@@ -93,7 +93,7 @@ impl Lines {
                 out.extend_from_slice(b" =");
                 for l in shown(e.lanes, row) {
                     out.push(b' ');
-                    out.extend_from_slice(decode(*ty, row[l]).as_bytes());
+                    out.extend_from_slice(decode(*ty, row.lane(l)).as_bytes());
                 }
             }
             out.push(b'\n');
@@ -111,7 +111,7 @@ impl Lines {
                 let values = e.values.iter().map(|(n, row)| {
                     let (name, ty) = &i.writes[*n];
                     let all: Vec<String> =
-                        shown(e.lanes, row).map(|l| decode(*ty, row[l])).collect();
+                        shown(e.lanes, row).map(|l| decode(*ty, row.lane(l))).collect();
                     (name.clone(), serde_json::Value::from(all))
                 });
                 let values: serde_json::Map<String, serde_json::Value> = values.collect();
@@ -160,8 +160,8 @@ impl Lines {
 }
 
 /// The lanes whose values are written: one where all are equal.
-fn shown(mask: u32, row: &[u64; 32]) -> impl Iterator<Item = usize> {
-    let first = row[mask.trailing_zeros().min(31) as usize];
-    let equal = lanes(mask).all(|l| row[l] == first);
+fn shown(mask: u32, row: &Row<'_>) -> impl Iterator<Item = usize> {
+    let first = row.lane(mask.trailing_zeros().min(31) as usize);
+    let equal = lanes(mask).all(|l| row.lane(l) == first);
     lanes(mask).take(if equal { 1 } else { 32 })
 }

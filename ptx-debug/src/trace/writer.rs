@@ -1,25 +1,40 @@
-//! Carries the bytes of a trace away while the launch goes on.
+//! Carries what a trace is made of away while the launch goes on: one thread puts events into the trace's format, another
+//! one writes the bytes.
 
 use std::io::Write;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 
-/// Bytes that are collected before they are written.
-const CHUNK: usize = 1 << 20;
-/// Chunks that may wait for the disk.
+/// What is collected before it is handed over.
+const CHUNK: usize = 1 << 18;
+/// Chunks that may wait.
 const WAITING: usize = 4;
 
-/// Collects bytes in chunks for another thread.
-pub(super) struct Chunks {
-    buffer: Vec<u8>,
-    full: SyncSender<Vec<u8>>,
-    empty: Receiver<Vec<u8>>,
+/// Collects words or bytes in chunks for another thread.
+pub(super) struct Chunks<T> {
+    buffer: Vec<T>,
+    full: SyncSender<Vec<T>>,
+    empty: Receiver<Vec<T>>,
     failed: bool,
 }
 
-impl Chunks {
-    /// Where the next bytes go.
+/// The other thread's side of it.
+pub(super) struct Taken<T> {
+    full: Receiver<Vec<T>>,
+    empty: std::sync::mpsc::Sender<Vec<T>>,
+}
+
+/// Both sides.
+pub(super) fn chunks<T>() -> (Chunks<T>, Taken<T>) {
+    let (send_full, full) = sync_channel(WAITING);
+    let (empty, take_empty) = channel();
+    let chunks = Chunks { buffer: Vec::new(), full: send_full, empty: take_empty, failed: false };
+    (chunks, Taken { full, empty })
+}
+
+impl<T> Chunks<T> {
+    /// Where the next ones go.
     #[inline(always)]
-    pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
+    pub(super) fn buffer(&mut self) -> &mut Vec<T> {
         &mut self.buffer
     }
 
@@ -39,34 +54,63 @@ impl Chunks {
     /// Hands over what there is.
     #[inline(never)]
     pub(super) fn finish(&mut self) {
-        let next =
-            self.empty.try_recv().unwrap_or_else(|_| Vec::with_capacity(CHUNK + (CHUNK >> 4)));
+        let next = self.empty.try_recv();
+        let next = next.unwrap_or_else(|_| Vec::with_capacity(CHUNK + (CHUNK >> 4)));
         let chunk = std::mem::replace(&mut self.buffer, next);
-        // The other thread ends early only when it cannot write.
+        // The other thread ends early only when it cannot go on.
         self.failed |= self.full.send(chunk).is_err();
     }
 }
 
-/// Does something while another thread writes the chunks that it makes.
-pub(super) fn beside<T>(
+impl<T> Taken<T> {
+    /// Does something with each chunk in turn, until there are no more or `each` says that it cannot go on.
+    fn each<E>(self, mut each: impl FnMut(&[T]) -> Result<(), E>) -> Result<(), E> {
+        for mut chunk in self.full {
+            each(&chunk)?;
+            chunk.clear();
+            // Nobody takes it when the launch has ended.
+            let _ = self.empty.send(chunk);
+        }
+        Ok(())
+    }
+}
+
+/// The other side has given up; it says why.
+struct GivenUp;
+
+/// Does something while one thread makes bytes of the words that it collects, and another one writes them. `format`
+/// appends the bytes of some words, `end` what stands behind the last ones.
+pub(super) fn beside<T, F: Send>(
     out: &mut (dyn Write + Send),
-    body: impl FnOnce(Chunks) -> T,
+    first: (F, Vec<u8>),
+    format: impl Fn(&mut F, &[u32], &mut Vec<u8>) + Send,
+    end: impl FnOnce(&mut F, &mut Vec<u8>) + Send,
+    body: impl FnOnce(Chunks<u32>) -> T,
 ) -> (T, std::io::Result<()>) {
     std::thread::scope(|scope| {
-        let (full, chunks) = sync_channel::<Vec<u8>>(WAITING);
-        let (back, empty) = channel();
+        let (words, events) = chunks::<u32>();
+        let (mut bytes, written) = chunks::<u8>();
         let writer = scope.spawn(move || {
-            for mut chunk in chunks {
-                out.write_all(&chunk)?;
-                chunk.clear();
-                // Nobody takes it when the launch has ended.
-                let _ = back.send(chunk);
-            }
+            written.each(|chunk| out.write_all(chunk))?;
             out.flush()
         });
-        let done = body(Chunks { buffer: Vec::new(), full, empty, failed: false });
-        let written = writer.join();
-        let lost = || Err(std::io::Error::other("the thread that writes has panicked"));
-        (done, written.unwrap_or_else(|_| lost()))
+        let formatter = scope.spawn(move || {
+            let (mut form, begin) = first;
+            *bytes.buffer() = begin;
+            let all = events.each(|chunk| {
+                format(&mut form, chunk, bytes.buffer());
+                bytes.pass();
+                if bytes.failed() { Err(GivenUp) } else { Ok(()) }
+            });
+            if all.is_ok() {
+                end(&mut form, bytes.buffer());
+                bytes.finish();
+            }
+        });
+        let done = body(words);
+        let formatted = formatter.join();
+        let lost = || Err(std::io::Error::other("a thread that writes has panicked"));
+        let written = writer.join().unwrap_or_else(|_| lost());
+        (done, if formatted.is_err() { lost() } else { written })
     })
 }

@@ -1,0 +1,303 @@
+//! Registers and addresses as what changed since the same instruction wrote them last, whichever warp it was: counters,
+//! indices and sums change by little, or by the same in all lanes. Lanes that do not execute take no room.
+//!
+//! A row begins with a byte: bytes of a change (0 to 4, 5 for eight), and bits that [`ONE`] and those below it explain.
+//! Changes are written with their sign in the lowest bit, so that small ones have few bytes.
+
+use super::event::{Instruction, Row};
+use super::numbers::longs;
+
+/// One change, that of all lanes.
+const ONE: u8 = 8;
+/// Values have 64 bits, not 32.
+const LONG: u8 = 16;
+/// A predicate, not a change: 0 no executing lane has it, 1 all have, 4 a word with a bit for each lane follows.
+const BITS: u8 = 32;
+
+/// Rows as they were written last.
+pub(super) struct Changes {
+    /// Number of the first row of each instruction; its last row is that of addresses.
+    starts: Vec<usize>,
+    words: Vec<[u32; 32]>,
+    longs: Vec<[u64; 32]>,
+}
+
+/// Bit of each lane.
+const BIT: [u32; 32] = {
+    let mut bit = [0; 32];
+    let mut l = 0;
+    while l < 32 {
+        bit[l] = 1 << l;
+        l += 1;
+    }
+    bit
+};
+
+/// What changes of values need of their type.
+trait Value: Copy + Eq + Into<u64> {
+    /// All bits where `on`.
+    fn all(on: bool) -> Self;
+    /// `self` where `mask` has bits, else `other`.
+    fn or(self, mask: Self, other: Self) -> Self;
+    /// The way from `from`, its sign in the lowest bit.
+    fn since(self, from: Self) -> Self;
+    /// Goes that way.
+    fn going(self, way: u64) -> Self;
+}
+
+macro_rules! value {
+    ($ty:ident, $signed:ident) => {
+        impl Value for $ty {
+            #[inline(always)]
+            fn all(on: bool) -> $ty {
+                if on { $ty::MAX } else { 0 }
+            }
+            #[inline(always)]
+            fn or(self, mask: $ty, other: $ty) -> $ty {
+                self & mask | other & !mask
+            }
+            #[inline(always)]
+            fn since(self, from: $ty) -> $ty {
+                let d = self.wrapping_sub(from);
+                d << 1 ^ (d as $signed >> ($ty::BITS - 1)) as $ty
+            }
+            #[inline(always)]
+            fn going(self, way: u64) -> $ty {
+                let way = way as $ty;
+                self.wrapping_add(way >> 1 ^ (way & 1).wrapping_neg())
+            }
+        }
+    };
+}
+value!(u32, i32);
+value!(u64, i64);
+
+/// The ways from the last values of the executing lanes, which become those of `row`; all of them together, and whether
+/// they are the same.
+#[inline(always)]
+fn ways<T: Value + std::ops::BitOr<Output = T> + std::ops::BitXor<Output = T>>(
+    row: &[T; 32],
+    last: &mut [T; 32],
+    lanes: u32,
+) -> ([T; 32], T, bool) {
+    let none = T::all(false);
+    let mut ways = [none; 32];
+    if lanes == u32::MAX {
+        for l in 0..32 {
+            ways[l] = row[l].since(last[l]);
+        }
+        *last = *row;
+    } else {
+        for l in 0..32 {
+            let new = row[l].or(T::all(lanes & BIT[l] != 0), last[l]);
+            ways[l] = new.since(last[l]);
+            last[l] = new;
+        }
+    }
+    let first = ways[lanes.trailing_zeros().min(31) as usize];
+    let (mut any, mut differs) = (none, none);
+    for l in 0..32 {
+        any = any | ways[l];
+        differs = differs | (ways[l] ^ first).or(T::all(lanes & BIT[l] != 0), none);
+    }
+    (ways, any, differs == none)
+}
+
+/// The number that stands for the bytes of a value, and the bytes.
+fn width(any: u64) -> (u8, usize) {
+    match 64 - any.leading_zeros() {
+        0 => (0, 0),
+        1..=8 => (1, 1),
+        9..=16 => (2, 2),
+        17..=24 => (3, 3),
+        25..=32 => (4, 4),
+        _ => (5, 8),
+    }
+}
+
+/// Writes the lowest bytes of each executing lane.
+#[inline(always)]
+fn put(way: impl Fn(usize) -> u64, lanes: u32, bytes: usize, out: &mut Vec<u8>) {
+    match (bytes, lanes == u32::MAX) {
+        (0, _) => {}
+        (1, true) => {
+            let all: [u8; 32] = std::array::from_fn(|l| way(l) as u8);
+            out.extend_from_slice(&all);
+        }
+        (2, true) => {
+            let all: [[u8; 2]; 32] = std::array::from_fn(|l| (way(l) as u16).to_le_bytes());
+            out.extend_from_slice(all.as_flattened());
+        }
+        (4, true) => {
+            let all: [[u8; 4]; 32] = std::array::from_fn(|l| (way(l) as u32).to_le_bytes());
+            out.extend_from_slice(all.as_flattened());
+        }
+        _ => {
+            // Each writes over what the last one had too much.
+            let mut all = [0; 32 * 8 + 8];
+            let (mut at, mut left) = (0, lanes);
+            while left != 0 {
+                let l = left.trailing_zeros() as usize;
+                all[at..at + 8].copy_from_slice(&way(l).to_le_bytes());
+                at += bytes;
+                left &= left - 1;
+            }
+            out.extend_from_slice(&all[..at]);
+        }
+    }
+}
+
+/// Writes a row; `more` are bits for its first byte, `behind` comes after it.
+#[inline(always)]
+fn write_row<T: Value + std::ops::BitOr<Output = T> + std::ops::BitXor<Output = T>>(
+    row: &[T; 32],
+    last: &mut [T; 32],
+    lanes: u32,
+    more: u8,
+    behind: &[u8],
+    out: &mut Vec<u8>,
+) {
+    let (ways, any, same) = ways(row, last, lanes);
+    let (code, bytes) = width(any.into());
+    match same {
+        true => {
+            out.push(code | ONE | more);
+            out.extend_from_slice(behind);
+            let way: u64 = ways[lanes.trailing_zeros().min(31) as usize].into();
+            put(|_| way, 1, bytes, out);
+        }
+        false => {
+            out.push(code | more);
+            out.extend_from_slice(behind);
+            put(|l| ways[l].into(), lanes, bytes, out);
+        }
+    }
+}
+
+/// Where the bytes of a row come from.
+pub(super) trait Source {
+    type Error;
+    /// The next bytes.
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error>;
+}
+
+impl Changes {
+    pub(super) fn new(instructions: &[Instruction]) -> Changes {
+        let mut count = 0;
+        let starts: Vec<usize> = instructions
+            .iter()
+            .map(|i| {
+                count += i.writes.len() + 1;
+                count - i.writes.len() - 1
+            })
+            .collect();
+        Changes { starts, words: vec![[0; 32]; count], longs: vec![[0; 32]; count] }
+    }
+
+    /// Number of the row of an instruction's `n`-th register.
+    #[inline(always)]
+    pub(super) fn register(&self, pc: u32, n: usize) -> usize {
+        self.starts[pc as usize] + n
+    }
+
+    /// Number of the row of an instruction's addresses.
+    pub(super) fn addresses(&self, pc: u32) -> usize {
+        self.starts.get(pc as usize + 1).copied().unwrap_or(self.words.len()) - 1
+    }
+
+    /// Writes a register. `more` are bits for its first byte, `behind` comes after it.
+    #[inline(always)]
+    pub(super) fn write(
+        &mut self,
+        number: usize,
+        row: Row<'_>,
+        lanes: u32,
+        more: u8,
+        behind: &[u8],
+        out: &mut Vec<u8>,
+    ) {
+        match row {
+            Row::Bits(bits) => {
+                let some = bits & lanes != 0 && bits & lanes != lanes;
+                let code = if some { 4 } else { u8::from(bits & lanes != 0) };
+                out.push(code | BITS | more);
+                out.extend_from_slice(behind);
+                if some {
+                    out.extend_from_slice(&bits.to_le_bytes());
+                }
+            }
+            Row::Words(row) => {
+                write_row(row, &mut self.words[number], lanes, more, behind, out);
+            }
+            Row::Halves(halves) => {
+                self.write_longs(number, &longs(halves), lanes, more, behind, out);
+            }
+            Row::Longs(row) => self.write_longs(number, row, lanes, more, behind, out),
+        }
+    }
+
+    /// The same with 64 bits a lane.
+    pub(super) fn write_longs(
+        &mut self,
+        number: usize,
+        row: &[u64; 32],
+        lanes: u32,
+        more: u8,
+        behind: &[u8],
+        out: &mut Vec<u8>,
+    ) {
+        write_row(row, &mut self.longs[number], lanes, LONG | more, behind, out);
+    }
+
+    /// Reads a row behind its first byte, and what stands behind that.
+    pub(super) fn read<S: Source>(
+        &mut self,
+        number: usize,
+        first: u8,
+        lanes: u32,
+        from: &mut S,
+    ) -> Result<Read, S::Error> {
+        let bytes = match first & 7 {
+            small @ 0..=4 => usize::from(small),
+            _ => 8,
+        };
+        let one = |from: &mut S| {
+            let mut all = [0; 8];
+            from.fill(&mut all[..bytes])?;
+            Ok(u64::from_le_bytes(all))
+        };
+        if first & BITS != 0 {
+            let all = if bytes == 0 { 0 } else { u32::MAX };
+            return Ok(Read::Bits(if bytes == 4 { one(from)? as u32 } else { all }));
+        }
+        let same = if first & ONE != 0 { Some(one(from)?) } else { None };
+        for l in (0..32).filter(|l| lanes & BIT[*l] != 0) {
+            let way = match same {
+                Some(way) => way,
+                None => one(from)?,
+            };
+            match first & LONG {
+                0 => self.words[number][l] = self.words[number][l].going(way),
+                _ => self.longs[number][l] = self.longs[number][l].going(way),
+            }
+        }
+        Ok(if first & LONG == 0 { Read::Words(number) } else { Read::Longs(number) })
+    }
+
+    /// A row that was read.
+    pub(super) fn row(&self, read: Read) -> Row<'_> {
+        match read {
+            Read::Bits(bits) => Row::Bits(bits),
+            Read::Words(number) => Row::Words(&self.words[number]),
+            Read::Longs(number) => Row::Longs(&self.longs[number]),
+        }
+    }
+}
+
+/// A row that was read: a predicate, or the number of the row.
+#[derive(Copy, Clone)]
+pub(super) enum Read {
+    Bits(u32),
+    Words(usize),
+    Longs(usize),
+}
