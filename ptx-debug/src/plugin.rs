@@ -184,7 +184,10 @@ impl Plugin {
         // SAFETY: as the header says, it takes a version and returns a table of that version, or null. One that returns
         // an older table all the same says so in its first field.
         let first = [VERSION, 1].into_iter().find_map(|asked| unsafe {
-            entry(asked).cast::<Table1>().as_ref().map(|table| (table.version, std::ptr::from_ref(table)))
+            entry(asked)
+                .cast::<Table1>()
+                .as_ref()
+                .map(|table| (table.version, std::ptr::from_ref(table)))
         });
         let (version, first) = first.ok_or_else(|| {
             wrong(format!("it knows neither version {VERSION} of the interface nor version 1"))

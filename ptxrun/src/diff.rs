@@ -1,5 +1,5 @@
-//! `ptxrun diff`: two versions of a kernel on the same data. Where their results part, it says which thread wrote what,
-//! by which instruction.
+//! `ptxrun diff`: two versions of a kernel on the same data, or one and what was recorded elsewhere. Where their results
+//! part, it says which thread wrote what, by which instruction.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use serde_json::json;
 use crate::cli::DiffArgs;
 use crate::debug::{each_module, folders};
 use crate::plan::{Plan, PlannedLaunch};
-use crate::run::{RunError, RunOptions, RunReport, execute, execute_by};
+use crate::run::{RunError, RunOptions, execute, execute_by};
 use crate::run_command::run_failed;
 use crate::source_file::{build_options, load};
-use crate::terminal::{Failed, INVALID, Outcome, print, print_json};
+use crate::terminal::{Failed, INVALID, Outcome, USAGE, print, print_json};
 
 /// Bytes whose writers are looked for at most: the first that differ.
 const MOST: usize = 4096;
@@ -45,19 +45,24 @@ fn one(args: &DiffArgs, path: &Path, verified: &Verified, plan: &Plan) -> Outcom
         execute(plan, verified, options, &printed)
             .map_err(|error| run_failed(common, verified, &error, &[]))
     };
-    let (name, other_path, other) = match args.with.as_str() {
-        "jit" => ("compiled code".to_owned(), path.to_owned(), None),
-        file => {
+    let (name, other_path, other) = match args.with.as_deref() {
+        None => ("the recording".to_owned(), path.to_owned(), None),
+        Some("jit") => ("compiled code".to_owned(), path.to_owned(), None),
+        Some(file) => {
             let build = Options { lines: true, ..build_options(&args.run.input.build, common)? };
             let file = PathBuf::from(file);
             let other = load(&file, &build, args.run.input.lenient, common)?;
             (file.display().to_string(), file, Some(other))
         }
     };
-    let a = run(verified, &interp)?;
+    let a = run(verified, &interp)?.buffers;
     let b = match &other {
-        Some(other) => run(other, &interp)?,
-        None => run(verified, &RunOptions { backend: Backend::Jit, ..RunOptions::default() })?,
+        Some(other) => run(other, &interp)?.buffers,
+        None if args.with.is_none() => recorded(args, plan, &a)?,
+        None => {
+            let compiled = RunOptions { backend: Backend::Jit, ..RunOptions::default() };
+            run(verified, &compiled)?.buffers
+        }
     };
     let Some((buffer, bytes)) = different(plan, &a, &b) else {
         if common.json {
@@ -83,8 +88,8 @@ fn one(args: &DiffArgs, path: &Path, verified: &Verified, plan: &Plan) -> Outcom
     let ty = b_of.ty.unwrap_or(crate::values::ElementType::B8);
     let element = byte / ty.size();
     let range = element * ty.size()..(element + 1) * ty.size();
-    let value = |r: &RunReport| {
-        r.buffers[buffer].get(range.clone()).map(|b| ty.format(b)).unwrap_or_default()
+    let value = |buffers: &[Vec<u8>]| {
+        buffers[buffer].get(range.clone()).map(|b| ty.format(b)).unwrap_or_default()
     };
     let by = |w: &BTreeMap<usize, Written>| {
         w.get(&byte).map_or_else(|| "not written".to_owned(), |w| w.text.clone())
@@ -106,10 +111,34 @@ fn one(args: &DiffArgs, path: &Path, verified: &Verified, plan: &Plan) -> Outcom
     Err(Failed(INVALID))
 }
 
+/// Buffers as they were recorded; those that were not, as they are here.
+fn recorded(args: &DiffArgs, plan: &Plan, here: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, Failed> {
+    let common = &args.run.common;
+    let mut all = here.to_vec();
+    for (name, file) in &args.recorded {
+        let called = |b: &crate::plan::Buffer| b.name == *name || b.name == format!("argument {name}");
+        let Some(n) = plan.buffers.iter().position(called) else {
+            let names: Vec<&str> = plan.buffers.iter().map(|b| b.name.as_str()).collect();
+            let text = format!("there is no buffer `{name}`; there are: {}", names.join(", "));
+            return Err(common.fail(USAGE, "recorded", text));
+        };
+        let bytes = std::fs::read(file).map_err(|error| {
+            common.fail(USAGE, "file", format!("cannot read {}: {error}", file.display()))
+        })?;
+        if bytes.len() != all[n].len() {
+            let (file, held) = (file.display(), bytes.len());
+            let text = format!("{file} holds {held} bytes, {} has {}", plan.buffers[n].name, all[n].len());
+            return Err(common.fail(USAGE, "recorded", text));
+        }
+        all[n] = bytes;
+    }
+    Ok(all)
+}
+
 /// The first buffer that differs, and its first different bytes.
-fn different(plan: &Plan, a: &RunReport, b: &RunReport) -> Option<(usize, Vec<usize>)> {
+fn different(plan: &Plan, a: &[Vec<u8>], b: &[Vec<u8>]) -> Option<(usize, Vec<usize>)> {
     (0..plan.buffers.len()).find_map(|n| {
-        let pairs = a.buffers[n].iter().zip(&b.buffers[n]).enumerate();
+        let pairs = a[n].iter().zip(&b[n]).enumerate();
         let bytes: Vec<usize> =
             pairs.filter(|(_, (a, b))| a != b).map(|(at, _)| at).take(MOST).collect();
         (!bytes.is_empty()).then_some((n, bytes))

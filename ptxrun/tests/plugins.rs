@@ -45,7 +45,7 @@ fn example(name: &str, set: &[(&str, &str)]) -> String {
 type Shows = fn(&str) -> bool;
 const EXAMPLES: &[(&str, &[(&str, &str)], Shows)] = &[
     ("count", &[], |told| {
-        told.starts_with("walk: 68 warp instructions, 454 thread instructions\n")
+        told.starts_with("walk: 56 warp instructions, 308 thread instructions\n")
     }),
     ("histogram", &[], |told| {
         told.lines().any(|l| l.split_whitespace().eq(["bar.sync", "1", "warps", "8", "lanes"]))

@@ -90,6 +90,45 @@ fn the_first_difference_is_found() {
     assert!(out.stdout.ends_with("the same results\n"));
 }
 
+fn a_recording_is_compared() {
+    let folder = Folder::new("recorded");
+    let sums = [0f32, 0.0, 1.0, 3.0, 6.0, 10.0, 15.0, 21.0];
+    let bytes = |sums: &[f32]| sums.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
+    let file = folder.file("sums.bin");
+    let diff = |name: &str| {
+        let recorded = format!("{name}={file}");
+        let words = [&["diff", WALK, "--recorded", &recorded], LAUNCH].concat();
+        ptxrun(&words)
+    };
+    std::fs::write(&file, bytes(&sums)).unwrap();
+    let out = diff("0");
+    assert_eq!(out.status, 0, "{}", out.stderr);
+    assert!(
+        out.stdout.ends_with("walk.ptx and the recording: the same results\n"),
+        "{}",
+        out.stdout
+    );
+    let other = sums.map(|v| if v == 6.0 { 7.0 } else { v });
+    std::fs::write(&file, bytes(&other)).unwrap();
+    let out = diff("argument 0");
+    assert_eq!(out.status, 1);
+    // The third byte of the fifth number.
+    assert!(out.stdout.starts_with("argument 0[18] is the first that differs"), "{}", out.stdout);
+    assert!(out.stdout.contains("thread (4,0,0)"), "{}", out.stdout);
+    assert!(out.stdout.contains("  the recording: "), "{}", out.stdout);
+    let out = diff("sums");
+    assert_eq!(out.status, 2);
+    assert!(
+        out.stderr.contains("there is no buffer `sums`; there are: argument 0"),
+        "{}",
+        out.stderr
+    );
+    std::fs::write(&file, bytes(&sums[..7])).unwrap();
+    let out = diff("0");
+    assert_eq!(out.status, 2);
+    assert!(out.stderr.contains("sums.bin holds 28 bytes, argument 0 has 32"), "{}", out.stderr);
+}
+
 fn a_text_is_made_smaller() {
     let folder = Folder::new("reduce");
     let name = folder.file("small.ptx");
@@ -112,5 +151,6 @@ golden::tests! {
     traces_for_programs: nothing(),
     records_hold_what_the_text_says: nothing(),
     the_first_difference_is_found: nothing(),
+    a_recording_is_compared: nothing(),
     a_text_is_made_smaller: nothing(),
 }

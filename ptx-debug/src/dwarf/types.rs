@@ -126,7 +126,7 @@ impl Types<'_, '_> {
         let to = Self::target(&entry).filter(|_| depth < 16);
         match entry.tag {
             dw::DW_TAG_array_type => {
-                let (count, vector) = self.extent(of, &entry)?;
+                let (extents, vector) = self.extents(of, &entry)?;
                 let element = match to {
                     Some(to) => match self.value(to, depth + 1)? {
                         Some(value) => value.1,
@@ -134,12 +134,7 @@ impl Types<'_, '_> {
                     },
                     None => String::new(),
                 };
-                if vector {
-                    return Ok(format!("{element}{count}"));
-                }
-                // Extents read from the outside in.
-                let at = element.find('[').unwrap_or(element.len());
-                Ok(format!("{}[{count}]{}", &element[..at], &element[at..]))
+                Ok(array_name(&element, &extents, vector))
             }
             dw::DW_TAG_const_type | dw::DW_TAG_volatile_type => match to {
                 Some(to) => self.type_name(to, depth + 1),
@@ -150,22 +145,26 @@ impl Types<'_, '_> {
         }
     }
 
-    /// Elements of an array, and whether it is a vector.
-    fn extent(&self, of: UnitOffset, entry: &Entry<'_>) -> gimli::Result<(u64, bool)> {
+    /// Elements of an array from the outside in, as an array of arrays may be one type with several extents; and whether
+    /// it is a vector.
+    fn extents(&self, of: UnitOffset, entry: &Entry<'_>) -> gimli::Result<(Vec<u64>, bool)> {
         let vector = entry.attr_value(dw::DW_AT_GNU_vector).is_some();
-        let mut count = 0;
+        let mut extents = Vec::new();
         let mut tree = self.header.entries_tree(self.abbreviations, Some(of))?;
         let mut children = tree.root()?.children();
         while let Some(child) = children.next()? {
             let bound = child.entry().attr_value(dw::DW_AT_upper_bound);
             let length = child.entry().attr_value(dw::DW_AT_count);
-            count = match (bound.and_then(|b| b.udata_value()), length) {
-                (Some(bound), _) => bound + 1,
+            extents.push(match (bound.and_then(|b| b.udata_value()), length) {
+                (Some(bound), _) => bound.saturating_add(1),
                 (None, Some(n)) => n.udata_value().unwrap_or(0),
                 (None, None) => 0,
-            };
+            });
         }
-        Ok((count, vector))
+        if extents.is_empty() {
+            extents.push(0);
+        }
+        Ok((extents, vector))
     }
 
     /// Bytes of a type.
@@ -177,11 +176,12 @@ impl Types<'_, '_> {
         let size = Self::size(&entry);
         match (size, Self::target(&entry)) {
             (0, Some(to)) if depth < 16 => {
-                let count = match entry.tag {
-                    dw::DW_TAG_array_type => self.extent(of, &entry)?.0,
-                    _ => 1,
+                let extents = match entry.tag {
+                    dw::DW_TAG_array_type => self.extents(of, &entry)?.0,
+                    _ => Vec::new(),
                 };
-                Ok(self.bytes(to, depth + 1)?.saturating_mul(count))
+                let element = self.bytes(to, depth + 1)?;
+                Ok(extents.iter().fold(element, |all, n| all.saturating_mul(*n)))
             }
             _ => Ok(size),
         }
@@ -250,13 +250,6 @@ impl Types<'_, '_> {
             return Ok(());
         }
         let entry = self.header.entry(self.abbreviations, of)?;
-        let behind = |more: u64| match &home {
-            Home::Variable(name, offset) => Some(Home::Variable(name.clone(), offset + more)),
-            Home::Pointed(at, space, offset) => {
-                Some(Home::Pointed(at.clone(), *space, offset + more))
-            }
-            Home::Register(_) => None,
-        };
         match entry.tag {
             dw::DW_TAG_typedef | dw::DW_TAG_const_type | dw::DW_TAG_volatile_type => {
                 if let Some(to) = Self::target(&entry) {
@@ -278,8 +271,8 @@ impl Types<'_, '_> {
                         None => Some(0),
                     };
                     let name = self.name(member);
-                    if let (Some(to), Some(home)) = (Self::target(member), offset.and_then(behind))
-                    {
+                    let home = offset.and_then(|more| behind(&home, more));
+                    if let (Some(to), Some(home)) = (Self::target(member), home) {
                         let none = path.ends_with("->") || name.is_empty();
                         let dot = if none { "" } else { "." };
                         self.leaves(to, format!("{path}{dot}{name}"), home, depth + 1, out)?;
@@ -288,33 +281,86 @@ impl Types<'_, '_> {
             }
             dw::DW_TAG_array_type => {
                 let Some(to) = Self::target(&entry) else { return Ok(()) };
-                let (count, vector) = self.extent(of, &entry)?;
-                let element = self.value(to, 0)?.map(|e| e.0);
-                let stride = self.bytes(to, 0)?;
-                let array = Some(Array { count, stride, element, vector });
-                let ty = element.unwrap_or(Ty::B8);
-                let type_name = self.type_name(of, 0)?;
-                let leaf = Leaf {
-                    path: path.clone(),
-                    type_name,
-                    ty,
-                    points_to: None,
-                    array,
-                    home: home.clone(),
-                };
-                out.push(leaf);
-                // What holds one value is found by its index.
-                let listed = if element.is_some() { 0 } else { count.min(LISTED) };
-                for n in 0..listed {
-                    if let Some(home) = behind(n.saturating_mul(stride)) {
-                        self.leaves(to, format!("{path}[{n}]"), home, depth + 1, out)?;
-                    }
-                }
+                let (extents, vector) = self.extents(of, &entry)?;
+                self.elements(to, &extents, vector, Named { path, home }, depth, out)?;
             }
             _ => {}
         }
         Ok(())
     }
+
+    /// An array of these extents, from the outside in, and its elements.
+    fn elements(
+        &self,
+        to: UnitOffset,
+        extents: &[u64],
+        vector: bool,
+        named: Named,
+        depth: u32,
+        out: &mut Vec<Leaf>,
+    ) -> gimli::Result<()> {
+        if depth > 16 {
+            return Ok(());
+        }
+        let Some((&count, inner)) = extents.split_first() else {
+            return self.leaves(to, named.path, named.home, depth, out);
+        };
+        let value = self.value(to, 0)?;
+        let element = value.as_ref().map(|e| e.0).filter(|_| inner.is_empty());
+        let stride = inner.iter().fold(self.bytes(to, 0)?, |all, n| all.saturating_mul(*n));
+        let element_name = match value {
+            Some(value) => value.1,
+            None => self.type_name(to, 0)?,
+        };
+        out.push(Leaf {
+            path: named.path.clone(),
+            type_name: array_name(&element_name, extents, vector),
+            ty: element.unwrap_or(Ty::B8),
+            points_to: None,
+            array: Some(Array { count, stride, element, vector }),
+            home: named.home.clone(),
+        });
+        // What holds one value is found by its index.
+        let listed = if element.is_some() { 0 } else { count.min(LISTED) };
+        for n in 0..listed {
+            if out.len() >= MOST {
+                break;
+            }
+            if let Some(home) = behind(&named.home, n.saturating_mul(stride)) {
+                let path = format!("{}[{n}]", named.path);
+                self.elements(to, inner, vector, Named { path, home }, depth + 1, out)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A variable or a part of one: its name, and where it is.
+struct Named {
+    path: String,
+    home: Home,
+}
+
+/// So many bytes further on.
+fn behind(home: &Home, more: u64) -> Option<Home> {
+    match home {
+        Home::Variable(name, offset) => {
+            Some(Home::Variable(name.clone(), offset.saturating_add(more)))
+        }
+        Home::Pointed(at, space, offset) => {
+            Some(Home::Pointed(at.clone(), *space, offset.saturating_add(more)))
+        }
+        Home::Register(_) => None,
+    }
+}
+
+/// The name of an array or vector type.
+fn array_name(element: &str, extents: &[u64], vector: bool) -> String {
+    let all: String =
+        extents.iter().map(|n| if vector { n.to_string() } else { format!("[{n}]") }).collect();
+    // Extents read from the outside in.
+    let at = element.find('[').filter(|_| !vector).unwrap_or(element.len());
+    format!("{}{all}{}", &element[..at], &element[at..])
 }
 
 /// The offset of a member: `DW_OP_plus_uconst n`.

@@ -114,8 +114,12 @@ pub enum TraceFormatArg {
 #[derive(Args, Debug)]
 pub struct DiffArgs {
     /// The other version: a PTX or OpenCL C file, or `jit` for compiled code of the same file
-    #[arg(long, value_name = "FILE|jit")]
-    pub with: String,
+    #[arg(long, value_name = "FILE|jit", required_unless_present = "recorded", conflicts_with = "recorded")]
+    pub with: Option<String>,
+    /// What a buffer held behind the last launch elsewhere, such as on a GPU: its name in the launch file or the number
+    /// of its argument, and a file of its bytes; repeated
+    #[arg(long, value_name = "BUFFER=FILE", value_parser = buffer_file)]
+    pub recorded: Vec<(String, PathBuf)>,
     /// The options of `run`.
     #[command(flatten)]
     pub run: RunArgs,
@@ -139,6 +143,11 @@ pub struct ReduceArgs {
     /// The command that fails; `{}` is the file
     #[arg(value_name = "COMMAND", required = true, last = true)]
     pub command: Vec<String>,
+}
+
+fn buffer_file(text: &str) -> Result<(String, PathBuf), String> {
+    let (buffer, file) = text.split_once('=').ok_or("write BUFFER=FILE: 1=sums.bin")?;
+    Ok((buffer.trim().to_owned(), PathBuf::from(file)))
 }
 
 fn block_index(text: &str) -> Result<[u32; 3], String> {
