@@ -8,7 +8,7 @@ use ptx_isa::special::Sreg;
 use ptx_parse::code::Program;
 
 use crate::ctx::Ctx;
-use crate::rows::Operand;
+use crate::rows::{Base, Operand};
 
 /// A handler: context, instruction, executing lanes, lanes to write in register rows (all 32 when
 /// every live lane executes). `false` asks for the slow path.
@@ -178,6 +178,12 @@ impl Kernel {
     /// the decoded stream; the end of a function has one instruction more.
     pub fn origin(&self, pc: u32) -> Option<(u32, u32)> {
         self.origin.get(pc as usize).copied()
+    }
+    /// Whether the code keeps this register of a function: it may be declared and never used, or be a constant.
+    pub fn keeps(&self, function: u32, kind: Kind, number: u32) -> bool {
+        let rows = self.registers.get(function as usize).map(|kinds| &kinds[kind as usize]);
+        let row = rows.and_then(|rows| rows.get(number as usize)).filter(|o| !o.is_none());
+        row.is_some_and(|o| o.0 & 3 == Base::Frame as u32)
     }
     /// Instructions in the decoded stream.
     pub fn decoded_len(&self) -> usize {

@@ -116,7 +116,8 @@ fn recorded(args: &DiffArgs, plan: &Plan, here: &[Vec<u8>]) -> Result<Vec<Vec<u8
     let common = &args.run.common;
     let mut all = here.to_vec();
     for (name, file) in &args.recorded {
-        let called = |b: &crate::plan::Buffer| b.name == *name || b.name == format!("argument {name}");
+        let called =
+            |b: &crate::plan::Buffer| b.name == *name || b.name == format!("argument {name}");
         let Some(n) = plan.buffers.iter().position(called) else {
             let names: Vec<&str> = plan.buffers.iter().map(|b| b.name.as_str()).collect();
             let text = format!("there is no buffer `{name}`; there are: {}", names.join(", "));
@@ -127,7 +128,8 @@ fn recorded(args: &DiffArgs, plan: &Plan, here: &[Vec<u8>]) -> Result<Vec<Vec<u8
         })?;
         if bytes.len() != all[n].len() {
             let (file, held) = (file.display(), bytes.len());
-            let text = format!("{file} holds {held} bytes, {} has {}", plan.buffers[n].name, all[n].len());
+            let text =
+                format!("{file} holds {held} bytes, {} has {}", plan.buffers[n].name, all[n].len());
             return Err(common.fail(USAGE, "recorded", text));
         }
         all[n] = bytes;

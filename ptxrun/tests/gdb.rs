@@ -1,4 +1,4 @@
-//! The gdb remote protocol: a client of packets, and gdb itself where it is installed.
+//! The gdb remote protocol: a client of packets, and gdb and lldb themselves where they are installed.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -276,8 +276,60 @@ fn gdb_stops_steps_watches_and_goes_back() {
     assert_eq!(ended(child).0, 0);
 }
 
+/// What lldb says, in this order.
+const LLDB: &[&str] = &[
+    "stop reason = signal SIGTRAP",
+    "ptx_rd1 = 0x0000000010000000",
+    "stop reason = breakpoint 1.1",
+    "rip = 0x0000000008000020",
+    "ptx_r1 = 0x00000005",
+    "ptx_r3 = 0x0000004d",
+    "0x10000000: 00 00 00 00",
+    "response: T05",
+    "response: OK",
+    "Process 1 detached",
+];
+
+fn lldb_stops_steps_looks_and_goes_back() {
+    let (child, port) = server(&[]);
+    let commands = [
+        "settings set target.process.disable-memory-cache true",
+        &format!("gdb-remote localhost:{port}"),
+        "thread step-inst",
+        "register read ptx_rd1",
+        "breakpoint set -a 0x8000020",
+        "continue",
+        "register read rip",
+        "thread select 6",
+        "register read ptx_r1",
+        "register write ptx_r3 77",
+        "register read ptx_r3",
+        "memory read -c 16 0x10000000",
+        "process plugin packet send bs",
+        "process plugin packet monitor where",
+        "breakpoint delete -f",
+        "detach",
+    ];
+    let mut lldb = Command::new("lldb");
+    lldb.args(["--no-lldbinit", "--batch"]);
+    for command in commands {
+        lldb.args(["-o", command]);
+    }
+    let out = lldb.output().unwrap();
+    let told = String::from_utf8_lossy(&out.stdout).into_owned();
+    let mut rest = told.as_str();
+    for line in LLDB {
+        let at = rest.find(line).unwrap_or_else(|| {
+            panic!("{line:?} is missing\n{told}\n{}", String::from_utf8_lossy(&out.stderr))
+        });
+        rest = &rest[at + line.len()..];
+    }
+    assert_eq!(ended(child).0, 0);
+}
+
 golden::tests! {
     packets_stop_look_and_go_back: nothing(),
     a_client_that_leaves_lets_the_kernel_run: nothing(),
     gdb_stops_steps_watches_and_goes_back: program(&["gdb", "--version"]),
+    lldb_stops_steps_looks_and_goes_back: program(&["lldb", "--version"]),
 }

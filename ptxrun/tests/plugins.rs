@@ -41,9 +41,10 @@ fn example(name: &str, set: &[(&str, &str)]) -> String {
     out.stdout
 }
 
-/// Each example with the variables that it wants, and what shows that it has seen the walk.
-type Shows = fn(&str) -> bool;
-const EXAMPLES: &[(&str, &[(&str, &str)], Shows)] = &[
+/// An example: its name, the variables that it wants, and what shows that it has seen the walk.
+type Example = (&'static str, &'static [(&'static str, &'static str)], fn(&str) -> bool);
+
+const EXAMPLES: &[Example] = &[
     ("count", &[], |told| {
         told.starts_with("walk: 56 warp instructions, 308 thread instructions\n")
     }),

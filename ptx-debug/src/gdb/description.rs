@@ -117,7 +117,7 @@ fn type_for_gdb(ty: Ty) -> (u32, &'static str) {
 }
 
 impl Layout {
-    /// The registers of all functions that a kernel reaches.
+    /// The registers of all functions that a kernel reaches, its own first.
     pub(super) fn new(code: &CodeMap) -> Layout {
         let mut entries: Vec<Entry> = Vec::new();
         let mut host = |name: &str, bits, ty, shows| {
@@ -154,7 +154,9 @@ impl Layout {
         for f in 0..code.functions() {
             for (name, r) in code.registers(f) {
                 let shown = name_for_gdb(name);
-                if r.ty.bits() <= 64 && names.insert(shown.clone()) {
+                // lldb reads nothing behind a register that has no value.
+                let kept = code.kernel.keeps(f, r.kind, r.number);
+                if kept && r.ty.bits() <= 64 && names.insert(shown.clone()) {
                     let (bits, ty) = type_for_gdb(r.ty);
                     let shows = Shows::Ptx(name.clone());
                     entries.push(Entry { name: shown, bits, ty, shows });

@@ -114,7 +114,12 @@ pub enum TraceFormatArg {
 #[derive(Args, Debug)]
 pub struct DiffArgs {
     /// The other version: a PTX or OpenCL C file, or `jit` for compiled code of the same file
-    #[arg(long, value_name = "FILE|jit", required_unless_present = "recorded", conflicts_with = "recorded")]
+    #[arg(
+        long,
+        value_name = "FILE|jit",
+        required_unless_present = "recorded",
+        conflicts_with = "recorded"
+    )]
     pub with: Option<String>,
     /// What a buffer held behind the last launch elsewhere, such as on a GPU: its name in the launch file or the number
     /// of its argument, and a file of its bytes; repeated
