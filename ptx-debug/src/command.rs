@@ -145,6 +145,8 @@ pub enum Command {
     CatchBarrier(bool),
     /// Rest before every launch and behind it, or not.
     CatchLaunch(bool),
+    /// Rest at what checkers have found, or not.
+    CatchFinding(bool),
     Block([u32; 3]),
     Warp(u32),
     Lane(u8),
@@ -343,6 +345,8 @@ fn command(
             ["barrier", "off"] => Ok(Command::CatchBarrier(false)),
             ["launch"] | ["launch", "on"] => Ok(Command::CatchLaunch(true)),
             ["launch", "off"] => Ok(Command::CatchLaunch(false)),
+            ["finding"] | ["finding", "on"] => Ok(Command::CatchFinding(true)),
+            ["finding", "off"] => Ok(Command::CatchFinding(false)),
             _ => Err(usage()),
         },
         "block" => triple(rest).map(Command::Block).ok_or_else(usage),

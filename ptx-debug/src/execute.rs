@@ -96,6 +96,10 @@ impl<'a> Rest<'a> {
                 self.session.catch_launch = *on;
                 Ok(Answer::Done)
             }
+            Command::CatchFinding(on) => {
+                self.session.catch_finding = *on;
+                Ok(Answer::Done)
+            }
             Command::Block(_) | Command::Warp(_) | Command::Lane(_) | Command::Thread(_) => {
                 self.switch(command)
             }

@@ -99,8 +99,8 @@ pub const HELP: &[Entry] = &[
     entry(&["awatch"], "awatch EXPRESSION", "stop when memory is read or written"),
     entry(
         &["catch"],
-        "catch barrier|launch on|off",
-        "stop where a warp comes to a barrier; rest before every launch and behind it",
+        "catch barrier|launch|finding on|off",
+        "stop where a warp comes to a barrier; rest before every launch and behind it; stop at what --check found",
     ),
     entry(&["block"], "block X[,Y[,Z]]", "look at another block of the cluster"),
     entry(&["warp"], "warp N", "look at another warp of the block"),

@@ -15,6 +15,7 @@
 //! | `drive`, `snapshot` | running the launch, and running it again |
 //! | `execute`, `show`, `draw`, [`answer`] | carrying out commands, and what they answer |
 //! | [`trace`], [`writers`] | what a launch executes; who wrote which bytes last |
+//! | [`findings`] | when what a checker found happens |
 //! | [`plugin`] | observers in shared libraries |
 //! | [`front`], [`terminal`], [`dap`], [`gdb`] | who asks: a user, a script, an editor, gdb |
 
@@ -29,6 +30,7 @@ pub mod error;
 pub mod eval;
 mod execute;
 pub mod expr;
+pub mod findings;
 pub mod front;
 pub mod gdb;
 mod goal;

@@ -61,6 +61,8 @@ pub(crate) struct Runner<'r> {
     wake: u64,
     /// Every issue is looked at.
     pub every: bool,
+    /// Breakpoints, watchpoints and findings let execution rest, or are looked for.
+    breaks: bool,
     /// Accesses are looked at.
     accesses: bool,
     /// Positions in the decoded stream that are looked at.
@@ -91,6 +93,7 @@ impl<'r> Runner<'r> {
             time: 0,
             wake: 0,
             every: false,
+            breaks: false,
             accesses: false,
             flags: Vec::new(),
             session,
@@ -159,6 +162,7 @@ impl<'r> Runner<'r> {
             }
         }
         self.flags = flags;
+        self.breaks = breaks;
         self.wake(self.time);
     }
 
@@ -177,6 +181,10 @@ impl<'r> Runner<'r> {
             if *time >= now {
                 wake = wake.min(*time);
             }
+        }
+        if self.breaks && self.session.catch_finding {
+            let next = self.session.findings.iter().map(|f| f.time).find(|t| *t >= now);
+            wake = wake.min(next.unwrap_or(wake));
         }
         self.wake = wake;
     }
@@ -265,7 +273,14 @@ impl<'r> Runner<'r> {
                 let focus = self.session.focus;
                 return self.rest(moment, Reason::Writer { text, found }, focus);
             }
+            let found = self.finding(now);
             self.wake(now + 1);
+            if let Some((reason, lane)) = found {
+                match &mut self.search {
+                    Some(search) => remember(search, (now, reason, lane)),
+                    None => return self.rest(moment, reason, lane),
+                }
+            }
             if self.pause.swap(false, Ordering::Relaxed) && self.search.is_none() && !self.through {
                 return self.rest(moment, Reason::Interrupt, LaneId::executing(moment));
             }
@@ -296,6 +311,15 @@ impl<'r> Runner<'r> {
             }
             None => self.rest(moment, reason, lane),
         }
+    }
+
+    /// What a checker has found at this time.
+    fn finding(&self, now: u64) -> Option<(Reason, LaneId)> {
+        let stops = self.breaks && self.session.catch_finding;
+        let mut here = self.session.findings.iter().filter(|f| stops && f.time == now);
+        let first = here.next()?;
+        let rest = here.map(|f| format!("; {}", f.text)).collect::<String>();
+        Some((Reason::Finding { text: format!("{}{rest}", first.text) }, first.lane))
     }
 
     /// The search has come to the present.

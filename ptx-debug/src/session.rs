@@ -15,6 +15,7 @@ use crate::command::{Format, Motion, WatchKind};
 use crate::error::Error;
 use crate::eval::{self, Compiled};
 use crate::expr::Expr;
+use crate::findings::Found;
 use crate::snapshot::Snapshot;
 
 /// A lane of the grid.
@@ -141,6 +142,11 @@ pub enum Reason {
     },
     /// A warp comes to a barrier.
     Barrier,
+    /// A checker has found something about the next instruction.
+    Finding {
+        /// What.
+        text: String,
+    },
     /// The lane that was stepped has ended.
     LaneEnded(LaneId),
     /// The user stopped it.
@@ -281,6 +287,10 @@ pub struct Session {
     pub catch_barrier: bool,
     /// Rest before the launch and behind it.
     pub catch_launch: bool,
+    /// Rest at what checkers have found.
+    pub catch_finding: bool,
+    /// What checkers have found in this launch, in the order of time.
+    pub findings: Vec<Found>,
     /// The lane that is looked at.
     pub focus: LaneId,
     /// The activation that is looked at: calls outwards from the executing one.
@@ -317,6 +327,8 @@ impl Session {
             numbers: 1,
             catch_barrier: false,
             catch_launch: true,
+            catch_finding: true,
+            findings: Vec::new(),
             focus: LaneId::default(),
             up: 0,
             displays: Vec::new(),
@@ -333,6 +345,7 @@ impl Session {
         self.numbers = old.numbers;
         self.catch_barrier = old.catch_barrier;
         self.catch_launch = old.catch_launch;
+        self.catch_finding = old.catch_finding;
         self.pause = old.pause;
         self.displays = old.displays;
         for mut b in old.breakpoints {
@@ -405,8 +418,16 @@ impl Session {
         locked(&self.printed).text.clone()
     }
 
+    /// The launch as it runs under the debugger.
+    pub fn launch(&self) -> &LaunchParams {
+        &self.params
+    }
+
     /// Makes memory what it was before the launch.
-    pub(crate) fn rewind(&mut self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// When the kernel freed memory of an earlier launch.
+    pub fn rewind(&mut self) -> Result<(), Error> {
         self.snapshot.restore(&self.memory)?;
         locked(&self.printed).text.clear();
         for w in &mut self.watchpoints {

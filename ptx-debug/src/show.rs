@@ -493,6 +493,7 @@ impl Rest<'_> {
                 answers.push(say(format!("  by {by} at {place}")));
             }
             Reason::Barrier => answers.push(say("at a barrier".into())),
+            Reason::Finding { text } => answers.push(say(format!("finding: {text}"))),
             Reason::LaneEnded(lane) => {
                 answers.push(say(format!("{} has ended", lane_text(*lane))));
             }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use ptx_check::Finding;
 use ptx_interp::{Kernel, LaunchParams, Report};
 use ptx_parse::Span;
 use ptx_parse::code::Refusal;
@@ -180,13 +181,8 @@ impl Context {
         let options = ptx_jit::Options { fast_nan, stack: launch.stack_bytes };
         launch.since = Some(since);
         if let Some(checker) = self.checker() {
-            // Variables stand apart, unless that takes more shared memory than there is.
-            let spaced = module
-                .verified()
-                .spaced(entry)
-                .filter(|spaced| ptx_interp::Checked::new(spaced, &launch).is_ok());
             let stats = checker
-                .launch(spaced.as_ref().unwrap_or(&kernel), &launch)
+                .launch(&spaced(module, entry, &kernel, &launch), &launch)
                 .map_err(LaunchError::from_engine)?;
             return Ok(LaunchStats::interpreted(stats, Engine::Fallback("it is checked".into())));
         }
@@ -308,6 +304,33 @@ impl Context {
         };
         Ok((kernel, launch))
     }
+
+    /// Runs what [`prepare`](Context::prepare) made and checks it: what is new, and the kernel that ran, whose variables
+    /// stand apart. `None` where nothing is checked. A fault ends the launch and is found as well.
+    pub fn check(
+        &self,
+        module: &Module,
+        entry: &str,
+        kernel: &Arc<Kernel>,
+        launch: &LaunchParams,
+    ) -> Option<(Vec<Finding>, Arc<Kernel>)> {
+        let checker = self.checker()?;
+        let (known, kernel) = (checker.all().len(), spaced(module, entry, kernel, launch));
+        let _ = checker.launch(&kernel, launch);
+        Some((checker.all().split_off(known), kernel))
+    }
+}
+
+/// The kernel whose variables stand apart, unless that takes more shared memory than there is.
+fn spaced(
+    module: &Module,
+    entry: &str,
+    kernel: &Arc<Kernel>,
+    launch: &LaunchParams,
+) -> Arc<Kernel> {
+    let spaced = module.verified().spaced(entry);
+    let fits = spaced.filter(|spaced| ptx_interp::Checked::new(spaced, launch).is_ok());
+    fits.unwrap_or_else(|| Arc::clone(kernel))
 }
 
 /// Why a launch could not be timed.

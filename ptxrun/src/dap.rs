@@ -73,7 +73,9 @@ fn run(
     let mut launcher = |context: &Context, module: &Module, launch: &PlannedLaunch, config| {
         debugger.launch(context, module, launch, config)
     };
-    let done = execute_by(plan, verified, &RunOptions::default(), &printed, &mut launcher);
+    let checks = args.check.unwrap_or_default();
+    let options = RunOptions { checks, schedule: args.schedule, ..RunOptions::default() };
+    let done = execute_by(plan, verified, &options, &printed, &mut launcher);
     match done {
         Ok(done) => {
             server.say(&report::text(plan, &done, &args.print));

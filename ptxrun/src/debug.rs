@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
+use ptx_debug::findings;
 use ptx_debug::session::LaneId;
 use ptx_debug::terminal::{Input, Terminal, stop_at_interrupt};
+use ptx_debug::trace::code_of;
 use ptx_debug::{End, Front, Session, Target, debug as debug_launch, gdb};
+use ptx_runtime::check::{Finding, Site};
 use ptx_runtime::opencl::Options;
 use ptx_runtime::{Context, Engine, LaunchConfig, LaunchError, LaunchStats, Module, Verified};
 
@@ -134,7 +137,9 @@ fn plan_under(
     let mut launcher = |context: &Context, module: &Module, launch: &PlannedLaunch, config| {
         debugger.launch(context, module, launch, config)
     };
-    let done = execute_by(plan, verified, &RunOptions::default(), &printed, &mut launcher);
+    let checks = args.check.unwrap_or_default();
+    let options = RunOptions { checks, schedule: args.schedule, ..RunOptions::default() };
+    let done = execute_by(plan, verified, &options, &printed, &mut launcher);
     let done = match done {
         Ok(done) => done,
         Err(RunError::Quit) => return Ok(()),
@@ -153,6 +158,22 @@ fn plan_under(
 /// Folders in which source files are looked for.
 pub(crate) fn folders(module: &Path) -> Vec<PathBuf> {
     vec![module.parent().unwrap_or(Path::new("")).to_path_buf()]
+}
+
+/// What a checker found, for the debugger.
+fn of_checker(finding: &Finding) -> findings::Finding {
+    let place = |site: &Site| findings::Place {
+        function: site.place.function.clone(),
+        line: site.place.ptx.line,
+        text: site.place.text.clone(),
+        block: site.block,
+        thread: site.thread,
+    };
+    findings::Finding {
+        text: format!("{} ({})", finding.message, finding.class.name()),
+        places: finding.sites.iter().map(place).collect(),
+        bytes: finding.memory.as_ref().map(|m| (m.address, m.bytes)),
+    }
 }
 
 /// Debugs one launch after the other. Breakpoints stay from launch to launch.
@@ -182,6 +203,31 @@ impl Debugger<'_> {
         self.run(context, module, &launch.entry, config).map(|stats| (stats, None))
     }
 
+    /// Lets checkers look at the launch before it is debugged, if there are any, and finds out when what they found
+    /// happens.
+    fn check(
+        &self,
+        context: &Context,
+        module: &Module,
+        entry: &str,
+        session: &mut Session,
+    ) -> Result<(), RunError> {
+        let launch = session.launch().clone();
+        let Some((found, kernel)) = context.check(module, entry, &session.code.kernel, &launch)
+        else {
+            return Ok(());
+        };
+        let refused = |error: ptx_debug::Error| RunError::Watched(error.to_string());
+        session.rewind().map_err(refused)?;
+        let findings: Vec<findings::Finding> = found.iter().map(of_checker).collect();
+        if !findings.is_empty() {
+            let code = code_of(&kernel, module.verified().module(), &launch, &self.folders);
+            session.findings = findings::times(&code, context.memory(), &launch, &findings);
+            session.rewind().map_err(refused)?;
+        }
+        Ok(())
+    }
+
     /// Carries out a launch of this kernel.
     pub(crate) fn run(
         &mut self,
@@ -201,6 +247,7 @@ impl Debugger<'_> {
             None => session.pause = Arc::clone(&self.pause),
         }
         session.focus = LaneId::default();
+        self.check(context, module, entry, &mut session)?;
         let ended = debug_launch(&mut session, self.front);
         if let Some(mut print) = print {
             print(&session.output());

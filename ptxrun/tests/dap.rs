@@ -357,6 +357,22 @@ fn opencl_lines_and_a_fault() {
 }
 
 #[test]
+fn what_checkers_find_is_an_exception() {
+    let mut c = Client::start();
+    let args = ["--entry", "past", "--block", "4", "--arg", "buf:16", "--check", "memory"];
+    c.launch("mistakes.cl", &args, json!({}));
+    c.body("configurationDone", json!({}));
+    let stop = c.event("stopped");
+    assert_eq!(stop["reason"], "exception");
+    let info = c.body("exceptionInfo", json!({"threadId": stop["threadId"]}));
+    assert!(info["description"].as_str().unwrap().contains("out of bounds"), "{info}");
+    let frame = c.top(stop["threadId"].as_u64().unwrap());
+    assert_eq!((frame["line"].as_u64(), c.value(&frame, "k").as_str()), (Some(12), "4"));
+    c.body("continue", json!({"threadId": 1}));
+    assert_eq!(c.leave(), 0);
+}
+
+#[test]
 fn what_cannot_be_launched_is_refused() {
     let mut c = Client::start();
     let answer = c.ask("threads", json!({}));

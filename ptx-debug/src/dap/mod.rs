@@ -220,7 +220,7 @@ impl Server {
             Reason::Time | Reason::Ended | Reason::Writer { .. } => ("goto", Vec::new()),
             Reason::Breakpoint { number, .. } => ("breakpoint", vec![*number]),
             Reason::Watchpoint { number, .. } => ("data breakpoint", vec![*number]),
-            Reason::Barrier => ("exception", Vec::new()),
+            Reason::Barrier | Reason::Finding { .. } => ("exception", Vec::new()),
             Reason::Interrupt => ("pause", Vec::new()),
             Reason::Fault(_) => ("exception", Vec::new()),
         };

@@ -139,6 +139,7 @@ impl Server {
             | Reason::Step
             | Reason::Time
             | Reason::Barrier
+            | Reason::Finding { .. }
             | Reason::LaneEnded(_)
             | Reason::Ended
             | Reason::Writer { .. } => signal(Signal::SIGTRAP),
