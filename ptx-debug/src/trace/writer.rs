@@ -4,14 +4,18 @@
 use std::io::Write;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 
-/// What is collected before it is handed over.
-const CHUNK: usize = 1 << 18;
+/// Words that are collected before they are handed over: they stay in a cache, and so do the bytes that are made of them.
+const WORDS: usize = 1 << 15;
+/// Bytes that are collected before they are handed over.
+const BYTES: usize = 1 << 18;
 /// Chunks that may wait.
-const WAITING: usize = 4;
+const WAITING: usize = 16;
 
 /// Collects words or bytes in chunks for another thread.
 pub(super) struct Chunks<T> {
     buffer: Vec<T>,
+    /// How many are collected.
+    most: usize,
     full: SyncSender<Vec<T>>,
     empty: Receiver<Vec<T>>,
     failed: bool,
@@ -23,11 +27,12 @@ pub(super) struct Taken<T> {
     empty: std::sync::mpsc::Sender<Vec<T>>,
 }
 
-/// Both sides.
-pub(super) fn chunks<T>() -> (Chunks<T>, Taken<T>) {
+/// Both sides, for chunks of so many.
+fn chunks<T>(most: usize) -> (Chunks<T>, Taken<T>) {
     let (send_full, full) = sync_channel(WAITING);
     let (empty, take_empty) = channel();
-    let chunks = Chunks { buffer: Vec::new(), full: send_full, empty: take_empty, failed: false };
+    let (buffer, failed) = (Vec::new(), false);
+    let chunks = Chunks { buffer, most, full: send_full, empty: take_empty, failed };
     (chunks, Taken { full, empty })
 }
 
@@ -41,7 +46,7 @@ impl<T> Chunks<T> {
     /// Hands the chunk over if it is full.
     #[inline(always)]
     pub(super) fn pass(&mut self) {
-        if self.buffer.len() >= CHUNK {
+        if self.buffer.len() >= self.most {
             self.finish();
         }
     }
@@ -54,8 +59,8 @@ impl<T> Chunks<T> {
     /// Hands over what there is.
     #[inline(never)]
     pub(super) fn finish(&mut self) {
-        let next = self.empty.try_recv();
-        let next = next.unwrap_or_else(|_| Vec::with_capacity(CHUNK + (CHUNK >> 4)));
+        let room = self.most + (self.most >> 4);
+        let next = self.empty.try_recv().unwrap_or_else(|_| Vec::with_capacity(room));
         let chunk = std::mem::replace(&mut self.buffer, next);
         // The other thread ends early only when it cannot go on.
         self.failed |= self.full.send(chunk).is_err();
@@ -88,8 +93,8 @@ pub(super) fn beside<T, F: Send>(
     body: impl FnOnce(Chunks<u32>) -> T,
 ) -> (T, std::io::Result<()>) {
     std::thread::scope(|scope| {
-        let (words, events) = chunks::<u32>();
-        let (mut bytes, written) = chunks::<u8>();
+        let (words, events) = chunks::<u32>(WORDS);
+        let (mut bytes, written) = chunks::<u8>(BYTES);
         let writer = scope.spawn(move || {
             written.each(|chunk| out.write_all(chunk))?;
             out.flush()
