@@ -62,5 +62,40 @@ pub fn current() -> Option<Past> {
     if UNKNOWN.load(Ordering::Relaxed) {
         return None;
     }
-    CURRENT.with(|c| c.borrow().clone())
+    // A program's last functions may free memory when this thread's variables are gone.
+    CURRENT.try_with(|c| c.borrow().clone()).ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::{Known, Past, current, during};
+
+    static ASKED: AtomicBool = AtomicBool::new(false);
+
+    /// Asks when its thread ends, as a program's last functions do.
+    struct Last;
+
+    impl Drop for Last {
+        fn drop(&mut self) {
+            ASKED.store(current().is_none(), Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_thread_that_ends_does_no_work_of_a_queue() {
+        thread_local! {
+            static LAST: Last = const { Last };
+        }
+        let thread = std::thread::spawn(|| {
+            // Variables of a thread end in the opposite order of their first use.
+            LAST.with(|_| ());
+            let past = Past { queue: 1, number: 1, known: Arc::new(Known::new()) };
+            during(past, || assert!(current().is_some(), "the work is current"));
+        });
+        assert!(thread.join().is_ok(), "the thread ends");
+        assert!(ASKED.load(Ordering::Relaxed), "it was asked, and no work was current");
+    }
 }

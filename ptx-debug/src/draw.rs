@@ -19,6 +19,7 @@ fn waits(w: Waits) -> String {
         Waits::Barrier(n) => format!("waits at barrier {n}"),
         Waits::ClusterBarrier => "waits at the cluster barrier".into(),
         Waits::Lanes(lanes) => format!("waits for lanes {lanes:#010x}"),
+        Waits::Warpgroup => "waits for the other warps of the warpgroup".into(),
         Waits::Reconvergence => "waits to reconverge".into(),
     }
 }

@@ -82,6 +82,10 @@ pub(crate) enum State {
     Cluster,
     /// These lanes at a `*.sync` instruction.
     Sync(u32),
+    /// The other warps of the warpgroup, until each has come to so many products.
+    Product(u32),
+    /// Likewise, until each has committed so many groups of products.
+    Products(u32),
 }
 
 /// Where lanes meet again.
@@ -128,6 +132,11 @@ pub(crate) struct Warp {
     pub rows: *mut u8,
     /// Lanes that arrived at the cluster barrier.
     pub cluster_arrived: u32,
+    /// Products of the warpgroup that it has come to, and whether it waits at the last of them.
+    pub came: u32,
+    pub held: bool,
+    /// Groups of products that it has committed.
+    pub products: u32,
     /// Slices since lanes last met or left.
     stall: u32,
     /// Whether lanes had to leave a join: then they do so sooner.
@@ -151,6 +160,9 @@ impl Warp {
             local: Vec::new(),
             rows: std::ptr::null_mut(),
             cluster_arrived: 0,
+            came: 0,
+            held: false,
+            products: 0,
             stall: 0,
             spins: false,
             waiting: 0,
@@ -165,6 +177,7 @@ impl Warp {
         self.joins.clear();
         self.frames.clear();
         self.cluster_arrived = 0;
+        (self.came, self.held, self.products) = (0, false, 0);
         self.stall = 0;
         self.waiting = 0;
         let frame = self.frames.add(Activation {

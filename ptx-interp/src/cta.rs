@@ -3,17 +3,21 @@
 use std::cell::RefCell;
 
 use ptx_isa::Kind;
+use ptx_isa::effect::AsyncGroupOp;
 use ptx_isa::special::Sreg;
 use ptx_isa::tcgen05::TensorMemory;
 
 use crate::barrier::Barrier;
 use crate::code::Kernel;
-use crate::control::Warp;
+use crate::control::{State, Warp};
 use crate::geometry::Geometry;
 use crate::rows::Area;
 
 /// Barriers of a CTA (PTX ISA 9.7.13.1).
 pub(crate) const BARRIERS: usize = 16;
+
+/// Warps of a warpgroup.
+const WARPGROUP: usize = 4;
 
 /// A thread block.
 pub(crate) struct Cta {
@@ -103,6 +107,63 @@ fn frame_stride(k: &Kernel) -> usize {
 }
 
 impl Cta {
+    /// Whether something holds for every warp of a warp's warpgroup that has not ended.
+    fn warpgroup(&self, warp: usize, holds: impl Fn(&Warp) -> bool) -> bool {
+        let first = warp / WARPGROUP * WARPGROUP;
+        let mut all = self.warps.iter().skip(first).take(WARPGROUP);
+        all.all(|w| w.live == 0 || holds(w))
+    }
+
+    /// A split has come to a product of its warpgroup; whether it goes on. All four warps wait for the last one: an H200
+    /// holds the others at the product itself, neither at the fence before it nor at the wait behind.
+    pub(crate) fn product(&mut self, warp: usize, split: usize) -> bool {
+        let w = &mut self.warps[warp];
+        if !w.held {
+            w.came += 1;
+        }
+        let came = w.came;
+        let all = self.warpgroup(warp, |w| w.came >= came);
+        let w = &mut self.warps[warp];
+        w.held = !all;
+        if !all {
+            w.splits[split].state = State::Product(came);
+        }
+        all
+    }
+
+    /// A split commits a group of products, or waits for groups; whether it goes on. Each warp multiplies its rows when
+    /// it executes a product, so that a group is complete when all four have.
+    pub(crate) fn products(&mut self, warp: usize, split: usize, what: AsyncGroupOp) -> bool {
+        let own = &mut self.warps[warp];
+        let groups = match what {
+            AsyncGroupOp::Commit => {
+                own.products += 1;
+                return true;
+            }
+            AsyncGroupOp::Wait { pending, .. } => own.products.saturating_sub(pending),
+            AsyncGroupOp::WaitAll => own.products,
+        };
+        let all = self.warpgroup(warp, |w| w.products >= groups);
+        if !all {
+            self.warps[warp].splits[split].state = State::Products(groups);
+        }
+        all
+    }
+
+    /// Lets the splits of a warp go on that have waited for the others of the warpgroup.
+    pub(crate) fn resume_products(&mut self, warp: usize) {
+        for split in 0..self.warps[warp].splits.len() {
+            let ready = match self.warps[warp].splits[split].state {
+                State::Product(came) => self.warpgroup(warp, |w| w.came >= came),
+                State::Products(groups) => self.warpgroup(warp, |w| w.products >= groups),
+                State::Ready | State::Bar(_) | State::Cluster | State::Sync(_) => continue,
+            };
+            if ready {
+                self.warps[warp].splits[split].state = State::Ready;
+            }
+        }
+    }
+
     fn start(&mut self, k: &Kernel, g: &Geometry) {
         let stride = frame_stride(k);
         for b in &mut self.bars {

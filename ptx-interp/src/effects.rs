@@ -1,9 +1,9 @@
 //! Micro-ops with an effect that have no fast handler, lane by lane.
 
-use ptx_isa::Kind;
 use ptx_isa::effect::{
-    Atom, AtomOp, Bar, BarKind, Effect, Fault, Flow, Mem, MemoryPlace, Order, WarpOp,
+    AsyncWork, Atom, AtomOp, Bar, BarKind, Effect, Fault, Flow, Mem, MemoryPlace, Order, WarpOp,
 };
+use ptx_isa::{Kind, Reach};
 
 use crate::atomic::memory_fence;
 use crate::code::EffectInfo;
@@ -39,6 +39,11 @@ impl<O: Observer> Worker<'_, O> {
                 memory_fence();
             }
             Effect::AsyncGroup(work) => {
+                if work.of == AsyncWork::MatrixProducts
+                    && !group.ctas[at.cta].products(at.warp, at.split, work.what)
+                {
+                    return Ok(After::Changed);
+                }
                 let pc = pc_of(group, at);
                 self.tell(group, at, pc, mask, WarpEvent::AsyncGroup(*work))?;
             }
@@ -404,6 +409,9 @@ impl<O: Observer> Worker<'_, O> {
                 return Ok(After::Changed);
             }
         }
+        if op.reach == Reach::Warpgroup && !group.ctas[at.cta].product(at.warp, at.split) {
+            return Ok(After::Changed);
+        }
         Ok(match self.run_warp_op(group, at, info, op, mask, write)? {
             Flow::Next => After::Next,
             Flow::Retry => After::Retry,
@@ -460,6 +468,10 @@ impl<O: Observer> Worker<'_, O> {
         let at = At { cta, warp, split: n };
         let mut next = Flow::Next;
         if let Effect::Warp(op) = &info.effect {
+            // Lanes that had gone different ways do not wait for the other warps, who must not wait for them.
+            if op.reach == Reach::Warpgroup {
+                group.ctas[cta].warps[warp].came += 1;
+            }
             match self.run_warp_op(group, at, info, op, mask, mask) {
                 Ok(flow) => next = flow,
                 Err(trouble) => {

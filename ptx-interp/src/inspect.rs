@@ -25,6 +25,8 @@ pub enum Waits {
     ClusterBarrier,
     /// These lanes of their warp, at an instruction with a member mask.
     Lanes(u32),
+    /// The other warps of the warpgroup, at a product or for products.
+    Warpgroup,
     /// Other lanes, to go on together.
     Reconvergence,
 }
@@ -111,6 +113,7 @@ impl<'a> Moment<'a> {
                 State::Bar(n) => Waits::Barrier(n),
                 State::Cluster => Waits::ClusterBarrier,
                 State::Sync(lanes) => Waits::Lanes(lanes),
+                State::Product(_) | State::Products(_) => Waits::Warpgroup,
             };
             all.push(Split { lanes: s.mask, at: origin(pc), waits, stack: stack(s.join) });
         }

@@ -233,6 +233,29 @@ impl Moment<'_> {
         Some(bytes)
     }
 
+    /// Whether two lanes execute the instruction, an effect, with the same operands.
+    pub fn alike(&self, one: u8, other: u8) -> bool {
+        let step = &self.kernel.code[self.pc as usize];
+        let both = 1 << (one & 31) | 1 << (other & 31);
+        if !matches!(step.step, Step::Mem | Step::Effect) || self.lanes & both != both {
+            return false;
+        }
+        let [one, other] = [one, other].map(|lane| usize::from(lane & 31));
+        self.kernel.effects[step.k as usize].src.iter().all(|(operand, kind)| {
+            // SAFETY: as in `stored`.
+            unsafe {
+                match kind {
+                    Kind::P => {
+                        let p = self.cx.bases.p(*operand);
+                        p >> one & 1 == p >> other & 1
+                    }
+                    Kind::W => self.cx.bases.w(*operand)[one] == self.cx.bases.w(*operand)[other],
+                    Kind::D => self.cx.bases.d(*operand)[one] == self.cx.bases.d(*operand)[other],
+                }
+            }
+        })
+    }
+
     /// Thread index of a lane.
     pub fn thread(&self, lane: u8) -> [u32; 3] {
         self.grid.geometry.thread(self.at.warp as u32, lane)
@@ -436,6 +459,9 @@ pub(crate) fn warps(kernel: &Kernel, group: &Group) -> Vec<WarpPlace> {
                     State::Bar(n) => format!("waits at barrier {n}"),
                     State::Cluster => "waits at the cluster barrier".into(),
                     State::Sync(m) => format!("waits for lanes {m:#010x}"),
+                    State::Product(_) | State::Products(_) => {
+                        "waits for the other warps of the warpgroup".into()
+                    }
                 };
                 add(s.mask, state, s.pc);
             }

@@ -313,6 +313,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             {
                 continue;
             }
+            group.ctas[cta].resume_products(warp);
             let w = &mut group.ctas[cta].warps[warp];
             let ready = if self.stack {
                 // The top of the stack is all that may run.

@@ -58,8 +58,48 @@ struct Thread {
     seen: Vec<Published>,
     /// Clocks of the agent at the commits of groups not waited for, by kind of work.
     groups: [VecDeque<u32>; 3],
+    /// Clocks of the agent at the commits of groups of products, waited for or not.
+    products: Commits,
     /// Clock at the last proxy fence, and what was known then.
     proxy_fence: Option<(u32, Known)>,
+    /// What the last fence for new mbarriers would release, and what is known of those of others.
+    inits: Option<Arc<Handed>>,
+    known_inits: Known,
+}
+
+/// Clocks at the last commits of groups.
+#[derive(Default)]
+struct Commits {
+    /// Number of the first that is kept.
+    first: usize,
+    clocks: VecDeque<u32>,
+}
+
+impl Commits {
+    fn push(&mut self, clock: u32) {
+        self.clocks.push_back(clock);
+        if self.clocks.len() > COMMITS {
+            self.clocks.pop_front();
+            self.first += 1;
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.first + self.clocks.len()
+    }
+
+    /// The clock at the commit of a number; `None` where it is not kept.
+    fn at(&self, number: usize) -> Option<u32> {
+        self.clocks.get(number.checked_sub(self.first)?).copied()
+    }
+}
+
+/// What the threads of a block bring to a cluster's barrier.
+struct Arrivals {
+    all: Gathered,
+    /// Of new mbarriers alone.
+    inits: Gathered,
+    waiting: Vec<u32>,
 }
 
 struct Barrier {
@@ -105,7 +145,7 @@ pub(crate) struct Race {
     numbers: HashMap<Kind, u32>,
     published: HashMap<(u32, u64), Vec<Published>>,
     phases: HashMap<(u32, u64), Phases>,
-    cluster_arrivals: HashMap<u64, HashMap<u32, (Gathered, Vec<u32>)>>,
+    cluster_arrivals: HashMap<u64, HashMap<u32, Arrivals>>,
     conflicts: Vec<Conflict>,
     seen: HashMap<(u32, u32, Class), usize>,
     /// Why races are not looked for.
@@ -116,6 +156,8 @@ pub(crate) struct Race {
 const PUBLISHED: usize = 16;
 /// Releases that a thread may have seen without a fence.
 const SEEN: usize = 64;
+/// Commits of groups of products that are kept.
+const COMMITS: usize = 64;
 /// Pairs of places that are reported.
 const CONFLICTS: usize = 4096;
 
@@ -222,7 +264,10 @@ impl Race {
             fences: Default::default(),
             seen: Vec::new(),
             groups: Default::default(),
+            products: Commits::default(),
             proxy_fence: None,
+            inits: None,
+            known_inits: nothing.clone(),
         };
         let threads = (0..self.threads).map(|_| thread()).collect();
         let (barriers, shared) = (HashMap::new(), Shadow::default());
@@ -387,8 +432,11 @@ impl Race {
             return true;
         }
         let actor = if agent { self.threads + lead } else { lead };
-        let known = &self.blocks[&home.block].threads[home.thread as usize].known;
-        known.of(home, block, actor) >= entry.clock
+        let thread = &self.blocks[&home.block].threads[home.thread as usize];
+        let kind = self.kinds[entry.site() as usize];
+        let init = kind.by == Accessor::Mbarrier && kind.action == Action::Write;
+        thread.known.of(home, block, actor) >= entry.clock
+            || init && thread.known_inits.of(home, block, actor) >= entry.clock
     }
 
     /// Whether two accesses are strong, of one size, and in each other's scopes.

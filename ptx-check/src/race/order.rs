@@ -10,7 +10,7 @@ use ptx_isa::effect::{
     Scope,
 };
 
-use super::{Barrier, PUBLISHED, Published, Race, SEEN, acquires, covers, releases};
+use super::{Arrivals, Barrier, PUBLISHED, Published, Race, SEEN, acquires, covers, releases};
 use crate::known::{Gathered, Handed, Home, Known};
 
 impl Race {
@@ -29,6 +29,10 @@ impl Race {
         for home in self.homes(m, block, mask) {
             let handed = self.hand(home);
             let threads = self.threads;
+            let thread = self.thread(home);
+            let fences: Vec<Arc<Handed>> =
+                thread.fences[Scope::Cluster as usize..].iter().filter_map(Option::clone).collect();
+            let inits = thread.inits.clone();
             match barrier {
                 BarrierName::Cta(id) => {
                     let blocks = self.blocks.get_mut(&block).expect("entered");
@@ -41,13 +45,20 @@ impl Race {
                 }
                 BarrierName::Cluster => {
                     let all = self.cluster_arrivals.entry(m.cluster()).or_default();
-                    let new = || (Gathered::new(threads), Vec::new());
-                    let (gathered, waiting) = all.entry(block).or_insert_with(new);
-                    // A relaxed arrival brings nothing of what its thread did.
-                    if !relaxed {
-                        gathered.add(&handed);
+                    let new = || Arrivals {
+                        all: Gathered::new(threads),
+                        inits: Gathered::new(threads),
+                        waiting: Vec::new(),
+                    };
+                    let arrivals = all.entry(block).or_insert_with(new);
+                    // A relaxed arrival brings what fences before it have released.
+                    if relaxed {
+                        fences.iter().for_each(|handed| arrivals.all.add(handed));
+                    } else {
+                        arrivals.all.add(&handed);
                     }
-                    waiting.push(home.thread);
+                    inits.iter().for_each(|handed| arrivals.inits.add(handed));
+                    arrivals.waiting.push(home.thread);
                 }
             }
         }
@@ -67,19 +78,18 @@ impl Race {
             }
             BarrierName::Cluster => {
                 let Some(all) = self.cluster_arrivals.remove(&m.cluster()) else { return };
-                let known: HashMap<u32, Known> =
-                    all.iter().map(|(b, (gathered, _))| (*b, gathered.known())).collect();
-                for (number, (_, waiting)) in &all {
+                let of = |what: fn(&Arrivals) -> &Gathered| -> HashMap<u32, Known> {
+                    all.iter().map(|(b, arrivals)| (*b, what(arrivals).known())).collect()
+                };
+                let (known, inits) = (of(|a| &a.all), of(|a| &a.inits));
+                for (number, arrivals) in &all {
                     let home = Home { block: *number, thread: 0, threads: self.threads };
-                    let mut together = known[number].clone();
-                    for (other, known) in known.iter().filter(|(other, _)| *other != number) {
-                        let from = Home { block: *other, ..home };
-                        let clock = known.of(from, *other, 0);
-                        together.join(home, &Handed { home: from, clock, known: known.clone() });
-                    }
+                    let (known, inits) = (together(home, &known), together(home, &inits));
                     let Some(state) = self.blocks.get_mut(number) else { continue };
-                    for thread in waiting {
-                        state.threads[*thread as usize].known.meet(&together);
+                    for thread in &arrivals.waiting {
+                        let thread = &mut state.threads[*thread as usize];
+                        thread.known.meet(&known);
+                        thread.known_inits.meet(&inits);
                     }
                 }
             }
@@ -112,7 +122,15 @@ impl Race {
 
     pub(crate) fn fence(&mut self, m: &Moment<'_>, mask: u32, fence: Fence) {
         let block = self.enter(m);
+        let program = &self.program;
+        let opcode = program.functions[m.function() as usize].insts[m.index() as usize].opcode;
+        let inits = program.matches[opcode as usize].row.syntax.starts_with("fence.mbarrier_init");
         for home in self.homes(m, block, mask) {
+            if inits {
+                let handed = Arc::new(self.hand(home));
+                self.thread(home).inits = Some(handed);
+                continue;
+            }
             if fence.proxy != Proxy::Generic {
                 let handed = self.hand(home);
                 self.thread(home).proxy_fence = Some((handed.clock, handed.known));
@@ -248,6 +266,9 @@ impl Race {
             let thread = self.thread(home);
             match group.what {
                 AsyncGroupOp::Commit => {
+                    if group.of == AsyncWork::MatrixProducts {
+                        thread.products.push(thread.agent + 1);
+                    }
                     thread.groups[kind].push_back(thread.agent + 1);
                     thread.agent += 2;
                 }
@@ -263,6 +284,9 @@ impl Race {
                         let agent = thread.groups[kind].pop_front().unwrap_or(0);
                         thread.known.learn(home, actor, agent);
                     }
+                    if group.of == AsyncWork::MatrixProducts {
+                        self.products_done(home, pending as usize);
+                    }
                 }
                 AsyncGroupOp::WaitAll => {
                     thread.groups[kind].clear();
@@ -273,6 +297,41 @@ impl Race {
         }
     }
 }
+
+impl Race {
+    /// A thread has waited for its groups of products but the last: they are those of the warpgroup, all of whose warps
+    /// have their part in each.
+    fn products_done(&mut self, home: Home, pending: usize) {
+        let Some(block) = self.blocks.get_mut(&home.block) else { return };
+        let own = &block.threads[home.thread as usize];
+        let Some(last) = own.products.count().checked_sub(pending + 1) else { return };
+        let first = home.thread - home.thread % WARPGROUP;
+        let others = (first..self.threads.min(first + WARPGROUP)).filter(|t| *t != home.thread);
+        let clocks: Vec<(u32, u32)> = others
+            .filter_map(|t| {
+                let clock = block.threads[t as usize].products.at(last)?;
+                Some((self.threads + t, clock))
+            })
+            .collect();
+        let known = &mut block.threads[home.thread as usize].known;
+        clocks.into_iter().for_each(|(agent, clock)| known.learn(home, agent, clock));
+    }
+}
+
+/// What all blocks of a cluster have brought to its barrier, as one of them knows it.
+fn together(home: Home, known: &HashMap<u32, Known>) -> Known {
+    let own = known.get(&home.block);
+    let mut together = own.cloned().unwrap_or_else(|| Known::nothing(home.threads));
+    for (other, known) in known.iter().filter(|(other, _)| **other != home.block) {
+        let from = Home { block: *other, ..home };
+        let clock = known.of(from, *other, 0);
+        together.join(home, &Handed { home: from, clock, known: known.clone() });
+    }
+    together
+}
+
+/// Threads of a warpgroup.
+const WARPGROUP: u32 = 128;
 
 /// Joins releases of device scope, by whichever block.
 fn merge(all: &mut Vec<Published>) {

@@ -76,6 +76,18 @@ impl Race {
         })
     }
 
+    /// Whether the copy of an earlier lane of this instruction is the same as that of `lane`.
+    fn same_copy(&self, m: &Moment<'_>, old: Entry, new: Entry, lane: u32) -> bool {
+        let kind = self.kinds[new.site() as usize];
+        let actors = 2 * self.threads;
+        let [was, is] = [old, new].map(|e| (e.actor / actors, e.actor % actors % self.threads));
+        old.site() == new.site()
+            && kind.asynchronous
+            && kind.action == Action::Write
+            && (was.0, was.1 / 32) == (is.0, is.1 / 32)
+            && m.alike((was.1 % 32) as u8, lane as u8)
+    }
+
     /// Where an address of the access lies in its memory.
     fn offset(&self, m: &Moment<'_>, a: &MemoryAccess<'_>, address: u64) -> u64 {
         self.locate(m, a.space, address).map_or(address, |(_, at)| at)
@@ -97,6 +109,8 @@ impl Race {
         let both_write = wrote && now.action != Action::Read;
         let class = if proxy {
             Class::Proxy
+        } else if both_write && self.same_copy(m, old, new, lanes.0) {
+            Class::EqualWrites
         } else if before.asynchronous || now.asynchronous {
             Class::AsyncCopy
         } else if before.strong
