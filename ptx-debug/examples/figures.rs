@@ -245,7 +245,8 @@ fn main() -> Result<()> {
         row("condition on memory, 10^7 lanes/s", ""),
         row("trace, binary, 10^7 events/s", "1"),
         row("trace, binary, MB", ""),
-        row("trace, binary with values, 10^7 events/s", ""),
+        row("trace, binary with values, 10^7 events/s", "1"),
+        row("trace, binary with values, MB", ""),
         row("trace, text, 10^7 events/s", ""),
         row("trace, text with values, 10^7 events/s", ""),
         row("instruction count plugin, 10^9 thread instructions/s", "1"),
@@ -318,10 +319,10 @@ fn figures(case: &Case, turns: u32, folder: &Path, plugin: &Plugin) -> Result<Ve
     };
     let (rate, size) = traced(TraceFormat::Binary, false)?;
     all.extend([rate, size as f64 / 1e6]);
-    for (format, values) in
-        [(TraceFormat::Binary, true), (TraceFormat::Text, false), (TraceFormat::Text, true)]
-    {
-        all.push(traced(format, values)?.0);
+    let (rate, size) = traced(TraceFormat::Binary, true)?;
+    all.extend([rate, size as f64 / 1e6]);
+    for values in [false, true] {
+        all.push(traced(TraceFormat::Text, values)?.0);
     }
     let counted = least(|| case.observed(plugin))?;
     all.push(threads as f64 / counted / 1e9);

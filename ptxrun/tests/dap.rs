@@ -1,5 +1,6 @@
 //! A scripted client of `ptxrun dap`. Every message of the server is checked against the protocol's published schema
-//! (`dap/debugProtocol.json`).
+//! (`dap/debugProtocol.json`), and so is every request. `dap/session.txt` is what the two say to one another in the first
+//! test; `UPDATE_EXPECT=1` writes it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -92,6 +93,8 @@ struct Client {
     schema: Schema,
     sequence: u64,
     events: Vec<Value>,
+    /// What was said so far: `>` by the client, `<` by the server.
+    said: String,
 }
 
 impl Client {
@@ -105,7 +108,15 @@ impl Client {
             .unwrap();
         let (to, from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let (from, schema) = (BufReader::new(from), Schema::open());
-        let mut client = Client { child, to, from, schema, sequence: 0, events: Vec::new() };
+        let mut client = Client {
+            child,
+            to,
+            from,
+            schema,
+            sequence: 0,
+            events: Vec::new(),
+            said: String::new(),
+        };
         let answer =
             client.ask("initialize", json!({"adapterID": "ptxrun", "linesStartAt1": true}));
         assert_eq!(answer["body"]["supportsStepBack"], true);
@@ -128,6 +139,9 @@ impl Client {
         self.from.read_exact(&mut bytes).unwrap();
         let message: Value = serde_json::from_slice(&bytes).unwrap();
         self.schema.message(&message);
+        // Where the repository lies is nobody's affair.
+        let text = message.to_string().replace(env!("CARGO_MANIFEST_DIR"), "");
+        self.said.push_str(&format!("< {text}\n"));
         message
     }
 
@@ -139,6 +153,7 @@ impl Client {
         let capital = command[..1].to_uppercase() + &command[1..] + "Request";
         self.schema.check(self.schema.definition(&capital).unwrap(), &message, &capital);
         let text = message.to_string();
+        self.said.push_str(&format!("> {text}\n"));
         write!(self.to, "Content-Length: {}\r\n\r\n{text}", text.len()).unwrap();
         self.to.flush().unwrap();
         seq
@@ -201,12 +216,17 @@ impl Client {
         self.body("evaluate", arguments)["result"].as_str().unwrap().to_owned()
     }
 
-    fn leave(mut self) -> i64 {
+    fn leave(self) -> i64 {
+        self.finish().0
+    }
+
+    /// The exit code, and all that was said.
+    fn finish(mut self) -> (i64, String) {
         let code = self.event("exited")["exitCode"].as_i64().unwrap();
         self.event("terminated");
         self.body("disconnect", json!({}));
         assert!(self.child.wait().unwrap().success());
-        code
+        (code, self.said)
     }
 }
 
@@ -279,7 +299,18 @@ fn a_session_in_ptx() {
     let set = json!({"source": {"path": "/elsewhere/walk.ptx"}, "breakpoints": []});
     c.body("setBreakpoints", set);
     c.body("continue", json!({"threadId": 1}));
-    assert_eq!(c.leave(), 0);
+    let (code, said) = c.finish();
+    assert_eq!(code, 0);
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dap/session.txt");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&kept, &said).unwrap();
+        return;
+    }
+    let wanted = std::fs::read_to_string(&kept).unwrap();
+    for (n, (is, should)) in said.lines().zip(wanted.lines()).enumerate() {
+        assert_eq!(is, should, "{}:{}", kept.display(), n + 1);
+    }
+    assert_eq!(said.lines().count(), wanted.lines().count());
 }
 
 #[test]
