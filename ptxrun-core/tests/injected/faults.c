@@ -6,18 +6,22 @@
  * map     mmap has none
  * thread  no thread can be made
  * clock   the time of day jumps by a day, back and forth, at every look
+ * kill    the process is killed before it writes to a file, makes it longer or gives it a name
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { NONE, MEMORY, LARGE, MAP, THREAD, CLOCK };
+enum { NONE, MEMORY, LARGE, MAP, THREAD, CLOCK, KILL };
 static int kind, ever;
 static long at;
 static atomic_long calls;
@@ -27,9 +31,9 @@ extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_real
 extern void *__libc_memalign(size_t, size_t);
 
 __attribute__((constructor)) static void begin(void) {
-    static const char *const names[] = {"none", "memory", "large", "map", "thread", "clock"};
+    static const char *const names[] = {"none", "memory", "large", "map", "thread", "clock", "kill"};
     const char *name = getenv("FAULT"), *number = getenv("FAULT_AT");
-    for (int i = 0; name && i < 6; i++)
+    for (int i = 0; name && i < 7; i++)
         if (!strcmp(name, names[i])) kind = i;
     at = number ? atol(number) : 0;
     ever = getenv("FAULT_EVER") != NULL;
@@ -81,6 +85,15 @@ int pthread_create(pthread_t *to, const pthread_attr_t *how, void *(*f)(void *),
     if (!real) real = REAL(pthread_create);
     return fails(THREAD) ? EAGAIN : real(to, how, f, with);
 }
+static void *changes(const char *name) {
+    if (fails(KILL)) kill(getpid(), SIGKILL);
+    return dlsym(RTLD_NEXT, name);
+}
+ssize_t write(int file, const void *bytes, size_t n) {
+    return ((__typeof__(&write))changes("write"))(file, bytes, n);
+}
+int ftruncate64(int file, off_t n) { return ((__typeof__(&ftruncate))changes("ftruncate"))(file, n); }
+int rename(const char *from, const char *to) { return ((__typeof__(&rename))changes("rename"))(from, to); }
 int clock_gettime(clockid_t clock, struct timespec *to) {
     static __typeof__(&clock_gettime) real;
     if (!real) real = REAL(clock_gettime);
