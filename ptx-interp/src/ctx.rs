@@ -129,7 +129,9 @@ impl Ctx {
             },
         };
         match space {
-            Space::Shared | Space::SharedCluster => cluster(address),
+            // Other ranks' addresses are for `.shared::cluster` alone: an H200 ends the launch.
+            Space::Shared => shared(self.shared, address),
+            Space::SharedCluster => cluster(address),
             Space::Local | Space::ParamFunc => local(address),
             Space::ParamEntry => param(address),
             Space::Generic if address < window::GLOBAL => match address {

@@ -66,6 +66,8 @@ pub struct Fence {
     /// The way of access that it orders with the generic one; [`Proxy::Generic`] for an ordinary
     /// fence.
     pub proxy: Proxy,
+    /// Only mbarriers that were made before it are ordered.
+    pub inits: bool,
 }
 
 /// Asynchronous work of a thread that it commits or waits for. Engines complete the work when it is

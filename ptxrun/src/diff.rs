@@ -18,7 +18,7 @@ use crate::cli::DiffArgs;
 use crate::debug::{each_module, folders};
 use crate::plan::{Plan, PlannedLaunch};
 use crate::run::{RunError, RunOptions, execute, execute_by};
-use crate::run_command::run_failed;
+use crate::run_command::{run_failed, without_checks};
 use crate::source_file::{build_options, load};
 use crate::terminal::{Failed, INVALID, Outcome, USAGE, print, print_json};
 
@@ -34,6 +34,7 @@ struct Written {
 
 /// Compares what the arguments launch with another version.
 pub(crate) fn diff(args: &DiffArgs) -> Outcome {
+    without_checks(&args.run)?;
     each_module(&args.run, false, &mut |path, verified, plan| one(args, path, verified, plan))
 }
 

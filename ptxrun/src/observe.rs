@@ -10,11 +10,12 @@ use crate::cli::ObserveArgs;
 use crate::debug::{each_module, folders};
 use crate::plan::PlannedLaunch;
 use crate::run::{RunError, RunOptions, execute_by};
-use crate::run_command::run_failed;
+use crate::run_command::{run_failed, without_checks};
 use crate::terminal::{Failed, INVALID, Outcome, USAGE};
 
 /// Runs what the arguments launch under a plugin.
 pub(crate) fn observe(args: &ObserveArgs) -> Outcome {
+    without_checks(&args.run)?;
     let common = &args.run.common;
     // SAFETY: who names a library on the command line vouches for its code.
     let plugin = unsafe { Plugin::load(&args.plugin) }

@@ -64,6 +64,17 @@ pub(crate) fn files(args: &RunArgs) -> Result<(Option<&PathBuf>, Option<&PathBuf
     }
 }
 
+/// Refuses `--check` where launches are watched by something else.
+pub(crate) fn without_checks(args: &RunArgs) -> Outcome {
+    match args.check {
+        None => Ok(()),
+        Some(_) => {
+            let message = "--check is for `run`, `exec` and `debug`; leave it out here, and run the launch under it apart";
+            Err(args.common.fail(USAGE, "usage", message))
+        }
+    }
+}
+
 /// The launch file, and the modules to run it on: those that it names, or the given one.
 pub(crate) fn with_modules(
     args: &RunArgs,

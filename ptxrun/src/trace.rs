@@ -11,11 +11,12 @@ use crate::cli::{TraceArgs, TraceFormatArg};
 use crate::debug::{each_module, folders};
 use crate::plan::{Plan, PlannedLaunch};
 use crate::run::{RunError, RunOptions, execute_by};
-use crate::run_command::run_failed;
+use crate::run_command::{run_failed, without_checks};
 use crate::terminal::{Failed, INVALID, Outcome, USAGE};
 
 /// Writes the trace of what the arguments launch.
 pub(crate) fn trace(args: &TraceArgs) -> Outcome {
+    without_checks(&args.run)?;
     let common = &args.run.common;
     let mut out: Box<dyn Write + Send> = match &args.output {
         None => Box::new(BufWriter::new(stdout())),

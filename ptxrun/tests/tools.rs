@@ -146,7 +146,20 @@ fn a_text_is_made_smaller() {
     assert_eq!(out.status, 1);
 }
 
+fn checks_are_for_other_subcommands() {
+    let tools: [&[&str]; 4] =
+        [&["trace"], &["diff", "--with", "jit"], &["observe", "--plugin", "x.so"], &["profile"]];
+    for tool in tools {
+        let words: Vec<&str> =
+            tool.iter().chain(&[WALK, "--check", "race"]).chain(LAUNCH).copied().collect();
+        let out = ptxrun(&words);
+        assert_eq!(out.status, 2, "{words:?}: {}", out.stderr);
+        assert!(out.stderr.contains("--check is for"), "{words:?}: {}", out.stderr);
+    }
+}
+
 golden::tests! {
+    checks_are_for_other_subcommands: nothing(),
     a_trace_has_values_and_accesses: nothing(),
     traces_for_programs: nothing(),
     records_hold_what_the_text_says: nothing(),

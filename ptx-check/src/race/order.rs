@@ -122,11 +122,8 @@ impl Race {
 
     pub(crate) fn fence(&mut self, m: &Moment<'_>, mask: u32, fence: Fence) {
         let block = self.enter(m);
-        let program = &self.program;
-        let opcode = program.functions[m.function() as usize].insts[m.index() as usize].opcode;
-        let inits = program.matches[opcode as usize].row.syntax.starts_with("fence.mbarrier_init");
         for home in self.homes(m, block, mask) {
-            if inits {
+            if fence.inits {
                 let handed = Arc::new(self.hand(home));
                 self.thread(home).inits = Some(handed);
                 continue;

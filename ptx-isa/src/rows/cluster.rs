@@ -170,10 +170,16 @@ const RANK_SHIFT: u32 = window::SHARED_CTA.trailing_zeros();
 
 /// Replaces the CTA part of a shared address by a rank. The shared window of generic addresses
 /// starts at a multiple of all its CTAs, so generic addresses differ by that start alone.
+///
+/// The own rank gives the own address, which `.shared` accesses may use; those of other ranks only
+/// `.shared::cluster` ones (an H200 ends the others with 715).
 fn mapa(x: &mut Cx) {
     let (a, rank) = (x.rd("a"), x.rd("b"));
+    let own = V { kind: Kind::W, src: Src::Special(Sreg::ClusterCtarank) };
+    let is_own = x.op2(Op::EqW, rank, own);
     let one_up = x.op2(Op::AddW, rank, V::w(1));
-    let base = x.op2(Op::ShlW, one_up, V::w(RANK_SHIFT));
+    let other = x.op2(Op::ShlW, one_up, V::w(RANK_SHIFT));
+    let base = x.op3(Op::SelW, V::w(0), other, is_own);
     if a.kind == Kind::W {
         let offset = x.op2(Op::AndW, a, V::w(window::SHARED_CTA as u32 - 1));
         let at = x.op2(Op::OrW, base, offset);

@@ -21,7 +21,8 @@ const FENCE: Row = Row {
         ];
         let proxy = proxies.iter().find(|(word, _)| x.m.row.syntax.contains(word));
         let proxy = proxy.map_or(Proxy::Generic, |(_, proxy)| *proxy);
-        let fence = Fence { order: Order::SeqCst, scope: Scope::Sys, proxy };
+        let inits = x.m.row.syntax.contains(".mbarrier_init");
+        let fence = Fence { order: Order::SeqCst, scope: Scope::Sys, proxy, inits };
         x.effect(Effect::Fence(fence), &[], &[]);
     }),
     ..C

@@ -159,6 +159,6 @@ fn fence(x: &mut Cx) {
         (_, ".cluster") => Scope::Cluster,
         _ => Scope::Sys,
     };
-    let fence = Fence { order, scope, proxy: Proxy::Generic };
+    let fence = Fence { order, scope, proxy: Proxy::Generic, inits: false };
     x.effect(Effect::Fence(fence), &[], &[]);
 }

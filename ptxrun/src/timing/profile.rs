@@ -15,7 +15,7 @@ use crate::cli::{Common, ProfileArgs};
 use crate::plan::Plan;
 use crate::report;
 use crate::run::{RunError, RunOptions, execute};
-use crate::run_command::{files, plan_of_file, run_failed, with_modules};
+use crate::run_command::{files, plan_of_file, run_failed, with_modules, without_checks};
 use crate::source_file::{build_options, load};
 use crate::terminal::{
     Failed, INVALID, Outcome, USAGE, display_name, dumb_terminal, print, print_json,
@@ -24,6 +24,7 @@ use crate::timing::{devices_or_default, limits};
 
 /// Times what the arguments launch.
 pub(crate) fn profile(args: &ProfileArgs) -> Outcome {
+    without_checks(&args.run)?;
     let common = &args.run.common;
     let mut session = Session {
         args,
