@@ -160,6 +160,32 @@ fn translate_all(sources: &[Source], options: &Options) -> Result<Output, Failur
     }
 }
 
+/// Most bytes of `__local` variables of a kernel: what `.shared` variables may take (CUDA C++ Programming Guide,
+/// technical specifications).
+const LOCAL_MEMORY: u64 = 48 << 10;
+
+/// What is wrong with a kernel that declares more local memory than there is.
+fn local_memory(program: &sema::hir::Program, f: &ir::Func) -> Option<Diag> {
+    let mut seen = rustc_hash::FxHashSet::default();
+    let mut bytes = 0;
+    for v in f.blocks.iter().flat_map(|b| &b.insts).filter(|_| f.is_kernel) {
+        if let ir::Op::GlobalAddr(g) = f.op(*v)
+            && program.globals[*g as usize].bytes.is_none()
+            && seen.insert(*g)
+        {
+            bytes += program.types.size(program.globals[*g as usize].ty.id).unwrap_or(1).max(1);
+        }
+    }
+    (bytes > LOCAL_MEMORY).then(|| {
+        let message = format!(
+            "kernel `{}` declares {bytes} bytes of local memory, {LOCAL_MEMORY} are possible",
+            f.name
+        );
+        Diag::error(Code::Limit, message)
+            .help("take it as a `__local` argument, whose size the program gives")
+    })
+}
+
 fn translate(session: &mut Session, sources: &[Source]) -> Option<(String, Vec<info::KernelInfo>)> {
     let (program, units) = sema::analyze(session, sources, false);
     if session.has_errors() {
@@ -173,6 +199,7 @@ fn translate(session: &mut Session, sources: &[Source]) -> Option<(String, Vec<i
         Ok(mut f) => {
             f.constant_data = Rc::clone(&constant_data);
             passes::optimize(&mut f, &session.options);
+            refused.extend(local_memory(&program, &f).map(|diag| (diag, id)));
             kernels.push(f);
         }
         Err(diag) => refused.push((diag, id)),

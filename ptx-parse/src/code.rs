@@ -217,7 +217,8 @@ pub const fn function_of_address(address: u64) -> Option<u32> {
     if address < FUNCTION_BASE || !address.is_multiple_of(128) {
         return None;
     }
-    Some(((address - FUNCTION_BASE) / 128) as u32)
+    let id = (address - FUNCTION_BASE) / 128;
+    if id > u32::MAX as u64 { None } else { Some(id as u32) }
 }
 
 /// Lowest function entry address (outside every data window).
