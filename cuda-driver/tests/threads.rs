@@ -1,5 +1,5 @@
-//! Many threads use one context at once: streams, events of one another, memory, graphs, callbacks. Every result must be
-//! right. `fuzz/sanitize thread` runs this under ThreadSanitizer, which sees accesses that nothing orders.
+//! Many threads use one context at once: streams, events of one another, memory, graphs, callbacks. Every result must
+//! be right. `fuzz/sanitize thread` runs this under ThreadSanitizer, which sees accesses that nothing orders.
 
 mod common;
 

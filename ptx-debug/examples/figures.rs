@@ -1,8 +1,8 @@
 //! The debugger's figures: forward speed, steps back, conditions, traces, a plugin that counts. All on one thread of
 //! the interpreter, on kernels of about 10^8 thread instructions.
 //!
-//! `cargo xtask bench debugger`, or `cargo run --release -p ptx-debug --example figures [-- FOLDER [FILTER]]`: traces are
-//! written into the folder.
+//! `cargo xtask bench debugger`, or `cargo run --release -p ptx-debug --example figures [-- FOLDER [FILTER]]`: traces
+//! are written into the folder.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};

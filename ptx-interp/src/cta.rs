@@ -114,8 +114,8 @@ impl Cta {
         all.all(|w| w.live == 0 || holds(w))
     }
 
-    /// A split has come to a product of its warpgroup; whether it goes on. All four warps wait for the last one: an H200
-    /// holds the others at the product itself, neither at the fence before it nor at the wait behind.
+    /// A split has come to a product of its warpgroup; whether it goes on. All four warps wait for the last one: an
+    /// H200 holds the others at the product itself, neither at the fence before it nor at the wait behind.
     pub(crate) fn product(&mut self, warp: usize, split: usize) -> bool {
         let w = &mut self.warps[warp];
         if !w.held {

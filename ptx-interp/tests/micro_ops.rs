@@ -1,5 +1,6 @@
 //! A kernel made of micro-ops by hand: global, shared and local memory, an atomic and a barrier, in two blocks on one
-//! and two host threads. For Miri, which takes minutes for the instruction table and so never comes to a kernel of text.
+//! and two host threads. For Miri, which takes minutes for the instruction table and so never comes to a kernel of
+//! text.
 
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 use flow::Graph;
 use ptx_parse::code::{ArgumentLocation, Call, CallArg, Callee, Flow, Function, Program};
 
-/// Whether a function takes and gives what a call through a pointer does. One that does not is called by no program that is
-/// right, and ends the launch.
+/// Whether a function takes and gives what a call through a pointer does. One that does not is called by no program
+/// that is right, and ends the launch.
 fn fits(call: &Call, f: &Function) -> bool {
     let pair = |(arg, own): (&CallArg, &ArgumentLocation)| match (arg, own) {
         (CallArg::Sink, _) => true,

@@ -305,8 +305,8 @@ impl Context {
         Ok((kernel, launch))
     }
 
-    /// Runs what [`prepare`](Context::prepare) made and checks it: what is new, and the kernel that ran, whose variables
-    /// stand apart. `None` where nothing is checked. A fault ends the launch and is found as well.
+    /// Runs what [`prepare`](Context::prepare) made and checks it: what is new, and the kernel that ran, whose
+    /// variables stand apart. `None` where nothing is checked. A fault ends the launch and is found as well.
     pub fn check(
         &self,
         module: &Module,

@@ -195,8 +195,8 @@ fn recorded_kernels_compiled_return_the_recorded_results() {
     assert!(compiled * 100 >= passed * 95, "{compiled} of {passed} cases are compiled");
 }
 
-/// The last block of `reduce_lastblock` reads what the others wrote behind an atomic without a fence, and sets the counter
-/// back likewise: by the memory model both are races. The other kernels are sound.
+/// The last block of `reduce_lastblock` reads what the others wrote behind an atomic without a fence, and sets the
+/// counter back likewise: by the memory model both are races. The other kernels are sound.
 #[test]
 fn recorded_kernels_are_without_findings() {
     let mut ran = 0;

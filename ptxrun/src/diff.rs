@@ -1,5 +1,5 @@
-//! `ptxrun diff`: two versions of a kernel on the same data, or one and what was recorded elsewhere. Where their results
-//! part, it says which thread wrote what, by which instruction.
+//! `ptxrun diff`: two versions of a kernel on the same data, or one and what was recorded elsewhere. Where their
+//! results part, it says which thread wrote what, by which instruction.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

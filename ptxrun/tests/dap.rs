@@ -1,6 +1,6 @@
 //! A scripted client of `ptxrun dap`. Every message of the server is checked against the protocol's published schema
-//! (`dap/debugProtocol.json`), and so is every request. `dap/session.txt` is what the two say to one another in the first
-//! test; `UPDATE_EXPECT=1` writes it.
+//! (`dap/debugProtocol.json`), and so is every request. `dap/session.txt` is what the two say to one another in the
+//! first test; `UPDATE_EXPECT=1` writes it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;

@@ -88,8 +88,8 @@ fn devices_of(of: &[Arc<Device>], count: u32, list: In<usize>) -> Result<Vec<Arc
     if devices.iter().all(known) { Ok(devices) } else { Err(Error::INVALID_DEVICE) }
 }
 
-/// Does it now, or on a thread of its own if the program is to be called when it is done; where there is no such thread,
-/// now as well.
+/// Does it now, or on a thread of its own if the program is to be called when it is done; where there is no such
+/// thread, now as well.
 fn perform(
     program: Arc<Program>,
     notify: ObjectFn,

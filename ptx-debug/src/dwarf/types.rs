@@ -145,8 +145,8 @@ impl Types<'_, '_> {
         }
     }
 
-    /// Elements of an array from the outside in, as an array of arrays may be one type with several extents; and whether
-    /// it is a vector.
+    /// Elements of an array from the outside in, as an array of arrays may be one type with several extents; and
+    /// whether it is a vector.
     fn extents(&self, of: UnitOffset, entry: &Entry<'_>) -> gimli::Result<(Vec<u64>, bool)> {
         let vector = entry.attr_value(dw::DW_AT_GNU_vector).is_some();
         let mut extents = Vec::new();

@@ -1,8 +1,8 @@
 //! Traces as records of a few bytes; `read` makes text of them.
 //!
 //! A file has a part for each launch: [`MAGIC`], the bytes of its table of instructions (`u32`), the table as JSON,
-//! records, an end. Numbers are little endian. A record begins with a `u32`: its kind in the top four bits, a number `n`
-//! in the others.
+//! records, an end. Numbers are little endian. A record begins with a `u32`: its kind in the top four bits, a number
+//! `n` in the others.
 //!
 //! | kind | record | behind it |
 //! | --- | --- | --- |
@@ -13,9 +13,9 @@
 //! | 4 | instruction `n` accesses memory | lanes, what, bytes, `u32` each; a row of addresses |
 //! | 15 | the launch ends | |
 //!
-//! `what` is 0 read, 1 write, 2 update; the space times 4; and, in the upper half, the time since the last instruction. A
-//! row is what `changes` writes; behind its first byte, whose highest bit says that another one follows, a `u16` is the
-//! number of the register among those that the instruction writes. Addresses do not have it.
+//! `what` is 0 read, 1 write, 2 update; the space times 4; and, in the upper half, the time since the last instruction.
+//! A row is what `changes` writes; behind its first byte, whose highest bit says that another one follows, a `u16` is
+//! the number of the register among those that the instruction writes. Addresses do not have it.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! Events as words, on their way from the launch to the thread that writes them in the trace's format: the launch copies
-//! registers and goes on.
+//! Events as words, on their way from the launch to the thread that writes them in the trace's format: the launch
+//! copies registers and goes on.
 //!
 //! A record begins with a word: its kind in the top four bits, a number `n` in the others.
 //!

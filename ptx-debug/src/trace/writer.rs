@@ -1,10 +1,11 @@
-//! Carries what a trace is made of away while the launch goes on: one thread puts events into the trace's format, another
-//! one writes the bytes.
+//! Carries what a trace is made of away while the launch goes on: one thread puts events into the trace's format,
+//! another one writes the bytes.
 
 use std::io::Write;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 
-/// Words that are collected before they are handed over: they stay in a cache, and so do the bytes that are made of them.
+/// Words that are collected before they are handed over: they stay in a cache, and so do the bytes that are made of
+/// them.
 const WORDS: usize = 1 << 15;
 /// Bytes that are collected before they are handed over.
 const BYTES: usize = 1 << 18;

@@ -64,8 +64,8 @@ pub(super) struct Merge<'a> {
     /// Where the hub leads, and where a return does.
     next: V,
     back: V,
-    /// Calls and returns of the circle go through one block, and so do the loops that they stand in: every circle of control
-    /// flow that a call makes begins there, as loops that are compiled must have one beginning.
+    /// Calls and returns of the circle go through one block, and so do the loops that they stand in: every circle of
+    /// control flow that a call makes begins there, as loops that are compiled must have one beginning.
     hub: Block,
     /// Where the hub leads to, by number. Number 0 is the way out.
     states: Vec<Block>,
@@ -203,8 +203,8 @@ impl<'a> Merge<'a> {
         self.w.inst(hub, [], None, Flow::Brx { index: next, targets });
         self.w.copy(leave, next, back);
         self.w.jump(leave, hub);
-        // An index beyond its table stops the block, and the interpreter says how deep the calls were. The table leads on,
-        // so that lanes do not seem to end here.
+        // An index beyond its table stops the block, and the interpreter says how deep the calls were. The table leads
+        // on, so that lanes do not seem to end here.
         let targets = Box::from([hub]);
         self.w.inst(overflow, [], None, Flow::Brx { index: V::w(u32::MAX), targets });
         let done = self.states[0];

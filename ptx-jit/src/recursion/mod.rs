@@ -1,8 +1,9 @@
 //! Recursion as a loop over a stack in local memory, so that calls can be inlined as all others.
 //!
 //! Functions that call each other in a circle become one function of their blocks. A call in the circle keeps in local
-//! memory what the caller needs later, moves the stack pointer and jumps; a return jumps to where the number says that the
-//! call has left. An activation is as large as it must be; how deep calls may go is counted as the interpreter does.
+//! memory what the caller needs later, moves the stack pointer and jumps; a return jumps to where the number says that
+//! the call has left. An activation is as large as it must be; how deep calls may go is counted as the interpreter
+//! does.
 
 mod activation;
 mod merge;
