@@ -127,6 +127,7 @@ fn program() -> Program {
         shared_vars: Vec::new(),
         tuning: Default::default(),
         contraction: false,
+        counted: false,
         files: Vec::new(),
         matches: Vec::new(),
     }

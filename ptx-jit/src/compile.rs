@@ -182,7 +182,7 @@ fn key(
     });
     key.add(program.functions[0].name.as_bytes());
     key.add(program.source.as_bytes());
-    let lowered = (&program.tuning, program.contraction);
+    let lowered = (&program.tuning, program.contraction, program.counted);
     key.add(format!("{block:?} {assumed:?} {options:?} {lowered:?}").as_bytes());
     key
 }

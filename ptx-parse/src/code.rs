@@ -36,6 +36,8 @@ pub struct Program {
     pub tuning: Tuning,
     /// Whether multiplications and additions were fused ([`crate::module::Module::contraction`]).
     pub contraction: bool,
+    /// Whether counters were written into it, so that compiled code is not that of the text alone.
+    pub counted: bool,
     /// `.file` table.
     pub files: Vec<(u32, String)>,
     /// Distinct opcodes of the code: those of the module, and the return that ends every function.

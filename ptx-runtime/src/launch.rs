@@ -149,6 +149,11 @@ pub fn launch_by(launcher: Box<dyn Launcher>) -> bool {
     LAUNCHER.set(launcher).is_ok()
 }
 
+/// Whether launches go to somebody else's launcher.
+pub(crate) fn handed_over() -> bool {
+    LAUNCHER.get().is_some()
+}
+
 impl Context {
     /// Runs a kernel to its end.
     ///
@@ -163,8 +168,9 @@ impl Context {
         if let Some(launcher) = LAUNCHER.get() {
             return launcher.launch(self, module, entry, config);
         }
+        let before = module.counters();
         let stats = self.run(module, entry, config)?;
-        verbose::tell(module.verified(), entry, &stats, || module.fidelity(entry));
+        verbose::tell(module.verified(), entry, &stats, || module.fidelity(entry, before, &stats));
         Ok(stats)
     }
 

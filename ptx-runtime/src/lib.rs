@@ -55,7 +55,7 @@ pub use backend::{
 };
 pub use context::{Context, DeviceOptions};
 pub use device_ptr::DevicePtr;
-pub use fidelity::Fidelity;
+pub use fidelity::{Counters, Decided, Executed, Fidelity};
 pub use launch::{LaunchConfig, LaunchError, Launcher, Print, TimingError, launch_by};
 pub use module::{LoadError, Module};
 pub use opencl_frontend as opencl;

@@ -8,11 +8,15 @@ use ptx_parse::code::Refusal;
 use ptx_parse::lower;
 use ptx_parse::module::{Func, Linkage};
 
+use crate::backend::LaunchStats;
 use crate::context::Context;
 use crate::device_ptr::DevicePtr;
+use crate::fidelity::{Counters, Executed, Fidelity, Grade, count};
 use crate::globals::fill;
+use crate::launch;
 use crate::managed::Managed;
 use crate::resources::Resources;
+use crate::verbose;
 use crate::verified::{Diagnostics, Verified};
 
 /// A module on a device.
@@ -21,6 +25,8 @@ pub struct Module {
     memory: Memory,
     /// Address of every symbol; 0 for those that have none of their own (shared, local).
     symbols: Vec<u64>,
+    /// Address of the counters of instructions that are not exact, behind those of the symbols; 0: there are none.
+    counters: u64,
     /// Memory of managed variables; goes after their addresses were given back.
     managed: Vec<Managed>,
 }
@@ -60,6 +66,7 @@ impl Module {
             verified: verified.clone(),
             memory,
             symbols: vec![0; all.len()],
+            counters: 0,
             managed: Vec::new(),
         };
         let placed = |space| matches!(space, Space::Global | Space::Const | Space::Tex);
@@ -89,6 +96,17 @@ impl Module {
                     module.memory.write(*address + at, piece)
                 })?;
             }
+        }
+        // What another launcher does (a simulation of time, a list of launches) is not to see counters.
+        if verbose::on() && !launch::handed_over() {
+            verified.count_inexact();
+        }
+        if verified.counts() {
+            let memory = &module.memory;
+            module.counters =
+                memory.alloc(count::BYTES, 8, "counters of ptxrun", Access::ReadWrite)?;
+            memory.write(module.counters, &[0; count::BYTES as usize])?;
+            module.symbols.push(module.counters);
         }
         Ok(module)
     }
@@ -128,11 +146,28 @@ impl Module {
         self.verified.resources(name)
     }
 
-    /// What is known of a kernel's results beside hardware's; `None` where there is no such kernel, or it cannot run.
+    /// What is known of a kernel's results beside hardware's, with what a launch executed if the counters stood at
+    /// `before`; `None` where there is no such kernel, or it cannot run.
     #[must_use]
-    pub fn fidelity(&self, entry: &str) -> Option<crate::Fidelity> {
+    pub fn fidelity(&self, entry: &str, before: Counters, stats: &LaunchStats) -> Option<Fidelity> {
         let kernel = self.kernel(entry)?.ok()?;
-        Some(crate::Fidelity::of(kernel.program()))
+        let program = kernel.program();
+        let counted = program.counted || !count::has_inexact(program);
+        let all = stats.thread_instructions;
+        let executed = || Executed::between(before, self.counters(), all);
+        Some(Fidelity { executed: counted.then(executed), ..Fidelity::of(program) })
+    }
+
+    /// What the launches of its kernels have executed so far of what is not exact. Launches that run at the same time
+    /// count together.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        let mut bytes = [[0; 8]; Grade::ALL.len()];
+        if self.counters != 0 {
+            // It may be that the host has freed all memory.
+            let _ = self.memory.read(self.counters, bytes.as_flattened_mut());
+        }
+        Counters(bytes.map(u64::from_le_bytes))
     }
 
     pub(crate) fn kernel(&self, name: &str) -> Option<Result<Arc<Kernel>, Refusal>> {

@@ -10,6 +10,12 @@ use crate::verified::Verified;
 /// Most kernels that are told of.
 const MOST: usize = 10_000;
 
+/// Whether anything is told.
+pub(crate) fn on() -> bool {
+    static ON: LazyLock<bool> = LazyLock::new(|| environment::verbose().unwrap_or(false));
+    *ON
+}
+
 /// Says which engine ran a kernel, and how many of its instructions are exact: after its first launch, and when another
 /// engine takes over.
 pub(crate) fn tell(
@@ -18,11 +24,10 @@ pub(crate) fn tell(
     stats: &LaunchStats,
     fidelity: impl FnOnce() -> Option<Fidelity>,
 ) {
-    static ON: LazyLock<bool> = LazyLock::new(|| environment::verbose().unwrap_or(false));
     /// The module, the kernel, and whether it was compiled.
     type Told = (usize, String, bool);
     static TOLD: LazyLock<Mutex<HashSet<Told>>> = LazyLock::new(Mutex::default);
-    if !*ON {
+    if !on() {
         return;
     }
     let compiled = matches!(stats.engine, Engine::Compiled(_));

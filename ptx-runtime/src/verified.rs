@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ptx_interp::Kernel;
@@ -13,6 +14,7 @@ use ptx_parse::lower;
 use ptx_parse::module::Module;
 
 use crate::backend::{Codes, bundled_sizes};
+use crate::fidelity::count;
 use crate::quiet;
 use crate::resources::Resources;
 
@@ -27,6 +29,8 @@ pub struct Verified {
     container: Option<Arc<Container>>,
     /// Kernels whose variables stand apart, for checks.
     spaced: Arc<Mutex<HashMap<u32, Arc<Kernel>>>>,
+    /// Whether kernels count what is not exact, when they are executed.
+    counting: Arc<AtomicBool>,
     /// Kernels that were asked for, by function; every device that loads the module shares them.
     kernels: Arc<Mutex<HashMap<u32, Prepared>>>,
     /// Compiled code of kernels, shared in the same way.
@@ -126,6 +130,7 @@ impl Verified {
                     container: None,
                     kernels: Arc::default(),
                     spaced: Arc::default(),
+                    counting: Arc::default(),
                     codes: Arc::default(),
                 })
             }
@@ -177,6 +182,7 @@ impl Verified {
             container: Some(Arc::clone(container)),
             kernels: Arc::default(),
             spaced: Arc::default(),
+            counting: Arc::default(),
             codes: Arc::new(Codes::with(bundle)),
         })
     }
@@ -238,6 +244,16 @@ impl Verified {
         called.into_iter().find(unknown).map(|f| f.name.as_str())
     }
 
+    /// From now on, modules loaded and kernels asked for count the instructions that are not exact
+    /// ([`crate::Fidelity`]): such kernels run slower.
+    pub fn count_inexact(&self) {
+        self.counting.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn counts(&self) -> bool {
+        self.counting.load(Ordering::Relaxed)
+    }
+
     /// The container that it comes from, if it does.
     pub fn container(&self) -> Option<&Container> {
         self.container.as_deref()
@@ -291,7 +307,10 @@ impl Verified {
 
     fn lower_with(&self, index: u32, gap: u32) -> Result<Arc<Kernel>, Refusal> {
         let make = || {
-            let program = lower::lower_spaced(&self.module, index, gap)?;
+            let mut program = lower::lower_spaced(&self.module, index, gap)?;
+            if self.counts() && count::has_inexact(&program) {
+                program = count::counted(&program, self.module.symbols.len() as u32);
+            }
             Ok(Arc::new(Kernel::decode(Arc::new(program))))
         };
         let Some(container) = &self.container else { return make() };

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use ptx_runtime::{Decided, Fidelity};
 use serde_json::{Value, json};
 
 use crate::npy;
@@ -205,13 +206,29 @@ fn launch_json(launch: &LaunchReport) -> Value {
         "seconds": launch.elapsed.as_secs_f64(),
         "warp_instructions": launch.stats.warp_instructions,
         "thread_instructions": launch.stats.thread_instructions,
-        "fidelity": {
-            "exact": launch.fidelity.exact,
-            "manual": launch.fidelity.manual,
-            "bounded": launch.fidelity.bounded,
-            "implementation": launch.fidelity.implementation,
-            "inexact": launch.fidelity.inexact,
-        },
+        "fidelity": fidelity(&launch.fidelity),
+    })
+}
+
+fn fidelity(found: &Fidelity) -> Value {
+    let executed = found.executed.map(|e| {
+        json!({
+            "all": e.all,
+            "manual": e.manual,
+            "bounded": e.bounded,
+            "implementation": e.implementation,
+        })
+    });
+    let branch = |d: &Decided| json!({"function": d.function, "line": d.line, "through_memory": d.through_memory});
+    json!({
+        "exact": found.exact,
+        "recorded": found.recorded,
+        "manual": found.manual,
+        "bounded": found.bounded,
+        "implementation": found.implementation,
+        "inexact": found.inexact,
+        "executed": executed,
+        "branches": found.decides.iter().map(branch).collect::<Vec<_>>(),
     })
 }
 

@@ -345,12 +345,13 @@ fn run_launch(
         })),
         ..LaunchConfig::default()
     };
+    let before = module.counters();
     let start = Instant::now();
     let result = launcher(context, module, launch, config);
     let elapsed = start.elapsed();
     bar.finish();
     let (stats, timing) = result?;
-    let fidelity = module.fidelity(&launch.entry).unwrap_or_default();
+    let fidelity = module.fidelity(&launch.entry, before, &stats).unwrap_or_default();
     Ok(LaunchReport { entry: launch.entry.clone(), stats, elapsed, fidelity, timing })
 }
 

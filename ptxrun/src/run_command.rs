@@ -240,6 +240,9 @@ fn run_plan(args: &RunArgs, plan: &Plan, verified: &Verified) -> Result<(bool, V
         schedule: args.schedule,
         ..RunOptions::default()
     };
+    if args.verbose || common.json {
+        verified.count_inexact();
+    }
     let printed = Arc::new(Mutex::new(Vec::new()));
     let result = execute(plan, verified, &options, &printed);
     let stdout = printed.lock().map(|p| p.clone()).unwrap_or_default();

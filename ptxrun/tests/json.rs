@@ -97,16 +97,82 @@ fn a_run_says_what_is_known_of_its_results() {
     folder.write("k.ptx", text);
     let run = folder.run(&["k.ptx", "--block", "1", "--json"]).json();
     let expected = serde_json::json!({
-        "exact": 3, "manual": 1, "bounded": 0, "implementation": 0,
+        "exact": 3, "recorded": 0, "manual": 1, "bounded": 0, "implementation": 0,
         "inexact": ["tcgen05.fence::before_thread_sync"],
+        "executed": {"all": 4, "manual": 1, "bounded": 0, "implementation": 0},
+        "branches": [],
     });
     assert_eq!(run["launches"][0]["fidelity"], expected, "{run:#}");
     let said = folder.run(&["k.ptx", "--block", "1", "-v"]);
     assert!(
         said.stderr.contains(
-            "k: 4 instructions, 3 exact, 1 by the manual (tcgen05.fence::before_thread_sync)"
+            "k: 4 instructions, 3 exact, 1 by the manual (tcgen05.fence::before_thread_sync); executed by lanes: 4, of \
+             which 1 by the manual; no branch depends on them"
         ),
         "{}",
         said.stderr
     );
+}
+
+/// Bytes are compared by the manual; half of the lanes do it, in as many turns as a register says. The first branch
+/// depends on the result, the second one by way of memory, the third one does not.
+const BRANCHES: &str = r"
+.version 9.2
+.target sm_120f
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+    .reg .pred %p<5>;
+    .reg .b32 %r<8>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r1, %tid.x;
+    setp.lt.u32 %p1, %r1, 16;
+    mov.u32 %r2, 0;
+again:
+    @%p1 max.u8x4 %r3, %r1, 7;
+    setp.eq.u32 %p2, %r3, 99;
+    @%p2 bra end;
+    st.global.u32 [%rd1], %r3;
+    ld.global.u32 %r4, [%rd1];
+    setp.eq.u32 %p3, %r4, 99;
+    @%p3 bra end;
+    add.u32 %r2, %r2, 1;
+    setp.lt.u32 %p4, %r2, 10;
+    @%p4 bra again;
+end:
+    ret;
+}
+";
+
+#[test]
+fn a_run_says_which_branches_depend_on_what_is_not_exact() {
+    let folder = Folder::new("json-branches");
+    folder.write("k.ptx", BRANCHES);
+    for (backend, all) in [("interp", Some(3360)), ("jit", None)] {
+        let run = folder.run(&[
+            "k.ptx",
+            "--block",
+            "32",
+            "--arg",
+            "u32[32]",
+            "--json",
+            "--backend",
+            backend,
+        ]);
+        let fidelity = &run.json()["launches"][0]["fidelity"];
+        assert_eq!(fidelity["inexact"], serde_json::json!(["max.u8x4"]), "{fidelity:#}");
+        let expected =
+            serde_json::json!({"all": all, "manual": 160, "bounded": 0, "implementation": 0});
+        assert_eq!(fidelity["executed"], expected, "{backend}: {fidelity:#}");
+        let branches = serde_json::json!([
+            {"function": "k", "line": 17, "through_memory": false},
+            {"function": "k", "line": 21, "through_memory": true},
+        ]);
+        assert_eq!(fidelity["branches"], branches, "{fidelity:#}");
+        let run =
+            folder.run(&["k.ptx", "--block", "32", "--arg", "u32[32]", "-v", "--backend", backend]);
+        let said = "line 17 branches on what they give; line 21 may branch on it by way of memory";
+        assert!(run.stderr.contains(said), "{}", run.stderr);
+    }
 }

@@ -61,6 +61,7 @@ pub fn lower_spaced(module: &Module, entry: u32, gap: u32) -> Result<Program, Re
         shared_vars: Vec::new(),
         tuning: module.functions[entry as usize].tuning.clone(),
         contraction: module.contraction,
+        counted: false,
         files: module.files.clone(),
         matches: Vec::with_capacity(module.matches.len() + 1),
     };
