@@ -90,3 +90,11 @@ pub fn at_fork(f: extern "C" fn()) {
     // SAFETY: the function stays, and may do what a signal handler may: it writes an atomic variable.
     let _ = unsafe { libc::pthread_atfork(None, None, Some(f)) };
 }
+
+/// Calls `before` in a process that is about to be forked, afterwards `parent` in it and `child` in the new one, all in
+/// the thread that forks.
+pub fn around_fork(before: extern "C" fn(), parent: extern "C" fn(), child: extern "C" fn()) {
+    // SAFETY: the functions stay. What they may do in a child is little: they give a lock back, which is an atomic
+    // variable and a call of the system, and write an atomic variable.
+    let _ = unsafe { libc::pthread_atfork(Some(before), Some(parent), Some(child)) };
+}

@@ -4,11 +4,19 @@
 //! waits executes what it waits for itself instead of sleeping, so that a launch followed by `clFinish` costs no
 //! thread switch; it executes only what it needs, since other work may be long. Everything here costs a constant time
 //! a command and dependency: queues of many thousands of commands are common.
+//!
+//! A process that is forked off has the graph and none of the workers. It starts its own. Commands that run hold locks,
+//! so forking waits until they have ended, and none begins. What still runs after a second has failed in the child, and
+//! so do all commands there from then on, rather than wait for a lock that nobody gives back.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use c_border::callback::around_fork;
 
 use crate::cl::{self, Error, Result};
 
@@ -42,12 +50,18 @@ pub struct Node {
     flushed: bool,
     /// Something that it was told to wait for failed.
     failed: bool,
+    /// The status with which its work has ended.
+    ended: Option<i32>,
 }
 
 #[derive(Default)]
 struct Graph {
     /// Commands that can start. A thread that waits may have taken some of them.
     ready: VecDeque<Shared>,
+    /// Commands that run now.
+    running: Vec<Shared>,
+    /// This process was forked off while commands ran on.
+    lame: bool,
     /// Length of `ready` at which those that were taken are removed.
     prune_at: usize,
     workers: usize,
@@ -55,12 +69,48 @@ struct Graph {
     waiting: usize,
 }
 
-static GRAPH: LazyLock<Mutex<Graph>> = LazyLock::new(Mutex::default);
+static GRAPH: LazyLock<Mutex<Graph>> = LazyLock::new(|| {
+    around_fork(before_fork, after_fork, in_child);
+    Mutex::default()
+});
 static READY: Condvar = Condvar::new();
 static DONE: Condvar = Condvar::new();
 
-/// Commands that run now.
+/// How many commands run now.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether this process was forked off one with a graph, and nobody has looked at the graph since.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// The lock, while this thread forks: in the child no other thread would give it back.
+    static HELD: Cell<Option<MutexGuard<'static, Graph>>> = const { Cell::new(None) };
+    /// How many commands run on this thread: one, or more where a command's callback waits for another.
+    static HERE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// For so long a fork waits for commands that run.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+extern "C" fn before_fork() {
+    let graph = GRAPH.lock().unwrap_or_else(PoisonError::into_inner);
+    // Whoever has ended its command waits for the lock.
+    let (start, here) = (Instant::now(), HERE.try_with(Cell::get).unwrap_or(0));
+    while RUNNING.load(Ordering::Acquire) > here && start.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_micros(50));
+    }
+    // A thread at its end has no such place any more, and forks without the lock.
+    let _ = HELD.try_with(|held| held.set(Some(graph)));
+}
+
+extern "C" fn after_fork() {
+    let _ = HELD.try_with(|held| drop(held.take()));
+}
+
+extern "C" fn in_child() {
+    FORKED.store(true, Ordering::Relaxed);
+    after_fork();
+}
 
 /// Host threads that a launch should use: its share of the host.
 pub fn threads() -> u32 {
@@ -74,7 +124,12 @@ fn cores() -> usize {
 }
 
 fn lock() -> MutexGuard<'static, Graph> {
-    GRAPH.lock().unwrap_or_else(PoisonError::into_inner)
+    let mut graph = GRAPH.lock().unwrap_or_else(PoisonError::into_inner);
+    if FORKED.load(Ordering::Relaxed) {
+        FORKED.store(false, Ordering::Relaxed);
+        graph.begin_anew();
+    }
+    graph
 }
 
 fn node(command: &dyn Command) -> MutexGuard<'_, Node> {
@@ -129,6 +184,17 @@ pub fn flush<C: Command + 'static>(commands: impl Iterator<Item = Arc<C>>, wake:
 }
 
 impl Graph {
+    /// In a process that was forked off: the threads stayed behind, with what they ran.
+    fn begin_anew(&mut self) {
+        (self.workers, self.idle, self.waiting) = (0, 0, 0);
+        RUNNING.store(0, Ordering::Relaxed);
+        for command in std::mem::take(&mut self.running) {
+            let ended = node(&*command).ended;
+            self.lame |= ended.is_none();
+            complete(self, &command, ended.unwrap_or(Error::OUT_OF_RESOURCES.0), None);
+        }
+    }
+
     /// A command can start.
     fn announce(&mut self, command: Shared) {
         if self.ready.len() >= self.prune_at.max(64) {
@@ -176,18 +242,23 @@ fn execute(
     command: &Shared,
     work: Work,
     next: Option<&Shared>,
-    graph: MutexGuard<'static, Graph>,
+    mut graph: MutexGuard<'static, Graph>,
 ) -> MutexGuard<'static, Graph> {
     let failed = node(&**command).failed;
+    let lame = graph.lame;
+    graph.running.push(Arc::clone(command));
+    RUNNING.fetch_add(1, Ordering::Relaxed);
     drop(graph);
     let status = if failed {
         Error::EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST.0
+    } else if lame {
+        Error::OUT_OF_RESOURCES.0
     } else {
         Arc::clone(command).reach(cl::RUNNING);
-        RUNNING.fetch_add(1, Ordering::Relaxed);
+        HERE.set(HERE.get() + 1);
         // A panic must not leave the queue waiting for ever.
         let result = catch_unwind(AssertUnwindSafe(work));
-        RUNNING.fetch_sub(1, Ordering::Relaxed);
+        HERE.set(HERE.get() - 1);
         match result {
             Ok(Ok(modelled)) => {
                 if let Some(ns) = modelled {
@@ -199,8 +270,16 @@ fn execute(
             Err(_) => Error::OUT_OF_HOST_MEMORY.0,
         }
     };
+    node(&**command).ended = Some(status);
+    // Less than before: the work may have forked, and counting began anew.
+    let less = |running: usize| Some(running.saturating_sub(1));
+    let _ = RUNNING.fetch_update(Ordering::Release, Ordering::Relaxed, less);
     let mut graph = lock();
-    complete(&mut graph, command, status, next);
+    // It is there no more where the command itself has forked and this is the child.
+    if let Some(at) = graph.running.iter().position(|running| same(running, command)) {
+        graph.running.swap_remove(at);
+        complete(&mut graph, command, status, next);
+    }
     graph
 }
 

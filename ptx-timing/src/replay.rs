@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::Builder;
 
 use ptx_interp::observer::{Action, BlockEvent, EventSet, MemoryAccess, Observer, WarpEvent};
 use ptx_interp::{Kernel, LaunchError, LaunchParams, Memory, Moment, Stats, launch_observed};
@@ -117,37 +118,46 @@ pub fn replay(
     let needs = needs(program, params, registers_per_thread);
     // One host thread keeps the blocks in order.
     let params = LaunchParams { threads: 1, ..params.clone() };
-    let (sender, receiver) = sync_channel(QUEUE);
     // The first block that the simulator still wants.
     let wanted = AtomicU64::new(0);
+    let grid = params.grid;
+    let interpret = |way: Way| {
+        let make = || Recorder {
+            code: &code,
+            grid,
+            threads,
+            way: Some(way.clone()),
+            wanted: &wanted,
+            open: Vec::new(),
+            at: 0,
+            last: None,
+            pieces: Vec::new(),
+            printed: 0,
+            branches: vec![BranchInfo::default(); code.code.instructions.len()],
+            samples: Samples::new(code.code.instructions.len()),
+        };
+        let (result, recorders) = launch_observed(kernel, memory, &params, &make);
+        result.map(|stats| (stats, recorders))
+    };
+    let simulate = |receiver| {
+        let mut source = Channel { receiver, blocks, early: BTreeMap::new(), wanted: &wanted };
+        sim::run(profile, &code.code, &needs, &mut source, config)
+    };
     let (outcome, run) = std::thread::scope(|scope| {
-        let code = &code;
-        let wanted = &wanted;
-        let grid = params.grid;
-        let params = &params;
-        let interpreter = scope.spawn(move || {
-            let make = || Recorder {
-                code,
-                grid,
-                threads,
-                sender: Some(sender.clone()),
-                wanted,
-                open: Vec::new(),
-                at: 0,
-                last: None,
-                pieces: Vec::new(),
-                printed: 0,
-                branches: vec![BranchInfo::default(); code.code.instructions.len()],
-                samples: Samples::new(code.code.instructions.len()),
-            };
-            let (result, recorders) = launch_observed(kernel, memory, params, &make);
-            result.map(|stats| (stats, recorders))
-        });
-        let mut source = Channel { receiver, blocks, early: BTreeMap::new(), wanted };
-        let outcome = sim::run(profile, &code.code, &needs, &mut source, config);
-        // The interpreter goes on without a listener.
-        drop(source);
-        (outcome, interpreter.join())
+        let (sender, receiver) = sync_channel(QUEUE);
+        let interpreter = Builder::new()
+            .name("interpreter".into())
+            .spawn_scoped(scope, || interpret(Way::Bounded(sender)));
+        match interpreter {
+            // The receiver ends with the simulation: the interpreter goes on without a listener.
+            Ok(interpreter) => (simulate(receiver), interpreter.join()),
+            // The host has no thread left: one after the other, with all blocks in memory between them.
+            Err(_) => {
+                let (sender, receiver) = channel();
+                let run = interpret(Way::Kept(sender));
+                (simulate(receiver), Ok(run))
+            }
+        }
     });
     let (stats, recorders) = match run {
         Ok(result) => result?,
@@ -158,12 +168,31 @@ pub fn replay(
     Ok(Replay { outcome: outcome?, stats, code, branches, samples })
 }
 
+/// Where traces of blocks go.
+#[derive(Clone)]
+enum Way {
+    /// To the simulator, which takes them at the same time.
+    Bounded(SyncSender<(u64, BlockTrace)>),
+    /// To the simulator, which begins when all are there.
+    Kept(Sender<(u64, BlockTrace)>),
+}
+
+impl Way {
+    /// Sends a block; false if nobody takes any.
+    fn send(&self, block: (u64, BlockTrace)) -> bool {
+        match self {
+            Way::Bounded(sender) => sender.send(block).is_ok(),
+            Way::Kept(sender) => sender.send(block).is_ok(),
+        }
+    }
+}
+
 /// The interpreter's end.
 struct Recorder<'a> {
     code: &'a KernelCode,
     grid: [u32; 3],
     threads: u32,
-    sender: Option<SyncSender<(u64, BlockTrace)>>,
+    way: Option<Way>,
     /// The first block that the simulator still wants.
     wanted: &'a AtomicU64,
     /// Blocks under way: one, but for clusters and blocks that wait for another.
@@ -433,7 +462,7 @@ impl Recorder<'_> {
     }
 
     fn block_starts(&mut self, block: [u32; 3]) {
-        if self.sender.is_none() || self.number(block) < self.wanted.load(Ordering::Relaxed) {
+        if self.way.is_none() || self.number(block) < self.wanted.load(Ordering::Relaxed) {
             return;
         }
         let warps = self.threads.div_ceil(32);
@@ -462,9 +491,9 @@ impl Recorder<'_> {
         let mut trace = recording.trace;
         trace.finish();
         let index = self.number(block);
-        if self.sender.as_ref().is_some_and(|s| s.send((index, trace)).is_err()) {
+        if self.way.as_ref().is_some_and(|way| !way.send((index, trace))) {
             // Nobody simulates any further.
-            self.sender = None;
+            self.way = None;
             self.open.clear();
         }
     }

@@ -27,8 +27,9 @@ impl Bar {
         let total: u64 = launch.grid.iter().map(|&n| u64::from(n)).product();
         let entry = launch.entry.clone();
         let (done, ended) = (Arc::clone(&counter), Arc::clone(&stop));
-        let thread =
-            visible.then(|| std::thread::spawn(move || draw(&entry, total, &done, &ended)));
+        let draws = move || draw(&entry, total, &done, &ended);
+        // Without a thread for it there is no bar.
+        let thread = visible.then(|| std::thread::Builder::new().spawn(draws).ok()).flatten();
         Bar { counter, stop, thread }
     }
 

@@ -174,6 +174,9 @@ pub enum RunError {
     /// What watches the launch cannot go on.
     #[error("{0}")]
     Watched(String),
+    /// A file that a launch writes while it runs does not take it.
+    #[error("the trace cannot be written: {0}")]
+    Write(std::io::Error),
     /// The GPU that was asked about cannot run the kernel, or the model cannot time it.
     #[error("{kernel}: {error}")]
     Device {

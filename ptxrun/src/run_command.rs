@@ -303,7 +303,7 @@ pub(crate) fn run_failed(
     stdout: &[u8],
 ) -> Failed {
     let status = match error {
-        RunError::UnknownEntry { .. } | RunError::NumberKind { .. } => USAGE,
+        RunError::UnknownEntry { .. } | RunError::NumberKind { .. } | RunError::Write(_) => USAGE,
         RunError::Launch(LaunchError::Arguments(_) | LaunchError::Configuration(_)) => USAGE,
         RunError::Launch(_) | RunError::Setup { .. } => INVALID,
         RunError::Quit | RunError::Watched(_) => INVALID,

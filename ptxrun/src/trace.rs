@@ -1,6 +1,6 @@
 //! `ptxrun trace`.
 
-use std::io::{BufReader, BufWriter, Write, stdout};
+use std::io::{BufReader, BufWriter, ErrorKind, Write, stdout};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -70,7 +70,13 @@ pub(crate) fn trace(args: &TraceArgs) -> Outcome {
             };
         run(args, verified, plan, &mut launcher)
     })?;
-    out.flush().map_err(|error| common.fail(USAGE, "file", error))
+    match out.flush() {
+        // Whoever read it has seen enough.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(common.fail(USAGE, "file", error))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn one(
@@ -85,7 +91,7 @@ fn one(
     let (kernel, params) = context.prepare(module, &launch.entry, config)?;
     let code = code_of(&kernel, module.verified().module(), &params, &folders(path));
     let (result, written) = trace_launch(&code, context.memory(), &params, options, out);
-    written.map_err(|error| RunError::Watched(format!("the trace cannot be written: {error}")))?;
+    written.map_err(RunError::Write)?;
     match result {
         Ok(stats) => Ok((LaunchStats::interpreted(stats, Engine::Interpreter), None)),
         Err(ptx_runtime::interp::LaunchError::Fault(report)) => {
@@ -105,6 +111,8 @@ fn run(
     match execute_by(plan, verified, &RunOptions::default(), &printed, launcher) {
         Ok(done) if done.passed() => Ok(()),
         Ok(_) => Err(Failed(INVALID)),
+        // As above.
+        Err(RunError::Write(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(run_failed(&args.run.common, verified, &error, &[])),
     }
 }

@@ -350,6 +350,11 @@ fn output_that_goes_nowhere() {
         let (status, said) = shell(&format!("set -o pipefail; \"$0\" {what} | true"));
         assert_eq!((status, &*said), (0, ""), "{what}");
     }
+    let trace = "trace - --block 4 --arg f32[4]:iota --arg f32:1";
+    let (status, said) = shell(&format!("\"$0\" {trace} >/dev/full"));
+    assert!(status == 2 && said.contains("the trace cannot be written"), "{said}");
+    let (status, said) = shell(&format!("set -o pipefail; \"$0\" {trace} | true"));
+    assert_eq!((status, &*said), (0, ""));
 }
 
 /// Files may have a kilobyte: what is longer is refused, not ended by a signal, and compiled code is not kept.

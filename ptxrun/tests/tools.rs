@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::process::Command;
+
 use common::{Folder, Outcome, command};
 
 const WALK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/debug/walk.ptx");
@@ -158,7 +160,35 @@ fn checks_are_for_other_subcommands() {
     }
 }
 
+/// Nothing waits for a thread that the host does not give: what can be done in one is done, the rest says so.
+fn without_threads() {
+    let folder = Folder::new("threads");
+    let faults = folder.file("faults.so");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../ptxrun-core/tests/injected/faults.c");
+    let made =
+        Command::new("cc").args(["-shared", "-fPIC", source, "-o", &faults, "-ldl"]).status();
+    assert!(made.expect("a compiler").success());
+    let both = |words: &[&str]| {
+        let words: Vec<&str> = words.iter().chain(LAUNCH).copied().collect();
+        let with = Outcome::of(&mut command(&words), "");
+        let mut alone = command(&words);
+        alone.env("LD_PRELOAD", &faults).env("FAULT", "thread").env("FAULT_AT", "0");
+        alone.env("FAULT_NOW", "1").env("FAULT_EVER", "1");
+        (with, Outcome::of(&mut alone, ""))
+    };
+    for words in [&["run", WALK][..], &["profile", WALK], &["profile", WALK, "--json"]] {
+        let (with, alone) = both(words);
+        assert_eq!(with.status, 0, "{words:?}: {}", with.stderr);
+        assert_eq!(alone.status, 0, "{words:?}: {}", alone.stderr);
+        assert_eq!(with.stdout, alone.stdout, "{words:?}");
+    }
+    let (_, alone) = both(&["trace", WALK]);
+    assert_eq!(alone.status, 2, "{}", alone.stderr);
+    assert!(alone.stderr.contains("the trace cannot be written"), "{}", alone.stderr);
+}
+
 golden::tests! {
+    without_threads: program(&["cc", "--version"]),
     checks_are_for_other_subcommands: nothing(),
     a_trace_has_values_and_accesses: nothing(),
     traces_for_programs: nothing(),

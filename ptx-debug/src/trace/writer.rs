@@ -3,6 +3,7 @@
 
 use std::io::Write;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread::Builder;
 
 /// Words that are collected before they are handed over: they stay in a cache, and so do the bytes that are made of
 /// them.
@@ -96,11 +97,12 @@ pub(super) fn beside<T, F: Send>(
     std::thread::scope(|scope| {
         let (words, events) = chunks::<u32>(WORDS);
         let (mut bytes, written) = chunks::<u8>(BYTES);
-        let writer = scope.spawn(move || {
+        // Where the host has no thread, its side of the channel is gone, and the other side sees that it failed.
+        let writer = Builder::new().spawn_scoped(scope, move || {
             written.each(|chunk| out.write_all(chunk))?;
             out.flush()
         });
-        let formatter = scope.spawn(move || {
+        let formatter = Builder::new().spawn_scoped(scope, move || {
             let (mut form, begin) = first;
             *bytes.buffer() = begin;
             let all = events.each(|chunk| {
@@ -114,9 +116,9 @@ pub(super) fn beside<T, F: Send>(
             }
         });
         let done = body(words);
-        let formatted = formatter.join();
-        let lost = || Err(std::io::Error::other("a thread that writes has panicked"));
-        let written = writer.join().unwrap_or_else(|_| lost());
-        (done, if formatted.is_err() { lost() } else { written })
+        let lost = |_| std::io::Error::other("a thread that writes has panicked");
+        let formatted = formatter.and_then(|thread| thread.join().map_err(lost));
+        let written = writer.and_then(|thread| thread.join().map_err(lost)?);
+        (done, formatted.and(written))
     })
 }

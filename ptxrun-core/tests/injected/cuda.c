@@ -137,8 +137,11 @@ int main(int count, char **words) {
             /* Not initialised any more: a code, at once. */
             H context;
             alarm(10);
+            uint64_t data;
             int code = cuCtxCreate_v2(&context, 0, 0), other = cuCtxSynchronize();
-            _exit(code == 3 && other == 3 ? 0 : 7);
+            if (code != 3 || other != 3 || cuMemAlloc_v2(&data, 4) != 3 || cuStreamSynchronize(NULL) != 3) _exit(7);
+            /* With what the library does when a process ends. */
+            exit(cuInit(0) == 3 ? 0 : 8);
         }
         int status;
         waitpid(child, &status, 0);

@@ -133,6 +133,63 @@ static void *leaves(void *unused) {
     clReleaseContext(context);
     pthread_exit(NULL);
 }
+/* Commands that are flushed and never waited for, as programs with a loop of their own do: they end by themselves. */
+static int ends_by_itself(cl_context context, cl_command_queue queue, cl_kernel kernel) {
+    cl_uint zero = 0, value = 7;
+    cl_int status = 1;
+    cl_event event;
+    size_t one = 1;
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof value, &value, &code);
+    code |= clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+    code |= clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL);
+    code |= clEnqueueReadBuffer(queue, buffer, CL_FALSE, 0, sizeof zero, &zero, 0, NULL, &event);
+    code |= clFlush(queue);
+    while (!code && status > 0) {
+        usleep(1000);
+        code = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    }
+    return !code && status == 0 && zero == 14;
+}
+/* Forks with a queue whose threads work, and with one whose threads sleep: 0, or the process that failed. */
+static int forks_at_work(void) {
+    size_t items = N, long_items = 1 << 24;
+    for (int busy = 0; busy < 2; busy++) {
+        cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+        cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
+        cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &code);
+        clBuildProgram(program, 0, NULL, NULL, NULL, NULL);
+        cl_kernel kernel = clCreateKernel(program, "twice", &code);
+        if (code || !ends_by_itself(context, queue, kernel)) return 8;
+        cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, long_items * sizeof(cl_uint), NULL, &code);
+        code |= clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+        for (int i = 0; i < 30 * busy; i++)
+            code |= clEnqueueNDRangeKernel(queue, kernel, 1, NULL, i % 2 ? &items : &long_items, NULL, 0, NULL, NULL);
+        code |= clFlush(queue);
+        for (int i = 0; i < 5; i++) {
+            usleep(300 * i);
+            fflush(stdout);
+            pid_t child = fork();
+            if (child == 0) {
+                alarm(30);
+                if (busy && clFinish(queue)) _exit(8);
+                if (!ends_by_itself(context, queue, kernel)) _exit(9);
+                clReleaseCommandQueue(queue);
+                clReleaseContext(context);
+                exit(run() ? 0 : 10);
+            }
+            int status;
+            waitpid(child, &status, 0);
+            if (status) return status;
+        }
+        if (code || clFinish(queue)) return 11;
+        clReleaseMemObject(buffer);
+        clReleaseKernel(kernel);
+        clReleaseProgram(program);
+        clReleaseCommandQueue(queue);
+        clReleaseContext(context);
+    }
+    return 0;
+}
 /* Calls for ever, until somebody cancels the thread. */
 __attribute__((noreturn)) static void *calls(void *unused) {
     (void)unused;
@@ -169,6 +226,7 @@ int main(int count, char **words) {
         int status;
         waitpid(child, &status, 0);
         if (status) return printf("the child ended with %x\n", status) * 0 + 7;
+        if ((status = forks_at_work())) return printf("a child at work ended with %x\n", status) * 0 + 8;
         return must_run("after fork");
     }
     if (!strcmp(mode, "signals")) {
