@@ -28,7 +28,7 @@
 //! - `[a]`: memory operand; `[a, b, c*?]`: compound memory operand, each part as above. Spaces among the modifiers
 //!   belong to the memory operands in their order, compound ones included;
 //! - `[a:.texref]`, `[a:.samplerref]`, `[a:.surfref]`: a variable of that kind, or a register that holds its handle,
-//!   with `%a` neither a constant nor an offset;
+//!   with `%a` no variable that only holds one; `[%a:.samplerref>]` is the texture in unified mode;
 //! - `[mbar]`: an mbarrier object, which lies in shared memory whatever spaces the modifiers name;
 //! - `@label`, `@func`, `@table`, `@args`: label, function, list of targets, call arguments.
 

@@ -83,6 +83,12 @@ impl Ty {
     pub const fn is_int(self) -> bool {
         matches!(self.class(), TyClass::Sint | TyClass::Uint)
     }
+    /// Whether bits of this type mean more than one number, or a number that no constant can stand for.
+    pub const fn is_packed(self) -> bool {
+        use Ty::*;
+        matches!(self.class(), TyClass::Bits)
+            && !matches!(self, B1 | B4 | B8 | B16 | B32 | B64 | B128)
+    }
     /// Whether the type is a scalar floating-point type (`.f16 .bf16 .f32 .f64`).
     pub const fn is_float(self) -> bool {
         matches!(self, Ty::F16 | Ty::Bf16 | Ty::F32 | Ty::F64)

@@ -71,7 +71,7 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        syntax: "bfe.type d, a, b:.u32, c:.u32",
+        syntax: "bfe.type d, a, b=0..255:.u32, c=0..255:.u32",
         does: "Extracts a bit field and extends it.",
         sets: &[INT_32_64],
         since: ptx(2, 0),
@@ -92,7 +92,7 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        syntax: "bfi.type d, a, b, pos:.u32, len:.u32",
+        syntax: "bfi.type d, a, b, pos=0..255:.u32, len=0..255:.u32",
         does: "Inserts a bit field.",
         sets: &[("type", ".b32 .b64")],
         since: ptx(2, 0),
@@ -119,7 +119,7 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        syntax: "bmsk.mode.b32 d, a, b",
+        syntax: "bmsk.mode.b32 d, a:.b32, b:.b32",
         does: "Makes a mask of so many ones from a bit on.",
         sets: &[CLAMP],
         since: ptx(7, 6),

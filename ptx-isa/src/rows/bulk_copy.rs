@@ -7,8 +7,8 @@ use crate::meaning::Cx;
 use crate::row::{Exactness, Row, Sem};
 use crate::types::ptx;
 
-/// The same with byte masks.
-const STRONG_100: &str = "sm_100f sm_100a sm_103f sm_103a sm_107f sm_107a sm_110f sm_110a";
+/// Targets whose clusters take relaxed copies. Read off ptxas 13.5.
+const STRONG_CLUSTER: &str = "sm_90a sm_100f sm_110f";
 
 const CP: Row = Row {
     does: "Starts a copy of a block of memory between global and shared memory.",
@@ -43,7 +43,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [a], [b], size=%16:.u32, left:.u32, right:.u32, [mbar]",
+        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar]",
         since: ptx(9, 2),
         exact: Exactness::Manual,
         sem: Sem::Ops(bulk_inner),
@@ -81,7 +81,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob [a], [b], size=%16:.u32, left:.u32, right:.u32, [mbar], policy:.b64",
+        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar], policy:.b64",
         since: ptx(9, 2),
         exact: Exactness::Manual,
         sem: Sem::Ops(bulk_inner),
@@ -106,6 +106,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.b128 [a], [b], size=%16:.u32, [mbar]",
+        targets: STRONG_CLUSTER,
         sets: &[],
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
@@ -120,13 +121,14 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.b128 [a], [b], size=%16:.u32, [mbar], mask:.b16",
+        targets: STRONG_CLUSTER,
         sets: &[MULTICAST],
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob.b128 [a], [b], size=%16:.u32, left:.u32, right:.u32, [mbar]",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob.b128 [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar]",
         since: ptx(9, 2),
         exact: Exactness::Manual,
         sem: Sem::Ops(bulk_inner),
@@ -142,12 +144,12 @@ pub static ROWS: &[Row] = &[
         syntax: "cp.async.bulk.relaxed.scope.global.shared::cta.bulk_group.cp_mask.b128 [a], [b], size=%16:.u32, mask:.b16",
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
-        targets: STRONG_100,
         sm: 100,
         ..CP
     },
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint.b128 [a], [b], size=%16:.u32, [mbar], policy:.b64",
+        targets: STRONG_CLUSTER,
         sets: &[],
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
@@ -162,13 +164,14 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.L2::cache_hint.b128 [a], [b], size=%16:.u32, [mbar], mask:.b16, policy:.b64",
+        targets: STRONG_CLUSTER,
         sets: &[MULTICAST],
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob.b128 [a], [b], size=%16:.u32, left:.u32, right:.u32, [mbar], policy:.b64",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob.b128 [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar], policy:.b64",
         since: ptx(9, 2),
         exact: Exactness::Manual,
         sem: Sem::Ops(bulk_inner),
@@ -184,7 +187,6 @@ pub static ROWS: &[Row] = &[
         syntax: "cp.async.bulk.relaxed.scope.global.shared::cta.bulk_group.L2::cache_hint.cp_mask.b128 [a], [b], size=%16:.u32, policy:.b64, mask:.b16",
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
-        targets: STRONG_100,
         sm: 100,
         ..CP
     },

@@ -85,5 +85,5 @@ pub static ROWS: &[Row] = &[
         sets: POLICY,
         ..POLICIES
     },
-    Row { syntax: "createpolicy.cvt.L2.b64 d, a", ..POLICIES },
+    Row { syntax: "createpolicy.cvt.L2.b64 d, a:.b64", ..POLICIES },
 ];

@@ -49,7 +49,7 @@ pub static ROWS: &[Row] = &[
         ..CVT
     },
     Row {
-        syntax: "cvt.rnd.satfinite{.relu}{.pzo}.scaled::n1::ue8m0.dtype.f32 d:dtype, a:.f32, b:.f32, s:.b8",
+        syntax: "cvt.rnd.satfinite{.relu}{.pzo}.scaled::n1::ue8m0.dtype.f32 d:dtype, a:.f32, b:.f32, %s:.b8",
         sets: &[RN_RZ, ("dtype", ".e4m3x2 .e5m2x2 .e2m3x2 .e3m2x2 .e2m1x2")],
         since: ptx(9, 4),
         targets: "sm_107f",
@@ -66,7 +66,7 @@ pub static ROWS: &[Row] = &[
         ..CVT
     },
     Row {
-        syntax: "cvt.rnd.satfinite{.relu}{.pzo}.scaled::n1::ue8m0.dtype.stype d:dtype, a:stype, s:.b8",
+        syntax: "cvt.rnd.satfinite{.relu}{.pzo}.scaled::n1::ue8m0.dtype.stype d:dtype, a:stype, %s:.b8",
         sets: &[RN_RZ, ("dtype", ".e4m3x2 .e5m2x2 .e2m3x2 .e3m2x2 .e2m1x2"), HALVES],
         since: ptx(9, 4),
         targets: "sm_107f",
@@ -90,7 +90,7 @@ pub static ROWS: &[Row] = &[
         ..CVT
     },
     Row {
-        syntax: "cvt.rnd{.relu}{.satfinite}.scaled::n2::ue8m0.bf16x2.stype d:.bf16x2, a:stype, s:.b16",
+        syntax: "cvt.rnd{.relu}{.satfinite}.scaled::n2::ue8m0.bf16x2.stype d:.bf16x2, a:stype, %s:.b16",
         sets: &[RN, ("stype", ".e4m3x2 .e5m2x2 .e2m1x2 .e2m3x2 .e3m2x2")],
         since: ptx(9, 2),
         targets: FAMILIES,

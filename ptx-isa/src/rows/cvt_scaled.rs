@@ -57,7 +57,7 @@ pub static ROWS: &[Row] = &[
         ..CVT_RN
     },
     Row {
-        syntax: "cvt.rnd.satfinite{.relu}.scaled::n2::ue8m0.s2f6x2.f32 d:.s2f6x2, a:.f32, b:.f32, s:.b16",
+        syntax: "cvt.rnd.satfinite{.relu}.scaled::n2::ue8m0.s2f6x2.f32 d:.s2f6x2, a:.f32, b:.f32, %s:.b16",
         sets: &[RN_RZ],
         since: ptx(9, 1),
         targets: S2F6,
@@ -75,7 +75,7 @@ pub static ROWS: &[Row] = &[
         ..CVT_RN
     },
     Row {
-        syntax: "cvt.rnd.satfinite{.relu}.scaled::n2::ue8m0.s2f6x2.bf16x2 d:.s2f6x2, a:.bf16x2, s:.b16",
+        syntax: "cvt.rnd.satfinite{.relu}.scaled::n2::ue8m0.s2f6x2.bf16x2 d:.s2f6x2, a:.bf16x2, %s:.b16",
         sets: &[RN_RZ],
         since: ptx(9, 1),
         targets: S2F6,
@@ -92,7 +92,7 @@ pub static ROWS: &[Row] = &[
         ..CVT_RN
     },
     Row {
-        syntax: "cvt.rn{.satfinite}{.relu}.scaled::n2::ue8m0.bf16x2.s2f6x2 d:.bf16x2, a:.s2f6x2, s:.b16",
+        syntax: "cvt.rn{.satfinite}{.relu}.scaled::n2::ue8m0.bf16x2.s2f6x2 d:.bf16x2, a:.s2f6x2, %s:.b16",
         since: ptx(9, 1),
         targets: S2F6,
         floors: &[RZ],
@@ -109,7 +109,7 @@ pub static ROWS: &[Row] = &[
         ..CVT_RN
     },
     Row {
-        syntax: "cvt.rnd{.satfinite}.scaled::n1::ue8m0.ue5m3x2.f32 d:.ue5m3x2, a:.f32, b:.f32, s:.b8",
+        syntax: "cvt.rnd{.satfinite}.scaled::n1::ue8m0.ue5m3x2.f32 d:.ue5m3x2, a:.f32, b:.f32, %s:.b8",
         sets: &[RN_RZ],
         since: ptx(9, 4),
         targets: "sm_107f",
@@ -125,7 +125,7 @@ pub static ROWS: &[Row] = &[
         ..CVT_RN
     },
     Row {
-        syntax: "cvt.rnd{.satfinite}.scaled::n1::ue8m0.ue5m3x2.stype d:.ue5m3x2, a:stype, s:.b8",
+        syntax: "cvt.rnd{.satfinite}.scaled::n1::ue8m0.ue5m3x2.stype d:.ue5m3x2, a:stype, %s:.b8",
         sets: &[RN_RZ, HALVES],
         since: ptx(9, 4),
         targets: "sm_107f",
@@ -147,7 +147,7 @@ pub static ROWS: &[Row] = &[
         ..CVT_RN
     },
     Row {
-        syntax: "cvt.rn{.satfinite}.scaled::n2::ue8m0.bf16x2.ue5m3x2 d:.bf16x2, a:.ue5m3x2, s:.b16",
+        syntax: "cvt.rn{.satfinite}.scaled::n2::ue8m0.bf16x2.ue5m3x2 d:.bf16x2, a:.ue5m3x2, %s:.b16",
         since: ptx(9, 4),
         targets: "sm_107f",
         sem: Sem::Ops(to_halves),

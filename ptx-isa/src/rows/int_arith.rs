@@ -92,7 +92,7 @@ pub static ROWS: &[Row] = &[
         ..NARROW_SUB
     },
     Row {
-        syntax: "clmad.part.u64 d, a, b, c",
+        syntax: "clmad.part.u64 d, a:.u64, b:.u64, c:.u64",
         does: "Multiplies two polynomials over the bits and adds a third to a half of the product, without carries.",
         sets: &[HALF],
         since: ptx(9, 3),

@@ -68,7 +68,7 @@ const MBARRIER_ARRIVE_DROP_FORM: Row = Row {
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "mbarrier.init{.layout}{.space}.b64 [a], count=1..1048575:.u32",
+        syntax: "mbarrier.init{.layout}{.space}.b64 [mbar], count=1..1048575:.u32",
         does: "Makes an mbarrier object for so many arrivals.",
         sets: &[LAYOUT, CTA],
         section: "9.7.15.16.12",
@@ -76,7 +76,7 @@ pub static ROWS: &[Row] = &[
         ..B
     },
     Row {
-        syntax: "mbarrier.inval{.space}.b64 [a]",
+        syntax: "mbarrier.inval{.space}.b64 [mbar]",
         does: "Ends the life of an mbarrier object.",
         sets: &[CTA],
         section: "9.7.15.16.13",
@@ -88,7 +88,7 @@ pub static ROWS: &[Row] = &[
         ..B
     },
     Row {
-        syntax: "mbarrier.expect_tx{.sem}{.scope}{.space}.b64 [a], count:.u32",
+        syntax: "mbarrier.expect_tx{.sem}{.scope}{.space}.b64 [mbar], count:.u32",
         sets: &[("sem", ".relaxed"), SCOPE, ANY],
         since: ptx(8, 0),
         sm: 90,
@@ -98,7 +98,7 @@ pub static ROWS: &[Row] = &[
         ..MBARRIER
     },
     Row {
-        syntax: "mbarrier.complete_tx{.sem}{.scope}{.space}.b64 [a], count:.u32",
+        syntax: "mbarrier.complete_tx{.sem}{.scope}{.space}.b64 [mbar], count:.u32",
         sets: &[("sem", ".relaxed"), SCOPE, ANY],
         since: ptx(8, 0),
         sm: 90,
@@ -108,7 +108,7 @@ pub static ROWS: &[Row] = &[
         ..MBARRIER
     },
     Row {
-        syntax: "mbarrier.tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64 [a], count:.u32, mask:.u32",
+        syntax: "mbarrier.tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64 [mbar], count:.u32, mask:.u32",
         does: "Changes the number of transactions that the phase of an mbarrier waits for.",
         sets: &[
             ("tx", ".expect_tx .complete_tx"),
@@ -125,7 +125,7 @@ pub static ROWS: &[Row] = &[
     },
     // Arrivals.
     Row {
-        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.b64 d:.b64, [a], count:.u32",
+        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.b64 d:.b64, [mbar], count=1..1048575:.u32",
         sets: &[RELEASE, SCOPE, ANY],
         since: ptx(7, 8),
         sm: 90,
@@ -133,25 +133,25 @@ pub static ROWS: &[Row] = &[
         ..MBARRIER_ARRIVE
     },
     Row {
-        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.b64 d:.b64, [a]",
+        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.b64 d:.b64, [mbar]",
         sets: &[RELEASE, SCOPE, ANY],
         sem: Sem::Ops(|x| arrivals(x, 0)),
         ..MBARRIER_ARRIVE
     },
     Row {
-        syntax: "mbarrier.arrive.expect_tx{.sem}{.scope}{.space}.b64 d:.b64, [a], count:.u32",
+        syntax: "mbarrier.arrive.expect_tx{.sem}{.scope}{.space}.b64 d:.b64, [mbar], count:.u32",
         sets: &[RELEASE, SCOPE, ANY],
         sem: Sem::Ops(|x| arrivals(x, arrive_flag::EXPECT)),
         ..MBARRIER_ARRIVE
     },
     Row {
-        syntax: "mbarrier.arrive.noComplete{.sem}{.scope}{.space}.b64 d:.b64, [a], count:.u32",
+        syntax: "mbarrier.arrive.noComplete{.sem}{.scope}{.space}.b64 d:.b64, [mbar], count=1..1048575:.u32",
         sets: &[("sem", ".release"), ("scope", ".cta"), CTA],
         sem: Sem::Ops(|x| arrivals(x, 0)),
         ..MBARRIER_ARRIVE
     },
     Row {
-        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.b64 d:.b64, [a], count:.u32",
+        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.b64 d:.b64, [mbar], count=1..1048575:.u32",
         sets: &[RELEASE, SCOPE, ANY],
         since: ptx(7, 8),
         sm: 90,
@@ -159,49 +159,49 @@ pub static ROWS: &[Row] = &[
         ..MBARRIER_ARRIVE_DROP
     },
     Row {
-        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.b64 d:.b64, [a]",
+        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.b64 d:.b64, [mbar]",
         sets: &[RELEASE, SCOPE, ANY],
         sem: Sem::Ops(|x| arrivals(x, arrive_flag::DROP)),
         ..MBARRIER_ARRIVE_DROP
     },
     Row {
-        syntax: "mbarrier.arrive_drop.expect_tx{.sem}{.scope}{.space}.b64 d:.b64, [a], count:.u32",
+        syntax: "mbarrier.arrive_drop.expect_tx{.sem}{.scope}{.space}.b64 d:.b64, [mbar], count:.u32",
         sets: &[RELEASE, SCOPE, ANY],
         sem: Sem::Ops(|x| arrivals(x, arrive_flag::DROP | arrive_flag::EXPECT)),
         ..MBARRIER_ARRIVE_DROP
     },
     Row {
-        syntax: "mbarrier.arrive_drop.noComplete{.sem}{.scope}{.space}.b64 d:.b64, [a], count:.u32",
+        syntax: "mbarrier.arrive_drop.noComplete{.sem}{.scope}{.space}.b64 d:.b64, [mbar], count=1..1048575:.u32",
         sets: &[("sem", ".release"), ("scope", ".cta"), CTA],
         sem: Sem::Ops(|x| arrivals(x, arrive_flag::DROP)),
         ..MBARRIER_ARRIVE_DROP
     },
     Row {
-        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [a]{, count:.u32}, mask:.u32",
+        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [mbar]{, count=1..1048575:.u32}, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
         sem: Sem::Ops(|x| multicast(x, 0)),
         ..MBARRIER_ARRIVE_FORM
     },
     Row {
-        syntax: "mbarrier.arrive.expect_tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [a], count:.u32, mask:.u32",
+        syntax: "mbarrier.arrive.expect_tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [mbar], count:.u32, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
         sem: Sem::Ops(|x| multicast(x, arrive_flag::EXPECT)),
         ..MBARRIER_ARRIVE_FORM
     },
     Row {
-        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [a]{, count:.u32}, mask:.u32",
+        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [mbar]{, count=1..1048575:.u32}, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
         sem: Sem::Ops(|x| multicast(x, arrive_flag::DROP)),
         ..MBARRIER_ARRIVE_DROP_FORM
     },
     Row {
-        syntax: "mbarrier.arrive_drop.expect_tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [a], count:.u32, mask:.u32",
+        syntax: "mbarrier.arrive_drop.expect_tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [mbar], count:.u32, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
         sem: Sem::Ops(|x| multicast(x, arrive_flag::DROP | arrive_flag::EXPECT)),
         ..MBARRIER_ARRIVE_DROP_FORM
     },
     Row {
-        syntax: "cp.async.mbarrier.arrive{.noinc}{.space}.b64 [a]",
+        syntax: "cp.async.mbarrier.arrive{.noinc}{.space}.b64 [mbar]",
         does: "Lets an mbarrier count an arrival once this thread's copies are complete.",
         sets: &[CTA],
         section: "9.7.15.16.18",
@@ -239,7 +239,7 @@ fn scoped(m: &Match) -> Result<(), String> {
 }
 
 pub(super) fn address(x: &mut Cx) -> V {
-    let a = x.addr("a");
+    let a = x.addr("mbar");
     absolute(x, a)
 }
 

@@ -25,21 +25,21 @@ const MBARRIER_TRY_WAIT: Row = Row {
 pub static ROWS: &[Row] = &[
     // Waits.
     Row {
-        syntax: "mbarrier.test_wait{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], state:.b64",
+        syntax: "mbarrier.test_wait{.phase}{.sem}{.scope}{.space}.b64 p:pred, [mbar], state:.b64",
         sets: &[("phase", ".phase_type::primary"), ACQUIRE, SCOPE, CTA],
         waits: true,
         sem: Sem::Ops(wait),
         ..MBARRIER
     },
     Row {
-        syntax: "mbarrier.test_wait.parity{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], parity=0|1:.u32",
+        syntax: "mbarrier.test_wait.parity{.phase}{.sem}{.scope}{.space}.b64 p:pred, [mbar], parity=0|1:.u32",
         sets: &[PHASE, ACQUIRE, SCOPE, CTA],
         waits: true,
         sem: Sem::Ops(wait),
         ..MBARRIER
     },
     Row {
-        syntax: "mbarrier.try_wait{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], state:.b64{, hint:.u32}",
+        syntax: "mbarrier.try_wait{.phase}{.sem}{.scope}{.space}.b64 p:pred, [mbar], state:.b64{, hint:.u32}",
         sets: &[("phase", ".phase_type::primary"), ACQUIRE, SCOPE, CTA],
         since: ptx(7, 8),
         sm: 90,
@@ -48,7 +48,7 @@ pub static ROWS: &[Row] = &[
         ..MBARRIER_TRY_WAIT
     },
     Row {
-        syntax: "mbarrier.try_wait.parity{.phase}{.sem}{.scope}{.space}.b64 p:pred, [a], parity=0|1:.u32{, hint:.u32}",
+        syntax: "mbarrier.try_wait.parity{.phase}{.sem}{.scope}{.space}.b64 p:pred, [mbar], parity=0|1:.u32{, hint:.u32}",
         sets: &[PHASE, ACQUIRE, SCOPE, CTA],
         since: ptx(7, 8),
         sm: 90,
@@ -57,7 +57,7 @@ pub static ROWS: &[Row] = &[
         ..MBARRIER_TRY_WAIT
     },
     Row {
-        syntax: "mbarrier.test_wait.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], state:.b64",
+        syntax: "mbarrier.test_wait.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [mbar], state:.b64",
         sets: &[ACQUIRE, SCOPE, CTA],
         since: ptx(9, 3),
         sm: 90,
@@ -66,7 +66,7 @@ pub static ROWS: &[Row] = &[
         ..MBARRIER
     },
     Row {
-        syntax: "mbarrier.test_wait.parity.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], parity=0|1:.u32",
+        syntax: "mbarrier.test_wait.parity.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [mbar], parity:.u32",
         sets: &[ACQUIRE, SCOPE, CTA],
         since: ptx(9, 3),
         sm: 90,
@@ -75,7 +75,7 @@ pub static ROWS: &[Row] = &[
         ..MBARRIER
     },
     Row {
-        syntax: "mbarrier.try_wait.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], state:.b64{, hint:.u32}",
+        syntax: "mbarrier.try_wait.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [mbar], state:.b64{, hint:.u32}",
         sets: &[ACQUIRE, SCOPE, CTA],
         since: ptx(9, 3),
         sm: 90,
@@ -84,7 +84,7 @@ pub static ROWS: &[Row] = &[
         ..MBARRIER_TRY_WAIT
     },
     Row {
-        syntax: "mbarrier.try_wait.parity.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [a], parity=0|1:.u32{, hint:.u32}",
+        syntax: "mbarrier.try_wait.parity.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [mbar], parity:.u32{, hint:.u32}",
         sets: &[ACQUIRE, SCOPE, CTA],
         since: ptx(9, 3),
         sm: 90,
@@ -106,7 +106,7 @@ pub static ROWS: &[Row] = &[
         ..B
     },
     Row {
-        syntax: "mbarrier.check_layout.layout{.shared::cta}.b64 p:pred, [a]",
+        syntax: "mbarrier.check_layout.layout{.shared::cta}.b64 p:pred, [mbar]",
         does: "Tests the layout of an mbarrier object.",
         sets: &[LAYOUT],
         section: "9.7.15.16.21",

@@ -34,7 +34,7 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        syntax: "nanosleep.u32 t",
+        syntax: "nanosleep.u32 t:.u32",
         does: "Suspends the thread for about so many nanoseconds.",
         since: ptx(6, 3),
         sm: 70,

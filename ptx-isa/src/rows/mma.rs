@@ -123,7 +123,7 @@ pub static ROWS: &[Row] = &[
     },
     // Block-scaled kinds.
     Row {
-        syntax: "mma.sync.aligned.m16n8k64.row.col.kind.block_scale{.scale}.f32.e2m1.e2m1.f32.stype d*4:.f32, a*4:.b32, b*2:.b32, c*4:.f32, e:.b32, f*2:.b16, g:.b32, h*2:.b16",
+        syntax: "mma.sync.aligned.m16n8k64.row.col.kind.block_scale{.scale}.f32.e2m1.e2m1.f32.stype d*4:.f32, a*4:.b32, b*2:.b32, c*4:.f32, %e:.b32, f*2:.b16, %g:.b32, h*2:.b16",
         sets: &[
             ("kind", ".kind::mxf4 .kind::mxf4nvf4"),
             ("scale", ".scale_vec::2X .scale_vec::4X"),
@@ -139,7 +139,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale{.scale_vec::1X}.f32.atype.btype.f32.ue8m0 d*4:.f32, a*4:.b32, b*2:.b32, c*4:.f32, e:.b32, f*2:.b16, g:.b32, h*2:.b16",
+        syntax: "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale{.scale_vec::1X}.f32.atype.btype.f32.ue8m0 d*4:.f32, a*4:.b32, b*2:.b32, c*4:.f32, %e:.b32, f*2:.b16, %g:.b32, h*2:.b16",
         sets: &F8F6F4,
         since: ptx(8, 7),
         sm: 120,

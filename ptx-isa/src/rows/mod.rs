@@ -153,6 +153,10 @@ pub const NAME_PARTS: &[(&str, &str)] = &[
     ("suld", ".b"),
     ("sured", ".b .p"),
     ("sust", ".b .p"),
+    (
+        "tcgen05",
+        ".alloc .dealloc .relinquish_alloc_permit .ld .red .st .wait::ld .wait::st .cp .shift .fence .commit .mma .sp .ws",
+    ),
     ("tex", ".base .level .grad"),
     ("wgmma", ".fence .mma_async .commit_group .wait_group"),
     ("wmma", ".load .a .b .c .mma .store .d"),

@@ -10,7 +10,7 @@ use crate::class;
 use crate::effect::{Atom, AtomOp, Cache, Effect, Mem, Order, Scope};
 use crate::matched::Match;
 use crate::meaning::{Cx, V};
-use crate::row::{Exactness, Floor, Reach, Row, Sem, floor};
+use crate::row::{AddressWidth, Exactness, Floor, Reach, Row, Sem, floor};
 use crate::types::{Kind, Space, Ty, ptx};
 
 const MULTIMEM: Row = Row {
@@ -43,6 +43,7 @@ const MULTIMEM_CP: Row = Row {
     section: "9.7.10.28.4.4",
     class: class::load,
     reach: Reach::Block,
+    addresses: AddressWidth::Any,
     exact: Exactness::Manual,
     sem: Sem::Ops(bulk),
     ..C

@@ -27,7 +27,7 @@ pub static ROWS: &[Row] = &[
         ..REDUX
     },
     Row {
-        syntax: "redux.sync.op.b32 d, a, members",
+        syntax: "redux.sync.op.b32 d, a:.b32, members:.b32",
         sets: &[("op", ".and .or .xor")],
         since: ptx(7, 0),
         sm: 80,

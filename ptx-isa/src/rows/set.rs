@@ -147,7 +147,7 @@ pub static ROWS: &[Row] = &[
         ..SET
     },
     Row {
-        syntax: "set.cmpf.bool.dtype.bf16 d:dtype, a:.bf16, b:.bf16, {!}c:pred",
+        syntax: "set.cmpf.bool.dtype.bf16 d:dtype, a:.bf16, b:.bf16, {!}%c:pred",
         sets: &[("dtype", ".u16 .s16 .u32 .s32 .bf16")],
         since: ptx(7, 8),
         sm: 90,
@@ -185,7 +185,7 @@ pub static ROWS: &[Row] = &[
         ..SET
     },
     Row {
-        syntax: "set.cmpf.bool.dtype.bf16x2 d:dtype, a:.bf16x2, b:.bf16x2, {!}c:pred",
+        syntax: "set.cmpf.bool.dtype.bf16x2 d:dtype, a:.bf16x2, b:.bf16x2, {!}%c:pred",
         sets: &[("dtype", ".bf16x2 .u32 .s32")],
         since: ptx(7, 8),
         sm: 90,

@@ -98,7 +98,7 @@ pub static ROWS: &[Row] = &[
         ..SETP
     },
     Row {
-        syntax: "setp.cmpf.bool.bf16 p, a, b, {!}c:pred",
+        syntax: "setp.cmpf.bool.bf16 p, a, b, {!}%c:pred",
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.2",
@@ -114,7 +114,7 @@ pub static ROWS: &[Row] = &[
         ..SETP
     },
     Row {
-        syntax: "setp.cmpf.bool.bf16x2 p{|q}, a, b, {!}c:pred",
+        syntax: "setp.cmpf.bool.bf16x2 p{|q}, a, b, {!}%c:pred",
         since: ptx(7, 8),
         sm: 90,
         section: "9.7.8.2",

@@ -41,7 +41,7 @@ pub static ROWS: &[Row] = &[
         ..BAR_CTA_FORM
     },
     Row {
-        syntax: "bar{.cta}.red.popc.u32 d, a{, b}, {!}c:pred",
+        syntax: "bar{.cta}.red.popc.u32 d, a:.u32{, b:.u32}, {!}c:pred",
         since: ptx(2, 0),
         sm: 20,
         floors: FLOORS,
@@ -75,7 +75,7 @@ pub static ROWS: &[Row] = &[
         ..BAR_CTA_FORM
     },
     Row {
-        syntax: "barrier{.cta}.red.popc{.aligned}.u32 d, a{, b}, {!}c:pred",
+        syntax: "barrier{.cta}.red.popc{.aligned}.u32 d, a:.u32{, b:.u32}, {!}c:pred",
         since: ptx(6, 0),
         sm: 30,
         floors: FLOORS,

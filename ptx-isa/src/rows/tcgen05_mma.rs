@@ -3,7 +3,7 @@
 use super::tcgen05::{GROUP, T, pair, tensor};
 use crate::matched::Match;
 use crate::meaning::{Arg, Cx};
-use crate::row::{Reach, Row, Sem, floor};
+use crate::row::{Floor, Reach, Row, Sem, floor};
 use crate::tcgen05::Kind;
 use crate::tcgen05::product::{self, flag};
 use crate::types::ptx;
@@ -14,7 +14,16 @@ const M: Row = Row {
     counts: Some(lane_masks),
     reach: Reach::Cluster,
     sem: Sem::Ops(mma),
-    floors: &[floor(".block16 .block32", ptx(8, 8), 100)],
+    floors: &[
+        floor(".block16 .block32", ptx(8, 8), 100),
+        Floor {
+            tokens: ".kind::i8",
+            since: ptx(8, 6),
+            sm: 100,
+            targets: "sm_100a sm_101a sm_110a",
+        },
+    ],
+    check: Some(shifted),
     ..T
 };
 const KIND: (&str, &str) = ("kind", ".kind::f16 .kind::tf32 .kind::f8f6f4 .kind::i8");
@@ -48,13 +57,15 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, e:pred, #scale:.u32",
+        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, e:pred, #scale=0..15:.u32",
         sets: &[GROUP, KIND_F, COLLECTOR_A],
+        targets: "sm_100f",
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, mask*!:.b32, e:pred, #scale:.u32",
+        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, mask*!:.b32, e:pred, #scale=0..15:.u32",
         sets: &[GROUP, KIND_F, COLLECTOR_A],
+        targets: "sm_100f",
         ..M
     },
     Row {
@@ -68,13 +79,15 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, e:pred, #scale:.u32",
+        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, e:pred, #scale=0..15:.u32",
         sets: &[GROUP, KIND_F, COLLECTOR_A],
+        targets: "sm_100f",
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, mask*!:.b32, e:pred, #scale:.u32",
+        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, mask*!:.b32, e:pred, #scale=0..15:.u32",
         sets: &[GROUP, KIND_F, COLLECTOR_A],
+        targets: "sm_100f",
         ..M
     },
     Row {
@@ -101,8 +114,9 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.sp.group.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, e:pred, #scale:.u32",
+        syntax: "tcgen05.mma.sp.group.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, e:pred, #scale=0..15:.u32",
         sets: &[GROUP, KIND_F, COLLECTOR_A],
+        targets: "sm_100f",
         ..M
     },
     Row {
@@ -158,6 +172,15 @@ fn scaled(m: &Match) -> Result<(), String> {
         (_, v) => matches!(v, Some(".scale_vec::2X" | ".scale_vec::4X" | ".block16" | ".block32")),
     };
     if fits { Ok(()) } else { Err("this kind does not take this scale vector".into()) }
+}
+
+/// What holds rows of A that are shifted is not filled by them, nor used for them. Read off ptxas 13.5.
+fn shifted(m: &Match) -> Result<(), String> {
+    let kept = matches!(m.get("collector"), Some(".collector::a::fill" | ".collector::a::use"));
+    if m.has(".ashift") && kept {
+        return Err("modifier .ashift cannot be combined with this collector".into());
+    }
+    Ok(())
 }
 
 /// Elements of the mask that disables output lanes.

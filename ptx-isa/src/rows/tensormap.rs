@@ -47,9 +47,28 @@ pub static ROWS: &[Row] = &[
         ..TENSORMAP
     },
     Row {
-        syntax: "tensormap.replace.tile.field{.space}.b1024.type [a], #b",
+        syntax: "tensormap.replace.tile.field{.space}.b1024.type [a], #b=0..15:type",
+        sets: &[("field", ".elemtype"), ("space", ".global .shared::cta"), ("type", ".b32 .b64")],
+        ..TENSORMAP
+    },
+    Row {
+        syntax: "tensormap.replace.tile.field{.space}.b1024.type [a], #b=0..2:type",
         sets: &[
-            ("field", ".elemtype .interleave_layout .swizzle_mode .swizzle_atomicity .fill_mode"),
+            ("field", ".interleave_layout"),
+            ("space", ".global .shared::cta"),
+            ("type", ".b32 .b64"),
+        ],
+        ..TENSORMAP
+    },
+    Row {
+        syntax: "tensormap.replace.tile.field{.space}.b1024.type [a], #b=0|1:type",
+        sets: &[("field", ".fill_mode"), ("space", ".global .shared::cta"), ("type", ".b32 .b64")],
+        ..TENSORMAP
+    },
+    Row {
+        syntax: "tensormap.replace.tile.field{.space}.b1024.type [a], #b=0..3:type",
+        sets: &[
+            ("field", ".swizzle_mode .swizzle_atomicity"),
             ("space", ".global .shared::cta"),
             ("type", ".b32 .b64"),
         ],

@@ -26,9 +26,18 @@ pub static ROWS: &[Row] = &[
         ..TEX
     },
     Row {
-        syntax: "txq.query.b32 d, [%a:.samplerref]",
+        syntax: "txq.query.b32 d, [%a:.samplerref>]",
         does: "Gives a property of a sampler.",
-        sets: &[("query", SAMPLER_QUERIES)],
+        sets: &[("query", ".filter_mode .addr_mode_0 .addr_mode_1 .addr_mode_2")],
+        since: ptx(1, 5),
+        section: "9.7.10.5",
+        sem: Sem::Ops(query),
+        ..TEX
+    },
+    Row {
+        syntax: "txq.query.b32 d, [%a:.samplerref]",
+        does: "Tells whether a sampler takes coordinates in texels.",
+        sets: &[("query", ".force_unnormalized_coords")],
         since: ptx(1, 5),
         section: "9.7.10.5",
         sem: Sem::Ops(query),

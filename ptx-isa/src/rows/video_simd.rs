@@ -24,16 +24,16 @@ const CMP: (&str, &str) = ("cmp", ".eq .ne .lt .le .gt .ge");
 macro_rules! arithmetic {
     ($width:literal, $bytes:literal, $section:literal, $lanes:literal, $mask:literal: $($name:literal $op:ident;)*) => {[$(
         Row {
-            syntax: concat!($name, $width, ".dtype.atype.btype{.sat} d{.", $mask, "}:dtype, a{.", $lanes,
-                "}:atype, b{.", $lanes, "}:btype, c:dtype"),
+            syntax: concat!($name, $width, ".dtype.atype.btype{.sat} d{.", $mask, "}:dtype, %a{.", $lanes,
+                "}:atype, %b{.", $lanes, "}:btype, %c:dtype"),
             sets: &[D, A, B],
             section: $section,
             sem: Sem::Ops(|x| simd(x, Lanewise::$op, $bytes)),
             ..SIMD
         },
         Row {
-            syntax: concat!($name, $width, ".dtype.atype.btype.add d{.", $mask, "}:dtype, a{.", $lanes,
-                "}:atype, b{.", $lanes, "}:btype, c:dtype"),
+            syntax: concat!($name, $width, ".dtype.atype.btype.add d{.", $mask, "}:dtype, %a{.", $lanes,
+                "}:atype, %b{.", $lanes, "}:btype, %c:dtype"),
             sets: &[D, A, B],
             section: $section,
             sem: Sem::Ops(|x| simd(x, Lanewise::$op, $bytes)),
@@ -67,14 +67,14 @@ pub static BYTES: &[Row] = &arithmetic! {
 /// `vset2 vset4`
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "vset2.atype.btype.cmp{.add} d{.hmask}:.u32, a{.halves}:atype, b{.halves}:btype, c:.u32",
+        syntax: "vset2.atype.btype.cmp{.add} d{.hmask}:.u32, %a{.halves}:atype, %b{.halves}:btype, %c:.u32",
         sets: &[A, B, CMP],
         section: "9.7.20.2.2",
         sem: Sem::Ops(|x| simd(x, Lanewise::Set, false)),
         ..SIMD
     },
     Row {
-        syntax: "vset4.atype.btype.cmp{.add} d{.bmask}:.u32, a{.bytes}:atype, b{.bytes}:btype, c:.u32",
+        syntax: "vset4.atype.btype.cmp{.add} d{.bmask}:.u32, %a{.bytes}:atype, %b{.bytes}:btype, %c:.u32",
         sets: &[A, B, CMP],
         section: "9.7.20.2.4",
         sem: Sem::Ops(|x| simd(x, Lanewise::Set, true)),

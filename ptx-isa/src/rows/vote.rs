@@ -61,7 +61,7 @@ pub static ROWS: &[Row] = &[
         ..VOTE
     },
     Row {
-        syntax: "vote.sync.ballot.b32 d, {!}a:pred, members",
+        syntax: "vote.sync.ballot.b32 d, {!}a:pred, members:.b32",
         since: ptx(6, 0),
         sm: 30,
         section: "9.7.13.9",

@@ -25,7 +25,7 @@ pub static ROWS: &[Row] = &[
         ..SHFL
     },
     Row {
-        syntax: "shfl.sync.mode.b32 d{|p}, a, b, c, members",
+        syntax: "shfl.sync.mode.b32 d{|p}, a, b, c, members:.b32",
         sets: &[SHFL_MODE],
         since: ptx(6, 0),
         sm: 30,

@@ -40,18 +40,21 @@ impl Verifier<'_> {
         if spec.count.is_some() {
             return Some(Err((What::NeedsScalar, *op)));
         }
+        // To ptxas a function is a number of whatever type.
+        if matches!(operand, Operand::Func(_)) {
+            return Some(Ok(operand));
+        }
         if let Some(want) = spec.ty.filter(|ty| ty.class() == TyClass::Opaque) {
             let own = match binding {
-                Binding::Symbol(id) => Some(self.module.symbols[id as usize].ty),
+                Binding::Symbol(id) => {
+                    let symbol = &self.module.symbols[id as usize];
+                    // No element of an array stands for an object, and neither does the first one.
+                    (!symbol.array).then_some(symbol.ty)
+                }
                 Binding::Param(id) => self.param_ty(id),
                 _ => None,
             };
-            // ptxas looks at no type where an offset follows.
-            let fits = if offset == 0 {
-                own.is_some_and(|own| self.names_object(own, want))
-            } else {
-                !spec.register && own.is_some()
-            };
+            let fits = own.is_some_and(|own| self.names_object(own, want, spec));
             return Some(if fits { Ok(operand) } else { Err((What::Object(want), *op)) });
         }
         if spec.space.is_some()
@@ -72,8 +75,10 @@ impl Verifier<'_> {
             if !integer || want == Ty::Pred || want.bits() < 32 {
                 return Some(Err((What::Constant(want), *op)));
             }
+            // ptxas cuts an address with an offset to the width.
             if want.bits() == 32
                 && !near
+                && offset == 0
                 && let Err(e) = self.narrow_address(op)
             {
                 return Some(Err(e));
@@ -82,11 +87,16 @@ impl Verifier<'_> {
         Some(Ok(operand))
     }
 
-    /// Whether a variable of type `own` is an object of kind `want`. In unified mode a sampler that is named besides the
-    /// texture counts for nothing.
-    fn names_object(&self, own: Ty, want: Ty) -> bool {
-        let unified = !self.module.info.target.texmode_independent;
-        own == want || unified && own.class() == TyClass::Opaque && want == Ty::SamplerRef
+    /// Whether a variable of type `own` is an object of kind `want`. In unified mode there are no samplers: one that is
+    /// named besides the texture counts for nothing, and most of what there is to ask of one is asked of the texture.
+    fn names_object(&self, own: Ty, want: Ty, spec: &Spec) -> bool {
+        if want != Ty::SamplerRef || self.module.info.target.texmode_independent {
+            return own == want;
+        }
+        if spec.register {
+            return spec.relaxed && own == Ty::TexRef;
+        }
+        own.class() == TyClass::Opaque || own.bits() == 64
     }
 
     /// The type of a parameter or result of the function under way.

@@ -2,7 +2,7 @@
 
 use super::Verifier;
 use super::opcode::Candidate;
-use crate::ast::Instr;
+use crate::ast::{Arg, Imm, Instr};
 use crate::diag::{Code, Diag};
 use crate::module::{Linkage, Operand};
 use crate::span::Span;
@@ -83,8 +83,14 @@ impl Verifier<'_> {
             Rule::Listed => {
                 for (at, slot) in slots.iter().enumerate() {
                     let Some(Operand::Imm(n)) = self.top.get(at) else { continue };
-                    let n = *n as i32;
-                    if !slot.allows(n.into()) {
+                    // As written where every slot is one operand: a predicate has lost its number, and -1 is not
+                    // 0xffffffff.
+                    let written = given.get(at).filter(|_| given.len() == slots.len());
+                    let n = match written.map(|op| ast.arg(op)) {
+                        Some(Arg::Imm(Imm::Signed(n))) => n,
+                        _ => i64::from(*n as i32),
+                    };
+                    if !slot.allows(n) {
                         let note = format!("possible are {}", slot.values.replace('|', ", "));
                         findings.push((span(at), format!("{n} is no value of this operand"), note));
                     }

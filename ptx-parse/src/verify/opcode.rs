@@ -7,9 +7,9 @@ use crate::ast::Instr;
 use crate::diag::{Code, Diag};
 use crate::span::Span;
 use ptx_isa::row::{Row, Sink};
-use ptx_isa::syntax::{Count, Form, Selector};
+use ptx_isa::syntax::{Count, Form, Selector, SlotTy};
 use ptx_isa::table::{NoMatch, table};
-use ptx_isa::types::{PtxVersion, Suffix, Target};
+use ptx_isa::types::{PtxVersion, Suffix, Target, TyClass};
 use ptx_isa::{Match, Operation, Space, Ty};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
@@ -109,6 +109,8 @@ pub(super) struct Spec {
     pub register: bool,
     /// The name of a variable stands for its address.
     pub names: bool,
+    /// An integer whose type no modifier names: neither functions nor floats stand for it.
+    pub plain: bool,
     /// For memory operands, the first parts of compound ones and variables: the state space that a modifier names.
     pub space: Option<Space>,
 }
@@ -260,6 +262,9 @@ fn candidate(m: Match) -> Candidate {
             space,
             register: slot.register,
             names: slot.names,
+            plain: matches!(slot.ty, SlotTy::Fixed(ty)
+                if !matches!(ty.class(), TyClass::Float | TyClass::Half | TyClass::Opaque)
+                    && !ty.is_packed()),
         };
         match units.last_mut() {
             Some((_, specs)) if continues => specs.push(spec),

@@ -139,6 +139,11 @@ pub(super) fn agrees(reg: Ty, want: Ty, relaxed: bool) -> bool {
     if have != need && !wider {
         return false;
     }
+    // Registers of several numbers, or of narrow floats, have no type.
+    if want.is_packed() {
+        let integers = matches!(want, Ty::U16x2 | Ty::S16x2 | Ty::U8x4 | Ty::S8x4);
+        return reg.class() == TyClass::Bits || integers && reg == Ty::F16x2;
+    }
     matches!(
         (want.class(), reg.class()),
         (TyClass::Bits, _)
@@ -359,6 +364,12 @@ impl Verifier<'_> {
                 self.top.push(Operand::Absent);
                 continue;
             };
+            // To ptxas neither a constant nor a sum is a part of an address of several parts.
+            use OperandKind::{F32, F64, Group, Index, Int, Offset};
+            let simple = !matches!(item.kind, Int | F32 | F64 | Group | Index | Offset);
+            if !simple {
+                return Err((What::NeedsRegister, *item));
+            }
             let o = self.value(spec, item, traits)?;
             self.top.push(o);
         }

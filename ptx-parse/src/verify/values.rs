@@ -273,7 +273,7 @@ impl Verifier<'_> {
             Binding::None => Err((What::Unknown(name), *op)),
             _ if spec.dest => Err((What::NeedsRegister, *op)),
             // A function's name is a number wherever an integer goes.
-            Binding::Func(_) if part.is_none() && !not && !neg => {
+            Binding::Func(_) if part.is_none() && !not && !neg && !spec.plain => {
                 self.address_value(spec, op, binding, 0).unwrap_or(Err((What::NotValue, *op)))
             }
             _ if !(spec.names || traits.addresses) || part.is_some() || not || neg => {
@@ -360,10 +360,11 @@ impl Verifier<'_> {
             TyClass::Pred | TyClass::Uint | TyClass::Sint => integer,
             TyClass::Float => !integer,
             TyClass::Half => false,
-            TyClass::Opaque => integer,
+            TyClass::Opaque => false,
             TyClass::Bits => match ty {
-                Ty::Bf16 | Ty::Bf16x2 | Ty::Tf32 => false,
+                _ if ty.is_packed() => false,
                 _ if integer => true,
+                _ if spec.plain => false,
                 // Bits can be given as `0f…` for 32 and `0d…` for 64 bits, not in decimal.
                 Ty::B32 => op.flags & flag::BITS != 0 && matches!(imm, Imm::F32(_)),
                 Ty::B64 => op.flags & flag::BITS != 0 && matches!(imm, Imm::F64(_)),
