@@ -79,14 +79,17 @@ for client; do
         out=$venvs/programs
         mkdir -p "$out"
         ln -sf "$toolkit/lib/libcudart.so.13" "$out/libcudart.so"
-        gemm() { # program, architecture
+        gemm() { # program, architecture, source, options
             "$toolkit/bin/nvcc" -std=c++17 --expt-relaxed-constexpr -gencode "arch=compute_$2,code=compute_$2" \
                 -I"$cutlass/include" -I"$cutlass/tools/util/include" -I"$toolkit/include" -I"$toolkit/include/cccl" \
-                -L"$out" -cudart shared -o "$out/$1" "$here/cutlass/$1.cu"
+                -L"$out" -cudart shared -o "$out/$1" "$here/cutlass/$3.cu" ${4-}
         }
-        gemm gemm 100a && PTXRUN_LIBDIR=$build "$build/ptxrun" exec --device sm_100a -- "$out/gemm"
+        gemm gemm 100a gemm && PTXRUN_LIBDIR=$build "$build/ptxrun" exec --device sm_100a -- "$out/gemm"
         check "CUTLASS, tcgen05" $?
-        gemm gemm_sm90 90a &&
+        gemm gemm_pairs 100a gemm -DPAIRS &&
+            PTXRUN_LIBDIR=$build "$build/ptxrun" exec --device sm_100a -- "$out/gemm_pairs"
+        check "CUTLASS, tcgen05 on pairs of SMs" $?
+        gemm gemm_sm90 90a gemm_sm90 &&
             PTXRUN_LIBDIR=$build "$build/ptxrun" exec --device sm_90a -- "$out/gemm_sm90" |
             diff - "$here/cutlass/gemm_sm90.recorded"
         check "CUTLASS, wgmma, as an H200's" $?

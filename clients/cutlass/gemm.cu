@@ -1,5 +1,5 @@
-// D = 2 A B + C / 2 on the tensor cores of sm_100a: a kernel that CUTLASS builds (one SM, tiles of 128x128x64, f16 to
-// f32, tensor copies, tcgen05), beside plain sums of the host.
+// D = 2 A B + C / 2 on the tensor cores of sm_100a: a kernel that CUTLASS builds (tiles of 128x128x64 on one SM, or with
+// -DPAIRS of 256x128x64 on two; f16 to f32, tensor copies, tcgen05), beside plain sums of the host.
 #include <cstdio>
 #include <vector>
 #include "cute/tensor.hpp"
@@ -11,17 +11,26 @@
 #include "cutlass/util/packed_stride.hpp"
 using namespace cute;
 using Half = cutlass::half_t;
+#ifdef PAIRS
+using BlockTile = Shape<_256, _128, _64>;
+using Cluster = Shape<_2, _1, _1>;
+using EpilogueSchedule = cutlass::epilogue::TmaWarpSpecialized2Sm;
+using MainloopSchedule = cutlass::gemm::KernelTmaWarpSpecialized2SmSm100;
+#else
 using BlockTile = Shape<_128, _128, _64>;
 using Cluster = Shape<_1, _1, _1>;
+using EpilogueSchedule = cutlass::epilogue::TmaWarpSpecialized1Sm;
+using MainloopSchedule = cutlass::gemm::KernelTmaWarpSpecialized1SmSm100;
+#endif
 using Epilogue = typename cutlass::epilogue::collective::CollectiveBuilder<
     cutlass::arch::Sm100, cutlass::arch::OpClassTensorOp, BlockTile, Cluster, cutlass::epilogue::collective::EpilogueTileAuto,
     float, float, float, cutlass::layout::RowMajor, 4, float, cutlass::layout::RowMajor, 4,
-    cutlass::epilogue::TmaWarpSpecialized1Sm>::CollectiveOp;
+    EpilogueSchedule>::CollectiveOp;
 using Mainloop = typename cutlass::gemm::collective::CollectiveBuilder<
     cutlass::arch::Sm100, cutlass::arch::OpClassTensorOp, Half, cutlass::layout::RowMajor, 8, Half,
     cutlass::layout::ColumnMajor, 8, float, BlockTile, Cluster,
     cutlass::gemm::collective::StageCountAutoCarveout<static_cast<int>(sizeof(typename Epilogue::SharedStorage))>,
-    cutlass::gemm::KernelTmaWarpSpecialized1SmSm100>::CollectiveOp;
+    MainloopSchedule>::CollectiveOp;
 using Kernel = cutlass::gemm::kernel::GemmUniversal<Shape<int, int, int, int>, Mainloop, Epilogue, void>;
 using Gemm = cutlass::gemm::device::GemmUniversalAdapter<Kernel>;
 #define CHECK(x) do { auto e = (x); if (e != cudaSuccess) { printf("%s: %s\n", #x, cudaGetErrorString(e)); return 1; } } while (0)
@@ -45,7 +54,7 @@ int main() {
   auto sd = cutlass::make_cute_packed_stride(typename Kernel::StrideD{}, {m, n, 1});
   typename Gemm::Arguments args{cutlass::gemm::GemmUniversalMode::kGemm, {m, n, k, 1}, {da, sa, db, sb},
                                 {{2.0f, 0.5f}, dc, sc, dd, sd}};
-  args.hw_info.sm_count = 1;
+  args.hw_info.sm_count = size(Cluster{});
   Gemm gemm;
   auto st = gemm.can_implement(args);
   if (st != cutlass::Status::kSuccess) { printf("cannot implement: %s\n", cutlass::cutlassGetStatusString(st)); return 1; }

@@ -380,12 +380,8 @@ impl Init {
         match window::locate(space, address) {
             (Space::Global, at) if space != Space::Const => host.unwritten(at, bytes),
             (Space::Shared | Space::SharedCluster, at) => {
-                let owner = match at / window::SHARED_CTA {
-                    0 => Some(m.block_number()),
-                    rank => m.block_of_rank(rank as u32 - 1),
-                };
-                let at = at % window::SHARED_CTA;
-                let known = owner.and_then(|o| self.shared.get(&o));
+                let Some((owner, at)) = m.block_of_shared(at) else { return 0 };
+                let known = self.shared.get(&owner);
                 let size = u64::from(m.shared_bytes());
                 each(&|n| {
                     at + n < size

@@ -72,7 +72,7 @@ impl Bounds {
         }
         for lane in (0..32u8).filter(|l| a.lanes >> l & 1 != 0) {
             let outside = match window::locate(a.space, a.addresses[lane as usize]) {
-                (Space::Shared, at) => outside_shared(m, at, a.bytes),
+                (Space::Shared, at) => outside_shared(m, at % window::SHARED_CTA, a.bytes),
                 (Space::SharedCluster, at) => outside_shared(m, at % window::SHARED_CTA, a.bytes),
                 (Space::Local, at) => outside_local(m, at, a.bytes),
                 _ => None,

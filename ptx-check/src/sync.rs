@@ -195,13 +195,8 @@ impl Sync {
 
     pub(crate) fn mbarrier(&mut self, m: &Moment<'_>, event: MbarrierEvent) {
         let (_, at) = window::locate(event.space, event.address);
-        let owner = match at / window::SHARED_CTA {
-            0 => Some(m.block_number()),
-            rank => m.block_of_rank(rank as u32 - 1),
-        };
-        let Some(owner) = owner else { return };
+        let Some(key) = m.block_of_shared(at) else { return };
         self.numbers.insert(m.block(), m.block_number());
-        let key = (owner, at % window::SHARED_CTA);
         let lane = event.lane;
         let known = self.objects.get_mut(&key);
         let (message, fix) = match (event.what, known) {

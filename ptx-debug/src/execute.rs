@@ -258,8 +258,16 @@ impl<'a> Rest<'a> {
         use ptx_isa::effect::window;
         match window::locate(space, address) {
             (Space::Global | Space::Const, a) => Ok((Space::Global, a)),
-            (Space::Shared | Space::SharedCluster, a) if a < window::SHARED_CTA => {
-                Ok((Space::Shared, a))
+            (Space::Shared | Space::SharedCluster, a) => {
+                let (rank, at) = ((a / window::SHARED_CTA) as usize, a % window::SHARED_CTA);
+                let block =
+                    self.moment.as_ref().and_then(|m| m.cluster_blocks().get(rank).copied());
+                let own = self.lane().is_ok_and(|lane| block == Some(lane.block()));
+                if own || rank == 0 && space == Space::Shared {
+                    Ok((Space::Shared, at))
+                } else {
+                    Err(Error::Refused("this is the shared memory of another block".into()))
+                }
             }
             (Space::Local | Space::ParamFunc, a) => Ok((Space::Local, a)),
             _ => Err(Error::Refused("only global, shared and local memory changes".into())),

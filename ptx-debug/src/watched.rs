@@ -20,10 +20,7 @@ pub(crate) fn overlaps(
     let (space, mut at) = window::locate(space, address);
     let matches = match (wanted, space) {
         (Space::Shared, Space::Shared | Space::SharedCluster) => {
-            let block = match at / window::SHARED_CTA {
-                0 => Some(by.block),
-                rank => moment.cluster_blocks().get(rank as usize - 1).copied(),
-            };
+            let block = moment.cluster_blocks().get((at / window::SHARED_CTA) as usize).copied();
             at %= window::SHARED_CTA;
             block == Some(owner.block)
         }

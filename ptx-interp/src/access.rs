@@ -186,7 +186,7 @@ fn all_inside<const B: usize, E: Base>(s: &Site, a: &[E], offset: u64) -> bool {
 #[inline(always)]
 fn site<const S: u8, const STORE: bool>(cx: &Ctx, i: &Inst, address: u64) -> Option<Site> {
     match S {
-        SHARED | SHARED_W => Some(cx.shared_site(0)),
+        SHARED | SHARED_W => Some(cx.shared),
         _ => {
             let s = cx.sites[i.k as usize].get();
             if address.wrapping_sub(s.start) < s.size {
@@ -200,8 +200,9 @@ fn site<const S: u8, const STORE: bool>(cx: &Ctx, i: &Inst, address: u64) -> Opt
 #[cold]
 #[inline(never)]
 fn miss<const S: u8, const STORE: bool>(cx: &Ctx, i: &Inst, address: u64) -> Option<Site> {
-    if S == GENERIC && address.wrapping_sub(window::SHARED) < window::SHARED_CTA {
-        return Some(cx.shared_site(window::SHARED));
+    if S == GENERIC && address.wrapping_sub(window::SHARED) < window::SHARED_SIZE {
+        // Other blocks' memory goes the slow way: it is not in what this covers.
+        return Some(cx.generic_shared());
     }
     let span = cx.memory.span(address)?;
     if STORE && !span.writable {

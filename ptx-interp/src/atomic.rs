@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fen
 use ptx_isa::effect::{AtomOp, Fault, Order};
 use ptx_isa::{Space, atomic};
 
-use crate::ctx::{Ctx, Target};
+use crate::ctx::{Ctx, Site, Target};
 
 /// Host ordering of a load.
 fn load_order(order: Order) -> Ordering {
@@ -165,9 +165,10 @@ impl Ctx {
             return Err(Fault::Misaligned { lane, space, address, bytes, write: true });
         }
         // The block's own shared memory, where most are, without a search.
-        let (shared, size) = self.shared;
-        if space == Space::Shared && address < size && bytes as u64 <= size - address {
-            return Ok(Some(shared.wrapping_add(address as usize)));
+        let Site { start, size, origin } = self.shared;
+        let at = address.wrapping_sub(start);
+        if space == Space::Shared && at < size && bytes as u64 <= size - at {
+            return Ok(Some(origin.wrapping_add(address as usize)));
         }
         match self.resolve(lane, space, address, bytes as u32, true)? {
             Target::Host(p) => Ok(Some(p)),

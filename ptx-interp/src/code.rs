@@ -139,6 +139,15 @@ pub(crate) enum Fill {
     Special(Sreg),
 }
 
+/// A value that a warp has from its start.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum WarpValue {
+    /// A special register.
+    Special(Sreg),
+    /// The address of an offset in the block's shared memory.
+    Shared(u32),
+}
+
 /// A kernel with everything it can reach, decoded for this processor.
 pub struct Kernel {
     pub(crate) program: Arc<Program>,
@@ -152,8 +161,8 @@ pub struct Kernel {
     /// Constant area: what to put where.
     pub(crate) fills: Vec<(Fill, Kind, u32)>,
     pub(crate) const_bytes: u32,
-    /// Warp area: special registers and where their rows are.
-    pub(crate) warp_rows: Vec<(Sreg, Kind, u32)>,
+    /// Warp area: values and where their rows are.
+    pub(crate) warp_rows: Vec<(WarpValue, Kind, u32)>,
     pub(crate) warp_bytes: u32,
     /// Registers by function and number to their rows, for reports.
     pub(crate) registers: Vec<[Vec<Operand>; 3]>,

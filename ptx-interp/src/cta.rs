@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 
 use ptx_isa::Kind;
-use ptx_isa::effect::AsyncGroupOp;
+use ptx_isa::effect::{AsyncGroupOp, window};
 use ptx_isa::special::Sreg;
 use ptx_isa::tcgen05::TensorMemory;
 
 use crate::barrier::Barrier;
-use crate::code::Kernel;
+use crate::code::{Kernel, WarpValue};
 use crate::control::{State, Warp};
 use crate::geometry::Geometry;
 use crate::rows::Area;
@@ -181,10 +181,15 @@ impl Cta {
             warp.start(all, &k.functions[0], frames.wrapping_add(w * stride));
         }
         for w in 0..self.warps.len() {
-            for &(reg, kind, offset) in &k.warp_rows {
+            for &(what, kind, offset) in &k.warp_rows {
                 let at = w as u32 * k.warp_bytes + offset;
-                let value = |lane| g.special(self.id, self.rank, w as u32, lane, reg);
-                if names_cta(reg) {
+                let value = |lane| match what {
+                    WarpValue::Special(reg) => g.special(self.id, self.rank, w as u32, lane, reg),
+                    WarpValue::Shared(at) => {
+                        u64::from(self.rank) * window::SHARED_CTA + u64::from(at)
+                    }
+                };
+                if what.names_cta() {
                     let v = value(0);
                     match kind {
                         Kind::W => self.rows.set_w(at, &[v as u32; 32]),
@@ -216,7 +221,18 @@ impl Cta {
     }
 }
 
-/// Whether a special register tells CTAs apart; then it is the same in all their lanes.
+impl WarpValue {
+    /// Whether it tells CTAs apart, one after the other in the same place; then it is the same in all their lanes.
+    fn names_cta(self) -> bool {
+        match self {
+            WarpValue::Special(reg) => names_cta(reg),
+            // A place has the same rank in each cluster.
+            WarpValue::Shared(_) => false,
+        }
+    }
+}
+
+/// Whether a special register tells CTAs apart.
 fn names_cta(reg: Sreg) -> bool {
     use Sreg::*;
     matches!(

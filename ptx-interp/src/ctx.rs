@@ -32,8 +32,8 @@ pub(crate) struct Ctx {
     pub memory: Memory,
     /// The allocation that an access outside the fast handlers touched last.
     pub last: Cell<Span>,
-    /// Shared memory of the CTA.
-    pub shared: (*mut u8, u64),
+    /// Shared memory of the CTA, from the address on that its rank gives it.
+    pub shared: Site,
     /// Shared memory of the cluster's CTAs by rank.
     pub cluster: Vec<(*mut u8, u64)>,
     /// Local memory of the warp, and the bytes per lane that the current function may use.
@@ -56,11 +56,11 @@ pub(crate) enum Target {
 }
 
 impl Ctx {
-    /// The CTA's shared memory, whose first address is `start`.
-    #[inline(always)]
-    pub(crate) fn shared_site(&self, start: u64) -> Site {
-        let (p, size) = self.shared;
-        Site { start, size, origin: p.wrapping_sub(start as usize) }
+    /// The CTA's shared memory by generic addresses.
+    pub(crate) fn generic_shared(&self) -> Site {
+        let Site { start, size, origin } = self.shared;
+        let generic = window::SHARED;
+        Site { start: start + generic, size, origin: origin.wrapping_sub(generic as usize) }
     }
 
     /// Local memory of the warp if lanes may use its first `end` bytes.
@@ -104,13 +104,6 @@ impl Ctx {
         let outside = || Fault::OutOfBounds { lane, space, address, bytes, write };
         let len = bytes as u64;
         let inside = |at: u64, size: u64| at <= size && len <= size - at;
-        let shared = |(p, size): (*mut u8, u64), at: u64| {
-            if inside(at, size) {
-                Ok(Target::Host(p.wrapping_add(at as usize)))
-            } else {
-                Err(outside())
-            }
-        };
         let local = |at: u64| {
             if inside(at, self.local.1) { Ok(Target::Local(at)) } else { Err(outside()) }
         };
@@ -121,16 +114,22 @@ impl Ctx {
                 Err(outside())
             }
         };
-        let cluster = |at: u64| match at / window::SHARED_CTA {
-            0 => shared(self.shared, at),
-            rank => match self.cluster.get(rank as usize - 1) {
-                Some(cta) => shared(*cta, at % window::SHARED_CTA),
-                None => Err(outside()),
-            },
+        let cluster = |at: u64| match self.cluster.get((at / window::SHARED_CTA) as usize) {
+            Some((p, size)) if inside(at % window::SHARED_CTA, *size) => {
+                Ok(Target::Host(p.wrapping_add((at % window::SHARED_CTA) as usize)))
+            }
+            _ => Err(outside()),
         };
         match space {
             // Other ranks' addresses are for `.shared::cluster` alone: an H200 ends the launch.
-            Space::Shared => shared(self.shared, address),
+            Space::Shared => {
+                let Site { start, size, origin } = self.shared;
+                if inside(address.wrapping_sub(start), size) {
+                    Ok(Target::Host(origin.wrapping_add(address as usize)))
+                } else {
+                    Err(outside())
+                }
+            }
             Space::SharedCluster => cluster(address),
             Space::Local | Space::ParamFunc => local(address),
             Space::ParamEntry => param(address),

@@ -102,7 +102,7 @@ struct Decoder<'a> {
     tables: Vec<Table>,
     calls: Vec<CallInfo>,
     consts: Interned<Fill>,
-    warp: Interned<Sreg>,
+    warp: Interned<WarpValue>,
     prints: bool,
 }
 
@@ -543,6 +543,9 @@ impl Decoder<'_> {
                 Operand::new(Base::Frame, at)
             }
             Src::Const(c) => constant(self, Fill::Value(c)),
+            Src::Shared(at) => {
+                Operand::new(Base::Warp, self.warp.get(WarpValue::Shared(at), v.kind))
+            }
             Src::Symbol(id, offset) => constant(self, Fill::Symbol(id, offset)),
             Src::SymbolLow(id, offset) => constant(self, Fill::Symbol(id, offset)),
             Src::Function(f) => {
@@ -560,7 +563,9 @@ impl Decoder<'_> {
             }
             Src::Special(s) => match varies(s) {
                 Varies::Launch => constant(self, Fill::Special(s)),
-                Varies::Warp => Operand::new(Base::Warp, self.warp.get(s, v.kind)),
+                Varies::Warp => {
+                    Operand::new(Base::Warp, self.warp.get(WarpValue::Special(s), v.kind))
+                }
                 Varies::Always => {
                     let layout = &mut fr.rows.layout;
                     let at = fr.scratch.entry((s, v.kind as u8));

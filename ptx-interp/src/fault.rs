@@ -119,7 +119,8 @@ impl<O: Observer> Worker<'_, O> {
         let nearest = if near {
             self.cx.memory.nearest(address)
         } else if space == Space::Shared {
-            self.shared_variable(address).map(|a| (a, address)).map(|(a, at)| {
+            let at = address % window::SHARED_CTA;
+            self.shared_variable(at).map(|a| {
                 let d = if at < a.start {
                     -((a.start - at) as i64)
                 } else if at - a.start < a.size {

@@ -140,8 +140,8 @@ impl<'a> Moment<'a> {
     }
 
     /// Shared memory of a block under way.
-    fn shared_of(&self, cta: usize) -> (*mut u8, u64) {
-        self.cx.cluster.get(cta).copied().unwrap_or(self.cx.shared)
+    fn shared_of(&self, cta: usize) -> Option<(*mut u8, u64)> {
+        self.cx.cluster.get(cta).copied()
     }
 }
 
@@ -287,16 +287,11 @@ impl Lane<'_> {
         Fault::OutOfBounds { lane: self.lane, space, address, bytes: bytes as u32, write }
     }
 
-    /// Where bytes of shared memory lie.
-    fn shared(&self, address: u64, bytes: usize) -> Option<*mut u8> {
-        let (at, cta) = match address / window::SHARED_CTA {
-            0 => (address, self.cta),
-            rank => (address % window::SHARED_CTA, rank as usize - 1),
-        };
-        if cta >= self.moment.group.ctas.len() {
-            return None;
-        }
-        let (p, size) = self.moment.shared_of(cta);
+    /// Where bytes of shared memory lie. A `.shared` address without a rank is an offset in the own block's.
+    fn shared(&self, space: Space, address: u64, bytes: usize) -> Option<*mut u8> {
+        let (rank, at) = (address / window::SHARED_CTA, address % window::SHARED_CTA);
+        let cta = if rank == 0 && space == Space::Shared { self.cta } else { rank as usize };
+        let (p, size) = self.moment.shared_of(cta)?;
         let inside = at <= size && bytes as u64 <= size - at;
         inside.then(|| p.wrapping_add(at as usize))
     }
@@ -310,7 +305,7 @@ impl Lane<'_> {
         let (space, at) = window::locate(space, address);
         match space {
             Space::Shared | Space::SharedCluster => {
-                let from = self.shared(at, out.len()).ok_or_else(outside)?;
+                let from = self.shared(space, at, out.len()).ok_or_else(outside)?;
                 // SAFETY: `shared` found all bytes inside the block's shared memory.
                 unsafe { std::ptr::copy_nonoverlapping(from, out.as_mut_ptr(), out.len()) };
             }
@@ -351,7 +346,7 @@ impl Lane<'_> {
         let (space, at) = window::locate(space, address);
         match space {
             Space::Shared | Space::SharedCluster => {
-                let to = self.shared(at, data.len()).ok_or_else(outside)?;
+                let to = self.shared(space, at, data.len()).ok_or_else(outside)?;
                 // SAFETY: `shared` found all bytes inside the block's shared memory.
                 unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), to, data.len()) };
             }

@@ -1,6 +1,6 @@
 //! What can be seen of a warp while it handles an instruction: for observers and for reports.
 
-use ptx_isa::effect::{Effect, Fault};
+use ptx_isa::effect::{Effect, Fault, window};
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
 use ptx_isa::{Kind, Space};
@@ -126,6 +126,12 @@ impl Moment<'_> {
     pub fn block_of_rank(&self, rank: u32) -> Option<u64> {
         let cta = self.group.ctas.get(rank as usize)?;
         Some(self.grid.geometry.linear(cta.id))
+    }
+
+    /// Number in its grid of the block whose shared memory has this `.shared::cluster` address, and the offset there.
+    pub fn block_of_shared(&self, address: u64) -> Option<(u64, u64)> {
+        let rank = u32::try_from(address / window::SHARED_CTA).ok()?;
+        Some((self.block_of_rank(rank)?, address % window::SHARED_CTA))
     }
 
     /// Number of the cluster, or of the block where there are no clusters.

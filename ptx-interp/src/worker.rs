@@ -6,6 +6,8 @@ use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use ptx_isa::effect::window;
+
 use crate::code::*;
 use crate::control::State;
 use crate::cta::{At, Group};
@@ -83,7 +85,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             epoch: memory.epoch(),
             memory: memory.clone(),
             last: Cell::new(Span::NOTHING),
-            shared: (std::ptr::null_mut(), 0),
+            shared: Site::EMPTY,
             cluster: Vec::new(),
             local: (std::ptr::null(), 0),
             params: l.block.clone(),
@@ -299,7 +301,9 @@ impl<'a, O: Observer> Worker<'a, O> {
         for c in &mut group.ctas {
             self.cx.cluster.push((c.shared.ptr(), size));
         }
-        self.cx.shared = (group.ctas[cta].shared.ptr(), size);
+        let start = u64::from(group.ctas[cta].rank) * window::SHARED_CTA;
+        let origin = group.ctas[cta].shared.ptr().wrapping_sub(start as usize);
+        self.cx.shared = Site { start, size, origin };
     }
 
     /// Runs a warp until it waits, ends or has had its slice. Whether it could run.

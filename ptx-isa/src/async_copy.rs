@@ -65,7 +65,12 @@ fn bulk_size(lane: u8, size: u32) -> Result<(), Fault> {
 /// The address of the same offset in another CTA of the cluster.
 pub(crate) fn in_cta(address: u64, rank: u64) -> u64 {
     use crate::effect::window::SHARED_CTA;
-    (rank + 1) * SHARED_CTA + address % SHARED_CTA
+    rank * SHARED_CTA + address % SHARED_CTA
+}
+
+/// The address of an offset in the shared memory of the executing block.
+pub(crate) fn in_own_cta(mach: &dyn Machine, lane: u8, offset: u64) -> u64 {
+    in_cta(offset, mach.special(lane, Sreg::ClusterCtarank))
 }
 
 /// `cp.async.bulk`: sources destination, source, bytes. Constants: spaces to and from, flags.

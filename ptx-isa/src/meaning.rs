@@ -34,6 +34,8 @@ pub enum Src {
     Const(u64),
     /// Special register.
     Special(Sreg),
+    /// Address in shared memory of this offset in that of the executing block.
+    Shared(u32),
     /// Address of a module variable in its own space, plus an offset.
     Symbol(u32, i64),
     /// Entry address of a function (for indirect calls).
@@ -58,6 +60,13 @@ impl V {
     /// A constant predicate.
     pub const fn p(v: bool) -> V {
         V { kind: Kind::P, src: Src::Const(v as u64) }
+    }
+    /// The constant's value; of the address of shared memory the offset in its block.
+    pub const fn fixed(self) -> Option<u64> {
+        match self.src {
+            Src::Shared(at) => Some(at as u64),
+            _ => self.as_const(),
+        }
     }
     /// The constant's value, if it is one.
     pub const fn as_const(self) -> Option<u64> {

@@ -71,10 +71,6 @@ impl Worker<'_> {
             Space::Generic if within(window::SHARED, window::SHARED_CTA) => {
                 shared(address - window::SHARED)
             }
-            // Without clusters the block is the only one of its own.
-            Space::Generic if within(window::SHARED + window::SHARED_CTA, window::SHARED_CTA) => {
-                shared(address - window::SHARED - window::SHARED_CTA)
-            }
             Space::Generic if within(window::LOCAL, window::LOCAL_SIZE) => {
                 local(address - window::LOCAL)
             }

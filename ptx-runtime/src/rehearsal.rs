@@ -195,6 +195,8 @@ impl Rehearsal<'_> {
             Src::Reg(n) => self.regs[v.kind as usize][n as usize],
             Src::Temp(n) => self.temps[v.kind as usize][n as usize],
             Src::Const(c) => Some(c),
+            // The first block of a cluster.
+            Src::Shared(at) => Some(u64::from(at)),
             Src::Special(register) => self.special(register),
             Src::Symbol(id, add) => symbol(id, add),
             Src::SymbolLow(id, add) => symbol(id, add).map(|a| a & 0xffff_ffff),

@@ -275,7 +275,7 @@ impl<'a> Facts<'a> {
                 }
             };
             for v in reads {
-                arguments.push((number(v), v.as_const()));
+                arguments.push((number(v), v.fixed()));
                 if let Src::Special(s) = v.src {
                     special = Some(s);
                 }
@@ -391,7 +391,7 @@ fn place_of(effect: &Effect, base: Option<Register>, source: Option<&V>) -> Opti
         | Effect::Sys(_)
         | Effect::Warp(_) => return None,
     };
-    let fixed = source.and_then(|v| v.as_const()).unwrap_or(0) as i64;
+    let fixed = source.and_then(|v| v.fixed()).unwrap_or(0) as i64;
     Some(AccessPlace { space: place.space, base, offset: place.offset.wrapping_add(fixed), bytes })
 }
 
@@ -430,7 +430,7 @@ fn barrier_of(uop: &Uop) -> Option<Detail> {
         BarKind::Arrive => false,
         BarKind::Sync | BarKind::RedPopc | BarKind::RedAnd | BarKind::RedOr => true,
     };
-    let constant = |i: usize| src.get(i).and_then(|v| v.as_const());
+    let constant = |i: usize| src.get(i).and_then(|v| v.fixed());
     let id = constant(0).unwrap_or(0) as u8;
     let warps = if bar.counted { constant(1).unwrap_or(0).div_ceil(32) as u16 } else { 0 };
     Some(Detail::Barrier { id, wait, warps })

@@ -171,17 +171,17 @@ fn packets_stop_look_and_go_back() {
     let changed_pc = format!("{}{}", &all[..16 * 16], "ff".repeat(8)) + &all[17 * 16..];
     assert!(c.ask(&format!("G{changed_pc}")).starts_with('E'), "nobody can jump");
     assert_eq!(c.ask("z0,800001c,1"), "OK");
-    // Shared memory is at 0x2000000: `cell[1]`, which lane 1 writes.
-    assert_eq!(c.ask("Z2,2000004,4"), "OK");
+    // Shared memory is at 0x10000000: `cell[1]`, which lane 1 writes.
+    assert_eq!(c.ask("Z2,10000004,4"), "OK");
     let stop = c.ask("vCont;c");
-    assert!(stop.contains("watch:") && stop.contains("2000004"), "{stop}");
-    assert_eq!(c.ask("m2000004,4"), "0a000000", "twice the 5");
+    assert!(stop.contains("watch:") && stop.contains("10000004"), "{stop}");
+    assert_eq!(c.ask("m10000004,4"), "0a000000", "twice the 5");
     assert!(c.ask("m10,4").starts_with('E'));
     assert_eq!(c.ask("m8000000,2"), "9090");
     assert!(c.monitor("print cell[1]").contains("cell[1] = 10"));
     assert!(c.monitor("continue").contains("gdb's own command"));
     assert!(c.monitor("nonsense").starts_with("error: no command"));
-    assert_eq!(c.ask("z2,2000004,4"), "OK");
+    assert_eq!(c.ask("z2,10000004,4"), "OK");
     assert!(c.ask("bc").contains("replaylog:begin"), "nothing stops it before the start");
     assert!(c.ask("vCont;c").starts_with("W00"));
     assert_eq!(ended(child).0, 0);
@@ -215,11 +215,11 @@ const LINES: &[&str] = &[
     "$4 = 0",
     "(block (0,0,0) thread (5,0,0))",
     "$5 = 5",
-    "Hardware watchpoint 2: *(int *) 0x2000008",
-    "hit Hardware watchpoint 2: *(int *) 0x2000008",
+    "Hardware watchpoint 2: *(int *) 0x10000008",
+    "hit Hardware watchpoint 2: *(int *) 0x10000008",
     "Old value = 0",
     "New value = 2",
-    "0x2000000:\t0\t0\t2\t6",
+    "0x10000000:\t0\t0\t2\t6",
     "$6 = 1.5",
     "No more reverse-execution history",
     "[Inferior 1 (process 1) exited normally]",
@@ -245,9 +245,9 @@ fn gdb_stops_steps_watches_and_goes_back() {
         "thread 6",
         "print $ptx_tid_x",
         "delete",
-        "watch *(int *) 0x2000008",
+        "watch *(int *) 0x10000008",
         "continue",
-        "x/4dw 0x2000000",
+        "x/4dw 0x10000000",
         "delete",
         "monitor break ptx:29",
         "monitor delete",
@@ -279,12 +279,12 @@ fn gdb_stops_steps_watches_and_goes_back() {
 /// What lldb says, in this order.
 const LLDB: &[&str] = &[
     "stop reason = signal SIGTRAP",
-    "ptx_rd1 = 0x0000000010000000",
+    "ptx_rd1 = 0x0000000020000000",
     "stop reason = breakpoint 1.1",
     "rip = 0x0000000008000020",
     "ptx_r1 = 0x00000005",
     "ptx_r3 = 0x0000004d",
-    "0x10000000: 00 00 00 00",
+    "0x20000000: 00 00 00 00",
     "response: T05",
     "response: OK",
     "Process 1 detached",
@@ -304,7 +304,7 @@ fn lldb_stops_steps_looks_and_goes_back() {
         "register read ptx_r1",
         "register write ptx_r3 77",
         "register read ptx_r3",
-        "memory read -c 16 0x10000000",
+        "memory read -c 16 0x20000000",
         "process plugin packet send bs",
         "process plugin packet monitor where",
         "breakpoint delete -f",

@@ -130,7 +130,7 @@ const BRANCHES: &str = r"
     setp.lt.u32 %p1, %r1, 16;
     mov.u32 %r2, 0;
 again:
-    @%p1 max.u8x4 %r3, %r1, 7;
+    @%p1 max.u8x4 %r3, %r1, %r2;
     setp.eq.u32 %p2, %r3, 99;
     @%p2 bra end;
     st.global.u32 [%rd1], %r3;

@@ -77,7 +77,7 @@ fn every_example_sees_the_walk() {
 /// What a library that was written for the first version prints of the walk.
 const EVERYTHING: &str = "start walk grid 1,1,1 block 8,1,1
 line 43: st.global.f32 [%rd3], %f2; block 0,0,0 warp 0 lanes 0xff active 0xff
-store of 4 bytes at line 43, block 0,0,0 warp 0: 0x10000000 to 0x1000001c
+store of 4 bytes at line 43, block 0,0,0 warp 0: 0x20000000 to 0x2000001c
 end: asked, 1 seen, 8 lanes store, sum of %r1 28
 ";
 

@@ -137,15 +137,11 @@ impl Init {
                 }
             },
             (Space::Shared | Space::SharedCluster, at) => {
-                let owner = match at / window::SHARED_CTA {
-                    0 => Some(m.block_number()),
-                    rank => m.block_of_rank(rank as u32 - 1),
-                };
-                let Some(owner) = owner else { return };
+                let Some((owner, at)) = m.block_of_shared(at) else { return };
                 let size = m.shared_bytes() as usize;
                 let known = self.shared.entry(owner).or_insert_with(|| vec![false; size]);
                 for n in 0..u64::from(bytes) {
-                    if let Some(byte) = known.get_mut((at % window::SHARED_CTA + n) as usize) {
+                    if let Some(byte) = known.get_mut((at + n) as usize) {
                         *byte = missing >> n.min(63) & 1 == 0;
                     }
                 }

@@ -310,11 +310,7 @@ impl Race {
         match window::locate(space, address) {
             (Space::Global, at) => Some((GLOBAL, at)),
             (Space::Shared | Space::SharedCluster, at) => {
-                let owner = match at / window::SHARED_CTA {
-                    0 => m.block_number(),
-                    rank => m.block_of_rank(rank as u32 - 1)?,
-                };
-                Some((owner as u32, at % window::SHARED_CTA))
+                m.block_of_shared(at).map(|(owner, at)| (owner as u32, at))
             }
             _ => None,
         }

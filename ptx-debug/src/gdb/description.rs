@@ -14,8 +14,8 @@ use crate::code::{At, CodeMap, Register};
 
 /// First address of code. Nothing of the generic address space lies between this and [`CODE_END`].
 pub(super) const CODE: u64 = 0x0800_0000;
-/// Behind the last address of code: allocations begin there.
-pub(super) const CODE_END: u64 = ptx_isa::effect::window::GLOBAL;
+/// Behind the last address of code: shared memory begins there.
+pub(super) const CODE_END: u64 = ptx_isa::effect::window::SHARED;
 /// Bytes that an instruction takes.
 const EACH: u64 = 4;
 

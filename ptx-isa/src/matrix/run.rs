@@ -5,6 +5,7 @@
 use super::{
     Elem, MatrixError, Mma, ScaledMma, Selector, Wgmma, WgmmaA, WgmmaArgs, Wmma, WmmaMove, moves,
 };
+use crate::async_copy::in_own_cta;
 use crate::effect::{Accessor, Fault, Flow, Machine, WarpOp};
 use crate::special::Sreg;
 use crate::types::Space;
@@ -198,7 +199,8 @@ pub(crate) fn wgmma(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> 
     };
     let warp = warp_in_cta(mach, lane as u8) as usize % 4;
     m.run(warp, &mut d, a, &args, |at, out| {
-        mach.read(Accessor::MatrixProduct, lane as u8, Space::Shared, at.into(), out)
+        let at = in_own_cta(mach, lane as u8, at.into());
+        mach.read(Accessor::MatrixProduct, lane as u8, Space::Shared, at, out)
     })?;
     set_words(mach, &d);
     Ok(Flow::Next)

@@ -5,9 +5,8 @@ use crate::async_copy;
 use crate::class::Class;
 use crate::effect::{Bar, BarKind, Effect, window};
 use crate::matrix::run::space_code;
-use crate::meaning::{Cx, Src, V};
+use crate::meaning::{Cx, V};
 use crate::row::{AddressWidth, Exactness, Floor, ROW, Reach, Row, Sem, Sink, floor};
-use crate::special::Sreg;
 use crate::types::{Kind, Space, ptx};
 use crate::uop::Op;
 
@@ -175,11 +174,7 @@ const RANK_SHIFT: u32 = window::SHARED_CTA.trailing_zeros();
 /// `.shared::cluster` ones (an H200 ends the others with 715).
 fn mapa(x: &mut Cx) {
     let (a, rank) = (x.rd("a"), x.rd("b"));
-    let own = V { kind: Kind::W, src: Src::Special(Sreg::ClusterCtarank) };
-    let is_own = x.op2(Op::EqW, rank, own);
-    let one_up = x.op2(Op::AddW, rank, V::w(1));
-    let other = x.op2(Op::ShlW, one_up, V::w(RANK_SHIFT));
-    let base = x.op3(Op::SelW, V::w(0), other, is_own);
+    let base = x.op2(Op::ShlW, rank, V::w(RANK_SHIFT));
     if a.kind == Kind::W {
         let offset = x.op2(Op::AndW, a, V::w(window::SHARED_CTA as u32 - 1));
         let at = x.op2(Op::OrW, base, offset);
@@ -194,7 +189,7 @@ fn mapa(x: &mut Cx) {
     }
 }
 
-/// The rank in a shared address; the executing CTA's own where the address names none.
+/// The rank in a shared address.
 fn getctarank(x: &mut Cx) {
     let a = x.rd("a");
     let local = if a.kind == Kind::W {
@@ -204,10 +199,6 @@ fn getctarank(x: &mut Cx) {
         let inside = x.op2(Op::SubD, a, V::d(start));
         x.op1(Op::TruncDW, inside)
     };
-    let part = x.op2(Op::ShrW, local, V::w(RANK_SHIFT));
-    let rank = x.op2(Op::SubW, part, V::w(1));
-    let own = V { kind: Kind::W, src: Src::Special(Sreg::ClusterCtarank) };
-    let none = x.op2(Op::EqW, part, V::w(0));
-    let chosen = x.op3(Op::SelW, own, rank, none);
-    x.wr("d", chosen);
+    let rank = x.op2(Op::ShrW, local, V::w(RANK_SHIFT));
+    x.wr("d", rank);
 }

@@ -3,8 +3,9 @@
 use crate::class::{self, Class};
 use crate::effect::{Fault, Flow, Machine, WarpOp, window};
 use crate::matched::Match;
-use crate::meaning::{Arg, Cx, V};
+use crate::meaning::{Arg, Cx, Src, V};
 use crate::row::{Operation, ROW, Row, Sem, floor};
+use crate::special::Sreg;
 use crate::types::{Kind, Ty, ptx};
 use crate::uop::Op;
 
@@ -248,10 +249,16 @@ fn isspacep(x: &mut Cx) {
     let a = if a.kind == Kind::W { x.op1(Op::ZextWD, a) } else { a };
     let p = match window_of(x.get("space")) {
         Some((start, size)) => {
-            // The CTA's own part of the shared window comes first.
             let cta = x.get("space") != ".shared::cluster" && start == window::SHARED;
+            let mut off = x.op2(Op::SubD, a, V::d(start));
+            if cta && x.sm() >= 90 {
+                // The CTA's own part starts where its rank says.
+                let rank = V { kind: Kind::W, src: Src::Special(Sreg::ClusterCtarank) };
+                let own = x.op2(Op::ShlW, rank, V::w(window::SHARED_CTA.trailing_zeros()));
+                let own = x.op1(Op::ZextWD, own);
+                off = x.op2(Op::SubD, off, own);
+            }
             let size = if cta { window::SHARED_CTA } else { size };
-            let off = x.op2(Op::SubD, a, V::d(start));
             x.op2(Op::LtUD, off, V::d(size))
         }
         // Constant memory lies among global memory here: the engine knows which addresses are constants'.

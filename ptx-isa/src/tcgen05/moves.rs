@@ -2,7 +2,7 @@
 
 use super::fragment::Fragment;
 use super::memory::{TensorMemory, split};
-use crate::async_copy::in_cta;
+use crate::async_copy::{in_cta, in_own_cta};
 use crate::effect::{
     Accessor, Fault, Flow, Machine, MbarrierEvent, MbarrierOp, Order, Scope, WarpOp,
 };
@@ -276,7 +276,7 @@ pub(super) fn read_shared(
     out: &mut [u8],
 ) -> Result<(), Fault> {
     let (space, address) = match rank {
-        None => (Space::Shared, u64::from(address)),
+        None => (Space::Shared, in_own_cta(mach, lane as u8, address.into())),
         Some(rank) => (Space::SharedCluster, in_cta(address.into(), rank.into())),
     };
     mach.read(Accessor::MatrixProduct, lane as u8, space, address, out)

@@ -45,7 +45,7 @@ impl Machine for Mock {
     fn set_d(&mut self, _: usize, _: &[u64; 32]) {}
     fn set_p(&mut self, _: usize, _: u32) {}
     fn read(&mut self, _: Accessor, _: u8, _: Space, at: u64, out: &mut [u8]) -> Result<(), Fault> {
-        let rank = (at / window::SHARED_CTA).checked_sub(1).unwrap_or(self.rank.into());
+        let rank = at / window::SHARED_CTA;
         let at = (at % window::SHARED_CTA) as usize;
         out.copy_from_slice(&self.shared[rank as usize][at..at + out.len()]);
         Ok(())

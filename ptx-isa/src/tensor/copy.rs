@@ -30,9 +30,9 @@ struct Request {
     walk: Walk,
 }
 
-/// The space of a tensor map's address: kernel parameters have small addresses of their own, which are no generic ones.
+/// The space of a tensor map's address: kernel parameters have small addresses of their own, below all windows.
 fn map_space(address: u64) -> Space {
-    if address < crate::effect::window::SHARED { Space::ParamEntry } else { Space::Generic }
+    if address < crate::effect::window::LOCAL { Space::ParamEntry } else { Space::Generic }
 }
 
 fn read_map(mach: &mut dyn Machine, lane: usize, address: u64) -> Result<[u8; 128], Fault> {

@@ -349,6 +349,8 @@ impl Inliner<'_> {
             Src::Reg(n) => Operand::Var(i.regs[v.kind as usize] + n),
             Src::Temp(n) => Operand::Var(i.temps[v.kind as usize] + n),
             Src::Const(c) => leaf(Op::Const(c)),
+            // Blocks in clusters are not compiled.
+            Src::Shared(at) => leaf(Op::Const(at.into())),
             Src::Special(s) => match s {
                 Sreg::Clock
                 | Sreg::ClockHi

@@ -335,6 +335,7 @@ impl<'a> Merge<'a> {
             | Src::Temp(_)
             | Src::Const(_)
             | Src::Special(_)
+            | Src::Shared(_)
             | Src::Symbol(..)
             | Src::SymbolLow(..)
             | Src::Function(_) => moved(v, &self.members[m]),

@@ -90,6 +90,10 @@ impl Names<'_> {
                 // Constant addresses go into the offset, so that engines see them at once.
                 match v.src {
                     Src::Const(c) => (V::d(0), Some(space), c as i64),
+                    Src::Shared(at) => {
+                        let block = V { kind: Kind::D, src: Src::Shared(0) };
+                        (block, Some(space), i64::from(at))
+                    }
                     _ => (v, Some(space), 0),
                 }
             }
@@ -101,6 +105,11 @@ impl Names<'_> {
     fn address(&self, op: &Operand, kind: Kind) -> Result<(V, Space), String> {
         let constant =
             |a: u64| V { kind, src: Src::Const(if kind == Kind::W { a & 0xffff_ffff } else { a }) };
+        // Where there are clusters, the address says which of its blocks has the variable.
+        let shared = |at: u32, off: i64| match self.module.info.target.sm {
+            90.. => V { kind, src: Src::Shared((i64::from(at) + off) as u32) },
+            _ => constant((i64::from(at) + off) as u64),
+        };
         let frame = |base: u32, off: i64| {
             let at = (base as i64 + off) as u32;
             V { kind, src: if kind == Kind::W { Src::FrameLow(at) } else { Src::Frame(at) } }
@@ -109,7 +118,7 @@ impl Names<'_> {
             Operand::Symbol(id, off) => {
                 let symbol = &self.module.symbols[*id as usize];
                 let v = match symbol.space {
-                    Space::Shared => constant(self.layout.shared[id] as u64 + *off as u64),
+                    Space::Shared => shared(self.layout.shared[id], *off),
                     Space::Local => constant(self.layout.local[id] as u64 + *off as u64),
                     _ if kind == Kind::W => V { kind, src: Src::SymbolLow(*id, *off) },
                     _ => V { kind, src: Src::Symbol(*id, *off) },
@@ -121,7 +130,7 @@ impl Names<'_> {
                 match var.space {
                     Space::Shared => {
                         let at = self.layout.shared_vars[&(self.func, *id)];
-                        (constant((at as i64 + off) as u64), Space::Shared)
+                        (shared(at, *off), Space::Shared)
                     }
                     Space::Local => (frame(self.vars[*id as usize], *off), Space::Local),
                     Space::ParamEntry | Space::ParamFunc => {

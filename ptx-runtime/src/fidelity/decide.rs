@@ -85,6 +85,7 @@ impl<'a> Values<'a> {
             Src::Temp(n) => temps.contains(&(v.kind, n)),
             Src::Const(_)
             | Src::Special(_)
+            | Src::Shared(_)
             | Src::Symbol(..)
             | Src::SymbolLow(..)
             | Src::Function(_)
@@ -99,6 +100,7 @@ impl<'a> Values<'a> {
             Src::Temp(n) => _ = temps.insert((v.kind, n)),
             Src::Const(_)
             | Src::Special(_)
+            | Src::Shared(_)
             | Src::Symbol(..)
             | Src::SymbolLow(..)
             | Src::Function(_)
