@@ -6,7 +6,7 @@
 
 mod accesses;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use ptx_interp::Moment;
@@ -17,6 +17,7 @@ use ptx_isa::{Kind, Space};
 use ptx_parse::code::{ArgumentLocation, CallArg, Flow, Inst, Program};
 
 use crate::finding::{Check, Class, Finding, Where};
+use crate::hash::HashMap;
 use crate::host::{Cause, Host, variable};
 use crate::memory::site;
 use crate::transfer::{self, Arg, Bytes, whole};
@@ -117,10 +118,10 @@ impl Init {
     pub(crate) fn new(program: Arc<Program>) -> Init {
         Init {
             program,
-            warps: HashMap::new(),
-            shared: HashMap::new(),
-            numbers: HashMap::new(),
-            causes: HashMap::new(),
+            warps: HashMap::default(),
+            shared: HashMap::default(),
+            numbers: HashMap::default(),
+            causes: HashMap::default(),
             found: HashSet::new(),
             findings: Vec::new(),
         }
@@ -383,6 +384,11 @@ impl Init {
                 let Some((owner, at)) = m.block_of_shared(at) else { return 0 };
                 let known = self.shared.get(&owner);
                 let size = u64::from(m.shared_bytes());
+                let range = at as usize..at as usize + bytes as usize;
+                // What most are: all of them were written.
+                if known.and_then(|k| k.get(range)).is_some_and(|k| k.iter().all(|b| *b)) {
+                    return 0;
+                }
                 each(&|n| {
                     at + n < size
                         && known.is_none_or(|k| !k.get((at + n) as usize).unwrap_or(&true))

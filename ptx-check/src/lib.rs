@@ -27,6 +27,7 @@ use ptx_interp::{Kernel, LaunchError, LaunchParams, Memory, MemoryEvent, MemoryW
 
 pub mod coverage;
 pub mod finding;
+mod hash;
 mod host;
 mod init;
 mod known;

@@ -3,10 +3,10 @@
 //! A cell of 28 bytes for each 4 bytes keeps the last write and one read. Further ones that nothing orders (other bytes
 //! of the word, several readers) stand in a side table, whose size is limited.
 
-use std::collections::HashMap;
+use crate::hash::HashMap;
 
 /// An access by one actor.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Entry {
     /// Block times actors of a block plus actor.
     pub actor: u32,
@@ -47,7 +47,7 @@ impl Cell {
 pub(crate) type Further = (Entry, bool);
 
 /// Entries of one word in the side table.
-const FURTHER: usize = 12;
+pub(crate) const FURTHER: usize = 12;
 /// Bytes of a page of cells.
 pub(crate) const PAGE: u64 = 256;
 

@@ -1,6 +1,6 @@
 //! Barriers, member masks, mbarrier objects, deadlocks.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use ptx_interp::observer::BarrierName;
 use ptx_interp::report::CodePlace;
@@ -8,6 +8,7 @@ use ptx_interp::{FaultKind, Moment, Report};
 use ptx_isa::effect::{BarKind, MbarrierEvent, MbarrierOp, window};
 
 use crate::finding::{Check, Class, Finding, Site};
+use crate::hash::HashMap;
 use crate::memory::site;
 
 /// Lanes of a warp at a barrier.
@@ -121,7 +122,7 @@ impl Sync {
             return;
         }
         if let Some(count) = first.threads {
-            let mut warps: HashMap<u32, u32> = HashMap::new();
+            let mut warps: HashMap<u32, u32> = HashMap::default();
             arrivals.iter().for_each(|a| *warps.entry(a.warp).or_default() |= a.lanes);
             let came = 32 * warps.len() as u32;
             if came > count {

@@ -12,7 +12,7 @@ mod report;
 
 pub(crate) use between::Between;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ptx_interp::Moment;
@@ -23,8 +23,9 @@ use ptx_isa::special::Sreg;
 use ptx_parse::code::Program;
 
 use crate::finding::{Class, Finding};
+use crate::hash::HashMap;
 use crate::known::{Gathered, Handed, Home, Known};
-use crate::shadow::{Entry, Shadow};
+use crate::shadow::{Entry, FURTHER, Shadow};
 
 /// What is the same for all accesses of an instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -127,6 +128,23 @@ struct Conflict {
     finding: Finding,
 }
 
+/// Entries of one word: a write, a read, and those of the side table.
+#[derive(Default)]
+struct Few {
+    all: [Entry; FURTHER + 2],
+    count: usize,
+}
+
+impl Few {
+    fn push(&mut self, entry: Entry) {
+        self.all[self.count] = entry;
+        self.count += 1;
+    }
+    fn has(&self, entry: Entry) -> bool {
+        self.all[..self.count].contains(&entry)
+    }
+}
+
 /// Finds races of one launch.
 pub(crate) struct Race {
     program: Arc<Program>,
@@ -195,16 +213,16 @@ impl Race {
             block_size: [1; 3],
             grid: [1; 3],
             in_step,
-            blocks: HashMap::new(),
-            clusters: HashMap::new(),
+            blocks: HashMap::default(),
+            clusters: HashMap::default(),
             global: Shadow::default(),
             kinds: Vec::new(),
-            numbers: HashMap::new(),
-            published: HashMap::new(),
-            phases: HashMap::new(),
-            cluster_arrivals: HashMap::new(),
+            numbers: HashMap::default(),
+            published: HashMap::default(),
+            phases: HashMap::default(),
+            cluster_arrivals: HashMap::default(),
             conflicts: Vec::new(),
-            seen: HashMap::new(),
+            seen: HashMap::default(),
             refused: None,
         }
     }
@@ -270,7 +288,7 @@ impl Race {
             known_inits: nothing.clone(),
         };
         let threads = (0..self.threads).map(|_| thread()).collect();
-        let (barriers, shared) = (HashMap::new(), Shadow::default());
+        let (barriers, shared) = (HashMap::default(), Shadow::default());
         self.clusters.insert(number, cluster);
         self.blocks.insert(number, Block { threads, barriers, shared });
     }
@@ -349,21 +367,55 @@ impl Race {
             self.kinds.len() as u32 - 1
         });
         let mut done = 0u32;
+        // Whose shadow was taken out, so that it is found once for all lanes.
+        let mut taken: Option<(u32, Shadow)> = None;
         for lane in lanes(a.lanes) {
             let Some(location) = self.locate(m, a.space, a.addresses[lane as usize]) else {
                 continue;
             };
             let thread = m.warp() * 32 + lane;
             let home = self.home(block, thread);
-            if location.0 != GLOBAL {
+            if location.0 != GLOBAL && location.0 != block {
                 // Another block of the cluster, which may not have run yet.
                 self.begin(location.0, m.cluster());
             }
             if kind.strong && a.by != Accessor::Mbarrier && !asynchronous {
                 self.synchronise(a, home, location);
             }
-            self.touch(m, a, site, home, thread, location, (lane, done));
+            let mut shadow = match taken.take() {
+                Some((owner, shadow)) if owner == location.0 => shadow,
+                other => {
+                    self.put_back(other);
+                    self.take_out(location.0)
+                }
+            };
+            self.touch(m, a, &mut shadow, site, home, thread, location, (lane, done));
+            taken = Some((location.0, shadow));
             done |= 1 << lane;
+        }
+        self.put_back(taken);
+    }
+
+    /// The shadow of global memory, or of a block's shared memory, until it is put back.
+    fn take_out(&mut self, owner: u32) -> Shadow {
+        match owner {
+            GLOBAL => std::mem::take(&mut self.global),
+            block => match self.blocks.get_mut(&block) {
+                Some(b) => std::mem::take(&mut b.shared),
+                None => Shadow::default(),
+            },
+        }
+    }
+
+    fn put_back(&mut self, taken: Option<(u32, Shadow)>) {
+        match taken {
+            Some((GLOBAL, shadow)) => self.global = shadow,
+            Some((block, shadow)) => {
+                if let Some(b) = self.blocks.get_mut(&block) {
+                    b.shared = shadow;
+                }
+            }
+            None => {}
         }
     }
 
@@ -373,6 +425,7 @@ impl Race {
         &mut self,
         m: &Moment<'_>,
         a: &MemoryAccess<'_>,
+        shadow: &mut Shadow,
         site: u32,
         home: Home,
         thread: u32,
@@ -393,42 +446,30 @@ impl Race {
         let (owner, start) = location;
         let end = start + u64::from(a.bytes);
         let mut at = start;
-        let mut shadow = match owner {
-            GLOBAL => std::mem::take(&mut self.global),
-            block => match self.blocks.get_mut(&block) {
-                Some(b) => std::mem::take(&mut b.shared),
-                None => return,
-            },
-        };
         while at < end {
             let last = end.min((at & !3) + 4);
             let bytes = (15u8 << (at & 3)) & (15u8 >> (4 - (last - (at & !3))));
             let new = Entry::new(actor, clock, site, bytes);
             let cell = shadow.cell(at);
-            self.word(m, a, &mut shadow, cell, new, home, (owner, at), (lane, done));
+            self.word(m, a, shadow, cell, new, home, (owner, at), (lane, done));
             at = last;
-        }
-        match owner {
-            GLOBAL => self.global = shadow,
-            block => {
-                if let Some(b) = self.blocks.get_mut(&block) {
-                    b.shared = shadow;
-                }
-            }
         }
     }
 
     /// Whether an entry happened before what `home` does now.
-    fn before(&self, entry: Entry, home: Home, asynchronous: bool) -> bool {
+    fn before(&self, thread: &Thread, entry: Entry, home: Home, asynchronous: bool) -> bool {
         let actors = 2 * self.threads;
-        let (block, actor) = (entry.actor / actors, entry.actor % actors);
+        let (block, actor) = match entry.actor.wrapping_sub(home.block * actors) {
+            // Of the own block: most are, and dividing takes long.
+            actor if actor < actors => (home.block, actor),
+            _ => (entry.actor / actors, entry.actor % actors),
+        };
         let agent = actor >= self.threads;
-        let lead = self.lead(actor % self.threads);
+        let lead = self.lead(if agent { actor - self.threads } else { actor });
         if block == home.block && lead == home.thread && (!agent || asynchronous) {
             return true;
         }
         let actor = if agent { self.threads + lead } else { lead };
-        let thread = &self.blocks[&home.block].threads[home.thread as usize];
         let kind = self.kinds[entry.site() as usize];
         let init = kind.by == Accessor::Mbarrier && kind.action == Action::Write;
         thread.known.of(home, block, actor) >= entry.clock
@@ -473,32 +514,31 @@ impl Race {
         {
             return;
         }
-        let mut old: Vec<(Entry, bool)> = Vec::new();
         let overlaps = |e: Entry| e.bytes() & new.bytes() != 0 && !same(e);
-        if overlaps(cell.write) {
-            old.push((cell.write, true));
-        }
-        if overlaps(cell.read) {
-            old.push((cell.read, false));
-        }
-        old.extend(shadow.further(&cell).iter().filter(|(e, _)| overlaps(*e)));
-        let mut unordered: Vec<Entry> = Vec::new();
-        for (entry, wrote) in old {
-            let fellow = self.in_step && wrote && writes && self.fellow(entry, new, lanes.1);
-            if fellow {
-                self.conflict(m, a, entry, true, new, place, lanes, false);
+        let thread = &self.blocks[&home.block].threads[home.thread as usize];
+        let mut unordered = Few::default();
+        // What is wrong with an old entry: whether it wrote, and whether a proxy fence is missing.
+        let mut wrong: Vec<(Entry, bool, bool)> = Vec::new();
+        let both = [(cell.write, true), (cell.read, false)];
+        for &(entry, wrote) in both.iter().chain(shadow.further(&cell)) {
+            if !overlaps(entry) {
                 continue;
             }
-            if self.before(entry, home, asynchronous) {
+            if self.in_step && wrote && writes && self.fellow(entry, new, lanes.1) {
+                wrong.push((entry, true, false));
+            } else if self.before(thread, entry, home, asynchronous) {
                 if wrote && self.lacks_proxy_fence(entry, new, home) {
-                    self.conflict(m, a, entry, true, new, place, lanes, true);
+                    wrong.push((entry, true, true));
                 }
-                continue;
+            } else {
+                unordered.push(entry);
+                if (wrote || writes) && !self.morally_strong(entry, new) {
+                    wrong.push((entry, wrote, false));
+                }
             }
-            unordered.push(entry);
-            if (wrote || writes) && !self.morally_strong(entry, new) {
-                self.conflict(m, a, entry, wrote, new, place, lanes, false);
-            }
+        }
+        for (entry, wrote, proxy) in wrong {
+            self.conflict(m, a, entry, wrote, new, place, lanes, proxy);
         }
         let inside = |e: Entry| e.bytes() & !new.bytes() == 0;
         let strong = self.kinds[new.site() as usize].strong;
@@ -506,7 +546,7 @@ impl Race {
             // A strong write takes the place of strong ones that it follows. Others stay: a later access may be in
             // order with this one, or strong as this one, and not with those.
             let weak = |e: Entry| e.bytes() != 0 && !self.kinds[e.site() as usize].strong;
-            let stays = |e: Entry| !inside(e) || strong && (weak(e) || unordered.contains(&e));
+            let stays = |e: Entry| !inside(e) || strong && (weak(e) || unordered.has(e));
             shadow.retain(at, |(e, _)| stays(*e));
             if cell.write.bytes() != 0 && stays(cell.write) {
                 shadow.push(at, (cell.write, true));
@@ -519,9 +559,8 @@ impl Race {
             }
         } else {
             let weak = |e: Entry| !self.kinds[e.site() as usize].strong;
-            let goes = |e: Entry| {
-                e.bytes() == 0 || inside(e) && !unordered.contains(&e) && !(strong && weak(e))
-            };
+            let goes =
+                |e: Entry| e.bytes() == 0 || inside(e) && !unordered.has(e) && !(strong && weak(e));
             shadow.retain(at, |(e, wrote)| *wrote || !goes(*e));
             if goes(cell.read) {
                 shadow.get_mut(at).read = new;

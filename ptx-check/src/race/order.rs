@@ -1,6 +1,5 @@
 //! What orders accesses: barriers, fences, atomics, mbarrier objects, waits for copies.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use ptx_interp::Moment;
@@ -11,6 +10,7 @@ use ptx_isa::effect::{
 };
 
 use super::{Arrivals, Barrier, PUBLISHED, Published, Race, SEEN, acquires, covers, releases};
+use crate::hash::HashMap;
 use crate::known::{Gathered, Handed, Home, Known};
 
 impl Race {
