@@ -161,12 +161,22 @@ impl Table {
         rows.filter(|(_, n)| begins(n, &tokens)).map(|(row, n)| (*row, n)).collect()
     }
 
-    /// Mnemonics at most two edits away.
+    /// How PTX says what has another name elsewhere.
+    pub fn renamed(&self, word: &str) -> Option<&'static str> {
+        let small = word.to_ascii_lowercase();
+        rows::OTHER_NAMES.iter().find(|(name, _)| *name == small).map(|(_, ours)| *ours)
+    }
+
+    /// Mnemonics at most two edits away, and no more than half of the word.
     fn nearest(&self, word: &str) -> Vec<&'static str> {
+        if let Some(name) = self.renamed(word) {
+            return vec![name];
+        }
+        let most = word.len().div_ceil(2).min(2);
         let mut near: Vec<_> = self
             .mnemonics()
             .map(|m| (edit_distance(m, word), m))
-            .filter(|(d, m)| *d <= 2 && *d < m.len())
+            .filter(|(d, m)| *d <= most && *d < m.len())
             .collect();
         near.sort();
         near.into_iter().map(|(_, m)| m).take(3).collect()

@@ -1,9 +1,10 @@
 //! Syntax errors in the user's words: what was found, what may stand there.
 
-use crate::diag::{Code, Diag};
+use crate::diag::{Code, Diag, closest};
 use crate::lexer::Tok;
 use crate::span::Span;
 use lalrpop_util::ParseError;
+use ptx_isa::table::table;
 
 /// The message for an error of the generated parser.
 pub(crate) fn syntax_error(src: &str, error: &ParseError<u32, Tok, ()>) -> Diag {
@@ -61,7 +62,8 @@ fn unexpected(src: &str, span: Span, tok: Tok, expected: &[String]) -> Diag {
     }
     let before = end_of_previous(src, span.start);
     let new_line = src[before as usize..span.start as usize].contains('\n');
-    if has(expected, ";") && (new_line || tok == Tok::Close) {
+    let instruction = tok == Tok::Ident && table().mnemonics().any(|m| m == found);
+    if has(expected, ";") && (new_line || tok == Tok::Close || instruction) {
         let mut diag =
             Diag::error(Code::Syntax, Span::new(before.saturating_sub(1), before), "missing `;`");
         diag.here("the statement ends here");
@@ -75,11 +77,21 @@ fn unexpected(src: &str, span: Span, tok: Tok, expected: &[String]) -> Diag {
     if !wanted.is_empty() {
         diag.here(format!("expected {wanted}"));
     }
+    if has(expected, ".version")
+        && let Some(near) = directive(found)
+    {
+        diag.help(format!("did you mean `{near}`?"));
+    }
     match tok {
         Tok::Semi
             if has(expected, "Ident") && src[..span.start as usize].trim_end().ends_with(';') =>
         {
             diag.help("PTX has no empty statement: remove this `;`");
+        }
+        Tok::ParenOpen
+            if let Some(ours) = word_before(src, span.start).and_then(|w| table().renamed(w)) =>
+        {
+            diag.help(format!("write `{ours};`"));
         }
         Tok::Eq => {
             diag.help("PTX has no assignment: the destination is the first operand, as in `add.s32 %r2, %r1, %r3;`");
@@ -101,6 +113,36 @@ fn unexpected(src: &str, span: Span, tok: Tok, expected: &[String]) -> Diag {
         _ => {}
     }
     diag
+}
+
+/// The directive of a module that was probably meant.
+fn directive(found: &str) -> Option<&'static str> {
+    const ALL: [&str; 14] = [
+        ".entry",
+        ".func",
+        ".global",
+        ".shared",
+        ".const",
+        ".visible",
+        ".extern",
+        ".weak",
+        ".version",
+        ".target",
+        ".address_size",
+        ".file",
+        ".section",
+        ".pragma",
+    ];
+    match found {
+        ".kernel" | ".function" | "__global__" | "kernel" | "void" => Some(".entry"),
+        _ => closest(found, ALL).or_else(|| ALL.into_iter().find(|d| d[1..] == *found)),
+    }
+}
+
+/// The word that ends at `at`.
+fn word_before(src: &str, at: u32) -> Option<&str> {
+    let text = src.get(..at as usize)?.trim_end();
+    text.rsplit(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next()
 }
 
 /// The end of the last token before `at`, comments skipped.
@@ -154,6 +196,15 @@ fn lexical(src: &str, span: Span) -> Diag {
         [b'"', ..] => Diag::error(Code::Syntax, span, "this string is not closed on its line"),
         [b'.', b's', b'o', ..] => {
             Diag::error(Code::Syntax, span, "`.source_begin` without `.source_end`")
+        }
+        [b'#', ..] => {
+            let mut diag = Diag::error(
+                Code::Syntax,
+                Span::new(span.start, span.start + 1),
+                "`#` has no meaning here",
+            );
+            diag.help("a comment begins with `//`");
+            diag
         }
         [byte, ..] if !byte.is_ascii() => {
             let c = src.get(span.start as usize..).and_then(|s| s.chars().next());

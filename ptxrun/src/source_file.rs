@@ -29,6 +29,12 @@ fn binary(bytes: &[u8]) -> Option<&'static str> {
     if bytes.starts_with(b"\x7fELF") {
         return Some("an ELF file (a program, a library or a cubin)");
     }
+    // Every other byte of ASCII in UTF-16 is zero.
+    let head = &bytes[..bytes.len().min(64)];
+    let zeros = |odd: usize| head.iter().skip(odd).step_by(2).filter(|b| **b == 0).count();
+    if head.len() > 8 && (zeros(0) * 3 > head.len()) != (zeros(1) * 3 > head.len()) {
+        return Some("text in UTF-16 (`iconv -f UTF-16 -t ASCII FILE` converts it)");
+    }
     let end = bytes.iter().rposition(|b| *b != 0).unwrap_or(0);
     bytes[..end].contains(&0).then_some("a binary file")
 }

@@ -54,7 +54,7 @@ struct Counts {
     accepted: usize,
     /// Refused here, accepted by ptxas.
     refused: usize,
-    /// ptxas gave no verdict: it crashed, or builds for no such target.
+    /// ptxas gave no verdict: it failed itself, or builds for no such target.
     silent: usize,
 }
 
@@ -101,6 +101,10 @@ fn ask_ptxas(ptxas: &Path, text: &Text) -> Result<Option<Verdict>> {
             + &String::from_utf8_lossy(&out.stdout);
         if words.contains("is not defined for option 'gpu-name'") {
             continue;
+        }
+        // Its own faults say nothing about the text.
+        if words.contains("Internal compiler error") || words.contains("(C7308)") {
+            return Ok(None);
         }
         let complaint = || {
             let line = words.lines().find(|l| l.contains("error") || l.contains("fatal"));

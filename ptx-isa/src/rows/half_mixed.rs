@@ -131,9 +131,18 @@ pub static ROWS: &[Row] = &[
         sem: Sem::Ops(|x| narrowing(x, Fop::Mul, Ty::Bf16)),
         ..MUL
     },
-    // How `c` is rounded to the format of `a` is nowhere said, so these do not run.
-    Row { syntax: "mul.bf16x2.bf16x2.f16x2 d:.bf16x2, a:.bf16x2, c:.f16x2", ..MUL },
-    Row { syntax: "mul.f16x2.f16x2.bf16x2 d:.f16x2, a:.f16x2, c:.bf16x2", ..MUL },
+    // The manual converts `c` and then multiplies; it names no rounding, so both are to nearest even, as everywhere
+    // without a modifier.
+    Row {
+        syntax: "mul.bf16x2.bf16x2.f16x2 d:.bf16x2, a:.bf16x2, c:.f16x2",
+        sem: Sem::Ops(|x| across(x, Ty::Bf16x2, Ty::F16x2)),
+        ..MUL
+    },
+    Row {
+        syntax: "mul.f16x2.f16x2.bf16x2 d:.f16x2, a:.f16x2, c:.bf16x2",
+        sem: Sem::Ops(|x| across(x, Ty::F16x2, Ty::Bf16x2)),
+        ..MUL
+    },
 ];
 
 /// The mixed forms of `sm_107`. No recording covers them.
@@ -199,5 +208,18 @@ fn narrowing(x: &mut Cx, op: Fop, to: Ty) {
         if ftz { x.op_k(Op::FlushHalf, &[d], half.0) } else { d }
     });
     let d = x.op2(Op::Pack16, low, high);
+    x.wr("d", d);
+}
+
+/// A product of pairs of halves whose second factor has the other format.
+fn across(x: &mut Cx, to: Ty, from: Ty) {
+    let (a, c) = (x.rd("a"), x.rd("c"));
+    let high = x.op1(Op::High16, c);
+    let [low, high] = [c, high].map(|half| {
+        let wide = x.op_k(Op::WidenHalf, &[half], half_mode(from).packed(false).0);
+        x.op_k(Op::CvtHalfF32, &[wide], half_mode(to).packed(false).rnd(Rnd::Rn).0)
+    });
+    let c = x.op2(Op::Pack16, low, high);
+    let d = x.op_k(Op::MulHalf, &[a, c], half_mode(to).0);
     x.wr("d", d);
 }

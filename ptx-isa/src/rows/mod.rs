@@ -132,6 +132,43 @@ pub static FAMILIES: &[&[Row]] = &[
     tcgen05_mma::ROWS,
 ];
 
+/// What people write who know other languages, and how PTX says it.
+pub const OTHER_NAMES: &[(&str, &str)] = &[
+    ("jmp", "bra"),
+    ("jump", "bra"),
+    ("goto", "bra"),
+    ("br", "bra"),
+    ("b", "bra"),
+    ("return", "ret"),
+    ("load", "ld"),
+    ("store", "st"),
+    ("move", "mov"),
+    ("iadd", "add"),
+    ("fadd", "add"),
+    ("addi", "add"),
+    ("isub", "sub"),
+    ("fsub", "sub"),
+    ("imul", "mul"),
+    ("fmul", "mul"),
+    ("imad", "mad"),
+    ("ffma", "fma"),
+    ("cmp", "setp"),
+    ("isetp", "setp"),
+    ("fsetp", "setp"),
+    ("select", "selp"),
+    ("convert", "cvt"),
+    ("mod", "rem"),
+    ("shift", "shl"),
+    ("sqr", "sqrt"),
+    ("pow", "ex2"),
+    ("exp", "ex2"),
+    ("log", "lg2"),
+    ("syncthreads", "bar.sync 0"),
+    ("__syncthreads", "bar.sync 0"),
+    ("__syncwarp", "bar.warp.sync -1"),
+    ("sync", "bar.sync 0"),
+];
+
 /// Tokens that belong to the instruction's name: they follow it at once, before any modifier
 /// (`mul.wide.u32`, never `mul.u32.wide`).
 pub const NAME_PARTS: &[(&str, &str)] = &[

@@ -156,6 +156,7 @@ pub static ROWS: &[Row] = &[
             ("type", ".f16 .bf16 .b32 .u32 .s32 .b64 .u64 .s64 .f32 .f64"),
         ],
         section: "9.7.10.28.4.5",
+        addresses: AddressWidth::Any,
         class: class::load,
         since: ptx(9, 1),
         check: Some(elementwise),

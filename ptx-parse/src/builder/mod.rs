@@ -53,6 +53,8 @@ pub(crate) struct Builder<'s> {
     opcode_start: u32,
     opcode_text: Vec<u8>,
     guard: Option<Guard>,
+    /// Between the beginning of a body that was taken for a part of the module and its end.
+    in_lost_body: bool,
     section: u32,
     section_row: bool,
     section_width: u8,
@@ -105,6 +107,7 @@ impl<'s> Builder<'s> {
             opcode_start: 0,
             opcode_text: Vec::new(),
             guard: None,
+            in_lost_body: false,
             section: 0,
             section_row: false,
             section_width: 1,
@@ -147,8 +150,11 @@ impl<'s> Builder<'s> {
 
     #[cold]
     fn report(&mut self, e: ErrorRecovery<u32, Tok, ()>) {
-        let diag = expect::syntax_error(self.ast.src, &e.error);
-        self.diags.push(diag);
+        // What follows from a body that was taken for a part of the module says nothing new.
+        if !self.in_lost_body {
+            let diag = expect::syntax_error(self.ast.src, &e.error);
+            self.diags.push(diag);
+        }
         self.scratch.clear();
         self.tail.clear();
         self.guard = None;
@@ -160,6 +166,17 @@ impl<'s> Builder<'s> {
     pub(crate) fn recovered(&mut self, e: ErrorRecovery<u32, Tok, ()>) {
         self.report(e);
         self.head = None;
+    }
+
+    /// An error outside of functions: all up to the next `;` or `}` is left out, which may be the beginning of a body.
+    #[cold]
+    pub(crate) fn lost_item(&mut self, e: ErrorRecovery<u32, Tok, ()>, closed: bool) {
+        let first = e.dropped_tokens.first().map_or(0, |t| t.0);
+        let last = e.dropped_tokens.last().map_or(first, |t| t.2);
+        let dropped = self.ast.src.get(first as usize..last as usize).unwrap_or("");
+        let opens = dropped.contains('{');
+        self.recovered(e);
+        self.in_lost_body = !closed && (self.in_lost_body || opens);
     }
 
     /// An error between `.entry` and the body: the body is read all the same.

@@ -61,8 +61,17 @@ impl Builder<'_> {
         let part = Selector::parse(self.text(dot + 1, r));
         if part.is_none() {
             let text = String::from_utf8_lossy(self.text(dot, r)).into_owned();
-            self.error(Code::Selector, Span::new(dot, r), format!("`{text}` is no component of a register"))
-                .note("vectors have `.x .y .z .w` (or `.r .g .b .a`), video operands `.b0` to `.b3`, `.h0`, `.h1`");
+            let small = text.to_ascii_lowercase();
+            let known = small != text && Selector::parse(&small.as_bytes()[1..]).is_some();
+            let diag = self.error(
+                Code::Selector,
+                Span::new(dot, r),
+                format!("`{text}` is no component of a register"),
+            );
+            diag.note("vectors have `.x .y .z .w` (or `.r .g .b .a`), video operands `.b0` to `.b3`, `.h0`, `.h1`");
+            if known {
+                diag.help(format!("write `{small}`: components are in lower case"));
+            }
         }
         make(OperandKind::Name, 0, l, r, name.0, part.map_or(0, |p| p as u32))
     }

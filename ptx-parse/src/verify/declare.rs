@@ -119,7 +119,17 @@ impl Verifier<'_> {
             }
             None => {
                 let names: Vec<&str> = DECLARABLE.iter().map(|t| t.name()).collect();
-                let near = closest(&text[1..], names.iter().copied());
+                let other = match &text[1..] {
+                    "int" => Some("s32"),
+                    "uint" => Some("u32"),
+                    "float" => Some("f32"),
+                    "double" => Some("f64"),
+                    "long" => Some("s64"),
+                    "char" => Some("s8"),
+                    "bool" => Some("pred"),
+                    _ => None,
+                };
+                let near = other.or_else(|| closest(&text[1..], names.iter().copied()));
                 let diag =
                     self.error(Code::Type, span, format!("`{text}` is no type of a variable"));
                 match near {

@@ -3,12 +3,15 @@
 use super::Verifier;
 use super::opcode::Candidate;
 use super::operands::{Misfit, What};
+use super::scope::Binding;
 use crate::ast::Instr;
 use crate::diag::{Code, closest};
 use crate::names::Name;
 use crate::span::Span;
+use ptx_isa::special::Sreg;
+use ptx_isa::syntax::Form;
 use ptx_isa::types::TyClass;
-use ptx_isa::{Space, Ty};
+use ptx_isa::{Operation, Space, Ty};
 
 /// The name of a state space.
 fn space_name(space: Space) -> &'static str {
@@ -51,6 +54,27 @@ fn ordinal(n: usize) -> String {
     }
 }
 
+/// The special register that `text`, in lower case, is close to: CUDA's names and those without dots as well.
+fn special_register(text: &str) -> Option<&'static str> {
+    let name = text.strip_prefix('%').unwrap_or(text);
+    let letters: String = name.chars().filter(|c| !matches!(c, '.' | '_')).collect();
+    let cuda = [
+        ("threadidx", "%tid"),
+        ("blockidx", "%ctaid"),
+        ("blockdim", "%ntid"),
+        ("griddim", "%nctaid"),
+    ];
+    let plain = |full: &str| full.replace(['%', '.', '_'], "");
+    let names = || Sreg::ALL.iter().map(|s| s.name());
+    if let Some((word, base)) = cuda.iter().find(|(word, _)| letters.starts_with(word)) {
+        let axis = letters[word.len()..].chars().next().unwrap_or('x');
+        let whole = format!("{base}.{axis}");
+        return names().find(|n| *n == whole);
+    }
+    let exact = names().find(|n| plain(n) == letters);
+    exact.or_else(|| text.starts_with('%').then(|| closest(text, names())).flatten())
+}
+
 /// Unknown names of a function for which a similar one is looked for.
 const MOST_SUGGESTED: usize = 100;
 
@@ -86,10 +110,29 @@ impl Verifier<'_> {
             return;
         }
         // Who has misspelt so many names has another problem, and each look goes through all names.
-        let near = if self.reported.len() <= MOST_SUGGESTED {
-            closest(text, self.scopes.bound().map(|(n, _)| self.text(n))).map(str::to_owned)
-        } else {
+        let near = if self.reported.len() > MOST_SUGGESTED {
             None
+        } else if let Some(family) = self
+            .scopes
+            .families()
+            .iter()
+            .find(|f| digits > 0 && f.text.strip_prefix('%') == Some(prefix))
+        {
+            Some(format!("{}{}", family.text, &text[prefix.len()..]))
+        } else {
+            // Functions, labels and lists are no operands that could have been meant.
+            let operands = self.scopes.bound().filter(|(_, b)| {
+                !matches!(
+                    b,
+                    Binding::Func(_)
+                        | Binding::Label(_)
+                        | Binding::BranchTargets(_)
+                        | Binding::None
+                )
+            });
+            let small = text.to_ascii_lowercase();
+            let special = || special_register(&small).map(str::to_owned);
+            closest(text, operands.map(|(n, _)| self.text(n))).map(str::to_owned).or_else(special)
         };
         let families: Vec<String> =
             self.scopes.families().iter().map(|f| format!("`{}<{}>`", f.text, f.count)).collect();
@@ -103,6 +146,21 @@ impl Verifier<'_> {
             }
             None => {}
         }
+    }
+
+    /// A call of what is declared nowhere.
+    fn unknown_function(&mut self, name: Name, span: Span) {
+        if !self.reported.insert(name) {
+            return;
+        }
+        let text = self.text(name);
+        let functions = self.scopes.bound().filter(|(_, b)| matches!(b, Binding::Func(_)));
+        let near = closest(text, functions.map(|(n, _)| self.text(n))).map(str::to_owned);
+        let diag = self.error(Code::UnknownName, span, format!("`{text}` is not declared"));
+        diag.help(match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "declare it above: `.func NAME (PARAMETERS);`, with `.extern` if another module has it".into(),
+        });
     }
 
     /// Reports the operand that kept an instruction from its row.
@@ -121,12 +179,13 @@ impl Verifier<'_> {
         let (code, message) = match m.what {
             What::Silent => return,
             What::Unknown(name) => {
-                let label = spec.is_some_and(|s| s.form == ptx_isa::syntax::Form::Label);
-                if label {
-                    let name = self.text(name);
-                    self.unknown_label(name, span);
-                } else {
-                    self.unknown_name(name, span);
+                match spec.map(|s| s.form) {
+                    Some(Form::Label) => {
+                        let name = self.text(name);
+                        self.unknown_label(name, span);
+                    }
+                    Some(Form::Args | Form::Func) => self.unknown_function(name, span),
+                    _ => self.unknown_name(name, span),
                 }
                 return;
             }
@@ -179,11 +238,21 @@ impl Verifier<'_> {
                 (Code::Operand, format!("the {which} operand of `{opcode}` is no vector"))
             }
             What::NeedsAddress => {
-                help = Some("an address stands in brackets: `[%rd1]`, `[x+8]`".into());
+                help = Some(match matched.row.op {
+                    Operation::Store if m.at == 0 => {
+                        "the address comes first, then what is stored".into()
+                    }
+                    _ => "an address stands in brackets: `[%rd1]`, `[x+8]`".into(),
+                });
                 (Code::Operand, format!("the {which} operand must be an address"))
             }
             What::NotAddress => {
-                help = Some(format!("load it first; `{mnemonic}` works on registers"));
+                help = Some(match matched.row.op {
+                    Operation::Load => {
+                        "the register that is written comes first, then the address".into()
+                    }
+                    _ => format!("load it first; `{mnemonic}` works on registers"),
+                });
                 (Code::Operand, format!("the {which} operand of `{opcode}` is no memory operand"))
             }
             What::NeedsLabel => (Code::Label, format!("`{text}` is no label")),
@@ -302,6 +371,10 @@ impl Verifier<'_> {
                     Code::Type,
                     format!("`{text}` is no memory: it names a texture, sampler or surface"),
                 )
+            }
+            What::NarrowAddress if text.starts_with(['%', '[']) => {
+                help = Some("widen it with `cvt.u64.u32`, or use a `.b64` register".into());
+                (Code::Type, format!("`{text}` has 32 bits, addresses of this module have 64"))
             }
             What::NarrowAddress => (Code::Type, "the address of this variable has 64 bits".into()),
             What::Call => {

@@ -215,8 +215,16 @@ impl Verifier<'_> {
             }
             NoMatch::Missing { what, allowed } => {
                 let mut message = format!("`{text}` is incomplete");
-                if !what.is_empty() {
-                    message = format!("`{text}` lacks its `{}`", what.trim_start_matches('.'));
+                let part = match what.trim_start_matches('.') {
+                    "" => None,
+                    "rnd" => Some("rounding".to_owned()),
+                    "cmpi" | "cmpf" | "cmp" => Some("comparison".to_owned()),
+                    "part" => Some("half of the product".to_owned()),
+                    "type" | "dtype" | "atype" => Some("type".to_owned()),
+                    other => Some(format!("`{other}`")),
+                };
+                if let Some(part) = part {
+                    message = format!("`{text}` lacks its {part}");
                 }
                 self.error(Code::Modifier, span, message)
                     .help(format!("add one of {}", allowed.join(" ")));
