@@ -138,6 +138,19 @@ pub fn cases() -> Vec<Case> {
         .collect()
 }
 
+/// The PTX of [`checked`], made of `checks.cu`.
+pub const CHECKED: &str = include_str!("checks.ptx");
+
+/// What other checkers were timed with: a product of matrices of 512, and a sort of a million keys in blocks of 512.
+pub fn checked() -> Vec<Case> {
+    let matrix = |seed| f32s(512 * 512, seed, -8.0, 8.0);
+    let args = vec![matrix(30), matrix(31), zeros(Type::F32, 4 * 512 * 512), i(512)];
+    vec![
+        case("product", "", "product", [32, 32, 1], [16, 16, 1], args),
+        flat("sort", "", "sort", line(2048, 256), vec![random_ints(1 << 20, 32, 1 << 30)]),
+    ]
+}
+
 /// Elements one by one, and gathers.
 fn elements() -> Vec<Case> {
     let spmv = starts(8192, 32, 50);

@@ -3,6 +3,7 @@
 
 mod builds;
 mod cases;
+mod checks;
 mod drivers;
 pub mod opencl;
 mod ours;
@@ -56,6 +57,8 @@ enum What {
     Drivers(drivers::Options),
     /// Two builds of `ptxrun`: processor time of parser, interpreter, JIT and timing model, in pairs
     Builds(builds::Options),
+    /// The checkers: how much longer kernels take under each
+    Checks(checks::Options),
     /// The debugger: forward speed, steps back, conditions, traces, a plugin that counts
     Debugger {
         /// Where traces are written: a folder on the disk that is meant
@@ -96,6 +99,10 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     match &options.what {
         Some(What::Drivers(options)) => return drivers::run(options),
         Some(What::Builds(options)) => return builds::run(options),
+        Some(What::Checks(options)) => {
+            checks::run(options)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Some(What::Debugger { folder, only }) => return figures(folder, only),
         None => {}
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use ptx_runtime::check::Checks;
 use ptx_runtime::{
     Backend, Context, DeviceOptions, DevicePtr, Engine, KernelArg, LaunchConfig, Module, Verified,
     opencl::Options,
@@ -20,7 +21,12 @@ pub struct Ready {
 
 impl Ready {
     pub fn new(case: &Case, ptx: &str) -> Result<Ready> {
-        let context = Context::new(&DeviceOptions::default())?;
+        Ready::under(case, ptx, Checks::default())
+    }
+
+    /// With checks.
+    pub fn under(case: &Case, ptx: &str, checks: Checks) -> Result<Ready> {
+        let context = Context::new(&DeviceOptions { checks, ..DeviceOptions::default() })?;
         let module = match Verified::new(ptx, case.name) {
             Ok(verified) => Module::from_verified(&context, &verified)?,
             Err(findings) => bail!("{findings}"),
