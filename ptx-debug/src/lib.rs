@@ -16,6 +16,7 @@
 //! | `execute`, `show`, `draw`, [`answer`] | carrying out commands, and what they answer |
 //! | [`trace`], [`writers`] | what a launch executes; who wrote which bytes last |
 //! | [`findings`] | when what a checker found happens |
+//! | `vector` | functions over rows, for what the processor has |
 //! | [`plugin`] | observers in shared libraries |
 //! | [`front`], [`terminal`], [`dap`], [`gdb`] | who asks: a user, a script, an editor, gdb |
 
@@ -43,6 +44,7 @@ mod snapshot;
 mod source;
 pub mod terminal;
 pub mod trace;
+mod vector;
 mod watched;
 mod watching;
 pub mod writers;

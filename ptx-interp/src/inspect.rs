@@ -10,7 +10,7 @@ use ptx_isa::{Kind, Space};
 use crate::clock;
 use crate::code::NONE;
 use crate::control::{State, Warp};
-use crate::moment::{Moment, append_row, code_place};
+use crate::moment::{Moment, RegisterRow, code_place, copied_row};
 use crate::report::CodePlace;
 use crate::rows::{Base, Bases};
 
@@ -248,12 +248,13 @@ impl Lane<'_> {
         })
     }
 
-    /// Appends the 32 lanes of a register of the activation `up` calls outwards, as [`Moment::append_register`] does.
-    pub fn append_register(&self, up: u32, kind: Kind, number: u32, to: &mut Vec<u32>) -> bool {
-        let Some((row, bases)) = self.row(up, kind, number) else { return false };
+    /// The 32 lanes of a register of the activation `up` calls outwards, as they are kept. `None` when the code does
+    /// not use it.
+    #[inline]
+    pub fn register_row(&self, up: u32, kind: Kind, number: u32) -> Option<RegisterRow> {
+        let (row, bases) = self.row(up, kind, number)?;
         // SAFETY: the row belongs to this register's kind in the frame of its function.
-        unsafe { append_row(&bases, row, kind, to) };
-        true
+        Some(unsafe { copied_row(&bases, row, kind) })
     }
 
     fn row(&self, up: u32, kind: Kind, number: u32) -> Option<(crate::rows::Operand, Bases)> {

@@ -29,6 +29,17 @@ pub struct Moment<'a> {
     pub(crate) steps: u64,
 }
 
+/// The 32 lanes of a register.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum RegisterRow {
+    /// A predicate: a bit of each lane.
+    Bits(u32),
+    /// 32 bits a lane.
+    Words([u32; 32]),
+    /// 64 bits a lane.
+    Longs([u64; 32]),
+}
+
 impl Moment<'_> {
     pub(crate) fn cta(&self) -> &Cta {
         &self.group.ctas[self.at.cta]
@@ -113,6 +124,7 @@ impl Moment<'_> {
     }
 
     /// Activation of the executing function, or [`NONE`].
+    #[inline]
     fn frame(&self) -> u32 {
         self.warp_state().splits.get(self.at.split).map_or(NONE, |s| s.frame)
     }
@@ -170,6 +182,7 @@ impl Moment<'_> {
     }
 
     /// Number of the activation that executes; numbers of ended ones are used again.
+    #[inline]
     pub fn activation(&self) -> u32 {
         self.frame()
     }
@@ -284,14 +297,12 @@ impl Moment<'_> {
         })
     }
 
-    /// Appends the 32 lanes of a register of the executing function as words: a predicate is one, a bit for each lane;
-    /// registers of 64 bits are 64, the low half of each lane first. Whether the code uses it.
-    #[inline]
-    pub fn append_register(&self, kind: Kind, number: u32, to: &mut Vec<u32>) -> bool {
-        let Some((row, bases)) = self.row(kind, number) else { return false };
+    /// The 32 lanes of a register of the executing function, as they are kept. `None` when the code does not use it.
+    #[inline(always)]
+    pub fn register_row(&self, kind: Kind, number: u32) -> Option<RegisterRow> {
+        let (row, bases) = self.row(kind, number)?;
         // SAFETY: as in `register`.
-        unsafe { append_row(&bases, row, kind, to) };
-        true
+        Some(unsafe { copied_row(&bases, row, kind) })
     }
 
     #[inline]
@@ -396,24 +407,18 @@ impl Moment<'_> {
     }
 }
 
-/// Appends a row as words.
+/// A copy of a row: nobody may hold a reference to it, as an observer may set registers.
 ///
 /// # Safety
 /// `row` must be an operand of this kind, decoded for what the bases point to.
-#[inline]
-pub(crate) unsafe fn append_row(bases: &Bases, row: Operand, kind: Kind, to: &mut Vec<u32>) {
+#[inline(always)]
+pub(crate) unsafe fn copied_row(bases: &Bases, row: Operand, kind: Kind) -> RegisterRow {
     // SAFETY: the caller vouches for the row.
     unsafe {
         match kind {
-            Kind::P => to.push(bases.p(row)),
-            Kind::W => to.extend_from_slice(bases.w(row)),
-            Kind::D => {
-                let mut words = [0; 64];
-                for (halves, v) in words.chunks_exact_mut(2).zip(bases.d(row)) {
-                    (halves[0], halves[1]) = (*v as u32, (*v >> 32) as u32);
-                }
-                to.extend_from_slice(&words);
-            }
+            Kind::P => RegisterRow::Bits(bases.p(row)),
+            Kind::W => RegisterRow::Words(*bases.w(row)),
+            Kind::D => RegisterRow::Longs(*bases.d(row)),
         }
     }
 }

@@ -140,7 +140,7 @@ impl Bases {
 }
 
 /// Bit of each lane.
-const BIT: [u32; 32] = {
+pub const LANE_BIT: [u32; 32] = {
     let mut bit = [0; 32];
     let mut l = 0;
     while l < 32 {
@@ -164,7 +164,7 @@ unsafe fn set_lanes<T: Copy>(row: *mut [T; 32], v: &[T; 32], mask: u32) {
         } else {
             let mut new = *row;
             for l in 0..32 {
-                new[l] = if mask & BIT[l] != 0 { v[l] } else { new[l] };
+                new[l] = if mask & LANE_BIT[l] != 0 { v[l] } else { new[l] };
             }
             *row = new;
         }

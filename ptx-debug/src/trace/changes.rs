@@ -1,11 +1,18 @@
 //! Registers and addresses as what changed since the same instruction wrote them last, whichever warp it was: counters,
 //! indices and sums change by little, or by the same in all lanes. Lanes that do not execute take no room.
 //!
-//! A row begins with a byte: bytes of a change (0 to 4, 5 for eight), and bits that [`ONE`] and those below it explain.
-//! Changes are written with their sign in the lowest bit, so that small ones have few bytes.
+//! A row begins with a byte: bytes of a change (0 to 4, 5 for eight, [`PAIRS`] for two bits a lane), and bits that
+//! [`ONE`] and those below it explain. Changes are written with their sign in the lowest bit, so that small ones have
+//! few bytes.
+
+use ptx_interp::LANE_BIT;
 
 use super::event::{Instruction, Row};
 use super::numbers::longs;
+use crate::vector::{Processor, by_processor};
+
+/// In place of the bytes of a change: a word of 64 bits has two bits for each lane.
+const PAIRS: u8 = 6;
 
 /// One change, that of all lanes.
 const ONE: u8 = 8;
@@ -20,18 +27,8 @@ pub(super) struct Changes {
     starts: Vec<usize>,
     words: Vec<[u32; 32]>,
     longs: Vec<[u64; 32]>,
+    processor: Processor,
 }
-
-/// Bit of each lane.
-const BIT: [u32; 32] = {
-    let mut bit = [0; 32];
-    let mut l = 0;
-    while l < 32 {
-        bit[l] = 1 << l;
-        l += 1;
-    }
-    bit
-};
 
 /// What changes of values need of their type.
 trait Value: Copy + Eq + Into<u64> {
@@ -89,7 +86,7 @@ fn ways<T: Value + std::ops::BitOr<Output = T> + std::ops::BitXor<Output = T>>(
         *last = *row;
     } else {
         for l in 0..32 {
-            let new = row[l].or(T::all(lanes & BIT[l] != 0), last[l]);
+            let new = row[l].or(T::all(lanes & LANE_BIT[l] != 0), last[l]);
             ways[l] = new.since(last[l]);
             last[l] = new;
         }
@@ -98,7 +95,7 @@ fn ways<T: Value + std::ops::BitOr<Output = T> + std::ops::BitXor<Output = T>>(
     let (mut any, mut differs) = (none, none);
     for l in 0..32 {
         any = any | ways[l];
-        differs = differs | (ways[l] ^ first).or(T::all(lanes & BIT[l] != 0), none);
+        differs = differs | (ways[l] ^ first).or(T::all(lanes & LANE_BIT[l] != 0), none);
     }
     (ways, any, differs == none)
 }
@@ -115,6 +112,19 @@ fn width(any: u64) -> (u8, usize) {
     }
 }
 
+/// Bytes of a row that are collected before they are written: eight for each lane, and what a lane may write over.
+type Bytes = [u8; 32 * 8 + 8];
+
+/// Writes the lowest bytes of each lane, at a distance of `BYTES`. Each writes over what the last one had too much.
+#[inline(always)]
+fn every<const BYTES: usize>(way: impl Fn(usize) -> u64, out: &mut Vec<u8>) {
+    let mut all: Bytes = [0; 32 * 8 + 8];
+    for l in 0..32 {
+        all[BYTES * l..BYTES * l + 4].copy_from_slice(&(way(l) as u32).to_le_bytes());
+    }
+    out.extend_from_slice(&all[..32 * BYTES]);
+}
+
 /// Writes the lowest bytes of each executing lane.
 #[inline(always)]
 fn put(way: impl Fn(usize) -> u64, lanes: u32, bytes: usize, out: &mut Vec<u8>) {
@@ -128,13 +138,13 @@ fn put(way: impl Fn(usize) -> u64, lanes: u32, bytes: usize, out: &mut Vec<u8>) 
             let all: [[u8; 2]; 32] = std::array::from_fn(|l| (way(l) as u16).to_le_bytes());
             out.extend_from_slice(all.as_flattened());
         }
+        (3, true) => every::<3>(way, out),
         (4, true) => {
             let all: [[u8; 4]; 32] = std::array::from_fn(|l| (way(l) as u32).to_le_bytes());
             out.extend_from_slice(all.as_flattened());
         }
         _ => {
-            // Each writes over what the last one had too much.
-            let mut all = [0; 32 * 8 + 8];
+            let mut all: Bytes = [0; 32 * 8 + 8];
             let (mut at, mut left) = (0, lanes);
             while left != 0 {
                 let l = left.trailing_zeros() as usize;
@@ -147,31 +157,64 @@ fn put(way: impl Fn(usize) -> u64, lanes: u32, bytes: usize, out: &mut Vec<u8>) 
     }
 }
 
-/// Writes a row; `more` are bits for its first byte, `behind` comes after it.
+/// The first byte of a row and what stands behind it.
+#[derive(Copy, Clone)]
+pub(super) struct Begin {
+    /// Bits for the first byte.
+    pub bits: u8,
+    /// The number behind it.
+    pub number: Option<u16>,
+}
+
+impl Begin {
+    #[inline(always)]
+    fn write(self, code: u8, out: &mut Vec<u8>) {
+        out.push(code | self.bits);
+        if let Some(number) = self.number {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+}
+
+/// Writes a row.
 #[inline(always)]
 fn write_row<T: Value + std::ops::BitOr<Output = T> + std::ops::BitXor<Output = T>>(
     row: &[T; 32],
     last: &mut [T; 32],
     lanes: u32,
-    more: u8,
-    behind: &[u8],
+    begin: Begin,
     out: &mut Vec<u8>,
 ) {
     let (ways, any, same) = ways(row, last, lanes);
-    let (code, bytes) = width(any.into());
-    match same {
-        true => {
-            out.push(code | ONE | more);
-            out.extend_from_slice(behind);
-            let way: u64 = ways[lanes.trailing_zeros().min(31) as usize].into();
-            put(|_| way, 1, bytes, out);
+    let any: u64 = any.into();
+    let (code, bytes) = width(any);
+    if same {
+        begin.write(code | ONE, out);
+        let way: u64 = ways[lanes.trailing_zeros().min(31) as usize].into();
+        out.extend_from_slice(&way.to_le_bytes()[..bytes]);
+    } else if any < 4 {
+        begin.write(PAIRS, out);
+        let mut pairs = 0u64;
+        for l in 0..32 {
+            let way: u64 = ways[l].into();
+            pairs |= way << (2 * l);
         }
-        false => {
-            out.push(code | more);
-            out.extend_from_slice(behind);
-            put(|l| ways[l].into(), lanes, bytes, out);
-        }
+        out.extend_from_slice(&pairs.to_le_bytes());
+    } else {
+        begin.write(code, out);
+        put(|l| ways[l].into(), lanes, bytes, out);
     }
+}
+
+by_processor! {
+    fn write_words(
+        row: &[u32; 32], last: &mut [u32; 32], lanes: u32, begin: Begin, out: &mut Vec<u8>,
+    ) = write_row;
+}
+by_processor! {
+    fn write_longs(
+        row: &[u64; 32], last: &mut [u64; 32], lanes: u32, begin: Begin, out: &mut Vec<u8>,
+    ) = write_row;
 }
 
 /// Where the bytes of a row come from.
@@ -191,7 +234,8 @@ impl Changes {
                 count - i.writes.len() - 1
             })
             .collect();
-        Changes { starts, words: vec![[0; 32]; count], longs: vec![[0; 32]; count] }
+        let processor = Processor::detect();
+        Changes { starts, words: vec![[0; 32]; count], longs: vec![[0; 32]; count], processor }
     }
 
     /// Number of the row of an instruction's `n`-th register.
@@ -205,34 +249,30 @@ impl Changes {
         self.starts.get(pc as usize + 1).copied().unwrap_or(self.words.len()) - 1
     }
 
-    /// Writes a register. `more` are bits for its first byte, `behind` comes after it.
+    /// Writes a register.
     #[inline(always)]
     pub(super) fn write(
         &mut self,
         number: usize,
         row: Row<'_>,
         lanes: u32,
-        more: u8,
-        behind: &[u8],
+        begin: Begin,
         out: &mut Vec<u8>,
     ) {
         match row {
             Row::Bits(bits) => {
                 let some = bits & lanes != 0 && bits & lanes != lanes;
                 let code = if some { 4 } else { u8::from(bits & lanes != 0) };
-                out.push(code | BITS | more);
-                out.extend_from_slice(behind);
+                begin.write(code | BITS, out);
                 if some {
                     out.extend_from_slice(&bits.to_le_bytes());
                 }
             }
             Row::Words(row) => {
-                write_row(row, &mut self.words[number], lanes, more, behind, out);
+                write_words(self.processor, row, &mut self.words[number], lanes, begin, out);
             }
-            Row::Halves(halves) => {
-                self.write_longs(number, &longs(halves), lanes, more, behind, out);
-            }
-            Row::Longs(row) => self.write_longs(number, row, lanes, more, behind, out),
+            Row::Halves(halves) => self.write_longs(number, &longs(halves), lanes, begin, out),
+            Row::Longs(row) => self.write_longs(number, row, lanes, begin, out),
         }
     }
 
@@ -242,11 +282,11 @@ impl Changes {
         number: usize,
         row: &[u64; 32],
         lanes: u32,
-        more: u8,
-        behind: &[u8],
+        begin: Begin,
         out: &mut Vec<u8>,
     ) {
-        write_row(row, &mut self.longs[number], lanes, LONG | more, behind, out);
+        let begin = Begin { bits: begin.bits | LONG, ..begin };
+        write_longs(self.processor, row, &mut self.longs[number], lanes, begin, out);
     }
 
     /// Reads a row behind its first byte, and what stands behind that.
@@ -257,7 +297,8 @@ impl Changes {
         lanes: u32,
         from: &mut S,
     ) -> Result<Read, S::Error> {
-        let bytes = match first & 7 {
+        let code = first & 7;
+        let bytes = match code {
             small @ 0..=4 => usize::from(small),
             _ => 8,
         };
@@ -270,9 +311,10 @@ impl Changes {
             let all = if bytes == 0 { 0 } else { u32::MAX };
             return Ok(Read::Bits(if bytes == 4 { one(from)? as u32 } else { all }));
         }
-        let same = if first & ONE != 0 { Some(one(from)?) } else { None };
-        for l in (0..32).filter(|l| lanes & BIT[*l] != 0) {
-            let way = match same {
+        let shared = if first & ONE != 0 || code == PAIRS { Some(one(from)?) } else { None };
+        for l in (0..32).filter(|l| lanes & LANE_BIT[*l] != 0) {
+            let way = match shared {
+                Some(pairs) if code == PAIRS => pairs >> (2 * l) & 3,
                 Some(way) => way,
                 None => one(from)?,
             };

@@ -35,14 +35,20 @@ pub(super) struct Place {
     pub warp: u32,
 }
 
-/// An instruction that a warp has issued.
-pub(super) struct Issue<'e> {
+/// What every event says.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Head {
     pub time: u64,
     pub place: Place,
     /// Number of the [`Instruction`].
     pub pc: u32,
     /// Lanes that execute it.
     pub lanes: u32,
+}
+
+/// An instruction that a warp has issued.
+pub(super) struct Issue<'e> {
+    pub head: Head,
     /// Values of the executing lanes, by number in [`Instruction::writes`].
     pub values: &'e [(usize, Row<'e>)],
 }
@@ -73,10 +79,7 @@ impl Row<'_> {
 
 /// A warp's access to memory.
 pub(super) struct Touch<'e> {
-    pub time: u64,
-    pub place: Place,
-    pub pc: u32,
-    pub lanes: u32,
+    pub head: Head,
     pub action: Action,
     pub space: Space,
     /// Of a lane.

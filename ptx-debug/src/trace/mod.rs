@@ -1,8 +1,9 @@
 //! Traces: what warps execute, with the values that they write, and what they access.
 //!
-//! A trace is written while the launch runs, on one host thread, so that it is the same in every run. The launch notes
-//! events in words (`words`); other threads put them into the trace's format and write the bytes (`writer`). Values are
-//! those after the instruction; they are read when the next one is issued.
+//! A trace is written while the launch runs, on one host thread, so that it is the same in every run. Records (`binary`)
+//! take less time than handing the lanes of a register to another thread, so the launch makes them itself; for text it
+//! notes events in words (`words`), of which another thread makes lines. Yet another one writes the bytes (`writer`).
+//! Values are those after the instruction; they are read when the next one is issued.
 
 mod binary;
 mod changes;
@@ -19,14 +20,15 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ptx_interp::observer::{BlockEvent, EventSet, MemoryAccess, Observer, WarpEvent};
-use ptx_interp::{LaunchError, LaunchParams, Memory, Moment, Stats, launch_observed};
+use ptx_interp::{LaunchError, LaunchParams, Memory, Moment, RegisterRow, Stats, launch_observed};
 use ptx_isa::Ty;
 
 use crate::code::{CodeMap, Register};
 use crate::expr::value_type;
 
+use binary::Binary;
 pub use event::TraceFormat;
-use event::{Instruction, Place, Touch};
+use event::{Head, Instruction, Place, Row, Touch};
 use form::Form;
 pub use read::convert;
 use writer::Chunks;
@@ -60,20 +62,115 @@ struct Known {
 
 /// An instruction whose values are not known yet.
 struct Pending {
-    time: u64,
-    pc: u32,
-    place: Place,
-    active: u32,
+    head: Head,
     /// Number of the activation that executes it.
     activation: u32,
 }
 
-struct Tracer<'t> {
-    options: &'t TraceOptions,
-    known: &'t [Known],
+/// Where events go.
+trait Sink: Send {
+    /// An instruction that has so many registers, each with its row, if it has one.
+    fn issue(&mut self, e: &Head, count: usize, row: impl FnMut(usize) -> Option<RegisterRow>);
+    fn access(&mut self, e: &Touch<'_>);
+    /// Whether there is no use in going on.
+    fn failed(&self) -> bool;
+    /// Hands over what is left.
+    fn finish(&mut self);
+}
+
+/// Events as words for another thread.
+struct Words {
     out: Chunks<u32>,
     /// The warp of the last event in `out`.
     place: Option<Place>,
+}
+
+impl Words {
+    /// Writes the warp of what follows if it is another one.
+    #[inline(always)]
+    fn at(&mut self, place: Place) {
+        if self.place != Some(place) {
+            words::push_place(place, self.out.buffer());
+            self.place = Some(place);
+        }
+    }
+}
+
+impl Sink for Words {
+    #[inline(always)]
+    fn issue(&mut self, e: &Head, count: usize, mut row: impl FnMut(usize) -> Option<RegisterRow>) {
+        self.at(e.place);
+        for n in 0..count {
+            if let Some(row) = row(n) {
+                words::push_row(n, &row, self.out.buffer());
+            }
+        }
+        words::push_issue(e, self.out.buffer());
+        self.out.pass();
+    }
+
+    fn access(&mut self, e: &Touch<'_>) {
+        self.at(e.head.place);
+        words::push_access(e, self.out.buffer());
+        self.out.pass();
+    }
+
+    fn failed(&self) -> bool {
+        self.out.failed()
+    }
+
+    fn finish(&mut self) {
+        self.out.finish();
+    }
+}
+
+/// Events as records.
+struct Records {
+    out: Chunks<u8>,
+    binary: Binary,
+}
+
+impl Sink for Records {
+    #[inline(always)]
+    fn issue(&mut self, e: &Head, count: usize, mut row: impl FnMut(usize) -> Option<RegisterRow>) {
+        let out = self.out.buffer();
+        let mut open = self.binary.begin(e, out);
+        for n in 0..count {
+            match &row(n) {
+                Some(RegisterRow::Bits(bits)) => {
+                    self.binary.row(&mut open, n, Row::Bits(*bits), out);
+                }
+                Some(RegisterRow::Words(row)) => {
+                    self.binary.row(&mut open, n, Row::Words(row), out);
+                }
+                Some(RegisterRow::Longs(row)) => {
+                    self.binary.row(&mut open, n, Row::Longs(row), out);
+                }
+                None => {}
+            }
+        }
+        self.out.pass();
+    }
+
+    fn access(&mut self, e: &Touch<'_>) {
+        self.binary.access(e, self.out.buffer());
+        self.out.pass();
+    }
+
+    fn failed(&self) -> bool {
+        self.out.failed()
+    }
+
+    fn finish(&mut self) {
+        self.binary.end(self.out.buffer());
+        self.out.finish();
+    }
+}
+
+struct Tracer<'t, S> {
+    options: &'t TraceOptions,
+    known: &'t [Known],
+    sink: S,
     time: u64,
     pending: Option<Pending>,
 }
@@ -93,26 +190,46 @@ pub fn trace(
     let (known, instructions): (Vec<_>, Vec<_>) =
         (0..count).map(|pc| described(code, pc, options)).unzip();
     let params = LaunchParams { threads: 1, steady_clock: true, ..params.clone() };
+    let launch = Traced { code, memory, params: &params, options, known: &known };
     let mut begin = Vec::new();
+    if options.format == TraceFormat::Binary {
+        let binary = Binary::new(&instructions, &mut begin);
+        return writer::written(out, begin, |out| launch.into_sink(Records { out, binary }));
+    }
     let form = Form::new(options.format, &instructions, &mut begin);
     let format = |state: &mut (Form, Place), words: &[u32], bytes: &mut Vec<u8>| {
         words::write(words, &mut state.1, &mut state.0, bytes);
     };
     let end = |state: &mut (Form, Place), bytes: &mut Vec<u8>| state.0.end(bytes);
     let first = ((form, Place::default()), begin);
-    writer::beside(out, first, format, end, |out| {
-        let (time, place, pending) = (0, None, None);
-        let slot = Mutex::new(Some(Tracer { options, known: &known, out, place, time, pending }));
+    writer::formatted(out, first, format, end, |out| launch.into_sink(Words { out, place: None }))
+}
+
+/// A launch that is traced.
+struct Traced<'t> {
+    code: &'t CodeMap,
+    memory: &'t Memory,
+    params: &'t LaunchParams,
+    options: &'t TraceOptions,
+    known: &'t [Known],
+}
+
+impl Traced<'_> {
+    /// Runs it.
+    fn into_sink(&self, sink: impl Sink) -> Result<Stats, LaunchError> {
+        let Traced { options, known, .. } = *self;
+        let tracer = Tracer { options, known, sink, time: 0, pending: None };
+        let slot = Mutex::new(Some(tracer));
         let take = || {
             let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
             slot.take().expect("a launch on one host thread makes one observer")
         };
-        let (result, tracers) = launch_observed(&code.kernel, memory, &params, &take);
+        let (result, tracers) = launch_observed(&self.code.kernel, self.memory, self.params, &take);
         for mut tracer in tracers {
-            tracer.out.finish();
+            tracer.sink.finish();
         }
         result
-    })
+    }
 }
 
 fn described(code: &CodeMap, pc: u32, options: &TraceOptions) -> (Known, Instruction) {
@@ -134,7 +251,7 @@ fn described(code: &CodeMap, pc: u32, options: &TraceOptions) -> (Known, Instruc
     )
 }
 
-impl Tracer<'_> {
+impl<S: Sink> Tracer<'_, S> {
     #[inline]
     fn wanted(&self, moment: &Moment<'_>) -> bool {
         self.known[moment.pc() as usize].wanted
@@ -142,85 +259,65 @@ impl Tracer<'_> {
             && self.options.block.is_none_or(|b| b == moment.block())
     }
 
-    /// Writes the instruction whose values are now known.
-    #[inline]
-    fn settle(&mut self, moment: Option<&Moment<'_>>) {
-        let Some(p) = self.pending.take() else { return };
-        self.at(p.place);
-        let writes = &self.known[p.pc as usize].writes;
-        let out = self.out.buffer();
-        let here = |m: &&Moment<'_>| {
-            m.activation() == p.activation && (m.block(), m.warp()) == (p.place.block, p.place.warp)
-        };
-        if let Some(m) = moment.filter(here) {
-            for (n, r) in writes.iter().enumerate() {
-                words::push_row(n, out, |out| m.append_register(r.kind, r.number, out));
-            }
-        } else if let Some(m) = moment {
-            elsewhere(m, &p, writes, out);
-        }
-        words::push_issue(p.pc, p.active, p.time, out);
-        self.out.pass();
-    }
-
-    /// Writes the warp of what follows if it is another one.
+    /// Writes the instruction whose values are now known: where its warp goes on, and in which activation, is `here`.
     #[inline(always)]
-    fn at(&mut self, place: Place) {
-        if self.place != Some(place) {
-            words::push_place(place, self.out.buffer());
-            self.place = Some(place);
+    fn settle(&mut self, moment: &Moment<'_>, here: (Place, u32)) {
+        let Some(p) = self.pending.take() else { return };
+        let writes = self.known[p.head.pc as usize].writes.as_slice();
+        if here == (p.head.place, p.activation) {
+            let row = |n: usize| moment.register_row(writes[n].kind, writes[n].number);
+            self.sink.issue(&p.head, writes.len(), row);
+            return;
         }
+        elsewhere(&mut self.sink, moment, &p, writes);
     }
 
     #[inline]
     fn issued(&mut self, moment: &Moment<'_>, active: u32) {
-        self.settle(Some(moment));
+        let place = Place { block: moment.block(), warp: moment.warp() };
+        let activation = moment.activation();
+        self.settle(moment, (place, activation));
         if !self.wanted(moment) {
             return;
         }
-        let (time, pc) = (self.time - 1, moment.pc());
-        let place = Place { block: moment.block(), warp: moment.warp() };
+        let pc = moment.pc();
+        let head = Head { time: self.time - 1, place, pc, lanes: active };
         if active == 0 || self.known[pc as usize].writes.is_empty() {
-            self.at(place);
-            words::push_issue(pc, active, time, self.out.buffer());
-            self.out.pass();
+            self.sink.issue(&head, 0, |_| None);
             return;
         }
-        let activation = moment.activation();
-        self.pending = Some(Pending { time, pc, place, active, activation });
+        self.pending = Some(Pending { head, activation });
     }
 
     fn access(&mut self, moment: &Moment<'_>, a: &MemoryAccess<'_>) {
         let place = Place { block: moment.block(), warp: moment.warp() };
-        self.at(place);
-        let event = Touch {
-            time: self.time - 1,
-            place,
-            pc: moment.pc(),
-            lanes: a.lanes,
+        self.sink.access(&Touch {
+            head: Head { time: self.time - 1, place, pc: moment.pc(), lanes: a.lanes },
             action: a.action,
             space: a.space,
             bytes: a.bytes,
             addresses: a.addresses,
-        };
-        words::push_access(&event, self.out.buffer());
-        self.out.pass();
+        });
     }
 }
 
-/// Writes the registers of an instruction behind which another warp, or another function, goes on.
+/// Writes an instruction behind which another warp, or another function, goes on.
 #[inline(never)]
-fn elsewhere(moment: &Moment<'_>, p: &Pending, writes: &[Register], out: &mut Vec<u32>) {
-    let Place { block, warp } = p.place;
-    let lane = p.active.trailing_zeros().min(31) as u8;
-    let Some(lane) = moment.lane(block, warp, lane) else { return };
-    let Some(up) = lane.above(p.activation) else { return };
-    for (n, r) in writes.iter().enumerate() {
-        words::push_row(n, out, |out| lane.append_register(up, r.kind, r.number, out));
-    }
+fn elsewhere(sink: &mut impl Sink, moment: &Moment<'_>, p: &Pending, writes: &[Register]) {
+    let Head { place: Place { block, warp }, lanes, .. } = p.head;
+    let lane = moment.lane(block, warp, lanes.trailing_zeros().min(31) as u8);
+    let up = lane.and_then(|l| l.above(p.activation));
+    let (count, row) = match lane.zip(up) {
+        Some(found) => (writes.len(), Some(found)),
+        None => (0, None),
+    };
+    sink.issue(&p.head, count, |n| {
+        let (lane, up) = row?;
+        lane.register_row(up, writes[n].kind, writes[n].number)
+    });
 }
 
-impl Observer for Tracer<'_> {
+impl<S: Sink> Observer for Tracer<'_, S> {
     const EVENTS: EventSet = EventSet::ISSUE.and(EventSet::ACCESS).and(EventSet::BLOCK);
 
     #[inline(always)]
@@ -237,7 +334,9 @@ impl Observer for Tracer<'_> {
     fn block(&mut self, event: BlockEvent<'_>) {
         match event {
             BlockEvent::Ends { .. } | BlockEvent::Faults { .. } | BlockEvent::LaunchEnds => {
-                self.settle(None);
+                if let Some(p) = self.pending.take() {
+                    self.sink.issue(&p.head, 0, |_| None);
+                }
             }
             BlockEvent::LaunchStarts { .. } | BlockEvent::Starts { .. } => {}
         }
@@ -262,7 +361,7 @@ impl Observer for Tracer<'_> {
             | WarpEvent::Print { .. }
             | WarpEvent::Exit { .. } => {}
         }
-        match self.out.failed() {
+        match self.sink.failed() {
             false => ControlFlow::Continue(()),
             true => ControlFlow::Break("the trace cannot be written".into()),
         }

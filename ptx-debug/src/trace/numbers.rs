@@ -30,7 +30,7 @@ pub(super) fn action_number(action: Action) -> u32 {
     ACTIONS.iter().position(|a| *a == action).unwrap_or(0) as u32
 }
 
-/// The first word of a record.
+/// The first word of an event.
 pub(super) fn head(kind: u32, n: u32) -> u32 {
     kind << 28 | n & 0x0fff_ffff
 }

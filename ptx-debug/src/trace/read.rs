@@ -5,9 +5,11 @@ use std::io::{BufRead, Read, Write};
 use ptx_isa::Ty;
 use serde_json::Value;
 
-use super::binary::{ACCESS, END, ISSUE, MAGIC, MORE, TIME, VALUES, WARP};
+use super::binary::{
+    ACCESS, END, Guess, ISSUE, LANES, MAGIC, MORE, NUMBERED, OTHER, TIME, VALUES, WARP, WHAT,
+};
 use super::changes::{Changes, Source};
-use super::event::{Instruction, Issue, Place, Row, Touch, TraceFormat};
+use super::event::{Head, Instruction, Issue, Place, Row, Touch, TraceFormat};
 use super::form::Form;
 use super::numbers::{ACTIONS, SPACES};
 use crate::error::Error;
@@ -112,42 +114,56 @@ fn launch(
     let mut text = Vec::new();
     let mut form = Form::new(format, table, &mut text);
     let (mut place, mut last) = (Place::default(), u64::MAX);
-    let mut rows = Changes::new(table);
+    let (mut rows, mut guess) = (Changes::new(table), Guess::new(table.len()));
     let known = |n: u32| match (n as usize) < table.len() {
         true => Ok(n),
         false => Err(damaged("it names an instruction that its table does not have")),
     };
     loop {
-        let word = reader.word()?;
-        let (kind, n) = (word >> 28, word & 0x0fff_ffff);
-        match kind {
+        let [first] = reader.bytes()?;
+        let word_if = |reader: &mut Reader<'_>, bit: u8, otherwise: u32| match first & bit {
+            0 => Ok(otherwise),
+            _ => reader.word(),
+        };
+        match first & 15 {
             WARP => {
                 let block = [reader.word()?, reader.word()?, reader.word()?];
                 place = Place { block, warp: reader.word()? };
             }
             TIME => last = reader.long()?.wrapping_sub(1),
             ISSUE | VALUES => {
-                let (pc, lanes) = (known(n)?, reader.word()?);
+                let pc = known(word_if(reader, OTHER, guess.issued())?)?;
+                let lanes = word_if(reader, LANES, guess.lanes())?;
+                guess.issue(pc, lanes);
                 last = last.wrapping_add(1);
                 let registers = table[pc as usize].writes.len();
                 let mut read = Vec::new();
-                let mut more = kind == VALUES;
+                let (mut more, mut n) = (first & 15 == VALUES, 0);
                 while more {
                     let [first] = reader.bytes()?;
-                    let n = usize::from(u16::from_le_bytes(reader.bytes()?));
+                    if first & NUMBERED != 0 {
+                        n = usize::from(u16::from_le_bytes(reader.bytes()?));
+                    }
                     if n >= registers {
                         return Err(damaged("it names a register that its table does not have"));
                     }
                     let number = rows.register(pc, n);
                     read.push((n, rows.read(number, first, lanes, reader)?));
                     more = first & MORE != 0;
+                    n += 1;
                 }
                 let values: Vec<_> = read.iter().map(|(n, r)| (*n, rows.row(*r))).collect();
-                form.issue(&Issue { time: last, place, pc, lanes, values: &values }, &mut text);
+                let head = Head { time: last, place, pc, lanes };
+                form.issue(&Issue { head, values: &values }, &mut text);
             }
             ACCESS => {
-                let (pc, lanes, what, bytes) =
-                    (known(n)?, reader.word()?, reader.word()?, reader.word()?);
+                let pc = known(word_if(reader, OTHER, guess.accesses())?)?;
+                let lanes = word_if(reader, LANES, guess.lanes())?;
+                let [what, bytes] = match first & WHAT {
+                    0 => guess.what(pc),
+                    _ => [reader.word()?, reader.word()?],
+                };
+                guess.access(pc, lanes, [what, bytes]);
                 let [first] = reader.bytes()?;
                 let read = rows.read(rows.addresses(pc), first, lanes, reader)?;
                 let Row::Longs(addresses) = rows.row(read) else {
@@ -157,8 +173,8 @@ fn launch(
                 let space = SPACES.get((what >> 2 & 15) as usize);
                 let space = *space.ok_or_else(|| damaged("it names no state space"))?;
                 let time = last.wrapping_add(u64::from(what >> 16));
-                let event = Touch { time, place, pc, lanes, action, space, bytes, addresses };
-                form.access(&event, &mut text);
+                let head = Head { time, place, pc, lanes };
+                form.access(&Touch { head, action, space, bytes, addresses }, &mut text);
             }
             END => break,
             _ => return Err(damaged("it has a record of an unknown kind")),
@@ -199,15 +215,22 @@ mod tests {
         let other: [u64; 32] = std::array::from_fn(|l| 0x1000 + 3 * (l * l) as u64);
         let addresses: [u64; 32] = std::array::from_fn(|l| 0x9000 - 8 * l as u64);
         let steps = [1, 300, 70_000, 20_000_000].map(|n| iota.map(|l| l.wrapping_mul(n)));
+        let small = iota.map(|l| l & 1);
+        let near = wide.map(|v| v - (v & 1));
+        let further = near.map(|v| v ^ 1);
         let mut values = vec![vec![(0, Row::Words(&[5; 32])), (1, Row::Longs(&wide))]];
         values.push(vec![(0, Row::Bits(0xffff_ff0f)), (1, Row::Longs(&other))]);
         values.push(vec![(0, Row::Bits(0x70))]);
+        // Changes of two bits.
+        values.push(vec![(0, Row::Words(&small)), (1, Row::Longs(&near))]);
+        values.push(vec![(1, Row::Longs(&further))]);
         values.push(vec![(1, Row::Longs(&wide)), (0, Row::Words(&floats))]);
         values.extend(steps.iter().map(|row| vec![(0, Row::Words(row))]));
         let mut time = 0;
         for lanes in [0xffff_ffff, 0xf0, 0xffff_fffe, 0] {
             for values in &values {
-                form.issue(&Issue { time, place, pc: time as u32 & 1, lanes, values }, out);
+                let head = Head { time, place, pc: time as u32 & 1, lanes };
+                form.issue(&Issue { head, values }, out);
                 time += 1;
             }
         }
@@ -215,11 +238,12 @@ mod tests {
             [(40, &addresses, 0xaaaa_aaaa), (90, &other, 0x0f00_0001), (1 << 40, &other, 4)]
         {
             let (action, space, bytes) = (Action::Update, Space::Shared, 70_000);
-            let e = Touch { time, place, pc: 1, lanes, action, space, bytes, addresses };
-            form.access(&e, out);
+            let head = Head { time, place, pc: 1, lanes };
+            form.access(&Touch { head, action, space, bytes, addresses }, out);
         }
         let place = Place { block: [8, 0, 1], warp: 0 };
-        form.issue(&Issue { time: 177, place, pc: 1, lanes: 0, values: &[] }, out);
+        let head = Head { time: 177, place, pc: 1, lanes: 0 };
+        form.issue(&Issue { head, values: &[] }, out);
         form.end(out);
     }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use ptx_interp::observer::Action;
 use serde_json::json;
 
-use super::event::{Instruction, Issue, Place, Row, Touch, TraceFormat};
+use super::event::{Head, Instruction, Issue, Place, Row, Touch, TraceFormat};
 use crate::eval::{decode, space_name};
 
 /// Writes events as text. What depends on the instruction or on the warp alone is made once.
@@ -59,7 +59,8 @@ impl Lines {
 
     /// `12 block 0,0,0 warp 1 lanes ffffffff`.
     #[inline]
-    fn begin(&mut self, time: u64, place: Place, mask: u32, out: &mut Vec<u8>) {
+    fn begin(&mut self, e: &Head, out: &mut Vec<u8>) {
+        let Head { time, place, lanes: mask, .. } = *e;
         if self.place != Some(place) {
             let [x, y, z] = place.block;
             self.middle = format!(" block {x},{y},{z} warp {} lanes ", place.warp);
@@ -84,14 +85,14 @@ impl Lines {
     #[inline]
     pub(super) fn issue(&mut self, e: &Issue<'_>, out: &mut Vec<u8>) {
         if self.format == TraceFormat::Text {
-            self.begin(e.time, e.place, e.lanes, out);
-            out.extend_from_slice(self.ends[e.pc as usize].as_bytes());
+            self.begin(&e.head, out);
+            out.extend_from_slice(self.ends[e.head.pc as usize].as_bytes());
             for (n, row) in e.values {
-                let (name, ty) = &self.instructions[e.pc as usize].writes[*n];
+                let (name, ty) = &self.instructions[e.head.pc as usize].writes[*n];
                 out.extend_from_slice(b"  ");
                 out.extend_from_slice(name.as_bytes());
                 out.extend_from_slice(b" =");
-                for l in shown(e.lanes, row) {
+                for l in shown(e.head.lanes, row) {
                     out.push(b' ');
                     out.extend_from_slice(decode(*ty, row.lane(l)).as_bytes());
                 }
@@ -99,24 +100,24 @@ impl Lines {
             out.push(b'\n');
             return;
         }
-        let i = &self.instructions[e.pc as usize];
-        let Place { block: [x, y, z], warp } = e.place;
+        let i = &self.instructions[e.head.pc as usize];
+        let Place { block: [x, y, z], warp } = e.head.place;
         let value = match self.format {
             TraceFormat::Perfetto => json!({
-                "name": i.opcode, "ph": "X", "ts": e.time, "dur": 1,
+                "name": i.opcode, "ph": "X", "ts": e.head.time, "dur": 1,
                 "pid": format!("block {x},{y},{z}"), "tid": warp,
-                "args": {"line": i.line, "text": i.text, "lanes": format!("{:#010x}", e.lanes)},
+                "args": {"line": i.line, "text": i.text, "lanes": format!("{:#010x}", e.head.lanes)},
             }),
             _ => {
                 let values = e.values.iter().map(|(n, row)| {
                     let (name, ty) = &i.writes[*n];
                     let all: Vec<String> =
-                        shown(e.lanes, row).map(|l| decode(*ty, row.lane(l))).collect();
+                        shown(e.head.lanes, row).map(|l| decode(*ty, row.lane(l))).collect();
                     (name.clone(), serde_json::Value::from(all))
                 });
                 let values: serde_json::Map<String, serde_json::Value> = values.collect();
                 json!({
-                    "time": e.time, "block": [x, y, z], "warp": warp, "lanes": e.lanes,
+                    "time": e.head.time, "block": [x, y, z], "warp": warp, "lanes": e.head.lanes,
                     "function": i.function, "line": i.line, "text": i.text, "writes": values,
                 })
             }
@@ -126,26 +127,26 @@ impl Lines {
 
     pub(super) fn access(&mut self, e: &Touch<'_>, out: &mut Vec<u8>) {
         let (what, space) = (word(e.action), space_name(e.space));
-        let line = self.instructions[e.pc as usize].line;
+        let line = self.instructions[e.head.pc as usize].line;
         if self.format == TraceFormat::Text {
-            self.begin(e.time, e.place, e.lanes, out);
+            self.begin(&e.head, out);
             let _ = write!(out, " line {line}: {what} {space} {} bytes at", e.bytes);
-            for l in lanes(e.lanes) {
+            for l in lanes(e.head.lanes) {
                 let _ = write!(out, " {:#x}", e.addresses[l]);
             }
             out.push(b'\n');
             return;
         }
-        let at: Vec<u64> = lanes(e.lanes).map(|l| e.addresses[l]).collect();
-        let Place { block: [x, y, z], warp } = e.place;
+        let at: Vec<u64> = lanes(e.head.lanes).map(|l| e.addresses[l]).collect();
+        let Place { block: [x, y, z], warp } = e.head.place;
         let value = match self.format {
             TraceFormat::Perfetto => json!({
-                "name": format!("{what} {space}"), "ph": "i", "s": "t", "ts": e.time,
+                "name": format!("{what} {space}"), "ph": "i", "s": "t", "ts": e.head.time,
                 "pid": format!("block {x},{y},{z}"), "tid": warp,
                 "args": {"line": line, "bytes": e.bytes, "addresses": at},
             }),
             _ => json!({
-                "time": e.time, "block": [x, y, z], "warp": warp, "lanes": e.lanes, "line": line,
+                "time": e.head.time, "block": [x, y, z], "warp": warp, "lanes": e.head.lanes, "line": line,
                 "access": what, "space": space, "bytes": e.bytes, "addresses": at,
             }),
         };

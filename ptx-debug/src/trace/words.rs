@@ -10,7 +10,9 @@
 //! | 4 | instruction `n` is issued | executing lanes; the time, low half first |
 //! | 5 | instruction `n` accesses memory | lanes, action, space, bytes of a lane; time; 32 addresses of two words |
 
-use super::event::{Issue, Place, Row, Touch};
+use ptx_interp::RegisterRow;
+
+use super::event::{Head, Issue, Place, Row, Touch};
 use super::form::Form;
 use super::numbers::{ACTIONS, SPACES, action_number, head, long, longs, space_number};
 
@@ -27,35 +29,34 @@ pub(super) fn push_place(place: Place, out: &mut Vec<u32>) {
     out.extend_from_slice(&[head(WARP, 0), x, y, z, place.warp]);
 }
 
-/// Writes a register; `append` adds its words, as
-/// [`Moment::append_register`](ptx_interp::Moment::append_register) does, or says that there are none.
+/// Writes a register.
 #[inline(always)]
-pub(super) fn push_row(n: usize, out: &mut Vec<u32>, append: impl FnOnce(&mut Vec<u32>) -> bool) {
-    let at = out.len();
-    out.push(0);
-    if !append(out) {
-        out.truncate(at);
-        return;
+pub(super) fn push_row(n: usize, row: &RegisterRow, out: &mut Vec<u32>) {
+    match row {
+        RegisterRow::Bits(bits) => out.extend_from_slice(&[head(BITS, n as u32), *bits]),
+        RegisterRow::Words(row) => {
+            out.push(head(WORDS, n as u32));
+            out.extend_from_slice(row);
+        }
+        RegisterRow::Longs(row) => {
+            out.push(head(LONGS, n as u32));
+            out.extend(row.iter().flat_map(|v| [*v as u32, (*v >> 32) as u32]));
+        }
     }
-    let kind = match out.len() - at {
-        2 => BITS,
-        33 => WORDS,
-        _ => LONGS,
-    };
-    out[at] = head(kind, n as u32);
 }
 
 /// Writes an instruction, behind what it writes.
 #[inline(always)]
-pub(super) fn push_issue(pc: u32, lanes: u32, time: u64, out: &mut Vec<u32>) {
-    out.extend_from_slice(&[head(ISSUE, pc), lanes, time as u32, (time >> 32) as u32]);
+pub(super) fn push_issue(e: &Head, out: &mut Vec<u32>) {
+    out.extend_from_slice(&[head(ISSUE, e.pc), e.lanes, e.time as u32, (e.time >> 32) as u32]);
 }
 
 /// Writes an access.
 pub(super) fn push_access(e: &Touch<'_>, out: &mut Vec<u32>) {
     let (action, space) = (action_number(e.action), space_number(e.space));
-    let time = [e.time as u32, (e.time >> 32) as u32];
-    out.extend_from_slice(&[head(ACCESS, e.pc), e.lanes, action, space, e.bytes, time[0], time[1]]);
+    let Head { time, pc, lanes, .. } = e.head;
+    let time = [time as u32, (time >> 32) as u32];
+    out.extend_from_slice(&[head(ACCESS, pc), lanes, action, space, e.bytes, time[0], time[1]]);
     out.extend(e.addresses.iter().flat_map(|a| [*a as u32, (*a >> 32) as u32]));
 }
 
@@ -93,16 +94,16 @@ fn next<'w>(
         LONGS => values.push((n as usize, Row::Halves(take(words)?))),
         ISSUE => {
             let [lanes, low, high] = *take(words)?;
-            let time = long([low, high]);
-            form.issue(&Issue { time, place: *place, pc: n, lanes, values }, out);
+            let head = Head { time: long([low, high]), place: *place, pc: n, lanes };
+            form.issue(&Issue { head, values }, out);
             values.clear();
         }
         _ => {
             let [lanes, action, space, bytes, low, high] = *take(words)?;
             let addresses = &longs(take(words)?);
             let (action, space) = (*ACTIONS.get(action as usize)?, *SPACES.get(space as usize)?);
-            let (time, place) = (long([low, high]), *place);
-            form.access(&Touch { time, place, pc: n, lanes, action, space, bytes, addresses }, out);
+            let head = Head { time: long([low, high]), place: *place, pc: n, lanes };
+            form.access(&Touch { head, action, space, bytes, addresses }, out);
         }
     }
     Some(())

@@ -1,9 +1,9 @@
-//! Carries what a trace is made of away while the launch goes on: one thread puts events into the trace's format,
-//! another one writes the bytes.
+//! Carries what a trace is made of away while the launch goes on: one thread writes the bytes. Where making text of
+//! events takes longer than the launch, another thread does it.
 
 use std::io::Write;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-use std::thread::Builder;
+use std::thread::{Builder, ScopedJoinHandle};
 
 /// Words that are collected before they are handed over: they stay in a cache, and so do the bytes that are made of
 /// them.
@@ -85,40 +85,60 @@ impl<T> Taken<T> {
 /// The other side has given up; it says why.
 struct GivenUp;
 
+/// What a thread that writes has come to. Where the host had none, its side of the channel is gone, and the other side
+/// has seen that it failed.
+fn joined(
+    thread: std::io::Result<ScopedJoinHandle<'_, std::io::Result<()>>>,
+) -> std::io::Result<()> {
+    let lost = || Err(std::io::Error::other("a thread that writes has panicked"));
+    thread?.join().unwrap_or_else(|_| lost())
+}
+
+/// Does something while another thread writes the bytes that it makes, behind those of `begin`.
+pub(super) fn written<T>(
+    out: &mut (dyn Write + Send),
+    begin: Vec<u8>,
+    body: impl FnOnce(Chunks<u8>) -> T,
+) -> (T, std::io::Result<()>) {
+    std::thread::scope(|scope| {
+        let (mut bytes, taken) = chunks::<u8>(BYTES);
+        *bytes.buffer() = begin;
+        let writer = Builder::new().spawn_scoped(scope, move || {
+            taken.each(|chunk| out.write_all(chunk))?;
+            out.flush()
+        });
+        let done = body(bytes);
+        (done, joined(writer))
+    })
+}
+
 /// Does something while one thread makes bytes of the words that it collects, and another one writes them. `format`
 /// appends the bytes of some words, `end` what stands behind the last ones.
-pub(super) fn beside<T, F: Send>(
+pub(super) fn formatted<T, F: Send>(
     out: &mut (dyn Write + Send),
     first: (F, Vec<u8>),
     format: impl Fn(&mut F, &[u32], &mut Vec<u8>) + Send,
     end: impl FnOnce(&mut F, &mut Vec<u8>) + Send,
     body: impl FnOnce(Chunks<u32>) -> T,
 ) -> (T, std::io::Result<()>) {
-    std::thread::scope(|scope| {
-        let (words, events) = chunks::<u32>(WORDS);
-        let (mut bytes, written) = chunks::<u8>(BYTES);
-        // Where the host has no thread, its side of the channel is gone, and the other side sees that it failed.
-        let writer = Builder::new().spawn_scoped(scope, move || {
-            written.each(|chunk| out.write_all(chunk))?;
-            out.flush()
-        });
-        let formatter = Builder::new().spawn_scoped(scope, move || {
-            let (mut form, begin) = first;
-            *bytes.buffer() = begin;
-            let all = events.each(|chunk| {
-                format(&mut form, chunk, bytes.buffer());
-                bytes.pass();
-                if bytes.failed() { Err(GivenUp) } else { Ok(()) }
+    let (mut form, begin) = first;
+    let ((done, ended), written) = written(out, begin, |mut bytes| {
+        std::thread::scope(|scope| {
+            let (words, events) = chunks::<u32>(WORDS);
+            let formatter = Builder::new().spawn_scoped(scope, move || {
+                let all = events.each(|chunk| {
+                    format(&mut form, chunk, bytes.buffer());
+                    bytes.pass();
+                    if bytes.failed() { Err(GivenUp) } else { Ok(()) }
+                });
+                if all.is_ok() {
+                    end(&mut form, bytes.buffer());
+                    bytes.finish();
+                }
+                Ok(())
             });
-            if all.is_ok() {
-                end(&mut form, bytes.buffer());
-                bytes.finish();
-            }
-        });
-        let done = body(words);
-        let lost = |_| std::io::Error::other("a thread that writes has panicked");
-        let formatted = formatter.and_then(|thread| thread.join().map_err(lost));
-        let written = writer.and_then(|thread| thread.join().map_err(lost)?);
-        (done, formatted.and(written))
-    })
+            (body(words), joined(formatter))
+        })
+    });
+    (done, ended.and(written))
 }
