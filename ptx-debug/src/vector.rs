@@ -1,5 +1,7 @@
 //! Functions over the lanes of rows, compiled for each instruction set and chosen by what the processor has.
 
+use std::sync::OnceLock;
+
 use ptx_interp::Isa;
 
 /// What the processor has.
@@ -8,8 +10,10 @@ pub(crate) struct Processor(Isa);
 
 impl Processor {
     /// This one, or less of it if the environment asks for less.
+    #[inline]
     pub(crate) fn detect() -> Processor {
-        Processor(Isa::detect())
+        static FOUND: OnceLock<Isa> = OnceLock::new();
+        Processor(*FOUND.get_or_init(Isa::detect))
     }
 
     #[inline(always)]

@@ -10,7 +10,7 @@ use ptx_isa::{Kind, Space};
 use crate::clock;
 use crate::code::NONE;
 use crate::control::{State, Warp};
-use crate::moment::{Moment, RegisterRow, code_place, copied_row};
+use crate::moment::{Moment, RegisterRow, code_place, shared_row};
 use crate::report::CodePlace;
 use crate::rows::{Base, Bases};
 
@@ -251,10 +251,11 @@ impl Lane<'_> {
     /// The 32 lanes of a register of the activation `up` calls outwards, as they are kept. `None` when the code does
     /// not use it.
     #[inline]
-    pub fn register_row(&self, up: u32, kind: Kind, number: u32) -> Option<RegisterRow> {
+    pub fn register_row(&self, up: u32, kind: Kind, number: u32) -> Option<RegisterRow<'_>> {
         let (row, bases) = self.row(up, kind, number)?;
-        // SAFETY: the row belongs to this register's kind in the frame of its function.
-        Some(unsafe { copied_row(&bases, row, kind) })
+        // SAFETY: the row belongs to this register's kind in the frame of its function, which stays while an event is
+        // handled.
+        Some(unsafe { shared_row(&bases, row, kind) })
     }
 
     fn row(&self, up: u32, kind: Kind, number: u32) -> Option<(crate::rows::Operand, Bases)> {

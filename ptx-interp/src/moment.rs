@@ -1,5 +1,7 @@
 //! What can be seen of a warp while it handles an instruction: for observers and for reports.
 
+use std::cell::Cell;
+
 use ptx_isa::effect::{Effect, Fault, window};
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
@@ -30,14 +32,14 @@ pub struct Moment<'a> {
 }
 
 /// The 32 lanes of a register.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum RegisterRow {
+#[derive(Copy, Clone, Debug)]
+pub enum RegisterRow<'r> {
     /// A predicate: a bit of each lane.
     Bits(u32),
     /// 32 bits a lane.
-    Words([u32; 32]),
+    Words(&'r [Cell<u32>; 32]),
     /// 64 bits a lane.
-    Longs([u64; 32]),
+    Longs(&'r [Cell<u64>; 32]),
 }
 
 impl Moment<'_> {
@@ -299,13 +301,13 @@ impl Moment<'_> {
 
     /// The 32 lanes of a register of the executing function, as they are kept. `None` when the code does not use it.
     #[inline(always)]
-    pub fn register_row(&self, kind: Kind, number: u32) -> Option<RegisterRow> {
+    pub fn register_row(&self, kind: Kind, number: u32) -> Option<RegisterRow<'_>> {
         let (row, bases) = self.row(kind, number)?;
-        // SAFETY: as in `register`.
-        Some(unsafe { copied_row(&bases, row, kind) })
+        // SAFETY: as in `register`; frames stay while an event is handled.
+        Some(unsafe { shared_row(&bases, row, kind) })
     }
 
-    #[inline]
+    #[inline(always)]
     fn row(&self, kind: Kind, number: u32) -> Option<(Operand, Bases)> {
         let rows = &self.kernel.registers[self.function() as usize][kind as usize];
         let row = *rows.get(number as usize).filter(|o| !o.is_none())?;
@@ -407,18 +409,19 @@ impl Moment<'_> {
     }
 }
 
-/// A copy of a row: nobody may hold a reference to it, as an observer may set registers.
+/// A row. Its lanes are cells, as an observer that looks at them may set registers.
 ///
 /// # Safety
-/// `row` must be an operand of this kind, decoded for what the bases point to.
+/// `row` must be an operand of this kind, decoded for what the bases point to, which stays for `'r`.
 #[inline(always)]
-pub(crate) unsafe fn copied_row(bases: &Bases, row: Operand, kind: Kind) -> RegisterRow {
-    // SAFETY: the caller vouches for the row.
+pub(crate) unsafe fn shared_row<'r>(bases: &Bases, row: Operand, kind: Kind) -> RegisterRow<'r> {
+    // SAFETY: the caller vouches for the row, and for how long it is there; cells may be written while others refer to
+    // them, and rows belong to one host thread.
     unsafe {
         match kind {
             Kind::P => RegisterRow::Bits(bases.p(row)),
-            Kind::W => RegisterRow::Words(*bases.w(row)),
-            Kind::D => RegisterRow::Longs(*bases.d(row)),
+            Kind::W => RegisterRow::Words(&*bases.ptr(row).cast()),
+            Kind::D => RegisterRow::Longs(&*bases.ptr(row).cast()),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! `.b32` and `.b64` count as signed. As soon as one operand is a float, an operation is one of
 //! doubles.
 
+mod truth;
 mod variables;
 
 use ptx_interp::Lane;
@@ -14,6 +15,7 @@ use ptx_isa::{Kind, Space, Ty};
 use crate::code::{At, CodeMap, Register};
 use crate::error::Error;
 use crate::expr::{Binary, Expr, Unary};
+use crate::vector::Processor;
 pub(crate) use variables::of_source;
 
 /// A value with its type; see [`decode`] for what the bits of a computed value are.
@@ -287,14 +289,12 @@ impl Compiled {
     /// # Errors
     /// As [`Compiled::values`].
     pub fn holds(&self, lane: &Lane<'_>, up: u32, mask: u32) -> Result<u32, Error> {
-        let v = compute(&self.node, lane, up, mask)?;
-        let float = is_float(self.ty);
-        let mut yes = 0;
-        for (l, v) in v.iter().enumerate() {
-            let is = if float { f64::from_bits(*v) != 0.0 } else { *v != 0 };
-            yes |= u32::from(is) << l;
+        if !is_float(self.ty) {
+            return truth::truth(Processor::detect(), &self.node, lane, up, mask);
         }
-        Ok(yes & mask)
+        let v = compute(&self.node, lane, up, mask)?;
+        let hit = |l: &u32| f64::from_bits(v[*l as usize]) != 0.0;
+        Ok((0..32).filter(hit).fold(0, |yes, l| yes | 1 << l) & mask)
     }
 
     /// The value if it depends on no register and no memory.

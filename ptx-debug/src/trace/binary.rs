@@ -20,11 +20,14 @@
 //! `what` is 0 read, 1 write, 2 update; the space times 4; and, in the upper half, the time since the last instruction.
 //! A row is what `changes` writes, with two bits of its own in its first byte: [`MORE`] and [`NUMBERED`].
 
+use std::cell::Cell;
+
+use ptx_interp::RegisterRow;
 use serde_json::{Value, json};
 
 use super::changes::{Begin, Changes};
 use super::event::{Head, Instruction, Issue, Place, Row, Touch};
-use super::numbers::{action_number, space_number};
+use super::numbers::{action_number, longs, space_number};
 
 /// The first bytes.
 pub(super) const MAGIC: &[u8; 8] = b"PTXTRAC3";
@@ -186,7 +189,13 @@ impl Binary {
 
     /// Writes the next row of an instruction, that of its register `n`.
     #[inline(always)]
-    pub(super) fn row(&mut self, open: &mut Open, n: usize, row: Row<'_>, out: &mut Vec<u8>) {
+    pub(super) fn row(
+        &mut self,
+        open: &mut Open,
+        n: usize,
+        row: RegisterRow<'_>,
+        out: &mut Vec<u8>,
+    ) {
         out[open.mark.0] |= open.mark.1;
         open.mark = (out.len(), MORE);
         let begin = match n == open.number {
@@ -200,7 +209,19 @@ impl Binary {
     pub(super) fn issue(&mut self, e: &Issue<'_>, out: &mut Vec<u8>) {
         let mut open = self.begin(&e.head, out);
         for (n, row) in e.values {
-            self.row(&mut open, *n, *row, out);
+            match *row {
+                Row::Bits(bits) => self.row(&mut open, *n, RegisterRow::Bits(bits), out),
+                Row::Words(row) => {
+                    self.row(&mut open, *n, RegisterRow::Words(&row.map(Cell::new)), out);
+                }
+                Row::Longs(row) => {
+                    self.row(&mut open, *n, RegisterRow::Longs(&row.map(Cell::new)), out);
+                }
+                Row::Halves(row) => {
+                    let row = longs(row).map(Cell::new);
+                    self.row(&mut open, *n, RegisterRow::Longs(&row), out);
+                }
+            }
         }
     }
 
@@ -230,7 +251,8 @@ impl Binary {
         }
         self.guess.access(pc, lanes, what);
         let begin = Begin { bits: 0, number: None };
-        self.rows.write_longs(self.rows.addresses(pc), e.addresses, lanes, begin, out);
+        let addresses = e.addresses.map(Cell::new);
+        self.rows.write_longs(self.rows.addresses(pc), &addresses, lanes, begin, out);
     }
 
     pub(super) fn end(&mut self, out: &mut Vec<u8>) {

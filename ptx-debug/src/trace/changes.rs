@@ -5,10 +5,11 @@
 //! [`ONE`] and those below it explain. Changes are written with their sign in the lowest bit, so that small ones have
 //! few bytes.
 
-use ptx_interp::LANE_BIT;
+use std::cell::Cell;
+
+use ptx_interp::{LANE_BIT, RegisterRow};
 
 use super::event::{Instruction, Row};
-use super::numbers::longs;
 use crate::vector::{Processor, by_processor};
 
 /// In place of the bytes of a change: a word of 64 bits has two bits for each lane.
@@ -73,7 +74,7 @@ value!(u64, i64);
 /// they are the same.
 #[inline(always)]
 fn ways<T: Value + std::ops::BitOr<Output = T> + std::ops::BitXor<Output = T>>(
-    row: &[T; 32],
+    row: &[Cell<T>; 32],
     last: &mut [T; 32],
     lanes: u32,
 ) -> ([T; 32], T, bool) {
@@ -81,12 +82,13 @@ fn ways<T: Value + std::ops::BitOr<Output = T> + std::ops::BitXor<Output = T>>(
     let mut ways = [none; 32];
     if lanes == u32::MAX {
         for l in 0..32 {
-            ways[l] = row[l].since(last[l]);
+            let new = row[l].get();
+            ways[l] = new.since(last[l]);
+            last[l] = new;
         }
-        *last = *row;
     } else {
         for l in 0..32 {
-            let new = row[l].or(T::all(lanes & LANE_BIT[l] != 0), last[l]);
+            let new = row[l].get().or(T::all(lanes & LANE_BIT[l] != 0), last[l]);
             ways[l] = new.since(last[l]);
             last[l] = new;
         }
@@ -115,14 +117,15 @@ fn width(any: u64) -> (u8, usize) {
 /// Bytes of a row that are collected before they are written: eight for each lane, and what a lane may write over.
 type Bytes = [u8; 32 * 8 + 8];
 
-/// Writes the lowest bytes of each lane, at a distance of `BYTES`. Each writes over what the last one had too much.
+/// Writes the lowest bytes of each lane, at a distance of `STEP`. Each writes over what the last one had too much.
 #[inline(always)]
-fn every<const BYTES: usize>(way: impl Fn(usize) -> u64, out: &mut Vec<u8>) {
+fn every<const STEP: usize, const BYTES: usize>(way: impl Fn(usize) -> u64, out: &mut Vec<u8>) {
     let mut all: Bytes = [0; 32 * 8 + 8];
     for l in 0..32 {
-        all[BYTES * l..BYTES * l + 4].copy_from_slice(&(way(l) as u32).to_le_bytes());
+        let bytes = way(l).to_le_bytes();
+        all[STEP * l..STEP * l + BYTES].copy_from_slice(&bytes[..BYTES]);
     }
-    out.extend_from_slice(&all[..32 * BYTES]);
+    out.extend_from_slice(&all[..32 * STEP]);
 }
 
 /// Writes the lowest bytes of each executing lane.
@@ -130,19 +133,10 @@ fn every<const BYTES: usize>(way: impl Fn(usize) -> u64, out: &mut Vec<u8>) {
 fn put(way: impl Fn(usize) -> u64, lanes: u32, bytes: usize, out: &mut Vec<u8>) {
     match (bytes, lanes == u32::MAX) {
         (0, _) => {}
-        (1, true) => {
-            let all: [u8; 32] = std::array::from_fn(|l| way(l) as u8);
-            out.extend_from_slice(&all);
-        }
-        (2, true) => {
-            let all: [[u8; 2]; 32] = std::array::from_fn(|l| (way(l) as u16).to_le_bytes());
-            out.extend_from_slice(all.as_flattened());
-        }
-        (3, true) => every::<3>(way, out),
-        (4, true) => {
-            let all: [[u8; 4]; 32] = std::array::from_fn(|l| (way(l) as u32).to_le_bytes());
-            out.extend_from_slice(all.as_flattened());
-        }
+        (1, true) => every::<1, 1>(way, out),
+        (2, true) => every::<2, 2>(way, out),
+        (3, true) => every::<3, 4>(way, out),
+        (4, true) => every::<4, 4>(way, out),
         _ => {
             let mut all: Bytes = [0; 32 * 8 + 8];
             let (mut at, mut left) = (0, lanes);
@@ -179,7 +173,7 @@ impl Begin {
 /// Writes a row.
 #[inline(always)]
 fn write_row<T: Value + std::ops::BitOr<Output = T> + std::ops::BitXor<Output = T>>(
-    row: &[T; 32],
+    row: &[Cell<T>; 32],
     last: &mut [T; 32],
     lanes: u32,
     begin: Begin,
@@ -208,12 +202,12 @@ fn write_row<T: Value + std::ops::BitOr<Output = T> + std::ops::BitXor<Output = 
 
 by_processor! {
     fn write_words(
-        row: &[u32; 32], last: &mut [u32; 32], lanes: u32, begin: Begin, out: &mut Vec<u8>,
+        row: &[Cell<u32>; 32], last: &mut [u32; 32], lanes: u32, begin: Begin, out: &mut Vec<u8>,
     ) = write_row;
 }
 by_processor! {
     fn write_longs(
-        row: &[u64; 32], last: &mut [u64; 32], lanes: u32, begin: Begin, out: &mut Vec<u8>,
+        row: &[Cell<u64>; 32], last: &mut [u64; 32], lanes: u32, begin: Begin, out: &mut Vec<u8>,
     ) = write_row;
 }
 
@@ -254,13 +248,13 @@ impl Changes {
     pub(super) fn write(
         &mut self,
         number: usize,
-        row: Row<'_>,
+        row: RegisterRow<'_>,
         lanes: u32,
         begin: Begin,
         out: &mut Vec<u8>,
     ) {
         match row {
-            Row::Bits(bits) => {
+            RegisterRow::Bits(bits) => {
                 let some = bits & lanes != 0 && bits & lanes != lanes;
                 let code = if some { 4 } else { u8::from(bits & lanes != 0) };
                 begin.write(code | BITS, out);
@@ -268,11 +262,10 @@ impl Changes {
                     out.extend_from_slice(&bits.to_le_bytes());
                 }
             }
-            Row::Words(row) => {
+            RegisterRow::Words(row) => {
                 write_words(self.processor, row, &mut self.words[number], lanes, begin, out);
             }
-            Row::Halves(halves) => self.write_longs(number, &longs(halves), lanes, begin, out),
-            Row::Longs(row) => self.write_longs(number, row, lanes, begin, out),
+            RegisterRow::Longs(row) => self.write_longs(number, row, lanes, begin, out),
         }
     }
 
@@ -280,7 +273,7 @@ impl Changes {
     pub(super) fn write_longs(
         &mut self,
         number: usize,
-        row: &[u64; 32],
+        row: &[Cell<u64>; 32],
         lanes: u32,
         begin: Begin,
         out: &mut Vec<u8>,

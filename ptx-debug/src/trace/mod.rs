@@ -28,7 +28,7 @@ use crate::expr::value_type;
 
 use binary::Binary;
 pub use event::TraceFormat;
-use event::{Head, Instruction, Place, Row, Touch};
+use event::{Head, Instruction, Place, Touch};
 use form::Form;
 pub use read::convert;
 use writer::Chunks;
@@ -70,7 +70,12 @@ struct Pending {
 /// Where events go.
 trait Sink: Send {
     /// An instruction that has so many registers, each with its row, if it has one.
-    fn issue(&mut self, e: &Head, count: usize, row: impl FnMut(usize) -> Option<RegisterRow>);
+    fn issue<'r>(
+        &mut self,
+        e: &Head,
+        count: usize,
+        row: impl FnMut(usize) -> Option<RegisterRow<'r>>,
+    );
     fn access(&mut self, e: &Touch<'_>);
     /// Whether there is no use in going on.
     fn failed(&self) -> bool;
@@ -98,11 +103,16 @@ impl Words {
 
 impl Sink for Words {
     #[inline(always)]
-    fn issue(&mut self, e: &Head, count: usize, mut row: impl FnMut(usize) -> Option<RegisterRow>) {
+    fn issue<'r>(
+        &mut self,
+        e: &Head,
+        count: usize,
+        mut row: impl FnMut(usize) -> Option<RegisterRow<'r>>,
+    ) {
         self.at(e.place);
         for n in 0..count {
             if let Some(row) = row(n) {
-                words::push_row(n, &row, self.out.buffer());
+                words::push_row(n, row, self.out.buffer());
             }
         }
         words::push_issue(e, self.out.buffer());
@@ -132,21 +142,17 @@ struct Records {
 
 impl Sink for Records {
     #[inline(always)]
-    fn issue(&mut self, e: &Head, count: usize, mut row: impl FnMut(usize) -> Option<RegisterRow>) {
+    fn issue<'r>(
+        &mut self,
+        e: &Head,
+        count: usize,
+        mut row: impl FnMut(usize) -> Option<RegisterRow<'r>>,
+    ) {
         let out = self.out.buffer();
         let mut open = self.binary.begin(e, out);
         for n in 0..count {
-            match &row(n) {
-                Some(RegisterRow::Bits(bits)) => {
-                    self.binary.row(&mut open, n, Row::Bits(*bits), out);
-                }
-                Some(RegisterRow::Words(row)) => {
-                    self.binary.row(&mut open, n, Row::Words(row), out);
-                }
-                Some(RegisterRow::Longs(row)) => {
-                    self.binary.row(&mut open, n, Row::Longs(row), out);
-                }
-                None => {}
+            if let Some(row) = row(n) {
+                self.binary.row(&mut open, n, row, out);
             }
         }
         self.out.pass();
@@ -194,7 +200,7 @@ pub fn trace(
     let mut begin = Vec::new();
     if options.format == TraceFormat::Binary {
         let binary = Binary::new(&instructions, &mut begin);
-        return writer::written(out, begin, |out| launch.into_sink(Records { out, binary }));
+        return writer::written(out, begin, |out| launch.run(Records { out, binary }));
     }
     let form = Form::new(options.format, &instructions, &mut begin);
     let format = |state: &mut (Form, Place), words: &[u32], bytes: &mut Vec<u8>| {
@@ -202,7 +208,7 @@ pub fn trace(
     };
     let end = |state: &mut (Form, Place), bytes: &mut Vec<u8>| state.0.end(bytes);
     let first = ((form, Place::default()), begin);
-    writer::formatted(out, first, format, end, |out| launch.into_sink(Words { out, place: None }))
+    writer::formatted(out, first, format, end, |out| launch.run(Words { out, place: None }))
 }
 
 /// A launch that is traced.
@@ -216,7 +222,7 @@ struct Traced<'t> {
 
 impl Traced<'_> {
     /// Runs it.
-    fn into_sink(&self, sink: impl Sink) -> Result<Stats, LaunchError> {
+    fn run(&self, sink: impl Sink) -> Result<Stats, LaunchError> {
         let Traced { options, known, .. } = *self;
         let tracer = Tracer { options, known, sink, time: 0, pending: None };
         let slot = Mutex::new(Some(tracer));
@@ -307,13 +313,13 @@ fn elsewhere(sink: &mut impl Sink, moment: &Moment<'_>, p: &Pending, writes: &[R
     let Head { place: Place { block, warp }, lanes, .. } = p.head;
     let lane = moment.lane(block, warp, lanes.trailing_zeros().min(31) as u8);
     let up = lane.and_then(|l| l.above(p.activation));
-    let (count, row) = match lane.zip(up) {
+    let (count, row) = &match lane.zip(up) {
         Some(found) => (writes.len(), Some(found)),
         None => (0, None),
     };
-    sink.issue(&p.head, count, |n| {
-        let (lane, up) = row?;
-        lane.register_row(up, writes[n].kind, writes[n].number)
+    sink.issue(&p.head, *count, |n| {
+        let (lane, up) = row.as_ref()?;
+        lane.register_row(*up, writes[n].kind, writes[n].number)
     });
 }
 

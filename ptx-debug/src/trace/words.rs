@@ -10,6 +10,8 @@
 //! | 4 | instruction `n` is issued | executing lanes; the time, low half first |
 //! | 5 | instruction `n` accesses memory | lanes, action, space, bytes of a lane; time; 32 addresses of two words |
 
+use std::cell::Cell;
+
 use ptx_interp::RegisterRow;
 
 use super::event::{Head, Issue, Place, Row, Touch};
@@ -31,16 +33,16 @@ pub(super) fn push_place(place: Place, out: &mut Vec<u32>) {
 
 /// Writes a register.
 #[inline(always)]
-pub(super) fn push_row(n: usize, row: &RegisterRow, out: &mut Vec<u32>) {
+pub(super) fn push_row(n: usize, row: RegisterRow<'_>, out: &mut Vec<u32>) {
     match row {
-        RegisterRow::Bits(bits) => out.extend_from_slice(&[head(BITS, n as u32), *bits]),
+        RegisterRow::Bits(bits) => out.extend_from_slice(&[head(BITS, n as u32), bits]),
         RegisterRow::Words(row) => {
             out.push(head(WORDS, n as u32));
-            out.extend_from_slice(row);
+            out.extend(row.iter().map(Cell::get));
         }
         RegisterRow::Longs(row) => {
             out.push(head(LONGS, n as u32));
-            out.extend(row.iter().flat_map(|v| [*v as u32, (*v >> 32) as u32]));
+            out.extend(row.iter().flat_map(|v| [v.get() as u32, (v.get() >> 32) as u32]));
         }
     }
 }
