@@ -8,6 +8,8 @@
 mod truth;
 mod variables;
 
+use std::io::Write;
+
 use ptx_interp::Lane;
 use ptx_isa::special::Sreg;
 use ptx_isa::{Kind, Space, Ty};
@@ -118,14 +120,24 @@ pub fn narrow_bits(ty: Ty, bits: u64) -> u64 {
 
 /// The value of bits of a type as text.
 pub fn decode(ty: Ty, bits: u64) -> String {
-    match ty {
-        Ty::Pred => (bits & 1 != 0).to_string(),
-        Ty::F16 | Ty::Bf16 => format!("{:?}", f64::from_bits(widen(ty, bits)) as f32),
-        Ty::F32 => format!("{:?}", f32::from_bits(bits as u32)),
-        Ty::F64 => format!("{:?}", f64::from_bits(bits)),
-        _ if is_unsigned(ty) => widen(ty, bits).to_string(),
-        _ => (widen(ty, bits) as i64).to_string(),
-    }
+    let mut text = Vec::new();
+    decode_into(ty, bits, &mut text);
+    String::from_utf8(text).unwrap_or_default()
+}
+
+/// Appends the same text to bytes.
+pub(crate) fn decode_into(ty: Ty, bits: u64, out: &mut Vec<u8>) {
+    // Writing to a vector cannot fail.
+    let _ = match ty {
+        Ty::Pred => write!(out, "{}", bits & 1 != 0),
+        Ty::F16 | Ty::Bf16 => write!(out, "{:?}", f64::from_bits(widen(ty, bits)) as f32),
+        Ty::F32 => write!(out, "{:?}", f32::from_bits(bits as u32)),
+        Ty::F64 => write!(out, "{:?}", f64::from_bits(bits)),
+        _ if is_unsigned(ty) => {
+            out.write_all(itoa::Buffer::new().format(widen(ty, bits)).as_bytes())
+        }
+        _ => out.write_all(itoa::Buffer::new().format(widen(ty, bits) as i64).as_bytes()),
+    };
 }
 
 /// Compiles an expression for an instruction.

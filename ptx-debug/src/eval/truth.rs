@@ -5,6 +5,7 @@ use std::cell::Cell;
 
 use ptx_interp::{LANE_BIT, Lane, RegisterRow};
 use ptx_isa::Ty;
+use ptx_isa::special::Sreg;
 
 use super::{Class, DEAR, Node, compute, cost};
 use crate::error::Error;
@@ -64,6 +65,33 @@ fn longs_within(row: &[Cell<u64>; 32], low: i64, high: i64) -> u32 {
     mask
 }
 
+/// The same of numbers that grow by one from lane to lane.
+fn counted_within(first: i64, low: i64, high: i64) -> u32 {
+    let lanes_before = |v: i64| v.saturating_sub(first).clamp(0, 32) as u32;
+    let before = |lanes: u32| ((1u64 << lanes) - 1) as u32;
+    match low <= high {
+        true => before(lanes_before(high.saturating_add(1))) & !before(lanes_before(low)),
+        false => 0,
+    }
+}
+
+/// The same of a special register whose lanes are equal or grow by one; `None` for others.
+fn special_within(reg: Sreg, lane: &Lane<'_>, low: i64, high: i64) -> Option<u32> {
+    use Sreg::*;
+    let one = |l: u8, reg: Sreg| lane.special(l, reg) as u32 as i64;
+    match reg {
+        TidX => {
+            let first = one(0, TidX);
+            (first + 32 <= one(0, NtidX)).then(|| counted_within(first, low, high))
+        }
+        CtaidX | CtaidY | CtaidZ | NtidX | NtidY | NtidZ | NctaidX | NctaidY | NctaidZ => {
+            let v = one(lane.lane, reg);
+            Some(if low <= v && v <= high { u32::MAX } else { 0 })
+        }
+        _ => None,
+    }
+}
+
 by_processor! {
     fn signed(row: &[Cell<u32>; 32], low: i64, high: i64) -> u32 = signed_within;
 }
@@ -115,6 +143,14 @@ pub(super) fn truth(
                 };
                 Ok(if others { !hit & mask } else { hit & mask })
             }
+            (Node::Special(reg), Node::Const(c), Some(_)) => {
+                let range = Range::new(*op, *c as i64);
+                let hit = range.and_then(|r| special_within(*reg, lane, r.low, r.high));
+                match hit.zip(range) {
+                    Some((hit, range)) => Ok(if range.others { !hit & mask } else { hit & mask }),
+                    None => values(node, lane, up, mask),
+                }
+            }
             _ => values(node, lane, up, mask),
         },
         _ => values(node, lane, up, mask),
@@ -145,6 +181,18 @@ mod tests {
             Binary::Greater => a > c,
             _ => a >= c,
         }
+    }
+
+    #[test]
+    fn lanes_are_counted() {
+        for (first, low, high) in
+            (-3..70).flat_map(|c| [(0, c, 40), (32, c, c), (64, i64::MIN, c), (5, c, i64::MAX)])
+        {
+            let right = (0..32).filter(|l| (low..=high).contains(&(first + l)));
+            let right = right.fold(0, |m, l| m | 1 << l);
+            assert_eq!(counted_within(first, low, high), right, "{first} {low} {high}");
+        }
+        assert_eq!(counted_within(0, 9, 8), 0);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use ptx_interp::observer::Action;
 use serde_json::json;
 
 use super::event::{Head, Instruction, Issue, Place, Row, Touch, TraceFormat};
-use crate::eval::{decode, space_name};
+use crate::eval::{decode, decode_into, space_name};
 
 /// Writes events as text. What depends on the instruction or on the warp alone is made once.
 pub(super) struct Lines {
@@ -94,7 +94,7 @@ impl Lines {
                 out.extend_from_slice(b" =");
                 for l in shown(e.head.lanes, row) {
                     out.push(b' ');
-                    out.extend_from_slice(decode(*ty, row.lane(l)).as_bytes());
+                    decode_into(*ty, row.lane(l), out);
                 }
             }
             out.push(b'\n');
