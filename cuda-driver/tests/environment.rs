@@ -106,7 +106,8 @@ fn kernels_are_told_of_once() {
         assert!(out.status.success(), "{}", said(&out));
         said(&out)
     };
-    let line = "ptxrun: greatest: interpreted; 5 instructions, 4 exact, 1 by the manual (redux.sync.max.f32)\n";
+    let line = "ptxrun: greatest: interpreted; 5 instructions, 4 exact, 1 by the manual (redux.sync.max.f32); executed \
+                by lanes: 160, of which 32 by the manual; no branch depends on them\n";
     assert_eq!(told("1").matches("ptxrun:").count(), 1, "{}", told("1"));
     assert!(told("1").contains(line), "{}", told("1"));
     assert!(!told("0").contains("ptxrun: greatest"));

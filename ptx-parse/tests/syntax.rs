@@ -24,6 +24,13 @@ fn statement(text: &str) -> String {
     body.replace('\t', "")
 }
 
+/// A list of parameters that is left out is an empty one, wherever it would begin.
+#[test]
+fn a_declaration_without_parameters() {
+    let printed = canonical(&format!("{HEAD}.global .u32 x;\n.extern .func f;\n"));
+    assert!(printed.ends_with(".extern .func f();\n"), "{printed}");
+}
+
 /// Statements that are taken, with their canonical text (accepted by ptxas 13.5 as well).
 #[test]
 fn statements() {
