@@ -1,5 +1,5 @@
-// D = 2 A B + C / 2 on the tensor cores of sm_100a: a kernel that CUTLASS builds (tiles of 128x128x64 on one SM, or with
-// -DPAIRS of 256x128x64 on two; f16 to f32, tensor copies, tcgen05), beside plain sums of the host.
+// D = 2 A B + C / 2 on the tensor cores of sm_100a: a kernel that CUTLASS builds (tiles of 128x128x64 on one SM, or
+// with -DPAIRS of 256x128x64 on two; f16 to f32, tensor copies, tcgen05), beside plain sums of the host.
 #include <cstdio>
 #include <vector>
 #include "cute/tensor.hpp"

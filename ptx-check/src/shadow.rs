@@ -47,7 +47,24 @@ impl Cell {
 pub(crate) type Further = (Entry, bool);
 
 /// Entries of one word in the side table.
-pub(crate) const FURTHER: usize = 12;
+const FURTHER: usize = 12;
+/// Entries of one word: a write, a read, and those of the side table.
+#[derive(Default)]
+pub(crate) struct Few {
+    all: [Entry; FURTHER + 2],
+    count: usize,
+}
+
+impl Few {
+    pub(crate) fn push(&mut self, entry: Entry) {
+        self.all[self.count] = entry;
+        self.count += 1;
+    }
+    pub(crate) fn has(&self, entry: Entry) -> bool {
+        self.all[..self.count].contains(&entry)
+    }
+}
+
 /// Bytes of a page of cells.
 pub(crate) const PAGE: u64 = 256;
 

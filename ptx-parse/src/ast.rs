@@ -5,36 +5,15 @@
 //! that a module costs about two bytes of memory per byte of text.
 
 mod operand;
+mod run;
 
 pub use operand::{Arg, Imm, Operand, Selector};
 pub(crate) use operand::{OperandKind, flag};
+pub use run::Run;
 
 use crate::names::{Name, Names};
 use crate::span::Span;
 use ptx_isa::Ty;
-
-/// A range of elements in one of the pools. Empty ones are equal, wherever they would begin: a list that is left out is
-/// an empty one.
-#[derive(Copy, Clone, Eq, Debug, Default)]
-pub struct Run {
-    /// Index of the first element.
-    pub first: u32,
-    /// Number of elements.
-    pub count: u32,
-}
-
-impl PartialEq for Run {
-    fn eq(&self, other: &Run) -> bool {
-        self.count == other.count && (self.count == 0 || self.first == other.first)
-    }
-}
-
-impl Run {
-    /// The range as indices.
-    pub fn range(self) -> std::ops::Range<usize> {
-        self.first as usize..(self.first + self.count) as usize
-    }
-}
 
 /// One module's syntax tree (PTX ISA 4).
 #[derive(Clone, Debug)]

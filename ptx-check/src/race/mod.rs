@@ -25,7 +25,7 @@ use ptx_parse::code::Program;
 use crate::finding::{Class, Finding};
 use crate::hash::HashMap;
 use crate::known::{Gathered, Handed, Home, Known};
-use crate::shadow::{Entry, FURTHER, Shadow};
+use crate::shadow::{Entry, Few, Shadow};
 
 /// What is the same for all accesses of an instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -126,23 +126,6 @@ struct Phases {
 /// A conflict that was found.
 struct Conflict {
     finding: Finding,
-}
-
-/// Entries of one word: a write, a read, and those of the side table.
-#[derive(Default)]
-struct Few {
-    all: [Entry; FURTHER + 2],
-    count: usize,
-}
-
-impl Few {
-    fn push(&mut self, entry: Entry) {
-        self.all[self.count] = entry;
-        self.count += 1;
-    }
-    fn has(&self, entry: Entry) -> bool {
-        self.all[..self.count].contains(&entry)
-    }
 }
 
 /// Finds races of one launch.

@@ -13,8 +13,8 @@
 //! | 15 | the launch ends | |
 //!
 //! Where nothing else is said, an issued instruction is the one that came behind the last one when that was issued
-//! before (at first, the one behind it in the table), and the executing lanes are those of the last record; an access is
-//! one of the last instruction, and what it does is what that did before. Bits of the first byte say otherwise:
+//! before (at first, the one behind it in the table), and the executing lanes are those of the last record; an access
+//! is one of the last instruction, and what it does is what that did before. Bits of the first byte say otherwise:
 //! [`OTHER`], [`LANES`] and [`WHAT`].
 //!
 //! `what` is 0 read, 1 write, 2 update; the space times 4; and, in the upper half, the time since the last instruction.

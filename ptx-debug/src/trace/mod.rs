@@ -1,9 +1,9 @@
 //! Traces: what warps execute, with the values that they write, and what they access.
 //!
-//! A trace is written while the launch runs, on one host thread, so that it is the same in every run. Records (`binary`)
-//! take less time than handing the lanes of a register to another thread, so the launch makes them itself; for text it
-//! notes events in words (`words`), of which another thread makes lines. Yet another one writes the bytes (`writer`).
-//! Values are those after the instruction; they are read when the next one is issued.
+//! A trace is written while the launch runs, on one host thread, so that it is the same in every run. Records
+//! (`binary`) take less time than handing the lanes of a register to another thread, so the launch makes them itself;
+//! for text it notes events in words (`words`), of which another thread makes lines. Yet another one writes the bytes
+//! (`writer`). Values are those after the instruction; they are read when the next one is issued.
 
 mod binary;
 mod changes;

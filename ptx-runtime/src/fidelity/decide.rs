@@ -46,6 +46,31 @@ pub(super) fn branches(program: &Program) -> Vec<Decided> {
         .collect()
 }
 
+/// What can hold the result of an instruction.
+enum Holder {
+    /// Of a function.
+    Register(u32),
+    /// Of an instruction.
+    Temporary(u32),
+}
+
+impl Holder {
+    fn of(v: V) -> Option<Holder> {
+        match v.src {
+            Src::Reg(n) => Some(Holder::Register(n)),
+            Src::Temp(n) => Some(Holder::Temporary(n)),
+            Src::Const(_)
+            | Src::Special(_)
+            | Src::Shared(_)
+            | Src::Symbol(..)
+            | Src::SymbolLow(..)
+            | Src::Function(_)
+            | Src::Frame(_)
+            | Src::FrameLow(_) => None,
+        }
+    }
+}
+
 /// Values that depend on an inexact result.
 struct Values<'a> {
     program: &'a Program,
@@ -80,32 +105,18 @@ impl<'a> Values<'a> {
     }
 
     fn has(&self, f: usize, temps: &HashSet<(Kind, u32)>, v: V) -> bool {
-        match v.src {
-            Src::Reg(n) => self.regs.contains(&(f, v.kind, n)),
-            Src::Temp(n) => temps.contains(&(v.kind, n)),
-            Src::Const(_)
-            | Src::Special(_)
-            | Src::Shared(_)
-            | Src::Symbol(..)
-            | Src::SymbolLow(..)
-            | Src::Function(_)
-            | Src::Frame(_)
-            | Src::FrameLow(_) => false,
+        match Holder::of(v) {
+            Some(Holder::Register(n)) => self.regs.contains(&(f, v.kind, n)),
+            Some(Holder::Temporary(n)) => temps.contains(&(v.kind, n)),
+            None => false,
         }
     }
 
     fn set(&mut self, f: usize, temps: &mut HashSet<(Kind, u32)>, v: V) {
-        match v.src {
-            Src::Reg(n) => _ = self.regs.insert((f, v.kind, n)),
-            Src::Temp(n) => _ = temps.insert((v.kind, n)),
-            Src::Const(_)
-            | Src::Special(_)
-            | Src::Shared(_)
-            | Src::Symbol(..)
-            | Src::SymbolLow(..)
-            | Src::Function(_)
-            | Src::Frame(_)
-            | Src::FrameLow(_) => {}
+        match Holder::of(v) {
+            Some(Holder::Register(n)) => _ = self.regs.insert((f, v.kind, n)),
+            Some(Holder::Temporary(n)) => _ = temps.insert((v.kind, n)),
+            None => {}
         }
     }
 
