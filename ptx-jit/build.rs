@@ -1,5 +1,6 @@
 //! A number that changes with the sources of this crate, for the cache. `ptx_parse::container::BUILD` is the one of the
-//! crates that say what instructions mean. And whether this processor can run the tests of 512-bit code.
+//! crates that say what instructions mean. And whether this processor can run the tests of code with vectors of 256 and
+//! 512 bits.
 
 #[path = "../ptx-parse/source_hash.rs"]
 mod source_hash;
@@ -9,7 +10,10 @@ mod source_hash;
 mod processor;
 
 fn main() {
-    println!("cargo::rustc-check-cfg=cfg(runs_512_bit_code)");
+    println!("cargo::rustc-check-cfg=cfg(runs_256_bit_code, runs_512_bit_code)");
+    if processor::runs_256_bit_code() {
+        println!("cargo::rustc-cfg=runs_256_bit_code");
+    }
     if processor::runs_512_bit_code() {
         println!("cargo::rustc-cfg=runs_512_bit_code");
     }

@@ -1,7 +1,7 @@
 //! Runs every file of `tests/ptx`, `tests/cl` and `tests/truth` on every engine; `src/lib.rs` explains the notation.
 //!
-//! Compiled code has one vector width a process, so the narrower one runs in a second process of this executable, which
-//! hands its findings over as JSON. A width that the processor lacks is reported as ignored.
+//! Compiled code has one vector width a process, so the narrower ones run in processes of this executable of their own,
+//! which hand their findings over as JSON. A width that the processor lacks is reported as ignored.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ const BITS: &str = "PTXRUN_JIT_BITS";
 /// Asks this executable to print its findings about the files whose names stand in it.
 const REPORT: &str = "PTXRUN_FILETESTS_REPORT";
 /// Widths of vectors that compiled code may have.
-const WIDTHS: [u32; 2] = [128, 512];
+const WIDTHS: [u32; 3] = [128, 256, 512];
 
 /// Findings by file.
 type Findings = BTreeMap<String, Vec<(usize, String)>>;
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     };
     assert!(tests.len() >= 60, "{} files, some are missing", tests.len());
     let own = ptx_runtime::vector_bits();
-    let narrow: Arc<OnceLock<Result<Findings, String>>> = Arc::default();
+    let narrow: [Arc<OnceLock<Result<Findings, String>>>; WIDTHS.len()] = Default::default();
     let mut trials = Vec::new();
     for test in tests {
         let test = Arc::new(test);
@@ -70,8 +70,8 @@ fn main() -> ExitCode {
         if test.only_checks() {
             continue;
         }
-        for width in WIDTHS {
-            let (test, narrow) = (Arc::clone(&test), Arc::clone(&narrow));
+        for (width, narrow) in WIDTHS.into_iter().zip(&narrow) {
+            let (test, narrow) = (Arc::clone(&test), Arc::clone(narrow));
             let name = format!("{} jit{width}", test.name);
             let trial = Trial::test(name, move || {
                 if width == own {

@@ -46,7 +46,7 @@ fn kept_inputs() {
     }
     // Compiled code has one width in a process.
     let own = std::env::current_exe().expect("this test");
-    for bits in ["128", "512"] {
+    for bits in ["128", "256", "512"] {
         for target in ["differential", "kernels"] {
             let out = Command::new(&own)
                 .args(["kept_inputs", "--exact", "--nocapture"])

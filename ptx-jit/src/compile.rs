@@ -12,7 +12,6 @@ use crate::bundle::{Bundle, Collection, Store};
 use crate::cache::Cache;
 use crate::ctx::Ctx;
 use crate::entry::{self, Key, Needs};
-use crate::form::Form;
 use crate::geometry::Geometry;
 use crate::host::target;
 use crate::kernel::{Kernel, Stats};
@@ -114,7 +113,7 @@ fn build(
     let starts = starts.behind(code.len());
     code.extend(thunks);
     let blob = Blob::new(&code).map_err(|e| Unsupported::new(e.to_string()))?;
-    let words = entry::needs(&middle.func, middle.geometry, &layout, own, starts);
+    let words = entry::needs(&middle.func, middle.geometry, middle.form, &layout, own, starts);
     // Code that was just made runs with what a later process will read.
     let needs = Needs::read(&words, program)
         .ok_or_else(|| Unsupported::new("its effects are not those of the program"))?;
@@ -139,7 +138,7 @@ fn finish(
     // SAFETY: the function was compiled with this signature and calling convention.
     let entry =
         unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(*mut Ctx) -> u64>(blob.at(0)) };
-    let Needs { width, values, code_bytes, .. } = needs;
+    let Needs { width, vector_bits, values, code_bytes, .. } = needs;
     if cached {
         // The lines are not kept.
         let own = blob.bytes().get(..code_bytes).unwrap_or_default();
@@ -154,7 +153,7 @@ fn finish(
         entry,
         _blob: blob,
         scratch: Mutex::default(),
-        stats: Stats { lanes: width, values, code_bytes, cached },
+        stats: Stats { lanes: width, vector_bits, values, code_bytes, cached },
     }
 }
 
@@ -177,7 +176,7 @@ fn key(
         isa.triple().hash(&mut key);
         isa.flags().hash(&mut key);
         isa.isa_flags_hash_key().hash(&mut key);
-        key.add(&[u8::from(processor::has_fma()), u8::from(widest() != Form::CRANELIFT)]);
+        key.add(&[u8::from(processor::has_fma()), widest().lanes]);
         key
     });
     key.add(program.functions[0].name.as_bytes());

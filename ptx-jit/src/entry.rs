@@ -16,6 +16,7 @@ use ptx_parse::code::Program;
 
 use crate::access::which::local_bytes;
 use crate::blob::Blob;
+use crate::form::Form;
 use crate::geometry::Geometry;
 use crate::ir::{Func, Op, Origin, Val};
 use crate::layout::{Layout, SiteInfo};
@@ -66,6 +67,8 @@ pub(crate) struct Needs {
     pub layout: Layout,
     /// Lanes of a group.
     pub width: u32,
+    /// Bits of a vector.
+    pub vector_bits: u32,
     /// Values of the middle form, for reports.
     pub values: usize,
     /// Bytes of the kernel's own code, before the thunks.
@@ -109,6 +112,7 @@ impl Operands {
 pub(crate) fn needs(
     f: &Func,
     g: Geometry,
+    form: Form,
     layout: &Layout,
     code_bytes: usize,
     thunks: Thunks,
@@ -125,6 +129,7 @@ pub(crate) fn needs(
     let values: usize = f.blocks.iter().map(|b| b.insts.len()).sum();
     let mut out = vec![
         u64::from(g.width),
+        8 * form.bytes() as u64,
         values as u64,
         code_bytes as u64,
         thunks.effect as u64,
@@ -160,9 +165,10 @@ pub(crate) fn needs(
 impl Needs {
     /// Reads what [`needs`] has written for this program; `None` where it cannot be that.
     pub(crate) fn read(words: &[u64], program: &Program) -> Option<Needs> {
-        let (head, rest) = words.split_first_chunk::<15>()?;
+        let (head, rest) = words.split_first_chunk::<16>()?;
         let [
             width,
+            vector_bits,
             values,
             code_bytes,
             effect,
@@ -197,6 +203,7 @@ impl Needs {
                 sites: sites_of.as_chunks().0.iter().map(site).collect(),
             },
             width: u32::try_from(width).ok()?,
+            vector_bits: u32::try_from(vector_bits).ok()?,
             values,
             code_bytes,
             thunks: Thunks { effect, refuel, lanes },

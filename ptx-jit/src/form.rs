@@ -38,6 +38,8 @@ impl Form {
     /// 128-bit vectors, which Cranelift has on every processor.
     pub(crate) const CRANELIFT: Form =
         Form { lanes: 4, masks: Masks::Vectors, backend: Backend::Cranelift };
+    /// 256-bit vectors.
+    pub(crate) const AVX2: Form = Form { lanes: 8, masks: Masks::Vectors, backend: Backend::X86 };
     /// 512-bit vectors.
     pub(crate) const AVX512: Form = Form { lanes: 16, masks: Masks::Bits, backend: Backend::X86 };
 
@@ -56,6 +58,10 @@ impl Form {
     /// Whether there are words besides those of Cranelift.
     pub(crate) fn words(self) -> bool {
         self.backend == Backend::X86
+    }
+    /// Whether [`Word::Ternary`] is one of them.
+    pub(crate) fn ternary(self) -> bool {
+        self == Form::AVX512
     }
     /// Lanes of one vector of a kind.
     pub(crate) fn per(self, kind: Kind) -> usize {

@@ -32,6 +32,8 @@ pub struct Kernel {
 pub struct Stats {
     /// Threads that run in lock step.
     pub lanes: u32,
+    /// Bits of the vectors that hold them, where there are several.
+    pub vector_bits: u32,
     /// Values of the middle form that are left.
     pub values: usize,
     /// Bytes of machine code.

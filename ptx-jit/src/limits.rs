@@ -203,12 +203,15 @@ pub(crate) fn geometry(
     assumed: &Assumptions,
     widest: Form,
 ) -> (Form, Geometry) {
-    if widest != Form::CRANELIFT
-        && let Some(geometry) = geometry_of_sixteen(f, block, assumed)
-    {
-        return (widest, geometry);
+    let wide = match widest.lanes {
+        16 => geometry_of_sixteen(f, block, assumed),
+        8 => geometry_of_eight(f, block, assumed),
+        _ => None,
+    };
+    match wide {
+        Some(geometry) => (widest, geometry),
+        None => (Form::CRANELIFT, geometry_of_four(f, block, assumed)),
     }
-    (Form::CRANELIFT, geometry_of_four(f, block, assumed))
 }
 
 /// Chooses the lanes of a group: whole warps where lanes talk, else as many as registers hold.
@@ -229,15 +232,48 @@ fn geometry_of_four(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Geometr
             most /= 2;
         }
     }
-    let live = pressure(f, &analyse(f, with(most.min(16)), assumed));
-    // 16 vector registers; two are needed for temporaries. What lives across a barrier is in memory anyway, and each
-    // wait costs a group the same however wide it is.
-    let waits = f.blocks.iter().any(|b| matches!(b.term, Term::Bar(..)));
-    let room = if waits { 28 } else { 14 };
-    let slices = (room / live.max(1)).clamp(1, 8);
-    let width = 4 * (slices.next_power_of_two() >> u32::from(!slices.is_power_of_two()));
+    let width = 4 * slices_of_sixteen_registers(f, with(most.min(16)), assumed);
     let vector = with(width.clamp(8.min(most), most));
-    if !waits && one_by_one_pays(f, vector, assumed) { with(1) } else { vector }
+    if !waits(f) && one_by_one_pays(f, vector, 4, assumed) { with(1) } else { vector }
+}
+
+/// Whether there are barriers.
+fn waits(f: &Func) -> bool {
+    f.blocks.iter().any(|b| matches!(b.term, Term::Bar(..)))
+}
+
+/// How many slices of a group sixteen vector registers hold at once.
+fn slices_of_sixteen_registers(f: &Func, g: Geometry, assumed: &Assumptions) -> u32 {
+    let live = pressure(f, &analyse(f, g, assumed));
+    // Two are needed for temporaries. What lives across a barrier is in memory anyway, and each wait costs a group the
+    // same however wide it is.
+    let room = if waits(f) { 28 } else { 14 };
+    let slices = (room / live.max(1)).clamp(1, 8);
+    slices.next_power_of_two() >> u32::from(!slices.is_power_of_two())
+}
+
+/// The lanes of a group whose slices have eight, for [`Form::AVX2`]; `None`: slices of four suit the kernel better.
+fn geometry_of_eight(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Option<Geometry> {
+    let with = |width: u32| Geometry { block, width };
+    let threads = block.iter().product::<u32>();
+    if !f.waits.is_empty() {
+        return None;
+    }
+    if needs_warp(f) {
+        return Some(with(32));
+    }
+    let flat = block[1] == 1 && block[2] == 1;
+    // Whole groups in a row keep the other coordinates uniform.
+    if threads < 8 || (!flat && !block[0].is_multiple_of(8)) {
+        return None;
+    }
+    let mut most = 32.min(threads.next_power_of_two());
+    while !flat && !block[0].is_multiple_of(most) {
+        most /= 2;
+    }
+    let width = 8 * slices_of_sixteen_registers(f, with(most.min(16)), assumed);
+    let vector = with(width.clamp(8, most));
+    (waits(f) || !one_by_one_pays(f, vector, 8, assumed)).then_some(vector)
 }
 
 /// The lanes of a group whose slices have sixteen, for [`Form::AVX512`]; `None`: slices of four suit the kernel better.
@@ -258,7 +294,7 @@ fn geometry_of_sixteen(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Opti
     let divergence = |width: u32| analyse(f, with(width), assumed);
     let one = divergence(16);
     let live = pressure(f, &one);
-    let waits = f.blocks.iter().any(|b| matches!(b.term, Term::Bar(..)));
+    let waits = waits(f);
     // 32 vector registers.
     let room = live <= if waits { 18 } else { 14 };
     // Two vectors hide each other's latency, but behind a barrier both are reloaded (tiled product of matrices: 260 us,
@@ -281,7 +317,7 @@ fn geometry_of_sixteen(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Opti
         }
     }
     let vector = with(if two { 32 } else { 16 });
-    (waits || !one_by_one_pays(f, vector, assumed)).then_some(vector)
+    (waits || !one_by_one_pays(f, vector, 4, assumed)).then_some(vector)
 }
 
 /// About what a group costs: vector instructions of `lanes` lanes, accesses, sixteen turns of each loop. In
@@ -319,10 +355,10 @@ fn cost(f: &Func, divergence: &Divergence, width: u32, lanes: u32) -> u64 {
 }
 
 /// Whether threads one after the other are faster than groups: where lanes go their own ways through loops that
-/// mostly gather.
-fn one_by_one_pays(f: &Func, g: Geometry, assumed: &Assumptions) -> bool {
+/// mostly gather. `per`: lanes of a slice.
+fn one_by_one_pays(f: &Func, g: Geometry, per: u64, assumed: &Assumptions) -> bool {
     let divergence = analyse(f, g, assumed);
-    let (lanes, slices) = (g.width as u64, g.width as u64 / 4);
+    let (lanes, slices) = (g.width as u64, g.width as u64 / per);
     let all = f.loops();
     // Instructions of a group and of a thread, in tenths.
     let (mut group, mut thread) = (0u64, 0u64);

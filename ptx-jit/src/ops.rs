@@ -1,7 +1,7 @@
 //! Pure micro-ops as Cranelift instructions.
 //!
-//! A slice is four lanes: `W` one `i32x4`, `D` two `i64x2`, `P` one `i32x4` of all ones or zeros; or sixteen, see
-//! `form`. A uniform value is a scalar: `i32`, `i64`, and `i8` of 0 or 1. Both go through the same code. What is not
+//! A slice is four lanes: `W` one `i32x4`, `D` two `i64x2`, `P` one `i32x4` of all ones or zeros; or eight or sixteen,
+//! see `form`. A uniform value is a scalar: `i32`, `i64`, and `i8` of 0 or 1. Both go through the same code. What is not
 //! here calls the micro-op's own function over the lanes (see `helpers`).
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
@@ -84,6 +84,8 @@ impl Emit<'_, '_> {
         if self.bit_masks() {
             let half = i64::from(self.form.lanes / 2);
             [p, self.b.ins().ushr_imm_u(p, half)]
+        } else if self.words() {
+            self.widen(p, true)
         } else if self.vector {
             [self.b.ins().swiden_low(p), self.b.ins().swiden_high(p)]
         } else {

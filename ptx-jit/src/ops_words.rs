@@ -69,6 +69,13 @@ impl Emit<'_, '_> {
     fn ternary(&mut self, table: u8, a: Value, b: Value, c: Value) -> Value {
         self.like(Word::Ternary, table.into(), &[a, b, c])
     }
+    fn any_of_three(&mut self, a: Value, b: Value, c: Value) -> Value {
+        if self.form.ternary() {
+            return self.ternary(0xfe, a, b, c);
+        }
+        let both = self.b.ins().bor(a, b);
+        self.b.ins().bor(both, c)
+    }
     /// Upper halves of products: those of even lanes, and of odd ones in their place.
     fn upper_product(&mut self, a: Value, b: Value, signed: bool) -> Value {
         let (w, d) = (self.form.w(), self.form.d());
@@ -78,8 +85,13 @@ impl Emit<'_, '_> {
         let (a, b) = (self.shr(a, 32), self.shr(b, 32));
         let odd = self.like(Word::Product, signed.into(), &[a, b]);
         let (even, odd) = (as_type(self.b, even, w), as_type(self.b, odd, w));
-        let which = self.b.ins().iconst(MASK, self.form.all_bits() & 0xaaaa);
-        self.blend(which, odd, even)
+        let which = if self.bit_masks() {
+            self.b.ins().iconst(MASK, self.form.all_bits() & 0xaaaa)
+        } else {
+            let odd = |n| if n % 2 == 1 { u32::MAX } else { 0 };
+            vconst32(self.b, &(0..u32::from(self.form.lanes)).map(odd).collect::<Vec<_>>())
+        };
+        self.sel(which, odd, even)
     }
     /// The greater or smaller number; -0 is below 0, and a NaN is no number.
     fn min_max(&mut self, max: bool, a: Value, b: Value) -> Value {
@@ -87,11 +99,11 @@ impl Emit<'_, '_> {
         let first = self.cmp_f32(FloatCC::LessThan, x, y);
         let only = self.cmp_f32(FloatCC::Unordered, b, b);
         let first = self.b.ins().bor(first, only);
-        let r = self.blend(first, a, b);
+        let r = self.sel(first, a, b);
         // Equal numbers are equal bits, or zeros of both signs.
         let equal = self.cmp_f32(FloatCC::Equal, a, b);
         let same = if max { self.and(a, b) } else { self.b.ins().bor(a, b) };
-        let r = self.blend(equal, same, r);
+        let r = self.sel(equal, same, r);
         self.canon32(r)
     }
     /// 0 for subnormal numbers, with their sign.
@@ -117,7 +129,7 @@ impl Emit<'_, '_> {
         let one = |v: Value| Some([v, v]);
         match op {
             Op::AndNotP => one(self.b.ins().band_not(a, b)),
-            Op::BoolW => {
+            Op::BoolW if self.bit_masks() => {
                 let (yes, no) = (self.w(1), self.w(0));
                 one(self.blend(a, yes, no))
             }
@@ -131,7 +143,7 @@ impl Emit<'_, '_> {
                     as_type(self.b, d, ty)
                 }))
             }
-            Op::Lop3 => one(self.ternary(k as u8, a, b, c)),
+            Op::Lop3 if self.form.ternary() => one(self.ternary(k as u8, a, b, c)),
             Op::ShlW | Op::ShrW | Op::SarW if amount.is_none() => one(self.shift(op, a, b)),
             Op::ShlD | Op::ShrD | Op::SarD if amount.is_none() => {
                 let n = self.widen(b, false);
@@ -155,7 +167,7 @@ impl Emit<'_, '_> {
                     let x = self.shift(on, near, n);
                     let y = self.shift(back, far, rest);
                     let z = self.shift(on, far, over);
-                    one(self.ternary(0xfe, x, y, z))
+                    one(self.any_of_three(x, y, z))
                 }
             },
             Op::MulWideU | Op::MulWideS | Op::MadWideU | Op::MadWideS => {
@@ -195,14 +207,14 @@ impl Emit<'_, '_> {
                 let unit = self.w(1);
                 let r = self.sum(op == Op::SbbW, a, b);
                 let more = self.sum(op == Op::SbbW, r, unit);
-                one(self.blend(c, more, r))
+                one(self.sel(c, more, r))
             }
             Op::AdcD | Op::SbbD => {
                 let (unit, m) = (self.d(1), self.masks_of_d(c));
                 let less = op == Op::SbbD;
                 let r = self.both(args[0], args[1], |e, x, y| e.sum(less, x, y));
                 let more = self.both(r, r, |e, x, _| e.sum(less, x, unit));
-                Some([0, 1].map(|h| self.blend(m[h], more[h], r[h])))
+                Some([0, 1].map(|h| self.sel(m[h], more[h], r[h])))
             }
             Op::CarryW | Op::CarryD => {
                 let all = if op == Op::CarryW { self.w(u32::MAX) } else { self.d(u64::MAX) };

@@ -1,5 +1,5 @@
-//! What the processor has. The build script reads this file too: tests of code with 512-bit vectors are ignored where
-//! they cannot run.
+//! What the processor has. The build script reads this file too: tests of code with vectors of 256 and 512 bits are
+//! ignored where they cannot run.
 
 /// Whether the processor has AVX2 and fused multiply-add.
 pub(crate) fn has_fma() -> bool {
@@ -27,16 +27,24 @@ pub(crate) fn has_avx512() -> bool {
     false
 }
 
+/// Whether the processor has what code with 256-bit vectors uses: AVX2 as of Haswell and Zen.
+pub(crate) fn runs_256_bit_code() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        has_fma() && is_x86_feature_detected!("lzcnt") && is_x86_feature_detected!("popcnt")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// Whether the processor has what code with 512-bit vectors uses: AVX-512 as of Ice Lake and Zen 4.
 pub(crate) fn runs_512_bit_code() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
-        has_fma()
+        runs_256_bit_code()
             && has_avx512()
             && is_x86_feature_detected!("avx512cd")
             && is_x86_feature_detected!("avx512vpopcntdq")
-            && is_x86_feature_detected!("lzcnt")
-            && is_x86_feature_detected!("popcnt")
     }
     #[cfg(not(target_arch = "x86_64"))]
     false

@@ -199,7 +199,7 @@ impl Gen<'_, '_> {
         let k = self.b.ins().iconst(I64, k as i64);
         let n = self.b.ins().iconst(I64, if scalar { 1 } else { self.g.width as i64 });
         if self.form.words() && !seldom {
-            // Most of 32 registers are free: what lives on is kept by the caller.
+            // What lives on is kept by the caller, which is less than all registers.
             let table = self.b.ins().load(I64, plain(), self.ctx, at!(lanes));
             let f = self.b.ins().load(I64, plain(), table, op as i32 * 8);
             let place = |g: &mut Self, at: i32| g.b.ins().iadd_imm_u(g.ctx, i64::from(at));

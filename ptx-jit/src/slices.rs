@@ -77,14 +77,17 @@ impl<'b> Gen<'_, 'b> {
 
     /// Masks for [`Self::on`].
     pub(crate) fn bits_of(&mut self, mask: &[Value]) -> Vec<Value> {
-        if !self.form.bit_masks() {
-            return mask.to_vec();
+        match (self.form.bit_masks(), self.form.words()) {
+            (true, _) => mask.iter().map(|m| self.b.ins().uextend(I32, *m)).collect(),
+            (false, true) => {
+                mask.iter().map(|m| self.word(Word::SignBits, 0, &[*m], I32)).collect()
+            }
+            (false, false) => mask.to_vec(),
         }
-        mask.iter().map(|m| self.b.ins().uextend(I32, *m)).collect()
     }
     /// Whether lane `l` is on: 0 if not; `bits` as [`Self::bits_of`] gives them.
     pub(crate) fn on(&mut self, bits: &[Value], l: usize) -> Value {
-        if !self.form.bit_masks() {
+        if !self.form.words() {
             return self.lane(bits, Kind::W, l);
         }
         let per = self.per();
@@ -96,6 +99,10 @@ impl<'b> Gen<'_, 'b> {
         match (self.form.bit_masks(), n.is_multiple_of(2)) {
             (true, true) => m,
             (true, false) => self.b.ins().ushr_imm_u(m, i64::from(self.form.lanes / 2)),
+            (false, low) if self.form.words() => {
+                let ty = self.form.d();
+                self.word(Word::Widen, 1 | u32::from(!low) << 1, &[m], ty)
+            }
             (false, true) => self.b.ins().swiden_low(m),
             (false, false) => self.b.ins().swiden_high(m),
         }

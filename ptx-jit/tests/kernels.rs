@@ -73,7 +73,7 @@ fn an_endless_loop_ends() {
     assert_eq!(case.run_compiled(&kernel), Err(ptx_jit::Stop::Device));
 }
 
-/// The same once more with vectors of 128 bits, where the processor would have 512.
+/// The same once more with the shorter vectors that the processor has.
 #[test]
 fn with_short_vectors() {
     common::again_with_short_vectors("with_short_vectors", &[]);

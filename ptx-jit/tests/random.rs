@@ -429,7 +429,7 @@ fn random_kernels() {
     assert!(same > refused, "most kernels must be compiled");
 }
 
-/// Some of them once more with vectors of 128 bits, where the processor would have 512.
+/// Some of them once more with the shorter vectors that the processor has.
 #[test]
 fn with_short_vectors() {
     common::again_with_short_vectors("with_short_vectors", &[("RANDOM_COUNT", "40")]);

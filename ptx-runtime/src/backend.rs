@@ -76,6 +76,8 @@ pub enum Engine {
 pub struct Compiled {
     /// Threads that run in lock step.
     pub lanes: u32,
+    /// Bits of the vectors that hold them, where there are several.
+    pub vector_bits: u32,
     /// Bytes of machine code.
     pub code_bytes: usize,
     /// Time to compile, or to find it in the cache; missing where an earlier launch had done it.
@@ -92,7 +94,11 @@ impl fmt::Display for Engine {
             Engine::Interpreter => f.write_str("interpreted"),
             Engine::Fallback(why) => write!(f, "interpreted, as it cannot be compiled: {why}"),
             Engine::Compiled(c) => {
-                write!(f, "compiled code, {} lanes, {} bytes", c.lanes, c.code_bytes)?;
+                write!(f, "compiled code, {} lanes", c.lanes)?;
+                if c.lanes > 1 {
+                    write!(f, " in {}-bit vectors", c.vector_bits)?;
+                }
+                write!(f, ", {} bytes", c.code_bytes)?;
                 if c.fast_nan {
                     f.write_str(", fast-nan")?;
                 }

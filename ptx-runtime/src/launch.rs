@@ -218,13 +218,14 @@ impl Context {
                     let memory = self.memory();
                     let blocks =
                         compiled::run(&kernel, &code, &checked, memory, &launch, work.of(&launch))?;
-                    let ptx_jit::Stats { lanes, code_bytes, cached, .. } = code.stats;
+                    let ptx_jit::Stats { lanes, vector_bits, code_bytes, cached, .. } = code.stats;
                     return Ok(LaunchStats {
                         thread_instructions: None,
                         warp_instructions: None,
                         blocks,
                         engine: Engine::Compiled(Compiled {
                             lanes,
+                            vector_bits,
                             code_bytes,
                             compiled_in,
                             cached,

@@ -22,6 +22,14 @@ pub(super) fn gathers(g: &Gen<'_, '_>, m: &Mem, found: &Found) -> bool {
         }
 }
 
+/// Whether lanes under a mask can be written so: masks that are vectors are for lanes side by side only.
+pub(super) fn scatters(g: &Gen<'_, '_>, m: &Mem, found: &Found, mask: Option<&[Value]>) -> bool {
+    let side_by_side = |o: &[i64]| o.chunks(g.per()).all(|c| unit(c, m.bytes.into()));
+    g.form.bit_masks()
+        || mask.is_none()
+        || matches!(found, Found::Linear(_, o) if m.count == 1 && side_by_side(o))
+}
+
 /// The access by pairs of words, if lanes have two or four at places of their own: half as many elements.
 pub(super) fn pairs(g: &Gen<'_, '_>, m: &Mem, found: &Found) -> Option<Mem> {
     let apart = matches!(found, Found::Index(..) | Found::Lanes(_));
@@ -156,7 +164,7 @@ fn pick(g: &mut Gen<'_, '_>, host: Value, near: &Near) -> Value {
             return g.b.ins().load(ty, plain(), host, at);
         }
         // Nothing behind them need be there.
-        let on = g.b.ins().iconst(words::MASK, (1i64 << left) - 1);
+        let on = first_lanes(g, left);
         let p = further(g, host, at);
         g.word(Word::LoadMasked, 4, &[on, p], ty)
     };
@@ -188,6 +196,16 @@ fn pick(g: &mut Gen<'_, '_>, host: Value, near: &Near) -> Value {
     parts[0].0
 }
 
+/// The mask of the first lanes of a slice.
+fn first_lanes(g: &mut Gen<'_, '_>, count: u32) -> Value {
+    if g.form.bit_masks() {
+        return g.b.ins().iconst(words::MASK, (1i64 << count) - 1);
+    }
+    let on = |n| if n < count { u32::MAX } else { 0 };
+    let lanes: Vec<u32> = (0..u32::from(g.form.lanes)).map(on).collect();
+    vconst32(&mut g.b, &lanes)
+}
+
 fn further(g: &mut Gen<'_, '_>, host: Value, step: i32) -> Value {
     if step == 0 { host } else { g.b.ins().iadd_imm_s(host, i64::from(step)) }
 }
@@ -208,8 +226,9 @@ pub(super) fn gather(
 ) -> Vec<Value> {
     let cell = cell(m);
     let ty = g.form.of(cell);
-    // All lanes of a line were checked, whether they are on or not.
-    let mask = mask.filter(|_| !matches!(found, Found::Linear(..)));
+    // All lanes of a line were checked, whether they are on or not. Where masks are vectors, lanes that are off got the
+    // first address.
+    let mask = mask.filter(|_| g.form.bit_masks() && !matches!(found, Found::Linear(..)));
     let mask = mask.map_or_else(|| g.all_lanes(), <[Value]>::to_vec);
     let bytes = u32::from(m.bytes);
     let line = g.form.bytes();

@@ -9,8 +9,8 @@ use super::address::{Address, addresses};
 use super::checked::checked;
 use super::found::{Found, lanes, or_scratch, unit};
 use super::gather::{
-    gather, gathers, load_narrow, load_rows_by_words, pairs, pairs_of, scatter, store_row,
-    store_rows_by_words, words_of,
+    gather, gathers, load_narrow, load_rows_by_words, pairs, pairs_of, scatter, scatters,
+    store_row, store_rows_by_words, words_of,
 };
 use super::results::{finish, jump_with, regroup};
 use super::slow::{executing, skip_if_none, slow};
@@ -221,10 +221,10 @@ pub(super) fn load_unit(
 pub(super) fn store_one(g: &mut Gen<'_, '_>, m: &Mem, v: Value, p: Value, at: i32) {
     match m.bytes {
         // 16 bits would be a mask.
-        1 if g.form.bit_masks() => {
+        1 if g.form.words() => {
             g.b.ins().istore8(plain(), v, p, at);
         }
-        2 if g.form.bit_masks() => {
+        2 if g.form.words() => {
             g.b.ins().istore16(plain(), v, p, at);
         }
         1 => {
@@ -271,8 +271,8 @@ pub(super) fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
         && (m.bytes >= 4 || g.form.words())
         && (g.kind(src[0]) == Kind::D) == (m.bytes == 8)
         && matches!(&found, Found::Linear(_, o) if unit_of(g, o, m.bytes as i64));
-    // Masks of lanes side by side are no more work than none.
-    let masks = g.form.words() && whole && m.bytes >= 4;
+    // Masks of one bit a lane are no more work than none.
+    let masks = g.form.bit_masks() && whole && m.bytes >= 4;
     let words_only = src.iter().all(|v| g.kind(*v) == Kind::W);
     let turned = words_only && matches!(&found, Found::Linear(_, o) if rows(g, &m, o));
     match &found {
@@ -325,14 +325,15 @@ pub(super) fn store_lanes(
     src: &[Val],
     values: &[Vec<Value>],
 ) {
-    if let Some(whole) = pairs(g, m, found).filter(|_| src.iter().all(|v| g.kind(*v) == Kind::W)) {
+    let words = src.iter().all(|v| g.kind(*v) == Kind::W);
+    if let Some(whole) = pairs(g, m, found).filter(|_| words && scatters(g, m, found, mask)) {
         for (n, x) in values.chunks(2).enumerate() {
             let x = pairs_of(g, &x[0], &x[1]);
             scatter(g, &whole, Kind::D, found, mask, 8 * n as i32, &x);
         }
         return;
     }
-    if gathers(g, m, found) {
+    if gathers(g, m, found) && scatters(g, m, found, mask) {
         for (i, x) in values.iter().enumerate() {
             let step = i as i32 * i32::from(m.bytes);
             scatter(g, m, g.kind(src[i]), found, mask, step, x);

@@ -1,6 +1,6 @@
 //! Machine code of instructions whose registers are assigned.
 
-use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
+use iced_x86::{Code, Encoder, EncodingKind, Instruction, MemoryOperand, Register};
 use regalloc2::{Allocation, Block, Edit, InstOrEdit, Output, PReg};
 
 use super::inst::{Arg, ExchangeOp, Listing, Plain, What};
@@ -353,6 +353,10 @@ impl Emitter<'_> {
         if p.code == Code::INVALID {
             return Err("an operation that these vectors do not have".into());
         }
+        let extended = p.code.op_code().encoding() == EncodingKind::EVEX;
+        if extended && self.code.target.vector_masks() {
+            return Err("an instruction of AVX-512".into());
+        }
         let mut i = Instruction::default();
         i.set_code(p.code);
         for (n, arg) in p.args.iter().enumerate() {
@@ -392,12 +396,11 @@ impl Emitter<'_> {
         if p.lock {
             i.set_has_lock_prefix(true);
         }
+        let start = self.bytes.len();
         self.put(&i)?;
         if let Some(c) = p.constant {
-            let end = self.bytes.len();
-            // The displacement stands before an immediate of one byte, if there is one.
-            let tail = p.args.iter().filter(|a| **a == Arg::Imm).count();
-            self.constants.push((end - tail - 4, end, c));
+            let at = start + self.encoder.get_constant_offsets().displacement_offset();
+            self.constants.push((at, self.bytes.len(), c));
         }
         Ok(())
     }

@@ -27,6 +27,17 @@ impl Selector<'_> {
                     return self.compare(cond, x, y);
                 }
                 InstructionData::FloatCompare { args: [x, y], cond, .. }
+                    if !self.ty(x).is_vector() && self.target.vector_masks() =>
+                {
+                    let ones = self.compare_scalars(cond, x, y)?;
+                    let ones = Operand::Use(ones, RegView::W);
+                    self.emit(Code::Test_rm32_r32, &[ones, ones]);
+                    return Ok(cc::NE);
+                }
+                InstructionData::Unary { opcode: Opcode::VanyTrue, arg } => {
+                    return Ok(self.any_bit(arg));
+                }
+                InstructionData::FloatCompare { args: [x, y], cond, .. }
                     if !self.ty(x).is_vector() =>
                 {
                     let k = self.temp(RegClass::Vector);
@@ -62,6 +73,10 @@ impl Selector<'_> {
             _ => (x, y, cond),
         };
         if ty == I8 {
+            if self.number(y) == Some(0) && matches!(cond, IntCC::Equal | IntCC::NotEqual) {
+                // Codes of opposite conditions differ in the lowest bit.
+                return Ok(self.flags(x)? ^ u8::from(cond == IntCC::Equal));
+            }
             let x = Operand::Use(self.reg(x), RegView::B);
             match self.number(y) {
                 Some(c) => self.emit(Code::Cmp_rm8_imm8, &[x, Operand::Imm(c)]),

@@ -11,6 +11,9 @@ use super::select::{Refused, Selector};
 impl Selector<'_> {
     /// Numbers cut to integers; what is too great becomes the greatest, a NaN 0.
     pub(super) fn cut_to_int(&mut self, d: VReg, x: Operand, again: VReg) {
+        if self.target.vector_masks() {
+            return self.cut_signed(d, x);
+        }
         let [raw, most] = std::array::from_fn(|_| self.vector());
         let [great, nan] = std::array::from_fn(|_| self.temp(RegClass::Vector));
         self.emit(self.code(V::CutToS, Element::Words), &[Operand::Def(raw, self.target.whole), x]);

@@ -9,6 +9,7 @@
 //! | `select`, `blocks` | what instructions can take from where; blocks |
 //! | `scalars`, `integers`, `scalar_memory`, `compare`, `conditions`, `casts` | instructions on scalars and masks |
 //! | `vectors`, `lanes`, `word_select`, `word_memory` | instructions on vectors |
+//! | `sequences`, `vector_masks` | what takes several instructions with 256 bits; masks that are vectors |
 //! | `inst`, `registers` | what the allocator of registers reads |
 //! | `assemble` | machine code |
 //! | `thunk` | calls that keep all registers |
@@ -26,10 +27,12 @@ mod registers;
 mod scalar_memory;
 mod scalars;
 mod select;
+mod sequences;
 mod target;
 #[cfg(test)]
 mod tests;
 mod thunk;
+mod vector_masks;
 mod vectors;
 mod word_memory;
 mod word_select;
@@ -46,12 +49,19 @@ use crate::processor;
 use crate::thunk::Thunks;
 use crate::unsupported::Unsupported;
 
-/// Whether such code is made here: the processor runs it, and `PTXRUN_JIT_BITS` allows vectors of 512 bits.
-pub(crate) fn here() -> bool {
-    static HERE: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-    *HERE.get_or_init(|| {
+/// The widest vectors that such code is made with here: those that the processor has and `PTXRUN_JIT_BITS` allows.
+pub(crate) fn widest() -> Option<Form> {
+    static WIDEST: std::sync::OnceLock<Option<Form>> = std::sync::OnceLock::new();
+    *WIDEST.get_or_init(|| {
         let most = environment::jit_bits().ok().flatten();
-        processor::runs_512_bit_code() && most.is_none_or(|most| most >= 512)
+        let allowed = |bits: u32| most.is_none_or(|most| most >= bits);
+        if processor::runs_512_bit_code() && allowed(512) {
+            Some(Form::AVX512)
+        } else if processor::runs_256_bit_code() && allowed(256) {
+            Some(Form::AVX2)
+        } else {
+            None
+        }
     })
 }
 

@@ -21,7 +21,8 @@ impl Selector<'_> {
         let vector = match (result, self.f.dfg.inst_args(i).first()) {
             (Some(r), _) if self.ty(r).is_vector() => true,
             (_, Some(a)) => {
-                self.ty(*a).is_vector() && !matches!(op, Opcode::Store | Opcode::Extractlane)
+                self.ty(*a).is_vector()
+                    && !matches!(op, Opcode::Store | Opcode::Extractlane | Opcode::VanyTrue)
             }
             _ => false,
         };
@@ -111,6 +112,19 @@ impl Selector<'_> {
                 self.emit(SET[c as usize], &[Operand::Def(d, RegView::B)]);
                 Ok(())
             }
+            InstructionData::FloatCompare { args: [x, y], cond, .. }
+                if self.target.vector_masks() =>
+            {
+                let ones = self.compare_scalars(cond, x, y)?;
+                let to = Operand::Both(d, ones, RegView::W);
+                self.emit(Code::And_rm32_imm8, &[to, Operand::Imm(1)]);
+                Ok(())
+            }
+            InstructionData::Unary { opcode: Opcode::VanyTrue, arg } => {
+                let c = self.any_bit(arg);
+                self.emit(SET[c as usize], &[Operand::Def(d, RegView::B)]);
+                Ok(())
+            }
             InstructionData::FloatCompare { args: [x, y], cond, .. } => {
                 let k = self.temp(RegClass::Vector);
                 self.compare_floats(k, cond, x, y)?;
@@ -174,6 +188,12 @@ impl Selector<'_> {
                 let y = self.reg(y);
                 let c = self.flags(c)?;
                 self.emit(choose(c, w == RegView::D)?, &[Operand::Both(d, y, w), x]);
+            }
+            RegClass::Float if self.target.vector_masks() => {
+                let mask = self.full_mask(c, false)?;
+                let (x, y) = (self.reg(x), self.reg(y));
+                let x = self.whole(x);
+                self.choose_lanes(d, Element::of(ty), mask, x, y);
             }
             RegClass::Float => {
                 let k = self.lane_mask(c)?;
@@ -257,6 +277,11 @@ impl Selector<'_> {
             Opcode::FcvtFromSint | Opcode::FcvtFromUint => {
                 if from != I32 || ![F32, F64].contains(&ty) {
                     return Err(no("a conversion", from));
+                }
+                let unsigned = op == Opcode::FcvtFromUint;
+                if unsigned && self.lane_code(V::FloatOfU, Element::of(ty)) == Code::INVALID {
+                    self.number_of_unsigned(d, Element::of(ty), x);
+                    return Ok(());
                 }
                 let operation = if op == Opcode::FcvtFromSint { V::FloatOfS } else { V::FloatOfU };
                 let code = self.lane_code(operation, Element::of(ty));

@@ -91,6 +91,10 @@ impl Selector<'_> {
     pub(super) fn code(&self, operation: V, element: Element) -> Code {
         encodings::code(operation, element, self.target.vectors)
     }
+    /// Whether these vectors have an instruction for an operation.
+    pub(super) fn has(&self, operation: V, element: Element) -> bool {
+        self.code(operation, element) != Code::INVALID
+    }
     /// The instruction of an operation on a number in lane 0.
     pub(super) fn lane_code(&self, operation: V, element: Element) -> Code {
         encodings::code(operation, element, self.target.lane)
@@ -399,13 +403,15 @@ impl Selector<'_> {
         if self.regs[root.as_u32() as usize].is_none() {
             if let Some(c) = self.bytes(v) {
                 let element = &c[..bytes as usize];
-                return if c.chunks(bytes as usize).all(|x| x == element) {
+                let same = c.chunks(bytes as usize).all(|x| x == element);
+                return if same && self.target.each {
                     Operand::Each(self.constant(element.to_vec()))
                 } else {
                     Operand::Mem(self.constant(c))
                 };
             }
-            if let Some(i) = self.def(root)
+            if self.target.each
+                && let Some(i) = self.def(root)
                 && let InstructionData::Unary { opcode: Opcode::Splat, arg } = *self.data(i)
                 && self.ty(root).lane_type().bytes() == bytes
                 && self.used_once(root)

@@ -29,6 +29,8 @@ pub(super) struct Target {
     pub lane: Width,
     /// Bytes of a vector.
     pub bytes: u32,
+    /// Whether instructions read one element of memory for all lanes.
+    pub each: bool,
     /// How instructions name a vector, and half of one.
     pub whole: RegView,
     pub half: RegView,
@@ -46,8 +48,9 @@ pub(super) struct Target {
 /// AVX-512 as of Ice Lake and Zen 4. `k0` means no mask.
 static AVX512: Target = Target {
     vectors: Width::Z,
-    lane: Width::Lane,
+    lane: Width::ZLane,
     bytes: 64,
+    each: true,
     whole: RegView::Z,
     half: RegView::Y,
     vector_registers: 0..32,
@@ -63,6 +66,32 @@ static AVX512: Target = Target {
         copy: Code::VEX_Kmovw_kr_km16,
         load: Code::VEX_Kmovw_kr_km16,
         store: Code::VEX_Kmovw_m16_kr,
+    },
+    thunks: OnceLock::new(),
+};
+
+/// AVX2 and FMA: masks are vectors.
+static AVX2: Target = Target {
+    vectors: Width::Y,
+    lane: Width::YLane,
+    bytes: 32,
+    each: false,
+    whole: RegView::Y,
+    half: RegView::X,
+    vector_registers: 0..16,
+    mask_registers: 0..0,
+    vector_moves: Moves {
+        view: RegView::Y,
+        copy: Code::VEX_Vmovdqa_ymm_ymmm256,
+        load: Code::VEX_Vmovdqa_ymm_ymmm256,
+        store: Code::VEX_Vmovdqa_ymmm256_ymm,
+    },
+    // None of them is ever assigned.
+    mask_moves: Moves {
+        view: RegView::K,
+        copy: Code::INVALID,
+        load: Code::INVALID,
+        store: Code::INVALID,
     },
     thunks: OnceLock::new(),
 };
@@ -84,8 +113,14 @@ impl Target {
     pub(super) fn of(form: Form) -> Option<&'static Target> {
         match (form.lanes, form.masks) {
             (16, Masks::Bits) => Some(&AVX512),
+            (8, Masks::Vectors) => Some(&AVX2),
             _ => None,
         }
+    }
+
+    /// Whether masks are vectors, not registers of their own.
+    pub(super) fn vector_masks(&self) -> bool {
+        self.mask_registers.is_empty()
     }
 
     /// Lanes of 32 bits of a vector.

@@ -1,8 +1,8 @@
-//! Small functions with 512-bit vectors: what they leave in memory against the same in Rust.
+//! Small functions with vectors of 512 bits and of 256: what they leave in memory against the same in Rust.
 
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::types::{F32, F32X16, F64X8, I8, I32, I32X16, I64, I64X8};
+use cranelift_codegen::ir::types::{F32, F32X16, F64, I8, I32, I32X16, I64, I64X8};
 use cranelift_codegen::ir::{
     AbiParam, AtomicRmwOp, Block, BlockArg, InstBuilder, JumpTableData, MemFlagsData, Signature,
     Type, Value,
@@ -14,7 +14,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use super::words::{self, MASK, Word};
 use crate::blob::Blob;
 use crate::clif::{plain, vconst32, vconst64};
-use crate::form::word;
+use crate::form::{Form, word};
 use crate::processor;
 
 type B<'a> = FunctionBuilder<'a>;
@@ -50,7 +50,7 @@ impl Rows {
 }
 
 /// Code of a function that gets an address and gives a number.
-fn compile(body: impl FnOnce(&mut B, Value) -> Value) -> Result<Blob, String> {
+fn compile(form: Form, body: impl FnOnce(&mut B, Value) -> Value) -> Result<Blob, String> {
     let isa = crate::host::target().map_err(|e| e.to_string())?;
     let mut cx = Context::new();
     cx.func.signature.call_conv = CallConv::SystemV;
@@ -68,18 +68,54 @@ fn compile(body: impl FnOnce(&mut B, Value) -> Value) -> Result<Blob, String> {
     b.finalize(isa.frontend_config());
     let flags = settings::Flags::new(settings::builder());
     cranelift_codegen::verifier::verify_function(&cx.func, &flags).map_err(|e| e.to_string())?;
-    let machine = super::compile(&mut cx, isa, crate::form::Form::AVX512)?;
+    let machine = super::compile(&mut cx, isa, form)?;
     Blob::new(&machine.bytes).map_err(|e| e.to_string())
 }
 
 /// Calls the function that `body` builds with the address of `rows`.
 fn run(rows: &mut Rows, body: impl FnOnce(&mut B, Value) -> Value) -> u64 {
+    run_as(Form::AVX512, rows, body)
+}
+
+/// The same with vectors of a form.
+fn run_as(form: Form, rows: &mut Rows, body: impl FnOnce(&mut B, Value) -> Value) -> u64 {
     // The build script asked the processor that compiled; it may not be this one.
-    assert!(processor::runs_512_bit_code(), "no AVX-512 as of Ice Lake and Zen 4");
-    let blob = compile(body).unwrap_or_else(|e| panic!("{e}"));
+    if form == Form::AVX512 {
+        assert!(processor::runs_512_bit_code(), "no AVX-512 as of Ice Lake and Zen 4");
+    }
+    assert!(processor::runs_256_bit_code(), "no AVX2 as of Haswell and Zen");
+    let blob = compile(form, body).unwrap_or_else(|e| panic!("{e}"));
     // SAFETY: the function was compiled with this signature and calling convention.
     let f = unsafe { std::mem::transmute::<usize, extern "C" fn(*mut Rows) -> u64>(blob.at(0)) };
     f(rows)
+}
+
+/// The forms that this processor runs.
+fn forms() -> Vec<Form> {
+    let all =
+        [(processor::runs_256_bit_code(), Form::AVX2), (cfg!(runs_512_bit_code), Form::AVX512)];
+    all.into_iter().filter(|(here, _)| *here).map(|(_, form)| form).collect()
+}
+
+/// The vectors of a row, which has 64 bytes.
+fn parts(form: Form) -> i32 {
+    64 / form.bytes()
+}
+
+/// Vectors of a form, at their places in a row of words.
+fn load_part(b: &mut B, ty: Type, at: Value, row: usize, part: i32) -> Value {
+    b.ins().load(ty, plain(), at, row as i32 * 64 + part * ty.bytes() as i32)
+}
+
+fn store_part(b: &mut B, x: Value, at: Value, row: usize, part: i32) {
+    let bytes = b.func.dfg.value_type(x).bytes() as i32;
+    b.ins().store(plain(), x, at, row as i32 * 64 + part * bytes);
+}
+
+/// A word whose result has the type of its last operand.
+fn like(b: &mut B, w: Word, number: u32, args: &[Value]) -> Value {
+    let ty = b.func.dfg.value_type(args[args.len() - 1]);
+    word(b, w, number, args, ty)
 }
 
 fn load(b: &mut B, ty: Type, at: Value, row: usize) -> Value {
@@ -109,258 +145,6 @@ fn cast(b: &mut B, ty: Type, x: Value) -> Value {
 }
 
 type Build = fn(&mut B, [Value; 3]) -> Value;
-
-/// An operation of sixteen words, and what it makes of one.
-type OnWords = (&'static str, Build, fn([u32; 3]) -> u32);
-
-const WORDS: &[OnWords] = &[
-    ("iadd", |b, [x, y, _]| b.ins().iadd(x, y), |[x, y, _]| x.wrapping_add(y)),
-    ("isub", |b, [x, y, _]| b.ins().isub(x, y), |[x, y, _]| x.wrapping_sub(y)),
-    ("imul", |b, [x, y, _]| b.ins().imul(x, y), |[x, y, _]| x.wrapping_mul(y)),
-    ("band", |b, [x, y, _]| b.ins().band(x, y), |[x, y, _]| x & y),
-    ("bor", |b, [x, y, _]| b.ins().bor(x, y), |[x, y, _]| x | y),
-    ("bxor", |b, [x, y, _]| b.ins().bxor(x, y), |[x, y, _]| x ^ y),
-    ("bnot", |b, [x, ..]| b.ins().bnot(x), |[x, ..]| !x),
-    ("ineg", |b, [x, ..]| b.ins().ineg(x), |[x, ..]| x.wrapping_neg()),
-    ("iabs", |b, [x, ..]| b.ins().iabs(x), |[x, ..]| (x as i32).unsigned_abs()),
-    ("umin", |b, [x, y, _]| b.ins().umin(x, y), |[x, y, _]| x.min(y)),
-    ("umax", |b, [x, y, _]| b.ins().umax(x, y), |[x, y, _]| x.max(y)),
-    ("smin", |b, [x, y, _]| b.ins().smin(x, y), |[x, y, _]| (x as i32).min(y as i32) as u32),
-    ("smax", |b, [x, y, _]| b.ins().smax(x, y), |[x, y, _]| (x as i32).max(y as i32) as u32),
-    ("popcnt", |b, [x, ..]| b.ins().popcnt(x), |[x, ..]| x.count_ones()),
-    (
-        "x & !y",
-        |b, [x, y, _]| {
-            let y = b.ins().bnot(y);
-            b.ins().band(x, y)
-        },
-        |[x, y, _]| x & !y,
-    ),
-    (
-        "!x & y",
-        |b, [x, y, _]| {
-            let x = b.ins().bnot(x);
-            b.ins().band(x, y)
-        },
-        |[x, y, _]| !x & y,
-    ),
-    ("ishl 5", |b, [x, ..]| shifted(b, x, 5, 0), |[x, ..]| x << 5),
-    ("ushr 7", |b, [x, ..]| shifted(b, x, 7, 1), |[x, ..]| x >> 7),
-    ("sshr 31", |b, [x, ..]| shifted(b, x, 31, 2), |[x, ..]| (x as i32 >> 31) as u32),
-    ("rotate 9", |b, [x, ..]| word(b, Word::Rotate, 9, &[x], I32X16), |[x, ..]| x.rotate_left(9)),
-    (
-        "shl each",
-        |b, [x, y, _]| word(b, Word::ShiftEach, 0, &[x, y], I32X16),
-        |[x, y, _]| x.checked_shl(y).unwrap_or(0),
-    ),
-    (
-        "shr each",
-        |b, [x, y, _]| word(b, Word::ShiftEach, 1, &[x, y], I32X16),
-        |[x, y, _]| x.checked_shr(y).unwrap_or(0),
-    ),
-    (
-        "sar each",
-        |b, [x, y, _]| word(b, Word::ShiftEach, 2, &[x, y], I32X16),
-        |[x, y, _]| (x as i32 >> y.min(31)) as u32,
-    ),
-    (
-        "leading zeros",
-        |b, [x, ..]| word(b, Word::LeadingZeros, 0, &[x], I32X16),
-        |[x, ..]| x.leading_zeros(),
-    ),
-    (
-        "choice of bits",
-        |b, [x, y, z]| word(b, Word::Ternary, 0xca, &[x, y, z], I32X16),
-        |[x, y, z]| x & y | !x & z,
-    ),
-    (
-        "blend",
-        |b, [x, y, z]| {
-            let m = word(b, Word::Compare, words::condition(IntCC::SignedLessThan), &[x, y], MASK);
-            word(b, Word::Blend, 0, &[m, y, z], I32X16)
-        },
-        |[x, y, z]| if (x as i32) < y as i32 { y } else { z },
-    ),
-    (
-        "blend with 0",
-        |b, [x, y, z]| {
-            let m = word(b, Word::Test, 0, &[x, y], MASK);
-            let none = vconst32(b, &[0; 16]);
-            word(b, Word::Blend, 0, &[m, z, none], I32X16)
-        },
-        |[x, y, z]| if x & y != 0 { z } else { 0 },
-    ),
-    (
-        "masks",
-        |b, [x, y, z]| {
-            let above = words::condition(IntCC::UnsignedGreaterThan);
-            let p = word(b, Word::Compare, above, &[x, y], MASK);
-            let q = word(b, Word::Signs, 0, &[z], MASK);
-            let r = word(b, Word::Test, 0, &[y, z], MASK);
-            let not = b.ins().bnot(q);
-            let pq = b.ins().band(p, not);
-            let m = b.ins().bxor(pq, r);
-            let all = mask(b, 0x5a5a);
-            let low = b.ins().bor(m, all);
-            let m = b.ins().band(low, m);
-            word(b, Word::Ones, 0, &[m], I32X16)
-        },
-        |[x, y, z]| {
-            let pq = x > y && (z as i32) >= 0;
-            if pq ^ (y & z != 0) { u32::MAX } else { 0 }
-        },
-    ),
-];
-
-fn shifted(b: &mut B, x: Value, n: i64, way: u32) -> Value {
-    let n = b.ins().iconst(I32, n);
-    match way {
-        0 => b.ins().ishl(x, n),
-        1 => b.ins().ushr(x, n),
-        _ => b.ins().sshr(x, n),
-    }
-}
-
-#[test]
-#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
-fn operations_on_words() {
-    const C: u32 = 0x8000_0013;
-    for (name, build, expect) in WORDS {
-        let mut m = Rows::new();
-        run(&mut m, |b, at| {
-            // Operands that somebody else reads too, from memory, and constants.
-            let kept = [0, 1, 2].map(|n| load(b, I32X16, at, n));
-            let r = build(b, kept);
-            store(b, r, at, 40);
-            (0..3).for_each(|n| store(b, kept[n], at, 50 + n));
-            let once = [0, 1, 2].map(|n| load(b, I32X16, at, n));
-            let r = build(b, once);
-            store(b, r, at, 41);
-            let [x, z] = [0, 2].map(|n| load(b, I32X16, at, n));
-            let y = vconst32(b, &[C; 16]);
-            let r = build(b, [x, y, z]);
-            store(b, r, at, 42);
-            let n = b.ins().load(I32, plain(), at, 68);
-            let y = b.ins().splat(I32X16, n);
-            let r = build(b, [x, y, z]);
-            store(b, r, at, 43);
-            zero(b)
-        });
-        for lane in 0..16 {
-            let [x, y, z] = [0, 1, 2].map(|n| m.0[n][lane]);
-            assert_eq!([50, 51, 52].map(|n| m.0[n][lane]), [x, y, z], "{name} changed an operand");
-            let others = [y, y, C, m.0[1][1]];
-            for (n, y) in others.into_iter().enumerate() {
-                let (got, want) = (m.0[40 + n][lane], expect([x, y, z]));
-                assert_eq!(got, want, "{name} of {x:#x}, {y:#x}, {z:#x}, way {n}");
-            }
-        }
-    }
-}
-
-/// Chains of these operations with many results that live on: registers are spilled.
-#[test]
-#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
-fn random_chains() {
-    for seed in 1..=12u64 {
-        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut below = |n: usize| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 33) as usize % n
-        };
-        let plan: Vec<(usize, [usize; 3])> =
-            (0..52).map(|n| (below(WORDS.len()), std::array::from_fn(|_| below(n + 4)))).collect();
-        let mut m = Rows::new();
-        run(&mut m, |b, at| {
-            let mut values: Vec<Value> = (0..4).map(|n| load(b, I32X16, at, n)).collect();
-            for (op, args) in &plan {
-                let r = WORDS[*op].1(b, args.map(|a| values[a]));
-                values.push(r);
-            }
-            values.iter().enumerate().for_each(|(n, v)| store(b, *v, at, 40 + n));
-            zero(b)
-        });
-        for lane in 0..16 {
-            let mut values: Vec<u32> = (0..4).map(|n| m.0[n][lane]).collect();
-            for (op, args) in &plan {
-                values.push(WORDS[*op].2(args.map(|a| values[a])));
-            }
-            let got: Vec<u32> = (0..values.len()).map(|n| m.0[40 + n][lane]).collect();
-            assert_eq!(got, values, "chain {seed}, lane {lane}");
-        }
-    }
-}
-
-/// An operation of eight long words.
-type OnLongs = (&'static str, Build, fn([u64; 3]) -> u64);
-
-const LONGS: &[OnLongs] = &[
-    ("iadd", |b, [x, y, _]| b.ins().iadd(x, y), |[x, y, _]| x.wrapping_add(y)),
-    ("isub", |b, [x, y, _]| b.ins().isub(x, y), |[x, y, _]| x.wrapping_sub(y)),
-    ("imul", |b, [x, y, _]| b.ins().imul(x, y), |[x, y, _]| x.wrapping_mul(y)),
-    ("bnot", |b, [x, ..]| b.ins().bnot(x), |[x, ..]| !x),
-    ("ineg", |b, [x, ..]| b.ins().ineg(x), |[x, ..]| x.wrapping_neg()),
-    ("umax", |b, [x, y, _]| b.ins().umax(x, y), |[x, y, _]| x.max(y)),
-    ("smin", |b, [x, y, _]| b.ins().smin(x, y), |[x, y, _]| (x as i64).min(y as i64) as u64),
-    ("ishl 40", |b, [x, ..]| shifted(b, x, 40, 0), |[x, ..]| x << 40),
-    ("sshr 33", |b, [x, ..]| shifted(b, x, 33, 2), |[x, ..]| (x as i64 >> 33) as u64),
-    ("rotate 33", |b, [x, ..]| word(b, Word::Rotate, 33, &[x], I64X8), |[x, ..]| x.rotate_left(33)),
-    (
-        "shr each",
-        |b, [x, y, _]| word(b, Word::ShiftEach, 1, &[x, y], I64X8),
-        |[x, y, _]| if y < 64 { x >> y } else { 0 },
-    ),
-    (
-        "product",
-        |b, [x, y, _]| word(b, Word::Product, 0, &[x, y], I64X8),
-        |[x, y, _]| u64::from(x as u32) * u64::from(y as u32),
-    ),
-    (
-        "signed product",
-        |b, [x, y, _]| word(b, Word::Product, 1, &[x, y], I64X8),
-        |[x, y, _]| (i64::from(x as i32) * i64::from(y as i32)) as u64,
-    ),
-    (
-        "blend",
-        |b, [x, y, z]| {
-            let cc = words::condition(IntCC::UnsignedLessThanOrEqual);
-            let m = word(b, Word::Compare, cc, &[x, y], MASK);
-            word(b, Word::Blend, 0, &[m, y, z], I64X8)
-        },
-        |[x, y, z]| if x <= y { y } else { z },
-    ),
-];
-
-#[test]
-#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
-fn operations_on_long_words() {
-    // Its halves differ, and its upper half alone is a sign.
-    const C: u64 = 0x8000_0000_0000_0025;
-    for (name, build, expect) in LONGS {
-        let mut m = Rows::new();
-        run(&mut m, |b, at| {
-            let kept = [0, 1, 2].map(|n| load(b, I64X8, at, n));
-            let r = build(b, kept);
-            store(b, r, at, 40);
-            (0..3).for_each(|n| store(b, kept[n], at, 50 + n));
-            let once = [0, 1, 2].map(|n| load(b, I64X8, at, n));
-            let r = build(b, once);
-            store(b, r, at, 41);
-            let [x, z] = [0, 2].map(|n| load(b, I64X8, at, n));
-            let y = vconst64(b, &[C; 8]);
-            let r = build(b, [x, y, z]);
-            store(b, r, at, 42);
-            zero(b)
-        });
-        for lane in 0..8 {
-            let [x, y, z] = [0, 1, 2].map(|n| m.longs(n)[lane]);
-            for (n, y) in [y, y, C].into_iter().enumerate() {
-                let (got, want) = (m.longs(40 + n)[lane], expect([x, y, z]));
-                assert_eq!(got, want, "{name} of {x:#x}, {y:#x}, {z:#x}, way {n}");
-            }
-        }
-    }
-}
 
 const ORDERS: [IntCC; 10] = [
     IntCC::Equal,
@@ -495,7 +279,7 @@ fn comparisons_of_numbers() {
 }
 
 #[test]
-#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
+#[cfg_attr(not(runs_256_bit_code), ignore = "the processor has no AVX2")]
 fn numbers() {
     type OnNumbers = (&'static str, Build, fn([f32; 3]) -> f32, fn([f64; 3]) -> f64);
     let table: &[OnNumbers] = &[
@@ -511,30 +295,39 @@ fn numbers() {
             |[x, y, z]| x.mul_add(y, z),
         ),
     ];
-    for (name, build, single, double) in table {
-        let mut m = Rows::new();
-        run(&mut m, |b, p| {
-            for (row, ty) in [(40, F32X16), (41, F64X8), (42, F32), (43, F64X8.lane_type())] {
-                let args = [0, 1, 2].map(|n| load(b, ty, p, n));
-                let r = build(b, args);
-                store(b, r, p, row);
+    for form in forms() {
+        for (name, build, single, double) in table {
+            let mut m = Rows::new();
+            run_as(form, &mut m, |b, p| {
+                for (row, ty) in [(40, form.f32()), (41, form.f64())] {
+                    for part in 0..parts(form) {
+                        let args = [0, 1, 2].map(|n| load_part(b, ty, p, n, part));
+                        let r = build(b, args);
+                        store_part(b, r, p, row, part);
+                    }
+                }
+                for (row, ty) in [(42, F32), (43, F64)] {
+                    let args = [0, 1, 2].map(|n| load(b, ty, p, n));
+                    let r = build(b, args);
+                    store(b, r, p, row);
+                }
+                zero(b)
+            });
+            for n in 0..16 {
+                let args = [0, 1, 2].map(|r| f32::from_bits(m.0[r][n]));
+                let (got, want) = (f32::from_bits(m.0[40][n]), single(args));
+                assert!(same(got.into(), want.into()), "{name} {args:?}: {got}, not {want}");
             }
-            zero(b)
-        });
-        for n in 0..16 {
-            let args = [0, 1, 2].map(|r| f32::from_bits(m.0[r][n]));
-            let (got, want) = (f32::from_bits(m.0[40][n]), single(args));
-            assert!(same(got.into(), want.into()), "{name} {args:?}: {got}, not {want}");
+            for n in 0..8 {
+                let args = [0, 1, 2].map(|r| f64::from_bits(m.longs(r)[n]));
+                let (got, want) = (f64::from_bits(m.longs(41)[n]), double(args));
+                assert!(same(got, want), "{name} {args:?}: {got}, not {want}");
+            }
+            let (a, b) = (f32::from_bits(m.0[42][0]), f32::from_bits(m.0[40][0]));
+            assert!(same(a.into(), b.into()), "{name} of a scalar");
+            let (a, b) = (f64::from_bits(m.longs(43)[0]), f64::from_bits(m.longs(41)[0]));
+            assert!(same(a, b), "{name} of a scalar of 64 bits");
         }
-        for n in 0..8 {
-            let args = [0, 1, 2].map(|r| f64::from_bits(m.longs(r)[n]));
-            let (got, want) = (f64::from_bits(m.longs(41)[n]), double(args));
-            assert!(same(got, want), "{name} {args:?}: {got}, not {want}");
-        }
-        let (a, b) = (f32::from_bits(m.0[42][0]), f32::from_bits(m.0[40][0]));
-        assert!(same(a.into(), b.into()), "{name} of a scalar");
-        let (a, b) = (f64::from_bits(m.longs(43)[0]), f64::from_bits(m.longs(41)[0]));
-        assert!(same(a, b), "{name} of a scalar of 64 bits");
     }
 }
 
@@ -543,27 +336,59 @@ fn same(x: f64, y: f64) -> bool {
 }
 
 #[test]
-#[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
+#[cfg_attr(not(runs_256_bit_code), ignore = "the processor has no AVX2")]
 fn numbers_from_and_to_integers() {
-    let mut m = Rows::new();
-    run(&mut m, |b, p| {
-        let x = load(b, I32X16, p, 0);
-        let s = b.ins().fcvt_from_sint(F32X16, x);
-        let u = b.ins().fcvt_from_uint(F32X16, x);
-        let d = [0, 1].map(|n| word(b, Word::DoubleOfInt, n, &[x], F64X8));
-        let f = cast(b, F32X16, x);
-        let i = b.ins().fcvt_to_sint_sat(I32X16, f);
-        [s, u, d[0], d[1], i].into_iter().enumerate().for_each(|(n, v)| store(b, v, p, 40 + n));
-        zero(b)
-    });
-    for n in 0..16 {
-        let x = m.0[0][n];
-        assert_eq!(m.0[40][n], (x as i32 as f32).to_bits(), "{x:#x} with its sign");
-        assert_eq!(m.0[41][n], (x as f32).to_bits(), "{x:#x} without sign");
-        assert_eq!(m.longs(42 + n / 8)[n % 8], f64::from(x as i32).to_bits(), "{x:#x} as f64");
-        assert_eq!(m.0[44][n] as i32, f32::from_bits(x) as i32, "{x:#x} cut");
+    for form in forms() {
+        let mut m = Rows::new();
+        // Limits of both kinds of integers, and what no integer is.
+        let edges = [31, 32].map(|n| 2f32.powi(n));
+        let below = edges.map(|x| f32::from_bits(x.to_bits() - 1));
+        let edges = [edges, below, edges.map(|x| -x), [f32::NAN, f32::INFINITY]];
+        for (n, x) in edges.as_flattened().iter().enumerate() {
+            m.0[1][n] = x.to_bits();
+        }
+        run_as(form, &mut m, |b, p| {
+            for part in 0..parts(form) {
+                let x = load_part(b, form.w(), p, 0, part);
+                let s = b.ins().fcvt_from_sint(form.f32(), x);
+                let u = b.ins().fcvt_from_uint(form.f32(), x);
+                let d = [0, 1].map(|n| word(b, Word::DoubleOfInt, n, &[x], form.f64()));
+                store_part(b, s, p, 40, part);
+                store_part(b, u, p, 41, part);
+                (0..2).for_each(|n| store_part(b, d[n as usize], p, 42, 2 * part + n));
+                for row in [0, 1] {
+                    let f = load_part(b, form.f32(), p, row, part);
+                    let i = b.ins().fcvt_to_sint_sat(form.w(), f);
+                    let n = b.ins().fcvt_to_uint_sat(form.w(), f);
+                    store_part(b, i, p, 44 + 2 * row, part);
+                    store_part(b, n, p, 45 + 2 * row, part);
+                }
+            }
+            for n in 0..4 {
+                let x = b.ins().load(I32, plain(), p, 4 * n);
+                let u = b.ins().fcvt_from_uint(F32, x);
+                b.ins().store(plain(), u, p, 50 * 64 + 4 * n);
+            }
+            zero(b)
+        });
+        for n in 0..16 {
+            let x = m.0[0][n];
+            assert_eq!(m.0[40][n], (x as i32 as f32).to_bits(), "{x:#x} with its sign");
+            assert_eq!(m.0[41][n], (x as f32).to_bits(), "{x:#x} without sign");
+            assert_eq!(m.longs(42 + n / 8)[n % 8], f64::from(x as i32).to_bits(), "{x:#x} as f64");
+            for row in [0, 1] {
+                let x = f32::from_bits(m.0[row][n]);
+                assert_eq!(m.0[44 + 2 * row][n] as i32, x as i32, "{x} cut");
+                assert_eq!(m.0[45 + 2 * row][n], x as u32, "{x} cut without sign");
+            }
+        }
+        for n in 0..4 {
+            assert_eq!(m.0[50][n], (m.0[0][n] as f32).to_bits(), "a scalar");
+        }
     }
 }
 
 mod control;
 mod memory;
+mod operations;
+mod vector_masks;

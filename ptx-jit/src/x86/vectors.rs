@@ -74,6 +74,9 @@ impl Selector<'_> {
             }
             InstructionData::Binary { args: [x, y], .. } => {
                 let codes = binary(op).ok_or_else(|| format!("{op} of {ty}"))?;
+                if !self.has(codes, Element::of(ty)) {
+                    return self.binary_sequence(op, Element::of(ty), d, x, y);
+                }
                 let mut second = self.lanes(y, bytes);
                 let mut x = x;
                 if commutes(op) && matches!(second, Operand::Use(..)) {
@@ -99,6 +102,30 @@ impl Selector<'_> {
                 self.emit(code, &[Operand::Both(d, z, self.target.whole), x, second]);
             }
             InstructionData::Unary { arg, .. } => self.unary(op, ty, d, arg)?,
+            InstructionData::IntCompare { cond, args: [x, y], .. }
+                if self.target.vector_masks() =>
+            {
+                self.compare_lanes(cond, d, x, y);
+            }
+            InstructionData::FloatCompare { cond, args: [x, y], .. }
+                if self.target.vector_masks() =>
+            {
+                self.compare_numbers(cond, d, x, y)?;
+            }
+            InstructionData::Ternary { opcode: Opcode::Blendv, args: [c, x, y] }
+                if self.target.vector_masks() =>
+            {
+                let x = self.lanes(x, bytes);
+                let (mask, y) = (self.reg(c), self.reg(y));
+                self.choose_lanes(d, Element::of(ty), mask, x, y);
+            }
+            InstructionData::Ternary { opcode: Opcode::Select, args: [c, x, y] }
+                if self.target.vector_masks() =>
+            {
+                let mask = self.full_mask(c, true)?;
+                let (x, y) = (self.z(x), self.reg(y));
+                self.choose_lanes(d, Element::of(ty), mask, x, y);
+            }
             InstructionData::Ternary { opcode: Opcode::Select, args: [c, x, y] } => {
                 let k = self.lane_mask(c)?;
                 let (x, y) = (self.z(x), self.z(y));
@@ -129,14 +156,12 @@ impl Selector<'_> {
                         .repeat((self.target.bytes / bytes) as usize);
                     self.load_bytes(&c, d);
                 } else {
-                    let (code, view) = match bytes {
-                        4 => (self.code(V::BroadcastGeneral, Element::Words), RegView::W),
-                        8 => (self.code(V::BroadcastGeneral, Element::Longs), RegView::D),
-                        _ => return Err(format!("{op} of {ty}")),
-                    };
-                    let x = Operand::Use(self.reg(arg), view);
-                    self.emit(code, &[to, x]);
+                    self.splat(ty, d, arg)?;
                 }
+            }
+            Opcode::Bnot if !self.has(V::Ternary, Element::Words) => {
+                let x = self.reg(arg);
+                self.complement(d, x);
             }
             Opcode::Bnot => {
                 let x = self.reg(arg);
@@ -168,6 +193,10 @@ impl Selector<'_> {
                 let x = self.z(arg);
                 let code = self.code(V::MaxF, Element::Words);
                 self.emit(code, &[Operand::Def(least, self.target.whole), x, zero]);
+                if !self.has(V::CutToU, Element::Words) {
+                    self.cut_unsigned(d, least);
+                    return Ok(());
+                }
                 let code = self.code(V::CutToU, Element::Words);
                 self.emit(code, &[to, Operand::Use(least, self.target.whole)]);
             }
@@ -197,10 +226,32 @@ impl Selector<'_> {
                     }
                     op => return Err(format!("{op} of {ty}")),
                 };
+                if code == Code::INVALID {
+                    return self.unary_sequence(op, Element::of(ty), d, arg);
+                }
                 let x = self.lanes(arg, bytes);
                 self.emit(code, &[to, x]);
             }
         }
+        Ok(())
+    }
+
+    /// The number in a general register in all lanes.
+    fn splat(&mut self, ty: Type, d: VReg, x: Value) -> Result<(), Refused> {
+        let (element, view) = match ty.lane_bits() {
+            32 => (Element::Words, RegView::W),
+            64 => (Element::Longs, RegView::D),
+            _ => return Err(format!("splat of {ty}")),
+        };
+        let to = Operand::Def(d, self.target.whole);
+        let x = Operand::Use(self.reg(x), view);
+        if self.has(V::BroadcastGeneral, element) {
+            self.emit(self.code(V::BroadcastGeneral, element), &[to, x]);
+            return Ok(());
+        }
+        let first = self.vector();
+        self.emit(self.lane_code(V::FromGeneral, element), &[Operand::Def(first, RegView::X), x]);
+        self.emit(self.code(V::Broadcast, element), &[to, Operand::Use(first, RegView::X)]);
         Ok(())
     }
 
@@ -222,6 +273,18 @@ impl Selector<'_> {
         );
     }
 
+    /// All ones.
+    pub(super) fn fill(&mut self, d: VReg) {
+        let to = Operand::Def(d, self.target.whole);
+        let again = Operand::Again(self.target.whole);
+        if self.has(V::Ternary, Element::Words) {
+            let code = self.code(V::Ternary, Element::Words);
+            self.emit(code, &[to, again, again, Operand::Imm(255)]);
+        } else {
+            self.emit(self.code(V::Equal, Element::Words), &[to, again, again]);
+        }
+    }
+
     fn load_constant(&mut self, r: Value, d: VReg) -> Result<(), Refused> {
         let c = self.bytes(r).ok_or("a constant of another size")?;
         self.load_bytes(&c, d);
@@ -234,15 +297,7 @@ impl Selector<'_> {
         if c.iter().all(|x| *x == 0) {
             self.clear(d);
         } else if c.iter().all(|x| *x == 255) {
-            self.emit(
-                self.code(V::Ternary, Element::Words),
-                &[
-                    to,
-                    Operand::Again(self.target.whole),
-                    Operand::Again(self.target.whole),
-                    Operand::Imm(255),
-                ],
-            );
+            self.fill(d);
         } else if same(4) {
             let m = self.constant(c[..4].to_vec());
             self.emit(self.code(V::Broadcast, Element::Words), &[to, Operand::Mem(m)]);
@@ -265,8 +320,15 @@ impl Selector<'_> {
                 Opcode::Ushr => V::ShrBy,
                 _ => V::SarBy,
             };
-            let x = self.lanes(x, bytes);
-            self.emit(self.code(codes, Element::of(ty)), &[to, x, Operand::Imm(n & (bits - 1))]);
+            let n = Operand::Imm(n & (bits - 1));
+            if !self.has(codes, Element::of(ty)) {
+                let x = self.reg(x);
+                self.shift_longs(d, x, |me, x| me.two(V::ShrBy, Element::Longs, x, n));
+                return Ok(());
+            }
+            // With VEX it has to be a register.
+            let x = if self.target.each { self.lanes(x, bytes) } else { self.z(x) };
+            self.emit(self.code(codes, Element::of(ty)), &[to, x, n]);
             return Ok(());
         }
         let codes = match op {
@@ -286,8 +348,14 @@ impl Selector<'_> {
             self.lane_code(V::FromGeneral, Element::Words),
             &[Operand::Def(amount, RegView::X), Operand::Use(cut, RegView::W)],
         );
+        let amount = Operand::Use(amount, RegView::X);
+        if !self.has(codes, Element::of(ty)) {
+            let x = self.reg(x);
+            self.shift_longs(d, x, |me, x| me.two(V::Shr, Element::Longs, x, amount));
+            return Ok(());
+        }
         let x = self.z(x);
-        self.emit(self.code(codes, Element::of(ty)), &[to, x, Operand::Use(amount, RegView::X)]);
+        self.emit(self.code(codes, Element::of(ty)), &[to, x, amount]);
         Ok(())
     }
 }

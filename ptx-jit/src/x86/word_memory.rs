@@ -33,6 +33,10 @@ impl Selector<'_> {
                 let m = Operand::Mem(self.address(args[0], 0));
                 self.emit(code, &[Operand::Def(made()?, self.target.whole), m]);
             }
+            Word::StoreNarrow if !self.has(V::StoreBytes, Element::Words) => {
+                let m = self.address(args[1], 0);
+                self.store_narrow(args[0], m, number)?;
+            }
             Word::StoreNarrow => {
                 let (code, view) = match number {
                     1 => (self.code(V::StoreBytes, Element::Words), self.target.whole),
@@ -42,6 +46,20 @@ impl Selector<'_> {
                 let m = Operand::Mem(self.address(args[1], 0));
                 let x = Operand::Use(self.reg(args[0]), view);
                 self.emit(code, &[m, x]);
+            }
+            Word::LoadMasked if self.target.vector_masks() => {
+                let element = if number == 8 { Element::Longs } else { Element::Words };
+                let mask = self.z(args[0]);
+                let m = Operand::Mem(self.address(args[1], 0));
+                let to = Operand::Def(made()?, self.target.whole);
+                self.emit(self.code(V::LoadUnder, element), &[to, mask, m]);
+            }
+            Word::StoreMasked if self.target.vector_masks() => {
+                let code = self.code(V::StoreUnder, Element::of(self.ty(args[1])));
+                let mask = self.z(args[0]);
+                let m = Operand::Mem(self.address(args[2], 0));
+                let x = self.z(args[1]);
+                self.emit(code, &[m, mask, x]);
             }
             Word::LoadMasked => {
                 let code = if number == 8 {
@@ -154,6 +172,9 @@ impl Selector<'_> {
 
     /// Whether a mask is known to have every lane on.
     fn all_on(&self, v: Value) -> bool {
+        if self.target.vector_masks() {
+            return self.all_ones(v);
+        }
         match self.number(v) {
             Some(c) => c & self.target.all_lanes() == self.target.all_lanes(),
             // Its upper half.

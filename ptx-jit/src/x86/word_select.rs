@@ -102,6 +102,9 @@ impl Selector<'_> {
                     &[Operand::Def(made()?, RegView::K), high, low],
                 );
             }
+            Word::Halves if !self.has(V::PermuteOverIndex, Element::Words) => {
+                self.halves_of_longs(made()?, number != 0, args[0], args[1]);
+            }
             Word::Halves => {
                 let which = if number == 0 { 0u32 } else { 1 };
                 let index: Vec<u8> =
@@ -142,6 +145,9 @@ impl Selector<'_> {
                 let (x, y) = (self.reg(args[0]), self.z(args[1]));
                 self.emit(code, &[Operand::Both(made()?, x, self.target.whole), y, z, imm]);
             }
+            Word::Rotate if !self.has(V::RotateBy, Element::of(ty)) => {
+                self.rotate(made()?, Element::of(ty), args[0], number.into());
+            }
             Word::Rotate => {
                 let code = self.code(V::RotateBy, Element::of(ty));
                 let x = self.lanes(args[0], bytes);
@@ -153,12 +159,25 @@ impl Selector<'_> {
                     1 => V::ShrEach,
                     _ => V::SarEach,
                 };
+                if !self.has(codes, Element::of(ty)) {
+                    let n = self.z(args[1]);
+                    let x = self.reg(args[0]);
+                    let each = |me: &mut Self, x| me.two(V::ShrEach, Element::Longs, x, n);
+                    self.shift_longs(made()?, x, each);
+                    return Ok(());
+                }
                 let n = self.lanes(args[1], bytes);
                 let x = self.z(args[0]);
                 self.emit(
                     self.code(codes, Element::of(ty)),
                     &[Operand::Def(made()?, self.target.whole), x, n],
                 );
+            }
+            Word::Permute if !self.has(V::PermuteOverFirst, Element::Words) => {
+                let which = self.bytes(args[2]).ok_or("a permutation by numbers that vary")?;
+                let which: Vec<u32> =
+                    which.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect();
+                self.permute_words(made()?, args[0], args[1], &which)?;
             }
             Word::Permute => {
                 let y = self.lanes(args[1], 4);
@@ -170,6 +189,14 @@ impl Selector<'_> {
                 );
             }
             Word::Pack => self.pack(made()?, args)?,
+            Word::SignBits => {
+                let x = self.z(args[0]);
+                let to = Operand::Def(made()?, RegView::W);
+                self.emit(self.code(V::Signs, Element::Words), &[to, x]);
+            }
+            Word::LeadingZeros if !self.has(V::LeadingZeros, Element::of(ty)) => {
+                self.leading_zeros(made()?, Element::of(ty), args[0]);
+            }
             Word::LeadingZeros => {
                 let code = self.code(V::LeadingZeros, Element::of(ty));
                 let x = self.lanes(args[0], bytes);

@@ -29,6 +29,8 @@ pub(crate) enum Word {
     Ones,
     /// `(W) -> M`: the lanes' highest bits.
     Signs,
+    /// `(W) -> I32`: the lanes' highest bits, one each.
+    SignBits,
     /// `(I8) -> M`: every lane on where the scalar is not 0.
     Full,
     /// `(M, M) -> M`: eight lanes of each, the first ones low.
@@ -81,7 +83,7 @@ pub(crate) enum Word {
 
 impl Word {
     /// By number.
-    pub(crate) const ALL: [Word; 28] = {
+    pub(crate) const ALL: [Word; 29] = {
         use Word::*;
         [
             Compare,
@@ -90,6 +92,7 @@ impl Word {
             Blend,
             Ones,
             Signs,
+            SignBits,
             Full,
             Join,
             Halves,

@@ -240,20 +240,20 @@ impl Case {
     }
 }
 
-/// Runs the tests of this executable, but for the one that calls, in a process that compiles with 128-bit vectors.
+/// Runs the tests of this executable, but for the one that calls, in processes that compile with shorter vectors than
+/// this one.
 pub fn again_with_short_vectors(but: &str, environment: &[(&str, &str)]) {
-    const BITS: &str = "PTXRUN_JIT_BITS";
-    if std::env::var_os(BITS).is_some_and(|bits| bits == "128") {
-        // The other tests have run so.
-        return;
+    let own = ptx_jit::vector_bits();
+    for bits in [128u32, 256].into_iter().filter(|bits| *bits < own) {
+        let out = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "--skip", but])
+            .env("PTXRUN_JIT_BITS", bits.to_string())
+            .envs(environment.iter().copied())
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&out.stdout);
+        let what = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success(), "{bits} bits: {text}{what}");
+        assert!(!text.contains("running 0 tests"), "no test ran");
     }
-    let out = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "--skip", but])
-        .env(BITS, "128")
-        .envs(environment.iter().copied())
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&out.stdout);
-    assert!(out.status.success(), "{text}{}", String::from_utf8_lossy(&out.stderr));
-    assert!(!text.contains("running 0 tests"), "no test ran");
 }

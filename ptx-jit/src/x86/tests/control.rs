@@ -129,7 +129,7 @@ fn branches_on_masks() {
 #[test]
 #[cfg_attr(not(runs_512_bit_code), ignore = "the processor has no AVX-512")]
 fn tables() {
-    let blob = compile(|b, p| {
+    let blob = compile(Form::AVX512, |b, p| {
         let index = b.ins().load(I32, plain(), p, 0);
         let join = b.create_block();
         let result = b.append_block_param(join, I64);
@@ -280,7 +280,7 @@ fn refusals() {
         }),
     ];
     for (name, build) in table {
-        let made = compile(|b, p| {
+        let made = compile(Form::AVX512, |b, p| {
             let [x, y] = [0, 8].map(|n| b.ins().load(I64, plain(), p, n));
             build(b, [p, x, y])
         });
