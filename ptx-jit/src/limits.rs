@@ -234,7 +234,7 @@ fn geometry_of_four(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Geometr
     }
     let width = 4 * slices_of_sixteen_registers(f, with(most.min(16)), assumed);
     let vector = with(width.clamp(8.min(most), most));
-    if !waits(f) && one_by_one_pays(f, vector, 4, assumed) { with(1) } else { vector }
+    if !waits(f) && one_by_one_pays(f, vector, assumed) { with(1) } else { vector }
 }
 
 /// Whether there are barriers.
@@ -273,7 +273,7 @@ fn geometry_of_eight(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Option
     }
     let width = 8 * slices_of_sixteen_registers(f, with(most.min(16)), assumed);
     let vector = with(width.clamp(8, most));
-    (waits(f) || !one_by_one_pays(f, vector, 8, assumed)).then_some(vector)
+    (waits(f) || !one_by_one_pays(f, vector, assumed)).then_some(vector)
 }
 
 /// The lanes of a group whose slices have sixteen, for [`Form::AVX512`]; `None`: slices of four suit the kernel better.
@@ -317,7 +317,7 @@ fn geometry_of_sixteen(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Opti
         }
     }
     let vector = with(if two { 32 } else { 16 });
-    (waits || !one_by_one_pays(f, vector, 4, assumed)).then_some(vector)
+    (waits || !one_by_one_pays(f, vector, assumed)).then_some(vector)
 }
 
 /// About what a group costs: vector instructions of `lanes` lanes, accesses, sixteen turns of each loop. In
@@ -355,10 +355,10 @@ fn cost(f: &Func, divergence: &Divergence, width: u32, lanes: u32) -> u64 {
 }
 
 /// Whether threads one after the other are faster than groups: where lanes go their own ways through loops that
-/// mostly gather. `per`: lanes of a slice.
-fn one_by_one_pays(f: &Func, g: Geometry, per: u64, assumed: &Assumptions) -> bool {
+/// mostly gather.
+fn one_by_one_pays(f: &Func, g: Geometry, assumed: &Assumptions) -> bool {
     let divergence = analyse(f, g, assumed);
-    let (lanes, slices) = (g.width as u64, g.width as u64 / per);
+    let (lanes, slices) = (g.width as u64, g.width as u64 / 4);
     let all = f.loops();
     // Instructions of a group and of a thread, in tenths.
     let (mut group, mut thread) = (0u64, 0u64);
