@@ -106,11 +106,6 @@ impl Host {
         (address < *end).then_some(*only_write)
     }
 
-    /// Whether there is any such range.
-    pub(crate) fn restricts(&self) -> bool {
-        !self.restricted.is_empty()
-    }
-
     /// A kernel has called `malloc`.
     pub(crate) fn made(&mut self, address: u64, site: Site) {
         self.made_at.insert(address, site);

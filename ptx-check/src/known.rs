@@ -30,6 +30,8 @@ impl Home {
 /// What one thread knows.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
+    /// Of all threads of the own block, beside what the arrays say.
+    pub floor: u32,
     own: Clocks,
     /// Of the own warp: 32 threads, then their agents.
     warp: Option<Arc<[u32; 64]>>,
@@ -60,7 +62,7 @@ fn raise(clocks: &mut Clocks, by: &Clocks) {
 impl Known {
     /// Nothing, in a block of `threads` threads.
     pub(crate) fn nothing(threads: u32) -> Known {
-        Known { own: vec![0; 2 * threads as usize].into(), warp: None, others: None }
+        Known { floor: 0, own: vec![0; 2 * threads as usize].into(), warp: None, others: None }
     }
 
     /// What is known of an actor.
@@ -69,7 +71,8 @@ impl Known {
             let clocks = self.others.as_ref().and_then(|o| o.get(&block));
             return clocks.and_then(|c| c.get(actor as usize).copied()).unwrap_or(0);
         }
-        let base = self.own[actor as usize];
+        let floor = if actor < home.threads { self.floor } else { 0 };
+        let base = self.own[actor as usize].max(floor);
         match &self.warp {
             Some(warp) if actor % home.threads / 32 == home.warp() => {
                 let agent = (actor >= home.threads) as u32 * 32;
@@ -91,10 +94,19 @@ impl Known {
         }
     }
 
+    /// Whether it says something of other blocks.
+    pub(crate) fn of_others(&self) -> bool {
+        self.others.is_some()
+    }
+
     /// The clock values of the own block with those of the warp.
     fn flat(&self, home: Home) -> Clocks {
-        let Some(warp) = &self.warp else { return Arc::clone(&self.own) };
         let mut own = Arc::clone(&self.own);
+        if self.floor != 0 {
+            let threads = &mut Arc::make_mut(&mut own)[..home.threads as usize];
+            threads.iter_mut().for_each(|clock| *clock = (*clock).max(self.floor));
+        }
+        let Some(warp) = &self.warp else { return own };
         let clocks = Arc::make_mut(&mut own);
         let first = home.warp() * 32;
         for lane in 0..32.min(home.threads - first) {
@@ -121,6 +133,7 @@ impl Known {
     pub(crate) fn join(&mut self, home: Home, handed: &Handed) {
         let from = handed.home;
         if from.block == home.block {
+            self.floor = self.floor.max(handed.known.floor);
             if from.warp() == home.warp() {
                 raise(&mut self.own, &handed.known.own);
                 if let Some(by) = &handed.known.warp {
@@ -153,6 +166,7 @@ impl Known {
 /// What the threads that arrive at a barrier of a block bring.
 #[derive(Clone, Debug)]
 pub(crate) struct Gathered {
+    floor: u32,
     own: Vec<u32>,
     /// The array that was added last.
     last: Option<Clocks>,
@@ -163,12 +177,13 @@ pub(crate) struct Gathered {
 impl Gathered {
     pub(crate) fn new(threads: u32) -> Gathered {
         let own = vec![0; 2 * threads as usize];
-        Gathered { own, last: None, last_warp: None, others: None }
+        Gathered { floor: 0, own, last: None, last_warp: None, others: None }
     }
 
     /// A thread of the block arrives.
     pub(crate) fn add(&mut self, handed: &Handed) {
         let Handed { home, clock, known } = handed;
+        self.floor = self.floor.max(known.floor);
         if !self.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &known.own)) {
             self.own.iter_mut().zip(known.own.iter()).for_each(|(a, b)| *a = (*a).max(*b));
             self.last = Some(Arc::clone(&known.own));
@@ -205,13 +220,15 @@ impl Gathered {
 
     /// What all of them know afterwards.
     pub(crate) fn known(&self) -> Known {
-        Known { own: self.own.as_slice().into(), warp: None, others: self.others.clone() }
+        let others = self.others.clone();
+        Known { floor: self.floor, own: self.own.as_slice().into(), warp: None, others }
     }
 }
 
 impl Known {
     /// Takes over what a barrier gathered. The thread arrived there itself; what it learned since stays.
     pub(crate) fn meet(&mut self, all: &Known) {
+        self.floor = self.floor.max(all.floor);
         raise(&mut self.own, &all.own);
         if let Some(by) = &all.others {
             match &mut self.others {
@@ -253,6 +270,29 @@ mod tests {
             let of = |actor| b.of(at, 0, actor);
             assert_eq!((of(1), of(2), of(40), of(3)), (5, 7, 3, 0), "{block} {thread}");
         }
+    }
+
+    #[test]
+    fn a_floor_holds_for_threads_and_is_handed_on() {
+        let mut a = Known::nothing(64);
+        a.floor = 9;
+        let all = {
+            let mut all = Gathered::new(64);
+            all.add(&Handed { home: home(0, 2), clock: 12, known: a.clone() });
+            all.known()
+        };
+        for (block, thread) in [(0, 3), (0, 40), (1, 0)] {
+            let at = home(block, thread);
+            let mut joined = Known::nothing(64);
+            joined.join(at, &Handed { home: home(0, 2), clock: 12, known: a.clone() });
+            let of = |actor| joined.of(at, 0, actor);
+            // Agents are not meant: a thread must have waited for its copies.
+            assert_eq!((of(2), of(50), of(64 + 2)), (12, 9, 0), "{block} {thread}");
+        }
+        let at = home(0, 5);
+        let mut met = Known::nothing(64);
+        met.meet(&all);
+        assert_eq!((met.of(at, 0, 2), met.of(at, 0, 50), met.of(at, 0, 66)), (12, 9, 0));
     }
 
     #[test]

@@ -67,6 +67,8 @@ pub struct Checker {
     turn: Mutex<()>,
     /// A launch has ended in a fault.
     faulted: AtomicBool,
+    /// There are ranges that kernels may only read, or only write.
+    restricts: AtomicBool,
     /// Leaks were looked for.
     finished: AtomicBool,
 }
@@ -99,6 +101,7 @@ impl Checker {
             output,
             turn: Mutex::default(),
             faulted: AtomicBool::new(false),
+            restricts: AtomicBool::new(false),
             finished: AtomicBool::new(false),
         });
         memory.watch(Arc::new(Watcher(Arc::downgrade(&checker))));
@@ -231,6 +234,7 @@ impl Checker {
     /// From now on kernels may only read a range of global memory, or only write it, until it is freed.
     pub fn restrict(&self, start: u64, bytes: u64, only_write: bool) {
         if self.checks.memory {
+            self.restricts.store(true, Ordering::Relaxed);
             self.host().restrict(start, bytes, only_write);
         }
     }

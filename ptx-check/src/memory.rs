@@ -31,7 +31,7 @@ fn verb(action: Action) -> &'static str {
 impl Bounds {
     /// Looks for writes to memory that kernels may only read, and reads of what they may only write.
     pub(crate) fn flags(&mut self, m: &Moment<'_>, a: &MemoryAccess<'_>, host: &Host) {
-        if !host.restricts() || matches!(a.space, Space::Tex) || a.by == Accessor::Host {
+        if matches!(a.space, Space::Tex) || a.by == Accessor::Host {
             return;
         }
         for lane in (0..32u8).filter(|l| a.lanes >> l & 1 != 0) {
@@ -70,6 +70,9 @@ impl Bounds {
         {
             return;
         }
+        if inside_at_once(m, a) {
+            return;
+        }
         for lane in (0..32u8).filter(|l| a.lanes >> l & 1 != 0) {
             let outside = match window::locate(a.space, a.addresses[lane as usize]) {
                 (Space::Shared, at) => outside_shared(m, at % window::SHARED_CTA, a.bytes),
@@ -98,6 +101,27 @@ impl Bounds {
             self.findings.push(finding);
         }
     }
+}
+
+/// Whether all lanes stay in global memory, or in one shared variable of the block: what most accesses do.
+fn inside_at_once(m: &Moment<'_>, a: &MemoryAccess<'_>) -> bool {
+    let (mut low, mut high) = (u64::MAX, 0);
+    for (lane, address) in a.addresses.iter().enumerate() {
+        if a.lanes >> lane & 1 != 0 {
+            (low, high) = (low.min(*address), high.max(*address));
+        }
+    }
+    let at = match a.space {
+        Space::Generic if low >= window::GLOBAL => return true,
+        Space::Generic if low >= window::SHARED && high < window::GLOBAL => low - window::SHARED,
+        Space::Shared | Space::SharedCluster => low,
+        _ => return false,
+    };
+    let end = at + (high - low) + u64::from(a.bytes);
+    m.kernel().program().shared_vars.iter().any(|v| {
+        let size = if v.2 == 0 { m.dynamic_bytes() } else { v.2 };
+        u64::from(v.1) <= at && end <= u64::from(v.1) + u64::from(size)
+    })
 }
 
 /// What a lane does here.

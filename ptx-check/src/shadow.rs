@@ -1,25 +1,27 @@
 //! The last accesses to every byte of shared and global memory.
 //!
-//! A cell of 28 bytes for each 4 bytes keeps the last write and one read. Further ones that nothing orders (other bytes
-//! of the word, several readers) stand in a side table, whose size is limited.
+//! A cell of 36 bytes for each 4 bytes keeps the last write and the latest read. Further ones that nothing orders (other
+//! bytes of the word, several readers) stand in a side table, whose size is limited. Lanes of a warp that access a word
+//! at once are one entry.
 
 use crate::hash::HashMap;
 
-/// An access by one actor.
+/// An access by lanes of one warp, or by the agent of one of them.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Entry {
-    /// Block times actors of a block plus actor.
-    pub actor: u32,
+    /// Block times warps of a block plus warp, times 2; 1 more for agents, which carry out asynchronous copies.
+    pub who: u32,
     pub clock: u32,
+    pub lanes: u32,
     /// Number of the site, times 16, and which of the four bytes.
     site_and_bytes: u32,
 }
 
 impl Entry {
-    pub(crate) const NONE: Entry = Entry { actor: 0, clock: 0, site_and_bytes: 0 };
+    pub(crate) const NONE: Entry = Entry { who: 0, clock: 0, lanes: 0, site_and_bytes: 0 };
 
-    pub(crate) fn new(actor: u32, clock: u32, site: u32, bytes: u8) -> Entry {
-        Entry { actor, clock, site_and_bytes: site << 4 | u32::from(bytes) }
+    pub(crate) fn new(who: u32, clock: u32, lanes: u32, site: u32, bytes: u8) -> Entry {
+        Entry { who, clock, lanes, site_and_bytes: site << 4 | u32::from(bytes) }
     }
     pub(crate) fn site(self) -> u32 {
         self.site_and_bytes >> 4
@@ -27,6 +29,22 @@ impl Entry {
     /// Which of the word's bytes; none of an entry that is not there.
     pub(crate) fn bytes(self) -> u8 {
         (self.site_and_bytes & 15) as u8
+    }
+    /// Whether agents did it.
+    pub(crate) fn by_agent(self) -> bool {
+        self.who & 1 != 0
+    }
+    /// The same by other lanes.
+    pub(crate) fn of(self, lanes: u32) -> Entry {
+        Entry { lanes, ..self }
+    }
+    /// The first of its lanes.
+    pub(crate) fn lane(self) -> u32 {
+        self.lanes.trailing_zeros() & 31
+    }
+    /// Whether it is the same but for its lanes.
+    pub(crate) fn like(self, other: Entry) -> bool {
+        self.of(0) == other.of(0)
     }
 }
 
@@ -40,6 +58,11 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
+    /// Whether there are further accesses.
+    pub(crate) fn has_more(&self) -> bool {
+        self.more != 0
+    }
+
     const NEW: Cell = Cell { write: Entry::NONE, read: Entry::NONE, more: 0 };
 }
 
@@ -47,26 +70,30 @@ impl Cell {
 pub(crate) type Further = (Entry, bool);
 
 /// Entries of one word in the side table.
-const FURTHER: usize = 12;
-/// Entries of one word: a write, a read, and those of the side table.
-#[derive(Default)]
-pub(crate) struct Few {
-    all: [Entry; FURTHER + 2],
+pub(crate) const FURTHER: usize = 12;
+
+/// Further accesses of one word.
+#[derive(Clone)]
+#[repr(C)]
+struct List {
     count: usize,
+    /// Whether any of them writes.
+    writes: bool,
+    all: [Further; FURTHER],
 }
 
-impl Few {
-    pub(crate) fn push(&mut self, entry: Entry) {
-        self.all[self.count] = entry;
-        self.count += 1;
-    }
-    pub(crate) fn has(&self, entry: Entry) -> bool {
-        self.all[..self.count].contains(&entry)
+impl List {
+    const EMPTY: List = List { count: 0, writes: false, all: [(Entry::NONE, false); FURTHER] };
+
+    fn get(&self) -> &[Further] {
+        &self.all[..self.count]
     }
 }
 
 /// Bytes of a page of cells.
-pub(crate) const PAGE: u64 = 256;
+pub(crate) const PAGE: u64 = 512;
+/// Pages from address 0 on that are found without a hash: shared memory.
+const DIRECT: u64 = 512;
 
 /// Cells of a range of addresses, made where they are touched.
 #[derive(Default)]
@@ -74,8 +101,10 @@ pub(crate) struct Shadow {
     #[allow(clippy::vec_box, reason = "growing the list must not move the cells of every page")]
     pages: Vec<Box<[Cell; PAGE as usize / 4]>>,
     by_address: HashMap<u64, u32>,
+    /// 1 more than the page of a low number, or 0.
+    direct: Vec<u32>,
     last: Option<(u64, u32)>,
-    side: Vec<Vec<Further>>,
+    side: Vec<List>,
     free: Vec<u32>,
     /// Entries in the side table.
     entries: usize,
@@ -83,16 +112,16 @@ pub(crate) struct Shadow {
 
 impl Shadow {
     /// The cell of the word at an address.
+    #[inline(always)]
     pub(crate) fn cell(&mut self, address: u64) -> (usize, usize) {
         let number = address / PAGE;
         let page = match self.last {
             Some((known, page)) if known == number => page,
             _ => {
-                let pages = &mut self.pages;
-                let page = *self.by_address.entry(number).or_insert_with(|| {
-                    pages.push(Box::new([Cell::NEW; PAGE as usize / 4]));
-                    pages.len() as u32 - 1
-                });
+                let page = match self.direct.get(number as usize) {
+                    Some(page) if *page != 0 => *page - 1,
+                    _ => self.page(number),
+                };
                 self.last = Some((number, page));
                 page
             }
@@ -100,15 +129,41 @@ impl Shadow {
         (page as usize, (address % PAGE / 4) as usize)
     }
 
+    /// A page, made when it is asked for first.
+    fn page(&mut self, number: u64) -> u32 {
+        let pages = &mut self.pages;
+        let mut add = || {
+            pages.push(Box::new([Cell::NEW; PAGE as usize / 4]));
+            pages.len() as u32 - 1
+        };
+        if number >= DIRECT {
+            return *self.by_address.entry(number).or_insert_with(add);
+        }
+        let at = number as usize;
+        if self.direct.len() <= at {
+            self.direct.resize(at + 1, 0);
+        }
+        if self.direct[at] == 0 {
+            self.direct[at] = add() + 1;
+        }
+        self.direct[at] - 1
+    }
+
     /// The cell of the word at an address, if its page was touched.
     pub(crate) fn find(&self, address: u64) -> Option<(usize, usize)> {
-        let page = self.by_address.get(&(address / PAGE))?;
-        Some((*page as usize, (address % PAGE / 4) as usize))
+        let number = address / PAGE;
+        let page = match number < DIRECT {
+            true => self.direct.get(number as usize)?.checked_sub(1)?,
+            false => *self.by_address.get(&number)?,
+        };
+        Some((page as usize, (address % PAGE / 4) as usize))
     }
 
     /// First addresses of the pages that were touched, in order.
     pub(crate) fn page_addresses(&self) -> impl Iterator<Item = u64> {
+        let direct = self.direct.iter().enumerate().filter(|(_, page)| **page != 0);
         let mut all: Vec<u64> = self.by_address.keys().map(|number| number * PAGE).collect();
+        all.extend(direct.map(|(number, _)| number as u64 * PAGE));
         all.sort_unstable();
         all.into_iter()
     }
@@ -118,35 +173,73 @@ impl Shadow {
         self.pages.len()
     }
 
+    #[inline(always)]
     pub(crate) fn get(&self, at: (usize, usize)) -> &Cell {
         &self.pages[at.0][at.1]
     }
 
+    #[inline(always)]
     pub(crate) fn get_mut(&mut self, at: (usize, usize)) -> &mut Cell {
         &mut self.pages[at.0][at.1]
+    }
+
+    /// Forgets the further accesses of a cell.
+    pub(crate) fn forget(&mut self, at: (usize, usize)) {
+        let cell = &mut self.pages[at.0][at.1];
+        let Some(index) = cell.more.checked_sub(1) else { return };
+        let list = &mut self.side[index as usize];
+        self.entries -= list.count;
+        (list.count, list.writes) = (0, false);
+        self.free.push(cell.more);
+        cell.more = 0;
     }
 
     /// Further accesses of a cell.
     pub(crate) fn further(&self, cell: &Cell) -> &[Further] {
         match cell.more {
             0 => &[],
-            n => &self.side[n as usize - 1],
+            n => self.side[n as usize - 1].get(),
         }
     }
 
     /// Keeps those further accesses of a cell that satisfy `keep`.
-    pub(crate) fn retain(&mut self, at: (usize, usize), keep: impl FnMut(&Further) -> bool) {
+    pub(crate) fn retain(
+        &mut self,
+        at: (usize, usize),
+        mut keep: impl FnMut(&mut Further) -> bool,
+    ) {
         let cell = &mut self.pages[at.0][at.1];
         if cell.more == 0 {
             return;
         }
         let list = &mut self.side[cell.more as usize - 1];
-        let before = list.len();
-        list.retain(keep);
-        self.entries -= before - list.len();
-        if list.is_empty() {
+        let before = list.count;
+        (list.count, list.writes) = (0, false);
+        for n in 0..before {
+            let mut further = list.all[n];
+            if keep(&mut further) {
+                list.all[list.count] = further;
+                list.count += 1;
+                list.writes |= further.1;
+            }
+        }
+        self.entries -= before - list.count;
+        if list.count == 0 {
             self.free.push(cell.more);
             cell.more = 0;
+        }
+    }
+
+    /// Whether the further accesses of a cell are all reads.
+    pub(crate) fn only_reads(&self, at: (usize, usize)) -> bool {
+        let more = self.get(at).more;
+        more == 0 || !self.side[more as usize - 1].writes
+    }
+
+    /// Adds a further read, if there is room: it was the latest one, whose place another has taken.
+    pub(crate) fn push_read(&mut self, at: (usize, usize), read: Entry) {
+        if self.further(self.get(at)).len() < FURTHER {
+            self.push(at, (read, false));
         }
     }
 
@@ -154,23 +247,28 @@ impl Shadow {
     /// ones, of other warps and blocks most often, stay.
     pub(crate) fn push(&mut self, at: (usize, usize), further: Further) {
         // The table may take as much as an eighth of the cells.
-        let full =
-            self.entries * 16 > self.pages.len() * PAGE as usize / 4 * 28 && self.entries > 1 << 20;
+        let full = self.entries * 16 > self.pages.len() * PAGE as usize / 4 * size_of::<Cell>()
+            && self.entries > 1 << 20;
         let cell = &mut self.pages[at.0][at.1];
         if cell.more == 0 {
             if full {
                 return;
             }
             cell.more = self.free.pop().unwrap_or_else(|| {
-                self.side.push(Vec::new());
+                self.side.push(List::EMPTY);
                 self.side.len() as u32
             });
         }
         let list = &mut self.side[cell.more as usize - 1];
-        if list.len() < FURTHER && !full {
-            list.push(further);
+        let count = list.count;
+        if count < FURTHER && !full {
+            list.all[count] = further;
+            list.count += 1;
+            list.writes |= further.1;
             self.entries += 1;
-        } else if let Some(last) = list.iter_mut().rev().find(|(_, write)| *write == further.1) {
+        } else if let Some(last) =
+            list.all[..count].iter_mut().rev().find(|(_, write)| *write == further.1)
+        {
             *last = further;
         }
     }
@@ -181,8 +279,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_is_at_most_eight_bytes_a_byte() {
-        assert!(size_of::<Cell>() <= 32);
+    fn a_cell_is_nine_bytes_a_byte() {
+        assert_eq!(size_of::<Cell>(), 36);
+    }
+
+    #[test]
+    fn low_pages_are_found_like_others() {
+        let mut shadow = Shadow::default();
+        for address in [0x40, 0x7_0000_0000, 0xa00] {
+            assert_eq!(shadow.find(address), None);
+            let at = shadow.cell(address);
+            assert_eq!((shadow.find(address), shadow.cell(address)), (Some(at), at));
+        }
+        let pages: Vec<u64> = shadow.page_addresses().collect();
+        assert_eq!(pages, [0, 0xa00, 0x7_0000_0000]);
     }
 
     #[test]
@@ -192,10 +302,10 @@ mod tests {
         assert_eq!(at, shadow.cell(0x1007));
         assert_ne!(at, shadow.cell(0x1008));
         for actor in 0..20 {
-            shadow.push(at, (Entry::new(actor, 1, 3, 15), false));
+            shadow.push(at, (Entry::new(actor, 1, 1, 3, 15), false));
         }
         assert_eq!(shadow.further(shadow.get(at)).len(), FURTHER);
-        shadow.retain(at, |(e, _)| e.actor < 2);
+        shadow.retain(at, |(e, _)| e.who < 2);
         assert_eq!(shadow.further(shadow.get(at)).len(), 2);
         shadow.retain(at, |_| false);
         assert!(shadow.further(shadow.get(at)).is_empty());

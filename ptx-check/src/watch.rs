@@ -1,6 +1,7 @@
 //! The observer of a checked launch.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
 
 use ptx_interp::observer::{BlockEvent, Observer, WarpEvent};
 use ptx_interp::{Kernel, Moment};
@@ -67,6 +68,16 @@ impl<'a> Watch<'a> {
 }
 
 impl Observer for Watch<'_> {
+    #[inline(always)]
+    fn wants_issue(&mut self, _: u32) -> bool {
+        self.init.is_some() || self.counter.is_some()
+    }
+
+    #[inline(always)]
+    fn wants_access(&mut self) -> bool {
+        self.bounds.is_some() || self.race.is_some() || self.init.is_some()
+    }
+
     fn block(&mut self, event: BlockEvent<'_>) {
         match event {
             BlockEvent::LaunchStarts { .. } | BlockEvent::Starts { .. } => {}
@@ -99,7 +110,9 @@ impl Observer for Watch<'_> {
             WarpEvent::Access(access) => {
                 if let Some(bounds) = &mut self.bounds {
                     bounds.access(m, access);
-                    bounds.flags(m, access, &self.checker.host());
+                    if self.checker.restricts.load(Ordering::Relaxed) {
+                        bounds.flags(m, access, &self.checker.host());
+                    }
                 }
                 if let Some(race) = &mut self.race {
                     race.access(m, access);

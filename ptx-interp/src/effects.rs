@@ -108,6 +108,25 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
+    /// All lanes' addresses of an access, those of lanes that do not execute as well.
+    pub(crate) fn lane_addresses(&self, info: &EffectInfo, place: MemoryPlace) -> [u64; 32] {
+        let (operand, kind) = info.src[0];
+        // SAFETY: as in `lane_value`.
+        unsafe {
+            match kind {
+                Kind::W => {
+                    let offset = place.offset as u32;
+                    self.cx.bases.w(operand).map(|base| u64::from(base.wrapping_add(offset)))
+                }
+                Kind::D => {
+                    let offset = place.offset as u64;
+                    self.cx.bases.d(operand).map(|base| base.wrapping_add(offset))
+                }
+                Kind::P => std::array::from_fn(|lane| self.lane_address(info, place, lane)),
+            }
+        }
+    }
+
     /// One lane's address of a load or store, checked for alignment.
     fn address(&self, info: &EffectInfo, m: &Mem, lane: usize, write: bool) -> Result<u64, Fault> {
         let address = self.lane_address(info, m.place, lane);

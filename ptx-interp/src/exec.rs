@@ -377,7 +377,7 @@ impl<O: Observer> Worker<'_, O> {
             | Effect::Brkpt
             | Effect::Yield => return Ok(()),
         };
-        let addresses = std::array::from_fn(|l| self.lane_address(info, place, l));
+        let addresses = self.lane_addresses(info, place);
         let (space, proxy) = (place.space, by.proxy(place.space));
         let addresses = &addresses;
         let access = MemoryAccess {

@@ -14,8 +14,8 @@ use crate::shadow::{Entry, Shadow};
 
 /// Launches and copies that are kept to be compared with later ones.
 const KEPT: usize = 256;
-/// Pages of their shadows: at 1,800 bytes each, 230 MB.
-const PAGES: usize = 1 << 17;
+/// Pages of their shadows: at 4,608 bytes each, 230 MB.
+const PAGES: usize = 50_000;
 
 /// What work did to global memory.
 enum Work {
@@ -133,12 +133,12 @@ impl Between {
 const ORDER: &str = "one stream for both, an event that the second one's stream waits for, or a wait of the host between them";
 
 impl Race {
-    /// Further and own entries of a cell; whether they write.
+    /// Entries of a cell, reads in the order in which they came; whether they write.
     fn entries(shadow: &Shadow, at: (usize, usize)) -> impl Iterator<Item = (Entry, bool)> {
         let cell = shadow.get(at);
-        [(cell.write, true), (cell.read, false)]
-            .into_iter()
+        std::iter::once((cell.write, true))
             .chain(shadow.further(cell).iter().copied())
+            .chain([(cell.read, false)])
             .filter(|(entry, _)| entry.bytes() != 0)
     }
 

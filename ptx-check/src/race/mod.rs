@@ -9,6 +9,7 @@
 mod between;
 mod order;
 mod report;
+mod words;
 
 pub(crate) use between::Between;
 
@@ -25,7 +26,7 @@ use ptx_parse::code::Program;
 use crate::finding::{Class, Finding};
 use crate::hash::HashMap;
 use crate::known::{Gathered, Handed, Home, Known};
-use crate::shadow::{Entry, Few, Shadow};
+use crate::shadow::{Entry, Shadow};
 
 /// What is the same for all accesses of an instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -49,8 +50,7 @@ struct Published {
 }
 
 struct Thread {
-    clock: u32,
-    /// Of the agent that carries out asynchronous copies.
+    /// Clock of the agent that carries out asynchronous copies.
     agent: u32,
     known: Known,
     /// What the last fence of each scope would release.
@@ -103,8 +103,12 @@ struct Arrivals {
     waiting: Vec<u32>,
 }
 
+#[derive(Default)]
 struct Barrier {
-    gathered: Gathered,
+    /// Warps whose lanes wait, and which: until the barrier is complete they do nothing else.
+    came: Vec<(u32, u32)>,
+    /// What others have brought.
+    gathered: Option<Gathered>,
     waiting: Vec<u32>,
 }
 
@@ -112,6 +116,13 @@ struct Block {
     threads: Vec<Thread>,
     barriers: HashMap<u8, Barrier>,
     shared: Shadow,
+    /// Goes on whenever one of its threads hands over what it knows; one clock for all, so that lanes of a warp that
+    /// do the same have the same clock.
+    clock: u32,
+    /// All of its threads know what its threads did up to this clock.
+    floor: u32,
+    /// By warp: whether its threads may know more than that.
+    knows: Vec<bool>,
 }
 
 /// Clocks that a phase of an mbarrier collects, and those of the phase that ended last.
@@ -144,6 +155,10 @@ pub(crate) struct Race {
     global: Shadow,
     kinds: Vec<Kind>,
     numbers: HashMap<Kind, u32>,
+    /// 1 more than the site that an instruction of the decoded stream had last.
+    sites: Vec<u32>,
+    /// There was an access by an agent.
+    agents: bool,
     published: HashMap<(u32, u64), Vec<Published>>,
     phases: HashMap<(u32, u64), Phases>,
     cluster_arrivals: HashMap<u64, HashMap<u32, Arrivals>>,
@@ -170,8 +185,33 @@ fn covers(scope: Scope, same_block: bool, same_cluster: bool) -> bool {
     }
 }
 
-fn lanes(mask: u32) -> impl Iterator<Item = u32> {
-    (0..32).filter(move |l| mask >> l & 1 != 0)
+fn lanes(mut mask: u32) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let lane = mask.trailing_zeros();
+        mask &= mask.wrapping_sub(1);
+        (lane < 32).then_some(lane)
+    })
+}
+
+/// What is the same for all accesses of the instruction.
+fn kind_of(m: &Moment<'_>, a: &MemoryAccess<'_>) -> Kind {
+    let asynchronous = matches!(
+        a.by,
+        Accessor::AsyncCopy | Accessor::BulkCopy | Accessor::AsyncStore | Accessor::MatrixProduct
+    );
+    Kind {
+        function: m.function(),
+        index: m.index(),
+        by: a.by,
+        action: a.action,
+        // What makes and ends an mbarrier object is no atomic operation on it.
+        strong: a.order != Order::Weak
+            && !(a.by == Accessor::Mbarrier && a.action == Action::Write),
+        scope: if a.order == Order::Volatile { Scope::Sys } else { a.scope },
+        bytes: a.bytes,
+        asynchronous,
+        generic: a.proxy != Proxy::Async,
+    }
 }
 
 fn releases(order: Order) -> bool {
@@ -201,6 +241,8 @@ impl Race {
             global: Shadow::default(),
             kinds: Vec::new(),
             numbers: HashMap::default(),
+            sites: Vec::new(),
+            agents: false,
             published: HashMap::default(),
             phases: HashMap::default(),
             cluster_arrivals: HashMap::default(),
@@ -259,7 +301,6 @@ impl Race {
         }
         let nothing = Known::nothing(self.threads);
         let thread = || Thread {
-            clock: 1,
             agent: 1,
             known: nothing.clone(),
             fences: Default::default(),
@@ -272,8 +313,25 @@ impl Race {
         };
         let threads = (0..self.threads).map(|_| thread()).collect();
         let (barriers, shared) = (HashMap::default(), Shadow::default());
+        let knows = vec![false; self.warps() as usize];
         self.clusters.insert(number, cluster);
-        self.blocks.insert(number, Block { threads, barriers, shared });
+        let block = Block { threads, barriers, shared, clock: 1, floor: 0, knows };
+        self.blocks.insert(number, block);
+    }
+
+    /// Warps of a block.
+    fn warps(&self) -> u32 {
+        self.threads.div_ceil(32)
+    }
+
+    /// The block of an entry.
+    fn block_of(&self, entry: Entry) -> u32 {
+        entry.who / 2 / self.warps()
+    }
+
+    /// The thread, in its block, of the first lane of an entry.
+    fn thread_of(&self, entry: Entry) -> u32 {
+        entry.who / 2 % self.warps() * 32 + entry.lane()
     }
 
     /// The thread whose clock a thread has.
@@ -290,16 +348,25 @@ impl Race {
             [home.thread as usize]
     }
 
+    /// What a thread knows, to be changed: more than all of its block do.
+    fn knowledge(&mut self, home: Home) -> &mut Known {
+        let block = self.blocks.get_mut(&home.block).expect("a block that runs");
+        block.knows[home.thread as usize / 32] = true;
+        &mut block.threads[home.thread as usize].known
+    }
+
     /// What a thread hands over now; its next accesses are later than that.
     fn hand(&mut self, home: Home) -> Handed {
-        let thread = self.thread(home);
-        thread.clock += 1;
-        Handed { home, clock: thread.clock - 1, known: thread.known.clone() }
+        let block = self.blocks.get_mut(&home.block).expect("a block that runs");
+        block.clock += 1;
+        let mut known = block.threads[home.thread as usize].known.clone();
+        known.floor = known.floor.max(block.floor);
+        Handed { home, clock: block.clock - 1, known }
     }
 
     /// The executing lanes' threads; below sm_70 the warp is one.
-    fn homes(&self, m: &Moment<'_>, block: u32, mask: u32) -> Vec<Home> {
-        let first = m.warp() * 32;
+    fn homes(&self, block: u32, warp: u32, mask: u32) -> Vec<Home> {
+        let first = warp * 32;
         if self.in_step {
             return if mask == 0 { Vec::new() } else { vec![self.home(block, first)] };
         }
@@ -325,30 +392,16 @@ impl Race {
         if self.refused.is_some() {
             return;
         }
-        let asynchronous = matches!(
-            a.by,
-            Accessor::AsyncCopy
-                | Accessor::BulkCopy
-                | Accessor::AsyncStore
-                | Accessor::MatrixProduct
-        );
-        let kind = Kind {
-            function: m.function(),
-            index: m.index(),
-            by: a.by,
-            action: a.action,
-            // What makes and ends an mbarrier object is no atomic operation on it.
-            strong: a.order != Order::Weak
-                && !(a.by == Accessor::Mbarrier && a.action == Action::Write),
-            scope: if a.order == Order::Volatile { Scope::Sys } else { a.scope },
-            bytes: a.bytes,
-            asynchronous,
-            generic: a.proxy != Proxy::Async,
-        };
-        let site = *self.numbers.entry(kind).or_insert_with(|| {
-            self.kinds.push(kind);
-            self.kinds.len() as u32 - 1
-        });
+        let kind = kind_of(m, a);
+        self.agents |= kind.asynchronous || a.by == Accessor::Mbarrier;
+        let site = self.site_number(m.pc() as usize, kind);
+        if !kind.strong
+            && !kind.asynchronous
+            && a.by != Accessor::Mbarrier
+            && let Some(places) = self.together(m, a, block)
+        {
+            return self.weak(m, a, site, block, places);
+        }
         let mut done = 0u32;
         // Whose shadow was taken out, so that it is found once for all lanes.
         let mut taken: Option<(u32, Shadow)> = None;
@@ -362,7 +415,7 @@ impl Race {
                 // Another block of the cluster, which may not have run yet.
                 self.begin(location.0, m.cluster());
             }
-            if kind.strong && a.by != Accessor::Mbarrier && !asynchronous {
+            if kind.strong && a.by != Accessor::Mbarrier && !kind.asynchronous {
                 self.synchronise(a, home, location);
             }
             let mut shadow = match taken.take() {
@@ -372,11 +425,29 @@ impl Race {
                     self.take_out(location.0)
                 }
             };
-            self.touch(m, a, &mut shadow, site, home, thread, location, (lane, done));
+            self.touch(m, a, &mut shadow, site, home, location, (lane, done));
             taken = Some((location.0, shadow));
             done |= 1 << lane;
         }
         self.put_back(taken);
+    }
+
+    /// The number of what is the same for all accesses of an instruction.
+    fn site_number(&mut self, pc: usize, kind: Kind) -> u32 {
+        if let Some(site) = self.sites.get(pc).and_then(|site| site.checked_sub(1))
+            && self.kinds[site as usize] == kind
+        {
+            return site;
+        }
+        let site = *self.numbers.entry(kind).or_insert_with(|| {
+            self.kinds.push(kind);
+            self.kinds.len() as u32 - 1
+        });
+        if self.sites.len() <= pc {
+            self.sites.resize(pc + 1, 0);
+        }
+        self.sites[pc] = site + 1;
+        site
     }
 
     /// The shadow of global memory, or of a block's shared memory, until it is put back.
@@ -400,187 +471,5 @@ impl Race {
             }
             None => {}
         }
-    }
-
-    /// One lane's access, word by word.
-    #[allow(clippy::too_many_arguments)]
-    fn touch(
-        &mut self,
-        m: &Moment<'_>,
-        a: &MemoryAccess<'_>,
-        shadow: &mut Shadow,
-        site: u32,
-        home: Home,
-        thread: u32,
-        location: (u32, u64),
-        (lane, done): (u32, u32),
-    ) {
-        let kind = self.kinds[site as usize];
-        let state = &self.blocks[&home.block].threads[home.thread as usize];
-        let (clock, actor) = match kind.asynchronous {
-            // What a bulk copy writes may still be under way when what it reads is done with.
-            true => {
-                let later = kind.by == Accessor::BulkCopy && kind.action != Action::Read;
-                (state.agent + u32::from(later), self.threads + thread)
-            }
-            false => (state.clock, thread),
-        };
-        let actor = home.block * 2 * self.threads + actor;
-        let (owner, start) = location;
-        let end = start + u64::from(a.bytes);
-        let mut at = start;
-        while at < end {
-            let last = end.min((at & !3) + 4);
-            let bytes = (15u8 << (at & 3)) & (15u8 >> (4 - (last - (at & !3))));
-            let new = Entry::new(actor, clock, site, bytes);
-            let cell = shadow.cell(at);
-            self.word(m, a, shadow, cell, new, home, (owner, at), (lane, done));
-            at = last;
-        }
-    }
-
-    /// Whether an entry happened before what `home` does now.
-    fn before(&self, thread: &Thread, entry: Entry, home: Home, asynchronous: bool) -> bool {
-        let actors = 2 * self.threads;
-        let (block, actor) = match entry.actor.wrapping_sub(home.block * actors) {
-            // Of the own block: most are, and dividing takes long.
-            actor if actor < actors => (home.block, actor),
-            _ => (entry.actor / actors, entry.actor % actors),
-        };
-        let agent = actor >= self.threads;
-        let lead = self.lead(if agent { actor - self.threads } else { actor });
-        if block == home.block && lead == home.thread && (!agent || asynchronous) {
-            return true;
-        }
-        let actor = if agent { self.threads + lead } else { lead };
-        let kind = self.kinds[entry.site() as usize];
-        let init = kind.by == Accessor::Mbarrier && kind.action == Action::Write;
-        thread.known.of(home, block, actor) >= entry.clock
-            || init && thread.known_inits.of(home, block, actor) >= entry.clock
-    }
-
-    /// Whether two accesses are strong, of one size, and in each other's scopes.
-    fn morally_strong(&self, old: Entry, new: Entry) -> bool {
-        let (a, b) = (self.kinds[old.site() as usize], self.kinds[new.site() as usize]);
-        if a.by == Accessor::Mbarrier && b.by == Accessor::Mbarrier {
-            return a.strong && b.strong;
-        }
-        let blocks = [old, new].map(|e| e.actor / (2 * self.threads));
-        let same_block = blocks[0] == blocks[1];
-        let [one, two] = blocks.map(|b| self.clusters.get(&b));
-        a.strong
-            && b.strong
-            && a.bytes == b.bytes
-            && old.bytes() == new.bytes()
-            && [a, b].iter().all(|k| covers(k.scope, same_block, one == two))
-    }
-
-    /// An access to bytes of one word.
-    #[allow(clippy::too_many_arguments)]
-    fn word(
-        &mut self,
-        m: &Moment<'_>,
-        a: &MemoryAccess<'_>,
-        shadow: &mut Shadow,
-        at: (usize, usize),
-        new: Entry,
-        home: Home,
-        place: (u32, u64),
-        lanes: (u32, u32),
-    ) {
-        let writes = a.action != Action::Read;
-        let asynchronous = self.kinds[new.site() as usize].asynchronous;
-        let cell = *shadow.get(at);
-        let same = |e: Entry| e.actor == new.actor && e.clock == new.clock;
-        // What most accesses are: again by the same thread.
-        if cell.write == new && writes && cell.read.bytes() == 0 && shadow.further(&cell).is_empty()
-        {
-            return;
-        }
-        let overlaps = |e: Entry| e.bytes() & new.bytes() != 0 && !same(e);
-        let thread = &self.blocks[&home.block].threads[home.thread as usize];
-        let mut unordered = Few::default();
-        // What is wrong with an old entry: whether it wrote, and whether a proxy fence is missing.
-        let mut wrong: Vec<(Entry, bool, bool)> = Vec::new();
-        let both = [(cell.write, true), (cell.read, false)];
-        for &(entry, wrote) in both.iter().chain(shadow.further(&cell)) {
-            if !overlaps(entry) {
-                continue;
-            }
-            if self.in_step && wrote && writes && self.fellow(entry, new, lanes.1) {
-                wrong.push((entry, true, false));
-            } else if self.before(thread, entry, home, asynchronous) {
-                if wrote && self.lacks_proxy_fence(entry, new, home) {
-                    wrong.push((entry, true, true));
-                }
-            } else {
-                unordered.push(entry);
-                if (wrote || writes) && !self.morally_strong(entry, new) {
-                    wrong.push((entry, wrote, false));
-                }
-            }
-        }
-        for (entry, wrote, proxy) in wrong {
-            self.conflict(m, a, entry, wrote, new, place, lanes, proxy);
-        }
-        let inside = |e: Entry| e.bytes() & !new.bytes() == 0;
-        let strong = self.kinds[new.site() as usize].strong;
-        if writes {
-            // A strong write takes the place of strong ones that it follows. Others stay: a later access may be in
-            // order with this one, or strong as this one, and not with those.
-            let weak = |e: Entry| e.bytes() != 0 && !self.kinds[e.site() as usize].strong;
-            let stays = |e: Entry| !inside(e) || strong && (weak(e) || unordered.has(e));
-            shadow.retain(at, |(e, _)| stays(*e));
-            if cell.write.bytes() != 0 && stays(cell.write) {
-                shadow.push(at, (cell.write, true));
-            }
-            let read = cell.read;
-            let cell = shadow.get_mut(at);
-            cell.write = new;
-            if read.bytes() != 0 && !stays(read) {
-                cell.read = Entry::NONE;
-            }
-        } else {
-            let weak = |e: Entry| !self.kinds[e.site() as usize].strong;
-            let goes =
-                |e: Entry| e.bytes() == 0 || inside(e) && !unordered.has(e) && !(strong && weak(e));
-            shadow.retain(at, |(e, wrote)| *wrote || !goes(*e));
-            if goes(cell.read) {
-                shadow.get_mut(at).read = new;
-            } else {
-                shadow.push(at, (new, false));
-            }
-        }
-    }
-
-    /// Whether an entry is that of an earlier lane of the same store.
-    fn fellow(&self, old: Entry, new: Entry, done: u32) -> bool {
-        let lane = (old.actor % (2 * self.threads)) % 32;
-        let warp = |e: Entry| e.actor - (e.actor % (2 * self.threads)) % 32;
-        old.site() == new.site()
-            && old.clock == new.clock
-            && warp(old) == warp(new)
-            && done >> lane & 1 != 0
-            && self.kinds[new.site() as usize].by == Accessor::Store
-    }
-
-    /// Whether a write by the generic proxy was not made visible to the asynchronous one that follows it.
-    fn lacks_proxy_fence(&self, old: Entry, new: Entry, home: Home) -> bool {
-        let (a, b) = (self.kinds[old.site() as usize], self.kinds[new.site() as usize]);
-        if !a.generic || b.generic || a.asynchronous || a.by == Accessor::Mbarrier {
-            return false;
-        }
-        let actors = 2 * self.threads;
-        let (block, thread) = (old.actor / actors, self.lead(old.actor % actors % self.threads));
-        // By the writer, or by the reader when it knew of the write.
-        let Some(writer) = self.blocks.get(&block).map(|b| &b.threads[thread as usize]) else {
-            return false;
-        };
-        if writer.proxy_fence.as_ref().is_some_and(|(clock, _)| *clock >= old.clock) {
-            return false;
-        }
-        let reader = &self.blocks[&home.block].threads[home.thread as usize];
-        let fenced = |known: &Known| known.of(home, block, thread) >= old.clock;
-        !reader.proxy_fence.as_ref().is_some_and(|(_, known)| fenced(known))
     }
 }

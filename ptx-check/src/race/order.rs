@@ -9,7 +9,7 @@ use ptx_isa::effect::{
     Scope,
 };
 
-use super::{Arrivals, Barrier, PUBLISHED, Published, Race, SEEN, acquires, covers, releases};
+use super::{Arrivals, PUBLISHED, Published, Race, SEEN, acquires, covers, releases};
 use crate::hash::HashMap;
 use crate::known::{Gathered, Handed, Home, Known};
 
@@ -25,73 +25,118 @@ impl Race {
         let program = &self.program;
         let opcode = program.functions[m.function() as usize].insts[m.index() as usize].opcode;
         let relaxed = program.matches[opcode as usize].has(".relaxed");
-        // Below sm_70 any lane brings its warp.
-        for home in self.homes(m, block, mask) {
+        if let BarrierName::Cta(id) = barrier {
+            // Who waits does nothing else until the barrier is complete. Below sm_70 any lane brings its warp, whose
+            // other lanes may go on.
+            let waits = kind != BarKind::Arrive && (!self.in_step || mask == m.live());
+            let Some(state) = self.blocks.get_mut(&block) else { return };
+            let barrier = state.barriers.entry(id).or_default();
+            match waits {
+                true => barrier.came.push((m.warp(), mask)),
+                false => self.bring(block, id, m.warp(), mask, kind != BarKind::Arrive),
+            }
+            return;
+        }
+        for home in self.homes(block, m.warp(), mask) {
             let handed = self.hand(home);
             let threads = self.threads;
             let thread = self.thread(home);
             let fences: Vec<Arc<Handed>> =
                 thread.fences[Scope::Cluster as usize..].iter().filter_map(Option::clone).collect();
             let inits = thread.inits.clone();
-            match barrier {
-                BarrierName::Cta(id) => {
-                    let blocks = self.blocks.get_mut(&block).expect("entered");
-                    let new = || Barrier { gathered: Gathered::new(threads), waiting: Vec::new() };
-                    let barrier = blocks.barriers.entry(id).or_insert_with(new);
-                    barrier.gathered.add(&handed);
-                    if kind != BarKind::Arrive {
-                        barrier.waiting.push(home.thread);
-                    }
-                }
-                BarrierName::Cluster => {
-                    let all = self.cluster_arrivals.entry(m.cluster()).or_default();
-                    let new = || Arrivals {
-                        all: Gathered::new(threads),
-                        inits: Gathered::new(threads),
-                        waiting: Vec::new(),
-                    };
-                    let arrivals = all.entry(block).or_insert_with(new);
-                    // A relaxed arrival brings what fences before it have released.
-                    if relaxed {
-                        fences.iter().for_each(|handed| arrivals.all.add(handed));
-                    } else {
-                        arrivals.all.add(&handed);
-                    }
-                    inits.iter().for_each(|handed| arrivals.inits.add(handed));
-                    arrivals.waiting.push(home.thread);
+            let all = self.cluster_arrivals.entry(m.cluster()).or_default();
+            let new = || Arrivals {
+                all: Gathered::new(threads),
+                inits: Gathered::new(threads),
+                waiting: Vec::new(),
+            };
+            let arrivals = all.entry(block).or_insert_with(new);
+            // A relaxed arrival brings what fences before it have released.
+            if relaxed {
+                fences.iter().for_each(|handed| arrivals.all.add(handed));
+            } else {
+                arrivals.all.add(&handed);
+            }
+            inits.iter().for_each(|handed| arrivals.inits.add(handed));
+            arrivals.waiting.push(home.thread);
+        }
+    }
+
+    /// Lanes of a warp bring what they know to a barrier of their block.
+    fn bring(&mut self, block: u32, id: u8, warp: u32, mask: u32, wait: bool) {
+        for home in self.homes(block, warp, mask) {
+            let (handed, threads) = (self.hand(home), self.threads);
+            let Some(state) = self.blocks.get_mut(&block) else { return };
+            let barrier = state.barriers.entry(id).or_default();
+            barrier.gathered.get_or_insert_with(|| Gathered::new(threads)).add(&handed);
+            if wait {
+                barrier.waiting.push(home.thread);
+            }
+        }
+    }
+
+    /// A barrier of a block is complete.
+    fn complete_in_block(&mut self, block: u32, id: u8) {
+        let (threads, agents) = (self.threads, self.agents);
+        let Some(state) = self.blocks.get_mut(&block) else { return };
+        let Some(barrier) = state.barriers.get_mut(&id) else { return };
+        let waiting: u32 = barrier.came.iter().map(|(_, mask)| mask.count_ones()).sum();
+        let everyone = waiting == threads && barrier.gathered.is_none();
+        // What they know of other blocks, and of agents, is not the same for all of them.
+        let more = |warp: usize| {
+            let end = threads.min(warp as u32 * 32 + 32) as usize;
+            state.threads[warp * 32..end].iter().any(|t| t.known.of_others())
+        };
+        let mut knowing = (0..state.knows.len()).filter(|warp| state.knows[*warp]);
+        if everyone && !agents && !knowing.any(more) {
+            barrier.came.clear();
+            (state.floor, state.clock) = (state.clock, state.clock + 1);
+            for warp in (0..state.knows.len()).filter(|warp| state.knows[*warp]) {
+                let end = threads.min(warp as u32 * 32 + 32) as usize;
+                let nothing = Known::nothing(threads);
+                for thread in &mut state.threads[warp * 32..end] {
+                    thread.known = nothing.clone();
                 }
             }
+            state.knows.fill(false);
+            return;
+        }
+        for (warp, mask) in std::mem::take(&mut barrier.came) {
+            self.bring(block, id, warp, mask, true);
+        }
+        let Some(state) = self.blocks.get_mut(&block) else { return };
+        let Some(barrier) = state.barriers.remove(&id) else { return };
+        let Some(known) = barrier.gathered.map(|gathered| gathered.known()) else { return };
+        for thread in barrier.waiting {
+            // It waited since it arrived, so that it knows nothing beyond what it brought.
+            let home = Home { block, thread, threads };
+            *self.knowledge(home) = known.clone();
+        }
+        if everyone && let Some(state) = self.blocks.get_mut(&block) {
+            (state.floor, state.clock) = (state.clock, state.clock + 1);
         }
     }
 
     pub(crate) fn complete(&mut self, m: &Moment<'_>, barrier: BarrierName) {
         let block = self.enter(m);
-        match barrier {
-            BarrierName::Cta(id) => {
-                let Some(state) = self.blocks.get_mut(&block) else { return };
-                let Some(barrier) = state.barriers.remove(&id) else { return };
-                let known = barrier.gathered.known();
-                for thread in barrier.waiting {
-                    // It waited since it arrived, so that it knows nothing beyond what it brought.
-                    state.threads[thread as usize].known = known.clone();
-                }
+        if let BarrierName::Cta(id) = barrier {
+            return self.complete_in_block(block, id);
+        }
+        let Some(all) = self.cluster_arrivals.remove(&m.cluster()) else { return };
+        let of = |what: fn(&Arrivals) -> &Gathered| -> HashMap<u32, Known> {
+            all.iter().map(|(b, arrivals)| (*b, what(arrivals).known())).collect()
+        };
+        let (known, inits) = (of(|a| &a.all), of(|a| &a.inits));
+        for (number, arrivals) in &all {
+            let home = Home { block: *number, thread: 0, threads: self.threads };
+            let (known, inits) = (together(home, &known), together(home, &inits));
+            if !self.blocks.contains_key(number) {
+                continue;
             }
-            BarrierName::Cluster => {
-                let Some(all) = self.cluster_arrivals.remove(&m.cluster()) else { return };
-                let of = |what: fn(&Arrivals) -> &Gathered| -> HashMap<u32, Known> {
-                    all.iter().map(|(b, arrivals)| (*b, what(arrivals).known())).collect()
-                };
-                let (known, inits) = (of(|a| &a.all), of(|a| &a.inits));
-                for (number, arrivals) in &all {
-                    let home = Home { block: *number, thread: 0, threads: self.threads };
-                    let (known, inits) = (together(home, &known), together(home, &inits));
-                    let Some(state) = self.blocks.get_mut(number) else { continue };
-                    for thread in &arrivals.waiting {
-                        let thread = &mut state.threads[*thread as usize];
-                        thread.known.meet(&known);
-                        thread.known_inits.meet(&inits);
-                    }
-                }
+            for thread in &arrivals.waiting {
+                let home = Home { thread: *thread, ..home };
+                self.knowledge(home).meet(&known);
+                self.thread(home).known_inits.meet(&inits);
             }
         }
     }
@@ -108,21 +153,21 @@ impl Race {
             let same = (0..32).filter(|l| left >> l & 1 != 0 && members[*l as usize] == named);
             let group = same.fold(0u32, |all, l| all | 1 << l);
             left &= !group;
-            let homes = self.homes(m, block, group);
+            let homes = self.homes(block, m.warp(), group);
             let handed: Vec<Handed> = homes.iter().map(|h| self.hand(*h)).collect();
             let mut together = handed[0].known.clone();
             for h in &handed {
                 together.join(homes[0], h);
             }
             for h in homes {
-                self.thread(h).known = together.clone();
+                *self.knowledge(h) = together.clone();
             }
         }
     }
 
     pub(crate) fn fence(&mut self, m: &Moment<'_>, mask: u32, fence: Fence) {
         let block = self.enter(m);
-        for home in self.homes(m, block, mask) {
+        for home in self.homes(block, m.warp(), mask) {
             if fence.inits {
                 let handed = Arc::new(self.hand(home));
                 self.thread(home).inits = Some(handed);
@@ -137,7 +182,7 @@ impl Race {
                 let seen = std::mem::take(&mut self.thread(home).seen);
                 for p in seen {
                     if self.reaches(&p, fence.scope, home) {
-                        self.thread(home).known.join(home, &p.handed);
+                        self.knowledge(home).join(home, &p.handed);
                     } else {
                         self.thread(home).seen.push(p);
                     }
@@ -166,7 +211,7 @@ impl Race {
         {
             for p in all {
                 if acquires(a.order) && self.reaches(&p, scope, home) {
-                    self.thread(home).known.join(home, &p.handed);
+                    self.knowledge(home).join(home, &p.handed);
                 } else {
                     // A fence may acquire it, with the narrower of the two scopes.
                     let seen = &mut self.thread(home).seen;
@@ -184,6 +229,10 @@ impl Race {
             return;
         }
         let mut new: Vec<Published> = Vec::new();
+        let fenced = self.thread(home).fences.iter().any(Option::is_some);
+        if !releases(a.order) && !fenced && !self.published.contains_key(&location) {
+            return;
+        }
         if releases(a.order) {
             new.push(Published { scope, handed: Arc::new(self.hand(home)) });
         } else {
@@ -208,6 +257,7 @@ impl Race {
 
     pub(crate) fn mbarrier(&mut self, m: &Moment<'_>, event: MbarrierEvent) {
         let block = self.enter(m);
+        self.agents = true;
         let home = self.home(block, m.warp() * 32 + u32::from(event.lane));
         let Some(location) = self.locate(m, event.space, event.address) else { return };
         match event.what {
@@ -239,7 +289,7 @@ impl Race {
         if let MbarrierOp::Test { .. } = event.what {
             if event.completes && acquires(event.order) {
                 for handed in phases.done.clone() {
-                    self.thread(home).known.join(home, &handed);
+                    self.knowledge(home).join(home, &handed);
                 }
             }
         } else if event.completes {
@@ -253,13 +303,16 @@ impl Race {
 
     pub(crate) fn copies(&mut self, m: &Moment<'_>, mask: u32, group: AsyncGroup) {
         let block = self.enter(m);
+        self.agents = true;
         let kind = match group.of {
             AsyncWork::Copies => 0,
             AsyncWork::BulkCopies => 1,
             AsyncWork::MatrixProducts => 2,
         };
-        for home in self.homes(m, block, mask) {
+        for home in self.homes(block, m.warp(), mask) {
             let actor = self.threads + home.thread;
+            // It may come to know of its agent.
+            self.knowledge(home);
             let thread = self.thread(home);
             match group.what {
                 AsyncGroupOp::Commit => {
@@ -310,7 +363,7 @@ impl Race {
                 Some((self.threads + t, clock))
             })
             .collect();
-        let known = &mut block.threads[home.thread as usize].known;
+        let known = self.knowledge(home);
         clocks.into_iter().for_each(|(agent, clock)| known.learn(home, agent, clock));
     }
 }

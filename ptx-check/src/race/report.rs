@@ -24,8 +24,7 @@ impl Race {
 
     pub(super) fn site(&self, entry: Entry) -> Site {
         let kind = self.kinds[entry.site() as usize];
-        let actors = 2 * self.threads;
-        let (block, thread) = (entry.actor / actors, entry.actor % actors % self.threads);
+        let (block, thread) = (self.block_of(entry), self.thread_of(entry));
         let split = |n: u32, [x, y, _]: [u32; 3]| [n % x, n / x % y, n / x / y];
         Site {
             what: Race::what(kind),
@@ -56,10 +55,8 @@ impl Race {
         let low = (at & !3).wrapping_add(to_address);
         let both = old.bytes() & new.bytes();
         // An earlier lane of this instruction has not written yet.
-        let actors = 2 * self.threads;
-        let first = m.block_number() as u32 * actors + m.warp() * 32;
-        let other = old.actor.wrapping_sub(first);
-        let fellow = (other < 32 && done >> other & 1 != 0 && old.site() == new.site())
+        let other = old.lane();
+        let fellow = (old.who == new.who && done >> other & 1 != 0 && old.site() == new.site())
             .then(|| (m.stored(other as u8), a.addresses[other as usize]));
         (0..4u64).filter(|n| both >> n & 1 != 0).all(|n| {
             let byte = low.wrapping_add(n);
@@ -79,13 +76,11 @@ impl Race {
     /// Whether the copy of an earlier lane of this instruction is the same as that of `lane`.
     fn same_copy(&self, m: &Moment<'_>, old: Entry, new: Entry, lane: u32) -> bool {
         let kind = self.kinds[new.site() as usize];
-        let actors = 2 * self.threads;
-        let [was, is] = [old, new].map(|e| (e.actor / actors, e.actor % actors % self.threads));
         old.site() == new.site()
             && kind.asynchronous
             && kind.action == Action::Write
-            && (was.0, was.1 / 32) == (is.0, is.1 / 32)
-            && m.alike((was.1 % 32) as u8, lane as u8)
+            && old.who / 2 == new.who / 2
+            && m.alike(old.lane() as u8, lane as u8)
     }
 
     /// Where an address of the access lies in its memory.
@@ -179,9 +174,7 @@ impl Race {
 
     /// What would order the two accesses.
     fn missing(&self, old: Entry, new: Entry, class: Class) -> String {
-        let actors = 2 * self.threads;
-        let [(b1, t1), (b2, t2)] =
-            [old, new].map(|e| (e.actor / actors, e.actor % actors % self.threads));
+        let [(b1, t1), (b2, t2)] = [old, new].map(|e| (self.block_of(e), self.thread_of(e)));
         let kinds = [old, new].map(|e| self.kinds[e.site() as usize]);
         let scope = |s: Scope| match s {
             Scope::Cta => "the block",
