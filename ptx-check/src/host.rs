@@ -6,6 +6,7 @@ use ptx_interp::report::CodePlace;
 use ptx_interp::{Allocation, MemoryEvent};
 
 use crate::finding::{Check, Class, Finding, Site, Variable, Where};
+use crate::written::Written;
 
 /// Where a value that nobody wrote comes from.
 #[derive(Clone, Debug)]
@@ -32,18 +33,13 @@ impl Cause {
     }
 }
 
-/// An allocation and which of its bytes hold something, a bit each.
-struct Bytes {
-    end: u64,
-    written: Vec<u64>,
-}
-
 /// Global memory.
 #[derive(Default)]
 pub(crate) struct Host {
     /// Whether written bytes are kept.
     tracks: bool,
-    written: BTreeMap<u64, Bytes>,
+    /// By first address: the end of the allocation, and which of its bytes hold something.
+    written: BTreeMap<u64, (u64, Written)>,
     freed: BTreeMap<u64, Allocation>,
     /// Bytes that a kernel wrote from values that nobody wrote, four at a time, with the number of the cause.
     poisoned: BTreeMap<u64, u32>,
@@ -72,9 +68,7 @@ impl Host {
                 self.forget_freed(a.start, a.size);
                 // The host may write its own memory unseen.
                 if self.tracks && !a.lent {
-                    let words = a.size.div_ceil(64) as usize;
-                    let bytes = Bytes { end: a.start + a.size, written: vec![0; words] };
-                    self.written.insert(a.start, bytes);
+                    self.written.insert(a.start, (a.start + a.size, Written::new(a.size)));
                 }
             }
             MemoryEvent::Freed(a) => {
@@ -146,24 +140,32 @@ impl Host {
         (address - a.start < a.size).then(|| a.clone())
     }
 
-    fn bytes(&mut self, address: u64) -> Option<(u64, &mut Bytes)> {
-        let (start, bytes) = self.written.range_mut(..=address).next_back()?;
-        (address < bytes.end).then_some((*start, bytes))
+    /// Whether written bytes are kept.
+    pub(crate) fn tracks(&self) -> bool {
+        self.tracks
+    }
+
+    /// What is known of the allocation that holds a range, and its first address. `None` where the range is not in one,
+    /// and where kernels have written values that nobody wrote.
+    pub(crate) fn range(&mut self, at: u64, end: u64) -> Option<(u64, &mut Written)> {
+        if !self.poisoned.is_empty() {
+            return None;
+        }
+        let (start, (last, known)) = self.written.range_mut(..=at).next_back()?;
+        (end <= *last).then_some((*start, known))
     }
 
     /// Which of `bytes` bytes (at most 64) nobody wrote, a bit each; memory that is not tracked is written.
     pub(crate) fn unwritten(&self, address: u64, bytes: u32) -> u64 {
-        let Some((start, known)) = self.written.range(..=address).next_back() else { return 0 };
-        let mut missing = 0;
-        for n in 0..u64::from(bytes.min(64)) {
-            if address + n >= known.end {
-                break;
-            }
-            let at = address + n - start;
-            let written = known.written[(at / 64) as usize] >> (at % 64) & 1;
-            missing |= (1 - written) << n;
+        let Some((start, (end, known))) = self.written.range(..=address).next_back() else {
+            return 0;
+        };
+        if address >= *end {
+            return 0;
         }
-        missing
+        let at = address - start;
+        let missing = |n: &u64| !known.all(at + n..at + n + 1);
+        (0..u64::from(bytes.min(64))).filter(missing).fold(0, |all, n| all | 1 << n)
     }
 
     /// Marks a range as written or not.
@@ -178,18 +180,10 @@ impl Host {
                 self.poisoned.remove(&at);
             }
         }
-        let Some((start, known)) = self.bytes(address) else { return };
-        let (mut at, end) = (address - start, (address + bytes).min(known.end) - start);
-        while at < end {
-            let (word, bit) = ((at / 64) as usize, at % 64);
-            let n = (64 - bit).min(end - at);
-            let mask = if n == 64 { u64::MAX } else { ((1 << n) - 1) << bit };
-            if valid {
-                known.written[word] |= mask;
-            } else {
-                known.written[word] &= !mask;
-            }
-            at += n;
+        if let Some((start, (end, known))) = self.written.range_mut(..=address).next_back()
+            && address < *end
+        {
+            known.set(address - start..address + bytes - start, valid);
         }
     }
 

@@ -5,6 +5,8 @@
 //! in `transfer`; results of instructions that look across lanes count as defined, so that no report is a guess.
 
 mod accesses;
+mod marks;
+mod quick;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,100 +16,45 @@ use ptx_interp::observer::MemoryAccess;
 use ptx_isa::effect::{Accessor, Effect, window};
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::{Kind, Space};
-use ptx_parse::code::{ArgumentLocation, CallArg, Flow, Inst, Program};
+use ptx_parse::code::{CallArg, Flow, Inst, Program};
 
 use crate::finding::{Check, Class, Finding, Where};
 use crate::hash::HashMap;
 use crate::host::{Cause, Host, variable};
 use crate::memory::site;
-use crate::transfer::{self, Arg, Bytes, whole};
+use crate::transfer::{self, Arg};
+use crate::written::Written;
+
+use marks::{From, Mark, Warp};
+use quick::Touched;
 
 /// The register of the carry flag, which has no name in the text.
 const CARRY: &str = "CC.CF";
 
-/// Where an undefined value comes from.
-#[derive(Copy, Clone, PartialEq, Eq, Hash)]
-enum From {
-    /// A register that was never written.
-    Register(Kind, u32),
-    /// A number of [`Host::keep`].
-    Kept(u32),
-}
-
-/// Undefined bytes of a register by lane.
-#[derive(Clone)]
-struct Mark {
-    bytes: Bytes,
-    from: From,
-}
-
-/// Registers of an activation; `None`: all lanes are defined.
-struct Frame {
-    function: u32,
-    registers: [Vec<Option<Box<Mark>>>; 3],
-}
-
-/// A warp.
-#[derive(Default)]
-struct Warp {
-    frames: HashMap<u32, Frame>,
-    temporaries: HashMap<(Kind, u32), Mark>,
-    /// Lanes that have written a byte of local memory, by address.
-    local: Vec<u32>,
-    /// Undefined bytes that a copy has read, by lane, and where they come from.
-    copied: HashMap<u8, (Vec<bool>, From)>,
-}
-
-impl Warp {
-    fn get(&self, activation: u32, v: V) -> Option<&Mark> {
-        match v.src {
-            Src::Reg(n) => {
-                let frame = self.frames.get(&activation)?;
-                frame.registers[v.kind as usize].get(n as usize)?.as_deref()
-            }
-            Src::Temp(n) => self.temporaries.get(&(v.kind, n)),
-            _ => None,
-        }
-    }
-
-    /// Sets the marks of some lanes.
-    fn set(&mut self, activation: u32, v: V, mask: u32, bytes: &Bytes, from: From) {
-        let old = self.get(activation, v);
-        if old.is_none() && bytes.iter().all(|b| *b == 0) {
-            return;
-        }
-        let mut new = old.cloned().unwrap_or(Mark { bytes: [0; 32], from });
-        for l in (0..32).filter(|l| mask >> l & 1 != 0) {
-            new.bytes[l] = bytes[l];
-            if bytes[l] != 0 {
-                new.from = from;
-            }
-        }
-        let defined = new.bytes.iter().all(|b| *b == 0);
-        match v.src {
-            Src::Reg(n) => {
-                let Some(frame) = self.frames.get_mut(&activation) else { return };
-                if let Some(slot) = frame.registers[v.kind as usize].get_mut(n as usize) {
-                    *slot = (!defined).then(|| Box::new(new));
-                }
-            }
-            Src::Temp(n) if defined => drop(self.temporaries.remove(&(v.kind, n))),
-            Src::Temp(n) => drop(self.temporaries.insert((v.kind, n), new)),
-            _ => {}
-        }
-    }
-}
+/// Index of its block, and its number there.
+type WarpName = ([u32; 3], u32);
 
 /// Watches values of a launch.
 pub(crate) struct Init {
     program: Arc<Program>,
-    warps: HashMap<([u32; 3], u32), Warp>,
+    warps: HashMap<WarpName, Box<Warp>>,
+    /// The warp that acted last, which is not in `warps`.
+    current: Option<(WarpName, Box<Warp>)>,
+    /// By function: lanes that a new frame has as undefined, of each register.
+    templates: HashMap<u32, Vec<u32>>,
+    /// By position in the decoded stream.
+    touched: Vec<Option<Touched>>,
     /// Which bytes of a block's shared memory were written.
-    shared: HashMap<u64, Vec<bool>>,
+    shared: HashMap<u64, Written>,
     numbers: HashMap<[u32; 3], u64>,
     causes: HashMap<(u32, u32, u64), u32>,
     found: HashSet<(u32, u32, Class)>,
     pub findings: Vec<Finding>,
+}
+
+/// What is known of the shared memory of a block.
+fn shared(all: &mut HashMap<u64, Written>, owner: u64, bytes: u32) -> &mut Written {
+    all.entry(owner).or_insert_with(|| Written::new(u64::from(bytes)))
 }
 
 fn lanes(mask: u32) -> impl Iterator<Item = usize> {
@@ -119,6 +66,9 @@ impl Init {
         Init {
             program,
             warps: HashMap::default(),
+            current: None,
+            templates: HashMap::default(),
+            touched: Vec::new(),
             shared: HashMap::default(),
             numbers: HashMap::default(),
             causes: HashMap::default(),
@@ -128,47 +78,49 @@ impl Init {
     }
 
     pub(crate) fn block_ends(&mut self, block: [u32; 3]) {
+        if let Some((name, warp)) = self.current.take() {
+            self.warps.insert(name, warp);
+        }
         self.warps.retain(|(b, _), _| *b != block);
         if let Some(number) = self.numbers.remove(&block) {
             self.shared.remove(&number);
         }
     }
 
-    /// The warp's marks, with a frame for the executing activation.
-    fn enter(&mut self, m: &Moment<'_>) -> Warp {
-        let key = (m.block(), m.warp());
-        self.numbers.entry(key.0).or_insert_with(|| m.block_number());
-        let mut warp = self.warps.remove(&key).unwrap_or_default();
-        let function = m.function();
-        if warp.frames.get(&m.activation()).is_some_and(|f| f.function == function) {
-            return warp;
-        }
-        let f = &self.program.functions[function as usize];
-        let new = |kind: Kind| {
-            // Lanes that do not exist write nothing and use nothing.
-            let bytes = |l: usize| if m.all() >> l & 1 != 0 { whole(kind) } else { 0 };
-            let bytes: Bytes = std::array::from_fn(bytes);
-            let mark = |n| Mark { bytes, from: From::Register(kind, n) };
-            (0..f.regs[kind as usize]).map(|n| Some(Box::new(mark(n)))).collect::<Vec<_>>()
-        };
-        let mut registers = [Kind::P, Kind::W, Kind::D].map(new);
-        for slot in f.params.iter().chain(&f.rets) {
-            if let ArgumentLocation::Reg(V { kind, src: Src::Reg(n) }) = slot {
-                registers[*kind as usize][*n as usize] = None;
+    /// Makes the warp the current one, with a frame for the executing activation.
+    fn come(&mut self, m: &Moment<'_>) {
+        let (name, activation) = ((m.block(), m.warp()), m.activation() as usize);
+        if self.current.as_ref().is_none_or(|(current, _)| *current != name) {
+            if let Some((old, warp)) = self.current.take() {
+                self.warps.insert(old, warp);
             }
+            self.numbers.entry(name.0).or_insert_with(|| m.block_number());
+            self.current = Some((name, self.warps.remove(&name).unwrap_or_default()));
         }
-        // The carry flag, which has no name in the text.
-        for (n, register) in registers[Kind::P as usize].iter_mut().enumerate() {
-            if f.reg_names[Kind::P as usize].get(n).is_none_or(|name| &*name.base == CARRY) {
-                *register = None;
-            }
+        let Some((_, warp)) = &mut self.current else { return };
+        let frame = warp.frames.get(activation).and_then(Option::as_ref);
+        if frame.is_some_and(|f| f.function == m.function()) {
+            return;
         }
-        warp.frames.insert(m.activation(), Frame { function, registers });
-        warp
+        let fresh = self.fresh(m);
+        let Some((_, warp)) = &mut self.current else { return };
+        // A split that has ended has no activation.
+        if warp.frames.len() <= activation && activation < 1 << 20 {
+            warp.frames.resize_with(activation + 1, || None);
+        }
+        if let Some(frame) = warp.frames.get_mut(activation) {
+            *frame = Some(fresh);
+        }
     }
 
-    fn leave(&mut self, m: &Moment<'_>, warp: Warp) {
-        self.warps.insert((m.block(), m.warp()), warp);
+    /// The warp's marks, until it leaves.
+    fn enter(&mut self, m: &Moment<'_>) -> Box<Warp> {
+        self.come(m);
+        self.current.take().map(|(_, warp)| warp).unwrap_or_default()
+    }
+
+    fn leave(&mut self, m: &Moment<'_>, warp: Box<Warp>) {
+        self.current = Some(((m.block(), m.warp()), warp));
     }
 
     /// A warp issues an instruction, whose guard holds in `active`.
@@ -282,8 +234,7 @@ impl Init {
                     if i < n { warp.get(activation, args[i]) } else { None }
                 });
                 let undefined = |mark: &&Mark| lanes(mask).any(|l| mark.bytes[l] != 0);
-                let Some(from) = marks.iter().flatten().copied().find(undefined).map(|m| m.from)
-                else {
+                let Some(from) = marks.iter().flatten().find(undefined).map(|m| m.from) else {
                     return warp.set(activation, *dst, mask, &[0; 32], From::Kept(0));
                 };
                 // A value minus or exclusive-or itself is 0, whatever it was.
@@ -293,7 +244,7 @@ impl Init {
                     _ => None,
                 });
                 let sources: [Arg<'_>; 3] = std::array::from_fn(|i| Arg {
-                    bytes: marks[i].map(|m| &m.bytes),
+                    bytes: marks[i].as_ref().map(|m| &m.bytes),
                     constant: args[i].as_const(),
                     values: values[i].as_ref(),
                 });
@@ -384,15 +335,7 @@ impl Init {
                 let Some((owner, at)) = m.block_of_shared(at) else { return 0 };
                 let known = self.shared.get(&owner);
                 let size = u64::from(m.shared_bytes());
-                let range = at as usize..at as usize + bytes as usize;
-                // What most are: all of them were written.
-                if known.and_then(|k| k.get(range)).is_some_and(|k| k.iter().all(|b| *b)) {
-                    return 0;
-                }
-                each(&|n| {
-                    at + n < size
-                        && known.is_none_or(|k| !k.get((at + n) as usize).unwrap_or(&true))
-                })
+                each(&|n| at + n < size && known.is_none_or(|k| !k.all(at + n..at + n + 1)))
             }
             // Only arrays: parameters of calls are copied unseen.
             (Space::Local, at) if m.in_local_array(at) => each(&|n| {

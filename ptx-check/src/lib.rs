@@ -14,7 +14,7 @@
 //! | `host` | what is known of global memory between launches: what was freed, what was written |
 //! | `memory` | bounds by variable, faults as findings, leaks |
 //! | `race`, `known`, `shadow` | conflicting accesses that nothing orders; what threads know; last accesses |
-//! | `init`, `transfer` | values that nobody wrote; what instructions make of them |
+//! | `init`, `transfer`, `written` | values that nobody wrote; what instructions make of them; which bytes hold something |
 //! | `sync` | barriers, member masks, mbarrier objects, deadlocks |
 //!
 //! Checked launches run one after another, each on one host thread, so that reports are the same in every run.
@@ -40,6 +40,7 @@ mod shadow;
 mod sync;
 mod transfer;
 mod watch;
+mod written;
 
 pub use environment::Checks;
 pub use finding::{Check, Class, Finding, Site};

@@ -103,7 +103,9 @@ impl Observer for Watch<'_> {
                 if let Some(counter) = &mut self.counter {
                     counter.issue(m, active);
                 }
-                if let Some(init) = &mut self.init {
+                if let Some(init) = &mut self.init
+                    && !init.quick_issue(m, active)
+                {
                     init.issue(m, active, &self.checker.host());
                 }
             }
@@ -118,7 +120,10 @@ impl Observer for Watch<'_> {
                     race.access(m, access);
                 }
                 if let Some(init) = &mut self.init {
-                    init.access(m, access, &mut self.checker.host());
+                    let mut host = self.checker.host();
+                    if !init.quick_access(m, access, &mut host) {
+                        init.access(m, access, &mut host);
+                    }
                 }
             }
             WarpEvent::BarrierArrive { barrier, lanes, kind, threads, .. } => {

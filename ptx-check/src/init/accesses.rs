@@ -138,12 +138,9 @@ impl Init {
             },
             (Space::Shared | Space::SharedCluster, at) => {
                 let Some((owner, at)) = m.block_of_shared(at) else { return };
-                let size = m.shared_bytes() as usize;
-                let known = self.shared.entry(owner).or_insert_with(|| vec![false; size]);
+                let known = super::shared(&mut self.shared, owner, m.shared_bytes());
                 for n in 0..u64::from(bytes) {
-                    if let Some(byte) = known.get_mut((at + n) as usize) {
-                        *byte = missing >> n.min(63) & 1 == 0;
-                    }
+                    known.set(at + n..at + n + 1, missing >> n.min(63) & 1 == 0);
                 }
             }
             (Space::Local | Space::ParamFunc, at) => {
