@@ -1,16 +1,18 @@
 //! The last accesses to every byte of shared and global memory.
 //!
-//! A cell of 36 bytes for each 4 bytes keeps the last write and the latest read. Further ones that nothing orders (other
+//! A cell of 44 bytes for each 4 bytes keeps the last write and the latest read. Further ones that nothing orders (other
 //! bytes of the word, several readers) stand in a side table, whose size is limited. Lanes of a warp that access a word
-//! at once are one entry.
+//! at once are one entry, and so are warps whose same lanes read it by one instruction.
 
 use crate::hash::HashMap;
 
-/// An access by lanes of one warp, or by the agent of one of them.
+/// An access by lanes of a warp, or by the agent of one of them; a read by the same lanes of several warps.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Entry {
-    /// Block times warps of a block plus warp, times 2; 1 more for agents, which carry out asynchronous copies.
+    /// Block times 2; 1 more for agents, which carry out asynchronous copies.
     pub who: u32,
+    /// Warps of the block, a bit each.
+    pub warps: u32,
     pub clock: u32,
     pub lanes: u32,
     /// Number of the site, times 16, and which of the four bytes.
@@ -18,10 +20,18 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    pub(crate) const NONE: Entry = Entry { who: 0, clock: 0, lanes: 0, site_and_bytes: 0 };
+    pub(crate) const NONE: Entry =
+        Entry { who: 0, warps: 0, clock: 0, lanes: 0, site_and_bytes: 0 };
 
-    pub(crate) fn new(who: u32, clock: u32, lanes: u32, site: u32, bytes: u8) -> Entry {
-        Entry { who, clock, lanes, site_and_bytes: site << 4 | u32::from(bytes) }
+    pub(crate) fn new(
+        (who, warp): (u32, u32),
+        clock: u32,
+        lanes: u32,
+        site: u32,
+        bytes: u8,
+    ) -> Entry {
+        let site_and_bytes = site << 4 | u32::from(bytes);
+        Entry { who, warps: 1 << (warp & 31), clock, lanes, site_and_bytes }
     }
     pub(crate) fn site(self) -> u32 {
         self.site_and_bytes >> 4
@@ -37,6 +47,14 @@ impl Entry {
     /// The same by other lanes.
     pub(crate) fn of(self, lanes: u32) -> Entry {
         Entry { lanes, ..self }
+    }
+    /// The same by other warps.
+    pub(crate) fn of_warps(self, warps: u32) -> Entry {
+        Entry { warps, ..self }
+    }
+    /// The first of its warps.
+    pub(crate) fn warp(self) -> u32 {
+        self.warps.trailing_zeros() & 31
     }
     /// The first of its lanes.
     pub(crate) fn lane(self) -> u32 {
@@ -230,6 +248,45 @@ impl Shadow {
         }
     }
 
+    /// Makes entries of several warps one of each.
+    pub(crate) fn part(&mut self, at: (usize, usize)) {
+        let cell = *self.get(at);
+        let mut all = self.further(&cell).to_vec();
+        all.push((cell.read, false));
+        if all.iter().all(|(e, _)| e.warps & e.warps.wrapping_sub(1) == 0) {
+            return;
+        }
+        self.forget(at);
+        let one_each = all.into_iter().flat_map(|(entry, wrote)| {
+            let warps = (0..32).filter(move |warp| entry.warps >> warp & 1 != 0);
+            warps.map(move |warp| (entry.of_warps(1 << warp), wrote))
+        });
+        // The last one is the latest read.
+        let mut before: Option<Further> = None;
+        for further in one_each {
+            if let Some(before) = before.replace(further) {
+                self.push(at, before);
+            }
+        }
+        self.get_mut(at).read = before.map_or(Entry::NONE, |(read, _)| read);
+    }
+
+    /// Keeps the entries of a block.
+    pub(crate) fn keep_block(&mut self, block: u32) {
+        for page in 0..self.pages.len() {
+            for number in 0..self.pages[page].len() {
+                let at = (page, number);
+                self.retain(at, |(e, _)| e.who / 2 == block);
+                let cell = self.get_mut(at);
+                for entry in [&mut cell.write, &mut cell.read] {
+                    if entry.who / 2 != block {
+                        *entry = Entry::NONE;
+                    }
+                }
+            }
+        }
+    }
+
     /// Whether the further accesses of a cell are all reads.
     pub(crate) fn only_reads(&self, at: (usize, usize)) -> bool {
         let more = self.get(at).more;
@@ -279,8 +336,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_is_nine_bytes_a_byte() {
-        assert_eq!(size_of::<Cell>(), 36);
+    fn a_cell_is_eleven_bytes_a_byte() {
+        assert_eq!(size_of::<Cell>(), 44);
     }
 
     #[test]
@@ -296,13 +353,31 @@ mod tests {
     }
 
     #[test]
+    fn readers_are_parted_by_warp() {
+        let mut shadow = Shadow::default();
+        let at = shadow.cell(0x40);
+        let entry = |warps| Entry::new((2, 0), 5, 1, 3, 15).of_warps(warps);
+        shadow.push(at, (entry(6), false));
+        shadow.get_mut(at).read = entry(9);
+        shadow.part(at);
+        let cell = *shadow.get(at);
+        let mut warps: Vec<u32> = shadow.further(&cell).iter().map(|(e, _)| e.warps).collect();
+        warps.push(cell.read.warps);
+        assert_eq!(warps, [2, 4, 1, 8]);
+        shadow.keep_block(1);
+        assert_eq!(shadow.further(&cell).len(), 3);
+        shadow.keep_block(0);
+        assert_eq!((shadow.get(at).read, shadow.get(at).has_more()), (Entry::NONE, false));
+    }
+
+    #[test]
     fn further_accesses_come_and_go() {
         let mut shadow = Shadow::default();
         let at = shadow.cell(0x1004);
         assert_eq!(at, shadow.cell(0x1007));
         assert_ne!(at, shadow.cell(0x1008));
         for actor in 0..20 {
-            shadow.push(at, (Entry::new(actor, 1, 1, 3, 15), false));
+            shadow.push(at, (Entry::new((actor, 0), 1, 1, 3, 15), false));
         }
         assert_eq!(shadow.further(shadow.get(at)).len(), FURTHER);
         shadow.retain(at, |(e, _)| e.who < 2);

@@ -159,6 +159,12 @@ pub(crate) struct Race {
     sites: Vec<u32>,
     /// There was an access by an agent.
     agents: bool,
+    /// There are no clusters: nobody else reaches a block's shared memory.
+    alone: bool,
+    /// The block that acted last, which is there.
+    entered: Option<u32>,
+    /// The shadow of a block that has ended, for the next one, and the clock up to which it says something.
+    spare: Option<(Shadow, u32)>,
     published: HashMap<(u32, u64), Vec<Published>>,
     phases: HashMap<(u32, u64), Phases>,
     cluster_arrivals: HashMap<u64, HashMap<u32, Arrivals>>,
@@ -174,6 +180,8 @@ const PUBLISHED: usize = 16;
 const SEEN: usize = 64;
 /// Commits of groups of products that are kept.
 const COMMITS: usize = 64;
+/// Up to this clock the next block goes on with the shadow of the one before.
+const MANY: u32 = 1 << 30;
 /// Pairs of places that are reported.
 const CONFLICTS: usize = 4096;
 
@@ -243,6 +251,9 @@ impl Race {
             numbers: HashMap::default(),
             sites: Vec::new(),
             agents: false,
+            alone: false,
+            entered: None,
+            spare: None,
             published: HashMap::default(),
             phases: HashMap::default(),
             cluster_arrivals: HashMap::default(),
@@ -255,6 +266,7 @@ impl Race {
     /// What stays of a launch that has ended: its accesses to global memory.
     pub(crate) fn settled(mut self) -> Race {
         self.blocks.clear();
+        self.spare = None;
         self.clusters.clear();
         self.published.clear();
         self.phases.clear();
@@ -270,7 +282,14 @@ impl Race {
     pub(crate) fn block_ends(&mut self, block: [u32; 3]) {
         let [x, y, _] = self.grid;
         let number = block[0] + x * (block[1] + y * block[2]);
-        self.blocks.remove(&number);
+        self.entered = None;
+        if let Some(block) = self.blocks.remove(&number)
+            && self.alone
+            && !self.agents
+            && block.clock < MANY
+        {
+            self.spare = Some((block.shared, block.clock));
+        }
         self.published.retain(|(owner, _), _| *owner != number);
         self.phases.retain(|(owner, _), _| *owner != number);
     }
@@ -279,6 +298,7 @@ impl Race {
     fn enter(&mut self, m: &Moment<'_>) -> u32 {
         if self.threads == 0 {
             self.threads = m.threads_per_block();
+            self.alone = m.block_of_rank(1).is_none();
             let three = |regs: [Sreg; 3]| regs.map(|r| m.special(0, r) as u32);
             self.block_size = three([Sreg::NtidX, Sreg::NtidY, Sreg::NtidZ]);
             self.grid = three([Sreg::NctaidX, Sreg::NctaidY, Sreg::NctaidZ]);
@@ -290,7 +310,10 @@ impl Race {
             }
         }
         let number = m.block_number() as u32;
-        self.begin(number, m.cluster());
+        if self.entered != Some(number) {
+            self.begin(number, m.cluster());
+            self.entered = Some(number);
+        }
         number
     }
 
@@ -312,26 +335,31 @@ impl Race {
             known_inits: nothing.clone(),
         };
         let threads = (0..self.threads).map(|_| thread()).collect();
-        let (barriers, shared) = (HashMap::default(), Shadow::default());
-        let knows = vec![false; self.warps() as usize];
+        // What another block has left in a spare shadow counts as known to all of this one.
+        let spare = self.spare.take().filter(|_| !self.agents);
+        let (shared, floor) = spare.unwrap_or_default();
+        let barriers = HashMap::default();
+        let knows = vec![false; self.threads.div_ceil(32) as usize];
         self.clusters.insert(number, cluster);
-        let block = Block { threads, barriers, shared, clock: 1, floor: 0, knows };
+        let block = Block { threads, barriers, shared, clock: floor + 1, floor, knows };
         self.blocks.insert(number, block);
-    }
-
-    /// Warps of a block.
-    fn warps(&self) -> u32 {
-        self.threads.div_ceil(32)
     }
 
     /// The block of an entry.
     fn block_of(&self, entry: Entry) -> u32 {
-        entry.who / 2 / self.warps()
+        entry.who / 2
     }
 
     /// The thread, in its block, of the first lane of an entry.
     fn thread_of(&self, entry: Entry) -> u32 {
-        entry.who / 2 % self.warps() * 32 + entry.lane()
+        entry.warp() * 32 + entry.lane()
+    }
+
+    /// From now on agents act as well, whom a block's barriers do not order: shadows hold nothing of other blocks.
+    fn agents_appear(&mut self) {
+        if !std::mem::replace(&mut self.agents, true) {
+            self.blocks.iter_mut().for_each(|(number, block)| block.shared.keep_block(*number));
+        }
     }
 
     /// The thread whose clock a thread has.
@@ -393,7 +421,9 @@ impl Race {
             return;
         }
         let kind = kind_of(m, a);
-        self.agents |= kind.asynchronous || a.by == Accessor::Mbarrier;
+        if kind.asynchronous || a.by == Accessor::Mbarrier {
+            self.agents_appear();
+        }
         let site = self.site_number(m.pc() as usize, kind);
         if !kind.strong
             && !kind.asynchronous

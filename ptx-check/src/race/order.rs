@@ -257,7 +257,7 @@ impl Race {
 
     pub(crate) fn mbarrier(&mut self, m: &Moment<'_>, event: MbarrierEvent) {
         let block = self.enter(m);
-        self.agents = true;
+        self.agents_appear();
         let home = self.home(block, m.warp() * 32 + u32::from(event.lane));
         let Some(location) = self.locate(m, event.space, event.address) else { return };
         match event.what {
@@ -303,7 +303,7 @@ impl Race {
 
     pub(crate) fn copies(&mut self, m: &Moment<'_>, mask: u32, group: AsyncGroup) {
         let block = self.enter(m);
-        self.agents = true;
+        self.agents_appear();
         let kind = match group.of {
             AsyncWork::Copies => 0,
             AsyncWork::BulkCopies => 1,

@@ -56,7 +56,8 @@ impl Race {
         let both = old.bytes() & new.bytes();
         // An earlier lane of this instruction has not written yet.
         let other = old.lane();
-        let fellow = (old.who == new.who && done >> other & 1 != 0 && old.site() == new.site())
+        let same = (old.who, old.warps) == (new.who, new.warps);
+        let fellow = (same && done >> other & 1 != 0 && old.site() == new.site())
             .then(|| (m.stored(other as u8), a.addresses[other as usize]));
         (0..4u64).filter(|n| both >> n & 1 != 0).all(|n| {
             let byte = low.wrapping_add(n);
@@ -79,7 +80,7 @@ impl Race {
         old.site() == new.site()
             && kind.asynchronous
             && kind.action == Action::Write
-            && old.who / 2 == new.who / 2
+            && (old.who / 2, old.warps) == (new.who / 2, new.warps)
             && m.alike(old.lane() as u8, lane as u8)
     }
 

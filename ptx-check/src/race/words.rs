@@ -19,11 +19,8 @@ struct Now {
     writes: bool,
     block: u32,
     warp: u32,
-    /// Of the warp; in front of it those of its block begin at `first`.
+    /// Of the block's threads, as entries have it.
     who: u32,
-    first: u32,
-    /// How many there are of the block.
-    span: u32,
     clock: u32,
     floor: u32,
     /// The warp's threads know no more of others than `floor` says.
@@ -40,8 +37,14 @@ impl Now {
     /// Whether everyone in the block knows of an entry; also of one that is not there.
     #[inline(always)]
     fn settled(&self, e: Entry) -> bool {
-        let own = e.who.wrapping_sub(self.first) < self.span && !e.by_agent();
-        e.clock == 0 || e.clock <= self.floor && own
+        // In memory of the block, what another block has left there is older than its beginning.
+        e.clock == 0 || e.clock <= self.floor && (e.who == self.who || self.local)
+    }
+
+    /// Whether an entry is of this warp alone.
+    #[inline(always)]
+    fn is_mine(&self, e: Entry) -> bool {
+        e.who == self.who && e.warps == 1 << self.warp
     }
 
     /// Whether the warp's own order puts an entry before `new`, for sure.
@@ -49,7 +52,7 @@ impl Now {
     fn own(&self, e: Entry, new: Entry, wrote: bool) -> bool {
         // Below sm_70 lanes of one store may still meet in a word.
         let step = self.in_step && !(wrote && self.writes && e.site() == new.site());
-        e.who == self.who && (step || e.lanes == new.lanes && e.lanes.is_power_of_two())
+        self.is_mine(e) && (step || e.lanes == new.lanes && e.lanes.is_power_of_two())
     }
 
     /// Does a weak access by threads, if nothing in the word can be in conflict with it. Whether it did.
@@ -89,15 +92,22 @@ impl Now {
         }
         let cell = shadow.get_mut(at);
         // Which lanes of the warp read it is all that may differ.
-        let again = read.who == self.who && read.lanes & !new.lanes == 0 && inside(read);
+        let again = self.is_mine(read) && read.lanes & !new.lanes == 0 && inside(read);
         if again || inside(read) && !cell.has_more() && before(read, false) {
             cell.read = new;
             return true;
         }
         // Others read it since they last met with this warp. Who reads first after that goes the long way, which drops
         // what is out of date.
-        let others = self.simple && read.who != self.who && !read.by_agent();
+        let others = self.simple && !self.is_mine(read) && !read.by_agent();
         if !others || self.settled(read) {
+            return false;
+        }
+        if read.of_warps(0) == new.of_warps(0) {
+            cell.read.warps |= new.warps;
+            return true;
+        }
+        if read.who == self.who && read.warps & new.warps != 0 {
             return false;
         }
         cell.read = new;
@@ -156,7 +166,7 @@ impl Race {
             let address = a.addresses[lane as usize];
             (low, high) = (low.min(address), high.max(address));
         }
-        let alone = m.block_of_rank(1).is_none();
+        let alone = self.alone;
         match a.space {
             Space::Shared | Space::SharedCluster if alone && high < window::SHARED_CTA => {
                 Some((block, 0))
@@ -173,20 +183,17 @@ impl Race {
 
     fn now(&self, m: &Moment<'_>, site: u32, block: u32, owner: u32) -> Now {
         let kind = self.kinds[site as usize];
-        let (state, warps, warp) = (&self.blocks[&block], self.warps(), m.warp());
-        let first = block * warps * 2;
+        let (state, warp) = (&self.blocks[&block], m.warp());
         Now {
             kind,
             writes: kind.action != Action::Read,
             block,
             warp,
-            who: first + warp * 2,
-            first,
-            span: warps * 2,
+            who: block * 2,
             clock: state.clock,
             floor: state.floor,
             simple: !state.knows[warp as usize],
-            local: owner == block && !self.agents && m.block_of_rank(1).is_none(),
+            local: owner == block && !self.agents && self.alone,
             in_step: self.in_step,
         }
     }
@@ -213,7 +220,7 @@ impl Race {
             all.iter().position(|&(start, mask)| {
                 // What was done before the word that is not settled is done again, which changes nothing.
                 let mut words = words(start, start + bytes);
-                let entry = |bytes| Entry::new(now.who, now.clock, mask, site, bytes);
+                let entry = |bytes| Entry::new((now.who, now.warp), now.clock, mask, site, bytes);
                 !words.all(|(at, bytes)| {
                     let cell = shadow.cell(at);
                     now.settle(shadow, cell, entry(bytes))
@@ -225,7 +232,7 @@ impl Race {
         let mut shadow = self.take_out(owner);
         for &(start, mask) in &all[first..] {
             for (at, bytes) in words(start, start + bytes) {
-                let new = Entry::new(now.who, now.clock, mask, site, bytes);
+                let new = Entry::new((now.who, now.warp), now.clock, mask, site, bytes);
                 let cell = shadow.cell(at);
                 if !now.settle(&mut shadow, cell, new) {
                     self.word(m, a, &mut shadow, &now, cell, new, (owner, at), done);
@@ -259,7 +266,7 @@ impl Race {
             false => (now.clock, 0),
         };
         for (at, bytes) in words(start, start + u64::from(a.bytes)) {
-            let new = Entry::new(now.who + agent, clock, 1 << lane, site, bytes);
+            let new = Entry::new((now.who + agent, now.warp), clock, 1 << lane, site, bytes);
             let cell = shadow.cell(at);
             self.word(m, a, shadow, &now, cell, new, (owner, at), done);
         }
@@ -294,7 +301,7 @@ impl Race {
         let threads = !e.by_agent() && !now.kind.asynchronous;
         let single = new.lanes.is_power_of_two();
         if threads && now.simple && !self.is_init(e) {
-            if e.who != now.who {
+            if !now.is_mine(e) {
                 return Some(e.lanes);
             }
             if self.in_step {
@@ -315,7 +322,7 @@ impl Race {
         };
         if !conflict && !single {
             // A read that comes before one of the lanes' is no longer needed.
-            let own = if threads && e.who == now.who { new.lanes } else { 0 };
+            let own = if threads && now.is_mine(e) { new.lanes } else { 0 };
             return Some(of(new.lane()) & !own);
         }
         let mut all = lanes(new.lanes).map(of);
@@ -354,6 +361,10 @@ impl Race {
         place: (u32, u64),
         done: u32,
     ) {
+        let apart = |e: Entry| now.settled(e) || e.warps.is_power_of_two();
+        if shadow.get(at).has_more() || !apart(shadow.get(at).read) {
+            shadow.part(at);
+        }
         let cell = *shadow.get(at);
         // Lanes of each entry that nothing orders before this access: of the write, of further ones, of the read.
         let mut free = [0u32; FURTHER + 2];
@@ -448,7 +459,7 @@ impl Race {
     fn fellow(&self, old: Entry, new: Entry, done: u32) -> bool {
         old.site() == new.site()
             && old.clock == new.clock
-            && old.who == new.who
+            && (old.who, old.warps) == (new.who, new.warps)
             && done & old.lanes != 0
             && self.kinds[new.site() as usize].by == Accessor::Store
     }
