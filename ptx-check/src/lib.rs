@@ -50,7 +50,11 @@ pub use output::Output;
 use finding::Findings;
 use host::Host;
 use race::{Between, Race};
+use shadow::Page;
 use watch::Watch;
+
+/// Pages of shadows that are kept for the next launch: 90 MB.
+const PAGES: usize = 1 << 14;
 
 /// Checks what kernels do to one memory.
 pub struct Checker {
@@ -68,6 +72,8 @@ pub struct Checker {
     turn: Mutex<()>,
     /// A launch has ended in a fault.
     faulted: AtomicBool,
+    /// Of shadows of launches that have ended: to make them anew takes longer than to clear them.
+    pages: Mutex<Vec<Page>>,
     /// There are ranges that kernels may only read, or only write.
     restricts: AtomicBool,
     /// Leaks were looked for.
@@ -102,6 +108,7 @@ impl Checker {
             output,
             turn: Mutex::default(),
             faulted: AtomicBool::new(false),
+            pages: Mutex::default(),
             restricts: AtomicBool::new(false),
             finished: AtomicBool::new(false),
         });
@@ -190,11 +197,20 @@ impl Checker {
     }
 
     /// A launch has ended; what of it races with other work.
-    pub(crate) fn launched(&self, race: Race) -> Vec<Finding> {
-        match order::current() {
-            Some(past) => self.between().launch(past, race, &self.memory),
-            None => Vec::new(),
-        }
+    pub(crate) fn launched(&self, mut race: Race) -> Vec<Finding> {
+        let Some(past) = order::current() else {
+            self.pages(race.into_pages());
+            return Vec::new();
+        };
+        self.pages(race.unused());
+        self.between().launch(past, race, &self.memory)
+    }
+
+    /// Pages of shadows that launches have left; `new` take their place.
+    pub(crate) fn pages(&self, mut new: Vec<Page>) -> Vec<Page> {
+        new.truncate(PAGES);
+        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut pages, new)
     }
 
     /// Hands new findings to where they go at once.

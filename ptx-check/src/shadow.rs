@@ -91,21 +91,11 @@ pub(crate) type Further = (Entry, bool);
 pub(crate) const FURTHER: usize = 12;
 
 /// Further accesses of one word.
-#[derive(Clone)]
-#[repr(C)]
+#[derive(Default)]
 struct List {
-    count: usize,
+    all: Vec<Further>,
     /// Whether any of them writes.
     writes: bool,
-    all: [Further; FURTHER],
-}
-
-impl List {
-    const EMPTY: List = List { count: 0, writes: false, all: [(Entry::NONE, false); FURTHER] };
-
-    fn get(&self) -> &[Further] {
-        &self.all[..self.count]
-    }
 }
 
 /// Bytes of a page of cells.
@@ -113,11 +103,15 @@ pub(crate) const PAGE: u64 = 512;
 /// Pages from address 0 on that are found without a hash: shared memory.
 const DIRECT: u64 = 512;
 
+/// Cells of neighbouring words.
+pub(crate) type Page = Box<[Cell; PAGE as usize / 4]>;
+
 /// Cells of a range of addresses, made where they are touched.
 #[derive(Default)]
 pub(crate) struct Shadow {
-    #[allow(clippy::vec_box, reason = "growing the list must not move the cells of every page")]
-    pages: Vec<Box<[Cell; PAGE as usize / 4]>>,
+    pages: Vec<Page>,
+    /// Pages of shadows that are no longer needed.
+    pool: Vec<Page>,
     by_address: HashMap<u64, u32>,
     /// 1 more than the page of a low number, or 0.
     direct: Vec<u32>,
@@ -129,6 +123,22 @@ pub(crate) struct Shadow {
 }
 
 impl Shadow {
+    /// A shadow that takes pages of others before it makes new ones.
+    pub(crate) fn with(pool: Vec<Page>) -> Shadow {
+        Shadow { pool, ..Shadow::default() }
+    }
+
+    /// Pages that it has not used.
+    pub(crate) fn unused(&mut self) -> Vec<Page> {
+        std::mem::take(&mut self.pool)
+    }
+
+    /// All its pages, for other shadows.
+    pub(crate) fn into_pages(mut self) -> Vec<Page> {
+        self.pages.append(&mut self.pool);
+        self.pages
+    }
+
     /// The cell of the word at an address.
     #[inline(always)]
     pub(crate) fn cell(&mut self, address: u64) -> (usize, usize) {
@@ -149,9 +159,13 @@ impl Shadow {
 
     /// A page, made when it is asked for first.
     fn page(&mut self, number: u64) -> u32 {
-        let pages = &mut self.pages;
+        let (pages, pool) = (&mut self.pages, &mut self.pool);
         let mut add = || {
-            pages.push(Box::new([Cell::NEW; PAGE as usize / 4]));
+            let used = pool.pop().map(|mut page| {
+                page.fill(Cell::NEW);
+                page
+            });
+            pages.push(used.unwrap_or_else(|| Box::new([Cell::NEW; PAGE as usize / 4])));
             pages.len() as u32 - 1
         };
         if number >= DIRECT {
@@ -206,8 +220,9 @@ impl Shadow {
         let cell = &mut self.pages[at.0][at.1];
         let Some(index) = cell.more.checked_sub(1) else { return };
         let list = &mut self.side[index as usize];
-        self.entries -= list.count;
-        (list.count, list.writes) = (0, false);
+        self.entries -= list.all.len();
+        list.all.clear();
+        list.writes = false;
         self.free.push(cell.more);
         cell.more = 0;
     }
@@ -216,33 +231,22 @@ impl Shadow {
     pub(crate) fn further(&self, cell: &Cell) -> &[Further] {
         match cell.more {
             0 => &[],
-            n => self.side[n as usize - 1].get(),
+            n => &self.side[n as usize - 1].all,
         }
     }
 
     /// Keeps those further accesses of a cell that satisfy `keep`.
-    pub(crate) fn retain(
-        &mut self,
-        at: (usize, usize),
-        mut keep: impl FnMut(&mut Further) -> bool,
-    ) {
+    pub(crate) fn retain(&mut self, at: (usize, usize), keep: impl FnMut(&mut Further) -> bool) {
         let cell = &mut self.pages[at.0][at.1];
         if cell.more == 0 {
             return;
         }
         let list = &mut self.side[cell.more as usize - 1];
-        let before = list.count;
-        (list.count, list.writes) = (0, false);
-        for n in 0..before {
-            let mut further = list.all[n];
-            if keep(&mut further) {
-                list.all[list.count] = further;
-                list.count += 1;
-                list.writes |= further.1;
-            }
-        }
-        self.entries -= before - list.count;
-        if list.count == 0 {
+        let before = list.all.len();
+        list.all.retain_mut(keep);
+        list.writes = list.all.iter().any(|(_, wrote)| *wrote);
+        self.entries -= before - list.all.len();
+        if list.all.is_empty() {
             self.free.push(cell.more);
             cell.more = 0;
         }
@@ -300,6 +304,22 @@ impl Shadow {
         }
     }
 
+    /// As `push_read`; the read takes the place of one by lanes of `new`, which needs none besides.
+    pub(crate) fn keep_read(&mut self, at: (usize, usize), read: Entry, new: Entry) {
+        let index = self.get(at).more as usize;
+        if let Some(list) = index.checked_sub(1).map(|index| &mut self.side[index]) {
+            let gone = |(e, wrote): &&mut Further| {
+                let mine = (e.who, e.warps) == (new.who, new.warps) && !*wrote;
+                mine && e.lanes & !new.lanes == 0 && e.bytes() & !new.bytes() == 0
+            };
+            if let Some((old, _)) = list.all.iter_mut().find(gone) {
+                *old = read;
+                return;
+            }
+        }
+        self.push_read(at, read);
+    }
+
     /// Adds a further access. Where there is no room, the new one takes the place of the latest of its kind: the first
     /// ones, of other warps and blocks most often, stay.
     pub(crate) fn push(&mut self, at: (usize, usize), further: Further) {
@@ -312,19 +332,16 @@ impl Shadow {
                 return;
             }
             cell.more = self.free.pop().unwrap_or_else(|| {
-                self.side.push(List::EMPTY);
+                self.side.push(List::default());
                 self.side.len() as u32
             });
         }
         let list = &mut self.side[cell.more as usize - 1];
-        let count = list.count;
-        if count < FURTHER && !full {
-            list.all[count] = further;
-            list.count += 1;
+        if list.all.len() < FURTHER && !full {
+            list.all.push(further);
             list.writes |= further.1;
             self.entries += 1;
-        } else if let Some(last) =
-            list.all[..count].iter_mut().rev().find(|(_, write)| *write == further.1)
+        } else if let Some(last) = list.all.iter_mut().rev().find(|(_, write)| *write == further.1)
         {
             *last = further;
         }
@@ -350,6 +367,26 @@ mod tests {
         }
         let pages: Vec<u64> = shadow.page_addresses().collect();
         assert_eq!(pages, [0, 0xa00, 0x7_0000_0000]);
+    }
+
+    #[test]
+    fn a_reader_has_one_place_and_used_pages_are_empty() {
+        let mut shadow = Shadow::default();
+        let at = shadow.cell(0x40);
+        let read = |warp, lanes| Entry::new((2, warp), 5, lanes, 3, 15);
+        for n in 0..40 {
+            // Two lanes of a warp and another warp by turns.
+            let (old, new) = if n % 2 == 0 { (1, 2) } else { (2, 1) };
+            shadow.keep_read(at, read(1, old), read(1, new));
+        }
+        shadow.keep_read(at, read(2, 4), read(1, 2));
+        let cell = *shadow.get(at);
+        assert!(shadow.further(&cell).len() <= 3, "{:?}", shadow.further(&cell));
+        assert!(shadow.further(&cell).contains(&(read(2, 4), false)));
+        shadow.get_mut(at).write = read(1, 1);
+        let mut next = Shadow::with(shadow.into_pages());
+        let at = next.cell(0x1040);
+        assert_eq!((next.get(at).write, next.get(at).has_more()), (Entry::NONE, false));
     }
 
     #[test]

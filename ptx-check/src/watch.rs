@@ -27,7 +27,8 @@ impl<'a> Watch<'a> {
     pub(crate) fn new(checker: &'a Checker, kernel: &Kernel) -> Watch<'a> {
         let checks = checker.checks;
         let program = kernel.program();
-        let race = || Race::new(program.clone(), kernel.name(), checks.equal_writes);
+        let pages = || checker.pages(Vec::new());
+        let race = || Race::new(program.clone(), kernel.name(), checks.equal_writes, pages());
         Watch {
             checker,
             bounds: checks.memory.then(Bounds::default),

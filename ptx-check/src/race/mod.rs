@@ -26,7 +26,7 @@ use ptx_parse::code::Program;
 use crate::finding::{Class, Finding};
 use crate::hash::HashMap;
 use crate::known::{Gathered, Handed, Home, Known};
-use crate::shadow::{Entry, Shadow};
+use crate::shadow::{Entry, Page, Shadow};
 
 /// What is the same for all accesses of an instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -234,7 +234,13 @@ fn acquires(order: Order) -> bool {
 const GLOBAL: u32 = u32::MAX;
 
 impl Race {
-    pub(crate) fn new(program: Arc<Program>, kernel: &str, equal_writes: bool) -> Race {
+    /// `pages` are those of earlier launches.
+    pub(crate) fn new(
+        program: Arc<Program>,
+        kernel: &str,
+        equal_writes: bool,
+        pages: Vec<Page>,
+    ) -> Race {
         let in_step = program.info.target.sm < 70;
         Race {
             program,
@@ -246,7 +252,7 @@ impl Race {
             in_step,
             blocks: HashMap::default(),
             clusters: HashMap::default(),
-            global: Shadow::default(),
+            global: Shadow::with(pages),
             kinds: Vec::new(),
             numbers: HashMap::default(),
             sites: Vec::new(),
@@ -272,6 +278,16 @@ impl Race {
         self.phases.clear();
         self.cluster_arrivals.clear();
         self
+    }
+
+    /// Pages that it has not used.
+    pub(crate) fn unused(&mut self) -> Vec<Page> {
+        self.global.unused()
+    }
+
+    /// All its pages, where nothing of it is needed any more.
+    pub(crate) fn into_pages(self) -> Vec<Page> {
+        self.global.into_pages()
     }
 
     /// What was found.
@@ -428,7 +444,7 @@ impl Race {
         if !kind.strong
             && !kind.asynchronous
             && a.by != Accessor::Mbarrier
-            && let Some(places) = self.together(m, a, block)
+            && let Some(places) = self.together(a, block)
         {
             return self.weak(m, a, site, block, places);
         }

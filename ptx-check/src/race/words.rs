@@ -55,23 +55,34 @@ impl Now {
         self.is_mine(e) && (step || e.lanes == new.lanes && e.lanes.is_power_of_two())
     }
 
+    /// Does an access by threads, if all that is in the word is known to everyone. Whether it did.
+    #[inline(always)]
+    fn settle_first(&self, shadow: &mut Shadow, at: (usize, usize), new: Entry) -> bool {
+        // In global memory only what is not there.
+        let floor = if self.local { self.floor } else { 0 };
+        let cell = shadow.get_mut(at);
+        // Clocks of a block only grow, so that further entries are older than these two.
+        if cell.write.clock > floor || cell.read.clock > floor || !self.local && cell.has_more() {
+            return false;
+        }
+        if self.writes {
+            (cell.write, cell.read) = (new, Entry::NONE);
+        } else {
+            cell.read = new;
+        }
+        if cell.has_more() {
+            shadow.forget(at);
+        }
+        true
+    }
+
     /// Does a weak access by threads, if nothing in the word can be in conflict with it. Whether it did.
     #[inline(always)]
     fn settle(&self, shadow: &mut Shadow, at: (usize, usize), new: Entry) -> bool {
-        let floor = self.floor;
-        let cell = shadow.get_mut(at);
-        // Clocks of a block only grow, so that further entries are older than these two.
-        if self.local && cell.write.clock <= floor && cell.read.clock <= floor {
-            if self.writes {
-                (cell.write, cell.read) = (new, Entry::NONE);
-            } else {
-                cell.read = new;
-            }
-            if cell.has_more() {
-                shadow.forget(at);
-            }
+        if self.settle_first(shadow, at, new) {
             return true;
         }
+        let cell = shadow.get_mut(at);
         let apart = |e: Entry| e.bytes() & new.bytes() == 0;
         let before = |e: Entry, wrote: bool| self.settled(e) || self.own(e, new, wrote);
         let inside = |e: Entry| e.bytes() & !new.bytes() == 0;
@@ -92,26 +103,31 @@ impl Now {
         }
         let cell = shadow.get_mut(at);
         // Which lanes of the warp read it is all that may differ.
-        let again = self.is_mine(read) && read.lanes & !new.lanes == 0 && inside(read);
+        let mine = self.is_mine(read);
+        let again = mine && (self.in_step || read.lanes & !new.lanes == 0) && inside(read);
         if again || inside(read) && !cell.has_more() && before(read, false) {
             cell.read = new;
             return true;
         }
-        // Others read it since they last met with this warp. Who reads first after that goes the long way, which drops
-        // what is out of date.
-        let others = self.simple && !self.is_mine(read) && !read.by_agent();
-        if !others || self.settled(read) {
+        // Others read it since they last met with this warp, or other lanes of it. Who reads first after that goes the
+        // long way, which drops what is out of date.
+        if !self.simple || read.by_agent() || self.settled(read) {
             return false;
         }
         if read.of_warps(0) == new.of_warps(0) {
             cell.read.warps |= new.warps;
             return true;
         }
-        if read.who == self.who && read.warps & new.warps != 0 {
+        if mine && read.like(new) {
+            cell.read.lanes |= new.lanes;
+            return true;
+        }
+        if !mine && read.who == self.who && read.warps & new.warps != 0 {
             return false;
         }
         cell.read = new;
-        shadow.push_read(at, read);
+        let rest = if mine && inside(read) { read.lanes & !new.lanes } else { read.lanes };
+        shadow.keep_read(at, read.of(rest), new);
         true
     }
 }
@@ -152,12 +168,7 @@ fn pieces(a: &MemoryAccess<'_>, minus: u64, out: &mut [(u64, u32); 32]) -> usize
 
 impl Race {
     /// Whose memory all lanes of an access reach, where that is clear.
-    pub(super) fn together(
-        &self,
-        m: &Moment<'_>,
-        a: &MemoryAccess<'_>,
-        block: u32,
-    ) -> Option<Places> {
+    pub(super) fn together(&self, a: &MemoryAccess<'_>, block: u32) -> Option<Places> {
         if a.space == Space::Global {
             return Some((GLOBAL, 0));
         }
@@ -268,7 +279,9 @@ impl Race {
         for (at, bytes) in words(start, start + u64::from(a.bytes)) {
             let new = Entry::new((now.who + agent, now.warp), clock, 1 << lane, site, bytes);
             let cell = shadow.cell(at);
-            self.word(m, a, shadow, &now, cell, new, (owner, at), done);
+            if agent != 0 || !now.settle_first(shadow, cell, new) {
+                self.word(m, a, shadow, &now, cell, new, (owner, at), done);
+            }
         }
     }
 
