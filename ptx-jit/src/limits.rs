@@ -232,7 +232,8 @@ fn geometry_of_four(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Geometr
             most /= 2;
         }
     }
-    let width = 4 * slices_of_sixteen_registers(f, with(most.min(16)), assumed);
+    let divergence = analyse(f, with(most.min(16)), assumed);
+    let width = 4 * slices_of_sixteen_registers(f, pressure(f, &divergence));
     let vector = with(width.clamp(8.min(most), most));
     if !waits(f) && one_by_one_pays(f, vector, assumed) { with(1) } else { vector }
 }
@@ -242,9 +243,8 @@ fn waits(f: &Func) -> bool {
     f.blocks.iter().any(|b| matches!(b.term, Term::Bar(..)))
 }
 
-/// How many slices of a group sixteen vector registers hold at once.
-fn slices_of_sixteen_registers(f: &Func, g: Geometry, assumed: &Assumptions) -> u32 {
-    let live = pressure(f, &analyse(f, g, assumed));
+/// How many slices of a group sixteen vector registers hold at once, each of `live` vectors.
+fn slices_of_sixteen_registers(f: &Func, live: u32) -> u32 {
     // Two are needed for temporaries. What lives across a barrier is in memory anyway, and each wait costs a group the
     // same however wide it is.
     let room = if waits(f) { 28 } else { 14 };
@@ -271,8 +271,18 @@ fn geometry_of_eight(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Option
     while !flat && !block[0].is_multiple_of(most) {
         most /= 2;
     }
-    let width = 8 * slices_of_sixteen_registers(f, with(most.min(16)), assumed);
-    let vector = with(width.clamp(8, most));
+    let divergence = analyse(f, with(most.min(16)), assumed);
+    // Masks take registers too: two slices of a loop that lanes leave at different times would live in memory.
+    let masks = if divergence.masked.contains(&true) { 4 } else { 0 };
+    let width = 8 * slices_of_sixteen_registers(f, pressure(f, &divergence) + masks);
+    // A call of a lane function costs about the same for twice the lanes, and keeps no register: where they are many.
+    let calls = |v: &u32| {
+        matches!(f.insts[*v as usize].op, Op::Pure(op, _) if !native(op))
+            && divergence.of[*v as usize] == Variance::Varying
+    };
+    let all = || f.blocks.iter().flat_map(|b| &b.insts);
+    let least = if all().filter(|v| calls(v)).count() * 16 > all().count() { 16 } else { 8 };
+    let vector = with(width.max(least).min(most));
     (waits(f) || !one_by_one_pays(f, vector, assumed)).then_some(vector)
 }
 
