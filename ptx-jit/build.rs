@@ -11,10 +11,12 @@ mod processor;
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(runs_256_bit_code, runs_512_bit_code)");
-    if processor::runs_256_bit_code() {
+    // This script asks the processor that it runs on. Code for another one may not run here at all.
+    let same = std::env::var("TARGET") == std::env::var("HOST");
+    if same && processor::runs_256_bit_code() {
         println!("cargo::rustc-cfg=runs_256_bit_code");
     }
-    if processor::runs_512_bit_code() {
+    if same && processor::runs_512_bit_code() {
         println!("cargo::rustc-cfg=runs_512_bit_code");
     }
     source_hash::set("PTX_JIT_SOURCES", &["src"]);

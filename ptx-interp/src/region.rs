@@ -70,7 +70,9 @@ impl Mappings {
 pub(crate) struct Region {
     base: *mut u8,
     len: u64,
+    /// Keeps the mapping; Linux is told more about it.
     #[cfg(not(miri))]
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     map: memmap2::MmapRaw,
     #[cfg(miri)]
     layout: std::alloc::Layout,

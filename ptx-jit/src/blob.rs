@@ -18,7 +18,16 @@ impl Blob {
     pub(crate) fn new(code: &[u8]) -> std::io::Result<Blob> {
         let mut memory = MmapMut::map_anon(code.len().max(1))?;
         memory[..code.len()].copy_from_slice(code);
-        memory.make_exec().map(Blob)
+        let blob = memory.make_exec().map(Blob)?;
+        // Processors other than x86-64's may hold older instructions of these addresses.
+        #[cfg(not(target_arch = "x86_64"))]
+        // SAFETY: the range is the mapping, which is there for as long as `blob`.
+        unsafe {
+            use wasmtime_internal_jit_icache_coherence::{clear_cache, pipeline_flush_mt};
+            clear_cache(blob.0.as_ptr().cast(), blob.0.len()).map_err(std::io::Error::other)?;
+            pipeline_flush_mt().map_err(std::io::Error::other)?;
+        }
+        Ok(blob)
     }
 
     /// `bytes` of a file from `offset`, which is a multiple of the page size, on.

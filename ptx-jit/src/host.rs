@@ -14,8 +14,8 @@ pub(crate) fn target() -> Result<&'static dyn TargetIsa, Unsupported> {
 }
 
 fn make_target() -> Result<OwnedTargetIsa, Unsupported> {
-    if !cfg!(target_arch = "x86_64") {
-        return Err(Unsupported::new("compiled code is for x86-64"));
+    if !cfg!(any(target_arch = "x86_64", all(target_arch = "aarch64", target_os = "linux"))) {
+        return Err(Unsupported::new("compiled code is for x86-64, and for aarch64 under Linux"));
     }
     let mut flags = settings::builder();
     let verify = if cfg!(debug_assertions) { "true" } else { "false" };

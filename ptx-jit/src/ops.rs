@@ -59,9 +59,11 @@ impl Emit<'_, '_> {
     pub(crate) fn sel(&mut self, mask: Value, a: Value, b: Value) -> Value {
         if self.bit_masks() {
             self.blend(mask, a, b)
-        } else if self.vector {
+        } else if self.vector && cfg!(target_arch = "x86_64") {
             // `blendv` exists for integer lanes of 8, 32 and 64 bits.
             self.b.ins().blendv(mask, a, b)
+        } else if self.vector {
+            self.b.ins().bitselect(mask, a, b)
         } else {
             self.b.ins().select(mask, a, b)
         }

@@ -15,16 +15,12 @@ pub(crate) fn has_fma() -> bool {
 }
 
 /// Whether the processor has the AVX-512 subsets of servers.
+#[cfg(target_arch = "x86_64")]
 pub(crate) fn has_avx512() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    false
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
 }
 
 /// Whether the processor has what code with 256-bit vectors uses: AVX2 as of Haswell and Zen.

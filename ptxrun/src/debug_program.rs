@@ -2,15 +2,15 @@
 //!
 //! The debugger runs where the launches are: in the process of the program, inside `libptxrun_core.so`. The terminal
 //! stays with the command that started it. Between them is a socket, over which the debugger sends what it prints, asks
-//! for a line with [`PROMPT`], and gets one.
+//! for a line with [`ptx_debug::terminal::PROMPT`], and gets one.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ptx_debug::Session;
-use ptx_debug::terminal::{Input, PROMPT, Terminal, stop_at_interrupt};
+use ptx_debug::terminal::{Input, Terminal, stop_at_interrupt};
 use ptx_runtime::{
     Context, FaultKind, LaunchConfig, LaunchError, LaunchStats, Launcher, Module, Report,
 };
@@ -59,7 +59,7 @@ type Connection = (Box<dyn BufRead + Send>, Box<dyn Write + Send>);
 #[cfg(unix)]
 fn connection(socket: &Path) -> io::Result<Connection> {
     let stream = std::os::unix::net::UnixStream::connect(socket)?;
-    Ok((Box::new(BufReader::new(stream.try_clone()?)), Box::new(stream)))
+    Ok((Box::new(io::BufReader::new(stream.try_clone()?)), Box::new(stream)))
 }
 #[cfg(not(unix))]
 fn connection(_: &Path) -> io::Result<Connection> {
@@ -190,8 +190,10 @@ pub(crate) fn run(args: &DebugArgs, _: &mut Terminal) -> Outcome {
 }
 
 /// A folder that goes away in the end.
+#[cfg(unix)]
 struct Removed(PathBuf);
 
+#[cfg(unix)]
 impl Drop for Removed {
     fn drop(&mut self) {
         // What is left in a folder for temporary files harms nobody.
@@ -206,9 +208,13 @@ fn serve(
     json: bool,
     front: &mut Terminal,
 ) -> io::Result<bool> {
+    use std::io::Read as _;
+
+    use ptx_debug::terminal::PROMPT;
+
     let mut output = stream;
     writeln!(output, "{}", if json { "json" } else { "text" })?;
-    let mut input = BufReader::new(stream);
+    let mut input = io::BufReader::new(stream);
     let mut buffer = [0; 4096];
     loop {
         let count = match input.read(&mut buffer) {

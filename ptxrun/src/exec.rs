@@ -191,6 +191,7 @@ pub(crate) fn variables(
 }
 
 /// The same with the library that has the debugger, whatever others are beside it.
+#[cfg(unix)]
 pub(crate) fn variables_for_debugging(
     emulation: &Emulation,
     common: &Common,
