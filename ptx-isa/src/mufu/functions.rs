@@ -67,7 +67,10 @@ pub(super) trait Approximation {
     /// Alignment and signs of the table.
     const INTERPOLATION: Interpolation;
     /// The table.
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "vectors are gathered from it"))]
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "vectors are gathered from it")
+    )]
     const TABLE: &'static [Coefficients];
     fn coefficients(k: u32) -> Coefficients;
     /// Whether neither form treats x specially, before or after the interpolation.
