@@ -30,6 +30,7 @@ pub mod recorded;
 pub mod row;
 pub mod rows;
 pub mod special;
+mod structured;
 pub mod syntax;
 pub mod table;
 pub mod tcgen05;

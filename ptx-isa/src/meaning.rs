@@ -309,15 +309,15 @@ impl<'a> Cx<'a> {
             Arg::Not(v) => self.op1(Op::NotP, *v),
             Arg::Minus(a) => self.rd_arg(a, ty),
             Arg::Sum(a, offset) => {
-                let v = self.rd_arg(a, ty);
+                let mut v = self.rd_arg(a, ty);
+                if v.kind == Kind::W && ty.is_some_and(|t| t.kind() == Kind::D) {
+                    v = self.op1(Op::ZextWD, v);
+                }
                 if v.kind == Kind::D {
                     return self.op2(Op::AddD, v, V::d(*offset as u64));
                 }
                 let sum = self.op2(Op::AddW, v, V::w(*offset as u32));
-                let declared = match **a {
-                    Arg::Val { ty, .. } => ty.bits(),
-                    _ => 32,
-                };
+                let declared = if let Arg::Val { ty, .. } = **a { ty.bits() } else { 32 };
                 self.zext(sum, ty.map_or(declared, |t| t.bits().min(declared)))
             }
             Arg::Both(a, _) => self.rd_arg(a, ty),

@@ -19,7 +19,7 @@
 //! - `d{|p}` and `d|p`: a destination with a predicate (optional) after a bar; `p{|q}` likewise;
 //! - `&a`: the name of a variable or function may stand for its address;
 //! - `#k:.u32`: immediate only; `#k=4|8:.u32` one of these values, `#k=0..15:.u32` one from 0 to 15, `n=%16:.u32` a
-//!   multiple of 16 where it is an immediate;
+//!   multiple of 16 where it is an immediate; `f*2=0|2;0..1:.b16` a vector whose immediates are each of a list;
 //! - `a*4`, `a*vec`, `a*?`: a vector of 4 elements, of as many as modifier `.vec` says (scalar
 //!   without it), or of [`Row::counts`](crate::Row) many;
 //! - `a*!`: as `a*?`, but a vector even when it has one element;
@@ -29,6 +29,7 @@
 //!   belong to the memory operands in their order, compound ones included;
 //! - `[a:.texref]`, `[a:.samplerref]`, `[a:.surfref]`: a variable of that kind, or a register that holds its handle,
 //!   with `%a` no variable that only holds one; `[%a:.samplerref>]` is the texture in unified mode;
+//! - `[~a]`: a memory operand from which the brackets may be left out, which ptxas takes;
 //! - `[mbar]`: an mbarrier object, which lies in shared memory whatever spaces the modifiers name;
 //! - `@label`, `@func`, `@table`, `@args`: label, function, list of targets, call arguments.
 
@@ -204,6 +205,8 @@ pub struct OperandSlot {
     pub minus: bool,
     /// Whether only registers go.
     pub register: bool,
+    /// An address may stand without its brackets.
+    pub bare: bool,
     /// Whether the name of a variable or function may stand for its address.
     pub names: bool,
     /// Selector after it, and whether that may be left out.
@@ -215,23 +218,56 @@ pub struct OperandSlot {
 }
 
 impl OperandSlot {
+    /// Takes the marks before and behind an operand from its text.
+    fn marks(&mut self, mut text: &'static str) -> &'static str {
+        if let Some(r) = text.strip_prefix("{!}") {
+            self.negatable = true;
+            text = r;
+        }
+        if let Some(r) = text.strip_prefix("{-}") {
+            self.minus = true;
+            text = r;
+        }
+        if let Some(r) = text.strip_prefix('~') {
+            self.bare = true;
+            text = r;
+        }
+        if let Some(r) = text.strip_prefix('%') {
+            self.register = true;
+            text = r;
+        }
+        if let Some(r) = text.strip_prefix('&') {
+            self.names = true;
+            text = r;
+        }
+        if let Some(r) = text.strip_prefix('#') {
+            self.form = Form::Imm;
+            text = r;
+        }
+        if let Some(r) = text.strip_suffix('>') {
+            self.relaxed = true;
+            text = r;
+        }
+        text
+    }
+
     /// Whether it names a texture, sampler or surface.
     pub fn is_object(&self) -> bool {
         matches!(self.ty, SlotTy::Fixed(ty) if ty.class() == TyClass::Opaque)
     }
+}
 
-    /// Whether an immediate may have this value.
-    pub fn allows(&self, value: i64) -> bool {
-        let holds = |range: &str| {
-            if let Some(divisor) = range.strip_prefix('%') {
-                return divisor.parse().is_ok_and(|n: i64| value % n == 0);
-            }
-            let (first, last) = range.split_once("..").unwrap_or((range, range));
-            let end = |text: &str| text.parse::<i64>();
-            matches!((end(first), end(last)), (Ok(first), Ok(last)) if (first..=last).contains(&value))
-        };
-        self.values.is_empty() || self.values.split('|').any(holds)
-    }
+/// Whether a list of [`OperandSlot::values`], not empty, has this value.
+pub fn allows(values: &str, value: i64) -> bool {
+    let holds = |range: &str| {
+        if let Some(divisor) = range.strip_prefix('%') {
+            return divisor.parse().is_ok_and(|n: i64| value % n == 0);
+        }
+        let (first, last) = range.split_once("..").unwrap_or((range, range));
+        let end = |text: &str| text.parse::<i64>();
+        matches!((end(first), end(last)), (Ok(first), Ok(last)) if (first..=last).contains(&value))
+    };
+    values.is_empty() || values.split('|').any(holds)
 }
 
 /// What the variables of a notation stand for: name and alternatives.
@@ -360,6 +396,7 @@ impl Notation {
             negatable: false,
             minus: false,
             register: false,
+            bare: false,
             names: false,
             selector: None,
             second: None,
@@ -377,30 +414,7 @@ impl Notation {
             };
             return slot;
         }
-        if let Some(r) = text.strip_prefix("{!}") {
-            slot.negatable = true;
-            text = r;
-        }
-        if let Some(r) = text.strip_prefix("{-}") {
-            slot.minus = true;
-            text = r;
-        }
-        if let Some(r) = text.strip_prefix('%') {
-            slot.register = true;
-            text = r;
-        }
-        if let Some(r) = text.strip_prefix('&') {
-            slot.names = true;
-            text = r;
-        }
-        if let Some(r) = text.strip_prefix('#') {
-            slot.form = Form::Imm;
-            text = r;
-        }
-        if let Some(r) = text.strip_suffix('>') {
-            slot.relaxed = true;
-            text = r;
-        }
+        text = slot.marks(text);
         let (head, ty) = match text.split_once(':') {
             Some((h, t)) => (h, Some(t)),
             None => (text, None),

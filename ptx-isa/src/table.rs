@@ -127,9 +127,14 @@ impl Table {
     pub fn find(&'static self, opcode: &str) -> Result<Vec<Match>, NoMatch> {
         let mut parts = opcode.split('.');
         let mnemonic = parts.next().unwrap_or("");
-        let tokens: Vec<&str> = parts
+        let mut tokens: Vec<&str> = parts
             .map(|p| &opcode[p.as_ptr() as usize - opcode.as_ptr() as usize - 1..][..p.len() + 1])
             .collect();
+        let mut sync = false;
+        tokens.retain(|t| {
+            let again = *t == ".sync" && std::mem::replace(&mut sync, true);
+            !again && !rows::IGNORED.contains(&(mnemonic, t))
+        });
         let Some(candidates) = self.by_mnemonic.get(mnemonic) else {
             return Err(NoMatch::Mnemonic(self.nearest(mnemonic)));
         };

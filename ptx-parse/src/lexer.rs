@@ -19,7 +19,7 @@ pub enum Tok {
     // Names.
     #[regex(r"[a-zA-Z][a-zA-Z0-9_$]*")]
     Ident,
-    #[regex(r"[a-zA-Z][a-zA-Z0-9_$]*(\.[a-zA-Z0-9_]+(::[a-zA-Z0-9_]+)*)+")]
+    #[regex(r"[a-zA-Z][a-zA-Z0-9_$]*(\.[a-zA-Z0-9_]+(::[a-zA-Z0-9_]+(:[0-9]+)?)*)+")]
     DotIdent,
     #[regex(r"[_$%][a-zA-Z0-9_$]+")]
     Reg,

@@ -89,6 +89,7 @@ pub(crate) fn scaled_mma(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fa
     let (a, b, c) = (words(mach, 0, na), words(mach, na, nb), words(mach, na + nb, nd));
     let next = na + nb + nd;
     let meta = m.sparse.then(|| mach.src_w(next));
+    let next = next + usize::from(m.sparse);
     let lane = leader(mach);
     let operand = |at: usize| {
         let select = |i: usize| mach.src_w(at + i)[lane];

@@ -29,7 +29,7 @@ pub struct Selector {
     pub thread: u32,
 }
 
-/// One such `mma` of shape `m16n8k32` or `m16n8k64`.
+/// One such `mma` of shape `m16n8k32` to `m16n8k128`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScaledMma {
     /// Type of A.
@@ -103,12 +103,12 @@ pub(super) fn scale_blocks(
 impl ScaledMma {
     /// Columns of A.
     const fn k(&self) -> usize {
-        if self.packed || self.sparse { 64 } else { 32 }
+        32 << (self.packed as u32 + self.sparse as u32)
     }
 
     /// Elements of a row of A that are stored.
     const fn stored(&self) -> usize {
-        if self.sparse { 32 } else { self.k() }
+        if self.sparse { self.k() / 2 } else { self.k() }
     }
 
     /// Registers of A, B and C or D.
@@ -186,8 +186,8 @@ impl ScaledMma {
         let map = match meta {
             None => None,
             Some((words, selector)) => Some(
-                Metadata::warp(k, Elem::E4m3, words, selector)
-                    .ok_or_else(|| MatrixError::Selector(selector, "m16n8k64".into()))?,
+                Metadata::warp(k, if self.packed { Elem::U4 } else { Elem::E4m3 }, words, selector)
+                    .ok_or_else(|| MatrixError::Selector(selector, format!("m16n8k{k}")))?,
             ),
         };
         let kind = if self.f16 { Elem::F16 } else { Elem::F32 };

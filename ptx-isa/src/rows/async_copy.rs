@@ -28,6 +28,14 @@ const TO: (&str, &str) = ("to", ".shared .shared::cta");
 const PREFETCH: (&str, &str) = ("prefetch", ".L2::64B .L2::128B .L2::256B");
 pub(super) const MULTICAST: (&str, &str) =
     ("multicast", ".multicast::cluster .multicast::cluster::16b");
+/// What a copy says of its data to the mbarrier.
+pub(super) const REPORT: (&str, &str) = (
+    "report",
+    ".mbarrier::report::disabled \
+     .mbarrier::report::validity::per_16bytes::8 .mbarrier::report::validity::per_16bytes::80 \
+     .mbarrier::report::validity::per_16bytes::8000 .mbarrier::report::validity::per_16bytes::80000000 \
+     .mbarrier::report::validity::per_element::ff",
+);
 pub(super) const OP: (&str, &str) = ("op", ".add .min .max .inc .dec .and .or .xor");
 
 const CP: Row = Row {
@@ -57,13 +65,13 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.ca.to.global.L2::cache_hint{.prefetch} [a], [b], #n=4|8|16:.u32{, size:.u32}, policy:.b64",
+        syntax: "cp.async.ca.to.global.L2::cache_hint{.prefetch} [a], [b], #n=4|8|16:.u32{, size:.u32}, policy:.u64",
         sets: &[TO, PREFETCH],
         sem: Sem::Ops(small),
         ..CP
     },
     Row {
-        syntax: "cp.async.ca.to.global.L2::cache_hint{.prefetch} [a], [b], #n=4|8|16:.u32, ignore:pred, policy:.b64",
+        syntax: "cp.async.ca.to.global.L2::cache_hint{.prefetch} [a], [b], #n=4|8|16:.u32, ignore:pred, policy:.u64",
         since: ptx(7, 5),
         sets: &[TO, PREFETCH],
         sem: Sem::Ops(small),
@@ -83,13 +91,13 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.cg.to.global.L2::cache_hint{.prefetch} [a], [b], #n=16:.u32{, size:.u32}, policy:.b64",
+        syntax: "cp.async.cg.to.global.L2::cache_hint{.prefetch} [a], [b], #n=16:.u32{, size:.u32}, policy:.u64",
         sets: &[TO, PREFETCH],
         sem: Sem::Ops(small),
         ..CP
     },
     Row {
-        syntax: "cp.async.cg.to.global.L2::cache_hint{.prefetch} [a], [b], #n=16:.u32, ignore:pred, policy:.b64",
+        syntax: "cp.async.cg.to.global.L2::cache_hint{.prefetch} [a], [b], #n=16:.u32, ignore:pred, policy:.u64",
         since: ptx(7, 5),
         sets: &[TO, PREFETCH],
         sem: Sem::Ops(small),
@@ -141,6 +149,19 @@ pub(super) fn at(x: &mut Cx, name: &str) -> V {
 
 fn slot(x: &Cx, name: &str) -> bool {
     x.m.notation.slots.iter().any(|s| s.name == name) && x.given(name)
+}
+
+/// Whether a copy says nothing of its data, which is all that is executed.
+pub(super) fn reported(x: &mut Cx) -> bool {
+    match x.get("report") {
+        "" | ".mbarrier::report::disabled" => true,
+        other => {
+            let why =
+                format!("reports on the validity of copied data (`{other}`) are not executed");
+            x.refuse(why);
+            false
+        }
+    }
 }
 
 /// A commit of, or wait for, asynchronous work.

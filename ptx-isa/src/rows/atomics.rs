@@ -88,96 +88,112 @@ const VEC_F32: &[(&str, &str)] = &[SEM, HINT, ("vec", ".v2 .v4")];
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "atom{.sem}{.scope}{.space}.op{.hint}.type d, [a], b{, policy:.b64}",
+        syntax: "atom{.sem}{.scope}{.space}.op{.hint}.type d, [a], b{, policy:.u64}",
         sets: LOGIC,
         ..ATOM
     },
     Row {
-        syntax: "atom{.sem}{.scope}{.space}.exch{.hint}.type d, [a], b{, policy:.b64}",
+        syntax: "atom{.sem}{.scope}{.space}.exch{.hint}.type d, [a], b{, policy:.u64}",
         sets: &[SPACE, SEM, HINT, ("type", ".b32 .b64 .b128")],
         ..ATOM
     },
     Row {
-        syntax: "atom{.sem}{.scope}{.space}.cas{.hint}.type d, [a], b, c{, policy:.b64}",
+        syntax: "atom{.sem}{.scope}{.space}.cas{.hint}.type d, [a], b, c{, policy:.u64}",
         sets: &[SPACE, SEM, HINT, ("type", ".b16 .b32 .b64 .b128")],
         ..ATOM
     },
     Row {
-        syntax: "atom{.sem}{.scope}{.space}.add{.hint}.type d, [a], b{, policy:.b64}",
+        syntax: "atom{.sem}{.scope}{.space}.add{.hint}.type d, [a], b{, policy:.u64}",
         sets: ADD,
         ..ATOM
     },
     Row {
-        syntax: "atom{.sem}{.scope}{.space}.op{.hint}.u32 d, [a], b{, policy:.b64}",
+        syntax: "atom{.sem}{.scope}{.space}.op{.hint}.u32 d, [a], b{, policy:.u64}",
         sets: &[SPACE, SEM, HINT, ("op", ".inc .dec")],
         ..ATOM
     },
     Row {
-        syntax: "atom{.sem}{.scope}{.space}.op{.hint}.type d, [a], b{, policy:.b64}",
+        syntax: "atom{.sem}{.scope}{.space}.op{.hint}.type d, [a], b{, policy:.u64}",
         sets: MIN_MAX,
         ..ATOM
     },
     Row {
-        syntax: "atom{.sem}{.scope}{.space}.add.noftz{.hint}.type d, [a], b{, policy:.b64}",
+        syntax: "atom{.sem}{.scope}{.space}.add.noftz{.hint}.type d, [a], b{, policy:.u64}",
         sets: HALF,
         since: ptx(6, 2),
         sm: 60,
         ..ATOM
     },
     Row {
-        syntax: "atom{.sem}{.scope}{.global}.add{.hint}.vec.f32 d*vec, [a], b*vec{, policy:.b64}",
+        syntax: "atom{.sem}{.scope}{.space}.add.noftz{.hint}.f32 d, [a], b{, policy:.u64}",
+        sets: &[SPACE, SEM, HINT],
+        since: ptx(9, 4),
+        sm: 90,
+        sem: Sem::Ops(exact_sum),
+        ..ATOM
+    },
+    Row {
+        syntax: "atom{.sem}{.scope}{.global}.add{.hint}.vec.f32 d*vec, [a], b*vec{, policy:.u64}",
         sets: VEC_F32,
         ..VECTOR
     },
     Row {
-        syntax: "atom{.sem}{.scope}{.global}.op.noftz{.hint}.vec.type d*vec, [a], b*vec{, policy:.b64}",
+        syntax: "atom{.sem}{.scope}{.global}.op.noftz{.hint}.vec.type d*vec, [a], b*vec{, policy:.u64}",
         sets: VEC_HALF,
         ..VECTOR
     },
     Row {
-        syntax: "atom{.sem}{.scope}{.global}.op.noftz{.hint}.vec.type d*vec, [a], b*vec{, policy:.b64}",
+        syntax: "atom{.sem}{.scope}{.global}.op.noftz{.hint}.vec.type d*vec, [a], b*vec{, policy:.u64}",
         sets: VEC_HALF_X2,
         ..VECTOR
     },
     Row {
-        syntax: "red{.sem}{.scope}{.space}.op{.hint}.type [a], b{, policy:.b64}",
+        syntax: "red{.sem}{.scope}{.space}.op{.hint}.type [a], b{, policy:.u64}",
         sets: RED_LOGIC,
         ..RED
     },
     Row {
-        syntax: "red{.sem}{.scope}{.space}.add{.hint}.type [a], b{, policy:.b64}",
+        syntax: "red{.sem}{.scope}{.space}.add{.hint}.type [a], b{, policy:.u64}",
         sets: RED_ADD,
         ..RED
     },
     Row {
-        syntax: "red{.sem}{.scope}{.space}.op{.hint}.u32 [a], b{, policy:.b64}",
+        syntax: "red{.sem}{.scope}{.space}.op{.hint}.u32 [a], b{, policy:.u64}",
         sets: &[SPACE, RED_SEM, HINT, ("op", ".inc .dec")],
         ..RED
     },
     Row {
-        syntax: "red{.sem}{.scope}{.space}.op{.hint}.type [a], b{, policy:.b64}",
+        syntax: "red{.sem}{.scope}{.space}.op{.hint}.type [a], b{, policy:.u64}",
         sets: RED_MIN_MAX,
         ..RED
     },
     Row {
-        syntax: "red{.sem}{.scope}{.space}.add.noftz{.hint}.type [a], b{, policy:.b64}",
+        syntax: "red{.sem}{.scope}{.space}.add.noftz{.hint}.type [a], b{, policy:.u64}",
         sets: RED_HALF,
         since: ptx(6, 2),
         sm: 60,
         ..RED
     },
     Row {
-        syntax: "red{.sem}{.scope}{.global}.add{.hint}.vec.f32 [a], b*vec{, policy:.b64}",
+        syntax: "red{.sem}{.scope}{.space}.add.noftz{.hint}.f32 [a], b{, policy:.u64}",
+        sets: &[SPACE, RED_SEM, HINT],
+        since: ptx(9, 4),
+        sm: 90,
+        sem: Sem::Ops(exact_sum),
+        ..RED
+    },
+    Row {
+        syntax: "red{.sem}{.scope}{.global}.add{.hint}.vec.f32 [a], b*vec{, policy:.u64}",
         sets: VEC_F32,
         ..RED_VECTOR
     },
     Row {
-        syntax: "red{.sem}{.scope}{.global}.op.noftz{.hint}.vec.type [a], b*vec{, policy:.b64}",
+        syntax: "red{.sem}{.scope}{.global}.op.noftz{.hint}.vec.type [a], b*vec{, policy:.u64}",
         sets: VEC_HALF,
         ..RED_VECTOR
     },
     Row {
-        syntax: "red{.sem}{.scope}{.global}.op.noftz{.hint}.vec.type [a], b*vec{, policy:.b64}",
+        syntax: "red{.sem}{.scope}{.global}.op.noftz{.hint}.vec.type [a], b*vec{, policy:.u64}",
         sets: VEC_HALF_X2,
         ..RED_VECTOR
     },
@@ -241,6 +257,17 @@ fn operation(x: &Cx) -> AtomOp {
             Ty::Bf16x2 => pick(AtomOp::MinBf16x2, AtomOp::MaxBf16x2),
             _ => pick(AtomOp::MinU, AtomOp::MaxU),
         }
+    }
+}
+
+/// A sum that keeps subnormal numbers, as all sums in shared memory do.
+fn exact_sum(x: &mut Cx) {
+    if x.has(".shared") || x.has(".shared::cta") || x.has(".shared::cluster") {
+        atomic(x);
+    } else {
+        x.refuse(
+            "sums that keep subnormal numbers (`.noftz.f32`) are executed in shared memory only",
+        );
     }
 }
 

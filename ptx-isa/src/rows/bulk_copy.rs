@@ -1,6 +1,8 @@
 //! Bulk copies between memories (PTX ISA 9.7.10.28.4.1, 9.7.10.28.4.3, 9.7.10.28.6).
 
-use super::async_copy::{BULK, MULTICAST, at, bulk_operands, group, spaces, wait_group};
+use super::async_copy::{
+    BULK, MULTICAST, REPORT, at, bulk_operands, group, reported, spaces, wait_group,
+};
 use crate::async_copy;
 use crate::effect::{AsyncGroupOp, AsyncWork};
 use crate::meaning::Cx;
@@ -15,6 +17,19 @@ const CP: Row = Row {
     section: "9.7.10.28.4.1",
     ..BULK
 };
+/// Forms of PTX 9.4 for sm_107.
+const NEWER: Row = Row {
+    since: ptx(9, 4),
+    targets: "sm_107f",
+    exact: Exactness::Manual,
+    sem: Sem::Ops(|x| {
+        if reported(x) {
+            bulk(x);
+        }
+    }),
+    ..CP
+};
+const TO: (&str, &str) = ("to", ".shared::cluster .shared::cta");
 const CP_ASYNC: Row = Row {
     does: "Starts to bring a block of global memory into the L2 cache.",
     section: "9.7.10.28.4.3",
@@ -62,38 +77,38 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [a], [b], size=%16:.u32, [mbar], policy:.b64",
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [a], [b], size=%16:.u32, [mbar], policy:.u64",
         sets: &[],
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint [a], [b], size=%16:.u32, [mbar], policy:.b64",
+        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint [a], [b], size=%16:.u32, [mbar], policy:.u64",
         since: ptx(8, 6),
         sets: &[],
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.L2::cache_hint [a], [b], size=%16:.u32, [mbar], mask:.b16, policy:.b64",
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.L2::cache_hint [a], [b], size=%16:.u32, [mbar], mask:.b16, policy:.u64",
         sets: &[MULTICAST],
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar], policy:.b64",
+        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar], policy:.u64",
         since: ptx(9, 2),
         exact: Exactness::Manual,
         sem: Sem::Ops(bulk_inner),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group.L2::cache_hint [a], [b], size=%16:.u32, policy:.b64",
+        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group.L2::cache_hint [a], [b], size=%16:.u32, policy:.u64",
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [a], [b], size=%16:.u32, policy:.b64, mask:.b16",
+        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [a], [b], size=%16:.u32, policy:.u64, mask:.b16",
         sem: Sem::Ops(bulk),
         since: ptx(8, 6),
         sm: 100,
@@ -148,7 +163,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint.b128 [a], [b], size=%16:.u32, [mbar], policy:.b64",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint.b128 [a], [b], size=%16:.u32, [mbar], policy:.u64",
         targets: STRONG_CLUSTER,
         sets: &[],
         sem: Sem::Ops(bulk),
@@ -156,14 +171,14 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.b128 [a], [b], size=%16:.u32, [mbar], policy:.b64",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.b128 [a], [b], size=%16:.u32, [mbar], policy:.u64",
         sets: &[],
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.L2::cache_hint.b128 [a], [b], size=%16:.u32, [mbar], mask:.b16, policy:.b64",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.L2::cache_hint.b128 [a], [b], size=%16:.u32, [mbar], mask:.b16, policy:.u64",
         targets: STRONG_CLUSTER,
         sets: &[MULTICAST],
         sem: Sem::Ops(bulk),
@@ -171,20 +186,20 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob.b128 [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar], policy:.b64",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob.b128 [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar], policy:.u64",
         since: ptx(9, 2),
         exact: Exactness::Manual,
         sem: Sem::Ops(bulk_inner),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.global.shared::cta.bulk_group.L2::cache_hint.b128 [a], [b], size=%16:.u32, policy:.b64",
+        syntax: "cp.async.bulk.relaxed.scope.global.shared::cta.bulk_group.L2::cache_hint.b128 [a], [b], size=%16:.u32, policy:.u64",
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.global.shared::cta.bulk_group.L2::cache_hint.cp_mask.b128 [a], [b], size=%16:.u32, policy:.b64, mask:.b16",
+        syntax: "cp.async.bulk.relaxed.scope.global.shared::cta.bulk_group.L2::cache_hint.cp_mask.b128 [a], [b], size=%16:.u32, policy:.u64, mask:.b16",
         sem: Sem::Ops(bulk),
         since: ptx(9, 3),
         sm: 100,
@@ -197,13 +212,57 @@ pub static ROWS: &[Row] = &[
         since: ptx(9, 3),
         ..CP
     },
+    // What is newer: masks of 32 bits, and reports about values that are not valid.
+    Row {
+        syntax: "cp.async.bulk{.weak}.to.global.mbarrier::complete_tx::bytes.report{.L2::cache_hint} [a], [b], size=%16:.u32, [mbar]{, policy:.u64}",
+        sets: &[TO, REPORT],
+        ..NEWER
+    },
+    Row {
+        syntax: "cp.async.bulk.relaxed.scope.to.global.mbarrier::complete_tx::bytes.report{.L2::cache_hint}.b128 [a], [b], size=%16:.u32, [mbar]{, policy:.u64}",
+        sets: &[TO, REPORT],
+        ..NEWER
+    },
+    Row {
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.report{.L2::cache_hint} [a], [b], size=%16:.u32, [mbar], mask:.b16{, policy:.u64}",
+        sets: &[MULTICAST, REPORT],
+        ..NEWER
+    },
+    Row {
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster::32b{.report}{.L2::cache_hint} [a], [b], size=%16:.u32, [mbar], mask:.b32{, policy:.u64}",
+        sets: &[REPORT],
+        ..NEWER
+    },
+    Row {
+        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.report{.L2::cache_hint}.b128 [a], [b], size=%16:.u32, [mbar], mask:.b16{, policy:.u64}",
+        sets: &[MULTICAST, REPORT],
+        ..NEWER
+    },
+    Row {
+        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster::32b{.report}{.L2::cache_hint}.b128 [a], [b], size=%16:.u32, [mbar], mask:.b32{, policy:.u64}",
+        sets: &[REPORT],
+        ..NEWER
+    },
+    Row {
+        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob.mbarrier::report::disabled{.L2::cache_hint} [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar]{, policy:.u64}",
+        sem: Sem::Ops(bulk_inner),
+        ..NEWER
+    },
+    Row {
+        syntax: "cp.async.bulk.prefetch.L2.global.L2::evict_last [a], size=%16:.u32",
+        since: ptx(9, 4),
+        targets: "sm_107f",
+        exact: Exactness::Manual,
+        sem: Sem::Ops(|_| {}),
+        ..CP_ASYNC
+    },
     Row {
         syntax: "cp.async.bulk.prefetch.L2.global [a], size=%16:.u32",
         sem: Sem::Ops(|_| {}),
         ..CP_ASYNC
     },
     Row {
-        syntax: "cp.async.bulk.prefetch.L2.global.L2::cache_hint [a], size=%16:.u32, policy:.b64",
+        syntax: "cp.async.bulk.prefetch.L2.global.L2::cache_hint [a], size=%16:.u32, policy:.u64",
         sem: Sem::Ops(|_| {}),
         ..CP_ASYNC
     },

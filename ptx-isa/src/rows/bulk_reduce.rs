@@ -68,7 +68,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.op.type [a], [b], size=%16:.u32, policy:.b64",
+        syntax: "cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.op.type [a], [b], size=%16:.u32, policy:.u64",
         sets: &[OP, ("type", ".f16 .bf16 .b32 .u32 .s32 .b64 .u64 .s64 .f32 .f64")],
         section: "9.7.10.28.4.2",
         sem: Sem::Ops(bulk_reduce),
@@ -76,7 +76,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.reduce.async.bulk.relaxed.scope.global.shared::cta.bulk_group.L2::cache_hint.op.type [a], [b], size=%16:.u32, policy:.b64",
+        syntax: "cp.reduce.async.bulk.relaxed.scope.global.shared::cta.bulk_group.L2::cache_hint.op.type [a], [b], size=%16:.u32, policy:.u64",
         since: ptx(9, 3),
         sets: &[OP, ("type", ".f16 .bf16 .b32 .u32 .s32 .b64 .u64 .s64 .f32 .f64")],
         section: "9.7.10.28.4.2",
@@ -85,7 +85,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.add.noftz.type [a], [b], size=%16:.u32, policy:.b64",
+        syntax: "cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.add.noftz.type [a], [b], size=%16:.u32, policy:.u64",
         sets: &[("type", ".f16 .bf16 .f32")],
         section: "9.7.10.28.4.2",
         sem: Sem::Ops(bulk_reduce),
@@ -93,7 +93,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.reduce.async.bulk.relaxed.scope.global.shared::cta.bulk_group.L2::cache_hint.add.noftz.type [a], [b], size=%16:.u32, policy:.b64",
+        syntax: "cp.reduce.async.bulk.relaxed.scope.global.shared::cta.bulk_group.L2::cache_hint.add.noftz.type [a], [b], size=%16:.u32, policy:.u64",
         since: ptx(9, 3),
         sets: &[("type", ".f16 .bf16 .f32")],
         section: "9.7.10.28.4.2",

@@ -47,6 +47,12 @@ pub static ROWS: &[Row] = &[
         ..PREFETCH
     },
     Row {
+        syntax: "prefetch{.global}.L1::32B.valid_addr [a]",
+        since: ptx(9, 4),
+        sm: 90,
+        ..PREFETCH
+    },
+    Row {
         syntax: "prefetch{.space}.tensormap [a]",
         sets: &[("space", ".const .param")],
         since: ptx(8, 0),
@@ -68,6 +74,16 @@ pub static ROWS: &[Row] = &[
         ..HINTS
     },
     Row {
+        syntax: "applypriority.async.bulk{.global}.bulk_group.L2::evict_normal [a], size=%16:.u32",
+        does: "Gives a range of addresses the normal eviction priority; a hint.",
+        since: ptx(9, 4),
+        sm: 100,
+        targets: "sm_107f",
+        section: "9.7.10.18",
+        exact: Exactness::Manual,
+        ..HINTS
+    },
+    Row {
         syntax: "discard{.global}.L2 [a], #size=128:.u32",
         does: "Drops the cached data of a range without writing it back.",
         since: ptx(7, 4),
@@ -76,14 +92,21 @@ pub static ROWS: &[Row] = &[
         ..HINTS
     },
     Row {
-        syntax: "createpolicy.fractional.first{.second}.b64 d{, fraction:.f32}",
+        syntax: "createpolicy.fractional.first{.second}.b64 d:.u64{, fraction:.f32}",
         sets: POLICY,
         ..POLICIES
     },
     Row {
-        syntax: "createpolicy.range{.global}.first{.second}.b64 d, [a], primary:.u32, total:.u32",
+        syntax: "createpolicy.range{.global}.first{.second}.b64 d:.u64, [a], primary:.u32, total:.u32",
         sets: POLICY,
         ..POLICIES
     },
-    Row { syntax: "createpolicy.cvt.L2.b64 d, a:.b64", ..POLICIES },
+    Row {
+        syntax: "createpolicy.range.fabric.first{.second}.b64 d:.u64, [id:.u32, offset:.u64], primary:.u32, total:.u32",
+        sets: POLICY,
+        since: ptx(9, 4),
+        sm: 100,
+        ..POLICIES
+    },
+    Row { syntax: "createpolicy.cvt.L2.b64 d:.u64, a:.b64", ..POLICIES },
 ];

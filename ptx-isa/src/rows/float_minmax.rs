@@ -34,6 +34,18 @@ pub static ROWS: &[Row] = &[
         sem: Sem::Ops(testp),
         ..ROW
     },
+    // ptxas takes it, and the manual knows no such form.
+    Row {
+        syntax: "testp.type p, a",
+        does: "Does not say what it tests, and so does not run.",
+        sets: &[("type", ".f32 .f64")],
+        since: ptx(2, 0),
+        sm: 20,
+        section: "9.7.3.1",
+        class: class::compare,
+        sem: Sem::Ops(|x| x.refuse("`testp` does not say what it tests")),
+        ..ROW
+    },
     Row {
         syntax: "copysign.type d, a, b",
         does: "Gives one number the sign of another.",

@@ -66,6 +66,20 @@ pub static ROWS: &[Row] = &[
         ..LOAD
     },
     Row {
+        syntax: "ldmatrix.sync.aligned.m8n16.num{.ss}.s8.s4 d*!:.b32, [a]",
+        sets: &[NUM, SS],
+        since: ptx(9, 4),
+        sm: 90,
+        targets: "sm_90a sm_100a sm_100f sm_110f sm_120f",
+        sem: Sem::Ops(|x| {
+            x.refuse(
+                "matrices of `.s4` that become `.s8` are not executed: their layout is not known",
+            );
+        }),
+        exact: Exactness::Manual,
+        ..LOAD
+    },
+    Row {
         syntax: "ldmatrix.sync.aligned.m16n16.num.trans{.ss}.b8x16.src d*!:.b32, [a]",
         sets: &[("num", ".x1 .x2"), SS, ("src", ".b6x16_p32 .b4x16_p64")],
         since: ptx(8, 6),

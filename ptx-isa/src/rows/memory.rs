@@ -84,7 +84,7 @@ const LD: Row = Row { does: "Loads from memory.", op: Operation::Load, ..LOAD };
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "ld{.weak}{.space}{.cop}{.l1}{.l2}{.hint}{.fetch}{.vec}.type d*vec>, [a]{, policy:.b64}",
+        syntax: "ld{.weak}{.space}{.cop}{.l1}{.l2}{.hint}{.fetch}{.vec}.type d*vec>, [a]{, policy:.u64}",
         sets: LOAD_SETS,
         ..LD
     },
@@ -96,7 +96,7 @@ pub static ROWS: &[Row] = &[
         ..LD
     },
     Row {
-        syntax: "ld.order.scope{.space}{.l1}{.l2}{.hint}{.fetch}{.vec}.type d*vec>, [a]{, policy:.b64}",
+        syntax: "ld.order.scope{.space}{.l1}{.l2}{.hint}{.fetch}{.vec}.type d*vec>, [a]{, policy:.u64}",
         sets: STRONG_SETS,
         since: ptx(6, 0),
         sm: 70,
@@ -110,11 +110,18 @@ pub static ROWS: &[Row] = &[
         ..LD
     },
     Row {
-        syntax: "ld.global{.cop}.nc{.l1}{.l2}{.hint}{.fetch}{.vec}.type d*vec>, [a]{, policy:.b64}",
+        syntax: "ld.global{.cop}.nc{.l1}{.l2}{.hint}{.fetch}{.vec}.type d*vec>, [a]{, policy:.u64}",
         sets: &[TYPE, VEC, ("cop", ".ca .cg .cs"), L1, L2, HINT, FETCH],
         since: ptx(3, 1),
         sm: 32,
         section: "9.7.9.9",
+        ..LD
+    },
+    Row {
+        syntax: "ld.proxy::readonly{.space}{.cop}{.l1}{.l2}{.hint}{.fetch}{.vec}.type d*vec>, [a]{, policy:.u64}",
+        sets: LOAD_SETS,
+        since: ptx(9, 4),
+        sm: 90,
         ..LD
     },
     Row {
@@ -126,7 +133,7 @@ pub static ROWS: &[Row] = &[
         ..LOAD
     },
     Row {
-        syntax: "st{.weak}{.space}{.cop}{.l1}{.l2}{.hint}{.vec}.type [a], b*vec>{, policy:.b64}",
+        syntax: "st{.weak}{.space}{.cop}{.l1}{.l2}{.hint}{.vec}.type [a], b*vec>{, policy:.u64}",
         sets: STORE_SETS,
         op: Operation::Store,
         ..STORE
@@ -140,7 +147,7 @@ pub static ROWS: &[Row] = &[
         ..STORE
     },
     Row {
-        syntax: "st.order.scope{.space}{.l1}{.l2}{.hint}{.vec}.type [a], b*vec>{, policy:.b64}",
+        syntax: "st.order.scope{.space}{.l1}{.l2}{.hint}{.vec}.type [a], b*vec>{, policy:.u64}",
         sets: STRONG_STORE_SETS,
         since: ptx(6, 0),
         sm: 70,

@@ -123,31 +123,20 @@ pub static ROWS: &[Row] = &[
     },
     // Block-scaled kinds.
     Row {
-        syntax: "mma.sync.aligned.m16n8k64.row.col.kind.block_scale{.scale}.f32.e2m1.e2m1.f32.stype d*4:.f32, a*4:.b32, b*2:.b32, c*4:.f32, %e:.b32, f*2:.b16, %g:.b32, h*2:.b16",
-        sets: &[
-            ("kind", ".kind::mxf4 .kind::mxf4nvf4"),
-            ("scale", ".scale_vec::2X .scale_vec::4X"),
-            ("stype", ".ue8m0 .ue4m3"),
-        ],
+        syntax: "mma.sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec::2X}.f32.e2m1.e2m1.f32.ue8m0 d*4:.f32, a*4:.b32, b*2:.b32, c*4:.f32, %e*?:.b32, f*2=0|2;0..1:.b16, %g*?:.b32, h*2=0|2;0..3:.b16",
+        sets: &[KIND4],
         check: Some(scale),
-        since: ptx(8, 7),
-        sm: 120,
-        targets: "sm_120a sm_121a sm_120f",
-        sem: Sem::Ops(scaled),
-        exact: Exactness::Manual,
-        counts: None,
-        ..M
+        ..SCALED
     },
     Row {
-        syntax: "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale{.scale_vec::1X}.f32.atype.btype.f32.ue8m0 d*4:.f32, a*4:.b32, b*2:.b32, c*4:.f32, %e:.b32, f*2:.b16, %g:.b32, h*2:.b16",
+        syntax: "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.stype d*4:.f32, a*4:.b32, b*2:.b32, c*4:.f32, %e*?:.b32, f*2=0;0..1:.b16, %g*?:.b32, h*2=0;0..3:.b16",
+        sets: &[FACTOR4],
+        ..SCALED
+    },
+    Row {
+        syntax: "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale{.scale_vec::1X}.f32.atype.btype.f32.ue8m0 d*4:.f32, a*4:.b32, b*2:.b32, c*4:.f32, %e*?:.b32, f*2=0..3;0..1:.b16, %g*?:.b32, h*2=0..3;0..3:.b16",
         sets: &F8F6F4,
-        since: ptx(8, 7),
-        sm: 120,
-        targets: "sm_120a sm_121a sm_120f",
-        sem: Sem::Ops(scaled),
-        exact: Exactness::Manual,
-        counts: None,
-        ..M
+        ..SCALED
     },
     // f64.
     Row {
@@ -221,15 +210,24 @@ fn wide_result(m: &Match) -> Result<(), String> {
     }
 }
 
-/// Scale vectors and types of the 4-bit kinds.
-fn scale(m: &Match) -> Result<(), String> {
-    let fits = matches!(
-        (m.get("kind"), m.get("scale"), m.get("stype")),
-        (Some(".kind::mxf4"), None | Some(".scale_vec::2X"), Some(".ue8m0"))
-            | (Some(".kind::mxf4nvf4"), Some(".scale_vec::2X"), Some(".ue8m0"))
-            | (Some(".kind::mxf4nvf4"), Some(".scale_vec::4X"), Some(_))
-    );
-    if fits { Ok(()) } else { Err("this kind does not take this scale vector and type".into()) }
+pub(super) const KIND4: (&str, &str) = ("kind", ".kind::mxf4 .kind::mxf4nvf4");
+pub(super) const FACTOR4: (&str, &str) = ("stype", ".ue8m0 .ue4m3");
+const SCALED: Row = Row {
+    since: ptx(8, 7),
+    sm: 120,
+    targets: "sm_120a sm_121a sm_120f",
+    sem: Sem::Ops(scaled),
+    exact: Exactness::Manual,
+    counts: Some(|_, _| 1),
+    ..M
+};
+
+/// One of the 4-bit kinds names its scale vector.
+pub(super) fn scale(m: &Match) -> Result<(), String> {
+    if m.get("kind") == Some(".kind::mxf4nvf4") && !m.has(".scale_vec::2X") {
+        return Err("`.kind::mxf4nvf4` names its scale vector".into());
+    }
+    Ok(())
 }
 
 pub(super) fn counts(m: &Match, name: &str) -> u32 {
@@ -266,21 +264,20 @@ fn mma(x: &mut Cx) {
 
 /// The kinds of narrow floats, with and without block scaling.
 pub(super) fn scaled(x: &mut Cx) {
-    let kind = x.get("kind");
-    let four = matches!(kind, ".kind::mxf4" | ".kind::mxf4nvf4");
+    let four = x.has(".kind::mxf4") || x.has(".kind::mxf4nvf4");
     let of = |x: &Cx, set: &str| narrow(x.get(set)).unwrap_or(Narrow::E2m1);
     let has_scale = x.m.notation.slots.iter().any(|s| s.name == "h");
-    let blocks = match (x.get("scale"), four) {
-        (".scale_vec::4X", _) => 4,
-        (_, true) => 2,
-        (_, false) => 1,
+    let blocks = match four {
+        true if x.has(".scale_vec::4X") => 4,
+        true => 2,
+        false => 1,
     };
     let m = ScaledMma {
         a: of(x, "atype"),
         b: of(x, "btype"),
         f16: x.slot_ty("d") != Some(Ty::F32),
         packed: four,
-        sparse: !has_scale && x.m.notation.slots.iter().any(|s| s.name == "f"),
+        sparse: x.m.notation.slots.iter().any(|s| s.name == "meta"),
         scale: has_scale.then(|| Scale { blocks, ue4m3: x.has(".ue4m3") }),
     };
     let mut src = x.rd_vec("a");
@@ -288,9 +285,10 @@ pub(super) fn scaled(x: &mut Cx) {
     src.extend(x.rd_vec("c"));
     let mut selector = 0;
     if m.sparse {
-        src.push(x.rd("e"));
-        selector = x.imm("f") as u32;
-    } else if has_scale {
+        src.push(x.rd("meta"));
+        selector = x.imm("sel") as u32;
+    }
+    if has_scale {
         src.push(x.rd("e"));
         src.extend(x.rd_vec("f"));
         src.push(x.rd("g"));

@@ -1,6 +1,6 @@
 //! `mma.sp` (PTX ISA 9.7.16.6).
 
-use super::mma::{F8F6F4, KIND8, M, NARROW_FLOATS, scaled};
+use super::mma::{F8F6F4, FACTOR4, KIND4, KIND8, M, NARROW_FLOATS, scale, scaled};
 use crate::row::{Exactness, Row, Sem, floor};
 use crate::types::ptx;
 
@@ -10,6 +10,15 @@ const SP: Row = Row {
     since: ptx(7, 1),
     sm: 80,
     ..M
+};
+const SCALED: Row = Row {
+    since: ptx(8, 7),
+    sm: 120,
+    targets: "sm_120a sm_121a sm_120f",
+    sem: Sem::Ops(scaled),
+    exact: Exactness::Manual,
+    counts: Some(|_, _| 1),
+    ..SP
 };
 const SPV: (&str, &str) = ("spv", ".sp .sp::ordered_metadata");
 const ORDERED: crate::row::Floor = floor(".sp::ordered_metadata", ptx(8, 5), 80);
@@ -103,7 +112,7 @@ pub static ROWS: &[Row] = &[
         ..SP
     },
     Row {
-        syntax: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, %e:.b32, #f=0:.u32",
+        syntax: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, %meta:.b32, #sel=0:.u32",
         sets: &[F8F6F4[0], F8F6F4[1], KIND8],
         floors: NARROW_FLOATS,
         since: ptx(8, 7),
@@ -113,5 +122,36 @@ pub static ROWS: &[Row] = &[
         exact: Exactness::Manual,
         counts: None,
         ..SP
+    },
+    Row {
+        syntax: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f16.atype.btype.f16 d*2:.b32, a*4:.b32, b*4:.b32, c*2:.b32, %meta:.b32, #sel=0:.u32",
+        sets: &[F8F6F4[0], F8F6F4[1], KIND8],
+        floors: NARROW_FLOATS,
+        since: ptx(8, 7),
+        sm: 120,
+        targets: "sm_120a sm_121a sm_120f",
+        sem: Sem::Ops(scaled),
+        exact: Exactness::Manual,
+        counts: None,
+        ..SP
+    },
+    // Block-scaled kinds.
+    Row {
+        syntax: "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind.block_scale{.scale_vec::2X}.f32.e2m1.e2m1.f32.ue8m0 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, %meta*?:.b32, #sel=0:.u32, %e*?:.b32, f*2=0|2;0..1:.b16, %g*?:.b32, h*2=0|2;0..3:.b16",
+        sets: &[KIND4],
+        check: Some(scale),
+        targets: "sm_120a sm_121a",
+        ..SCALED
+    },
+    Row {
+        syntax: "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.stype d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, %meta*?:.b32, #sel=0:.u32, %e*?:.b32, f*2=0;0..1:.b16, %g*?:.b32, h*2=0;0..3:.b16",
+        sets: &[FACTOR4],
+        targets: "sm_120a sm_121a",
+        ..SCALED
+    },
+    Row {
+        syntax: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::mxf8f6f4.block_scale{.scale_vec::1X}.f32.atype.btype.f32.ue8m0 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, %meta*?:.b32, #sel=0:.u32, %e*?:.b32, f*2=0..3;0..1:.b16, %g*?:.b32, h*2=0..3;0..3:.b16",
+        sets: &F8F6F4,
+        ..SCALED
     },
 ];

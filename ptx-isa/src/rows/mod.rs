@@ -23,6 +23,7 @@ pub mod cvt_narrow;
 pub mod cvt_packed;
 pub mod cvt_scaled;
 pub mod dot;
+pub mod fabric;
 pub mod float;
 pub mod float_divide;
 pub mod float_minmax;
@@ -48,11 +49,13 @@ pub mod redux;
 pub mod select;
 pub mod set;
 pub mod setp;
+pub mod structured;
 pub mod surface;
 pub mod sync;
 pub mod tcgen05;
 pub mod tcgen05_mma;
 pub mod tensor_copy;
+pub mod tensor_newer;
 pub mod tensormap;
 pub mod texture;
 pub mod texture_gather;
@@ -124,12 +127,32 @@ pub static FAMILIES: &[&[Row]] = &[
     bulk_reduce::ROWS,
     async_store::ROWS,
     tensor_copy::ROWS,
+    tensor_newer::ROWS[0],
+    tensor_newer::ROWS[1],
+    tensor_newer::ROWS[2],
+    tensor_newer::ROWS[3],
+    tensor_newer::ROWS[4],
+    tensor_newer::ROWS[5],
+    tensor_newer::ROWS[6],
+    tensor_newer::ROWS[7],
+    tensor_newer::ROWS[8],
+    tensor_newer::ROWS[9],
+    tensor_newer::ROWS[10],
+    tensor_newer::ROWS[11],
+    tensor_newer::ROWS[12],
+    tensor_newer::ROWS[13],
+    tensor_newer::ROWS[14],
     cluster::ROWS,
     proxy::ROWS,
     multimem::ROWS,
     tensormap::ROWS,
     tcgen05::ROWS,
     tcgen05_mma::ROWS,
+    fabric::ROWS,
+    fabric::TENSOR_ROWS[0],
+    fabric::TENSOR_ROWS[1],
+    fabric::TENSOR_ROWS[2],
+    structured::ROWS,
 ];
 
 /// What people write who know other languages, and how PTX says it.
@@ -169,16 +192,20 @@ pub const OTHER_NAMES: &[(&str, &str)] = &[
     ("sync", "bar.sync 0"),
 ];
 
+/// Modifiers that ptxas 13.5 reads without a meaning, by mnemonic; a second `.sync` is another.
+pub const IGNORED: &[(&str, &str)] = &[("atom", ".pred"), ("red", ".pred")];
+
 /// Tokens that belong to the instruction's name: they follow it at once, before any modifier
 /// (`mul.wide.u32`, never `mul.u32.wide`).
 pub const NAME_PARTS: &[(&str, &str)] = &[
     ("bar", ".cta .red .warp"),
     ("barrier", ".cta .cluster .red"),
-    ("cp", ".async .bulk .commit_group .wait_group .wait_all .reduce"),
+    ("cp", ".async .bulk .tensor .prefetch .commit_group .wait_group .wait_all .reduce"),
     ("cvt", ".pack"),
     ("cvta", ".to"),
     ("div", ".full"),
     ("dp2a", ".lo .hi"),
+    ("fabric", ".try_get .try_put .try_red .try_pullred .try_atom .submit .wait .async .tensor"),
     ("fence", ".proxy"),
     ("mad", ".lo .hi .wide"),
     ("mad24", ".lo .hi"),
@@ -186,6 +213,7 @@ pub const NAME_PARTS: &[(&str, &str)] = &[
     ("mbarrier", ".init .inval .arrive .arrive_drop .test_wait .try_wait .pending_count"),
     ("mul", ".lo .hi .wide"),
     ("mul24", ".lo .hi"),
+    ("multimem", ".ld_reduce .st .red .cp .reduce .async .bulk"),
     ("shf", ".l .r"),
     ("suld", ".b"),
     ("sured", ".b .p"),

@@ -3,7 +3,7 @@
 use super::cluster::C;
 use crate::class;
 use crate::effect::{Effect, Fence, Order, Proxy, Scope};
-use crate::row::{AddressWidth, Row, Sem, floor};
+use crate::row::{AddressWidth, Row, Sem};
 use crate::types::ptx;
 
 const FENCE: Row = Row {
@@ -58,10 +58,14 @@ pub static ROWS: &[Row] = &[
         ..FENCE
     },
     Row {
-        syntax: "fence.proxy.async::generic.release.restrict.cluster",
-        sets: &[("restrict", ".sync_restrict::shared::cta .sync_restrict::shared::cluster::read")],
+        syntax: "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster",
         since: ptx(8, 6),
-        floors: &[floor(".sync_restrict::shared::cluster::read", ptx(9, 4), 90)],
+        ..FENCE
+    },
+    Row {
+        syntax: "fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.scope",
+        sets: &[("scope", ".cta .cluster")],
+        since: ptx(9, 4),
         ..FENCE
     },
     Row {

@@ -1,11 +1,11 @@
 //! Tensor-core instructions of the fifth generation (PTX ISA 9.7.18) but for their products: see [`crate::tcgen05`].
 
-use super::async_copy::at;
+use super::async_copy::{MULTICAST, at};
 use crate::class::{self, Class};
 use crate::matched::Match;
 use crate::matrix::run::space_code;
 use crate::meaning::{Cx, V};
-use crate::row::{AddressWidth, Exactness, ROW, Reach, Row, Sem};
+use crate::row::{AddressWidth, Exactness, Floor, ROW, Reach, Row, Sem, floor};
 use crate::rows::mma::together;
 use crate::tcgen05::moves::{self, Spread, reduction};
 use crate::tcgen05::{Fragment, Shape};
@@ -13,6 +13,10 @@ use crate::types::{Kind, Space, ptx};
 use crate::uop::Op;
 
 const TARGETS: &str = "sm_100a sm_101a sm_103a sm_110a sm_100f sm_101f sm_103f sm_110f";
+/// Targets that reduce what they load.
+const REDUCING: &str = "sm_101a sm_103a sm_110a sm_101f sm_103f sm_110f";
+/// Targets of what no family keeps.
+pub(super) const SINGLE: &str = "sm_100a sm_101a sm_103a sm_107a sm_110a";
 pub(super) const T: Row = Row {
     since: ptx(8, 6),
     sm: 100,
@@ -23,7 +27,12 @@ pub(super) const T: Row = Row {
     exact: Exactness::Manual,
     ..ROW
 };
-const ALLOC: Row = Row { section: "9.7.18.7.1", class: |_| Class::Move, ..T };
+const ALLOC: Row = Row {
+    section: "9.7.18.7.1",
+    class: |_| Class::Move,
+    floors: &[floor(".exclusive", ptx(9, 4), 100)],
+    ..T
+};
 const LOAD: Row = Row {
     does: "Loads from tensor memory.",
     section: "9.7.18.8.1",
@@ -31,6 +40,18 @@ const LOAD: Row = Row {
     counts: Some(registers),
     sem: Sem::Ops(load),
     ..T
+};
+/// Loads that keep two of four elements each.
+const HALVED: Row = Row {
+    since: ptx(9, 4),
+    targets: "sm_107a",
+    counts: Some(
+        |m, name| if name == "dmeta" { repetitions(m).div_ceil(32) } else { repetitions(m) / 2 },
+    ),
+    sem: Sem::Ops(|x| {
+        x.refuse("loads from tensor memory that compress what they load are not executed")
+    }),
+    ..LOAD
 };
 const STORE: Row = Row {
     does: "Stores to tensor memory.",
@@ -51,19 +72,33 @@ const COPY: Row = Row {
 pub(super) const GROUP: (&str, &str) = ("group", ".cta_group::1 .cta_group::2");
 const NUM: (&str, &str) = ("num", ".x1 .x2 .x4 .x8 .x16 .x32 .x64 .x128");
 const NUM_RED: (&str, &str) = ("num", ".x2 .x4 .x8 .x16 .x32 .x64 .x128");
+const NUM_HALVED: (&str, &str) = ("num", ".x4 .x8 .x16 .x32 .x64 .x128");
 const SHAPE: (&str, &str) = ("shape", ".16x64b .16x128b .16x256b .32x32b");
 
 const TCGEN05: Row = Row {
     does: "Lets an mbarrier count an arrival once earlier operations of the tensor core are complete.",
+    section: "9.7.18.12.1",
+    class: class::load,
+    addresses: AddressWidth::Any,
     reach: Reach::Cluster,
     sem: Sem::Ops(commit),
+    floors: &[
+        floor(".multicast::cluster::16b", ptx(9, 4), 100),
+        Floor {
+            tokens: ".multicast::cluster::32b .sync_restrict::shared::read::mma::a",
+            since: ptx(9, 4),
+            sm: 100,
+            targets: "sm_107f",
+        },
+    ],
     ..T
 };
+const RESTRICT: (&str, &str) = ("restrict", ".sync_restrict::shared::read::mma::a");
 
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "tcgen05.alloc.group.sync.aligned{.shared::cta}.b32 [a], n:.u32",
+        syntax: "tcgen05.alloc{.exclusive}.group.sync.aligned{.shared::cta}.b32 [a], n=32|64|128|256|512:.u32",
         does: "Allocates columns of tensor memory.",
         sets: &[GROUP],
         addresses: AddressWidth::Any,
@@ -73,7 +108,7 @@ pub static ROWS: &[Row] = &[
         ..ALLOC
     },
     Row {
-        syntax: "tcgen05.dealloc.group.sync.aligned.b32 a:.b32, n:.u32",
+        syntax: "tcgen05.dealloc{.exclusive}.group.sync.aligned.b32 a:.b32, n=32|64|128|256|512:.u32",
         does: "Frees columns of tensor memory.",
         sets: &[GROUP],
         sem: Sem::Ops(|x| {
@@ -107,15 +142,39 @@ pub static ROWS: &[Row] = &[
         syntax: "tcgen05.ld.red.sync.aligned.32x32b.num.op{.abs}{.NaN}.f32 d*!:.f32, dr:.f32, [a]",
         sets: &[NUM_RED, ("op", ".min .max")],
         since: ptx(8, 8),
-        targets: "sm_101a sm_103a sm_110a sm_101f sm_103f sm_110f",
+        targets: REDUCING,
         ..LOAD
     },
     Row {
         syntax: "tcgen05.ld.red.sync.aligned.32x32b.num.op.type d*!, dr, [a]",
         sets: &[NUM_RED, ("op", ".min .max"), ("type", ".u32 .s32")],
         since: ptx(8, 8),
-        targets: "sm_101a sm_103a sm_110a sm_101f sm_103f sm_110f",
+        targets: REDUCING,
         ..LOAD
+    },
+    Row {
+        syntax: "tcgen05.ld.red.sync.aligned.16x32bx2.num.op{.abs}{.NaN}.f32 d*!:.f32, dr:.f32, [a], #half:.u32",
+        sets: &[NUM_RED, ("op", ".min .max")],
+        since: ptx(8, 8),
+        targets: REDUCING,
+        ..LOAD
+    },
+    Row {
+        syntax: "tcgen05.ld.red.sync.aligned.16x32bx2.num.op.type d*!, dr, [a], #half:.u32",
+        sets: &[NUM_RED, ("op", ".min .max"), ("type", ".u32 .s32")],
+        since: ptx(8, 8),
+        targets: REDUCING,
+        ..LOAD
+    },
+    Row {
+        syntax: "tcgen05.ld.spcompress.sync.aligned.32x32b.num.op.sp::2:4{.abs}.f32.b2 dmeta*!:.b32, d*!:.f32, [a]",
+        sets: &[NUM_HALVED, ("op", ".min .max")],
+        ..HALVED
+    },
+    Row {
+        syntax: "tcgen05.ld.red.spcompress.sync.aligned.32x32b.num.op.sp::2:4{.abs}.f32.b2 dmeta*!:.b32, d*!:.f32, dr:.f32, [a]",
+        sets: &[NUM_HALVED, ("op", ".min .max")],
+        ..HALVED
     },
     Row {
         syntax: "tcgen05.st.sync.aligned.shape.num{.unpack::16b}.b32 [a], b*!:.b32",
@@ -139,7 +198,7 @@ pub static ROWS: &[Row] = &[
         ..T
     },
     Row {
-        syntax: "tcgen05.cp.group.shape{.fmt}{.src} [a], b:.b64",
+        syntax: "tcgen05.cp.group.shape{.fmt}{.src} [a], b:.u64",
         sets: &[
             GROUP,
             ("shape", ".128x256b .4x256b .128x128b"),
@@ -150,7 +209,7 @@ pub static ROWS: &[Row] = &[
         ..COPY
     },
     Row {
-        syntax: "tcgen05.cp.group.64x128b.multicast{.fmt}{.src} [a], b:.b64",
+        syntax: "tcgen05.cp.group.64x128b.multicast{.fmt}{.src} [a], b:.u64",
         sets: &[
             GROUP,
             ("multicast", ".warpx2::02_13 .warpx2::01_23"),
@@ -161,7 +220,7 @@ pub static ROWS: &[Row] = &[
         ..COPY
     },
     Row {
-        syntax: "tcgen05.cp.group.32x128b.warpx4{.fmt}{.src} [a], b:.b64",
+        syntax: "tcgen05.cp.group.32x128b.warpx4{.fmt}{.src} [a], b:.u64",
         sets: &[GROUP, ("fmt", ".b8x16"), ("src", ".b6x16_p32 .b4x16_p64")],
         check: Some(converted),
         ..COPY
@@ -170,6 +229,7 @@ pub static ROWS: &[Row] = &[
         syntax: "tcgen05.shift.group.down [a]",
         does: "Starts to shift the rows of a matrix in tensor memory.",
         sets: &[GROUP],
+        targets: SINGLE,
         section: "9.7.18.9.2",
         class: class::load,
         reach: Reach::Cluster,
@@ -188,19 +248,18 @@ pub static ROWS: &[Row] = &[
         ..T
     },
     Row {
-        syntax: "tcgen05.commit.group.mbarrier::arrive::one{.shared::cluster}.b64 [a]",
-        sets: &[GROUP],
-        section: "9.7.18.12.1",
-        class: class::load,
-        addresses: AddressWidth::Any,
+        syntax: "tcgen05.commit.group.mbarrier::arrive::one{.restrict}{.shared::cluster}.b64 [a]",
+        sets: &[GROUP, RESTRICT],
         ..TCGEN05
     },
     Row {
-        syntax: "tcgen05.commit.group.mbarrier::arrive::one{.shared::cluster}.multicast::cluster.b64 [a], mask:.b16",
-        sets: &[GROUP],
-        section: "9.7.18.12.1",
-        class: class::load,
-        addresses: AddressWidth::Any,
+        syntax: "tcgen05.commit.group.mbarrier::arrive::one{.restrict}{.shared::cluster}.multicast.b64 [a], mask:.b16",
+        sets: &[GROUP, RESTRICT, MULTICAST],
+        ..TCGEN05
+    },
+    Row {
+        syntax: "tcgen05.commit.group.mbarrier::arrive::one{.restrict}{.shared::cluster}.multicast::cluster::32b.b64 [a], mask:.b32",
+        sets: &[GROUP, RESTRICT],
         ..TCGEN05
     },
 ];

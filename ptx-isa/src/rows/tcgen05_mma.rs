@@ -1,6 +1,6 @@
 //! Products of the fifth generation's tensor cores (PTX ISA 9.7.18.10).
 
-use super::tcgen05::{GROUP, T, pair, tensor};
+use super::tcgen05::{GROUP, SINGLE, T, pair, tensor};
 use crate::matched::Match;
 use crate::meaning::{Arg, Cx};
 use crate::row::{Floor, Reach, Row, Sem, floor};
@@ -22,11 +22,35 @@ const M: Row = Row {
             sm: 100,
             targets: "sm_100a sm_101a sm_110a",
         },
+        NEWEST,
+        floor(".kind::mxf4nvf4", ptx(8, 7), 100),
+        VECTORS,
     ],
     check: Some(shifted),
     ..T
 };
-const KIND: (&str, &str) = ("kind", ".kind::f16 .kind::tf32 .kind::f8f6f4 .kind::i8");
+/// The number of factors in a vector is named for single targets; families name the size of a block.
+const VECTORS: Floor = Floor {
+    tokens: ".scale_vec::1X .scale_vec::2X .scale_vec::4X",
+    since: ptx(8, 6),
+    sm: 100,
+    targets: SINGLE,
+};
+const NEWEST: Floor = Floor {
+    tokens: ".kind::ti16 .collector::b::fill .collector::b::use .collector::b::lastuse .collector::b::discard",
+    since: ptx(9, 4),
+    sm: 100,
+    targets: "sm_107f",
+};
+/// Sparse products of 4-bit floats.
+const SPARSE_FLOORS: &[Floor] = &[
+    floor(".block16 .block32", ptx(8, 8), 100),
+    Floor { tokens: ".kind::mxf4", since: ptx(8, 6), sm: 100, targets: SINGLE },
+    Floor { tokens: ".kind::mxf4nvf4", since: ptx(8, 7), sm: 100, targets: SINGLE },
+    VECTORS,
+    NEWEST,
+];
+const KIND: (&str, &str) = ("kind", ".kind::f16 .kind::tf32 .kind::f8f6f4 .kind::i8 .kind::ti16");
 const KIND_F: (&str, &str) = ("kind", ".kind::f16 .kind::tf32");
 const SCALED: (&str, &str) = ("kind", ".kind::mxf8f6f4 .kind::mxf4 .kind::mxf4nvf4");
 const VECTOR: (&str, &str) =
@@ -34,6 +58,10 @@ const VECTOR: (&str, &str) =
 const COLLECTOR_A: (&str, &str) = (
     "collector",
     ".collector::a::fill .collector::a::use .collector::a::lastuse .collector::a::discard",
+);
+const KEPT_B: (&str, &str) = (
+    "kept",
+    ".collector::b::fill .collector::b::use .collector::b::lastuse .collector::b::discard",
 );
 const COLLECTOR_B: (&str, &str) = (
     "collector",
@@ -47,118 +75,120 @@ const COLLECTOR_B: (&str, &str) = (
 pub static ROWS: &[Row] = &[
     // Products: A from a descriptor or from tensor memory.
     Row {
-        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, e:pred",
-        sets: &[GROUP, KIND, COLLECTOR_A],
+        syntax: "tcgen05.mma.group.kind{.collector}{.kept} [c], a:.u64, b:.u64, i:.u32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A, KEPT_B],
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, mask*!:.b32, e:pred",
-        sets: &[GROUP, KIND, COLLECTOR_A],
+        syntax: "tcgen05.mma.group.kind{.collector}{.kept} [c], a:.u64, b:.u64, i:.u32, mask*!:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A, KEPT_B],
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, e:pred, #scale=0..15:.u32",
-        sets: &[GROUP, KIND_F, COLLECTOR_A],
+        syntax: "tcgen05.mma.group.kind{.collector}{.kept} [c], a:.u64, b:.u64, i:.u32, e:pred, #scale=0..15:.u32",
+        sets: &[GROUP, KIND_F, COLLECTOR_A, KEPT_B],
         targets: "sm_100f",
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.collector} [c], a:.b64, b:.b64, i:.b32, mask*!:.b32, e:pred, #scale=0..15:.u32",
-        sets: &[GROUP, KIND_F, COLLECTOR_A],
+        syntax: "tcgen05.mma.group.kind{.collector}{.kept} [c], a:.u64, b:.u64, i:.u32, mask*!:.b32, e:pred, #scale=0..15:.u32",
+        sets: &[GROUP, KIND_F, COLLECTOR_A, KEPT_B],
         targets: "sm_100f",
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, e:pred",
-        sets: &[GROUP, KIND, COLLECTOR_A],
+        syntax: "tcgen05.mma.group.kind{.ashift}{.collector}{.kept} [c], [a], b:.u64, i:.u32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A, KEPT_B],
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, mask*!:.b32, e:pred",
-        sets: &[GROUP, KIND, COLLECTOR_A],
+        syntax: "tcgen05.mma.group.kind{.ashift}{.collector}{.kept} [c], [a], b:.u64, i:.u32, mask*!:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A, KEPT_B],
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, e:pred, #scale=0..15:.u32",
-        sets: &[GROUP, KIND_F, COLLECTOR_A],
+        syntax: "tcgen05.mma.group.kind{.ashift}{.collector}{.kept} [c], [a], b:.u64, i:.u32, e:pred, #scale=0..15:.u32",
+        sets: &[GROUP, KIND_F, COLLECTOR_A, KEPT_B],
         targets: "sm_100f",
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.ashift}{.collector} [c], [a], b:.b64, i:.b32, mask*!:.b32, e:pred, #scale=0..15:.u32",
-        sets: &[GROUP, KIND_F, COLLECTOR_A],
+        syntax: "tcgen05.mma.group.kind{.ashift}{.collector}{.kept} [c], [a], b:.u64, i:.u32, mask*!:.b32, e:pred, #scale=0..15:.u32",
+        sets: &[GROUP, KIND_F, COLLECTOR_A, KEPT_B],
         targets: "sm_100f",
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind.block_scale{.scale_vec}{.collector} [c], a:.b64, b:.b64, i:.b32, [sa], [sb], e:pred",
-        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
+        syntax: "tcgen05.mma.group.kind.block_scale{.scale_vec}{.collector}{.kept} [c], a:.u64, b:.u64, i:.u32, [sa], [sb], e:pred",
+        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A, KEPT_B],
         check: Some(scaled),
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind.block_scale{.scale_vec}{.collector} [c], [a], b:.b64, i:.b32, [sa], [sb], e:pred",
-        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
+        syntax: "tcgen05.mma.group.kind.block_scale{.scale_vec}{.collector}{.kept} [c], [a], b:.u64, i:.u32, [sa], [sb], e:pred",
+        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A, KEPT_B],
         check: Some(scaled),
         ..M
     },
     // Sparse A: metadata in tensor memory.
     Row {
-        syntax: "tcgen05.mma.sp.group.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, e:pred",
-        sets: &[GROUP, KIND, COLLECTOR_A],
+        syntax: "tcgen05.mma.sp.group.kind{.collector}{.kept} [c], a:.u64, b:.u64, [meta], i:.u32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A, KEPT_B],
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.sp.group.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, mask*!:.b32, e:pred",
-        sets: &[GROUP, KIND, COLLECTOR_A],
+        syntax: "tcgen05.mma.sp.group.kind{.collector}{.kept} [c], a:.u64, b:.u64, [meta], i:.u32, mask*!:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A, KEPT_B],
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.sp.group.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, e:pred, #scale=0..15:.u32",
-        sets: &[GROUP, KIND_F, COLLECTOR_A],
+        syntax: "tcgen05.mma.sp.group.kind{.collector}{.kept} [c], a:.u64, b:.u64, [meta], i:.u32, e:pred, #scale=0..15:.u32",
+        sets: &[GROUP, KIND_F, COLLECTOR_A, KEPT_B],
         targets: "sm_100f",
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector} [c], [a], b:.b64, [meta], i:.b32, e:pred",
-        sets: &[GROUP, KIND, COLLECTOR_A],
+        syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector}{.kept} [c], [a], b:.u64, [meta], i:.u32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A, KEPT_B],
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector} [c], [a], b:.b64, [meta], i:.b32, mask*!:.b32, e:pred",
-        sets: &[GROUP, KIND, COLLECTOR_A],
+        syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector}{.kept} [c], [a], b:.u64, [meta], i:.u32, mask*!:.b32, e:pred",
+        sets: &[GROUP, KIND, COLLECTOR_A, KEPT_B],
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.sp.group.kind.block_scale{.scale_vec}{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, [sa], [sb], e:pred",
-        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
+        syntax: "tcgen05.mma.sp.group.kind.block_scale{.scale_vec}{.collector}{.kept} [c], a:.u64, b:.u64, [meta], i:.u32, [sa], [sb], e:pred",
+        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A, KEPT_B],
         check: Some(scaled),
+        floors: SPARSE_FLOORS,
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.sp.group.kind.block_scale{.scale_vec}{.collector} [c], [a], b:.b64, [meta], i:.b32, [sa], [sb], e:pred",
-        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A],
+        syntax: "tcgen05.mma.sp.group.kind.block_scale{.scale_vec}{.collector}{.kept} [c], [a], b:.u64, [meta], i:.u32, [sa], [sb], e:pred",
+        sets: &[GROUP, SCALED, VECTOR, COLLECTOR_A, KEPT_B],
         check: Some(scaled),
+        floors: SPARSE_FLOORS,
         ..M
     },
     // Weight-stationary products.
     Row {
-        syntax: "tcgen05.mma.ws.cta_group::1.kind{.collector} [c], a:.b64, b:.b64, i:.b32, e:pred{, zero:.b64}",
+        syntax: "tcgen05.mma.ws.cta_group::1.kind{.collector} [c], a:.u64, b:.u64, i:.u32, e:pred{, zero:.b64}",
         sets: &[KIND, COLLECTOR_B],
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.ws.cta_group::1.kind{.collector} [c], [a], b:.b64, i:.b32, e:pred{, zero:.b64}",
+        syntax: "tcgen05.mma.ws.cta_group::1.kind{.collector} [c], [a], b:.u64, i:.u32, e:pred{, zero:.b64}",
         sets: &[KIND, COLLECTOR_B],
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.ws.sp.cta_group::1.kind{.collector} [c], a:.b64, b:.b64, [meta], i:.b32, e:pred{, zero:.b64}",
+        syntax: "tcgen05.mma.ws.sp.cta_group::1.kind{.collector} [c], a:.u64, b:.u64, [meta], i:.u32, e:pred{, zero:.b64}",
         sets: &[KIND, COLLECTOR_B],
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.ws.sp.cta_group::1.kind{.collector} [c], [a], b:.b64, [meta], i:.b32, e:pred{, zero:.b64}",
+        syntax: "tcgen05.mma.ws.sp.cta_group::1.kind{.collector} [c], [a], b:.u64, [meta], i:.u32, e:pred{, zero:.b64}",
         sets: &[KIND, COLLECTOR_B],
         ..M
     },
@@ -189,7 +219,13 @@ fn lane_masks(m: &Match, _: &str) -> u32 {
 }
 
 fn mma(x: &mut Cx) {
-    let Some(kind) = Kind::parse(x.get("kind")) else { return };
+    let Some(kind) = Kind::parse(x.get("kind")) else {
+        let kind = x.get("kind");
+        x.refuse(format!(
+            "products of `{kind}` are not executed: the manual has no layout of them"
+        ));
+        return;
+    };
     if x.has(".ashift") {
         x.refuse("the manual does not say which way the rows go, so they are not shifted here");
         return;

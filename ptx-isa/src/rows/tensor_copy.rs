@@ -12,7 +12,7 @@ use crate::types::{Kind, Space};
 use crate::uop::Op;
 
 const BLACKWELL: &str = "sm_100a sm_101a sm_103a sm_110a sm_100f sm_101f sm_103f sm_110f";
-const TENSOR: &[Floor] = &[
+pub(super) const TENSOR: &[Floor] = &[
     floor(".multicast::cluster::16b", ptx(9, 4), 90),
     Floor {
         tokens: ".tile::gather4 .tile::scatter4 .im2col::w .im2col::w::128 .cta_group::1 .cta_group::2",
@@ -20,10 +20,11 @@ const TENSOR: &[Floor] = &[
         sm: 100,
         targets: BLACKWELL,
     },
+    Floor { tokens: ".im2col_no_offs::w", since: ptx(9, 4), sm: 100, targets: "sm_107f" },
 ];
-const CTA_GROUP: (&str, &str) = ("cta_group", ".cta_group::1 .cta_group::2");
-const TILE: (&str, &str) = ("load", ".tile .tile::gather4");
-const IM2COL: (&str, &str) = ("load", ".im2col .im2col::w .im2col::w::128");
+pub(super) const CTA_GROUP: (&str, &str) = ("cta_group", ".cta_group::1 .cta_group::2");
+pub(super) const TILE: (&str, &str) = ("load", ".tile .tile::gather4");
+pub(super) const IM2COL: (&str, &str) = ("load", ".im2col .im2col::w .im2col::w::128");
 
 const EXACT: Exactness = Exactness::Recorded("tensor copies, H200");
 
@@ -49,7 +50,7 @@ const CP_ASYNC: Row = Row {
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.cta_group} [a], [map, b*!:.s32], [mbar]",
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.scope}{.cta_group} [~a], [map, b*!:.b32], [~mbar]",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, TILE],
         counts: Some(coordinates),
         check: Some(dimensions),
@@ -58,7 +59,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cta.global{.load}.mbarrier::complete_tx::bytes{.cta_group} [a], [map, b*!:.s32], [mbar]",
+        syntax: "cp.async.bulk.tensor.dim.shared::cta.global{.load}.mbarrier::complete_tx::bytes{.scope}{.cta_group} [~a], [map, b*!:.b32], [~mbar]",
         since: ptx(8, 6),
         sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, TILE],
         counts: Some(coordinates),
@@ -68,7 +69,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.cta_group} [a], [map, b*!:.s32], [mbar], im2col*!:.b16",
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.scope}{.cta_group} [~a], [map, b*!:.b32], [~mbar], im2col*!:.b16",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, IM2COL],
         counts: Some(coordinates),
         check: Some(three_dimensions),
@@ -77,7 +78,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cta.global.load.mbarrier::complete_tx::bytes{.cta_group} [a], [map, b*!:.s32], [mbar], im2col*!:.b16",
+        syntax: "cp.async.bulk.tensor.dim.shared::cta.global.load.mbarrier::complete_tx::bytes{.scope}{.cta_group} [~a], [map, b*!:.b32], [~mbar], im2col*!:.b16",
         since: ptx(8, 6),
         sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, IM2COL],
         counts: Some(coordinates),
@@ -87,7 +88,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes.multicast{.cta_group} [a], [map, b*!:.s32], [mbar], mask:.b16",
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.scope}.multicast{.cta_group} [~a], [map, b*!:.b32], [~mbar], mask:.b16",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, TILE],
         counts: Some(coordinates),
         check: Some(dimensions),
@@ -96,7 +97,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes.multicast{.cta_group} [a], [map, b*!:.s32], [mbar], im2col*!:.b16, mask:.b16",
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.scope}.multicast{.cta_group} [~a], [map, b*!:.b32], [~mbar], im2col*!:.b16, mask:.b16",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, IM2COL],
         counts: Some(coordinates),
         check: Some(three_dimensions),
@@ -105,8 +106,11 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.global.shared::cta{.load}.bulk_group [map, b*!:.s32], [a]",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), ("load", ".tile .tile::scatter4 .im2col_no_offs")],
+        syntax: "cp.async.bulk.tensor.dim.global.shared::cta{.load}.bulk_group{.scope} [map, b*!:.b32], [~a]",
+        sets: &[
+            ("dim", ".1d .2d .3d .4d .5d"),
+            ("load", ".tile .tile::scatter4 .im2col_no_offs .im2col_no_offs::w"),
+        ],
         counts: Some(coordinates),
         check: Some(dimensions),
         floors: TENSOR,
@@ -114,15 +118,20 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.reduce.async.bulk.tensor.dim.global.shared::cta.op{.load}.bulk_group [map, b*!:.s32], [a]",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), OP, ("load", ".tile .im2col_no_offs")],
+        syntax: "cp.reduce.async.bulk.tensor.dim.global.shared::cta.op{.load}.bulk_group{.scope} [map, b*!:.b32], [~a]",
+        sets: &[
+            ("dim", ".1d .2d .3d .4d .5d"),
+            OP,
+            ("load", ".tile .im2col_no_offs .im2col_no_offs::w"),
+        ],
         counts: Some(coordinates),
         check: Some(dimensions),
+        floors: TENSOR,
         sem: Sem::Ops(reduce),
         ..CP_REDUCE
     },
     Row {
-        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global{.load} [map, b*!:.s32]",
+        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global{.load} [map, b*!:.b32]",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), TILE],
         counts: Some(coordinates),
         check: Some(dimensions),
@@ -131,7 +140,7 @@ pub static ROWS: &[Row] = &[
         ..CP_ASYNC
     },
     Row {
-        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global.load [map, b*!:.s32], im2col*!:.b16",
+        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global.load [map, b*!:.b32], im2col*!:.b16",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), IM2COL],
         counts: Some(coordinates),
         check: Some(three_dimensions),
@@ -140,7 +149,7 @@ pub static ROWS: &[Row] = &[
         ..CP_ASYNC
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.cta_group}.L2::cache_hint [a], [map, b*!:.s32], [mbar], policy:.b64",
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.scope}{.cta_group}.L2::cache_hint [~a], [map, b*!:.b32], [~mbar], policy:.u64",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, TILE],
         counts: Some(coordinates),
         check: Some(dimensions),
@@ -149,7 +158,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cta.global{.load}.mbarrier::complete_tx::bytes{.cta_group}.L2::cache_hint [a], [map, b*!:.s32], [mbar], policy:.b64",
+        syntax: "cp.async.bulk.tensor.dim.shared::cta.global{.load}.mbarrier::complete_tx::bytes{.scope}{.cta_group}.L2::cache_hint [~a], [map, b*!:.b32], [~mbar], policy:.u64",
         since: ptx(8, 6),
         sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, TILE],
         counts: Some(coordinates),
@@ -159,7 +168,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.cta_group}.L2::cache_hint [a], [map, b*!:.s32], [mbar], im2col*!:.b16, policy:.b64",
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.scope}{.cta_group}.L2::cache_hint [~a], [map, b*!:.b32], [~mbar], im2col*!:.b16, policy:.u64",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, IM2COL],
         counts: Some(coordinates),
         check: Some(three_dimensions),
@@ -168,7 +177,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cta.global.load.mbarrier::complete_tx::bytes{.cta_group}.L2::cache_hint [a], [map, b*!:.s32], [mbar], im2col*!:.b16, policy:.b64",
+        syntax: "cp.async.bulk.tensor.dim.shared::cta.global.load.mbarrier::complete_tx::bytes{.scope}{.cta_group}.L2::cache_hint [~a], [map, b*!:.b32], [~mbar], im2col*!:.b16, policy:.u64",
         since: ptx(8, 6),
         sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, IM2COL],
         counts: Some(coordinates),
@@ -178,7 +187,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes.multicast{.cta_group}.L2::cache_hint [a], [map, b*!:.s32], [mbar], mask:.b16, policy:.b64",
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.scope}.multicast{.cta_group}.L2::cache_hint [~a], [map, b*!:.b32], [~mbar], mask:.b16, policy:.u64",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, TILE],
         counts: Some(coordinates),
         check: Some(dimensions),
@@ -187,7 +196,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes.multicast{.cta_group}.L2::cache_hint [a], [map, b*!:.s32], [mbar], im2col*!:.b16, mask:.b16, policy:.b64",
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.scope}.multicast{.cta_group}.L2::cache_hint [~a], [map, b*!:.b32], [~mbar], im2col*!:.b16, mask:.b16, policy:.u64",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, IM2COL],
         counts: Some(coordinates),
         check: Some(three_dimensions),
@@ -196,8 +205,11 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.global.shared::cta{.load}.bulk_group.L2::cache_hint [map, b*!:.s32], [a], policy:.b64",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), ("load", ".tile .tile::scatter4 .im2col_no_offs")],
+        syntax: "cp.async.bulk.tensor.dim.global.shared::cta{.load}.bulk_group{.scope}.L2::cache_hint [map, b*!:.b32], [~a], policy:.u64",
+        sets: &[
+            ("dim", ".1d .2d .3d .4d .5d"),
+            ("load", ".tile .tile::scatter4 .im2col_no_offs .im2col_no_offs::w"),
+        ],
         counts: Some(coordinates),
         check: Some(dimensions),
         floors: TENSOR,
@@ -205,15 +217,20 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.reduce.async.bulk.tensor.dim.global.shared::cta.op{.load}.bulk_group.L2::cache_hint [map, b*!:.s32], [a], policy:.b64",
-        sets: &[("dim", ".1d .2d .3d .4d .5d"), OP, ("load", ".tile .im2col_no_offs")],
+        syntax: "cp.reduce.async.bulk.tensor.dim.global.shared::cta.op{.load}.bulk_group{.scope}.L2::cache_hint [map, b*!:.b32], [~a], policy:.u64",
+        sets: &[
+            ("dim", ".1d .2d .3d .4d .5d"),
+            OP,
+            ("load", ".tile .im2col_no_offs .im2col_no_offs::w"),
+        ],
         counts: Some(coordinates),
         check: Some(dimensions),
+        floors: TENSOR,
         sem: Sem::Ops(reduce),
         ..CP_REDUCE
     },
     Row {
-        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global{.load}.L2::cache_hint [map, b*!:.s32], policy:.b64",
+        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global{.load}.L2::cache_hint [map, b*!:.b32], policy:.u64",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), TILE],
         counts: Some(coordinates),
         check: Some(dimensions),
@@ -222,7 +239,7 @@ pub static ROWS: &[Row] = &[
         ..CP_ASYNC
     },
     Row {
-        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global.load.L2::cache_hint [map, b*!:.s32], im2col*!:.b16, policy:.b64",
+        syntax: "cp.async.bulk.prefetch.tensor.dim.L2.global.load.L2::cache_hint [map, b*!:.b32], im2col*!:.b16, policy:.u64",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), IM2COL],
         counts: Some(coordinates),
         check: Some(three_dimensions),
@@ -233,7 +250,7 @@ pub static ROWS: &[Row] = &[
 ];
 
 /// Elements of a tensor copy's coordinate and im2col vectors.
-fn coordinates(m: &Match, name: &str) -> u32 {
+pub(super) fn coordinates(m: &Match, name: &str) -> u32 {
     let dim = m.get("dim").and_then(|d| d[1..2].parse().ok()).unwrap_or(1);
     match (name, m.get("load")) {
         ("b", Some(".tile::gather4" | ".tile::scatter4")) => 5,
@@ -243,12 +260,12 @@ fn coordinates(m: &Match, name: &str) -> u32 {
     }
 }
 
-fn dimensions(m: &Match) -> Result<(), String> {
+pub(super) fn dimensions(m: &Match) -> Result<(), String> {
     match (m.get("load"), m.get("dim")) {
         (Some(".tile::gather4" | ".tile::scatter4"), Some(d)) if d != ".2d" => {
             Err("gathers and scatters of four rows take a tensor of two dimensions".into())
         }
-        (Some(".im2col_no_offs"), _) => three_dimensions(m),
+        (Some(".im2col_no_offs" | ".im2col_no_offs::w"), _) => three_dimensions(m),
         _ => Ok(()),
     }
 }
@@ -268,7 +285,7 @@ fn place(x: &mut Cx, src: &mut Vec<V>) -> Option<[u32; 3]> {
     let mut flags = match load {
         Some(".tile::gather4" | ".tile::scatter4") => flag::ROWS4,
         Some(".im2col" | ".im2col_no_offs") => flag::IM2COL,
-        Some(other @ (".im2col::w" | ".im2col::w::128")) => {
+        Some(other @ (".im2col::w" | ".im2col::w::128" | ".im2col_no_offs::w")) => {
             x.refuse(format!(
                 "tensor copies of mode `{other}` are not executed; use `.im2col` or `.tile`"
             ));
@@ -301,7 +318,7 @@ fn map(x: &mut Cx) -> V {
     if address.kind == Kind::W { x.op1(Op::ZextWD, address) } else { address }
 }
 
-fn load(x: &mut Cx) {
+pub(super) fn load(x: &mut Cx) {
     let mut src = vec![at(x, "a"), map(x), at(x, "mbar")];
     let Some([flags, dim, offsets]) = place(x, &mut src) else { return };
     let to = if x.has(".shared::cta") { Space::Shared } else { Space::SharedCluster };
@@ -309,20 +326,20 @@ fn load(x: &mut Cx) {
     x.warp("cp.async.bulk.tensor", copy::load, k, &src, &[]);
 }
 
-fn store(x: &mut Cx) {
+pub(super) fn store(x: &mut Cx) {
     let mut src = vec![at(x, "a"), map(x)];
     let Some([flags, dim, _]) = place(x, &mut src) else { return };
     x.warp("cp.async.bulk.tensor", copy::store, [flags, dim, 0, 0], &src, &[]);
 }
 
-fn reduce(x: &mut Cx) {
+pub(super) fn reduce(x: &mut Cx) {
     let mut src = vec![at(x, "a"), map(x)];
     let Some([flags, dim, _]) = place(x, &mut src) else { return };
     let op = Reduce::parse(x.get("op")).unwrap_or(Reduce::Add);
     x.warp("cp.reduce.async.bulk.tensor", copy::reduce, [flags, dim, 0, op as u32], &src, &[]);
 }
 
-fn prefetch(x: &mut Cx) {
+pub(super) fn prefetch(x: &mut Cx) {
     let mut src = vec![V::d(0), map(x), V::d(0)];
     let Some([flags, dim, offsets]) = place(x, &mut src) else { return };
     x.warp("cp.async.bulk.prefetch.tensor", copy::prefetch, [flags, dim, offsets, 0], &src, &[]);

@@ -91,6 +91,7 @@ pub static ROWS: &[Row] = &[
             let src = [at(x, "a"), at(x, "b"), V::w(u32::MAX)];
             x.warp_joined("tensormap.cp_fenceproxy", copy::copy_map, [0; 4], 2, &src);
         }),
+        addresses: AddressWidth::Any,
         ..C
     },
 ];

@@ -135,6 +135,8 @@ impl Verifier<'_> {
             Arg::Index(base, index) => {
                 self.indexed(base, index).ok_or((What::NeedsAddress, *op))?
             }
+            Arg::Name { name, neg: false, not: false, part: None } if spec.bare => (name, 0),
+            Arg::Offset { name, offset } if spec.bare => (name, offset),
             Arg::MemList { items: [item], .. } => {
                 let item = *item;
                 return match ast.arg(&item) {
@@ -169,8 +171,13 @@ impl Verifier<'_> {
             Binding::Reg(id) => {
                 let ty = self.body.regs[id as usize].ty;
                 let integer = matches!(ty.class(), TyClass::Bits | TyClass::Uint | TyClass::Sint);
-                if !integer || ty.bits() > 64 {
+                let bare = !matches!(ast.arg(op), Arg::Mem { .. });
+                if !(integer || bare && ty != Ty::Pred) || ty.bits() > 64 {
                     return Err((What::AddressType(ty), *op));
+                }
+                // The parameters of a function have names only.
+                if c.matched.has(".param::func") && moves(c) {
+                    return Err((What::Space(Space::Generic, Space::ParamFunc), *op));
                 }
                 match width {
                     AddressWidth::Tensor if ty.bits() != 32 => {

@@ -444,6 +444,9 @@ impl Verifier<'_> {
                 }
             }
             (DirectiveKind::Pragma, _) => {
+                for word in words {
+                    self.pragma(d.span, *word);
+                }
                 let kept_as_loop = words.iter().any(|w| self.text(w.name) == "\"nounroll\"");
                 if kept_as_loop {
                     self.body.nounroll.push(self.body.insts.len() as u32);

@@ -4,6 +4,7 @@ use super::Verifier;
 use crate::ast::{self, FnAttr, FnKind};
 use crate::diag::{Code, Diag};
 use crate::module::Tuning;
+use crate::span::Span;
 use ptx_isa::types::{PtxVersion, ptx};
 
 /// A head's directives: name, least and most integers, floors, for entries, for functions.
@@ -48,7 +49,24 @@ const LANGUAGES: &[&str] = &[
     "optix",
 ];
 
+/// Pragmas that are younger than pragmas, by their first word.
+const PRAGMAS: &[(&str, PtxVersion)] = &[
+    ("used_bytes_mask", ptx(8, 3)),
+    ("enable_smem_spilling", ptx(8, 7)),
+    ("frequency", ptx(9, 0)),
+    ("mma_throughput", ptx(9, 3)),
+];
+
 impl Verifier<'_> {
+    /// A pragma in a function.
+    pub(super) fn pragma(&mut self, span: Span, word: ast::Word) {
+        let text = self.text(word.name);
+        let first = text.trim_matches('"').split([' ', ':']).next().unwrap_or("");
+        if let Some((name, since)) = PRAGMAS.iter().find(|(name, _)| *name == first) {
+            self.need(span, &format!("pragma `{name}`"), *since, 0);
+        }
+    }
+
     /// The directives of a head; whether one says that the function never returns.
     pub(super) fn head_attrs(&mut self, f: &ast::Function) -> (Tuning, bool) {
         let ast = self.ast;

@@ -7,6 +7,7 @@ use crate::diag::{Code, Diag};
 use crate::module::{Linkage, Operand};
 use crate::span::Span;
 use ptx_isa::row::Sink;
+use ptx_isa::syntax::allows;
 use ptx_isa::types::ptx;
 use ptx_isa::{Match, Operation, Space};
 
@@ -82,6 +83,19 @@ impl Verifier<'_> {
             }
             Rule::Listed => {
                 for (at, slot) in slots.iter().enumerate() {
+                    if let Some(Operand::Vector(range)) = self.top.get(at) {
+                        for (part, list) in range.clone().zip(slot.values.split(';')) {
+                            let element = &self.body.operands[part as usize];
+                            if let Operand::Imm(n) = element
+                                && !allows(list, i64::from(*n as i32))
+                            {
+                                let note = format!("possible are {}", list.replace('|', ", "));
+                                let message = format!("{n} is no value of this operand");
+                                findings.push((span(at), message, note));
+                            }
+                        }
+                        continue;
+                    }
                     let Some(Operand::Imm(n)) = self.top.get(at) else { continue };
                     // As written where every slot is one operand: a predicate has lost its number, and -1 is not
                     // 0xffffffff.
@@ -90,7 +104,7 @@ impl Verifier<'_> {
                         Some(Arg::Imm(Imm::Signed(n))) => n,
                         _ => i64::from(*n as i32),
                     };
-                    if !slot.allows(n) {
+                    if !allows(slot.values, n) {
                         let note = format!("possible are {}", slot.values.replace('|', ", "));
                         findings.push((span(at), format!("{n} is no value of this operand"), note));
                     }

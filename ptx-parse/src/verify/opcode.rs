@@ -107,6 +107,8 @@ pub(super) struct Spec {
     pub second: Option<bool>,
     /// Only registers go.
     pub register: bool,
+    /// An address may stand without its brackets.
+    pub bare: bool,
     /// The name of a variable stands for its address.
     pub names: bool,
     /// An integer whose type no modifier names: neither functions nor floats stand for it.
@@ -269,6 +271,7 @@ fn candidate(m: Match) -> Candidate {
             second: slot.second.map(|(_, optional)| optional),
             space,
             register: slot.register,
+            bare: slot.bare,
             names: slot.names,
             plain: matches!(slot.ty, SlotTy::Fixed(ty)
                 if !matches!(ty.class(), TyClass::Float | TyClass::Half | TyClass::Opaque)

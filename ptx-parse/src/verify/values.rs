@@ -81,6 +81,9 @@ impl Verifier<'_> {
                 if items.iter().any(|item| item.kind == OperandKind::Offset) {
                     return Err((What::NeedsRegister, *op));
                 }
+                if spec.relaxed {
+                    self.equal_widths(items)?;
+                }
                 let mut list: [Operand; 8] = [const { Operand::Absent }; 8];
                 if items.len() <= 8 {
                     for (to, item) in list.iter_mut().zip(items) {
@@ -130,6 +133,21 @@ impl Verifier<'_> {
         }
     }
 
+    /// Registers of one vector are equally wide, even where each may be wider than the type.
+    fn equal_widths(&mut self, items: &[AstOperand]) -> Fit<()> {
+        let mut first = None;
+        for item in items {
+            let Arg::Name { name, part: None, .. } = self.ast.arg(item) else { continue };
+            let Binding::Reg(id) = self.lookup(name) else { continue };
+            let ty = self.body.regs[id as usize].ty;
+            let known: Ty = *first.get_or_insert(ty);
+            if known.bits() != ty.bits() {
+                return Err((What::Type(ty, known), *item));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a register of type `reg` may hold the handle of a texture, sampler or surface.
     fn holds_handle(&self, reg: Ty, want: Ty) -> bool {
         want.class() == TyClass::Opaque
@@ -145,12 +163,14 @@ impl Verifier<'_> {
         }
         let want = spec.ty.unwrap_or(ty);
         let handle = self.holds_handle(ty, want);
-        if !agrees(ty, want, spec.relaxed) && !handle || handle && spec.register {
-            return Err((What::Type(ty, want), *op));
-        }
-        let integer = |ty: Ty| matches!(ty.class(), TyClass::Bits | TyClass::Uint | TyClass::Sint);
-        if !integer(ty) || !integer(want) && !handle || ty.bits() > 64 {
+        // ptxas does not look at the width of a sum.
+        let integer = matches!(ty.class(), TyClass::Bits | TyClass::Uint | TyClass::Sint);
+        if !integer || ty.bits() > 64 {
             return Err((What::OffsetOfFloat, *op));
+        }
+        let number = want != Ty::Pred && want.class() != TyClass::Opaque;
+        if !number && !handle || handle && spec.register {
+            return Err((What::Type(ty, want), *op));
         }
         Ok(Operand::Sum(id, offset))
     }
