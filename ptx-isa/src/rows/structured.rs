@@ -1,4 +1,4 @@
-//! Vectors of structured sparsity in registers (PTX ISA 9.7.10.30, 9.7.10.31) over [`crate::structured`].
+//! Vectors of structured sparsity in registers (PTX ISA 9.7.10.30, 9.7.10.31) over `crate::structured`.
 
 use crate::class;
 use crate::matched::Match;
