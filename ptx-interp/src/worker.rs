@@ -29,6 +29,9 @@ pub(crate) type Stopped = Box<Report>;
 const GROUP_SLICES: u64 = 256;
 /// The same in a cooperative launch, whose groups wait for one another by design.
 const COOPERATIVE_SLICES: u64 = 4;
+/// Instructions of a warp before others get a turn, and limits are looked at, where barriers that are met at once cut its
+/// slices short: it may never come to the end of one.
+const TURN: u64 = 1 << 16;
 
 /// Time for which groups go on after another has stopped: a fault of an earlier group is told first, but one that waits
 /// may wait for the one that has stopped.
@@ -309,7 +312,11 @@ impl<'a, O: Observer> Worker<'a, O> {
     /// Runs a warp until it waits, ends or has had its slice. Whether it could run.
     fn warp(&mut self, group: &mut Group, cta: usize, warp: usize) -> Result<bool, Stopped> {
         let mut ran = false;
+        let end = self.stats.warp_instructions + TURN;
         loop {
+            if self.stats.warp_instructions >= end {
+                return Ok(true);
+            }
             let w = &mut group.ctas[cta].warps[warp];
             if w.splits.len() > 1
                 && w.splits.iter().any(|s| matches!(s.state, State::Sync(_)))
