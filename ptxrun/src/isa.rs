@@ -495,7 +495,7 @@ mod tests {
     #[test]
     fn explain_knows_families_and_words_of_the_language() {
         let family = explain("mma.sync").unwrap();
-        assert!(family.contains("begins 17 instructions"), "{family}");
+        assert!(family.contains("begins 18 instructions"), "{family}");
         assert!(explain("cp.async").unwrap().contains("Waits until copies"));
         assert!(explain_json("cp.async").unwrap()["instructions"].as_array().unwrap().len() > 30);
         for register in ptx_runtime::isa::special::Sreg::ALL {
