@@ -15,6 +15,8 @@ use crate::thunk::Thunks;
 
 /// Loop turns between two looks at the device's limits.
 const FUEL: i64 = 1 << 20;
+/// What a group's way from barrier to barrier counts for, in loop turns.
+const CALL: i64 = 16;
 
 /// Rounds of a block whose groups wait, before it makes room for another block.
 const ROUNDS: u32 = 4;
@@ -256,6 +258,16 @@ impl<'a> Worker<'a> {
                 }
             } else if self.let_others_go() {
                 return Ok(Progress::Done);
+            }
+            // The turns of a loop over a barrier are calls of the code.
+            let turns = CALL * self.scratch.resume.len() as i64;
+            let ctx = self.ctx();
+            ctx.fuel -= turns;
+            if ctx.fuel < 0 {
+                ctx.fuel = FUEL;
+                if !self.launch.device.go_on() {
+                    return Err(Stop::Device);
+                }
             }
         }
     }
