@@ -130,9 +130,11 @@ impl Table {
         let mut tokens: Vec<&str> = parts
             .map(|p| &opcode[p.as_ptr() as usize - opcode.as_ptr() as usize - 1..][..p.len() + 1])
             .collect();
-        let mut sync = false;
+        let mut seen = 0u32;
         tokens.retain(|t| {
-            let again = *t == ".sync" && std::mem::replace(&mut sync, true);
+            let bit = rows::REPEATABLE.iter().position(|r| r == t).map_or(0, |i| 1 << i);
+            let again = seen & bit != 0;
+            seen |= bit;
             !again && !rows::IGNORED.contains(&(mnemonic, t))
         });
         let Some(candidates) = self.by_mnemonic.get(mnemonic) else {
@@ -251,6 +253,7 @@ fn ordered(token: &str) -> Option<usize> {
     match token {
         ".row" | ".col" => Some(1),
         ".global" | ".local" | ".const" => Some(2),
+        ".b8x16" | ".b6x16_p32" | ".b4x16_p64" => Some(4),
         _ if token.starts_with(".shared") || token.starts_with(".param") => Some(2),
         _ => Ty::from_token(token).map(|_| 0),
     }
@@ -269,7 +272,7 @@ fn assign(
         tokens: &[&str],
         named: usize,
         picked: &mut [Option<&'static str>],
-        from: [usize; 4],
+        from: [usize; 5],
     ) -> bool {
         let Some((&token, rest)) = tokens.split_first() else {
             return notation.elems.iter().zip(&*picked).all(|(e, p)| e.optional || p.is_some());
@@ -292,7 +295,7 @@ fn assign(
         }
         false
     }
-    tokens.len() <= picked.len() && go(notation, tokens, named, picked, [0; 4])
+    tokens.len() <= picked.len() && go(notation, tokens, named, picked, [0; 5])
 }
 
 /// Whether the tokens begin an opcode of this notation: only what is optional may be left out between them.

@@ -46,7 +46,7 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        syntax: "fns.b32 d, mask, base, offset:.s32",
+        syntax: "fns.b32 d, mask, base, offset",
         does: "Finds the n-th one bit from a position on.",
         since: ptx(6, 0),
         sm: 30,
@@ -119,7 +119,7 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        syntax: "bmsk.mode.b32 d, a:.b32, b:.b32",
+        syntax: "bmsk.mode.b32 d:.u32, a:.u32, b:.u32",
         does: "Makes a mask of so many ones from a bit on.",
         sets: &[CLAMP],
         since: ptx(7, 6),

@@ -108,5 +108,5 @@ pub static ROWS: &[Row] = &[
         sm: 100,
         ..POLICIES
     },
-    Row { syntax: "createpolicy.cvt.L2.b64 d:.u64, a:.b64", ..POLICIES },
+    Row { syntax: "createpolicy.cvt.L2.b64 d:.u64, a:.u64", ..POLICIES },
 ];

@@ -135,7 +135,7 @@ pub static ROWS: &[Row] = &[
     },
     // Stochastic rounding of four elements
     Row {
-        syntax: "cvt.rs{.relu}.satfinite.dtype.f32 d:dtype, a*4:.f32, r:.b32",
+        syntax: "cvt.rs{.relu}.satfinite.dtype.f32 d:dtype, a*4:.f32, %r:.u32",
         does: "Converts four floats to a packed 8- or smaller format with stochastic rounding.",
         sets: &[("dtype", ".e4m3x4 .e5m2x4 .e2m3x4 .e3m2x4 .e2m1x4")],
         since: ptx(8, 7),

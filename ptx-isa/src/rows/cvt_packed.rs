@@ -87,7 +87,7 @@ pub static ROWS: &[Row] = &[
         ..CVT
     },
     Row {
-        syntax: "cvt.rs{.relu}{.satfinite}.dtype.f32 d:dtype, a:.f32, b:.f32, r:.b32",
+        syntax: "cvt.rs{.relu}{.satfinite}.dtype.f32 d:dtype, a:.f32, b:.f32, %r:.u32",
         sets: &[("dtype", ".f16x2 .bf16x2")],
         since: ptx(8, 7),
         targets: "sm_100a sm_103a sm_107a",

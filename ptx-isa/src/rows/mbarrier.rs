@@ -125,7 +125,7 @@ pub static ROWS: &[Row] = &[
     },
     // Arrivals.
     Row {
-        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.b64 d:.b64, [mbar], count=1..1048575:.u32",
+        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.b64 d:.u64, [mbar], count=1..1048575:.u32",
         sets: &[RELEASE, SCOPE, ANY],
         since: ptx(7, 8),
         sm: 90,
@@ -133,25 +133,25 @@ pub static ROWS: &[Row] = &[
         ..MBARRIER_ARRIVE
     },
     Row {
-        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.b64 d:.b64, [mbar]",
+        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.b64 d:.u64, [mbar]",
         sets: &[RELEASE, SCOPE, ANY],
         sem: Sem::Ops(|x| arrivals(x, 0)),
         ..MBARRIER_ARRIVE
     },
     Row {
-        syntax: "mbarrier.arrive.expect_tx{.sem}{.scope}{.space}.b64 d:.b64, [mbar], count:.u32",
+        syntax: "mbarrier.arrive.expect_tx{.sem}{.scope}{.space}.b64 d:.u64, [mbar], count:.u32",
         sets: &[RELEASE, SCOPE, ANY],
         sem: Sem::Ops(|x| arrivals(x, arrive_flag::EXPECT)),
         ..MBARRIER_ARRIVE
     },
     Row {
-        syntax: "mbarrier.arrive.noComplete{.sem}{.scope}{.space}.b64 d:.b64, [mbar], count=1..1048575:.u32",
+        syntax: "mbarrier.arrive.noComplete{.sem}{.scope}{.space}.b64 d:.u64, [mbar], count=1..1048575:.u32",
         sets: &[("sem", ".release"), ("scope", ".cta"), CTA],
         sem: Sem::Ops(|x| arrivals(x, 0)),
         ..MBARRIER_ARRIVE
     },
     Row {
-        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.b64 d:.b64, [mbar], count=1..1048575:.u32",
+        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.b64 d:.u64, [mbar], count=1..1048575:.u32",
         sets: &[RELEASE, SCOPE, ANY],
         since: ptx(7, 8),
         sm: 90,
@@ -159,43 +159,43 @@ pub static ROWS: &[Row] = &[
         ..MBARRIER_ARRIVE_DROP
     },
     Row {
-        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.b64 d:.b64, [mbar]",
+        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.b64 d:.u64, [mbar]",
         sets: &[RELEASE, SCOPE, ANY],
         sem: Sem::Ops(|x| arrivals(x, arrive_flag::DROP)),
         ..MBARRIER_ARRIVE_DROP
     },
     Row {
-        syntax: "mbarrier.arrive_drop.expect_tx{.sem}{.scope}{.space}.b64 d:.b64, [mbar], count:.u32",
+        syntax: "mbarrier.arrive_drop.expect_tx{.sem}{.scope}{.space}.b64 d:.u64, [mbar], count:.u32",
         sets: &[RELEASE, SCOPE, ANY],
         sem: Sem::Ops(|x| arrivals(x, arrive_flag::DROP | arrive_flag::EXPECT)),
         ..MBARRIER_ARRIVE_DROP
     },
     Row {
-        syntax: "mbarrier.arrive_drop.noComplete{.sem}{.scope}{.space}.b64 d:.b64, [mbar], count=1..1048575:.u32",
+        syntax: "mbarrier.arrive_drop.noComplete{.sem}{.scope}{.space}.b64 d:.u64, [mbar], count=1..1048575:.u32",
         sets: &[("sem", ".release"), ("scope", ".cta"), CTA],
         sem: Sem::Ops(|x| arrivals(x, arrive_flag::DROP)),
         ..MBARRIER_ARRIVE_DROP
     },
     Row {
-        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [mbar]{, count=1..1048575:.u32}, mask:.u32",
+        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.u64, [mbar]{, count=1..1048575:.u32}, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
         sem: Sem::Ops(|x| multicast(x, 0)),
         ..MBARRIER_ARRIVE_FORM
     },
     Row {
-        syntax: "mbarrier.arrive.expect_tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [mbar], count:.u32, mask:.u32",
+        syntax: "mbarrier.arrive.expect_tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.u64, [mbar], count:.u32, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
         sem: Sem::Ops(|x| multicast(x, arrive_flag::EXPECT)),
         ..MBARRIER_ARRIVE_FORM
     },
     Row {
-        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [mbar]{, count=1..1048575:.u32}, mask:.u32",
+        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.u64, [mbar]{, count=1..1048575:.u32}, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
         sem: Sem::Ops(|x| multicast(x, arrive_flag::DROP)),
         ..MBARRIER_ARRIVE_DROP_FORM
     },
     Row {
-        syntax: "mbarrier.arrive_drop.expect_tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.b64, [mbar], count:.u32, mask:.u32",
+        syntax: "mbarrier.arrive_drop.expect_tx{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.u64, [mbar], count:.u32, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
         sem: Sem::Ops(|x| multicast(x, arrive_flag::DROP | arrive_flag::EXPECT)),
         ..MBARRIER_ARRIVE_DROP_FORM

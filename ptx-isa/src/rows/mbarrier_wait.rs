@@ -25,7 +25,7 @@ const MBARRIER_TRY_WAIT: Row = Row {
 pub static ROWS: &[Row] = &[
     // Waits.
     Row {
-        syntax: "mbarrier.test_wait{.phase}{.sem}{.scope}{.space}.b64 p:pred, [mbar], state:.b64",
+        syntax: "mbarrier.test_wait{.phase}{.sem}{.scope}{.space}.b64 p:pred, [mbar], state:.u64",
         sets: &[("phase", ".phase_type::primary"), ACQUIRE, SCOPE, CTA],
         waits: true,
         sem: Sem::Ops(wait),
@@ -39,7 +39,7 @@ pub static ROWS: &[Row] = &[
         ..MBARRIER
     },
     Row {
-        syntax: "mbarrier.try_wait{.phase}{.sem}{.scope}{.space}.b64 p:pred, [mbar], state:.b64{, hint:.u32}",
+        syntax: "mbarrier.try_wait{.phase}{.sem}{.scope}{.space}.b64 p:pred, [mbar], state:.u64{, hint:.u32}",
         sets: &[("phase", ".phase_type::primary"), ACQUIRE, SCOPE, CTA],
         since: ptx(7, 8),
         sm: 90,
@@ -57,7 +57,7 @@ pub static ROWS: &[Row] = &[
         ..MBARRIER_TRY_WAIT
     },
     Row {
-        syntax: "mbarrier.test_wait.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [mbar], state:.b64",
+        syntax: "mbarrier.test_wait.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [mbar], state:.u64",
         sets: &[ACQUIRE, SCOPE, CTA],
         since: ptx(9, 3),
         sm: 90,
@@ -75,7 +75,7 @@ pub static ROWS: &[Row] = &[
         ..MBARRIER
     },
     Row {
-        syntax: "mbarrier.try_wait.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [mbar], state:.b64{, hint:.u32}",
+        syntax: "mbarrier.try_wait.phase_type::primary{.sem}{.scope}{.space}.b64 p|q:pred{, dv:.b8}, [mbar], state:.u64{, hint:.u32}",
         sets: &[ACQUIRE, SCOPE, CTA],
         since: ptx(9, 3),
         sm: 90,
@@ -93,7 +93,7 @@ pub static ROWS: &[Row] = &[
         ..MBARRIER_TRY_WAIT
     },
     Row {
-        syntax: "mbarrier.pending_count{.layout::v0}.b64 d:.u32, state:.b64",
+        syntax: "mbarrier.pending_count{.layout::v0}.b64 d:.u32, state:.u64",
         does: "Gives the arrivals that a phase still waited for.",
         section: "9.7.15.16.20",
         reach: Reach::Lane,

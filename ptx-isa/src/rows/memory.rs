@@ -178,6 +178,9 @@ fn check_access(m: &Match) -> Result<(), String> {
     if m.get("cop").is_some() && (m.get("l1").is_some() || m.get("l2").is_some()) {
         return Err("a cache operator and an eviction priority exclude each other".into());
     }
+    if let Some(space) = m.get("space").filter(|space| bits > 128 && *space != ".global") {
+        return Err(format!("accesses of 256 bits are for global memory, not for `{space}`"));
+    }
     if let Some(l2) = m.get("l2").filter(|_| bits != 256) {
         return Err(format!("`{l2}` is for accesses of 256 bits"));
     }

@@ -192,15 +192,36 @@ pub const OTHER_NAMES: &[(&str, &str)] = &[
     ("sync", "bar.sync 0"),
 ];
 
-/// Modifiers that ptxas 13.5 reads without a meaning, by mnemonic; a second `.sync` is another.
-pub const IGNORED: &[(&str, &str)] = &[("atom", ".pred"), ("red", ".pred")];
+/// Modifiers that ptxas 13.5 reads without a meaning, by mnemonic.
+pub const IGNORED: &[(&str, &str)] = &[
+    ("abs", ".pred"),
+    ("add", ".pred"),
+    ("atom", ".pred"),
+    ("cvt", ".pred"),
+    ("fma", ".pred"),
+    ("max", ".pred"),
+    ("min", ".pred"),
+    ("neg", ".pred"),
+    ("red", ".pred"),
+    ("setp", ".pred"),
+    ("sub", ".pred"),
+];
+
+/// Modifiers that ptxas 13.5 reads twice as it does once.
+pub const REPEATABLE: &[&str] =
+    &[".sync", ".approx", ".sat", ".satfinite", ".relu", ".NaN", ".cc", ".shiftamt"];
 
 /// Tokens that belong to the instruction's name: they follow it at once, before any modifier
 /// (`mul.wide.u32`, never `mul.u32.wide`).
 pub const NAME_PARTS: &[(&str, &str)] = &[
     ("bar", ".cta .red .warp"),
-    ("barrier", ".cta .cluster .red"),
-    ("cp", ".async .bulk .tensor .prefetch .commit_group .wait_group .wait_all .reduce"),
+    ("barrier", ".cta .cluster .red .arrive .wait"),
+    ("clusterlaunchcontrol", ".try_cancel .async .query_cancel"),
+    (
+        "cp",
+        ".async .mbarrier .arrive .bulk .tensor .prefetch .commit_group .wait_group .wait_all .reduce",
+    ),
+    ("createpolicy", ".fractional .range .cvt"),
     ("cvt", ".pack"),
     ("cvta", ".to"),
     ("div", ".full"),
@@ -210,18 +231,24 @@ pub const NAME_PARTS: &[(&str, &str)] = &[
     ("mad", ".lo .hi .wide"),
     ("mad24", ".lo .hi"),
     ("madc", ".lo .hi"),
-    ("mbarrier", ".init .inval .arrive .arrive_drop .test_wait .try_wait .pending_count"),
+    (
+        "mbarrier",
+        ".init .inval .arrive .arrive_drop .test_wait .try_wait .pending_count .expect_tx .parity",
+    ),
     ("mul", ".lo .hi .wide"),
     ("mul24", ".lo .hi"),
     ("multimem", ".ld_reduce .st .red .cp .reduce .async .bulk"),
+    ("setmaxnreg", ".inc .dec"),
     ("shf", ".l .r"),
+    ("st", ".bulk"),
     ("suld", ".b"),
     ("sured", ".b .p"),
     ("sust", ".b .p"),
     (
         "tcgen05",
-        ".alloc .dealloc .relinquish_alloc_permit .ld .red .st .wait::ld .wait::st .cp .shift .fence .commit .mma .sp .ws",
+        ".alloc .dealloc .relinquish_alloc_permit .ld .red .st .wait::ld .wait::st .cp .shift .fence .commit .mma .ws",
     ),
+    ("tensormap", ".replace"),
     ("tex", ".base .level .grad"),
     ("wgmma", ".fence .mma_async .commit_group .wait_group"),
     ("wmma", ".load .a .b .c .mma .store .d"),

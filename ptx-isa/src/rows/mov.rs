@@ -26,6 +26,27 @@ const MOV_TYPE: Row = Row {
     ..ROW
 };
 
+const ISSPACEP: Row = Row {
+    does: "Tests whether a generic address lies in a state space.",
+    sets: &[(
+        "space",
+        ".const .global .local .shared .shared::cta .shared::cluster .param .param::entry",
+    )],
+    since: ptx(2, 0),
+    sm: 20,
+    floors: &[
+        floor(".const", ptx(3, 1), 20),
+        floor(".param", ptx(7, 7), 70),
+        floor(".param::entry", ptx(8, 3), 70),
+        floor(".shared::cta", ptx(7, 8), 30),
+        floor(".shared::cluster", ptx(7, 8), 90),
+    ],
+    section: "9.7.9.19",
+    class: class::add,
+    sem: Sem::Ops(isspacep),
+    ..ROW
+};
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
@@ -78,27 +99,8 @@ pub static ROWS: &[Row] = &[
         sem: Sem::Ops(unpack),
         ..MOV_TYPE
     },
-    Row {
-        syntax: "isspacep.space d:pred, a:any",
-        does: "Tests whether a generic address lies in a state space.",
-        sets: &[(
-            "space",
-            ".const .global .local .shared .shared::cta .shared::cluster .param .param::entry",
-        )],
-        since: ptx(2, 0),
-        sm: 20,
-        floors: &[
-            floor(".const", ptx(3, 1), 20),
-            floor(".param", ptx(7, 7), 70),
-            floor(".param::entry", ptx(8, 3), 70),
-            floor(".shared::cta", ptx(7, 8), 30),
-            floor(".shared::cluster", ptx(7, 8), 90),
-        ],
-        section: "9.7.9.19",
-        class: class::add,
-        sem: Sem::Ops(isspacep),
-        ..ROW
-    },
+    Row { syntax: "isspacep.space d:pred, a:.u64", ..ISSPACEP },
+    Row { syntax: "isspacep.space d:pred, a:.u32", ..ISSPACEP },
     Row {
         syntax: "cvta.space.type d, &a",
         does: "Converts an address of a state space to a generic one.",

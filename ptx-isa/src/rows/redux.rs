@@ -16,7 +16,7 @@ const REDUX: Row = Row {
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "redux.sync.op.type d, a, members:.b32",
+        syntax: "redux.sync.op.type d, a, members:.u32",
         sets: &[("op", ".add .min .max"), ("type", ".u32 .s32")],
         since: ptx(7, 0),
         sm: 80,
@@ -27,7 +27,7 @@ pub static ROWS: &[Row] = &[
         ..REDUX
     },
     Row {
-        syntax: "redux.sync.op.b32 d, a:.b32, members:.b32",
+        syntax: "redux.sync.op.b32 d:.u32, a:.u32, members:.u32",
         sets: &[("op", ".and .or .xor")],
         since: ptx(7, 0),
         sm: 80,
@@ -38,7 +38,7 @@ pub static ROWS: &[Row] = &[
         ..REDUX
     },
     Row {
-        syntax: "redux.sync.op{.abs}{.NaN}.f32 d, a, members:.b32",
+        syntax: "redux.sync.op{.abs}{.NaN}.f32 d, a, members:.u32",
         sets: &[("op", ".min .max")],
         since: ptx(8, 6),
         sm: 100,

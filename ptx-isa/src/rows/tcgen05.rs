@@ -108,7 +108,7 @@ pub static ROWS: &[Row] = &[
         ..ALLOC
     },
     Row {
-        syntax: "tcgen05.dealloc{.exclusive}.group.sync.aligned.b32 a:.b32, n=32|64|128|256|512:.u32",
+        syntax: "tcgen05.dealloc{.exclusive}.group.sync.aligned.b32 a:.u32, n=32|64|128|256|512:.u32",
         does: "Frees columns of tensor memory.",
         sets: &[GROUP],
         sem: Sem::Ops(|x| {

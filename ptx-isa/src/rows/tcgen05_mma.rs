@@ -148,6 +148,12 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
+        syntax: "tcgen05.mma.sp.group.kind{.collector}{.kept} [c], a:.u64, b:.u64, [meta], i:.u32, mask*!:.b32, e:pred, #scale=0..15:.u32",
+        sets: &[GROUP, KIND_F, COLLECTOR_A, KEPT_B],
+        targets: "sm_100f",
+        ..M
+    },
+    Row {
         syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector}{.kept} [c], [a], b:.u64, [meta], i:.u32, e:pred",
         sets: &[GROUP, KIND, COLLECTOR_A, KEPT_B],
         ..M
@@ -155,6 +161,18 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector}{.kept} [c], [a], b:.u64, [meta], i:.u32, mask*!:.b32, e:pred",
         sets: &[GROUP, KIND, COLLECTOR_A, KEPT_B],
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector}{.kept} [c], [a], b:.u64, [meta], i:.u32, e:pred, #scale=0..15:.u32",
+        sets: &[GROUP, KIND_F, COLLECTOR_A, KEPT_B],
+        targets: "sm_100f",
+        ..M
+    },
+    Row {
+        syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector}{.kept} [c], [a], b:.u64, [meta], i:.u32, mask*!:.b32, e:pred, #scale=0..15:.u32",
+        sets: &[GROUP, KIND_F, COLLECTOR_A, KEPT_B],
+        targets: "sm_100f",
         ..M
     },
     Row {
@@ -173,22 +191,22 @@ pub static ROWS: &[Row] = &[
     },
     // Weight-stationary products.
     Row {
-        syntax: "tcgen05.mma.ws.cta_group::1.kind{.collector} [c], a:.u64, b:.u64, i:.u32, e:pred{, zero:.b64}",
+        syntax: "tcgen05.mma.ws.cta_group::1.kind{.collector} [c], a:.u64, b:.u64, i:.u32, e:pred{, zero:.u64}",
         sets: &[KIND, COLLECTOR_B],
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.ws.cta_group::1.kind{.collector} [c], [a], b:.u64, i:.u32, e:pred{, zero:.b64}",
+        syntax: "tcgen05.mma.ws.cta_group::1.kind{.collector} [c], [a], b:.u64, i:.u32, e:pred{, zero:.u64}",
         sets: &[KIND, COLLECTOR_B],
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.ws.sp.cta_group::1.kind{.collector} [c], a:.u64, b:.u64, [meta], i:.u32, e:pred{, zero:.b64}",
+        syntax: "tcgen05.mma.ws.sp.cta_group::1.kind{.collector} [c], a:.u64, b:.u64, [meta], i:.u32, e:pred{, zero:.u64}",
         sets: &[KIND, COLLECTOR_B],
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.ws.sp.cta_group::1.kind{.collector} [c], [a], b:.u64, [meta], i:.u32, e:pred{, zero:.b64}",
+        syntax: "tcgen05.mma.ws.sp.cta_group::1.kind{.collector} [c], [a], b:.u64, [meta], i:.u32, e:pred{, zero:.u64}",
         sets: &[KIND, COLLECTOR_B],
         ..M
     },

@@ -22,6 +22,16 @@ pub(super) const TENSOR: &[Floor] = &[
     },
     Floor { tokens: ".im2col_no_offs::w", since: ptx(9, 4), sm: 100, targets: "sm_107f" },
 ];
+/// Copies to the shared memory of the own block: gathers and `.im2col::w` need no single target there.
+pub(super) const TENSOR_TO_OWN: &[Floor] = &[
+    floor(".tile::gather4 .im2col::w", ptx(8, 6), 100),
+    Floor {
+        tokens: ".im2col::w::128 .cta_group::1 .cta_group::2",
+        since: ptx(8, 6),
+        sm: 100,
+        targets: BLACKWELL,
+    },
+];
 pub(super) const CTA_GROUP: (&str, &str) = ("cta_group", ".cta_group::1 .cta_group::2");
 pub(super) const TILE: (&str, &str) = ("load", ".tile .tile::gather4");
 pub(super) const IM2COL: (&str, &str) = ("load", ".im2col .im2col::w .im2col::w::128");
@@ -64,7 +74,7 @@ pub static ROWS: &[Row] = &[
         sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, TILE],
         counts: Some(coordinates),
         check: Some(dimensions),
-        floors: TENSOR,
+        floors: TENSOR_TO_OWN,
         sem: Sem::Ops(load),
         ..CP
     },
@@ -83,7 +93,7 @@ pub static ROWS: &[Row] = &[
         sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, IM2COL],
         counts: Some(coordinates),
         check: Some(three_dimensions),
-        floors: TENSOR,
+        floors: TENSOR_TO_OWN,
         sem: Sem::Ops(load),
         ..CP
     },
@@ -163,7 +173,7 @@ pub static ROWS: &[Row] = &[
         sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, TILE],
         counts: Some(coordinates),
         check: Some(dimensions),
-        floors: TENSOR,
+        floors: TENSOR_TO_OWN,
         sem: Sem::Ops(load),
         ..CP
     },
@@ -182,7 +192,7 @@ pub static ROWS: &[Row] = &[
         sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, IM2COL],
         counts: Some(coordinates),
         check: Some(three_dimensions),
-        floors: TENSOR,
+        floors: TENSOR_TO_OWN,
         sem: Sem::Ops(load),
         ..CP
     },

@@ -51,7 +51,7 @@ pub static ROWS: &[Row] = &[
         ..VOTE_BALLOT
     },
     Row {
-        syntax: "vote.sync.mode.pred d, {!}a, members:.b32",
+        syntax: "vote.sync.mode.pred d, {!}a, members:.u32",
         sets: &[VOTE_MODE],
         since: ptx(6, 0),
         sm: 30,
@@ -61,7 +61,7 @@ pub static ROWS: &[Row] = &[
         ..VOTE
     },
     Row {
-        syntax: "vote.sync.ballot.b32 d, {!}a:pred, members:.b32",
+        syntax: "vote.sync.ballot.b32 d, {!}a:pred, members:.u32",
         since: ptx(6, 0),
         sm: 30,
         section: "9.7.13.9",
@@ -70,7 +70,7 @@ pub static ROWS: &[Row] = &[
         ..VOTE_BALLOT
     },
     Row {
-        syntax: "match.any.sync.type d:.b32, a, members:.b32",
+        syntax: "match.any.sync.type d:.u32, a, members:.u32",
         sets: &[("type", ".b32 .b64")],
         since: ptx(6, 0),
         sm: 70,
@@ -79,7 +79,7 @@ pub static ROWS: &[Row] = &[
         ..MATCH
     },
     Row {
-        syntax: "match.all.sync.type d{|p}:.b32, a, members:.b32",
+        syntax: "match.all.sync.type d{|p}:.u32, a, members:.u32",
         sets: &[("type", ".b32 .b64")],
         since: ptx(6, 0),
         sm: 70,
@@ -102,7 +102,7 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        syntax: "elect.sync d|p, members:.b32",
+        syntax: "elect.sync d|p:.u32, members:.u32",
         does: "Elects one of the lanes that take part.",
         sink: |_| Sink::Allowed,
         since: ptx(8, 0),

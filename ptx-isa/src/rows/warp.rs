@@ -25,7 +25,7 @@ pub static ROWS: &[Row] = &[
         ..SHFL
     },
     Row {
-        syntax: "shfl.sync.mode.b32 d{|p}, a, b, c, members:.b32",
+        syntax: "shfl.sync.mode.b32 d{|p}, a, b, c, members:.u32",
         sets: &[SHFL_MODE],
         since: ptx(6, 0),
         sm: 30,
@@ -35,7 +35,7 @@ pub static ROWS: &[Row] = &[
         ..SHFL
     },
     Row {
-        syntax: "bar.warp.sync members:.b32",
+        syntax: "bar.warp.sync members:.u32",
         does: "Waits until the lanes that take part have arrived.",
         since: ptx(6, 0),
         sm: 30,

@@ -163,10 +163,13 @@ impl Verifier<'_> {
         }
         let want = spec.ty.unwrap_or(ty);
         let handle = self.holds_handle(ty, want);
-        // ptxas does not look at the width of a sum.
+        // ptxas does not look at the width of a sum where the instruction's type is meant.
         let integer = matches!(ty.class(), TyClass::Bits | TyClass::Uint | TyClass::Sint);
         if !integer || ty.bits() > 64 {
             return Err((What::OffsetOfFloat, *op));
+        }
+        if spec.plain && !agrees(ty, want, false) {
+            return Err((What::Type(ty, want), *op));
         }
         let number = want != Ty::Pred && want.class() != TyClass::Opaque;
         if !number && !handle || handle && spec.register {
@@ -385,9 +388,9 @@ impl Verifier<'_> {
                 _ if ty.is_packed() => false,
                 _ if integer => true,
                 _ if spec.plain => false,
-                // Bits can be given as `0f…` for 32 and `0d…` for 64 bits, not in decimal.
+                // 32 bits can be given as `0f…`, 64 bits as a double.
                 Ty::B32 => op.flags & flag::BITS != 0 && matches!(imm, Imm::F32(_)),
-                Ty::B64 => op.flags & flag::BITS != 0 && matches!(imm, Imm::F64(_)),
+                Ty::B64 => matches!(imm, Imm::F64(_)),
                 _ => false,
             },
         };
