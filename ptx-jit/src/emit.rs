@@ -20,6 +20,7 @@ use crate::generator::Gen;
 use crate::ir::{BlockId, Term};
 use crate::layout::Layout;
 use crate::middle::Middle;
+use crate::records::records;
 use crate::thunk::{self, signature};
 use crate::{opt, together};
 
@@ -100,6 +101,7 @@ pub(crate) fn emit(
         sure_heads: HashMap::new(),
         moving: HashMap::new(),
         sure: false,
+        records: records(f, divergence, form),
         in_small_loop: opt::in_small_loop(f, SMALL_LOOP),
         here: 0,
         live_in: Vec::new(),

@@ -14,6 +14,7 @@ use crate::form::Form;
 use crate::geometry::Geometry;
 use crate::ir::{BlockId, Func, Val};
 use crate::layout::SiteInfo;
+use crate::records::Records;
 use crate::variance::Variance;
 
 /// A value as code has it.
@@ -71,6 +72,8 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) moving: HashMap<u32, Variable>,
     /// Whether the version without checks is being emitted.
     pub(crate) sure: bool,
+    /// Effects that touch words of records with others.
+    pub(crate) records: HashMap<u32, Rc<Records>>,
     /// Blocks inside small loops.
     pub(crate) in_small_loop: Vec<bool>,
     /// The block being emitted.

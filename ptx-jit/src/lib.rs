@@ -69,6 +69,7 @@ mod perf;
 mod processor;
 mod pure;
 mod range;
+mod records;
 mod recursion;
 mod reductions;
 mod resident;

@@ -128,6 +128,100 @@ fn loads_pass_only_stores_of_other_bytes() {
     }
 }
 
+/// Pieces of one, two or four words of records of so many words, each of them a register per word.
+fn pieces(words: usize, random: &mut impl FnMut(usize) -> usize) -> Vec<(usize, usize)> {
+    let mut free = vec![true; words];
+    let mut out = Vec::new();
+    for _ in 0..1 + random(words + 2) {
+        let count = [1, 1, 1, 2, 4][random(5)];
+        let at = random(words) / count * count;
+        if words.is_multiple_of(count) && free[at..].iter().take(count).all(|f| *f) {
+            free[at..at + count].fill(false);
+            out.push((at, count));
+        }
+    }
+    out
+}
+
+/// Loads or stores of the pieces; word `n` in register `%r(20 + n)`.
+fn accesses(pieces: &[(usize, usize)], store: bool) -> String {
+    let mut text = String::new();
+    for (at, count) in pieces {
+        let registers: Vec<String> = (0..*count).map(|n| format!("%r{}", 20 + at + n)).collect();
+        let registers = match &registers[..] {
+            [one] => one.clone(),
+            more => format!("{{{}}}", more.join(", ")),
+        };
+        let vector = if *count > 1 { format!(".v{count}") } else { String::new() };
+        let step = 4 * at;
+        text += &if store {
+            format!("st.global{vector}.u32 [%rd5+{step}], {registers};")
+        } else {
+            format!("ld.global{vector}.u32 {registers}, [%rd4+{step}];")
+        };
+    }
+    text
+}
+
+#[test]
+fn words_of_records() {
+    const THREADS: usize = 3 * 64;
+    let mut state = 0x2545_f491_4f6c_dd1du64;
+    let mut random = |n: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 33) as usize % n
+    };
+    for turn in 0..120 {
+        let words = 2 + random(16);
+        let (loads, stores) = (pieces(words, &mut random), pieces(words, &mut random));
+        let reach = |p: &[(usize, usize)]| p.iter().map(|(at, n)| at + n).max().unwrap_or(0);
+        let start: String = (0..words).map(|n| format!("mov.u32 %r{}, {n};", 20 + n)).collect();
+        let change: String =
+            (0..words).map(|n| format!("mad.lo.u32 %r{0}, %r{0}, 3, %r5;", 20 + n)).collect();
+        // Some threads only; the same records; stores between loads.
+        let (apart, some) = ([true, true, false][turn % 3], turn % 4 == 3);
+        let part = if some { "setp.eq.u32 %p1, %r5, 37; @%p1 bra $end;" } else { "" };
+        let body = format!(
+            "mul.wide.u32 %rd3, %r5, {bytes}; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, {to}, %rd3;
+            {start} {part} {} {change} {} {} {change} {} $end:",
+            accesses(&loads, false),
+            accesses(&stores, true),
+            accesses(&loads, false),
+            accesses(&stores, true),
+            bytes = 4 * words,
+            to = if apart { "%rd2" } else { "%rd1" },
+        );
+        let all = (THREADS - 1) * words;
+        // The last record ends with the last word that is touched.
+        let end = if apart { reach(&loads) } else { reach(&loads).max(reach(&stores)) };
+        for block in [16, 32, 64] {
+            let grid = [THREADS as u32 / block, 1, 1];
+            let case = case(&body, grid, block, &mixed(all + end), all + reach(&stores));
+            case.compare().unwrap_or_else(|e| panic!("turn {turn}, block {block}: {e}: {body}"));
+        }
+    }
+}
+
+#[test]
+fn a_record_that_is_not_there_is_a_fault() {
+    // The last thread's second word.
+    let body = "mul.wide.u32 %rd3, %r5, 16; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;
+        ld.global.u32 %r7, [%rd4]; ld.global.u32 %r8, [%rd4+4]; ld.global.u32 %r9, [%rd4+8];
+        st.global.u32 [%rd5], %r9; st.global.u32 [%rd5+4], %r8; st.global.u32 [%rd5+8], %r7;";
+    const WORDS: usize = 4 * 64;
+    for (from, to) in [(WORDS - 3, WORDS), (WORDS, WORDS - 3)] {
+        let case = case(body, [2, 1, 1], 32, &mixed(from), to);
+        let kernel = case.compile().unwrap();
+        let Err(Stop::Fault { block, thread, .. }) = case.run_compiled(&kernel) else {
+            panic!("no fault");
+        };
+        assert_eq!((block, thread), ([1, 0, 0], [31, 0, 0]));
+        assert!(!case.copies.stray());
+    }
+}
+
 #[test]
 fn whole_numbers_near_others() {
     // Halves, numbers around 2^23, 2^31 and 2^32, infinite ones, NaNs of all kinds, both zeros, subnormal ones.

@@ -75,6 +75,8 @@ fn known(
         g.sites.push(SiteInfo { effect: e, span, unit, shared, narrow });
         g.sites.len() - 1
     });
+    // One site serves all versions of an access, of which one may reach further.
+    g.sites[n].span = g.sites[n].span.max(span);
     let at = (std::mem::size_of::<Ctx>() + n * SITE) as i32;
     let field = |o: usize| Number::At(at + o as i32);
     let room = field(std::mem::offset_of!(Site, room));
@@ -142,7 +144,7 @@ pub(super) fn check(
     };
     // One lane after the other reads where it is told to, also where it is off.
     let settled = matches!(&g.f.effects[e as usize].effect, Effect::Ld(m) if !at_once(g, m));
-    let access = Access { e, mask, place, bytes, apart, settled };
+    let access = Access { e, mask, place, bytes, span: bytes, apart, settled };
     match address {
         Address::Linear(x, o) => access.linear(g, *x, o),
         Address::Index { base, index, shift, signed } => {
@@ -156,14 +158,29 @@ pub(super) fn check(
     }
 }
 
+/// As [`check`], of accesses of `unit` bytes in records of `span` bytes, which no version of a loop has checked before.
+pub(super) fn check_records(
+    g: &mut Gen<'_, '_>,
+    e: u32,
+    (x, o): (Value, &[i64]),
+    place: &MemoryPlace,
+    unit: u64,
+    span: u64,
+) -> (Value, Checked) {
+    let access = Access { e, mask: None, place, bytes: unit, span, apart: 0, settled: false };
+    access.line(g, x, o)
+}
+
 /// An access that is checked.
 struct Access<'a> {
     /// The effect.
     e: u32,
     mask: Option<&'a [Value]>,
     place: &'a MemoryPlace,
-    /// Bytes of each lane.
+    /// Bytes of each lane; addresses are multiples of them.
     bytes: u64,
+    /// Bytes from a lane's first one to its last one.
+    span: u64,
     /// Bytes from one lane's own memory to the next one's; 0 where they share it.
     apart: i64,
     /// Whether lanes that are off get the first address.
@@ -173,15 +190,22 @@ struct Access<'a> {
 impl Access<'_> {
     /// Of lanes at constant distances.
     fn linear(&self, g: &mut Gen<'_, '_>, x: Value, o: &[i64]) -> (Option<Value>, Checked) {
-        let bytes = self.bytes;
-        let lo = o.iter().copied().min().unwrap_or(0);
-        let hi = o.iter().copied().max().unwrap_or(0);
         if let Some(host) = g.moving.get(&self.e).copied().filter(|_| g.sure) {
+            let lo = o.iter().copied().min().unwrap_or(0);
             let at = if lo == 0 { x } else { g.b.ins().iadd_imm_s(x, lo) };
             let o = o.iter().map(|o| o - lo).collect();
             return (None, Checked { host: Number::Var(host), from: Spread::Linear(at, o) });
         }
-        let known = known(g, self.e, self.place, (hi - lo) as u64 + bytes, bytes, false);
+        let (bad, checked) = self.line(g, x, o);
+        (Some(bad), checked)
+    }
+
+    /// The same where it was not checked before.
+    fn line(&self, g: &mut Gen<'_, '_>, x: Value, o: &[i64]) -> (Value, Checked) {
+        let bytes = self.bytes;
+        let lo = o.iter().copied().min().unwrap_or(0);
+        let hi = o.iter().copied().max().unwrap_or(0);
+        let known = known(g, self.e, self.place, (hi - lo) as u64 + self.span, bytes, false);
         let at = if lo == 0 { x } else { g.b.ins().iadd_imm_s(x, lo) };
         let at = match known.start {
             Some(start) => {
@@ -200,7 +224,7 @@ impl Access<'_> {
             g.b.ins().iconst(I8, 1)
         };
         let o = o.iter().enumerate().map(|(l, o)| o - lo + l as i64 * self.apart);
-        (Some(bad), Checked { host: known.host, from: Spread::Linear(at, o.collect()) })
+        (bad, Checked { host: known.host, from: Spread::Linear(at, o.collect()) })
     }
 
     /// Of lanes with 32-bit numbers of their own, in units of `1 << shift` bytes.

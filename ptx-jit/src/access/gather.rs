@@ -159,14 +159,7 @@ fn pick(g: &mut Gen<'_, '_>, host: Value, near: &Near) -> Value {
     let (ty, lanes) = (g.form.w(), u32::from(g.form.lanes));
     let row = |g: &mut Gen<'_, '_>, n: u32| {
         let at = near.at + g.form.bytes() * n as i32;
-        let left = near.count - lanes * n;
-        if left >= lanes {
-            return g.b.ins().load(ty, plain(), host, at);
-        }
-        // Nothing behind them need be there.
-        let on = first_lanes(g, left);
-        let p = further(g, host, at);
-        g.word(Word::LoadMasked, 4, &[on, p], ty)
+        load_row(g, host, at, (near.count - lanes * n).min(lanes))
     };
     let permute = |g: &mut Gen<'_, '_>, x: Value, y: Value, which: &[u32]| {
         let which = vconst32(&mut g.b, which);
@@ -194,6 +187,18 @@ fn pick(g: &mut Gen<'_, '_>, host: Value, near: &Near) -> Value {
         parts = pairs.collect();
     }
     parts[0].0
+}
+
+/// A vector of which the first words are there.
+pub(super) fn load_row(g: &mut Gen<'_, '_>, host: Value, at: i32, there: u32) -> Value {
+    let ty = g.form.w();
+    if there == u32::from(g.form.lanes) {
+        return g.b.ins().load(ty, plain(), host, at);
+    }
+    // Nothing behind them need be there.
+    let on = first_lanes(g, there);
+    let p = further(g, host, at);
+    g.word(Word::LoadMasked, 4, &[on, p], ty)
 }
 
 /// The mask of the first lanes of a slice.

@@ -8,17 +8,20 @@ mod address;
 mod atomics;
 pub(crate) mod check;
 mod checked;
+mod fields;
 mod found;
 mod gather;
 mod results;
 mod slow;
 mod transfer;
+mod turn;
 pub(crate) mod which;
 
 use cranelift_codegen::ir::InstBuilder;
 use ptx_isa::effect::Effect;
 
 use self::atomics::atom;
+use self::fields::{joint, load_records, store_records};
 use self::results::finish;
 use self::slow::{executing, skip_if_none, slow};
 use self::transfer::{load, store};
@@ -34,8 +37,14 @@ pub(crate) fn effect(g: &mut Gen<'_, '_>, e: u32) {
             g.b.ins().fence();
         }
         Effect::Yield => {}
-        Effect::Ld(m) if quick(m) => load(g, e, *m),
-        Effect::St(m) if quick(m) => store(g, e, *m),
+        Effect::Ld(m) if quick(m) => match joint(g, e) {
+            Some(records) => load_records(g, e, &records),
+            None => load(g, e, *m),
+        },
+        Effect::St(m) if quick(m) => match joint(g, e) {
+            Some(records) => store_records(g, e, &records),
+            None => store(g, e, *m),
+        },
         Effect::Atom(a) if quick_atom(a) => atom(g, e, *a),
         _ => {
             let mask = executing(g, e);

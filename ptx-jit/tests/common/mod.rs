@@ -56,6 +56,12 @@ impl Copies {
         let (_, words, n) = self.spans.iter().find(|s| s.0 == at).expect("a buffer");
         words.iter().flat_map(|w| w.to_le_bytes()).take(*n).collect()
     }
+    /// Whether somebody wrote behind the end of a buffer.
+    pub fn stray(&self) -> bool {
+        self.spans.iter().any(|(_, words, n)| {
+            words.iter().flat_map(|w| w.to_le_bytes()).skip(*n).any(|byte| byte != 0)
+        })
+    }
 }
 
 // SAFETY: the buffers live as long as the device, and tests do not touch them while blocks run.
@@ -214,6 +220,9 @@ impl Case {
     pub fn compare_with(&self, kernel: &ptx_jit::Kernel) -> Result<(), String> {
         self.interpret()?;
         self.run_compiled(kernel).map_err(|s| format!("stopped: {s:?}"))?;
+        if self.copies.stray() {
+            return Err("bytes behind a buffer were written".into());
+        }
         for at in &self.buffers {
             let got = self.copies.bytes(*at);
             let mut want = vec![0; got.len()];
