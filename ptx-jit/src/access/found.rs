@@ -19,34 +19,34 @@ pub(super) enum Found {
     Lanes(Vec<Value>),
 }
 
-/// Host address and constant offset of each lane.
-pub(super) fn lanes(g: &mut Gen<'_, '_>, found: &Found, apart: i64) -> Vec<(Value, i32)> {
+/// Host address and constant offset of lane `l`.
+pub(super) fn lane(g: &mut Gen<'_, '_>, found: &Found, apart: i64, l: usize) -> (Value, i32) {
     match found {
-        Found::Linear(host, o) => o
-            .iter()
-            .map(|o| match i32::try_from(*o) {
-                Ok(o) => (*host, o),
-                Err(_) => (g.b.ins().iadd_imm_s(*host, *o), 0),
-            })
-            .collect(),
-        Found::Index(host, index, shift) => (0..g.per() * index.len())
-            .map(|l| {
-                let i = g.lane(index, Kind::W, l);
-                let i = g.b.ins().uextend(I64, i);
-                let i = if *shift == 0 { i } else { g.b.ins().ishl_imm_u(i, i64::from(*shift)) };
-                (g.b.ins().iadd(*host, i), (l as i64 * apart) as i32)
-            })
-            .collect(),
+        Found::Linear(host, o) => match i32::try_from(o[l]) {
+            Ok(o) => (*host, o),
+            Err(_) => (g.b.ins().iadd_imm_s(*host, o[l]), 0),
+        },
+        Found::Index(host, index, shift) => {
+            let i = g.lane(index, Kind::W, l);
+            let i = g.b.ins().uextend(I64, i);
+            let i = if *shift == 0 { i } else { g.b.ins().ishl_imm_u(i, i64::from(*shift)) };
+            (g.b.ins().iadd(*host, i), (l as i64 * apart) as i32)
+        }
         Found::Lanes(a) => {
-            let mut out = Vec::new();
-            for h in a {
-                for l in 0..g.form.per(Kind::D) {
-                    out.push((g.b.ins().extractlane(*h, l as u8), 0));
-                }
-            }
-            out
+            let per = g.form.per(Kind::D);
+            (g.b.ins().extractlane(a[l / per], (l % per) as u8), 0)
         }
     }
+}
+
+/// As [`lane`], of all lanes.
+pub(super) fn lanes(g: &mut Gen<'_, '_>, found: &Found, apart: i64) -> Vec<(Value, i32)> {
+    let count = match found {
+        Found::Linear(_, o) => o.len(),
+        Found::Index(_, index, _) => g.per() * index.len(),
+        Found::Lanes(a) => g.form.per(Kind::D) * a.len(),
+    };
+    (0..count).map(|l| lane(g, found, apart, l)).collect()
 }
 
 /// Whether lanes lie side by side.

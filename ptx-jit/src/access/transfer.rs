@@ -1,5 +1,7 @@
 //! Weak loads and stores behind their check: whole slices where lanes lie side by side, else lane by lane.
 
+use std::collections::HashMap;
+
 use cranelift_codegen::ir::types::{I8, I8X16, I16, I32, I32X4, I64, I64X2};
 use cranelift_codegen::ir::{InstBuilder, Value};
 use ptx_isa::Kind;
@@ -7,7 +9,7 @@ use ptx_isa::effect::Mem;
 
 use super::address::{Address, addresses};
 use super::checked::checked;
-use super::found::{Found, lanes, or_scratch, unit};
+use super::found::{Found, lane, lanes, or_scratch, unit};
 use super::gather::{
     gather, gathers, load_narrow, load_rows_by_words, pairs, pairs_of, scatter, scatters,
     store_row, store_rows_by_words, words_of,
@@ -88,25 +90,7 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
             }
         }
         _ => {
-            let apart = apart(g.f, &m);
-            let places = lanes(g, &found, apart);
-            for (i, d) in dst.iter().enumerate() {
-                let kind = g.kind(*d);
-                let step = i as i32 * m.bytes as i32;
-                let mut made: Vec<((Value, i32), Value)> = Vec::new();
-                let values: Vec<Value> = places
-                    .iter()
-                    .map(|(p, at)| match made.iter().find(|x| x.0 == (*p, *at)) {
-                        Some(x) => x.1,
-                        None => {
-                            let v = load_one(g, &m, kind, *p, at + step);
-                            made.push(((*p, *at), v));
-                            v
-                        }
-                    })
-                    .collect();
-                out.push(Rep::Slices(g.pack(kind, &values, false)));
-            }
+            out.extend(load_lanes(g, &m, &found, &dst).into_iter().map(Rep::Slices));
         }
     }
     if let Some(join) = join {
@@ -116,6 +100,32 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
         out = regroup(g, &dst, &params);
     }
     finish(g, e, out, stop);
+}
+
+/// Lane by lane: each address right before what is loaded there, so that few of them live at once.
+fn load_lanes(g: &mut Gen<'_, '_>, m: &Mem, found: &Found, dst: &[Val]) -> Vec<Vec<Value>> {
+    let (apart, per) = (apart(g.f, m), g.per());
+    let mut columns = vec![Vec::new(); dst.len()];
+    let mut made: Vec<HashMap<(Value, i32), Value>> = vec![HashMap::new(); dst.len()];
+    for s in 0..g.slices() {
+        let mut places = Vec::with_capacity(per);
+        for (i, d) in dst.iter().enumerate() {
+            let (kind, step) = (g.kind(*d), i as i32 * i32::from(m.bytes));
+            let mut values = Vec::with_capacity(per);
+            for l in 0..per {
+                if i == 0 {
+                    places.push(lane(g, found, apart, per * s + l));
+                }
+                let (p, at) = places[l];
+                let known = made[i].get(&(p, at)).copied();
+                let x = known.unwrap_or_else(|| load_one(g, m, kind, p, at + step));
+                made[i].insert((p, at), x);
+                values.push(x);
+            }
+            columns[i].extend(g.pack(kind, &values, false));
+        }
+    }
+    columns
 }
 
 /// Whether the lanes of each slice lie side by side.
