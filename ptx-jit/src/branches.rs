@@ -99,12 +99,13 @@ impl Gen<'_, '_> {
         let decided = if self.decides(id) { self.decide(v) } else { None };
         let [yes, some, no, mixed] = std::array::from_fn(|_| self.b.create_block());
         let before = (self.now.clone(), self.vectors.clone());
-        if let Some((all, none)) = decided {
-            let [rest, vectors] = std::array::from_fn(|_| self.b.create_block());
-            self.b.ins().brif(all, yes, &[], rest, &[]);
-            self.b.switch_to_block(rest);
-            self.b.ins().brif(none, no, &[], vectors, &[]);
-            self.b.switch_to_block(vectors);
+        if let Some(ways) = decided {
+            for (all, to) in ways.into_iter().zip([yes, no]) {
+                let Some(all) = all else { continue };
+                let rest = self.b.create_block();
+                self.b.ins().brif(all, to, &[], rest, &[]);
+                self.b.switch_to_block(rest);
+            }
             if let Op::Pure(op, k) = f.insts[v as usize].op {
                 self.pure(v, op, k);
             }

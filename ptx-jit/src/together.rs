@@ -16,10 +16,19 @@ struct Ends {
     shared: Val,
     first: Val,
     reach: i64,
-    /// Whether the growing one stands on the left.
-    left: bool,
-    signed: bool,
-    or_equal: bool,
+    how: How,
+}
+
+#[derive(Copy, Clone)]
+enum How {
+    /// `left`: whether the growing one stands there.
+    Less {
+        left: bool,
+        signed: bool,
+        or_equal: bool,
+    },
+    Equal,
+    Unequal,
 }
 
 /// Whether the block's branch is all that reads its condition.
@@ -41,13 +50,6 @@ impl Gen<'_, '_> {
     fn ends(&self, v: Val) -> Option<Ends> {
         let i = &self.f.insts[v as usize];
         let Op::Pure(op, _) = i.op else { return None };
-        let (signed, or_equal) = match op {
-            Pure::LtSW => (true, false),
-            Pure::LeSW => (true, true),
-            Pure::LtUW => (false, false),
-            Pure::LeUW => (false, true),
-            _ => return None,
-        };
         let [a, b] = i.args[..] else { return None };
         let uniform = |v: Val| self.divergence.of[v as usize].uniform();
         let (shared, first, left) = match (uniform(a), uniform(b)) {
@@ -55,10 +57,20 @@ impl Gen<'_, '_> {
             (false, true) => (b, a, true),
             _ => return None,
         };
+        let less = |signed, or_equal| How::Less { left, signed, or_equal };
+        let how = match op {
+            Pure::LtSW => less(true, false),
+            Pure::LeSW => less(true, true),
+            Pure::LtUW => less(false, false),
+            Pure::LeUW => less(false, true),
+            Pure::EqW => How::Equal,
+            Pure::NeW => How::Unequal,
+            _ => return None,
+        };
         let Variance::Linear(o) = &self.divergence.of[first as usize] else { return None };
         let reach = o.iter().copied().max()?;
         let grows = o.iter().all(|o| *o >= 0) && reach < 1 << 30;
-        grows.then_some(Ends { shared, first, reach, left, signed, or_equal })
+        grows.then_some(Ends { shared, first, reach, how })
     }
 
     /// Whether the branch that ends `id` is decided by [`Self::decide`] first, so that its condition is not needed
@@ -72,28 +84,40 @@ impl Gen<'_, '_> {
             })
     }
 
-    /// Whether condition `v` holds in all lanes, and whether in none; where neither is said, lanes may still agree.
-    pub(crate) fn decide(&mut self, v: Val) -> Option<(Value, Value)> {
+    /// Whether condition `v` holds in all lanes, and whether in none, where that can be said; where neither is, lanes
+    /// may still agree.
+    pub(crate) fn decide(&mut self, v: Val) -> Option<[Option<Value>; 2]> {
         let e = self.ends(v)?;
+        let How::Less { left, signed, or_equal } = e.how else {
+            // Also where numbers wrap: no lane adds more than `reach` to the first one's.
+            let (shared, first) = (self.scalar(e.shared), self.scalar(e.first));
+            let distance = self.b.ins().isub(shared, first);
+            let far = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, distance, e.reach);
+            return Some(match e.how {
+                How::Unequal => [Some(far), None],
+                _ => [None, Some(far)],
+            });
+        };
         let wide = |g: &mut Self, v: Val| {
             let x = g.scalar(v);
-            if e.signed { g.b.ins().sextend(I64, x) } else { g.b.ins().uextend(I64, x) }
+            if signed { g.b.ins().sextend(I64, x) } else { g.b.ins().uextend(I64, x) }
         };
         let (shared, first) = (wide(self, e.shared), wide(self, e.first));
         // In 64 bits the last lane's number does not wrap; in 32 bits it did not if it is still one.
         let last = self.b.ins().iadd_imm_s(first, e.reach);
-        let most = if e.signed { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
-        let less = if e.or_equal { IntCC::SignedLessThanOrEqual } else { IntCC::SignedLessThan };
+        let most = if signed { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
+        let less = if or_equal { IntCC::SignedLessThanOrEqual } else { IntCC::SignedLessThan };
         let not_less = less.complement();
         let fits = self.b.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, last, most);
-        if e.left {
+        let (all, none) = if left {
             let all = self.b.ins().icmp(less, last, shared);
             let none = self.b.ins().icmp(not_less, first, shared);
-            Some((all, self.b.ins().band(none, fits)))
+            (all, self.b.ins().band(none, fits))
         } else {
             let all = self.b.ins().icmp(less, shared, first);
             let none = self.b.ins().icmp(not_less, shared, last);
-            Some((self.b.ins().band(all, fits), none))
-        }
+            (self.b.ins().band(all, fits), none)
+        };
+        Some([Some(all), Some(none)])
     }
 }

@@ -223,6 +223,33 @@ fn a_record_that_is_not_there_is_a_fault() {
 }
 
 #[test]
+fn lanes_that_equal_a_number_they_share() {
+    // Numbers from before zero on, and shared ones before, among and behind them. What lanes do leaves traces in order.
+    let firsts = [0u32, 5, 0xffff_fff0, 0xffff_ffff, 0x7fff_fff8, 0x8000_0000];
+    let shared = [0u32, 1, 15, 16, 31, 32, 47, 63, 64, 0xffff_ffff, 0x7fff_ffff, 0x8000_0001];
+    let numbers: Vec<u32> = firsts
+        .iter()
+        .flat_map(|f| shared.iter().flat_map(move |s| [*f, f.wrapping_add(*s)]))
+        .collect();
+    let blocks = numbers.len() as u32 / 2;
+    for how in ["eq", "ne"] {
+        for factor in [1, 3] {
+            for block in [16, 32, 64] {
+                let body = format!(
+                    "mov.u32 %r10, %ctaid.x; mul.wide.u32 %rd3, %r10, 8; add.s64 %rd4, %rd1, %rd3;
+                    ld.global.u32 %r7, [%rd4]; ld.global.u32 %r8, [%rd4+4]; mov.u32 %r9, %tid.x;
+                    mad.lo.u32 %r9, %r9, {factor}, %r7; mul.wide.u32 %rd5, %r5, 4; add.s64 %rd5, %rd2, %rd5;
+                    setp.{how}.s32 %p1, %r9, %r8; @%p1 bra $yes; st.global.u32 [%rd5], %r9; bra $end;
+                    $yes: mov.u32 %r11, 77; st.global.u32 [%rd5], %r11; $end:"
+                );
+                let case = case(&body, [blocks, 1, 1], block, &numbers, (blocks * block) as usize);
+                case.compare().unwrap_or_else(|e| panic!("{how}, {factor}, {block}: {e}"));
+            }
+        }
+    }
+}
+
+#[test]
 fn whole_numbers_near_others() {
     // Halves, numbers around 2^23, 2^31 and 2^32, infinite ones, NaNs of all kinds, both zeros, subnormal ones.
     let special = [
