@@ -7,7 +7,7 @@ use memmap2::{MmapOptions, MmapRaw};
 use ptx_runtime::Access;
 
 use crate::allocation::{Allocation, Kind};
-use crate::context::Context;
+use crate::context::{CONTEXTS, Context};
 use crate::error::{Error, Result};
 
 /// Allocations of this many bytes and more begin at multiples of twice as many. An H200 does so for more than 1 MiB and
@@ -78,5 +78,21 @@ pub fn of_host(context: &Context, host: usize) -> Option<(u64, Allocation)> {
         let start = b.host?;
         (host >= start && host - start < b.size.max(1) as usize)
             .then(|| (at + (host - start) as u64, b.clone()))
+    })
+}
+
+/// Where the host sees `bytes` bytes of device memory from `address` on, in whatever context; for programs that compute
+/// on them beside the kernels. Nothing is waited for. Checks take it that the host writes all of them.
+pub fn host_pointer(address: u64, bytes: u64) -> Option<*mut u8> {
+    let end = address.checked_add(bytes)?;
+    crate::driver::get().ok()?;
+    CONTEXTS.all().into_iter().find_map(|(_, context)| {
+        let memory = context.device.memory();
+        let span = memory.host_span(address)?;
+        if !span.writable || end > span.start + span.size {
+            return None;
+        }
+        memory.keep(address, bytes).ok()?;
+        Some(span.host.wrapping_add((address - span.start) as usize))
     })
 }

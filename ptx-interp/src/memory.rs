@@ -327,12 +327,12 @@ impl Memory {
         Ok(())
     }
 
-    /// Says that the zeros of a fresh range are what it is to hold. It costs nothing, and watchers are told as
-    /// of a write.
+    /// Says that a range holds what it is to hold: the zeros of a fresh one, or what the host writes by way of
+    /// [`Memory::host_span`]. Watchers are told as of a write.
     ///
     /// # Errors
     /// When the range is not inside one allocation.
-    pub fn keep_zeros(&self, address: u64, bytes: u64) -> Result<(), MemoryError> {
+    pub fn keep(&self, address: u64, bytes: u64) -> Result<(), MemoryError> {
         self.host(address, bytes)?;
         self.tell(MemoryEvent::Written { address, bytes });
         Ok(())

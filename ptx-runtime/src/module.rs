@@ -91,7 +91,7 @@ impl Module {
         for (symbol, address) in all.iter().zip(&module.symbols) {
             if *address != 0 {
                 // Allocations are zero: pages that nobody has written cost nothing.
-                module.memory.keep_zeros(*address, symbol.size)?;
+                module.memory.keep(*address, symbol.size)?;
                 fill(symbol, &module.symbols, |at, piece| {
                     module.memory.write(*address + at, piece)
                 })?;

@@ -8,6 +8,7 @@
 //! | `libgpuocelot.so` | `ptx_run` ([`gpuocelot`]) |
 //! | the command | [`ptxrun_main`], which `ptxrun-launcher` and the Python package call |
 //! | Python | [`ptxrun_request`], [`ptxrun_release`]: requests and replies in JSON |
+//! | PyTorch | [`ptxrun_host_pointer`]: device memory for the operators that the CPU serves (`ptxrun/torch`) |
 //!
 //! The library has no name of its own inside (no `SONAME`): programs know it under the name of the link by which they
 //! found it, and one that only uses the Python package keeps the real `libcuda.so.1`, if there is one.
@@ -18,7 +19,7 @@ mod launch;
 mod request;
 mod session;
 
-use std::ffi::{CStr, OsString, c_char, c_int};
+use std::ffi::{CStr, OsString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
@@ -113,4 +114,13 @@ pub unsafe extern "C" fn ptxrun_release(reply: Reply) {
         // SAFETY: `ptxrun_request` made it from such a box.
         drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(reply.text, reply.bytes)) });
     }
+}
+
+/// Where the host sees `bytes` bytes of device memory from the device address `address` on; null where they are not in
+/// one allocation that kernels may write. The place holds until the allocation is freed. The caller waits for kernels
+/// that use the memory.
+#[unsafe(no_mangle)]
+pub extern "C" fn ptxrun_host_pointer(address: u64, bytes: u64) -> *mut c_void {
+    let place = catch_unwind(|| cuda_driver::memory::host_pointer(address, bytes));
+    place.ok().flatten().map_or(std::ptr::null_mut(), <*mut u8>::cast)
 }

@@ -13,6 +13,7 @@ use ptx_runtime::timing::ProfileError;
 use serde_json::json;
 
 use crate::cli::{Common, Emulation, EnvArgs, ExecArgs, InstallIcdArgs};
+use crate::python_path;
 use crate::sanitize;
 use crate::terminal::{Failed, INVALID, Outcome, USAGE, print, print_json};
 
@@ -263,7 +264,8 @@ fn variables_of(
         let assemblers =
             assembler.iter().flat_map(|path| TRITON_ASSEMBLERS.map(|name| (name, path.into())));
         variables.extend(assemblers);
-        variables.push(("TRITON_LIBCUDA_PATH", folder.into_os_string()));
+        variables.push(("TRITON_LIBCUDA_PATH", folder.clone().into_os_string()));
+        variables.push(("PYTHONPATH", python_path::prepare(&folder).map_err(failed)?));
     }
     if let Some(file) = OCELOT.find(home) {
         variables.push(("OCELOT_PATH", file.into()));

@@ -20,6 +20,7 @@ mod observe;
 pub mod output;
 pub mod plan;
 pub mod progress;
+mod python_path;
 mod ptxas;
 mod reduce;
 pub mod report;
