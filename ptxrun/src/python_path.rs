@@ -10,13 +10,14 @@ macro_rules! files {
 }
 
 /// Names below the folder, and contents.
-const FILES: [(&str, &str); 8] = files![
+const FILES: [(&str, &str); 9] = files![
     "sitecustomize.py",
     "ptxrun_torch/__init__.py",
     "ptxrun_torch/attention.py",
     "ptxrun_torch/dropout.py",
     "ptxrun_torch/memory.py",
     "ptxrun_torch/operators.py",
+    "ptxrun_torch/normalization.py",
     "ptxrun_torch/philox.py",
     "ptxrun_torch/recurrent.py",
 ];

@@ -2,7 +2,7 @@
 
 import torch
 
-from . import attention, dropout, memory, philox, recurrent
+from . import attention, dropout, memory, normalization, philox, recurrent
 from .memory import on_host, to_device
 
 _library = None
@@ -17,8 +17,7 @@ _KEPT = {
 # Operators whose tensors may be on the CPU and on the device, whatever their size.
 _MIXED = {"copy_", "_foreach_copy_", "index.Tensor", "index_put_", "_index_put_impl_", "index.Tensor_out"}
 # Operators that have kernels for all devices, which start further ones; one for the whole is less to do.
-_WHOLE = (
-    "copy_", "convolution", "convolution.out", "convolution_backward")
+_WHOLE = ("copy_", "convolution", "convolution.out", "convolution_backward")
 
 
 def register(driver, runtime):
@@ -28,7 +27,8 @@ def register(driver, runtime):
     # cuDNN is machine code too; without it PyTorch takes operators of its own.
     torch.backends.cudnn.enabled = False
     attention.prefer_operators()
-    own = {**attention.OPERATORS, **dropout.OPERATORS, **philox.OPERATORS, **recurrent.OPERATORS}
+    parts = (attention, dropout, normalization, philox, recurrent)
+    own = {name: function for part in parts for name, function in part.OPERATORS.items()}
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     names = [n[6:] for n in torch._C._dispatch_get_all_op_names() if n.startswith("aten::")]
     known = set(names)
@@ -171,6 +171,12 @@ def _wide(op, args, kwargs):
     return narrowed(op(*[_widened(value, _HALVES) for value in args], **kwargs))
 
 
+def _has_numbers(op, args):
+    """Whether a number stands where the operator takes a tensor: PyTorch hands wrapped numbers over so."""
+    kinds = op._schema.arguments
+    return any(isinstance(v, (bool, int, float, complex)) and str(k.type) == "Tensor" for v, k in zip(args, kinds))
+
+
 def _by_cpu(name):
     """The operator `name`, served by the CPU."""
     op = None
@@ -200,8 +206,10 @@ def _by_cpu(name):
                 call.fresh.append((named[key], value))
             else:
                 named[key] = call.moved(value)
+        # Which overload takes the number, PyTorch finds by itself.
+        called = op if not _has_numbers(op, moved) else op.overloadpacket
         try:
-            result = op(*moved, **named)
+            result = called(*moved, **named)
         except (NotImplementedError, RuntimeError) as error:
             result = _wide(op, moved, named) if _is_missing(error) else None
             if result is None:
