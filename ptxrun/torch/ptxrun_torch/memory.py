@@ -24,14 +24,12 @@ def use(driver, runtime):
 
 def wait(index):
     """Waits for what the current stream of a device has been given."""
-    stream = torch._C._cuda_getCurrentRawStream(index)
-    code = _stream_wait(stream)
-    if code == 900 or code == 901:
+    if torch._C._cuda_isCurrentStreamCapturing():
         raise RuntimeError(
             "ptxrun serves PyTorch's own operators by the CPU, which a CUDA graph cannot capture: "
             "capture compiled kernels alone, or run without graphs"
         )
-    if code != 0:
+    if _stream_wait(torch._C._cuda_getCurrentRawStream(index)) != 0:
         # PyTorch's own call says what has happened, with its type of error.
         torch.cuda.current_stream(index).synchronize()
 

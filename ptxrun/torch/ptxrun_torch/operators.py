@@ -29,6 +29,7 @@ def register(driver, runtime):
     attention.prefer_operators()
     parts = (attention, dropout, normalization, philox, recurrent)
     own = {name: function for part in parts for name, function in part.OPERATORS.items()}
+    own.update(_LIBRARIES)
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     names = [n[6:] for n in torch._C._dispatch_get_all_op_names() if n.startswith("aten::")]
     known = set(names)
@@ -65,6 +66,16 @@ def operator(name):
     """An operator of PyTorch by its name with its overload."""
     base, _, overload = name.partition(".")
     return getattr(getattr(torch.ops.aten, base), overload or "default")
+
+
+def _no(*args, **kwargs):
+    return False
+
+
+# Whether an operator goes to a library of machine code.
+_LIBRARIES = dict.fromkeys(
+    ("_use_cudnn_ctc_loss", "_use_cudnn_ctc_loss.Tensor", "_use_miopen_ctc_loss", "_use_miopen_ctc_loss.Tensor"), _no
+)
 
 
 class _Call:
