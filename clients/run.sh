@@ -1,13 +1,13 @@
 #!/bin/sh
 # Runs the clients of docs/clients.md against the libraries of a build: clients/run.sh [target/release] [CLIENT...]
-# Clients: driver_api cuda_core nvcc tinygrad numba triton cutlass; all of them where none is named. Needs Python 3.11, clang (for
-# tinygrad's CPU device), g++ (for nvcc) and, the first time, the network.
+# Clients: driver_api cuda_core nvcc tinygrad numba triton torch cutlass; all of them where none is
+# named. Needs Python 3.11, clang (for tinygrad's CPU device), g++ (for nvcc) and, the first time, the network.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 build=${1:-$root/target/release}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- driver_api cuda_core nvcc tinygrad numba triton cutlass
+[ $# -gt 0 ] || set -- driver_api cuda_core nvcc tinygrad numba triton torch cutlass
 venvs=$root/target/clients
 mkdir -p "$venvs"
 failed=
@@ -70,6 +70,14 @@ for client; do
         exec_ "$out/static" 2>&1 | tee "$out/static.txt"
         grep -q -e "-cudart shared" "$out/static.txt"
         check "nvcc static: message" $?
+        ;;
+    torch)
+        venv torch torch numpy
+        for program in "torch_programs.py" "torch_features.py" "torch_random.py $here/torch_random.recorded"; do
+            # shellcheck disable=SC2086 # the recording is a word of its own
+            (cd "$here" && exec_ "$venvs/torch/bin/python" $program)
+            check "torch: ${program%%.py*}" $?
+        done
         ;;
     cutlass)
         venv nvcc nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl
