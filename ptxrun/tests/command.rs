@@ -454,7 +454,7 @@ fn the_environment_can_be_evaluated() {
         format!("{text}\nls \"${{LD_LIBRARY_PATH%%:*}}\" | tr '\\n' ' '; echo $PTXRUN_DEVICE");
     let out = Command::new("sh").args(["-c", &script]).output().unwrap();
     let listed = String::from_utf8(out.stdout).unwrap();
-    assert_eq!(listed, "bin libcuda.so libcuda.so.1 sm_80\n", "{text}");
+    assert_eq!(listed, "bin libcuda.so libcuda.so.1 python sm_80\n", "{text}");
     let github = with_libraries(&folder, &["env", "--github"]);
     let text = String::from_utf8(github.stdout).unwrap();
     assert!(text.lines().all(|l| !l.starts_with("export") && l.contains('=')), "{text}");

@@ -21,7 +21,7 @@ fn folder_of_driver() -> Option<PathBuf> {
 }
 
 /// `ptxrun exec` of a program in Python.
-fn exec(folder: &Folder, words: &[&str], variables: &[(&str, PathBuf)]) -> Outcome {
+fn exec(folder: &Folder, words: &[&str], variables: &[(&str, String)]) -> Outcome {
     let python = python();
     let mut line = vec!["exec", "--", &python];
     line.extend(words);
@@ -36,7 +36,8 @@ fn other_programs_see_nothing_of_it() {
     let folder = Folder::new("no-torch");
     std::fs::create_dir(folder.file("own")).unwrap();
     folder.write("own/sitecustomize.py", "print('own')\n");
-    let program = "import sys, sitecustomize; print('torch' in sys.modules, sitecustomize.__name__)";
+    let program =
+        "import sys, sitecustomize; print('torch' in sys.modules, sitecustomize.__name__)";
     let path = [("PYTHONPATH", folder.file("own"))];
     let out = exec(&folder, &["-c", program], &path);
     assert_eq!((out.status, &*out.stdout, &*out.stderr), (0, "own\nFalse sitecustomize\n", ""));
@@ -46,7 +47,10 @@ fn other_programs_see_nothing_of_it() {
 fn a_torch_without_cuda_stays_as_it_is() {
     let folder = Folder::new("other-torch");
     std::fs::create_dir_all(folder.file("own/torch")).unwrap();
-    folder.write("own/torch/__init__.py", "class version:\n    cuda = None\nprint('imported', __spec__.loader)\n");
+    folder.write(
+        "own/torch/__init__.py",
+        "class version:\n    cuda = None\nprint('imported', __spec__.loader)\n",
+    );
     let program = "import torch, importlib; importlib.reload(torch); print(torch.version.cuda)";
     let path = [("PYTHONPATH", folder.file("own"))];
     let out = exec(&folder, &["-c", program], &path);
