@@ -1,13 +1,13 @@
 #!/bin/sh
 # Runs the clients of docs/clients.md against the libraries of a build: clients/run.sh [target/release] [CLIENT...]
-# Clients: driver_api cuda_core nvcc tinygrad numba triton torch cutlass; all of them where none is
+# Clients: driver_api cuda_core nvcc tinygrad numba triton torch cutlass cccl; all of them where none is
 # named. Needs Python 3.11, clang (for tinygrad's CPU device), g++ (for nvcc) and, the first time, the network.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 build=${1:-$root/target/release}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- driver_api cuda_core nvcc tinygrad numba triton torch cutlass
+[ $# -gt 0 ] || set -- driver_api cuda_core nvcc tinygrad numba triton torch cutlass cccl
 venvs=$root/target/clients
 mkdir -p "$venvs"
 failed=
@@ -101,6 +101,16 @@ for client; do
             PTXRUN_LIBDIR=$build "$build/ptxrun" exec --device sm_90a -- "$out/gemm_sm90" |
             diff - "$here/cutlass/gemm_sm90.recorded"
         check "CUTLASS, wgmma, as an H200's" $?
+        ;;
+    cccl)
+        venv nvcc nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl
+        toolkit=$(cu nvcc)
+        out=$venvs/programs
+        mkdir -p "$out"
+        ln -sf "$toolkit/lib/libcudart.so.13" "$out/libcudart.so"
+        "$toolkit/bin/nvcc" -std=c++17 -gencode arch=compute_90,code=compute_90 -I"$toolkit/include/cccl" -L"$out" \
+            -cudart shared -o "$out/cccl" "$here/cccl/device.cu" && exec_ "$out/cccl" | diff - "$here/cccl/device.expected"
+        check "CUB and Thrust" $?
         ;;
     tinygrad)
         venv tiny tinygrad nvidia-cuda-nvrtc nvidia-cuda-runtime numpy

@@ -334,6 +334,13 @@ impl<'a> Cx<'a> {
             one => vec![self.rd_arg(one, ty)],
         }
     }
+    /// Reads a vector of sources of which some may be left out with `_`.
+    pub fn rd_some(&mut self, name: &str) -> Vec<Option<V>> {
+        let ty = self.slot_ty(name);
+        let Arg::Vector(items) = self.arg(name) else { return Vec::new() };
+        let given = |a: &Arg| (!matches!(a, Arg::Sink)).then(|| self.rd_arg(a, ty));
+        items.iter().map(given).collect()
+    }
     /// Reads a 128-bit source: low and high half.
     pub fn rd_pair(&mut self, name: &str) -> (V, V) {
         match self.arg(name) {

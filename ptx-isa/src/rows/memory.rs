@@ -4,7 +4,7 @@ use crate::class;
 use crate::effect::{Cache, Effect, Mem, Order, Scope};
 use crate::matched::Match;
 use crate::meaning::{Arg, Cx, V};
-use crate::row::{Floor, Operation, ROW, Row, Sem, floor};
+use crate::row::{Floor, Operation, ROW, Row, Sem, Sink, floor};
 use crate::types::{Kind, Space, Ty, ptx};
 
 const SPACE: (&str, &str) = (
@@ -75,6 +75,7 @@ const STORE: Row = Row {
     class: class::store,
     check: Some(check_access),
     floors: FLOORS,
+    sink: masked,
     sem: Sem::Ops(store),
     ..ROW
 };
@@ -277,6 +278,25 @@ fn load(x: &mut Cx) {
     x.wr_vec("d", &values);
 }
 
+/// Elements of stores of 256 bits may be left out with `_`.
+fn masked(m: &Match) -> Sink {
+    let count = m.get("vec").and_then(|v| v[2..].parse().ok()).unwrap_or(1u32);
+    let bits = m.ty("type").map_or(0, Ty::bits) * count;
+    if bits == 256 { Sink::Allowed } else { Sink::Never }
+}
+
+/// A store that leaves out elements: the bytes of `_` stay as they are. Each element is an access of its own.
+fn store_some(x: &mut Cx) {
+    let base = x.addr("a").base;
+    let one = mem(x, 1);
+    for (i, value) in x.rd_some("b").into_iter().enumerate() {
+        let Some(value) = value else { continue };
+        let mut element = one;
+        element.place.offset += i as i64 * i64::from(one.bytes);
+        x.effect(Effect::St(element), &[base, value], &[]);
+    }
+}
+
 fn store(x: &mut Cx) {
     let mut src = vec![x.addr("a").base];
     if let (Ty::B128, Arg::Pair(..)) = (x.ty(), x.arg("b")) {
@@ -285,6 +305,11 @@ fn store(x: &mut Cx) {
         let effect = Effect::St(mem(x, 1));
         x.effect(effect, &src, &[]);
         return;
+    }
+    if let Arg::Vector(items) = x.arg("b")
+        && items.iter().any(|item| matches!(item, Arg::Sink))
+    {
+        return store_some(x);
     }
     let values: Vec<V> = x.rd_vec("b");
     let effect = Effect::St(mem(x, values.len() as u32));
