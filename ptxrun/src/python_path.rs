@@ -10,11 +10,12 @@ macro_rules! files {
 }
 
 /// Names below the folder, and contents.
-const FILES: [(&str, &str); 9] = files![
+const FILES: [(&str, &str); 10] = files![
     "sitecustomize.py",
     "ptxrun_torch/__init__.py",
     "ptxrun_torch/attention.py",
     "ptxrun_torch/dropout.py",
+    "ptxrun_torch/embedding.py",
     "ptxrun_torch/memory.py",
     "ptxrun_torch/operators.py",
     "ptxrun_torch/normalization.py",

@@ -2,7 +2,7 @@
 
 import torch
 
-from . import attention, dropout, memory, normalization, philox, recurrent
+from . import attention, dropout, embedding, memory, normalization, philox, recurrent
 from .memory import on_host, to_device
 
 _library = None
@@ -27,7 +27,7 @@ def register(driver, runtime):
     # cuDNN is machine code too; without it PyTorch takes operators of its own.
     torch.backends.cudnn.enabled = False
     attention.prefer_operators()
-    parts = (attention, dropout, normalization, philox, recurrent)
+    parts = (attention, dropout, embedding, normalization, philox, recurrent)
     own = {name: function for part in parts for name, function in part.OPERATORS.items()}
     own.update(_LIBRARIES)
     has = torch._C._dispatch_has_kernel_for_dispatch_key
