@@ -130,6 +130,7 @@ fn kind(program: &Program, ty: QualType) -> ArgKind {
         Type::Error
         | Type::Void
         | Type::Scalar(_)
+        | Type::Atomic(_)
         | Type::Vector(..)
         | Type::Array(..)
         | Type::Struct(_)

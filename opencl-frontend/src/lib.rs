@@ -191,8 +191,9 @@ fn translate(session: &mut Session, sources: &[Source]) -> Option<(String, Vec<i
     if session.has_errors() {
         return None;
     }
-    let constant_data: Rc<[Option<Vec<u8>>]> =
-        program.globals.iter().map(|g| g.bytes.clone()).collect();
+    // Addresses are known to the loader only.
+    let known = |g: &sema::hir::Global| g.bytes.clone().filter(|_| g.addresses.is_empty());
+    let constant_data: Rc<[Option<Vec<u8>>]> = program.globals.iter().map(known).collect();
     let (mut kernels, mut refused) = (Vec::new(), Vec::new());
     let mut lowered = lower::Functions::new(&program, &session.names, &session.options);
     let mut add = |id, function: Result<ir::Func, Diag>| match function {

@@ -139,7 +139,8 @@ impl Options {
                     self.correctly_rounded_divide_sqrt = true
                 }
                 "-cl-opt-disable" => self.opt_disable = true,
-                "-cl-strict-aliasing" => {}
+                // Groups of one size, and sub-groups that need not wait for one another, are all that there is.
+                "-cl-strict-aliasing" | "-cl-uniform-work-group-size" | "-cl-no-subgroup-ifp" => {}
                 "-cl-mad-enable" => self.mad_enable = true,
                 "-cl-no-signed-zeros" => self.no_signed_zeros = true,
                 "-cl-unsafe-math-optimizations" => {

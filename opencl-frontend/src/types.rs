@@ -218,6 +218,8 @@ pub enum Type {
     Void,
     Scalar(Scalar),
     Vector(Scalar, u8),
+    /// An object of atomic functions; its value is a scalar.
+    Atomic(Scalar),
     Pointer(QualType),
     Array(QualType, Option<u64>),
     Struct(StructId),
@@ -384,7 +386,7 @@ impl Types {
         Some(match *self.get(id) {
             Type::Error => 4,
             Type::Void | Type::Function(..) => return None,
-            Type::Scalar(s) => s.size(),
+            Type::Scalar(s) | Type::Atomic(s) => s.size(),
             Type::Vector(s, n) => s.size() * if n == 3 { 4 } else { u64::from(n) },
             Type::Pointer(_) | Type::Event => self.pointer_size,
             Type::Image(..) => self.pointer_size,
@@ -407,6 +409,7 @@ impl Types {
             | Type::Void
             | Type::Scalar(_)
             | Type::Vector(..)
+            | Type::Atomic(_)
             | Type::Pointer(_)
             | Type::Image(..)
             | Type::Sampler
@@ -432,6 +435,7 @@ impl Types {
             Type::Error => out.push_str("<error>"),
             Type::Void => out.push_str("void"),
             Type::Scalar(s) => out.push_str(s.name()),
+            Type::Atomic(s) => out.push_str(&format!("atomic_{}", s.name())),
             Type::Vector(s, n) => out.push_str(&format!("{}{n}", s.name())),
             Type::Pointer(to) => {
                 let inner = self.name(*to, names);
@@ -530,19 +534,20 @@ pub fn builtin_type(name: &str, types: &mut Types) -> Option<TypeId> {
         "image2d_array_t" => types.intern(Type::Image(ImageKind::D2Array, Access::Read)),
         "image3d_t" => types.intern(Type::Image(ImageKind::D3, Access::Read)),
         "cl_mem_fence_flags" => TypeId::UINT,
-        "atomic_int" | "atomic_flag" | "memory_order" | "memory_scope" => TypeId::INT,
-        "atomic_uint" => TypeId::UINT,
-        "atomic_long" => Scalar::I64.into(),
-        "atomic_ulong" => Scalar::U64.into(),
-        "atomic_float" => TypeId::FLOAT,
-        "atomic_double" => Scalar::F64.into(),
-        "atomic_size_t" | "atomic_uintptr_t" => types.size_type().into(),
-        "atomic_ptrdiff_t" | "atomic_intptr_t" => types.size_type().signed().into(),
+        "memory_order" | "memory_scope" => TypeId::INT,
+        "atomic_flag" => types.intern(Type::Atomic(Scalar::I32)),
+        _ if name.starts_with("atomic_") => {
+            let inner = &name["atomic_".len()..];
+            let keyword = Scalar::ALL.into_iter().find(|s| s.name() == inner);
+            let id = keyword.map_or_else(|| builtin_type(inner, types), |s| Some(s.into()))?;
+            let scalar = types.scalar(id)?;
+            types.intern(Type::Atomic(scalar))
+        }
         _ => return None,
     })
 }
 
-/// Names of the types that OpenCL C 2.0 adds. Atomic objects are plain ones: all their functions take pointers.
+/// Names of the types that OpenCL C 2.0 adds.
 pub const TYPES_OF_2_0: &[&str] = &[
     "atomic_int",
     "atomic_uint",

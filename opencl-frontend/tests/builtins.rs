@@ -608,9 +608,10 @@ fn atomics_with_orders() {
     }
     check_3_0(
         "flags",
-        "atomic_flag f = ATOMIC_FLAG_INIT; o[0] = atomic_flag_test_and_set(l)
+        "local atomic_flag shared; atomic_flag f; atomic_flag_clear(&f);
+         o[0] = atomic_flag_test_and_set(&shared)
          + atomic_flag_test_and_set_explicit(&f, memory_order_acquire); atomic_flag_clear(&f);
-         atomic_flag_clear_explicit(l, memory_order_release, memory_scope_work_group);
+         atomic_flag_clear_explicit(&shared, memory_order_release, memory_scope_work_group);
          atomic_work_item_fence(CLK_LOCAL_MEM_FENCE, memory_order_acq_rel, memory_scope_work_group);",
     );
 }

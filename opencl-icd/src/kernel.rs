@@ -28,6 +28,13 @@ pub struct Kernel {
 }
 object!(Kernel, INVALID_KERNEL, Kernel::held);
 
+/// Bytes of local memory that no argument has, so that none is at address 0, where there is room.
+const NULL: u64 = 16;
+
+/// What a launch passes to a kernel: the parameter block, bytes of dynamic shared memory, and what must live until the
+/// kernel has run.
+type Params = (Vec<u8>, u32, Vec<Arc<Mem>>);
+
 /// An argument. Kernels do not keep memory objects and samplers alive.
 #[derive(Clone)]
 enum Arg {
@@ -438,12 +445,16 @@ impl Kernel {
         Ok(local)
     }
 
-    /// The parameter block, bytes of dynamic shared memory, and what must live until the kernel has run.
-    fn params(
-        &self,
-        device: &Device,
-        resources: &Resources,
-    ) -> Result<(Vec<u8>, u32, Vec<Arc<Mem>>)> {
+    fn params(&self, device: &Device, resources: &Resources) -> Result<Params> {
+        // A kernel may compare its local memory with null, which is address 0.
+        match self.params_behind(NULL, device, resources) {
+            Err(Error::OUT_OF_RESOURCES) => self.params_behind(0, device, resources),
+            done => done,
+        }
+    }
+
+    /// The same, with local memory that starts behind so many bytes.
+    fn params_behind(&self, first: u64, device: &Device, resources: &Resources) -> Result<Params> {
         let args = self.args();
         let mut block = vec![0u8; resources.param_bytes as usize];
         let fixed = u64::from(resources.shared);
@@ -467,7 +478,7 @@ impl Kernel {
                         ArgKind::Local { align } => align.next_power_of_two(),
                         _ => 16,
                     };
-                    let start = end.next_multiple_of(align);
+                    let start = end.max(first).next_multiple_of(align);
                     end = start.saturating_add(*bytes as u64);
                     start
                 }

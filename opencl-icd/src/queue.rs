@@ -82,11 +82,12 @@ impl Queue {
             return Err(Error::INVALID_DEVICE);
         }
         let known = cl::QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | cl::QUEUE_PROFILING_ENABLE;
-        if properties & (cl::QUEUE_ON_DEVICE | cl::QUEUE_ON_DEVICE_DEFAULT) != 0 {
-            return Err(Error::INVALID_QUEUE_PROPERTIES);
-        }
-        if properties & !known != 0 {
+        let on_device = cl::QUEUE_ON_DEVICE | cl::QUEUE_ON_DEVICE_DEFAULT;
+        if properties & !(known | on_device) != 0 {
             return Err(Error::INVALID_VALUE);
+        }
+        if properties & on_device != 0 {
+            return Err(Error::INVALID_QUEUE_PROPERTIES);
         }
         Ok(Queue {
             handle: Handle::default(),

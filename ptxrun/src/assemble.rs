@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use crate::cli::{AsmArgs, CodeArg, DisArgs};
 use crate::source_file::{build_options, load};
 use crate::terminal::{
-    Failed, INVALID, Outcome, USAGE, display_name, is_stdin, print, print_json, read_bytes,
+    Failed, INVALID, Outcome, USAGE, display_name, is_stdin, is_stdout, print, print_json,
+    read_bytes, write_file,
 };
 use crate::{list, timing};
 
@@ -63,6 +64,14 @@ pub(crate) fn asm(args: &AsmArgs) -> Outcome {
     let bytes = verified
         .assemble(&shapes(&args.code, &verified))
         .map_err(|error| common.fail(INVALID, "jit", error))?;
+    if is_stdout(&output) {
+        if common.json {
+            let message = "a container on standard output leaves no place for --json";
+            return Err(common.fail(USAGE, "usage", message));
+        }
+        print(&bytes);
+        return Ok(());
+    }
     replace(&output, &bytes).map_err(|error| {
         common.fail(USAGE, "file", format!("cannot write {}: {error}", output.display()))
     })?;
@@ -138,21 +147,20 @@ pub(crate) fn dis(args: &DisArgs) -> Outcome {
     let refused = |error| -> Failed { common.fail(INVALID, "container", error) };
     let container = opened.map_err(refused)?;
     let text = container.text().map_err(refused)?;
-    if let Some(path) = &args.output {
-        std::fs::write(path, text).map_err(|error| {
-            common.fail(USAGE, "file", format!("cannot write {}: {error}", path.display()))
-        })?;
+    let output = args.output.as_ref().filter(|path| !is_stdout(path));
+    if let Some(path) = output {
+        write_file(path, text.as_bytes(), common)?;
     }
     if common.json {
         let mut about = about(&container);
         about["ok"] = true.into();
-        if !args.info && args.output.is_none() {
+        if !args.info && output.is_none() {
             about["text"] = text.into();
         }
         print_json(&about);
     } else if args.info {
         print(describe(&container).as_bytes());
-    } else if args.output.is_none() {
+    } else if output.is_none() {
         print(text.as_bytes());
     }
     Ok(())

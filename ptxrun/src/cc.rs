@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use crate::cli::Common;
 use crate::terminal::{
-    Failed, INVALID, Outcome, USAGE, display_name, print, print_json, read_text,
+    Failed, INVALID, Outcome, USAGE, display_name, is_stdout, print, print_json, read_text,
+    write_file,
 };
 
 /// True for files that hold OpenCL C.
@@ -251,10 +252,8 @@ pub(crate) fn command(words: Vec<String>) -> Outcome {
     let common = Common { json: line.json, color: line.color };
     let text = read_text(&line.input, &common)?;
     let ptx = compile(&text, &display_name(&line.input), &line.options, &common)?;
-    if let Some(path) = &line.output {
-        std::fs::write(path, &ptx).map_err(|error| {
-            common.fail(USAGE, "file", format!("cannot write {}: {error}", path.display()))
-        })?;
+    if let Some(path) = line.output.as_ref().filter(|path| !is_stdout(path)) {
+        write_file(path, ptx.as_bytes(), &common)?;
         if common.json {
             print_json(&json!({"ok": true, "file": path.display().to_string()}));
         }

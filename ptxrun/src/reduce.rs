@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use ptx_runtime::Verified;
 
 use crate::cli::ReduceArgs;
-use crate::terminal::{INVALID, Outcome, USAGE, print, read_text};
+use crate::terminal::{INVALID, Outcome, USAGE, is_stdout, print, read_text};
 
 /// Takes away what the failure does not need.
 pub(crate) fn reduce(args: &ReduceArgs) -> Outcome {
@@ -15,6 +15,10 @@ pub(crate) fn reduce(args: &ReduceArgs) -> Outcome {
     let Some((program, words)) = args.command.split_first() else {
         return Err(common.fail(USAGE, "usage", "name a command behind `--`"));
     };
+    if is_stdout(&output) {
+        let message = "the command reads the smaller file: it cannot be standard output";
+        return Err(common.fail(USAGE, "usage", message));
+    }
     let mut runs = 0;
     let mut status = |text: &str| -> Result<Option<i32>, std::io::Error> {
         runs += 1;

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::cli::{Common, CoverageArgs, Emulation, ReportForm, SanitizeArgs};
 use crate::exec::variables;
-use crate::terminal::{Failed, INVALID, Outcome, USAGE, print, print_json};
+use crate::terminal::{Failed, INVALID, Outcome, USAGE, print, print_json, write_file};
 
 /// How a program is checked.
 pub(crate) struct How {
@@ -147,9 +147,7 @@ pub(crate) fn program(emulation: &Emulation, words: &[OsString], how: &How) -> O
     findings.retain(|f| !how.suppressions.iter().any(|s| s.fits(f)));
     let text = rendered(&findings, &notes, how);
     match (&how.log, how.form) {
-        (Some(path), _) => std::fs::write(path, text).map_err(|error| {
-            common.fail(USAGE, "file", format!("cannot write {}: {error}", path.display()))
-        })?,
+        (Some(path), _) => write_file(path, text.as_bytes(), &common)?,
         (None, ReportForm::Json | ReportForm::Sarif) => print(text.as_bytes()),
         (None, ReportForm::Text | ReportForm::ComputeSanitizer) => environment::say!("{text}"),
     }
@@ -172,9 +170,7 @@ pub(crate) fn coverage(args: &CoverageArgs) -> Outcome {
         .map_err(|why| common.fail(INVALID, "report", format!("the report is damaged: {why}")))?;
     let all = coverage::merge(counts.into_iter().flatten());
     if let Some(path) = &args.lcov {
-        std::fs::write(path, coverage::lcov(&all)).map_err(|error| {
-            common.fail(USAGE, "file", format!("cannot write {}: {error}", path.display()))
-        })?;
+        write_file(path, coverage::lcov(&all).as_bytes(), common)?;
     }
     if common.json {
         let all = serde_json::to_value(&all).unwrap_or_default();

@@ -87,6 +87,17 @@ pub(crate) fn print(text: &[u8]) {
     }
 }
 
+/// Writes a file that the command line names; `-` is standard output.
+pub(crate) fn write_file(path: &Path, bytes: &[u8], common: &Common) -> Result<(), Failed> {
+    if is_stdout(path) {
+        print(bytes);
+        return Ok(());
+    }
+    std::fs::write(path, bytes).map_err(|error| {
+        common.fail(USAGE, "file", format!("cannot write {}: {error}", path.display()))
+    })
+}
+
 /// The exit status of a command that would have this one: another one if what it printed was lost.
 pub(crate) fn printed(status: u8) -> u8 {
     match LOST.get() {
@@ -111,6 +122,10 @@ pub(crate) fn print_json(value: &Value) {
 }
 
 pub(crate) fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 

@@ -12,13 +12,14 @@ use crate::debug::{each_module, folders};
 use crate::plan::{Plan, PlannedLaunch};
 use crate::run::{RunError, RunOptions, execute_by};
 use crate::run_command::{run_failed, without_checks};
-use crate::terminal::{Failed, INVALID, Outcome, USAGE};
+use crate::terminal::{Failed, INVALID, Outcome, USAGE, is_stdout};
 
 /// Writes the trace of what the arguments launch.
 pub(crate) fn trace(args: &TraceArgs) -> Outcome {
     without_checks(&args.run)?;
     let common = &args.run.common;
-    let mut out: Box<dyn Write + Send> = match &args.output {
+    let file = args.output.as_ref().filter(|path| !is_stdout(path));
+    let mut out: Box<dyn Write + Send> = match file {
         None => Box::new(BufWriter::new(stdout())),
         Some(path) => {
             let file = std::fs::File::create(path).map_err(|error| {

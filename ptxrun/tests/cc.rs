@@ -41,6 +41,30 @@ fn cc_reads_and_writes_streams() {
     assert!(help.status == 0 && help.stdout.contains("-cl-mad-enable"), "{}", help.stdout);
 }
 
+/// `-o -` is standard output, whatever writes, and never a file of that name.
+#[test]
+fn a_line_is_standard_output() {
+    let folder = Folder::new("cc-stdout");
+    folder.write("twice.cl", TWICE);
+    let cc = folder.run(&["cc", "-DN=3", "twice.cl", "--target", "sm_90", "-o", "-"]);
+    assert!(cc.stdout.starts_with(".version"), "{}", cc.stdout);
+    folder.write("twice.ptx", &cc.stdout);
+    let json = folder.run(&["cc", "-DN=3", "twice.cl", "-o", "-", "--json"]).json();
+    assert!(json["text"].as_str().unwrap().starts_with(".version"));
+    assert_eq!(folder.run(&["asm", "twice.ptx"]).status, 0);
+    let dis = folder.run(&["dis", "twice.ptxb", "-o", "-"]);
+    assert_eq!(dis.stdout, cc.stdout);
+    let mut asm = std::process::Command::new(env!("CARGO_BIN_EXE_ptxrun"));
+    let asm = asm.args(["asm", "twice.ptx", "-o", "-"]).current_dir(&folder.0).output().unwrap();
+    assert!(asm.status.success() && asm.stdout.starts_with(b"\x89PTXB"));
+    assert_eq!(folder.run(&["asm", "twice.ptx", "-o", "-", "--json"]).status, 2);
+    let launch = ["--grid", "1", "--block", "8", "--arg", "f32[8]:iota", "--arg", "f32:1.5"];
+    let trace = folder.run(&[&["trace", "twice.ptx", "-o", "-"], &launch[..]].concat());
+    assert!(trace.status == 0 && trace.stdout.lines().count() > 3, "{}", trace.stdout);
+    assert_eq!(folder.run(&["reduce", "twice.ptx", "-o", "-", "--", "false"]).status, 2);
+    assert!(!folder.0.join("-").exists());
+}
+
 #[test]
 fn errors_are_shown_with_their_place() {
     let folder = Folder::new("errors");

@@ -18,15 +18,15 @@
 #define AFTER if (ACQUIRES(order)) FENCE(scope)
 // The forms without a scope, and without an order.
 #define SHORTER(R, NAME, T) \
-R NAME##_explicit(A T *p, T v, int order) { return NAME##_explicit(p, v, order, SCOPE_DEVICE); } \
-R NAME(A T *p, T v) { return NAME##_explicit(p, v, ORDER_TOTAL, SCOPE_DEVICE); }
+R NAME##_explicit(A atomic_##T *p, T v, int order) { return NAME##_explicit(p, v, order, SCOPE_DEVICE); } \
+R NAME(A atomic_##T *p, T v) { return NAME##_explicit(p, v, ORDER_TOTAL, SCOPE_DEVICE); }
 #define INTEGERS(M) M(int) M(uint) M(long) M(ulong)
 
 //! atomic_work_item_fence
 void atomic_work_item_fence(uint flags, int order, int scope) { if (order != 0) FENCE(scope) }
 
 //! atomic_init
-#define INIT(T) void atomic_init(A T *p, T v) { *p = v; }
+#define INIT(T) void atomic_init(A atomic_##T *p, T v) { *(A T *)p = v; }
 INTEGERS(INIT) INIT(float)
 #if __PTX_SM__ >= 13
 INIT(double)
@@ -34,14 +34,14 @@ INIT(double)
 
 //! atomic_store atomic_store_explicit
 #define STORE(T) \
-void atomic_store_explicit(A T *p, T v, int order, int scope) \
+void atomic_store_explicit(A atomic_##T *p, T v, int order, int scope) \
 { \
     BEFORE \
-    *p = v; \
+    *(A T *)p = v; \
     if (order == ORDER_TOTAL) FENCE(scope) \
 } \
-void atomic_store_explicit(A T *p, T v, int order) { atomic_store_explicit(p, v, order, SCOPE_DEVICE); } \
-void atomic_store(A T *p, T v) { atomic_store_explicit(p, v, ORDER_TOTAL, SCOPE_DEVICE); }
+void atomic_store_explicit(A atomic_##T *p, T v, int order) { atomic_store_explicit(p, v, order, SCOPE_DEVICE); } \
+void atomic_store(A atomic_##T *p, T v) { atomic_store_explicit(p, v, ORDER_TOTAL, SCOPE_DEVICE); }
 INTEGERS(STORE) STORE(float)
 #if __PTX_SM__ >= 13
 STORE(double)
@@ -49,15 +49,15 @@ STORE(double)
 
 //! atomic_load atomic_load_explicit
 #define LOAD(T) \
-T atomic_load_explicit(const A T *p, int order, int scope) \
+T atomic_load_explicit(const A atomic_##T *p, int order, int scope) \
 { \
     if (order == ORDER_TOTAL) FENCE(scope) \
-    T v = *p; \
+    T v = *(const A T *)p; \
     AFTER \
     return v; \
 } \
-T atomic_load_explicit(const A T *p, int order) { return atomic_load_explicit(p, order, SCOPE_DEVICE); } \
-T atomic_load(const A T *p) { return atomic_load_explicit(p, ORDER_TOTAL, SCOPE_DEVICE); }
+T atomic_load_explicit(const A atomic_##T *p, int order) { return atomic_load_explicit(p, order, SCOPE_DEVICE); } \
+T atomic_load(const A atomic_##T *p) { return atomic_load_explicit(p, ORDER_TOTAL, SCOPE_DEVICE); }
 INTEGERS(LOAD) LOAD(float)
 #if __PTX_SM__ >= 13
 LOAD(double)
@@ -65,7 +65,7 @@ LOAD(double)
 
 //! atomic_exchange atomic_exchange_explicit
 #define EXCHANGE(T, C) \
-T atomic_exchange_explicit(A T *p, T v, int order, int scope) \
+T atomic_exchange_explicit(A atomic_##T *p, T v, int order, int scope) \
 { \
     BEFORE \
     C old = atom_xchg((A C *)p, as_##C(v)); \
@@ -80,7 +80,7 @@ EXCHANGE(double, ulong)
 
 //! atomic_compare_exchange_strong atomic_compare_exchange_strong_explicit atomic_compare_exchange_weak atomic_compare_exchange_weak_explicit
 #define COMPARE(NAME, T, C) \
-bool NAME##_explicit(A T *p, __generic T *expected, T v, int order, int failure, int scope) \
+bool NAME##_explicit(A atomic_##T *p, __generic T *expected, T v, int order, int failure, int scope) \
 { \
     BEFORE \
     C wanted = as_##C(*expected); \
@@ -90,8 +90,8 @@ bool NAME##_explicit(A T *p, __generic T *expected, T v, int order, int failure,
     *expected = as_##T(old); \
     return false; \
 } \
-bool NAME##_explicit(A T *p, __generic T *expected, T v, int order, int failure) { return NAME##_explicit(p, expected, v, order, failure, SCOPE_DEVICE); } \
-bool NAME(A T *p, __generic T *expected, T v) { return NAME##_explicit(p, expected, v, ORDER_TOTAL, ORDER_TOTAL, SCOPE_DEVICE); }
+bool NAME##_explicit(A atomic_##T *p, __generic T *expected, T v, int order, int failure) { return NAME##_explicit(p, expected, v, order, failure, SCOPE_DEVICE); } \
+bool NAME(A atomic_##T *p, __generic T *expected, T v) { return NAME##_explicit(p, expected, v, ORDER_TOTAL, ORDER_TOTAL, SCOPE_DEVICE); }
 #define BOTH(T, C) COMPARE(atomic_compare_exchange_strong, T, C) COMPARE(atomic_compare_exchange_weak, T, C)
 BOTH(int, int) BOTH(uint, uint) BOTH(long, long) BOTH(ulong, ulong) BOTH(float, uint)
 #if __PTX_SM__ >= 13
@@ -100,10 +100,10 @@ BOTH(double, ulong)
 
 //! atomic_fetch_add atomic_fetch_add_explicit atomic_fetch_sub atomic_fetch_sub_explicit atomic_fetch_or atomic_fetch_or_explicit atomic_fetch_xor atomic_fetch_xor_explicit atomic_fetch_and atomic_fetch_and_explicit atomic_fetch_min atomic_fetch_min_explicit atomic_fetch_max atomic_fetch_max_explicit
 #define FETCH(OP, T) \
-T atomic_fetch_##OP##_explicit(A T *p, T v, int order, int scope) \
+T atomic_fetch_##OP##_explicit(A atomic_##T *p, T v, int order, int scope) \
 { \
     BEFORE \
-    T old = atom_##OP(p, v); \
+    T old = atom_##OP((A T *)p, v); \
     AFTER \
     return old; \
 } \
@@ -112,20 +112,20 @@ SHORTER(T, atomic_fetch_##OP, T)
 INTEGERS(FETCHES)
 
 //! atomic_flag_test_and_set atomic_flag_test_and_set_explicit atomic_flag_clear atomic_flag_clear_explicit
-bool atomic_flag_test_and_set_explicit(A int *p, int order, int scope)
+bool atomic_flag_test_and_set_explicit(A atomic_flag *p, int order, int scope)
 {
     BEFORE
-    int old = atom_xchg(p, 1);
+    int old = atom_xchg((A int *)p, 1);
     AFTER
     return old != 0;
 }
-bool atomic_flag_test_and_set_explicit(A int *p, int order) { return atomic_flag_test_and_set_explicit(p, order, SCOPE_DEVICE); }
-bool atomic_flag_test_and_set(A int *p) { return atomic_flag_test_and_set_explicit(p, ORDER_TOTAL, SCOPE_DEVICE); }
-void atomic_flag_clear_explicit(A int *p, int order, int scope)
+bool atomic_flag_test_and_set_explicit(A atomic_flag *p, int order) { return atomic_flag_test_and_set_explicit(p, order, SCOPE_DEVICE); }
+bool atomic_flag_test_and_set(A atomic_flag *p) { return atomic_flag_test_and_set_explicit(p, ORDER_TOTAL, SCOPE_DEVICE); }
+void atomic_flag_clear_explicit(A atomic_flag *p, int order, int scope)
 {
     BEFORE
-    *p = 0;
+    *(A int *)p = 0;
     if (order == ORDER_TOTAL) FENCE(scope)
 }
-void atomic_flag_clear_explicit(A int *p, int order) { atomic_flag_clear_explicit(p, order, SCOPE_DEVICE); }
-void atomic_flag_clear(A int *p) { atomic_flag_clear_explicit(p, ORDER_TOTAL, SCOPE_DEVICE); }
+void atomic_flag_clear_explicit(A atomic_flag *p, int order) { atomic_flag_clear_explicit(p, order, SCOPE_DEVICE); }
+void atomic_flag_clear(A atomic_flag *p) { atomic_flag_clear_explicit(p, ORDER_TOTAL, SCOPE_DEVICE); }

@@ -149,6 +149,7 @@ impl Lower<'_> {
                 Type::Error
                 | Type::Void
                 | Type::Scalar(_)
+                | Type::Atomic(_)
                 | Type::Array(..)
                 | Type::Sampler
                 | Type::Event

@@ -211,8 +211,11 @@ impl Lower<'_> {
     pub(super) fn mem_ty(&self, id: TypeId) -> MemTy {
         match self.program.types.lanes(id) {
             Some((scalar, _)) => mem_of(scalar),
-            None if matches!(self.program.types.get(id), Type::Sampler) => MemTy::B32,
-            None => MemTy::B64,
+            None => match *self.program.types.get(id) {
+                Type::Sampler => MemTy::B32,
+                Type::Atomic(scalar) => mem_of(scalar),
+                _ => MemTy::B64,
+            },
         }
     }
 
@@ -306,6 +309,7 @@ impl Lower<'_> {
             | Type::Void
             | Type::Scalar(_)
             | Type::Vector(..)
+            | Type::Atomic(_)
             | Type::Pointer(_)
             | Type::Image(..)
             | Type::Sampler
@@ -364,6 +368,7 @@ impl Lower<'_> {
             | Type::Void
             | Type::Scalar(_)
             | Type::Vector(..)
+            | Type::Atomic(_)
             | Type::Pointer(_)
             | Type::Image(..)
             | Type::Sampler

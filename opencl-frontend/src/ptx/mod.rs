@@ -11,10 +11,10 @@ mod writer;
 
 use std::fmt::Write;
 
-use crate::diag::Diag;
+use crate::diag::{Code, Diag};
 use crate::ir::{Func, Op};
 use crate::options::Options;
-use crate::sema::hir::{Global, Program};
+use crate::sema::hir::{Address, Global, Program};
 use crate::symbol::Interner;
 use crate::types::Space;
 use names::{global_names, private_names};
@@ -81,7 +81,12 @@ pub fn write(
         || program.globals.iter().zip(&used).filter(|(g, used)| **used && is_constant(g));
     let bytes: u64 = constants().map(|(g, _)| program.types.size(g.ty.id).unwrap_or(0)).sum();
     let calls = functions.iter().any(|f| !f.is_kernel);
-    let in_global = calls || bytes > CONSTANT_MEMORY;
+    // A pointer from memory may point to any of them.
+    let held = program.globals.iter().zip(&used).any(|(g, used)| {
+        let constant = |a: &Address| is_constant(&program.globals[a.of.0 as usize]);
+        *used && !g.addresses.is_empty() && (is_constant(g) || g.addresses.iter().any(constant))
+    });
+    let in_global = calls || held || bytes > CONSTANT_MEMORY;
     let mut place = Constants { used: constants().next().is_some(), in_global };
     loop {
         let module =
@@ -105,13 +110,37 @@ fn used_globals(program: &Program, functions: &[Func]) -> Vec<bool> {
             }
         }
     }
-    // What a variable points to is declared before it.
-    for (g, global) in program.globals.iter().enumerate().rev() {
-        if used[g] {
-            global.addresses.iter().for_each(|a| used[a.of.0 as usize] = true);
+    let mut work: Vec<usize> = (0..used.len()).filter(|g| used[*g]).collect();
+    while let Some(g) = work.pop() {
+        for of in program.globals[g].addresses.iter().map(|a| a.of.0 as usize) {
+            if !std::mem::replace(&mut used[of], true) {
+                work.push(of);
+            }
         }
     }
     used
+}
+
+/// The order in which variables are written: what one points to is declared before it.
+fn in_order(program: &Program) -> Result<Vec<usize>, Diag> {
+    let points_to = |g: usize| program.globals[g].addresses.iter().map(|a| a.of.0 as usize);
+    let (mut order, mut left) = (Vec::new(), (0..program.globals.len()).collect::<Vec<_>>());
+    let mut done = vec![false; left.len()];
+    while !left.is_empty() {
+        let before = left.len();
+        left.retain(|&g| {
+            done[g] = points_to(g).all(|of| of == g || done[of]);
+            if done[g] {
+                order.push(g);
+            }
+            !done[g]
+        });
+        if left.len() == before {
+            let message = "variables that hold the addresses of each other are not compiled yet";
+            return Err(Diag::error(Code::Unsupported, message));
+        }
+    }
+    Ok(order)
 }
 
 /// A `__constant` variable.
@@ -154,7 +183,8 @@ impl Module<'_> {
             }
         }
         let globals = global_names(program, names, functions);
-        for (g, global) in program.globals.iter().enumerate() {
+        for g in in_order(program)? {
+            let global = &program.globals[g];
             if !used[g] {
                 continue;
             }

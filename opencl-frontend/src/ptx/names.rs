@@ -39,6 +39,15 @@ pub(super) fn private_names(f: &Func, globals: &[String]) -> Vec<String> {
     f.privates.iter().map(&mut name).collect()
 }
 
+/// A name like `base` that no variable has.
+pub(super) fn unused(base: &str, taken: &[String]) -> String {
+    let mut name = base.to_string();
+    while taken.contains(&name) {
+        name.push('_');
+    }
+    name
+}
+
 /// Names that are given out.
 #[derive(Default)]
 struct Taken {

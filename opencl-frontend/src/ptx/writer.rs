@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::dwarf::Written;
 use super::regs::{CLASSES, Reg, Registers, needs_register};
-use super::{Module, types};
+use super::{Module, names, types};
 use crate::diag::Diag;
 use crate::ir::graph::Graph;
 use crate::ir::{BlockId, Edge, Func, Op, ParamKind, Space, Term, Val};
@@ -191,6 +191,10 @@ impl<'w> Writer<'w> {
         }
         self.out.push_str("{\n");
         self.out.push_str(&declared);
+        if self.program.local_null && !shared.is_empty() {
+            let name = names::unused("__null", self.globals);
+            let _ = writeln!(self.out, "    .shared .align 16 .b8 {name}[16];");
+        }
         self.out.push_str(&shared);
         self.out.push_str(&local);
         if !declared.is_empty() || !shared.is_empty() || !local.is_empty() {

@@ -121,6 +121,8 @@ pub struct Sema<'s> {
     pub(super) unfinished: Vec<StructId>,
     /// First struct of the current source: structs of earlier ones may be the same.
     pub(super) first_struct: usize,
+    /// A pointer into local memory is compared, or may come out as null.
+    pub(super) local_null: bool,
 }
 
 impl Context {

@@ -41,6 +41,11 @@ impl Sema<'_> {
         if !expr.is_lvalue() {
             return expr;
         }
+        let mut expr = expr;
+        // Nobody else's writes may be missed; what is read is a plain value.
+        if let Type::Atomic(scalar) = *self.types.get(expr.ty.id) {
+            (expr.ty.id, expr.ty.volatile) = (scalar.into(), true);
+        }
         let (ty, span) = (expr.ty.value(), expr.span);
         if let (ExprKind::Local(id), Some(current)) = (&expr.kind, self.current()) {
             let uses = current.uses.entry(*id).or_default();
@@ -230,6 +235,9 @@ impl Sema<'_> {
         }
         let (from_ty, to_ty) = (self.types.get(value.ty.id).clone(), self.types.get(to.id).clone());
         match (from_ty, to_ty) {
+            (Type::Scalar(_), Type::Atomic(inner)) if matches!(purpose, Purpose::Initialize) => {
+                self.coerce(value, QualType::plain(inner.into()), purpose)
+            }
             (Type::Scalar(from), Type::Scalar(into)) => {
                 self.check_constant_change(&value, from, into);
                 self.plain_convert(value, to.id)
@@ -339,6 +347,7 @@ impl Sema<'_> {
                 self.plain_convert(value, TypeId::BOOL)
             }
             Type::Pointer(_) => {
+                self.note_local_null(value.ty);
                 let null = Expr { kind: ExprKind::Const(0), ty: value.ty, span };
                 let kind = ExprKind::Binary {
                     op: BinaryOp::Ne,
@@ -355,6 +364,11 @@ impl Sema<'_> {
                 self.error_expr(span)
             }
         }
+    }
+
+    /// Notes that a pointer of this type may be compared with null.
+    pub(super) fn note_local_null(&mut self, ty: QualType) {
+        self.local_null |= self.types.pointee(ty.id).is_some_and(|to| to.space == Space::Local);
     }
 
     /// An explicit cast.
@@ -515,6 +529,7 @@ impl Sema<'_> {
         use BinaryOp::*;
         let Some((scalar, n)) = self.types.lanes(lhs.ty.id) else {
             // Pointers: comparisons only.
+            self.note_local_null(lhs.ty);
             let kind =
                 ExprKind::Binary { op, lhs: Box::new(lhs), rhs: Box::new(rhs), contract: false };
             let compared = Expr { kind, ty: QualType::plain(TypeId::BOOL), span };

@@ -160,6 +160,7 @@ impl Sema<'_> {
         }
         let result = self.in_space(target, to);
         let ty = QualType::plain(self.types.pointer(result));
+        self.note_local_null(ty);
         let kind = ExprKind::Intrinsic(Intrinsic::To(to), vec![pointer]);
         Some(Expr { kind, ty, span })
     }

@@ -294,7 +294,11 @@ impl Sema<'_> {
                     "must point to the __global, __local or __constant address space (6.9.a)"
                         .to_string(),
                 ),
-                Type::Pointer(to) if matches!(self.types.get(to.id), Type::Pointer(_)) => {
+                // Since 2.0 a pointer may point to others.
+                Type::Pointer(to)
+                    if matches!(self.types.get(to.id), Type::Pointer(_))
+                        && self.session.options.cl_std < 200 =>
+                {
                     Some("cannot be a pointer to a pointer (6.9.a)".to_string())
                 }
                 Type::Scalar(Scalar::Bool) => Some("cannot have type bool (6.9.k)".to_string()),

@@ -30,6 +30,8 @@ pub struct Program {
     pub functions: Vec<Function>,
     /// Variables with fixed addresses.
     pub globals: Vec<Global>,
+    /// Pointers into local memory are compared: no variable may be at address 0, which null is.
+    pub local_null: bool,
     /// Which token tables belong to the library.
     pub library_units: Vec<bool>,
 }

@@ -413,9 +413,12 @@ impl Sema<'_> {
             return self.not_constant(value);
         };
         let generic = target.space == Space::Generic;
-        // Kernels would not know a pointer to `__constant` from one into a buffer.
-        if self.globals[of.0 as usize].ty.space != Space::Global || !at.is_multiple_of(8) {
-            let message = "addresses of __constant variables and of strings in initial values are not compiled yet";
+        if self.globals[of.0 as usize].ty.space == Space::Local {
+            return self.not_constant(value);
+        }
+        if !at.is_multiple_of(8) {
+            let message =
+                "addresses in initial values are compiled where they are aligned to 8 bytes only";
             return self.error(Code::Unsupported, value.span, message);
         }
         to.addresses.push(Address { at, of, offset, generic });

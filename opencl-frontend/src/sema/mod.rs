@@ -84,6 +84,7 @@ pub fn analyze(
         undefined: Vec::new(),
         unfinished: Vec::new(),
         first_struct: 0,
+        local_null: false,
     };
     let options = sema.session.options.clone();
     for source in sources {
@@ -99,6 +100,7 @@ pub fn analyze(
         types: sema.types,
         functions: sema.functions,
         globals: sema.globals,
+        local_null: sema.local_null,
         library_units: sema.library_units,
     };
     (program, units)

@@ -186,6 +186,8 @@ impl Sema<'_> {
             Some(format!("this object is const (`{}`)", self.type_name(object.ty)))
         } else if matches!(self.types.get(object.ty.id), Type::Array(..)) {
             Some("an array cannot be assigned to".to_string())
+        } else if matches!(self.types.get(object.ty.id), Type::Atomic(_)) {
+            Some("an atomic object is written by functions, such as `atomic_store`".to_string())
         } else {
             None
         };

@@ -241,6 +241,10 @@ fn read_spec(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Spe
     while let Some(c) = chars.next_if(|c| *c == 'h' || *c == 'l') {
         length.push(c);
     }
+    // Not of the language, but everybody writes it.
+    if length == "ll" {
+        length.pop();
+    }
     let known = matches!(length.as_str(), "" | "hh" | "h" | "l") || length == "hl" && lanes > 1;
     if !known {
         return Err(format!("`{length}` is no length modifier here (6.12.13.2)"));

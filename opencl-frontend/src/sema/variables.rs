@@ -105,6 +105,12 @@ impl Sema<'_> {
         if ty.space == Space::Local {
             return self.local_variable(name, ty, align, item);
         }
+        if matches!(self.types.get(ty.id), Type::Atomic(_)) && item.init.is_some() {
+            let message = format!(
+                "`{text}` must be initialised with `atomic_init`: it is atomic, and of a function"
+            );
+            self.error(Code::Initializer, name.span, message);
+        }
         // The extent of an array may come from its initialiser, which may not use the variable yet: the
         // scope begins after the declarator, so declare first and complete the type afterwards.
         let id = self.new_local(name.sym, ty, align);
@@ -196,6 +202,19 @@ impl Sema<'_> {
             }
             return self.declare_name(name, Entity::Global(id));
         }
+        // The scope begins behind the declarator, so that a variable may hold its own address.
+        let id = known.unwrap_or_else(|| {
+            self.globals.push(Global {
+                name: name.sym,
+                ty,
+                align: 1,
+                bytes: None,
+                owner: None,
+                addresses: Vec::new(),
+            });
+            GlobalId(self.globals.len() as u32 - 1)
+        });
+        self.declare_name(name, Entity::Global(id));
         let value = item.init.as_ref().map(|init| self.initializer(&mut ty, init));
         let Some(size) = self.object_size(ty, name.span) else { return };
         let mut initial = Initial { bytes: vec![0; size as usize], addresses: Vec::new() };
@@ -206,34 +225,21 @@ impl Sema<'_> {
         }
         let Initial { bytes, addresses } = initial;
         let align = self.types.align(ty.id).max(align.unwrap_or(1));
-        if let Some(id) = known {
-            let global = &mut self.globals[id.0 as usize];
-            let problem = match global.bytes {
-                Some(_) => Some("is defined twice"),
-                None if global.ty.id != ty.id => Some("is declared with two types"),
-                None => None,
-            };
-            (global.bytes, global.addresses) = (Some(bytes), addresses);
-            global.align = align;
-            if let Some(problem) = problem {
-                let message = format!("constant `{}` {problem}", self.text(name.sym));
-                return self.error(Code::Redefinition, name.span, message);
-            }
-            return self.declare_name(name, Entity::Global(id));
+        let global = &mut self.globals[id.0 as usize];
+        let problem = match global.bytes {
+            Some(_) => Some("is defined twice"),
+            None if known.is_some() && global.ty.id != ty.id => Some("is declared with two types"),
+            None => None,
+        };
+        (global.bytes, global.addresses) = (Some(bytes), addresses);
+        (global.ty, global.align) = (ty, align);
+        if let Some(problem) = problem {
+            let message = format!("constant `{}` {problem}", self.text(name.sym));
+            return self.error(Code::Redefinition, name.span, message);
         }
-        let id = GlobalId(self.globals.len() as u32);
-        self.globals.push(Global {
-            name: name.sym,
-            ty,
-            align,
-            bytes: Some(bytes),
-            owner: None,
-            addresses,
-        });
         if is_shared {
             self.shared.insert(name.sym, id);
         }
-        self.declare_name(name, Entity::Global(id));
     }
 
     fn local_variable(

@@ -18,7 +18,7 @@ use crate::run::{RunError, RunOptions, execute};
 use crate::run_command::{files, plan_of_file, run_failed, with_modules, without_checks};
 use crate::source_file::{build_options, load};
 use crate::terminal::{
-    Failed, INVALID, Outcome, USAGE, display_name, dumb_terminal, print, print_json,
+    Failed, INVALID, Outcome, USAGE, display_name, dumb_terminal, print, print_json, write_file,
 };
 use crate::timing::{devices_or_default, limits};
 
@@ -84,7 +84,7 @@ impl Session<'_> {
         let (args, document) = (self.args, &self.document);
         let common = &args.run.common;
         if let Some(path) = &args.html {
-            write(path, html::page(&document.launches).as_bytes(), common)?;
+            write_file(path, html::page(&document.launches).as_bytes(), common)?;
         }
         if let Some(path) = &args.trace {
             write_traces(path, &document.launches, common)?;
@@ -186,10 +186,6 @@ fn options(args: &ProfileArgs) -> Options {
             timeline: pictures.then_some(TIMELINE),
         },
     }
-}
-
-fn write(path: &Path, bytes: &[u8], common: &Common) -> Result<(), Failed> {
-    std::fs::write(path, bytes).map_err(|error| cannot_write(path, &error, common))
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error, common: &Common) -> Failed {

@@ -60,7 +60,7 @@ impl Types {
         let types = &program.types;
         let size = types.size(id).unwrap_or(0);
         match types.get(id) {
-            Type::Scalar(scalar) => {
+            Type::Scalar(scalar) | Type::Atomic(scalar) => {
                 base(entries, scalar.name(), encoding(*scalar), scalar.size());
             }
             Type::Vector(scalar, n) => {
