@@ -146,6 +146,23 @@ fn what_came_after_1_2() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+fn what_the_specification_says() {
+    let (folder, program) = compile("specification", "specification");
+    for device in ["host", "H200"] {
+        let out = run(&folder, &program, &[], device);
+        assert_eq!(text(&out), "642 checks\n", "{device}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// `fuzz/sanitize c` runs it under AddressSanitizer.
+fn a_few_rounds_of_stress() {
+    let (folder, program) = compile("stress", "stress");
+    let out = run(&folder, &program, &[], "host");
+    assert_eq!(text(&out), "rounds done, 0 wrong\n");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 fn the_host_is_the_device_where_none_is_named() {
     let (folder, program) = compile("device", "device");
     let show = |device: Option<&str>| {
@@ -168,6 +185,8 @@ fn the_host_is_the_device_where_none_is_named() {
 
 golden::tests! {
     what_came_after_1_2: opencl_in_c(),
+    what_the_specification_says: opencl_in_c(),
+    a_few_rounds_of_stress: opencl_in_c(),
     the_host_is_the_device_where_none_is_named: opencl_in_c(),
     profiling_tells_the_model_s_time: opencl_in_c(),
     a_host_program_and_its_binary: opencl_in_c(),
