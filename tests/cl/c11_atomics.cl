@@ -10,6 +10,8 @@ global atomic_flag lock = ATOMIC_FLAG_INIT;
 void add(atomic_int *p) { atomic_fetch_add_explicit(p, 1, memory_order_relaxed, memory_scope_device); }
 kernel void k(global atomic_int *out, global atomic_long *wide, global atomic_uint *bits)
 {
+    // Atomic objects are changed by functions only; results go to plain ones.
+    global int *plain = (global int *)out;
     local atomic_int l;
     int i = get_local_id(0), g = get_global_id(0);
     if (i == 0) atomic_init(&l, 0);
@@ -42,22 +44,22 @@ kernel void k(global atomic_int *out, global atomic_long *wide, global atomic_ui
         atomic_int own;
         atomic_init(&own, 95);
         atomic_fetch_add(&own, 1);
-        out[8] = atomic_load(&own);
+        plain[8] = atomic_load(&own);
         int expected = 5;
-        out[5] = !atomic_compare_exchange_strong(&own, &expected, 4) && expected == 96;
+        plain[5] = !atomic_compare_exchange_strong(&own, &expected, 4) && expected == 96;
         atomic_float f;
         atomic_init(&f, 2.5f);
         float old = atomic_exchange(&f, 7.0f), same = 7.0f;
-        out[9] = old == 2.5f && atomic_compare_exchange_strong(&f, &same, 9.0f);
-        out[10] = (int)same;
-        out[11] = (int)atomic_load(&f);
+        plain[9] = old == 2.5f && atomic_compare_exchange_strong(&f, &same, 9.0f);
+        plain[10] = (int)same;
+        plain[11] = (int)atomic_load(&f);
         atomic_store(&own, 1);
         atomic_fetch_or(&own, 2);
-        out[12] = atomic_load(&own);
+        plain[12] = atomic_load(&own);
         atomic_fetch_xor(&own, 1);
-        out[13] = atomic_load(&own);
+        plain[13] = atomic_load(&own);
         atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE, memory_order_seq_cst, memory_scope_device);
-        out[14] = atomic_exchange_explicit(&out[14], 5, memory_order_acq_rel, memory_scope_work_group) + 5;
+        plain[14] = atomic_exchange_explicit(&out[14], 5, memory_order_acq_rel, memory_scope_work_group) + 5;
         atomic_store_explicit(&wide[3], (long)77, memory_order_release, memory_scope_all_svm_devices);
     }
 }

@@ -41,22 +41,7 @@ impl Sema<'_> {
         if specifiers.is_static && self.session.options.cl_std < 120 {
             self.error(Code::Specifiers, name.span, "`static` needs OpenCL C 1.2");
         }
-        if let Type::Image(..) | Type::Event = self.types.get(ty.id)
-            && at_file_scope
-        {
-            self.error(
-                Code::InvalidType,
-                name.span,
-                "images and events cannot be program-scope variables",
-            );
-            return;
-        }
-        if matches!(self.types.get(ty.id), Type::Image(..)) {
-            self.error(
-                Code::InvalidType,
-                name.span,
-                "a variable cannot be an image; only parameters can (6.9.b)",
-            );
+        if self.is_no_variable(name, ty, at_file_scope) {
             return;
         }
         let constant_space = ty.space == Space::Constant;
@@ -134,6 +119,19 @@ impl Sema<'_> {
             current.locals[id.0 as usize].ty = ty;
         }
         out.push(Stmt { kind: StmtKind::Declare(id, init), span: item.span });
+    }
+
+    /// Whether its type is one that no such variable can have, which is said.
+    fn is_no_variable(&mut self, name: ast::Name, ty: QualType, at_file_scope: bool) -> bool {
+        let message = match self.types.get(ty.id) {
+            Type::Image(..) | Type::Event if at_file_scope => {
+                "images and events cannot be program-scope variables"
+            }
+            Type::Image(..) => "a variable cannot be an image; only parameters can (6.9.b)",
+            _ => return false,
+        };
+        self.error(Code::InvalidType, name.span, message);
+        true
     }
 
     /// A sampler: a constant of the program (6.12.14.1).
