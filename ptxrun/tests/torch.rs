@@ -61,9 +61,10 @@ fn a_torch_without_cuda_stays_as_it_is() {
     assert_eq!(lines[2], "None");
 }
 
-/// Runs a program of `clients`, which says how much of what it did was right.
-fn client(words: &[&str]) {
-    let folder = Folder::new(words[0]);
+/// Runs a program of `clients`, which says how much of what it did was right. Tests run side by side: each has a folder
+/// of its own.
+fn client(name: &str, words: &[&str]) {
+    let folder = Folder::new(name);
     let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients").canonicalize().unwrap();
     let words: Vec<String> = words
         .iter()
@@ -85,19 +86,19 @@ fn client(words: &[&str]) {
 }
 
 fn programs() {
-    client(&["torch_programs.py", "--eager"]);
+    client("torch-programs", &["torch_programs.py", "--eager"]);
 }
 
 fn compiled_programs() {
-    client(&["torch_programs.py", "mlp", "attention"]);
+    client("torch-compiled", &["torch_programs.py", "mlp", "attention"]);
 }
 
 fn features() {
-    client(&["torch_features.py"]);
+    client("torch-features", &["torch_features.py"]);
 }
 
 fn random_numbers_are_the_device_s() {
-    client(&["torch_random.py", "torch_random.recorded"]);
+    client("torch-random", &["torch_random.py", "torch_random.recorded"]);
 }
 
 /// The driver, and a module of Python.
