@@ -25,8 +25,12 @@ fn rows(page: &str) -> Vec<Vec<&str>> {
 }
 
 /// Where tests of that name may lie.
-const FOLDERS: [&str; 4] =
-    ["tests/cl", "opencl-icd/tests/programs", "opencl-frontend/tests", "opencl-frontend/tests/reject"];
+const FOLDERS: [&str; 4] = [
+    "tests/cl",
+    "opencl-icd/tests/programs",
+    "opencl-frontend/tests",
+    "opencl-frontend/tests/reject",
+];
 
 /// The test of a row; an error says what it lacks.
 fn test_of(cells: &[&str]) -> Result<(), String> {
@@ -34,7 +38,8 @@ fn test_of(cells: &[&str]) -> Result<(), String> {
     let (&[test], &[word]) = (&*marked(test), &*marked(word)) else {
         return Err(format!("{cells:?} names no test and word"));
     };
-    let found = FOLDERS.iter().find_map(|f| std::fs::read_to_string(root().join(f).join(test)).ok());
+    let found =
+        FOLDERS.iter().find_map(|f| std::fs::read_to_string(root().join(f).join(test)).ok());
     let text = found.ok_or_else(|| format!("{test} is nowhere"))?;
     if text.contains(word) { Ok(()) } else { Err(format!("{test} lacks `{word}`")) }
 }
