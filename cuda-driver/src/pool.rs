@@ -42,15 +42,19 @@ impl Pool {
         POOLS.add(Arc::new(Pool { context: Arc::downgrade(context), limit, state }))
     }
 
-    /// Accounts for an allocation.
+    /// Accounts for an allocation that is to be made.
     pub fn take(&self, bytes: u64) -> Result {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.limit != 0 && state.used.saturating_add(bytes) > self.limit {
-            return Err(Error::OutOfMemory);
-        }
-        state.used += bytes;
-        state.high = state.high.max(state.used);
+        let used =
+            state.used.checked_add(bytes).filter(|used| self.limit == 0 || *used <= self.limit);
+        state.used = used.ok_or(Error::OutOfMemory)?;
         Ok(())
+    }
+
+    /// The allocation was made.
+    pub fn made(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.high = state.high.max(state.used);
     }
 
     /// Attribute as `CUmemPool_attribute` numbers them.

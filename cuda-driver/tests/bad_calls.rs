@@ -162,6 +162,12 @@ fn memory(t: &mut Table, p: u64, q: u64, s: u64) {
     ok("cuMemAllocAsync", &[q, 1000, 0]);
     // SAFETY: a variable of the caller.
     let a = unsafe { *(q as *const u64) };
+    t.row(
+        "beside another, more than can be counted",
+        "cuMemAllocAsync",
+        &[q, u64::MAX - 100, 0],
+        2,
+    );
     t.row("once", "cuMemFreeAsync", &[a, 0], 0);
     t.row("twice", "cuMemFreeAsync", &[a, 0], 1);
     t.row("null", "cuMemFreeAsync", &[0, 0], 0);

@@ -53,7 +53,10 @@ fn allocate(out: Out<u64>, bytes: usize, pool: Option<usize>, stream: usize) -> 
     }
     pool.take(bytes as u64)?;
     match memory::device(&context, bytes as u64, Kind::Pool(handle)) {
-        Ok(address) => Ok(out.set(address)?),
+        Ok(address) => {
+            pool.made();
+            Ok(out.set(address)?)
+        }
         Err(error) => {
             crate::pool::gave_back(handle, bytes as u64);
             Err(error)
