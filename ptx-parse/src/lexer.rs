@@ -253,6 +253,8 @@ impl<'s> Lexer<'s> {
             | Tok::VecOpen
             | Tok::Pipe => true,
             Tok::Dot | Tok::Space => self.in_instruction(at),
+            // An opcode without modifiers; functions and sections, whose names stand before a block, are of the module.
+            Tok::Ident => self.blocks > 0 && !self.section,
             _ => false,
         }
     }
