@@ -53,7 +53,7 @@ use race::{Between, Race};
 use shadow::Page;
 use watch::Watch;
 
-/// Pages of shadows that are kept for the next launch: 90 MB.
+/// Pages of shadows that are kept for the next launch: 59 MB.
 const PAGES: usize = 1 << 14;
 
 /// Checks what kernels do to one memory.

@@ -46,13 +46,10 @@ impl<'a> Watch<'a> {
         }
         if let Some(race) = &mut self.race {
             found.extend(race.finish());
-            match race.refused.take() {
-                Some(why) => self.checker.note(why),
-                None => {
-                    if let Some(race) = self.race.take() {
-                        found.extend(self.checker.launched(race.settled()));
-                    }
-                }
+            let refused = race.refused.is_some();
+            race.note().into_iter().for_each(|note| self.checker.note(note));
+            if !refused && let Some(race) = self.race.take() {
+                found.extend(self.checker.launched(race.settled()));
             }
         }
         if let Some(sync) = &mut self.sync {

@@ -26,7 +26,7 @@ use ptx_parse::code::Program;
 use crate::finding::{Class, Finding};
 use crate::hash::HashMap;
 use crate::known::{Gathered, Handed, Home, Known};
-use crate::shadow::{Entry, Page, Shadow};
+use crate::shadow::{Entry, Page, SITES, Shadow};
 
 /// What is the same for all accesses of an instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -170,6 +170,8 @@ pub(crate) struct Race {
     cluster_arrivals: HashMap<u64, HashMap<u32, Arrivals>>,
     conflicts: Vec<Conflict>,
     seen: HashMap<(u32, u32, Class), usize>,
+    /// There was no room for some accesses to shared memory.
+    forgot: bool,
     /// Why races are not looked for.
     pub refused: Option<String>,
 }
@@ -265,8 +267,21 @@ impl Race {
             cluster_arrivals: HashMap::default(),
             conflicts: Vec::new(),
             seen: HashMap::default(),
+            forgot: false,
             refused: None,
         }
+    }
+
+    /// What was not checked, in words.
+    pub(crate) fn note(&mut self) -> Option<String> {
+        let shared = || self.blocks.values().any(|b| b.shared.forgot());
+        if self.refused.is_none() && (self.forgot || self.global.forgot() || shared()) {
+            return Some(format!(
+                "races of `{}` were looked for in a sample: more accesses to the same words, with nothing between them, than 8 bytes for each byte of memory can hold",
+                self.kernel
+            ));
+        }
+        self.refused.take()
     }
 
     /// What stays of a launch that has ended: its accesses to global memory.
@@ -299,12 +314,11 @@ impl Race {
         let [x, y, _] = self.grid;
         let number = block[0] + x * (block[1] + y * block[2]);
         self.entered = None;
-        if let Some(block) = self.blocks.remove(&number)
-            && self.alone
-            && !self.agents
-            && block.clock < MANY
-        {
-            self.spare = Some((block.shared, block.clock));
+        if let Some(block) = self.blocks.remove(&number) {
+            self.forgot |= block.shared.forgot();
+            if self.alone && !self.agents && block.clock < MANY {
+                self.spare = Some((block.shared, block.clock));
+            }
         }
         self.published.retain(|(owner, _), _| *owner != number);
         self.phases.retain(|(owner, _), _| *owner != number);
@@ -441,6 +455,9 @@ impl Race {
             self.agents_appear();
         }
         let site = self.site_number(m.pc() as usize, kind);
+        if self.refused.is_some() {
+            return;
+        }
         if !kind.strong
             && !kind.asynchronous
             && a.by != Accessor::Mbarrier
@@ -485,10 +502,22 @@ impl Race {
         {
             return site;
         }
-        let site = *self.numbers.entry(kind).or_insert_with(|| {
-            self.kinds.push(kind);
-            self.kinds.len() as u32 - 1
-        });
+        let site = match self.numbers.get(&kind) {
+            Some(site) => *site,
+            None if self.kinds.len() == SITES => {
+                self.refused = Some(format!(
+                    "races are not looked for beyond {SITES} instructions that access memory, which `{}` has",
+                    self.kernel
+                ));
+                return 0;
+            }
+            None => {
+                let site = self.kinds.len() as u32;
+                self.kinds.push(kind);
+                self.numbers.insert(kind, site);
+                site
+            }
+        };
         if self.sites.len() <= pc {
             self.sites.resize(pc + 1, 0);
         }

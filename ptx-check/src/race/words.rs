@@ -11,7 +11,7 @@ use ptx_isa::effect::{Accessor, window};
 
 use super::{GLOBAL, Kind, Race, Thread, covers, lanes};
 use crate::known::{Home, Known};
-use crate::shadow::{Entry, FURTHER, Shadow};
+use crate::shadow::{Code, Entry, FURTHER, Shadow};
 
 /// An access and whoever makes it.
 struct Now {
@@ -57,20 +57,28 @@ impl Now {
 
     /// Does an access by threads, if all that is in the word is known to everyone. Whether it did.
     #[inline(always)]
-    fn settle_first(&self, shadow: &mut Shadow, at: (usize, usize), new: Entry) -> bool {
+    fn settle_first(
+        &self,
+        shadow: &mut Shadow,
+        at: (usize, usize),
+        new: Entry,
+        code: Code,
+    ) -> bool {
         // In global memory only what is not there.
         let floor = if self.local { self.floor } else { 0 };
         let cell = shadow.get_mut(at);
+        let more = cell.has_more();
         // Clocks of a block only grow, so that further entries are older than these two.
-        if cell.write.clock > floor || cell.read.clock > floor || !self.local && cell.has_more() {
+        if cell.write_clock() > floor || cell.read_clock() > floor || !self.local && more {
             return false;
         }
         if self.writes {
-            (cell.write, cell.read) = (new, Entry::NONE);
+            cell.set_write(new, code);
+            cell.clear_read();
         } else {
-            cell.read = new;
+            shadow.set_new_read(at, new, code);
         }
-        if cell.has_more() {
+        if more {
             shadow.forget(at);
         }
         true
@@ -78,35 +86,35 @@ impl Now {
 
     /// Does a weak access by threads, if nothing in the word can be in conflict with it. Whether it did.
     #[inline(always)]
-    fn settle(&self, shadow: &mut Shadow, at: (usize, usize), new: Entry) -> bool {
-        if self.settle_first(shadow, at, new) {
+    fn settle(&self, shadow: &mut Shadow, at: (usize, usize), new: Entry, code: Code) -> bool {
+        if self.settle_first(shadow, at, new, code) {
             return true;
         }
-        let cell = shadow.get_mut(at);
         let apart = |e: Entry| e.bytes() & new.bytes() == 0;
         let before = |e: Entry, wrote: bool| self.settled(e) || self.own(e, new, wrote);
         let inside = |e: Entry| e.bytes() & !new.bytes() == 0;
-        let (write, read) = (cell.write, cell.read);
+        let (write, read, more) =
+            (shadow.get(at).write(), shadow.read(at), shadow.get(at).has_more());
         if self.writes {
             let fine = inside(write) && before(write, true) && (apart(read) || before(read, false));
-            if cell.has_more() || !fine {
+            if more || !fine {
                 return false;
             }
-            cell.write = new;
+            let cell = shadow.get_mut(at);
+            cell.set_write(new, code);
             if inside(read) {
-                cell.read = Entry::NONE;
+                cell.clear_read();
             }
             return true;
         }
-        if !(apart(write) || before(write, true)) || cell.has_more() && !shadow.only_reads(at) {
+        if !(apart(write) || before(write, true)) || more && !shadow.only_reads(at) {
             return false;
         }
-        let cell = shadow.get_mut(at);
         // Which lanes of the warp read it is all that may differ.
         let mine = self.is_mine(read);
         let again = mine && (self.in_step || read.lanes & !new.lanes == 0) && inside(read);
-        if again || inside(read) && !cell.has_more() && before(read, false) {
-            cell.read = new;
+        if again || inside(read) && !more && before(read, false) {
+            shadow.set_new_read(at, new, code);
             return true;
         }
         // Others read it since they last met with this warp, or other lanes of it. Who reads first after that goes the
@@ -114,18 +122,16 @@ impl Now {
         if !self.simple || read.by_agent() || self.settled(read) {
             return false;
         }
-        if read.of_warps(0) == new.of_warps(0) {
-            cell.read.warps |= new.warps;
-            return true;
-        }
-        if mine && read.like(new) {
-            cell.read.lanes |= new.lanes;
+        if read.of_warps(0) == new.of_warps(0)
+            && shadow.try_set_read(at, read.of_warps(read.warps | new.warps))
+            || mine && read.like(new) && shadow.try_set_read(at, read.of(read.lanes | new.lanes))
+        {
             return true;
         }
         if !mine && read.who == self.who && read.warps & new.warps != 0 {
             return false;
         }
-        cell.read = new;
+        shadow.set_new_read(at, new, code);
         let rest = if mine && inside(read) { read.lanes & !new.lanes } else { read.lanes };
         shadow.keep_read(at, read.of(rest), new);
         true
@@ -232,9 +238,10 @@ impl Race {
                 // What was done before the word that is not settled is done again, which changes nothing.
                 let mut words = words(start, start + bytes);
                 let entry = |bytes| Entry::new((now.who, now.warp), now.clock, mask, site, bytes);
+                let code = Code::new(now.warp, mask);
                 !words.all(|(at, bytes)| {
                     let cell = shadow.cell(at);
-                    now.settle(shadow, cell, entry(bytes))
+                    now.settle(shadow, cell, entry(bytes), code)
                 })
             })
         });
@@ -245,7 +252,7 @@ impl Race {
             for (at, bytes) in words(start, start + bytes) {
                 let new = Entry::new((now.who, now.warp), now.clock, mask, site, bytes);
                 let cell = shadow.cell(at);
-                if !now.settle(&mut shadow, cell, new) {
+                if !now.settle(&mut shadow, cell, new, Code::new(now.warp, mask)) {
                     self.word(m, a, &mut shadow, &now, cell, new, (owner, at), done);
                 }
             }
@@ -279,7 +286,7 @@ impl Race {
         for (at, bytes) in words(start, start + u64::from(a.bytes)) {
             let new = Entry::new((now.who + agent, now.warp), clock, 1 << lane, site, bytes);
             let cell = shadow.cell(at);
-            if agent != 0 || !now.settle_first(shadow, cell, new) {
+            if agent != 0 || !now.settle_first(shadow, cell, new, Code::new(now.warp, 1 << lane)) {
                 self.word(m, a, shadow, &now, cell, new, (owner, at), done);
             }
         }
@@ -375,16 +382,14 @@ impl Race {
         done: u32,
     ) {
         let apart = |e: Entry| now.settled(e) || e.warps.is_power_of_two();
-        if shadow.get(at).has_more() || !apart(shadow.get(at).read) {
+        if shadow.get(at).has_more() || !apart(shadow.read(at)) {
             shadow.part(at);
         }
-        let cell = *shadow.get(at);
         // Lanes of each entry that nothing orders before this access: of the write, of further ones, of the read.
         let mut free = [0u32; FURTHER + 2];
         let mut wrong: Vec<(Entry, bool, bool)> = Vec::new();
-        let ends = [(cell.write, true), (cell.read, false)];
-        let all = ends[..1].iter().chain(shadow.further(&cell)).chain(&ends[1..]);
-        for (free, &(e, wrote)) in free.iter_mut().zip(all) {
+        let (all, count) = shadow.all(at);
+        for (free, &(e, wrote)) in free.iter_mut().zip(&all[..count]) {
             if e.bytes() & new.bytes() == 0 {
                 continue;
             }
@@ -428,7 +433,7 @@ impl Race {
         new: Entry,
         free: &[u32; FURTHER + 2],
     ) {
-        let cell = *shadow.get(at);
+        let (write, read) = (shadow.get(at).write(), shadow.read(at));
         let strong = now.kind.strong;
         let weak = |e: Entry| e.bytes() != 0 && !self.kinds[e.site() as usize].strong;
         // A strong access takes the place of strong ones that it follows. Others stay: a later access may be in order
@@ -441,7 +446,7 @@ impl Race {
             true => free,
             false => e.lanes,
         };
-        let last = shadow.further(&cell).len() + 1;
+        let last = shadow.further(at).count() + 1;
         let mut number = 0;
         shadow.retain(at, |(e, wrote)| {
             number += 1;
@@ -450,19 +455,22 @@ impl Race {
             }
             e.lanes != 0
         });
-        let read = cell.read.of(left(cell.read, free[last]));
+        let read = read.of(left(read, free[last]));
         if now.writes {
-            let write = cell.write.of(left(cell.write, free[0]));
+            let write = write.of(left(write, free[0]));
             if write.lanes != 0 {
                 shadow.push(at, (write, true));
             }
-            let cell = shadow.get_mut(at);
-            cell.write = new;
-            cell.read = if read.lanes == 0 { Entry::NONE } else { read };
+            shadow.get_mut(at).set_write(new, Code::new(new.warp(), new.lanes));
+            shadow.set_read(at, if read.lanes == 0 { Entry::NONE } else { read });
             return;
         }
-        let together = read.lanes != 0 && read.like(new);
-        shadow.get_mut(at).read = if together { new.of(new.lanes | read.lanes) } else { new };
+        let together = read.lanes != 0
+            && read.like(new)
+            && shadow.try_set_read(at, new.of(new.lanes | read.lanes));
+        if !together {
+            shadow.set_read(at, new);
+        }
         if read.lanes != 0 && !together {
             shadow.push_read(at, read);
         }
