@@ -34,6 +34,7 @@ pub mod image;
 pub mod image_format;
 pub mod kernel;
 pub mod memory;
+mod moves;
 pub mod platform;
 pub mod program;
 pub mod queue;

@@ -11,7 +11,7 @@ use crate::device::BASE_ALIGN;
 use crate::image::{Image, ImageDesc};
 use crate::image_format::ImageFormat;
 use crate::object;
-use crate::region;
+use crate::region::Rows;
 use crate::registry::{self, Handle};
 use c_border::ParamValue;
 use c_border::Raw;
@@ -108,7 +108,7 @@ impl Mem {
         check_host_ptr(flags, host)?;
         let mem = Mem::with_storage(context, flags, size, host, None)?;
         if flags & cl::MEM_COPY_HOST_PTR != 0 {
-            mem.host.copy_from(host, size);
+            mem.fill_from(host);
         }
         let only_write = flags & cl::MEM_WRITE_ONLY != 0;
         if only_write || flags & cl::MEM_READ_ONLY != 0 {
@@ -172,9 +172,15 @@ impl Mem {
             None => return Err(Error::OUT_OF_RESOURCES),
         };
         if storage == Storage::Shadow {
-            mem.host.copy_from(host, size);
+            mem.fill_from(host);
         }
         Ok(mem)
+    }
+
+    /// Takes its first bytes from the host.
+    fn fill_from(&self, host: Raw) {
+        let [to, from] = [self.host, host].map(|start| Rows::line(start, self.size));
+        self.put(to, from, [self.size, 1, 1]);
     }
 
     /// A part of another object: a sub-buffer, or an image over a buffer.
@@ -263,6 +269,8 @@ impl Mem {
                     return Err(Error::INVALID_IMAGE_SIZE);
                 }
                 checked = inherit(buffer.flags, flags)?;
+                // What kernels write through the image is not followed.
+                buffer.counts_as_written();
                 Mem::part(&buffer, checked, 0, size, Some(image))
             }
             None => {
@@ -280,7 +288,7 @@ impl Mem {
                 if checked & cl::MEM_COPY_HOST_PTR != 0 {
                     let region = own.sizes();
                     let from = image.rows(host, [0; 3]);
-                    region::copy(own.rows(mem.host, [0; 3]), from, own.span(region));
+                    mem.put(own.rows(mem.host, [0; 3]), from, own.span(region));
                 }
                 mem
             }

@@ -14,6 +14,14 @@ pub struct Rows {
     pub slice: usize,
 }
 
+impl Rows {
+    /// One row.
+    #[must_use]
+    pub fn line(start: Raw, bytes: usize) -> Rows {
+        Rows { start, row: bytes, slice: bytes }
+    }
+}
+
 /// Copies `region` (bytes of a row, rows, slices).
 pub fn copy(to: Rows, from: Rows, region: [usize; 3]) {
     let [width, height, depth] = region;

@@ -196,7 +196,8 @@ impl Memory {
         self.inner.quarantine.store(true, Ordering::Relaxed);
     }
 
-    fn tell(&self, event: MemoryEvent<'_>) {
+    /// Tells watchers of an event: for those who move bytes by way of [`Memory::host_span`].
+    pub fn tell(&self, event: MemoryEvent<'_>) {
         if let Some(watcher) = self.inner.watcher.get() {
             watcher.event(event);
         }

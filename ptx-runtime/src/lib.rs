@@ -61,7 +61,9 @@ pub use module::{LoadError, Module};
 pub use opencl_frontend as opencl;
 pub use ptx_check as check;
 pub use ptx_interp as interp;
-pub use ptx_interp::{Access, FaultKind, LaunchError as EngineError, Memory, MemoryError, Report};
+pub use ptx_interp::{
+    Access, FaultKind, LaunchError as EngineError, Memory, MemoryError, MemoryEvent, Report,
+};
 pub use ptx_isa as isa;
 pub use ptx_jit::vector_bits;
 pub use ptx_parse as parse;

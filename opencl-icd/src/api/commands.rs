@@ -6,7 +6,7 @@ use super::{calls, creates};
 use crate::cl::{self, Error, Result};
 use crate::memory::Mem;
 use crate::queue::{Ask, Queue};
-use crate::region::{self, Rect};
+use crate::region::{Rect, Rows};
 use crate::registry;
 use c_border::{In, Out, Raw};
 
@@ -76,9 +76,12 @@ fn transfer(
     let command = if write { cl::COMMAND_WRITE_BUFFER } else { cl::COMMAND_READ_BUFFER };
     let time = queue.device.transfer_ns(t.size);
     let work = move || {
-        let place = mem.host.offset(t.offset);
-        let (to, from) = if write { (place, t.pointer) } else { (t.pointer, place) };
-        to.copy_from(from, t.size);
+        let own = Rows::line(mem.host.offset(t.offset), t.size);
+        let host = Rows::line(t.pointer, t.size);
+        match write {
+            true => mem.put(own, host, [t.size, 1, 1]),
+            false => mem.give(own, host, [t.size, 1, 1]),
+        }
         Ok(time)
     };
     queue.enqueue(command, ask, Box::new(work))
@@ -123,9 +126,11 @@ fn transfer_rect(
     let command = if write { cl::COMMAND_WRITE_BUFFER_RECT } else { cl::COMMAND_READ_BUFFER_RECT };
     let time = queue.device.transfer_ns(inside.bytes());
     let work = move || {
-        let (place, host) = (inside.rows(mem.host), outside.rows(pointer));
-        let (to, from) = if write { (place, host) } else { (host, place) };
-        region::copy(to, from, inside.region);
+        let (own, host) = (inside.rows(mem.host), outside.rows(pointer));
+        match write {
+            true => mem.put(own, host, inside.region),
+            false => mem.give(own, host, inside.region),
+        }
         Ok(time)
     };
     queue.enqueue(command, ask, Box::new(work))
@@ -205,7 +210,9 @@ calls! {
         let ask = Ask::new(&queue, count, events, event)?;
         let time = queue.device.copy_ns(size);
         let work = move || {
-            to.host.offset(to_offset).copy_from(from.host.offset(from_offset), size);
+            let [target, source] = [(&to, to_offset), (&from, from_offset)]
+                .map(|(mem, offset)| Rows::line(mem.host.offset(offset), size));
+            to.put_from(target, &from, source, [size, 1, 1]);
             Ok(time)
         };
         queue.enqueue(cl::COMMAND_COPY_BUFFER, ask, Box::new(work))
@@ -242,7 +249,7 @@ calls! {
         let ask = Ask::new(&queue, count, events, event)?;
         let time = queue.device.copy_ns(source.bytes());
         let work = move || {
-            region::copy(target.rows(to.host), source.rows(from.host), source.region);
+            to.put_from(target.rows(to.host), &from, source.rows(from.host), source.region);
             Ok(time)
         };
         queue.enqueue(cl::COMMAND_COPY_BUFFER_RECT, ask, Box::new(work))
@@ -266,7 +273,7 @@ calls! {
         let pattern = pattern.bytes(0, pattern_size)?;
         let time = queue.device.copy_ns(size);
         let work = move || {
-            mem.host.offset(offset).fill(&pattern, size / pattern.len());
+            mem.fill(Rows::line(mem.host.offset(offset), size), &pattern, [size, 1, 1]);
             Ok(time)
         };
         queue.enqueue(cl::COMMAND_FILL_BUFFER, ask, Box::new(work))
@@ -319,6 +326,7 @@ creates! {
         let shown = Arc::clone(&mem);
         let work = move || {
             shown.reveal();
+            shown.is_mapped(offset, size, flags);
             Ok(None)
         };
         let done = queue.enqueue(cl::COMMAND_MAP_BUFFER, ask, Box::new(work));

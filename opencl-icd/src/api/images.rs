@@ -8,7 +8,7 @@ use crate::cl::{self, Error, Result};
 use crate::image::Image;
 use crate::memory::Mem;
 use crate::queue::{Ask, Queue};
-use crate::region::{self, Rows};
+use crate::region::Rows;
 use crate::registry;
 use c_border::{In, Out, Raw};
 
@@ -56,8 +56,10 @@ fn transfer(
     let command = if write { cl::COMMAND_WRITE_IMAGE } else { cl::COMMAND_READ_IMAGE };
     let work = move || {
         let own = image.rows(mem.host, origin);
-        let (to, from) = if write { (own, host) } else { (host, own) };
-        region::copy(to, from, span);
+        match write {
+            true => mem.put(own, host, span),
+            false => mem.give(own, host, span),
+        }
         Ok(time)
     };
     queue.enqueue(command, ask, Box::new(work))
@@ -92,8 +94,10 @@ fn with_buffer(
         let flat = Rows { start, row: span[0], slice: span[0] * span[1] };
         let own = image.rows(mem.host, origin);
         let to_image = command == cl::COMMAND_COPY_BUFFER_TO_IMAGE;
-        let (to, from) = if to_image { (own, flat) } else { (flat, own) };
-        region::copy(to, from, span);
+        match to_image {
+            true => mem.put_from(own, &buffer, flat, span),
+            false => buffer.put_from(flat, &mem, own, span),
+        }
         Ok(time)
     };
     queue.enqueue(command, ask, Box::new(work))
@@ -136,7 +140,7 @@ calls! {
         let span = source.span(region);
         let time = queue.device.copy_ns(span.iter().product());
         let work = move || {
-            region::copy(target.rows(to.host, b), source.rows(from.host, a), span);
+            to.put_from(target.rows(to.host, b), &from, source.rows(from.host, a), span);
             Ok(time)
         };
         queue.enqueue(cl::COMMAND_COPY_IMAGE, ask, Box::new(work))
@@ -171,12 +175,7 @@ calls! {
         let texel = image.format.texel(colour);
         let time = queue.device.copy_ns(image.span(region).iter().product());
         let work = move || {
-            let rows = image.rows(mem.host, origin);
-            for z in 0..region[2] {
-                for y in 0..region[1] {
-                    rows.start.offset(z * rows.slice + y * rows.row).fill(&texel, region[0]);
-                }
-            }
+            mem.fill(image.rows(mem.host, origin), &texel, image.span(region));
             Ok(time)
         };
         queue.enqueue(cl::COMMAND_FILL_IMAGE, ask, Box::new(work))
@@ -203,6 +202,7 @@ creates! {
         let shown = Arc::clone(&mem);
         let work = move || {
             shown.reveal();
+            shown.is_mapped(0, shown.size, flags);
             Ok(None)
         };
         let done = queue.enqueue(cl::COMMAND_MAP_IMAGE, ask, Box::new(work));

@@ -11,7 +11,7 @@ use ptx_isa::effect::{Accessor, window};
 
 use super::{GLOBAL, Kind, Race, Thread, covers, lanes};
 use crate::known::{Home, Known};
-use crate::shadow::{Code, Entry, FURTHER, Shadow};
+use crate::shadow::{Code, Entry, FURTHER, Shadow, Walk};
 
 /// An access and whoever makes it.
 struct Now {
@@ -388,8 +388,9 @@ impl Race {
         // Lanes of each entry that nothing orders before this access: of the write, of further ones, of the read.
         let mut free = [0u32; FURTHER + 2];
         let mut wrong: Vec<(Entry, bool, bool)> = Vec::new();
-        let (all, count) = shadow.all(at);
-        for (free, &(e, wrote)) in free.iter_mut().zip(&all[..count]) {
+        let (mut walk, mut count) = (Walk::Begins, 0);
+        while let Some((e, wrote)) = shadow.step(at, &mut walk) {
+            count += 1;
             if e.bytes() & new.bytes() == 0 {
                 continue;
             }
@@ -405,7 +406,7 @@ impl Race {
                 }
                 return;
             };
-            *free = left;
+            free[count - 1] = left;
             if left == 0 && wrote && self.lacks_proxy_fence(now, e, new) {
                 wrong.push((e, true, true));
             }
@@ -421,7 +422,7 @@ impl Race {
                 }
             }
         }
-        self.settle_word(shadow, now, at, new, &free);
+        self.settle_word(shadow, now, at, new, &free[..count]);
     }
 
     /// Notes an access to bytes of one word; `free` as in `word`.
@@ -431,7 +432,7 @@ impl Race {
         now: &Now,
         at: (usize, usize),
         new: Entry,
-        free: &[u32; FURTHER + 2],
+        free: &[u32],
     ) {
         let (write, read) = (shadow.get(at).write(), shadow.read(at));
         let strong = now.kind.strong;
@@ -446,20 +447,19 @@ impl Race {
             true => free,
             false => e.lanes,
         };
-        let last = shadow.further(at).count() + 1;
         let mut number = 0;
-        shadow.retain(at, |(e, wrote)| {
+        let end = shadow.retain(at, |(e, wrote)| {
             number += 1;
             if now.writes || !*wrote {
                 e.lanes = left(*e, free[number]);
             }
             e.lanes != 0
         });
-        let read = read.of(left(read, free[last]));
+        let read = read.of(left(read, free[free.len() - 1]));
         if now.writes {
             let write = write.of(left(write, free[0]));
             if write.lanes != 0 {
-                shadow.push(at, (write, true));
+                shadow.add(at, (write, true), end);
             }
             shadow.get_mut(at).set_write(new, Code::new(new.warp(), new.lanes));
             shadow.set_read(at, if read.lanes == 0 { Entry::NONE } else { read });
@@ -472,7 +472,7 @@ impl Race {
             shadow.set_read(at, new);
         }
         if read.lanes != 0 && !together {
-            shadow.push_read(at, read);
+            shadow.push_read(at, read, end);
         }
     }
 

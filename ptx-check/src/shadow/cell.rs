@@ -81,16 +81,17 @@ pub(super) struct Packed {
     clock: u32,
     /// Site, bytes, the low 10 bits of the code of its threads.
     place: u32,
-    /// The high 7 bits of the code; whether it writes, and of a cell's read whether further accesses do; the next
-    /// further access: 1 more than its number, or 0.
+    /// The high 7 bits of the code; whether it writes, and of a cell's read whether further accesses do; of a cell's
+    /// read whether the word has no room for more; the next further access: its number, or 0.
     link: u32,
 }
 
 const CODE_LOW: u32 = 10;
 const CODE_HIGH: u32 = 7;
 const WRITES: u32 = 1 << 24;
+const FULL: u32 = 1 << 23;
 /// The greatest number that `link` can name.
-pub(super) const LINKS: u32 = WRITES - 1;
+pub(super) const LINKS: u32 = FULL - 1;
 
 impl Packed {
     pub(super) const NONE: Packed = Packed { who: 0, clock: 0, place: 0, link: 0 };
@@ -120,6 +121,20 @@ impl Packed {
             place: e.site_and_bytes << CODE_LOW | code & ((1 << CODE_LOW) - 1),
             link: self.link << CODE_HIGH >> CODE_HIGH | high,
         };
+    }
+
+    #[inline(always)]
+    pub(super) fn full(self) -> bool {
+        self.link & FULL != 0
+    }
+    pub(super) fn set_full(&mut self, full: bool) {
+        self.link = self.link & !FULL | if full { FULL } else { 0 };
+    }
+
+    /// Whether it may be of several warps.
+    #[inline(always)]
+    pub(super) fn may_be_several(self) -> bool {
+        self.code() & PAIR != 0
     }
 
     #[inline(always)]
@@ -204,7 +219,7 @@ impl Cell {
     /// Forgets the latest read.
     #[inline(always)]
     pub(crate) fn clear_read(&mut self) {
-        let link = self.read.link & (LINKS | WRITES);
+        let link = self.read.link & (LINKS | WRITES | FULL);
         self.read = Packed { link, ..Packed::NONE };
     }
 }
@@ -335,9 +350,11 @@ mod tests {
                         let mut one = Packed::NONE;
                         one.set_next(LINKS - 3);
                         one.set_writes(bytes == 8);
+                        one.set_full(site == 0);
                         let code = threads.code(e).expect("a code");
                         one.set(e, code);
                         assert_eq!((one.next(), one.writes()), (LINKS - 3, bytes == 8));
+                        assert_eq!(one.full(), site == 0);
                         packed.push((e, one));
                         if lanes.is_power_of_two() && warps.is_power_of_two() {
                             cell.set_write(e, code);

@@ -241,6 +241,7 @@ impl Shadow {
         let mut number = read.next();
         read.set_next(0);
         read.set_writes(false);
+        read.set_full(false);
         while number != 0 {
             let next = self.side.get(number).next();
             self.side.give(number);
@@ -258,28 +259,38 @@ impl Shadow {
         })
     }
 
-    /// All accesses of a cell: the last write, further ones, the latest read; and how many.
-    pub(crate) fn all(&self, at: (usize, usize)) -> ([Further; FURTHER + 2], usize) {
-        let mut all = [(Entry::NONE, false); FURTHER + 2];
-        let ends = [(self.get(at).write(), true), (self.read(at), false)];
-        let entries = ends[..1].iter().copied().chain(self.further(at)).chain([ends[1]]);
-        let mut count = 0;
-        for (place, entry) in all.iter_mut().zip(entries) {
-            *place = entry;
-            count += 1;
-        }
-        (all, count)
+    /// The access of a cell that `walk` has come to: the last write, further ones, the latest read.
+    #[inline(always)]
+    pub(crate) fn step(&self, at: (usize, usize), walk: &mut Walk) -> Option<Further> {
+        let cell = self.get(at);
+        let (next, access) = match *walk {
+            Walk::Begins => (cell.read, (cell.write(), true)),
+            Walk::At(number) => {
+                let one = self.side.get(number);
+                (one, (one.entry(&self.threads), one.writes()))
+            }
+            Walk::AtRead => {
+                *walk = Walk::Ended;
+                return Some((cell.read.entry(&self.threads), false));
+            }
+            Walk::Ended => return None,
+        };
+        *walk = if next.next() == 0 { Walk::AtRead } else { Walk::At(next.next()) };
+        Some(access)
     }
 
-    /// Keeps those further accesses of a cell that satisfy `keep`.
+    /// Keeps those further accesses of a cell that satisfy `keep`; the end of the chain, for a write.
     pub(crate) fn retain(
         &mut self,
         at: (usize, usize),
         mut keep: impl FnMut(&mut Further) -> bool,
-    ) {
+    ) -> End {
         let mut number = self.get(at).read.next();
-        // The one before in the chain; 0 for the cell.
-        let (mut before, mut writes) = (0, false);
+        let mut end = End::default();
+        if number == 0 {
+            return end;
+        }
+        let mut writes = false;
         while number != 0 {
             let one = self.side.get(number);
             let old = (one.entry(&self.threads), one.writes());
@@ -290,21 +301,34 @@ impl Shadow {
                     let code = self.code(new.0);
                     self.side.get_mut(number).set(new.0, code);
                 }
-                before = number;
+                end.pass(number, new.1, true);
             } else {
-                match before {
+                match end.last {
                     0 => self.get_mut(at).read.set_next(one.next()),
-                    _ => self.side.get_mut(before).set_next(one.next()),
+                    last => self.side.get_mut(last).set_next(one.next()),
                 }
                 self.side.give(number);
             }
             number = one.next();
         }
-        self.get_mut(at).read.set_writes(writes);
+        let read = &mut self.get_mut(at).read;
+        read.set_writes(writes);
+        read.set_full(end.count >= FURTHER);
+        end
     }
 
     /// Makes entries of several warps one of each.
     pub(crate) fn part(&mut self, at: (usize, usize)) {
+        let mut number = self.get(at).read.next();
+        let mut several = self.get(at).read.may_be_several();
+        while number != 0 {
+            let one = self.side.get(number);
+            several |= one.may_be_several();
+            number = one.next();
+        }
+        if !several {
+            return;
+        }
         let mut all: Vec<Further> = self.further(at).collect();
         all.push((self.read(at), false));
         if all.iter().all(|(e, _)| e.warps & e.warps.wrapping_sub(1) == 0) {
@@ -349,8 +373,7 @@ impl Shadow {
     }
 
     /// Adds a further read, if there is room: it was the latest one, whose place another has taken.
-    pub(crate) fn push_read(&mut self, at: (usize, usize), read: Entry) {
-        let end = self.end(at, false);
+    pub(crate) fn push_read(&mut self, at: (usize, usize), read: Entry, end: End) {
         if end.count < FURTHER {
             self.add(at, (read, false), end);
         }
@@ -358,6 +381,10 @@ impl Shadow {
 
     /// As `push_read`; the read takes the place of one by lanes of `new`, which needs none besides.
     pub(crate) fn keep_read(&mut self, at: (usize, usize), read: Entry, new: Entry) {
+        // Where there are too many anyhow, none is looked for.
+        if self.get(at).read.full() {
+            return;
+        }
         let mut number = self.get(at).read.next();
         let mut end = End::default();
         let code = Code::new(new.warp(), new.lanes);
@@ -367,12 +394,10 @@ impl Shadow {
                 let code = self.code(read);
                 return self.side.get_mut(number).set(read, code);
             }
-            end.pass(number, one, false);
+            end.pass(number, one.writes(), false);
             number = one.next();
         }
-        if end.count < FURTHER {
-            self.add(at, (read, false), end);
-        }
+        self.push_read(at, read, end);
     }
 
     /// Adds a further access. Where there is no room, the new one takes the place of the latest of its kind: the first
@@ -388,13 +413,14 @@ impl Shadow {
         let mut end = End::default();
         while number != 0 {
             let one = self.side.get(number);
-            end.pass(number, one, wrote);
+            end.pass(number, one.writes(), wrote);
             number = one.next();
         }
         end
     }
 
-    fn add(&mut self, at: (usize, usize), (entry, wrote): Further, end: End) {
+    /// As `push`, where the end of the chain is known.
+    pub(crate) fn add(&mut self, at: (usize, usize), (entry, wrote): Further, end: End) {
         let mut new = None;
         if end.count < FURTHER {
             new = self.side.take(self.pages.len());
@@ -415,15 +441,28 @@ impl Shadow {
             0 => self.get_mut(at).read.set_next(new),
             last => self.side.get_mut(last).set_next(new),
         }
+        let read = &mut self.get_mut(at).read;
         if wrote {
-            self.get_mut(at).read.set_writes(true);
+            read.set_writes(true);
+        }
+        if end.count + 1 >= FURTHER {
+            read.set_full(true);
         }
     }
 }
 
+/// Where a walk over the accesses of a cell stands.
+#[derive(Copy, Clone)]
+pub(crate) enum Walk {
+    Begins,
+    At(u32),
+    AtRead,
+    Ended,
+}
+
 /// What is known of a chain when it has been walked: its length, its last number, and the last that is of a kind.
-#[derive(Default)]
-struct End {
+#[derive(Copy, Clone, Default)]
+pub(crate) struct End {
     count: usize,
     last: u32,
     alike: u32,
@@ -431,9 +470,9 @@ struct End {
 
 impl End {
     #[inline(always)]
-    fn pass(&mut self, number: u32, one: Packed, wrote: bool) {
+    fn pass(&mut self, number: u32, writes: bool, wrote: bool) {
         (self.count, self.last) = (self.count + 1, number);
-        if one.writes() == wrote {
+        if writes == wrote {
             self.alike = number;
         }
     }
