@@ -103,3 +103,75 @@ fn coverage_counts_lines() {
     let lcov = std::fs::read_to_string(folder.file("out.info")).unwrap();
     assert!(lcov.contains("SF:race.ptx") && lcov.contains("DA:36,64"), "{lcov}");
 }
+
+/// Every word is read by several lanes and at several places, and written byte by byte: nothing orders any of it.
+#[cfg(target_os = "linux")]
+const CROWDED: &str = ".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry crowded(.param .u64 in, .param .u64 out)
+{
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<9>;
+    ld.param.u64 %rd1, [in];
+    ld.param.u64 %rd2, [out];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, %ctaid.x;
+    mad.lo.u32 %r3, %r2, 256, %r1;
+    mul.wide.u32 %rd3, %r3, 4;
+    add.s64 %rd4, %rd1, %rd3;
+    ld.global.u32 %r4, [%rd4];
+    xor.b64 %rd5, %rd3, 4;
+    add.s64 %rd5, %rd1, %rd5;
+    ld.global.u32 %r5, [%rd5];
+    xor.b64 %rd6, %rd3, 4096;
+    add.s64 %rd6, %rd1, %rd6;
+    ld.global.u32 %r6, [%rd6];
+    cvt.u64.u32 %rd7, %r3;
+    add.s64 %rd7, %rd2, %rd7;
+    st.global.u8 [%rd7], %r4;
+    ret;
+}
+";
+
+/// What a process needed at most, when it prints what is too long for the pipe.
+#[cfg(target_os = "linux")]
+fn peak(folder: &Folder, check: &str, blocks: usize) -> (usize, String) {
+    use std::io::Read;
+    let words = 256 * blocks;
+    let (input, output) = (format!("buf:{}", 4 * words), format!("buf:{words}"));
+    let blocks = blocks.to_string();
+    let args = ["run", "crowded.ptx", "--block", "256", "--grid", &blocks, "--backend", "interp"];
+    let rest = ["--threads", "1", "--check", check, "--print", "0:b32:60000"];
+    let mut line = command(&[&args[..], &["--arg", &input, "--arg", &output], &rest].concat());
+    line.current_dir(&folder.0).env("XDG_CACHE_HOME", folder.file("cache"));
+    line.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut child = line.spawn().unwrap();
+    let mut out = child.stdout.take().unwrap();
+    let mut first = [0];
+    out.read_exact(&mut first).unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap();
+    let kilobytes: usize = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    std::io::copy(&mut out, &mut std::io::sink()).unwrap();
+    let said = child.wait_with_output().unwrap().stderr;
+    (kilobytes << 10, String::from_utf8_lossy(&said).into_owned())
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_race_check_takes_eight_bytes_a_byte() {
+    let folder = Folder::new("check-memory");
+    folder.write("crowded.ptx", CROWDED);
+    let blocks = 4096;
+    let touched = 5 * 256 * blocks;
+    let (without, _) = peak(&folder, "sync", blocks);
+    let (with, said) = peak(&folder, "race", blocks);
+    // Whose pages the allocator keeps, and its own tables, differ by less than a megabyte.
+    let most = 8 * touched + (2 << 20);
+    assert!(with - without <= most, "{} bytes, at most {most}", with - without);
+    assert!(with - without > 6 * touched, "{} bytes are too few to be a shadow", with - without);
+    assert!(said.contains("races of `crowded` were looked for in a sample"), "{said}");
+    let (_, said) = peak(&folder, "race", 16);
+    assert!(!said.contains("in a sample"), "{said}");
+}
