@@ -24,13 +24,24 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CORE = "libptxrun_core.so"
 #: Libraries beside it, as cargo names them, and as programs look for them.
-BESIDE = {"libcudart.so": "libcudart.so.13", "libcudart12.so": "libcudart.so.12", "libnvjitlink.so": "libnvJitLink.so.13"}
-#: Names that the library with the engine exports, and no others.
-EXPORTS = re.compile(
-    r"cu[A-Z]\w*|nvml[A-Z]\w*|cl(IcdGetPlatformIDsKHR|GetPlatformInfo|GetExtensionFunctionAddress)|ptx_run"
-    r"|ptxrun_(main|request|release)"
-)
-PACKAGES = ["ptxrun-core", "ptxrun-launcher", "cuda-runtime", "cuda-runtime-12", "nvjitlink"]
+BESIDE = {"libcudart.so": "libcudart.so.13", "libcudart12.so": "libcudart.so.12", "libnvjitlink_loader.so": "libnvJitLink.so.13"}
+#: What each library exports, and nothing else. ptxrun-core/src/lib.rs says which face a name belongs to.
+EXPORTS = {
+    CORE: r"cu[A-Z]\w*|nvml[A-Z]\w*|cl(IcdGetPlatformIDsKHR|GetPlatformInfo|GetExtensionFunctionAddress)|ptx_run"
+    r"|nvJitLink[A-Z]\w*|ptxrun_(main|request|release|host_pointer)",
+    "libcudart.so.13": r"(__)?cuda[A-Z]\w*",
+    "libcudart.so.12": r"(__)?cuda[A-Z]\w*",
+    "libnvJitLink.so.13": r"nvJitLink[A-Z]\w*|__nvJitLink[A-Z]\w*_13_\d",
+}
+#: One name of each face, which must be there.
+FACES = {
+    CORE: ["cuInit", "nvmlInit_v2", "clIcdGetPlatformIDsKHR", "ptx_run", "nvJitLinkCreate", "ptxrun_main",
+           "ptxrun_request", "ptxrun_host_pointer"],
+    "libcudart.so.13": ["cudaMalloc"],
+    "libcudart.so.12": ["cudaMalloc"],
+    "libnvJitLink.so.13": ["nvJitLinkCreate", "__nvJitLinkCreate_13_0"],
+}
+PACKAGES = ["ptxrun-core", "ptxrun-launcher", "cuda-runtime", "cuda-runtime-12", "nvjitlink-loader"]
 #: Largest sizes: on disk, and packed.
 DISK, PACKED = 30 << 20, 12 << 20
 
@@ -84,25 +95,27 @@ def glibc(file: Path) -> tuple[int, int]:
     return max((int(a), int(b)) for a, b in found)
 
 
-def judge(core: Path, files: list[Path]) -> None:
-    """Refuses what must not be shipped."""
-    names = output("nm", "-D", "--defined-only", "--format=posix", str(core)).splitlines()
-    foreign = [n for n in (line.split()[0] for line in names) if not EXPORTS.fullmatch(n.split("@")[0])]
-    if foreign:
-        sys.exit(f"{core.name} exports names that are documented nowhere: {', '.join(foreign[:10])}")
-    for needed in ("cuInit", "nvmlInit_v2", "clIcdGetPlatformIDsKHR", "ptx_run", "ptxrun_main", "ptxrun_request"):
-        if not any(line.split()[0] == needed for line in names):
-            sys.exit(f"{core.name} does not export {needed}")
-    for file in files:
-        dynamic = output("readelf", "-d", str(file))
-        if "RPATH" in dynamic or "RUNPATH" in dynamic:
-            sys.exit(f"{file.name} has a search path of its own")
-        foreign = set(re.findall(r"NEEDED.*\[(\S+)\]", dynamic)) - {
-            "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1", "libgcc_s.so.1",
-            "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1",
-        }
+def judge(file: Path, name: str) -> None:
+    """Refuses what must not be shipped: a file that is installed as `name`."""
+    if name in EXPORTS:
+        lines = output("nm", "-D", "--defined-only", "--format=posix", str(file)).splitlines()
+        # Versions are names too: those of the libraries that programs ask for.
+        names = {line.split()[0].split("@")[0] for line in lines if line.split()[0] not in BESIDE.values()}
+        foreign = sorted(n for n in names if not re.fullmatch(EXPORTS[name], n))
         if foreign:
-            sys.exit(f"{file.name} needs {', '.join(sorted(foreign))}")
+            sys.exit(f"{name} exports names that are documented nowhere: {', '.join(foreign[:10])}")
+        missing = [n for n in FACES[name] if n not in names]
+        if missing:
+            sys.exit(f"{name} does not export {', '.join(missing)}")
+    dynamic = output("readelf", "-d", str(file))
+    if "RPATH" in dynamic or "RUNPATH" in dynamic:
+        sys.exit(f"{name} has a search path of its own")
+    foreign = set(re.findall(r"NEEDED.*\[(\S+)\]", dynamic)) - {
+        "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1", "libgcc_s.so.1",
+        "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1",
+    }
+    if foreign:
+        sys.exit(f"{name} needs {', '.join(sorted(foreign))}")
 
 
 def build(folder: Path, profile: str) -> tuple[dict[str, Path], dict[str, Path]]:
@@ -288,13 +301,20 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "target/packages", help="where the packages go")
     parser.add_argument("--profile", default="dist", help="cargo's profile")
     parser.add_argument("--pages", type=Path, help="manual pages and completions (cargo xtask pages)")
+    parser.add_argument("--judge", type=Path, nargs="+", metavar="LIBRARY", help="only judge libraries that cargo built")
     args = parser.parse_args()
+    if args.judge:
+        for file in args.judge:
+            judge(file, BESIDE.get(file.name, file.name))
+            print(f"{file}: nothing against it")
+        return
     version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
     epoch = int(os.environ.get("SOURCE_DATE_EPOCH") or output("git", "log", "-1", "--format=%ct"))
     work = args.out / "work"
     work.mkdir(parents=True, exist_ok=True)
     files, symbols = build(work, args.profile)
-    judge(files[CORE], list(files.values()))
+    for name, file in files.items():
+        judge(file, name)
     needs = max(glibc(file) for file in files.values())
     tag = f"manylinux_{needs[0]}_{max(needs[1], 28) if needs <= (2, 28) else needs[1]}_x86_64"
     pages = args.pages or work / "pages"

@@ -114,97 +114,50 @@ fn log(text: &str) -> Vec<u8> {
     if text.is_empty() { Vec::new() } else { [text.as_bytes(), &[0]].concat() }
 }
 
-/// Exports a function under its name and under those of every version of CUDA 13.
+/// Exports functions. Those of a version are all the same one; `nvjitlink-loader` has their names.
 macro_rules! exported {
-    ($($(#[$doc:meta])* $plain:ident $versions:tt ($($arg:ident: $ty:ty),*) $body:expr;)*) => {$(
-        exported!(@one $(#[$doc])* $plain ($($arg: $ty),*) $body);
-        exported!(@each $plain $versions ($($arg: $ty),*));
-    )*};
-    (@one $(#[$doc:meta])* $name:ident ($($arg:ident: $ty:ty),*) $body:expr) => {
+    ($($(#[$doc:meta])* $name:ident ($($arg:ident: $ty:ty),*) $body:expr;)*) => {$(
         $(#[$doc])*
-        // SAFETY: the name is of the interface that this library has; nothing else in the process defines it.
+        // SAFETY: the name is of the interface that this library has. `libnvJitLink.so.13`, which has it too, asks for
+        // it by this library's handle.
         #[unsafe(no_mangle)]
         pub extern "C" fn $name($($arg: $ty),*) -> u32 { $body }
-    };
-    (@each $plain:ident [$($version:ident)*] $args:tt) => {$(
-        exported!(@alias $plain $version $args);
     )*};
-    (@alias $plain:ident $version:ident ($($arg:ident: $ty:ty),*)) => {
-        exported!(@one #[doc = concat!("As [`", stringify!($plain), "`].")]
-            $version ($($arg: $ty),*) $plain($($arg),*));
-    };
 }
 
 exported! {
     /// Begins a link with options.
-    nvJitLinkCreate [__nvJitLinkCreate_13_0 __nvJitLinkCreate_13_1 __nvJitLinkCreate_13_2 __nvJitLinkCreate_13_3
-        __nvJitLinkCreate_13_4 __nvJitLinkCreate_13_5]
-        (handle: Out<usize>, count: u32, words: In<usize>) create(handle, count, words);
+    nvJitLinkCreate(handle: Out<usize>, count: u32, words: In<usize>) create(handle, count, words);
     /// Ends it.
-    nvJitLinkDestroy [__nvJitLinkDestroy_13_0 __nvJitLinkDestroy_13_1 __nvJitLinkDestroy_13_2
-        __nvJitLinkDestroy_13_3 __nvJitLinkDestroy_13_4 __nvJitLinkDestroy_13_5]
-        (handle: Out<usize>) destroy(handle);
+    nvJitLinkDestroy(handle: Out<usize>) destroy(handle);
     /// Adds an image in memory.
-    nvJitLinkAddData [__nvJitLinkAddData_13_0 __nvJitLinkAddData_13_1 __nvJitLinkAddData_13_2
-        __nvJitLinkAddData_13_3 __nvJitLinkAddData_13_4 __nvJitLinkAddData_13_5]
-        (handle: usize, kind: u32, data: Raw, size: usize, name: Text) add_data(handle, kind, data, size, name);
+    nvJitLinkAddData(handle: usize, kind: u32, data: Raw, size: usize, name: Text) add_data(handle, kind, data, size, name);
     /// Adds a file.
-    nvJitLinkAddFile [__nvJitLinkAddFile_13_0 __nvJitLinkAddFile_13_1 __nvJitLinkAddFile_13_2
-        __nvJitLinkAddFile_13_3 __nvJitLinkAddFile_13_4 __nvJitLinkAddFile_13_5]
-        (handle: usize, kind: u32, name: Text) add_file(handle, kind, name);
+    nvJitLinkAddFile(handle: usize, kind: u32, name: Text) add_file(handle, kind, name);
     /// Links.
-    nvJitLinkComplete [__nvJitLinkComplete_13_0 __nvJitLinkComplete_13_1 __nvJitLinkComplete_13_2
-        __nvJitLinkComplete_13_3 __nvJitLinkComplete_13_4 __nvJitLinkComplete_13_5]
-        (handle: usize) complete(handle);
+    nvJitLinkComplete(handle: usize) complete(handle);
     /// Bytes of the file for the driver.
-    nvJitLinkGetLinkedCubinSize [__nvJitLinkGetLinkedCubinSize_13_0 __nvJitLinkGetLinkedCubinSize_13_1
-        __nvJitLinkGetLinkedCubinSize_13_2 __nvJitLinkGetLinkedCubinSize_13_3 __nvJitLinkGetLinkedCubinSize_13_4
-        __nvJitLinkGetLinkedCubinSize_13_5]
-        (handle: usize, size: Out<usize>) with(handle, |l| put_size(size, l.cubin()?.len()));
+    nvJitLinkGetLinkedCubinSize(handle: usize, size: Out<usize>) with(handle, |l| put_size(size, l.cubin()?.len()));
     /// The file for the driver.
-    nvJitLinkGetLinkedCubin [__nvJitLinkGetLinkedCubin_13_0 __nvJitLinkGetLinkedCubin_13_1
-        __nvJitLinkGetLinkedCubin_13_2 __nvJitLinkGetLinkedCubin_13_3 __nvJitLinkGetLinkedCubin_13_4
-        __nvJitLinkGetLinkedCubin_13_5]
-        (handle: usize, out: Raw) with(handle, |l| put_bytes(out, l.cubin()?));
+    nvJitLinkGetLinkedCubin(handle: usize, out: Raw) with(handle, |l| put_bytes(out, l.cubin()?));
     /// Bytes of the linked PTX with its zero.
-    nvJitLinkGetLinkedPtxSize [__nvJitLinkGetLinkedPtxSize_13_0 __nvJitLinkGetLinkedPtxSize_13_1
-        __nvJitLinkGetLinkedPtxSize_13_2 __nvJitLinkGetLinkedPtxSize_13_3 __nvJitLinkGetLinkedPtxSize_13_4
-        __nvJitLinkGetLinkedPtxSize_13_5]
-        (handle: usize, size: Out<usize>) with(handle, |l| put_size(size, l.ptx()?.len()));
+    nvJitLinkGetLinkedPtxSize(handle: usize, size: Out<usize>) with(handle, |l| put_size(size, l.ptx()?.len()));
     /// The linked PTX.
-    nvJitLinkGetLinkedPtx [__nvJitLinkGetLinkedPtx_13_0 __nvJitLinkGetLinkedPtx_13_1 __nvJitLinkGetLinkedPtx_13_2
-        __nvJitLinkGetLinkedPtx_13_3 __nvJitLinkGetLinkedPtx_13_4 __nvJitLinkGetLinkedPtx_13_5]
-        (handle: usize, out: Raw) with(handle, |l| put_bytes(out, &l.ptx()?));
+    nvJitLinkGetLinkedPtx(handle: usize, out: Raw) with(handle, |l| put_bytes(out, &l.ptx()?));
     /// There is no LTO-IR.
-    nvJitLinkGetLinkedLTOIRSize [__nvJitLinkGetLinkedLTOIRSize_13_0 __nvJitLinkGetLinkedLTOIRSize_13_1
-        __nvJitLinkGetLinkedLTOIRSize_13_2 __nvJitLinkGetLinkedLTOIRSize_13_3 __nvJitLinkGetLinkedLTOIRSize_13_4
-        __nvJitLinkGetLinkedLTOIRSize_13_5]
-        (handle: usize, _size: Out<usize>) with(handle, |_| Err(Status::LtoNotEnabled));
+    nvJitLinkGetLinkedLTOIRSize(handle: usize, _size: Out<usize>) with(handle, |_| Err(Status::LtoNotEnabled));
     /// There is no LTO-IR.
-    nvJitLinkGetLinkedLTOIR [__nvJitLinkGetLinkedLTOIR_13_0 __nvJitLinkGetLinkedLTOIR_13_1
-        __nvJitLinkGetLinkedLTOIR_13_2 __nvJitLinkGetLinkedLTOIR_13_3 __nvJitLinkGetLinkedLTOIR_13_4
-        __nvJitLinkGetLinkedLTOIR_13_5]
-        (handle: usize, _out: Raw) with(handle, |_| Err(Status::LtoNotEnabled));
+    nvJitLinkGetLinkedLTOIR(handle: usize, _out: Raw) with(handle, |_| Err(Status::LtoNotEnabled));
     /// Bytes of the error log.
-    nvJitLinkGetErrorLogSize [__nvJitLinkGetErrorLogSize_13_0 __nvJitLinkGetErrorLogSize_13_1
-        __nvJitLinkGetErrorLogSize_13_2 __nvJitLinkGetErrorLogSize_13_3 __nvJitLinkGetErrorLogSize_13_4
-        __nvJitLinkGetErrorLogSize_13_5]
-        (handle: usize, size: Out<usize>) with(handle, |l| put_size(size, log(l.errors()).len()));
+    nvJitLinkGetErrorLogSize(handle: usize, size: Out<usize>) with(handle, |l| put_size(size, log(l.errors()).len()));
     /// The error log.
-    nvJitLinkGetErrorLog [__nvJitLinkGetErrorLog_13_0 __nvJitLinkGetErrorLog_13_1 __nvJitLinkGetErrorLog_13_2
-        __nvJitLinkGetErrorLog_13_3 __nvJitLinkGetErrorLog_13_4 __nvJitLinkGetErrorLog_13_5]
-        (handle: usize, out: Raw) with(handle, |l| put_bytes(out, &log(l.errors())));
+    nvJitLinkGetErrorLog(handle: usize, out: Raw) with(handle, |l| put_bytes(out, &log(l.errors())));
     /// Bytes of the information log.
-    nvJitLinkGetInfoLogSize [__nvJitLinkGetInfoLogSize_13_0 __nvJitLinkGetInfoLogSize_13_1
-        __nvJitLinkGetInfoLogSize_13_2 __nvJitLinkGetInfoLogSize_13_3 __nvJitLinkGetInfoLogSize_13_4
-        __nvJitLinkGetInfoLogSize_13_5]
-        (handle: usize, size: Out<usize>) with(handle, |l| put_size(size, log(l.info()).len()));
+    nvJitLinkGetInfoLogSize(handle: usize, size: Out<usize>) with(handle, |l| put_size(size, log(l.info()).len()));
     /// The information log.
-    nvJitLinkGetInfoLog [__nvJitLinkGetInfoLog_13_0 __nvJitLinkGetInfoLog_13_1 __nvJitLinkGetInfoLog_13_2
-        __nvJitLinkGetInfoLog_13_3 __nvJitLinkGetInfoLog_13_4 __nvJitLinkGetInfoLog_13_5]
-        (handle: usize, out: Raw) with(handle, |l| put_bytes(out, &log(l.info())));
+    nvJitLinkGetInfoLog(handle: usize, out: Raw) with(handle, |l| put_bytes(out, &log(l.info())));
     /// The version, as said at its constant.
-    nvJitLinkVersion [] (major: Out<u32>, minor: Out<u32>)
+    nvJitLinkVersion(major: Out<u32>, minor: Out<u32>)
         answer(|| {
             major.set(VERSION.0)?;
             Ok(minor.set(VERSION.1)?)

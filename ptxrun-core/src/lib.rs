@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `libcuda.so.1` | the CUDA driver API ([`cuda_driver`]) |
 //! | `libnvidia-ml.so.1` | what programs ask NVML ([`nvml`]) |
+//! | `libnvJitLink.so.13` | NVIDIA's linker ([`nvjitlink`]); `nvjitlink-loader` is the library of that name |
 //! | an OpenCL driver | what OpenCL's loader asks for ([`opencl_icd`]) |
 //! | `libgpuocelot.so` | `ptx_run` ([`gpuocelot`]) |
 //! | the command | [`ptxrun_main`], which `ptxrun-launcher` and the Python package call |
@@ -24,7 +25,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 // What they export is exported here; nothing else names them.
-use {cuda_driver as _, gpuocelot as _, nvml as _, opencl_icd as _};
+use {cuda_driver as _, gpuocelot as _, nvjitlink as _, nvml as _, opencl_icd as _};
 
 /// A program that loads this library is not ended when memory runs out.
 #[global_allocator]

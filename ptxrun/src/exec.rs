@@ -46,7 +46,7 @@ const RUNTIME_12: Library =
 /// The linker that programs call in their own process.
 const LINKER: Library = Library {
     links: &["libnvJitLink.so.13", "libnvJitLink.so"],
-    files: &["libnvJitLink.so.13", "libnvJitLink.so", "libnvjitlink.so"],
+    files: &["libnvJitLink.so.13", "libnvJitLink.so", "libnvjitlink_loader.so"],
 };
 /// The OpenCL driver, which loaders find through a file that names it.
 const OPENCL: Library = Library { links: &[], files: &["libopencl_icd.so", CORE] };

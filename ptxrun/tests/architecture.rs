@@ -26,6 +26,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("nvjitlink", &["c-border", "ptx-runtime"]),
+    // Reaches the library with the engine by loading it.
+    ("nvjitlink-loader", &[]),
     ("nvml", &["c-border", "cuda-driver", "ptx-runtime"]),
     ("gpuocelot", &["ptx-runtime"]),
     ("c-border", &["ptx-runtime"]),
@@ -42,6 +44,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "c-border",
             "cuda-driver",
+            "nvjitlink",
             "nvml",
             "opencl-icd",
             "gpuocelot",

@@ -28,6 +28,7 @@ const CRATES: &[&str] = &[
     "cuda-runtime",
     "gpuocelot",
     "nvjitlink",
+    "nvjitlink-loader",
     "nvml",
     "opencl-frontend",
     "opencl-icd",
