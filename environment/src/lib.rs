@@ -55,7 +55,7 @@ variables! {
     MEMORY "PTXRUN_MEMORY" "bytes, 8G, 75%" "device memory of a context; three quarters of the host's at most by default";
     TIMEOUT "PTXRUN_TIMEOUT" "seconds, 500ms" "ends a launch that takes longer; off by default";
     TIMING "PTXRUN_TIMING" "0, 1" "OpenCL event times are those of the modelled device";
-    BOUNDS "PTXRUN_BOUNDS" "grain, exact" "OpenCL buffers end at the byte that was asked for, or at the device's next grain";
+    BOUNDS "PTXRUN_BOUNDS" "grain, exact" "OpenCL buffers end at the device's next grain, or at the byte that was asked for, as they do by default where memory is checked";
     CHECK "PTXRUN_CHECK" "memory, race, race+equal, init, sync, all, coverage; several with commas between" "what of kernels is checked while they run, in the interpreter; reports go to standard error";
     CHECK_REPORT "PTXRUN_CHECK_REPORT" "file" "where what checks find is added as lines of JSON, in place of standard error";
     CHECK_LEAKS "PTXRUN_CHECK_LEAKS" "kernel, full" "what of memory that nobody freed is reported at the end of a context: that of kernels, or that of the program too";
@@ -176,17 +176,20 @@ pub fn verbose() -> Result<bool, Wrong> {
     Ok(VERBOSE.parsed(switch)?.unwrap_or(false))
 }
 
-/// Whether `PTXRUN_BOUNDS` is `exact`.
+/// Whether `PTXRUN_BOUNDS` is `exact`; without it, whether `PTXRUN_CHECK` checks memory.
 ///
 /// # Errors
-/// When it holds another word.
+/// When one of them holds another word.
 pub fn exact_bounds() -> Result<bool, Wrong> {
     let parse = |text: &str| match text {
         "exact" => Some(true),
         "grain" => Some(false),
         _ => None,
     };
-    Ok(BOUNDS.parsed(parse)?.unwrap_or(false))
+    match BOUNDS.parsed(parse)? {
+        Some(exact) => Ok(exact),
+        None => Ok(checks()?.memory),
+    }
 }
 
 /// What of kernels is checked while they run.

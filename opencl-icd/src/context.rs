@@ -83,7 +83,7 @@ impl Context {
     }
 
     /// Bytes that an allocation of `bytes` is given: whole grains, as on a device, where programs that go over the
-    /// end by a little run; just what was asked with `PTXRUN_BOUNDS=exact`.
+    /// end by a little run; just what was asked with `PTXRUN_BOUNDS=exact`, and where memory is checked.
     pub fn granted(&self, bytes: u64, grain: u64) -> u64 {
         if self.exact { bytes } else { bytes.next_multiple_of(grain.max(1)) }
     }

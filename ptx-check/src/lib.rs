@@ -152,7 +152,9 @@ impl Checker {
 
     /// What was not checked, and why.
     pub fn notes(&self) -> Vec<String> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        notes.extend(self.between().note().map(str::to_owned));
+        notes
     }
 
     fn host_event(&self, event: MemoryEvent<'_>) {

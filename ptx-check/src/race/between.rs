@@ -1,6 +1,6 @@
 //! Races between launches, and between launches and copies, that no stream, event or wait of the host orders.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::ops::Range;
 
 use ptx_interp::Memory;
@@ -49,6 +49,10 @@ impl Done {
 pub(crate) struct Between {
     done: VecDeque<Done>,
     pages: usize,
+    /// The last work of each queue that was forgotten.
+    forgotten: BTreeMap<u64, Past>,
+    /// Work came that may race with what was forgotten.
+    missed: bool,
 }
 
 /// The bytes of a word that a range covers.
@@ -119,13 +123,21 @@ impl Between {
         found
     }
 
+    /// What was not checked, in words.
+    pub(crate) fn note(&self) -> Option<&'static str> {
+        const NOTE: &str = "races between launches were looked for among the latest: more launches and copies of several streams, with nothing between them, than 256 or 205 MB";
+        self.missed.then_some(NOTE)
+    }
+
     fn keep(&mut self, past: Past, work: Work) {
+        self.missed |= !self.forgotten.values().all(|old| past.follows(old));
         let new = Done { past, work, freed: Vec::new() };
         self.pages += new.pages();
         self.done.push_back(new);
         while self.done.len() > KEPT || self.pages > PAGES {
             let Some(old) = self.done.pop_front() else { break };
             self.pages -= old.pages();
+            self.forgotten.insert(old.past.queue, old.past);
         }
     }
 }
@@ -240,4 +252,29 @@ fn finding(
     finding.memory = Some(Where { space: "global".into(), address, bytes, variable });
     finding.missing = Some(ORDER.into());
     finding
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// Copies of two streams that nothing orders.
+    #[test]
+    fn what_is_forgotten_is_said_where_it_matters() {
+        let memory = Memory::new(1 << 16).unwrap();
+        let mut between = Between::default();
+        let mut copy = |queue: u64, number: u64| {
+            let past = Past { queue, number, known: Arc::default() };
+            between.copy(past, "a copy", vec![(0..4, true)], &memory);
+            between.note().is_some()
+        };
+        let one_stream = (1..=2 * KEPT as u64).any(|n| copy(1, n));
+        assert!(!one_stream, "each copy follows those before it");
+        assert!(
+            copy(2, 1),
+            "the first of another stream would have to be compared with all of them"
+        );
+    }
 }

@@ -1,4 +1,4 @@
-// An OpenCL program: `host KERNELS.cl KERNEL OPTIONS` runs a kernel over 128 floats. It ignores errors of its kernels, as
+// An OpenCL program: `host KERNELS.cl KERNEL OPTIONS` runs a kernel over 192 floats. It ignores errors of its kernels, as
 // careless programs do, and ends with 5 where it was told to.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -41,8 +41,8 @@ int main(int count, char **words)
     cl_kernel kernel = clCreateKernel(program, words[2], &code);
     must(code, "clCreateKernel");
 
-    float data[128];
-    for (int i = 0; i < 128; i++)
+    float data[192];
+    for (int i = 0; i < 192; i++)
         data[i] = i;
     cl_mem in = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof data, data, &code);
     must(code, "clCreateBuffer");
@@ -50,7 +50,7 @@ int main(int count, char **words)
     must(code, "clCreateBuffer");
     must(clSetKernelArg(kernel, 0, sizeof in, &in), "clSetKernelArg");
     must(clSetKernelArg(kernel, 1, sizeof out, &out), "clSetKernelArg");
-    size_t global = 128, local = 64;
+    size_t global = 192, local = 64;
     cl_int ran = clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
     cl_int finished = clFinish(queue);
     cl_int read = clEnqueueReadBuffer(queue, out, CL_TRUE, 0, sizeof data, data, 0, NULL, NULL);

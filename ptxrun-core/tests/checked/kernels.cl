@@ -1,6 +1,6 @@
 // With -DWRONG each kernel has a mistake; the lines that reports name end in a name.
 
-// The last item reads behind the end of `in`.
+// The last item reads behind the end of `in`, which is inside of what the driver grants without checks.
 __kernel void shift(__global const float *in, __global float *out)
 {
     size_t i = get_global_id(0);

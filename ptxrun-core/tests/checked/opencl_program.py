@@ -1,4 +1,4 @@
-"""An OpenCL program in Python: `opencl_program.py KERNELS.cl KERNEL OPTIONS STATUS` runs a kernel over 128 floats."""
+"""An OpenCL program in Python: `opencl_program.py KERNELS.cl KERNEL OPTIONS STATUS` runs a kernel over 192 floats."""
 
 import shlex
 import sys
@@ -11,12 +11,12 @@ context = cl.Context(cl.get_platforms()[0].get_devices())
 queue = cl.CommandQueue(context)
 with open(path, encoding="utf-8") as file:
     program = cl.Program(context, file.read()).build(options=shlex.split(options))
-data = np.arange(128, dtype=np.float32)
+data = np.arange(192, dtype=np.float32)
 given = cl.Buffer(context, cl.mem_flags.READ_ONLY, data.nbytes)
 cl.enqueue_copy(queue, given, data)
 out = cl.Buffer(context, cl.mem_flags.WRITE_ONLY, data.nbytes)
 try:
-    getattr(program, name)(queue, (128,), (64,), given, out)
+    getattr(program, name)(queue, (192,), (64,), given, out)
     cl.enqueue_copy(queue, data, out)
     print("program:", data[0])
 except cl.Error as error:
