@@ -16,19 +16,32 @@ fn folder() -> PathBuf {
     found.expect("the library is built with its tests")
 }
 
-fn the_package_does_what_its_tests_say() {
+/// Runs tests of the package; what pytest says.
+fn pytest(words: &[&str]) -> String {
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../python").canonicalize().unwrap();
     let mut pytest = Command::new(python());
-    pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]).current_dir(&package);
+    pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).args(words).current_dir(&package);
     pytest.env("PYTHONPATH", &package).env("PTXRUN_LIBDIR", folder());
     pytest.env("PYTHONDONTWRITEBYTECODE", "1");
     let out = pytest.output().unwrap();
     let told =
         format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
     assert!(out.status.success() && told.contains(" passed"), "{told}");
+    told
+}
+
+fn the_package_does_what_its_tests_say() {
+    pytest(&["tests", "--ignore=tests/test_clusters.py"]);
+}
+
+fn sweeps_on_clusters_survive_a_killed_worker() {
+    let told = pytest(&["tests/test_clusters.py"]);
+    assert!(told.contains("2 passed") && !told.contains("skipped"), "{told}");
 }
 
 golden::tests! {
     the_package_does_what_its_tests_say:
         program(&[&python(), "-c", "import numpy, pytest, pyarrow, nbclient, ipykernel"]),
+    sweeps_on_clusters_survive_a_killed_worker:
+        program(&[&python(), "-c", "import pytest, pyarrow, ray, distributed"]),
 }

@@ -21,6 +21,7 @@ import argparse
 import concurrent.futures
 import dataclasses
 import hashlib
+import itertools
 import json
 import os
 import shlex
@@ -215,11 +216,26 @@ def _dask(todo: list[Cell], workers: int | None) -> Iterator[Result]:
 
     address = os.environ.get("DASK_SCHEDULER_ADDRESS")
     with Client(address) if address else Client(n_workers=workers, threads_per_worker=1) as client:
-        futures = {client.submit(run_cell, cell, pure=False, retries=2): cell for cell in todo}
-        for future in as_completed(list(futures)):
-            cell = futures[future]
+        slots = max(sum(client.nthreads().values()) * 4, 4)
+        left = iter(todo)
+        waiting: dict[str, Cell] = {}
+        running = as_completed()
+
+        def start(count: int) -> None:
+            for cell in itertools.islice(left, count):
+                future = client.submit(run_cell, cell, pure=False, retries=2)
+                waiting[future.key] = cell
+                running.add(future)
+
+        start(slots)
+        for future in running:
+            cell = waiting.pop(future.key)
             error = future.exception()
-            yield cell, _lost(cell, error) if error else future.result()
+            found = _lost(cell, error) if error else future.result()
+            # Results are kept by workers: those that go with one are made again, for as long as they are wanted.
+            future.release()
+            start(1)
+            yield cell, found
 
 
 ENGINES: dict[str, Callable[[list[Cell], int | None], Iterator[Result]]] = {

@@ -77,9 +77,3 @@ def test_a_job_array_of_slurm(plan, tmp_path):
     rows = [json.loads(line) for line in output.read_text().splitlines()]
     assert len([row for row in rows if not row["ok"]]) == 2
     assert {row["device"] for row in rows} == {"GTX 280", "H200"}
-
-
-@pytest.mark.skipif("RAY_TEST" not in os.environ, reason="RAY_TEST=1 starts a cluster")
-def test_ray(plan, tmp_path):
-    table = sweep.sweep(plan, tmp_path / "out.jsonl", engine="ray")
-    assert len([row for row in table if row["ok"]]) >= 2
