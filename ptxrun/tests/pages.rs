@@ -133,3 +133,76 @@ fn every_sample_is_in_the_list() {
         }
     }
 }
+
+/// The lines of all blocks of commands that no test can run as they stand: those that need what the repository lacks.
+fn shown(page: &str) -> impl Iterator<Item = &str> {
+    let mut mark: Option<&str> = None;
+    page.lines().filter(move |line| {
+        match (line.trim_start().strip_prefix("```"), mark) {
+            (Some(begun), None) => mark = Some(begun),
+            (Some(_), Some(_)) => mark = None,
+            (None, _) => return mark == Some(""),
+        }
+        false
+    })
+}
+
+/// The subcommand of a line that calls this command, and the options that stand before `--`.
+fn called(line: &str) -> Option<(Option<&str>, Vec<&str>)> {
+    let (_, rest) = line.split(" # ").next()?.split_once("ptxrun ")?;
+    let words = rest.split_whitespace().take_while(|w| !["--", "|", "&&", ">", ";"].contains(w));
+    let words: Vec<&str> = words.collect();
+    let options = words.iter().filter(|w| w.starts_with("--"));
+    let options = options.map(|w| w.split('=').next().unwrap_or(w).trim_end_matches([')', '"']));
+    let options = options.collect();
+    let subcommand = words
+        .first()
+        .copied()
+        .filter(|w| !w.starts_with('-') && w.chars().all(|c| c.is_ascii_lowercase() || c == '-'));
+    Some((subcommand, options))
+}
+
+/// Commands that need a GPU's toolkit, a network or a user's files are not run. What they ask of this repository is
+/// there: subcommands and their options, packages that cargo builds, files.
+#[test]
+fn what_cannot_be_run_names_what_there_is() {
+    let cli = <ptxrun::cli::Cli as clap::CommandFactory>::command();
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let mut seen = 0;
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for line in shown(&text) {
+            let place = || format!("{}: {line}", page.display());
+            let command = line.trim_start();
+            if command.starts_with("cargo ") {
+                let packages = command.split(" -p ").skip(1);
+                for package in packages.filter_map(|rest| rest.split_whitespace().next()) {
+                    assert!(manifest.contains(&format!("\"{package}\"")), "{}", place());
+                }
+            }
+            for word in command.split_whitespace() {
+                let ours = ["clients/", "samples/"].iter().any(|folder| word.starts_with(folder));
+                assert!(!ours || word.contains('*') || root().join(word).exists(), "{}", place());
+            }
+            let ours = command.starts_with("ptxrun ") || command.starts_with("target/");
+            let Some((name, options)) = called(command).filter(|_| ours) else { continue };
+            // The Python package has this one.
+            if name == Some("sweep") {
+                continue;
+            }
+            let found = match name {
+                Some(name) => cli.find_subcommand(name).unwrap_or_else(|| panic!("{}", place())),
+                None => &cli,
+            };
+            // Some, `cc`, tell of options only in their help: they take words as they come.
+            let help = found.clone().render_long_help().to_string();
+            let end = |c: char| !c.is_alphanumeric() && c != '-';
+            for option in options {
+                let known = help.split(end).any(|word| word == option);
+                assert!(known, "{option}: {}", place());
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen >= 30, "{seen}");
+}
