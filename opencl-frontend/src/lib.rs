@@ -5,6 +5,7 @@
 //! constant expressions: a typed tree), `lower` (typed tree to SSA), `passes` (SSA to better SSA), `ptx` (SSA to text).
 //! The built-in library is OpenCL C in `library/`, compiled on demand with the program that uses it.
 
+mod absent;
 pub mod diag;
 pub mod info;
 pub mod intrinsic;

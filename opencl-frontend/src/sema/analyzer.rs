@@ -5,6 +5,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::hir::{Expr, ExprKind, Function, FunctionId, Global, GlobalId, LabelId, Local, LocalId};
+use crate::absent;
 use crate::diag::{Code, Diag};
 use crate::library;
 use crate::parse::{State, ast};
@@ -220,8 +221,20 @@ impl Sema<'_> {
         }
     }
 
-    /// All names that could have been meant where `name` was not found.
-    pub(super) fn suggest(&self, name: Symbol) -> Option<String> {
+    /// The error for a name that is declared nowhere.
+    pub(super) fn undeclared(&self, name: Symbol, message: String) -> Diag {
+        if let Some(diag) = absent::refusal(self.session.names.text(name)) {
+            return diag;
+        }
+        let diag = Diag::error(Code::Undeclared, message);
+        match self.suggest(name) {
+            Some(meant) => diag.help(format!("did you mean `{meant}`?")),
+            None => diag,
+        }
+    }
+
+    /// A name that could have been meant where `name` was not found.
+    fn suggest(&self, name: Symbol) -> Option<String> {
         // Nobody will read it.
         if self.session.too_many_errors() {
             return None;

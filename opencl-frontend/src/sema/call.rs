@@ -117,11 +117,7 @@ impl Sema<'_> {
                 self.error(Code::Extension, at, message);
                 return self.error_expr(span);
             }
-            let mut diag =
-                Diag::error(Code::Undeclared, format!("function `{text}` is not declared"));
-            if let Some(meant) = self.suggest(name) {
-                diag = diag.help(format!("did you mean `{meant}`?"));
-            }
+            let diag = self.undeclared(name, format!("function `{text}` is not declared"));
             self.report(diag, at);
             return self.error_expr(span);
         }

@@ -216,11 +216,8 @@ impl Sema<'_> {
             }
             None if self.session.failed_names.contains(&name) => self.error_expr(span),
             None => {
-                let mut diag =
-                    Diag::error(Code::Undeclared, format!("`{}` is not declared", self.text(name)));
-                if let Some(meant) = self.suggest(name) {
-                    diag = diag.help(format!("did you mean `{meant}`?"));
-                }
+                let message = format!("`{}` is not declared", self.text(name));
+                let diag = self.undeclared(name, message);
                 self.report(diag, span);
                 // Once is enough.
                 if let Some(scope) = self.context.scopes.last_mut() {
