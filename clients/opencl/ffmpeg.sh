@@ -30,7 +30,7 @@ verdict() {
 }
 
 # both NAME FORMAT OPENCL PROCESSOR [LEAST]: one input, compared. The edge filters, `nlmeans`, `colorkey` and `xfade` of
-# FFmpeg compute something else for OpenCL than for the processor; PoCL gives the same decibels to six figures.
+# FFmpeg compute something else for OpenCL than for the processor; PoCL gives the same decibels to four figures or more.
 both() {
     verdict "$1" "${5:-40}" "[0]format=$2,split[a][b];[a]hwupload,$3,hwdownload,format=$2[x];[b]$4[y];[x][y]psnr"
 }
