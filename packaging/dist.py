@@ -4,14 +4,18 @@
 The same sources, toolchain and folder give the same bytes: times come from the last commit, members are in order.
 Programs are linked against stubs of glibc 2.28 (from the package `ziglang`, which is only asked for these), so that
 they run on every Linux with that version or a later one; without it, the wheel's tag says which glibc they need.
+
+`--machine aarch64` makes packages for that processor, on any: Debian's gcc-aarch64-linux-gnu links them.
 """
 
 import argparse
 import base64
+import dataclasses
 import gzip
 import hashlib
 import io
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -46,22 +50,58 @@ PACKAGES = ["ptxrun-core", "ptxrun-launcher", "cuda-runtime", "cuda-runtime-12",
 DISK, PACKED = 30 << 20, 12 << 20
 
 
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """A processor, by the names that its tools and packages go by."""
+
+    name: str
+    debian: str
+
+    @property
+    def triple(self) -> str:
+        return f"{self.name}-linux-gnu"
+
+    @property
+    def rust(self) -> str:
+        return f"{self.name}-unknown-linux-gnu"
+
+    @property
+    def foreign(self) -> bool:
+        return platform.machine() != self.name
+
+    def tool(self, name: str) -> str:
+        """gcc, or a program of binutils."""
+        return f"{self.triple}-{name}" if self.foreign else name
+
+    def environment(self, stubs: Path | None) -> dict[str, str]:
+        """Of cargo."""
+        if not self.foreign:
+            return {"LIBRARY_PATH": str(stubs)} if stubs else {}
+        key = f"CARGO_TARGET_{self.rust.upper().replace('-', '_')}"
+        # A compiler for another processor does not look at LIBRARY_PATH.
+        flags = {f"{key}_RUSTFLAGS": f"-Clink-arg=-L{stubs / self.triple}"} if stubs else {}
+        return {f"{key}_LINKER": self.tool("gcc"), **flags}
+
+
+MACHINES = [Machine("x86_64", "amd64"), Machine("aarch64", "arm64")]
+
+
 def output(*words: str) -> str:
     return subprocess.run(words, check=True, capture_output=True, text=True, cwd=ROOT).stdout
 
 
-def stubs(folder: Path) -> Path | None:
+def stubs(folder: Path, machine: Machine) -> Path | None:
     """A folder for LIBRARY_PATH whose libraries have the symbols of glibc 2.28; made once."""
-    libraries = folder / "x86_64-linux-gnu"
+    libraries = folder / machine.triple
     if (libraries / "libgcc_s.so").exists():
         return folder
     if subprocess.run([sys.executable, "-c", "import ziglang"], capture_output=True).returncode:
         return None
     libraries.mkdir(parents=True, exist_ok=True)
-    cache = folder / "zig"
+    cache = folder / f"zig-{machine.name}"
     source = folder / "empty.c"
     source.write_text("int main(void) { return 0; }\n")
-    zig = [sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-linux-gnu.2.28"]
+    zig = [sys.executable, "-m", "ziglang", "cc", "-target", f"{machine.triple}.2.28"]
     names = {"m": "m.so.6", "pthread": "pthread.so.0", "dl": "dl.so.2", "rt": "rt.so.1", "util": "util.so.1"}
     line = [*zig, source, "-o", folder / "empty", *(f"-l{name}" for name in names)]
     subprocess.run(line, check=True, env={**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(cache)})
@@ -75,7 +115,8 @@ def stubs(folder: Path) -> Path | None:
     (libraries / "libc.so").write_text(f"GROUP ( {libraries}/libc.so.6 {libraries}/libc_nonshared.a )\n")
     # This machine's libgcc_s asks for a later glibc; a stub has only the names that programs use.
     versions: dict[str, list[str]] = {}
-    for line in output("nm", "-D", "--defined-only", output("gcc", "-print-file-name=libgcc_s.so.1").strip()).splitlines():
+    real = output(machine.tool("gcc"), "-print-file-name=libgcc_s.so.1").strip()
+    for line in output(machine.tool("nm"), "-D", "--defined-only", real).splitlines():
         found = re.fullmatch(r"\w+ T (_Unwind\w+)@@?(\S+)", line)
         if found:
             versions.setdefault(found[2], []).append(found[1])
@@ -83,7 +124,7 @@ def stubs(folder: Path) -> Path | None:
     script = "".join(f"{v} {{ global: {' '.join(n + ';' for n in names)} }};\n" for v, names in versions.items())
     (folder / "gcc_s.c").write_text(code)
     (folder / "gcc_s.map").write_text(script)
-    line = ["gcc", "-shared", "-nostdlib", "-fPIC", folder / "gcc_s.c", "-o", libraries / "libgcc_s.so.1"]
+    line = [machine.tool("gcc"), "-shared", "-nostdlib", "-fPIC", folder / "gcc_s.c", "-o", libraries / "libgcc_s.so.1"]
     subprocess.run([*line, "-Wl,-soname,libgcc_s.so.1", f"-Wl,--version-script={folder / 'gcc_s.map'}"], check=True)
     (libraries / "libgcc_s.so").symlink_to("libgcc_s.so.1")
     return folder
@@ -91,7 +132,7 @@ def stubs(folder: Path) -> Path | None:
 
 def glibc(file: Path) -> tuple[int, int]:
     """The glibc that a program needs."""
-    found = re.findall(r"\(GLIBC_(\d+)\.(\d+)[\d.]*\)", output("objdump", "-T", str(file)))
+    found = re.findall(r"GLIBC_(\d+)\.(\d+)", output("readelf", "--wide", "--version-info", str(file)))
     return max((int(a), int(b)) for a, b in found)
 
 
@@ -118,28 +159,28 @@ def judge(file: Path, name: str) -> None:
         sys.exit(f"{name} needs {', '.join(sorted(foreign))}")
 
 
-def build(folder: Path, profile: str) -> tuple[dict[str, Path], dict[str, Path]]:
+def build(folder: Path, profile: str, machine: Machine) -> tuple[dict[str, Path], dict[str, Path]]:
     """Builds and strips; the shipped files by name, and their symbols."""
-    environment = dict(os.environ)
-    found = stubs(folder / "stubs")
-    if found:
-        environment["LIBRARY_PATH"] = str(found)
-    else:
+    found = stubs(folder / "stubs", machine)
+    environment = {**os.environ, **machine.environment(found)}
+    if not found:
         print("note: without the Python package `ziglang`, programs need this machine's glibc", file=sys.stderr)
-    line = ["cargo", "build", "--profile", profile]
+    line = ["cargo", "build", "--profile", profile, *(["--target", machine.rust] if machine.foreign else [])]
     subprocess.run([*line, *(word for p in PACKAGES for word in ("-p", p))], check=True, cwd=ROOT, env=environment)
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / ("debug" if profile == "dev" else profile)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / (machine.rust if machine.foreign else "")
+    target /= "debug" if profile == "dev" else profile
     built = {CORE: CORE, "ptxrun-launcher": "ptxrun", **BESIDE}
     files, symbols = {}, {}
-    stripped = folder / "stripped"
+    stripped = folder / f"stripped-{machine.name}"
+    objcopy, strip = machine.tool("objcopy"), machine.tool("strip")
     shutil.rmtree(stripped, ignore_errors=True)
     stripped.mkdir(parents=True)
     for source, name in built.items():
         file, apart = stripped / name, stripped / f"{name}.debug"
         shutil.copy(target / source, file)
-        subprocess.run(["objcopy", "--only-keep-debug", file, apart], check=True)
-        subprocess.run(["strip", "--strip-unneeded", file], check=True)
-        subprocess.run(["objcopy", f"--add-gnu-debuglink={apart}", file], check=True)
+        subprocess.run([objcopy, "--only-keep-debug", file, apart], check=True)
+        subprocess.run([strip, "--strip-unneeded", file], check=True)
+        subprocess.run([objcopy, f"--add-gnu-debuglink={apart}", file], check=True)
         files[name], symbols[f"{name}.debug"] = file, apart
     return files, symbols
 
@@ -300,6 +341,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "target/packages", help="where the packages go")
     parser.add_argument("--profile", default="dist", help="cargo's profile")
+    parser.add_argument("--machine", choices=[machine.name for machine in MACHINES], default=platform.machine(),
+                        help="the processor that the packages are for")
     parser.add_argument("--pages", type=Path, help="manual pages and completions (cargo xtask pages)")
     parser.add_argument("--judge", type=Path, nargs="+", metavar="LIBRARY", help="only judge libraries that cargo built")
     args = parser.parse_args()
@@ -308,29 +351,34 @@ def main() -> None:
             judge(file, BESIDE.get(file.name, file.name))
             print(f"{file}: nothing against it")
         return
+    (machine,) = (machine for machine in MACHINES if machine.name == args.machine)
     version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
     epoch = int(os.environ.get("SOURCE_DATE_EPOCH") or output("git", "log", "-1", "--format=%ct"))
     work = args.out / "work"
     work.mkdir(parents=True, exist_ok=True)
-    files, symbols = build(work, args.profile)
+    files, symbols = build(work, args.profile, machine)
     for name, file in files.items():
         judge(file, name)
     needs = max(glibc(file) for file in files.values())
-    tag = f"manylinux_{needs[0]}_{max(needs[1], 28) if needs <= (2, 28) else needs[1]}_x86_64"
+    tag = f"manylinux_{needs[0]}_{max(needs[1], 28) if needs <= (2, 28) else needs[1]}_{machine.name}"
     pages = args.pages or work / "pages"
     made = dict([wheel(files, tag, epoch)])
-    made[f"ptxrun-{version}-x86_64-linux.tar.gz"] = tree(files, pages, f"ptxrun-{version}/", epoch).gz()
-    made[f"ptxrun_{version}_amd64.deb"] = deb(files, pages, version, "amd64", max(needs, (2, 28)), epoch)
+    made[f"ptxrun-{version}-{machine.name}-linux.tar.gz"] = tree(files, pages, f"ptxrun-{version}/", epoch).gz()
+    made[f"ptxrun_{version}_{machine.debian}.deb"] = deb(files, pages, version, machine.debian, max(needs, (2, 28)), epoch)
     apart = Tar(epoch)
     for name, file in symbols.items():
         apart.add(f"ptxrun-{version}-symbols/{name}", file.read_bytes())
-    made[f"ptxrun-{version}-x86_64-symbols.tar.xz"] = apart.xz()
+    made[f"ptxrun-{version}-{machine.name}-symbols.tar.xz"] = apart.xz()
     sums = ""
     for name, data in sorted(made.items()):
         (args.out / name).write_bytes(data)
         sums += f"{hashlib.sha256(data).hexdigest()}  {name}\n"
         print(f"{len(data) / 2**20:6.2f} MiB  {name}")
-    (args.out / "SHA256SUMS").write_text(sums)
+    # Packages for another processor may lie beside these.
+    known = args.out / "SHA256SUMS"
+    others = known.read_text().splitlines(keepends=True) if known.exists() else []
+    others = [line for line in others if line.split()[1] not in made and (args.out / line.split()[1]).exists()]
+    known.write_text("".join(sorted([*others, *sums.splitlines(keepends=True)], key=lambda line: line.split()[1])))
     disk = sum(file.stat().st_size for file in files.values())
     print(f"{disk / 2**20:6.2f} MiB  installed; glibc {needs[0]}.{needs[1]}")
     for name, data in made.items():

@@ -40,8 +40,8 @@ def main() -> None:
     def one(pattern: str) -> Path:
         return next(args.packages.glob(pattern))
 
-    wheel, deb = one("*.whl"), one("*.deb")
-    tarball = one("*-linux.tar.gz")
+    wheel, deb = one("*x86_64.whl"), one("*_amd64.deb")
+    tarball = one("*-x86_64-linux.tar.gz")
     sample = Path(__file__).resolve().parent.parent / "samples/matmul_tiled"
     scripts = {
         wheel: f"/v/bin/pip install -q --no-index --disable-pip-version-check /p/{wheel.name}; "

@@ -71,14 +71,14 @@ pub fn program(words: &[&str]) -> Need {
     Need::of(words.join(" "), there)
 }
 
-/// A C compiler with OpenCL's headers and loader.
+/// A C compiler with OpenCL's headers and loader; continuous integration must have them.
 #[must_use]
 pub fn opencl_in_c() -> Need {
     let script = "echo '#include <CL/cl.h>\nint main(void) { return clGetPlatformIDs(0, 0, 0); }' | \
                   cc -x c - -lOpenCL -o /dev/null";
     let there =
         Command::new("sh").args(["-c", script]).output().is_ok_and(|out| out.status.success());
-    Need::of("cc with CL/cl.h and -lOpenCL".into(), there)
+    Need::of("cc with CL/cl.h and -lOpenCL".into(), there).in_ci()
 }
 
 /// Two things.

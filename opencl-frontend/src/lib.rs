@@ -1,4 +1,15 @@
-//! OpenCL C 1.2 to PTX text.
+//! OpenCL C 3.0 to PTX text.
+//!
+//! ```
+//! use opencl_frontend::{Options, compile};
+//!
+//! let source = "kernel void twice(global int *x) { x[get_global_id(0)] *= 2; }";
+//! let made = compile("twice.cl", source, &Options::default()).unwrap();
+//! assert!(made.ptx.contains(".entry twice("));
+//! assert_eq!(made.kernels[0].args[0].name, "x");
+//! let failed = compile("twice.cl", &source.replace("*=", "*+"), &Options::default()).unwrap_err();
+//! assert!(failed.rendered.contains("twice.cl:1:"));
+//! ```
 //!
 //! [`compile`] takes a program and [`Options`] and returns PTX and warnings, or diagnostics.
 //! The way through: `preprocess` (text to tokens), `parse` (tokens to syntax trees), `sema` (types, overloads,

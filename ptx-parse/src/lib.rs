@@ -7,6 +7,25 @@
 //! - [`link`](mod@link): several texts to one;
 //! - [`module`], [`code`]: the verified module and what it is lowered to;
 //! - [`container`]: the verified module as a file.
+//!
+//! ```
+//! let text = ".version 8.0\n.target sm_80\n.address_size 64\n\
+//!     .visible .entry k(.param .u32 n)\n{\n\
+//!     .reg .b32 %r<3>;\n\
+//!     ld.param.u32 %r1, [n];\n\
+//!     add.u32 %r2, %r1, 1;\n\
+//!     ret;\n}\n";
+//! let (ast, findings) = ptx_parse::parse(text);
+//! assert!(findings.is_empty());
+//! let (module, findings) = ptx_parse::verify::verify(&ast, "k.ptx");
+//! assert!(module.is_some() && findings.is_empty());
+//! // All errors are found at once, each with its place.
+//! let wrong = text.replace("%r1, 1", "%r7, %f1");
+//! let (module, findings) = ptx_parse::parse_and_verify(&wrong, "k.ptx");
+//! assert!(module.is_none());
+//! assert_eq!(findings.len(), 2);
+//! assert_eq!(&wrong[findings[0].span.range()], "%r7");
+//! ```
 
 pub mod ast;
 mod builder;

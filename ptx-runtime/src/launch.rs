@@ -16,6 +16,7 @@ use crate::backend::{Backend, Compiled, Engine, LaunchStats, lasts, obstacle, pa
 use crate::compiled;
 use crate::context::Context;
 use crate::module::Module;
+use crate::tally;
 use crate::verbose;
 use crate::verified::Verified;
 
@@ -165,6 +166,7 @@ impl Context {
         entry: &str,
         config: LaunchConfig,
     ) -> Result<LaunchStats, LaunchError> {
+        tally::count(entry);
         if let Some(launcher) = LAUNCHER.get() {
             return launcher.launch(self, module, entry, config);
         }
@@ -245,6 +247,30 @@ impl Context {
     /// Runs a kernel to its end and says what it would cost on the device of a profile. Memory
     /// holds the kernel's results afterwards.
     ///
+    /// ```
+    /// use ptx_runtime::{Context, DeviceOptions, LaunchConfig, Module, device};
+    ///
+    /// let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n\
+    ///     .visible .entry clear(.param .u64 data)\n{\n\
+    ///     .reg .b32 %r<3>; .reg .b64 %rd<4>;\n\
+    ///     ld.param.u64 %rd1, [data];\n\
+    ///     mov.u32 %r1, %tid.x;\n\
+    ///     mul.wide.u32 %rd2, %r1, 4;\n\
+    ///     add.s64 %rd3, %rd1, %rd2;\n\
+    ///     st.global.u32 [%rd3], 0;\n\
+    ///     ret;\n}\n";
+    /// let context = Context::new(&DeviceOptions::default())?;
+    /// let module = Module::load(&context, ptx, "clear.ptx")?;
+    /// let data = context.alloc(512)?;
+    /// let config = LaunchConfig { block: [128, 1, 1], args: vec![data.into()], ..Default::default() };
+    /// let a100 = device::profile("A100")?;
+    /// let (report, _) = context.simulate(&module, "clear", config, &a100, &Default::default())?;
+    /// assert!(report.summary.cycles > 0);
+    /// // Each warp stores 128 bytes that lie side by side: nothing else is moved.
+    /// assert_eq!(report.memory.global_bytes_moved, 512);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Context::launch`], and when the device of the profile cannot run the kernel.
     pub fn simulate(
@@ -255,6 +281,7 @@ impl Context {
         profile: &ptx_timing::Profile,
         options: &ptx_timing::Options,
     ) -> Result<(ptx_timing::Report, LaunchStats), TimingError> {
+        tally::count(entry);
         let (kernel, launch) = self.prepare(module, entry, config)?;
         ptx_timing::simulate(profile, &kernel, self.memory(), &launch, options)
             .map(|(report, stats)| (report, LaunchStats::interpreted(stats, Engine::Interpreter)))

@@ -46,6 +46,7 @@ mod module;
 mod quiet;
 mod rehearsal;
 mod resources;
+mod tally;
 mod verbose;
 mod verified;
 
@@ -69,4 +70,5 @@ pub use ptx_jit::vector_bits;
 pub use ptx_parse as parse;
 pub use ptx_timing as timing;
 pub use resources::Resources;
+pub use tally::launches;
 pub use verified::{Diagnostics, Verified, VerifyOptions, format};

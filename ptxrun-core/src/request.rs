@@ -8,7 +8,10 @@
 //! | `load` | `kind` (`ptx`, `opencl`), `text`, `name`, `options`, `lenient` | `module`, `ptx`, `kernels`, `findings` |
 //! | `unload` | `module` | |
 //! | `launch` | what [`crate::launch`] says | `stdout`, `engine`, `seconds`, `profile` |
+//! | `launches` | | `launches`: how often each kernel was launched since the last such request, through any interface |
+//! | `findings` | `report`: a line of `PTXRUN_CHECK_REPORT` | `text`: its findings for people |
 
+use ptx_runtime::check::render;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -32,6 +35,13 @@ enum Request {
     },
     /// Runs a kernel.
     Launch(launch::Launch),
+    /// Counts launches.
+    Launches {},
+    /// Shows what checks have found.
+    Findings {
+        /// A line of the file that `PTXRUN_CHECK_REPORT` names.
+        report: Value,
+    },
 }
 
 /// The reply to a request.
@@ -46,6 +56,11 @@ pub(crate) fn serve(request: &[u8]) -> Value {
             json!({"ok": true})
         }
         Ok(Request::Launch(launch)) => launch::launch(launch),
+        Ok(Request::Launches {}) => json!({"ok": true, "launches": ptx_runtime::launches()}),
+        Ok(Request::Findings { report }) => match render::from_json(&report) {
+            Ok((findings, notes)) => json!({"ok": true, "text": render::text(&findings, &notes)}),
+            Err(message) => self::error("report", &message),
+        },
         Err(error) => self::error("request", &error.to_string()),
     }
 }

@@ -255,7 +255,7 @@ fn valgrind_runs_them() {
 
 golden::tests! {
     address_space_is_limited: opencl_in_c(),
-    valgrind_runs_them: both(opencl_in_c(), program(&["valgrind", "--version"])),
+    valgrind_runs_them: both(opencl_in_c(), program(&["valgrind", "--version"]).in_ci()),
     memory_runs_out: opencl_in_c(),
     large_blocks_are_not_to_be_had: opencl_in_c(),
     mappings_fail: opencl_in_c(),

@@ -51,7 +51,7 @@ fn sweeps_on_clusters_survive_a_killed_worker() {
 
 golden::tests! {
     the_package_does_what_its_tests_say:
-        program(&[&python(), "-c", "import numpy, pytest, pyarrow, nbclient, ipykernel"]),
+        program(&[&python(), "-c", "import numpy, pytest, pyarrow, nbclient, ipykernel"]).in_ci(),
     sweeps_on_clusters_survive_a_killed_worker:
-        program(&[&python(), "-c", "import pytest, pyarrow, ray, distributed"]),
+        program(&[&python(), "-c", "import pytest, pyarrow, ray, distributed"]).in_ci(),
 }

@@ -330,6 +330,6 @@ fn lldb_stops_steps_looks_and_goes_back() {
 golden::tests! {
     packets_stop_look_and_go_back: nothing(),
     a_client_that_leaves_lets_the_kernel_run: nothing(),
-    gdb_stops_steps_watches_and_goes_back: program(&["gdb", "--version"]),
+    gdb_stops_steps_watches_and_goes_back: program(&["gdb", "--version"]).in_ci(),
     lldb_stops_steps_looks_and_goes_back: program(&["lldb", "--version"]),
 }

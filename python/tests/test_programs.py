@@ -99,6 +99,102 @@ def test_the_plugin_runs_tests_on_the_emulator(pytester):
     assert unknown.ret == pytest.ExitCode.USAGE_ERROR
 
 
+#: A test module that launches a kernel, which forgets a barrier where it is told so.
+LAUNCHES = """
+import ctypes
+
+import pytest
+
+PTX = b'''
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry turn(.param .u64 out, .param .u32 wait)
+{
+    .reg .pred %p;
+    .reg .b32 %r<8>;
+    .reg .b64 %rd<4>;
+    .shared .b32 tile[64];
+    mov.u32 %r1, %tid.x;
+    shl.b32 %r2, %r1, 2;
+    mov.u32 %r3, tile;
+    add.u32 %r4, %r3, %r2;
+    st.shared.u32 [%r4], %r1;
+    ld.param.u32 %r5, [wait];
+    setp.eq.u32 %p, %r5, 0;
+    @%p bra READ;
+    bar.sync 0;
+READ:
+    xor.b32 %r6, %r2, 252;
+    add.u32 %r6, %r3, %r6;
+    ld.shared.u32 %r7, [%r6];
+    ld.param.u64 %rd1, [out];
+    cvt.u64.u32 %rd2, %r2;
+    add.u64 %rd3, %rd1, %rd2;
+    st.global.u32 [%rd3], %r7;
+    ret;
+}
+'''
+
+
+@pytest.fixture(scope="module")
+def launch():
+    cuda = ctypes.CDLL("libcuda.so.1")
+    ok = lambda status: status == 0 or pytest.fail(str(status))
+    context, module, kernel = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    out = ctypes.c_uint64()
+    ok(cuda.cuInit(0))
+    ok(cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0))
+    ok(cuda.cuModuleLoadData(ctypes.byref(module), PTX))
+    ok(cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b"turn"))
+    ok(cuda.cuMemAlloc_v2(ctypes.byref(out), 256))
+
+    def launch(wait):
+        wait = ctypes.c_uint32(wait)
+        args = (ctypes.c_void_p * 2)(ctypes.addressof(out), ctypes.addressof(wait))
+        ok(cuda.cuLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, None, args, None))
+        ok(cuda.cuCtxSynchronize())
+
+    launch(1)
+    return launch
+
+
+def test_waits(launch):
+    launch(1)
+    launch(1)
+
+
+def test_forgets(launch):
+    launch(0)
+
+
+def test_nothing():
+    pass
+"""
+
+
+def test_the_plugin_counts_launches_and_checks_kernels(pytester):
+    pytester.makepyfile(LAUNCHES)
+    line = [sys.executable, "-m", "pytest", "-p", "ptxrun.pytest_plugin"]
+    if any(e.value == "ptxrun.pytest_plugin" for e in _entry_points()):
+        line = line[:3]
+    plain = pytester.run(*line, "--ptxrun")
+    plain.stdout.fnmatch_lines(["*2 of 1 kernel *::test_waits", "*1 of 1 kernel *::test_forgets"])
+    plain.stdout.no_fnmatch_line("*::test_nothing*")
+    assert plain.ret == 0
+    checked = pytester.run(*line, "--ptxrun", "--ptxrun-check=race")
+    checked.stdout.fnmatch_lines(
+        ["ptxrun: H200, on this machine's processor, checked for race", "*race?read-write?*", "*1 failed, 2 passed*"]
+    )
+    checked.stdout.fnmatch_lines(["FAILED *::test_forgets*"])
+    unknown = pytester.run(*line, "--ptxrun", "--ptxrun-check=banana")
+    unknown.stderr.fnmatch_lines(["*PTXRUN_CHECK*banana*"])
+    assert unknown.ret == pytest.ExitCode.USAGE_ERROR
+    alone = pytester.run(*line, "--ptxrun-check")
+    alone.stderr.fnmatch_lines(["*give both*"])
+    assert alone.ret == pytest.ExitCode.USAGE_ERROR
+
+
 def _entry_points():
     from importlib.metadata import entry_points
 

@@ -46,6 +46,9 @@ enum Task {
         /// Install each in a bare Debian, and time the way to the first result (as root, with debootstrap)
         #[arg(long)]
         install: bool,
+        /// The processor that they are for: x86_64 or aarch64; this machine's without it
+        #[arg(long, conflicts_with = "install")]
+        machine: Option<String>,
     },
     /// Circles between files, long functions and long files, for each crate
     Structure {
@@ -129,7 +132,9 @@ fn main() -> Result<ExitCode> {
             packages::pages(&out)?;
             return Ok(ExitCode::SUCCESS);
         }
-        Task::Dist { out, install } => return packages::dist(&out, install),
+        Task::Dist { out, install, machine } => {
+            return packages::dist(&out, install, machine.as_deref());
+        }
         Task::Structure { crates } => {
             structure::print(
                 Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml")),

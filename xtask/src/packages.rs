@@ -28,12 +28,15 @@ pub fn pages(out: &Path) -> Result<()> {
 }
 
 /// Runs `packaging/dist.py`, and `packaging/install_test.py` where that is asked for.
-pub fn dist(out: &Path, install: bool) -> Result<ExitCode> {
+pub fn dist(out: &Path, install: bool, machine: Option<&str>) -> Result<ExitCode> {
     let pages_at = out.join("work/pages");
     pages(&pages_at)?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging");
     let mut made = Command::new("python3");
     made.arg(folder.join("dist.py")).arg("--out").arg(out).arg("--pages").arg(&pages_at);
+    if let Some(machine) = machine {
+        made.args(["--machine", machine]);
+    }
     if !made.status().context("python3")?.success() {
         return Ok(ExitCode::FAILURE);
     }
