@@ -164,6 +164,7 @@ impl Array {
             normalized: false,
             read_normalized: false,
             srgb: false,
+            seamless: false,
             border: [0; 4],
             texels: Texels::Array(Arc::clone(&self.texels)),
         }
@@ -206,9 +207,6 @@ pub enum Source {
 
 /// The texture of a source and a way to read it.
 pub fn texture(context: &Context, source: &Source, sampling: &Sampling) -> Result<Texture> {
-    if sampling.flags & SEAMLESS != 0 {
-        return Err(Error::NotSupported);
-    }
     let mut texture = match source {
         Source::Nothing => return Err(Error::InvalidValue),
         Source::Array(_, array) => array.texture(),
@@ -232,6 +230,7 @@ pub fn texture(context: &Context, source: &Source, sampling: &Sampling) -> Resul
                 normalized: false,
                 read_normalized: false,
                 srgb: false,
+                seamless: false,
                 border: [0; 4],
                 texels: Texels::Memory { address: *address, pitch: *pitch },
             }
@@ -249,6 +248,8 @@ pub fn texture(context: &Context, source: &Source, sampling: &Sampling) -> Resul
     texture.linear = sampling.linear;
     texture.normalized = sampling.flags & NORMALIZED != 0;
     texture.srgb = sampling.flags & SRGB != 0;
+    let cube = matches!(source, Source::Array(_, array) if array.flags & CUBEMAP != 0);
+    texture.seamless = cube && sampling.flags & SEAMLESS != 0;
     texture.border = sampling.border;
     texture.read_normalized = sampling.flags & READ_AS_INTEGER == 0 && !texture.channel.is_float();
     Ok(texture)

@@ -4,7 +4,7 @@ use crate::class::Class;
 use crate::matched::Match;
 use crate::meaning::{Cx, V};
 pub use crate::reach::Reach;
-use crate::types::{PtxVersion, ptx};
+use crate::types::{PtxVersion, Space, ptx};
 
 /// One syntax shape of an instruction: everything that is known about it.
 ///
@@ -55,6 +55,16 @@ pub struct Row {
     pub waits: bool,
     /// Whether the sink `_` stands for what is written.
     pub sink: fn(&Match) -> Sink,
+    /// What ptxas 13.5 takes as constants in vectors.
+    pub constants: Constants,
+    /// Whether the name of a variable in a space may be an address.
+    pub named: fn(&Match, Space) -> bool,
+    /// Whether a register stands for a vector of which the other elements are 0, by the name of the slot.
+    pub scalars: fn(&Match, &str) -> bool,
+    /// Which element of the coordinates is a layer's number, for which ptxas takes no floats.
+    pub layer: fn(&Match) -> Option<usize>,
+    /// From which targets on the form takes no sampler of its own beside a texture that has one.
+    pub unsampled: fn(&Match) -> Option<u16>,
     /// How the result relates to the hardware's.
     pub exact: Exactness,
     /// Meaning.
@@ -81,6 +91,18 @@ pub enum Sink {
     Allowed,
     /// There is no value that could be written: only the sink goes.
     Only,
+}
+
+/// Constants in the vectors of an instruction.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Constants {
+    /// As in scalars.
+    Free,
+    /// A vector of constants alone has the type of its constants (`.s32`, `.f32` or, of decimal numbers, `.f64`), which
+    /// must be the operand's if that has 32 bits.
+    Vector,
+    /// Every constant has its own type, which must be the operand's.
+    Each,
 }
 
 /// Appends what computes the two factors of a product.
@@ -112,6 +134,11 @@ pub const ROW: Row = Row {
     reach: Reach::Lane,
     waits: false,
     sink: |_| Sink::Never,
+    constants: Constants::Free,
+    named: |_, _| true,
+    scalars: |_, _| false,
+    layer: |_| None,
+    unsampled: |_| None,
     exact: Exactness::Bit,
     sem: Sem::None,
 };

@@ -69,6 +69,33 @@ impl Table {
         Some(Match::new(row, notation, notation.elems.iter().map(|e| Some(e.choices[0])).collect()))
     }
 
+    /// An opcode without the modifiers that ptxas passes over ([`rows::PASSED_OVER`]): none that a row of the mnemonic has,
+    /// nor one before a part of the name.
+    pub fn without_passed_over(&self, opcode: &str) -> Option<String> {
+        let mnemonic = opcode.split('.').next()?;
+        let rows = self.by_mnemonic.get(mnemonic)?;
+        let taken = |part: &str| {
+            let mut elems = rows.iter().flat_map(|row| &self.entries[*row].1.elems);
+            elems.any(|elem| elem.choices.iter().any(|token| token.strip_prefix('.') == Some(part)))
+        };
+        let parts = rows::NAME_PARTS.iter().find(|(m, _)| *m == mnemonic).map_or("", |(_, p)| p);
+        let is_name = |part: &str| parts.split(' ').any(|p| p.strip_prefix('.') == Some(part));
+        let mut seen = 0u32;
+        let mut kept = Vec::new();
+        for part in opcode.split('.') {
+            match rows::PASSED_OVER.iter().position(|line| line.contains(&part)) {
+                Some(line) if seen & (1 << line) != 0 || taken(part) => return None,
+                Some(_) if part.ends_with("ref") && rows::TYPES_CHECKED.contains(&mnemonic) => {
+                    return None;
+                }
+                Some(line) => seen |= 1 << line,
+                None if seen != 0 && is_name(part) => return None,
+                None => kept.push(part),
+            }
+        }
+        (seen != 0).then(|| kept.join("."))
+    }
+
     /// Every row with its notation, in table order.
     pub fn rows(&self) -> impl Iterator<Item = (&'static Row, &'static Notation)> + use<> {
         table().entries.iter().map(|(r, s)| (*r, s))

@@ -9,6 +9,23 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::types::Ty;
+
+/// What the value of a variable that stands for an object holds beside the object's handle: its kind. Read off ptxas
+/// 13.5, whose `mov` of such a variable sets one of the three uppermost bits, and whose `istypep` tests it.
+#[must_use]
+pub const fn kind_bits(ty: Ty) -> u64 {
+    match ty {
+        Ty::TexRef => 1 << 61,
+        Ty::SamplerRef => 1 << 62,
+        Ty::SurfRef => 1 << 63,
+        _ => 0,
+    }
+}
+
+/// The bits of such a value that are the handle.
+pub const HANDLE: u64 = (1 << 61) - 1;
+
 /// Type of one channel of a texel.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]
@@ -30,6 +47,20 @@ impl Channel {
             Channel::U8 | Channel::S8 => 1,
             Channel::U16 | Channel::S16 | Channel::F16 => 2,
             Channel::U32 | Channel::S32 | Channel::F32 => 4,
+        }
+    }
+    /// What a formatted store makes of 32 bits: an integer is clamped to the component, a float is cut to 16 bits, and
+    /// ends at the largest finite number. As an H100 does.
+    #[must_use]
+    pub fn component(self, number: u32) -> u32 {
+        let clamped = |low: i32, high: i32| number.cast_signed().clamp(low, high).cast_unsigned();
+        match self {
+            Channel::U8 => number.min(0xff),
+            Channel::U16 => number.min(0xffff),
+            Channel::S8 => clamped(-128, 127),
+            Channel::S16 => clamped(-32768, 32767),
+            Channel::U32 | Channel::S32 | Channel::F32 => number,
+            Channel::F16 => cut_to_half(number),
         }
     }
     /// Whether texels are floating-point numbers.
@@ -100,6 +131,8 @@ pub struct Texture {
     pub read_normalized: bool,
     /// Bytes that are read as numbers hold sRGB colours: the first three channels become linear.
     pub srgb: bool,
+    /// Filters of a cube map go on at the faces next to one.
+    pub seamless: bool,
     /// The colour of [`Address::Border`]: floats, or integers where integers are read.
     pub border: [u32; 4],
     /// The texels.
@@ -155,6 +188,7 @@ impl Texture {
             normalized: false,
             read_normalized: false,
             srgb: false,
+            seamless: false,
             border: [0; 4],
             texels: Texels::Array(texels),
         }
@@ -217,8 +251,8 @@ impl Texture {
         layer: u32,
         read: &mut dyn TexelSource<E>,
     ) -> Result<[u32; 4], E> {
-        // Integers that are read as integers cannot be blended.
-        if !self.linear || !self.reads_float() {
+        // Integers of 8 and 16 bits that are read as integers cannot be blended; those of 32 bits are never anything else.
+        if !self.linear || !(self.reads_float() || self.read_normalized) {
             let mut index = [0; 3];
             for d in 0..usize::from(self.dimensions) {
                 index[d] = self.wrap(self.coordinate(at[d], d).floor() as i64, d);
@@ -226,11 +260,15 @@ impl Texture {
             let raw = self.raw(index, layer, self.outside(), read)?;
             return Ok(self.read_all(raw));
         }
-        let (base, weights) = self.footprint(at);
+        let (base, mut weights) = self.footprint(at);
         let count = 1 << self.dimensions;
         let mut texels = [[0; 4]; 8];
         for (corner, texel) in texels.iter_mut().enumerate().take(count) {
-            *texel = self.raw(self.corner(base, corner), layer, self.outside(), read)?;
+            let Some((index, layer)) = self.texel_at(base, corner, layer) else {
+                share(&mut weights, corner);
+                continue;
+            };
+            *texel = self.raw(index, layer, self.outside(), read)?;
         }
         let mut out = [0; 4];
         for (c, out) in out.iter_mut().enumerate().take(usize::from(self.channels)) {
@@ -253,12 +291,26 @@ impl Texture {
         read: &mut dyn TexelSource<E>,
     ) -> Result<[u32; 4], E> {
         let (base, _) = self.footprint([at[0], at[1], 0.0]);
-        let mut out = [0; 4];
-        for (corner, out) in [2, 3, 1, 0].into_iter().zip(&mut out) {
-            let texel = self.raw(self.corner(base, corner), layer, self.outside(), read)?;
-            *out = self.read_out(texel[c & 3], c & 3);
+        let (mut texels, mut missing) = ([0; 4], None);
+        for (corner, texel) in texels.iter_mut().enumerate() {
+            match self.texel_at(base, corner, layer) {
+                Some((index, layer)) => {
+                    *texel = self.raw(index, layer, self.outside(), read)?[c & 3];
+                }
+                None => missing = Some(corner),
+            }
         }
-        Ok(out)
+        let value = |corner: usize| {
+            if missing != Some(corner) {
+                return self.read_out(texels[corner], c & 3);
+            }
+            let mut weights = [0; 8];
+            weights[corner] = 1 << FRACTION;
+            share(&mut weights, corner);
+            let taps: [(i64, u32); 4] = std::array::from_fn(|i| (weights[i], texels[i]));
+            if self.reads_float() { self.blend(&taps, c & 3) } else { 0 }
+        };
+        Ok([2, 3, 1, 0].map(value))
     }
 
     /// The coordinate in texels.
@@ -325,6 +377,22 @@ impl Texture {
             index[d] = self.wrap(base[d] + (corner >> d & 1) as i64, d);
         }
         index
+    }
+
+    /// Index and layer of a corner of a footprint; `None` for the texel that is missing where three faces of a cube
+    /// meet.
+    fn texel_at(&self, base: [i64; 3], corner: usize, layer: u32) -> Option<([i64; 3], u32)> {
+        let n = i64::from(self.size[0]);
+        let at: [i64; 2] = std::array::from_fn(|d| base[d] + (corner >> d & 1) as i64);
+        let outside = at.map(|i| !(0..n).contains(&i));
+        match (self.seamless, outside) {
+            (false, _) | (true, [false, false]) => Some((self.corner(base, corner), layer)),
+            (true, [true, true]) => None,
+            (true, _) => {
+                let (face, [x, y]) = next_face(layer % 6, at, n);
+                Some(([x, y, 0], layer - layer % 6 + face))
+            }
+        }
     }
 
     /// The border's colour as stored bits of a texel.
@@ -423,7 +491,8 @@ impl Texture {
         }
     }
 
-    /// The weighted sum of the stored bits `taps` of channel `c`, as the float that the fetch returns.
+    /// The weighted sum of the stored bits `taps` of channel `c`, as the fetch returns it: a float, of 32-bit integers one
+    /// of those.
     fn blend(&self, taps: &[(i64, u32)], c: usize) -> u32 {
         if self.holds_srgb(c) {
             let value = |v| half::f16::from_bits(linear_half(v)).to_f32();
@@ -450,7 +519,10 @@ impl Texture {
                 let sum = weighted(taps, 11, |v| half::f16::from_bits(v as u16).to_f32());
                 half_away(sum, 11, -13).to_bits()
             }
-            _ => half_away(weighted(taps, 24, f32::from_bits), 24, -125).to_bits(),
+            // These are cut off.
+            Channel::U32 => (total(&|v| i64::from(v)) >> FRACTION) as u32,
+            Channel::S32 => (total(&|v| i64::from(v as i32)) >> FRACTION) as u32,
+            Channel::F32 => half_away(weighted(taps, 24, f32::from_bits), 24, -125).to_bits(),
         }
     }
 
@@ -544,6 +616,57 @@ pub fn cube_face([x, y, z]: [f32; 3]) -> (u32, [f32; 2]) {
         (5, -z, -x, -y)
     };
     (face, [(s / m + 1.0) / 2.0, (t / m + 1.0) / 2.0])
+}
+
+/// Gives the weight of a corner of a footprint that has no texel to the three others: a third to each neighbour,
+/// rounded, and the rest to the one across.
+fn share(weights: &mut [i64; 8], corner: usize) {
+    let whole = std::mem::take(&mut weights[corner]);
+    let third = (whole * 85 + 128) >> FRACTION;
+    weights[corner ^ 1] += third;
+    weights[corner ^ 2] += third;
+    weights[corner ^ 3] += whole - 2 * third;
+}
+
+/// The texel of the next face that a texel of `face` would be which lies outside of it, in one dimension by one place.
+fn next_face(face: u32, at: [i64; 2], n: i64) -> (u32, [i64; 2]) {
+    // Where the edge is met: from -1 to 1, in steps of half a texel, so that all is exact.
+    let [s, t] = at.map(|i| (2 * i + 1 - n).clamp(-n, n));
+    let direction = match face {
+        0 => [n, -t, -s],
+        1 => [-n, -t, s],
+        2 => [s, n, t],
+        3 => [s, -n, -t],
+        4 => [s, -t, n],
+        _ => [-s, -t, -n],
+    };
+    // The axis that is as long as that of the face.
+    let own = (face / 2) as usize;
+    let axis = (0..3).find(|&d| d != own && direction[d].abs() == n).unwrap_or(own);
+    let [x, y, z] = direction;
+    let (next, s, t) = match (axis, direction[axis] > 0) {
+        (0, true) => (0, -z, -y),
+        (0, false) => (1, z, -y),
+        (1, true) => (2, x, z),
+        (1, false) => (3, x, -z),
+        (_, true) => (4, x, -y),
+        (_, false) => (5, -x, -y),
+    };
+    (next, [s, t].map(|v| ((v + n) / 2).clamp(0, n - 1)))
+}
+
+/// The half-precision number next to a float on the side of zero. NaNs keep what fits of their payload, and stay NaN.
+fn cut_to_half(bits: u32) -> u32 {
+    let (sign, exponent, fraction) = (bits >> 16 & 0x8000, bits >> 23 & 0xff, bits & 0x7f_ffff);
+    let magnitude = match exponent {
+        0xff if fraction == 0 => 0x7c00,
+        0xff => 0x7c00 | (fraction >> 13).max(1),
+        143.. => 0x7bff,
+        113..143 => (exponent - 112) << 10 | fraction >> 13,
+        103..113 => (fraction | 1 << 23) >> (126 - exponent),
+        _ => 0,
+    };
+    sign | magnitude
 }
 
 /// The linear value of a byte of sRGB (IEC 61966-2-1), rounded to half precision as the fetches of an H200 are.

@@ -1,4 +1,4 @@
-//! Cube maps and formatted surface accesses, on both engines. By the manual; no hardware was recorded.
+//! Cube maps and formatted surface accesses, on both engines; `objects.rs` has what an H100 says.
 
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .ent
 .visible .entry surfaces(.param .u64 s)\n{
     .reg .b32 %r<8>; .reg .b64 %rd<4>;
     ld.param.u64 %rd1, [s]; mov.u32 %r1, %tid.x; mov.b32 %r2, 1; mov.b32 %r3, 7; mov.b32 %r4, -9;
+    shl.b32 %r5, %r1, 2; sust.b.2d.b32.trap [%rd1, %r5], %r1;
     sust.p.2d.v2.b32.trap [%rd1, {%r1, %r2}], {%r1, %r3};
     mov.b32 %r1, 2; sured.p.min.2d.b32.trap [%rd1, {%r1, %r2}], %r4;
     ret;\n}\n";
@@ -89,15 +90,18 @@ fn formatted_accesses_count_texels() {
     let words = |surface: &Texture| -> Vec<i32> {
         surface.bytes().as_chunks().0.iter().map(|b| i32::from_le_bytes(*b)).collect()
     };
-    // One component: the second number is ignored. Signed components have a signed minimum.
+    // One register is the first coordinate, the other one 0. One component: the second number is ignored. Signed components have a signed minimum.
     let signed = Arc::new(Texture::array(&[4, 2], Channel::S32, 1, &[]));
     launch(&signed).unwrap();
-    assert_eq!(words(&signed), [0, 0, 0, 0, 0, 1, -9, 3]);
+    assert_eq!(words(&signed), [0, 1, 2, 3, 0, 1, -9, 3]);
     let unsigned = Arc::new(Texture::array(&[4, 2], Channel::U32, 1, &[]));
     launch(&unsigned).unwrap();
-    assert_eq!(words(&unsigned), [0, 0, 0, 0, 0, 1, 2, 3]);
-    // Nothing says how numbers become bytes.
+    assert_eq!(words(&unsigned), [0, 1, 2, 3, 0, 1, 2, 3]);
+    // Smaller texels end sooner.
     let bytes = Arc::new(Texture::array(&[4, 2], Channel::U8, 1, &[]));
     let error = launch(&bytes).unwrap_err();
-    assert!(error.to_string().contains("only components of 32 bits"), "{error}");
+    assert!(
+        error.to_string().contains("byte 4 of row 0, plane 0 is outside the surface"),
+        "{error}"
+    );
 }

@@ -72,6 +72,19 @@ functions! {
         write(map, &Request { data_type, address, sizes, strides, steps, shape, interleave, swizzle, l2, fill })
     }
 
+    cuTensorMapEncodeIm2colWide [12080 => cuTensorMapEncodeIm2colWide] (
+        map: Raw, data_type: u32, rank: u32, address: u64, sizes: In<u64>, strides: In<u64>,
+        lower: i32, upper: i32, channels: u32, pixels: u32, steps: In<u32>,
+        interleave: u32, mode: u32, swizzle: u32, l2: u32, fill: u32,
+    ) {
+        context::current()?;
+        let map = object(map)?;
+        let Tensor { sizes, strides, steps } = Tensor::read(rank, sizes, strides, steps)?;
+        let shape = Shape::Wide { lower, upper, channels, pixels, mode };
+        let (sizes, strides, steps) = (&sizes, &strides, &steps);
+        write(map, &Request { data_type, address, sizes, strides, steps, shape, interleave, swizzle, l2, fill })
+    }
+
     cuTensorMapReplaceAddress [12000 => cuTensorMapReplaceAddress] (map: Raw, address: u64) {
         context::current()?;
         let map = object(map)?;

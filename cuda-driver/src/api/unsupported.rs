@@ -1,6 +1,6 @@
 //! Functions that a driver exports and this one does not implement: each says so by name, once, and returns
-//! `CUDA_ERROR_NOT_SUPPORTED`. Among them are memory shared between processes by `cuIpc…`, tensor maps of mode
-//! `im2col::w`, graphics, external memory, and the forms of before CUDA 3.2 with addresses of 32 bits.
+//! `CUDA_ERROR_NOT_SUPPORTED`. Among them are memory shared between processes by `cuIpc…`, graphics, external memory,
+//! and the forms of before CUDA 3.2 with addresses of 32 bits.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -237,7 +237,6 @@ unsupported! {
     cuStreamEndCaptureToCig [13010 => cuStreamEndCaptureToCig; 13010 => cuStreamEndCaptureToCig_ptsz];
     cuStreamGetDevResource [13010 => cuStreamGetDevResource; 13010 => cuStreamGetDevResource_ptsz];
     cuStreamGetGreenCtx [12040 => cuStreamGetGreenCtx];
-    cuTensorMapEncodeIm2colWide [12080 => cuTensorMapEncodeIm2colWide];
     cuTensorMapSetAllocationClass [13050 => cuTensorMapSetAllocationClass];
     cuTexRefGetAddress [2000 => cuTexRefGetAddress];
     cuTexRefGetBorderColor [8000 => cuTexRefGetBorderColor];

@@ -10,7 +10,7 @@ use cuda_driver::api;
 /// A function of the driver as every one can be called: up to 15 integers or pointers.
 #[rustfmt::skip]
 type Function = unsafe extern "C" fn(
-    u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64,
+    u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64,
 ) -> u32;
 
 fn foreign() -> Option<&'static libloading::Library> {
@@ -38,13 +38,13 @@ fn address(symbol: &str) -> *const c_void {
 
 /// Calls a function; what it does not take is ignored by the calling convention.
 pub fn call(symbol: &str, args: &[u64]) -> u32 {
-    let mut all = [0; 15];
+    let mut all = [0; 16];
     all[..args.len()].copy_from_slice(args);
-    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = all;
+    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q] = all;
     // SAFETY: integers and pointers are passed alike, and the tests pass what the function takes.
     unsafe {
         let function: Function = std::mem::transmute(address(symbol));
-        function(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)
+        function(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q)
     }
 }
 

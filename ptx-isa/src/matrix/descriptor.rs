@@ -60,6 +60,8 @@ pub struct Descriptor {
     pub width: u32,
     /// Bytes that the swizzle keeps together: 16 or 32.
     pub atom: u32,
+    /// `leading` is no distance: it is the address at which rows go on that reach beyond their swizzled 128 bytes.
+    pub absolute: bool,
 }
 
 impl Descriptor {
@@ -79,20 +81,19 @@ impl Descriptor {
             base: (d >> 49 & 7) as u32,
             width,
             atom: 16,
+            absolute: false,
         })
     }
 
     /// Decodes the 64 bits as `tcgen05` has them.
     ///
     /// # Errors
-    /// When a field has a value without meaning, or the stride along k is an address (which `sm_103a` alone has).
+    /// When a field has a value without meaning, or the stride along k is an address and rows are not swizzled over 128
+    /// bytes.
     pub(crate) fn decode_tensor(d: u64) -> Result<Self, MatrixError> {
         let bad = |what| Err(MatrixError::Descriptor(d, what));
         if d >> 46 & 7 != 1 {
             return bad("bits 46 to 48 must be 0b001");
-        }
-        if d >> 52 & 1 != 0 {
-            return bad("a leading dimension given as an address (bit 52) is not executed");
         }
         let (width, atom) = match d >> 61 {
             0 => (16, 16),
@@ -102,13 +103,31 @@ impl Descriptor {
             6 => (32, 16),
             _ => return bad("swizzling modes (bits 61 to 63) are 0, 1, 2, 4 and 6"),
         };
+        let absolute = d >> 52 & 1 != 0;
+        if absolute && (width, atom) != (128, 16) {
+            return bad(
+                "a leading dimension given as an address (bit 52) needs the swizzle of 128 bytes",
+            );
+        }
         let fields = Self::decode(d & !(3 << 62))?;
-        Ok(Self { width, atom, ..fields })
+        Ok(Self { width, atom, absolute, ..fields })
     }
 
     /// Byte address of the 16-byte aligned access at (`x`, `byte`): `x` counts rows of A or columns
     /// of B, `byte` runs along k (K-major).
     fn k_major(&self, x: u32, byte: u32) -> u32 {
+        if self.absolute {
+            let inner = self.start % self.width + byte;
+            let start = match inner < self.width {
+                true => self.start - self.start % self.width,
+                false => self.leading,
+            };
+            let within = start
+                .wrapping_add(x / 8 * self.stride)
+                .wrapping_add(x % 8 * self.width)
+                .wrapping_add(inner % self.width);
+            return self.swizzle(within);
+        }
         let within = self
             .start
             .wrapping_add(x / 8 * self.stride)
@@ -192,5 +211,23 @@ impl Descriptor {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Descriptor;
+
+    /// As CUTLASS describes blocks of 48 bytes for sm_103a: the part beyond 128 bytes lies where the next tile begins.
+    #[test]
+    fn rows_go_on_at_an_address() {
+        let field = |at: u64| at >> 4;
+        let d =
+            field(1024 + 96) | field(8192) << 16 | field(1024) << 32 | 1 << 46 | 1 << 52 | 2 << 61;
+        let d = Descriptor::decode_tensor(d).unwrap();
+        assert_eq!([0, 16, 32].map(|byte| d.k_major(0, byte)), [1120, 1136, 8192]);
+        // Row 1 exchanges neighbours, row 9 too, in the next eight rows.
+        assert_eq!([0, 16, 32].map(|byte| d.k_major(1, byte)), [1264, 1248, 8192 + 128 + 16]);
+        assert_eq!(d.k_major(9, 32), 8192 + 1024 + 128 + 16);
     }
 }

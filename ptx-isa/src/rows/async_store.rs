@@ -54,7 +54,6 @@ pub static ROWS: &[Row] = &[
         op: Operation::Store,
         floors: &[],
         since: ptx(9, 2),
-        exact: Exactness::Manual,
         sem: Sem::Ops(store_wide),
         ..ST
     },
@@ -75,11 +74,13 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "st.bulk{.weak}{.shared::cta} [a], size:.b64, #init=0:.u32",
+        named: |m, _| !m.has(".shared::cta"),
         sem: Sem::Ops(fill),
         ..ST_BULK
     },
     Row {
         syntax: "st.bulk{.weak}{.shared::cta} [a], size:.b32, #init=0:.u32",
+        named: |m, _| !m.has(".shared::cta"),
         since: ptx(9, 0),
         sem: Sem::Ops(fill),
         ..ST_BULK

@@ -60,7 +60,6 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar]",
         since: ptx(9, 2),
-        exact: Exactness::Manual,
         sem: Sem::Ops(bulk_inner),
         ..CP
     },
@@ -98,7 +97,6 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar], policy:.u64",
         since: ptx(9, 2),
-        exact: Exactness::Manual,
         sem: Sem::Ops(bulk_inner),
         ..CP
     },
@@ -145,7 +143,6 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob.b128 [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar]",
         since: ptx(9, 2),
-        exact: Exactness::Manual,
         sem: Sem::Ops(bulk_inner),
         ..CP
     },
@@ -188,7 +185,6 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob.b128 [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar], policy:.u64",
         since: ptx(9, 2),
-        exact: Exactness::Manual,
         sem: Sem::Ops(bulk_inner),
         ..CP
     },

@@ -3,7 +3,7 @@
 use crate::class::Class;
 use crate::meaning::V;
 use crate::row::{Exactness, ROW, Row, Sem};
-use crate::types::ptx;
+use crate::types::{Space, ptx};
 
 /// Priorities of a cache policy.
 const POLICY: &[(&str, &str)] = &[
@@ -62,6 +62,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "prefetchu.L1 [a]",
         does: "Brings a line into the uniform cache; a hint.",
+        named: |_, space| space == Space::Global,
         sm: 20,
         ..HINTS
     },

@@ -45,7 +45,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "mapa{.space}.type d, &a, b:.u32",
         does: "Maps an address in shared memory to that of another block of the cluster.",
-        sets: &[CLUSTER, ("type", ".u32 .u64")],
+        sets: &[CLUSTER, ("type", ".u32 .u64 .s32 .s64")],
         section: "9.7.10.26",
         sem: Sem::Ops(mapa),
         ..C
@@ -53,7 +53,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "getctarank{.space}.type d:.u32, &a",
         does: "Gives the rank of the block that a shared address belongs to.",
-        sets: &[CLUSTER, ("type", ".u32 .u64")],
+        sets: &[CLUSTER, ("type", ".u32 .u64 .s32 .s64")],
         section: "9.7.10.27",
         sem: Sem::Ops(getctarank),
         ..C
@@ -68,9 +68,10 @@ pub static ROWS: &[Row] = &[
         ..C
     },
     Row {
-        syntax: "setmaxnreg.action.sync.aligned.u32 #a=24|32|40|48|56|64|72|80|88|96|104|112|120|128|136|144|152|160|168|176|184|192|200|208|216|224|232|240|248|256:.u32",
+        syntax: "setmaxnreg.action.sync.aligned.type #a=24|32|40|48|56|64|72|80|88|96|104|112|120|128|136|144|152|160|168|176|184|192|200|208|216|224|232|240|248|256:.u32",
         does: "Changes the number of registers of each thread of the warp.",
-        sets: &[("action", ".inc .dec")],
+        // ptxas takes the signed type as well.
+        sets: &[("action", ".inc .dec"), ("type", ".u32 .s32")],
         section: "9.7.21.5",
         sink: |_| Sink::Allowed,
         since: ptx(8, 0),

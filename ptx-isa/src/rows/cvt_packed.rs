@@ -123,7 +123,7 @@ pub static ROWS: &[Row] = &[
     },
     // cvt.pack
     Row {
-        syntax: "cvt.pack.sat.convert.s32 d:.u32, a:.s32>, b:.s32>",
+        syntax: "cvt.pack.sat.convert.s32 d:.u32>, a:.s32>, b:.s32>",
         sets: &[("convert", ".u16 .s16")],
         since: ptx(6, 5),
         sm: 72,
@@ -131,7 +131,7 @@ pub static ROWS: &[Row] = &[
         ..CVT_PACK
     },
     Row {
-        syntax: "cvt.pack.sat.convert.s32.b32 d:.u32, a:.s32>, b:.s32>, c:.b32>",
+        syntax: "cvt.pack.sat.convert.s32.b32 d:.u32>, a:.s32>, b:.s32>, c:.b32>",
         sets: &[("convert", ".u2 .s2 .u4 .s4 .u8 .s8")],
         since: ptx(6, 5),
         sm: 72,

@@ -1,5 +1,6 @@
 //! Arithmetic of `.f16` and `.bf16` (PTX ISA 9.7.4).
 
+use super::float::rounding;
 use crate::class::Class;
 use crate::matched::Match;
 use crate::meaning::{Cx, V};
@@ -113,13 +114,13 @@ pub static ROWS: &[Row] = &[
         ..FMA
     },
     Row {
-        // Not in the manual. ptxas takes these and multiplies the operands as `.f16`, so there is
-        // no result to agree with.
+        // Not in the manual; what ptxas 13.5 makes of it, see `directed`.
         syntax: "fma.rnd{.oob}{.relu}.type d, a, b, c",
         sets: &[("rnd", ".rz .rm .rp"), BF16],
         floors: &[floor(".oob", ptx(8, 1), 90)],
         since: ptx(7, 0),
         sm: 80,
+        sem: Sem::Ops(directed),
         ..FMA
     },
     Row {
@@ -185,5 +186,23 @@ fn arithmetic(x: &mut Cx, op: Hop) {
             x.op_k(Op::FmaOobHalf, &[a, b, c], mode.0)
         }
     };
+    x.wr("d", d);
+}
+
+/// `fma` of `.bf16` with a directed rounding, which the manual does not have and ptxas takes. As its code (13.5) does on
+/// an H100: a pair is rounded to nearest whatever the modifier says, and a single number is taken for an `.f16`:
+/// widened, multiplied and added as an `.f32` with that rounding, and rounded to an `.f16` to nearest, without `.relu`
+/// and `.oob`.
+fn directed(x: &mut Cx) {
+    if x.ty() == Ty::Bf16x2 {
+        return arithmetic(x, if x.has(".oob") { Hop::FmaOob } else { Hop::Fma });
+    }
+    let mode = Mode::NONE.rnd(rounding(x));
+    let v = ["a", "b", "c"].map(|name| {
+        let half = x.rd(name);
+        x.op1(Op::CvtF32F16, half)
+    });
+    let wide = x.op_k(Op::FmaModeF32, &v, mode.0);
+    let d = x.op1(Op::CvtF16F32, wide);
     x.wr("d", d);
 }

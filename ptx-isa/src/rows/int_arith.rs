@@ -99,7 +99,6 @@ pub static ROWS: &[Row] = &[
         sm: 80,
         section: "9.7.1.5",
         class: class::multiply,
-        exact: Exactness::Manual,
         sem: Sem::Ops(|x| {
             let (a, b, c) = (x.rd("a"), x.rd("b"), x.rd("c"));
             let p = x.op_k(Op::ClmulD, &[a, b], u32::from(x.has(".hi")));

@@ -125,7 +125,7 @@ pub static ROWS: &[Row] = &[
     },
     // Arrivals.
     Row {
-        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.b64 d:.u64, [mbar], count=1..1048575:.u32",
+        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.b64 d:.u64, [mbar], count=1..4294967295:.u32",
         sets: &[RELEASE, SCOPE, ANY],
         since: ptx(7, 8),
         sm: 90,
@@ -145,13 +145,13 @@ pub static ROWS: &[Row] = &[
         ..MBARRIER_ARRIVE
     },
     Row {
-        syntax: "mbarrier.arrive.noComplete{.sem}{.scope}{.space}.b64 d:.u64, [mbar], count=1..1048575:.u32",
+        syntax: "mbarrier.arrive.noComplete{.sem}{.scope}{.space}.b64 d:.u64, [mbar], count=1..4294967295:.u32",
         sets: &[("sem", ".release"), ("scope", ".cta"), CTA],
         sem: Sem::Ops(|x| arrivals(x, 0)),
         ..MBARRIER_ARRIVE
     },
     Row {
-        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.b64 d:.u64, [mbar], count=1..1048575:.u32",
+        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.b64 d:.u64, [mbar], count=1..4294967295:.u32",
         sets: &[RELEASE, SCOPE, ANY],
         since: ptx(7, 8),
         sm: 90,
@@ -171,13 +171,13 @@ pub static ROWS: &[Row] = &[
         ..MBARRIER_ARRIVE_DROP
     },
     Row {
-        syntax: "mbarrier.arrive_drop.noComplete{.sem}{.scope}{.space}.b64 d:.u64, [mbar], count=1..1048575:.u32",
+        syntax: "mbarrier.arrive_drop.noComplete{.sem}{.scope}{.space}.b64 d:.u64, [mbar], count=1..4294967295:.u32",
         sets: &[("sem", ".release"), ("scope", ".cta"), CTA],
         sem: Sem::Ops(|x| arrivals(x, arrive_flag::DROP)),
         ..MBARRIER_ARRIVE_DROP
     },
     Row {
-        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.u64, [mbar]{, count=1..1048575:.u32}, mask:.u32",
+        syntax: "mbarrier.arrive{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.u64, [mbar]{, count=1..4294967295:.u32}, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
         sem: Sem::Ops(|x| multicast(x, 0)),
         ..MBARRIER_ARRIVE_FORM
@@ -189,7 +189,7 @@ pub static ROWS: &[Row] = &[
         ..MBARRIER_ARRIVE_FORM
     },
     Row {
-        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.u64, [mbar]{, count=1..1048575:.u32}, mask:.u32",
+        syntax: "mbarrier.arrive_drop{.sem}{.scope}{.space}.multicast::cluster::32b.b64 d:.u64, [mbar]{, count=1..4294967295:.u32}, mask:.u32",
         sets: &[RELEASE, SCOPE, ("space", ".shared::cluster")],
         sem: Sem::Ops(|x| multicast(x, arrive_flag::DROP)),
         ..MBARRIER_ARRIVE_DROP_FORM

@@ -119,7 +119,7 @@ pub static ROWS: &[Row] = &[
         ..LD
     },
     Row {
-        syntax: "ld.proxy::readonly{.space}{.cop}{.l1}{.l2}{.hint}{.fetch}{.vec}.type d*vec>, [a]{, policy:.u64}",
+        syntax: "ld.proxy::readonly{.space}{.cop}{.vec}.type d*vec>, [a]",
         sets: LOAD_SETS,
         since: ptx(9, 4),
         sm: 90,

@@ -5,7 +5,7 @@ use crate::matched::Match;
 use crate::matrix::{Elem, MatrixError, Mma, Scale, ScaledMma, narrow, run};
 use crate::meaning::{Cx, V};
 use crate::num::narrow::Narrow;
-use crate::row::{Exactness, Floor, ROW, Reach, Row, Sem, floor};
+use crate::row::{Constants, Exactness, Floor, ROW, Reach, Row, Sem, floor};
 use crate::types::{Kind, Ty, ptx};
 
 const LAYOUT: [(&str, &str); 2] = [("alayout", ".row .col"), ("blayout", ".row .col")];
@@ -17,6 +17,7 @@ pub(super) const M: Row = Row {
     exact: Exactness::Recorded("tensor core, H200"),
     counts: Some(counts),
     sem: Sem::Ops(mma),
+    constants: Constants::Vector,
     ..ROW
 };
 

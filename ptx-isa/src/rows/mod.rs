@@ -207,6 +207,34 @@ pub const IGNORED: &[(&str, &str)] = &[
     ("sub", ".pred"),
 ];
 
+/// Modifiers that ptxas 13.5 passes over in instructions without a use for them: of each line one.
+pub(crate) const PASSED_OVER: &[&[&str]] = &[
+    &[
+        "global_address",
+        "rank",
+        "box_dim",
+        "global_dim",
+        "global_stride",
+        "element_stride",
+        "elemtype",
+        "interleave_layout",
+        "swizzle_mode",
+        "swizzle_atomicity",
+        "fill_mode",
+    ],
+    &["finite", "infinite", "normal", "notanumber", "number", "subnormal"],
+    &["acc::f16", "acc::f32"],
+    &["b4x16_p64"],
+    &["b6x16_p32"],
+    &["b8x16"],
+    &["samplerref"],
+    &["surfref"],
+    &["texref"],
+];
+
+/// Instructions whose types ptxas checks: it passes over none of objects there.
+pub(crate) const TYPES_CHECKED: &[&str] = &["bar", "ld", "mov", "stacksave", "suld", "tex"];
+
 /// Modifiers that ptxas 13.5 reads twice as it does once.
 pub const REPEATABLE: &[&str] =
     &[".sync", ".approx", ".sat", ".satfinite", ".relu", ".NaN", ".cc", ".shiftamt"];
@@ -221,6 +249,7 @@ pub const NAME_PARTS: &[(&str, &str)] = &[
         "cp",
         ".async .mbarrier .arrive .bulk .tensor .prefetch .commit_group .wait_group .wait_all .reduce",
     ),
+    ("clmad", ".lo .hi"),
     ("createpolicy", ".fractional .range .cvt"),
     ("cvt", ".pack"),
     ("cvta", ".to"),
@@ -250,6 +279,7 @@ pub const NAME_PARTS: &[(&str, &str)] = &[
     ),
     ("tensormap", ".replace"),
     ("tex", ".base .level .grad"),
+    ("txq", ".level"),
     ("wgmma", ".fence .mma_async .commit_group .wait_group"),
     ("wmma", ".load .a .b .c .mma .store .d"),
 ];

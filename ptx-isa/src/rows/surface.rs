@@ -1,7 +1,8 @@
 //! Surface loads, stores and reductions (PTX ISA 9.7.11) over [`crate::texture`].
 
 use super::texture::{
-    ARRAY, Coordinates, FORMATTED, GEOMETRY, LAYERED, SURFACE, boundary, lanes, no_object, surface,
+    ARRAY, Coordinates, FORMATTED, GEOMETRY, LAYERED, SURFACE, boundary, handles, lanes, no_object,
+    surface,
 };
 use crate::effect::{ArrayTouch, AtomOp, Fault, Flow, Machine, WarpOp};
 use crate::matched::Match;
@@ -26,6 +27,8 @@ const SURED: Row = Row {
     check: Some(reduced),
     ..SURFACE
 };
+
+const FORMATS: Exactness = Exactness::Recorded("surface formats, H100");
 
 /// A vector has 128 bits at most.
 fn short(m: &Match) -> Result<(), String> {
@@ -78,7 +81,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "sust.p.geom{.vec}.type.clamp [a:.surfref, b*+:.s32], c*vec",
         sets: &[GEOMETRY, ("type", ".b32"), CLAMP],
-        exact: Exactness::Manual,
+        exact: FORMATS,
         sem: Sem::Ops(sust),
         ..SUST
     },
@@ -91,7 +94,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "sured.p.op.geom.type.clamp [a:.surfref, b*+:.s32], c",
         sets: &[REDUCTION, GEOMETRY, ("type", ".b32 .b64"), CLAMP],
-        exact: Exactness::Manual,
+        exact: FORMATS,
         sem: Sem::Ops(sured),
         ..SURED
     },
@@ -145,7 +148,7 @@ fn touch(
 
 fn load(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let [flags, count, bytes, _] = op.k;
-    let handles = m.src_d(0);
+    let handles = handles(m);
     let at = Coordinates::read(m, flags);
     let mut out = [[0u64; 32]; 4];
     for lane in lanes(m.mask()) {
@@ -191,40 +194,45 @@ fn wide(m: &dyn Machine, i: usize, bytes: u32) -> [u64; 32] {
 
 fn store(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let [flags, count, bytes, first] = op.k;
-    let handles = m.src_d(0);
+    let handles = handles(m);
     let at = Coordinates::read(m, flags);
     let values: Vec<[u64; 32]> = (0..count).map(|i| wide(m, (first + i) as usize, bytes)).collect();
-    for lane in lanes(m.mask()) {
-        let t =
-            m.texture(handles[lane]).ok_or_else(|| no_object(lane, "surface", handles[lane]))?;
-        let place = surface_place(&at, lane, flags, t.texel_bytes());
-        let mut data = Vec::with_capacity((count * bytes) as usize);
-        let mut values = &values[..];
-        if flags & FORMATTED != 0 {
-            formatted(lane, &t, 4)?;
-            // Numbers that the texel has no component for are ignored, components without a number are not written.
-            values = &values[..values.len().min(usize::from(t.channels))];
+    // Of lanes that write the same texel the first one wins (H100); it is the first one's fault that is reported, too.
+    let mut outcome = Ok(Flow::Next);
+    for lane in lanes(m.mask()).rev() {
+        let numbers: Vec<u64> = values.iter().map(|value| value[lane]).collect();
+        if let Err(fault) = store_lane(m, lane, handles[lane], (&at, flags), (&numbers, bytes)) {
+            outcome = Err(fault);
         }
-        for value in values {
-            data.extend(&value[lane].to_le_bytes()[..bytes as usize]);
-        }
-        touch(m, lane, handles[lane], (&t, place, flags), data.len(), ArrayTouch::Write)?;
-        t.surface_write(place, boundary(flags), &data).ok_or_else(|| outside(lane, place))?;
     }
-    Ok(Flow::Next)
+    outcome
 }
 
-/// Whether a formatted access can be carried out: nothing says how numbers become shorter components.
-fn formatted(lane: usize, surface: &Texture, bytes: usize) -> Result<(), Fault> {
-    if surface.channel.bytes() == bytes {
-        return Ok(());
+/// Writes the texel, or bytes, of one lane.
+fn store_lane(
+    m: &mut dyn Machine,
+    lane: usize,
+    handle: u64,
+    (at, flags): (&Coordinates, u32),
+    (values, bytes): (&[u64], u32),
+) -> Result<(), Fault> {
+    let t = m.texture(handle).ok_or_else(|| no_object(lane, "surface", handle))?;
+    let place = surface_place(at, lane, flags, t.texel_bytes());
+    let mut data = Vec::with_capacity(values.len() * bytes as usize);
+    if flags & FORMATTED != 0 {
+        // Numbers that the texel has no component for are ignored, components without a number become 0.
+        for c in 0..usize::from(t.channels) {
+            let number = values.get(c).map_or(0, |value| *value as u32);
+            let size = t.channel.bytes();
+            data.extend(&t.channel.component(number).to_le_bytes()[..size]);
+        }
+    } else {
+        for value in values {
+            data.extend(&value.to_le_bytes()[..bytes as usize]);
+        }
     }
-    let message = format!(
-        "a formatted access to a surface whose components have {} bits; only components of {} bits are executed",
-        8 * surface.channel.bytes(),
-        8 * bytes
-    );
-    Err(Fault::operand(lane, message))
+    touch(m, lane, handle, (&t, place, flags), data.len(), ArrayTouch::Write)?;
+    t.surface_write(place, boundary(flags), &data).ok_or_else(|| outside(lane, place))
 }
 
 const REDUCTIONS: [&str; 5] = [".add", ".min", ".max", ".and", ".or"];
@@ -245,7 +253,7 @@ fn sured(x: &mut Cx) {
 
 fn reduce(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let [flags, operation, bytes, first] = op.k;
-    let handles = m.src_d(0);
+    let handles = handles(m);
     let at = Coordinates::read(m, flags);
     let values = wide(m, first as usize, bytes);
     let action = |signed: bool| match (operation & 0xff, signed) {
@@ -260,13 +268,13 @@ fn reduce(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     for lane in lanes(m.mask()) {
         let t =
             m.texture(handles[lane]).ok_or_else(|| no_object(lane, "surface", handles[lane]))?;
-        let place = surface_place(&at, lane, flags, t.texel_bytes());
+        // A sample is as long as the number that is reduced, whatever the texels are.
+        let place = surface_place(&at, lane, flags, bytes as usize);
         let value = values[lane];
-        let mut signed = operation >> 8 != 0;
-        if flags & FORMATTED != 0 {
-            formatted(lane, &t, bytes as usize)?;
-            signed = t.channel == Channel::S32;
-        }
+        let signed = match flags & FORMATTED != 0 {
+            true => matches!(t.channel, Channel::S8 | Channel::S16 | Channel::S32),
+            false => operation >> 8 != 0,
+        };
         let update = |old: u64| action(signed).apply(bytes as u8, false, old, value, 0);
         touch(m, lane, handles[lane], (&t, place, flags), bytes as usize, ArrayTouch::Update)?;
         t.surface_update(place, boundary(flags), bytes as usize, update)

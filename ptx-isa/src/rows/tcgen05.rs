@@ -233,8 +233,10 @@ pub static ROWS: &[Row] = &[
         section: "9.7.18.9.2",
         class: class::load,
         reach: Reach::Cluster,
-        // No text of the manual says which way the rows go, so it does not run.
-        sem: Sem::None,
+        sem: Sem::Ops(|x| {
+            let src = [tensor(x, "a")];
+            x.warp("tcgen05.shift", moves::shift, [pair(x), 0, 0, 0], &src, &[]);
+        }),
         ..T
     },
     // Synchronisation.

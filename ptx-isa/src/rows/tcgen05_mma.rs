@@ -80,7 +80,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.collector}{.kept} [c], a:.u64, b:.u64, i:.u32, mask*!:.b32, e:pred",
+        syntax: "tcgen05.mma.group.kind{.collector}{.kept} [c], a:.u64, b:.u64, i:.u32, %mask*!:.b32, e:pred",
         sets: &[GROUP, KIND, COLLECTOR_A, KEPT_B],
         ..M
     },
@@ -91,7 +91,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.collector}{.kept} [c], a:.u64, b:.u64, i:.u32, mask*!:.b32, e:pred, #scale=0..15:.u32",
+        syntax: "tcgen05.mma.group.kind{.collector}{.kept} [c], a:.u64, b:.u64, i:.u32, %mask*!:.b32, e:pred, #scale=0..15:.u32",
         sets: &[GROUP, KIND_F, COLLECTOR_A, KEPT_B],
         targets: "sm_100f",
         ..M
@@ -102,7 +102,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.ashift}{.collector}{.kept} [c], [a], b:.u64, i:.u32, mask*!:.b32, e:pred",
+        syntax: "tcgen05.mma.group.kind{.ashift}{.collector}{.kept} [c], [a], b:.u64, i:.u32, %mask*!:.b32, e:pred",
         sets: &[GROUP, KIND, COLLECTOR_A, KEPT_B],
         ..M
     },
@@ -113,7 +113,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.group.kind{.ashift}{.collector}{.kept} [c], [a], b:.u64, i:.u32, mask*!:.b32, e:pred, #scale=0..15:.u32",
+        syntax: "tcgen05.mma.group.kind{.ashift}{.collector}{.kept} [c], [a], b:.u64, i:.u32, %mask*!:.b32, e:pred, #scale=0..15:.u32",
         sets: &[GROUP, KIND_F, COLLECTOR_A, KEPT_B],
         targets: "sm_100f",
         ..M
@@ -137,7 +137,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.sp.group.kind{.collector}{.kept} [c], a:.u64, b:.u64, [meta], i:.u32, mask*!:.b32, e:pred",
+        syntax: "tcgen05.mma.sp.group.kind{.collector}{.kept} [c], a:.u64, b:.u64, [meta], i:.u32, %mask*!:.b32, e:pred",
         sets: &[GROUP, KIND, COLLECTOR_A, KEPT_B],
         ..M
     },
@@ -148,7 +148,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.sp.group.kind{.collector}{.kept} [c], a:.u64, b:.u64, [meta], i:.u32, mask*!:.b32, e:pred, #scale=0..15:.u32",
+        syntax: "tcgen05.mma.sp.group.kind{.collector}{.kept} [c], a:.u64, b:.u64, [meta], i:.u32, %mask*!:.b32, e:pred, #scale=0..15:.u32",
         sets: &[GROUP, KIND_F, COLLECTOR_A, KEPT_B],
         targets: "sm_100f",
         ..M
@@ -159,7 +159,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector}{.kept} [c], [a], b:.u64, [meta], i:.u32, mask*!:.b32, e:pred",
+        syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector}{.kept} [c], [a], b:.u64, [meta], i:.u32, %mask*!:.b32, e:pred",
         sets: &[GROUP, KIND, COLLECTOR_A, KEPT_B],
         ..M
     },
@@ -170,7 +170,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector}{.kept} [c], [a], b:.u64, [meta], i:.u32, mask*!:.b32, e:pred, #scale=0..15:.u32",
+        syntax: "tcgen05.mma.sp.group.kind{.ashift}{.collector}{.kept} [c], [a], b:.u64, [meta], i:.u32, %mask*!:.b32, e:pred, #scale=0..15:.u32",
         sets: &[GROUP, KIND_F, COLLECTOR_A, KEPT_B],
         targets: "sm_100f",
         ..M
@@ -244,10 +244,6 @@ fn mma(x: &mut Cx) {
         ));
         return;
     };
-    if x.has(".ashift") {
-        x.refuse("the manual does not say which way the rows go, so they are not shifted here");
-        return;
-    }
     let slot =
         |x: &Cx, name: &str| x.m.notation.slots.iter().any(|s| s.name == name) && x.given(name);
     let (ws, sparse) = (x.has(".ws"), x.has(".sp"));
@@ -287,8 +283,9 @@ fn mma(x: &mut Cx) {
         (flag::SPARSE, sparse),
         (flag::A_IN_MEMORY, in_memory),
         (flag::ZERO_COLUMNS, zero),
+        (flag::SHIFTS_A, x.has(".ashift")),
     ];
     let flags = flags.iter().filter(|f| f.1).map(|f| f.0).sum();
-    let k = [kind.code(), flags, disabled, scale_d | factors << 8];
+    let k = [kind.code(), flags, disabled, scale_d | factors << 8 | u32::from(x.sm()) << 16];
     x.warp("tcgen05.mma", product::mma, k, &src, &[]);
 }

@@ -288,19 +288,12 @@ fn three_dimensions(m: &Match) -> Result<(), String> {
 }
 
 /// Flags, dimensions and number of offsets of an instruction, and its coordinates, offsets and mask.
-///
-/// `None`: `im2col::w`, which no recording shows and whose halo the manual defines by pictures.
-fn place(x: &mut Cx, src: &mut Vec<V>) -> Option<[u32; 3]> {
-    let load = x.m.get("load");
-    let mut flags = match load {
+fn place(x: &mut Cx, src: &mut Vec<V>) -> [u32; 3] {
+    let mut flags = match x.m.get("load") {
         Some(".tile::gather4" | ".tile::scatter4") => flag::ROWS4,
         Some(".im2col" | ".im2col_no_offs") => flag::IM2COL,
-        Some(other @ (".im2col::w" | ".im2col::w::128" | ".im2col_no_offs::w")) => {
-            x.refuse(format!(
-                "tensor copies of mode `{other}` are not executed; use `.im2col` or `.tile`"
-            ));
-            return None;
-        }
+        Some(".im2col::w" | ".im2col_no_offs::w") => flag::WIDE,
+        Some(".im2col::w::128") => flag::WIDE | flag::WIDE128,
         _ => 0,
     };
     let dim = x.m.get("dim").and_then(|d| d[1..2].parse().ok()).unwrap_or(1);
@@ -316,7 +309,7 @@ fn place(x: &mut Cx, src: &mut Vec<V>) -> Option<[u32; 3]> {
         flags |= flag::MULTICAST;
         src.push(x.rd("mask"));
     }
-    Some([flags, dim, offsets])
+    [flags, dim, offsets]
 }
 
 /// The address of the tensor map, which stands in brackets with the coordinates.
@@ -330,7 +323,7 @@ fn map(x: &mut Cx) -> V {
 
 pub(super) fn load(x: &mut Cx) {
     let mut src = vec![at(x, "a"), map(x), at(x, "mbar")];
-    let Some([flags, dim, offsets]) = place(x, &mut src) else { return };
+    let [flags, dim, offsets] = place(x, &mut src);
     let to = if x.has(".shared::cta") { Space::Shared } else { Space::SharedCluster };
     let k = [flags, dim, offsets, space_code(to)];
     x.warp("cp.async.bulk.tensor", copy::load, k, &src, &[]);
@@ -338,19 +331,19 @@ pub(super) fn load(x: &mut Cx) {
 
 pub(super) fn store(x: &mut Cx) {
     let mut src = vec![at(x, "a"), map(x)];
-    let Some([flags, dim, _]) = place(x, &mut src) else { return };
+    let [flags, dim, _] = place(x, &mut src);
     x.warp("cp.async.bulk.tensor", copy::store, [flags, dim, 0, 0], &src, &[]);
 }
 
 pub(super) fn reduce(x: &mut Cx) {
     let mut src = vec![at(x, "a"), map(x)];
-    let Some([flags, dim, _]) = place(x, &mut src) else { return };
+    let [flags, dim, _] = place(x, &mut src);
     let op = Reduce::parse(x.get("op")).unwrap_or(Reduce::Add);
     x.warp("cp.reduce.async.bulk.tensor", copy::reduce, [flags, dim, 0, op as u32], &src, &[]);
 }
 
 pub(super) fn prefetch(x: &mut Cx) {
     let mut src = vec![V::d(0), map(x), V::d(0)];
-    let Some([flags, dim, offsets]) = place(x, &mut src) else { return };
+    let [flags, dim, offsets] = place(x, &mut src);
     x.warp("cp.async.bulk.prefetch.tensor", copy::prefetch, [flags, dim, offsets, 0], &src, &[]);
 }

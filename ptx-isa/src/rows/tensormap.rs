@@ -65,6 +65,19 @@ pub static ROWS: &[Row] = &[
         sets: &[("field", ".fill_mode"), ("space", ".global .shared::cta"), ("type", ".b32 .b64")],
         ..TENSORMAP
     },
+    // The swizzle within 96 bytes.
+    Row {
+        syntax: "tensormap.replace.tile.field{.space}.b1024.type [a], #b=4:type",
+        sets: &[
+            ("field", ".swizzle_mode"),
+            ("space", ".global .shared::cta"),
+            ("type", ".b32 .b64"),
+        ],
+        since: ptx(8, 8),
+        targets: "sm_103a sm_107a",
+        exact: Exactness::Manual,
+        ..TENSORMAP
+    },
     Row {
         syntax: "tensormap.replace.tile.field{.space}.b1024.type [a], #b=0..3:type",
         sets: &[

@@ -7,7 +7,7 @@ use crate::effect::{Accessor, ArrayTouch, Fault, Flow, Machine, WarpOp};
 use crate::matched::Match;
 use crate::meaning::{Cx, V};
 use crate::row::{Exactness, Floor, ROW, Row, Sem, floor};
-use crate::texture::{Boundary, TexelSource, Texture, cube_face};
+use crate::texture::{Boundary, HANDLE, TexelSource, Texture, cube_face};
 use crate::types::{Kind, Space, ptx};
 use crate::uop::Op;
 use half::f16;
@@ -27,13 +27,24 @@ pub(super) const TEX: Row = Row {
     counts: Some(coordinates),
     section: "9.7.10.3",
     class: |_| Class::Texture,
+    layer,
+    unsampled,
+    scalars,
     ..ROW
 };
 const TEXELS: Row = Row { floors: FLOORS, check: Some(texels), sem: Sem::Ops(tex), ..TEX };
 const ARRAYS: Row = Row { since: ptx(2, 3), sm: 20, ..TEXELS };
-const CUBES: Row = Row { since: ptx(3, 0), sm: 20, exact: Exactness::Manual, ..TEXELS };
-pub(super) const SURFACE: Row =
-    Row { counts: Some(coordinates), since: ptx(2, 0), sm: 20, class: |_| Class::Texture, ..ROW };
+const CUBES: Row = Row { since: ptx(3, 0), sm: 20, exact: OBJECTS, ..TEXELS };
+/// What textures return that earlier recordings do not have.
+pub(super) const OBJECTS: Exactness = Exactness::Recorded("texture objects, H100");
+pub(super) const SURFACE: Row = Row {
+    counts: Some(coordinates),
+    since: ptx(2, 0),
+    sm: 20,
+    class: |_| Class::Texture,
+    scalars: |m, name| name == "b" && !(m.has(".p") && m.has(".3d")),
+    ..ROW
+};
 const FLOORS: &[Floor] =
     &[floor(".base .level .grad", ptx(3, 1), 0), floor(".f16 .f16x2", ptx(4, 2), 53)];
 
@@ -70,12 +81,13 @@ pub static ROWS: &[Row] = &[
         ..CUBES
     },
     Row {
-        syntax: "tex{.base}.geom.v4.dtype.s32 d*4{|p}:dtype, [a:.texref, c*4:any]",
+        syntax: "tex{.base}.geom.v4.dtype.s32 d*4{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:any]{, e*+:.s32}",
         sets: &[MULTISAMPLE, ("dtype", ".u32 .s32 .f32 .f16")],
         since: ptx(3, 2),
         sm: 30,
         floors: FLOORS,
-        sem: Sem::None,
+        exact: OBJECTS,
+        sem: Sem::Ops(multisampled),
         ..TEX
     },
     Row {
@@ -149,6 +161,31 @@ fn texels(m: &Match) -> Result<(), String> {
     }
 }
 
+/// The element that is the number of a layer.
+pub(super) fn layer(m: &Match) -> Option<usize> {
+    match m.get("geom") {
+        Some(".a1d" | ".a2d" | ".acube") => Some(0),
+        Some(".a2dms") => Some(1),
+        None if m.has(".a2d") => Some(0),
+        _ => None,
+    }
+}
+
+/// Whether ptxas 13.5 takes one register for the coordinates.
+pub(super) fn scalars(m: &Match, name: &str) -> bool {
+    name == "c" && layer(m).is_none() && m.get("geom") != Some(".2dms")
+}
+
+/// From which targets on ptxas 13.5 takes no sampler of its own.
+fn unsampled(m: &Match) -> Option<u16> {
+    match m.get("geom") {
+        _ if !m.has(".grad") => None,
+        Some(".1d" | ".2d") => None,
+        Some(".a1d" | ".a2d" | ".cube" | ".acube") => Some(0),
+        _ => Some(90),
+    }
+}
+
 /// Elements of the vectors of coordinates, offsets and gradients.
 pub(super) fn coordinates(m: &Match, name: &str) -> u32 {
     let geometry = m
@@ -165,6 +202,7 @@ pub(super) fn coordinates(m: &Match, name: &str) -> u32 {
         ".a1d" => 1 + u32::from(layer),
         ".2d" => 2,
         ".a2d" => 2 + 2 * u32::from(layer),
+        ".2dms" | ".a2dms" if !layer => 2,
         // Any gradient of a cube, which has three elements that matter.
         _ if !layer && name != "e" && m.get("geom").is_some_and(|g| g.ends_with("cube")) => 1,
         _ => 4,
@@ -204,6 +242,9 @@ pub(super) const FACES: u32 = 64;
 /// The coordinates count texels and not bytes.
 pub(super) const FORMATTED: u32 = 128;
 
+/// The last source is the number of a sample.
+const SAMPLES: u32 = 1 << 16;
+
 /// Whether the geometry is that of cube maps.
 pub(super) fn faces(x: &Cx) -> u32 {
     let cube = x.m.get("geom").is_some_and(|g| g.ends_with("cube"));
@@ -233,7 +274,31 @@ pub(super) fn resident(x: &mut Cx) {
 }
 
 fn tex(x: &mut Cx) {
-    let mut values = tex_results(x);
+    let values = tex_results(x);
+    results(x, values);
+}
+
+/// `tex` of a texture with several samples a texel. The number of the sample comes first, before the layer too (as on an
+/// H100; the manual says both).
+fn multisampled(x: &mut Cx) {
+    let layered = x.get("geom") == ".a2dms";
+    let mut src = vec![handle(x)];
+    let c = x.rd_vec("c");
+    src.extend(&c[1..]);
+    src.truncate(if layered { 4 } else { 3 });
+    let mut flags = 2 | if layered { ARRAY } else { 0 } | INTEGER | SAMPLES;
+    if x.given("e") {
+        flags |= OFFSET;
+        let offset = x.rd_vec("e");
+        src.extend(offset.into_iter().take(2));
+    }
+    src.push(c[0]);
+    let values = x.warp("tex", sample, [flags, 0, 0, 0], &src, &[Kind::W; 4]);
+    results(x, values);
+}
+
+/// Writes what was fetched.
+fn results(x: &mut Cx, mut values: Vec<V>) {
     if x.m.get("dtype") == Some(".f16x2") {
         return pairs(x, values);
     }
@@ -263,8 +328,13 @@ fn halve(m: &mut dyn Machine, _: &WarpOp) -> Result<Flow, Fault> {
     Ok(Flow::Next)
 }
 
+/// The handles in source 0.
+pub(super) fn handles(m: &dyn Machine) -> [u64; 32] {
+    m.src_d(0).map(|v| v & HANDLE)
+}
+
 /// The lanes of `mask`.
-pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+pub(super) fn lanes(mask: u32) -> impl DoubleEndedIterator<Item = usize> {
     (0..32).filter(move |lane| mask >> lane & 1 != 0)
 }
 
@@ -277,6 +347,7 @@ pub(super) struct Coordinates {
     words: [[u32; 32]; 3],
     pub(super) layers: [u32; 32],
     offsets: [[u32; 32]; 3],
+    samples: [u32; 32],
 }
 
 impl Coordinates {
@@ -294,7 +365,8 @@ impl Coordinates {
         if flags & OFFSET != 0 {
             offsets[..dimensions].iter_mut().for_each(|o| *o = source());
         }
-        Coordinates { words, layers, offsets }
+        let samples = if flags & SAMPLES != 0 { source() } else { [0; 32] };
+        Coordinates { words, layers, offsets, samples }
     }
     pub(super) fn integers(&self, lane: usize) -> [i32; 3] {
         std::array::from_fn(|d| {
@@ -331,6 +403,10 @@ fn sample(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
             let (at, layer) = at.on_face(lane, texture)?;
             return texture.sample(at, layer, read);
         }
+        // Nothing makes textures of several samples: there is the first one, and the others are 0, as on an H100.
+        if at.samples[lane] != 0 {
+            return Ok([0; 4]);
+        }
         if flags & INTEGER != 0 {
             texture.fetch(at.integers(lane), layer, read)
         } else {
@@ -363,7 +439,7 @@ pub(super) fn fetch_lanes(
     flags: u32,
     fetch: &FetchLane<'_>,
 ) -> Result<Flow, Fault> {
-    let handles = m.src_d(0);
+    let handles = handles(m);
     let at = Coordinates::read(m, flags);
     let mut out = [[0; 32]; 4];
     for lane in lanes(m.mask()) {
@@ -396,7 +472,7 @@ pub(super) fn surface(x: &mut Cx) -> (Vec<V>, u32) {
 }
 
 pub(super) fn boundary(flags: u32) -> Boundary {
-    match flags >> 8 {
+    match flags >> 8 & 0xff {
         1 => Boundary::Clamp,
         2 => Boundary::Zero,
         _ => Boundary::Trap,

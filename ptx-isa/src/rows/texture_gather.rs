@@ -1,12 +1,13 @@
 //! `tld4` (PTX ISA 9.7.10.4) over [`crate::texture`].
 
 use super::texture::{
-    ARRAY, CUBE, FACES, OFFSET, coordinates, faces, fetch_lanes, geometry, handle, resident,
+    ARRAY, CUBE, FACES, OBJECTS, OFFSET, coordinates, faces, fetch_lanes, geometry, handle, layer,
+    resident, scalars,
 };
 use crate::class::Class;
 use crate::effect::{Fault, Flow, Machine, WarpOp};
 use crate::meaning::Cx;
-use crate::row::{Exactness, ROW, Row, Sem};
+use crate::row::{ROW, Row, Sem};
 use crate::types::{Kind, ptx};
 
 const COMPONENT: (&str, &str) = ("comp", ".r .g .b .a");
@@ -17,6 +18,8 @@ const TLD4: Row = Row {
     sm: 20,
     section: "9.7.10.4",
     class: |_| Class::Texture,
+    layer,
+    scalars,
     ..ROW
 };
 
@@ -41,7 +44,7 @@ pub static ROWS: &[Row] = &[
         sets: &[COMPONENT, CUBE, ("dtype", ".u32 .s32 .f32")],
         since: ptx(4, 3),
         sm: 30,
-        exact: Exactness::Manual,
+        exact: OBJECTS,
         sem: Sem::Ops(tld4),
         ..TLD4
     },

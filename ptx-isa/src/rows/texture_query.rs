@@ -1,11 +1,11 @@
 //! `txq` and `suq` (PTX ISA 9.7.10.5, 9.7.11.4).
 
-use super::texture::{SURFACE, TEX, lanes, no_object};
+use super::texture::{SURFACE, TEX, handles, lanes, no_object};
 use crate::effect::{Fault, Flow, Machine, WarpOp};
 use crate::meaning::{Cx, V};
 use crate::row::{Exactness, Row, Sem};
-use crate::texture::{Address, Channel, Texture};
-use crate::types::{Kind, ptx};
+use crate::texture::{Address, Channel, Texture, kind_bits};
+use crate::types::{Kind, Ty, ptx};
 use crate::uop::Op;
 
 const TEXTURE_QUERIES: &str = ".width .height .depth .channel_data_type .channel_order .normalized_coords .array_size .num_mipmap_levels .num_samples";
@@ -61,7 +61,17 @@ pub static ROWS: &[Row] = &[
         since: ptx(4, 0),
         sm: 30,
         section: "9.7.10.6",
-        sem: Sem::None,
+        sem: Sem::Ops(|x| {
+            let ty = match x.get("kind") {
+                ".texref" => Ty::TexRef,
+                ".samplerref" => Ty::SamplerRef,
+                _ => Ty::SurfRef,
+            };
+            let a = x.rd("a");
+            let kind = x.op2(Op::AndD, a, V::d(kind_bits(ty)));
+            let p = x.op2(Op::NeD, kind, V::d(0));
+            x.wr("p", p);
+        }),
         ..TEX
     },
     Row {
@@ -101,7 +111,7 @@ fn query(x: &mut Cx) {
 
 /// Numbers of the queries: those of textures, then those of samplers; `suq` has its own.
 fn answer(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
-    let handles = m.src_d(0);
+    let handles = handles(m);
     let mut out = [0; 32];
     for lane in lanes(m.mask()) {
         let t =

@@ -29,59 +29,59 @@ pub(super) const M: Row = Row {
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f16.f16.f16 d*!:.b32, a:.b64, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
+        syntax: "wgmma.mma_async.sync{.aligned}.shape.f16.f16.f16 d*!:.b32, a:.b64, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
         sets: &[K16],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f16.f16.f16 d*!:.b32, a*4:.b32, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
+        syntax: "wgmma.mma_async.sync{.aligned}.shape.f16.f16.f16 d*!:.b32, a*4:.b32, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
         sets: &[K16],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f32.f16.f16 d*!:.f32, a:.b64, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
+        syntax: "wgmma.mma_async.sync{.aligned}.shape.f32.f16.f16 d*!:.f32, a:.b64, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
         sets: &[K16],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f32.f16.f16 d*!:.f32, a*4:.b32, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
+        syntax: "wgmma.mma_async.sync{.aligned}.shape.f32.f16.f16 d*!:.f32, a*4:.b32, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
         sets: &[K16],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f32.bf16.bf16 d*!:.f32, a:.b64, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
+        syntax: "wgmma.mma_async.sync{.aligned}.shape.f32.bf16.bf16 d*!:.f32, a:.b64, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
         sets: &[K16],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f32.bf16.bf16 d*!:.f32, a*4:.b32, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
+        syntax: "wgmma.mma_async.sync{.aligned}.shape.f32.bf16.bf16 d*!:.f32, a*4:.b32, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
         sets: &[K16],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f32.tf32.tf32 d*!:.f32, a:.b64, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
+        syntax: "wgmma.mma_async.sync{.aligned}.shape.f32.tf32.tf32 d*!:.f32, a:.b64, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K8],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f16.atype.btype d*!:.b32, a:.b64, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
+        syntax: "wgmma.mma_async.sync{.aligned}.shape.f16.atype.btype d*!:.b32, a:.b64, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K32, FP8[0], FP8[1]],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f32.atype.btype d*!:.f32, a:.b64, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
+        syntax: "wgmma.mma_async.sync{.aligned}.shape.f32.atype.btype d*!:.f32, a:.b64, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K32, FP8[0], FP8[1]],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a:.b64, b:.b64, {!}scale=0|1:pred",
+        syntax: "wgmma.mma_async.sync{.aligned}.shape{.satfinite}.s32.atype.btype d*!:.s32, a:.b64, b:.b64, {!}scale=0|1:pred",
         check: Some(same_types),
         sets: &[K32_INT, INT[0], INT[1]],
         exact: Exactness::Bit,
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a:.b64, b:.b64, {!}scale=0|1:pred",
+        syntax: "wgmma.mma_async.sync{.aligned}.shape{.satfinite}.s32.atype.btype d*!:.s32, a:.b64, b:.b64, {!}scale=0|1:pred",
         since: ptx(8, 4),
         check: Some(mixed_types),
         sets: &[K32_INT, INT[0], INT[1]],
@@ -89,35 +89,35 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.s32.b1.b1.and.popc d*!:.s32, a:.b64, b:.b64, {!}scale=0|1:pred",
+        syntax: "wgmma.mma_async.sync{.aligned}.shape.s32.b1.b1.and.popc d*!:.s32, a:.b64, b:.b64, {!}scale=0|1:pred",
         sets: &[K256],
         exact: Exactness::Bit,
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f32.tf32.tf32 d*!:.f32, a*4:.b32, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
+        syntax: "wgmma.mma_async.sync{.aligned}.shape.f32.tf32.tf32 d*!:.f32, a*4:.b32, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K8],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f16.atype.btype d*!:.b32, a*4:.b32, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
+        syntax: "wgmma.mma_async.sync{.aligned}.shape.f16.atype.btype d*!:.b32, a*4:.b32, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K32, FP8[0], FP8[1]],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.f32.atype.btype d*!:.f32, a*4:.b32, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
+        syntax: "wgmma.mma_async.sync{.aligned}.shape.f32.atype.btype d*!:.f32, a*4:.b32, b:.b64, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K32, FP8[0], FP8[1]],
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a*4:.b32, b:.b64, {!}scale=0|1:pred",
+        syntax: "wgmma.mma_async.sync{.aligned}.shape{.satfinite}.s32.atype.btype d*!:.s32, a*4:.b32, b:.b64, {!}scale=0|1:pred",
         check: Some(same_types),
         sets: &[K32_INT, INT[0], INT[1]],
         exact: Exactness::Bit,
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a*4:.b32, b:.b64, {!}scale=0|1:pred",
+        syntax: "wgmma.mma_async.sync{.aligned}.shape{.satfinite}.s32.atype.btype d*!:.s32, a*4:.b32, b:.b64, {!}scale=0|1:pred",
         since: ptx(8, 4),
         check: Some(mixed_types),
         sets: &[K32_INT, INT[0], INT[1]],
@@ -125,26 +125,26 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "wgmma.mma_async.sync.aligned.shape.s32.b1.b1.and.popc d*!:.s32, a*4:.b32, b:.b64, {!}scale=0|1:pred",
+        syntax: "wgmma.mma_async.sync{.aligned}.shape.s32.b1.b1.and.popc d*!:.s32, a*4:.b32, b:.b64, {!}scale=0|1:pred",
         sets: &[K256],
         exact: Exactness::Bit,
         ..M
     },
     Row {
-        syntax: "wgmma.fence.sync.aligned",
+        syntax: "wgmma.fence.sync{.aligned}",
         does: "Orders accesses to registers before products of the warpgroup.",
         section: "9.7.17.7.1",
         ..GROUP
     },
     Row {
-        syntax: "wgmma.commit_group.sync.aligned",
+        syntax: "wgmma.commit_group.sync{.aligned}",
         does: "Closes the group of the products that the warpgroup has started.",
         section: "9.7.17.7.2",
         sem: Sem::Ops(|x| group(x, AsyncWork::MatrixProducts, AsyncGroupOp::Commit)),
         ..GROUP
     },
     Row {
-        syntax: "wgmma.wait_group.sync.aligned #n:.u32",
+        syntax: "wgmma.wait_group.sync{.aligned} #n=0..4294967295:.u32",
         does: "Waits until groups of products are complete.",
         section: "9.7.17.7.3",
         sem: Sem::Ops(|x| wait_group(x, AsyncWork::MatrixProducts)),

@@ -10,61 +10,61 @@ const WGMMA: Row =
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.f16.f16 d*!:.b32, a:.b64, b:.b64, %e:.b32, #f=0|1:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
+        syntax: "wgmma.mma_async.sp.sync{.aligned}.shape.f16.f16.f16 d*!:.b32, a:.b64, b:.b64, %e:.b32, #f=0|1:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
         sets: &[K16_SPARSE],
         since: ptx(8, 2),
         ..WGMMA
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.f16.f16 d*!:.b32, a*4:.b32, b:.b64, %e:.b32, #f=0|1:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
+        syntax: "wgmma.mma_async.sp.sync{.aligned}.shape.f16.f16.f16 d*!:.b32, a*4:.b32, b:.b64, %e:.b32, #f=0|1:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
         sets: &[K16_SPARSE],
         since: ptx(8, 2),
         ..WGMMA
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.f16.f16 d*!:.f32, a:.b64, b:.b64, %e:.b32, #f=0|1:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
+        syntax: "wgmma.mma_async.sp.sync{.aligned}.shape.f32.f16.f16 d*!:.f32, a:.b64, b:.b64, %e:.b32, #f=0|1:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
         sets: &[K16_SPARSE],
         since: ptx(8, 2),
         ..WGMMA
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.f16.f16 d*!:.f32, a*4:.b32, b:.b64, %e:.b32, #f=0|1:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
+        syntax: "wgmma.mma_async.sp.sync{.aligned}.shape.f32.f16.f16 d*!:.f32, a*4:.b32, b:.b64, %e:.b32, #f=0|1:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
         sets: &[K16_SPARSE],
         since: ptx(8, 2),
         ..WGMMA
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.bf16.bf16 d*!:.f32, a:.b64, b:.b64, %e:.b32, #f=0|1:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
+        syntax: "wgmma.mma_async.sp.sync{.aligned}.shape.f32.bf16.bf16 d*!:.f32, a:.b64, b:.b64, %e:.b32, #f=0|1:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #ta=0|1:.s32, #tb=0|1:.s32",
         sets: &[K16_SPARSE],
         since: ptx(8, 2),
         ..WGMMA
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.bf16.bf16 d*!:.f32, a*4:.b32, b:.b64, %e:.b32, #f=0|1:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
+        syntax: "wgmma.mma_async.sp.sync{.aligned}.shape.f32.bf16.bf16 d*!:.f32, a*4:.b32, b:.b64, %e:.b32, #f=0|1:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32, #tb=0|1:.s32",
         sets: &[K16_SPARSE],
         since: ptx(8, 2),
         ..WGMMA
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.tf32.tf32 d*!:.f32, a:.b64, b:.b64, %e:.b32, #f=0|1:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
+        syntax: "wgmma.mma_async.sp.sync{.aligned}.shape.f32.tf32.tf32 d*!:.f32, a:.b64, b:.b64, %e:.b32, #f=0|1:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K8_SPARSE],
         since: ptx(8, 2),
         ..WGMMA
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.atype.btype d*!:.b32, a:.b64, b:.b64, %e:.b32, #f=0:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
+        syntax: "wgmma.mma_async.sp.sync{.aligned}.shape.f16.atype.btype d*!:.b32, a:.b64, b:.b64, %e:.b32, #f=0:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K32_SPARSE, FP8[0], FP8[1]],
         since: ptx(8, 2),
         ..WGMMA
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.atype.btype d*!:.f32, a:.b64, b:.b64, %e:.b32, #f=0:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
+        syntax: "wgmma.mma_async.sp.sync{.aligned}.shape.f32.atype.btype d*!:.f32, a:.b64, b:.b64, %e:.b32, #f=0:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K32_SPARSE, FP8[0], FP8[1]],
         since: ptx(8, 2),
         ..WGMMA
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a:.b64, b:.b64, %e:.b32, #f=0:.u32, {!}scale=0|1:pred",
+        syntax: "wgmma.mma_async.sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d*!:.s32, a:.b64, b:.b64, %e:.b32, #f=0:.u32, {!}scale=0|1:pred",
         check: Some(same_types),
         sets: &[K32_INT_SPARSE, INT[0], INT[1]],
         since: ptx(8, 2),
@@ -72,7 +72,7 @@ pub static ROWS: &[Row] = &[
         ..WGMMA
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a:.b64, b:.b64, %e:.b32, #f=0:.u32, {!}scale=0|1:pred",
+        syntax: "wgmma.mma_async.sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d*!:.s32, a:.b64, b:.b64, %e:.b32, #f=0:.u32, {!}scale=0|1:pred",
         since: ptx(8, 4),
         check: Some(mixed_types),
         sets: &[K32_INT_SPARSE, INT[0], INT[1]],
@@ -80,25 +80,25 @@ pub static ROWS: &[Row] = &[
         ..WGMMA
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.tf32.tf32 d*!:.f32, a*4:.b32, b:.b64, %e:.b32, #f=0|1:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
+        syntax: "wgmma.mma_async.sp.sync{.aligned}.shape.f32.tf32.tf32 d*!:.f32, a*4:.b32, b:.b64, %e:.b32, #f=0|1:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K8_SPARSE],
         since: ptx(8, 2),
         ..WGMMA
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f16.atype.btype d*!:.b32, a*4:.b32, b:.b64, %e:.b32, #f=0:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
+        syntax: "wgmma.mma_async.sp.sync{.aligned}.shape.f16.atype.btype d*!:.b32, a*4:.b32, b:.b64, %e:.b32, #f=0:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K32_SPARSE, FP8[0], FP8[1]],
         since: ptx(8, 2),
         ..WGMMA
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape.f32.atype.btype d*!:.f32, a*4:.b32, b:.b64, %e:.b32, #f=0:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
+        syntax: "wgmma.mma_async.sp.sync{.aligned}.shape.f32.atype.btype d*!:.f32, a*4:.b32, b:.b64, %e:.b32, #f=0:.u32, {!}scale=0|1:pred, #sa=1|-1:.s32, #sb=1|-1:.s32",
         sets: &[K32_SPARSE, FP8[0], FP8[1]],
         since: ptx(8, 2),
         ..WGMMA
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a*4:.b32, b:.b64, %e:.b32, #f=0:.u32, {!}scale=0|1:pred",
+        syntax: "wgmma.mma_async.sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d*!:.s32, a*4:.b32, b:.b64, %e:.b32, #f=0:.u32, {!}scale=0|1:pred",
         check: Some(same_types),
         sets: &[K32_INT_SPARSE, INT[0], INT[1]],
         since: ptx(8, 2),
@@ -106,7 +106,7 @@ pub static ROWS: &[Row] = &[
         ..WGMMA
     },
     Row {
-        syntax: "wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.s32.atype.btype d*!:.s32, a*4:.b32, b:.b64, %e:.b32, #f=0:.u32, {!}scale=0|1:pred",
+        syntax: "wgmma.mma_async.sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d*!:.s32, a*4:.b32, b:.b64, %e:.b32, #f=0:.u32, {!}scale=0|1:pred",
         since: ptx(8, 4),
         check: Some(mixed_types),
         sets: &[K32_INT_SPARSE, INT[0], INT[1]],

@@ -4,7 +4,7 @@ use crate::class;
 use crate::matched::Match;
 use crate::matrix::{Elem, Wmma, run};
 use crate::meaning::Cx;
-use crate::row::{Exactness, Floor, ROW, Reach, Row, Sem, floor};
+use crate::row::{Constants, Exactness, Floor, ROW, Reach, Row, Sem, floor};
 use crate::rows::mma::{known, together};
 use crate::types::{Kind, PtxVersion, ptx};
 
@@ -18,6 +18,7 @@ const M: Row = Row {
     exact: Exactness::Recorded("tensor core, H200"),
     counts: Some(counts),
     sem: Sem::Ops(mma),
+    constants: Constants::Vector,
     ..ROW
 };
 pub(super) const WIDE: (&str, &str) = ("shape", ".m16n16k16 .m32n8k16 .m8n32k16");
@@ -115,7 +116,7 @@ pub static ROWS: &[Row] = &[
         ..M
     },
     Row {
-        syntax: "wmma.mma.sync.aligned.alayout.blayout.m16n16k8.f32.tf32.tf32.f32 d*8:.f32, a*4:.b32, b*4:.b32, c*8:.f32",
+        syntax: "wmma.mma.sync.aligned.alayout.blayout.m16n16k8.f32.tf32.tf32.f32 d*8:.f32, a*4:.b32, %b*4:.u32, c*8:.f32",
         sets: &[AL, BL],
         since: ptx(7, 0),
         sm: 80,

@@ -5,7 +5,7 @@ use crate::class;
 use crate::matched::Match;
 use crate::matrix::{Elem, WmmaMove, run};
 use crate::meaning::{Cx, V};
-use crate::row::{AddressWidth, Exactness, ROW, Reach, Row, Sem};
+use crate::row::{AddressWidth, Constants, Exactness, ROW, Reach, Row, Sem};
 use crate::rows::mma::{known, together};
 use crate::types::{Kind, ptx};
 
@@ -150,6 +150,7 @@ pub static ROWS: &[Row] = &[
         until: Some(ptx(6, 2)),
         sets: &[LAYOUT, ("shape", ".m16n16k16 .m32n8k16 .m8n32k16 .m16n16k8"), SPACE],
         floors: FLOORS,
+        constants: Constants::Each,
         ..STORE
     },
     Row {
@@ -157,6 +158,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 3),
         sets: &[LAYOUT, ("shape", ".m16n16k16 .m32n8k16 .m8n32k16 .m16n16k8"), SPACE],
         floors: FLOORS,
+        constants: Constants::Each,
         ..STORE
     },
     Row {

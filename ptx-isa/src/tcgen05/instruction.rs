@@ -92,11 +92,11 @@ pub(crate) struct Instruction {
 }
 
 impl Instruction {
-    /// Decodes the 32 bits.
+    /// Decodes the 32 bits, for the target with this number.
     ///
     /// # Errors
     /// When a field has a value that the manual does not list for the kind, or that only later targets have.
-    pub(crate) fn decode(kind: Kind, form: Form, v: u32) -> Result<Self, String> {
+    pub(crate) fn decode(kind: Kind, form: Form, sm: u32, v: u32) -> Result<Self, String> {
         let bits = |at: u32, n: u32| v >> at & ((1 << n) - 1);
         let bad = |what: String| {
             Err(format!("instruction descriptor {v:#010x} of {}: {what}", kind.name()))
@@ -128,16 +128,21 @@ impl Instruction {
             Kind::F8f6f4 | Kind::I8 | Kind::Mxf8f6f4 => 32,
             Kind::Mxf4 | Kind::Mxf4nvf4 => 64,
         };
-        let other_k = match kind {
-            Kind::Mxf8f6f4 => bits(31, 1),
-            Kind::Mxf4 | Kind::Mxf4nvf4 => bits(31, 1) | bits(3, 1),
-            Kind::F16 | Kind::Tf32 | Kind::F8f6f4 | Kind::I8 => bits(29, 1),
+        let (larger_k, other_k) = match kind {
+            Kind::Mxf8f6f4 => (0, bits(31, 1)),
+            Kind::Mxf4 | Kind::Mxf4nvf4 => (bits(31, 1), bits(3, 1)),
+            Kind::F16 | Kind::Tf32 | Kind::F8f6f4 | Kind::I8 => (0, bits(29, 1)),
         };
         if other_k != 0 {
-            return bad(
-                "only the least K is executed; the others are those of sm_103a and sm_107".into()
-            );
+            return bad("the K of sm_107 is not executed".into());
         }
+        // Products of 96 columns, which are dense.
+        let dense = match larger_k {
+            0 => dense,
+            _ if sm != 103 => return bad("K = 96 is that of sm_103a and sm_103f".into()),
+            _ if form.sparse => return bad("a sparse product has no K = 96".into()),
+            _ => 96,
+        };
         let selector = if form.sparse && !scales { bits(0, 2) } else { 0 };
         let most = u32::from(matches!(kind, Kind::F16 | Kind::Tf32));
         if selector > most {

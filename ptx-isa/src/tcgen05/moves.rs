@@ -317,6 +317,44 @@ pub(crate) fn copy(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     Ok(Flow::Next)
 }
 
+/// Columns of 32 bytes, which one shift moves.
+const SHIFTED: u32 = 8;
+
+/// Moves every row of 32 lanes one lane down: to the lane of the next lower number, as `shfl.down` does. The last row
+/// of the 32 stays. The manual does not say which way is down; NVIDIA's test of `.ashift` in CUTLASS
+/// (`1cta_mma_a_from_tmem.py`), which runs on a B200, does.
+pub(super) fn shift_down(
+    t: &mut TensorMemory,
+    (first, column): (u32, u32),
+    columns: u32,
+) -> Result<(), String> {
+    for c in column..column + columns {
+        for lane in first..first + 31 {
+            let v = t.get(lane + 1, c)?;
+            t.set(lane, c, v)?;
+        }
+    }
+    Ok(())
+}
+
+/// `tcgen05.shift`: source address. Constant: whether for a pair of blocks.
+pub(crate) fn shift(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    for l in lanes(mach.mask()) {
+        let start = split(mach.src_w(0)[l]);
+        if !start.0.is_multiple_of(32) {
+            let message = format!(
+                "a shift starts at lane {} of Tensor Memory, which is no multiple of 32",
+                start.0
+            );
+            return Err(Fault::operand(l, message));
+        }
+        for rank in blocks(mach, l, op.k[0] != 0)? {
+            with(mach, l, rank, |t| shift_down(t, start, SHIFTED))?;
+        }
+    }
+    Ok(Flow::Next)
+}
+
 /// `tcgen05.commit`: sources address and, if constant 1 says so, a mask of the cluster's blocks. Constant 0: space.
 pub(crate) fn commit(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let space = space_from(op.k[0]);

@@ -61,6 +61,12 @@ impl Place {
         (part * self.rows + column % 32, column / 32)
     }
 
+    /// Columns that four scale factors of all rows of A, and of all columns of B, take; those of B are allocated for
+    /// multiples of 128 (CUTLASS, `tmem_sf_frg` and the traits of `SM103_MXF4_ULTRA_SS_VS`).
+    pub(super) const fn factor_columns(self) -> [u32; 2] {
+        [self.rows.div_ceil(32), self.n.next_multiple_of(128) / self.parts / 32]
+    }
+
     /// The cells that hold the metadata of a row whose elements have 16 or 32 bits: two lanes, and the half of their
     /// cells.
     pub(super) const fn halves(self, row: u32) -> ([u32; 2], u32) {

@@ -2,7 +2,7 @@
 
 use super::instruction::{Form, Instruction, Kind, zero_columns};
 use super::memory::split;
-use super::moves::{blocks, read_shared, with};
+use super::moves::{blocks, read_shared, shift_down, with};
 use super::place::Place;
 use crate::effect::{Fault, Flow, Machine, WarpOp};
 use crate::matrix::{BlockProduct, BlockScale, Descriptor, Elem, Major, Scale, TensorFactor};
@@ -17,6 +17,8 @@ pub(crate) mod flag {
     pub const A_IN_MEMORY: u32 = 8;
     /// The last source is a zero-column mask.
     pub const ZERO_COLUMNS: u32 = 16;
+    /// The rows of A go down one lane afterwards.
+    pub const SHIFTS_A: u32 = 32;
 }
 
 /// Operands of one lane.
@@ -62,14 +64,15 @@ fn operands(mach: &dyn Machine, op: &WarpOp, l: usize) -> Operands {
 
 /// `tcgen05.mma`: sources D, A, B, instruction descriptor, whether D is added; then metadata, scale factors of A and B,
 /// disabled lanes, zero-column mask, as far as there are any. Constants: kind, [`flag`]s, number of masks of disabled
-/// lanes, scale of D and, from bit 8 on, scale factors along K.
+/// lanes, scale of D and, from bit 8 on, scale factors along 64 columns of K (32 of 8-bit types), from bit 16 on, the
+/// number of the target.
 pub(crate) fn mma(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let kind = Kind::from_code(op.k[0]);
     let has = |flag: u32| op.k[1] & flag != 0;
     let form = Form { pair: has(flag::PAIR), ws: has(flag::WS), sparse: has(flag::SPARSE) };
     for l in lanes(mach.mask()) {
         let operands = operands(mach, op, l);
-        let i = Instruction::decode(kind, form, operands.descriptor)
+        let i = Instruction::decode(kind, form, op.k[3] >> 16, operands.descriptor)
             .map_err(|e| Fault::operand(l, e))?;
         let place = Place::new(&i, form);
         let all = blocks(mach, l, form.pair)?;
@@ -79,7 +82,8 @@ pub(crate) fn mma(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
             let in_memory = has(flag::A_IN_MEMORY);
             let a = one.a_elements(mach, operands.a, in_memory)?;
             let metadata = one.metadata(mach, operands.metadata)?;
-            let count = op.k[3] >> 8;
+            let count = op.k[3] >> 8 & 0xff;
+            let count = if i.k == 96 { count * 96 / 64 } else { count };
             let factors = one.factors(mach, kind, operands.factors, count)?;
             let mut d = one.d_elements(mach, operands.d, operands.accumulates)?;
             let n = count as usize;
@@ -105,6 +109,9 @@ pub(crate) fn mma(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
             .run(&mut d);
             let masks = operands.disabled.get(4 * number..).unwrap_or(&[]);
             one.write(mach, operands.d, &d, masks)?;
+            if has(flag::SHIFTS_A) {
+                one.shift_a(mach, operands.a)?;
+            }
         }
     }
     Ok(Flow::Next)
@@ -227,6 +234,22 @@ impl Block<'_> {
         })
     }
 
+    /// Moves the rows of A, which lies in Tensor Memory, down one lane within every 32 lanes.
+    fn shift_a(&self, mach: &mut dyn Machine, a: u64) -> Result<(), Fault> {
+        if !matches!(self.i.m, 128 | 256) {
+            let message = format!("`.ashift` needs M = 128 or M = 256, this is {}", self.i.m);
+            return Err(Fault::operand(self.lane, message));
+        }
+        let (lane, column) = self.start("A", a as u32)?;
+        let columns = self.stored() / self.i.a.per_cell();
+        let last = self.place.lane(self.place.rows - 1);
+        with(mach, self.lane, self.rank, |memory| {
+            (0..=last / 32).try_for_each(|quarter| {
+                shift_down(memory, (lane / 32 * 32 + 32 * quarter, column), columns)
+            })
+        })
+    }
+
     /// One word of metadata for each row.
     fn metadata(&self, mach: &mut dyn Machine, address: u32) -> Result<Vec<u64>, Fault> {
         if !self.form.sparse {
@@ -263,7 +286,10 @@ impl Block<'_> {
         if !kind.scales() {
             return Ok([Vec::new(), Vec::new()]);
         }
-        let fits = self.i.factor.iter().all(|first| first % count == 0 && first + count <= 4);
+        // As many as fit into a cell begin at a multiple of their number; six at an even byte, three at any.
+        let step = if self.i.k == 96 { count / 3 } else { count };
+        let fits = self.i.factor.iter().all(|first| first % step == 0)
+            && (self.i.k == 96 || self.i.factor.iter().all(|first| first + count <= 4));
         if !fits {
             let message = format!(
                 "the instruction descriptor takes {count} scale factors from bytes {:?} of their cells",
@@ -272,18 +298,23 @@ impl Block<'_> {
             return Err(Fault::operand(self.lane, message));
         }
         with(mach, self.lane, self.rank, |memory| {
-            let take = |address: u32, first: u32, (lane, column): (u32, u32), to: &mut Vec<u8>| {
-                let (l, c) = split(address);
-                let cell = memory.get(l + lane, c + column)?.to_le_bytes();
-                to.extend(&cell[first as usize..(first + count) as usize]);
+            // The next four factors of all rows lie behind the first four of all.
+            let take = |at: (u32, u32), (lane, column): (u32, u32), next: u32, to: &mut Vec<u8>| {
+                let (l, c) = split(at.0);
+                for byte in at.1..at.1 + count {
+                    let cell = memory.get(l + lane, c + column + byte / 4 * next)?;
+                    to.push(cell.to_le_bytes()[byte as usize % 4]);
+                }
                 Ok::<(), String>(())
             };
             let [mut a, mut b] = [Vec::new(), Vec::new()];
+            let [next_a, next_b] = self.place.factor_columns();
+            let [at_a, at_b] = [0, 1].map(|i| (addresses[i], self.i.factor[i]));
             for row in 0..self.place.rows {
-                take(addresses[0], self.i.factor[0], self.place.row_factor(row), &mut a)?;
+                take(at_a, self.place.row_factor(row), next_a, &mut a)?;
             }
             for column in 0..self.i.n {
-                take(addresses[1], self.i.factor[1], self.place.column_factor(column), &mut b)?;
+                take(at_b, self.place.column_factor(column), next_b, &mut b)?;
             }
             Ok([a, b])
         })

@@ -268,6 +268,8 @@ struct Case {
     m: u32,
     n: u32,
     in_memory: bool,
+    /// K is 96, as sm_103a has it.
+    larger: bool,
 }
 
 fn case(random: &mut Random) -> Case {
@@ -309,7 +311,8 @@ fn case(random: &mut Random) -> Case {
     };
     let n = if ws { random.pick(&[64, 128]) } else { random.pick(&[32, 64, 96, 160]) };
     // A in memory needs the same in every part of the columns, which is not what is tested here.
-    Case { kind, types, pair, ws, sparse, m, n, in_memory: random.below(3) == 0 }
+    let larger = kind.packs() && !sparse && random.yes();
+    Case { kind, types, pair, ws, sparse, m, n, in_memory: random.below(3) == 0, larger }
 }
 
 #[test]
@@ -318,10 +321,10 @@ fn products_are_sums() {
     let mut seen = std::collections::HashSet::new();
     for _ in 0..160 {
         let c = case(&mut random);
-        seen.insert((c.kind.code(), c.sparse, c.pair));
+        seen.insert((c.kind.code(), c.sparse, c.pair, c.larger));
         check(&mut random, &c);
     }
-    assert!(seen.len() > 24, "{} of 28 forms", seen.len());
+    assert!(seen.len() > 28, "{} of 32 forms", seen.len());
 }
 
 fn check(random: &mut Random, c: &Case) {
@@ -331,6 +334,7 @@ fn check(random: &mut Random, c: &Case) {
         Kind::F16 => 16,
         Kind::Tf32 => 8,
         Kind::F8f6f4 | Kind::I8 | Kind::Mxf8f6f4 => 32,
+        Kind::Mxf4 | Kind::Mxf4nvf4 if c.larger => 96,
         Kind::Mxf4 | Kind::Mxf4nvf4 => 64,
     } << u32::from(c.sparse);
     let stored = if c.sparse { k / 2 } else { k };
@@ -437,15 +441,19 @@ fn check(random: &mut Random, c: &Case) {
         }
     }
 
-    // Scale factors: 1, 2 or 4, in every 32 lanes.
+    // Scale factors: 1, 2 or 4, in every 32 lanes; 3 or 6 where K is 96.
     let scales = c.kind.scales();
     let ue4m3 = c.kind == Kind::Mxf4nvf4 && random.yes();
-    let count = match c.kind {
+    let named = match c.kind {
         Kind::Mxf8f6f4 => 1,
         Kind::Mxf4nvf4 if random.yes() => 4,
         _ => 2,
     };
-    let ids = [0, 1].map(|_| random.below(u64::from(4 / count)) as u32 * count);
+    let count = if c.larger { named * 3 / 2 } else { named };
+    let step = if c.larger { count / 3 } else { count };
+    let ids = [0, 1].map(|_| random.below(u64::from(4 / step)) as u32 * step);
+    // Where the fifth factor and those after it lie.
+    let next = [rows / 32, c.n.next_multiple_of(128) / parts / 32];
     let (mut fa, mut fb) = (vec![1; (c.m * count) as usize], vec![1; (c.n * count) as usize]);
     if scales {
         let code = |e: u32| if ue4m3 { 0x38 + 8 * e } else { 127 + e };
@@ -461,7 +469,8 @@ fn check(random: &mut Random, c: &Case) {
                     let e = random.below(3) as u32;
                     fa[((block * rows + row) * count + i) as usize] = 1 << e;
                     for copy in 0..4 {
-                        set(row % 32 + 32 * copy, 420 + row / 32, ids[0] + i, code(e));
+                        let at = 420 + row / 32 + (ids[0] + i) / 4 * next[0];
+                        set(row % 32 + 32 * copy, at, (ids[0] + i) % 4, code(e));
                     }
                 }
             }
@@ -474,7 +483,8 @@ fn check(random: &mut Random, c: &Case) {
                     let (part, within) = (n / per, n % per);
                     for copy in 0..4 / parts {
                         let lane = part * (128 / parts) + within % 32 + 32 * copy;
-                        set(lane, 440 + within / 32, ids[1] + i, code(e));
+                        let at = 440 + within / 32 + (ids[1] + i) / 4 * next[1];
+                        set(lane, at, (ids[1] + i) % 4, code(e));
                     }
                 }
             }
@@ -516,7 +526,11 @@ fn check(random: &mut Random, c: &Case) {
         | u32::from(transposed[1]) << 16
         | (c.n >> 3) << 17;
     descriptor |= if scales {
-        u32::from(!ue4m3) << 23 | (c.m >> 7) << 27 | ids[0] << 29 | ids[1] << 4
+        u32::from(!ue4m3) << 23
+            | (c.m >> 7) << 27
+            | ids[0] << 29
+            | ids[1] << 4
+            | u32::from(c.larger) << 31
     } else {
         let d = match c.kind {
             Kind::I8 => 2,
@@ -538,7 +552,7 @@ fn check(random: &mut Random, c: &Case) {
         | u32::from(c.sparse) * flag::SPARSE
         | u32::from(c.in_memory) * flag::A_IN_MEMORY;
     mock.rank = u32::from(c.pair && random.yes());
-    let k3 = if scales { count << 8 } else { 0 };
+    let k3 = if scales { named << 8 | 103 << 16 } else { 0 };
     mock.run(product::mma, [c.kind.code(), flags, 0, k3]).unwrap();
 
     for m in 0..c.m {

@@ -22,6 +22,10 @@ pub(crate) mod flag {
     pub const IM2COL: u32 = 2;
     /// The last source is a mask of the cluster's blocks.
     pub const MULTICAST: u32 = 4;
+    /// Pixels of one row of images.
+    pub const WIDE: u32 = 8;
+    /// Beside it: 128 of them.
+    pub const WIDE128: u32 = 16;
 }
 
 /// What an instruction says of the tensor: map, coordinates, offsets.
@@ -69,6 +73,7 @@ fn request(
     let access = match () {
         () if flags & flag::ROWS4 != 0 => Access::Rows4,
         () if flags & flag::IM2COL != 0 => Access::Im2col,
+        () if flags & flag::WIDE != 0 => Access::Wide { pixels128: flags & flag::WIDE128 != 0 },
         () => Access::Tile,
     };
     let used = if access == Access::Rows4 { 5 } else { rank as usize };

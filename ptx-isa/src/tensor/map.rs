@@ -247,6 +247,9 @@ impl Swizzle {
     }
 }
 
+/// Pixels of a copy of `im2col::w::128`.
+pub(super) const WIDE_PIXELS: u32 = 128;
+
 /// What one copy takes from the tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -260,6 +263,15 @@ pub enum Mode {
         channels: u32,
         /// Pixels.
         pixels: u32,
+    },
+    /// Pixels of one row of images (`im2col::w`).
+    Wide {
+        /// Corners of the bounding box along the width, from the image's first and last pixel.
+        corners: [i32; 2],
+        /// Channels of each pixel.
+        channels: u32,
+        /// Pixels; `None` for 128, with a halo behind every 32 (`im2col::w::128`).
+        pixels: Option<u32>,
     },
 }
 
@@ -347,6 +359,10 @@ const L2: u32 = 17;
 // Places of our own.
 const SPAN96: u32 = 20;
 const ATOM: u32 = 21;
+/// Beside `IM2COL`: along the width only.
+const WIDE: u32 = 23;
+/// Beside `WIDE`: 128 pixels.
+const WIDE128: u32 = 24;
 
 /// Bytes as an integer.
 fn get(map: &[u8; BYTES], at: usize, bytes: usize) -> u64 {
@@ -416,6 +432,14 @@ impl TensorMap {
                 }
                 put(&mut out, 60, 2, u64::from(*pixels) - 1);
             }
+            Mode::Wide { corners, channels, pixels } => {
+                word |= 1 << IM2COL | 1 << WIDE | u64::from(pixels.is_none()) << WIDE128;
+                out[55] = channels.wrapping_sub(1) as u8;
+                for (half, corner) in corners.iter().enumerate() {
+                    put(&mut out, 56 + 2 * half, 2, *corner as u64 & 0xffff);
+                }
+                put(&mut out, 60, 2, u64::from(pixels.unwrap_or(WIDE_PIXELS)) - 1);
+            }
         }
         put(&mut out, 8, 4, word);
         put(&mut out, 64, 4, self.bytes());
@@ -438,6 +462,9 @@ impl TensorMap {
                 steps.map(|(n, step)| u64::from(n / step)).product()
             }
             Mode::Im2col { channels, pixels, .. } => u64::from(*channels) * u64::from(*pixels),
+            Mode::Wide { channels, pixels, .. } => {
+                u64::from(*channels) * u64::from(pixels.unwrap_or(WIDE_PIXELS))
+            }
         };
         elements * u64::from(bytes) / u64::from(group)
     }
@@ -469,7 +496,8 @@ impl TensorMap {
                 return Err("images of fewer than three dimensions");
             }
             let images = rank - 2;
-            let bits = corner_bits(images);
+            let wide = field(WIDE, 1) != 0;
+            let bits = if wide { 16 } else { corner_bits(images) };
             let corner = |at: usize| {
                 let packed = get(map, at, 2);
                 std::array::from_fn(|i| {
@@ -481,10 +509,16 @@ impl TensorMap {
                     }
                 })
             };
-            Mode::Im2col {
-                corners: [corner(56), corner(58)],
-                channels: u32::from(map[55]) + 1,
-                pixels: get(map, 60, 2) as u32 + 1,
+            let (corners, channels) = ([corner(56), corner(58)], u32::from(map[55]) + 1);
+            let pixels = get(map, 60, 2) as u32 + 1;
+            if wide {
+                Mode::Wide {
+                    corners: corners.map(|c: [i32; 3]| c[0]),
+                    channels,
+                    pixels: (field(WIDE128, 1) == 0).then_some(pixels),
+                }
+            } else {
+                Mode::Im2col { corners, channels, pixels }
             }
         };
         Ok(Self {

@@ -5,7 +5,8 @@ use super::map::{Element, Interleave, Mode, Swizzle, TensorMap};
 /// Most bytes that a copy moves: the shared memory of a multiprocessor (the most that was taken; 256 KiB were refused).
 const MOST_BYTES: u64 = 228 << 10;
 
-/// Arguments of `cuTensorMapEncodeTiled` or `cuTensorMapEncodeIm2col`; lists are as long as the rank demands.
+/// Arguments of `cuTensorMapEncodeTiled`, `cuTensorMapEncodeIm2col` or `cuTensorMapEncodeIm2colWide`; lists are as long
+/// as the rank demands.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
     /// `CUtensorMapDataType`.
@@ -46,6 +47,19 @@ pub enum Shape<'a> {
         /// Pixels per column.
         pixels: u32,
     },
+    /// Pixels of one row of images.
+    Wide {
+        /// Lower corner of the bounding box along the width.
+        lower: i32,
+        /// Upper corner.
+        upper: i32,
+        /// Channels per pixel.
+        channels: u32,
+        /// Pixels per column.
+        pixels: u32,
+        /// `CUtensorMapIm2ColWideMode`.
+        mode: u32,
+    },
 }
 
 impl Request<'_> {
@@ -62,7 +76,7 @@ impl Request<'_> {
         let packed = group > 1;
         let plain =
             matches!(swizzle, Swizzle::None | Swizzle::Span32 | Swizzle::Span64 | Swizzle::Span128);
-        let images = matches!(self.shape, Shape::Im2col { .. });
+        let images = matches!(self.shape, Shape::Im2col { .. } | Shape::Wide { .. });
         let interleaved = interleave != Interleave::None;
         let least = if images || interleaved { 3 } else { 1 };
         let padded = matches!(element, Element::B4x16P64 | Element::B6x16P32);
@@ -107,6 +121,34 @@ impl Request<'_> {
                 }
                 line(*channels)?;
                 Mode::Im2col { corners, channels: *channels, pixels: *pixels }
+            }
+            // By the driver's description: no device that has this mode was recorded.
+            Shape::Wide { lower, upper, channels, pixels, mode } => {
+                let every_32 = *mode == 1;
+                let swizzled = match swizzle {
+                    Swizzle::Span64 | Swizzle::Span128 | Swizzle::Span128Atom32 => true,
+                    Swizzle::Span96 => !every_32,
+                    Swizzle::None
+                    | Swizzle::Span32
+                    | Swizzle::Span128Atom32Flip8
+                    | Swizzle::Span128Atom64 => false,
+                };
+                let width = self.sizes[usize::from(!interleaved)] as i64;
+                let corner = |v: i32| i16::try_from(v).is_ok();
+                let fits = newer
+                    && swizzled
+                    && *mode <= 1
+                    && corner(*lower)
+                    && corner(*upper)
+                    && width - 1 + i64::from(*upper) >= i64::from(*lower)
+                    && (1..=256).contains(channels)
+                    && (every_32 || (1..=1024).contains(pixels));
+                if !fits {
+                    return None;
+                }
+                line(*channels)?;
+                let pixels = (!every_32).then_some(*pixels);
+                Mode::Wide { corners: [*lower, *upper], channels: *channels, pixels }
             }
         };
         let mut map = TensorMap {
@@ -157,5 +199,49 @@ impl TensorMap {
     #[must_use]
     pub fn takes_address(&self, address: u64) -> bool {
         address.is_multiple_of(if self.interleave == Interleave::Bytes32 { 32 } else { 16 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::map::{Mode, TensorMap};
+    use super::{Request, Shape};
+
+    fn rows(
+        swizzle: u32,
+        mode: u32,
+        (lower, upper): (i32, i32),
+        capability: u32,
+    ) -> Option<TensorMap> {
+        let shape = Shape::Wide { lower, upper, channels: 32, pixels: 100, mode };
+        Request {
+            data_type: 6,
+            address: 256,
+            sizes: &[64, 7, 9, 4],
+            strides: &[128, 1024, 8192],
+            steps: &[1; 4],
+            shape,
+            interleave: 0,
+            swizzle,
+            l2: 0,
+            fill: 0,
+        }
+        .encode(capability)
+    }
+
+    /// By the driver's description of `cuTensorMapEncodeIm2colWide`.
+    #[test]
+    fn rows_of_images_are_encoded() {
+        let map = rows(2, 0, (-1, 1), 100).expect("a map");
+        assert_eq!(map.mode, Mode::Wide { corners: [-1, 1], channels: 32, pixels: Some(100) });
+        let map = rows(3, 1, (0, 0), 100).expect("a map");
+        assert_eq!(map.mode, Mode::Wide { corners: [0; 2], channels: 32, pixels: None });
+        // Swizzles: of 64, 128 and, without the fixed number of pixels, 96 bytes.
+        let taken = |mode| (0..8).filter(|s| rows(*s, mode, (0, 0), 100).is_some()).collect();
+        let both: [Vec<u32>; 2] = [taken(0), taken(1)];
+        assert_eq!(both, [vec![2, 3, 4, 7], vec![2, 3, 4]]);
+        assert_eq!(rows(3, 2, (0, 0), 100), None, "no such mode");
+        assert_eq!(rows(3, 0, (0, -8), 100), None, "an empty box");
+        assert_eq!(rows(3, 0, (0, 0), 90), None, "an older device");
     }
 }

@@ -1,6 +1,7 @@
 //! Operands of the verified module as the handles that meanings read.
 
 use ptx_isa::meaning::{Addr, Arg, Selection, Src, V};
+use ptx_isa::texture::kind_bits;
 use ptx_isa::{Kind, Space, Ty};
 
 use super::Layout;
@@ -121,7 +122,11 @@ impl Names<'_> {
                     Space::Shared => shared(self.layout.shared[id], *off),
                     Space::Local => constant(self.layout.local[id] as u64 + *off as u64),
                     _ if kind == Kind::W => V { kind, src: Src::SymbolLow(*id, *off) },
-                    _ => V { kind, src: Src::Symbol(*id, *off) },
+                    // What stands for an object says of which kind it is.
+                    _ => {
+                        let off = off.wrapping_add_unsigned(kind_bits(symbol.ty));
+                        V { kind, src: Src::Symbol(*id, off) }
+                    }
                 };
                 (v, symbol.space)
             }

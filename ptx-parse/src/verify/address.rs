@@ -9,6 +9,7 @@ use crate::diag::{Code, Diag};
 use crate::module::Operand;
 use crate::names::Name;
 use crate::span::Span;
+use ptx_isa::class::Class;
 use ptx_isa::meaning::Selection;
 use ptx_isa::row::AddressWidth;
 use ptx_isa::types::TyClass;
@@ -204,11 +205,24 @@ impl Verifier<'_> {
                     return Err((What::OpaqueVariable, *op));
                 }
                 self.same_space(own, space, op)?;
+                if !(c.matched.row.named)(&c.matched, own) {
+                    return Err((What::NeedsRegister, *op));
+                }
+                // Constant memory has generic addresses, but its names stand for them in fences alone.
+                if own == Space::Const
+                    && space.is_none()
+                    && !matches!(c.matched.class(), Class::FenceBlock | Class::FenceDevice)
+                {
+                    return Err((What::NeedsConst, *op));
+                }
                 Operand::Symbol(id, 0)
             }
             Binding::Var(id) => {
                 let own = self.body.vars[id as usize].space;
                 self.same_space(own, space, op)?;
+                if !(c.matched.row.named)(&c.matched, own) {
+                    return Err((What::NeedsRegister, *op));
+                }
                 Operand::Var(id, 0)
             }
             Binding::Param(id) => {

@@ -322,6 +322,11 @@ impl Verifier<'_> {
                 help = Some(format!("write `{mnemonic}.param…`"));
                 (Code::Space, "a parameter is reached through `.param` only".into())
             }
+            What::NeedsConst => {
+                let load = "write `.const`, or take its generic address with `cvta.const` first";
+                help = Some(load.into());
+                (Code::Space, "a constant is no generic address".into())
+            }
             What::ConstantAddress => {
                 (Code::Operand, "a number can be an address in `.local` only".into())
             }

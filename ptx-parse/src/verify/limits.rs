@@ -2,14 +2,14 @@
 
 use super::Verifier;
 use super::opcode::Candidate;
-use crate::ast::{Arg, Imm, Instr};
+use crate::ast::{Arg, Imm, Instr, Operand as AstOperand};
 use crate::diag::{Code, Diag};
 use crate::module::{Linkage, Operand};
 use crate::span::Span;
-use ptx_isa::row::Sink;
+use ptx_isa::row::{Constants, Sink};
 use ptx_isa::syntax::allows;
-use ptx_isa::types::ptx;
-use ptx_isa::{Match, Operation, Space};
+use ptx_isa::types::{TyClass, ptx};
+use ptx_isa::{Match, Operation, Space, Ty};
 
 /// Bytes of `.shared` variables that a kernel may declare.
 const SHARED: u64 = 48 << 10;
@@ -25,6 +25,8 @@ pub(super) enum Rule {
     Listed,
     /// What is written is thrown away.
     Sink,
+    /// Layers and samplers of textures.
+    Texture,
 }
 
 /// The rule of a matched row.
@@ -34,7 +36,12 @@ pub(super) fn rule(m: &Match) -> Option<Rule> {
         _ if m.notation.slots.first().is_some_and(|s| s.dest) && (m.row.sink)(m) == Sink::Only => {
             Some(Rule::Sink)
         }
-        _ if m.notation.slots.iter().any(|s| !s.values.is_empty()) => Some(Rule::Listed),
+        _ if (m.row.layer)(m).is_some() || (m.row.unsampled)(m).is_some() => Some(Rule::Texture),
+        _ if m.row.constants != Constants::Free
+            || m.notation.slots.iter().any(|s| !s.values.is_empty()) =>
+        {
+            Some(Rule::Listed)
+        }
         _ => None,
     }
 }
@@ -81,8 +88,39 @@ impl Verifier<'_> {
                     findings.push((span(0), message, "write `_`".to_owned()));
                 }
             }
+            Rule::Texture => {
+                let lists = given.iter().filter_map(|op| match ast.arg(op) {
+                    Arg::MemList { items, .. } => Some((op.span(), items)),
+                    _ => None,
+                });
+                let independent = self.module.info.target.texmode_independent;
+                for (span, items) in lists {
+                    if let Some(sm) = (c.matched.row.unsampled)(&c.matched)
+                        && items.len() > 2
+                        && !independent
+                        && self.module.info.target.sm >= sm
+                    {
+                        let note = "in `texmode_unified` the texture has its sampler".to_owned();
+                        findings.push((span, "this form takes no sampler".to_owned(), note));
+                    }
+                    if let Some(layer) = (c.matched.row.layer)(&c.matched)
+                        && self.float_element(layer, c, items)
+                    {
+                        let message = "the number of a layer is an integer".to_owned();
+                        findings.push((span, message, "floats do not stand for it".to_owned()));
+                    }
+                }
+            }
             Rule::Listed => {
                 for (at, slot) in slots.iter().enumerate() {
+                    if let Some(op) = given.get(at).filter(|_| !slot.dest)
+                        && let Some(want) = c.matched.slot_ty(slot).filter(|want| want.bits() == 32)
+                        && let Some(own) = self.type_of_constants(c.matched.row.constants, op, want)
+                    {
+                        let message = format!("a constant is `{own}` here, not `{want}`");
+                        findings.push((span(at), message, "put it into a register".to_owned()));
+                        continue;
+                    }
                     if let Some(Operand::Vector(range)) = self.top.get(at) {
                         for (part, list) in range.clone().zip(slot.values.split(';')) {
                             let element = &self.body.operands[part as usize];
@@ -113,6 +151,44 @@ impl Verifier<'_> {
         }
         for (span, message, note) in findings {
             self.error(Code::Operand, span, message).note(note);
+        }
+    }
+
+    /// Whether an element of the coordinates, the last of `items`, is a float.
+    fn float_element(&self, element: usize, c: &Candidate, items: &[AstOperand]) -> bool {
+        if let Some(Arg::Vector(elements)) = items.last().map(|op| self.ast.arg(op))
+            && let Some(Arg::Imm(Imm::F32(_) | Imm::F64(_))) =
+                elements.get(element).map(|op| self.ast.arg(op))
+        {
+            return true;
+        }
+        let slot = c.matched.notation.slots.iter().position(|s| s.name == "c");
+        let Some(Operand::Vector(range)) = slot.and_then(|slot| self.top.get(slot)) else {
+            return false;
+        };
+        match self.body.operands.get(range.start as usize + element) {
+            Some(Operand::Reg(id, _)) => self.body.regs[*id as usize].ty.class() == TyClass::Float,
+            _ => false,
+        }
+    }
+
+    /// The type of constants in a vector, where that is not `want`.
+    fn type_of_constants(&self, rule: Constants, op: &AstOperand, want: Ty) -> Option<Ty> {
+        let Arg::Vector(items) = self.ast.arg(op) else { return None };
+        let own = |item: &AstOperand| match self.ast.arg(item) {
+            Arg::Imm(Imm::Signed(_) | Imm::Unsigned(_)) => Some(Ty::S32),
+            Arg::Imm(Imm::F32(_)) => Some(Ty::F32),
+            Arg::Imm(Imm::F64(_)) => Some(Ty::F64),
+            _ => None,
+        };
+        let other = |ty: &Ty| *ty != want;
+        match rule {
+            Constants::Free => None,
+            Constants::Vector => {
+                let all: Vec<Ty> = items.iter().map(own).collect::<Option<_>>()?;
+                all.first().copied().filter(other)
+            }
+            Constants::Each => items.iter().filter_map(own).find(other),
         }
     }
 

@@ -55,7 +55,9 @@ fn known(text: &str) -> Result<Known, NoMatch> {
     if let Some(known) = MEMO.read().unwrap_or_else(PoisonError::into_inner).get(text) {
         return Ok(known.clone());
     }
-    let known: Known = table().find(text)?.into_iter().map(candidate).collect();
+    let shorter = || table().find(&table().without_passed_over(text)?).ok();
+    let found = table().find(text).or_else(|why| shorter().ok_or(why))?;
+    let known: Known = found.into_iter().map(candidate).collect();
     let mut memo = MEMO.write().unwrap_or_else(PoisonError::into_inner);
     if memo.len() < MEMO_LIMIT {
         memo.insert(text.into(), known.clone());
@@ -94,6 +96,8 @@ pub(super) struct Spec {
     pub one: bool,
     /// Longer vectors are allowed too.
     pub least: bool,
+    /// A register stands for the first element, the others are 0.
+    pub scalar: bool,
     pub ty: Option<Ty>,
     pub relaxed: bool,
     pub negatable: bool,
@@ -259,6 +263,7 @@ fn candidate(m: Match) -> Candidate {
             element: false,
             one: slot.count != Count::One,
             least: slot.count == Count::RowLeast,
+            scalar: (m.row.scalars)(&m, slot.name),
             ty: m.slot_ty(slot),
             relaxed: slot.relaxed,
             negatable: slot.negatable,

@@ -75,6 +75,8 @@ pub(super) enum What {
     LaterList,
     /// A parameter accessed without `.param`.
     NeedsParam,
+    /// The name of a constant where no state space is named.
+    NeedsConst,
     /// A constant as the address outside `.local`.
     ConstantAddress,
     /// A register of this type as address.

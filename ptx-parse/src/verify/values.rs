@@ -22,6 +22,18 @@ impl Verifier<'_> {
             let scalar = Spec { count: None, least: false, ..*spec };
             return self.value(&scalar, op, traits);
         }
+        if spec.scalar
+            && let Some(count) = spec.count
+            && let Arg::Name { name, .. } = ast.arg(op)
+            && matches!(self.lookup(name), Binding::Reg(_))
+        {
+            let scalar = Spec { count: None, least: false, scalar: false, ..*spec };
+            let given = self.value(&scalar, op, traits)?;
+            let first = self.body.operands.len() as u32;
+            self.body.operands.push(given);
+            self.body.operands.extend((1..count).map(|_| Operand::Imm(0)));
+            return Ok(Operand::Vector(first..first + count));
+        }
         match ast.arg(op) {
             Arg::Name { name, neg, not, part } => {
                 let binding = self.lookup(name);
@@ -54,53 +66,7 @@ impl Verifier<'_> {
             Arg::Imm(_) if spec.dest => Err((What::NotConstant, *op)),
             Arg::Imm(_) if spec.register => Err((What::NeedsRegister, *op)),
             Arg::Imm(imm) => self.constant(spec, op, imm),
-            Arg::Vector(items) => {
-                if let Some(total) = spec.fills {
-                    return self.filling(spec, op, items, total, traits);
-                }
-                let Some(count) = spec.count else {
-                    return match items {
-                        // A vector of one is its element.
-                        [one] if spec.one => {
-                            let one = *one;
-                            self.value(spec, &one, traits)
-                        }
-                        _ => Err((What::NeedsScalar, *op)),
-                    };
-                };
-                let given = items.len() as u32;
-                let longer = spec.least && given > count && matches!(given, 2 | 4);
-                if given != count && !longer {
-                    return Err((What::NeedsVector(count), *op));
-                }
-                if items.iter().all(|item| item.kind == OperandKind::Sink) {
-                    return Err((What::NothingWritten, *op));
-                }
-                let element = Spec { count: None, least: false, element: true, ..*spec };
-                let traits = Traits { sink: spec.dest || traits.sink, ..traits };
-                if items.iter().any(|item| item.kind == OperandKind::Offset) {
-                    return Err((What::NeedsRegister, *op));
-                }
-                if spec.relaxed {
-                    self.equal_widths(items)?;
-                }
-                let mut list: [Operand; 8] = [const { Operand::Absent }; 8];
-                if items.len() <= 8 {
-                    for (to, item) in list.iter_mut().zip(items) {
-                        *to = self.value(&element, item, traits)?;
-                    }
-                    let first = self.body.operands.len() as u32;
-                    self.body.operands.extend(list.into_iter().take(items.len()));
-                    return Ok(Operand::Vector(first..first + items.len() as u32));
-                }
-                let mut list = Vec::with_capacity(items.len());
-                for item in items {
-                    list.push(self.value(&element, item, traits)?);
-                }
-                let first = self.body.operands.len() as u32;
-                self.body.operands.extend(list);
-                Ok(Operand::Vector(first..first + items.len() as u32))
-            }
+            Arg::Vector(items) => self.vector(spec, op, items, traits),
             Arg::Sink if traits.sink && (spec.dest || spec.element) => Ok(Operand::Sink),
             Arg::Sink => Err((What::Sink, *op)),
             Arg::Group([inner]) if !spec.dest => {
@@ -133,6 +99,69 @@ impl Verifier<'_> {
         }
     }
 
+    /// Elements in braces.
+    fn vector(
+        &mut self,
+        spec: &Spec,
+        op: &AstOperand,
+        items: &[AstOperand],
+        traits: Traits,
+    ) -> Fit<Operand> {
+        if let Some(total) = spec.fills {
+            return self.filling(spec, op, items, total, traits);
+        }
+        let Some(count) = spec.count else {
+            return match items {
+                // A vector of one is its element.
+                [one] if spec.one => {
+                    let one = *one;
+                    self.value(spec, &one, traits)
+                }
+                // Of registers the first one counts.
+                [first, ..] if spec.one && spec.register => {
+                    let first = *first;
+                    self.value(spec, &first, traits)
+                }
+                _ => Err((What::NeedsScalar, *op)),
+            };
+        };
+        let given = items.len() as u32;
+        let longer = spec.least && given > count && matches!(given, 2 | 4);
+        if given != count && !longer {
+            return Err((What::NeedsVector(count), *op));
+        }
+        if items.iter().all(|item| item.kind == OperandKind::Sink) {
+            return Err((What::NothingWritten, *op));
+        }
+        let element = Spec { count: None, least: false, scalar: false, element: true, ..*spec };
+        let traits = Traits { sink: spec.dest || traits.sink, ..traits };
+        if items.iter().any(|item| item.kind == OperandKind::Offset) {
+            return Err((What::NeedsRegister, *op));
+        }
+        if spec.relaxed {
+            self.equal_widths(items)?;
+        }
+        if spec.ty.is_none() && !spec.dest {
+            self.words(items)?;
+        }
+        let mut list: [Operand; 8] = [const { Operand::Absent }; 8];
+        if items.len() <= 8 {
+            for (to, item) in list.iter_mut().zip(items) {
+                *to = self.value(&element, item, traits)?;
+            }
+            let first = self.body.operands.len() as u32;
+            self.body.operands.extend(list.into_iter().take(items.len()));
+            return Ok(Operand::Vector(first..first + items.len() as u32));
+        }
+        let mut list = Vec::with_capacity(items.len());
+        for item in items {
+            list.push(self.value(&element, item, traits)?);
+        }
+        let first = self.body.operands.len() as u32;
+        self.body.operands.extend(list);
+        Ok(Operand::Vector(first..first + items.len() as u32))
+    }
+
     /// Registers of one vector are equally wide, even where each may be wider than the type.
     fn equal_widths(&mut self, items: &[AstOperand]) -> Fit<()> {
         let mut first = None;
@@ -143,6 +172,19 @@ impl Verifier<'_> {
             let known: Ty = *first.get_or_insert(ty);
             if known.bits() != ty.bits() {
                 return Err((What::Type(ty, known), *item));
+            }
+        }
+        Ok(())
+    }
+
+    /// The registers of a vector whose type no modifier names have 32 bits: coordinates of arrays.
+    fn words(&mut self, items: &[AstOperand]) -> Fit<()> {
+        for item in items {
+            let Arg::Name { name, part: None, .. } = self.ast.arg(item) else { continue };
+            let Binding::Reg(id) = self.lookup(name) else { continue };
+            let ty = self.body.regs[id as usize].ty;
+            if ty.bits() != 32 {
+                return Err((What::Type(ty, Ty::B32), *item));
             }
         }
         Ok(())
@@ -164,6 +206,7 @@ impl Verifier<'_> {
         let want = spec.ty.unwrap_or(ty);
         let handle = self.holds_handle(ty, want);
         // ptxas does not look at the width of a sum where the instruction's type is meant.
+        // ptxas takes floats as well, and crashes on them unless told not to optimise.
         let integer = matches!(ty.class(), TyClass::Bits | TyClass::Uint | TyClass::Sint);
         if !integer || ty.bits() > 64 {
             return Err((What::OffsetOfFloat, *op));
