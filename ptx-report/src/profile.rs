@@ -427,9 +427,12 @@ fn advice(findings: &[Finding], paint: Paint) -> String {
         };
         let _ = writeln!(
             out,
-            "\n  {}{lines}, guide {}",
+            "\n  {}{lines}, guide {}{}",
             paint.with(Style::Yellow, &finding.title),
-            finding.section
+            finding.section,
+            Some(finding.gain())
+                .filter(|g| !g.is_empty())
+                .map_or_else(String::new, |g| format!(": {g}"))
         );
         out.push_str(&wrap(&finding.evidence, 96, "    "));
         out.push_str(&wrap(&finding.remedy, 96, "    "));

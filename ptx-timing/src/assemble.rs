@@ -10,8 +10,10 @@ use ptx_isa::types::Space as IsaSpace;
 use ptx_isa::{Class, Operation, Ty};
 use ptx_parse::code::{Flow, Function};
 
+use crate::chains::unchanged;
 use crate::code::{Facts, Predicated};
 use crate::event::Register;
+use crate::layout;
 use crate::profile::Assembler;
 
 /// Definitions and uses of the registers of a function, by instruction.
@@ -48,7 +50,8 @@ pub(crate) fn assemble(
 ) {
     let aligned = if rules.merge_shared { alignments(facts) } else { HashMap::new() };
     if rules.fuse {
-        fuse(function, facts);
+        both_halves(function, facts);
+        fuse(rules, function, facts);
     }
     if rules.merge_shared {
         merge_shared(function, &aligned, facts);
@@ -58,6 +61,9 @@ pub(crate) fn assemble(
     }
     if rules.predicated_instructions > 0 {
         predicate(rules.predicated_instructions as usize, function, facts);
+    }
+    if rules.fuse {
+        layout::arrange(function, facts);
     }
     if rules.convergence_barriers {
         converge(function, facts);
@@ -82,10 +88,20 @@ fn blocks_of(function: &Function) -> Vec<usize> {
 }
 
 /// What one instruction becomes when it takes in the one that makes its operand.
-fn fused(producer: &Facts<'_>, consumer: &Facts<'_>) -> Option<Class> {
+fn fused(rules: &Assembler, producer: &Facts<'_>, consumer: &Facts<'_>) -> Option<Class> {
     let (p, c) = (producer, consumer);
     let adds = |f: &Facts<'_>| matches!(f.op, Operation::Add | Operation::Sub);
     let add32 = |f: &Facts<'_>| adds(f) && matches!(f.plain(""), Some(Ty::S32 | Ty::U32));
+    // VIADDMNMX, VIMNMX3.
+    let bounds = |f: &Facts<'_>| {
+        let plain = matches!(f.plain(""), Some(Ty::S32 | Ty::U32));
+        plain && f.instruction.class == Class::IntMinMax && f.arguments.len() == 2
+    };
+    let both = bounds(p) && bounds(c) && p.opcode.row.syntax == c.opcode.row.syntax;
+    let same = both && p.opcode.types().eq(c.opcode.types());
+    if rules.three_operand_bounds && (same || add32(p) && bounds(c)) {
+        return Some(Class::IntMinMax);
+    }
     // FADD and FMUL say how they round or do not; those that do stay apart.
     let float = |f: &Facts<'_>, ty: Ty| f.plain(".ftz") == Some(ty);
     match (p.op, c.op) {
@@ -95,7 +111,10 @@ fn fused(producer: &Facts<'_>, consumer: &Facts<'_>) -> Option<Class> {
         _ if add32(p) && add32(c) => Some(Class::IntAdd3),
         _ if logic(p) && logic(c) => Some(Class::Logic),
         (_, Operation::Compare) if logic(p) && c.compares_zero() => Some(Class::Compare),
-        (Operation::Compare, _) if c.opcode.types().last() == Some(Ty::Pred) => {
+        // Logic on predicates: not votes, which have the same type.
+        (Operation::Compare, _)
+            if c.instruction.class == Class::Logic && c.opcode.types().last() == Some(Ty::Pred) =>
+        {
             Some(Class::Compare)
         }
         // FFMA, where neither says how to round.
@@ -121,7 +140,7 @@ fn logic(f: &Facts<'_>) -> bool {
 }
 
 /// Pairs of instructions that one machine instruction does, operand modifiers, and constants.
-fn fuse(function: &Function, facts: &mut [Facts<'_>]) {
+fn fuse(rules: &Assembler, function: &Function, facts: &mut [Facts<'_>]) {
     let block = blocks_of(function);
     let uses = Uses::new(facts);
     let mut taken = vec![false; facts.len()];
@@ -132,11 +151,11 @@ fn fuse(function: &Function, facts: &mut [Facts<'_>]) {
             continue;
         }
         let users = uses.uses.get(&register).map_or(&[][..], |u| &u[..]);
-        let stable = facts[i].instruction.reads.iter().all(|r| uses.written_once(*r));
+        let once = facts[i].instruction.reads.iter().all(|r| uses.written_once(*r));
         // Signs and absolute values are modifiers of the reader's operand; constants are immediate.
         let modifier = matches!(facts[i].op, Operation::Abs | Operation::Neg)
             && matches!(facts[i].plain(""), Some(Ty::F32 | Ty::F64))
-            && stable;
+            && once;
         let constant = facts[i].constant_move;
         if (modifier || constant) && !users.is_empty() {
             replace(facts, i, register, users);
@@ -146,25 +165,80 @@ fn fuse(function: &Function, facts: &mut [Facts<'_>]) {
         if user <= i || block[user] != block[i] || taken[user] || facts[user].folded {
             continue;
         }
-        let unguarded = facts[user].instruction.guard.is_none();
-        if let Some(class) = fused(&facts[i], &facts[user]).filter(|_| unguarded && stable) {
-            taken[user] = true;
+        let kept = |r: &Register| uses.written_once(*r) || unchanged(function, facts, *r, i, user);
+        let fits = facts[user].instruction.guard.is_none()
+            && facts[i].instruction.reads.iter().all(kept)
+            && inputs(&facts[i], &facts[user], register) <= 3;
+        if let Some(class) = fused(rules, &facts[i], &facts[user]).filter(|_| fits) {
+            // Logic takes in more as long as there are three operands: LOP3.
+            let goes_on = logic(&facts[i]) && logic(&facts[user]);
+            taken[user] = !goes_on;
+            let constants = facts[i].constants;
             replace(facts, i, register, users);
             facts[user].instruction.class = class;
-            facts[user].op = Operation::Other;
+            facts[user].constants += constants;
+            if !goes_on {
+                facts[user].op = Operation::Other;
+            }
         }
     }
     // A multiply-add has room for one immediate only. The others are moved into registers once, ahead
-    // of all loops.
-    let more = |f: &Facts<'_>| f.constants.saturating_sub(1) as usize;
+    // of all loops. Zero is a register.
     let moved: std::collections::HashSet<u64> = facts
         .iter()
         .filter(|f| !f.folded && f.op == Operation::Fma)
-        .flat_map(|f| f.arguments.iter().filter_map(|a| a.1).take(more(f)))
+        .flat_map(|f| f.arguments.iter().filter_map(|a| a.1).filter(|c| *c != 0).skip(1))
         .collect();
     if let Some(first) = facts.iter_mut().find(|f| !f.folded) {
         first.instruction.extra_slots += moved.len() as u32;
     }
+}
+
+/// Both halves of one product are one instruction: IMAD.WIDE.
+fn both_halves(function: &Function, facts: &mut [Facts<'_>]) {
+    for block in &function.blocks {
+        let products: Vec<usize> = (block.start as usize..block.end as usize)
+            .filter(|i| {
+                let f = &facts[*i];
+                let narrow = f.opcode.types().last().is_some_and(|t| t.bits() == 32);
+                f.op == Operation::Mul && narrow && !f.folded && f.instruction.guard.is_none()
+            })
+            .collect();
+        for (at, &first) in products.iter().enumerate() {
+            let high = facts[first].opcode.has(".hi");
+            let other = products[at + 1..].iter().copied().find(|second| {
+                let (f, s) = (&facts[first], &facts[*second]);
+                !f.folded
+                    && !s.folded
+                    && s.opcode.has(".hi") != high
+                    && s.opcode.has(".lo") == high
+                    && f.opcode.types().eq(s.opcode.types())
+                    && f.arguments == s.arguments
+                    && f.instruction
+                        .reads
+                        .iter()
+                        .all(|r| unchanged(function, facts, *r, first, *second))
+            });
+            let Some(second) = other else { continue };
+            facts[second].folded = true;
+            let more = facts[second].instruction.writes.clone();
+            let f = &mut facts[first];
+            f.instruction.writes.extend(more);
+            f.instruction.class = Class::IntMulWide;
+            f.op = Operation::Other;
+        }
+    }
+}
+
+/// Operands of what a reader of `register` becomes when it takes in the instruction that makes it.
+fn inputs(producer: &Facts<'_>, consumer: &Facts<'_>, register: Register) -> usize {
+    let mut registers: Vec<Register> = producer.instruction.reads.to_vec();
+    registers.extend(consumer.instruction.reads.iter().filter(|r| **r != register));
+    registers.sort_unstable();
+    registers.dedup();
+    // A comparison's zero is no operand.
+    let compares = consumer.op == Operation::Compare;
+    registers.len() + (producer.constants + if compares { 0 } else { consumer.constants }) as usize
 }
 
 /// Folds an instruction away; its readers read its operands.
@@ -493,8 +567,12 @@ fn predicable(function: &Function, facts: &[Facts<'_>], range: (u32, u32)) -> Op
     Some(count)
 }
 
-/// Branches that may diverge stand between two instructions that keep track of it.
+/// Branches that may diverge stand between two instructions that keep track of it. Branches inside
+/// that lead to the same end need none of their own.
 fn converge(function: &Function, facts: &mut [Facts<'_>]) {
+    let same = uniform(facts);
+    // The blocks, in the text's order, in which a region ends.
+    let mut open: Vec<(u32, u32)> = Vec::new();
     for block in &function.blocks {
         let Some(branch) = (block.end as usize).checked_sub(1) else { continue };
         let Flow::Bra(target) = function.insts[branch].flow else { continue };
@@ -506,8 +584,17 @@ fn converge(function: &Function, facts: &mut [Facts<'_>]) {
         let forward = first > branch;
         let leaves =
             function.insts.get(first).is_none_or(|i| matches!(i.flow, Flow::Ret | Flow::Exit));
-        if forward && !leaves {
+        let agrees = f.instruction.guard.is_some_and(|g| same.get(&g).copied().unwrap_or(false));
+        if !forward || leaves || agrees {
+            continue;
+        }
+        let end = block.ipdom.map(|b| function.blocks[b as usize].start);
+        let inside = |(first, last): &(u32, u32)| {
+            Some(*last) == end && (*first..*last).contains(&block.start)
+        };
+        if !open.iter().any(inside) {
             f.instruction.extra_slots += 2;
+            open.extend(end.map(|end| (block.start, end)));
         }
     }
 }

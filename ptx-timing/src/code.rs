@@ -12,7 +12,7 @@
 //! Such instructions get no number ([`KernelCode::pc`] is `None`), and what read their result reads
 //! their operands.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ptx_isa::effect::{BarKind, Cache, Effect};
 use ptx_isa::meaning::{Src, Uop, V};
@@ -22,9 +22,13 @@ use ptx_isa::{Class, Kind, Match, Operation, Ty};
 use ptx_parse::code::{CallArg, Callee, Flow, Function, Inst, Program};
 
 use crate::assemble::assemble;
-use crate::event::{AccessKind, Code, Detail, Instruction, Register};
+use crate::chains;
+use crate::event::{AccessKind, Code, Detail, Event, Instruction, Register};
 use crate::moves;
 use crate::profile::Assembler;
+use crate::sim::PcCounts;
+use crate::spill::{self, Spills};
+use crate::unroll::{self, Loops};
 
 /// A kernel as the simulator needs it, and how to find an instruction in it.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +43,13 @@ pub struct KernelCode {
     pub folded: u32,
     /// 32-bit words of each register.
     words: Vec<u8>,
+    /// Per index: the instruction whose counts it adds to. Another one for the turns of repeated loops,
+    /// and for loads and stores of values that have no register.
+    stands_for: Vec<u32>,
+    /// Loops that are repeated.
+    loops: Loops,
+    /// Per index: words of local memory that it loads or stores, and the first of them.
+    spilled: Vec<Option<(u32, u32)>>,
 }
 
 /// What a warp that comes to an instruction does for the model.
@@ -88,6 +99,19 @@ pub(crate) enum Predicated {
 impl KernelCode {
     /// Translates a program.
     pub fn new(program: &Program, assembler: &Assembler) -> Self {
+        Self::translate(program, assembler, assembler.unrolled_instructions)
+    }
+
+    /// The same with values in local memory, so that so many registers are enough.
+    pub fn spilled(program: &Program, assembler: &Assembler, registers: u32) -> Self {
+        let mut out = Self::translate(program, assembler, 0);
+        if program.functions.len() == 1 {
+            out.spill(&program.functions[0], registers);
+        }
+        out
+    }
+
+    fn translate(program: &Program, assembler: &Assembler, unrolled: u32) -> Self {
         let mut out = Self::default();
         let mut registers = 0;
         let mut offsets = Vec::new();
@@ -100,7 +124,7 @@ impl KernelCode {
             }));
         }
         for (index, function) in program.functions.iter().enumerate() {
-            out.add_function(program, assembler, index as u32, function, offsets[index]);
+            out.add_function(program, assembler, unrolled, index as u32, function, offsets[index]);
         }
         out.code.words = out.words.clone();
         let frames: u32 = program.functions.iter().map(|f| f.frame_bytes).sum();
@@ -128,6 +152,7 @@ impl KernelCode {
         &mut self,
         program: &Program,
         assembler: &Assembler,
+        unrolled: u32,
         index: u32,
         function: &Function,
         offsets: [Register; 3],
@@ -141,12 +166,16 @@ impl KernelCode {
             .iter()
             .map(|inst| Facts::new(program, assembler, function, inst, &number))
             .collect();
+        if assembler.fuse {
+            chains::rename(function, &mut self.words, &mut facts);
+        }
         fold(function, &mut facts);
         assemble(assembler, function, index == 0, &mut facts);
         if assembler.fuse {
             let words = |r: Register| self.words.get(r as usize).map_or(1, |w| u32::from(*w));
             moves::join(function, self.words.len(), &words, &mut facts);
         }
+        let repeated = unroll::candidates(unrolled, &program.source, function, &facts);
         let mut steps = Vec::with_capacity(function.insts.len());
         let mut leaders: Vec<u32> = function.blocks.iter().map(|b| b.start).collect();
         leaders.sort_unstable();
@@ -165,9 +194,126 @@ impl KernelCode {
             }
             steps.push(Step { pc: Some(pc), does });
             self.origin.push((index, i as u32));
+            self.stands_for.push(pc);
             self.code.instructions.push(facts.instruction);
         }
+        for candidate in &repeated {
+            let Code { instructions, leaders, .. } = &mut self.code;
+            let pc = |i: u32| steps.get(i as usize).and_then(|s: &Step| s.pc);
+            let added = self.loops.add(candidate, instructions, leaders, &mut self.words, &pc);
+            self.origin
+                .extend(added.iter().map(|pc| self.origin[*pc as usize]).collect::<Vec<_>>());
+            self.stands_for.extend(added);
+        }
         self.steps.push(steps);
+    }
+
+    /// Keeps values in local memory so that so many registers are enough.
+    fn spill(&mut self, function: &Function, registers: u32) {
+        let pcs: Vec<Vec<u32>> = function
+            .blocks
+            .iter()
+            .map(|b| (b.start..b.end).filter_map(|i| self.pc(0, i)).collect())
+            .collect();
+        let arguments = self.arguments();
+        let words = |r: Register| if arguments.contains(&r) { 0 } else { self.words(r) };
+        let room = registers.saturating_sub(crate::registers::OWN).max(4);
+        let count = self.words.len();
+        let found = spill::spills(function, &pcs, &self.code.instructions, count, room, &words);
+        // Behind the variables of the text.
+        let first = self.code.local_bytes.div_ceil(4);
+        self.code.local_bytes = (first + found.words) * 4;
+        let old = std::mem::take(&mut self.code.instructions);
+        let (origin, stands_for) =
+            (std::mem::take(&mut self.origin), std::mem::take(&mut self.stands_for));
+        let mut moved = vec![0; old.len()];
+        let mut starts = vec![0; old.len()];
+        for (pc, instruction) in old.into_iter().enumerate() {
+            starts[pc] = self.code.instructions.len() as u32;
+            self.add_spills(&found, first, pc as u32, false);
+            moved[pc] = self.code.instructions.len() as u32;
+            self.code.instructions.push(instruction);
+            self.spilled.push(None);
+            self.add_spills(&found, first, pc as u32, true);
+            let added = self.code.instructions.len() - self.origin.len();
+            self.origin.extend(std::iter::repeat_n(origin[pc], added));
+            self.stands_for.extend(std::iter::repeat_n(stands_for[pc], added));
+        }
+        self.stands_for.iter_mut().for_each(|pc| *pc = moved[*pc as usize]);
+        self.code.leaders.iter_mut().for_each(|pc| {
+            *pc = starts.get(*pc as usize).copied().unwrap_or(*pc);
+        });
+        for step in self.steps.iter_mut().flatten() {
+            step.pc = step.pc.map(|pc| moved[pc as usize]);
+        }
+    }
+
+    /// The loads before an instruction, or the stores behind it.
+    fn add_spills(&mut self, spills: &Spills, first: u32, pc: u32, behind: bool) {
+        let list = if behind { &spills.stores } else { &spills.loads };
+        for r in list.get(&pc).into_iter().flatten() {
+            let mut own = match behind {
+                true => Instruction::new(Class::StoreGlobal, &[], &[*r]),
+                false => Instruction::new(Class::LoadGlobal, &[*r], &[]),
+            };
+            own.spill = true;
+            self.code.instructions.push(own);
+            let slot = spills.slots.get(r).copied().unwrap_or(0);
+            self.spilled.push(Some((self.words(*r).max(1), first + slot)));
+        }
+    }
+
+    /// Registers that only ever hold an argument of the kernel, which is read from constant memory where
+    /// it is needed.
+    pub(crate) fn arguments(&self) -> HashSet<Register> {
+        let mut argument = HashSet::new();
+        let mut other = HashSet::new();
+        for i in &self.code.instructions {
+            let set = if i.class == Class::LoadParam { &mut argument } else { &mut other };
+            set.extend(i.writes.iter().copied());
+        }
+        argument.retain(|r| !other.contains(r));
+        argument
+    }
+
+    /// The spills right before or behind an instruction: their numbers, with the words that each moves.
+    pub(crate) fn spills_of(
+        &self,
+        pc: u32,
+        behind: bool,
+    ) -> impl Iterator<Item = (u32, (u32, u32))> + '_ {
+        let spilled = |pc: u32| self.spilled.get(pc as usize).copied().flatten();
+        let kind = if behind { AccessKind::Store } else { AccessKind::Load };
+        let own = move |p: &u32| {
+            spilled(*p).is_some() && self.code.instructions[*p as usize].kind == kind
+        };
+        let first = match behind {
+            true => pc + 1,
+            false => (0..pc).rev().take_while(own).last().unwrap_or(pc),
+        };
+        let end = if behind { u32::MAX } else { pc };
+        (first..end).take_while(own).filter_map(move |p| Some((p, spilled(p)?)))
+    }
+
+    /// Whether values lie in local memory.
+    pub(crate) fn spills(&self) -> bool {
+        !self.spilled.is_empty()
+    }
+
+    /// Puts repeated loops into the place of their turns.
+    pub(crate) fn repeat(&self, events: &mut Vec<Event>) {
+        self.loops.apply(events);
+    }
+
+    /// Adds the counts of instructions that stand for others to theirs.
+    pub(crate) fn gather(&self, counts: &mut [PcCounts]) {
+        for (pc, &to) in self.stands_for.iter().enumerate().filter(|(pc, to)| *pc != **to as usize)
+        {
+            let Some(own) = counts.get_mut(pc).map(std::mem::take) else { continue };
+            if let Some(sum) = counts.get_mut(to as usize) {
+                sum.add(&own);
+            }
+        }
     }
 }
 
@@ -218,6 +364,8 @@ pub(crate) struct Facts<'a> {
     pub continues: bool,
     /// May be folded whatever uses it: its operands take its place.
     transparent: bool,
+    /// Extends the sign of 32 bits to 64.
+    extends_sign: bool,
 }
 
 /// Where an instruction accesses memory.
@@ -245,6 +393,13 @@ impl<'a> Facts<'a> {
         only && self.opcode.types().eq([to, from])
     }
 
+    /// A conversion that takes the lower half of 64 bits.
+    fn narrows(&self) -> bool {
+        [Ty::U32, Ty::S32]
+            .iter()
+            .any(|to| [Ty::U64, Ty::S64].iter().any(|from| self.converts(*to, *from)))
+    }
+
     /// A comparison with 0 for equality.
     pub fn compares_zero(&self) -> bool {
         let equality = self.opcode.has(".eq") || self.opcode.has(".ne");
@@ -267,9 +422,11 @@ impl<'a> Facts<'a> {
         let mut arguments = Vec::new();
         for uop in &function.uops[inst.uops.start as usize..inst.uops.end as usize] {
             let (writes, reads): (&[V], &[V]) = match uop {
-                Uop::Pure { dst, args, .. } => (std::slice::from_ref(dst), args),
+                Uop::Pure { op, dst, args, .. } => {
+                    (std::slice::from_ref(dst), &args[..op.args().len()])
+                }
                 Uop::Effect { effect, dst, src } => {
-                    describe(effect, &mut instruction);
+                    describe(effect, dst.len(), &mut instruction);
                     place = place_of(effect, src.first().and_then(&number), src.first());
                     (dst, src)
                 }
@@ -304,6 +461,7 @@ impl<'a> Facts<'a> {
             }
             _ => {}
         }
+        instruction.compares = instruction.class == Class::AtomicShared && opcode.has(".cas");
         let launch_size = special.is_some_and(launch_size);
         let varies = special.is_some_and(|s| !launch_size && varies(s));
         if special.is_some() {
@@ -344,11 +502,22 @@ impl<'a> Facts<'a> {
             skips: None,
             continues: false,
             transparent: false,
+            extends_sign: false,
         };
         let widening = op == Operation::Convert
             && [(Ty::U64, Ty::U32), (Ty::U32, Ty::U64), (Ty::S32, Ty::S64)]
                 .iter()
                 .any(|(to, from)| facts.converts(*to, *from));
+        // Numbers of 16 bits live in the lower half of a register.
+        let halves = op == Operation::Convert
+            && assembler.fuse
+            && [(Ty::U16, Ty::U32), (Ty::S16, Ty::S32)]
+                .iter()
+                .any(|(to, from)| facts.converts(*to, *from));
+        facts.extends_sign = op == Operation::Convert
+            && assembler.fuse
+            && unguarded
+            && facts.converts(Ty::S64, Ty::S32);
         // The halves of a pair of registers are registers.
         let splits = op == Operation::Move
             && assembler.fuse
@@ -356,7 +525,8 @@ impl<'a> Facts<'a> {
             && special.is_none()
             && opcode.types().next().is_some_and(|t| t.bits() == 64)
             && (facts.instruction.writes.len() == 2 || facts.instruction.reads.len() == 2);
-        let vanishes = is_parameter || op == Operation::ConvertAddress || widening || splits;
+        let vanishes =
+            is_parameter || op == Operation::ConvertAddress || widening || halves || splits;
         facts.transparent = unguarded && vanishes && !loaded;
         facts
     }
@@ -396,18 +566,23 @@ fn place_of(effect: &Effect, base: Option<Register>, source: Option<&V>) -> Opti
 }
 
 /// Kind and cache use of a memory access.
-fn describe(effect: &Effect, instruction: &mut Instruction) {
+fn describe(effect: &Effect, results: usize, instruction: &mut Instruction) {
     match effect {
         Effect::Ld(m) => {
             instruction.kind = AccessKind::Load;
             instruction.bypass_l1 =
                 matches!(m.cache, Cache::Cg | Cache::Cv) || m.order != ptx_isa::effect::Order::Weak;
         }
-        Effect::St(_) => instruction.kind = AccessKind::Store,
+        Effect::St(m) => {
+            instruction.kind = AccessKind::Store;
+            instruction.bypass_l1 = m.order != ptx_isa::effect::Order::Weak;
+        }
         Effect::Atom(_) => instruction.kind = AccessKind::Atomic,
         // Copies, and what signals that they are complete.
         Effect::Warp(_) => {
-            let reads = matches!(instruction.class, Class::LoadMatrix | Class::Texture);
+            let reads = matches!(instruction.class, Class::LoadMatrix | Class::Texture)
+                || matches!(instruction.class, Class::LoadGlobal | Class::LoadShared)
+                    && results > 1;
             instruction.orders = instruction.class.is_memory() && !reads;
         }
         Effect::AsyncGroup(_) => instruction.orders = true,
@@ -476,13 +651,40 @@ fn fold(function: &Function, facts: &mut [Facts<'_>]) {
             && facts[i].instruction.guard.is_none()
             && !users.is_empty()
             && users.iter().all(|&u| adds(&facts[u]));
-        if !facts[i].transparent && !wide {
+        // The sign goes along with an addition or a shift: LEA.HI.X.SX32.
+        let shifts = |f: &Facts<'_>| {
+            f.op == Operation::Shl && f.opcode.types().last().is_some_and(|t| t.bits() == 64)
+        };
+        let signs = facts[i].extends_sign
+            && !users.is_empty()
+            && users.iter().all(|&u| adds(&facts[u]) || shifts(&facts[u]));
+        // Of a product only the lower half is read.
+        if written.len() == 1
+            && facts[i].instruction.class == Class::IntMulWide
+            && matches!(facts[i].op, Operation::Mul | Operation::Mad)
+            && !users.is_empty()
+            && users.iter().all(|&u| facts[u].op == Operation::Convert && facts[u].narrows())
+        {
+            facts[i].instruction.class = Class::IntMul;
+        }
+        // So is it behind a shift by 32 and more.
+        if written.len() == 1
+            && facts[i].instruction.class == Class::Shift64
+            && facts[i].arguments.get(1).is_some_and(|a| a.1.is_some_and(|n| n >= 32))
+            && !users.is_empty()
+            && users.iter().all(|&u| facts[u].op == Operation::Convert && facts[u].narrows())
+        {
+            facts[i].instruction.class = Class::Shift;
+        }
+        if !facts[i].transparent && !wide && !signs {
             continue;
         }
         // An operand that is written again could have another value by then.
         let operands = facts[i].instruction.reads.clone();
-        let stable = |r: &Register| definitions.get(r).is_none_or(|d| d.len() == 1);
-        if !wide && !operands.iter().all(stable) {
+        let once = |r: &Register| definitions.get(r).is_none_or(|d| d.len() == 1);
+        let kept =
+            |r: &Register| users.iter().all(|u| chains::unchanged(function, facts, *r, i, *u));
+        if !wide && !operands.iter().all(|r| once(r) || kept(r)) {
             continue;
         }
         facts[i].folded = true;

@@ -55,6 +55,10 @@ pub struct Instruction {
     pub one_lane: bool,
     /// The assembler moves no memory access across it: copies, and waits for them.
     pub orders: bool,
+    /// Atomics in shared memory: compare-and-swap, which reads in one pass and writes in another.
+    pub compares: bool,
+    /// Loads or stores a value that has no register: no other access meets its address.
+    pub spill: bool,
 }
 
 impl Instruction {
@@ -77,6 +81,8 @@ impl Instruction {
             merged_from: 0,
             one_lane: false,
             orders: false,
+            compares: false,
+            spill: false,
         }
     }
 

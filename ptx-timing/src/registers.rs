@@ -5,8 +5,6 @@
 //! ([`crate::code::KernelCode`]), with what calls add. The assembler orders each block anew; counted is
 //! the text's order or one that keeps few values alive, whichever needs fewer registers.
 
-use std::collections::HashSet;
-
 use ptx_parse::code::{Callee, Flow, Program};
 
 use ptx_isa::Class;
@@ -18,7 +16,7 @@ use crate::profile::Profile;
 use crate::report::RegistersFrom;
 
 /// Registers that the assembler keeps for itself: the stack pointer, and one to move values.
-const OWN: u32 = 2;
+pub(crate) const OWN: u32 = 2;
 
 /// Registers per thread, before `.maxnreg` and the like.
 pub fn estimate(profile: &Profile, program: &Program, code: &KernelCode) -> u32 {
@@ -41,6 +39,27 @@ pub fn of_launch(
         return (given, RegistersFrom::Given);
     }
     let estimate = estimate(profile, program, &KernelCode::new(program, &profile.assembler));
+    let most = limit(profile, program, block);
+    if estimate > most {
+        (most, RegistersFrom::Directive)
+    } else {
+        (estimate, RegistersFrom::Estimate)
+    }
+}
+
+/// The code of a launch: with values in local memory where directives leave fewer registers than it
+/// needs.
+pub(crate) fn code_of_launch(profile: &Profile, program: &Program, block: [u32; 3]) -> KernelCode {
+    let code = KernelCode::new(program, &profile.assembler);
+    let most = limit(profile, program, block);
+    if most < profile.limits.max_registers_per_thread && estimate(profile, program, &code) > most {
+        return KernelCode::spilled(program, &profile.assembler, most);
+    }
+    code
+}
+
+/// The most registers that directives and the block's size leave a thread.
+fn limit(profile: &Profile, program: &Program, block: [u32; 3]) -> u32 {
     let tuning = &program.tuning;
     let all = |n: [u32; 3]| n.iter().fold(1, |a: u32, n| a.saturating_mul(*n)).max(1);
     let threads = all(block);
@@ -54,12 +73,7 @@ pub fn of_launch(
     let warps = threads.div_ceil(profile.limits.warp_size);
     let fits = profile.limits.registers_per_sm / warps.saturating_mul(profile.limits.warp_size);
     let unit = (profile.allocation.register_unit / profile.limits.warp_size).max(1);
-    let most = most.min(if fits > unit { fits / unit * unit } else { fits }).max(1);
-    if estimate > most {
-        (most, RegistersFrom::Directive)
-    } else {
-        (estimate, RegistersFrom::Estimate)
-    }
+    most.min(if fits > unit { fits / unit * unit } else { fits }).max(1)
 }
 
 /// The fewest registers that a kernel gets.
@@ -91,16 +105,8 @@ fn pressure(program: &Program, code: &KernelCode, f: usize) -> u32 {
         .map(|b| (b.start..b.end).filter_map(|i| code.pc(f as u32, i)).collect())
         .collect();
     let instructions = &code.code.instructions;
-    // What holds an argument of the kernel is read from constant memory where it is needed.
-    let mut argument = HashSet::new();
-    let mut other = HashSet::new();
-    for i in instructions {
-        let set = if i.class == Class::LoadParam { &mut argument } else { &mut other };
-        set.extend(i.writes.iter().copied());
-    }
-    let words = |r: Register| {
-        if argument.contains(&r) && !other.contains(&r) { 0 } else { code.words(r) }
-    };
+    let arguments = code.arguments();
+    let words = |r: Register| if arguments.contains(&r) { 0 } else { code.words(r) };
     let registers = code.code.words.len();
     let ends = live::at_block_ends(function, registers, |b: usize| {
         pcs[b].iter().map(move |pc| &instructions[*pc as usize])

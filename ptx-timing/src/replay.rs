@@ -112,7 +112,7 @@ pub fn replay(
     config: Config,
 ) -> Result<Replay, ReplayError> {
     let program = kernel.program();
-    let code = KernelCode::new(program, &profile.assembler);
+    let code = registers::code_of_launch(profile, program, params.block);
     let threads: u32 = params.block.iter().product();
     let blocks: u64 = params.grid.iter().map(|n| u64::from(*n)).product();
     let needs = needs(program, params, registers_per_thread);
@@ -165,7 +165,9 @@ pub fn replay(
     };
     let (branches, samples) =
         recorders.into_iter().next().map(|r| (r.branches, r.samples)).unwrap_or_default();
-    Ok(Replay { outcome: outcome?, stats, code, branches, samples })
+    let mut outcome = outcome?;
+    code.gather(&mut outcome.per_pc);
+    Ok(Replay { outcome, stats, code, branches, samples })
 }
 
 /// Where traces of blocks go.
@@ -218,6 +220,27 @@ struct Recording {
     arrived: Vec<u32>,
     /// Per warp: the second side of an if that issues without effect when the first has ended.
     second: Vec<Option<(u32, u32)>>,
+    /// Per warp: the instruction issued last, whose results go to local memory.
+    unstored: Vec<Option<u32>>,
+}
+
+impl Recording {
+    /// The loads before an instruction of a warp, or the stores behind it, of values that have no
+    /// register.
+    fn spill(&mut self, code: &KernelCode, warp: usize, pc: u32, behind: bool) {
+        let BlockTrace { warps, patterns } = &mut self.trace;
+        let (Some(trace), Some(&lanes)) = (warps.get_mut(warp), self.live.get(warp)) else {
+            return;
+        };
+        for (pc, (words, slot)) in code.spills_of(pc, behind) {
+            let width = words * 4;
+            let addresses =
+                std::array::from_fn(|lane| u64::from(slot) * 128 + lane as u64 * u64::from(width));
+            trace.events.push(Event { pc, active: lanes, detail: Detail::None });
+            let access = WarpAccess { mask: lanes, width, addresses };
+            trace.add_access(patterns, &access, Space::Local, Differs::default());
+        }
+    }
 }
 
 impl Recorder<'_> {
@@ -285,6 +308,15 @@ impl Recorder<'_> {
         let block = moment.block();
         let Some(recording) = find(&mut self.open, &mut self.at, block) else { return };
         let warp = moment.warp() as usize;
+        if self.code.spills() {
+            if let Some(before) = recording.unstored.get_mut(warp).and_then(Option::take) {
+                recording.spill(self.code, warp, before, true);
+            }
+            if let Some(pc) = step.pc {
+                recording.spill(self.code, warp, pc, false);
+                recording.unstored[warp] = Some(pc);
+            }
+        }
         let Recording { trace, live, arrived, .. } = recording;
         let (Some(trace), Some(live), Some(arrived)) =
             (trace.warps.get_mut(warp), live.get_mut(warp), arrived.get_mut(warp))
@@ -480,6 +512,7 @@ impl Recorder<'_> {
                 live,
                 arrived: vec![0; warps as usize],
                 second: vec![None; warps as usize],
+                unstored: vec![None; warps as usize],
             },
         ));
     }
@@ -489,6 +522,7 @@ impl Recorder<'_> {
         let Some(at) = self.open.iter().position(|o| o.0 == block) else { return };
         let (_, recording) = self.open.swap_remove(at);
         let mut trace = recording.trace;
+        trace.warps.iter_mut().for_each(|w| self.code.repeat(&mut w.events));
         trace.finish();
         let index = self.number(block);
         if self.way.as_ref().is_some_and(|way| !way.send((index, trace))) {

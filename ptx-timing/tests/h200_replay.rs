@@ -16,6 +16,10 @@ fn h200() -> Profile {
     common::profile("H200")
 }
 
+/// Devices that kernels were recorded on: the name in the recordings, and the profile's.
+const H200: (&str, &str) = ("h200", "H200");
+const H100: (&str, &str) = ("h100", "NVIDIA H100 80GB HBM3");
+
 /// The generator of the recorded inputs.
 fn hash(i: u32) -> u32 {
     let mut h = i.wrapping_mul(2_654_435_761);
@@ -84,28 +88,47 @@ struct Recorded {
     cases: Vec<Value>,
     /// Whether outputs are known bit for bit. Atomics on floats add in no fixed order.
     exact: bool,
+    /// What they were recorded on.
+    device: (&'static str, &'static str),
 }
 
 impl Recorded {
-    fn open(folder: PathBuf, exact: bool) -> Self {
-        let text = std::fs::read_to_string(folder.join("kernels.ptx")).unwrap();
-        let (module, diags) = ptx_parse::parse_and_verify(&text, "kernels.ptx");
+    fn open(folder: PathBuf, name: &str, exact: bool) -> Self {
+        let file = format!("{name}.ptx");
+        let text = std::fs::read_to_string(folder.join(&file)).unwrap();
+        let (module, diags) = ptx_parse::parse_and_verify(&text, &file);
         assert!(diags.iter().all(|d| !d.is_error()), "{diags:?}");
-        let cases = std::fs::read_to_string(folder.join("kernels.json")).unwrap();
+        let cases = std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap();
         let cases: Value = serde_json::from_str(&cases).unwrap();
         let cases = cases.as_array().unwrap().clone();
-        Self { module: module.unwrap(), text, cases, exact }
+        Self { module: module.unwrap(), text, cases, exact, device: H200 }
     }
 
     /// The first recordings, beside the repository.
     fn first() -> Self {
-        Self::open(common::facts().join("h200"), true)
+        Self::open(common::facts().join("h200"), "kernels", true)
     }
 
     /// Those in the repository: kernels of many kinds.
     fn second() -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/data/timing");
-        Self::open(folder, false)
+        Self::open(folder, "kernels", false)
+    }
+
+    /// Those in the repository that no rule was ever checked with while it was made.
+    fn third() -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/data/timing");
+        Self::open(folder, "fresh", false).on(H100)
+    }
+
+    /// The same launches on another device.
+    fn on(self, device: (&'static str, &'static str)) -> Self {
+        Self { device, ..self }
+    }
+
+    /// What a device returned for a launch.
+    fn returned<'a>(&self, case: &'a Value) -> &'a Value {
+        &case[self.device.0]
     }
 }
 
@@ -155,9 +178,10 @@ fn run(recorded: &Recorded, case: &Value, registers: Registers, config: Config) 
     let variables = memory.alloc(1 << 20, 256, "variables", Access::ReadWrite).unwrap();
     let count = module.symbols.len() as u64;
     params.symbols = (0..count).map(|i| variables + i * 65536).collect();
-    let given = case["h200"]["launch"]["registers_per_thread"].as_u64().unwrap() as u32;
+    let launch = &recorded.returned(case)["launch"];
+    let given = launch["registers_per_thread"].as_u64().unwrap() as u32;
     let given = (registers == Registers::Recorded).then_some(given);
-    let profile = h200();
+    let profile = tuned(common::profile(recorded.device.1));
     let (count, _) =
         ptx_timing::registers::of_launch(&profile, kernel.program(), params.block, given);
     let result = replay(&profile, &kernel, &memory, &params, count, config)
@@ -179,6 +203,33 @@ fn run(recorded: &Recorded, case: &Value, registers: Registers, config: Config) 
         assert_eq!(words(at + bytes - 4 * last.len() as u64, last.len()), last, "{id}: last words");
     }
     result
+}
+
+fn tuned(mut p: Profile) -> Profile {
+    for set in std::env::var("TUNE").unwrap_or_default().split(',').filter(|s| !s.is_empty()) {
+        let (key, value) = set.split_once('=').unwrap();
+        let n: f64 = value.parse().unwrap();
+        match key {
+            "policy" => {
+                p.issue.policy = match value {
+                    "0" => ptx_timing::profile::Policy::LooseRoundRobin,
+                    "1" => ptx_timing::profile::Policy::GreedyThenRoundRobin,
+                    "2" => ptx_timing::profile::Policy::GreedyThenOldest,
+                    _ => ptx_timing::profile::Policy::GreedyThenYoungest,
+                }
+            }
+            "stores" => p.global.merged_store_lines = n as u32,
+            "unroll" => p.assembler.unrolled_instructions = n as u32,
+            "queue" => p.issue.memory_queue_cycles = n as u32,
+            "partial" => p.l2.as_mut().unwrap().partial_write_cost = n,
+            "atomic" => p.atomics.global_same_address_cycles = n,
+            "cold" => p.launch.cold_cycles = n as u32,
+            "div" => p.issue.divergence_cycles = n as u32,
+            "l2rate" => p.l2.as_mut().unwrap().bytes_per_clock = n,
+            other => panic!("{other}"),
+        }
+    }
+    p
 }
 
 struct Row {
@@ -212,7 +263,7 @@ fn table(recorded: &Recorded, registers: Registers, ids: &dyn Fn(&str) -> bool) 
         let config = Config { max_instructions: Some(4_000_000), ..Default::default() };
         let Replay { outcome, stats, .. } = run(recorded, case, registers, config);
         let seconds = cpu_seconds() - begin;
-        let cold = &case["h200"]["ncu_cold"];
+        let cold = &recorded.returned(case)["ncu_cold"];
         let counter = |k: &str| cold[k].as_f64().unwrap_or(0.0);
         let row = Row {
             id: id.to_owned(),
@@ -269,23 +320,37 @@ fn small_recorded_kernels() {
 
 /// The whole table: `cargo test --release -p ptx-timing --test h200_replay -- --ignored --nocapture
 /// every_recorded_kernel`. `ONLY=a,b` takes the kernels whose names contain `a` or `b`; `HELD=1` shows
-/// those that were held back from tuning as well.
+/// those that were held back from tuning as well; `REGISTERS=recorded` and `REGISTERS=estimated` show one half, `GROUP=NAME` a group.
 fn every_recorded_kernel() {
     let only = std::env::var("ONLY").unwrap_or_default();
     let held = std::env::var_os("HELD").is_some();
+    let which = std::env::var("REGISTERS").unwrap_or_default();
     let wanted = |id: &str| only.split(',').any(|o| id.contains(o));
-    let (first, second) = (Recorded::first(), Recorded::second());
+    let (first, second, third) = (Recorded::first(), Recorded::second(), Recorded::third());
+    let other = Recorded::second().on(H100);
     /// Whether a kernel is of a group.
     type Belongs<'a> = &'a dyn Fn(&str) -> bool;
-    let groups: [(&str, &Recorded, Belongs<'_>); 3] = [
+    let groups: [(&str, &Recorded, Belongs<'_>); 6] = [
         ("first recordings", &first, &|_| true),
         ("tuned on", &second, &|id| !held_back(id)),
         ("held back", &second, &|id| held && held_back(id)),
+        ("tuned on, H100", &other, &|id| held && !held_back(id)),
+        ("held back, H100", &other, &|id| held && held_back(id)),
+        ("fresh, H100", &third, &|_| held),
     ];
+    let group_of = std::env::var("GROUP").unwrap_or_default();
     for (registers, title) in
         [(Registers::Recorded, "recorded registers"), (Registers::Estimated, "estimated registers")]
     {
+        if !title.starts_with(&which) {
+            continue;
+        }
         for (group, recorded, belongs) in groups {
+            if !group.contains(&group_of)
+                || (group.contains("H100") || group == "held back") && !held
+            {
+                continue;
+            }
             println!("{group}, {title}");
             let rows = table(recorded, registers, &|id| wanted(id) && belongs(id));
             let pairs: Vec<(f64, f64)> = rows.iter().map(|r| r.elapsed).collect();
@@ -337,10 +402,11 @@ fn register_estimates() {
     let profile = h200();
     let (mut errors, mut near) = (Vec::new(), 0);
     let held = std::env::var_os("HELD").is_some();
-    for recorded in [Recorded::first(), Recorded::second()] {
+    for recorded in [Recorded::first(), Recorded::second(), Recorded::third()] {
+        let fresh = recorded.device != H200;
         for case in &recorded.cases {
             let id = case["id"].as_str().unwrap();
-            if !recorded.exact && held_back(id) && !held {
+            if (fresh || !recorded.exact && held_back(id)) && !held {
                 continue;
             }
             let entry = case["entry"].as_str().unwrap();
@@ -349,7 +415,8 @@ fn register_estimates() {
             let code = ptx_timing::code::KernelCode::new(&program, &profile.assembler);
             // The device reports 16 where a kernel needs fewer.
             let estimate = ptx_timing::registers::estimate(&profile, &program, &code).max(16);
-            let real = case["h200"]["launch"]["registers_per_thread"].as_u64().unwrap() as u32;
+            let launch = &recorded.returned(case)["launch"];
+            let real = launch["registers_per_thread"].as_u64().unwrap() as u32;
             println!("{id:24} {estimate:3} recorded {real:3}");
             near += usize::from(estimate.abs_diff(real) <= 4);
             errors.push((f64::from(estimate) / f64::from(real)).ln().abs());

@@ -37,14 +37,16 @@ pub(super) fn find(report: &Report, out: &mut Vec<Finding>) {
     // What the lanes between branch and reconvergence cost is not known per branch: all
     // instructions that ran with fewer lanes than the kernel's warps have.
     let full = report.lines.iter().filter_map(|l| l.lanes_per_issue).fold(0.0, f64::max);
-    let partial: Vec<&Line> = report
+    let partial: Vec<(&Line, f64)> = report
         .lines
         .iter()
-        .filter(|l| l.lanes_per_issue.is_some_and(|lanes| lanes < 0.95 * full))
+        .filter_map(|l| Some((l, l.lanes_per_issue.filter(|lanes| *lanes < 0.95 * full)? / full)))
+        .map(|(l, used)| (l, 1.0 - used))
         .collect();
-    let mut finding = Finding::new(Kind::Divergence, evidence, remedy).about(report, &partial);
+    let mut finding = Finding::new(Kind::Divergence, evidence, remedy).about_part(report, &partial);
     let mut branches: Vec<_> = hits.iter().collect();
     branches.sort_by_key(|h| std::cmp::Reverse(h.1));
     finding.ptx_lines = branches.iter().map(|h| h.0.ptx_line).collect();
+    finding.source = branches.first().and_then(|h| h.0.source.clone());
     out.push(finding);
 }

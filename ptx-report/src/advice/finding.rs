@@ -1,7 +1,10 @@
 //! What the advisor says of one subject: the kind of finding, its evidence, remedy and weight.
 
 use ptx_timing::Report;
+use ptx_timing::report::{Line, SourcePlace, Stall};
 use serde::{Deserialize, Serialize};
+
+use crate::number::significant;
 
 /// What can be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -95,8 +98,11 @@ pub struct Finding {
     pub section: String,
     /// Lines of the PTX text, those that cost most first; empty if it is about the launch.
     pub ptx_lines: Vec<u32>,
-    /// What it is worth: share of the warps' time (waiting and issuing) that these lines take, or
-    /// of the device that lies idle. An upper bound, to put findings in order.
+    /// Where the costliest of them comes from, if the module says so.
+    #[serde(default)]
+    pub source: Option<SourcePlace>,
+    /// What it is worth: the share of the warps' time (waiting and issuing) that would go, or of the
+    /// device that lies idle. An upper bound, to put findings in order.
     pub weight: f64,
 }
 
@@ -109,24 +115,81 @@ impl Finding {
             remedy: remedy.into(),
             section: kind.section().to_owned(),
             ptx_lines: Vec::new(),
+            source: None,
             weight: 0.0,
         }
     }
 
-    pub(super) fn about(mut self, report: &Report, lines: &[&ptx_timing::report::Line]) -> Self {
+    /// How many times faster the launch would be at most without what it describes.
+    pub fn speedup(&self) -> f64 {
+        1.0 / (1.0 - self.weight).max(1e-3)
+    }
+
+    /// Of which speed-up and source line it is, for a heading: `up to 3.1 times faster, k.cl:7`.
+    pub fn gain(&self) -> String {
+        let place = self.source.as_ref().map(|s| format!("{}:{}", s.file, s.line));
+        let gain = match self.speedup() {
+            s if s >= 1.005 => Some(format!("up to {} times faster", significant(s))),
+            _ => None,
+        };
+        gain.into_iter().chain(place).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Says which lines it is about, all of whose time would go.
+    pub(super) fn about(self, report: &Report, lines: &[&Line]) -> Self {
+        let whole: Vec<_> = lines.iter().map(|l| (*l, 1.0)).collect();
+        self.about_part(report, &whole)
+    }
+
+    /// Says which lines it is about, and what share of the time of each would go.
+    pub(super) fn about_part(mut self, report: &Report, lines: &[(&Line, f64)]) -> Self {
+        let costs = Costs::new(report);
+        let gain = |(line, share): &(&Line, f64)| costs.of(line) * share;
         let mut lines = lines.to_vec();
-        lines.sort_by_key(|l| (std::cmp::Reverse(clocks(l)), l.ptx_line));
-        self.ptx_lines = lines.iter().map(|l| l.ptx_line).collect();
+        lines.sort_by(|a, b| gain(b).total_cmp(&gain(a)).then(a.0.ptx_line.cmp(&b.0.ptx_line)));
+        self.ptx_lines = lines.iter().map(|l| l.0.ptx_line).collect();
         self.ptx_lines.dedup();
+        self.source = lines.first().and_then(|l| l.0.source.clone());
         let all: u64 = report.lines.iter().map(clocks).sum();
-        let these: u64 = lines.iter().map(|l| clocks(l)).sum();
-        self.weight = these as f64 / all.max(1) as f64;
+        self.weight = (lines.iter().map(gain).sum::<f64>() / all.max(1) as f64).min(1.0);
         self
     }
 }
 
+/// What instructions cost warps. Waiting for memory is counted where a result is read; here it belongs
+/// to the loads, by their latencies.
+pub(super) struct Costs {
+    waiting: f64,
+    latencies: f64,
+}
+
+impl Costs {
+    pub fn new(report: &Report) -> Self {
+        let waiting = |l: &Line| l.stalls.get(&Stall::Memory).copied().unwrap_or(0);
+        Self {
+            waiting: report.lines.iter().map(waiting).sum::<u64>() as f64,
+            latencies: report.lines.iter().map(latency).sum(),
+        }
+    }
+
+    /// Warp clocks that a line costs.
+    pub fn of(&self, line: &Line) -> f64 {
+        let waits = line.stalls.get(&Stall::Memory).copied().unwrap_or(0);
+        let own = clocks(line).saturating_sub(waits) as f64;
+        if self.latencies == 0.0 {
+            return own;
+        }
+        own + self.waiting * latency(line) / self.latencies
+    }
+}
+
+/// Clocks from issue to result of all accesses of a line together.
+fn latency(line: &Line) -> f64 {
+    line.memory.as_ref().map_or(0.0, |m| m.latency.unwrap_or(0.0) * m.requests as f64)
+}
+
 /// Warp clocks that an instruction took: its issue slots and the waiting before them.
-pub(crate) fn clocks(line: &ptx_timing::report::Line) -> u64 {
+pub(crate) fn clocks(line: &Line) -> u64 {
     line.issue_slots + line.stalls.values().sum::<u64>()
 }
 
@@ -137,7 +200,7 @@ pub(super) fn capability(report: &Report) -> (u32, u32) {
 }
 
 /// `3 lines` or `line 17`.
-pub(super) fn places(lines: &[&ptx_timing::report::Line]) -> String {
+pub(super) fn places(lines: &[&Line]) -> String {
     match lines {
         [one] => format!("line {}", one.ptx_line),
         many => format!("{} lines", many.len()),

@@ -3,7 +3,7 @@
 use ptx_timing::Report;
 use ptx_timing::report::{Line, MemoryLine, MemorySpace};
 
-use super::finding::{Finding, Kind, capability, places};
+use super::finding::{Costs, Finding, Kind, capability, places};
 use crate::number::{count, percent, significant};
 
 /// Bytes moved over the fewest possible from which an access counts as uncoalesced. A row of a
@@ -43,14 +43,18 @@ fn uncoalesced(report: &Report) -> Option<Finding> {
     let hits: Vec<_> = lines(report, MemorySpace::Global)
         .filter_map(|(l, m)| Some((l, m, excess(l, m)?)))
         .collect();
-    let (worst, memory, ratio) = hits.iter().max_by(|a, b| a.2.total_cmp(&b.2))?;
+    let costs = Costs::new(report);
+    let gain = |h: &(&Line, &MemoryLine, f64)| costs.of(h.0) * (1.0 - 1.0 / h.2);
+    let (worst, memory, ratio) = hits.iter().max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
     let (used, moved) =
         hits.iter().fold((0, 0), |(u, v), (_, m, _)| (u + m.bytes_used, v + m.bytes_moved));
     let evidence = format!(
-        "Line {}: a {}-byte {} of a warp takes {} transactions, which move {} times the bytes that the best order of its lanes would need. In {}, {} bytes were moved and {} asked for ({}).",
+        "Line {}: a {}-byte {} of a warp{} takes {} transactions, which move {} times the bytes that the best order of its lanes would need. In {}, {} bytes were moved and {} asked for ({}).",
         worst.ptx_line,
         memory.width,
         memory.kind,
+        stride(memory)
+            .map_or_else(String::new, |s| format!(", whose lanes lie {} bytes apart,", count(s))),
         significant(memory.transactions_per_request.unwrap_or(0.0)),
         significant(*ratio),
         places(&hits.iter().map(|h| h.0).collect::<Vec<_>>()),
@@ -72,11 +76,32 @@ fn uncoalesced(report: &Report) -> Option<Finding> {
             "A warp takes one transaction per 32-byte sector that it touches: let its threads access neighbouring words."
         }
     };
+    let swap = match stride(memory) {
+        Some(bytes) if bytes > 4 * u64::from(memory.width) => {
+            "Neighbouring threads take elements of different rows: let the index that differs between them (get_global_id(0), threadIdx.x) choose the element within a row, and the other one the row. "
+        }
+        _ => "",
+    };
     let remedy = format!(
-        "{rule} Split structures larger than 16 bytes into several arrays, pad the rows of two-dimensional arrays to a multiple of 16 elements, and stage what must be read in another order through shared memory."
+        "{swap}{rule} Split structures larger than 16 bytes into several arrays, pad the rows of two-dimensional arrays to a multiple of 16 elements, and stage what must be read in another order through shared memory."
     );
-    let about: Vec<_> = hits.iter().map(|h| h.0).collect();
-    Some(Finding::new(Kind::UncoalescedAccess, evidence, remedy).about(report, &about))
+    let about: Vec<_> = hits.iter().map(|h| (h.0, 1.0 - 1.0 / h.2)).collect();
+    Some(Finding::new(Kind::UncoalescedAccess, evidence, remedy).about_part(report, &about))
+}
+
+/// Bytes between neighbouring lanes of the costliest access, where most lanes have the same distance.
+fn stride(memory: &MemoryLine) -> Option<u64> {
+    let lanes = &memory.worst.as_ref()?.lanes;
+    let steps: Vec<u64> = lanes
+        .windows(2)
+        .filter_map(|w| Some(w[1]?.abs_diff(w[0]?)))
+        .filter(|step| *step > 0)
+        .collect();
+    let mut sorted = steps.clone();
+    sorted.sort_unstable();
+    let middle = *sorted.get(sorted.len() / 2)?;
+    let same = steps.iter().filter(|s| **s == middle).count();
+    (same * 4 >= steps.len() * 3).then_some(middle)
 }
 
 fn conflicts(report: &Report) -> Option<Finding> {
@@ -100,8 +125,8 @@ fn conflicts(report: &Report) -> Option<Finding> {
         "Successive 32-bit words lie in successive banks ({} of them). Let the threads of {group} access words of different banks: a stride s between threads is free of conflicts only if s is odd, so pad the rows of a tile by one element (tile[16][17]), and split structures of an even number of words into arrays or add a word of padding.",
         report.device.banks
     );
-    let about: Vec<_> = hits.iter().map(|h| h.0).collect();
-    Some(Finding::new(Kind::BankConflicts, evidence, remedy).about(report, &about))
+    let about: Vec<_> = hits.iter().map(|h| (h.0, 1.0 - 1.0 / h.2)).collect();
+    Some(Finding::new(Kind::BankConflicts, evidence, remedy).about_part(report, &about))
 }
 
 fn constants(report: &Report) -> Option<Finding> {
@@ -121,8 +146,8 @@ fn constants(report: &Report) -> Option<Finding> {
         places(&hits.iter().map(|h| h.0).collect::<Vec<_>>()),
     );
     let remedy = "The cost of a constant read scales with the number of different addresses. Let all threads of the warp read the same one, or keep such tables in shared or texture memory.";
-    let about: Vec<_> = hits.iter().map(|h| h.0).collect();
-    Some(Finding::new(Kind::DivergentConstant, evidence, remedy).about(report, &about))
+    let about: Vec<_> = hits.iter().map(|h| (h.0, 1.0 - 1.0 / h.1)).collect();
+    Some(Finding::new(Kind::DivergentConstant, evidence, remedy).about_part(report, &about))
 }
 
 fn local(report: &Report) -> Option<Finding> {

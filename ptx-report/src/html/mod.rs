@@ -301,9 +301,10 @@ fn advice(findings: &[Finding], index: usize) -> String {
         };
         let _ = write!(
             out,
-            "<div><h3>{}<span>guide {}</span></h3><p>{}{lines}</p><p class=\"do\">{}</p></div>",
+            "<div><h3>{}<span>guide {}</span><span>{}</span></h3><p>{}{lines}</p><p class=\"do\">{}</p></div>",
             escape(&finding.title),
             escape(&finding.section),
+            escape(&finding.gain()),
             escape(&finding.evidence),
             escape(&finding.remedy)
         );

@@ -41,6 +41,10 @@ pub struct Global {
     pub sm_bytes_per_clock: f64,
     /// Bytes per clock that one SM can send to the rest of the chip.
     pub sm_write_bytes_per_clock: f64,
+    /// Lines that an SM holds back on their way to L2; what is stored to one of them goes along with it.
+    /// 0 = none.
+    #[serde(default)]
+    pub merged_store_lines: u32,
     /// Cycles between two requests for atomics of one SM.
     pub sm_atomic_cycles: f64,
 }
@@ -234,6 +238,12 @@ pub struct Atomics {
     pub shared_latency: u32,
     /// Latency that each further operation on one shared address adds.
     pub shared_same_address_latency: u32,
+    /// Clocks between a reduction in shared memory and the warp's next instruction.
+    #[serde(default)]
+    pub shared_reduction_cycles: u32,
+    /// The same of a reduction in device memory.
+    #[serde(default)]
+    pub global_reduction_cycles: u32,
 }
 
 fn unit() -> f64 {

@@ -295,6 +295,8 @@ pub enum Policy {
     GreedyThenRoundRobin,
     /// The same warp as long as it is ready, else the oldest.
     GreedyThenOldest,
+    /// The same warp as long as it is ready, else the youngest.
+    GreedyThenYoungest,
 }
 
 /// `[assembler]`: how the machine code differs from the PTX, as far as costs depend on it.
@@ -311,6 +313,13 @@ pub struct Assembler {
     /// Two dependent instructions become one (IADD3, LEA, IMAD, LOP3, FFMA), signs and constants
     /// become operands.
     pub fuse: bool,
+    /// Minimum and maximum of integers take three operands, or the sum of two (VIMNMX3, VIADDMNMX).
+    #[serde(default)]
+    pub three_operand_bounds: bool,
+    /// Loops of one block are repeated in the machine code if that has no more instructions than this;
+    /// 0 = none.
+    #[serde(default)]
+    pub unrolled_instructions: u32,
     /// Neighbouring words of shared memory are accessed by one instruction.
     pub merge_shared: bool,
     /// Lanes of an atomic on one address known to be uniform are merged.

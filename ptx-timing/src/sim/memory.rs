@@ -1,6 +1,8 @@
 //! The memory system as the pipeline sees it: when a result is there, and how long the SM's memory
 //! pipe is busy. L2 and device memory are shared by all SMs.
 
+use std::collections::VecDeque;
+
 use super::report::PcCounts;
 use super::shape::{Part, SECTOR, Shape};
 use super::time::FRACTION;
@@ -40,7 +42,17 @@ struct SmMemory {
     constant: Cache,
     reads: Port,
     writes: Port,
+    /// Lines that wait to leave for L2, the oldest first.
+    stores: VecDeque<Waiting>,
     atomics_free_at: u64,
+}
+
+/// A line of stores on its way out of an SM. What is stored to it before it leaves goes along.
+#[derive(Debug, Clone)]
+struct Waiting {
+    line: u64,
+    part: Part,
+    leaves: u64,
 }
 
 /// The whole memory system.
@@ -66,6 +78,7 @@ impl<'a> Memory<'a> {
             constant: Cache::new(&profile.constant.cache),
             reads: Port::new(profile.global.sm_bytes_per_clock),
             writes: Port::new(profile.global.sm_write_bytes_per_clock),
+            stores: VecDeque::new(),
             atomics_free_at: 0,
         };
         // Without an L2 the ports of the memory channels are the only common limit.
@@ -94,7 +107,10 @@ impl<'a> Memory<'a> {
 
     /// When the last access has reached the point from which it cannot be lost: L2, or device memory
     /// where there is none.
-    pub fn drained_at(&self) -> u64 {
+    pub fn drained_at(&mut self) -> u64 {
+        for sm in 0..self.sms.len() {
+            self.let_out(sm, u64::MAX, 1);
+        }
         let atomics = self.atomic_units.iter().max().map_or(0, |t| t.div_ceil(FRACTION));
         let stores = match self.l2 {
             Some(_) => {
@@ -164,7 +180,7 @@ impl<'a> Memory<'a> {
                 let bypass = instruction.bypass_l1 || differs.bypass_l1;
                 self.load(sm, now, l1 && !bypass, parts, origin, counts)
             }
-            (_, AccessKind::Store) => self.store(sm, now, parts, origin),
+            (_, AccessKind::Store) => self.store(sm, now, parts, origin, instruction.bypass_l1),
             (_, AccessKind::Atomic | AccessKind::Reduction) => self.atomic(sm, now, parts, origin),
         };
         if !side && matches!(kind, AccessKind::Load | AccessKind::Atomic) {
@@ -249,7 +265,8 @@ impl<'a> Memory<'a> {
         done
     }
 
-    fn store(&mut self, sm: usize, now: u64, parts: &[Part], origin: u64) -> u64 {
+    /// `apart`: does not go along with others.
+    fn store(&mut self, sm: usize, now: u64, parts: &[Part], origin: u64, apart: bool) -> u64 {
         for part in parts {
             let address = origin.wrapping_add(part.offset);
             if let Some(l1) = &mut self.sms[sm].l1 {
@@ -257,25 +274,56 @@ impl<'a> Memory<'a> {
                 l1.write_line(address, if lined { 1 } else { part.sectors }, &part.written);
             }
             let sent = now + u64::from(part.delay);
-            let sent = sent + self.sms[sm].writes.wait(sent, part.bytes);
-            match (&mut self.l2, &self.profile.l2) {
-                (Some(cache), Some(l2)) => {
-                    let (whole, partial) = part.whole_and_partial();
-                    let cost = f64::from(whole) * l2.write_cost
-                        + f64::from(partial) * l2.partial_write_cost;
-                    let bytes = (cost * SECTOR as f64) as u32 + l2.request_bytes;
-                    self.l2_writes.as_mut().unwrap_or(&mut self.l2_reads).wait(sent, bytes);
-                    let evicted = cache.write_line(address, part.sectors, &part.written);
-                    let cleaned = cache.clean();
-                    self.write_back(sent, evicted);
-                    self.write_back(sent, cleaned);
-                }
-                _ => {
-                    self.dram.write(sent, address, part.bytes);
-                }
+            let most = self.profile.global.merged_store_lines as usize;
+            if most == 0 || apart {
+                let leaves = sent + self.sms[sm].writes.wait(sent, part.bytes);
+                self.leave(leaves, part, address);
+                continue;
             }
+            self.let_out(sm, sent, most);
+            let sm = &mut self.sms[sm];
+            if let Some(waiting) = sm.stores.iter_mut().find(|w| w.line == address) {
+                let more = part.sectors & !waiting.part.sectors;
+                waiting.part.sectors |= part.sectors;
+                for (sum, bytes) in waiting.part.written.iter_mut().zip(part.written) {
+                    *sum = (*sum + bytes).min(SECTOR as u8);
+                }
+                if more != 0 {
+                    waiting.part.bytes += bytes_of(more);
+                    sm.writes.wait(sent, bytes_of(more));
+                }
+                continue;
+            }
+            let leaves = sent + sm.writes.wait(sent, part.bytes);
+            sm.stores.push_back(Waiting { line: address, part: *part, leaves });
         }
         now
+    }
+
+    /// Lets out what has left an SM by `now`, and what it has no room for.
+    fn let_out(&mut self, sm: usize, now: u64, most: usize) {
+        loop {
+            let stores = &mut self.sms[sm].stores;
+            let full = stores.len() >= most;
+            let Some(w) = stores.pop_front_if(|w| full || w.leaves <= now) else { return };
+            self.leave(w.leaves, &w.part, w.line);
+        }
+    }
+
+    /// A line of stores goes to L2, or to device memory where there is none.
+    fn leave(&mut self, sent: u64, part: &Part, address: u64) {
+        let (Some(cache), Some(l2)) = (&mut self.l2, &self.profile.l2) else {
+            self.dram.write(sent, address, part.bytes);
+            return;
+        };
+        let (whole, partial) = part.whole_and_partial();
+        let cost = f64::from(whole) * l2.write_cost + f64::from(partial) * l2.partial_write_cost;
+        let bytes = (cost * SECTOR as f64) as u32 + l2.request_bytes;
+        self.l2_writes.as_mut().unwrap_or(&mut self.l2_reads).wait(sent, bytes);
+        let evicted = cache.write_line(address, part.sectors, &part.written);
+        let cleaned = cache.clean();
+        self.write_back(sent, evicted);
+        self.write_back(sent, cleaned);
     }
 
     fn atomic(&mut self, sm: usize, now: u64, parts: &[Part], origin: u64) -> u64 {

@@ -229,7 +229,13 @@ impl Grid {
     }
 }
 
-fn finish(chip: Chip<'_>, grid: Grid, occupancy: Occupancy, blocks: u64, resident: u64) -> Outcome {
+fn finish(
+    mut chip: Chip<'_>,
+    grid: Grid,
+    occupancy: Occupancy,
+    blocks: u64,
+    resident: u64,
+) -> Outcome {
     let profile = chip.profile;
     // A kernel ends when its stores have arrived.
     let simulated_cycles = chip.last_end.max(chip.memory.drained_at());

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::error::SimulateError;
 use super::time::fixed;
 use super::warp::state_bits;
-use crate::event::{Code, Instruction, Register};
+use crate::event::{AccessKind, Code, Instruction, Register};
 use crate::profile::Profile;
 use ptx_isa::Class;
 
@@ -43,6 +43,12 @@ pub(super) struct Plan {
     pub operands_wait: bool,
     /// Clocks more per further value of an instruction that goes value by value.
     pub value_latency: f64,
+    /// Clocks until the warp can issue again, where that is longer than an issue.
+    pub pause: u64,
+    /// How often its accesses pass: twice for compare-and-swap.
+    pub passes: u64,
+    /// Clocks that a result of memory takes besides: lanes that are added up first.
+    pub added: u64,
 }
 
 /// The device's pipes.
@@ -84,6 +90,31 @@ fn operands(
         .filter(|r| fetched.get(**r as usize).copied().unwrap_or(true))
         .map(|r| (*r, words(r)))
         .collect()
+}
+
+/// Clocks between a reduction and the warp's next instruction.
+fn pause(profile: &Profile, instruction: &Instruction) -> u64 {
+    match (instruction.class, instruction.kind) {
+        (Class::AtomicShared, AccessKind::Reduction) => {
+            profile.atomics.shared_reduction_cycles.into()
+        }
+        (Class::AtomicGlobal, AccessKind::Reduction) => {
+            profile.atomics.global_reduction_cycles.into()
+        }
+        _ => 0,
+    }
+}
+
+/// Latency, and time in the memory pipe, of adding up the lanes of a warp before an atomic and handing
+/// out the result: five steps of a scan, one on, one back. Each is a shuffle and a guarded addition.
+fn scan(profile: &Profile) -> Option<(u64, u64)> {
+    const STEPS: u32 = 7;
+    let [shuffle, add, vote] =
+        [Class::Shuffle, Class::IntAdd, Class::Vote].map(|c| profile.timing_of(c));
+    let (shuffle, add, vote) = (shuffle?, add?, vote?);
+    let cross = profile.issue.cross_pipe_latency;
+    let latency = STEPS * (shuffle.latency + add.latency + 2 * cross) + vote.latency + add.latency;
+    Some((latency.into(), fixed(f64::from(STEPS) * 32.0 / shuffle.per_clock)))
 }
 
 /// Resolves all instructions; also returns the pipes and the number of registers.
@@ -170,7 +201,17 @@ pub(super) fn plan(
             operands_wait: false,
             operands: operands(issue.operand_words, code, &fetched, instruction),
             value_latency: timing.value_latency,
+            pause: pause(profile, instruction),
+            passes: if instruction.compares { 2 } else { 1 },
+            added: 0,
         });
+        if instruction.one_lane && !instruction.writes.is_empty() {
+            let plan = plans.last_mut().filter(|_| profile.timing_of(Class::Shuffle).is_some());
+            if let (Some(plan), Some((latency, interval))) = (plan, scan(profile)) {
+                plan.added = latency;
+                plan.interval += interval;
+            }
+        }
     }
     for plan in &mut plans {
         let words: u32 = plan.operands.iter().map(|o| u32::from(o.1)).sum();

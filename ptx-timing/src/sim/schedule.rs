@@ -88,6 +88,7 @@ fn effect(code: &Code, pc: usize) -> MemoryEffect {
     );
     match instruction.class {
         _ if instruction.orders => MemoryEffect::Fence,
+        _ if instruction.spill => MemoryEffect::None,
         Class::Barrier
         | Class::WarpSync
         | Class::FenceBlock

@@ -274,6 +274,14 @@ impl Sm {
                     .filter(|&slot| can(slot))
                     .min_by_key(|&slot| self.warps[slot].as_ref().map_or(u64::MAX, |w| w.age))
             }
+            Policy::GreedyThenYoungest => {
+                if slots.contains(&last) && can(last) {
+                    return Some(last);
+                }
+                slots
+                    .filter(|&slot| can(slot))
+                    .max_by_key(|&slot| self.warps[slot].as_ref().map_or(0, |w| w.age))
+            }
         }
     }
 
@@ -340,8 +348,10 @@ impl Sm {
         {
             let (end, work) =
                 access(chip, (self.index, warp.place), start, event, (warp, block), counted);
-            done = done.max(end);
-            busy = busy.max(work);
+            let second = plan.passes - 1;
+            let apart = u64::from(chip.profile.atomics.shared_same_address_latency) * 2 * second;
+            done = done.max(end + plan.added + apart);
+            busy = busy.max(work * plan.passes);
         }
         let state = done << STATE_BITS | plan.state;
         for &register in &plan.writes {
@@ -356,7 +366,8 @@ impl Sm {
         }
         self.last[scheduler] = slot;
         warp.position += 1;
-        warp.free_at = now + if plan.holds { plan.latency } else { plan.issue_cycles };
+        warp.free_at =
+            now + if plan.holds { plan.latency } else { plan.issue_cycles.max(plan.pause) };
         if event.detail == Detail::Diverges {
             warp.free_at += u64::from(chip.profile.issue.divergence_cycles);
         }

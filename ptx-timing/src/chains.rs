@@ -1,0 +1,69 @@
+//! Values that share a name in the text, told apart.
+//!
+//! The assembler works on values, not on names: `x = x + a; x = x + b` is one addition of three
+//! numbers to it. Here every value that ends inside its basic block gets a register of its own.
+
+use std::collections::HashMap;
+
+use ptx_parse::code::Function;
+
+use crate::code::Facts;
+use crate::event::Register;
+
+/// Gives each value that is written and overwritten in one block a register of its own. `words` gets
+/// the sizes of the new registers.
+pub(crate) fn rename(function: &Function, words: &mut Vec<u8>, facts: &mut [Facts<'_>]) {
+    for block in &function.blocks {
+        let (start, end) = (block.start as usize, block.end as usize);
+        // Whole writes that are still to come.
+        let mut later: HashMap<Register, u32> = HashMap::new();
+        for f in facts[start..end].iter().filter(|f| f.instruction.guard.is_none()) {
+            for &w in &f.instruction.writes {
+                *later.entry(w).or_default() += 1;
+            }
+        }
+        if later.values().all(|n| *n < 2) {
+            continue;
+        }
+        let mut now: HashMap<Register, Register> = HashMap::new();
+        for f in &mut facts[start..end] {
+            let current = |r: &mut Register| *r = now.get(r).copied().unwrap_or(*r);
+            f.instruction.reads.iter_mut().for_each(current);
+            f.instruction.guard.iter_mut().for_each(current);
+            f.arguments.iter_mut().filter_map(|a| a.0.as_mut()).for_each(current);
+            f.place.iter_mut().filter_map(|p| p.base.as_mut()).for_each(current);
+            let whole = f.instruction.guard.is_none();
+            for w in &mut f.instruction.writes {
+                if !whole {
+                    *w = now.get(w).copied().unwrap_or(*w);
+                    continue;
+                }
+                let left = later.entry(*w).or_default();
+                *left = left.saturating_sub(1);
+                if *left == 0 {
+                    now.remove(w);
+                    continue;
+                }
+                let fresh = words.len() as Register;
+                words.push(words.get(*w as usize).copied().unwrap_or(1));
+                now.insert(*w, fresh);
+                *w = fresh;
+            }
+        }
+    }
+}
+
+/// Whether a register that instruction `from` reads has the same value at instruction `to`: both are
+/// in one block, and nothing between writes it.
+pub(crate) fn unchanged(
+    function: &Function,
+    facts: &[Facts<'_>],
+    register: Register,
+    from: usize,
+    to: usize,
+) -> bool {
+    let block = function.blocks.iter().find(|b| (b.start as usize..b.end as usize).contains(&from));
+    from < to
+        && block.is_some_and(|b| to < b.end as usize)
+        && facts[from..to].iter().all(|f| !f.instruction.writes.contains(&register))
+}
