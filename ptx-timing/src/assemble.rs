@@ -11,8 +11,8 @@ use ptx_isa::{Class, Operation, Ty};
 use ptx_parse::code::{Flow, Function};
 
 use crate::chains::unchanged;
-use crate::code::{Facts, Predicated};
 use crate::event::Register;
+use crate::facts::{Facts, Predicated};
 use crate::layout;
 use crate::profile::Assembler;
 

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use ptx_parse::code::Function;
 
-use crate::code::Facts;
 use crate::event::Register;
+use crate::facts::Facts;
 
 /// Gives each value that is written and overwritten in one block a register of its own. `words` gets
 /// the sizes of the new registers.

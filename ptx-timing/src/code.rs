@@ -14,16 +14,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ptx_isa::effect::{BarKind, Cache, Effect};
+use ptx_isa::effect::{BarKind, Effect};
 use ptx_isa::meaning::{Src, Uop, V};
-use ptx_isa::special::Sreg;
 use ptx_isa::types::Space as IsaSpace;
-use ptx_isa::{Class, Kind, Match, Operation, Ty};
-use ptx_parse::code::{CallArg, Callee, Flow, Function, Inst, Program};
+use ptx_isa::{Class, Kind, Operation, Ty};
+use ptx_parse::code::{Flow, Function, Inst, Program};
 
 use crate::assemble::assemble;
 use crate::chains;
 use crate::event::{AccessKind, Code, Detail, Event, Instruction, Register};
+use crate::facts::{Facts, Predicated};
 use crate::moves;
 use crate::profile::Assembler;
 use crate::sim::PcCounts;
@@ -77,36 +77,17 @@ pub(crate) enum Does {
     Predicated(Predicated),
 }
 
-/// What a branch that the assembler removed leaves to issue without effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Predicated {
-    /// Around instructions: if all lanes take it, they issue nevertheless.
-    Around(u32, u32),
-    /// To instructions out of line: if no lane takes it, they issue nevertheless.
-    To(u32, u32),
-    /// To the second side of an if with two: as `Around` for the first side; where all lanes go
-    /// through the first, the second issues behind it.
-    Else {
-        /// The first side.
-        first: (u32, u32),
-        /// The second side.
-        second: (u32, u32),
-    },
-    /// The end of the first side.
-    EndOfFirst,
-}
-
 impl KernelCode {
     /// Translates a program.
     pub fn new(program: &Program, assembler: &Assembler) -> Self {
         Self::translate(program, assembler, assembler.unrolled_instructions)
     }
 
-    /// The same with values in local memory, so that so many registers are enough.
-    pub fn spilled(program: &Program, assembler: &Assembler, registers: u32) -> Self {
+    /// The same with values in local memory, so that registers hold no more than so many words.
+    pub fn spilled(program: &Program, assembler: &Assembler, room: u32) -> Self {
         let mut out = Self::translate(program, assembler, 0);
         if program.functions.len() == 1 {
-            out.spill(&program.functions[0], registers);
+            out.spill(&program.functions[0], room);
         }
         out
     }
@@ -208,8 +189,8 @@ impl KernelCode {
         self.steps.push(steps);
     }
 
-    /// Keeps values in local memory so that so many registers are enough.
-    fn spill(&mut self, function: &Function, registers: u32) {
+    /// Keeps values in local memory so that registers hold no more than so many words.
+    fn spill(&mut self, function: &Function, room: u32) {
         let pcs: Vec<Vec<u32>> = function
             .blocks
             .iter()
@@ -217,7 +198,6 @@ impl KernelCode {
             .collect();
         let arguments = self.arguments();
         let words = |r: Register| if arguments.contains(&r) { 0 } else { self.words(r) };
-        let room = registers.saturating_sub(crate::registers::OWN).max(4);
         let count = self.words.len();
         let found = spill::spills(function, &pcs, &self.code.instructions, count, room, &words);
         // Behind the variables of the text.
@@ -334,268 +314,6 @@ fn does(index: u32, function: &Function, inst: &Inst, facts: &Facts<'_>) -> Does
     }
     let value = uops.iter().find_map(compared).filter(|_| facts.instruction.class == Class::Match);
     value.map_or(Does::Plain, |(kind, register)| Does::Values(kind, register))
-}
-
-/// What folding needs to know of an instruction.
-pub(crate) struct Facts<'a> {
-    /// The opcode.
-    pub opcode: &'a Match,
-    /// What it computes; [`Operation::Other`] once it has taken in another instruction.
-    pub op: Operation,
-    pub instruction: Instruction,
-    pub folded: bool,
-    /// Operands of a single micro-op: registers or constants.
-    pub arguments: Vec<(Option<Register>, Option<u64>)>,
-    /// Constants among them.
-    pub constants: u32,
-    /// Moves a constant.
-    pub constant_move: bool,
-    /// The variable whose address it moves.
-    pub variable: Option<String>,
-    /// The value differs between lanes whatever the operands.
-    pub varies: bool,
-    /// Where it accesses memory.
-    pub place: Option<AccessPlace>,
-    /// Accesses merged into one.
-    pub merged: u32,
-    /// A branch that the assembler removed, and what it leaves.
-    pub skips: Option<Predicated>,
-    /// Begins a block that the assembler joins to the one before.
-    pub continues: bool,
-    /// May be folded whatever uses it: its operands take its place.
-    transparent: bool,
-    /// Extends the sign of 32 bits to 64.
-    extends_sign: bool,
-}
-
-/// Where an instruction accesses memory.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct AccessPlace {
-    pub space: IsaSpace,
-    pub base: Option<Register>,
-    pub offset: i64,
-    /// Bytes per lane.
-    pub bytes: u32,
-}
-
-impl<'a> Facts<'a> {
-    /// The type of an instruction that has no modifier besides it and perhaps `allowed`.
-    pub fn plain(&self, allowed: &str) -> Option<Ty> {
-        let mut types = self.opcode.types();
-        let ty = types.next().filter(|_| types.next().is_none())?;
-        let mut others = self.opcode.picked.iter().flatten();
-        others.all(|t| *t == allowed || Ty::from_token(t).is_some()).then_some(ty)
-    }
-
-    /// Whether one type follows the other and nothing else is said, as in a conversion without rounding.
-    fn converts(&self, to: Ty, from: Ty) -> bool {
-        let only = self.opcode.picked.iter().flatten().count() == 2;
-        only && self.opcode.types().eq([to, from])
-    }
-
-    /// A conversion that takes the lower half of 64 bits.
-    fn narrows(&self) -> bool {
-        [Ty::U32, Ty::S32]
-            .iter()
-            .any(|to| [Ty::U64, Ty::S64].iter().any(|from| self.converts(*to, *from)))
-    }
-
-    /// A comparison with 0 for equality.
-    pub fn compares_zero(&self) -> bool {
-        let equality = self.opcode.has(".eq") || self.opcode.has(".ne");
-        equality && self.arguments.iter().any(|a| a.1 == Some(0))
-    }
-
-    fn new(
-        program: &'a Program,
-        assembler: &Assembler,
-        function: &Function,
-        inst: &Inst,
-        number: &dyn Fn(&V) -> Option<Register>,
-    ) -> Self {
-        let opcode = &program.matches[inst.opcode as usize];
-        let op = opcode.row.op;
-        let mut instruction = Instruction::new(opcode.class(), &[], &[]);
-        instruction.guard = inst.guard.as_ref().and_then(|g| number(&g.0));
-        let mut special = None;
-        let mut place = None;
-        let mut arguments = Vec::new();
-        for uop in &function.uops[inst.uops.start as usize..inst.uops.end as usize] {
-            let (writes, reads): (&[V], &[V]) = match uop {
-                Uop::Pure { op, dst, args, .. } => {
-                    (std::slice::from_ref(dst), &args[..op.args().len()])
-                }
-                Uop::Effect { effect, dst, src } => {
-                    describe(effect, dst.len(), &mut instruction);
-                    place = place_of(effect, src.first().and_then(&number), src.first());
-                    (dst, src)
-                }
-            };
-            for v in reads {
-                arguments.push((number(v), v.fixed()));
-                if let Src::Special(s) = v.src {
-                    special = Some(s);
-                }
-                let new = number(v).filter(|r| !instruction.reads.contains(r));
-                instruction.reads.extend(new);
-            }
-            let new = writes.iter().filter_map(number);
-            for register in new {
-                if !instruction.writes.contains(&register) {
-                    instruction.writes.push(register);
-                }
-            }
-        }
-        match &inst.flow {
-            Flow::Brx { index, .. } => instruction.reads.extend(number(index)),
-            Flow::Call(call) => {
-                if let Callee::Indirect(v) = &call.callee {
-                    instruction.reads.extend(number(v));
-                }
-                let value = |a: &CallArg| match a {
-                    CallArg::Value(v) => number(v),
-                    _ => None,
-                };
-                instruction.reads.extend(call.args.iter().filter_map(value));
-                instruction.writes.extend(call.rets.iter().filter_map(value));
-            }
-            _ => {}
-        }
-        instruction.compares = instruction.class == Class::AtomicShared && opcode.has(".cas");
-        let launch_size = special.is_some_and(launch_size);
-        let varies = special.is_some_and(|s| !launch_size && varies(s));
-        if special.is_some() {
-            instruction.class = instruction.class.of_special();
-        }
-        let is_parameter = match op {
-            Operation::Load => opcode.get("space").is_some_and(|s| s.starts_with(".param")),
-            Operation::Move => launch_size,
-            _ => false,
-        };
-        let unguarded = inst.guard.is_none();
-        // Constants at a fixed address are operands, as arguments are.
-        let fixed = |p: &AccessPlace| p.space == IsaSpace::Const && p.base.is_none();
-        let is_parameter = is_parameter
-            || op == Operation::Load && assembler.fuse && place.as_ref().is_some_and(fixed);
-        let loaded = assembler.load_parameters && is_parameter && unguarded;
-        if loaded {
-            instruction.class = Class::LoadParam;
-        }
-        let text = program.source.get(inst.span.start as usize..inst.span.end as usize);
-        let text = text.unwrap_or(opcode.row.syntax);
-        let operand = text.split(',').nth(1).unwrap_or("").trim().trim_end_matches(';').trim();
-        let is_move = op == Operation::Move && instruction.reads.is_empty() && special.is_none();
-        let names = operand.starts_with(|c: char| c.is_ascii_alphabetic() || "_$".contains(c));
-        let variable = (is_move && names).then(|| operand.to_owned());
-        let mut facts = Self {
-            opcode,
-            op,
-            instruction,
-            folded: false,
-            constants: arguments.iter().filter(|a| a.1.is_some()).count() as u32,
-            constant_move: is_move && unguarded,
-            variable,
-            varies,
-            place,
-            arguments,
-            merged: 1,
-            skips: None,
-            continues: false,
-            transparent: false,
-            extends_sign: false,
-        };
-        let widening = op == Operation::Convert
-            && [(Ty::U64, Ty::U32), (Ty::U32, Ty::U64), (Ty::S32, Ty::S64)]
-                .iter()
-                .any(|(to, from)| facts.converts(*to, *from));
-        // Numbers of 16 bits live in the lower half of a register.
-        let halves = op == Operation::Convert
-            && assembler.fuse
-            && [(Ty::U16, Ty::U32), (Ty::S16, Ty::S32)]
-                .iter()
-                .any(|(to, from)| facts.converts(*to, *from));
-        facts.extends_sign = op == Operation::Convert
-            && assembler.fuse
-            && unguarded
-            && facts.converts(Ty::S64, Ty::S32);
-        // The halves of a pair of registers are registers.
-        let splits = op == Operation::Move
-            && assembler.fuse
-            && opcode.class() == Class::Move
-            && special.is_none()
-            && opcode.types().next().is_some_and(|t| t.bits() == 64)
-            && (facts.instruction.writes.len() == 2 || facts.instruction.reads.len() == 2);
-        let vanishes =
-            is_parameter || op == Operation::ConvertAddress || widening || halves || splits;
-        facts.transparent = unguarded && vanishes && !loaded;
-        facts
-    }
-}
-
-/// Whether a special register tells how the kernel was launched: the machine code reads it as a constant.
-fn launch_size(register: Sreg) -> bool {
-    use Sreg::*;
-    matches!(
-        register,
-        NtidX | NtidY | NtidZ | NctaidX | NctaidY | NctaidZ | Envreg3 | Envreg4 | Envreg5 | Envreg6
-    )
-}
-
-/// Whether a special register differs between lanes of a warp.
-fn varies(register: Sreg) -> bool {
-    use Sreg::*;
-    !matches!(register, CtaidX | CtaidY | CtaidZ)
-}
-
-/// Where a memory access goes; `base` is its address register.
-fn place_of(effect: &Effect, base: Option<Register>, source: Option<&V>) -> Option<AccessPlace> {
-    let (place, bytes) = match effect {
-        Effect::Ld(m) | Effect::St(m) => (m.place, u32::from(m.bytes) * u32::from(m.count)),
-        Effect::Atom(a) => (a.place, u32::from(a.bytes) * u32::from(a.count)),
-        Effect::Bar(_)
-        | Effect::Fence(_)
-        | Effect::AsyncGroup(_)
-        | Effect::Trap
-        | Effect::Brkpt
-        | Effect::Yield
-        | Effect::Sys(_)
-        | Effect::Warp(_) => return None,
-    };
-    let fixed = source.and_then(|v| v.fixed()).unwrap_or(0) as i64;
-    Some(AccessPlace { space: place.space, base, offset: place.offset.wrapping_add(fixed), bytes })
-}
-
-/// Kind and cache use of a memory access.
-fn describe(effect: &Effect, results: usize, instruction: &mut Instruction) {
-    match effect {
-        Effect::Ld(m) => {
-            instruction.kind = AccessKind::Load;
-            instruction.bypass_l1 =
-                matches!(m.cache, Cache::Cg | Cache::Cv) || m.order != ptx_isa::effect::Order::Weak;
-        }
-        Effect::St(m) => {
-            instruction.kind = AccessKind::Store;
-            instruction.bypass_l1 = m.order != ptx_isa::effect::Order::Weak;
-        }
-        Effect::Atom(_) => instruction.kind = AccessKind::Atomic,
-        // Copies, and what signals that they are complete.
-        Effect::Warp(_) => {
-            let reads = matches!(instruction.class, Class::LoadMatrix | Class::Texture)
-                || matches!(instruction.class, Class::LoadGlobal | Class::LoadShared)
-                    && results > 1;
-            instruction.orders = instruction.class.is_memory() && !reads;
-        }
-        Effect::AsyncGroup(_) => instruction.orders = true,
-        Effect::Bar(_)
-        | Effect::Fence(_)
-        | Effect::Trap
-        | Effect::Brkpt
-        | Effect::Yield
-        | Effect::Sys(_) => {}
-    }
-    if instruction.kind == AccessKind::Atomic && instruction.writes.is_empty() {
-        instruction.kind = AccessKind::Reduction;
-    }
 }
 
 fn barrier_of(uop: &Uop) -> Option<Detail> {

@@ -5,7 +5,7 @@
 
 use ptx_parse::code::{Flow, Function};
 
-use crate::code::Facts;
+use crate::facts::Facts;
 
 /// Folds the branches that fall away.
 pub(crate) fn arrange(function: &Function, facts: &mut [Facts<'_>]) {

@@ -22,6 +22,7 @@ pub mod code;
 pub mod constant;
 pub mod dram;
 pub mod event;
+mod facts;
 mod lanes;
 mod layout;
 mod live;

@@ -10,8 +10,8 @@ use std::collections::{HashMap, HashSet};
 use ptx_isa::Operation;
 use ptx_parse::code::Function;
 
-use crate::code::Facts;
 use crate::event::Register;
+use crate::facts::Facts;
 use crate::live;
 
 /// Most members of a joined group, so that long chains stay cheap to compare.

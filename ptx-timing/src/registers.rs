@@ -16,7 +16,7 @@ use crate::profile::Profile;
 use crate::report::RegistersFrom;
 
 /// Registers that the assembler keeps for itself: the stack pointer, and one to move values.
-pub(crate) const OWN: u32 = 2;
+const OWN: u32 = 2;
 
 /// Registers per thread, before `.maxnreg` and the like.
 pub fn estimate(profile: &Profile, program: &Program, code: &KernelCode) -> u32 {
@@ -53,7 +53,7 @@ pub(crate) fn code_of_launch(profile: &Profile, program: &Program, block: [u32; 
     let code = KernelCode::new(program, &profile.assembler);
     let most = limit(profile, program, block);
     if most < profile.limits.max_registers_per_thread && estimate(profile, program, &code) > most {
-        return KernelCode::spilled(program, &profile.assembler, most);
+        return KernelCode::spilled(program, &profile.assembler, most.saturating_sub(OWN).max(MIN));
     }
     code
 }

@@ -13,10 +13,11 @@ use ptx_parse::code::Program;
 use thiserror::Error;
 
 use crate::access::WarpAccess;
-use crate::code::{Does, KernelCode, Predicated};
+use crate::code::{Does, KernelCode};
 use crate::event::{
     AccessKind, BlockSource, BlockTrace, CopyGroup, Detail, Differs, Event, Space, WarpTrace,
 };
+use crate::facts::Predicated;
 use crate::lanes::{PRINT_BASE, distinct, place};
 use crate::occupancy::BlockNeeds;
 use crate::profile::Profile;

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use ptx_isa::{Class, Operation};
 use ptx_parse::code::{Flow, Function};
 
-use crate::code::Facts;
 use crate::event::{AccessKind, Event, Instruction, Register};
+use crate::facts::Facts;
 
 /// Turns that one block stands for, the most first.
 const TURNS: [usize; 2] = [4, 2];
