@@ -1,11 +1,10 @@
 //! Shared virtual memory: the host's own, lent to a context, so that host and kernels see it at one address.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use c_border::Raw;
-use ptx_runtime::{Context as Machine, DevicePtr};
+use ptx_runtime::{Context as Machine, DevicePtr, Unified};
 
 use crate::cl;
 
@@ -16,26 +15,10 @@ const MOST_ALIGN: usize = 4096;
 
 /// The allocations of a context.
 #[derive(Default)]
-pub struct Allocations(Mutex<BTreeMap<usize, Allocation>>);
-
-/// Memory of the host.
-struct Allocation {
-    start: *mut u8,
-    layout: Layout,
-}
-
-// SAFETY: the bytes are reached through raw pointers only; racing accesses are the program's own.
-unsafe impl Send for Allocation {}
-
-impl Drop for Allocation {
-    fn drop(&mut self) {
-        // SAFETY: allocated with this layout.
-        unsafe { dealloc(self.start, self.layout) }
-    }
-}
+pub struct Allocations(Mutex<BTreeMap<usize, Unified>>);
 
 impl Allocations {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<usize, Allocation>> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<usize, Unified>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -61,27 +44,12 @@ impl Allocations {
         if !align.is_power_of_two() || align > MOST_ALIGN {
             return None;
         }
-        let layout = Layout::from_size_align(size, align.max(ALIGN)).ok()?;
-        // SAFETY: the size is not zero.
-        let start = unsafe { alloc_zeroed(layout) };
-        if start.is_null() {
-            return None;
-        }
-        let allocation = Allocation { start, layout };
-        let address = start.expose_provenance();
+        let allocation = Unified::new(machine.memory(), size, align.max(ALIGN))?;
+        let address = allocation.start().expose_provenance();
         let lent = Raw::new(address).lend(machine.memory(), size as u64, "shared virtual memory");
-        match lent {
-            Ok(same) if same == address as u64 => {
-                self.all().insert(address, allocation);
-                Some(address)
-            }
-            Ok(other) => {
-                // Kernels would see it elsewhere than the host.
-                let _ = machine.free(DevicePtr(other));
-                None
-            }
-            Err(_) => None,
-        }
+        lent.ok()?;
+        self.all().insert(address, allocation);
+        Some(address)
     }
 
     /// `clSVMFree`; whether there was such an allocation.
@@ -97,7 +65,7 @@ impl Allocations {
     pub fn holds(&self, address: usize, bytes: usize) -> bool {
         let all = self.all();
         all.range(..=address).next_back().is_some_and(|(start, allocation)| {
-            address.checked_add(bytes).is_some_and(|end| end <= start + allocation.layout.size())
+            address.checked_add(bytes).is_some_and(|end| end <= start + allocation.bytes())
         })
     }
 

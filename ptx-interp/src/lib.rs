@@ -16,6 +16,7 @@
 //! | `params`, [`mod@launch`] | what a launch is given; launching |
 //! | `block_queue`, `threads` | blocks over host threads |
 //! | [`observer`], `moment` | events, and what can be seen of a warp meanwhile |
+//! | `unified` | memory of the host that kernels see at its own address |
 //! | `inspect` | any lane of the cluster under way: where it stands, registers, memory |
 //! | `trouble`, `fault`, [`report`] | what a stopped launch says |
 
@@ -53,6 +54,7 @@ mod rows;
 pub mod system;
 mod threads;
 mod trouble;
+mod unified;
 mod view;
 mod worker;
 
@@ -69,3 +71,4 @@ pub use output::Output;
 pub use params::{LaunchError, LaunchParams, Stats, Textures};
 pub use report::{FaultKind, Report};
 pub use rows::LANE_BIT;
+pub use unified::Unified;

@@ -376,6 +376,12 @@ impl Memory {
             .map(|(a, d)| (a.clone(), d))
     }
 
+    /// Whether memory of the host keeps its address when it is lent ([`Memory::map_host`]).
+    pub fn keeps_address(&self, at: u64, size: u64) -> bool {
+        let (base, end) = (self.inner.first, self.inner.first + self.inner.region.len());
+        at >= window::GLOBAL && (at >= end || at + size <= base)
+    }
+
     /// Lends `size` bytes of the host at `host` to kernels; the device address of the first. It is the host
     /// address itself unless that lies in a window of the generic address space or in this memory's region.
     /// [`Memory::free`] takes the range back.
@@ -400,11 +406,10 @@ impl Memory {
         if table.lent.iter().any(lent) {
             return Err(MemoryError::Mapped { host: at });
         }
-        let (base, end) = (self.inner.first, self.inner.first + self.inner.region.len());
-        let same = at >= window::GLOBAL && !overlap(base, end - base);
-        let start = if same {
+        let start = if self.keeps_address(at, size) {
             at
         } else {
+            let end = self.inner.first + self.inner.region.len();
             // Another address with the same offset in its page, so that alignment is the same.
             let wanted = size;
             let (used, limit) = (table.used, self.inner.limit);

@@ -83,6 +83,10 @@ impl Context {
     }
 
     /// What checks its launches.
+    /// Whether checkers look at its launches.
+    pub fn is_checked(&self) -> bool {
+        self.checker.is_some()
+    }
     pub(crate) fn checker(&self) -> Option<&Checker> {
         self.checker.as_deref()
     }

@@ -64,6 +64,7 @@ pub use ptx_check as check;
 pub use ptx_interp as interp;
 pub use ptx_interp::{
     Access, FaultKind, LaunchError as EngineError, Memory, MemoryError, MemoryEvent, Report,
+    Unified,
 };
 pub use ptx_isa as isa;
 pub use ptx_jit::vector_bits;

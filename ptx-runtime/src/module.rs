@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptx_interp::{Access, Kernel, Memory, MemoryError};
+use ptx_interp::{Access, Kernel, Memory, MemoryError, Unified};
 use ptx_isa::Space;
 use ptx_parse::code::Refusal;
 use ptx_parse::lower;
@@ -14,7 +14,7 @@ use crate::device_ptr::DevicePtr;
 use crate::fidelity::{Counters, Executed, Fidelity, Grade, count};
 use crate::globals::fill;
 use crate::launch;
-use crate::managed::Managed;
+use crate::managed::managed;
 use crate::resources::Resources;
 use crate::verbose;
 use crate::verified::{Diagnostics, Verified};
@@ -28,7 +28,7 @@ pub struct Module {
     /// Address of the counters of instructions that are not exact, behind those of the symbols; 0: there are none.
     counters: u64,
     /// Memory of managed variables; goes after their addresses were given back.
-    managed: Vec<Managed>,
+    managed: Vec<Unified>,
 }
 
 /// Why a module cannot be loaded.
@@ -81,7 +81,7 @@ impl Module {
                 if symbol.space == Space::Const { Access::ReadOnly } else { Access::ReadWrite };
             let align = u64::from(symbol.align.max(1)).next_power_of_two();
             if symbol.managed {
-                let made = Managed::new(&module.memory, symbol.size, align, &symbol.name)?;
+                let made = managed(&module.memory, symbol.size, align, &symbol.name)?;
                 *address = made.1;
                 module.managed.push(made.0);
             } else {
