@@ -61,6 +61,7 @@ mod middle;
 mod native;
 mod ops;
 mod ops_bits;
+mod ops_halves;
 mod ops_words;
 mod opt;
 mod options;

@@ -232,6 +232,9 @@ impl Emit<'_, '_> {
         {
             return Some(r);
         }
+        if let Some(r) = self.half(op, k, [a, b, c]) {
+            return Some([r, r]);
+        }
         match op {
             Op::MovP | Op::MovW | Op::MovD => Some(args[0]),
             Op::NotP => one(self.not(a)),
