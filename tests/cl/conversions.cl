@@ -3,9 +3,9 @@
 // flags: -cl-opt-disable
 // flags: -arch=sm_90 -g
 // flags: -arch=sm_20
-// run: k<<<1, 1>>>(s32[30]:fill:-286331154)
+// run: k<<<1, 1>>>(s32[34]:fill:-286331154)
 // check: 0 s32: 127 -128 255 0 3 2 3 -2 -3 0 2147483647 -2147483648 0 -1 1 -1 15360 31744 15361 15360 15360 15361 1 0
-// check: 0 s32 @24: -7 200 16777216 16777218 5 -5
+// check: 0 s32 @24: -7 200 16777216 16777218 5 -5 1 1 1 0
 __kernel void k(__global int *out)
 {
     out[0] = convert_char_sat(300);
@@ -39,4 +39,9 @@ __kernel void k(__global int *out)
     out[27] = (int)convert_float_rtp(16777217);
     out[28] = convert_int2((float2)(5.5f, 1)).x;
     out[29] = convert_char4((int4)(-5, 0, 0, 0)).x;
+    float nan = as_float(0x7fc00000 | out[30]);
+    out[30] = convert_long_sat(nan) == 0;
+    out[31] = convert_ulong_sat_rte(nan) == 0;
+    out[32] = convert_long_sat((double)nan) == 0;
+    out[33] = convert_short_sat(nan);
 }

@@ -64,12 +64,12 @@ impl Lower<'_> {
                     Rounding::Up => Round::Up,
                     Rounding::Down => Round::Down,
                 };
-                // `cvt` to 32 and 64 bits saturates and turns NaN into 0 (for doubles too, as 6.2.3.3 asks
-                // of saturated conversions); narrower targets are clamped after it.
+                // `cvt` to 32 and 64 bits saturates; narrower targets are clamped after it. Of NaN it makes 0, as
+                // 6.2.3.3 asks of saturated conversions, only from single precision to 32 bits.
                 let op = if to.is_signed() { UnOp::FToS(round) } else { UnOp::FToU(round) };
                 let wide = self.emit(Op::Un(op, v), target);
-                let wide =
-                    if saturate && from != Scalar::F32 { self.zero_if_nan(v, wide) } else { wide };
+                let zeroes = from == Scalar::F32 && to.size() < 8;
+                let wide = if saturate && !zeroes { self.zero_if_nan(v, wide) } else { wide };
                 if to.size() >= 4 {
                     return wide;
                 }
