@@ -19,6 +19,8 @@ pub struct KernelInfo {
     pub vec_type_hint: Option<String>,
     /// Bytes of the `__local` variables that the kernel declares; arguments come on top.
     pub local_bytes: u64,
+    /// It does the same whatever the size of its work-groups, as far as the compiler sees.
+    pub any_group: bool,
 }
 
 /// An argument.
@@ -112,6 +114,7 @@ fn kernel(program: &Program, names: &Interner, id: FunctionId, f: &Function) -> 
         size_hint: f.attributes.size_hint,
         vec_type_hint: hint.map(|id| program.types.name(QualType::plain(id), names)),
         local_bytes,
+        any_group: false,
     }
 }
 

@@ -264,7 +264,15 @@ fn translate(session: &mut Session, sources: &[Source]) -> Option<(String, Vec<i
     };
     match ptx::write(&program, &session.names, &session.options, &kernels, &files, &lines, &sources)
     {
-        Ok(text) => Some((text, info::kernels(&program, &session.names))),
+        Ok(text) => {
+            let is_local = |g: u32| program.globals[g as usize].bytes.is_none();
+            let mut infos = info::kernels(&program, &session.names);
+            for info in &mut infos {
+                let own = kernels.iter().find(|f| f.is_kernel && f.name == info.name);
+                info.any_group = own.is_some_and(|f| ir::groups::any_size(f, is_local));
+            }
+            Some((text, infos))
+        }
         Err(diag) => {
             session.report(diag);
             None

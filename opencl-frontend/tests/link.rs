@@ -88,3 +88,36 @@ fn sources_link() {
     let out = link(&[own, plain], &Options::default()).unwrap_or_else(|f| panic!("{}", f.rendered));
     assert!(out.ptx.contains("fma.rn.f32") || out.ptx.contains("mul.rn.f32"), "{}", out.ptx);
 }
+
+#[test]
+fn kernels_that_cannot_tell_their_groups() {
+    let any = |text: &str| {
+        let text = format!("kernel void k(global int *o, local int *l, int n) {{ {text} }}");
+        let text = if text.contains("l[") { text } else { text.replace("local int *l, ", "") };
+        let out = compile("k.cl", &text, &Options::default()).unwrap();
+        out.kernels[0].any_group
+    };
+    for same in [
+        "o[get_global_id(0)] = n;",
+        "for (int i = get_global_id(0); i < n; i += get_global_size(0)) o[i] = i;",
+        "o[get_global_id(1) * get_global_size(0) + get_global_id(0)] = get_work_dim();",
+        "size_t unused = get_local_id(0); atomic_inc(o + get_global_id(0));",
+        "o[get_global_linear_id()] = get_global_offset(0);",
+    ] {
+        assert!(any(same), "{same}");
+    }
+    for own in [
+        "o[get_global_id(0)] = get_local_id(0);",
+        "o[get_global_id(0)] = get_local_size(0);",
+        "o[get_global_id(0)] = get_group_id(0);",
+        "o[get_global_id(0)] = get_num_groups(0);",
+        "o[get_global_id(0)] = get_group_id(0) * get_local_size(0);",
+        "if (get_local_id(0)) o[get_global_id(0)] = 1;",
+        "o[get_global_id(0)] = n; barrier(CLK_GLOBAL_MEM_FENCE); o[0] = 1;",
+        "l[0] = n; o[get_global_id(0)] = l[0];",
+        "local int s; s = n; o[get_global_id(0)] = s;",
+        "int x; asm(\"mov.u32 %0, %tid.x;\" : \"=r\"(x)); o[get_global_id(0)] = x;",
+    ] {
+        assert!(!any(own), "{own}");
+    }
+}

@@ -5,6 +5,7 @@
 //! entries say. Objects of `clCompileProgram` are sources with their options and headers.
 
 use std::fmt::Write;
+use std::hash::{DefaultHasher, Hasher};
 
 use ptx_runtime::isa::Space;
 use ptx_runtime::opencl::info::{ArgInfo, ArgKind, KernelInfo};
@@ -20,6 +21,8 @@ pub struct Entry {
 }
 
 const KERNEL: &str = "//@ kernel ";
+/// With a number for the text before: who edits that may make the kernel depend on its groups.
+const ANY_GROUP: &str = "any_group(";
 const ARG: &str = "//@ arg ";
 
 fn kind_word(kind: ArgKind) -> String {
@@ -52,12 +55,24 @@ fn kind_of(word: &str) -> Option<ArgKind> {
     })
 }
 
+/// A number for the PTX before the comments. Another build may give another one: then the comment counts for nothing.
+fn fingerprint(ptx: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(ptx.trim_end().as_bytes());
+    hasher.finish()
+}
+
 /// PTX with comments about its kernels.
 pub fn annotate(ptx: &str, kernels: &[KernelInfo]) -> String {
     let mut out = ptx.trim_end().to_string();
+    let any = kernels.iter().any(|k| k.any_group).then(|| fingerprint(ptx));
     out.push_str("\n\n");
     for k in kernels {
-        let _ = writeln!(out, "{KERNEL}{} {} {}", k.name, k.local_bytes, k.attributes());
+        let _ = write!(out, "{KERNEL}{} {} {}", k.name, k.local_bytes, k.attributes());
+        if let Some(fingerprint) = any.filter(|_| k.any_group) {
+            let _ = write!(out, " {ANY_GROUP}{fingerprint:x})");
+        }
+        out.push('\n');
         for a in &k.args {
             let mut flags = String::new();
             for (on, letter) in [(a.is_const, 'c'), (a.is_volatile, 'v'), (a.is_restrict, 'r')] {
@@ -73,6 +88,12 @@ pub fn annotate(ptx: &str, kernels: &[KernelInfo]) -> String {
 /// What the comments of a text say.
 fn annotations(text: &str) -> Vec<KernelInfo> {
     let mut all: Vec<KernelInfo> = Vec::new();
+    let comments = text.find(KERNEL).unwrap_or(text.len());
+    let mut own = None;
+    let mut unaltered = |noted: &str| {
+        let own = *own.get_or_insert_with(|| fingerprint(&text[..comments]));
+        u64::from_str_radix(noted, 16) == Ok(own)
+    };
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix(KERNEL) {
             let mut words = rest.splitn(3, ' ');
@@ -85,6 +106,7 @@ fn annotations(text: &str) -> Vec<KernelInfo> {
                 size_hint: sizes(attributes, "work_group_size_hint("),
                 vec_type_hint: between(attributes, "vec_type_hint(").map(str::to_string),
                 local_bytes: local.parse().unwrap_or(0),
+                any_group: between(attributes, ANY_GROUP).is_some_and(&mut unaltered),
             });
         } else if let Some(rest) = line.strip_prefix(ARG)
             && let Some(kernel) = all.last_mut()
@@ -174,6 +196,7 @@ pub fn entries<'m>(text: &str, entries: impl Iterator<Item = &'m Func>) -> Vec<E
                 size_hint: None,
                 vec_type_hint: None,
                 local_bytes: 0,
+                any_group: false,
             });
             info.required_size = f.tuning.req_ntid.or(info.required_size);
             Entry { info, declared: note.is_some() }
@@ -320,10 +343,16 @@ mod tests {
             size_hint: None,
             vec_type_hint: Some("float4".into()),
             local_bytes: 128,
+            any_group: false,
         };
         let text = annotate(".version 7.0\n", std::slice::from_ref(&info));
         assert!(is_ptx(text.as_bytes()));
-        assert_eq!(annotations(&text), [info]);
+        assert_eq!(annotations(&text), std::slice::from_ref(&info));
+        // What the compiler saw of the text holds for that text only.
+        let any = KernelInfo { any_group: true, ..info.clone() };
+        let text = annotate(".version 7.0\n", std::slice::from_ref(&any));
+        assert_eq!(annotations(&text), [any]);
+        assert_eq!(annotations(&text.replace("7.0", "7.1")), [info]);
     }
 
     #[test]

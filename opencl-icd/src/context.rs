@@ -82,10 +82,11 @@ impl Context {
         all.push((function, data));
     }
 
-    /// Bytes that an allocation of `bytes` is given: whole grains, as on a device, where programs that go over the
-    /// end by a little run; just what was asked with `PTXRUN_BOUNDS=exact`, and where memory is checked.
-    pub fn granted(&self, bytes: u64, grain: u64) -> u64 {
-        if self.exact { bytes } else { bytes.next_multiple_of(grain.max(1)) }
+    /// Bytes that an allocation of `bytes` is given: whole grains, at least `behind` bytes more than asked, as on a
+    /// device, where programs that go over the end by a little run; just what was asked with `PTXRUN_BOUNDS=exact`, and
+    /// where memory is checked.
+    pub fn granted(&self, bytes: u64, behind: u64, grain: u64) -> u64 {
+        if self.exact { bytes } else { (bytes + behind).next_multiple_of(grain.max(1)) }
     }
 
     /// Bytes of the largest allocation that all devices can have.

@@ -1,4 +1,4 @@
-//! Devices: one emulated GPU each.
+//! Devices: this machine, or one emulated GPU each.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,6 +11,7 @@ use ptx_runtime::{Backend, device as profiles};
 
 use crate::cl::{self, Error, Result};
 use crate::object;
+use crate::partition::Part;
 use crate::registry::Handle;
 use c_border::{Answer, ParamValue};
 use ptx_runtime::opencl::options;
@@ -26,11 +27,13 @@ pub struct Device {
     pub timed: bool,
     /// Ends a launch that takes longer.
     pub timeout: Option<Duration>,
-    memory: u64,
+    pub(crate) memory: u64,
     /// The machine that this runs on, where the device is that and not a GPU of some profile.
     pub host: Option<Processor>,
+    /// What it is a part of, where it is a sub-device.
+    pub(crate) part: Option<Part>,
     /// When the modelled device is free, in nanoseconds.
-    free_at: Mutex<u64>,
+    pub(crate) free_at: Mutex<u64>,
 }
 object!(Device, INVALID_DEVICE);
 
@@ -70,7 +73,8 @@ impl Device {
         let (handle, free_at) = (Handle::default(), Mutex::default());
         let (timed, timeout) = (environment::timing()?, environment::timeout()?);
         let memory = profiles::budget(&profile)?;
-        Ok(Device { handle, profile, backend, timed, timeout, memory, host: None, free_at })
+        let (host, part) = (None, None);
+        Ok(Device { handle, profile, backend, timed, timeout, memory, host, part, free_at })
     }
 
     /// This machine. Kernels are compiled for the target of `profile`.
@@ -157,7 +161,11 @@ impl Device {
     /// `CL_DEVICE_EXTENSIONS`
     pub fn extensions(&self) -> Vec<&'static str> {
         let mut all: Vec<&str> = options::extensions(self.target()).collect();
-        all.extend(["cl_khr_extended_versioning", "cl_khr_suggested_local_work_size"]);
+        all.extend([
+            "cl_khr_extended_versioning",
+            "cl_khr_image2d_from_buffer",
+            "cl_khr_suggested_local_work_size",
+        ]);
         if self.host.is_none() {
             all.push("cl_nv_device_attribute_query");
         }
@@ -252,11 +260,12 @@ impl Device {
             cl::DEVICE_OPENCL_C_VERSION => to.put("OpenCL C 1.2 ptxrun"),
             cl::DEVICE_EXTENSIONS => to.put(self.extensions().join(" ").as_str()),
             cl::DEVICE_BUILT_IN_KERNELS => to.put(""),
-            cl::DEVICE_PARENT_DEVICE => to.put(0usize),
-            cl::DEVICE_PARTITION_MAX_SUB_DEVICES => to.put(0u32),
-            cl::DEVICE_PARTITION_PROPERTIES | cl::DEVICE_PARTITION_TYPE => to.put(0isize),
-            cl::DEVICE_PARTITION_AFFINITY_DOMAIN => to.put(0u64),
-            cl::DEVICE_REFERENCE_COUNT => to.put(1u32),
+            cl::DEVICE_PARENT_DEVICE
+            | cl::DEVICE_PARTITION_MAX_SUB_DEVICES
+            | cl::DEVICE_PARTITION_PROPERTIES
+            | cl::DEVICE_PARTITION_TYPE
+            | cl::DEVICE_PARTITION_AFFINITY_DOMAIN
+            | cl::DEVICE_REFERENCE_COUNT => self.partition_info(name, to),
             cl::DEVICE_PRINTF_BUFFER_SIZE => to.put(1usize << 20),
             0x4000..=0x400a if self.host.is_some() => Err(Error::INVALID_VALUE),
             // cl_nv_device_attribute_query
@@ -287,6 +296,8 @@ fn of_processor(host: &Processor, name: u32) -> Option<Answer> {
         cl::DEVICE_GLOBAL_MEM_CACHE_SIZE => host.cache.into(),
         cl::DEVICE_GLOBAL_MEM_CACHELINE_SIZE => host.line.into(),
         cl::DEVICE_HOST_UNIFIED_MEMORY => true.into(),
+        // Local memory lies where all memory does: programs need not copy tables to it.
+        cl::DEVICE_LOCAL_MEM_TYPE => 2u32.into(),
         _ => return None,
     })
 }

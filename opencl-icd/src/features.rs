@@ -132,12 +132,14 @@ impl Device {
             cl::DEVICE_MAX_READ_WRITE_IMAGE_ARGS => to.put(64u32),
             cl::DEVICE_MAX_GLOBAL_VARIABLE_SIZE
             | cl::DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE => to.put(self.global_variables()),
-            // No preference, or what there is none of: images of buffers, queues on the device, pipes.
+            // Texels, in 2D images of buffers.
+            cl::DEVICE_IMAGE_PITCH_ALIGNMENT | cl::DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT => {
+                to.put(1u32)
+            }
+            // No preference, or what there is none of: queues on the device, pipes.
             cl::DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT
             | cl::DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT
             | cl::DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT
-            | cl::DEVICE_IMAGE_PITCH_ALIGNMENT
-            | cl::DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT
             | cl::DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE
             | cl::DEVICE_QUEUE_ON_DEVICE_MAX_SIZE
             | cl::DEVICE_MAX_ON_DEVICE_QUEUES

@@ -53,6 +53,7 @@ impl Image {
     /// # Errors
     /// When a size or pitch is wrong.
     pub fn sized(format: ImageFormat, desc: &ImageDesc, has_pointer: bool) -> Result<Image> {
+        let of_buffer = desc.buffer != 0;
         let element = format.element()?;
         let one = |most: usize, n: usize| {
             if n == 0 || n > most { Err(Error::INVALID_IMAGE_SIZE) } else { Ok(n) }
@@ -60,7 +61,13 @@ impl Image {
         if desc.mip_levels != 0 || desc.samples != 0 {
             return Err(Error::INVALID_IMAGE_DESCRIPTOR);
         }
-        if (desc.kind == cl::MEM_OBJECT_IMAGE1D_BUFFER) != (desc.buffer != 0) {
+        let lies_in_one = match desc.kind {
+            cl::MEM_OBJECT_IMAGE1D_BUFFER => of_buffer,
+            // cl_khr_image2d_from_buffer
+            cl::MEM_OBJECT_IMAGE2D => true,
+            _ => !of_buffer,
+        };
+        if !lies_in_one {
             return Err(Error::INVALID_IMAGE_DESCRIPTOR);
         }
         let (width, height, depth, layers) = (desc.width, desc.height, desc.depth, desc.array_size);
@@ -83,7 +90,8 @@ impl Image {
             _ => return Err(Error::INVALID_IMAGE_DESCRIPTOR),
         };
         let tight = width * element;
-        if !has_pointer && (desc.row_pitch != 0 || desc.slice_pitch != 0) {
+        let has_rows = has_pointer || of_buffer && desc.kind == cl::MEM_OBJECT_IMAGE2D;
+        if !has_rows && desc.row_pitch != 0 || !has_pointer && desc.slice_pitch != 0 {
             return Err(Error::INVALID_IMAGE_DESCRIPTOR);
         }
         let row = if desc.row_pitch == 0 { tight } else { desc.row_pitch };

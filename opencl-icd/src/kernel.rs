@@ -324,6 +324,10 @@ impl Kernel {
     /// When there is no code for it.
     pub fn max_group(&self, device: &Arc<Device>) -> Result<usize> {
         let registers = self.resources(device)?.registers.max(1);
+        if device.host.is_some() {
+            // There is no file of registers that its work-items share.
+            return Ok(device.max_group());
+        }
         let limits = &device.profile.limits;
         let fits = limits.registers_per_sm / registers / limits.warp_size * limits.warp_size;
         Ok(device.max_group().min(fits.max(limits.warp_size) as usize))
@@ -355,6 +359,7 @@ impl Kernel {
             }
         }
         let local = self.group(device, &range)?;
+        let local = self.regrouped(device, &range, local)?;
         let (params, shared, held) = self.params(device, &resources)?;
         let threads = local.iter().product::<usize>() as u64;
         if threads > device.max_group() as u64 {
@@ -371,7 +376,7 @@ impl Kernel {
                 block,
                 shared,
                 params: Some(params),
-                threads: Some(schedule::threads()),
+                threads: Some(schedule::threads().min(device.threads())),
                 backend: device.backend,
                 timeout: device.timeout,
                 env,
@@ -418,15 +423,7 @@ impl Kernel {
                 let all = (0..3).all(fits);
                 return if all { Ok(required) } else { Err(Error::INVALID_WORK_GROUP_SIZE) };
             }
-            let mut room = self.max_group(device)?.min(256);
-            let mut local = [1; 3];
-            for d in 0..range.dimensions as usize {
-                let limit = room.min(most[d]).min(range.global[d]);
-                let divides = |n: &usize| range.global[d].is_multiple_of(*n);
-                local[d] = (1..=limit).rev().find(divides).unwrap_or(1);
-                room /= local[d];
-            }
-            return Ok(local);
+            return self.chosen(device, range);
         };
         if required.is_some_and(|r| r != local) {
             return Err(Error::INVALID_WORK_GROUP_SIZE);
@@ -443,6 +440,38 @@ impl Kernel {
             return Err(Error::INVALID_WORK_GROUP_SIZE);
         }
         Ok(local)
+    }
+
+    /// The work-group's size where nobody asks for one: up to 256 work-items.
+    fn chosen(&self, device: &Arc<Device>, range: &Range) -> Result<[usize; 3]> {
+        let most = device.max_items();
+        let mut room = self.max_group(device)?.min(256);
+        let mut local = [1; 3];
+        for d in 0..range.dimensions as usize {
+            let limit = room.min(most[d]).min(range.global[d]);
+            let divides = |n: &usize| range.global[d].is_multiple_of(*n);
+            local[d] = (1..=limit).rev().find(divides).unwrap_or(1);
+            room /= local[d];
+        }
+        Ok(local)
+    }
+
+    /// The size that the engine gets in place of `local`: groups that do not fill a warp are put together where the
+    /// kernel cannot tell. Programs launch groups of one work-item on processors. Those who look at a launch see what
+    /// was asked for.
+    fn regrouped(
+        &self,
+        device: &Arc<Device>,
+        range: &Range,
+        local: [usize; 3],
+    ) -> Result<[usize; 3]> {
+        let items = |size: [usize; 3]| size.iter().product::<usize>();
+        let watched = device.timed || self.program.context.machine.is_checked();
+        if !self.info.any_group || watched || items(local) >= device.sub_group() {
+            return Ok(local);
+        }
+        let chosen = self.chosen(device, range)?;
+        Ok(if items(chosen) > items(local) { chosen } else { local })
     }
 
     fn params(&self, device: &Device, resources: &Resources) -> Result<Params> {
@@ -498,7 +527,7 @@ impl Kernel {
         let end = if end == fixed {
             end
         } else {
-            self.program.context.granted(end, unit).min(device.local_memory())
+            self.program.context.granted(end, 0, unit).min(device.local_memory())
         };
         Ok((block, (end - fixed) as u32, held))
     }

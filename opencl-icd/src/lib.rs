@@ -35,6 +35,7 @@ pub mod image_format;
 pub mod kernel;
 pub mod memory;
 mod moves;
+pub mod partition;
 pub mod platform;
 pub mod program;
 pub mod queue;

@@ -48,6 +48,9 @@ object!(Mem, INVALID_MEM_OBJECT);
 
 /// Bytes in which devices give out memory.
 const GRAIN: u64 = 512;
+/// Bytes behind a buffer that kernels may read too: those of the largest vector. On a device some other memory lies
+/// there, which programs read with the last elements and do not use.
+const BEHIND: u64 = 128;
 
 /// Where the bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +145,8 @@ impl Mem {
             None if shared => (Storage::Shared, host.address() as u64),
             None => {
                 let name = if image.is_some() { "image" } else { "buffer" };
-                let address = machine.alloc_named(context.granted(size as u64, GRAIN), name);
+                let address =
+                    machine.alloc_named(context.granted(size as u64, BEHIND, GRAIN), name);
                 let address = address.map_err(|_| Error::MEM_OBJECT_ALLOCATION_FAILURE)?.0;
                 (if uses { Storage::Shadow } else { Storage::Own }, address)
             }
@@ -248,7 +252,8 @@ impl Mem {
         desc: Option<ImageDesc>,
         host: Raw,
     ) -> Result<Mem> {
-        let parent = desc.filter(|d| d.kind == cl::MEM_OBJECT_IMAGE1D_BUFFER && d.buffer != 0);
+        let in_buffer = [cl::MEM_OBJECT_IMAGE1D_BUFFER, cl::MEM_OBJECT_IMAGE2D];
+        let parent = desc.filter(|d| d.buffer != 0 && in_buffer.contains(&d.kind));
         let mut checked = check_flags(flags)?;
         let format = format.ok_or(Error::INVALID_IMAGE_FORMAT_DESCRIPTOR)?;
         let desc = desc.ok_or(Error::INVALID_IMAGE_DESCRIPTOR)?;

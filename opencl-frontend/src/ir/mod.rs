@@ -7,6 +7,7 @@ pub mod debug;
 pub mod fold;
 pub mod func;
 pub mod graph;
+pub mod groups;
 mod known;
 pub mod op;
 pub mod print;

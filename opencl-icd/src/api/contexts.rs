@@ -95,18 +95,29 @@ calls! {
         platform::device_info(&device, name, ParamValue { size, value, size_ret })
     }
 
-    clCreateSubDevices(device: usize, properties: In<isize>, _entries: u32, _devices: Out<usize>, _count: Out<u32>) {
-        registry::get::<Device>(device)?;
-        if properties.is_null() {
+    clCreateSubDevices(device: usize, properties: In<isize>, entries: u32, devices: Out<usize>, count: Out<u32>) {
+        let device: Arc<Device> = registry::get(device)?;
+        let parts = device.parts(properties)?;
+        count.put(parts.len() as u32);
+        if devices.is_null() {
+            return Ok(());
+        }
+        if parts.len() > entries as usize {
             return Err(Error::INVALID_VALUE);
         }
-        // No way of partitioning is supported (CL_DEVICE_PARTITION_PROPERTIES).
-        Err(Error::INVALID_VALUE)
+        let all: Vec<usize> = parts.into_iter().map(|part| registry::publish(Arc::new(part))).collect();
+        devices.put_all(&all);
+        Ok(())
     }
 
     // Root devices are not counted.
-    clRetainDevice(device: usize) { registry::get::<Device>(device).map(|_| ()) }
-    clReleaseDevice(device: usize) { registry::get::<Device>(device).map(|_| ()) }
+    clRetainDevice(device: usize) {
+        if registry::get::<Device>(device)?.is_part() { registry::retain::<Device>(device) } else { Ok(()) }
+    }
+
+    clReleaseDevice(device: usize) {
+        if registry::get::<Device>(device)?.is_part() { registry::release::<Device>(device) } else { Ok(()) }
+    }
 
     clGetContextInfo(context: usize, name: u32, size: usize, value: Raw, size_ret: Out<usize>) {
         registry::get::<Context>(context)?.info(name, ParamValue { size, value, size_ret })

@@ -40,21 +40,65 @@ static void sub_devices(void) {
     cl_device_partition_property eq[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0}, cn[] = {CL_DEVICE_PARTITION_BY_COUNTS,
         1, 1, 0, 0}, af[] = {CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE,
         0}, z[] = {0};
-    cl_uint k = 9;
-    cl_device_id sub[8];
-    CHECK(clCreateSubDevices(d, eq, 8, sub, &k) == CL_INVALID_VALUE);
-    CHECK(clCreateSubDevices(d, cn, 8, sub, &k) == CL_INVALID_VALUE);
+    cl_uint k = 9, units;
+    cl_device_id sub[256], parent;
+    cl_device_type type;
+    CHECK(clGetDeviceInfo(d, CL_DEVICE_TYPE, sizeof type, &type, NULL) == 0);
+    CHECK(clGetDeviceInfo(d, CL_DEVICE_MAX_COMPUTE_UNITS, 4, &units, NULL) == 0);
+    /* This machine has parts if it has more than one thread, GPUs have none. */
+    int parts = type == CL_DEVICE_TYPE_CPU && units > 1 && units <= 256;
+    cl_int none = CL_INVALID_VALUE;
+    CHECK(clGetDeviceInfo(d, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, 4, &u, NULL) == 0 && u == (parts ? units : 0));
+    CHECK(clGetDeviceInfo(d, CL_DEVICE_PARTITION_PROPERTIES, sizeof buf, buf, &sz) == 0 && sz == (parts ? 16 : 8));
+    CHECK(*(cl_device_partition_property *)buf == (parts ? CL_DEVICE_PARTITION_EQUALLY : 0));
+    CHECK(clCreateSubDevices(d, eq, 0, NULL, &k) == (parts ? 0 : none) && k == (parts ? units : 9));
+    CHECK(clCreateSubDevices(d, eq, 1, sub, NULL) == none);
+    eq[1] = 0;
+    CHECK(clCreateSubDevices(d, eq, 256, sub, NULL) == none);
+    eq[1] = units + 1;
+    CHECK(clCreateSubDevices(d, eq, 256, sub, NULL) == (parts ? CL_DEVICE_PARTITION_FAILED : none));
+    cn[2] = units;
+    CHECK(clCreateSubDevices(d, cn, 256, sub, NULL) == (parts ? CL_INVALID_DEVICE_PARTITION_COUNT : none));
+    cn[2] = -1;
+    CHECK(clCreateSubDevices(d, cn, 256, sub, NULL) == (parts ? CL_INVALID_DEVICE_PARTITION_COUNT : none));
+    cn[2] = 1;
+    CHECK(clCreateSubDevices(d, cn, 256, sub, &k) == (parts ? 0 : none) && k == (parts ? 2 : 9));
+    if (!parts) sub[0] = sub[1] = d;
+    CHECK(clGetDeviceInfo(sub[1], CL_DEVICE_PARENT_DEVICE, 8, &parent, NULL) == 0 && parent == (parts ? d : NULL));
+    CHECK(clGetDeviceInfo(sub[1], CL_DEVICE_MAX_COMPUTE_UNITS, 4, &u, NULL) == 0 && u == (parts ? 1 : units));
+    CHECK(clGetDeviceInfo(sub[1], CL_DEVICE_PARTITION_TYPE, sizeof buf, buf, &sz) == 0);
+    CHECK(parts ? sz == sizeof cn && !memcmp(buf, cn, sz) : sz == 8 && !*(long *)buf);
+    CHECK(clGetDeviceInfo(sub[1], CL_DEVICE_PARTITION_MAX_SUB_DEVICES, 4, &u, NULL) == 0 && u == 0);
+    CHECK(clGetDeviceInfo(sub[1], CL_DEVICE_REFERENCE_COUNT, 4, &u, NULL) == 0 && u == 1);
+    /* Both parts in one context: a kernel on each, on one buffer. */
+    cl_context both = clCreateContext(NULL, parts ? 2 : 1, sub, NULL, NULL, &e);
+    CHECK(e == 0);
+    const char *text = "kernel void k(global int *o, int to) { o[get_global_id(0)] += to; }";
+    cl_program of_both = clCreateProgramWithSource(both, 1, &text, NULL, &e);
+    CHECK(clBuildProgram(of_both, 0, NULL, "", NULL, NULL) == 0);
+    cl_kernel kernel = clCreateKernel(of_both, "k", &e);
+    int numbers[300] = {0};
+    cl_mem memory = clCreateBuffer(both, CL_MEM_COPY_HOST_PTR, sizeof numbers, numbers, &e);
+    for (int i = 0; i < 2; i++) {
+        cl_command_queue own = clCreateCommandQueue(both, sub[i], 0, &e);
+        int to = i + 3;
+        size_t all = 300;
+        CHECK(e == 0 && clSetKernelArg(kernel, 0, 8, &memory) == 0 && clSetKernelArg(kernel, 1, 4, &to) == 0);
+        CHECK(clEnqueueNDRangeKernel(own, kernel, 1, NULL, &all, NULL, 0, NULL, NULL) == 0 && clFinish(own) == 0);
+        CHECK(clEnqueueReadBuffer(own, memory, 1, 0, sizeof numbers, numbers, 0, NULL, NULL) == 0);
+        clReleaseCommandQueue(own);
+    }
+    CHECK(numbers[0] == 7 && numbers[299] == 7);
+    clReleaseMemObject(memory), clReleaseKernel(kernel), clReleaseProgram(of_both), clReleaseContext(both);
+    CHECK(clRetainDevice(sub[0]) == 0 && clReleaseDevice(sub[0]) == 0 && clReleaseDevice(sub[0]) == 0);
+    CHECK(clReleaseDevice(sub[1]) == 0);
     CHECK(clCreateSubDevices(d, af, 0, NULL, &k) == CL_INVALID_VALUE);
     CHECK(clCreateSubDevices(d, z, 0, NULL, &k) == CL_INVALID_VALUE);
     CHECK(clCreateSubDevices(d, NULL, 0, NULL, &k) == CL_INVALID_VALUE);
     CHECK(clCreateSubDevices(NULL, eq, 8, sub, &k) == CL_INVALID_DEVICE);
-    CHECK(clGetDeviceInfo(d, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, 4, &u, NULL) == 0 && u == 0);
-    CHECK(clGetDeviceInfo(d, CL_DEVICE_PARTITION_PROPERTIES, sizeof buf, buf,
-        &sz) == 0 && (sz == 0 || (sz == 8 && !*(long*)buf)));
     cl_device_affinity_domain ad = 1;
     CHECK(clGetDeviceInfo(d, CL_DEVICE_PARTITION_AFFINITY_DOMAIN, 8, &ad, NULL) == 0 && ad == 0);
-    CHECK(clGetDeviceInfo(d, CL_DEVICE_PARTITION_TYPE, sizeof buf, buf,
-        &sz) == 0 && (sz == 0 || (sz == 8 && !*(long*)buf)));
+    CHECK(clGetDeviceInfo(d, CL_DEVICE_PARTITION_TYPE, sizeof buf, buf, &sz) == 0 && sz == 8 && !*(long *)buf);
     CHECK(clRetainDevice(d) == 0 && clReleaseDevice(d) == 0);
 }
 
@@ -76,7 +120,7 @@ static void non_uniform(void) {
     CHECK(clEnqueueNDRangeKernel(q, kk, 1, NULL, &big, &big, 0, NULL, NULL) == CL_INVALID_WORK_ITEM_SIZE);
     CHECK(clEnqueueNDRangeKernel(q, kk, 4, NULL, &gs, &ls, 0, NULL, NULL) == CL_INVALID_WORK_DIMENSION);
     cl_uint pitch = 9;
-    CHECK(clGetDeviceInfo(d, CL_DEVICE_IMAGE_PITCH_ALIGNMENT, 4, &pitch, NULL) == 0 && pitch == 0);
+    CHECK(clGetDeviceInfo(d, CL_DEVICE_IMAGE_PITCH_ALIGNMENT, 4, &pitch, NULL) == 0 && pitch == 1);
     cl_bool b = 1;
     CHECK(clGetDeviceInfo(d, CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT, 4, &b, NULL) == 0 && b == 0);
 }
@@ -263,6 +307,43 @@ static void shared_memory(void) {
     CHECK(clSVMAlloc(c, 0, (size_t)1<<60, 0) == NULL);
 }
 
+/* Groups that do not fill vectors may be put together where kernels cannot tell; others must see their own. */
+static void small_groups(void) {
+    cl_program built = build(
+        "kernel void whole(global int *o, int n) {"
+        " size_t x = get_global_id(0), y = get_global_id(1), w = get_global_size(0);"
+        " o[y * w + x] = n + x + 100 * y + 10000 * get_work_dim() + 100000 * get_global_size(1)"
+        " + 1000000 * get_global_offset(0); }\n"
+        "kernel void group(global int *o, int n) {"
+        " size_t x = get_global_id(0), y = get_global_id(1), w = get_global_size(0);"
+        " o[y * w + x] = n + get_local_id(0) + 10 * get_local_size(0) + 100 * get_group_id(0) + 100000 * get_num_groups(0); }\n"
+        "kernel void shared(global int *o, int n) {"
+        " size_t x = get_global_id(0), y = get_global_id(1), w = get_global_size(0);"
+        " local int s; if (get_local_id(0) == 0) s = 0; barrier(CLK_LOCAL_MEM_FENCE); atomic_inc(&s);"
+        " barrier(CLK_LOCAL_MEM_FENCE); o[y * w + x] = n + s; }",
+        "");
+    cl_mem memory = clCreateBuffer(c, 0, 4 * 96 * 6, NULL, &e);
+    const char *names[] = {"whole", "group", "shared"};
+    for (int i = 0; i < 3; i++)
+        for (size_t of = 1; of <= 3; of += 2) {
+            int got[96 * 6], n = 7, wrong = 0;
+            cl_kernel kernel = clCreateKernel(built, names[i], &e);
+            size_t all[2] = {96, 6}, part[2] = {of, 1};
+            clSetKernelArg(kernel, 0, 8, &memory), clSetKernelArg(kernel, 1, 4, &n);
+            CHECK(clEnqueueNDRangeKernel(q, kernel, 2, NULL, all, part, 0, NULL, NULL) == 0);
+            CHECK(clEnqueueReadBuffer(q, memory, 1, 0, sizeof got, got, 0, NULL, NULL) == 0);
+            for (int y = 0; y < 6; y++)
+                for (int x = 0; x < 96; x++) {
+                    int size = of, want[] = {7 + x + 100 * y + 20000 + 600000,
+                        7 + x % size + 10 * size + 100 * (x / size) + 100000 * (96 / size), 7 + size};
+                    wrong += got[y * 96 + x] != want[i];
+                }
+            CHECK(wrong == 0);
+            clReleaseKernel(kernel);
+        }
+    clReleaseMemObject(memory), clReleaseProgram(built);
+}
+
 static void image_formats(void) {
     cl_image_format fm[300];
     cl_uint nf;
@@ -303,6 +384,50 @@ static void image_formats(void) {
     CHECK(clCreateImage(c, 0, &f8, &ds, NULL, &e) == NULL && e == CL_INVALID_IMAGE_DESCRIPTOR);
 }
 
+static void images_of_buffers(void) {
+    cl_uint words[16 * 20], seen[160];
+    for (int i = 0; i < 16 * 20; i++) words[i] = i;
+    CHECK(clGetDeviceInfo(d, CL_DEVICE_EXTENSIONS, sizeof buf, buf, NULL) == 0);
+    CHECK(strstr(buf, "cl_khr_image2d_from_buffer") != NULL);
+    cl_mem of = clCreateBuffer(c, CL_MEM_COPY_HOST_PTR, sizeof words, words, &e);
+    cl_mem to = clCreateBuffer(c, 0, sizeof seen, NULL, &e);
+    cl_image_format format = {CL_R, CL_UNSIGNED_INT32};
+    cl_image_desc desc = {CL_MEM_OBJECT_IMAGE2D, 10, 16, .image_row_pitch = 80, .buffer = of};
+    cl_mem image = clCreateImage(c, 0, &format, &desc, NULL, &e);
+    CHECK(e == 0);
+    cl_mem parent = NULL;
+    CHECK(clGetMemObjectInfo(image, CL_MEM_ASSOCIATED_MEMOBJECT, 8, &parent, NULL) == 0 && parent == of);
+    CHECK(clGetImageInfo(image, CL_IMAGE_BUFFER, 8, &parent, NULL) == 0 && parent == of);
+    CHECK(clGetImageInfo(image, CL_IMAGE_ROW_PITCH, 8, &sz, NULL) == 0 && sz == 80);
+    cl_program built = build("kernel void k(read_write image2d_t i, global uint *o) {"
+        " int2 at = (int2)(get_global_id(0), get_global_id(1)); uint4 v = read_imageui(i, at);"
+        " o[at.y * 10 + at.x] = v.x; write_imageui(i, at, v + 1000); }", "-cl-std=CL3.0");
+    cl_kernel kernel = clCreateKernel(built, "k", &e);
+    CHECK(clSetKernelArg(kernel, 0, 8, &image) == 0 && clSetKernelArg(kernel, 1, 8, &to) == 0);
+    size_t all[2] = {10, 16};
+    CHECK(clEnqueueNDRangeKernel(q, kernel, 2, NULL, all, NULL, 0, NULL, NULL) == 0);
+    CHECK(clEnqueueReadBuffer(q, to, 1, 0, sizeof seen, seen, 0, NULL, NULL) == 0);
+    CHECK(clEnqueueReadBuffer(q, of, 1, 0, sizeof words, words, 0, NULL, NULL) == 0);
+    int wrong = 0;
+    for (int y = 0; y < 16; y++)
+        for (int x = 0; x < 20; x++) {
+            wrong += words[y * 20 + x] != (cl_uint)(y * 20 + x + (x < 10 ? 1000 : 0));
+            wrong += x < 10 && seen[y * 10 + x] != (cl_uint)(y * 20 + x);
+        }
+    CHECK(wrong == 0);
+    desc.image_row_pitch = 0;
+    cl_mem tight = clCreateImage(c, 0, &format, &desc, NULL, &e);
+    CHECK(e == 0 && clGetImageInfo(tight, CL_IMAGE_ROW_PITCH, 8, &sz, NULL) == 0 && sz == 40);
+    desc.image_row_pitch = 36;
+    CHECK(clCreateImage(c, 0, &format, &desc, NULL, &e) == NULL && e == CL_INVALID_IMAGE_DESCRIPTOR);
+    desc.image_row_pitch = 84;
+    CHECK(clCreateImage(c, 0, &format, &desc, NULL, &e) == NULL && e == CL_INVALID_IMAGE_SIZE);
+    desc.image_row_pitch = 0, desc.image_type = CL_MEM_OBJECT_IMAGE3D, desc.image_depth = 1;
+    CHECK(clCreateImage(c, 0, &format, &desc, NULL, &e) == NULL && e == CL_INVALID_IMAGE_DESCRIPTOR);
+    clReleaseMemObject(tight), clReleaseMemObject(image), clReleaseMemObject(of), clReleaseMemObject(to);
+    clReleaseKernel(kernel), clReleaseProgram(built);
+}
+
 int main(void) {
     clGetPlatformIDs(1, &p, NULL);
     if (clGetDeviceIDs(p, CL_DEVICE_TYPE_ALL, 1, &d, NULL)) return 1;
@@ -317,7 +442,9 @@ int main(void) {
     compile_and_link();
     kernel_arguments();
     shared_memory();
+    small_groups();
     image_formats();
+    images_of_buffers();
     clReleaseProgram(g);
     clReleaseProgram(un);
     clReleaseCommandQueue(q);
