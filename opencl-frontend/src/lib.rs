@@ -34,7 +34,6 @@ pub mod source;
 pub mod symbol;
 pub mod types;
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use diag::{Code, Diag};
@@ -205,26 +204,33 @@ fn translate(session: &mut Session, sources: &[Source]) -> Option<(String, Vec<i
     }
     // Addresses are known to the loader only.
     let known = |g: &sema::hir::Global| g.bytes.clone().filter(|_| g.addresses.is_empty());
-    let constant_data: Rc<[Option<Vec<u8>>]> = program.globals.iter().map(known).collect();
+    let constant_data: Arc<[Option<Vec<u8>>]> = program.globals.iter().map(known).collect();
     let (mut kernels, mut refused) = (Vec::new(), Vec::new());
     let mut lowered = lower::Functions::new(&program, &session.names, &session.options);
-    let mut add = |id, function: Result<ir::Func, Diag>| match function {
-        Ok(mut f) => {
-            f.constant_data = Rc::clone(&constant_data);
-            passes::optimize(&mut f, &session.options);
-            refused.extend(local_memory(&program, &f).map(|diag| (diag, id)));
-            kernels.push(f);
+    let here = |f: &(usize, &sema::hir::Function)| f.1.is_kernel && f.1.body.is_some();
+    let mut wanted = program.functions.iter().enumerate().filter(here);
+    let functions = std::iter::from_fn(|| {
+        let (id, function) = match wanted.next() {
+            Some((i, _)) => {
+                let id = sema::hir::FunctionId(i as u32);
+                (id, lowered.kernel(id))
+            }
+            None => lowered.next_called()?,
+        };
+        let known = |mut f: ir::Func| {
+            f.constant_data = Arc::clone(&constant_data);
+            f
+        };
+        Some((id, function.map(known)))
+    });
+    for (id, function) in passes::optimize_each(functions, &session.options, STACK) {
+        match function {
+            Ok(f) => {
+                refused.extend(local_memory(&program, &f).map(|diag| (diag, id)));
+                kernels.push(f);
+            }
+            Err(diag) => refused.push((diag, id)),
         }
-        Err(diag) => refused.push((diag, id)),
-    };
-    for (i, function) in program.functions.iter().enumerate() {
-        if !function.is_kernel || function.body.is_none() {
-            continue;
-        }
-        add(sema::hir::FunctionId(i as u32), lowered.kernel(sema::hir::FunctionId(i as u32)));
-    }
-    while let Some((id, function)) = lowered.next_called() {
-        add(id, function);
     }
     for (diag, id) in refused {
         let function = &program.functions[id.0 as usize];

@@ -1,6 +1,6 @@
 //! A kernel: values, blocks, edges, parameters.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -170,7 +170,7 @@ pub struct Func {
     /// Source line of each location: (unit, token).
     pub locations: Vec<(u32, u32)>,
     /// Bytes of the program's constants, by number; shared by its kernels.
-    pub constant_data: Rc<[Option<Vec<u8>>]>,
+    pub constant_data: Arc<[Option<Vec<u8>>]>,
     /// What debuggers are told, if they are.
     pub debug: Option<Box<DebugInfo>>,
     consts: FxHashMap<(Ty, u64), Val>,
@@ -190,7 +190,7 @@ impl Func {
             asm: Vec::new(),
             required_size: None,
             locations: vec![(0, 0)],
-            constant_data: Rc::new([]),
+            constant_data: Arc::new([]),
             debug: None,
             consts: FxHashMap::default(),
         };

@@ -1,6 +1,7 @@
 //! Optimisation.
 
 mod agree;
+mod beside;
 mod cfg;
 mod compact;
 mod contract;
@@ -15,6 +16,8 @@ mod replace;
 mod strength;
 mod unroll;
 mod vectorize;
+
+pub use beside::optimize_each;
 
 use crate::ir::{Func, verify};
 use crate::options::Options;
