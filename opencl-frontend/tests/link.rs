@@ -102,6 +102,7 @@ fn kernels_that_cannot_tell_their_groups() {
         "for (int i = get_global_id(0); i < n; i += get_global_size(0)) o[i] = i;",
         "o[get_global_id(1) * get_global_size(0) + get_global_id(0)] = get_work_dim();",
         "size_t unused = get_local_id(0); atomic_inc(o + get_global_id(0));",
+        "for (int i = 0; i < n; i++) { for (int r = 0; r < 4; r++) o[r] += i; if (n == 7) o[get_global_id(0)] = i; }",
         "o[get_global_linear_id()] = get_global_offset(0);",
     ] {
         assert!(any(same), "{same}");
@@ -116,7 +117,7 @@ fn kernels_that_cannot_tell_their_groups() {
         "o[get_global_id(0)] = n; barrier(CLK_GLOBAL_MEM_FENCE); o[0] = 1;",
         "l[0] = n; o[get_global_id(0)] = l[0];",
         "local int s; s = n; o[get_global_id(0)] = s;",
-        "int x; asm(\"mov.u32 %0, %tid.x;\" : \"=r\"(x)); o[get_global_id(0)] = x;",
+        "int x; asm(\"mov.u32 %0, %%tid.x;\" : \"=r\"(x)); o[get_global_id(0)] = x;",
     ] {
         assert!(!any(own), "{own}");
     }

@@ -1,6 +1,7 @@
 //! Whether a kernel can tell how its work-items are grouped.
 
 use super::func::{Func, ParamKind, Term};
+use super::graph::Graph;
 use super::op::{BinOp, Op, Space, Sreg, TernOp, Val};
 
 /// Whether a kernel does the same whatever the size of its work-groups: it asks for places and sizes in the whole range
@@ -43,7 +44,9 @@ pub fn any_size(f: &Func, is_local: impl Fn(u32) -> bool) -> bool {
     };
     let mut any = true;
     let mut used = |v: Val, well: bool| any &= well || !of_group(v);
-    for block in &f.blocks {
+    // Blocks that nothing leads to keep what they had.
+    for &b in &Graph::new(f).order {
+        let block = f.block(b);
         for &v in &block.insts {
             let op = f.op(v);
             let groups = match *op {
