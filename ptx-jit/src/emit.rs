@@ -17,11 +17,13 @@ use ptx_isa::special::Sreg;
 use crate::clif::{at, plain};
 use crate::ctx::Ctx;
 use crate::generator::Gen;
+use crate::interleaved::interleaved;
 use crate::ir::{BlockId, Term};
 use crate::layout::Layout;
 use crate::middle::Middle;
 use crate::records::records;
 use crate::thunk::{self, signature};
+use crate::tiles::tiles;
 use crate::{opt, together};
 
 /// Instructions of a loop whose turns are so short that a jump counts.
@@ -71,6 +73,7 @@ pub(crate) fn emit(
             masks.insert(id as BlockId, vars);
         }
     }
+    let joint = records(f, divergence, form);
     let mut gen_ = Gen {
         f,
         g,
@@ -101,7 +104,10 @@ pub(crate) fn emit(
         sure_heads: HashMap::new(),
         moving: HashMap::new(),
         sure: false,
-        records: records(f, divergence, form),
+        interleaved: interleaved(f, divergence, |e| joint.contains_key(&e)),
+        records: joint,
+        tiles: tiles(f, divergence),
+        checked_tiles: HashMap::new(),
         in_small_loop: opt::in_small_loop(f, SMALL_LOOP),
         here: 0,
         live_in: Vec::new(),

@@ -15,6 +15,7 @@ use crate::geometry::Geometry;
 use crate::ir::{BlockId, Func, Val};
 use crate::layout::SiteInfo;
 use crate::records::Records;
+use crate::tiles::Tile;
 use crate::variance::Variance;
 
 /// A value as code has it.
@@ -74,6 +75,12 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) sure: bool,
     /// Effects that touch words of records with others.
     pub(crate) records: HashMap<u32, Rc<Records>>,
+    /// Loads from shared memory that are checked together, and the host address of those whose check is done: by the
+    /// first of them and the version of the block.
+    pub(crate) tiles: HashMap<u32, Rc<Tile>>,
+    pub(crate) checked_tiles: HashMap<(u32, bool, bool), Value>,
+    /// Effects whose vectors stay interleaved where all lanes are on.
+    pub(crate) interleaved: HashSet<u32>,
     /// Blocks inside small loops.
     pub(crate) in_small_loop: Vec<bool>,
     /// The block being emitted.

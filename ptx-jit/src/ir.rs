@@ -6,6 +6,8 @@ use ptx_isa::effect::Effect;
 use ptx_isa::special::Sreg;
 use ptx_isa::uop;
 
+use crate::native::{approximated, native};
+
 /// A value: index in [`Func::insts`].
 pub(crate) type Val = u32;
 /// A block: index in [`Func::blocks`].
@@ -128,6 +130,8 @@ pub(crate) struct Func {
     pub stack_bytes: u32,
     /// Whether NaNs may have any payload ([`crate::Options::fast_nan`]).
     pub fast_nan: bool,
+    /// Whether approximate functions have code of their own ([`crate::Options::fast_approx`]).
+    pub fast_approx: bool,
     /// Heads of loops that may wait for another thread ([`crate::waiting`]).
     pub waits: Vec<BlockId>,
     /// Start of the PTX instruction of each value in the text, where there is one.
@@ -159,6 +163,10 @@ impl Func {
             Op::Const(c) => Some(c),
             _ => None,
         }
+    }
+    /// Whether `op` with the number `k` has code of its own, whatever its operands.
+    pub(crate) fn has_code(&self, op: uop::Op, k: u32) -> bool {
+        native(op, k) || self.fast_approx && approximated(op)
     }
     /// The ways between the blocks.
     pub(crate) fn graph(&self) -> Graph {

@@ -11,13 +11,14 @@
 //! | `compile`, `middle`, `backend` | from a program to a kernel, to the middle form, to machine code |
 //! | `calls`, `recursion` | who calls whom; recursive functions as loops over a stack |
 //! | `ir`, `build` | the middle form: calls inlined, micro-ops in SSA form |
-//! | `opt` | folding, value numbering, loop-invariant code, dead code, where NaNs are seen |
+//! | `opt`, `nans` | folding, value numbering, loop-invariant code, dead code; where NaNs are seen |
+//! | `records`, `interleaved`, `tiles` | words of records together; vectors that stay as they lie in memory; one check of several loads |
 //! | `variance`, `divergence`, `align`, `live` | uniform, linear and varying values; divergent control flow; liveness |
 //! | `range` | bounds of values, and what of a launch they take for granted |
 //! | `limits` | what is refused, and how many lanes run together |
 //! | `waiting` | loops that may wait for other threads |
 //! | `emit`, `control`, `branches`, `spill` | a block's groups; control flow and masks; barriers |
-//! | `values`, `pure`, `ops`, `ops_bits`, `ops_words`, `access` | scalars and slices; pure micro-ops; memory |
+//! | `values`, `pure`, `ops`, `ops_bits`, `ops_words`, `approx`, `access` | scalars and slices; pure micro-ops; memory |
 //! | `form` | slices of four lanes in 128-bit vectors, or of sixteen in 512-bit ones |
 //! | `x86` | code with 512-bit vectors, which Cranelift cannot make |
 //! | `reductions` | barriers at which a block agrees on a value |
@@ -28,6 +29,7 @@
 
 mod access;
 mod align;
+mod approx;
 mod backend;
 mod blob;
 mod branches;
@@ -51,6 +53,7 @@ mod form;
 mod generator;
 mod geometry;
 mod host;
+mod interleaved;
 mod ir;
 mod kernel;
 mod lanes;
@@ -58,6 +61,7 @@ mod layout;
 mod limits;
 mod live;
 mod middle;
+mod nans;
 mod native;
 mod ops;
 mod ops_bits;
@@ -80,6 +84,7 @@ mod special;
 mod spill;
 mod system;
 mod thunk;
+mod tiles;
 mod together;
 mod unchecked;
 mod unsupported;

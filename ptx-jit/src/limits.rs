@@ -11,7 +11,6 @@ use crate::form::Form;
 use crate::geometry::Geometry;
 use crate::ir::{BlockId, Func, Op, Term};
 use crate::live::{self, Liveness};
-use crate::native::native;
 use crate::range::Assumptions;
 use crate::unsupported::Unsupported;
 use crate::variance::Variance;
@@ -210,7 +209,11 @@ pub(crate) fn geometry(
     };
     match wide {
         Some(geometry) => (widest, geometry),
-        None => (Form::CRANELIFT, geometry_of_four(f, block, assumed)),
+        None => {
+            let geometry = geometry_of_four(f, block, assumed);
+            // Scalars need no vectors, and our own back end takes more of them from memory.
+            (if geometry.width == 1 { widest } else { Form::CRANELIFT }, geometry)
+        }
     }
 }
 
@@ -277,7 +280,7 @@ fn geometry_of_eight(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Option
     let width = 8 * slices_of_sixteen_registers(f, pressure(f, &divergence) + masks);
     // A call of a lane function costs about the same for twice the lanes, and keeps no register: where they are many.
     let calls = |v: &u32| {
-        matches!(f.insts[*v as usize].op, Op::Pure(op, _) if !native(op))
+        matches!(f.insts[*v as usize].op, Op::Pure(op, k) if !f.has_code(op, k))
             && divergence.of[*v as usize] == Variance::Varying
     };
     let all = || f.blocks.iter().flat_map(|b| &b.insts);
@@ -344,8 +347,8 @@ fn cost(f: &Func, divergence: &Divergence, width: u32, lanes: u32) -> u64 {
             let wide = if i.kind == ptx_isa::Kind::D { 2 } else { 1 };
             let alike = divergence.of[*v as usize] != Variance::Varying;
             let cost = match i.op {
-                Op::Pure(op, _) if native(op) && !alike => slices * wide,
-                Op::Pure(op, _) if native(op) => 1,
+                Op::Pure(op, k) if f.has_code(op, k) && !alike => slices * wide,
+                Op::Pure(op, k) if f.has_code(op, k) => 1,
                 Op::Pure(..) => 20 + 10 * slices,
                 Op::Effect(e) => {
                     let e = &f.effects[e as usize];
@@ -389,8 +392,8 @@ fn one_by_one_pays(f: &Func, g: Geometry, assumed: &Assumptions) -> bool {
             let wide = if i.kind == ptx_isa::Kind::D { 2 } else { 1 };
             let alike = divergence.of[*v as usize] != Variance::Varying;
             let (x, y) = match i.op {
-                Op::Pure(op, _) if native(op) && alike => (1, 1),
-                Op::Pure(op, _) if native(op) => (slices * wide, 1),
+                Op::Pure(op, k) if f.has_code(op, k) && alike => (1, 1),
+                Op::Pure(op, k) if f.has_code(op, k) => (slices * wide, 1),
                 Op::Pure(..) if alike => (20, 20),
                 Op::Pure(..) => (30 + lanes, 20),
                 Op::Effect(e) => {

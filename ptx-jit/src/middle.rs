@@ -34,6 +34,7 @@ pub(crate) fn middle(
     let mut func = build::build(program)?;
     limits::stacks(&func, block)?;
     func.fast_nan = options.fast_nan;
+    func.fast_approx = options.fast_approx;
     // The block's shape is a constant of this code, and what launches of this version agree in.
     for i in &mut func.insts {
         let Op::Special(register) = i.op else { continue };

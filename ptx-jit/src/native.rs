@@ -1,10 +1,15 @@
 //! Which pure micro-ops have code of their own, and where their results come out.
 
+use ptx_isa::num::Rnd;
+use ptx_isa::num::mode::Mode;
 use ptx_isa::uop::Op;
 
-/// Whether [`crate::ops::Emit::pure`] has code for `op` whatever its operands.
-pub(crate) fn native(op: Op) -> bool {
+/// Whether [`crate::ops::Emit::pure`] has code for `op` with the number `k`, whatever its operands.
+pub(crate) fn native(op: Op, k: u32) -> bool {
     use Op::*;
+    if matches!(op, DivF32 | SqrtF32) {
+        return k == Mode::NONE.rnd(Rnd::Rn).0;
+    }
     matches!(
         op,
         MovP | NotP
@@ -94,6 +99,24 @@ pub(crate) fn native(op: Op) -> bool {
             | FmaF64
             | DivF64
             | SqrtF64
+    )
+}
+
+/// Whether [`crate::ops::Emit::approximate`] has code for `op`.
+pub(crate) fn approximated(op: Op) -> bool {
+    use Op::*;
+    matches!(
+        op,
+        RcpApproxF32
+            | RsqrtApproxF32
+            | SqrtApproxF32
+            | SinApproxF32
+            | CosApproxF32
+            | Lg2ApproxF32
+            | Ex2ApproxF32
+            | TanhApproxF32
+            | DivApproxF32
+            | DivFullF32
     )
 }
 

@@ -1,4 +1,4 @@
-//! Passes over the middle form: folding, value numbering, loop-invariant code, dead code, NaNs.
+//! Passes over the middle form: folding, value numbering, loop-invariant code, dead code.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use ptx_isa::uop::{self, Op as Pure};
 use crate::divergence::Divergence;
 use crate::early::early_loads;
 use crate::ir::{BlockId, Func, Inst, Op, Term, Val};
-use crate::native::native;
+use crate::nans::nans;
 use crate::reductions;
 use crate::variance::Variance;
 
@@ -25,6 +25,7 @@ pub(crate) fn run(f: &mut Func) {
     dead(f);
     if !f.fast_nan {
         nans(f);
+        dead(f);
     }
 }
 
@@ -237,7 +238,7 @@ fn hoist(f: &mut Func) {
                     && i.args.iter().all(|a| f.leaf(*a) || !body.contains(&at[*a as usize]));
                 // Helpers that are not needed on every path stay where they are.
                 let cheap = match i.op {
-                    Op::Pure(op, _) => native(op) || tree.dominates(b, h),
+                    Op::Pure(op, k) => f.has_code(op, k) || tree.dominates(b, h),
                     _ => false,
                 };
                 if fixed && cheap {
@@ -338,144 +339,6 @@ fn dead(f: &mut Func) {
     for b in &mut f.blocks {
         b.insts.retain(|v| used[*v as usize]);
     }
-}
-
-/// Whether `op` computes with the host's arithmetic, whose NaN differs from PTX's.
-pub(crate) fn makes_host_nan(op: Pure) -> bool {
-    use Pure::*;
-    matches!(op, AddF32 | SubF32 | MulF32 | FmaF32)
-}
-
-/// Whether the result of `op` is the same for every NaN operand.
-fn ignores_payload(op: Pure) -> bool {
-    use Pure::*;
-    makes_host_nan(op)
-        || matches!(
-            op,
-            EqF32
-                | NeF32
-                | LtF32
-                | LeF32
-                | NumF32
-                | AbsF32
-                | NegF32
-                | SatF32
-                | MinF32
-                | MaxF32
-                | DivF32
-                | SqrtF32
-                | AddFtzF32
-                | SubFtzF32
-                | MulFtzF32
-                | FmaFtzF32
-        )
-}
-
-/// Puts [`Op::Canon`] where the bits of a NaN that the host made could be seen.
-///
-/// Arithmetic gives "raw" values. A phi of raw values and numbers is raw too. Whoever looks at the
-/// bits reads the canonical copy, which stands right behind the definition.
-fn nans(f: &mut Func) {
-    let n = f.insts.len();
-    // A phi is raw while every argument is raw or a constant number.
-    let mut raw: Vec<bool> = (0..n)
-        .map(|v| match f.insts[v].op {
-            Op::Pure(op, _) => makes_host_nan(op),
-            Op::Phi => f.insts[v].kind != Kind::P,
-            _ => false,
-        })
-        .collect();
-    let number = |f: &Func, v: Val| match (f.as_const(v), f.insts[v as usize].kind) {
-        (Some(c), Kind::W) => !f32::from_bits(c as u32).is_nan(),
-        (Some(c), Kind::D) => !f64::from_bits(c).is_nan(),
-        _ => false,
-    };
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for v in 0..n {
-            if raw[v] && f.insts[v].op == Op::Phi {
-                let args = &f.insts[v].args;
-                if !args.iter().all(|a| raw[*a as usize] || number(f, *a)) {
-                    raw[v] = false;
-                    changed = true;
-                }
-            }
-        }
-    }
-    // A raw phi must hold at least one raw operation; one of constants only stays plain.
-    let mut fed = vec![false; n];
-    for v in 0..n {
-        fed[v] = raw[v] && f.insts[v].op != Op::Phi;
-    }
-    changed = true;
-    while changed {
-        changed = false;
-        for v in 0..n {
-            if raw[v] && !fed[v] && f.insts[v].args.iter().any(|a| fed[*a as usize]) {
-                fed[v] = true;
-                changed = true;
-            }
-        }
-    }
-    let raw = fed;
-    // A copy per block that wants one: at its top, or right behind the definition.
-    let mut canon: HashMap<(Val, BlockId), Val> = HashMap::new();
-    let mut want = |f: &mut Func, v: Val, b: BlockId| -> Val {
-        if !raw[v as usize] {
-            return v;
-        }
-        *canon.entry((v, b)).or_insert_with(|| {
-            let kind = f.insts[v as usize].kind;
-            f.insts.push(Inst { op: Op::Canon, kind, args: vec![v] });
-            f.insts.len() as Val - 1
-        })
-    };
-    let mut home = vec![BlockId::MAX; n];
-    for b in 0..f.blocks.len() {
-        for v in f.blocks[b].insts.clone() {
-            home[v as usize] = b as BlockId;
-            let at = b as BlockId;
-            match f.insts[v as usize].op {
-                Op::Pure(op, _) if !ignores_payload(op) => {
-                    let mut args = f.insts[v as usize].args.clone();
-                    args.iter_mut().for_each(|a| *a = want(f, *a, at));
-                    f.insts[v as usize].args = args;
-                }
-                Op::Phi if !raw[v as usize] => {
-                    let mut args = f.insts[v as usize].args.clone();
-                    for (a, p) in args.iter_mut().zip(f.blocks[b].preds.clone()) {
-                        *a = want(f, *a, p);
-                    }
-                    f.insts[v as usize].args = args;
-                }
-                Op::Effect(e) => {
-                    let mut src = f.effects[e as usize].src.clone();
-                    src.iter_mut().for_each(|a| *a = want(f, *a, at));
-                    f.effects[e as usize].src = src;
-                }
-                _ => {}
-            }
-        }
-    }
-    let mut by_block: Vec<Vec<(Val, Val)>> = vec![Vec::new(); f.blocks.len()];
-    for ((v, b), c) in canon {
-        by_block[b as usize].push((v, c));
-    }
-    for (b, mut wanted) in by_block.into_iter().enumerate() {
-        wanted.sort_unstable();
-        let list = std::mem::take(&mut f.blocks[b].insts);
-        let phis = list.iter().take_while(|v| f.insts[**v as usize].op == Op::Phi).count();
-        let mut out = list[..phis].to_vec();
-        let behind = |v: Val| home[v as usize] == b as BlockId && f.insts[v as usize].op != Op::Phi;
-        out.extend(wanted.iter().filter(|(v, _)| !behind(*v)).map(|w| w.1));
-        for v in &list[phis..] {
-            out.push(*v);
-            out.extend(wanted.iter().filter(|(w, _)| w == v && behind(*w)).map(|w| w.1));
-        }
-        f.blocks[b].insts = out;
-    }
-    dead(f);
 }
 
 /// Splits blocks behind barriers and orders them so that loops are contiguous and every forward

@@ -20,12 +20,15 @@ pub struct Options {
     /// A result that is no number may have any sign and payload, those of the processor's NaN, where the interpreter
     /// has the GPU's one.
     pub fast_nan: bool,
+    /// Approximate functions (`rcp.approx` and its like) are within the bounds of the PTX manual, by divisions and
+    /// polynomials, where the interpreter has the GPU's bits.
+    pub fast_approx: bool,
     /// Bytes of local memory that a thread's calls may have.
     pub stack: u32,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { fast_nan: false, stack: STACK }
+        Options { fast_nan: false, fast_approx: false, stack: STACK }
     }
 }

@@ -13,7 +13,7 @@ use crate::clif::{at, plain};
 use crate::ctx::Ctx;
 use crate::generator::{Gen, Rep};
 use crate::ir::Val;
-use crate::native::exact_nan;
+use crate::native::{approximated, exact_nan};
 use crate::ops::Halves;
 
 impl Gen<'_, '_> {
@@ -35,7 +35,7 @@ impl Gen<'_, '_> {
                     [x, x]
                 })
                 .collect();
-            let r = if allowed { self.emitter(false).pure(op, k, &parts, &consts) } else { None };
+            let r = if allowed { self.code_of(false, op, k, &parts, &consts) } else { None };
             let r = match r {
                 Some(r) if exact_nan(op) && !self.f.fast_nan => {
                     let nan = self.emitter(false).nan64(r);
@@ -63,7 +63,7 @@ impl Gen<'_, '_> {
             let key: Vec<Value> = parts.iter().flatten().copied().collect();
             let r = match same.get(&key) {
                 Some(r) => Some(*r),
-                None if allowed => self.emitter(true).pure(op, k, &parts, &consts),
+                None if allowed => self.code_of(true, op, k, &parts, &consts),
                 None => None,
             };
             let Some(r) = r else {
@@ -92,6 +92,22 @@ impl Gen<'_, '_> {
             }
         }
         self.define(v, Rep::Slices(out));
+    }
+
+    /// Code of `op` for one slice or scalar, if it has some.
+    fn code_of(
+        &mut self,
+        vector: bool,
+        op: Pure,
+        k: u32,
+        args: &[Halves],
+        consts: &[Option<u64>],
+    ) -> Option<Halves> {
+        if self.f.fast_approx && self.fma && approximated(op) {
+            let [a, b] = [args.first()?[0], args.last()?[0]];
+            return self.emitter(vector).approximate(op, k, a, b).map(|r| [r, r]);
+        }
+        self.emitter(vector).pure(op, k, args, consts)
     }
 
     /// A shift of all lanes by the same amount, which only the launch tells.

@@ -205,6 +205,136 @@ fn words_of_records() {
 }
 
 #[test]
+fn vectors_that_stay_as_they_lie_in_memory() {
+    const THREADS: usize = 3 * 64;
+    let registers = |first: u32, count: u32| {
+        let all: Vec<String> = (first..first + count).map(|n| format!("%f{n}")).collect();
+        format!("{{{}}}", all.join(", "))
+    };
+    for count in [2u32, 4] {
+        let each = |op: &str| -> String {
+            (0..count)
+                .map(|n| {
+                    op.replace("D", &(12 + n).to_string())
+                        .replace("A", &(4 + n).to_string())
+                        .replace("B", &(8 + n).to_string())
+                })
+                .collect()
+        };
+        let (a, b, d) = (registers(4, count), registers(8, count), registers(12, count));
+        let store = format!("st.global.v{count}.f32 [%rd5], {d};");
+        // The same of every element, by turns and element by element; a shared value; two stores.
+        let same = "mul.f32 %fD, %fA, %fB; fma.rn.f32 %fD, %fD, %f1, %fA;";
+        let apart = each("mul.f32 %fD, %fA, %fB;")
+            + &each("sub.f32 %fD, %fD, %f1;")
+            + &each("max.f32 %fD, %fD, %fB;");
+        let cases = [
+            each(same) + &store,
+            apart.clone() + &store,
+            each(same) + &store + &each("add.f32 %fD, %fD, %fA;") + &store,
+            // What one element does apart; elements in another order; one that is not a vector's; what a branch reads.
+            each(same) + "add.f32 %f12, %f13, %f4;" + &store,
+            each(same)
+                + &format!(
+                    "st.global.v{count}.f32 [%rd5], {};",
+                    d.replace("%f12, %f13", "%f13, %f12")
+                ),
+            each(same) + "cvt.rn.f32.u32 %f13, %r5;" + &store,
+            each(same) + "setp.lt.f32 %p1, %f12, %f5; @%p1 bra $end;" + &store + "$end:",
+            // Some threads only.
+            each(same) + "setp.gt.u32 %p1, %r5, 40; @%p1 " + &store,
+            "setp.gt.u32 %p1, %r5, 40; @%p1 bra $end;".to_owned()
+                + &format!("ld.global.v{count}.f32 {b}, [%rd4];")
+                + &each(same)
+                + &store
+                + "$end:",
+            // Nothing but copied; through shared memory, whose addresses have 32 bits.
+            format!("st.global.v{count}.f32 [%rd5], {a};"),
+            format!(
+                ".shared .align 16 .b8 s[1024]; mov.u32 %r7, s; mad.lo.u32 %r8, %r3, {}, %r7;
+                st.shared.v{count}.f32 [%r8], {a}; ld.shared.v{count}.f32 {d}, [%r8]; {store}",
+                4 * count
+            ),
+        ];
+        for body in cases {
+            let body = format!(
+                "mov.b32 %f1, 0f40400000; mul.wide.u32 %rd3, %r5, {bytes}; add.s64 %rd4, %rd1, %rd3;
+                add.s64 %rd5, %rd2, %rd3; ld.global.v{count}.f32 {a}, [%rd4]; ld.global.v{count}.f32 {b}, [%rd5];
+                {body}",
+                bytes = 4 * count,
+            );
+            for block in [16, 32, 64] {
+                let words = THREADS * count as usize;
+                let grid = [THREADS as u32 / block, 1, 1];
+                let case = case(&body, grid, block, &mixed(words), words);
+                case.compare().unwrap_or_else(|e| panic!("{count}, {block}: {e}: {body}"));
+                // The last vector is not there.
+                let case = self::case(&body, grid, block, &mixed(words - 1), words);
+                let kernel = case.compile().unwrap();
+                assert!(
+                    matches!(case.run_compiled(&kernel), Err(Stop::Fault { .. }))
+                        && !case.copies.stray()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn loads_of_tiles_are_checked_together() {
+    const THREADS: u32 = 64;
+    let body = |loads: &str| {
+        format!(
+            ".shared .align 8 .b8 s[512]; mul.wide.u32 %rd3, %r5, 4; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;
+            ld.global.u32 %r7, [%rd4]; mov.u64 %rd6, s; mul.wide.u32 %rd7, %r3, 4; add.s64 %rd8, %rd6, %rd7;
+            st.shared.u32 [%rd8], %r7; st.shared.u32 [%rd8+256], %r5; bar.sync 0; mov.u32 %r9, 1; {} st.global.u32 [%rd5], %r9;",
+            loads.replace("LOAD", "ld.shared.u32 %r8, ").replace("ADD", "mad.lo.u32 %r9, %r9, 31, %r8;")
+        )
+    };
+    let run = |loads: &str, block: u32| {
+        case(&body(loads), [2, THREADS / block, 1], block, &mixed(128), 128)
+    };
+    // Side by side, for all lanes the same, of several bytes; some threads only; stores and a loop between.
+    let right = [
+        "LOAD [%rd8]; ADD LOAD [%rd8+4]; ADD LOAD [%rd8+64]; ADD LOAD [%rd8+256]; ADD",
+        "LOAD [%rd6+4]; ADD LOAD [%rd8+252]; ADD LOAD [%rd6+508]; ADD LOAD [%rd8+8]; ADD LOAD [%rd6]; ADD",
+        "ld.shared.v2.u32 {%r8, %r10}, [%rd6+8]; ADD ld.shared.v2.u32 {%r10, %r8}, [%rd6+24]; ADD
+        ld.shared.u8 %r8, [%rd8+3]; ADD ld.shared.u8 %r8, [%rd8+9]; ADD ld.shared.s16 %r8, [%rd8+6]; ADD",
+        "setp.gt.u32 %p1, %r3, 37; @%p1 bra $end; LOAD [%rd8+4]; ADD LOAD [%rd8+64]; ADD $end:",
+        "LOAD [%rd8]; ADD st.shared.u32 [%rd8], %r9; LOAD [%rd8]; ADD st.shared.u32 [%rd8+256], 7; LOAD [%rd8+256]; ADD
+        LOAD [%rd8]; ADD",
+        "mov.u32 %r10, 0; $loop: LOAD [%rd8]; ADD LOAD [%rd8+128]; ADD LOAD [%rd6+16]; ADD LOAD [%rd6+20]; ADD
+        add.s64 %rd8, %rd8, 4; add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, 9; @%p1 bra $loop;",
+    ];
+    for loads in right {
+        for block in [1, 16, 32, 64] {
+            run(loads, block).compare().unwrap_or_else(|e| panic!("{block}: {e}: {loads}"));
+        }
+    }
+    // Behind the end, before the start, between two units; the last load and the first.
+    let wrong = [
+        ("LOAD [%rd8]; ADD LOAD [%rd8+260]; ADD", 63),
+        ("LOAD [%rd8+260]; ADD LOAD [%rd8]; ADD LOAD [%rd8+4]; ADD", 63),
+        ("LOAD [%rd8+8]; ADD LOAD [%rd8+-4]; ADD LOAD [%rd8]; ADD", 0),
+        ("LOAD [%rd6+4]; ADD LOAD [%rd6+512]; ADD", 0),
+        ("LOAD [%rd8+2]; ADD LOAD [%rd8+6]; ADD", 0),
+    ];
+    for (loads, which) in wrong {
+        for block in [16, 64] {
+            if which >= block {
+                continue;
+            }
+            let case = run(loads, block);
+            let kernel = case.compile().unwrap();
+            let Err(Stop::Fault { thread, .. }) = case.run_compiled(&kernel) else {
+                panic!("no fault: {loads}");
+            };
+            assert_eq!(thread, [which, 0, 0], "{loads}");
+        }
+    }
+}
+
+#[test]
 fn a_record_that_is_not_there_is_a_fault() {
     // The last thread's second word.
     let body = "mul.wide.u32 %rd3, %r5, 16; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;

@@ -86,6 +86,8 @@ pub struct Compiled {
     pub cached: bool,
     /// Whether results that are no number may have any payload ([`crate::LaunchConfig::fast_nan`]).
     pub fast_nan: bool,
+    /// Whether approximate functions are the GPU's only within their bounds ([`crate::LaunchConfig::fast_approx`]).
+    pub fast_approx: bool,
 }
 
 impl fmt::Display for Engine {
@@ -101,6 +103,9 @@ impl fmt::Display for Engine {
                 write!(f, ", {} bytes", c.code_bytes)?;
                 if c.fast_nan {
                     f.write_str(", fast-nan")?;
+                }
+                if c.fast_approx {
+                    f.write_str(", fast-approx")?;
                 }
                 match c.compiled_in {
                     Some(t) if c.cached => {
@@ -404,7 +409,8 @@ pub enum Dump {
 
 impl crate::verified::Verified {
     /// A kernel on its way to machine code for blocks of one shape, as text; `None` when there is no
-    /// such kernel. `fast_nan` is that of [`crate::LaunchConfig`].
+    /// such kernel. `loose`: `fast_nan` and `fast_approx` of
+    /// [`crate::LaunchConfig`].
     ///
     /// # Errors
     /// Why it is not compiled.
@@ -412,7 +418,7 @@ impl crate::verified::Verified {
         &self,
         entry: &str,
         block: [u32; 3],
-        fast_nan: bool,
+        [fast_nan, fast_approx]: [bool; 2],
         what: Dump,
     ) -> Option<Result<String, String>> {
         let kernel = match self.kernel(entry)? {
@@ -425,7 +431,7 @@ impl crate::verified::Verified {
             Dump::Asm => ptx_jit::dump_asm,
         };
         // As for a launch of a few blocks with small parameters, which is what most code is made for.
-        let options = Options { fast_nan, ..Options::default() };
+        let options = Options { fast_nan, fast_approx, ..Options::default() };
         let text = bundled_sizes(kernel.program(), |[small, _]| {
             dump(kernel.program(), block, Some(small), options)
         });

@@ -58,6 +58,9 @@ pub struct LaunchConfig {
     /// Compiled code may give NaNs of any sign and payload, where the interpreter gives the GPU's one; which results
     /// are NaNs stays the same.
     pub fast_nan: bool,
+    /// Compiled code may have approximate functions of its own, within the bounds of the PTX manual, where the
+    /// interpreter has the GPU's bits.
+    pub fast_approx: bool,
     /// `%envreg3` to `%envreg6`: the global offset of an OpenCL launch and its number of dimensions.
     pub env: [u32; 4],
     /// Where launches are checked: runs blocks and warps in another order, the same for the same number. Where it is
@@ -89,6 +92,7 @@ impl Default for LaunchConfig {
             cooperative: false,
             backend: Backend::default(),
             fast_nan: false,
+            fast_approx: false,
             env: [0; 4],
             schedule: None,
         }
@@ -183,10 +187,10 @@ impl Context {
         config: LaunchConfig,
     ) -> Result<LaunchStats, LaunchError> {
         let backend = config.backend;
-        let fast_nan = config.fast_nan;
+        let LaunchConfig { fast_nan, fast_approx, .. } = config;
         let since = Instant::now();
         let (kernel, mut launch) = self.prepare(module, entry, config)?;
-        let options = ptx_jit::Options { fast_nan, stack: launch.stack_bytes };
+        let options = ptx_jit::Options { fast_nan, fast_approx, stack: launch.stack_bytes };
         launch.since = Some(since);
         if let Some(checker) = self.checker() {
             let stats = checker
@@ -232,6 +236,7 @@ impl Context {
                             compiled_in,
                             cached,
                             fast_nan: options.fast_nan,
+                            fast_approx: options.fast_approx,
                         }),
                     });
                 }

@@ -290,6 +290,10 @@ pub struct RunArgs {
     /// Compiled code may give NaNs of any sign and payload, not only the GPU's; which results are NaNs stays the same
     #[arg(long)]
     pub fast_nan: bool,
+    /// Compiled code may have approximate functions (rcp, rsqrt, sin, ex2 and their like) of its own, within the bounds
+    /// of the PTX manual, not the GPU's bits
+    #[arg(long)]
+    pub fast_approx: bool,
     /// Check kernels while they run, in the interpreter: memory, race, init, sync, several with commas between, or all;
     /// race+equal reports writes of equal values too (see docs/checkers.md)
     #[arg(long, value_name = "CHECKS", value_parser = checks)]
@@ -375,6 +379,9 @@ pub struct JitArgs {
     /// As `ptxrun run --fast-nan` compiles it
     #[arg(long)]
     pub fast_nan: bool,
+    /// As `ptxrun run --fast-approx` compiles it
+    #[arg(long)]
+    pub fast_approx: bool,
     /// How OpenCL C is compiled.
     #[command(flatten)]
     pub build: Build,

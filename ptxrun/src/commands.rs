@@ -240,7 +240,7 @@ fn jit(args: &JitArgs) -> Outcome {
         DumpArg::Clif => Dump::Clif,
         DumpArg::Asm => Dump::Asm,
     };
-    let text = match verified.dump(entry, args.block, args.fast_nan, form) {
+    let text = match verified.dump(entry, args.block, [args.fast_nan, args.fast_approx], form) {
         Some(Ok(text)) => text,
         Some(Err(why)) => {
             return Err(common.fail(INVALID, "jit", format!("{entry} is not compiled: {why}")));

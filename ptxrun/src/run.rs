@@ -32,6 +32,8 @@ pub struct RunOptions {
     pub backend: Backend,
     /// Compiled code may give NaNs of any sign and payload.
     pub fast_nan: bool,
+    /// Compiled code may have approximate functions of its own, within the bounds of the PTX manual.
+    pub fast_approx: bool,
     /// Show a progress bar when a launch takes long.
     pub progress: bool,
     /// Refuse launches that this GPU does not take.
@@ -339,6 +341,7 @@ fn run_launch(
         timeout: options.timeout,
         backend: options.backend,
         fast_nan: options.fast_nan,
+        fast_approx: options.fast_approx,
         schedule: options.schedule,
         progress: Some(bar.counter()),
         print: Some(Box::new(move |bytes: &[u8]| {

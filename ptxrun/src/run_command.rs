@@ -234,6 +234,7 @@ fn run_plan(args: &RunArgs, plan: &Plan, verified: &Verified) -> Result<(bool, V
                 .map_err(|error| common.fail(USAGE, "usage", error.to_string()))?,
         },
         fast_nan: args.fast_nan,
+        fast_approx: args.fast_approx,
         progress: !common.json && std::io::stderr().is_terminal() && !dumb_terminal(),
         device: timing::device(&args.input.device, common)?,
         checks: args.check.unwrap_or_default(),

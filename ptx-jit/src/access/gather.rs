@@ -6,6 +6,7 @@ use ptx_isa::Kind;
 use ptx_isa::effect::Mem;
 
 use super::found::{Found, at_once, unit};
+use super::rows::in_turn;
 use super::which::{apart, own};
 use crate::clif::{as_type, plain, vconst32};
 use crate::form::Form;
@@ -352,59 +353,4 @@ pub(super) fn load_narrow(g: &mut Gen<'_, '_>, m: &Mem, host: Value, at: i32) ->
     let number = u32::from(m.bytes) | u32::from(m.signed) << 8;
     let ty = g.form.w();
     g.word(Word::LoadNarrow, number, &[p], ty)
-}
-
-/// Every second word from `first` on.
-fn second(form: Form, first: u32) -> Vec<u32> {
-    (0..u32::from(form.lanes)).map(|n| 2 * n + first).collect()
-}
-
-/// Words of two vectors in turn, from `first` of each on, `run` of one at a time.
-fn in_turn(form: Form, first: u32, run: u32) -> Vec<u32> {
-    let (lanes, pair) = (u32::from(form.lanes), 2 * run);
-    let word = |n| first + n / pair * run + n % run + if n % pair < run { 0 } else { lanes };
-    (0..lanes).map(word).collect()
-}
-
-/// The elements of a slice of vectors of two or four words from `at` on.
-pub(super) fn load_rows_by_words(g: &mut Gen<'_, '_>, m: &Mem, host: Value, at: i32) -> Vec<Value> {
-    let (ty, form, bytes) = (g.form.w(), g.form, g.form.bytes());
-    let load = |n| g.b.ins().load(ty, plain(), host, at + bytes * n);
-    let rows: Vec<Value> = (0..i32::from(m.count)).map(load).collect();
-    let (lanes, half) = (u32::from(form.lanes), u32::from(form.lanes / 2));
-    let mut e = g.emitter(true);
-    if let [a, b] = rows[..] {
-        return vec![e.permute(a, b, &second(form, 0)), e.permute(a, b, &second(form, 1))];
-    }
-    // Elements 0 and 1 of half the lanes each, then 2 and 3.
-    let mut out = Vec::new();
-    for first in [0, 2] {
-        let which: Vec<u32> = (0..lanes).map(|n| 4 * (n % half) + n / half + first).collect();
-        let low = e.permute(rows[0], rows[1], &which);
-        let high = e.permute(rows[2], rows[3], &which);
-        for first in [0, half] {
-            out.push(e.permute(low, high, &in_turn(form, first, half)));
-        }
-    }
-    out
-}
-
-/// As [`load_rows_by_words`], the other way.
-pub(super) fn store_rows_by_words(g: &mut Gen<'_, '_>, x: &[Value], host: Value, at: i32) {
-    let form = g.form;
-    let starts = [0, u32::from(form.lanes / 2)];
-    let mut e = g.emitter(true);
-    let mut rows = Vec::new();
-    for first in starts {
-        let pair = e.permute(x[0], x[1], &in_turn(form, first, 1));
-        if let [_, _, z, w] = *x {
-            let other = e.permute(z, w, &in_turn(form, first, 1));
-            rows.extend(starts.map(|first| e.permute(pair, other, &in_turn(form, first, 2))));
-        } else {
-            rows.push(pair);
-        }
-    }
-    for (n, r) in rows.into_iter().enumerate() {
-        g.b.ins().store(plain(), r, host, at + form.bytes() * n as i32);
-    }
 }

@@ -12,6 +12,7 @@ mod fields;
 mod found;
 mod gather;
 mod results;
+mod rows;
 mod slow;
 mod transfer;
 mod turn;

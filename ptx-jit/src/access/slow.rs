@@ -4,9 +4,11 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value};
 use ptx_isa::Kind;
+use ptx_isa::effect::Effect;
 
 use super::address::{Address, staged};
 use super::results::{result_types, zero};
+use super::rows::{columns_of, stays, turned};
 use crate::clif::{at, plain};
 use crate::ctx::Ctx;
 use crate::generator::{Gen, Rep};
@@ -75,6 +77,11 @@ pub(super) fn slow(
 ) -> Vec<Rep> {
     let src = g.f.effects[e as usize].src.clone();
     let dst = g.f.effects[e as usize].dst.clone();
+    let kept = matches!(g.f.effects[e as usize].effect, Effect::St(_)) && stays(g, e);
+    let columns = kept.then(|| {
+        let rows: Vec<Vec<Value>> = src[1..].iter().map(|v| g.vector_here(*v)).collect();
+        turned(g, &rows, columns_of)
+    });
     for (n, v) in src.iter().enumerate() {
         if g.g.scalar() {
             let x = g.scalar(*v);
@@ -84,7 +91,10 @@ pub(super) fn slow(
         }
         let x = match address {
             Some((a, offset)) if n == 0 => staged(g, a, offset, g.kind(*v)),
-            _ => g.vector_here(*v),
+            _ => match &columns {
+                Some(columns) if n > 0 => columns[n - 1].clone(),
+                _ => g.vector_here(*v),
+            },
         };
         g.stage(&x, src_at(n));
     }

@@ -11,13 +11,13 @@ use super::address::{Address, addresses};
 use super::checked::checked;
 use super::found::{Found, lane, lanes, or_scratch, unit};
 use super::gather::{
-    gather, gathers, load_narrow, load_rows_by_words, pairs, pairs_of, scatter, scatters,
-    store_row, store_rows_by_words, words_of,
+    gather, gathers, load_narrow, pairs, pairs_of, scatter, scatters, store_row, words_of,
 };
 use super::results::{finish, jump_with, regroup};
+use super::rows::{columns_of, load_rows, rows_of, stays, store_rows};
 use super::slow::{executing, skip_if_none, slow};
 use super::which::{apart, own};
-use crate::clif::{as_type, cast, plain, widen16};
+use crate::clif::{cast, plain, widen16};
 use crate::generator::{Gen, Rep};
 use crate::ir::Val;
 
@@ -45,10 +45,11 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     let (join, found) = checked(g, e, &address, mask.as_deref(), &m.place, total);
     let mut out = Vec::new();
     match &found {
-        Found::Linear(host, o) if o.iter().all(|o| *o == 0) => {
+        Found::Linear(host, o) if o.iter().all(|x| *x == o[0] && i32::try_from(*x).is_ok()) => {
             for (i, d) in dst.iter().enumerate() {
                 let kind = g.kind(*d);
-                let v = load_one(g, &m, kind, *host, i as i32 * m.bytes as i32);
+                let at = o[0] as i32 + i as i32 * m.bytes as i32;
+                let v = load_one(g, &m, kind, *host, at);
                 out.push(if g.offsets(*d).is_some() {
                     Rep::Scalar(v)
                 } else {
@@ -65,8 +66,11 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
         }
         Found::Linear(host, o) if rows(g, &m, o) && dst.len() == m.count as usize => {
             let mut columns = vec![Vec::new(); dst.len()];
+            let turned = !stays(g, e);
             for c in o.chunks(g.per()) {
-                for (all, x) in columns.iter_mut().zip(load_rows(g, &m, *host, c[0] as i32)) {
+                let rows = load_rows(g, &m, *host, c[0] as i32);
+                let parts = if turned { columns_of(g, &rows) } else { rows };
+                for (all, x) in columns.iter_mut().zip(parts) {
                     all.push(x);
                 }
             }
@@ -137,54 +141,6 @@ fn unit_of(g: &Gen<'_, '_>, o: &[i64], bytes: i64) -> bool {
 fn rows(g: &Gen<'_, '_>, m: &Mem, o: &[i64]) -> bool {
     let bytes = i64::from(m.bytes) * i64::from(m.count);
     m.bytes == 4 && matches!(m.count, 2 | 4) && unit_of(g, o, bytes)
-}
-
-/// Words of `a` and `b`: those numbered 0 to 3 are `a`'s.
-pub(super) fn words(g: &mut Gen<'_, '_>, a: Value, b: Value, which: [u8; 4]) -> Value {
-    let bytes: Vec<u8> = which.iter().flat_map(|w| (0..4).map(move |i| 4 * w + i)).collect();
-    let mask = g.b.func.dfg.immediates.push(bytes.as_slice().into());
-    let (a, b) = (as_type(&mut g.b, a, I8X16), as_type(&mut g.b, b, I8X16));
-    let r = g.b.ins().shuffle(a, b, mask);
-    g.b.ins().bitcast(I32X4, cast(), r)
-}
-
-/// Four vectors of four words with rows and columns exchanged.
-pub(super) fn transposed(g: &mut Gen<'_, '_>, r: [Value; 4]) -> [Value; 4] {
-    let low = [[0, 1], [2, 3]].map(|[a, b]| words(g, r[a], r[b], [0, 4, 1, 5]));
-    let high = [[0, 1], [2, 3]].map(|[a, b]| words(g, r[a], r[b], [2, 6, 3, 7]));
-    let half = |g: &mut Gen<'_, '_>, x: [Value; 2], upper: bool| {
-        words(g, x[0], x[1], if upper { [2, 3, 6, 7] } else { [0, 1, 4, 5] })
-    };
-    [half(g, low, false), half(g, low, true), half(g, high, false), half(g, high, true)]
-}
-
-/// A slice of each element of four lanes' vectors from `at` on.
-pub(super) fn load_rows(g: &mut Gen<'_, '_>, m: &Mem, host: Value, at: i32) -> Vec<Value> {
-    if g.form.words() {
-        return load_rows_by_words(g, m, host, at);
-    }
-    let mut row = |n: i32| g.b.ins().load(I32X4, plain(), host, at + 16 * n);
-    if m.count == 4 {
-        let rows = [row(0), row(1), row(2), row(3)];
-        return transposed(g, rows).to_vec();
-    }
-    let (a, b) = (row(0), row(1));
-    vec![words(g, a, b, [0, 2, 4, 6]), words(g, a, b, [1, 3, 5, 7])]
-}
-
-/// As [`load_rows`], the other way.
-pub(super) fn store_rows(g: &mut Gen<'_, '_>, x: &[Value], host: Value, at: i32) {
-    if g.form.words() {
-        return store_rows_by_words(g, x, host, at);
-    }
-    let rows = match *x {
-        [x, y] => vec![words(g, x, y, [0, 4, 1, 5]), words(g, x, y, [2, 6, 3, 7])],
-        [x, y, z, w] => transposed(g, [x, y, z, w]).to_vec(),
-        _ => unreachable!("`rows` allows vectors of 2 and 4"),
-    };
-    for (n, r) in rows.into_iter().enumerate() {
-        g.b.ins().store(plain(), r, host, at + 16 * n as i32);
-    }
 }
 
 /// Whether there is a vector load for the element.
@@ -303,7 +259,8 @@ pub(super) fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
             if turned {
                 for (n, c) in o.chunks(g.per()).enumerate() {
                     let x: Vec<Value> = values.iter().map(|v| v[n]).collect();
-                    store_rows(g, &x, *host, c[0] as i32);
+                    let rows = if stays(g, e) { x } else { rows_of(g, &x) };
+                    store_rows(g, &rows, *host, c[0] as i32);
                 }
             } else {
                 let kind = g.kind(src[0]);

@@ -134,6 +134,7 @@ fn launches(
     let options = RunOptions {
         backend: ptx_runtime::Backend::Interp,
         fast_nan: false,
+        fast_approx: false,
         threads: args.run.threads,
         timeout: args.run.timeout,
         progress: !common.json && std::io::stderr().is_terminal() && !dumb_terminal(),
