@@ -23,6 +23,9 @@ pub struct Options {
     pub denorms_are_zero: bool,
     /// Division and square root in single precision are correctly rounded.
     pub correctly_rounded_divide_sqrt: bool,
+    /// The code is for the host's processor, which divides and takes roots faster, and exactly, than it follows the
+    /// approximate functions of a GPU.
+    pub on_host: bool,
     /// No optimisation.
     pub opt_disable: bool,
     /// `a*b+c` may lose precision.
@@ -65,6 +68,7 @@ impl Default for Options {
             single_precision_constant: false,
             denorms_are_zero: false,
             correctly_rounded_divide_sqrt: false,
+            on_host: false,
             opt_disable: false,
             mad_enable: false,
             no_signed_zeros: false,
@@ -87,6 +91,11 @@ impl Options {
     /// Lines of the source stand in the text.
     pub fn has_lines(&self) -> bool {
         self.lines || self.debug
+    }
+
+    /// Whether division and square root in single precision are correctly rounded.
+    pub fn divides_exactly(&self) -> bool {
+        self.correctly_rounded_divide_sqrt || self.on_host
     }
 
     /// Variables are told of. Before `sm_20` the text has no place for that.

@@ -143,6 +143,11 @@ impl Device {
         (start, *free)
     }
 
+    /// Whether it is this machine's processor.
+    pub fn is_host(&self) -> bool {
+        self.host.is_some()
+    }
+
     /// Nanoseconds that the modelled device takes to move `bytes` bytes over its link to the host.
     pub fn transfer_ns(&self, bytes: usize) -> Option<u64> {
         let link = &self.profile.link;

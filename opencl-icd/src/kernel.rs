@@ -379,6 +379,7 @@ impl Kernel {
                 threads: Some(schedule::threads().min(device.threads())),
                 backend: device.backend,
                 timeout: device.timeout,
+                fast_approx: code.fast_approx && device.is_host(),
                 env,
                 ..LaunchConfig::default()
             };

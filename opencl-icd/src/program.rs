@@ -76,6 +76,8 @@ pub struct Executable {
     /// Whether hosts may ask how arguments were declared: always of a binary, on request (`-cl-kernel-arg-info`) of
     /// a program that was made from source.
     pub arg_info: bool,
+    /// Whether approximate functions need not be the GPU's bits (`-cl-fast-relaxed-math`).
+    pub fast_approx: bool,
 }
 
 impl Default for Build {
@@ -129,7 +131,12 @@ fn cached(
 
 /// Options as the compiler takes them. `wrong`: the code for bad ones.
 fn options(text: &str, device: &Device, wrong: Error) -> std::result::Result<Options, Failed> {
-    let base = Options { sm: device.target(), global_offset: true, ..Options::default() };
+    let base = Options {
+        sm: device.target(),
+        global_offset: true,
+        on_host: device.is_host(),
+        ..Options::default()
+    };
     base.with_text(text).map_err(|diag| Failed(wrong, format!("error: {}\n", diag.message)))
 }
 
@@ -153,7 +160,7 @@ fn assembled(verified: Verified) -> Translated {
 fn translate(text: &str, given: &str, device: &Device) -> std::result::Result<Translated, Failed> {
     // An included file may change.
     let key = (!text.contains("#") || !text.contains("include"))
-        .then(|| format!("{} {given}\n{text}", device.target()));
+        .then(|| format!("{} {} {given}\n{text}", device.target(), device.is_host()));
     cached(key, || {
         let options = options(given, device, Error::INVALID_BUILD_OPTIONS)?;
         let output = opencl::compile("program.cl", text, &options)
@@ -384,7 +391,8 @@ impl Program {
             .map_err(|e| Failed(Error::OUT_OF_RESOURCES, format!("error: {e}\n")))?;
         let entries = binary::entries(&t.ptx, module.entries());
         let arg_info = self.source.is_none() || options.contains("-cl-kernel-arg-info");
-        let code = Executable { ptx: t.ptx, module, entries, arg_info };
+        let fast_approx = options.split_whitespace().any(|word| word == "-cl-fast-relaxed-math");
+        let code = Executable { ptx: t.ptx, module, entries, arg_info, fast_approx };
         Ok((Product::Executable(Arc::new(code)), t.log))
     }
 

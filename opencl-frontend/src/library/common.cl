@@ -1,4 +1,9 @@
 // Common (6.12.4) and geometric (6.12.5) functions.
+// The host's processor divides and takes roots faster than it follows a GPU's approximations.
+#if __PTX_HOST__
+#define __ptx_sqrt_approx(x) __ptx_sqrt_rn(x)
+#define __ptx_rsqrt_approx(x) (1.0f / __ptx_sqrt_rn(x))
+#endif
 
 //! degrees radians mix step smoothstep sign
 #define E __attribute__((elementwise))

@@ -1,4 +1,11 @@
 // Math functions (6.12.2). Single precision versions of the rarer functions round the double result once.
+// The host's processor divides and takes roots faster than it follows a GPU's approximations.
+#if __PTX_HOST__
+#define __ptx_sqrt_approx(x) __ptx_sqrt_rn(x)
+#define __ptx_rsqrt_approx(x) (1.0f / __ptx_sqrt_rn(x))
+#define __ptx_rcp_approx(x) (1.0f / (x))
+#define __ptx_div_approx(x, y) ((x) / (y))
+#endif
 
 //! fma mad fabs fmin fmax sqrt rsqrt floor ceil trunc rint round copysign fdim maxmag minmag
 #define E __attribute__((elementwise))

@@ -1,4 +1,8 @@
 // Exponentials, logarithms and powers (6.12.2).
+// The host's processor divides and takes roots faster than it follows a GPU's approximations.
+#if __PTX_HOST__
+#define __ptx_div_full(x, y) ((x) / (y))
+#endif
 // The next four coefficients of a polynomial.
 #define HORNER(x, p, a, b, c, d) __ptx_fma(__ptx_fma(__ptx_fma(__ptx_fma(p, x, a), x, b), x, c), x, d)
 
@@ -31,10 +35,16 @@ E T name(T x) \
 #define LESS(n, HIGH, LOW) __ptx_fma(n, -LOW, __ptx_fma(n, -HIGH, bounded))
 #define TIMES(T) T __times(T x, T high, T low) { return __ptx_fma(x, low, x * high); }
 TIMES(float)
+#ifdef __FAST_RELAXED_MATH__
+E float exp(float x) { return __ptx_ex2_approx(x * 1.44269504088896340736f); }
+E float exp2(float x) { return __ptx_ex2_approx(x); }
+E float exp10(float x) { return __ptx_ex2_approx(x * 3.32192809488736234787f); }
+#else
 EXPONENTIAL(float, exp, -110.0f, 95.0f, 1.44269504088896340736f, LESS(n, 0x1.62e400p-1f, 0x1.7f7d1cp-20f))
 EXPONENTIAL(float, exp2, -160.0f, 135.0f, 1.0f, (bounded - n) * 0.69314718055994530942f)
 EXPONENTIAL(float, exp10, -50.0f, 40.0f, 3.32192809488736234787f,
             __times(LESS(n, 0x1.344000p-2f, 0x1.3509f8p-18f), 0x1.26bb1cp+1f, -0x1.12aabap-25f))
+#endif
 #if __PTX_SM__ >= 13
 // (e^r - 1 - r) / r^2.
 double __exp_tail(double r)
@@ -123,7 +133,11 @@ E T log(T x) \
     T y = __ptx_fma(e, LOG2_HIGH, f + __ptx_fma(e, LOG2_LOW, t)); \
     return __log_special(x, y); \
 }
+#ifdef __FAST_RELAXED_MATH__
+E float log(float x) { return __ptx_lg2_approx(x) * 0.69314718055994530942f; }
+#else
 LOG(float, 0x1.62e400p-1f, 0x1.7f7d1cp-20f)
+#endif
 #if __PTX_SM__ >= 13
 double __log_tail(double f)
 {

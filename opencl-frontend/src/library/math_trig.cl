@@ -70,6 +70,10 @@ T __quadrant_value(T r, int q) \
     return q & 2 ? -y : y; \
 }
 QUADRANT_VALUE(float)
+#ifdef __FAST_RELAXED_MATH__
+E float sin(float x) { return __ptx_sin_approx(x); }
+E float cos(float x) { return __ptx_cos_approx(x); }
+#else
 E float sin(float x)
 {
     if (!(__ptx_abs(x) < INFINITY)) return NAN;
@@ -85,6 +89,7 @@ E float cos(float x)
     float r = __reduce(x, &q);
     return __quadrant_value(r, q + 1);
 }
+#endif
 #define SINCOS(T, S) E T sincos(T x, S T *c) { *c = cos(x); return sin(x); }
 SINCOS(float, __private)
 SINCOS(float, __global)

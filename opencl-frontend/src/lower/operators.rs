@@ -134,7 +134,7 @@ impl Lower<'_> {
     fn division(&self, s: Scalar) -> BinOp {
         match s {
             Scalar::F32 if self.options.fast_relaxed_math => BinOp::FDivApprox,
-            Scalar::F32 if !self.options.correctly_rounded_divide_sqrt => BinOp::FDivFull,
+            Scalar::F32 if !self.options.divides_exactly() => BinOp::FDivFull,
             _ => BinOp::FDiv,
         }
     }

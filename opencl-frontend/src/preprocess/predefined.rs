@@ -205,10 +205,8 @@ impl Preprocessor<'_> {
         list.push(("__PTX_SM__", sm.to_string()));
         let flag = |on: bool| u32::from(on).to_string();
         list.push(("__PTX_GLOBAL_OFFSET__", flag(self.session.options.global_offset)));
-        list.push((
-            "__PTX_CORRECT_DIVIDE__",
-            flag(self.session.options.correctly_rounded_divide_sqrt),
-        ));
+        list.push(("__PTX_CORRECT_DIVIDE__", flag(self.session.options.divides_exactly())));
+        list.push(("__PTX_HOST__", flag(self.session.options.on_host)));
         // Of the optional features of OpenCL C 3.0, those that exist here (3.0, 6.2.1).
         if version >= 300 {
             list.extend(features(sm).map(|name| (name, "1".into())));
