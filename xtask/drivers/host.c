@@ -88,6 +88,8 @@ static const struct Case CASES[] = {
     {"sha256", "arithmetic", 1, {64 * 1024}, {64}, 0, 1, 1, ONE, {{WORDS, M}, {ZEROS, 512 * 1024}}},
     {"image_scale", "images", 2, {512, 512}, {16, 16}, 0, 1, 1, ONE, {{IMAGE, 512}, {CANVAS, 512}, {FLOAT, 1}}},
     {"image_box", "images", 2, {512, 512}, {16, 16}, 0, 1, 1, ONE, {{IMAGE, 512}, {CANVAS, 512}}},
+    {"nbody_relaxed", "relaxed", 1, {4096}, {128}, 0, 1, 0, ONE, {{FLOATS, 4 * 4096}, {ZEROS, 4 * 4096}, {INT, 4096}}},
+    {"black_scholes_relaxed", "relaxed", 1, {512 * 1024}, {128}, 0, 3, 0, ONE, {{FLOATS, 512 * 1024}, {FLOATS, 512 * 1024}, {FLOATS, 512 * 1024}, {ZEROS, 512 * 1024}, {ZEROS, 512 * 1024}}},
     {"launch", "launches", 1, {64}, {64}, 0, 0, 1, MANY, {{ZEROS, 64}}},
 };
 
@@ -273,13 +275,14 @@ int main(int argc, char **argv)
     // Variants of a case have the file of the case.
     char file[64];
     snprintf(file, sizeof file, "%s", c->name);
-    char *variant = strstr(file, "_l2") ? strstr(file, "_l2") : strstr(file, "_narrow");
+    int relaxed = strstr(file, "_relaxed") != NULL;
+    char *variant = strstr(file, "_l2") ? strstr(file, "_l2") : strstr(file, relaxed ? "_relaxed" : "_narrow");
     if (variant) *variant = 0;
     const char *text = read_text(argv[1], file);
     double start = now(CLOCK_MONOTONIC);
     cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &code);
     need(code, "clCreateProgramWithSource");
-    code = clBuildProgram(program, 1, &device, "", NULL, NULL);
+    code = clBuildProgram(program, 1, &device, relaxed ? "-cl-fast-relaxed-math" : "", NULL, NULL);
     if (code != CL_SUCCESS) {
         static char log[1 << 16];
         clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);

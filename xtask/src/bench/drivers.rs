@@ -283,14 +283,17 @@ fn report(
             print!(" {:>8.0} {:>8.0} x{ratio:.2}", theirs.build, theirs.first);
             print!("{}", if differs { " OTHER RESULTS" } else { "" });
             let apart = KEPT_APART.contains(&kernel.as_str());
+            // With `-cl-fast-relaxed-math`, which nobody has by default.
+            let class = classes.get(kernel).map_or("", String::as_str);
+            let relaxed = class == "relaxed";
             let groups = [
                 "all".to_owned(),
                 if apart { "kept apart" } else { "not kept apart" }.into(),
-                format!("class {}", classes.get(kernel).map_or("", String::as_str)),
+                format!("class {class}"),
                 if *offset > 0 { "with an offset" } else { "without an offset" }.into(),
                 if local == "none" { "any block" } else { "block given" }.into(),
             ];
-            for group in groups {
+            for group in groups.into_iter().filter(|g| !relaxed || g.starts_with("class")) {
                 logs.entry((driver.clone(), group)).or_default().push(ratio.ln());
             }
             one[driver] =
