@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use ptx_interp::observer::{Action, MemoryAccess};
-use ptx_interp::{Allocation, FaultKind, Memory, Moment, Report};
+use ptx_interp::{Access, Allocation, FaultKind, Memory, Moment, Report};
 use ptx_isa::Space;
 use ptx_isa::effect::{Accessor, window};
 
@@ -61,6 +61,42 @@ impl Bounds {
             finding.memory = Some(Where { space, address: at, bytes, variable });
             finding.missing = Some("CL_MEM_READ_WRITE, where kernels do both".into());
             self.findings.push(finding);
+        }
+    }
+
+    /// Looks for writes to constant variables: a device makes them, and threads that have read the constant may not see
+    /// them.
+    pub(crate) fn constants(&mut self, m: &Moment<'_>, a: &MemoryAccess<'_>) {
+        if a.action == Action::Read || a.by == Accessor::Host || matches!(a.space, Space::Tex) {
+            return;
+        }
+        let mut known = 0..0;
+        for lane in (0..32u8).filter(|l| a.lanes >> l & 1 != 0) {
+            let (Space::Global, at) = window::locate(a.space, a.addresses[lane as usize]) else {
+                continue;
+            };
+            if known.contains(&at) {
+                continue;
+            }
+            let Some(found) = m.memory().find(at) else { continue };
+            known = found.start..found.start.saturating_add(found.size);
+            if found.access != Access::Constant {
+                continue;
+            }
+            if !self.found.insert((m.function(), m.index())) {
+                return;
+            }
+            let (verb, bytes) = (verb(a.action), a.bytes);
+            let message =
+                format!("{verb} of {bytes} bytes to constant memory at {at:#x} (`{}`)", found.name);
+            let name = m.kernel().name();
+            let mut finding = Finding::new(Check::Memory, Class::ReadOnly, name, message);
+            finding.sites.push(site(m, lane, verb));
+            let (space, bytes) = ("global".to_owned(), u64::from(bytes));
+            let variable = Some(variable(&found));
+            finding.memory = Some(Where { space, address: at, bytes, variable });
+            self.findings.push(finding);
+            return;
         }
     }
 

@@ -110,6 +110,7 @@ impl Observer for Watch<'_> {
             WarpEvent::Access(access) => {
                 if let Some(bounds) = &mut self.bounds {
                     bounds.access(m, access);
+                    bounds.constants(m, access);
                     if self.checker.restricts.load(Ordering::Relaxed) {
                         bounds.flags(m, access, &self.checker.host());
                     }

@@ -9,8 +9,10 @@ use serde::Serialize;
 pub enum Access {
     /// Read and write.
     ReadWrite,
-    /// Read only: constant variables.
+    /// Read only.
     ReadOnly,
+    /// Constant variables. A device writes them through their address, as an H100 does.
+    Constant,
 }
 
 /// An allocation of global or constant memory.

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::report::Report;
 use crate::threads::run_on;
 
 /// Blocks (or clusters) by number, which host threads take in order. `S` says why one stopped.
@@ -15,8 +16,14 @@ pub struct BlockQueue<S> {
     chunk: u64,
     threads: u64,
     /// Blocks behind this one need not run: it stopped.
-    stop_at: AtomicU64,
+    stop_at: Arc<AtomicU64>,
     stops: Mutex<BTreeMap<u64, S>>,
+}
+
+/// Another engine, which may take over the groups of a launch that have not started.
+pub trait Relief: Sync {
+    /// Asked by the launch's host threads before a group starts and between its turns: it may take what waits.
+    fn look(&self, waiting: &BlockQueue<Box<Report>>);
 }
 
 impl<S: Send> BlockQueue<S> {
@@ -33,7 +40,7 @@ impl<S: Send> BlockQueue<S> {
             end: blocks.end,
             chunk: (count / (threads * 16)).clamp(1, 64),
             threads,
-            stop_at: AtomicU64::new(u64::MAX),
+            stop_at: Arc::new(AtomicU64::new(u64::MAX)),
             stops: Mutex::default(),
         }
     }
@@ -42,6 +49,21 @@ impl<S: Send> BlockQueue<S> {
     pub fn take(&self) -> Range<u64> {
         let at = self.next.fetch_add(self.chunk, Ordering::Relaxed);
         at.min(self.end)..at.saturating_add(self.chunk).min(self.end)
+    }
+
+    /// Hands out fewer blocks at a time: what a thread has taken it runs itself.
+    pub fn take_at_most(&mut self, blocks: u64) {
+        self.chunk = self.chunk.min(blocks);
+    }
+
+    /// Takes all blocks that nobody has taken, for another queue.
+    pub fn take_rest(&self) -> Range<u64> {
+        self.next.swap(self.end, Ordering::Relaxed).min(self.end)..self.end
+    }
+
+    /// A queue for blocks that were taken from this one: where one of either stops, later ones of both need not run.
+    pub fn part<T: Send>(&self, blocks: Range<u64>, threads: usize) -> BlockQueue<T> {
+        BlockQueue { stop_at: Arc::clone(&self.stop_at), ..BlockQueue::new(blocks, threads) }
     }
 
     /// Whether a block must still run: no earlier one has stopped.
@@ -104,5 +126,19 @@ mod tests {
         assert!((3..=700).eq(all.iter().copied().take(698)));
         assert!(all.windows(2).all(|w| w[0] < w[1]));
         assert_eq!(queue.take_first_stop(), Some((700, "fault")));
+    }
+
+    #[test]
+    fn the_rest_goes_to_another_queue_once() {
+        let queue: BlockQueue<&str> = BlockQueue::new(0..100, 2);
+        let first = queue.take();
+        let rest = queue.take_rest();
+        assert_eq!((first.start, rest.clone()), (0, first.end..100));
+        assert!(queue.take().is_empty() && queue.take_rest().is_empty());
+        let other: BlockQueue<u8> = queue.part(rest, 2);
+        other.stop(50, 1);
+        assert!(queue.stopped() && queue.wants(50) && !queue.wants(51));
+        assert_eq!(queue.take_first_stop(), None);
+        assert_eq!(other.take_first_stop(), Some((50, 1)));
     }
 }

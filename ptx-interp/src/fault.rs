@@ -79,8 +79,10 @@ impl<O: Observer> Worker<'_, O> {
             && let Some(a) = self.cx.memory.find(address)
             && a.access == crate::allocation::Access::ReadOnly
         {
-            let message =
-                format!("write of {bytes} bytes to constant memory at {address:#x} (`{}`)", a.name);
+            let message = format!(
+                "write of {bytes} bytes to read-only memory at {address:#x} (`{}`)",
+                a.name
+            );
             return (FaultKind::ReadOnly, message);
         }
         let small = matches!(space, Space::Generic | Space::Global | Space::Const);

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use ptx_isa::Kind;
 
-use crate::block_queue::BlockQueue;
+use crate::block_queue::{BlockQueue, Relief};
 use crate::code::{Fill, Kernel};
 use crate::geometry::Geometry;
 use crate::memory::Memory;
@@ -33,6 +33,8 @@ pub(crate) struct Grid<'a> {
     pub steps: AtomicU64,
     /// What groups print.
     pub output: Output,
+    /// Who may take over groups that have not started.
+    pub relief: Option<&'a dyn Relief>,
 }
 
 // SAFETY: the constant area behind `consts` is only read while the launch runs.
@@ -60,8 +62,15 @@ impl<'a> Grid<'a> {
             steps: AtomicU64::new(0),
             output: Output::new(params.output.clone(), groups.start),
             queue: BlockQueue::new(groups, params.threads),
+            relief: None,
             geometry,
         }
+    }
+
+    /// Lets another engine take over what has not started.
+    pub(crate) fn relieved_by(&mut self, relief: &'a dyn Relief) {
+        self.relief = Some(relief);
+        self.queue.take_at_most(4);
     }
 
     /// The start that clocks count from, unless they count instructions only.

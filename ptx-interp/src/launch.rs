@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use ptx_isa::special::Sreg;
 
+use crate::block_queue::Relief;
 use crate::code::Kernel;
 use crate::geometry::Geometry;
 use crate::grid::{Grid, constants};
@@ -24,6 +25,25 @@ pub fn launch(
     launch_observed(kernel, memory, params, &|| Nobody).0
 }
 
+/// Runs a launch whose sizes are possible, and lets another engine take over what has not started. Counts are of what
+/// this engine ran.
+///
+/// # Errors
+/// When a thread faults here.
+pub fn launch_relieved(
+    kernel: &Kernel,
+    memory: &Memory,
+    params: &LaunchParams,
+    checked: &Checked,
+    relief: &dyn Relief,
+) -> Result<Stats, LaunchError> {
+    let Checked { geometry } = checked.clone();
+    memory.launch_starts();
+    let (deadline, groups) = (params.deadline(), 0..geometry.groups());
+    let part = Part { geometry, groups, deadline, relief: Some(relief) };
+    run_groups(kernel, memory, params, part, &|| Nobody).0
+}
+
 /// Runs `kernel` with an observer per host thread; returns them with the result, also when the
 /// launch faults. When it is not possible there are none.
 pub fn launch_observed<O: Observer>(
@@ -39,7 +59,7 @@ pub fn launch_observed<O: Observer>(
     memory.launch_starts();
     let deadline = params.deadline();
     let groups = 0..geometry.groups();
-    run_groups(kernel, memory, params, geometry, groups, deadline, observer)
+    run_groups(kernel, memory, params, Part { geometry, groups, deadline, relief: None }, observer)
 }
 
 /// Runs one block of a launch without clusters, `index` counting x fastest: what engines beside
@@ -56,7 +76,8 @@ pub fn launch_block(
 ) -> Result<Stats, LaunchError> {
     let Checked { geometry } = Checked::new(kernel, params)?;
     let groups = index..(index + 1).min(geometry.groups());
-    run_groups(kernel, memory, params, geometry, groups, deadline, &|| Nobody).0
+    let part = Part { geometry, groups, deadline, relief: None };
+    run_groups(kernel, memory, params, part, &|| Nobody).0
 }
 
 /// A launch whose sizes are possible, for engines beside this one.
@@ -97,23 +118,33 @@ impl Checked {
     }
 }
 
+/// What of a launch runs.
+struct Part<'a> {
+    geometry: Geometry,
+    groups: std::ops::Range<u64>,
+    deadline: Option<Instant>,
+    relief: Option<&'a dyn Relief>,
+}
+
 /// Runs the groups of a range on host threads.
 fn run_groups<O: Observer>(
     kernel: &Kernel,
     memory: &Memory,
     params: &LaunchParams,
-    geometry: Geometry,
-    groups: std::ops::Range<u64>,
-    deadline: Option<Instant>,
+    Part { geometry, groups, deadline, relief }: Part<'_>,
     observer: &(dyn Fn() -> O + Sync),
 ) -> (Result<Stats, LaunchError>, Vec<O>) {
     let mut consts = match constants(kernel, params, &geometry) {
         Ok(consts) => consts,
         Err(error) => return (Err(error), Vec::new()),
     };
-    let grid = Grid::new(kernel, memory, params, geometry, groups, consts.ptr(), deadline);
+    let mut grid = Grid::new(kernel, memory, params, geometry, groups, consts.ptr(), deadline);
+    if let Some(relief) = relief {
+        grid.relieved_by(relief);
+    }
+    let grid = &grid;
     let results = grid.queue.run(|| {
-        let mut worker = Worker::new(&grid, observer());
+        let mut worker = Worker::new(grid, observer());
         worker.run();
         (worker.stats, worker.observer)
     });

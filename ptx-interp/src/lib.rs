@@ -59,12 +59,12 @@ mod view;
 mod worker;
 
 pub use allocation::{Access, Allocation, MemoryError, MemoryEvent, MemoryWatcher};
-pub use block_queue::BlockQueue;
+pub use block_queue::{BlockQueue, Relief};
 pub use code::Kernel;
 pub use geometry::MAX_SHARED;
 pub use inspect::{Lane, Reconvergence, Split, Waits};
 pub use lanes::Isa;
-pub use launch::{Checked, launch, launch_block, launch_observed};
+pub use launch::{Checked, launch, launch_block, launch_observed, launch_relieved};
 pub use memory::{HostSpan, Memory};
 pub use moment::{Moment, RegisterRow, place_of};
 pub use output::Output;

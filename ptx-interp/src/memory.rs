@@ -548,7 +548,7 @@ impl Memory {
         let table = self.table();
         match table.find(address) {
             Some(a) => {
-                let writable = a.access == Access::ReadWrite;
+                let writable = a.access != Access::ReadOnly;
                 Some(Span {
                     start: a.start,
                     size: a.size,

@@ -189,7 +189,7 @@ impl<O: Observer> Machine for View<'_, O> {
         self.moment.special(lane, reg)
     }
     fn is_constant(&self, address: u64) -> bool {
-        self.cx().memory.find(address).is_some_and(|a| a.access == Access::ReadOnly)
+        self.cx().memory.find(address).is_some_and(|a| a.access == Access::Constant)
     }
     fn texture(&self, handle: u64) -> Option<Arc<Texture>> {
         self.moment.grid.params.textures.get(&handle).cloned()

@@ -121,6 +121,9 @@ impl<'a, O: Observer> Worker<'a, O> {
             self.observer.block(BlockEvent::LaunchStarts { grid: self.l.geometry.grid_id });
         }
         loop {
+            if let Some(relief) = self.l.relief {
+                relief.look(&self.l.queue);
+            }
             let mut next = None;
             if open.is_empty() || fresh && open.len() < most {
                 next = range.next().or_else(|| {

@@ -40,6 +40,11 @@ pub struct SystemCall {
 pub unsafe trait Device: Sync {
     /// The allocation of global or constant memory that holds `address`.
     fn span(&self, address: u64) -> Option<Span>;
+    /// Whether a constant variable is at `address`.
+    fn is_constant(&self, address: u64) -> bool {
+        let _ = address;
+        false
+    }
     /// A number that stays while every [`Span`] that was given holds, and that no other device has; `None`: spans hold
     /// for one launch.
     fn spans_hold_while(&self) -> Option<u64> {

@@ -108,7 +108,7 @@ impl Machine for Lanes<'_, '_> {
         special(self.worker.kernel, self.worker.launch, self.worker.block, first + lane as u64, reg)
     }
     fn is_constant(&self, address: u64) -> bool {
-        self.worker.launch.device.span(address).is_some_and(|span| !span.writable)
+        self.worker.launch.device.is_constant(address)
     }
     fn texture(&self, handle: u64) -> Option<Arc<Texture>> {
         self.worker.launch.device.texture(handle)

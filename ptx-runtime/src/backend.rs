@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use ptx_interp::{Kernel, LaunchParams, Memory};
@@ -88,6 +88,8 @@ pub struct Compiled {
     pub fast_nan: bool,
     /// Whether approximate functions are the GPU's only within their bounds ([`crate::LaunchConfig::fast_approx`]).
     pub fast_approx: bool,
+    /// Blocks that the interpreter had begun when the code was there.
+    pub interpreted: u64,
 }
 
 impl fmt::Display for Engine {
@@ -106,6 +108,9 @@ impl fmt::Display for Engine {
                 }
                 if c.fast_approx {
                     f.write_str(", fast-approx")?;
+                }
+                if c.interpreted > 0 {
+                    write!(f, ", after {} blocks in the interpreter", c.interpreted)?;
                 }
                 match c.compiled_in {
                     Some(t) if c.cached => {
@@ -133,6 +138,12 @@ pub struct LaunchStats {
 }
 
 impl LaunchStats {
+    /// A launch of which compiled code ran the end, or all.
+    pub(crate) fn compiled(blocks: u64, by: Compiled) -> LaunchStats {
+        let engine = Engine::Compiled(by);
+        LaunchStats { thread_instructions: None, warp_instructions: None, blocks, engine }
+    }
+
     /// What the interpreter counted, and the engine as reports name it.
     pub fn interpreted(stats: ptx_interp::Stats, engine: Engine) -> LaunchStats {
         LaunchStats {
@@ -191,6 +202,10 @@ pub(crate) fn lasts(
 /// Thread instructions that an interpreted launch costs beside those of its threads.
 const LAUNCH: u64 = 10_000;
 
+/// Bounds of [`Worked::patience`].
+const SHORT: Duration = Duration::from_millis(1);
+const LONG: Duration = Duration::from_millis(200);
+
 /// What is known of a kernel's work.
 #[derive(Clone, Copy)]
 pub(crate) struct Worked {
@@ -207,6 +222,11 @@ pub(crate) struct Worked {
 impl Worked {
     fn new(program: &Program) -> Worked {
         Worked { before: 0, thread: estimate(program), price: price(program), launches: 0 }
+    }
+
+    /// How long a launch stays in the interpreter before code is made for it: about as long as that takes.
+    pub(crate) fn patience(self) -> Duration {
+        Duration::from_nanos(self.price.saturating_sub(self.before)).clamp(SHORT, LONG)
     }
 
     /// Thread instructions of a launch, estimated.
@@ -269,13 +289,67 @@ pub(crate) fn bundled_sizes<T>(program: &Program, with: impl FnOnce([Seen<'_>; 2
 /// Versions of a kernel's compiled code for one block shape, and for what the code may do.
 type Versions = ([u32; 3], Options, Vec<Code>);
 
+/// Code that a thread makes now.
+#[derive(Clone, PartialEq)]
+struct Flight {
+    /// A forked process has none of the threads of the other one.
+    process: u32,
+    kernel: String,
+    block: [u32; 3],
+    options: Options,
+}
+
+impl Flight {
+    fn new(kernel: &Kernel, launch: &LaunchParams, options: Options) -> Flight {
+        let (process, kernel) = (std::process::id(), kernel.name().to_owned());
+        Flight { process, kernel, block: launch.block, options }
+    }
+}
+
+/// What was compiled of a module.
+#[derive(Default)]
+struct Known {
+    /// By kernel.
+    compiled: HashMap<String, Vec<Versions>>,
+    flying: Vec<Flight>,
+}
+
+impl Known {
+    /// The versions of code for a launch's kernel, shape and options.
+    fn versions(
+        &mut self,
+        kernel: &Kernel,
+        launch: &LaunchParams,
+        options: Options,
+    ) -> &mut Vec<Code> {
+        let shapes = self.compiled.entry(kernel.name().to_owned()).or_default();
+        let same = |v: &Versions| (v.0, v.1) == (launch.block, options);
+        let at = shapes.iter().position(same).unwrap_or_else(|| {
+            shapes.push((launch.block, options, Vec::new()));
+            shapes.len() - 1
+        });
+        &mut shapes[at].2
+    }
+
+    /// The code that fits a launch, or why it cannot be compiled. Nearly every launch finds its kernel: no name is
+    /// copied then.
+    fn find(&self, kernel: &Kernel, launch: &LaunchParams, options: Options) -> Option<Code> {
+        let this = seen(launch);
+        let same = |v: &&Versions| (v.0, v.1) == (launch.block, options);
+        let versions = &self.compiled.get(kernel.name())?.iter().find(same)?.2;
+        let fits = |code: &&Code| code.as_ref().map_or(true, |code| code.fits(this));
+        versions.iter().find(fits).cloned()
+    }
+}
+
 /// Compiled code of a module's kernels, and what makes it worth having.
 #[derive(Default)]
 pub(crate) struct Codes {
     /// What came with the module.
     bundle: Bundle,
-    /// By kernel.
-    compiled: Mutex<HashMap<String, Vec<Versions>>>,
+    known: Mutex<Known>,
+    /// Code was made.
+    landed: Condvar,
     /// By kernel.
     work: Mutex<HashMap<String, Worked>>,
 }
@@ -300,29 +374,23 @@ impl Codes {
         options: Options,
     ) -> Result<(Arc<ptx_jit::Kernel>, Option<Duration>), Arc<str>> {
         let this = seen(launch);
-        let mut all = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        // Nearly every launch finds its kernel: no name is copied then.
-        let shapes = match all.get_mut(kernel.name()) {
-            Some(shapes) => shapes,
-            None => all.entry(kernel.name().to_owned()).or_default(),
-        };
-        let same = |v: &Versions| (v.0, v.1) == (launch.block, options);
-        let at = shapes.iter().position(same).unwrap_or_else(|| {
-            shapes.push((launch.block, options, Vec::new()));
-            shapes.len() - 1
-        });
-        let versions = &mut shapes[at].2;
-        for code in versions.iter() {
-            match code {
-                Ok(code) if code.fits(this) => {
-                    return Ok((Arc::clone(code), None));
-                }
-                Ok(_) => {}
-                Err(why) => return Err(Arc::clone(why)),
+        let mut known = self.known();
+        if let Some(found) = known.find(kernel, launch, options) {
+            return found.map(|code| (code, None));
+        }
+        let flight = Flight::new(kernel, launch, options);
+        while known.flying.contains(&flight) {
+            // Another thread makes it, or one for other sizes.
+            known = self.landed.wait(known).unwrap_or_else(PoisonError::into_inner);
+            if let Some(found) = known.find(kernel, launch, options) {
+                return found.map(|code| (code, None));
             }
         }
+        let version = known.versions(kernel, launch, options).len();
+        known.flying.push(flight.clone());
+        drop(known);
         let start = Instant::now();
-        let seen = (versions.len() < VERSIONS).then_some(this);
+        let seen = (version < VERSIONS).then_some(this);
         let compile = || match (self.came_along(kernel, launch, options), cache()) {
             (Some(code), _) => Ok(code),
             (None, Some(cache)) => {
@@ -335,9 +403,14 @@ impl Codes {
             Ok(code) => code.map(Arc::new).map_err(|why| Arc::from(why.to_string())),
             Err(_) => Err("the compiler failed on it; please report it".into()),
         };
+        let mut known = self.known();
+        let versions = known.versions(kernel, launch, options);
         if versions.len() <= VERSIONS {
             versions.push(code.clone());
         }
+        known.flying.retain(|f| *f != flight);
+        drop(known);
+        self.landed.notify_all();
         let code = code?;
         if !code.fits(this) {
             return Err("2^31 threads or more in a dimension".into());
@@ -345,15 +418,34 @@ impl Codes {
         Ok((code, Some(start.elapsed())))
     }
 
-    /// Whether there is compiled code for a launch.
-    pub(crate) fn has(&self, kernel: &Kernel, launch: &LaunchParams, options: Options) -> bool {
-        let this = seen(launch);
-        let all = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(kernel.name()).is_some_and(|shapes| {
-            let same = |v: &&Versions| (v.0, v.1) == (launch.block, options);
-            let fits = |code: &Code| code.as_ref().is_ok_and(|code| code.fits(this));
-            shapes.iter().find(same).is_some_and(|shape| shape.2.iter().any(fits))
-        })
+    /// Makes code for a launch on a thread of its own, unless one is at it; later launches and [`Codes::ready`] find it.
+    pub(crate) fn make_beside(
+        self: &Arc<Self>,
+        kernel: &Arc<Kernel>,
+        launch: &LaunchParams,
+        options: Options,
+    ) {
+        if self.known().flying.contains(&Flight::new(kernel, launch, options)) {
+            return;
+        }
+        let (codes, kernel, launch) = (Arc::clone(self), Arc::clone(kernel), launch.clone());
+        let make = move || drop(codes.get(&kernel, &launch, options));
+        // Without a thread the interpreter goes on.
+        let _ = std::thread::Builder::new().name("ptxrun-compile".into()).spawn(make);
+    }
+
+    /// Compiled code that is there for a launch.
+    pub(crate) fn ready(
+        &self,
+        kernel: &Kernel,
+        launch: &LaunchParams,
+        options: Options,
+    ) -> Option<Arc<ptx_jit::Kernel>> {
+        self.known().find(kernel, launch, options)?.ok()
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Code for a launch that came with the module: for small launches, or for all.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ptx_interp::report::{CodePlace, Position};
 use ptx_interp::{
-    BlockQueue, Checked, FaultKind, Kernel, LaunchParams, Memory, Output, Report, system,
+    Access, BlockQueue, Checked, FaultKind, Kernel, LaunchParams, Memory, Output, Report, system,
 };
 use ptx_isa::effect::{Fault, Machine, Sys};
 use ptx_isa::special::Sreg;
@@ -18,7 +18,7 @@ use ptx_jit::{Blocks, Device, Span, Stop, SystemCall, run_blocks};
 use crate::launch::LaunchError;
 
 /// What compiled code sees of the device.
-struct LaunchDevice<'a> {
+pub(crate) struct LaunchDevice<'a> {
     memory: &'a Memory,
     params: &'a LaunchParams,
     checked: &'a Checked,
@@ -50,6 +50,9 @@ unsafe impl Device for LaunchDevice<'_> {
     fn span(&self, address: u64) -> Option<Span> {
         let s = self.memory.host_span(address)?;
         Some(Span { start: s.start, size: s.size, writable: s.writable, host: s.host })
+    }
+    fn is_constant(&self, address: u64) -> bool {
+        self.memory.find(address).is_some_and(|a| a.access == Access::Constant)
     }
     fn spans_hold_while(&self) -> Option<u64> {
         self.memory.spans_hold_while()
@@ -102,37 +105,56 @@ pub(crate) fn run(
     work: u64,
 ) -> Result<u64, LaunchError> {
     memory.launch_starts();
-    let deadline = params.deadline();
-    let device = LaunchDevice {
+    let device = device(kernel, checked, memory, params);
+    let total: u64 = params.grid.iter().map(|n| u64::from(*n)).product();
+    let threads = if work < 2 * THREAD { 1 } else { params.threads };
+    run_queue(kernel, code, &device, &BlockQueue::new(0..total, threads))?;
+    Ok(total)
+}
+
+/// The device as a launch's compiled blocks see it.
+pub(crate) fn device<'a>(
+    kernel: &Kernel,
+    checked: &'a Checked,
+    memory: &'a Memory,
+    params: &'a LaunchParams,
+) -> LaunchDevice<'a> {
+    LaunchDevice {
         memory,
         params,
         checked,
-        deadline,
+        deadline: params.deadline(),
         pointer: u32::from(kernel.program().info.address_bits) / 8,
         output: Output::new(params.output.clone(), 0),
         texts: Mutex::default(),
         asserted: Mutex::default(),
-    };
+    }
+}
+
+/// Runs the blocks of a queue.
+pub(crate) fn run_queue(
+    kernel: &Kernel,
+    code: &ptx_jit::Kernel,
+    device: &LaunchDevice<'_>,
+    queue: &BlockQueue<Stop>,
+) -> Result<(), LaunchError> {
+    let LaunchDevice { memory, params, checked, deadline, .. } = *device;
     let launch = ptx_jit::Launch {
-        device: &device,
+        device,
         grid: params.grid,
         params: &params.params,
         symbols: &params.symbols,
         shared_bytes: checked.shared_bytes(),
     };
-    let total: u64 = params.grid.iter().map(|n| u64::from(*n)).product();
-    let threads = if work < 2 * THREAD { 1 } else { params.threads };
-    let queue = BlockQueue::new(0..total, threads);
     let resident = checked.resident(params);
     queue.run(|| {
-        let mut blocks =
-            Queued { queue: &queue, taken: 0..0, device: &device, prints: kernel.prints() };
+        let mut blocks = Queued { queue, taken: 0..0, device, prints: kernel.prints() };
         run_blocks(code, &launch, resident, &mut blocks);
     });
     let first = queue.take_first_stop();
     // Up to the fault the output of earlier blocks is complete.
     device.output.flush(first.as_ref().map_or(u64::MAX, |(block, _)| *block));
-    let Some((block, stop)) = first else { return Ok(total) };
+    let Some((block, stop)) = first else { return Ok(()) };
     // The interpreter tells the thread and its registers, or where the launch just was. It runs one block alone, which
     // may wait for what other blocks or its own first run will not do.
     let again = match stop {
@@ -144,11 +166,11 @@ pub(crate) fn run(
         Err(ptx_interp::LaunchError::Fault(told))
             if told.kind == FaultKind::Timeout && stop != Stop::Device =>
         {
-            Err(LaunchError::Fault(Box::new(report(kernel, &device, block, stop))))
+            Err(LaunchError::Fault(Box::new(report(kernel, device, block, stop))))
         }
         Err(error) => Err(LaunchError::from_engine(error)),
         // It had changed what it reads, so that it goes another way now.
-        Ok(_) => Err(LaunchError::Fault(Box::new(report(kernel, &device, block, stop)))),
+        Ok(_) => Err(LaunchError::Fault(Box::new(report(kernel, device, block, stop)))),
     }
 }
 

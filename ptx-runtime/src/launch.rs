@@ -16,6 +16,7 @@ use crate::backend::{Backend, Compiled, Engine, LaunchStats, lasts, obstacle, pa
 use crate::compiled;
 use crate::context::Context;
 use crate::module::Module;
+use crate::takeover::{self, Begun};
 use crate::tally;
 use crate::verbose;
 use crate::verified::Verified;
@@ -206,13 +207,14 @@ impl Context {
             Backend::Jit => true,
             Backend::Auto => {
                 pays(&launch, work)
-                    || codes.has(&kernel, &launch, options)
+                    || codes.ready(&kernel, &launch, options).is_some()
                     || obstacle(&launch).is_none() && lasts(&kernel, self.memory(), &launch, work)
             }
         };
+        let checked =
+            ptx_interp::Checked::new(&kernel, &launch).map_err(LaunchError::from_engine)?;
+        let memory = self.memory();
         if wanted {
-            let checked =
-                ptx_interp::Checked::new(&kernel, &launch).map_err(LaunchError::from_engine)?;
             let obstacle =
                 if checked.clustered() { Some("blocks in clusters") } else { obstacle(&launch) };
             let code = match obstacle {
@@ -221,31 +223,29 @@ impl Context {
             };
             match code {
                 Ok((code, compiled_in)) => {
-                    let memory = self.memory();
                     let blocks =
                         compiled::run(&kernel, &code, &checked, memory, &launch, work.of(&launch))?;
-                    let ptx_jit::Stats { lanes, vector_bits, code_bytes, cached, .. } = code.stats;
-                    return Ok(LaunchStats {
-                        thread_instructions: None,
-                        warp_instructions: None,
-                        blocks,
-                        engine: Engine::Compiled(Compiled {
-                            lanes,
-                            vector_bits,
-                            code_bytes,
-                            compiled_in,
-                            cached,
-                            fast_nan: options.fast_nan,
-                            fast_approx: options.fast_approx,
-                        }),
-                    });
+                    let compiled = Compiled { compiled_in, ..compiled_by(&code, options) };
+                    return Ok(LaunchStats::compiled(blocks, compiled));
                 }
                 Err(why) => engine = Engine::Fallback(why),
             }
         }
-        let stats = ptx_interp::launch(&kernel, self.memory(), &launch)
-            .map_err(LaunchError::from_engine)?;
-        codes.worked(&kernel, stats.thread_instructions);
+        let (kernel, launch, checked) = (&kernel, &launch, &checked);
+        let begun = Begun { codes, kernel, checked, memory, launch, options };
+        let (stats, taken) = match backend {
+            Backend::Auto if !wanted && begun.may_be_taken_over() => takeover::run(&begun, work)?,
+            _ => {
+                let stats = ptx_interp::launch(kernel, memory, launch);
+                (stats.map_err(LaunchError::from_engine)?, None)
+            }
+        };
+        codes.worked(kernel, stats.thread_instructions);
+        if let Some((code, blocks)) = taken {
+            let interpreted = stats.blocks;
+            let compiled = Compiled { interpreted, ..compiled_by(&code, options) };
+            return Ok(LaunchStats::compiled(interpreted + blocks, compiled));
+        }
         Ok(LaunchStats::interpreted(stats, engine))
     }
 
@@ -357,6 +357,23 @@ impl Context {
         let (known, kernel) = (checker.all().len(), spaced(module, entry, kernel, launch));
         let _ = checker.launch(&kernel, launch);
         Some((checker.all().split_off(known), kernel))
+    }
+}
+
+/// What compiled code was made of a kernel, before the launch.
+fn compiled_by(code: &ptx_jit::Kernel, options: ptx_jit::Options) -> Compiled {
+    let ptx_jit::Stats { lanes, vector_bits, code_bytes, cached, .. } = code.stats;
+    let ptx_jit::Options { fast_nan, fast_approx, .. } = options;
+    let (compiled_in, interpreted) = (None, 0);
+    Compiled {
+        lanes,
+        vector_bits,
+        code_bytes,
+        cached,
+        fast_nan,
+        fast_approx,
+        compiled_in,
+        interpreted,
     }
 }
 

@@ -46,6 +46,7 @@ mod module;
 mod quiet;
 mod rehearsal;
 mod resources;
+mod takeover;
 mod tally;
 mod verbose;
 mod verified;

@@ -78,7 +78,7 @@ impl Module {
                 return Err(LoadError::Unresolved(symbol.name.to_string()));
             }
             let access =
-                if symbol.space == Space::Const { Access::ReadOnly } else { Access::ReadWrite };
+                if symbol.space == Space::Const { Access::Constant } else { Access::ReadWrite };
             let align = u64::from(symbol.align.max(1)).next_power_of_two();
             if symbol.managed {
                 let made = managed(&module.memory, symbol.size, align, &symbol.name)?;
