@@ -13,6 +13,7 @@
 //! | [`raw`] | memory of the caller, and its way to a device |
 //! | [`callback`] | functions of the host program |
 //! | [`error`] | why an argument was refused |
+//! | `interrupt` | Ctrl-C while a kernel runs |
 //! | [`guard`] | the body of an exported function: a panic becomes a code |
 //! | [`reserve`] | memory for the time when the host has none |
 
@@ -21,6 +22,8 @@ pub mod callback;
 pub mod error;
 pub mod guard;
 pub mod input;
+#[cfg(unix)]
+pub mod interrupt;
 pub mod output;
 pub mod raw;
 pub mod reserve;

@@ -12,7 +12,7 @@ use crate::allocation::{Allocation, Kind};
 use crate::driver::{self, Driver};
 use crate::error::{Error, Result};
 use crate::handles::Handles;
-use crate::schedule;
+use crate::schedule::{self, Ticket};
 
 /// All contexts that live.
 pub static CONTEXTS: Handles<Context> = Handles::new(1);
@@ -39,6 +39,8 @@ pub struct Context {
     allocations: Mutex<BTreeMap<u64, Allocation>>,
     legacy: OnceLock<Arc<dyn Member>>,
     streams: Mutex<Vec<Weak<dyn Member>>>,
+    /// Work of streams that are destroyed, and whether the legacy stream waits for it.
+    left: Mutex<Vec<(Ticket, bool)>>,
     range: AddressRange,
 }
 
@@ -180,6 +182,7 @@ impl Context {
             allocations: Mutex::default(),
             legacy: OnceLock::new(),
             streams: Mutex::default(),
+            left: Mutex::default(),
             range,
         }))
     }
@@ -257,6 +260,21 @@ impl Context {
         for stream in self.streams() {
             schedule::wait(schedule::last(stream.queue()));
         }
+        for (ticket, _) in self.left() {
+            schedule::wait(ticket);
+        }
+    }
+
+    /// A stream is destroyed; its work, up to `last`, goes on. `blocking`: the legacy stream waits for it.
+    pub fn leave(&self, last: Ticket, blocking: bool) {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.retain(|(ticket, _)| !schedule::done(*ticket));
+        left.push((last, blocking));
+    }
+
+    /// Work of destroyed streams that may not have ended.
+    pub fn left(&self) -> Vec<(Ticket, bool)> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Marks it as ended; whether it was already.

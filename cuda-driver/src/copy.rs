@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use ptx_runtime::Memory;
+use ptx_runtime::timing::Profile;
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -140,6 +141,16 @@ impl Copy3d {
             wait |= !context.is_pinned(at.address(), extent(&self.to));
         }
         Ok(wait)
+    }
+
+    /// Nanoseconds that it takes on a device: over its link, or within its memory.
+    pub fn nanoseconds(&self, profile: &Profile) -> u64 {
+        let bytes = self.size.iter().fold(1u64, |n, d| n.saturating_mul(*d));
+        let of_host = |end: &Endpoint| matches!(end.side, Side::Host(_) | Side::Staged(_));
+        match of_host(&self.to) || of_host(&self.from) {
+            true => profile.transfer_ns(bytes),
+            false => profile.copy_ns(bytes),
+        }
     }
 
     /// Does it.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use ptx_runtime::timing::Profile;
 use ptx_runtime::{Backend, device};
 
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 
 /// What messages begin with.
@@ -21,6 +22,8 @@ pub struct Driver {
     pub backend: Backend,
     /// Ends a launch that takes longer.
     pub timeout: Option<Duration>,
+    /// What events read.
+    pub clock: Clock,
     memory: u64,
 }
 
@@ -76,8 +79,9 @@ impl Driver {
             .map_err(|error| refuse(format!("{}: {error}", device::DEVICE_VARIABLE)))?;
         let backend = Backend::from_environment().map_err(refuse)?;
         let timeout = environment::timeout().map_err(refuse)?;
+        let clock = Clock::new(environment::timing().map_err(refuse)?);
         let memory = device::budget(&profile).map_err(refuse)?;
-        Ok(Driver { profile, backend, timeout, memory })
+        Ok(Driver { profile, backend, timeout, clock, memory })
     }
 
     /// The name that programs see.

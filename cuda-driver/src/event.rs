@@ -69,10 +69,10 @@ impl Event {
             Some(Recorded { ticket, time });
     }
 
-    /// Records it now: as a node of a graph that runs.
-    pub fn stamp(&self) {
+    /// Records it at `now`: as a node of a graph that runs.
+    pub fn stamp(&self, now: Instant) {
         let time = Arc::new(OnceLock::new());
-        let _ = time.set(Instant::now());
+        let _ = time.set(now);
         self.set(Ticket::DONE, time);
     }
 

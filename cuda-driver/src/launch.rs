@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use ptx_runtime::{FaultKind, LaunchConfig, LaunchError};
+use ptx_runtime::{FaultKind, LaunchConfig, LaunchError, TimingError, timing};
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -49,14 +49,36 @@ impl KernelLaunch {
             timeout: context.driver.timeout,
             ..defaults
         };
+        #[cfg(unix)]
+        let watch = c_border::interrupt::Watch::new(true);
+        #[cfg(unix)]
+        let config = LaunchConfig { cancel: Some(watch.cancel()), ..config };
         let module = &self.function.module;
-        let launched = context.device.launch(&module.module, &self.function.name, config);
-        launched.map(|_| ()).map_err(|error| {
+        let name = &self.function.name;
+        let fail = |error: &LaunchError| {
             let text = error.render(module.module.verified(), false);
             environment::say!("{text}");
             log::note(&text);
-            code(&error)
-        })
+            code(error)
+        };
+        let clock = &context.driver.clock;
+        if !clock.is_modelled() {
+            let launched = context.device.launch(&module.module, name, config);
+            return launched.map(|_| ()).map_err(|error| fail(&error));
+        }
+        let (profile, options) = (&context.driver.profile, timing::Options::default());
+        match context.device.simulate(&module.module, name, config, profile, &options) {
+            Ok((report, _)) => {
+                clock.spend(|| (report.summary.microseconds * 1e3) as u64);
+                Ok(())
+            }
+            Err(TimingError::Launch(error)) => Err(fail(&error)),
+            Err(error) => {
+                environment::sayln!("{error}");
+                log::note(&error.to_string());
+                Err(Error::LaunchOutOfResources)
+            }
+        }
     }
 }
 

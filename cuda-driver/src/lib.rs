@@ -12,6 +12,7 @@
 //! | [`grid`] | what cooperative launches need |
 //! | [`schedule`], [`stream`], [`event`] | queues and their threads, streams and events |
 //! | [`work`], [`launch`] | what streams do |
+//! | [`clock`] | what events read |
 //! | [`capture`], [`graph`], [`user_object`] | stream capture and graphs |
 //! | [`log`] | the log of errors |
 //! | [`attributes`] | what the device answers about itself |
@@ -23,6 +24,7 @@ pub mod allocation;
 pub mod api;
 pub mod attributes;
 pub mod capture;
+pub mod clock;
 pub mod context;
 pub mod copy;
 pub mod driver;

@@ -110,6 +110,8 @@ impl Stream {
                     after.push(schedule::last(stream.queue));
                 }
             }
+            let left = context.left().into_iter().filter(|(_, blocking)| *blocking);
+            after.extend(left.map(|(ticket, _)| ticket));
         } else if self.flags & NON_BLOCKING == 0 {
             after.extend(context.legacy().map(|legacy| schedule::last(legacy.queue())));
         }

@@ -94,8 +94,16 @@ impl Work {
         match self {
             Work::Nothing | Work::Hold(_) => Ok(()),
             Work::Kernel(launch) => launch.run(context),
-            Work::Copy(copy) => copy.run(device),
-            Work::Fill(fill) => fill.run(context),
+            Work::Copy(copy) => {
+                context.driver.clock.spend(|| copy.nanoseconds(&context.driver.profile));
+                copy.run(device)
+            }
+            Work::Fill(fill) => {
+                let bytes = fill.width.saturating_mul(u64::from(fill.element));
+                let bytes = bytes.saturating_mul(fill.height);
+                context.driver.clock.spend(|| context.driver.profile.fill_ns(bytes));
+                fill.run(context)
+            }
             Work::Host(f, data) => {
                 schedule::host_runs();
                 callback::call_host(*f, *data);
@@ -108,11 +116,11 @@ impl Work {
                 Ok(())
             }
             Work::Stamp(time) => {
-                let _ = time.set(Instant::now());
+                let _ = time.set(context.driver.clock.now());
                 Ok(())
             }
             Work::Record(event) => {
-                event.stamp();
+                event.stamp(context.driver.clock.now());
                 Ok(())
             }
             Work::Await(event) => {

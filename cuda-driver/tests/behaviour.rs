@@ -131,3 +131,83 @@ fn the_log_tells_of_errors() {
     assert_eq!(call("cuLogsCurrent", &[0, 0]), 1);
     assert_eq!(call("cuLogsCurrent", &[at(&mut iterator), 1]), 1);
 }
+
+/// Work that lasts: turns until so many nanoseconds are over, then stores 7. And what constants hold.
+const LONG: &str = "\
+.version 8.0
+.target sm_80
+.address_size 64
+.const .align 4 .b32 table[4] = {1, 2, 3, 4};
+.visible .entry spin(.param .u64 ns, .param .u64 to)
+{
+    .reg .b64 %rd<6>; .reg .pred %p;
+    ld.param.u64 %rd1, [ns]; ld.param.u64 %rd5, [to]; mov.u64 %rd2, %globaltimer;
+L:  mov.u64 %rd3, %globaltimer; sub.u64 %rd4, %rd3, %rd2; setp.lt.u64 %p, %rd4, %rd1; @%p bra L;
+    st.global.u32 [%rd5], 7;
+    ret;
+}
+.visible .entry write(.param .u64 at)
+{
+    .reg .b64 %rd1;
+    ld.param.u64 %rd1, [at]; st.global.u32 [%rd1], 99; st.global.u32 [%rd1+8], 77;
+    ret;
+}
+.visible .entry read(.param .u64 to)
+{
+    .reg .b64 %rd1; .reg .b32 %r<3>;
+    ld.param.u64 %rd1, [to];
+    ld.const.u32 %r0, [table]; ld.const.u32 %r1, [table+4]; ld.const.u32 %r2, [table+8];
+    st.global.u32 [%rd1], %r0; st.global.u32 [%rd1+4], %r1; st.global.u32 [%rd1+8], %r2;
+    ret;
+}
+\0";
+
+fn words<const N: usize>(from: u64) -> [u32; N] {
+    let mut words = [0u32; N];
+    ok("cuMemcpyDtoH_v2", &[at(&mut words), from, 4 * N as u64]);
+    words
+}
+
+/// A kernel of 200 ms in a stream with these flags, which is destroyed at once; where its 7 will be.
+fn left_running(flags: u64) -> u64 {
+    let spin = function(module(LONG), "spin\0");
+    let to = alloc(64);
+    ok("cuMemsetD8_v2", &[to, 0, 64]);
+    ok("cuCtxSynchronize", &[]);
+    let mut stream = 0u64;
+    ok("cuStreamCreate", &[at(&mut stream), flags]);
+    assert_eq!(launch(spin, [1; 3], [1; 3], stream, &[200_000_000, to]), 0);
+    ok("cuStreamDestroy_v2", &[stream]);
+    to
+}
+
+/// An H100: the call returns at once, and the work goes on.
+#[test]
+fn work_of_destroyed_streams_is_waited_for() {
+    let _alone = alone();
+    context();
+    let to = left_running(1);
+    ok("cuCtxSynchronize", &[]);
+    assert_eq!(words(to), [7]);
+    // A copy is work of the legacy stream, which waits for blocking streams.
+    assert_eq!(words(left_running(0)), [7]);
+}
+
+/// An H100: `cuModuleGetGlobal` gives an address that kernels write, and later launches read what they wrote.
+#[test]
+fn constants_are_written_through_their_address() {
+    let _alone = alone();
+    context();
+    let module = module(LONG);
+    let (mut table, mut bytes, to) = (0u64, 0u64, alloc(64));
+    ok("cuModuleGetGlobal_v2", &[at(&mut table), at(&mut bytes), module, text("table\0")]);
+    let start = |name, argument: u64| {
+        assert_eq!(launch(function(module, name), [1; 3], [1; 3], 0, &[argument]), 0);
+    };
+    for wanted in [[1, 2, 3], [99, 2, 77]] {
+        start("read\0", to);
+        assert_eq!((bytes, words(to)), (16, wanted));
+        start("write\0", table);
+    }
+    ok("cuCtxSynchronize", &[]);
+}

@@ -54,7 +54,7 @@ variables! {
     VERBOSE "PTXRUN_VERBOSE" "0, 1" "says of each kernel which engine runs it, and which of its instructions are not exact";
     MEMORY "PTXRUN_MEMORY" "bytes, 8G, 75%" "device memory of a context; three quarters of the host's at most by default";
     TIMEOUT "PTXRUN_TIMEOUT" "seconds, 500ms" "ends a launch that takes longer; off by default";
-    TIMING "PTXRUN_TIMING" "0, 1" "OpenCL event times are those of the modelled device";
+    TIMING "PTXRUN_TIMING" "0, 1" "times of CUDA and OpenCL events are those of the modelled device";
     BOUNDS "PTXRUN_BOUNDS" "grain, exact" "OpenCL buffers end at the device's next grain, or at the byte that was asked for, as they do by default where memory is checked";
     CHECK "PTXRUN_CHECK" "memory, race, race+equal, init, sync, all, coverage; several with commas between" "what of kernels is checked while they run, in the interpreter; reports go to standard error";
     CHECK_REPORT "PTXRUN_CHECK_REPORT" "file" "where what checks find is added as lines of JSON, in place of standard error";

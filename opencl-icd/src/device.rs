@@ -150,17 +150,12 @@ impl Device {
 
     /// Nanoseconds that the modelled device takes to move `bytes` bytes over its link to the host.
     pub fn transfer_ns(&self, bytes: usize) -> Option<u64> {
-        let link = &self.profile.link;
-        let ns = link.latency_us * 1e3 + bytes as f64 / link.pageable_gbps.max(1e-3);
-        self.timed.then_some(ns as u64)
+        self.timed.then(|| self.profile.transfer_ns(bytes as u64))
     }
 
     /// The same for a copy within device memory.
     pub fn copy_ns(&self, bytes: usize) -> Option<u64> {
-        let p = &self.profile;
-        let per_ns = p.dram_bytes_per_cycle() * p.clock.sm_mhz / 1e3;
-        let start = f64::from(p.launch.overhead_cycles) * 1e3 / p.clock.sm_mhz;
-        self.timed.then_some((start + 2.0 * bytes as f64 / per_ns.max(1e-3)) as u64)
+        self.timed.then(|| self.profile.copy_ns(bytes as u64))
     }
 
     /// `CL_DEVICE_EXTENSIONS`

@@ -34,6 +34,7 @@ pub mod replay;
 pub mod report;
 pub mod sim;
 mod spill;
+mod transfer;
 mod unroll;
 
 pub use access::WarpAccess;

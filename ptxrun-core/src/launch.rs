@@ -182,7 +182,7 @@ fn run(loaded: &Loaded, launch: Launch) -> Result<Value, Value> {
         ..LaunchConfig::default()
     };
     #[cfg(unix)]
-    let watch = crate::interrupt::Watch::new();
+    let watch = c_border::interrupt::Watch::new(false);
     #[cfg(unix)]
     let config = LaunchConfig { cancel: Some(watch.cancel()), ..config };
     let start = Instant::now();

@@ -14,8 +14,6 @@
 //! The library has no name of its own inside (no `SONAME`): programs know it under the name of the link by which they
 //! found it, and one that only uses the Python package keeps the real `libcuda.so.1`, if there is one.
 
-#[cfg(unix)]
-mod interrupt;
 mod launch;
 mod request;
 mod session;

@@ -114,6 +114,9 @@ functions! {
             capturing.capture.invalidate();
         }
         // Its work goes on; the queue ends with the last holder.
+        if let Ok(context) = stream.context() {
+            context.leave(schedule::last(stream.queue), stream.flags & stream::NON_BLOCKING == 0);
+        }
         schedule::close(stream.queue);
         Ok(())
     }

@@ -1,12 +1,18 @@
-//! Ctrl-C while a kernel runs. Python's handler only notes the signal until this library returns, so a launch looks for
-//! it itself: while one is under way, a handler of ours stands before Python's, and ends it.
+//! Ctrl-C while a kernel runs. A program's handler often only notes the signal until the library returns (Python's
+//! does), so launches look for it themselves: while one is under way, a handler of ours stands before the program's.
 
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-/// Whether the signal came; what launches look at.
-static CAME: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+/// How often the signal came.
+static COUNT: AtomicU32 = AtomicU32::new(0);
+/// Whether it came, and whether it came again; what launches look at.
+static CAME: LazyLock<[Arc<AtomicBool>; 2]> = LazyLock::new(Default::default);
+/// Launches under way that end when it has come again.
+static PATIENT: AtomicU32 = AtomicU32::new(0);
+#[cfg(target_os = "linux")]
+const AGAIN: &[u8] = b"ptxrun: a kernel runs; Ctrl-C once more ends it\n";
 
 /// The handler before ours.
 static BEFORE: AtomicUsize = AtomicUsize::new(0);
@@ -15,7 +21,18 @@ static BEFORE: AtomicUsize = AtomicUsize::new(0);
 static UNDER_WAY: Mutex<(usize, Option<libc::sigaction>)> = Mutex::new((0, None));
 
 extern "C" fn came(signal: c_int, about: *mut libc::siginfo_t, state: *mut c_void) {
-    CAME.store(true, Ordering::Relaxed);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    CAME[count.min(1) as usize].store(true, Ordering::Relaxed);
+    #[cfg(target_os = "linux")]
+    if count == 0 && PATIENT.load(Ordering::Relaxed) > 0 {
+        // SAFETY: bytes that live as long as the process. What becomes of them is not looked at, except that the
+        // program's `errno` stays.
+        unsafe {
+            let errno = *libc::__errno_location();
+            libc::write(2, AGAIN.as_ptr().cast(), AGAIN.len());
+            *libc::__errno_location() = errno;
+        }
+    }
     let before = BEFORE.load(Ordering::Relaxed);
     if before != 0 {
         // SAFETY: a handler for signals with their arguments; one that takes only the first ignores the others.
@@ -46,16 +63,21 @@ fn ours() -> usize {
 }
 
 /// A launch under way.
-pub(crate) struct Watch(());
+pub struct Watch {
+    again: bool,
+}
 
 impl Watch {
     /// Puts our handler before the one that is there. A program without one wants nothing of the signal, or ends by it.
-    pub(crate) fn new() -> Watch {
+    /// `again`: the first signal is for the program alone, as where a device runs the kernel, and one more ends the
+    /// launch.
+    pub fn new(again: bool) -> Watch {
         let mut under_way = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
         under_way.0 += 1;
         if under_way.0 == 1 {
             // Nobody may look at it for the first time in a handler.
-            CAME.store(false, Ordering::Relaxed);
+            CAME.iter().for_each(|came| came.store(false, Ordering::Relaxed));
+            COUNT.store(0, Ordering::Relaxed);
             let handled =
                 |a: &libc::sigaction| ![libc::SIG_DFL, libc::SIG_IGN].contains(&a.sa_sigaction);
             under_way.1 = current().filter(handled);
@@ -65,12 +87,13 @@ impl Watch {
                 set(&libc::sigaction { sa_sigaction: ours(), sa_flags: flags, ..*before });
             }
         }
-        Watch(())
+        PATIENT.fetch_add(u32::from(again), Ordering::Relaxed);
+        Watch { again }
     }
 
-    /// True when the signal has come.
-    pub(crate) fn cancel(&self) -> Arc<AtomicBool> {
-        Arc::clone(&CAME)
+    /// True when the launch is to end.
+    pub fn cancel(&self) -> Arc<AtomicBool> {
+        Arc::clone(&CAME[usize::from(self.again)])
     }
 }
 
@@ -78,6 +101,7 @@ impl Drop for Watch {
     fn drop(&mut self) {
         let mut under_way = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
         under_way.0 -= 1;
+        PATIENT.fetch_sub(u32::from(self.again), Ordering::Relaxed);
         if under_way.0 == 0
             && let Some(before) = under_way.1.take()
             // The program may have set another one meanwhile.
