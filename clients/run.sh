@@ -41,6 +41,12 @@ for client; do
         venv triton triton numpy
         exec_ "$venvs/triton/bin/python" "$here/triton_kernels.py"
         check triton $?
+        # The versions of the recording.
+        venv triton36 torch==2.11.0 triton==3.6.0 numpy
+        for program in triton_language triton_tutorials; do
+            exec_ "$venvs/triton36/bin/python" "$here/$program.py" --beside "$here/$program.recorded"
+            check "$program" $?
+        done
         ;;
     nvcc)
         venv nvcc nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl

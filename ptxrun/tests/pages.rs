@@ -17,8 +17,10 @@ fn root() -> PathBuf {
 
 /// README.md and all of docs/.
 fn pages() -> Vec<PathBuf> {
-    let mut all: Vec<PathBuf> = std::fs::read_dir(root().join("docs"))
-        .unwrap()
+    let folders = ["docs", "docs/clients"].map(|folder| std::fs::read_dir(root().join(folder)));
+    let mut all: Vec<PathBuf> = folders
+        .into_iter()
+        .flat_map(|entries| entries.unwrap())
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|e| e == "md"))
         .collect();
