@@ -1,5 +1,5 @@
-"""What Triton's language has, feature by feature, with PyTorch's tensors: results are compared with NumPy's or PyTorch's
-on the CPU.
+"""What Triton's language has, feature by feature, with PyTorch's tensors: results are compared with NumPy's or
+PyTorch's on the CPU.
 
     ptxrun exec --device h200 -- python clients/triton_language.py [CATEGORY...]      # --write FILE: hashes of results
                                                                                      # --beside FILE: compares them
@@ -87,7 +87,11 @@ def empty(dtype, *size):
 def wide(tensor):
     """As NumPy knows it, without loss."""
     tensor = tensor.detach().cpu()
-    return tensor.float().numpy() if tensor.dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2) else tensor.numpy()
+    return (
+        tensor.float().numpy()
+        if tensor.dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2)
+        else tensor.numpy()
+    )
 
 
 # Binary operators -----------------------------------------------------------------------------------------------------
@@ -143,8 +147,14 @@ def binary(op, expression, function, dtype):
 
 
 for op, (expression, function) in (BINARY | WHOLE).items():
-    kernel(f"binary_{op}", "x, y, o, B: tl.constexpr", "i = tl.arange(0, B)", "a = tl.load(x + i)", "b = tl.load(y + i)",
-           f"tl.store(o + i, {expression})")
+    kernel(
+        f"binary_{op}",
+        "x, y, o, B: tl.constexpr",
+        "i = tl.arange(0, B)",
+        "a = tl.load(x + i)",
+        "b = tl.load(y + i)",
+        f"tl.store(o + i, {expression})",
+    )
     for dtype in INTS + UINTS + (FLOATS if op in BINARY else []):
         binary(op, expression, function, dtype)
 
@@ -172,8 +182,14 @@ for op, expression, function in [
     ("atan2", "libdevice.atan2(a, b)", np.arctan2),
     ("nextafter", "libdevice.nextafter(a, b)", np.nextafter),
 ]:
-    name = kernel(f"float_{op}", "x, y, o, B: tl.constexpr", "i = tl.arange(0, B)", "a = tl.load(x + i)",
-                  "b = tl.load(y + i)", f"tl.store(o + i, {expression})")
+    name = kernel(
+        f"float_{op}",
+        "x, y, o, B: tl.constexpr",
+        "i = tl.arange(0, B)",
+        "a = tl.load(x + i)",
+        "b = tl.load(y + i)",
+        f"tl.store(o + i, {expression})",
+    )
     for dtype in ["float32", "float64"]:
         if op == "div_rn" and dtype == "float64":
             continue
@@ -189,27 +205,49 @@ for op, expression, function in [
 # Unary operators ------------------------------------------------------------------------------------------------------
 
 UNARY = {
-    "neg": ("-a", lambda a: -a), "abs": ("tl.abs(a)", np.abs), "exp": ("tl.exp(a)", np.exp), "exp2": ("tl.exp2(a)", np.exp2),
+    "neg": ("-a", lambda a: -a),
+    "abs": ("tl.abs(a)", np.abs),
+    "exp": ("tl.exp(a)", np.exp),
+    "exp2": ("tl.exp2(a)", np.exp2),
     "log": ("tl.log(tl.abs(a) + 1)", lambda a: np.log(np.abs(a) + 1)),
     "log2": ("tl.log2(tl.abs(a) + 1)", lambda a: np.log2(np.abs(a) + 1)),
-    "sin": ("tl.sin(a)", np.sin), "cos": ("tl.cos(a)", np.cos), "sqrt": ("tl.sqrt(tl.abs(a))", lambda a: np.sqrt(np.abs(a))),
+    "sin": ("tl.sin(a)", np.sin),
+    "cos": ("tl.cos(a)", np.cos),
+    "sqrt": ("tl.sqrt(tl.abs(a))", lambda a: np.sqrt(np.abs(a))),
     "rsqrt": ("tl.rsqrt(tl.abs(a) + 1)", lambda a: 1 / np.sqrt(np.abs(a) + 1)),
-    "floor": ("tl.floor(a)", np.floor), "ceil": ("tl.ceil(a)", np.ceil), "erf": ("tl.erf(a)", None),
+    "floor": ("tl.floor(a)", np.floor),
+    "ceil": ("tl.ceil(a)", np.ceil),
+    "erf": ("tl.erf(a)", None),
     "sigmoid": ("tl.sigmoid(a)", lambda a: 1 / (1 + np.exp(-a))),
-    "tanh": ("libdevice.tanh(a)", np.tanh), "asin": ("libdevice.asin(a * 0.2)", lambda a: np.arcsin(a * 0.2)),
-    "acos": ("libdevice.acos(a * 0.2)", lambda a: np.arccos(a * 0.2)), "atan": ("libdevice.atan(a)", np.arctan),
-    "cbrt": ("libdevice.cbrt(a)", np.cbrt), "rint": ("libdevice.rint(a)", np.rint), "trunc": ("libdevice.trunc(a)", np.trunc),
-    "expm1": ("libdevice.expm1(a)", np.expm1), "log1p": ("libdevice.log1p(tl.abs(a))", lambda a: np.log1p(np.abs(a))),
-    "sinh": ("libdevice.sinh(a)", np.sinh), "cosh": ("libdevice.cosh(a)", np.cosh), "erfc": ("libdevice.erfc(a)", None),
-    "lgamma": ("libdevice.lgamma(tl.abs(a) + 1)", None), "tan": ("libdevice.tan(a)", np.tan),
+    "tanh": ("libdevice.tanh(a)", np.tanh),
+    "asin": ("libdevice.asin(a * 0.2)", lambda a: np.arcsin(a * 0.2)),
+    "acos": ("libdevice.acos(a * 0.2)", lambda a: np.arccos(a * 0.2)),
+    "atan": ("libdevice.atan(a)", np.arctan),
+    "cbrt": ("libdevice.cbrt(a)", np.cbrt),
+    "rint": ("libdevice.rint(a)", np.rint),
+    "trunc": ("libdevice.trunc(a)", np.trunc),
+    "expm1": ("libdevice.expm1(a)", np.expm1),
+    "log1p": ("libdevice.log1p(tl.abs(a))", lambda a: np.log1p(np.abs(a))),
+    "sinh": ("libdevice.sinh(a)", np.sinh),
+    "cosh": ("libdevice.cosh(a)", np.cosh),
+    "erfc": ("libdevice.erfc(a)", None),
+    "lgamma": ("libdevice.lgamma(tl.abs(a) + 1)", None),
+    "tan": ("libdevice.tan(a)", np.tan),
     "isnan": ("libdevice.isnan(a / 0.5).to(a.dtype)", lambda a: np.isnan(a).astype(a.dtype)),
 }
 SPECIAL = {
-    "erf": torch.special.erf, "erfc": torch.special.erfc, "lgamma": lambda a: torch.lgamma(a.abs() + 1),
+    "erf": torch.special.erf,
+    "erfc": torch.special.erfc,
+    "lgamma": lambda a: torch.lgamma(a.abs() + 1),
 }
 for op, (expression, function) in UNARY.items():
-    name = kernel(f"unary_{op}", "x, o, B: tl.constexpr", "i = tl.arange(0, B)", "a = tl.load(x + i)",
-                  f"tl.store(o + i, {expression})")
+    name = kernel(
+        f"unary_{op}",
+        "x, o, B: tl.constexpr",
+        "i = tl.arange(0, B)",
+        "a = tl.load(x + i)",
+        f"tl.store(o + i, {expression})",
+    )
     for dtype in ["float32", "float64"]:
 
         @case("unary", op, dtype)
@@ -222,8 +260,12 @@ for op, (expression, function) in UNARY.items():
 
 
 kernel("unary_not", "x, o, B: tl.constexpr", "i = tl.arange(0, B)", "tl.store(o + i, ~tl.load(x + i))")
-kernel("unary_umulhi", "x, y, o, B: tl.constexpr", "i = tl.arange(0, B)",
-       "tl.store(o + i, tl.umulhi(tl.load(x + i), tl.load(y + i)))")
+kernel(
+    "unary_umulhi",
+    "x, y, o, B: tl.constexpr",
+    "i = tl.arange(0, B)",
+    "tl.store(o + i, tl.umulhi(tl.load(x + i), tl.load(y + i)))",
+)
 for dtype in INTS + UINTS:
 
     @case("unary", "not", dtype)
@@ -246,12 +288,21 @@ for dtype in ["uint32", "uint64"]:
 
 # Conversions ----------------------------------------------------------------------------------------------------------
 
-kernel("convert", "x, o, B: tl.constexpr", "i = tl.arange(0, B)",
-       "tl.store(o + i, tl.load(x + i).to(o.dtype.element_ty))")
-kernel("bitcast", "x, o, B: tl.constexpr", "i = tl.arange(0, B)",
-       "tl.store(o + i, tl.load(x + i).to(o.dtype.element_ty, bitcast=True))")
-kernel("convert_rtz", "x, o, B: tl.constexpr", "i = tl.arange(0, B)",
-       'tl.store(o + i, tl.load(x + i).to(o.dtype.element_ty, fp_downcast_rounding="rtz"))')
+kernel(
+    "convert", "x, o, B: tl.constexpr", "i = tl.arange(0, B)", "tl.store(o + i, tl.load(x + i).to(o.dtype.element_ty))"
+)
+kernel(
+    "bitcast",
+    "x, o, B: tl.constexpr",
+    "i = tl.arange(0, B)",
+    "tl.store(o + i, tl.load(x + i).to(o.dtype.element_ty, bitcast=True))",
+)
+kernel(
+    "convert_rtz",
+    "x, o, B: tl.constexpr",
+    "i = tl.arange(0, B)",
+    'tl.store(o + i, tl.load(x + i).to(o.dtype.element_ty, fp_downcast_rounding="rtz"))',
+)
 for left in INTS + ["uint8", "float16", "bfloat16", "float32", "float64", "bool"]:
     for right in INTS + ["uint8", "float16", "bfloat16", "float32", "float64"]:
 
@@ -281,7 +332,13 @@ for left in ["float16", "bfloat16", "float32"]:
             return [(out, wide(x.to(getattr(torch, left))), 0)]
 
 
-for left, right in [("float32", "int32"), ("int32", "float32"), ("float64", "int64"), ("float16", "int16"), ("bfloat16", "int16")]:
+for left, right in [
+    ("float32", "int32"),
+    ("int32", "float32"),
+    ("float64", "int64"),
+    ("float16", "int16"),
+    ("bfloat16", "int16"),
+]:
 
     @case("convert", "bits", left, right)
     def _(left=left, right=right):
@@ -303,9 +360,18 @@ def _():
 
 kernel("reduce_pair", "a, b", "return a * 2 + b if False else tl.maximum(a, b)")
 for op in ["sum", "max", "min", "argmax", "argmin", "xor_sum"]:
-    kernel(f"reduce_{op}", "x, o, R: tl.constexpr, C: tl.constexpr, AXIS: tl.constexpr",
-           "r = tl.arange(0, R)", "c = tl.arange(0, C)", "v = tl.load(x + r[:, None] * C + c[None, :])",
-           f"z = tl.{op}(v, AXIS)", "if AXIS == 0:", "    tl.store(o + c, z)", "else:", "    tl.store(o + r, z)")
+    kernel(
+        f"reduce_{op}",
+        "x, o, R: tl.constexpr, C: tl.constexpr, AXIS: tl.constexpr",
+        "r = tl.arange(0, R)",
+        "c = tl.arange(0, C)",
+        "v = tl.load(x + r[:, None] * C + c[None, :])",
+        f"z = tl.{op}(v, AXIS)",
+        "if AXIS == 0:",
+        "    tl.store(o + c, z)",
+        "else:",
+        "    tl.store(o + r, z)",
+    )
     for dtype in ["int8", "int32", "int64", "float16", "float32", "float64", "bfloat16"]:
         if op == "xor_sum" and not dtype.startswith("int"):
             continue
@@ -320,29 +386,74 @@ for op in ["sum", "max", "min", "argmax", "argmin", "xor_sum"]:
                 if op.startswith("arg"):
                     want = getattr(np, op)(a, axis).astype("int32")
                 elif op == "sum":
-                    want = a.sum(axis, dtype="int32" if dtype == "int8" else "float32" if dtype == "float16" else a.dtype)
+                    want = a.sum(
+                        axis, dtype="int32" if dtype == "int8" else "float32" if dtype == "float16" else a.dtype
+                    )
                 elif op == "xor_sum":
                     want = np.bitwise_xor.reduce(a, axis)
                 else:
                     want = getattr(np, op)(a, axis)
-                out = empty(str(want.dtype) if not dtype.endswith("16") or op.startswith("arg") else "float32", len(want))
+                out = empty(
+                    str(want.dtype) if not dtype.endswith("16") or op.startswith("arg") else "float32", len(want)
+                )
                 getattr(K, f"reduce_{op}")[(1,)](dev(x), out, R=shape[0], C=shape[1], AXIS=axis)
-                return [(out, want, 6e-2 if dtype == "bfloat16" else 2e-2 if dtype == "float16" else 1e-5 if dtype == "float32" else 1e-12)]
+                return [
+                    (
+                        out,
+                        want,
+                        6e-2
+                        if dtype == "bfloat16"
+                        else 2e-2
+                        if dtype == "float16"
+                        else 1e-5
+                        if dtype == "float32"
+                        else 1e-12,
+                    )
+                ]
 
 
 kernel("combine_max", "a, b", "return tl.maximum(a, b)")
 kernel("combine_affine", "a, b, c, d", "return a * c, b * c + d")
-kernel("combine_welford", "m, v, w, n, s, u", "d = n - m", "t = w + u", "return m + d * u / t, v + s + d * d * w * u / t, t")
-kernel("reduce_own", "x, o, R: tl.constexpr, C: tl.constexpr", "r = tl.arange(0, R)", "c = tl.arange(0, C)",
-       "v = tl.load(x + r[:, None] * C + c[None, :])", "tl.store(o + r, tl.reduce(v, 1, combine_max))")
-kernel("reduce_tuple", "x, o, p, R: tl.constexpr, C: tl.constexpr", "r = tl.arange(0, R)", "c = tl.arange(0, C)",
-       "v = tl.load(x + r[:, None] * C + c[None, :])", "one = tl.full((R, C), 1.0, tl.float32)",
-       "m, s, n = tl.reduce((v, one * 0, one), 1, combine_welford)", "tl.store(o + r, m)", "tl.store(p + r, s / n)")
-for op, expression in [("sum", "tl.cumsum(v, AXIS, reverse=BACK)"), ("prod", "tl.cumprod(v, AXIS, reverse=BACK)"),
-                       ("max", "tl.associative_scan(v, AXIS, combine_max, reverse=BACK)")]:
-    kernel(f"scan_{op}", "x, o, R: tl.constexpr, C: tl.constexpr, AXIS: tl.constexpr, BACK: tl.constexpr",
-           "r = tl.arange(0, R)", "c = tl.arange(0, C)", "at = r[:, None] * C + c[None, :]", "v = tl.load(x + at)",
-           f"tl.store(o + at, {expression})")
+kernel(
+    "combine_welford",
+    "m, v, w, n, s, u",
+    "d = n - m",
+    "t = w + u",
+    "return m + d * u / t, v + s + d * d * w * u / t, t",
+)
+kernel(
+    "reduce_own",
+    "x, o, R: tl.constexpr, C: tl.constexpr",
+    "r = tl.arange(0, R)",
+    "c = tl.arange(0, C)",
+    "v = tl.load(x + r[:, None] * C + c[None, :])",
+    "tl.store(o + r, tl.reduce(v, 1, combine_max))",
+)
+kernel(
+    "reduce_tuple",
+    "x, o, p, R: tl.constexpr, C: tl.constexpr",
+    "r = tl.arange(0, R)",
+    "c = tl.arange(0, C)",
+    "v = tl.load(x + r[:, None] * C + c[None, :])",
+    "one = tl.full((R, C), 1.0, tl.float32)",
+    "m, s, n = tl.reduce((v, one * 0, one), 1, combine_welford)",
+    "tl.store(o + r, m)",
+    "tl.store(p + r, s / n)",
+)
+for op, expression in [
+    ("sum", "tl.cumsum(v, AXIS, reverse=BACK)"),
+    ("prod", "tl.cumprod(v, AXIS, reverse=BACK)"),
+    ("max", "tl.associative_scan(v, AXIS, combine_max, reverse=BACK)"),
+]:
+    kernel(
+        f"scan_{op}",
+        "x, o, R: tl.constexpr, C: tl.constexpr, AXIS: tl.constexpr, BACK: tl.constexpr",
+        "r = tl.arange(0, R)",
+        "c = tl.arange(0, C)",
+        "at = r[:, None] * C + c[None, :]",
+        "v = tl.load(x + at)",
+        f"tl.store(o + at, {expression})",
+    )
     for dtype in ["int32", "int64", "float32", "float64"]:
         for axis in (0, 1):
             for back in (False, True):
@@ -374,8 +485,13 @@ def _():
     return [(mean, x.numpy().mean(1), 1e-4), (variance, x.numpy().var(1), 1e-4)]
 
 
-kernel("scan_affine", "x, y, o, B: tl.constexpr", "i = tl.arange(0, B)",
-       "_, s = tl.associative_scan((tl.load(x + i), tl.load(y + i)), 0, combine_affine)", "tl.store(o + i, s)")
+kernel(
+    "scan_affine",
+    "x, y, o, B: tl.constexpr",
+    "i = tl.arange(0, B)",
+    "_, s = tl.associative_scan((tl.load(x + i), tl.load(y + i)), 0, combine_affine)",
+    "tl.store(o + i, s)",
+)
 
 
 @case("scan", "recurrence of two values")
@@ -389,9 +505,14 @@ def _():
     return [(out, np.array(want, "float32"), 1e-4)]
 
 
-kernel("sorted_rows", "x, o, R: tl.constexpr, C: tl.constexpr, DOWN: tl.constexpr", "r = tl.arange(0, R)",
-       "c = tl.arange(0, C)", "at = r[:, None] * C + c[None, :]",
-       "tl.store(o + at, tl.sort(tl.load(x + at), descending=DOWN))")
+kernel(
+    "sorted_rows",
+    "x, o, R: tl.constexpr, C: tl.constexpr, DOWN: tl.constexpr",
+    "r = tl.arange(0, R)",
+    "c = tl.arange(0, C)",
+    "at = r[:, None] * C + c[None, :]",
+    "tl.store(o + at, tl.sort(tl.load(x + at), descending=DOWN))",
+)
 for dtype in ["int32", "float32", "float16"]:
     for down in (False, True):
 
@@ -406,24 +527,55 @@ for dtype in ["int32", "float32", "float16"]:
 # Shapes ---------------------------------------------------------------------------------------------------------------
 
 for name, lines in {
-    "trans": ["v = tl.trans(tl.load(x + r[:, None] * 32 + c[None, :]))", "tl.store(o + c[:, None] * 16 + r[None, :], v)"],
-    "reshape": ["v = tl.reshape(tl.load(x + r[:, None] * 32 + c[None, :]), (512,))", "tl.store(o + tl.arange(0, 512), v)"],
+    "trans": [
+        "v = tl.trans(tl.load(x + r[:, None] * 32 + c[None, :]))",
+        "tl.store(o + c[:, None] * 16 + r[None, :], v)",
+    ],
+    "reshape": [
+        "v = tl.reshape(tl.load(x + r[:, None] * 32 + c[None, :]), (512,))",
+        "tl.store(o + tl.arange(0, 512), v)",
+    ],
     "ravel": ["v = tl.ravel(tl.load(x + r[:, None] * 32 + c[None, :]))", "tl.store(o + tl.arange(0, 512), v)"],
-    "permute": ["v = tl.permute(tl.reshape(tl.load(x + r[:, None] * 32 + c[None, :]), (16, 8, 4)), (2, 0, 1))",
-                "tl.store(o + tl.arange(0, 512), tl.reshape(v, (512,)))"],
-    "join": ["k = tl.arange(0, 256)", "v = tl.join(tl.load(x + k), tl.load(x + 256 + k))",
-             "tl.store(o + k[:, None] * 2 + tl.arange(0, 2)[None, :], v)"],
-    "split": ["v = tl.reshape(tl.load(x + tl.arange(0, 512)), (256, 2))", "p, q = tl.split(v)", "k = tl.arange(0, 256)",
-              "tl.store(o + k, p)", "tl.store(o + 256 + k, q)"],
-    "interleave": ["k = tl.arange(0, 256)", "v = tl.interleave(tl.load(x + k), tl.load(x + 256 + k))",
-                   "tl.store(o + tl.arange(0, 512), v)"],
-    "cat": ["k = tl.arange(0, 256)", "v = tl.cat(tl.load(x + k), tl.load(x + k), can_reorder=True)",
-            "tl.store(o + tl.arange(0, 512), tl.sort(v))"],
+    "permute": [
+        "v = tl.permute(tl.reshape(tl.load(x + r[:, None] * 32 + c[None, :]), (16, 8, 4)), (2, 0, 1))",
+        "tl.store(o + tl.arange(0, 512), tl.reshape(v, (512,)))",
+    ],
+    "join": [
+        "k = tl.arange(0, 256)",
+        "v = tl.join(tl.load(x + k), tl.load(x + 256 + k))",
+        "tl.store(o + k[:, None] * 2 + tl.arange(0, 2)[None, :], v)",
+    ],
+    "split": [
+        "v = tl.reshape(tl.load(x + tl.arange(0, 512)), (256, 2))",
+        "p, q = tl.split(v)",
+        "k = tl.arange(0, 256)",
+        "tl.store(o + k, p)",
+        "tl.store(o + 256 + k, q)",
+    ],
+    "interleave": [
+        "k = tl.arange(0, 256)",
+        "v = tl.interleave(tl.load(x + k), tl.load(x + 256 + k))",
+        "tl.store(o + tl.arange(0, 512), v)",
+    ],
+    "cat": [
+        "k = tl.arange(0, 256)",
+        "v = tl.cat(tl.load(x + k), tl.load(x + k), can_reorder=True)",
+        "tl.store(o + tl.arange(0, 512), tl.sort(v))",
+    ],
     "flip": ["v = tl.flip(tl.load(x + r[:, None] * 32 + c[None, :]))", "tl.store(o + r[:, None] * 32 + c[None, :], v)"],
-    "broadcast": ["v = tl.load(x + r)[:, None] + tl.load(x + c)[None, :]", "tl.store(o + r[:, None] * 32 + c[None, :], v)"],
-    "gather": ["k = (c[None, :] * 7 + r[:, None]) % 32", "v = tl.gather(tl.load(x + r[:, None] * 32 + c[None, :]), k, 1)",
-               "tl.store(o + r[:, None] * 32 + c[None, :], v)"],
-    "where": ["v = tl.load(x + r[:, None] * 32 + c[None, :])", "tl.store(o + r[:, None] * 32 + c[None, :], tl.where(v > 0, v, -v))"],
+    "broadcast": [
+        "v = tl.load(x + r)[:, None] + tl.load(x + c)[None, :]",
+        "tl.store(o + r[:, None] * 32 + c[None, :], v)",
+    ],
+    "gather": [
+        "k = (c[None, :] * 7 + r[:, None]) % 32",
+        "v = tl.gather(tl.load(x + r[:, None] * 32 + c[None, :]), k, 1)",
+        "tl.store(o + r[:, None] * 32 + c[None, :], v)",
+    ],
+    "where": [
+        "v = tl.load(x + r[:, None] * 32 + c[None, :])",
+        "tl.store(o + r[:, None] * 32 + c[None, :], tl.where(v > 0, v, -v))",
+    ],
 }.items():
     kernel(f"shape_{name}", "x, o", "r = tl.arange(0, 16)", "c = tl.arange(0, 32)", *lines)
 
@@ -434,14 +586,34 @@ def shaped(name, a):
         r, c = np.arange(16)[:, None], np.arange(32)[None, :]
         return a[r, (c * 7 + r) % 32]
     return {
-        "trans": lambda: a.T, "reshape": lambda: flat, "ravel": lambda: flat, "permute": lambda: a.reshape(16, 8, 4).transpose(2, 0, 1),
-        "join": lambda: np.stack([flat[:256], flat[256:]], 1), "split": lambda: np.concatenate([flat[::2], flat[1::2]]),
-        "interleave": lambda: np.stack([flat[:256], flat[256:]], 1), "cat": lambda: np.sort(np.tile(flat[:256], 2)),
-        "flip": lambda: a[:, ::-1], "broadcast": lambda: flat[:16, None] + flat[None, :32], "where": lambda: np.abs(a),
+        "trans": lambda: a.T,
+        "reshape": lambda: flat,
+        "ravel": lambda: flat,
+        "permute": lambda: a.reshape(16, 8, 4).transpose(2, 0, 1),
+        "join": lambda: np.stack([flat[:256], flat[256:]], 1),
+        "split": lambda: np.concatenate([flat[::2], flat[1::2]]),
+        "interleave": lambda: np.stack([flat[:256], flat[256:]], 1),
+        "cat": lambda: np.sort(np.tile(flat[:256], 2)),
+        "flip": lambda: a[:, ::-1],
+        "broadcast": lambda: flat[:16, None] + flat[None, :32],
+        "where": lambda: np.abs(a),
     }[name]()
 
 
-for name in ["trans", "reshape", "ravel", "permute", "join", "split", "interleave", "cat", "flip", "broadcast", "gather", "where"]:
+for name in [
+    "trans",
+    "reshape",
+    "ravel",
+    "permute",
+    "join",
+    "split",
+    "interleave",
+    "cat",
+    "flip",
+    "broadcast",
+    "gather",
+    "where",
+]:
     for dtype in ["int8", "float16", "float32", "int64"]:
 
         @case("shape", name, dtype)
@@ -456,10 +628,19 @@ for name in ["trans", "reshape", "ravel", "permute", "join", "split", "interleav
 # Atomics --------------------------------------------------------------------------------------------------------------
 
 for op in ["add", "max", "min", "and", "or", "xor", "xchg"]:
-    kernel(f"atomic_{op}", "x, o, old, SEM: tl.constexpr, B: tl.constexpr", "i = tl.program_id(0) * B + tl.arange(0, B)",
-           f"tl.store(old + i, tl.atomic_{op}(o + i % 64, tl.load(x + i), sem=SEM))")
+    kernel(
+        f"atomic_{op}",
+        "x, o, old, SEM: tl.constexpr, B: tl.constexpr",
+        "i = tl.program_id(0) * B + tl.arange(0, B)",
+        f"tl.store(old + i, tl.atomic_{op}(o + i % 64, tl.load(x + i), sem=SEM))",
+    )
     for dtype in ["int32", "uint32", "int64", "float32", "float16", "bfloat16", "float64"]:
-        if not dtype.startswith(("int", "uint")) and op in ("and", "or", "xor") or op in ("max", "min", "xchg") and dtype.endswith("at16"):
+        if (
+            not dtype.startswith(("int", "uint"))
+            and op in ("and", "or", "xor")
+            or op in ("max", "min", "xchg")
+            and dtype.endswith("at16")
+        ):
             continue
         if op in ("max", "min") and dtype == "bfloat16":
             continue
@@ -478,13 +659,27 @@ for op in ["add", "max", "min", "and", "or", "xor", "xchg"]:
                     have = torch.cat([out.cpu().view(1, 64), old.cpu().view(8, 64)])
                     return [(have.sort(0).values, rows.sort(0).values.numpy(), 0)]
                 a = wide(rows)
-                want = {"add": np.add, "max": np.maximum, "min": np.minimum, "and": np.bitwise_and, "or": np.bitwise_or,
-                        "xor": np.bitwise_xor}[op].reduce(a, 0)
+                want = {
+                    "add": np.add,
+                    "max": np.maximum,
+                    "min": np.minimum,
+                    "and": np.bitwise_and,
+                    "or": np.bitwise_or,
+                    "xor": np.bitwise_xor,
+                }[op].reduce(a, 0)
                 return [(out, want, 0)]
 
 
-kernel("atomic_cas_lock", "lock, o, B: tl.constexpr", "i = tl.arange(0, B)", "while tl.atomic_cas(lock, 0, 1) == 1:", "    pass",
-       "tl.store(o + i, tl.load(o + i) + 1)", "tl.debug_barrier()", "tl.atomic_xchg(lock, 0)")
+kernel(
+    "atomic_cas_lock",
+    "lock, o, B: tl.constexpr",
+    "i = tl.arange(0, B)",
+    "while tl.atomic_cas(lock, 0, 1) == 1:",
+    "    pass",
+    "tl.store(o + i, tl.load(o + i) + 1)",
+    "tl.debug_barrier()",
+    "tl.atomic_xchg(lock, 0)",
+)
 
 
 @case("atomic", "cas as a lock of 64 blocks")
@@ -496,24 +691,38 @@ def _():
 
 # Matrix products ------------------------------------------------------------------------------------------------------
 
-kernel("dot", "a, b, c, o, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TA: tl.constexpr, TB: tl.constexpr, "
-       "PRECISION: tl.constexpr, EPILOGUE: tl.constexpr, ACC: tl.constexpr",
-       "m = tl.arange(0, M)", "n = tl.arange(0, N)", "k = tl.arange(0, K)",
-       "x = tl.load(a + (m[:, None] + k[None, :] * M if TA else m[:, None] * K + k[None, :]))",
-       "y = tl.load(b + (k[:, None] + n[None, :] * K if TB else k[:, None] * N + n[None, :]))",
-       "z = tl.dot(x, y, input_precision=PRECISION, out_dtype=ACC)",
-       'if EPILOGUE == "matrix":', "    z += tl.load(c + m[:, None] * N + n[None, :])",
-       'if EPILOGUE == "rows":', "    z += tl.load(c + m)[:, None]", 'if EPILOGUE == "columns":', "    z += tl.load(c + n)[None, :]",
-       'if EPILOGUE == "softmax":', "    z = tl.exp((z - tl.max(z, 1)[:, None]).to(tl.float32))", "    z = z / tl.sum(z, 1)[:, None]",
-       'if EPILOGUE == "chain":', "    w = tl.load(c + n[:, None] * N + n[None, :])",
-       "    z = tl.dot(z.to(w.dtype), w, input_precision=PRECISION, out_dtype=ACC)",
-       "tl.store(o + m[:, None] * N + n[None, :], z)")
+kernel(
+    "dot",
+    "a, b, c, o, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TA: tl.constexpr, TB: tl.constexpr, "
+    "PRECISION: tl.constexpr, EPILOGUE: tl.constexpr, ACC: tl.constexpr",
+    "m = tl.arange(0, M)",
+    "n = tl.arange(0, N)",
+    "k = tl.arange(0, K)",
+    "x = tl.load(a + (m[:, None] + k[None, :] * M if TA else m[:, None] * K + k[None, :]))",
+    "y = tl.load(b + (k[:, None] + n[None, :] * K if TB else k[:, None] * N + n[None, :]))",
+    "z = tl.dot(x, y, input_precision=PRECISION, out_dtype=ACC)",
+    'if EPILOGUE == "matrix":',
+    "    z += tl.load(c + m[:, None] * N + n[None, :])",
+    'if EPILOGUE == "rows":',
+    "    z += tl.load(c + m)[:, None]",
+    'if EPILOGUE == "columns":',
+    "    z += tl.load(c + n)[None, :]",
+    'if EPILOGUE == "softmax":',
+    "    z = tl.exp((z - tl.max(z, 1)[:, None]).to(tl.float32))",
+    "    z = z / tl.sum(z, 1)[:, None]",
+    'if EPILOGUE == "chain":',
+    "    w = tl.load(c + n[:, None] * N + n[None, :])",
+    "    z = tl.dot(z.to(w.dtype), w, input_precision=PRECISION, out_dtype=ACC)",
+    "tl.store(o + m[:, None] * N + n[None, :], z)",
+)
 
 
 def dot(dtype, shape, warps, ta, tb, epilogue, precision):
     m, n, k = shape
 
-    @case("dot", dtype, f"{m}x{n}x{k}", f"{warps} warps", f"{'T' if ta else 'N'}{'T' if tb else 'N'}", epilogue, precision)
+    @case(
+        "dot", dtype, f"{m}x{n}x{k}", f"{warps} warps", f"{'T' if ta else 'N'}{'T' if tb else 'N'}", epilogue, precision
+    )
     def _():
         ints = dtype == "int8"
         x, y = (numbers(dtype, "dot", q, size=s) for q, s in (("x", (m, k)), ("y", (k, n))))
@@ -522,20 +731,46 @@ def dot(dtype, shape, warps, ta, tb, epilogue, precision):
         size = {"matrix": (m, n), "rows": (m,), "columns": (n,), "chain": (n, n)}.get(epilogue, (1,))
         z = numbers(dtype if epilogue == "chain" else "int32" if ints else "float32", "dot", "z", size=size)
         exact = x.int() @ y.int() if ints else x.double() @ y.double()
-        want = {"matrix": lambda: exact + z, "rows": lambda: exact + z[:, None], "columns": lambda: exact + z[None, :],
-                "softmax": lambda: torch.softmax(exact, 1), "chain": lambda: exact.to(z.dtype).double() @ z.double(),
-                "none": lambda: exact}[epilogue]()
+        want = {
+            "matrix": lambda: exact + z,
+            "rows": lambda: exact + z[:, None],
+            "columns": lambda: exact + z[None, :],
+            "softmax": lambda: torch.softmax(exact, 1),
+            "chain": lambda: exact.to(z.dtype).double() @ z.double(),
+            "none": lambda: exact,
+        }[epilogue]()
         out = empty("int32" if ints else "float64" if dtype == "float64" else "float32", m, n)
         ACC = tl.int32 if ints else tl.float64 if dtype == "float64" else tl.float32
         put = lambda t, flip: dev(t.t().contiguous() if flip else t)  # noqa: E731
-        K.dot[(1,)](put(x, ta), put(y, tb), dev(z), out, M=m, N=n, K=k, TA=ta, TB=tb, PRECISION=precision, EPILOGUE=epilogue,
-                    ACC=ACC, num_warps=warps)
-        loose = 0 if ints else 1e-10 if dtype == "float64" else 2e-2 if precision == "tf32" or epilogue == "chain" else 1e-3
+        K.dot[(1,)](
+            put(x, ta),
+            put(y, tb),
+            dev(z),
+            out,
+            M=m,
+            N=n,
+            K=k,
+            TA=ta,
+            TB=tb,
+            PRECISION=precision,
+            EPILOGUE=epilogue,
+            ACC=ACC,
+            num_warps=warps,
+        )
+        loose = (
+            0 if ints else 1e-10 if dtype == "float64" else 2e-2 if precision == "tf32" or epilogue == "chain" else 1e-3
+        )
         return [(out, want.numpy(), loose)]
 
 
 for dtype in ["float16", "bfloat16", "int8", "float32", "float64", *FP8]:
-    for shape, warps in [((16, 16, 32), 1), ((64, 64, 64), 4), ((128, 64, 32), 4), ((128, 128, 64), 8), ((32, 128, 64), 2)]:
+    for shape, warps in [
+        ((16, 16, 32), 1),
+        ((64, 64, 64), 4),
+        ((128, 64, 32), 4),
+        ((128, 128, 64), 8),
+        ((32, 128, 64), 2),
+    ]:
         if dtype == "float64" and shape[1] == 128:
             continue
         dot(dtype, shape, warps, False, False, "none", "tf32" if dtype == "float32" else "ieee")
@@ -549,15 +784,28 @@ for ta in (False, True):
 for precision in ["ieee", "tf32", "tf32x3"]:
     dot("float32", (64, 64, 64), 4, False, False, "matrix", precision)
 
-kernel("dot_batch", "a, b, o", "p = tl.arange(0, 4)[:, None, None]", "m = tl.arange(0, 32)", "k = tl.arange(0, 32)",
-       "x = tl.load(a + p * 1024 + m[None, :, None] * 32 + k[None, None, :])",
-       "y = tl.load(b + p * 1024 + m[None, :, None] * 32 + k[None, None, :])",
-       "tl.store(o + p * 1024 + m[None, :, None] * 32 + k[None, None, :], tl.dot(x, y, out_dtype=tl.float32))")
-kernel("dot_scaled", "a, sa, b, sb, o, FA: tl.constexpr, FB: tl.constexpr, PA: tl.constexpr, PB: tl.constexpr", "m = tl.arange(0, 128)",
-       "n = tl.arange(0, 64)", "x = tl.load(a + m[:, None] * (128 // PA) + tl.arange(0, 128 // PA)[None, :])",
-       "y = tl.load(b + tl.arange(0, 128 // PB)[:, None] * 64 + n[None, :])", "g = tl.arange(0, 4)",
-       "p = tl.load(sa + m[:, None] * 4 + g[None, :])", "q = tl.load(sb + n[:, None] * 4 + g[None, :])",
-       "tl.store(o + m[:, None] * 64 + n[None, :], tl.dot_scaled(x, p, FA, y, q, FB))")
+kernel(
+    "dot_batch",
+    "a, b, o",
+    "p = tl.arange(0, 4)[:, None, None]",
+    "m = tl.arange(0, 32)",
+    "k = tl.arange(0, 32)",
+    "x = tl.load(a + p * 1024 + m[None, :, None] * 32 + k[None, None, :])",
+    "y = tl.load(b + p * 1024 + m[None, :, None] * 32 + k[None, None, :])",
+    "tl.store(o + p * 1024 + m[None, :, None] * 32 + k[None, None, :], tl.dot(x, y, out_dtype=tl.float32))",
+)
+kernel(
+    "dot_scaled",
+    "a, sa, b, sb, o, FA: tl.constexpr, FB: tl.constexpr, PA: tl.constexpr, PB: tl.constexpr",
+    "m = tl.arange(0, 128)",
+    "n = tl.arange(0, 64)",
+    "x = tl.load(a + m[:, None] * (128 // PA) + tl.arange(0, 128 // PA)[None, :])",
+    "y = tl.load(b + tl.arange(0, 128 // PB)[:, None] * 64 + n[None, :])",
+    "g = tl.arange(0, 4)",
+    "p = tl.load(sa + m[:, None] * 4 + g[None, :])",
+    "q = tl.load(sb + n[:, None] * 4 + g[None, :])",
+    "tl.store(o + m[:, None] * 64 + n[None, :], tl.dot_scaled(x, p, FA, y, q, FB))",
+)
 
 
 @case("dot", "batch of 4")
@@ -600,7 +848,7 @@ for left in ["e2m1", "e4m3", "e5m2"]:
 
 # Control flow, functions, memory --------------------------------------------------------------------------------------
 
-SOURCES.append('''
+SOURCES.append("""
 @triton.jit
 def inner(a, b):
     return a * 2 + b, a - b
@@ -649,8 +897,8 @@ def histogram(x, o, B: tl.constexpr, BINS: tl.constexpr):
 @triton.jit
 def assembly(x, o, B: tl.constexpr):
     i = tl.arange(0, B)
-    v = tl.inline_asm_elementwise("lop3.b32 $0, $1, $2, 0xFF, 0x96;", "=r,r,r", [tl.load(x + i), i], dtype=tl.int32, is_pure=True,
-                                  pack=1)
+    v = tl.inline_asm_elementwise("lop3.b32 $0, $1, $2, 0xFF, 0x96;", "=r,r,r", [tl.load(x + i), i], dtype=tl.int32,
+                                  is_pure=True, pack=1)
     tl.store(o + i, v)
 
 
@@ -712,7 +960,8 @@ def host_descriptor(a, b, o, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
 
 
 @triton.jit
-def pipelined(a, b, o, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr, WS: tl.constexpr):
+def pipelined(a, b, o, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr,
+              WS: tl.constexpr):
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     n = tl.program_id(1) * BN + tl.arange(0, BN)
     k = tl.arange(0, BK)
@@ -729,7 +978,7 @@ def timed(o):
     tl.store(o, (tl.extra.cuda.globaltimer() >= a).to(tl.int32))
     tl.store(o + 1, (b < 1000).to(tl.int32))
     tl.store(o + 2, tl.extra.cuda.num_threads())
-''')
+""")
 
 
 @case("language", "loops, branches, calls")
@@ -776,8 +1025,14 @@ def _():
     out, uniform, normal = empty("int32", 1024), empty("float32", 1024), empty("float32", 1024)
     K.random_numbers[(1,)](out, uniform, normal, 11, B=1024)
     u, z = uniform.cpu().numpy(), normal.cpu().numpy()
-    fine = (0 <= u.min() and u.max() < 1 and abs(u.mean() - 0.5) < 0.05 and abs(z.mean()) < 0.15 and abs(z.std() - 1) < 0.1
-            and len(np.unique(out.cpu().numpy())) > 1000)
+    fine = (
+        0 <= u.min()
+        and u.max() < 1
+        and abs(u.mean() - 0.5) < 0.05
+        and abs(z.mean()) < 0.15
+        and abs(z.std() - 1) < 0.1
+        and len(np.unique(out.cpu().numpy())) > 1000
+    )
     # What they are is for `--beside`.
     return [(out, out.cpu().numpy(), 0), (uniform, u, 0), (normal, z, 0), (torch.tensor([fine]), np.array([True]), 0)]
 
@@ -851,8 +1106,16 @@ for dtype in ["float16", "bfloat16", "float8_e4m3fn"]:
 
         x, y = numbers(dtype, "hd1", size=(128, 128)), numbers(dtype, "hd2", size=(128, 128))
         a, b, out = dev(x), dev(y), empty("float32", 128, 128)
-        K.host_descriptor[(2, 2)](TensorDescriptor.from_tensor(a, [64, 64]), TensorDescriptor.from_tensor(b, [64, 64]), out, 128,
-                                  BM=64, BN=64, BK=64, N=128)
+        K.host_descriptor[(2, 2)](
+            TensorDescriptor.from_tensor(a, [64, 64]),
+            TensorDescriptor.from_tensor(b, [64, 64]),
+            out,
+            128,
+            BM=64,
+            BN=64,
+            BK=64,
+            N=128,
+        )
         return [(out, (x.double() @ y.double()).numpy(), 1e-2)]
 
 
@@ -861,7 +1124,11 @@ for stages in (1, 2, 3, 4):
 
         @case("memory", "pipelined product", f"{stages} stages", dtype)
         def _(dtype=dtype, stages=stages):
-            x, y, out = numbers(dtype, "p1", size=(128, 128)), numbers(dtype, "p2", size=(128, 128)), empty("float32", 128, 128)
+            x, y, out = (
+                numbers(dtype, "p1", size=(128, 128)),
+                numbers(dtype, "p2", size=(128, 128)),
+                empty("float32", 128, 128),
+            )
             K.pipelined[(2, 2)](dev(x), dev(y), out, 128, 128, 128, BM=64, BN=64, BK=32, STAGES=stages, WS=False)
             return [(out, (x.double() @ y.double()).numpy(), 2e-2)]
 
@@ -870,7 +1137,11 @@ for stages in (1, 2, 3, 4):
 def _():
     if torch.cuda.get_device_capability()[0] < 10:
         return []  # Triton's own passes fail on it there.
-    x, y, out = numbers("float16", "w1", size=(128, 128)), numbers("float16", "w2", size=(128, 128)), empty("float32", 128, 128)
+    x, y, out = (
+        numbers("float16", "w1", size=(128, 128)),
+        numbers("float16", "w2", size=(128, 128)),
+        empty("float32", 128, 128),
+    )
     K.pipelined[(1, 1)](dev(x), dev(y), out, 128, 128, 128, BM=128, BN=128, BK=64, STAGES=2, WS=True)
     return [(out, (x.double() @ y.double()).numpy(), 1e-2)]
 
@@ -885,7 +1156,9 @@ def agrees(got, want, error):
         if got.dtype.kind == "f":
             bad &= ~(np.isnan(got) & np.isnan(want))
     else:
-        bad = ~np.isclose(got.astype("float64"), want.astype("float64"), rtol=error, atol=error * max(1, np.abs(want).max() / 10))
+        bad = ~np.isclose(
+            got.astype("float64"), want.astype("float64"), rtol=error, atol=error * max(1, np.abs(want).max() / 10)
+        )
     if bad.any():
         at = int(np.argmax(bad))
         return f"{int(bad.sum())} of {bad.size} wrong, the first {got[at]!r} in place of {want[at]!r}"
@@ -927,7 +1200,10 @@ def main():
     for category, (passed, count) in score.items():
         print(f"{category}: {passed} of {count}")
     total = sum(count for _, count in score.values())
-    print(f"Triton {triton.__version__}, PyTorch {torch.__version__}: {total - len(failed)} of {total} right, {time.time() - begin:.0f} s")
+    print(
+        f"Triton {triton.__version__}, PyTorch {torch.__version__}: {total - len(failed)} of {total} right, "
+        f"{time.time() - begin:.0f} s"
+    )
     if "--write" in files:
         with open(files["--write"], "w") as file:
             json.dump(hashes, file, indent=0, sort_keys=True)

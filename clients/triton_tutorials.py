@@ -74,7 +74,9 @@ CONFIGS = [
 
 @triton.autotune(configs=CONFIGS, key=["M", "N", "K"])
 @triton.jit
-def matmul_kernel(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr, LEAKY: tl.constexpr):
+def matmul_kernel(
+    a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr, LEAKY: tl.constexpr
+):
     pid = tl.program_id(0)
     rows, columns = tl.cdiv(M, BM), tl.cdiv(N, BN)
     first = pid // (GROUP * columns) * GROUP
@@ -203,7 +205,9 @@ def layer_norm():
 
 
 @triton.jit
-def attention_forward(Q, K, V, O, L, scale, T, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, CAUSAL: tl.constexpr):
+def attention_forward(
+    Q, K, V, O, L, scale, T, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, CAUSAL: tl.constexpr
+):
     start, head = tl.program_id(0) * BM, tl.program_id(1) * T * D
     m, d = start + tl.arange(0, BM), tl.arange(0, D)
     q = tl.load(Q + head + m[:, None] * D + d[None, :])
@@ -227,8 +231,23 @@ def attention_forward(Q, K, V, O, L, scale, T, BM: tl.constexpr, BN: tl.constexp
 
 
 @triton.jit
-def attention_backward(Q, K, V, DO, L, Delta, DQ, DK, DV, scale, T, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr,
-                       CAUSAL: tl.constexpr):
+def attention_backward(
+    Q,
+    K,
+    V,
+    DO,
+    L,
+    Delta,
+    DQ,
+    DK,
+    DV,
+    scale,
+    T,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    D: tl.constexpr,
+    CAUSAL: tl.constexpr,
+):
     start, head, line = tl.program_id(0) * BN, tl.program_id(1) * T * D, tl.program_id(1) * T
     n, d = start + tl.arange(0, BN), tl.arange(0, D)
     k, v = tl.load(K + head + n[:, None] * D + d[None, :]), tl.load(V + head + n[:, None] * D + d[None, :])
@@ -261,7 +280,9 @@ def fused_attention():
         attention_forward[(T // 64, heads)](*a[:3], out, L, 0.125, T, BM=64, BN=32, D=D, CAUSAL=causal, num_stages=2)
         delta = (out.float() * a[3].float()).sum(-1)
         dq, dk, dv = (torch.zeros(heads, T, D, device="cuda") for _ in range(3))
-        attention_backward[(T // 64, heads)](*a, L, delta, dq, dk, dv, 0.125, T, BM=32, BN=64, D=D, CAUSAL=causal, num_stages=2)
+        attention_backward[(T // 64, heads)](
+            *a, L, delta, dq, dk, dv, 0.125, T, BM=32, BN=64, D=D, CAUSAL=causal, num_stages=2
+        )
         leaves = [t.double().requires_grad_() for t in (q, k, v)]
         z = leaves[0] @ leaves[1].transpose(1, 2) * 0.125
         if causal:
@@ -289,7 +310,9 @@ def extern_functions():
 
 
 @triton.jit
-def grouped_kernel(As, Bs, Cs, sizes, groups, PROGRAMS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def grouped_kernel(
+    As, Bs, Cs, sizes, groups, PROGRAMS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
+):
     tile, last = tl.program_id(0), 0
     for g in range(groups):
         M, N, K = tl.load(sizes + g * 3), tl.load(sizes + g * 3 + 1), tl.load(sizes + g * 3 + 2)
@@ -304,7 +327,9 @@ def grouped_kernel(As, Bs, Cs, sizes, groups, PROGRAMS: tl.constexpr, BM: tl.con
             k = tl.arange(0, BK)
             z = tl.zeros((BM, BN), tl.float32)
             for s in range(0, K, BK):
-                z += tl.dot(tl.load(a + m[:, None] * K + s + k[None, :]), tl.load(b + (s + k)[:, None] * N + n[None, :]))
+                z += tl.dot(
+                    tl.load(a + m[:, None] * K + s + k[None, :]), tl.load(b + (s + k)[:, None] * N + n[None, :])
+                )
             tl.store(c + m[:, None] * N + n[None, :], z.to(tl.float16))
             tile += PROGRAMS
         last += count
@@ -351,7 +376,9 @@ def persistent_matmul():
 
 
 @triton.jit
-def scaled_kernel(a, sa, b, sb, o, K: tl.constexpr, N: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def scaled_kernel(
+    a, sa, b, sb, o, K: tl.constexpr, N: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
+):
     m, n = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
     z = tl.zeros((BM, BN), tl.float32)
     for s in tl.range(0, K, BK, num_stages=2):
@@ -403,7 +430,9 @@ def main():
             wrong, hashes[name] = f"{type(error).__name__}: {lines[-1]}"[:200], "failed"
         failed += [name] if wrong else []
         print(f"{name}: {wrong or 'right'}, {time.time() - begin:.1f} s", flush=True)
-    print(f"Triton {triton.__version__}, PyTorch {torch.__version__}: {len(hashes) - len(failed)} of {len(hashes)} right")
+    print(
+        f"Triton {triton.__version__}, PyTorch {torch.__version__}: {len(hashes) - len(failed)} of {len(hashes)} right"
+    )
     if "--write" in files:
         with open(files["--write"], "w") as file:
             json.dump(hashes, file, indent=0)
@@ -412,7 +441,11 @@ def main():
             theirs = json.load(file)
         for name, ours in hashes.items():
             same = sum(a == b for a, b in zip(ours, theirs.get(name, [])))
-            print(f"{name}: {same} of {len(ours)} results have the same bits" if isinstance(ours, list) else f"{name}: {ours}")
+            print(
+                f"{name}: {same} of {len(ours)} results have the same bits"
+                if isinstance(ours, list)
+                else f"{name}: {ours}"
+            )
     return 1 if failed else 0
 
 

@@ -61,6 +61,28 @@ fn a_torch_without_cuda_stays_as_it_is() {
     assert_eq!(lines[2], "None");
 }
 
+/// Triton's benchmarks run as seldom as they can where events read the modelled clock, and as they want elsewhere.
+fn benchmarks_run_once_on_the_modelled_clock() {
+    let folder = Folder::new("benchmarks");
+    std::fs::create_dir_all(folder.file("own/triton")).unwrap();
+    folder.write("own/triton/__init__.py", "");
+    folder.write(
+        "own/triton/testing.py",
+        "def do_bench(fn, warmup=25, rep=100, quantiles=None):\n    return warmup, rep, quantiles\n",
+    );
+    let program = "from triton.testing import do_bench; print(do_bench(0), do_bench(0, 7, 8), \
+        do_bench(0, rep=9, quantiles=[1]), do_bench.__name__)";
+    let path = ("PYTHONPATH", folder.file("own"));
+    for (timing, wanted) in [
+        ("0", "(25, 100, None) (7, 8, None) (25, 9, [1]) do_bench\n"),
+        ("1", "(0, 0, None) (0, 0, None) (0, 0, [1]) do_bench\n"),
+    ] {
+        let variables = [path.clone(), ("PTXRUN_TIMING", timing.into())];
+        let out = exec(&folder, &["-c", program], &variables);
+        assert_eq!((out.status, &*out.stdout, &*out.stderr), (0, wanted, ""), "{timing}");
+    }
+}
+
 /// Runs a program of `clients`, which says how much of what it did was right. Tests run side by side: each has a folder
 /// of its own.
 fn client(name: &str, words: &[&str]) {
@@ -114,6 +136,7 @@ const TORCH: &str = "import torch; assert torch.version.cuda";
 golden::tests! {
     other_programs_see_nothing_of_it: with("0"),
     a_torch_without_cuda_stays_as_it_is: with("0"),
+    benchmarks_run_once_on_the_modelled_clock: with("0"),
     programs: with(TORCH),
     compiled_programs: with(&format!("{TORCH}; import triton")),
     features: with(TORCH),
