@@ -104,7 +104,7 @@ fn candidate(
             && i.writes.len() == 1
             && writers(i.writes[0]).count() == 1
     };
-    let compare = writers(guard).last().filter(|i| facts[*i].op == Operation::Compare)?;
+    let compare = writers(guard).next_back().filter(|i| facts[*i].op == Operation::Compare)?;
     let counts = |r: &Register| writers(*r).next().is_some_and(step);
     let fixed = |r: &Register| writers(*r).next().is_none();
     let reads = &facts[compare].instruction.reads;

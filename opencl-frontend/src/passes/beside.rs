@@ -12,14 +12,14 @@ use crate::options::Options;
 const LARGE: usize = 20_000;
 
 enum State<'s> {
-    Here(Func),
+    Here(Box<Func>),
     Elsewhere(ScopedJoinHandle<'s, Option<Func>>),
 }
 
 impl State<'_> {
     fn done(self) -> Option<Func> {
         match self {
-            State::Here(f) => Some(f),
+            State::Here(f) => Some(*f),
             State::Elsewhere(thread) => match thread.join() {
                 Ok(f) => f,
                 Err(panic) => std::panic::resume_unwind(panic),
@@ -49,7 +49,7 @@ pub fn optimize_each<K, E>(
             };
             if most == 1 || f.values.len() < LARGE {
                 optimize(&mut f, options);
-                pending.push_back((key, Ok(State::Here(f))));
+                pending.push_back((key, Ok(State::Here(Box::new(f)))));
                 continue;
             }
             while running >= most {
@@ -76,7 +76,7 @@ pub fn optimize_each<K, E>(
                 Err(_) => {
                     if let Some(mut f) = take(&place) {
                         optimize(&mut f, options);
-                        pending.push_back((key, Ok(State::Here(f))));
+                        pending.push_back((key, Ok(State::Here(Box::new(f)))));
                     }
                 }
             }
