@@ -25,6 +25,9 @@ pub(crate) struct Tile {
     pub(crate) span: u64,
 }
 
+/// What the loads of a tile have in common: the address, the bytes of each, and where in a unit of so many they begin.
+type Key = (Val, i64, i64);
+
 /// The address of a load that can be part of a tile.
 fn load(f: &Func, divergence: &Divergence, e: u32) -> Option<(Val, Mem)> {
     let info = &f.effects[e as usize];
@@ -39,15 +42,11 @@ fn load(f: &Func, divergence: &Divergence, e: u32) -> Option<(Val, Mem)> {
     (plain && even && near && wide && info.guard.is_none()).then_some((base, m))
 }
 
-/// What loads of a tile share: the address, the bytes of one, and the place of the first in a unit of so many.
-type Shared = (Val, i64, i64);
-
 /// The tile of each load that is part of one.
 pub(crate) fn tiles(f: &Func, divergence: &Divergence) -> HashMap<u32, Rc<Tile>> {
     let mut out = HashMap::new();
     for block in &f.blocks {
-        // Each load with its place.
-        let mut open: Vec<(Shared, Vec<(u32, i64)>)> = Vec::new();
+        let mut open: Vec<(Key, Vec<(u32, i64)>)> = Vec::new();
         for v in &block.insts {
             let Op::Effect(e) = f.insts[*v as usize].op else { continue };
             let Some((base, m)) = load(f, divergence, e) else { continue };

@@ -501,8 +501,7 @@ pub enum Dump {
 
 impl crate::verified::Verified {
     /// A kernel on its way to machine code for blocks of one shape, as text; `None` when there is no
-    /// such kernel. `loose`: `fast_nan` and `fast_approx` of
-    /// [`crate::LaunchConfig`].
+    /// such kernel. Then `fast_nan` and `fast_approx` of [`crate::LaunchConfig`].
     ///
     /// # Errors
     /// Why it is not compiled.
