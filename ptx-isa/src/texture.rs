@@ -302,7 +302,12 @@ impl Texture {
         }
         let value = |corner: usize| {
             if missing != Some(corner) {
-                return self.read_out(texels[corner], c & 3);
+                // Signed bytes are widened first.
+                return if self.channel == Channel::S8 && self.read_normalized {
+                    self.blend(&[(1 << FRACTION, texels[corner])], c & 3)
+                } else {
+                    self.read_out(texels[corner], c & 3)
+                };
             }
             let mut weights = [0; 8];
             weights[corner] = 1 << FRACTION;
