@@ -67,7 +67,7 @@ fn every_function_returns_whatever_it_is_called_with() {
         for first in choices(0) {
             for second in choices(1) {
                 for number in [0, 1, 5000, u64::MAX] {
-                    let mut all = [0u64; 15];
+                    let mut all = [0u64; 16];
                     for (i, ty) in entry.arguments.iter().enumerate() {
                         all[i] = match (i, *ty) {
                             (0, "usize" | "u64") => *first,

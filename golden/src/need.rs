@@ -87,7 +87,8 @@ pub fn both(one: Need, other: Need) -> Need {
     Need {
         what: format!("{} and {}", one.what, other.what),
         there: one.there && other.there,
-        in_ci: one.in_ci || other.in_ci,
+        // What is missing decides whether it is owed.
+        in_ci: one.in_ci && !one.there || other.in_ci && !other.there,
         by_itself: one.by_itself && other.by_itself,
     }
 }

@@ -7,7 +7,7 @@
 //! let made = compile("twice.cl", source, &Options::default()).unwrap();
 //! assert!(made.ptx.contains(".entry twice("));
 //! assert_eq!(made.kernels[0].args[0].name, "x");
-//! let failed = compile("twice.cl", &source.replace("*=", "*+"), &Options::default()).unwrap_err();
+//! let failed = compile("twice.cl", &source.replace("x[", "y["), &Options::default()).unwrap_err();
 //! assert!(failed.rendered.contains("twice.cl:1:"));
 //! ```
 //!

@@ -20,10 +20,10 @@
 //! let (module, findings) = ptx_parse::verify::verify(&ast, "k.ptx");
 //! assert!(module.is_some() && findings.is_empty());
 //! // All errors are found at once, each with its place.
-//! let wrong = text.replace("%r1, 1", "%r7, %f1");
+//! let wrong = text.replace("%r1, 1;", "%r7, 1; add.f32 %r2, %r1, 1;");
 //! let (module, findings) = ptx_parse::parse_and_verify(&wrong, "k.ptx");
 //! assert!(module.is_none());
-//! assert_eq!(findings.len(), 2);
+//! assert!(findings.len() >= 2);
 //! assert_eq!(&wrong[findings[0].span.range()], "%r7");
 //! ```
 

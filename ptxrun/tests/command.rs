@@ -161,13 +161,15 @@ fn wrong_usage_is_told_from_failure() {
 
 #[test]
 fn what_cannot_run_is_refused_by_name_and_line() {
+    let get = "fabric.try_get.async.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric\
+               .relaxed.sys.b128";
     let text = TWICE
-        .replace(".reg .b32 %r1;", ".reg .b32 %r1; .reg .pred %p1;")
-        .replace("ret;", "istypep.texref %p1, %rd2;\n    ret;");
+        .replace(".version 8.0\n.target sm_80", ".version 9.3\n.target sm_100")
+        .replace("ret;", &format!("{get} [%r1], [%r1, %rd1], %r1, [%r1];\n    ret;"));
     let outcome = ptxrun_with(&["-", "--block", "4", "--arg", "buf:16", "--arg", "f32:1"], &text);
     assert_eq!(outcome.status, 1);
     assert!(
-        outcome.stderr.contains("`istypep.texref` cannot run")
+        outcome.stderr.contains(&format!("`{get}` cannot run"))
             && outcome.stderr.contains("<stdin>:17:5"),
         "{}",
         outcome.stderr
