@@ -155,6 +155,12 @@ impl Host {
         (end <= *last).then_some((*start, known))
     }
 
+    /// Which bytes of the allocation that starts at an address were written, where that is not all of them or not known.
+    pub(crate) fn partly(&self, start: u64) -> Option<Written> {
+        let (end, written) = self.written.get(&start)?;
+        (!written.all(0..end - start)).then(|| written.clone())
+    }
+
     /// Which of `bytes` bytes (at most 64) nobody wrote, a bit each; memory that is not tracked is written.
     pub(crate) fn unwritten(&self, address: u64, bytes: u32) -> u64 {
         let Some((start, (end, known))) = self.written.range(..=address).next_back() else {

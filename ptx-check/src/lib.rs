@@ -15,6 +15,7 @@
 //! | `memory` | bounds by variable, faults as findings, leaks |
 //! | `race`, `known`, `shadow` | conflicting accesses that nothing orders; what threads know; last accesses |
 //! | `init`, `transfer`, `written` | values that nobody wrote; what instructions make of them; which bytes hold something |
+//! | [`screen`] | launches of compiled code: whether they need a closer look |
 //! | `sync` | barriers, member masks, mbarrier objects, deadlocks |
 //!
 //! Checked launches run one after another, each on one host thread, so that reports are the same in every run.
@@ -23,7 +24,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ptx_interp::launch::launch_observed;
-use ptx_interp::{Kernel, LaunchError, LaunchParams, Memory, MemoryEvent, MemoryWatcher, Stats};
+use ptx_interp::{
+    Kernel, LaunchError, LaunchParams, Memory, MemoryEvent, MemoryWatcher, Saved, Stats,
+};
 
 pub mod coverage;
 pub mod finding;
@@ -36,6 +39,7 @@ pub mod order;
 mod output;
 mod race;
 pub mod render;
+pub mod screen;
 mod shadow;
 mod sync;
 mod transfer;
@@ -74,6 +78,11 @@ pub struct Checker {
     faulted: AtomicBool,
     /// Of shadows of launches that have ended: to make them anew takes longer than to clear them.
     pages: Mutex<Vec<Page>>,
+    /// What screens of launches that have ended leave for the next ones, kernels that did not pass, and room for what
+    /// memory held.
+    kept: Mutex<Vec<screen::Kept>>,
+    suspects: Mutex<screen::Suspects>,
+    saved: Mutex<Saved>,
     /// There are ranges that kernels may only read, or only write.
     restricts: AtomicBool,
     /// Leaks were looked for.
@@ -109,6 +118,9 @@ impl Checker {
             turn: Mutex::default(),
             faulted: AtomicBool::new(false),
             pages: Mutex::default(),
+            kept: Mutex::default(),
+            suspects: Mutex::default(),
+            saved: Mutex::default(),
             restricts: AtomicBool::new(false),
             finished: AtomicBool::new(false),
         });

@@ -5,6 +5,7 @@ use std::ops::Range;
 use ptx_interp::observer::{Action, MemoryAccess};
 
 /// A bit for each byte; bytes behind the end count as written.
+#[derive(Clone)]
 pub(crate) struct Written {
     bytes: u64,
     bits: Vec<u64>,

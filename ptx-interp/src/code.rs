@@ -167,12 +167,18 @@ pub struct Kernel {
     /// Registers by function and number to their rows, for reports.
     pub(crate) registers: Vec<[Vec<Operand>; 3]>,
     pub(crate) prints: bool,
+    pub(crate) exposes: bool,
 }
 
 impl Kernel {
     /// Whether it has text to print: `vprintf`, or assertions that fail.
     pub fn prints(&self) -> bool {
         self.prints
+    }
+
+    /// Whether some path reads a register before it writes it.
+    pub fn exposes(&self) -> bool {
+        self.exposes
     }
 
     /// The program it was decoded from.

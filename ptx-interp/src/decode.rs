@@ -40,6 +40,7 @@ impl Kernel {
             consts: Interned::for_about(instructions / 4),
             warp: Interned::for_about(8),
             prints: false,
+            exposes: false,
         };
         let mut functions = Vec::new();
         let mut registers = Vec::new();
@@ -48,7 +49,7 @@ impl Kernel {
             functions.push(info);
             registers.push(regs);
         }
-        let Decoder { code, origin, effects, tables, calls, consts, warp, prints, .. } = d;
+        let Decoder { code, origin, effects, tables, calls, consts, warp, prints, exposes, .. } = d;
         Kernel {
             code,
             origin,
@@ -62,6 +63,7 @@ impl Kernel {
             warp_rows: warp.list,
             registers,
             prints,
+            exposes,
             program,
         }
     }
@@ -104,6 +106,7 @@ struct Decoder<'a> {
     consts: Interned<Fill>,
     warp: Interned<WarpValue>,
     prints: bool,
+    exposes: bool,
 }
 
 /// What is being decoded.
@@ -165,6 +168,7 @@ impl Decoder<'_> {
             first: false,
             block_start: 0,
         };
+        self.exposes |= fr.rows.exposes();
         let mut block_pc = Vec::with_capacity(f.blocks.len());
         for (b, block) in f.blocks.iter().enumerate() {
             block_pc.push(self.code.len() as u32);

@@ -65,7 +65,7 @@ pub use geometry::MAX_SHARED;
 pub use inspect::{Lane, Reconvergence, Split, Waits};
 pub use lanes::Isa;
 pub use launch::{Checked, launch, launch_block, launch_observed, launch_relieved};
-pub use memory::{HostSpan, Memory};
+pub use memory::{HostSpan, Memory, Saved};
 pub use moment::{Moment, RegisterRow, place_of};
 pub use output::Output;
 pub use params::{LaunchError, LaunchParams, Stats, Textures};

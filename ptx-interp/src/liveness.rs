@@ -30,6 +30,10 @@ impl Rows {
     pub(crate) fn find(&self, kind: Kind, n: u32) -> Option<u32> {
         self.registers[kind as usize].get(n as usize).copied().flatten()
     }
+    /// Whether some path reads a register before it writes it.
+    pub(crate) fn exposes(&self) -> bool {
+        !self.exposed.is_empty()
+    }
     /// Ranges of the frame that must be zero at the start, so that reading a register before
     /// writing it gives the same on every run. (Temporaries are written before they are read.)
     pub(crate) fn zero(&self) -> Vec<(u32, u32)> {

@@ -624,5 +624,8 @@ pub struct HostSpan {
     pub host: *mut u8,
 }
 
+mod saved;
 #[cfg(test)]
 mod tests;
+
+pub use saved::Saved;

@@ -15,7 +15,7 @@ use crate::entry::{self, Key, Needs};
 use crate::geometry::Geometry;
 use crate::host::target;
 use crate::kernel::{Kernel, Stats};
-use crate::options::{Options, Seen};
+use crate::options::{Options, Seen, Watched};
 use crate::range::Assumptions;
 use crate::recursion::flattened;
 use crate::unsupported::Unsupported;
@@ -63,7 +63,8 @@ pub fn find(
     let assumed = assumed(program, seen);
     let key = key(program, block, &assumed, options, target()?);
     let found = bundle.load(key, program);
-    Ok(found.map(|(blob, needs)| finish(program, block, assumed, blob, needs, true)))
+    Ok(found
+        .map(|(blob, needs)| finish(program, block, (assumed, options.watched), blob, needs, true)))
 }
 
 /// Compiles into a collection, for a [`Bundle`].
@@ -102,7 +103,7 @@ fn build(
     if let Some((store, key)) = &store
         && let Some((blob, needs)) = store.load(*key, program)
     {
-        return Ok(finish(program, block, assumed, blob, needs, true));
+        return Ok(finish(program, block, (assumed, options.watched), blob, needs, true));
     }
     let Compiled { middle, code: machine, layout } =
         compiled(program, block, &assumed, options, isa)?;
@@ -123,14 +124,14 @@ fn build(
     let lines = perf::lines(program, &machine.places);
     let name = &program.functions[0].name;
     perf::record(name, &program.module, blob.at(0) as u64, &code[..own], &lines);
-    Ok(finish(program, block, assumed, blob, needs, false))
+    Ok(finish(program, block, (assumed, options.watched), blob, needs, false))
 }
 
 /// A kernel of its machine code and of what is needed to run that.
 fn finish(
     program: &Program,
     block: [u32; 3],
-    assumed: Assumptions,
+    (assumed, watched): (Assumptions, Watched),
     blob: Blob,
     needs: Needs,
     cached: bool,
@@ -151,6 +152,7 @@ fn finish(
         assumed,
         geometry: Geometry { block, width },
         entry,
+        watched,
         _blob: blob,
         scratch: Mutex::default(),
         stats: Stats { lanes: width, vector_bits, values, code_bytes, cached },

@@ -71,5 +71,7 @@ pub(crate) struct Site {
 
 pub(crate) const SITE: usize = std::mem::size_of::<Site>();
 pub(crate) const DONE: u32 = u32::MAX;
+/// Added to the number of an effect that is only told.
+pub(crate) const WATCH: i64 = 1 << 32;
 /// Turns of loops that may wait, before another group has its turn.
 pub(crate) const PATIENCE: i64 = 100;

@@ -6,6 +6,8 @@ use ptx_isa::effect::{Fault, Machine, Sys};
 use ptx_isa::special::Sreg;
 use ptx_isa::texture::Texture;
 
+use crate::watcher::Watcher;
+
 /// Addresses of one allocation and where they lie on the host.
 #[derive(Copy, Clone, Debug)]
 pub struct Span {
@@ -63,6 +65,10 @@ pub unsafe trait Device: Sync {
         let _ = memory;
         Err(Fault::Operand { lane: call.lane, message: format!("no system has {:?}", call.sys) })
     }
+    /// Who watches the blocks of a host thread, where code is made for that ([`crate::Options::watched`]).
+    fn watcher(&self) -> Option<Box<dyn Watcher + '_>> {
+        None
+    }
     /// Asked now and then in loops: whether the launch goes on (not cancelled, not too long).
     fn go_on(&self) -> bool;
 }
@@ -101,6 +107,9 @@ pub enum Stop {
     /// An index of `brx.idx` is beyond its table.
     #[error("an index of `brx.idx` is beyond its table")]
     BranchIndex,
+    /// The [`Watcher`] said no.
+    #[error("what the launch does must be looked at closely")]
+    Watched,
     /// [`Device::go_on`] said no.
     #[error("the launch was stopped")]
     Device,

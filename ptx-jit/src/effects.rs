@@ -30,8 +30,20 @@ impl Worker<'_> {
         }
     }
 
-    /// Host memory of an access of one lane.
+    /// Host memory of an access of one lane, if nobody minds.
     pub(crate) fn resolve(
+        &mut self,
+        lane: usize,
+        space: Space,
+        address: u64,
+        bytes: u32,
+        write: bool,
+    ) -> Result<*mut u8, Fault> {
+        self.ask(lane, space, address, bytes, write)?;
+        self.find(lane, space, address, bytes, write)
+    }
+
+    fn find(
         &self,
         lane: usize,
         space: Space,
@@ -162,7 +174,7 @@ impl Worker<'_> {
 
     /// Host memory of an atomic's element of one lane.
     fn aligned(
-        &self,
+        &mut self,
         lane: usize,
         space: Space,
         address: u64,
@@ -172,6 +184,8 @@ impl Worker<'_> {
             let (lane, bytes) = (lane as u8, bytes as u32);
             return Err(Fault::Misaligned { lane, space, address, bytes, write: true });
         }
+        // It reads as well.
+        self.ask(lane, space, address, bytes as u32, false)?;
         self.resolve(lane, space, address, bytes as u32, true)
     }
 

@@ -7,6 +7,7 @@ use ptx_isa::special::Sreg;
 use ptx_isa::uop;
 
 use crate::native::{approximated, native};
+use crate::options::Watched;
 
 /// A value: index in [`Func::insts`].
 pub(crate) type Val = u32;
@@ -132,6 +133,8 @@ pub(crate) struct Func {
     pub fast_nan: bool,
     /// Whether approximate functions have code of their own ([`crate::Options::fast_approx`]).
     pub fast_approx: bool,
+    /// What a watcher is asked about.
+    pub watched: Watched,
     /// Heads of loops that may wait for another thread ([`crate::waiting`]).
     pub waits: Vec<BlockId>,
     /// Start of the PTX instruction of each value in the text, where there is one.

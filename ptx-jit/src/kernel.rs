@@ -6,7 +6,7 @@ use crate::blob::Blob;
 use crate::ctx::Ctx;
 use crate::entry::Needs;
 use crate::geometry::Geometry;
-use crate::options::Seen;
+use crate::options::{Seen, Watched};
 use crate::range::Assumptions;
 use crate::scratch::Scratch;
 use crate::thunk::Thunks;
@@ -22,6 +22,7 @@ pub struct Kernel {
     pub(crate) assumed: Assumptions,
     /// Keeps the code where `entry` and `thunks` point.
     pub(crate) _blob: Blob,
+    pub(crate) watched: Watched,
     pub(crate) scratch: Mutex<Vec<Scratch>>,
     /// Sizes for reports.
     pub stats: Stats,

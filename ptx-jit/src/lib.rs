@@ -21,6 +21,7 @@
 //! | `values`, `pure`, `ops`, `ops_bits`, `ops_words`, `approx`, `access` | scalars and slices; pure micro-ops; memory |
 //! | `form` | slices of four lanes in 128-bit vectors, or of sixteen in 512-bit ones |
 //! | `x86` | code with 512-bit vectors, which Cranelift cannot make |
+//! | `watcher`, `watch` | who is told of accesses and may end a launch; how it is told |
 //! | `reductions` | barriers at which a block agrees on a value |
 //! | `resident`, `worker`, `warp`, `system`, `lanes`, `thunk`, `ctx` | running compiled blocks and what they call |
 //! | `blob`, `entry` | machine code in memory; what is kept of a compiled kernel |
@@ -92,6 +93,8 @@ mod values;
 mod variance;
 mod waiting;
 mod warp;
+mod watch;
+mod watcher;
 mod worker;
 mod x86;
 
@@ -102,7 +105,8 @@ pub use compile::{collect, compile, compile_cached, find};
 pub use device::{Device, Launch, Span, Stop, SystemCall};
 pub use dump::{dump, dump_asm, dump_clif};
 pub use kernel::{Kernel, Stats};
-pub use options::{Options, Seen};
+pub use options::{Options, Seen, Watched};
 pub use owner::may_run;
 pub use resident::{Blocks, run_blocks};
 pub use unsupported::Unsupported;
+pub use watcher::{Touch, Touches, Watcher};

@@ -35,6 +35,7 @@ pub(crate) fn middle(
     limits::stacks(&func, block)?;
     func.fast_nan = options.fast_nan;
     func.fast_approx = options.fast_approx;
+    func.watched = options.watched;
     // The block's shape is a constant of this code, and what launches of this version agree in.
     for i in &mut func.insts {
         let Op::Special(register) = i.op else { continue };

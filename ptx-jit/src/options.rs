@@ -14,6 +14,18 @@ pub struct Seen<'a> {
     pub offset: [u32; 3],
 }
 
+/// What of a kernel's accesses compiled code asks a [`Watcher`](crate::Watcher) about.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Watched {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Accesses that leave the shared variable or the allocation that their instruction touched last.
+    Variables,
+    /// All accesses to shared and global memory.
+    Accesses,
+}
+
 /// In what compiled code may differ from the interpreter, by default in nothing, and what it is to hold.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
@@ -25,10 +37,12 @@ pub struct Options {
     pub fast_approx: bool,
     /// Bytes of local memory that a thread's calls may have.
     pub stack: u32,
+    /// What a watcher is asked about.
+    pub watched: Watched,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { fast_nan: false, fast_approx: false, stack: STACK }
+        Options { fast_nan: false, fast_approx: false, stack: STACK, watched: Watched::Nothing }
     }
 }

@@ -13,6 +13,7 @@ use ptx_isa::{Kind, Space};
 use crate::access::which::quick;
 use crate::divergence::Divergence;
 use crate::ir::{Func, Op, Val};
+use crate::options::Watched;
 use crate::variance::Variance;
 
 /// Loads of one block behind one address, all of as many bytes.
@@ -42,9 +43,13 @@ fn load(f: &Func, divergence: &Divergence, e: u32) -> Option<(Val, Mem)> {
     (plain && even && near && wide && info.guard.is_none()).then_some((base, m))
 }
 
-/// The tile of each load that is part of one.
+/// The tile of each load that is part of one. Where a watcher is asked there is none: it is told of each load, or each
+/// must stay in its variable.
 pub(crate) fn tiles(f: &Func, divergence: &Divergence) -> HashMap<u32, Rc<Tile>> {
     let mut out = HashMap::new();
+    if f.watched != Watched::Nothing {
+        return out;
+    }
     for block in &f.blocks {
         let mut open: Vec<(Key, Vec<(u32, i64)>)> = Vec::new();
         for v in &block.insts {

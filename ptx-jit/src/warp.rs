@@ -73,6 +73,7 @@ impl Machine for Lanes<'_, '_> {
         address: u64,
         out: &mut [u8],
     ) -> Result<(), Fault> {
+        self.worker.untold(lane)?;
         let p = self.worker.resolve(lane as usize, space, address, out.len() as u32, false)?;
         // SAFETY: `resolve` found the bytes readable; device memory and `out` do not overlap.
         unsafe { std::ptr::copy_nonoverlapping(p, out.as_mut_ptr(), out.len()) };
@@ -86,6 +87,7 @@ impl Machine for Lanes<'_, '_> {
         address: u64,
         data: &[u8],
     ) -> Result<(), Fault> {
+        self.worker.untold(lane)?;
         let p = self.worker.resolve(lane as usize, space, address, data.len() as u32, true)?;
         // SAFETY: `resolve` found the bytes writable; device memory and `data` do not overlap.
         unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), p, data.len()) };
@@ -100,6 +102,7 @@ impl Machine for Lanes<'_, '_> {
         bytes: u8,
         f: &mut dyn FnMut(u64) -> u64,
     ) -> Result<u64, Fault> {
+        self.worker.untold(lane)?;
         self.worker.update(lane as usize, space, address, bytes, f)
     }
     fn special(&self, lane: u8, reg: Sreg) -> u64 {
@@ -119,6 +122,9 @@ impl Worker<'_> {
     /// One operation over the lanes `on`.
     pub(crate) fn warp(&mut self, info: &Slow, op: &WarpOp, on: &[usize]) -> Result<(), Fault> {
         let mask = on.iter().fold(0, |m, l| m | 1u32 << l);
+        if let Some(n) = op.members {
+            self.ask_members(info, n as usize, mask)?;
+        }
         let mut view = Lanes::new(self, info, mask);
         match (op.run)(&mut view, op)? {
             Flow::Next => Ok(()),

@@ -4,14 +4,16 @@ use ptx_isa::Space;
 use ptx_isa::effect::{Atom, Effect, Fault, Mem, window};
 use ptx_isa::special::Sreg;
 
-use crate::ctx::{Ctx, DONE, PATIENCE, Site};
+use crate::ctx::{Ctx, DONE, PATIENCE, Site, WATCH};
 use crate::device::{Launch, Stop};
 use crate::kernel::Kernel;
 use crate::layout::{Layout, REACH, SiteInfo};
+use crate::options::Watched;
 use crate::reductions::Reductions;
 use crate::scratch::{Line, Scratch, grow, grow_local};
 use crate::special::{same_in_a_row, special};
 use crate::thunk::Thunks;
+use crate::watcher::Watcher;
 
 /// Loop turns between two looks at the device's limits.
 const FUEL: i64 = 1 << 20;
@@ -45,6 +47,9 @@ pub(crate) struct Worker<'a> {
     pub(crate) params: Vec<u64>,
     pub(crate) block: [u32; 3],
     pub(crate) reductions: Reductions,
+    pub(crate) watcher: Option<Box<dyn Watcher + 'a>>,
+    /// The block that the watcher knows of.
+    pub(crate) watched_block: Option<[u32; 3]>,
     /// `%ctaid.x` of the first block of the call.
     first: u64,
     started: bool,
@@ -95,6 +100,12 @@ impl<'a> Worker<'a> {
             params,
             block: [0; 3],
             reductions: Reductions::default(),
+            watcher: if kernel.watched == Watched::Nothing {
+                None
+            } else {
+                launch.device.watcher()
+            },
+            watched_block: None,
             first: 0,
             started: false,
             stop: None,
@@ -102,7 +113,8 @@ impl<'a> Worker<'a> {
         let shared = worker.scratch.shared.as_mut_ptr().cast::<u8>();
         let spans = launch.device.spans_hold_while();
         let before = std::mem::replace(&mut worker.scratch.spans, spans);
-        let known = spans.is_some() && before == spans;
+        // Who watches is asked anew in each launch.
+        let known = spans.is_some() && before == spans && worker.watcher.is_none();
         for (n, info) in kernel.needs.layout.sites.iter().enumerate() {
             if known && worker.is_global(n) {
                 continue;
@@ -248,6 +260,7 @@ impl<'a> Worker<'a> {
                 if barriers == 0 || self.scratch.resume.iter().all(|r| *r == DONE) {
                     return Ok(Progress::Done);
                 }
+                self.tell_barrier()?;
             } else if self.hold_others(barriers) {
                 if !self.launch.device.go_on() {
                     return Err(Stop::Device);
@@ -308,6 +321,9 @@ impl<'a> Worker<'a> {
 
     /// One effect by the slow way.
     fn effect(&mut self, e: usize, site: i64) -> Result<(), Stop> {
+        if self.watcher.is_some() {
+            self.tell_access(e)?;
+        }
         let kernel = self.kernel;
         let info = &kernel.needs.effects[e];
         self.block[0] = self.ctx().special[Sreg::CtaidX as usize] as u32;
@@ -332,6 +348,9 @@ impl<'a> Worker<'a> {
             Effect::Fence(_) | Effect::AsyncGroup(_) | Effect::Brkpt | Effect::Yield => Ok(()),
         };
         if let Err(fault) = done {
+            if matches!(fault, Fault::Stopped { .. }) {
+                return Err(Stop::Watched);
+            }
             let lane = match &fault {
                 Fault::OutOfBounds { lane, .. }
                 | Fault::Misaligned { lane, .. }
@@ -353,7 +372,7 @@ impl<'a> Worker<'a> {
         | Effect::Atom(Atom { place, .. }) = &info.effect
             && let Some(l) = on.first()
             && site >= 0
-            && place.space != Space::Shared
+            && (place.space != Space::Shared || kernel.watched == Watched::Variables)
         {
             let write = !matches!(info.effect, Effect::Ld(_));
             let address = self.address(info, *l, place.offset);
@@ -366,6 +385,11 @@ impl<'a> Worker<'a> {
     fn learn(&mut self, site: usize, space: Space, address: u64, write: bool) {
         let shared = self.ctx().shared as u64;
         let in_shared = address.wrapping_sub(window::SHARED) < window::SHARED_CTA;
+        if self.kernel.watched == Watched::Variables
+            && (space == Space::Shared || space == Space::Generic && in_shared)
+        {
+            return self.learn_variable(site, space, address);
+        }
         let (start, size, host) = if space == Space::Generic && in_shared {
             (window::SHARED, self.launch.shared_bytes as u64, shared)
         } else {
@@ -383,13 +407,35 @@ impl<'a> Worker<'a> {
             self.set_site(site, Site { start: start + skip, room, host: host + skip });
         }
     }
+
+    /// Remembers the shared variable that the access touched.
+    fn learn_variable(&mut self, site: usize, space: Space, address: u64) {
+        let window = if space == Space::Shared { 0 } else { window::SHARED };
+        let Some(range) = self.watcher.as_ref().and_then(|w| w.variable(address - window)) else {
+            return;
+        };
+        let info = &self.kernel.needs.layout.sites[site];
+        if !range.start.is_multiple_of(info.unit) {
+            return;
+        }
+        let room = room(info, range.end - range.start);
+        if room > 0 {
+            let host = self.ctx().shared as u64 + range.start;
+            self.set_site(site, Site { start: window + range.start, room, host });
+        }
+    }
 }
 
 /// Entry of compiled code into [`Worker::effect`]; not 0 when the block must stop.
 unsafe extern "C" fn run_effect(ctx: *mut Ctx, e: u64, site: i64) -> u64 {
     // SAFETY: `run` put a pointer to itself there, and is waiting for the code.
     let worker = unsafe { &mut *(*ctx).worker.cast::<Worker<'_>>() };
-    match worker.effect(e as usize, site) {
+    let done = if e & WATCH as u64 != 0 {
+        worker.tell_access((e ^ WATCH as u64) as usize)
+    } else {
+        worker.effect(e as usize, site)
+    };
+    match done {
         Ok(()) => 0,
         Err(stop) => {
             worker.stop = Some(stop);

@@ -137,6 +137,25 @@ pub struct LaunchStats {
     pub engine: Engine,
 }
 
+impl Compiled {
+    /// What compiled code was made of a kernel, before the launch.
+    pub(crate) fn by(code: &ptx_jit::Kernel, options: Options) -> Compiled {
+        let ptx_jit::Stats { lanes, vector_bits, code_bytes, cached, .. } = code.stats;
+        let Options { fast_nan, fast_approx, .. } = options;
+        let (compiled_in, interpreted) = (None, 0);
+        Compiled {
+            lanes,
+            vector_bits,
+            code_bytes,
+            cached,
+            fast_nan,
+            fast_approx,
+            compiled_in,
+            interpreted,
+        }
+    }
+}
+
 impl LaunchStats {
     /// A launch of which compiled code ran the end, or all.
     pub(crate) fn compiled(blocks: u64, by: Compiled) -> LaunchStats {

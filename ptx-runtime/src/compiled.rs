@@ -6,16 +6,18 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use ptx_check::screen::Screening;
 use ptx_interp::report::{CodePlace, Position};
 use ptx_interp::{
-    Access, BlockQueue, Checked, FaultKind, Kernel, LaunchParams, Memory, Output, Report, system,
+    Access, BlockQueue, Checked, FaultKind, Kernel, LaunchError, LaunchParams, Memory, Output,
+    Report, system,
 };
 use ptx_isa::effect::{Fault, Machine, Sys};
 use ptx_isa::special::Sreg;
 use ptx_isa::texture::Texture;
-use ptx_jit::{Blocks, Device, Span, Stop, SystemCall, run_blocks};
+use ptx_jit::{Blocks, Device, Span, Stop, SystemCall, Watcher, run_blocks};
 
-use crate::launch::LaunchError;
+use crate::watcher::watcher;
 
 /// What compiled code sees of the device.
 pub(crate) struct LaunchDevice<'a> {
@@ -30,6 +32,8 @@ pub(crate) struct LaunchDevice<'a> {
     texts: Mutex<BTreeMap<u64, Vec<u8>>>,
     /// Blocks with an assertion that failed.
     asserted: Mutex<Vec<u64>>,
+    /// What looks at a checked launch.
+    screening: Option<&'a Screening<'a>>,
 }
 
 impl LaunchDevice<'_> {
@@ -86,6 +90,9 @@ unsafe impl Device for LaunchDevice<'_> {
             }
         }
     }
+    fn watcher(&self) -> Option<Box<dyn Watcher + '_>> {
+        self.screening.map(|screening| watcher(screening.screen()))
+    }
     fn go_on(&self) -> bool {
         let cancelled = self.params.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed));
         !cancelled && self.deadline.is_none_or(|d| Instant::now() <= d)
@@ -105,19 +112,29 @@ pub(crate) fn run(
     work: u64,
 ) -> Result<u64, LaunchError> {
     memory.launch_starts();
-    let device = device(kernel, checked, memory, params);
-    let total: u64 = params.grid.iter().map(|n| u64::from(*n)).product();
-    let threads = if work < 2 * THREAD { 1 } else { params.threads };
-    run_queue(kernel, code, &device, &BlockQueue::new(0..total, threads))?;
+    let device = device(kernel, checked, memory, params, None);
+    let total = total(params);
+    run_queue(kernel, code, &device, &BlockQueue::new(0..total, threads(params, work)))?;
     Ok(total)
 }
 
-/// The device as a launch's compiled blocks see it.
+/// Blocks of the grid.
+pub(crate) fn total(params: &LaunchParams) -> u64 {
+    params.grid.iter().map(|n| u64::from(*n)).product()
+}
+
+/// Host threads for about `work` thread instructions.
+pub(crate) fn threads(params: &LaunchParams, work: u64) -> usize {
+    if work < 2 * THREAD { 1 } else { params.threads }
+}
+
+/// The device as a launch's compiled blocks see it; `screening`: what looks at a checked launch.
 pub(crate) fn device<'a>(
     kernel: &Kernel,
     checked: &'a Checked,
     memory: &'a Memory,
     params: &'a LaunchParams,
+    screening: Option<&'a Screening<'a>>,
 ) -> LaunchDevice<'a> {
     LaunchDevice {
         memory,
@@ -128,17 +145,46 @@ pub(crate) fn device<'a>(
         output: Output::new(params.output.clone(), 0),
         texts: Mutex::default(),
         asserted: Mutex::default(),
+        screening,
     }
 }
 
-/// Runs the blocks of a queue.
+/// Runs the blocks of a queue; a stop is told as the interpreter sees it.
 pub(crate) fn run_queue(
     kernel: &Kernel,
     code: &ptx_jit::Kernel,
     device: &LaunchDevice<'_>,
     queue: &BlockQueue<Stop>,
 ) -> Result<(), LaunchError> {
-    let LaunchDevice { memory, params, checked, deadline, .. } = *device;
+    let Err((block, stop)) = run_to_stop(kernel, code, device, queue) else { return Ok(()) };
+    let LaunchDevice { memory, params, deadline, .. } = *device;
+    // The interpreter tells the thread and its registers, or where the launch just was. It runs one block alone, which
+    // may wait for what other blocks or its own first run will not do.
+    let again = match stop {
+        Stop::Device => Some(Instant::now()),
+        _ if code.waits() => Instant::now().checked_add(AGAIN),
+        _ => deadline,
+    };
+    match ptx_interp::launch_block(kernel, memory, params, block, again) {
+        Err(LaunchError::Fault(told))
+            if told.kind == FaultKind::Timeout && stop != Stop::Device =>
+        {
+            Err(LaunchError::Fault(Box::new(report(kernel, device, block, stop))))
+        }
+        Err(error) => Err(error),
+        // It had changed what it reads, so that it goes another way now.
+        Ok(_) => Err(LaunchError::Fault(Box::new(report(kernel, device, block, stop)))),
+    }
+}
+
+/// Runs the blocks of a queue; the first that stopped, and why.
+pub(crate) fn run_to_stop(
+    kernel: &Kernel,
+    code: &ptx_jit::Kernel,
+    device: &LaunchDevice<'_>,
+    queue: &BlockQueue<Stop>,
+) -> Result<(), (u64, Stop)> {
+    let LaunchDevice { params, checked, .. } = *device;
     let launch = ptx_jit::Launch {
         device,
         grid: params.grid,
@@ -154,24 +200,7 @@ pub(crate) fn run_queue(
     let first = queue.take_first_stop();
     // Up to the fault the output of earlier blocks is complete.
     device.output.flush(first.as_ref().map_or(u64::MAX, |(block, _)| *block));
-    let Some((block, stop)) = first else { return Ok(()) };
-    // The interpreter tells the thread and its registers, or where the launch just was. It runs one block alone, which
-    // may wait for what other blocks or its own first run will not do.
-    let again = match stop {
-        Stop::Device => Some(Instant::now()),
-        _ if code.waits() => Instant::now().checked_add(AGAIN),
-        _ => deadline,
-    };
-    match ptx_interp::launch_block(kernel, memory, params, block, again) {
-        Err(ptx_interp::LaunchError::Fault(told))
-            if told.kind == FaultKind::Timeout && stop != Stop::Device =>
-        {
-            Err(LaunchError::Fault(Box::new(report(kernel, device, block, stop))))
-        }
-        Err(error) => Err(LaunchError::from_engine(error)),
-        // It had changed what it reads, so that it goes another way now.
-        Ok(_) => Err(LaunchError::Fault(Box::new(report(kernel, device, block, stop)))),
-    }
+    first.map_or(Ok(()), Err)
 }
 
 /// Longest time for which the interpreter looks for a fault that compiled code has found, where threads wait for
@@ -234,6 +263,8 @@ fn report(kernel: &Kernel, device: &LaunchDevice<'_>, block: u64, stop: Stop) ->
         Stop::Fault { .. } if device.asserted().contains(&block) => FaultKind::Assertion,
         Stop::Fault { .. } => FaultKind::Operand,
         Stop::BranchIndex => FaultKind::BranchIndex,
+        // Such launches are interpreted as a whole, so that nobody asks.
+        Stop::Watched => FaultKind::Operand,
         Stop::Device if params.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed)) => {
             FaultKind::Cancelled
         }

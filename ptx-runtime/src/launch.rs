@@ -16,6 +16,7 @@ use crate::backend::{Backend, Compiled, Engine, LaunchStats, lasts, obstacle, pa
 use crate::compiled;
 use crate::context::Context;
 use crate::module::Module;
+use crate::screened;
 use crate::takeover::{self, Begun};
 use crate::tally;
 use crate::verbose;
@@ -191,15 +192,29 @@ impl Context {
         let LaunchConfig { fast_nan, fast_approx, .. } = config;
         let since = Instant::now();
         let (kernel, mut launch) = self.prepare(module, entry, config)?;
-        let options = ptx_jit::Options { fast_nan, fast_approx, stack: launch.stack_bytes };
+        let stack = launch.stack_bytes;
+        let options = ptx_jit::Options { fast_nan, fast_approx, stack, ..Default::default() };
         launch.since = Some(since);
-        if let Some(checker) = self.checker() {
-            let stats = checker
-                .launch(&spaced(module, entry, &kernel, &launch), &launch)
-                .map_err(LaunchError::from_engine)?;
-            return Ok(LaunchStats::interpreted(stats, Engine::Fallback("it is checked".into())));
-        }
         let codes = &module.verified().codes;
+        if let Some(checker) = self.checker() {
+            let close = Arc::clone(&kernel);
+            let kernel = spaced(module, entry, &kernel, &launch);
+            let why = match backend {
+                Backend::Jit | Backend::Auto if !Arc::ptr_eq(&close, &kernel) => {
+                    let memory = self.memory();
+                    let ran =
+                        screened::run(memory, checker, codes, &kernel, &launch, backend, options);
+                    match ran.map_err(LaunchError::from_engine)? {
+                        Ok(stats) => return Ok(stats),
+                        Err(why) => why,
+                    }
+                }
+                Backend::Interp | Backend::Jit | Backend::Auto => "it is checked".into(),
+            };
+            let stats = checker.launch(&kernel, &launch).map_err(LaunchError::from_engine)?;
+            codes.worked(&kernel, stats.thread_instructions);
+            return Ok(LaunchStats::interpreted(stats, Engine::Fallback(why)));
+        }
         let mut engine = Engine::Interpreter;
         let work = codes.work(&kernel);
         let wanted = match backend {
@@ -224,8 +239,9 @@ impl Context {
             match code {
                 Ok((code, compiled_in)) => {
                     let blocks =
-                        compiled::run(&kernel, &code, &checked, memory, &launch, work.of(&launch))?;
-                    let compiled = Compiled { compiled_in, ..compiled_by(&code, options) };
+                        compiled::run(&kernel, &code, &checked, memory, &launch, work.of(&launch))
+                            .map_err(LaunchError::from_engine)?;
+                    let compiled = Compiled { compiled_in, ..Compiled::by(&code, options) };
                     return Ok(LaunchStats::compiled(blocks, compiled));
                 }
                 Err(why) => engine = Engine::Fallback(why),
@@ -234,16 +250,14 @@ impl Context {
         let (kernel, launch, checked) = (&kernel, &launch, &checked);
         let begun = Begun { codes, kernel, checked, memory, launch, options };
         let (stats, taken) = match backend {
-            Backend::Auto if !wanted && begun.may_be_taken_over() => takeover::run(&begun, work)?,
-            _ => {
-                let stats = ptx_interp::launch(kernel, memory, launch);
-                (stats.map_err(LaunchError::from_engine)?, None)
-            }
-        };
+            Backend::Auto if !wanted && begun.may_be_taken_over() => takeover::run(&begun, work),
+            _ => ptx_interp::launch(kernel, memory, launch).map(|stats| (stats, None)),
+        }
+        .map_err(LaunchError::from_engine)?;
         codes.worked(kernel, stats.thread_instructions);
         if let Some((code, blocks)) = taken {
             let interpreted = stats.blocks;
-            let compiled = Compiled { interpreted, ..compiled_by(&code, options) };
+            let compiled = Compiled { interpreted, ..Compiled::by(&code, options) };
             return Ok(LaunchStats::compiled(interpreted + blocks, compiled));
         }
         Ok(LaunchStats::interpreted(stats, engine))
@@ -357,23 +371,6 @@ impl Context {
         let (known, kernel) = (checker.all().len(), spaced(module, entry, kernel, launch));
         let _ = checker.launch(&kernel, launch);
         Some((checker.all().split_off(known), kernel))
-    }
-}
-
-/// What compiled code was made of a kernel, before the launch.
-fn compiled_by(code: &ptx_jit::Kernel, options: ptx_jit::Options) -> Compiled {
-    let ptx_jit::Stats { lanes, vector_bits, code_bytes, cached, .. } = code.stats;
-    let ptx_jit::Options { fast_nan, fast_approx, .. } = options;
-    let (compiled_in, interpreted) = (None, 0);
-    Compiled {
-        lanes,
-        vector_bits,
-        code_bytes,
-        cached,
-        fast_nan,
-        fast_approx,
-        compiled_in,
-        interpreted,
     }
 }
 

@@ -46,10 +46,12 @@ mod module;
 mod quiet;
 mod rehearsal;
 mod resources;
+mod screened;
 mod takeover;
 mod tally;
 mod verbose;
 mod verified;
+mod watcher;
 
 pub use args::{ArgumentError, KernelArg, declaration};
 pub use backend::{

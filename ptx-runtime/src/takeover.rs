@@ -8,17 +8,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use ptx_interp::{BlockQueue, Checked, Kernel, LaunchParams, Memory, Relief, Report, Stats};
+use ptx_interp::{
+    BlockQueue, Checked, Kernel, LaunchError, LaunchParams, Memory, Relief, Report, Stats,
+};
 use ptx_jit::Options;
 
 use crate::backend::{Codes, Worked, obstacle};
 use crate::compiled;
-use crate::launch::LaunchError;
 
 /// Time from one look for the code to the next.
 const AGAIN: Duration = Duration::from_micros(500);
 
-/// A launch that the interpreter runs and compiled code may take over.
+/// A launch that the interpreter runs and compiled code may take over. It is not a checked one: the code that takes over
+/// has no screen.
 pub(crate) struct Begun<'a> {
     pub(crate) codes: &'a Arc<Codes>,
     pub(crate) kernel: &'a Arc<Kernel>,
@@ -82,7 +84,7 @@ impl Relief for Takeover<'_, '_> {
         let begun = self.begun;
         let run = move || {
             let Begun { kernel, checked, memory, launch, .. } = *begun;
-            let device = compiled::device(kernel, checked, memory, launch);
+            let device = compiled::device(kernel, checked, memory, launch, None);
             compiled::run_queue(kernel, &code, &device, &queue)?;
             Ok((code, rest.end - rest.start))
         };
@@ -109,7 +111,7 @@ pub(crate) fn run(begun: &Begun<'_>, work: Worked) -> Result<(Stats, Option<Take
             Err(panic) => std::panic::resume_unwind(panic),
         });
         // The interpreter's blocks come first.
-        let stats = stats.map_err(LaunchError::from_engine)?;
+        let stats = stats?;
         Ok((stats, taken.transpose()?))
     })
 }

@@ -15,6 +15,7 @@ use crate::ctx::{Ctx, SITE, Site};
 use crate::form::Masks;
 use crate::generator::Gen;
 use crate::layout::{REACH, SiteInfo};
+use crate::options::Watched;
 use crate::x86::words::{MASK, Word};
 
 /// A number that the code reads where it needs it: right before an instruction that can take it from memory.
@@ -55,6 +56,11 @@ struct Known {
     host: Number,
 }
 
+/// Whether an access to shared memory must stay in the variable that its instruction touched last.
+fn by_variable(g: &Gen<'_, '_>) -> bool {
+    g.f.watched == Watched::Variables
+}
+
 /// The site of effect `e`: `span` bytes are touched from the checked address on, which is a multiple of `unit`.
 fn known(
     g: &mut Gen<'_, '_>,
@@ -71,7 +77,7 @@ fn known(
         return Known { start: None, room: Number::Constant(room), host: Number::Own(own) };
     }
     let n = g.sites.iter().position(|s| s.effect == e).unwrap_or_else(|| {
-        let shared = place.space == Space::Shared;
+        let shared = place.space == Space::Shared && !by_variable(g);
         g.sites.push(SiteInfo { effect: e, span, unit, shared, narrow });
         g.sites.len() - 1
     });
@@ -80,7 +86,7 @@ fn known(
     let at = (std::mem::size_of::<Ctx>() + n * SITE) as i32;
     let field = |o: usize| Number::At(at + o as i32);
     let room = field(std::mem::offset_of!(Site, room));
-    if place.space == Space::Shared {
+    if place.space == Space::Shared && !by_variable(g) {
         return Known { start: None, room, host: Number::At(at!(shared)) };
     }
     let start = Some(field(std::mem::offset_of!(Site, start)));

@@ -8,7 +8,7 @@ use super::check::{check, check_records};
 use super::found::Found;
 use super::results::{jump_with, result_types};
 use super::rows::{rows_of, stays, turned};
-use super::slow::slow;
+use super::slow::{slow, watch};
 use crate::generator::{Gen, Rep};
 
 /// The check of an access and its slow way. Goes on where the access is quick: the block behind both ways, with a
@@ -25,6 +25,7 @@ pub(super) fn checked(
     if let Some(found) = tile(g, e, address, place, bytes) {
         return (None, found);
     }
+    watch(g, e, address, mask, place);
     let (bad, site) = check(g, e, address, mask, place, bytes);
     let Some(bad) = bad else { return (None, site.found(g)) };
     let join = g.b.create_block();

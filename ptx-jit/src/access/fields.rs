@@ -16,12 +16,14 @@ use super::slow::slow;
 use super::turn::Turn;
 use crate::generator::{Gen, Rep};
 use crate::ir::Val;
+use crate::options::Watched;
 use crate::records::Records;
 use crate::x86::words;
 
 /// The records that effect `e` touches with others, where all lanes are on.
 pub(super) fn joint(g: &Gen<'_, '_>, e: u32) -> Option<Rc<Records>> {
-    if g.sure || g.mask.is_some() { None } else { g.records.get(&e).cloned() }
+    let told = g.f.watched == Watched::Accesses;
+    if told || g.sure || g.mask.is_some() { None } else { g.records.get(&e).cloned() }
 }
 
 /// The check of all accesses, and the way of each one's helper where it fails: where the first word is, in the block

@@ -3,15 +3,16 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value};
-use ptx_isa::Kind;
-use ptx_isa::effect::Effect;
+use ptx_isa::effect::{Effect, MemoryPlace};
+use ptx_isa::{Kind, Space};
 
 use super::address::{Address, staged};
 use super::results::{result_types, zero};
 use super::rows::{columns_of, stays, turned};
 use crate::clif::{at, plain};
-use crate::ctx::Ctx;
+use crate::ctx::{Ctx, WATCH};
 use crate::generator::{Gen, Rep};
+use crate::options::Watched;
 
 /// The lanes that execute effect `e`; `None`: all.
 pub(super) fn executing(g: &mut Gen<'_, '_>, e: u32) -> Option<Vec<Value>> {
@@ -98,17 +99,7 @@ pub(super) fn slow(
         };
         g.stage(&x, src_at(n));
     }
-    match mask {
-        Some(m) => g.stage(m, at!(mask)),
-        None if g.g.scalar() => {
-            let on = g.b.ins().iconst(I32, -1);
-            g.b.ins().store(plain(), on, g.ctx, at!(mask));
-        }
-        None => {
-            let m = g.all_lanes();
-            g.stage(&m, at!(mask));
-        }
-    }
+    stage_mask(g, mask);
     let site = match g.sites.iter().position(|s| s.effect == e) {
         Some(n) => n as i64,
         None => -1,
@@ -137,6 +128,49 @@ pub(super) fn slow(
             }
         })
         .collect()
+}
+
+fn stage_mask(g: &mut Gen<'_, '_>, mask: Option<&[Value]>) {
+    match mask {
+        Some(m) => g.stage(m, at!(mask)),
+        None if g.g.scalar() => {
+            let on = g.b.ins().iconst(I32, -1);
+            g.b.ins().store(plain(), on, g.ctx, at!(mask));
+        }
+        None => {
+            let m = g.all_lanes();
+            g.stage(&m, at!(mask));
+        }
+    }
+}
+
+/// Tells the watcher of an access before it is done, where it wants to know. `address` is with its offset.
+pub(super) fn watch(
+    g: &mut Gen<'_, '_>,
+    e: u32,
+    address: &Address,
+    mask: Option<&[Value]>,
+    place: &MemoryPlace,
+) {
+    let met = matches!(place.space, Space::Global | Space::Shared | Space::Generic);
+    if g.f.watched != Watched::Accesses || !met {
+        return;
+    }
+    let base = g.f.effects[e as usize].src[0];
+    if g.g.scalar() {
+        let x = g.scalar(base);
+        g.b.ins().store(plain(), x, g.ctx, src_at(0));
+    } else {
+        let x = staged(g, address, place.offset, g.kind(base));
+        g.stage(&x, src_at(0));
+    }
+    stage_mask(g, mask);
+    let f = g.b.ins().load(I64, plain(), g.ctx, at!(effect));
+    let e = g.b.ins().iconst(I64, e as i64 | WATCH);
+    let site = g.b.ins().iconst(I64, -1);
+    let (sig, ctx) = (g.helper_effect, g.ctx);
+    g.b.ins().call_indirect(sig, f, &[ctx, e, site]);
+    g.fail_if_asked();
 }
 
 fn src_at(n: usize) -> i32 {

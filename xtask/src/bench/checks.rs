@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use clap::Args;
-use ptx_runtime::Backend;
 use ptx_runtime::check::Checks;
+use ptx_runtime::{Backend, Engine};
 
 use super::cases::{self, Case};
 use super::ours::{self, Ready};
@@ -19,63 +19,100 @@ pub struct Options {
     /// Timed launches of each, after one that is not timed
     #[arg(long, default_value_t = 3)]
     launches: usize,
+    /// Host threads
+    #[arg(long, default_value_t = 1)]
+    threads: u32,
+    /// Wall time in place of the process's time on processors
+    #[arg(long)]
+    wall: bool,
 }
 
 const CHECKS: [&str; 4] = ["memory", "init", "race", "sync"];
 
-/// The least time of a launch, in microseconds.
+/// Processor time of this process, in microseconds.
+fn processor_time() -> f64 {
+    // SAFETY: all zeros are a `timespec`.
+    let mut now: libc::timespec = unsafe { std::mem::zeroed() };
+    // SAFETY: the call writes a `timespec` to where it points.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut now) };
+    now.tv_sec as f64 * 1e6 + now.tv_nsec as f64 / 1e3
+}
+
+/// What launches took.
+struct Took {
+    /// The least time of one, in microseconds.
+    least: f64,
+    /// Whether compiled code ran the last one.
+    compiled: bool,
+}
+
 fn measure(
     case: &Case,
     ptx: &str,
     backend: Backend,
     checks: Checks,
-    launches: usize,
-) -> Result<f64> {
+    options: &Options,
+) -> Result<Took> {
     let ready = Ready::under(case, ptx, checks)?;
-    let mut all = Vec::new();
-    for _ in 0..=launches {
+    let (mut all, mut compiled) = (Vec::new(), false);
+    for _ in 0..=options.launches {
         ready.fill(case)?;
-        let (done, took) = time(|| ready.launch(case, backend, false, 1));
-        done?;
-        all.push(took);
+        let before = processor_time();
+        let (done, wall) = time(|| ready.launch(case, backend, false, options.threads));
+        let processor = processor_time() - before;
+        compiled = matches!(done?, Engine::Compiled(_));
+        all.push(if options.wall { wall } else { processor });
     }
-    Ok(spread(&all[1..])[0])
+    Ok(Took { least: spread(&all[1..])[0], compiled })
 }
 
 /// Prints a line of a table for each kernel, and geometric means.
 pub fn run(options: &Options) -> Result<()> {
-    println!("{}, one host thread; least of {} launches\n", cpu(), options.launches);
-    println!("| kernel | compiled | interpreted | {} |", CHECKS.join(" | "));
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    let kind = if options.wall { "wall" } else { "processor" };
+    println!(
+        "{}, {} host thread(s); {kind} time, least of {} launches\n",
+        cpu(),
+        options.threads,
+        options.launches
+    );
+    let mut head: Vec<String> = vec!["kernel".into(), "compiled".into()];
+    head.extend(CHECKS.map(str::to_owned));
+    head.push("interpreted".into());
+    head.extend(CHECKS.map(str::to_owned));
+    println!("| {} |", head.join(" | "));
+    println!("|{}", " --- |".repeat(head.len()));
     let samples = cases::cases().into_iter().map(|case| {
         let ptx = ours::ptx(&case);
         (case, ptx)
     });
     let peers = cases::checked().into_iter().map(|case| (case, Ok(cases::CHECKED.to_owned())));
-    let mut logs = [(0.0, 0.0); CHECKS.len()];
-    let mut count = 0.0;
+    let mut logs = [[0.0; CHECKS.len()]; 2];
+    let (mut count, mut fell_back) = (0.0, 0);
     for (case, ptx) in samples.chain(peers).filter(|(case, _)| case.name.contains(&options.only)) {
         let ptx = ptx?;
-        let plain =
-            |backend| measure(&case, &ptx, backend, Checks::default(), options.launches.max(3));
-        let (compiled, interpreted) = (plain(Backend::Jit)?, plain(Backend::Interp)?);
-        print!("| {} | {compiled:.0} us | {interpreted:.0} us |", case.name);
+        print!("| {} |", case.name);
         count += 1.0;
-        for (check, sums) in CHECKS.iter().zip(&mut logs) {
-            let checks = Checks::parse(check)?;
-            let took = measure(&case, &ptx, Backend::Interp, checks, options.launches)?;
-            sums.0 += (took / interpreted).ln();
-            sums.1 += (took / compiled).ln();
-            print!(" {:.1} |", took / interpreted);
+        for (backend, sums) in [Backend::Jit, Backend::Interp].into_iter().zip(&mut logs) {
+            let plain = measure(&case, &ptx, backend, Checks::default(), options)?;
+            print!(" {:.0} us |", plain.least);
+            for (check, sum) in CHECKS.iter().zip(sums) {
+                let took = measure(&case, &ptx, backend, Checks::parse(check)?, options)?;
+                *sum += (took.least / plain.least).ln();
+                // What compiled code could not serve is marked.
+                let mark = if backend == Backend::Jit && !took.compiled { "*" } else { "" };
+                fell_back += usize::from(!mark.is_empty());
+                print!(" {:.1}{mark} |", took.least / plain.least);
+            }
         }
         println!();
     }
-    let row = |name: &str, of: &dyn Fn(&(f64, f64)) -> f64| {
-        let all: Vec<String> =
-            logs.iter().map(|sums| format!("{:.1}", (of(sums) / count).exp())).collect();
-        println!("| {name} | | | {} |", all.join(" | "));
-    };
-    row("geometric mean, to interpreted", &|sums| sums.0);
-    row("geometric mean, to compiled", &|sums| sums.1);
+    let means = |sums: &[f64; CHECKS.len()]| sums.map(|sum| format!("{:.1}", (sum / count).exp()));
+    let [jit, interp] = &logs;
+    println!(
+        "| geometric mean of {count} | | {} | | {} |",
+        means(jit).join(" | "),
+        means(interp).join(" | ")
+    );
+    println!("\n{fell_back} checks marked * ran in the interpreter.");
     Ok(())
 }

@@ -1,0 +1,605 @@
+//! Looks at launches of compiled code, fast and on the safe side: what passes has no finding.
+//!
+//! What does not pass may have one: memory is put back as it was, and the interpreter runs the launch once more under
+//! the checkers, which know all that a report says. So this part names nothing. It takes for ordered what barriers of
+//! the whole block order, and nothing else; it takes for written what the host or this host thread's blocks have
+//! written.
+
+mod cells;
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ptx_interp::{Access, Kernel, LaunchParams, Memory, Saved};
+use ptx_isa::Space;
+use ptx_isa::effect::{Effect, Mem, Scope, Sys, window};
+use ptx_isa::meaning::Uop;
+use ptx_parse::code::Program;
+
+use crate::Checker;
+use crate::order;
+use crate::written::Written;
+use cells::{Cells, Known, Now, SEGMENTS, THREADS, code};
+
+/// Kernels that did not pass, by their program and name: they are interpreted from then on.
+pub(crate) type Suspects = HashSet<(usize, String)>;
+
+/// Bytes of cells that are kept for the next launch.
+const KEPT: usize = 256 << 20;
+
+/// No cells.
+const UNTOUCHED: Range<usize> = Range { start: usize::MAX, end: 0 };
+
+/// What an access does.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Touches {
+    /// It reads.
+    Read,
+    /// It writes.
+    Write,
+    /// It is atomic.
+    Atomic(Scope),
+}
+
+/// An access of lanes to shared or global memory.
+#[derive(Debug)]
+pub struct Touch<'a> {
+    /// The same number for the same instruction.
+    pub site: usize,
+    /// What it does.
+    pub touches: Touches,
+    /// Global, shared or generic.
+    pub space: Space,
+    /// Bytes of each lane.
+    pub bytes: u32,
+    /// The first lane's thread in the block.
+    pub thread: u32,
+    /// Lanes that do it, a bit each.
+    pub lanes: u32,
+    /// By lane.
+    pub addresses: &'a [u64; 32],
+}
+
+/// What is the same for all host threads of a launch.
+pub struct Screening<'a> {
+    checker: &'a Checker,
+    suspect: (usize, String),
+    /// Bytes of a cell, in powers of two.
+    grain: u32,
+    variables: Vec<Range<u64>>,
+    shared_bytes: u64,
+    saved: Mutex<Saved>,
+    ended: Mutex<Vec<Kept>>,
+    _turn: MutexGuard<'a, ()>,
+}
+
+/// What stays of a host thread's part of a launch.
+pub(crate) struct Kept {
+    grain: u32,
+    segment: i32,
+    /// First code of its launch.
+    launch: i32,
+    globals: Vec<Global>,
+    shared: Cells,
+}
+
+/// An allocation.
+struct Global {
+    start: u64,
+    end: u64,
+    cells: Cells,
+    /// Cells that this launch has touched lie in it.
+    touched: Range<usize>,
+    /// A write of this launch came after it was saved.
+    saved: bool,
+    /// Whether kernels may only read it (`false`) or only write it (`true`).
+    restriction: Option<bool>,
+    /// Which bytes the host or earlier launches have written, where that is not all of them.
+    written: Option<Written>,
+}
+
+/// Effects of a kernel's functions.
+fn effects(program: &Program) -> impl Iterator<Item = &Effect> {
+    program.functions.iter().flat_map(|f| &f.uops).filter_map(|uop| match uop {
+        Uop::Effect { effect, .. } => Some(effect),
+        Uop::Pure { .. } => None,
+    })
+}
+
+/// Bytes of the smallest access to memory that threads share, in powers of two; `None` where the kernel does what is not
+/// followed here.
+fn grain(program: &Program) -> Option<u32> {
+    let mut least = 4;
+    let mut atomics = None;
+    for effect in effects(program) {
+        match effect {
+            Effect::Ld(Mem { place, bytes, .. }) | Effect::St(Mem { place, bytes, .. })
+                if matches!(place.space, Space::Global | Space::Shared | Space::Generic) =>
+            {
+                least = least.min(*bytes);
+            }
+            Effect::Atom(a) => {
+                // Atomics of different sizes are not atomic to each other.
+                if *atomics.get_or_insert(a.bytes) != a.bytes {
+                    return None;
+                }
+                least = least.min(a.bytes);
+            }
+            Effect::Sys(Sys::Vprintf | Sys::Malloc | Sys::Free) => return None,
+            Effect::Ld(_)
+            | Effect::St(_)
+            | Effect::Bar(_)
+            | Effect::Fence(_)
+            | Effect::AsyncGroup(_)
+            | Effect::Trap
+            | Effect::Brkpt
+            | Effect::Yield
+            | Effect::Sys(Sys::AssertFail)
+            | Effect::Warp(_) => {}
+        }
+    }
+    Some(u32::from(least).trailing_zeros())
+}
+
+impl Checker {
+    fn suspects(&self) -> MutexGuard<'_, Suspects> {
+        self.suspects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether launches of a kernel can be screened at all, and have passed so far. `kernel` is as for
+    /// [`Checker::launch`].
+    pub fn can_screen(&self, kernel: &Kernel, params: &LaunchParams) -> bool {
+        let (checks, program) = (self.checks, kernel.program());
+        let threads: u64 = params.block.iter().map(|d| u64::from(*d)).product();
+        let ordered = checks.race && order::current().is_some();
+        let local = program.functions.iter().any(|f| !f.local_vars.is_empty());
+        // Where functions call others, what they hand over may be unwritten as well.
+        let defined = !kernel.exposes() && program.functions.len() == 1;
+        let followed = !checks.coverage && !checks.equal_writes && !ordered;
+        followed
+            && (defined || !checks.init)
+            && params.schedule.is_none()
+            && threads <= THREADS
+            && !(local && (checks.memory || checks.init))
+            && grain(program).is_some()
+            && !self.suspects().contains(&suspect(kernel))
+    }
+
+    /// Begins to screen a launch for which [`Checker::can_screen`]; other launches wait until it is over.
+    pub fn screening(&self, kernel: &Kernel, shared_bytes: u32) -> Option<Screening<'_>> {
+        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let program = kernel.program();
+        let shared_bytes = u64::from(shared_bytes);
+        let mut variables: Vec<Range<u64>> = Vec::new();
+        for (_, at, size) in &program.shared_vars {
+            let at = u64::from(*at);
+            variables
+                .push(at..if *size == 0 { shared_bytes.max(at) } else { at + u64::from(*size) });
+        }
+        if variables.is_empty() {
+            variables.push(0..shared_bytes);
+        }
+        let saved = std::mem::take(&mut *self.saved.lock().unwrap_or_else(PoisonError::into_inner));
+        Some(Screening {
+            checker: self,
+            suspect: suspect(kernel),
+            grain: grain(program)?,
+            variables,
+            shared_bytes,
+            saved: Mutex::new(saved),
+            ended: Mutex::default(),
+            _turn: turn,
+        })
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn suspect(kernel: &Kernel) -> (usize, String) {
+    (std::sync::Arc::as_ptr(kernel.program()) as usize, kernel.name().to_owned())
+}
+
+impl<'a> Screening<'a> {
+    /// Whether all accesses must be told, or those by the slow way alone.
+    pub fn wants_accesses(checker: &Checker) -> bool {
+        checker.checks.race || checker.checks.init
+    }
+
+    /// Most host threads: cells of all of them take 8 bytes a byte.
+    pub fn host_threads(&self) -> usize {
+        1 << self.grain
+    }
+
+    fn memory(&self) -> &'a Memory {
+        &self.checker.memory
+    }
+
+    fn saved(&self) -> MutexGuard<'_, Saved> {
+        self.saved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether kernels may only read an address (`false`) or only write it (`true`).
+    fn restriction(&self, at: u64) -> Option<bool> {
+        let any = self.checker.restricts.load(Ordering::Relaxed);
+        any.then(|| self.checker.host().restriction(at))?
+    }
+
+    /// For the blocks of a host thread.
+    pub fn screen(&self) -> Screen<'_> {
+        let mut all = self.checker.kept();
+        let fits = |k: &Kept| k.grain == self.grain && k.segment < SEGMENTS / 2;
+        let known = all.iter().position(fits).map(|n| all.swap_remove(n));
+        drop(all);
+        let mut kept = known.unwrap_or_else(|| Kept {
+            grain: self.grain,
+            segment: 0,
+            launch: 0,
+            globals: Vec::new(),
+            shared: Cells::default(),
+        });
+        let tracks = Screening::wants_accesses(self.checker);
+        let count = if tracks { (self.shared_bytes >> self.grain) as usize + 1 } else { 0 };
+        if kept.shared.len() < count {
+            kept.shared = Cells::new(count);
+        }
+        kept.segment += 1;
+        kept.launch = code(kept.segment);
+        let memory = self.memory();
+        kept.globals.retain(|g| {
+            memory.find(g.start).is_some_and(|a| (a.start, a.start + a.size) == (g.start, g.end))
+        });
+        for g in &mut kept.globals {
+            (g.touched, g.saved) = (UNTOUCHED, false);
+            (g.written, g.restriction) = (self.written(g.start), self.restriction(g.start));
+        }
+        let now = Now { launch: kept.launch, block: kept.launch, segment: kept.launch };
+        Screen { of: self, now, kept, sites: Vec::new() }
+    }
+
+    /// A launch has run to its end, and its blocks have passed: whether it has as a whole. Its results stay then; else
+    /// memory is as before, and it must be interpreted.
+    pub fn passes(self) -> bool {
+        let ended = std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut passes = true;
+        if self.checker.checks.race {
+            for (n, a) in ended.iter().enumerate() {
+                passes &= ended[..n].iter().all(|b| !a.meets(b));
+            }
+        }
+        if passes {
+            self.saved().forget();
+            ended.iter().for_each(|k| self.mark(k));
+            self.keep(ended);
+        } else {
+            self.take_back();
+        }
+        passes
+    }
+
+    /// A launch has not passed: memory is as before it, and it must be interpreted.
+    pub fn take_back(self) {
+        let memory = self.memory();
+        memory.take_back(&mut self.saved());
+        self.checker.suspects().insert(self.suspect.clone());
+    }
+
+    /// Notes what a host thread's blocks have written.
+    fn mark(&self, kept: &Kept) {
+        let mut host = self.checker.host();
+        for g in kept.globals.iter().filter(|g| g.written.is_some() && g.saved) {
+            let mut at = g.touched.start;
+            let written = |n: usize| g.cells.writes[n] >= kept.launch;
+            while at < g.touched.end {
+                let end = (at..g.touched.end).find(|n| !written(*n)).unwrap_or(g.touched.end);
+                if end > at {
+                    let from = g.start + ((at as u64) << kept.grain);
+                    host.write(from, ((end - at) as u64) << kept.grain, true);
+                }
+                at = end.max(at + 1);
+            }
+        }
+    }
+
+    /// Which bytes of the allocation that starts there were written, if that is not all of them.
+    fn written(&self, start: u64) -> Option<Written> {
+        if self.checker.checks.init { self.checker.host().partly(start) } else { None }
+    }
+
+    fn keep(&self, mut ended: Vec<Kept>) {
+        let bytes = |k: &Kept| k.globals.iter().map(|g| 8 * g.cells.len()).sum::<usize>();
+        let mut all = self.checker.kept();
+        let mut room = KEPT.saturating_sub(all.iter().map(bytes).sum());
+        ended.retain(|k| {
+            // Numbers of segments come to an end.
+            let fits = bytes(k) <= room && k.segment < SEGMENTS / 2;
+            room = room.saturating_sub(bytes(k));
+            fits
+        });
+        all.append(&mut ended);
+    }
+}
+
+impl Drop for Screening<'_> {
+    fn drop(&mut self) {
+        let mut saved = std::mem::take(&mut *self.saved());
+        saved.forget();
+        *self.checker.saved.lock().unwrap_or_else(PoisonError::into_inner) = saved;
+    }
+}
+
+impl Kept {
+    /// Whether blocks of two host threads may have raced.
+    fn meets(&self, other: &Kept) -> bool {
+        self.globals.iter().any(|a| {
+            other.globals.iter().filter(|b| a.start == b.start).any(|b| {
+                let start = a.touched.start.max(b.touched.start);
+                let both = start..a.touched.end.min(b.touched.end);
+                !both.is_empty() && a.cells.meet(self.launch, &b.cells, other.launch, both)
+            })
+        })
+    }
+}
+
+/// Looks at the blocks of a host thread, one after the other. What it says no to (`false`) does not pass.
+pub struct Screen<'a> {
+    of: &'a Screening<'a>,
+    now: Now,
+    kept: Kept,
+    /// By instruction: the allocation that it touched last.
+    sites: Vec<usize>,
+}
+
+impl Drop for Screen<'_> {
+    fn drop(&mut self) {
+        let nothing =
+            Kept { grain: 0, segment: 0, launch: 0, globals: Vec::new(), shared: Cells::default() };
+        let kept = std::mem::replace(&mut self.kept, nothing);
+        self.of.ended.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
+    }
+}
+
+/// Lanes side by side that are checked at once.
+struct Run {
+    first: usize,
+    count: usize,
+    /// All at the same address, or else one behind the other.
+    together: bool,
+}
+
+impl Screen<'_> {
+    /// A block begins.
+    pub fn block(&mut self) {
+        self.advance();
+        self.now.block = self.now.segment;
+    }
+
+    fn advance(&mut self) {
+        self.kept.segment += 1;
+        self.now.segment = code(self.kept.segment.min(SEGMENTS - 1));
+    }
+
+    /// All threads of the block have come to a barrier; `whole`: to the same, and none has ended.
+    pub fn barrier(&mut self, whole: bool) -> bool {
+        self.advance();
+        let checks = self.of.checker.checks;
+        whole && self.kept.segment < SEGMENTS - 1 || !(checks.race || checks.sync)
+    }
+
+    /// The shared variable that holds an offset.
+    pub fn variable(&self, offset: u64) -> Option<Range<u64>> {
+        self.of.variables.iter().find(|v| v.contains(&offset)).cloned()
+    }
+
+    fn in_variable(&self, at: u64, end: u64) -> bool {
+        self.of.variables.iter().any(|v| v.start <= at && end <= v.end)
+    }
+
+    /// An operation whose lanes have these member masks.
+    pub fn members(&self, lanes: u32, masks: &[u32; 32]) -> bool {
+        let named = |l: usize| lanes >> l & 1 == 0 || masks[l] == lanes;
+        !self.of.checker.checks.sync || (0..32).all(named)
+    }
+
+    /// An access of one lane before its instruction goes on without asking. In shared memory, `address` is an offset.
+    pub fn lane(&mut self, space: Space, address: u64, bytes: u32, write: bool) -> bool {
+        if Screening::wants_accesses(self.of.checker) {
+            return true;
+        }
+        match window::locate(space, address) {
+            (Space::Shared, at) => self.in_variable(at, at + u64::from(bytes)),
+            (Space::Global, at) => {
+                let allowed = allows(self.of.restriction(at), write, !write);
+                allowed && (!write || self.save(at))
+            }
+            _ => true,
+        }
+    }
+
+    /// Saves the allocation of an address that will be written, if there is one; whether that is done. Constant variables
+    /// are not saved: a device writes them, and a checker has something to say.
+    fn save(&self, at: u64) -> bool {
+        let Some(a) = self.of.memory().find(at) else { return true };
+        a.access == Access::ReadWrite && self.of.memory().save(a.start, &mut self.of.saved())
+    }
+
+    /// An access of several lanes.
+    pub fn access(&mut self, touch: &Touch<'_>) -> bool {
+        let mut lane = 0;
+        while lane < 32 {
+            if touch.lanes >> lane & 1 == 0 {
+                lane += 1;
+                continue;
+            }
+            let run = run(touch, lane);
+            if !self.run(touch, &run) {
+                return false;
+            }
+            lane += run.count;
+        }
+        true
+    }
+
+    fn run(&mut self, touch: &Touch<'_>, run: &Run) -> bool {
+        let bytes = u64::from(touch.bytes);
+        let address = touch.addresses[run.first];
+        let lanes = if run.together { 1 } else { run.count as u64 };
+        let Some(end) = address.checked_add(bytes * lanes) else { return false };
+        if !address.is_multiple_of(bytes) {
+            return false;
+        }
+        match window::locate(touch.space, address) {
+            (Space::Shared, at) => self.shared(touch, run, at, at + bytes * lanes),
+            (Space::Global, _) => self.global(touch, run, address, end),
+            // A thread's own memory, as far as no run goes beyond it.
+            (Space::Local, _) => end <= window::LOCAL + window::LOCAL_SIZE,
+            _ => false,
+        }
+    }
+
+    fn shared(&mut self, touch: &Touch<'_>, run: &Run, at: u64, end: u64) -> bool {
+        let checks = self.of.checker.checks;
+        if end > self.of.shared_bytes || checks.memory && !self.in_variable(at, end) {
+            return false;
+        }
+        let range = (at >> self.of.grain) as usize..(end >> self.of.grain) as usize;
+        let known =
+            touched(&mut self.kept.shared, range, self.of.grain, touch, run, self.now.own());
+        !(checks.race && known.races || checks.init && known.unwritten)
+    }
+
+    fn global(&mut self, touch: &Touch<'_>, run: &Run, at: u64, end: u64) -> bool {
+        let Some(n) = self.allocation(touch.site, at) else { return false };
+        let (grain, checks) = (self.of.grain, self.of.checker.checks);
+        let g = &mut self.kept.globals[n];
+        if end > g.end {
+            return false;
+        }
+        let (writes, reads) = (touch.touches != Touches::Read, touch.touches != Touches::Write);
+        if !allows(g.restriction, writes, reads) {
+            return false;
+        }
+        if writes && !g.saved {
+            g.saved = true;
+            if !self.save(at) {
+                return false;
+            }
+        }
+        // No other block is in the scope.
+        if matches!(touch.touches, Touches::Atomic(Scope::Cta | Scope::Cluster)) {
+            return false;
+        }
+        let g = &mut self.kept.globals[n];
+        let range = ((at - g.start) >> grain) as usize..((end - g.start) >> grain) as usize;
+        g.touched = g.touched.start.min(range.start)..g.touched.end.max(range.end);
+        // What an atomic reads is asked for before it writes.
+        let unwritten = |g: &Global| {
+            let Some(written) = &g.written else { return false };
+            let mut all = range.clone();
+            all.any(|n| {
+                let at = (n as u64) << grain;
+                g.cells.writes[n] < self.now.launch && !written.all(at..at + (1 << grain))
+            })
+        };
+        let before = matches!(touch.touches, Touches::Atomic(_)) && unwritten(g);
+        let known = touched(&mut g.cells, range.clone(), grain, touch, run, self.now);
+        let read = touch.touches == Touches::Read && known.unwritten && unwritten(g);
+        !(checks.race && known.races || before || read)
+    }
+
+    /// The allocation of an address, as this instruction touched it last or as others did.
+    fn allocation(&mut self, site: usize, at: u64) -> Option<usize> {
+        let all = &mut self.kept.globals;
+        let holds = |g: &Global| g.start <= at && at < g.end;
+        if let Some(n) = self.sites.get(site).copied()
+            && all.get(n).is_some_and(holds)
+        {
+            return Some(n);
+        }
+        let n = match all.iter().position(holds) {
+            Some(n) => n,
+            None => {
+                let a = self.of.memory().find(at)?;
+                // Allocations begin at multiples of more than a cell.
+                let cells = Cells::new((a.size >> self.of.grain) as usize + 1);
+                let (start, end) = (a.start, a.start + a.size);
+                let touched = UNTOUCHED;
+                let restriction = self.of.restriction(at);
+                let (saved, written) = (false, self.of.written(start));
+                all.push(Global { start, end, cells, touched, saved, restriction, written });
+                all.len() - 1
+            }
+        };
+        if self.sites.len() <= site {
+            self.sites.resize(site + 1, usize::MAX);
+        }
+        self.sites[site] = n;
+        Some(n)
+    }
+}
+
+/// Whether a restriction allows an access.
+fn allows(restriction: Option<bool>, writes: bool, reads: bool) -> bool {
+    match restriction {
+        Some(only_write) => !(if only_write { reads } else { writes }),
+        None => true,
+    }
+}
+
+/// Lanes from `first` on that are side by side, or at one place.
+fn run(touch: &Touch<'_>, first: usize) -> Run {
+    let bytes = u64::from(touch.bytes);
+    let count = alike(touch, first, bytes);
+    if count > 1 || touch.touches != Touches::Read {
+        return Run { first, count, together: false };
+    }
+    let count = alike(touch, first, 0);
+    Run { first, count, together: count > 1 }
+}
+
+/// How many lanes from `first` on are `step` bytes apart.
+fn alike(touch: &Touch<'_>, first: usize, step: u64) -> usize {
+    const AT_ONCE: usize = 8;
+    let a = &touch.addresses[first..];
+    let on = touch.lanes >> first;
+    let most = (on.trailing_ones() as usize).min(a.len());
+    let mut count = 1;
+    while count + AT_ONCE <= most {
+        let next = a[0].wrapping_add(count as u64 * step);
+        let mut apart = 0;
+        for (n, a) in a[count..count + AT_ONCE].iter().enumerate() {
+            apart |= a ^ next.wrapping_add(n as u64 * step);
+        }
+        if apart != 0 {
+            break;
+        }
+        count += AT_ONCE;
+    }
+    while count < most && a[count] == a[0].wrapping_add(count as u64 * step) {
+        count += 1;
+    }
+    count
+}
+
+/// Does an access of lanes to cells.
+fn touched(
+    cells: &mut Cells,
+    range: Range<usize>,
+    grain: u32,
+    touch: &Touch<'_>,
+    run: &Run,
+    now: Now,
+) -> Known {
+    let shift = touch.bytes.trailing_zeros() - grain;
+    let (at, count, thread) =
+        (range.start, range.end - range.start, touch.thread + run.first as u32);
+    match touch.touches {
+        Touches::Read if run.together => cells.read_together(at, count, now),
+        Touches::Read => cells.read(at, count, shift, thread, now),
+        Touches::Write => cells.write(at, count, shift, thread, now),
+        Touches::Atomic(_) => cells.update(at, count, now),
+    }
+}
