@@ -134,11 +134,7 @@ impl Ctx {
         b: u128,
         c: u128,
     ) -> Result<u128, Fault> {
-        let new = |old: u128| match op {
-            AtomOp::Cas if old != b => old,
-            AtomOp::Cas => c,
-            _ => b,
-        };
+        let new = |old: u128| op.apply_wide(old, b, c);
         if let Some(p) = self.atomic_target(lane, space, address, 16)? {
             // SAFETY: `atomic_target` found an aligned, writable element.
             return Ok(unsafe { atomic::update_16_bytes(p, new) });

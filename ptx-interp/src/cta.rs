@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 
 use ptx_isa::Kind;
+use ptx_isa::barrier::Barrier;
 use ptx_isa::effect::{AsyncGroupOp, window};
 use ptx_isa::special::Sreg;
 use ptx_isa::tcgen05::TensorMemory;
 
-use crate::barrier::Barrier;
 use crate::code::{Kernel, WarpValue};
 use crate::control::{State, Warp};
 use crate::geometry::Geometry;

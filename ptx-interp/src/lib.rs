@@ -11,7 +11,7 @@
 //! | `control`, `calls` | diverged lanes and where they meet; functions |
 //! | `worker`, `exec`, `effects` | one host thread; the main loop; effects |
 //! | `ctx`, `view` | what handlers, and meanings over the warp, see of the executing warp |
-//! | `barrier`, `atomic`, `clock`, `system`, `printf` | what effects are made of |
+//! | `atomic`, `clock`, `system`, `printf` | what effects are made of |
 //! | `cta`, `geometry`, `grid` | blocks; sizes of a launch; what its host threads share |
 //! | `params`, [`mod@launch`] | what a launch is given; launching |
 //! | `block_queue`, `threads` | blocks over host threads |
@@ -23,7 +23,6 @@
 mod access;
 mod allocation;
 mod atomic;
-mod barrier;
 mod block_queue;
 mod calls;
 mod clock;

@@ -300,6 +300,15 @@ pub enum AtomOp {
 }
 
 impl AtomOp {
+    /// The new value of 16 bytes that held `old`: those of an exchange or a compare-and-swap.
+    pub fn apply_wide(self, old: u128, b: u128, c: u128) -> u128 {
+        match self {
+            AtomOp::Cas if old != b => old,
+            AtomOp::Cas => c,
+            _ => b,
+        }
+    }
+
     /// The new value of a word of `bytes` bytes that held `old`; `shared`: in shared memory, where additions of
     /// floating-point numbers keep subnormals. `c` is the new value of [`AtomOp::Cas`].
     pub fn apply(self, bytes: u8, shared: bool, old: u64, b: u64, c: u64) -> u64 {

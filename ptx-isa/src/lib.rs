@@ -12,10 +12,12 @@
 //! - [`tcgen05`]: Tensor Memory and its instructions;
 //! - [`tensor`]: tensor maps and tensor copies; [`matrix`]: matrix products;
 //! - [`recorded`]: which rows recordings of hardware cover;
-//! - [`effect`]: micro-ops that touch more than registers; [`atomic`]: updates of guest memory.
+//! - [`effect`]: micro-ops that touch more than registers; [`atomic`]: updates of guest memory;
+//!   [`barrier`]: how barriers of a block count.
 
 pub mod async_copy;
 pub mod atomic;
+pub mod barrier;
 pub mod class;
 pub mod directives;
 pub mod effect;

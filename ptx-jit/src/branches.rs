@@ -156,6 +156,10 @@ impl Gen<'_, '_> {
             }
             match edges.iter().map(|e| e.0).find(|b| !is_end(f, *b)) {
                 Some(to) => {
+                    if to <= id {
+                        self.burn();
+                        self.pause(to);
+                    }
                     let head = self.head(to);
                     self.b.ins().jump(head, &[]);
                 }

@@ -114,6 +114,8 @@ impl Gen<'_, '_> {
                 Op::Pure(..) if block.term.value() == Some(v) && self.decides(id) => {}
                 Op::Pure(op, k) => self.pure(v, op, k),
                 Op::Canon => self.canon(v),
+                Op::Effect(e) if f.gives.contains(&e) => self.give(e),
+                Op::Effect(e) if f.takes.contains(&e) => self.take(e),
                 Op::Effect(e) => crate::access::effect(self, e),
                 _ => {}
             }
@@ -141,8 +143,8 @@ impl Gen<'_, '_> {
                     self.go(id, *s);
                 }
             }
-            Term::Bar(_, next) => {
-                let n = self.resumes.iter().position(|r| r == next).map_or(0, |n| n + 1);
+            Term::Bar(e, next) => {
+                let n = self.stops.iter().position(|stop| stop == e).map_or(0, |n| n + 1);
                 self.go_on_later(*next, n);
             }
             Term::Br(v, neg, a, c) => self.branch(id, *v, *neg, *a, *c, masked),
@@ -193,6 +195,7 @@ impl Gen<'_, '_> {
                     }
                     if j <= id {
                         self.burn();
+                        self.pause(j);
                     }
                     self.heads[j as usize]
                 }
@@ -264,7 +267,7 @@ impl Gen<'_, '_> {
     }
 
     /// One turn of a loop that may wait for another thread: after some, the others have theirs.
-    fn pause(&mut self, head: BlockId) {
+    pub(crate) fn pause(&mut self, head: BlockId) {
         let Some(n) = self.f.waits.iter().position(|w| *w == head) else { return };
         let left = self.b.ins().load(I64, plain(), self.ctx, at!(patience));
         let left = self.b.ins().iadd_imm_s(left, -1);
@@ -279,6 +282,14 @@ impl Gen<'_, '_> {
         let barriers = self.resumes.len() - self.f.waits.len();
         self.go_on_later(head, barriers + n + 1);
         self.b.switch_to_block(on);
+    }
+
+    /// The next turn of a loop that may wait is the last before others have theirs.
+    pub(crate) fn lose_patience(&mut self) {
+        if !self.f.waits.is_empty() {
+            let none = self.b.ins().iconst(I64, 0);
+            self.b.ins().store(plain(), none, self.ctx, at!(patience));
+        }
     }
 
     /// Behind a helper: stops if it says so.

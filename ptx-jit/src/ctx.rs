@@ -47,6 +47,8 @@ pub(crate) struct Ctx {
     pub failed: u64,
     /// Lane functions by micro-op.
     pub lanes: *const usize,
+    /// The rows of all warps for what their lanes do together ([`crate::meet`]).
+    pub meet: *mut u64,
     /// The worker, for helpers.
     pub worker: *mut std::ffi::c_void,
 }

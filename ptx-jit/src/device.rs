@@ -110,6 +110,9 @@ pub enum Stop {
     /// The [`Watcher`] said no.
     #[error("what the launch does must be looked at closely")]
     Watched,
+    /// All threads wait for others, and none can go on.
+    #[error("all threads of the block wait for others")]
+    Stuck,
     /// [`Device::go_on`] said no.
     #[error("the launch was stopped")]
     Device,

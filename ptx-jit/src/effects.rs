@@ -9,17 +9,18 @@ use crate::worker::Worker;
 
 impl Worker<'_> {
     pub(crate) fn word(&mut self, info: &Slow, n: usize, lane: usize) -> u64 {
-        let row = &self.ctx().src[n];
-        if info.src.long(n) { row[lane] } else { row[lane / 2] >> (32 * (lane % 2)) & 0xffff_ffff }
+        get(&self.ctx().src[n], info.src.long(n), lane)
     }
     pub(crate) fn set(&mut self, info: &Slow, n: usize, lane: usize, v: u64) {
-        let row = &mut self.ctx().dst[n];
-        if info.dst.long(n) {
-            row[lane] = v;
-        } else {
-            let shift = 32 * (lane % 2);
-            row[lane / 2] = row[lane / 2] & !(0xffff_ffff << shift) | (v & 0xffff_ffff) << shift;
-        }
+        put(&mut self.ctx().dst[n], info.dst.long(n), lane, v);
+    }
+    /// Source `n` of a lane, as code stages it.
+    pub(crate) fn stage(&mut self, info: &Slow, n: usize, lane: usize, v: u64) {
+        put(&mut self.ctx().src[n], info.src.long(n), lane, v);
+    }
+    /// Destination `n` of a lane.
+    pub(crate) fn result(&mut self, info: &Slow, n: usize, lane: usize) -> u64 {
+        get(&self.ctx().dst[n], info.dst.long(n), lane)
     }
     pub(crate) fn address(&mut self, info: &Slow, lane: usize, offset: i64) -> u64 {
         let base = self.word(info, 0, lane);
@@ -77,7 +78,8 @@ impl Worker<'_> {
         };
         let within = |start: u64, size: u64| address.wrapping_sub(start) < size;
         let found = match space {
-            Space::Shared => shared(address),
+            // The block is a cluster of its own.
+            Space::Shared | Space::SharedCluster => shared(address),
             Space::Local | Space::ParamFunc => local(address),
             Space::ParamEntry => param(address),
             Space::Generic if within(window::SHARED, window::SHARED_CTA) => {
@@ -155,6 +157,10 @@ impl Worker<'_> {
         let values = (info.src.count - 1) / count;
         for &l in on {
             let base = self.address(info, l, a.place.offset);
+            if a.bytes == 16 {
+                self.atomic_wide(info, a, l, base)?;
+                continue;
+            }
             for n in 0..count {
                 let address = base.wrapping_add((n * a.bytes as usize) as u64);
                 let b = self.word(info, 1 + n * values, l);
@@ -168,6 +174,22 @@ impl Worker<'_> {
                     self.set(info, n, l, old);
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// An atomic of 16 bytes, whose halves are operands of their own.
+    fn atomic_wide(&mut self, info: &Slow, a: &Atom, l: usize, base: u64) -> Result<(), Fault> {
+        let mut wide = |n: usize| {
+            let mut half = |n| if n < info.src.count { self.word(info, n, l) } else { 0 };
+            u128::from(half(n)) | u128::from(half(n + 1)) << 64
+        };
+        let (b, c) = (wide(1), wide(3));
+        let p = self.aligned(l, a.place.space, base, 16)?;
+        // SAFETY: `aligned` found the element writable and aligned; nothing holds references to device memory.
+        let old = unsafe { atomic::update_16_bytes(p, |old| a.op.apply_wide(old, b, c)) };
+        for n in 0..info.dst.count {
+            self.set(info, n, l, (old >> (64 * n)) as u64);
         }
         Ok(())
     }
@@ -205,6 +227,21 @@ impl Worker<'_> {
     }
 }
 
+/// An element of a staged row, of 64 bits if `long`.
+fn get(row: &[u64; 32], long: bool, lane: usize) -> u64 {
+    if long { row[lane] } else { row[lane / 2] >> (32 * (lane % 2)) & 0xffff_ffff }
+}
+
+/// Sets one.
+fn put(row: &mut [u64; 32], long: bool, lane: usize, v: u64) {
+    if long {
+        row[lane] = v;
+    } else {
+        let shift = 32 * (lane % 2);
+        row[lane / 2] = row[lane / 2] & !(0xffff_ffff << shift) | (v & 0xffff_ffff) << shift;
+    }
+}
+
 /// # Safety
 /// `bytes` (1, 2, 4 or 8) are readable at `p`.
 unsafe fn read(p: *const u8, bytes: usize) -> u64 {
@@ -235,5 +272,9 @@ unsafe fn write(p: *mut u8, bytes: usize, v: u64) {
 
 /// Whether the host has atomics for the words of `a`.
 pub(crate) fn can(a: &Atom) -> bool {
-    matches!(a.bytes, 2 | 4 | 8) && (a.op != AtomOp::Cas || a.count <= 1)
+    match a.bytes {
+        2 | 4 | 8 => a.op != AtomOp::Cas || a.count <= 1,
+        16 => matches!(a.op, AtomOp::Cas | AtomOp::Exch) && a.count <= 1,
+        _ => false,
+    }
 }

@@ -18,7 +18,7 @@ use crate::clif::{at, plain};
 use crate::ctx::Ctx;
 use crate::generator::Gen;
 use crate::interleaved::interleaved;
-use crate::ir::{BlockId, Term};
+use crate::ir::{BasicBlock, BlockId, Term};
 use crate::layout::Layout;
 use crate::middle::Middle;
 use crate::records::records;
@@ -99,6 +99,7 @@ pub(crate) fn emit(
         helper_refuel,
         mask: None,
         resumes: Vec::new(),
+        stops: Vec::new(),
         lone: together::lone_conditions(f),
         counted: HashMap::new(),
         sure_heads: HashMap::new(),
@@ -122,6 +123,8 @@ pub(crate) fn emit(
         spill_bytes: gen_.spill_bytes as usize,
         barriers: gen_.resumes.len() - f.waits.len(),
         waits: f.waits.len(),
+        meets: if f.alone { gen_.stops } else { Vec::new() },
+        meeting_rows: f.meeting_rows(),
         sites: gen_.sites,
     };
     gen_.b.finalize(config);
@@ -143,12 +146,16 @@ impl Gen<'_, '_> {
         let g = self.b.use_var(self.group);
         let more = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, g, self.g.groups() as i64);
         self.b.ins().brif(more, start, &[], done, &[]);
-        let barriers = self
-            .f
-            .blocks
-            .iter()
-            .filter_map(|b| if let Term::Bar(_, next) = b.term { Some(next) } else { None });
-        let resumes: Vec<BlockId> = barriers.chain(self.f.waits.iter().copied()).collect();
+        let barriers = || {
+            let stop = |b: &BasicBlock| match b.term {
+                Term::Bar(e, next) => Some((e, next)),
+                _ => None,
+            };
+            self.f.blocks.iter().filter_map(stop)
+        };
+        let waits = self.f.waits.iter().copied();
+        let resumes: Vec<BlockId> = barriers().map(|b| b.1).chain(waits).collect();
+        self.stops = barriers().map(|b| b.0).collect();
         self.b.switch_to_block(done);
         if resumes.is_empty() {
             self.next_block(head);

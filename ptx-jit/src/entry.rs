@@ -22,7 +22,7 @@ use crate::ir::{Func, Op, Origin, Val};
 use crate::layout::{Layout, SiteInfo};
 use crate::thunk::Thunks;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"PTXJIT02");
+const MAGIC: u64 = u64::from_le_bytes(*b"PTXJIT03");
 /// Words before what stands beside the code, and of the checksum behind it.
 const HEAD: usize = 5;
 const SUM: usize = 2;
@@ -97,14 +97,14 @@ pub(crate) struct Slow {
 #[derive(Copy, Clone)]
 pub(crate) struct Operands {
     pub count: usize,
-    /// Those of 64 bits, a bit each.
+    /// Those of 64 bits, a bit each; what has more operands is done over whole warps ([`crate::meet`]).
     long: u32,
 }
 
 impl Operands {
     /// Whether operand `n` has 64 bits.
     pub(crate) fn long(self, n: usize) -> bool {
-        self.long >> n & 1 != 0
+        n < 32 && self.long >> n & 1 != 0
     }
 }
 
@@ -140,15 +140,19 @@ pub(crate) fn needs(
         layout.spill_bytes as u64,
         layout.barriers as u64,
         layout.waits as u64,
+        layout.meets.len() as u64,
+        layout.meeting_rows[0] as u64,
+        layout.meeting_rows[1] as u64,
         local_bytes(f) as u64 - u64::from(f.stack_bytes),
         specials.len() as u64,
         f.effects.len() as u64,
         layout.sites.len() as u64,
     ];
     out.extend(specials);
+    out.extend(layout.meets.iter().map(|e| u64::from(*e)));
     let long = |values: &[Val]| {
         let bits = values.iter().map(|v| u64::from(f.insts[*v as usize].kind == Kind::D));
-        bits.enumerate().fold(0, |all, (n, bit)| all | bit << n)
+        bits.take(32).enumerate().fold(0, |all, (n, bit)| all | bit << n)
     };
     for e in &f.effects {
         out.push(u64::from(e.origin.function) | u64::from(e.inst) << 32);
@@ -165,7 +169,7 @@ pub(crate) fn needs(
 impl Needs {
     /// Reads what [`needs`] has written for this program; `None` where it cannot be that.
     pub(crate) fn read(words: &[u64], program: &Program) -> Option<Needs> {
-        let (head, rest) = words.split_first_chunk::<16>()?;
+        let (head, rest) = words.split_first_chunk::<19>()?;
         let [
             width,
             vector_bits,
@@ -178,12 +182,26 @@ impl Needs {
             symbols,
             rest_of_head @ ..,
         ] = head.map(|w| w as usize);
-        let [spill_bytes, barriers, waits, cleared_bytes, specials, effects, sites] = rest_of_head;
+        let [
+            spill_bytes,
+            barriers,
+            waits,
+            meets,
+            given,
+            taken,
+            cleared_bytes,
+            specials,
+            effects,
+            sites,
+        ] = rest_of_head;
         if cleared_bytes > local_bytes {
             return None;
         }
         let (specials, rest) = rest.split_at_checked(specials)?;
+        let (meets, rest) = rest.split_at_checked(meets)?;
         let (effects, sites_of) = rest.split_at_checked(effects.checked_mul(3)?)?;
+        let count = effects.len() as u64 / 3;
+        let place = |e: &u64| (*e < count).then_some(*e as u32);
         if sites.checked_mul(3) != Some(sites_of.len()) {
             return None;
         }
@@ -195,11 +213,23 @@ impl Needs {
             span: w[1],
             unit: w[2],
         };
+        let effects: Vec<Slow> =
+            effects.as_chunks().0.iter().map(|w| slow(w, program)).collect::<Option<_>>()?;
+        let meets: Vec<u32> = meets.iter().map(place).collect::<Option<_>>()?;
+        let fits = |e: &u32| {
+            let Slow { src, dst, .. } = &effects[*e as usize];
+            src.count <= given && dst.count <= taken
+        };
+        if !meets.iter().all(fits) {
+            return None;
+        }
         Some(Needs {
             layout: Layout {
                 spill_bytes,
                 barriers,
                 waits,
+                meets,
+                meeting_rows: [given, taken],
                 sites: sites_of.as_chunks().0.iter().map(site).collect(),
             },
             width: u32::try_from(width).ok()?,
@@ -211,12 +241,7 @@ impl Needs {
             cleared_bytes,
             symbols,
             specials: specials.iter().map(special).collect::<Option<_>>()?,
-            effects: effects
-                .as_chunks()
-                .0
-                .iter()
-                .map(|w| slow(w, program))
-                .collect::<Option<_>>()?,
+            effects,
         })
     }
 }

@@ -64,6 +64,8 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) mask: Option<Vec<Value>>,
     /// Where groups go on: behind barriers, then at the heads of loops that may wait.
     pub(crate) resumes: Vec<BlockId>,
+    /// The effects of those barriers.
+    pub(crate) stops: Vec<u32>,
     /// Blocks whose condition only their branch reads.
     pub(crate) lone: Vec<bool>,
     /// Loops that count, the heads of their versions without checks (for each of the two versions of the block), and

@@ -1,5 +1,7 @@
 //! The middle form: one function per kernel, calls inlined, micro-ops in SSA form.
 
+use std::collections::HashSet;
+
 use flow::{Dominators, Graph, Loop};
 use ptx_isa::Kind;
 use ptx_isa::effect::Effect;
@@ -137,6 +139,11 @@ pub(crate) struct Func {
     pub watched: Watched,
     /// Heads of loops that may wait for another thread ([`crate::waiting`]).
     pub waits: Vec<BlockId>,
+    /// Whether threads run one by one and meet ([`crate::meet`]); then the effects at which they stop, and those whose
+    /// results they take behind that.
+    pub alone: bool,
+    pub gives: Vec<u32>,
+    pub takes: HashSet<u32>,
     /// Start of the PTX instruction of each value in the text, where there is one.
     pub at: Vec<u32>,
 }
@@ -146,6 +153,8 @@ impl Func {
     pub(crate) fn reads(&self, v: Val) -> Vec<Val> {
         let i = &self.insts[v as usize];
         match i.op {
+            // What they read was given before.
+            Op::Effect(e) if self.takes.contains(&e) => Vec::new(),
             Op::Effect(e) => {
                 let e = &self.effects[e as usize];
                 e.src.iter().copied().chain(e.guard.map(|g| g.0)).collect()
@@ -170,6 +179,12 @@ impl Func {
     /// Whether `op` with the number `k` has code of its own, whatever its operands.
     pub(crate) fn has_code(&self, op: uop::Op, k: u32) -> bool {
         native(op, k) || self.fast_approx && approximated(op)
+    }
+    /// Rows that a warp has for operands and for results where its lanes meet.
+    pub(crate) fn meeting_rows(&self) -> [usize; 2] {
+        let effects = || self.gives.iter().map(|e| &self.effects[*e as usize]);
+        let most = |counts: &mut dyn Iterator<Item = usize>| counts.max().unwrap_or(0);
+        [most(&mut effects().map(|e| e.src.len())), most(&mut effects().map(|e| e.dst.len()))]
     }
     /// The ways between the blocks.
     pub(crate) fn graph(&self) -> Graph {

@@ -6,6 +6,10 @@ pub(crate) struct Layout {
     /// Places where groups go on in a later call of the code: behind barriers, and in loops that may wait.
     pub(crate) barriers: usize,
     pub(crate) waits: usize,
+    /// Where threads run one by one: the effect at each place where they stop, by number of the place less 1.
+    pub(crate) meets: Vec<u32>,
+    /// Rows of a warp there, for operands and for results.
+    pub(crate) meeting_rows: [usize; 2],
     /// The access sites.
     pub(crate) sites: Vec<SiteInfo>,
 }

@@ -17,6 +17,7 @@
 //! | `range` | bounds of values, and what of a launch they take for granted |
 //! | `limits` | what is refused, and how many lanes run together |
 //! | `waiting` | loops that may wait for other threads |
+//! | `meet` | threads that run one by one, and what they do together |
 //! | `emit`, `control`, `branches`, `spill` | a block's groups; control flow and masks; barriers |
 //! | `values`, `pure`, `ops`, `ops_bits`, `ops_words`, `approx`, `access` | scalars and slices; pure micro-ops; memory |
 //! | `form` | slices of four lanes in 128-bit vectors, or of sixteen in 512-bit ones |
@@ -61,6 +62,7 @@ mod lanes;
 mod layout;
 mod limits;
 mod live;
+mod meet;
 mod middle;
 mod nans;
 mod native;

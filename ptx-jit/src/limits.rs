@@ -9,21 +9,27 @@ use crate::ctx::STAGED;
 use crate::divergence::{Divergence, analyse};
 use crate::form::Form;
 use crate::geometry::Geometry;
-use crate::ir::{BlockId, Func, Op, Term};
+use crate::ir::{BasicBlock, BlockId, EffectInst, Func, Op, Term};
 use crate::live::{self, Liveness};
+use crate::meet::meets;
 use crate::range::Assumptions;
 use crate::unsupported::Unsupported;
 use crate::variance::Variance;
 use crate::waiting::waiting_loops;
 
-/// Whether compiled code can call the operation: it neither waits nor reaches other warps.
+/// Whether lanes that run together can do the operation: it does not wait until other warps have come.
 fn callable(op: &WarpOp) -> bool {
-    op.reach <= Reach::Warp && !op.waits
+    per_lane(op) || !op.waits && op.reach != Reach::Warpgroup
 }
 
-/// Whether every lane does the operation for itself.
+/// Whether every lane does the operation for itself, though it may reach others through memory.
 fn per_lane(op: &WarpOp) -> bool {
-    op.reach == Reach::Lane
+    op.members.is_none() && op.reach != Reach::Warp
+}
+
+/// Whether lanes of a warp do something together.
+fn talks(f: &Func) -> bool {
+    f.effects.iter().any(|e| matches!(&e.effect, Effect::Warp(op) if !per_lane(op)))
 }
 
 /// Refuses more local memory than a thread may have: the passes go through it word by word.
@@ -51,7 +57,86 @@ pub(crate) fn stacks(f: &Func, block: [u32; 3]) -> Result<(), Unsupported> {
     Ok(())
 }
 
-/// Refuses effects that compiled code has no way to do.
+/// Why no compiled code has a way to do an effect.
+fn never(f: &Func, info: &EffectInst) -> Option<String> {
+    let staged = !(f.alone && meets(&info.effect));
+    if staged && (info.src.len() > STAGED || info.dst.len() > STAGED) {
+        return Some(format!("an operation with more than {STAGED} operands"));
+    }
+    match &info.effect {
+        Effect::Ld(m) | Effect::St(m) if m.bytes == 16 && m.count > 1 => {
+            Some("a vector of 128-bit elements".into())
+        }
+        Effect::Atom(a) if !crate::effects::can(a) => {
+            Some("an atomic of several words that are compared".into())
+        }
+        // Where a block faults it runs again in the interpreter, and would free what it has freed.
+        Effect::Sys(Sys::Free) => Some("`free`".into()),
+        Effect::Ld(_)
+        | Effect::St(_)
+        | Effect::Atom(_)
+        | Effect::Bar(_)
+        | Effect::Fence(_)
+        | Effect::AsyncGroup(_)
+        | Effect::Warp(_)
+        | Effect::Sys(_)
+        | Effect::Trap
+        | Effect::Brkpt
+        | Effect::Yield => None,
+    }
+}
+
+/// Why threads of a kernel cannot run one by one and meet where they do something together ([`crate::meet`]).
+pub(crate) fn check_alone(program: &Program, f: &Func) -> Result<(), Unsupported> {
+    for block in &f.blocks {
+        for v in &block.insts {
+            let Op::Effect(e) = f.insts[*v as usize].op else { continue };
+            let info = &f.effects[e as usize];
+            let no = |why: &str| Err(Unsupported::at(program, &info.origin, why));
+            if let Some(why) = never(f, info) {
+                return no(&why);
+            }
+            match &info.effect {
+                // What lanes of a warp say to one another without meeting.
+                Effect::Ld(m) | Effect::St(m)
+                    if m.order == Order::Volatile && m.place.space == Space::Shared =>
+                {
+                    return no("volatile shared memory where the lanes of a warp part");
+                }
+                Effect::Warp(op) if !per_lane(op) && op.members.is_none() => {
+                    let why = format!("`{}` where the lanes of a warp part", op.name);
+                    return no(&why);
+                }
+                Effect::Ld(_)
+                | Effect::St(_)
+                | Effect::Atom(_)
+                | Effect::Bar(_)
+                | Effect::Fence(_)
+                | Effect::AsyncGroup(_)
+                | Effect::Warp(_)
+                | Effect::Sys(_)
+                | Effect::Trap
+                | Effect::Brkpt
+                | Effect::Yield => {}
+            }
+        }
+    }
+    tables(program, f)
+}
+
+/// Refuses tables of branches that are too large.
+fn tables(program: &Program, f: &Func) -> Result<(), Unsupported> {
+    for block in &f.blocks {
+        if let Term::Brx(_, targets, place) = &block.term
+            && targets.len() > 256
+        {
+            return Err(Unsupported::at(program, place, "a branch table of more than 256 entries"));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses effects that lanes which run together have no way to do.
 pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
     // The number of all barriers: who waits at different ones would not meet.
     let mut only = None;
@@ -64,22 +149,10 @@ pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
         for e in inner.chain(bar) {
             let info = &f.effects[e as usize];
             let no = |why: &str| Err(Unsupported::at(program, &info.origin, why));
-            if info.src.len() > STAGED || info.dst.len() > STAGED {
-                return no(&format!("an operation with more than {STAGED} operands"));
+            if let Some(why) = never(f, info) {
+                return no(&why);
             }
             match &info.effect {
-                Effect::Ld(m) | Effect::St(m) if m.place.space == Space::SharedCluster => {
-                    return no("shared memory of a cluster");
-                }
-                Effect::Ld(m) | Effect::St(m) if m.bytes == 16 && m.count > 1 => {
-                    return no("a vector of 128-bit elements");
-                }
-                Effect::Atom(a) if a.place.space == Space::SharedCluster => {
-                    return no("shared memory of a cluster");
-                }
-                Effect::Atom(a) if !crate::effects::can(a) => {
-                    return no("an atomic of 128 bits");
-                }
                 Effect::Bar(bar) => {
                     let waits = matches!(
                         bar.kind,
@@ -94,9 +167,7 @@ pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
                         return no("a barrier of another number");
                     }
                 }
-                // Where a block faults it runs again in the interpreter, and would free what it has freed.
-                Effect::Sys(Sys::Free) => return no("`free`"),
-                Effect::Brkpt => return no("a breakpoint"),
+                Effect::AsyncGroup(_) => return no("a wait for the warps of a warpgroup"),
                 Effect::Warp(op) => {
                     if !callable(op) {
                         return no(&format!("`{}`", op.name));
@@ -109,36 +180,41 @@ pub(crate) fn check(program: &Program, f: &Func) -> Result<(), Unsupported> {
                 | Effect::St(_)
                 | Effect::Atom(_)
                 | Effect::Fence(_)
-                | Effect::AsyncGroup(_)
                 | Effect::Sys(_)
                 | Effect::Trap
+                | Effect::Brkpt
                 | Effect::Yield => {}
             }
         }
-        if let Term::Brx(_, targets, place) = &block.term
-            && targets.len() > 256
-        {
-            return Err(Unsupported::at(program, place, "a branch table of more than 256 entries"));
-        }
     }
-    Ok(())
+    tables(program, f)
 }
 
-/// Heads of loops that may wait for another thread; then threads run one by one. Refuses them where a warp's lanes must
-/// run together: below sm_70 the interpreter finds lanes that wait for each other for ever.
+/// Heads of loops that may wait for another thread; then threads run one by one, or, where lanes talk, warps that wait as
+/// a whole. Refuses them below sm_70, where the interpreter finds lanes that wait for each other for ever.
 pub(crate) fn waiting(program: &Program, f: &Func) -> Result<Vec<BlockId>, Unsupported> {
     let all = waiting_loops(f);
-    if let Some(first) = all.first() {
-        let together =
-            f.effects.iter().any(|e| matches!(&e.effect, Effect::Warp(op) if !per_lane(op)));
-        if together || program.info.target.sm < 70 {
-            let place = &f.effects[first.effect as usize].origin;
-            let why =
-                "a loop that may wait for another thread, in a kernel whose warps run in lock step";
-            return Err(Unsupported::at(program, place, why));
-        }
+    if let Some(first) = all.first().filter(|_| program.info.target.sm < 70) {
+        let place = &f.effects[first.effect as usize].origin;
+        let why =
+            "a loop that may wait for another thread, in a kernel whose warps run in lock step";
+        return Err(Unsupported::at(program, place, why));
     }
     Ok(all.into_iter().map(|l| l.head).collect())
+}
+
+/// The same where threads run one by one and ways go back to the midst of loops: any such way may be one that waits.
+pub(crate) fn waiting_alone(f: &Func, regular: bool) -> Vec<BlockId> {
+    let mut heads: Vec<BlockId> = waiting_loops(f).into_iter().map(|l| l.head).collect();
+    if !regular {
+        let back = |(b, block): (usize, &BasicBlock)| {
+            block.term.succs().into_iter().filter(move |s| *s as usize <= b)
+        };
+        heads.extend(f.blocks.iter().enumerate().flat_map(back));
+    }
+    heads.sort_unstable();
+    heads.dedup();
+    heads
 }
 
 /// Blocks under masks up to which a kernel is compiled: each has a mask that lives across the others, so that code and
@@ -159,6 +235,19 @@ pub(crate) fn check_divergence(
     for (b, block) in f.blocks.iter().enumerate() {
         if !divergence.masked[b] {
             continue;
+        }
+        if f.waits.contains(&(b as BlockId)) {
+            let why = "a loop in divergent code that may wait for another thread";
+            let inside = f.loops().into_iter().filter(|l| l.header == b as BlockId);
+            let mut inside = inside.flat_map(|l| l.nodes).flat_map(|b| &f.blocks[b as usize].insts);
+            let place = inside.find_map(|v| match f.insts[*v as usize].op {
+                Op::Effect(e) => Some(&f.effects[e as usize].origin),
+                _ => None,
+            });
+            return Err(match place {
+                Some(place) => Unsupported::at(program, place, why),
+                None => Unsupported::new(why),
+            });
         }
         if let Term::Bar(e, _) = block.term {
             let place = &f.effects[e as usize].origin;
@@ -203,6 +292,7 @@ pub(crate) fn geometry(
     widest: Form,
 ) -> (Form, Geometry) {
     let wide = match widest.lanes {
+        _ if f.alone => None,
         16 => geometry_of_sixteen(f, block, assumed),
         8 => geometry_of_eight(f, block, assumed),
         _ => None,
@@ -220,7 +310,7 @@ pub(crate) fn geometry(
 /// Chooses the lanes of a group: whole warps where lanes talk, else as many as registers hold.
 fn geometry_of_four(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Geometry {
     let with = |width: u32| Geometry { block, width };
-    if !f.waits.is_empty() {
+    if f.alone || !f.waits.is_empty() && !talks(f) {
         return with(1);
     }
     if needs_warp(f) {
@@ -259,7 +349,7 @@ fn slices_of_sixteen_registers(f: &Func, live: u32) -> u32 {
 fn geometry_of_eight(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Option<Geometry> {
     let with = |width: u32| Geometry { block, width };
     let threads = block.iter().product::<u32>();
-    if !f.waits.is_empty() {
+    if !f.waits.is_empty() && !talks(f) {
         return None;
     }
     if needs_warp(f) {
@@ -293,7 +383,7 @@ fn geometry_of_eight(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Option
 fn geometry_of_sixteen(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Option<Geometry> {
     let with = |width: u32| Geometry { block, width };
     let threads = block.iter().product::<u32>();
-    if !f.waits.is_empty() {
+    if !f.waits.is_empty() && !talks(f) {
         return None;
     }
     if needs_warp(f) {

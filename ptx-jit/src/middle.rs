@@ -10,7 +10,7 @@ use crate::ir::{Func, Op};
 use crate::options::Options;
 use crate::range::Assumptions;
 use crate::unsupported::Unsupported;
-use crate::{build, limits, opt};
+use crate::{build, limits, meet, opt};
 
 /// What is known of a kernel before there is machine code.
 pub(crate) struct Middle {
@@ -50,6 +50,25 @@ pub(crate) fn middle(
         }
     }
     opt::run(&mut func);
+    // Below sm_70 lanes of a warp go one way after the other. A watcher takes every meeting for a barrier of the block.
+    let may_meet =
+        options.meets && options.watched == Watched::Nothing && program.info.target.sm >= 70;
+    if !may_meet {
+        return together(program, func, block, assumed, widest);
+    }
+    let alone = func.clone();
+    together(program, func, block, assumed, widest)
+        .or_else(|_| one_by_one(program, alone, block, assumed))
+}
+
+/// Lanes run together, in vectors where that pays.
+fn together(
+    program: &Program,
+    mut func: Func,
+    block: [u32; 3],
+    assumed: &Assumptions,
+    widest: Form,
+) -> Result<Middle, Unsupported> {
     if !opt::arrange(&mut func) {
         return Err(Unsupported::new("irregular control flow"));
     }
@@ -61,5 +80,22 @@ pub(crate) fn middle(
         divergence = divergence::analyse(&func, geometry, assumed);
     }
     limits::check_divergence(program, &func, &divergence)?;
+    Ok(Middle { func, geometry, divergence, form })
+}
+
+/// Threads run one by one and meet where they do something together.
+fn one_by_one(
+    program: &Program,
+    mut func: Func,
+    block: [u32; 3],
+    assumed: &Assumptions,
+) -> Result<Middle, Unsupported> {
+    func.alone = true;
+    limits::check_alone(program, &func)?;
+    meet::split(&mut func);
+    let regular = opt::arrange(&mut func);
+    func.waits = limits::waiting_alone(&func, regular);
+    let (form, geometry) = limits::geometry(&func, block, assumed, Form::CRANELIFT);
+    let divergence = divergence::analyse(&func, geometry, assumed);
     Ok(Middle { func, geometry, divergence, form })
 }

@@ -345,7 +345,7 @@ fn dead(f: &mut Func) {
 /// edge goes forwards; whether that was possible.
 pub(crate) fn arrange(f: &mut Func) -> bool {
     let mut b = 0;
-    let mut halves = Vec::new();
+    let mut halves: Vec<u32> = f.gives.iter().chain(&f.takes).copied().collect();
     while b < f.blocks.len() {
         let cut = f.blocks[b].insts.iter().position(|v| match f.insts[*v as usize].op {
             Op::Effect(e) => {

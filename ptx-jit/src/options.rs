@@ -39,10 +39,14 @@ pub struct Options {
     pub stack: u32,
     /// What a watcher is asked about.
     pub watched: Watched,
+    /// Whether threads of a kernel that has no form for vectors may run one by one and meet where they do something
+    /// together. Where they meet often, the interpreter is faster.
+    pub meets: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { fast_nan: false, fast_approx: false, stack: STACK, watched: Watched::Nothing }
+        let watched = Watched::Nothing;
+        Options { fast_nan: false, fast_approx: false, stack: STACK, watched, meets: true }
     }
 }

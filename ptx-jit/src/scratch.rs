@@ -12,6 +12,8 @@ pub(crate) struct Scratch {
     pub local: Vec<u128>,
     pub spill: Vec<Line>,
     pub resume: Vec<u32>,
+    /// Rows of each warp for what its lanes do together ([`crate::meet`]).
+    pub meet: Vec<[u64; 32]>,
     /// Where groups that have reached a barrier go on, while others are in loops that wait.
     pub held: Vec<u32>,
 }

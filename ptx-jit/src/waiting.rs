@@ -140,6 +140,7 @@ impl<'a> Turn<'a> {
                 let ordered = !matches!(a.order, Order::Relaxed | Order::Weak);
                 swaps || ordered || e.dst.iter().any(|d| self.is_read(*d))
             }
+            Effect::Warp(op) => op.waits,
             _ => false,
         }
     }
@@ -198,6 +199,7 @@ impl<'a> Turn<'a> {
                 let e = self.effect(e);
                 match &e.effect {
                     Effect::Ld(m) if m.order != Order::Weak => return false,
+                    Effect::Warp(op) if op.waits => return false,
                     Effect::Atom(a) if e.dst.iter().any(|d| self.is_read(*d)) => {
                         if !self.adds(e, a) || e.guard.is_some() || !self.always(*b) {
                             return false;

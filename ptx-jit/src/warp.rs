@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ptx_isa::Space;
 use ptx_isa::effect::{Accessor, Fault, Flow, Machine, WarpOp};
 use ptx_isa::special::Sreg;
+use ptx_isa::tcgen05::TensorMemory;
 use ptx_isa::texture::Texture;
 
 use crate::ctx::Ctx;
@@ -17,11 +18,28 @@ pub(crate) struct Lanes<'w, 'a> {
     worker: &'w mut Worker<'a>,
     info: &'w Slow,
     mask: u32,
+    /// The warp whose rows hold the operands; `None`: they are staged in the context.
+    warp: Option<usize>,
 }
 
 impl<'w, 'a> Lanes<'w, 'a> {
     pub(crate) fn new(worker: &'w mut Worker<'a>, info: &'w Slow, mask: u32) -> Lanes<'w, 'a> {
-        Lanes { worker, info, mask }
+        Lanes { worker, info, mask, warp: None }
+    }
+    /// Lanes of warp `warp` that have met.
+    pub(crate) fn met(
+        worker: &'w mut Worker<'a>,
+        info: &'w Slow,
+        mask: u32,
+        warp: usize,
+    ) -> Lanes<'w, 'a> {
+        Lanes { worker, info, mask, warp: Some(warp) }
+    }
+    fn set(&mut self, i: usize, l: usize, v: u64) {
+        match self.warp {
+            None => self.worker.set(self.info, i, l, v),
+            Some(w) => self.worker.results(w)[i][l] = v,
+        }
     }
     fn row(&self, i: usize) -> &[u64; 32] {
         // SAFETY: as in `Worker::ctx`.
@@ -34,11 +52,17 @@ impl Machine for Lanes<'_, '_> {
         self.mask
     }
     fn src_w(&self, i: usize) -> [u32; 32] {
+        if let Some(w) = self.warp {
+            return self.worker.rows(w)[i].map(|v| v as u32);
+        }
         let row = self.row(i);
         std::array::from_fn(|l| (row[l / 2] >> (32 * (l % 2))) as u32)
     }
     fn src_d(&self, i: usize) -> [u64; 32] {
-        *self.row(i)
+        match self.warp {
+            None => *self.row(i),
+            Some(w) => self.worker.rows(w)[i],
+        }
     }
     fn src_p(&self, i: usize) -> u32 {
         self.src_w(i).iter().enumerate().fold(0, |m, (l, v)| m | u32::from(*v != 0) << l)
@@ -46,14 +70,14 @@ impl Machine for Lanes<'_, '_> {
     fn set_w(&mut self, i: usize, v: &[u32; 32]) {
         for (l, v) in v.iter().enumerate() {
             if self.mask >> l & 1 != 0 {
-                self.worker.set(self.info, i, l, *v as u64);
+                self.set(i, l, u64::from(*v));
             }
         }
     }
     fn set_d(&mut self, i: usize, v: &[u64; 32]) {
         for (l, v) in v.iter().enumerate() {
             if self.mask >> l & 1 != 0 {
-                self.worker.set(self.info, i, l, *v);
+                self.set(i, l, *v);
             }
         }
     }
@@ -61,7 +85,7 @@ impl Machine for Lanes<'_, '_> {
         for l in 0..32 {
             if self.mask >> l & 1 != 0 {
                 let all = if v >> l & 1 != 0 { 0xffff_ffff } else { 0 };
-                self.worker.set(self.info, i, l, all);
+                self.set(i, l, all);
             }
         }
     }
@@ -104,6 +128,17 @@ impl Machine for Lanes<'_, '_> {
     ) -> Result<u64, Fault> {
         self.worker.untold(lane)?;
         self.worker.update(lane as usize, space, address, bytes, f)
+    }
+    fn tensor_memory(
+        &mut self,
+        rank: u32,
+        f: &mut dyn FnMut(&mut TensorMemory),
+    ) -> Result<(), String> {
+        if rank != 0 {
+            return Err(format!("the cluster has no block {rank}"));
+        }
+        f(self.worker.tensor.get_or_insert_default());
+        Ok(())
     }
     fn special(&self, lane: u8, reg: Sreg) -> u64 {
         // SAFETY: as in `Worker::ctx`.

@@ -3,11 +3,14 @@
 use ptx_isa::Space;
 use ptx_isa::effect::{Atom, Effect, Fault, Mem, window};
 use ptx_isa::special::Sreg;
+use ptx_isa::tcgen05::TensorMemory;
 
 use crate::ctx::{Ctx, DONE, PATIENCE, Site, WATCH};
 use crate::device::{Launch, Stop};
+use crate::entry::Slow;
 use crate::kernel::Kernel;
 use crate::layout::{Layout, REACH, SiteInfo};
+use crate::meet::Places;
 use crate::options::Watched;
 use crate::reductions::Reductions;
 use crate::scratch::{Line, Scratch, grow, grow_local};
@@ -21,7 +24,7 @@ const FUEL: i64 = 1 << 20;
 const CALL: i64 = 16;
 
 /// Rounds of a block whose groups wait, before it makes room for another block.
-const ROUNDS: u32 = 4;
+pub(crate) const ROUNDS: u32 = 4;
 
 /// Memory of workers that a kernel keeps.
 const KEPT: usize = 256;
@@ -50,6 +53,10 @@ pub(crate) struct Worker<'a> {
     pub(crate) watcher: Option<Box<dyn Watcher + 'a>>,
     /// The block that the watcher knows of.
     pub(crate) watched_block: Option<[u32; 3]>,
+    /// Where threads are that run one by one and meet.
+    pub(crate) places: Places,
+    /// Tensor Memory, once something has used it.
+    pub(crate) tensor: Option<Box<TensorMemory>>,
     /// `%ctaid.x` of the first block of the call.
     first: u64,
     started: bool,
@@ -90,6 +97,9 @@ impl<'a> Worker<'a> {
         grow_local(&mut scratch.local, local_bytes * threads);
         grow(&mut scratch.spill, kernel.needs.layout.spill_bytes * groups + 64);
         scratch.resume.resize(groups, 0);
+        let [given, taken] = kernel.needs.layout.meeting_rows;
+        let rows = (given + taken) * threads.div_ceil(32);
+        scratch.meet.resize(scratch.meet.len().max(rows), [0; 32]);
         let mut worker = Worker {
             kernel,
             launch,
@@ -106,6 +116,8 @@ impl<'a> Worker<'a> {
                 launch.device.watcher()
             },
             watched_block: None,
+            places: Places::default(),
+            tensor: None,
             first: 0,
             started: false,
             stop: None,
@@ -194,6 +206,10 @@ impl<'a> Worker<'a> {
         self.scratch.resume.fill(0);
         self.scratch.held.clear();
         self.reductions.clear();
+        self.tensor = None;
+        if !self.kernel.needs.layout.meets.is_empty() {
+            self.places.start(self.kernel.geometry.threads() as usize);
+        }
         let ctx = self.scratch.ctx.as_mut_ptr().cast::<Ctx>();
         let first = !std::mem::replace(&mut self.started, true);
         // SAFETY: `ctx` was sized for a `Ctx` and aligned as one, and any bits are a valid one.
@@ -207,6 +223,7 @@ impl<'a> Worker<'a> {
             c.shared_bytes = self.launch.shared_bytes as u64;
             c.spill = self.scratch.spill.as_mut_ptr().cast();
             c.resume = self.scratch.resume.as_mut_ptr();
+            c.meet = self.scratch.meet.as_mut_ptr().cast();
             c.effect = self.thunks.effect;
             c.refuel = self.thunks.refuel;
             c.lane_thunk = self.thunks.lanes;
@@ -240,21 +257,14 @@ impl<'a> Worker<'a> {
     /// # Errors
     /// As [`Worker::run`].
     pub(crate) fn go_on(&mut self) -> Result<Progress, Stop> {
-        let me: *mut Worker<'a> = self;
-        let ctx = self.scratch.ctx.as_mut_ptr().cast::<Ctx>();
-        // SAFETY: as in `run`, which was there before. The worker may have moved since.
-        unsafe { (*ctx).worker = me.cast() };
+        if !self.kernel.needs.layout.meets.is_empty() {
+            return self.go_on_meeting();
+        }
         let mut rounds = 0;
         // Every call runs each group to its next barrier; all groups that have not finished wait
         // at one, so the next call passes it.
         loop {
-            // SAFETY: the code was compiled for this layout of `Ctx` and the sizes allocated in
-            // `new`; all its accesses to other memory are checked against spans of the device.
-            let failed = unsafe { (self.kernel.entry)(ctx) };
-            if failed != 0 {
-                // An index of `brx.idx` is the only check without a helper.
-                return Err(self.stop.take().unwrap_or(Stop::BranchIndex));
-            }
+            self.call()?;
             let Layout { barriers, waits, .. } = self.kernel.needs.layout;
             if waits == 0 {
                 if barriers == 0 || self.scratch.resume.iter().all(|r| *r == DONE) {
@@ -272,17 +282,38 @@ impl<'a> Worker<'a> {
             } else if self.let_others_go() {
                 return Ok(Progress::Done);
             }
-            // The turns of a loop over a barrier are calls of the code.
-            let turns = CALL * self.scratch.resume.len() as i64;
-            let ctx = self.ctx();
-            ctx.fuel -= turns;
-            if ctx.fuel < 0 {
-                ctx.fuel = FUEL;
-                if !self.launch.device.go_on() {
-                    return Err(Stop::Device);
-                }
+            self.burn_call()?;
+        }
+    }
+
+    /// Calls the code: every group that has not finished goes on to where it stops next.
+    pub(crate) fn call(&mut self) -> Result<(), Stop> {
+        let me: *mut Worker<'a> = self;
+        let ctx = self.scratch.ctx.as_mut_ptr().cast::<Ctx>();
+        // SAFETY: as in `run`, which was there before. The worker may have moved since.
+        unsafe { (*ctx).worker = me.cast() };
+        // SAFETY: the code was compiled for this layout of `Ctx` and the sizes allocated in
+        // `new`; all its accesses to other memory are checked against spans of the device.
+        let failed = unsafe { (self.kernel.entry)(ctx) };
+        if failed != 0 {
+            // An index of `brx.idx` is the only check without a helper.
+            return Err(self.stop.take().unwrap_or(Stop::BranchIndex));
+        }
+        Ok(())
+    }
+
+    /// The turns of a loop over a barrier are calls of the code.
+    pub(crate) fn burn_call(&mut self) -> Result<(), Stop> {
+        let turns = CALL * self.scratch.resume.len() as i64;
+        let ctx = self.ctx();
+        ctx.fuel -= turns;
+        if ctx.fuel < 0 {
+            ctx.fuel = FUEL;
+            if !self.launch.device.go_on() {
+                return Err(Stop::Device);
             }
         }
+        Ok(())
     }
 
     /// Whether groups are in loops that wait. They go on until all others are at a barrier or done; who is there
@@ -344,28 +375,18 @@ impl<'a> Worker<'a> {
                 lane: on.first().map_or(0, |l| *l as u8),
                 message: "trap".into(),
             }),
+            Effect::Brkpt => Err(Fault::Operand {
+                lane: on.first().map_or(0, |l| *l as u8),
+                message: "breakpoint".into(),
+            }),
             // Compiled code has no slow way for these, or `limits` refuses them.
-            Effect::Fence(_) | Effect::AsyncGroup(_) | Effect::Brkpt | Effect::Yield => Ok(()),
+            Effect::Fence(_) | Effect::AsyncGroup(_) | Effect::Yield => Ok(()),
         };
         if let Err(fault) = done {
             if matches!(fault, Fault::Stopped { .. }) {
                 return Err(Stop::Watched);
             }
-            let lane = match &fault {
-                Fault::OutOfBounds { lane, .. }
-                | Fault::Misaligned { lane, .. }
-                | Fault::Operand { lane, .. }
-                | Fault::Stopped { lane, .. } => *lane as u64,
-            };
-            let t = (self.ctx().thread0 + lane) as u32;
-            let [x, y, _] = kernel.geometry.block;
-            return Err(Stop::Fault {
-                fault,
-                function: info.origin.function,
-                span: info.origin.span.clone(),
-                block: self.block,
-                thread: [t % x, t / x % y, t / x / y],
-            });
+            return Err(self.stop_of(info, fault));
         }
         if let Effect::Ld(Mem { place, .. })
         | Effect::St(Mem { place, .. })
@@ -379,6 +400,25 @@ impl<'a> Worker<'a> {
             self.learn(site as usize, place.space, address, write);
         }
         Ok(())
+    }
+
+    /// What the fault of a lane of the executing group is to the launch.
+    pub(crate) fn stop_of(&mut self, info: &Slow, fault: Fault) -> Stop {
+        let lane = match &fault {
+            Fault::OutOfBounds { lane, .. }
+            | Fault::Misaligned { lane, .. }
+            | Fault::Operand { lane, .. }
+            | Fault::Stopped { lane, .. } => *lane as u64,
+        };
+        let t = (self.ctx().thread0 + lane) as u32;
+        let [x, y, _] = self.kernel.geometry.block;
+        Stop::Fault {
+            fault,
+            function: info.origin.function,
+            span: info.origin.span.clone(),
+            block: self.block,
+            thread: [t % x, t / x % y, t / x / y],
+        }
     }
 
     /// Remembers the allocation that the access touched, for the fast way.

@@ -237,9 +237,12 @@ fn who_waits_for_ever_is_stopped() {
 fn refused_where_warps_run_in_lock_step() {
     let locked = LOCKED.replace(".acquire.gpu", "").replace(".release.gpu", "");
     assert!(waits(&locked));
-    let vote = format!("{locked} vote.sync.any.pred %p2, %p1, -1;");
-    let refused = case("sm_70", &vote, 1, 64).compile().err().map(|e| e.why);
-    assert!(refused.is_some_and(|why| why.contains("may wait")));
+}
+
+#[test]
+fn threads_that_wait_meet_the_others_of_their_warp() {
+    let vote = format!("{LOCKED} vote.sync.any.pred %p2, %p1, -1; bar.sync 0;");
+    assert_eq!(run(&vote, 2, 64), 1);
 }
 
 #[test]

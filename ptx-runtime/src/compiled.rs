@@ -265,6 +265,7 @@ fn report(kernel: &Kernel, device: &LaunchDevice<'_>, block: u64, stop: Stop) ->
         Stop::BranchIndex => FaultKind::BranchIndex,
         // Such launches are interpreted as a whole, so that nobody asks.
         Stop::Watched => FaultKind::Operand,
+        Stop::Stuck => FaultKind::Deadlock,
         Stop::Device if params.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed)) => {
             FaultKind::Cancelled
         }

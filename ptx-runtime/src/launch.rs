@@ -193,7 +193,10 @@ impl Context {
         let since = Instant::now();
         let (kernel, mut launch) = self.prepare(module, entry, config)?;
         let stack = launch.stack_bytes;
-        let options = ptx_jit::Options { fast_nan, fast_approx, stack, ..Default::default() };
+        // Meeting is as fast as the interpreter at best where threads meet often, so it is for who asks.
+        let meets = backend == Backend::Jit;
+        let options =
+            ptx_jit::Options { fast_nan, fast_approx, stack, meets, ..Default::default() };
         launch.since = Some(since);
         let codes = &module.verified().codes;
         if let Some(checker) = self.checker() {

@@ -13,9 +13,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ptx_interp::{Access, Kernel, LaunchParams, Memory, Saved};
-use ptx_isa::Space;
 use ptx_isa::effect::{Effect, Mem, Scope, Sys, window};
 use ptx_isa::meaning::Uop;
+use ptx_isa::{Reach, Space};
 use ptx_parse::code::Program;
 
 use crate::Checker;
@@ -115,6 +115,15 @@ fn grain(program: &Program) -> Option<u32> {
     let mut atomics = None;
     for effect in effects(program) {
         match effect {
+            // Nobody is asked about these.
+            Effect::Ld(Mem { place, .. }) | Effect::St(Mem { place, .. })
+                if place.space == Space::SharedCluster =>
+            {
+                return None;
+            }
+            Effect::Atom(a) if a.bytes > 8 || a.place.space == Space::SharedCluster => return None,
+            // Nor about memory that an operation reaches on its own: asynchronous copies, mbarrier objects.
+            Effect::Warp(op) if op.waits || op.reach > Reach::Warp => return None,
             Effect::Ld(Mem { place, bytes, .. }) | Effect::St(Mem { place, bytes, .. })
                 if matches!(place.space, Space::Global | Space::Shared | Space::Generic) =>
             {
@@ -127,14 +136,13 @@ fn grain(program: &Program) -> Option<u32> {
                 }
                 least = least.min(a.bytes);
             }
-            Effect::Sys(Sys::Vprintf | Sys::Malloc | Sys::Free) => return None,
+            Effect::Brkpt | Effect::Sys(Sys::Vprintf | Sys::Malloc | Sys::Free) => return None,
             Effect::Ld(_)
             | Effect::St(_)
             | Effect::Bar(_)
             | Effect::Fence(_)
             | Effect::AsyncGroup(_)
             | Effect::Trap
-            | Effect::Brkpt
             | Effect::Yield
             | Effect::Sys(Sys::AssertFail)
             | Effect::Warp(_) => {}

@@ -37,7 +37,7 @@ pub(crate) fn effect(g: &mut Gen<'_, '_>, e: u32) {
         Effect::Fence(..) => {
             g.b.ins().fence();
         }
-        Effect::Yield => {}
+        Effect::Yield => g.lose_patience(),
         Effect::Ld(m) if quick(m) => match joint(g, e) {
             Some(records) => load_records(g, e, &records),
             None => load(g, e, *m),

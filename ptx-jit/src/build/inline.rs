@@ -1,7 +1,7 @@
 //! Copies a kernel and what it calls into one list of blocks.
 
 use ptx_isa::Kind;
-use ptx_isa::effect::Effect;
+use ptx_isa::effect::{AsyncWork, Effect};
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
 use ptx_isa::uop::Op as Pure;
@@ -191,8 +191,11 @@ impl Inliner<'_> {
         let temp_guard = inst.guard.is_some_and(|(g, _)| matches!(g.src, Src::Temp(_)));
         for uop in inst.uops.clone() {
             let u = &function.uops[uop as usize];
-            // Asynchronous work is done when it is issued: only observers see its groups.
-            if matches!(u, Uop::Effect { effect: Effect::AsyncGroup(_), .. }) {
+            // Asynchronous work is done when it is issued: only observers see its groups, but for products, for which
+            // the warps of a warpgroup wait.
+            if let Uop::Effect { effect: Effect::AsyncGroup(work), .. } = u
+                && work.of != AsyncWork::MatrixProducts
+            {
                 continue;
             }
             let free = temp_guard && uop == inst.uops.start;

@@ -1,14 +1,14 @@
-//! CTA barriers.
+//! CTA barriers: how they count, for every engine.
 //!
 //! A barrier counts warps, as the hardware does: a warp whose live lanes have all arrived counts
 //! 32, whatever its size. From sm_70 on lanes arrive one by one; below, any lane brings its warp.
 
-use ptx_isa::Kind;
-use ptx_isa::effect::BarKind;
+use crate::effect::BarKind;
+use crate::types::Kind;
 
 /// State of one barrier.
-#[derive(Default)]
-pub(crate) struct Barrier {
+#[derive(Clone, Debug, Default)]
+pub struct Barrier {
     /// Lanes that arrived, by warp.
     arrived: Vec<u32>,
     /// Lanes arrived more than once before completion (`bar.arrive` ahead of the others).
@@ -22,7 +22,7 @@ pub(crate) struct Barrier {
 
 impl Barrier {
     /// Nobody is there.
-    pub(crate) fn reset(&mut self, warps: usize) {
+    pub fn reset(&mut self, warps: usize) {
         self.arrived.clear();
         self.arrived.resize(warps, 0);
         self.extra = 0;
@@ -55,7 +55,7 @@ impl Barrier {
     }
 
     /// Lanes `mask` of warp `w` arrive; with `whole` they bring `live`, all lanes of the warp.
-    pub(crate) fn arrive(
+    pub fn arrive(
         &mut self,
         w: usize,
         mask: u32,
@@ -76,7 +76,7 @@ impl Barrier {
 
     /// The results of the barrier if it is complete; then it is free again. `live` are the lanes that
     /// have not exited, by warp.
-    pub(crate) fn take_complete(&mut self, live: impl Iterator<Item = u32>) -> Option<Reduced> {
+    pub fn take_complete(&mut self, live: impl Iterator<Item = u32>) -> Option<Reduced> {
         if !self.complete(live) {
             return None;
         }
@@ -87,8 +87,8 @@ impl Barrier {
 }
 
 /// Results of a barrier with reduction.
-#[derive(Copy, Clone)]
-pub(crate) struct Reduced {
+#[derive(Copy, Clone, Debug)]
+pub struct Reduced {
     popc: u32,
     and: bool,
     or: bool,
@@ -96,7 +96,7 @@ pub(crate) struct Reduced {
 
 impl Reduced {
     /// The result that `kind` gives, and its kind.
-    pub(crate) fn value(self, kind: BarKind) -> Option<(Kind, u32)> {
+    pub fn value(self, kind: BarKind) -> Option<(Kind, u32)> {
         Some(match kind {
             BarKind::RedPopc => (Kind::W, self.popc),
             BarKind::RedAnd => (Kind::P, self.and as u32),
