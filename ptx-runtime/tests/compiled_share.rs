@@ -75,7 +75,7 @@ fn count(name: &str, text: &str, share: &mut Share) {
         let block = tuning.req_ntid.or(tuning.max_ntid).unwrap_or([128, 1, 1]);
         let clustered = tuning.req_ncta_per_cluster.is_some_and(|c| c != [1; 3]);
         share.kernels += 1;
-        let why = match verified.dump(&own, block, false, Dump::Ir) {
+        let why = match verified.dump(&own, block, [false; 2], Dump::Ir) {
             _ if clustered => "blocks in clusters".to_owned(),
             Some(Ok(_)) => {
                 share.compiled += 1;
