@@ -62,7 +62,7 @@ pub fn find(
     let program = &*flattened(program, options.stack)?;
     let assumed = assumed(program, seen);
     let key = key(program, block, &assumed, options, target()?);
-    let found = bundle.load(key, program);
+    let found = bundle.load(key, program).filter(|(_, needs)| wanted(needs, options));
     Ok(found
         .map(|(blob, needs)| finish(program, block, (assumed, options.watched), blob, needs, true)))
 }
@@ -79,6 +79,11 @@ pub fn collect(
     into: &mut Collection,
 ) -> Result<(), Unsupported> {
     build(program, block, seen, options, Some(into)).map(|_| ())
+}
+
+/// Whether code that was kept is of the kind that is asked for.
+fn wanted(needs: &Needs, options: Options) -> bool {
+    options.meets || needs.layout.meets.is_empty()
 }
 
 /// What code for a launch takes for granted.
@@ -103,6 +108,9 @@ fn build(
     if let Some((store, key)) = &store
         && let Some((blob, needs)) = store.load(*key, program)
     {
+        if !wanted(&needs, options) {
+            return Err(Unsupported::new("threads that meet one by one"));
+        }
         return Ok(finish(program, block, (assumed, options.watched), blob, needs, true));
     }
     let Compiled { middle, code: machine, layout } =
@@ -184,6 +192,8 @@ fn key(
     key.add(program.functions[0].name.as_bytes());
     key.add(program.source.as_bytes());
     let lowered = (&program.tuning, program.contraction, program.counted);
+    // Code for vectors is the same whether threads might meet or not: `wanted` looks at what was found.
+    let options = Options { meets: true, ..options };
     key.add(format!("{block:?} {assumed:?} {options:?} {lowered:?}").as_bytes());
     key
 }

@@ -7,7 +7,7 @@ use crate::divergence::{self, Divergence};
 use crate::form::Form;
 use crate::geometry::Geometry;
 use crate::ir::{Func, Op};
-use crate::options::Options;
+use crate::options::{Options, Watched};
 use crate::range::Assumptions;
 use crate::unsupported::Unsupported;
 use crate::{build, limits, meet, opt};

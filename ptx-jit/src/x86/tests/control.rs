@@ -109,7 +109,7 @@ fn branches_on_masks() {
             let k = mask_at(b, p, 0);
             b.ins().uextend(I64, k)
         });
-        assert_eq!(got, k.into(), "a mask as a number");
+        assert_eq!(got, u64::from(k), "a mask as a number");
         // Lanes of a scalar, and halves joined.
         run(&mut m, |b, p| {
             let c = b.ins().load(I8, plain(), p, 0);
