@@ -152,7 +152,24 @@ pub fn multicast_ways(banks: u32, access: &WarpAccess) -> u32 {
 /// 3.x: 32 banks of 64 bits. In 8-byte mode a bank's word is 8 bytes. In 4-byte mode successive
 /// 32-bit words go to successive banks, and words i and i + 32 of an aligned row of 64 words share
 /// one 64-bit access.
+///
+/// The data path carries 64 bits per bank and clock, also where lanes read the same word: 16-byte
+/// accesses go by half-warps.
 fn wide_banks(banks: u32, mode: BankMode, access: &WarpAccess) -> BankCost {
+    let phases = (access.width * LANES as u32).div_ceil(8 * banks).clamp(1, LANES as u32);
+    let lanes = LANES / phases as usize;
+    let mut cost = BankCost::default();
+    for phase in 0..phases as usize {
+        let ways = wide_ways(banks, mode, &access.restricted(phase * lanes, lanes));
+        cost.requests += u32::from(ways > 0);
+        cost.steps += ways;
+    }
+    cost.conflicts = cost.steps.saturating_sub(phases);
+    cost
+}
+
+/// The largest number of distinct 64-bit accesses of one bank.
+fn wide_ways(banks: u32, mode: BankMode, access: &WarpAccess) -> u32 {
     let banks64 = u64::from(banks);
     let mut rows: SmallVec<[u64; 64]> = SmallVec::new();
     for (_, address) in access.lanes() {
@@ -163,10 +180,7 @@ fn wide_banks(banks: u32, mode: BankMode, access: &WarpAccess) -> BankCost {
                 .extend((first / 4..=last / 4).map(|w| w / (2 * banks64) * banks64 + w % banks64)),
         }
     }
-    let steps = most_loaded_bank(banks, &mut rows, |row| row);
-    // 32 lanes of 16 bytes are two rows of 256 bytes.
-    let nominal = (access.width * LANES as u32).div_ceil(8 * banks).max(1);
-    BankCost { requests: 1, steps, conflicts: steps.saturating_sub(nominal) }
+    most_loaded_bank(banks, &mut rows, |row| row)
 }
 
 /// Counts distinct keys per bank (`key mod banks`) and returns the largest count.
@@ -245,7 +259,14 @@ mod tests {
         // Stride of 33 words.
         assert_eq!(bank_cost(&four, Direction::Load, &strided(4, 132)).steps, 1);
         assert_eq!(bank_cost(&eight, Direction::Load, &strided(4, 256)).steps, 32);
-        assert_eq!(bank_cost(&four, Direction::Load, &strided(16, 16)).steps, 2);
+        // 32 lanes of 16 bytes are two rows of 256 bytes, whether they differ or not.
+        for mode in [&four, &eight] {
+            for stride in [0, 16] {
+                let cost = bank_cost(mode, Direction::Load, &strided(16, stride));
+                assert_eq!(cost, BankCost { requests: 2, steps: 2, conflicts: 0 });
+            }
+            assert_eq!(bank_cost(mode, Direction::Load, &strided(8, 0)).steps, 1);
+        }
     }
 
     #[test]
