@@ -73,7 +73,10 @@ pub(crate) fn run(
     let passes = match ran {
         Ok(()) => screening.passes(),
         // Time is up, or somebody has stopped it: the interpreter says where it was.
-        Err((_, Stop::Device | Stop::Watched | Stop::Fault { .. } | Stop::BranchIndex)) => {
+        Err((
+            _,
+            Stop::Device | Stop::Watched | Stop::Stuck | Stop::Fault { .. } | Stop::BranchIndex,
+        )) => {
             screening.take_back();
             false
         }
