@@ -69,7 +69,7 @@ impl Table {
         Some(Match::new(row, notation, notation.elems.iter().map(|e| Some(e.choices[0])).collect()))
     }
 
-    /// An opcode without the modifiers that ptxas passes over ([`rows::PASSED_OVER`]): none that a row of the mnemonic has,
+    /// An opcode without the modifiers that ptxas passes over (`rows::PASSED_OVER`): none that a row of the mnemonic has,
     /// nor one before a part of the name.
     pub fn without_passed_over(&self, opcode: &str) -> Option<String> {
         let mnemonic = opcode.split('.').next()?;
