@@ -12,7 +12,8 @@
 //! | `calls`, `recursion` | who calls whom; recursive functions as loops over a stack |
 //! | `ir`, `build` | the middle form: calls inlined, micro-ops in SSA form |
 //! | `opt`, `nans` | folding, value numbering, loop-invariant code, dead code; where NaNs are seen |
-//! | `records`, `interleaved`, `tiles` | words of records together; vectors that stay as they lie in memory; one check of several loads |
+//! | `records`, `interleaved` | words of records together; vectors that stay as they lie in memory |
+//! | `tiles` | one check of several loads from shared memory |
 //! | `variance`, `divergence`, `align`, `live` | uniform, linear and varying values; divergent control flow; liveness |
 //! | `range` | bounds of values, and what of a launch they take for granted |
 //! | `limits` | what is refused, and how many lanes run together |

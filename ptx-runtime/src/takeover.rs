@@ -19,8 +19,8 @@ use crate::compiled;
 /// Time from one look for the code to the next.
 const AGAIN: Duration = Duration::from_micros(500);
 
-/// A launch that the interpreter runs and compiled code may take over. It is not a checked one: the code that takes over
-/// has no screen.
+/// A launch that the interpreter runs and compiled code may take over. It is not a checked one: the code that takes
+/// over has no screen.
 pub(crate) struct Begun<'a> {
     pub(crate) codes: &'a Arc<Codes>,
     pub(crate) kernel: &'a Arc<Kernel>,

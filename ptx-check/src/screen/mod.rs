@@ -108,8 +108,8 @@ fn effects(program: &Program) -> impl Iterator<Item = &Effect> {
     })
 }
 
-/// Bytes of the smallest access to memory that threads share, in powers of two; `None` where the kernel does what is not
-/// followed here.
+/// Bytes of the smallest access to memory that threads share, in powers of two; `None` where the kernel does what is
+/// not followed here.
 fn grain(program: &Program) -> Option<u32> {
     let mut least = 4;
     let mut atomics = None;
@@ -427,8 +427,8 @@ impl Screen<'_> {
         }
     }
 
-    /// Saves the allocation of an address that will be written, if there is one; whether that is done. Constant variables
-    /// are not saved: a device writes them, and a checker has something to say.
+    /// Saves the allocation of an address that will be written, if there is one; whether that is done. Constant
+    /// variables are not saved: a device writes them, and a checker has something to say.
     fn save(&self, at: u64) -> bool {
         let Some(a) = self.of.memory().find(at) else { return true };
         a.access == Access::ReadWrite && self.of.memory().save(a.start, &mut self.of.saved())
