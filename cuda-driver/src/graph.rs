@@ -1,7 +1,7 @@
 //! Graphs: nodes of work with dependencies, and what is launched of them.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::error::{Error, Result};
 use crate::handles::Handles;
@@ -12,8 +12,8 @@ use crate::work::Work;
 pub static GRAPHS: Handles<Graph> = Handles::new(10);
 /// All instantiated graphs.
 pub static EXECS: Handles<Exec> = Handles::new(11);
-/// Where the nodes of all graphs are.
-pub static NODES: Handles<Graph> = Handles::new(12);
+/// Where the nodes of all graphs are. They end with their graph; it does not live on for them.
+pub static NODES: Handles<Weak<Graph>> = Handles::new(12);
 
 /// A node.
 #[derive(Clone)]
@@ -68,7 +68,7 @@ impl Graph {
         if !known || distinct.len() != after.len() {
             return Err(Error::InvalidValue);
         }
-        let handle = NODES.add(Arc::clone(self));
+        let handle = NODES.add(Arc::new(Arc::downgrade(self)));
         nodes.push(Node::new(handle, work, after.to_vec()));
         Ok(handle)
     }
@@ -131,7 +131,7 @@ impl Graph {
         let copy = Arc::new(Graph::default());
         let mut names = HashMap::new();
         for node in self.nodes().iter() {
-            names.insert(node.handle, NODES.add(Arc::clone(&copy)));
+            names.insert(node.handle, NODES.add(Arc::new(Arc::downgrade(&copy))));
         }
         for node in self.nodes().iter() {
             let after = node.after.iter().filter_map(|h| names.get(h).copied()).collect();
@@ -169,7 +169,7 @@ impl Graph {
         Ok(order)
     }
 
-    /// Forgets its nodes: their handles end, and with them what keeps the graph.
+    /// Forgets its nodes: their handles end, and what they hold.
     pub fn clear(&self) {
         let nodes = std::mem::take(&mut *self.nodes());
         for node in nodes {
@@ -179,6 +179,13 @@ impl Graph {
         let held = std::mem::take(&mut *self.held());
         // What the program's functions do may come back here.
         drop(held);
+    }
+}
+
+/// A graph that was captured in part, and whose capture or context ended, has no handle that is destroyed.
+impl Drop for Graph {
+    fn drop(&mut self) {
+        self.clear();
     }
 }
 

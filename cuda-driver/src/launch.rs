@@ -53,7 +53,7 @@ impl KernelLaunch {
         let watch = c_border::interrupt::Watch::new(true);
         #[cfg(unix)]
         let config = LaunchConfig { cancel: Some(watch.cancel()), ..config };
-        let module = &self.function.module;
+        let module = self.function.module()?;
         let name = &self.function.name;
         let fail = |error: &LaunchError| {
             let text = error.render(module.module.verified(), false);

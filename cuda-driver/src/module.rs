@@ -34,8 +34,10 @@ pub struct Module {
 
 /// A kernel of a module.
 pub struct Function {
-    /// Its module.
-    pub module: Arc<Module>,
+    /// Its module, which ends with its context or when it is unloaded, whatever graph still names the kernel.
+    module: Weak<Module>,
+    /// The module's context.
+    context: Weak<Context>,
     /// Its handle.
     pub handle: usize,
     /// Its name.
@@ -49,6 +51,10 @@ pub struct Function {
     /// Zero-terminated name for C callers.
     pub c_name: std::ffi::CString,
     resources: OnceLock<Result<Arc<Resources>>>,
+}
+
+fn living(context: &Weak<Context>) -> Result<Arc<Context>> {
+    context.upgrade().filter(|c| !c.is_destroyed()).ok_or(Error::ContextIsDestroyed)
 }
 
 /// Shared memory that a block may have without being asked for.
@@ -76,7 +82,7 @@ impl Module {
 
     /// Its context, if that lives.
     pub fn context(&self) -> Result<Arc<Context>> {
-        self.context.upgrade().filter(|c| !c.is_destroyed()).ok_or(Error::ContextIsDestroyed)
+        living(&self.context)
     }
 
     /// A kernel by name; the same handle every time.
@@ -88,7 +94,8 @@ impl Module {
         }
         let handle = FUNCTIONS.reserve();
         let function = Function {
-            module: Arc::clone(self),
+            module: Arc::downgrade(self),
+            context: Weak::clone(&self.context),
             handle,
             name: name.to_owned(),
             max_dynamic: AtomicI32::new(-1),
@@ -114,15 +121,29 @@ impl Module {
 
     /// Ends its functions' handles.
     pub fn unload(self: &Arc<Self>) {
-        FUNCTIONS.remove_if(|f| Arc::ptr_eq(&f.module, self));
+        FUNCTIONS.remove_if(|f| std::ptr::eq(f.module.as_ptr(), Arc::as_ptr(self)));
         crate::texture::forget_module(self);
     }
 }
 
 impl Function {
+    /// Its module; the context's end or the module's is the error.
+    pub fn module(&self) -> Result<Arc<Module>> {
+        self.module.upgrade().ok_or_else(|| match self.context() {
+            Ok(_) => Error::InvalidHandle,
+            Err(ended) => ended,
+        })
+    }
+
+    /// Its module's context, if that lives.
+    pub fn context(&self) -> Result<Arc<Context>> {
+        living(&self.context)
+    }
+
     /// What it needs. A kernel that cannot run says why on standard error.
     pub fn resources(&self) -> Result<&Resources> {
-        let found = self.resources.get_or_init(|| match self.module.module.resources(&self.name) {
+        let module = self.module()?;
+        let found = self.resources.get_or_init(|| match module.module.resources(&self.name) {
             Some(Ok(resources)) => {
                 let _ = self.max_dynamic.compare_exchange(
                     -1,
@@ -134,7 +155,7 @@ impl Function {
             }
             Some(Err(refusal)) => {
                 let error = ptx_runtime::LaunchError::Unsupported(Box::new(refusal));
-                environment::say!("{}", error.render(self.module.module.verified(), false));
+                environment::say!("{}", error.render(module.module.verified(), false));
                 Err(Error::NotSupported)
             }
             None => Err(Error::InvalidHandle),
@@ -144,7 +165,7 @@ impl Function {
 
     /// Most threads of a block.
     pub fn max_threads(&self) -> Result<u32> {
-        let context = self.module.context()?;
+        let context = self.context()?;
         let limits = &context.driver.profile.limits;
         let resources = self.resources()?;
         let product = |v: [u32; 3]| v.iter().product::<u32>();
@@ -317,6 +338,6 @@ pub fn function(handle: usize) -> Result<Arc<Function>> {
 /// Ends the modules of a context.
 pub fn forget(context: &Arc<Context>) {
     let of = |c: &Weak<Context>| std::ptr::eq(c.as_ptr(), Arc::as_ptr(context));
-    FUNCTIONS.remove_if(|f| of(&f.module.context));
+    FUNCTIONS.remove_if(|f| of(&f.context));
     MODULES.remove_if(|m| of(&m.context));
 }

@@ -58,7 +58,7 @@ pub fn cuda(data: &[u8]) {
     // A capture under way forbids much; other contexts may have been made.
     let place = caller.place(&[0; 2]);
     for stream in caller.all("stream") {
-        run(&mut caller, "cuStreamEndCapture", &[stream, place], &[]);
+        run(&mut caller, "cuStreamEndCapture", &[stream, place], &[("graph", place)]);
     }
     for context in caller.all("context") {
         run(&mut caller, "cuCtxDestroy_v2", &[context], &[]);

@@ -46,12 +46,12 @@ pub(super) fn graph_event(handle: usize) -> Result<Arc<Event>> {
 
 pub(super) fn node_graph(handle: usize) -> Result<Arc<Graph>> {
     crate::driver::get()?;
-    NODES.get(handle).ok_or(Error::InvalidValue)
+    NODES.get(handle).and_then(|graph| graph.upgrade()).ok_or(Error::InvalidValue)
 }
 
 fn kernel(p: &KernelNode, handle: usize) -> Result<Work> {
     let function = module::function(handle)?;
-    let context = function.module.context()?;
+    let context = function.context()?;
     let params = parameters(&function, p.params, p.extra)?;
     let (grid, block, shared) = (p.grid, p.block, p.shared);
     let launch =

@@ -68,7 +68,7 @@ pub fn parameters(function: &Function, params: In<Raw>, extra: In<usize>) -> Res
 /// A launch, checked.
 pub fn prepare(context: &Context, launch: KernelLaunch) -> Result<KernelLaunch> {
     let function = Arc::clone(&launch.function);
-    if !std::ptr::eq(function.module.context()?.as_ref(), context) {
+    if !std::ptr::eq(function.context()?.as_ref(), context) {
         return Err(Error::InvalidHandle);
     }
     function.check_launch(context, &launch)?;
@@ -108,7 +108,7 @@ fn best_block(
     dynamic: usize,
     limit: i32,
 ) -> Result<(i32, i32)> {
-    let context = function.module.context()?;
+    let context = function.context()?;
     let profile = &context.driver.profile;
     let most = function.max_threads()?;
     let most = if limit > 0 { most.min(limit as u32) } else { most };
@@ -132,7 +132,7 @@ fn best_block(
 fn resident(out: Out<i32>, function: usize, threads: i32, dynamic: usize) -> Result {
     let function = module::function(function)?;
     out.required()?;
-    let context = function.module.context()?;
+    let context = function.context()?;
     context.check()?;
     let threads = u32::try_from(threads).map_err(|_| Error::InvalidValue)?;
     let dynamic = u32::try_from(dynamic).unwrap_or(u32::MAX);
@@ -224,7 +224,7 @@ functions! {
     (bytes: Out<usize>, function: usize, blocks: i32, threads: i32) {
         let function = module::function(function)?;
         bytes.required()?;
-        let context = function.module.context()?;
+        let context = function.context()?;
         let resources = function.resources()?;
         let (Ok(blocks), Ok(threads)) = (u32::try_from(blocks), u32::try_from(threads)) else {
             return Err(Error::InvalidValue);
@@ -252,7 +252,7 @@ functions! {
         let function = module::function(function)?;
         clusters.required()?;
         let config = config.get()?;
-        let context = function.module.context()?;
+        let context = function.context()?;
         let mut blocks = 1;
         for attribute in config.attributes.list(config.count as usize)? {
             if attribute.id == 4 {

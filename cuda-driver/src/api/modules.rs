@@ -42,14 +42,14 @@ fn load(
 /// An attribute of a function (`CUfunction_attribute`).
 fn function_attribute(function: &Function, id: u32) -> Result<i32> {
     let resources = function.resources()?;
-    let info = function.module.module.verified().module().info;
+    let info = function.module()?.module.verified().module().info;
     let sm = i32::from(info.target.sm);
     let int = |n: u32| n.min(i32::MAX as u32) as i32;
     let cluster = resources.tuning.req_ncta_per_cluster.unwrap_or([0; 3]);
     Ok(match id {
         0 => int(function.max_threads()?),
         1 => int(resources.shared),
-        2 => constants(function),
+        2 => constants(&*function.module()?),
         3 => int(resources.local),
         4 => int(resources.registers),
         5 | 6 => sm,
@@ -65,15 +65,15 @@ fn function_attribute(function: &Function, id: u32) -> Result<i32> {
 }
 
 /// Bytes of the module's constant variables.
-fn constants(function: &Function) -> i32 {
-    let symbols = &function.module.module.verified().module().symbols;
+fn constants(module: &Module) -> i32 {
+    let symbols = &module.module.verified().module().symbols;
     let constant = symbols.iter().filter(|s| s.space == ptx_runtime::isa::Space::Const);
     constant.map(|s| s.size).sum::<u64>().min(i32::MAX as u64) as i32
 }
 
 fn set_function_attribute(function: &Function, id: u32, value: i32) -> Result {
     let resources = function.resources()?;
-    let context = function.module.context()?;
+    let context = function.context()?;
     match id {
         8 => {
             let most = context.driver.profile.limits.max_shared_bytes_per_block;
@@ -229,7 +229,8 @@ functions! {
     cuFuncGetModule [11000 => cuFuncGetModule] (module: Out<usize>, function: usize) {
         let function = module::function(function)?;
         module.required()?;
-        let found = MODULES.all().into_iter().find(|(_, m)| Arc::ptr_eq(m, &function.module));
+        let own = function.module()?;
+        let found = MODULES.all().into_iter().find(|(_, m)| Arc::ptr_eq(m, &own));
         Ok(module.set(found.ok_or(Error::InvalidHandle)?.0)?)
     }
 
