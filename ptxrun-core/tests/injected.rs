@@ -106,12 +106,16 @@ impl Place {
 const APIS: [&str; 2] = ["cuda", "opencl"];
 
 /// Whether a process ended because a thread had no memory for its own data: its handle, for which Rust's standard library
-/// asks the C library itself, past every allocator that a program may choose, or a destructor of its variables, which the
-/// C library keeps. Nobody can stand in there (docs/robustness.md).
+/// asks the C library itself, past every allocator that a program may choose, a destructor of its variables, which the
+/// C library keeps, or the variables of a library that was loaded later, for which glibc's loader finds the room when
+/// the thread first uses one. Nobody can stand in there (docs/robustness.md).
 fn lacks_data_of_a_thread(out: &Output) -> bool {
     let errors = String::from_utf8_lossy(&out.stderr);
     let asked = ["std::thread::thread::Thread>::new", "failed to register TLS destructor"];
-    out.status.signal() == Some(libc::SIGABRT) && asked.iter().any(|text| errors.contains(text))
+    let by_rust = asked.iter().any(|text| errors.contains(text));
+    let by_loader = errors.contains("cannot allocate memory for thread-local data");
+    out.status.signal() == Some(libc::SIGABRT) && by_rust
+        || out.status.code() == Some(127) && by_loader
 }
 
 /// Lets about `turns` of the calls fail, one at a time, and where that is asked for, all from there on.
