@@ -22,8 +22,13 @@ FOUND = "exec -- sh -c '$TRITON_PTXAS_PATH --version; ls $LD_LIBRARY_PATH'"
 NAMES = ["Cuda compilation tools", "libcuda.so.1", "libcudart.so.13", "libcudart.so.12", "libnvJitLink.so.13"]
 
 
+#: A user's variables; those of cargo, which calls this, name folders that are not there.
+VARIABLES = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
+
+
 def chroot(root: Path, script: str) -> subprocess.CompletedProcess:
-    return subprocess.run(["chroot", root, "/bin/sh", "-ec", script], capture_output=True, text=True)
+    line = ["chroot", root, "/bin/sh", "-ec", script]
+    return subprocess.run(line, capture_output=True, text=True, env=VARIABLES)
 
 
 def main() -> None:

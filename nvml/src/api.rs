@@ -26,7 +26,14 @@ plain_struct! {
     Process1 { pid: u32, used: u64 }
     /// `nvmlProcessInfo_v2_t`, and the third version; without instances of a divided device.
     Process { pid: u32, used: u64, gpu_instance: u32, compute_instance: u32 }
-    /// `nvmlPciInfo_t`.
+    /// `nvmlPciInfo_t` of the first version.
+    Pci1 { bus_id: [u8; 16], domain: u32, bus: u32, device: u32, device_id: u32 }
+    /// Of the second one.
+    Pci2 {
+        bus_id: [u8; 16], domain: u32, bus: u32, device: u32, device_id: u32, subsystem_id: u32,
+        reserved: [u32; 4],
+    }
+    /// Of the third one.
     Pci {
         legacy_bus_id: [u8; 16], domain: u32, bus: u32, device: u32, device_id: u32, subsystem_id: u32,
         bus_id: [u8; 32],
@@ -105,19 +112,43 @@ fn field<const N: usize>(text: &str) -> [u8; N] {
     out
 }
 
-fn pci(out: Out<Pci>) -> Result {
+/// The form of bus numbers that older structures have room for, and the present one.
+fn buses() -> ([u8; 16], [u8; 32]) {
     let [bus_id, legacy] = device::bus_ids();
-    let (legacy_bus_id, bus_id) = (field(&legacy), field(&bus_id));
-    let found = Pci {
-        legacy_bus_id,
-        domain: 0,
-        bus: 0,
-        device: 0,
-        device_id: VENDOR,
-        subsystem_id: 0,
+    (field(&legacy), field(&bus_id))
+}
+
+fn pci1(out: Out<Pci1>) -> Result {
+    let (bus_id, _) = buses();
+    Ok(out.set(Pci1 { bus_id, domain: 0, bus: 0, device: 0, device_id: VENDOR })?)
+}
+
+fn pci2(out: Out<Pci2>) -> Result {
+    let (bus_id, _) = buses();
+    let [domain, bus, device, subsystem_id] = [0; 4];
+    Ok(out.set(Pci2 {
         bus_id,
-    };
-    Ok(out.set(found)?)
+        domain,
+        bus,
+        device,
+        device_id: VENDOR,
+        subsystem_id,
+        reserved: [0; 4],
+    })?)
+}
+
+fn pci(out: Out<Pci>) -> Result {
+    let (legacy_bus_id, bus_id) = buses();
+    let [domain, bus, device, subsystem_id] = [0; 4];
+    Ok(out.set(Pci {
+        legacy_bus_id,
+        domain,
+        bus,
+        device,
+        device_id: VENDOR,
+        subsystem_id,
+        bus_id,
+    })?)
 }
 
 /// Bytes of the device in all, and those that this process uses: every process has a device of its own.
@@ -226,10 +257,12 @@ exported! {
     /// The number of the device.
     [nvmlDeviceGetIndex nvmlDeviceGetMinorNumber] (handle: usize, number: Out<u32>)
         on(handle, |_| Ok(number.set(0)?));
+    /// Its place on the bus, in what a caller of the first version has room for.
+    [nvmlDeviceGetPciInfo] (handle: usize, out: Out<Pci1>) on(handle, |_| pci1(out));
+    /// Likewise, of the second version.
+    [nvmlDeviceGetPciInfo_v2] (handle: usize, out: Out<Pci2>) on(handle, |_| pci2(out));
     /// Its place on the bus.
-    [nvmlDeviceGetPciInfo nvmlDeviceGetPciInfo_v2 nvmlDeviceGetPciInfo_v3]
-        (handle: usize, out: Out<Pci>)
-        on(handle, |_| pci(out));
+    [nvmlDeviceGetPciInfo_v3] (handle: usize, out: Out<Pci>) on(handle, |_| pci(out));
     /// Its brand.
     [nvmlDeviceGetBrand] (handle: usize, brand: Out<u32>) on(handle, |d| Ok(brand.set(device::brand(d))?));
     /// Its architecture.
@@ -282,20 +315,133 @@ exported! {
     [nvmlDeviceGetComputeMode nvmlDeviceGetDisplayMode nvmlDeviceGetDisplayActive nvmlDeviceGetMultiGpuBoard
         nvmlDeviceIsMigDeviceHandle nvmlDeviceGetMaxMigDeviceCount]
         (handle: usize, value: Out<u32>) on(handle, |_| Ok(value.set(0)?));
-    /// What only hardware can measure, or has.
-    [nvmlDeviceGetUtilizationRates nvmlDeviceGetTemperature nvmlDeviceGetTemperatureV nvmlDeviceGetPowerUsage
-        nvmlDeviceGetPowerManagementLimit nvmlDeviceGetPowerManagementDefaultLimit
-        nvmlDeviceGetEnforcedPowerLimit nvmlDeviceGetTotalEnergyConsumption nvmlDeviceGetFanSpeed
-        nvmlDeviceGetEccMode nvmlDeviceGetTotalEccErrors nvmlDeviceGetMemoryErrorCounter nvmlDeviceGetSerial
-        nvmlDeviceGetBoardPartNumber nvmlDeviceGetVbiosVersion nvmlDeviceGetPerformanceState
-        nvmlDeviceGetPowerState nvmlDeviceGetCurrentClocksThrottleReasons nvmlDeviceGetCurrentClocksEventReasons
-        nvmlDeviceGetPersistenceMode nvmlDeviceGetMigMode nvmlDeviceGetNvLinkState nvmlDeviceGetNvLinkCapability
-        nvmlDeviceGetNvLinkRemotePciInfo_v2 nvmlDeviceGetPcieThroughput nvmlDeviceGetCurrPcieLinkGeneration
-        nvmlDeviceGetCurrPcieLinkWidth nvmlDeviceGetMaxPcieLinkGeneration nvmlDeviceGetMaxPcieLinkWidth
-        nvmlDeviceGetEncoderUtilization nvmlDeviceGetDecoderUtilization nvmlDeviceGetBAR1MemoryInfo
-        nvmlDeviceGetTopologyCommonAncestor nvmlDeviceGetP2PStatus nvmlDeviceGetProcessUtilization
-        nvmlDeviceGetRetiredPages nvmlDeviceGetRemappedRows nvmlDeviceGetSupportedClocksThrottleReasons]
+    /// What only hardware can measure, has, or can be told.
+    [nvmlDeviceClearAccountingPids nvmlDeviceClearCpuAffinity nvmlDeviceClearEccErrorCounts
+        nvmlDeviceClearFieldValues nvmlDeviceCreateGpuInstance nvmlDeviceCreateGpuInstanceWithPlacement
+        nvmlDeviceFreezeNvLinkUtilizationCounter nvmlDeviceGetAPIRestriction nvmlDeviceGetAccountingBufferSize
+        nvmlDeviceGetAccountingMode nvmlDeviceGetAccountingPids nvmlDeviceGetAccountingStats
+        nvmlDeviceGetAccountingStats_v2 nvmlDeviceGetActiveVgpus nvmlDeviceGetAdaptiveClockInfoStatus
+        nvmlDeviceGetAdaptiveTgpModeInfo_v1 nvmlDeviceGetAddressingMode nvmlDeviceGetAttributes_v2
+        nvmlDeviceGetAutoBoostedClocksEnabled nvmlDeviceGetBAR1MemoryInfo nvmlDeviceGetBBXTimeData_v1
+        nvmlDeviceGetBankRemapperStatus_v1 nvmlDeviceGetBoardId nvmlDeviceGetBoardPartNumber
+        nvmlDeviceGetBridgeChipInfo nvmlDeviceGetBusType nvmlDeviceGetC2cModeInfoV nvmlDeviceGetCapabilities
+        nvmlDeviceGetClkMonStatus nvmlDeviceGetClockOffsets nvmlDeviceGetComputeInstanceId
+        nvmlDeviceGetConfComputeGpuAttestationReport nvmlDeviceGetConfComputeGpuCertificate
+        nvmlDeviceGetConfComputeMemSizeInfo nvmlDeviceGetConfComputeProtectedMemoryUsage nvmlDeviceGetCoolerInfo
+        nvmlDeviceGetCpuAffinity nvmlDeviceGetCpuAffinityWithinScope nvmlDeviceGetCreatableVgpus
+        nvmlDeviceGetCurrPcieLinkGeneration nvmlDeviceGetCurrPcieLinkWidth nvmlDeviceGetCurrentClockFreqs
+        nvmlDeviceGetCurrentClocksEventReasons nvmlDeviceGetCurrentClocksThrottleReasons
+        nvmlDeviceGetDecoderUtilization nvmlDeviceGetDefaultEccMode nvmlDeviceGetDetailedEccErrors
+        nvmlDeviceGetDramEncryptionMode nvmlDeviceGetDriverModel nvmlDeviceGetDriverModel_v2
+        nvmlDeviceGetDynamicPstatesInfo nvmlDeviceGetEccMode nvmlDeviceGetEncoderCapacity
+        nvmlDeviceGetEncoderSessions nvmlDeviceGetEncoderStats nvmlDeviceGetEncoderUtilization
+        nvmlDeviceGetEnforcedPowerLimit nvmlDeviceGetFBCSessions nvmlDeviceGetFBCStats
+        nvmlDeviceGetFanControlPolicy_v2 nvmlDeviceGetFanSpeed nvmlDeviceGetFanSpeedRPM nvmlDeviceGetFanSpeed_v2
+        nvmlDeviceGetFieldValues nvmlDeviceGetGpcClkMinMaxVfOffset nvmlDeviceGetGpcClkVfOffset
+        nvmlDeviceGetGpuFabricInfo nvmlDeviceGetGpuFabricInfoV nvmlDeviceGetGpuFabricInfo_v4
+        nvmlDeviceGetGpuInstanceById nvmlDeviceGetGpuInstanceId nvmlDeviceGetGpuInstancePossiblePlacements_v2
+        nvmlDeviceGetGpuInstanceProfileInfo nvmlDeviceGetGpuInstanceProfileInfoByIdV
+        nvmlDeviceGetGpuInstanceProfileInfoV nvmlDeviceGetGpuInstanceRemainingCapacity nvmlDeviceGetGpuInstances
+        nvmlDeviceGetGpuMaxPcieLinkGeneration nvmlDeviceGetGpuOperationMode nvmlDeviceGetGridLicensableFeatures_v4
+        nvmlDeviceGetGspFirmwareMode nvmlDeviceGetGspFirmwareVersion nvmlDeviceGetHostVgpuMode
+        nvmlDeviceGetHostname_v1 nvmlDeviceGetInforomConfigurationChecksum nvmlDeviceGetInforomImageVersion
+        nvmlDeviceGetInforomVersion nvmlDeviceGetIrqNum nvmlDeviceGetJpgUtilization nvmlDeviceGetLastBBXFlushTime
+        nvmlDeviceGetMarginTemperature nvmlDeviceGetMaxCustomerBoostClock nvmlDeviceGetMaxPcieLinkGeneration
+        nvmlDeviceGetMaxPcieLinkWidth nvmlDeviceGetMemClkMinMaxVfOffset nvmlDeviceGetMemClkVfOffset
+        nvmlDeviceGetMemoryAffinity nvmlDeviceGetMemoryErrorCounter nvmlDeviceGetMemoryLimits_v1
+        nvmlDeviceGetMigMode nvmlDeviceGetMinMaxClockOfPState nvmlDeviceGetMinMaxFanSpeed nvmlDeviceGetModuleId
+        nvmlDeviceGetNumFans nvmlDeviceGetNumaNodeId nvmlDeviceGetNvLinkCapability nvmlDeviceGetNvLinkErrorCounter
+        nvmlDeviceGetNvLinkInfo nvmlDeviceGetNvLinkRemoteDeviceType nvmlDeviceGetNvLinkRemotePciInfo_v2
+        nvmlDeviceGetNvLinkState nvmlDeviceGetNvLinkTelemetrySamples_v1 nvmlDeviceGetNvLinkUtilizationControl
+        nvmlDeviceGetNvLinkUtilizationCounter nvmlDeviceGetNvLinkVersion nvmlDeviceGetNvlinkBwMode
+        nvmlDeviceGetNvlinkSupportedBwModes nvmlDeviceGetOfaUtilization nvmlDeviceGetP2PStatus
+        nvmlDeviceGetPciInfoExt nvmlDeviceGetPcieLinkMaxSpeed nvmlDeviceGetPcieReplayCounter nvmlDeviceGetPcieSpeed
+        nvmlDeviceGetPcieThroughput nvmlDeviceGetPdi nvmlDeviceGetPerformanceModes nvmlDeviceGetPerformanceState
+        nvmlDeviceGetPersistenceMode nvmlDeviceGetPgpuMetadataString nvmlDeviceGetPlatformInfo
+        nvmlDeviceGetPowerManagementDefaultLimit nvmlDeviceGetPowerManagementLimit
+        nvmlDeviceGetPowerManagementLimitConstraints nvmlDeviceGetPowerManagementMode nvmlDeviceGetPowerMizerMode_v1
+        nvmlDeviceGetPowerSource nvmlDeviceGetPowerState nvmlDeviceGetPowerUsage nvmlDeviceGetProcessUtilization
+        nvmlDeviceGetProcessesUtilizationInfo nvmlDeviceGetRemappedRows nvmlDeviceGetRemappedRows_v2
+        nvmlDeviceGetRepairStatus nvmlDeviceGetRetiredPages nvmlDeviceGetRetiredPagesPendingStatus
+        nvmlDeviceGetRetiredPages_v2 nvmlDeviceGetRowRemapperHistogram nvmlDeviceGetRunningProcessDetailList
+        nvmlDeviceGetSamples nvmlDeviceGetSerial nvmlDeviceGetSramEccErrorStatus
+        nvmlDeviceGetSramUniqueUncorrectedEccErrorCounts nvmlDeviceGetSupportedClocksEventReasons
+        nvmlDeviceGetSupportedClocksThrottleReasons nvmlDeviceGetSupportedEventTypes
+        nvmlDeviceGetSupportedGraphicsClocks nvmlDeviceGetSupportedMemoryClocks
+        nvmlDeviceGetSupportedPerformanceStates nvmlDeviceGetSupportedVgpus nvmlDeviceGetTargetFanSpeed
+        nvmlDeviceGetTemperature nvmlDeviceGetTemperatureThreshold nvmlDeviceGetTemperatureV
+        nvmlDeviceGetThermalSettings nvmlDeviceGetTopologyCommonAncestor nvmlDeviceGetTopologyNearestGpus
+        nvmlDeviceGetTotalEccErrors nvmlDeviceGetTotalEnergyConsumption nvmlDeviceGetUnrepairableMemoryFlag_v1
+        nvmlDeviceGetUtilizationRates nvmlDeviceGetVbiosVersion nvmlDeviceGetVgpuCapabilities
+        nvmlDeviceGetVgpuHeterogeneousMode nvmlDeviceGetVgpuInstancesUtilizationInfo nvmlDeviceGetVgpuMetadata
+        nvmlDeviceGetVgpuProcessUtilization nvmlDeviceGetVgpuProcessesUtilizationInfo
+        nvmlDeviceGetVgpuSchedulerCapabilities nvmlDeviceGetVgpuSchedulerLog nvmlDeviceGetVgpuSchedulerLog_v2
+        nvmlDeviceGetVgpuSchedulerState nvmlDeviceGetVgpuSchedulerState_v2 nvmlDeviceGetVgpuTypeCreatablePlacements
+        nvmlDeviceGetVgpuTypeSupportedPlacements nvmlDeviceGetVgpuUtilization nvmlDeviceGetViolationStatus
+        nvmlDeviceGetVirtualizationMode nvmlDeviceOnSameBoard nvmlDevicePerfMetricsGetSamples_v1
+        nvmlDevicePowerSmoothingActivatePresetProfile nvmlDevicePowerSmoothingSetState
+        nvmlDevicePowerSmoothingUpdatePresetProfileParam nvmlDeviceReadPRMCounters_v1 nvmlDeviceReadWritePRM_v1
+        nvmlDeviceRegisterEvents nvmlDeviceResetApplicationsClocks nvmlDeviceResetGpuLockedClocks
+        nvmlDeviceResetMemoryLockedClocks nvmlDeviceResetNvLinkErrorCounters nvmlDeviceResetNvLinkUtilizationCounter
+        nvmlDeviceSetAPIRestriction nvmlDeviceSetAccountingMode nvmlDeviceSetAdaptiveTgpMode_v1
+        nvmlDeviceSetApplicationsClocks nvmlDeviceSetAutoBoostedClocksEnabled nvmlDeviceSetClockOffsets
+        nvmlDeviceSetComputeMode nvmlDeviceSetConfComputeUnprotectedMemSize nvmlDeviceSetCpuAffinity
+        nvmlDeviceSetDefaultAutoBoostedClocksEnabled nvmlDeviceSetDefaultFanSpeed_v2 nvmlDeviceSetDramEncryptionMode
+        nvmlDeviceSetDriverModel nvmlDeviceSetEccMode nvmlDeviceSetFanControlPolicy nvmlDeviceSetFanSpeed_v2
+        nvmlDeviceSetGpcClkVfOffset nvmlDeviceSetGpuLockedClocks nvmlDeviceSetGpuOperationMode
+        nvmlDeviceSetHostname_v1 nvmlDeviceSetMemClkVfOffset nvmlDeviceSetMemoryLimits_v1
+        nvmlDeviceSetMemoryLockedClocks nvmlDeviceSetMigMode nvmlDeviceSetNvLinkDeviceLowPowerThreshold
+        nvmlDeviceSetNvLinkUtilizationControl nvmlDeviceSetNvlinkBwMode nvmlDeviceSetNvlinkBwModeAsync_v1
+        nvmlDeviceSetPersistenceMode nvmlDeviceSetPowerManagementLimit nvmlDeviceSetPowerManagementLimit_v2
+        nvmlDeviceSetPowerMizerMode_v1 nvmlDeviceSetRusdSettings_v1 nvmlDeviceSetTemperatureThreshold
+        nvmlDeviceSetVgpuCapabilities nvmlDeviceSetVgpuHeterogeneousMode nvmlDeviceSetVgpuSchedulerState
+        nvmlDeviceSetVgpuSchedulerState_v2 nvmlDeviceSetVirtualizationMode nvmlDeviceValidateInforom
+        nvmlDeviceVgpuForceGspUnload nvmlDeviceWorkloadPowerProfileClearRequestedProfiles
+        nvmlDeviceWorkloadPowerProfileGetCurrentProfiles nvmlDeviceWorkloadPowerProfileGetProfilesInfo
+        nvmlDeviceWorkloadPowerProfileSetRequestedProfiles nvmlDeviceWorkloadPowerProfileUpdateProfiles_v1]
         (handle: usize) on(handle, |_| Err(Status::NotSupported));
+    /// Parts of devices, virtual ones, units, events, the system's settings.
+    [nvmlComputeInstanceDestroy nvmlComputeInstanceGetInfo_v2 nvmlDeviceDiscoverGpus
+        nvmlDeviceGetDeviceHandleFromMigDeviceHandle nvmlDeviceGetHandleBySerial nvmlDeviceGetHandleByUUIDV
+        nvmlDeviceGetMigDeviceHandleByIndex nvmlDeviceModifyDrainState nvmlDeviceQueryDrainState nvmlDeviceRemoveGpu
+        nvmlEventSetCreate nvmlEventSetFree nvmlEventSetGetContextCount_v1 nvmlEventSetGetContextData_v1
+        nvmlEventSetGetContextInfo_v1 nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1
+        nvmlEventSetRegisterGpuOperationalEvents_v1 nvmlEventSetWait_v2 nvmlEventSetWait_v3
+        nvmlGetExcludedDeviceCount nvmlGetExcludedDeviceInfoByIndex nvmlGetVgpuCompatibility
+        nvmlGetVgpuDriverCapabilities nvmlGetVgpuVersion nvmlGpmMetricsGet nvmlGpmMigSampleGet
+        nvmlGpmQueryDeviceSupport nvmlGpmQueryIfStreamingEnabled nvmlGpmSampleAlloc nvmlGpmSampleFree
+        nvmlGpmSampleGet nvmlGpmSetStreamingEnabled nvmlGpuInstanceCreateComputeInstance
+        nvmlGpuInstanceCreateComputeInstanceWithPlacement nvmlGpuInstanceDestroy nvmlGpuInstanceGetActiveVgpus
+        nvmlGpuInstanceGetComputeInstanceById nvmlGpuInstanceGetComputeInstancePossiblePlacements
+        nvmlGpuInstanceGetComputeInstanceProfileInfo nvmlGpuInstanceGetComputeInstanceProfileInfoV
+        nvmlGpuInstanceGetComputeInstanceRemainingCapacity nvmlGpuInstanceGetComputeInstances
+        nvmlGpuInstanceGetCreatableVgpus nvmlGpuInstanceGetInfo nvmlGpuInstanceGetVgpuHeterogeneousMode
+        nvmlGpuInstanceGetVgpuSchedulerLog nvmlGpuInstanceGetVgpuSchedulerLog_v2
+        nvmlGpuInstanceGetVgpuSchedulerState nvmlGpuInstanceGetVgpuSchedulerState_v2
+        nvmlGpuInstanceGetVgpuTypeCreatablePlacements nvmlGpuInstanceSetVgpuHeterogeneousMode
+        nvmlGpuInstanceSetVgpuSchedulerState nvmlGpuInstanceSetVgpuSchedulerState_v2 nvmlSetVgpuVersion
+        nvmlSystemEventSetCreate nvmlSystemEventSetFree nvmlSystemEventSetWait nvmlSystemGetCPER_v1
+        nvmlSystemGetConfComputeCapabilities nvmlSystemGetConfComputeGpusReadyState
+        nvmlSystemGetConfComputeKeyRotationThresholdInfo nvmlSystemGetConfComputeSettings
+        nvmlSystemGetConfComputeState nvmlSystemGetDriverBranch nvmlSystemGetHicVersion nvmlSystemGetNvlinkBwMode
+        nvmlSystemGetTopologyGpuSet nvmlSystemRegisterEvents nvmlSystemSetConfComputeGpusReadyState
+        nvmlSystemSetConfComputeKeyRotationThresholdInfo nvmlSystemSetNvlinkBwMode nvmlUnitGetCount
+        nvmlUnitGetDevices nvmlUnitGetFanSpeedInfo nvmlUnitGetHandleByIndex nvmlUnitGetLedState nvmlUnitGetPsuInfo
+        nvmlUnitGetTemperature nvmlUnitGetUnitInfo nvmlUnitSetLedState nvmlVgpuInstanceClearAccountingPids
+        nvmlVgpuInstanceGetAccountingMode nvmlVgpuInstanceGetAccountingPids nvmlVgpuInstanceGetAccountingStats
+        nvmlVgpuInstanceGetEccMode nvmlVgpuInstanceGetEncoderCapacity nvmlVgpuInstanceGetEncoderSessions
+        nvmlVgpuInstanceGetEncoderStats nvmlVgpuInstanceGetFBCSessions nvmlVgpuInstanceGetFBCStats
+        nvmlVgpuInstanceGetFbUsage nvmlVgpuInstanceGetFrameRateLimit nvmlVgpuInstanceGetGpuInstanceId
+        nvmlVgpuInstanceGetGpuPciId nvmlVgpuInstanceGetLicenseInfo_v2 nvmlVgpuInstanceGetLicenseStatus
+        nvmlVgpuInstanceGetMdevUUID nvmlVgpuInstanceGetMetadata nvmlVgpuInstanceGetPlacementId
+        nvmlVgpuInstanceGetRuntimeStateSize nvmlVgpuInstanceGetType nvmlVgpuInstanceGetUUID
+        nvmlVgpuInstanceGetVmDriverVersion nvmlVgpuInstanceGetVmID nvmlVgpuInstanceSetEncoderCapacity
+        nvmlVgpuTypeGetBAR1Info nvmlVgpuTypeGetCapabilities nvmlVgpuTypeGetClass nvmlVgpuTypeGetDeviceID
+        nvmlVgpuTypeGetFbReservation nvmlVgpuTypeGetFrameRateLimit nvmlVgpuTypeGetFramebufferSize
+        nvmlVgpuTypeGetGpuInstanceProfileId nvmlVgpuTypeGetGspHeapSize nvmlVgpuTypeGetLicense
+        nvmlVgpuTypeGetMaxInstances nvmlVgpuTypeGetMaxInstancesPerGpuInstance nvmlVgpuTypeGetMaxInstancesPerVm
+        nvmlVgpuTypeGetName nvmlVgpuTypeGetNumDisplayHeads nvmlVgpuTypeGetResolution]
+        () initialised(|_| Err(Status::NotSupported));
 }
 
 /// What a result means.

@@ -90,6 +90,20 @@ fn a_client_asks() {
         pci.bus_id.starts_with(b"00000000:00:00.0\0")
             && pci.legacy_bus_id.starts_with(b"0000:00:00.0\0")
     );
+    // Callers of older versions have less room: what lies behind it is theirs.
+    let behind = |ask: &dyn Fn(usize) -> u32| {
+        let mut room = [0xa5u8; 96];
+        assert_eq!(ask(room.as_mut_ptr().expose_provenance()), SUCCESS);
+        assert!(room.starts_with(b"0000:00:00.0\0"));
+        room.iter().rposition(|byte| *byte != 0xa5).map_or(0, |last| last + 1)
+    };
+    assert_eq!(behind(&|at| nvmlDeviceGetPciInfo(device, Out::new(at))), 32);
+    assert_eq!(behind(&|at| nvmlDeviceGetPciInfo_v2(device, Out::new(at))), 52);
+    assert_eq!(behind(&|at| nvmlDeviceGetPciInfo_v3(device, Out::new(at))), 68);
+    // What is not here says so, and asks for a device where it is of one.
+    assert_eq!(nvmlDeviceGetTemperatureThreshold(device), NOT_SUPPORTED);
+    assert_eq!(nvmlDeviceGetTemperatureThreshold(device + 1), INVALID_ARGUMENT);
+    assert_eq!(nvmlUnitGetCount(), NOT_SUPPORTED);
 
     // Memory, before and after somebody uses it.
     let mut memory = Memory { total: 0, free: 0, used: 1 };
