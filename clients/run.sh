@@ -1,13 +1,14 @@
 #!/bin/sh
 # Runs the clients of docs/clients.md against the libraries of a build: clients/run.sh [target/release] [CLIENT...]
-# Clients: driver_api cuda_core nvcc tinygrad numba triton torch cutlass cccl; all of them where none is
-# named. Needs Python 3.11, clang (for tinygrad's CPU device), g++ (for nvcc) and, the first time, the network.
+# Clients: driver_api cuda_core nvcc tinygrad numba triton torch cutlass cccl taichi rust hashcat; all of them where none
+# is named. Needs Python 3.11, clang (for tinygrad's CPU device), g++ (for nvcc), cargo (for rust), hashcat and, the first
+# time, the network.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 build=${1:-$root/target/release}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- driver_api cuda_core nvcc tinygrad numba triton torch cutlass cccl
+[ $# -gt 0 ] || set -- driver_api cuda_core nvcc tinygrad numba triton torch cutlass cccl taichi rust hashcat
 venvs=$root/target/clients
 mkdir -p "$venvs"
 failed=
@@ -22,6 +23,12 @@ venv() {
 }
 cu() { echo "$venvs/$1"/lib/python3*/site-packages/nvidia/cu13; }
 exec_() { PTXRUN_LIBDIR=$build "$build/ptxrun" exec -- "$@"; }
+# A folder with NVRTC under the names that programs load.
+nvrtc() {
+    mkdir -p "$venvs/nvrtc/names"
+    for library in "$(cu nvrtc)"/lib/libnvrtc*; do ln -sf "$library" "$venvs/nvrtc/names/"; done
+    ln -sf "$(cu nvrtc)/lib/libnvrtc.so.13" "$venvs/nvrtc/names/libnvrtc.so"
+}
 check() { # name, status
     if [ "$2" -eq 0 ]; then echo "== $1: passed"; else echo "== $1: FAILED"; failed="$failed $1"; fi
 }
@@ -131,6 +138,43 @@ for client; do
         venv numba numba-cuda nvidia-nvvm nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl cffi ml_dtypes psutil
         exec_ "$venvs/numba/bin/python" "$here/numba_tests.py"
         check numba $?
+        ;;
+    taichi)
+        venv taichi taichi numpy
+        exec_ "$venvs/taichi/bin/python" "$here/taichi_kernels.py"
+        check taichi $?
+        ;;
+    rust)
+        venv nvrtc nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt
+        nvrtc
+        # The suites that the crates bring, run by cargo under `ptxrun exec`.
+        suite() { # crate, version, options of cargo, a bar, names that are left out
+            folder=$venvs/$1-$2
+            [ -d "$folder" ] || curl -sSfL "https://static.crates.io/crates/$1/$1-$2.crate" | tar -xz -C "$venvs"
+            name=$1
+            shift 2
+            (cd "$folder" && PTXRUN_LIBDIR=$build CUDA_PATH=$(cu nvrtc) LD_LIBRARY_PATH=$venvs/nvrtc/names \
+                CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="$build/ptxrun exec --" cargo test -q --lib "$@")
+            check "$name" $?
+        }
+        # Host memory that is slower than pinned memory; code for cc 5.3, which NVRTC 13 does not make.
+        suite cudarc 0.19.10 --no-default-features --features std,driver,nvrtc,runtime,f16,dynamic-loading,cuda-13040 \
+            -- --skip test_pinned_copy_is_faster --skip test_default_pinned_host_reads --skip test_launch_with_half
+        # Kernels of its own that read behind their shared memory: an error here.
+        suite cubecl-cuda 0.9.0 -- --skip reinterpret_slice_f16::shared_memory
+        ;;
+    hashcat)
+        venv nvrtc nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt
+        nvrtc
+        # The CUDA device is the first one; `-m` asks for MD5, SHA-1, SHA-256.
+        words=$venvs/words
+        { echo hashcat; seq 1000; } > "$words"
+        for mode in 0:md5sum 100:sha1sum 1400:sha256sum; do
+            printf hashcat | "${mode#*:}" | cut -d ' ' -f 1 > "$words.hash"
+            LD_LIBRARY_PATH=$venvs/nvrtc/names exec_ hashcat -d 1 -m "${mode%:*}" -a 0 -O --potfile-disable \
+                "$words.hash" "$words" | grep ":hashcat"
+            check "hashcat, ${mode#*:}" $?
+        done
         ;;
     *)
         echo "no client is called $client" >&2
