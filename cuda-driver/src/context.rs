@@ -147,6 +147,11 @@ pub fn any() -> bool {
     !CONTEXTS.all().is_empty()
 }
 
+/// Ranges of addresses that are taken: those of contexts that live, and of ended ones that something still holds.
+pub fn ranges() -> usize {
+    RANGES.lock().unwrap_or_else(PoisonError::into_inner).iter().filter(|used| **used).count()
+}
+
 /// Bytes of the device that contexts use.
 pub fn used_bytes() -> u64 {
     CONTEXTS.all().iter().map(|(_, c)| c.device.memory().used()).sum()
