@@ -78,10 +78,11 @@ pub struct Checker {
     faulted: AtomicBool,
     /// Of shadows of launches that have ended: to make them anew takes longer than to clear them.
     pages: Mutex<Vec<Page>>,
-    /// What screens of launches that have ended leave for the next ones, kernels that did not pass, and room for what
-    /// memory held.
+    /// What screens of launches that have ended leave for the next ones, kernels that did not pass, what others read
+    /// again that they write, and room for what memory held.
     kept: Mutex<Vec<screen::Kept>>,
     suspects: Mutex<screen::Suspects>,
+    rereads: Mutex<screen::Rereads>,
     saved: Mutex<Saved>,
     /// There are ranges that kernels may only read, or only write.
     restricts: AtomicBool,
@@ -120,6 +121,7 @@ impl Checker {
             pages: Mutex::default(),
             kept: Mutex::default(),
             suspects: Mutex::default(),
+            rereads: Mutex::default(),
             saved: Mutex::default(),
             restricts: AtomicBool::new(false),
             finished: AtomicBool::new(false),

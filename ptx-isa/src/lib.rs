@@ -41,6 +41,7 @@ pub mod texture;
 pub mod types;
 pub mod uop;
 pub mod video;
+pub mod watch;
 
 pub use class::Class;
 pub use matched::Match;

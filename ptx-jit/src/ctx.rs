@@ -1,5 +1,7 @@
 //! Memory that compiled code and the host share: one block per worker.
 
+use ptx_isa::watch::Now;
+
 /// Fixed part, at the start; access sites follow ([`SITE`] bytes each).
 #[repr(C, align(64))]
 pub(crate) struct Ctx {
@@ -51,6 +53,10 @@ pub(crate) struct Ctx {
     pub meet: *mut u64,
     /// The worker, for helpers.
     pub worker: *mut std::ffi::c_void,
+    /// What is added to a host address of shared memory to get that of its cell; 0: no cells.
+    pub shared_cells: u64,
+    /// Codes of the cells of what happens now.
+    pub now: Now,
 }
 
 /// Most operands, and most results, of a helper: `wmma` has at most 8 + 8 + 8, `crate::entry::Operands` a bit for each.
@@ -69,6 +75,17 @@ pub(crate) struct Site {
     pub room: u64,
     /// Host memory of `start`, always readable for one access.
     pub host: u64,
+    /// What is added to a host address to get that of its cell; 0: no cells.
+    pub cells: u64,
+    /// A smaller code in a cell is of something that nobody has written.
+    pub first: u64,
+}
+
+impl Site {
+    /// Where nothing is known yet. Lanes that are off may read where it points to.
+    pub(crate) fn unknown(shared: *mut u8) -> Site {
+        Site { start: 0, room: 0, host: shared as u64, cells: 0, first: 0 }
+    }
 }
 
 pub(crate) const SITE: usize = std::mem::size_of::<Site>();

@@ -13,6 +13,7 @@ use cranelift_codegen::ir::{Block as Clif, InstBuilder};
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, Switch};
 use ptx_isa::special::Sreg;
+use ptx_isa::watch::{Now, SEGMENT};
 
 use crate::clif::{at, plain};
 use crate::ctx::Ctx;
@@ -24,6 +25,7 @@ use crate::middle::Middle;
 use crate::records::records;
 use crate::thunk::{self, signature};
 use crate::tiles::tiles;
+use crate::unraced::unraced;
 use crate::{opt, together};
 
 /// Instructions of a loop whose turns are so short that a jump counts.
@@ -108,6 +110,7 @@ pub(crate) fn emit(
         interleaved: interleaved(f, divergence, |e| joint.contains_key(&e)),
         records: joint,
         tiles: tiles(f, divergence),
+        unraced: unraced(f),
         checked_tiles: HashMap::new(),
         in_small_loop: opt::in_small_loop(f, SMALL_LOOP),
         here: 0,
@@ -239,6 +242,16 @@ impl Gen<'_, '_> {
         let x = self.b.ins().load(I64, plain(), self.ctx, column);
         let x = self.b.ins().iadd_imm_u(x, 1);
         self.b.ins().store(plain(), x, self.ctx, column);
+        if self.f.watched.tracked().is_some() {
+            // No barriers: the block is one segment.
+            let at = |field: usize| at!(now) + field as i32;
+            let segment = at(std::mem::offset_of!(Now, segment));
+            let code = self.b.ins().load(I32, plain(), self.ctx, segment);
+            let code = self.b.ins().iadd_imm_u(code, 1 << SEGMENT);
+            self.b.ins().store(plain(), code, self.ctx, segment);
+            let block = at(std::mem::offset_of!(Now, block));
+            self.b.ins().store(plain(), code, self.ctx, block);
+        }
         let zero = self.b.ins().iconst(I64, 0);
         self.b.def_var(self.group, zero);
         self.b.ins().jump(head, &[]);

@@ -81,6 +81,8 @@ pub(crate) struct Gen<'a, 'b> {
     /// first of them and the version of the block.
     pub(crate) tiles: HashMap<u32, Rc<Tile>>,
     pub(crate) checked_tiles: HashMap<(u32, bool, bool), Value>,
+    /// Reads of shared memory that no write of another thread can meet between two barriers.
+    pub(crate) unraced: HashSet<u32>,
     /// Effects whose vectors stay interleaved where all lanes are on.
     pub(crate) interleaved: HashSet<u32>,
     /// Blocks inside small loops.

@@ -23,7 +23,28 @@ pub enum Watched {
     /// Accesses that leave the shared variable or the allocation that their instruction touched last.
     Variables,
     /// All accesses to shared and global memory.
-    Accesses,
+    Accesses(Tracked),
+}
+
+/// What a watcher that is asked about all accesses looks for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tracked {
+    /// Races.
+    pub races: bool,
+    /// Reads of memory that nobody has written.
+    pub unwritten: bool,
+    /// Its cells stand for 4 bytes each, and accesses have no fewer: code may look at them itself.
+    pub words: bool,
+}
+
+impl Watched {
+    /// What all accesses are watched for.
+    pub(crate) fn tracked(self) -> Option<Tracked> {
+        match self {
+            Watched::Accesses(tracked) => Some(tracked),
+            Watched::Nothing | Watched::Variables => None,
+        }
+    }
 }
 
 /// In what compiled code may differ from the interpreter, by default in nothing, and what it is to hold.

@@ -1,14 +1,12 @@
 //! What of compiled code is told to its watcher.
 
 use ptx_isa::Space;
-use ptx_isa::effect::{Atom, Effect, Fault, Mem};
-use ptx_isa::special::Sreg;
+use ptx_isa::effect::{Atom, Effect, Fault, Mem, window};
+use ptx_isa::watch::{CellsAt, Now, Touch, Touches};
 
-use crate::ctx::DONE;
+use crate::ctx::{DONE, Site};
 use crate::device::Stop;
 use crate::entry::Slow;
-use crate::options::Watched;
-use crate::watcher::{Touch, Touches};
 use crate::worker::Worker;
 
 /// What the instruction is told as.
@@ -39,7 +37,7 @@ fn no(lane: usize) -> Fault {
 impl Worker<'_> {
     /// Tells of an access whose base and lanes are staged.
     pub(crate) fn tell_access(&mut self, e: usize) -> Result<(), Stop> {
-        if self.kernel.watched != Watched::Accesses {
+        if self.kernel.watched.tracked().is_none() {
             return Ok(());
         }
         let kernel = self.kernel;
@@ -55,7 +53,7 @@ impl Worker<'_> {
         let mut lanes = 0;
         let mut addresses = [0; 32];
         let ctx = self.ctx();
-        let (thread, x) = (ctx.thread0 as u32, ctx.special[Sreg::CtaidX as usize] as u32);
+        let (thread, now) = (ctx.thread0 as u32, ctx.now);
         if ctx.mask[..width].iter().fold(u32::MAX, |all, on| all & on) == u32::MAX {
             lanes = u32::MAX >> (32 - width);
         } else {
@@ -71,25 +69,20 @@ impl Worker<'_> {
                 *a = self.address(info, l, place.offset);
             }
         }
-        self.tell_block(x);
-        let touch =
-            Touch { effect: e, touches, space, bytes, thread, lanes, addresses: &addresses };
+        let addresses = &addresses;
+        let touch = Touch { site: e, touches, space, bytes, thread, lanes, addresses, now };
         let fine = lanes == 0 || self.watcher.as_mut().is_none_or(|w| w.access(&touch));
         if fine { Ok(()) } else { Err(Stop::Watched) }
     }
 
-    /// Tells of the block that runs, if it is another one than before; `x`: its place in its row.
-    fn tell_block(&mut self, x: u32) {
-        self.block[0] = x;
-        if self.watched_block == Some(self.block) {
-            return;
+    /// Tells of a block that begins, and of `more` that the same call runs.
+    pub(crate) fn tell_block(&mut self, more: u64) {
+        let Some(watcher) = &mut self.watcher else { return };
+        let now = watcher.block(more as u32);
+        if now.launch != self.ctx().now.launch {
+            self.forget_sites();
         }
-        self.watched_block = Some(self.block);
-        let [gx, gy, _] = self.launch.grid.map(u64::from);
-        let [x, y, z] = self.block.map(u64::from);
-        if let Some(watcher) = &mut self.watcher {
-            watcher.block(x + gx * (y + gy * z));
-        }
+        self.begin_segment(now);
     }
 
     /// Tells of a barrier, between two calls of the code.
@@ -97,7 +90,36 @@ impl Worker<'_> {
         let Some(watcher) = &mut self.watcher else { return Ok(()) };
         let resume = &self.scratch.resume;
         let whole = resume.iter().all(|r| *r == resume[0] && *r != DONE);
-        if watcher.barrier(whole) { Ok(()) } else { Err(Stop::Watched) }
+        let Some(now) = watcher.barrier(whole) else { return Err(Stop::Watched) };
+        self.begin_segment(now);
+        Ok(())
+    }
+
+    /// From now on code gives its cells these codes.
+    fn begin_segment(&mut self, now: Now) {
+        let cells = self.watcher.as_ref().map_or(0, |w| w.shared_cells(true));
+        let ctx = self.ctx();
+        ctx.now = now;
+        ctx.shared_cells = if cells == 0 { 0 } else { cells.wrapping_sub(ctx.shared as u64) };
+    }
+
+    /// Where code finds the cells of the memory that a site has learned; `None`: it must ask each time.
+    pub(crate) fn cells_of(&mut self, site: usize, place: Site, size: u64) -> Option<Site> {
+        if !self.kernel.watched.tracked().is_some_and(|t| t.words) {
+            return Some(place);
+        }
+        let effect = self.kernel.needs.layout.sites[site].effect as usize;
+        let cells = match window::locate(Space::Generic, place.start) {
+            (Space::Global, _) => self.watcher.as_mut()?.cells(effect, place.start, size)?,
+            // A code that is not 0 is of this block: cells are cleared for each where addresses are generic.
+            (Space::Shared, at) => {
+                let first = self.watcher.as_ref()?.shared_cells(false);
+                CellsAt { host: first + at, first: 1 }
+            }
+            _ => return Some(place),
+        };
+        let delta = if cells.host == 0 { 0 } else { cells.host.wrapping_sub(place.host) };
+        Some(Site { cells: delta, first: u64::from(cells.first), ..place })
     }
 
     /// Asks about an access of one lane by the slow way.
@@ -116,7 +138,7 @@ impl Worker<'_> {
 
     /// Ends the launch where a watcher must know of all accesses: this one is told nowhere.
     pub(crate) fn untold(&self, lane: u8) -> Result<(), Fault> {
-        let all = self.watcher.is_some() && self.kernel.watched == Watched::Accesses;
+        let all = self.watcher.is_some() && self.kernel.watched.tracked().is_some();
         if all { Err(no(lane as usize)) } else { Ok(()) }
     }
 

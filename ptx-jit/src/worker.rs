@@ -51,8 +51,6 @@ pub(crate) struct Worker<'a> {
     pub(crate) block: [u32; 3],
     pub(crate) reductions: Reductions,
     pub(crate) watcher: Option<Box<dyn Watcher + 'a>>,
-    /// The block that the watcher knows of.
-    pub(crate) watched_block: Option<[u32; 3]>,
     /// Where threads are that run one by one and meet.
     pub(crate) places: Places,
     /// Tensor Memory, once something has used it.
@@ -115,7 +113,6 @@ impl<'a> Worker<'a> {
             } else {
                 launch.device.watcher()
             },
-            watched_block: None,
             places: Places::default(),
             tensor: None,
             first: 0,
@@ -131,14 +128,21 @@ impl<'a> Worker<'a> {
             if known && worker.is_global(n) {
                 continue;
             }
-            // Lanes that are off may read where an unknown site points to.
-            let mut site = Site { start: 0, room: 0, host: shared as u64 };
+            let mut site = Site::unknown(shared);
             if info.shared {
                 site.room = room(info, launch.shared_bytes as u64);
             }
             worker.set_site(n, site);
         }
         worker
+    }
+
+    /// Sites of watched code ask anew.
+    pub(crate) fn forget_sites(&mut self) {
+        let shared = self.scratch.shared.as_mut_ptr().cast::<u8>();
+        for n in 0..self.kernel.needs.layout.sites.len() {
+            self.set_site(n, Site::unknown(shared));
+        }
     }
 
     /// Makes the frames of all threads zero; stacks are made so where they are used.
@@ -249,6 +253,7 @@ impl<'a> Worker<'a> {
             };
             c.special[*reg as usize] = value;
         }
+        self.tell_block(more);
         self.go_on()
     }
 
@@ -393,7 +398,7 @@ impl<'a> Worker<'a> {
         | Effect::Atom(Atom { place, .. }) = &info.effect
             && let Some(l) = on.first()
             && site >= 0
-            && (place.space != Space::Shared || kernel.watched == Watched::Variables)
+            && (place.space != Space::Shared || kernel.watched != Watched::Nothing)
         {
             let write = !matches!(info.effect, Effect::Ld(_));
             let address = self.address(info, *l, place.offset);
@@ -425,7 +430,7 @@ impl<'a> Worker<'a> {
     fn learn(&mut self, site: usize, space: Space, address: u64, write: bool) {
         let shared = self.ctx().shared as u64;
         let in_shared = address.wrapping_sub(window::SHARED) < window::SHARED_CTA;
-        if self.kernel.watched == Watched::Variables
+        if self.kernel.watched != Watched::Nothing
             && (space == Space::Shared || space == Space::Generic && in_shared)
         {
             return self.learn_variable(site, space, address);
@@ -443,8 +448,11 @@ impl<'a> Worker<'a> {
         let skip = start.next_multiple_of(info.unit.max(32)) - start;
         let size = size.saturating_sub(skip);
         let room = room(info, size);
-        if room > 0 {
-            self.set_site(site, Site { start: start + skip, room, host: host + skip });
+        let place = Site { start: start + skip, room, host: host + skip, cells: 0, first: 0 };
+        let told = matches!(space, Space::Global | Space::Generic);
+        let place = if told { self.cells_of(site, place, size) } else { Some(place) };
+        if let Some(place) = place.filter(|_| room > 0) {
+            self.set_site(site, place);
         }
     }
 
@@ -459,9 +467,15 @@ impl<'a> Worker<'a> {
             return;
         }
         let room = room(info, range.end - range.start);
-        if room > 0 {
-            let host = self.ctx().shared as u64 + range.start;
-            self.set_site(site, Site { start: window + range.start, room, host });
+        let host = self.ctx().shared as u64 + range.start;
+        let place = Site { start: window + range.start, room, host, cells: 0, first: 0 };
+        let place = if space == Space::Generic {
+            self.cells_of(site, place, range.end - range.start)
+        } else {
+            Some(place)
+        };
+        if let Some(place) = place.filter(|_| room > 0) {
+            self.set_site(site, place);
         }
     }
 }

@@ -8,10 +8,13 @@ use std::sync::atomic::Ordering;
 use ptx_check::Checker;
 use ptx_check::screen::Screening;
 use ptx_interp::{BlockQueue, Kernel, LaunchError, LaunchParams, Memory};
-use ptx_jit::{Options, Stop, Watched};
+use ptx_jit::{Options, Stop, Tracked, Watched};
 
 use crate::backend::{Backend, Codes, Compiled, LaunchStats, lasts, obstacle, pays};
 use crate::compiled::{device, run_to_stop, threads, total};
+
+/// Most times that a launch begins as compiled code, each with more known of what it reads and writes.
+const TURNS: usize = 8;
 
 /// Runs a checked launch as compiled code; why it must be interpreted, if it must. `kernel` is the one whose variables
 /// stand apart.
@@ -29,7 +32,11 @@ pub(crate) fn run(
         return no("it is checked");
     }
     let watched = match Screening::wants_accesses(checker) {
-        true => Watched::Accesses,
+        true => Watched::Accesses(Tracked {
+            races: checker.checks().race,
+            unwritten: checker.checks().init,
+            words: Screening::by_words(kernel),
+        }),
         false => Watched::Variables,
     };
     let options = Options { watched, ..options };
@@ -55,39 +62,44 @@ pub(crate) fn run(
     if code.waits() {
         return no("threads may wait for others, and it is checked");
     }
-    let Some(screening) = checker.screening(kernel, checked.shared_bytes()) else {
-        return no("it is checked");
-    };
-    let most = threads(launch, work.of(launch));
-    let most = match (most, watched) {
-        (most, Watched::Variables | Watched::Nothing) => most,
-        (0, Watched::Accesses) => screening.host_threads(),
-        (most, Watched::Accesses) => most.min(screening.host_threads()),
-    };
     let progress = launch.progress.as_ref().map(|p| (p, p.load(Ordering::Relaxed)));
-    memory.launch_starts();
-    let ran = {
-        let device = device(kernel, &checked, memory, launch, Some(&screening));
-        run_to_stop(kernel, &code, &device, &BlockQueue::new(0..total(launch), most))
-    };
-    let passes = match ran {
-        Ok(()) => screening.passes(),
-        // Time is up, or somebody has stopped it: the interpreter says where it was.
-        Err((
-            _,
-            Stop::Device | Stop::Watched | Stop::Stuck | Stop::Fault { .. } | Stop::BranchIndex,
-        )) => {
-            screening.take_back();
-            false
+    for _ in 0..TURNS {
+        let Some(screening) = checker.screening(kernel, checked.shared_bytes()) else {
+            return no("it is checked");
+        };
+        let most = match (threads(launch, work.of(launch)), watched) {
+            (most, Watched::Variables | Watched::Nothing) => most,
+            (0, Watched::Accesses(_)) => screening.host_threads(),
+            (most, Watched::Accesses(_)) => most.min(screening.host_threads()),
+        };
+        memory.launch_starts();
+        let ran = {
+            let device = device(kernel, &checked, memory, launch, Some(&screening));
+            run_to_stop(kernel, &code, &device, &BlockQueue::new(0..total(launch), most))
+        };
+        let passed = match ran {
+            Ok(()) => screening.passes(),
+            // Time is up, or somebody has stopped it: the interpreter says where it was.
+            Err((
+                _,
+                Stop::Device | Stop::Watched | Stop::Stuck | Stop::Fault { .. } | Stop::BranchIndex,
+            )) => Err(screening.take_back()),
+        };
+        match passed {
+            Ok(()) => {
+                let compiled = Compiled { compiled_in, ..Compiled::by(&code, options) };
+                return Ok(Ok(LaunchStats::compiled(total(launch), compiled)));
+            }
+            Err(again) => {
+                // Its blocks start anew.
+                if let Some((progress, before)) = progress {
+                    progress.store(before, Ordering::Relaxed);
+                }
+                if !again {
+                    break;
+                }
+            }
         }
-    };
-    if !passes {
-        // Its blocks start anew.
-        if let Some((progress, before)) = progress {
-            progress.store(before, Ordering::Relaxed);
-        }
-        return no("a checker looks closely at it");
     }
-    let compiled = Compiled { compiled_in, ..Compiled::by(&code, options) };
-    Ok(Ok(LaunchStats::compiled(total(launch), compiled)))
+    no("a checker looks closely at it")
 }

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use ptx_check::screen::{Screen, Touch, Touches};
+use ptx_check::screen::Screen;
 use ptx_isa::Space;
+use ptx_isa::watch::{CellsAt, Now, Touch};
 use ptx_jit::Watcher;
 
 /// Hands to a screen what compiled code tells.
@@ -14,20 +15,20 @@ pub(crate) fn watcher<'a>(screen: Screen<'a>) -> Box<dyn Watcher + 'a> {
 }
 
 impl Watcher for Screened<'_> {
-    fn block(&mut self, _: u64) {
-        self.0.block();
+    fn block(&mut self, more: u32) -> Now {
+        self.0.block(more)
     }
-    fn barrier(&mut self, whole: bool) -> bool {
+    fn barrier(&mut self, whole: bool) -> Option<Now> {
         self.0.barrier(whole)
     }
-    fn access(&mut self, touch: &ptx_jit::Touch<'_>) -> bool {
-        let ptx_jit::Touch { effect, touches, space, bytes, thread, lanes, addresses } = *touch;
-        let touches = match touches {
-            ptx_jit::Touches::Read => Touches::Read,
-            ptx_jit::Touches::Write => Touches::Write,
-            ptx_jit::Touches::Atomic(scope) => Touches::Atomic(scope),
-        };
-        self.0.access(&Touch { site: effect, touches, space, bytes, thread, lanes, addresses })
+    fn access(&mut self, touch: &Touch<'_>) -> bool {
+        self.0.access(touch)
+    }
+    fn shared_cells(&self, wanted: bool) -> u64 {
+        self.0.shared_cells(wanted)
+    }
+    fn cells(&mut self, site: usize, address: u64, bytes: u64) -> Option<CellsAt> {
+        self.0.cells(site, address, bytes)
     }
     fn lane(&mut self, space: Space, address: u64, bytes: u32, write: bool) -> bool {
         self.0.lane(space, address, bytes, write)

@@ -1,71 +1,45 @@
 //! The last accesses to cells of memory, as far as it takes to be sure that there is no race.
 //!
-//! A cell is as large as the kernel's smallest access. It holds the code of its last write and of its last read: the
-//! *segment* in which it happened, from one barrier of a block to the next, and the thread. Segments of a host thread
-//! are numbered on and on, over blocks and launches, so that a comparison of codes says what of an earlier launch is,
-//! of another block, of this block before its last barrier, or of now.
+//! A cell is as large as the kernel's smallest access, at most 4 bytes. Its code says what was done to it last: in which
+//! *segment*, from one barrier of a block to the next, and by which thread. Segments of a host thread are numbered on and
+//! on, over blocks and launches, so that a comparison of codes says what of an earlier launch is, of another block, of
+//! this block before its last barrier, or of now. Compiled code reads and writes the codes of cells of 4 bytes itself,
+//! by the same rules ([`ptx_isa::watch`] has the numbers), and asks here where it is not sure.
 
-/// Bits of a code that name a thread of the block.
-const THREAD: u32 = 11;
-/// In place of a thread: several threads have read.
-const MANY: i32 = 1 << 10;
-/// In place of a thread: by atomics.
-const ATOMIC: i32 = MANY + 1;
+use ptx_isa::watch::{ATOMIC, BEFORE, FIELD, MANY, Now, SEGMENT, WRITTEN};
+
 /// Most threads of a block.
 pub(super) const THREADS: u64 = 1 << 10;
 /// Segments that have numbers.
-pub(super) const SEGMENTS: i32 = 1 << 20;
-
-/// First codes of the launch, of the block, and since the block's last barrier.
-#[derive(Copy, Clone, Default)]
-pub(super) struct Now {
-    pub launch: i32,
-    pub block: i32,
-    pub segment: i32,
-}
+pub(super) const SEGMENTS: u32 = 1 << (u32::BITS - SEGMENT);
 
 /// The first code of a segment.
-pub(super) fn code(segment: i32) -> i32 {
-    segment << THREAD
+pub(super) fn code(segment: u32) -> u32 {
+    segment << SEGMENT
 }
 
-impl Now {
-    /// In memory of the block, of which nothing is older than the block.
-    pub(super) fn own(self) -> Now {
-        Now { launch: self.block, ..self }
-    }
-
-    /// The code of a thread.
-    fn of(self, thread: u32) -> i32 {
-        self.segment + thread as i32
-    }
-
-    /// Whether nothing orders what happened at a code before what thread `me` does now.
-    #[inline(always)]
-    fn unordered(self, code: i32, me: i32) -> bool {
-        (code >= self.segment) & (code != me) | self.is_foreign(code)
-    }
-
-    /// Whether it was another block of this launch.
-    #[inline(always)]
-    fn is_foreign(self, code: i32) -> bool {
-        (code >= self.launch) & (code < self.block)
-    }
+/// In memory of the block, of which nothing is older than the block.
+pub(super) fn own(now: Now) -> Now {
+    Now { launch: now.block, ..now }
 }
 
-fn is_atomic(code: i32) -> bool {
-    code & ((1 << THREAD) - 1) == ATOMIC
+/// Whether it was another block of this launch.
+#[inline(always)]
+fn is_foreign(now: Now, code: u32) -> bool {
+    (code >= now.launch) & (code < now.block)
+}
+
+/// Whether it was written by atomics, and not touched otherwise.
+fn is_atomic(code: u32) -> bool {
+    code & ((1 << SEGMENT) - 1) == ATOMIC | WRITTEN
 }
 
 /// Cells of a range of memory.
 #[derive(Default)]
-pub(super) struct Cells {
-    pub writes: Vec<i32>,
-    reads: Vec<i32>,
-}
+pub(super) struct Cells(pub Vec<u32>);
 
-/// What is known of an access: whether it may race, and whether it reads a cell that was not written in this launch (in
-/// a block's memory: by this block).
+/// What is known of an access: whether it may race, and whether it reads a cell that was not touched in this launch (in
+/// a block's memory: by this block). What was read has passed, so it was written before.
 #[derive(Copy, Clone, Default)]
 pub(super) struct Known {
     pub races: bool,
@@ -74,11 +48,11 @@ pub(super) struct Known {
 
 impl Cells {
     pub(super) fn new(count: usize) -> Cells {
-        Cells { writes: vec![0; count], reads: vec![0; count] }
+        Cells(vec![0; count])
     }
 
     pub(super) fn len(&self) -> usize {
-        self.writes.len()
+        self.0.len()
     }
 
     /// Lanes from thread `thread` on read cells side by side from `at` on, `1 << shift` each.
@@ -90,13 +64,13 @@ impl Cells {
         thread: u32,
         now: Now,
     ) -> Known {
-        let (w, r) = (&self.writes[at..at + count], &mut self.reads[at..at + count]);
+        let cells = &mut self.0[at..at + count];
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has what the function is compiled for.
-            return unsafe { wide::read(w, r, shift, now.of(thread), now) };
+            return unsafe { wide::read(cells, shift, now.segment + thread, now) };
         }
-        read(w, r, shift, now.of(thread), now)
+        read(cells, shift, now.segment + thread, now)
     }
 
     /// As `read`, for writes.
@@ -108,27 +82,23 @@ impl Cells {
         thread: u32,
         now: Now,
     ) -> Known {
-        let (w, r) = (&mut self.writes[at..at + count], &self.reads[at..at + count]);
+        let cells = &mut self.0[at..at + count];
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: as above.
-            return unsafe { wide::write(w, r, shift, now.of(thread), now) };
+            return unsafe { wide::write(cells, shift, now.segment + thread, now) };
         }
-        write(w, r, shift, now.of(thread), now)
+        write(cells, shift, now.segment + thread, now)
     }
 
-    /// Several lanes read the same cells, the first of them by `thread`.
+    /// Several lanes read the same cells.
     pub(super) fn read_together(&mut self, at: usize, count: usize, now: Now) -> Known {
         let mut known = Known::default();
-        let many = now.segment | MANY;
-        for n in at..at + count {
-            let (w, r) = (self.writes[n], self.reads[n]);
-            // A lane that has written it itself reads it with others, who have not.
-            known.races |= w >= now.segment || now.is_foreign(w);
-            known.unwritten |= w < now.launch;
-            if !now.is_foreign(r) {
-                self.reads[n] = many;
-            }
+        // A lane that has written it itself reads it with others, who have not.
+        for c in &mut self.0[at..at + count] {
+            let one = read_one(c, now.segment + MANY, now);
+            known.races |= one.races;
+            known.unwritten |= one.unwritten;
         }
         known
     }
@@ -136,69 +106,79 @@ impl Cells {
     /// An atomic operation of any threads.
     pub(super) fn update(&mut self, at: usize, count: usize, now: Now) -> Known {
         let mut known = Known::default();
-        // Whether other blocks reach these cells.
-        let others = now.launch < now.block;
-        for n in at..at + count {
-            let (w, r) = (self.writes[n], self.reads[n]);
-            let atomic = now.segment | ATOMIC;
-            let fine = is_atomic(w) || !now.unordered(w, atomic);
-            // Its code would be forgotten, which atomics of other blocks may race with.
-            let plain = others && w >= now.launch && !is_atomic(w);
-            known.races |= !fine || plain || now.unordered(r, atomic);
-            known.unwritten |= w < now.launch;
-            if !now.is_foreign(w) {
-                self.writes[n] = atomic;
+        let atomic = now.segment | ATOMIC | WRITTEN;
+        for c in &mut self.0[at..at + count] {
+            let foreign = is_foreign(now, *c);
+            known.races |= (foreign & !is_atomic(*c))
+                | ((*c >= now.segment) & (*c | BEFORE != atomic | BEFORE));
+            known.unwritten |= *c < now.launch;
+            // Atomics of other blocks may race with what this one did before.
+            let plain = (*c >= now.launch) & !is_atomic(*c);
+            if !foreign {
+                *c = atomic | if plain { BEFORE } else { 0 };
             }
         }
         known
     }
 
     /// Whether accesses of two host threads to the same cells may race; each with the first code of its launch.
-    pub(super) fn meet(
-        &self,
-        own: i32,
-        other: &Cells,
-        others: i32,
-        range: std::ops::Range<usize>,
-    ) -> bool {
-        let end = range.end.min(self.len()).min(other.len());
-        let range = range.start.min(end)..end;
-        let pairs = |a: &Cells, b: &Cells, from: i32, to: i32| {
-            let (w, bw, br) =
-                (&a.writes[range.clone()], &b.writes[range.clone()], &b.reads[range.clone()]);
-            let mut bad = false;
-            for ((w, bw), br) in w.iter().zip(bw).zip(br) {
-                let both = (*w >= from) & (*bw >= to) & !(is_atomic(*w) & is_atomic(*bw));
-                bad |= both | (*w >= from) & (*br >= to);
-            }
-            bad
-        };
-        pairs(self, other, own, others) || pairs(other, self, others, own)
+    pub(super) fn meet(&self, own: u32, other: &Cells, others: u32) -> bool {
+        let mut bad = false;
+        for (a, b) in self.0.iter().zip(&other.0) {
+            let both = (*a >= own) & (*b >= others) & ((*a | *b) & (WRITTEN | BEFORE) != 0);
+            bad |= both & !(is_atomic(*a) & is_atomic(*b));
+        }
+        bad
+    }
+
+    /// Makes all of a launch, whose first code is `launch`, part of its first segment, `first`.
+    pub(super) fn renumber(&mut self, launch: u32, first: u32) {
+        for c in &mut self.0 {
+            let kept = *c & ((1 << SEGMENT) - 1) | first;
+            *c = if *c >= launch { kept } else { 0 };
+        }
+    }
+
+    /// Whether the launch has written a cell.
+    pub(super) fn written(&self, n: usize, launch: u32) -> bool {
+        (self.0[n] >= launch) & (self.0[n] & (WRITTEN | BEFORE) != 0)
     }
 }
 
 #[inline(always)]
-fn read(w: &[i32], r: &mut [i32], shift: u32, me: i32, now: Now) -> Known {
+fn read_one(c: &mut u32, me: u32, now: Now) -> Known {
+    let old = *c;
+    let foreign = is_foreign(now, old);
+    let written = old & (WRITTEN | BEFORE) != 0;
+    let current = old >= now.segment;
+    let same = (old ^ me) & FIELD == 0;
+    let other = current & (old & WRITTEN != 0) & !same;
+    let before = if written & (old >= now.launch) { BEFORE } else { 0 };
+    // What another block has read must not be forgotten; of two that matter the first is enough.
+    let many = now.segment | MANY | (old & BEFORE);
+    let new = if current { many } else { me | before };
+    *c = if foreign | same | other { old } else { new };
+    Known { races: (foreign & written) | other, unwritten: old < now.launch }
+}
+
+#[inline(always)]
+fn read(cells: &mut [u32], shift: u32, me: u32, now: Now) -> Known {
     let mut known = Known::default();
-    for (n, (w, r)) in w.iter().zip(r).enumerate() {
-        let me = me + (n as i32 >> shift);
-        known.races |= now.unordered(*w, me);
-        known.unwritten |= *w < now.launch;
-        let many = (*r >= now.segment) & (*r != me);
-        let new = if many { now.segment | MANY } else { me };
-        // What another block has read must not be forgotten; of two that matter the first is enough.
-        *r = if now.is_foreign(*r) { *r } else { new };
+    for (n, c) in cells.iter_mut().enumerate() {
+        let one = read_one(c, me + (n as u32 >> shift), now);
+        known.races |= one.races;
+        known.unwritten |= one.unwritten;
     }
     known
 }
 
 #[inline(always)]
-fn write(w: &mut [i32], r: &[i32], shift: u32, me: i32, now: Now) -> Known {
+fn write(cells: &mut [u32], shift: u32, me: u32, now: Now) -> Known {
     let mut races = false;
-    for (n, (w, r)) in w.iter_mut().zip(r).enumerate() {
-        let me = me + (n as i32 >> shift);
-        races |= now.unordered(*w, me) | now.unordered(*r, me);
-        *w = me;
+    for (n, c) in cells.iter_mut().enumerate() {
+        let me = me + (n as u32 >> shift);
+        races |= is_foreign(now, *c) | ((*c >= now.segment) & ((*c ^ me) & FIELD != 0));
+        *c = me | WRITTEN;
     }
     Known { races, unwritten: false }
 }
@@ -209,12 +189,12 @@ mod wide {
     use super::{Known, Now};
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn read(w: &[i32], r: &mut [i32], shift: u32, me: i32, now: Now) -> Known {
-        super::read(w, r, shift, me, now)
+    pub(super) fn read(cells: &mut [u32], shift: u32, me: u32, now: Now) -> Known {
+        super::read(cells, shift, me, now)
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn write(w: &mut [i32], r: &[i32], shift: u32, me: i32, now: Now) -> Known {
-        super::write(w, r, shift, me, now)
+    pub(super) fn write(cells: &mut [u32], shift: u32, me: u32, now: Now) -> Known {
+        super::write(cells, shift, me, now)
     }
 }

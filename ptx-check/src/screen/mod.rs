@@ -7,7 +7,7 @@
 
 mod cells;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,52 +15,26 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ptx_interp::{Access, Kernel, LaunchParams, Memory, Saved};
 use ptx_isa::effect::{Effect, Mem, Scope, Sys, window};
 use ptx_isa::meaning::Uop;
+use ptx_isa::watch::{CellsAt, Now, Touch, Touches};
 use ptx_isa::{Reach, Space};
 use ptx_parse::code::Program;
 
 use crate::Checker;
 use crate::order;
 use crate::written::Written;
-use cells::{Cells, Known, Now, SEGMENTS, THREADS, code};
+use cells::{Cells, Known, SEGMENTS, THREADS, code, own};
 
 /// Kernels that did not pass, by their program and name: they are interpreted from then on.
 pub(crate) type Suspects = HashSet<(usize, String)>;
 
+/// Instructions of kernels that read what their launches write as well: by program and name.
+pub(crate) type Rereads = HashMap<(usize, String), BTreeSet<usize>>;
+
 /// Bytes of cells that are kept for the next launch.
 const KEPT: usize = 256 << 20;
 
-/// No cells.
-const UNTOUCHED: Range<usize> = Range { start: usize::MAX, end: 0 };
-
-/// What an access does.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Touches {
-    /// It reads.
-    Read,
-    /// It writes.
-    Write,
-    /// It is atomic.
-    Atomic(Scope),
-}
-
-/// An access of lanes to shared or global memory.
-#[derive(Debug)]
-pub struct Touch<'a> {
-    /// The same number for the same instruction.
-    pub site: usize,
-    /// What it does.
-    pub touches: Touches,
-    /// Global, shared or generic.
-    pub space: Space,
-    /// Bytes of each lane.
-    pub bytes: u32,
-    /// The first lane's thread in the block.
-    pub thread: u32,
-    /// Lanes that do it, a bit each.
-    pub lanes: u32,
-    /// By lane.
-    pub addresses: &'a [u64; 32],
-}
+/// Segments that a block may have at least.
+const BARRIERS: u32 = SEGMENTS / 2;
 
 /// What is the same for all host threads of a launch.
 pub struct Screening<'a> {
@@ -68,8 +42,13 @@ pub struct Screening<'a> {
     suspect: (usize, String),
     /// Bytes of a cell, in powers of two.
     grain: u32,
+    /// Whether generic addresses may be in shared memory.
+    generic: bool,
     variables: Vec<Range<u64>>,
     shared_bytes: u64,
+    /// Instructions that read what launches write, as far as it is known, and what this launch adds.
+    rereads: BTreeSet<usize>,
+    more_rereads: Mutex<BTreeSet<usize>>,
     saved: Mutex<Saved>,
     ended: Mutex<Vec<Kept>>,
     _turn: MutexGuard<'a, ()>,
@@ -78,9 +57,9 @@ pub struct Screening<'a> {
 /// What stays of a host thread's part of a launch.
 pub(crate) struct Kept {
     grain: u32,
-    segment: i32,
+    segment: u32,
     /// First code of its launch.
-    launch: i32,
+    launch: u32,
     globals: Vec<Global>,
     shared: Cells,
 }
@@ -90,8 +69,11 @@ struct Global {
     start: u64,
     end: u64,
     cells: Cells,
-    /// Cells that this launch has touched lie in it.
-    touched: Range<usize>,
+    /// Whether reads are followed, and the instructions that have read without; writes always are.
+    follows: bool,
+    readers: BTreeSet<usize>,
+    /// Whether this launch writes to it.
+    wrote: bool,
     /// A write of this launch came after it was saved.
     saved: bool,
     /// Whether kernels may only read it (`false`) or only write it (`true`).
@@ -106,6 +88,24 @@ fn effects(program: &Program) -> impl Iterator<Item = &Effect> {
         Uop::Effect { effect, .. } => Some(effect),
         Uop::Pure { .. } => None,
     })
+}
+
+/// Whether an effect may reach global and shared memory.
+fn is_generic(effect: &Effect) -> bool {
+    match effect {
+        Effect::Ld(Mem { place, .. }) | Effect::St(Mem { place, .. }) => {
+            place.space == Space::Generic
+        }
+        Effect::Atom(a) => a.place.space == Space::Generic,
+        Effect::Bar(_)
+        | Effect::Fence(_)
+        | Effect::AsyncGroup(_)
+        | Effect::Trap
+        | Effect::Brkpt
+        | Effect::Yield
+        | Effect::Sys(_)
+        | Effect::Warp(_) => false,
+    }
 }
 
 /// Bytes of the smallest access to memory that threads share, in powers of two; `None` where the kernel does what is
@@ -190,12 +190,17 @@ impl Checker {
             variables.push(0..shared_bytes);
         }
         let saved = std::mem::take(&mut *self.saved.lock().unwrap_or_else(PoisonError::into_inner));
+        let suspect = suspect(kernel);
+        let rereads = self.rereads().get(&suspect).cloned().unwrap_or_default();
         Some(Screening {
             checker: self,
-            suspect: suspect(kernel),
+            suspect,
             grain: grain(program)?,
+            generic: effects(program).any(is_generic),
             variables,
             shared_bytes,
+            rereads,
+            more_rereads: Mutex::default(),
             saved: Mutex::new(saved),
             ended: Mutex::default(),
             _turn: turn,
@@ -204,6 +209,10 @@ impl Checker {
 
     fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn rereads(&self) -> MutexGuard<'_, Rereads> {
+        self.rereads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -219,7 +228,12 @@ impl<'a> Screening<'a> {
 
     /// Most host threads: cells of all of them take 8 bytes a byte.
     pub fn host_threads(&self) -> usize {
-        1 << self.grain
+        2 << self.grain
+    }
+
+    /// Whether cells of a kernel's launches have 4 bytes for each 4 bytes of memory, so that code can find them.
+    pub fn by_words(kernel: &Kernel) -> bool {
+        grain(kernel.program()) == Some(2)
     }
 
     fn memory(&self) -> &'a Memory {
@@ -261,48 +275,81 @@ impl<'a> Screening<'a> {
             memory.find(g.start).is_some_and(|a| (a.start, a.start + a.size) == (g.start, g.end))
         });
         for g in &mut kept.globals {
-            (g.touched, g.saved) = (UNTOUCHED, false);
+            (g.saved, g.wrote, g.readers) = (false, false, BTreeSet::new());
             (g.written, g.restriction) = (self.written(g.start), self.restriction(g.start));
+            g.follows = g.written.is_some();
         }
         let now = Now { launch: kept.launch, block: kept.launch, segment: kept.launch };
-        Screen { of: self, now, kept, sites: Vec::new() }
+        Screen { of: self, now, kept, sites: Vec::new(), complete: false, known: (0, 0) }
     }
 
-    /// A launch has run to its end, and its blocks have passed: whether it has as a whole. Its results stay then; else
-    /// memory is as before, and it must be interpreted.
-    pub fn passes(self) -> bool {
+    /// A launch has run to its end, and its blocks have passed. Where it has as a whole, its results stay.
+    ///
+    /// # Errors
+    /// It has not, as [`Screening::take_back`] says.
+    pub fn passes(self) -> Result<(), bool> {
         let ended = std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner));
         let mut passes = true;
         if self.checker.checks.race {
             for (n, a) in ended.iter().enumerate() {
-                passes &= ended[..n].iter().all(|b| !a.meets(b));
+                passes &= ended[..n].iter().all(|b| !self.meet(a, b));
             }
         }
         if passes {
             self.saved().forget();
             ended.iter().for_each(|k| self.mark(k));
             self.keep(ended);
-        } else {
-            self.take_back();
+            return Ok(());
         }
-        passes
+        Err(self.take_back())
     }
 
-    /// A launch has not passed: memory is as before it, and it must be interpreted.
-    pub fn take_back(self) {
+    /// Whether blocks of two host threads may have raced.
+    fn meet(&self, a: &Kept, b: &Kept) -> bool {
+        let mut bad = false;
+        for x in &a.globals {
+            for y in b.globals.iter().filter(|y| x.start == y.start) {
+                for (reads, writes) in [(x, y), (y, x)] {
+                    if writes.wrote && !reads.readers.is_empty() {
+                        self.reread(&reads.readers);
+                        bad = true;
+                    }
+                }
+                bad |= (x.wrote || y.wrote) && x.cells.meet(a.launch, &y.cells, b.launch);
+            }
+        }
+        bad
+    }
+
+    /// A launch has not passed: memory is as before it. Whether it may be run as compiled code once more, as more is
+    /// known of it; if not, it must be interpreted.
+    pub fn take_back(self) -> bool {
         let memory = self.memory();
         memory.take_back(&mut self.saved());
-        self.checker.suspects().insert(self.suspect.clone());
+        let more =
+            std::mem::take(&mut *self.more_rereads.lock().unwrap_or_else(PoisonError::into_inner));
+        if more.is_subset(&self.rereads) {
+            self.checker.suspects().insert(self.suspect.clone());
+            return false;
+        }
+        self.checker.rereads().entry(self.suspect.clone()).or_default().extend(more);
+        true
+    }
+
+    /// These instructions read what the launch writes.
+    fn reread(&self, readers: &BTreeSet<usize>) {
+        let mut more = self.more_rereads.lock().unwrap_or_else(PoisonError::into_inner);
+        more.extend(readers);
     }
 
     /// Notes what a host thread's blocks have written.
     fn mark(&self, kept: &Kept) {
         let mut host = self.checker.host();
         for g in kept.globals.iter().filter(|g| g.written.is_some() && g.saved) {
-            let mut at = g.touched.start;
-            let written = |n: usize| g.cells.writes[n] >= kept.launch;
-            while at < g.touched.end {
-                let end = (at..g.touched.end).find(|n| !written(*n)).unwrap_or(g.touched.end);
+            let (mut at, cells) = (0, ((g.end - g.start) >> kept.grain) as usize);
+            let written = |n: usize| g.cells.written(n, kept.launch);
+            while at < cells {
+                let end = (at..cells).find(|n| !written(*n)).unwrap_or(cells);
                 if end > at {
                     let from = g.start + ((at as u64) << kept.grain);
                     host.write(from, ((end - at) as u64) << kept.grain, true);
@@ -318,7 +365,7 @@ impl<'a> Screening<'a> {
     }
 
     fn keep(&self, mut ended: Vec<Kept>) {
-        let bytes = |k: &Kept| k.globals.iter().map(|g| 8 * g.cells.len()).sum::<usize>();
+        let bytes = |k: &Kept| k.globals.iter().map(|g| 4 * g.cells.len()).sum::<usize>();
         let mut all = self.checker.kept();
         let mut room = KEPT.saturating_sub(all.iter().map(bytes).sum());
         ended.retain(|k| {
@@ -339,19 +386,6 @@ impl Drop for Screening<'_> {
     }
 }
 
-impl Kept {
-    /// Whether blocks of two host threads may have raced.
-    fn meets(&self, other: &Kept) -> bool {
-        self.globals.iter().any(|a| {
-            other.globals.iter().filter(|b| a.start == b.start).any(|b| {
-                let start = a.touched.start.max(b.touched.start);
-                let both = start..a.touched.end.min(b.touched.end);
-                !both.is_empty() && a.cells.meet(self.launch, &b.cells, other.launch, both)
-            })
-        })
-    }
-}
-
 /// Looks at the blocks of a host thread, one after the other. What it says no to (`false`) does not pass.
 pub struct Screen<'a> {
     of: &'a Screening<'a>,
@@ -359,6 +393,10 @@ pub struct Screen<'a> {
     kept: Kept,
     /// By instruction: the allocation that it touched last.
     sites: Vec<usize>,
+    /// All of the block's variables were written before its last barrier, and up to which place of which variable that
+    /// is known.
+    complete: bool,
+    known: (usize, u64),
 }
 
 impl Drop for Screen<'_> {
@@ -379,22 +417,82 @@ struct Run {
 }
 
 impl Screen<'_> {
-    /// A block begins.
-    pub fn block(&mut self) {
-        self.advance();
-        self.now.block = self.now.segment;
+    /// A block begins, with as many as `more` behind it that have no barriers and are numbered one behind the other.
+    pub fn block(&mut self, more: u32) -> Now {
+        if SEGMENTS - self.kept.segment <= more + BARRIERS {
+            self.renumber();
+        }
+        self.kept.segment += 1;
+        let code = code(self.kept.segment);
+        self.kept.segment += more;
+        self.now = Now { launch: self.kept.launch, block: code, segment: code };
+        (self.complete, self.known) = (false, (0, 0));
+        if self.of.generic {
+            self.kept.shared.0.fill(0);
+        }
+        self.now
     }
 
-    fn advance(&mut self) {
-        self.kept.segment += 1;
-        self.now.segment = code(self.kept.segment.min(SEGMENTS - 1));
+    /// Numbers of segments come to an end: what blocks of this launch have done goes into one.
+    fn renumber(&mut self) {
+        let first = code(1);
+        self.kept.globals.iter_mut().for_each(|g| g.cells.renumber(self.kept.launch, first));
+        self.kept.shared.0.fill(0);
+        (self.kept.segment, self.kept.launch) = (1, first);
     }
 
     /// All threads of the block have come to a barrier; `whole`: to the same, and none has ended.
-    pub fn barrier(&mut self, whole: bool) -> bool {
-        self.advance();
+    pub fn barrier(&mut self, whole: bool) -> Option<Now> {
         let checks = self.of.checker.checks;
-        whole && self.kept.segment < SEGMENTS - 1 || !(checks.race || checks.sync)
+        if !whole && (checks.race || checks.sync) || self.kept.segment == SEGMENTS - 1 {
+            return None;
+        }
+        self.kept.segment += 1;
+        self.now.segment = code(self.kept.segment);
+        if checks.init && !self.complete {
+            self.look_on();
+        }
+        Some(self.now)
+    }
+
+    /// Looks how far the block's variables are written.
+    fn look_on(&mut self) {
+        let grain = self.of.grain;
+        while let Some(v) = self.of.variables.get(self.known.0) {
+            let from = v.start.max(self.known.1);
+            let end = v.end.min(self.of.shared_bytes).max(from);
+            let range = (from >> grain) as usize..end.div_ceil(1 << grain) as usize;
+            let Some(cells) = self.kept.shared.0.get(range) else { return };
+            let written = cells.iter().take_while(|c| **c >= self.now.block).count();
+            if written < cells.len() {
+                self.known.1 = from + ((written as u64) << grain);
+                return;
+            }
+            self.known = (self.known.0 + 1, 0);
+        }
+        self.complete = true;
+    }
+
+    /// The cells of shared memory. `wanted`: 0 where compiled code need not look at them.
+    pub fn shared_cells(&self, wanted: bool) -> u64 {
+        let written = self.complete && !self.of.checker.checks.race;
+        if wanted && written { 0 } else { self.kept.shared.0.as_ptr() as u64 }
+    }
+
+    /// The cells of `bytes` bytes of global memory from `at` on, which instruction `site` has touched; `None` where they
+    /// are not part of one allocation.
+    pub fn cells(&mut self, site: usize, at: u64, bytes: u64) -> Option<CellsAt> {
+        let g = &self.kept.globals[*self.sites.get(site)?];
+        if at < g.start || bytes > g.end - at {
+            return None;
+        }
+        let init = g.written.is_some();
+        let reads = g.readers.contains(&site);
+        if !init && (reads || !self.of.checker.checks.race) {
+            return Some(CellsAt { host: 0, first: 0 });
+        }
+        let host = g.cells.0.as_ptr() as u64 + (at - g.start);
+        Some(CellsAt { host, first: if init { self.kept.launch } else { 0 } })
     }
 
     /// The shared variable that holds an offset.
@@ -436,6 +534,7 @@ impl Screen<'_> {
 
     /// An access of several lanes.
     pub fn access(&mut self, touch: &Touch<'_>) -> bool {
+        self.now = touch.now;
         let mut lane = 0;
         while lane < 32 {
             if touch.lanes >> lane & 1 == 0 {
@@ -474,9 +573,8 @@ impl Screen<'_> {
             return false;
         }
         let range = (at >> self.of.grain) as usize..(end >> self.of.grain) as usize;
-        let known =
-            touched(&mut self.kept.shared, range, self.of.grain, touch, run, self.now.own());
-        !(checks.race && known.races || checks.init && known.unwritten)
+        let known = touched(&mut self.kept.shared, range, self.of.grain, touch, run, own(self.now));
+        !(checks.race && known.races || checks.init && known.unwritten && !self.complete)
     }
 
     fn global(&mut self, touch: &Touch<'_>, run: &Run, at: u64, end: u64) -> bool {
@@ -500,22 +598,51 @@ impl Screen<'_> {
         if matches!(touch.touches, Touches::Atomic(Scope::Cta | Scope::Cluster)) {
             return false;
         }
+        if !self.follow(n, touch) {
+            return false;
+        }
         let g = &mut self.kept.globals[n];
+        if g.readers.contains(&touch.site) || !checks.race && g.written.is_none() {
+            return true;
+        }
         let range = ((at - g.start) >> grain) as usize..((end - g.start) >> grain) as usize;
-        g.touched = g.touched.start.min(range.start)..g.touched.end.max(range.end);
         // What an atomic reads is asked for before it writes.
         let unwritten = |g: &Global| {
             let Some(written) = &g.written else { return false };
             let mut all = range.clone();
             all.any(|n| {
                 let at = (n as u64) << grain;
-                g.cells.writes[n] < self.now.launch && !written.all(at..at + (1 << grain))
+                g.cells.0[n] < self.now.launch && !written.all(at..at + (1 << grain))
             })
         };
-        let before = matches!(touch.touches, Touches::Atomic(_)) && unwritten(g);
-        let known = touched(&mut g.cells, range.clone(), grain, touch, run, self.now);
-        let read = touch.touches == Touches::Read && known.unwritten && unwritten(g);
-        !(checks.race && known.races || before || read)
+        if reads && unwritten(g) {
+            return false;
+        }
+        let known = touched(&mut g.cells, range, grain, touch, run, self.now);
+        !(checks.race && known.races)
+    }
+
+    /// Whether an access to an allocation can be followed as things are. Reads need not be where the launch only reads;
+    /// that this is so is found out, and where it was not, the launch begins anew.
+    fn follow(&mut self, n: usize, touch: &Touch<'_>) -> bool {
+        let race = self.of.checker.checks.race;
+        let g = &mut self.kept.globals[n];
+        g.wrote |= touch.touches != Touches::Read;
+        if race && !g.follows && (g.wrote || self.of.rereads.contains(&touch.site)) {
+            if !g.readers.is_empty() {
+                self.of.reread(&g.readers);
+                return false;
+            }
+            g.follows = true;
+        }
+        if race && !g.follows {
+            g.readers.insert(touch.site);
+        }
+        if g.follows && g.cells.len() == 0 {
+            // Allocations begin at multiples of more than a cell.
+            g.cells = Cells::new(((g.end - g.start) >> self.of.grain) as usize + 1);
+        }
+        true
     }
 
     /// The allocation of an address, as this instruction touched it last or as others did.
@@ -531,13 +658,19 @@ impl Screen<'_> {
             Some(n) => n,
             None => {
                 let a = self.of.memory().find(at)?;
-                // Allocations begin at multiples of more than a cell.
-                let cells = Cells::new((a.size >> self.of.grain) as usize + 1);
                 let (start, end) = (a.start, a.start + a.size);
-                let touched = UNTOUCHED;
-                let restriction = self.of.restriction(at);
-                let (saved, written) = (false, self.of.written(start));
-                all.push(Global { start, end, cells, touched, saved, restriction, written });
+                let written = self.of.written(start);
+                all.push(Global {
+                    start,
+                    end,
+                    cells: Cells::default(),
+                    follows: written.is_some(),
+                    readers: BTreeSet::new(),
+                    wrote: false,
+                    saved: false,
+                    restriction: self.of.restriction(at),
+                    written,
+                });
                 all.len() - 1
             }
         };

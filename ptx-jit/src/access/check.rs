@@ -58,7 +58,7 @@ struct Known {
 
 /// Whether an access to shared memory must stay in the variable that its instruction touched last.
 fn by_variable(g: &Gen<'_, '_>) -> bool {
-    g.f.watched == Watched::Variables
+    g.f.watched != Watched::Nothing
 }
 
 /// The site of effect `e`: `span` bytes are touched from the checked address on, which is a multiple of `unit`.

@@ -4,6 +4,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use ptx_isa::effect::MemoryPlace;
 
 use super::address::Address;
+use super::cells::{Looks, guard, looks};
 use super::check::{check, check_records};
 use super::found::Found;
 use super::results::{jump_with, result_types};
@@ -25,9 +26,16 @@ pub(super) fn checked(
     if let Some(found) = tile(g, e, address, place, bytes) {
         return (None, found);
     }
-    watch(g, e, address, mask, place);
+    let looks = looks(g, e, place);
+    if looks == Looks::Watcher {
+        watch(g, e, address, mask, place.offset);
+    }
     let (bad, site) = check(g, e, address, mask, place, bytes);
-    let Some(bad) = bad else { return (None, site.found(g)) };
+    let bad = match (bad, looks) {
+        (Some(bad), _) => Some(bad),
+        (None, Looks::Nobody | Looks::Watcher) => return (None, site.found(g)),
+        (None, Looks::Code(_)) => None,
+    };
     let join = g.b.create_block();
     for d in g.f.effects[e as usize].dst.clone() {
         for ty in result_types(g, d) {
@@ -36,7 +44,10 @@ pub(super) fn checked(
     }
     let (cold, quick) = (g.b.create_block(), g.b.create_block());
     g.b.set_cold_block(cold);
-    g.b.ins().brif(bad, cold, &[], quick, &[]);
+    match bad {
+        Some(bad) => g.b.ins().brif(bad, cold, &[], quick, &[]),
+        None => g.b.ins().jump(quick, &[]),
+    };
     g.b.switch_to_block(cold);
     let mut out = slow(g, e, mask, Some((address, place.offset)));
     if stays(g, e) {
@@ -53,7 +64,11 @@ pub(super) fn checked(
     }
     jump_with(g, join, &out);
     g.b.switch_to_block(quick);
-    (Some(join), site.found(g))
+    let found = site.found(g);
+    if let Looks::Code(tracked) = looks {
+        guard(g, e, &found, mask, place, (bytes, tracked), cold);
+    }
+    (Some(join), found)
 }
 
 /// Where the lanes of a load are that is checked with others, by now: the code goes on only where all of them lie inside.

@@ -16,13 +16,12 @@ use super::slow::slow;
 use super::turn::Turn;
 use crate::generator::{Gen, Rep};
 use crate::ir::Val;
-use crate::options::Watched;
 use crate::records::Records;
 use crate::x86::words;
 
 /// The records that effect `e` touches with others, where all lanes are on.
 pub(super) fn joint(g: &Gen<'_, '_>, e: u32) -> Option<Rc<Records>> {
-    let told = g.f.watched == Watched::Accesses;
+    let told = g.f.watched.tracked().is_some();
     if told || g.sure || g.mask.is_some() { None } else { g.records.get(&e).cloned() }
 }
 

@@ -6,6 +6,7 @@
 
 mod address;
 mod atomics;
+mod cells;
 pub(crate) mod check;
 mod checked;
 mod fields;

@@ -3,8 +3,8 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value};
-use ptx_isa::effect::{Effect, MemoryPlace};
-use ptx_isa::{Kind, Space};
+use ptx_isa::Kind;
+use ptx_isa::effect::Effect;
 
 use super::address::{Address, staged};
 use super::results::{result_types, zero};
@@ -12,7 +12,6 @@ use super::rows::{columns_of, stays, turned};
 use crate::clif::{at, plain};
 use crate::ctx::{Ctx, WATCH};
 use crate::generator::{Gen, Rep};
-use crate::options::Watched;
 
 /// The lanes that execute effect `e`; `None`: all.
 pub(super) fn executing(g: &mut Gen<'_, '_>, e: u32) -> Option<Vec<Value>> {
@@ -144,24 +143,20 @@ fn stage_mask(g: &mut Gen<'_, '_>, mask: Option<&[Value]>) {
     }
 }
 
-/// Tells the watcher of an access before it is done, where it wants to know. `address` is with its offset.
+/// Tells the watcher of an access before it is done, where it wants to know. `address` is with its `offset`.
 pub(super) fn watch(
     g: &mut Gen<'_, '_>,
     e: u32,
     address: &Address,
     mask: Option<&[Value]>,
-    place: &MemoryPlace,
+    offset: i64,
 ) {
-    let met = matches!(place.space, Space::Global | Space::Shared | Space::Generic);
-    if g.f.watched != Watched::Accesses || !met {
-        return;
-    }
     let base = g.f.effects[e as usize].src[0];
     if g.g.scalar() {
         let x = g.scalar(base);
         g.b.ins().store(plain(), x, g.ctx, src_at(0));
     } else {
-        let x = staged(g, address, place.offset, g.kind(base));
+        let x = staged(g, address, offset, g.kind(base));
         g.stage(&x, src_at(0));
     }
     stage_mask(g, mask);
