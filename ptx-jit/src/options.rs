@@ -1,5 +1,6 @@
 //! What a caller may say about the code that it wants.
 
+use ptx_isa::Space;
 use ptx_parse::code::STACK;
 
 /// A launch that code is compiled for; others of about its size can use the code too.
@@ -33,8 +34,21 @@ pub struct Tracked {
     pub races: bool,
     /// Reads of memory that nobody has written.
     pub unwritten: bool,
-    /// Its cells stand for 4 bytes each, and accesses have no fewer: code may look at them itself.
-    pub words: bool,
+    /// Its cells of shared memory stand for 4 bytes each, and no write has fewer: code may look at them itself.
+    pub shared_words: bool,
+    /// The same of global memory.
+    pub global_words: bool,
+}
+
+impl Tracked {
+    /// Whether code may look at the cells of what an access in a state space may touch.
+    pub(crate) fn words(self, space: Space) -> bool {
+        match space {
+            Space::Shared => self.shared_words,
+            Space::Global => self.global_words,
+            _ => self.shared_words && self.global_words,
+        }
+    }
 }
 
 impl Watched {

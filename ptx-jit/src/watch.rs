@@ -43,6 +43,9 @@ impl Worker<'_> {
         let kernel = self.kernel;
         let info = &kernel.needs.effects[e];
         let Some((touches, space, bytes)) = told(&info.effect) else { return Ok(()) };
+        if !matches!(space, Space::Global | Space::Shared | Space::Generic) {
+            return Ok(());
+        }
         let (Effect::Ld(Mem { place, .. })
         | Effect::St(Mem { place, .. })
         | Effect::Atom(Atom { place, .. })) = &info.effect
@@ -105,7 +108,7 @@ impl Worker<'_> {
 
     /// Where code finds the cells of the memory that a site has learned; `None`: it must ask each time.
     pub(crate) fn cells_of(&mut self, site: usize, place: Site, size: u64) -> Option<Site> {
-        if !self.kernel.watched.tracked().is_some_and(|t| t.words) {
+        if self.kernel.watched.tracked().is_none() {
             return Some(place);
         }
         let effect = self.kernel.needs.layout.sites[site].effect as usize;
@@ -118,6 +121,7 @@ impl Worker<'_> {
             }
             _ => return Some(place),
         };
+        // Where cells are no words, all that counts is that it is not 0.
         let delta = if cells.host == 0 { 0 } else { cells.host.wrapping_sub(place.host) };
         Some(Site { cells: delta, first: u64::from(cells.first), ..place })
     }

@@ -2,7 +2,7 @@
 //!
 //! A watcher that says no ends the launch with [`Stop::Watched`](crate::Stop::Watched); whoever launched then looks at it
 //! by other means. So a watcher may know less than it would need to for a report, as long as it says no when it is in
-//! doubt. Where [`Tracked::words`](crate::Tracked) says so, code looks at the watcher's cells itself and tells only what
+//! doubt. Where [`Tracked`](crate::Tracked) says so, code looks at the watcher's cells itself and tells only what
 //! they do not settle.
 
 use std::ops::Range;

@@ -32,11 +32,12 @@ pub(crate) fn run(
         return no("it is checked");
     }
     let watched = match Screening::wants_accesses(checker) {
-        true => Watched::Accesses(Tracked {
-            races: checker.checks().race,
-            unwritten: checker.checks().init,
-            words: Screening::by_words(kernel),
-        }),
+        true => {
+            let (checks, [shared_words, global_words]) =
+                (checker.checks(), Screening::by_words(kernel));
+            let (races, unwritten) = (checks.race, checks.init);
+            Watched::Accesses(Tracked { races, unwritten, shared_words, global_words })
+        }
         false => Watched::Variables,
     };
     let options = Options { watched, ..options };

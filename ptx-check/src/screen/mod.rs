@@ -40,8 +40,7 @@ const BARRIERS: u32 = SEGMENTS / 2;
 pub struct Screening<'a> {
     checker: &'a Checker,
     suspect: (usize, String),
-    /// Bytes of a cell, in powers of two.
-    grain: u32,
+    grains: Grains,
     /// Whether generic addresses may be in shared memory.
     generic: bool,
     variables: Vec<Range<u64>>,
@@ -56,7 +55,7 @@ pub struct Screening<'a> {
 
 /// What stays of a host thread's part of a launch.
 pub(crate) struct Kept {
-    grain: u32,
+    grains: Grains,
     segment: u32,
     /// First code of its launch.
     launch: u32,
@@ -108,10 +107,29 @@ fn is_generic(effect: &Effect) -> bool {
     }
 }
 
-/// Bytes of the smallest access to memory that threads share, in powers of two; `None` where the kernel does what is
-/// not followed here.
-fn grain(program: &Program) -> Option<u32> {
-    let mut least = 4;
+/// Bytes of a cell, in powers of two.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+struct Grains {
+    shared: u32,
+    global: u32,
+}
+
+impl Grains {
+    /// As small as what is written: then a read of less is of the whole cell as well.
+    fn write(&mut self, space: Space, bytes: u8) {
+        let grain = u32::from(bytes).trailing_zeros();
+        if matches!(space, Space::Shared | Space::Generic) {
+            self.shared = self.shared.min(grain);
+        }
+        if matches!(space, Space::Global | Space::Generic) {
+            self.global = self.global.min(grain);
+        }
+    }
+}
+
+/// The cells of a kernel's launches; `None` where the kernel does what is not followed here.
+fn grains(program: &Program) -> Option<Grains> {
+    let mut grains = Grains { shared: 2, global: 2 };
     let mut atomics = None;
     for effect in effects(program) {
         match effect {
@@ -124,21 +142,16 @@ fn grain(program: &Program) -> Option<u32> {
             Effect::Atom(a) if a.bytes > 8 || a.place.space == Space::SharedCluster => return None,
             // Nor about memory that an operation reaches on its own: asynchronous copies, mbarrier objects.
             Effect::Warp(op) if op.waits || op.reach > Reach::Warp => return None,
-            Effect::Ld(Mem { place, bytes, .. }) | Effect::St(Mem { place, bytes, .. })
-                if matches!(place.space, Space::Global | Space::Shared | Space::Generic) =>
-            {
-                least = least.min(*bytes);
-            }
+            Effect::St(Mem { place, bytes, .. }) => grains.write(place.space, *bytes),
             Effect::Atom(a) => {
                 // Atomics of different sizes are not atomic to each other.
                 if *atomics.get_or_insert(a.bytes) != a.bytes {
                     return None;
                 }
-                least = least.min(a.bytes);
+                grains.write(a.place.space, a.bytes);
             }
             Effect::Brkpt | Effect::Sys(Sys::Vprintf | Sys::Malloc | Sys::Free) => return None,
             Effect::Ld(_)
-            | Effect::St(_)
             | Effect::Bar(_)
             | Effect::Fence(_)
             | Effect::AsyncGroup(_)
@@ -148,7 +161,7 @@ fn grain(program: &Program) -> Option<u32> {
             | Effect::Warp(_) => {}
         }
     }
-    Some(u32::from(least).trailing_zeros())
+    Some(grains)
 }
 
 impl Checker {
@@ -171,7 +184,7 @@ impl Checker {
             && params.schedule.is_none()
             && threads <= THREADS
             && !(local && (checks.memory || checks.init))
-            && grain(program).is_some()
+            && grains(program).is_some()
             && !self.suspects().contains(&suspect(kernel))
     }
 
@@ -195,7 +208,7 @@ impl Checker {
         Some(Screening {
             checker: self,
             suspect,
-            grain: grain(program)?,
+            grains: grains(program)?,
             generic: effects(program).any(is_generic),
             variables,
             shared_bytes,
@@ -228,12 +241,13 @@ impl<'a> Screening<'a> {
 
     /// Most host threads: cells of all of them take 8 bytes a byte.
     pub fn host_threads(&self) -> usize {
-        2 << self.grain
+        2 << self.grains.global
     }
 
-    /// Whether cells of a kernel's launches have 4 bytes for each 4 bytes of memory, so that code can find them.
-    pub fn by_words(kernel: &Kernel) -> bool {
-        grain(kernel.program()) == Some(2)
+    /// Whether the cells of shared, and of global memory have 4 bytes for each 4 bytes of it, so that code can find them.
+    pub fn by_words(kernel: &Kernel) -> [bool; 2] {
+        let whole = |grain: fn(Grains) -> u32| grains(kernel.program()).map(grain) == Some(2);
+        [whole(|g| g.shared), whole(|g| g.global)]
     }
 
     fn memory(&self) -> &'a Memory {
@@ -253,18 +267,18 @@ impl<'a> Screening<'a> {
     /// For the blocks of a host thread.
     pub fn screen(&self) -> Screen<'_> {
         let mut all = self.checker.kept();
-        let fits = |k: &Kept| k.grain == self.grain && k.segment < SEGMENTS / 2;
+        let fits = |k: &Kept| k.grains == self.grains && k.segment < SEGMENTS / 2;
         let known = all.iter().position(fits).map(|n| all.swap_remove(n));
         drop(all);
         let mut kept = known.unwrap_or_else(|| Kept {
-            grain: self.grain,
+            grains: self.grains,
             segment: 0,
             launch: 0,
             globals: Vec::new(),
             shared: Cells::default(),
         });
         let tracks = Screening::wants_accesses(self.checker);
-        let count = if tracks { (self.shared_bytes >> self.grain) as usize + 1 } else { 0 };
+        let count = if tracks { (self.shared_bytes >> self.grains.shared) as usize + 1 } else { 0 };
         if kept.shared.len() < count {
             kept.shared = Cells::new(count);
         }
@@ -346,13 +360,13 @@ impl<'a> Screening<'a> {
     fn mark(&self, kept: &Kept) {
         let mut host = self.checker.host();
         for g in kept.globals.iter().filter(|g| g.written.is_some() && g.saved) {
-            let (mut at, cells) = (0, ((g.end - g.start) >> kept.grain) as usize);
+            let (mut at, cells) = (0, ((g.end - g.start) >> kept.grains.global) as usize);
             let written = |n: usize| g.cells.written(n, kept.launch);
             while at < cells {
                 let end = (at..cells).find(|n| !written(*n)).unwrap_or(cells);
                 if end > at {
-                    let from = g.start + ((at as u64) << kept.grain);
-                    host.write(from, ((end - at) as u64) << kept.grain, true);
+                    let from = g.start + ((at as u64) << kept.grains.global);
+                    host.write(from, ((end - at) as u64) << kept.grains.global, true);
                 }
                 at = end.max(at + 1);
             }
@@ -401,8 +415,13 @@ pub struct Screen<'a> {
 
 impl Drop for Screen<'_> {
     fn drop(&mut self) {
-        let nothing =
-            Kept { grain: 0, segment: 0, launch: 0, globals: Vec::new(), shared: Cells::default() };
+        let nothing = Kept {
+            grains: self.of.grains,
+            segment: 0,
+            launch: 0,
+            globals: Vec::new(),
+            shared: Cells::default(),
+        };
         let kept = std::mem::replace(&mut self.kept, nothing);
         self.of.ended.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
     }
@@ -457,7 +476,7 @@ impl Screen<'_> {
 
     /// Looks how far the block's variables are written.
     fn look_on(&mut self) {
-        let grain = self.of.grain;
+        let grain = self.of.grains.shared;
         while let Some(v) = self.of.variables.get(self.known.0) {
             let from = v.start.max(self.known.1);
             let end = v.end.min(self.of.shared_bytes).max(from);
@@ -572,14 +591,15 @@ impl Screen<'_> {
         if end > self.of.shared_bytes || checks.memory && !self.in_variable(at, end) {
             return false;
         }
-        let range = (at >> self.of.grain) as usize..(end >> self.of.grain) as usize;
-        let known = touched(&mut self.kept.shared, range, self.of.grain, touch, run, own(self.now));
+        let grain = self.of.grains.shared;
+        let range = (at >> grain) as usize..end.div_ceil(1 << grain) as usize;
+        let known = touched(&mut self.kept.shared, range, grain, touch, run, own(self.now));
         !(checks.race && known.races || checks.init && known.unwritten && !self.complete)
     }
 
     fn global(&mut self, touch: &Touch<'_>, run: &Run, at: u64, end: u64) -> bool {
         let Some(n) = self.allocation(touch.site, at) else { return false };
-        let (grain, checks) = (self.of.grain, self.of.checker.checks);
+        let (grain, checks) = (self.of.grains.global, self.of.checker.checks);
         let g = &mut self.kept.globals[n];
         if end > g.end {
             return false;
@@ -605,14 +625,16 @@ impl Screen<'_> {
         if g.readers.contains(&touch.site) || !checks.race && g.written.is_none() {
             return true;
         }
-        let range = ((at - g.start) >> grain) as usize..((end - g.start) >> grain) as usize;
+        let to = (end - g.start).div_ceil(1 << grain) as usize;
+        let range = ((at - g.start) >> grain) as usize..to;
         // What an atomic reads is asked for before it writes.
         let unwritten = |g: &Global| {
             let Some(written) = &g.written else { return false };
             let mut all = range.clone();
             all.any(|n| {
-                let at = (n as u64) << grain;
-                g.cells.0[n] < self.now.launch && !written.all(at..at + (1 << grain))
+                let cell = (n as u64) << grain..(n as u64 + 1) << grain;
+                let read = cell.start.max(at - g.start)..cell.end.min(end - g.start);
+                g.cells.0[n] < self.now.launch && !written.all(read)
             })
         };
         if reads && unwritten(g) {
@@ -640,7 +662,7 @@ impl Screen<'_> {
         }
         if g.follows && g.cells.len() == 0 {
             // Allocations begin at multiples of more than a cell.
-            g.cells = Cells::new(((g.end - g.start) >> self.of.grain) as usize + 1);
+            g.cells = Cells::new(((g.end - g.start) >> self.of.grains.global) as usize + 1);
         }
         true
     }
@@ -734,11 +756,14 @@ fn touched(
     run: &Run,
     now: Now,
 ) -> Known {
-    let shift = touch.bytes.trailing_zeros() - grain;
+    let lane = touch.bytes.trailing_zeros();
+    let shift = lane.saturating_sub(grain);
+    // Several lanes read of one cell.
+    let together = run.together || lane < grain && run.count > 1;
     let (at, count, thread) =
         (range.start, range.end - range.start, touch.thread + run.first as u32);
     match touch.touches {
-        Touches::Read if run.together => cells.read_together(at, count, now),
+        Touches::Read if together => cells.read_together(at, count, now),
         Touches::Read => cells.read(at, count, shift, thread, now),
         Touches::Write => cells.write(at, count, shift, thread, now),
         Touches::Atomic(_) => cells.update(at, count, now),

@@ -39,7 +39,7 @@ enum Does {
 }
 
 /// Who looks at effect `e`.
-pub(super) fn looks(g: &Gen<'_, '_>, e: u32, place: &MemoryPlace) -> Looks {
+pub(super) fn looks(g: &Gen<'_, '_>, e: u32, place: &MemoryPlace, bytes: u64) -> Looks {
     let Some(tracked) = g.f.watched.tracked() else { return Looks::Nobody };
     if !matches!(place.space, Space::Global | Space::Shared | Space::Generic) {
         return Looks::Nobody;
@@ -47,7 +47,8 @@ pub(super) fn looks(g: &Gen<'_, '_>, e: u32, place: &MemoryPlace) -> Looks {
     if !tracked.unwritten && g.unraced.contains(&e) {
         return Looks::Nobody;
     }
-    if tracked.words && g.form.bit_masks() && !g.g.scalar() {
+    let words = tracked.words(place.space) && bytes.is_multiple_of(4);
+    if words && g.form.bit_masks() && !g.g.scalar() {
         return Looks::Code(tracked);
     }
     Looks::Watcher
@@ -180,6 +181,26 @@ impl Rules {
     }
 }
 
+/// Where in the context the site of effect `e` begins.
+fn site_of(g: &Gen<'_, '_>, e: u32) -> i32 {
+    let site = g.sites.iter().position(|s| s.effect == e).map_or(0, |n| n * SITE);
+    (std::mem::size_of::<Ctx>() + site) as i32
+}
+
+/// Goes on where somebody wants to know of the access: what is added to its host addresses to get those of the cells,
+/// and the block behind.
+pub(super) fn if_wanted(g: &mut Gen<'_, '_>, e: u32, place: &MemoryPlace) -> (Value, Block) {
+    let cells = match place.space {
+        Space::Shared => at!(shared_cells),
+        _ => site_of(g, e) + std::mem::offset_of!(Site, cells) as i32,
+    };
+    let cells = g.b.ins().load(I64, plain(), g.ctx, cells);
+    let (look, done) = (g.b.create_block(), g.b.create_block());
+    g.b.ins().brif(cells, look, &[], done, &[]);
+    g.b.switch_to_block(look);
+    (cells, done)
+}
+
 /// Looks at the cells of an access before it is done, and goes on where there is nothing to ask; `slow`: where the
 /// watcher is asked. `found`: where the lanes are, of `bytes` bytes each.
 pub(super) fn guard(
@@ -204,18 +225,10 @@ pub(super) fn guard(
         | Effect::Sys(_)
         | Effect::Warp(_) => Does::Reads,
     };
-    let site = g.sites.iter().position(|s| s.effect == e).map_or(0, |n| n * SITE);
-    let site = (std::mem::size_of::<Ctx>() + site) as i32;
+    let (cells, done) = if_wanted(g, e, place);
+    let site = site_of(g, e);
     let field = |g: &mut Gen<'_, '_>, o: usize| g.b.ins().load(I32, plain(), g.ctx, o as i32);
     let shared = place.space == Space::Shared;
-    let cells = match shared {
-        true => at!(shared_cells),
-        false => site + std::mem::offset_of!(Site, cells) as i32,
-    };
-    let cells = g.b.ins().load(I64, plain(), g.ctx, cells);
-    let (look, done) = (g.b.create_block(), g.b.create_block());
-    g.b.ins().brif(cells, look, &[], done, &[]);
-    g.b.switch_to_block(look);
     let now = at!(now) as usize;
     let block = now + std::mem::offset_of!(Now, block);
     let first = match shared {

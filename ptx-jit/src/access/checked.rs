@@ -4,7 +4,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use ptx_isa::effect::MemoryPlace;
 
 use super::address::Address;
-use super::cells::{Looks, guard, looks};
+use super::cells::{Looks, guard, if_wanted, looks};
 use super::check::{check, check_records};
 use super::found::Found;
 use super::results::{jump_with, result_types};
@@ -26,15 +26,12 @@ pub(super) fn checked(
     if let Some(found) = tile(g, e, address, place, bytes) {
         return (None, found);
     }
-    let looks = looks(g, e, place);
-    if looks == Looks::Watcher {
-        watch(g, e, address, mask, place.offset);
-    }
+    let looks = looks(g, e, place, bytes);
     let (bad, site) = check(g, e, address, mask, place, bytes);
     let bad = match (bad, looks) {
         (Some(bad), _) => Some(bad),
-        (None, Looks::Nobody | Looks::Watcher) => return (None, site.found(g)),
-        (None, Looks::Code(_)) => None,
+        (None, Looks::Nobody) => return (None, site.found(g)),
+        (None, Looks::Watcher | Looks::Code(_)) => None,
     };
     let join = g.b.create_block();
     for d in g.f.effects[e as usize].dst.clone() {
@@ -65,8 +62,15 @@ pub(super) fn checked(
     jump_with(g, join, &out);
     g.b.switch_to_block(quick);
     let found = site.found(g);
-    if let Looks::Code(tracked) = looks {
-        guard(g, e, &found, mask, place, (bytes, tracked), cold);
+    match looks {
+        Looks::Nobody => {}
+        Looks::Watcher => {
+            let (_, done) = if_wanted(g, e, place);
+            watch(g, e, address, mask, place.offset);
+            g.b.ins().jump(done, &[]);
+            g.b.switch_to_block(done);
+        }
+        Looks::Code(tracked) => guard(g, e, &found, mask, place, (bytes, tracked), cold),
     }
     (Some(join), found)
 }
