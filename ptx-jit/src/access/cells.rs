@@ -11,7 +11,7 @@ use ptx_isa::effect::{Cache, Effect, Mem, MemoryPlace, Order, Scope};
 use ptx_isa::watch::{ATOMIC, BEFORE, FIELD, MANY, Now, SEGMENT, WRITTEN};
 use ptx_isa::{Kind, Space};
 
-use super::found::Found;
+use super::found::{Found, lanes, or_scratch, unit};
 use super::gather::{gather, scatter};
 use crate::clif::{at, plain, vconst32};
 use crate::ctx::{Ctx, SITE, Site};
@@ -38,6 +38,9 @@ enum Does {
     Updates,
 }
 
+/// Most cells that code looks at one by one.
+const MOST: u64 = 64;
+
 /// Who looks at effect `e`.
 pub(super) fn looks(g: &Gen<'_, '_>, e: u32, place: &MemoryPlace, bytes: u64) -> Looks {
     let Some(tracked) = g.f.watched.tracked() else { return Looks::Nobody };
@@ -48,7 +51,7 @@ pub(super) fn looks(g: &Gen<'_, '_>, e: u32, place: &MemoryPlace, bytes: u64) ->
         return Looks::Nobody;
     }
     let words = tracked.words(place.space) && bytes.is_multiple_of(4);
-    if words && g.form.bit_masks() && !g.g.scalar() {
+    if words && (g.form.bit_masks() || u64::from(g.g.width) * bytes / 4 <= MOST) {
         return Looks::Code(tracked);
     }
     Looks::Watcher
@@ -75,7 +78,7 @@ impl Rules {
     fn has(&self, g: &mut Gen<'_, '_>, c: Value, bits: u32) -> Value {
         let bits = self.number(g, bits);
         let mut e = g.emitter(self.vector);
-        if self.vector {
+        if e.bit_masks() {
             return e.test(c, bits);
         }
         let zero = e.w(0);
@@ -253,6 +256,9 @@ pub(super) fn guard(
         Found::Linear(host, o) if o.iter().all(|x| *x == o[0] && i32::try_from(*x).is_ok()) => {
             one(g, &rules, (*host, o[0] as i32), words, (thread, mask), slow, done);
         }
+        _ if !(g.form.bit_masks() || mask.is_none() && is_row(&there, bytes)) => {
+            by_lanes(g, &rules, &there, words, (thread, mask), slow);
+        }
         _ => {
             let wide = |g: &mut Gen<'_, '_>, x: Value| g.b.ins().splat(g.form.w(), x);
             rules.vector = true;
@@ -262,7 +268,7 @@ pub(super) fn guard(
             let thread = wide(g, thread);
             let thread = g.b.ins().iadd(thread, rules.segment);
             match &there {
-                Found::Linear(host, o) if mask.is_none() && side_by_side(o, bytes) => {
+                Found::Linear(host, o) if mask.is_none() && is_row(&there, bytes) => {
                     rows(g, &rules, (*host, o), words, thread, slow);
                 }
                 _ => apart(g, &rules, &there, words, (thread, mask), slow),
@@ -288,8 +294,8 @@ fn moved(g: &mut Gen<'_, '_>, found: &Found, cells: Value) -> Found {
 }
 
 /// Whether lanes lie one behind the other.
-fn side_by_side(o: &[i64], bytes: u64) -> bool {
-    o.windows(2).all(|w| w[1] - w[0] == bytes as i64) && o.iter().all(|o| i32::try_from(*o).is_ok())
+fn is_row(found: &Found, bytes: u64) -> bool {
+    matches!(found, Found::Linear(_, o) if unit(o, bytes as i64))
 }
 
 /// A cell, as an access to memory that threads share.
@@ -329,9 +335,10 @@ fn one(
     let races = rules.tracked.races;
     let many = g.b.ins().iconst(I32, i64::from(MANY));
     let (who, alone) = match mask {
+        _ if g.g.scalar() => (thread, None),
         Some(mask) if races => {
             let mut all = None;
-            for (n, bits) in g.bits_of(mask).into_iter().enumerate() {
+            for (n, bits) in bits(g, mask).into_iter().enumerate() {
                 let first = (n * g.per()) as i64;
                 let bits = g.b.ins().ishl_imm_u(bits, first);
                 all = Some(match all {
@@ -358,6 +365,7 @@ fn one(
                 let bad = g.b.ins().icmp_imm_u(IntCC::Equal, alone, 0);
                 leave_if(g, bad, slow);
             }
+            None if g.g.scalar() => {}
             // Which of them wins?
             None => always_leave(g, slow),
         }
@@ -382,6 +390,65 @@ fn one(
     }
     for (n, code) in new {
         g.b.ins().store(plain(), code, host, at + 4 * n);
+    }
+}
+
+/// A bit for each lane of each slice of a mask.
+fn bits(g: &mut Gen<'_, '_>, mask: &[Value]) -> Vec<Value> {
+    if g.form.words() {
+        return g.bits_of(mask);
+    }
+    mask.iter().map(|m| g.b.ins().vhigh_bits(I32, *m)).collect()
+}
+
+/// Lanes anywhere, one after the other.
+fn by_lanes(
+    g: &mut Gen<'_, '_>,
+    rules: &Rules,
+    there: &Found,
+    words: usize,
+    (thread, mask): (Value, Option<&[Value]>),
+    slow: Block,
+) {
+    let bits = mask.map(|mask| g.bits_of(mask));
+    let first = g.b.ins().iadd(thread, rules.segment);
+    let mut all = None;
+    for (l, (p, at)) in lanes(g, there, 0).into_iter().enumerate() {
+        let (p, at, on) = match &bits {
+            Some(bits) => {
+                let on = g.on(bits, l);
+                let on = g.b.ins().icmp_imm_u(IntCC::NotEqual, on, 0);
+                (or_scratch(g, bits, l, p, at), 0, Some(on))
+            }
+            None => (p, at, None),
+        };
+        let me = g.b.ins().iadd_imm_u(first, l as i64);
+        for n in 0..words as i32 {
+            let at = at + 4 * n;
+            if !rules.reads() {
+                let new = rules.or(g, rules.segment, WRITTEN);
+                g.b.ins().store(plain(), new, p, at);
+                continue;
+            }
+            let c = g.b.ins().load(I32, plain(), p, at);
+            let (bad, code) = rules.apply(g, c, me);
+            let bad = match on {
+                Some(on) => g.b.ins().band(bad, on),
+                None => bad,
+            };
+            all = Some(match all {
+                Some(all) => g.b.ins().bor(all, bad),
+                None => bad,
+            });
+            if let Some(code) = code {
+                // The watcher sees what was there.
+                let code = g.b.ins().select(bad, c, code);
+                g.b.ins().store(plain(), code, p, at);
+            }
+        }
+    }
+    if let Some(bad) = all {
+        leave_if(g, bad, slow);
     }
 }
 
