@@ -5,6 +5,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
+use ptx_runtime::check::order;
+
 use crate::capture::{self, Capturing};
 use crate::context::{self, CONTEXTS, Context, Member};
 use crate::entry;
@@ -259,6 +261,7 @@ pub fn legacy(context: &Context) -> Result<Arc<Stream>> {
 /// Makes a stream; its context knows it.
 pub fn create(context: &Arc<Context>, flags: u32, priority: i32) -> Arc<Stream> {
     let stream = Arc::new(Stream::new(Arc::downgrade(context), flags, priority));
+    order::stream_made(stream.queue);
     context.adopt(&(Arc::clone(&stream) as Arc<dyn Member>));
     stream
 }

@@ -56,7 +56,7 @@ variables! {
     TIMEOUT "PTXRUN_TIMEOUT" "seconds, 500ms" "ends a launch that takes longer; off by default";
     TIMING "PTXRUN_TIMING" "0, 1" "times of CUDA and OpenCL events are those of the modelled device";
     BOUNDS "PTXRUN_BOUNDS" "grain, exact" "OpenCL buffers end at the device's next grain, or at the byte that was asked for, as they do by default where memory is checked";
-    CHECK "PTXRUN_CHECK" "memory, race, race+equal, init, sync, all, coverage; several with commas between" "what of kernels is checked while they run, in the interpreter; reports go to standard error";
+    CHECK "PTXRUN_CHECK" "memory, race, race+equal, init, sync, all, coverage; several with commas between" "what of kernels is checked while they run; reports go to standard error";
     CHECK_REPORT "PTXRUN_CHECK_REPORT" "file" "where what checks find is added as lines of JSON, in place of standard error";
     CHECK_LEAKS "PTXRUN_CHECK_LEAKS" "kernel, full" "what of memory that nobody freed is reported at the end of a context: that of kernels, or that of the program too";
     SCHEDULE "PTXRUN_SCHEDULE" "number" "runs checked blocks and warps in another order, the same for the same number";

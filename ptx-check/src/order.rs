@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Up to which of its work each queue is known to have come.
 pub type Known = BTreeMap<u64, u64>;
@@ -55,6 +55,26 @@ pub fn during<R>(past: Past, work: impl FnOnce() -> R) -> R {
 /// From now on nothing is said of order between queues: the program makes some that drivers do not follow.
 pub fn give_up() {
     UNKNOWN.store(true, Ordering::Relaxed);
+}
+
+/// Streams that the program has made, and the first of them.
+static MADE: AtomicU64 = AtomicU64::new(0);
+static FIRST: AtomicU64 = AtomicU64::new(0);
+
+/// The program has made a stream, whose queue this is.
+pub fn stream_made(queue: u64) {
+    if MADE.fetch_add(1, Ordering::Relaxed) == 0 {
+        FIRST.store(queue, Ordering::Relaxed);
+    }
+}
+
+/// Whether all work so far was that of one queue, which this work is of too: no other stream was made.
+pub(crate) fn is_alone(past: &Past) -> bool {
+    match MADE.load(Ordering::Relaxed) {
+        0 => true,
+        1 => FIRST.load(Ordering::Relaxed) == past.queue,
+        _ => false,
+    }
 }
 
 /// The work that runs on this thread, where its order is known.

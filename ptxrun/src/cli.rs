@@ -294,7 +294,7 @@ pub struct RunArgs {
     /// of the PTX manual, not the GPU's bits
     #[arg(long)]
     pub fast_approx: bool,
-    /// Check kernels while they run, in the interpreter: memory, race, init, sync, several with commas between, or all;
+    /// Check kernels while they run: memory, race, init, sync, several with commas between, or all;
     /// race+equal reports writes of equal values too (see docs/checkers.md)
     #[arg(long, value_name = "CHECKS", value_parser = checks)]
     pub check: Option<Checks>,

@@ -51,6 +51,8 @@ pub(crate) struct Between {
     pages: usize,
     /// The last work of each queue that was forgotten.
     forgotten: BTreeMap<u64, Past>,
+    /// Some of it was never known: compiled code ran it, while there was one stream.
+    unknown: bool,
     /// Work came that may race with what was forgotten.
     missed: bool,
 }
@@ -103,6 +105,8 @@ impl Between {
         name: &str,
     ) -> Vec<Finding> {
         let mut found = Vec::new();
+        let follows = |past: &Past| self.forgotten.values().all(|old| past.follows(old));
+        self.missed |= self.unknown && !past.is_none_or(follows);
         for old in &mut self.done {
             if let (Some(past), Work::Launch(race)) = (past, &old.work)
                 && !past.follows(&old.past)
@@ -123,8 +127,27 @@ impl Between {
         found
     }
 
+    /// Whether work comes after all that was done so far.
+    pub(crate) fn is_last(&self, past: &Past) -> bool {
+        self.done
+            .iter()
+            .map(|old| &old.past)
+            .chain(self.forgotten.values())
+            .all(|old| past.follows(old))
+    }
+
+    /// A launch has ended of which nothing is known but when it was.
+    pub(crate) fn unknown(&mut self, past: Past) {
+        self.unknown = true;
+        self.forgotten.insert(past.queue, past);
+    }
+
     /// What was not checked, in words.
     pub(crate) fn note(&self) -> Option<&'static str> {
+        const UNKNOWN: &str = "races between launches were not looked for with those that ran before the program made its streams, with nothing between them and later work: PTXRUN_BACKEND=interp keeps them";
+        if self.missed && self.unknown {
+            return Some(UNKNOWN);
+        }
         const NOTE: &str = "races between launches were looked for among the latest: more launches and copies of several streams, with nothing between them, than 256 or 205 MB";
         self.missed.then_some(NOTE)
     }

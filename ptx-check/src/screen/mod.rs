@@ -174,7 +174,9 @@ impl Checker {
     pub fn can_screen(&self, kernel: &Kernel, params: &LaunchParams) -> bool {
         let (checks, program) = (self.checks, kernel.program());
         let threads: u64 = params.block.iter().map(|d| u64::from(*d)).product();
-        let ordered = checks.race && order::current().is_some();
+        // What streams do at once is compared by what the checkers know of each launch.
+        let alone = |past| order::is_alone(&past) && self.between().is_last(&past);
+        let ordered = checks.race && order::current().is_some_and(|past| !alone(past));
         let local = program.functions.iter().any(|f| !f.local_vars.is_empty());
         // Where functions call others, what they hand over may be unwritten as well.
         let defined = !kernel.exposes() && program.functions.len() == 1;
@@ -311,6 +313,9 @@ impl<'a> Screening<'a> {
         }
         if passes {
             self.saved().forget();
+            if let Some(past) = order::current().filter(|_| self.checker.checks.race) {
+                self.checker.between().unknown(past);
+            }
             ended.iter().for_each(|k| self.mark(k));
             self.keep(ended);
             return Ok(());
