@@ -13,7 +13,7 @@
 //! - [`tensor`]: tensor maps and tensor copies; [`matrix`]: matrix products;
 //! - [`recorded`]: which rows recordings of hardware cover;
 //! - [`effect`]: micro-ops that touch more than registers; [`atomic`]: updates of guest memory;
-//!   [`barrier`]: how barriers of a block count.
+//!   [`barrier`]: how barriers of a block count; [`watch`]: what compiled code tells who watches it.
 
 pub mod async_copy;
 pub mod atomic;

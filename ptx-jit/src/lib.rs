@@ -23,7 +23,7 @@
 //! | `values`, `pure`, `ops`, `ops_bits`, `ops_words`, `approx`, `access` | scalars and slices; pure micro-ops; memory |
 //! | `form` | slices of four lanes in 128-bit vectors, or of sixteen in 512-bit ones |
 //! | `x86` | code with 512-bit vectors, which Cranelift cannot make |
-//! | `watcher`, `watch` | who is told of accesses and may end a launch; how it is told |
+//! | `watcher`, `watch`, `unraced` | who is told of accesses and may end a launch; how it is told; of what it need not be |
 //! | `reductions` | barriers at which a block agrees on a value |
 //! | `resident`, `worker`, `warp`, `system`, `lanes`, `thunk`, `ctx` | running compiled blocks and what they call |
 //! | `blob`, `entry` | machine code in memory; what is kept of a compiled kernel |

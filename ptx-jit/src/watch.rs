@@ -80,7 +80,10 @@ impl Worker<'_> {
 
     /// Tells of a block that begins, and of `more` that the same call runs.
     pub(crate) fn tell_block(&mut self, more: u64) {
-        let Some(watcher) = &mut self.watcher else { return };
+        let Some(watcher) = &mut self.watcher else {
+            self.ctx().shared_cells = 0;
+            return;
+        };
         let now = watcher.block(more as u32);
         if now.launch != self.ctx().now.launch {
             self.forget_sites();
@@ -100,7 +103,7 @@ impl Worker<'_> {
 
     /// From now on code gives its cells these codes.
     fn begin_segment(&mut self, now: Now) {
-        let cells = self.watcher.as_ref().map_or(0, |w| w.shared_cells(true));
+        let cells = self.watcher.as_mut().map_or(0, |w| w.shared_cells(true));
         let ctx = self.ctx();
         ctx.now = now;
         ctx.shared_cells = if cells == 0 { 0 } else { cells.wrapping_sub(ctx.shared as u64) };
@@ -116,7 +119,7 @@ impl Worker<'_> {
             (Space::Global, _) => self.watcher.as_mut()?.cells(effect, place.start, size)?,
             // A code that is not 0 is of this block: cells are cleared for each where addresses are generic.
             (Space::Shared, at) => {
-                let first = self.watcher.as_ref()?.shared_cells(false);
+                let first = self.watcher.as_mut()?.shared_cells(false);
                 CellsAt { host: first + at, first: 1 }
             }
             _ => return Some(place),

@@ -27,7 +27,7 @@ pub trait Watcher {
     fn variable(&self, offset: u64) -> Option<Range<u64>>;
     /// Host address of the cells of shared memory. They stay there; `wanted`: 0 until the next block or barrier where
     /// nobody need look at them, as all of it was written.
-    fn shared_cells(&self, wanted: bool) -> u64;
+    fn shared_cells(&mut self, wanted: bool) -> u64;
     /// The cells of `bytes` bytes of global memory from `address` on, which instruction `site` has touched and will
     /// touch without asking; `None`: it must go on asking. They hold until a block begins with another `launch`.
     fn cells(&mut self, site: usize, address: u64, bytes: u64) -> Option<CellsAt>;

@@ -123,7 +123,8 @@ impl<'a> Worker<'a> {
         let spans = launch.device.spans_hold_while();
         let before = std::mem::replace(&mut worker.scratch.spans, spans);
         // Who watches is asked anew in each launch.
-        let known = spans.is_some() && before == spans && worker.watcher.is_none();
+        let watched = worker.watcher.is_some() || kernel.watched.tracked().is_some();
+        let known = spans.is_some() && before == spans && !watched;
         for (n, info) in kernel.needs.layout.sites.iter().enumerate() {
             if known && worker.is_global(n) {
                 continue;

@@ -24,7 +24,7 @@ impl Watcher for Screened<'_> {
     fn access(&mut self, touch: &Touch<'_>) -> bool {
         self.0.access(touch)
     }
-    fn shared_cells(&self, wanted: bool) -> u64 {
+    fn shared_cells(&mut self, wanted: bool) -> u64 {
         self.0.shared_cells(wanted)
     }
     fn cells(&mut self, site: usize, address: u64, bytes: u64) -> Option<CellsAt> {

@@ -14,6 +14,7 @@ mod found;
 mod gather;
 mod results;
 mod rows;
+mod rules;
 mod slow;
 mod transfer;
 mod turn;
