@@ -79,7 +79,7 @@ impl Match {
             Count::Elem(i) => {
                 self.picked[i as usize].and_then(|t| t.strip_prefix(".v")?.parse().ok())
             }
-            Count::RowVector | Count::RowLeast => {
+            Count::RowVector | Count::RowLeast | Count::RowVectorLeast | Count::RowOrNothing => {
                 Some(self.row.counts.map_or(1, |f| f(self, slot.name)))
             }
             Count::Row => {

@@ -55,6 +55,8 @@ pub struct Row {
     pub waits: bool,
     /// Whether the sink `_` stands for what is written.
     pub sink: fn(&Match) -> Sink,
+    /// Whether a conversion of integers takes special registers.
+    pub specials: bool,
     /// What ptxas 13.5 takes as constants in vectors.
     pub constants: Constants,
     /// Whether the name of a variable in a space may be an address.
@@ -76,8 +78,10 @@ pub struct Row {
 pub enum AddressWidth {
     /// Global and generic addresses are as wide as the module's; those of other spaces have 32 or 64 bits.
     Module,
-    /// 32 or 64 bits, in every space: what copies asynchronously, matrices, tensor maps.
+    /// As wide as you like, in every space: what copies asynchronously.
     Any,
+    /// 32 or 64 bits, in every space, for the first address: ptxas hands it to code of its own.
+    Words,
     /// Addresses in Tensor Memory, which have 32 bits.
     Tensor,
 }
@@ -103,6 +107,10 @@ pub enum Constants {
     Vector,
     /// Every constant has its own type, which must be the operand's.
     Each,
+    /// As in [`Constants::Vector`], and in the second matrix of each of the first two pairs of elements.
+    Pair,
+    /// As in scalars, but decimal numbers are `.f64`, which no operand of 32 bits takes.
+    Single,
 }
 
 /// Appends what computes the two factors of a product.
@@ -134,6 +142,7 @@ pub const ROW: Row = Row {
     reach: Reach::Lane,
     waits: false,
     sink: |_| Sink::Never,
+    specials: true,
     constants: Constants::Free,
     named: |_, _| true,
     scalars: |_, _| false,

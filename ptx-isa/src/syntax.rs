@@ -19,12 +19,16 @@
 //! - `d{|p}` and `d|p`: a destination with a predicate (optional) after a bar; `p{|q}` likewise;
 //! - `&a`: the name of a variable or function may stand for its address;
 //! - `#k:.u32`: immediate only; `#k=4|8:.u32` one of these values, `#k=0..15:.u32` one from 0 to 15, `n=%16:.u32` a
-//!   multiple of 16 where it is an immediate; `f*2=0|2;0..1:.b16` a vector whose immediates are each of a list;
+//!   multiple of 16 where it is an immediate; `n=0..64&%8:.u32` both; `n=0..m:.u32` at most operand `m`, where both are
+//!   immediates; `x=>0..1:.f32` a float above 0, up to 1; `f*2=0|2;0..1:.b16` a vector whose immediates are each of a
+//!   list;
 //! - `a*4`, `a*vec`, `a*?`: a vector of 4 elements, of as many as modifier `.vec` says (scalar
 //!   without it), or of [`Row::counts`](crate::Row) many;
+//! - `a*vec+`: as `a*vec`; where it is a scalar, ptxas takes the first element of a vector of two or four;
 //! - `a*!`: as `a*?`, but a vector even when it has one element;
 //! - `a*+`: a vector of at least as many elements as [`Row::counts`](crate::Row) says, of which the last ones are not
-//!   used; a scalar stands for a vector of one;
+//!   used; a scalar stands for a vector of one; `a*!+`: as `a*+`, but a vector even for one element; `a*~`: as `a*!+`, and
+//!   ptxas takes a scalar and passes over it;
 //! - `[a]`: memory operand; `[a, b, c*?]`: compound memory operand, each part as above. Spaces among the modifiers
 //!   belong to the memory operands in their order, compound ones included;
 //! - `[a:.texref]`, `[a:.samplerref]`, `[a:.surfref]`: a variable of that kind, or a register that holds its handle,
@@ -90,6 +94,10 @@ pub enum Count {
     RowVector,
     /// At least as many as [`Row::counts`](crate::Row) says.
     RowLeast,
+    /// At least as many as [`Row::counts`](crate::Row) says, a vector even for one element.
+    RowVectorLeast,
+    /// As before, or a scalar that counts for nothing.
+    RowOrNothing,
 }
 
 /// The type of a slot.
@@ -195,6 +203,8 @@ pub struct OperandSlot {
     pub values: &'static str,
     /// How many elements.
     pub count: Count,
+    /// Of a vector in place of a scalar the first element counts.
+    pub first: bool,
     /// Of which type.
     pub ty: SlotTy,
     /// Whether wider registers are allowed.
@@ -267,7 +277,22 @@ pub fn allows(values: &str, value: i64) -> bool {
         let end = |text: &str| text.parse::<i64>();
         matches!((end(first), end(last)), (Ok(first), Ok(last)) if (first..=last).contains(&value))
     };
-    values.is_empty() || values.split('|').any(holds)
+    values.is_empty() || values.split('|').any(|all| all.split('&').all(holds))
+}
+
+/// The operand that a range of [`OperandSlot::values`] ends with (`0..n`).
+pub fn bound(values: &str) -> Option<&str> {
+    values.strip_prefix("0..").filter(|end| end.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
+
+/// Whether a float lies in the range that [`OperandSlot::values`] gives (`>0..1`), if it gives one.
+pub fn allows_float(values: &str, value: f32) -> bool {
+    let ends = values.strip_prefix('>').and_then(|range| range.split_once(".."));
+    let Some((Ok(above), Ok(last))) = ends.map(|(a, b)| (a.parse::<f32>(), b.parse::<f32>()))
+    else {
+        return true;
+    };
+    value > above && value <= last
 }
 
 /// What the variables of a notation stand for: name and alternatives.
@@ -391,6 +416,7 @@ impl Notation {
             form: Form::Value,
             values: "",
             count: Count::One,
+            first: false,
             ty: SlotTy::Any,
             relaxed: false,
             negatable: false,
@@ -454,14 +480,17 @@ impl Notation {
         slot.name = name;
         slot.second = second;
         slot.dest = name.starts_with('d') || first && matches!(name, "p" | "q");
+        slot.first = count.is_some_and(|c| c.len() > 2 && c.ends_with('+'));
         slot.count = match count {
             None => Count::One,
             Some("?") => Count::Row,
             Some("!") => Count::RowVector,
             Some("+") => Count::RowLeast,
+            Some("!+") => Count::RowVectorLeast,
+            Some("~") => Count::RowOrNothing,
             Some(c) => match c.parse() {
                 Ok(n) => Count::Fixed(n),
-                Err(_) => Count::Elem(self.elem_index(row, c)),
+                Err(_) => Count::Elem(self.elem_index(row, c.trim_end_matches('+'))),
             },
         };
         slot.ty = match ty {

@@ -69,8 +69,8 @@ impl Table {
         Some(Match::new(row, notation, notation.elems.iter().map(|e| Some(e.choices[0])).collect()))
     }
 
-    /// An opcode without the modifiers that ptxas passes over (`rows::PASSED_OVER`): none that a row of the mnemonic has,
-    /// nor one before a part of the name.
+    /// An opcode without the modifiers that ptxas passes over (`rows::PASSED_OVER`), those apart that a row of the
+    /// mnemonic has; none stands before a part of the name.
     pub fn without_passed_over(&self, opcode: &str) -> Option<String> {
         let mnemonic = opcode.split('.').next()?;
         let rows = self.by_mnemonic.get(mnemonic)?;
@@ -84,10 +84,9 @@ impl Table {
         let mut kept = Vec::new();
         for part in opcode.split('.') {
             match rows::PASSED_OVER.iter().position(|line| line.contains(&part)) {
-                Some(line) if seen & (1 << line) != 0 || taken(part) => return None,
-                Some(_) if part.ends_with("ref") && rows::TYPES_CHECKED.contains(&mnemonic) => {
-                    return None;
-                }
+                Some(_) if taken(part) => kept.push(part),
+                Some(line) if seen & (1 << line) != 0 => return None,
+                Some(_) if part.ends_with("ref") && types_checked(mnemonic, opcode) => return None,
                 Some(line) => seen |= 1 << line,
                 None if seen != 0 && is_name(part) => return None,
                 None => kept.push(part),
@@ -259,6 +258,14 @@ impl Table {
             NoMatch::Missing { what: missing.unwrap_or(""), allowed }
         }
     }
+}
+
+/// Whether ptxas checks the types that an instruction names.
+fn types_checked(mnemonic: &str, opcode: &str) -> bool {
+    let unchecked = rows::TYPES_UNCHECKED.iter().find(|(m, _)| *m == mnemonic);
+    unchecked.is_none_or(|(_, needed)| {
+        !needed.is_empty() && !opcode.split('.').any(|part| needed.contains(&part))
+    })
 }
 
 /// How many of the tokens belong to the instruction's name, or the first of them that stands

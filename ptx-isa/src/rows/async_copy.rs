@@ -52,7 +52,7 @@ const CP_ASYNC: Row = Row {
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "cp.async.ca.to.global{.prefetch} [a], [b], #n=4|8|16:.u32{, size:.u32}",
+        syntax: "cp.async.ca.to.global{.prefetch} [a], [b], #n=4|8|16:.u32{, size=0..n:.u32}",
         sets: &[TO, PREFETCH],
         sem: Sem::Ops(small),
         ..CP
@@ -65,7 +65,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.ca.to.global.L2::cache_hint{.prefetch} [a], [b], #n=4|8|16:.u32{, size:.u32}, policy:.u64",
+        syntax: "cp.async.ca.to.global.L2::cache_hint{.prefetch} [a], [b], #n=4|8|16:.u32{, size=0..n:.u32}, policy:.u64",
         sets: &[TO, PREFETCH],
         sem: Sem::Ops(small),
         ..CP
@@ -78,7 +78,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.cg.to.global{.prefetch} [a], [b], #n=16:.u32{, size:.u32}",
+        syntax: "cp.async.cg.to.global{.prefetch} [a], [b], #n=16:.u32{, size=0..n:.u32}",
         sets: &[TO, PREFETCH],
         sem: Sem::Ops(small),
         ..CP
@@ -91,7 +91,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.cg.to.global.L2::cache_hint{.prefetch} [a], [b], #n=16:.u32{, size:.u32}, policy:.u64",
+        syntax: "cp.async.cg.to.global.L2::cache_hint{.prefetch} [a], [b], #n=16:.u32{, size=0..n:.u32}, policy:.u64",
         sets: &[TO, PREFETCH],
         sem: Sem::Ops(small),
         ..CP

@@ -6,7 +6,7 @@ use crate::effect::{Atom, AtomOp, Cache, Effect, Mem, Order, Scope};
 use crate::matched::Match;
 use crate::matrix::run::space_code;
 use crate::meaning::Cx;
-use crate::row::{Exactness, Operation, Reach, Row, Sem};
+use crate::row::{AddressWidth, Exactness, Operation, Reach, Row, Sem};
 use crate::rows::memory::space;
 use crate::types::{Kind, Space, ptx};
 use crate::uop::Op;
@@ -15,10 +15,12 @@ const CLUSTER: (&str, &str) = ("space", ".shared::cluster");
 
 const ST: Row = Row {
     does: "Starts a store to shared memory of the cluster, which counts at an mbarrier when it is done.",
+    addresses: AddressWidth::Words,
     ..BULK
 };
 const RED: Row = Row {
     does: "Starts a reduction in shared memory of the cluster, which counts at an mbarrier when it is done.",
+    addresses: AddressWidth::Words,
     ..BULK
 };
 
@@ -26,6 +28,7 @@ const ST_BULK: Row = Row {
     does: "Fills a block of shared memory with zeros.",
     section: "9.7.10.14",
     op: Operation::Store,
+    addresses: AddressWidth::Words,
     since: ptx(8, 6),
     sm: 100,
     floors: &[],
@@ -73,13 +76,13 @@ pub static ROWS: &[Row] = &[
         ..ST
     },
     Row {
-        syntax: "st.bulk{.weak}{.shared::cta} [a], size:.b64, #init=0:.u32",
+        syntax: "st.bulk{.weak}{.shared::cta} [a], size=0..16777216&%8:.b64, #init=0:.u32",
         named: |m, _| !m.has(".shared::cta"),
         sem: Sem::Ops(fill),
         ..ST_BULK
     },
     Row {
-        syntax: "st.bulk{.weak}{.shared::cta} [a], size:.b32, #init=0:.u32",
+        syntax: "st.bulk{.weak}{.shared::cta} [a], size=0..16777216&%8:.b32, #init=0:.u32",
         named: |m, _| !m.has(".shared::cta"),
         since: ptx(9, 0),
         sem: Sem::Ops(fill),

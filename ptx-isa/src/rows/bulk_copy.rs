@@ -39,81 +39,81 @@ const CP_ASYNC: Row = Row {
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes [a], [b], size=%16:.u32, [mbar]",
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes{.b128} [a], [b], size=%16:.u32, [mbar]",
         sets: &[],
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes [a], [b], size=%16:.u32, [mbar]",
+        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes{.b128} [a], [b], size=%16:.u32, [mbar]",
         since: ptx(8, 6),
         sets: &[],
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast [a], [b], size=%16:.u32, [mbar], mask:.b16",
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast{.b128} [a], [b], size=%16:.u32, [mbar], mask:.b16",
         sets: &[MULTICAST],
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar]",
+        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob{.b128} [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar]",
         since: ptx(9, 2),
         sem: Sem::Ops(bulk_inner),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group [a], [b], size=%16:.u32",
+        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group{.b128} [a], [b], size=%16:.u32",
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group.cp_mask [a], [b], size=%16:.u32, mask:.b16",
+        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group.cp_mask{.b128} [a], [b], size=%16:.u32, mask:.b16",
         sem: Sem::Ops(bulk),
         since: ptx(8, 6),
         sm: 100,
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [a], [b], size=%16:.u32, [mbar], policy:.u64",
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint{.b128} [a], [b], size=%16:.u32, [mbar], policy:.u64",
         sets: &[],
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint [a], [b], size=%16:.u32, [mbar], policy:.u64",
+        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint{.b128} [a], [b], size=%16:.u32, [mbar], policy:.u64",
         since: ptx(8, 6),
         sets: &[],
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.L2::cache_hint [a], [b], size=%16:.u32, [mbar], mask:.b16, policy:.u64",
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.L2::cache_hint{.b128} [a], [b], size=%16:.u32, [mbar], mask:.b16, policy:.u64",
         sets: &[MULTICAST],
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar], policy:.u64",
+        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob{.b128} [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar], policy:.u64",
         since: ptx(9, 2),
         sem: Sem::Ops(bulk_inner),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group.L2::cache_hint [a], [b], size=%16:.u32, policy:.u64",
+        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group.L2::cache_hint{.b128} [a], [b], size=%16:.u32, policy:.u64",
         sem: Sem::Ops(bulk),
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [a], [b], size=%16:.u32, policy:.u64, mask:.b16",
+        syntax: "cp.async.bulk{.weak}.global.shared::cta.bulk_group.L2::cache_hint.cp_mask{.b128} [a], [b], size=%16:.u32, policy:.u64, mask:.b16",
         sem: Sem::Ops(bulk),
         since: ptx(8, 6),
         sm: 100,
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [a], [b], size=%16:.u32, [mbar]",
+        syntax: "cp.async.bulk{.weak}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes{.b128} [a], [b], size=%16:.u32, [mbar]",
         sem: Sem::Ops(bulk),
         ..CP
     },
@@ -210,7 +210,7 @@ pub static ROWS: &[Row] = &[
     },
     // What is newer: masks of 32 bits, and reports about values that are not valid.
     Row {
-        syntax: "cp.async.bulk{.weak}.to.global.mbarrier::complete_tx::bytes.report{.L2::cache_hint} [a], [b], size=%16:.u32, [mbar]{, policy:.u64}",
+        syntax: "cp.async.bulk{.weak}.to.global.mbarrier::complete_tx::bytes.report{.L2::cache_hint}{.b128} [a], [b], size=%16:.u32, [mbar]{, policy:.u64}",
         sets: &[TO, REPORT],
         ..NEWER
     },
@@ -220,12 +220,12 @@ pub static ROWS: &[Row] = &[
         ..NEWER
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.report{.L2::cache_hint} [a], [b], size=%16:.u32, [mbar], mask:.b16{, policy:.u64}",
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.report{.L2::cache_hint}{.b128} [a], [b], size=%16:.u32, [mbar], mask:.b16{, policy:.u64}",
         sets: &[MULTICAST, REPORT],
         ..NEWER
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster::32b{.report}{.L2::cache_hint} [a], [b], size=%16:.u32, [mbar], mask:.b32{, policy:.u64}",
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster::32b{.report}{.L2::cache_hint}{.b128} [a], [b], size=%16:.u32, [mbar], mask:.u32{, policy:.u64}",
         sets: &[REPORT],
         ..NEWER
     },
@@ -235,12 +235,12 @@ pub static ROWS: &[Row] = &[
         ..NEWER
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster::32b{.report}{.L2::cache_hint}.b128 [a], [b], size=%16:.u32, [mbar], mask:.b32{, policy:.u64}",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster::32b{.report}{.L2::cache_hint}.b128 [a], [b], size=%16:.u32, [mbar], mask:.u32{, policy:.u64}",
         sets: &[REPORT],
         ..NEWER
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob.mbarrier::report::disabled{.L2::cache_hint} [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar]{, policy:.u64}",
+        syntax: "cp.async.bulk{.weak}.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob.mbarrier::report::disabled{.L2::cache_hint}{.b128} [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar]{, policy:.u64}",
         sem: Sem::Ops(bulk_inner),
         ..NEWER
     },

@@ -2,7 +2,7 @@
 
 use crate::class::Class;
 use crate::meaning::V;
-use crate::row::{Exactness, ROW, Row, Sem};
+use crate::row::{AddressWidth, Exactness, ROW, Row, Sem};
 use crate::types::{Space, ptx};
 
 /// Priorities of a cache policy.
@@ -17,6 +17,7 @@ const POLICIES: Row = Row {
     sm: 80,
     section: "9.7.9.18",
     class: |_| Class::Move,
+    addresses: AddressWidth::Words,
     exact: Exactness::Implementation,
     sem: Sem::Ops(|x| x.wr("d", V::d(0))),
     ..ROW
@@ -57,6 +58,7 @@ pub static ROWS: &[Row] = &[
         sets: &[("space", ".const .param")],
         since: ptx(8, 0),
         sm: 90,
+        addresses: AddressWidth::Words,
         ..PREFETCH
     },
     Row {
@@ -93,17 +95,17 @@ pub static ROWS: &[Row] = &[
         ..HINTS
     },
     Row {
-        syntax: "createpolicy.fractional.first{.second}.b64 d:.u64{, fraction:.f32}",
+        syntax: "createpolicy.fractional.first{.second}.b64 d:.u64{, fraction=>0..1:.f32}",
         sets: POLICY,
         ..POLICIES
     },
     Row {
-        syntax: "createpolicy.range{.global}.first{.second}.b64 d:.u64, [a], primary:.u32, total:.u32",
+        syntax: "createpolicy.range{.global}.first{.second}.b64 d:.u64, [a], primary=0..total:.u32, total:.u32",
         sets: POLICY,
         ..POLICIES
     },
     Row {
-        syntax: "createpolicy.range.fabric.first{.second}.b64 d:.u64, [id:.u32, offset:.u64], primary:.u32, total:.u32",
+        syntax: "createpolicy.range.fabric.first{.second}.b64 d:.u64, [id:.u32, offset:.u64], primary=0..total:.u32, total:.u32",
         sets: POLICY,
         since: ptx(9, 4),
         sm: 100,

@@ -107,6 +107,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 p:pred, a:.b128",
+        sink: |_| Sink::Never,
         since: ptx(8, 6),
         sm: 100,
         exact: Exactness::Manual,

@@ -7,7 +7,7 @@ use crate::matched::Match;
 use crate::meaning::{Cx, V};
 use crate::num::Rnd;
 use crate::num::mode::Mode;
-use crate::row::{Operation, ROW, Row, Sem, floor};
+use crate::row::{Constants, Operation, ROW, Row, Sem, floor};
 use crate::types::{Ty, ptx};
 use crate::uop::Op;
 
@@ -32,6 +32,7 @@ const CVT_PACK: Row = Row {
     section: "9.7.10.25",
     class: class::convert,
     op: Operation::Convert,
+    specials: false,
     ..ROW
 };
 
@@ -39,8 +40,26 @@ const CVT_PACK: Row = Row {
 pub static ROWS: &[Row] = &[
     // .relu, .satfinite, .pzo and packed halves from .f32
     Row {
+        syntax: "cvt.rnd{.relu}{.satfinite}{.pzo}.dtype.f32 d:dtype>, a:.f32>",
+        sets: &[FRND2, ("dtype", ".f16")],
+        since: ptx(7, 0),
+        sm: 80,
+        floors: &[floor(".satfinite", ptx(8, 1), 80), PZO],
+        // Without these modifiers it is the plain conversion above, with its own floors.
+        check: Some(|m: &Match| {
+            let any = m.has(".relu") || m.has(".satfinite") || m.has(".pzo");
+            any.then_some(()).ok_or_else(|| "modifier .relu, .satfinite or .pzo expected".into())
+        }),
+        sem: Sem::Ops(|x| {
+            let a = x.rd("a");
+            let d = half_from_f32(x, x.ty_of("dtype"), a);
+            x.wr("d", d);
+        }),
+        ..CVT
+    },
+    Row {
         syntax: "cvt.rnd{.relu}{.satfinite}{.pzo}.dtype.f32 d:dtype, a:.f32",
-        sets: &[FRND2, ("dtype", ".f16 .bf16")],
+        sets: &[FRND2, ("dtype", ".bf16")],
         since: ptx(7, 0),
         sm: 80,
         floors: &[floor(".satfinite", ptx(8, 1), 80), PZO],
@@ -71,8 +90,8 @@ pub static ROWS: &[Row] = &[
         ..CVT
     },
     Row {
-        syntax: "cvt.rnd{.relu}{.satfinite}{.pzo}.dtype.f32 d:dtype, a:.f32, b:.f32",
-        sets: &[FRND2, ("dtype", ".f16x2 .bf16x2")],
+        syntax: "cvt.rnd{.relu}{.satfinite}{.pzo}.dtype.f32 d:dtype>, a:.f32>, b:.f32>",
+        sets: &[FRND2, ("dtype", ".f16x2")],
         since: ptx(7, 0),
         sm: 80,
         floors: &[floor(".satfinite", ptx(8, 1), 80), PZO],
@@ -87,8 +106,41 @@ pub static ROWS: &[Row] = &[
         ..CVT
     },
     Row {
+        syntax: "cvt.rnd{.relu}{.satfinite}{.pzo}.dtype.f32 d:dtype, a:.f32, b:.f32",
+        sets: &[FRND2, ("dtype", ".bf16x2")],
+        since: ptx(7, 0),
+        sm: 80,
+        floors: &[floor(".satfinite", ptx(8, 1), 80), PZO],
+        sem: Sem::Ops(|x| {
+            let ty = x.ty_of("dtype");
+            let (a, b) = (x.rd("a"), x.rd("b"));
+            let high = half_from_f32(x, ty, a);
+            let low = half_from_f32(x, ty, b);
+            let d = x.op2(Op::Pack16, low, high);
+            x.wr("d", d);
+        }),
+        ..CVT
+    },
+    Row {
+        syntax: "cvt.rs{.relu}{.satfinite}.dtype.f32 d:dtype>, a:.f32>, b:.f32>, %r:.u32",
+        sets: &[("dtype", ".f16x2")],
+        since: ptx(8, 7),
+        targets: "sm_100a sm_103a sm_107a",
+        sem: Sem::Ops(|x| {
+            let mode = half_mode(x.ty_of("dtype")).packed(false);
+            let mode = mode.relu(x.has(".relu")).satfinite(x.has(".satfinite"));
+            let (a, b, r) = (x.rd("a"), x.rd("b"), x.rd("r"));
+            let upper = x.op1(Op::High16, r);
+            let high = x.op_k(Op::CvtStochasticHalf, &[a, upper], mode.0);
+            let low = x.op_k(Op::CvtStochasticHalf, &[b, r], mode.0);
+            let d = x.op2(Op::Pack16, low, high);
+            x.wr("d", d);
+        }),
+        ..CVT
+    },
+    Row {
         syntax: "cvt.rs{.relu}{.satfinite}.dtype.f32 d:dtype, a:.f32, b:.f32, %r:.u32",
-        sets: &[("dtype", ".f16x2 .bf16x2")],
+        sets: &[("dtype", ".bf16x2")],
         since: ptx(8, 7),
         targets: "sm_100a sm_103a sm_107a",
         sem: Sem::Ops(|x| {
@@ -110,6 +162,7 @@ pub static ROWS: &[Row] = &[
         sm: 80,
         floors: &[floor(".satfinite", ptx(8, 1), 80)],
         sem: Sem::Ops(|x| tf32(x, Rnd::Rna)),
+        constants: Constants::Single,
         ..CVT_RNA
     },
     Row {

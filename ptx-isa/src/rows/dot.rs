@@ -12,7 +12,7 @@ const B: (&str, &str) = ("btype", ".u32 .s32");
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "dp4a.atype.btype d:.b32, a:atype, b:btype, c:.b32",
+        syntax: "dp4a.atype.btype d:.u32, a:atype, b:btype, c:.u32",
         does: "Adds the products of four pairs of bytes to an accumulator.",
         sets: &[A, B],
         since: ptx(5, 0),
@@ -23,7 +23,7 @@ pub static ROWS: &[Row] = &[
         ..ROW
     },
     Row {
-        syntax: "dp2a.mode.atype.btype d:.b32, a:atype, b:btype, c:.b32",
+        syntax: "dp2a.mode.atype.btype d:.u32, a:atype, b:btype, c:.u32",
         does: "Adds the products of two half-words with two bytes to an accumulator.",
         sets: &[A, B, ("mode", ".lo .hi")],
         since: ptx(5, 0),

@@ -51,7 +51,7 @@ macro_rules! tensors {
                     $override,
                     "{.relaxed}{.sys}.b128 [~a], [map:.b64, id:.u32, base:.u64",
                     $given,
-                    ", b*!:.s32], [mbar]{, policy:.u64}"
+                    ", b*!:.s32], [~mbar]{, policy:.u64}"
                 ),
                 sets: &[DIM],
                 section: "9.7.11.5.7",
@@ -64,7 +64,7 @@ macro_rules! tensors {
                     $override,
                     "{.relaxed}{.sys}.b128 [map:.b64, id:.u32, base:.u64",
                     $given,
-                    ", b*!:.s32], [~a], size:.u32, [mbar]{, policy:.u64}"
+                    ", b*!:.s32], [~a], size:.u32, [~mbar]{, policy:.u64}"
                 ),
                 sets: &[DIM],
                 section: "9.7.11.5.8",
@@ -77,7 +77,7 @@ macro_rules! tensors {
                     $override,
                     "{.relaxed}{.sys}.b128 [map:.b64, id:.u32, base:.u64, counter:.u64",
                     $given,
-                    ", b*!:.s32], [~a], size:.u32, [mbar]{, policy:.u64}"
+                    ", b*!:.s32], [~a], size:.u32, [~mbar]{, policy:.u64}"
                 ),
                 sets: &[DIM],
                 section: "9.7.11.5.8",
@@ -90,7 +90,7 @@ macro_rules! tensors {
                     $override,
                     "{.relaxed}{.sys}.op [map:.b64, id:.u32, base:.u64",
                     $given,
-                    ", b*!:.s32], [~a], size:.u32, [mbar]{, policy:.u64}"
+                    ", b*!:.s32], [~a], size:.u32, [~mbar]{, policy:.u64}"
                 ),
                 sets: &[DIM, ("op", BIT)],
                 section: "9.7.11.5.9",
@@ -103,7 +103,7 @@ macro_rules! tensors {
                     $override,
                     "{.relaxed}{.sys}.op [map:.b64, id:.u32, base:.u64, counter:.u64",
                     $given,
-                    ", b*!:.s32], [~a], size:.u32, [mbar]{, policy:.u64}"
+                    ", b*!:.s32], [~a], size:.u32, [~mbar]{, policy:.u64}"
                 ),
                 sets: &[DIM, ("op", BIT)],
                 section: "9.7.11.5.9",
@@ -116,45 +116,45 @@ macro_rules! tensors {
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "fabric.try_get.async.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.L2::cache_hint}{.relaxed}{.sys}.b128 [~a], [id:.u32, base:.u64], size:.u32, [mbar]{, policy:.u64}",
+        syntax: "fabric.try_get.async.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.L2::cache_hint}{.relaxed}{.sys}.b128 [~a], [id:.u32, base:.u64], size:.u32, [~mbar]{, policy:.u64}",
         ..GET
     },
     Row {
-        syntax: "fabric.try_put.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}{.relaxed}{.sys}.b128 [id:.u32, base:.u64], [~a], size:.u32, [mbar]{, policy:.u64}",
+        syntax: "fabric.try_put.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}{.relaxed}{.sys}.b128 [id:.u32, base:.u64], [~a], size:.u32, [~mbar]{, policy:.u64}",
         ..PUT
     },
     Row {
-        syntax: "fabric.try_put.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.cp_mask{.relaxed}{.sys}.b128 [id:.u32, base:.u64], [~a], size:.u32, [mbar], mask:.b16{, policy:.u64}",
+        syntax: "fabric.try_put.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.cp_mask{.relaxed}{.sys}.b128 [id:.u32, base:.u64], [~a], size:.u32, [~mbar], mask:.b16{, policy:.u64}",
         ..PUT
     },
     Row {
-        syntax: "fabric.try_put.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}{.relaxed}{.sys}.b128 [id:.u32, base:.u64, counter:.u64], [~a], size:.u32, [mbar]{, policy:.u64}",
+        syntax: "fabric.try_put.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}{.relaxed}{.sys}.b128 [id:.u32, base:.u64, counter:.u64], [~a], size:.u32, [~mbar]{, policy:.u64}",
         ..PUT
     },
     Row {
-        syntax: "fabric.try_red.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}{.relaxed}{.sys}.op.type [id:.u32, base:.u64], [~a], size:.u32, [mbar]{, policy:.u64}",
+        syntax: "fabric.try_red.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}{.relaxed}{.sys}.op.type [id:.u32, base:.u64], [~a], size:.u32, [~mbar]{, policy:.u64}",
         sets: &[("op", BIT), REDUCED],
         ..RED
     },
     Row {
-        syntax: "fabric.try_red.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}{.relaxed}{.sys}.op.type [id:.u32, base:.u64, counter:.u64], [~a], size:.u32, [mbar]{, policy:.u64}",
+        syntax: "fabric.try_red.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}{.relaxed}{.sys}.op.type [id:.u32, base:.u64, counter:.u64], [~a], size:.u32, [~mbar]{, policy:.u64}",
         sets: &[("op", BIT), REDUCED],
         ..RED
     },
     Row {
-        syntax: "fabric.try_pullred.async.multimem.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.relaxed}{.sys}.op.type.sync [~a], [id:.u32, base:.u64], size:.u32, [mbar], #members=-1|4294967295:.b32",
+        syntax: "fabric.try_pullred.async.multimem.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.relaxed}{.sys}.op.type.sync [~a], [id:.u32, base:.u64], size:.u32, [~mbar], #members=-1|4294967295:.b32",
         sets: &[("op", BIT), ("type", ".b32 .b64 .u32 .s32 .u64 .s64 .f16 .bf16 .f32")],
         ..PULL
     },
     Row {
-        syntax: "fabric.try_pullred.async.multimem.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.relaxed}{.sys}.add.acc::f32.type.sync [~a], [id:.u32, base:.u64], size:.u32, [mbar], #members=-1|4294967295:.b32",
+        syntax: "fabric.try_pullred.async.multimem.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.relaxed}{.sys}.add.acc::f32.type.sync [~a], [id:.u32, base:.u64], size:.u32, [~mbar], #members=-1|4294967295:.b32",
         sets: &[("type", ".f16 .bf16")],
         targets: "sm_100f sm_110f sm_120f",
         check: Some(ordered),
         ..PULL
     },
     Row {
-        syntax: "fabric.try_atom.async.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.relaxed.sys.op.type [id:.u32, base:.u64], [~a], [~b], [mbar]{, policy:.u64}",
+        syntax: "fabric.try_atom.async.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.relaxed.sys.op.type [id:.u32, base:.u64], [~a], [~b], [~mbar]{, policy:.u64}",
         sets: &[
             ("op", ".and .or .xor .min .max .add .exch .cas"),
             ("type", ".b32 .b64 .b128 .u32 .s32 .u64 .s64 .f16x2 .bf16x2 .f32 .f64"),

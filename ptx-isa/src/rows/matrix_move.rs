@@ -4,7 +4,7 @@ use crate::class::Class;
 use crate::matched::Match;
 use crate::matrix::run;
 use crate::meaning::{Addr, Cx, V};
-use crate::row::{AddressWidth, Exactness, ROW, Reach, Row, Sem, floor};
+use crate::row::{AddressWidth, Constants, Exactness, ROW, Reach, Row, Sem, floor};
 use crate::rows::mma::together;
 use crate::types::{Kind, ptx};
 use crate::uop::Op;
@@ -93,6 +93,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "stmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16 [a], r*!:.b32",
         sets: &[NUM, SS],
+        constants: Constants::Vector,
         ..STORE
     },
     Row {
@@ -103,6 +104,7 @@ pub static ROWS: &[Row] = &[
         targets: BLACKWELL,
         sem: Sem::Ops(store_bytes),
         exact: Exactness::Manual,
+        constants: Constants::Vector,
         ..STORE
     },
     Row {

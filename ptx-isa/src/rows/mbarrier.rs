@@ -9,7 +9,7 @@ use crate::meaning::{Cx, V};
 use crate::row::{AddressWidth, Exactness, Floor, ROW, Reach, Row, Sem, Sink, floor};
 use crate::rows::matrix_move::absolute;
 use crate::rows::memory::space;
-use crate::types::{Kind, ptx};
+use crate::types::{Kind, Space, ptx};
 
 pub(super) const B: Row = Row {
     since: ptx(7, 0),
@@ -20,6 +20,7 @@ pub(super) const B: Row = Row {
     exact: Exactness::Implementation,
     floors: FLOORS,
     check: Some(scoped),
+    named: |_, space| space == Space::Shared,
     ..ROW
 };
 pub(super) const CTA: (&str, &str) = ("space", ".shared .shared::cta");
@@ -206,7 +207,8 @@ pub static ROWS: &[Row] = &[
         sets: &[CTA],
         section: "9.7.15.16.18",
         class: class::load,
-        addresses: AddressWidth::Any,
+        addresses: AddressWidth::Words,
+        named: |_, _| true,
         // Copies are complete when issued, so the arrival happens at once.
         sem: Sem::Ops(|x| {
             let increments = !x.has(".noinc");

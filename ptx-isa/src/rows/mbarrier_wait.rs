@@ -5,7 +5,7 @@ use crate::effect::Effect;
 use crate::matrix::run::space_code;
 use crate::mbarrier;
 use crate::meaning::{Arg, Cx, V};
-use crate::row::{Reach, Row, Sem};
+use crate::row::{Reach, Row, Sem, Sink};
 use crate::rows::memory::space;
 use crate::types::{Kind, ptx};
 use crate::uop::Op;
@@ -13,11 +13,16 @@ use crate::uop::Op;
 const ACQUIRE: (&str, &str) = ("sem", ".acquire .relaxed");
 const PHASE: (&str, &str) = ("phase", ".phase_type::primary .phase_type::conditional");
 
-const MBARRIER: Row =
-    Row { does: "Tests whether a phase of an mbarrier is complete.", section: "9.7.15.16.19", ..B };
+const MBARRIER: Row = Row {
+    does: "Tests whether a phase of an mbarrier is complete.",
+    section: "9.7.15.16.19",
+    sink: |_| Sink::Never,
+    ..B
+};
 const MBARRIER_TRY_WAIT: Row = Row {
     does: "Waits a limited time until a phase of an mbarrier is complete.",
     section: "9.7.15.16.19",
+    sink: |_| Sink::Never,
     ..B
 };
 
@@ -96,6 +101,7 @@ pub static ROWS: &[Row] = &[
         syntax: "mbarrier.pending_count{.layout::v0}.b64 d:.u32, state:.u64",
         does: "Gives the arrivals that a phase still waited for.",
         section: "9.7.15.16.20",
+        sink: |_| Sink::Never,
         reach: Reach::Lane,
         sem: Sem::Ops(|x| {
             let state = x.rd("state");
@@ -110,6 +116,7 @@ pub static ROWS: &[Row] = &[
         does: "Tests the layout of an mbarrier object.",
         sets: &[LAYOUT],
         section: "9.7.15.16.21",
+        named: |_, _| true,
         reach: Reach::Lane,
         since: ptx(9, 3),
         sm: 90,

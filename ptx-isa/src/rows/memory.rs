@@ -34,7 +34,6 @@ const STORE_SETS: &[(&str, &str)] = &[STORE_SPACE, TYPE, VEC, STORE_COP, L1, L2,
 const STRONG_STORE_SETS: &[(&str, &str)] = &[STRONG_SPACE, TYPE, VEC, STORE_ORDER, L1, L2, HINT];
 const FLOORS: &[Floor] = &[
     floor(".b128", ptx(8, 3), 70),
-    floor(".v8", ptx(8, 8), 100),
     floor(".ca .cg .cs .lu .cv .wb .wt", ptx(2, 0), 20),
     floor(".weak .relaxed .acquire .release", ptx(6, 0), 70),
     floor(".cluster", ptx(7, 8), 90),
@@ -119,7 +118,7 @@ pub static ROWS: &[Row] = &[
         ..LD
     },
     Row {
-        syntax: "ld.proxy::readonly{.space}{.cop}{.vec}.type d*vec>, [a]",
+        syntax: "ld.proxy::readonly{.global}{.vec}.type d*vec>, [a]",
         sets: LOAD_SETS,
         since: ptx(9, 4),
         sm: 90,
@@ -170,9 +169,6 @@ fn check_access(m: &Match) -> Result<(), String> {
     let Some(ty) = m.ty("type") else { return Ok(()) };
     let count = m.get("vec").and_then(|v| v[2..].parse().ok()).unwrap_or(1u32);
     let bits = ty.bits() * count;
-    if count == 8 && ty.bits() != 32 {
-        return Err(format!("`.v8` takes 32-bit elements, not `{ty}`"));
-    }
     if bits > 256 || bits > 128 && count < 4 || ty == Ty::B128 && count > 1 {
         return Err(format!("a vector of {count} `{ty}` is wider than an access may be"));
     }

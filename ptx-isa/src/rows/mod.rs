@@ -232,8 +232,36 @@ pub(crate) const PASSED_OVER: &[&[&str]] = &[
     &["texref"],
 ];
 
-/// Instructions whose types ptxas checks: it passes over none of objects there.
-pub(crate) const TYPES_CHECKED: &[&str] = &["bar", "ld", "mov", "stacksave", "suld", "tex"];
+/// Instructions in which ptxas passes over the types of objects, and parts of which one must stand there, if there are.
+pub(crate) const TYPES_UNCHECKED: &[(&str, &[&str])] = &[
+    ("abs", &[]),
+    ("add", &[]),
+    ("atom", &[]),
+    ("cos", &[]),
+    ("cvt", &[]),
+    ("ex2", &[]),
+    ("fma", &[]),
+    ("ldmatrix", &[]),
+    ("lg2", &[]),
+    ("max", &[]),
+    ("min", &[]),
+    ("mul", &["f16", "f16x2", "bf16", "bf16x2", "f32", "f32x2", "f64"]),
+    ("multimem", &[]),
+    ("neg", &[]),
+    ("rcp", &[]),
+    ("red", &[]),
+    ("rsqrt", &[]),
+    ("set", &[]),
+    ("setp", &[]),
+    ("sin", &[]),
+    ("spcompress", &[]),
+    ("spdecompress", &[]),
+    ("sqrt", &[]),
+    ("sub", &[]),
+    ("tanh", &[]),
+    ("wgmma", &["mma_async"]),
+    ("wmma", &["mma"]),
+];
 
 /// Modifiers that ptxas 13.5 reads twice as it does once.
 pub const REPEATABLE: &[&str] =
@@ -267,9 +295,10 @@ pub const NAME_PARTS: &[(&str, &str)] = &[
     ("mul", ".lo .hi .wide"),
     ("mul24", ".lo .hi"),
     ("multimem", ".ld_reduce .st .red .cp .reduce .async .bulk"),
+    ("red", ".async"),
     ("setmaxnreg", ".inc .dec"),
     ("shf", ".l .r"),
-    ("st", ".bulk"),
+    ("st", ".bulk .async"),
     ("suld", ".b"),
     ("sured", ".b .p"),
     ("sust", ".b .p"),

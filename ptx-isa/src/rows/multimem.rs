@@ -159,7 +159,14 @@ pub static ROWS: &[Row] = &[
         addresses: AddressWidth::Any,
         class: class::load,
         since: ptx(9, 1),
-        check: Some(elementwise),
+        check: Some(|m| {
+            let half = matches!(m.ty("type"), Some(Ty::F16 | Ty::Bf16));
+            let float = half || m.ty("type") == Some(Ty::F32);
+            if m.has(".noftz") && !(float && m.get("op") == Some(".add")) {
+                return Err("`.noftz` belongs to additions of floats".into());
+            }
+            elementwise(m)
+        }),
         reach: Reach::Block,
         exact: Exactness::Manual,
         sem: Sem::Ops(bulk_reduce),

@@ -88,7 +88,18 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "set.cmpi.bool.dtype.type d:dtype, a, b, {!}c:pred",
-        sets: &[("dtype", ".f16 .bf16"), INT],
+        sets: &[("dtype", ".f16"), INT],
+        since: ptx(4, 2),
+        sm: 53,
+        floors: BF16,
+        check: Some(integer_relation),
+        section: "9.7.8.1",
+        sem: Sem::Ops(set),
+        ..SET
+    },
+    Row {
+        syntax: "set.cmpi.bool.dtype.type d:dtype, a, b, {!}%c:pred",
+        sets: &[("dtype", ".bf16"), INT],
         since: ptx(4, 2),
         sm: 53,
         floors: BF16,
@@ -110,7 +121,18 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "set.cmpf.bool{.ftz}.dtype.type d:dtype, a, b, {!}c:pred",
-        sets: &[("dtype", ".f16 .bf16"), ("type", ".f16 .f32 .f64")],
+        sets: &[("dtype", ".f16"), ("type", ".f16 .f32 .f64")],
+        since: ptx(4, 2),
+        sm: 53,
+        floors: BF16,
+        check: Some(half_ftz),
+        section: "9.7.8.1",
+        sem: Sem::Ops(set),
+        ..SET
+    },
+    Row {
+        syntax: "set.cmpf.bool{.ftz}.dtype.type d:dtype, a, b, {!}%c:pred",
+        sets: &[("dtype", ".bf16"), ("type", ".f16 .f32 .f64")],
         since: ptx(4, 2),
         sm: 53,
         floors: BF16,

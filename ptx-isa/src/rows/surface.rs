@@ -7,7 +7,7 @@ use super::texture::{
 use crate::effect::{ArrayTouch, AtomOp, Fault, Flow, Machine, WarpOp};
 use crate::matched::Match;
 use crate::meaning::Cx;
-use crate::row::{Exactness, Row, Sem};
+use crate::row::{Exactness, Row, Sem, floor};
 use crate::texture::{Channel, Texture};
 use crate::types::{Kind, Ty, ptx};
 
@@ -45,7 +45,9 @@ fn reduced(m: &Match) -> Result<(), String> {
         (true, ".min" | ".max") => &[Ty::B32, Ty::B64],
         (true, _) | (false, ".and" | ".or") => &[Ty::B32],
         (false, ".add") => &[Ty::U32, Ty::S32, Ty::U64],
-        _ => &[Ty::U32, Ty::S32, Ty::U64, Ty::S64],
+        // Those of 64 bits are newer, and have a row of their own.
+        _ if m.row.since >= ptx(8, 1) => &[Ty::U64, Ty::S64],
+        _ => &[Ty::U32, Ty::S32],
     };
     if legal.contains(&ty) { Ok(()) } else { Err(format!("`{op}` does not take type `{ty}`")) }
 }
@@ -53,33 +55,33 @@ fn reduced(m: &Match) -> Result<(), String> {
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "suld.b.geom{.cop}{.vec}.type.clamp d*vec>, [a:.surfref, b*+:.s32]",
+        syntax: "suld.b.geom{.cop}{.vec}.type.clamp d*vec+>, [a:.surfref, b*+:.s32]",
         sets: &[GEOMETRY, COP, SURFACE_TYPE, CLAMP],
         sem: Sem::Ops(suld),
         ..SULD
     },
     Row {
-        syntax: "suld.b.geom{.cop}{.vec}.type.clamp d*vec>, [a:.surfref, b*+:any]",
+        syntax: "suld.b.geom{.cop}{.vec}.type.clamp d*vec+>, [a:.surfref, b*+:.s32]",
         sets: &[LAYERED, COP, SURFACE_TYPE, CLAMP],
         since: ptx(3, 0),
         sem: Sem::Ops(suld),
         ..SULD
     },
     Row {
-        syntax: "sust.b.geom{.cop}{.vec}.type.clamp [a:.surfref, b*+:.s32], c*vec>",
+        syntax: "sust.b.geom{.cop}{.vec}.type.clamp [a:.surfref, b*+:.s32], c*vec+>",
         sets: &[GEOMETRY, STORE_COP, SURFACE_TYPE, CLAMP],
         sem: Sem::Ops(sust),
         ..SUST
     },
     Row {
-        syntax: "sust.b.geom{.cop}{.vec}.type.clamp [a:.surfref, b*+:any], c*vec>",
+        syntax: "sust.b.geom{.cop}{.vec}.type.clamp [a:.surfref, b*+:.s32], c*vec+>",
         sets: &[LAYERED, STORE_COP, SURFACE_TYPE, CLAMP],
         since: ptx(3, 0),
         sem: Sem::Ops(sust),
         ..SUST
     },
     Row {
-        syntax: "sust.p.geom{.vec}.type.clamp [a:.surfref, b*+:.s32], c*vec",
+        syntax: "sust.p.geom{.vec}.type.clamp [a:.surfref, b*+:.s32], c*vec+>",
         sets: &[GEOMETRY, ("type", ".b32"), CLAMP],
         exact: FORMATS,
         sem: Sem::Ops(sust),
@@ -92,8 +94,16 @@ pub static ROWS: &[Row] = &[
         ..SURED
     },
     Row {
+        syntax: "sured.b.op.geom.type.clamp [a:.surfref, b*+:.s32], c",
+        sets: &[("op", ".min .max"), GEOMETRY, ("type", ".u64 .s64"), CLAMP],
+        since: ptx(8, 1),
+        sem: Sem::Ops(sured),
+        ..SURED
+    },
+    Row {
         syntax: "sured.p.op.geom.type.clamp [a:.surfref, b*+:.s32], c",
         sets: &[REDUCTION, GEOMETRY, ("type", ".b32 .b64"), CLAMP],
+        floors: &[floor(".b64", ptx(8, 1), 0)],
         exact: FORMATS,
         sem: Sem::Ops(sured),
         ..SURED

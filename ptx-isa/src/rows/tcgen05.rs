@@ -5,7 +5,7 @@ use crate::class::{self, Class};
 use crate::matched::Match;
 use crate::matrix::run::space_code;
 use crate::meaning::{Cx, V};
-use crate::row::{AddressWidth, Exactness, Floor, ROW, Reach, Row, Sem, floor};
+use crate::row::{AddressWidth, Constants, Exactness, Floor, ROW, Reach, Row, Sem, floor};
 use crate::rows::mma::together;
 use crate::tcgen05::moves::{self, Spread, reduction};
 use crate::tcgen05::{Fragment, Shape};
@@ -79,7 +79,7 @@ const TCGEN05: Row = Row {
     does: "Lets an mbarrier count an arrival once earlier operations of the tensor core are complete.",
     section: "9.7.18.12.1",
     class: class::load,
-    addresses: AddressWidth::Any,
+    addresses: AddressWidth::Words,
     reach: Reach::Cluster,
     sem: Sem::Ops(commit),
     floors: &[
@@ -101,7 +101,7 @@ pub static ROWS: &[Row] = &[
         syntax: "tcgen05.alloc{.exclusive}.group.sync.aligned{.shared::cta}.b32 [a], n=32|64|128|256|512:.u32",
         does: "Allocates columns of tensor memory.",
         sets: &[GROUP],
-        addresses: AddressWidth::Any,
+        addresses: AddressWidth::Words,
         reach: Reach::Cluster,
         waits: true,
         sem: Sem::Ops(allocate),
@@ -180,11 +180,13 @@ pub static ROWS: &[Row] = &[
         syntax: "tcgen05.st.sync.aligned.shape.num{.unpack::16b}.b32 [a], b*!:.b32",
         sets: &[SHAPE, NUM],
         check: Some(fits),
+        constants: Constants::Each,
         ..STORE
     },
     Row {
         syntax: "tcgen05.st.sync.aligned.16x32bx2.num{.unpack::16b}.b32 [a], #half:.u32, b*!:.b32",
         sets: &[NUM],
+        constants: Constants::Each,
         ..STORE
     },
     Row {

@@ -97,7 +97,7 @@ macro_rules! wide_masks {
                 syntax: concat!(
                     "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.scope}",
                     ".multicast::cluster::32b{.cta_group}{.report}{.L2::cache_hint}", $override,
-                    " [~a], [map", $given, ", b*!:.b32], [~mbar], mask:.b32{, policy:.u64}"
+                    " [~a], [map", $given, ", b*!:.b32], [~mbar], mask:.u32{, policy:.u64}"
                 ),
                 sets: &[DIM, CTA_GROUP, TILE, REPORT],
                 ..LOAD
@@ -106,7 +106,7 @@ macro_rules! wide_masks {
                 syntax: concat!(
                     "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.scope}",
                     ".multicast::cluster::32b{.cta_group}{.report}{.L2::cache_hint}", $override,
-                    " [~a], [map", $given, ", b*!:.b32], [~mbar], im2col*!:.b16, mask:.b32{, policy:.u64}"
+                    " [~a], [map", $given, ", b*!:.b32], [~mbar], im2col*!:.b16, mask:.u32{, policy:.u64}"
                 ),
                 sets: &[DIM, CTA_GROUP, IM2COL, REPORT],
                 ..LOAD

@@ -17,7 +17,7 @@ const TENSORMAP: Row = Row {
     since: ptx(8, 3),
     targets: "sm_90a sm_100a sm_101a sm_103a sm_110a sm_120a sm_121a sm_100f sm_101f sm_103f sm_110f sm_120f",
     class: class::store,
-    addresses: AddressWidth::Any,
+    addresses: AddressWidth::Words,
     check: Some(replaced_width),
     reach: Reach::Block,
     exact: Exactness::Recorded("tensor copies, H200"),
@@ -49,6 +49,12 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "tensormap.replace.tile.field{.space}.b1024.type [a], #b=0..15:type",
         sets: &[("field", ".elemtype"), ("space", ".global .shared::cta"), ("type", ".b32 .b64")],
+        sm: 100,
+        ..TENSORMAP
+    },
+    Row {
+        syntax: "tensormap.replace.tile.field{.space}.b1024.type [a], #b=0..12:type",
+        sets: &[("field", ".elemtype"), ("space", ".global .shared::cta"), ("type", ".b32 .b64")],
         ..TENSORMAP
     },
     Row {
@@ -67,7 +73,7 @@ pub static ROWS: &[Row] = &[
     },
     // The swizzle within 96 bytes.
     Row {
-        syntax: "tensormap.replace.tile.field{.space}.b1024.type [a], #b=4:type",
+        syntax: "tensormap.replace.tile.field{.space}.b1024.type [a], #b=0..4:type",
         sets: &[
             ("field", ".swizzle_mode"),
             ("space", ".global .shared::cta"),

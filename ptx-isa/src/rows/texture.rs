@@ -42,7 +42,9 @@ pub(super) const SURFACE: Row = Row {
     since: ptx(2, 0),
     sm: 20,
     class: |_| Class::Texture,
-    scalars: |m, name| name == "b" && !(m.has(".p") && m.has(".3d")),
+    scalars: |m, name| {
+        name == "b" && !(m.has(".p") && m.get("geom") == Some(".3d") && m.get("vec") == Some(".v4"))
+    },
     ..ROW
 };
 const FLOORS: &[Floor] =
@@ -51,37 +53,37 @@ const FLOORS: &[Floor] =
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:ctype]{, e*+:.s32}{, f:.f32}",
+        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:ctype]{, e*~:.s32}{, f:.f32}",
         sets: &[PLANE, DTYPE, NUMBER],
         ..TEXELS
     },
     Row {
-        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:ctype]{, e*+:.s32}",
+        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:ctype]{, e*~:.s32}",
         sets: &[PLANE, DTYPE, WHOLE],
         ..TEXELS
     },
     Row {
-        syntax: "tex{.base}.3d.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:ctype]{, e*4:.s32}",
+        syntax: "tex{.base}.3d.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:ctype]{, e*4:.s32}{, #n:.s32}",
         sets: &[DTYPE, CTYPE],
         ..TEXELS
     },
     Row {
-        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:any]{, e*+:.s32}{, f:.f32}",
+        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:any]{, e*~:.s32}{, f:.f32}",
         sets: &[LAYERED, DTYPE, NUMBER],
         ..ARRAYS
     },
     Row {
-        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:any]{, e*+:.s32}",
+        syntax: "tex{.base}.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:any]{, e*~:.s32}",
         sets: &[LAYERED, DTYPE, WHOLE],
         ..ARRAYS
     },
     Row {
-        syntax: "tex{.base}.geom.vec.dtype.f32 d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:any]{, f:.f32}",
+        syntax: "tex{.base}.geom.vec.dtype.f32 d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:any]{, n:.s32}{, f:.f32}",
         sets: &[CUBE, DTYPE],
         ..CUBES
     },
     Row {
-        syntax: "tex{.base}.geom.v4.dtype.s32 d*4{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:any]{, e*+:.s32}",
+        syntax: "tex{.base}.geom.v4.dtype.s32 d*4{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:any]{, e*~:.s32}",
         sets: &[MULTISAMPLE, ("dtype", ".u32 .s32 .f32 .f16")],
         since: ptx(3, 2),
         sm: 30,
@@ -91,62 +93,62 @@ pub static ROWS: &[Row] = &[
         ..TEX
     },
     Row {
-        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:ctype], lod*+:ctype{, e*+:.s32}{, f:.f32}",
+        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:ctype], lod*+:ctype{, e*~:.s32}{, f:.f32}",
         sets: &[PLANE, DTYPE, NUMBER],
         ..TEXELS
     },
     Row {
-        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:ctype], lod*+:ctype{, e*+:.s32}",
+        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:ctype], lod*+:ctype{, e*~:.s32}",
         sets: &[PLANE, DTYPE, WHOLE],
         ..TEXELS
     },
     Row {
-        syntax: "tex.level.3d.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:ctype], lod*+:ctype{, e*4:.s32}",
+        syntax: "tex.level.3d.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:ctype], lod*+:ctype{, e*4:.s32}{, #n:.s32}",
         sets: &[DTYPE, CTYPE],
         ..TEXELS
     },
     Row {
-        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:any], lod*+:ctype{, e*+:.s32}{, f:.f32}",
+        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:any], lod*+:ctype{, e*~:.s32}{, f:.f32}",
         sets: &[LAYERED, DTYPE, NUMBER],
         ..ARRAYS
     },
     Row {
-        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:any], lod*+:ctype{, e*+:.s32}",
+        syntax: "tex.level.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:any], lod*+:ctype{, e*~:.s32}",
         sets: &[LAYERED, DTYPE, WHOLE],
         ..ARRAYS
     },
     Row {
-        syntax: "tex.level.geom.vec.dtype.f32 d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:any], lod*+:.f32{, f:.f32}",
+        syntax: "tex.level.geom.vec.dtype.f32 d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:any], lod*+:.f32{, n:.s32}{, f:.f32}",
         sets: &[CUBE, DTYPE],
         ..CUBES
     },
     Row {
-        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:ctype], x*!:.f32, y*!:.f32{, e*+:.s32}{, f:.f32}",
+        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:ctype], x*!:.f32, y*!:.f32{, e*~:.s32}{, f:.f32}",
         sets: &[PLANE, DTYPE, NUMBER],
         ..TEXELS
     },
     Row {
-        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:ctype], x*!:.f32, y*!:.f32{, e*+:.s32}",
+        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:ctype], x*!:.f32, y*!:.f32{, e*~:.s32}",
         sets: &[PLANE, DTYPE, WHOLE],
         ..TEXELS
     },
     Row {
-        syntax: "tex.grad.3d.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:ctype], x*4:.f32, y*4:.f32{, e*4:.s32}",
+        syntax: "tex.grad.3d.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:ctype], x*4:.f32, y*4:.f32{, e*4:.s32}{, #n:.s32}",
         sets: &[DTYPE, CTYPE],
         ..TEXELS
     },
     Row {
-        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:any], x*!:.f32, y*!:.f32{, e*+:.s32}{, f:.f32}",
+        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:any], x*!:.f32, y*!:.f32{, e*~:.s32}{, f:.f32}",
         sets: &[LAYERED, DTYPE, NUMBER],
         ..ARRAYS
     },
     Row {
-        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:any], x*!:.f32, y*!:.f32{, e*+:.s32}",
+        syntax: "tex.grad.geom.vec.dtype.ctype d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:any], x*!:.f32, y*!:.f32{, e*~:.s32}",
         sets: &[LAYERED, DTYPE, WHOLE],
         ..ARRAYS
     },
     Row {
-        syntax: "tex.grad.geom.vec.dtype.f32 d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:any], x*+:.f32, y*+:.f32{, f:.f32}",
+        syntax: "tex.grad.geom.vec.dtype.f32 d*vec{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:any], x*!+:.f32, y*!+:.f32{, f:.f32}",
         sets: &[CUBE, DTYPE],
         ..CUBES
     },
@@ -177,11 +179,14 @@ pub(super) fn scalars(m: &Match, name: &str) -> bool {
 }
 
 /// From which targets on ptxas 13.5 takes no sampler of its own.
-fn unsampled(m: &Match) -> Option<u16> {
+pub(super) fn unsampled(m: &Match) -> Option<u16> {
     match m.get("geom") {
+        Some(".acube") => Some(0),
+        _ if m.has(".level") => m.has(".3d").then_some(0),
+        Some(".cube") => Some(0),
         _ if !m.has(".grad") => None,
         Some(".1d" | ".2d") => None,
-        Some(".a1d" | ".a2d" | ".cube" | ".acube") => Some(0),
+        Some(".a1d" | ".a2d") => Some(0),
         _ => Some(90),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::texture::{
     ARRAY, CUBE, FACES, OBJECTS, OFFSET, coordinates, faces, fetch_lanes, geometry, handle, layer,
-    resident, scalars,
+    resident, scalars, unsampled,
 };
 use crate::class::Class;
 use crate::effect::{Fault, Flow, Machine, WarpOp};
@@ -20,19 +20,20 @@ const TLD4: Row = Row {
     class: |_| Class::Texture,
     layer,
     scalars,
+    unsampled,
     ..ROW
 };
 
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     Row {
-        syntax: "tld4.comp.2d.v4.dtype.f32 d*4{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:.f32]{, e*+:.s32}{, f:.f32}",
+        syntax: "tld4.comp.2d.v4.dtype.f32 d*4{|p}:dtype, [a:.texref{, b:.samplerref}, c*+:.f32]{, e*~:.s32}{, f:.f32}",
         sets: &[COMPONENT, ("dtype", ".u32 .s32 .f32")],
         sem: Sem::Ops(tld4),
         ..TLD4
     },
     Row {
-        syntax: "tld4.comp.a2d.v4.dtype.f32 d*4{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:any]{, e*+:.s32}{, f:.f32}",
+        syntax: "tld4.comp.a2d.v4.dtype.f32 d*4{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:any]{, e*~:.s32}{, f:.f32}",
         sets: &[COMPONENT, ("dtype", ".u32 .s32 .f32")],
         since: ptx(4, 3),
         sm: 30,
@@ -40,7 +41,7 @@ pub static ROWS: &[Row] = &[
         ..TLD4
     },
     Row {
-        syntax: "tld4.comp.geom.v4.dtype.f32 d*4{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:any]{, f:.f32}",
+        syntax: "tld4.comp.geom.v4.dtype.f32 d*4{|p}:dtype, [a:.texref{, b:.samplerref}, c*4:any]{, n:.s32}{, f:.f32}",
         sets: &[COMPONENT, CUBE, ("dtype", ".u32 .s32 .f32")],
         since: ptx(4, 3),
         sm: 30,

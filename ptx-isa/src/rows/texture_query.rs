@@ -44,7 +44,7 @@ pub static ROWS: &[Row] = &[
         ..TEX
     },
     Row {
-        syntax: "txq.level.query.b32 d, [%a:.texref], lod:.b32",
+        syntax: "txq.level.query.b32 d, [%a:.texref], lod:.u32",
         does: "Gives the size of a mip level of a texture.",
         sets: &[("query", ".width .height .depth")],
         since: ptx(4, 3),

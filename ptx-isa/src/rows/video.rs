@@ -40,7 +40,7 @@ macro_rules! arithmetic {
             ..VIDEO
         },
         Row {
-            syntax: concat!($name, ".dtype.atype.btype{.sat} d.part:dtype, a{.part}:atype, b{.part}:btype, c:dtype"),
+            syntax: concat!($name, ".dtype.atype.btype{.sat} d{.part}:dtype, a{.part}:atype, b{.part}:btype, c:dtype"),
             sets: &[D, A, B],
             section: "9.7.20.1.1",
             sem: Sem::Ops(|x| scalar(x, Primary::$op)),
@@ -67,7 +67,7 @@ macro_rules! shifts {
             ..VIDEO
         },
         Row {
-            syntax: concat!($name, ".dtype.atype.u32{.sat}.mode d.part:dtype, a{.part}:atype, b{.part}:.u32, c:dtype"),
+            syntax: concat!($name, ".dtype.atype.u32{.sat}.mode d{.part}:dtype, a{.part}:atype, b{.part}:.u32, c:dtype"),
             sets: &[D, A, MODE],
             section: "9.7.20.1.2",
             sem: Sem::Ops(|x| scalar(x, Primary::$op)),
@@ -122,7 +122,7 @@ pub static ROWS: &[Row] = &[
         ..VSET
     },
     Row {
-        syntax: "vset.atype.btype.cmp d.part:.u32, a{.part}:atype, b{.part}:btype, c:.u32",
+        syntax: "vset.atype.btype.cmp d{.part}:.u32, a{.part}:atype, b{.part}:btype, c:.u32",
         sets: &[A, B, CMP],
         sem: Sem::Ops(|x| scalar(x, Primary::Set)),
         ..VSET

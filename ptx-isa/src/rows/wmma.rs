@@ -18,7 +18,7 @@ const M: Row = Row {
     exact: Exactness::Recorded("tensor core, H200"),
     counts: Some(counts),
     sem: Sem::Ops(mma),
-    constants: Constants::Vector,
+    constants: Constants::Pair,
     ..ROW
 };
 pub(super) const WIDE: (&str, &str) = ("shape", ".m16n16k16 .m32n8k16 .m8n32k16");

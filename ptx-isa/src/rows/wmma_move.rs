@@ -16,7 +16,7 @@ const LOAD: Row = Row {
     sm: 70,
     class: class::load,
     reach: Reach::Warp,
-    addresses: AddressWidth::Any,
+    addresses: AddressWidth::Words,
     exact: Exactness::Recorded("fragment layout, H200"),
     counts: Some(move_count),
     floors: FLOORS,

@@ -4,7 +4,7 @@ use super::Verifier;
 use super::opcode::{Candidate, Spec};
 use super::operands::{Fit, What, immediate};
 use super::scope::Binding;
-use crate::ast::{Arg, Imm, Operand as AstOperand};
+use crate::ast::{Arg, Imm, Operand as AstOperand, flag};
 use crate::diag::{Code, Diag};
 use crate::module::Operand;
 use crate::names::Name;
@@ -138,32 +138,13 @@ impl Verifier<'_> {
             }
             Arg::Name { name, neg: false, not: false, part: None } if spec.bare => (name, 0),
             Arg::Offset { name, offset } if spec.bare => (name, offset),
+            // Of constants without brackets, ptxas takes the bits of floats.
+            Arg::Imm(imm @ Imm::F32(_)) if spec.bare && op.flags & flag::BITS != 0 => {
+                return Ok(self.constant_address(imm));
+            }
             Arg::MemList { items: [item], .. } => {
                 let item = *item;
-                return match ast.arg(&item) {
-                    Arg::Imm(imm @ (Imm::Signed(_) | Imm::Unsigned(_))) => {
-                        if width == AddressWidth::Tensor {
-                            return Err((What::NeedsTensorAddress, item));
-                        }
-                        if space != Some(Space::Local) {
-                            return Err((What::ConstantAddress, item));
-                        }
-                        let at = self.body.operands.len() as u32;
-                        self.body.operands.push(Operand::Imm(immediate(imm, Ty::U64)));
-                        Ok(Operand::Addr(at, 0))
-                    }
-                    // `[v.x]`: a component of a vector register.
-                    Arg::Name { .. } => {
-                        let ty =
-                            if self.module.info.address_bits == 64 { Ty::B64 } else { Ty::B32 };
-                        let spec = Spec { ty: Some(ty), count: None, dest: false, ..*spec };
-                        let base = self.value(&spec, &item, c.traits)?;
-                        let at = self.body.operands.len() as u32;
-                        self.body.operands.push(base);
-                        Ok(Operand::Addr(at, 0))
-                    }
-                    _ => Err((What::NeedsAddress, *op)),
-                };
+                return self.lone_part(spec, op, &item, c);
             }
             _ => return Err((What::NeedsAddress, *op)),
         };
@@ -189,7 +170,13 @@ impl Verifier<'_> {
                     {
                         self.narrow_address(op)?;
                     }
-                    AddressWidth::Module | AddressWidth::Any | AddressWidth::Tensor => {}
+                    AddressWidth::Words if ty.bits() < 32 && spec.leading => {
+                        return Err((What::AddressType(ty), *op));
+                    }
+                    AddressWidth::Module
+                    | AddressWidth::Any
+                    | AddressWidth::Words
+                    | AddressWidth::Tensor => {}
                 }
                 Operand::Reg(id, Selection::Whole)
             }
@@ -242,6 +229,43 @@ impl Verifier<'_> {
         let at = self.body.operands.len() as u32;
         self.body.operands.push(base);
         Ok(Operand::Addr(at, offset))
+    }
+
+    fn constant_address(&mut self, imm: Imm) -> Operand {
+        let at = self.body.operands.len() as u32;
+        self.body.operands.push(Operand::Imm(immediate(imm, Ty::U64)));
+        Operand::Addr(at, 0)
+    }
+
+    /// `[16]`, `[v.x]`: what is neither a register nor a variable in brackets.
+    fn lone_part(
+        &mut self,
+        spec: &Spec,
+        op: &AstOperand,
+        item: &AstOperand,
+        c: &Candidate,
+    ) -> Fit<Operand> {
+        match self.ast.arg(item) {
+            Arg::Imm(imm @ (Imm::Signed(_) | Imm::Unsigned(_))) => {
+                if c.matched.row.addresses == AddressWidth::Tensor {
+                    return Err((What::NeedsTensorAddress, *item));
+                }
+                if spec.space != Some(Space::Local) {
+                    return Err((What::ConstantAddress, *item));
+                }
+                Ok(self.constant_address(imm))
+            }
+            // A component of a vector register.
+            Arg::Name { .. } => {
+                let ty = if self.module.info.address_bits == 64 { Ty::B64 } else { Ty::B32 };
+                let spec = Spec { ty: Some(ty), count: None, dest: false, ..*spec };
+                let base = self.value(&spec, item, c.traits)?;
+                let at = self.body.operands.len() as u32;
+                self.body.operands.push(base);
+                Ok(Operand::Addr(at, 0))
+            }
+            _ => Err((What::NeedsAddress, *op)),
+        }
     }
 
     /// Results are written and parameters read.

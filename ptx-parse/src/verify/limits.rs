@@ -7,7 +7,7 @@ use crate::diag::{Code, Diag};
 use crate::module::{Linkage, Operand};
 use crate::span::Span;
 use ptx_isa::row::{Constants, Sink};
-use ptx_isa::syntax::allows;
+use ptx_isa::syntax::{OperandSlot, allows, allows_float, bound};
 use ptx_isa::types::{TyClass, ptx};
 use ptx_isa::{Match, Operation, Space, Ty};
 
@@ -113,44 +113,93 @@ impl Verifier<'_> {
             }
             Rule::Listed => {
                 for (at, slot) in slots.iter().enumerate() {
-                    if let Some(op) = given.get(at).filter(|_| !slot.dest)
-                        && let Some(want) = c.matched.slot_ty(slot).filter(|want| want.bits() == 32)
-                        && let Some(own) = self.type_of_constants(c.matched.row.constants, op, want)
-                    {
-                        let message = format!("a constant is `{own}` here, not `{want}`");
-                        findings.push((span(at), message, "put it into a register".to_owned()));
-                        continue;
-                    }
-                    if let Some(Operand::Vector(range)) = self.top.get(at) {
-                        for (part, list) in range.clone().zip(slot.values.split(';')) {
-                            let element = &self.body.operands[part as usize];
-                            if let Operand::Imm(n) = element
-                                && !allows(list, i64::from(*n as i32))
-                            {
-                                let note = format!("possible are {}", list.replace('|', ", "));
-                                let message = format!("{n} is no value of this operand");
-                                findings.push((span(at), message, note));
-                            }
-                        }
-                        continue;
-                    }
-                    let Some(Operand::Imm(n)) = self.top.get(at) else { continue };
-                    // As written where every slot is one operand: a predicate has lost its number, and -1 is not
-                    // 0xffffffff.
-                    let written = given.get(at).filter(|_| given.len() == slots.len());
-                    let n = match written.map(|op| ast.arg(op)) {
-                        Some(Arg::Imm(Imm::Signed(n))) => n,
-                        _ => i64::from(*n as i32),
-                    };
-                    if !allows(slot.values, n) {
-                        let note = format!("possible are {}", slot.values.replace('|', ", "));
-                        findings.push((span(at), format!("{n} is no value of this operand"), note));
+                    if let Some((message, note)) = self.listed(at, slot, c, given) {
+                        findings.push((span(at), message, note));
                     }
                 }
             }
         }
         for (span, message, note) in findings {
             self.error(Code::Operand, span, message).note(note);
+        }
+    }
+
+    /// Why the constants of a slot do not go, with a note.
+    fn listed(
+        &self,
+        at: usize,
+        slot: &OperandSlot,
+        c: &Candidate,
+        given: &[AstOperand],
+    ) -> Option<(String, String)> {
+        let slots = &c.matched.notation.slots;
+        let op = given.get(at).filter(|_| !slot.dest);
+        let constant = op.map(|op| self.ast.arg(op));
+        let want = c.matched.slot_ty(slot);
+        let rule = c.matched.row.constants;
+        if rule == Constants::Single
+            && want == Some(Ty::F32)
+            && matches!(constant, Some(Arg::Imm(Imm::F64(_))))
+        {
+            let message = "a decimal number is `.f64` here, not `.f32`".to_owned();
+            return Some((message, "write its bits, `0f3F800000`".to_owned()));
+        }
+        if let Some(op) = op
+            && let Some(want) = want.filter(|want| want.bits() == 32)
+            && let Some(own) = self.type_of_constants(rule, slot.name == "b", op, want)
+        {
+            let message = format!("a constant is `{own}` here, not `{want}`");
+            return Some((message, "put it into a register".to_owned()));
+        }
+        let no_value = |n: &dyn std::fmt::Display| format!("{n} is no value of this operand");
+        let possible = |list: &str| format!("possible are {}", list.replace('|', ", "));
+        let n = match self.top.get(at)? {
+            Operand::Vector(range) => {
+                return range.clone().zip(slot.values.split(';')).find_map(|(part, list)| {
+                    let Operand::Imm(n) = &self.body.operands[part as usize] else { return None };
+                    let written = self.written(at, part - range.start, given, *n);
+                    (!allows(list, written)).then(|| (no_value(&written), possible(list)))
+                });
+            }
+            Operand::Imm(n) => *n,
+            _ => return None,
+        };
+        if want == Some(Ty::F32) {
+            let value = f32::from_bits(n as u32);
+            return (!allows_float(slot.values, value)).then(|| {
+                let ends = slot.values.trim_start_matches('>').replace("..", " and at most ");
+                (no_value(&value), format!("it is above {ends}"))
+            });
+        }
+        if let Some(name) = bound(slot.values) {
+            let other = slots.iter().position(|s| s.name == name)?;
+            let Some(Operand::Imm(most)) = self.top.get(other) else { return None };
+            let note = format!("operand `{name}` is {most}, and this one is no greater");
+            return (n as u32 > *most as u32).then(|| (no_value(&(n as i32)), note));
+        }
+        // As written where every slot is one operand: a predicate has lost its number, and -1 is not 0xffffffff.
+        let written = match constant.filter(|_| given.len() == slots.len()) {
+            // ptxas cuts those of more than 32 bits without a look.
+            Some(Arg::Imm(Imm::Signed(n)))
+                if n > i64::from(u32::MAX) && want.is_none_or(|ty| ty.bits() <= 32) =>
+            {
+                return None;
+            }
+            Some(Arg::Imm(Imm::Signed(n))) => n,
+            _ => i64::from(n as i32),
+        };
+        (!allows(slot.values, written)).then(|| (no_value(&written), possible(slot.values)))
+    }
+
+    /// A constant in a vector, as written.
+    fn written(&self, at: usize, part: u32, given: &[AstOperand], value: u64) -> i64 {
+        let item = match given.get(at).map(|op| self.ast.arg(op)) {
+            Some(Arg::Vector(items)) => items.get(part as usize),
+            _ => None,
+        };
+        match item.map(|item| self.ast.arg(item)) {
+            Some(Arg::Imm(Imm::Signed(n))) => n,
+            _ => i64::from(value as i32),
         }
     }
 
@@ -172,8 +221,14 @@ impl Verifier<'_> {
         }
     }
 
-    /// The type of constants in a vector, where that is not `want`.
-    fn type_of_constants(&self, rule: Constants, op: &AstOperand, want: Ty) -> Option<Ty> {
+    /// The type of constants in a vector, where that is not `want`; `pairs` for the second matrix.
+    fn type_of_constants(
+        &self,
+        rule: Constants,
+        pairs: bool,
+        op: &AstOperand,
+        want: Ty,
+    ) -> Option<Ty> {
         let Arg::Vector(items) = self.ast.arg(op) else { return None };
         let own = |item: &AstOperand| match self.ast.arg(item) {
             Arg::Imm(Imm::Signed(_) | Imm::Unsigned(_)) => Some(Ty::S32),
@@ -182,12 +237,15 @@ impl Verifier<'_> {
             _ => None,
         };
         let other = |ty: &Ty| *ty != want;
+        let vector = |items: &[AstOperand]| {
+            let all: Vec<Ty> = items.iter().map(own).collect::<Option<_>>()?;
+            all.first().copied().filter(other)
+        };
         match rule {
-            Constants::Free => None,
-            Constants::Vector => {
-                let all: Vec<Ty> = items.iter().map(own).collect::<Option<_>>()?;
-                all.first().copied().filter(other)
-            }
+            Constants::Free | Constants::Single => None,
+            Constants::Vector => vector(items),
+            Constants::Pair if pairs => items.chunks(2).take(2).find_map(vector),
+            Constants::Pair => vector(items),
             Constants::Each => items.iter().filter_map(own).find(other),
         }
     }

@@ -6,7 +6,7 @@ use super::limits::{self, Rule};
 use crate::ast::Instr;
 use crate::diag::{Code, Diag};
 use crate::span::Span;
-use ptx_isa::row::{Row, Sink};
+use ptx_isa::row::{Constants, Row, Sink};
 use ptx_isa::syntax::{Count, Form, Selector, SlotTy};
 use ptx_isa::table::{NoMatch, table};
 use ptx_isa::types::{PtxVersion, Suffix, Target, TyClass};
@@ -96,6 +96,20 @@ pub(super) struct Spec {
     pub one: bool,
     /// Longer vectors are allowed too.
     pub least: bool,
+    /// Of a vector of two or four in place of a scalar the first element counts.
+    pub first: bool,
+    /// A scalar stands for a vector of one, where longer ones are allowed.
+    pub lone: bool,
+    /// A scalar counts for nothing.
+    pub nothing: bool,
+    /// An element of a vector whose elements may have any type.
+    pub any: bool,
+    /// The first address.
+    pub leading: bool,
+    /// Coordinates of which the first may be the number of a layer.
+    pub coordinates: bool,
+    /// A vector of `.b32` has a register without a type.
+    pub mixed: bool,
     /// A register stands for the first element, the others are 0.
     pub scalar: bool,
     pub ty: Option<Ty>,
@@ -250,8 +264,14 @@ fn candidate(m: Match) -> Candidate {
             && units.last().is_some_and(|(bracket, _)| *bracket == slot.bracket);
         let space = match slot.form {
             _ if continues => None,
-            Form::Addr if slot.name == "mbar" => Some(Space::SharedCluster),
+            // Where no modifier names a space it is a generic address.
+            Form::Addr if slot.name == "mbar" => {
+                let shared = !spaces.is_empty() || !(m.row.named)(&m, Space::Global);
+                shared.then_some(Space::SharedCluster)
+            }
             Form::Addr => named.next(),
+            // A number of the fabric is no memory.
+            _ if slot.name == "id" => None,
             _ if slot.bracket.is_some() || slot.names => named.next(),
             _ => None,
         };
@@ -262,7 +282,22 @@ fn candidate(m: Match) -> Candidate {
             count: m.slot_count(slot),
             element: false,
             one: slot.count != Count::One,
-            least: slot.count == Count::RowLeast,
+            least: matches!(
+                slot.count,
+                Count::RowLeast | Count::RowVectorLeast | Count::RowOrNothing
+            ),
+            any: false,
+            first: slot.first,
+            leading: slot.form == Form::Addr
+                && m.notation
+                    .slots
+                    .iter()
+                    .find(|s| s.form == Form::Addr)
+                    .is_some_and(|first| std::ptr::eq(first, slot)),
+            lone: slot.count == Count::RowLeast,
+            nothing: slot.count == Count::RowOrNothing,
+            coordinates: slot.name == "c" && slot.ty == SlotTy::Any,
+            mixed: m.row.constants == Constants::Vector,
             scalar: (m.row.scalars)(&m, slot.name),
             ty: m.slot_ty(slot),
             relaxed: slot.relaxed,
@@ -299,7 +334,7 @@ fn candidate(m: Match) -> Candidate {
     let traits = Traits {
         addresses: false,
         specials: op == Operation::Move
-            || op == Operation::Convert && m.types().all(|ty| ty.is_int()),
+            || op == Operation::Convert && m.row.specials && m.types().all(|ty| ty.is_int()),
         sink: (m.row.sink)(&m) != Sink::Never,
     };
     let mut required = units.iter().filter(|u| !u.optional).count();

@@ -18,9 +18,14 @@ impl Verifier<'_> {
     #[inline]
     pub(super) fn value(&mut self, spec: &Spec, op: &AstOperand, traits: Traits) -> Fit<Operand> {
         let ast = self.ast;
-        if spec.least && spec.count == Some(1) && op.kind != OperandKind::Vector {
-            let scalar = Spec { count: None, least: false, ..*spec };
-            return self.value(&scalar, op, traits);
+        if spec.least && op.kind != OperandKind::Vector {
+            let scalar = Spec { count: None, least: false, nothing: false, ..*spec };
+            if spec.nothing {
+                return self.value(&scalar, op, traits).map(|_| Operand::Absent);
+            }
+            if spec.lone && spec.count == Some(1) {
+                return self.value(&scalar, op, traits);
+            }
         }
         if spec.scalar
             && let Some(count) = spec.count
@@ -46,7 +51,8 @@ impl Verifier<'_> {
                     return match spec.ty {
                         Some(want) => {
                             let ty = self.body.regs[id as usize].ty;
-                            if agrees(ty, want, spec.relaxed) || self.holds_handle(ty, want) {
+                            let fits = agrees(ty, want, spec.relaxed) || spec.any && ty != Ty::Pred;
+                            if fits || self.holds_handle(ty, want) {
                                 Ok(Operand::Reg(id, Selection::Whole))
                             } else {
                                 Err((What::Type(ty, want), *op))
@@ -64,6 +70,11 @@ impl Verifier<'_> {
                 Err((What::NeedsVector(spec.count.unwrap_or(0)), *op))
             }
             Arg::Imm(_) if spec.dest => Err((What::NotConstant, *op)),
+            // Of constants, ptxas takes the bits of floats as metadata.
+            Arg::Imm(Imm::F32(_)) if spec.register && spec.mixed && op.flags & flag::BITS != 0 => {
+                let any = Spec { register: false, plain: false, ..*spec };
+                self.value(&any, op, traits)
+            }
             Arg::Imm(_) if spec.register => Err((What::NeedsRegister, *op)),
             Arg::Imm(imm) => self.constant(spec, op, imm),
             Arg::Vector(items) => self.vector(spec, op, items, traits),
@@ -75,6 +86,12 @@ impl Verifier<'_> {
                     Arg::Imm(_) => self.value(spec, &inner, traits),
                     _ => Err((What::NeedsRegister, *op)),
                 }
+            }
+            // A sum is neither a register nor has it parts; as metadata ptxas takes it.
+            Arg::Offset { .. }
+                if spec.register && !spec.mixed || spec.selector.is_some() && !spec.dest =>
+            {
+                Err((What::NeedsRegister, *op))
             }
             Arg::Offset { name, offset } if !spec.dest && spec.form == Form::Value => {
                 let binding = self.lookup(name);
@@ -118,7 +135,9 @@ impl Verifier<'_> {
                     self.value(spec, &one, traits)
                 }
                 // Of registers the first one counts.
-                [first, ..] if spec.one && spec.register => {
+                [first, ..]
+                    if spec.one && spec.register || spec.first && matches!(items.len(), 2 | 4) =>
+                {
                     let first = *first;
                     self.value(spec, &first, traits)
                 }
@@ -138,12 +157,7 @@ impl Verifier<'_> {
         if items.iter().any(|item| item.kind == OperandKind::Offset) {
             return Err((What::NeedsRegister, *op));
         }
-        if spec.relaxed {
-            self.equal_widths(items)?;
-        }
-        if spec.ty.is_none() && !spec.dest {
-            self.words(items)?;
-        }
+        let element = self.element(element, items)?;
         let mut list: [Operand; 8] = [const { Operand::Absent }; 8];
         if items.len() <= 8 {
             for (to, item) in list.iter_mut().zip(items) {
@@ -162,32 +176,82 @@ impl Verifier<'_> {
         Ok(Operand::Vector(first..first + items.len() as u32))
     }
 
-    /// Registers of one vector are equally wide, even where each may be wider than the type.
-    fn equal_widths(&mut self, items: &[AstOperand]) -> Fit<()> {
+    /// What the elements of a vector must be, once it is known that they go together: neighbours are of one kind, or one
+    /// of them has no type (`.b32`); registers are as wide as the first element if that is one. A register without a type
+    /// leaves the vector without one, so that its elements may have any.
+    fn element(&mut self, element: Spec, items: &[AstOperand]) -> Fit<Spec> {
         let mut first = None;
-        for item in items {
-            let Arg::Name { name, part: None, .. } = self.ast.arg(item) else { continue };
-            let Binding::Reg(id) = self.lookup(name) else { continue };
-            let ty = self.body.regs[id as usize].ty;
-            let known: Ty = *first.get_or_insert(ty);
-            if known.bits() != ty.bits() {
-                return Err((What::Type(ty, known), *item));
+        let mut before: Option<Ty> = None;
+        let (mut untyped, mut integers) = (None, true);
+        for (i, item) in items.iter().enumerate() {
+            let (own, register) = match self.ast.arg(item) {
+                Arg::Name { name, part: None, .. } => match self.lookup(name) {
+                    Binding::Reg(id) => (self.body.regs[id as usize].ty, true),
+                    _ => continue,
+                },
+                Arg::Imm(Imm::Signed(_) | Imm::Unsigned(_)) => (Ty::S32, false),
+                Arg::Imm(Imm::F32(_) | Imm::F64(_)) => (Ty::F32, false),
+                _ => continue,
+            };
+            let kind = |ty: Ty| match ty.class() {
+                TyClass::Sint => TyClass::Uint,
+                class => class,
+            };
+            let untyped_pair = |a: Ty| kind(a) == TyClass::Bits || kind(own) == TyClass::Bits;
+            // The number of a layer is not of the coordinates' type.
+            let neighbour = before.filter(|_| !(element.coordinates && i <= 2));
+            if let Some(before) = neighbour
+                && kind(before) != kind(own)
+                && !untyped_pair(before)
+            {
+                return Err((What::Type(own, before), *item));
             }
-        }
-        Ok(())
-    }
-
-    /// The registers of a vector whose type no modifier names have 32 bits: coordinates of arrays.
-    fn words(&mut self, items: &[AstOperand]) -> Fit<()> {
-        for item in items {
-            let Arg::Name { name, part: None, .. } = self.ast.arg(item) else { continue };
-            let Binding::Reg(id) = self.lookup(name) else { continue };
-            let ty = self.body.regs[id as usize].ty;
-            if ty.bits() != 32 {
-                return Err((What::Type(ty, Ty::B32), *item));
+            before = Some(own);
+            // A constant in first place takes registers of any width.
+            let width = *first.get_or_insert(register.then_some(own));
+            if let Some(width) = width
+                && register
+                && width.bits() != own.bits()
+            {
+                return Err((What::Type(own, width), *item));
             }
+            if register && kind(own) == TyClass::Bits {
+                untyped = untyped.or(Some((width, *item)));
+            }
+            integers &= register && kind(own) == TyClass::Uint;
         }
-        Ok(())
+        let Some(want) = element.ty else {
+            // Coordinates behind the number of a layer have 32 bits.
+            return match first.flatten() {
+                Some(ty) if element.coordinates && !element.dest && ty.bits() != 32 => {
+                    Err((What::Type(ty, Ty::B32), items[0]))
+                }
+                _ => Ok(element),
+            };
+        };
+        let own = matches!(want.class(), TyClass::Opaque | TyClass::Half | TyClass::Pred);
+        if element.register || want.is_packed() || own {
+            return Ok(element);
+        }
+        match untyped {
+            Some((Some(width), item))
+                if width.bits() != want.bits()
+                    && !(element.relaxed && width.bits() > want.bits()) =>
+            {
+                Err((What::Type(width, want), item))
+            }
+            Some(_) => Ok(Spec { any: true, ..element }),
+            None if element.mixed && want.class() == TyClass::Bits && first.flatten().is_some() => {
+                let first = first.flatten().unwrap_or(want);
+                Err((What::Type(first, want), items[0]))
+            }
+            // ptxas does not tell integers from floats where all are registers.
+            None if integers && !element.mixed && want.class() == TyClass::Float => {
+                let width = first.flatten().unwrap_or(want);
+                Ok(Spec { any: width.bits() == want.bits(), ..element })
+            }
+            None => Ok(element),
+        }
     }
 
     /// Whether a register of type `reg` may hold the handle of a texture, sampler or surface.
@@ -339,7 +403,13 @@ impl Verifier<'_> {
             Binding::None => Err((What::Unknown(name), *op)),
             _ if spec.dest => Err((What::NeedsRegister, *op)),
             // A function's name is a number wherever an integer goes.
-            Binding::Func(_) if part.is_none() && !not && !neg && !spec.plain => {
+            Binding::Func(_)
+                if part.is_none()
+                    && !not
+                    && !neg
+                    && !spec.plain
+                    && (!spec.register || spec.mixed) =>
+            {
                 self.address_value(spec, op, binding, 0).unwrap_or(Err((What::NotValue, *op)))
             }
             _ if !(spec.names || traits.addresses) || part.is_some() || not || neg => {
@@ -423,6 +493,7 @@ impl Verifier<'_> {
         };
         let integer = matches!(imm, Imm::Signed(_) | Imm::Unsigned(_));
         let fits = match ty.class() {
+            _ if spec.any && ty.bits() <= 32 => true,
             TyClass::Pred | TyClass::Uint | TyClass::Sint => integer,
             TyClass::Float => !integer,
             TyClass::Half => false,
