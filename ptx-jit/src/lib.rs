@@ -16,7 +16,7 @@
 //! | `tiles` | one check of several loads from shared memory |
 //! | `variance`, `divergence`, `align`, `live` | uniform, linear and varying values; divergent control flow; liveness |
 //! | `range` | bounds of values, and what of a launch they take for granted |
-//! | `limits` | what is refused, and how many lanes run together |
+//! | `limits`, `pressure` | what is refused, how many lanes run together, how many registers they need |
 //! | `waiting` | loops that may wait for other threads |
 //! | `meet` | threads that run one by one, and what they do together |
 //! | `emit`, `control`, `branches`, `spill` | a block's groups; control flow and masks; barriers |
@@ -75,6 +75,7 @@ mod opt;
 mod options;
 mod owner;
 mod perf;
+mod pressure;
 mod processor;
 mod pure;
 mod range;

@@ -1,6 +1,5 @@
 //! What is refused, and how many lanes run together.
 
-use flow::BitSet;
 use ptx_isa::effect::{BarKind, Effect, Order, Sys, WarpOp};
 use ptx_isa::{Reach, Space};
 use ptx_parse::code::{MOST_LOCAL, Program};
@@ -10,8 +9,8 @@ use crate::divergence::{Divergence, analyse};
 use crate::form::Form;
 use crate::geometry::Geometry;
 use crate::ir::{BasicBlock, BlockId, EffectInst, Func, Op, Term};
-use crate::live::{self, Liveness};
 use crate::meet::meets;
+use crate::pressure::{pressure, two_slices_from_memory};
 use crate::range::Assumptions;
 use crate::unsupported::Unsupported;
 use crate::variance::Variance;
@@ -399,7 +398,7 @@ fn geometry_of_sixteen(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Opti
     let live = pressure(f, &one);
     let waits = waits(f);
     // 32 vector registers.
-    let room = live <= if waits { 18 } else { 14 };
+    let room = live <= if waits { 18 } else { 14 } || !waits && two_slices_from_memory(f, &one);
     // Two vectors hide each other's latency, but behind a barrier both are reloaded (tiled product of matrices: 260 us,
     // else 213).
     let slack = if waits { 4 } else { 5 };
@@ -520,38 +519,4 @@ fn one_by_one_pays(f: &Func, g: Geometry, assumed: &Assumptions) -> bool {
         thread += turns * scalar / if divergence.masked[b] && !uneven { 2 } else { 1 };
     }
     group > thread * lanes
-}
-
-/// Most vector registers that one slice needs at once, in loops if there are any.
-fn pressure(f: &Func, divergence: &Divergence) -> u32 {
-    let weight = |v: u32| {
-        if divergence.of[v as usize] != Variance::Varying || f.leaf(v) {
-            return 0;
-        }
-        if f.insts[v as usize].kind == ptx_isa::Kind::D { 2 } else { 1 }
-    };
-    let live = Liveness::new(f);
-    let sum = |now: &BitSet| now.ones().map(|v| weight(v as u32)).sum::<u32>();
-    let most: Vec<u32> = (0..f.blocks.len())
-        .map(|b| {
-            let mut now = live.end(f, b as u32);
-            let mut most = sum(&now);
-            for v in f.blocks[b].insts.iter().rev() {
-                live::step(f, *v, &mut now);
-                most = most.max(sum(&now));
-            }
-            most
-        })
-        .collect();
-    let mut inside: Vec<usize> = f
-        .loops()
-        .into_iter()
-        .filter(|l| l.nodes.len() <= 12)
-        .flat_map(|l| l.nodes)
-        .map(|b| b as usize)
-        .collect();
-    if inside.is_empty() {
-        inside = (0..f.blocks.len()).collect();
-    }
-    inside.into_iter().map(|b| most[b]).max().unwrap_or(0)
 }

@@ -2,7 +2,8 @@
 //!
 //! A compiled block runs its groups one after the other, so that a loop which waits for another group would wait for
 //! ever. Whether a loop waits is seen in what ends it:
-//! - Nothing that other threads write decides on it: it counts, and ends by itself.
+//! - Nothing that other threads write decides on it: it counts, and ends by itself. So does one that counts by one
+//!   while it is below a bound, even if it reads that anew each turn.
 //! - It repeats a compare-and-swap with the value that was just seen. That fails only where another thread came
 //!   between, which then got on: the loop ends while lanes take turns.
 //! - It adds a number above zero to words that nothing in it lowers: it takes tickets, or counts.
@@ -126,8 +127,46 @@ impl<'a> Turn<'a> {
     /// Whether no other thread has a say in when the loop ends.
     fn ends_by_itself(&self) -> bool {
         let mut exits = self.exits().peekable();
-        exits.peek().is_some()
-            && exits.all(|(b, v)| !self.shared[v as usize] && (!self.parted || self.always(b)))
+        let own = exits.peek().is_some()
+            && exits.all(|(b, v)| !self.shared[v as usize] && (!self.parted || self.always(b)));
+        own || self.exits().any(|(b, v)| self.always(b) && self.counts_to_any_end(b, v))
+    }
+
+    /// Whether condition `v` of block `b` ends the loop at some time, whatever others write: it goes on only while a word
+    /// that each turn raises by one is below another one, which no word is when it is the largest; or the other way
+    /// round.
+    fn counts_to_any_end(&self, b: BlockId, v: Val) -> bool {
+        let Term::Br(_, negated, yes, _) = self.f.blocks[b as usize].term else { return false };
+        let i = &self.f.insts[v as usize];
+        let &[x, y] = &i.args[..] else { return false };
+        let (below, above) = match (i.op, self.inside(yes) != negated) {
+            (Op::Pure(Pure::LtUW | Pure::LtSW, _), true) => (x, y),
+            (Op::Pure(Pure::LeUW | Pure::LeSW, _), false) => (y, x),
+            _ => return false,
+        };
+        self.counts(below, 1) || self.counts(above, u64::from(u32::MAX))
+    }
+
+    /// Whether `v` is a word to which each turn adds the constant `step`, before the addition or behind it.
+    fn counts(&self, v: Val, step: u64) -> bool {
+        let adds = |sum: Val, phi: Val| {
+            let i = &self.f.insts[sum as usize];
+            let is_step = |v: Val| self.f.as_const(v) == Some(step);
+            let args = match (i.op, &i.args[..]) {
+                (Op::Pure(Pure::AddW, _), &[a, b]) => [a, b],
+                _ => return false,
+            };
+            args[0] == phi && is_step(args[1]) || args[1] == phi && is_step(args[0])
+        };
+        let head = &self.f.blocks[self.around.header as usize];
+        head.insts.iter().any(|&phi| {
+            let i = &self.f.insts[phi as usize];
+            let raised = || {
+                let mut turns = head.preds.iter().zip(&i.args).filter(|(p, _)| self.inside(**p));
+                turns.all(|(_, next)| adds(*next, phi))
+            };
+            i.op == Op::Phi && (v == phi || adds(v, phi)) && raised()
+        })
     }
 
     /// Whether programs wait for others through such an effect: it is ordered, or changes what it reads.

@@ -226,6 +226,35 @@ fn loops_that_count_do_not_wait() {
 }
 
 #[test]
+fn loops_that_count_to_an_end_read_anew_do_not_wait() {
+    // Each turn asks in one word and learns the end from another.
+    let to_end = "mov.u32 %r5, 0; add.s64 %rd4, %rd1, 4000; mov.u32 %r8, 0;
+        L: atom.global.add.u32 %r7, [%rd3], %r5; setp.ne.u32 %p2, %r7, 4; @%p2 bra N; add.u32 %r8, %r8, 3; N:
+        add.u32 %r5, %r5, 1; ld.global.u32 %r6, [%rd4]; setp.lt.u32 %p1, %r5, %r6; @%p1 bra L;
+        st.global.u32 [%rd3], %r8;";
+    run_without_waiting(to_end, 2, 64);
+    let before = to_end
+        .replace("add.u32 %r5, %r5, 1;", "")
+        .replace("setp.lt.u32 %p1, %r5, %r6;", "setp.lt.s32 %p1, %r5, %r6; add.u32 %r5, 1, %r5;");
+    run_without_waiting(&before, 2, 64);
+    let down = to_end
+        .replace("mov.u32 %r5, 0;", "mov.u32 %r5, 9;")
+        .replace("%r5, %r5, 1;", "%r5, %r5, -1;");
+    run_without_waiting(
+        &down.replace("setp.lt.u32 %p1, %r5, %r6; @%p1", "setp.le.s32 %p1, %r5, %r6; @!%p1"),
+        2,
+        64,
+    );
+    // Where it stays below an end it may pass it, or never reach it, or not count in each turn.
+    assert!(waits(&to_end.replace("setp.lt.u32 %p1, %r5, %r6;", "setp.le.u32 %p1, %r5, %r6;")));
+    assert!(waits(&to_end.replace("%r5, %r5, 1;", "%r5, %r5, 2;")));
+    assert!(waits(&to_end.replace("%r5, %r5, 1;", "%r5, %r5, %r6;")));
+    assert!(waits(&to_end.replace("setp.lt.u32 %p1, %r5, %r6;", "setp.ne.u32 %p1, %r5, %r6;")));
+    assert!(waits(&to_end.replace("add.u32 %r5, %r5, 1;", "@%p2 add.u32 %r5, %r5, 1;")));
+    assert!(waits(&down));
+}
+
+#[test]
 fn who_waits_for_ever_is_stopped() {
     let body = "L: atom.global.cas.b32 %r5, [%rd1], 99, 98; setp.ne.u32 %p1, %r5, 99; @%p1 bra L;";
     let case = case("sm_70", body, 1, 64);

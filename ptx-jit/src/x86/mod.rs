@@ -9,12 +9,14 @@
 //! | `select`, `blocks` | what instructions can take from where; blocks |
 //! | `scalars`, `integers`, `scalar_memory`, `compare`, `conditions`, `casts` | instructions on scalars and masks |
 //! | `vectors`, `lanes`, `word_select`, `word_memory` | instructions on vectors |
+//! | `bitwise` | bitwise operations that are one instruction |
 //! | `sequences`, `vector_masks` | what takes several instructions with 256 bits; masks that are vectors |
 //! | `inst`, `registers` | what the allocator of registers reads |
 //! | `assemble` | machine code |
 //! | `thunk` | calls that keep all registers |
 
 mod assemble;
+mod bitwise;
 mod blocks;
 mod casts;
 mod compare;

@@ -54,6 +54,9 @@ impl Selector<'_> {
             return Err(format!("{op} of {ty}"));
         }
         let d = self.reg(r);
+        if self.one_of_several(r, d) {
+            return Ok(());
+        }
         let to = Operand::Def(d, self.target.whole);
         match *data {
             InstructionData::UnaryConst { .. } => self.load_constant(r, d)?,

@@ -36,6 +36,51 @@ const WORDS: &[OnWords] = &[
         },
         |[x, y, _]| !x & y,
     ),
+    (
+        "!(x ^ y)",
+        |b, [x, y, _]| {
+            let r = b.ins().bxor(x, y);
+            b.ins().bnot(r)
+        },
+        |[x, y, _]| !(x ^ y),
+    ),
+    (
+        "parity",
+        |b, [x, y, z]| {
+            let r = b.ins().bxor(x, y);
+            b.ins().bxor(r, z)
+        },
+        |[x, y, z]| x ^ y ^ z,
+    ),
+    (
+        "majority",
+        |b, [x, y, z]| {
+            let all = [b.ins().band(x, y), b.ins().band(x, z), b.ins().band(y, z)];
+            let r = b.ins().bor(all[0], all[1]);
+            b.ins().bor(r, all[2])
+        },
+        |[x, y, z]| x & y | x & z | y & z,
+    ),
+    (
+        "z ^ x & (y ^ z)",
+        |b, [x, y, z]| {
+            let r = b.ins().bxor(y, z);
+            let r = b.ins().band(x, r);
+            b.ins().bxor(z, r)
+        },
+        |[x, y, z]| z ^ x & (y ^ z),
+    ),
+    (
+        "y ^ (x | !z), and the complement",
+        |b, [x, y, z]| {
+            let not = b.ins().bnot(z);
+            let r = b.ins().bor(x, not);
+            let r = b.ins().bxor(y, r);
+            let sum = b.ins().iadd(r, not);
+            b.ins().bxor(sum, z)
+        },
+        |[x, y, z]| (y ^ (x | !z)).wrapping_add(!z) ^ z,
+    ),
     ("ishl 5", |b, [x, ..]| shifted(b, x, 5, 0), |[x, ..]| x << 5),
     ("ushr 7", |b, [x, ..]| shifted(b, x, 7, 1), |[x, ..]| x >> 7),
     ("sshr 31", |b, [x, ..]| shifted(b, x, 31, 2), |[x, ..]| (x as i32 >> 31) as u32),
@@ -220,6 +265,15 @@ const LONGS: &[OnLongs] = &[
     ("imul", |b, [x, y, _]| b.ins().imul(x, y), |[x, y, _]| x.wrapping_mul(y)),
     ("bnot", |b, [x, ..]| b.ins().bnot(x), |[x, ..]| !x),
     ("ineg", |b, [x, ..]| b.ins().ineg(x), |[x, ..]| x.wrapping_neg()),
+    (
+        "!x & y ^ z",
+        |b, [x, y, z]| {
+            let not = b.ins().bnot(x);
+            let r = b.ins().band(not, y);
+            b.ins().bxor(r, z)
+        },
+        |[x, y, z]| !x & y ^ z,
+    ),
     ("umax", |b, [x, y, _]| b.ins().umax(x, y), |[x, y, _]| x.max(y)),
     ("smin", |b, [x, y, _]| b.ins().smin(x, y), |[x, y, _]| (x as i64).min(y as i64) as u64),
     ("umin", |b, [x, y, _]| b.ins().umin(x, y), |[x, y, _]| x.min(y)),

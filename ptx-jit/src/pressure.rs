@@ -1,0 +1,84 @@
+//! How many vector registers a kernel needs at once.
+
+use flow::{BitSet, Loop};
+
+use crate::divergence::Divergence;
+use crate::ir::{Func, Op, Val};
+use crate::live::{self, Liveness};
+use crate::variance::Variance;
+
+/// Most blocks of a loop that counts as one in which registers matter.
+const LARGE: usize = 12;
+
+/// Loops in which registers matter.
+fn loops(f: &Func) -> Vec<Loop> {
+    f.loops().into_iter().filter(|l| l.nodes.len() <= LARGE).collect()
+}
+
+/// Most vector registers that one slice needs at once, in loops if there are any.
+pub(crate) fn pressure(f: &Func, divergence: &Divergence) -> u32 {
+    let most = most_live(f, divergence, |_| true);
+    let inside = loops(f).into_iter().flat_map(|l| l.nodes).map(|b| most[b as usize]).max();
+    inside.or_else(|| most.iter().copied().max()).unwrap_or(0)
+}
+
+/// Whether two slices are worth it although 32 registers do not hold both: what the loops compute fits, and what they only
+/// read is little beside what they do, so that it may lie in memory.
+pub(crate) fn two_slices_from_memory(f: &Func, divergence: &Divergence) -> bool {
+    /// Vectors that the loops may compute at once, of one slice.
+    const MADE: u32 = 12;
+    /// Instructions for each vector that is loaded again in each turn.
+    const WORK: u32 = 8;
+    let loops = loops(f);
+    let all = most_live(f, divergence, |_| true);
+    let fits = |around: &Loop| {
+        let (made, work) = computes(f, divergence, around);
+        let own = most_live(f, divergence, |v| made.contains(v as usize));
+        let most = |live: &[u32]| around.nodes.iter().map(|b| live[*b as usize]).max().unwrap_or(0);
+        let (own, all) = (most(&own), most(&all));
+        own <= MADE && work >= WORK * (all - own)
+    };
+    !loops.is_empty() && loops.iter().all(fits)
+}
+
+/// The values that a loop computes, and how many instructions on vectors a turn has.
+fn computes(f: &Func, divergence: &Divergence, around: &Loop) -> (BitSet, u32) {
+    let mut made = BitSet::with_capacity(f.insts.len());
+    let mut work = 0;
+    for &v in around.nodes.iter().flat_map(|b| &f.blocks[*b as usize].insts) {
+        made.insert(v as usize);
+        match f.insts[v as usize].op {
+            Op::Effect(e) => {
+                f.effects[e as usize].dst.iter().for_each(|d| made.insert(*d as usize))
+            }
+            Op::Pure(..) => work += weight(f, divergence, v),
+            _ => {}
+        }
+    }
+    (made, work)
+}
+
+/// Vector registers that one slice needs for a value.
+fn weight(f: &Func, divergence: &Divergence, v: Val) -> u32 {
+    if divergence.of[v as usize] != Variance::Varying || f.leaf(v) {
+        return 0;
+    }
+    if f.insts[v as usize].kind == ptx_isa::Kind::D { 2 } else { 1 }
+}
+
+/// Most vector registers that one slice needs at once in each block, for the values that count.
+fn most_live(f: &Func, divergence: &Divergence, counts: impl Fn(Val) -> bool) -> Vec<u32> {
+    let live = Liveness::new(f);
+    let weight = |v: Val| if counts(v) { weight(f, divergence, v) } else { 0 };
+    let sum = |now: &BitSet| now.ones().map(|v| weight(v as Val)).sum::<u32>();
+    let in_block = |b: usize| {
+        let mut now = live.end(f, b as u32);
+        let mut most = sum(&now);
+        for v in f.blocks[b].insts.iter().rev() {
+            live::step(f, *v, &mut now);
+            most = most.max(sum(&now));
+        }
+        most
+    };
+    (0..f.blocks.len()).map(in_block).collect()
+}

@@ -1,0 +1,113 @@
+//! Bitwise operations of three vectors at most as one instruction, which takes the table of the function.
+
+use cranelift_codegen::ir::{InstructionData, Opcode, Value};
+use regalloc2::VReg;
+
+use super::encodings::{Element, Operation as V};
+use super::inst::Operand;
+use super::select::Selector;
+
+/// What the instruction's three operands are in its table.
+const COLUMNS: [u8; 3] = [0xf0, 0xcc, 0xaa];
+
+/// A function of three values at most.
+struct Bitwise {
+    /// What it reads: one to three values.
+    leaves: Vec<Value>,
+    /// Values between that become part of it.
+    inner: Vec<Value>,
+}
+
+impl Selector<'_> {
+    /// The operation that `v` is, with its operands: one or two.
+    fn bitwise(&self, v: Value) -> Option<(Opcode, Value, Option<Value>)> {
+        match *self.data(self.def(v)?) {
+            InstructionData::Binary {
+                opcode: opcode @ (Opcode::Band | Opcode::Bor | Opcode::Bxor),
+                args: [x, y],
+            } => Some((opcode, self.root(x), Some(self.root(y)))),
+            InstructionData::Unary { opcode: Opcode::Bnot, arg } => {
+                Some((Opcode::Bnot, self.root(arg), None))
+            }
+            _ => None,
+        }
+    }
+
+    /// The function that `r` is of values that others need as well, or that are no bitwise operations.
+    fn function(&self, r: Value) -> Option<Bitwise> {
+        let mut all = Bitwise { leaves: vec![r], inner: Vec::new() };
+        let within = |v: Value| {
+            self.used_once(v)
+                && self.local(v)
+                && self.regs[v.as_u32() as usize].is_none()
+                && self.ty(v).bytes() == self.target.bytes
+        };
+        while let Some((n, leaves)) = all.leaves.iter().enumerate().find_map(|(n, v)| {
+            if *v != r && !within(*v) {
+                return None;
+            }
+            let (_, x, y) = self.bitwise(*v)?;
+            let mut leaves = all.leaves.clone();
+            leaves.remove(n);
+            for v in [x].into_iter().chain(y) {
+                if !leaves.contains(&v) {
+                    leaves.push(v);
+                }
+            }
+            // Only one operand can lie in memory.
+            let constants = leaves.iter().filter(|v| self.in_memory(**v)).count();
+            (leaves.len() <= COLUMNS.len() && constants <= 1).then_some((n, leaves))
+        }) {
+            all.inner.push(all.leaves[n]);
+            all.leaves = leaves;
+        }
+        (!all.inner.is_empty()).then_some(all)
+    }
+
+    /// The table of `v`, where `leaves` are the operands.
+    fn table(&self, v: Value, leaves: &[Value]) -> u8 {
+        if let Some(n) = leaves.iter().position(|leaf| *leaf == v) {
+            return COLUMNS[n];
+        }
+        match self.bitwise(v) {
+            Some((Opcode::Band, x, Some(y))) => self.table(x, leaves) & self.table(y, leaves),
+            Some((Opcode::Bor, x, Some(y))) => self.table(x, leaves) | self.table(y, leaves),
+            Some((Opcode::Bxor, x, Some(y))) => self.table(x, leaves) ^ self.table(y, leaves),
+            Some((_, x, _)) => !self.table(x, leaves),
+            None => 0,
+        }
+    }
+
+    /// Makes `r` in `d` by one instruction if that does the work of several; whether it did.
+    pub(super) fn one_of_several(&mut self, r: Value, d: VReg) -> bool {
+        let element = Element::of(self.ty(r));
+        if !self.has(V::Ternary, element) {
+            return false;
+        }
+        let Some(Bitwise { mut leaves, inner }) = self.function(r) else { return false };
+        let complement = matches!(self.bitwise(r), Some((Opcode::Band, x, Some(y)))
+            if leaves.len() == 2 && inner.len() == 2 && self.and_not(x, y).is_some());
+        if inner.len() < 2 || complement {
+            return false;
+        }
+        // The first operand is overwritten: best what nothing reads later. The last one may lie in memory.
+        let unread = |v: &Value| self.local(*v) && self.regs[v.as_u32() as usize].is_none();
+        leaves.sort_by_key(|v| if self.in_memory(*v) { 2 } else { u8::from(!unread(v)) });
+        // With fewer values the first one comes several times.
+        while leaves.len() < COLUMNS.len() {
+            leaves.insert(0, leaves[0]);
+        }
+        let table = self.table(r, &leaves);
+        let z = self.lanes(leaves[2], element.bytes());
+        let (x, y) = (self.reg(leaves[0]), self.z(leaves[1]));
+        let code = self.code(V::Ternary, element);
+        let to = Operand::Both(d, x, self.target.whole);
+        self.emit(code, &[to, y, z, Operand::Imm(table.into())]);
+        true
+    }
+
+    /// Whether a value is a constant that is in no register.
+    fn in_memory(&self, v: Value) -> bool {
+        self.regs[v.as_u32() as usize].is_none() && self.bytes(v).is_some()
+    }
+}
