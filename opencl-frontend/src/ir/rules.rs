@@ -202,9 +202,10 @@ fn sum_of_sum(build: &mut Builder<'_>, b: Binary) -> Option<Val> {
     Some(build.bin(Add, z, sum, b.ty, if same_sign { b.flags & inner_flags } else { 0 }))
 }
 
-/// `(z + d) << c`, for addresses.
+/// `(z + d) << c`, for addresses. Elements are seldom larger than 256 bytes, and a shift by more is mostly half of a
+/// rotation, whose other half stays as it is.
 fn shift_of_sum(build: &mut Builder<'_>, b: Binary) -> Option<Val> {
-    let (c, z, d) = inner(build, b, Add).filter(|(c, ..)| b.ty == Ty::I64 && *c < 64)?;
+    let (c, z, d) = inner(build, b, Add).filter(|(c, ..)| b.ty == Ty::I64 && *c <= 8)?;
     let moved = build.bin(Shl, z, b.y, b.ty, 0);
     let shifted = build.constant(b.ty, d << c);
     Some(build.bin(Add, moved, shifted, b.ty, 0))

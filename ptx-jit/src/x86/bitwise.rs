@@ -1,4 +1,4 @@
-//! Bitwise operations of three vectors at most as one instruction, which takes the table of the function.
+//! Bitwise operations of three vectors at most as one instruction, which takes the table of the function; rotations.
 
 use cranelift_codegen::ir::{InstructionData, Opcode, Value};
 use regalloc2::VReg;
@@ -19,8 +19,51 @@ struct Bitwise {
 }
 
 impl Selector<'_> {
-    /// The operation that `v` is, with its operands: one or two.
+    /// What `v` is rotated from, and by how many bits to the left, if it is made of two shifts.
+    fn rotation(&self, v: Value) -> Option<(Value, i64)> {
+        let InstructionData::Binary {
+            opcode: Opcode::Bor | Opcode::Bxor | Opcode::Iadd,
+            args: [x, y],
+        } = *self.data(self.def(v)?)
+        else {
+            return None;
+        };
+        let bits = i64::from(self.ty(v).lane_bits());
+        let shifted = |v: Value, way: Opcode| {
+            // In lanes of another width it would be another rotation.
+            let v = self.f.dfg.resolve_aliases(v);
+            match *self.data(self.def(v)?) {
+                InstructionData::Binary { opcode, args: [x, n] } if opcode == way => {
+                    Some((self.root(x), self.number(n)? & (bits - 1)))
+                }
+                _ => None,
+            }
+        };
+        let both = |x: Value, y: Value| {
+            let (from, left) = shifted(x, Opcode::Ishl)?;
+            (shifted(y, Opcode::Ushr)? == (from, bits - left) && left > 0).then_some((from, left))
+        };
+        both(x, y).or_else(|| both(y, x))
+    }
+
+    /// Makes `r` in `d` by a rotation, if it is one; whether it did.
+    pub(super) fn one_rotation(&mut self, r: Value, d: VReg) -> bool {
+        let element = Element::of(self.ty(r));
+        if !self.has(V::RotateBy, element) {
+            return false;
+        }
+        let Some((x, n)) = self.rotation(r) else { return false };
+        let x = self.lanes(x, element.bytes());
+        let code = self.code(V::RotateBy, element);
+        self.emit(code, &[Operand::Def(d, self.target.whole), x, Operand::Imm(n)]);
+        true
+    }
+
+    /// The operation that `v` is, with its operands: one or two. Rotations are none.
     fn bitwise(&self, v: Value) -> Option<(Opcode, Value, Option<Value>)> {
+        if self.rotation(v).is_some() {
+            return None;
+        }
         match *self.data(self.def(v)?) {
             InstructionData::Binary {
                 opcode: opcode @ (Opcode::Band | Opcode::Bor | Opcode::Bxor),

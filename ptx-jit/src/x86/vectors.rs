@@ -54,7 +54,7 @@ impl Selector<'_> {
             return Err(format!("{op} of {ty}"));
         }
         let d = self.reg(r);
-        if self.one_of_several(r, d) {
+        if self.one_rotation(r, d) || self.one_of_several(r, d) {
             return Ok(());
         }
         let to = Operand::Def(d, self.target.whole);

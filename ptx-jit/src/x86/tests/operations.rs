@@ -37,6 +37,18 @@ const WORDS: &[OnWords] = &[
         |[x, y, _]| !x & y,
     ),
     (
+        "shifts that rotate",
+        |b, [x, y, z]| {
+            let parts = [shifted(b, x, 11, 0), shifted(b, x, 21, 1)];
+            let others = [shifted(b, y, 11, 0), shifted(b, y, 20, 1)];
+            let r = b.ins().bor(parts[1], parts[0]);
+            let s = b.ins().bor(others[0], others[1]);
+            let r = b.ins().bxor(r, z);
+            b.ins().bxor(r, s)
+        },
+        |[x, y, z]| x.rotate_left(11) ^ z ^ (y << 11 | y >> 20),
+    ),
+    (
         "!(x ^ y)",
         |b, [x, y, _]| {
             let r = b.ins().bxor(x, y);
@@ -265,6 +277,18 @@ const LONGS: &[OnLongs] = &[
     ("imul", |b, [x, y, _]| b.ins().imul(x, y), |[x, y, _]| x.wrapping_mul(y)),
     ("bnot", |b, [x, ..]| b.ins().bnot(x), |[x, ..]| !x),
     ("ineg", |b, [x, ..]| b.ins().ineg(x), |[x, ..]| x.wrapping_neg()),
+    (
+        "shifts that rotate",
+        |b, [x, _, z]| {
+            let (left, right) = (shifted(b, x, 50, 0), shifted(b, x, 14, 1));
+            let (up, down) = (shifted(b, x, 1, 0), shifted(b, x, 63, 1));
+            let r = b.ins().bor(left, right);
+            let s = b.ins().bxor(down, up);
+            let r = b.ins().bxor(r, z);
+            b.ins().bxor(r, s)
+        },
+        |[x, _, z]| x.rotate_left(50) ^ z ^ x.rotate_left(1),
+    ),
     (
         "!x & y ^ z",
         |b, [x, y, z]| {
