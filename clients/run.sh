@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs the clients of docs/clients.md against the libraries of a build: clients/run.sh [target/release] [CLIENT...]
-# Clients: driver_api cuda_core nvcc tinygrad numba triton torch cutlass cccl taichi rust hashcat; all of them where none
-# is named. Needs Python 3.11, clang (for tinygrad's CPU device), g++ (for nvcc), cargo (for rust), hashcat and, the first
-# time, the network.
+# Clients: driver_api cuda_core nvcc tinygrad numba triton torch cutlass cccl taichi rust hashcat; all of them where
+# none is named. Needs Python 3.11, clang (for tinygrad's CPU device), g++ (for nvcc), cargo (for rust), hashcat and,
+# the first time, the network.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")

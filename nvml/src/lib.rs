@@ -3,7 +3,8 @@
 //! PyTorch, Triton, schedulers and monitors ask it how many devices there are, what they are called, how much memory
 //! they have and who uses it. No answer initialises CUDA, so that a program may ask first and fork afterwards. What only
 //! hardware can measure (temperature, power, utilisation, error counters, links) is `NVML_ERROR_NOT_SUPPORTED`, as on
-//! boards without the sensor, and so is all else: every function is exported, as programs end on a name that is missing.
+//! boards without the sensor, and so is all else: every function is exported, as programs end on a name that is
+//! missing.
 //!
 //! | module | what it does |
 //! | --- | --- |

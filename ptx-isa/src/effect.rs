@@ -438,6 +438,56 @@ pub enum Effect {
     Warp(WarpOp),
 }
 
+/// What an access of memory does.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Touches {
+    /// It reads.
+    Read,
+    /// It writes.
+    Write,
+    /// It is atomic.
+    Atomic(Scope),
+}
+
+/// What a load, a store or an atomic operation touches.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// Where.
+    pub place: MemoryPlace,
+    /// What it does.
+    pub touches: Touches,
+    /// Bytes of a lane.
+    pub bytes: u32,
+}
+
+impl Effect {
+    /// The access that it is; `None` for what touches no memory, or not by addresses of lanes.
+    pub fn access(&self) -> Option<Access> {
+        let mem = |m: &Mem, touches| Access {
+            place: m.place,
+            touches,
+            bytes: u32::from(m.bytes) * u32::from(m.count),
+        };
+        Some(match self {
+            Effect::Ld(m) => mem(m, Touches::Read),
+            Effect::St(m) => mem(m, Touches::Write),
+            Effect::Atom(a) => Access {
+                place: a.place,
+                touches: Touches::Atomic(a.scope),
+                bytes: u32::from(a.bytes) * u32::from(a.count).max(1),
+            },
+            Effect::Bar(_)
+            | Effect::Fence(_)
+            | Effect::AsyncGroup(_)
+            | Effect::Trap
+            | Effect::Brkpt
+            | Effect::Yield
+            | Effect::Sys(_)
+            | Effect::Warp(_) => return None,
+        })
+    }
+}
+
 /// A meaning that looks across lanes or into memory, as one function.
 #[derive(Copy, Clone)]
 pub struct WarpOp {

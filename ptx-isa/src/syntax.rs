@@ -27,8 +27,8 @@
 //! - `a*vec+`: as `a*vec`; where it is a scalar, ptxas takes the first element of a vector of two or four;
 //! - `a*!`: as `a*?`, but a vector even when it has one element;
 //! - `a*+`: a vector of at least as many elements as [`Row::counts`](crate::Row) says, of which the last ones are not
-//!   used; a scalar stands for a vector of one; `a*!+`: as `a*+`, but a vector even for one element; `a*~`: as `a*!+`, and
-//!   ptxas takes a scalar and passes over it;
+//!   used; a scalar stands for a vector of one; `a*!+`: as `a*+`, but a vector even for one element; `a*~`: as `a*!+`,
+//!   and ptxas takes a scalar and passes over it;
 //! - `[a]`: memory operand; `[a, b, c*?]`: compound memory operand, each part as above. Spaces among the modifiers
 //!   belong to the memory operands in their order, compound ones included;
 //! - `[a:.texref]`, `[a:.samplerref]`, `[a:.surfref]`: a variable of that kind, or a register that holds its handle,

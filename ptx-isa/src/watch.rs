@@ -4,7 +4,7 @@
 //! next) above [`SEGMENT`] bits that say who touched it last in that segment, and how.
 
 use crate::Space;
-use crate::effect::Scope;
+use crate::effect::Touches;
 
 /// Bits of a code below the number of its segment.
 pub const SEGMENT: u32 = 13;
@@ -31,17 +31,6 @@ pub struct Now {
     pub segment: u32,
 }
 
-/// What an access does.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Touches {
-    /// It reads.
-    Read,
-    /// It writes.
-    Write,
-    /// It is atomic.
-    Atomic(Scope),
-}
-
 /// An access by threads of a block.
 #[derive(Debug)]
 pub struct Touch<'a> {
@@ -66,8 +55,8 @@ pub struct Touch<'a> {
 /// The cells of a range of memory.
 #[derive(Copy, Clone, Debug)]
 pub struct CellsAt {
-    /// Host address of the first one, of 4 bytes for each 4 bytes of memory; 0: nobody wants to know of accesses by this
-    /// instruction.
+    /// Host address of the first one, of 4 bytes for each 4 bytes of memory; 0: nobody wants to know of accesses by
+    /// this instruction.
     pub host: u64,
     /// A smaller code is of something that nobody has written; 0: all was written.
     pub first: u32,

@@ -22,8 +22,8 @@ pub(crate) fn pressure(f: &Func, divergence: &Divergence) -> u32 {
     inside.or_else(|| most.iter().copied().max()).unwrap_or(0)
 }
 
-/// Whether two slices are worth it although 32 registers do not hold both: what the loops compute fits, and what they only
-/// read is little beside what they do, so that it may lie in memory.
+/// Whether two slices are worth it although 32 registers do not hold both: what the loops compute fits, and what they
+/// only read is little beside what they do, so that it may lie in memory.
 pub(crate) fn two_slices_from_memory(f: &Func, divergence: &Divergence) -> bool {
     /// Vectors that the loops may compute at once, of one slice.
     const MADE: u32 = 12;

@@ -1,44 +1,15 @@
 //! Reads of shared memory that race with nothing, whatever their addresses are.
 //!
 //! Threads of a block that come to the same barrier all go on from there at once, and nothing of what they do before
-//! the next barrier is ordered. So a read races only with writes that threads can come to from a barrier from which they
-//! come to the read, both without another barrier. Where there is none, nobody need look at the read.
+//! the next barrier is ordered. So a read races only with writes that threads can come to from a barrier from which
+//! they come to the read, both without another barrier. Where there is none, nobody need look at the read.
 
 use std::collections::HashSet;
 
 use ptx_isa::Space;
-use ptx_isa::effect::Effect;
+use ptx_isa::effect::Touches;
 
 use crate::ir::{BlockId, Func, Op, Term};
-
-/// What an effect does to shared memory.
-#[derive(Copy, Clone, PartialEq, Eq)]
-enum Does {
-    Nothing,
-    Reads,
-    /// Or anything that is not known.
-    Writes,
-}
-
-fn does(effect: &Effect) -> Does {
-    match effect {
-        Effect::Ld(m) if m.place.space == Space::Shared => Does::Reads,
-        Effect::St(m) if matches!(m.place.space, Space::Shared | Space::Generic) => Does::Writes,
-        Effect::Atom(a) if matches!(a.place.space, Space::Shared | Space::Generic) => Does::Writes,
-        // What other instructions do to memory ends a launch that is watched.
-        Effect::Ld(_)
-        | Effect::St(_)
-        | Effect::Atom(_)
-        | Effect::Bar(_)
-        | Effect::Fence(_)
-        | Effect::AsyncGroup(_)
-        | Effect::Trap
-        | Effect::Brkpt
-        | Effect::Yield
-        | Effect::Sys(_)
-        | Effect::Warp(_) => Does::Nothing,
-    }
-}
 
 /// Those reads, by effect.
 pub(crate) fn unraced(f: &Func) -> HashSet<u32> {
@@ -64,10 +35,14 @@ pub(crate) fn unraced(f: &Func) -> HashSet<u32> {
                 continue;
             }
             for e in effects(b) {
-                match does(&f.effects[e as usize].effect) {
-                    Does::Nothing => {}
-                    Does::Reads => here.push(e),
-                    Does::Writes => writes = true,
+                // What other instructions do to memory ends a launch that is watched.
+                let Some(access) = f.effects[e as usize].effect.access() else { continue };
+                match (access.touches, access.place.space) {
+                    (Touches::Read, Space::Shared) => here.push(e),
+                    (Touches::Write | Touches::Atomic(_), Space::Shared | Space::Generic) => {
+                        writes = true
+                    }
+                    _ => {}
                 }
             }
             let block = &f.blocks[b as usize];

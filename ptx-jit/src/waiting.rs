@@ -132,9 +132,9 @@ impl<'a> Turn<'a> {
         own || self.exits().any(|(b, v)| self.always(b) && self.counts_to_any_end(b, v))
     }
 
-    /// Whether condition `v` of block `b` ends the loop at some time, whatever others write: it goes on only while a word
-    /// that each turn raises by one is below another one, which no word is when it is the largest; or the other way
-    /// round.
+    /// Whether condition `v` of block `b` ends the loop at some time, whatever others write: it goes on only while a
+    /// word that each turn raises by one is below another one, which no word is when it is the largest; or the other
+    /// way round.
     fn counts_to_any_end(&self, b: BlockId, v: Val) -> bool {
         let Term::Br(_, negated, yes, _) = self.f.blocks[b as usize].term else { return false };
         let i = &self.f.insts[v as usize];

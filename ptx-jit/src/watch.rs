@@ -1,34 +1,13 @@
 //! What of compiled code is told to its watcher.
 
 use ptx_isa::Space;
-use ptx_isa::effect::{Atom, Effect, Fault, Mem, window};
-use ptx_isa::watch::{CellsAt, Now, Touch, Touches};
+use ptx_isa::effect::{Access, Fault, window};
+use ptx_isa::watch::{CellsAt, Now, Touch};
 
 use crate::ctx::{DONE, Site};
 use crate::device::Stop;
 use crate::entry::Slow;
 use crate::worker::Worker;
-
-/// What the instruction is told as.
-fn told(effect: &Effect) -> Option<(Touches, Space, u32)> {
-    let bytes = |m: &Mem| u32::from(m.bytes) * u32::from(m.count);
-    Some(match effect {
-        Effect::Ld(m) => (Touches::Read, m.place.space, bytes(m)),
-        Effect::St(m) => (Touches::Write, m.place.space, bytes(m)),
-        Effect::Atom(a) => {
-            let Atom { place, bytes, count, scope, .. } = a;
-            (Touches::Atomic(*scope), place.space, u32::from(*bytes) * u32::from(*count).max(1))
-        }
-        Effect::Bar(_)
-        | Effect::Fence(_)
-        | Effect::AsyncGroup(_)
-        | Effect::Trap
-        | Effect::Brkpt
-        | Effect::Yield
-        | Effect::Sys(_)
-        | Effect::Warp(_) => return None,
-    })
-}
 
 fn no(lane: usize) -> Fault {
     Fault::Stopped { lane: lane as u8, message: String::new() }
@@ -42,16 +21,11 @@ impl Worker<'_> {
         }
         let kernel = self.kernel;
         let info = &kernel.needs.effects[e];
-        let Some((touches, space, bytes)) = told(&info.effect) else { return Ok(()) };
+        let Some(Access { place, touches, bytes }) = info.effect.access() else { return Ok(()) };
+        let space = place.space;
         if !matches!(space, Space::Global | Space::Shared | Space::Generic) {
             return Ok(());
         }
-        let (Effect::Ld(Mem { place, .. })
-        | Effect::St(Mem { place, .. })
-        | Effect::Atom(Atom { place, .. })) = &info.effect
-        else {
-            return Ok(());
-        };
         let width = kernel.geometry.width as usize;
         let mut lanes = 0;
         let mut addresses = [0; 32];

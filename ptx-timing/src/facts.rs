@@ -1,6 +1,6 @@
 //! What is known of an instruction while the rules of the assembler are applied.
 
-use ptx_isa::effect::{Cache, Effect};
+use ptx_isa::effect::{Access, Cache, Effect};
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
 use ptx_isa::types::Space as IsaSpace;
@@ -249,18 +249,7 @@ fn varies(register: Sreg) -> bool {
 
 /// Where a memory access goes; `base` is its address register.
 fn place_of(effect: &Effect, base: Option<Register>, source: Option<&V>) -> Option<AccessPlace> {
-    let (place, bytes) = match effect {
-        Effect::Ld(m) | Effect::St(m) => (m.place, u32::from(m.bytes) * u32::from(m.count)),
-        Effect::Atom(a) => (a.place, u32::from(a.bytes) * u32::from(a.count)),
-        Effect::Bar(_)
-        | Effect::Fence(_)
-        | Effect::AsyncGroup(_)
-        | Effect::Trap
-        | Effect::Brkpt
-        | Effect::Yield
-        | Effect::Sys(_)
-        | Effect::Warp(_) => return None,
-    };
+    let Access { place, bytes, .. } = effect.access()?;
     let fixed = source.and_then(|v| v.fixed()).unwrap_or(0) as i64;
     Some(AccessPlace { space: place.space, base, offset: place.offset.wrapping_add(fixed), bytes })
 }

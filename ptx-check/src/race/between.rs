@@ -144,7 +144,8 @@ impl Between {
 
     /// What was not checked, in words.
     pub(crate) fn note(&self) -> Option<&'static str> {
-        const UNKNOWN: &str = "races between launches were not looked for with those that ran before the program made its streams, with nothing between them and later work: PTXRUN_BACKEND=interp keeps them";
+        const UNKNOWN: &str = "races between launches were not looked for with those that ran before the \
+             program made its streams, with nothing between them and later work: PTXRUN_BACKEND=interp keeps them";
         if self.missed && self.unknown {
             return Some(UNKNOWN);
         }

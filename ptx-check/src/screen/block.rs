@@ -6,8 +6,8 @@ use std::sync::PoisonError;
 
 use ptx_interp::Access;
 use ptx_isa::Space;
-use ptx_isa::effect::{Scope, window};
-use ptx_isa::watch::{CellsAt, Now, Touch, Touches};
+use ptx_isa::effect::{Scope, Touches, window};
+use ptx_isa::watch::{CellsAt, Now, Touch};
 
 use super::cells::{Cells, Known, SEGMENTS, code, own};
 use super::{Global, Kept, Screening};
@@ -113,8 +113,8 @@ impl Screen<'_> {
         if wanted && written { 0 } else { self.kept.shared.0.as_mut_ptr() as u64 }
     }
 
-    /// The cells of `bytes` bytes of global memory from `at` on, which instruction `site` has touched; `None` where they
-    /// are not part of one allocation.
+    /// The cells of `bytes` bytes of global memory from `at` on, which instruction `site` has touched; `None` where
+    /// they are not part of one allocation.
     pub fn cells(&mut self, site: usize, at: u64, bytes: u64) -> Option<CellsAt> {
         let g = &mut self.kept.globals[*self.sites.get(site)?];
         if at < g.start || bytes > g.end - at {

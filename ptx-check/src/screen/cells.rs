@@ -1,10 +1,10 @@
 //! The last accesses to cells of memory, as far as it takes to be sure that there is no race.
 //!
-//! A cell is as large as the kernel's smallest access, at most 4 bytes. Its code says what was done to it last: in which
-//! *segment*, from one barrier of a block to the next, and by which thread. Segments of a host thread are numbered on and
-//! on, over blocks and launches, so that a comparison of codes says what of an earlier launch is, of another block, of
-//! this block before its last barrier, or of now. Compiled code reads and writes the codes of cells of 4 bytes itself,
-//! by the same rules ([`ptx_isa::watch`] has the numbers), and asks here where it is not sure.
+//! A cell is as large as the kernel's smallest access, at most 4 bytes. Its code says what was done to it last: in
+//! which *segment*, from one barrier of a block to the next, and by which thread. Segments of a host thread are
+//! numbered on and on, over blocks and launches, so that a comparison of codes says what of an earlier launch is, of
+//! another block, of this block before its last barrier, or of now. Compiled code reads and writes the codes of cells
+//! of 4 bytes itself, by the same rules ([`ptx_isa::watch`] has the numbers), and asks here where it is not sure.
 
 use ptx_isa::watch::{ATOMIC, BEFORE, FIELD, MANY, Now, SEGMENT, WRITTEN};
 

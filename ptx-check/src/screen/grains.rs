@@ -15,20 +15,7 @@ pub(super) fn effects(program: &Program) -> impl Iterator<Item = &Effect> {
 
 /// Whether an effect may reach global and shared memory.
 pub(super) fn is_generic(effect: &Effect) -> bool {
-    match effect {
-        Effect::Ld(Mem { place, .. }) | Effect::St(Mem { place, .. }) => {
-            place.space == Space::Generic
-        }
-        Effect::Atom(a) => a.place.space == Space::Generic,
-        Effect::Bar(_)
-        | Effect::Fence(_)
-        | Effect::AsyncGroup(_)
-        | Effect::Trap
-        | Effect::Brkpt
-        | Effect::Yield
-        | Effect::Sys(_)
-        | Effect::Warp(_) => false,
-    }
+    effect.access().is_some_and(|access| access.place.space == Space::Generic)
 }
 
 /// Bytes of a cell, in powers of two.

@@ -160,7 +160,8 @@ impl<'a> Screening<'a> {
         2 << self.grains.global
     }
 
-    /// Whether the cells of shared, and of global memory have 4 bytes for each 4 bytes of it, so that code can find them.
+    /// Whether the cells of shared, and of global memory have 4 bytes for each 4 bytes of it, so that code can find
+    /// them.
     pub fn by_words(kernel: &Kernel) -> [bool; 2] {
         let whole = |grain: fn(Grains) -> u32| grains(kernel.program()).map(grain) == Some(2);
         [whole(|g| g.shared), whole(|g| g.global)]

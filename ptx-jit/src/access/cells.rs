@@ -7,7 +7,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I32, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
-use ptx_isa::effect::{Cache, Effect, Mem, MemoryPlace, Order, Scope};
+use ptx_isa::effect::{Cache, Mem, MemoryPlace, Order, Scope, Touches};
 use ptx_isa::watch::{BEFORE, MANY, Now, WRITTEN};
 use ptx_isa::{Kind, Space};
 
@@ -81,18 +81,10 @@ pub(super) fn guard(
     (bytes, tracked): (u64, Tracked),
     slow: Block,
 ) {
-    let does = match &g.f.effects[e as usize].effect {
-        Effect::St(_) => Does::Writes,
-        Effect::Atom(_) => Does::Updates,
-        Effect::Ld(_)
-        | Effect::Bar(_)
-        | Effect::Fence(_)
-        | Effect::AsyncGroup(_)
-        | Effect::Trap
-        | Effect::Brkpt
-        | Effect::Yield
-        | Effect::Sys(_)
-        | Effect::Warp(_) => Does::Reads,
+    let does = match g.f.effects[e as usize].effect.access().map(|access| access.touches) {
+        Some(Touches::Write) => Does::Writes,
+        Some(Touches::Atomic(_)) => Does::Updates,
+        Some(Touches::Read) | None => Does::Reads,
     };
     let (cells, done) = if_wanted(g, e, place);
     let site = site_of(g, e);

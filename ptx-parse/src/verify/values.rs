@@ -176,9 +176,9 @@ impl Verifier<'_> {
         Ok(Operand::Vector(first..first + items.len() as u32))
     }
 
-    /// What the elements of a vector must be, once it is known that they go together: neighbours are of one kind, or one
-    /// of them has no type (`.b32`); registers are as wide as the first element if that is one. A register without a type
-    /// leaves the vector without one, so that its elements may have any.
+    /// What the elements of a vector must be, once it is known that they go together: neighbours are of one kind, or
+    /// one of them has no type (`.b32`); registers are as wide as the first element if that is one. A register without
+    /// a type leaves the vector without one, so that its elements may have any.
     fn element(&mut self, element: Spec, items: &[AstOperand]) -> Fit<Spec> {
         let mut first = None;
         let mut before: Option<Ty> = None;
