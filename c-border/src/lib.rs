@@ -13,12 +13,14 @@
 //! | [`raw`] | memory of the caller, and its way to a device |
 //! | [`callback`] | functions of the host program |
 //! | [`error`] | why an argument was refused |
+//! | [`ending`] | the end of the process |
 //! | `interrupt` | Ctrl-C while a kernel runs |
 //! | [`guard`] | the body of an exported function: a panic becomes a code |
 //! | [`reserve`] | memory for the time when the host has none |
 
 pub mod answer;
 pub mod callback;
+pub mod ending;
 pub mod error;
 pub mod guard;
 pub mod input;

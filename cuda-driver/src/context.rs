@@ -41,6 +41,8 @@ pub struct Context {
     streams: Mutex<Vec<Weak<dyn Member>>>,
     /// Work of streams that are destroyed, and whether the legacy stream waits for it.
     left: Mutex<Vec<(Ticket, bool)>>,
+    /// Texture and surface objects that the program has, and the functions that made them.
+    objects: Mutex<BTreeMap<u64, &'static str>>,
     range: AddressRange,
 }
 
@@ -188,6 +190,7 @@ impl Context {
             legacy: OnceLock::new(),
             streams: Mutex::default(),
             left: Mutex::default(),
+            objects: Mutex::default(),
             range,
         }))
     }
@@ -285,6 +288,11 @@ impl Context {
     /// Marks it as ended; whether it was already.
     pub fn set_destroyed(&self) -> bool {
         self.destroyed.swap(true, Ordering::Relaxed)
+    }
+
+    /// Texture and surface objects that the program has, and the functions that made them.
+    pub fn objects(&self) -> MutexGuard<'_, BTreeMap<u64, &'static str>> {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The allocation that holds an address.

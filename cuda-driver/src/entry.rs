@@ -6,7 +6,7 @@ use c_border::reserve::is_short;
 use c_border::{PointerError, guarded};
 
 use crate::error::{Error, Result};
-use crate::log;
+use crate::{handles, log};
 
 impl From<PointerError> for Error {
     fn from(error: PointerError) -> Error {
@@ -35,13 +35,14 @@ fn wants_memory(symbol: &str) -> bool {
 }
 
 /// Runs the body of an exported function.
-pub fn code(symbol: &str, per_thread: bool, body: impl FnOnce() -> Result) -> u32 {
-    let before = PER_THREAD.replace(per_thread);
+pub fn code(symbol: &'static str, per_thread: bool, body: impl FnOnce() -> Result) -> u32 {
+    let before = (PER_THREAD.replace(per_thread), handles::runs(symbol));
     let outcome = guarded(
         || if is_short() && wants_memory(symbol) { Err(Error::OutOfMemory) } else { body() },
         Err(Error::Unknown),
     );
-    PER_THREAD.set(before);
+    PER_THREAD.set(before.0);
+    handles::runs(before.1);
     match outcome {
         Ok(()) => 0,
         Err(error) => {

@@ -1,13 +1,20 @@
-//! Making and ending contexts, and the primary one. This knows everything that lives in a context.
+//! Making and ending contexts, and the primary one; what is left in them. This knows everything that lives in a context.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use c_border::ending;
+use ptx_runtime::check::{self, Left};
 
 use crate::context::{CONTEXTS, Context};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::event::EVENTS;
-use crate::pool::Pool;
+use crate::graph::{EXECS, GRAPHS};
+use crate::handles::Handles;
+use crate::module::MODULES;
+use crate::pool::{POOLS, Pool};
 use crate::stream::{self, STREAMS};
+use crate::texture::{ARRAYS, MIPMAPS};
 use crate::{memory, module, pool, texture, virtual_memory};
 
 /// A context under `handle`.
@@ -21,7 +28,13 @@ pub fn create(
     stream::add_legacy(&context);
     let pool = Pool::create(&context);
     *context.pools.lock().unwrap_or_else(PoisonError::into_inner) = [pool; 2];
-    CONTEXTS.bind(handle, Arc::clone(&context));
+    match primary {
+        true => CONTEXTS.bind(handle, Arc::clone(&context)),
+        false => CONTEXTS.give_as(handle, Arc::clone(&context)),
+    }
+    if context.device.is_checked() {
+        ending::at_end(end);
+    }
     virtual_memory::attach(&context)?;
     Ok(context)
 }
@@ -32,17 +45,69 @@ pub fn destroy(context: &Arc<Context>) {
         return;
     }
     context.synchronize();
+    check_leaks(context);
     CONTEXTS.remove(context.handle);
     STREAMS.remove_if(|s| std::ptr::eq(s.context.as_ptr(), Arc::as_ptr(context)));
     EVENTS.remove_if(|e| std::ptr::eq(e.context.as_ptr(), Arc::as_ptr(context)));
     module::forget(context);
     texture::forget(context);
     pool::forget(context);
-    context.device.check_leaks();
     let all = std::mem::take(&mut *context.allocations());
     for (address, allocation) in all {
         memory::release(context, address, &allocation);
     }
+}
+
+/// Objects that the program has not ended, those of a context.
+fn left(context: &Arc<Context>) -> Vec<Left> {
+    fn add<T>(
+        to: &mut Vec<Left>,
+        (kind, ender): (&'static str, &'static str),
+        all: &Handles<T>,
+        of: impl Fn(&T) -> bool,
+    ) {
+        to.extend(all.makers(of).into_iter().map(|maker| Left { kind, maker, ender }));
+    }
+    let here = |c: &Weak<Context>| std::ptr::eq(c.as_ptr(), Arc::as_ptr(context));
+    let mut all = Vec::new();
+    add(&mut all, ("stream", "cuStreamDestroy"), &STREAMS, |s| here(&s.context));
+    add(&mut all, ("event", "cuEventDestroy"), &EVENTS, |e| here(&e.context));
+    add(&mut all, ("module", "cuModuleUnload"), &MODULES, |m| here(&m.context));
+    add(&mut all, ("array", "cuArrayDestroy"), &ARRAYS, |a| here(&a.context));
+    add(&mut all, ("mipmapped array", "cuMipmappedArrayDestroy"), &MIPMAPS, |m| here(&m.context));
+    add(&mut all, ("memory pool", "cuMemPoolDestroy"), &POOLS, |p| here(&p.context));
+    all.extend(context.objects().values().map(|maker| match *maker {
+        "cuSurfObjectCreate" => {
+            Left { kind: "surface object", maker, ender: "cuSurfObjectDestroy" }
+        }
+        _ => Left { kind: "texture object", maker, ender: "cuTexObjectDestroy" },
+    }));
+    all
+}
+
+/// Looks for what the program and its kernels have left in a context.
+fn check_leaks(context: &Arc<Context>) {
+    if context.device.is_checked() {
+        context.device.check_leaks_and(&left(context));
+    }
+}
+
+/// The process ends: looks for what is left in contexts that live, and for what lives in none.
+fn end() {
+    if crate::driver::get().is_err() {
+        return;
+    }
+    let all = |kind, ender, makers: Vec<&'static str>| {
+        makers.into_iter().map(move |maker| Left { kind, maker, ender })
+    };
+    let contexts = all("context", "cuCtxDestroy", CONTEXTS.makers(|_| true));
+    let graphs = all("graph", "cuGraphDestroy", GRAPHS.makers(|_| true));
+    let executables = all("executable graph", "cuGraphExecDestroy", EXECS.makers(|_| true));
+    let outside: Vec<Left> = contexts.chain(graphs).chain(executables).collect();
+    for (_, context) in CONTEXTS.all() {
+        check_leaks(&context);
+    }
+    check::report_left(&outside);
 }
 
 struct Primary {

@@ -32,14 +32,14 @@ struct State {
 impl Pool {
     /// The default pool of a context.
     pub fn create(context: &Arc<Context>) -> usize {
-        Pool::with_limit(context, 0)
+        POOLS.add(Pool::new(context, 0))
     }
 
-    /// A pool of at most `limit` bytes.
-    pub fn with_limit(context: &Arc<Context>, limit: u64) -> usize {
+    /// A pool of at most `limit` bytes; 0: no limit of its own.
+    pub fn new(context: &Arc<Context>, limit: u64) -> Arc<Pool> {
         let settings = HashMap::from([(1, 1), (2, 1), (3, 1), (4, 0)]);
         let state = Mutex::new(State { settings, used: 0, high: 0 });
-        POOLS.add(Arc::new(Pool { context: Arc::downgrade(context), limit, state }))
+        Arc::new(Pool { context: Arc::downgrade(context), limit, state })
     }
 
     /// Accounts for an allocation that is to be made.

@@ -33,6 +33,7 @@ pub mod features;
 pub mod image;
 pub mod image_format;
 pub mod kernel;
+mod left;
 pub mod memory;
 mod moves;
 pub mod partition;

@@ -4,6 +4,7 @@
 //! loader reads. Handles that programs pass are looked up in a table, so a wrong one is an error code and never an
 //! access. An object lives as long as the program or another object holds it, and its handle is good that long.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
@@ -20,6 +21,15 @@ pub trait Object: Sized + Send + Sync + 'static {
     fn handle(&self) -> &Handle<Self>;
     /// The program has its first reference now, or no reference any more.
     fn held(&self, _: bool) {}
+}
+
+thread_local! {
+    static RUNNING: Cell<&'static str> = const { Cell::new("") };
+}
+
+/// The function of the API that the thread is in now, empty for none; the one before.
+pub fn runs(function: &'static str) -> &'static str {
+    RUNNING.replace(function)
 }
 
 /// What a handle points to.
@@ -46,6 +56,8 @@ struct Entry<T> {
     /// Held while the program has references.
     kept: Option<Arc<T>>,
     users: u32,
+    /// The function that gave it to the program.
+    maker: &'static str,
 }
 
 /// The handle of an object, if the program was given one.
@@ -94,9 +106,24 @@ pub fn publish<T: Object>(object: Arc<T>) -> usize {
     own.0.get_or_init(|| Box::new(Header { _table: TABLE.load(Ordering::Acquire) }));
     let handle = own.get();
     object.held(true);
-    let entry = Entry { object: Arc::downgrade(&object), kept: Some(object), users: 1 };
+    let entry = Entry {
+        object: Arc::downgrade(&object),
+        kept: Some(object),
+        users: 1,
+        maker: RUNNING.get(),
+    };
     T::registry().write().insert(handle, entry);
     handle
+}
+
+/// The functions that made those objects to which the program has references, an entry for each.
+pub fn makers<T: Object>() -> Vec<&'static str> {
+    T::registry().read().values().filter(|e| e.users > 0).map(|e| e.maker).collect()
+}
+
+/// Objects of a kind that live.
+pub fn all<T: Object>() -> Vec<Arc<T>> {
+    T::registry().read().values().filter_map(|e| e.object.upgrade()).collect()
 }
 
 /// The object of a handle.

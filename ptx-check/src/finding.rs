@@ -213,6 +213,35 @@ impl Finding {
     }
 }
 
+/// An object of the host's API that the program has not ended.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Left {
+    /// What it is, as people say it.
+    pub kind: &'static str,
+    /// The function that made it.
+    pub maker: &'static str,
+    /// The function that ends one.
+    pub ender: &'static str,
+}
+
+/// Findings about objects that are left: one for each kind and function that made them.
+pub fn left(objects: &[Left]) -> Vec<Finding> {
+    let mut counts = std::collections::BTreeMap::new();
+    for object in objects {
+        *counts.entry(object).or_insert(0u64) += 1;
+    }
+    let one = |(object, count): (&Left, u64)| {
+        let Left { kind, maker, ender } = object;
+        let plural = if count == 1 { "" } else { "s" };
+        let message = format!("leak: {count} {kind}{plural} that `{maker}` made");
+        let mut finding = Finding::new(Check::Memory, Class::Leak, "", message);
+        finding.missing = Some(format!("`{ender}` before the context or the program ends"));
+        finding.count = count;
+        finding
+    };
+    counts.into_iter().map(one).collect()
+}
+
 /// Whether two instructions are of one line of the source, or the same where that is not known. A compiler that unrolls
 /// a loop makes several instructions of a line.
 fn same_line(a: &CodePlace, b: &CodePlace) -> bool {

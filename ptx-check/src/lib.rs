@@ -47,7 +47,7 @@ mod watch;
 mod written;
 
 pub use environment::Checks;
-pub use finding::{Check, Class, Finding, Site};
+pub use finding::{Check, Class, Finding, Left, Site};
 pub use memory::GAP;
 pub use output::Output;
 
@@ -277,8 +277,9 @@ impl Checker {
         self.findings().all().to_vec()
     }
 
-    /// Adds what is left over at the end of a program: memory of kernels that nobody freed.
-    pub fn finish(&self) {
+    /// Adds what is left over at the end of a context: memory of kernels that nobody freed, and where that is asked for,
+    /// memory of the program and these objects.
+    pub fn finish(&self, objects: &[Left]) {
         if self.finished.swap(true, Ordering::Relaxed) {
             return;
         }
@@ -286,10 +287,21 @@ impl Checker {
         let full = environment::check_leaks().unwrap_or(false);
         // A kernel that was ended could not free what it had.
         if self.checks.memory && !self.faulted.load(Ordering::Relaxed) {
-            for finding in memory::leaks(&self.memory, full) {
+            let objects = if full { objects } else { &[] };
+            for finding in
+                memory::leaks(&self.memory, full).into_iter().chain(finding::left(objects))
+            {
                 self.report(finding);
             }
             self.emit();
         }
+    }
+}
+
+/// Reports objects that are left and belong to no context, where the environment asks for that.
+pub fn report_left(objects: &[Left]) {
+    let memory = environment::checks().is_ok_and(|checks| checks.memory);
+    if memory && environment::check_leaks().unwrap_or(false) {
+        Output::from_environment().write(&finding::left(objects), &[], &[]);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ptx_check::{Checker, Checks, Finding, Output};
+use ptx_check::{Checker, Checks, Finding, Left, Output};
 use ptx_interp::{Access, Memory, MemoryError, Textures};
 use ptx_isa::texture::Texture;
 
@@ -82,11 +82,11 @@ impl Context {
         Context { memory, objects, checker }
     }
 
-    /// What checks its launches.
     /// Whether checkers look at its launches.
     pub fn is_checked(&self) -> bool {
         self.checker.is_some()
     }
+    /// What checks its launches.
     pub(crate) fn checker(&self) -> Option<&Checker> {
         self.checker.as_deref()
     }
@@ -105,8 +105,13 @@ impl Context {
 
     /// Looks for memory that kernels took and nobody freed: at the end of a program.
     pub fn check_leaks(&self) {
+        self.check_leaks_and(&[]);
+    }
+
+    /// As [`check_leaks`](Context::check_leaks), with objects that the program has not ended.
+    pub fn check_leaks_and(&self, objects: &[Left]) {
         if let Some(checker) = &self.checker {
-            checker.finish();
+            checker.finish(objects);
         }
     }
 

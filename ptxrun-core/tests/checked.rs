@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use golden::need::{condition, opencl_in_c, run, test};
+use golden::need::{condition, opencl_in_c, program, run, test};
 
 /// Kernels, what is wrong with them, and the lines that a report names, by the names in their comments.
 const KERNELS: [(&str, &str, &[&str]); 4] = [
@@ -135,6 +135,85 @@ fn opencl_from_c() {
     let _ = std::fs::remove_dir_all(folder);
 }
 
+/// A program made of a C file; it goes with the folder.
+fn compiled(folder: &Path, file: &str, library: &str) -> String {
+    let program = folder.join("left");
+    let mut cc = Command::new("cc");
+    cc.args(["-O1", "-Wall", "-Werror", &source(file), "-o"]).arg(&program).arg(library);
+    assert!(cc.status().unwrap().success());
+    program.to_str().unwrap().to_owned()
+}
+
+/// What a program leaves is reported at its end, if that is asked for; what it ends in time, however late, is not.
+/// `context`: what its context's end reports, where it does not end everything before; `outside`: what is in none.
+fn leaves(file: &str, library: &str, context: &[&str], outside: &[&str]) {
+    let folder = temporary("left");
+    let program = compiled(&folder, file, library);
+    let full = ["sanitize", "--leak-check", "full", "--error-exitcode", "7"];
+    let (status, text) = ptxrun(&full, &[&program, "kept"]);
+    assert_eq!(status, 7, "{text}");
+    for wanted in context.iter().chain(outside) {
+        assert!(text.contains(wanted), "{wanted} is missing\n{text}");
+    }
+    let all = context.len() + outside.len();
+    assert!(text.contains(&format!("\n{all} findings\n")), "{all} findings\n{text}");
+    for mode in ["ended", "late"] {
+        let (status, text) = ptxrun(&full, &[&program, mode]);
+        assert!(status == OWN_STATUS && text.contains("0 findings\n"), "{mode}: {status}\n{text}");
+    }
+    for words in [&["exec", "--check", "all"][..], &["sanitize", "--tool", "racecheck"]] {
+        let (status, text) = ptxrun(words, &[&program, "kept"]);
+        assert!(status == OWN_STATUS && !text.contains("leak"), "{words:?}: {status}\n{text}");
+    }
+    let _ = std::fs::remove_dir_all(folder);
+}
+
+/// What `left_cuda.c` leaves in its context.
+const LEFT_IN_CUDA: [&str; 9] = [
+    "leak: 1 module that `cuModuleLoadData` made\n  missing: `cuModuleUnload` before",
+    "leak: 1 stream that `cuStreamCreate` made\n",
+    "leak: 2 events that `cuEventCreate` made\n",
+    "leak: 1 array that `cuArray3DCreate_v2` made\n",
+    "leak: 1 mipmapped array that `cuMipmappedArrayCreate` made\n",
+    "leak: 1 memory pool that `cuMemPoolCreate` made\n",
+    "leak: 1 surface object that `cuSurfObjectCreate` made\n",
+    "leak: 1 texture object that `cuTexObjectCreate` made\n",
+    "leak: 256 bytes at ",
+];
+
+fn left_by_cuda() {
+    let outside = [
+        "leak: 1 context that `cuCtxCreate_v2` made\n",
+        "leak: 1 graph that `cuGraphCreate` made\n",
+        "leak: 1 executable graph that `cuGraphInstantiateWithFlags` made\n",
+    ];
+    leaves("left_cuda.c", "-ldl", &LEFT_IN_CUDA, &outside);
+    let folder = temporary("destroyed");
+    let program = compiled(&folder, "left_cuda.c", "-ldl");
+    let (status, text) = ptxrun(&["sanitize", "--leak-check", "full"], &[&program, "destroyed"]);
+    for wanted in LEFT_IN_CUDA.iter().chain(&outside[1..]) {
+        assert!(text.contains(wanted), "{wanted} is missing: {status}\n{text}");
+    }
+    assert!(text.contains("\n11 findings\n"), "{text}");
+    let words = ["sanitize", "--leak-check", "full", "--format", "compute-sanitizer"];
+    let (_, text) = ptxrun(&words, &[&program, "destroyed"]);
+    assert!(text.contains("========= Leak: 2 events that `cuEventCreate` made\n"), "{text}");
+    let _ = std::fs::remove_dir_all(folder);
+}
+
+fn left_by_opencl() {
+    let memory = ["leak: 64 bytes at "];
+    let outside = [
+        "leak: 1 context that `clCreateContext` made\n",
+        "leak: 1 command queue that `clCreateCommandQueue` made\n",
+        "leak: 1 program that `clCreateProgramWithSource` made\n",
+        "leak: 1 kernel that `clCreateKernel` made\n",
+        "leak: 2 events that `clEnqueueWriteBuffer` made\n",
+        "leak: 1 sampler that `clCreateSampler` made\n",
+    ];
+    leaves("left_opencl.c", "-lOpenCL", &memory, &outside);
+}
+
 /// A Python that has a module: `PYTHON`, or one of the path or the system.
 fn python_with(module: &str) -> Option<String> {
     let named = std::env::var("PYTHON").ok();
@@ -186,6 +265,8 @@ fn main() -> std::process::ExitCode {
         |module: &str| condition(&format!("a Python with {module}"), python_with(module).is_some());
     run(vec![
         test("opencl_from_c", opencl_from_c, opencl_in_c()),
+        test("left_by_cuda", left_by_cuda, program(&["cc", "--version"])),
+        test("left_by_opencl", left_by_opencl, opencl_in_c()),
         test("opencl_from_python", opencl_from_python, python("pyopencl")),
         test("numba", numba, python("numba.cuda")),
     ])

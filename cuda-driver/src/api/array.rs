@@ -17,9 +17,9 @@ plain_struct! {
     Descriptor3 { width: usize, height: usize, depth: usize, format: u32, channels: u32, flags: u32 }
 }
 
-fn create(context: &Arc<Context>, d: &Descriptor3) -> Result<usize> {
+fn create(context: &Arc<Context>, d: &Descriptor3) -> Result<Arc<Array>> {
     let size = [d.width as u64, d.height as u64, d.depth as u64];
-    Ok(ARRAYS.add(Arc::new(Array::new(context, size, d.format, d.channels, d.flags)?)))
+    Ok(Arc::new(Array::new(context, size, d.format, d.channels, d.flags)?))
 }
 
 functions! {
@@ -29,14 +29,14 @@ functions! {
         crate::capture::unsafe_call()?;
         let d = descriptor.get()?;
         let (width, height, format, channels) = (d.width, d.height, d.format, d.channels);
-        Ok(array.set(create(&context, &Descriptor3 { width, height, depth: 0, format, channels, flags: 0 })?)?)
+        Ok(array.set(ARRAYS.give(create(&context, &Descriptor3 { width, height, depth: 0, format, channels, flags: 0 })?))?)
     }
 
     cuArray3DCreate [3020 => cuArray3DCreate_v2] (array: Out<usize>, descriptor: In<Descriptor3>) {
         let context = context::current()?;
         array.required()?;
         crate::capture::unsafe_call()?;
-        Ok(array.set(create(&context, &descriptor.get()?)?)?)
+        Ok(array.set(ARRAYS.give(create(&context, &descriptor.get()?)?))?)
     }
 
     cuArrayDestroy [2000 => cuArrayDestroy] (array: usize) {
@@ -82,7 +82,7 @@ functions! {
         let levels = levels.clamp(1, largest.ilog2() + 1);
         let mut handles = Vec::new();
         for _ in 0..levels {
-            handles.push(create(&context, &d)?);
+            handles.push(ARRAYS.add(create(&context, &d)?));
             let half = |n: usize| if n == 0 { 0 } else { (n / 2).max(1) };
             d.width = half(d.width);
             d.height = half(d.height);
@@ -91,7 +91,7 @@ functions! {
             }
         }
         let context = Arc::downgrade(&context);
-        Ok(mipmap.set(MIPMAPS.add(Arc::new(Mipmap { levels: handles, context })))?)
+        Ok(mipmap.set(MIPMAPS.give(Arc::new(Mipmap { levels: handles, context })))?)
     }
 
     cuMipmappedArrayGetLevel [5000 => cuMipmappedArrayGetLevel] (array: Out<usize>, mipmap: usize, level: u32) {

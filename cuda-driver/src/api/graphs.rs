@@ -111,7 +111,7 @@ fn instantiate(out: Out<usize>, handle: usize, flags: u64) -> Result {
     if flags & !(both | UPLOAD | NODE_PRIORITY) != 0 || flags & both == both {
         return Err(Error::InvalidValue);
     }
-    Ok(out.set(EXECS.add(Arc::new(Exec::new(&*graph(handle)?, flags)?)))?)
+    Ok(out.set(EXECS.give(Arc::new(Exec::new(&*graph(handle)?, flags)?)))?)
 }
 
 /// Gives the caller's list its elements, or only their number.
@@ -189,7 +189,7 @@ functions! {
         if flags != 0 {
             return Err(Error::InvalidValue);
         }
-        Ok(out.set(GRAPHS.add(Arc::new(Graph::default())))?)
+        Ok(out.set(GRAPHS.give(Arc::new(Graph::default())))?)
     }
 
     cuGraphDestroy [10000 => cuGraphDestroy] (handle: usize) {
@@ -200,7 +200,7 @@ functions! {
 
     cuGraphClone [10000 => cuGraphClone] (out: Out<usize>, original: usize) {
         out.required()?;
-        Ok(out.set(GRAPHS.add(graph(original)?.copy().0))?)
+        Ok(out.set(GRAPHS.give(graph(original)?.copy().0))?)
     }
 
     cuGraphAddEmptyNode [10000 => cuGraphAddEmptyNode]

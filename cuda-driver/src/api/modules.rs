@@ -33,7 +33,7 @@ fn load(
     match loaded {
         Ok(module) => {
             options.error("");
-            Ok(out.set(MODULES.add(Arc::new(module)))?)
+            Ok(out.set(MODULES.give(Arc::new(module)))?)
         }
         Err(refused) => options.refuse(refused),
     }

@@ -7,6 +7,7 @@ use super::array::Descriptor;
 use super::symbol::functions;
 use crate::context;
 use crate::error::{Error, Result};
+use crate::handles;
 use crate::texture::{
     self, ARRAYS, MIPMAPS, NORMALIZED, READ_AS_INTEGER, REFERENCES, Reference, Sampling, Source,
 };
@@ -95,6 +96,7 @@ functions! {
         }
         let made = texture::texture(&context, &source(&resource)?, &sampling)?;
         let handle = context.device.add_object(Arc::new(made));
+        context.objects().insert(handle, handles::running());
         kept().insert((context.id, handle), (resource, Some(desc)));
         Ok(object.set(handle)?)
     }
@@ -104,6 +106,7 @@ functions! {
         if kept().remove(&(context.id, object)).is_some() {
             context.synchronize();
             context.device.remove_object(object);
+            context.objects().remove(&object);
         }
         Ok(())
     }
@@ -135,6 +138,7 @@ functions! {
         };
         let made = texture::texture(&context, &source, &Sampling { address: [1; 3], ..Sampling::default() })?;
         let handle = context.device.add_object(Arc::new(made));
+        context.objects().insert(handle, handles::running());
         kept().insert((context.id, handle), (resource, None));
         Ok(object.set(handle)?)
     }
@@ -144,6 +148,7 @@ functions! {
         if kept().remove(&(context.id, object)).is_some() {
             context.synchronize();
             context.device.remove_object(object);
+            context.objects().remove(&object);
         }
         Ok(())
     }

@@ -121,7 +121,7 @@ functions! {
             Err(Error::InvalidContext) => lifetime::retain(driver::get()?)?,
             other => other?,
         };
-        Ok(pool.set(Pool::with_limit(&context, props.max_size as u64))?)
+        Ok(pool.set(POOLS.give(Pool::new(&context, props.max_size as u64)))?)
     }
 
     cuMemPoolDestroy [11020 => cuMemPoolDestroy] (pool: usize) {

@@ -31,7 +31,7 @@ fn create(out: Out<usize>, flags: u32, priority: i32) -> Result {
         return Err(Error::InvalidValue);
     }
     let priority = priority.clamp(GREATEST_PRIORITY, 0);
-    Ok(out.set(STREAMS.add(stream::create(&context, flags, priority)))?)
+    Ok(out.set(STREAMS.give(stream::create(&context, flags, priority)))?)
 }
 
 /// Whether an address can be waited for or written by a stream.
@@ -234,7 +234,7 @@ functions! {
         {
             return Err(Error::InvalidValue);
         }
-        Ok(event.set(EVENTS.add(Arc::new(Event::new(&context, flags))))?)
+        Ok(event.set(EVENTS.give(Arc::new(Event::new(&context, flags))))?)
     }
 
     cuEventDestroy [2000 => cuEventDestroy, 4000 => cuEventDestroy_v2] (event: usize) {
@@ -320,7 +320,7 @@ functions! {
         }
         let handle = capturing.capture.handle;
         if GRAPHS.get(handle).is_none() {
-            GRAPHS.bind(handle, Arc::clone(&capturing.capture.graph));
+            GRAPHS.give_as(handle, Arc::clone(&capturing.capture.graph));
         }
         graph.put(handle);
         Ok(())

@@ -8,9 +8,10 @@ use crate::context::Context;
 use crate::device::Device;
 use crate::platform::{self, Platform};
 use crate::queue::Queue;
-use crate::{callbacks, event, registry};
+use crate::{callbacks, event, left, registry};
 use c_border::ParamValue;
 use c_border::callback::{ContextFn, ObjectFn};
+use c_border::ending;
 use c_border::{In, Out, OutList, Raw};
 
 /// The devices of a list.
@@ -22,6 +23,14 @@ pub fn device_list(count: u32, list: In<usize>) -> Result<Vec<Arc<Device>>> {
         return Err(Error::INVALID_VALUE);
     }
     list.list(count as usize)?.into_iter().map(registry::get).collect()
+}
+
+/// Gives the program a context.
+fn published(context: Context) -> usize {
+    if context.machine.is_checked() {
+        ending::at_end(left::report);
+    }
+    registry::publish(Arc::new(context))
 }
 
 /// Checks a property list; as it was given, with the zero at the end.
@@ -196,7 +205,7 @@ creates! {
             seen.push(d.handle.get());
             new
         });
-        Ok(registry::publish(Arc::new(Context::new(all, properties, notify, data)?)))
+        Ok(published(Context::new(all, properties, notify, data)?))
     }
 
     clCreateContextFromType(properties: In<isize>, kind: u64, notify: ContextFn, data: Raw) {
@@ -205,7 +214,7 @@ creates! {
             return Err(Error::INVALID_VALUE);
         }
         let devices = platform::get()?.devices_of(kind)?;
-        Ok(registry::publish(Arc::new(Context::new(devices, properties, notify, data)?)))
+        Ok(published(Context::new(devices, properties, notify, data)?))
     }
 
     clCreateCommandQueue(context: usize, device: usize, properties: u64) {

@@ -33,7 +33,7 @@ macro_rules! creates {
         /// Pointers must be null or lead to as much memory as the specification says.
         #[allow(non_snake_case, clippy::too_many_arguments)]
         pub unsafe extern "C" fn $name($($arg: $ty,)* code: c_border::Out<i32>) -> usize {
-            $crate::entry::made(code, move || $body)
+            $crate::entry::made(stringify!($name), code, move || $body)
         }
     )*};
 }

@@ -202,7 +202,7 @@ pub unsafe extern "C" fn clLinkProgram(
     code: Out<i32>,
 ) -> usize {
     let mut linked = Ok(());
-    let program = entry::made(code, || {
+    let program = entry::made("clLinkProgram", code, || {
         let context: Arc<Context> = registry::get(context)?;
         if inputs == 0 || programs.is_null() || notify.is_none() && !data.is_null() {
             return Err(Error::INVALID_VALUE);

@@ -37,6 +37,7 @@ fn one(out: &mut String, f: &Finding) {
     let what = f.sites.first().map_or("access", |s| s.what.as_str());
     let title = match (f.check, f.class) {
         (Check::Memory, Class::BadFree) => "Invalid free".to_owned(),
+        (Check::Memory, Class::Leak) if memory.is_none() => capital(&f.message),
         (Check::Memory, Class::Leak) => format!("Leaked {bytes} bytes"),
         (Check::Memory, _) => format!("Invalid __{space}__ {what} of size {bytes} bytes"),
         (Check::Race, _) => match f.sites.get(1) {
