@@ -135,7 +135,8 @@ for client; do
         unset NVRTC_PATH CUDA_PATH
         ;;
     numba)
-        venv numba numba-cuda nvidia-nvvm nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl cffi ml_dtypes psutil
+        venv numba numba-cuda nvidia-nvvm nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl cffi ml_dtypes psutil \
+            pytest filecheck
         exec_ "$venvs/numba/bin/python" "$here/numba_tests.py"
         check numba $?
         ;;
