@@ -38,6 +38,63 @@ pub(crate) fn copy_small(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fa
     Ok(Flow::Next)
 }
 
+/// What a copy reports to its mbarrier when it sees it in the data that it reads (9.7.10.28.1.3). Of each 16 bytes, one
+/// element is looked at, which the manual does not say; here it is the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Report {
+    /// Nothing.
+    Disabled,
+    /// A negative zero of 4 bits.
+    ZeroF4,
+    /// A negative zero of 8 bits.
+    ZeroF8,
+    /// A negative zero of 16 bits.
+    ZeroF16,
+    /// A negative zero of 32 bits.
+    ZeroF32,
+    /// A byte of ones.
+    Ones,
+}
+
+impl Report {
+    const ALL: [(Self, &'static str); 6] = [
+        (Self::Disabled, ".mbarrier::report::disabled"),
+        (Self::ZeroF4, ".mbarrier::report::validity::per_16bytes::8"),
+        (Self::ZeroF8, ".mbarrier::report::validity::per_16bytes::80"),
+        (Self::ZeroF16, ".mbarrier::report::validity::per_16bytes::8000"),
+        (Self::ZeroF32, ".mbarrier::report::validity::per_16bytes::80000000"),
+        (Self::Ones, ".mbarrier::report::validity::per_element::ff"),
+    ];
+
+    /// What a modifier names; nothing without one.
+    pub(crate) fn parse(token: &str) -> Self {
+        Self::ALL.iter().find(|(_, name)| *name == token).map_or(Self::Disabled, |(r, _)| *r)
+    }
+
+    pub(crate) fn from_code(code: u32) -> Self {
+        Self::ALL[code as usize % Self::ALL.len()].0
+    }
+
+    /// Whether it is seen in bytes that lie at an address.
+    pub(crate) fn seen(self, address: u64, data: &[u8]) -> bool {
+        let zero: &[u8] = match self {
+            Self::Disabled => return false,
+            Self::Ones => return data.contains(&0xff),
+            Self::ZeroF4 => &[8],
+            Self::ZeroF8 => &[0x80],
+            Self::ZeroF16 => &[0, 0x80],
+            Self::ZeroF32 => &[0, 0, 0, 0x80],
+        };
+        let first = (address.next_multiple_of(16) - address) as usize;
+        let mut chunks = data.get(first..).into_iter().flat_map(|d| d.chunks(16));
+        chunks.any(|chunk| match (self, chunk) {
+            (Self::ZeroF4, [low, ..]) => low & 0xf == 8,
+            _ => chunk.starts_with(zero),
+        })
+    }
+}
+
 /// Flags of `copy_bulk` and `reduce_bulk` in their constant 2.
 pub mod bulk_flag {
     /// Source 3 is an mbarrier whose transactions complete.
@@ -73,10 +130,11 @@ pub(crate) fn in_own_cta(mach: &dyn Machine, lane: u8, offset: u64) -> u64 {
     in_cta(offset, mach.special(lane, Sreg::ClusterCtarank))
 }
 
-/// `cp.async.bulk`: sources destination, source, bytes. Constants: spaces to and from, flags.
+/// `cp.async.bulk`: sources destination, source, bytes. Constants: spaces to and from, flags, [`Report`].
 pub(crate) fn copy_bulk(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let (to_space, from_space) = (space_from(op.k[0]), space_from(op.k[1]));
     let has = |flag: u32| op.k[2] & flag != 0;
+    let report = Report::from_code(op.k[3]);
     let (to, from, size) = (mach.src_d(0), mach.src_d(1), mach.src_w(2));
     let barrier = if has(bulk_flag::MBARRIER) { mach.src_d(3) } else { [0; 32] };
     let bytes = if has(bulk_flag::MASK) { mach.src_w(3) } else { [0xffff; 32] };
@@ -94,9 +152,11 @@ pub(crate) fn copy_bulk(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fau
             vec![(to[l], barrier[l])]
         };
         let mut buffer = vec![0u8; CHUNK.min(size[l] as usize)];
+        let mut seen = false;
         for at in (0..size[l] as usize).step_by(CHUNK) {
             let n = CHUNK.min(size[l] as usize - at);
             mach.read(BULK, lane, from_space, from[l] + at as u64, &mut buffer[..n])?;
+            seen |= report.seen(from[l] + at as u64, &buffer[..n]);
             for &(target, _) in &targets {
                 let target = target + at as u64;
                 if has(bulk_flag::MASK) {
@@ -112,6 +172,9 @@ pub(crate) fn copy_bulk(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fau
         }
         if has(bulk_flag::MBARRIER) {
             for &(_, object) in &targets {
+                if seen {
+                    mbarrier::report(mach, lane, to_space, object)?;
+                }
                 mbarrier::complete(mach, lane, to_space, object, size[l])?;
             }
         }

@@ -284,6 +284,8 @@ pub enum AtomOp {
     MaxS,
     /// Floating-point additions; rounding to nearest even.
     AddF32,
+    /// One that keeps subnormals in global memory, too.
+    AddF32Noftz,
     AddF64,
     AddF16,
     AddF16x2,
@@ -333,6 +335,7 @@ impl AtomOp {
             AtomOp::MinS => sign(old).min(sign(b)) as u64,
             AtomOp::MaxS => sign(old).max(sign(b)) as u64,
             AtomOp::AddF32 => fp32::atomic_add(shared, x, y) as u64,
+            AtomOp::AddF32Noftz => fp32::atomic_add(true, x, y) as u64,
             AtomOp::AddF64 => fp64::atomic_add(shared, old, b),
             AtomOp::AddF16 => add(Half::F16, x, y) as u64,
             AtomOp::AddBf16 => add(Half::Bf16, x, y) as u64,

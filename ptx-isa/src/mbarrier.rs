@@ -2,7 +2,8 @@
 //!
 //! The manual leaves the bits open and the hardware's differ from run to run, so this layout is
 //! ours: pending arrivals in bits 0 to 19, expected arrivals in bits 20 to 39, transaction count in
-//! bits 40 to 60 (two's complement), phase parity in bit 61, and bit 62 set in a live object.
+//! bits 40 to 60 (two's complement), phase parity in bit 61, and bit 62 set in a live object. Bit 63 is set in an object
+//! of layout v1, whose counts have 9 bits; bits 9 to 11 then hold its [`Reports`], and those that are left are zero.
 
 use crate::async_copy::in_cta;
 use crate::effect::{
@@ -14,7 +15,24 @@ use crate::types::Space;
 const COUNT: u64 = (1 << 20) - 1;
 const TX_BITS: u32 = 21;
 const LIVE: u64 = 1 << 62;
+const V1: u64 = 1 << 63;
+/// Counts of an object of layout v1.
+const COUNT1: u64 = (1 << 9) - 1;
+/// Bits that are zero in an object of layout v1.
+const FREE1: u64 = (COUNT | COUNT << 20) & !(COUNT1 | COUNT1 << 20 | 7 << 9);
 const PARITY: u64 = 1 << 61;
+
+/// What an object of layout v1 keeps beside (9.7.15.16.7). The report's value is zero whatever is reported: copies add
+/// no bits to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reports {
+    /// Parity of the current conditional phase.
+    pub odd: bool,
+    /// Whether something was reported in the current primary phase.
+    pub now: bool,
+    /// Whether something was reported in the one before.
+    pub before: bool,
+}
 
 /// A decoded object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,29 +43,45 @@ pub struct Mbarrier {
     pub expected: u64,
     /// Outstanding transactions.
     pub tx: i64,
-    /// Parity of the current phase.
+    /// Parity of the current (primary) phase.
     pub odd: bool,
+    /// Of layout v1.
+    pub reports: Option<Reports>,
 }
 
 impl Mbarrier {
-    /// A fresh object for `count` arrivals.
-    #[must_use]
-    pub const fn new(count: u32) -> Self {
-        let count = count as u64 & COUNT;
-        Self { pending: count, expected: count, tx: 0, odd: false }
+    /// A fresh object for `count` arrivals, of layout v0 or v1.
+    ///
+    /// # Errors
+    /// The most arrivals that the layout has, where `count` is not from 1 to it.
+    pub fn new(count: u32, v1: bool) -> Result<Self, u64> {
+        let reports = v1.then(Reports::default);
+        let count = count.into();
+        let object = Self { pending: count, expected: count, tx: 0, odd: false, reports };
+        if count == 0 || count > object.most() { Err(object.most()) } else { Ok(object) }
+    }
+
+    /// The most arrivals that it counts.
+    const fn most(&self) -> u64 {
+        if self.reports.is_some() { COUNT1 } else { COUNT }
     }
 
     /// The object that a word holds; `None` if the word was never initialised.
     #[must_use]
-    pub const fn decode(word: u64) -> Option<Self> {
-        if word & LIVE == 0 || word >> 63 != 0 {
+    pub fn decode(word: u64) -> Option<Self> {
+        let v1 = word & V1 != 0;
+        if word & LIVE == 0 || v1 && word & FREE1 != 0 {
             return None;
         }
+        let bit = |at: u32| word >> at & 1 != 0;
+        let reports = v1.then(|| Reports { odd: bit(9), now: bit(10), before: bit(11) });
+        let count = if v1 { COUNT1 } else { COUNT };
         Some(Self {
-            pending: word & COUNT,
-            expected: word >> 20 & COUNT,
+            pending: word & count,
+            expected: word >> 20 & count,
             tx: ((word >> 40 << (64 - TX_BITS)) as i64) >> (64 - TX_BITS),
             odd: word & PARITY != 0,
+            reports,
         })
     }
 
@@ -56,7 +90,11 @@ impl Mbarrier {
     pub const fn encode(self) -> u64 {
         let tx = self.tx as u64 & ((1 << TX_BITS) - 1);
         let parity = if self.odd { PARITY } else { 0 };
-        self.pending & COUNT | (self.expected & COUNT) << 20 | tx << 40 | parity | LIVE
+        let v1 = match self.reports {
+            None => 0,
+            Some(r) => V1 | (r.odd as u64) << 9 | (r.now as u64) << 10 | (r.before as u64) << 11,
+        };
+        self.pending | self.expected << 20 | tx << 40 | parity | LIVE | v1
     }
 
     /// Counts arrivals (and lowers the expectation by as many if they drop out).
@@ -91,10 +129,36 @@ impl Mbarrier {
         Ok(())
     }
 
+    /// Waits for one arrival more.
+    ///
+    /// # Errors
+    /// When the layout counts no more.
+    fn await_one(&mut self) -> Result<(), &'static str> {
+        if self.pending == self.most() {
+            return Err("the phase of the mbarrier waits for as many arrivals as it can count");
+        }
+        self.pending += 1;
+        Ok(())
+    }
+
+    /// Notes that data of a copy are as its instruction says (report-on): the conditional phase stays.
+    ///
+    /// # Errors
+    /// When the layout takes no reports.
+    fn report(&mut self) -> Result<(), &'static str> {
+        let reports = self.reports.as_mut();
+        reports.ok_or("takes no reports: it is not of `.layout::v1`")?.now = true;
+        Ok(())
+    }
+
     fn advance(&mut self) {
-        if self.pending == 0 && self.tx == 0 {
-            self.pending = self.expected;
-            self.odd = !self.odd;
+        if self.pending != 0 || self.tx != 0 {
+            return;
+        }
+        self.pending = self.expected;
+        self.odd = !self.odd;
+        if let Some(r) = &mut self.reports {
+            *r = Reports { odd: r.odd == r.now, now: false, before: r.now };
         }
     }
 }
@@ -125,6 +189,19 @@ pub(crate) fn pack_sync(order: Order, scope: Scope) -> u32 {
 fn unpack_sync(code: u32, order: Order) -> (Order, Scope) {
     let scope = if code & 2 != 0 { Scope::Cluster } else { Scope::Cta };
     (if code & 1 != 0 { Order::Relaxed } else { order }, scope)
+}
+
+/// Data of a copy are as its instruction says: the object notes it (report-on).
+///
+/// # Errors
+/// As [`change`].
+pub(crate) fn report(
+    mach: &mut dyn Machine,
+    lane: u8,
+    space: Space,
+    address: u64,
+) -> Result<(), Fault> {
+    change(mach, lane, space, address, &mut Mbarrier::report).map(|_| ())
 }
 
 /// The bytes of a copy have come: they complete at the object.
@@ -200,7 +277,7 @@ pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     (0..32).filter(move |l| mask >> l & 1 != 0)
 }
 
-/// `mbarrier.init`: sources address, count. Constants: space.
+/// `mbarrier.init`: sources address, count. Constants: space, whether of layout v1.
 pub(crate) fn init(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let (address, count) = (mach.src_d(0), mach.src_w(1));
     let space = space_from(op.k[0]);
@@ -210,12 +287,12 @@ pub(crate) fn init(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
             let address = address[l];
             return Err(Fault::Misaligned { lane, space, address, bytes: 8, write: true });
         }
-        if count[l] == 0 || u64::from(count[l]) > COUNT {
-            let message = format!("{} with count {} (1 to {COUNT})", op.name, count[l]);
-            return Err(Fault::Operand { lane, message });
-        }
         let (address, count) = (address[l], count[l]);
-        let object = Mbarrier::new(count).encode().to_le_bytes();
+        let object = Mbarrier::new(count, op.k[1] != 0).map_err(|most| {
+            let message = format!("{} with count {count} (1 to {most})", op.name);
+            Fault::Operand { lane, message }
+        })?;
+        let object = object.encode().to_le_bytes();
         mach.write(Accessor::Mbarrier, lane, space, address, &object)?;
         let what = MbarrierOp::Init(count);
         let (order, scope, completes) = (Order::Weak, Scope::Cta, false);
@@ -273,7 +350,7 @@ pub(crate) fn arrive(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault>
                 return Ok(());
             }
             if has(INCREMENT) {
-                b.pending += 1;
+                b.await_one()?;
             }
             b.arrive(if has(EXPECT) { 1 } else { n.into() }, has(DROP))
         })?;
@@ -305,8 +382,8 @@ pub(crate) fn arrive(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault>
     Ok(Flow::Next)
 }
 
-/// `test_wait` and `try_wait`: sources address and state (or parity). Constants: parity form,
-/// space, order and scope. Destination 0 says whether the phase is complete.
+/// `test_wait` and `try_wait`: sources address and state (or parity). Constants: parity form, space, order and scope,
+/// conditional phase. Destination 0 says whether the phase is complete, 1 whether something was reported in it.
 pub(crate) fn test(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let by_parity = op.k[0] != 0;
     let address = mach.src_d(0);
@@ -314,17 +391,44 @@ pub(crate) fn test(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
         if by_parity { (mach.src_w(1), [0; 32]) } else { ([0; 32], mach.src_d(1)) };
     let space = space_from(op.k[1]);
     let (order, scope) = unpack_sync(op.k[2], Order::Acquire);
-    let mut done = 0u32;
+    let (mut done, mut reported) = (0u32, 0u32);
     for l in lanes(mach.mask()) {
         let odd = if by_parity { parity[l] & 1 != 0 } else { state[l] & PARITY != 0 };
         let (lane, address) = (l as u8, address[l]);
-        let now = change(mach, lane, space, address, &mut |_| Ok(()))?.before & PARITY != 0;
+        let mut now = false;
+        let mut before = false;
+        change(mach, lane, space, address, &mut |b| {
+            let reports = b.reports.unwrap_or(Reports { odd: b.odd, ..Reports::default() });
+            now = if op.k[3] != 0 { reports.odd } else { b.odd };
+            before = reports.before;
+            Ok(())
+        })?;
         let completes = now != odd;
         done |= u32::from(completes) << l;
+        reported |= u32::from(completes && before) << l;
         let what = MbarrierOp::Test { odd };
         mach.mbarrier(MbarrierEvent { lane, space, address, what, order, scope, completes })?;
     }
     mach.set_p(0, done);
+    mach.set_p(1, reported);
+    Ok(Flow::Next)
+}
+
+/// `mbarrier.check_layout`: source address. Constants: space, whether v1 is asked for. Destination 0 says whether the
+/// object has that layout.
+pub(crate) fn check_layout(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
+    let address = mach.src_d(0);
+    let space = space_from(op.k[0]);
+    let mut has = 0u32;
+    for l in lanes(mach.mask()) {
+        let mut v1 = false;
+        change(mach, l as u8, space, address[l], &mut |b| {
+            v1 = b.reports.is_some();
+            Ok(())
+        })?;
+        has |= u32::from(v1 == (op.k[1] != 0)) << l;
+    }
+    mach.set_p(0, has);
     Ok(Flow::Next)
 }
 
@@ -334,7 +438,7 @@ mod tests {
 
     #[test]
     fn phases_follow_arrivals_and_transactions() {
-        let mut b = Mbarrier::new(2);
+        let mut b = Mbarrier::new(2, false).expect("in range");
         b.transact(64).expect("in range");
         b.arrive(1, false).expect("expected");
         b.arrive(1, false).expect("expected");
@@ -351,9 +455,29 @@ mod tests {
     fn words_keep_every_field() {
         for (pending, expected, tx, odd) in [(0, 1, -1, true), (COUNT, COUNT, COUNT as i64, false)]
         {
-            let b = Mbarrier { pending, expected, tx, odd };
+            let b = Mbarrier { pending, expected, tx, odd, reports: None };
+            assert_eq!(Mbarrier::decode(b.encode()), Some(b));
+            let (pending, expected) = (pending & COUNT1, expected & COUNT1);
+            let reports = Some(Reports { odd: !odd, now: odd, before: !odd });
+            let b = Mbarrier { pending, expected, tx, odd, reports };
             assert_eq!(Mbarrier::decode(b.encode()), Some(b));
         }
-        assert_eq!(Mbarrier::decode(0), None);
+        for word in [0, PARITY, u64::MAX, V1] {
+            assert_eq!(Mbarrier::decode(word), None);
+        }
+        assert_eq!(Mbarrier::new(512, true), Err(511));
+        assert_eq!(Mbarrier::new(0, false), Err(COUNT));
+    }
+
+    #[test]
+    fn a_report_holds_the_conditional_phase_once() {
+        let mut b = Mbarrier::new(1, true).expect("in range");
+        let reports = |b: &Mbarrier| b.reports.expect("of layout v1");
+        b.report().expect("of layout v1");
+        b.arrive(1, false).expect("expected");
+        assert_eq!((b.odd, reports(&b)), (true, Reports { odd: false, now: false, before: true }));
+        b.arrive(1, false).expect("expected");
+        assert_eq!((b.odd, reports(&b)), (false, Reports { odd: true, now: false, before: false }));
+        assert!(Mbarrier::new(1, false).expect("in range").report().is_err());
     }
 }

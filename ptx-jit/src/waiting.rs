@@ -334,7 +334,7 @@ fn on_integers(op: AtomOp) -> bool {
     use AtomOp::*;
     match op {
         And | Or | Xor | Exch | Cas | Add | Inc | Dec | MinU | MaxU | MinS | MaxS => true,
-        AddF32 | AddF64 | AddF16 | AddF16x2 | AddBf16 | AddBf16x2 => false,
+        AddF32 | AddF32Noftz | AddF64 | AddF16 | AddF16x2 | AddBf16 | AddBf16x2 => false,
         MinF16 | MaxF16 | MinF16x2 | MaxF16x2 | MinBf16 | MaxBf16 | MinBf16x2 | MaxBf16x2 => false,
     }
 }

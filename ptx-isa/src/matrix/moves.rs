@@ -35,13 +35,20 @@ pub fn transpose_8x8(fragment: &[u32; 32]) -> [u32; 32] {
     load_8x8(&store_8x8(fragment, false), true)
 }
 
-/// A row of 16 elements of `bits` bits, a byte each: shorter ones lie in the low bits.
+/// Elements of [`widen`] that have four bits and a sign.
+pub const SIGNED4: u32 = 0x84;
+
+/// A row of 16 elements of `bits` bits, a byte each: shorter ones lie in the low bits, those of [`SIGNED4`] become
+/// signed bytes.
 #[must_use]
 pub fn widen(row: &[u8; 16], bits: u32) -> [u8; 16] {
     if bits == 8 {
         return *row;
     }
     let all = u128::from_le_bytes(*row);
+    if bits == SIGNED4 {
+        return std::array::from_fn(|i| (((all >> (4 * i)) as u8).cast_signed() << 4 >> 4) as u8);
+    }
     std::array::from_fn(|i| (all >> (bits as usize * i)) as u8 & ((1 << bits) - 1))
 }
 

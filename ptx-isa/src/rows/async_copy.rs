@@ -1,6 +1,6 @@
 //! Asynchronous copies by single lanes (PTX ISA 9.7.10.28.3).
 
-use crate::async_copy::{self, bulk_flag};
+use crate::async_copy::{self, Report, bulk_flag};
 use crate::class;
 use crate::effect::{AsyncGroup, AsyncGroupOp, AsyncWork, Effect};
 use crate::matched::Match;
@@ -151,17 +151,9 @@ fn slot(x: &Cx, name: &str) -> bool {
     x.m.notation.slots.iter().any(|s| s.name == name) && x.given(name)
 }
 
-/// Whether a copy says nothing of its data, which is all that is executed.
-pub(super) fn reported(x: &mut Cx) -> bool {
-    match x.get("report") {
-        "" | ".mbarrier::report::disabled" => true,
-        other => {
-            let why =
-                format!("reports on the validity of copied data (`{other}`) are not executed");
-            x.refuse(why);
-            false
-        }
-    }
+/// What a copy looks for in its data, as its meaning takes it.
+pub(super) fn report(x: &Cx) -> u32 {
+    Report::parse(x.m.get("report").unwrap_or("")) as u32
 }
 
 /// A commit of, or wait for, asynchronous work.

@@ -129,7 +129,7 @@ pub static ROWS: &[Row] = &[
         sets: &[SPACE, SEM, HINT],
         since: ptx(9, 4),
         sm: 90,
-        sem: Sem::Ops(exact_sum),
+        sem: Sem::Ops(atomic),
         ..ATOM
     },
     Row {
@@ -179,7 +179,7 @@ pub static ROWS: &[Row] = &[
         sets: &[SPACE, RED_SEM, HINT],
         since: ptx(9, 4),
         sm: 90,
-        sem: Sem::Ops(exact_sum),
+        sem: Sem::Ops(atomic),
         ..RED
     },
     Row {
@@ -238,6 +238,7 @@ fn operation(x: &Cx) -> AtomOp {
         AtomOp::Dec
     } else if named(".add") {
         match ty {
+            Ty::F32 if named(".noftz") => AtomOp::AddF32Noftz,
             Ty::F32 => AtomOp::AddF32,
             Ty::F64 => AtomOp::AddF64,
             Ty::F16 => AtomOp::AddF16,
@@ -257,17 +258,6 @@ fn operation(x: &Cx) -> AtomOp {
             Ty::Bf16x2 => pick(AtomOp::MinBf16x2, AtomOp::MaxBf16x2),
             _ => pick(AtomOp::MinU, AtomOp::MaxU),
         }
-    }
-}
-
-/// A sum that keeps subnormal numbers, as all sums in shared memory do.
-fn exact_sum(x: &mut Cx) {
-    if x.has(".shared") || x.has(".shared::cta") || x.has(".shared::cluster") {
-        atomic(x);
-    } else {
-        x.refuse(
-            "sums that keep subnormal numbers (`.noftz.f32`) are executed in shared memory only",
-        );
     }
 }
 

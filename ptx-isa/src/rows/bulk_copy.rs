@@ -1,7 +1,7 @@
 //! Bulk copies between memories (PTX ISA 9.7.10.28.4.1, 9.7.10.28.4.3, 9.7.10.28.6).
 
 use super::async_copy::{
-    BULK, MULTICAST, REPORT, at, bulk_operands, group, reported, spaces, wait_group,
+    BULK, MULTICAST, REPORT, at, bulk_operands, group, report, spaces, wait_group,
 };
 use crate::async_copy;
 use crate::effect::{AsyncGroupOp, AsyncWork};
@@ -22,11 +22,7 @@ const NEWER: Row = Row {
     since: ptx(9, 4),
     targets: "sm_107f",
     exact: Exactness::Manual,
-    sem: Sem::Ops(|x| {
-        if reported(x) {
-            bulk(x);
-        }
-    }),
+    sem: Sem::Ops(bulk),
     ..CP
 };
 const TO: (&str, &str) = ("to", ".shared::cluster .shared::cta");
@@ -281,7 +277,8 @@ pub static ROWS: &[Row] = &[
 pub(super) fn bulk(x: &mut Cx) {
     let [to, from] = spaces(x);
     let (src, flags) = bulk_operands(x);
-    x.warp("cp.async.bulk", async_copy::copy_bulk, [to, from, flags, 0], &src, &[]);
+    let k = [to, from, flags, report(x)];
+    x.warp("cp.async.bulk", async_copy::copy_bulk, k, &src, &[]);
 }
 
 /// A copy that leaves bytes at both ends of the source unread.

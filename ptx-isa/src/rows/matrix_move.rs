@@ -2,7 +2,7 @@
 
 use crate::class::Class;
 use crate::matched::Match;
-use crate::matrix::run;
+use crate::matrix::{moves, run};
 use crate::meaning::{Addr, Cx, V};
 use crate::row::{AddressWidth, Constants, Exactness, ROW, Reach, Row, Sem, floor};
 use crate::rows::mma::together;
@@ -71,12 +71,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(9, 4),
         sm: 90,
         targets: "sm_90a sm_100a sm_100f sm_110f sm_120f",
-        sem: Sem::Ops(|x| {
-            x.refuse(
-                "matrices of `.s4` that become `.s8` are not executed: their layout is not known",
-            );
-        }),
-        exact: Exactness::Manual,
+        sem: Sem::Ops(load_bytes),
         ..LOAD
     },
     Row {
@@ -171,6 +166,7 @@ fn load_bytes(x: &mut Cx) {
     let source = match x.get("src") {
         ".b6x16_p32" => 6,
         ".b4x16_p64" => 4,
+        _ if x.has(".s4") => moves::SIGNED4,
         _ => 8,
     };
     let a = absolute(x, x.addr("a"));

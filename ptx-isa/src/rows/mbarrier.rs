@@ -246,12 +246,8 @@ pub(super) fn address(x: &mut Cx) -> V {
 }
 
 fn init(x: &mut Cx) {
-    if x.has(".layout::v1") {
-        x.refuse("mbarrier objects of `.layout::v1` are not executed");
-        return;
-    }
     let src = [address(x), x.rd("count")];
-    let k = [space_code(space(x)), 0, 0, 0];
+    let k = [space_code(space(x)), u32::from(x.has(".layout::v1")), 0, 0];
     x.warp("mbarrier.init", mbarrier::init, k, &src, &[]);
 }
 

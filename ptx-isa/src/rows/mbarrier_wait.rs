@@ -112,18 +112,18 @@ pub static ROWS: &[Row] = &[
         ..B
     },
     Row {
-        syntax: "mbarrier.check_layout.layout{.shared::cta}.b64 p:pred, [mbar]",
+        syntax: "mbarrier.check_layout.layout{.space}.b64 p:pred, [mbar]",
         does: "Tests the layout of an mbarrier object.",
-        sets: &[LAYOUT],
+        sets: &[LAYOUT, CTA],
         section: "9.7.15.16.21",
         named: |_, _| true,
-        reach: Reach::Lane,
         since: ptx(9, 3),
         sm: 90,
-        // Objects of layout v1 cannot be made here.
         sem: Sem::Ops(|x| {
-            let v0 = x.has(".layout::v0");
-            x.wr("p", V::p(v0));
+            let src = [address(x)];
+            let k = [space_code(space(x)), u32::from(x.has(".layout::v1")), 0, 0];
+            let has = x.warp("mbarrier.check_layout", mbarrier::check_layout, k, &src, &[Kind::P]);
+            x.wr("p", has[0]);
         }),
         ..B
     },
@@ -133,13 +133,14 @@ fn wait(x: &mut Cx) {
     let parity = x.has(".parity");
     let what = x.rd(if parity { "parity" } else { "state" });
     let src = [address(x), what];
-    let k = [u32::from(parity), space_code(space(x)), synchronisation(x), 0];
-    let done = x.warp("mbarrier.test_wait", mbarrier::test, k, &src, &[Kind::P]);
+    let conditional = u32::from(x.has(".phase_type::conditional"));
+    let k = [u32::from(parity), space_code(space(x)), synchronisation(x), conditional];
+    let done = x.warp("mbarrier.test_wait", mbarrier::test, k, &src, &[Kind::P, Kind::P]);
     // A wait in a loop should let those run that it waits for.
     x.effect(Effect::Yield, &[], &[]);
     x.wr("p", done[0]);
     if matches!(x.arg("p"), Arg::Both(..)) {
-        x.wr_second("p", V::p(false));
+        x.wr_second("p", done[1]);
     }
     if x.m.notation.slots.iter().any(|s| s.name == "dv") && x.given("dv") {
         x.wr("dv", V::w(0));

@@ -5,7 +5,7 @@ use crate::matched::Match;
 use crate::matrix::run::space_code;
 use crate::meaning::{Arg, Cx, V};
 use crate::row::{Exactness, Floor, Row, Sem, floor};
-use crate::rows::async_copy::{BULK, MULTICAST, OP, at};
+use crate::rows::async_copy::{BULK, MULTICAST, OP, at, report};
 use crate::tensor::copy::{self, flag};
 use crate::types::ptx;
 use crate::types::{Kind, Space};
@@ -287,7 +287,8 @@ fn three_dimensions(m: &Match) -> Result<(), String> {
     }
 }
 
-/// Flags, dimensions and number of offsets of an instruction, and its coordinates, offsets and mask.
+/// Flags, dimensions and number of offsets of an instruction, and its coordinates, offsets, mask, and what of the map it
+/// gives anew.
 fn place(x: &mut Cx, src: &mut Vec<V>) -> [u32; 3] {
     let mut flags = match x.m.get("load") {
         Some(".tile::gather4" | ".tile::scatter4") => flag::ROWS4,
@@ -308,6 +309,15 @@ fn place(x: &mut Cx, src: &mut Vec<V>) -> [u32; 3] {
     if has(x, "mask") {
         flags |= flag::MULTICAST;
         src.push(x.rd("mask"));
+    }
+    flags |= report(x) << flag::REPORT;
+    for (name, given) in
+        [("base", flag::BASE), ("sizes", flag::SIZES), ("strides", flag::STRIDES), ("upper", 0)]
+    {
+        if has(x, name) {
+            flags |= given;
+            src.extend(x.rd_vec(name));
+        }
     }
     [flags, dim, offsets]
 }

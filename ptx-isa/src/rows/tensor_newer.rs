@@ -1,11 +1,10 @@
 //! Tensor copies as PTX 9.4 has them for sm_107: properties of the map given anew, reports, masks of 32 bits.
 
-use super::async_copy::{BULK, MULTICAST, OP, REPORT, reported};
+use super::async_copy::{BULK, MULTICAST, OP, REPORT};
 use super::tensor_copy::{
     CTA_GROUP, IM2COL, TENSOR, TILE, coordinates, dimensions, load, prefetch, reduce, store,
 };
 use crate::matched::Match;
-use crate::meaning::Cx;
 use crate::row::{Exactness, Row, Sem};
 use crate::types::ptx;
 
@@ -20,18 +19,18 @@ const NEWER: Row = Row {
     exact: Exactness::Manual,
     ..BULK
 };
-const LOAD: Row = Row { sem: Sem::Ops(|x| with(x, load)), ..NEWER };
-const STORE: Row = Row { sem: Sem::Ops(|x| with(x, store)), ..NEWER };
+const LOAD: Row = Row { sem: Sem::Ops(load), ..NEWER };
+const STORE: Row = Row { sem: Sem::Ops(store), ..NEWER };
 const REDUCE: Row = Row {
     does: "Starts a reduction of a box in shared memory into a tensor.",
     section: "9.7.10.28.5.4",
-    sem: Sem::Ops(|x| with(x, reduce)),
+    sem: Sem::Ops(reduce),
     ..NEWER
 };
 const PREFETCH: Row = Row {
     does: "Starts to bring a box of a tensor into the L2 cache.",
     section: "9.7.10.28.5.5",
-    sem: Sem::Ops(|x| with(x, prefetch)),
+    sem: Sem::Ops(prefetch),
     ..NEWER
 };
 const PRIORITY: Row = Row {
@@ -260,14 +259,5 @@ pub(super) fn overridden(m: &Match) -> Result<(), String> {
             Err("sizes without strides are given anew of a tensor of one dimension".into())
         }
         _ => Ok(()),
-    }
-}
-
-/// Runs what takes the map as it is and says nothing of the data.
-fn with(x: &mut Cx, run: fn(&mut Cx)) {
-    if x.has(".override::global_address") {
-        x.refuse("copies that give properties of their tensor map anew are not executed");
-    } else if reported(x) {
-        run(x);
     }
 }

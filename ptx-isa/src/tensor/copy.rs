@@ -6,7 +6,7 @@
 
 use super::map::{Element, Field, Swizzle, TensorMap};
 use super::walk::{Access, Line, Walk};
-use crate::async_copy::{Reduce, in_cta};
+use crate::async_copy::{Reduce, Report, in_cta};
 use crate::effect::{Accessor, AtomOp, Fault, Flow, Machine, WarpOp};
 use crate::matrix::run::space_from;
 use crate::mbarrier::{self, lanes};
@@ -26,6 +26,14 @@ pub(crate) mod flag {
     pub const WIDE: u32 = 8;
     /// Beside it: 128 of them.
     pub const WIDE128: u32 = 16;
+    /// The address of the tensor comes behind the other sources, and not from the map.
+    pub const BASE: u32 = 32;
+    /// So do its sizes.
+    pub const SIZES: u32 = 64;
+    /// So do its strides: their lower 32 bits, then four bits more of each in one source.
+    pub const STRIDES: u32 = 128;
+    /// From this bit on: a [`Report`](crate::async_copy::Report).
+    pub const REPORT: u32 = 8;
 }
 
 /// What an instruction says of the tensor: map, coordinates, offsets.
@@ -50,7 +58,49 @@ fn read_map(mach: &mut dyn Machine, lane: usize, address: u64) -> Result<[u8; 12
     Ok(bytes)
 }
 
-/// Reads map and coordinates of one lane: sources `first ..` are the coordinates, offsets follow.
+/// Takes address, sizes and strides of a tensor from the sources `at ..`, as far as the instruction gives them
+/// (9.7.10.28.5.2).
+fn give_anew(
+    map: &mut TensorMap,
+    mach: &dyn Machine,
+    op: &WarpOp,
+    lane: usize,
+    mut at: usize,
+) -> Result<(), Fault> {
+    let has = |flag: u32| op.k[0] & flag != 0;
+    if !has(flag::BASE) {
+        return Ok(());
+    }
+    let address = mach.src_d(at)[lane];
+    if !address.is_multiple_of(16) {
+        let (lane, space) = (lane as u8, Space::Global);
+        return Err(Fault::Misaligned { lane, space, address, bytes: 16, write: false });
+    }
+    map.address = address;
+    at += 1;
+    if has(flag::SIZES) {
+        for (i, size) in map.sizes.iter_mut().enumerate().take(map.rank) {
+            *size = u64::from(mach.src_w(at + i)[lane] & 0xff);
+            if *size == 0 {
+                let message = format!("the size given for dimension {i} of the tensor is 0");
+                return Err(Fault::operand(lane, message));
+            }
+        }
+        at += map.rank;
+    }
+    if has(flag::STRIDES) {
+        let lower = map.rank - 1;
+        let upper = u64::from(mach.src_w(at + lower)[lane]);
+        for (i, stride) in map.strides.iter_mut().enumerate().take(lower) {
+            let low = u64::from(mach.src_w(at + i)[lane]);
+            *stride = (low | (upper >> (4 * i) & 0xf) << 32) << 4;
+        }
+    }
+    Ok(())
+}
+
+/// Reads map and coordinates of one lane: sources `first ..` are the coordinates, offsets follow, then a mask and what
+/// of the map is given anew.
 fn request(
     mach: &mut dyn Machine,
     op: &WarpOp,
@@ -61,7 +111,7 @@ fn request(
     let [flags, rank, offsets, _] = op.k;
     let address = mach.src_d(1)[lane];
     let bytes = read_map(mach, lane, address)?;
-    let map = TensorMap::decode(&bytes)
+    let mut map = TensorMap::decode(&bytes)
         .map_err(|e| Fault::operand(lane, format!("tensor map at {address:#x}: {e}")))?;
     if map.rank != rank as usize {
         let message = format!(
@@ -84,6 +134,12 @@ fn request(
     let mut steps = [0u32; 3];
     for (i, o) in steps.iter_mut().enumerate().take(offsets as usize) {
         *o = mach.src_w(first + used + i)[lane] & 0xffff;
+    }
+    let masks = usize::from(flags & flag::MULTICAST != 0);
+    give_anew(&mut map, mach, op, lane, first + used + offsets as usize + masks)?;
+    if flags & flag::SIZES != 0 && at != [0; 5] {
+        let message = "a copy that gives sizes of its tensor starts at coordinate 0".to_owned();
+        return Err(Fault::operand(lane, message));
     }
     let walk = map.walk(access, &at, &steps, stores).map_err(|e| Fault::operand(lane, e))?;
     Ok(Request { map, walk })
@@ -127,14 +183,15 @@ fn to_tf32(bits: u32) -> u32 {
     bits.wrapping_add(0xfff + (bits >> 13 & 1)) & !0x1fff
 }
 
-/// A line of the tensor as it stands in shared memory.
+/// A line of the tensor as it stands in shared memory; says whether what is reported was seen.
 fn load_line(
     mach: &mut dyn Machine,
     lane: usize,
     Request { map, walk }: &Request,
     line: &Line,
+    report: Report,
     out: &mut Vec<u8>,
-) -> Result<(), Fault> {
+) -> Result<bool, Fault> {
     let (unit, shared_unit) = packed(walk);
     let count = line.count as usize;
     out.clear();
@@ -144,7 +201,8 @@ fn load_line(
             pair.copy_from_slice(&[0xf7, 0x7f]);
         }
     }
-    let Some(base) = line.base else { return Ok(()) };
+    let Some(base) = line.base else { return Ok(false) };
+    let mut seen = false;
     let places = map.places(walk, false);
     let inside = |i: usize| (0..places).contains(&(line.first + line.step * i as i64));
     let address =
@@ -161,6 +219,7 @@ fn load_line(
         }
         let mut data = vec![0; n * unit];
         mach.read(BULK, lane as u8, Space::Global, address(i), &mut data)?;
+        seen |= report.seen(address(i), &data);
         if matches!(map.element, Element::Tf32 | Element::Tf32Ftz) {
             for word in data.chunks_exact_mut(4) {
                 let bits = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
@@ -174,7 +233,7 @@ fn load_line(
         }
         i += n;
     }
-    Ok(())
+    Ok(seen)
 }
 
 /// A tensor copy to shared memory: sources destination, map, mbarrier, coordinates, offsets and, if multicast, a mask
@@ -194,8 +253,10 @@ pub(crate) fn load(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
             vec![(to, barrier)]
         };
         let mut data = Vec::new();
+        let report = Report::from_code(flags >> flag::REPORT);
+        let mut seen = false;
         for line in &request.walk.lines {
-            load_line(mach, lane, &request, line, &mut data)?;
+            seen |= load_line(mach, lane, &request, line, report, &mut data)?;
             let atom = atom(request.map.swizzle, data.len());
             for &(target, _) in &targets {
                 for (n, chunk) in data.chunks(atom).enumerate() {
@@ -205,6 +266,9 @@ pub(crate) fn load(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
             }
         }
         for &(_, object) in &targets {
+            if seen {
+                mbarrier::report(mach, lane as u8, space, object)?;
+            }
             mbarrier::complete(mach, lane as u8, space, object, request.walk.bytes as u32)?;
         }
     }

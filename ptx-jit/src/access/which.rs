@@ -47,6 +47,7 @@ pub(super) fn rmw(op: AtomOp) -> Option<AtomicRmwOp> {
         | AtomOp::Inc
         | AtomOp::Dec
         | AtomOp::AddF32
+        | AtomOp::AddF32Noftz
         | AtomOp::AddF64
         | AtomOp::AddF16
         | AtomOp::AddF16x2
