@@ -203,6 +203,8 @@ pub enum Operation {
     Not,
     /// `d = a << b`
     Shl,
+    /// `d = a >> b`, filled with zeros or with the sign
+    Shr,
     /// `p = a cmp b`
     Compare,
     /// Copies a value, a special register or an address.

@@ -15,15 +15,16 @@ use crate::event::Register;
 use crate::facts::{Facts, Predicated};
 use crate::layout;
 use crate::profile::Assembler;
+use crate::rotate;
 
 /// Definitions and uses of the registers of a function, by instruction.
-struct Uses {
-    definitions: HashMap<Register, Vec<usize>>,
-    uses: HashMap<Register, Vec<usize>>,
+pub(crate) struct Uses {
+    pub definitions: HashMap<Register, Vec<usize>>,
+    pub uses: HashMap<Register, Vec<usize>>,
 }
 
 impl Uses {
-    fn new(facts: &[Facts<'_>]) -> Self {
+    pub fn new(facts: &[Facts<'_>]) -> Self {
         let mut out = Self { definitions: HashMap::new(), uses: HashMap::new() };
         for (i, f) in facts.iter().enumerate().filter(|(_, f)| !f.folded) {
             for &w in &f.instruction.writes {
@@ -36,7 +37,7 @@ impl Uses {
         out
     }
 
-    fn written_once(&self, register: Register) -> bool {
+    pub fn written_once(&self, register: Register) -> bool {
         self.definitions.get(&register).is_none_or(|d| d.len() == 1)
     }
 }
@@ -50,6 +51,7 @@ pub(crate) fn assemble(
 ) {
     let aligned = if rules.merge_shared { alignments(facts) } else { HashMap::new() };
     if rules.fuse {
+        rotate::find(function, facts);
         both_halves(function, facts);
         fuse(rules, function, facts);
     }
@@ -77,7 +79,7 @@ pub(crate) fn assemble(
 }
 
 /// The basic block of each instruction.
-fn blocks_of(function: &Function) -> Vec<usize> {
+pub(crate) fn blocks_of(function: &Function) -> Vec<usize> {
     let mut out = vec![usize::MAX; function.insts.len()];
     for (b, block) in function.blocks.iter().enumerate() {
         for i in block.start..block.end {
@@ -242,7 +244,7 @@ fn inputs(producer: &Facts<'_>, consumer: &Facts<'_>, register: Register) -> usi
 }
 
 /// Folds an instruction away; its readers read its operands.
-fn replace(facts: &mut [Facts<'_>], i: usize, register: Register, users: &[usize]) {
+pub(crate) fn replace(facts: &mut [Facts<'_>], i: usize, register: Register, users: &[usize]) {
     facts[i].folded = true;
     let operands = facts[i].instruction.reads.clone();
     for &u in users {

@@ -24,6 +24,7 @@ use crate::assemble::assemble;
 use crate::chains;
 use crate::event::{AccessKind, Code, Detail, Event, Instruction, Register};
 use crate::facts::{Facts, Predicated};
+use crate::live;
 use crate::moves;
 use crate::profile::Assembler;
 use crate::sim::PcCounts;
@@ -108,6 +109,7 @@ impl KernelCode {
             out.add_function(program, assembler, unrolled, index as u32, function, offsets[index]);
         }
         out.code.words = out.words.clone();
+        out.find_lives(program);
         let frames: u32 = program.functions.iter().map(|f| f.frame_bytes).sum();
         // Functions may call themselves.
         out.code.local_bytes = if program.functions.len() > 1 { frames * 8 } else { frames };
@@ -176,7 +178,9 @@ impl KernelCode {
             steps.push(Step { pc: Some(pc), does });
             self.origin.push((index, i as u32));
             self.stands_for.push(pc);
-            self.code.instructions.push(facts.instruction);
+            let place = facts.place.filter(|_| facts.merged == 1);
+            let place = place.and_then(|p| Some((p.base?, p.offset, p.bytes)));
+            self.code.instructions.push(Instruction { place, ..facts.instruction });
         }
         for candidate in &repeated {
             let Code { instructions, leaders, .. } = &mut self.code;
@@ -187,6 +191,35 @@ impl KernelCode {
             self.stands_for.extend(added);
         }
         self.steps.push(steps);
+    }
+
+    /// Finds what lives behind each basic block: what lives behind the last of the text's blocks in it.
+    fn find_lives(&mut self, program: &Program) {
+        let own = &*self;
+        let instructions = &own.code.instructions;
+        let registers = self.words.len();
+        let ends: Vec<Vec<live::Set>> = (0..)
+            .zip(&program.functions)
+            .map(|(f, function)| {
+                live::at_block_ends(function, registers, |b: usize| {
+                    let block = &function.blocks[b];
+                    let pcs = (block.start..block.end).filter_map(move |i| own.pc(f, i));
+                    pcs.map(|pc| &instructions[pc as usize]).collect::<Vec<_>>().into_iter()
+                })
+            })
+            .collect();
+        let leaders = &self.code.leaders;
+        let stops = leaders.iter().skip(1).copied().chain([instructions.len() as u32]);
+        let lives = leaders.iter().zip(stops).map(|(first, stop)| {
+            let last = stop.checked_sub(1).filter(|last| last >= first);
+            let Some(&(f, at)) = last.and_then(|last| self.origin.get(last as usize)) else {
+                return Vec::new();
+            };
+            let blocks = &program.functions[f as usize].blocks;
+            let block = blocks.iter().position(|b| (b.start..b.end).contains(&at));
+            block.map(|b| ends[f as usize][b].iter().collect()).unwrap_or_default()
+        });
+        self.code.lives = lives.collect();
     }
 
     /// Keeps values in local memory so that registers hold no more than so many words.
@@ -220,6 +253,7 @@ impl KernelCode {
             self.stands_for.extend(std::iter::repeat_n(stands_for[pc], added));
         }
         self.stands_for.iter_mut().for_each(|pc| *pc = moved[*pc as usize]);
+        self.code.lives.clear();
         self.code.leaders.iter_mut().for_each(|pc| {
             *pc = starts.get(*pc as usize).copied().unwrap_or(*pc);
         });

@@ -59,6 +59,9 @@ pub struct Instruction {
     pub compares: bool,
     /// Loads or stores a value that has no register: no other access meets its address.
     pub spill: bool,
+    /// Address register, and the bytes from there that a lane accesses, where both are known. Accesses
+    /// of other bytes from the same address do not meet.
+    pub place: Option<(Register, i64, u32)>,
 }
 
 impl Instruction {
@@ -83,6 +86,7 @@ impl Instruction {
             orders: false,
             compares: false,
             spill: false,
+            place: None,
         }
     }
 
@@ -100,6 +104,9 @@ pub struct Code {
     /// First instruction of each basic block, ascending. The simulator reorders the instructions
     /// inside a block as the assembler would; with an empty list it keeps the trace's order.
     pub leaders: Vec<u32>,
+    /// Registers that hold a value which is read behind each basic block, in the order of `leaders`; with an
+    /// empty list the simulator does not know how many registers an order of instructions needs.
+    pub lives: Vec<Vec<Register>>,
     /// 32-bit words of each register; those beyond the list have one.
     pub words: Vec<u8>,
     /// Bytes of local memory that a thread uses, as far as the text says.

@@ -212,6 +212,11 @@ impl<'a> Facts<'a> {
                 .any(|(to, from)| facts.converts(*to, *from));
         facts.extends_sign = assembler.fuse && unguarded && facts.sign_extends();
         // The halves of a pair of registers are registers.
+        // Machine registers have 32 bits.
+        let wide = facts.opcode.types().last().is_some_and(|t| t.bits() == 64);
+        if facts.instruction.class == Class::Logic && wide {
+            facts.instruction.extra_slots += 1;
+        }
         let splits = op == Operation::Move
             && assembler.fuse
             && opcode.class() == Class::Move
@@ -221,6 +226,10 @@ impl<'a> Facts<'a> {
         let vanishes =
             is_parameter || op == Operation::ConvertAddress || widening || halves || splits;
         facts.transparent = unguarded && vanishes && !loaded;
+        // Lowering took a product into the sums that read it: nothing is left of it.
+        facts.folded = inst.uops.is_empty()
+            && matches!(inst.flow, Flow::Next)
+            && matches!(op, Operation::Mul | Operation::Move | Operation::Neg);
         facts
     }
 }

@@ -14,6 +14,13 @@ impl Set {
         Self(vec![0; registers.div_ceil(64)])
     }
 
+    /// The set of some of so many registers.
+    pub fn of(registers: usize, list: &[Register]) -> Self {
+        let mut set = Self::new(registers);
+        list.iter().for_each(|r| set.insert(*r));
+        set
+    }
+
     pub fn insert(&mut self, register: Register) {
         if let Some(word) = self.0.get_mut(register as usize / 64) {
             *word |= 1 << (register % 64);

@@ -2,26 +2,25 @@
 //!
 //! The assembler allocates registers to values that live at once. The estimate is the largest number
 //! of 32-bit words live at any instruction of the code as the assembler leaves it
-//! ([`crate::code::KernelCode`]), with what calls add. The assembler orders each block anew; counted is
-//! the text's order or one that keeps few values alive, whichever needs fewer registers.
+//! ([`crate::code::KernelCode`]) in the order that it gives each block ([`crate::schedule`]), with what
+//! calls add.
 
 use ptx_parse::code::{Callee, Flow, Program};
 
-use ptx_isa::Class;
-
 use crate::code::KernelCode;
-use crate::event::{AccessKind, Instruction, Register};
-use crate::live;
 use crate::profile::Profile;
 use crate::report::RegistersFrom;
-
-/// Registers that the assembler keeps for itself: the stack pointer, and one to move values.
-const OWN: u32 = 2;
+use crate::schedule::{OWN, Schedule};
 
 /// Registers per thread, before `.maxnreg` and the like.
 pub fn estimate(profile: &Profile, program: &Program, code: &KernelCode) -> u32 {
-    let pressures: Vec<u32> =
-        (0..program.functions.len()).map(|f| pressure(program, code, f)).collect();
+    let mut pressures = vec![0; program.functions.len()];
+    for (pc, peak) in Schedule::new(profile, &code.code, 0).peaks {
+        let function = code.origin.get(pc as usize).map_or(0, |o| o.0 as usize);
+        if let Some(most) = pressures.get_mut(function) {
+            *most = peak.max(*most);
+        }
+    }
     let mut path = vec![false; pressures.len()];
     let live = with_calls(program, &pressures, 0, &mut path);
     (live + OWN).clamp(MIN, profile.limits.max_registers_per_thread)
@@ -94,147 +93,4 @@ fn with_calls(program: &Program, pressures: &[u32], f: usize, path: &mut [bool])
     }
     path[f] = false;
     pressures[f] + deepest
-}
-
-/// Most 32-bit words that live at once in a function, in an order of each block that keeps few alive.
-fn pressure(program: &Program, code: &KernelCode, f: usize) -> u32 {
-    let function = &program.functions[f];
-    let pcs: Vec<Vec<u32>> = function
-        .blocks
-        .iter()
-        .map(|b| (b.start..b.end).filter_map(|i| code.pc(f as u32, i)).collect())
-        .collect();
-    let instructions = &code.code.instructions;
-    let arguments = code.arguments();
-    let words = |r: Register| if arguments.contains(&r) { 0 } else { code.words(r) };
-    let registers = code.code.words.len();
-    let ends = live::at_block_ends(function, registers, |b: usize| {
-        pcs[b].iter().map(move |pc| &instructions[*pc as usize])
-    });
-    let mut most = 0;
-    for (pcs, end) in pcs.iter().zip(ends) {
-        let list: Vec<&Instruction> = pcs.iter().map(|pc| &instructions[*pc as usize]).collect();
-        for window in windows(&list, end) {
-            let (list, end) = window;
-            most = most.max(in_order(&list, &end, &words).min(at_least(&list, &end, &words)));
-        }
-    }
-    most
-}
-
-/// Blocks longer than this are looked at in pieces; the search is quadratic.
-const WINDOW: usize = 400;
-
-/// Pieces of a block with what lives behind each.
-fn windows<'a>(list: &[&'a Instruction], end: live::Set) -> Vec<(Vec<&'a Instruction>, live::Set)> {
-    let mut out = Vec::new();
-    let mut live = end;
-    for piece in list.rchunks(WINDOW) {
-        out.push((piece.to_vec(), live.clone()));
-        for i in piece.iter().rev() {
-            live::step(i, &mut live);
-        }
-    }
-    if out.is_empty() {
-        out.push((Vec::new(), live));
-    }
-    out
-}
-
-/// Words that live at most, in the text's order.
-fn in_order(list: &[&Instruction], end: &live::Set, words: &dyn Fn(Register) -> u32) -> u32 {
-    let mut live = end.clone();
-    let mut now: u32 = live.iter().map(words).sum();
-    let mut most = now;
-    for i in list.iter().rev() {
-        // Results need a place even if nobody reads them.
-        let dead: u32 = i.writes.iter().filter(|w| !live.contains(**w)).map(|w| words(*w)).sum();
-        most = most.max(now + dead);
-        now = change(i, &mut live, now, words);
-        most = most.max(now);
-    }
-    most
-}
-
-/// Goes over an instruction backwards; the words that live before it.
-fn change(
-    i: &Instruction,
-    live: &mut live::Set,
-    mut now: u32,
-    words: &dyn Fn(Register) -> u32,
-) -> u32 {
-    if i.guard.is_none() {
-        for &w in &i.writes {
-            if live.contains(w) {
-                now -= words(w);
-                live.remove(w);
-            }
-        }
-    }
-    for &r in i.reads.iter().chain(&i.guard) {
-        if !live.contains(r) {
-            now += words(r);
-            live.insert(r);
-        }
-    }
-    now
-}
-
-/// Words that live at most, in an order made from the end: always the instruction that frees most, of
-/// several the one that the text has last.
-fn at_least(list: &[&Instruction], end: &live::Set, words: &dyn Fn(Register) -> u32) -> u32 {
-    let n = list.len();
-    let mut before: Vec<Vec<usize>> = vec![Vec::new(); n];
-    let mut behind = vec![0_u32; n];
-    let fixed = |i: &Instruction| {
-        i.orders
-            || matches!(i.class, Class::Branch | Class::Barrier | Class::WarpSync)
-            || i.class.is_memory() && i.kind != AccessKind::Load
-    };
-    for late in 0..n {
-        for early in 0..late {
-            let (e, l) = (list[early], list[late]);
-            let reads = |i: &Instruction, r: &Register| i.reads.contains(r) || i.guard == Some(*r);
-            let tied = e.writes.iter().any(|w| reads(l, w) || l.writes.contains(w))
-                || l.writes.iter().any(|w| reads(e, w))
-                || fixed(e) && (fixed(l) || l.class.is_memory())
-                || fixed(l) && e.class.is_memory()
-                || l.class == Class::Branch;
-            if tied {
-                before[late].push(early);
-                behind[early] += 1;
-            }
-        }
-    }
-    let mut ready: Vec<usize> = (0..n).filter(|i| behind[*i] == 0).collect();
-    let mut live = end.clone();
-    let mut now: u32 = live.iter().map(words).sum();
-    let mut most = now;
-    while !ready.is_empty() {
-        let gain = |i: usize| {
-            let i = list[i];
-            let sum = |all: i64, r: &Register, there: bool| {
-                if live.contains(*r) == there { all + i64::from(words(*r)) } else { all }
-            };
-            let freed = match i.guard {
-                None => i.writes.iter().fold(0, |all, w| sum(all, w, true)),
-                Some(_) => 0,
-            };
-            freed - i.reads.iter().chain(&i.guard).fold(0, |all, r| sum(all, r, false))
-        };
-        let best = (0..ready.len()).max_by_key(|&at| (gain(ready[at]), ready[at])).unwrap_or(0);
-        let chosen = ready.swap_remove(best);
-        let i = list[chosen];
-        let dead: u32 = i.writes.iter().filter(|w| !live.contains(**w)).map(|w| words(*w)).sum();
-        most = most.max(now + dead);
-        now = change(i, &mut live, now, words);
-        most = most.max(now);
-        for &b in &before[chosen] {
-            behind[b] -= 1;
-            if behind[b] == 0 {
-                ready.push(b);
-            }
-        }
-    }
-    most
 }

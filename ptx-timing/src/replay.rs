@@ -287,6 +287,9 @@ struct Pieces {
 /// Widest piece that a lane moves at once.
 const PIECE: u32 = 16;
 
+/// Bytes of a register.
+const WORD: u32 = 4;
+
 impl Pieces {
     /// Whether it has room for the piece of a lane, and where: at the lane's own place or, where that
     /// is taken, behind all others.
@@ -406,6 +409,11 @@ impl Recorder<'_> {
         let lane = access.lanes.trailing_zeros() & 31;
         let (by, action) = (access.by, access.action);
         let base = addresses[lane as usize];
+        // The parts of a matrix that lanes hold in halves of registers are loaded and stored in words.
+        if access.by == Accessor::Matrix && access.bytes < WORD {
+            self.matrix_word(lane, base & !u64::from(WORD - 1), (action, space), differs);
+            return;
+        }
         // A long copy is one of many lanes.
         for from in (0..access.bytes).step_by(PIECE as usize) {
             let width = PIECE.min(access.bytes - from);
@@ -424,6 +432,33 @@ impl Recorder<'_> {
             access.mask |= 1 << slot;
             access.addresses[slot as usize] = base + u64::from(from);
         }
+    }
+
+    /// A word of a matrix, once, whichever lanes hold parts of it.
+    fn matrix_word(
+        &mut self,
+        lane: u32,
+        base: u64,
+        (action, space): (Action, Space),
+        differs: Differs,
+    ) {
+        let by = Accessor::Matrix;
+        let same =
+            |p: &&Pieces| (p.by, p.action, p.space, p.access.width) == (by, action, space, WORD);
+        let there = |p: &Pieces| p.access.lanes().any(|(_, address)| address == base);
+        if self.pieces.iter().filter(same).any(there) {
+            return;
+        }
+        let at = self.pieces.iter().rposition(|p| same(&p));
+        let room = at.and_then(|at| Some((at, self.pieces[at].room(lane)?)));
+        let (at, slot) = room.unwrap_or_else(|| {
+            let access = WarpAccess { mask: 0, width: WORD, addresses: [0; 32] };
+            self.pieces.push(Pieces { by, action, space, differs, access });
+            (self.pieces.len() - 1, lane)
+        });
+        let access = &mut self.pieces[at].access;
+        access.mask |= 1 << slot;
+        access.addresses[slot as usize] = base;
     }
 
     /// The instruction issued last has made all of its accesses.

@@ -258,6 +258,8 @@ fn copy(
     words: &mut Vec<u8>,
 ) -> Instruction {
     let mut own = instruction.clone();
+    // Another turn's address may be another one.
+    own.place = None;
     let name = |r: &Register| now.get(r).copied().unwrap_or(*r);
     if !step {
         own.reads.iter_mut().for_each(|r| *r = name(r));

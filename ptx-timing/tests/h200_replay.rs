@@ -371,7 +371,7 @@ fn every_recorded_kernel() {
 /// What the assembler rules make of the kernels that `ONLY` names.
 fn listing() {
     let only = std::env::var("ONLY").unwrap_or_default();
-    let recorded = [Recorded::first(), Recorded::second()];
+    let recorded = [Recorded::first(), Recorded::second(), Recorded::third()];
     let functions =
         recorded.iter().flat_map(|r| r.module.functions.iter().enumerate().map(move |f| (r, f)));
     for (Recorded { module, text, .. }, (index, f)) in functions {

@@ -145,6 +145,7 @@ pub static ROWS: &[Row] = &[
         sets: &[("type", ".b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64")],
         section: "9.7.8.9",
         class: class::shift,
+        op: Operation::Shr,
         sem: Sem::Ops(|x| {
             if x.ty().signed() {
                 shift(x, Op::SarW, Op::SarD)

@@ -37,6 +37,10 @@ pub struct Global {
     /// Cycles the SM's memory path is busy with one transaction; of the sector and line protocols,
     /// with one line.
     pub cycles_per_transaction: f64,
+    /// Lines that are looked up at once; their words pass together as far as they lie in different banks
+    /// of the cache. 0 = one after the other.
+    #[serde(default)]
+    pub lines_at_once: u32,
     /// Bytes per clock that the rest of the chip can deliver to one SM.
     pub sm_bytes_per_clock: f64,
     /// Bytes per clock that one SM can send to the rest of the chip.

@@ -316,6 +316,10 @@ pub struct Assembler {
     /// Minimum and maximum of integers take three operands, or the sum of two (VIMNMX3, VIADDMNMX).
     #[serde(default)]
     pub three_operand_bounds: bool,
+    /// Instructions go ahead of others as far as the registers last that cost no resident warp; without
+    /// this, whatever they need.
+    #[serde(default)]
+    pub saves_registers: bool,
     /// Loops of one block are repeated in the machine code if that has no more instructions than this;
     /// 0 = none.
     #[serde(default)]

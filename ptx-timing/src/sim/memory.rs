@@ -337,7 +337,11 @@ impl<'a> Memory<'a> {
             let sm_memory = &mut self.sms[sm];
             let sent = sm_memory.atomics_free_at.max(now * FRACTION);
             sm_memory.atomics_free_at = sent + own_step;
-            let sent = sent + sm_memory.writes.wait(sent / FRACTION, part.bytes) * FRACTION;
+            // What it is and where goes ahead of the data.
+            let head = (self.profile.global.sm_atomic_cycles - 1.0).max(0.0)
+                * self.profile.global.sm_write_bytes_per_clock;
+            let bytes = part.bytes + head as u32;
+            let sent = sent + sm_memory.writes.wait(sent / FRACTION, bytes) * FRACTION;
             let chunk = address >> self.atomic_unit_shift;
             let hash = (chunk ^ chunk >> 20).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
             let unit = (hash % self.atomic_units.len() as u64) as usize;

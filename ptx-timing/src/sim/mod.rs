@@ -11,7 +11,6 @@ mod pipes;
 mod plan;
 pub(crate) mod record;
 pub(crate) mod report;
-mod schedule;
 mod shape;
 mod sm;
 mod strata;
@@ -28,6 +27,7 @@ pub use report::{Bound, Outcome, PcCounts, Sampling, Stall};
 use crate::event::{BlockSource, Code};
 use crate::occupancy::{BlockNeeds, Occupancy, occupancy};
 use crate::profile::Profile;
+use crate::schedule::Schedule;
 use memory::Memory;
 use ptx_isa::Class;
 use sm::{Chip, Sm};
@@ -91,7 +91,7 @@ where
         slots: 0,
         recording: config.timeline.map(|(sm, until)| Recording::new(sm as usize, until)),
     };
-    let schedule = schedule::Schedule::new(profile, code, &plans);
+    let schedule = Schedule::new(profile, code, needs.registers);
     let mut grid = Grid {
         schedule,
         sms: (0..sms as usize).map(|index| Sm::new(profile, &pipes, index)).collect(),
@@ -126,7 +126,7 @@ where
 const TIME_SLICE: u64 = 32;
 
 struct Grid {
-    schedule: schedule::Schedule,
+    schedule: Schedule,
     sms: Vec<Sm>,
     /// Blocks of the grid, those that are simulated whatever they cost, and what else is.
     blocks: u64,

@@ -250,6 +250,32 @@ fn count_written(access: &WarpAccess, origin: u64, parts: &mut [Part]) {
     }
 }
 
+/// Steps in which the words of an access pass: some lines at a time, each bank one word in a step.
+fn steps(banks: u32, most: usize, access: &WarpAccess, lines: &[Part], origin: u64) -> u32 {
+    const WORD: u64 = 4;
+    let line = lines.iter().map(|l| origin.wrapping_add(l.offset)).collect::<SmallVec<[u64; 32]>>();
+    let mut words: SmallVec<[(usize, u64); 64]> = SmallVec::new();
+    for (_, address) in access.lanes() {
+        let (first, last) = access.span(address);
+        for word in first / WORD..=last / WORD {
+            let at = word * WORD;
+            if let Some(group) = line.iter().rposition(|l| *l <= at && at - l < 128) {
+                words.push((group / most, word));
+            }
+        }
+    }
+    words.sort_unstable();
+    words.dedup();
+    let banks = u64::from(banks.max(1));
+    let mut sum = 0;
+    for group in words.chunk_by(|a, b| a.0 == b.0) {
+        let mut of_bank = [0_u32; 64];
+        group.iter().for_each(|(_, word)| of_bank[(word % banks) as usize % 64] += 1);
+        sum += of_bank.iter().max().copied().unwrap_or(1);
+    }
+    sum.max(1)
+}
+
 fn device(
     p: &Profile,
     path: Path,
@@ -269,8 +295,11 @@ fn device(
         lines(g.line_bytes, g.sector_bytes, access, origin, out);
         shape.transactions = out[first..].iter().map(|part| part.sectors.count_ones()).sum();
         shape.moved = out[first..].iter().map(|part| part.bytes).sum();
-        // Every line is looked up by itself; its sectors pass together.
-        (out.len() - first).max(1) as f64
+        match g.lines_at_once {
+            // Every line is looked up by itself; its sectors pass together.
+            0 => (out.len() - first).max(1) as f64,
+            most => f64::from(steps(p.shared.banks, most as usize, access, &out[first..], origin)),
+        }
     } else {
         let list = device_transactions(g, path, access);
         shape.transactions = list.len() as u32;

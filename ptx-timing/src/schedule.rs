@@ -1,0 +1,390 @@
+//! The order in which the assembler would issue the instructions of a basic block.
+//!
+//! PTX is not what the hardware runs: `ptxas` reorders each basic block so that loads start early
+//! and their latencies overlap. A trace in PTX order would wait for every load where its result is
+//! first used, several times too long in an unrolled loop. This pass does list scheduling by
+//! critical path, as an assembler does, under the dependences of registers and memory.
+
+use std::cmp::Reverse;
+
+use crate::event::{AccessKind, Code, Event, Instruction, Register};
+use crate::live;
+use crate::pressure::{Piece, Rest, Sizes};
+use crate::profile::Profile;
+use ptx_isa::Class;
+
+/// Registers that the assembler keeps for itself: the stack pointer, and one to move values.
+pub(crate) const OWN: u32 = 2;
+
+/// Issue order of every basic block that is worth reordering, by its first instruction.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Schedule {
+    /// (first instruction, order relative to it), ascending.
+    blocks: Vec<(u32, Vec<u32>)>,
+    /// (first instruction, 32-bit words that live at most), of all blocks, where that is known.
+    pub peaks: Vec<(u32, u32)>,
+}
+
+/// Blocks longer than this are scheduled in pieces of this size; the search is quadratic.
+const WINDOW: usize = 512;
+
+/// Instructions that could go next, of which the most urgent ones are tried.
+const TRIED: usize = 6;
+
+/// The instructions of a block, or of a piece of a long one: the first and the one behind the last.
+struct Span {
+    start: usize,
+    stop: usize,
+    /// Registers that live behind them, where that is known.
+    end: Option<live::Set>,
+}
+
+/// The pieces of all blocks in their order.
+fn spans(code: &Code) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let all = code.instructions.len();
+    let used = code.instructions.iter().flat_map(|i| i.reads.iter().chain(&i.writes));
+    let registers = used.max().map_or(0, |r| *r as usize + 1).max(code.words.len());
+    for (b, &first) in code.leaders.iter().enumerate() {
+        let end = code.leaders.get(b + 1).map_or(all, |l| (*l as usize).min(all));
+        let mut live = code.lives.get(b).map(|list| live::Set::of(registers, list));
+        let mut own = Vec::new();
+        let starts: Vec<usize> = (first as usize..end).step_by(WINDOW).collect();
+        for &start in starts.iter().rev() {
+            let stop = end.min(start + WINDOW);
+            own.push(Span { start, stop, end: live.clone() });
+            if let Some(live) = &mut live {
+                code.instructions[start..stop].iter().rev().for_each(|i| live::step(i, live));
+            }
+        }
+        own.reverse();
+        spans.extend(own);
+    }
+    spans
+}
+
+impl Schedule {
+    /// Schedules all basic blocks of a kernel whose launch has so many registers. Without
+    /// `Code::leaders` nothing is reordered.
+    ///
+    /// An assembler that saves registers uses those that cost no resident warp, and those that some
+    /// block cannot do without; it takes fewer loads ahead where these do not last.
+    pub fn new(profile: &Profile, code: &Code, registers: u32) -> Self {
+        let spans = spans(code);
+        let sizes = Sizes::new(code);
+        let free = profile.limits.registers_per_sm / profile.limits.max_threads_per_sm.max(1);
+        let mut room = registers.max(free).saturating_sub(OWN);
+        let saves = profile.assembler.saves_registers;
+        let mut orders = Vec::with_capacity(spans.len());
+        for span in &spans {
+            let graph = Graph::new(profile, code, span);
+            let order = graph.order();
+            let piece = span.piece(code);
+            let peak = piece.as_ref().map(|p| p.peak(&order, &sizes));
+            // Those that need more than there is, with an order that needs little.
+            let lean = piece.filter(|_| !saves || peak.is_some_and(|p| p > room)).map(|piece| {
+                let lean = piece.lean(&graph.before, &sizes);
+                (piece, graph, lean)
+            });
+            orders.push((order, peak, lean));
+        }
+        // Registers come in units.
+        let unit = (profile.allocation.register_unit / profile.limits.warp_size.max(1)).max(1);
+        for (_, _, (_, least)) in orders.iter().filter_map(|o| o.2.as_ref()) {
+            let need = (least + OWN).next_multiple_of(unit) - OWN;
+            room = room.max(need.min(profile.limits.max_registers_per_thread - OWN));
+        }
+        let mut out = Self::default();
+        for (span, (mut order, mut peak, lean)) in spans.iter().zip(orders) {
+            if !saves {
+                peak = lean.map(|(_, _, (_, least))| least);
+            } else if let Some((piece, graph, (least, _))) = lean
+                && peak.is_some_and(|p| p > room)
+            {
+                order = graph.order_within(Rest::new(&piece, least, &sizes, room), &piece);
+                peak = Some(piece.peak(&order, &sizes));
+            }
+            out.peaks.extend(peak.map(|peak| (span.start as u32, peak)));
+            if order.iter().enumerate().any(|(i, &o)| i as u32 != o) {
+                out.blocks.push((span.start as u32, order));
+            }
+        }
+        out
+    }
+
+    /// Reorders a warp's events block by block.
+    pub fn apply(&self, events: &mut [Event]) {
+        if self.blocks.is_empty() {
+            return;
+        }
+        let mut buffer = Vec::new();
+        let mut at = 0;
+        while at < events.len() {
+            let first = events[at].pc;
+            let Ok(index) = self.blocks.binary_search_by_key(&first, |b| b.0) else {
+                at += 1;
+                continue;
+            };
+            let order = &self.blocks[index].1;
+            let Some(block) = events.get_mut(at..at + order.len()) else {
+                at += 1;
+                continue;
+            };
+            // Only what ran through as one piece is one piece.
+            let whole = block.iter().enumerate().all(|(i, e)| e.pc == first + i as u32);
+            if whole {
+                buffer.clear();
+                buffer.extend(order.iter().map(|&o| block[o as usize]));
+                block.copy_from_slice(&buffer);
+            }
+            at += order.len();
+        }
+    }
+}
+
+/// What an instruction does to memory, as far as the assembler may reorder it.
+#[derive(PartialEq, Clone, Copy)]
+enum MemoryEffect {
+    None,
+    Load(bool),
+    Store(bool),
+    /// Barriers, fences, atomics, control: nothing that touches memory moves across.
+    Fence,
+}
+
+fn effect(code: &Code, pc: usize) -> MemoryEffect {
+    let instruction = &code.instructions[pc];
+    let shared = matches!(
+        instruction.class,
+        Class::LoadShared | Class::StoreShared | Class::AtomicShared | Class::LoadMatrix
+    );
+    match instruction.class {
+        _ if instruction.orders => MemoryEffect::Fence,
+        _ if instruction.spill => MemoryEffect::None,
+        Class::Barrier
+        | Class::WarpSync
+        | Class::FenceBlock
+        | Class::FenceDevice
+        | Class::Shuffle
+        | Class::Vote
+        | Class::Match
+        | Class::Redux => MemoryEffect::Fence,
+        Class::LoadConst | Class::Texture => MemoryEffect::None,
+        c if c.is_memory() => match instruction.kind {
+            AccessKind::Load => MemoryEffect::Load(shared),
+            AccessKind::Store => MemoryEffect::Store(shared),
+            AccessKind::Atomic | AccessKind::Reduction => MemoryEffect::Fence,
+        },
+        _ => MemoryEffect::None,
+    }
+}
+
+fn ordered(before: MemoryEffect, after: MemoryEffect) -> bool {
+    use MemoryEffect::{Fence, Load, None, Store};
+    match (before, after) {
+        (None, _) | (_, None) => false,
+        (Fence, _) | (_, Fence) => true,
+        (Load(_), Load(_)) => false,
+        (Load(a), Store(b)) | (Store(a), Load(b)) | (Store(a), Store(b)) => a == b,
+    }
+}
+
+/// Whether two accesses from one address do not meet.
+fn apart(list: &[Instruction], early: usize, late: usize) -> bool {
+    let (Some((base, first, bytes)), Some((other, second, more))) =
+        (list[early].place, list[late].place)
+    else {
+        return false;
+    };
+    let ends = (first + i64::from(bytes) <= second) || (second + i64::from(more) <= first);
+    base == other
+        && ends
+        && list[early].kind != AccessKind::Atomic
+        && list[late].kind != AccessKind::Atomic
+        && !list[early..late].iter().any(|i| i.writes.contains(&base))
+}
+
+impl Span {
+    fn piece<'a>(&self, code: &'a Code) -> Option<Piece<'a>> {
+        let list = &code.instructions[self.start..self.stop];
+        self.end.clone().map(|end| Piece { list, end })
+    }
+}
+
+fn latency(profile: &Profile, code: &Code, pc: usize) -> u64 {
+    let class = code.instructions[pc].class;
+    let of_memory = match class {
+        Class::LoadShared | Class::LoadMatrix => profile.shared.latency,
+        Class::LoadConst => profile.constant.latency,
+        // The assembler does not know where a load will hit.
+        Class::LoadGlobal | Class::Texture => {
+            profile.l2.as_ref().map_or(profile.dram.latency, |l2| l2.hit_latency)
+        }
+        _ => 0,
+    };
+    let own = profile.timing_of(class).map_or(0, |t| t.latency);
+    u64::from(own.max(of_memory)).max(1)
+}
+
+/// What has to come before what.
+struct Graph {
+    /// Successors with the clocks that lie between, and predecessors.
+    successors: Vec<Vec<(usize, u64)>>,
+    before: Vec<Vec<u32>>,
+    /// Clocks from an instruction to the end along the longest path.
+    height: Vec<u64>,
+}
+
+impl Graph {
+    fn new(profile: &Profile, code: &Code, span: &Span) -> Self {
+        let list = &code.instructions[span.start..span.stop];
+        let n = list.len();
+        let mut successors: Vec<Vec<(usize, u64)>> = vec![Vec::new(); n];
+        let mut before: Vec<Vec<u32>> = vec![Vec::new(); n];
+        let effects: Vec<MemoryEffect> =
+            (span.start..span.stop).map(|pc| effect(code, pc)).collect();
+        let latencies: Vec<u64> =
+            (span.start..span.stop).map(|pc| latency(profile, code, pc)).collect();
+        // Control stays where it is, at the end.
+        let control = |i: usize| list[i].class == Class::Branch;
+        for late in 0..n {
+            let l = &list[late];
+            for early in 0..late {
+                let e = &list[early];
+                let reads = |r: &Register| l.reads.contains(r) || l.guard.as_ref() == Some(r);
+                let raw = e.writes.iter().any(reads);
+                let war = l.writes.iter().any(|w| e.reads.contains(w) || e.guard == Some(*w));
+                let waw = l.writes.iter().any(|w| e.writes.contains(w));
+                let memory = ordered(effects[early], effects[late]) && !apart(list, early, late);
+                let distance = match () {
+                    () if raw => latencies[early],
+                    () if war || waw || memory || control(late) || control(early) => 1,
+                    () => continue,
+                };
+                successors[early].push((late, distance));
+                before[late].push(early as u32);
+            }
+        }
+        let mut height = vec![0_u64; n];
+        for i in (0..n).rev() {
+            height[i] = successors[i].iter().map(|&(s, d)| height[s] + d).max().unwrap_or(0);
+        }
+        Self { successors, before, height }
+    }
+
+    /// An order by critical path, as offsets: of the instructions whose operands are there the one from
+    /// which the way is longest.
+    fn order(&self) -> Vec<u32> {
+        let mut clock = Clock::new(self);
+        while let Some(first) = clock.next() {
+            clock.now = clock.now.max(first);
+            let could = clock.ready.iter().filter(|i| clock.earliest[**i as usize] <= clock.now);
+            let best = could.max_by_key(|i| (self.height[**i as usize], Reverse(**i))).copied();
+            let Some(best) = best else { break };
+            clock.issue(best);
+        }
+        clock.order
+    }
+
+    /// An order for which registers last. Loads go ahead, each with what its address needs, as far as they
+    /// do; besides, values are made when they are needed.
+    fn order_within(&self, mut rest: Rest<'_>, piece: &Piece<'_>) -> Vec<u32> {
+        let mut loads: Vec<u32> = (0..piece.list.len() as u32)
+            .filter(|i| {
+                let class = piece.list[*i as usize].class;
+                matches!(class, Class::LoadGlobal | Class::LoadShared | Class::LoadMatrix)
+            })
+            .collect();
+        loads.sort_by_key(|i| Reverse(self.height[*i as usize]));
+        let mut clock = Clock::new(self);
+        while let Some(next) = rest.next() {
+            // Loads of which nothing waits for others.
+            let ahead = loads.iter().filter_map(|load| self.pending(*load, &clock)).take(TRIED);
+            let found = ahead.into_iter().find(|group| rest.take(group));
+            if let Some(group) = found {
+                group.iter().for_each(|i| clock.issue(*i));
+                loads.retain(|load| !group.contains(load));
+                continue;
+            }
+            let could = |i: &&u32| clock.earliest[**i as usize] <= clock.now;
+            let mut others: Vec<u32> = clock.ready.iter().filter(could).copied().collect();
+            others.retain(|i| *i == next || rest.frees(*i));
+            others.sort_by_key(|i| (Reverse(self.height[*i as usize]), *i));
+            let found = others.into_iter().take(TRIED).find(|i| rest.take(&[*i]));
+            let later = clock.ready.iter().map(|i| clock.earliest[*i as usize]);
+            match (found, later.filter(|t| *t > clock.now).min()) {
+                (Some(i), _) => {
+                    clock.issue(i);
+                    loads.retain(|load| *load != i);
+                }
+                // The time passes until there is another one.
+                (None, Some(later)) => clock.now = later,
+                (None, None) => {
+                    rest.take(&[next]);
+                    clock.issue(next);
+                    loads.retain(|load| *load != next);
+                }
+            }
+        }
+        clock.order
+    }
+
+    /// A load with all that it needs and that is not there yet, if nothing of that has to wait.
+    fn pending(&self, load: u32, clock: &Clock<'_>) -> Option<Vec<u32>> {
+        let mut group = vec![load];
+        let mut at = 0;
+        while let Some(&i) = group.get(at) {
+            at += 1;
+            if clock.earliest[i as usize] > clock.now || group.len() > TRIED {
+                return None;
+            }
+            for &b in &self.before[i as usize] {
+                if !clock.issued[b as usize] && !group.contains(&b) {
+                    group.push(b);
+                }
+            }
+        }
+        group.sort_unstable();
+        Some(group)
+    }
+}
+
+/// An order under way.
+struct Clock<'a> {
+    graph: &'a Graph,
+    now: u64,
+    waits: Vec<usize>,
+    earliest: Vec<u64>,
+    ready: Vec<u32>,
+    issued: Vec<bool>,
+    order: Vec<u32>,
+}
+
+impl<'a> Clock<'a> {
+    fn new(graph: &'a Graph) -> Self {
+        let n = graph.height.len();
+        let waits: Vec<usize> = graph.before.iter().map(Vec::len).collect();
+        let ready = (0..n as u32).filter(|i| waits[*i as usize] == 0).collect();
+        let order = Vec::with_capacity(n);
+        Self { graph, now: 0, waits, earliest: vec![0; n], ready, issued: vec![false; n], order }
+    }
+
+    /// When the first of the instructions that could be next has its operands.
+    fn next(&self) -> Option<u64> {
+        self.ready.iter().map(|i| self.earliest[*i as usize]).min()
+    }
+
+    fn issue(&mut self, i: u32) {
+        self.ready.retain(|r| *r != i);
+        self.issued[i as usize] = true;
+        self.order.push(i);
+        for &(s, d) in &self.graph.successors[i as usize] {
+            self.earliest[s] = self.earliest[s].max(self.now + d);
+            self.waits[s] -= 1;
+            if self.waits[s] == 0 {
+                self.ready.push(s as u32);
+            }
+        }
+        self.now += 1;
+    }
+}
