@@ -59,6 +59,8 @@ pub struct Instruction {
     pub compares: bool,
     /// Loads or stores a value that has no register: no other access meets its address.
     pub spill: bool,
+    /// Loads or stores a part of a matrix for `wmma`: a machine instruction for each of its accesses.
+    pub fragment: bool,
     /// Address register, and the bytes from there that a lane accesses, where both are known. Accesses
     /// of other bytes from the same address do not meet.
     pub place: Option<(Register, i64, u32)>,
@@ -86,6 +88,7 @@ impl Instruction {
             orders: false,
             compares: false,
             spill: false,
+            fragment: false,
             place: None,
         }
     }

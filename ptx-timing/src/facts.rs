@@ -4,7 +4,7 @@ use ptx_isa::effect::{Access, Cache, Effect};
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
 use ptx_isa::types::Space as IsaSpace;
-use ptx_isa::{Class, Match, Operation, Ty};
+use ptx_isa::{Class, Match, Operation, Reach, Ty};
 use ptx_parse::code::{CallArg, Callee, Flow, Function, Inst, Program};
 
 use crate::event::{AccessKind, Instruction, Register};
@@ -159,6 +159,11 @@ impl<'a> Facts<'a> {
             }
             _ => {}
         }
+        instruction.fragment = opcode.row.reach == Reach::Warp
+            && matches!(
+                instruction.class,
+                Class::LoadGlobal | Class::LoadShared | Class::StoreGlobal | Class::StoreShared
+            );
         instruction.compares = instruction.class == Class::AtomicShared && opcode.has(".cas");
         let launch_size = special.is_some_and(launch_size);
         let varies = special.is_some_and(|s| !launch_size && varies(s));

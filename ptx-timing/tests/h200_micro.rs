@@ -71,12 +71,6 @@ const LISTED: &[(&str, Measure, f64, &str)] = &[
         0.54,
         "`f16` has the class of `f16x2`; half of a register runs in more pipes",
     ),
-    (
-        "cvt_f32_f16_pair",
-        Measure::Throughput,
-        0.50,
-        "`f16` has the class of `f16x2`; half of a register runs in more pipes",
-    ),
     ("bar_warp_sync", Measure::Latency, 1.30, "the assembler removes some of them"),
     (
         "atom_shared_add_same",
@@ -104,7 +98,6 @@ const LISTED: &[(&str, Measure, f64, &str)] = &[
     ),
     ("red_global_add_same", Measure::Latency, 0.13, "one more instruction each on the device"),
     ("red_global_add_diff", Measure::Latency, 0.13, "one more instruction each on the device"),
-    ("red_global_add_diff", Measure::Throughput, 0.26, "one more instruction each on the device"),
     ("stg_thr_w32", Measure::Throughput, 0.17, "stores of one SM that hit the same lines merge"),
     (
         "ldg_l2_thr_w64",

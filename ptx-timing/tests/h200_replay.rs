@@ -115,10 +115,16 @@ impl Recorded {
         Self::open(folder, "kernels", false)
     }
 
-    /// Those in the repository that no rule was ever checked with while it was made.
+    /// Those of another device: they were timed once before any rule was tuned on them.
     fn third() -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/data/timing");
         Self::open(folder, "fresh", false).on(H100)
+    }
+
+    /// Those that no rule was ever checked with while it was made.
+    fn fourth() -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/data/timing");
+        Self::open(folder, "third", false).on(H100)
     }
 
     /// The same launches on another device.
@@ -318,6 +324,18 @@ fn small_recorded_kernels() {
     }
 }
 
+/// What groups may be off by at most with estimated registers: in mean, and the worst factor. What was
+/// reached, and a little.
+const BOUNDS: [(&str, f64, f64); 7] = [
+    ("first recordings", 0.105, 1.45),
+    ("tuned on", 0.11, 1.45),
+    ("held back", 0.14, 1.85),
+    ("tuned on, H100", 0.11, 1.50),
+    ("held back, H100", 0.145, 1.85),
+    ("fresh, H100", 0.10, 1.45),
+    ("third set, H100", 0.165, 2.7),
+];
+
 /// The whole table: `cargo test --release -p ptx-timing --test h200_replay -- --ignored --nocapture
 /// every_recorded_kernel`. `ONLY=a,b` takes the kernels whose names contain `a` or `b`; `HELD=1` shows
 /// those that were held back from tuning as well; `REGISTERS=recorded` and `REGISTERS=estimated` show one half, `GROUP=NAME` a group.
@@ -327,16 +345,18 @@ fn every_recorded_kernel() {
     let which = std::env::var("REGISTERS").unwrap_or_default();
     let wanted = |id: &str| only.split(',').any(|o| id.contains(o));
     let (first, second, third) = (Recorded::first(), Recorded::second(), Recorded::third());
+    let fourth = Recorded::fourth();
     let other = Recorded::second().on(H100);
     /// Whether a kernel is of a group.
     type Belongs<'a> = &'a dyn Fn(&str) -> bool;
-    let groups: [(&str, &Recorded, Belongs<'_>); 6] = [
+    let groups: [(&str, &Recorded, Belongs<'_>); 7] = [
         ("first recordings", &first, &|_| true),
         ("tuned on", &second, &|id| !held_back(id)),
         ("held back", &second, &|id| held && held_back(id)),
         ("tuned on, H100", &other, &|id| held && !held_back(id)),
         ("held back, H100", &other, &|id| held && held_back(id)),
         ("fresh, H100", &third, &|_| held),
+        ("third set, H100", &fourth, &|_| held),
     ];
     let group_of = std::env::var("GROUP").unwrap_or_default();
     for (registers, title) in
@@ -361,8 +381,13 @@ fn every_recorded_kernel() {
                 pairs.len(),
                 error * 100.0
             );
-            if only.is_empty() && group == "first recordings" && registers == Registers::Recorded {
-                assert!(error <= 0.15 && worst <= 2.0 && correlation >= 0.97);
+            let bound = BOUNDS.iter().find(|b| b.0 == group);
+            let bound = bound.filter(|_| only.is_empty() && registers == Registers::Estimated);
+            if let Some((_, mean, most)) = bound {
+                assert!(
+                    error <= *mean && worst <= *most && correlation >= 0.95,
+                    "{group}, {title}"
+                );
             }
         }
     }
@@ -402,7 +427,7 @@ fn register_estimates() {
     let profile = h200();
     let (mut errors, mut near) = (Vec::new(), 0);
     let held = std::env::var_os("HELD").is_some();
-    for recorded in [Recorded::first(), Recorded::second(), Recorded::third()] {
+    for recorded in [Recorded::first(), Recorded::second(), Recorded::third(), Recorded::fourth()] {
         let fresh = recorded.device != H200;
         for case in &recorded.cases {
             let id = case["id"].as_str().unwrap();
@@ -424,7 +449,7 @@ fn register_estimates() {
     }
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
     println!("mean factor {:.2}; {near} of {} within 4", mean.exp(), errors.len());
-    assert!(mean.exp() < 1.35, "estimates are off by a factor of {:.2} on average", mean.exp());
+    assert!(mean.exp() < 1.20, "estimates are off by a factor of {:.2} on average", mean.exp());
 }
 
 golden::tests! {

@@ -47,6 +47,8 @@ pub(super) struct Plan {
     pub pause: u64,
     /// How often its accesses pass: twice for compare-and-swap.
     pub passes: u64,
+    /// A load or store of a matrix: each of its accesses is an instruction.
+    pub fragment: bool,
     /// Clocks that a result of memory takes besides: lanes that are added up first.
     pub added: u64,
 }
@@ -205,6 +207,7 @@ pub(super) fn plan(
             pause: pause(profile, instruction),
             passes: if instruction.compares { 2 } else { 1 },
             added: 0,
+            fragment: instruction.fragment,
         });
         if instruction.one_lane && !instruction.writes.is_empty() {
             let plan = plans.last_mut().filter(|_| profile.timing_of(Class::Shuffle).is_some());

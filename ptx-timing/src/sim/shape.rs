@@ -250,30 +250,39 @@ fn count_written(access: &WarpAccess, origin: u64, parts: &mut [Part]) {
     }
 }
 
-/// Steps in which the words of an access pass: some lines at a time, each bank one word in a step.
-fn steps(banks: u32, most: usize, access: &WarpAccess, lines: &[Part], origin: u64) -> u32 {
+/// Steps in which the words of an access pass: some lines at a time, each bank one word in a step. A line
+/// has one word for each bank.
+fn steps(most: usize, access: &WarpAccess, lines: &[Part], origin: u64) -> u32 {
     const WORD: u64 = 4;
-    let line = lines.iter().map(|l| origin.wrapping_add(l.offset)).collect::<SmallVec<[u64; 32]>>();
-    let mut words: SmallVec<[(usize, u64); 64]> = SmallVec::new();
+    const LINE: u64 = 128;
+    let mut words: SmallVec<[u32; 32]> = SmallVec::from_elem(0, lines.len());
+    let holds = |i: usize, at: u64| at.wrapping_sub(origin.wrapping_add(lines[i].offset)) < LINE;
+    let mut last = 0;
     for (_, address) in access.lanes() {
-        let (first, last) = access.span(address);
-        for word in first / WORD..=last / WORD {
+        let (first, end) = access.span(address);
+        for word in first / WORD..=end / WORD {
             let at = word * WORD;
-            if let Some(group) = line.iter().rposition(|l| *l <= at && at - l < 128) {
-                words.push((group / most, word));
+            if !lines.get(last).is_some_and(|_| holds(last, at)) {
+                let Some(found) = (0..lines.len()).find(|i| holds(*i, at)) else { continue };
+                last = found;
             }
+            words[last] |= 1 << (at % LINE / WORD);
         }
     }
-    words.sort_unstable();
-    words.dedup();
-    let banks = u64::from(banks.max(1));
-    let mut sum = 0;
-    for group in words.chunk_by(|a, b| a.0 == b.0) {
-        let mut of_bank = [0_u32; 64];
-        group.iter().for_each(|(_, word)| of_bank[(word % banks) as usize % 64] += 1);
-        sum += of_bank.iter().max().copied().unwrap_or(1);
-    }
-    sum.max(1)
+    // Lines that use each bank, counted bit by bit: three digits for up to seven lines.
+    let conflicts = |group: &[u32]| {
+        let digits = group.iter().fold([0_u32; 3], |[ones, twos, fours], line| {
+            let (to_twos, to_fours) = (ones & line, twos & ones & line);
+            [ones ^ line, twos ^ to_twos, fours ^ to_fours]
+        });
+        let mut those = u32::MAX;
+        digits.iter().zip([1, 2, 4]).rev().fold(0, |sum, (digit, weight)| {
+            let with = those & digit;
+            those = if with == 0 { those } else { with };
+            if with == 0 { sum } else { sum + weight }
+        })
+    };
+    words.chunks(most.clamp(1, 7)).map(conflicts).sum::<u32>().max(1)
 }
 
 fn device(
@@ -298,7 +307,7 @@ fn device(
         match g.lines_at_once {
             // Every line is looked up by itself; its sectors pass together.
             0 => (out.len() - first).max(1) as f64,
-            most => f64::from(steps(p.shared.banks, most as usize, access, &out[first..], origin)),
+            most => f64::from(steps(most as usize, access, &out[first..], origin)),
         }
     } else {
         let list = device_transactions(g, path, access);

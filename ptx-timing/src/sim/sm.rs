@@ -318,10 +318,15 @@ impl Sm {
         warp.pipe_was_busy = pipe_ready > warp.operands_at;
 
         let counted = warp.counted + event.pc as usize;
+        // A part of a matrix is loaded and stored by one instruction for each word of a lane.
+        let times = match event.detail {
+            Detail::Memory { count, .. } if plan.fragment => u64::from(count.max(1)),
+            _ => 1,
+        };
         let counts = &mut chip.per_pc[counted];
         counts.issues += 1;
-        counts.issue_slots += plan.slots;
-        chip.slots += plan.slots;
+        counts.issue_slots += plan.slots * times;
+        chip.slots += plan.slots * times;
         counts.thread_instructions += u64::from(event.active.count_ones());
         warp.account(now, counts);
         if let (Some(recorded), Some(recording)) = (warp.recorded, &mut chip.recording) {
@@ -358,7 +363,7 @@ impl Sm {
             warp.registers[register as usize] = state;
         }
         self.pipes.occupy(scheduler, pipe, now, busy);
-        self.next_issue[scheduler] = now + plan.issue_cycles;
+        self.next_issue[scheduler] = now + plan.issue_cycles * times;
         if plan.f64 {
             let until = now + plan.issue_cycles;
             self.next_issue.iter_mut().for_each(|t| *t = (*t).max(until));
@@ -366,13 +371,13 @@ impl Sm {
         }
         self.last[scheduler] = slot;
         warp.position += 1;
-        warp.free_at =
-            now + if plan.holds { plan.latency } else { plan.issue_cycles.max(plan.pause) };
+        warp.free_at = now
+            + if plan.holds { plan.latency } else { (plan.issue_cycles * times).max(plan.pause) };
         if event.detail == Detail::Diverges {
             warp.free_at += u64::from(chip.profile.issue.divergence_cycles);
         }
         warp.free_reason = Stall::Control;
-        warp.wait_from = now + plan.issue_cycles;
+        warp.wait_from = now + plan.issue_cycles * times;
         if let Detail::Copies(group) = event.detail {
             let until = warp.copies.group(group);
             if until > warp.free_at {
