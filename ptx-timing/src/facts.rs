@@ -144,21 +144,7 @@ impl<'a> Facts<'a> {
                 }
             }
         }
-        match &inst.flow {
-            Flow::Brx { index, .. } => instruction.reads.extend(number(index)),
-            Flow::Call(call) => {
-                if let Callee::Indirect(v) = &call.callee {
-                    instruction.reads.extend(number(v));
-                }
-                let value = |a: &CallArg| match a {
-                    CallArg::Value(v) => number(v),
-                    _ => None,
-                };
-                instruction.reads.extend(call.args.iter().filter_map(value));
-                instruction.writes.extend(call.rets.iter().filter_map(value));
-            }
-            _ => {}
-        }
+        of_control(inst, number, &mut instruction);
         instruction.fragment = opcode.row.reach == Reach::Warp
             && matches!(
                 instruction.class,
@@ -236,6 +222,25 @@ impl<'a> Facts<'a> {
             && matches!(inst.flow, Flow::Next)
             && matches!(op, Operation::Mul | Operation::Move | Operation::Neg);
         facts
+    }
+}
+
+/// What a branch by table or a call reads and writes.
+fn of_control(inst: &Inst, number: &dyn Fn(&V) -> Option<Register>, instruction: &mut Instruction) {
+    match &inst.flow {
+        Flow::Brx { index, .. } => instruction.reads.extend(number(index)),
+        Flow::Call(call) => {
+            if let Callee::Indirect(v) = &call.callee {
+                instruction.reads.extend(number(v));
+            }
+            let value = |a: &CallArg| match a {
+                CallArg::Value(v) => number(v),
+                _ => None,
+            };
+            instruction.reads.extend(call.args.iter().filter_map(value));
+            instruction.writes.extend(call.rets.iter().filter_map(value));
+        }
+        _ => {}
     }
 }
 
