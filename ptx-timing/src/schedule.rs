@@ -388,3 +388,37 @@ impl<'a> Clock<'a> {
         self.now += 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Catalog;
+
+    /// Fifty loads, each with a sum behind it: as many go ahead as 32 registers hold.
+    #[test]
+    fn loads_go_ahead_as_far_as_registers_last() {
+        let profile = Catalog::embedded().unwrap().get("H200").unwrap();
+        let (address, sum) = (0, 1);
+        let mut instructions = Vec::new();
+        for value in 2..52 {
+            instructions.push(Instruction::new(Class::LoadGlobal, &[value], &[address]));
+            instructions.push(Instruction::new(Class::F32Add, &[sum], &[sum, value]));
+        }
+        let code = Code {
+            instructions,
+            leaders: vec![0],
+            lives: vec![vec![sum]],
+            words: vec![1; 52],
+            ..Code::default()
+        };
+        let schedule = Schedule::new(&profile, &code, 0);
+        assert_eq!(schedule.peaks, [(0, 30)]);
+        let order = &schedule.blocks[0].1;
+        let ahead = order.iter().take_while(|i| **i % 2 == 0).count();
+        assert!((25..=29).contains(&ahead), "{ahead}");
+        // All that is in the text is in the order, once.
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert!(sorted.iter().copied().eq(0..100));
+    }
+}

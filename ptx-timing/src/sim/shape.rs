@@ -360,3 +360,24 @@ fn atomics(p: &Profile, access: &WarpAccess, origin: u64, shape: &mut Shape, out
     shape.moved = parts.iter().map(|part| part.bytes).sum();
     shape.busy = fixed(parts.len().max(1) as f64 * g.cycles_per_transaction);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Catalog;
+
+    /// Wavefronts that an H200 counted for loads of 4 bytes at distances of so many words.
+    #[test]
+    fn wavefronts_of_strided_loads() {
+        let profile = Catalog::embedded().unwrap().get("H200").unwrap();
+        for (stride, wavefronts) in
+            [(0, 1), (1, 1), (4, 4), (9, 3), (12, 6), (17, 5), (24, 12), (31, 8), (32, 32), (33, 8)]
+        {
+            let access = WarpAccess::from_lanes(4, (0..32).map(|l| Some(4096 + l * stride * 4)));
+            let mut parts = Vec::new();
+            let kind = (AccessKind::Load, false);
+            let shape = compute(&profile, kind, Space::Global, &access, 4096, &mut parts);
+            assert_eq!(shape.busy, fixed(f64::from(wavefronts)), "stride {stride}");
+        }
+    }
+}
