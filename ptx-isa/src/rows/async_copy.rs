@@ -23,7 +23,7 @@ pub(super) const C: Row = Row {
 pub(super) const BULK: Row =
     Row { since: ptx(8, 0), sm: 90, reach: Reach::Block, floors: BULK_FLOORS, ..C };
 const BULK_FLOORS: &[Floor] =
-    &[floor(".weak .b128", ptx(9, 3), 90), floor(".multicast::cluster::16b", ptx(9, 4), 90)];
+    &[floor(".weak", ptx(9, 3), 90), floor(".multicast::cluster::16b", ptx(9, 4), 90)];
 const TO: (&str, &str) = ("to", ".shared .shared::cta");
 const PREFETCH: (&str, &str) = ("prefetch", ".L2::64B .L2::128B .L2::256B");
 pub(super) const MULTICAST: (&str, &str) =

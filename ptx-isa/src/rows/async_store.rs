@@ -76,13 +76,13 @@ pub static ROWS: &[Row] = &[
         ..ST
     },
     Row {
-        syntax: "st.bulk{.weak}{.shared::cta} [a], size=0..16777216&%8:.b64, #init=0:.u32",
+        syntax: "st.bulk{.weak}{.shared::cta} [a], size=0..16777216&%8:.u64, #init=0:.u32",
         named: |m, _| !m.has(".shared::cta"),
         sem: Sem::Ops(fill),
         ..ST_BULK
     },
     Row {
-        syntax: "st.bulk{.weak}{.shared::cta} [a], size=0..16777216&%8:.b32, #init=0:.u32",
+        syntax: "st.bulk{.weak}{.shared::cta} [a], size=0..16777216&%8:.u32, #init=0:.u32",
         named: |m, _| !m.has(".shared::cta"),
         since: ptx(9, 0),
         sem: Sem::Ops(fill),

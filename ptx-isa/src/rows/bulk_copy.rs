@@ -15,6 +15,11 @@ const STRONG_CLUSTER: &str = "sm_90a sm_100f sm_110f";
 const CP: Row = Row {
     does: "Starts a copy of a block of memory between global and shared memory.",
     section: "9.7.10.28.4.1",
+    // Read off ptxas 13.5.
+    check: Some(|m| {
+        let both = m.has(".weak") && m.has(".b128");
+        if both { Err("modifier .weak does not go with .b128".into()) } else { Ok(()) }
+    }),
     ..BULK
 };
 /// Forms of PTX 9.4 for sm_107.
@@ -48,7 +53,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast{.b128} [a], [b], size=%16:.u32, [mbar], mask:.b16",
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast{.b128} [a], [b], size=%16:.u32, [mbar], mask=0..65535:.b16",
         sets: &[MULTICAST],
         sem: Sem::Ops(bulk),
         ..CP
@@ -85,7 +90,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.L2::cache_hint{.b128} [a], [b], size=%16:.u32, [mbar], mask:.b16, policy:.u64",
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.L2::cache_hint{.b128} [a], [b], size=%16:.u32, [mbar], mask=0..65535:.b16, policy:.u64",
         sets: &[MULTICAST],
         sem: Sem::Ops(bulk),
         ..CP
@@ -129,7 +134,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.b128 [a], [b], size=%16:.u32, [mbar], mask:.b16",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.b128 [a], [b], size=%16:.u32, [mbar], mask=0..65535:.b16",
         targets: STRONG_CLUSTER,
         sets: &[MULTICAST],
         sem: Sem::Ops(bulk),
@@ -171,7 +176,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.L2::cache_hint.b128 [a], [b], size=%16:.u32, [mbar], mask:.b16, policy:.u64",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.L2::cache_hint.b128 [a], [b], size=%16:.u32, [mbar], mask=0..65535:.b16, policy:.u64",
         targets: STRONG_CLUSTER,
         sets: &[MULTICAST],
         sem: Sem::Ops(bulk),
@@ -216,7 +221,7 @@ pub static ROWS: &[Row] = &[
         ..NEWER
     },
     Row {
-        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.report{.L2::cache_hint}{.b128} [a], [b], size=%16:.u32, [mbar], mask:.b16{, policy:.u64}",
+        syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.report{.L2::cache_hint}{.b128} [a], [b], size=%16:.u32, [mbar], mask=0..65535:.b16{, policy:.u64}",
         sets: &[MULTICAST, REPORT],
         ..NEWER
     },
@@ -226,7 +231,7 @@ pub static ROWS: &[Row] = &[
         ..NEWER
     },
     Row {
-        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.report{.L2::cache_hint}.b128 [a], [b], size=%16:.u32, [mbar], mask:.b16{, policy:.u64}",
+        syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.report{.L2::cache_hint}.b128 [a], [b], size=%16:.u32, [mbar], mask=0..65535:.b16{, policy:.u64}",
         sets: &[MULTICAST, REPORT],
         ..NEWER
     },

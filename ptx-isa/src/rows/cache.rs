@@ -41,7 +41,7 @@ pub static ROWS: &[Row] = &[
         ..PREFETCH
     },
     Row {
-        syntax: "prefetch.global.level [a]",
+        syntax: "prefetch{.global}.level [a]",
         sets: &[("level", ".L2::evict_last .L2::evict_normal")],
         since: ptx(7, 4),
         sm: 80,

@@ -103,7 +103,7 @@ pub static ROWS: &[Row] = &[
         ..STORE
     },
     Row {
-        syntax: "movmatrix.sync.aligned.m8n8.trans.b16 d:.b32, a:.b32",
+        syntax: "movmatrix.sync.aligned.m8n8.trans.b16 d:.b32, %a:.b32",
         does: "Transposes a fragment across the lanes of the warp.",
         section: "9.7.16.5.17",
         since: ptx(7, 8),

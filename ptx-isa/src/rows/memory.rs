@@ -130,6 +130,12 @@ pub static ROWS: &[Row] = &[
         sets: &[TYPE, ("vec", ".v2 .v4")],
         since: ptx(2, 0),
         section: "9.7.9.10",
+        check: Some(|m| match (m.get("vec"), m.ty("type").map_or(0, Ty::bytes)) {
+            (Some(".v4"), 8..) | (Some(_), 16..) => {
+                Err("a vector of this instruction has 128 bits at most".into())
+            }
+            _ => Ok(()),
+        }),
         ..LOAD
     },
     Row {

@@ -290,7 +290,8 @@ pub const NAME_PARTS: &[(&str, &str)] = &[
     ("madc", ".lo .hi"),
     (
         "mbarrier",
-        ".init .inval .arrive .arrive_drop .test_wait .try_wait .pending_count .expect_tx .parity",
+        ".init .inval .arrive .arrive_drop .test_wait .try_wait .pending_count .expect_tx .parity \
+         .check_layout",
     ),
     ("mul", ".lo .hi .wide"),
     ("mul24", ".lo .hi"),

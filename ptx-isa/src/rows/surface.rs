@@ -88,20 +88,20 @@ pub static ROWS: &[Row] = &[
         ..SUST
     },
     Row {
-        syntax: "sured.b.op.geom.type.clamp [a:.surfref, b*+:.s32], c",
+        syntax: "sured.b.op.geom.type.clamp [a:.surfref, b*+:.s32], c>",
         sets: &[REDUCTION, GEOMETRY, ("type", ".u32 .u64 .s32 .b32 .s64"), CLAMP],
         sem: Sem::Ops(sured),
         ..SURED
     },
     Row {
-        syntax: "sured.b.op.geom.type.clamp [a:.surfref, b*+:.s32], c",
+        syntax: "sured.b.op.geom.type.clamp [a:.surfref, b*+:.s32], c>",
         sets: &[("op", ".min .max"), GEOMETRY, ("type", ".u64 .s64"), CLAMP],
         since: ptx(8, 1),
         sem: Sem::Ops(sured),
         ..SURED
     },
     Row {
-        syntax: "sured.p.op.geom.type.clamp [a:.surfref, b*+:.s32], c",
+        syntax: "sured.p.op.geom.type.clamp [a:.surfref, b*+:.s32], c>",
         sets: &[REDUCTION, GEOMETRY, ("type", ".b32 .b64"), CLAMP],
         floors: &[floor(".b64", ptx(8, 1), 0)],
         exact: FORMATS,

@@ -257,7 +257,7 @@ pub static ROWS: &[Row] = &[
         ..TCGEN05
     },
     Row {
-        syntax: "tcgen05.commit.group.mbarrier::arrive::one{.restrict}{.shared::cluster}.multicast.b64 [a], mask:.b16",
+        syntax: "tcgen05.commit.group.mbarrier::arrive::one{.restrict}{.shared::cluster}.multicast.b64 [a], mask=0..65535:.b16",
         sets: &[GROUP, RESTRICT, MULTICAST],
         ..TCGEN05
     },

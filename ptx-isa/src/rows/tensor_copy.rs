@@ -98,7 +98,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.scope}.multicast{.cta_group} [~a], [map, b*!:.b32], [~mbar], mask:.b16",
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.scope}.multicast{.cta_group} [~a], [map, b*!:.b32], [~mbar], mask=0..65535:.b16",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, TILE],
         counts: Some(coordinates),
         check: Some(dimensions),
@@ -107,7 +107,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.scope}.multicast{.cta_group} [~a], [map, b*!:.b32], [~mbar], im2col*!:.b16, mask:.b16",
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.scope}.multicast{.cta_group} [~a], [map, b*!:.b32], [~mbar], im2col*!:.b16, mask=0..65535:.b16",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, IM2COL],
         counts: Some(coordinates),
         check: Some(three_dimensions),
@@ -197,7 +197,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.scope}.multicast{.cta_group}.L2::cache_hint [~a], [map, b*!:.b32], [~mbar], mask:.b16, policy:.u64",
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.scope}.multicast{.cta_group}.L2::cache_hint [~a], [map, b*!:.b32], [~mbar], mask=0..65535:.b16, policy:.u64",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, TILE],
         counts: Some(coordinates),
         check: Some(dimensions),
@@ -206,7 +206,7 @@ pub static ROWS: &[Row] = &[
         ..CP
     },
     Row {
-        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.scope}.multicast{.cta_group}.L2::cache_hint [~a], [map, b*!:.b32], [~mbar], im2col*!:.b16, mask:.b16, policy:.u64",
+        syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.scope}.multicast{.cta_group}.L2::cache_hint [~a], [map, b*!:.b32], [~mbar], im2col*!:.b16, mask=0..65535:.b16, policy:.u64",
         sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, IM2COL],
         counts: Some(coordinates),
         check: Some(three_dimensions),

@@ -70,7 +70,7 @@ macro_rules! loads {
                 syntax: concat!(
                     "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.scope}.multicast{.cta_group}",
                     $report, "{.L2::cache_hint}", $override,
-                    " [~a], [map", $given, ", b*!:.b32], [~mbar], mask:.b16{, policy:.u64}"
+                    " [~a], [map", $given, ", b*!:.b32], [~mbar], mask=0..65535:.b16{, policy:.u64}"
                 ),
                 sets: &[DIM, MULTICAST, CTA_GROUP, TILE, REPORT],
                 ..LOAD
@@ -79,7 +79,7 @@ macro_rules! loads {
                 syntax: concat!(
                     "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.scope}.multicast{.cta_group}",
                     $report, "{.L2::cache_hint}", $override,
-                    " [~a], [map", $given, ", b*!:.b32], [~mbar], im2col*!:.b16, mask:.b16{, policy:.u64}"
+                    " [~a], [map", $given, ", b*!:.b32], [~mbar], im2col*!:.b16, mask=0..65535:.b16{, policy:.u64}"
                 ),
                 sets: &[DIM, MULTICAST, CTA_GROUP, IM2COL, REPORT],
                 ..LOAD

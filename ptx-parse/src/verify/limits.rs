@@ -134,12 +134,18 @@ impl Verifier<'_> {
     ) -> Option<(String, String)> {
         let slots = &c.matched.notation.slots;
         let op = given.get(at).filter(|_| !slot.dest);
-        let constant = op.map(|op| self.ast.arg(op));
+        // The operand of a slot, where none is left out: the slots of one bracket are one operand.
+        let shared = |end: usize| {
+            let pairs = slots[..end].windows(2);
+            pairs.filter(|p| p[0].bracket.is_some() && p[0].bracket == p[1].bracket).count()
+        };
+        let all = given.len() == slots.len() - shared(slots.len());
+        let constant = given.get(at - shared(at + 1)).filter(|_| all).map(|op| self.ast.arg(op));
         let want = c.matched.slot_ty(slot);
         let rule = c.matched.row.constants;
         if rule == Constants::Single
             && want == Some(Ty::F32)
-            && matches!(constant, Some(Arg::Imm(Imm::F64(_))))
+            && matches!(op.map(|op| self.ast.arg(op)), Some(Arg::Imm(Imm::F64(_))))
         {
             let message = "a decimal number is `.f64` here, not `.f32`".to_owned();
             return Some((message, "write its bits, `0f3F800000`".to_owned()));
@@ -178,7 +184,7 @@ impl Verifier<'_> {
             return (n as u32 > *most as u32).then(|| (no_value(&(n as i32)), note));
         }
         // As written where every slot is one operand: a predicate has lost its number, and -1 is not 0xffffffff.
-        let written = match constant.filter(|_| given.len() == slots.len()) {
+        let written = match constant {
             // ptxas cuts those of more than 32 bits without a look.
             Some(Arg::Imm(Imm::Signed(n)))
                 if n > i64::from(u32::MAX) && want.is_none_or(|ty| ty.bits() <= 32) =>

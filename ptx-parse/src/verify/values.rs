@@ -230,8 +230,12 @@ impl Verifier<'_> {
             };
         };
         let own = matches!(want.class(), TyClass::Opaque | TyClass::Half | TyClass::Pred);
-        if element.register || want.is_packed() || own {
+        if element.register {
             return Ok(element);
+        }
+        if want.is_packed() || own {
+            let any = untyped.and_then(|(width, _)| width).is_some_and(|w| w.bits() == want.bits());
+            return Ok(Spec { any: element.any || any, ..element });
         }
         match untyped {
             Some((Some(width), item))
