@@ -58,7 +58,7 @@ variables! {
     BOUNDS "PTXRUN_BOUNDS" "grain, exact" "OpenCL buffers end at the device's next grain, or at the byte that was asked for, as they do by default where memory is checked";
     CHECK "PTXRUN_CHECK" "memory, race, race+equal, init, sync, all, coverage; several with commas between" "what of kernels is checked while they run; reports go to standard error";
     CHECK_REPORT "PTXRUN_CHECK_REPORT" "file" "where what checks find is added as lines of JSON, in place of standard error";
-    CHECK_LEAKS "PTXRUN_CHECK_LEAKS" "kernel, full" "what of memory that nobody freed is reported at the end of a context: that of kernels, or that of the program too";
+    CHECK_LEAKS "PTXRUN_CHECK_LEAKS" "kernel, full" "what nobody freed is reported at the end of a context and of the program: memory of kernels, or that of the program too, and its objects";
     SCHEDULE "PTXRUN_SCHEDULE" "number" "runs checked blocks and warps in another order, the same for the same number";
     DEBUG "PTXRUN_DEBUG" "socket" "the terminal of `ptxrun debug -- PROGRAM`, which debugs the launches";
     CACHE_DIR "PTXRUN_CACHE_DIR" "folder" "where compiled code is kept; empty: nowhere";

@@ -26,7 +26,7 @@ use ptx_runtime::check::render;
 use ptxrun::arg::{self, ArgSpec};
 
 use crate::driver::{at, call, made};
-use crate::notation::{FileTest, Problem, Program, Run, run};
+use crate::notation::{FileTest, Problem, Program, Run, Step, run};
 use crate::run::compared;
 
 /// What is wrong with the findings of a program, which runs in a process of its own.
@@ -90,17 +90,11 @@ pub fn host_program(file: &Path, name: &str, fixed: bool) -> Result<(), String> 
     let mut image = std::fs::read(&ptx).map_err(|e| format!("{}: {e}", ptx.display()))?;
     image.push(0);
     let mut host = Host::new(&mut image)?;
-    if let Ok(line) = name.parse::<usize>() {
-        let run = test.runs.iter().find(|r| r.line == line).ok_or("no launch stands there")?;
-        host.whole(run)?;
-    } else {
-        let program = test.programs.iter().find(|p| p.name == name).ok_or("no such program")?;
-        for step in program.steps.iter().filter(|s| s.only.is_none_or(|only| only == fixed)) {
-            host.step(&step.text).map_err(|what| format!("line {}: {what}", step.line))?;
-        }
-    }
-    // As a program that has read its results and cleans up.
-    call("cuCtxDestroy_v2", &[host.context])
+    let went = host.go(&test, name, fixed);
+    // As a program that cleans up, whether it has failed or not; a module cannot be unloaded after a fault.
+    let unloaded = call("cuModuleUnload", &[host.module]);
+    let destroyed = call("cuCtxDestroy_v2", &[host.context]);
+    went.and(unloaded).and(destroyed)
 }
 
 /// What a program has made.
@@ -126,6 +120,20 @@ fn contents(arg: &ArgSpec) -> Result<(usize, Option<Vec<u8>>), String> {
 }
 
 impl Host {
+    /// Runs a program of a file, or the launch on a line.
+    fn go(&mut self, test: &FileTest, name: &str, fixed: bool) -> Result<(), String> {
+        if let Ok(line) = name.parse::<usize>() {
+            let run = test.runs.iter().find(|r| r.line == line).ok_or("no launch stands there")?;
+            return self.whole(run);
+        }
+        let program = test.programs.iter().find(|p| p.name == name).ok_or("no such program")?;
+        let wanted = |s: &&Step| s.only.is_none_or(|only| only == fixed);
+        for step in program.steps.iter().filter(wanted) {
+            self.step(&step.text).map_err(|what| format!("line {}: {what}", step.line))?;
+        }
+        Ok(())
+    }
+
     fn new(image: &mut [u8]) -> Result<Host, String> {
         call("cuInit", &[0])?;
         let context = made("cuCtxCreate_v2", &[0, 0])?;
