@@ -2,7 +2,7 @@
 //!
 //! The assembler allocates registers to values that live at once. The estimate is the largest number
 //! of 32-bit words live at any instruction of the code as the assembler leaves it
-//! ([`crate::code::KernelCode`]) in the order that it gives each block ([`crate::schedule`]), with what
+//! ([`crate::code::KernelCode`]) in the order that it gives each block (`schedule`), with what
 //! calls add.
 
 use ptx_parse::code::{Callee, Flow, Program};
