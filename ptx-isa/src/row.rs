@@ -5,6 +5,7 @@ use crate::matched::Match;
 use crate::meaning::{Cx, V};
 pub use crate::reach::Reach;
 use crate::types::{PtxVersion, Space, ptx};
+use std::ops::Range;
 
 /// One syntax shape of an instruction: everything that is known about it.
 ///
@@ -67,6 +68,9 @@ pub struct Row {
     pub layer: fn(&Match) -> Option<usize>,
     /// From which targets on the form takes no sampler of its own beside a texture that has one.
     pub unsampled: fn(&Match) -> Option<u16>,
+    /// The targets (`sm`) on which ptxas 13.5 calls a function of its own in the instruction's place, by the name of a
+    /// slot: what is there becomes an argument of the call, and neither `%r1+4` nor the name of a function may be one.
+    pub called: fn(&Match, &str) -> Range<u16>,
     /// How the result relates to the hardware's.
     pub exact: Exactness,
     /// Meaning.
@@ -80,6 +84,8 @@ pub enum AddressWidth {
     Module,
     /// As wide as you like, in every space: what copies asynchronously.
     Any,
+    /// As [`AddressWidth::Any`] below this target, from it on as [`AddressWidth::Module`].
+    AnyBelow(u16),
     /// 32 or 64 bits, in every space, for the first address: ptxas hands it to code of its own.
     Words,
     /// Addresses in Tensor Memory, which have 32 bits.
@@ -107,7 +113,10 @@ pub enum Constants {
     Vector,
     /// Every constant has its own type, which must be the operand's.
     Each,
-    /// As in [`Constants::Vector`], and in the second matrix of each of the first two pairs of elements.
+    /// As in [`Constants::Vector`]; from the first target on and below the second as in [`Constants::Each`], for
+    /// operands without type too.
+    EachFrom(u16, u16),
+    /// As in [`Constants::Vector`], and in the smaller matrix of each of the first pairs of elements.
     Pair,
     /// As in scalars, but decimal numbers are `.f64`, which no operand of 32 bits takes.
     Single,
@@ -115,6 +124,11 @@ pub enum Constants {
 
 /// Appends what computes the two factors of a product.
 pub type Factors = fn(&mut Cx) -> [V; 2];
+
+/// No target.
+pub const NOWHERE: Range<u16> = 0..0;
+/// Every target.
+pub const EVERYWHERE: Range<u16> = 0..u16::MAX;
 
 /// A rule over the chosen modifiers; the error is what a user reads.
 pub type Check = fn(&Match) -> Result<(), String>;
@@ -148,6 +162,7 @@ pub const ROW: Row = Row {
     scalars: |_, _| false,
     layer: |_| None,
     unsampled: |_| None,
+    called: |_, _| NOWHERE,
     exact: Exactness::Bit,
     sem: Sem::None,
 };

@@ -6,7 +6,7 @@ use crate::effect::{Atom, AtomOp, Cache, Effect, Mem, Order, Scope};
 use crate::matched::Match;
 use crate::matrix::run::space_code;
 use crate::meaning::Cx;
-use crate::row::{AddressWidth, Exactness, Operation, Reach, Row, Sem};
+use crate::row::{AddressWidth, EVERYWHERE, Exactness, NOWHERE, Operation, Reach, Row, Sem};
 use crate::rows::memory::space;
 use crate::types::{Kind, Space, ptx};
 use crate::uop::Op;
@@ -69,6 +69,8 @@ pub static ROWS: &[Row] = &[
         section: "9.7.10.12",
         op: Operation::Store,
         since: ptx(8, 7),
+        // Those of 16 bits are one instruction.
+        called: |m, _| if m.types().any(|ty| ty.bits() == 16) { NOWHERE } else { EVERYWHERE },
         check: Some(mmio),
         sm: 100,
         exact: Exactness::Manual,
@@ -102,6 +104,7 @@ pub static ROWS: &[Row] = &[
         sets: &[("scope", ".gpu .sys"), ("type", ".u32 .s32 .u64 .s64")],
         section: "9.7.15.7",
         since: ptx(8, 7),
+        called: |_, _| EVERYWHERE,
         check: Some(mmio),
         sm: 100,
         exact: Exactness::Manual,

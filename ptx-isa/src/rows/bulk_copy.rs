@@ -1,7 +1,7 @@
 //! Bulk copies between memories (PTX ISA 9.7.10.28.4.1, 9.7.10.28.4.3, 9.7.10.28.6).
 
 use super::async_copy::{
-    BULK, MULTICAST, REPORT, at, bulk_operands, group, report, spaces, wait_group,
+    BULK, MULTICAST, REPORT, TO_CLUSTER, at, bulk_operands, group, report, spaces, wait_group,
 };
 use crate::async_copy;
 use crate::effect::{AsyncGroupOp, AsyncWork};
@@ -41,6 +41,7 @@ const CP_ASYNC: Row = Row {
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes{.b128} [a], [b], size=%16:.u32, [mbar]",
+        addresses: TO_CLUSTER,
         sets: &[],
         sem: Sem::Ops(bulk),
         ..CP
@@ -54,6 +55,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast{.b128} [a], [b], size=%16:.u32, [mbar], mask=0..65535:.b16",
+        addresses: TO_CLUSTER,
         sets: &[MULTICAST],
         sem: Sem::Ops(bulk),
         ..CP
@@ -78,6 +80,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint{.b128} [a], [b], size=%16:.u32, [mbar], policy:.u64",
+        addresses: TO_CLUSTER,
         sets: &[],
         sem: Sem::Ops(bulk),
         ..CP
@@ -91,6 +94,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.L2::cache_hint{.b128} [a], [b], size=%16:.u32, [mbar], mask=0..65535:.b16, policy:.u64",
+        addresses: TO_CLUSTER,
         sets: &[MULTICAST],
         sem: Sem::Ops(bulk),
         ..CP
@@ -120,6 +124,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.b128 [a], [b], size=%16:.u32, [mbar]",
+        addresses: TO_CLUSTER,
         targets: STRONG_CLUSTER,
         sets: &[],
         sem: Sem::Ops(bulk),
@@ -135,6 +140,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.b128 [a], [b], size=%16:.u32, [mbar], mask=0..65535:.b16",
+        addresses: TO_CLUSTER,
         targets: STRONG_CLUSTER,
         sets: &[MULTICAST],
         sem: Sem::Ops(bulk),
@@ -143,7 +149,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob.b128 [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar]",
-        since: ptx(9, 2),
+        since: ptx(9, 3),
         sem: Sem::Ops(bulk_inner),
         ..CP
     },
@@ -162,6 +168,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint.b128 [a], [b], size=%16:.u32, [mbar], policy:.u64",
+        addresses: TO_CLUSTER,
         targets: STRONG_CLUSTER,
         sets: &[],
         sem: Sem::Ops(bulk),
@@ -177,6 +184,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.L2::cache_hint.b128 [a], [b], size=%16:.u32, [mbar], mask=0..65535:.b16, policy:.u64",
+        addresses: TO_CLUSTER,
         targets: STRONG_CLUSTER,
         sets: &[MULTICAST],
         sem: Sem::Ops(bulk),
@@ -185,7 +193,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob.b128 [a], [b], size=%16:.u32, left=0..15:.u32, right=0..15:.u32, [mbar], policy:.u64",
-        since: ptx(9, 2),
+        since: ptx(9, 3),
         sem: Sem::Ops(bulk_inner),
         ..CP
     },
@@ -222,21 +230,25 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.report{.L2::cache_hint}{.b128} [a], [b], size=%16:.u32, [mbar], mask=0..65535:.b16{, policy:.u64}",
+        addresses: TO_CLUSTER,
         sets: &[MULTICAST, REPORT],
         ..NEWER
     },
     Row {
         syntax: "cp.async.bulk{.weak}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster::32b{.report}{.L2::cache_hint}{.b128} [a], [b], size=%16:.u32, [mbar], mask:.u32{, policy:.u64}",
+        addresses: TO_CLUSTER,
         sets: &[REPORT],
         ..NEWER
     },
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast.report{.L2::cache_hint}.b128 [a], [b], size=%16:.u32, [mbar], mask=0..65535:.b16{, policy:.u64}",
+        addresses: TO_CLUSTER,
         sets: &[MULTICAST, REPORT],
         ..NEWER
     },
     Row {
         syntax: "cp.async.bulk.relaxed.scope.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster::32b{.report}{.L2::cache_hint}.b128 [a], [b], size=%16:.u32, [mbar], mask:.u32{, policy:.u64}",
+        addresses: TO_CLUSTER,
         sets: &[REPORT],
         ..NEWER
     },

@@ -2,8 +2,10 @@
 
 use super::float::{Fop, arithmetic};
 use crate::class::Class;
-use crate::row::{Operation, ROW, Row, Sem, floor};
+use crate::matched::Match;
+use crate::row::{EVERYWHERE, NOWHERE, Operation, ROW, Row, Sem, floor};
 use crate::types::ptx;
+use std::ops::Range;
 
 const DIV: Row =
     Row { does: "Divides with correct rounding.", section: "9.7.3.8", op: Operation::Div, ..ROW };
@@ -18,6 +20,7 @@ pub static ROWS: &[Row] = &[
         syntax: "div.rnd{.ftz}.f32 d, a, b",
         since: ptx(1, 4),
         sm: 20,
+        called: directed,
         class: |_| Class::F32Div,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Div)),
         ..DIV
@@ -25,6 +28,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "div.rnd.f64 d, a, b",
         floors: &[floor(".rz .rm .rp", ptx(1, 4), 20)],
+        called: directed,
         class: |_| Class::F64Div,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Div)),
         ..DIV
@@ -48,6 +52,7 @@ pub static ROWS: &[Row] = &[
         syntax: "rcp.rnd.f64 d, a",
         since: ptx(1, 4),
         floors: &[floor(".rz .rm .rp", ptx(2, 0), 20)],
+        called: directed,
         class: |_| Class::F64Rcp,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Rcp)),
         ..RCP
@@ -58,6 +63,7 @@ pub static ROWS: &[Row] = &[
         does: "Approximates the reciprocal.",
         since: ptx(1, 4),
         floors: &[floor(".rz .rm .rp", ptx(2, 0), 20)],
+        called: directed,
         section: "9.7.3.13",
         class: |_| Class::F64Rcp,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Rcp)),
@@ -82,6 +88,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "sqrt.rnd.f64 d, a",
         floors: &[floor(".rz .rm .rp", ptx(2, 0), 20)],
+        called: directed,
         class: |_| Class::F64Sqrt,
         sem: Sem::Ops(|x| arithmetic(x, Fop::Sqrt)),
         ..SQRT
@@ -94,3 +101,8 @@ pub static ROWS: &[Row] = &[
         ..SQRT
     },
 ];
+
+/// What rounds to other than the nearest number.
+fn directed(m: &Match, _: &str) -> Range<u16> {
+    if m.has(".rn") { NOWHERE } else { EVERYWHERE }
+}

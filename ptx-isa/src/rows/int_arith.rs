@@ -2,7 +2,7 @@
 
 use crate::class::{self, Class};
 use crate::meaning::{Cx, V};
-use crate::row::{Exactness, Operation, ROW, Row, Sem};
+use crate::row::{EVERYWHERE, Exactness, NOWHERE, Operation, ROW, Row, Sem};
 use crate::types::{Kind, Ty, ptx};
 use crate::uop::Op;
 use crate::video::{Lanewise, Simd};
@@ -193,6 +193,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.1.8",
         class: class::divide,
         splits: |m| m.types().any(|t| t.bits() != 32),
+        called: |m, _| if m.types().any(|t| t.bits() == 64) { EVERYWHERE } else { NOWHERE },
         op: Operation::Div,
         sem: Sem::Ops(|x| by_sign(x, [Op::DivUW, Op::DivSW, Op::DivUD, Op::DivSD])),
         ..ROW
@@ -204,6 +205,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.1.9",
         class: class::divide,
         splits: |m| m.types().any(|t| t.bits() != 32 || t.signed()),
+        called: |m, _| if m.types().any(|t| t.bits() == 64) { EVERYWHERE } else { NOWHERE },
         op: Operation::Rem,
         sem: Sem::Ops(|x| by_sign(x, [Op::RemUW, Op::RemSW, Op::RemUD, Op::RemSD])),
         ..ROW

@@ -3,7 +3,7 @@
 use crate::class::Class;
 use crate::effect::{Effect, Mem, MemoryPlace};
 use crate::meaning::{Cx, StackArea, V};
-use crate::row::{Exactness, Operation, ROW, Row, Sem};
+use crate::row::{EVERYWHERE, Exactness, Operation, ROW, Row, Sem};
 use crate::types::{Kind, Space, Ty, ptx};
 use crate::uop::Op;
 
@@ -75,6 +75,8 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "stackrestore.type %a",
+        // To ptxas this is a register that is written.
+        called: |_, _| EVERYWHERE,
         does: "Sets the stack pointer.",
         sets: &[("type", ".u32 .u64")],
         since: ptx(7, 3),

@@ -21,6 +21,9 @@ pub(super) const M: Row = Row {
     ..ROW
 };
 
+/// Targets without products of 8-bit floats, for which ptxas converts them to halves.
+pub(super) const FLOAT8: Constants = Constants::EachFrom(90, 120);
+
 /// Rows of this family.
 pub static ROWS: &[Row] = &[
     // f16, four 8x8 products.
@@ -86,6 +89,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "mma.sync.aligned.shape.row.col.f32.atype.btype.f32 d*4:.f32, a*!:.b32, b*!:.b32, c*4:.f32",
         sets: &[FP8_SHAPE, ("atype", ".e4m3 .e5m2"), ("btype", ".e4m3 .e5m2")],
+        constants: FLOAT8,
         since: ptx(8, 4),
         sm: 89,
         floors: &[floor(".m16n8k16", ptx(8, 7), 89)],
@@ -94,12 +98,14 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "mma.sync.aligned.shape.row.col.f16.atype.btype.f16 d*2:.b32, a*!:.b32, b*!:.b32, c*2:.b32",
         sets: &[FP8_SHAPE, ("atype", ".e4m3 .e5m2"), ("btype", ".e4m3 .e5m2")],
+        constants: FLOAT8,
         since: ptx(8, 7),
         sm: 89,
         ..M
     },
     Row {
         syntax: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*2:.b32, c*4:.f32",
+        constants: FLOAT8,
         sets: &[F8F6F4[0], F8F6F4[1], KIND8],
         floors: NARROW_FLOATS,
         since: ptx(8, 7),
@@ -112,6 +118,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.atype.btype.f16 d*2:.b32, a*4:.b32, b*2:.b32, c*2:.b32",
+        constants: FLOAT8,
         sets: &[F8F6F4[0], F8F6F4[1], KIND8],
         floors: NARROW_FLOATS,
         since: ptx(8, 7),

@@ -1,14 +1,17 @@
 //! `mma.sp` (PTX ISA 9.7.16.6).
 
-use super::mma::{F8F6F4, FACTOR4, KIND4, KIND8, M, NARROW_FLOATS, scale, scaled};
-use crate::row::{Exactness, Row, Sem, floor};
+use super::mma::{F8F6F4, FACTOR4, FLOAT8, KIND4, KIND8, M, NARROW_FLOATS, scale, scaled};
+use crate::matched::Match;
+use crate::row::{Exactness, NOWHERE, Row, Sem, floor};
 use crate::types::ptx;
+use std::ops::Range;
 
 const SP: Row = Row {
     does: "Multiplies a sparse with a dense matrix held by the warp and adds a third.",
     section: "9.7.16.6.3",
     since: ptx(7, 1),
     sm: 80,
+    called,
     ..M
 };
 const SCALED: Row = Row {
@@ -78,6 +81,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "mma.spv.sync.aligned.m16n8k64.row.col.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, %e:.b32, #f=0:.u32",
         sets: &[SPV, ("atype", ".e4m3 .e5m2"), ("btype", ".e4m3 .e5m2")],
+        constants: FLOAT8,
         since: ptx(8, 4),
         sm: 89,
         floors: &[ORDERED],
@@ -114,6 +118,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.atype.btype.f32 d*4:.f32, a*4:.b32, b*4:.b32, c*4:.f32, %meta:.b32, #sel=0:.u32",
         sets: &[F8F6F4[0], F8F6F4[1], KIND8],
+        constants: FLOAT8,
         floors: NARROW_FLOATS,
         since: ptx(8, 7),
         sm: 100,
@@ -126,6 +131,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f16.atype.btype.f16 d*2:.b32, a*4:.b32, b*4:.b32, c*2:.b32, %meta:.b32, #sel=0:.u32",
         sets: &[F8F6F4[0], F8F6F4[1], KIND8],
+        constants: FLOAT8,
         floors: NARROW_FLOATS,
         since: ptx(8, 7),
         sm: 120,
@@ -155,3 +161,13 @@ pub static ROWS: &[Row] = &[
         ..SCALED
     },
 ];
+
+/// Where ptxas has no such product, or none with any order of metadata.
+fn called(m: &Match, _: &str) -> Range<u16> {
+    match m.get("atype") {
+        Some(".u4" | ".s4") => 90..u16::MAX,
+        Some(".e4m3" | ".e5m2") => NOWHERE,
+        _ if m.has(".sp::ordered_metadata") || m.has(".tf32") => NOWHERE,
+        _ => 100..u16::MAX,
+    }
+}

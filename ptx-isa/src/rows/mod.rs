@@ -270,6 +270,7 @@ pub const REPEATABLE: &[&str] =
 /// Tokens that belong to the instruction's name: they follow it at once, before any modifier
 /// (`mul.wide.u32`, never `mul.u32.wide`).
 pub const NAME_PARTS: &[(&str, &str)] = &[
+    ("applypriority", ".async .bulk .tensor"),
     ("bar", ".cta .red .warp"),
     ("barrier", ".cta .cluster .red .arrive .wait"),
     ("clusterlaunchcontrol", ".try_cancel .async .query_cancel"),
@@ -291,7 +292,7 @@ pub const NAME_PARTS: &[(&str, &str)] = &[
     (
         "mbarrier",
         ".init .inval .arrive .arrive_drop .test_wait .try_wait .pending_count .expect_tx .parity \
-         .check_layout",
+         .check_layout .complete_tx",
     ),
     ("mul", ".lo .hi .wide"),
     ("mul24", ".lo .hi"),
@@ -307,7 +308,7 @@ pub const NAME_PARTS: &[(&str, &str)] = &[
         "tcgen05",
         ".alloc .dealloc .relinquish_alloc_permit .ld .red .st .wait::ld .wait::st .cp .shift .fence .commit .mma .ws",
     ),
-    ("tensormap", ".replace"),
+    ("tensormap", ".replace .cp_fenceproxy"),
     ("tex", ".base .level .grad"),
     ("txq", ".level"),
     ("wgmma", ".fence .mma_async .commit_group .wait_group"),

@@ -2,9 +2,11 @@
 
 use crate::class::{self, Class};
 use crate::effect::{Bar, BarKind, Effect, Fence, Order, Proxy, Scope};
+use crate::matched::Match;
 use crate::meaning::Cx;
-use crate::row::{Floor, Operation, ROW, Reach, Row, Sem, floor};
+use crate::row::{Floor, NOWHERE, Operation, ROW, Reach, Row, Sem, floor};
 use crate::types::{Kind, ptx};
+use std::ops::Range;
 
 const BAR: Row = Row {
     section: "9.7.13.1",
@@ -61,6 +63,7 @@ pub static ROWS: &[Row] = &[
         syntax: "barrier{.cta}.sync{.aligned} a:.u32{, b:.u32}",
         since: ptx(6, 0),
         sm: 30,
+        called: unaligned,
         floors: FLOORS,
         sem: Sem::Ops(|x| barrier(x, BarKind::Sync)),
         ..BAR_CTA
@@ -69,6 +72,7 @@ pub static ROWS: &[Row] = &[
         syntax: "barrier{.cta}.arrive{.aligned} a:.u32, b:.u32",
         since: ptx(6, 0),
         sm: 30,
+        called: unaligned,
         floors: FLOORS,
         waits: false,
         sem: Sem::Ops(|x| barrier(x, BarKind::Arrive)),
@@ -78,6 +82,7 @@ pub static ROWS: &[Row] = &[
         syntax: "barrier{.cta}.red.popc{.aligned}.u32 d, a:.u32{, b:.u32}, {!}c:pred",
         since: ptx(6, 0),
         sm: 30,
+        called: unaligned,
         floors: FLOORS,
         sem: Sem::Ops(|x| barrier(x, BarKind::RedPopc)),
         ..BAR_CTA_FORM_FORM
@@ -87,6 +92,7 @@ pub static ROWS: &[Row] = &[
         sets: &[RED_OP],
         since: ptx(6, 0),
         sm: 30,
+        called: unaligned,
         floors: FLOORS,
         sem: Sem::Ops(barrier_vote),
         ..BAR_CTA_FORM_FORM
@@ -161,4 +167,9 @@ fn fence(x: &mut Cx) {
     };
     let fence = Fence { order, scope, proxy: Proxy::Generic, inits: false };
     x.effect(Effect::Fence(fence), &[], &[]);
+}
+
+/// Barriers that threads of a warp reach one by one.
+fn unaligned(m: &Match, _: &str) -> Range<u16> {
+    if m.has(".aligned") { NOWHERE } else { 0..90 }
 }

@@ -3,7 +3,7 @@
 use super::tcgen05::{GROUP, SINGLE, T, pair, tensor};
 use crate::matched::Match;
 use crate::meaning::{Arg, Cx};
-use crate::row::{Floor, Reach, Row, Sem, floor};
+use crate::row::{EVERYWHERE, Floor, NOWHERE, Reach, Row, Sem, floor};
 use crate::tcgen05::Kind;
 use crate::tcgen05::product::{self, flag};
 use crate::types::ptx;
@@ -27,6 +27,7 @@ const M: Row = Row {
         VECTORS,
     ],
     check: Some(shifted),
+    called: |_, slot| if slot == "i" { EVERYWHERE } else { NOWHERE },
     ..T
 };
 /// The number of factors in a vector is named for single targets; families name the size of a block.

@@ -5,7 +5,7 @@ use crate::matched::Match;
 use crate::matrix::run::space_code;
 use crate::meaning::{Arg, Cx, V};
 use crate::row::{Exactness, Floor, Row, Sem, floor};
-use crate::rows::async_copy::{BULK, MULTICAST, OP, at, report};
+use crate::rows::async_copy::{BULK, MULTICAST, OP, TO_CLUSTER, at, report};
 use crate::tensor::copy::{self, flag};
 use crate::types::ptx;
 use crate::types::{Kind, Space};
@@ -61,6 +61,7 @@ const CP_ASYNC: Row = Row {
 pub static ROWS: &[Row] = &[
     Row {
         syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.scope}{.cta_group} [~a], [map, b*!:.b32], [~mbar]",
+        addresses: TO_CLUSTER,
         sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, TILE],
         counts: Some(coordinates),
         check: Some(dimensions),
@@ -80,6 +81,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.scope}{.cta_group} [~a], [map, b*!:.b32], [~mbar], im2col*!:.b16",
+        addresses: TO_CLUSTER,
         sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, IM2COL],
         counts: Some(coordinates),
         check: Some(three_dimensions),
@@ -99,6 +101,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.scope}.multicast{.cta_group} [~a], [map, b*!:.b32], [~mbar], mask=0..65535:.b16",
+        addresses: TO_CLUSTER,
         sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, TILE],
         counts: Some(coordinates),
         check: Some(dimensions),
@@ -108,6 +111,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.scope}.multicast{.cta_group} [~a], [map, b*!:.b32], [~mbar], im2col*!:.b16, mask=0..65535:.b16",
+        addresses: TO_CLUSTER,
         sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, IM2COL],
         counts: Some(coordinates),
         check: Some(three_dimensions),
@@ -160,6 +164,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.scope}{.cta_group}.L2::cache_hint [~a], [map, b*!:.b32], [~mbar], policy:.u64",
+        addresses: TO_CLUSTER,
         sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, TILE],
         counts: Some(coordinates),
         check: Some(dimensions),
@@ -179,6 +184,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.scope}{.cta_group}.L2::cache_hint [~a], [map, b*!:.b32], [~mbar], im2col*!:.b16, policy:.u64",
+        addresses: TO_CLUSTER,
         sets: &[("dim", ".1d .2d .3d .4d .5d"), CTA_GROUP, IM2COL],
         counts: Some(coordinates),
         check: Some(three_dimensions),
@@ -198,6 +204,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk.tensor.dim.shared::cluster.global{.load}.mbarrier::complete_tx::bytes{.scope}.multicast{.cta_group}.L2::cache_hint [~a], [map, b*!:.b32], [~mbar], mask=0..65535:.b16, policy:.u64",
+        addresses: TO_CLUSTER,
         sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, TILE],
         counts: Some(coordinates),
         check: Some(dimensions),
@@ -207,6 +214,7 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         syntax: "cp.async.bulk.tensor.dim.shared::cluster.global.load.mbarrier::complete_tx::bytes{.scope}.multicast{.cta_group}.L2::cache_hint [~a], [map, b*!:.b32], [~mbar], im2col*!:.b16, mask=0..65535:.b16, policy:.u64",
+        addresses: TO_CLUSTER,
         sets: &[("dim", ".1d .2d .3d .4d .5d"), MULTICAST, CTA_GROUP, IM2COL],
         counts: Some(coordinates),
         check: Some(three_dimensions),

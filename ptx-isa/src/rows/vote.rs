@@ -56,6 +56,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 0),
         sm: 30,
         section: "9.7.13.9",
+        called: |_, _| 0..90,
         reach: Reach::Warp,
         sem: Sem::Ops(|x| vote(x, true)),
         ..VOTE
@@ -65,6 +66,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 0),
         sm: 30,
         section: "9.7.13.9",
+        called: |_, _| 0..90,
         reach: Reach::Warp,
         sem: Sem::Ops(|x| vote(x, true)),
         ..VOTE_BALLOT
@@ -74,6 +76,7 @@ pub static ROWS: &[Row] = &[
         sets: &[("type", ".b32 .b64")],
         since: ptx(6, 0),
         sm: 70,
+        called: |_, _| 0..90,
         reach: Reach::Warp,
         sem: Sem::Ops(match_lanes),
         ..MATCH
@@ -83,6 +86,7 @@ pub static ROWS: &[Row] = &[
         sets: &[("type", ".b32 .b64")],
         since: ptx(6, 0),
         sm: 70,
+        called: |_, _| 0..90,
         reach: Reach::Warp,
         sem: Sem::Ops(match_lanes),
         ..MATCH

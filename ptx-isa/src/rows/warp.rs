@@ -30,6 +30,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(6, 0),
         sm: 30,
         section: "9.7.9.6",
+        called: |_, _| 0..90,
         reach: Reach::Warp,
         sem: Sem::Ops(|x| shuffle(x, true)),
         ..SHFL
@@ -41,6 +42,7 @@ pub static ROWS: &[Row] = &[
         sm: 30,
         section: "9.7.13.2",
         class: |_| Class::WarpSync,
+        called: |_, _| 0..90,
         reach: Reach::Warp,
         sem: Sem::Ops(|x| {
             let members = x.rd("members");

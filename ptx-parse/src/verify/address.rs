@@ -170,11 +170,15 @@ impl Verifier<'_> {
                     {
                         self.narrow_address(op)?;
                     }
+                    AddressWidth::AnyBelow(_) if ty.bits() == 32 && self.needs_width(space, c) => {
+                        self.narrow_address(op)?;
+                    }
                     AddressWidth::Words if ty.bits() < 32 && spec.leading => {
                         return Err((What::AddressType(ty), *op));
                     }
                     AddressWidth::Module
                     | AddressWidth::Any
+                    | AddressWidth::AnyBelow(_)
                     | AddressWidth::Words
                     | AddressWidth::Tensor => {}
                 }
@@ -295,6 +299,12 @@ impl Verifier<'_> {
         let mut diag = Diag::error(Code::Type, Span::default(), message);
         diag.help("write the type `.u64`");
         Some(Box::new(diag))
+    }
+
+    /// Whether an address that may be narrow for older targets is as wide as the module's for this one.
+    pub(super) fn needs_width(&self, space: Option<Space>, c: &Candidate) -> bool {
+        matches!(c.matched.row.addresses, AddressWidth::AnyBelow(sm) if self.module.info.target.sm >= sm)
+            && space == Some(Space::Global)
     }
 
     /// A 32-bit global or generic address: a matter of the module's address size.

@@ -364,6 +364,14 @@ impl Verifier<'_> {
                 help = Some("add it with `add` first".into());
                 (Code::Operand, "an offset is added to integer registers only".into())
             }
+            What::Argument => {
+                help = Some("compute it into a register first: `add`, `mov`".into());
+                let message = format!(
+                    "`{opcode}` is made of other instructions on `{}`, which take no `{text}`",
+                    self.module.info.target
+                );
+                (Code::Operand, message)
+            }
             What::Object(want) => {
                 help = Some(format!(
                     "declare `.global {want} name;`, or load a handle into a register"

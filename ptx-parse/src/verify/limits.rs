@@ -37,6 +37,7 @@ pub(super) fn rule(m: &Match) -> Option<Rule> {
             Some(Rule::Sink)
         }
         _ if (m.row.layer)(m).is_some() || (m.row.unsampled)(m).is_some() => Some(Rule::Texture),
+        _ if m.has(".3d") || m.has(".level") && m.has(".cube") => Some(Rule::Texture),
         _ if m.row.constants != Constants::Free
             || m.notation.slots.iter().any(|s| !s.values.is_empty()) =>
         {
@@ -69,6 +70,11 @@ impl Verifier<'_> {
                     ));
                 }
                 let threads = slots.get(first + 1).zip(self.top.get(first + 1));
+                if matches!(threads, Some((_, Operand::Imm(0)))) && c.matched.has(".arrive") {
+                    let message = "no threads are waited for".to_owned();
+                    let note = "the number of threads is not zero here".to_owned();
+                    findings.push((span(first + 1), message, note));
+                }
                 if let Some((slot, Operand::Imm(n))) = threads
                     && slot.ty != ptx_isa::syntax::SlotTy::Fixed(ptx_isa::Ty::Pred)
                     && n % 32 != 0
@@ -94,8 +100,29 @@ impl Verifier<'_> {
                     _ => None,
                 });
                 let independent = self.module.info.target.texmode_independent;
+                let given_at = |name: &str| {
+                    let slot = slots.iter().position(|s| s.name == name)?;
+                    self.top.get(slot).filter(|op| **op != Operand::Absent)
+                };
+                if given_at("e").is_some() && given_at("n").is_some() {
+                    let message = "a number of no meaning goes without offsets only".to_owned();
+                    let note = "leave the last operand out".to_owned();
+                    findings.push((instr.span(), message, note));
+                }
                 for (span, items) in lists {
-                    if let Some(sm) = (c.matched.row.unsampled)(&c.matched)
+                    // With a vector for the level, ptxas sees cubes and no longer 3-D textures.
+                    let level = given.get(2).map(|op| ast.arg(op));
+                    let form = match level {
+                        Some(Arg::Vector(level)) if c.matched.has(".level") => {
+                            match (c.matched.has(".cube"), c.matched.has(".3d")) {
+                                (true, _) => Some(0),
+                                (_, true) if level.len() == 4 => None,
+                                _ => (c.matched.row.unsampled)(&c.matched),
+                            }
+                        }
+                        _ => (c.matched.row.unsampled)(&c.matched),
+                    };
+                    if let Some(sm) = form
                         && items.len() > 2
                         && !independent
                         && self.module.info.target.sm >= sm
@@ -103,11 +130,19 @@ impl Verifier<'_> {
                         let note = "in `texmode_unified` the texture has its sampler".to_owned();
                         findings.push((span, "this form takes no sampler".to_owned(), note));
                     }
-                    if let Some(layer) = (c.matched.row.layer)(&c.matched)
-                        && self.float_element(layer, c, items)
+                    if (c.matched.row.layer)(&c.matched) == Some(0)
+                        && let Some(integer) = self.integer_coordinate(c, items)
                     {
-                        let message = "the number of a layer is an integer".to_owned();
-                        findings.push((span, message, "floats do not stand for it".to_owned()));
+                        let message = "the coordinates are `.f32`, this is an integer".to_owned();
+                        let note = "write it with a decimal point".to_owned();
+                        findings.push((integer, message, note));
+                    }
+                    if let Some(layer) = (c.matched.row.layer)(&c.matched)
+                        && self.no_number(layer, c, items)
+                    {
+                        let message = "the number of a layer is an integer of 32 bits".to_owned();
+                        let note = "neither a float nor a wider register stands for it".to_owned();
+                        findings.push((span, message, note));
                     }
                 }
             }
@@ -150,9 +185,17 @@ impl Verifier<'_> {
             let message = "a decimal number is `.f64` here, not `.f32`".to_owned();
             return Some((message, "write its bits, `0f3F800000`".to_owned()));
         }
+        if slot.register
+            && matches!(rule, Constants::EachFrom(..))
+            && matches!(op.map(|op| self.ast.arg(op)), Some(Arg::Imm(Imm::F32(_))))
+            && self.each(rule)
+        {
+            let message = "a float is no `.b32` here".to_owned();
+            return Some((message, "put it into a register".to_owned()));
+        }
         if let Some(op) = op
             && let Some(want) = want.filter(|want| want.bits() == 32)
-            && let Some(own) = self.type_of_constants(rule, slot.name == "b", op, want)
+            && let Some(own) = self.type_of_constants(&c.matched, slot.name, op, want)
         {
             let message = format!("a constant is `{own}` here, not `{want}`");
             return Some((message, "put it into a register".to_owned()));
@@ -209,8 +252,20 @@ impl Verifier<'_> {
         }
     }
 
-    /// Whether an element of the coordinates, the last of `items`, is a float.
-    fn float_element(&self, element: usize, c: &Candidate, items: &[AstOperand]) -> bool {
+    /// Where a coordinate behind the number of a layer is an integer, and the coordinates are floats.
+    fn integer_coordinate(&self, c: &Candidate, items: &[AstOperand]) -> Option<Span> {
+        if c.matched.get("ctype") != Some(".f32") {
+            return None;
+        }
+        let Arg::Vector(elements) = self.ast.arg(items.last()?) else { return None };
+        let integer = |op: &&AstOperand| {
+            matches!(self.ast.arg(op), Arg::Imm(Imm::Signed(_) | Imm::Unsigned(_)))
+        };
+        elements.iter().skip(1).find(integer).map(|op| op.span())
+    }
+
+    /// Whether an element of the coordinates, the last of `items`, is no integer of 32 bits.
+    fn no_number(&self, element: usize, c: &Candidate, items: &[AstOperand]) -> bool {
         if let Some(Arg::Vector(elements)) = items.last().map(|op| self.ast.arg(op))
             && let Some(Arg::Imm(Imm::F32(_) | Imm::F64(_))) =
                 elements.get(element).map(|op| self.ast.arg(op))
@@ -222,19 +277,26 @@ impl Verifier<'_> {
             return false;
         };
         match self.body.operands.get(range.start as usize + element) {
-            Some(Operand::Reg(id, _)) => self.body.regs[*id as usize].ty.class() == TyClass::Float,
+            Some(Operand::Reg(id, _)) => {
+                let ty = self.body.regs[*id as usize].ty;
+                ty.class() == TyClass::Float || ty.bits() != 32
+            }
             _ => false,
         }
     }
 
-    /// The type of constants in a vector, where that is not `want`; `pairs` for the second matrix.
-    fn type_of_constants(
-        &self,
-        rule: Constants,
-        pairs: bool,
-        op: &AstOperand,
-        want: Ty,
-    ) -> Option<Ty> {
+    /// Whether each constant has a type of its own on the module's target.
+    fn each(&self, rule: Constants) -> bool {
+        let sm = self.module.info.target.sm;
+        match rule {
+            Constants::EachFrom(first, end) => (first..end).contains(&sm),
+            Constants::Each => true,
+            Constants::Free | Constants::Vector | Constants::Pair | Constants::Single => false,
+        }
+    }
+
+    /// The type of constants in the vector of a slot, where that is not `want`.
+    fn type_of_constants(&self, m: &Match, slot: &str, op: &AstOperand, want: Ty) -> Option<Ty> {
         let Arg::Vector(items) = self.ast.arg(op) else { return None };
         let own = |item: &AstOperand| match self.ast.arg(item) {
             Arg::Imm(Imm::Signed(_) | Imm::Unsigned(_)) => Some(Ty::S32),
@@ -247,12 +309,24 @@ impl Verifier<'_> {
             let all: Vec<Ty> = items.iter().map(own).collect::<Option<_>>()?;
             all.first().copied().filter(other)
         };
+        let rule = m.row.constants;
         match rule {
             Constants::Free | Constants::Single => None,
             Constants::Vector => vector(items),
-            Constants::Pair if pairs => items.chunks(2).take(2).find_map(vector),
-            Constants::Pair => vector(items),
-            Constants::Each => items.iter().filter_map(own).find(other),
+            Constants::EachFrom(..) if !self.each(rule) => vector(items),
+            // Without a type are the factors, of which integers are constants, and sums of halves, which take none.
+            Constants::EachFrom(..) if want == Ty::F32 => {
+                items.iter().filter_map(own).find(|ty| *ty == Ty::S32)
+            }
+            Constants::EachFrom(..) if want == Ty::B32 && slot != "c" => {
+                items.iter().filter_map(own).find(|ty| *ty != Ty::S32)
+            }
+            Constants::Pair => {
+                let (length, first, refused) = parts(m, slot);
+                let mut parts = items.chunks(length).take(first);
+                parts.find_map(|part| vector(part).filter(refused)).or_else(|| vector(items))
+            }
+            Constants::Each | Constants::EachFrom(..) => items.iter().filter_map(own).find(other),
         }
     }
 
@@ -313,5 +387,30 @@ impl Verifier<'_> {
             self.error(Code::Limit, span, message)
                 .help("declare `.extern .shared .b8 x[];` and give the size at launch");
         }
+    }
+}
+
+/// The parts of a vector of a `wmma` that are looked at as vectors of their own: their length, how many of them, and
+/// which types of constants are refused there. Read off ptxas 13.5.
+fn parts(m: &Match, slot: &str) -> (usize, usize, fn(&Ty) -> bool) {
+    let half = |slot: Option<&OperandSlot>| slot.and_then(|s| m.slot_ty(s)) == Some(Ty::B32);
+    let sums = || m.notation.slots.iter().find(|s| s.name == "c");
+    match slot {
+        _ if m.has(".tf32") => (2, if slot == "c" { 0 } else { 2 }, |_| true),
+        "a" | "b" if m.types().any(|ty| ty == Ty::S32) => {
+            let typed = |ty: &Ty| *ty != Ty::F32;
+            match slot {
+                "b" if m.has(".m16n16k16") => (1, 2, typed),
+                "b" if m.has(".m8n32k16") => (2, 2, typed),
+                "a" if m.has(".m32n8k16") => (2, 2, typed),
+                _ => (2, 0, typed),
+            }
+        }
+        "a" => (2, usize::from(m.has(".m8n32k16")), |_| true),
+        "b" if m.has(".m8n32k16") => (2, 0, |_| true),
+        "b" => (2, if m.has(".m32n8k16") { 1 } else { 2 }, |_| true),
+        "c" if half(sums()) && half(m.notation.slots.first()) => (2, 2, |_| true),
+        "c" if half(sums()) => (1, 4, |ty| *ty == Ty::F64),
+        _ => (2, 0, |_| true),
     }
 }

@@ -119,6 +119,8 @@ pub(super) struct Spec {
     pub minus: bool,
     /// Selector after it, and whether that may be left out.
     pub selector: Option<(Selector, bool)>,
+    /// Other operands of the instruction take selectors.
+    pub selectors: bool,
     /// Any vector whose elements fill so many bits (`mov`).
     pub fills: Option<u32>,
     /// A predicate may (`true`) or must (`false`) follow after a bar.
@@ -129,6 +131,8 @@ pub(super) struct Spec {
     pub bare: bool,
     /// The name of a variable stands for its address.
     pub names: bool,
+    /// The first target on which ptxas calls a function of its own with it, and the first on which it no longer does.
+    pub called: (u16, u16),
     /// An integer whose type no modifier names: neither functions nor floats stand for it.
     pub plain: bool,
     /// For memory operands, the first parts of compound ones and variables: the state space that a modifier names.
@@ -297,13 +301,14 @@ fn candidate(m: Match) -> Candidate {
             lone: slot.count == Count::RowLeast,
             nothing: slot.count == Count::RowOrNothing,
             coordinates: slot.name == "c" && slot.ty == SlotTy::Any,
-            mixed: m.row.constants == Constants::Vector,
+            mixed: matches!(m.row.constants, Constants::Vector | Constants::EachFrom(..)),
             scalar: (m.row.scalars)(&m, slot.name),
             ty: m.slot_ty(slot),
             relaxed: slot.relaxed,
             negatable: slot.negatable,
             minus: slot.minus,
             selector: slot.selector,
+            selectors: m.notation.slots.iter().any(|s| s.selector.is_some()),
             fills: (m.row.op == Operation::Move
                 && slot.count == Count::Row
                 && m.row.counts.is_some_and(|f| f(&m, slot.name) == 0))
@@ -313,6 +318,10 @@ fn candidate(m: Match) -> Candidate {
             register: slot.register,
             bare: slot.bare,
             names: slot.names,
+            called: {
+                let targets = (m.row.called)(&m, slot.name);
+                (targets.start, targets.end)
+            },
             plain: matches!(slot.ty, SlotTy::Fixed(ty)
                 if !matches!(ty.class(), TyClass::Float | TyClass::Half | TyClass::Opaque)
                     && !ty.is_packed()),

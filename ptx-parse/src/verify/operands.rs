@@ -89,6 +89,8 @@ pub(super) enum What {
     NeedsTensorAddress,
     /// An offset behind a register that holds no integer.
     OffsetOfFloat,
+    /// A sum or a function, where ptxas calls a function of its own.
+    Argument,
     /// The address does not fit in 32 bits.
     NarrowAddress,
     /// A texture, sampler or surface of this type, or a register that holds its handle.
@@ -373,6 +375,12 @@ impl Verifier<'_> {
                 return Err((What::NeedsRegister, *item));
             }
             let o = self.value(spec, item, traits)?;
+            if let Operand::Reg(id, _) = o
+                && self.body.regs[id as usize].ty.bits() == 32
+                && self.needs_width(spec.space, c)
+            {
+                self.narrow_address(item)?;
+            }
             self.top.push(o);
         }
         Ok(())

@@ -87,12 +87,13 @@ impl Verifier<'_> {
                     _ => Err((What::NeedsRegister, *op)),
                 }
             }
-            // A sum is neither a register nor has it parts; as metadata ptxas takes it.
+            // A sum has no parts; elsewhere ptxas takes it for a register.
             Arg::Offset { .. }
-                if spec.register && !spec.mixed || spec.selector.is_some() && !spec.dest =>
+                if (spec.selector.is_some() || spec.register && spec.selectors) && !spec.dest =>
             {
                 Err((What::NeedsRegister, *op))
             }
+            Arg::Offset { .. } if self.called(spec) => Err((What::Argument, *op)),
             Arg::Offset { name, offset } if !spec.dest && spec.form == Form::Value => {
                 let binding = self.lookup(name);
                 if let Binding::Reg(id) = binding {
@@ -265,6 +266,12 @@ impl Verifier<'_> {
             && (reg.bits() == 64 || reg.bits() == 32 && self.module.info.address_bits == 32)
     }
 
+    /// Whether ptxas calls a function of its own with the operand.
+    fn called(&self, spec: &Spec) -> bool {
+        let (first, end) = spec.called;
+        (first..end).contains(&self.module.info.target.sm)
+    }
+
     /// `%r1+4` as a value: a register with a constant added to it.
     fn sum(&self, spec: &Spec, op: &AstOperand, id: u32, offset: i64) -> Fit<Operand> {
         let ty = self.body.regs[id as usize].ty;
@@ -310,7 +317,24 @@ impl Verifier<'_> {
             64 => Ty::B64,
             _ => return Err((What::NeedsVector(2), *op)),
         };
-        let element = Spec { fills: None, ty: Some(ty), count: Some(items.len() as u32), ..*spec };
+        let (mut first_float, mut any) = (false, false);
+        for (i, item) in items.iter().enumerate() {
+            match self.ast.arg(item) {
+                Arg::Imm(Imm::F32(_) | Imm::F64(_)) => first_float |= i == 0,
+                Arg::Name { name, part: None, .. } => {
+                    let Binding::Reg(id) = self.lookup(name) else { continue };
+                    let own = self.body.regs[id as usize].ty;
+                    // A float in first place takes no wider registers, as integers do.
+                    if first_float && own.bits() != each {
+                        return Err((What::Type(own, ty), *item));
+                    }
+                    any |= own.class() == TyClass::Float && own.bits() == each;
+                }
+                _ => {}
+            }
+        }
+        let count = Some(items.len() as u32);
+        let element = Spec { fills: None, ty: Some(ty), count, any: spec.any || any, ..*spec };
         self.value(&element, op, traits)
     }
 
@@ -406,6 +430,7 @@ impl Verifier<'_> {
             }
             Binding::None => Err((What::Unknown(name), *op)),
             _ if spec.dest => Err((What::NeedsRegister, *op)),
+            Binding::Func(_) if self.called(spec) => Err((What::Argument, *op)),
             // A function's name is a number wherever an integer goes.
             Binding::Func(_)
                 if part.is_none()
