@@ -82,12 +82,16 @@ pub struct Row {
 pub enum AddressWidth {
     /// Global and generic addresses are as wide as the module's; those of other spaces have 32 or 64 bits.
     Module,
+    /// As [`AddressWidth::Module`], but never of less than 32 bits.
+    ModuleWords,
     /// As wide as you like, in every space: what copies asynchronously.
     Any,
     /// As [`AddressWidth::Any`] below this target, from it on as [`AddressWidth::Module`].
     AnyBelow(u16),
     /// 32 or 64 bits, in every space, for the first address: ptxas hands it to code of its own.
     Words,
+    /// As [`AddressWidth::Words`] in the generic space, as [`AddressWidth::Any`] in others.
+    GenericWords,
     /// Addresses in Tensor Memory, which have 32 bits.
     Tensor,
 }

@@ -80,9 +80,17 @@ impl Table {
         };
         let parts = rows::NAME_PARTS.iter().find(|(m, _)| *m == mnemonic).map_or("", |(_, p)| p);
         let is_name = |part: &str| parts.split(' ').any(|p| p.strip_prefix('.') == Some(part));
+        let free = rows::LAYOUT_FREE.iter().any(|(m, part)| {
+            *m == mnemonic && (part.is_empty() || opcode.split('.').nth(1) == Some(part))
+        });
+        let mut layouts = 0;
         let mut seen = 0u32;
         let mut kept = Vec::new();
         for part in opcode.split('.') {
+            if free && matches!(part, "row" | "col") && kept.len() > 1 && layouts < 2 {
+                layouts += 1;
+                continue;
+            }
             match rows::PASSED_OVER.iter().position(|line| line.contains(&part)) {
                 Some(_) if taken(part) => kept.push(part),
                 Some(line) if seen & (1 << line) != 0 => return None,
@@ -92,7 +100,7 @@ impl Table {
                 None => kept.push(part),
             }
         }
-        (seen != 0).then(|| kept.join("."))
+        (seen != 0 || layouts != 0).then(|| kept.join("."))
     }
 
     /// Every row with its notation, in table order.

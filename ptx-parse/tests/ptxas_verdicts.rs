@@ -212,14 +212,12 @@ fn around(statement: &str, target: &str, version: &str) -> String {
     let number = |text: &str| digits(text).parse::<u32>().unwrap_or(0);
     let wide = if number(version) >= 83 && number(target) >= 70 { ".reg .b128 %q<4>;" } else { "" };
     let sampler = if target.ends_with("independent") { ".global .samplerref smp;" } else { "" };
-    format!(
-        ".version {version}\n.target {target}\n.address_size 64\n{sampler}\
-         .global .align 16 .b8 g[64]; .const .align 16 .u32 c[4]; .global .texref tx; .global .surfref sf;\n\
-         .extern .shared .align 16 .b8 dyn[];\n.func f(.param .b32 a) {{ ret; }}\n\
-         .visible .entry k(.param .u64 p) {{ .reg .b64 %rd<8>; .reg .b32 %r<16>; .reg .f32 %f<16>; .reg .b16 %h<8>;\n\
-         .reg .f64 %fd<8>; {wide} .reg .pred %p<4>; .shared .align 16 .b8 sm[64];\n\
-         .local .align 16 .b8 lo[64]; .reg .v4 .b32 %v; .reg .v2 .b32 %w; .reg .b8 %b<4>;\n{statement}\nret; }}\n"
-    )
+    include_str!("data/around.ptx")
+        .replace("VERSION", version)
+        .replace("TARGET", target)
+        .replace("SAMPLER", sampler)
+        .replace("WIDE", wide)
+        .replace("STATEMENT", statement)
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod driver;
 mod opencl;
 mod pack;
 mod packages;
+mod rng;
 mod verdicts;
 
 use std::path::{Path, PathBuf};

@@ -20,7 +20,7 @@ const LOAD: Row = Row {
     sm: 75,
     class: |_| Class::LoadMatrix,
     reach: Reach::Warp,
-    addresses: AddressWidth::Any,
+    addresses: AddressWidth::GenericWords,
     exact: Exactness::Bit,
     counts: Some(count),
     sem: Sem::Ops(load),

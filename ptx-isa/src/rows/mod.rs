@@ -232,6 +232,16 @@ pub(crate) const PASSED_OVER: &[&[&str]] = &[
     &["texref"],
 ];
 
+/// Instructions on matrices without layouts, with the first modifier where only some forms are meant: ptxas 13.5 passes
+/// over two layouts behind it.
+pub(crate) const LAYOUT_FREE: &[(&str, &str)] = &[
+    ("ldmatrix", ""),
+    ("movmatrix", ""),
+    ("stmatrix", ""),
+    ("tcgen05", "ld"),
+    ("wgmma", "mma_async"),
+];
+
 /// Instructions in which ptxas passes over the types of objects, and parts of which one must stand there, if there are.
 pub(crate) const TYPES_UNCHECKED: &[(&str, &[&str])] = &[
     ("abs", &[]),

@@ -111,6 +111,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(9, 3),
         sm: 100,
         sem: Sem::Ops(store),
+        addresses: AddressWidth::Words,
         ..MULTIMEM_ST
     },
     Row {
@@ -121,6 +122,7 @@ pub static ROWS: &[Row] = &[
             ("type", ".b32 .b64 .u32 .u64 .s32 .s64"),
         ],
         check: Some(integers),
+        addresses: AddressWidth::ModuleWords,
         ..MULTIMEM_RED
     },
     Row {
@@ -133,6 +135,7 @@ pub static ROWS: &[Row] = &[
         ],
         counts: Some(width),
         check: Some(floats),
+        addresses: AddressWidth::ModuleWords,
         ..MULTIMEM_RED
     },
     Row {

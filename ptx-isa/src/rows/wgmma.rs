@@ -7,7 +7,7 @@ use crate::effect::{AsyncGroupOp, AsyncWork};
 use crate::matched::Match;
 use crate::matrix::{Wgmma, run};
 use crate::meaning::{Arg, Cx};
-use crate::row::{Exactness, ROW, Reach, Row, Sem};
+use crate::row::{Constants, Exactness, ROW, Reach, Row, Sem};
 use crate::rows::async_copy::{group, wait_group};
 use crate::rows::mma::{known, together};
 use crate::types::{Kind, ptx};
@@ -23,6 +23,7 @@ pub(super) const M: Row = Row {
     exact: Exactness::Recorded("tensor core, H200"),
     counts: Some(counts),
     sem: Sem::Ops(mma),
+    constants: Constants::Vector,
     ..ROW
 };
 

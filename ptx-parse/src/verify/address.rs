@@ -165,7 +165,10 @@ impl Verifier<'_> {
                     AddressWidth::Tensor if ty.bits() != 32 => {
                         return Err((What::TensorAddress(ty), *op));
                     }
-                    AddressWidth::Module
+                    AddressWidth::ModuleWords if ty.bits() < 32 => {
+                        return Err((What::AddressType(ty), *op));
+                    }
+                    AddressWidth::Module | AddressWidth::ModuleWords
                         if ty.bits() == 32 && (c.generic || space == Some(Space::Global)) =>
                     {
                         self.narrow_address(op)?;
@@ -176,10 +179,15 @@ impl Verifier<'_> {
                     AddressWidth::Words if ty.bits() < 32 && spec.leading => {
                         return Err((What::AddressType(ty), *op));
                     }
+                    AddressWidth::GenericWords if ty.bits() < 32 && c.generic => {
+                        return Err((What::AddressType(ty), *op));
+                    }
                     AddressWidth::Module
+                    | AddressWidth::ModuleWords
                     | AddressWidth::Any
                     | AddressWidth::AnyBelow(_)
                     | AddressWidth::Words
+                    | AddressWidth::GenericWords
                     | AddressWidth::Tensor => {}
                 }
                 Operand::Reg(id, Selection::Whole)

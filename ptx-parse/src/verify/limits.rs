@@ -319,7 +319,8 @@ impl Verifier<'_> {
                 items.iter().filter_map(own).find(|ty| *ty == Ty::S32)
             }
             Constants::EachFrom(..) if want == Ty::B32 && slot != "c" => {
-                items.iter().filter_map(own).find(|ty| *ty != Ty::S32)
+                let float = items.iter().filter_map(own).find(|ty| *ty != Ty::S32);
+                float.or_else(|| vector(items))
             }
             Constants::Pair => {
                 let (length, first, refused) = parts(m, slot);

@@ -15,8 +15,8 @@ use ptxrun::plan::{Arg, Buffer, Plan, PlannedLaunch};
 use ptxrun::run::{RunOptions, execute};
 
 use super::compilers;
+use crate::rng::Rng;
 use evaluate::{GROUP, GROUPS, Inputs};
-use generate::Rng;
 
 /// Kernels in one source: clang's start is expensive.
 const BATCH: usize = 20;

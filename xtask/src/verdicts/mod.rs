@@ -1,5 +1,7 @@
 //! `cargo xtask verdicts`: what the verifier and ptxas say about the same texts.
 
+mod statements;
+
 use std::collections::BTreeMap;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
@@ -20,6 +22,12 @@ pub struct Options {
     /// The assembler
     #[arg(long, default_value = "ptxas")]
     ptxas: PathBuf,
+    /// First write so many random statements below the first folder
+    #[arg(long)]
+    random: Option<usize>,
+    /// What the random statements depend on
+    #[arg(long, default_value_t = 1, requires = "random")]
+    seed: u64,
     /// Say nothing of single texts
     #[arg(long)]
     quiet: bool,
@@ -155,6 +163,9 @@ fn judge(ptxas: &Path, all: &[Text]) -> Result<Vec<Judged>> {
 /// # Errors
 /// A folder or file that cannot be read, no text at all, or ptxas missing.
 pub fn run(options: &Options) -> Result<ExitCode> {
+    if let (Some(count), Some(folder)) = (options.random, options.folders.first()) {
+        statements::write(folder, count, options.seed)?;
+    }
     let mut all = Vec::new();
     for folder in &options.folders {
         texts(folder, folder, &mut all)?;
