@@ -11,6 +11,14 @@ const PTX: &str = "\
 .visible .entry k() { ret; }
 \0";
 
+const VARIABLE: &str = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .global .align 4 .b32 table[16];
+.visible .entry k() { ret; }
+\0";
+
 /// A stream that captures forbids calls in the whole process, so tests take turns.
 fn alone() -> std::sync::MutexGuard<'static, ()> {
     static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
@@ -62,6 +70,44 @@ fn large_allocations_are_aligned() {
         }
     }
     assert!(alloc(1).is_multiple_of(512));
+}
+
+/// XLA asks so, from threads that have no context, of memory and of a module's variables (not asked of the H200).
+#[test]
+fn pointers_are_known_without_a_current_context() {
+    let _alone = alone();
+    let mine = context();
+    let memory = alloc(64);
+    let (mut variable, mut bytes, mut other) = (0u64, 0u64, 0u64);
+    ok(
+        "cuModuleGetGlobal_v2",
+        &[at(&mut variable), at(&mut bytes), module(VARIABLE), text("table\0")],
+    );
+    assert_eq!(bytes, 64);
+    ok("cuCtxCreate_v2", &[at(&mut other), 0, 0]);
+    let asked = || {
+        let mut device = 9u32;
+        for start in [memory, variable] {
+            let (mut owner, mut range, mut size) = (0u64, 0u64, 0u64);
+            ok("cuPointerGetAttribute", &[at(&mut device), 9, start + 60]);
+            ok("cuPointerGetAttribute", &[at(&mut owner), 1, start + 60]);
+            ok("cuPointerGetAttribute", &[at(&mut range), 11, start + 60]);
+            ok("cuPointerGetAttribute", &[at(&mut size), 12, start + 60]);
+            assert_eq!((device, owner), (0, mine));
+            assert!(
+                range <= start && range + size >= start + 64,
+                "{start:x}: {range:x}, {size} bytes"
+            );
+        }
+        assert_eq!(call("cuPointerGetAttribute", &[at(&mut device), 9, memory + (1 << 40)]), 1);
+    };
+    // With another context, and with none.
+    asked();
+    std::thread::scope(|scope| {
+        scope.spawn(asked);
+    });
+    ok("cuCtxDestroy_v2", &[other]);
+    ok("cuMemFree_v2", &[memory]);
 }
 
 #[test]
