@@ -1,6 +1,6 @@
 //! Launches as before CUDA 4: the kernel keeps shape and arguments, which calls set one by one. PyCUDA launches so.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError};
 
 use super::launches::prepare;
 use super::symbol::functions;
@@ -41,7 +41,6 @@ fn start(function: usize, width: i32, height: i32, stream: usize) -> Result {
     let Settings { block, shared, params: given } = settings(&function).clone();
     let mut params = vec![0; function.resources()?.param_bytes as usize];
     params.get_mut(..given.len()).ok_or(Error::LaunchOutOfResources)?.copy_from_slice(&given);
-    let function = Arc::clone(&function);
     let launch =
         KernelLaunch { function, grid, block, cluster: [0; 3], shared, params, cooperative: false };
     let launch = prepare(&context, launch)?;
