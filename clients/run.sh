@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the clients of docs/clients.md against the libraries of a build: clients/run.sh [target/release] [CLIENT...]
-# Clients: driver_api cuda_core nvcc tinygrad numba triton torch cutlass cccl taichi rust hashcat; all of them where
+# Clients: driver_api cuda_core nvcc tinygrad numba triton torch cutlass cccl taichi jax rust hashcat; all of them where
 # none is named. Needs Python 3.11, clang (for tinygrad's CPU device), g++ (for nvcc), cargo (for rust), hashcat and,
 # the first time, the network.
 set -u
@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 build=${1:-$root/target/release}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- driver_api cuda_core nvcc tinygrad numba triton torch cutlass cccl taichi rust hashcat
+[ $# -gt 0 ] || set -- driver_api cuda_core nvcc tinygrad numba triton torch cutlass cccl taichi jax rust hashcat
 venvs=$root/target/clients
 mkdir -p "$venvs"
 failed=
@@ -144,6 +144,20 @@ for client; do
         venv taichi taichi numpy
         exec_ "$venvs/taichi/bin/python" "$here/taichi_kernels.py"
         check taichi $?
+        ;;
+    jax)
+        venv jax jax==0.10.2 jax-cuda13-plugin==0.10.2 nvidia-nvvm
+        # The one that belongs to 0.10.2 wants cuDNN.
+        "$venvs/jax/bin/pip" install -q --no-deps jax-cuda13-pjrt==0.12.0.1 || exit 2
+        # Where XLA looks for the assembler and libdevice. JAX wants to see the file of a device.
+        mkdir -p "$venvs/xla/bin"
+        ln -sf "$build/ptxrun" "$venvs/xla/bin/ptxas"
+        ln -sfn "$(cu jax)/nvvm" "$venvs/xla/nvvm"
+        [ -e /dev/nvidiactl ] || touch /dev/nvidiactl
+        flags="--xla_gpu_autotune_level=0 --xla_gpu_experimental_autotune_backends=TRITON"
+        PATH=$venvs/xla/bin:$PATH JAX_SKIP_CUDA_CONSTRAINTS_CHECK=1 \
+            XLA_FLAGS="--xla_gpu_cuda_data_dir=$venvs/xla $flags" exec_ "$venvs/jax/bin/python" "$here/jax_programs.py"
+        check jax $?
         ;;
     rust)
         venv nvrtc nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt

@@ -32,6 +32,17 @@ pub struct Module {
     pub references: Mutex<HashMap<String, usize>>,
 }
 
+/// What the calls of before CUDA 4 set of a kernel's next launches.
+#[derive(Clone, Default)]
+pub struct Settings {
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: u32,
+    /// The arguments.
+    pub params: Vec<u8>,
+}
+
 /// A kernel of a module.
 pub struct Function {
     /// Its module, which ends with its context or when it is unloaded, whatever graph still names the kernel.
@@ -50,6 +61,8 @@ pub struct Function {
     pub large_clusters: AtomicBool,
     /// Zero-terminated name for C callers.
     pub c_name: std::ffi::CString,
+    /// What `cuParamSetv` and its relatives have set.
+    pub settings: Mutex<Settings>,
     resources: OnceLock<Result<Arc<Resources>>>,
 }
 
@@ -102,6 +115,7 @@ impl Module {
             carveout: AtomicI32::new(-1),
             large_clusters: AtomicBool::new(false),
             c_name: std::ffi::CString::new(name).unwrap_or_default(),
+            settings: Mutex::default(),
             resources: OnceLock::new(),
         };
         FUNCTIONS.bind(handle, Arc::new(function));

@@ -11,6 +11,34 @@ const PTX: &str = "\
 .visible .entry k() { ret; }
 \0";
 
+const VARIABLE: &str = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .global .align 4 .b32 table[16];
+.visible .entry k() { ret; }
+\0";
+
+const STORES: &str = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry stores(.param .u64 out, .param .u32 first) {
+    .reg .b32 %r<5>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [out];
+    ld.param.u32 %r1, [first];
+    mov.u32 %r2, %tid.x;
+    mov.u32 %r3, %ctaid.x;
+    add.u32 %r1, %r1, %r2;
+    mad.lo.u32 %r3, %r3, 4, %r2;
+    mul.wide.u32 %rd2, %r3, 4;
+    add.s64 %rd1, %rd1, %rd2;
+    st.global.u32 [%rd1], %r1;
+    ret;
+}
+\0";
+
 /// A stream that captures forbids calls in the whole process, so tests take turns.
 fn alone() -> std::sync::MutexGuard<'static, ()> {
     static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
@@ -62,6 +90,71 @@ fn large_allocations_are_aligned() {
         }
     }
     assert!(alloc(1).is_multiple_of(512));
+}
+
+/// XLA asks so, from threads that have no context, of memory and of a module's variables (not asked of the H200).
+#[test]
+fn pointers_are_known_without_a_current_context() {
+    let _alone = alone();
+    let mine = context();
+    let memory = alloc(64);
+    let (mut variable, mut bytes, mut other) = (0u64, 0u64, 0u64);
+    ok(
+        "cuModuleGetGlobal_v2",
+        &[at(&mut variable), at(&mut bytes), module(VARIABLE), text("table\0")],
+    );
+    assert_eq!(bytes, 64);
+    ok("cuCtxCreate_v2", &[at(&mut other), 0, 0]);
+    let asked = || {
+        let mut device = 9u32;
+        for start in [memory, variable] {
+            let (mut owner, mut range, mut size) = (0u64, 0u64, 0u64);
+            ok("cuPointerGetAttribute", &[at(&mut device), 9, start + 60]);
+            ok("cuPointerGetAttribute", &[at(&mut owner), 1, start + 60]);
+            ok("cuPointerGetAttribute", &[at(&mut range), 11, start + 60]);
+            ok("cuPointerGetAttribute", &[at(&mut size), 12, start + 60]);
+            assert_eq!((device, owner), (0, mine));
+            assert!(
+                range <= start && range + size >= start + 64,
+                "{start:x}: {range:x}, {size} bytes"
+            );
+        }
+        assert_eq!(call("cuPointerGetAttribute", &[at(&mut device), 9, memory + (1 << 40)]), 1);
+    };
+    // With another context, and with none.
+    asked();
+    std::thread::scope(|scope| {
+        scope.spawn(asked);
+    });
+    ok("cuCtxDestroy_v2", &[other]);
+    ok("cuMemFree_v2", &[memory]);
+}
+
+/// PyCUDA launches so (not asked of the H200).
+#[test]
+fn launches_of_before_cuda_4() {
+    let _alone = alone();
+    context();
+    let kernel = function(module(STORES), "stores\0");
+    let mut out = alloc(64);
+    ok("cuMemsetD8_v2", &[out, 0, 64]);
+    assert_ne!(call("cuLaunch", &[kernel]), 0, "it has no shape yet");
+    ok("cuFuncSetBlockShape", &[kernel, 4, 1, 1]);
+    ok("cuFuncSetSharedSize", &[kernel, 16]);
+    ok("cuParamSetv", &[kernel, 0, at(&mut out), 8]);
+    ok("cuParamSeti", &[kernel, 8, 7]);
+    ok("cuParamSetSize", &[kernel, 12]);
+    ok("cuLaunchGrid", &[kernel, 2, 1]);
+    assert_eq!(words::<8>(out), [7, 8, 9, 10, 7, 8, 9, 10]);
+    ok("cuParamSeti", &[kernel, 8, 1]);
+    ok("cuLaunchGridAsync", &[kernel, 1, 1, 0]);
+    assert_eq!(words::<8>(out), [1, 2, 3, 4, 7, 8, 9, 10]);
+    assert_eq!(call("cuParamSeti", &[kernel, u32::MAX as u64, 1]), 1);
+    assert_eq!(call("cuParamSetv", &[kernel, 32_760, at(&mut out), 8]), 1);
+    assert_eq!(call("cuFuncSetBlockShape", &[kernel, 0, 1, 1]), 1);
+    ok("cuParamSetSize", &[kernel, 64]);
+    assert_eq!(call("cuLaunch", &[kernel]), 701, "more arguments than the kernel has");
+    ok("cuMemFree_v2", &[out]);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Memory: allocation, host memory, queries.
 
 use super::symbol::functions;
-use crate::allocation::Kind;
+use crate::allocation::{Allocation, Kind};
 use crate::capture::unsafe_call;
-use crate::context::{self, Context};
+use crate::context::{self, CONTEXTS, Context};
 use crate::error::{Error, Result};
 use crate::{memory, virtual_memory};
 use c_border::{In, Out, Raw};
@@ -30,23 +30,36 @@ fn room(bytes: u64) -> Result {
     if bytes > free_bytes()?.0 { Err(Error::OutOfMemory) } else { Ok(()) }
 }
 
-/// An attribute of a pointer (`CUpointer_attribute`) as bytes.
-fn pointer_attribute(context: Option<&Context>, id: u32, pointer: u64) -> Result<Vec<u8>> {
+/// The start and the allocation that `pointer` leads to in `context`. A host pointer whose device address is another
+/// counts too, and so do variables of modules.
+fn allocation_of(context: &Context, pointer: u64) -> Option<(u64, Allocation)> {
+    if let Some(found) = context.allocation_at(pointer) {
+        return Some(found);
+    }
+    if let Some((device, block)) = memory::of_host(context, pointer as usize) {
+        return Some((device - (pointer - block.host.unwrap_or_default() as u64), block));
+    }
+    let variable = context.device.memory().find(pointer)?;
+    let block = Allocation::new(variable.size, Kind::Device, 0);
+    // The same number whenever it is asked for; those of other allocations are far below the first address.
+    Some((variable.start, Allocation { id: variable.start, ..block }))
+}
+
+/// An attribute of a pointer (`CUpointer_attribute`) as bytes. Addresses are one space for all contexts, so `current`
+/// is the first to be asked, and need not be there.
+fn pointer_attribute(current: Option<&Context>, id: u32, pointer: u64) -> Result<Vec<u8>> {
     let int = |v: i32| v.to_le_bytes().to_vec();
     let long = |v: u64| v.to_le_bytes().to_vec();
-    let context = context.ok_or(Error::InvalidValue)?;
-    // A host pointer whose device address is another counts too.
-    let (start, block) = match context.allocation_at(pointer) {
-        Some(found) => found,
-        None => {
-            let (device, block) =
-                memory::of_host(context, pointer as usize).ok_or(Error::InvalidValue)?;
-            (device - (pointer - block.host.unwrap_or_default() as u64), block)
-        }
-    };
+    let (owner, start, block) = current
+        .and_then(|context| allocation_of(context, pointer).map(|(at, b)| (context.handle, at, b)))
+        .or_else(|| {
+            let mut all = CONTEXTS.all().into_iter();
+            all.find_map(|(handle, c)| allocation_of(&c, pointer).map(|(at, b)| (handle, at, b)))
+        })
+        .ok_or(Error::InvalidValue)?;
     let offset = pointer.wrapping_sub(start);
     Ok(match id {
-        1 => long(context.handle as u64),
+        1 => long(owner as u64),
         2 => memory_type(block.kind).to_le_bytes().to_vec(),
         3 => long(pointer),
         4 => match block.host {

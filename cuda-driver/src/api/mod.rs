@@ -7,6 +7,7 @@ mod device;
 mod graph_nodes;
 mod graphs;
 mod launches;
+mod legacy_launches;
 mod linking;
 mod logs;
 mod memory;
@@ -32,6 +33,7 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         graph_nodes::TABLE,
         graphs::TABLE,
         launches::TABLE,
+        legacy_launches::TABLE,
         linking::TABLE,
         logs::TABLE,
         memory::TABLE,

@@ -80,8 +80,6 @@ unsupported! {
     cuExternalMemoryGetMappedBuffer [10000 => cuExternalMemoryGetMappedBuffer];
     cuExternalMemoryGetMappedMipmappedArray [10000 => cuExternalMemoryGetMappedMipmappedArray];
     cuFabricCpyBatchAsync [13050 => cuFabricCpyBatchAsync; 13050 => cuFabricCpyBatchAsync_ptsz];
-    cuFuncSetBlockShape [2000 => cuFuncSetBlockShape];
-    cuFuncSetSharedSize [2000 => cuFuncSetSharedSize];
     cuGLCtxCreate [2000 => cuGLCtxCreate];
     cuGLGetDevices [4010 => cuGLGetDevices];
     cuGLInit [2000 => cuGLInit];
@@ -150,10 +148,7 @@ unsupported! {
     cuIpcGetMemHandle [4010 => cuIpcGetMemHandle];
     cuIpcOpenEventHandle [4010 => cuIpcOpenEventHandle];
     cuIpcOpenMemHandle [4010 => cuIpcOpenMemHandle, 11000 => cuIpcOpenMemHandle_v2];
-    cuLaunch [2000 => cuLaunch];
     cuLaunchCooperativeKernelMultiDevice [9000 => cuLaunchCooperativeKernelMultiDevice];
-    cuLaunchGrid [2000 => cuLaunchGrid];
-    cuLaunchGridAsync [2000 => cuLaunchGridAsync];
     cuLaunchHostFunc [13010 => cuLaunchHostFunc_v2; 13010 => cuLaunchHostFunc_v2_ptsz];
     cuLogicalEndpointAddDevice [13030 => cuLogicalEndpointAddDevice];
     cuLogicalEndpointBindAddr [13030 => cuLogicalEndpointBindAddr];
@@ -226,11 +221,8 @@ unsupported! {
     cuMulticastCreate [12010 => cuMulticastCreate];
     cuMulticastGetGranularity [12010 => cuMulticastGetGranularity];
     cuMulticastUnbind [12010 => cuMulticastUnbind];
-    cuParamSetSize [2000 => cuParamSetSize];
     cuParamSetTexRef [2000 => cuParamSetTexRef];
     cuParamSetf [2000 => cuParamSetf];
-    cuParamSeti [2000 => cuParamSeti];
-    cuParamSetv [2000 => cuParamSetv];
     cuSignalExternalSemaphoresAsync [10000 => cuSignalExternalSemaphoresAsync; 10000 => cuSignalExternalSemaphoresAsync_ptsz];
     cuStreamBeginCaptureToCig [13010 => cuStreamBeginCaptureToCig; 13010 => cuStreamBeginCaptureToCig_ptsz];
     cuStreamBeginRecaptureToGraph [13030 => cuStreamBeginRecaptureToGraph; 13030 => cuStreamBeginRecaptureToGraph_ptsz];
