@@ -471,7 +471,14 @@ impl Kernel {
         if !self.info.any_group || watched || items(local) >= device.sub_group() {
             return Ok(local);
         }
-        let chosen = self.chosen(device, range)?;
+        // Code is made for each size, and programs try many sizes of a range before they settle: few that fit most.
+        let [x, y, z] = range.global;
+        let most = device.max_items()[0].min(self.max_group(device)?);
+        let usual = [256, 32].into_iter().find(|n| *n <= most && x.is_multiple_of(*n));
+        let chosen = match usual {
+            Some(n) if y == 1 && z == 1 => [n, 1, 1],
+            _ => self.chosen(device, range)?,
+        };
         Ok(if items(chosen) > items(local) { chosen } else { local })
     }
 

@@ -128,6 +128,7 @@ fn program() -> Program {
         tuning: Default::default(),
         contraction: false,
         counted: false,
+        joined: None,
         files: Vec::new(),
         matches: Vec::new(),
     }

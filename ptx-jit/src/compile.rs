@@ -191,7 +191,7 @@ fn key(
     });
     key.add(program.functions[0].name.as_bytes());
     key.add(program.source.as_bytes());
-    let lowered = (&program.tuning, program.contraction, program.counted);
+    let lowered = (&program.tuning, program.contraction, program.counted, program.joined);
     // Code for vectors is the same whether threads might meet or not: `wanted` looks at what was found.
     let options = Options { meets: true, ..options };
     key.add(format!("{block:?} {assumed:?} {options:?} {lowered:?}").as_bytes());

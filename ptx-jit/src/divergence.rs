@@ -6,7 +6,7 @@ use crate::geometry::Geometry;
 use crate::ir::{BlockId, Func, Op, Term};
 use crate::range::{Assumptions, ranges};
 use crate::variance::{Facts, Variance};
-use crate::{align, range};
+use crate::{align, alike, range};
 
 /// Which values vary and which control flow diverges.
 pub(crate) struct Divergence {
@@ -19,6 +19,8 @@ pub(crate) struct Divergence {
     pub kept: Vec<bool>,
     /// Heads of loops that end soon by themselves.
     pub short: Vec<bool>,
+    /// Whether local memory of all lanes holds the same, so that the first lane's is that of all.
+    pub alike: bool,
     /// Whether lanes end one by one, so that unmasked blocks need the mask of living lanes.
     pub deaths: bool,
 }
@@ -38,21 +40,35 @@ pub(crate) fn is_death(f: &Func, t: &Term) -> bool {
 pub(crate) fn analyse(f: &Func, g: Geometry, assumed: &Assumptions) -> Divergence {
     let ranges = ranges(f, g, assumed);
     let aligns = align::alignments(f, g, assumed);
-    let mut facts = Facts { f, g, ranges, aligns, forced: vec![false; f.insts.len()] };
+    let none = vec![false; f.insts.len()];
+    let alike = !g.scalar() && alike::may_be(f);
+    let mut facts = Facts { f, g, ranges, aligns, forced: none.clone(), alike };
     let ways = Ways::new(f);
+    let found = settled(&mut facts, &ways, assumed);
+    if !alike || alike::holds(f, &found.of, &found.masked) {
+        return found;
+    }
+    (facts.forced, facts.alike) = (none, false);
+    settled(&mut facts, &ways, assumed)
+}
+
+/// What follows from the facts, until no way of the lanes makes more values vary.
+fn settled(facts: &mut Facts<'_>, ways: &Ways, assumed: &Assumptions) -> Divergence {
+    let (f, g) = (facts.f, facts.g);
     loop {
         let of = facts.variances();
         let mut masks = Masks::new(f, g, facts.forced.clone());
         for (b, block) in f.blocks.iter().enumerate() {
             if block.term.value().is_some_and(|v| !of[v as usize].uniform()) {
-                masks.branch(&ways, b as BlockId);
+                masks.branch(ways, b as BlockId);
             }
         }
         masks.join_regions();
         if masks.forced == facts.forced {
             let short = range::short_loops(f, g, assumed);
             let Masks { masked, region, kept, deaths, .. } = masks;
-            return Divergence { of, masked, region, kept, short, deaths };
+            let alike = facts.alike;
+            return Divergence { of, masked, region, kept, short, alike, deaths };
         }
         facts.forced = masks.forced;
     }

@@ -13,6 +13,7 @@
 //! | `ir`, `build` | the middle form: calls inlined, micro-ops in SSA form |
 //! | `opt`, `nans` | folding, value numbering, loop-invariant code, dead code; where NaNs are seen |
 //! | `records`, `interleaved` | words of records together; vectors that stay as they lie in memory |
+//! | `alike` | local memory that holds the same for all lanes of a group |
 //! | `tiles` | one check of several loads from shared memory |
 //! | `variance`, `divergence`, `align`, `live` | uniform, linear and varying values; divergent control flow; liveness |
 //! | `range` | bounds of values, and what of a launch they take for granted |
@@ -32,6 +33,7 @@
 
 mod access;
 mod align;
+mod alike;
 mod approx;
 mod backend;
 mod blob;

@@ -67,6 +67,8 @@ pub(crate) struct Facts<'a> {
     pub aligns: Vec<u32>,
     /// Values that vary because of the ways that lanes take.
     pub forced: Vec<bool>,
+    /// Whether local memory of all lanes holds the same.
+    pub alike: bool,
 }
 
 impl Facts<'_> {
@@ -146,7 +148,7 @@ impl Facts<'_> {
             _ if self.g.scalar() => Variance::Linear(zero.clone()),
             (Effect::Ld(m), Some(s)) if s.uniform() && m.order == Order::Weak => {
                 let own = match m.place.space {
-                    Space::Local | Space::ParamFunc => true,
+                    Space::Local | Space::ParamFunc => !self.alike,
                     Space::Generic => self.f.frame_bytes > 0,
                     _ => false,
                 };

@@ -38,6 +38,8 @@ pub struct Program {
     pub contraction: bool,
     /// Whether counters were written into it, so that compiled code is not that of the text alone.
     pub counted: bool,
+    /// Whether blocks of one thread with so many bytes of shared memory were put together, which is local memory now.
+    pub joined: Option<u32>,
     /// `.file` table.
     pub files: Vec<(u32, String)>,
     /// Distinct opcodes of the code: those of the module, and the return that ends every function.

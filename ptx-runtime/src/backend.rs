@@ -163,6 +163,15 @@ impl LaunchStats {
         LaunchStats { thread_instructions: None, warp_instructions: None, blocks, engine }
     }
 
+    /// The same for blocks that were put together, `count` to one.
+    pub(crate) fn of_blocks(mut self, count: u32) -> LaunchStats {
+        self.blocks *= u64::from(count);
+        if let Engine::Compiled(by) = &mut self.engine {
+            by.interpreted *= u64::from(count);
+        }
+        self
+    }
+
     /// What the interpreter counted, and the engine as reports name it.
     pub fn interpreted(stats: ptx_interp::Stats, engine: Engine) -> LaunchStats {
         LaunchStats {
@@ -191,7 +200,7 @@ fn price(program: &Program) -> u64 {
 /// Whether to compile: the launch's estimated work and what the kernel has done before, against
 /// the price.
 pub(crate) fn pays(launch: &LaunchParams, worked: Worked) -> bool {
-    worked.of(launch).saturating_add(worked.before) > worked.price
+    worked.interpreted(launch).saturating_add(worked.before) > worked.price
 }
 
 /// Most PTX instructions of a thread that are rehearsed: about a millisecond. A thread that is not done then pays for
@@ -221,6 +230,9 @@ pub(crate) fn lasts(
 /// Thread instructions that an interpreted launch costs beside those of its threads.
 const LAUNCH: u64 = 10_000;
 
+/// Threads of a warp.
+const WARP: u64 = 32;
+
 /// Bounds of [`Worked::patience`].
 const SHORT: Duration = Duration::from_millis(1);
 const LONG: Duration = Duration::from_millis(200);
@@ -228,7 +240,7 @@ const LONG: Duration = Duration::from_millis(200);
 /// What is known of a kernel's work.
 #[derive(Clone, Copy)]
 pub(crate) struct Worked {
-    /// Thread instructions that the interpreter has executed, and what its launches cost.
+    /// Thread instructions that the interpreter had the time for, and what its launches cost.
     before: u64,
     /// Thread instructions of one thread, estimated.
     thread: u64,
@@ -246,6 +258,15 @@ impl Worked {
     /// How long a launch stays in the interpreter before code is made for it: about as long as that takes.
     pub(crate) fn patience(self) -> Duration {
         Duration::from_nanos(self.price.saturating_sub(self.before)).clamp(SHORT, LONG)
+    }
+
+    /// Thread instructions that the interpreter would have the time for, estimated: it runs a warp in the time of one
+    /// of its threads.
+    fn interpreted(self, launch: &LaunchParams) -> u64 {
+        let block: u64 = launch.block.iter().map(|d| u64::from(*d)).product();
+        let warps = block.max(1).next_multiple_of(WARP);
+        let blocks = launch.grid.iter().fold(warps, |n, d| n.saturating_mul(u64::from(*d)));
+        self.thread.saturating_mul(blocks)
     }
 
     /// Thread instructions of a launch, estimated.
@@ -498,7 +519,8 @@ impl Codes {
     }
 
     /// Adds what a launch in the interpreter has executed.
-    pub(crate) fn worked(&self, kernel: &Kernel, instructions: u64) {
+    pub(crate) fn worked(&self, kernel: &Kernel, stats: &ptx_interp::Stats) {
+        let instructions = stats.warp_instructions.saturating_mul(WARP);
         let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = work.get_mut(kernel.name()) {
             known.before = known.before.saturating_add(instructions.saturating_add(LAUNCH));

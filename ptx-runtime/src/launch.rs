@@ -12,9 +12,10 @@ use ptx_parse::code::Refusal;
 use ptx_parse::diag::{Code, Diag, Reporter};
 
 use crate::args::{ArgumentError, KernelArg, pack};
-use crate::backend::{Backend, Compiled, Engine, LaunchStats, lasts, obstacle, pays};
+use crate::backend::{Backend, Codes, Compiled, Engine, LaunchStats, lasts, obstacle, pays};
 use crate::compiled;
 use crate::context::Context;
+use crate::joined;
 use crate::module::Module;
 use crate::screened;
 use crate::takeover::{self, Begun};
@@ -215,34 +216,62 @@ impl Context {
                 Backend::Interp | Backend::Jit | Backend::Auto => "it is checked".into(),
             };
             let stats = checker.launch(&kernel, &launch).map_err(LaunchError::from_engine)?;
-            codes.worked(&kernel, stats.thread_instructions);
+            codes.worked(&kernel, &stats);
             return Ok(LaunchStats::interpreted(stats, Engine::Fallback(why)));
         }
+        if joined::may_join(&launch)
+            && let checked =
+                ptx_interp::Checked::new(&kernel, &launch).map_err(LaunchError::from_engine)?
+            && let Some(joined) = module.verified().joined(&kernel, checked.shared_bytes())
+            && let Some((together, count)) = joined.launch(&launch)
+        {
+            let options = ptx_jit::Options { stack: together.stack_bytes, ..options };
+            let ran = self.run_by(&joined.codes, &joined.kernel, &together, backend, options);
+            let memory = self.memory();
+            return ran.map(|stats| stats.of_blocks(count)).map_err(|error| match error {
+                LaunchError::Fault(report) => {
+                    let error = joined::told(&kernel, memory, &launch, count, report);
+                    LaunchError::from_engine(error)
+                }
+                other => other,
+            });
+        }
+        self.run_by(codes, &kernel, &launch, backend, options)
+    }
+
+    /// Runs a launch that nobody looks at, with the kernel's compiled code or in the interpreter.
+    fn run_by(
+        &self,
+        codes: &Arc<Codes>,
+        kernel: &Arc<Kernel>,
+        launch: &LaunchParams,
+        backend: Backend,
+        options: ptx_jit::Options,
+    ) -> Result<LaunchStats, LaunchError> {
         let mut engine = Engine::Interpreter;
-        let work = codes.work(&kernel);
+        let work = codes.work(kernel);
         let wanted = match backend {
             Backend::Interp => false,
             Backend::Jit => true,
             Backend::Auto => {
-                pays(&launch, work)
-                    || codes.ready(&kernel, &launch, options).is_some()
-                    || obstacle(&launch).is_none() && lasts(&kernel, self.memory(), &launch, work)
+                pays(launch, work)
+                    || codes.ready(kernel, launch, options).is_some()
+                    || obstacle(launch).is_none() && lasts(kernel, self.memory(), launch, work)
             }
         };
-        let checked =
-            ptx_interp::Checked::new(&kernel, &launch).map_err(LaunchError::from_engine)?;
+        let checked = ptx_interp::Checked::new(kernel, launch).map_err(LaunchError::from_engine)?;
         let memory = self.memory();
         if wanted {
             let obstacle =
-                if checked.clustered() { Some("blocks in clusters") } else { obstacle(&launch) };
+                if checked.clustered() { Some("blocks in clusters") } else { obstacle(launch) };
             let code = match obstacle {
                 Some(why) => Err(Arc::from(why)),
-                None => codes.get(&kernel, &launch, options),
+                None => codes.get(kernel, launch, options),
             };
             match code {
                 Ok((code, compiled_in)) => {
                     let blocks =
-                        compiled::run(&kernel, &code, &checked, memory, &launch, work.of(&launch))
+                        compiled::run(kernel, &code, &checked, memory, launch, work.of(launch))
                             .map_err(LaunchError::from_engine)?;
                     let compiled = Compiled { compiled_in, ..Compiled::by(&code, options) };
                     return Ok(LaunchStats::compiled(blocks, compiled));
@@ -250,14 +279,14 @@ impl Context {
                 Err(why) => engine = Engine::Fallback(why),
             }
         }
-        let (kernel, launch, checked) = (&kernel, &launch, &checked);
+        let checked = &checked;
         let begun = Begun { codes, kernel, checked, memory, launch, options };
         let (stats, taken) = match backend {
             Backend::Auto if !wanted && begun.may_be_taken_over() => takeover::run(&begun, work),
             _ => ptx_interp::launch(kernel, memory, launch).map(|stats| (stats, None)),
         }
         .map_err(LaunchError::from_engine)?;
-        codes.worked(kernel, stats.thread_instructions);
+        codes.worked(kernel, &stats);
         if let Some((code, blocks)) = taken {
             let interpreted = stats.blocks;
             let compiled = Compiled { interpreted, ..Compiled::by(&code, options) };

@@ -40,6 +40,7 @@ mod device_ptr;
 pub mod fatbin;
 mod fidelity;
 mod globals;
+mod joined;
 mod launch;
 mod managed;
 mod module;

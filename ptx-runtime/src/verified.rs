@@ -15,6 +15,7 @@ use ptx_parse::module::Module;
 
 use crate::backend::{Codes, bundled_sizes};
 use crate::fidelity::count;
+use crate::joined::Joined;
 use crate::quiet;
 use crate::resources::Resources;
 
@@ -29,6 +30,8 @@ pub struct Verified {
     container: Option<Arc<Container>>,
     /// Kernels whose variables stand apart, for checks.
     spaced: Arc<Mutex<HashMap<u32, Arc<Kernel>>>>,
+    /// Kernels whose blocks are put together, by function and bytes of shared memory; `None` where they cannot be.
+    joined: Arc<Mutex<JoinedBy>>,
     /// Whether kernels count what is not exact, when they are executed.
     counting: Arc<AtomicBool>,
     /// Kernels that were asked for, by function; every device that loads the module shares them.
@@ -36,6 +39,9 @@ pub struct Verified {
     /// Compiled code of kernels, shared in the same way.
     pub(crate) codes: Arc<Codes>,
 }
+
+/// Kernels of joined blocks by function and bytes of shared memory.
+type JoinedBy = HashMap<(u32, u32), Option<Arc<Joined>>>;
 
 /// How a text is verified and lowered.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -130,6 +136,7 @@ impl Verified {
                     container: None,
                     kernels: Arc::default(),
                     spaced: Arc::default(),
+                    joined: Arc::default(),
                     counting: Arc::default(),
                     codes: Arc::default(),
                 })
@@ -182,6 +189,7 @@ impl Verified {
             container: Some(Arc::clone(container)),
             kernels: Arc::default(),
             spaced: Arc::default(),
+            joined: Arc::default(),
             counting: Arc::default(),
             codes: Arc::new(Codes::with(bundle)),
         })
@@ -299,6 +307,23 @@ impl Verified {
         let kernel = self.lower_with(index, ptx_check::GAP).ok()?;
         spaced.insert(index, Arc::clone(&kernel));
         Some(kernel)
+    }
+
+    /// The kernel for blocks of one thread with so many bytes of shared memory that are put together; `None` where it can
+    /// tell, or has been asked for with too many sizes.
+    pub(crate) fn joined(&self, kernel: &Kernel, shared: u32) -> Option<Arc<Joined>> {
+        const SIZES: usize = 256;
+        let index = kernel.program().functions[0].id;
+        let mut joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = joined.get(&(index, shared)) {
+            return known.clone();
+        }
+        if joined.len() >= SIZES {
+            return None;
+        }
+        let new = Joined::new(kernel, shared).map(Arc::new);
+        joined.insert((index, shared), new.clone());
+        new
     }
 
     fn lower(&self, index: u32) -> Result<Arc<Kernel>, Refusal> {

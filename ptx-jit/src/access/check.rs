@@ -143,11 +143,8 @@ pub(super) fn check(
     place: &MemoryPlace,
     bytes: u64,
 ) -> (Option<Value>, Checked) {
-    let apart = if matches!(place.space, Space::Local | Space::ParamFunc) {
-        local_bytes(g.f) as i64
-    } else {
-        0
-    };
+    let own = matches!(place.space, Space::Local | Space::ParamFunc);
+    let apart = if own && !g.divergence.alike { local_bytes(g.f) as i64 } else { 0 };
     // One lane after the other reads where it is told to, also where it is off.
     let settled = matches!(&g.f.effects[e as usize].effect, Effect::Ld(m) if !at_once(g, m));
     let access = Access { e, mask, place, bytes, span: bytes, apart, settled };

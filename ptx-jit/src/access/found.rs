@@ -5,7 +5,7 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use ptx_isa::Kind;
 use ptx_isa::effect::Mem;
 
-use super::which::apart;
+use super::which::{local_bytes, own};
 use crate::clif::at;
 use crate::ctx::Ctx;
 use crate::generator::Gen;
@@ -70,6 +70,16 @@ pub(super) fn or_scratch(
 
 /// Whether lanes with numbers of their own need not be read one after the other.
 pub(super) fn at_once(g: &Gen<'_, '_>, m: &Mem) -> bool {
-    let reach = apart(g.f, m).saturating_mul(i64::from(g.g.width));
+    let reach = apart(g, m).saturating_mul(i64::from(g.g.width));
     g.form.words() && m.bytes >= 4 && reach < 1 << 30
+}
+
+/// Whether every lane has its own memory there, which may hold something else than that of others.
+pub(super) fn differs(g: &Gen<'_, '_>, m: &Mem) -> bool {
+    own(m) && !g.divergence.alike
+}
+
+/// Bytes from one lane's own memory to the next one's; 0 where they share it.
+pub(super) fn apart(g: &Gen<'_, '_>, m: &Mem) -> i64 {
+    if differs(g, m) { local_bytes(g.f) as i64 } else { 0 }
 }

@@ -5,9 +5,9 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use ptx_isa::Kind;
 use ptx_isa::effect::Mem;
 
-use super::found::{Found, at_once, unit};
+use super::found::{Found, apart, at_once, unit};
 use super::rows::in_turn;
-use super::which::{apart, own};
+use super::which::own;
 use crate::clif::{as_type, plain, vconst32};
 use crate::form::Form;
 use crate::generator::Gen;
@@ -96,7 +96,7 @@ fn places(g: &mut Gen<'_, '_>, m: &Mem, found: &Found, step: i32, loads: bool) -
         }
         Found::Index(host, index, shift) => {
             let base = further(g, *host, step);
-            let (apart, per) = (apart(g.f, m), g.per());
+            let (apart, per) = (apart(g, m), g.per());
             let slices = index.iter().enumerate().map(|(s, x)| {
                 let x = if apart == 0 {
                     *x

@@ -9,14 +9,13 @@ use ptx_isa::effect::Mem;
 
 use super::address::{Address, addresses};
 use super::checked::checked;
-use super::found::{Found, lane, lanes, or_scratch, unit};
+use super::found::{Found, apart, differs, lane, lanes, or_scratch, unit};
 use super::gather::{
     gather, gathers, load_narrow, pairs, pairs_of, scatter, scatters, store_row, words_of,
 };
 use super::results::{finish, jump_with, regroup};
 use super::rows::{columns_of, load_rows, rows_of, stays, store_rows};
 use super::slow::{executing, skip_if_none, slow};
-use super::which::{apart, own};
 use crate::clif::{cast, plain, widen16};
 use crate::generator::{Gen, Rep};
 use crate::ir::Val;
@@ -108,7 +107,7 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
 
 /// Lane by lane: each address right before what is loaded there, so that few of them live at once.
 fn load_lanes(g: &mut Gen<'_, '_>, m: &Mem, found: &Found, dst: &[Val]) -> Vec<Vec<Value>> {
-    let (apart, per) = (apart(g.f, m), g.per());
+    let (apart, per) = (apart(g, m), g.per());
     let mut columns = vec![Vec::new(); dst.len()];
     let mut made: Vec<HashMap<(Value, i32), Value>> = vec![HashMap::new(); dst.len()];
     for s in 0..g.slices() {
@@ -222,7 +221,7 @@ pub(super) fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     };
     let address = addresses(g, base, &m.place);
     let stop = skip_if_none(g, e, mask.as_deref());
-    let uniform = (!own(&m) || g.g.scalar())
+    let uniform = (!differs(g, &m) || g.g.scalar())
         && matches!(&address, Address::Linear(_, o) if o.iter().all(|o| *o == 0));
     if uniform && src.iter().any(|v| g.offsets(*v).is_none_or(|o| o.iter().any(|o| *o != 0))) {
         // Which lane wins is the helper's business.
@@ -307,7 +306,7 @@ pub(super) fn store_lanes(
         }
         return;
     }
-    let apart = apart(g.f, m);
+    let apart = apart(g, m);
     let bits = mask.map(|mask| g.bits_of(mask));
     for (l, (p, at)) in lanes(g, found, apart).into_iter().enumerate() {
         let (p, at) = match &bits {

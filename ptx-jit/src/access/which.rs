@@ -63,8 +63,3 @@ pub(super) fn rmw(op: AtomOp) -> Option<AtomicRmwOp> {
         | AtomOp::MaxBf16x2 => return None,
     })
 }
-
-/// Bytes from one lane's own memory to the next one's; 0 where they share it.
-pub(super) fn apart(f: &Func, m: &Mem) -> i64 {
-    if own(m) { local_bytes(f) as i64 } else { 0 }
-}

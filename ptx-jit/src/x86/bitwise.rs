@@ -85,23 +85,45 @@ impl Selector<'_> {
                 && self.regs[v.as_u32() as usize].is_none()
                 && self.ty(v).bytes() == self.target.bytes
         };
-        while let Some((n, leaves)) = all.leaves.iter().enumerate().find_map(|(n, v)| {
-            if *v != r && !within(*v) {
+        // Leaves with one of them taken apart.
+        let apart = |leaves: &[Value], n: usize| {
+            let v = leaves[n];
+            if v != r && !within(v) {
                 return None;
             }
-            let (_, x, y) = self.bitwise(*v)?;
-            let mut leaves = all.leaves.clone();
+            let (_, x, y) = self.bitwise(v)?;
+            let mut leaves = leaves.to_vec();
             leaves.remove(n);
             for v in [x].into_iter().chain(y) {
                 if !leaves.contains(&v) {
                     leaves.push(v);
                 }
             }
+            Some((v, leaves))
+        };
+        let fits = |leaves: &[Value]| {
             // Only one operand can lie in memory.
             let constants = leaves.iter().filter(|v| self.in_memory(**v)).count();
-            (leaves.len() <= COLUMNS.len() && constants <= 1).then_some((n, leaves))
-        }) {
-            all.inner.push(all.leaves[n]);
+            leaves.len() <= COLUMNS.len() && constants <= 1
+        };
+        let one = |leaves: &[Value]| {
+            let mut ways = (0..leaves.len()).filter_map(|n| apart(leaves, n));
+            ways.find(|(_, leaves)| fits(leaves))
+        };
+        loop {
+            if let Some((v, leaves)) = one(&all.leaves) {
+                all.inner.push(v);
+                all.leaves = leaves;
+                continue;
+            }
+            // One leaf too many, which the next step takes apart into some that are there: the majority of three.
+            let two = (0..all.leaves.len()).find_map(|n| {
+                let (first, leaves) = apart(&all.leaves, n)?;
+                let (second, leaves) = one(&leaves).filter(|_| leaves.len() == 4)?;
+                Some(([first, second], leaves))
+            });
+            let Some((inner, leaves)) = two else { break };
+            all.inner.extend(inner);
             all.leaves = leaves;
         }
         (!all.inner.is_empty()).then_some(all)

@@ -62,6 +62,7 @@ pub fn lower_spaced(module: &Module, entry: u32, gap: u32) -> Result<Program, Re
         tuning: module.functions[entry as usize].tuning.clone(),
         contraction: module.contraction,
         counted: false,
+        joined: None,
         files: module.files.clone(),
         matches: Vec::with_capacity(module.matches.len() + 1),
     };
