@@ -16,6 +16,7 @@ use crate::facts::{Facts, Predicated};
 use crate::layout;
 use crate::profile::Assembler;
 use crate::rotate;
+use crate::uniform;
 
 /// Definitions and uses of the registers of a function, by instruction.
 pub(crate) struct Uses {
@@ -106,6 +107,8 @@ fn fused(rules: &Assembler, producer: &Facts<'_>, consumer: &Facts<'_>) -> Optio
     }
     // FADD and FMUL say how they round or do not; those that do stay apart.
     let float = |f: &Facts<'_>, ty: Ty| f.plain(".ftz") == Some(ty);
+    // A sum that lowering gave a product has no room for another.
+    let sums = |f: &Facts<'_>| adds(f) && f.arguments.len() == 2;
     match (p.op, c.op) {
         // LEA, IMAD, IADD3, LOP3.
         (Operation::Shl, _) if p.plain("") == Some(Ty::B32) && add32(c) => Some(Class::IntAdd3),
@@ -120,10 +123,10 @@ fn fused(rules: &Assembler, producer: &Facts<'_>, consumer: &Facts<'_>) -> Optio
             Some(Class::Compare)
         }
         // FFMA, where neither says how to round.
-        (Operation::Mul, _) if adds(c) && float(p, Ty::F32) && float(c, Ty::F32) => {
+        (Operation::Mul, _) if sums(c) && float(p, Ty::F32) && float(c, Ty::F32) => {
             Some(Class::F32Fma)
         }
-        (Operation::Mul, _) if adds(c) && float(p, Ty::F64) && float(c, Ty::F64) => {
+        (Operation::Mul, _) if sums(c) && float(p, Ty::F64) && float(c, Ty::F64) => {
             Some(Class::F64Fma)
         }
         _ => None,
@@ -398,36 +401,9 @@ fn group(
     None
 }
 
-/// Registers whose value is the same in all lanes of a warp as far as the text shows.
-fn uniform(facts: &[Facts<'_>]) -> HashMap<Register, bool> {
-    let mut known: HashMap<Register, bool> = HashMap::new();
-    for f in facts {
-        known.extend(f.instruction.writes.iter().map(|w| (*w, true)));
-    }
-    loop {
-        let mut changed = false;
-        for f in facts {
-            let same = |r: &Register| known.get(r).copied().unwrap_or(true);
-            let operands = f.instruction.reads.iter().chain(&f.instruction.guard).all(same);
-            let c = f.instruction.class;
-            let varies = f.varies
-                || matches!(c, Class::Shuffle | Class::AtomicGlobal | Class::AtomicShared)
-                || c == Class::LoadGlobal;
-            if !operands || varies {
-                for w in &f.instruction.writes {
-                    changed |= known.insert(*w, false) == Some(true);
-                }
-            }
-        }
-        if !changed {
-            return known;
-        }
-    }
-}
-
 /// Lanes that add to one address known to be uniform are summed first; one lane goes to memory.
 fn merge_uniform_atomics(facts: &mut [Facts<'_>]) {
-    let known = uniform(facts);
+    let known = uniform::same_in_lanes(facts);
     for f in facts {
         let atomic = matches!(f.instruction.class, Class::AtomicGlobal | Class::AtomicShared);
         let integer = matches!(f.opcode.types().last(), Some(Ty::S32 | Ty::U32))
@@ -572,7 +548,7 @@ fn predicable(function: &Function, facts: &[Facts<'_>], range: (u32, u32)) -> Op
 /// Branches that may diverge stand between two instructions that keep track of it. Branches inside
 /// that lead to the same end need none of their own.
 fn converge(function: &Function, facts: &mut [Facts<'_>]) {
-    let same = uniform(facts);
+    let same = uniform::same_in_lanes(facts);
     // The blocks, in the text's order, in which a region ends.
     let mut open: Vec<(u32, u32)> = Vec::new();
     for block in &function.blocks {

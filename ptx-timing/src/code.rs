@@ -24,11 +24,13 @@ use crate::assemble::assemble;
 use crate::chains;
 use crate::event::{AccessKind, Code, Detail, Event, Instruction, Register};
 use crate::facts::{Facts, Predicated};
+use crate::halves;
 use crate::live;
 use crate::moves;
 use crate::profile::Assembler;
 use crate::sim::PcCounts;
 use crate::spill::{self, Spills};
+use crate::uniform;
 use crate::unroll::{self, Loops};
 
 /// A kernel as the simulator needs it, and how to find an instruction in it.
@@ -109,6 +111,7 @@ impl KernelCode {
             out.add_function(program, assembler, unrolled, index as u32, function, offsets[index]);
         }
         out.code.words = out.words.clone();
+        out.find_only();
         out.find_lives(program);
         let frames: u32 = program.functions.iter().map(|f| f.frame_bytes).sum();
         // Functions may call themselves.
@@ -149,14 +152,22 @@ impl KernelCode {
             .iter()
             .map(|inst| Facts::new(program, assembler, function, inst, &number))
             .collect();
+        drop_temporaries(function, &number, &mut facts);
         if assembler.fuse {
             chains::rename(function, &mut self.words, &mut facts);
+            halves::narrow(&mut self.words, &mut facts);
         }
         fold(function, &mut facts);
         assemble(assembler, function, index == 0, &mut facts);
         if assembler.fuse {
             let words = |r: Register| self.words.get(r as usize).map_or(1, |w| u32::from(*w));
             moves::join(function, self.words.len(), &words, &mut facts);
+        }
+        if assembler.uniform_registers && index == 0 {
+            let words = |r: Register| self.words.get(r as usize).map_or(1, |w| u32::from(*w));
+            for r in uniform::of_warps(function, &words, &facts) {
+                self.words[r as usize] = 0;
+            }
         }
         let repeated = unroll::candidates(unrolled, &program.source, function, &facts);
         let mut steps = Vec::with_capacity(function.insts.len());
@@ -191,6 +202,17 @@ impl KernelCode {
             self.stands_for.extend(added);
         }
         self.steps.push(steps);
+    }
+
+    /// Marks instructions whose results nothing else writes.
+    fn find_only(&mut self) {
+        let mut made = vec![0_u32; self.words.len()];
+        for w in self.code.instructions.iter().flat_map(|i| &i.writes) {
+            made[*w as usize] += 1;
+        }
+        for i in &mut self.code.instructions {
+            i.only = i.writes.iter().all(|w| made[*w as usize] == 1);
+        }
     }
 
     /// Finds what lives behind each basic block: what lives behind the last of the text's blocks in it.
@@ -328,6 +350,34 @@ impl KernelCode {
                 sum.add(&own);
             }
         }
+    }
+}
+
+/// Takes registers off an instruction's results that one of its micro-ops makes for another and nobody else
+/// reads.
+fn drop_temporaries(
+    function: &Function,
+    number: &dyn Fn(&V) -> Option<Register>,
+    facts: &mut [Facts<'_>],
+) {
+    let mut read: HashSet<Register> = HashSet::new();
+    for f in facts.iter() {
+        read.extend(f.instruction.reads.iter().chain(&f.instruction.guard));
+    }
+    for (inst, f) in function.insts.iter().zip(facts) {
+        let uops = &function.uops[inst.uops.start as usize..inst.uops.end as usize];
+        if uops.len() < 2 {
+            continue;
+        }
+        let inside: HashSet<Register> = uops
+            .iter()
+            .flat_map(|uop| match uop {
+                Uop::Pure { op, args, .. } => &args[..op.args().len()],
+                Uop::Effect { src, .. } => src,
+            })
+            .filter_map(number)
+            .collect();
+        f.instruction.writes.retain(|w| read.contains(w) || !inside.contains(w));
     }
 }
 

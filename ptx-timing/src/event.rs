@@ -57,6 +57,8 @@ pub struct Instruction {
     pub orders: bool,
     /// Atomics in shared memory: compare-and-swap, which reads in one pass and writes in another.
     pub compares: bool,
+    /// Nothing else writes its results: under a guard, lanes that are off have no older value to keep.
+    pub only: bool,
     /// Loads or stores a value that has no register: no other access meets its address.
     pub spill: bool,
     /// Loads or stores a part of a matrix for `wmma`: a machine instruction for each of its accesses.
@@ -87,10 +89,16 @@ impl Instruction {
             one_lane: false,
             orders: false,
             compares: false,
+            only: false,
             spill: false,
             fragment: false,
             place: None,
         }
+    }
+
+    /// Whether what its results held before ends here.
+    pub fn replaces(&self) -> bool {
+        self.guard.is_none() || self.only
     }
 
     /// The same under a guard.

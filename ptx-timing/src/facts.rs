@@ -98,6 +98,15 @@ impl<'a> Facts<'a> {
             .any(|to| [Ty::U64, Ty::S64].iter().any(|from| self.converts(*to, *from)))
     }
 
+    /// A move between 64 bits and two registers: the halves of a pair of registers are registers.
+    fn splits_pair(&self) -> bool {
+        let i = &self.instruction;
+        self.op == Operation::Move
+            && self.opcode.class() == Class::Move
+            && self.opcode.types().next().is_some_and(|t| t.bits() == 64)
+            && (i.writes.len() == 2 || i.reads.len() == 2)
+    }
+
     /// A comparison with 0 for equality.
     pub fn compares_zero(&self) -> bool {
         let equality = self.opcode.has(".eq") || self.opcode.has(".ne");
@@ -134,7 +143,9 @@ impl<'a> Facts<'a> {
                 if let Src::Special(s) = v.src {
                     special = Some(s);
                 }
-                let new = number(v).filter(|r| !instruction.reads.contains(r));
+                // What an earlier micro-op of the same instruction made is no operand.
+                let own = |r: &Register| instruction.writes.contains(r);
+                let new = number(v).filter(|r| !instruction.reads.contains(r) && !own(r));
                 instruction.reads.extend(new);
             }
             let new = writes.iter().filter_map(number);
@@ -202,18 +213,12 @@ impl<'a> Facts<'a> {
                 .iter()
                 .any(|(to, from)| facts.converts(*to, *from));
         facts.extends_sign = assembler.fuse && unguarded && facts.sign_extends();
-        // The halves of a pair of registers are registers.
         // Machine registers have 32 bits.
         let wide = facts.opcode.types().last().is_some_and(|t| t.bits() == 64);
         if facts.instruction.class == Class::Logic && wide {
             facts.instruction.extra_slots += 1;
         }
-        let splits = op == Operation::Move
-            && assembler.fuse
-            && opcode.class() == Class::Move
-            && special.is_none()
-            && opcode.types().next().is_some_and(|t| t.bits() == 64)
-            && (facts.instruction.writes.len() == 2 || facts.instruction.reads.len() == 2);
+        let splits = assembler.fuse && special.is_none() && facts.splits_pair();
         let vanishes =
             is_parameter || op == Operation::ConvertAddress || widening || halves || splits;
         facts.transparent = unguarded && vanishes && !loaded;

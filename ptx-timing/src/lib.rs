@@ -23,6 +23,7 @@ pub mod constant;
 pub mod dram;
 pub mod event;
 mod facts;
+mod halves;
 mod lanes;
 mod layout;
 mod live;
@@ -38,6 +39,7 @@ mod schedule;
 pub mod sim;
 mod spill;
 mod transfer;
+mod uniform;
 mod unroll;
 
 pub use access::WarpAccess;

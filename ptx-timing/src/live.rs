@@ -62,8 +62,7 @@ impl Set {
 
 /// What lives before an instruction, from what lives behind it.
 pub(crate) fn step(instruction: &Instruction, live: &mut Set) {
-    // A guarded write keeps the old value in the other lanes.
-    if instruction.guard.is_none() {
+    if instruction.replaces() {
         for &w in &instruction.writes {
             live.remove(w);
         }

@@ -4,34 +4,60 @@ use crate::event::{Code, Instruction, Register};
 use crate::live;
 use ptx_isa::Class;
 
-/// The size of each register in 32-bit words. Arguments of the kernel are read as constants, and
-/// predicates have registers of their own: both count as nothing.
+/// The size of each register in 32-bit words. Predicates have registers of their own and count as nothing.
 #[derive(Debug)]
-pub(crate) struct Sizes(Vec<u8>);
+pub(crate) struct Sizes {
+    words: Vec<u8>,
+    /// Registers whose value the assembler fetches anew in each block: from where a block reads it first to
+    /// where it does last, they are in use. Special registers are such, and the arguments that a
+    /// multiply-add takes besides another constant; other arguments are operands as they are.
+    fetched: Vec<bool>,
+}
 
 impl Sizes {
     pub fn new(code: &Code) -> Self {
-        let mut sizes = code.words.clone();
-        let mut made = vec![false; sizes.len()];
-        let mut argument = vec![false; sizes.len()];
+        let mut words = code.words.clone();
+        let count = words.len();
+        let mut made = vec![false; count];
+        let mut argument = vec![false; count];
+        let mut special = vec![false; count];
+        let mut added = vec![false; count];
+        let mark = |list: &mut [bool], r: Register| {
+            if let Some(flag) = list.get_mut(r as usize) {
+                *flag = true;
+            }
+        };
         for i in &code.instructions {
-            let list = if i.class == Class::LoadParam { &mut argument } else { &mut made };
-            for w in &i.writes {
-                if let Some(flag) = list.get_mut(*w as usize) {
-                    *flag = true;
+            let plain = i.guard.is_none() && i.reads.is_empty();
+            let list = match i.class {
+                Class::LoadParam => &mut argument,
+                Class::SpecialRegister if plain => &mut special,
+                _ => &mut made,
+            };
+            i.writes.iter().for_each(|w| mark(list, *w));
+            if i.class == Class::IntMulWide && i.reads.len() == 2 {
+                i.reads.iter().for_each(|r| mark(&mut added, *r));
+            }
+        }
+        let fetched = (0..count)
+            .map(|r| {
+                let (argument, special) = (argument[r] && !special[r], special[r] && !argument[r]);
+                if argument && !made[r] && !added[r] {
+                    words[r] = 0;
                 }
-            }
-        }
-        for (size, (argument, made)) in sizes.iter_mut().zip(argument.into_iter().zip(made)) {
-            if argument && !made {
-                *size = 0;
-            }
-        }
-        Self(sizes)
+                !made[r] && (argument || special) && words[r] > 0
+            })
+            .collect();
+        let fetched = derived(code, &words, fetched);
+        Self { words, fetched }
     }
 
     fn of(&self, register: Register) -> u32 {
-        self.0.get(register as usize).map_or(1, |w| u32::from(*w))
+        self.words.get(register as usize).map_or(1, |w| u32::from(*w))
+    }
+
+    fn fetched(&self, register: Register) -> bool {
+        self.fetched.get(register as usize).copied().unwrap_or(false)
     }
 
     fn sum(&self, live: &live::Set) -> u32 {
@@ -39,11 +65,36 @@ impl Sizes {
     }
 }
 
+/// Adds what one cheap instruction makes of a special register: it is computed again where it is needed.
+fn derived(code: &Code, words: &[u8], fetched: Vec<bool>) -> Vec<bool> {
+    let mut made = vec![0_u32; fetched.len()];
+    for w in code.instructions.iter().flat_map(|i| &i.writes) {
+        if let Some(count) = made.get_mut(*w as usize) {
+            *count += 1;
+        }
+    }
+    let mut out = fetched.clone();
+    for i in &code.instructions {
+        let cheap = matches!(i.class, Class::IntAdd | Class::IntAdd3 | Class::Logic | Class::Shift);
+        let &[w] = &i.writes[..] else { continue };
+        let of = |r: &Register| words.get(*r as usize).is_none_or(|w| *w > 0);
+        let mut reads = i.reads.iter().filter(|r| of(r));
+        let first = reads.next().is_some_and(|r| fetched.get(*r as usize) == Some(&true));
+        if cheap && i.guard.is_none() && first && reads.next().is_none() {
+            let w = w as usize;
+            out[w] = made[w] == 1 && words[w] > 0;
+        }
+    }
+    out
+}
+
 /// What lives at a point of a block, going backwards.
 #[derive(Debug, Clone)]
 struct Point {
     live: live::Set,
     words: u32,
+    /// What is fetched anew in a block, and how often what is left of the block reads it.
+    left: Vec<(Register, u32)>,
 }
 
 impl Point {
@@ -53,8 +104,7 @@ impl Point {
         let dead: u32 =
             i.writes.iter().filter(|w| !self.live.contains(**w)).map(|w| sizes.of(*w)).sum();
         let most = self.words + dead;
-        // A guarded write keeps the old value in the other lanes.
-        if i.guard.is_none() {
+        if i.replaces() {
             for &w in &i.writes {
                 if self.live.contains(w) {
                     self.words -= sizes.of(w);
@@ -68,7 +118,16 @@ impl Point {
                 self.live.insert(r);
             }
         }
-        most.max(self.words)
+        let most = most.max(self.words);
+        for &r in i.reads.iter().chain(&i.guard).filter(|r| sizes.fetched(**r)) {
+            let Some((_, left)) = self.left.iter_mut().find(|l| l.0 == r) else { continue };
+            *left -= 1;
+            if *left == 0 {
+                self.words -= sizes.of(r);
+                self.live.remove(r);
+            }
+        }
+        most
     }
 
     /// What going over an instruction would free.
@@ -76,10 +135,8 @@ impl Point {
         let sum = |all: i64, r: &Register, there: bool| {
             if self.live.contains(*r) == there { all + i64::from(sizes.of(*r)) } else { all }
         };
-        let freed = match i.guard {
-            None => i.writes.iter().fold(0, |all, w| sum(all, w, true)),
-            Some(_) => 0,
-        };
+        let freed =
+            if i.replaces() { i.writes.iter().fold(0, |all, w| sum(all, w, true)) } else { 0 };
         freed - i.reads.iter().chain(&i.guard).fold(0, |all, r| sum(all, r, false))
     }
 }
@@ -100,7 +157,19 @@ impl Piece<'_> {
     }
 
     fn behind(&self, sizes: &Sizes) -> Point {
-        Point { live: self.end.clone(), words: sizes.sum(&self.end) }
+        let mut live = self.end.clone();
+        let gone: Vec<Register> = live.iter().filter(|r| sizes.fetched(*r)).collect();
+        gone.into_iter().for_each(|r| live.remove(r));
+        let words = sizes.sum(&live);
+        let mut left: Vec<(Register, u32)> = Vec::new();
+        let reads = self.list.iter().flat_map(|i| i.reads.iter().chain(&i.guard));
+        for &r in reads.filter(|r| sizes.fetched(**r)) {
+            match left.iter_mut().find(|l| l.0 == r) {
+                Some((_, count)) => *count += 1,
+                None => left.push((r, 1)),
+            }
+        }
+        Point { live, words, left }
     }
 
     /// An order that keeps few words alive: the text's, or one made from the end, which always takes the

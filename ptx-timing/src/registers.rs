@@ -10,7 +10,7 @@ use ptx_parse::code::{Callee, Flow, Program};
 use crate::code::KernelCode;
 use crate::profile::Profile;
 use crate::report::RegistersFrom;
-use crate::schedule::{OWN, Schedule};
+use crate::schedule::Schedule;
 
 /// Registers per thread, before `.maxnreg` and the like.
 pub fn estimate(profile: &Profile, program: &Program, code: &KernelCode) -> u32 {
@@ -23,7 +23,7 @@ pub fn estimate(profile: &Profile, program: &Program, code: &KernelCode) -> u32 
     }
     let mut path = vec![false; pressures.len()];
     let live = with_calls(program, &pressures, 0, &mut path);
-    (live + OWN).clamp(MIN, profile.limits.max_registers_per_thread)
+    (live + profile.assembler.own_registers).clamp(MIN, profile.limits.max_registers_per_thread)
 }
 
 /// Registers of a thread in a launch with this block, and who says so: the caller, or the estimate
@@ -52,7 +52,11 @@ pub(crate) fn code_of_launch(profile: &Profile, program: &Program, block: [u32; 
     let code = KernelCode::new(program, &profile.assembler);
     let most = limit(profile, program, block);
     if most < profile.limits.max_registers_per_thread && estimate(profile, program, &code) > most {
-        return KernelCode::spilled(program, &profile.assembler, most.saturating_sub(OWN).max(MIN));
+        return KernelCode::spilled(
+            program,
+            &profile.assembler,
+            most.saturating_sub(profile.assembler.own_registers).max(MIN),
+        );
     }
     code
 }

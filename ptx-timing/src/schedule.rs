@@ -13,9 +13,6 @@ use crate::pressure::{Piece, Rest, Sizes};
 use crate::profile::Profile;
 use ptx_isa::Class;
 
-/// Registers that the assembler keeps for itself: the stack pointer, and one to move values.
-pub(crate) const OWN: u32 = 2;
-
 /// Issue order of every basic block that is worth reordering, by its first instruction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Schedule {
@@ -27,6 +24,9 @@ pub(crate) struct Schedule {
 
 /// Blocks longer than this are scheduled in pieces of this size; the search is quadratic.
 const WINDOW: usize = 512;
+
+/// A load goes ahead with no more instructions than this, itself among them.
+const GROUP: usize = 24;
 
 /// Instructions that could go next, of which the most urgent ones are tried.
 const TRIED: usize = 6;
@@ -73,7 +73,8 @@ impl Schedule {
         let spans = spans(code);
         let sizes = Sizes::new(code);
         let free = profile.limits.registers_per_sm / profile.limits.max_threads_per_sm.max(1);
-        let mut room = registers.max(free).saturating_sub(OWN);
+        let own = profile.assembler.own_registers;
+        let mut room = registers.max(free).saturating_sub(own);
         let saves = profile.assembler.saves_registers;
         let mut orders = Vec::with_capacity(spans.len());
         for span in &spans {
@@ -88,11 +89,9 @@ impl Schedule {
             });
             orders.push((order, peak, lean));
         }
-        // Registers come in units.
-        let unit = (profile.allocation.register_unit / profile.limits.warp_size.max(1)).max(1);
         for (_, _, (_, least)) in orders.iter().filter_map(|o| o.2.as_ref()) {
-            let need = (least + OWN).next_multiple_of(unit) - OWN;
-            room = room.max(need.min(profile.limits.max_registers_per_thread - OWN));
+            room =
+                room.max((*least).min(profile.limits.max_registers_per_thread.saturating_sub(own)));
         }
         let mut out = Self::default();
         for (span, (mut order, mut peak, lean)) in spans.iter().zip(orders) {
@@ -148,6 +147,8 @@ enum MemoryEffect {
     None,
     Load(bool),
     Store(bool),
+    /// Exchanges between lanes: they keep their order, and memory does not care for them.
+    Lanes,
     /// Barriers, fences, atomics, control: nothing that touches memory moves across.
     Fence,
 }
@@ -161,14 +162,10 @@ fn effect(code: &Code, pc: usize) -> MemoryEffect {
     match instruction.class {
         _ if instruction.orders => MemoryEffect::Fence,
         _ if instruction.spill => MemoryEffect::None,
-        Class::Barrier
-        | Class::WarpSync
-        | Class::FenceBlock
-        | Class::FenceDevice
-        | Class::Shuffle
-        | Class::Vote
-        | Class::Match
-        | Class::Redux => MemoryEffect::Fence,
+        Class::Barrier | Class::WarpSync | Class::FenceBlock | Class::FenceDevice => {
+            MemoryEffect::Fence
+        }
+        Class::Shuffle | Class::Vote | Class::Match | Class::Redux => MemoryEffect::Lanes,
         Class::LoadConst | Class::Texture => MemoryEffect::None,
         c if c.is_memory() => match instruction.kind {
             AccessKind::Load => MemoryEffect::Load(shared),
@@ -180,11 +177,12 @@ fn effect(code: &Code, pc: usize) -> MemoryEffect {
 }
 
 fn ordered(before: MemoryEffect, after: MemoryEffect) -> bool {
-    use MemoryEffect::{Fence, Load, None, Store};
+    use MemoryEffect::{Fence, Lanes, Load, None, Store};
     match (before, after) {
         (None, _) | (_, None) => false,
         (Fence, _) | (_, Fence) => true,
-        (Load(_), Load(_)) => false,
+        (Lanes, Lanes) => true,
+        (Load(_), Load(_)) | (Lanes, _) | (_, Lanes) => false,
         (Load(a), Store(b)) | (Store(a), Load(b)) | (Store(a), Store(b)) => a == b,
     }
 }
@@ -335,7 +333,7 @@ impl Graph {
         let mut at = 0;
         while let Some(&i) = group.get(at) {
             at += 1;
-            if clock.earliest[i as usize] > clock.now || group.len() > TRIED {
+            if clock.earliest[i as usize] > clock.now || group.len() > GROUP {
                 return None;
             }
             for &b in &self.before[i as usize] {
@@ -412,7 +410,7 @@ mod tests {
             ..Code::default()
         };
         let schedule = Schedule::new(&profile, &code, 0);
-        assert_eq!(schedule.peaks, [(0, 30)]);
+        assert_eq!(schedule.peaks, [(0, 29)]);
         let order = &schedule.blocks[0].1;
         let ahead = order.iter().take_while(|i| **i % 2 == 0).count();
         assert!((25..=29).contains(&ahead), "{ahead}");

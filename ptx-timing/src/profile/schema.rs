@@ -320,6 +320,11 @@ pub struct Assembler {
     /// this, whatever they need.
     #[serde(default)]
     pub saves_registers: bool,
+    /// Registers of a thread that hold no value of the kernel.
+    pub own_registers: u32,
+    /// Values that all lanes of a warp share are in registers of the warp.
+    #[serde(default)]
+    pub uniform_registers: bool,
     /// Loops of one block are repeated in the machine code if that has no more instructions than this;
     /// 0 = none.
     #[serde(default)]

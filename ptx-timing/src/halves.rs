@@ -1,0 +1,94 @@
+//! 64-bit values whose upper half is known to be zero, and the halves of others.
+//!
+//! Machine registers have 32 bits: such a value takes one, what takes a half of a value is no instruction,
+//! and the product of two such values is one wide multiplication (IMAD.WIDE.U32).
+
+use std::collections::HashMap;
+
+use ptx_isa::{Class, Operation, Ty};
+
+use crate::event::Register;
+use crate::facts::Facts;
+
+const LOW: u64 = u32::MAX as u64;
+
+/// Finds values without an upper half; their `words` become one.
+pub(crate) fn narrow(words: &mut [u8], facts: &mut [Facts<'_>]) {
+    let narrow = narrow_registers(words, facts);
+    let is_narrow = |r: &Register| narrow.get(r).copied().unwrap_or(false);
+    for f in facts.iter_mut().filter(|f| !f.folded && f.instruction.guard.is_none()) {
+        let integer = f.opcode.types().last().is_some_and(|t| t.bits() == 64 && !t.is_float());
+        if !integer {
+            continue;
+        }
+        let constant = |i: usize| f.arguments.get(i).and_then(|a| a.1);
+        let half = match f.op {
+            Operation::And => [0, 1].iter().any(|i| constant(*i) == Some(LOW)),
+            Operation::Shr => f.opcode.types().last() == Some(Ty::U64) && constant(1) == Some(32),
+            _ => false,
+        };
+        let small = |a: &(Option<Register>, Option<u64>)| match a {
+            (Some(r), _) => is_narrow(r),
+            (None, c) => c.is_some_and(|c| c <= LOW),
+        };
+        let product = matches!(f.op, Operation::Mul | Operation::Mad) && f.opcode.has(".lo");
+        if half {
+            f.transparent = true;
+        } else if product && f.arguments.len() >= 2 && f.arguments[..2].iter().all(small) {
+            f.instruction.class = Class::IntMulWide;
+        }
+    }
+    for (r, _) in narrow.iter().filter(|n| *n.1) {
+        if let Some(size) = words.get_mut(*r as usize) {
+            *size = 1;
+        }
+    }
+}
+
+/// Which 64-bit registers never hold more than 32 bits.
+fn narrow_registers(words: &[u8], facts: &[Facts<'_>]) -> HashMap<Register, bool> {
+    let wide = |r: &Register| words.get(*r as usize) == Some(&2);
+    let mut known: HashMap<Register, bool> = HashMap::new();
+    for f in facts {
+        known.extend(f.instruction.writes.iter().filter(|r| wide(r)).map(|w| (*w, true)));
+    }
+    // From the least that there could be until nothing changes.
+    loop {
+        let mut changed = false;
+        for f in facts {
+            let fits = f.instruction.writes.len() == 1 && is_small(f, &known);
+            for w in f.instruction.writes.iter().filter(|r| wide(r)) {
+                changed |= !fits && known.insert(*w, false) == Some(true);
+            }
+        }
+        if !changed {
+            return known;
+        }
+    }
+}
+
+/// Whether an instruction makes no more than 32 bits, if its operands are as `known` says.
+fn is_small(f: &Facts<'_>, known: &HashMap<Register, bool>) -> bool {
+    let small = |i: usize| match f.arguments.get(i) {
+        Some((Some(r), _)) => known.get(r).copied().unwrap_or(false),
+        Some((None, Some(c))) => *c <= LOW,
+        _ => false,
+    };
+    let unsigned = |t: Option<Ty>| t.is_some_and(|t| matches!(t, Ty::U64 | Ty::B64));
+    match f.op {
+        Operation::And => small(0) || small(1),
+        Operation::Or | Operation::Xor => small(0) && small(1),
+        Operation::Move => f.arguments.len() == 1 && small(0),
+        Operation::Shr => {
+            let by = f.arguments.get(1).and_then(|a| a.1);
+            unsigned(f.opcode.types().last()) && (by.is_some_and(|n| n >= 32) || small(0))
+        }
+        Operation::Convert => [Ty::U32, Ty::U16, Ty::U8]
+            .iter()
+            .any(|from| f.converts(Ty::U64, *from) || f.converts(Ty::S64, *from)),
+        Operation::Load => {
+            matches!(f.opcode.types().last(), Some(Ty::U32 | Ty::U16 | Ty::U8 | Ty::B32))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,143 @@
+//! Values that all lanes of a warp share.
+//!
+//! From Turing on a warp has registers of its own for them: indices of the block, bases of shared arrays,
+//! counters of loops. What lies there takes no register of a thread.
+
+use std::collections::{HashMap, HashSet};
+
+use ptx_isa::{Class, Operation};
+use ptx_parse::code::{Flow, Function};
+
+use crate::assemble::blocks_of;
+use crate::event::Register;
+use crate::facts::Facts;
+
+/// Registers whose value is the same in all lanes of a warp as far as the text shows.
+pub(crate) fn same_in_lanes(facts: &[Facts<'_>]) -> HashMap<Register, bool> {
+    let mut known: HashMap<Register, bool> = HashMap::new();
+    for f in facts {
+        known.extend(f.instruction.writes.iter().map(|w| (*w, true)));
+    }
+    loop {
+        let mut changed = false;
+        for f in facts {
+            let same = |r: &Register| known.get(r).copied().unwrap_or(true);
+            let operands = f.instruction.reads.iter().chain(&f.instruction.guard).all(same);
+            let c = f.instruction.class;
+            let varies = f.varies
+                || matches!(c, Class::Shuffle | Class::AtomicGlobal | Class::AtomicShared)
+                || c == Class::LoadGlobal;
+            if !operands || varies {
+                for w in &f.instruction.writes {
+                    changed |= known.insert(*w, false) == Some(true);
+                }
+            }
+        }
+        if !changed {
+            return known;
+        }
+    }
+}
+
+/// Registers that the assembler keeps once for a warp: 32-bit integers that are the same in all lanes and
+/// are made where no lane can be absent. A counter that is compared stays with the threads.
+pub(crate) fn of_warps(
+    function: &Function,
+    words: &dyn Fn(Register) -> u32,
+    facts: &[Facts<'_>],
+) -> HashSet<Register> {
+    let same = same_in_lanes(facts);
+    let parted = parted(function, &same, facts);
+    let block = blocks_of(function);
+    let mut made: HashMap<Register, Vec<usize>> = HashMap::new();
+    let mut compared: HashSet<Register> = HashSet::new();
+    for (i, f) in facts.iter().enumerate().filter(|(_, f)| !f.folded) {
+        for &w in &f.instruction.writes {
+            made.entry(w).or_default().push(i);
+        }
+        if f.op == Operation::Compare {
+            compared.extend(&f.instruction.reads);
+        }
+    }
+    let fits = |i: &usize| {
+        let f = &facts[*i];
+        let integer = matches!(
+            f.instruction.class,
+            Class::IntAdd
+                | Class::IntAdd3
+                | Class::IntMul
+                | Class::Logic
+                | Class::Shift
+                | Class::Move
+        );
+        let special = f.instruction.class == Class::SpecialRegister && !f.varies;
+        let float = f.opcode.types().last().is_some_and(|t| t.is_float());
+        (integer && !float || special)
+            && f.instruction.guard.is_none()
+            && block.get(*i).is_some_and(|b| !parted.contains(b))
+    };
+    let mut out: HashSet<Register> = made
+        .iter()
+        .filter(|(r, by)| {
+            words(**r) == 1
+                && same.get(*r).copied().unwrap_or(false)
+                && by.iter().all(fits)
+                && (by.len() == 1 || !compared.contains(*r))
+        })
+        .map(|(r, _)| *r)
+        .collect();
+    // What is made of a thread's register needs one too; arguments are constants.
+    let argument =
+        |r: &Register| made[r].iter().all(|i| facts[*i].instruction.class == Class::LoadParam);
+    loop {
+        let lost: Vec<Register> = out
+            .iter()
+            .filter(|r| {
+                let reads = |i: &usize| facts[*i].instruction.reads.iter();
+                let known = |o: &Register| !made.contains_key(o) || out.contains(o) || argument(o);
+                !made[*r].iter().flat_map(reads).all(known)
+            })
+            .copied()
+            .collect();
+        if lost.is_empty() {
+            return out;
+        }
+        lost.iter().for_each(|r| {
+            out.remove(r);
+        });
+    }
+}
+
+/// Blocks that some lanes of a warp may be in without the others.
+fn parted(
+    function: &Function,
+    same: &HashMap<Register, bool>,
+    facts: &[Facts<'_>],
+) -> HashSet<usize> {
+    let mut out = HashSet::new();
+    for (b, block) in function.blocks.iter().enumerate() {
+        let Some(branch) = (block.end as usize).checked_sub(1) else { continue };
+        let Flow::Bra(target) = function.insts[branch].flow else { continue };
+        let guard = facts[branch].instruction.guard;
+        if guard.is_none_or(|g| same.get(&g).copied().unwrap_or(false)) {
+            continue;
+        }
+        let target = target as usize;
+        // A way back: the loop's blocks. A way ahead: those up to where the lanes meet.
+        let ahead = function.blocks[target].start > block.start;
+        let (first, last) = match (ahead, block.ipdom) {
+            (false, _) => (function.blocks[target].start, block.end),
+            (true, Some(end)) => (block.end, function.blocks[end as usize].start),
+            // They meet at the end only: the others have left.
+            (true, None) => continue,
+        };
+        let inside = |o: &&(usize, u32)| (first..last).contains(&o.1);
+        let starts: Vec<(usize, u32)> =
+            function.blocks.iter().map(|o| o.start).enumerate().collect();
+        out.extend(starts.iter().filter(inside).map(|o| o.0));
+        if !ahead {
+            out.insert(b);
+        }
+    }
+    out
+}

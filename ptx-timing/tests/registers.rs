@@ -1,0 +1,122 @@
+//! Registers estimated from PTX against those that ptxas 13.5 gives the same text (`ptxas -v -arch=sm_90`).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ptx_timing::Catalog;
+use ptx_timing::code::KernelCode;
+
+/// Whether a kernel is held back: nothing was tuned on it. A hash of its name (FNV-1a) says so, as of the
+/// recorded ones.
+fn held_back(name: &str) -> bool {
+    let hash =
+        name.bytes().fold(0x811c_9dc5_u32, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193));
+    hash % 3 == 0
+}
+
+/// The table with names: `cargo test -p ptx-timing --test registers -- --nocapture`.
+#[test]
+fn estimates_are_near_the_assemblers() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/data/timing");
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    let text = read("registers.ptx");
+    let (module, diags) = ptx_parse::parse_and_verify(&text, "registers.ptx");
+    assert!(diags.iter().all(|d| !d.is_error()), "{diags:?}");
+    let module = module.unwrap();
+    let known: BTreeMap<String, u32> = serde_json::from_str(&read("registers.json")).unwrap();
+    let profile = Catalog::embedded().unwrap().get("H200").unwrap();
+    // Tuned on, held back: kernels, those within 4, the sum of the logarithms' errors.
+    let mut groups = [(0, 0, 0.0); 2];
+    for (name, &real) in &known {
+        let index = ptx_parse::lower::entry_index(&module, name).unwrap();
+        let program = ptx_parse::lower::lower(&module, index).unwrap();
+        let code = KernelCode::new(&program, &profile.assembler);
+        let estimate = ptx_timing::registers::estimate(&profile, &program, &code);
+        let held = held_back(name);
+        let near = estimate.abs_diff(real) <= 4;
+        let mark = if near { ' ' } else { '*' };
+        println!(
+            "{name:20} {estimate:3} ptxas {real:3} {mark}{}",
+            if held { " held back" } else { "" }
+        );
+        let group = &mut groups[usize::from(held)];
+        group.0 += 1;
+        group.1 += usize::from(near);
+        group.2 += (f64::from(estimate) / f64::from(real)).ln().abs();
+    }
+    let [tuned, held] = groups.map(|(all, near, sum)| {
+        let mean = (sum / f64::from(all)).exp();
+        println!("{near} of {all} within 4, mean factor {mean:.2}");
+        near
+    });
+    // What was reached.
+    assert!(tuned >= 26 && held >= 13, "{tuned}, {held}");
+}
+
+/// What the model makes of a kernel with this body.
+fn estimate(body: &str) -> (u32, usize) {
+    let text = format!(
+        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 n) {{\n\
+         .reg .u64 %rd<30>; .reg .u32 %r<30>; .reg .f32 %f<90>; .reg .pred %p<9>;\n{body}\nret; }}\n"
+    );
+    let (module, diags) = ptx_parse::parse_and_verify(&text, "k.ptx");
+    assert!(diags.iter().all(|d| !d.is_error()), "{diags:?}");
+    let program = ptx_parse::lower::lower(&module.unwrap(), 0).unwrap();
+    let profile = Catalog::embedded().unwrap().get("H200").unwrap();
+    let code = KernelCode::new(&program, &profile.assembler);
+    let registers = ptx_timing::registers::estimate(&profile, &program, &code);
+    (registers, code.code.instructions.len())
+}
+
+/// The index of the block is in a register of the warp, what a thread's index gives is not.
+#[test]
+fn values_of_a_warp_take_no_register() {
+    let body = |special: &str| {
+        let sums: String = (3..20).map(|i| format!("mul.lo.s32 %r{i}, %r1, {i};\n")).collect();
+        let joins: String = (3..20).map(|i| format!("xor.b32 %r2, %r2, %r{i};\n")).collect();
+        let store = "ld.param.u64 %rd1, [p]; st.global.u32 [%rd1], %r2;";
+        format!("mov.u32 %r1, %{special}; mov.u32 %r2, %tid.x;\n{sums}bar.sync 0;\n{joins}{store}")
+    };
+    let (warp, thread) = (estimate(&body("ctaid.x")).0, estimate(&body("laneid")).0);
+    assert!(warp + 8 <= thread, "{warp} {thread}");
+}
+
+/// A half of a 64-bit value is no instruction.
+#[test]
+fn halves_are_registers() {
+    let with = |low: &str| {
+        estimate(&format!(
+            "ld.param.u64 %rd1, [p]; ld.global.u64 %rd2, [%rd1];\n{low}\nst.global.u64 [%rd1], %rd3;"
+        ))
+        .1
+    };
+    let low = with("and.b64 %rd3, %rd2, 4294967295;");
+    let other = with("and.b64 %rd3, %rd2, 4294967294;");
+    assert_eq!(low + 1, other);
+    assert_eq!(with("shr.u64 %rd3, %rd2, 32;") + 1, with("shr.u64 %rd3, %rd2, 31;"));
+}
+
+/// A difference of products needs no more than a sum of them, and results under a guard are not there
+/// before it.
+#[test]
+fn nothing_lives_before_it_is_made() {
+    let body = |guard: &str, op: &str| {
+        let steps: String = (2..40)
+            .map(|i| {
+                format!(
+                    "{guard}ld.global.f32 %f{i}, [%rd1+{}]; {guard}mul.f32 %f{}, %f{i}, %f{i};\n\
+                     {guard}{op}.f32 %f1, %f1, %f{};\n{guard}st.global.f32 [%rd1], %f1; bar.sync 0;\n",
+                    i * 4,
+                    i + 40,
+                    i + 40
+                )
+            })
+            .collect();
+        format!(
+            "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 5; mov.f32 %f1, 0f00000000;\n{steps}"
+        )
+    };
+    let plain = estimate(&body("", "add")).0;
+    assert_eq!(estimate(&body("", "sub")).0, plain);
+    assert!(estimate(&body("@%p1 ", "add")).0 <= plain + 2);
+}
