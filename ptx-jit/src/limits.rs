@@ -461,20 +461,29 @@ fn cost(f: &Func, divergence: &Divergence, width: u32, lanes: u32) -> u64 {
 fn one_by_one_pays(f: &Func, g: Geometry, assumed: &Assumptions) -> bool {
     let divergence = analyse(f, g, assumed);
     let (lanes, slices) = (g.width as u64, g.width as u64 / 4);
-    let all = f.loops();
+    // Loops around each block, and whether lanes leave one of them at different times.
+    let (mut around, mut left_apart) = (vec![0u32; f.blocks.len()], vec![false; f.blocks.len()]);
+    let mut inside = vec![usize::MAX; f.blocks.len()];
+    for (at, l) in f.loops().iter().enumerate() {
+        for x in &l.nodes {
+            inside[*x as usize] = at;
+        }
+        let apart = l.nodes.iter().any(|x| {
+            let t = &f.blocks[*x as usize].term;
+            t.value().is_some_and(|v| !divergence.of[v as usize].uniform())
+                && t.succs().iter().any(|s| inside[*s as usize] != at)
+        });
+        for x in &l.nodes {
+            around[*x as usize] += 1;
+            left_apart[*x as usize] |= apart;
+        }
+    }
     // Instructions of a group and of a thread, in tenths.
     let (mut group, mut thread) = (0u64, 0u64);
     for (b, block) in f.blocks.iter().enumerate() {
-        let around: Vec<_> = all.iter().filter(|l| l.nodes.contains(&(b as u32))).collect();
-        let turns = 8u64.pow(around.len().min(4) as u32);
+        let turns = 8u64.pow(around[b].min(4));
         // Loops that lanes leave at different times run for the last one.
-        let uneven = around.iter().any(|l| {
-            l.nodes.iter().any(|x| {
-                let t = &f.blocks[*x as usize].term;
-                t.value().is_some_and(|v| !divergence.of[v as usize].uniform())
-                    && t.succs().iter().any(|s| !l.nodes.contains(s))
-            })
-        });
+        let uneven = left_apart[b];
         let (mut vector, mut scalar) = (0u64, 0u64);
         for v in &block.insts {
             let i = &f.insts[*v as usize];
