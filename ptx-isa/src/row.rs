@@ -4,7 +4,7 @@ use crate::class::Class;
 use crate::matched::Match;
 use crate::meaning::{Cx, V};
 pub use crate::reach::Reach;
-use crate::types::{PtxVersion, Space, ptx};
+use crate::types::{PtxVersion, Space, Ty, ptx};
 use std::ops::Range;
 
 /// One syntax shape of an instruction: everything that is known about it.
@@ -66,8 +66,11 @@ pub struct Row {
     pub scalars: fn(&Match, &str) -> bool,
     /// Which element of the coordinates is a layer's number, for which ptxas takes no floats.
     pub layer: fn(&Match) -> Option<usize>,
-    /// From which targets on the form takes no sampler of its own beside a texture that has one.
-    pub unsampled: fn(&Match) -> Option<u16>,
+    /// From which targets on the form takes no sampler of its own beside a texture that has one; by how many elements
+    /// the level has, 0 where it is no vector.
+    pub unsampled: fn(&Match, usize) -> Option<u16>,
+    /// The parts of a slot's vector whose constants ptxas 13.5 looks at apart, for [`Constants::Pair`].
+    pub parts: fn(&Match, &str) -> Parts,
     /// The targets (`sm`) on which ptxas 13.5 calls a function of its own in the instruction's place, by the name of a
     /// slot: what is there becomes an argument of the call, and neither `%r1+4` nor the name of a function may be one.
     pub called: fn(&Match, &str) -> Range<u16>,
@@ -120,7 +123,7 @@ pub enum Constants {
     /// As in [`Constants::Vector`]; from the first target on and below the second as in [`Constants::Each`], for
     /// operands without type too.
     EachFrom(u16, u16),
-    /// As in [`Constants::Vector`], and in the smaller matrix of each of the first pairs of elements.
+    /// As in [`Constants::Vector`], and as [`Row::parts`] says.
     Pair,
     /// As in scalars, but decimal numbers are `.f64`, which no operand of 32 bits takes.
     Single,
@@ -128,6 +131,17 @@ pub enum Constants {
 
 /// Appends what computes the two factors of a product.
 pub type Factors = fn(&mut Cx) -> [V; 2];
+
+/// Parts of a vector that are vectors of their own to ptxas.
+#[derive(Copy, Clone, Debug)]
+pub struct Parts {
+    /// Elements of a part.
+    pub length: usize,
+    /// How many parts, from the first element on.
+    pub count: usize,
+    /// Which types of constants are refused in a part that has nothing but constants.
+    pub refused: fn(&Ty) -> bool,
+}
 
 /// No target.
 pub const NOWHERE: Range<u16> = 0..0;
@@ -165,7 +179,8 @@ pub const ROW: Row = Row {
     named: |_, _| true,
     scalars: |_, _| false,
     layer: |_| None,
-    unsampled: |_| None,
+    unsampled: |_, _| None,
+    parts: |_, _| Parts { length: 2, count: 0, refused: |_| true },
     called: |_, _| NOWHERE,
     exact: Exactness::Bit,
     sem: Sem::None,

@@ -1,8 +1,8 @@
 //! Blocks of one thread put together, so that their threads are lanes of warps and vectors.
 //!
-//! Programs launch such blocks where they take the device for a processor. A block of one thread waits for nobody at its
-//! barriers, and its shared memory is that thread's alone. So the blocks of a row of the grid can be the threads of one
-//! block: each asks for its place as before, and has the shared memory of its block in its local memory.
+//! Programs launch such blocks where they take the device for a processor. A block of one thread waits for nobody at
+//! its barriers, and its shared memory is that thread's alone. So the blocks of a row of the grid can be the threads of
+//! one block: each asks for its place as before, and has the shared memory of its block in its local memory.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -309,8 +309,8 @@ impl Verified {
         Some(kernel)
     }
 
-    /// The kernel for blocks of one thread with so many bytes of shared memory that are put together; `None` where it can
-    /// tell, or has been asked for with too many sizes.
+    /// The kernel for blocks of one thread with so many bytes of shared memory that are put together; `None` where it
+    /// can tell, or has been asked for with too many sizes.
     pub(crate) fn joined(&self, kernel: &Kernel, shared: u32) -> Option<Arc<Joined>> {
         const SIZES: usize = 256;
         let index = kernel.program().functions[0].id;

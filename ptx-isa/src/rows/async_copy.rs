@@ -25,7 +25,7 @@ pub(super) const BULK: Row =
 const BULK_FLOORS: &[Floor] =
     &[floor(".weak", ptx(9, 3), 90), floor(".multicast::cluster::16b", ptx(9, 4), 90)];
 const TO: (&str, &str) = ("to", ".shared .shared::cta");
-/// ptxas moves the addresses of copies to a cluster for the targets that have none but of one block.
+/// From sm_120 on, ptxas writes other instructions for copies to a cluster: they move global addresses of 64 bits.
 pub(super) const TO_CLUSTER: AddressWidth = AddressWidth::AnyBelow(120);
 const PREFETCH: (&str, &str) = ("prefetch", ".L2::64B .L2::128B .L2::256B");
 pub(super) const MULTICAST: (&str, &str) =

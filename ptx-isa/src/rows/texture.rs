@@ -179,9 +179,12 @@ pub(super) fn scalars(m: &Match, name: &str) -> bool {
 }
 
 /// From which targets on ptxas 13.5 takes no sampler of its own.
-pub(super) fn unsampled(m: &Match) -> Option<u16> {
+pub(super) fn unsampled(m: &Match, level: usize) -> Option<u16> {
     match m.get("geom") {
         Some(".acube") => Some(0),
+        // With a vector for the level, it sees cubes and no longer 3-D textures.
+        Some(".cube") if level > 0 => Some(0),
+        _ if m.has(".3d") && level == 4 => None,
         _ if m.has(".level") => m.has(".3d").then_some(0),
         Some(".cube") => Some(0),
         _ if !m.has(".grad") => None,

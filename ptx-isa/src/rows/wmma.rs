@@ -4,9 +4,10 @@ use crate::class;
 use crate::matched::Match;
 use crate::matrix::{Elem, Wmma, run};
 use crate::meaning::Cx;
-use crate::row::{Constants, Exactness, Floor, ROW, Reach, Row, Sem, floor};
+use crate::row::{Constants, Exactness, Floor, Parts, ROW, Reach, Row, Sem, floor};
 use crate::rows::mma::{known, together};
-use crate::types::{Kind, PtxVersion, ptx};
+use crate::syntax::OperandSlot;
+use crate::types::{Kind, PtxVersion, Ty, ptx};
 
 const M: Row = Row {
     does: "Multiplies two matrices held by the warp and adds a third.",
@@ -19,6 +20,7 @@ const M: Row = Row {
     counts: Some(counts),
     sem: Sem::Ops(mma),
     constants: Constants::Pair,
+    parts,
     ..ROW
 };
 pub(super) const WIDE: (&str, &str) = ("shape", ".m16n16k16 .m32n8k16 .m8n32k16");
@@ -204,4 +206,26 @@ fn mma(x: &mut Cx) {
     let results = vec![kind; m.registers()[3]];
     let values = together(x, "wmma.mma", run::wmma, [k0, k1, 0, 0], src, &results);
     x.wr_vec("d", &values);
+}
+
+/// The small matrix is looked at in pairs, of which a narrow one has less; sums in halves too. Read off ptxas 13.5.
+fn parts(m: &Match, slot: &str) -> Parts {
+    let half = |slot: Option<&OperandSlot>| slot.and_then(|s| m.slot_ty(s)) == Some(Ty::B32);
+    let sums = || m.notation.slots.iter().find(|s| s.name == "c");
+    let pairs = |count| Parts { length: 2, count, refused: |_| true };
+    let typed = |length, count| Parts { length, count, refused: |ty| *ty != Ty::F32 };
+    let integers = m.types().any(|ty| ty == Ty::S32);
+    match slot {
+        _ if m.has(".tf32") => pairs(if slot == "c" { 0 } else { 2 }),
+        "b" if integers && m.has(".m16n16k16") => typed(1, 2),
+        "b" if integers && m.has(".m8n32k16") => typed(2, 2),
+        "a" if integers && m.has(".m32n8k16") => typed(2, 2),
+        "a" | "b" if integers => pairs(0),
+        "a" => pairs(usize::from(m.has(".m8n32k16"))),
+        "b" if m.has(".m8n32k16") => pairs(0),
+        "b" => pairs(if m.has(".m32n8k16") { 1 } else { 2 }),
+        "c" if half(sums()) && half(m.notation.slots.first()) => pairs(2),
+        "c" if half(sums()) => Parts { length: 1, count: 4, refused: |ty| *ty == Ty::F64 },
+        _ => pairs(0),
+    }
 }

@@ -7,7 +7,7 @@ use crate::diag::{Code, Diag};
 use crate::module::{Linkage, Operand};
 use crate::span::Span;
 use ptx_isa::row::{Constants, Sink};
-use ptx_isa::syntax::{OperandSlot, allows, allows_float, bound};
+use ptx_isa::syntax::{OperandSlot, SlotTy, allows, allows_float, bound};
 use ptx_isa::types::{TyClass, ptx};
 use ptx_isa::{Match, Operation, Space, Ty};
 
@@ -36,8 +36,9 @@ pub(super) fn rule(m: &Match) -> Option<Rule> {
         _ if m.notation.slots.first().is_some_and(|s| s.dest) && (m.row.sink)(m) == Sink::Only => {
             Some(Rule::Sink)
         }
-        _ if (m.row.layer)(m).is_some() || (m.row.unsampled)(m).is_some() => Some(Rule::Texture),
-        _ if m.has(".3d") || m.has(".level") && m.has(".cube") => Some(Rule::Texture),
+        _ if m.notation.slots.iter().any(|s| s.ty == SlotTy::Fixed(Ty::SamplerRef)) => {
+            Some(Rule::Texture)
+        }
         _ if m.row.constants != Constants::Free
             || m.notation.slots.iter().any(|s| !s.values.is_empty()) =>
         {
@@ -76,7 +77,7 @@ impl Verifier<'_> {
                     findings.push((span(first + 1), message, note));
                 }
                 if let Some((slot, Operand::Imm(n))) = threads
-                    && slot.ty != ptx_isa::syntax::SlotTy::Fixed(ptx_isa::Ty::Pred)
+                    && slot.ty != SlotTy::Fixed(Ty::Pred)
                     && n % 32 != 0
                 {
                     let note =
@@ -110,19 +111,11 @@ impl Verifier<'_> {
                     findings.push((instr.span(), message, note));
                 }
                 for (span, items) in lists {
-                    // With a vector for the level, ptxas sees cubes and no longer 3-D textures.
-                    let level = given.get(2).map(|op| ast.arg(op));
-                    let form = match level {
-                        Some(Arg::Vector(level)) if c.matched.has(".level") => {
-                            match (c.matched.has(".cube"), c.matched.has(".3d")) {
-                                (true, _) => Some(0),
-                                (_, true) if level.len() == 4 => None,
-                                _ => (c.matched.row.unsampled)(&c.matched),
-                            }
-                        }
-                        _ => (c.matched.row.unsampled)(&c.matched),
+                    let level = match given.get(2).map(|op| ast.arg(op)) {
+                        Some(Arg::Vector(elements)) if c.matched.has(".level") => elements.len(),
+                        _ => 0,
                     };
-                    if let Some(sm) = form
+                    if let Some(sm) = (c.matched.row.unsampled)(&c.matched, level)
                         && items.len() > 2
                         && !independent
                         && self.module.info.target.sm >= sm
@@ -323,9 +316,9 @@ impl Verifier<'_> {
                 float.or_else(|| vector(items))
             }
             Constants::Pair => {
-                let (length, first, refused) = parts(m, slot);
-                let mut parts = items.chunks(length).take(first);
-                parts.find_map(|part| vector(part).filter(refused)).or_else(|| vector(items))
+                let parts = (m.row.parts)(m, slot);
+                let mut all = items.chunks(parts.length).take(parts.count);
+                all.find_map(|part| vector(part).filter(parts.refused)).or_else(|| vector(items))
             }
             Constants::Each | Constants::EachFrom(..) => items.iter().filter_map(own).find(other),
         }
@@ -388,30 +381,5 @@ impl Verifier<'_> {
             self.error(Code::Limit, span, message)
                 .help("declare `.extern .shared .b8 x[];` and give the size at launch");
         }
-    }
-}
-
-/// The parts of a vector of a `wmma` that are looked at as vectors of their own: their length, how many of them, and
-/// which types of constants are refused there. Read off ptxas 13.5.
-fn parts(m: &Match, slot: &str) -> (usize, usize, fn(&Ty) -> bool) {
-    let half = |slot: Option<&OperandSlot>| slot.and_then(|s| m.slot_ty(s)) == Some(Ty::B32);
-    let sums = || m.notation.slots.iter().find(|s| s.name == "c");
-    match slot {
-        _ if m.has(".tf32") => (2, if slot == "c" { 0 } else { 2 }, |_| true),
-        "a" | "b" if m.types().any(|ty| ty == Ty::S32) => {
-            let typed = |ty: &Ty| *ty != Ty::F32;
-            match slot {
-                "b" if m.has(".m16n16k16") => (1, 2, typed),
-                "b" if m.has(".m8n32k16") => (2, 2, typed),
-                "a" if m.has(".m32n8k16") => (2, 2, typed),
-                _ => (2, 0, typed),
-            }
-        }
-        "a" => (2, usize::from(m.has(".m8n32k16")), |_| true),
-        "b" if m.has(".m8n32k16") => (2, 0, |_| true),
-        "b" => (2, if m.has(".m32n8k16") { 1 } else { 2 }, |_| true),
-        "c" if half(sums()) && half(m.notation.slots.first()) => (2, 2, |_| true),
-        "c" if half(sums()) => (1, 4, |ty| *ty == Ty::F64),
-        _ => (2, 0, |_| true),
     }
 }
