@@ -110,7 +110,7 @@ pub(crate) fn emit(
         interleaved: interleaved(f, divergence, |e| joint.contains_key(&e)),
         records: joint,
         tiles: tiles(f, divergence),
-        unraced: unraced(f),
+        unraced: unraced(f, g),
         checked_tiles: HashMap::new(),
         in_small_loop: opt::in_small_loop(f, SMALL_LOOP),
         here: 0,

@@ -8,7 +8,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I32, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use ptx_isa::effect::{Cache, Mem, MemoryPlace, Order, Scope, Touches};
-use ptx_isa::watch::{BEFORE, MANY, Now, WRITTEN};
+use ptx_isa::watch::{BEFORE, MANY, Now};
 use ptx_isa::{Kind, Space};
 
 use super::found::{Found, lanes, or_scratch, unit};
@@ -98,6 +98,7 @@ pub(super) fn guard(
     };
     let mut rules = Rules {
         tracked,
+        unraced: g.unraced.contains(&e),
         does,
         others: !shared,
         vector: false,
@@ -190,7 +191,7 @@ fn one(
     slow: Block,
     done: Block,
 ) {
-    let races = rules.tracked.races;
+    let races = rules.looks_for_races();
     let many = g.b.ins().iconst(I32, i64::from(MANY));
     let (who, alone) = match mask {
         _ if g.g.scalar() => (thread, None),
@@ -232,7 +233,7 @@ fn one(
     let (mut all, mut new) = (None, Vec::new());
     for n in 0..words as i32 {
         if !rules.reads() {
-            new.push((n, rules.or(g, rules.segment, WRITTEN)));
+            new.push((n, rules.written(g, me)));
             continue;
         }
         let c = g.b.ins().load(I32, plain(), host, at + 4 * n);
@@ -284,7 +285,7 @@ fn by_lanes(
         for n in 0..words as i32 {
             let at = at + 4 * n;
             if !rules.reads() {
-                let new = rules.or(g, rules.segment, WRITTEN);
+                let new = rules.written(g, me);
                 g.b.ins().store(plain(), new, p, at);
                 continue;
             }
@@ -324,12 +325,12 @@ fn rows(
     for n in 0..words * g.slices() {
         let lanes: Vec<u32> = (n * per..(n + 1) * per).map(|w| (w / words) as u32).collect();
         let at = o[0] as i32 + n as i32 * g.form.bytes();
-        if !rules.reads() {
-            new.push((at, rules.or(g, rules.segment, WRITTEN)));
-            continue;
-        }
         let lanes = vconst32(&mut g.b, &lanes);
         let me = g.b.ins().iadd(thread, lanes);
+        if !rules.reads() {
+            new.push((at, rules.written(g, me)));
+            continue;
+        }
         let c = g.b.ins().load(ty, plain(), host, at);
         let (bad, code) = rules.apply(g, c, me);
         all.push(bad);
@@ -353,7 +354,7 @@ fn apart(
     (thread, mask): (Value, Option<&[Value]>),
     slow: Block,
 ) {
-    let races = rules.tracked.races;
+    let races = rules.looks_for_races();
     let width = g.g.width as usize;
     // Lanes that touch what others touch, as far as that is known now; `None`: anything may be.
     let shares: Option<Vec<bool>> = match there {
@@ -391,8 +392,7 @@ fn apart(
     let word = word();
     for n in 0..words as i32 {
         if !rules.reads() {
-            let new = rules.or(g, rules.segment, WRITTEN);
-            let new = vec![new; g.slices()];
+            let new: Vec<Value> = me.iter().map(|me| rules.written(g, *me)).collect();
             scatter(g, &word, Kind::W, there, mask, 4 * n, &new);
             continue;
         }

@@ -18,6 +18,8 @@ pub(super) enum Does {
 /// Rules for the codes of cells, with what they need: numbers of one lane, or of all as vectors.
 pub(super) struct Rules {
     pub tracked: Tracked,
+    /// Whether it is known that nothing races with the access.
+    pub unraced: bool,
     pub does: Does,
     /// Whether other blocks may have touched the memory.
     pub others: bool,
@@ -54,16 +56,26 @@ impl Rules {
         g.b.ins().bor(x, bits)
     }
 
+    pub(super) fn looks_for_races(&self) -> bool {
+        self.tracked.races && !self.unraced
+    }
+
     /// Whether codes must be read at all.
     pub(super) fn reads(&self) -> bool {
-        self.tracked.races || self.does != Does::Writes
+        self.looks_for_races() || self.does != Does::Writes
+    }
+
+    /// The code of a cell that thread `me` writes, which is not read. Who it was counts where others look for races.
+    pub(super) fn written(&self, g: &mut Gen<'_, '_>, me: Value) -> Value {
+        let who = if self.tracked.races { me } else { self.segment };
+        self.or(g, who, WRITTEN)
     }
 
     /// What is left to the watcher, and the new code, of a cell with code `c` that thread `me` touches.
     pub(super) fn apply(&self, g: &mut Gen<'_, '_>, c: Value, me: Value) -> (Value, Option<Value>) {
         let unwritten = (self.tracked.unwritten && self.does != Does::Writes)
             .then(|| self.compare(g, IntCC::UnsignedLessThan, c, self.first));
-        if !self.tracked.races {
+        if !self.looks_for_races() {
             let bad = unwritten.expect("one of both is looked for");
             return (bad, (self.does == Does::Updates).then(|| self.or(g, self.segment, WRITTEN)));
         }
