@@ -165,10 +165,16 @@ def build(folder: Path, profile: str, machine: Machine) -> tuple[dict[str, Path]
     environment = {**os.environ, **machine.environment(found)}
     if not found:
         print("note: without the Python package `ziglang`, programs need this machine's glibc", file=sys.stderr)
-    line = ["cargo", "build", "--profile", profile, *(["--target", machine.rust] if machine.foreign else [])]
-    subprocess.run([*line, *(word for p in PACKAGES for word in ("-p", p))], check=True, cwd=ROOT, env=environment)
+    options = ["--profile", profile, *(["--target", machine.rust] if machine.foreign else [])]
+    options += [word for p in PACKAGES for word in ("-p", p)]
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / (machine.rust if machine.foreign else "")
     target /= "debug" if profile == "dev" else profile
+    # Cargo does not know that other libraries are other programs: these are linked anew.
+    linked, against = target / "linked-against", str(found)
+    if not linked.exists() or linked.read_text() != against:
+        subprocess.run(["cargo", "clean", *options], check=True, cwd=ROOT)
+    subprocess.run(["cargo", "build", *options], check=True, cwd=ROOT, env=environment)
+    linked.write_text(against)
     built = {CORE: CORE, "ptxrun-launcher": "ptxrun", **BESIDE}
     files, symbols = {}, {}
     stripped = folder / f"stripped-{machine.name}"
@@ -369,6 +375,9 @@ def main() -> None:
     for name, file in symbols.items():
         apart.add(f"ptxrun-{version}-symbols/{name}", file.read_bytes())
     made[f"ptxrun-{version}-{machine.name}-symbols.tar.xz"] = apart.xz()
+    # One of before may have been for another glibc.
+    for old in args.out.glob(f"*_{machine.name}.whl"):
+        old.unlink()
     sums = ""
     for name, data in sorted(made.items()):
         (args.out / name).write_bytes(data)
