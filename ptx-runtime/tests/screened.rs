@@ -65,11 +65,16 @@ const TURN: &str = "ld.global.u32 %r4, [%rd3]; st.shared.u32 [%rd6], %r4; bar.sy
 const TILE: &str = "ld.global.u32 %r4, [%rd3]; st.shared.u32 [%rd6], %r4; bar.sync 0;
     ld.shared.u32 %r5, [%rd5]; ld.shared.u32 %r6, [%rd5+128]; ld.shared.u32 %r7, [%rd5+252];
     add.u32 %r5, %r5, %r6; add.u32 %r5, %r5, %r7; st.global.u32 [%rd3], %r5;";
+/// Each thread takes what two others have: all addresses follow from its number.
+const SWAP: &str = "ld.global.u32 %r4, [%rd3]; st.shared.u32 [%rd6], %r4; xor.b32 %r5, %r1, 5;
+    mul.wide.u32 %rd7, %r5, 4; add.s64 %rd8, %rd5, %rd7; bar.sync 0; ld.shared.u32 %r6, [%rd8]; bar.sync 0;
+    st.shared.u32 [%rd6], %r6; xor.b32 %r5, %r5, 36; mul.wide.u32 %rd7, %r5, 4; add.s64 %rd8, %rd5, %rd7; bar.sync 0;
+    ld.shared.u32 %r7, [%rd8]; add.u32 %r6, %r6, %r7; st.global.u32 [%rd3], %r6;";
 const COUNT: &str = "atom.global.add.u32 %r4, [%rd1], 1; red.global.add.u32 [%rd1+4], %r4;";
 
 #[test]
 fn what_is_sound_stays_compiled() {
-    for body in [ADD, TURN, TILE, COUNT] {
+    for body in [ADD, TURN, TILE, SWAP, COUNT] {
         for checks in ["memory", "race", "init", "sync", "all"] {
             let came = run(body, checks, Backend::Jit, WORDS);
             assert!(came.compiled, "{checks}: {body}");
@@ -79,6 +84,19 @@ fn what_is_sound_stays_compiled() {
                 assert_eq!(came.out, plain.out, "{checks}: {body}");
             }
         }
+    }
+}
+
+#[test]
+fn each_barrier_of_a_swap_counts() {
+    for n in 0..3 {
+        let (at, _) = SWAP.match_indices("bar.sync 0;").nth(n).expect("it has three");
+        let body = format!("{}{}", &SWAP[..at], &SWAP[at + 11..]);
+        let close = run(&body, "race", Backend::Interp, WORDS);
+        assert!(close.report.contains("race"), "{n}: {}", close.report);
+        let came = run(&body, "race", Backend::Jit, WORDS);
+        assert!(!came.compiled, "{n}");
+        assert_eq!(came.report, close.report, "{n}");
     }
 }
 
