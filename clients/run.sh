@@ -72,7 +72,9 @@ for client; do
         done
         ;;
     tilelang)
-        venv tilelang 'tilelang[nvcc]' numpy nvidia-cuda-crt nvidia-cuda-runtime nvidia-nvvm
+        # The compiler of the version that PyTorch's headers have.
+        venv tilelang 'tilelang[nvcc]' torch==2.15.0 numpy 'nvidia-cuda-nvcc==13.2.*' 'nvidia-cuda-crt==13.2.*' \
+            'nvidia-nvvm==13.2.*'
         toolkit=$(cu tilelang)
         # It calls nvcc for machine code; with our assembler first in PATH that is what our driver loads.
         mkdir -p "$venvs/tilelang/assembler"
