@@ -1,14 +1,15 @@
 #!/bin/sh
 # Runs the clients of docs/clients.md against the libraries of a build: clients/run.sh [target/release] [CLIENT...]
-# Clients: driver_api cuda_core nvcc tinygrad numba triton torch cutlass cccl taichi jax rust hashcat; all of them where
-# none is named. Needs Python 3.11, clang (for tinygrad's CPU device), g++ (for nvcc), cargo (for rust), hashcat and,
+# Clients: driver_api cuda_core nvcc tinygrad numba triton gluon torch pyptx tilelang cutlass cccl taichi jax rust
+# hashcat; all of them where none is named. Needs Python 3.11, clang (for tinygrad's CPU device), g++ (for nvcc), cargo (for rust), hashcat and,
 # the first time, the network.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 build=${1:-$root/target/release}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- driver_api cuda_core nvcc tinygrad numba triton torch cutlass cccl taichi jax rust hashcat
+[ $# -gt 0 ] || set -- driver_api cuda_core nvcc tinygrad numba triton gluon torch pyptx tilelang cutlass cccl taichi \
+    jax rust hashcat
 venvs=$root/target/clients
 mkdir -p "$venvs"
 failed=
@@ -54,6 +55,34 @@ for client; do
             exec_ "$venvs/triton36/bin/python" "$here/$program.py" --beside "$here/$program.recorded"
             check "$program" $?
         done
+        ;;
+    gluon)
+        venv torch torch numpy
+        for device in sm_80 sm_90 sm_100; do
+            PTXRUN_LIBDIR=$build "$build/ptxrun" exec --device $device -- "$venvs/torch/bin/python" "$here/gluon_kernels.py"
+            check "Gluon, $device" $?
+        done
+        ;;
+    pyptx)
+        venv pyptx torch numpy pyptx cuda-python jax
+        for generation in ampere:sm_80 hopper:sm_90 blackwell:sm_100; do
+            PTXRUN_LIBDIR=$build "$build/ptxrun" exec --device "${generation#*:}" -- "$venvs/pyptx/bin/python" \
+                "$here/pyptx_kernels.py" "${generation%:*}"
+            check "pyptx, ${generation%:*}" $?
+        done
+        ;;
+    tilelang)
+        # The compiler of the version that PyTorch's headers have.
+        venv tilelang 'tilelang[nvcc]' torch==2.15.0 numpy 'nvidia-cuda-nvcc==13.2.*' 'nvidia-cuda-crt==13.2.*' \
+            'nvidia-nvvm==13.2.*'
+        toolkit=$(cu tilelang)
+        # It calls nvcc for machine code; with our assembler first in PATH that is what our driver loads.
+        mkdir -p "$venvs/tilelang/assembler"
+        ln -sf "$build/ptxrun" "$venvs/tilelang/assembler/ptxas"
+        PATH=$venvs/tilelang/assembler:$toolkit/bin:$toolkit/nvvm/bin:$PATH \
+            NVCC_PREPEND_FLAGS="-noprof -I$toolkit/include -I$toolkit/include/cccl" \
+            exec_ "$venvs/tilelang/bin/python" "$here/tilelang_kernels.py"
+        check tilelang $?
         ;;
     nvcc)
         venv nvcc nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl
@@ -135,8 +164,7 @@ for client; do
         unset NVRTC_PATH CUDA_PATH
         ;;
     numba)
-        venv numba numba-cuda nvidia-nvvm nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl cffi ml_dtypes psutil \
-            pytest filecheck
+        venv numba 'numba-cuda[cu13]' cffi ml_dtypes psutil pytest filecheck
         exec_ "$venvs/numba/bin/python" "$here/numba_tests.py"
         check numba $?
         ;;

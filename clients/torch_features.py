@@ -136,6 +136,22 @@ def hessian():
     return close(torch.func.hessian(lambda x: (x**3).sum())(torch.ones(3, device=D)), 6 * torch.eye(3))
 
 
+def untraced():
+    """A loop whose graph breaks runs as it is, and what serves its operators is no frame for `torch.compile`."""
+    from torch._dynamo.utils import counters
+
+    def broken(x):
+        for _ in range(3):
+            torch._dynamo.graph_break()
+            x = x.sin() + 1
+        return x
+
+    torch.compiler.reset()
+    counters.clear()
+    x = torch.ones(4, 2, device=D)
+    return torch.equal(torch.compile(broken, backend="eager")(x), broken(x)) and counters["frames"]["total"] == 1
+
+
 def clipped():
     x = torch.ones(3, device=D, requires_grad=True)
     (x * 10).sum().backward()
@@ -155,6 +171,7 @@ CHECKS = {
     "vmap": mapped,
     "hessian": hessian,
     "clip_grad_norm_": clipped,
+    "frames compiled": untraced,
     "deep copy": lambda: copy.deepcopy(torch.nn.Linear(2, 2).to(D)).weight.is_cuda,
     "memory": lambda: torch.cuda.mem_get_info()[1] > 0 and torch.cuda.memory_allocated() >= 0,
     "printing": lambda: "device='cuda:0'" in repr(torch.randn(3, device=D)),

@@ -1,20 +1,14 @@
 //! Grid-wide synchronisation: what the driver supplies to kernels of cooperative launches.
 //!
 //! Code of nvcc finds a barrier word through `%envreg1` and `%envreg2` (`cooperative_groups/details/driver_abi.h`: the
-//! high and the low half of the address of a size and a barrier); numba calls two functions of the device runtime.
-//! Here the word is a variable of each module. It is there whether or not a launch is cooperative, so that
-//! `grid_group::is_valid` is true in an ordinary launch too.
+//! high and the low half of the address of a size and a barrier); numba calls two functions of the device runtime
+//! (`ptx_runtime::device_runtime`). Here the word is a variable of each module. It is there whether or not a launch is
+//! cooperative, so that `grid_group::is_valid` is true in an ordinary launch too.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use ptx_runtime::isa::{Operation, table};
-
-/// The functions of the device runtime that programs call.
-pub const FUNCTIONS: &str = include_str!("grid.ptx");
-
-/// What their names begin with: a text that says it needs [`FUNCTIONS`].
-pub const NEEDED_BY: &str = "cudaCG";
 
 const WORKSPACE: &str = "ptxrun_grid_workspace";
 
@@ -86,10 +80,5 @@ mod tests {
         let verified = Verified::new(&changed, "k").unwrap_or_else(|e| panic!("{e}"));
         assert!(verified.module().symbols.iter().any(|s| s.name == WORKSPACE));
         assert!(matches!(with_workspace("mov.u32 %r1, %tid.x;"), Cow::Borrowed(_)));
-    }
-
-    #[test]
-    fn the_functions_are_valid() {
-        Verified::new(FUNCTIONS, "grid.ptx").unwrap_or_else(|e| panic!("{e}"));
     }
 }

@@ -6,11 +6,10 @@
 use std::sync::{Mutex, PoisonError};
 
 use ptx_runtime::parse::link::{Input, limit_registers, link};
-use ptx_runtime::{Verified, VerifyOptions};
+use ptx_runtime::{Verified, VerifyOptions, device_runtime};
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::grid;
 use crate::handles::Handles;
 use crate::image::{self, Image, Refused};
 use c_border::{In, Out, OutText, Raw};
@@ -159,10 +158,8 @@ impl Link {
 
     /// Adds an input.
     pub fn add(&self, kind: u32, name: &str, data: &[u8], driver: &Driver) -> Result {
-        let archive = data.starts_with(b"!<arch>\n") || data.starts_with(b"\x7fELF");
         match kind {
-            // Archives of machine code: what programs need of the device runtime is built in.
-            input::LIBRARY | input::OBJECT if archive => return Ok(()),
+            input::LIBRARY | input::OBJECT if device_runtime::left_out(data) => return Ok(()),
             input::CUBIN | input::PTX | input::FATBIN | input::OBJECT | input::LIBRARY => {}
             input::NVVM => return Err(Error::NotSupported),
             _ => return Err(Error::InvalidValue),
@@ -192,9 +189,7 @@ impl Link {
         let inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
         let mut list: Vec<Input<'_>> =
             inputs.iter().map(|(name, text)| Input { name, text }).collect();
-        if inputs.iter().any(|(_, text)| text.contains(grid::NEEDED_BY)) {
-            list.push(Input { name: "device runtime", text: grid::FUNCTIONS });
-        }
+        list.extend(device_runtime::needed_by(inputs.iter().map(|(_, text)| text.as_str())));
         let linked = link(&list).map_err(|errors| {
             let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
             Refused::new(Error::Unknown, format!("error: {}", lines.join("\nerror: ")))

@@ -108,6 +108,39 @@ fn two_texts_become_a_file_of_the_driver() {
     assert_eq!(handle, 0);
 }
 
+/// numba-cuda adds `libcudadevrt.a` for kernels that synchronise their grid.
+#[test]
+fn the_device_runtime_is_built_in() {
+    let text = format!(
+        "{HEAD}.extern .func (.param .b64 h) cudaCGGetIntrinsicHandle(.param .b32 s);\n\
+        .visible .entry k(.param .u64 p) {{\n.reg .b64 %rd<2>;\n{{ .param .b32 s; .param .b64 h;\n\
+        st.param.b32 [s], 1; call (h), cudaCGGetIntrinsicHandle, (s); ld.param.b64 %rd1, [h]; }}\nret;\n}}\n"
+    );
+    let library = b"!<arch>\ncuda_device_runtime.o/ machine code";
+    for text in [text, format!("{HEAD}{CALLER}")] {
+        let handle = create(&["-arch=sm_90"]).unwrap();
+        assert_eq!(add(handle, 6, library), 0, "{}", errors(handle));
+        assert_eq!(add(handle, 2, text.as_bytes()), 0, "{}", errors(handle));
+        let status = nvJitLinkComplete(handle);
+        if text.contains("twice") {
+            // What the library may have had is missing: NVJITLINK_ERROR_FINALIZE.
+            assert_eq!((status, errors(handle).contains("`twice`")), (9, true));
+            continue;
+        }
+        assert_eq!(status, 0, "{}", errors(handle));
+        let file = bytes(
+            |s| nvJitLinkGetLinkedCubinSize(handle, s),
+            |b| nvJitLinkGetLinkedCubin(handle, b),
+        );
+        let inner = cubin::container(&file).expect("our assembler's form");
+        let verified = Verified::from_bytes(inner.to_vec(), "linked").unwrap();
+        assert!(verified.undefined().is_none());
+    }
+    // Text is no library.
+    let handle = create(&["-arch=sm_90"]).unwrap();
+    assert_eq!(add(handle, 6, format!("{HEAD}{CALLEE}").as_bytes()), 12);
+}
+
 #[test]
 fn what_was_linked_is_linked_again() {
     let object = create(&["-arch=sm_90", "-r"]).unwrap();

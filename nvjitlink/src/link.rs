@@ -3,7 +3,7 @@
 use ptx_runtime::isa::types::Target;
 use ptx_runtime::parse::container::{self, Container};
 use ptx_runtime::parse::link::{Input, limit_registers, link};
-use ptx_runtime::{Verified, VerifyOptions, cubin, fatbin};
+use ptx_runtime::{Verified, VerifyOptions, cubin, device_runtime, fatbin};
 
 use crate::options::Options;
 
@@ -49,7 +49,9 @@ pub(crate) enum Kind {
     Cubin,
     Ptx,
     Fatbin,
-    /// LTO-IR, host objects, libraries, index files.
+    /// A host object or library, which may hold machine code of a device.
+    Host,
+    /// LTO-IR, index files.
     Other(&'static str),
     Any,
 }
@@ -61,8 +63,7 @@ impl Kind {
             2 => Kind::Ptx,
             3 => Kind::Other("LTO-IR"),
             4 => Kind::Fatbin,
-            5 => Kind::Other("a host object"),
-            6 => Kind::Other("a host library"),
+            5 | 6 => Kind::Host,
             7 => Kind::Other("an index file"),
             10 => Kind::Any,
             _ => return None,
@@ -109,6 +110,9 @@ impl Link {
             let why = format!("{name} is {what}, which is not linked here; hand over PTX");
             return Err(self.refuse(Status::IncorrectInputType, why));
         }
+        if kind == Kind::Host && device_runtime::left_out(data) {
+            return Ok(());
+        }
         let found = image(data, self.options.target);
         let is = |k: Kind| kind == Kind::Any || kind == k;
         let text = match found {
@@ -140,12 +144,13 @@ impl Link {
     /// # Errors
     /// When the texts do not link or the result is not valid; the error log says more.
     pub(crate) fn complete(&mut self) -> Result<(), Status> {
-        let inputs: Vec<Input<'_>> =
+        let mut inputs: Vec<Input<'_>> =
             self.texts.iter().map(|(name, text)| Input { name, text }).collect();
+        inputs.extend(device_runtime::needed_by(self.texts.iter().map(|(_, text)| text.as_str())));
         // One text stays as it is, with its debug sections.
-        let linked = match &self.texts[..] {
+        let linked = match &inputs[..] {
             [] => return Err(self.refuse(Status::InvalidInput, "nothing was added")),
-            [(_, text)] => Ok(text.clone()),
+            [only] => Ok(only.text.to_owned()),
             _ => link(&inputs),
         };
         let mut text = match linked {

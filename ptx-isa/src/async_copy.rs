@@ -125,6 +125,11 @@ pub(crate) fn in_cta(address: u64, rank: u64) -> u64 {
     rank * SHARED_CTA + address % SHARED_CTA
 }
 
+/// The rank of the CTA that an address is in.
+pub(crate) fn cta_of(address: u64) -> u64 {
+    address / crate::effect::window::SHARED_CTA
+}
+
 /// The address of an offset in the shared memory of the executing block.
 pub(crate) fn in_own_cta(mach: &dyn Machine, lane: u8, offset: u64) -> u64 {
     in_cta(offset, mach.special(lane, Sreg::ClusterCtarank))

@@ -37,6 +37,7 @@ mod context;
 pub mod cubin;
 pub mod device;
 mod device_ptr;
+pub mod device_runtime;
 pub mod fatbin;
 mod fidelity;
 mod globals;

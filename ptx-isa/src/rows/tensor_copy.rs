@@ -343,7 +343,8 @@ pub(super) fn load(x: &mut Cx) {
     let mut src = vec![at(x, "a"), map(x), at(x, "mbar")];
     let [flags, dim, offsets] = place(x, &mut src);
     let to = if x.has(".shared::cta") { Space::Shared } else { Space::SharedCluster };
-    let k = [flags, dim, offsets, space_code(to)];
+    let pair = if x.has(".cta_group::2") { copy::PAIR } else { 0 };
+    let k = [flags, dim, offsets, space_code(to) | pair];
     x.warp("cp.async.bulk.tensor", copy::load, k, &src, &[]);
 }
 

@@ -99,9 +99,11 @@ fn start(mach: &dyn Machine, fragment: Fragment, address: u32) -> Result<(u32, u
     let lane = leader(mach);
     let (first, column) = split(address);
     let quarter = 32 * (warp_in_cta(mach, lane as u8) as u32 % 4);
-    let reached = quarter..=quarter + 32 - fragment.shape.lanes();
-    if reached.contains(&first) {
-        return Ok((first, column));
+    // An address without a quarter means the warp's own: kernels for this device (DeepGEMM's epilogues, pyptx's) give
+    // the address of the allocation to all four warps, and each gets its rows. The manual only has the full address.
+    let within = if first < 32 { first } else { first.wrapping_sub(quarter) };
+    if within <= 32 - fragment.shape.lanes() {
+        return Ok((quarter + within, column));
     }
     Err(Fault::operand(
         lane,

@@ -6,7 +6,7 @@
 
 use super::map::{Element, Field, Swizzle, TensorMap};
 use super::walk::{Access, Line, Walk};
-use crate::async_copy::{Reduce, Report, in_cta};
+use crate::async_copy::{Reduce, Report, cta_of, in_cta};
 use crate::effect::{Accessor, AtomOp, Fault, Flow, Machine, WarpOp};
 use crate::matrix::run::space_from;
 use crate::mbarrier::{self, lanes};
@@ -35,6 +35,10 @@ pub(crate) mod flag {
     /// From this bit on: a [`Report`](crate::async_copy::Report).
     pub const REPORT: u32 = 8;
 }
+
+/// Of [`load`], beside the space of the destination: the mbarrier is in the block of the destination or in the other
+/// one of its pair.
+pub(crate) const PAIR: u32 = 1 << 8;
 
 /// What an instruction says of the tensor: map, coordinates, offsets.
 struct Request {
@@ -237,10 +241,12 @@ fn load_line(
 }
 
 /// A tensor copy to shared memory: sources destination, map, mbarrier, coordinates, offsets and, if multicast, a mask
-/// of blocks. Constants: [`flag`]s, dimensions, offsets, space of the destination.
+/// of blocks. Constants: [`flag`]s, dimensions, offsets, space of the destination with [`PAIR`].
 pub(crate) fn load(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let [flags, rank, offsets, space] = op.k;
+    let pair = space & PAIR != 0;
     let space = space_from(space);
+    let of_barrier = if pair { Space::SharedCluster } else { space };
     let used = if flags & flag::ROWS4 != 0 { 5 } else { rank as usize };
     for lane in lanes(mach.mask()) {
         let (to, barrier) = (mach.src_d(0)[lane], mach.src_d(2)[lane]);
@@ -248,7 +254,9 @@ pub(crate) fn load(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
         box_start(lane, space, to, true)?;
         let targets: Vec<(u64, u64)> = if flags & flag::MULTICAST != 0 {
             let mask = mach.src_w(3 + used + offsets as usize)[lane] & 0xffff;
-            lanes(mask).map(|r| (in_cta(to, r as u64), in_cta(barrier, r as u64))).collect()
+            // In pairs the block of the mbarrier says by its parity which of both is told.
+            let told = |r: u64| if pair { r & !1 | cta_of(barrier) & 1 } else { r };
+            lanes(mask).map(|r| (in_cta(to, r as u64), in_cta(barrier, told(r as u64)))).collect()
         } else {
             vec![(to, barrier)]
         };
@@ -267,9 +275,9 @@ pub(crate) fn load(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
         }
         for &(_, object) in &targets {
             if seen {
-                mbarrier::report(mach, lane as u8, space, object)?;
+                mbarrier::report(mach, lane as u8, of_barrier, object)?;
             }
-            mbarrier::complete(mach, lane as u8, space, object, request.walk.bytes as u32)?;
+            mbarrier::complete(mach, lane as u8, of_barrier, object, request.walk.bytes as u32)?;
         }
     }
     Ok(Flow::Next)

@@ -1,5 +1,7 @@
 """Operators of the CUDA device, served by the CPU on the device's memory."""
 
+import warnings
+
 import torch
 
 from . import attention, dropout, embedding, memory, normalization, philox, recurrent
@@ -33,16 +35,35 @@ def register(driver, runtime):
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     names = [n[6:] for n in torch._C._dispatch_get_all_op_names() if n.startswith("aten::")]
     known = set(names)
+    _leave_untraced()
     # One object for the process: the operators go with it.
     _library = torch._C._dispatch_library("IMPL", "aten", "CUDA", "", 0)
-    for name in names:
-        if name in _KEPT or name in own:
-            continue
-        if name in _WHOLE or has("aten::" + name, "CUDA"):
-            _library.impl(name, "CUDA", _by_cpu(name), False)
-    for name, function in own.items():
-        if name in known:
-            _library.impl(name, "CUDA", _counted(name, function), False)
+    with warnings.catch_warnings():
+        # Some versions warn of the first kernel that is put in the place of another one.
+        warnings.filterwarnings("ignore", "Warning only once for all operators")
+        for name in names:
+            if name in _KEPT or name in own:
+                continue
+            if name in _WHOLE or has("aten::" + name, "CUDA"):
+                _library.impl(name, "CUDA", _by_cpu(name), False)
+        for name, function in own.items():
+            if name in known:
+                _library.impl(name, "CUDA", _counted(name, function), False)
+
+
+def _leave_untraced():
+    """Keeps `torch.compile` from compiling what serves an operator, and all that it calls, where a program's graph
+    breaks: a compiled RNN took four times as long."""
+    try:
+        frames = torch._C._dynamo.eval_frame
+        skip = frames._FrameExecStrategy(frames._FrameAction.SKIP, frames._FrameAction.SKIP)
+        mark = frames.set_code_exec_strategy
+    except AttributeError:
+        # Versions before 2.7: traced, which is slow and nothing else.
+        return
+    # The closures of a function share its code.
+    for kernel in (_by_cpu(""), _counted("", None)):
+        mark(kernel.__code__, skip)
 
 
 def summary():
