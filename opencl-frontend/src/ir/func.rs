@@ -89,6 +89,8 @@ pub struct BasicBlock {
     pub term: Term,
     /// For loop headers: the pragma's unroll count.
     pub unroll: Option<u32>,
+    /// Its number in the text, whichever blocks go.
+    pub label: u32,
 }
 
 /// A private variable in memory.
@@ -174,6 +176,8 @@ pub struct Func {
     /// What debuggers are told, if they are.
     pub debug: Option<Box<DebugInfo>>,
     consts: FxHashMap<(Ty, u64), Val>,
+    /// Labels that are taken.
+    labels: u32,
 }
 
 impl Func {
@@ -193,6 +197,7 @@ impl Func {
             constant_data: Arc::new([]),
             debug: None,
             consts: FxHashMap::default(),
+            labels: 0,
         };
         f.new_block();
         f
@@ -205,7 +210,9 @@ impl Func {
             insts: Vec::new(),
             term: Term::Open,
             unroll: None,
+            label: self.labels,
         });
+        self.labels += 1;
         BlockId(self.blocks.len() as u32 - 1)
     }
 

@@ -25,6 +25,7 @@ pub fn run(f: &mut Func) -> bool {
         }
         changed |= remove_trivial_params_in(f, &graph);
         if !changed {
+            forget_unreachable(f, &graph);
             return any;
         }
         any = true;
@@ -64,6 +65,26 @@ fn clear_unreachable(f: &mut Func, graph: &Graph) -> bool {
         }
     }
     changed
+}
+
+/// Renumbers the blocks that can be reached, once most cannot: tables with an entry per block stay short.
+fn forget_unreachable(f: &mut Func, graph: &Graph) {
+    if f.blocks.len() < 2 * graph.order.len() {
+        return;
+    }
+    let mut number = Vec::with_capacity(f.blocks.len());
+    let mut next = 0;
+    for b in 0..f.blocks.len() as u32 {
+        number.push(BlockId(next));
+        next += u32::from(graph.reachable(BlockId(b)));
+    }
+    let mut at = 0..;
+    f.blocks.retain(|_| at.next().is_some_and(|b| graph.reachable(BlockId(b))));
+    for block in &mut f.blocks {
+        for edge in block.term.edges_mut() {
+            edge.block = number[edge.block.0 as usize];
+        }
+    }
 }
 
 /// Redirects edges into blocks that only jump on.
@@ -124,15 +145,15 @@ fn merge_lines(f: &mut Func, graph: &Graph) -> bool {
             {
                 break;
             }
-            let next = std::mem::replace(
-                f.block_mut(target),
-                BasicBlock {
-                    params: Vec::new(),
-                    insts: Vec::new(),
-                    term: Term::Open,
-                    unroll: None,
-                },
-            );
+            let old = f.block_mut(target);
+            let empty = BasicBlock {
+                params: Vec::new(),
+                insts: Vec::new(),
+                term: Term::Open,
+                unroll: None,
+                label: old.label,
+            };
+            let next = std::mem::replace(old, empty);
             let block = f.block_mut(b);
             let Term::Jump(edge) = std::mem::replace(&mut block.term, next.term) else { break };
             for (p, a) in next.params.iter().zip(&edge.args) {

@@ -1,20 +1,88 @@
 //! Global value numbering over the dominator tree, with simplification, and reuse of loaded and stored values.
 
-use std::collections::hash_map::Entry;
+use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHasher;
 
 use super::replace::Replacements;
 use crate::ir::graph::Graph;
-use crate::ir::{BinOp, BlockId, Func, Mem, MemTy, Op, Space, Term, Ty, Val, simplify};
+use crate::ir::{BinOp, BlockId, Func, Mem, MemTy, Op, Space, Term, Val, simplify};
 
-type Key = (Op, Ty);
+/// The operations that are known where the pass is: numbers of values in open addressing, as operations are long.
+/// Those that came last are forgotten first, so that no others have been placed behind them.
+struct Known {
+    /// A power of two of them, at most half of them taken; [`FREE`] in others.
+    slots: Vec<u32>,
+    /// Slots that are taken, in the order in which they were.
+    added: Vec<u32>,
+}
+
+/// Stands for no value.
+const FREE: u32 = u32::MAX;
+
+impl Known {
+    /// With room for so many.
+    fn new(count: usize) -> Known {
+        let slots = vec![FREE; (2 * count).next_power_of_two().max(64)];
+        Known { slots, added: Vec::with_capacity(count) }
+    }
+
+    /// Where the operation of a value is, or the slot for it.
+    fn slot(&self, f: &Func, v: Val) -> usize {
+        let own = &f.values[v.0 as usize];
+        let mut hasher = FxHasher::default();
+        (own.op, own.ty).hash(&mut hasher);
+        let mask = self.slots.len() - 1;
+        let mut at = hasher.finish() as usize & mask;
+        loop {
+            let other = self.slots[at];
+            if other == FREE {
+                return at;
+            }
+            let other = &f.values[other as usize];
+            if other.op == own.op && other.ty == own.ty {
+                return at;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// The value that has the operation of `v` already; else `v` has it from now on.
+    fn find_or_add(&mut self, f: &Func, v: Val) -> Option<Val> {
+        let slot = self.slot(f, v);
+        if self.slots[slot] != FREE {
+            return Some(Val(self.slots[slot]));
+        }
+        self.slots[slot] = v.0;
+        self.added.push(slot as u32);
+        if 2 * self.added.len() > self.slots.len() {
+            self.grow(f);
+        }
+        None
+    }
+
+    fn grow(&mut self, f: &Func) {
+        let values: Vec<u32> = self.added.iter().map(|at| self.slots[*at as usize]).collect();
+        self.slots = vec![FREE; 2 * self.slots.len()];
+        for (i, v) in values.into_iter().enumerate() {
+            let slot = self.slot(f, Val(v));
+            self.slots[slot] = v;
+            self.added[i] = slot as u32;
+        }
+    }
+
+    /// Forgets all but the first ones.
+    fn truncate(&mut self, count: usize) {
+        for at in self.added.drain(count..) {
+            self.slots[at as usize] = FREE;
+        }
+    }
+}
 
 struct Pass {
     replaced: Replacements,
-    table: FxHashMap<Key, Val>,
-    /// What is in the table, in the order in which it came.
-    added: Vec<Key>,
+    known: Known,
     /// What simplification makes of one instruction.
     fresh: Vec<Val>,
     changed: bool,
@@ -23,7 +91,7 @@ struct Pass {
 }
 
 /// Values known to be in memory: (access, address, value).
-type Memory = Vec<(Mem, Val, Val)>;
+type Memory = VecDeque<(Mem, Val, Val)>;
 
 /// As many as are worth remembering.
 const MEMORY_LIMIT: usize = 64;
@@ -35,11 +103,10 @@ pub fn run(f: &mut Func) -> bool {
     let placed = graph.order.iter().map(|b| f.block(*b).insts.len()).sum();
     let mut pass = Pass {
         replaced: Replacements::default(),
-        table: FxHashMap::with_capacity_and_hasher(placed, Default::default()),
-        added: Vec::with_capacity(placed),
+        known: Known::new(placed),
         fresh: Vec::new(),
         changed: false,
-        memory: vec![Vec::new(); f.blocks.len()],
+        memory: vec![Memory::new(); f.blocks.len()],
     };
     enum Step {
         Enter(BlockId),
@@ -50,17 +117,13 @@ pub fn run(f: &mut Func) -> bool {
     while let Some(step) = stack.pop() {
         match step {
             Step::Enter(b) => {
-                stack.push(Step::Leave(pass.added.len()));
+                stack.push(Step::Leave(pass.known.added.len()));
                 pass.block(f, &graph, b);
                 for &child in children[b.0 as usize].iter().rev() {
                     stack.push(Step::Enter(child));
                 }
             }
-            Step::Leave(known) => {
-                for key in pass.added.drain(known..) {
-                    pass.table.remove(&key);
-                }
-            }
+            Step::Leave(known) => pass.known.truncate(known),
         }
     }
     // Every use has been rewritten: definitions come first in the order of dominance.
@@ -72,7 +135,7 @@ impl Pass {
     fn block(&mut self, f: &mut Func, graph: &Graph, b: BlockId) {
         let mut memory: Memory = match graph.preds[b.0 as usize].as_slice() {
             [one] => self.memory[one.0 as usize].clone(),
-            _ => Vec::new(),
+            _ => Memory::new(),
         };
         let insts = std::mem::take(&mut f.block_mut(b).insts);
         let mut out = Vec::with_capacity(insts.len());
@@ -116,26 +179,19 @@ impl Pass {
         data.op.map_operands(|o| self.replaced.get(o));
         let (op, ty) = (data.op, data.ty);
         if op.is_pure() {
-            let key = (op, ty);
-            let entry = match self.table.entry(key) {
-                Entry::Vacant(entry) => entry,
-                Entry::Occupied(old) => {
-                    let old = *old.get();
-                    // Both uses may rely only on what both promise.
-                    let flags = f.values[v.0 as usize].flags;
-                    f.values[old.0 as usize].flags &= flags;
-                    let (kept, gone) = (f.values[old.0 as usize].loc, f.values[v.0 as usize].loc);
-                    if let Some(debug) = &mut f.debug
-                        && kept != gone
-                    {
-                        debug.merged.push((kept, gone));
-                    }
-                    self.replaced.set(v, old);
-                    return old;
+            if let Some(old) = self.known.find_or_add(f, v) {
+                // Both uses may rely only on what both promise.
+                let flags = f.values[v.0 as usize].flags;
+                f.values[old.0 as usize].flags &= flags;
+                let (kept, gone) = (f.values[old.0 as usize].loc, f.values[v.0 as usize].loc);
+                if let Some(debug) = &mut f.debug
+                    && kept != gone
+                {
+                    debug.merged.push((kept, gone));
                 }
-            };
-            entry.insert(v);
-            self.added.push(key);
+                self.replaced.set(v, old);
+                return old;
+            }
             out.push(v);
             return v;
         }
@@ -194,9 +250,9 @@ impl Pass {
 
 fn remember(memory: &mut Memory, entry: (Mem, Val, Val)) {
     if memory.len() >= MEMORY_LIMIT {
-        memory.remove(0);
+        memory.pop_front();
     }
-    memory.push(entry);
+    memory.push_back(entry);
 }
 
 /// The object that an address is derived from, if that is a variable of the program or a private one.

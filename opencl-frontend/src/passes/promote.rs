@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::replace::Replacements;
 use crate::ir::graph::Graph;
-use crate::ir::{BinOp, BlockId, Func, Mem, MemTy, Op, PrivateVar, Ty, UnOp, Val};
+use crate::ir::{BinOp, BlockId, Func, MemTy, Op, PrivateVar, Ty, UnOp, Val};
 
 /// A piece of a variable that is accessed as a whole.
 struct Cell {
@@ -28,18 +28,16 @@ pub fn run(f: &mut Func) -> bool {
 /// Promotes what can be promoted, as far as what each load has become; none if there was nothing.
 pub(super) fn promote(f: &mut Func) -> Option<Replacements> {
     let graph = Graph::new(f);
-    let addresses = find_addresses(f, &graph);
-    if addresses.is_empty() {
-        return None;
-    }
-    let (cells, variables) = find_cells(f, &graph, &addresses);
+    let addresses = find_addresses(f, &graph)?;
+    let (cells, accessed) = find_cells(f, &graph, &addresses);
     if cells.is_empty() {
         return None;
     }
     let mut builder = Builder {
         cells: &cells,
-        variables: &variables,
+        accessed: &accessed,
         graph: &graph,
+        latest: vec![None; cells.len()],
         defs: FxHashMap::default(),
         incomplete: Vec::new(),
         done: vec![false; f.blocks.len()],
@@ -48,7 +46,7 @@ pub(super) fn promote(f: &mut Func) -> Option<Replacements> {
         undefined: FxHashMap::default(),
     };
     for &b in &graph.order {
-        builder.block(f, &addresses, b);
+        builder.block(f, b);
     }
     let mut next = 0;
     while next < builder.incomplete.len() {
@@ -74,38 +72,114 @@ fn dedup(preds: &[BlockId]) -> Vec<BlockId> {
     out
 }
 
-/// Addresses at known offsets in variables.
-fn find_addresses(f: &Func, graph: &Graph) -> FxHashMap<Val, (PrivateVar, i64)> {
-    let mut out: FxHashMap<Val, (PrivateVar, i64)> = FxHashMap::default();
+/// Addresses at known offsets in variables, by value.
+struct Addresses(Vec<Option<(PrivateVar, i64)>>);
+
+impl Addresses {
+    fn get(&self, v: Val) -> Option<(PrivateVar, i64)> {
+        self.0[v.0 as usize]
+    }
+}
+
+/// The addresses of a function that has some.
+fn find_addresses(f: &Func, graph: &Graph) -> Option<Addresses> {
+    let mut out = Addresses(vec![None; f.values.len()]);
+    let mut any = false;
     for &b in &graph.order {
         for &v in &f.block(b).insts {
-            match *f.op(v) {
-                Op::PrivateAddr(private) => {
-                    out.insert(v, (private, 0));
-                }
-                Op::Bin(BinOp::Add, a, c) => {
-                    if let Some(c) = f.as_const(c)
-                        && let Some(&(private, offset)) = out.get(&a)
-                    {
-                        out.insert(v, (private, offset.wrapping_add(c as i64)));
-                    }
-                }
-                _ => {}
+            let address = match *f.op(v) {
+                Op::PrivateAddr(private) => Some((private, 0)),
+                Op::Bin(BinOp::Add, a, c) => f.as_const(c).and_then(|c| {
+                    let (private, offset) = out.get(a)?;
+                    Some((private, offset.wrapping_add(c as i64)))
+                }),
+                _ => None,
+            };
+            if address.is_some() {
+                out.0[v.0 as usize] = address;
+                any = true;
             }
         }
     }
-    out
+    any.then_some(out)
 }
 
-type Variables = FxHashMap<(PrivateVar, i64), usize>;
+/// Stands for no piece of a variable.
+const NONE: u32 = u32::MAX;
 
-fn find_cells(
-    f: &Func,
-    graph: &Graph,
-    addresses: &FxHashMap<Val, (PrivateVar, i64)>,
-) -> (Vec<Cell>, Variables) {
-    let mut bad: Vec<bool> = f.privates.iter().map(|p| p.pinned).collect();
-    let mut ranges: Vec<FxHashMap<i64, (u64, Ty)>> = vec![FxHashMap::default(); f.privates.len()];
+/// Bytes of a variable that are accessed together.
+struct Range {
+    private: u32,
+    at: i64,
+    size: u64,
+    ty: Ty,
+}
+
+/// What is accessed of each variable.
+struct Ranges {
+    all: Vec<Range>,
+    by_place: FxHashMap<(u32, i64), u32>,
+    /// By variable: the one that was asked for last. Most have no other.
+    latest: Vec<u32>,
+    /// By access: its range.
+    accessed: Vec<u32>,
+    /// By variable: it stays in memory.
+    bad: Vec<bool>,
+}
+
+impl Ranges {
+    fn access(&mut self, v: Val, (private, at): (PrivateVar, i64), size: u64, ty: Ty) {
+        let s = private.0 as usize;
+        let latest = self.latest[s];
+        let number = match self.all.get(latest as usize) {
+            Some(range) if range.at == at => latest,
+            _ => *self.by_place.entry((private.0, at)).or_insert_with(|| {
+                self.all.push(Range { private: private.0, at, size, ty });
+                self.all.len() as u32 - 1
+            }),
+        };
+        let range = &mut self.all[number as usize];
+        self.bad[s] |= range.size != size;
+        if range.ty != ty {
+            range.ty = if size == 8 { Ty::I64 } else { Ty::I32 };
+        }
+        self.latest[s] = number;
+        self.accessed[v.0 as usize] = number;
+    }
+
+    /// The pieces of the variables that can be promoted, and which one each access is to.
+    fn cells(mut self) -> (Vec<Cell>, Vec<u32>) {
+        let mut sorted: Vec<u32> = (0..self.all.len() as u32).collect();
+        let range = |n: u32| &self.all[n as usize];
+        sorted.sort_unstable_by_key(|n| (range(*n).private, range(*n).at));
+        let mut cells = Vec::new();
+        let mut cell_of = vec![NONE; self.all.len()];
+        for own in sorted.chunk_by(|a, b| range(*a).private == range(*b).private) {
+            let overlap = |w: &[u32]| range(w[0]).at + range(w[0]).size as i64 > range(w[1]).at;
+            if self.bad[range(own[0]).private as usize] || own.windows(2).any(overlap) {
+                continue;
+            }
+            for &n in own {
+                cell_of[n as usize] = cells.len() as u32;
+                cells.push(Cell { offset: range(n).at, size: range(n).size, ty: range(n).ty });
+            }
+        }
+        for number in self.accessed.iter_mut().filter(|n| **n != NONE) {
+            *number = cell_of[*number as usize];
+        }
+        (cells, self.accessed)
+    }
+}
+
+/// The pieces of variables, and by access to one of them its number.
+fn find_cells(f: &Func, graph: &Graph, addresses: &Addresses) -> (Vec<Cell>, Vec<u32>) {
+    let mut ranges = Ranges {
+        all: Vec::new(),
+        by_place: FxHashMap::default(),
+        latest: vec![NONE; f.privates.len()],
+        accessed: vec![NONE; f.values.len()],
+        bad: f.privates.iter().map(|p| p.pinned).collect(),
+    };
     for &b in &graph.order {
         let block = f.block(b);
         for &v in &block.insts {
@@ -117,66 +191,48 @@ fn find_cells(
             };
             let mut skip = None;
             if let Some((m, a, ty)) = access
-                && let Some(&(private, offset)) = addresses.get(&a)
+                && let Some((private, offset)) = addresses.get(a)
             {
                 let s = private.0 as usize;
                 skip = Some(a);
                 let at = offset.wrapping_add(m.offset);
                 let inside = at >= 0 && at as u64 + m.ty.size() <= f.privates[s].size;
                 if m.volatile || !inside {
-                    bad[s] = true;
+                    ranges.bad[s] = true;
                 } else {
-                    let entry = ranges[s].entry(at).or_insert((m.ty.size(), ty));
-                    if entry.0 != m.ty.size() {
-                        bad[s] = true;
-                    }
-                    if entry.1 != ty {
-                        entry.1 = if m.ty.size() == 8 { Ty::I64 } else { Ty::I32 };
-                    }
+                    ranges.access(v, (private, at), m.ty.size(), ty);
                 }
             }
-            let is_address = addresses.contains_key(&v);
+            let is_address = addresses.get(v).is_some();
             let mut first = true;
             op.for_each_operand(|o| {
                 let used_as_address = skip == Some(o) && std::mem::take(&mut first);
                 if !used_as_address
                     && !is_address
-                    && let Some(&(private, _)) = addresses.get(&o)
+                    && let Some((private, _)) = addresses.get(o)
                 {
-                    bad[private.0 as usize] = true;
+                    ranges.bad[private.0 as usize] = true;
                 }
             });
         }
         for edge in block.term.edges() {
             for arg in &edge.args {
-                if let Some(&(private, _)) = addresses.get(arg) {
-                    bad[private.0 as usize] = true;
+                if let Some((private, _)) = addresses.get(*arg) {
+                    ranges.bad[private.0 as usize] = true;
                 }
             }
         }
     }
-    let mut cells = Vec::new();
-    let mut variables = Variables::default();
-    for (s, ranges) in ranges.iter().enumerate() {
-        let mut sorted: Vec<(i64, u64, Ty)> =
-            ranges.iter().map(|(o, (n, t))| (*o, *n, *t)).collect();
-        sorted.sort_unstable_by_key(|r| r.0);
-        let overlap = sorted.windows(2).any(|w| w[0].0 + w[0].1 as i64 > w[1].0);
-        if bad[s] || overlap {
-            continue;
-        }
-        for (offset, size, ty) in sorted {
-            variables.insert((PrivateVar(s as u32), offset), cells.len());
-            cells.push(Cell { offset, size, ty });
-        }
-    }
-    (cells, variables)
+    ranges.cells()
 }
 
 struct Builder<'b> {
     cells: &'b [Cell],
-    variables: &'b Variables,
+    /// By access: its cell.
+    accessed: &'b [u32],
     graph: &'b Graph,
+    /// By cell: the latest definition, and the block at whose end it holds. It is not among `defs` yet.
+    latest: Vec<Option<(BlockId, Val)>>,
     defs: FxHashMap<(usize, BlockId), Val>,
     /// Parameters that still need arguments.
     incomplete: Vec<(BlockId, usize, Val)>,
@@ -189,40 +245,49 @@ struct Builder<'b> {
 }
 
 impl Builder<'_> {
-    fn variable(
-        &self,
-        addresses: &FxHashMap<Val, (PrivateVar, i64)>,
-        m: &Mem,
-        a: Val,
-    ) -> Option<usize> {
-        let &(private, offset) = addresses.get(&a)?;
-        self.variables.get(&(private, offset.wrapping_add(m.offset))).copied()
+    fn cell(&self, access: Val) -> Option<usize> {
+        // Values that were made since are no accesses to variables.
+        self.accessed.get(access.0 as usize).filter(|n| **n != NONE).map(|n| *n as usize)
     }
 
-    fn block(&mut self, f: &mut Func, addresses: &FxHashMap<Val, (PrivateVar, i64)>, b: BlockId) {
+    /// From now on the variable has this value at the end of the block.
+    fn define(&mut self, var: usize, b: BlockId, v: Val) {
+        if let Some((before, old)) = self.latest[var].replace((b, v))
+            && before != b
+        {
+            self.defs.insert((var, before), old);
+        }
+    }
+
+    /// What was noted for the end of the block.
+    fn defined(&self, var: usize, b: BlockId) -> Option<Val> {
+        match self.latest[var] {
+            Some((block, v)) if block == b => Some(v),
+            _ => self.defs.get(&(var, b)).copied(),
+        }
+    }
+
+    fn block(&mut self, f: &mut Func, b: BlockId) {
         let insts = std::mem::take(&mut f.block_mut(b).insts);
         let mut out = Vec::with_capacity(insts.len());
         for v in insts {
             let loc = f.values[v.0 as usize].loc;
-            match *f.op(v) {
-                Op::Load(m, a) if self.variable(addresses, &m, a).is_some() => {
-                    let var = self.variable(addresses, &m, a).unwrap_or(0);
+            match (*f.op(v), self.cell(v)) {
+                (Op::Load(m, _), Some(var)) => {
                     let stored = self.read(f, var, b);
                     let value = loaded(f, &mut out, stored, m.ty, loc);
                     self.replaced.set(v, value);
                 }
-                Op::Store(m, a, x) if self.variable(addresses, &m, a).is_some() => {
-                    let var = self.variable(addresses, &m, a).unwrap_or(0);
+                (Op::Store(_, _, x), Some(var)) => {
                     let x = self.replaced.get(x);
                     let cell = &self.cells[var];
                     debug_assert!(cell.offset >= 0 && cell.size > 0);
                     let x = recast(f, &mut out, x, cell.ty, loc);
-                    self.defs.insert((var, b), x);
+                    self.define(var, b, x);
                 }
                 _ => {
-                    let mut op = *f.op(v);
-                    op.map_operands(|o| self.replaced.get(o));
-                    f.values[v.0 as usize].op = op;
+                    let replaced = &mut self.replaced;
+                    f.values[v.0 as usize].op.map_operands(|o| replaced.get(o));
                     out.push(v);
                 }
             }
@@ -235,7 +300,7 @@ impl Builder<'_> {
     fn read(&mut self, f: &mut Func, var: usize, b: BlockId) -> Val {
         let mut at = b;
         let value = loop {
-            if let Some(&v) = self.defs.get(&(var, at)) {
+            if let Some(v) = self.defined(var, at) {
                 break self.replaced.get(v);
             }
             self.chain.push(at);
@@ -248,15 +313,18 @@ impl Builder<'_> {
                 [one] if self.done[one.0 as usize] && *one != at => at = *one,
                 _ => {
                     let p = f.add_param(at, self.cells[var].ty);
-                    self.defs.insert((var, at), p);
+                    self.define(var, at, p);
                     self.incomplete.push((at, var, p));
                     break p;
                 }
             }
         };
-        for block in self.chain.drain(..) {
-            self.defs.insert((var, block), value);
+        let mut chain = std::mem::take(&mut self.chain);
+        // The block that asked comes last: it asks again.
+        for block in chain.drain(..).rev() {
+            self.define(var, block, value);
         }
+        self.chain = chain;
         value
     }
 }

@@ -1,6 +1,6 @@
 //! Names of variables in the text.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ir::{Func, Op, PrivateVarData};
 use crate::sema::hir::Program;
@@ -51,21 +51,24 @@ pub(super) fn unused(base: &str, taken: &[String]) -> String {
 /// Names that are given out.
 #[derive(Default)]
 struct Taken {
-    names: HashSet<String>,
+    names: FxHashSet<String>,
     /// The next number to try behind a name.
-    numbers: HashMap<String, u32>,
+    numbers: FxHashMap<String, u32>,
 }
 
 impl Taken {
     /// A name like `base` that nothing else has.
     fn unique(&mut self, base: String) -> String {
-        let mut name = base.clone();
-        let n = self.numbers.entry(base.clone()).or_insert(1);
-        while self.names.contains(&name) {
-            name = format!("{base}_{n}");
-            *n += 1;
+        if self.names.insert(base.clone()) {
+            return base;
         }
-        self.names.insert(name.clone());
-        name
+        let n = self.numbers.entry(base.clone()).or_insert(1);
+        loop {
+            let name = format!("{base}_{n}");
+            *n += 1;
+            if self.names.insert(name.clone()) {
+                return name;
+            }
+        }
     }
 }

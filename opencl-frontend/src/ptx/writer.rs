@@ -30,11 +30,11 @@ pub(super) struct Constants {
 }
 
 /// The label of a block.
-struct Label(&'static str, BlockId);
+struct Label(&'static str, u32);
 
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.0, self.1.0)
+        write!(f, "{}{}", self.0, self.1)
     }
 }
 
@@ -139,9 +139,10 @@ impl<'w> Writer<'w> {
             self.block(i)?;
         }
         for (from, edge) in std::mem::take(&mut self.aside) {
-            let _ = writeln!(self.body, "{}:", Label("$M", from));
+            let label = self.label("$M", from);
+            let _ = writeln!(self.body, "{label}:");
             self.moves(edge);
-            self.line(format_args!("bra {};", Label("$L", edge.block)));
+            self.line(format_args!("bra {};", self.label("$L", edge.block)));
         }
         if debug {
             let _ = writeln!(self.body, "{}:", self.end_label());
@@ -252,6 +253,10 @@ impl<'w> Writer<'w> {
         let _ = writeln!(self.body, "    {text}");
     }
 
+    fn label(&self, prefix: &'static str, block: BlockId) -> Label {
+        Label(prefix, self.f.block(block).label)
+    }
+
     fn begin_label(&self) -> String {
         format!("$L__func_begin{}", self.number)
     }
@@ -317,7 +322,8 @@ impl<'w> Writer<'w> {
                 }
         }) || self.aside.iter().any(|(_, e)| e.block == b);
         if jumped_to {
-            let _ = writeln!(self.body, "{}:", Label("$L", b));
+            let label = self.label("$L", b);
+            let _ = writeln!(self.body, "{label}:");
             self.last_line = None;
         }
         let f = self.f;
@@ -333,20 +339,20 @@ impl<'w> Writer<'w> {
                 let (move_yes, move_no) = (self.has_moves(yes), self.has_moves(no));
                 match (move_yes, move_no) {
                     (false, false) if next == Some(yes.block) && yes.block != no.block => {
-                        self.line(format_args!("@!{c} bra {};", Label("$L", no.block)));
+                        self.line(format_args!("@!{c} bra {};", self.label("$L", no.block)));
                     }
                     (false, _) => {
-                        self.line(format_args!("@{c} bra {};", Label("$L", yes.block)));
+                        self.line(format_args!("@{c} bra {};", self.label("$L", yes.block)));
                         self.go(no, next);
                     }
                     (true, false) => {
-                        self.line(format_args!("@!{c} bra {};", Label("$L", no.block)));
+                        self.line(format_args!("@!{c} bra {};", self.label("$L", no.block)));
                         self.go(yes, next);
                     }
                     (true, true) => {
                         let (here, there, not) =
                             if next == Some(no.block) { (no, yes, "") } else { (yes, no, "!") };
-                        self.line(format_args!("@{not}{c} bra {};", Label("$M", b)));
+                        self.line(format_args!("@{not}{c} bra {};", self.label("$M", b)));
                         self.go(here, next);
                         self.aside.push((b, there));
                     }
@@ -360,7 +366,7 @@ impl<'w> Writer<'w> {
     pub(super) fn go(&mut self, edge: &Edge, next: Option<BlockId>) {
         self.moves(edge);
         if next != Some(edge.block) {
-            self.line(format_args!("bra {};", Label("$L", edge.block)));
+            self.line(format_args!("bra {};", self.label("$L", edge.block)));
         }
     }
 
