@@ -75,11 +75,12 @@ impl Dominators {
         Some(self.order[at as usize])
     }
 
-    /// For each node those whose immediate dominator it is, in reverse post-order.
-    pub fn children(&self) -> Vec<Vec<Node>> {
-        let mut out = vec![Vec::new(); self.position.len()];
-        for (at, &node) in self.order.iter().enumerate().skip(1) {
-            out[self.order[self.parent[at] as usize] as usize].push(node);
+    /// A walk over the tree: each node in front of those that it dominates, siblings in reverse post-order, with the place
+    /// in the walk behind the last of those.
+    pub fn walk(&self) -> Vec<(Node, usize)> {
+        let mut out = vec![(0, 0); self.order.len()];
+        for (&node, &(start, end)) in self.order.iter().zip(&self.subtree) {
+            out[start as usize] = (node, end as usize);
         }
         out
     }

@@ -67,10 +67,10 @@ impl Graph {
         BlockId(self.dominators.common(a.0, b.0).unwrap_or(0))
     }
 
-    /// Children in the dominator tree.
-    pub fn children(&self) -> Vec<Vec<BlockId>> {
-        let blocks = |all: Vec<u32>| all.into_iter().map(BlockId).collect();
-        self.dominators.children().into_iter().map(blocks).collect()
+    /// A walk over the dominator tree: each block in front of those that it dominates, with the place behind the last of
+    /// those.
+    pub fn walk(&self) -> impl Iterator<Item = (BlockId, usize)> {
+        self.dominators.walk().into_iter().map(|(b, end)| (BlockId(b), end))
     }
 
     /// Natural loops, innermost first. Loops with one header are one loop.

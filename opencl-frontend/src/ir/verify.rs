@@ -21,7 +21,7 @@ pub fn verify(f: &Func) -> Result<(), String> {
             }
         }
     }
-    let tree = intervals(&graph);
+    let tree = intervals(f, &graph);
     let check = |v: Val, b: BlockId, at: usize| -> Result<(), String> {
         if matches!(f.op(v), Op::Const(_) | Op::Undef) {
             return Ok(());
@@ -80,26 +80,10 @@ pub fn verify(f: &Func) -> Result<(), String> {
 }
 
 /// When a walk over the dominator tree enters and leaves each block: a block dominates those within its interval.
-fn intervals(graph: &Graph) -> Vec<(u32, u32)> {
-    let children = graph.children();
-    let mut intervals = vec![(0, 0); children.len()];
-    let mut clock = 0;
-    let mut stack: Vec<(usize, usize)> = vec![(0, 0)];
-    while let Some((b, next)) = stack.last_mut() {
-        clock += 1;
-        if *next == 0 {
-            intervals[*b].0 = clock;
-        }
-        match children[*b].get(*next) {
-            Some(child) => {
-                *next += 1;
-                stack.push((child.0 as usize, 0));
-            }
-            None => {
-                intervals[*b].1 = clock;
-                stack.pop();
-            }
-        }
+fn intervals(f: &Func, graph: &Graph) -> Vec<(usize, usize)> {
+    let mut intervals = vec![(0, 0); f.blocks.len()];
+    for (at, (b, end)) in graph.walk().enumerate() {
+        intervals[b.0 as usize] = (at, end);
     }
     intervals
 }

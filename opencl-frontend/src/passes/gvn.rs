@@ -85,6 +85,8 @@ struct Pass {
     known: Known,
     /// What simplification makes of one instruction.
     fresh: Vec<Val>,
+    /// The instructions of a block that is under way.
+    out: Vec<Val>,
     changed: bool,
     /// Values in memory at the end of each block that is done.
     memory: Vec<Memory>,
@@ -99,32 +101,23 @@ const MEMORY_LIMIT: usize = 64;
 /// Runs the pass; true if anything but the numbers of values changed.
 pub fn run(f: &mut Func) -> bool {
     let graph = Graph::new(f);
-    let children = graph.children();
     let placed = graph.order.iter().map(|b| f.block(*b).insts.len()).sum();
     let mut pass = Pass {
         replaced: Replacements::default(),
         known: Known::new(placed),
         fresh: Vec::new(),
+        out: Vec::new(),
         changed: false,
         memory: vec![Memory::new(); f.blocks.len()],
     };
-    enum Step {
-        Enter(BlockId),
-        /// With the number of operations known on entry.
-        Leave(usize),
-    }
-    let mut stack = vec![Step::Enter(BlockId(0))];
-    while let Some(step) = stack.pop() {
-        match step {
-            Step::Enter(b) => {
-                stack.push(Step::Leave(pass.known.added.len()));
-                pass.block(f, &graph, b);
-                for &child in children[b.0 as usize].iter().rev() {
-                    stack.push(Step::Enter(child));
-                }
-            }
-            Step::Leave(known) => pass.known.truncate(known),
+    // Blocks whose subtrees the walk is in: where that ends, and how many operations were known on entry.
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    for (at, (b, end)) in graph.walk().enumerate() {
+        while let Some((_, known)) = open.pop_if(|(end, _)| *end <= at) {
+            pass.known.truncate(known);
         }
+        open.push((end, pass.known.added.len()));
+        pass.block(f, &graph, b);
     }
     // Every use has been rewritten: definitions come first in the order of dominance.
     super::compact::run(f);
@@ -137,10 +130,10 @@ impl Pass {
             [one] => self.memory[one.0 as usize].clone(),
             _ => Memory::new(),
         };
-        let insts = std::mem::take(&mut f.block_mut(b).insts);
-        let mut out = Vec::with_capacity(insts.len());
+        let mut insts = std::mem::take(&mut f.block_mut(b).insts);
+        let mut out = std::mem::take(&mut self.out);
         let mut fresh = std::mem::take(&mut self.fresh);
-        for v in insts {
+        for &v in &insts {
             let mut op = *f.op(v);
             op.map_operands(|o| self.replaced.get(o));
             let (ty, flags, loc) = {
@@ -161,7 +154,10 @@ impl Pass {
             self.changed |= last != made || (now.op, now.flags) != (op, flags);
         }
         self.fresh = fresh;
-        f.block_mut(b).insts = out;
+        insts.clear();
+        insts.append(&mut out);
+        self.out = out;
+        f.block_mut(b).insts = insts;
         if let Term::Branch(c, ..) = &mut f.block_mut(b).term {
             *c = self.replaced.get(*c);
         }
