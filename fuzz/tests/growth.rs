@@ -13,7 +13,7 @@ use std::process::Command;
 use fuzz::any;
 use fuzz::hostile::HOSTILE;
 
-/// Set in the process that callgrind counts.
+/// Set in the processes that callgrind counts: which of the [`parts`] it is, from 0 on.
 const COUNTED: &str = "FUZZ_GROWTH_COUNTED";
 /// Lengths of inputs, in multiples of the least.
 const TIMES: [usize; 3] = [1, 2, 4];
@@ -30,23 +30,31 @@ extern "C" fn fuzz_growth_work(kind: usize, data: *const Vec<u8>) {
     any(HOSTILE[kind].target, data);
 }
 
-fn each(mut work: impl FnMut(usize, usize)) {
-    for kind in 0..HOSTILE.len() {
+/// Processes that are counted, one for each processor.
+fn parts() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(HOSTILE.len())
+}
+
+/// The kinds that a process of so many counts: neighbours, which take different times, go to different ones.
+fn kinds(part: usize, parts: usize) -> impl Iterator<Item = usize> {
+    (part..HOSTILE.len()).step_by(parts)
+}
+
+fn each(kinds: impl Iterator<Item = usize>, mut work: impl FnMut(usize, usize)) {
+    for kind in kinds {
         for times in TIMES {
             work(kind, times);
         }
     }
 }
 
-/// Calls the work once for every kind and length.
-fn work() {
+/// Calls the work once for every kind of a part and every length.
+fn work(part: usize) {
     // Tables that are made on first use.
-    for (kind, hostile) in HOSTILE.iter().enumerate() {
-        if kind == 0 || HOSTILE[kind - 1].target != hostile.target {
-            any(hostile.target, &(hostile.make)(2));
-        }
+    for kind in kinds(part, parts()) {
+        any(HOSTILE[kind].target, &(HOSTILE[kind].make)(2));
     }
-    each(|kind, times| {
+    each(kinds(part, parts()), |kind, times| {
         let data = (HOSTILE[kind].make)(HOSTILE[kind].n * times);
         fuzz_growth_work(kind, &raw const data);
     });
@@ -55,7 +63,22 @@ fn work() {
 /// Instructions of every kind and length; `None` where there is no valgrind.
 fn instructions() -> Option<Vec<f64>> {
     Command::new("valgrind").arg("--version").output().ok()?;
-    let folder = std::env::temp_dir().join(format!("ptxrun-growth-{}", std::process::id()));
+    let counted: Vec<Vec<f64>> = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..parts()).map(|part| scope.spawn(move || counted(part))).collect();
+        running.into_iter().map(|part| part.join().expect("it is counted")).collect()
+    });
+    let mut all = vec![0.0; HOSTILE.len() * TIMES.len()];
+    for (part, counted) in counted.iter().enumerate() {
+        for (kind, row) in kinds(part, parts()).zip(counted.chunks(TIMES.len())) {
+            all[kind * TIMES.len()..][..TIMES.len()].copy_from_slice(row);
+        }
+    }
+    Some(all)
+}
+
+/// Instructions of the kinds of a part.
+fn counted(part: usize) -> Vec<f64> {
+    let folder = std::env::temp_dir().join(format!("ptxrun-growth-{}-{part}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
     let out = Command::new("valgrind")
         .args([
@@ -66,7 +89,7 @@ fn instructions() -> Option<Vec<f64>> {
         .arg(format!("--callgrind-out-file={}", folder.join("out").display()))
         .arg(std::env::current_exe().expect("this test"))
         .args(["--exact", "work_grows_with_the_length", "--nocapture"])
-        .env(COUNTED, "1")
+        .env(COUNTED, part.to_string())
         .output()
         .expect("valgrind runs");
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
@@ -77,10 +100,10 @@ fn instructions() -> Option<Vec<f64>> {
             text.lines().find_map(|l| l.strip_prefix("totals: ").or(l.strip_prefix("summary: ")));
         line.and_then(|n| n.trim().parse().ok()).expect("a number of instructions")
     };
-    let count = HOSTILE.len() * TIMES.len();
+    let count = kinds(part, parts()).count() * TIMES.len();
     let all = (1..=count).map(|n| total(&folder.join(format!("out.{}", 2 * n)))).collect();
     let _ = fs::remove_dir_all(&folder);
-    Some(all)
+    all
 }
 
 /// Nanoseconds that this process has run.
@@ -93,7 +116,7 @@ fn ran() -> f64 {
 
 fn nanoseconds() -> Vec<f64> {
     let mut all = Vec::new();
-    each(|kind, times| {
+    each(kinds(0, 1), |kind, times| {
         let hostile = &HOSTILE[kind];
         // Longer inputs than for counting: noise is less of them.
         let data = (hostile.make)(hostile.n * times * 8);
@@ -110,8 +133,8 @@ fn nanoseconds() -> Vec<f64> {
 
 #[test]
 fn work_grows_with_the_length() {
-    if std::env::var_os(COUNTED).is_some() {
-        return work();
+    if let Ok(part) = std::env::var(COUNTED) {
+        return work(part.parse().expect("the number of a part"));
     }
     let (all, what, limit) = match instructions() {
         Some(all) => (all, "instructions", INSTRUCTIONS),
