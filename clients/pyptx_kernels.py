@@ -23,7 +23,7 @@ EXPERTS = [(1, 64, 8, 32), (2, 64, 8, 32), (4, 64, 16, 32), (8, 128, 16, 64), (4
 # Not 64: that kernel stores its probabilities at the start of dynamic shared memory and reads them 48 KiB behind.
 HEADS = [(m, m, d) for d in (16, 32) for m in (128, 512)]
 CASE, TORCH = "_run_torch_case", "run_torch"
-# These free Tensor Memory in one warp while others have not read it yet, which a device lets pass.
+# These free Tensor Memory in one warp while others have not read it yet: an error here.
 KNOWN = [
     "blackwell.tcgen05_suite",
     "blackwell.gemm_highperf_blackwell.run_torch_2sm",

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs the clients of docs/clients.md against the libraries of a build: clients/run.sh [target/release] [CLIENT...]
 # Clients: driver_api cuda_core nvcc tinygrad numba triton gluon torch pyptx tilelang cutlass cccl taichi jax rust
-# hashcat; all of them where none is named. Needs Python 3.11, clang (for tinygrad's CPU device), g++ (for nvcc), cargo (for rust), hashcat and,
-# the first time, the network.
+# hashcat; all of them where none is named. Needs Python 3.11, clang (for tinygrad's CPU device), g++ (for nvcc), cargo
+# (for rust), hashcat and, the first time, the network.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
@@ -59,7 +59,8 @@ for client; do
     gluon)
         venv torch torch numpy
         for device in sm_80 sm_90 sm_100; do
-            PTXRUN_LIBDIR=$build "$build/ptxrun" exec --device $device -- "$venvs/torch/bin/python" "$here/gluon_kernels.py"
+            PTXRUN_LIBDIR=$build "$build/ptxrun" exec --device $device -- "$venvs/torch/bin/python" \
+                "$here/gluon_kernels.py"
             check "Gluon, $device" $?
         done
         ;;

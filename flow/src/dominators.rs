@@ -75,8 +75,8 @@ impl Dominators {
         Some(self.order[at as usize])
     }
 
-    /// A walk over the tree: each node in front of those that it dominates, siblings in reverse post-order, with the place
-    /// in the walk behind the last of those.
+    /// A walk over the tree: each node in front of those that it dominates, siblings in reverse post-order, with the
+    /// place in the walk behind the last of those.
     pub fn walk(&self) -> Vec<(Node, usize)> {
         let mut out = vec![(0, 0); self.order.len()];
         for (&node, &(start, end)) in self.order.iter().zip(&self.subtree) {

@@ -1,6 +1,6 @@
-//! The functions of CUDA's device runtime that kernels call, in place of the library `libcudadevrt.a`, which is machine
-//! code: `cudaCGGetIntrinsicHandle` and `cudaCGSynchronize`, for kernels that synchronise their grid. Whoever links adds
-//! the text where it is called for.
+//! The functions of CUDA's device runtime that kernels call, in place of the library `libcudadevrt.a`, which is
+//! machine code: `cudaCGGetIntrinsicHandle` and `cudaCGSynchronize`, for kernels that synchronise their grid. Whoever
+//! links adds the text where it is called for.
 
 use ptx_parse::link::Input;
 

@@ -65,10 +65,11 @@ const TURN: &str = "ld.global.u32 %r4, [%rd3]; st.shared.u32 [%rd6], %r4; bar.sy
 const TILE: &str = "ld.global.u32 %r4, [%rd3]; st.shared.u32 [%rd6], %r4; bar.sync 0;
     ld.shared.u32 %r5, [%rd5]; ld.shared.u32 %r6, [%rd5+128]; ld.shared.u32 %r7, [%rd5+252];
     add.u32 %r5, %r5, %r6; add.u32 %r5, %r5, %r7; st.global.u32 [%rd3], %r5;";
-/// Each thread takes what two others have: all addresses follow from its number.
-const SWAP: &str = "ld.global.u32 %r4, [%rd3]; st.shared.u32 [%rd6], %r4; xor.b32 %r5, %r1, 5;
-    mul.wide.u32 %rd7, %r5, 4; add.s64 %rd8, %rd5, %rd7; bar.sync 0; ld.shared.u32 %r6, [%rd8]; bar.sync 0;
-    st.shared.u32 [%rd6], %r6; xor.b32 %r5, %r5, 36; mul.wide.u32 %rd7, %r5, 4; add.s64 %rd8, %rd5, %rd7; bar.sync 0;
+/// Threads 32 to 63 take what another one of theirs has, twice; the others, which touch everything first, their own.
+/// All addresses follow from the thread's number.
+const SWAP: &str = "ld.global.u32 %r4, [%rd3]; st.shared.u32 [%rd6], %r4; shr.u32 %r5, %r1, 5; shl.b32 %r5, %r5, 4;
+    xor.b32 %r5, %r5, %r1; mul.wide.u32 %rd7, %r5, 4; add.s64 %rd8, %rd5, %rd7; bar.sync 0;
+    ld.shared.u32 %r6, [%rd8]; bar.sync 0; st.shared.u32 [%rd6], %r6; bar.sync 0;
     ld.shared.u32 %r7, [%rd8]; add.u32 %r6, %r6, %r7; st.global.u32 [%rd3], %r6;";
 const COUNT: &str = "atom.global.add.u32 %r4, [%rd1], 1; red.global.add.u32 [%rd1+4], %r4;";
 

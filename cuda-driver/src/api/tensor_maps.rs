@@ -7,8 +7,8 @@ use crate::context;
 use crate::error::{Error, Result};
 use c_border::{In, Raw};
 
-/// A tensor map lies anywhere: the manual wants a multiple of 64 bytes, an H100's driver takes every address, and objects
-/// of Python's lie at multiples of 16.
+/// A tensor map lies anywhere: the manual wants a multiple of 64 bytes, an H100's driver takes every address, and
+/// objects of Python's lie at multiples of 16.
 fn object(map: Raw) -> Result<Raw> {
     if map.is_null() { Err(Error::InvalidValue) } else { Ok(map) }
 }

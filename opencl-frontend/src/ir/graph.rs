@@ -67,8 +67,8 @@ impl Graph {
         BlockId(self.dominators.common(a.0, b.0).unwrap_or(0))
     }
 
-    /// A walk over the dominator tree: each block in front of those that it dominates, with the place behind the last of
-    /// those.
+    /// A walk over the dominator tree: each block in front of those that it dominates, with the place behind the last
+    /// of those.
     pub fn walk(&self) -> impl Iterator<Item = (BlockId, usize)> {
         self.dominators.walk().into_iter().map(|(b, end)| (BlockId(b), end))
     }
