@@ -94,6 +94,7 @@ mod thunk;
 mod tiles;
 mod together;
 mod unchecked;
+mod uniform_loads;
 mod unraced;
 mod unsupported;
 mod values;

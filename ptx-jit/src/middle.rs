@@ -9,6 +9,7 @@ use crate::geometry::Geometry;
 use crate::ir::{Func, Op};
 use crate::options::{Options, Watched};
 use crate::range::Assumptions;
+use crate::uniform_loads::uniform_loads_first;
 use crate::unsupported::Unsupported;
 use crate::{build, limits, meet, opt};
 
@@ -80,6 +81,9 @@ fn together(
         divergence = divergence::analyse(&func, geometry, assumed);
     }
     limits::check_divergence(program, &func, &divergence)?;
+    if form == Form::AVX512 && func.watched == Watched::Nothing {
+        uniform_loads_first(&mut func, &divergence);
+    }
     Ok(Middle { func, geometry, divergence, form })
 }
 

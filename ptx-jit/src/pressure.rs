@@ -66,6 +66,11 @@ fn weight(f: &Func, divergence: &Divergence, v: Val) -> u32 {
     if f.insts[v as usize].kind == ptx_isa::Kind::D { 2 } else { 1 }
 }
 
+/// Most vector registers that one slice needs at once in each block for values of 64 bits, which are two vectors each.
+pub(crate) fn pressure_of_longs(f: &Func, divergence: &Divergence) -> Vec<u32> {
+    most_live(f, divergence, |v| f.insts[v as usize].kind == ptx_isa::Kind::D)
+}
+
 /// Most vector registers that one slice needs at once in each block, for the values that count.
 fn most_live(f: &Func, divergence: &Divergence, counts: impl Fn(Val) -> bool) -> Vec<u32> {
     let live = Liveness::new(f);

@@ -8,6 +8,7 @@ use regalloc2::{Block, VReg};
 use super::inst::{Inst, ListedBlock, Listing, What};
 use super::select::{Refused, Selector};
 use super::target::Target;
+use super::words;
 
 /// What is made of a function.
 pub(super) struct Selected {
@@ -23,6 +24,22 @@ pub(super) fn select(f: &Function, target: &'static Target) -> Result<Selected, 
     s.count(&order);
     s.blocks(&order)?;
     Ok(Selected { code: s.out, pool: s.pool })
+}
+
+/// Whether an instruction does something besides its result.
+pub(super) fn acts(f: &Function, i: ir::Inst) -> bool {
+    let op = f.dfg.insts[i].opcode();
+    match op {
+        Opcode::Call => words::word(f, i).is_none_or(|(w, _)| w.stores()),
+        Opcode::Load
+        | Opcode::Uload8
+        | Opcode::Uload16
+        | Opcode::Uload32
+        | Opcode::Sload8
+        | Opcode::Sload16
+        | Opcode::Sload32 => false,
+        _ => op.can_store() || op.is_call() || op.other_side_effects() || op.is_terminator(),
+    }
 }
 
 /// What becomes a block.
@@ -72,22 +89,6 @@ impl Selector<'_> {
         call.args(&self.f.dfg.value_lists).filter_map(|a| a.as_value()).collect()
     }
 
-    /// Whether an instruction does something besides its result.
-    fn acts(&self, i: ir::Inst) -> bool {
-        let op = self.data(i).opcode();
-        match op {
-            Opcode::Call => self.word(i).is_none_or(|(w, _)| w.stores()),
-            Opcode::Load
-            | Opcode::Uload8
-            | Opcode::Uload16
-            | Opcode::Uload32
-            | Opcode::Sload8
-            | Opcode::Sload16
-            | Opcode::Sload32 => false,
-            _ => op.can_store() || op.is_call() || op.other_side_effects() || op.is_terminator(),
-        }
-    }
-
     /// Counts what reads each value, of what is needed for an effect.
     fn count(&mut self, order: &[ir::Block]) {
         let f = self.f;
@@ -97,7 +98,7 @@ impl Selector<'_> {
             let mut epoch = 0;
             for i in f.layout.block_insts(b) {
                 self.epochs[i.as_u32() as usize] = epoch;
-                if self.acts(i) {
+                if acts(f, i) {
                     epoch += 1;
                     for v in self.fixed_args(i) {
                         self.read(v, &mut work);
@@ -113,7 +114,7 @@ impl Selector<'_> {
         while let Some(v) = work.pop() {
             match f.dfg.value_def(v) {
                 ValueDef::Result(i, _) => {
-                    if self.acts(i) || std::mem::replace(&mut done[i.as_u32() as usize], true) {
+                    if acts(self.f, i) || std::mem::replace(&mut done[i.as_u32() as usize], true) {
                         continue;
                     }
                     for a in self.fixed_args(i) {
@@ -273,7 +274,7 @@ impl Selector<'_> {
             self.place = if loc.is_default() { u32::MAX } else { loc.bits() };
             let results = self.f.dfg.inst_results(i);
             let wanted = results.iter().any(|r| self.regs[r.as_u32() as usize].is_some());
-            if wanted || self.acts(i) {
+            if wanted || acts(self.f, i) {
                 self.inst(i)?;
                 if let Some(r) = results.first() {
                     self.cut_quarters(*r);

@@ -9,6 +9,7 @@
 //! | `select`, `blocks` | what instructions can take from where; blocks |
 //! | `scalars`, `integers`, `scalar_memory`, `compare`, `conditions`, `casts` | instructions on scalars and masks |
 //! | `vectors`, `lanes`, `word_select`, `word_memory` | instructions on vectors |
+//! | `halves` | the halves of 64-bit values one after the other, where registers do not hold both |
 //! | `bitwise` | bitwise operations that are one instruction |
 //! | `sequences`, `vector_masks` | what takes several instructions with 256 bits; masks that are vectors |
 //! | `inst`, `registers` | what the allocator of registers reads |
@@ -22,6 +23,7 @@ mod casts;
 mod compare;
 mod conditions;
 mod encodings;
+mod halves;
 mod inst;
 mod integers;
 mod lanes;
@@ -90,6 +92,7 @@ pub(crate) fn compile(
     cx.eliminate_unreachable_code(isa).map_err(fail)?;
     cx.remove_constant_phis(isa).map_err(fail)?;
     cx.func.dfg.resolve_all_aliases();
+    halves::part(&mut cx.func);
     let selected = blocks::select(&cx.func, target)?;
     let options = RegallocOptions { validate_ssa: cfg!(debug_assertions), ..Default::default() };
     let out = regalloc2::run(&selected.code, &target.environment(), &options)

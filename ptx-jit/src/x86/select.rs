@@ -4,9 +4,7 @@
 use std::collections::HashMap;
 
 use cranelift_codegen::ir::types::{F32, F64, I16, I64};
-use cranelift_codegen::ir::{
-    self, ExternalName, Function, InstructionData, Opcode, Type, Value, ValueDef,
-};
+use cranelift_codegen::ir::{self, Function, InstructionData, Opcode, Type, Value, ValueDef};
 use iced_x86::Code;
 use regalloc2::{Operand as RegOperand, RegClass, VReg};
 
@@ -14,7 +12,7 @@ use super::encodings::{self, Element, Operation as V};
 use super::inst::{Address, Inst, Listing, Operand, What};
 use super::registers::RegView;
 use super::target::Target;
-use super::words::Word;
+use super::words::{self, Word};
 
 pub(super) type Refused = String;
 
@@ -186,10 +184,7 @@ impl Selector<'_> {
 
     /// The word that a call stands for, and its number.
     pub(super) fn word(&self, i: ir::Inst) -> Option<(Word, u32)> {
-        let InstructionData::Call { func_ref, .. } = *self.data(i) else { return None };
-        let ExternalName::User(name) = self.f.dfg.ext_funcs[func_ref].name else { return None };
-        let name = &self.f.params.user_named_funcs()[name];
-        Some((*Word::ALL.get(name.namespace as usize)?, name.index))
+        words::word(self.f, i)
     }
 
     pub(super) fn used_once(&self, v: Value) -> bool {

@@ -7,8 +7,8 @@
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{
-    AbiParam, ExtFuncData, ExternalName, FuncRef, InstBuilder, Signature, Type, UserExternalName,
-    Value, types,
+    AbiParam, ExtFuncData, ExternalName, FuncRef, Function, Inst, InstBuilder, InstructionData,
+    Signature, Type, UserExternalName, Value, types,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
@@ -190,6 +190,14 @@ fn function(
         colocated: true,
         patchable: false,
     })
+}
+
+/// The word that a call stands for, and its number.
+pub(super) fn word(f: &Function, i: Inst) -> Option<(Word, u32)> {
+    let InstructionData::Call { func_ref, .. } = f.dfg.insts[i] else { return None };
+    let ExternalName::User(name) = f.dfg.ext_funcs[func_ref].name else { return None };
+    let name = &f.params.user_named_funcs()[name];
+    Some((*Word::ALL.get(name.namespace as usize)?, name.index))
 }
 
 /// The type of masks.
