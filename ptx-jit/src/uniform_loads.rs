@@ -51,7 +51,7 @@ fn uniform_load(f: &Func, divergence: &Divergence, v: Val) -> bool {
 /// Appends the instructions of `part`, its loads and what they depend on first; its last one may be another effect.
 fn order(f: &Func, divergence: &Divergence, part: &[Val], out: &mut Vec<Val>) {
     let loads = part.iter().filter(|v| uniform_load(f, divergence, **v)).count();
-    if loads < 2 || loads > MOST_LOADS {
+    if !(2..=MOST_LOADS).contains(&loads) {
         out.extend(part);
         return;
     }
