@@ -10,6 +10,11 @@ use crate::variance::Variance;
 /// Most blocks of a loop that counts as one in which registers matter.
 const LARGE: usize = 12;
 
+/// Vectors of 64-bit values up to which registers hold all that is alive at once; beyond that, the halves of the values
+/// are computed one after the other ([`crate::uniform_loads`], `x86/halves`). The rest of 32 registers is for what is in
+/// between.
+pub(crate) const MOST_VECTORS_OF_LONGS: usize = 28;
+
 /// Loops in which registers matter.
 fn loops(f: &Func) -> Vec<Loop> {
     f.loops().into_iter().filter(|l| l.nodes.len() <= LARGE).collect()

@@ -10,20 +10,24 @@ use std::collections::HashMap;
 use ptx_isa::effect::{Effect, Order};
 
 use crate::divergence::Divergence;
-use crate::ir::{Func, Op, Val};
-use crate::pressure::pressure_of_longs;
-
-/// Vectors of 64-bit lanes up to which a block stays as it is: so many registers hold both halves.
-const MOST_LIVE: u32 = 28;
+use crate::ir::{BasicBlock, Func, Op, Val};
+use crate::pressure::{MOST_VECTORS_OF_LONGS, pressure_of_longs};
 
 /// Most loads that are put in front: each takes a scalar register, or a word of the stack.
 const MOST_LOADS: usize = 64;
 
 /// Orders the blocks whose 64-bit values are many.
 pub(crate) fn uniform_loads_first(f: &mut Func, divergence: &Divergence) {
+    let several = |block: &BasicBlock| {
+        block.insts.iter().filter(|v| uniform_load(f, divergence, **v)).nth(1).is_some()
+    };
+    let blocks: Vec<usize> = (0..f.blocks.len()).filter(|b| several(&f.blocks[*b])).collect();
+    if blocks.is_empty() {
+        return;
+    }
     let live = pressure_of_longs(f, divergence);
-    for b in 0..f.blocks.len() {
-        if live[b] <= MOST_LIVE {
+    for b in blocks {
+        if live[b] as usize <= MOST_VECTORS_OF_LONGS {
             continue;
         }
         let insts = std::mem::take(&mut f.blocks[b].insts);

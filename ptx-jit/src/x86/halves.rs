@@ -7,15 +7,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use cranelift_codegen::ir::{self, Function, Inst, Opcode, Type, Value, ValueDef};
+use cranelift_codegen::ir::{self, Function, Inst, Opcode, Type, Value};
 
 use super::blocks::acts;
+use crate::pressure::MOST_VECTORS_OF_LONGS;
 
 /// Instructions of a half that are worth it: what waits is stored and loaded once.
 const LEAST: usize = 64;
-
-/// Vectors that may be alive at once before halves are parted; the rest of the registers is for what is in between.
-const MOST_LIVE: usize = 28;
 
 /// No half.
 const NONE: usize = usize::MAX;
@@ -38,12 +36,6 @@ pub(super) fn part(f: &mut Function) {
 /// Whether a type is half of a slice of 64-bit values.
 fn half(ty: Type) -> bool {
     ty.is_vector() && ty.lane_bits() == 64
-}
-
-/// The only result of an instruction, if it is a vector of 64-bit lanes.
-fn result(f: &Function, i: Inst) -> Option<Value> {
-    let first = f.dfg.inst_results(i).first().copied()?;
-    half(f.dfg.value_type(first)).then_some(first)
 }
 
 /// Whether both halves read the same: it belongs to neither.
@@ -72,75 +64,98 @@ fn again(f: &mut Function, i: Inst, end: Inst) -> Value {
     f.dfg.first_result(copy)
 }
 
-/// Orders instructions without effects, which lie before `end`.
-fn part_run(f: &mut Function, run: &[Inst], end: Inst) {
-    if run.len() < 2 * LEAST {
-        return;
+/// Instructions without effects, one after the other.
+struct Run<'a> {
+    insts: &'a [Inst],
+    /// Where each of them is.
+    places: HashMap<Inst, usize>,
+}
+
+impl Run<'_> {
+    /// The place of the instruction of the run that computes `v`.
+    fn place(&self, f: &Function, v: Value) -> Option<usize> {
+        let i = f.dfg.value_def(f.dfg.resolve_aliases(v)).inst()?;
+        self.places.get(&i).copied()
     }
-    let place: HashMap<Inst, usize> = run.iter().enumerate().map(|(n, i)| (*i, n)).collect();
-    let inside = |f: &Function, v: Value| match f.dfg.value_def(f.dfg.resolve_aliases(v)) {
-        ValueDef::Result(i, _) => place.get(&i).copied(),
-        ValueDef::Param(..) | ValueDef::Union(..) => None,
-    };
-    let args = |f: &Function, n: usize| f.dfg.inst_args(run[n]).to_vec();
-    if most_live(f, run, end) <= MOST_LIVE {
-        return;
+
+    /// What the instruction at `n` reads: each value, and the place of the instruction of the run that computes it.
+    fn read(&self, f: &Function, n: usize) -> Vec<(Value, usize)> {
+        let args = f.dfg.inst_args(self.insts[n]).iter();
+        args.filter_map(|v| Some((*v, self.place(f, *v)?))).collect()
     }
-    // What is computed from one another in 64 bits.
-    let mut group: Vec<usize> = (0..run.len()).collect();
-    fn root(group: &mut [usize], mut n: usize) -> usize {
-        while group[n] != n {
-            group[n] = group[group[n]];
-            n = group[n];
+
+    /// Whether the instruction at `n` computes a vector of 64-bit lanes from others.
+    fn own(&self, f: &Function, n: usize) -> bool {
+        let i = self.insts[n];
+        let first = f.dfg.inst_results(i).first();
+        first.is_some_and(|v| half(f.dfg.value_type(*v))) && !shared(f, i)
+    }
+
+    /// For each instruction the half that it belongs to, a number, and [`NONE`] if that has little work: a half is what
+    /// is computed from one another in 64 bits.
+    fn halves(&self, f: &Function) -> Vec<usize> {
+        fn first(group: &mut [usize], mut n: usize) -> usize {
+            while group[n] != n {
+                group[n] = group[group[n]];
+                n = group[n];
+            }
+            n
         }
-        n
-    }
-    let own = |f: &Function, n: usize| result(f, run[n]).is_some() && !shared(f, run[n]);
-    for n in 0..run.len() {
-        if !own(f, n) {
-            continue;
-        }
-        for m in args(f, n).into_iter().filter_map(|a| inside(f, a)) {
-            if own(f, m) {
-                let (a, b) = (root(&mut group, n), root(&mut group, m));
-                group[a.max(b)] = a.min(b);
+        let all = 0..self.insts.len();
+        let mut group: Vec<usize> = all.clone().collect();
+        let mut work = vec![0; group.len()];
+        for n in all.clone().filter(|n| self.own(f, *n)) {
+            for (_, m) in self.read(f, n) {
+                if self.own(f, m) {
+                    let (a, b) = (first(&mut group, n), first(&mut group, m));
+                    group[a.max(b)] = a.min(b);
+                }
             }
         }
+        for n in all.clone().filter(|n| self.own(f, *n)) {
+            work[first(&mut group, n)] += 1;
+        }
+        let half = |n| Some(first(&mut group, n)).filter(|at| work[*at] >= LEAST).unwrap_or(NONE);
+        all.map(half).collect()
     }
-    let mut size = vec![0; run.len()];
-    for n in 0..run.len() {
-        size[root(&mut group, n)] += usize::from(own(f, n));
+
+    /// The first half that needs each instruction, for itself or for what reads it.
+    fn needs(&self, f: &Function, halves: Vec<usize>) -> Vec<usize> {
+        let mut needs = halves;
+        for n in (0..needs.len()).rev() {
+            for (_, m) in self.read(f, n) {
+                needs[m] = needs[m].min(needs[n]);
+            }
+        }
+        needs
     }
-    let large: Vec<usize> = (0..run.len()).filter(|n| size[*n] >= LEAST).collect();
-    if large.len() < 2 {
+}
+
+/// Orders instructions without effects, which lie before `end`.
+fn part_run(f: &mut Function, insts: &[Inst], end: Inst) {
+    if insts.len() < 2 * LEAST || most_live(f, insts, end) <= MOST_VECTORS_OF_LONGS {
         return;
     }
-    // The first half that needs it, itself or for what reads it.
-    let mut needs = vec![NONE; run.len()];
-    for n in (0..run.len()).rev() {
-        let at = root(&mut group, n);
-        if size[at] >= LEAST {
-            needs[n] = needs[n].min(at);
-        }
-        for m in args(f, n).into_iter().filter_map(|a| inside(f, a)) {
-            needs[m] = needs[m].min(needs[n]);
-        }
+    let run = Run { insts, places: insts.iter().enumerate().map(|(n, i)| (*i, n)).collect() };
+    let halves = run.halves(f);
+    let some = halves.iter().find(|half| **half != NONE);
+    if halves.iter().all(|half| *half == NONE || Some(half) == some) {
+        return;
     }
-    let mut order: Vec<usize> = (0..run.len()).collect();
+    let needs = run.needs(f, halves);
+    let mut order: Vec<usize> = (0..insts.len()).collect();
     order.sort_by_key(|n| needs[*n]);
     // The same number in all lanes is made again for each half, so that it does not wait in a register for the next.
     let mut made: HashMap<(Value, usize), Value> = HashMap::new();
-    run.iter().for_each(|i| f.layout.remove_inst(*i));
+    insts.iter().for_each(|i| f.layout.remove_inst(*i));
     for n in order {
-        for a in args(f, n) {
-            let Some(m) = inside(f, a) else { continue };
-            if !shared(f, run[m]) || needs[n] == needs[m] {
-                continue;
+        for (v, m) in run.read(f, n) {
+            if shared(f, insts[m]) && needs[n] != needs[m] {
+                let copy = *made.entry((v, needs[n])).or_insert_with(|| again(f, insts[m], end));
+                f.dfg.map_inst_values(insts[n], |x| if x == v { copy } else { x });
             }
-            let copy = *made.entry((a, needs[n])).or_insert_with(|| again(f, run[m], end));
-            f.dfg.map_inst_values(run[n], |v| if v == a { copy } else { v });
         }
-        f.layout.insert_inst(run[n], end);
+        f.layout.insert_inst(insts[n], end);
     }
 }
 
