@@ -32,8 +32,9 @@ enum Task {
     Opencl(opencl::Task),
     /// The verifier's verdicts beside those of ptxas, by source and target
     Verdicts(verdicts::Options),
-    /// Times of compiled code, the interpreter and other OpenCL runtimes on the samples' kernels
-    Bench(bench::Options),
+    /// Times: through the drivers beside others, of builds, checks and the debugger
+    #[command(subcommand)]
+    Bench(bench::Task),
     /// Manual pages and shell completions of the command
     Pages {
         /// The folder that gets man/, bash/, zsh/ and fish/

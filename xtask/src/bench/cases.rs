@@ -1,17 +1,9 @@
-//! The kernels of the benchmark: the samples' OpenCL C on larger data.
-
-/// An element type of a buffer, for comparing results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
-    F32,
-    F64,
-    Int,
-}
+//! The kernels of the checkers' benchmark: the samples' OpenCL C on larger data.
 
 /// A kernel argument.
 #[derive(Clone, Debug)]
 pub enum Arg {
-    Buffer(Type, Vec<u8>),
+    Buffer(Vec<u8>),
     Word([u8; 4]),
 }
 
@@ -24,8 +16,6 @@ pub struct Case {
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub args: Vec<Arg>,
-    /// Changes what it reads: the buffers are written again before each launch.
-    pub reset: bool,
 }
 
 /// A generator (xorshift) with a fixed start for each buffer.
@@ -50,17 +40,17 @@ fn rng(seed: u64) -> Rng {
 fn f32s(n: usize, seed: u64, lo: f64, hi: f64) -> Arg {
     let mut r = rng(seed);
     let bytes = (0..n).flat_map(|_| ((lo + (hi - lo) * r.unit()) as f32).to_le_bytes());
-    Arg::Buffer(Type::F32, bytes.collect())
+    Arg::Buffer(bytes.collect())
 }
 
 fn f64s(n: usize, seed: u64, lo: f64, hi: f64) -> Arg {
     let mut r = rng(seed);
     let bytes = (0..n).flat_map(|_| (lo + (hi - lo) * r.unit()).to_le_bytes());
-    Arg::Buffer(Type::F64, bytes.collect())
+    Arg::Buffer(bytes.collect())
 }
 
 fn ints(values: impl IntoIterator<Item = i32>) -> Arg {
-    Arg::Buffer(Type::Int, values.into_iter().flat_map(i32::to_le_bytes).collect())
+    Arg::Buffer(values.into_iter().flat_map(i32::to_le_bytes).collect())
 }
 
 fn random_ints(n: usize, seed: u64, below: u32) -> Arg {
@@ -70,11 +60,11 @@ fn random_ints(n: usize, seed: u64, below: u32) -> Arg {
 
 fn bytes(n: usize, seed: u64) -> Arg {
     let mut r = rng(seed);
-    Arg::Buffer(Type::Int, (0..n).map(|_| r.next() as u8).collect())
+    Arg::Buffer((0..n).map(|_| r.next() as u8).collect())
 }
 
-fn zeros(ty: Type, bytes: usize) -> Arg {
-    Arg::Buffer(ty, vec![0; bytes])
+fn zeros(bytes: usize) -> Arg {
+    Arg::Buffer(vec![0; bytes])
 }
 
 fn i(v: i32) -> Arg {
@@ -110,8 +100,7 @@ fn case(
     block: [u32; 3],
     args: Vec<Arg>,
 ) -> Case {
-    let reset = matches!(name, "saxpy" | "bitonic sort" | "histogram" | "bfs step" | "n-body");
-    Case { name, file, entry, grid, block, args, reset }
+    Case { name, file, entry, grid, block, args }
 }
 
 /// A case of one dimension.
@@ -144,7 +133,7 @@ pub const CHECKED: &str = include_str!("checks.ptx");
 /// What other checkers were timed with: a product of matrices of 512, and a sort of a million keys in blocks of 512.
 pub fn checked() -> Vec<Case> {
     let matrix = |seed| f32s(512 * 512, seed, -8.0, 8.0);
-    let args = vec![matrix(30), matrix(31), zeros(Type::F32, 4 * 512 * 512), i(512)];
+    let args = vec![matrix(30), matrix(31), zeros(4 * 512 * 512), i(512)];
     vec![
         case("product", "", "product", [32, 32, 1], [16, 16, 1], args),
         flat("sort", "", "sort", line(2048, 256), vec![random_ints(1 << 20, 32, 1 << 30)]),
@@ -161,12 +150,7 @@ fn elements() -> Vec<Case> {
             "vecadd/vecadd.cl",
             "vecadd",
             line(256, 256),
-            vec![
-                f32s(N, 1, -1e3, 1e3),
-                f32s(N, 2, -1e3, 1e3),
-                zeros(Type::F32, 4 * N),
-                i(N as i32),
-            ],
+            vec![f32s(N, 1, -1e3, 1e3), f32s(N, 2, -1e3, 1e3), zeros(4 * N), i(N as i32)],
         ),
         flat(
             "saxpy",
@@ -180,7 +164,7 @@ fn elements() -> Vec<Case> {
             "triad/triad.cl",
             "triad",
             line(128, 128),
-            vec![zeros(Type::F32, 4 * N), f32s(N, 5, -1e3, 1e3), f32s(N, 6, -1e3, 1e3), f(2.5)],
+            vec![zeros(4 * N), f32s(N, 5, -1e3, 1e3), f32s(N, 6, -1e3, 1e3), f(2.5)],
         ),
         flat(
             "gather",
@@ -190,7 +174,7 @@ fn elements() -> Vec<Case> {
             vec![
                 random_ints(N, 7, 1 << 30),
                 random_ints(N, 8, N as u32),
-                zeros(Type::Int, 4 * N),
+                zeros(4 * N),
                 i(N as i32),
             ],
         ),
@@ -205,7 +189,7 @@ fn elements() -> Vec<Case> {
                 random_ints(entries, 9, 8192),
                 f64s(entries, 10, -1.0, 1.0),
                 f64s(8192, 11, -1.0, 1.0),
-                zeros(Type::F64, 8 * 8192),
+                zeros(8 * 8192),
             ],
         ),
     ]
@@ -215,7 +199,7 @@ fn elements() -> Vec<Case> {
 fn matrices() -> Vec<Case> {
     let s = SIDE as i32;
     let matrix = |seed| f32s(SIDE * SIDE, seed, -8.0, 8.0);
-    let out = || zeros(Type::F32, 4 * SIDE * SIDE);
+    let out = || zeros(4 * SIDE * SIDE);
     vec![
         case(
             "matmul naive",
@@ -260,7 +244,7 @@ fn matrices() -> Vec<Case> {
             "transpose",
             [8, 8, 1],
             [32, 8, 1],
-            vec![zeros(Type::F64, 8 * N), f64s(N, 14, -1.0, 1.0), i(256), i(256)],
+            vec![zeros(8 * N), f64s(N, 14, -1.0, 1.0), i(256), i(256)],
         ),
     ]
 }
@@ -273,26 +257,21 @@ fn in_groups() -> Vec<Case> {
             "reduce_shared/reduce.cl",
             "reduce_shared",
             line(256, 256),
-            vec![random_ints(2 * N, 15, 1000), zeros(Type::Int, 4 * 256), i(2 * N as i32)],
+            vec![random_ints(2 * N, 15, 1000), zeros(4 * 256), i(2 * N as i32)],
         ),
         flat(
             "scan",
             "scan/scan.cl",
             "scan_blocks",
             line(256, 256),
-            vec![
-                random_ints(N, 16, 1000),
-                zeros(Type::Int, 4 * N),
-                zeros(Type::Int, 4 * 256),
-                i(N as i32),
-            ],
+            vec![random_ints(N, 16, 1000), zeros(4 * N), zeros(4 * 256), i(N as i32)],
         ),
         flat(
             "histogram",
             "histogram/histogram.cl",
             "histogram",
             line(32, 256),
-            vec![bytes(N, 17), zeros(Type::Int, 4 * 256), i(N as i32)],
+            vec![bytes(N, 17), zeros(4 * 256), i(N as i32)],
         ),
         flat(
             "bitonic sort",
@@ -314,7 +293,7 @@ fn pixels_and_bodies() -> Vec<Case> {
             "mandelbrot",
             [4, 6, 1],
             [16, 8, 1],
-            vec![zeros(Type::Int, 2 * 64 * 48), i(64), i(48), i(1000)],
+            vec![zeros(2 * 64 * 48), i(64), i(48), i(1000)],
         ),
         flat(
             "n-body",
@@ -324,7 +303,7 @@ fn pixels_and_bodies() -> Vec<Case> {
             vec![
                 f32s(2048, 19, -1.0, 1.0),
                 f32s(2048, 20, -1.0, 1.0),
-                zeros(Type::F32, 4 * 2048),
+                zeros(4 * 2048),
                 i(512),
                 f(0.01),
             ],
@@ -335,8 +314,8 @@ fn pixels_and_bodies() -> Vec<Case> {
             "black_scholes",
             line(128, 128),
             vec![
-                zeros(Type::F32, 4 * 16384),
-                zeros(Type::F32, 4 * 16384),
+                zeros(4 * 16384),
+                zeros(4 * 16384),
                 f32s(16384, 21, 5.0, 30.0),
                 f32s(16384, 22, 1.0, 100.0),
                 f32s(16384, 23, 1.0, 10.0),
@@ -351,7 +330,7 @@ fn pixels_and_bodies() -> Vec<Case> {
             "stencil",
             [16, 32, 1],
             [16, 8, 1],
-            vec![f32s(N, 24, 0.0, 1000.0), zeros(Type::F32, 4 * N), i(256), i(256)],
+            vec![f32s(N, 24, 0.0, 1000.0), zeros(4 * N), i(256), i(256)],
         ),
         case(
             "convolution",
@@ -359,7 +338,7 @@ fn pixels_and_bodies() -> Vec<Case> {
             "convolution",
             [8, 8, 1],
             [16, 16, 1],
-            vec![f32s(SIDE * SIDE, 25, 0.0, 255.0), zeros(Type::F32, 4 * SIDE * SIDE), i(s), i(s)],
+            vec![f32s(SIDE * SIDE, 25, 0.0, 255.0), zeros(4 * SIDE * SIDE), i(s), i(s)],
         ),
     ]
 }
@@ -379,25 +358,21 @@ fn transforms() -> Vec<Case> {
             "fft/fft.cl",
             "fft",
             line(64, 128),
-            vec![
-                f32s(64 * 512, 26, -8.0, 8.0),
-                zeros(Type::F32, 4 * 64 * 512),
-                Arg::Buffer(Type::F32, roots.collect()),
-            ],
+            vec![f32s(64 * 512, 26, -8.0, 8.0), zeros(4 * 64 * 512), Arg::Buffer(roots.collect())],
         ),
         flat(
             "sha-256",
             "sha256/sha256.cl",
             "sha256",
             line(32, 128),
-            vec![random_ints(8 * 4096, 27, 1 << 31), zeros(Type::Int, 4 * 8 * 4096)],
+            vec![random_ints(8 * 4096, 27, 1 << 31), zeros(4 * 8 * 4096)],
         ),
         flat(
             "polynomial f64",
             "polynomial/polynomial.cl",
             "polynomial",
             line(512, 128),
-            vec![f64s(N, 28, -1.0, 1.0), zeros(Type::F64, 8 * N), i(N as i32)],
+            vec![f64s(N, 28, -1.0, 1.0), zeros(8 * N), i(N as i32)],
         ),
         flat(
             "bfs step",

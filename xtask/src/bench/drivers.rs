@@ -1,17 +1,21 @@
-//! Times of host programs in C through the OpenCL loader: our driver and others, as their users meet them.
+//! Times of host programs in C: through the OpenCL loader by our driver and by others, and through `libcuda.so.1`, as
+//! their users meet them.
 //!
-//! `xtask/drivers/host.c` is the program and has the table of kernels. Each measurement is a process of its own whose
-//! loader finds one driver; drivers take turns, so that what else the machine does meets all of them.
+//! `xtask/drivers/opencl.c` and `cuda.c` are the programs, `cases.h` has the table of kernels. Each measurement is a
+//! process of its own whose loader finds one driver; drivers take turns, so that what else the machine does meets all
+//! of them. CUDA gets the PTX that our compiler makes of the same OpenCL C.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
+use ptx_runtime::opencl;
 use serde::{Deserialize, Serialize};
 
 use super::spread::{cpu, spread};
+use crate::opencl::compilers::with_ours;
 
 /// `cargo xtask bench drivers`.
 #[derive(Args)]
@@ -22,9 +26,19 @@ pub struct Options {
     /// Other drivers: a name and the library, or an `.icd` file that names it
     #[arg(long, value_delimiter = ',', default_value = "pocl=/etc/OpenCL/vendors/pocl.icd", value_parser = peer)]
     peer: Vec<(String, PathBuf)>,
+    /// Our library for CUDA, built for release; none: CUDA is left out
+    #[arg(long, default_value = "target/release/libptxrun_core.so")]
+    cuda: Option<PathBuf>,
+    /// Our driver with its interpreter as well, at the small size
+    #[arg(long)]
+    interpreter: bool,
     /// Only kernels whose name contains one of these
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Sizes of the data: half a megabyte, about eight, more than caches hold; with an offset, or with the block left
+    /// to the driver, medium only
+    #[arg(long, value_delimiter = ',', default_values_t = ["small".to_string(), "medium".into(), "large".into()])]
+    size: Vec<String>,
     /// The local size: given by the program, or left to the driver
     #[arg(long, value_delimiter = ',', default_values_t = ["given".to_string(), "none".into()])]
     local: Vec<String>,
@@ -46,19 +60,30 @@ pub struct Options {
 }
 
 /// Kernels that nobody looked at while tuning; reported apart.
-const KEPT_APART: [&str; 11] = [
+const KEPT_APART: [&str; 17] = [
     "barrier_loop",
+    "collatz",
+    "crc32",
+    "daxpy",
     "fft256",
     "gather",
     "grid_stride",
     "histogram",
     "image_box",
+    "kmeans",
     "mandelbrot",
+    "median",
     "polynomial",
     "scan",
     "sha256",
+    "softmax",
     "stencil_narrow",
 ];
+
+/// Names of our driver, of it with its interpreter only, and of our library for CUDA.
+const OURS: &str = "ptxrun";
+const INTERPRETER: &str = "interpreter";
+const CUDA: &str = "ptxrun-cuda";
 
 fn peer(text: &str) -> Result<(String, PathBuf), String> {
     let (name, path) = text.split_once('=').ok_or("a name, `=` and a path")?;
@@ -68,10 +93,6 @@ fn peer(text: &str) -> Result<(String, PathBuf), String> {
 /// What a process prints.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Measurement {
-    kernel: String,
-    class: String,
-    local: String,
-    offset: u32,
     platform: String,
     /// Launches of one turn.
     launches: u32,
@@ -91,8 +112,28 @@ impl Measurement {
     }
 }
 
+/// A row of the table of kernels.
+struct Kernel {
+    /// Its source, without `.cl`.
+    file: String,
+    class: String,
+}
+
 /// A kernel, as it was launched.
-type Launched = (String, String, u32);
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Launched {
+    kernel: String,
+    size: String,
+    local: String,
+    offset: u32,
+}
+
+impl Launched {
+    /// As most programs launch: the block given, no offset.
+    fn plain(&self) -> bool {
+        self.local == "given" && self.offset == 0
+    }
+}
 
 /// What a driver needs of a launch: medians over processes, in microseconds.
 #[derive(Clone, Serialize)]
@@ -112,67 +153,120 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     std::fs::create_dir_all(&folder)?;
     let measured = measure(options, &root, &folder);
     std::fs::remove_dir_all(&folder)?;
-    let (classes, rows) = measured?;
-    report(options, &classes, &rows)?;
+    let (kernels, rows) = measured?;
+    report(options, &kernels, &rows)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Class of each kernel, and what every process said.
-type Measured = (BTreeMap<String, String>, BTreeMap<(Launched, String), Vec<Measurement>>);
+/// The kernels, and what every process said.
+type Measured = (BTreeMap<String, Kernel>, BTreeMap<(Launched, String), Vec<Measurement>>);
 
 fn measure(options: &Options, root: &Path, folder: &Path) -> Result<Measured> {
-    let host = folder.join("host");
-    let built = Command::new("cc")
-        .args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"])
-        .arg(&host)
-        .arg(root.join("host.c"))
-        .args(["-lOpenCL", "-lm"])
-        .status()
-        .context("cc")?;
-    if !built.success() {
-        bail!("the host program is not built; it needs the headers and loader of OpenCL");
-    }
-    let mut drivers = vec![("ptxrun".to_owned(), library(&options.icd)?)];
-    for (name, path) in &options.peer {
-        drivers.push((name.clone(), library(path)?));
-    }
-    for (name, library) in &drivers {
+    build(root, folder, "opencl", "-lOpenCL")?;
+    let own = [(OURS, &options.icd), (INTERPRETER, &options.icd)];
+    for (name, path) in own.into_iter().chain(options.peer.iter().map(|(n, p)| (n.as_str(), p))) {
         let vendors = folder.join(name);
         std::fs::create_dir_all(&vendors)?;
-        std::fs::write(vendors.join("only.icd"), library.as_os_str().as_encoded_bytes())?;
+        std::fs::write(vendors.join("only.icd"), library(path)?.as_os_str().as_encoded_bytes())?;
     }
-    let list = Command::new(&host).arg("--list").output()?;
-    let mut classes = BTreeMap::new();
-    let mut launches = Vec::new();
-    for line in String::from_utf8(list.stdout)?.lines() {
-        let [name, class, fixed] = line.split(' ').collect::<Vec<_>>()[..] else {
-            bail!("what is `{line}`?");
-        };
-        if !options.only.is_empty() && !options.only.iter().any(|o| name.contains(o.as_str())) {
-            continue;
-        }
-        classes.insert(name.to_owned(), class.to_owned());
-        for local in options.local.iter().filter(|l| *l == "given" || fixed == "0") {
-            for offset in &options.offset {
-                launches.push((name.to_owned(), local.clone(), *offset));
-            }
+    let (kernels, launches) = launches(options, folder)?;
+    if let Some(path) = &options.cuda {
+        build(root, folder, "cuda", "-ldl")?;
+        let libraries = folder.join(CUDA);
+        std::fs::create_dir_all(&libraries)?;
+        std::os::unix::fs::symlink(library(path)?, libraries.join("libcuda.so.1"))?;
+        for (kernel, what) in &kernels {
+            let fast = if what.class == "relaxed" { "-cl-fast-relaxed-math" } else { "" };
+            let built = opencl::Options::parse(fast).map_err(|d| anyhow!("{d:?}"))?;
+            let made = with_ours(&root.join("kernels").join(format!("{}.cl", what.file)), &built)?;
+            std::fs::write(libraries.join(format!("{kernel}.ptx")), made)?;
         }
     }
     let mut rows: BTreeMap<(Launched, String), Vec<Measurement>> = BTreeMap::new();
     for turn in 0..options.turns {
         for launched in &launches {
-            eprintln!("turn {} of {}: {}", turn + 1, options.turns, launched.0);
-            for (name, _) in &drivers {
-                match process(options, root, folder, &host, name, launched) {
+            eprintln!(
+                "turn {} of {}: {}, {}",
+                turn + 1,
+                options.turns,
+                launched.kernel,
+                launched.size
+            );
+            for name in [OURS].into_iter().chain(others(options)) {
+                let images = kernels.get(&launched.kernel).is_some_and(|k| k.class == "images");
+                let skip = match name {
+                    CUDA => !launched.plain() || images,
+                    INTERPRETER => !launched.plain() || launched.size != "small",
+                    _ => false,
+                };
+                if skip {
+                    continue;
+                }
+                match process(options, root, folder, name, launched) {
                     Ok(row) => {
-                        rows.entry((launched.clone(), name.clone())).or_default().push(row);
+                        rows.entry((launched.clone(), name.to_owned())).or_default().push(row);
                     }
                     Err(error) => eprintln!("{launched:?} on {name}: {error:#}"),
                 }
             }
         }
     }
-    Ok((classes, rows))
+    Ok((kernels, rows))
+}
+
+/// Everything that is measured beside our driver.
+fn others(options: &Options) -> impl Iterator<Item = &str> {
+    let interpreter = options.interpreter.then_some(INTERPRETER);
+    let cuda = options.cuda.is_some().then_some(CUDA);
+    options.peer.iter().map(|p| p.0.as_str()).chain(interpreter).chain(cuda)
+}
+
+/// Builds one of the host programs.
+fn build(root: &Path, folder: &Path, name: &str, needs: &str) -> Result<()> {
+    let built = Command::new("cc")
+        .args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"])
+        .arg(folder.join(name))
+        .arg(root.join(format!("{name}.c")))
+        .args([needs, "-lm"])
+        .status()
+        .context("cc")?;
+    if !built.success() {
+        bail!("the host program is not built; it needs the headers and loader of OpenCL");
+    }
+    Ok(())
+}
+
+/// The kernels that are asked for, and all their launches.
+fn launches(options: &Options, folder: &Path) -> Result<(BTreeMap<String, Kernel>, Vec<Launched>)> {
+    let list = Command::new(folder.join("opencl")).arg("--list").output()?;
+    let mut kernels = BTreeMap::new();
+    let mut launches = Vec::new();
+    for line in String::from_utf8(list.stdout)?.lines() {
+        let [kernel, file, class, size, fixed] = line.split(' ').collect::<Vec<_>>()[..] else {
+            bail!("what is `{line}`?");
+        };
+        let meant =
+            options.only.is_empty() || options.only.iter().any(|o| kernel.contains(o.as_str()));
+        if !meant || !options.size.iter().any(|s| s == size) {
+            continue;
+        }
+        kernels
+            .insert(kernel.to_owned(), Kernel { file: file.to_owned(), class: class.to_owned() });
+        for local in options.local.iter().filter(|l| *l == "given" || fixed == "0") {
+            for offset in &options.offset {
+                let launched = Launched {
+                    kernel: kernel.to_owned(),
+                    size: size.to_owned(),
+                    local: local.clone(),
+                    offset: *offset,
+                };
+                if launched.plain() || size == "medium" || class == "launches" {
+                    launches.push(launched);
+                }
+            }
+        }
+    }
+    Ok((kernels, launches))
 }
 
 /// The library that a path is, or that the `.icd` file there names.
@@ -189,10 +283,10 @@ fn process(
     options: &Options,
     root: &Path,
     folder: &Path,
-    host: &Path,
     driver: &str,
-    (kernel, local, offset): &Launched,
+    launched: &Launched,
 ) -> Result<Measurement> {
+    let host = folder.join(if driver == CUDA { "cuda" } else { "opencl" });
     let mut command = if options.threads > 0 {
         // Ours asks for the processors that it may use; others are told by their variables too.
         let mut command = Command::new("taskset");
@@ -201,9 +295,18 @@ fn process(
     } else {
         Command::new(host)
     };
-    command.arg(root.join("kernels")).args([kernel, local]);
-    command.args([offset.to_string(), options.seconds.to_string()]);
-    command.env("OCL_ICD_VENDORS", folder.join(driver));
+    let Launched { kernel, size, local, offset } = launched;
+    let vendors = folder.join(driver);
+    if driver == CUDA {
+        command.arg(&vendors).args([kernel, size]).env("LD_LIBRARY_PATH", &vendors);
+    } else {
+        command.arg(root.join("kernels")).args([kernel, size, local]).arg(offset.to_string());
+        command.env("OCL_ICD_VENDORS", &vendors);
+        if driver == INTERPRETER {
+            command.env("PTXRUN_BACKEND", "interp");
+        }
+    }
+    command.arg(options.seconds.to_string());
     // Each build is one of a source that was never seen.
     command.env("PTXRUN_CACHE_DIR", "").env("POCL_KERNEL_CACHE", "0");
     if options.threads > 0 {
@@ -239,7 +342,7 @@ fn mean(logs: &[f64]) -> f64 {
 /// The table, its means, and the file.
 fn report(
     options: &Options,
-    classes: &BTreeMap<String, String>,
+    kernels: &BTreeMap<String, Kernel>,
     rows: &BTreeMap<(Launched, String), Vec<Measurement>>,
 ) -> Result<()> {
     let mut launches: Vec<&Launched> = rows.keys().map(|(l, _)| l).collect();
@@ -255,22 +358,23 @@ fn report(
     let mut logs: BTreeMap<(String, String), Vec<f64>> = BTreeMap::new();
     let mut out = Vec::new();
     for launched in launches {
-        let (kernel, local, offset) = launched;
+        let Launched { kernel, size, local, offset } = launched;
         let at = |driver: &str| rows.get(&(launched.clone(), driver.to_owned()));
-        let Some(own) = at("ptxrun") else { continue };
+        let Some(own) = at(OURS) else { continue };
         let (sum, ours) = (own[0].sum, cost(own));
+        let class = kernels.get(kernel).map_or("", |k| k.class.as_str());
         let name = format!(
-            "{kernel}{}{}",
+            "{kernel}, {size}{}{}",
             if local == "none" { ", any block" } else { "" },
             if *offset > 0 { format!(", +{offset}") } else { String::new() }
         );
-        print!("{name:<34} {:>10.1} ({:>8.1}) ±{:.2}", ours.cpu, ours.wall, ours.noise);
+        print!("{name:<42} {:>10.1} ({:>8.1}) ±{:.2}", ours.cpu, ours.wall, ours.noise);
         print!(" {:>8.0} {:>8.0}", ours.build, ours.first);
         let mut one = serde_json::json!({
-            "kernel": kernel, "class": classes.get(kernel), "local": local, "offset": offset,
-            "kept_apart": KEPT_APART.contains(&kernel.as_str()), "ptxrun": &ours,
+            "kernel": kernel, "class": class, "size": size, "local": local, "offset": offset,
+            "kept_apart": KEPT_APART.contains(&kernel.as_str()), OURS: &ours,
         });
-        for (driver, _) in &options.peer {
+        for driver in others(options) {
             let Some(theirs) = at(driver) else {
                 print!("{:>34}", "-");
                 continue;
@@ -284,17 +388,17 @@ fn report(
             print!("{}", if differs { " OTHER RESULTS" } else { "" });
             let apart = KEPT_APART.contains(&kernel.as_str());
             // With `-cl-fast-relaxed-math`, which nobody has by default.
-            let class = classes.get(kernel).map_or("", String::as_str);
             let relaxed = class == "relaxed";
             let groups = [
                 "all".to_owned(),
                 if apart { "kept apart" } else { "not kept apart" }.into(),
                 format!("class {class}"),
+                format!("size {size}"),
                 if *offset > 0 { "with an offset" } else { "without an offset" }.into(),
                 if local == "none" { "any block" } else { "block given" }.into(),
             ];
             for group in groups.into_iter().filter(|g| !relaxed || g.starts_with("class")) {
-                logs.entry((driver.clone(), group)).or_default().push(ratio.ln());
+                logs.entry((driver.to_owned(), group)).or_default().push(ratio.ln());
             }
             one[driver] =
                 serde_json::json!({"cost": theirs, "ratio": ratio, "other_results": differs});

@@ -9,7 +9,7 @@ use ptx_runtime::{
     opencl::Options,
 };
 
-use super::{Arg, Case, Measurement, time};
+use super::cases::{Arg, Case};
 use crate::opencl::compilers::with_ours;
 
 /// A case on a device.
@@ -20,11 +20,6 @@ pub struct Ready {
 }
 
 impl Ready {
-    pub fn new(case: &Case, ptx: &str) -> Result<Ready> {
-        Ready::under(case, ptx, Checks::default())
-    }
-
-    /// With checks.
     pub fn under(case: &Case, ptx: &str, checks: Checks) -> Result<Ready> {
         let context = Context::new(&DeviceOptions { checks, ..DeviceOptions::default() })?;
         let module = match Verified::new(ptx, case.name) {
@@ -34,7 +29,7 @@ impl Ready {
         let mut pointers = Vec::new();
         for arg in &case.args {
             pointers.push(match arg {
-                Arg::Buffer(_, bytes) => Some(context.alloc(bytes.len() as u64)?),
+                Arg::Buffer(bytes) => Some(context.alloc(bytes.len() as u64)?),
                 Arg::Word(_) => None,
             });
         }
@@ -46,105 +41,34 @@ impl Ready {
     /// Writes the buffers' first contents.
     pub fn fill(&self, case: &Case) -> Result<()> {
         for (arg, pointer) in case.args.iter().zip(&self.pointers) {
-            if let (Arg::Buffer(_, bytes), Some(pointer)) = (arg, pointer) {
+            if let (Arg::Buffer(bytes), Some(pointer)) = (arg, pointer) {
                 self.context.copy_to_device(*pointer, bytes)?;
             }
         }
         Ok(())
     }
 
-    pub fn launch(
-        &self,
-        case: &Case,
-        backend: Backend,
-        fast_nan: bool,
-        threads: u32,
-    ) -> Result<Engine> {
+    pub fn launch(&self, case: &Case, backend: Backend, threads: u32) -> Result<Engine> {
         let args = case
             .args
             .iter()
             .zip(&self.pointers)
             .map(|(arg, pointer)| match (arg, pointer) {
                 (Arg::Buffer(..), Some(pointer)) => KernelArg::Pointer(*pointer),
-                (Arg::Buffer(_, bytes), None) => KernelArg::Bytes(bytes.clone()),
+                (Arg::Buffer(bytes), None) => KernelArg::Bytes(bytes.clone()),
                 (Arg::Word(word), _) => KernelArg::Bytes(word.to_vec()),
             })
             .collect();
         let (grid, block) = (case.grid, case.block);
         let threads = Some(threads);
-        let config = LaunchConfig {
-            grid,
-            block,
-            args,
-            backend,
-            fast_nan,
-            threads,
-            ..LaunchConfig::default()
-        };
+        let config =
+            LaunchConfig { grid, block, args, backend, threads, ..LaunchConfig::default() };
         Ok(self.context.launch(&self.module, case.entry, config)?.engine)
-    }
-
-    /// The buffers' contents.
-    pub fn results(&self, case: &Case) -> Result<Vec<Vec<u8>>> {
-        let mut all = Vec::new();
-        for (arg, pointer) in case.args.iter().zip(&self.pointers) {
-            if let (Arg::Buffer(_, bytes), Some(pointer)) = (arg, pointer) {
-                let mut now = vec![0; bytes.len()];
-                self.context.copy_from_device(*pointer, &mut now)?;
-                all.push(now);
-            }
-        }
-        Ok(all)
     }
 }
 
+/// PTX of a case.
 pub fn ptx(case: &Case) -> Result<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples").join(case.file);
     with_ours(&path, &Options::default())
-}
-
-/// Measures one kernel.
-pub fn run(case: &Case, engine: &str, threads: u32, launches: usize) -> Result<Measurement> {
-    let jit = engine != "interp";
-    let backend = if jit { Backend::Jit } else { Backend::Interp };
-    let fast_nan = engine == "jit-fast-nan";
-    let (ptx, build) = time(|| ptx(case));
-    let ptx = ptx?;
-    let ((ready, engine), first) = {
-        let (result, first) = time(|| -> Result<_> {
-            let ready = Ready::new(case, &ptx)?;
-            let engine = ready.launch(case, backend, fast_nan, threads)?;
-            Ok((ready, engine))
-        });
-        (result?, first)
-    };
-    if jit {
-        // The first launch has the interpreter's results, or nothing is worth measuring.
-        let other = Ready::new(case, &ptx)?;
-        other.launch(case, Backend::Interp, false, threads)?;
-        if other.results(case)? != ready.results(case)? {
-            bail!("compiled code and interpreter differ");
-        }
-    }
-    let mut warm = Vec::new();
-    for _ in 0..if jit { launches } else { launches.div_ceil(6) } {
-        if case.reset {
-            ready.fill(case)?;
-        }
-        let (done, took) = time(|| ready.launch(case, backend, fast_nan, threads));
-        done?;
-        warm.push(took);
-    }
-    let compile = match engine {
-        Engine::Compiled(c) => c.compiled_in.map(|t| t.as_secs_f64() * 1e6),
-        _ => None,
-    };
-    Ok(Measurement {
-        kernel: case.name.into(),
-        build,
-        first,
-        warm,
-        engine: engine.to_string(),
-        compile,
-    })
 }

@@ -4,6 +4,7 @@ pub(crate) mod compilers;
 mod counts;
 mod ptxas;
 mod random;
+mod runtimes;
 mod samples;
 mod time;
 
@@ -13,7 +14,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::bench::opencl::builds;
+use runtimes::builds;
 
 /// `cargo xtask opencl`.
 #[derive(Subcommand)]

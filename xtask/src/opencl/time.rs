@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result, bail};
 use ptx_runtime::opencl::{self, Options};
 
 use super::compilers;
+use super::runtimes::builds;
 use super::samples::samples;
-use crate::bench::opencl::builds;
 
 const SM: u32 = 75;
 
