@@ -146,6 +146,14 @@ pub(super) struct Indexed {
     signed: bool,
 }
 
+/// The 32 bits of each lane that an address is computed from, or is.
+pub(super) fn index_of(f: &Func, divergence: &Divergence, v: Val) -> Option<Val> {
+    if f.insts[v as usize].kind == Kind::W {
+        return Some(v);
+    }
+    indexed(f, divergence, v).map(|i| i.index)
+}
+
 /// Finds the 32 bits of each lane that an address is computed from.
 pub(super) fn indexed(f: &Func, divergence: &Divergence, v: Val) -> Option<Indexed> {
     let uniform = |v: Val| divergence.of[v as usize].uniform();

@@ -124,14 +124,14 @@ fn places(g: &mut Gen<'_, '_>, m: &Mem, found: &Found, step: i32, loads: bool) -
 
 /// Most vectors of words that lie side by side, of which the elements of one vector are picked: half as many loads as
 /// elements.
-const MOST_ROWS: u32 = 8;
+pub(super) const MOST_ROWS: u32 = 8;
 
 /// Words that few vectors hold, and which of them the lanes' elements are.
-struct Near {
+pub(super) struct Near {
     /// Bytes to the first.
-    at: i32,
-    count: u32,
-    words: Vec<u32>,
+    pub(super) at: i32,
+    pub(super) count: u32,
+    pub(super) words: Vec<u32>,
 }
 
 /// Elements at the offsets, of each vector, if they are near one another.
@@ -156,7 +156,7 @@ fn near(form: Form, m: &Mem, o: &[i64], step: i32) -> Option<Vec<Near>> {
 }
 
 /// The elements of one vector.
-fn pick(g: &mut Gen<'_, '_>, host: Value, near: &Near) -> Value {
+pub(super) fn pick(g: &mut Gen<'_, '_>, host: Value, near: &Near) -> Value {
     let (ty, lanes) = (g.form.w(), u32::from(g.form.lanes));
     let row = |g: &mut Gen<'_, '_>, n: u32| {
         let at = near.at + g.form.bytes() * n as i32;

@@ -9,6 +9,7 @@ use ptx_isa::effect::Mem;
 
 use super::address::{Address, addresses};
 use super::checked::checked;
+use super::choices::{may_be_rows, rows_or_gather};
 use super::found::{Found, apart, differs, lane, lanes, or_scratch, unit};
 use super::gather::{
     gather, gathers, load_narrow, pairs, pairs_of, scatter, scatters, store_row, words_of,
@@ -16,6 +17,7 @@ use super::gather::{
 use super::results::{finish, jump_with, regroup};
 use super::rows::{columns_of, load_rows, rows_of, stays, store_rows};
 use super::slow::{executing, skip_if_none, slow};
+use super::spaced::{load_spaced, spaced};
 use crate::clif::{cast, plain, widen16};
 use crate::generator::{Gen, Rep};
 use crate::ir::Val;
@@ -63,6 +65,13 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
         {
             out.push(Rep::Slices(load_unit(g, &m, g.kind(dst[0]), *host, o)));
         }
+        Found::Linear(host, o)
+            if spaced(g, &m, o)
+                && dst.len() == m.count as usize
+                && dst.iter().all(|d| g.kind(*d) == Kind::W && g.offsets(*d).is_none()) =>
+        {
+            out.extend(load_spaced(g, &m, *host, o).into_iter().map(Rep::Slices));
+        }
         Found::Linear(host, o) if rows(g, &m, o) && dst.len() == m.count as usize => {
             let mut columns = vec![Vec::new(); dst.len()];
             let turned = !stays(g, e);
@@ -84,6 +93,13 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
                 let x = gather(g, &whole, Kind::D, &found, mask.as_deref(), 8 * n);
                 out.extend([false, true].map(|upper| Rep::Slices(words_of(g, &x, upper))));
             }
+        }
+        Found::Index(host, index, shift)
+            if mask.is_none()
+                && dst.iter().all(|d| g.kind(*d) == Kind::W && g.offsets(*d).is_none())
+                && may_be_rows(g, base, &m, &found) =>
+        {
+            out.push(Rep::Slices(rows_or_gather(g, &m, *host, index, *shift)));
         }
         _ if gathers(g, &m, &found) => {
             for (i, d) in dst.iter().enumerate() {
