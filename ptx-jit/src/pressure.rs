@@ -33,7 +33,7 @@ pub(crate) fn two_slices_from_memory(f: &Func, divergence: &Divergence) -> bool 
     /// Vectors that the loops may compute at once, of one slice.
     const MADE: u32 = 12;
     /// Instructions for each vector that is loaded again in each turn.
-    const WORK: u32 = 8;
+    const WORK: u32 = 4;
     let loops = loops(f);
     let all = most_live(f, divergence, |_| true);
     let fits = |around: &Loop| {

@@ -76,15 +76,55 @@ impl Selector<'_> {
         }
     }
 
+    /// Whether an operation between is in no register yet, so that another one may do its work.
+    fn between(&self, v: Value) -> bool {
+        self.local(v)
+            && self.regs[v.as_u32() as usize].is_none()
+            && self.ty(v).bytes() == self.target.bytes
+    }
+
+    /// Whether these values can be the operands of one instruction, of which only one can lie in memory.
+    fn operands(&self, leaves: &[Value]) -> bool {
+        let constants = leaves.iter().filter(|v| self.in_memory(**v)).count();
+        leaves.len() <= COLUMNS.len() && constants <= 1
+    }
+
+    /// The function that `r` is of what is no bitwise operation, if these are three values at most. Others may read what
+    /// is between, too: if they take it apart as well, as rounds that share a term of their majorities do, nobody makes
+    /// it.
+    fn whole_function(&self, r: Value) -> Option<Bitwise> {
+        /// Most operations that one instruction stands for.
+        const MOST: usize = 12;
+        let mut all = Bitwise { leaves: Vec::new(), inner: Vec::new() };
+        let mut open = vec![r];
+        while let Some(v) = open.pop() {
+            if all.leaves.contains(&v) || all.inner.contains(&v) {
+                continue;
+            }
+            match self.bitwise(v).filter(|_| v == r || self.between(v)) {
+                Some((_, x, y)) if all.inner.len() < MOST => {
+                    all.inner.push(v);
+                    open.extend([x].into_iter().chain(y));
+                }
+                _ => all.leaves.push(v),
+            }
+            if all.leaves.len() > COLUMNS.len() {
+                return None;
+            }
+        }
+        // What others make all the same is no work that is saved.
+        let own = all.inner.iter().filter(|v| **v == r || self.used_once(**v)).count();
+        (own >= 2 && self.operands(&all.leaves)).then_some(all)
+    }
+
     /// The function that `r` is of values that others need as well, or that are no bitwise operations.
     fn function(&self, r: Value) -> Option<Bitwise> {
+        let whole = self.whole_function(r);
+        if whole.is_some() {
+            return whole;
+        }
         let mut all = Bitwise { leaves: vec![r], inner: Vec::new() };
-        let within = |v: Value| {
-            self.used_once(v)
-                && self.local(v)
-                && self.regs[v.as_u32() as usize].is_none()
-                && self.ty(v).bytes() == self.target.bytes
-        };
+        let within = |v: Value| self.used_once(v) && self.between(v);
         // Leaves with one of them taken apart.
         let apart = |leaves: &[Value], n: usize| {
             let v = leaves[n];
@@ -101,11 +141,7 @@ impl Selector<'_> {
             }
             Some((v, leaves))
         };
-        let fits = |leaves: &[Value]| {
-            // Only one operand can lie in memory.
-            let constants = leaves.iter().filter(|v| self.in_memory(**v)).count();
-            leaves.len() <= COLUMNS.len() && constants <= 1
-        };
+        let fits = |leaves: &[Value]| self.operands(leaves);
         let one = |leaves: &[Value]| {
             let mut ways = (0..leaves.len()).filter_map(|n| apart(leaves, n));
             ways.find(|(_, leaves)| fits(leaves))
