@@ -126,6 +126,7 @@ impl Gen<'_, '_> {
                 self.rep(arg);
             }
         }
+        self.save_early(id);
         match &block.term {
             Term::Exit => {
                 if masked {

@@ -23,6 +23,7 @@ use crate::ir::{BasicBlock, BlockId, Term};
 use crate::layout::Layout;
 use crate::middle::Middle;
 use crate::records::records;
+use crate::saved::Saved;
 use crate::thunk::{self, signature};
 use crate::tiles::tiles;
 use crate::unraced::unraced;
@@ -116,6 +117,7 @@ pub(crate) fn emit(
         here: 0,
         live_in: Vec::new(),
         spill_bytes: 0,
+        saved: Saved::default(),
         numbers: HashSet::new(),
         sites: Vec::new(),
         fma,

@@ -15,6 +15,7 @@ use crate::geometry::Geometry;
 use crate::ir::{BlockId, Func, Val};
 use crate::layout::SiteInfo;
 use crate::records::Records;
+use crate::saved::Saved;
 use crate::tiles::Tile;
 use crate::variance::Variance;
 
@@ -92,6 +93,8 @@ pub(crate) struct Gen<'a, 'b> {
     /// Values that live at the start of each block.
     pub(crate) live_in: Vec<BitSet>,
     pub(crate) spill_bytes: i32,
+    /// What barriers need not save.
+    pub(crate) saved: Saved,
     /// Scalars whose variable has a floating-point type.
     pub(crate) numbers: HashSet<Val>,
     pub(crate) sites: Vec<SiteInfo>,

@@ -20,7 +20,7 @@
 //! | `limits`, `pressure` | what is refused, how many lanes run together, how many registers they need |
 //! | `waiting` | loops that may wait for other threads |
 //! | `meet` | threads that run one by one, and what they do together |
-//! | `emit`, `control`, `branches`, `spill` | a block's groups; control flow and masks; barriers |
+//! | `emit`, `control`, `branches`, `spill`, `saved` | a block's groups; control flow and masks; barriers |
 //! | `values`, `pure`, `ops`, `ops_bits`, `ops_words`, `approx`, `access` | scalars and slices; pure micro-ops; memory |
 //! | `form` | slices of four lanes in 128-bit vectors, or of sixteen in 512-bit ones |
 //! | `x86` | code with 512-bit vectors, which Cranelift cannot make |
@@ -85,6 +85,7 @@ mod records;
 mod recursion;
 mod reductions;
 mod resident;
+mod saved;
 mod scratch;
 mod slices;
 mod special;

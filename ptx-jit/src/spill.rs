@@ -11,6 +11,7 @@ use crate::generator::{Gen, Home};
 use crate::ir::{BlockId, Op, Term, Val};
 use crate::live::Liveness;
 use crate::native::makes_number;
+use crate::saved::Saved;
 
 impl Gen<'_, '_> {
     pub(crate) fn resume_address(&mut self) -> Value {
@@ -95,6 +96,9 @@ impl Gen<'_, '_> {
             // The living lanes come last.
             self.spill_bytes += self.live_bytes();
         }
+        if barriers {
+            self.saved = Saved::new(f, |b| self.live_at(b));
+        }
     }
 
     /// Bytes from one saved value of a type to the next.
@@ -162,15 +166,30 @@ impl Gen<'_, '_> {
         list
     }
 
+    /// Saves values of a block that barriers will not save.
+    pub(crate) fn save_early(&mut self, block: BlockId) {
+        let values = self.saved.early(block).to_vec();
+        if !values.is_empty() {
+            let base = self.spill_address();
+            values.into_iter().for_each(|v| self.save_one(v, base));
+        }
+    }
+
+    fn save_one(&mut self, v: Val, base: Value) {
+        let Some(Home { vars, spill: Some(at) }) = self.homes.get(&v) else { return };
+        let (vars, at) = (vars.clone(), *at);
+        let step = self.spill_step(self.types(v)[0]);
+        for (n, var) in vars.iter().enumerate() {
+            let x = self.b.use_var(*var);
+            self.b.ins().store(plain(), x, base, at + n as i32 * step);
+        }
+    }
+
     pub(crate) fn save(&mut self, next: BlockId) {
         let base = self.spill_address();
         for v in self.live_at(next) {
-            let Some(Home { vars, spill: Some(at) }) = self.homes.get(&v) else { continue };
-            let (vars, at) = (vars.clone(), *at);
-            let step = self.spill_step(self.types(v)[0]);
-            for (n, var) in vars.iter().enumerate() {
-                let x = self.b.use_var(*var);
-                self.b.ins().store(plain(), x, base, at + n as i32 * step);
+            if !self.saved.is_there(self.here, v) {
+                self.save_one(v, base);
             }
         }
         if self.divergence.deaths {
