@@ -4,6 +4,7 @@ use ptx_isa::effect::{Atom, AtomOp, Fault, Mem, window};
 use ptx_isa::{Space, atomic};
 
 use crate::ctx::Ctx;
+use crate::device::Span;
 use crate::entry::Slow;
 use crate::worker::Worker;
 
@@ -72,7 +73,7 @@ impl Worker<'_> {
                 .then(|| self.params.as_ptr().cast::<u8>().cast_mut().wrapping_add(at as usize))
         };
         let global = || {
-            let s = self.launch.device.span(address)?;
+            let s = self.span(address)?;
             let at = address.wrapping_sub(s.start);
             (fits(at, s.size) && (s.writable || !write)).then(|| s.host.wrapping_add(at as usize))
         };
@@ -95,6 +96,14 @@ impl Worker<'_> {
             _ => None,
         };
         found.ok_or(bad)
+    }
+
+    /// The allocation that holds an address: most often the one that another lane was in.
+    pub(crate) fn span(&self, address: u64) -> Option<Span> {
+        let near = self.near.get().filter(|s| address.wrapping_sub(s.start) < s.size);
+        let found = near.or_else(|| self.launch.device.span(address));
+        self.near.set(found.or(self.near.get()));
+        found
     }
 
     fn checked(

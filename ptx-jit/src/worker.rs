@@ -1,12 +1,14 @@
 //! Runs compiled blocks: the memory that code works on, and the slow way of effects.
 
+use std::cell::Cell;
+
 use ptx_isa::Space;
 use ptx_isa::effect::{Atom, Effect, Fault, Mem, window};
 use ptx_isa::special::Sreg;
 use ptx_isa::tcgen05::TensorMemory;
 
 use crate::ctx::{Ctx, DONE, PATIENCE, Site, WATCH};
-use crate::device::{Launch, Stop};
+use crate::device::{Launch, Span, Stop};
 use crate::entry::Slow;
 use crate::kernel::Kernel;
 use crate::layout::{Layout, REACH, SiteInfo};
@@ -59,6 +61,8 @@ pub(crate) struct Worker<'a> {
     first: u64,
     started: bool,
     stop: Option<Stop>,
+    /// The allocation that was found last; it stays while blocks run ([`crate::Device`]).
+    pub(crate) near: Cell<Option<Span>>,
 }
 
 impl Drop for Worker<'_> {
@@ -117,6 +121,7 @@ impl<'a> Worker<'a> {
             tensor: None,
             first: 0,
             started: false,
+            near: Cell::new(None),
             stop: None,
         };
         let shared = worker.scratch.shared.as_mut_ptr().cast::<u8>();
@@ -439,7 +444,7 @@ impl<'a> Worker<'a> {
         let (start, size, host) = if space == Space::Generic && in_shared {
             (window::SHARED, self.launch.shared_bytes as u64, shared)
         } else {
-            match self.launch.device.span(address).filter(|s| s.writable || !write) {
+            match self.span(address).filter(|s| s.writable || !write) {
                 Some(s) => (s.start, s.size, s.host as u64),
                 None => return,
             }
