@@ -53,6 +53,8 @@ struct State {
     ready: VecDeque<u64>,
     workers: usize,
     idle: usize,
+    /// Workers that look again soon, without being woken.
+    lingering: usize,
     waiting: usize,
     /// Heads taken so far, for the watch over stalls.
     taken: u64,
@@ -81,6 +83,9 @@ static RUNNING: AtomicUsize = AtomicUsize::new(0);
 const MOST_WORKERS: usize = 128;
 /// How long ready work may wait for busy workers before there is one more: they may wait for it.
 const STALL: Duration = Duration::from_millis(5);
+/// How long a worker without work sleeps before it looks once more: what a program launches one after the other is not
+/// worth a wake-up each. Whoever waits for it executes it at once.
+const LINGER: Duration = Duration::from_micros(20);
 
 /// Host threads that a launch should use: its share of the host.
 pub fn threads() -> u32 {
@@ -239,7 +244,7 @@ fn execute(run: Run, stream: u64) -> MutexGuard<'static, State> {
 
 /// Finds workers for what is ready.
 fn wake(state: &mut State) {
-    if state.ready.is_empty() {
+    if state.ready.is_empty() || state.lingering > 0 {
         return;
     }
     if state.idle > 0 {
@@ -279,17 +284,28 @@ fn watch() {
 
 fn worker() {
     let mut state = lock();
+    let mut lingered = true;
     loop {
         let Some(stream) = state.ready.pop_front() else {
-            state.idle += 1;
-            state = SCHEDULER.work.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.idle -= 1;
+            if lingered {
+                state.idle += 1;
+                state = SCHEDULER.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.idle -= 1;
+            } else {
+                lingered = true;
+                state.lingering += 1;
+                drop(state);
+                std::thread::sleep(LINGER);
+                state = lock();
+                state.lingering -= 1;
+            }
             continue;
         };
         let Some(run) = state.take(stream) else { continue };
         wake(&mut state);
         drop(state);
         state = execute(run, stream);
+        lingered = false;
     }
 }
 
