@@ -430,6 +430,21 @@ mod tests {
     }
 
     #[test]
+    fn work_is_done_though_nobody_waits_for_it() {
+        // At any distance from the work before: while a worker executes, lingers, or sleeps.
+        let stream = open();
+        for pause in 0..200 {
+            std::thread::sleep(Duration::from_micros(pause));
+            let ticket = submit(stream, Vec::new(), Box::new(|| ()));
+            let start = std::time::Instant::now();
+            while !done(ticket) {
+                assert!(start.elapsed() < Duration::from_secs(60), "lost after {pause} us");
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    #[test]
     fn many_streams_may_wait_for_one_another() {
         // Each waits for the next one's message: all must run at once.
         let streams: Vec<u64> = (0..40).map(|_| open()).collect();
