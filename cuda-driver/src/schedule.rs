@@ -442,6 +442,7 @@ mod tests {
                 std::thread::yield_now();
             }
         }
+        close(stream);
     }
 
     #[test]

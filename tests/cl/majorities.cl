@@ -1,5 +1,5 @@
-// Rounds of majorities, parities and choices of three words, which share terms with the round before. What must come out
-// is the same in Python.
+// Rounds of majorities, parities and choices of three words, which share terms with the round before. What must come
+// out is the same in Python.
 // flags:
 // flags: -cl-opt-disable
 // run: k<<<1, 64>>>(s32[64])

@@ -1,5 +1,5 @@
-// Elements of one and two bytes, one in each word or two: the last ones end where the buffer does. What must come out is
-// the same in Python.
+// Elements of one and two bytes, one in each word or two: the last ones end where the buffer does. What must come out
+// is the same in Python.
 // flags:
 // flags: -cl-opt-disable
 // run: k<<<1, 256>>>(u32[256], s32[256])

@@ -1,7 +1,8 @@
 // Times one kernel through the CUDA driver API, by the library `libcuda.so.1` that the loader finds:
 // `cuda KERNELS CASE SIZE SECONDS`.
 //
-// KERNELS: folder of `.ptx` files, made of the `.cl` ones; CASE and SIZE: of a row of `cases.h`, but those with pictures.
+// KERNELS: folder of `.ptx` files, made of the `.cl` ones; CASE and SIZE: of a row of `cases.h`, but those with
+// pictures.
 // Prints what `opencl.c` prints. `build` is the time to load the module.
 #include <dlfcn.h>
 #include "data.h"
@@ -107,8 +108,8 @@ int main(int argc, char **argv)
     need(to_host(words, storage[c->result].pointer, count * 4), "cuMemcpyDtoH");
     double sum = weighted(c, words);
     free(words);
-    printf("{\"launches\":%d,\"build_us\":%.1f,\"first_us\":%.1f,\"sum\":%.17g,\"platform\":\"CUDA %d.%d\",", launches, build,
-           first, sum, version / 1000, version % 1000 / 10);
+    printf("{\"launches\":%d,\"build_us\":%.1f,\"first_us\":%.1f,\"sum\":%.17g,", launches, build, first, sum);
+    printf("\"platform\":\"CUDA %d.%d\",", version / 1000, version % 1000 / 10);
     measure(c, atof(argv[4]), set, launch, finish);
     return 0;
 }

@@ -51,7 +51,9 @@ struct Case {
 #define CASE(name, file, class, small, medium, large, dimensions, gx, gy, lx, ly, fixed, result, words, series, ...) \
     static struct Case case_##name(size_t n)                                                                         \
     {                                                                                                                \
-        return (struct Case){#name, #file, #class, dimensions, {gx, gy}, {lx, ly}, fixed, result, words, series, {__VA_ARGS__}}; \
+        struct Case c = {#name, #file, #class, dimensions, {gx, gy}, {lx, ly}, fixed, result, words, series,         \
+                         {__VA_ARGS__}};                                                                             \
+        return c;                                                                                                    \
     }
 #include "cases.h"
 #undef CASE

@@ -2,8 +2,8 @@
 // `opencl KERNELS CASE SIZE LOCAL OFFSET SECONDS`.
 //
 // KERNELS: folder of the `.cl` files; CASE and SIZE: of a row of `cases.h`; LOCAL: `given`, or `none` (the driver
-// chooses); OFFSET: work-items (or rows, where there are two dimensions) of the global offset; SECONDS: time to measure.
-// Prints one JSON object: times of the build, the first launch and each later one, and a sum of the results.
+// chooses); OFFSET: work-items (or rows, where there are two dimensions) of the global offset; SECONDS: time to
+// measure. Prints one JSON object: times of the build, the first launch and each later one, and a sum of the results.
 // The platform is the only one that the loader finds (`OCL_ICD_VENDORS`).
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -53,7 +53,8 @@ static cl_mem memory(const struct Arg *arg)
 static void enqueue(const struct Case *c)
 {
     const size_t *offset = offsets[0] + offsets[1] ? offsets : NULL;
-    need(clEnqueueNDRangeKernel(queue, kernel, c->dimensions, offset, c->global, chosen ? NULL : c->local, 0, NULL, NULL),
+    const size_t *local = chosen ? NULL : c->local;
+    need(clEnqueueNDRangeKernel(queue, kernel, c->dimensions, offset, c->global, local, 0, NULL, NULL),
          "clEnqueueNDRangeKernel");
 }
 

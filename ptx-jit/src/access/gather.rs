@@ -197,17 +197,17 @@ pub(super) fn load_row(g: &mut Gen<'_, '_>, host: Value, at: i32, there: u32) ->
         return g.b.ins().load(ty, plain(), host, at);
     }
     // Nothing behind them need be there.
-    let on = first_lanes(g, there);
+    let on = constant_mask(g, 0..there);
     let p = further(g, host, at);
     g.word(Word::LoadMasked, 4, &[on, p], ty)
 }
 
-/// The mask of the first lanes of a slice.
-fn first_lanes(g: &mut Gen<'_, '_>, count: u32) -> Value {
+/// The mask of some lanes of a slice.
+pub(super) fn constant_mask(g: &mut Gen<'_, '_>, lanes: std::ops::Range<u32>) -> Value {
     if g.form.bit_masks() {
-        return g.b.ins().iconst(words::MASK, (1i64 << count) - 1);
+        return g.b.ins().iconst(words::MASK, (1i64 << lanes.end) - (1i64 << lanes.start));
     }
-    let on = |n| if n < count { u32::MAX } else { 0 };
+    let on = |n| if lanes.contains(&n) { u32::MAX } else { 0 };
     let lanes: Vec<u32> = (0..u32::from(g.form.lanes)).map(on).collect();
     vconst32(&mut g.b, &lanes)
 }

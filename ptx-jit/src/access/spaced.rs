@@ -6,10 +6,9 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use ptx_isa::effect::Mem;
 
 use super::found::{differs, unit};
-use super::gather::{MOST_ROWS, Near, load_row, pick};
-use crate::clif::{plain, vconst32};
+use super::gather::{MOST_ROWS, Near, constant_mask, load_row, pick};
+use crate::clif::plain;
 use crate::generator::Gen;
-use crate::x86::words::MASK;
 
 /// Whether lanes that are `o` bytes behind the first one are such elements.
 pub(super) fn spaced(g: &Gen<'_, '_>, m: &Mem, o: &[i64]) -> bool {
@@ -61,12 +60,7 @@ fn words(g: &mut Gen<'_, '_>, m: &Mem, host: Value, c: &[i64], all: &[i64]) -> V
         _ => g.b.ins().uload16(I32, plain(), host, last as i32),
     };
     let end = g.b.ins().splat(g.form.w(), end);
-    let on = if g.form.bit_masks() {
-        g.b.ins().iconst(MASK, 1 << lanes)
-    } else {
-        let on: Vec<u32> = (0..=lanes).map(|l| if l == lanes { u32::MAX } else { 0 }).collect();
-        vconst32(&mut g.b, &on)
-    };
+    let on = constant_mask(g, lanes..lanes + 1);
     g.emitter(true).sel(on, end, x)
 }
 
