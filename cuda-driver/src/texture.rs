@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU8;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use ptx_runtime::DevicePtr;
-use ptx_runtime::isa::texture::{Address, Channel, Texels, Texture};
+use ptx_runtime::isa::texture::{self as isa, Address, Channel, Texels, Texture};
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -167,6 +167,7 @@ impl Array {
             seamless: false,
             border: [0; 4],
             texels: Texels::Array(Arc::clone(&self.texels)),
+            mipmap: None,
         }
     }
 }
@@ -182,6 +183,21 @@ pub struct Sampling {
     pub flags: u32,
     /// The border's colour: floats, or integers where integers are read.
     pub border: [u32; 4],
+    /// How one of several levels is chosen.
+    pub detail: Detail,
+}
+
+/// How one of several levels is chosen.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Detail {
+    /// Two levels are blended.
+    pub linear: bool,
+    /// Added to levels of detail.
+    pub bias: f32,
+    /// Least and greatest level of detail.
+    pub limits: [f32; 2],
+    /// `maxAnisotropy`.
+    pub anisotropy: u32,
 }
 
 /// `CU_TRSF_READ_AS_INTEGER`.
@@ -201,6 +217,8 @@ pub enum Source {
     Nothing,
     /// An array.
     Array(usize, Arc<Array>),
+    /// Arrays of several levels, two at least.
+    Levels(Vec<Arc<Array>>),
     /// Device memory: address, format, channels, width, height (0: one dimension), pitch.
     Memory(u64, u32, u32, u64, u64, u64),
 }
@@ -210,6 +228,13 @@ pub fn texture(context: &Context, source: &Source, sampling: &Sampling) -> Resul
     let mut texture = match source {
         Source::Nothing => return Err(Error::InvalidValue),
         Source::Array(_, array) => array.texture(),
+        Source::Levels(levels) => {
+            // What a coordinate in texels means in smaller levels is not known.
+            if sampling.flags & NORMALIZED == 0 {
+                return Err(Error::NotSupported);
+            }
+            return mipmapped(context, levels, sampling);
+        }
         Source::Memory(address, format, channels, width, height, pitch) => {
             let channel = channel(*format)?;
             let texel = channel.bytes() as u64 * u64::from(*channels);
@@ -233,6 +258,7 @@ pub fn texture(context: &Context, source: &Source, sampling: &Sampling) -> Resul
                 seamless: false,
                 border: [0; 4],
                 texels: Texels::Memory { address: *address, pitch: *pitch },
+                mipmap: None,
             }
         }
     };
@@ -253,6 +279,18 @@ pub fn texture(context: &Context, source: &Source, sampling: &Sampling) -> Resul
     texture.border = sampling.border;
     texture.read_normalized = sampling.flags & READ_AS_INTEGER == 0 && !texture.channel.is_float();
     Ok(texture)
+}
+
+/// The texture of several levels: the first one, which has the others.
+fn mipmapped(context: &Context, levels: &[Arc<Array>], sampling: &Sampling) -> Result<Texture> {
+    let single =
+        |level: &Arc<Array>| texture(context, &Source::Array(0, Arc::clone(level)), sampling);
+    let [first, rest @ ..] = levels else { return Err(Error::InvalidValue) };
+    let mut made = single(first)?;
+    let Detail { linear, bias, limits: [least, most], anisotropy } = sampling.detail;
+    let levels = rest.iter().map(single).collect::<Result<_>>()?;
+    made.mipmap = Some(Box::new(isa::Mipmap { levels, linear, bias, least, most, anisotropy }));
+    Ok(made)
 }
 
 /// A texture or surface reference.

@@ -9,7 +9,8 @@ use crate::context;
 use crate::error::{Error, Result};
 use crate::handles;
 use crate::texture::{
-    self, ARRAYS, MIPMAPS, NORMALIZED, READ_AS_INTEGER, REFERENCES, Reference, Sampling, Source,
+    self, ARRAYS, Detail, MIPMAPS, NORMALIZED, READ_AS_INTEGER, REFERENCES, Reference, Sampling,
+    Source,
 };
 use c_border::plain_struct;
 use c_border::{In, Out};
@@ -25,6 +26,9 @@ plain_struct! {
     /// `CUDA_RESOURCE_VIEW_DESC`.
     View { format: u32, pad: u32, size: [usize; 3], levels: [u32; 2], layers: [u32; 2], reserved: [u32; 16] }
 }
+
+/// `CU_RESOURCE_TYPE_MIPMAPPED_ARRAY`.
+const MIPMAP: u32 = 1;
 
 /// Descriptors of objects, for queries.
 type Kept = HashMap<(u64, u64), (Resource, Option<TextureDesc>)>;
@@ -45,14 +49,15 @@ fn source(r: &Resource) -> Result<Source> {
             let handle = pointer as usize;
             Ok(Source::Array(handle, ARRAYS.get(handle).ok_or(Error::InvalidValue)?))
         }
-        1 => {
+        MIPMAP => {
             let mipmap = MIPMAPS.get(pointer as usize).ok_or(Error::InvalidValue)?;
-            // Level-of-detail selection between several levels is not emulated.
-            if mipmap.levels.len() > 1 {
-                return Err(Error::NotSupported);
+            let array = |handle: usize| ARRAYS.get(handle).ok_or(Error::InvalidValue);
+            match mipmap.levels[..] {
+                [handle] => Ok(Source::Array(handle, array(handle)?)),
+                ref all => {
+                    Ok(Source::Levels(all.iter().map(|h| array(*h)).collect::<Result<_>>()?))
+                }
             }
-            let handle = mipmap.levels[0];
-            Ok(Source::Array(handle, ARRAYS.get(handle).ok_or(Error::InvalidValue)?))
         }
         2 => {
             let bytes = texel()?;
@@ -85,11 +90,21 @@ functions! {
         if !view.is_null() && view.get()?.format != 0 {
             return Err(Error::NotSupported);
         }
+        // As an H200 (driver 580.159.04), which takes any limits and any anisotropy.
+        if resource.kind == MIPMAP && desc.mipmap_filter > 1 {
+            return Err(Error::InvalidValue);
+        }
         let sampling = Sampling {
             address: desc.address,
             linear: desc.filter == 1,
             flags: desc.flags,
             border: desc.border.map(f32::to_bits),
+            detail: Detail {
+                linear: desc.mipmap_filter == 1,
+                bias: desc.bias,
+                limits: [desc.least, desc.most],
+                anisotropy: desc.anisotropy,
+            },
         };
         if desc.filter > 1 {
             return Err(Error::InvalidValue);

@@ -1,13 +1,13 @@
 //! `tex` (PTX ISA 9.7.10.3) over [`crate::texture`].
 //!
-//! Textures have one mip level here, so that explicit levels and gradients select it.
+//! Levels and gradients choose among the levels of a mipmapped texture.
 
 use crate::class::Class;
 use crate::effect::{Accessor, ArrayTouch, Fault, Flow, Machine, WarpOp};
 use crate::matched::Match;
 use crate::meaning::{Cx, V};
 use crate::row::{Exactness, Floor, ROW, Row, Sem, floor};
-use crate::texture::{Boundary, HANDLE, TexelSource, Texture, cube_face};
+use crate::texture::{Boundary, Detail, HANDLE, TexelSource, Texture, cube_face};
 use crate::types::{Kind, Space, ptx};
 use crate::uop::Op;
 use half::f16;
@@ -253,6 +253,12 @@ pub(super) const FORMATTED: u32 = 128;
 /// The last source is the number of a sample.
 const SAMPLES: u32 = 1 << 16;
 
+/// The last source is a level of detail.
+const LEVEL: u32 = 1 << 17;
+
+/// The last sources are two gradients.
+const GRADIENTS: u32 = 1 << 18;
+
 /// Whether the geometry is that of cube maps.
 pub(super) fn faces(x: &Cx) -> u32 {
     let cube = x.m.get("geom").is_some_and(|g| g.ends_with("cube"));
@@ -272,6 +278,20 @@ fn tex_results(x: &mut Cx) -> Vec<V> {
         flags |= OFFSET;
         let offset = x.rd_vec("e");
         src.extend(offset.into_iter().take(dimensions as usize));
+    }
+    if x.has(".base") {
+        // ptxas 13.5 names level 0.
+        flags |= LEVEL;
+        src.push(V::w(0));
+    } else if x.has(".level") {
+        flags |= LEVEL;
+        src.push(x.rd_vec("lod")[0]);
+    } else if x.has(".grad") {
+        flags |= GRADIENTS;
+        for side in ["x", "y"] {
+            let side = x.rd_vec(side);
+            src.extend(side.into_iter().take(dimensions as usize));
+        }
     }
     x.warp("tex", sample, [flags, 0, 0, 0], &src, &[Kind::W; 4])
 }
@@ -356,6 +376,8 @@ pub(super) struct Coordinates {
     pub(super) layers: [u32; 32],
     offsets: [[u32; 32]; 3],
     samples: [u32; 32],
+    level: [u32; 32],
+    gradients: [[[u32; 32]; 3]; 2],
 }
 
 impl Coordinates {
@@ -374,7 +396,24 @@ impl Coordinates {
             offsets[..dimensions].iter_mut().for_each(|o| *o = source());
         }
         let samples = if flags & SAMPLES != 0 { source() } else { [0; 32] };
-        Coordinates { words, layers, offsets, samples }
+        let level = if flags & LEVEL != 0 { source() } else { [0; 32] };
+        let mut gradients = [[[0; 32]; 3]; 2];
+        if flags & GRADIENTS != 0 {
+            for side in &mut gradients {
+                side[..dimensions].iter_mut().for_each(|g| *g = source());
+            }
+        }
+        Coordinates { words, layers, offsets, samples, level, gradients }
+    }
+    /// The level of detail that the instruction asks for.
+    fn detail(&self, lane: usize, flags: u32) -> Detail {
+        if flags & LEVEL != 0 {
+            Detail::Level(f32::from_bits(self.level[lane]))
+        } else if flags & GRADIENTS != 0 {
+            Detail::Gradients(self.gradients.map(|side| side.map(|g| f32::from_bits(g[lane]))))
+        } else {
+            Detail::Plain
+        }
     }
     pub(super) fn integers(&self, lane: usize) -> [i32; 3] {
         std::array::from_fn(|d| {
@@ -407,18 +446,27 @@ fn sample(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let flags = op.k[0];
     fetch_lanes(m, flags, &|texture, at, lane, read| {
         let layer = at.layers[lane];
+        if flags & GRADIENTS != 0
+            && let Some(why) = texture.refuses_gradients(flags & FACES != 0)
+        {
+            return Err(Fault::operand(lane, why));
+        }
+        let detail = at.detail(lane, flags);
         if flags & FACES != 0 {
-            let (at, layer) = at.on_face(lane, texture)?;
-            return texture.sample(at, layer, read);
+            let (place, layer) = at.on_face(lane, texture)?;
+            return texture.sample_detail(detail, &|_| place, layer, read);
         }
         // Nothing makes textures of several samples: there is the first one, and the others are 0, as on an H100.
         if at.samples[lane] != 0 {
             return Ok([0; 4]);
         }
         if flags & INTEGER != 0 {
-            texture.fetch(at.integers(lane), layer, read)
+            // The level itself, whatever the texture's limits. What is not there is 0, as on an H200.
+            let level = if flags & LEVEL != 0 { at.level[lane] } else { 0 };
+            let Some(level) = texture.level(level) else { return Ok([0; 4]) };
+            level.fetch(at.integers(lane), layer, read)
         } else {
-            texture.sample(at.floats(lane, texture), layer, read)
+            texture.sample_detail(detail, &|level| at.floats(lane, level), layer, read)
         }
     })
 }

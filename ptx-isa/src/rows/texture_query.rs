@@ -97,25 +97,26 @@ fn query(x: &mut Cx) {
     let wanted = x.get("query");
     let mut names = queries.iter().flat_map(|q| q.split_ascii_whitespace());
     let index = names.position(|q| q == wanted).unwrap_or(0);
-    let k = [index as u32, u32::from(surface), 0, 0];
-    let v = x.warp("txq", answer, k, &[handle], &[Kind::W])[0];
-    if !x.has(".level") {
-        return x.wr("d", v);
+    let level = x.has(".level");
+    let k = [index as u32, u32::from(surface), u32::from(level), 0];
+    let mut src = vec![handle];
+    if level {
+        src.push(x.rd("lod"));
     }
-    // Textures have one level here; one that is not there has no size.
-    let lod = x.rd("lod");
-    let first = x.op2(Op::EqW, lod, V::w(0));
-    let d = x.op3(Op::SelW, v, V::w(0), first);
-    x.wr("d", d);
+    let v = x.warp("txq", answer, k, &src, &[Kind::W])[0];
+    x.wr("d", v);
 }
 
 /// Numbers of the queries: those of textures, then those of samplers; `suq` has its own.
 fn answer(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
     let handles = handles(m);
+    let levels = if op.k[2] != 0 { m.src_w(1) } else { [0; 32] };
     let mut out = [0; 32];
     for lane in lanes(m.mask()) {
-        let t =
+        let texture =
             m.texture(handles[lane]).ok_or_else(|| no_object(lane, "texture", handles[lane]))?;
+        // A level that is not there has no size.
+        let Some(t) = texture.level(levels[lane]) else { continue };
         let mode = |d: usize| match t.address[d] {
             Address::Wrap => 0,
             Address::Mirror => 1,
@@ -126,12 +127,13 @@ fn answer(m: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fault> {
             (_, 0) => t.size[0],
             (_, 1) => t.size[1],
             (_, 2) => t.size[2],
-            (_, 3) => data_type(&t),
+            (_, 3) => data_type(t),
             // The values of OpenCL's CL_R, CL_RG, CL_RGBA.
             (_, 4) => [0x10b0, 0x10b2, 0x10b5][t.channels.trailing_zeros().min(2) as usize],
             (0, 5) => u32::from(t.normalized),
             (0, 6) | (1, 5) => t.layers,
-            (0, 7) | (0, 8) => 1,
+            (0, 7) => texture.levels(),
+            (0, 8) => 1,
             (0, 9) => u32::from(!t.normalized),
             (0, 10) => u32::from(t.linear),
             (0, d @ 11..=13) => mode(d as usize - 11),
