@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use memmap2::MmapRaw;
 
+use crate::interprocess::memory::Exported;
+
 /// Kinds of memory.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -19,6 +21,8 @@ pub enum Kind {
     Managed,
     /// `cuMemMap`: neighbours that may be accessed.
     Mapped,
+    /// `cuIpcOpenMemHandle`: another process's.
+    Imported,
 }
 
 /// An allocation.
@@ -36,6 +40,8 @@ pub struct Allocation {
     pub id: u64,
     /// Keeps host memory.
     pub map: Option<Arc<MmapRaw>>,
+    /// Its pages, where other processes may show them.
+    pub exported: Option<Arc<Exported>>,
 }
 
 impl Allocation {
@@ -44,6 +50,6 @@ impl Allocation {
         use std::sync::atomic::{AtomicU64, Ordering};
         static IDS: AtomicU64 = AtomicU64::new(1);
         let id = IDS.fetch_add(1, Ordering::Relaxed);
-        Allocation { size, kind, host: None, flags, id, map: None }
+        Allocation { size, kind, host: None, flags, id, map: None, exported: None }
     }
 }

@@ -45,7 +45,7 @@ codes! {
     200 InvalidImage "CUDA_ERROR_INVALID_IMAGE" "device kernel image is invalid";
     201 InvalidContext "CUDA_ERROR_INVALID_CONTEXT" "invalid device context";
     202 "CUDA_ERROR_CONTEXT_ALREADY_CURRENT" "context already current";
-    205 "CUDA_ERROR_MAP_FAILED" "mapping of buffer object failed";
+    205 MapFailed "CUDA_ERROR_MAP_FAILED" "mapping of buffer object failed";
     206 "CUDA_ERROR_UNMAP_FAILED" "unmapping of buffer object failed";
     207 "CUDA_ERROR_ARRAY_IS_MAPPED" "array is mapped";
     208 "CUDA_ERROR_ALREADY_MAPPED" "resource already mapped";

@@ -7,6 +7,8 @@ use std::time::Instant;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::handles::Handles;
+use crate::interprocess::Name;
+use crate::interprocess::events::{Record, Shared};
 use crate::schedule::{self, Ticket};
 
 /// All events.
@@ -18,6 +20,8 @@ pub struct Event {
     pub context: Weak<Context>,
     /// Flags it was made with.
     pub flags: u32,
+    /// Where other processes see it.
+    shared: Option<Arc<Shared>>,
     recorded: Mutex<Option<Recorded>>,
     /// Where it was last recorded in a capture.
     captured: Mutex<Option<Captured>>,
@@ -34,25 +38,55 @@ pub struct Captured {
     pub invalid: Weak<AtomicBool>,
 }
 
+/// The latest record of an event.
+pub enum Latest {
+    /// Of this process, or none.
+    Here(Ticket),
+    /// Of another one.
+    Elsewhere(Record),
+}
+
 /// A record of an event.
 #[derive(Clone)]
 struct Recorded {
     ticket: Ticket,
     time: Arc<OnceLock<Instant>>,
+    /// The record as other processes see it.
+    shown: Option<Record>,
 }
 
+/// `CU_EVENT_BLOCKING_SYNC`.
+pub const BLOCKING: u32 = 1;
 /// `CU_EVENT_DISABLE_TIMING`.
-const NO_TIMING: u32 = 2;
+pub const NO_TIMING: u32 = 2;
+/// `CU_EVENT_INTERPROCESS`.
+pub const INTERPROCESS: u32 = 4;
 
 impl Event {
     /// An event that was never recorded.
-    pub fn new(context: &Arc<Context>, flags: u32) -> Event {
+    pub fn new(context: &Arc<Context>, flags: u32) -> Result<Event> {
+        let shared = if flags & INTERPROCESS != 0 { Some(Shared::new()?) } else { None };
+        Ok(Event::with(context, flags, shared))
+    }
+
+    /// The event that another process has named.
+    pub fn open(context: &Arc<Context>, name: &Name) -> Result<Event> {
+        Ok(Event::with(context, NO_TIMING | INTERPROCESS, Some(Shared::open(name)?)))
+    }
+
+    fn with(context: &Arc<Context>, flags: u32, shared: Option<Shared>) -> Event {
         Event {
             context: Arc::downgrade(context),
             flags,
+            shared: shared.map(Arc::new),
             recorded: Mutex::default(),
             captured: Mutex::default(),
         }
+    }
+
+    /// Its name for other processes.
+    pub fn name(&self) -> Result<Name> {
+        self.shared.as_ref().ok_or(Error::InvalidHandle)?.name()
     }
 
     fn recorded(&self) -> Option<Recorded> {
@@ -63,22 +97,45 @@ impl Event {
         self.context.upgrade().filter(|c| !c.is_destroyed()).ok_or(Error::ContextIsDestroyed)
     }
 
-    /// Notes a record: done with the ticket, at the time.
-    pub fn set(&self, ticket: Ticket, time: Arc<OnceLock<Instant>>) {
+    /// Tells other processes that it is recorded now.
+    pub fn show(&self) -> Option<Record> {
+        self.shared.as_ref().map(Shared::record)
+    }
+
+    /// Notes a record: done with the ticket, at the time; `shown` as it is.
+    pub fn set(&self, ticket: Ticket, time: Arc<OnceLock<Instant>>, shown: Option<Record>) {
         *self.recorded.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(Recorded { ticket, time });
+            Some(Recorded { ticket, time, shown });
     }
 
     /// Records it at `now`: as a node of a graph that runs.
     pub fn stamp(&self, now: Instant) {
         let time = Arc::new(OnceLock::new());
         let _ = time.set(now);
-        self.set(Ticket::DONE, time);
+        let shown = self.show();
+        shown.iter().for_each(Record::reach);
+        self.set(Ticket::DONE, time, shown);
     }
 
-    /// What a stream that waits for it has to wait for.
-    pub fn ticket(&self) -> Ticket {
-        self.recorded().map_or(Ticket::DONE, |r| r.ticket)
+    /// What to wait for who waits for it now.
+    pub fn latest(&self) -> Latest {
+        let recorded = self.recorded();
+        if let Some(shared) = &self.shared {
+            let latest = shared.latest();
+            if recorded.as_ref().and_then(|r| r.shown.as_ref()) != Some(&latest) {
+                return Latest::Elsewhere(latest);
+            }
+        }
+        Latest::Here(recorded.map_or(Ticket::DONE, |r| r.ticket))
+    }
+
+    /// Waits for the latest record, in whatever process, as long as `go_on` agrees.
+    pub fn wait(&self, go_on: impl Fn() -> Result) -> Result {
+        match self.latest() {
+            Latest::Here(ticket) => schedule::wait(ticket),
+            Latest::Elsewhere(record) => record.wait(go_on)?,
+        }
+        Ok(())
     }
 
     /// Where it was last recorded, if that was in a capture.
@@ -106,17 +163,18 @@ impl Event {
         self.not_captured()?;
         let context = self.context()?;
         context.check()?;
-        match self.recorded() {
-            Some(r) if !schedule::done(r.ticket) => Err(Error::NotReady),
-            _ => context.check(),
-        }
+        let reached = match self.latest() {
+            Latest::Here(ticket) => schedule::done(ticket),
+            Latest::Elsewhere(record) => record.is_reached(),
+        };
+        if reached { context.check() } else { Err(Error::NotReady) }
     }
 
     /// Waits for what was recorded.
     pub fn synchronize(&self) -> Result {
         self.not_captured()?;
         let context = self.context()?;
-        schedule::wait(self.ticket());
+        self.wait(|| context.check())?;
         context.check()
     }
 

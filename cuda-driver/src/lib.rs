@@ -35,6 +35,7 @@ pub mod graph;
 pub mod grid;
 pub mod handles;
 pub mod image;
+pub mod interprocess;
 pub mod launch;
 pub mod lifetime;
 pub mod link;

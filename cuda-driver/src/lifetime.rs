@@ -15,7 +15,7 @@ use crate::module::MODULES;
 use crate::pool::{POOLS, Pool};
 use crate::stream::{self, STREAMS};
 use crate::texture::{ARRAYS, MIPMAPS};
-use crate::{memory, module, pool, texture, virtual_memory};
+use crate::{interprocess, memory, module, pool, texture, virtual_memory};
 
 /// A context under `handle`.
 pub fn create(
@@ -56,6 +56,7 @@ pub fn destroy(context: &Arc<Context>) {
     for (address, allocation) in all {
         memory::release(context, address, &allocation);
     }
+    interprocess::memory::forget(context);
 }
 
 /// Objects that the program has not ended, those of a context.

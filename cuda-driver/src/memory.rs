@@ -64,6 +64,9 @@ pub fn take(context: &Context, address: u64, ok: impl Fn(Kind) -> bool) -> Optio
 
 /// Frees an allocation that was taken.
 pub fn release(context: &Context, address: u64, allocation: &Allocation) {
+    if let Some(exported) = &allocation.exported {
+        exported.end();
+    }
     // It was in the list, so the memory knows it; its map ends with the last copy of it.
     let _ = context.device.memory().free(address);
     if let Kind::Pool(pool) = allocation.kind {

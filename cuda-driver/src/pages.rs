@@ -14,11 +14,25 @@ pub struct Range {
     bytes: usize,
 }
 
+/// Bytes of a page.
+pub const SIZE: usize = 4096;
+/// Bytes of a large page, at whose multiples shared memory begins.
+pub const LARGE: usize = 2 << 20;
+
+/// The whole pages that hold `bytes` bytes at `at`: first address, and bytes.
+fn around(at: usize, bytes: usize) -> (usize, usize) {
+    let start = at / SIZE * SIZE;
+    (start, (at + bytes).next_multiple_of(SIZE) - start)
+}
+
 #[cfg(target_os = "linux")]
 mod host {
     use std::fs::File;
     use std::io;
     use std::os::fd::{AsRawFd, FromRawFd};
+    use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+
+    use super::{SIZE, around};
 
     /// Maps fresh zeroed pages, at `at` if that is not 0, in place of what is there.
     ///
@@ -110,6 +124,104 @@ mod host {
         Ok(unsafe { File::from_raw_fd(own) })
     }
 
+    /// The runs of pages of a range that may hold something, as offset and bytes: all, if the host does not say.
+    fn touched(start: usize, length: usize) -> Vec<(usize, usize)> {
+        const ENTRY: usize = 8;
+        // Bits 63 and 62 of an entry: in memory, swapped out (Documentation/admin-guide/mm/pagemap.rst of Linux).
+        const HELD: u64 = 3 << 62;
+        let Ok(map) = File::open("/proc/self/pagemap") else { return vec![(0, length)] };
+        let mut runs: Vec<(usize, usize)> = Vec::new();
+        let mut entries = [0; 1024 * ENTRY];
+        let pages = length / SIZE;
+        for first in (0..pages).step_by(entries.len() / ENTRY) {
+            let count = (pages - first).min(entries.len() / ENTRY);
+            let wanted = &mut entries[..count * ENTRY];
+            if map.read_exact_at(wanted, ((start / SIZE + first) * ENTRY) as u64).is_err() {
+                return vec![(0, length)];
+            }
+            for (i, entry) in wanted.as_chunks().0.iter().enumerate() {
+                if u64::from_ne_bytes(*entry) & HELD == 0 {
+                    continue;
+                }
+                let offset = (first + i) * SIZE;
+                match runs.last_mut() {
+                    Some((at, bytes)) if *at + *bytes == offset => *bytes += SIZE,
+                    _ => runs.push((offset, SIZE)),
+                }
+            }
+        }
+        runs
+    }
+
+    /// Replaces the pages that hold `bytes` bytes at `at` by those of a file, which hold the same.
+    ///
+    /// # Safety
+    /// The pages are memory of this process that is read and written through raw pointers only, and that nobody writes
+    /// until this returns.
+    pub unsafe fn share(at: usize, bytes: usize) -> io::Result<File> {
+        let (start, length) = around(at, bytes);
+        let file = memory(length as u64)?;
+        // Pages that were never touched take no memory here, and shall take none there.
+        for (offset, bytes) in touched(start, length) {
+            let place = std::ptr::with_exposed_provenance::<u8>(start + offset);
+            // SAFETY: a part of the range, which nobody writes now.
+            file.write_all_at(unsafe { std::slice::from_raw_parts(place, bytes) }, offset as u64)?;
+        }
+        // SAFETY: the caller's promise.
+        unsafe { map(start, length, Some((&file, 0))) }?;
+        Ok(file)
+    }
+
+    /// Replaces the pages that hold `bytes` bytes at `at` by fresh ones; what else lies in the first and the last page
+    /// stays.
+    ///
+    /// # Safety
+    /// As for [`share`].
+    pub unsafe fn unshare(at: usize, bytes: usize) -> io::Result<()> {
+        let (start, length) = around(at, bytes);
+        let kept = [(start, at - start), (at + bytes, start + length - at - bytes)];
+        let kept = kept.map(|(from, bytes)| {
+            let place = std::ptr::with_exposed_provenance::<u8>(from);
+            // SAFETY: a part of the pages, which nobody writes now.
+            (from, unsafe { std::slice::from_raw_parts(place, bytes) }.to_vec())
+        });
+        // SAFETY: the caller's promise.
+        unsafe { map(start, length, None) }?;
+        for (to, bytes) in kept {
+            let place = std::ptr::with_exposed_provenance_mut::<u8>(to);
+            // SAFETY: the same part of the new pages.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()) };
+        }
+        Ok(())
+    }
+
+    /// The descriptor of a file and its inode.
+    pub fn identity(file: &File) -> io::Result<(i32, u64)> {
+        Ok((file.as_raw_fd(), file.metadata()?.ino()))
+    }
+
+    /// Memory that another process of the same user has open under a descriptor, as long as that lives.
+    pub fn of_process(process: u32, descriptor: i32, inode: u64) -> io::Result<File> {
+        let path = format!("/proc/{process}/fd/{descriptor}");
+        let bad = || io::Error::from(io::ErrorKind::InvalidInput);
+        // Only memory is opened: to open a pipe or a device may wait, or do something.
+        if !std::fs::read_link(&path)?.to_string_lossy().starts_with("/memfd:ptxrun") {
+            return Err(bad());
+        }
+        let flags = libc::O_CLOEXEC | libc::O_NONBLOCK;
+        let file = File::options().read(true).write(true).custom_flags(flags).open(path)?;
+        let found = import(file.as_raw_fd())?;
+        if found.metadata()?.ino() == inode { Ok(found) } else { Err(bad()) }
+    }
+
+    /// Whether a process lives.
+    pub fn is_alive(process: u32) -> bool {
+        let Ok(process) = libc::pid_t::try_from(process) else { return false };
+        // SAFETY: signal 0 is none; the call only asks.
+        let asked = unsafe { libc::kill(process, 0) };
+        asked == 0 || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
+    }
+
     /// A descriptor for another process or part of the program, which closes it.
     pub fn export(file: &File) -> io::Result<i32> {
         // SAFETY: a descriptor of ours.
@@ -139,9 +251,24 @@ mod host {
     pub fn export(_: &File) -> io::Result<i32> {
         Err(io::ErrorKind::Unsupported.into())
     }
+    pub unsafe fn share(_: usize, _: usize) -> io::Result<File> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    pub unsafe fn unshare(_: usize, _: usize) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    pub fn identity(_: &File) -> io::Result<(i32, u64)> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    pub fn of_process(_: u32, _: i32, _: u64) -> io::Result<File> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    pub fn is_alive(_: u32) -> bool {
+        false
+    }
 }
 
-pub use host::{export, import, memory};
+pub use host::{export, identity, import, is_alive, memory, of_process, share, unshare};
 
 impl Range {
     /// Takes `bytes` addresses from a multiple of `align` on, which is a power of two and at least a page.

@@ -11,7 +11,7 @@ use crate::capture::{self, Capturing};
 use crate::context::{self, CONTEXTS, Context, Member};
 use crate::entry;
 use crate::error::{Error, Result};
-use crate::event::{Captured, Event};
+use crate::event::{Captured, Event, Latest};
 use crate::handles::Handles;
 use crate::schedule::{self, Ticket};
 use crate::work::Work;
@@ -169,8 +169,12 @@ impl Stream {
     /// Records an event; the stream is not capturing.
     pub fn record_outside(&self, event: &Event, context: &Arc<Context>) -> Result {
         let time = Arc::new(OnceLock::new());
-        let ticket = self.submit(context, Work::Stamp(Arc::clone(&time)), Vec::new())?;
-        event.set(ticket, time);
+        let shown = event.show();
+        let mut ticket = self.submit(context, Work::Stamp(Arc::clone(&time)), Vec::new())?;
+        if let Some(record) = &shown {
+            ticket = self.submit(context, Work::Reach(record.clone()), Vec::new())?;
+        }
+        event.set(ticket, time, shown);
         Ok(())
     }
 
@@ -200,7 +204,12 @@ impl Stream {
             }
             (None, None) => {
                 drop(capture);
-                self.submit(&context, Work::Nothing, vec![event.ticket()])?;
+                match event.latest() {
+                    Latest::Here(ticket) => self.submit(&context, Work::Nothing, vec![ticket])?,
+                    Latest::Elsewhere(record) => {
+                        self.submit(&context, Work::AwaitRecord(record), Vec::new())?
+                    }
+                };
                 Ok(())
             }
         }

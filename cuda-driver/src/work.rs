@@ -1,6 +1,8 @@
 //! What streams do: launches, copies, fills, calls of the host.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{
+    Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError,
+};
 use std::time::{Duration, Instant};
 
 use crate::allocation::Allocation;
@@ -8,6 +10,7 @@ use crate::context::Context;
 use crate::copy::Copy3d;
 use crate::error::Result;
 use crate::event::Event;
+use crate::interprocess::events::Record;
 use crate::launch::KernelLaunch;
 use crate::memory;
 use crate::schedule;
@@ -54,6 +57,10 @@ pub enum Work {
     Record(Arc<Event>),
     /// Waits for an event, as a node.
     Await(Arc<Event>),
+    /// A record of an event of several processes is reached.
+    Reach(Record),
+    /// Waits for such a record.
+    AwaitRecord(Record),
     /// Frees memory.
     Free(u64, Box<Allocation>),
     /// Writes a value of 4 or 8 bytes.
@@ -75,8 +82,8 @@ impl Work {
             Work::Fill(_) => 2,
             Work::Host(..) | Work::Callback(..) => 3,
             Work::Graph(_) => 4,
-            Work::Nothing | Work::Stamp(_) | Work::Hold(_) => 5,
-            Work::Await(_) => 6,
+            Work::Nothing | Work::Stamp(_) | Work::Hold(_) | Work::Reach(_) => 5,
+            Work::Await(_) | Work::AwaitRecord(_) => 6,
             Work::Record(_) => 7,
             Work::Free(..) => 11,
             Work::Write(..) | Work::Wait(..) => 12,
@@ -85,7 +92,7 @@ impl Work {
 
     /// Work that must not be left out when an earlier kernel has faulted.
     pub fn runs_after_faults(&self) -> bool {
-        matches!(self, Work::Stamp(_) | Work::Free(..) | Work::Callback(..))
+        matches!(self, Work::Stamp(_) | Work::Reach(_) | Work::Free(..) | Work::Callback(..))
     }
 
     /// Does it.
@@ -93,12 +100,17 @@ impl Work {
         let device = context.device.memory();
         match self {
             Work::Nothing | Work::Hold(_) => Ok(()),
-            Work::Kernel(launch) => launch.run(context),
+            Work::Kernel(launch) => {
+                let _touches = touch();
+                launch.run(context)
+            }
             Work::Copy(copy) => {
+                let _touches = touch();
                 context.driver.clock.spend(|| copy.nanoseconds(&context.driver.profile));
                 copy.run(device)
             }
             Work::Fill(fill) => {
+                let _touches = touch();
                 let bytes = fill.width.saturating_mul(u64::from(fill.element));
                 let bytes = bytes.saturating_mul(fill.height);
                 context.driver.clock.spend(|| context.driver.profile.fill_ns(bytes));
@@ -125,14 +137,22 @@ impl Work {
             }
             Work::Await(event) => {
                 order::give_up();
-                schedule::wait(event.ticket());
+                event.wait(|| context.check())
+            }
+            Work::Reach(record) => {
+                record.reach();
                 Ok(())
+            }
+            Work::AwaitRecord(record) => {
+                order::give_up();
+                record.wait(|| context.check())
             }
             Work::Free(address, allocation) => {
                 memory::release(context, *address, allocation);
                 Ok(())
             }
             Work::Write(address, value, bytes) => {
+                let _touches = touch();
                 Ok(device.write(*address, &value.to_le_bytes()[..*bytes as usize])?)
             }
             Work::Wait(address, value, bytes, flags) => {
@@ -140,6 +160,25 @@ impl Work {
                 wait_value(context, *address, *value, *bytes, *flags)
             }
             Work::Graph(works) => works.iter().try_for_each(|w| w.run(context)),
+        }
+    }
+}
+
+/// Held for reading by work that writes memory, and for writing while other pages come in its place.
+static PAGES: RwLock<()> = RwLock::new(());
+
+fn touch() -> RwLockReadGuard<'static, ()> {
+    PAGES.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for a moment when no kernel, copy or fill of any context runs, and lets none begin while the guard lives.
+pub fn hold() -> RwLockWriteGuard<'static, ()> {
+    // No waiting writer keeps others from beginning: what runs may wait for a kernel or a copy that has not begun.
+    loop {
+        match PAGES.try_write() {
+            Ok(guard) => return guard,
+            Err(TryLockError::Poisoned(guard)) => return guard.into_inner(),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_micros(50)),
         }
     }
 }

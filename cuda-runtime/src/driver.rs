@@ -150,6 +150,11 @@ driver! {
     cuTexObjectGetResourceViewDesc(*mut ResourceView, u64);
     cuSurfObjectCreate(*mut u64, *const DriverResource);
     cuSurfObjectDestroy(u64);
+    cuIpcGetMemHandle(*mut InterprocessName, Pointer);
+    cuIpcOpenMemHandle_v2(*mut Pointer, InterprocessName, u32);
+    cuIpcCloseMemHandle(Pointer);
+    cuIpcGetEventHandle(*mut InterprocessName, Handle);
+    cuIpcOpenEventHandle(*mut Handle, InterprocessName);
     cuMipmappedArrayCreate(*mut Handle, *const DriverArray, u32);
     cuMipmappedArrayGetLevel(*mut Handle, Handle, u32);
     cuMipmappedArrayDestroy(Handle);

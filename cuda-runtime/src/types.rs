@@ -8,6 +8,10 @@ pub type Handle = usize;
 pub type Pointer = *mut c_void;
 /// `cudaHostFn_t`.
 pub type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
+/// `cudaIpcMemHandle_t` and `cudaIpcEventHandle_t`.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct InterprocessName(pub [u8; 64]);
 /// `cudaStreamCallback_t`.
 pub type StreamCallback = Option<unsafe extern "C" fn(Handle, i32, *mut c_void)>;
 

@@ -15,7 +15,7 @@ const PITCH: usize = 512;
 fn memory_type(kind: Kind) -> u32 {
     match kind {
         Kind::Host | Kind::Registered => 1,
-        Kind::Device | Kind::Pool(_) | Kind::Managed | Kind::Mapped => 2,
+        Kind::Device | Kind::Pool(_) | Kind::Managed | Kind::Mapped | Kind::Imported => 2,
     }
 }
 
@@ -74,7 +74,7 @@ fn pointer_attribute(current: Option<&Context>, id: u32, pointer: u64) -> Result
         7 => long(block.id),
         8 => int(i32::from(block.kind == Kind::Managed)),
         9 => int(0),
-        10 => int(0),
+        10 => int(i32::from(block.kind == Kind::Device)),
         11 => long(start),
         12 => long(block.size),
         13 => int(1),
@@ -83,7 +83,12 @@ fn pointer_attribute(current: Option<&Context>, id: u32, pointer: u64) -> Result
         16 => int(0),
         17 => long(match block.kind {
             Kind::Pool(pool) => pool as u64,
-            Kind::Device | Kind::Host | Kind::Registered | Kind::Managed | Kind::Mapped => 0,
+            Kind::Device
+            | Kind::Host
+            | Kind::Registered
+            | Kind::Managed
+            | Kind::Mapped
+            | Kind::Imported => 0,
         }),
         18..=21 => int(0),
         _ => return Err(Error::InvalidValue),

@@ -6,6 +6,7 @@ mod copies;
 mod device;
 mod graph_nodes;
 mod graphs;
+mod interprocess;
 mod launches;
 mod legacy_launches;
 mod linking;
@@ -32,6 +33,7 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         device::TABLE,
         graph_nodes::TABLE,
         graphs::TABLE,
+        interprocess::TABLE,
         launches::TABLE,
         legacy_launches::TABLE,
         linking::TABLE,

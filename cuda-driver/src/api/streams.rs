@@ -7,7 +7,7 @@ use crate::capture::Capture;
 use crate::context;
 use crate::driver;
 use crate::error::{Error, Result};
-use crate::event::{self, EVENTS, Event};
+use crate::event::{self, BLOCKING, EVENTS, Event, INTERPROCESS, NO_TIMING};
 use crate::graph::{GRAPHS, Graph};
 use crate::schedule;
 use crate::stream::{self, NON_BLOCKING, STREAMS, Stream};
@@ -226,15 +226,12 @@ functions! {
     cuEventCreate [2000 => cuEventCreate] (event: Out<usize>, flags: u32) {
         let context = context::current()?;
         event.required()?;
-        const BLOCKING: u32 = 1;
-        const NO_TIMING: u32 = 2;
-        const INTERPROCESS: u32 = 4;
         if flags & !(BLOCKING | NO_TIMING | INTERPROCESS) != 0
             || flags & INTERPROCESS != 0 && flags & NO_TIMING == 0
         {
             return Err(Error::InvalidValue);
         }
-        Ok(event.set(EVENTS.give(Arc::new(Event::new(&context, flags))))?)
+        Ok(event.set(EVENTS.give(Arc::new(Event::new(&context, flags)?)))?)
     }
 
     cuEventDestroy [2000 => cuEventDestroy, 4000 => cuEventDestroy_v2] (event: usize) {

@@ -1,6 +1,5 @@
 //! Functions that a driver exports and this one does not implement: each says so by name, once, and returns
-//! `CUDA_ERROR_NOT_SUPPORTED`. Among them are memory shared between processes by `cuIpc…`, graphics, external memory,
-//! and the forms of before CUDA 3.2 with addresses of 32 bits.
+//! `CUDA_ERROR_NOT_SUPPORTED`. Among them are graphics, external memory, and the forms of before CUDA 3.2 with addresses of 32 bits.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -143,11 +142,6 @@ unsupported! {
     cuGreenCtxWaitEvent [12040 => cuGreenCtxWaitEvent];
     cuImportExternalMemory [10000 => cuImportExternalMemory];
     cuImportExternalSemaphore [10000 => cuImportExternalSemaphore];
-    cuIpcCloseMemHandle [4010 => cuIpcCloseMemHandle];
-    cuIpcGetEventHandle [4010 => cuIpcGetEventHandle];
-    cuIpcGetMemHandle [4010 => cuIpcGetMemHandle];
-    cuIpcOpenEventHandle [4010 => cuIpcOpenEventHandle];
-    cuIpcOpenMemHandle [4010 => cuIpcOpenMemHandle, 11000 => cuIpcOpenMemHandle_v2];
     cuLaunchCooperativeKernelMultiDevice [9000 => cuLaunchCooperativeKernelMultiDevice];
     cuLaunchHostFunc [13010 => cuLaunchHostFunc_v2; 13010 => cuLaunchHostFunc_v2_ptsz];
     cuLogicalEndpointAddDevice [13030 => cuLogicalEndpointAddDevice];

@@ -28,7 +28,8 @@ pub fn own() -> bool {
     foreign().is_none()
 }
 
-fn address(symbol: &str) -> *const c_void {
+/// The address of a function, for one that takes structures.
+pub fn address(symbol: &str) -> *const c_void {
     match foreign() {
         // SAFETY: the address is only called, with what the symbol takes.
         Some(library) => unsafe { *library.get::<*const c_void>(symbol.as_bytes()).expect(symbol) },

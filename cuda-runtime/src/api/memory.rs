@@ -21,6 +21,11 @@ forward! {
     cudaHostGetDevicePointer(device: *mut Pointer, host: Pointer, flags: u32) => cuMemHostGetDevicePointer_v2(device, host, flags);
     cudaHostGetFlags(flags: *mut u32, host: Pointer) => cuMemHostGetFlags(flags, host);
     cudaMemGetInfo(free: *mut usize, total: *mut usize) => cuMemGetInfo_v2(free, total);
+    cudaIpcGetMemHandle(name: *mut InterprocessName, pointer: Pointer) => cuIpcGetMemHandle(name, pointer);
+    cudaIpcOpenMemHandle(pointer: *mut Pointer, name: InterprocessName, flags: u32) => cuIpcOpenMemHandle_v2(pointer, name, flags);
+    cudaIpcCloseMemHandle(pointer: Pointer) => cuIpcCloseMemHandle(pointer);
+    cudaIpcGetEventHandle(name: *mut InterprocessName, event: Handle) => cuIpcGetEventHandle(name, event);
+    cudaIpcOpenEventHandle(event: *mut Handle, name: InterprocessName) => cuIpcOpenEventHandle(event, name);
     cudaMemRangeGetAttribute(data: *mut c_void, size: usize, attribute: i32, pointer: Pointer, bytes: usize) => cuMemRangeGetAttribute(data, size, attribute, pointer, bytes);
 }
 
