@@ -23,6 +23,8 @@ pub enum Kind {
     Mapped,
     /// `cuIpcOpenMemHandle`: another process's.
     Imported,
+    /// An allocation node of a graph.
+    Graph,
 }
 
 /// An allocation.

@@ -8,6 +8,7 @@ use ptx_runtime::timing::Profile;
 
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::graph_memory;
 use crate::texture::Array;
 use c_border::Raw;
 
@@ -64,7 +65,7 @@ impl Endpoint {
     }
 
     /// Checks that a copy of `size` stays inside, and that the pitch holds a row.
-    fn check(&self, context: &Context, size: [u64; 3]) -> Result {
+    fn check(&self, context: &Context, size: [u64; 3], recorded: bool) -> Result {
         let rows = size[1] > 1 || size[2] > 1;
         let array = matches!(self.side, Side::Array(_));
         if rows && !array && self.pitch < self.at[0].saturating_add(size[0]) {
@@ -85,8 +86,9 @@ impl Endpoint {
             Side::Staged(_) => return Err(Error::InvalidValue),
             Side::Device(at) => {
                 let start = at.checked_add(first).ok_or(Error::InvalidValue)?;
-                let block = context.device.memory().find(start).ok_or(Error::InvalidValue)?;
-                if end - first > block.size - (start - block.start) {
+                let found = graph_memory::extent(context, start, recorded);
+                let (block, bytes) = found.ok_or(Error::InvalidValue)?;
+                if end - first > bytes - (start - block) {
                     return Err(Error::InvalidValue);
                 }
             }
@@ -107,13 +109,13 @@ impl Copy3d {
         self.size.contains(&0)
     }
 
-    /// Checks both sides.
-    pub fn check(&self, context: &Context) -> Result {
+    /// Checks both sides; `recorded`: for a graph, where memory counts that its nodes will have allocated.
+    pub fn check(&self, context: &Context, recorded: bool) -> Result {
         if self.is_empty() {
             return Ok(());
         }
-        self.to.check(context, self.size)?;
-        self.from.check(context, self.size)
+        self.to.check(context, self.size, recorded)?;
+        self.from.check(context, self.size, recorded)
     }
 
     /// Makes the copy independent of pageable host memory where that is cheap; whether the caller must wait for it.
@@ -238,7 +240,7 @@ fn put(memory: &Memory, to: RowStart<'_>, data: &[u8]) -> Result {
 
 /// The side that a pointer of either kind means (unified addressing).
 pub fn resolve(context: &Context, address: usize) -> Side {
-    match context.device.memory().find(address as u64) {
+    match graph_memory::extent(context, address as u64, true) {
         Some(_) => Side::Device(address as u64),
         None => Side::Host(Raw::new(address)),
     }

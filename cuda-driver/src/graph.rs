@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::error::{Error, Result};
+use crate::graph_memory::{self, GraphMemory};
 use crate::handles::Handles;
 use crate::user_object::Held;
 use crate::work::Work;
@@ -52,6 +53,8 @@ pub struct Graph {
     held: Mutex<Vec<Held>>,
     /// Of a clone: its node for a node of the original.
     origins: Mutex<HashMap<usize, usize>>,
+    /// What was instantiated last.
+    instance: Mutex<Weak<Exec>>,
 }
 
 impl Graph {
@@ -73,8 +76,47 @@ impl Graph {
         Ok(handle)
     }
 
+    /// The memory that one of its nodes allocates at an address, and that none frees.
+    fn allocated(&self, address: u64) -> Option<Arc<GraphMemory>> {
+        let nodes = self.nodes();
+        let freed = |n: &Node| matches!(&n.work, Work::Deallocate(m) if m.address() == address);
+        if nodes.iter().any(freed) {
+            return None;
+        }
+        nodes.iter().find_map(|n| match &n.work {
+            Work::Allocate(m) if m.address() == address => Some(Arc::clone(m)),
+            _ => None,
+        })
+    }
+
+    /// What frees the memory that one of its nodes allocates at an address.
+    pub fn freeing(&self, address: u64) -> Result<Work> {
+        self.allocated(address).map(Work::Deallocate).ok_or(Error::InvalidValue)
+    }
+
+    /// Fails if nodes allocate or free memory: such a graph is not copied, and keeps these nodes.
+    pub fn has_no_memory(&self) -> Result {
+        if self.nodes().iter().any(|n| n.work.is_memory()) {
+            Err(Error::NotSupported)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// What is launched of it. Of a graph that allocates memory there is one at a time.
+    pub fn instantiate(&self, flags: u64) -> Result<Arc<Exec>> {
+        let mut instance = self.instance.lock().unwrap_or_else(PoisonError::into_inner);
+        if instance.strong_count() > 0 {
+            self.has_no_memory()?;
+        }
+        let made = Arc::new(Exec::new(self, flags)?);
+        *instance = Arc::downgrade(&made);
+        Ok(made)
+    }
+
     /// Adds a node that holds a copy of another graph; its handle.
     pub fn add_child(self: &Arc<Self>, child: &Graph, after: &[usize]) -> Result<usize> {
+        child.has_no_memory()?;
         child.order()?;
         let handle = self.add(Work::Nothing, after)?;
         let copy = GRAPHS.add(child.copy().0);
@@ -103,6 +145,9 @@ impl Graph {
     pub fn remove(&self, handle: usize) -> Result {
         let mut nodes = self.nodes();
         let at = nodes.iter().position(|n| n.handle == handle).ok_or(Error::InvalidValue)?;
+        if nodes[at].work.is_memory() {
+            return Err(Error::NotSupported);
+        }
         let gone = nodes.remove(at);
         drop_child(gone.child);
         nodes.iter_mut().for_each(|n| n.after.retain(|h| *h != handle));
@@ -196,6 +241,9 @@ fn drop_child(handle: usize) {
     }
 }
 
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
+pub const AUTO_FREE: u64 = 1;
+
 /// An instantiated graph.
 pub struct Exec {
     steps: Mutex<Vec<Node>>,
@@ -220,7 +268,9 @@ impl Exec {
 
     /// Switches a node off or on.
     pub fn enable(&self, handle: usize, on: bool) -> Result {
-        self.with(handle, |_| ())?;
+        if self.with(handle, |node| node.work.is_memory())? {
+            return Err(Error::InvalidValue);
+        }
         let mut disabled = self.disabled.lock().unwrap_or_else(PoisonError::into_inner);
         if on {
             disabled.remove(&handle);
@@ -239,6 +289,7 @@ impl Exec {
 
     /// Takes over the work of a graph of the same shape.
     pub fn update(&self, graph: &Graph) -> Result {
+        graph.has_no_memory()?;
         let order = graph.order()?;
         let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
         let same = order.len() == steps.len()
@@ -254,8 +305,27 @@ impl Exec {
         Ok(())
     }
 
-    /// What a launch does, in order.
-    pub fn works(&self) -> Vec<Work> {
+    /// What a launch does, in order, that is queued next. It fails where memory is still there that it would allocate.
+    pub fn launch(&self) -> Result<Vec<Work>> {
+        let works = self.works();
+        let memory = |freed: bool| {
+            let one = move |work: &Work| match work {
+                Work::Allocate(m) if !freed => Some(Arc::clone(m)),
+                Work::Deallocate(m) if freed => Some(Arc::clone(m)),
+                _ => None,
+            };
+            works.iter().filter_map(one).collect::<Vec<_>>()
+        };
+        let (allocated, freed) = (memory(false), memory(true));
+        if allocated.is_empty() {
+            return Ok(works);
+        }
+        let left = graph_memory::launch(&allocated, &freed, self.flags & AUTO_FREE != 0)?;
+        Ok(left.into_iter().map(Work::Deallocate).chain(works).collect())
+    }
+
+    /// Its nodes' work, in order.
+    fn works(&self) -> Vec<Work> {
         let disabled = self.disabled.lock().unwrap_or_else(PoisonError::into_inner);
         let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
         let on = steps.iter().filter(|n| !disabled.contains(&n.handle));

@@ -32,6 +32,7 @@ pub mod entry;
 pub mod error;
 pub mod event;
 pub mod graph;
+pub mod graph_memory;
 pub mod grid;
 pub mod handles;
 pub mod image;

@@ -15,7 +15,7 @@ use crate::module::MODULES;
 use crate::pool::{POOLS, Pool};
 use crate::stream::{self, STREAMS};
 use crate::texture::{ARRAYS, MIPMAPS};
-use crate::{interprocess, memory, module, pool, texture, virtual_memory};
+use crate::{graph_memory, interprocess, memory, module, pool, texture, virtual_memory};
 
 /// A context under `handle`.
 pub fn create(
@@ -57,6 +57,7 @@ pub fn destroy(context: &Arc<Context>) {
         memory::release(context, address, &allocation);
     }
     interprocess::memory::forget(context);
+    graph_memory::forget(context);
 }
 
 /// Objects that the program has not ended, those of a context.

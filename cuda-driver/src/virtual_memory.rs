@@ -14,6 +14,7 @@ use c_border::{Raw, plain_struct};
 use crate::allocation::{Allocation, Kind};
 use crate::context::{self, CONTEXTS, Context};
 use crate::error::{Error, Result};
+use crate::graph_memory;
 use crate::memory;
 use crate::pages::{self, Range};
 
@@ -99,9 +100,9 @@ impl Held {
     }
 }
 
-/// Bytes of the device that are in use, by contexts and by memory without addresses.
+/// Bytes of the device that are in use, by contexts, by memory without addresses and by graphs.
 pub fn device_bytes() -> u64 {
-    context::used_bytes() + BYTES.load(Ordering::Relaxed)
+    context::used_bytes() + BYTES.load(Ordering::Relaxed) + graph_memory::used()
 }
 
 /// Multiples of the granularity, and not nothing.

@@ -10,6 +10,7 @@ use crate::context::Context;
 use crate::copy::Copy3d;
 use crate::error::Result;
 use crate::event::Event;
+use crate::graph_memory::GraphMemory;
 use crate::interprocess::events::Record;
 use crate::launch::KernelLaunch;
 use crate::memory;
@@ -61,6 +62,10 @@ pub enum Work {
     Reach(Record),
     /// Waits for such a record.
     AwaitRecord(Record),
+    /// Allocates memory, as a node.
+    Allocate(Arc<GraphMemory>),
+    /// Frees such memory, as a node or not.
+    Deallocate(Arc<GraphMemory>),
     /// Frees memory.
     Free(u64, Box<Allocation>),
     /// Writes a value of 4 or 8 bytes.
@@ -85,14 +90,27 @@ impl Work {
             Work::Nothing | Work::Stamp(_) | Work::Hold(_) | Work::Reach(_) => 5,
             Work::Await(_) | Work::AwaitRecord(_) => 6,
             Work::Record(_) => 7,
-            Work::Free(..) => 11,
+            Work::Allocate(_) => 10,
+            Work::Free(..) | Work::Deallocate(_) => 11,
             Work::Write(..) | Work::Wait(..) => 12,
         }
     }
 
+    /// Whether it is a node that allocates or frees memory.
+    pub fn is_memory(&self) -> bool {
+        matches!(self, Work::Allocate(_) | Work::Deallocate(_))
+    }
+
     /// Work that must not be left out when an earlier kernel has faulted.
     pub fn runs_after_faults(&self) -> bool {
-        matches!(self, Work::Stamp(_) | Work::Reach(_) | Work::Free(..) | Work::Callback(..))
+        matches!(
+            self,
+            Work::Stamp(_)
+                | Work::Reach(_)
+                | Work::Free(..)
+                | Work::Deallocate(_)
+                | Work::Callback(..)
+        )
     }
 
     /// Does it.
@@ -146,6 +164,11 @@ impl Work {
             Work::AwaitRecord(record) => {
                 order::give_up();
                 record.wait(|| context.check())
+            }
+            Work::Allocate(memory) => memory.appear(context),
+            Work::Deallocate(memory) => {
+                memory.vanish(context);
+                Ok(())
             }
             Work::Free(address, allocation) => {
                 memory::release(context, *address, allocation);

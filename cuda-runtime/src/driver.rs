@@ -240,6 +240,13 @@ driver! {
     cuGraphAddKernelNode(*mut Handle, Handle, *const Handle, usize, *const KernelNode);
     cuGraphKernelNodeSetParams(Handle, *const KernelNode);
     cuGraphExecKernelNodeSetParams(Handle, Handle, *const KernelNode);
+    cuGraphAddMemAllocNode(*mut Handle, Handle, *const Handle, usize, *mut c_void);
+    cuGraphMemAllocNodeGetParams(Handle, *mut c_void);
+    cuGraphAddMemFreeNode(*mut Handle, Handle, *const Handle, usize, Pointer);
+    cuGraphMemFreeNodeGetParams(Handle, *mut Pointer);
+    cuDeviceGetGraphMemAttribute(i32, u32, *mut c_void);
+    cuDeviceSetGraphMemAttribute(i32, u32, *mut c_void);
+    cuDeviceGraphMemTrim(i32);
     cuUserObjectCreate(*mut Handle, Pointer, HostFunction, u32, u32);
     cuUserObjectRetain(Handle, u32);
     cuUserObjectRelease(Handle, u32);

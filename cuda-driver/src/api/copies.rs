@@ -7,6 +7,7 @@ use crate::allocation::Kind;
 use crate::context::{self, Context};
 use crate::copy::{Copy3d, Endpoint, Side, resolve};
 use crate::error::{Error, Result};
+use crate::graph_memory;
 use crate::stream::{self, Stream};
 use crate::texture;
 use crate::work::{Fill, Work};
@@ -99,12 +100,12 @@ fn three(c: &Copy2) -> Copy3 {
 /// Queues a copy; waits for it where the caller's memory would not keep it.
 fn start(stream: &Stream, mut copy: Copy3d) -> Result {
     let context = stream.context()?;
-    copy.check(&context)?;
+    // A graph reads the memory when it is launched.
+    let captures = stream.capture().is_some();
+    copy.check(&context, captures)?;
     if copy.is_empty() {
         return context.check();
     }
-    // A graph reads the memory when it is launched.
-    let captures = stream.capture().is_some();
     let wait = !captures && copy.detach(&context)?;
     let ticket = stream.enqueue(Work::Copy(Box::new(copy)))?;
     if wait {
@@ -117,7 +118,7 @@ fn start(stream: &Stream, mut copy: Copy3d) -> Result {
 /// Copies and waits.
 fn finish(stream: &Stream, copy: Copy3d) -> Result {
     let context = stream.context()?;
-    copy.check(&context)?;
+    copy.check(&context, false)?;
     if copy.is_empty() {
         return context.check();
     }
@@ -146,8 +147,8 @@ fn from_array(to: Side, array: usize, offset: usize, bytes: usize) -> Result<Cop
     Ok(copy)
 }
 
-/// A fill, checked.
-pub fn fill(context: &Context, fill: Fill) -> Result<Fill> {
+/// A fill, checked; `recorded`: for a graph, as in [`Copy3d::check`].
+pub fn fill(context: &Context, fill: Fill, recorded: bool) -> Result<Fill> {
     if fill.width == 0 || fill.height == 0 {
         return Ok(fill);
     }
@@ -161,8 +162,9 @@ pub fn fill(context: &Context, fill: Fill) -> Result<Fill> {
     }
     let span = (fill.height - 1).checked_mul(fill.pitch).and_then(|n| n.checked_add(row));
     let span = span.ok_or(Error::InvalidValue)?;
-    let block = context.device.memory().find(fill.address).ok_or(Error::InvalidValue)?;
-    if span > block.size - (fill.address - block.start) {
+    let found = graph_memory::extent(context, fill.address, recorded);
+    let (block, bytes) = found.ok_or(Error::InvalidValue)?;
+    if span > bytes - (fill.address - block) {
         return Err(Error::InvalidValue);
     }
     Ok(fill)
@@ -182,7 +184,9 @@ fn set(
     let stream = stream::get(asynchronous.unwrap_or(0))?;
     let context = stream.context()?;
     let (pitch, width, height) = (pitch as u64, width as u64, height as u64);
-    let fill = fill(&context, Fill { address: at, pitch, value, element, width, height })?;
+    let captures = stream.capture().is_some();
+    let wanted = Fill { address: at, pitch, value, element, width, height };
+    let fill = fill(&context, wanted, captures)?;
     if width == 0 || height == 0 {
         return Ok(());
     }

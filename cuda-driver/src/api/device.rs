@@ -153,25 +153,6 @@ functions! {
         Ok(active.set(i32::from(on))?)
     }
 
-    cuDeviceGetGraphMemAttribute [11040 => cuDeviceGetGraphMemAttribute]
-    (device: i32, attribute: u32, value: Out<u64>) {
-        driver::device(device)?;
-        if attribute > 3 {
-            return Err(Error::InvalidValue);
-        }
-        Ok(value.set(0)?)
-    }
-
-    cuDeviceSetGraphMemAttribute [11040 => cuDeviceSetGraphMemAttribute]
-    (device: i32, attribute: u32, value: Out<u64>) {
-        driver::device(device)?;
-        if attribute > 3 { Err(Error::InvalidValue) } else { Ok(()) }
-    }
-
-    cuDeviceGraphMemTrim [11040 => cuDeviceGraphMemTrim] (device: i32) {
-        driver::device(device).map(|_| ())
-    }
-
     cuCtxGetDevice [2000 => cuCtxGetDevice] (device: Out<i32>) {
         context::current_any()?;
         Ok(device.set(0)?)

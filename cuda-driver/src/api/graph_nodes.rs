@@ -7,10 +7,13 @@ use super::graphs::{
     FillNode, HostNode, KernelNode, KernelNode2, add, copy, exchange, exec, fill, graph,
     graph_event, host, kernel2, node_graph, replace,
 };
+use super::pools::{self, Props};
 use super::symbol::functions;
+use crate::context;
 use crate::error::{Error, Result};
 use crate::event::{EVENTS, Event};
 use crate::graph::{GRAPHS, Graph};
+use crate::graph_memory::GraphMemory;
 use crate::user_object::{Held, OBJECTS, UserObject};
 use crate::work::Work;
 use c_border::callback::HostFn;
@@ -24,6 +27,8 @@ plain_struct! {
     CopyNode { flags: i32, reserved: i32, context: usize, copy: Copy3 }
     /// `CUDA_MEMSET_NODE_PARAMS_v2`.
     FillNode2 { base: FillNode, context: usize }
+    /// `CUDA_MEM_ALLOC_NODE_PARAMS`.
+    AllocationNode { pool: Props, access: usize, count: usize, bytes: usize, address: u64 }
 }
 
 /// What a node of some kind is made from.
@@ -50,13 +55,44 @@ fn made(params: Raw) -> Result<Made> {
         5 => Work::Nothing,
         6 => Work::Await(graph_event(one()?)?),
         7 => Work::Record(graph_event(one()?)?),
-        // Semaphores of other APIs, memory nodes, batches of memory operations, conditions.
-        8..=13 => return Err(Error::NotSupported),
+        // Semaphores of other APIs, batches of memory operations, conditions.
+        8 | 9 | 12 | 13 => return Err(Error::NotSupported),
         _ => return Err(Error::InvalidValue),
     }))
 }
 
+fn allocation(
+    out: Out<usize>,
+    handle: usize,
+    after: In<usize>,
+    count: usize,
+    params: Raw,
+) -> Result {
+    let to = Out::<AllocationNode>::new(params.address());
+    let mut p = In::<AllocationNode>::from(params).get()?;
+    let (graph, context) = (graph(handle)?, context::current()?);
+    out.required()?;
+    let made = GraphMemory::reserve(&context, pools::judge(&p.pool, p.bytes)?)?;
+    p.address = made.address();
+    out.set(graph.add(Work::Allocate(made), &after.list(count)?)?)?;
+    Ok(to.set(p)?)
+}
+
+fn deallocation(out: Out<usize>, handle: usize, after: In<usize>, count: usize, at: u64) -> Result {
+    let work = graph(handle)?.freeing(at)?;
+    add(out, handle, after, count, work)
+}
+
 fn add_any(out: Out<usize>, handle: usize, after: In<usize>, count: usize, params: Raw) -> Result {
+    let body = || Raw::new(params.address() + size_of::<Head>());
+    match In::<Head>::from(params).get()?.kind {
+        10 => return allocation(out, handle, after, count, body()),
+        11 => {
+            let at = In::<u64>::from(body()).get()?;
+            return deallocation(out, handle, after, count, at);
+        }
+        _ => {}
+    }
     match made(params)? {
         Made::Work(work) => add(out, handle, after, count, work),
         Made::Child(child) => {
@@ -151,6 +187,36 @@ functions! {
     cuGraphHostNodeGetParams [10000 => cuGraphHostNodeGetParams] (node: usize, params: Out<HostNode>) {
         Ok(params.set(read(node, |work| match work {
             Work::Host(f, data) => Some(HostNode { function: f.map_or(0, |f| f as usize), data: *data }),
+            _ => None,
+        })?)?)
+    }
+
+    cuGraphAddMemAllocNode [11040 => cuGraphAddMemAllocNode]
+    (out: Out<usize>, graph: usize, after: In<usize>, count: usize, params: Raw) {
+        allocation(out, graph, after, count, params)
+    }
+
+    cuGraphAddMemFreeNode [11040 => cuGraphAddMemFreeNode]
+    (out: Out<usize>, graph: usize, after: In<usize>, count: usize, pointer: u64) {
+        deallocation(out, graph, after, count, pointer)
+    }
+
+    cuGraphMemAllocNodeGetParams [11040 => cuGraphMemAllocNodeGetParams] (node: usize, params: Out<AllocationNode>) {
+        Ok(params.set(read(node, |work| match work {
+            Work::Allocate(m) => Some(AllocationNode {
+                pool: Props::of_device(),
+                access: 0,
+                count: 0,
+                bytes: m.bytes() as usize,
+                address: m.address(),
+            }),
+            _ => None,
+        })?)?)
+    }
+
+    cuGraphMemFreeNodeGetParams [11040 => cuGraphMemFreeNodeGetParams] (node: usize, pointer: Out<u64>) {
+        Ok(pointer.set(read(node, |work| match work {
+            Work::Deallocate(m) => Some(m.address()),
             _ => None,
         })?)?)
     }

@@ -8,7 +8,7 @@ use super::symbol::functions;
 use crate::context::{self, Context};
 use crate::error::{Error, Result};
 use crate::event::{self, Event};
-use crate::graph::{EXECS, Exec, GRAPHS, Graph, NODES};
+use crate::graph::{AUTO_FREE, EXECS, Exec, GRAPHS, Graph, NODES};
 use crate::launch::KernelLaunch;
 use crate::module;
 use crate::stream;
@@ -70,7 +70,7 @@ fn node_context(handle: usize) -> Result<Arc<Context>> {
 pub(super) fn copy(p: &Copy3, context: usize) -> Result<Work> {
     let context = node_context(context)?;
     let copy = copies::describe(&context, p)?;
-    copy.check(&context)?;
+    copy.check(&context, true)?;
     Ok(Work::Copy(Box::new(copy)))
 }
 
@@ -78,7 +78,7 @@ pub(super) fn fill(p: &FillNode, context: usize) -> Result<Work> {
     let context = node_context(context)?;
     let (pitch, width, height) = (p.pitch as u64, p.width as u64, p.height as u64);
     let fill = Fill { address: p.at, pitch, value: p.value, element: p.element, width, height };
-    Ok(Work::Fill(copies::fill(&context, fill)?))
+    Ok(Work::Fill(copies::fill(&context, fill, true)?))
 }
 
 pub(super) fn host(p: &HostNode) -> Result<Work> {
@@ -99,8 +99,7 @@ pub(super) fn add(
     Ok(out.set(graph(handle)?.add(work, &after.list(count)?)?)?)
 }
 
-/// `CUgraphInstantiate_flags`: free what it allocates at a new launch, upload, launch from the device, priorities.
-const AUTO_FREE: u64 = 1;
+/// `CUgraphInstantiate_flags` beside [`AUTO_FREE`]: upload, launch from the device, priorities.
 const UPLOAD: u64 = 2;
 const DEVICE_LAUNCH: u64 = 4;
 const NODE_PRIORITY: u64 = 8;
@@ -111,7 +110,7 @@ fn instantiate(out: Out<usize>, handle: usize, flags: u64) -> Result {
     if flags & !(both | UPLOAD | NODE_PRIORITY) != 0 || flags & both == both {
         return Err(Error::InvalidValue);
     }
-    Ok(out.set(EXECS.give(Arc::new(Exec::new(&*graph(handle)?, flags)?)))?)
+    Ok(out.set(EXECS.give(graph(handle)?.instantiate(flags)?))?)
 }
 
 /// Gives the caller's list its elements, or only their number.
@@ -200,7 +199,9 @@ functions! {
 
     cuGraphClone [10000 => cuGraphClone] (out: Out<usize>, original: usize) {
         out.required()?;
-        Ok(out.set(GRAPHS.give(graph(original)?.copy().0))?)
+        let original = graph(original)?;
+        original.has_no_memory()?;
+        Ok(out.set(GRAPHS.give(original.copy().0))?)
     }
 
     cuGraphAddEmptyNode [10000 => cuGraphAddEmptyNode]
@@ -415,7 +416,9 @@ functions! {
 
     cuGraphLaunch [10000 => cuGraphLaunch; 10000 => cuGraphLaunch_ptsz] (executable: usize, stream: usize) {
         let found = exec(executable)?;
-        stream::get(stream)?.enqueue(Work::Graph(Arc::new(found.works()))).map(|_| ())
+        let stream = stream::get(stream)?;
+        let works = found.launch()?;
+        stream.enqueue(Work::Graph(Arc::new(works))).map(|_| ())
     }
 
     cuGraphUpload [11010 => cuGraphUpload; 11010 => cuGraphUpload_ptsz] (executable: usize, stream: usize) {

@@ -5,7 +5,7 @@ use crate::allocation::{Allocation, Kind};
 use crate::capture::unsafe_call;
 use crate::context::{self, CONTEXTS, Context};
 use crate::error::{Error, Result};
-use crate::{memory, virtual_memory};
+use crate::{graph_memory, memory, virtual_memory};
 use c_border::{In, Out, Raw};
 
 /// Rows of a pitched allocation begin at multiples of this.
@@ -15,7 +15,12 @@ const PITCH: usize = 512;
 fn memory_type(kind: Kind) -> u32 {
     match kind {
         Kind::Host | Kind::Registered => 1,
-        Kind::Device | Kind::Pool(_) | Kind::Managed | Kind::Mapped | Kind::Imported => 2,
+        Kind::Device
+        | Kind::Pool(_)
+        | Kind::Managed
+        | Kind::Mapped
+        | Kind::Imported
+        | Kind::Graph => 2,
     }
 }
 
@@ -88,7 +93,8 @@ fn pointer_attribute(current: Option<&Context>, id: u32, pointer: u64) -> Result
             | Kind::Registered
             | Kind::Managed
             | Kind::Mapped
-            | Kind::Imported => 0,
+            | Kind::Imported
+            | Kind::Graph => 0,
         }),
         18..=21 => int(0),
         _ => return Err(Error::InvalidValue),
@@ -141,6 +147,11 @@ functions! {
             other => other?,
         };
         unsafe_call()?;
+        if let Some(memory) = graph_memory::take(&context, pointer) {
+            context.synchronize();
+            memory.vanish(&context);
+            return context.check();
+        }
         let owned = |k| matches!(k, Kind::Device | Kind::Managed | Kind::Pool(_));
         if !context.allocations().get(&pointer).is_some_and(|b| owned(b.kind)) {
             return Err(Error::InvalidValue);

@@ -7,6 +7,7 @@ use crate::allocation::Kind;
 use crate::context;
 use crate::driver;
 use crate::error::{Error, Result};
+use crate::graph_memory::{self, GraphMemory};
 use crate::lifetime;
 use crate::memory;
 use crate::pool::{POOLS, Pool};
@@ -21,6 +22,39 @@ plain_struct! {
         alloc_type: u32, handle_types: u32, location_type: u32, location_id: i32,
         security: usize, max_size: usize, rest: [u8; 56],
     }
+}
+
+impl Props {
+    /// Of memory of the device.
+    pub(super) fn of_device() -> Props {
+        let (security, max_size, rest) = (0, 0, [0; 56]);
+        let (alloc_type, location_type) = (PINNED, DEVICE);
+        Props {
+            alloc_type,
+            handle_types: 0,
+            location_type,
+            location_id: 0,
+            security,
+            max_size,
+            rest,
+        }
+    }
+}
+
+/// `CU_MEM_ALLOCATION_TYPE_PINNED` and `CU_MEM_LOCATION_TYPE_DEVICE`.
+const PINNED: u32 = 1;
+const DEVICE: u32 = 1;
+
+/// The bytes of an allocation in a graph, if there may be one with these properties.
+pub(super) fn judge(props: &Props, bytes: usize) -> Result<u64> {
+    let device = (props.location_type, props.location_id) == (DEVICE, 0);
+    if props.alloc_type != PINNED || !device {
+        return Err(Error::InvalidValue);
+    }
+    if props.handle_types != 0 {
+        return Err(Error::NotSupported);
+    }
+    Ok(bytes as u64)
 }
 
 /// The pool of the current context, or of the primary one.
@@ -40,8 +74,11 @@ fn allocate(out: Out<u64>, bytes: usize, pool: Option<usize>, stream: usize) -> 
     out.required()?;
     let stream = stream::get(stream)?;
     let context = stream.context()?;
-    if stream.capture().is_some() {
-        stream.not_capturing()?;
+    if let Some(capturing) = &mut *stream.capture() {
+        let made = GraphMemory::reserve(&context, bytes as u64)?;
+        let address = made.address();
+        capturing.add(Work::Allocate(made))?;
+        return Ok(out.set(address)?);
     }
     let handle = match pool {
         Some(handle) => handle,
@@ -81,12 +118,43 @@ functions! {
         if pointer == 0 {
             return Ok(());
         }
-        stream.not_capturing()?;
         let context = stream.context()?;
+        if let Some(capturing) = &mut *stream.capture() {
+            // The capture goes on where the memory is not its own, as on an H200 (driver 580.159.04).
+            let work = capturing.capture.graph.freeing(pointer)?;
+            return capturing.add(work);
+        }
+        if let Some(memory) = graph_memory::take(&context, pointer) {
+            return stream.submit(&context, Work::Deallocate(memory), Vec::new()).map(|_| ());
+        }
         let owned = |k| matches!(k, Kind::Device | Kind::Pool(_));
         let block = memory::take(&context, pointer, owned).ok_or(Error::InvalidValue)?;
         stream.submit(&context, Work::Free(pointer, Box::new(block)), Vec::new())?;
         Ok(())
+    }
+
+    cuDeviceGetGraphMemAttribute [11040 => cuDeviceGetGraphMemAttribute] (device: i32, attribute: u32, value: Out<u64>) {
+        driver::device(device)?;
+        // Used and reserved are the same: memory is reserved where it is used.
+        match attribute {
+            0 | 2 => Ok(value.set(graph_memory::used())?),
+            1 | 3 => Ok(value.set(graph_memory::most())?),
+            _ => Err(Error::InvalidValue),
+        }
+    }
+
+    cuDeviceSetGraphMemAttribute [11040 => cuDeviceSetGraphMemAttribute] (device: i32, attribute: u32, value: In<u64>) {
+        driver::device(device)?;
+        if !matches!(attribute, 1 | 3) || value.get()? != 0 {
+            return Err(Error::InvalidValue);
+        }
+        graph_memory::reset_most();
+        Ok(())
+    }
+
+    cuDeviceGraphMemTrim [11040 => cuDeviceGraphMemTrim] (device: i32) {
+        // What is freed is not kept.
+        driver::device(device).map(|_| ())
     }
 
     cuDeviceGetDefaultMemPool [11020 => cuDeviceGetDefaultMemPool] (pool: Out<usize>, device: i32) {

@@ -1,5 +1,6 @@
 //! Functions that a driver exports and this one does not implement: each says so by name, once, and returns
-//! `CUDA_ERROR_NOT_SUPPORTED`. Among them are graphics, external memory, and the forms of before CUDA 3.2 with addresses of 32 bits.
+//! `CUDA_ERROR_NOT_SUPPORTED`. Among them are graphics, external memory, and the forms
+//! of before CUDA 3.2 with addresses of 32 bits.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -92,8 +93,6 @@ unsupported! {
     cuGraphAddBatchMemOpNode [11070 => cuGraphAddBatchMemOpNode];
     cuGraphAddExternalSemaphoresSignalNode [11020 => cuGraphAddExternalSemaphoresSignalNode];
     cuGraphAddExternalSemaphoresWaitNode [11020 => cuGraphAddExternalSemaphoresWaitNode];
-    cuGraphAddMemAllocNode [11040 => cuGraphAddMemAllocNode];
-    cuGraphAddMemFreeNode [11040 => cuGraphAddMemFreeNode];
     cuGraphAddNode [13040 => cuGraphAddNode_v3];
     cuGraphBatchMemOpNodeGetParams [11070 => cuGraphBatchMemOpNodeGetParams];
     cuGraphBatchMemOpNodeSetParams [11070 => cuGraphBatchMemOpNodeSetParams];
@@ -112,8 +111,6 @@ unsupported! {
     cuGraphKernelNodeCopyAttributes [11000 => cuGraphKernelNodeCopyAttributes];
     cuGraphKernelNodeGetAttribute [11000 => cuGraphKernelNodeGetAttribute];
     cuGraphKernelNodeSetAttribute [11000 => cuGraphKernelNodeSetAttribute];
-    cuGraphMemAllocNodeGetParams [11040 => cuGraphMemAllocNodeGetParams];
-    cuGraphMemFreeNodeGetParams [11040 => cuGraphMemFreeNodeGetParams];
     cuGraphMemcpyNodeGetParams [10000 => cuGraphMemcpyNodeGetParams];
     cuGraphNodeGetContainingGraph [13010 => cuGraphNodeGetContainingGraph];
     cuGraphNodeGetLocalId [13010 => cuGraphNodeGetLocalId];

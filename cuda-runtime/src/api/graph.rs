@@ -45,6 +45,15 @@ forward! {
     cudaGraphMemsetNodeSetParams(node: Handle, params: *const c_void) => cuGraphMemsetNodeSetParams(node, params);
     cudaGraphExecMemsetNodeSetParams(exec: Handle, node: Handle, params: *const c_void) => cuGraphExecMemsetNodeSetParams(exec, node, params, 0);
 
+    // cudaMemAllocNodeParams is the driver's structure.
+    cudaGraphAddMemAllocNode(node: *mut Handle, graph: Handle, after: *const Handle, count: usize, params: *mut c_void) => cuGraphAddMemAllocNode(node, graph, after, count, params);
+    cudaGraphMemAllocNodeGetParams(node: Handle, params: *mut c_void) => cuGraphMemAllocNodeGetParams(node, params);
+    cudaGraphAddMemFreeNode(node: *mut Handle, graph: Handle, after: *const Handle, count: usize, pointer: Pointer) => cuGraphAddMemFreeNode(node, graph, after, count, pointer);
+    cudaGraphMemFreeNodeGetParams(node: Handle, pointer: *mut Pointer) => cuGraphMemFreeNodeGetParams(node, pointer);
+    cudaDeviceGetGraphMemAttribute(device: i32, attribute: u32, value: *mut c_void) => cuDeviceGetGraphMemAttribute(device, attribute, value);
+    cudaDeviceSetGraphMemAttribute(device: i32, attribute: u32, value: *mut c_void) => cuDeviceSetGraphMemAttribute(device, attribute, value);
+    cudaDeviceGraphMemTrim(device: i32) => cuDeviceGraphMemTrim(device);
+
     cudaUserObjectCreate(object: *mut Handle, data: Pointer, destroy: HostFunction, count: u32, flags: u32) => cuUserObjectCreate(object, data, destroy, count, flags);
     cudaUserObjectRetain(object: Handle, count: u32) => cuUserObjectRetain(object, count);
     cudaUserObjectRelease(object: Handle, count: u32) => cuUserObjectRelease(object, count);
