@@ -158,6 +158,29 @@ def clipped():
     return abs(torch.nn.utils.clip_grad_norm_([x], 1.0).item() - 300**0.5) < 1e-4
 
 
+def add_there(given, answers):
+    """In the other process."""
+    x = given.get()
+    x += 100
+    torch.cuda.synchronize()
+    answers.put(x.sum().item())
+    # The one who sent it waits until it is given back.
+    del x
+
+
+def shared():
+    """A tensor in another process, which adds to it (cuIpcOpenMemHandle)."""
+    context = torch.multiprocessing.get_context("spawn")
+    given, answers = context.Queue(), context.Queue()
+    other = context.Process(target=add_there, args=(given, answers))
+    other.start()
+    x = torch.arange(8.0, device=D)
+    given.put(x)
+    total = answers.get(timeout=120)
+    other.join(60)
+    return total == 828 and x.tolist() == [100.0 + i for i in range(8)] and other.exitcode == 0
+
+
 CHECKS = {
     "pinned memory": pinned,
     "DataLoader": loader,
@@ -169,6 +192,7 @@ CHECKS = {
     "seeds, states": again,
     "checkpoint": checkpointed,
     "vmap": mapped,
+    "two processes": shared,
     "hessian": hessian,
     "clip_grad_norm_": clipped,
     "frames compiled": untraced,

@@ -115,8 +115,65 @@ static void threads() {
     for (auto &t : all) t.join();
 }
 
+// Memory that a graph allocates: by a node, and by a capture.
+static void memory() {
+    cudaGraph_t graph;
+    CUDA(cudaGraphCreate(&graph, 0));
+    cudaMemAllocNodeParams wanted = {};
+    wanted.poolProps.allocType = cudaMemAllocationTypePinned;
+    wanted.poolProps.location = {cudaMemLocationTypeDevice, 0};
+    wanted.bytesize = 400;
+    cudaGraphNode_t allocated, filled;
+    CUDA(cudaGraphAddMemAllocNode(&allocated, graph, nullptr, 0, &wanted));
+    cudaMemsetParams fill = {};
+    fill.dst = wanted.dptr;
+    fill.value = 7;
+    fill.elementSize = 4;
+    fill.width = 100;
+    fill.height = 1;
+    CUDA(cudaGraphAddMemsetNode(&filled, graph, &allocated, 1, &fill));
+    cudaGraphExec_t exec;
+    CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    CUDA(cudaGraphLaunch(exec, 0));
+    int got[100];
+    CUDA(cudaMemcpy(got, wanted.dptr, 400, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 100; i++) EXPECT(got[i] == 7);
+    EXPECT(cudaGraphLaunch(exec, 0) == cudaErrorInvalidValue);
+    CUDA(cudaFree(wanted.dptr));
+    CUDA(cudaGraphLaunch(exec, 0));
+    CUDA(cudaGraphExecDestroy(exec));
+    CUDA(cudaGraphDestroy(graph));
+    CUDA(cudaFree(wanted.dptr));
+    (void)cudaGetLastError();
+
+    cudaStream_t stream;
+    CUDA(cudaStreamCreate(&stream));
+    int *out, *scratch;
+    CUDA(cudaMalloc(&out, 400));
+    CUDA(cudaMemset(out, 1, 400));
+    // A stream 0 of the thread does not wait for others, nor they for it.
+    CUDA(cudaStreamSynchronize(0));
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    CUDA(cudaMallocAsync(&scratch, 400, stream));
+    CUDA(cudaMemcpyAsync(scratch, out, 400, cudaMemcpyDeviceToDevice, stream));
+    scale<<<1, 128, 0, stream>>>(scratch, 2, 100);
+    CUDA(cudaMemcpyAsync(out, scratch, 400, cudaMemcpyDeviceToDevice, stream));
+    CUDA(cudaFreeAsync(scratch, stream));
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    for (int round = 0; round < 3; round++) CUDA(cudaGraphLaunch(exec, stream));
+    CUDA(cudaStreamSynchronize(stream));
+    CUDA(cudaMemcpy(got, out, 400, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 100; i++) EXPECT(got[i] == 0x01010101 * 8);
+    CUDA(cudaGraphExecDestroy(exec));
+    CUDA(cudaGraphDestroy(graph));
+    CUDA(cudaStreamDestroy(stream));
+    CUDA(cudaFree(out));
+}
+
 int main() {
     nodes();
+    memory();
     capture();
     threads();
     puts("graphs: ok");

@@ -14,6 +14,45 @@ __global__ void paint(cudaSurfaceObject_t surface) {
     surf2Dwrite<float>(threadIdx.x * 10.0f + threadIdx.y, surface, threadIdx.x * sizeof(float), threadIdx.y);
 }
 
+__global__ void at_levels(cudaTextureObject_t texture, const float *levels, float *out) {
+    out[threadIdx.x] = tex2DLod<float>(texture, 0.4f, 0.6f, levels[threadIdx.x]);
+}
+
+// Three levels of 8 x 8 texels and less, each full of its number times ten.
+static void levels() {
+    cudaChannelFormatDesc channel = cudaCreateChannelDesc<float>();
+    cudaMipmappedArray_t mipmap;
+    CUDA(cudaMallocMipmappedArray(&mipmap, &channel, make_cudaExtent(8, 8, 0), 3));
+    for (int level = 0; level < 3; level++) {
+        cudaArray_t array;
+        CUDA(cudaGetMipmappedArrayLevel(&array, mipmap, level));
+        int size = 8 >> level;
+        std::vector<float> texels(size * size, level * 10.0f);
+        CUDA(cudaMemcpy2DToArray(array, 0, 0, texels.data(), size * 4, size * 4, size, cudaMemcpyHostToDevice));
+    }
+    cudaResourceDesc resource = {};
+    resource.resType = cudaResourceTypeMipmappedArray;
+    resource.res.mipmap.mipmap = mipmap;
+    cudaTextureDesc description = {};
+    description.filterMode = description.mipmapFilterMode = cudaFilterModeLinear;
+    description.normalizedCoords = 1;
+    description.maxMipmapLevelClamp = 2;
+    cudaTextureObject_t texture;
+    CUDA(cudaCreateTextureObject(&texture, &resource, &description, nullptr));
+    const float asked[] = {0, 0.5f, 1, 1.25f, 2, 5}, expected[] = {0, 5, 10, 12.5f, 20, 20};
+    float *levels, *out, got[6];
+    CUDA(cudaMalloc(&levels, sizeof asked));
+    CUDA(cudaMalloc(&out, sizeof got));
+    CUDA(cudaMemcpy(levels, asked, sizeof asked, cudaMemcpyHostToDevice));
+    at_levels<<<1, 6>>>(texture, levels, out);
+    CUDA(cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 6; i++) EXPECT(got[i] == expected[i]);
+    CUDA(cudaDestroyTextureObject(texture));
+    CUDA(cudaFreeMipmappedArray(mipmap));
+    CUDA(cudaFree(levels));
+    CUDA(cudaFree(out));
+}
+
 int main() {
     const int width = 16, height = 8;
     std::vector<float> image(width * height), result(width * height);
@@ -74,5 +113,6 @@ int main() {
     CUDA(cudaDestroySurfaceObject(surface));
     CUDA(cudaFreeArray(array));
     CUDA(cudaFree(out));
+    levels();
     std::printf("textures: ok\n");
 }
