@@ -7,8 +7,10 @@ use ptx_isa::effect::Mem;
 
 use super::found::{Found, apart, at_once, unit};
 use super::rows::in_turn;
+use super::transfer::load_one;
 use super::which::own;
-use crate::clif::{as_type, plain, vconst32};
+use crate::clif::{as_type, at, plain, vconst32};
+use crate::ctx::Ctx;
 use crate::form::Form;
 use crate::generator::Gen;
 use crate::x86::words::{self, Word};
@@ -85,7 +87,10 @@ fn places(g: &mut Gen<'_, '_>, m: &Mem, found: &Found, step: i32, loads: bool) -
                 if c.iter().all(|o| *o == c[0]) {
                     return At::Same(*host, at(c));
                 }
-                if loads && let Some(near) = near(g.form, m, c, step) {
+                if loads
+                    && m.bytes >= 4
+                    && let Some(near) = near(g.form, m, c, step)
+                {
                     return At::Near(*host, near);
                 }
                 let base = *base.get_or_insert_with(|| further(g, *host, step));
@@ -271,6 +276,52 @@ pub(super) fn gather(
     out
 }
 
+/// Whether elements of one or two bytes can be put together from where the lanes are.
+pub(super) fn gathers_narrow(g: &Gen<'_, '_>, m: &Mem, found: &Found) -> bool {
+    let near = |o: &i64| i32::try_from(*o).is_ok();
+    g.form.words()
+        && m.bytes < 4
+        && match found {
+            Found::Linear(_, o) => o.iter().all(near),
+            Found::Index(_, _, shift) => apart(g, m) % (1 << shift) == 0,
+            Found::Lanes(_) => true,
+        }
+}
+
+/// Elements of one or two bytes `step` bytes behind the lanes' addresses, as words.
+pub(super) fn gather_narrow(g: &mut Gen<'_, '_>, m: &Mem, found: &Found, step: i32) -> Vec<Value> {
+    let (ty, bytes) = (g.form.w(), u32::from(m.bytes));
+    let mut out = Vec::new();
+    for at in places(g, m, found, step, true) {
+        let x = match at {
+            At::Row(host, at) => {
+                out.push(load_narrow(g, m, host, at));
+                continue;
+            }
+            At::Same(host, at) => {
+                let x = load_one(g, m, Kind::W, host, at);
+                out.push(g.b.ins().splat(ty, x));
+                continue;
+            }
+            At::Index(base, index, shift) => {
+                g.word(Word::GatherNarrow, bytes | shift << 8, &[base, index], ty)
+            }
+            At::Lanes(a) => g.word(Word::GatherNarrowAt, bytes, &[a[0], a[1]], ty),
+            // For words only.
+            At::Near(host, near) => pick(g, host, &near[0]),
+        };
+        let above = 32 - 8 * bytes;
+        let mut e = g.emitter(true);
+        out.push(if m.signed {
+            let x = e.shl(x, above);
+            e.sar(x, above)
+        } else {
+            x
+        });
+    }
+    out
+}
+
 /// As [`gather`], the other way.
 pub(super) fn scatter(
     g: &mut Gen<'_, '_>,
@@ -321,6 +372,72 @@ pub(super) fn scatter(
             }
         }
     }
+}
+
+/// As [`gather_narrow`], the other way; lanes that are off write a scratch word.
+pub(super) fn scatter_narrow(
+    g: &mut Gen<'_, '_>,
+    m: &Mem,
+    found: &Found,
+    mask: Option<&[Value]>,
+    step: i32,
+    values: &[Value],
+) {
+    let bytes = u32::from(m.bytes);
+    for (s, at) in places(g, m, found, step, false).into_iter().enumerate() {
+        let x = values[s];
+        let (base, index, shift) = match at {
+            At::Row(host, at) if mask.is_none() => {
+                store_row(g, x, host, at, None, bytes);
+                continue;
+            }
+            At::Lanes(a) => {
+                store_at(g, a, mask, s, bytes, x);
+                continue;
+            }
+            At::Index(base, index, shift) => (base, index, shift),
+            At::Row(host, at) => {
+                let lanes: Vec<u32> = (0..u32::from(g.form.lanes)).map(|l| l * bytes).collect();
+                (further(g, host, at), vconst32(&mut g.b, &lanes), 0)
+            }
+            At::Same(host, at) => (further(g, host, at), g.same32(0), 0),
+            // For loads only.
+            At::Near(..) => continue,
+        };
+        if mask.is_none() {
+            let number = bytes | shift << 8;
+            words::call(&mut g.b, Word::ScatterNarrow, number, &[base, index, x], None);
+            continue;
+        }
+        let base = g.b.ins().splat(g.form.d(), base);
+        let halves: Vec<Value> = g.emitter(true).zext(index).into_iter().collect();
+        let a = std::array::from_fn(|half| {
+            let doubled = |g: &mut Gen<'_, '_>, x: Value| g.b.ins().iadd(x, x);
+            let distance = (0..shift).fold(halves[half], |x, _| doubled(g, x));
+            g.b.ins().iadd(base, distance)
+        });
+        store_at(g, a, mask, s, bytes, x);
+    }
+}
+
+/// The low bytes of the words of slice `s` to addresses, or to the scratch word where the mask is off.
+fn store_at(
+    g: &mut Gen<'_, '_>,
+    mut a: [Value; 2],
+    mask: Option<&[Value]>,
+    s: usize,
+    bytes: u32,
+    x: Value,
+) {
+    if let Some(mask) = mask {
+        let scratch = g.b.ins().iadd_imm_u(g.ctx, at!(scratch) as i64);
+        let scratch = g.b.ins().splat(g.form.d(), scratch);
+        for (half, at) in a.iter_mut().enumerate() {
+            let on = g.half_mask(mask, 2 * s + half);
+            *at = g.emitter(true).sel(on, *at, scratch);
+        }
+    }
+    words::call(&mut g.b, Word::ScatterNarrowAt, bytes, &[a[0], a[1], x], None);
 }
 
 /// Lanes side by side, all of them or those of a mask.

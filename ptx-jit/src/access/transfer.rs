@@ -12,7 +12,8 @@ use super::checked::checked;
 use super::choices::{may_be_rows, rows_or_gather};
 use super::found::{Found, apart, differs, lane, lanes, or_scratch, unit};
 use super::gather::{
-    gather, gathers, load_narrow, pairs, pairs_of, scatter, scatters, store_row, words_of,
+    gather, gather_narrow, gathers, gathers_narrow, load_narrow, pairs, pairs_of, scatter,
+    scatter_narrow, scatters, store_row, words_of,
 };
 use super::results::{finish, jump_with, regroup};
 use super::rows::{columns_of, load_rows, rows_of, stays, store_rows};
@@ -106,6 +107,11 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
                 let step = i as i32 * i32::from(m.bytes);
                 let x = gather(g, &m, g.kind(*d), &found, mask.as_deref(), step);
                 out.push(Rep::Slices(x));
+            }
+        }
+        _ if gathers_narrow(g, &m, &found) && dst.iter().all(|d| g.kind(*d) == Kind::W) => {
+            for i in 0..dst.len() as i32 {
+                out.push(Rep::Slices(gather_narrow(g, &m, &found, i * i32::from(m.bytes))));
             }
         }
         _ => {
@@ -312,6 +318,12 @@ pub(super) fn store_lanes(
         for (n, x) in values.chunks(2).enumerate() {
             let x = pairs_of(g, &x[0], &x[1]);
             scatter(g, &whole, Kind::D, found, mask, 8 * n as i32, &x);
+        }
+        return;
+    }
+    if words && gathers_narrow(g, m, found) {
+        for (i, x) in values.iter().enumerate() {
+            scatter_narrow(g, m, found, mask, i as i32 * i32::from(m.bytes), x);
         }
         return;
     }

@@ -284,6 +284,10 @@ impl Selector<'_> {
                 }
             }
         }
+        self.cut_other_quarters();
+        while let Some(x) = self.seq.pop() {
+            self.back.push(x);
+        }
         if Some(b) == self.f.layout.entry_block() {
             self.push(What::Start, &[]);
             let start = self.seq.pop().ok_or("no start")?;

@@ -133,6 +133,12 @@ table! {
     /// From words of half a vector.
     WidenU: Z[INVALID, EVEX_Vpmovzxdq_zmm_k1z_ymmm256] Y[INVALID, VEX_Vpmovzxdq_ymm_xmmm128];
     WidenS: Z[INVALID, EVEX_Vpmovsxdq_zmm_k1z_ymmm256] Y[INVALID, VEX_Vpmovsxdq_ymm_xmmm128];
+    /// A byte, or two, of a vector of 128 bits from memory, by its number.
+    InsertByte: ZLane[EVEX_Vpinsrb_xmm_xmm_r32m8_imm8, INVALID] YLane[VEX_Vpinsrb_xmm_xmm_r32m8_imm8, INVALID];
+    InsertShort: ZLane[EVEX_Vpinsrw_xmm_xmm_r32m16_imm8, INVALID] YLane[VEX_Vpinsrw_xmm_xmm_r32m16_imm8, INVALID];
+    /// The other way.
+    GetByte: ZLane[EVEX_Vpextrb_r32m8_xmm_imm8, INVALID] YLane[VEX_Vpextrb_r32m8_xmm_imm8, INVALID];
+    GetShort: ZLane[EVEX_Vpextrw_r32m16_xmm_imm8, INVALID] YLane[VEX_Vpextrw_r32m16_xmm_imm8, INVALID];
     /// Elements of a byte or two to words.
     LoadBytesU: Z[EVEX_Vpmovzxbd_zmm_k1z_xmmm128, INVALID] Y[VEX_Vpmovzxbd_ymm_xmmm64, INVALID];
     LoadBytesS: Z[EVEX_Vpmovsxbd_zmm_k1z_xmmm128, INVALID] Y[VEX_Vpmovsxbd_ymm_xmmm64, INVALID];

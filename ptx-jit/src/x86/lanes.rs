@@ -73,23 +73,18 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// Four lanes of a vector as its own register; cut out once where that is in the same block.
+    /// Four lanes of a vector as its own register; cut out once in a block.
     fn quarter(&mut self, v: Value, n: u8) -> VReg {
         let root = self.root(v);
         if n == 0 {
             return self.reg(root);
         }
-        if self.local(root) {
-            self.reg(root);
-            if let Some(r) = self.quarters.get(&(root, n)) {
-                return *r;
-            }
-            let r = self.vector();
-            self.quarters.insert((root, n), r);
-            return r;
+        self.reg(root);
+        if let Some(r) = self.quarters.get(&(root, n)) {
+            return *r;
         }
-        let (r, x) = (self.vector(), self.reg(root));
-        self.cut(r, x, n);
+        let r = self.vector();
+        self.quarters.insert((root, n), r);
         r
     }
 
@@ -111,6 +106,17 @@ impl Selector<'_> {
                 let x = self.reg(v);
                 self.cut(r, x, n);
             }
+        }
+    }
+
+    /// At the start of a block: quarters of vectors that come from elsewhere.
+    pub(super) fn cut_other_quarters(&mut self) {
+        let mut left: Vec<_> = std::mem::take(&mut self.quarters).into_iter().collect();
+        // The same code each time.
+        left.sort_by_key(|((v, n), _)| (v.as_u32(), *n));
+        for ((v, n), r) in left {
+            let x = self.reg(v);
+            self.cut(r, x, n);
         }
     }
 

@@ -10,6 +10,15 @@ use super::registers::RegView;
 use super::select::{Refused, Selector};
 use super::words::Word;
 
+/// Where each lane's element is.
+enum Places {
+    Constant(Vec<Address>),
+    /// An address with a vector of 32-bit indices, which may have a sign.
+    Index(Address, bool),
+    /// Vectors of addresses: one for elements of 8 bytes, two for words.
+    Addresses(Vec<VReg>),
+}
+
 impl Selector<'_> {
     /// A word that reads or writes memory.
     pub(super) fn memory_word(
@@ -81,30 +90,44 @@ impl Selector<'_> {
             }
             // Lanes one by one are faster than the instructions, as long as all of them are on.
             Word::Gather if self.all_on(args[0]) => {
-                let places = self.places(number, args[1], args[2]);
-                self.gather_all(made()?, &places);
+                let places = self.places(number, args[1], args[2], true);
+                self.gather_all(made()?, &places, number & 255);
             }
             Word::GatherLong if self.all_on(args[0]) => {
-                let places = self.addresses_of(args[1]);
-                self.gather_all(made()?, &places);
+                let places = Places::Addresses(vec![self.reg(args[1])]);
+                self.gather_all(made()?, &places, 8);
             }
             Word::GatherWords if self.all_on(args[0]) => {
-                let mut places = self.addresses_of(args[1]);
-                places.extend(self.addresses_of(args[2]));
-                self.gather_all(made()?, &places);
+                let places = Places::Addresses(vec![self.reg(args[1]), self.reg(args[2])]);
+                self.gather_all(made()?, &places, 4);
+            }
+            Word::GatherNarrow => {
+                let places = self.places(number, args[0], args[1], false);
+                self.gather_all(made()?, &places, number & 255);
+            }
+            Word::GatherNarrowAt => {
+                let places = Places::Addresses(vec![self.reg(args[0]), self.reg(args[1])]);
+                self.gather_all(made()?, &places, number);
             }
             Word::Scatter if self.all_on(args[0]) => {
-                let places = self.places(number, args[1], args[2]);
-                self.scatter_all(args[3], &places);
+                let places = self.places(number, args[1], args[2], true);
+                self.scatter_all(args[3], &places, number & 255);
             }
             Word::ScatterLong if self.all_on(args[0]) => {
-                let places = self.addresses_of(args[1]);
-                self.scatter_all(args[2], &places);
+                let places = Places::Addresses(vec![self.reg(args[1])]);
+                self.scatter_all(args[2], &places, 8);
             }
             Word::ScatterWords if self.all_on(args[0]) => {
-                let mut places = self.addresses_of(args[1]);
-                places.extend(self.addresses_of(args[2]));
-                self.scatter_all(args[3], &places);
+                let places = Places::Addresses(vec![self.reg(args[1]), self.reg(args[2])]);
+                self.scatter_all(args[3], &places, 4);
+            }
+            Word::ScatterNarrow => {
+                let places = self.places(number, args[0], args[1], false);
+                self.scatter_all(args[2], &places, number & 255);
+            }
+            Word::ScatterNarrowAt => {
+                let places = Places::Addresses(vec![self.reg(args[0]), self.reg(args[1])]);
+                self.scatter_all(args[2], &places, number);
             }
             Word::Gather => {
                 let k = self.k(args[0]);
@@ -220,12 +243,11 @@ impl Selector<'_> {
     }
 
     /// Where each lane's element is, for all of them one by one.
-    fn places(&mut self, number: u32, base: Value, index: Value) -> Vec<Address> {
-        if let Some(places) = self.constant_places(number, base, index) {
-            return places;
+    fn places(&mut self, number: u32, base: Value, index: Value, signed: bool) -> Places {
+        match self.constant_places(number, base, index) {
+            Some(places) => Places::Constant(places),
+            None => Places::Index(self.indexed(number, base, index), signed),
         }
-        let m = self.indexed(number, base, index);
-        self.indices(m, number & 255 == 8)
     }
 
     /// The same where the distances are known: they are part of the instructions.
@@ -258,84 +280,115 @@ impl Selector<'_> {
         self.emit(code, &[Operand::Both(d, zero, view), Operand::Spent(spent, k), Operand::Mem(m)]);
     }
 
-    /// Where each lane's element is: `m` with a vector of signed 32-bit indices, of which half count if `long`.
-    fn indices(&mut self, m: Address, long: bool) -> Vec<Address> {
-        let Some((indices, scale)) = m.index else { return Vec::new() };
-        let mut at = Vec::new();
-        let quarters = self.quarters_of_vector();
-        for q in 0..if long { quarters / 2 } else { quarters } {
-            for pair in self.longs(indices, q) {
-                let [one, other] = std::array::from_fn(|_| self.temp(RegClass::Int));
-                self.emit(
-                    Code::Movsxd_r64_rm32,
-                    &[Operand::Def(one, RegView::D), Operand::Use(pair, RegView::W)],
-                );
-                self.emit(
-                    Code::Sar_rm64_imm8,
-                    &[Operand::Both(other, pair, RegView::D), Operand::Imm(32)],
-                );
-                at.extend([one, other]);
+    /// The places of a quarter of the elements' words: four, or two of elements of 8 bytes. What they need comes right
+    /// before, so that few of it live at once.
+    fn places_of(&mut self, places: &Places, quarter: u8, each: usize) -> Vec<Address> {
+        match places {
+            Places::Constant(all) => {
+                let first = usize::from(quarter) * each;
+                all[first..first + each].to_vec()
+            }
+            Places::Index(m, signed) => {
+                let Some((indices, scale)) = m.index else { return Vec::new() };
+                // Indices are words, of which an element of 8 bytes has two.
+                let longs = match each {
+                    2 => vec![self.long_of(indices, quarter / 2, i64::from(quarter % 2))],
+                    _ => self.longs(indices, quarter).to_vec(),
+                };
+                let mut at = Vec::new();
+                for pair in longs {
+                    let [one, other] = std::array::from_fn(|_| self.temp(RegClass::Int));
+                    let (low, high) = match signed {
+                        true => ((Code::Movsxd_r64_rm32, RegView::D), Code::Sar_rm64_imm8),
+                        false => ((Code::Mov_r32_rm32, RegView::W), Code::Shr_rm64_imm8),
+                    };
+                    self.emit(low.0, &[Operand::Def(one, low.1), Operand::Use(pair, RegView::W)]);
+                    self.emit(high, &[Operand::Both(other, pair, RegView::D), Operand::Imm(32)]);
+                    at.extend([one, other]);
+                }
+                at.into_iter()
+                    .map(|i| Address { index: Some((i, scale)), lanes: None, ..*m })
+                    .collect()
+            }
+            Places::Addresses(vectors) => {
+                let quarters = self.quarters_of_vector();
+                let mut at = Vec::new();
+                for n in (0..each / 2).map(|n| quarter * (each / 2) as u8 + n as u8) {
+                    at.extend(self.longs(vectors[usize::from(n / quarters)], n % quarters));
+                }
+                at.into_iter().map(|a| Address { base: Some(a), ..Address::default() }).collect()
             }
         }
-        at.into_iter().map(|i| Address { index: Some((i, scale)), lanes: None, ..m }).collect()
     }
 
-    /// The addresses of a vector.
-    fn addresses_of(&mut self, v: Value) -> Vec<Address> {
-        let x = self.reg(v);
-        let mut at = Vec::new();
-        for q in 0..self.quarters_of_vector() {
-            at.extend(self.longs(x, q));
+    /// A quarter of a vector as a vector of its own.
+    fn part(&mut self, x: VReg, quarter: u8) -> VReg {
+        if quarter == 0 {
+            return x;
         }
-        at.into_iter().map(|a| Address { base: Some(a), ..Address::default() }).collect()
+        let r = self.vector();
+        self.cut(r, x, quarter);
+        r
     }
 
-    /// The two halves of a quarter.
+    /// The lower (`n` 0) or upper 64 bits of a quarter.
+    fn long_of(&mut self, x: VReg, quarter: u8, n: i64) -> VReg {
+        let part = self.part(x, quarter);
+        let d = self.temp(RegClass::Int);
+        let (to, from) = (Operand::Def(d, RegView::D), Operand::Use(part, RegView::X));
+        if n == 0 {
+            self.emit(self.lane_code(V::ToGeneral, Element::Longs), &[to, from]);
+        } else {
+            let code = self.lane_code(V::GetLane, Element::Longs);
+            self.emit(code, &[to, from, Operand::Imm(n)]);
+        }
+        d
+    }
+
+    /// Both.
     fn longs(&mut self, x: VReg, quarter: u8) -> [VReg; 2] {
-        let part = if quarter == 0 {
-            x
-        } else {
-            let r = self.vector();
-            self.cut(r, x, quarter);
-            r
-        };
-        let [low, high] = std::array::from_fn(|_| self.temp(RegClass::Int));
-        let from = Operand::Use(part, RegView::X);
-        self.emit(
-            self.lane_code(V::ToGeneral, Element::Longs),
-            &[Operand::Def(low, RegView::D), from],
-        );
-        self.emit(
-            self.lane_code(V::GetLane, Element::Longs),
-            &[Operand::Def(high, RegView::D), from, Operand::Imm(1)],
-        );
-        [low, high]
+        let part = self.part(x, quarter);
+        [0, 1].map(|n| self.long_of(part, 0, n))
     }
 
-    /// Elements from all these places, of 8 bytes where there are half as many as words.
-    fn gather_all(&mut self, d: VReg, places: &[Address]) {
-        let long = places.len() == self.target.lanes() as usize / 2;
-        let (first, next) = if long {
-            (self.lane_code(V::Load, Element::Longs), self.lane_code(V::SetLane, Element::Longs))
-        } else {
-            (self.lane_code(V::Load, Element::Words), self.lane_code(V::SetLane, Element::Words))
+    /// How many elements of so many bytes 128 bits of a vector of them are.
+    fn elements_of_quarter(bytes: u32) -> usize {
+        if bytes == 8 { 2 } else { 4 }
+    }
+
+    /// Elements of `bytes` bytes from all these places; of fewer than 4 each is the low part of a word.
+    fn gather_all(&mut self, d: VReg, places: &Places, bytes: u32) {
+        let each = Self::elements_of_quarter(bytes);
+        let (first, next) = match bytes {
+            1 => (None, self.lane_code(V::InsertByte, Element::Words)),
+            2 => (None, self.lane_code(V::InsertShort, Element::Words)),
+            4 => (
+                Some(self.lane_code(V::Load, Element::Words)),
+                self.lane_code(V::SetLane, Element::Words),
+            ),
+            _ => (
+                Some(self.lane_code(V::Load, Element::Longs)),
+                self.lane_code(V::SetLane, Element::Longs),
+            ),
         };
+        // Bytes and halves are counted, of which a word has several.
+        let step = if bytes < 4 { 4 / bytes } else { 1 };
         let mut made = Vec::new();
-        for chunk in places.chunks(if long { 2 } else { 4 }) {
-            let mut x = self.vector();
-            self.emit(first, &[Operand::Def(x, RegView::X), Operand::Mem(chunk[0])]);
-            for (n, m) in chunk.iter().enumerate().skip(1) {
+        for quarter in 0..self.quarters_of_vector() {
+            let chunk = self.places_of(places, quarter, each);
+            let mut x = match first {
+                Some(first) => {
+                    let x = self.vector();
+                    self.emit(first, &[Operand::Def(x, RegView::X), Operand::Mem(chunk[0])]);
+                    x
+                }
+                None => self.zero(),
+            };
+            for (n, m) in chunk.iter().enumerate().skip(usize::from(first.is_some())) {
                 let y = self.vector();
-                let n = Operand::Imm(n as i64);
-                self.emit(
-                    next,
-                    &[
-                        Operand::Def(y, RegView::X),
-                        Operand::Use(x, RegView::X),
-                        Operand::Mem(*m),
-                        n,
-                    ],
-                );
+                let n = Operand::Imm(i64::from(step) * n as i64);
+                let from = Operand::Use(x, RegView::X);
+                self.emit(next, &[Operand::Def(y, RegView::X), from, Operand::Mem(*m), n]);
                 x = y;
             }
             made.push(x);
@@ -343,25 +396,22 @@ impl Selector<'_> {
         self.together(d, &made);
     }
 
-    /// Elements to all these places, in order.
-    fn scatter_all(&mut self, x: Value, places: &[Address]) {
-        let long = places.len() == self.target.lanes() as usize / 2;
+    /// Elements of `bytes` bytes to all these places, in order; of fewer than 4 the low part of each word.
+    fn scatter_all(&mut self, x: Value, places: &Places, bytes: u32) {
+        let each = Self::elements_of_quarter(bytes);
         let x = self.reg(x);
-        for (q, chunk) in places.chunks(if long { 2 } else { 4 }).enumerate() {
-            let part = if q == 0 {
-                x
-            } else {
-                let r = self.vector();
-                self.cut(r, x, q as u8);
-                r
-            };
+        for quarter in 0..self.quarters_of_vector() {
+            let chunk = self.places_of(places, quarter, each);
+            let part = self.part(x, quarter);
             let from = Operand::Use(part, RegView::X);
             for (n, m) in chunk.iter().enumerate() {
-                let (code, n) = match (long, n) {
-                    (false, 0) => (self.lane_code(V::Store, Element::Words), None),
-                    (true, 0) => (self.lane_code(V::Store, Element::Longs), None),
-                    (false, n) => (self.lane_code(V::GetLane, Element::Words), Some(n)),
-                    (true, n) => (self.lane_code(V::GetLane, Element::Longs), Some(n)),
+                let (code, n) = match (bytes, n) {
+                    (1, n) => (self.lane_code(V::GetByte, Element::Words), Some(4 * n)),
+                    (2, n) => (self.lane_code(V::GetShort, Element::Words), Some(2 * n)),
+                    (8, 0) => (self.lane_code(V::Store, Element::Longs), None),
+                    (8, n) => (self.lane_code(V::GetLane, Element::Longs), Some(n)),
+                    (_, 0) => (self.lane_code(V::Store, Element::Words), None),
+                    (_, n) => (self.lane_code(V::GetLane, Element::Words), Some(n)),
                 };
                 match n {
                     None => self.emit(code, &[Operand::Mem(*m), from]),

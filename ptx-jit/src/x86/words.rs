@@ -65,12 +65,21 @@ pub(crate) enum Word {
     GatherLong,
     /// `(M, D, D) -> W`: elements of 4 bytes at sixteen addresses. 0 where the mask is off.
     GatherWords,
+    /// `(base I64, index W) -> W`: elements of `number & 255` bytes (1, 2), without their sign, at `base + (index <<
+    /// shift)`, the index as a number without a sign; `shift`: bits 8 to 15.
+    GatherNarrow,
+    /// `(D, D) -> W`: elements of `number` bytes (1, 2) at sixteen addresses, without their sign.
+    GatherNarrowAt,
     /// `(M, base I64, index W, x)`: as [`Word::Gather`], the other way, in the order of the lanes.
     Scatter,
     /// `(M, D, x D)`: elements of 8 bytes to eight addresses, in the order of the lanes.
     ScatterLong,
     /// `(M, D, D, x W)`: elements of 4 bytes to sixteen addresses, in the order of the lanes.
     ScatterWords,
+    /// `(base I64, index W, x W)`: as [`Word::GatherNarrow`], the other way, in the order of the lanes.
+    ScatterNarrow,
+    /// `(D, D, x W)`: the low `number` bytes (1, 2) of words to sixteen addresses, in the order of the lanes.
+    ScatterNarrowAt,
     /// `(16 x I32) -> W` or `(8 x I64) -> D`.
     Pack,
     /// `(W) -> D`: eight signed integers as `f64`; `number` 1: the upper eight lanes.
@@ -83,7 +92,7 @@ pub(crate) enum Word {
 
 impl Word {
     /// By number.
-    pub(crate) const ALL: [Word; 29] = {
+    pub(crate) const ALL: [Word; 33] = {
         use Word::*;
         [
             Compare,
@@ -108,9 +117,13 @@ impl Word {
             Gather,
             GatherLong,
             GatherWords,
+            GatherNarrow,
+            GatherNarrowAt,
             Scatter,
             ScatterLong,
             ScatterWords,
+            ScatterNarrow,
+            ScatterNarrowAt,
             Pack,
             DoubleOfInt,
             LeadingZeros,
@@ -121,7 +134,16 @@ impl Word {
     /// Whether memory is written.
     pub(crate) fn stores(self) -> bool {
         use Word::*;
-        matches!(self, StoreNarrow | StoreMasked | Scatter | ScatterLong | ScatterWords)
+        matches!(
+            self,
+            StoreNarrow
+                | StoreMasked
+                | Scatter
+                | ScatterLong
+                | ScatterWords
+                | ScatterNarrow
+                | ScatterNarrowAt
+        )
     }
 }
 
