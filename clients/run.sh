@@ -1,15 +1,15 @@
 #!/bin/sh
 # Runs the clients of docs/clients.md against the libraries of a build: clients/run.sh [target/release] [CLIENT...]
-# Clients: driver_api cuda_core nvcc tinygrad numba triton gluon torch pyptx tilelang cutlass cccl taichi jax rust
+# Clients: driver_api cuda_core nvcc tinygrad numba triton gluon torch pyptx tilelang cutlass cccl taichi jax rust burn
 # hashcat; all of them where none is named. Needs Python 3.11, clang (for tinygrad's CPU device), g++ (for nvcc), cargo
-# (for rust), hashcat and, the first time, the network.
+# (for rust and burn), hashcat and, the first time, the network.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 build=${1:-$root/target/release}
 [ $# -gt 0 ] && shift
 [ $# -gt 0 ] || set -- driver_api cuda_core nvcc tinygrad numba triton gluon torch pyptx tilelang cutlass cccl taichi \
-    jax rust hashcat
+    jax rust burn hashcat
 venvs=$root/target/clients
 mkdir -p "$venvs"
 failed=
@@ -210,6 +210,13 @@ for client; do
             -- --skip test_pinned_copy_is_faster --skip test_default_pinned_host_reads --skip test_launch_with_half
         # Kernels of its own that read behind their shared memory: an error here.
         suite cubecl-cuda 0.9.0 -- --skip reinterpret_slice_f16::shared_memory
+        ;;
+    burn)
+        venv nvrtc nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt
+        nvrtc
+        cargo build -q --manifest-path "$here/burn/Cargo.toml" --target-dir "$venvs/burn" &&
+            CUDA_PATH=$(cu nvrtc) LD_LIBRARY_PATH=$venvs/nvrtc/names exec_ "$venvs/burn/debug/burn_programs"
+        check burn $?
         ;;
     hashcat)
         venv nvrtc nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt

@@ -6,8 +6,8 @@ use ptx_isa::Kind;
 use ptx_isa::effect::Mem;
 
 use super::found::{Found, apart, at_once, unit};
+use super::one::load_one;
 use super::rows::in_turn;
-use super::transfer::load_one;
 use super::which::own;
 use crate::clif::{as_type, at, plain, vconst32};
 use crate::ctx::Ctx;

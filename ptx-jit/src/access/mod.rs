@@ -13,6 +13,7 @@ mod choices;
 mod fields;
 mod found;
 mod gather;
+mod one;
 mod results;
 mod rows;
 mod rules;
