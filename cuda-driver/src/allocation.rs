@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memmap2::MmapRaw;
 
-use crate::interprocess::memory::Exported;
+use crate::pages::Exported;
 
 /// Kinds of memory.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

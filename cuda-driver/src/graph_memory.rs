@@ -96,15 +96,11 @@ impl GraphMemory {
         let graph = |kind| kind == Kind::Graph;
         if let Some(allocation) = memory::take(context, self.address(), graph) {
             memory::release(context, self.address(), &allocation);
+            USED.fetch_sub(self.bytes, Ordering::Relaxed);
             // Its pages go back to the host. They may stay where that fails: what they hold is undefined.
             let _ = self.range.show(self.address(), self.range.bytes(), None);
         }
     }
-}
-
-/// Memory of a graph was given back to the device.
-pub fn gave_back(bytes: u64) {
-    USED.fetch_sub(bytes, Ordering::Relaxed);
 }
 
 impl Drop for GraphMemory {
@@ -158,7 +154,7 @@ pub fn extent(context: &Context, address: u64, recorded: bool) -> Option<(u64, u
     found.filter(|(at, bytes)| address - at < *bytes)
 }
 
-/// A context ends: what its graphs have left is gone with it.
+/// A context ends: what its graphs have left goes with it.
 pub fn forget(context: &Arc<Context>) {
     let of = |m: &GraphMemory| std::ptr::eq(m.context.as_ptr(), Arc::as_ptr(context));
     let gone: Vec<_> = {
@@ -166,6 +162,6 @@ pub fn forget(context: &Arc<Context>) {
         let keys: Vec<u64> = state.owed.iter().filter(|(_, m)| of(m)).map(|(at, _)| *at).collect();
         keys.iter().filter_map(|at| state.owed.remove(at)).collect()
     };
-    // Their end takes the lock.
-    drop(gone);
+    // The end of the last user takes the lock.
+    gone.iter().for_each(|memory| memory.vanish(context));
 }

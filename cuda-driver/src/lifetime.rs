@@ -52,12 +52,12 @@ pub fn destroy(context: &Arc<Context>) {
     module::forget(context);
     texture::forget(context);
     pool::forget(context);
+    graph_memory::forget(context);
     let all = std::mem::take(&mut *context.allocations());
     for (address, allocation) in all {
         memory::release(context, address, &allocation);
     }
     interprocess::memory::forget(context);
-    graph_memory::forget(context);
 }
 
 /// Objects that the program has not ended, those of a context.

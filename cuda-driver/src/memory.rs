@@ -69,15 +69,8 @@ pub fn release(context: &Context, address: u64, allocation: &Allocation) {
     }
     // It was in the list, so the memory knows it; its map ends with the last copy of it.
     let _ = context.device.memory().free(address);
-    match allocation.kind {
-        Kind::Pool(pool) => crate::pool::gave_back(pool, allocation.size),
-        Kind::Graph => crate::graph_memory::gave_back(allocation.size),
-        Kind::Device
-        | Kind::Host
-        | Kind::Registered
-        | Kind::Managed
-        | Kind::Mapped
-        | Kind::Imported => {}
+    if let Kind::Pool(pool) = allocation.kind {
+        crate::pool::gave_back(pool, allocation.size);
     }
 }
 

@@ -6,6 +6,8 @@
 
 use std::fs::File;
 use std::io;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+use std::time::Duration;
 
 /// A range of addresses of this process.
 #[derive(Debug)]
@@ -268,7 +270,7 @@ mod host {
     }
 }
 
-pub use host::{export, identity, import, is_alive, memory, of_process, share, unshare};
+pub use host::{export, identity, import, is_alive, memory, of_process};
 
 impl Range {
     /// Takes `bytes` addresses from a multiple of `align` on, which is a power of two and at least a page.
@@ -309,5 +311,66 @@ impl Drop for Range {
     fn drop(&mut self) {
         // SAFETY: its owner has taken the range back from every context, after the work that might use it.
         unsafe { host::unmap(self.start, self.bytes) }
+    }
+}
+
+/// Held for reading by work that writes device memory, and for writing while other pages come in its place.
+static CHANGE: RwLock<()> = RwLock::new(());
+
+/// While the guard lives, pages of device memory stay as they are.
+pub fn touch() -> RwLockReadGuard<'static, ()> {
+    CHANGE.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for a moment when no kernel, copy or fill of any context runs, and lets none begin while the guard lives.
+pub fn hold() -> RwLockWriteGuard<'static, ()> {
+    // No waiting writer keeps others from beginning: what runs may wait for a kernel or a copy that has not begun.
+    loop {
+        match CHANGE.try_write() {
+            Ok(guard) => return guard,
+            Err(TryLockError::Poisoned(guard)) => return guard.into_inner(),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_micros(50)),
+        }
+    }
+}
+
+/// Pages of an allocation that are those of a file, which other processes may show.
+pub struct Exported {
+    file: File,
+    /// Host address of the allocation, and its bytes.
+    host: usize,
+    bytes: usize,
+}
+
+impl Exported {
+    /// Makes the pages of device memory those of a file, which hold the same. The guard is that of [`hold`].
+    ///
+    /// # Safety
+    /// `bytes` bytes at `host` are an allocation of the device, of whole pages but for their ends.
+    ///
+    /// # Errors
+    /// When the host refuses.
+    pub unsafe fn new(
+        _still: &RwLockWriteGuard<'static, ()>,
+        host: usize,
+        bytes: usize,
+    ) -> io::Result<Exported> {
+        // SAFETY: the caller's promise; those who write device memory hold the lock, or are calls of the driver.
+        let file = unsafe { host::share(host, bytes) }?;
+        Ok(Exported { file, host, bytes })
+    }
+
+    /// The file, where the allocation begins in it, and its bytes.
+    pub fn place(&self) -> (&File, u64, u64) {
+        (&self.file, (self.host % SIZE) as u64, self.bytes as u64)
+    }
+
+    /// The allocation ends: the pages are this process's own and zero again. What others show stays with them.
+    pub fn end(&self) {
+        let _still = hold();
+        // SAFETY: the pages that `new` was promised, which nobody writes now.
+        // Without new pages the old ones stay, and whoever gets the addresses next shares them: the host is out of
+        // mappings then, and nothing else would go on either.
+        let _ = unsafe { host::unshare(self.host, self.bytes) };
     }
 }

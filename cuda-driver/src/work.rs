@@ -1,8 +1,6 @@
 //! What streams do: launches, copies, fills, calls of the host.
 
-use std::sync::{
-    Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError,
-};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::allocation::Allocation;
@@ -14,6 +12,7 @@ use crate::graph_memory::GraphMemory;
 use crate::interprocess::events::Record;
 use crate::launch::KernelLaunch;
 use crate::memory;
+use crate::pages;
 use crate::schedule;
 use crate::user_object::Held;
 use c_border::Raw;
@@ -119,16 +118,16 @@ impl Work {
         match self {
             Work::Nothing | Work::Hold(_) => Ok(()),
             Work::Kernel(launch) => {
-                let _touches = touch();
+                let _touches = pages::touch();
                 launch.run(context)
             }
             Work::Copy(copy) => {
-                let _touches = touch();
+                let _touches = pages::touch();
                 context.driver.clock.spend(|| copy.nanoseconds(&context.driver.profile));
                 copy.run(device)
             }
             Work::Fill(fill) => {
-                let _touches = touch();
+                let _touches = pages::touch();
                 let bytes = fill.width.saturating_mul(u64::from(fill.element));
                 let bytes = bytes.saturating_mul(fill.height);
                 context.driver.clock.spend(|| context.driver.profile.fill_ns(bytes));
@@ -175,7 +174,7 @@ impl Work {
                 Ok(())
             }
             Work::Write(address, value, bytes) => {
-                let _touches = touch();
+                let _touches = pages::touch();
                 Ok(device.write(*address, &value.to_le_bytes()[..*bytes as usize])?)
             }
             Work::Wait(address, value, bytes, flags) => {
@@ -183,25 +182,6 @@ impl Work {
                 wait_value(context, *address, *value, *bytes, *flags)
             }
             Work::Graph(works) => works.iter().try_for_each(|w| w.run(context)),
-        }
-    }
-}
-
-/// Held for reading by work that writes memory, and for writing while other pages come in its place.
-static PAGES: RwLock<()> = RwLock::new(());
-
-fn touch() -> RwLockReadGuard<'static, ()> {
-    PAGES.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Waits for a moment when no kernel, copy or fill of any context runs, and lets none begin while the guard lives.
-pub fn hold() -> RwLockWriteGuard<'static, ()> {
-    // No waiting writer keeps others from beginning: what runs may wait for a kernel or a copy that has not begun.
-    loop {
-        match PAGES.try_write() {
-            Ok(guard) => return guard,
-            Err(TryLockError::Poisoned(guard)) => return guard.into_inner(),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_micros(50)),
         }
     }
 }

@@ -4,7 +4,6 @@
 //! allocation become those of a file, at the same addresses and with the bytes that they held.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use c_border::Raw;
@@ -14,32 +13,11 @@ use crate::allocation::{Allocation, Kind};
 use crate::context::{self, Context};
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::pages::{self, Range};
-use crate::work;
+use crate::pages::{self, Exported, Range};
 
-/// The pages of an allocation that other processes may show.
-pub struct Exported {
-    file: File,
-    /// Host address of the allocation.
-    host: usize,
-    bytes: usize,
-}
-
-impl Exported {
-    fn name(&self) -> Result<Name> {
-        let offset = self.host % pages::SIZE;
-        Name::of(MEMORY, &self.file, offset as u64, self.bytes as u64)
-            .map_err(|_| Error::OperatingSystem)
-    }
-
-    /// The allocation ends: the pages are this process's own and zero again. What others show stays with them.
-    pub fn end(&self) {
-        let _still = work::hold();
-        // SAFETY: the allocation's pages, which nobody writes now.
-        // Without new pages the old ones stay, and whoever gets the addresses next shares them: the host is out of
-        // mappings then, and nothing else would go on either.
-        let _ = unsafe { pages::unshare(self.host, self.bytes) };
-    }
+fn named(exported: &Exported) -> Result<Name> {
+    let (file, offset, bytes) = exported.place();
+    Name::of(MEMORY, file, offset, bytes).map_err(|_| Error::OperatingSystem)
 }
 
 /// The name of the memory that `pointer` leads into, which `cuMemAlloc` made in this context.
@@ -51,17 +29,17 @@ pub fn name(pointer: u64) -> Result<Name> {
     }
     let span = context.device.memory().host_span(start).ok_or(Error::InvalidValue)?;
     let (host, bytes) = (span.host.expose_provenance(), found.size as usize);
-    let _still = work::hold();
+    let still = pages::hold();
     let mut all = context.allocations();
     let allocation = all.get_mut(&start).ok_or(Error::InvalidValue)?;
     if let Some(exported) = &allocation.exported {
-        return exported.name();
+        return named(exported);
     }
-    // SAFETY: pages of the device's memory; those who write them do it as work or by calls of this driver.
-    let file = unsafe { pages::share(host, bytes) }.map_err(|_| Error::OutOfMemory)?;
-    let exported = Arc::new(Exported { file, host, bytes });
+    // SAFETY: the host memory of an allocation of the device.
+    let exported = unsafe { Exported::new(&still, host, bytes) };
+    let exported = Arc::new(exported.map_err(|_| Error::OutOfMemory)?);
     allocation.exported = Some(Arc::clone(&exported));
-    exported.name()
+    named(&exported)
 }
 
 /// Memory of another process that a context has opened.
