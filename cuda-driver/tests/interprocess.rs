@@ -4,6 +4,7 @@
 
 mod common;
 
+use std::ffi::c_void;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
@@ -43,13 +44,17 @@ struct Name([u8; 64]);
 fn open(to: &mut u64, name: Name, flags: u32) -> u32 {
     type Open = unsafe extern "C" fn(*mut u64, Name, u32) -> u32;
     // SAFETY: the function takes these arguments.
-    unsafe { std::mem::transmute::<_, Open>(address("cuIpcOpenMemHandle_v2"))(to, name, flags) }
+    unsafe {
+        std::mem::transmute::<*const c_void, Open>(address("cuIpcOpenMemHandle_v2"))(
+            to, name, flags,
+        )
+    }
 }
 
 fn open_event(to: &mut u64, name: Name) -> u32 {
     type Open = unsafe extern "C" fn(*mut u64, Name) -> u32;
     // SAFETY: the function takes these arguments.
-    unsafe { std::mem::transmute::<_, Open>(address("cuIpcOpenEventHandle"))(to, name) }
+    unsafe { std::mem::transmute::<*const c_void, Open>(address("cuIpcOpenEventHandle"))(to, name) }
 }
 
 fn name_of(pointer: u64) -> Name {
