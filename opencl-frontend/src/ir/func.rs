@@ -63,6 +63,16 @@ impl Term {
         }
     }
 
+    /// Where its edges lead.
+    pub fn targets(&self) -> impl DoubleEndedIterator<Item = BlockId> + use<> {
+        let (first, second) = match self {
+            Term::Open | Term::Return => (None, None),
+            Term::Jump(e) => (Some(e.block), None),
+            Term::Branch(_, a, b) => (Some(a.block), Some(b.block)),
+        };
+        first.into_iter().chain(second)
+    }
+
     /// Its edges, mutable.
     pub fn edges_mut(&mut self) -> SmallVec<[&mut Edge; 2]> {
         let mut out = SmallVec::new();

@@ -1,84 +1,11 @@
 //! Global value numbering over the dominator tree, with simplification, and reuse of loaded and stored values.
 
 use std::collections::VecDeque;
-use std::hash::{Hash, Hasher};
 
-use rustc_hash::FxHasher;
-
+use super::known::Known;
 use super::replace::Replacements;
 use crate::ir::graph::Graph;
 use crate::ir::{BinOp, BlockId, Func, Mem, MemTy, Op, Space, Term, Val, simplify};
-
-/// The operations that are known where the pass is: numbers of values in open addressing, as operations are long.
-/// Those that came last are forgotten first, so that no others have been placed behind them.
-struct Known {
-    /// A power of two of them, at most half of them taken; [`FREE`] in others.
-    slots: Vec<u32>,
-    /// Slots that are taken, in the order in which they were.
-    added: Vec<u32>,
-}
-
-/// Stands for no value.
-const FREE: u32 = u32::MAX;
-
-impl Known {
-    /// With room for so many.
-    fn new(count: usize) -> Known {
-        let slots = vec![FREE; (2 * count).next_power_of_two().max(64)];
-        Known { slots, added: Vec::with_capacity(count) }
-    }
-
-    /// Where the operation of a value is, or the slot for it.
-    fn slot(&self, f: &Func, v: Val) -> usize {
-        let own = &f.values[v.0 as usize];
-        let mut hasher = FxHasher::default();
-        (own.op, own.ty).hash(&mut hasher);
-        let mask = self.slots.len() - 1;
-        let mut at = hasher.finish() as usize & mask;
-        loop {
-            let other = self.slots[at];
-            if other == FREE {
-                return at;
-            }
-            let other = &f.values[other as usize];
-            if other.op == own.op && other.ty == own.ty {
-                return at;
-            }
-            at = (at + 1) & mask;
-        }
-    }
-
-    /// The value that has the operation of `v` already; else `v` has it from now on.
-    fn find_or_add(&mut self, f: &Func, v: Val) -> Option<Val> {
-        let slot = self.slot(f, v);
-        if self.slots[slot] != FREE {
-            return Some(Val(self.slots[slot]));
-        }
-        self.slots[slot] = v.0;
-        self.added.push(slot as u32);
-        if 2 * self.added.len() > self.slots.len() {
-            self.grow(f);
-        }
-        None
-    }
-
-    fn grow(&mut self, f: &Func) {
-        let values: Vec<u32> = self.added.iter().map(|at| self.slots[*at as usize]).collect();
-        self.slots = vec![FREE; 2 * self.slots.len()];
-        for (i, v) in values.into_iter().enumerate() {
-            let slot = self.slot(f, Val(v));
-            self.slots[slot] = v;
-            self.added[i] = slot as u32;
-        }
-    }
-
-    /// Forgets all but the first ones.
-    fn truncate(&mut self, count: usize) {
-        for at in self.added.drain(count..) {
-            self.slots[at as usize] = FREE;
-        }
-    }
-}
 
 struct Pass {
     replaced: Replacements,
@@ -88,8 +15,8 @@ struct Pass {
     /// The instructions of a block that is under way.
     out: Vec<Val>,
     changed: bool,
-    /// Values in memory at the end of each block that is done.
-    memory: Vec<Memory>,
+    /// Values in memory at the end of each block that is done, and how many blocks are still to go on from there.
+    memory: Vec<(usize, Memory)>,
 }
 
 /// Values known to be in memory: (access, address, value).
@@ -108,7 +35,7 @@ pub fn run(f: &mut Func) -> bool {
         fresh: Vec::new(),
         out: Vec::new(),
         changed: false,
-        memory: vec![Memory::new(); f.blocks.len()],
+        memory: vec![(0, Memory::new()); f.blocks.len()],
     };
     // Blocks whose subtrees the walk is in: where that ends, and how many operations were known on entry.
     let mut open: Vec<(usize, usize)> = Vec::new();
@@ -116,7 +43,7 @@ pub fn run(f: &mut Func) -> bool {
         while let Some((_, known)) = open.pop_if(|(end, _)| *end <= at) {
             pass.known.truncate(known);
         }
-        open.push((end, pass.known.added.len()));
+        open.push((end, pass.known.count()));
         pass.block(f, &graph, b);
     }
     // Every use has been rewritten: definitions come first in the order of dominance.
@@ -126,8 +53,8 @@ pub fn run(f: &mut Func) -> bool {
 
 impl Pass {
     fn block(&mut self, f: &mut Func, graph: &Graph, b: BlockId) {
-        let mut memory: Memory = match graph.preds[b.0 as usize].as_slice() {
-            [one] => self.memory[one.0 as usize].clone(),
+        let mut memory = match graph.preds[b.0 as usize] {
+            [before] => self.memory_behind(before),
             _ => Memory::new(),
         };
         let mut insts = std::mem::take(&mut f.block_mut(b).insts);
@@ -166,7 +93,24 @@ impl Pass {
                 *arg = self.replaced.get(*arg);
             }
         }
-        self.memory[b.0 as usize] = memory;
+        let after = f.block(b).term.targets();
+        let readers = after.filter(|to| graph.preds[to.0 as usize] == [b]).count();
+        if readers > 0 && !memory.is_empty() {
+            self.memory[b.0 as usize] = (readers, memory);
+        }
+    }
+
+    /// What is known at the end of a block, for one of those that go on from there.
+    fn memory_behind(&mut self, b: BlockId) -> Memory {
+        let (readers, memory) = &mut self.memory[b.0 as usize];
+        match readers {
+            0 => Memory::new(),
+            1 => std::mem::take(memory),
+            _ => {
+                *readers -= 1;
+                memory.clone()
+            }
+        }
     }
 
     /// Places a new instruction, or finds the value that it repeats.

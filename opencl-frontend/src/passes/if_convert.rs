@@ -22,9 +22,8 @@ pub fn run(f: &mut Func) -> bool {
     for i in (0..graph.order.len()).rev() {
         let b = graph.order[i];
         if let Some((sides, join)) = convert(f, &graph, &divergent, b) {
-            let preds = &mut graph.preds[join.0 as usize];
-            preds.retain(|p| *p != b && !sides.contains(&Some(*p)));
-            preds.push(b);
+            let gone = |p| p == b || sides.contains(&Some(p));
+            graph.preds.replace(join.0 as usize, gone, b);
             changed = true;
         }
     }
@@ -81,7 +80,7 @@ fn side(
     limit: usize,
 ) -> Option<(Option<BlockId>, Edge)> {
     let block = f.block(edge.block);
-    let private = *graph.preds[edge.block.0 as usize] == [b] && block.params.is_empty();
+    let private = graph.preds[edge.block.0 as usize] == [b] && block.params.is_empty();
     match &block.term {
         Term::Jump(out)
             if private

@@ -6,6 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::definitions::Definitions;
 use super::replace::Replacements;
 use crate::ir::graph::Graph;
 use crate::ir::{BinOp, BlockId, Func, MemTy, Op, PrivateVar, Ty, UnOp, Val};
@@ -38,7 +39,8 @@ pub(super) fn promote(f: &mut Func) -> Option<Replacements> {
         accessed: &accessed,
         graph: &graph,
         latest: vec![None; cells.len()],
-        defs: FxHashMap::default(),
+        // Most blocks define a few variables.
+        defs: Definitions::new(4 * graph.order.len()),
         incomplete: Vec::new(),
         done: vec![false; f.blocks.len()],
         replaced: Replacements::default(),
@@ -49,18 +51,24 @@ pub(super) fn promote(f: &mut Func) -> Option<Replacements> {
         builder.block(f, b);
     }
     let mut next = 0;
-    while next < builder.incomplete.len() {
-        let (block, var, _) = builder.incomplete[next];
-        next += 1;
-        // Each edge gets its argument; parameters were appended in this order.
+    while let Some(&(block, ..)) = builder.incomplete.get(next) {
+        let here = builder.incomplete[next..].iter().take_while(|p| p.0 == block).count();
+        // Each edge gets its arguments; parameters were appended in this order. Variables that are defined together are
+        // read together.
         for pred in dedup(&graph.preds[block.0 as usize]) {
-            let v = builder.read(f, var, pred);
+            let values: Vec<Val> = (next..next + here)
+                .map(|at| {
+                    let var = builder.incomplete[at].1;
+                    builder.read(f, var, pred)
+                })
+                .collect();
             for edge in f.block_mut(pred).term.edges_mut() {
                 if edge.block == block {
-                    edge.args.push(v);
+                    edge.args.extend_from_slice(&values);
                 }
             }
         }
+        next += here;
     }
     Some(builder.replaced)
 }
@@ -233,7 +241,7 @@ struct Builder<'b> {
     graph: &'b Graph,
     /// By cell: the latest definition, and the block at whose end it holds. It is not among `defs` yet.
     latest: Vec<Option<(BlockId, Val)>>,
-    defs: FxHashMap<(usize, BlockId), Val>,
+    defs: Definitions,
     /// Parameters that still need arguments.
     incomplete: Vec<(BlockId, usize, Val)>,
     done: Vec<bool>,
@@ -255,7 +263,7 @@ impl Builder<'_> {
         if let Some((before, old)) = self.latest[var].replace((b, v))
             && before != b
         {
-            self.defs.insert((var, before), old);
+            self.defs.insert(var as u32, before, old);
         }
     }
 
@@ -263,7 +271,7 @@ impl Builder<'_> {
     fn defined(&self, var: usize, b: BlockId) -> Option<Val> {
         match self.latest[var] {
             Some((block, v)) if block == b => Some(v),
-            _ => self.defs.get(&(var, b)).copied(),
+            _ => self.defs.get(var as u32, b),
         }
     }
 
@@ -305,7 +313,7 @@ impl Builder<'_> {
             }
             self.chain.push(at);
             let preds = &self.graph.preds[at.0 as usize];
-            match preds.as_slice() {
+            match preds {
                 [] => {
                     let ty = self.cells[var].ty;
                     break *self.undefined.entry(ty).or_insert_with(|| undef(f, ty));
