@@ -21,6 +21,8 @@ pub struct KernelInfo {
     pub local_bytes: u64,
     /// It does the same whatever the size of its work-groups, as far as the compiler sees.
     pub any_group: bool,
+    /// The last work-group of a dimension may be smaller than the others.
+    pub rest_groups: bool,
 }
 
 /// An argument.
@@ -115,6 +117,7 @@ fn kernel(program: &Program, names: &Interner, id: FunctionId, f: &Function) -> 
         vec_type_hint: hint.map(|id| program.types.name(QualType::plain(id), names)),
         local_bytes,
         any_group: false,
+        rest_groups: false,
     }
 }
 

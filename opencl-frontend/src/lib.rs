@@ -125,12 +125,21 @@ pub fn compile_object(
 /// # Errors
 /// When something is defined twice or not at all, or needs what the target lacks.
 pub fn link(objects: &[Object], options: &Options) -> Result<Output, Failure> {
-    let sources: Vec<Source> = objects.iter().map(|o| o.source.clone()).collect();
+    // Functions of one source work for kernels of another: all have groups of one size, or none.
+    let uniform_groups = !objects.iter().all(|o| o.source.options.has_rest_groups());
+    let cl_std = objects.iter().map(|o| o.source.options.cl_std).min().unwrap_or(options.cl_std);
     // Warnings were reported when the objects were made.
-    let options = Options { no_warnings: true, ..options.clone() };
-    let sources: Vec<Source> = sources
-        .into_iter()
-        .map(|s| Source { options: Options { no_warnings: true, ..s.options }, ..s })
+    let mended = |own: &Options, cl_std: u32| Options {
+        no_warnings: true,
+        uniform_groups,
+        cl_std,
+        ..own.clone()
+    };
+    let options = mended(options, cl_std);
+    let sources: Vec<Source> = objects
+        .iter()
+        .map(|o| &o.source)
+        .map(|s| Source { options: mended(&s.options, s.options.cl_std), ..s.clone() })
         .collect();
     on_large_stack(|| translate_all(&sources, &options))
 }
@@ -275,6 +284,7 @@ fn translate(session: &mut Session, sources: &[Source]) -> Option<(String, Vec<i
             let mut infos = info::kernels(&program, &session.names);
             for info in &mut infos {
                 let own = kernels.iter().find(|f| f.is_kernel && f.name == info.name);
+                info.rest_groups = session.options.has_rest_groups();
                 info.any_group = own.is_some_and(|f| ir::groups::any_size(f, is_local));
             }
             Some((text, infos))

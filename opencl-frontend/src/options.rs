@@ -52,6 +52,9 @@ pub struct Options {
     pub debug: bool,
     /// `get_global_id` adds the offset of the launch, which the driver puts into `%envreg3` to `%envreg5`.
     pub global_offset: bool,
+    /// All work-groups of a launch have the same size (`-cl-uniform-work-group-size`); before OpenCL C 2.0 they always
+    /// have.
+    pub uniform_groups: bool,
     /// Keep argument information (`-cl-kernel-arg-info`); accepted for hosts.
     pub kernel_arg_info: bool,
 }
@@ -82,6 +85,7 @@ impl Default for Options {
             lines: false,
             debug: false,
             global_offset: false,
+            uniform_groups: false,
             kernel_arg_info: false,
         }
     }
@@ -148,8 +152,9 @@ impl Options {
                     self.correctly_rounded_divide_sqrt = true
                 }
                 "-cl-opt-disable" => self.opt_disable = true,
-                // Groups of one size, and sub-groups that need not wait for one another, are all that there is.
-                "-cl-strict-aliasing" | "-cl-uniform-work-group-size" | "-cl-no-subgroup-ifp" => {}
+                "-cl-uniform-work-group-size" => self.uniform_groups = true,
+                // Sub-groups that need not wait for one another are all that there is.
+                "-cl-strict-aliasing" | "-cl-no-subgroup-ifp" => {}
                 "-cl-mad-enable" => self.mad_enable = true,
                 "-cl-no-signed-zeros" => self.no_signed_zeros = true,
                 "-cl-unsafe-math-optimizations" => {
@@ -218,6 +223,13 @@ impl Options {
     /// Whether a pointer without an address space points to any of them, and program-scope variables can be written.
     pub fn has_generic_space(&self) -> bool {
         self.cl_std >= 200 && self.has_warp_operations()
+    }
+
+    /// Whether the last work-group of a dimension may be smaller than the others: the driver launches it apart, and says
+    /// so in `%envreg7` to `%envreg18` (`ptx_isa::special::Environment`).
+    pub fn has_rest_groups(&self) -> bool {
+        let asked = self.cl_std >= 200 && !self.uniform_groups;
+        asked && self.global_offset && self.has_warp_operations()
     }
 
     /// True if PTX of the target has `fma` and IEEE single precision.

@@ -122,3 +122,26 @@ fn kernels_that_cannot_tell_their_groups() {
         assert!(!any(own), "{own}");
     }
 }
+
+#[test]
+fn smaller_groups_are_told_of_where_they_may_be() {
+    let text = "kernel __attribute__((reqd_work_group_size(4, 1, 1))) void k(global int *o) {\n\
+        o[get_global_id(0)] = get_global_size(0) + get_local_size(0); }";
+    for (words, rest) in [
+        ("-arch=sm_90 -cl-std=CL3.0", true),
+        ("-arch=sm_70 -cl-std=CL2.0", true),
+        ("-arch=sm_90 -cl-std=CL3.0 -cl-uniform-work-group-size", false),
+        ("-arch=sm_90 -cl-std=CL1.2", false),
+        ("-arch=sm_90", false),
+        ("-arch=sm_61 -cl-std=CL3.0", false),
+    ] {
+        let driver = Options { global_offset: true, ..Options::default() };
+        let out = compile("k.cl", text, &driver.with_text(words).unwrap()).unwrap();
+        assert_eq!(out.kernels[0].rest_groups, rest, "{words}");
+        assert_eq!(out.ptx.contains("%envreg10"), rest, "{words}");
+        assert_eq!(out.ptx.contains(".reqntid 4, 1, 1"), !rest, "{words}");
+    }
+    // Without a driver nothing sets the registers.
+    let out = compile("k.cl", text, &Options::parse("-arch=sm_90 -cl-std=CL3.0").unwrap()).unwrap();
+    assert!(!out.kernels[0].rest_groups && !out.ptx.contains("%envreg"), "{}", out.ptx);
+}

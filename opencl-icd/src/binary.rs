@@ -23,6 +23,8 @@ pub struct Entry {
 const KERNEL: &str = "//@ kernel ";
 /// With a number for the text before: who edits that may make the kernel depend on its groups.
 const ANY_GROUP: &str = "any_group(";
+/// The kernel works in groups that are smaller than others of its launch.
+const REST_GROUPS: &str = "rest_groups";
 const ARG: &str = "//@ arg ";
 
 fn kind_word(kind: ArgKind) -> String {
@@ -69,6 +71,9 @@ pub fn annotate(ptx: &str, kernels: &[KernelInfo]) -> String {
     out.push_str("\n\n");
     for k in kernels {
         let _ = write!(out, "{KERNEL}{} {} {}", k.name, k.local_bytes, k.attributes());
+        if k.rest_groups {
+            let _ = write!(out, " {REST_GROUPS}");
+        }
         if let Some(fingerprint) = any.filter(|_| k.any_group) {
             let _ = write!(out, " {ANY_GROUP}{fingerprint:x})");
         }
@@ -107,6 +112,7 @@ fn annotations(text: &str) -> Vec<KernelInfo> {
                 vec_type_hint: between(attributes, "vec_type_hint(").map(str::to_string),
                 local_bytes: local.parse().unwrap_or(0),
                 any_group: between(attributes, ANY_GROUP).is_some_and(&mut unaltered),
+                rest_groups: attributes.split(' ').any(|word| word == REST_GROUPS),
             });
         } else if let Some(rest) = line.strip_prefix(ARG)
             && let Some(kernel) = all.last_mut()
@@ -197,6 +203,7 @@ pub fn entries<'m>(text: &str, entries: impl Iterator<Item = &'m Func>) -> Vec<E
                 vec_type_hint: None,
                 local_bytes: 0,
                 any_group: false,
+                rest_groups: false,
             });
             info.required_size = f.tuning.req_ntid.or(info.required_size);
             Entry { info, declared: note.is_some() }
@@ -344,6 +351,7 @@ mod tests {
             vec_type_hint: Some("float4".into()),
             local_bytes: 128,
             any_group: false,
+            rest_groups: false,
         };
         let text = annotate(".version 7.0\n", std::slice::from_ref(&info));
         assert!(is_ptx(text.as_bytes()));
@@ -352,7 +360,11 @@ mod tests {
         let any = KernelInfo { any_group: true, ..info.clone() };
         let text = annotate(".version 7.0\n", std::slice::from_ref(&any));
         assert_eq!(annotations(&text), [any]);
-        assert_eq!(annotations(&text.replace("7.0", "7.1")), [info]);
+        assert_eq!(annotations(&text.replace("7.0", "7.1")), std::slice::from_ref(&info));
+        // What it is made for stays.
+        let rest = KernelInfo { rest_groups: true, ..info };
+        let text = annotate(".version 7.0\n", std::slice::from_ref(&rest));
+        assert_eq!(annotations(&text.replace("7.0", "7.1")), [rest]);
     }
 
     #[test]

@@ -115,7 +115,8 @@ impl Device {
                 true => RELAXED | ACQ_REL | SEQ_CST | WORK_ITEM | WORK_GROUP | DEVICE | ALL_DEVICES,
                 false => RELAXED | ACQ_REL | WORK_GROUP,
             }),
-            cl::DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT | cl::DEVICE_PIPE_SUPPORT => to.put(false),
+            cl::DEVICE_PIPE_SUPPORT => to.put(false),
+            cl::DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT => to.put(self.version() >= (3, 0)),
             cl::DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT => {
                 to.put(self.has_feature("__opencl_c_work_group_collective_functions"))
             }

@@ -10,6 +10,7 @@ use crate::device::Device;
 use crate::memory::Mem;
 use crate::object;
 use crate::program::{Executable, Program};
+use crate::range::{Part, Range};
 use crate::registry::{self, Handle};
 use crate::sampler::Sampler;
 use crate::schedule::{self, Work};
@@ -46,19 +47,6 @@ enum Arg {
     /// An address in shared virtual memory.
     Shared(usize),
     Sampler(u32),
-}
-
-/// Sizes of a launch.
-#[derive(Clone, Copy, Debug)]
-pub struct Range {
-    /// Dimensions.
-    pub dimensions: u32,
-    /// First global id.
-    pub offset: [usize; 3],
-    /// Work-items.
-    pub global: [usize; 3],
-    /// Work-items of a group; chosen here if missing.
-    pub local: Option<[usize; 3]>,
 }
 
 impl Kernel {
@@ -365,27 +353,31 @@ impl Kernel {
         if threads > device.max_group() as u64 {
             return Err(Error::INVALID_WORK_GROUP_SIZE);
         }
-        let grid = std::array::from_fn(|d| (range.global[d] / local[d]) as u32);
-        let [x, y, z] = range.offset.map(|o| o as u32);
-        let env = [x, y, z, range.dimensions];
-        let block = local.map(|l| l as u32);
+        let parts = range.parts(local);
         let (kernel, device) = (Arc::clone(self), Arc::clone(device));
         Ok(Box::new(move || {
-            let config = LaunchConfig {
-                grid,
-                block,
-                shared,
-                params: Some(params),
-                threads: Some(schedule::threads().min(device.threads())),
-                backend: device.backend,
-                timeout: device.timeout,
-                fast_approx: code.fast_approx && device.is_host(),
-                env,
-                ..LaunchConfig::default()
+            let run = |Part { grid, block, env }| {
+                let config = LaunchConfig {
+                    grid,
+                    block,
+                    shared,
+                    params: Some(params.clone()),
+                    threads: Some(schedule::threads().min(device.threads())),
+                    backend: device.backend,
+                    timeout: device.timeout,
+                    fast_approx: code.fast_approx && device.is_host(),
+                    env,
+                    ..LaunchConfig::default()
+                };
+                kernel.run(&device, &code, config)
             };
-            let ran = kernel.run(&device, &code, config);
+            // One after the other; the time of the model is their sum.
+            let mut time = None;
+            for part in parts {
+                time = run(part)?.map(|more| time.unwrap_or(0) + more);
+            }
             drop(held);
-            ran
+            Ok(time)
         }))
     }
 
@@ -418,14 +410,7 @@ impl Kernel {
     fn group(&self, device: &Arc<Device>, range: &Range) -> Result<[usize; 3]> {
         let most = device.max_items();
         let required = self.info.required_size.map(|s| s.map(|n| n as usize));
-        let Some(local) = range.local else {
-            if let Some(required) = required {
-                let fits = |d: usize| range.global[d].is_multiple_of(required[d].max(1));
-                let all = (0..3).all(fits);
-                return if all { Ok(required) } else { Err(Error::INVALID_WORK_GROUP_SIZE) };
-            }
-            return self.chosen(device, range);
-        };
+        let Some(local) = range.local.or(required) else { return self.chosen(device, range) };
         if required.is_some_and(|r| r != local) {
             return Err(Error::INVALID_WORK_GROUP_SIZE);
         }
@@ -433,7 +418,8 @@ impl Kernel {
             if local[d] > most[d] {
                 return Err(Error::INVALID_WORK_ITEM_SIZE);
             }
-            if local[d] == 0 || !range.global[d].is_multiple_of(local[d]) {
+            let divides = local[d] > 0 && range.global[d].is_multiple_of(local[d]);
+            if local[d] == 0 || !divides && !self.info.rest_groups {
                 return Err(Error::INVALID_WORK_GROUP_SIZE);
             }
         }

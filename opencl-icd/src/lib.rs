@@ -8,6 +8,7 @@
 //! | [`cl`] | constants of the API |
 //! | [`registry`] | handles and their reference counts; it knows none of the objects |
 //! | [`platform`], [`device`], [`context`], [`queue`], [`event`], [`memory`], [`sampler`], [`program`], [`kernel`] | one kind of object each |
+//! | [`range`] | ranges of work-items, and the launches that they take |
 //! | [`features`] | what OpenCL 2.0 to 3.0 ask devices |
 //! | [`svm`] | memory that host and kernels see at one address |
 //! | [`image`], [`image_format`] | what makes a memory object an image |
@@ -40,6 +41,7 @@ pub mod partition;
 pub mod platform;
 pub mod program;
 pub mod queue;
+pub mod range;
 pub mod region;
 pub mod registry;
 pub mod sampler;

@@ -167,6 +167,15 @@ fn what_the_specification_says() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+fn ranges_that_groups_do_not_divide() {
+    let (folder, program) = compile("rest_groups", "rest-groups");
+    for device in ["host", "H200"] {
+        let out = run(&folder, &program, &[], device);
+        assert_eq!(text(&out), "418 checks\n", "{device}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 /// `fuzz/sanitize c` runs it under AddressSanitizer.
 fn a_few_rounds_of_stress() {
     // At fixed addresses the heap lies where the device's addresses are.
@@ -201,6 +210,7 @@ fn the_host_is_the_device_where_none_is_named() {
 golden::tests! {
     what_came_after_1_2: opencl_in_c(),
     what_the_specification_says: opencl_in_c(),
+    ranges_that_groups_do_not_divide: opencl_in_c(),
     a_few_rounds_of_stress: opencl_in_c(),
     the_host_is_the_device_where_none_is_named: opencl_in_c(),
     profiling_tells_the_model_s_time: opencl_in_c(),

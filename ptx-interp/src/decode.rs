@@ -147,8 +147,8 @@ fn varies(s: Sreg) -> Varies {
         | GridId | IsExplicitCluster | NclusterIdX | NclusterIdY | NclusterIdZ | NclusterIdW
         | ClusterNctaidX | ClusterNctaidY | ClusterNctaidZ | ClusterNctaidW | ClusterNctarank
         | TotalSmemSize | AggrSmemSize | DynamicSmemSize | ReservedSmemBegin | ReservedSmemEnd
-        | ReservedSmemCap | ReservedSmem0 | ReservedSmem1 | CurrentGraphExec | Envreg3
-        | Envreg4 | Envreg5 | Envreg6 => Varies::Launch,
+        | ReservedSmemCap | ReservedSmem0 | ReservedSmem1 | CurrentGraphExec => Varies::Launch,
+        s if s.of_environment().is_some() => Varies::Launch,
         s if clock::changes(s) => Varies::Always,
         _ => Varies::Warp,
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptx_isa::effect::window;
-use ptx_isa::special::Sreg;
+use ptx_isa::special::{Environment, Sreg};
 use ptx_parse::code::MOST_LOCAL;
 
 use crate::code::Kernel;
@@ -25,7 +25,7 @@ pub(crate) struct Geometry {
     pub dynamic_bytes: u32,
     pub sms: u32,
     pub grid_id: u64,
-    pub env: [u32; 4],
+    pub env: Environment,
 }
 
 impl Geometry {
@@ -188,11 +188,7 @@ impl Geometry {
             LanemaskGt => !low(lane + 1),
             TotalSmemSize | AggrSmemSize => self.shared_bytes,
             DynamicSmemSize => self.dynamic_bytes,
-            Envreg3 => self.env[0],
-            Envreg4 => self.env[1],
-            Envreg5 => self.env[2],
-            Envreg6 => self.env[3],
-            _ => 0,
+            _ => reg.of_environment().map_or(0, |n| self.env[n]),
         }) as u64
     }
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use ptx_isa::special::Environment;
 use ptx_isa::texture::Texture;
 use ptx_parse::code::STACK;
 
@@ -50,8 +51,8 @@ pub struct LaunchParams {
     pub progress: Option<Arc<AtomicU64>>,
     /// All blocks must make progress together (cooperative launch).
     pub cooperative: bool,
-    /// `%envreg3` to `%envreg6`.
-    pub env: [u32; 4],
+    /// `%envreg3` to `%envreg18`.
+    pub env: Environment,
     /// Clocks and timers count instructions, not time: with one host thread, every run reads the same.
     pub steady_clock: bool,
     /// Another order of blocks and warps, the same for the same number.
@@ -84,7 +85,7 @@ impl Default for LaunchParams {
             output: None,
             progress: None,
             cooperative: false,
-            env: [0; 4],
+            env: Environment::default(),
             steady_clock: false,
             schedule: None,
         }

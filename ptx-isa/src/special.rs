@@ -52,7 +52,12 @@ special_registers! {
     ReservedSmemCap "%reserved_smem_offset_cap" B32 (7, 6) 80; ReservedSmem0 "%reserved_smem_offset_0" B32 (7, 6) 80; ReservedSmem1 "%reserved_smem_offset_1" B32 (7, 6) 80;
     TotalSmemSize "%total_smem_size" U32 (4, 1) 20; AggrSmemSize "%aggr_smem_size" U32 (8, 1) 90; DynamicSmemSize "%dynamic_smem_size" U32 (4, 1) 20;
     CurrentGraphExec "%current_graph_exec" U64 (8, 0) 50;
-    Envreg3 "%envreg3" B32 (1, 0) 0; Envreg4 "%envreg4" B32 (1, 0) 0; Envreg5 "%envreg5" B32 (1, 0) 0; Envreg6 "%envreg6" B32 (1, 0) 0;
+    Envreg3 "%envreg3" B32 (1, 0) 0; Envreg4 "%envreg4" B32 (1, 0) 0; Envreg5 "%envreg5" B32 (1, 0) 0;
+    Envreg6 "%envreg6" B32 (1, 0) 0; Envreg7 "%envreg7" B32 (1, 0) 0; Envreg8 "%envreg8" B32 (1, 0) 0;
+    Envreg9 "%envreg9" B32 (1, 0) 0; Envreg10 "%envreg10" B32 (1, 0) 0; Envreg11 "%envreg11" B32 (1, 0) 0;
+    Envreg12 "%envreg12" B32 (1, 0) 0; Envreg13 "%envreg13" B32 (1, 0) 0; Envreg14 "%envreg14" B32 (1, 0) 0;
+    Envreg15 "%envreg15" B32 (1, 0) 0; Envreg16 "%envreg16" B32 (1, 0) 0; Envreg17 "%envreg17" B32 (1, 0) 0;
+    Envreg18 "%envreg18" B32 (1, 0) 0;
 }
 
 impl Sreg {
@@ -65,6 +70,13 @@ impl Sreg {
             | CtaidZ | CtaidW | NctaidX | NctaidY | NctaidZ | NctaidW | GridId => 16,
             _ => self.ty().bits(),
         }
+    }
+
+    /// Which value of a launch's [`Environment`] it holds.
+    pub const fn of_environment(self) -> Option<usize> {
+        let first = Sreg::Envreg3 as usize;
+        let own = self as usize;
+        if own >= first && own < first + ENVIRONMENT { Some(own - first) } else { None }
     }
 
     /// What it holds, in one sentence for people.
@@ -117,13 +129,26 @@ impl Sreg {
             AggrSmemSize => "Bytes of shared memory of the block, with what the system reserves.",
             DynamicSmemSize => "Bytes of shared memory that the launch added.",
             CurrentGraphExec => "Handle of the graph that the launch belongs to.",
-            Envreg3 | Envreg4 | Envreg5 | Envreg6 => "A value that the driver sets.",
+            Envreg3 | Envreg4 | Envreg5 | Envreg6 | Envreg7 | Envreg8 | Envreg9 | Envreg10
+            | Envreg11 | Envreg12 | Envreg13 | Envreg14 | Envreg15 | Envreg16 | Envreg17
+            | Envreg18 => "A value that the driver sets.",
         }
     }
 }
 
-/// Environment registers `%envreg0` to `%envreg31` are read as [`envreg`] names; 0 but for the four rows
-/// above, which a driver can set: the global offset of an OpenCL launch, and its number of dimensions.
+/// Registers of the environment that a driver can set.
+const ENVIRONMENT: usize = 16;
+
+/// What a driver sets for a launch, `%envreg3` to `%envreg18`. Zeros say that the launch is a whole range of work-items
+/// that starts at 0. In this order, three numbers being one for each dimension:
+///
+/// - three: the first global id;
+/// - the number of dimensions;
+/// - three each, where the launch is a part of a range whose work-groups differ in size: work-groups before it,
+///   work-items before it, work-items behind it, and by how much its work-groups are smaller than those at the start.
+pub type Environment = [u32; ENVIRONMENT];
+
+/// Environment registers `%envreg0` to `%envreg31` are read as [`envreg`] names; 0 but for those of [`Environment`].
 pub fn envreg(name: &str) -> Option<u8> {
     let digits = name.strip_prefix("%envreg")?;
     let n: u8 = digits.parse().ok()?;

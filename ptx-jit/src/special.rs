@@ -44,7 +44,6 @@ pub(crate) fn same_in_a_row(reg: Sreg) -> bool {
     let of_thread = matches!(reg, TidX | TidY | TidZ | LaneId | WarpId);
     let of_lane = matches!(reg, LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt);
     let of_block = matches!(reg, CtaidX | CtaidY | CtaidZ | NtidX | NtidY | NtidZ | NwarpId);
-    let of_launch =
-        matches!(reg, NctaidX | NctaidY | NctaidZ | Envreg3 | Envreg4 | Envreg5 | Envreg6);
+    let of_launch = matches!(reg, NctaidX | NctaidY | NctaidZ) || reg.of_environment().is_some();
     of_thread || of_lane || of_block || of_launch
 }

@@ -311,7 +311,7 @@ const VERSIONS: usize = 4;
 
 /// What compiled code may depend on of a launch.
 fn seen(launch: &LaunchParams) -> Seen<'_> {
-    let [x, y, z, _] = launch.env;
+    let [x, y, z, ..] = launch.env;
     Seen { grid: launch.grid, params: &launch.params, offset: [x, y, z] }
 }
 

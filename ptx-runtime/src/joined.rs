@@ -297,8 +297,8 @@ impl Rewriter {
                 NctaidX if v.kind == Kind::W => {
                     self.pure(Op::MulW, v.kind, [v, special(NtidX), V::w(0)], temps)
                 }
-                CtaidY | CtaidZ | NctaidY | NctaidZ | Envreg3 | Envreg4 | Envreg5 | Envreg6 => v,
-                _ => return None,
+                CtaidY | CtaidZ | NctaidY | NctaidZ => v,
+                s => s.of_environment().map(|_| v)?,
             },
             Src::Reg(_)
             | Src::Temp(_)

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use ptx_check::Finding;
 use ptx_interp::{Kernel, LaunchParams, Report};
+use ptx_isa::special::Environment;
 use ptx_parse::Span;
 use ptx_parse::code::Refusal;
 use ptx_parse::diag::{Code, Diag, Reporter};
@@ -64,8 +65,8 @@ pub struct LaunchConfig {
     /// Compiled code may have approximate functions of its own, within the bounds of the PTX manual, where the
     /// interpreter has the GPU's bits.
     pub fast_approx: bool,
-    /// `%envreg3` to `%envreg6`: the global offset of an OpenCL launch and its number of dimensions.
-    pub env: [u32; 4],
+    /// `%envreg3` to `%envreg18`: what an OpenCL launch is of its range.
+    pub env: Environment,
     /// Where launches are checked: runs blocks and warps in another order, the same for the same number. Where it is
     /// missing, `PTXRUN_SCHEDULE` decides.
     pub schedule: Option<u64>,
@@ -96,7 +97,7 @@ impl Default for LaunchConfig {
             backend: Backend::default(),
             fast_nan: false,
             fast_approx: false,
-            env: [0; 4],
+            env: Environment::default(),
             schedule: None,
         }
     }

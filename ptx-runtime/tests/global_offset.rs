@@ -24,7 +24,7 @@ fn numbers(
         grid: [4, 1, 1],
         block: [THREADS as u32 / 4, 1, 1],
         args: vec![KernelArg::Pointer(buffer)],
-        env: [offset, 0, 0, 1],
+        env: std::array::from_fn(|n| [offset, 0, 0, 1].get(n).copied().unwrap_or(0)),
         backend,
         ..LaunchConfig::default()
     };

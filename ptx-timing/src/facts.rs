@@ -259,10 +259,8 @@ fn second_operand<'a>(program: &'a Program, opcode: &Match, inst: &Inst) -> &'a 
 /// Whether a special register tells how the kernel was launched: the machine code reads it as a constant.
 fn launch_size(register: Sreg) -> bool {
     use Sreg::*;
-    matches!(
-        register,
-        NtidX | NtidY | NtidZ | NctaidX | NctaidY | NctaidZ | Envreg3 | Envreg4 | Envreg5 | Envreg6
-    )
+    matches!(register, NtidX | NtidY | NtidZ | NctaidX | NctaidY | NctaidZ)
+        || register.of_environment().is_some()
 }
 
 /// Whether a special register differs between lanes of a warp.

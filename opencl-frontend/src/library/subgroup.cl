@@ -24,7 +24,15 @@ M(int, uint, as_uint, as_int) M(uint, uint, , ) M(long, ulong, as_ulong, as_long
 uint get_sub_group_size(void) { return __ptx_min(32u, COUNT - (LINEAR & ~31u)); }
 uint get_max_sub_group_size(void) { return 32; }
 uint get_num_sub_groups(void) { return (COUNT + 31) / 32; }
-uint get_enqueued_num_sub_groups(void) { return (COUNT + 31) / 32; }
+uint get_enqueued_num_sub_groups(void)
+{
+#if __PTX_REST_GROUPS__
+    uint x = get_enqueued_local_size(0), y = get_enqueued_local_size(1), z = get_enqueued_local_size(2);
+    return (x * y * z + 31) / 32;
+#else
+    return (COUNT + 31) / 32;
+#endif
+}
 uint get_sub_group_id(void) { return LINEAR / 32; }
 uint get_sub_group_local_id(void) { return LANE; }
 // The mask of all of them.

@@ -10,18 +10,50 @@
 #define OFFSET_Y 0u
 #define OFFSET_Z 0u
 #endif
+// What a launch lacks of its whole range, where the last group of a dimension may be smaller than the others
+// (`ptx_isa::special::Environment`).
+#if __PTX_REST_GROUPS__
+#define GROUPS_BEFORE(d) (d == 0 ? __ptx_envreg7() : d == 1 ? __ptx_envreg8() : __ptx_envreg9())
+#define BEFORE(d) (d == 0 ? __ptx_envreg10() : d == 1 ? __ptx_envreg11() : __ptx_envreg12())
+#define BEHIND(d) (d == 0 ? __ptx_envreg13() : d == 1 ? __ptx_envreg14() : __ptx_envreg15())
+#define SMALLER(d) (d == 0 ? __ptx_envreg16() : d == 1 ? __ptx_envreg17() : __ptx_envreg18())
+#else
+#define GROUPS_BEFORE(d) 0u
+#define BEFORE(d) 0u
+#define BEHIND(d) 0u
+#define SMALLER(d) 0u
+#endif
 size_t get_local_id(uint d) { return d == 0 ? __ptx_tid_x() : d == 1 ? __ptx_tid_y() : d == 2 ? __ptx_tid_z() : 0; }
 size_t get_local_size(uint d) { return d == 0 ? __ptx_ntid_x() : d == 1 ? __ptx_ntid_y() : d == 2 ? __ptx_ntid_z() : 1; }
-// All groups of a launch have the same size here.
-size_t get_enqueued_local_size(uint d) { return get_local_size(d); }
-size_t get_group_id(uint d) { return d == 0 ? __ptx_ctaid_x() : d == 1 ? __ptx_ctaid_y() : d == 2 ? __ptx_ctaid_z() : 0; }
-size_t get_num_groups(uint d) { return d == 0 ? __ptx_nctaid_x() : d == 1 ? __ptx_nctaid_y() : d == 2 ? __ptx_nctaid_z() : 1; }
-size_t get_global_offset(uint d) { return d == 0 ? OFFSET_X : d == 1 ? OFFSET_Y : d == 2 ? OFFSET_Z : 0; }
+size_t get_enqueued_local_size(uint d)
+{
+    return d == 0 ? __ptx_ntid_x() + SMALLER(0)
+         : d == 1 ? __ptx_ntid_y() + SMALLER(1)
+         : d == 2 ? __ptx_ntid_z() + SMALLER(2) : 1;
+}
+size_t get_group_id(uint d)
+{
+    return d == 0 ? __ptx_ctaid_x() + GROUPS_BEFORE(0)
+         : d == 1 ? __ptx_ctaid_y() + GROUPS_BEFORE(1)
+         : d == 2 ? __ptx_ctaid_z() + GROUPS_BEFORE(2) : 0;
+}
+size_t get_num_groups(uint d)
+{
+    // Behind a launch there is one group at most.
+    return d == 0 ? __ptx_nctaid_x() + GROUPS_BEFORE(0) + (BEHIND(0) != 0u)
+         : d == 1 ? __ptx_nctaid_y() + GROUPS_BEFORE(1) + (BEHIND(1) != 0u)
+         : d == 2 ? __ptx_nctaid_z() + GROUPS_BEFORE(2) + (BEHIND(2) != 0u) : 1;
+}
+// `OFFSET` is where the launch starts.
+size_t get_global_offset(uint d)
+{
+    return d == 0 ? OFFSET_X - BEFORE(0) : d == 1 ? OFFSET_Y - BEFORE(1) : d == 2 ? OFFSET_Z - BEFORE(2) : 0;
+}
 size_t get_global_size(uint d)
 {
-    return d == 0 ? __ptx_nctaid_x() * __ptx_ntid_x()
-         : d == 1 ? __ptx_nctaid_y() * __ptx_ntid_y()
-         : d == 2 ? __ptx_nctaid_z() * __ptx_ntid_z() : 1;
+    return d == 0 ? __ptx_nctaid_x() * __ptx_ntid_x() + (BEFORE(0) + BEHIND(0))
+         : d == 1 ? __ptx_nctaid_y() * __ptx_ntid_y() + (BEFORE(1) + BEHIND(1))
+         : d == 2 ? __ptx_nctaid_z() * __ptx_ntid_z() + (BEFORE(2) + BEHIND(2)) : 1;
 }
 size_t get_global_id(uint d)
 {
@@ -35,9 +67,9 @@ size_t get_local_linear_id(void)
 }
 size_t get_global_linear_id(void)
 {
-    size_t x = __ptx_ctaid_x() * __ptx_ntid_x() + __ptx_tid_x();
-    size_t y = __ptx_ctaid_y() * __ptx_ntid_y() + __ptx_tid_y();
-    size_t z = __ptx_ctaid_z() * __ptx_ntid_z() + __ptx_tid_z();
+    size_t x = __ptx_ctaid_x() * __ptx_ntid_x() + __ptx_tid_x() + BEFORE(0);
+    size_t y = __ptx_ctaid_y() * __ptx_ntid_y() + __ptx_tid_y() + BEFORE(1);
+    size_t z = __ptx_ctaid_z() * __ptx_ntid_z() + __ptx_tid_z() + BEFORE(2);
     return x + get_global_size(0) * (y + get_global_size(1) * z);
 }
 uint get_work_dim(void)

@@ -72,7 +72,9 @@ impl<'p> Functions<'p> {
         let mut limit = if is_kernel { MAX_VALUES } else { MAX_VALUES_WITH_CALLS };
         loop {
             let mut f = Func::new(name.clone());
-            f.required_size = function.attributes.required_size.filter(|_| is_kernel);
+            // The last group of a dimension may be smaller than what the kernel requires.
+            let exact = is_kernel && !self.options.has_rest_groups();
+            f.required_size = function.attributes.required_size.filter(|_| exact);
             f.debug = self.options.has_variables().then(Default::default);
             let mut lower = Lower {
                 program: self.program,

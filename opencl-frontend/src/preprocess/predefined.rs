@@ -205,6 +205,7 @@ impl Preprocessor<'_> {
         list.push(("__PTX_SM__", sm.to_string()));
         let flag = |on: bool| u32::from(on).to_string();
         list.push(("__PTX_GLOBAL_OFFSET__", flag(self.session.options.global_offset)));
+        list.push(("__PTX_REST_GROUPS__", flag(self.session.options.has_rest_groups())));
         list.push(("__PTX_CORRECT_DIVIDE__", flag(self.session.options.divides_exactly())));
         list.push(("__PTX_HOST__", flag(self.session.options.on_host)));
         // Of the optional features of OpenCL C 3.0, those that exist here (3.0, 6.2.1).

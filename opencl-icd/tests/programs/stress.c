@@ -1,5 +1,5 @@
-/* Sub-groups, shared virtual memory and images for so many seconds, from several threads: prints rounds and what was
-   wrong. Made for valgrind and AddressSanitizer. */
+/* Sub-groups, smaller work-groups, shared virtual memory and images for so many seconds, from several threads: prints
+   rounds and what was wrong. Made for valgrind and AddressSanitizer. */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 #include <pthread.h>
@@ -23,6 +23,10 @@ static const char *source =
     "    int sum = sub_group_reduce_add(in[i]);\n"
     "    int next = sub_group_shuffle_xor(in[i], 1), before = sub_group_scan_exclusive_add(in[i]);\n"
     "    out[i] = sum + 3 * next + 5 * before + work_group_reduce_max(in[i]) + popcount(sub_group_ballot(lane & 1).x);\n"
+    "}\n"
+    "kernel void rest(global int *in, global int *out) {\n"
+    "    int i = get_global_id(0), sizes = get_local_size(0) + 1000 * get_enqueued_local_size(0);\n"
+    "    out[i] = work_group_reduce_add(in[i]) + sub_group_reduce_max(in[i]) + sizes * (int)get_num_groups(0);\n"
     "}\n"
     "struct node { int value; global struct node *next; };\n"
     "kernel void walk(global struct node *n, global int *out) {\n"
@@ -69,6 +73,29 @@ static int groups(cl_command_queue queue, cl_kernel kernel, unsigned seed) {
     void *list[] = {in};
     clEnqueueSVMFree(queue, 1, list, NULL, NULL, 0, NULL, NULL);
     return good & clFinish(queue) == 0;
+}
+
+/* Work-groups that do not divide the range: the last one is smaller. */
+static int rest(cl_command_queue queue, cl_kernel kernel, unsigned seed) {
+    int *in = clSVMAlloc(context, CL_MEM_READ_WRITE, ITEMS * 4, 0);
+    int *out = clSVMAlloc(context, CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, ITEMS * 4, 0);
+    int n = 1 + (int)(seed % ITEMS), local = 33 + (int)(seed / ITEMS % 3) * 31, groups = (n + local - 1) / local;
+    size_t global = (size_t)n, size = (size_t)local;
+    for (int i = 0; i < n; i++) in[i] = (int)((seed + i * 7919u) % 1000);
+    clSetKernelArgSVMPointer(kernel, 0, in);
+    clSetKernelArgSVMPointer(kernel, 1, out);
+    int good = clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &size, 0, NULL, NULL) == 0;
+    good &= clFinish(queue) == 0;
+    for (int i = 0; i < n; i++) {
+        int first = i / local * local, end = first + local < n ? first + local : n, sum = 0, most = 0;
+        int sub = first + (i - first) / 32 * 32;
+        for (int k = first; k < end; k++) sum += in[k];
+        for (int k = sub; k < end && k < sub + 32; k++) most = in[k] > most ? in[k] : most;
+        good &= out[i] == sum + most + (end - first + 1000 * local) * groups;
+    }
+    clSVMFree(context, in);
+    clSVMFree(context, out);
+    return good;
 }
 
 static int list(cl_command_queue queue, cl_kernel kernel, unsigned seed) {
@@ -147,17 +174,19 @@ static void *work(void *number) {
         cl_command_queue_properties order = seed % 2 ? CL_QUEUE_PROFILING_ENABLE : 0;
         cl_command_queue queue = clCreateCommandQueue(context, device, order, &code);
         cl_kernel first = clCreateKernel(program, "groups", &code), second = clCreateKernel(program, "walk", &code);
-        cl_kernel third = clCreateKernel(program, "blur", &code);
+        cl_kernel third = clCreateKernel(program, "blur", &code), fourth = clCreateKernel(program, "rest", &code);
         for (int i = 0; i < 8; i++) {
             seed = seed * 1103515245u + 12345u;
             check(groups(queue, first, seed >> 8), "groups");
             check(list(queue, second, seed >> 8), "list");
             check(picture(queue, third, seed >> 8), "picture");
+            check(rest(queue, fourth, seed >> 8), "rest");
             __atomic_fetch_add(&rounds, 1, __ATOMIC_SEQ_CST);
         }
         clReleaseKernel(first);
         clReleaseKernel(second);
         clReleaseKernel(third);
+        clReleaseKernel(fourth);
         clReleaseCommandQueue(queue);
     } while (now() < end);
     return NULL;

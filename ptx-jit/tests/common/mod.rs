@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ptx_interp::{Access, Kernel, LaunchParams, Memory, launch};
-use ptx_isa::special::Sreg;
+use ptx_isa::special::{Environment, Sreg};
 use ptx_isa::texture::Texture;
 use ptx_isa::types::Space;
 use ptx_jit::{Blocks, Device, Launch, Span, Stop, Unsupported, run_blocks};
@@ -37,8 +37,8 @@ pub fn program(text: &str, name: &str) -> Result<(Program, Vec<Symbol>), String>
 pub struct Copies {
     pub spans: Vec<(u64, Vec<u64>, usize)>,
     pub asked: AtomicU32,
-    /// `%envreg3` to `%envreg6`.
-    pub env: [u32; 4],
+    /// `%envreg3` to `%envreg18`.
+    pub env: Environment,
 }
 
 impl Copies {
@@ -72,14 +72,7 @@ unsafe impl Device for Copies {
         Some(Span { start: s.0, size: s.2 as u64, writable: true, host })
     }
     fn special(&self, _: [u32; 3], register: Sreg) -> u64 {
-        let [x, y, z, dimensions] = self.env;
-        u64::from(match register {
-            Sreg::Envreg3 => x,
-            Sreg::Envreg4 => y,
-            Sreg::Envreg5 => z,
-            Sreg::Envreg6 => dimensions,
-            _ => 0,
-        })
+        u64::from(register.of_environment().map_or(0, |n| self.env[n]))
     }
     fn texture(&self, _: u64) -> Option<Arc<Texture>> {
         None
@@ -156,7 +149,7 @@ impl Case {
     }
     /// Global offset of the launch.
     pub fn offset(&mut self, [x, y, z]: [u32; 3]) -> &mut Self {
-        self.params.env = [x, y, z, 3];
+        self.params.env[..4].copy_from_slice(&[x, y, z, 3]);
         self.copies.env = self.params.env;
         self
     }
@@ -190,7 +183,7 @@ impl Case {
     }
     /// What compiling may depend on.
     pub fn seen(&self) -> ptx_jit::Seen<'_> {
-        let [x, y, z, _] = self.params.env;
+        let [x, y, z, ..] = self.params.env;
         let LaunchParams { grid, params, .. } = &self.params;
         ptx_jit::Seen { grid: *grid, params, offset: [x, y, z] }
     }
