@@ -18,7 +18,7 @@ use crate::event::{
     AccessKind, BlockSource, BlockTrace, CopyGroup, Detail, Differs, Event, Space, WarpTrace,
 };
 use crate::facts::Predicated;
-use crate::lanes::{PRINT_BASE, distinct, place};
+use crate::lanes::{PRINT_BASE, distinct, place, place_of_lane};
 use crate::occupancy::BlockNeeds;
 use crate::profile::Profile;
 use crate::registers;
@@ -405,10 +405,8 @@ impl Recorder<'_> {
 
     /// An access of one lane: joins those of other lanes by the same instruction.
     fn piece(&mut self, access: &MemoryAccess<'_>, differs: Differs) {
-        let Some((space, addresses)) = place(access) else { return };
-        let lane = access.lanes.trailing_zeros() & 31;
+        let Some((space, lane, base)) = place_of_lane(access) else { return };
         let (by, action) = (access.by, access.action);
-        let base = addresses[lane as usize];
         // The parts of a matrix that lanes hold in halves of registers are loaded and stored in words.
         if access.by == Accessor::Matrix && access.bytes < WORD {
             self.matrix_word(lane, base & !u64::from(WORD - 1), (action, space), differs);
@@ -445,7 +443,12 @@ impl Recorder<'_> {
         let by = Accessor::Matrix;
         let same =
             |p: &&Pieces| (p.by, p.action, p.space, p.access.width) == (by, action, space, WORD);
-        let there = |p: &Pieces| p.access.lanes().any(|(_, address)| address == base);
+        // All 32 at once: this is asked for each element of a matrix.
+        let there = |p: &Pieces| {
+            let lanes = p.access.addresses.iter().enumerate();
+            let hits = lanes.fold(0, |hits, (i, a)| hits | u32::from(*a == base) << i);
+            hits & p.access.mask != 0
+        };
         if self.pieces.iter().filter(same).any(there) {
             return;
         }

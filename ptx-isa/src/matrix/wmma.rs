@@ -90,6 +90,12 @@ impl Fragment {
         }
     }
 
+    /// What lanes and their elements add to the place of a register's first element, the same in all registers:
+    /// `pieces` of each lane.
+    fn lanes(&self, pieces: usize) -> Vec<(usize, usize)> {
+        (0..32 * pieces).map(|i| self.place(0, i / pieces, i % pieces)).collect()
+    }
+
     /// Byte offset from the operand's start of the element at (`row`, `col`), `stride` elements
     /// between rows (or columns). Sub-byte elements are whole words along the contiguous axis.
     fn offset(&self, layout: Layout, stride: u64, row: usize, col: usize) -> u64 {
@@ -112,11 +118,12 @@ impl Fragment {
     ) -> Result<Vec<[u64; 32]>, E> {
         let (bytes, pieces, shift) = self.access();
         let mut out = vec![[0u64; 32]; self.registers()];
+        let own = self.lanes(pieces);
         for (reg, lanes) in out.iter_mut().enumerate() {
-            for (lane, v) in lanes.iter_mut().enumerate() {
-                for sub in 0..pieces {
-                    let (row, col) = self.place(reg, lane, sub);
-                    let at = self.offset(layout, stride, row, col);
+            let first = self.place(reg, 0, 0);
+            for (v, own) in lanes.iter_mut().zip(own.chunks(pieces)) {
+                for (sub, (row, col)) in own.iter().enumerate() {
+                    let at = self.offset(layout, stride, first.0 + row, first.1 + col);
                     *v |= read(at, bytes)? << (shift * sub);
                 }
             }
@@ -133,13 +140,15 @@ impl Fragment {
         mut write: impl FnMut(u64, usize, u64) -> Result<(), E>,
     ) -> Result<(), E> {
         let (bytes, pieces, shift) = self.access();
+        let own = self.lanes(pieces);
         for (reg, lanes) in regs.iter().enumerate() {
-            for (lane, &v) in lanes.iter().enumerate() {
-                for sub in 0..pieces {
-                    let (row, col) = self.place(reg, lane, sub);
+            let first = self.place(reg, 0, 0);
+            for (&v, own) in lanes.iter().zip(own.chunks(pieces)) {
+                for (sub, (row, col)) in own.iter().enumerate() {
                     let part =
                         if bytes == 8 { v } else { v >> (shift * sub) & ((1 << (8 * bytes)) - 1) };
-                    write(self.offset(layout, stride, row, col), bytes, part)?;
+                    let at = self.offset(layout, stride, first.0 + row, first.1 + col);
+                    write(at, bytes, part)?;
                 }
             }
         }
@@ -158,10 +167,13 @@ impl Fragment {
         out.clear();
         out.resize(rows * cols, 0);
         let bits = self.elem.bits();
+        let per = self.elem.per_register();
+        let own = self.lanes(per);
         for (reg, lanes) in regs.iter().enumerate() {
-            for (lane, &v) in lanes.iter().enumerate() {
-                for sub in 0..self.elem.per_register() {
-                    let (row, col) = self.place(reg, lane, sub);
+            let first = self.place(reg, 0, 0);
+            for (&v, own) in lanes.iter().zip(own.chunks(per)) {
+                for (sub, (row, col)) in own.iter().enumerate() {
+                    let (row, col) = (first.0 + row, first.1 + col);
                     let at = if self.operand == Operand::B {
                         col * rows + row
                     } else {
@@ -176,11 +188,13 @@ impl Fragment {
     fn pack(&self, raw: &[u32], regs: &mut Rows) {
         let cols = self.extent().1;
         let bits = self.elem.bits();
+        let per = self.elem.per_register();
+        let own = self.lanes(per);
         for (reg, lanes) in regs.iter_mut().enumerate() {
-            for (lane, v) in lanes.iter_mut().enumerate() {
-                *v = (0..self.elem.per_register()).fold(0, |acc, sub| {
-                    let (row, col) = self.place(reg, lane, sub);
-                    acc | raw[row * cols + col] << (sub * bits)
+            let first = self.place(reg, 0, 0);
+            for (v, own) in lanes.iter_mut().zip(own.chunks(per)) {
+                *v = own.iter().enumerate().fold(0, |acc, (sub, (row, col))| {
+                    acc | raw[(first.0 + row) * cols + first.1 + col] << (sub * bits)
                 });
             }
         }
